@@ -20,26 +20,13 @@ type Saved struct {
 	History []Event
 }
 
-// A Dumper is a [Store] whose contents can be copied to another store.
-type Dumper interface {
-	// Dump yields everything that the store keeps of the scopes that Forget would forget
-	// with s, or of all scopes if s is nil: scope by scope in the order of [CompareScopes],
-	// the facts of each by their IDs. It reads page by page: a fact that changes meanwhile
-	// is yielded as it was before or after the change, and one that is added may be left out.
-	Dump(ctx context.Context, s *Scope) iter.Seq2[Saved, error]
-	// Restore stores facts as they are, with their IDs, times, versions and histories, all or
-	// none, and returns how many it stored. It leaves out a fact whose ID the scope has or
-	// had. No quota applies.
-	Restore(ctx context.Context, list []Saved) (int, error)
-}
-
 // CompareScopes orders scopes by tenant, workspace, user and agent, each by its bytes.
 func CompareScopes(a, b Scope) int {
 	return cmp.Or(strings.Compare(a.Tenant, b.Tenant), strings.Compare(a.Workspace, b.Workspace),
 		strings.Compare(a.User, b.User), strings.Compare(a.Agent, b.Agent))
 }
 
-// Dump implements [Dumper].
+// Dump implements [Store].
 func (m *InMemory) Dump(ctx context.Context, s *Scope) iter.Seq2[Saved, error] {
 	return func(yield func(Saved, error) bool) {
 		for _, one := range m.saved(s) {
@@ -79,7 +66,7 @@ func (m *InMemory) saved(s *Scope) []Saved {
 	return list
 }
 
-// Restore implements [Dumper].
+// Restore implements [Store].
 func (m *InMemory) Restore(ctx context.Context, list []Saved) (int, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err

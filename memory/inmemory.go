@@ -254,7 +254,7 @@ func (m *InMemory) Forget(ctx context.Context, s Scope) (int, error) {
 	return count, nil
 }
 
-// Sweep implements [Sweeper].
+// Sweep implements [Store].
 func (m *InMemory) Sweep(ctx context.Context, limit int) (int, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err

@@ -349,16 +349,11 @@ func (m *Memory) Forget(ctx context.Context, s Scope) (int, error) {
 }
 
 // Sweep removes facts that have expired, of all scopes, and returns how many. Any number of
-// programs may do so at once; recall leaves them out before they are removed. A store
-// that can not do it is an [ErrInvalid].
+// programs may do so at once; recall leaves them out before they are removed.
 func (m *Memory) Sweep(ctx context.Context) (int, error) {
-	sweeper, ok := m.store.(Sweeper)
-	if !ok {
-		return 0, fmt.Errorf("memory: sweep: %T is no Sweeper: %w", m.store, ErrInvalid)
-	}
 	removed := 0
 	for {
-		n, err := sweeper.Sweep(ctx, MaxBatch)
+		n, err := m.store.Sweep(ctx, MaxBatch)
 		removed += n
 		if err != nil {
 			return removed, fmt.Errorf("memory: sweep: %w", err)

@@ -3,7 +3,6 @@ package memory_test
 import (
 	"context"
 	"errors"
-	"iter"
 	"strings"
 	"testing"
 
@@ -76,21 +75,5 @@ func TestReembedEnds(t *testing.T) {
 	cancel()
 	if _, err := m.Reindex(stopped, memory.Query{Scope: ann}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
-	}
-}
-
-func TestScopesAreNotForEveryStore(t *testing.T) {
-	t.Parallel()
-	m, err := memory.New(plain{memory.NewInMemory(memory.InMemoryOptions{})}, memory.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	next, stop := iter.Pull2(m.Scopes(t.Context()))
-	defer stop()
-	if _, err, ok := next(); !ok || !errors.Is(err, memory.ErrInvalid) {
-		t.Errorf("got %v, %t", err, ok)
-	}
-	if _, _, ok := next(); ok {
-		t.Error("goes on behind an error")
 	}
 }

@@ -6,26 +6,12 @@ import (
 	"iter"
 )
 
-// A Scoper is a store, of facts, documents or values, that names the scopes in which it has
-// something.
-type Scoper interface {
-	// Scopes yields each scope once, of all tenants, in any order. A database that shows its
-	// user some of them yields those. It yields what was there when it began, and may yield
-	// what came or went meanwhile.
-	Scopes(ctx context.Context) iter.Seq2[Scope, error]
-}
-
 // Scopes yields the scopes in which there are facts, or were, of all tenants: for those who look
 // after the memory of all, such as with [Memory.Reembed] after a change of the embedder. It is
-// not for what a user asks. A store that is no [Scoper] is an [ErrInvalid].
+// not for what a user asks.
 func (m *Memory) Scopes(ctx context.Context) iter.Seq2[Scope, error] {
 	return func(yield func(Scope, error) bool) {
-		scoper, ok := m.store.(Scoper)
-		if !ok {
-			yield(Scope{}, fmt.Errorf("memory: scopes: %T is no Scoper: %w", m.store, ErrInvalid))
-			return
-		}
-		for s, err := range scoper.Scopes(ctx) {
+		for s, err := range m.store.Scopes(ctx) {
 			if err != nil {
 				yield(Scope{}, fmt.Errorf("memory: scopes: %w", err))
 				return
@@ -37,7 +23,7 @@ func (m *Memory) Scopes(ctx context.Context) iter.Seq2[Scope, error] {
 	}
 }
 
-// Scopes implements [Scoper].
+// Scopes implements [Store].
 func (m *InMemory) Scopes(ctx context.Context) iter.Seq2[Scope, error] {
 	return func(yield func(Scope, error) bool) {
 		m.mu.RLock()

@@ -29,13 +29,22 @@ type Store interface {
 	// facts. Parts that are empty mean all, but for the tenant: of a tenant and user, all
 	// workspaces and agents. It is noted when that was, so that nothing said before comes back.
 	Forget(ctx context.Context, s Scope) (int, error)
-}
-
-// A Sweeper is a [Store] that removes what has expired.
-type Sweeper interface {
 	// Sweep removes up to limit facts that have expired, of all scopes, and returns how
 	// many. Any number of processes may do so at once.
 	Sweep(ctx context.Context, limit int) (int, error)
+	// Scopes yields each scope once, of all tenants, in any order. A database that shows its
+	// user some of them yields those. It yields what was there when it began, and may yield
+	// what came or went meanwhile.
+	Scopes(ctx context.Context) iter.Seq2[Scope, error]
+	// Dump yields everything that the store keeps of the scopes that Forget would forget
+	// with s, or of all scopes if s is nil: scope by scope in the order of [CompareScopes],
+	// the facts of each by their IDs. It reads page by page: a fact that changes meanwhile
+	// is yielded as it was before or after the change, and one that is added may be left out.
+	Dump(ctx context.Context, s *Scope) iter.Seq2[Saved, error]
+	// Restore stores facts as they are, with their IDs, times, versions and histories, all or
+	// none, and returns how many it stored. It leaves out a fact whose ID the scope has or
+	// had. No quota applies.
+	Restore(ctx context.Context, list []Saved) (int, error)
 }
 
 // A Record is a fact as a store keeps it.

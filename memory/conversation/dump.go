@@ -21,19 +21,7 @@ type Saved struct {
 	Rows []Row
 }
 
-// A Dumper is a [Store] whose contents can be copied to another store.
-type Dumper interface {
-	// Dump yields the sessions of the scopes that Forget would forget with s, or of all
-	// scopes if s is nil: scope by scope in the order of [memory.CompareScopes], the sessions
-	// of each by their IDs. A session that changes meanwhile is yielded as it was before or
-	// after the change, and one that is added may be left out.
-	Dump(ctx context.Context, s *memory.Scope) iter.Seq2[Saved, error]
-	// Restore stores sessions with their messages and times, all or none, and returns how many
-	// it stored. A session whose ID the scope has stays as it is. No quota applies.
-	Restore(ctx context.Context, list []Saved) (int, error)
-}
-
-// Dump implements [Dumper].
+// Dump implements [Store].
 func (m *InMemory) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[Saved, error] {
 	return func(yield func(Saved, error) bool) {
 		for _, t := range m.within(s) {
@@ -72,7 +60,7 @@ func (t *talk) saved() Saved {
 	return one
 }
 
-// Restore implements [Dumper].
+// Restore implements [Store].
 func (m *InMemory) Restore(ctx context.Context, list []Saved) (int, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err

@@ -254,7 +254,7 @@ const sweepBatch = 500
 // Retain removes the sessions of a scope that were not changed for longer than an age, in batches, and
 // returns how many. Parts of the scope that are empty mean all, as in
 // [History.Forget]. It can be stopped at any time, and called by many programs at once. A store that is no
-// [Sweeper] is a [memory.ErrInvalid].
+// [Store] is a [memory.ErrInvalid].
 func (h *History) Retain(ctx context.Context, s memory.Scope, age time.Duration) (int, error) {
 	removed, err := h.retain(ctx, s, age)
 	if err != nil {
@@ -264,10 +264,6 @@ func (h *History) Retain(ctx context.Context, s memory.Scope, age time.Duration)
 }
 
 func (h *History) retain(ctx context.Context, s memory.Scope, age time.Duration) (removed int, err error) {
-	sweeper, ok := h.store.(Sweeper)
-	if !ok {
-		return 0, fmt.Errorf("a store of type %T: %w", h.store, memory.ErrInvalid)
-	}
 	if err := s.Validate(); err != nil {
 		return 0, err
 	}
@@ -275,7 +271,7 @@ func (h *History) retain(ctx context.Context, s memory.Scope, age time.Duration)
 		return 0, fmt.Errorf("an age of %v: %w", age, memory.ErrInvalid)
 	}
 	for {
-		n, err := sweeper.Sweep(ctx, s, age, sweepBatch)
+		n, err := h.store.Sweep(ctx, s, age, sweepBatch)
 		removed += n
 		if err != nil || n < sweepBatch {
 			return removed, err

@@ -432,6 +432,10 @@ func (broken) Apply(context.Context, memory.Scope, conversation.Change) (convers
 	return conversation.Session{}, errDown
 }
 
+func (broken) Sweep(context.Context, memory.Scope, time.Duration, int) (int, error) {
+	return 0, errDown
+}
+
 func (broken) Sessions(context.Context, conversation.Query) iter.Seq2[conversation.Session, error] {
 	return func(yield func(conversation.Session, error) bool) { yield(conversation.Session{}, errDown) }
 }
@@ -457,14 +461,11 @@ func TestBroken(t *testing.T) {
 		"append": second(h.Append(ctx, ann, conversation.Turn{})), "get": second(h.Get(ctx, ann, "s")), "load": second(h.Load(ctx, ann, "s")),
 		"last": second(h.Last(ctx, ann, "s", 1)), "around": second(h.Around(ctx, ann, "s", 1, 1)), "resume": resumed,
 		"update": second(h.Update(ctx, ann, conversation.Session{ID: "s"})), "delete": h.Delete(ctx, ann, "s"), "list": listErr(h, conversation.Query{}),
-		"forget": second(h.Forget(ctx, ann)), "search": second(h.Search(ctx, conversation.Find{Text: "x"})), "export": h.Export(ctx, ann, &bytes.Buffer{}),
+		"forget": second(h.Forget(ctx, ann)), "search": second(h.Search(ctx, conversation.Find{Text: "x"})), "retain": second(h.Retain(ctx, ann, time.Hour)), "export": h.Export(ctx, ann, &bytes.Buffer{}),
 		"to langchain": second(h.ToLangChain(ctx, ann, "s")), "from langchain": second(h.FromLangChain(ctx, ann, "s", []byte("[]"))),
 	} {
 		if !errors.Is(err, errDown) || !strings.HasPrefix(err.Error(), "conversation: "+name+": ") {
 			t.Errorf("%s: got %v", name, err)
 		}
-	}
-	if _, err := h.Retain(ctx, ann, time.Hour); !errors.Is(err, memory.ErrInvalid) {
-		t.Errorf("a store that does not sweep: got %v", err)
 	}
 }

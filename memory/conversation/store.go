@@ -33,14 +33,18 @@ type Store interface {
 	// mean all, but for the tenant: of a tenant and user, all workspaces and agents. It is noted when that
 	// was, so that nothing said before comes back.
 	Forget(ctx context.Context, s memory.Scope) (int, error)
-}
-
-// A Sweeper is a [Store] that removes old sessions.
-type Sweeper interface {
 	// Sweep removes up to limit sessions that were not changed for longer than an age, by the
 	// store's clock, of the scopes that [Store.Forget] would forget, and returns how many.
 	// Any number of processes may do so at once.
 	Sweep(ctx context.Context, s memory.Scope, age time.Duration, limit int) (int, error)
+	// Dump yields the sessions of the scopes that Forget would forget with s, or of all
+	// scopes if s is nil: scope by scope in the order of [memory.CompareScopes], the sessions
+	// of each by their IDs. A session that changes meanwhile is yielded as it was before or
+	// after the change, and one that is added may be left out.
+	Dump(ctx context.Context, s *memory.Scope) iter.Seq2[Saved, error]
+	// Restore stores sessions with their messages and times, all or none, and returns how many
+	// it stored. A session whose ID the scope has stays as it is. No quota applies.
+	Restore(ctx context.Context, list []Saved) (int, error)
 }
 
 // A Row is a message as a store keeps it.

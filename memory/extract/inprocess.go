@@ -34,10 +34,7 @@ type entry struct {
 }
 
 var (
-	_ Queue            = (*InProcess)(nil)
-	_ Parking          = (*InProcess)(nil)
-	_ Dumper           = (*InProcess)(nil)
-	_ memory.Forgetter = (*InProcess)(nil)
+	_ Queue = (*InProcess)(nil)
 )
 
 // NewInProcess returns an empty queue.
@@ -145,7 +142,7 @@ func (q *InProcess) Count(context.Context) (c Counts, err error) {
 	return c, nil
 }
 
-// Parked implements [Parking].
+// Parked implements [Queue].
 func (q *InProcess) Parked(_ context.Context, limit int) (list []Parked, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -157,7 +154,7 @@ func (q *InProcess) Parked(_ context.Context, limit int) (list []Parked, err err
 	return list, nil
 }
 
-// Revive implements [Parking].
+// Revive implements [Queue].
 func (q *InProcess) Revive(_ context.Context, s memory.Scope, key string) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()

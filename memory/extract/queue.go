@@ -3,6 +3,7 @@ package extract
 import (
 	"context"
 	"encoding/json"
+	"iter"
 	"time"
 
 	"github.com/weft-go/weft/memory"
@@ -41,15 +42,20 @@ type Queue interface {
 	Retry(ctx context.Context, j Job, after time.Duration, cause string) error
 	// Count returns how many jobs the queue has.
 	Count(ctx context.Context) (Counts, error)
-}
-
-// A Parking is a [Queue] whose parked jobs can be listed and tried again.
-type Parking interface {
 	// Parked returns up to limit parked jobs, the one that was parked first at the front.
 	Parked(ctx context.Context, limit int) ([]Parked, error)
 	// Revive makes a parked job due and sets its attempts to zero. It returns
 	// [memory.ErrNotFound] if no such job is parked.
 	Revive(ctx context.Context, s memory.Scope, key string) error
+	// Dump yields the turns of all scopes that Forget(s) covers, or of all scopes if s is nil.
+	// They are ordered by scope, as [memory.CompareScopes] does, and then by key.
+	Dump(ctx context.Context, s *memory.Scope) iter.Seq2[Saved, error]
+	// Restore stores turns, all or none, and returns how many are new. Waiting turns are due
+	// at once. A turn whose key exists in the scope is not changed.
+	Restore(ctx context.Context, list []Saved) (int, error)
+	// Forget removes all jobs of a scope, and returns how many. Parts that are empty mean all,
+	// but for the tenant.
+	Forget(ctx context.Context, s memory.Scope) (int, error)
 }
 
 // Parked is a job that was given up, with its last error.

@@ -19,7 +19,7 @@ type State string
 // The states.
 const (
 	Waiting State = "waiting" // it waits or is claimed
-	Stuck   State = "parked"  // it was given up, see [Parking]
+	Stuck   State = "parked"  // it was given up, see [Queue]
 	Done    State = "done"    // it was learned; its key is kept, so that it is not learned again
 )
 
@@ -31,17 +31,7 @@ type Saved struct {
 	Cause string
 }
 
-// A Dumper is a [Queue] whose turns can be copied to another queue.
-type Dumper interface {
-	// Dump yields the turns of all scopes that Forget(s) covers, or of all scopes if s is nil.
-	// They are ordered by scope, as [memory.CompareScopes] does, and then by key.
-	Dump(ctx context.Context, s *memory.Scope) iter.Seq2[Saved, error]
-	// Restore stores turns, all or none, and returns how many are new. Waiting turns are due
-	// at once. A turn whose key exists in the scope is not changed.
-	Restore(ctx context.Context, list []Saved) (int, error)
-}
-
-// Dump implements [Dumper].
+// Dump implements [Queue].
 func (q *InProcess) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[Saved, error] {
 	return func(yield func(Saved, error) bool) {
 		for _, one := range q.saved(s) {
@@ -85,7 +75,7 @@ func (q *InProcess) saved(s *memory.Scope) []Saved {
 	return list
 }
 
-// Restore implements [Dumper].
+// Restore implements [Queue].
 func (q *InProcess) Restore(ctx context.Context, list []Saved) (int, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err

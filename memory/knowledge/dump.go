@@ -21,20 +21,7 @@ type Saved struct {
 	Records []Record
 }
 
-// A Dumper is a [Store] whose contents can be copied to another store.
-type Dumper interface {
-	// Dump yields the sources of the scopes that [Base.Forget] would forget with s, or of all
-	// scopes if s is nil: scope by scope in the order of [memory.CompareScopes], the sources
-	// of each by their IDs. A source that changes meanwhile is yielded as it was before or
-	// after the change, and one that is added may be left out.
-	Dump(ctx context.Context, s *memory.Scope) iter.Seq2[Saved, error]
-	// Restore stores sources with their chunks, IDs, revisions and times, all or none, and
-	// returns how many it stored. A source stays as it is whose ID or URI the scope has. No
-	// quota applies.
-	Restore(ctx context.Context, list []Saved) (int, error)
-}
-
-// Dump implements [Dumper].
+// Dump implements [Store].
 func (m *InMemory) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[Saved, error] {
 	return func(yield func(Saved, error) bool) {
 		for _, b := range m.within(s) {
@@ -69,7 +56,7 @@ func (m *InMemory) within(s *memory.Scope) []*book {
 	return list
 }
 
-// Restore implements [Dumper].
+// Restore implements [Store].
 func (m *InMemory) Restore(ctx context.Context, list []Saved) (int, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err

@@ -10,15 +10,10 @@ import (
 
 // Scopes yields the scopes in which there are sources, of all tenants: for those who look after
 // the documents of all, such as with [Base.Reembed] after a change of the embedder. It is not for what
-// a user asks. A store that is no [memory.Scoper] is a [memory.ErrInvalid].
+// a user asks.
 func (b *Base) Scopes(ctx context.Context) iter.Seq2[memory.Scope, error] {
 	return func(yield func(memory.Scope, error) bool) {
-		scoper, ok := b.store.(memory.Scoper)
-		if !ok {
-			yield(memory.Scope{}, fmt.Errorf("knowledge: scopes: %T is no Scoper: %w", b.store, memory.ErrInvalid))
-			return
-		}
-		for s, err := range scoper.Scopes(ctx) {
+		for s, err := range b.store.Scopes(ctx) {
 			if err != nil {
 				yield(memory.Scope{}, fmt.Errorf("knowledge: scopes: %w", err))
 				return
@@ -57,7 +52,7 @@ func (b *Base) Reindex(ctx context.Context, q Query) (int, error) {
 	return n, nil
 }
 
-// Scopes implements [memory.Scoper].
+// Scopes implements [Store].
 func (m *InMemory) Scopes(ctx context.Context) iter.Seq2[memory.Scope, error] {
 	return func(yield func(memory.Scope, error) bool) {
 		m.mu.RLock()

@@ -27,6 +27,19 @@ type Store interface {
 	// Delete removes the sources that a query selects, with their chunks, and returns how
 	// many sources.
 	Delete(ctx context.Context, q Query) (int, error)
+	// Dump yields the sources of the scopes that [Base.Forget] would forget with s, or of all
+	// scopes if s is nil: scope by scope in the order of [memory.CompareScopes], the sources
+	// of each by their IDs. A source that changes meanwhile is yielded as it was before or
+	// after the change, and one that is added may be left out.
+	Dump(ctx context.Context, s *memory.Scope) iter.Seq2[Saved, error]
+	// Restore stores sources with their chunks, IDs, revisions and times, all or none, and
+	// returns how many it stored. A source stays as it is whose ID or URI the scope has. No
+	// quota applies.
+	Restore(ctx context.Context, list []Saved) (int, error)
+	// Scopes yields each scope in which there is something, or was, once, of all tenants, in any
+	// order. A database that shows its user some of them yields those. It yields what was there
+	// when it began, and may yield what came or went meanwhile.
+	Scopes(ctx context.Context) iter.Seq2[memory.Scope, error]
 }
 
 // A Change is sources to swap in a scope.

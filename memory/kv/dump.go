@@ -21,19 +21,7 @@ type Saved struct {
 	TTL time.Duration
 }
 
-// A Dumper is a [Store] whose contents can be copied to another store.
-type Dumper interface {
-	// Dump yields the values of the scopes that Forget would forget with s, or of all scopes
-	// if s is nil: scope by scope in the order of [memory.CompareScopes], the values of each
-	// by namespace and key. It reads page by page: a value that changes meanwhile is yielded
-	// as it was before or after the change. What has expired is left out.
-	Dump(ctx context.Context, s *memory.Scope) iter.Seq2[Saved, error]
-	// Restore stores values with their times, all or none, and returns how many it stored. A
-	// value whose namespace and key the scope has stays as it is. No quota applies.
-	Restore(ctx context.Context, list []Saved) (int, error)
-}
-
-// Dump implements [Dumper].
+// Dump implements [Store].
 func (m *InMemory) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[Saved, error] {
 	return func(yield func(Saved, error) bool) {
 		for _, one := range m.saved(s) {
@@ -75,7 +63,7 @@ func (m *InMemory) saved(s *memory.Scope) []Saved {
 	return list
 }
 
-// Restore implements [Dumper].
+// Restore implements [Store].
 func (m *InMemory) Restore(ctx context.Context, list []Saved) (int, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err

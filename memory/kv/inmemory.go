@@ -184,7 +184,7 @@ func (m *InMemory) Forget(ctx context.Context, s memory.Scope) (int, error) {
 	return n, nil
 }
 
-// Sweep implements [Sweeper].
+// Sweep implements [Store].
 func (m *InMemory) Sweep(ctx context.Context, limit int) (int, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err

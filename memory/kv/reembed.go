@@ -28,12 +28,9 @@ const indexBatch = 100
 
 func (n Namespace) reembed(ctx context.Context, q Query, index [][]string) (done int, err error) {
 	v := n.values
-	indexer, ok := v.store.(Indexer)
 	switch {
 	case v.options.Embedder == nil:
 		return 0, fmt.Errorf("no embedder: %w", memory.ErrInvalid)
-	case !ok:
-		return 0, fmt.Errorf("%T is no Indexer: %w", v.store, memory.ErrInvalid)
 	case index == nil:
 		index = v.options.Index
 	}
@@ -55,7 +52,7 @@ func (n Namespace) reembed(ctx context.Context, q Query, index [][]string) (done
 		if err := v.index(ctx, writes, texts); err != nil {
 			return err
 		}
-		n, err := indexer.Index(ctx, n.scope, writes)
+		n, err := v.store.Index(ctx, n.scope, writes)
 		done += n
 		writes, texts = nil, nil
 		return err
@@ -83,16 +80,10 @@ func (n Namespace) reembed(ctx context.Context, q Query, index [][]string) (done
 }
 
 // Scopes yields the scopes in which there are values, or were, of all tenants: for those who look
-// after the values of all. It is not for what a user asks. A store that is no [memory.Scoper] is
-// a [memory.ErrInvalid].
+// after the values of all. It is not for what a user asks.
 func (v *Values) Scopes(ctx context.Context) iter.Seq2[memory.Scope, error] {
 	return func(yield func(memory.Scope, error) bool) {
-		scoper, ok := v.store.(memory.Scoper)
-		if !ok {
-			yield(memory.Scope{}, fmt.Errorf("kv: scopes: %T is no Scoper: %w", v.store, memory.ErrInvalid))
-			return
-		}
-		for s, err := range scoper.Scopes(ctx) {
+		for s, err := range v.store.Scopes(ctx) {
 			if err != nil {
 				yield(memory.Scope{}, fmt.Errorf("kv: scopes: %w", err))
 				return
@@ -109,7 +100,7 @@ func (r *row) lacks(model string, dimension int) bool {
 	return len(r.Terms)+len(r.Embedding) > 0 && (r.Model != model || len(r.Embedding) != dimension)
 }
 
-// Index implements [Indexer].
+// Index implements [Store].
 func (m *InMemory) Index(ctx context.Context, s memory.Scope, writes []Write) (int, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -133,7 +124,7 @@ func (m *InMemory) Index(ctx context.Context, s memory.Scope, writes []Write) (i
 	return done, nil
 }
 
-// Scopes implements [memory.Scoper].
+// Scopes implements [Store].
 func (m *InMemory) Scopes(ctx context.Context) iter.Seq2[memory.Scope, error] {
 	return func(yield func(memory.Scope, error) bool) {
 		m.mu.RLock()

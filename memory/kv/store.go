@@ -28,21 +28,25 @@ type Store interface {
 	// Forget removes all values of a scope, and returns how many. Parts that are empty mean
 	// all, but for the tenant: of a tenant and user, all workspaces and agents.
 	Forget(ctx context.Context, s memory.Scope) (int, error)
-}
-
-// A Sweeper is a [Store] that removes what has expired.
-type Sweeper interface {
 	// Sweep removes up to limit values that have expired, of all scopes, and returns how
 	// many. Any number of processes may do so at once.
 	Sweep(ctx context.Context, limit int) (int, error)
-}
-
-// An Indexer is a [Store] that gives values other words and vectors.
-type Indexer interface {
 	// Index gives values of a scope the Terms, Embedding and Model of writes, each where a
 	// value is there that has the Version of the write, and leaves out the others. It
 	// returns how many got theirs. All else of a value stays, its version and times too.
 	Index(ctx context.Context, s memory.Scope, writes []Write) (int, error)
+	// Dump yields the values of the scopes that Forget would forget with s, or of all scopes
+	// if s is nil: scope by scope in the order of [memory.CompareScopes], the values of each
+	// by namespace and key. It reads page by page: a value that changes meanwhile is yielded
+	// as it was before or after the change. What has expired is left out.
+	Dump(ctx context.Context, s *memory.Scope) iter.Seq2[Saved, error]
+	// Restore stores values with their times, all or none, and returns how many it stored. A
+	// value whose namespace and key the scope has stays as it is. No quota applies.
+	Restore(ctx context.Context, list []Saved) (int, error)
+	// Scopes yields each scope in which there is something, or was, once, of all tenants, in any
+	// order. A database that shows its user some of them yields those. It yields what was there
+	// when it began, and may yield what came or went meanwhile.
+	Scopes(ctx context.Context) iter.Seq2[memory.Scope, error]
 }
 
 // A Write puts a value, or removes it.

@@ -232,16 +232,11 @@ func (v *Values) Forget(ctx context.Context, s memory.Scope) (int, error) {
 const sweepBatch = 1000
 
 // Sweep removes what has expired, of all scopes, in batches, and returns how many values. It can be
-// stopped at any time, and called by many programs at once. A store that is no [Sweeper]
-// has nothing to do.
+// stopped at any time, and called by many programs at once.
 func (v *Values) Sweep(ctx context.Context) (int, error) {
-	sweeper, ok := v.store.(Sweeper)
-	if !ok {
-		return 0, nil
-	}
 	removed := 0
 	for {
-		n, err := sweeper.Sweep(ctx, sweepBatch)
+		n, err := v.store.Sweep(ctx, sweepBatch)
 		removed += n
 		if err != nil {
 			return removed, fmt.Errorf("kv: sweep: %w", err)

@@ -421,7 +421,7 @@ func TestQuota(t *testing.T) {
 }
 
 // broken fails as a database does that is down.
-type broken struct{}
+type broken struct{ kv.Store }
 
 var errDown = errors.New("down")
 
@@ -467,13 +467,6 @@ func TestBroken(t *testing.T) {
 	}
 	if _, err := n.Search(ctx, kv.Find{}); !errors.Is(err, errDown) {
 		t.Errorf("the newest: got %v", err)
-	}
-	unswept, err := kv.New(struct{ kv.Store }{}, kv.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n, err := unswept.Sweep(ctx); n != 0 || err != nil {
-		t.Errorf("a store that does not sweep: got %d and %v", n, err)
 	}
 }
 

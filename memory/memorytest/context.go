@@ -42,11 +42,9 @@ var contextCases = []factCase{
 				return err
 			},
 		}
-		if sweeper, ok := k.store.(memory.Sweeper); ok {
-			calls["sweep"] = func() error {
-				_, err := sweeper.Sweep(ctx, 10)
-				return err
-			}
+		calls["sweep"] = func() error {
+			_, err := k.store.Sweep(ctx, 10)
+			return err
 		}
 		for name, call := range calls {
 			if err := call(); !errors.Is(err, context.Canceled) {

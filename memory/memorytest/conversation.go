@@ -19,12 +19,7 @@ import (
 // empty, and open leaves closing it to tb.Cleanup. It is called by several tests at once.
 func RunConversations(t *testing.T, open func(tb testing.TB) conversation.Store) {
 	t.Helper()
-	_, sweeps := open(t).(conversation.Sweeper)
-	t.Logf("sweeps: %t", sweeps)
 	for _, c := range slices.Concat(talkCases, talkChangeCases, talkFindCases, talkSearchCases, talkForgetCases) {
-		if c.sweeps && !sweeps {
-			continue
-		}
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			c.check(t, open)
@@ -36,7 +31,6 @@ func RunConversations(t *testing.T, open func(tb testing.TB) conversation.Store)
 type talkCase struct {
 	name    string // group/case
 	promise string
-	sweeps  bool // for a conversation.Sweeper
 	run     func(k *talkKit)
 }
 

@@ -323,15 +323,14 @@ var talkForgetCases = []talkCase{
 		k.append(ann, "s", "now")
 		k.wantAll(wide, "s", "new")
 	}},
-	{name: "sweep/age", promise: "sweeping removes what is old enough, no more than asked for, and of the scope only", sweeps: true, run: func(k *talkKit) {
+	{name: "sweep/age", promise: "sweeping removes what is old enough, no more than asked for, and of the scope only", run: func(k *talkKit) {
 		for i := range 5 {
 			k.append(ann, fmt.Sprint("s", i), "x")
 		}
 		k.append(bob, "s", "x")
-		sweeper := k.store.(conversation.Sweeper)
 		sweep := func(s memory.Scope, age time.Duration, limit, want int) {
 			k.Helper()
-			if n, err := sweeper.Sweep(k.ctx, s, age, limit); n != want || err != nil {
+			if n, err := k.store.Sweep(k.ctx, s, age, limit); n != want || err != nil {
 				k.Errorf("sweep %s: got %d and %v want %d", s, n, err, want)
 			}
 		}

@@ -13,16 +13,12 @@ import (
 // open leaves closing it to tb.Cleanup. It is called by several tests at once.
 func RunFacts(t *testing.T, open func(tb testing.TB) memory.Store) {
 	t.Helper()
-	_, sweeps := open(t).(memory.Sweeper)
 	seed := rand.Uint64()
-	t.Logf("sweeps: %t; seed: %d", sweeps, seed)
+	t.Logf("seed: %d", seed)
 	groups := map[string][]factCase{}
 	var order []string
 	for _, c := range factCases() {
 		group, _, _ := strings.Cut(c.name, "/")
-		if c.sweeps && !sweeps {
-			continue
-		}
 		if groups[group] == nil {
 			order = append(order, group)
 		}
@@ -46,7 +42,6 @@ func RunFacts(t *testing.T, open func(tb testing.TB) memory.Store) {
 type factCase struct {
 	name    string // group/case
 	promise string
-	sweeps  bool // for a memory.Sweeper
 	run     func(k *kit)
 }
 

@@ -178,7 +178,7 @@ var forgetCases = []factCase{
 }
 
 var sweepCases = []factCase{
-	{name: "sweep/expired", sweeps: true, promise: "what has expired is removed, of all scopes, and nothing else", run: func(k *kit) {
+	{name: "sweep/expired", promise: "what has expired is removed, of all scopes, and nothing else", run: func(k *kit) {
 		gone := k.add(ann, "expired here", from(before), expiring(long), near("m", 1))
 		k.add(bob, "expired too", from(before), expiring(long))
 		k.add(ann, "stays here", from(before), expiring(future))
@@ -198,7 +198,7 @@ var sweepCases = []factCase{
 		}
 		k.add(ann, "Expired here")
 	}},
-	{name: "sweep/limit", sweeps: true, promise: "at most as many are removed as the limit says", run: func(k *kit) {
+	{name: "sweep/limit", promise: "at most as many are removed as the limit says", run: func(k *kit) {
 		k.fill(ann, 25, from(before), expiring(long))
 		for _, want := range []int{10, 10, 5, 0} {
 			if n := k.sweep(10); n != want {
@@ -207,7 +207,7 @@ var sweepCases = []factCase{
 		}
 		k.want(all(ann))
 	}},
-	{name: "sweep/undone", sweeps: true, promise: "what was swept does not come back when a later change is refused", run: func(k *kit) {
+	{name: "sweep/undone", promise: "what was swept does not come back when a later change is refused", run: func(k *kit) {
 		k.add(ann, "one", from(before), expiring(long))
 		k.add(ann, "two", from(before), expiring(long))
 		k.sweep(1)
@@ -216,13 +216,13 @@ var sweepCases = []factCase{
 			k.Errorf("got %d facts want 1", got)
 		}
 	}},
-	{name: "sweep/parallel", sweeps: true, promise: "any number may sweep at once, and each fact is removed once", run: func(k *kit) {
+	{name: "sweep/parallel", promise: "any number may sweep at once, and each fact is removed once", run: func(k *kit) {
 		n := k.size(200, 50)
 		k.fill(ann, n, from(before), expiring(long))
 		var removed counter
 		err := parallel(4, func(int) error {
 			for {
-				got, err := k.store.(memory.Sweeper).Sweep(k.ctx, 7)
+				got, err := k.store.Sweep(k.ctx, 7)
 				for range got {
 					removed.add()
 				}
@@ -239,7 +239,7 @@ var sweepCases = []factCase{
 
 func (k *kit) sweep(limit int) int {
 	k.Helper()
-	n, err := k.store.(memory.Sweeper).Sweep(k.ctx, limit)
+	n, err := k.store.Sweep(k.ctx, limit)
 	if err != nil {
 		k.Fatal(err)
 	}

@@ -19,12 +19,7 @@ import (
 // some milliseconds.
 func RunKV(t *testing.T, open func(tb testing.TB) kv.Store) {
 	t.Helper()
-	_, sweeps := open(t).(kv.Sweeper)
-	t.Logf("sweeps: %t", sweeps)
 	for _, c := range slices.Concat(valueCases, valueFindCases, valueSearchCases, valueTimeCases, valueEmbedderCases) {
-		if c.sweeps && !sweeps {
-			continue
-		}
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			c.check(t, open)
@@ -36,7 +31,6 @@ func RunKV(t *testing.T, open func(tb testing.TB) kv.Store) {
 type valueCase struct {
 	name    string // group/case
 	promise string
-	sweeps  bool // for a kv.Sweeper
 	run     func(k *valueKit)
 }
 

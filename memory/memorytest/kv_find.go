@@ -351,14 +351,13 @@ var valueTimeCases = []valueCase{
 			k.Errorf("got %+v want the version and the time of %+v", got, put[0])
 		}
 	}},
-	{name: "expiry/sweep", promise: "sweeping removes what has expired, no more than asked for, and of all scopes", sweeps: true, run: func(k *valueKit) {
+	{name: "expiry/sweep", promise: "sweeping removes what has expired, no more than asked for, and of all scopes", run: func(k *valueKit) {
 		for i, s := range []memory.Scope{ann, ann, ann, bob, {}} {
 			k.apply(s, living(putting(fmt.Sprint("a/", i), `1`), soon, true), putting("a/stays", `1`), living(putting("a/long", `1`), time.Hour, true))
 		}
 		k.until(memory.Scope{}, "a/4")
-		sweeper := k.store.(kv.Sweeper)
 		for _, want := range []int{2, 2, 1, 0} {
-			if n, err := sweeper.Sweep(k.ctx, 2); n != want || err != nil {
+			if n, err := k.store.Sweep(k.ctx, 2); n != want || err != nil {
 				k.Errorf("got %d and %v want %d", n, err, want)
 			}
 		}

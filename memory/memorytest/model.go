@@ -264,11 +264,7 @@ func (t *twins) compareHistory(s memory.Scope, id string) {
 }
 
 func (t *twins) compareSweep() {
-	sweeper, ok := t.store.(memory.Sweeper)
-	if !ok {
-		return
-	}
-	got, err := sweeper.Sweep(t.ctx, 1000)
+	got, err := t.store.Sweep(t.ctx, 1000)
 	want, wantErr := t.model.Sweep(t.ctx, 1000)
 	if got != want || err != nil || wantErr != nil {
 		t.Errorf("sweep: got %d, %v want %d, %v", got, err, want, wantErr)

@@ -189,10 +189,7 @@ func (q *queue) parking() {
 	if jobs := q.claim(1, time.Hour); len(jobs) != 0 {
 		q.Errorf("claimed a parked job: %+v", jobs)
 	}
-	p, ok := q.q.(extract.Parking)
-	if !ok {
-		return
-	}
+	p := q.q
 	list, err := p.Parked(q.Context(), 10)
 	if err != nil || len(list) != 1 || list[0].Key != "key 1" || list[0].Cause != "impossible" || list[0].Attempts != 1 {
 		q.Errorf("got %+v and %v", list, err)

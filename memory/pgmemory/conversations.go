@@ -9,14 +9,11 @@ import (
 	"github.com/weft-go/weft/memory/conversation"
 )
 
-// Conversations is a [conversation.Store], and a [conversation.Sweeper]. It is as safe for concurrent use as
+// Conversations is a [conversation.Store], and a [conversation.Store]. It is as safe for concurrent use as
 // its [DB].
 type Conversations struct{ db *DB }
 
-var _ interface {
-	conversation.Store
-	conversation.Sweeper
-} = (*Conversations)(nil)
+var _ conversation.Store = (*Conversations)(nil)
 
 // Conversations is where the database keeps what was said.
 func (d *DB) Conversations() *Conversations { return &Conversations{d} }
@@ -46,7 +43,7 @@ func (c *Conversations) Forget(ctx context.Context, s memory.Scope) (int, error)
 	return n, nil
 }
 
-// Sweep implements [conversation.Sweeper], in one round trip. It passes over sessions that somebody
+// Sweep implements [conversation.Store], in one round trip. It passes over sessions that somebody
 // appends to at the same time.
 func (c *Conversations) Sweep(ctx context.Context, s memory.Scope, age time.Duration, limit int) (int, error) {
 	if limit <= 0 {

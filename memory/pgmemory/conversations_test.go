@@ -33,5 +33,5 @@ func TestConversationsOfServiceRole(t *testing.T) {
 // Users do with what is theirs what everybody does.
 func TestConversationsOfUsers(t *testing.T) {
 	t.Parallel()
-	memorytest.RunConversations(t, func(tb testing.TB) conversation.Store { return theirConversations{newPeople(tb)} })
+	memorytest.RunConversations(t, func(tb testing.TB) conversation.Store { return theirConversations{people: newPeople(tb)} })
 }

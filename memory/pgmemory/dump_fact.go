@@ -43,7 +43,7 @@ const (
 	WITH ORDINALITY AS g (digest, fact, kind, was, became, actor, at, nr) JOIN weft.mem_scope s ON s.digest = g.digest ORDER BY g.nr`
 )
 
-// Dump implements [memory.Dumper], with three round trips for each 256 facts of a scope.
+// Dump implements [memory.Store], with three round trips for each 256 facts of a scope.
 func (f *Facts) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[memory.Saved, error] {
 	return dump(ctx, f.db, factScopes, s, func(in *savedScope, last *memory.Saved) ([]memory.Saved, error) {
 		after := noFact
@@ -102,7 +102,7 @@ func (f *Facts) saved(ctx context.Context, in *savedScope, ids []string) ([]memo
 	return list, err
 }
 
-// Restore implements [memory.Dumper], in eight round trips.
+// Restore implements [memory.Store], in eight round trips.
 func (f *Facts) Restore(ctx context.Context, list []memory.Saved) (int, error) {
 	return restore(ctx, f.db, list, func(one *memory.Saved) memory.Scope { return one.Scope }, func(l *link, scopes [][]byte) (int, error) {
 		return f.restore(ctx, l, list, scopes)

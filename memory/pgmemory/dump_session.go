@@ -28,7 +28,7 @@ const (
 	WITH ORDINALITY AS g (id, said, role, text, data, plain, terms, words, at, nr) ORDER BY g.nr`
 )
 
-// Dump implements [conversation.Dumper], with two round trips for each session, and one more
+// Dump implements [conversation.Store], with two round trips for each session, and one more
 // for each 256 messages of a session.
 func (c *Conversations) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[conversation.Saved, error] {
 	return dump(ctx, c.db, sessionScopes, s, func(in *savedScope, last *conversation.Saved) (list []conversation.Saved, err error) {
@@ -72,7 +72,7 @@ func (c *Conversations) savedRows(ctx context.Context, key int64, s *conversatio
 	return list, err
 }
 
-// Restore implements [conversation.Dumper], in two round trips and two for each session.
+// Restore implements [conversation.Store], in two round trips and two for each session.
 func (c *Conversations) Restore(ctx context.Context, list []conversation.Saved) (int, error) {
 	return restore(ctx, c.db, list, func(one *conversation.Saved) memory.Scope { return one.Scope }, func(l *link, _ [][]byte) (int, error) {
 		count := 0

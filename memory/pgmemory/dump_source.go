@@ -28,7 +28,7 @@ const (
 	newest = greatest(newest, $4::timestamptz) WHERE key = $1::bigint`
 )
 
-// Dump implements [knowledge.Dumper], with two round trips for each source, and one more for
+// Dump implements [knowledge.Store], with two round trips for each source, and one more for
 // each 256 chunks of a source.
 func (k *Knowledge) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[knowledge.Saved, error] {
 	return dump(ctx, k.db, shelfScopes, s, func(in *savedScope, last *knowledge.Saved) (list []knowledge.Saved, err error) {
@@ -76,7 +76,7 @@ func (k *Knowledge) savedChunks(ctx context.Context, source int64) (list []knowl
 	return list, err
 }
 
-// Restore implements [knowledge.Dumper], in four round trips, two for each source and one for
+// Restore implements [knowledge.Store], in four round trips, two for each source and one for
 // each 500 chunks of a source.
 func (k *Knowledge) Restore(ctx context.Context, list []knowledge.Saved) (int, error) {
 	return restore(ctx, k.db, list, func(one *knowledge.Saved) memory.Scope { return one.Scope }, func(l *link, scopes [][]byte) (int, error) {

@@ -21,7 +21,7 @@ const (
 	ORDER BY g.nr ON CONFLICT (scope, name) DO NOTHING RETURNING key`
 )
 
-// Dump implements [extract.Dumper], with a round trip for each 256 turns of a scope.
+// Dump implements [extract.Queue], with a round trip for each 256 turns of a scope.
 func (t *Turns) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[extract.Saved, error] {
 	return dump(ctx, t.db, factScopes, s, func(in *savedScope, last *extract.Saved) (list []extract.Saved, err error) {
 		after := ""
@@ -43,7 +43,7 @@ func (t *Turns) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[extract.Sav
 	})
 }
 
-// Restore implements [extract.Dumper], in four round trips.
+// Restore implements [extract.Queue], in four round trips.
 func (t *Turns) Restore(ctx context.Context, list []extract.Saved) (int, error) {
 	return restore(ctx, t.db, list, func(one *extract.Saved) memory.Scope { return one.Scope }, func(l *link, scopes [][]byte) (count int, err error) {
 		all := make([]memory.Scope, len(list))
@@ -65,4 +65,17 @@ func (t *Turns) Restore(ctx context.Context, list []extract.Saved) (int, error) 
 		})
 		return count, err
 	})
+}
+
+const forgetTurns = `WITH gone AS (DELETE FROM weft.mem_turn t USING weft.mem_scope s WHERE s.key = t.scope AND s.tenant = $1::text
+	AND ($2::text = '' OR s.workspace = $2) AND ($3::text = '' OR s.user_id = $3) AND ($4::text = '' OR s.agent = $4) RETURNING 1)
+	SELECT count(*) FROM gone`
+
+// Forget implements [extract.Queue], in one round trip.
+func (t *Turns) Forget(ctx context.Context, s memory.Scope) (int, error) {
+	n, err := t.db.count(ctx, forgetTurns, s.Tenant, s.Workspace, s.User, s.Agent)
+	if err != nil {
+		return 0, t.db.fail("forget turns", err)
+	}
+	return n, nil
 }

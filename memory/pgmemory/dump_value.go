@@ -35,7 +35,7 @@ const (
 	JOIN weft.mem_value_scope s ON s.digest = g.digest ORDER BY g.nr ON CONFLICT (scope, namespace, name) DO NOTHING RETURNING version`
 )
 
-// Dump implements [kv.Dumper], with a round trip for each 256 values of a scope.
+// Dump implements [kv.Store], with a round trip for each 256 values of a scope.
 func (v *Values) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[kv.Saved, error] {
 	text := fmt.Sprintf(v.db.sql(savedValues), v.db.vector)
 	return dump(ctx, v.db, valueScopes, s, func(in *savedScope, last *kv.Saved) (list []kv.Saved, err error) {
@@ -62,7 +62,7 @@ func (v *Values) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[kv.Saved, 
 	})
 }
 
-// Restore implements [kv.Dumper], in seven round trips.
+// Restore implements [kv.Store], in seven round trips.
 func (v *Values) Restore(ctx context.Context, list []kv.Saved) (int, error) {
 	return restore(ctx, v.db, list, func(one *kv.Saved) memory.Scope { return one.Scope }, func(l *link, scopes [][]byte) (int, error) {
 		return v.restore(ctx, l, list, scopes)

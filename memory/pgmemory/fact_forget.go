@@ -26,7 +26,7 @@ func (f *Facts) Forget(ctx context.Context, s memory.Scope) (int, error) {
 	return count, nil
 }
 
-// Sweep implements [memory.Sweeper], in one round trip. It passes over scopes in which
+// Sweep implements [memory.Store], in one round trip. It passes over scopes in which
 // somebody stores something at the same time.
 func (f *Facts) Sweep(ctx context.Context, limit int) (int, error) {
 	if limit <= 0 {

@@ -9,13 +9,10 @@ import (
 	"github.com/weft-go/weft/memory"
 )
 
-// Facts is a [memory.Store], and a [memory.Sweeper]. It is as safe for concurrent use as its [DB].
+// Facts is a [memory.Store], and a [memory.Store]. It is as safe for concurrent use as its [DB].
 type Facts struct{ db *DB }
 
-var _ interface {
-	memory.Store
-	memory.Sweeper
-} = (*Facts)(nil)
+var _ memory.Store = (*Facts)(nil)
 
 var (
 	factTable = table{"weft.mem_fact", "mem_fact_near_", `(weft.mem_fact f JOIN weft.mem_scope s ON s.key = f.scope)`}

@@ -71,7 +71,10 @@ func (p *people) as(s memory.Scope) *pgmemory.DB {
 	return p.bound[key]
 }
 
-type theirConversations struct{ *people }
+type theirConversations struct {
+	*people
+	conversation.Store // nil: users neither dump nor restore
+}
 
 func (p theirConversations) query(q conversation.Query) (conversation.Query, *pgmemory.Conversations) {
 	if q.Scope = p.in(q.Scope); q.After != nil {
@@ -136,7 +139,10 @@ func (p theirConversations) Sweep(ctx context.Context, s memory.Scope, age time.
 	return p.as(s).Conversations().Sweep(ctx, s, age, limit)
 }
 
-type theirValues struct{ *people }
+type theirValues struct {
+	*people
+	kv.Store // nil: users neither dump nor restore
+}
 
 func (p theirValues) Apply(ctx context.Context, s memory.Scope, writes []kv.Write) ([]kv.Item, error) {
 	s = p.in(s)
@@ -170,4 +176,12 @@ func (p theirValues) Forget(ctx context.Context, s memory.Scope) (int, error) {
 
 func (p theirValues) Sweep(ctx context.Context, limit int) (int, error) {
 	return p.as(memory.Scope{}).Values().Sweep(ctx, limit)
+}
+
+func (p theirValues) Index(ctx context.Context, s memory.Scope, writes []kv.Write) (int, error) {
+	return p.as(memory.Scope{}).Values().Index(ctx, p.in(s), writes)
+}
+
+func (theirValues) Scopes(context.Context) iter.Seq2[memory.Scope, error] {
+	return func(yield func(memory.Scope, error) bool) { yield(memory.Scope{}, memory.ErrDenied) }
 }

@@ -9,24 +9,18 @@ import (
 	"github.com/weft-go/weft/memory"
 )
 
-var (
-	_ memory.Scoper = (*Facts)(nil)
-	_ memory.Scoper = (*Knowledge)(nil)
-	_ memory.Scoper = (*Values)(nil)
-)
-
-// Scopes implements [memory.Scoper], with one round trip for each 256 of them. Row-level security leaves out what the
+// Scopes implements [memory.Store], with one round trip for each 256 of them. Row-level security leaves out what the
 // role may not see: all scopes are for the role that owns the tables, and for the service role of Supabase.
 func (f *Facts) Scopes(ctx context.Context) iter.Seq2[memory.Scope, error] {
 	return f.db.scopes(ctx, `weft.mem_scope`)
 }
 
-// Scopes implements [memory.Scoper], as [Facts.Scopes] does.
+// Scopes implements [knowledge.Store], as [Facts.Scopes] does.
 func (k *Knowledge) Scopes(ctx context.Context) iter.Seq2[memory.Scope, error] {
 	return k.db.scopes(ctx, `weft.mem_shelf`)
 }
 
-// Scopes implements [memory.Scoper], as [Facts.Scopes] does.
+// Scopes implements [kv.Store], as [Facts.Scopes] does.
 func (v *Values) Scopes(ctx context.Context) iter.Seq2[memory.Scope, error] {
 	return v.db.scopes(ctx, `weft.mem_value_scope`)
 }

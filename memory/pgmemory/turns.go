@@ -20,10 +20,7 @@ import (
 // their user.
 type Turns struct{ db *DB }
 
-var _ interface {
-	extract.Queue
-	extract.Parking
-} = (*Turns)(nil)
+var _ extract.Queue = (*Turns)(nil)
 
 // Turns returns the database's queue of turns.
 func (d *DB) Turns() *Turns { return &Turns{d} }
@@ -151,7 +148,7 @@ func (t *Turns) Count(ctx context.Context) (c extract.Counts, err error) {
 	return c, nil
 }
 
-// Parked implements [extract.Parking].
+// Parked implements [extract.Queue].
 func (t *Turns) Parked(ctx context.Context, limit int) ([]extract.Parked, error) {
 	list, err := t.list(ctx, parkedQuery, min(max(limit, 0), math.MaxInt32))
 	if err != nil {
@@ -160,7 +157,7 @@ func (t *Turns) Parked(ctx context.Context, limit int) ([]extract.Parked, error)
 	return list, nil
 }
 
-// Revive implements [extract.Parking].
+// Revive implements [extract.Queue].
 func (t *Turns) Revive(ctx context.Context, s memory.Scope, key string) error {
 	found, err := t.touch(ctx, reviveQuery, scopeDigest(s), key)
 	if err == nil && !found {

@@ -19,7 +19,7 @@ const indexedValues = `.vector
 		AND (v.expires_at IS NULL OR v.expires_at > statement_timestamp()) RETURNING 1)
 	SELECT count(*) FROM done`
 
-// Index implements [kv.Indexer], in one round trip.
+// Index implements [kv.Store], in one round trip.
 func (v *Values) Index(ctx context.Context, s memory.Scope, writes []kv.Write) (int, error) {
 	if len(writes) == 0 {
 		return 0, ctx.Err()

@@ -12,14 +12,10 @@ import (
 	"github.com/weft-go/weft/memory/kv"
 )
 
-// Values is a [kv.Store], and a [kv.Sweeper]. It is as safe for concurrent use as its [DB].
+// Values is a [kv.Store], and a [kv.Store]. It is as safe for concurrent use as its [DB].
 type Values struct{ db *DB }
 
-var _ interface {
-	kv.Store
-	kv.Indexer
-	kv.Sweeper
-} = (*Values)(nil)
+var _ kv.Store = (*Values)(nil)
 
 // Values is where the database keeps values under names, and with them what package profile keeps.
 func (d *DB) Values() *Values { return &Values{d} }
@@ -41,7 +37,7 @@ func (v *Values) Forget(ctx context.Context, s memory.Scope) (int, error) {
 	return n, nil
 }
 
-// Sweep implements [kv.Sweeper], in one round trip. It passes over values that somebody writes at the same
+// Sweep implements [kv.Store], in one round trip. It passes over values that somebody writes at the same
 // time.
 func (v *Values) Sweep(ctx context.Context, limit int) (int, error) {
 	if limit <= 0 {

@@ -20,7 +20,7 @@ var valueStores = map[string]func(tb testing.TB) kv.Store{
 		})).Values()
 	},
 	"service role": func(tb testing.TB) kv.Store { return supabasePlace(tb).served(tb).Values() },
-	"users":        func(tb testing.TB) kv.Store { return theirValues{newPeople(tb)} },
+	"users":        func(tb testing.TB) kv.Store { return theirValues{people: newPeople(tb)} },
 }
 
 func TestValues(t *testing.T) {

@@ -12,14 +12,11 @@ import (
 	"github.com/weft-go/weft/memory/conversation"
 )
 
-// Conversations is a [conversation.Store], and a [conversation.Sweeper]. It is safe for use by any
+// Conversations is a [conversation.Store], and a [conversation.Store]. It is safe for use by any
 // number of goroutines.
 type Conversations struct{ db *DB }
 
-var _ interface {
-	conversation.Store
-	conversation.Sweeper
-} = (*Conversations)(nil)
+var _ conversation.Store = (*Conversations)(nil)
 
 // Conversations is where the database keeps what was said in sessions.
 func (d *DB) Conversations() *Conversations { return &Conversations{d} }
@@ -191,7 +188,7 @@ func (c *Conversations) Forget(ctx context.Context, s memory.Scope) (int, error)
 	})
 }
 
-// Sweep implements [conversation.Sweeper], with one transaction.
+// Sweep implements [conversation.Store], with one transaction.
 func (c *Conversations) Sweep(ctx context.Context, s memory.Scope, age time.Duration, limit int) (int, error) {
 	if limit <= 0 {
 		return 0, ctx.Err()

@@ -110,7 +110,7 @@ const (
 	knownFact    = `SELECT 1 WHERE EXISTS (SELECT 1 FROM mem_fact WHERE scope = ?1 AND id = ?2) OR EXISTS (SELECT 1 FROM mem_event WHERE scope = ?1 AND fact = ?2)`
 )
 
-// Dump implements [memory.Dumper].
+// Dump implements [memory.Store].
 func (f *Facts) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[memory.Saved, error] {
 	return dump(ctx, f.db, factCorpus, s, func(q *sqlitedb.Session, in *savedScope, last *memory.Saved) ([]memory.Saved, error) {
 		after := []byte{}
@@ -153,7 +153,7 @@ func savedFact(q *sqlitedb.Session, in *savedScope, id []byte) (memory.Saved, er
 	return one, err
 }
 
-// Restore implements [memory.Dumper].
+// Restore implements [memory.Store].
 func (f *Facts) Restore(ctx context.Context, list []memory.Saved) (int, error) {
 	return restore(ctx, f.db, factCorpus, list, func(one *memory.Saved) memory.Scope { return one.Scope }, restoreFact)
 }

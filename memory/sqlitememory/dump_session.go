@@ -15,7 +15,7 @@ const (
 	restoreSession = `INSERT INTO mem_session (scope, id, title, messages, created_at, updated_at, version, metadata) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
 )
 
-// Dump implements [conversation.Dumper]. A page is one session.
+// Dump implements [conversation.Store]. A page is one session.
 func (c *Conversations) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[conversation.Saved, error] {
 	return dump(ctx, c.db, talkCorpus, s, func(q *sqlitedb.Session, in *savedScope, last *conversation.Saved) ([]conversation.Saved, error) {
 		after := ""
@@ -47,7 +47,7 @@ func (c *Conversations) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[con
 	})
 }
 
-// Restore implements [conversation.Dumper].
+// Restore implements [conversation.Store].
 func (c *Conversations) Restore(ctx context.Context, list []conversation.Saved) (int, error) {
 	return restore(ctx, c.db, talkCorpus, list, func(one *conversation.Saved) memory.Scope { return one.Scope }, restoreOneSession)
 }

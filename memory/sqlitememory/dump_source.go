@@ -15,7 +15,7 @@ const (
 	knownSource = `SELECT 1 FROM mem_source WHERE scope = ?1 AND (id = ?2 OR uri = ?3)`
 )
 
-// Dump implements [knowledge.Dumper]. A page is one source.
+// Dump implements [knowledge.Store]. A page is one source.
 func (k *Knowledge) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[knowledge.Saved, error] {
 	return dump(ctx, k.db, chunkCorpus, s, func(q *sqlitedb.Session, in *savedScope, last *knowledge.Saved) ([]knowledge.Saved, error) {
 		after := []byte{}
@@ -45,7 +45,7 @@ func (k *Knowledge) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[knowled
 	})
 }
 
-// Restore implements [knowledge.Dumper].
+// Restore implements [knowledge.Store].
 func (k *Knowledge) Restore(ctx context.Context, list []knowledge.Saved) (int, error) {
 	return restore(ctx, k.db, chunkCorpus, list, func(one *knowledge.Saved) memory.Scope { return one.Scope }, restoreSource)
 }

@@ -16,7 +16,7 @@ const (
 	ON CONFLICT (scope, name) DO NOTHING`
 )
 
-// Dump implements [extract.Dumper].
+// Dump implements [extract.Queue].
 func (t *Turns) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[extract.Saved, error] {
 	return dump(ctx, t.db, factCorpus, s, func(q *sqlitedb.Session, in *savedScope, last *extract.Saved) (page []extract.Saved, err error) {
 		after := ""
@@ -41,7 +41,7 @@ func (t *Turns) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[extract.Sav
 	})
 }
 
-// Restore implements [extract.Dumper].
+// Restore implements [extract.Queue].
 func (t *Turns) Restore(ctx context.Context, list []extract.Saved) (int, error) {
 	now := time.Now().UnixMicro()
 	return restore(ctx, t.db, factCorpus, list, func(one *extract.Saved) memory.Scope { return one.Scope },
@@ -49,4 +49,21 @@ func (t *Turns) Restore(ctx context.Context, list []extract.Saved) (int, error) 
 			n, err := w.Exec(restoreTurn, in.key, one.Key, string(one.State), now, one.Said.UnixMicro(), one.Attempts, one.Cause, string(one.Payload))
 			return n > 0, err
 		})
+}
+
+// Forget implements [extract.Queue].
+func (t *Turns) Forget(ctx context.Context, s memory.Scope) (n int, err error) {
+	err = t.db.sql.Change(ctx, func(w *sqlitedb.Session) error {
+		text, args := within(s)
+		removed, err := w.Exec(`DELETE FROM mem_turn WHERE scope IN (SELECT key FROM `+factCorpus.scopes+` WHERE `+text+`)`, args...)
+		n = int(removed)
+		return err
+	})
+	if err == nil {
+		err = t.db.sql.Empty(ctx)
+	}
+	if err != nil {
+		return n, t.db.fail("forget turns", err)
+	}
+	return n, nil
 }

@@ -17,7 +17,7 @@ const (
 	removeExpired = `f.scope = ? AND f.address = ?`
 )
 
-// Dump implements [kv.Dumper].
+// Dump implements [kv.Store].
 func (v *Values) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[kv.Saved, error] {
 	return dump(ctx, v.db, valueCorpus, s, func(q *sqlitedb.Session, in *savedScope, last *kv.Saved) (page []kv.Saved, err error) {
 		after := []byte{}
@@ -38,7 +38,7 @@ func (v *Values) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[kv.Saved, 
 	})
 }
 
-// Restore implements [kv.Dumper].
+// Restore implements [kv.Store].
 func (v *Values) Restore(ctx context.Context, list []kv.Saved) (int, error) {
 	return restore(ctx, v.db, valueCorpus, list, func(one *kv.Saved) memory.Scope { return one.Scope },
 		func(w *sqlitedb.Session, in *scope, one *kv.Saved) (bool, error) {

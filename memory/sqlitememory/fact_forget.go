@@ -31,7 +31,7 @@ func (f *Facts) Forget(ctx context.Context, s memory.Scope) (int, error) {
 // expired is who removes what has expired.
 const expired = "expired"
 
-// Sweep implements [memory.Sweeper], with one transaction.
+// Sweep implements [memory.Store], with one transaction.
 func (f *Facts) Sweep(ctx context.Context, limit int) (int, error) {
 	if limit <= 0 {
 		return 0, ctx.Err()

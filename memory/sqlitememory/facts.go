@@ -9,14 +9,11 @@ import (
 	"github.com/weft-go/weft/memory"
 )
 
-// Facts is a [memory.Store], and a [memory.Sweeper]. It is safe for use by any number of
+// Facts is a [memory.Store], and a [memory.Store]. It is safe for use by any number of
 // goroutines.
 type Facts struct{ db *DB }
 
-var _ interface {
-	memory.Store
-	memory.Sweeper
-} = (*Facts)(nil)
+var _ memory.Store = (*Facts)(nil)
 
 // historyPage is how many events are read at once.
 const historyPage = 128

@@ -8,23 +8,17 @@ import (
 	"github.com/weft-go/weft/memory"
 )
 
-var (
-	_ memory.Scoper = (*Facts)(nil)
-	_ memory.Scoper = (*Knowledge)(nil)
-	_ memory.Scoper = (*Values)(nil)
-)
-
-// Scopes implements [memory.Scoper].
+// Scopes implements [memory.Store].
 func (f *Facts) Scopes(ctx context.Context) iter.Seq2[memory.Scope, error] {
 	return f.db.scopes(ctx, factCorpus)
 }
 
-// Scopes implements [memory.Scoper].
+// Scopes implements [knowledge.Store].
 func (k *Knowledge) Scopes(ctx context.Context) iter.Seq2[memory.Scope, error] {
 	return k.db.scopes(ctx, chunkCorpus)
 }
 
-// Scopes implements [memory.Scoper].
+// Scopes implements [kv.Store].
 func (v *Values) Scopes(ctx context.Context) iter.Seq2[memory.Scope, error] {
 	return v.db.scopes(ctx, valueCorpus)
 }

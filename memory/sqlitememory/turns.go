@@ -16,10 +16,7 @@ import (
 // processes. It ignores turns that are older than the last call of Forget for their user.
 type Turns struct{ db *DB }
 
-var _ interface {
-	extract.Queue
-	extract.Parking
-} = (*Turns)(nil)
+var _ extract.Queue = (*Turns)(nil)
 
 // Turns returns the database's queue of turns.
 func (d *DB) Turns() *Turns { return &Turns{d} }
@@ -195,7 +192,7 @@ func (t *Turns) Count(ctx context.Context) (c extract.Counts, err error) {
 	return c, nil
 }
 
-// Parked implements [extract.Parking].
+// Parked implements [extract.Queue].
 func (t *Turns) Parked(ctx context.Context, limit int) (list []extract.Parked, err error) {
 	err = t.db.sql.Read(ctx, func(q *sqlitedb.Session) error {
 		list, _, err = turns(q, parkedQuery, limit)
@@ -207,7 +204,7 @@ func (t *Turns) Parked(ctx context.Context, limit int) (list []extract.Parked, e
 	return list, nil
 }
 
-// Revive implements [extract.Parking].
+// Revive implements [extract.Queue].
 func (t *Turns) Revive(ctx context.Context, s memory.Scope, key string) error {
 	err := t.db.sql.Change(ctx, func(w *sqlitedb.Session) error {
 		found, err := factCorpus.findScope(w, s)

@@ -9,7 +9,7 @@ import (
 	"github.com/weft-go/weft/memory/kv"
 )
 
-// Index implements [kv.Indexer], with one transaction.
+// Index implements [kv.Store], with one transaction.
 func (v *Values) Index(ctx context.Context, s memory.Scope, writes []kv.Write) (int, error) {
 	if len(writes) == 0 {
 		return 0, ctx.Err()

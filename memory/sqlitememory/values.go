@@ -11,14 +11,10 @@ import (
 	"github.com/weft-go/weft/memory/kv"
 )
 
-// Values is a [kv.Store], and a [kv.Sweeper]. It is safe for use by any number of goroutines.
+// Values is a [kv.Store], and a [kv.Store]. It is safe for use by any number of goroutines.
 type Values struct{ db *DB }
 
-var _ interface {
-	kv.Store
-	kv.Indexer
-	kv.Sweeper
-} = (*Values)(nil)
+var _ kv.Store = (*Values)(nil)
 
 // Values is where the database keeps values under names.
 func (d *DB) Values() *Values { return &Values{d} }
@@ -217,7 +213,7 @@ func (v *Values) Forget(ctx context.Context, s memory.Scope) (int, error) {
 	})
 }
 
-// Sweep implements [kv.Sweeper], with one transaction.
+// Sweep implements [kv.Store], with one transaction.
 func (v *Values) Sweep(ctx context.Context, limit int) (int, error) {
 	if limit <= 0 {
 		return 0, ctx.Err()

@@ -31,13 +31,10 @@ const progressEvery = 500
 // Export writes what a memory keeps, as lines of JSON, and returns how much that was. The
 // memory may be used meanwhile: see the Dumper of each package for what is then written.
 func Export(ctx context.Context, from Stores, w io.Writer, o Options) (Counts, error) {
-	d, err := dumpersOf(from)
 	buffer := bufio.NewWriterSize(w, 1<<16)
 	e := exporter{lines: json.NewEncoder(buffer), options: &o}
-	if err == nil {
-		e.lines.SetEscapeHTML(false)
-		err = e.all(ctx, &d)
-	}
+	e.lines.SetEscapeHTML(false)
+	err := e.all(ctx, &from)
 	if err == nil {
 		err = buffer.Flush()
 	}
@@ -55,39 +52,39 @@ type exporter struct {
 	counts  Counts
 }
 
-func (e *exporter) all(ctx context.Context, d *dumpers) error {
+func (e *exporter) all(ctx context.Context, from *Stores) error {
 	if err := e.lines.Encode(line{Format: format, Version: version}); err != nil {
 		return err
 	}
 	scope := e.options.Scope
-	if d.facts != nil {
-		err := each(e, d.facts.Dump(ctx, scope), &e.counts.Facts, func(s memory.Saved) error {
+	if from.Facts != nil {
+		err := each(e, from.Facts.Dump(ctx, scope), &e.counts.Facts, func(s memory.Saved) error {
 			return e.lines.Encode(line{Fact: newFactLine(s)})
 		})
 		if err != nil {
 			return err
 		}
 	}
-	if d.documents != nil {
-		if err := each(e, d.documents.Dump(ctx, scope), &e.counts.Documents, e.document); err != nil {
+	if from.Documents != nil {
+		if err := each(e, from.Documents.Dump(ctx, scope), &e.counts.Documents, e.document); err != nil {
 			return err
 		}
 	}
-	if d.values != nil {
-		err := each(e, d.values.Dump(ctx, scope), &e.counts.Values, func(s kv.Saved) error {
+	if from.Values != nil {
+		err := each(e, from.Values.Dump(ctx, scope), &e.counts.Values, func(s kv.Saved) error {
 			return e.lines.Encode(line{Value: newValueLine(s)})
 		})
 		if err != nil {
 			return err
 		}
 	}
-	if d.conversations != nil {
-		if err := each(e, d.conversations.Dump(ctx, scope), &e.counts.Conversations, e.conversation); err != nil {
+	if from.Conversations != nil {
+		if err := each(e, from.Conversations.Dump(ctx, scope), &e.counts.Conversations, e.conversation); err != nil {
 			return err
 		}
 	}
-	if d.turns != nil {
-		err := each(e, d.turns.Dump(ctx, scope), &e.counts.Turns, func(s extract.Saved) error {
+	if from.Turns != nil {
+		err := each(e, from.Turns.Dump(ctx, scope), &e.counts.Turns, func(s extract.Saved) error {
 			return e.lines.Encode(line{Turn: newTurnLine(s)})
 		})
 		if err != nil {

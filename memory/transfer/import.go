@@ -30,12 +30,8 @@ const (
 // name, for what cannot be stored; what was stored before stays. A part of the export for
 // which the memory has no store is an [memory.ErrInvalid].
 func Import(ctx context.Context, to Stores, r io.Reader, o Options) (Counts, error) {
-	d, err := dumpersOf(to)
-	i := importer{ctx: ctx, to: &d, options: &o}
-	if err == nil {
-		err = i.all(json.NewDecoder(r))
-	}
-	if err != nil {
+	i := importer{ctx: ctx, to: &to, options: &o}
+	if err := i.all(json.NewDecoder(r)); err != nil {
 		return i.counts, fmt.Errorf("transfer: import: %w", err)
 	}
 	return i.counts, nil
@@ -45,7 +41,7 @@ func Import(ctx context.Context, to Stores, r io.Reader, o Options) (Counts, err
 // enough to store.
 type importer struct {
 	ctx     context.Context
-	to      *dumpers
+	to      *Stores
 	options *Options
 	counts  Counts
 	line    int
@@ -129,23 +125,23 @@ func (i *importer) add(l *line) error {
 	i.rows++
 	switch {
 	case l.Fact != nil:
-		return collect("facts", i.to.facts != nil, &i.facts, l.Fact.saved(), &i.read.Facts)
+		return collect("facts", i.to.Facts != nil, &i.facts, l.Fact.saved(), &i.read.Facts)
 	case l.Document != nil:
-		return collect("documents", i.to.documents != nil, &i.documents, knowledge.Saved{Source: *l.Document}, &i.read.Documents)
+		return collect("documents", i.to.Documents != nil, &i.documents, knowledge.Saved{Source: *l.Document}, &i.read.Documents)
 	case l.Chunk != nil && len(i.documents) > 0 && i.documents[len(i.documents)-1].ID == l.Chunk.Source:
 		last := &i.documents[len(i.documents)-1]
 		last.Records = append(last.Records, l.Chunk.record())
 		return nil
 	case l.Value != nil:
-		return collect("values", i.to.values != nil, &i.values, l.Value.saved(), &i.read.Values)
+		return collect("values", i.to.Values != nil, &i.values, l.Value.saved(), &i.read.Values)
 	case l.Conversation != nil:
-		return collect("conversations", i.to.conversations != nil, &i.conversations, conversation.Saved{Session: *l.Conversation}, &i.read.Conversations)
+		return collect("conversations", i.to.Conversations != nil, &i.conversations, conversation.Saved{Session: *l.Conversation}, &i.read.Conversations)
 	case l.Message != nil && len(i.conversations) > 0:
 		last := &i.conversations[len(i.conversations)-1]
 		last.Rows = append(last.Rows, l.Message.row())
 		return nil
 	case l.Turn != nil:
-		return collect("turns", i.to.turns != nil, &i.turns, l.Turn.saved(), &i.read.Turns)
+		return collect("turns", i.to.Turns != nil, &i.turns, l.Turn.saved(), &i.read.Turns)
 	}
 	return fmt.Errorf("neither a fact, document, chunk, value, conversation, message nor turn, or not where it belongs: %w", ErrFormat)
 }
@@ -161,18 +157,18 @@ func collect[T any](what string, there bool, list *[]T, one T, read *int) error 
 
 // store stores what was collected.
 func (i *importer) store() error {
-	err := flush(i.ctx, i.to.facts, &i.facts, &i.counts.Facts, (*memory.Saved).Complete)
+	err := flush(i.ctx, i.to.Facts, &i.facts, &i.counts.Facts, (*memory.Saved).Complete)
 	if err == nil {
-		err = flush(i.ctx, i.to.documents, &i.documents, &i.counts.Documents, (*knowledge.Saved).Complete)
+		err = flush(i.ctx, i.to.Documents, &i.documents, &i.counts.Documents, (*knowledge.Saved).Complete)
 	}
 	if err == nil {
-		err = flush(i.ctx, i.to.values, &i.values, &i.counts.Values, (*kv.Saved).Complete)
+		err = flush(i.ctx, i.to.Values, &i.values, &i.counts.Values, (*kv.Saved).Complete)
 	}
 	if err == nil {
-		err = flush(i.ctx, i.to.conversations, &i.conversations, &i.counts.Conversations, (*conversation.Saved).Complete)
+		err = flush(i.ctx, i.to.Conversations, &i.conversations, &i.counts.Conversations, (*conversation.Saved).Complete)
 	}
 	if err == nil {
-		err = flush(i.ctx, i.to.turns, &i.turns, &i.counts.Turns, (*extract.Saved).Complete)
+		err = flush(i.ctx, i.to.Turns, &i.turns, &i.counts.Turns, (*extract.Saved).Complete)
 	}
 	i.rows = 0
 	if err != nil {

@@ -123,7 +123,7 @@ func fillLarge(t *testing.T, in transfer.Stores) {
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	user := func(i int) memory.Scope { return memory.Scope{Tenant: "acme", User: fmt.Sprintf("user-%03d", i%1000)} }
 
-	restoreAll(t, in.Facts.(memory.Dumper).Restore, largeFacts, 1000, func(i int) memory.Saved {
+	restoreAll(t, in.Facts.Restore, largeFacts, 1000, func(i int) memory.Saved {
 		id, content := uuid.New(), fmt.Sprintf("%s and fact number %d", sentence(random), i)
 		one := memory.Saved{Scope: user(i), ID: id, Record: &memory.Record{
 			Fact: memory.Fact{
@@ -136,7 +136,7 @@ func fillLarge(t *testing.T, in transfer.Stores) {
 		require.NoError(t, one.Complete())
 		return one
 	})
-	restoreAll(t, in.Documents.(knowledge.Dumper).Restore, largeDocuments, 100, func(i int) knowledge.Saved {
+	restoreAll(t, in.Documents.Restore, largeDocuments, 100, func(i int) knowledge.Saved {
 		one := knowledge.Saved{Source: knowledge.Source{
 			ID: uuid.New(), Scope: user(i), URI: fmt.Sprintf("file-%d.txt", i), Format: "text", SHA256: "0", Size: 1, Revision: 1,
 			Model: "random", CreatedAt: now, UpdatedAt: now,
@@ -150,7 +150,7 @@ func fillLarge(t *testing.T, in transfer.Stores) {
 		require.NoError(t, one.Complete())
 		return one
 	})
-	restoreAll(t, in.Conversations.(conversation.Dumper).Restore, largeConversations, 10, func(i int) conversation.Saved {
+	restoreAll(t, in.Conversations.Restore, largeConversations, 10, func(i int) conversation.Saved {
 		one := conversation.Saved{Session: conversation.Session{ID: fmt.Sprintf("session-%d", i), Scope: user(i), CreatedAt: now, UpdatedAt: now}}
 		for j := range messagesEach {
 			data, err := json.Marshal(map[string]any{"type": "human", "data": map[string]string{"content": sentence(random)}})

@@ -29,7 +29,7 @@ func TestStoresFindTheSameFactsInTheSameOrder(t *testing.T) {
 		_, err := m.Store(t.Context(), ann, facts...)
 		require.NoError(t, err)
 	}
-	for one, err := range source.Facts.(memory.Dumper).Dump(t.Context(), nil) {
+	for one, err := range source.Facts.Dump(t.Context(), nil) {
 		require.NoError(t, err)
 		list = append(list, one)
 	}
@@ -41,7 +41,7 @@ func TestStoresFindTheSameFactsInTheSameOrder(t *testing.T) {
 		want := tenEach(t, source.Facts, embedder, questions)
 		for name, open := range kinds {
 			other := open(t)
-			n, err := other.Facts.(memory.Dumper).Restore(context.Background(), list)
+			n, err := other.Facts.Restore(context.Background(), list)
 			require.NoError(t, err)
 			require.Equal(t, len(list), n)
 			for i, got := range tenEach(t, other.Facts, embedder, questions) {

@@ -2,7 +2,6 @@ package transfer
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/conversation"
@@ -11,8 +10,7 @@ import (
 	"github.com/weft-go/weft/memory/kv"
 )
 
-// Stores are the parts of a memory. A part that is nil is left out. All stores of this module
-// can be copied; another store has to implement the Dumper of its package.
+// Stores are the parts of a memory. A part that is nil is left out.
 type Stores struct {
 	Facts         memory.Store
 	Documents     knowledge.Store
@@ -47,37 +45,3 @@ const (
 	format  = "weft memory"
 	version = 1
 )
-
-// dumpers are the parts of a memory that can be copied.
-type dumpers struct {
-	facts         memory.Dumper
-	documents     knowledge.Dumper
-	values        kv.Dumper
-	conversations conversation.Dumper
-	turns         extract.Dumper
-}
-
-func dumpersOf(s Stores) (d dumpers, err error) {
-	for _, err := range []error{
-		as("facts", s.Facts, &d.facts), as("documents", s.Documents, &d.documents), as("values", s.Values, &d.values),
-		as("conversations", s.Conversations, &d.conversations), as("turns", s.Turns, &d.turns),
-	} {
-		if err != nil {
-			return dumpers{}, err
-		}
-	}
-	return d, nil
-}
-
-// as sets to to a store, unless that is nil.
-func as[T any](what string, store any, to *T) error {
-	if store == nil {
-		return nil
-	}
-	d, ok := store.(T)
-	if !ok {
-		return fmt.Errorf("the store of the %s, %T, has no Dump and Restore: %w", what, store, memory.ErrInvalid)
-	}
-	*to = d
-	return nil
-}

@@ -2,7 +2,6 @@ package transfer_test
 
 import (
 	"context"
-	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -173,12 +172,12 @@ func TestRestoreStoresAnIDOnce(t *testing.T) {
 	source := kinds["in memory"](t)
 	fillFacts(t, source, ann)
 	var list []memory.Saved
-	for one, err := range source.Facts.(memory.Dumper).Dump(t.Context(), nil) {
+	for one, err := range source.Facts.Dump(t.Context(), nil) {
 		require.NoError(t, err)
 		list = append(list, one, one)
 	}
 	for name, open := range kinds {
-		facts := open(t).Facts.(memory.Dumper)
+		facts := open(t).Facts
 		n, err := facts.Restore(t.Context(), list)
 		require.NoError(t, err, name)
 		assert.Equal(t, len(list)/2, n, name)
@@ -223,14 +222,4 @@ func TestImportNeedsAStoreForEachPart(t *testing.T) {
 	_, err := transfer.Import(context.Background(), target, strings.NewReader(text), transfer.Options{})
 	require.ErrorIs(t, err, memory.ErrInvalid)
 	assert.ErrorContains(t, err, "values")
-}
-
-// A store of another module has to be a Dumper.
-func TestStoresHaveToBeDumpers(t *testing.T) {
-	t.Parallel()
-	source := kinds["in memory"](t)
-	source.Facts = struct{ memory.Store }{source.Facts}
-	_, err := transfer.Export(context.Background(), source, io.Discard, transfer.Options{})
-	require.ErrorIs(t, err, memory.ErrInvalid)
-	assert.ErrorContains(t, err, "facts")
 }
