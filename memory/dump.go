@@ -47,11 +47,11 @@ func (m *InMemory) saved(s *Scope) []Saved {
 	defer m.mu.RUnlock()
 	var list []Saved
 	for scope, f := range m.shelves {
-		if s != nil && !s.covers(scope) {
+		if s != nil && !s.Covers(scope) {
 			continue
 		}
 		for id, r := range f.rows {
-			c := r.copy()
+			c := copyFact(r)
 			list = append(list, Saved{Scope: scope, ID: id, Record: &c, History: slices.Clone(f.events[id])})
 		}
 		for id, events := range f.events {
@@ -84,7 +84,7 @@ func (m *InMemory) Restore(ctx context.Context, list []Saved) (int, error) {
 			continue
 		}
 		if r := one.Record; r != nil {
-			c := r.copy()
+			c := copyFact(r)
 			c.Scope = one.Scope
 			f.put(one.ID, nil, &c)
 			m.passed(c.UpdatedAt)
@@ -108,14 +108,14 @@ func (m *InMemory) passed(at time.Time) {
 // Complete checks a fact that was read from a file, and fills in what follows from its
 // content: the key and the words that it is found by. It returns [ErrInvalid] for a fact that
 // cannot be stored.
-func (s *Saved) Complete() error {
-	if err := s.complete(); err != nil {
+func RestorableFact(s *Saved) error {
+	if err := completeFact(s); err != nil {
 		return fmt.Errorf("fact %.60q in the scope %s: %w", s.ID, s.Scope, err)
 	}
 	return nil
 }
 
-func (s *Saved) complete() error {
+func completeFact(s *Saved) error {
 	if !validID(s.ID) {
 		return fmt.Errorf("the id is no UUID: %w", ErrInvalid)
 	}
@@ -134,7 +134,7 @@ func (s *Saved) complete() error {
 	if checked.ValidTo.Equal(checked.ValidFrom) {
 		checked.ValidTo = time.Time{} // a fact that was superseded before it began ended when it began
 	}
-	f, err := checked.check(s.Scope)
+	f, err := checked.Complete(s.Scope)
 	if err != nil {
 		return err
 	}

@@ -104,7 +104,7 @@ func (e *Edit) apply(r *Record) error {
 		r.ExpiresAt = *e.ExpiresAt
 	}
 	f := Fact{Kind: r.Kind, Content: r.Content, Metadata: r.Metadata, Importance: r.Importance, Trust: r.Trust, ExpiresAt: r.ExpiresAt}
-	f, err := f.check(r.Scope)
+	f, err := f.Complete(r.Scope)
 	r.Metadata, r.ExpiresAt = f.Metadata, f.ExpiresAt
 	return err
 }

@@ -40,7 +40,7 @@ func CheckEmbedder(e Embedder) error {
 }
 
 // in says whether the record has a vector of a model, and of a length unless that is zero.
-func (r *Record) in(model string, dimension int) bool {
+func inSpace(r *Record, model string, dimension int) bool {
 	return r.Model == model && r.Embedding != nil && (dimension == 0 || dimension == len(r.Embedding))
 }
 

@@ -84,12 +84,12 @@ const (
 // Validate returns [ErrInvalid] for a fact that can not be stored, as it is or with what
 // [Memory.Store] adds.
 func (f Fact) Validate() error {
-	_, err := f.check(f.Scope)
+	_, err := f.Complete(f.Scope)
 	return err
 }
 
 // check returns the fact as it is stored in a scope, with what was left out.
-func (f Fact) check(s Scope) (Fact, error) {
+func (f Fact) Complete(s Scope) (Fact, error) {
 	f.Scope = s
 	if f.Kind == "" {
 		f.Kind = Plain

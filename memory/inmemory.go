@@ -91,7 +91,7 @@ func (m *InMemory) allowed(s Scope, c Change) error {
 		return nil
 	}
 	for scope, at := range m.forgotten {
-		if scope.covers(s) && !c.Said.After(at) {
+		if scope.Covers(s) && !c.Said.After(at) {
 			return fmt.Errorf("what was said at %v, of the scope %s: %w", c.Said, s, ErrForgotten)
 		}
 	}
@@ -99,7 +99,7 @@ func (m *InMemory) allowed(s Scope, c Change) error {
 }
 
 // covers reports whether forgetting s forgets other.
-func (s Scope) covers(other Scope) bool {
+func (s Scope) Covers(other Scope) bool {
 	return s.Tenant == other.Tenant && (s.Workspace == "" || s.Workspace == other.Workspace) &&
 		(s.User == "" || s.User == other.User) && (s.Agent == "" || s.Agent == other.Agent)
 }
@@ -120,14 +120,14 @@ func (m *InMemory) Find(ctx context.Context, q Query) iter.Seq2[Record, error] {
 				yield(Record{}, err)
 				return
 			}
-			if !yield(row.copy(), nil) {
+			if !yield(copyFact(row), nil) {
 				return
 			}
 		}
 	}
 }
 
-func (r *Record) copy() Record {
+func copyFact(r *Record) Record {
 	c := *r
 	c.Metadata, c.Terms, c.Embedding = bytes.Clone(r.Metadata), slices.Clone(r.Terms), slices.Clone(r.Embedding)
 	return c
@@ -144,18 +144,18 @@ func (m *InMemory) selected(q *Query) []*Record {
 	var rows []*Record
 	add := func(f *shelf) {
 		for _, row := range f.rows {
-			if q.holds(row, now) {
+			if holdsFact(q, row, now) {
 				rows = append(rows, row)
 			}
 		}
 	}
-	if f, ok := m.shelves[q.Scope]; ok && !q.wide() {
+	if f, ok := m.shelves[q.Scope]; ok && !isWide(q) {
 		add(f)
 		return rows
 	}
-	if q.wide() {
+	if isWide(q) {
 		for s, f := range m.shelves {
-			if q.reaches(s) {
+			if reachesScope(q, s) {
 				add(f)
 			}
 		}
@@ -163,24 +163,24 @@ func (m *InMemory) selected(q *Query) []*Record {
 	return rows
 }
 
-func (q *Query) wide() bool { return q.AnyWorkspace || q.AnyUser || q.AnyAgent || q.Inherit }
+func isWide(q *Query) bool { return q.AnyWorkspace || q.AnyUser || q.AnyAgent || q.Inherit }
 
 // reaches reports whether the query looks at a scope.
-func (q *Query) reaches(s Scope) bool {
+func reachesScope(q *Query, s Scope) bool {
 	fits := func(all bool, want, is string) bool { return all || want == is || q.Inherit && is == "" }
 	return q.Scope.Tenant == s.Tenant && fits(q.AnyWorkspace, q.Scope.Workspace, s.Workspace) &&
 		fits(q.AnyUser, q.Scope.User, s.User) && fits(q.AnyAgent, q.Scope.Agent, s.Agent)
 }
 
 // holds reports whether a query selects a row of a scope that it reaches.
-func (q *Query) holds(r *Record, now time.Time) bool {
+func holdsFact(q *Query, r *Record, now time.Time) bool {
 	switch {
 	case len(q.IDs) > 0 && !slices.Contains(q.IDs, r.ID),
 		len(q.Kinds) > 0 && !slices.Contains(q.Kinds, r.Kind),
 		q.Conversation != "" && q.Conversation != r.Conversation,
 		!q.Untrusted && r.Trust == Untrusted,
-		q.Without != "" && r.in(q.Without, q.Dimension),
-		!q.Closed && !q.current(r, now):
+		q.Without != "" && inSpace(r, q.Without, q.Dimension),
+		!q.Closed && !isCurrent(q, r, now):
 		return false
 	}
 	for _, c := range q.Where {
@@ -191,12 +191,12 @@ func (q *Query) holds(r *Record, now time.Time) bool {
 	return true
 }
 
-func (q *Query) current(r *Record, now time.Time) bool {
+func isCurrent(q *Query, r *Record, now time.Time) bool {
 	at := q.AsOf
 	if at.IsZero() {
 		at = now
 	}
-	return !r.expired(at) && r.ValidAt(at)
+	return !factExpired(r, at) && r.ValidAt(at)
 }
 
 // History implements [Store].
@@ -226,7 +226,7 @@ func (m *InMemory) events(s Scope, id string) []Event {
 	}
 	var all []Event
 	for scope, f := range m.shelves {
-		if s.covers(scope) {
+		if s.Covers(scope) {
 			for _, events := range f.events {
 				all = append(all, events...)
 			}
@@ -246,7 +246,7 @@ func (m *InMemory) Forget(ctx context.Context, s Scope) (int, error) {
 	m.forgotten[s] = m.now()
 	count := 0
 	for scope, f := range m.shelves {
-		if s.covers(scope) {
+		if s.Covers(scope) {
 			count += len(f.rows)
 			delete(m.shelves, scope)
 		}
@@ -264,7 +264,7 @@ func (m *InMemory) Sweep(ctx context.Context, limit int) (int, error) {
 	now, count := m.now(), 0
 	for _, f := range m.shelves {
 		for _, row := range f.rows {
-			if count < limit && row.expired(now) {
+			if count < limit && factExpired(row, now) {
 				f.expire(row, now)
 				count++
 			}

@@ -41,7 +41,7 @@ func (m *InMemory) Search(ctx context.Context, s Search) (Candidates, error) {
 		for _, h := range hits {
 			if !seen[h.row] {
 				seen[h.row] = true
-				c.Records = append(c.Records, h.row.copy())
+				c.Records = append(c.Records, copyFact(h.row))
 			}
 		}
 	}

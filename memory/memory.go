@@ -137,7 +137,7 @@ func (m *Memory) apply(ctx context.Context, s Scope, changes []Change) ([]Applie
 		if changes[i].Job != changes[0].Job {
 			return nil, fmt.Errorf("changes of the jobs %.40q and %.40q at once: %w", changes[0].Job, changes[i].Job, ErrInvalid)
 		}
-		has, err := changes[i].prepare(s)
+		has, err := prepareChange(&changes[i], s)
 		if err != nil {
 			return nil, fmt.Errorf("fact %d: %w", i, err)
 		}
@@ -152,7 +152,7 @@ func (m *Memory) apply(ctx context.Context, s Scope, changes []Change) ([]Applie
 }
 
 // prepare checks a change, and makes what follows from its content.
-func (c *Change) prepare(s Scope) (hasContent bool, err error) {
+func prepareChange(c *Change, s Scope) (hasContent bool, err error) {
 	if err := checkName("job", c.Job); err != nil {
 		return false, err
 	}
@@ -163,7 +163,7 @@ func (c *Change) prepare(s Scope) (hasContent bool, err error) {
 		if c.Kind == Update && !validID(r.ID) {
 			return false, fmt.Errorf("id %.60q: %w", r.ID, ErrNotFound)
 		}
-		if r.Fact, err = r.check(s); err != nil {
+		if r.Fact, err = r.Complete(s); err != nil {
 			return false, err
 		}
 		if r.ID == "" {

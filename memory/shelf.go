@@ -26,7 +26,7 @@ func newShelf(s Scope) *shelf {
 // count returns how many facts have not ended.
 func (f *shelf) count(now time.Time) (n int) {
 	for _, r := range f.rows {
-		if r.lasts(now) {
+		if factLasts(r, now) {
 			n++
 		}
 	}
@@ -34,7 +34,7 @@ func (f *shelf) count(now time.Time) (n int) {
 }
 
 // lasts reports whether a fact has not ended.
-func (r *Record) lasts(now time.Time) bool { return r.ValidTo.IsZero() || r.ValidTo.After(now) }
+func factLasts(r *Record, now time.Time) bool { return r.ValidTo.IsZero() || r.ValidTo.After(now) }
 
 func (f *shelf) takeBack() {
 	for _, undo := range slices.Backward(f.undo) {
@@ -118,7 +118,7 @@ func (f *shelf) apply(s Scope, c Change, now time.Time) (Applied, error) {
 		}
 		event.After = next.Content
 	case Close:
-		next.close(cmpTime(c.Record.ValidTo, now), "")
+		closeFact(&next, cmpTime(c.Record.ValidTo, now), "")
 	case Embed:
 		next.Terms, next.Embedding, next.Model = slices.Clone(c.Record.Terms), slices.Clone(c.Record.Embedding), c.Record.Model
 		f.set(row.ID, &next)
@@ -137,7 +137,7 @@ func (f *shelf) apply(s Scope, c Change, now time.Time) (Applied, error) {
 }
 
 func (f *shelf) add(s Scope, c Change, now time.Time) (Applied, error) {
-	row := c.Record.copy()
+	row := copyFact(&c.Record)
 	row.Scope, row.CreatedAt, row.UpdatedAt, row.Version = s, now, now, 1
 	row.ValidFrom, row.ValidTo, row.ExpiresAt = cmpTime(row.ValidFrom, now), exact(row.ValidTo), exact(row.ExpiresAt)
 	if row.ID == "" {
@@ -145,10 +145,10 @@ func (f *shelf) add(s Scope, c Change, now time.Time) (Applied, error) {
 	}
 	f.expired(row.ID, now)
 	if old, ok := f.rows[row.ID]; ok {
-		if !old.says(&row) {
+		if !saysSame(old, &row) {
 			return Applied{}, fmt.Errorf("fact %s says something else: %w", row.ID, ErrConflict)
 		}
-		if row.repeats(&old.Fact, now) {
+		if row.Repeats(&old.Fact, now) {
 			f.extend(old, &row, time.Time{}, c.Actor, now)
 		}
 		return Applied{ID: row.ID, Existed: true}, nil
@@ -176,7 +176,7 @@ func (f *shelf) add(s Scope, c Change, now time.Time) (Applied, error) {
 }
 
 // says reports whether two facts say the same, at whatever time.
-func (r *Record) says(other *Record) bool {
+func saysSame(r *Record, other *Record) bool {
 	return r.Kind == other.Kind && (r.Trust == Untrusted) == (other.Trust == Untrusted) && SameText(r.Content, other.Content)
 }
 
@@ -190,7 +190,7 @@ func (f *shelf) supersede(id string, at time.Time, by string, now time.Time) err
 		return fmt.Errorf("superseded fact %s is valid until %v, and the other one from %v on: %w", id, was.ValidTo, at, ErrConflict)
 	}
 	next := *was
-	next.close(at, by)
+	closeFact(&next, at, by)
 	next.UpdatedAt, next.Version = now, was.Version+1
 	f.set(id, &next)
 	f.note(Event{ID: id, Kind: Close, Before: was.Content, By: by, At: now})
@@ -210,17 +210,17 @@ func (f *shelf) extend(was, again *Record, floor time.Time, actor string, now ti
 }
 
 func (f *shelf) update(next *Record, to Record, now time.Time) error {
-	to = to.copy()
+	to = copyFact(&to)
 	next.Content, next.Key, next.Terms, next.Embedding, next.Model = to.Content, to.Key, to.Terms, to.Embedding, to.Model
 	next.Metadata, next.Importance, next.Trust, next.ExpiresAt = to.Metadata, to.Importance, to.Trust, exact(to.ExpiresAt)
-	if same, _ := f.repeated(next, now); same != nil && same.lasts(now) && next.lasts(now) {
+	if same, _ := f.repeated(next, now); same != nil && factLasts(same, now) && factLasts(next, now) {
 		return fmt.Errorf("fact %s says the same already: %w", same.ID, ErrConflict)
 	}
 	return nil
 }
 
 // close ends the validity of a row, not before it began. A row that ends earlier keeps its end.
-func (r *Record) close(at time.Time, by string) {
+func closeFact(r *Record, at time.Time, by string) {
 	if at.Before(r.ValidFrom) {
 		at = r.ValidFrom
 	}
@@ -232,13 +232,13 @@ func (r *Record) close(at time.Time, by string) {
 	}
 }
 
-func (r *Record) expired(now time.Time) bool {
+func factExpired(r *Record, now time.Time) bool {
 	return !r.ExpiresAt.IsZero() && !now.Before(r.ExpiresAt)
 }
 
 // expired drops a row if it has expired, as Sweep would, had it come by.
 func (f *shelf) expired(id string, now time.Time) {
-	if row, ok := f.rows[id]; ok && row.expired(now) {
+	if row, ok := f.rows[id]; ok && factExpired(row, now) {
 		f.expire(row, now)
 	}
 }

@@ -14,7 +14,7 @@ func (f *Fact) never() bool { return !f.ValidTo.IsZero() && !f.ValidTo.After(f.V
 // repeats reports whether f says the same as a fact that is known, for a time that overlaps the
 // known fact's. What is untrusted stands apart: it must keep nobody from saying
 // so. A fact that was superseded is not repeated once it has ended, as another is so instead.
-func (f *Fact) repeats(known *Fact, now time.Time) bool {
+func (f *Fact) Repeats(known *Fact, now time.Time) bool {
 	switch {
 	case f.Kind != known.Kind || (f.Trust == Untrusted) != (known.Trust == Untrusted),
 		f.never() || known.never(),
@@ -32,7 +32,7 @@ func (f *Fact) repeats(known *Fact, now time.Time) bool {
 func Repeated(f *Fact, known []*Fact, now time.Time) (position int, floor time.Time) {
 	position = -1
 	for i, k := range known {
-		if !f.repeats(k, now) {
+		if !f.Repeats(k, now) {
 			continue
 		}
 		before := k.ValidTo

@@ -53,9 +53,9 @@ func (m *InMemory) within(s *memory.Scope) []*talk {
 }
 
 func (t *talk) saved() Saved {
-	one := Saved{Session: t.Session.copy(), Rows: make([]Row, len(t.rows))}
+	one := Saved{Session: copySession(t.Session), Rows: make([]Row, len(t.rows))}
 	for i, r := range t.rows {
-		one.Rows[i] = r.copy()
+		one.Rows[i] = copyMessage(r)
 	}
 	return one
 }
@@ -94,18 +94,18 @@ func (m *InMemory) Restore(ctx context.Context, list []Saved) (int, error) {
 // Complete checks a session that was read from a file, and fills in what follows from its
 // messages: their roles, texts, keys and the words that they are found by. It returns
 // [memory.ErrInvalid] for a session that cannot be stored.
-func (s *Saved) Complete() error {
-	if err := s.complete(); err != nil {
+func RestorableSession(s *Saved) error {
+	if err := completeSession(s); err != nil {
 		return fmt.Errorf("session %.60q in the scope %s: %w", s.ID, s.Scope, err)
 	}
 	return nil
 }
 
-func (s *Saved) complete() error {
+func completeSession(s *Saved) error {
 	if err := checkSession(s.Scope, s.ID); err != nil {
 		return err
 	}
-	d, err := s.checkDescription()
+	d, err := checkDescription(s.Session)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (s *Saved) complete() error {
 	s.Messages = int64(len(s.Rows))
 	known := types{}
 	for i := range s.Rows {
-		row, err := s.Rows[i].complete(known)
+		row, err := completeMessage(&s.Rows[i], known)
 		if err != nil {
 			return fmt.Errorf("message %d: %w", i+1, err)
 		}
@@ -124,7 +124,7 @@ func (s *Saved) complete() error {
 }
 
 // complete returns the row of a message, of which the ID and the data are known.
-func (r *Row) complete(known types) (Row, error) {
+func completeMessage(r *Row, known types) (Row, error) {
 	if known.foreign(r.Data) {
 		if err := input.Name("id", r.ID); err != nil {
 			return Row{}, err

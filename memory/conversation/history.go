@@ -187,7 +187,7 @@ func (h *History) Update(ctx context.Context, s memory.Scope, session Session) (
 	err := checkSession(s, session.ID)
 	var d Description
 	if err == nil {
-		d, err = session.checkDescription()
+		d, err = checkDescription(session)
 	}
 	var updated Session
 	if err == nil {

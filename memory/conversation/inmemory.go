@@ -75,7 +75,7 @@ func (m *InMemory) Apply(ctx context.Context, s memory.Scope, c Change) (Session
 	if c.Delete {
 		delete(m.sessions, at)
 		m.forgotten[at] = now
-		return was.Session.copy(), nil
+		return copySession(was.Session), nil
 	}
 	next := talk{Session: Session{ID: c.Session, Scope: s, CreatedAt: now}}
 	if there {
@@ -92,7 +92,7 @@ func (m *InMemory) Apply(ctx context.Context, s memory.Scope, c Change) (Session
 	m.version++
 	next.Messages, next.UpdatedAt, next.Version = int64(len(next.rows)), now, m.version
 	m.sessions[at] = &next
-	return next.Session.copy(), nil
+	return copySession(next.Session), nil
 }
 
 // allowed returns what is against a change.
@@ -139,18 +139,18 @@ func (t *talk) add(c Change, now time.Time) {
 			continue
 		}
 		ids[r.ID], keys[r.Key] = true, true
-		r = r.copy()
+		r = copyMessage(r)
 		r.Scope, r.Session, r.Position, r.At = t.Scope, t.ID, int64(len(t.rows))+1, now
 		t.rows = append(t.rows, r)
 	}
 }
 
-func (r Row) copy() Row {
+func copyMessage(r Row) Row {
 	r.Data, r.Terms = bytes.Clone(r.Data), slices.Clone(r.Terms)
 	return r
 }
 
-func (s Session) copy() Session {
+func copySession(s Session) Session {
 	s.Metadata = bytes.Clone(s.Metadata)
 	return s
 }
@@ -159,7 +159,7 @@ func (s Session) copy() Session {
 func (m *InMemory) Sessions(ctx context.Context, q Query) iter.Seq2[Session, error] {
 	return func(yield func(Session, error) bool) {
 		found := m.selected(&q)
-		slices.SortFunc(found, func(a, b *talk) int { return -a.compare(&b.Session) })
+		slices.SortFunc(found, func(a, b *talk) int { return -compareSessions(&a.Session, &b.Session) })
 		limit, limited := q.Most()
 		for i, t := range found {
 			if limited && i == limit {
@@ -169,7 +169,7 @@ func (m *InMemory) Sessions(ctx context.Context, q Query) iter.Seq2[Session, err
 				yield(Session{}, err)
 				return
 			}
-			if !yield(t.Session.copy(), nil) {
+			if !yield(copySession(t.Session), nil) {
 				return
 			}
 		}
@@ -177,7 +177,7 @@ func (m *InMemory) Sessions(ctx context.Context, q Query) iter.Seq2[Session, err
 }
 
 // compare orders sessions by when they were changed.
-func (s *Session) compare(other *Session) int {
+func compareSessions(s *Session, other *Session) int {
 	return cmp.Or(
 		s.UpdatedAt.Compare(other.UpdatedAt),
 		strings.Compare(s.ID, other.ID),
@@ -194,14 +194,14 @@ func (m *InMemory) selected(q *Query) []*talk {
 	defer m.mu.RUnlock()
 	var found []*talk
 	for _, t := range m.sessions {
-		if q.selects(&t.Session) {
+		if selectsSession(q, &t.Session) {
 			found = append(found, t)
 		}
 	}
 	return found
 }
 
-func (q *Query) selects(s *Session) bool {
+func selectsSession(q *Query, s *Session) bool {
 	switch {
 	case s.Scope.Tenant != q.Scope.Tenant,
 		!q.AnyWorkspace && s.Scope.Workspace != q.Scope.Workspace,
@@ -209,7 +209,7 @@ func (q *Query) selects(s *Session) bool {
 		!q.AnyAgent && s.Scope.Agent != q.Scope.Agent,
 		q.ID != "" && s.ID != q.ID,
 		!strings.HasPrefix(s.ID, q.Prefix),
-		q.After != nil && s.compare(q.After) >= 0:
+		q.After != nil && compareSessions(s, q.After) >= 0:
 		return false
 	}
 	return !slices.ContainsFunc(q.Where, func(c memory.Condition) bool { return !c.Match(s.Metadata) })
@@ -239,7 +239,7 @@ func (m *InMemory) Messages(ctx context.Context, r Range) iter.Seq2[Row, error] 
 				yield(Row{}, err)
 				return
 			}
-			if !yield(row.copy(), nil) {
+			if !yield(copyMessage(row), nil) {
 				return
 			}
 		}

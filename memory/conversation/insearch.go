@@ -26,10 +26,10 @@ func (m *InMemory) Search(ctx context.Context, s Search) (Candidates, error) {
 		}
 		for i := range t.rows {
 			row := &t.rows[i]
-			if !s.selects(row) {
+			if !selectsMessage(&s, row) {
 				continue
 			}
-			if c.count(row, s.Terms) {
+			if countMessage(&c, row, s.Terms) {
 				hits = append(hits, hit{row: row})
 			}
 		}
@@ -46,17 +46,17 @@ func (m *InMemory) Search(ctx context.Context, s Search) (Candidates, error) {
 		return cmp.Or(cmp.Compare(b.score, a.score), b.row.At.Compare(a.row.At), cmp.Compare(b.row.Position, a.row.Position))
 	})
 	for _, h := range hits[:min(len(hits), max(0, s.Limit))] {
-		c.Rows = append(c.Rows, h.row.copy())
+		c.Rows = append(c.Rows, copyMessage(*h.row))
 	}
 	return c, nil
 }
 
-func (s *Search) selects(r *Row) bool {
+func selectsMessage(s *Search, r *Row) bool {
 	return slices.Contains(s.Roles, r.Role) && !r.At.Before(s.Since) && (s.Before.IsZero() || r.At.Before(s.Before))
 }
 
 // count takes a row into the statistics, and reports whether it has any of the words.
-func (c *Candidates) count(r *Row, terms []string) (found bool) {
+func countMessage(c *Candidates, r *Row, terms []string) (found bool) {
 	c.Messages++
 	c.Terms += int64(len(r.Terms))
 	for i, term := range terms {

@@ -36,7 +36,7 @@ const (
 )
 
 // checkDescription returns the session's title and metadata as they are stored.
-func (s Session) checkDescription() (Description, error) {
+func checkDescription(s Session) (Description, error) {
 	metadata, err := input.Object("metadata", s.Metadata, maxMetadata)
 	if err != nil {
 		return Description{}, err

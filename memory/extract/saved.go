@@ -100,14 +100,14 @@ func (q *InProcess) Restore(ctx context.Context, list []Saved) (int, error) {
 
 // Complete normalizes a turn that was read from a file. It returns [memory.ErrInvalid] if
 // the turn cannot be stored.
-func (s *Saved) Complete() error {
-	if err := s.complete(); err != nil {
+func RestorableTurn(s *Saved) error {
+	if err := completeTurn(s); err != nil {
 		return fmt.Errorf("turn %.60q in the scope %s: %w", s.Key, s.Scope, err)
 	}
 	return nil
 }
 
-func (s *Saved) complete() error {
+func completeTurn(s *Saved) error {
 	if err := s.Scope.Validate(); err != nil {
 		return err
 	}

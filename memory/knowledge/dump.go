@@ -31,7 +31,7 @@ func (m *InMemory) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[Saved, e
 			}
 			one := Saved{Source: b.copy(), Records: make([]Record, len(b.rows))}
 			for i, r := range b.rows {
-				one.Records[i] = r.record.clone()
+				one.Records[i] = cloneChunk(r.record)
 			}
 			if !yield(one, nil) {
 				return
@@ -72,7 +72,7 @@ func (m *InMemory) Restore(ctx context.Context, list []Saved) (int, error) {
 		b.source = b.copy()
 		b.source.Chunks = len(one.Records)
 		for i, r := range one.Records {
-			r = r.clone()
+			r = cloneChunk(r)
 			r.Source, r.Kept = one.ID, false
 			b.rows[i] = &row{record: r, book: b}
 			b.terms += int64(len(r.Terms))
@@ -89,18 +89,18 @@ func (m *InMemory) Restore(ctx context.Context, list []Saved) (int, error) {
 // Complete checks a source that was read from a file, and fills in what follows from its
 // chunks: the words that they are found by. It returns [memory.ErrInvalid] for a source that
 // cannot be stored.
-func (s *Saved) Complete() error {
-	if err := s.complete(); err != nil {
+func RestorableSource(s *Saved) error {
+	if err := completeSource(s); err != nil {
 		return fmt.Errorf("source %.60q in the scope %s: %w", s.URI, s.Scope, err)
 	}
 	return nil
 }
 
-func (s *Saved) complete() error {
+func completeSource(s *Saved) error {
 	if err := s.Scope.Validate(); err != nil {
 		return err
 	}
-	source, err := s.check()
+	source, err := checkSource(s.Source)
 	if err != nil {
 		return err
 	}

@@ -120,7 +120,7 @@ func (m *InMemory) bind(scope memory.Scope, s Swap, now time.Time) (*book, error
 			r = was.record
 			r.Ordinal, r.Start, r.End = ordinal, start, end
 		} else {
-			r = r.clone()
+			r = cloneChunk(r)
 		}
 		r.Source = source.ID
 		b.rows[i] = &row{record: r, book: b}
@@ -136,7 +136,7 @@ func revision(b *book) int64 {
 	return b.source.Revision
 }
 
-func (r Record) clone() Record {
+func cloneChunk(r Record) Record {
 	r.Headings, r.Terms, r.Embedding = slices.Clone(r.Headings), slices.Clone(r.Terms), slices.Clone(r.Embedding)
 	return r
 }
@@ -269,7 +269,7 @@ func (m *InMemory) Chunks(ctx context.Context, spans []Span) iter.Seq2[Chunk, er
 		for _, s := range spans {
 			if b := m.byID[s.Source]; b != nil && b.source.Scope == s.Scope {
 				for _, r := range b.rows[min(max(s.From, 0), len(b.rows)):min(max(s.From, s.To, 0), len(b.rows))] {
-					list = append(list, r.record.clone().Chunk)
+					list = append(list, cloneChunk(r.record).Chunk)
 				}
 			}
 		}

@@ -27,7 +27,7 @@ func (m *InMemory) Search(ctx context.Context, s Search) (Candidates, error) {
 	if err := ctx.Err(); err != nil {
 		return Candidates{}, err
 	}
-	c.collect(best(found, s.Limit), best(near, s.Limit))
+	collectChunks(&c, best(found, s.Limit), best(near, s.Limit))
 	return c, nil
 }
 
@@ -92,7 +92,7 @@ func best(hits []hit, n int) []hit {
 }
 
 // collect adds what was found, each once, with its sources.
-func (c *Candidates) collect(legs ...[]hit) {
+func collectChunks(c *Candidates, legs ...[]hit) {
 	rows, books := map[*row]bool{}, map[*book]bool{}
 	for _, hits := range legs {
 		for _, h := range hits {
@@ -100,7 +100,7 @@ func (c *Candidates) collect(legs ...[]hit) {
 				continue
 			}
 			rows[h.row] = true
-			c.Records = append(c.Records, h.row.record.clone())
+			c.Records = append(c.Records, cloneChunk(h.row.record))
 			if b := h.row.book; !books[b] {
 				books[b] = true
 				c.Sources = append(c.Sources, b.copy())

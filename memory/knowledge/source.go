@@ -77,7 +77,7 @@ const (
 )
 
 // check returns the source in the form in which it is stored.
-func (s Source) check() (Source, error) {
+func checkSource(s Source) (Source, error) {
 	s.Metadata = bytes.Clone(bytes.TrimSpace(s.Metadata))
 	s.Title = strings.TrimSpace(s.Title)
 	switch {

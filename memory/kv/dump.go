@@ -58,7 +58,7 @@ func (m *InMemory) saved(s *memory.Scope) []Saved {
 		}
 	}
 	slices.SortFunc(list, func(a, b Saved) int {
-		return cmp.Or(memory.CompareScopes(a.Scope, b.Scope), a.Address.compare(b.Address))
+		return cmp.Or(memory.CompareScopes(a.Scope, b.Scope), a.Address.Compare(b.Address))
 	})
 	return list
 }
@@ -78,14 +78,14 @@ func (m *InMemory) Restore(ctx context.Context, list []Saved) (int, error) {
 			rows = map[string]*row{}
 			m.scopes[one.Scope] = rows
 		}
-		if old := rows[one.path()]; old != nil && !old.expired(now) {
+		if old := rows[one.Path()]; old != nil && !old.expired(now) {
 			continue
 		}
 		r := row{Record: one.Record, ttl: one.TTL, refresh: one.TTL > 0}
 		r.Record = r.copy()
 		m.version++
 		r.Version = m.version
-		rows[one.path()] = &r
+		rows[one.Path()] = &r
 		if r.UpdatedAt.After(m.last) {
 			m.last = r.UpdatedAt
 		}
@@ -96,18 +96,18 @@ func (m *InMemory) Restore(ctx context.Context, list []Saved) (int, error) {
 
 // Complete checks a value that was read from a file. It returns [memory.ErrInvalid] for one
 // that cannot be stored.
-func (s *Saved) Complete() error {
-	if err := s.complete(); err != nil {
+func RestorableValue(s *Saved) error {
+	if err := completeValue(s); err != nil {
 		return fmt.Errorf("key %.60q of the namespace %q in the scope %s: %w", s.Key, s.Namespace, s.Scope, err)
 	}
 	return nil
 }
 
-func (s *Saved) complete() error {
+func completeValue(s *Saved) error {
 	if err := s.Scope.Validate(); err != nil {
 		return err
 	}
-	if err := s.check(); err != nil {
+	if err := s.Validate(); err != nil {
 		return err
 	}
 	value, err := input.JSON(fmt.Sprintf("value of %.60q", s.Key), s.Value, MaxValue)

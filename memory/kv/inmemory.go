@@ -44,7 +44,7 @@ func NewInMemory(o InMemoryOptions) *InMemory {
 }
 
 // path is another for each address, as no label has a NUL.
-func (a Address) path() string {
+func (a Address) Path() string {
 	return strings.Join(a.Namespace, "\x00") + "\x00\x00" + a.Key
 }
 
@@ -90,7 +90,7 @@ func (m *InMemory) Apply(ctx context.Context, s memory.Scope, writes []Write) ([
 	items := make([]Item, len(writes))
 	grew := false
 	for i, w := range writes {
-		path := w.path()
+		path := w.Path()
 		old := rows[path]
 		if _, noted := was[path]; !noted {
 			was[path] = old
@@ -98,7 +98,7 @@ func (m *InMemory) Apply(ctx context.Context, s memory.Scope, writes []Write) ([
 		if old != nil && old.expired(now) {
 			old = nil
 		}
-		if err := w.allowed(old); err != nil {
+		if err := allowsWrite(&w, old); err != nil {
 			undo()
 			return nil, fmt.Errorf("write %d: %w", i, err)
 		}
@@ -135,7 +135,7 @@ func alive(rows map[string]*row, now time.Time) (n int) {
 	return n
 }
 
-func (w *Write) allowed(old *row) error {
+func allowsWrite(w *Write, old *row) error {
 	switch {
 	case w.Version == Absent && old != nil:
 		return fmt.Errorf("key %.60q of the namespace %q is there: %w", w.Key, w.Namespace, memory.ErrConflict)

@@ -17,7 +17,7 @@ import (
 func (m *InMemory) Find(ctx context.Context, s memory.Scope, q Selection) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
 		rows := m.selected(s, &q)
-		slices.SortFunc(rows, func(a, b *row) int { return q.Order.compare(&a.Item, &b.Item) })
+		slices.SortFunc(rows, func(a, b *row) int { return compareItems(q.Order, &a.Item, &b.Item) })
 		if limit, limited := q.Most(); limited {
 			rows = rows[:min(limit, len(rows))]
 		}
@@ -36,11 +36,11 @@ func (m *InMemory) Find(ctx context.Context, s memory.Scope, q Selection) iter.S
 	}
 }
 
-func (o Order) compare(a, b *Item) int {
+func compareItems(o Order, a, b *Item) int {
 	if o == ByKey {
-		return a.Address.compare(b.Address)
+		return a.Address.Compare(b.Address)
 	}
-	return cmp.Or(b.UpdatedAt.Compare(a.UpdatedAt), b.Address.compare(a.Address))
+	return cmp.Or(b.UpdatedAt.Compare(a.UpdatedAt), b.Address.Compare(a.Address))
 }
 
 // selected returns the rows of a selection, but for its limit.
@@ -51,7 +51,7 @@ func (m *InMemory) selected(s memory.Scope, q *Selection) []*row {
 	var rows []*row
 	if q.Addresses == nil {
 		for _, r := range m.scopes[s] {
-			if !r.expired(now) && q.selects(r) {
+			if !r.expired(now) && selectsValue(q, r) {
 				rows = append(rows, r)
 			}
 		}
@@ -59,7 +59,7 @@ func (m *InMemory) selected(s memory.Scope, q *Selection) []*row {
 	}
 	seen := map[*row]bool{}
 	for _, a := range q.Addresses {
-		if r := m.scopes[s][a.path()]; r != nil && !seen[r] && !r.expired(now) && q.selects(r) {
+		if r := m.scopes[s][a.Path()]; r != nil && !seen[r] && !r.expired(now) && selectsValue(q, r) {
 			seen[r] = true
 			rows = append(rows, r)
 		}
@@ -67,12 +67,12 @@ func (m *InMemory) selected(s memory.Scope, q *Selection) []*row {
 	return rows
 }
 
-func (q *Selection) selects(r *row) bool {
+func selectsValue(q *Selection, r *row) bool {
 	switch {
 	case len(q.Prefix) > len(r.Namespace), !slices.Equal(q.Prefix, r.Namespace[:len(q.Prefix)]),
 		q.Own && len(q.Prefix) != len(r.Namespace),
 		!strings.HasPrefix(r.Key, q.KeyPrefix),
-		q.After != nil && q.Order.compare(q.After, &r.Item) >= 0,
+		q.After != nil && compareItems(q.Order, q.After, &r.Item) >= 0,
 		q.Without != "" && !r.lacks(q.Without, q.Dimension):
 		return false
 	}
@@ -85,7 +85,7 @@ func (m *InMemory) refresh(s memory.Scope, rows []*row) {
 	defer m.mu.Unlock()
 	now := input.Exact(time.Now())
 	for i, r := range rows {
-		path := r.path()
+		path := r.Path()
 		if !r.refresh || m.scopes[s][path] != r || r.expired(now) { // somebody else was here meanwhile
 			continue
 		}
@@ -110,7 +110,7 @@ func (m *InMemory) Search(ctx context.Context, s memory.Scope, q Search) (Candid
 	rows := m.selected(s, &selection)
 	corpus := rank.Corpus{Frequency: map[string]int64{}}
 	for _, r := range rows {
-		c.count(r, q.Terms)
+		countValue(&c, r, q.Terms)
 	}
 	corpus.Docs, corpus.Terms = c.Values, c.Terms
 	for i, term := range q.Terms {
@@ -131,7 +131,7 @@ func (m *InMemory) Search(ctx context.Context, s memory.Scope, q Search) (Candid
 	seen := map[*row]bool{}
 	for _, hits := range [][]hit{byWords, byVector} {
 		slices.SortFunc(hits, func(a, b hit) int {
-			return cmp.Or(cmp.Compare(b.score, a.score), a.row.Address.compare(b.row.Address))
+			return cmp.Or(cmp.Compare(b.score, a.score), a.row.Address.Compare(b.row.Address))
 		})
 		for _, h := range hits[:max(0, min(q.Limit, len(hits)))] {
 			if !seen[h.row] {
@@ -144,7 +144,7 @@ func (m *InMemory) Search(ctx context.Context, s memory.Scope, q Search) (Candid
 }
 
 // count takes a row into the statistics.
-func (c *Candidates) count(r *row, terms []string) {
+func countValue(c *Candidates, r *row, terms []string) {
 	if len(r.Terms) == 0 {
 		return
 	}

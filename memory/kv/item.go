@@ -19,7 +19,7 @@ type Address struct {
 
 // compare orders addresses by their namespaces, label by label, and then by their
 // keys, all by their bytes.
-func (a Address) compare(b Address) int {
+func (a Address) Compare(b Address) int {
 	if order := slices.Compare(a.Namespace, b.Namespace); order != 0 {
 		return order
 	}
@@ -72,7 +72,7 @@ func checkNamespace(labels []string) error {
 	return nil
 }
 
-func (a Address) check() error {
+func (a Address) Validate() error {
 	switch {
 	case len(a.Namespace) == 0:
 		return fmt.Errorf("key %.40q: a namespace without labels holds no values: %w", a.Key, memory.ErrInvalid)

@@ -81,7 +81,7 @@ func (q *Query) Validate() error {
 		}
 	}
 	if q.After != nil {
-		if err := q.After.check(); err != nil {
+		if err := q.After.Validate(); err != nil {
 			return fmt.Errorf("after: %w", err)
 		}
 	}

@@ -110,7 +110,7 @@ func (m *InMemory) Index(ctx context.Context, s memory.Scope, writes []Write) (i
 	now := m.now()
 	done := 0
 	for _, w := range writes {
-		path := w.path()
+		path := w.Path()
 		r := m.scopes[s][path]
 		if r == nil || r.expired(now) || r.Version != w.Version {
 			continue

@@ -120,7 +120,7 @@ func (v *Values) rank(s *Search, c Candidates, least float64) []Found {
 	for i, n := range c.Frequency {
 		corpus.Frequency[s.Terms[i]] = n
 	}
-	slices.SortFunc(c.Records, func(a, b Record) int { return cmp.Or(b.UpdatedAt.Compare(a.UpdatedAt), a.compare(b.Address)) })
+	slices.SortFunc(c.Records, func(a, b Record) int { return cmp.Or(b.UpdatedAt.Compare(a.UpdatedAt), a.Compare(b.Address)) })
 	docs := make([]rank.Doc, len(c.Records))
 	for i, r := range c.Records {
 		docs[i] = rank.Doc{Terms: r.Terms}
@@ -157,11 +157,11 @@ func (n Namespace) refresh(ctx context.Context, found []Found) ([]Found, error) 
 	}
 	now := map[string]Item{}
 	for _, item := range items {
-		now[item.path()] = item
+		now[item.Path()] = item
 	}
 	kept := found[:0]
 	for _, f := range found {
-		if item, asked := now[f.path()]; asked {
+		if item, asked := now[f.Path()]; asked {
 			if f.Item = item; !item.Known() {
 				continue
 			}

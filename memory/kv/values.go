@@ -144,7 +144,7 @@ func (v *Values) get(ctx context.Context, s memory.Scope, addresses []Address) (
 		return nil, nil
 	}
 	for _, a := range addresses {
-		if err := a.check(); err != nil {
+		if err := a.Validate(); err != nil {
 			return nil, err
 		}
 	}
@@ -154,12 +154,12 @@ func (v *Values) get(ctx context.Context, s memory.Scope, addresses []Address) (
 		if err != nil {
 			return nil, err
 		}
-		at[item.Address.path()] = item
+		at[item.Address.Path()] = item
 	}
 	items := make([]Item, len(addresses))
 	for i, a := range addresses {
 		items[i] = Item{Address: a}
-		if item, ok := at[a.path()]; ok {
+		if item, ok := at[a.Path()]; ok {
 			items[i] = item
 		}
 	}
@@ -180,7 +180,7 @@ func (v *Values) writes(ctx context.Context, entries []Entry) ([]Write, error) {
 
 // write returns an entry as a store gets it, and the text that it is found by.
 func (v *Values) write(e *Entry) (w Write, text string, err error) {
-	if err := e.check(); err != nil {
+	if err := e.Validate(); err != nil {
 		return Write{}, "", err
 	}
 	if e.Version < Absent {

@@ -157,18 +157,18 @@ func collect[T any](what string, there bool, list *[]T, one T, read *int) error 
 
 // store stores what was collected.
 func (i *importer) store() error {
-	err := flush(i.ctx, i.to.Facts, &i.facts, &i.counts.Facts, (*memory.Saved).Complete)
+	err := flush(i.ctx, i.to.Facts, &i.facts, &i.counts.Facts, memory.RestorableFact)
 	if err == nil {
-		err = flush(i.ctx, i.to.Documents, &i.documents, &i.counts.Documents, (*knowledge.Saved).Complete)
+		err = flush(i.ctx, i.to.Documents, &i.documents, &i.counts.Documents, knowledge.RestorableSource)
 	}
 	if err == nil {
-		err = flush(i.ctx, i.to.Values, &i.values, &i.counts.Values, (*kv.Saved).Complete)
+		err = flush(i.ctx, i.to.Values, &i.values, &i.counts.Values, kv.RestorableValue)
 	}
 	if err == nil {
-		err = flush(i.ctx, i.to.Conversations, &i.conversations, &i.counts.Conversations, (*conversation.Saved).Complete)
+		err = flush(i.ctx, i.to.Conversations, &i.conversations, &i.counts.Conversations, conversation.RestorableSession)
 	}
 	if err == nil {
-		err = flush(i.ctx, i.to.Turns, &i.turns, &i.counts.Turns, (*extract.Saved).Complete)
+		err = flush(i.ctx, i.to.Turns, &i.turns, &i.counts.Turns, extract.RestorableTurn)
 	}
 	i.rows = 0
 	if err != nil {
