@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/weft-go/weft/memory/internal/input"
 )
 
 // Saved is all that a store keeps of one fact.
@@ -124,7 +126,7 @@ func completeFact(s *Saved) error {
 	}
 	for i := range s.History {
 		e := &s.History[i]
-		e.ID, e.Scope, e.At = s.ID, s.Scope, exact(e.At)
+		e.ID, e.Scope, e.At = s.ID, s.Scope, input.Exact(e.At)
 	}
 	r := s.Record
 	if r == nil {
@@ -138,8 +140,8 @@ func completeFact(s *Saved) error {
 	if err != nil {
 		return err
 	}
-	f.ValidTo = exact(r.ValidTo)
-	f.ID, f.CreatedAt, f.UpdatedAt = s.ID, exact(f.CreatedAt), exact(f.UpdatedAt)
+	f.ValidTo = input.Exact(r.ValidTo)
+	f.ID, f.CreatedAt, f.UpdatedAt = s.ID, input.Exact(f.CreatedAt), input.Exact(f.UpdatedAt)
 	r.Fact, r.Key, r.Terms = f, keyOf(f.Content), termsOf(&f)
 	if len(r.Embedding) > 0 {
 		return CheckVector(r.Embedding, len(r.Embedding))

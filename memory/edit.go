@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/weft-go/weft/memory/internal/input"
 )
 
 // An Edit is what [Memory.Update] changes of a fact. What is left out stays as it is.
@@ -40,7 +42,7 @@ func (m *Memory) Update(ctx context.Context, s Scope, id string, e Edit) error {
 }
 
 func (m *Memory) edit(ctx context.Context, s Scope, id string, e Edit) error {
-	if err := checkName("actor", e.Actor); err != nil {
+	if err := input.Name("actor", e.Actor); err != nil {
 		return err
 	}
 	var made *Record // of the content, once

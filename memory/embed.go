@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+
+	"github.com/weft-go/weft/memory/internal/input"
 )
 
 // An Embedder makes vectors of texts. langchainllm.Embedder is one. It is safe for use by
@@ -25,7 +27,7 @@ const MaxDimension = 16_000
 // vectors no store can keep. It makes no vector.
 func CheckEmbedder(e Embedder) error {
 	model, dimension := e.Model(), e.Dimension()
-	if err := checkName("model of the embedder", model); err != nil {
+	if err := input.Name("model of the embedder", model); err != nil {
 		return err
 	}
 	switch {

@@ -1,13 +1,17 @@
 package memory
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/weft-go/weft/memory/internal/input"
+)
 
 var (
 	// ErrNotFound says that there is no such fact in the scope. A fact of another
 	// scope is not found either.
 	ErrNotFound = errors.New("not found")
 	// ErrInvalid says that something can not be asked or stored; the text says what.
-	ErrInvalid = errors.New("invalid")
+	ErrInvalid = input.ErrInvalid
 	// ErrConflict says that a fact is not, any more, what the caller saw.
 	ErrConflict = errors.New("conflict")
 	// ErrDimension says that a vector has not the length that it has to have. It is

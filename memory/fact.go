@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 	"unicode/utf8"
+
+	"github.com/weft-go/weft/memory/internal/input"
 )
 
 // Kind says what sort of thing a fact is.
@@ -98,13 +100,13 @@ func (f Fact) Complete(s Scope) (Fact, error) {
 		f.Importance = defaultImportance
 	}
 	f.Metadata = bytes.Clone(bytes.TrimSpace(f.Metadata))
-	f.ValidFrom, f.ValidTo, f.ExpiresAt = exact(f.ValidFrom), exact(f.ValidTo), exact(f.ExpiresAt)
+	f.ValidFrom, f.ValidTo, f.ExpiresAt = input.Exact(f.ValidFrom), input.Exact(f.ValidTo), input.Exact(f.ExpiresAt)
 	return f, f.checkFields()
 }
 
 func (f *Fact) checkFields() error {
 	switch {
-	case !storable(f.Content):
+	case !input.Storable(f.Content):
 		return fmt.Errorf("content is not UTF-8 or has a NUL: %w", ErrInvalid)
 	case blank(f.Content):
 		return fmt.Errorf("no content: %w", ErrInvalid)
@@ -116,7 +118,7 @@ func (f *Fact) checkFields() error {
 		return fmt.Errorf("id %.60q is no UUID: %w", f.ID, ErrInvalid)
 	}
 	for _, err := range []error{
-		f.Kind.Validate(), f.Trust.Validate(), checkName("conversation", f.Conversation), checkMetadata(f.Metadata), f.checkTimes(),
+		f.Kind.Validate(), f.Trust.Validate(), input.Name("conversation", f.Conversation), checkMetadata(f.Metadata), f.checkTimes(),
 	} {
 		if err != nil {
 			return err
@@ -136,9 +138,6 @@ func (f *Fact) checkTimes() error {
 	}
 	return nil
 }
-
-// exact returns a time as every store keeps it: to the microsecond. Zero stays zero.
-func exact(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
 func checkMetadata(data json.RawMessage) error {
 	if len(data) == 0 {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/weft-go/weft/memory/internal/input"
 )
 
 // InMemoryOptions configures [NewInMemory]. Its zero value works.
@@ -77,7 +79,7 @@ func (m *InMemory) Apply(ctx context.Context, s Scope, changes []Change) ([]Appl
 
 // now returns times that ascend.
 func (m *InMemory) now() time.Time {
-	now := exact(time.Now())
+	now := input.Exact(time.Now())
 	if !now.After(m.last) {
 		now = m.last.Add(time.Microsecond)
 	}
@@ -137,7 +139,7 @@ func copyFact(r *Record) Record {
 func (m *InMemory) selected(q *Query) []*Record {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	now := exact(time.Now())
+	now := input.Exact(time.Now())
 	if now.Before(m.last) {
 		now = m.last // what was just stored is there, also by a clock that is coarse or was set back
 	}
@@ -278,5 +280,5 @@ func cmpTime(t, otherwise time.Time) time.Time {
 	if t.IsZero() {
 		return otherwise
 	}
-	return exact(t)
+	return input.Exact(t)
 }

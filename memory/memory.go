@@ -7,6 +7,8 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/weft-go/weft/memory/internal/input"
+
 	"github.com/weft-go/weft/internal/uuid"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory/internal/rank"
@@ -153,10 +155,10 @@ func (m *Memory) apply(ctx context.Context, s Scope, changes []Change) ([]Applie
 
 // prepare checks a change, and makes what follows from its content.
 func prepareChange(c *Change, s Scope) (hasContent bool, err error) {
-	if err := checkName("job", c.Job); err != nil {
+	if err := input.Name("job", c.Job); err != nil {
 		return false, err
 	}
-	c.Said = exact(c.Said)
+	c.Said = input.Exact(c.Said)
 	switch c.Kind {
 	case Add, Update:
 		r := &c.Record
@@ -175,13 +177,13 @@ func prepareChange(c *Change, s Scope) (hasContent bool, err error) {
 				return false, fmt.Errorf("superseded id %.60q: %w", id, ErrNotFound)
 			}
 		}
-		return true, checkName("actor", c.Actor)
+		return true, input.Name("actor", c.Actor)
 	case Close, Delete:
-		c.Record.ValidTo = exact(c.Record.ValidTo)
+		c.Record.ValidTo = input.Exact(c.Record.ValidTo)
 		if !validID(c.Record.ID) {
 			return false, fmt.Errorf("id %.60q: %w", c.Record.ID, ErrNotFound)
 		}
-		return false, checkName("actor", c.Actor)
+		return false, input.Name("actor", c.Actor)
 	}
 	return false, fmt.Errorf("change %.40q: %w", c.Kind, ErrInvalid)
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/weft-go/weft/memory/internal/input"
 )
 
 // A Query selects facts: those of its scope that are so now, or at a time.
@@ -63,7 +65,7 @@ func (q *Query) Validate() error {
 	if err := q.Scope.Validate(); err != nil {
 		return err
 	}
-	if err := checkName("conversation", q.Conversation); err != nil {
+	if err := input.Name("conversation", q.Conversation); err != nil {
 		return err
 	}
 	for _, k := range q.Kinds {
@@ -133,7 +135,7 @@ func (c Condition) Validate() error {
 		return fmt.Errorf("condition with a path of %d names: %w", len(c.Path), ErrInvalid)
 	}
 	for _, name := range c.Path {
-		if err := checkName("field", name); err != nil {
+		if err := input.Name("field", name); err != nil {
 			return err
 		}
 	}

@@ -3,7 +3,8 @@ package memory
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/weft-go/weft/memory/internal/input"
 )
 
 // A Scope says whose facts are. Each part is any text, also none: a fact of no user is
@@ -25,7 +26,7 @@ func (s Scope) Validate() error {
 	for _, part := range []struct{ name, text string }{
 		{"tenant", s.Tenant}, {"workspace", s.Workspace}, {"user", s.User}, {"agent", s.Agent},
 	} {
-		if err := checkName(part.name, part.text); err != nil {
+		if err := input.Name(part.name, part.text); err != nil {
 			return err
 		}
 	}
@@ -45,18 +46,4 @@ func (s Scope) String() string {
 		}
 	}
 	return strings.Join(parts, "/")
-}
-
-func checkName(what, text string) error {
-	switch {
-	case len(text) > maxName:
-		return fmt.Errorf("%s %.40q… has %d bytes, and %d are allowed: %w", what, text, len(text), maxName, ErrInvalid)
-	case !storable(text):
-		return fmt.Errorf("%s %.40q is not UTF-8 or has a NUL: %w", what, text, ErrInvalid)
-	}
-	return nil
-}
-
-func storable(text string) bool {
-	return utf8.ValidString(text) && strings.IndexByte(text, 0) < 0
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/weft-go/weft/memory/internal/input"
+
 	"github.com/weft-go/weft/internal/uuid"
 )
 
@@ -139,7 +141,7 @@ func (f *shelf) apply(s Scope, c Change, now time.Time) (Applied, error) {
 func (f *shelf) add(s Scope, c Change, now time.Time) (Applied, error) {
 	row := copyFact(&c.Record)
 	row.Scope, row.CreatedAt, row.UpdatedAt, row.Version = s, now, now, 1
-	row.ValidFrom, row.ValidTo, row.ExpiresAt = cmpTime(row.ValidFrom, now), exact(row.ValidTo), exact(row.ExpiresAt)
+	row.ValidFrom, row.ValidTo, row.ExpiresAt = cmpTime(row.ValidFrom, now), input.Exact(row.ValidTo), input.Exact(row.ExpiresAt)
 	if row.ID == "" {
 		row.ID = uuid.New()
 	}
@@ -212,7 +214,7 @@ func (f *shelf) extend(was, again *Record, floor time.Time, actor string, now ti
 func (f *shelf) update(next *Record, to Record, now time.Time) error {
 	to = copyFact(&to)
 	next.Content, next.Key, next.Terms, next.Embedding, next.Model = to.Content, to.Key, to.Terms, to.Embedding, to.Model
-	next.Metadata, next.Importance, next.Trust, next.ExpiresAt = to.Metadata, to.Importance, to.Trust, exact(to.ExpiresAt)
+	next.Metadata, next.Importance, next.Trust, next.ExpiresAt = to.Metadata, to.Importance, to.Trust, input.Exact(to.ExpiresAt)
 	if same, _ := f.repeated(next, now); same != nil && factLasts(same, now) && factLasts(next, now) {
 		return fmt.Errorf("fact %s says the same already: %w", same.ID, ErrConflict)
 	}

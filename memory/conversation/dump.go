@@ -42,7 +42,7 @@ func (m *InMemory) within(s *memory.Scope) []*talk {
 	defer m.mu.RUnlock()
 	var list []*talk
 	for _, t := range m.sessions {
-		if s == nil || input.Covers(*s, t.Scope) {
+		if s == nil || s.Covers(t.Scope) {
 			list = append(list, t)
 		}
 	}

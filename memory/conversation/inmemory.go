@@ -114,7 +114,7 @@ func (m *InMemory) late(at place, c Change) error {
 		return nil
 	}
 	for gone, when := range m.forgotten {
-		if (gone == at || gone.session == "" && input.Covers(gone.scope, at.scope)) && !c.Said.After(when) {
+		if (gone == at || gone.session == "" && gone.scope.Covers(at.scope)) && !c.Said.After(when) {
 			return fmt.Errorf("session %.60q, and what was said at %v: %w", c.Session, c.Said, memory.ErrForgotten)
 		}
 	}
@@ -256,7 +256,7 @@ func (m *InMemory) Forget(ctx context.Context, s memory.Scope) (int, error) {
 	m.forgotten[place{scope: s}] = m.now()
 	n := 0
 	for at := range m.sessions {
-		if input.Covers(s, at.scope) {
+		if s.Covers(at.scope) {
 			delete(m.sessions, at)
 			n++
 		}
@@ -274,7 +274,7 @@ func (m *InMemory) Sweep(ctx context.Context, s memory.Scope, age time.Duration,
 	old := input.Exact(time.Now()).Add(-age)
 	n := 0
 	for at, t := range m.sessions {
-		if n < limit && input.Covers(s, at.scope) && t.UpdatedAt.Before(old) {
+		if n < limit && s.Covers(at.scope) && t.UpdatedAt.Before(old) {
 			delete(m.sessions, at)
 			n++
 		}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/internal/input"
 )
 
 // InProcess is a [Queue] in the memory of the process. It is safe for concurrent use.
@@ -47,7 +46,7 @@ func (q *InProcess) Enqueue(_ context.Context, j Job) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for s, at := range q.gone {
-		if !j.Said.IsZero() && !j.Said.After(at) && input.Covers(s, j.Scope) {
+		if !j.Said.IsZero() && !j.Said.After(at) && s.Covers(j.Scope) {
 			return nil
 		}
 	}
@@ -114,7 +113,7 @@ func (q *InProcess) Forget(_ context.Context, s memory.Scope) (int, error) {
 	defer q.mu.Unlock()
 	q.gone[s] = time.Now()
 	before := len(q.jobs)
-	q.jobs = slices.DeleteFunc(q.jobs, func(e *entry) bool { return input.Covers(s, e.job.Scope) })
+	q.jobs = slices.DeleteFunc(q.jobs, func(e *entry) bool { return s.Covers(e.job.Scope) })
 	return before - len(q.jobs), nil
 }
 

@@ -56,7 +56,7 @@ func (q *InProcess) saved(s *memory.Scope) []Saved {
 	}
 	var list []Saved
 	for at := range q.known {
-		if s != nil && !input.Covers(*s, at.scope) {
+		if s != nil && !s.Covers(at.scope) {
 			continue
 		}
 		one := Saved{Job: Job{Key: at.key, Scope: at.scope}, State: Done}

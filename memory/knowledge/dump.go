@@ -46,7 +46,7 @@ func (m *InMemory) within(s *memory.Scope) []*book {
 	defer m.mu.RUnlock()
 	var list []*book
 	for at, b := range m.books {
-		if s == nil || input.Covers(*s, at.scope) {
+		if s == nil || s.Covers(at.scope) {
 			list = append(list, b)
 		}
 	}
@@ -109,7 +109,7 @@ func completeSource(s *Saved) error {
 	s.Chunks = len(s.Records)
 	for i := range s.Records {
 		r := &s.Records[i]
-		if r.Ordinal != i || !storable(r.Content) {
+		if r.Ordinal != i || !input.Storable(r.Content) {
 			return fmt.Errorf("chunk %d has the ordinal %d, or is no text: %w", i, r.Ordinal, memory.ErrInvalid)
 		}
 		r.Source, r.Terms = s.ID, rank.Terms(passage.Text(s.Title, r.Headings, r.Content))

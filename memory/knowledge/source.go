@@ -8,6 +8,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/weft-go/weft/memory/internal/input"
+
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/knowledge/split"
 )
@@ -83,7 +85,7 @@ func checkSource(s Source) (Source, error) {
 	switch {
 	case s.URI == "":
 		return s, fmt.Errorf("the document has no URI: %w", memory.ErrInvalid)
-	case !storable(s.URI) || !storable(s.Version) || !storable(s.Title):
+	case !input.Storable(s.URI) || !input.Storable(s.Version) || !input.Storable(s.Title):
 		return s, fmt.Errorf("URI, title or version is not UTF-8 or has a NUL: %w", memory.ErrInvalid)
 	case len(s.URI) > MaxURI || len(s.Version) > maxName || len(s.Title) > maxName:
 		return s, fmt.Errorf("URI of %d bytes, title of %d, version of %d, and %d, %d and %d are allowed: %w",
@@ -117,10 +119,6 @@ func checkMetadata(data json.RawMessage) error {
 	return nil
 }
 
-func storable(text string) bool {
-	return utf8.ValidString(text) && strings.IndexByte(text, 0) < 0
-}
-
 // A Query selects the sources of its scope that fulfil all of its conditions.
 type Query struct {
 	// Scope is the scope to search.
@@ -150,11 +148,11 @@ func (q *Query) Validate() error {
 	if err := facts.Validate(); err != nil {
 		return err
 	}
-	if len(q.URIs) > maxURIs || len(q.Prefix) > MaxURI || !storable(q.Prefix) {
+	if len(q.URIs) > maxURIs || len(q.Prefix) > MaxURI || !input.Storable(q.Prefix) {
 		return fmt.Errorf("%d URIs, and a prefix of %d bytes: %w", len(q.URIs), len(q.Prefix), memory.ErrInvalid)
 	}
 	for _, uri := range q.URIs {
-		if !storable(uri) || len(uri) > MaxURI {
+		if !input.Storable(uri) || len(uri) > MaxURI {
 			return fmt.Errorf("URI %.60q is not UTF-8, has a NUL or is too long: %w", uri, memory.ErrInvalid)
 		}
 	}

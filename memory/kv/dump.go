@@ -43,7 +43,7 @@ func (m *InMemory) saved(s *memory.Scope) []Saved {
 	now := time.Now()
 	var list []Saved
 	for scope, rows := range m.scopes {
-		if s != nil && !input.Covers(*s, scope) {
+		if s != nil && !s.Covers(scope) {
 			continue
 		}
 		for _, r := range rows {

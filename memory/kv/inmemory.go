@@ -176,7 +176,7 @@ func (m *InMemory) Forget(ctx context.Context, s memory.Scope) (int, error) {
 	defer m.mu.Unlock()
 	n := 0
 	for scope, rows := range m.scopes {
-		if input.Covers(s, scope) {
+		if s.Covers(scope) {
 			n += len(rows)
 			delete(m.scopes, scope)
 		}

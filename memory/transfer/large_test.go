@@ -133,7 +133,7 @@ func fillLarge(t *testing.T, in transfer.Stores) {
 			Model: "random", Embedding: randomVector(random),
 		}}
 		one.History = []memory.Event{{ID: id, Kind: memory.Add, After: content, At: now}}
-		require.NoError(t, RestorableFact(&one))
+		require.NoError(t, memory.RestorableFact(&one))
 		return one
 	})
 	restoreAll(t, in.Documents.Restore, largeDocuments, 100, func(i int) knowledge.Saved {
@@ -147,7 +147,7 @@ func fillLarge(t *testing.T, in transfer.Stores) {
 				Embedding: randomVector(random),
 			})
 		}
-		require.NoError(t, RestorableSource(&one))
+		require.NoError(t, knowledge.RestorableSource(&one))
 		return one
 	})
 	restoreAll(t, in.Conversations.Restore, largeConversations, 10, func(i int) conversation.Saved {
@@ -157,7 +157,7 @@ func fillLarge(t *testing.T, in transfer.Stores) {
 			require.NoError(t, err)
 			one.Rows = append(one.Rows, conversation.Row{ID: fmt.Sprint("m", j), At: now, Data: data})
 		}
-		require.NoError(t, RestorableSession(&one))
+		require.NoError(t, conversation.RestorableSession(&one))
 		return one
 	})
 	require.Equal(t, 500_000, largeFacts+largeDocuments*(1+chunksEach)+largeConversations*messagesEach)

@@ -4,13 +4,15 @@ package input
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	"github.com/weft-go/weft/memory"
 )
+
+// ErrInvalid says that a value cannot be stored.
+var ErrInvalid = errors.New("invalid")
 
 // MaxName is how many bytes a name may have.
 const MaxName = 512
@@ -20,29 +22,29 @@ func Storable(text string) bool {
 	return utf8.ValidString(text) && strings.IndexByte(text, 0) < 0
 }
 
-// Name returns [memory.ErrInvalid] for a name that is too long or not [Storable].
+// Name returns [ErrInvalid] for a name that is too long or not [Storable].
 func Name(what, text string) error {
 	switch {
 	case len(text) > MaxName:
-		return fmt.Errorf("%s %.40q… has %d bytes, and %d are allowed: %w", what, text, len(text), MaxName, memory.ErrInvalid)
+		return fmt.Errorf("%s %.40q… has %d bytes, and %d are allowed: %w", what, text, len(text), MaxName, ErrInvalid)
 	case !Storable(text):
-		return fmt.Errorf("%s %.40q is not UTF-8 or has a NUL: %w", what, text, memory.ErrInvalid)
+		return fmt.Errorf("%s %.40q is not UTF-8 or has a NUL: %w", what, text, ErrInvalid)
 	}
 	return nil
 }
 
-// JSON returns the value in compact form, and [memory.ErrInvalid] for what no store can keep: it is no
+// JSON returns the value in compact form, and [ErrInvalid] for what no store can keep: it is no
 // JSON, not UTF-8, larger than most bytes, or has a NUL.
 func JSON(what string, data []byte, most int) (json.RawMessage, error) {
 	if len(data) > most {
-		return nil, fmt.Errorf("%s has %d bytes, and %d are allowed: %w", what, len(data), most, memory.ErrInvalid)
+		return nil, fmt.Errorf("%s has %d bytes, and %d are allowed: %w", what, len(data), most, ErrInvalid)
 	}
 	if !utf8.Valid(data) || hasNUL(data) {
-		return nil, fmt.Errorf("%s is not UTF-8 or has a NUL: %w", what, memory.ErrInvalid)
+		return nil, fmt.Errorf("%s is not UTF-8 or has a NUL: %w", what, ErrInvalid)
 	}
 	var b bytes.Buffer
 	if err := json.Compact(&b, data); err != nil {
-		return nil, fmt.Errorf("%s is no JSON: %w: %w", what, memory.ErrInvalid, err)
+		return nil, fmt.Errorf("%s is no JSON: %w: %w", what, ErrInvalid, err)
 	}
 	return b.Bytes(), nil
 }
@@ -73,17 +75,10 @@ func Object(what string, data []byte, most int) (json.RawMessage, error) {
 		return nil, err
 	}
 	if compact[0] != '{' {
-		return nil, fmt.Errorf("%s is no JSON object: %.40s: %w", what, compact, memory.ErrInvalid)
+		return nil, fmt.Errorf("%s is no JSON object: %.40s: %w", what, compact, ErrInvalid)
 	}
 	return compact, nil
 }
 
 // Exact returns a time as every store keeps it: to the microsecond. Zero stays zero.
 func Exact(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
-
-// Covers reports whether forgetting a scope forgets the other: parts that are empty mean
-// all, but for the tenant.
-func Covers(s, other memory.Scope) bool {
-	return s.Tenant == other.Tenant && (s.Workspace == "" || s.Workspace == other.Workspace) &&
-		(s.User == "" || s.User == other.User) && (s.Agent == "" || s.Agent == other.Agent)
-}

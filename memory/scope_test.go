@@ -1,0 +1,29 @@
+package memory_test
+
+import (
+	"testing"
+
+	"github.com/weft-go/weft/memory"
+)
+
+func TestCovers(t *testing.T) {
+	t.Parallel()
+	ann := memory.Scope{Tenant: "t", Workspace: "w", User: "ann", Agent: "a"}
+	tests := []struct {
+		scope memory.Scope
+		want  bool
+	}{
+		{ann, true},
+		{memory.Scope{Tenant: "t"}, true},
+		{memory.Scope{Tenant: "t", User: "ann"}, true},
+		{memory.Scope{User: "ann"}, false},
+		{memory.Scope{Tenant: "t", User: "bob"}, false},
+		{memory.Scope{Tenant: "t", Workspace: "v"}, false},
+		{memory.Scope{Tenant: "t", Agent: "b"}, false},
+	}
+	for _, test := range tests {
+		if got := test.scope.Covers(ann); got != test.want {
+			t.Errorf("%s covers %s: got %t", test.scope, ann, got)
+		}
+	}
+}
