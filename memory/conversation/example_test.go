@@ -18,18 +18,18 @@ func newHistory() *conversation.History {
 	return history
 }
 
-func Example() {
+func Example_conversation() {
 	ctx := context.Background()
 	history := newHistory()
-	ann := memory.Scope{User: "ann"}
+	lea := memory.Scope{User: "ann"}
 	id := "" // of a request that names no session
 	for _, question := range []string{"What is a weft?", "And a warp?"} {
-		resumed, before, err := history.Resume(ctx, ann, id)
+		resumed, before, err := history.Resume(ctx, lea, id)
 		if err != nil {
 			panic(err)
 		}
 		reply := fmt.Sprintf("An answer that knows of %d messages.", len(before))
-		_, err = history.Append(ctx, ann, conversation.Turn{
+		_, err = history.Append(ctx, lea, conversation.Turn{
 			Session:  resumed,
 			Messages: []llm.Message{llm.User(question), llm.Assistant(reply)},
 		})
@@ -38,7 +38,7 @@ func Example() {
 		}
 		id = resumed
 	}
-	messages, err := history.Load(ctx, ann, id)
+	messages, err := history.Load(ctx, lea, id)
 	if err != nil {
 		panic(err)
 	}
@@ -52,12 +52,12 @@ func Example() {
 	// 4 assistant: An answer that knows of 2 messages.
 }
 
-func ExampleHistory_Append_answersOnly() {
+func ExampleConversations_Append_answersOnly() {
 	ctx := context.Background()
 	history := newHistory()
-	ann := memory.Scope{User: "ann"}
+	lea := memory.Scope{User: "ann"}
 	call := llm.ToolCall{ID: "c1", Name: "weather", Arguments: []byte(`{"city":"Athens"}`)}
-	_, err := history.Append(ctx, ann, conversation.Turn{
+	_, err := history.Append(ctx, lea, conversation.Turn{
 		Session: "s", Mode: conversation.AnswersOnly,
 		Messages: []llm.Message{
 			llm.User("Is it warm in Athens?"),
@@ -69,7 +69,7 @@ func ExampleHistory_Append_answersOnly() {
 	if err != nil {
 		panic(err)
 	}
-	messages, err := history.Load(ctx, ann, "s")
+	messages, err := history.Load(ctx, lea, "s")
 	if err != nil {
 		panic(err)
 	}
@@ -83,13 +83,13 @@ func ExampleHistory_Append_answersOnly() {
 
 // A program that keeps all of a conversation at hand saves the end of each turn, and
 // what it has saved before is not stored twice, even without ids.
-func ExampleHistory_Append_once() {
+func ExampleConversations_Append_once() {
 	ctx := context.Background()
 	history := newHistory()
-	ann := memory.Scope{User: "ann"}
+	lea := memory.Scope{User: "ann"}
 	picture := llm.User("What is this?", llm.Image("image/png", []byte{0x89, 'P', 'N', 'G'}))
 	for range 2 {
-		_, err := history.Append(ctx, ann, conversation.Turn{
+		_, err := history.Append(ctx, lea, conversation.Turn{
 			Session: "s", Last: 2, Once: true,
 			Messages: []llm.Message{llm.User("Hello"), picture, llm.Assistant("A very small picture.")},
 		})
@@ -97,7 +97,7 @@ func ExampleHistory_Append_once() {
 			panic(err)
 		}
 	}
-	messages, err := history.Load(ctx, ann, "s")
+	messages, err := history.Load(ctx, lea, "s")
 	if err != nil {
 		panic(err)
 	}
@@ -113,19 +113,19 @@ func ExampleHistory_Append_once() {
 	// assistant: A very small picture.
 }
 
-func ExampleHistory_FromLangChain() {
+func ExampleConversations_FromLangChain() {
 	ctx := context.Background()
 	history := newHistory()
-	ann := memory.Scope{User: "ann"}
+	lea := memory.Scope{User: "ann"}
 	// A row of a table that Python writes.
 	row := []byte(`[{"type":"human","data":{"content":"Hi","additional_kwargs":{"source":"web"},"id":null,"example":false}}]`)
-	if _, err := history.FromLangChain(ctx, ann, "s", row); err != nil {
+	if _, err := history.FromLangChain(ctx, lea, "s", row); err != nil {
 		panic(err)
 	}
-	if _, err := history.Append(ctx, ann, conversation.Turn{Session: "s", Messages: []llm.Message{{ID: "a1", Role: llm.RoleAssistant, Parts: []llm.Part{llm.Text("Hello")}}}}); err != nil {
+	if _, err := history.Append(ctx, lea, conversation.Turn{Session: "s", Messages: []llm.Message{{ID: "a1", Role: llm.RoleAssistant, Parts: []llm.Part{llm.Text("Hello")}}}}); err != nil {
 		panic(err)
 	}
-	messages, err := history.ToLangChain(ctx, ann, "s")
+	messages, err := history.ToLangChain(ctx, lea, "s")
 	if err != nil {
 		panic(err)
 	}
@@ -136,17 +136,17 @@ func ExampleHistory_FromLangChain() {
 	// 1 reply
 }
 
-func ExampleHistory_Search() {
+func ExampleConversations_Search() {
 	ctx := context.Background()
 	history := newHistory()
-	ann := memory.Scope{User: "ann"}
+	lea := memory.Scope{User: "ann"}
 	for id, text := range map[string]string{"monday": "My flight to Oslo is on Friday", "tuesday": "How do I cook rice?"} {
-		_, err := history.Append(ctx, ann, conversation.Turn{Session: id, Messages: []llm.Message{llm.User(text)}})
+		_, err := history.Append(ctx, lea, conversation.Turn{Session: id, Messages: []llm.Message{llm.User(text)}})
 		if err != nil {
 			panic(err)
 		}
 	}
-	found, err := history.Search(ctx, conversation.Find{Query: conversation.Query{Scope: ann}, Text: "when does the flight leave?"})
+	found, err := history.Search(ctx, conversation.Find{Query: conversation.Query{Scope: lea}, Text: "when does the flight leave?"})
 	if err != nil {
 		panic(err)
 	}
@@ -157,21 +157,21 @@ func ExampleHistory_Search() {
 	// monday 1 My flight to Oslo is on Friday
 }
 
-func ExampleHistory_List() {
+func ExampleConversations_List() {
 	ctx := context.Background()
 	history := newHistory()
-	ann := memory.Scope{User: "ann"}
+	lea := memory.Scope{User: "ann"}
 	for _, id := range []string{"one", "two", "three"} {
-		session, err := history.Append(ctx, ann, conversation.Turn{Session: id, Messages: []llm.Message{llm.User("Hi")}})
+		session, err := history.Append(ctx, lea, conversation.Turn{Session: id, Messages: []llm.Message{llm.User("Hi")}})
 		if err != nil {
 			panic(err)
 		}
 		session.Title = "Session " + id
-		if _, err := history.Update(ctx, ann, session); err != nil {
+		if _, err := history.Update(ctx, lea, session); err != nil {
 			panic(err)
 		}
 	}
-	q := conversation.Query{Scope: ann, Limit: 2}
+	q := conversation.Query{Scope: lea, Limit: 2}
 	for page := 1; page <= 2; page++ {
 		for session, err := range history.List(ctx, q) {
 			if err != nil {
@@ -187,7 +187,7 @@ func ExampleHistory_List() {
 	// 2 Session one 1
 }
 
-func ExampleHistory_Forget() {
+func ExampleConversations_Forget() {
 	ctx := context.Background()
 	history := newHistory()
 	_, err := history.Append(ctx, memory.Scope{Tenant: "acme", Workspace: "design", User: "ann"}, conversation.Turn{Messages: []llm.Message{llm.User("Hi")}})

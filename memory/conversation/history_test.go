@@ -20,11 +20,11 @@ import (
 	"github.com/weft-go/weft/memory/conversation"
 )
 
-var ann = memory.Scope{Tenant: "acme", User: "ann"}
+var lea = memory.Scope{Tenant: "acme", User: "lea"}
 
 func appendTurn(tb testing.TB, h *conversation.History, t conversation.Turn) conversation.Session {
 	tb.Helper()
-	session, err := h.Append(tb.Context(), ann, t)
+	session, err := h.Append(tb.Context(), lea, t)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func appendTurn(tb testing.TB, h *conversation.History, t conversation.Turn) con
 
 func load(tb testing.TB, h *conversation.History, id string) []llm.Message {
 	tb.Helper()
-	messages, err := h.Load(tb.Context(), ann, id)
+	messages, err := h.Load(tb.Context(), lea, id)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func texts(messages []llm.Message) string {
 	return strings.Join(list, " | ")
 }
 
-func check(tb testing.TB, got, want string) {
+func checkText(tb testing.TB, got, want string) {
 	tb.Helper()
 	if got != want {
 		tb.Errorf("got  %s\nwant %s", got, want)
@@ -72,14 +72,14 @@ func TestModes(t *testing.T) {
 		t.Errorf("full: got %s", texts(got))
 	}
 	appendTurn(t, h, conversation.Turn{Session: "answers", Messages: tooled, Mode: conversation.AnswersOnly})
-	check(t, texts(load(t, h, "answers")), "system: Be brief. | user: q | assistant: Let me look again. | assistant: a")
+	checkText(t, texts(load(t, h, "answers")), "system: Be brief. | user: q | assistant: Let me look again. | assistant: a")
 	if len(tooled[4].ToolCalls) != 1 {
 		t.Error("the caller's messages were changed")
 	}
-	if _, err := h.Append(t.Context(), ann, conversation.Turn{Session: "x", Mode: 7}); !errors.Is(err, memory.ErrInvalid) {
+	if _, err := h.Append(t.Context(), lea, conversation.Turn{Session: "x", Mode: 7}); !errors.Is(err, memory.ErrInvalid) {
 		t.Errorf("another mode: got %v", err)
 	}
-	check(t, fmt.Sprint(conversation.Full, conversation.AnswersOnly, conversation.Mode(7)), "full answers only Mode(7)")
+	checkText(t, fmt.Sprint(conversation.Full, conversation.AnswersOnly, conversation.Mode(7)), "full answers only Mode(7)")
 }
 
 // What an assistant says with reasoning, and calls in the form of its provider, is its text
@@ -95,7 +95,7 @@ func TestAnswersOfProvider(t *testing.T) {
 		t.Fatal(err)
 	}
 	appendTurn(t, h, conversation.Turn{Session: "s", Messages: messages, Mode: conversation.AnswersOnly})
-	got, err := h.ToLangChain(t.Context(), ann, "s")
+	got, err := h.ToLangChain(t.Context(), lea, "s")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestAnswersOfProvider(t *testing.T) {
 			t.Errorf("%s is in %s", word, got)
 		}
 	}
-	check(t, texts(load(t, h, "s")), "assistant: Let me look.")
+	checkText(t, texts(load(t, h, "s")), "assistant: Let me look.")
 }
 
 func TestAppendAgain(t *testing.T) {
@@ -117,7 +117,7 @@ func TestAppendAgain(t *testing.T) {
 	// All of the conversation, with what was read before.
 	all := append(load(t, h, session.ID), llm.User("three"), llm.Assistant("four"))
 	appendTurn(t, h, conversation.Turn{Session: session.ID, Messages: all})
-	check(t, texts(load(t, h, session.ID)), "user: one | assistant: two | user: three | assistant: four")
+	checkText(t, texts(load(t, h, session.ID)), "user: one | assistant: two | user: three | assistant: four")
 	if again := appendTurn(t, h, conversation.Turn{}); again.ID == session.ID || again.Messages != 0 {
 		t.Errorf("got %+v, want a new session", again)
 	}
@@ -132,7 +132,7 @@ func TestOnce(t *testing.T) {
 	for range 2 {
 		appendTurn(t, h, conversation.Turn{Session: "s", Last: 2, Once: true, Messages: []llm.Message{llm.User("old"), llm.Assistant("older"), q, llm.Assistant("a")}})
 	}
-	check(t, texts(load(t, h, "s")), "user: q | assistant: a")
+	checkText(t, texts(load(t, h, "s")), "user: q | assistant: a")
 	appendTurn(t, h, conversation.Turn{Session: "i", Once: true, Messages: []llm.Message{image(1), image(2), image(1)}})
 	got := load(t, h, "i")
 	if len(got) != 2 {
@@ -149,21 +149,21 @@ func TestOnce(t *testing.T) {
 func TestResume(t *testing.T) {
 	t.Parallel()
 	h := newHistory()
-	one, before, err := h.Resume(t.Context(), ann, "")
-	two, _, _ := h.Resume(t.Context(), ann, "")
+	one, before, err := h.Resume(t.Context(), lea, "")
+	two, _, _ := h.Resume(t.Context(), lea, "")
 	if err != nil || one == "" || one == two || before != nil {
 		t.Errorf("got %q, %q, %v and %v", one, two, before, err)
 	}
-	id, before, err := h.Resume(t.Context(), ann, "unknown")
+	id, before, err := h.Resume(t.Context(), lea, "unknown")
 	if id != "unknown" || len(before) != 0 || err != nil {
 		t.Errorf("got %q, %v and %v", id, before, err)
 	}
-	for session, err := range h.List(t.Context(), conversation.Query{Scope: ann}) {
+	for session, err := range h.List(t.Context(), conversation.Query{Scope: lea}) {
 		t.Errorf("got %+v and %v, want nothing to be stored", session, err)
 	}
 	appendTurn(t, h, conversation.Turn{Session: one, Messages: tooled[:4]})
-	_, before, err = h.Resume(t.Context(), ann, one)
-	check(t, fmt.Sprintf("%s %v", texts(before), err), "system: Be brief. | user: q | assistant: f({}) | tool: r <nil>")
+	_, before, err = h.Resume(t.Context(), lea, one)
+	checkText(t, fmt.Sprintf("%s %v", texts(before), err), "system: Be brief. | user: q | assistant: f({}) | tool: r <nil>")
 }
 
 func TestLastAndAround(t *testing.T) {
@@ -174,26 +174,26 @@ func TestLastAndAround(t *testing.T) {
 		1: "assistant: a", 2: "assistant: a", 3: "assistant: Let me look again. f({}) | tool: r2 | assistant: a",
 		4: "assistant: Let me look again. f({}) | tool: r2 | assistant: a", 99: texts(tooled[:7]),
 	} {
-		messages, err := h.Last(t.Context(), ann, "s", n)
+		messages, err := h.Last(t.Context(), lea, "s", n)
 		if err != nil {
 			t.Fatal(err)
 		}
-		check(t, texts(conversation.Plain(messages)), want)
+		checkText(t, texts(conversation.Plain(messages)), want)
 	}
-	around, err := h.Around(t.Context(), ann, "s", 2, 1)
+	around, err := h.Around(t.Context(), lea, "s", 2, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	check(t, texts(conversation.Plain(around)), texts(tooled[:3]))
-	if _, err := h.Last(t.Context(), ann, "s", 0); !errors.Is(err, memory.ErrInvalid) {
+	checkText(t, texts(conversation.Plain(around)), texts(tooled[:3]))
+	if _, err := h.Last(t.Context(), lea, "s", 0); !errors.Is(err, memory.ErrInvalid) {
 		t.Errorf("the last 0: got %v", err)
 	}
-	if _, err := h.Around(t.Context(), ann, "s", 0, 1); !errors.Is(err, memory.ErrInvalid) {
+	if _, err := h.Around(t.Context(), lea, "s", 0, 1); !errors.Is(err, memory.ErrInvalid) {
 		t.Errorf("around 0: got %v", err)
 	}
 }
 
-func TestSearch(t *testing.T) {
+func TestMessagesAreFound(t *testing.T) {
 	t.Parallel()
 	h := newHistory()
 	appendTurn(t, h, conversation.Turn{Session: "trip", Messages: []llm.Message{
@@ -204,7 +204,7 @@ func TestSearch(t *testing.T) {
 	}})
 	search := func(f conversation.Find) string {
 		t.Helper()
-		f.Query.Scope = ann
+		f.Query.Scope = lea
 		found, err := h.Search(t.Context(), f)
 		if err != nil {
 			t.Fatal(err)
@@ -212,21 +212,21 @@ func TestSearch(t *testing.T) {
 		var list []string
 		for _, m := range found {
 			list = append(list, fmt.Sprintf("%s/%d", m.Session, m.Position))
-			if s := m.Score; s.Total <= 0 || s.Total > 1 || s.Total-s.Keyword-s.Neighbour > 1e-9 || m.At.IsZero() || m.Scope != ann || m.ID == "" {
+			if s := m.Score; s.Total <= 0 || s.Total > 1 || s.Total-s.Keyword-s.Neighbour > 1e-9 || m.At.IsZero() || m.Scope != lea || m.ID == "" {
 				t.Errorf("got %+v", m)
 			}
 		}
 		return strings.Join(list, " ")
 	}
-	check(t, search(conversation.Find{Text: "Which fjord did we talk about, in Norway?"}), "trip/2 trip/1")
-	check(t, search(conversation.Find{Text: "fjord", Roles: []llm.Role{llm.RoleTool}}), "food/3")
-	check(t, search(conversation.Find{Text: "fjords rice", Query: conversation.Query{ID: "food"}}), "food/1")
-	check(t, search(conversation.Find{Text: "fjords rice", Query: conversation.Query{Limit: 1}}), "food/1")
-	check(t, search(conversation.Find{Text: "the of ?"}), "")
-	check(t, search(conversation.Find{Text: "fjord", Before: time.Now().Add(-time.Hour)}), "")
+	checkText(t, search(conversation.Find{Text: "Which fjord did we talk about, in Norway?"}), "trip/2 trip/1")
+	checkText(t, search(conversation.Find{Text: "fjord", Roles: []llm.Role{llm.RoleTool}}), "food/3")
+	checkText(t, search(conversation.Find{Text: "fjords rice", Query: conversation.Query{ID: "food"}}), "food/1")
+	checkText(t, search(conversation.Find{Text: "fjords rice", Query: conversation.Query{Limit: 1}}), "food/1")
+	checkText(t, search(conversation.Find{Text: "the of ?"}), "")
+	checkText(t, search(conversation.Find{Text: "fjord", Before: time.Now().Add(-time.Hour)}), "")
 	far := strings.Repeat("x ", 5000)
-	check(t, search(conversation.Find{Text: far + "fjord"}), "trip/1 trip/2")
-	check(t, search(conversation.Find{Text: far + "fjord" + far}), "") // not within what counts
+	checkText(t, search(conversation.Find{Text: far + "fjord"}), "trip/1 trip/2")
+	checkText(t, search(conversation.Find{Text: far + "fjord" + far}), "") // not within what counts
 }
 
 func TestDeleteAndUpdate(t *testing.T) {
@@ -236,82 +236,80 @@ func TestDeleteAndUpdate(t *testing.T) {
 	began := time.Now()
 	session := appendTurn(t, h, conversation.Turn{Session: "s", Messages: []llm.Message{llm.User("q")}})
 	session.Title, session.Metadata = "A title", json.RawMessage(` { "pinned" : true } `)
-	updated, err := h.Update(ctx, ann, session)
+	updated, err := h.Update(ctx, lea, session)
 	if err != nil || updated.Title != "A title" || string(updated.Metadata) != `{"pinned":true}` {
 		t.Errorf("got %+v and %v", updated, err)
 	}
-	if _, err := h.Update(ctx, ann, session); !errors.Is(err, memory.ErrConflict) {
+	if _, err := h.Update(ctx, lea, session); !errors.Is(err, memory.ErrConflict) {
 		t.Errorf("an old version: got %v", err)
 	}
-	if got, err := h.Get(ctx, ann, "s"); err != nil || got.Title != "A title" {
+	if got, err := h.Get(ctx, lea, "s"); err != nil || got.Title != "A title" {
 		t.Errorf("got %+v and %v", got, err)
 	}
-	if _, err := h.Append(ctx, ann, conversation.Turn{Session: "s", Version: session.Version}); !errors.Is(err, memory.ErrConflict) {
+	if _, err := h.Append(ctx, lea, conversation.Turn{Session: "s", Version: session.Version}); !errors.Is(err, memory.ErrConflict) {
 		t.Errorf("an old version: got %v", err)
 	}
-	if err := h.Delete(ctx, ann, "s"); err != nil {
+	if err := h.Delete(ctx, lea, "s"); err != nil {
 		t.Error(err)
 	}
 	for name, err := range map[string]error{
-		"get":    second(h.Get(ctx, ann, "s")),
-		"delete": h.Delete(ctx, ann, "s"),
-		"update": second(h.Update(ctx, ann, session)),
+		"get":    errorOf(h.Get(ctx, lea, "s")),
+		"delete": h.Delete(ctx, lea, "s"),
+		"update": errorOf(h.Update(ctx, lea, session)),
 	} {
 		if !errors.Is(err, memory.ErrNotFound) {
 			t.Errorf("%s: got %v, want an ErrNotFound", name, err)
 		}
 	}
-	if _, err := h.Append(ctx, ann, conversation.Turn{Session: "s", Began: began}); !errors.Is(err, memory.ErrForgotten) {
+	if _, err := h.Append(ctx, lea, conversation.Turn{Session: "s", Began: began}); !errors.Is(err, memory.ErrForgotten) {
 		t.Errorf("a late turn: got %v", err)
 	}
 }
 
-func second[T any](_ T, err error) error { return err }
-
-func TestRefused(t *testing.T) {
+func TestConversationsRefuse(t *testing.T) {
 	t.Parallel()
 	h := newHistory()
 	ctx := t.Context()
 	q := []llm.Message{llm.User("q")}
 	long := strings.Repeat("x", 513)
-	append1 := func(s memory.Scope, turn conversation.Turn) error { return second(h.Append(ctx, s, turn)) }
+	append1 := func(s memory.Scope, turn conversation.Turn) error { return errorOf(h.Append(ctx, s, turn)) }
 	for name, err := range map[string]error{
-		"no store":              second(conversation.New(nil)),
+		"no store":              errorOf(conversation.New(nil)),
 		"a scope":               append1(memory.Scope{User: "\x00"}, conversation.Turn{Messages: q}),
-		"a long id":             append1(ann, conversation.Turn{Session: long}),
-		"an id with a NUL":      append1(ann, conversation.Turn{Session: "a\x00"}),
-		"a message of no role":  append1(ann, conversation.Turn{Messages: []llm.Message{{}}}),
-		"a message's long id":   append1(ann, conversation.Turn{Messages: []llm.Message{{ID: long, Role: llm.RoleUser}}}),
-		"a large message":       append1(ann, conversation.Turn{Messages: []llm.Message{llm.User(strings.Repeat("x", conversation.MaxMessage+1))}}),
-		"many messages":         append1(ann, conversation.Turn{Messages: slices.Repeat(q, conversation.MaxMessages+1)}),
-		"the last -1":           append1(ann, conversation.Turn{Messages: q, Last: -1}),
-		"get without an id":     second(h.Get(ctx, ann, "")),
-		"load without an id":    second(h.Load(ctx, ann, "")),
-		"delete without an id":  h.Delete(ctx, ann, ""),
-		"a long title":          second(h.Update(ctx, ann, conversation.Session{ID: "s", Title: strings.Repeat("x", 2049)})),
-		"metadata":              second(h.Update(ctx, ann, conversation.Session{ID: "s", Metadata: json.RawMessage(`[]`)})),
-		"large metadata":        second(h.Update(ctx, ann, conversation.Session{ID: "s", Metadata: json.RawMessage(`{"a":"` + strings.Repeat("x", 16<<10) + `"}`)})),
-		"a condition":           second(h.Search(ctx, conversation.Find{Text: "x", Query: conversation.Query{Where: []memory.Condition{{}}}})),
+		"a long id":             append1(lea, conversation.Turn{Session: long}),
+		"an id with a NUL":      append1(lea, conversation.Turn{Session: "a\x00"}),
+		"a message of no role":  append1(lea, conversation.Turn{Messages: []llm.Message{{}}}),
+		"a message's long id":   append1(lea, conversation.Turn{Messages: []llm.Message{{ID: long, Role: llm.RoleUser}}}),
+		"a large message":       append1(lea, conversation.Turn{Messages: []llm.Message{llm.User(strings.Repeat("x", conversation.MaxMessage+1))}}),
+		"many messages":         append1(lea, conversation.Turn{Messages: slices.Repeat(q, conversation.MaxMessages+1)}),
+		"the last -1":           append1(lea, conversation.Turn{Messages: q, Last: -1}),
+		"get without an id":     errorOf(h.Get(ctx, lea, "")),
+		"load without an id":    errorOf(h.Load(ctx, lea, "")),
+		"delete without an id":  h.Delete(ctx, lea, ""),
+		"a long title":          errorOf(h.Update(ctx, lea, conversation.Session{ID: "s", Title: strings.Repeat("x", 2049)})),
+		"metadata":              errorOf(h.Update(ctx, lea, conversation.Session{ID: "s", Metadata: json.RawMessage(`[]`)})),
+		"large metadata":        errorOf(h.Update(ctx, lea, conversation.Session{ID: "s", Metadata: json.RawMessage(`{"a":"` + strings.Repeat("x", 16<<10) + `"}`)})),
+		"a condition":           errorOf(h.Search(ctx, conversation.Find{Text: "x", Query: conversation.Query{Where: []memory.Condition{{}}}})),
 		"many conditions":       listErr(h, conversation.Query{Where: slices.Repeat([]memory.Condition{memory.Where("a", memory.Exists, nil)}, 21)}),
 		"a long prefix":         listErr(h, conversation.Query{Prefix: long}),
 		"after nothing":         listErr(h, conversation.Query{After: &conversation.Session{}}),
-		"search after":          second(h.Search(ctx, conversation.Find{Text: "x", Query: conversation.Query{After: &conversation.Session{ID: "s"}}})),
-		"search another role":   second(h.Search(ctx, conversation.Find{Text: "x", Roles: []llm.Role{"poet"}})),
-		"search too many":       second(h.Search(ctx, conversation.Find{Text: "x", Query: conversation.Query{Limit: 1001}})),
-		"no age":                second(h.Retain(ctx, ann, 0)),
-		"forget another scope":  second(h.Forget(ctx, memory.Scope{User: "\xff"})),
+		"search after":          errorOf(h.Search(ctx, conversation.Find{Text: "x", Query: conversation.Query{After: &conversation.Session{ID: "s"}}})),
+		"search another role":   errorOf(h.Search(ctx, conversation.Find{Text: "x", Roles: []llm.Role{"poet"}})),
+		"search too many":       errorOf(h.Search(ctx, conversation.Find{Text: "x", Query: conversation.Query{Limit: 1001}})),
+		"no age":                errorOf(h.Retain(ctx, lea, 0)),
+		"forget another scope":  errorOf(h.Forget(ctx, memory.Scope{User: "\xff"})),
 		"export another scope":  h.Export(ctx, memory.Scope{User: "\xff"}, &bytes.Buffer{}),
-		"LangChain null":        second(h.FromLangChain(ctx, ann, "s", []byte(` null`))),
-		"LangChain no list":     second(h.FromLangChain(ctx, ann, "s", []byte(`{}`))),
-		"LangChain too large":   second(h.FromLangChain(ctx, ann, "s", make([]byte, 64<<20+1))),
-		"LangChain with rubble": second(h.FromLangChain(ctx, ann, "s", []byte(`[{"type":"human","data":{"content":7}}]`))),
-		"LangChain removal":     second(h.FromLangChain(ctx, ann, "s", []byte(`[{"type":"human","data":{"content":"x","id":"1"}},{"type":"remove","data":{"id":"1","content":""}}]`))),
+		"LangChain null":        errorOf(h.FromLangChain(ctx, lea, "s", []byte(` null`))),
+		"LangChain no list":     errorOf(h.FromLangChain(ctx, lea, "s", []byte(`{}`))),
+		"LangChain too large":   errorOf(h.FromLangChain(ctx, lea, "s", make([]byte, 64<<20+1))),
+		"LangChain with rubble": errorOf(h.FromLangChain(ctx, lea, "s", []byte(`[{"type":"human","data":{"content":7}}]`))),
+		"LangChain removal":     errorOf(h.FromLangChain(ctx, lea, "s", []byte(`[{"type":"human","data":{"content":"x","id":"1"}},{"type":"remove","data":{"id":"1","content":""}}]`))),
 	} {
 		if !errors.Is(err, memory.ErrInvalid) || !strings.HasPrefix(err.Error(), "conversation: ") {
 			t.Errorf("%s: got %v, want an ErrInvalid", name, err)
 		}
 	}
-	for session, err := range h.List(ctx, conversation.Query{Scope: ann}) {
+	for session, err := range h.List(ctx, conversation.Query{Scope: lea}) {
 		t.Errorf("stored %+v, %v", session, err)
 	}
 }
@@ -323,18 +321,18 @@ func listErr(h *conversation.History, q conversation.Query) error {
 	return nil
 }
 
-func TestQuota(t *testing.T) {
+func TestQuotaOfConversations(t *testing.T) {
 	t.Parallel()
 	h, err := conversation.New(conversation.NewInMemory(conversation.InMemoryOptions{MaxMessages: 2}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	appendTurn(t, h, conversation.Turn{Session: "s", Messages: []llm.Message{llm.User("one"), llm.User("two")}})
-	if _, err := h.Append(t.Context(), ann, conversation.Turn{Session: "s", Messages: []llm.Message{llm.User("three")}}); !errors.Is(err, memory.ErrQuota) {
+	if _, err := h.Append(t.Context(), lea, conversation.Turn{Session: "s", Messages: []llm.Message{llm.User("three")}}); !errors.Is(err, memory.ErrQuota) {
 		t.Errorf("got %v, want an ErrQuota", err)
 	}
 	appendTurn(t, h, conversation.Turn{Session: "s", Messages: load(t, h, "s")})
-	check(t, texts(load(t, h, "s")), "user: one | user: two")
+	checkText(t, texts(load(t, h, "s")), "user: one | user: two")
 }
 
 // Writers of one session lose nothing, and what each says stays together.
@@ -346,11 +344,11 @@ func TestWriters(t *testing.T) {
 		wg.Go(func() {
 			for i := range 25 {
 				text := fmt.Sprint(w, ".", i)
-				_, err := h.Append(t.Context(), ann, conversation.Turn{Session: "s", Messages: []llm.Message{llm.User(text), llm.Assistant(text)}})
+				_, err := h.Append(t.Context(), lea, conversation.Turn{Session: "s", Messages: []llm.Message{llm.User(text), llm.Assistant(text)}})
 				if err != nil {
 					t.Error(err)
 				}
-				if _, err := h.Last(t.Context(), ann, "s", 1+rand.IntN(9)); err != nil {
+				if _, err := h.Last(t.Context(), lea, "s", 1+rand.IntN(9)); err != nil {
 					t.Error(err)
 				}
 			}
@@ -386,13 +384,13 @@ func TestRetain(t *testing.T) {
 			t.Errorf("got %d and %v, want 599", n, err)
 		}
 		var left []string
-		for session, err := range h.List(t.Context(), conversation.Query{Scope: ann}) {
+		for session, err := range h.List(t.Context(), conversation.Query{Scope: lea}) {
 			if err != nil {
 				t.Fatal(err)
 			}
 			left = append(left, session.ID)
 		}
-		check(t, fmt.Sprint(left), "[new old0]")
+		checkText(t, fmt.Sprint(left), "[new old0]")
 	})
 }
 
@@ -405,7 +403,7 @@ func TestExport(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := h.Export(t.Context(), ann, &b); err != nil {
+	if err := h.Export(t.Context(), lea, &b); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
@@ -420,52 +418,55 @@ func TestExport(t *testing.T) {
 	if err != nil || line.SessionID != "one" || *line.UserID != "ann" || line.UpdatedAt.IsZero() {
 		t.Errorf("got %+v and %v", line, err)
 	}
-	check(t, texts(messages), "user: q | assistant: a")
+	checkText(t, texts(messages), "user: q | assistant: a")
 }
 
-// broken fails as a database does that is down.
-type broken struct{ conversation.Store }
+// brokenSessions fails as a database does that is down.
+type brokenSessions struct{ conversation.Store }
 
-var errDown = errors.New("down")
 
-func (broken) Apply(context.Context, memory.Scope, conversation.Change) (conversation.Session, error) {
-	return conversation.Session{}, errDown
+func (brokenSessions) Apply(context.Context, memory.Scope, conversation.Change) (conversation.Session, error) {
+	return conversation.Session{}, errHistoryDown
 }
 
-func (broken) Sweep(context.Context, memory.Scope, time.Duration, int) (int, error) {
-	return 0, errDown
+func (brokenSessions) Sweep(context.Context, memory.Scope, time.Duration, int) (int, error) {
+	return 0, errHistoryDown
 }
 
-func (broken) Sessions(context.Context, conversation.Query) iter.Seq2[conversation.Session, error] {
-	return func(yield func(conversation.Session, error) bool) { yield(conversation.Session{}, errDown) }
+func (brokenSessions) Sessions(context.Context, conversation.Query) iter.Seq2[conversation.Session, error] {
+	return func(yield func(conversation.Session, error) bool) { yield(conversation.Session{}, errHistoryDown) }
 }
 
-func (broken) Messages(context.Context, conversation.Range) iter.Seq2[conversation.Row, error] {
-	return func(yield func(conversation.Row, error) bool) { yield(conversation.Row{}, errDown) }
+func (brokenSessions) Messages(context.Context, conversation.Range) iter.Seq2[conversation.Row, error] {
+	return func(yield func(conversation.Row, error) bool) { yield(conversation.Row{}, errHistoryDown) }
 }
 
-func (broken) Search(context.Context, conversation.Search) (conversation.Candidates, error) {
-	return conversation.Candidates{}, errDown
+func (brokenSessions) Search(context.Context, conversation.Search) (conversation.Candidates, error) {
+	return conversation.Candidates{}, errHistoryDown
 }
-func (broken) Forget(context.Context, memory.Scope) (int, error) { return 0, errDown }
+func (brokenSessions) Forget(context.Context, memory.Scope) (int, error) { return 0, errHistoryDown }
 
-func TestBroken(t *testing.T) {
+func TestConversationsOfAFailingStore(t *testing.T) {
 	t.Parallel()
-	h, err := conversation.New(broken{})
+	h, err := conversation.New(brokenSessions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx := t.Context()
-	_, _, resumed := h.Resume(ctx, ann, "s")
+	_, _, resumed := h.Resume(ctx, lea, "s")
 	for name, err := range map[string]error{
-		"append": second(h.Append(ctx, ann, conversation.Turn{})), "get": second(h.Get(ctx, ann, "s")), "load": second(h.Load(ctx, ann, "s")),
-		"last": second(h.Last(ctx, ann, "s", 1)), "around": second(h.Around(ctx, ann, "s", 1, 1)), "resume": resumed,
-		"update": second(h.Update(ctx, ann, conversation.Session{ID: "s"})), "delete": h.Delete(ctx, ann, "s"), "list": listErr(h, conversation.Query{}),
-		"forget": second(h.Forget(ctx, ann)), "search": second(h.Search(ctx, conversation.Find{Text: "x"})), "retain": second(h.Retain(ctx, ann, time.Hour)), "export": h.Export(ctx, ann, &bytes.Buffer{}),
-		"to langchain": second(h.ToLangChain(ctx, ann, "s")), "from langchain": second(h.FromLangChain(ctx, ann, "s", []byte("[]"))),
+		"append": errorOf(h.Append(ctx, lea, conversation.Turn{})), "get": errorOf(h.Get(ctx, lea, "s")), "load": errorOf(h.Load(ctx, lea, "s")),
+		"last": errorOf(h.Last(ctx, lea, "s", 1)), "around": errorOf(h.Around(ctx, lea, "s", 1, 1)), "resume": resumed,
+		"update": errorOf(h.Update(ctx, lea, conversation.Session{ID: "s"})), "delete": h.Delete(ctx, lea, "s"), "list": listErr(h, conversation.Query{}),
+		"forget": errorOf(h.Forget(ctx, lea)), "search": errorOf(h.Search(ctx, conversation.Find{Text: "x"})), "retain": errorOf(h.Retain(ctx, lea, time.Hour)), "export": h.Export(ctx, lea, &bytes.Buffer{}),
+		"to langchain": errorOf(h.ToLangChain(ctx, lea, "s")), "from langchain": errorOf(h.FromLangChain(ctx, lea, "s", []byte("[]"))),
 	} {
-		if !errors.Is(err, errDown) || !strings.HasPrefix(err.Error(), "conversation: "+name+": ") {
+		if !errors.Is(err, errHistoryDown) || !strings.HasPrefix(err.Error(), "conversation: "+name+": ") {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
 }
+
+var errHistoryDown = errors.New("the store is down")
+
+func errorOf[T any](_ T, err error) error { return err }

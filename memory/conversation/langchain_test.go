@@ -56,7 +56,7 @@ func sorted(tb testing.TB, data []byte) string {
 
 func stored(tb testing.TB, h *conversation.History, id string) []json.RawMessage {
 	tb.Helper()
-	data, err := h.ToLangChain(tb.Context(), ann, id)
+	data, err := h.ToLangChain(tb.Context(), lea, id)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -76,14 +76,14 @@ func TestRowOfPython(t *testing.T) {
 			t.Parallel()
 			h := newHistory()
 			python := readRow(t, name)
-			session, err := h.FromLangChain(t.Context(), ann, "s", joinRow(python))
+			session, err := h.FromLangChain(t.Context(), lea, "s", joinRow(python))
 			if err != nil {
 				t.Fatal(err)
 			}
 			if session.Messages != int64(len(python)) {
 				t.Errorf("got %d messages want %d", session.Messages, len(python))
 			}
-			check(t, sorted(t, joinRow(stored(t, h, "s"))), sorted(t, joinRow(python)))
+			checkText(t, sorted(t, joinRow(stored(t, h, "s"))), sorted(t, joinRow(python)))
 
 			// A turn in Go, saved with all that was read before.
 			all := append(load(t, h, "s"), llm.User("And now?"), llm.Assistant("Now this."))
@@ -95,18 +95,18 @@ func TestRowOfPython(t *testing.T) {
 			if len(got) != len(python)+2 {
 				t.Fatalf("got %d messages want %d", len(got), len(python)+2)
 			}
-			check(t, sorted(t, joinRow(got[:len(python)])), sorted(t, joinRow(python)))
-			check(t, texts(load(t, h, "s")[len(python):]), "user: And now? | assistant: Now this.")
+			checkText(t, sorted(t, joinRow(got[:len(python)])), sorted(t, joinRow(python)))
+			checkText(t, texts(load(t, h, "s")[len(python):]), "user: And now? | assistant: Now this.")
 
-			before, err := h.Load(t.Context(), ann, "s")
+			before, err := h.Load(t.Context(), lea, "s")
 			if err != nil {
 				t.Fatal(err)
 			}
 			longer := append(got, json.RawMessage(`{"type":"human","data":{"content":"From Python","id":null}}`))
-			if _, err = h.FromLangChain(t.Context(), ann, "s", joinRow(longer)); err != nil {
+			if _, err = h.FromLangChain(t.Context(), lea, "s", joinRow(longer)); err != nil {
 				t.Fatal(err)
 			}
-			after, err := h.Load(t.Context(), ann, "s")
+			after, err := h.Load(t.Context(), lea, "s")
 			if err != nil || len(after) != len(before)+1 {
 				t.Fatalf("got %d messages and %v, want %d", len(after), err, len(before)+1)
 			}
@@ -125,21 +125,21 @@ func TestRowChanged(t *testing.T) {
 	h := newHistory()
 	write := func(row string) {
 		t.Helper()
-		if _, err := h.FromLangChain(t.Context(), ann, "s", []byte(row)); err != nil {
+		if _, err := h.FromLangChain(t.Context(), lea, "s", []byte(row)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	const one, two = `{"type":"human","data":{"content":"one","id":"1"}}`, `{"type":"ai","data":{"content":"two","id":"2"}}`
 	write("[" + one + "," + two + "]")
 	write("[" + one + "]")
-	check(t, texts(load(t, h, "s")), "user: one")
+	checkText(t, texts(load(t, h, "s")), "user: one")
 	write("[" + two + "," + one + "]")
-	check(t, texts(load(t, h, "s")), "assistant: two | user: one")
+	checkText(t, texts(load(t, h, "s")), "assistant: two | user: one")
 	write("[" + one + "," + one + "]") // of one id
-	check(t, texts(load(t, h, "s")), "user: one | user: one")
-	check(t, sorted(t, joinRow(stored(t, h, "s"))), sorted(t, []byte("["+one+","+one+"]")))
+	checkText(t, texts(load(t, h, "s")), "user: one | user: one")
+	checkText(t, sorted(t, joinRow(stored(t, h, "s"))), sorted(t, []byte("["+one+","+one+"]")))
 	write("[]")
-	check(t, texts(load(t, h, "s")), "")
+	checkText(t, texts(load(t, h, "s")), "")
 }
 
 // Of those who write a list at once, all but one see that they have to read again.
@@ -149,7 +149,7 @@ func TestRowConflict(t *testing.T) {
 	errs := make(chan error, 16)
 	for range cap(errs) {
 		go func() {
-			_, err := h.FromLangChain(t.Context(), ann, "s", []byte(`[{"type":"human","data":{"content":"one"}}]`))
+			_, err := h.FromLangChain(t.Context(), lea, "s", []byte(`[{"type":"human","data":{"content":"one"}}]`))
 			errs <- err
 		}()
 	}
@@ -158,7 +158,7 @@ func TestRowConflict(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	check(t, texts(load(t, h, "s")), "user: one")
+	checkText(t, texts(load(t, h, "s")), "user: one")
 }
 
 // What is of a type that nobody here knows stays where it is, and the rest is read.
@@ -169,34 +169,34 @@ func TestForeignTypes(t *testing.T) {
 		{"type":"video","data":{"content":"a film","id":"2","frames":[1.50,null]},"x":{"y":1}},
 		{"type":"ai","data":{"content":"two","id":"3"}}, {"type":"video","data":"none"}, {"type":"audio"},
 		{"type":"video","data":{"id":"2"}}, {"type":"human","data":{"content":"three","id":"4"}}]`
-	session, err := h.FromLangChain(t.Context(), ann, "s", []byte(list))
+	session, err := h.FromLangChain(t.Context(), lea, "s", []byte(list))
 	if err != nil || session.Messages != 7 {
 		t.Fatalf("got %+v, error %v", session, err)
 	}
-	check(t, sorted(t, joinRow(stored(t, h, "s"))), sorted(t, []byte(list)))
-	check(t, texts(load(t, h, "s")), "user: one | assistant: two | user: three")
-	loaded, err := h.Load(t.Context(), ann, "s")
+	checkText(t, sorted(t, joinRow(stored(t, h, "s"))), sorted(t, []byte(list)))
+	checkText(t, texts(load(t, h, "s")), "user: one | assistant: two | user: three")
+	loaded, err := h.Load(t.Context(), lea, "s")
 	if err != nil || loaded[1].Position != 3 || loaded[2].Position != 7 {
 		t.Errorf("got %+v, error %v", loaded, err)
 	}
-	last, err := h.Last(t.Context(), ann, "s", 3)
+	last, err := h.Last(t.Context(), lea, "s", 3)
 	if err != nil || len(last) != 1 || last[0].ID != "4" {
 		t.Errorf("last: got %+v, error %v", last, err)
 	}
-	found, err := h.Search(t.Context(), conversation.Find{Query: conversation.Query{Scope: ann}, Text: "a film, or two"})
+	found, err := h.Search(t.Context(), conversation.Find{Query: conversation.Query{Scope: lea}, Text: "a film, or two"})
 	if err != nil || len(found) != 1 || found[0].ID != "3" {
 		t.Errorf("search: got %+v, error %v", found, err)
 	}
 	// A turn in Go, and then Python's list with one more message: what is there is not stored again.
 	appendTurn(t, h, conversation.Turn{Session: "s", Messages: append(load(t, h, "s"), llm.Assistant("four"))})
 	longer := append(stored(t, h, "s"), json.RawMessage(`{"type":"video","data":{}}`))
-	session, err = h.FromLangChain(t.Context(), ann, "s", joinRow(longer))
+	session, err = h.FromLangChain(t.Context(), lea, "s", joinRow(longer))
 	if err != nil || session.Messages != 9 {
 		t.Errorf("got %+v, error %v", session, err)
 	}
-	check(t, sorted(t, joinRow(stored(t, h, "s"))), sorted(t, joinRow(longer)))
+	checkText(t, sorted(t, joinRow(stored(t, h, "s"))), sorted(t, joinRow(longer)))
 	var out bytes.Buffer
-	if err := h.Export(t.Context(), ann, &out); err != nil || !strings.Contains(out.String(), `"frames"`) {
+	if err := h.Export(t.Context(), lea, &out); err != nil || !strings.Contains(out.String(), `"frames"`) {
 		t.Errorf("export: got %s, error %v", out.String(), err)
 	}
 }
@@ -210,12 +210,12 @@ func TestKnownTypes(t *testing.T) {
 		"FunctionMessageChunk", "chat", "generic", "ChatMessageChunk",
 	} {
 		list := fmt.Sprintf(`[{"type":%q,"data":{"content":"text","role":"user","tool_call_id":"x","name":"x"}}]`, name)
-		if _, err := h.FromLangChain(t.Context(), ann, fmt.Sprint(i), []byte(list)); err != nil || len(load(t, h, fmt.Sprint(i))) != 1 {
+		if _, err := h.FromLangChain(t.Context(), lea, fmt.Sprint(i), []byte(list)); err != nil || len(load(t, h, fmt.Sprint(i))) != 1 {
 			t.Errorf("%s: not read, error %v", name, err)
 		}
 	}
 	for _, bad := range []string{`[{"data":{}}]`, `[{"type":7,"data":{}}]`, `[1]`, `{}`, `[{"type":"remove","data":{"id":"x"}}]`, "[{\"type\":\"video\",\"data\":\"\xff\"}]", `[{"type":"human"}]`} {
-		if _, err := h.FromLangChain(t.Context(), ann, "bad", []byte(bad)); !errors.Is(err, memory.ErrInvalid) {
+		if _, err := h.FromLangChain(t.Context(), lea, "bad", []byte(bad)); !errors.Is(err, memory.ErrInvalid) {
 			t.Errorf("%s: got %v", bad, err)
 		}
 	}
@@ -233,7 +233,7 @@ func FuzzFromLangChain(f *testing.F) {
 	f.Add([]byte(`[{"type":"video","data":{"id":"1"}},{"type":"human","data":{"content":"x","id":"1"}},{"type":"video"}]`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		h := newHistory()
-		if _, err := h.FromLangChain(t.Context(), ann, "s", data); err != nil {
+		if _, err := h.FromLangChain(t.Context(), lea, "s", data); err != nil {
 			if !errors.Is(err, memory.ErrInvalid) {
 				t.Fatal(err)
 			}
@@ -242,7 +242,7 @@ func FuzzFromLangChain(f *testing.F) {
 		if string(bytes.TrimSpace(data)) == "null" {
 			data = []byte("[]")
 		}
-		got, err := h.ToLangChain(t.Context(), ann, "s")
+		got, err := h.ToLangChain(t.Context(), lea, "s")
 		if err != nil || sorted(t, got) != sorted(t, data) {
 			t.Fatalf("got  %s\nwant %s\n%v", got, data, err)
 		}
@@ -258,7 +258,7 @@ func FuzzFromLangChain(f *testing.F) {
 		if n := len(stored(t, h, "s")); session.Messages != int64(n) || len(messages) > n {
 			t.Fatalf("%d messages, of which %d are read, became %d", n, len(messages), session.Messages)
 		}
-		if again, err := h.FromLangChain(t.Context(), ann, "s", data); err != nil || again.Messages != session.Messages {
+		if again, err := h.FromLangChain(t.Context(), lea, "s", data); err != nil || again.Messages != session.Messages {
 			t.Fatalf("again: %+v, %v", again, err)
 		}
 	})

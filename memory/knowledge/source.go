@@ -71,9 +71,10 @@ type Chunk struct {
 	Model string `json:"model,omitempty"`
 }
 
-// Limits in bytes.
+// MaxURI is how many bytes a URI may have.
+const MaxURI = 1024
+
 const (
-	MaxURI      = 1024
 	maxName     = 512
 	maxMetadata = 16 << 10
 )

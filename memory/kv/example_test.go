@@ -22,7 +22,7 @@ type theme struct {
 	Size int  `json:"size"`
 }
 
-func Example() {
+func Example_values() {
 	ctx := context.Background()
 	values := newValues(kv.Options{})
 	settings := values.In(memory.Scope{User: "ann"}, "app", "settings")
@@ -35,7 +35,7 @@ func Example() {
 	// {Dark:true Size:12} <nil>
 }
 
-func ExampleUpdate() {
+func ExampleUpdateValue() {
 	ctx := context.Background()
 	counters := newValues(kv.Options{}).In(memory.Scope{Tenant: "acme"}, "counters")
 	for range 3 {
@@ -88,9 +88,9 @@ func ExampleNamespace_Namespaces() {
 		}
 	}
 	// Output:
-	// [users ann notes] <nil>
+	// [users kim notes] <nil>
 	// [users bob notes] <nil>
-	// [users ann] <nil>
+	// [users kim] <nil>
 	// [users bob] <nil>
 }
 
@@ -153,6 +153,6 @@ func ExamplePutOptions() {
 		fmt.Println(who, err == nil)
 	}
 	// Output:
-	// ann true
+	// kim true
 	// bob false
 }

@@ -18,9 +18,9 @@ import (
 	"github.com/weft-go/weft/memory/kv"
 )
 
-var ann = memory.Scope{Tenant: "acme", User: "ann"}
+var kim = memory.Scope{Tenant: "acme", User: "kim"}
 
-func check(tb testing.TB, got, want string) {
+func checkItems(tb testing.TB, got, want string) {
 	tb.Helper()
 	if got != want {
 		tb.Errorf("got  %s\nwant %s", got, want)
@@ -36,7 +36,7 @@ func put(tb testing.TB, n kv.Namespace, key, value string, o kv.PutOptions) kv.I
 	return item
 }
 
-func list(tb testing.TB, n kv.Namespace, q kv.Query) string {
+func listItems(tb testing.TB, n kv.Namespace, q kv.Query) string {
 	tb.Helper()
 	var keys []string
 	for item, err := range n.List(tb.Context(), q) {
@@ -53,7 +53,7 @@ func second[T any](_ T, err error) error { return err }
 func TestPutGetDelete(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	n := newValues(kv.Options{}).In(ann, "a.b", "c%_")
+	n := newValues(kv.Options{}).In(kim, "a.b", "c%_")
 	first := put(t, n, "k", ` { "x" : 1.50 } `, kv.PutOptions{})
 	got, err := n.Get(ctx, "k")
 	if err != nil || string(got.Value) != `{"x":1.50}` || got.Version != first.Version || !slices.Equal(got.Namespace, []string{"a.b", "c%_"}) {
@@ -86,10 +86,10 @@ func TestPutGetDelete(t *testing.T) {
 	}
 }
 
-func TestTyped(t *testing.T) {
+func TestTypedValues(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	n := newValues(kv.Options{}).In(ann, "typed")
+	n := newValues(kv.Options{}).In(kim, "typed")
 	item, err := kv.Put(ctx, n, "k", theme{Dark: true}, kv.PutOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -117,9 +117,9 @@ func TestTyped(t *testing.T) {
 }
 
 // Nobody's update is lost, however many update at once.
-func TestUpdateAtOnce(t *testing.T) {
+func TestValuesUpdateAtOnce(t *testing.T) {
 	t.Parallel()
-	n := newValues(kv.Options{}).In(ann, "counters")
+	n := newValues(kv.Options{}).In(kim, "counters")
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
@@ -151,18 +151,18 @@ func TestUpdateGivesUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	calls := 0
-	_, err = kv.Update(t.Context(), values.In(ann, "n"), "k", kv.PutOptions{}, func(n int) (int, error) { calls++; return n, nil })
+	_, err = kv.Update(t.Context(), values.In(kim, "n"), "k", kv.PutOptions{}, func(n int) (int, error) { calls++; return n, nil })
 	if !errors.Is(err, memory.ErrConflict) || calls != 100 {
 		t.Errorf("got %v after %d calls", err, calls)
 	}
 }
 
-func TestExpiry(t *testing.T) {
+func TestValuesExpire(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
 		values := newValues(kv.Options{TTL: 10 * time.Minute, Sliding: true, Index: [][]string{{}}})
-		n := values.In(ann, "n")
+		n := values.In(kim, "n")
 		put(t, n, "read", `"word"`, kv.PutOptions{})
 		put(t, n, "unread", `"other"`, kv.PutOptions{})
 		put(t, n, "fixed", `"word"`, kv.PutOptions{TTL: 10 * time.Minute})
@@ -172,7 +172,7 @@ func TestExpiry(t *testing.T) {
 		if item, err := n.Get(ctx, "read"); err != nil || time.Until(item.ExpiresAt).Round(time.Second) != 10*time.Minute {
 			t.Errorf("got %+v and %v", item, err)
 		}
-		check(t, list(t, n, kv.Query{Order: kv.ByKey, Peek: true}), "ever fixed long read unread")
+		checkItems(t, listItems(t, n, kv.Query{Order: kv.ByKey, Peek: true}), "ever fixed long read unread")
 		time.Sleep(6 * time.Minute)
 		found, err := n.Search(ctx, kv.Find{Text: "word"})
 		if err != nil {
@@ -190,20 +190,20 @@ func TestExpiry(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		time.Sleep(6 * time.Minute)
-		check(t, list(t, n, kv.Query{Order: kv.ByKey}), "ever long read")
+		checkItems(t, listItems(t, n, kv.Query{Order: kv.ByKey}), "ever long read")
 		time.Sleep(6 * time.Minute)
-		check(t, list(t, n, kv.Query{Order: kv.ByKey, Peek: true}), "ever long read")
+		checkItems(t, listItems(t, n, kv.Query{Order: kv.ByKey, Peek: true}), "ever long read")
 		if found, err := n.Search(ctx, kv.Find{Text: "word", Query: kv.Query{Peek: true}}); len(found) != 3 || err != nil {
 			t.Errorf("got %d and %v", len(found), err)
 		}
 		time.Sleep(6 * time.Minute)
-		check(t, list(t, n, kv.Query{Order: kv.ByKey}), "ever long")
+		checkItems(t, listItems(t, n, kv.Query{Order: kv.ByKey}), "ever long")
 		if n, err := values.Sweep(ctx); n != 3 || err != nil {
 			t.Errorf("swept %d, %v", n, err)
 		}
 		put(t, n, "fixed", `1`, kv.PutOptions{Version: kv.Absent})
 		time.Sleep(24 * time.Hour)
-		check(t, list(t, n, kv.Query{}), "ever")
+		checkItems(t, listItems(t, n, kv.Query{}), "ever")
 	})
 }
 
@@ -212,7 +212,7 @@ func TestSweepMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		values := newValues(kv.Options{TTL: time.Minute})
 		for i := range 2500 {
-			put(t, values.In(ann, fmt.Sprint("n", i%7)), fmt.Sprint(i), `1`, kv.PutOptions{})
+			put(t, values.In(kim, fmt.Sprint("n", i%7)), fmt.Sprint(i), `1`, kv.PutOptions{})
 		}
 		time.Sleep(2 * time.Minute)
 		if n, err := values.Sweep(t.Context()); n != 2500 || err != nil {
@@ -225,17 +225,17 @@ func TestBatch(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	values := newValues(kv.Options{})
-	n := values.In(ann, "n")
+	n := values.In(kim, "n")
 	old := put(t, n, "old", `1`, kv.PutOptions{})
-	done, err := values.Batch(ctx, ann, kv.Batch{
+	done, err := values.Batch(ctx, kim, kv.Batch{
 		Get:   []kv.Address{n.At("new"), n.At("old"), n.At("old")},
 		Write: []kv.Entry{{Address: n.At("new"), Value: json.RawMessage(`2`)}, {Address: n.At("old")}},
 	})
 	if err != nil || done.Got[0].Known() || string(done.Got[1].Value) != "1" || done.Got[2].Version != old.Version || !done.Written[0].Known() || done.Written[1].Known() {
 		t.Errorf("got %+v and %v", done, err)
 	}
-	check(t, list(t, n, kv.Query{}), "new")
-	_, err = values.Batch(ctx, ann, kv.Batch{Write: []kv.Entry{
+	checkItems(t, listItems(t, n, kv.Query{}), "new")
+	_, err = values.Batch(ctx, kim, kv.Batch{Write: []kv.Entry{
 		{Address: n.At("new"), Value: json.RawMessage(`3`)}, {Address: n.At("old"), PutOptions: kv.PutOptions{Version: old.Version}},
 	}})
 	if !errors.Is(err, memory.ErrConflict) {
@@ -244,7 +244,7 @@ func TestBatch(t *testing.T) {
 	if got, _, err := kv.Get[int](ctx, n, "new"); got != 2 || err != nil {
 		t.Errorf("a batch that was refused left %d, %v", got, err)
 	}
-	if done, err := values.Batch(ctx, ann, kv.Batch{}); err != nil || done.Got != nil || done.Written != nil {
+	if done, err := values.Batch(ctx, kim, kv.Batch{}); err != nil || done.Got != nil || done.Written != nil {
 		t.Errorf("nothing: got %+v and %v", done, err)
 	}
 }
@@ -275,10 +275,10 @@ func (m meaning) Embed(_ context.Context, texts []string) ([][]float32, error) {
 	return vectors, m.err
 }
 
-func TestSearch(t *testing.T) {
+func TestValuesAreFound(t *testing.T) {
 	t.Parallel()
 	values := newValues(kv.Options{Embedder: meaning{dimension: 4, size: 4}})
-	n := values.In(ann, "notes")
+	n := values.In(kim, "notes")
 	put(t, n, "tea", `{"a":{"b":["a cup of tea"]}}`, kv.PutOptions{})
 	put(t, n, "car", `"a red car"`, kv.PutOptions{})
 	put(t, n.In("deep"), "ferry", `{"title":"the ferry","body":"tea"}`, kv.PutOptions{Index: [][]string{{"title"}}})
@@ -300,16 +300,16 @@ func TestSearch(t *testing.T) {
 		return strings.Join(keys, " ")
 	}
 	one := kv.Query{Limit: 1}
-	check(t, search(n, kv.Find{Text: "a beverage", Query: one}), "tea")
-	check(t, search(n, kv.Find{Text: "automobile", Query: one}), "car")
-	check(t, search(n, kv.Find{Text: "boat", Query: one}), "ferry")
-	check(t, search(n, kv.Find{Text: "17", Query: one}), "number")
-	check(t, search(n.In("deep"), kv.Find{Text: "tea"}), "ferry")
-	check(t, search(n, kv.Find{Text: "tea", Query: kv.Query{Own: true, KeyPrefix: "c"}}), "car")
-	check(t, search(n, kv.Find{Text: "", Query: kv.Query{Limit: 2}}), "number hidden")
+	checkItems(t, search(n, kv.Find{Text: "a beverage", Query: one}), "tea")
+	checkItems(t, search(n, kv.Find{Text: "automobile", Query: one}), "car")
+	checkItems(t, search(n, kv.Find{Text: "boat", Query: one}), "ferry")
+	checkItems(t, search(n, kv.Find{Text: "17", Query: one}), "number")
+	checkItems(t, search(n.In("deep"), kv.Find{Text: "tea"}), "ferry")
+	checkItems(t, search(n, kv.Find{Text: "tea", Query: kv.Query{Own: true, KeyPrefix: "c"}}), "car")
+	checkItems(t, search(n, kv.Find{Text: "", Query: kv.Query{Limit: 2}}), "number hidden")
 	all := strings.Fields(search(n, kv.Find{Text: "tea", Query: kv.Query{Limit: -1}}))
-	check(t, all[0], "tea")
-	check(t, fmt.Sprint(slices.Sorted(slices.Values(all))), "[car ferry number tea]")
+	checkItems(t, all[0], "tea")
+	checkItems(t, fmt.Sprint(slices.Sorted(slices.Values(all))), "[car ferry number tea]")
 }
 
 func TestEmbedderFails(t *testing.T) {
@@ -323,7 +323,7 @@ func TestEmbedderFails(t *testing.T) {
 		"it is down":      {meaning{4, down, 4}, down},
 		"wrong dimension": {meaning{5, nil, 4}, memory.ErrDimension},
 	} {
-		n := newValues(kv.Options{Embedder: test.embedder}).In(ann, "n")
+		n := newValues(kv.Options{Embedder: test.embedder}).In(kim, "n")
 		if _, err := n.Put(ctx, "k", json.RawMessage(`"tea"`), kv.PutOptions{}); !errors.Is(err, test.want) {
 			t.Errorf("%s: put: got %v", name, err)
 		}
@@ -334,11 +334,11 @@ func TestEmbedderFails(t *testing.T) {
 	}
 }
 
-func TestRefused(t *testing.T) {
+func TestValuesRefuse(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	values := newValues(kv.Options{})
-	n := values.In(ann, "n")
+	n := values.In(kim, "n")
 	long := strings.Repeat("x", 513)
 	one := json.RawMessage(`1`)
 	putAt := func(n kv.Namespace, key string, value json.RawMessage, o kv.PutOptions) error {
@@ -364,7 +364,7 @@ func TestRefused(t *testing.T) {
 		"an embedder":            options(kv.Options{Embedder: meaning{dimension: 0, size: 4}}),
 		"an index":               options(kv.Options{Index: [][]string{make([]string, 9)}}),
 		"a large index":          options(kv.Options{Index: make([][]string, 33)}),
-		"no labels":              putAt(values.In(ann), "k", one, kv.PutOptions{}),
+		"no labels":              putAt(values.In(kim), "k", one, kv.PutOptions{}),
 		"an empty label":         putAt(n.In(""), "k", one, kv.PutOptions{}),
 		"many labels":            putAt(n.In(strings.Split(strings.Repeat("a", 16), "")...), "k", one, kv.PutOptions{}),
 		"a long label":           putAt(n.In(long), "k", one, kv.PutOptions{}),
@@ -381,7 +381,7 @@ func TestRefused(t *testing.T) {
 		"an index of the value":  putAt(n, "k", one, kv.PutOptions{Index: [][]string{{"\xff"}}}),
 		"get without a key":      second(n.Get(ctx, "")),
 		"delete without a key":   n.Delete(ctx, "", 0),
-		"a large batch":          second(values.Batch(ctx, ann, kv.Batch{Get: make([]kv.Address, 1001)})),
+		"a large batch":          second(values.Batch(ctx, kim, kv.Batch{Get: make([]kv.Address, 1001)})),
 		"list another order":     listed(n, kv.Query{Order: 7}),
 		"list a condition":       listed(n, kv.Query{Where: []memory.Condition{{}}}),
 		"list many conditions":   listed(n, kv.Query{Where: slices.Repeat([]memory.Condition{memory.Where("a", memory.Exists, nil)}, 21)}),
@@ -400,57 +400,56 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: got %v, want an ErrInvalid", name, err)
 		}
 	}
-	check(t, list(t, values.In(ann), kv.Query{}), "")
-	check(t, fmt.Sprint(kv.Newest, kv.ByKey, kv.Order(7)), "newest by key Order(7)")
+	checkItems(t, listItems(t, values.In(kim), kv.Query{}), "")
+	checkItems(t, fmt.Sprint(kv.Newest, kv.ByKey, kv.Order(7)), "newest by key Order(7)")
 }
 
-func TestQuota(t *testing.T) {
+func TestQuotaOfValues(t *testing.T) {
 	t.Parallel()
 	values, err := kv.New(kv.NewInMemory(kv.InMemoryOptions{MaxValues: 2}), kv.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := values.In(ann, "n")
+	n := values.In(kim, "n")
 	put(t, n, "1", `1`, kv.PutOptions{})
 	put(t, n, "2", `1`, kv.PutOptions{})
 	if _, err := n.Put(t.Context(), "3", json.RawMessage(`1`), kv.PutOptions{}); !errors.Is(err, memory.ErrQuota) {
 		t.Errorf("got %v", err)
 	}
 	put(t, n, "2", `2`, kv.PutOptions{})
-	check(t, list(t, n, kv.Query{}), "2 1")
+	checkItems(t, listItems(t, n, kv.Query{}), "2 1")
 }
 
-// broken fails as a database does that is down.
-type broken struct{ kv.Store }
+// brokenValues fails as a database does that is down.
+type brokenValues struct{ kv.Store }
 
-var errDown = errors.New("down")
 
-func (broken) Apply(context.Context, memory.Scope, []kv.Write) ([]kv.Item, error) {
-	return nil, errDown
+func (brokenValues) Apply(context.Context, memory.Scope, []kv.Write) ([]kv.Item, error) {
+	return nil, errStoreDown
 }
 
-func (broken) Find(context.Context, memory.Scope, kv.Selection) iter.Seq2[kv.Item, error] {
-	return func(yield func(kv.Item, error) bool) { yield(kv.Item{}, errDown) }
+func (brokenValues) Find(context.Context, memory.Scope, kv.Selection) iter.Seq2[kv.Item, error] {
+	return func(yield func(kv.Item, error) bool) { yield(kv.Item{}, errStoreDown) }
 }
 
-func (broken) Search(context.Context, memory.Scope, kv.Search) (kv.Candidates, error) {
-	return kv.Candidates{}, errDown
+func (brokenValues) Search(context.Context, memory.Scope, kv.Search) (kv.Candidates, error) {
+	return kv.Candidates{}, errStoreDown
 }
 
-func (broken) Namespaces(context.Context, memory.Scope, kv.NamespaceQuery) iter.Seq2[[]string, error] {
-	return func(yield func([]string, error) bool) { yield(nil, errDown) }
+func (brokenValues) Namespaces(context.Context, memory.Scope, kv.NamespaceQuery) iter.Seq2[[]string, error] {
+	return func(yield func([]string, error) bool) { yield(nil, errStoreDown) }
 }
-func (broken) Forget(context.Context, memory.Scope) (int, error) { return 0, errDown }
-func (broken) Sweep(context.Context, int) (int, error)           { return 0, errDown }
+func (brokenValues) Forget(context.Context, memory.Scope) (int, error) { return 0, errStoreDown }
+func (brokenValues) Sweep(context.Context, int) (int, error)           { return 0, errStoreDown }
 
-func TestBroken(t *testing.T) {
+func TestValuesOfAFailingStore(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	values, err := kv.New(broken{}, kv.Options{})
+	values, err := kv.New(brokenValues{}, kv.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := values.In(ann, "n")
+	n := values.In(kim, "n")
 	var listed, named error
 	for _, listed = range n.List(ctx, kv.Query{}) {
 	}
@@ -458,14 +457,14 @@ func TestBroken(t *testing.T) {
 	}
 	for name, err := range map[string]error{
 		"put": second(n.Put(ctx, "k", json.RawMessage(`1`), kv.PutOptions{})), "get": second(n.Get(ctx, "k")), "delete": n.Delete(ctx, "k", 0),
-		"list": listed, "namespaces": named, "search": second(n.Search(ctx, kv.Find{Text: "x"})), "forget": second(values.Forget(ctx, ann)),
-		"sweep": second(values.Sweep(ctx)), "batch": second(values.Batch(ctx, ann, kv.Batch{Get: []kv.Address{n.At("k")}})),
+		"list": listed, "namespaces": named, "search": second(n.Search(ctx, kv.Find{Text: "x"})), "forget": second(values.Forget(ctx, kim)),
+		"sweep": second(values.Sweep(ctx)), "batch": second(values.Batch(ctx, kim, kv.Batch{Get: []kv.Address{n.At("k")}})),
 	} {
-		if !errors.Is(err, errDown) || !strings.HasPrefix(err.Error(), "kv: "+name+": ") {
+		if !errors.Is(err, errStoreDown) || !strings.HasPrefix(err.Error(), "kv: "+name+": ") {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
-	if _, err := n.Search(ctx, kv.Find{}); !errors.Is(err, errDown) {
+	if _, err := n.Search(ctx, kv.Find{}); !errors.Is(err, errStoreDown) {
 		t.Errorf("the newest: got %v", err)
 	}
 }
@@ -479,7 +478,7 @@ func FuzzNamespaces(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a, b, c, d, key string) {
 		ctx := t.Context()
 		values := newValues(kv.Options{})
-		spaces := []kv.Namespace{values.In(ann, a, b), values.In(ann, c, d), values.In(ann, a), values.In(ann, a, b, c), values.In(ann, d+b)}
+		spaces := []kv.Namespace{values.In(kim, a, b), values.In(kim, c, d), values.In(kim, a), values.In(kim, a, b, c), values.In(kim, d+b)}
 		want := map[string]string{}
 		for i, n := range spaces {
 			_, err := kv.Put(ctx, n, key, i, kv.PutOptions{})
@@ -499,7 +498,7 @@ func FuzzNamespaces(f *testing.F) {
 			}
 		}
 		n := 0
-		for labels, err := range values.In(ann).Namespaces(ctx, kv.NamespaceQuery{}) {
+		for labels, err := range values.In(kim).Namespaces(ctx, kv.NamespaceQuery{}) {
 			if err != nil || want[fmt.Sprintf("%q", labels)] == "" {
 				t.Fatalf("got the namespace %q and %v", labels, err)
 			}
@@ -510,3 +509,5 @@ func FuzzNamespaces(f *testing.F) {
 		}
 	})
 }
+
+var errStoreDown = errors.New("the store is down")
