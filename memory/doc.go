@@ -14,11 +14,11 @@
 // What to know about it:
 //
 //   - A [Fact] belongs to a [Scope], and is found from that scope alone unless a
-//     [Query] says otherwise. A foreign id is not found.
+//     [FactQuery] says otherwise. A foreign id is not found.
 //   - What is stored twice in a scope is stored once, however many write at once, and holds
 //     for as long as either was to.
 //   - Nothing is lost silently: what takes the place of a fact closes its validity, and
-//     the fact is still there for [Query.AsOf]. [Memory.Update] keeps what it is not told to
+//     the fact is still there for [FactQuery.AsOf]. [Memory.Update] keeps what it is not told to
 //     change, and never trusts more by itself. [Memory.Forget] is what removes.
 //   - Without an [Embedder] recall goes by words, ranked, and never asks for all of
 //     them. With one, what is found by words and by meaning is united, and each
@@ -26,6 +26,6 @@
 //   - Facts with the trust [Untrusted] are kept, and not recalled unless asked for.
 //
 // A [Memory] is safe for use by any number of goroutines. Where facts are kept is a
-// [Store]: [NewInMemory] here, a file with package sqlitememory, PostgreSQL and Supabase
+// [driver.FactStore]: [inmemory.NewFacts] here, a file with package sqlitememory, PostgreSQL and Supabase
 // with package pgmemory. Package memorytest proves a store of your own.
 package memory

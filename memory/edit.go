@@ -45,7 +45,7 @@ func (m *Memory) edit(ctx context.Context, s Scope, id string, e Edit) error {
 	if err := input.Name("actor", e.Actor); err != nil {
 		return err
 	}
-	var made *Record // of the content, once
+	var made *FactRecord // of the content, once
 	var failed error
 	for version := int64(0); ; {
 		r, err := m.record(ctx, s, id)
@@ -69,27 +69,27 @@ func (m *Memory) edit(ctx context.Context, s Scope, id string, e Edit) error {
 		if made != nil {
 			r.Key, r.Terms, r.Embedding, r.Model = made.Key, termsOf(&r.Fact), made.Embedding, made.Model
 		}
-		if _, failed = m.store.Apply(ctx, s, []Change{{Kind: Update, Record: r, Actor: e.Actor}}); !errors.Is(failed, ErrConflict) {
+		if _, failed = m.store.Apply(ctx, s, []FactChange{{Kind: Update, Record: r, Actor: e.Actor}}); !errors.Is(failed, ErrConflict) {
 			return failed
 		}
 	}
 }
 
 // record returns one of a scope, or [ErrNotFound].
-func (m *Memory) record(ctx context.Context, s Scope, id string) (Record, error) {
+func (m *Memory) record(ctx context.Context, s Scope, id string) (FactRecord, error) {
 	if err := s.Validate(); err != nil {
-		return Record{}, err
+		return FactRecord{}, err
 	}
-	if validID(id) {
-		for r, err := range m.store.Find(ctx, Query{Scope: s, IDs: []string{id}, Closed: true, Untrusted: true, Limit: 1}) {
+	if input.ValidID(id) {
+		for r, err := range m.store.Find(ctx, FactQuery{Scope: s, IDs: []string{id}, Closed: true, Untrusted: true, Limit: 1}) {
 			return r, err
 		}
 	}
-	return Record{}, fmt.Errorf("fact %.60q in the scope %s: %w", id, s, ErrNotFound)
+	return FactRecord{}, fmt.Errorf("fact %.60q in the scope %s: %w", id, s, ErrNotFound)
 }
 
 // apply changes what the edit names, and checks that alone.
-func (e *Edit) apply(r *Record) error {
+func (e *Edit) apply(r *FactRecord) error {
 	if e.Content != "" {
 		r.Content = e.Content
 	}
@@ -112,8 +112,8 @@ func (e *Edit) apply(r *Record) error {
 }
 
 // made returns what follows from a content.
-func (m *Memory) made(ctx context.Context, content string) (*Record, error) {
-	r := &Record{Key: keyOf(content)}
+func (m *Memory) made(ctx context.Context, content string) (*FactRecord, error) {
+	r := &FactRecord{Key: input.FactKey(content)}
 	if m.options.Embedder == nil {
 		return r, nil
 	}

@@ -71,7 +71,7 @@ func TestUpdateKeeps(t *testing.T) {
 					t.Errorf("got %+v, error %v", e, err)
 				}
 			}
-			found, err := m.Recall(t.Context(), memory.Recall{Query: memory.Query{Scope: ann, Untrusted: true}, Text: got.Content})
+			found, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Scope: ann, Untrusted: true}, Text: got.Content})
 			if err != nil || len(found) != 1 || found[0].Score.Vector == 0 || found[0].Score.Keyword == 0 && c.edit.Content != "x" {
 				t.Errorf("recall: got %+v, error %v", found, err)
 			}
@@ -145,11 +145,11 @@ func TestStoredAgainForLonger(t *testing.T) {
 			}
 		}
 		time.Sleep(time.Minute)
-		if got := list(t, m, memory.Query{Scope: ann}); len(got) != 2 {
+		if got := list(t, m, memory.FactQuery{Scope: ann}); len(got) != 2 {
 			t.Errorf("got %q", got)
 		}
 		time.Sleep(2 * time.Hour)
-		if got := list(t, m, memory.Query{Scope: ann}); len(got) != 2 {
+		if got := list(t, m, memory.FactQuery{Scope: ann}); len(got) != 2 {
 			t.Errorf("later: got %q", got)
 		}
 	})
@@ -170,7 +170,7 @@ func TestStoreTakenID(t *testing.T) {
 func TestQueryRefused(t *testing.T) {
 	t.Parallel()
 	m := newMemory(t, memory.Options{})
-	for want, q := range map[string]memory.Query{
+	for want, q := range map[string]memory.FactQuery{
 		"as of the year -9000":         {AsOf: time.Date(-9000, 1, 1, 0, 0, 0, 0, time.UTC)},
 		"as of the year 12000":         {AsOf: time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC)},
 		"json: unsupported value: NaN": {Where: []memory.Condition{memory.Where("n", memory.Less, math.NaN())}},

@@ -41,11 +41,6 @@ func CheckEmbedder(e Embedder) error {
 	return nil
 }
 
-// in says whether the record has a vector of a model, and of a length unless that is zero.
-func inSpace(r *Record, model string, dimension int) bool {
-	return r.Model == model && r.Embedding != nil && (dimension == 0 || dimension == len(r.Embedding))
-}
-
 // embed returns vectors that are right, or an error.
 func embed(ctx context.Context, e Embedder, texts []string) ([][]float32, error) {
 	if len(texts) == 0 {

@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/inmemory"
 )
 
 func Example() {
 	ctx := context.Background()
-	m, err := memory.New(memory.NewInMemory(memory.InMemoryOptions{}), memory.Options{})
+	m, err := memory.New(inmemory.NewFacts(inmemory.FactOptions{}), memory.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -23,7 +24,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	found, err := m.Recall(ctx, memory.Recall{Query: memory.Query{Scope: ann}, Text: "what does she like to drink?"})
+	found, err := m.Recall(ctx, memory.Recall{Query: memory.FactQuery{Scope: ann}, Text: "what does she like to drink?"})
 	if err != nil {
 		panic(err)
 	}
@@ -36,7 +37,7 @@ func Example() {
 
 func ExampleMemory_Store() {
 	ctx := context.Background()
-	m, err := memory.New(memory.NewInMemory(memory.InMemoryOptions{}), memory.Options{})
+	m, err := memory.New(inmemory.NewFacts(inmemory.FactOptions{}), memory.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -55,7 +56,7 @@ func ExampleMemory_Store() {
 
 func ExampleMemory_Supersede() {
 	ctx := context.Background()
-	m, err := memory.New(memory.NewInMemory(memory.InMemoryOptions{}), memory.Options{})
+	m, err := memory.New(inmemory.NewFacts(inmemory.FactOptions{}), memory.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -70,7 +71,7 @@ func ExampleMemory_Supersede() {
 		panic(err)
 	}
 	for _, at := range []time.Time{{}, march.AddDate(0, 1, 0)} {
-		found, err := m.Recall(ctx, memory.Recall{Query: memory.Query{Scope: ann, AsOf: at}, Text: "where does Ann live?"})
+		found, err := m.Recall(ctx, memory.Recall{Query: memory.FactQuery{Scope: ann, AsOf: at}, Text: "where does Ann live?"})
 		if err != nil {
 			panic(err)
 		}
@@ -83,7 +84,7 @@ func ExampleMemory_Supersede() {
 
 func ExampleWhere() {
 	ctx := context.Background()
-	m, err := memory.New(memory.NewInMemory(memory.InMemoryOptions{}), memory.Options{})
+	m, err := memory.New(inmemory.NewFacts(inmemory.FactOptions{}), memory.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -95,7 +96,7 @@ func ExampleWhere() {
 	if err != nil {
 		panic(err)
 	}
-	q := memory.Query{Scope: ann, Where: []memory.Condition{memory.Where("cups", memory.Less, 10)}}
+	q := memory.FactQuery{Scope: ann, Where: []memory.Condition{memory.Where("cups", memory.Less, 10)}}
 	for f, err := range m.List(ctx, q) {
 		if err != nil {
 			panic(err)
@@ -108,7 +109,7 @@ func ExampleWhere() {
 
 func ExampleMemory_Forget() {
 	ctx := context.Background()
-	m, err := memory.New(memory.NewInMemory(memory.InMemoryOptions{}), memory.Options{})
+	m, err := memory.New(inmemory.NewFacts(inmemory.FactOptions{}), memory.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -130,7 +131,7 @@ func ExampleMemory_Forget() {
 // less trust, and recalled only if it is asked for.
 func ExampleMemory_Remember() {
 	ctx := context.Background()
-	m, err := memory.New(memory.NewInMemory(memory.InMemoryOptions{}), memory.Options{})
+	m, err := memory.New(inmemory.NewFacts(inmemory.FactOptions{}), memory.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -143,7 +144,7 @@ func ExampleMemory_Remember() {
 		panic(err)
 	}
 	for _, untrusted := range []bool{false, true} {
-		found, err := m.Recall(ctx, memory.Recall{Query: memory.Query{Scope: ann, Untrusted: untrusted}, Text: "what does Ann drink?"})
+		found, err := m.Recall(ctx, memory.Recall{Query: memory.FactQuery{Scope: ann, Untrusted: untrusted}, Text: "what does Ann drink?"})
 		if err != nil {
 			panic(err)
 		}

@@ -25,7 +25,7 @@ func (m *Memory) Export(ctx context.Context, s Scope, w io.Writer) error {
 }
 
 func (m *Memory) export(ctx context.Context, s Scope, lines *json.Encoder) error {
-	q := Query{
+	q := FactQuery{
 		Scope: s, AnyWorkspace: s.Workspace == "", AnyUser: s.User == "", AnyAgent: s.Agent == "",
 		Closed: true, Untrusted: true, Limit: -1,
 	}

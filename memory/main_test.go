@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/inmemory"
 )
 
 var ann = memory.Scope{Tenant: "acme", Workspace: "w", User: "ann"}
@@ -28,7 +29,8 @@ func newConcepts() concepts {
 	return concepts{"concepts-1", 32, new(atomic.Int64), new(atomic.Bool)}
 }
 
-func (c concepts) Model() string  { return c.model }
+func (c concepts) Model() string { return c.model }
+
 func (c concepts) Dimension() int { return c.size }
 
 var meanings = map[string]string{"beverage": "drink", "tea": "drink", "coffee": "drink", "automobile": "car", "physician": "doctor"}
@@ -58,7 +60,7 @@ func (c concepts) Embed(_ context.Context, texts []string) ([][]float32, error) 
 
 func newMemory(tb testing.TB, o memory.Options) *memory.Memory {
 	tb.Helper()
-	m, err := memory.New(memory.NewInMemory(memory.InMemoryOptions{}), o)
+	m, err := memory.New(inmemory.NewFacts(inmemory.FactOptions{}), o)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -99,7 +101,7 @@ func recall(tb testing.TB, m *memory.Memory, r memory.Recall) []string {
 	return contents
 }
 
-func list(tb testing.TB, m *memory.Memory, q memory.Query) []string {
+func list(tb testing.TB, m *memory.Memory, q memory.FactQuery) []string {
 	tb.Helper()
 	contents := []string{}
 	for f, err := range m.List(tb.Context(), q) {

@@ -7,10 +7,10 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/weft-go/weft/memory/internal/input"
-
 	"github.com/weft-go/weft/internal/uuid"
 	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/memory/driver"
+	"github.com/weft-go/weft/memory/internal/input"
 	"github.com/weft-go/weft/memory/internal/rank"
 )
 
@@ -36,13 +36,13 @@ const maxCandidates = 10_000
 // A Memory stores facts and recalls them. It is safe for use by any number of
 // goroutines.
 type Memory struct {
-	store   Store
+	store   driver.FactStore
 	options Options
 }
 
 // New returns a memory whose facts are in a store. An embedder without a model's name, or
 // with a dimension that can not be, is an [ErrInvalid].
-func New(store Store, o Options) (*Memory, error) {
+func New(store driver.FactStore, o Options) (*Memory, error) {
 	if store == nil {
 		return nil, fmt.Errorf("memory: new: no store: %w", ErrInvalid)
 	}
@@ -87,9 +87,9 @@ const MaxBatch = 1000
 //
 // An ID that a fact of the scope has already is an [ErrConflict], unless that fact says the same.
 func (m *Memory) Store(ctx context.Context, s Scope, facts ...Fact) ([]Stored, error) {
-	changes := make([]Change, len(facts))
+	changes := make([]FactChange, len(facts))
 	for i, f := range facts {
-		changes[i] = Change{Kind: Add, Record: Record{Fact: f}}
+		changes[i] = FactChange{Kind: Add, Record: FactRecord{Fact: f}}
 	}
 	applied, err := m.apply(ctx, s, changes)
 	if err != nil {
@@ -116,7 +116,7 @@ func (m *Memory) Remember(ctx context.Context, s Scope, texts ...string) ([]Stor
 // Apply does changes in a scope, all or none, for programs that decide by themselves what a new
 // fact means for older ones. It fills in what follows from the content, so a change
 // needs the [Fact] alone, or its ID.
-func (m *Memory) Apply(ctx context.Context, s Scope, changes ...Change) ([]Applied, error) {
+func (m *Memory) Apply(ctx context.Context, s Scope, changes ...FactChange) ([]Applied, error) {
 	applied, err := m.apply(ctx, s, slices.Clone(changes))
 	if err != nil {
 		return nil, fmt.Errorf("memory: apply: %w", err)
@@ -124,7 +124,7 @@ func (m *Memory) Apply(ctx context.Context, s Scope, changes ...Change) ([]Appli
 	return applied, nil
 }
 
-func (m *Memory) apply(ctx context.Context, s Scope, changes []Change) ([]Applied, error) {
+func (m *Memory) apply(ctx context.Context, s Scope, changes []FactChange) ([]Applied, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func (m *Memory) apply(ctx context.Context, s Scope, changes []Change) ([]Applie
 }
 
 // prepare checks a change, and makes what follows from its content.
-func prepareChange(c *Change, s Scope) (hasContent bool, err error) {
+func prepareChange(c *FactChange, s Scope) (hasContent bool, err error) {
 	if err := input.Name("job", c.Job); err != nil {
 		return false, err
 	}
@@ -162,7 +162,7 @@ func prepareChange(c *Change, s Scope) (hasContent bool, err error) {
 	switch c.Kind {
 	case Add, Update:
 		r := &c.Record
-		if c.Kind == Update && !validID(r.ID) {
+		if c.Kind == Update && !input.ValidID(r.ID) {
 			return false, fmt.Errorf("id %.60q: %w", r.ID, ErrNotFound)
 		}
 		if r.Fact, err = r.Complete(s); err != nil {
@@ -171,16 +171,16 @@ func prepareChange(c *Change, s Scope) (hasContent bool, err error) {
 		if r.ID == "" {
 			r.ID = uuid.New()
 		}
-		r.Key, r.Terms, r.Embedding, r.Model = keyOf(r.Content), termsOf(&r.Fact), nil, ""
+		r.Key, r.Terms, r.Embedding, r.Model = input.FactKey(r.Content), termsOf(&r.Fact), nil, ""
 		for _, id := range c.Supersedes {
-			if !validID(id) {
+			if !input.ValidID(id) {
 				return false, fmt.Errorf("superseded id %.60q: %w", id, ErrNotFound)
 			}
 		}
 		return true, input.Name("actor", c.Actor)
 	case Close, Delete:
 		c.Record.ValidTo = input.Exact(c.Record.ValidTo)
-		if !validID(c.Record.ID) {
+		if !input.ValidID(c.Record.ID) {
 			return false, fmt.Errorf("id %.60q: %w", c.Record.ID, ErrNotFound)
 		}
 		return false, input.Name("actor", c.Actor)
@@ -188,7 +188,7 @@ func prepareChange(c *Change, s Scope) (hasContent bool, err error) {
 	return false, fmt.Errorf("change %.40q: %w", c.Kind, ErrInvalid)
 }
 
-func (m *Memory) embedChanges(ctx context.Context, changes []Change, said []int) error {
+func (m *Memory) embedChanges(ctx context.Context, changes []FactChange, said []int) error {
 	if m.options.Embedder == nil || len(said) == 0 {
 		return nil
 	}
@@ -209,8 +209,8 @@ func (m *Memory) embedChanges(ctx context.Context, changes []Change, said []int)
 // Get returns a fact of a scope, also one that is no longer so. It returns [ErrNotFound] if the
 // scope has none of that id.
 func (m *Memory) Get(ctx context.Context, s Scope, id string) (Fact, error) {
-	if validID(id) {
-		for f, err := range m.List(ctx, Query{Scope: s, IDs: []string{id}, Closed: true, Untrusted: true}) {
+	if input.ValidID(id) {
+		for f, err := range m.List(ctx, FactQuery{Scope: s, IDs: []string{id}, Closed: true, Untrusted: true}) {
 			return f, err
 		}
 	}
@@ -218,7 +218,7 @@ func (m *Memory) Get(ctx context.Context, s Scope, id string) (Fact, error) {
 }
 
 // List yields facts, newest first.
-func (m *Memory) List(ctx context.Context, q Query) iter.Seq2[Fact, error] {
+func (m *Memory) List(ctx context.Context, q FactQuery) iter.Seq2[Fact, error] {
 	return func(yield func(Fact, error) bool) {
 		if err := q.Validate(); err != nil {
 			yield(Fact{}, fmt.Errorf("memory: list: %w", err))
@@ -237,10 +237,10 @@ func (m *Memory) List(ctx context.Context, q Query) iter.Seq2[Fact, error] {
 }
 
 // Supersede stores a fact that takes the place of others: they were so until its ValidFrom, and
-// [Query.AsOf] still finds them. One that began to be so later than that was so at no time: it ends
-// when it began, and is still there for [Query.Closed] and in the history.
+// [FactQuery.AsOf] still finds them. One that began to be so later than that was so at no time: it ends
+// when it began, and is still there for [FactQuery.Closed] and in the history.
 func (m *Memory) Supersede(ctx context.Context, s Scope, f Fact, old ...string) (Stored, error) {
-	applied, err := m.apply(ctx, s, []Change{{Kind: Add, Record: Record{Fact: f}, Supersedes: old}})
+	applied, err := m.apply(ctx, s, []FactChange{{Kind: Add, Record: FactRecord{Fact: f}, Supersedes: old}})
 	if err != nil {
 		return Stored{}, fmt.Errorf("memory: supersede: %w", err)
 	}
@@ -264,10 +264,10 @@ func (m *Memory) Delete(ctx context.Context, s Scope, ids ...string) error {
 	return nil
 }
 
-func (m *Memory) each(ctx context.Context, s Scope, kind ChangeKind, ids []string) error {
-	changes := make([]Change, len(ids))
+func (m *Memory) each(ctx context.Context, s Scope, kind driver.FactChangeKind, ids []string) error {
+	changes := make([]FactChange, len(ids))
 	for i, id := range ids {
-		changes[i] = Change{Kind: kind, Record: Record{Fact: Fact{ID: id}}}
+		changes[i] = FactChange{Kind: kind, Record: FactRecord{Fact: Fact{ID: id}}}
 	}
 	_, err := m.apply(ctx, s, changes)
 	return err
@@ -275,7 +275,7 @@ func (m *Memory) each(ctx context.Context, s Scope, kind ChangeKind, ids []strin
 
 // Clear deletes what a query selects, in batches, and returns how many facts that were: without a
 // Limit all of them.
-func (m *Memory) Clear(ctx context.Context, q Query) (int, error) {
+func (m *Memory) Clear(ctx context.Context, q FactQuery) (int, error) {
 	limit, limited := q.Limit, q.Limit > 0
 	removed := 0
 	for !limited || removed < limit {
@@ -310,7 +310,7 @@ func (m *Memory) Clear(ctx context.Context, q Query) (int, error) {
 // It yields nothing for a fact that the scope never had.
 func (m *Memory) History(ctx context.Context, s Scope, id string) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		if !validID(id) {
+		if !input.ValidID(id) {
 			return
 		}
 		if err := s.Validate(); err != nil {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/inmemory"
 )
 
 func TestStoreOnce(t *testing.T) {
@@ -35,7 +36,7 @@ func TestStoreOnce(t *testing.T) {
 		"Polish", "polish", "5' long", "5\" long", "Ann likes tea, and coffee", "Ann likes C", "Ann likes C++", "Ann has 1.5 litres", "Ann has 15 litres", "?", "!", "Ann's", "Anns",
 	}
 	store(t, m, ann, different...)
-	if got := list(t, m, memory.Query{Scope: ann, Limit: -1}); len(got) != 1+len(different) {
+	if got := list(t, m, memory.FactQuery{Scope: ann, Limit: -1}); len(got) != 1+len(different) {
 		t.Errorf("there are %d facts: %q", len(got), got)
 	}
 	other := ann
@@ -67,7 +68,7 @@ func TestStoreAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if got := list(t, m, memory.Query{Scope: ann, Limit: -1}); len(got) != 50 {
+	if got := list(t, m, memory.FactQuery{Scope: ann, Limit: -1}); len(got) != 50 {
 		t.Errorf("there are %d facts", len(got))
 	}
 }
@@ -112,7 +113,7 @@ func TestRefused(t *testing.T) {
 			if !errors.Is(err, memory.ErrInvalid) || !strings.Contains(err.Error(), test.says) {
 				t.Errorf("got %v, want an ErrInvalid that says %q", err, test.says)
 			}
-			if got := list(t, m, memory.Query{Scope: ann}); len(got) > 0 {
+			if got := list(t, m, memory.FactQuery{Scope: ann}); len(got) > 0 {
 				t.Errorf("stored %q", got)
 			}
 		})
@@ -132,10 +133,10 @@ func TestSupersede(t *testing.T) {
 			t.Fatal(now, err)
 		}
 		text := "where does Ann live?"
-		if got := recall(t, m, memory.Recall{Query: memory.Query{Scope: ann}, Text: text}); len(got) != 1 || got[0] != "Ann lives in Oslo" {
+		if got := recall(t, m, memory.Recall{Query: memory.FactQuery{Scope: ann}, Text: text}); len(got) != 1 || got[0] != "Ann lives in Oslo" {
 			t.Errorf("now: %q", got)
 		}
-		if got := recall(t, m, memory.Recall{Query: memory.Query{Scope: ann, AsOf: then}, Text: text}); len(got) != 1 || got[0] != "Ann lives in Athens" {
+		if got := recall(t, m, memory.Recall{Query: memory.FactQuery{Scope: ann, AsOf: then}, Text: text}); len(got) != 1 || got[0] != "Ann lives in Athens" {
 			t.Errorf("then: %q", got)
 		}
 		f, err := m.Get(t.Context(), ann, old)
@@ -145,7 +146,7 @@ func TestSupersede(t *testing.T) {
 		if _, err := m.Supersede(t.Context(), ann, memory.Fact{Content: "Ann lives in Rome", Trust: memory.Stated}, old); !errors.Is(err, memory.ErrConflict) {
 			t.Errorf("superseded twice: %v", err)
 		}
-		if got := list(t, m, memory.Query{Scope: ann}); len(got) != 1 {
+		if got := list(t, m, memory.FactQuery{Scope: ann}); len(got) != 1 {
 			t.Errorf("a conflict left %q", got)
 		}
 		// The fact that was so once can be so again.
@@ -173,7 +174,7 @@ func TestUpdateCloseDelete(t *testing.T) {
 	if err := m.Update(t.Context(), ann, f.ID, memory.Edit{Content: "Ann has a cat."}); !errors.Is(err, memory.ErrConflict) {
 		t.Errorf("what another fact says: %v", err)
 	}
-	if got := recall(t, m, memory.Recall{Query: memory.Query{Scope: ann}, Text: "Rex"}); len(got) != 1 {
+	if got := recall(t, m, memory.Recall{Query: memory.FactQuery{Scope: ann}, Text: "Rex"}); len(got) != 1 {
 		t.Errorf("the new words are not found: %q", got)
 	}
 	if err := m.Close(t.Context(), ann, ids[1]); err != nil {
@@ -202,7 +203,7 @@ func TestUpdateCloseDelete(t *testing.T) {
 	if !slices.Equal(said, want) {
 		t.Errorf("the history says %q", said)
 	}
-	if got := list(t, m, memory.Query{Scope: ann, Closed: true}); !slices.Equal(got, []string{"Ann has a cat"}) {
+	if got := list(t, m, memory.FactQuery{Scope: ann, Closed: true}); !slices.Equal(got, []string{"Ann has a cat"}) {
 		t.Errorf("left is %q", got)
 	}
 }
@@ -218,13 +219,13 @@ func TestExpiry(t *testing.T) {
 			t.Errorf("swept %d, %v", n, err)
 		}
 		time.Sleep(time.Hour)
-		if got := list(t, m, memory.Query{Scope: ann}); !slices.Equal(got, []string{"stays"}) {
+		if got := list(t, m, memory.FactQuery{Scope: ann}); !slices.Equal(got, []string{"stays"}) {
 			t.Errorf("got %q", got)
 		}
 		if n, err := m.Sweep(t.Context()); n != 1 || err != nil {
 			t.Errorf("swept %d, %v", n, err)
 		}
-		if got := list(t, m, memory.Query{Scope: ann, Closed: true}); !slices.Equal(got, []string{"stays"}) {
+		if got := list(t, m, memory.FactQuery{Scope: ann, Closed: true}); !slices.Equal(got, []string{"stays"}) {
 			t.Errorf("got %q", got)
 		}
 	})
@@ -240,17 +241,17 @@ func TestClear(t *testing.T) {
 		}
 		store(t, m, ann, contents...)
 	}
-	if n, err := m.Clear(t.Context(), memory.Query{Scope: ann, Limit: 1500}); n != 1500 || err != nil {
+	if n, err := m.Clear(t.Context(), memory.FactQuery{Scope: ann, Limit: 1500}); n != 1500 || err != nil {
 		t.Errorf("cleared %d, %v", n, err)
 	}
-	if n, err := m.Clear(t.Context(), memory.Query{Scope: ann, IDs: slices.Collect(ids(t, m))[:30]}); n != 30 || err != nil {
+	if n, err := m.Clear(t.Context(), memory.FactQuery{Scope: ann, IDs: slices.Collect(ids(t, m))[:30]}); n != 30 || err != nil {
 		t.Errorf("cleared %d, %v, want 30", n, err)
 	}
-	if n, err := m.Clear(t.Context(), memory.Query{Scope: ann, Limit: -1}); n != 1470 || err != nil {
+	if n, err := m.Clear(t.Context(), memory.FactQuery{Scope: ann, Limit: -1}); n != 1470 || err != nil {
 		t.Errorf("cleared %d, %v", n, err)
 	}
 	store(t, m, ann, slices.Collect(numbered(50))...)
-	if n, err := m.Clear(t.Context(), memory.Query{Scope: ann}); n != 50 || err != nil {
+	if n, err := m.Clear(t.Context(), memory.FactQuery{Scope: ann}); n != 50 || err != nil {
 		t.Errorf("without a limit: cleared %d, %v, want all", n, err)
 	}
 	if _, err := m.Store(t.Context(), ann, make([]memory.Fact, memory.MaxBatch+1)...); !errors.Is(err, memory.ErrInvalid) {
@@ -301,13 +302,13 @@ func TestExportForget(t *testing.T) {
 	if n, err := m.Forget(t.Context(), memory.Scope{Tenant: "acme", User: "ann"}); n != 3 || err != nil {
 		t.Errorf("forgot %d, %v", n, err)
 	}
-	if got := list(t, m, memory.Query{Scope: memory.Scope{Tenant: "acme"}, AnyAgent: true, AnyUser: true, AnyWorkspace: true, Closed: true}); !slices.Equal(got, []string{"Bob is here"}) {
+	if got := list(t, m, memory.FactQuery{Scope: memory.Scope{Tenant: "acme"}, AnyAgent: true, AnyUser: true, AnyWorkspace: true, Closed: true}); !slices.Equal(got, []string{"Bob is here"}) {
 		t.Errorf("left is %q", got)
 	}
 	for e, err := range m.History(t.Context(), ann, ids[0]) {
 		t.Errorf("there is a history left: %+v, %v", e, err)
 	}
-	late := memory.Change{Kind: memory.Add, Said: before, Record: memory.Record{Fact: memory.Fact{Content: "Ann has a secret", Trust: memory.Stated}}}
+	late := memory.FactChange{Kind: memory.Add, Said: before, Record: memory.FactRecord{Fact: memory.Fact{Content: "Ann has a secret", Trust: memory.Stated}}}
 	if _, err := m.Apply(t.Context(), agent, late); !errors.Is(err, memory.ErrForgotten) {
 		t.Errorf("what comes late: %v", err)
 	}
@@ -322,7 +323,7 @@ func TestExportForget(t *testing.T) {
 
 func TestReembed(t *testing.T) {
 	t.Parallel()
-	kept := memory.NewInMemory(memory.InMemoryOptions{})
+	kept := inmemory.NewFacts(inmemory.FactOptions{})
 	words, err := memory.New(kept, memory.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -337,24 +338,24 @@ func TestReembed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, err := m.Reembed(t.Context(), memory.Query{Scope: ann, Limit: 120}); n != 120 || err != nil {
+	if n, err := m.Reembed(t.Context(), memory.FactQuery{Scope: ann, Limit: 120}); n != 120 || err != nil {
 		t.Errorf("%d vectors, %v", n, err)
 	}
 	e.fail.Store(true)
-	if _, err := m.Reembed(t.Context(), memory.Query{Scope: ann, Limit: -1}); !errors.Is(err, errDown) {
+	if _, err := m.Reembed(t.Context(), memory.FactQuery{Scope: ann, Limit: -1}); !errors.Is(err, errDown) {
 		t.Errorf("got %v", err)
 	}
 	e.fail.Store(false)
-	if n, err := m.Reembed(t.Context(), memory.Query{Scope: ann, Limit: -1}); n != 130 || err != nil {
+	if n, err := m.Reembed(t.Context(), memory.FactQuery{Scope: ann, Limit: -1}); n != 130 || err != nil {
 		t.Errorf("%d vectors, %v", n, err)
 	}
-	if n, err := m.Reembed(t.Context(), memory.Query{Scope: ann, Limit: -1}); n != 0 || err != nil {
+	if n, err := m.Reembed(t.Context(), memory.FactQuery{Scope: ann, Limit: -1}); n != 0 || err != nil {
 		t.Errorf("%d vectors, %v", n, err)
 	}
-	if got := recall(t, m, memory.Recall{Query: memory.Query{Scope: ann, Limit: 5}, Text: "a beverage"}); len(got) != 5 {
+	if got := recall(t, m, memory.Recall{Query: memory.FactQuery{Scope: ann, Limit: 5}, Text: "a beverage"}); len(got) != 5 {
 		t.Errorf("got %q", got)
 	}
-	if _, err := words.Reembed(t.Context(), memory.Query{Scope: ann}); !errors.Is(err, memory.ErrInvalid) {
+	if _, err := words.Reembed(t.Context(), memory.FactQuery{Scope: ann}); !errors.Is(err, memory.ErrInvalid) {
 		t.Errorf("got %v without an embedder", err)
 	}
 	f, err := m.Get(t.Context(), ann, slices.Collect(ids(t, m))[0])
@@ -365,7 +366,7 @@ func TestReembed(t *testing.T) {
 
 func TestQuota(t *testing.T) {
 	t.Parallel()
-	m, err := memory.New(memory.NewInMemory(memory.InMemoryOptions{MaxFacts: 2}), memory.Options{})
+	m, err := memory.New(inmemory.NewFacts(inmemory.FactOptions{MaxFacts: 2}), memory.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -383,7 +384,7 @@ func TestSimilar(t *testing.T) {
 	t.Parallel()
 	m := newMemory(t, memory.Options{Embedder: newConcepts()})
 	store(t, m, ann, "Ann drinks tea", "the car is red")
-	near, err := m.Similar(t.Context(), memory.Query{Scope: ann, Limit: 2}, "Ann  drinks tea.", "Ann drinks coffee", "The automobile is red")
+	near, err := m.Similar(t.Context(), memory.FactQuery{Scope: ann, Limit: 2}, "Ann  drinks tea.", "Ann drinks coffee", "The automobile is red")
 	if err != nil || len(near) != 3 || len(near[0]) != 2 {
 		t.Fatal(near, err)
 	}
@@ -400,7 +401,7 @@ func TestSimilar(t *testing.T) {
 
 func TestNew(t *testing.T) {
 	t.Parallel()
-	kept := memory.NewInMemory(memory.InMemoryOptions{})
+	kept := inmemory.NewFacts(inmemory.FactOptions{})
 	wrong := newConcepts()
 	wrong.size = 0
 	nameless := newConcepts()
@@ -433,7 +434,7 @@ func numbered(n int) iter.Seq[string] {
 
 func ids(tb testing.TB, m *memory.Memory) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		for f, err := range m.List(tb.Context(), memory.Query{Scope: ann, Limit: -1}) {
+		for f, err := range m.List(tb.Context(), memory.FactQuery{Scope: ann, Limit: -1}) {
 			if err != nil {
 				tb.Fatal(err)
 			}

@@ -10,13 +10,15 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/memory/driver"
+	"github.com/weft-go/weft/memory/internal/input"
 	"github.com/weft-go/weft/memory/internal/rank"
 )
 
 // A Recall asks for the facts that matter for a text.
 type Recall struct {
 	// Query says where to look, and for how many facts.
-	Query Query
+	Query FactQuery
 	// Text is what is looked for, in any words. A fact does not need to have all of them. Of
 	// a text of more than 8 KB the first 4 KB count and the last, and of more than 64 different
 	// words the first 32 and the last, so that a question may stand before what was pasted, or after it.
@@ -120,7 +122,7 @@ func (m *Memory) recall(ctx context.Context, r Recall) ([]Found, error) {
 		return nil, err
 	}
 	text := rank.Clip(r.Text)
-	s := Search{Query: r.Query, Terms: rank.Query(text)}
+	s := driver.FactSearch{Query: r.Query, Terms: rank.Query(text)}
 	if err := m.embedQuery(ctx, text, &s, r.Embedding); err != nil {
 		return nil, err
 	}
@@ -180,9 +182,9 @@ func CheckSimilarity(least float64, e Embedder) error {
 	return nil
 }
 
-func (m *Memory) embedQuery(ctx context.Context, text string, s *Search, given []float32) error {
+func (m *Memory) embedQuery(ctx context.Context, text string, s *driver.FactSearch, given []float32) error {
 	e := m.options.Embedder
-	if e == nil || given == nil && blank(text) {
+	if e == nil || given == nil && input.Blank(text) {
 		if given != nil {
 			return fmt.Errorf("a vector, and no embedder that says of which model: %w", ErrInvalid)
 		}
@@ -218,8 +220,8 @@ type scored struct {
 }
 
 // score returns the candidates, best first, and the newer first where they are equal.
-func (m *Memory) score(s Search, c Candidates) []scored {
-	slices.SortFunc(c.Records, func(a, b Record) int { return strings.Compare(b.ID, a.ID) })
+func (m *Memory) score(s driver.FactSearch, c driver.FactCandidates) []scored {
+	slices.SortFunc(c.Records, func(a, b FactRecord) int { return strings.Compare(b.ID, a.ID) })
 	corpus := rank.Corpus{Docs: c.Facts, Terms: c.Terms, Frequency: make(map[string]int64, len(s.Terms))}
 	for i, term := range s.Terms {
 		corpus.Frequency[term] = c.Frequency[i]

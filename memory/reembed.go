@@ -13,7 +13,7 @@ import (
 // done, and recall goes on meanwhile, by words where the vectors are not there yet.
 //
 // A query is of one tenant. Who keeps the memory of many ranges over [Memory.Scopes].
-func (m *Memory) Reembed(ctx context.Context, q Query) (int, error) {
+func (m *Memory) Reembed(ctx context.Context, q FactQuery) (int, error) {
 	e := m.options.Embedder
 	if e == nil {
 		return 0, fmt.Errorf("memory: reembed: no embedder: %w", ErrInvalid)
@@ -21,7 +21,7 @@ func (m *Memory) Reembed(ctx context.Context, q Query) (int, error) {
 	q.Without, q.Dimension = e.Model(), e.Dimension()
 	limit, limited := q.Limit, q.Limit > 0
 	done := 0
-	var last *Record
+	var last *FactRecord
 	for !limited || done < limit {
 		q.Limit = indexBatch
 		if limited {
@@ -51,12 +51,12 @@ func (m *Memory) Reembed(ctx context.Context, q Query) (int, error) {
 const indexBatch = 100
 
 // stale returns all facts of a query, also those that are closed.
-func (m *Memory) stale(ctx context.Context, q Query) ([]Record, error) {
+func (m *Memory) stale(ctx context.Context, q FactQuery) ([]FactRecord, error) {
 	q.Closed, q.Untrusted = true, true
 	if err := q.Validate(); err != nil {
 		return nil, err
 	}
-	var records []Record
+	var records []FactRecord
 	for r, err := range m.store.Find(ctx, q) {
 		if err != nil {
 			return nil, err
@@ -66,7 +66,7 @@ func (m *Memory) stale(ctx context.Context, q Query) ([]Record, error) {
 	return records, nil
 }
 
-func (m *Memory) embedRecords(ctx context.Context, records []Record) error {
+func (m *Memory) embedRecords(ctx context.Context, records []FactRecord) error {
 	texts := make([]string, len(records))
 	for i, r := range records {
 		texts[i] = r.Content
@@ -84,16 +84,16 @@ func (m *Memory) embedRecords(ctx context.Context, records []Record) error {
 
 // index stores the words and vectors of records, but for those of facts that were changed
 // meanwhile: those have got their own.
-func (m *Memory) index(ctx context.Context, records []Record) error {
-	changes := map[Scope][]Change{}
+func (m *Memory) index(ctx context.Context, records []FactRecord) error {
+	changes := map[Scope][]FactChange{}
 	for _, r := range records {
-		changes[r.Scope] = append(changes[r.Scope], Change{Kind: Embed, Record: r})
+		changes[r.Scope] = append(changes[r.Scope], FactChange{Kind: Embed, Record: r})
 	}
 	for s, list := range changes {
 		_, err := m.store.Apply(ctx, s, list)
 		if gone(err) {
 			for _, c := range list {
-				if _, err = m.store.Apply(ctx, s, []Change{c}); gone(err) {
+				if _, err = m.store.Apply(ctx, s, []FactChange{c}); gone(err) {
 					err = nil
 				} else if err != nil {
 					break
@@ -114,7 +114,7 @@ func gone(err error) bool { return errors.Is(err, ErrConflict) || errors.Is(err,
 // program has written facts by itself. It needs no embedder, and vectors stay as they are. It
 // returns how many facts it changed; the query says which to look at, and without a Limit, all of them. It reads
 // each of them, can be stopped and called again, and then changes nothing that is right.
-func (m *Memory) Reindex(ctx context.Context, q Query) (int, error) {
+func (m *Memory) Reindex(ctx context.Context, q FactQuery) (int, error) {
 	if q.Limit <= 0 {
 		q.Limit = -1
 	}
@@ -129,8 +129,8 @@ func (m *Memory) Reindex(ctx context.Context, q Query) (int, error) {
 	return done, nil
 }
 
-func (m *Memory) reindex(ctx context.Context, q Query) (done int, err error) {
-	var wrong []Record
+func (m *Memory) reindex(ctx context.Context, q FactQuery) (done int, err error) {
+	var wrong []FactRecord
 	flush := func() error {
 		if err := m.index(ctx, wrong); err != nil {
 			return err

@@ -5,13 +5,14 @@ import (
 	"fmt"
 
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/inmemory"
 )
 
 // Whoever keeps the memory of many tenants goes through all scopes after a change of the model
 // for embeddings, or of the length of its vectors. What is done stays done if it is stopped.
 func ExampleMemory_Reembed() {
 	ctx := context.Background()
-	store := memory.NewInMemory(memory.InMemoryOptions{})
+	store := inmemory.NewFacts(inmemory.FactOptions{})
 	embedder := newConcepts()
 	before, err := memory.New(store, memory.Options{Embedder: embedder})
 	if err != nil {
@@ -34,7 +35,7 @@ func ExampleMemory_Reembed() {
 		if err != nil {
 			panic(err)
 		}
-		n, err := after.Reembed(ctx, memory.Query{Scope: scope})
+		n, err := after.Reembed(ctx, memory.FactQuery{Scope: scope})
 		if err != nil {
 			panic(err)
 		}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
+	"github.com/weft-go/weft/memory/inmemory"
 )
 
 func TestEmbedderOfNoLength(t *testing.T) {
@@ -24,7 +26,7 @@ func TestEmbedderOfNoLength(t *testing.T) {
 	} {
 		e := newConcepts()
 		e.model, e.size = test.model, test.size
-		_, err := memory.New(memory.NewInMemory(memory.InMemoryOptions{}), memory.Options{Embedder: e})
+		_, err := memory.New(inmemory.NewFacts(inmemory.FactOptions{}), memory.Options{Embedder: e})
 		if !errors.Is(err, memory.ErrInvalid) || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("model %.5q of %d: got %v want %q", test.model, test.size, err, test.want)
 		}
@@ -35,21 +37,21 @@ func TestEmbedderOfNoLength(t *testing.T) {
 }
 
 // deaf takes no vectors, and says nothing of it.
-type deaf struct{ *memory.InMemory }
+type deaf struct{ *inmemory.Facts }
 
-func (d deaf) Apply(ctx context.Context, s memory.Scope, changes []memory.Change) ([]memory.Applied, error) {
+func (d deaf) Apply(ctx context.Context, s memory.Scope, changes []memory.FactChange) ([]memory.Applied, error) {
 	if changes[0].Kind == memory.Embed {
 		return make([]memory.Applied, len(changes)), nil
 	}
-	return d.InMemory.Apply(ctx, s, changes)
+	return d.Facts.Apply(ctx, s, changes)
 }
 
 // plain has the methods of a store alone.
-type plain struct{ memory.Store }
+type plain struct{ driver.FactStore }
 
 func TestReembedEnds(t *testing.T) {
 	t.Parallel()
-	store := deaf{memory.NewInMemory(memory.InMemoryOptions{})}
+	store := deaf{inmemory.NewFacts(inmemory.FactOptions{})}
 	words, err := memory.New(store, memory.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -61,10 +63,10 @@ func TestReembedEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, err := m.Reembed(t.Context(), memory.Query{Scope: ann}); n != 1 || !errors.Is(err, memory.ErrConflict) {
+	if n, err := m.Reembed(t.Context(), memory.FactQuery{Scope: ann}); n != 1 || !errors.Is(err, memory.ErrConflict) {
 		t.Errorf("a store that takes no vectors: got %d, %v", n, err)
 	}
-	bad := memory.Query{Scope: ann, IDs: []string{"x"}}
+	bad := memory.FactQuery{Scope: ann, IDs: []string{"x"}}
 	if _, err := m.Reembed(t.Context(), bad); !errors.Is(err, memory.ErrInvalid) {
 		t.Errorf("got %v", err)
 	}
@@ -73,7 +75,7 @@ func TestReembedEnds(t *testing.T) {
 	}
 	stopped, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := m.Reindex(stopped, memory.Query{Scope: ann}); !errors.Is(err, context.Canceled) {
+	if _, err := m.Reindex(stopped, memory.FactQuery{Scope: ann}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -22,24 +22,3 @@ func (m *Memory) Scopes(ctx context.Context) iter.Seq2[Scope, error] {
 		}
 	}
 }
-
-// Scopes implements [Store].
-func (m *InMemory) Scopes(ctx context.Context) iter.Seq2[Scope, error] {
-	return func(yield func(Scope, error) bool) {
-		m.mu.RLock()
-		scopes := make([]Scope, 0, len(m.shelves))
-		for s := range m.shelves {
-			scopes = append(scopes, s)
-		}
-		m.mu.RUnlock()
-		for _, s := range scopes {
-			if err := ctx.Err(); err != nil {
-				yield(Scope{}, err)
-				return
-			}
-			if !yield(s, nil) {
-				return
-			}
-		}
-	}
-}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/internal/rank"
 )
 
@@ -23,7 +24,7 @@ type Near struct {
 // Similar returns, for each text, the facts that come nearest to saying the same, at most
 // as many as the query's limit: for programs that decide what is new. It is one call
 // of the embedder.
-func (m *Memory) Similar(ctx context.Context, q Query, texts ...string) ([][]Near, error) {
+func (m *Memory) Similar(ctx context.Context, q FactQuery, texts ...string) ([][]Near, error) {
 	near, err := m.similar(ctx, q, texts)
 	if err != nil {
 		return nil, fmt.Errorf("memory: similar: %w", err)
@@ -31,7 +32,7 @@ func (m *Memory) Similar(ctx context.Context, q Query, texts ...string) ([][]Nea
 	return near, nil
 }
 
-func (m *Memory) similar(ctx context.Context, q Query, texts []string) ([][]Near, error) {
+func (m *Memory) similar(ctx context.Context, q FactQuery, texts []string) ([][]Near, error) {
 	if err := q.Validate(); err != nil {
 		return nil, err
 	}
@@ -46,7 +47,7 @@ func (m *Memory) similar(ctx context.Context, q Query, texts []string) ([][]Near
 	near := make([][]Near, len(texts))
 	for i, text := range texts {
 		terms := rank.Distinct(rank.Terms(text))
-		s := Search{Query: q, Terms: rank.Query(text), Limit: m.options.Candidates}
+		s := driver.FactSearch{Query: q, Terms: rank.Query(text), Limit: m.options.Candidates}
 		if vectors != nil {
 			s.Embedding, s.Model = vectors[i], m.options.Embedder.Model()
 		}
@@ -62,7 +63,7 @@ func (m *Memory) similar(ctx context.Context, q Query, texts []string) ([][]Near
 	return near, nil
 }
 
-func nearest(text string, terms []string, s *Search, records []Record) []Near {
+func nearest(text string, terms []string, s *driver.FactSearch, records []FactRecord) []Near {
 	near := make([]Near, len(records))
 	for i, r := range records {
 		near[i] = Near{Fact: r.Fact, Same: SameText(r.Content, text), Overlap: overlap(terms, rank.Distinct(rank.Terms(r.Content)))}

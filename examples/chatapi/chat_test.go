@@ -16,6 +16,7 @@ import (
 	"github.com/weft-go/weft/examples/internal/page"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/llmtest"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/extract"
 )
 
@@ -213,7 +214,7 @@ func TestLearningFails(t *testing.T) {
 }
 
 // brokenQueue takes nothing.
-type brokenQueue struct{ extract.Queue }
+type brokenQueue struct{ driver.TurnStore }
 
 func (brokenQueue) Enqueue(context.Context, extract.Job) error {
 	return errors.New("the queue is away")

@@ -13,8 +13,9 @@ import (
 	"github.com/weft-go/weft/examples/internal/models"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/langchainllm/providers"
-	_ "github.com/weft-go/weft/llm/langchainllm/providers/all" // opens every provider
+	_ "github.com/weft-go/weft/llm/langchainllm/providers/all"
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/extract"
 )
 
@@ -64,7 +65,7 @@ func embedder(ctx context.Context) (memory.Embedder, error) {
 }
 
 // learning says how a turn is learned: by the agent's model, or by rules where that is the offline one.
-func learning(model llm.Model, queue extract.Queue) extract.Options {
+func learning(model llm.Model, queue driver.TurnStore) extract.Options {
 	if _, ok := model.(offline.Model); ok {
 		return extract.Options{Extractor: offline.Extractor, Verifier: offline.Verifier, Queue: queue}
 	}

@@ -7,14 +7,15 @@ import (
 	"os"
 
 	"github.com/weft-go/weft/llm/langchainllm/providers"
-	_ "github.com/weft-go/weft/llm/langchainllm/providers/all" // opens every provider
+	_ "github.com/weft-go/weft/llm/langchainllm/providers/all"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/knowledge"
 	"github.com/weft-go/weft/memory/pgmemory"
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
 
 // openStore opens the database that DATABASE_URL names, or else a file.
-func openStore(ctx context.Context, path string) (knowledge.Store, func(), error) {
+func openStore(ctx context.Context, path string) (driver.DocumentStore, func(), error) {
 	if address := os.Getenv("DATABASE_URL"); address != "" {
 		db, err := pgmemory.Open(ctx, address, pgmemory.Options{})
 		if err != nil {
@@ -41,7 +42,7 @@ func known(path string) error {
 }
 
 // openBase opens the knowledge base. Without an embedder it searches by words only.
-func openBase(ctx context.Context, store knowledge.Store) (*knowledge.Base, error) {
+func openBase(ctx context.Context, store driver.DocumentStore) (*knowledge.Base, error) {
 	var o knowledge.Options
 	embedder, err := providers.EmbedderFromEnv(ctx)
 	switch {

@@ -19,6 +19,7 @@ import (
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/agentmemory"
 	"github.com/weft-go/weft/memory/extract"
+	"github.com/weft-go/weft/memory/inmemory"
 	"github.com/weft-go/weft/tools"
 )
 
@@ -102,7 +103,7 @@ func keep(t *testing.T, o agentmemory.Options, call stored, before ...llmtest.Re
 			result = m.Text()
 		}
 	}
-	for f, err := range o.Facts.List(t.Context(), memory.Query{Scope: ann, Untrusted: true}) {
+	for f, err := range o.Facts.List(t.Context(), memory.FactQuery{Scope: ann, Untrusted: true}) {
 		require.NoError(t, err)
 		facts = append(facts, f)
 	}
@@ -192,7 +193,7 @@ func TestMisreadFactsReachNoPrompt(t *testing.T) {
 
 func TestRecallOfUnverifiedFactsNeedsTheOption(t *testing.T) {
 	t.Parallel()
-	_, err := agentmemory.New(agentmemory.Options{Recall: memory.Recall{Query: memory.Query{Untrusted: true}}})
+	_, err := agentmemory.New(agentmemory.Options{Recall: memory.Recall{Query: memory.FactQuery{Untrusted: true}}})
 	require.ErrorIs(t, err, memory.ErrInvalid)
 	assert.ErrorContains(t, err, "Options.Unverified")
 }
@@ -248,7 +249,7 @@ func TestRelayedWordsAreNoEvidence(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, learner.Drain(t.Context()))
 	n := 0
-	for f, err := range facts.List(t.Context(), memory.Query{Scope: ann, Untrusted: true}) {
+	for f, err := range facts.List(t.Context(), memory.FactQuery{Scope: ann, Untrusted: true}) {
 		require.NoError(t, err)
 		assert.NotContains(t, f.Content, "Mallory")
 		assert.Equal(t, extract.Lowest, f.Trust, f.Content)
@@ -261,7 +262,7 @@ var keepFact = graph.NewInterrupt[string, bool]("keep_fact")
 
 // A fact that a tool may have suggested waits for a person, in an interrupt.
 func ExampleOptions_confirm() {
-	facts, err := memory.New(memory.NewInMemory(memory.InMemoryOptions{}), memory.Options{})
+	facts, err := memory.New(inmemory.NewFacts(inmemory.FactOptions{}), memory.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -299,7 +300,7 @@ func ExampleOptions_confirm() {
 	if _, err = thread.Invoke(ctx, keepFact.Answer(open[0].ID, true)); err != nil {
 		panic(err)
 	}
-	for f, err := range facts.List(ctx, memory.Query{Scope: memory.Scope{User: "ann"}}) {
+	for f, err := range facts.List(ctx, memory.FactQuery{Scope: memory.Scope{User: "ann"}}) {
 		fmt.Println(f.Content, err)
 	}
 	// Output:

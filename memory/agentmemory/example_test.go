@@ -11,11 +11,12 @@ import (
 	"github.com/weft-go/weft/llm/llmtest"
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/agentmemory"
+	"github.com/weft-go/weft/memory/inmemory"
 	"github.com/weft-go/weft/tools"
 )
 
 func Example() {
-	facts, err := memory.New(memory.NewInMemory(memory.InMemoryOptions{}), memory.Options{})
+	facts, err := memory.New(inmemory.NewFacts(inmemory.FactOptions{}), memory.Options{})
 	if err != nil {
 		panic(err)
 	}

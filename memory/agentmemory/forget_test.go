@@ -12,32 +12,31 @@ import (
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/inmemory"
 	"github.com/weft-go/weft/memory/knowledge"
-	"github.com/weft-go/weft/memory/kv"
 )
 
 // everything has all kinds of memory.
 type everything struct {
 	facts   *memory.Memory
-	history *conversation.History
-	values  *kv.Values
+	history *memory.Conversations
+	values  *memory.Values
 	base    *knowledge.Base
 }
 
 func newEverything() (e everything, err error) {
 	errs := make([]error, 4)
-	e.facts, errs[0] = memory.New(memory.NewInMemory(memory.InMemoryOptions{}), memory.Options{})
-	e.history, errs[1] = conversation.New(conversation.NewInMemory(conversation.InMemoryOptions{}))
-	e.values, errs[2] = kv.New(kv.NewInMemory(kv.InMemoryOptions{}), kv.Options{})
-	e.base, errs[3] = knowledge.New(knowledge.NewInMemory(), knowledge.Options{})
+	e.facts, errs[0] = memory.New(inmemory.NewFacts(inmemory.FactOptions{}), memory.Options{})
+	e.history, errs[1] = memory.NewConversations(inmemory.NewConversations(inmemory.ConversationOptions{}))
+	e.values, errs[2] = memory.NewValues(inmemory.NewValues(inmemory.ValueOptions{}), memory.ValuesOptions{})
+	e.base, errs[3] = knowledge.New(inmemory.NewDocuments(), knowledge.Options{})
 	return e, errors.Join(errs...)
 }
 
 func (e everything) fill(ctx context.Context, s memory.Scope) error {
 	_, err1 := e.facts.Store(ctx, s, memory.Fact{Content: "a fact", Trust: memory.Stated})
-	_, err2 := e.history.Append(ctx, s, conversation.Turn{Session: "s", Messages: []llm.Message{llm.User("hello")}})
-	_, err3 := e.values.In(s, "settings").Put(ctx, "theme", json.RawMessage(`"dark"`), kv.PutOptions{})
+	_, err2 := e.history.Append(ctx, s, memory.Turn{Session: "s", Messages: []llm.Message{llm.User("hello")}})
+	_, err3 := e.values.In(s, "settings").Put(ctx, "theme", json.RawMessage(`"dark"`), memory.PutOptions{})
 	_, _, err4 := knowledge.Collect(e.base.Ingest(ctx, s, knowledge.Documents(knowledge.Document{URI: "letter.txt", Text: "a letter"}), knowledge.IngestOptions{}))
 	return errors.Join(err1, err2, err3, err4)
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/agentmemory"
 	"github.com/weft-go/weft/memory/extract"
+	"github.com/weft-go/weft/memory/inmemory"
 	"github.com/weft-go/weft/memory/knowledge"
-	"github.com/weft-go/weft/memory/kv"
 	"github.com/weft-go/weft/memory/profile"
 	"github.com/weft-go/weft/tools"
 )
@@ -78,9 +78,9 @@ func inject(t *testing.T, place, text string, calls []llm.ToolCall) {
 	t.Helper()
 	bob := memory.Scope{User: "bob"}
 	m := newFacts(t, inMemory())
-	base, err := knowledge.New(knowledge.NewInMemory(), knowledge.Options{})
+	base, err := knowledge.New(inmemory.NewDocuments(), knowledge.Options{})
 	require.NoError(t, err)
-	profiles, err := profile.New(kv.NewInMemory(kv.InMemoryOptions{}))
+	profiles, err := profile.New(inmemory.NewValues(inmemory.ValueOptions{}))
 	require.NoError(t, err)
 	_, err = m.Store(t.Context(), bob, memory.Fact{Content: "Bob's code is 4711", Trust: memory.Stated})
 	require.NoError(t, err)

@@ -143,7 +143,7 @@ func (l *Learner) settle(ctx context.Context, t *Turn, facts []memory.Fact) (cha
 }
 
 // apply makes changes in one transaction, and returns how many had an effect.
-func (l *Learner) apply(ctx context.Context, t *Turn, changes []memory.Change) (n int, err error) {
+func (l *Learner) apply(ctx context.Context, t *Turn, changes []memory.FactChange) (n int, err error) {
 	applied, err := l.memory.Apply(ctx, t.Scope, changes...)
 	if errors.Is(err, memory.ErrForgotten) { // the user was forgotten after the turn
 		return 0, nil

@@ -21,19 +21,19 @@ const (
 )
 
 // changes returns the changes of memory that the facts of a turn need.
-func (l *Learner) changes(ctx context.Context, t *Turn, facts []memory.Fact) ([]memory.Change, error) {
+func (l *Learner) changes(ctx context.Context, t *Turn, facts []memory.Fact) ([]memory.FactChange, error) {
 	texts := make([]string, len(facts))
 	for i, f := range facts {
 		texts[i] = f.Content
 	}
 	// All facts of a turn have Lowest trust, or none has.
-	query := memory.Query{Scope: t.Scope, Limit: maxKnown, Untrusted: l.options.Verifier == nil}
+	query := memory.FactQuery{Scope: t.Scope, Limit: maxKnown, Untrusted: l.options.Verifier == nil}
 	near, err := l.memory.Similar(ctx, query, texts...)
 	if err != nil {
 		return nil, err
 	}
 	var questions []Question
-	var changes []memory.Change
+	var changes []memory.FactChange
 	for i, f := range facts {
 		if isKnown(near[i]) {
 			continue
@@ -60,7 +60,7 @@ func isRelated(n memory.Near) bool { return n.Cosine >= relatedCosine || n.Overl
 func mayEnd(f, known memory.Fact) bool { return f.Trust != Lowest || known.Trust == Lowest }
 
 // decide asks the decider, and returns the changes for its decisions.
-func (l *Learner) decide(ctx context.Context, t *Turn, questions []Question) ([]memory.Change, error) {
+func (l *Learner) decide(ctx context.Context, t *Turn, questions []Question) ([]memory.FactChange, error) {
 	if len(questions) == 0 {
 		return nil, nil
 	}
@@ -72,7 +72,7 @@ func (l *Learner) decide(ctx context.Context, t *Turn, questions []Question) ([]
 		return nil, fmt.Errorf("the decider returned %d decisions for %d questions: %w", len(decisions), len(questions), memory.ErrInvalid)
 	}
 	touched := map[string]bool{}
-	var changes []memory.Change
+	var changes []memory.FactChange
 	for i, d := range decisions {
 		changes = append(changes, t.changesFor(questions[i], d, touched)...)
 	}
@@ -81,7 +81,7 @@ func (l *Learner) decide(ctx context.Context, t *Turn, questions []Question) ([]
 
 // changesFor returns the changes for one decision. Touched has the ids of the facts that
 // earlier decisions of the turn changed; they are not changed again.
-func (t *Turn) changesFor(q Question, d Decision, touched map[string]bool) []memory.Change {
+func (t *Turn) changesFor(q Question, d Decision, touched map[string]bool) []memory.FactChange {
 	var known []memory.Near
 	for _, i := range d.Known {
 		if i >= 0 && i < len(q.Known) && !touched[q.Known[i].ID] {
@@ -93,24 +93,24 @@ func (t *Turn) changesFor(q Question, d Decision, touched map[string]bool) []mem
 	}
 	add := t.add(q.Fact)
 	if len(known) == 0 || d.Action != Replace && d.Action != Close {
-		return []memory.Change{add}
+		return []memory.FactChange{add}
 	}
 	for _, n := range known {
 		touched[n.ID] = true
 	}
 	if d.Action == Replace {
-		return []memory.Change{t.replace(add, known)}
+		return []memory.FactChange{t.replace(add, known)}
 	}
 	return t.end(known)
 }
 
-func (t *Turn) add(f memory.Fact) memory.Change {
-	return memory.Change{Kind: memory.Add, Said: t.At, Job: t.Key, Actor: actor, Record: memory.Record{Fact: f}}
+func (t *Turn) add(f memory.Fact) memory.FactChange {
+	return memory.FactChange{Kind: memory.Add, Said: t.At, Job: t.Key, Actor: actor, Record: memory.FactRecord{Fact: f}}
 }
 
 // replace returns an addition that supersedes known facts. Turns can be learned out of order:
 // if the turn is older than a known fact, the new fact is valid until the known fact begins.
-func (t *Turn) replace(add memory.Change, known []memory.Near) memory.Change {
+func (t *Turn) replace(add memory.FactChange, known []memory.Near) memory.FactChange {
 	for _, n := range known {
 		if !t.isBefore(n) {
 			add.Supersedes = append(add.Supersedes, n.ID)
@@ -122,14 +122,14 @@ func (t *Turn) replace(add memory.Change, known []memory.Near) memory.Change {
 }
 
 // end returns the changes that close known facts, except facts that are newer than the turn.
-func (t *Turn) end(known []memory.Near) (changes []memory.Change) {
+func (t *Turn) end(known []memory.Near) (changes []memory.FactChange) {
 	for _, n := range known {
 		if t.isBefore(n) {
 			continue
 		}
-		changes = append(changes, memory.Change{
+		changes = append(changes, memory.FactChange{
 			Kind: memory.Close, Said: t.At, Job: t.Key, Actor: actor,
-			Record: memory.Record{Fact: memory.Fact{ID: n.ID, ValidTo: t.At, Version: n.Version}},
+			Record: memory.FactRecord{Fact: memory.Fact{ID: n.ID, ValidTo: t.At, Version: n.Version}},
 		})
 	}
 	return changes

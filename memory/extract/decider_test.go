@@ -14,6 +14,7 @@ import (
 	"github.com/weft-go/weft/llm/llmtest"
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/extract"
+	"github.com/weft-go/weft/memory/inmemory"
 )
 
 func TestDecisionsChangeMemory(t *testing.T) {
@@ -97,7 +98,7 @@ func (flat) Embed(_ context.Context, texts []string) ([][]float32, error) {
 
 func TestDeciderIsAskedAboutEqualVectorsOfOtherWords(t *testing.T) {
 	t.Parallel()
-	m, err := memory.New(memory.NewInMemory(memory.InMemoryOptions{}), memory.Options{Embedder: flat{}})
+	m, err := memory.New(inmemory.NewFacts(inmemory.FactOptions{}), memory.Options{Embedder: flat{}})
 	require.NoError(t, err)
 	_, err = m.Store(t.Context(), ann, memory.Fact{Content: "Ann smokes", Trust: memory.Stated})
 	require.NoError(t, err)
@@ -110,7 +111,7 @@ func TestDeciderIsAskedAboutEqualVectorsOfOtherWords(t *testing.T) {
 // that of a known fact with other words.
 func TestNegationIsStoredWithoutADecider(t *testing.T) {
 	t.Parallel()
-	m, err := memory.New(memory.NewInMemory(memory.InMemoryOptions{}), memory.Options{Embedder: flat{}})
+	m, err := memory.New(inmemory.NewFacts(inmemory.FactOptions{}), memory.Options{Embedder: flat{}})
 	require.NoError(t, err)
 	_, err = m.Remember(t.Context(), ann, "Ann smokes")
 	require.NoError(t, err)
@@ -171,7 +172,7 @@ func TestTurnsLearnedOutOfOrder(t *testing.T) {
 			learn(t, l, extract.Turn{Key: "1", Scope: ann, User: "Ann lives in Oslo", At: hour(1)})
 			for n, cities := range want {
 				var got []string
-				for f, err := range m.List(t.Context(), memory.Query{Scope: ann, AsOf: hour(n).Add(time.Minute)}) {
+				for f, err := range m.List(t.Context(), memory.FactQuery{Scope: ann, AsOf: hour(n).Add(time.Minute)}) {
 					require.NoError(t, err)
 					got = append(got, strings.TrimPrefix(f.Content, "Ann lives in "))
 				}

@@ -15,7 +15,7 @@
 //
 // Rules to know:
 //
-//   - A turn is a job in a [Queue]. With a durable queue, such as those of sqlitememory and
+//   - A turn is a job in a [driver.TurnStore]. With a durable queue, such as those of sqlitememory and
 //     pgmemory, a turn that [Learner.Learn] accepted is learned even if the process is
 //     killed. A turn is learned once, by its key.
 //   - A failure reaches no caller. It is counted and logged, and the turn is tried again. A

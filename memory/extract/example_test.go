@@ -7,11 +7,12 @@ import (
 	"github.com/weft-go/weft/llm/llmtest"
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/extract"
+	"github.com/weft-go/weft/memory/inmemory"
 )
 
 func Example() {
 	ctx := context.Background()
-	m, err := memory.New(memory.NewInMemory(memory.InMemoryOptions{}), memory.Options{})
+	m, err := memory.New(inmemory.NewFacts(inmemory.FactOptions{}), memory.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -32,7 +33,7 @@ func Example() {
 		panic(err)
 	}
 	// Nothing verified the fact, so it is found only by those who ask for untrusted facts.
-	for f, err := range m.List(ctx, memory.Query{Scope: ann, Untrusted: true}) {
+	for f, err := range m.List(ctx, memory.FactQuery{Scope: ann, Untrusted: true}) {
 		if err != nil {
 			panic(err)
 		}
@@ -45,7 +46,7 @@ func Example() {
 
 func ExampleNewVerifier() {
 	ctx := context.Background()
-	m, err := memory.New(memory.NewInMemory(memory.InMemoryOptions{}), memory.Options{})
+	m, err := memory.New(inmemory.NewFacts(inmemory.FactOptions{}), memory.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -77,7 +78,7 @@ func ExampleNewVerifier() {
 	if err := learner.Drain(ctx); err != nil {
 		panic(err)
 	}
-	for f, err := range m.List(ctx, memory.Query{Scope: ann, Closed: true}) {
+	for f, err := range m.List(ctx, memory.FactQuery{Scope: ann, Closed: true}) {
 		fmt.Println(f.Content, f.ValidTo.IsZero(), err)
 	}
 	fmt.Println("refused:", learner.Stats().Dropped[extract.Refused])

@@ -16,11 +16,12 @@ import (
 
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/extract"
+	"github.com/weft-go/weft/memory/inmemory"
 )
 
 // choosy is a queue that refuses jobs with some keys.
 type choosy struct {
-	*extract.InProcess
+	*inmemory.Turns
 	mu  sync.Mutex
 	why map[string]error
 }
@@ -37,14 +38,14 @@ func (r *choosy) Enqueue(ctx context.Context, j extract.Job) error {
 	if err := r.why[j.Key]; err != nil {
 		return err
 	}
-	return r.InProcess.Enqueue(ctx, j)
+	return r.Turns.Enqueue(ctx, j)
 }
 
 func TestRefusedTurnBlocksNoOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory(t)
-		q := &choosy{InProcess: extract.NewInProcess(), why: map[string]error{}}
+		q := &choosy{Turns: inmemory.NewTurns(), why: map[string]error{}}
 		q.refuse("odd", errors.New("odd"))
 		q.refuse("denied", fmt.Errorf("rights: %w", memory.ErrDenied))
 		l := newLearner(t, m, extract.Options{Extractor: echo, Queue: q})
@@ -141,7 +142,7 @@ func TestHangingCalls(t *testing.T) {
 func TestCrashingTurnIsParked(t *testing.T) {
 	t.Parallel()
 	for claims, parked := range map[int]bool{19: false, 20: true} {
-		q, m := extract.NewInProcess(), newMemory(t)
+		q, m := inmemory.NewTurns(), newMemory(t)
 		l := newLearner(t, m, extract.Options{Queue: q, Attempts: 3, Extractor: echo})
 		require.NoError(t, l.Learn(t.Context(), extract.Turn{Key: "1", Scope: ann, User: "boom"}))
 		for range claims {

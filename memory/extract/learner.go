@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
+	"github.com/weft-go/weft/memory/inmemory"
 )
 
 // Options configures [New]. Only Extractor is required.
@@ -25,7 +27,7 @@ type Options struct {
 	// Decider says how a new fact relates to known facts. If it is nil, new facts are added.
 	Decider Decider
 	// Queue keeps turns until they are learned. Nil means a queue in the process.
-	Queue Queue
+	Queue driver.TurnStore
 	// Workers is how many turns are learned at the same time. Zero means 2.
 	Workers int
 	// Attempts is how often a turn is tried before it is parked. Zero means 5. A turn that
@@ -83,7 +85,7 @@ func New(m *memory.Memory, o Options) (*Learner, error) {
 		return nil, fmt.Errorf("extract: new: the memory or Options.Extractor is nil: %w", memory.ErrInvalid)
 	}
 	if o.Queue == nil {
-		o.Queue = NewInProcess()
+		o.Queue = inmemory.NewTurns()
 	}
 	o.Workers = cmp.Or(max(o.Workers, 0), defaultWorkers)
 	o.Attempts = cmp.Or(max(o.Attempts, 0), defaultAttempts)

@@ -15,7 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/extract"
+	"github.com/weft-go/weft/memory/inmemory"
 )
 
 // A turn is learned once, although it is enqueued twice and finished twice.
@@ -26,7 +28,7 @@ func TestTurnIsLearnedOnce(t *testing.T) {
 	counting := extract.ExtractorFunc(func(context.Context, extract.Turn) ([]extract.Proposal, error) {
 		return []extract.Proposal{{Content: "hello" + strings.Repeat(" again", int(n.Add(1))), Evidence: "hello again again"}}, nil
 	})
-	q := &forgetful{InProcess: extract.NewInProcess()}
+	q := &forgetful{Turns: inmemory.NewTurns()}
 	l := newLearner(t, m, extract.Options{Extractor: counting, Queue: q, Delay: time.Nanosecond})
 	turn := extract.Turn{Key: "thread/7", Scope: ann, User: "hello again again"}
 	learn(t, l, turn, turn)
@@ -36,7 +38,7 @@ func TestTurnIsLearnedOnce(t *testing.T) {
 
 // forgetful is a queue that loses the first Finish.
 type forgetful struct {
-	*extract.InProcess
+	*inmemory.Turns
 	once sync.Once
 }
 
@@ -46,7 +48,7 @@ func (f *forgetful) Finish(ctx context.Context, j extract.Job) error {
 	if lost {
 		return errors.Join(errors.New("the connection is gone"), f.Retry(ctx, j, 0, ""))
 	}
-	return f.InProcess.Finish(ctx, j)
+	return f.Turns.Finish(ctx, j)
 }
 
 func TestRetryAndPark(t *testing.T) {
@@ -89,7 +91,7 @@ func TestQueueDown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory(t)
-		q := &hanging{InProcess: extract.NewInProcess()}
+		q := &hanging{Turns: inmemory.NewTurns()}
 		q.down.Store(true)
 		l := newLearner(t, m, extract.Options{Extractor: echo, Queue: q})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -113,7 +115,7 @@ func TestQueueDown(t *testing.T) {
 
 // hanging is a queue that does not answer while it is down.
 type hanging struct {
-	*extract.InProcess
+	*inmemory.Turns
 	down atomic.Bool
 }
 
@@ -122,14 +124,14 @@ func (h *hanging) Enqueue(ctx context.Context, j extract.Job) error {
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	return h.InProcess.Enqueue(ctx, j)
+	return h.Turns.Enqueue(ctx, j)
 }
 
 // A turn is not parked because its tenant is over its share, however often that happens.
 func TestBusyTenantParksNoTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store := &crowded{Store: memory.NewInMemory(memory.InMemoryOptions{})}
+		store := &crowded{FactStore: inmemory.NewFacts(inmemory.FactOptions{})}
 		store.left.Store(7)
 		m, err := memory.New(store, memory.Options{})
 		require.NoError(t, err)
@@ -142,20 +144,20 @@ func TestBusyTenantParksNoTurn(t *testing.T) {
 
 // crowded is a store that refuses a number of calls.
 type crowded struct {
-	memory.Store
+	driver.FactStore
 	left atomic.Int64
 }
 
-func (c *crowded) Apply(ctx context.Context, s memory.Scope, changes []memory.Change) ([]memory.Applied, error) {
+func (c *crowded) Apply(ctx context.Context, s memory.Scope, changes []memory.FactChange) ([]memory.Applied, error) {
 	if c.left.Add(-1) >= 0 {
 		return nil, memory.ErrBusy
 	}
-	return c.Store.Apply(ctx, s, changes)
+	return c.FactStore.Apply(ctx, s, changes)
 }
 
 func TestLearnReturnsErrFull(t *testing.T) {
 	t.Parallel()
-	l := newLearner(t, newMemory(t), extract.Options{Extractor: echo, Queue: refusing{extract.NewInProcess()}})
+	l := newLearner(t, newMemory(t), extract.Options{Extractor: echo, Queue: refusing{inmemory.NewTurns()}})
 	for i := range 10_000 {
 		require.NoError(t, l.Learn(t.Context(), extract.Turn{Key: fmt.Sprint(i), Scope: ann, User: "x"}))
 	}
@@ -165,7 +167,7 @@ func TestLearnReturnsErrFull(t *testing.T) {
 	assert.ErrorIs(t, l.Drain(ctx), context.DeadlineExceeded)
 }
 
-type refusing struct{ *extract.InProcess }
+type refusing struct{ *inmemory.Turns }
 
 func (refusing) Enqueue(context.Context, extract.Job) error { return errors.New("down") }
 

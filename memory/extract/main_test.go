@@ -13,6 +13,7 @@ import (
 	"github.com/weft-go/weft/llm/llmtest"
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/extract"
+	"github.com/weft-go/weft/memory/inmemory"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -24,7 +25,7 @@ var (
 
 func newMemory(tb testing.TB) *memory.Memory {
 	tb.Helper()
-	m, err := memory.New(memory.NewInMemory(memory.InMemoryOptions{}), memory.Options{})
+	m, err := memory.New(inmemory.NewFacts(inmemory.FactOptions{}), memory.Options{})
 	require.NoError(tb, err)
 	return m
 }
@@ -48,7 +49,7 @@ func learn(t *testing.T, l *extract.Learner, turns ...extract.Turn) {
 // facts returns the valid facts of Ann, including those of Lowest trust.
 func facts(tb testing.TB, m *memory.Memory) (list []memory.Fact) {
 	tb.Helper()
-	for f, err := range m.List(tb.Context(), memory.Query{Scope: ann, Untrusted: true, Limit: -1}) {
+	for f, err := range m.List(tb.Context(), memory.FactQuery{Scope: ann, Untrusted: true, Limit: -1}) {
 		require.NoError(tb, err)
 		list = append(list, f)
 	}

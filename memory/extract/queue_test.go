@@ -8,19 +8,21 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
+	"github.com/weft-go/weft/memory/drivertest"
 	"github.com/weft-go/weft/memory/extract"
-	"github.com/weft-go/weft/memory/memorytest"
+	"github.com/weft-go/weft/memory/inmemory"
 )
 
 func TestInProcess(t *testing.T) {
 	t.Parallel()
-	memorytest.RunQueue(t, func(testing.TB) extract.Queue { return extract.NewInProcess() })
+	drivertest.RunQueue(t, func(testing.TB) driver.TurnStore { return inmemory.NewTurns() })
 }
 
 func TestInProcessForgetsWaitingClaimedAndParkedJobs(t *testing.T) {
 	t.Parallel()
 	ctx, before := t.Context(), time.Now()
-	q := extract.NewInProcess()
+	q := inmemory.NewTurns()
 	ann, elsewhere, bob := memory.Scope{Tenant: "acme", User: "ann"}, memory.Scope{Tenant: "acme", Workspace: "w", User: "ann"}, memory.Scope{Tenant: "acme", User: "bob"}
 	for _, j := range []extract.Job{{Key: "parked", Scope: ann}, {Key: "claimed", Scope: elsewhere}, {Key: "waits", Scope: ann}, {Key: "bob's", Scope: bob}} {
 		require.NoError(t, q.Enqueue(ctx, j))

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/knowledge/split"
 )
 
@@ -23,7 +24,7 @@ type Options struct {
 	// MaxSize is how many bytes a document may have. Zero stands for 8 MB.
 	MaxSize int64
 	// Quota is what a scope may have.
-	Quota Quota
+	Quota driver.SourceQuota
 	// Reranker orders what [Base.Search] found once more.
 	Reranker memory.Reranker
 	// Weights say what counts in a search, and how much. Recency is by the age of
@@ -41,14 +42,14 @@ const (
 // A Base ingests documents and searches them. It is safe for use by any number of
 // goroutines.
 type Base struct {
-	store   Store
+	store   driver.DocumentStore
 	options Options
 	recipe  recipe
 }
 
 // New returns a base whose knowledge is in a store. Options that can not be are an
 // [memory.ErrInvalid].
-func New(store Store, o Options) (*Base, error) {
+func New(store driver.DocumentStore, o Options) (*Base, error) {
 	if store == nil {
 		return nil, fmt.Errorf("knowledge: new: no store: %w", memory.ErrInvalid)
 	}
@@ -122,7 +123,7 @@ func (b *Base) Sources(ctx context.Context, q Query) iter.Seq2[Source, error] {
 // there.
 func (b *Base) Chunks(ctx context.Context, s Source) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
-		for c, err := range b.store.Chunks(ctx, []Span{wholeOf(&s)}) {
+		for c, err := range b.store.Chunks(ctx, []driver.ChunkSpan{wholeOf(&s)}) {
 			if err != nil {
 				yield(Chunk{}, fmt.Errorf("knowledge: chunks of %.60q: %w", s.URI, err))
 				return
@@ -134,7 +135,9 @@ func (b *Base) Chunks(ctx context.Context, s Source) iter.Seq2[Chunk, error] {
 	}
 }
 
-func wholeOf(s *Source) Span { return Span{Scope: s.Scope, Source: s.ID, To: math.MaxInt32} }
+func wholeOf(s *Source) driver.ChunkSpan {
+	return driver.ChunkSpan{Scope: s.Scope, Source: s.ID, To: math.MaxInt32}
+}
 
 // Delete removes the sources that a query selects, with their chunks, and returns how many
 // they were. With no more than a scope in the query that is all the scope has.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-go/weft/memory/inmemory"
 	"github.com/weft-go/weft/memory/knowledge"
 )
 
@@ -32,7 +33,7 @@ func BenchmarkSearch(b *testing.B) {
 	texts := corpus(10_000)
 	for name, o := range map[string]knowledge.Options{"words": {}, "vectors": {Embedder: newWords()}} {
 		b.Run(name, func(b *testing.B) {
-			base := newBase(b, knowledge.NewInMemory(), o)
+			base := newBase(b, inmemory.NewDocuments(), o)
 			ingest(b, base, texts...)
 			b.ReportAllocs()
 			n := 0
@@ -55,13 +56,13 @@ func BenchmarkIngest(b *testing.B) {
 	}
 	for name, again := range map[string]bool{"new": false, "unchanged": true} {
 		b.Run(name, func(b *testing.B) {
-			base := newBase(b, knowledge.NewInMemory(), knowledge.Options{Embedder: newWords()})
+			base := newBase(b, inmemory.NewDocuments(), knowledge.Options{Embedder: newWords()})
 			ingest(b, base, texts...)
 			b.SetBytes(int64(size))
 			b.ReportAllocs()
 			for b.Loop() {
 				if !again {
-					base = newBase(b, knowledge.NewInMemory(), knowledge.Options{Embedder: newWords()})
+					base = newBase(b, inmemory.NewDocuments(), knowledge.Options{Embedder: newWords()})
 				}
 				ingest(b, base, texts...)
 			}

@@ -33,5 +33,5 @@
 //     user's alone; [Query.Inherit] finds both.
 //
 // A [Base] is safe for use by any number of goroutines and programs at once. Where
-// knowledge is kept is a [Store]; package memorytest proves one of your own.
+// knowledge is kept is a [driver.DocumentStore]; package memorytest proves one of your own.
 package knowledge

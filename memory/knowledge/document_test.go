@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/inmemory"
 	"github.com/weft-go/weft/memory/knowledge"
 )
 
@@ -74,7 +75,7 @@ func TestFolderOfFiles(t *testing.T) {
 	root, err := os.OpenRoot(dir)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = root.Close() })
-	b := newBase(t, knowledge.NewInMemory(), knowledge.Options{MaxSize: 1000})
+	b := newBase(t, inmemory.NewDocuments(), knowledge.Options{MaxSize: 1000})
 	for name, fsys := range map[string]fs.FS{"dir": os.DirFS(dir), "root": root.FS()} {
 		report, troubles, err := knowledge.Collect(b.Ingest(t.Context(), memory.Scope{Tenant: name}, knowledge.Folder(fsys, knowledge.FolderOptions{Trusted: name == "root"}), knowledge.IngestOptions{}))
 		require.NoError(t, err, name)
@@ -109,7 +110,7 @@ func (u unreadable) ReadDir(name string) ([]fs.DirEntry, error) {
 func TestFolderUnreadable(t *testing.T) {
 	t.Parallel()
 	file := &fstest.MapFile{Data: []byte("text")}
-	b := newBase(t, knowledge.NewInMemory(), knowledge.Options{})
+	b := newBase(t, inmemory.NewDocuments(), knowledge.Options{})
 	tree := fstest.MapFS{"a/x": file, "b/x": file, "c/x": file}
 	prune := knowledge.IngestOptions{Prune: true}
 	collect(t, b.Ingest(t.Context(), acme, knowledge.Folder(tree, knowledge.FolderOptions{}), prune))
@@ -129,7 +130,7 @@ func TestFolderUnreadable(t *testing.T) {
 
 func TestNoReader(t *testing.T) {
 	t.Parallel()
-	b := newBase(t, knowledge.NewInMemory(), knowledge.Options{})
+	b := newBase(t, inmemory.NewDocuments(), knowledge.Options{})
 	for _, d := range []knowledge.Document{
 		knowledge.Reader("nil", nil), {URI: "none", Open: func() (io.ReadCloser, error) { return nil, nil }},
 	} {
@@ -142,7 +143,7 @@ func TestNoReader(t *testing.T) {
 
 func TestReader(t *testing.T) {
 	t.Parallel()
-	b := newBase(t, knowledge.NewInMemory(), knowledge.Options{})
+	b := newBase(t, inmemory.NewDocuments(), knowledge.Options{})
 	d := knowledge.Reader("page.html", strings.NewReader("<h1>Title</h1><script>no()</script><p>Some &lt;text&gt;"))
 	collect(t, b.Ingest(t.Context(), acme, knowledge.Documents(d), knowledge.IngestOptions{}))
 	r := search(t, b, knowledge.Question{Text: "text"})

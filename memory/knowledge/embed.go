@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 // A toEmbed is a chunk that has no vector yet.
 type toEmbed struct {
 	work   *work
-	record *Record
+	record *driver.ChunkRecord
 	text   string
 }
 

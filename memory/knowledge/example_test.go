@@ -8,6 +8,7 @@ import (
 	"testing/fstest"
 
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/inmemory"
 	"github.com/weft-go/weft/memory/knowledge"
 	"github.com/weft-go/weft/memory/knowledge/split"
 )
@@ -25,7 +26,7 @@ The notice period is three months to the end of a quarter.
 
 // handbookBase has one document, which is cut at each section.
 func handbookBase(ctx context.Context, scope memory.Scope) (*knowledge.Base, error) {
-	base, err := knowledge.New(knowledge.NewInMemory(), knowledge.Options{Splitter: split.Splitter{Size: 40, Small: -1}})
+	base, err := knowledge.New(inmemory.NewDocuments(), knowledge.Options{Splitter: split.Splitter{Size: 40, Small: -1}})
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +61,7 @@ func Example() {
 // A folder is ingested again, after one of its files has changed and one is gone.
 func ExampleBase_Ingest() {
 	ctx, scope := context.Background(), memory.Scope{Tenant: "acme"}
-	base, err := knowledge.New(knowledge.NewInMemory(), knowledge.Options{})
+	base, err := knowledge.New(inmemory.NewDocuments(), knowledge.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -101,7 +102,7 @@ func ExampleBase_Ingest() {
 
 func ExampleCollect() {
 	ctx := context.Background()
-	base, err := knowledge.New(knowledge.NewInMemory(), knowledge.Options{})
+	base, err := knowledge.New(inmemory.NewDocuments(), knowledge.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -165,7 +166,7 @@ func ExampleFolder() {
 
 func ExampleBase_Reembed() {
 	ctx, scope := context.Background(), memory.Scope{Tenant: "acme"}
-	store := knowledge.NewInMemory()
+	store := inmemory.NewDocuments()
 	old, err := knowledge.New(store, knowledge.Options{})
 	if err != nil {
 		fmt.Println(err)

@@ -10,6 +10,7 @@ import (
 	"testing/fstest"
 
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/inmemory"
 	"github.com/weft-go/weft/memory/knowledge"
 	"github.com/weft-go/weft/memory/knowledge/split"
 )
@@ -37,7 +38,7 @@ func ExampleExtractors() {
 		return
 	}
 	folder := fstest.MapFS{"kettle.md.gz": {Data: file.Bytes()}, "broken.gz": {Data: []byte("x")}}
-	base, err := knowledge.New(knowledge.NewInMemory(), knowledge.Options{})
+	base, err := knowledge.New(inmemory.NewDocuments(), knowledge.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/inmemory"
 	"github.com/weft-go/weft/memory/knowledge"
 	"github.com/weft-go/weft/memory/knowledge/split"
 )
@@ -42,7 +43,7 @@ func TestExtractorsFor(t *testing.T) {
 func TestFolderExtractsTheTextOfOtherFormats(t *testing.T) {
 	t.Parallel()
 	tree := fstest.MapFS{"a.UP": {Data: []byte("one\n\nthree")}, "b.md": {Data: []byte("# B\n\nx")}}
-	b := newBase(t, knowledge.NewInMemory(), knowledge.Options{})
+	b := newBase(t, inmemory.NewDocuments(), knowledge.Options{})
 	run := func() knowledge.Report {
 		return collect(t, b.Ingest(t.Context(), acme, knowledge.Folder(tree, knowledge.FolderOptions{Extractors: knowledge.Extractors{".up": upper}}), knowledge.IngestOptions{}))
 	}
@@ -60,7 +61,7 @@ func TestFolderExtractsTheTextOfOtherFormats(t *testing.T) {
 
 func TestReaderTakesAnExtractor(t *testing.T) {
 	t.Parallel()
-	b := newBase(t, knowledge.NewInMemory(), knowledge.Options{})
+	b := newBase(t, inmemory.NewDocuments(), knowledge.Options{})
 	d := knowledge.Reader("https://example.com/1", strings.NewReader("words"))
 	d.Extractor, d.Title = knowledge.Extractors{"application/up": upper}.For("application/up"), "Mine"
 	collect(t, b.Ingest(t.Context(), acme, knowledge.Documents(d), knowledge.IngestOptions{}))
@@ -72,7 +73,7 @@ func TestReaderTakesAnExtractor(t *testing.T) {
 
 func TestExtractorErrorsNameTheFile(t *testing.T) {
 	t.Parallel()
-	b := newBase(t, knowledge.NewInMemory(), knowledge.Options{MaxSize: 100})
+	b := newBase(t, inmemory.NewDocuments(), knowledge.Options{MaxSize: 100})
 	text := func(e knowledge.Extracted) knowledge.Extractor {
 		return knowledge.ExtractorFunc(func(context.Context, []byte) (knowledge.Extracted, error) { return e, nil })
 	}
@@ -112,7 +113,7 @@ func TestIngestReturnsTheErrorOfItsContextIfAnExtractorIsCancelled(t *testing.T)
 		<-ctx.Done()
 		return knowledge.Extracted{}, ctx.Err()
 	})
-	b := newBase(t, knowledge.NewInMemory(), knowledge.Options{})
+	b := newBase(t, inmemory.NewDocuments(), knowledge.Options{})
 	_, troubles, err := knowledge.Collect(b.Ingest(ctx, acme, knowledge.Documents(knowledge.Document{URI: "a.up", Extractor: stopped}), knowledge.IngestOptions{}))
 	require.ErrorIs(t, err, errSorry)
 	assert.Empty(t, troubles)

@@ -10,6 +10,8 @@ import (
 	"testing/iotest"
 
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
+	"github.com/weft-go/weft/memory/inmemory"
 	"github.com/weft-go/weft/memory/knowledge"
 )
 
@@ -22,8 +24,8 @@ func TestIngestFailures(t *testing.T) {
 		}
 		return nil
 	}
-	store.swapping = func(c knowledge.Change) error {
-		if slices.ContainsFunc(c.Swaps, func(s knowledge.Swap) bool { return s.Source.URI == "unstorable" }) {
+	store.swapping = func(c driver.SourceChange) error {
+		if slices.ContainsFunc(c.Swaps, func(s driver.SourceSwap) bool { return s.Source.URI == "unstorable" }) {
 			return errSorry
 		}
 		return nil
@@ -76,7 +78,7 @@ func TestIngestBadEmbedder(t *testing.T) {
 	}{
 		"too few": {nil, memory.ErrInvalid}, "dimension": {[][]float32{{1}}, memory.ErrDimension},
 	} {
-		b := newBase(t, knowledge.NewInMemory(), knowledge.Options{Embedder: fixed(c.vectors)})
+		b := newBase(t, inmemory.NewDocuments(), knowledge.Options{Embedder: fixed(c.vectors)})
 		_, troubles, err := knowledge.Collect(b.Ingest(t.Context(), acme, documents("a", "text"), knowledge.IngestOptions{}))
 		if err != nil || len(troubles) != 1 || !errors.Is(troubles[0].Err, c.want) {
 			t.Errorf("%s: got %+v, error %v", name, troubles, err)
@@ -95,7 +97,7 @@ func (stuck) Read([]byte) (int, error) { return 0, nil }
 // TestIngestPanickingEmbedder: a panic is the trouble of its documents.
 func TestIngestPanickingEmbedder(t *testing.T) {
 	t.Parallel()
-	b := newBase(t, knowledge.NewInMemory(), knowledge.Options{Embedder: violent{}})
+	b := newBase(t, inmemory.NewDocuments(), knowledge.Options{Embedder: violent{}})
 	_, troubles, err := knowledge.Collect(b.Ingest(t.Context(), acme, documents("a", "text", "b", "more"), knowledge.IngestOptions{}))
 	if err != nil || len(troubles) != 2 || !strings.Contains(troubles[0].Err.Error(), "the embedder panicked: ouch") {
 		t.Errorf("got %+v, error %v", troubles, err)
@@ -108,6 +110,8 @@ func (violent) Embed(context.Context, []string) ([][]float32, error) { panic("ou
 
 type fixed [][]float32
 
-func (fixed) Model() string                                          { return "fixed" }
-func (fixed) Dimension() int                                         { return 2 }
+func (fixed) Model() string { return "fixed" }
+
+func (fixed) Dimension() int { return 2 }
+
 func (f fixed) Embed(context.Context, []string) ([][]float32, error) { return f, nil }

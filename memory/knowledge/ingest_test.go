@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
+	"github.com/weft-go/weft/memory/inmemory"
 	"github.com/weft-go/weft/memory/knowledge"
 	"github.com/weft-go/weft/memory/knowledge/split"
 )
@@ -94,7 +96,7 @@ func TestIngestChanged(t *testing.T) {
 func TestIngestDescription(t *testing.T) {
 	t.Parallel()
 	e := newWords()
-	b := newBase(t, knowledge.NewInMemory(), knowledge.Options{Embedder: e})
+	b := newBase(t, inmemory.NewDocuments(), knowledge.Options{Embedder: e})
 	d := knowledge.Document{URI: "a.md", Text: manual, Metadata: []byte(` {"n": 1} `), Version: "1"}
 	run := func(d knowledge.Document) knowledge.Report {
 		return collect(t, b.Ingest(t.Context(), acme, knowledge.Documents(d), knowledge.IngestOptions{}))
@@ -203,7 +205,7 @@ func TestIngestStopAndResume(t *testing.T) {
 func TestIngestBatches(t *testing.T) {
 	t.Parallel()
 	e := newWords()
-	b := newBase(t, knowledge.NewInMemory(), knowledge.Options{Embedder: e, Batch: 10, Parallel: 3, Splitter: small})
+	b := newBase(t, inmemory.NewDocuments(), knowledge.Options{Embedder: e, Batch: 10, Parallel: 3, Splitter: small})
 	var texts []string
 	for i := range 95 {
 		texts = append(texts, fmt.Sprint(i), fmt.Sprintf("Text %d.", i))
@@ -235,7 +237,7 @@ func TestIngestDeadline(t *testing.T) {
 
 func TestIngestAtOnce(t *testing.T) {
 	t.Parallel()
-	store := knowledge.NewInMemory()
+	store := inmemory.NewDocuments()
 	var texts []string
 	for i := range 150 {
 		texts = append(texts, fmt.Sprint(i), manual+fmt.Sprint(i))
@@ -265,7 +267,7 @@ func TestIngestConflicts(t *testing.T) {
 		store, e := watch(), newWords()
 		b := newBase(t, store, knowledge.Options{Embedder: e})
 		n := 0
-		store.swapping = func(knowledge.Change) error {
+		store.swapping = func(driver.SourceChange) error {
 			if n++; n%10 != 0 {
 				return memory.ErrConflict
 			}
@@ -274,7 +276,7 @@ func TestIngestConflicts(t *testing.T) {
 		if got := ingest(t, b, "a", "text"); got.Added != 1 || e.texts.Load() != 1 {
 			t.Errorf("got %+v, and %d texts embedded, want 1", got, e.texts.Load())
 		}
-		store.swapping = func(knowledge.Change) error { return memory.ErrConflict }
+		store.swapping = func(driver.SourceChange) error { return memory.ErrConflict }
 		_, troubles, err := knowledge.Collect(b.Ingest(t.Context(), acme, documents("b", "text", "c", "text"), knowledge.IngestOptions{}))
 		if err != nil || len(troubles) != 2 || !errors.Is(troubles[0].Err, memory.ErrConflict) || !strings.Contains(troubles[0].Err.Error(), "ingest it again when they are done") {
 			t.Errorf("got %+v, error %v", troubles, err)
@@ -290,7 +292,7 @@ func TestIngestConflicts(t *testing.T) {
 // Six who write one document at once, each another text, all get it done.
 func TestIngestOneURI(t *testing.T) {
 	t.Parallel()
-	store := knowledge.NewInMemory()
+	store := inmemory.NewDocuments()
 	var wg sync.WaitGroup
 	for i := range 6 {
 		wg.Go(func() {
@@ -375,7 +377,7 @@ func TestIngestStoresMeanwhile(t *testing.T) {
 func TestIngestSlowDocuments(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBase(t, knowledge.NewInMemory(), knowledge.Options{})
+		b := newBase(t, inmemory.NewDocuments(), knowledge.Options{})
 		list := func(yield func(knowledge.Document, error) bool) {
 			for i := range 10 {
 				time.Sleep(time.Second)
@@ -396,7 +398,7 @@ func TestIngestSlowDocuments(t *testing.T) {
 
 func TestIngestTwice(t *testing.T) {
 	t.Parallel()
-	b := newBase(t, knowledge.NewInMemory(), knowledge.Options{})
+	b := newBase(t, inmemory.NewDocuments(), knowledge.Options{})
 	if got := ingest(t, b, "a", "first", "a", "second", "a", "second"); got.Added != 1 || got.Updated != 1 || got.Unchanged != 1 {
 		t.Errorf("got %+v", got)
 	}
@@ -404,7 +406,7 @@ func TestIngestTwice(t *testing.T) {
 
 func TestIngestQuota(t *testing.T) {
 	t.Parallel()
-	b := newBase(t, knowledge.NewInMemory(), knowledge.Options{Quota: knowledge.Quota{Sources: 2}})
+	b := newBase(t, inmemory.NewDocuments(), knowledge.Options{Quota: driver.SourceQuota{Sources: 2}})
 	report, troubles, err := knowledge.Collect(b.Ingest(t.Context(), acme, documents("a", "x", "b", "x", "c", "x"), knowledge.IngestOptions{}))
 	if err != nil || report.Added != 2 || len(troubles) != 1 || !errors.Is(troubles[0].Err, memory.ErrQuota) {
 		t.Errorf("got %+v, %+v, error %v", report, troubles, err)
@@ -413,7 +415,7 @@ func TestIngestQuota(t *testing.T) {
 
 func TestIngestPrune(t *testing.T) {
 	t.Parallel()
-	b := newBase(t, knowledge.NewInMemory(), knowledge.Options{})
+	b := newBase(t, inmemory.NewDocuments(), knowledge.Options{})
 	ingest(t, b, "d/a", "a", "d/b", "b", "d/c", "c", "e/a", "a")
 	prune := knowledge.IngestOptions{Prune: true, Under: "d/"}
 	broken := func(yield func(knowledge.Document, error) bool) {
@@ -475,11 +477,11 @@ func inUse() uint64 {
 // nowhere is a store that forgets everything but how much memory was in use when it was to
 // store something.
 type nowhere struct {
-	knowledge.Store
+	driver.DocumentStore
 	most uint64
 }
 
-func (n *nowhere) Swap(_ context.Context, c knowledge.Change) error {
+func (n *nowhere) Swap(_ context.Context, c driver.SourceChange) error {
 	n.most = max(n.most, inUse())
 	runtime.KeepAlive(c)
 	return nil

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
+	"github.com/weft-go/weft/memory/inmemory"
 	"github.com/weft-go/weft/memory/knowledge"
 )
 
@@ -29,7 +31,8 @@ const dimension = 64
 
 func newWords() *words { return &words{model: "words"} }
 
-func (e *words) Model() string  { return e.model }
+func (e *words) Model() string { return e.model }
+
 func (e *words) Dimension() int { return dimension }
 
 func (e *words) Embed(ctx context.Context, texts []string) ([][]float32, error) {
@@ -67,15 +70,15 @@ func raise(most *atomic.Int64, n int64) {
 
 // watched is a store that counts writes, and fails when a test wants it.
 type watched struct {
-	knowledge.Store
+	driver.DocumentStore
 	writes   atomic.Int64
-	swapping func(c knowledge.Change) error
+	swapping func(c driver.SourceChange) error
 	mu       sync.Mutex
 }
 
-func watch() *watched { return &watched{Store: knowledge.NewInMemory()} }
+func watch() *watched { return &watched{DocumentStore: inmemory.NewDocuments()} }
 
-func (w *watched) Swap(ctx context.Context, c knowledge.Change) error {
+func (w *watched) Swap(ctx context.Context, c driver.SourceChange) error {
 	w.writes.Add(1)
 	w.mu.Lock()
 	hook := w.swapping
@@ -85,17 +88,17 @@ func (w *watched) Swap(ctx context.Context, c knowledge.Change) error {
 			return err
 		}
 	}
-	return w.Store.Swap(ctx, c)
+	return w.DocumentStore.Swap(ctx, c)
 }
 
 func (w *watched) Delete(ctx context.Context, q knowledge.Query) (int, error) {
 	w.writes.Add(1)
-	return w.Store.Delete(ctx, q)
+	return w.DocumentStore.Delete(ctx, q)
 }
 
 var errSorry = errors.New("sorry")
 
-func newBase(t testing.TB, store knowledge.Store, o knowledge.Options) *knowledge.Base {
+func newBase(t testing.TB, store driver.DocumentStore, o knowledge.Options) *knowledge.Base {
 	t.Helper()
 	b, err := knowledge.New(store, o)
 	if err != nil {

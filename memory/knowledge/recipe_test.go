@@ -7,17 +7,18 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/knowledge"
 	"github.com/weft-go/weft/memory/knowledge/split"
 )
 
 // chunks returns the chunks of the only source of a store.
-func chunks(t *testing.T, b *knowledge.Base, store knowledge.Store) []knowledge.Chunk {
+func chunks(t *testing.T, b *knowledge.Base, store driver.DocumentStore) []knowledge.Chunk {
 	t.Helper()
 	var list []knowledge.Chunk
 	for s, err := range b.Sources(t.Context(), knowledge.Query{Scope: acme}) {
 		require.NoError(t, err)
-		for c, err := range store.Chunks(t.Context(), []knowledge.Span{{Scope: acme, Source: s.ID, To: s.Chunks}}) {
+		for c, err := range store.Chunks(t.Context(), []driver.ChunkSpan{{Scope: acme, Source: s.ID, To: s.Chunks}}) {
 			require.NoError(t, err)
 			list = append(list, c)
 		}

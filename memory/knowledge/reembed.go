@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/internal/passage"
 	"github.com/weft-go/weft/memory/internal/rank"
 )
@@ -69,19 +70,19 @@ func (b *Base) embedded(s *Source) bool {
 // load makes the records of a source of what the store has.
 func (r *ingest) load(ctx context.Context, w *work) error {
 	had, stay := recipeOfSource(&w.had), 0
-	for c, err := range r.store.Chunks(ctx, []Span{wholeOf(&w.had)}) {
+	for c, err := range r.store.Chunks(ctx, []driver.ChunkSpan{wholeOf(&w.had)}) {
 		if err != nil {
 			return err
 		}
 		if c.Model == r.model() && had.length == r.recipe.length {
 			stay++
-			w.records = append(w.records, Record{Kept: true, Chunk: Chunk{ID: c.ID, Ordinal: c.Ordinal, Start: c.Start, End: c.End, Model: c.Model}})
+			w.records = append(w.records, driver.ChunkRecord{Kept: true, Chunk: Chunk{ID: c.ID, Ordinal: c.Ordinal, Start: c.Start, End: c.End, Model: c.Model}})
 			w.texts = append(w.texts, "")
 			continue
 		}
 		text := passage.Text(w.next.Title, c.Headings, c.Content)
 		c.Model = ""
-		w.records = append(w.records, Record{Chunk: c, Terms: rank.Terms(text)})
+		w.records = append(w.records, driver.ChunkRecord{Chunk: c, Terms: rank.Terms(text)})
 		w.texts = append(w.texts, text)
 	}
 	if stay == 0 {

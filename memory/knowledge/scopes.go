@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 // Scopes yields the scopes in which there are sources, of all tenants: for those who look after
@@ -25,22 +26,14 @@ func (b *Base) Scopes(ctx context.Context) iter.Seq2[memory.Scope, error] {
 	}
 }
 
-// A Reindexer is a [Store] that makes words of chunks anew.
-type Reindexer interface {
-	// Reindex makes the words of all chunks of the sources that a query selects anew, where
-	// they are not those that this version of the module takes, and returns of how many. Vectors
-	// stay as they are.
-	Reindex(ctx context.Context, q Query) (int, error)
-}
-
 // Reindex makes the words by which chunks are found anew, without the documents and without an
 // embedder, where another program has written chunks by itself, or an older version of this module. It returns how many
 // chunks it changed, can be stopped and called again, and then changes nothing that is right. A store
-// that is no [Reindexer], as those of one program alone, is a [memory.ErrInvalid]: there [Base.Ingest] does it.
+// that is no [driver.Reindexer], as those of one program alone, is a [memory.ErrInvalid]: there [Base.Ingest] does it.
 func (b *Base) Reindex(ctx context.Context, q Query) (int, error) {
 	n, err := 0, q.Validate()
 	if err == nil {
-		reindexer, ok := b.store.(Reindexer)
+		reindexer, ok := b.store.(driver.Reindexer)
 		if !ok {
 			return 0, fmt.Errorf("knowledge: reindex: %T is no Reindexer: %w", b.store, memory.ErrInvalid)
 		}
@@ -50,25 +43,4 @@ func (b *Base) Reindex(ctx context.Context, q Query) (int, error) {
 		return n, fmt.Errorf("knowledge: reindex: %w", err)
 	}
 	return n, nil
-}
-
-// Scopes implements [Store].
-func (m *InMemory) Scopes(ctx context.Context) iter.Seq2[memory.Scope, error] {
-	return func(yield func(memory.Scope, error) bool) {
-		m.mu.RLock()
-		scopes := map[memory.Scope]bool{}
-		for at := range m.books {
-			scopes[at.scope] = true
-		}
-		m.mu.RUnlock()
-		for s := range scopes {
-			if err := ctx.Err(); err != nil {
-				yield(memory.Scope{}, err)
-				return
-			}
-			if !yield(s, nil) {
-				return
-			}
-		}
-	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/internal/passage"
 	"github.com/weft-go/weft/memory/internal/rank"
 )
@@ -76,7 +77,7 @@ func (b *Base) search(ctx context.Context, q Question) ([]Result, error) {
 		return nil, err
 	}
 	text := rank.Clip(q.Text)
-	s := Search{Query: q.Query, Terms: rank.Query(text), Limit: max(rank.Candidates, q.Limit)}
+	s := driver.ChunkSearch{Query: q.Query, Terms: rank.Query(text), Limit: max(rank.Candidates, q.Limit)}
 	if err := b.embedQuestion(ctx, text, &s, q.Embedding); err != nil {
 		return nil, err
 	}
@@ -122,7 +123,7 @@ func (q *Question) check() error {
 	return nil
 }
 
-func (b *Base) embedQuestion(ctx context.Context, text string, s *Search, given []float32) error {
+func (b *Base) embedQuestion(ctx context.Context, text string, s *driver.ChunkSearch, given []float32) error {
 	e := b.options.Embedder
 	switch {
 	case e == nil && given != nil:
@@ -149,7 +150,7 @@ type scored struct {
 }
 
 // score returns the candidates, best first.
-func (b *Base) score(s *Search, c *Candidates) []scored {
+func (b *Base) score(s *driver.ChunkSearch, c *driver.ChunkCandidates) []scored {
 	corpus := rank.Corpus{Docs: c.Chunks, Terms: c.Terms, Frequency: make(map[string]int64, len(s.Terms))}
 	for i, term := range s.Terms {
 		corpus.Frequency[term] = c.Frequency[i]
@@ -159,7 +160,7 @@ func (b *Base) score(s *Search, c *Candidates) []scored {
 		sources[source.ID] = source
 	}
 	now := time.Now()
-	slices.SortFunc(c.Records, func(a, b Record) int {
+	slices.SortFunc(c.Records, func(a, b driver.ChunkRecord) int {
 		return cmp.Or(strings.Compare(sources[a.Source].URI, sources[b.Source].URI), cmp.Compare(a.Ordinal, b.Ordinal), strings.Compare(a.ID, b.ID))
 	})
 	docs := make([]rank.Doc, len(c.Records))
@@ -257,11 +258,13 @@ func (b *Base) neighbours(ctx context.Context, results []Result, n, left int) er
 	if n == 0 || len(results) == 0 {
 		return nil
 	}
-	spans := make([]Span, 0, 2*len(results))
+	spans := make([]driver.ChunkSpan, 0, 2*len(results))
 	for i := range results {
 		r := &results[i]
 		at := r.Chunk.Ordinal
-		spans = append(spans, Span{r.Source.Scope, r.Source.ID, max(0, at-n), at}, Span{r.Source.Scope, r.Source.ID, at + 1, at + 1 + n})
+		before := driver.ChunkSpan{Scope: r.Source.Scope, Source: r.Source.ID, From: max(0, at-n), To: at}
+		behind := driver.ChunkSpan{Scope: r.Source.Scope, Source: r.Source.ID, From: at + 1, To: at + 1 + n}
+		spans = append(spans, before, behind)
 	}
 	type spot struct {
 		source  string

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
+	"github.com/weft-go/weft/memory/inmemory"
 	"github.com/weft-go/weft/memory/knowledge"
 	"github.com/weft-go/weft/memory/knowledge/split"
 )
@@ -18,7 +20,7 @@ import (
 func library(t testing.TB, o knowledge.Options) *knowledge.Base {
 	t.Helper()
 	o.Splitter = small
-	b := newBase(t, knowledge.NewInMemory(), o)
+	b := newBase(t, inmemory.NewDocuments(), o)
 	ingest(t, b, "kettle.md", manual,
 		"tea.md", "# Tea\n\n## Green\n\nGreen tea likes water that does not boil.\n\n## Black\n\nBlack tea wants boiling water.\n\n## Iced\n\nLet it cool, and add ice.\n",
 		"notes.txt", "Remember the milk.\n\nThe meeting is on Tuesday.")
@@ -113,7 +115,7 @@ func TestResultTextOverlap(t *testing.T) {
 	}
 	s := small
 	s.Overlap = 15
-	b := newBase(t, knowledge.NewInMemory(), knowledge.Options{Splitter: s})
+	b := newBase(t, inmemory.NewDocuments(), knowledge.Options{Splitter: s})
 	ingest(t, b, "a", text.String())
 	r := search(t, b, knowledge.Question{Text: "20", Limit: 1, Neighbours: 10})[0]
 	if got, want := r.Text(), strings.TrimSpace(text.String()); got != want {
@@ -123,7 +125,7 @@ func TestResultTextOverlap(t *testing.T) {
 
 func TestSearchScopes(t *testing.T) {
 	t.Parallel()
-	b := newBase(t, knowledge.NewInMemory(), knowledge.Options{Embedder: newWords()})
+	b := newBase(t, inmemory.NewDocuments(), knowledge.Options{Embedder: newWords()})
 	ann := memory.Scope{Tenant: "acme", User: "ann"}
 	for _, s := range []memory.Scope{acme, ann, {Tenant: "other"}} {
 		d := knowledge.Document{URI: "a", Text: "secret of " + s.String()}
@@ -193,7 +195,7 @@ func TestSearchRerank(t *testing.T) {
 func TestSearchDiversity(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]knowledge.Options{"words": {}, "vectors": {Embedder: newWords()}} {
-		b := newBase(t, knowledge.NewInMemory(), o)
+		b := newBase(t, inmemory.NewDocuments(), o)
 		ingest(t, b, "a", "The port is 5432.", "b", "The port is 5432.", "c", "The port is 5432.", "d", "The port of a harbour has ships in it, and cranes.")
 		plain := search(t, b, knowledge.Question{Text: "port", Limit: 2})
 		diverse := search(t, b, knowledge.Question{Text: "port", Limit: 2, Diversity: 0.7})
@@ -255,13 +257,13 @@ func TestNewInvalid(t *testing.T) {
 		{Batch: -1},
 		{Parallel: -1},
 		{MaxSize: -1},
-		{Quota: knowledge.Quota{Chunks: -1}},
+		{Quota: driver.SourceQuota{Chunks: -1}},
 		{Weights: memory.Weights{Vector: -1}},
 		{Weights: memory.Weights{Keyword: math.NaN()}},
 		{Weights: memory.Weights{HalfLife: -1}},
 		{Splitter: split.Splitter{Size: 5}},
 	} {
-		if _, err := knowledge.New(knowledge.NewInMemory(), o); !errors.Is(err, memory.ErrInvalid) {
+		if _, err := knowledge.New(inmemory.NewDocuments(), o); !errors.Is(err, memory.ErrInvalid) {
 			t.Errorf("%+v: got %v", o, err)
 		}
 	}

@@ -9,12 +9,14 @@ import (
 	"testing"
 
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
+	"github.com/weft-go/weft/memory/inmemory"
 	"github.com/weft-go/weft/memory/knowledge"
 )
 
 // broken is a store of which methods fail.
 type broken struct {
-	knowledge.Store
+	driver.DocumentStore
 	method string
 }
 
@@ -33,30 +35,30 @@ func fail[T any](inner iter.Seq2[T, error]) iter.Seq2[T, error] {
 
 func (s *broken) Sources(ctx context.Context, q knowledge.Query) iter.Seq2[knowledge.Source, error] {
 	if s.method == "sources" {
-		return fail(s.Store.Sources(ctx, q))
+		return fail(s.DocumentStore.Sources(ctx, q))
 	}
-	return s.Store.Sources(ctx, q)
+	return s.DocumentStore.Sources(ctx, q)
 }
 
-func (s *broken) Chunks(ctx context.Context, spans []knowledge.Span) iter.Seq2[knowledge.Chunk, error] {
+func (s *broken) Chunks(ctx context.Context, spans []driver.ChunkSpan) iter.Seq2[knowledge.Chunk, error] {
 	if s.method == "chunks" {
-		return fail(s.Store.Chunks(ctx, spans))
+		return fail(s.DocumentStore.Chunks(ctx, spans))
 	}
-	return s.Store.Chunks(ctx, spans)
+	return s.DocumentStore.Chunks(ctx, spans)
 }
 
-func (s *broken) Search(ctx context.Context, q knowledge.Search) (knowledge.Candidates, error) {
+func (s *broken) Search(ctx context.Context, q driver.ChunkSearch) (driver.ChunkCandidates, error) {
 	if s.method == "search" {
-		return knowledge.Candidates{}, errSorry
+		return driver.ChunkCandidates{}, errSorry
 	}
-	return s.Store.Search(ctx, q)
+	return s.DocumentStore.Search(ctx, q)
 }
 
 func (s *broken) Delete(ctx context.Context, q knowledge.Query) (int, error) {
 	if s.method == "delete" {
 		return 0, errSorry
 	}
-	return s.Store.Delete(ctx, q)
+	return s.DocumentStore.Delete(ctx, q)
 }
 
 func TestBrokenStore(t *testing.T) {
@@ -65,7 +67,7 @@ func TestBrokenStore(t *testing.T) {
 	for _, method := range []string{"sources", "chunks", "search", "delete"} {
 		t.Run(method, func(t *testing.T) {
 			t.Parallel()
-			store := &broken{Store: knowledge.NewInMemory()}
+			store := &broken{DocumentStore: inmemory.NewDocuments()}
 			b := newBase(t, store, knowledge.Options{Splitter: small})
 			ingest(t, b, "a", manual, "b", manual)
 			store.method = method
@@ -82,7 +84,7 @@ func TestBrokenStore(t *testing.T) {
 			for _, err = range b.Sources(t.Context(), ask.Query) {
 			}
 			note("sources", err)
-			for s, err := range store.Store.Sources(t.Context(), ask.Query) {
+			for s, err := range store.DocumentStore.Sources(t.Context(), ask.Query) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -124,7 +126,7 @@ func TestReembedFailures(t *testing.T) {
 		}
 		return nil
 	}
-	store.swapping = func(c knowledge.Change) error {
+	store.swapping = func(c driver.SourceChange) error {
 		if c.Swaps[0].Source.URI == "c" {
 			return memory.ErrConflict
 		}
@@ -146,7 +148,7 @@ func TestReembedFailures(t *testing.T) {
 // index, and after it was swept out.
 func TestInMemoryForgets(t *testing.T) {
 	t.Parallel()
-	b := newBase(t, knowledge.NewInMemory(), knowledge.Options{})
+	b := newBase(t, inmemory.NewDocuments(), knowledge.Options{})
 	for round := range 10 {
 		var texts []string
 		for i := range 40 {

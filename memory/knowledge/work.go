@@ -13,6 +13,7 @@ import (
 
 	"github.com/weft-go/weft/internal/uuid"
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/internal/passage"
 	"github.com/weft-go/weft/memory/internal/rank"
 	"github.com/weft-go/weft/memory/knowledge/split"
@@ -24,7 +25,7 @@ type work struct {
 	next Source // as it is to be
 	// had is the source as it was, and records what it is to have.
 	had     Source
-	records []Record
+	records []driver.ChunkRecord
 	texts   []string // of each record, what is embedded
 	// vectors are those that were made in vain, by the IDs of chunks.
 	vectors map[string][]float32
@@ -178,7 +179,7 @@ func (r *ingest) cut(ctx context.Context, window []*work) {
 			c := &w.records[i]
 			had, there := stored[c.ID]
 			if there && had.Tokens == c.Tokens && (r.model() == "" || had.Model == r.model()) {
-				*c = Record{Kept: true, Chunk: Chunk{ID: c.ID, Ordinal: c.Ordinal, Start: c.Start, End: c.End, Model: had.Model}}
+				*c = driver.ChunkRecord{Kept: true, Chunk: Chunk{ID: c.ID, Ordinal: c.Ordinal, Start: c.Start, End: c.End, Model: had.Model}}
 			} else if v := w.vectors[c.ID]; v != nil {
 				c.Embedding, c.Model = v, r.model()
 			}
@@ -189,7 +190,7 @@ func (r *ingest) cut(ctx context.Context, window []*work) {
 // stored returns the tokens and models, by ID, of the stored chunks that may be kept. It also
 // sets the recipes of the documents.
 func (r *ingest) stored(ctx context.Context, window []*work) (map[string]Chunk, error) {
-	var spans []Span
+	var spans []driver.ChunkSpan
 	for _, w := range window {
 		had := recipeOfSource(&w.had)
 		w.next.Recipe = r.recipe.String()
@@ -222,12 +223,12 @@ func (w *work) cut(s split.Splitter) {
 	if w.next.Title == "" {
 		w.next.Title = d.Title
 	}
-	w.records, w.texts = make([]Record, len(d.Pieces)), make([]string, len(d.Pieces))
+	w.records, w.texts = make([]driver.ChunkRecord, len(d.Pieces)), make([]string, len(d.Pieces))
 	same := map[string]int{}
 	for i, p := range d.Pieces {
 		text := passage.Text(w.next.Title, p.Headings, p.Content)
 		w.texts[i] = text
-		r := Record{Chunk: Chunk{Ordinal: i, Headings: p.Headings, Content: p.Content, Start: p.Start, End: p.End, Tokens: p.Tokens}, Terms: rank.Terms(text)}
+		r := driver.ChunkRecord{Chunk: Chunk{Ordinal: i, Headings: p.Headings, Content: p.Content, Start: p.Start, End: p.End, Tokens: p.Tokens}, Terms: rank.Terms(text)}
 		r.ID = chunkID(&w.next, &r.Chunk, text, same)
 		w.records[i] = r
 	}
@@ -259,7 +260,7 @@ func (r *ingest) swap(ctx context.Context, window []*work) {
 	if len(window) == 0 {
 		return
 	}
-	c := Change{Scope: r.scope, Quota: r.Base.options.Quota}
+	c := driver.SourceChange{Scope: r.scope, Quota: r.Base.options.Quota}
 	for _, w := range window {
 		c.Swaps = append(c.Swaps, r.swapOf(w))
 	}
@@ -278,7 +279,7 @@ func (r *ingest) swap(ctx context.Context, window []*work) {
 	}
 }
 
-func (r *ingest) swapOf(w *work) Swap {
+func (r *ingest) swapOf(w *work) driver.SourceSwap {
 	s := w.next
 	s.ID, s.Revision, s.Chunks = w.had.ID, w.had.Revision, len(w.records)
 	if s.ID == "" {
@@ -294,7 +295,7 @@ func (r *ingest) swapOf(w *work) Swap {
 	if len(w.records) == 0 {
 		s.Model = r.model()
 	}
-	return Swap{Source: s, Chunks: w.records}
+	return driver.SourceSwap{Source: s, Chunks: w.records}
 }
 
 func (w *work) done() {

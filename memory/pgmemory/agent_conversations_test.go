@@ -14,7 +14,7 @@ import (
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
@@ -32,12 +32,12 @@ func list(entries ...string) string { return "[" + strings.Join(entries, ",") + 
 // sameJSON compares values, and numbers by what they are.
 func sameJSON(got, want string) bool {
 	wrapped := append(append([]byte(`{"v":`), got...), '}')
-	return got != "" && memory.Condition{Path: []string{"v"}, Op: memory.Equal, Value: json.RawMessage(want)}.Match(wrapped)
+	return got != "" && driver.Condition{Path: []string{"v"}, Op: driver.Equal, Value: json.RawMessage(want)}.Match(wrapped)
 }
 
-func history(t *testing.T, db *pgmemory.DB) *conversation.History {
+func history(t *testing.T, db *pgmemory.DB) *memory.Conversations {
 	t.Helper()
-	h, err := conversation.New(db.Conversations())
+	h, err := memory.NewConversations(db.Conversations())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestConversationsBySQL(t *testing.T) {
 		t.Fatal(err)
 	}
 	hers, service := history(t, ann), history(t, db)
-	scope := memory.Scope{User: annID}
+	scope := driver.Scope{User: annID}
 
 	t.Run("what Python wrote is read, appended to and read back", func(t *testing.T) {
 		python := list(human, caller, result, reply)
@@ -81,14 +81,14 @@ func TestConversationsBySQL(t *testing.T) {
 			t.Fatalf("got %v, error %v", before, err)
 		}
 		turn := []llm.Message{llm.User("And in Oslo?"), llm.Assistant("No.")}
-		if _, err := hers.Append(ctx, scope, conversation.Turn{Session: "s1", Messages: turn}); err != nil {
+		if _, err := hers.Append(ctx, scope, memory.Turn{Session: "s1", Messages: turn}); err != nil {
 			t.Fatal(err)
 		}
 		after, err := hers.Load(ctx, scope, "s1")
 		if err != nil {
 			t.Fatal(err)
 		}
-		ours, err := llm.ToLangChain(conversation.Plain(after[4:]))
+		ours, err := llm.ToLangChain(memory.PlainMessages(after[4:]))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +101,7 @@ func TestConversationsBySQL(t *testing.T) {
 		if got := one(t, pool, annID, `SELECT public.get_conversation(session_id => 's1')::text`); !sameJSON(got, want) {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
-		found, err := hers.Search(ctx, conversation.Find{Query: conversation.Query{Scope: scope}, Text: "what about athens"})
+		found, err := hers.Search(ctx, memory.FindMessages{Query: driver.SessionQuery{Scope: scope}, Text: "what about athens"})
 		if err != nil || len(found) != 1 || found[0].Position != 1 {
 			t.Errorf("got %v, error %v want the question", found, err)
 		}
@@ -140,8 +140,8 @@ func TestConversationsBySQL(t *testing.T) {
 				t.Fatal(err)
 			}
 			one(t, pool, annID, insertSession, id+" by SQL", list(caller, entry), annID)
-			row := func(id string) (r conversation.Row) {
-				for r, err = range ann.Conversations().Messages(ctx, conversation.Range{Scope: scope, Session: id, From: 2}) {
+			row := func(id string) (r driver.MessageRow) {
+				for r, err = range ann.Conversations().Messages(ctx, driver.MessageRange{Scope: scope, Session: id, From: 2}) {
 					wantNoErr(t, "messages", err)
 				}
 				return r
@@ -161,7 +161,7 @@ func TestConversationsBySQL(t *testing.T) {
 		const user = "33333333-3333-4333-8333-333333333333"
 		one(t, pool, "", insertSession, "many", list(entries...), user)
 		for range 2 {
-			found, err := service.Search(ctx, conversation.Find{Query: conversation.Query{Scope: memory.Scope{User: user}}, Text: "which flight is leaving, number 700?"})
+			found, err := service.Search(ctx, memory.FindMessages{Query: driver.SessionQuery{Scope: driver.Scope{User: user}}, Text: "which flight is leaving, number 700?"})
 			if err != nil || len(found) == 0 || !strings.Contains(found[0].Text(), "700") || found[0].Score.Keyword < 0.5 {
 				t.Fatalf("got %+v, error %v want number 700 with all words", found, err)
 			}
@@ -178,13 +178,13 @@ func TestConversationsBySQL(t *testing.T) {
 		}
 		const save = `SELECT public.save_conversation(session_id => $1, messages => $2::jsonb, user_id => $3)::text`
 		one(t, pool, "", save, "s3", list(human), "") // a session of no user
-		if got, err := service.Load(ctx, memory.Scope{}, "s3"); err != nil || len(got) != 1 {
+		if got, err := service.Load(ctx, driver.Scope{}, "s3"); err != nil || len(got) != 1 {
 			t.Errorf("got %v, error %v", got, err)
 		}
 		one(t, pool, "", save, "s3", list(human, reply), annID)
 		one(t, pool, "", save, "s3", list(reply), bobID) // a session of each, with one id
 		for user, want := range map[string]int{"": 1, annID: 2, bobID: 1} {
-			if got, err := service.Load(ctx, memory.Scope{User: user}, "s3"); err != nil || len(got) != want {
+			if got, err := service.Load(ctx, driver.Scope{User: user}, "s3"); err != nil || len(got) != want {
 				t.Errorf("got %v, error %v want %d messages of %q", got, err, want, user)
 			}
 			if got := one(t, pool, "", `SELECT jsonb_array_length(public.get_conversation('s3', $1))::text`, user); got != fmt.Sprint(want) {

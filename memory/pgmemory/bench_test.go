@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/memorytest"
+	"github.com/weft-go/weft/memory/driver"
+	"github.com/weft-go/weft/memory/drivertest"
 )
 
 func BenchmarkFacts(b *testing.B) {
-	memorytest.BenchFacts(b, func(tb testing.TB) memory.Store { return newPlace(tb).open(tb).Facts() })
+	drivertest.BenchFacts(b, func(tb testing.TB) driver.FactStore { return newPlace(tb).open(tb).Facts() })
 }
 
 // BenchmarkBulk stores facts one by one and a thousand at once.
@@ -21,7 +21,7 @@ func BenchmarkBulk(b *testing.B) {
 			c := newCloud(3)
 			n := 0
 			for b.Loop() {
-				changes := make([]memory.Change, batch)
+				changes := make([]driver.FactChange, batch)
 				for i := range changes {
 					n++
 					changes[i] = adding(fmt.Sprint("a fact of some length, as they often are, with the number ", n), c.vector()...)

@@ -5,7 +5,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/weft-go/weft/memory/knowledge"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/knowledge/split"
 )
 
@@ -25,7 +25,7 @@ const (
 
 // A shelved is a source with its key, and what it is read from.
 type shelved struct {
-	knowledge.Source
+	driver.Source
 	key    int64
 	format string
 	trust  int16
@@ -56,12 +56,12 @@ func scanSource(rows pgx.Rows) (shelved, error) {
 }
 
 // chunkDest is what the place columns are scanned into.
-func chunkDest(key *int64, c *knowledge.Chunk) []any {
+func chunkDest(key *int64, c *driver.Chunk) []any {
 	return []any{key, &c.ID, &c.Source, &c.Ordinal, &c.Headings, &c.Content, &c.Start, &c.End, &c.Tokens, &c.Model}
 }
 
 // plainChunk returns a chunk as it was given: without headings it has none.
-func plainChunk(c knowledge.Chunk) knowledge.Chunk {
+func plainChunk(c driver.Chunk) driver.Chunk {
 	if len(c.Headings) == 0 {
 		c.Headings = nil
 	}

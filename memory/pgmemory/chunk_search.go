@@ -5,43 +5,43 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weft-go/weft/memory/knowledge"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 // foundColumns are those of a candidate. Metadata may be large, and come with one chunk of a source.
 var foundColumns = placeColumns + `, f.terms, ` + strings.Replace(sourceColumns, `o.raw`,
 	`CASE WHEN row_number() OVER (PARTITION BY f.source ORDER BY f.key) = 1 THEN o.raw END`, 1)
 
-// Search implements [knowledge.Store], in one round trip, or more where programs in
+// Search implements [driver.DocumentStore], in one round trip, or more where programs in
 // other languages have written since.
-func (k *Knowledge) Search(ctx context.Context, s knowledge.Search) (knowledge.Candidates, error) {
+func (k *Knowledge) Search(ctx context.Context, s driver.ChunkSearch) (driver.ChunkCandidates, error) {
 	c, err := k.searchRead(ctx, s)
 	if err != nil {
-		return knowledge.Candidates{}, k.db.fail("search knowledge", err)
+		return driver.ChunkCandidates{}, k.db.fail("search knowledge", err)
 	}
 	return c, nil
 }
 
-func (k *Knowledge) search(ctx context.Context, s *knowledge.Search) (knowledge.Candidates, error) {
+func (k *Knowledge) search(ctx context.Context, s *driver.ChunkSearch) (driver.ChunkCandidates, error) {
 	sel, err := newChunkSelection(&s.Query)
 	if err != nil {
-		return knowledge.Candidates{}, err
+		return driver.ChunkCandidates{}, err
 	}
 	w := &wanted{words(s.Query.Scope.Tenant, s.Terms), s.Embedding, s.Model, s.Limit}
 	p := k.db.newPlan(&chunkTable, sel, w, foundColumns+`, `+k.db.vector+`.vector_send(f.embedding)`)
-	f := finding{Candidates: knowledge.Candidates{Frequency: make([]int64, len(s.Terms))}}
+	f := finding{ChunkCandidates: driver.ChunkCandidates{Frequency: make([]int64, len(s.Terms))}}
 	err = k.db.seek(ctx, p, f.dest(), f.reset, f.add)
-	f.Chunks, f.Candidates.Terms = p.rows, p.terms
+	f.Chunks, f.ChunkCandidates.Terms = p.rows, p.terms
 	copy(f.Frequency, p.frequency)
-	return f.Candidates, err
+	return f.ChunkCandidates, err
 }
 
 // A finding is candidates as they come, with what they are read from.
 type finding struct {
-	knowledge.Candidates
+	driver.ChunkCandidates
 	places map[int64]int // of sources among them
 
-	record knowledge.Record
+	record driver.ChunkRecord
 	key    int64
 	vector []byte
 	source shelved

@@ -4,40 +4,40 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 )
 
-// condition returns the SQL for what [memory.Condition.Match] tells of a column. Names and values are values
+// condition returns the SQL for what [driver.Condition.Match] tells of a column. Names and values are values
 // of the statement.
-func condition(column string, c memory.Condition, a *args) (string, error) {
+func condition(column string, c driver.Condition, a *args) (string, error) {
 	at := func() string { return jsonAt(column, c.Path, a) }
 	switch c.Op {
-	case memory.Exists:
+	case driver.Exists:
 		return at() + ` IS NOT NULL`, nil
-	case memory.In:
+	case driver.In:
 		texts, err := plainList(c.Value)
 		if err != nil {
-			return "", fmt.Errorf("condition on %q: %w: %w", c.Path, memory.ErrInvalid, err)
+			return "", fmt.Errorf("condition on %q: %w: %w", c.Path, driver.ErrInvalid, err)
 		}
 		return at() + ` = ANY (` + a.addOnce(texts, "text[]", "jsonb[]") + `::jsonb[])`, nil
 	}
 	value, err := plainJSON(c.Value)
 	if err != nil {
-		return "", fmt.Errorf("condition on %q: %w: %w", c.Path, memory.ErrInvalid, err)
+		return "", fmt.Errorf("condition on %q: %w: %w", c.Path, driver.ErrInvalid, err)
 	}
 	switch c.Op {
-	case memory.Equal:
+	case driver.Equal:
 		return at() + ` = ` + a.addOnce(value, "text", "jsonb"), nil
-	case memory.NotEqual:
+	case driver.NotEqual:
 		return at() + ` IS DISTINCT FROM ` + a.addOnce(value, "text", "jsonb"), nil
-	case memory.Has:
+	case driver.Has:
 		list := at()
 		return `CASE WHEN jsonb_typeof(` + list + `) = 'array' THEN EXISTS (SELECT FROM jsonb_array_elements(` + list + `) e WHERE e = ` +
 			a.addOnce(value, "text", "jsonb") + `) END`, nil
-	case memory.Less, memory.LessEqual, memory.Greater, memory.GreaterEqual:
+	case driver.Less, driver.LessEqual, driver.Greater, driver.GreaterEqual:
 		return column + ` @@ ` + a.addOnce(orderPath(c, value), "text", "jsonpath"), nil
 	}
-	return "", fmt.Errorf("comparison %.20q: %w", string(c.Op), memory.ErrInvalid)
+	return "", fmt.Errorf("comparison %.20q: %w", string(c.Op), driver.ErrInvalid)
 }
 
 // plainList returns the values of a list, each as [plainJSON] does.
@@ -59,7 +59,7 @@ func plainList(data []byte) ([]string, error) {
 // orderPath compares two numbers, or two texts by their bytes, as a path of SQL/JSON: it is quicker than to take
 // the value out, which is most of the work where there is no index for it. Strictly, what is no object
 // has no fields, and what can not be compared is not selected.
-func orderPath(c memory.Condition, value string) string {
+func orderPath(c driver.Condition, value string) string {
 	b := []byte("strict $")
 	for _, name := range c.Path {
 		quoted, _ := json.Marshal(name) // a text always has a spelling

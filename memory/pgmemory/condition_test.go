@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 // names are fields, and what a statement that is put together carelessly would trip over.
@@ -59,14 +59,14 @@ func randomName(r *rand.Rand) string {
 	return names[r.IntN(len(names))]
 }
 
-func randomCondition(r *rand.Rand) memory.Condition {
-	c := memory.Condition{Op: []memory.Op{
-		memory.Equal, memory.NotEqual, memory.Less, memory.LessEqual, memory.Greater, memory.GreaterEqual, memory.In, memory.Has, memory.Exists,
+func randomCondition(r *rand.Rand) driver.Condition {
+	c := driver.Condition{Op: []driver.Op{
+		driver.Equal, driver.NotEqual, driver.Less, driver.LessEqual, driver.Greater, driver.GreaterEqual, driver.In, driver.Has, driver.Exists,
 	}[r.IntN(9)]}
 	for range 1 + r.IntN(2)*r.IntN(3) {
 		c.Path = append(c.Path, randomName(r))
 	}
-	if c.Op != memory.Exists {
+	if c.Op != driver.Exists {
 		c.Value = json.RawMessage(randomJSON(r, 2))
 	}
 	return c
@@ -81,7 +81,7 @@ func TestConditionsMatch(t *testing.T) {
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
 	documents := map[string]json.RawMessage{}
-	var changes []memory.Change
+	var changes []driver.FactChange
 	for i := range 400 {
 		c := adding(fmt.Sprint("document ", i))
 		c.Record.Metadata = json.RawMessage(randomObject(r, 3))
@@ -106,7 +106,7 @@ func TestConditionsMatch(t *testing.T) {
 		}
 		held += len(want)
 		got := []string{}
-		for f, err := range store.Find(ctx, memory.Query{Scope: ann, Where: []memory.Condition{c}, Limit: -1}) {
+		for f, err := range store.Find(ctx, driver.FactQuery{Scope: ann, Where: []driver.Condition{c}, Limit: -1}) {
 			if err != nil {
 				t.Fatalf("%q %s %s: %v", c.Path, c.Op, c.Value, err)
 			}
@@ -132,22 +132,22 @@ func TestHostileTexts(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	store := newPlace(t).open(t).Facts()
-	_, err := store.Apply(ctx, memory.Scope{Tenant: "other"}, []memory.Change{adding("a secret", 1)})
+	_, err := store.Apply(ctx, driver.Scope{Tenant: "other"}, []driver.FactChange{adding("a secret", 1)})
 	wantNoErr(t, "apply", err)
 	r := rand.New(rand.NewPCG(rand.Uint64(), 0))
 	text := func() string { return names[r.IntN(len(names))] }
 	for i := range count(t, "WEFT_INJECTIONS", 500) {
-		s := memory.Scope{Tenant: text(), Workspace: text(), User: text(), Agent: text()}
+		s := driver.Scope{Tenant: text(), Workspace: text(), User: text(), Agent: text()}
 		c := adding(fmt.Sprint(text(), i), 1)
 		c.Record.Model, c.Record.Conversation, c.Actor, c.Record.Terms = text(), text(), text(), []string{"x" + text()}
-		if _, err := store.Apply(ctx, s, []memory.Change{c}); err != nil {
+		if _, err := store.Apply(ctx, s, []driver.FactChange{c}); err != nil {
 			t.Fatalf("apply %+v: %v", c, err)
 		}
-		q := memory.Query{
-			Scope: s, Conversation: c.Record.Conversation, IDs: []string{c.Record.ID, text()}, Kinds: []memory.Kind{memory.Plain, memory.Kind(text())},
+		q := driver.FactQuery{
+			Scope: s, Conversation: c.Record.Conversation, IDs: []string{c.Record.ID, text()}, Kinds: []driver.Kind{driver.Plain, driver.Kind(text())},
 			AnyAgent: i%2 == 0, Inherit: i%3 == 0, Limit: i % 7, Without: text() + "y",
 		}
-		found, err := store.Search(ctx, memory.Search{Query: q, Terms: c.Record.Terms, Embedding: []float32{1}, Model: c.Record.Model, Limit: 5})
+		found, err := store.Search(ctx, driver.FactSearch{Query: q, Terms: c.Record.Terms, Embedding: []float32{1}, Model: c.Record.Model, Limit: 5})
 		if err != nil || len(found.Records) != 1 || found.Records[0].ID != c.Record.ID {
 			t.Fatalf("search %+v: got %d candidates, error %v want the one", q, len(found.Records), err)
 		}

@@ -5,15 +5,14 @@ import (
 	"math"
 	"time"
 
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/driver"
 )
 
-// Conversations is a [conversation.Store], and a [conversation.Store]. It is as safe for concurrent use as
+// Conversations is a [driver.ConversationStore], and a [driver.ConversationStore]. It is as safe for concurrent use as
 // its [DB].
 type Conversations struct{ db *DB }
 
-var _ conversation.Store = (*Conversations)(nil)
+var _ driver.ConversationStore = (*Conversations)(nil)
 
 // Conversations is where the database keeps what was said.
 func (d *DB) Conversations() *Conversations { return &Conversations{d} }
@@ -28,12 +27,12 @@ const (
 )
 
 // stone names what is noted when a scope, or a session in it, is forgotten: not as the facts of it are.
-func stone(s memory.Scope, session ...string) []byte {
+func stone(s driver.Scope, session ...string) []byte {
 	return digest(append(append([]string{"conversations"}, names(s)...), session...)...)
 }
 
-// Forget implements [conversation.Store], in one round trip.
-func (c *Conversations) Forget(ctx context.Context, s memory.Scope) (int, error) {
+// Forget implements [driver.ConversationStore], in one round trip.
+func (c *Conversations) Forget(ctx context.Context, s driver.Scope) (int, error) {
 	shared, alone := c.db.forgetLocks(s)
 	c.db.sizes.clear()
 	n, err := c.db.count(ctx, hushQuery, shared, alone, stone(s), ownerDigest(s.User), names(s))
@@ -43,9 +42,9 @@ func (c *Conversations) Forget(ctx context.Context, s memory.Scope) (int, error)
 	return n, nil
 }
 
-// Sweep implements [conversation.Store], in one round trip. It passes over sessions that somebody
+// Sweep implements [driver.ConversationStore], in one round trip. It passes over sessions that somebody
 // appends to at the same time.
-func (c *Conversations) Sweep(ctx context.Context, s memory.Scope, age time.Duration, limit int) (int, error) {
+func (c *Conversations) Sweep(ctx context.Context, s driver.Scope, age time.Duration, limit int) (int, error) {
 	if limit <= 0 {
 		return 0, ctx.Err()
 	}

@@ -7,8 +7,7 @@ import (
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/conversation"
-	"github.com/weft-go/weft/memory/kv"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/pgmemory"
 	"github.com/weft-go/weft/memory/profile"
 )
@@ -22,18 +21,18 @@ func ExampleDB_Conversations() {
 		log.Panic(err)
 	}
 	defer db.Close()
-	history, err := conversation.New(db.Conversations())
+	history, err := memory.NewConversations(db.Conversations())
 	if err != nil {
 		log.Panic(err)
 	}
 
-	ann := memory.Scope{Tenant: "acme", User: "ann"}
+	ann := driver.Scope{Tenant: "acme", User: "ann"}
 	// As a program in Python has saved it.
 	row := []byte(`[{"type":"human","data":{"content":"What is a weft?","id":null}},{"type":"ai","data":{"content":"Threads across a warp.","id":"run-1"}}]`)
 	if _, err := history.FromLangChain(ctx, ann, "s1", row); err != nil {
 		log.Panic(err)
 	}
-	_, err = history.Append(ctx, ann, conversation.Turn{Session: "s1", Messages: []llm.Message{llm.User("And a warp?"), llm.Assistant("Threads along it.")}})
+	_, err = history.Append(ctx, ann, memory.Turn{Session: "s1", Messages: []llm.Message{llm.User("And a warp?"), llm.Assistant("Threads along it.")}})
 	if err != nil {
 		log.Panic(err)
 	}
@@ -61,19 +60,19 @@ func ExampleDB_Values() {
 		log.Panic(err)
 	}
 	defer db.Close()
-	ann := memory.Scope{Tenant: "acme", User: "ann"}
+	ann := driver.Scope{Tenant: "acme", User: "ann"}
 
-	values, err := kv.New(db.Values(), kv.Options{})
+	values, err := memory.NewValues(db.Values(), memory.ValuesOptions{})
 	if err != nil {
 		log.Panic(err)
 	}
 	orders := values.In(ann, "shop", "orders")
 	for key, cups := range map[string]int{"monday": 9, "tuesday": 10} {
-		if _, err := kv.Put(ctx, orders, key, map[string]int{"cups": cups}, kv.PutOptions{}); err != nil {
+		if _, err := memory.PutValue(ctx, orders, key, map[string]int{"cups": cups}, memory.PutOptions{}); err != nil {
 			log.Panic(err)
 		}
 	}
-	for item, err := range orders.List(ctx, kv.Query{Where: []memory.Condition{memory.Where("cups", memory.Less, 10)}}) {
+	for item, err := range orders.List(ctx, driver.ValueQuery{Where: []driver.Condition{driver.Where("cups", driver.Less, 10)}}) {
 		fmt.Println(item.Key, string(item.Value), err)
 	}
 

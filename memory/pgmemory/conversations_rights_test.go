@@ -8,16 +8,15 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/llm"
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
 // saying is a turn in which a user says so.
-func saying(session string, texts ...string) conversation.Change {
-	c := conversation.Change{Session: session}
+func saying(session string, texts ...string) driver.SessionChange {
+	c := driver.SessionChange{Session: session}
 	for _, text := range texts {
-		row := conversation.Row{ID: newID(), Role: llm.RoleUser, Text: text, Terms: strings.Fields(text)}
+		row := driver.MessageRow{ID: newID(), Role: llm.RoleUser, Text: text, Terms: strings.Fields(text)}
 		row.Data = fmt.Appendf(nil, `{"type":"human","data":{"content":%q}}`, text)
 		copy(row.Key[:], text)
 		c.Rows = append(c.Rows, row)
@@ -51,30 +50,30 @@ func TestConversationsAreApart(t *testing.T) {
 	}
 	ann, bob := bind(annID), bind(bobID)
 	for user, store := range map[string]*pgmemory.Conversations{annID: ann, bobID: bob} {
-		for _, c := range []conversation.Change{saying("gone", "x"), {Session: "gone", Delete: true}, saying("s", "secret of "+user)} {
-			_, err := store.Apply(ctx, memory.Scope{Tenant: "acme", User: user}, c)
+		for _, c := range []driver.SessionChange{saying("gone", "x"), {Session: "gone", Delete: true}, saying("s", "secret of "+user)} {
+			_, err := store.Apply(ctx, driver.Scope{Tenant: "acme", User: user}, c)
 			wantNoErr(t, "apply", err)
 		}
 	}
 	before := content(t, p, talkTables)
-	everywhere := conversation.Query{Scope: memory.Scope{Tenant: "acme"}, AnyUser: true, Limit: -1}
+	everywhere := driver.SessionQuery{Scope: driver.Scope{Tenant: "acme"}, AnyUser: true, Limit: -1}
 	for s, err := range bob.Sessions(ctx, everywhere) {
 		if s.Scope.User != bobID || err != nil {
 			t.Errorf("bob lists %+v, error %v", s, err)
 		}
 	}
-	c, err := bob.Search(ctx, conversation.Search{Query: everywhere, Roles: []llm.Role{llm.RoleUser}, Terms: []string{"secret"}, Limit: 9})
+	c, err := bob.Search(ctx, driver.MessageSearch{Query: everywhere, Roles: []llm.Role{llm.RoleUser}, Terms: []string{"secret"}, Limit: 9})
 	if err != nil || len(c.Rows) != 1 || c.Messages != 1 || c.Frequency[0] != 1 {
 		t.Errorf("bob searches: got %+v, error %v want his own", c, err)
 	}
-	for r, err := range bob.Messages(ctx, conversation.Range{Scope: annScope, Session: "s"}) {
+	for r, err := range bob.Messages(ctx, driver.MessageRange{Scope: annScope, Session: "s"}) {
 		t.Errorf("bob reads %+v, error %v", r, err)
 	}
-	for name, s := range map[string]memory.Scope{"hers": annScope, "nobody's": {Tenant: "acme", User: "nobody"}, "of all": {Tenant: "acme"}} {
+	for name, s := range map[string]driver.Scope{"hers": annScope, "nobody's": {Tenant: "acme", User: "nobody"}, "of all": {Tenant: "acme"}} {
 		_, err := bob.Apply(ctx, s, saying("s", "bob was here"))
 		wantErr(t, "bob says in "+name, err, pgmemory.ErrDenied)
-		_, err = bob.Apply(ctx, s, conversation.Change{Session: "s", Delete: true})
-		wantErr(t, "bob deletes in "+name, err, memory.ErrNotFound)
+		_, err = bob.Apply(ctx, s, driver.SessionChange{Session: "s", Delete: true})
+		wantErr(t, "bob deletes in "+name, err, driver.ErrNotFound)
 		_, err = bob.Forget(ctx, s)
 		wantErr(t, "bob forgets "+name, err, pgmemory.ErrDenied)
 	}
@@ -131,24 +130,24 @@ func TestForgetConversationsLeavesNothing(t *testing.T) {
 	ctx := context.Background()
 	p := newPlace(t)
 	store := p.open(t).Conversations()
-	scope := memory.Scope{Tenant: "acme", Workspace: "marker-workspace", User: "marker-user", Agent: "marker-agent"}
+	scope := driver.Scope{Tenant: "acme", Workspace: "marker-workspace", User: "marker-user", Agent: "marker-agent"}
 	for i := range 30 {
 		c := saying(fmt.Sprint("marker-session-", i), "marker-text", "marker-other")
 		c.Rows[0].ID = fmt.Sprint("marker-id-", i)
 		_, err := store.Apply(ctx, scope, c)
 		wantNoErr(t, "apply", err)
-		_, err = store.Apply(ctx, scope, conversation.Change{Session: c.Session, Describe: &conversation.Description{Title: "marker-title", Metadata: []byte(`{"marker-name":"x"}`)}})
+		_, err = store.Apply(ctx, scope, driver.SessionChange{Session: c.Session, Describe: &driver.SessionDescription{Title: "marker-title", Metadata: []byte(`{"marker-name":"x"}`)}})
 		wantNoErr(t, "describe", err)
 	}
 	_, err := store.Apply(ctx, ann, saying("s", "what stays"))
 	wantNoErr(t, "apply", err)
-	_, err = store.Apply(ctx, scope, conversation.Change{Session: "marker-session-0", Delete: true})
+	_, err = store.Apply(ctx, scope, driver.SessionChange{Session: "marker-session-0", Delete: true})
 	wantNoErr(t, "delete", err)
 	do(t, p, `ANALYZE weft.mem_session, weft.mem_message`)
 	if before := dump(t, p); strings.Count(before, "marker-title") < 29 {
 		t.Fatal("got nothing that could be forgotten")
 	}
-	if n, err := store.Forget(ctx, memory.Scope{Tenant: "acme", User: scope.User}); n != 29 || err != nil {
+	if n, err := store.Forget(ctx, driver.Scope{Tenant: "acme", User: scope.User}); n != 29 || err != nil {
 		t.Errorf("got %d sessions, error %v want 29", n, err)
 	}
 	after := dump(t, p)
@@ -171,8 +170,8 @@ func TestMessageQuota(t *testing.T) {
 	store := p.open(t).Conversations()
 	first := saying("s", "one", "two", "three")
 	_, err := store.Apply(ctx, ann, saying("t", "one", "two", "three", "four"))
-	wantErr(t, "too many", err, memory.ErrQuota)
-	for s, err := range store.Sessions(ctx, conversation.Query{Scope: ann}) {
+	wantErr(t, "too many", err, driver.ErrQuota)
+	for s, err := range store.Sessions(ctx, driver.SessionQuery{Scope: ann}) {
 		t.Errorf("got session %+v, error %v want none", s, err)
 	}
 	_, err = store.Apply(ctx, ann, first)
@@ -180,7 +179,7 @@ func TestMessageQuota(t *testing.T) {
 	_, err = store.Apply(ctx, ann, first)
 	wantNoErr(t, "those that are there", err)
 	_, err = store.Apply(ctx, ann, saying("s", "four"))
-	wantErr(t, "one more", err, memory.ErrQuota)
+	wantErr(t, "one more", err, driver.ErrQuota)
 	c := saying("s", "four")
 	c.From = 3
 	_, err = store.Apply(ctx, ann, c)
@@ -200,7 +199,7 @@ func TestMissingFunction(t *testing.T) {
 		t.Errorf("got %v want the function's name, and what to do", err)
 	}
 	do(t, p, `DROP TABLE weft.mem_message`)
-	for _, err = range store.Messages(ctx, conversation.Range{Scope: ann, Session: "s"}) {
+	for _, err = range store.Messages(ctx, driver.MessageRange{Scope: ann, Session: "s"}) {
 		wantErr(t, "no table", err, pgmemory.ErrNotMigrated)
 	}
 	if err == nil {

@@ -6,18 +6,18 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/weft-go/weft/memory/conversation"
-	"github.com/weft-go/weft/memory/memorytest"
+	"github.com/weft-go/weft/memory/driver"
+	"github.com/weft-go/weft/memory/drivertest"
 )
 
 func TestConversations(t *testing.T) {
 	t.Parallel()
-	memorytest.RunConversations(t, func(tb testing.TB) conversation.Store { return newPlace(tb).open(tb).Conversations() })
+	drivertest.RunConversations(t, func(tb testing.TB) driver.ConversationStore { return newPlace(tb).open(tb).Conversations() })
 }
 
 func TestConversationsSimpleProtocol(t *testing.T) {
 	t.Parallel()
-	memorytest.RunConversations(t, func(tb testing.TB) conversation.Store {
+	drivertest.RunConversations(t, func(tb testing.TB) driver.ConversationStore {
 		p := newPlace(tb)
 		return p.migrated(tb, p.pool(tb, func(c *pgxpool.Config) {
 			c.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
@@ -27,11 +27,11 @@ func TestConversationsSimpleProtocol(t *testing.T) {
 
 func TestConversationsOfServiceRole(t *testing.T) {
 	t.Parallel()
-	memorytest.RunConversations(t, func(tb testing.TB) conversation.Store { return supabasePlace(tb).served(tb).Conversations() })
+	drivertest.RunConversations(t, func(tb testing.TB) driver.ConversationStore { return supabasePlace(tb).served(tb).Conversations() })
 }
 
 // Users do with what is theirs what everybody does.
 func TestConversationsOfUsers(t *testing.T) {
 	t.Parallel()
-	memorytest.RunConversations(t, func(tb testing.TB) conversation.Store { return theirConversations{people: newPeople(tb)} })
+	drivertest.RunConversations(t, func(tb testing.TB) driver.ConversationStore { return theirConversations{people: newPeople(tb)} })
 }

@@ -8,23 +8,23 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 // A savedScope is a scope with its key in the table of scopes; a session has no such table.
 type savedScope struct {
-	memory.Scope
+	driver.Scope
 	key int64
 }
 
 // scopesFor returns the scopes of a table that are forgotten with s, or all if s is nil, in
-// the order of [memory.CompareScopes]. The argument keys is the key of a scope s and the table, as a
+// the order of [driver.CompareScopes]. The argument keys is the key of a scope s and the table, as a
 // statement has them after the names of the scope.
-func (d *DB) scopesFor(ctx context.Context, keys string, s *memory.Scope) (list []savedScope, err error) {
+func (d *DB) scopesFor(ctx context.Context, keys string, s *driver.Scope) (list []savedScope, err error) {
 	var a args
 	where := `true`
 	if s != nil {
-		where, _ = reach(&memory.Query{Scope: *s, AnyWorkspace: true, AnyUser: true, AnyAgent: true}, &a)
+		where, _ = reach(&driver.FactQuery{Scope: *s, AnyWorkspace: true, AnyUser: true, AnyAgent: true}, &a)
 		for _, part := range []struct{ column, name string }{{"workspace", s.Workspace}, {"user_id", s.User}, {"agent", s.Agent}} {
 			if part.name != "" {
 				where += ` AND s.` + part.column + ` = ` + a.add(part.name, "text")
@@ -43,7 +43,7 @@ func (d *DB) scopesFor(ctx context.Context, keys string, s *memory.Scope) (list 
 
 // dump yields what read returns of each scope, page after page. The function read gets the
 // last row of the page before, or nil, and returns an empty page at the end.
-func dump[T any](ctx context.Context, d *DB, keys string, s *memory.Scope, read func(in *savedScope, last *T) ([]T, error)) iter.Seq2[T, error] {
+func dump[T any](ctx context.Context, d *DB, keys string, s *driver.Scope, read func(in *savedScope, last *T) ([]T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		scopes, err := d.scopesFor(ctx, keys, s)
 		for i := 0; i < len(scopes) && err == nil; i++ {
@@ -70,12 +70,12 @@ func dump[T any](ctx context.Context, d *DB, keys string, s *memory.Scope, read 
 
 // restore stores rows in one transaction, after it has kept their scopes from being
 // forgotten meanwhile.
-func restore[T any](ctx context.Context, d *DB, list []T, scopeOf func(*T) memory.Scope, store func(l *link, scopes [][]byte) (int, error)) (count int, err error) {
+func restore[T any](ctx context.Context, d *DB, list []T, scopeOf func(*T) driver.Scope, store func(l *link, scopes [][]byte) (int, error)) (count int, err error) {
 	if len(list) == 0 {
 		return 0, ctx.Err()
 	}
 	var locks []int64
-	digests, different := make([][]byte, len(list)), map[memory.Scope][]byte{}
+	digests, different := make([][]byte, len(list)), map[driver.Scope][]byte{}
 	for i := range list {
 		s := scopeOf(&list[i])
 		if different[s] == nil {
@@ -114,10 +114,10 @@ func (l *link) exec(ctx context.Context, sql string, args ...any) error {
 }
 
 // enterScopes makes the scopes in a table that it does not have, and locks all of them.
-func (d *DB) enterScopes(ctx context.Context, l *link, table string, list []memory.Scope) error {
+func (d *DB) enterScopes(ctx context.Context, l *link, table string, list []driver.Scope) error {
 	var digests [][]byte
 	var tenants, workspaces, users, agents []string
-	known := map[memory.Scope]bool{}
+	known := map[driver.Scope]bool{}
 	for _, s := range list {
 		if !known[s] {
 			known[s] = true

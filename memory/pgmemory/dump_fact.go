@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 const (
@@ -43,9 +43,9 @@ const (
 	WITH ORDINALITY AS g (digest, fact, kind, was, became, actor, at, nr) JOIN weft.mem_scope s ON s.digest = g.digest ORDER BY g.nr`
 )
 
-// Dump implements [memory.Store], with three round trips for each 256 facts of a scope.
-func (f *Facts) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[memory.Saved, error] {
-	return dump(ctx, f.db, factScopes, s, func(in *savedScope, last *memory.Saved) ([]memory.Saved, error) {
+// Dump implements [driver.FactStore], with three round trips for each 256 facts of a scope.
+func (f *Facts) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.SavedFact, error] {
+	return dump(ctx, f.db, factScopes, s, func(in *savedScope, last *driver.SavedFact) ([]driver.SavedFact, error) {
 		after := noFact
 		if last != nil {
 			after = last.ID
@@ -65,10 +65,10 @@ func (f *Facts) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[memory.Save
 }
 
 // saved returns facts of a scope with their histories.
-func (f *Facts) saved(ctx context.Context, in *savedScope, ids []string) ([]memory.Saved, error) {
-	list, at := make([]memory.Saved, len(ids)), map[string]int{}
+func (f *Facts) saved(ctx context.Context, in *savedScope, ids []string) ([]driver.SavedFact, error) {
+	list, at := make([]driver.SavedFact, len(ids)), map[string]int{}
 	for i, id := range ids {
-		list[i], at[id] = memory.Saved{Scope: in.Scope, ID: id}, i
+		list[i], at[id] = driver.SavedFact{Scope: in.Scope, ID: id}, i
 	}
 	text := `SELECT ` + f.db.columns() + ` FROM weft.mem_fact f WHERE f.scope = $1::bigint AND f.id = ANY ($2::text[]::uuid[])`
 	err := f.db.link.read(ctx, f.db.sql(text), []any{in.key, ids}, func() {}, func(rows pgx.Rows) error {
@@ -90,7 +90,7 @@ func (f *Facts) saved(ctx context.Context, in *savedScope, ids []string) ([]memo
 		}
 	}
 	err = f.db.link.read(ctx, f.db.sql(savedEvents), []any{in.key, ids}, reset, func(rows pgx.Rows) error {
-		e := memory.Event{Scope: in.Scope}
+		e := driver.Event{Scope: in.Scope}
 		if err := rows.Scan(&e.ID, &e.Kind, &e.Before, &e.After, &e.By, &e.At); err != nil {
 			return err
 		}
@@ -102,18 +102,18 @@ func (f *Facts) saved(ctx context.Context, in *savedScope, ids []string) ([]memo
 	return list, err
 }
 
-// Restore implements [memory.Store], in eight round trips.
-func (f *Facts) Restore(ctx context.Context, list []memory.Saved) (int, error) {
-	return restore(ctx, f.db, list, func(one *memory.Saved) memory.Scope { return one.Scope }, func(l *link, scopes [][]byte) (int, error) {
+// Restore implements [driver.FactStore], in eight round trips.
+func (f *Facts) Restore(ctx context.Context, list []driver.SavedFact) (int, error) {
+	return restore(ctx, f.db, list, func(one *driver.SavedFact) driver.Scope { return one.Scope }, func(l *link, scopes [][]byte) (int, error) {
 		return f.restore(ctx, l, list, scopes)
 	})
 }
 
-func (f *Facts) restore(ctx context.Context, l *link, list []memory.Saved, scopes [][]byte) (int, error) {
-	all, ids := make([]memory.Scope, len(list)), make([]string, len(list))
+func (f *Facts) restore(ctx context.Context, l *link, list []driver.SavedFact, scopes [][]byte) (int, error) {
+	all, ids := make([]driver.Scope, len(list)), make([]string, len(list))
 	for i := range list {
 		if all[i], ids[i] = list[i].Scope, list[i].ID; !isID(ids[i]) {
-			return 0, fmt.Errorf("the id of the fact, %.60q, is no UUID: %w", ids[i], memory.ErrInvalid)
+			return 0, fmt.Errorf("the id of the fact, %.60q, is no UUID: %w", ids[i], driver.ErrInvalid)
 		}
 	}
 	if err := f.db.enterScopes(ctx, l, `weft.mem_scope`, all); err != nil {
@@ -143,7 +143,7 @@ func (f *Facts) restore(ctx context.Context, l *link, list []memory.Saved, scope
 }
 
 // restoreRecords stores the facts that are not to be skipped.
-func (f *Facts) restoreRecords(ctx context.Context, l *link, list []memory.Saved, scopes [][]byte, skip map[int]bool) error {
+func (f *Facts) restoreRecords(ctx context.Context, l *link, list []driver.SavedFact, scopes [][]byte, skip map[int]bool) error {
 	var columns changeList
 	var in [][]byte
 	var created, updated []time.Time
@@ -152,7 +152,7 @@ func (f *Facts) restoreRecords(ctx context.Context, l *link, list []memory.Saved
 		if r == nil || skip[i] {
 			continue
 		}
-		c := memory.Change{Kind: memory.Add, Record: *r}
+		c := driver.FactChange{Kind: driver.Add, Record: *r}
 		c.Record.ID = list[i].ID
 		if err := columns.add(list[i].Scope, &c); err != nil {
 			return err
@@ -173,7 +173,7 @@ func (f *Facts) restoreRecords(ctx context.Context, l *link, list []memory.Saved
 	return f.db.newest(ctx, l, `weft.mem_scope`, in, updated)
 }
 
-func (f *Facts) restoreHistories(ctx context.Context, l *link, list []memory.Saved, scopes [][]byte, skip map[int]bool) error {
+func (f *Facts) restoreHistories(ctx context.Context, l *link, list []driver.SavedFact, scopes [][]byte, skip map[int]bool) error {
 	var in [][]byte
 	var id, kind, was, became, actor []string
 	var at []time.Time

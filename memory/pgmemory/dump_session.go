@@ -7,8 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 const (
@@ -28,17 +27,17 @@ const (
 	WITH ORDINALITY AS g (id, said, role, text, data, plain, terms, words, at, nr) ORDER BY g.nr`
 )
 
-// Dump implements [conversation.Store], with two round trips for each session, and one more
+// Dump implements [driver.ConversationStore], with two round trips for each session, and one more
 // for each 256 messages of a session.
-func (c *Conversations) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[conversation.Saved, error] {
-	return dump(ctx, c.db, sessionScopes, s, func(in *savedScope, last *conversation.Saved) (list []conversation.Saved, err error) {
+func (c *Conversations) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.SavedSession, error] {
+	return dump(ctx, c.db, sessionScopes, s, func(in *savedScope, last *driver.SavedSession) (list []driver.SavedSession, err error) {
 		after := ""
 		if last != nil {
 			after = last.ID
 		}
 		var key int64
 		err = c.db.link.read(ctx, c.db.sql(savedSessions), []any{scopeDigest(in.Scope), after}, func() { list = nil }, func(rows pgx.Rows) error {
-			var one conversation.Saved
+			var one driver.SavedSession
 			var raw []byte
 			err := rows.Scan(append(append([]any{&key}, scopeDest(&one.Scope)...), &one.ID, &one.Title, &raw, &one.Messages, &one.CreatedAt, &one.UpdatedAt)...)
 			one.Metadata = raw
@@ -55,7 +54,7 @@ func (c *Conversations) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[con
 }
 
 // savedRows returns the messages of a session.
-func (c *Conversations) savedRows(ctx context.Context, key int64, s *conversation.Session) (list []conversation.Row, err error) {
+func (c *Conversations) savedRows(ctx context.Context, key int64, s *driver.Session) (list []driver.MessageRow, err error) {
 	for more := true; more; {
 		before := len(list)
 		reset := func() { list = list[:before] }
@@ -72,9 +71,9 @@ func (c *Conversations) savedRows(ctx context.Context, key int64, s *conversatio
 	return list, err
 }
 
-// Restore implements [conversation.Store], in two round trips and two for each session.
-func (c *Conversations) Restore(ctx context.Context, list []conversation.Saved) (int, error) {
-	return restore(ctx, c.db, list, func(one *conversation.Saved) memory.Scope { return one.Scope }, func(l *link, _ [][]byte) (int, error) {
+// Restore implements [driver.ConversationStore], in two round trips and two for each session.
+func (c *Conversations) Restore(ctx context.Context, list []driver.SavedSession) (int, error) {
+	return restore(ctx, c.db, list, func(one *driver.SavedSession) driver.Scope { return one.Scope }, func(l *link, _ [][]byte) (int, error) {
 		count := 0
 		for i := range list {
 			stored, err := c.restore(ctx, l, &list[i])
@@ -89,7 +88,7 @@ func (c *Conversations) Restore(ctx context.Context, list []conversation.Saved) 
 	})
 }
 
-func (c *Conversations) restore(ctx context.Context, l *link, one *conversation.Saved) (bool, error) {
+func (c *Conversations) restore(ctx context.Context, l *link, one *driver.SavedSession) (bool, error) {
 	var metadata *string
 	var raw []byte
 	if len(one.Metadata) > 0 {
@@ -112,7 +111,7 @@ func (c *Conversations) restore(ctx context.Context, l *link, one *conversation.
 	if err != nil || !stored || len(one.Rows) == 0 {
 		return stored, err
 	}
-	columns, err := newRows(s, &conversation.Change{Session: one.ID, Rows: one.Rows})
+	columns, err := newRows(s, &driver.SessionChange{Session: one.ID, Rows: one.Rows})
 	if err != nil {
 		return false, err
 	}

@@ -7,8 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/knowledge"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 const (
@@ -28,10 +27,10 @@ const (
 	newest = greatest(newest, $4::timestamptz) WHERE key = $1::bigint`
 )
 
-// Dump implements [knowledge.Store], with two round trips for each source, and one more for
+// Dump implements [driver.DocumentStore], with two round trips for each source, and one more for
 // each 256 chunks of a source.
-func (k *Knowledge) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[knowledge.Saved, error] {
-	return dump(ctx, k.db, shelfScopes, s, func(in *savedScope, last *knowledge.Saved) (list []knowledge.Saved, err error) {
+func (k *Knowledge) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.SavedSource, error] {
+	return dump(ctx, k.db, shelfScopes, s, func(in *savedScope, last *driver.SavedSource) (list []driver.SavedSource, err error) {
 		after := noFact
 		if last != nil {
 			after = last.ID
@@ -40,7 +39,7 @@ func (k *Knowledge) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[knowled
 		err = k.db.link.read(ctx, k.db.sql(savedSource), []any{in.key, after}, func() { list = nil }, func(rows pgx.Rows) error {
 			one, err := scanSource(rows)
 			key = one.key
-			list = append(list, knowledge.Saved{Source: one.Source})
+			list = append(list, driver.SavedSource{Source: one.Source})
 			return err
 		})
 		if err != nil || len(list) == 0 {
@@ -52,7 +51,7 @@ func (k *Knowledge) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[knowled
 }
 
 // savedChunks returns the chunks of a source.
-func (k *Knowledge) savedChunks(ctx context.Context, source int64) (list []knowledge.Record, err error) {
+func (k *Knowledge) savedChunks(ctx context.Context, source int64) (list []driver.ChunkRecord, err error) {
 	text := fmt.Sprintf(k.db.sql(savedChunks), k.db.vector)
 	for more := true; more; {
 		before, after := len(list), -1
@@ -60,7 +59,7 @@ func (k *Knowledge) savedChunks(ctx context.Context, source int64) (list []knowl
 			after = list[before-1].Ordinal
 		}
 		err = k.db.link.read(ctx, text, []any{source, after, page}, func() { list = list[:before] }, func(rows pgx.Rows) error {
-			var r knowledge.Record
+			var r driver.ChunkRecord
 			var key int64
 			var vector []byte
 			err := rows.Scan(append(chunkDest(&key, &r.Chunk), &r.Terms, &vector)...)
@@ -76,11 +75,11 @@ func (k *Knowledge) savedChunks(ctx context.Context, source int64) (list []knowl
 	return list, err
 }
 
-// Restore implements [knowledge.Store], in four round trips, two for each source and one for
+// Restore implements [driver.DocumentStore], in four round trips, two for each source and one for
 // each 500 chunks of a source.
-func (k *Knowledge) Restore(ctx context.Context, list []knowledge.Saved) (int, error) {
-	return restore(ctx, k.db, list, func(one *knowledge.Saved) memory.Scope { return one.Scope }, func(l *link, scopes [][]byte) (int, error) {
-		all := make([]memory.Scope, len(list))
+func (k *Knowledge) Restore(ctx context.Context, list []driver.SavedSource) (int, error) {
+	return restore(ctx, k.db, list, func(one *driver.SavedSource) driver.Scope { return one.Scope }, func(l *link, scopes [][]byte) (int, error) {
+		all := make([]driver.Scope, len(list))
 		for i := range list {
 			all[i] = list[i].Scope
 		}
@@ -101,14 +100,14 @@ func (k *Knowledge) Restore(ctx context.Context, list []knowledge.Saved) (int, e
 	})
 }
 
-func (k *Knowledge) restore(ctx context.Context, l *link, one *knowledge.Saved, scope []byte) (stored bool, err error) {
+func (k *Knowledge) restore(ctx context.Context, l *link, one *driver.SavedSource, scope []byte) (stored bool, err error) {
 	swaps := swapList{}
-	chunks := make([]knowledge.Record, len(one.Records))
+	chunks := make([]driver.ChunkRecord, len(one.Records))
 	for i, r := range one.Records {
 		r.Kept = false
 		chunks[i] = r
 	}
-	if err := swaps.add(1, &knowledge.Swap{Source: one.Source, Chunks: chunks}); err != nil {
+	if err := swaps.add(1, &driver.SourceSwap{Source: one.Source, Chunks: chunks}); err != nil {
 		return false, err
 	}
 	s := &one.Source

@@ -7,8 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/extract"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 const (
@@ -21,18 +20,18 @@ const (
 	ORDER BY g.nr ON CONFLICT (scope, name) DO NOTHING RETURNING key`
 )
 
-// Dump implements [extract.Queue], with a round trip for each 256 turns of a scope.
-func (t *Turns) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[extract.Saved, error] {
-	return dump(ctx, t.db, factScopes, s, func(in *savedScope, last *extract.Saved) (list []extract.Saved, err error) {
+// Dump implements [driver.TurnStore], with a round trip for each 256 turns of a scope.
+func (t *Turns) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.SavedTurn, error] {
+	return dump(ctx, t.db, factScopes, s, func(in *savedScope, last *driver.SavedTurn) (list []driver.SavedTurn, err error) {
 		after := ""
 		if last != nil {
 			after = last.Key
 		}
 		err = t.db.link.read(ctx, t.db.sql(savedTurns), []any{in.key, after, page}, func() { list = nil }, func(rows pgx.Rows) error {
-			one := extract.Saved{Job: extract.Job{Scope: in.Scope}}
+			one := driver.SavedTurn{Turn: driver.Turn{Scope: in.Scope}}
 			var state, payload string
 			err := rows.Scan(&one.Key, &state, &one.Said, &one.Attempts, &payload, &one.Cause)
-			one.State, one.Said = extract.State(state), one.Said.UTC()
+			one.State, one.Said = driver.TurnState(state), one.Said.UTC()
 			if payload != "" {
 				one.Payload = []byte(payload)
 			}
@@ -43,10 +42,10 @@ func (t *Turns) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[extract.Sav
 	})
 }
 
-// Restore implements [extract.Queue], in four round trips.
-func (t *Turns) Restore(ctx context.Context, list []extract.Saved) (int, error) {
-	return restore(ctx, t.db, list, func(one *extract.Saved) memory.Scope { return one.Scope }, func(l *link, scopes [][]byte) (count int, err error) {
-		all := make([]memory.Scope, len(list))
+// Restore implements [driver.TurnStore], in four round trips.
+func (t *Turns) Restore(ctx context.Context, list []driver.SavedTurn) (int, error) {
+	return restore(ctx, t.db, list, func(one *driver.SavedTurn) driver.Scope { return one.Scope }, func(l *link, scopes [][]byte) (count int, err error) {
+		all := make([]driver.Scope, len(list))
 		var name, state, cause, payload []string
 		var said []time.Time
 		var attempts []int
@@ -71,8 +70,8 @@ const forgetTurns = `WITH gone AS (DELETE FROM weft.mem_turn t USING weft.mem_sc
 	AND ($2::text = '' OR s.workspace = $2) AND ($3::text = '' OR s.user_id = $3) AND ($4::text = '' OR s.agent = $4) RETURNING 1)
 	SELECT count(*) FROM gone`
 
-// Forget implements [extract.Queue], in one round trip.
-func (t *Turns) Forget(ctx context.Context, s memory.Scope) (int, error) {
+// Forget implements [driver.TurnStore], in one round trip.
+func (t *Turns) Forget(ctx context.Context, s driver.Scope) (int, error) {
 	n, err := t.db.count(ctx, forgetTurns, s.Tenant, s.Workspace, s.User, s.Agent)
 	if err != nil {
 		return 0, t.db.fail("forget turns", err)

@@ -9,8 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/kv"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 const (
@@ -35,16 +34,16 @@ const (
 	JOIN weft.mem_value_scope s ON s.digest = g.digest ORDER BY g.nr ON CONFLICT (scope, namespace, name) DO NOTHING RETURNING version`
 )
 
-// Dump implements [kv.Store], with a round trip for each 256 values of a scope.
-func (v *Values) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[kv.Saved, error] {
+// Dump implements [driver.ValueStore], with a round trip for each 256 values of a scope.
+func (v *Values) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.SavedValue, error] {
 	text := fmt.Sprintf(v.db.sql(savedValues), v.db.vector)
-	return dump(ctx, v.db, valueScopes, s, func(in *savedScope, last *kv.Saved) (list []kv.Saved, err error) {
-		after := kv.Address{Namespace: []string{}}
+	return dump(ctx, v.db, valueScopes, s, func(in *savedScope, last *driver.SavedValue) (list []driver.SavedValue, err error) {
+		after := driver.Address{Namespace: []string{}}
 		if last != nil {
 			after = last.Address
 		}
 		err = v.db.link.read(ctx, text, []any{in.key, after.Namespace, after.Key, page}, func() { list = nil }, func(rows pgx.Rows) error {
-			one := kv.Saved{Scope: in.Scope}
+			one := driver.SavedValue{Scope: in.Scope}
 			var raw, vector []byte
 			var ttl int64
 			var expires *time.Time
@@ -62,20 +61,20 @@ func (v *Values) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[kv.Saved, 
 	})
 }
 
-// Restore implements [kv.Store], in seven round trips.
-func (v *Values) Restore(ctx context.Context, list []kv.Saved) (int, error) {
-	return restore(ctx, v.db, list, func(one *kv.Saved) memory.Scope { return one.Scope }, func(l *link, scopes [][]byte) (int, error) {
+// Restore implements [driver.ValueStore], in seven round trips.
+func (v *Values) Restore(ctx context.Context, list []driver.SavedValue) (int, error) {
+	return restore(ctx, v.db, list, func(one *driver.SavedValue) driver.Scope { return one.Scope }, func(l *link, scopes [][]byte) (int, error) {
 		return v.restore(ctx, l, list, scopes)
 	})
 }
 
-func (v *Values) restore(ctx context.Context, l *link, list []kv.Saved, scopes [][]byte) (count int, err error) {
-	all, writes := make([]memory.Scope, len(list)), make([]kv.Write, len(list))
+func (v *Values) restore(ctx context.Context, l *link, list []driver.SavedValue, scopes [][]byte) (count int, err error) {
+	all, writes := make([]driver.Scope, len(list)), make([]driver.ValueWrite, len(list))
 	created, updated, expires := make([]time.Time, len(list)), make([]time.Time, len(list)), make([]*time.Time, len(list))
 	tenants := make([]string, len(list))
 	for i := range list {
 		one := &list[i]
-		writes[i] = kv.Write{
+		writes[i] = driver.ValueWrite{
 			Address: one.Address, Value: one.Value, TTL: one.TTL, Refresh: one.TTL > 0, Terms: one.Terms, Embedding: one.Embedding, Model: one.Model,
 		}
 		all[i], tenants[i] = one.Scope, one.Scope.Tenant

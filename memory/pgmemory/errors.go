@@ -6,7 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 // What errors of this package wrap besides those of package memory.
@@ -21,8 +21,8 @@ var (
 	// ErrFull says that the database has run out of disk or memory. Nothing was
 	// written; what is there can be read.
 	ErrFull = errors.New("the database is full")
-	// ErrDenied is [memory.ErrDenied]: a user would write into the scope of another.
-	ErrDenied = memory.ErrDenied
+	// ErrDenied is [driver.ErrDenied]: a user would write into the scope of another.
+	ErrDenied = driver.ErrDenied
 )
 
 // fail says what could not be done, and in which schema.
@@ -45,7 +45,7 @@ func classify(err error) error {
 	case "42501": // insufficient privilege, and what a policy does not let in
 		sentinel = ErrDenied
 	case "WQ001": // the quota of a user in the table mem_quota
-		sentinel = memory.ErrQuota
+		sentinel = driver.ErrQuota
 	default:
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/extract"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/knowledge"
 	"github.com/weft-go/weft/memory/pgmemory"
 )
@@ -23,10 +23,13 @@ type exampleTB struct {
 	drops []func()
 }
 
-func (*exampleTB) Helper()                      {}
+func (*exampleTB) Helper() {}
+
 func (*exampleTB) Fatalf(text string, a ...any) { log.Panicf(text, a...) }
+
 func (*exampleTB) Errorf(text string, a ...any) { log.Panicf(text, a...) }
-func (e *exampleTB) Cleanup(drop func())        { e.drops = append(e.drops, drop) }
+
+func (e *exampleTB) Cleanup(drop func()) { e.drops = append(e.drops, drop) }
 
 // exampleDatabase stands for the address of a database.
 func exampleDatabase() (address string, o pgmemory.Options, drop func()) {
@@ -53,15 +56,15 @@ func Example() {
 		log.Panic(err)
 	}
 
-	ann := memory.Scope{Tenant: "acme", User: "ann"}
-	old, err := m.Store(ctx, ann, memory.Fact{Kind: memory.Preference, Content: "Ann takes her tea with milk", Trust: memory.Stated}, memory.Fact{Content: "Ann lives in Leeds", Trust: memory.Stated})
+	ann := driver.Scope{Tenant: "acme", User: "ann"}
+	old, err := m.Store(ctx, ann, driver.Fact{Kind: driver.Preference, Content: "Ann takes her tea with milk", Trust: driver.Stated}, driver.Fact{Content: "Ann lives in Leeds", Trust: driver.Stated})
 	if err != nil {
 		log.Panic(err)
 	}
-	if _, err := m.Supersede(ctx, ann, memory.Fact{Kind: memory.Preference, Content: "Ann takes her tea without milk", Trust: memory.Stated}, old[0].ID); err != nil {
+	if _, err := m.Supersede(ctx, ann, driver.Fact{Kind: driver.Preference, Content: "Ann takes her tea without milk", Trust: driver.Stated}, old[0].ID); err != nil {
 		log.Panic(err)
 	}
-	found, err := m.Recall(ctx, memory.Recall{Query: memory.Query{Scope: ann}, Text: "How does she like her tea?"})
+	found, err := m.Recall(ctx, memory.Recall{Query: driver.FactQuery{Scope: ann}, Text: "How does she like her tea?"})
 	if err != nil {
 		log.Panic(err)
 	}
@@ -89,13 +92,13 @@ func ExampleDB_Knowledge() {
 	if err != nil {
 		log.Panic(err)
 	}
-	docs := memory.Scope{Tenant: "acme"}
+	docs := driver.Scope{Tenant: "acme"}
 	files := fstest.MapFS{"leave.md": {Data: []byte("# Leave\n\nEverybody has 25 days.\n")}, "notice.md": {Data: []byte("# Notice\n\nThe notice period is 3 months.\n")}}
 	for range 2 {
 		total, _, err := knowledge.Collect(base.Ingest(ctx, docs, knowledge.Folder(files, knowledge.FolderOptions{}), knowledge.IngestOptions{}))
 		fmt.Println(total.Added, "added,", total.Unchanged, "unchanged", err)
 	}
-	results, err := base.Search(ctx, knowledge.Question{Query: knowledge.Query{Scope: docs}, Text: "how long is the notice period?"})
+	results, err := base.Search(ctx, knowledge.Question{Query: driver.SourceQuery{Scope: docs}, Text: "how long is the notice period?"})
 	if err != nil {
 		log.Panic(err)
 	}
@@ -129,7 +132,7 @@ func ExampleDB_Turns() {
 			return err
 		}
 		// What else the turn writes, it writes to tx here.
-		return inside.Turns().Enqueue(ctx, extract.Job{Key: "thread-7/1", Scope: memory.Scope{User: "ann"}, Payload: []byte(`{"user":"I moved to Oslo."}`), Said: time.Now()})
+		return inside.Turns().Enqueue(ctx, driver.Turn{Key: "thread-7/1", Scope: driver.Scope{User: "ann"}, Payload: []byte(`{"user":"I moved to Oslo."}`), Said: time.Now()})
 	})
 	if err != nil {
 		log.Panic(err)

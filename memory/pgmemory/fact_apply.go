@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/weft-go/weft/internal/uuid"
-	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 const applyQuery = `SELECT o_id, o_existed, o_status, o_change, o_about FROM weft.mem_apply(
@@ -22,10 +22,10 @@ const applyQuery = `SELECT o_id, o_existed, o_status, o_change, o_about FROM wef
 // bulk is how many facts are added together, and not one by one.
 const bulk = 8
 
-// Apply implements [memory.Store], in one round trip. When the connection is lost on the way, nobody
-// knows whether the changes were applied: the error is an [ErrUnreachable], and a [memory.Change.Job]
+// Apply implements [driver.FactStore], in one round trip. When the connection is lost on the way, nobody
+// knows whether the changes were applied: the error is an [ErrUnreachable], and a [driver.FactChange.Job]
 // makes it safe to do so again.
-func (f *Facts) Apply(ctx context.Context, s memory.Scope, changes []memory.Change) ([]memory.Applied, error) {
+func (f *Facts) Apply(ctx context.Context, s driver.Scope, changes []driver.FactChange) ([]driver.Applied, error) {
 	if len(changes) == 0 {
 		return nil, ctx.Err()
 	}
@@ -36,7 +36,7 @@ func (f *Facts) Apply(ctx context.Context, s memory.Scope, changes []memory.Chan
 	return applied, nil
 }
 
-func (f *Facts) apply(ctx context.Context, s memory.Scope, changes []memory.Change) (applied []memory.Applied, err error) {
+func (f *Facts) apply(ctx context.Context, s driver.Scope, changes []driver.FactChange) (applied []driver.Applied, err error) {
 	list, err := newChanges(s, changes)
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (f *Facts) apply(ctx context.Context, s memory.Scope, changes []memory.Chan
 	var refused error
 	reset := func() { applied, refused = nil, nil }
 	err = f.db.link.write(ctx, f.db.sql(applyQuery), values, reset, func(rows pgx.Rows) error {
-		var a memory.Applied
+		var a driver.Applied
 		var status, about string
 		var change int
 		if err := rows.Scan(&a.ID, &a.Existed, &status, &change, &about); err != nil {
@@ -67,23 +67,23 @@ func (f *Facts) apply(ctx context.Context, s memory.Scope, changes []memory.Chan
 }
 
 // refusal says what a status of the database means.
-func refusal(status string, change int, about string, s memory.Scope, c *memory.Change) error {
+func refusal(status string, change int, about string, s driver.Scope, c *driver.FactChange) error {
 	var err error
 	switch status {
 	case "missing":
-		err = fmt.Errorf("fact %s: %w", about, memory.ErrNotFound)
+		err = fmt.Errorf("fact %s: %w", about, driver.ErrNotFound)
 	case "version":
-		err = fmt.Errorf("fact %s has version %s and not %d: %w", c.Record.ID, about, c.Record.Version, memory.ErrConflict)
+		err = fmt.Errorf("fact %s has version %s and not %d: %w", c.Record.ID, about, c.Record.Version, driver.ErrConflict)
 	case "taken":
-		err = fmt.Errorf("fact %s says something else: %w", about, memory.ErrConflict)
+		err = fmt.Errorf("fact %s says something else: %w", about, driver.ErrConflict)
 	case "said":
-		err = fmt.Errorf("fact %s says the same already: %w", about, memory.ErrConflict)
+		err = fmt.Errorf("fact %s says the same already: %w", about, driver.ErrConflict)
 	case "closed":
-		err = fmt.Errorf("superseded fact %s is not valid any more: %w", about, memory.ErrConflict)
+		err = fmt.Errorf("superseded fact %s is not valid any more: %w", about, driver.ErrConflict)
 	case "forgotten":
-		err = fmt.Errorf("what was said at %v, of the scope %s: %w", c.Said, s, memory.ErrForgotten)
+		err = fmt.Errorf("what was said at %v, of the scope %s: %w", c.Said, s, driver.ErrForgotten)
 	case "quota":
-		return fmt.Errorf("the scope %s has as many facts as it may have: %w", s, memory.ErrQuota)
+		return fmt.Errorf("the scope %s has as many facts as it may have: %w", s, driver.ErrQuota)
 	default:
 		err = fmt.Errorf("status %q: %w", status, ErrFormat)
 	}
@@ -104,7 +104,7 @@ type changeList struct {
 	heard, validFrom, validTo, expires []*time.Time
 }
 
-func newChanges(s memory.Scope, changes []memory.Change) (*changeList, error) {
+func newChanges(s driver.Scope, changes []driver.FactChange) (*changeList, error) {
 	l := &changeList{}
 	for i := range changes {
 		if err := l.add(s, &changes[i]); err != nil {
@@ -114,28 +114,28 @@ func newChanges(s memory.Scope, changes []memory.Change) (*changeList, error) {
 	return l, nil
 }
 
-func (l *changeList) add(s memory.Scope, c *memory.Change) error {
+func (l *changeList) add(s driver.Scope, c *driver.FactChange) error {
 	r := &c.Record
 	id, err := c.Record.ID, error(nil)
 	switch c.Kind {
-	case memory.Add:
+	case driver.Add:
 		if id == "" {
 			id = uuid.New()
 		}
 		if !isID(id) {
-			return fmt.Errorf("id %.60q is no UUID: %w", id, memory.ErrInvalid)
+			return fmt.Errorf("id %.60q is no UUID: %w", id, driver.ErrInvalid)
 		}
 		for _, old := range c.Supersedes {
 			if !isID(old) {
-				return fmt.Errorf("fact %.60s: %w", old, memory.ErrNotFound)
+				return fmt.Errorf("fact %.60s: %w", old, driver.ErrNotFound)
 			}
 		}
-	case memory.Update, memory.Close, memory.Delete, memory.Embed:
+	case driver.Update, driver.Close, driver.Delete, driver.Embed:
 		if !isID(id) {
-			return fmt.Errorf("fact %.60s: %w", id, memory.ErrNotFound)
+			return fmt.Errorf("fact %.60s: %w", id, driver.ErrNotFound)
 		}
 	default:
-		return fmt.Errorf("change %q: %w", c.Kind, memory.ErrInvalid)
+		return fmt.Errorf("change %q: %w", c.Kind, driver.ErrInvalid)
 	}
 	l.does, l.id, l.version, l.actor = append(l.does, string(c.Kind)), append(l.id, id), append(l.version, r.Version), append(l.actor, c.Actor)
 	l.heard, l.instead = append(l.heard, optional(c.Said)), append(l.instead, strings.Join(c.Supersedes, ","))
@@ -145,7 +145,7 @@ func (l *changeList) add(s memory.Scope, c *memory.Change) error {
 	if len(r.Metadata) > 0 {
 		plain, err := plainJSON(r.Metadata)
 		if err != nil {
-			return fmt.Errorf("metadata: %w: %w", memory.ErrInvalid, err)
+			return fmt.Errorf("metadata: %w: %w", driver.ErrInvalid, err)
 		}
 		raw, metadata = r.Metadata, &plain
 	}
@@ -174,7 +174,7 @@ func (l *changeList) values() []any {
 
 // together reports whether the changes are many facts to add that have nothing to do with
 // each other.
-func (l *changeList) together(changes []memory.Change) bool {
+func (l *changeList) together(changes []driver.FactChange) bool {
 	if len(changes) < bulk {
 		return false
 	}
@@ -183,7 +183,7 @@ func (l *changeList) together(changes []memory.Change) bool {
 	for i := range changes {
 		c, r := &changes[i], &changes[i].Record
 		expires := !r.ExpiresAt.IsZero() && r.ExpiresAt.Before(soon)
-		if c.Kind != memory.Add || len(c.Supersedes) > 0 || ids[l.id[i]] || said[r.Key] || expires {
+		if c.Kind != driver.Add || len(c.Supersedes) > 0 || ids[l.id[i]] || said[r.Key] || expires {
 			return false
 		}
 		ids[l.id[i]], said[r.Key] = true, true

@@ -6,14 +6,14 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 )
 
-// Find implements [memory.Store], with one round trip for each 256 facts. It reads as it goes: it leaves out
+// Find implements [driver.FactStore], with one round trip for each 256 facts. It reads as it goes: it leaves out
 // what is removed in the meantime, or changed so that the query does not select it any more, and does
 // not find what is stored after it has begun.
-func (f *Facts) Find(ctx context.Context, q memory.Query) iter.Seq2[memory.Record, error] {
-	return func(yield func(memory.Record, error) bool) {
+func (f *Facts) Find(ctx context.Context, q driver.FactQuery) iter.Seq2[driver.FactRecord, error] {
+	return func(yield func(driver.FactRecord, error) bool) {
 		left, limited := q.Most()
 		var after *row
 		for more := true; more; {
@@ -31,7 +31,7 @@ func (f *Facts) Find(ctx context.Context, q memory.Query) iter.Seq2[memory.Recor
 				}
 			}
 			if err != nil {
-				yield(memory.Record{}, f.db.fail("find", err))
+				yield(driver.FactRecord{}, f.db.fail("find", err))
 				return
 			}
 			left -= len(list)
@@ -44,7 +44,7 @@ func (f *Facts) Find(ctx context.Context, q memory.Query) iter.Seq2[memory.Recor
 }
 
 // next returns a page of what comes after a row, and the last row of it.
-func (f *Facts) next(ctx context.Context, q *memory.Query, after *row, most int) (list []memory.Record, last *row, err error) {
+func (f *Facts) next(ctx context.Context, q *driver.FactQuery, after *row, most int) (list []driver.FactRecord, last *row, err error) {
 	s, err := newSelection(q)
 	if err != nil {
 		return nil, nil, err

@@ -6,7 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 const (
@@ -14,9 +14,9 @@ const (
 	sweepQuery  = `SELECT weft.mem_sweep($1::bigint)`
 )
 
-// Forget implements [memory.Store], in one round trip. What is gone is in no copy that
+// Forget implements [driver.FactStore], in one round trip. What is gone is in no copy that
 // pg_dump makes; its place in the files of the database is used again after a VACUUM.
-func (f *Facts) Forget(ctx context.Context, s memory.Scope) (int, error) {
+func (f *Facts) Forget(ctx context.Context, s driver.Scope) (int, error) {
 	shared, alone := f.db.forgetLocks(s)
 	f.db.sizes.clear()
 	count, err := f.db.count(ctx, forgetQuery, shared, alone, scopeDigest(s), ownerDigest(s.User), names(s))
@@ -26,7 +26,7 @@ func (f *Facts) Forget(ctx context.Context, s memory.Scope) (int, error) {
 	return count, nil
 }
 
-// Sweep implements [memory.Store], in one round trip. It passes over scopes in which
+// Sweep implements [driver.FactStore], in one round trip. It passes over scopes in which
 // somebody stores something at the same time.
 func (f *Facts) Sweep(ctx context.Context, limit int) (int, error) {
 	if limit <= 0 {

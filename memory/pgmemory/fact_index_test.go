@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 // Conditions on metadata leave the index to be asked where they pass much of what there is, and it to be left alone where
@@ -23,7 +23,7 @@ func TestFactsByIndexAndConditions(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	vector := func() []float32 { return []float32{r.Float32() - 0.5, r.Float32() - 0.5, r.Float32() - 0.5} }
 	for range 4 {
-		var changes []memory.Change
+		var changes []driver.FactChange
 		for i := range 500 {
 			c := adding(fmt.Sprint("fact ", r.Uint64()), vector()...)
 			c.Record.Metadata = fmt.Appendf(nil, `{"a \"b\"":{"percent":%d}}`, i%100)
@@ -37,11 +37,11 @@ func TestFactsByIndexAndConditions(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, percent := range []int{100, 50, 10, 1, 0} {
-		q := memory.Query{Scope: ann, Where: []memory.Condition{{Path: []string{`a "b"`, "percent"}, Op: memory.Less, Value: fmt.Append(nil, percent)}}}
+		q := driver.FactQuery{Scope: ann, Where: []driver.Condition{{Path: []string{`a "b"`, "percent"}, Op: driver.Less, Value: fmt.Append(nil, percent)}}}
 		for _, terms := range [][]string{nil, {"fact"}} {
 			hits, wanted := 0, 0
 			for range 10 { // once for the index to be known, and once for the size
-				s := memory.Search{Query: q, Terms: terms, Embedding: vector(), Model: "m", Limit: 30}
+				s := driver.FactSearch{Query: q, Terms: terms, Embedding: vector(), Model: "m", Limit: 30}
 				got, err := quick.Facts().Search(ctx, s)
 				wantNoErr(t, "search", err)
 				s.Terms = nil

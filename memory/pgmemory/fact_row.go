@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 const (
@@ -20,7 +20,7 @@ func (d *DB) columns() string { return factColumns + d.vector + `.vector_send(f.
 
 // A row is a fact with its key, and what it is read from.
 type row struct {
-	memory.Record
+	driver.FactRecord
 	key       int64
 	kind      string
 	trust     int16
@@ -37,16 +37,16 @@ func (r *row) dest() []any {
 	}
 }
 
-func scopeDest(s *memory.Scope) []any { return []any{&s.Tenant, &s.Workspace, &s.User, &s.Agent} }
+func scopeDest(s *driver.Scope) []any { return []any{&s.Tenant, &s.Workspace, &s.User, &s.Agent} }
 
 // record returns what was scanned.
-func (r *row) record() (memory.Record, error) {
-	n := r.Record
+func (r *row) record() (driver.FactRecord, error) {
+	n := r.FactRecord
 	copy(n.Key[:], r.said)
 	if n.Metadata = nil; r.raw != nil {
 		n.Metadata = json.RawMessage(r.raw)
 	}
-	n.Kind, n.Trust = memory.Kind(r.kind), trustOf(r.trust)
+	n.Kind, n.Trust = driver.Kind(r.kind), trustOf(r.trust)
 	n.ValidFrom, n.ValidTo, n.ExpiresAt, n.CreatedAt, n.UpdatedAt = r.ValidFrom.UTC(), maybe(r.to), maybe(r.ends), r.CreatedAt.UTC(), r.UpdatedAt.UTC()
 	var err error
 	n.Embedding, err = readVector(r.vector)

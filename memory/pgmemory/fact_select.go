@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 // A selection is a query as SQL. It is made of constants alone: everything that comes from
@@ -29,7 +29,7 @@ const (
 	readTime   = `), moment AS MATERIALIZED (SELECT greatest(statement_timestamp(), max(newest)) AS now FROM reach)`
 )
 
-func newSelection(q *memory.Query) (*selection, error) {
+func newSelection(q *driver.FactQuery) (*selection, error) {
 	s := &selection{slow: true, dear: len(q.Where) > 0}
 	scopes, one := reach(q, &s.args)
 	s.one, s.with = one, readScopes+scopes+readTime

@@ -6,13 +6,13 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 )
 
-// Facts is a [memory.Store], and a [memory.Store]. It is as safe for concurrent use as its [DB].
+// Facts is a [driver.FactStore], and a [driver.FactStore]. It is as safe for concurrent use as its [DB].
 type Facts struct{ db *DB }
 
-var _ memory.Store = (*Facts)(nil)
+var _ driver.FactStore = (*Facts)(nil)
 
 var (
 	factTable = table{"weft.mem_fact", "mem_fact_near_", `(weft.mem_fact f JOIN weft.mem_scope s ON s.key = f.scope)`}
@@ -30,18 +30,18 @@ const eventsQuery = `SELECT e.key, e.kind, e.was, e.became, e.actor, e.at FROM w
 const allEventsQuery = `SELECT e.key, e.fact::text, e.kind, e.was, e.became, e.actor, e.at FROM weft.mem_event e
 	WHERE e.scope = $1::bigint AND (e.fact, e.key) > ($2::text::uuid, $3::bigint) ORDER BY e.fact, e.key LIMIT $4::int`
 
-// History implements [memory.Store], with one round trip for each 256 events. Of all facts, it takes
+// History implements [driver.FactStore], with one round trip for each 256 events. Of all facts, it takes
 // one more for each scope.
-func (f *Facts) History(ctx context.Context, s memory.Scope, id string) iter.Seq2[memory.Event, error] {
-	return func(yield func(memory.Event, error) bool) {
+func (f *Facts) History(ctx context.Context, s driver.Scope, id string) iter.Seq2[driver.Event, error] {
+	return func(yield func(driver.Event, error) bool) {
 		var err error
 		if id == "" {
 			err = f.eachScope(ctx, s, yield)
 		} else if isID(id) {
-			_, err = pages(yield, func(after place) ([]memory.Event, place, error) { return f.events(ctx, s, id, after) })
+			_, err = pages(yield, func(after place) ([]driver.Event, place, error) { return f.events(ctx, s, id, after) })
 		}
 		if err != nil {
-			yield(memory.Event{}, f.db.fail("history", err))
+			yield(driver.Event{}, f.db.fail("history", err))
 		}
 	}
 }
@@ -55,7 +55,7 @@ type place struct {
 const noFact = "00000000-0000-0000-0000-000000000000"
 
 // pages yields page after page. It reports whether the caller wants more.
-func pages(yield func(memory.Event, error) bool, next func(after place) ([]memory.Event, place, error)) (bool, error) {
+func pages(yield func(driver.Event, error) bool, next func(after place) ([]driver.Event, place, error)) (bool, error) {
 	after := place{fact: noFact}
 	for {
 		list, last, err := next(after)
@@ -72,15 +72,15 @@ func pages(yield func(memory.Event, error) bool, next func(after place) ([]memor
 }
 
 // eachScope yields what was done in the scopes that a scope covers.
-func (f *Facts) eachScope(ctx context.Context, s memory.Scope, yield func(memory.Event, error) bool) error {
+func (f *Facts) eachScope(ctx context.Context, s driver.Scope, yield func(driver.Event, error) bool) error {
 	var a args
-	where, _ := reach(&memory.Query{Scope: s, AnyWorkspace: s.Workspace == "", AnyUser: s.User == "", AnyAgent: s.Agent == ""}, &a)
+	where, _ := reach(&driver.FactQuery{Scope: s, AnyWorkspace: s.Workspace == "", AnyUser: s.User == "", AnyAgent: s.Agent == ""}, &a)
 	var keys []int64
-	var scopes []memory.Scope
+	var scopes []driver.Scope
 	text := `SELECT s.key, s.tenant, s.workspace, s.user_id, s.agent FROM weft.mem_scope s WHERE ` + where + ` ORDER BY s.key`
 	err := f.db.link.read(ctx, f.db.sql(text), a, func() { keys, scopes = nil, nil }, func(rows pgx.Rows) error {
 		var key int64
-		var s memory.Scope
+		var s driver.Scope
 		err := rows.Scan(&key, &s.Tenant, &s.Workspace, &s.User, &s.Agent)
 		keys, scopes = append(keys, key), append(scopes, s)
 		return err
@@ -89,7 +89,7 @@ func (f *Facts) eachScope(ctx context.Context, s memory.Scope, yield func(memory
 		return err
 	}
 	for i, s := range scopes {
-		more, err := pages(yield, func(after place) ([]memory.Event, place, error) { return f.allEvents(ctx, keys[i], s, after) })
+		more, err := pages(yield, func(after place) ([]driver.Event, place, error) { return f.allEvents(ctx, keys[i], s, after) })
 		if err != nil || !more {
 			return err
 		}
@@ -97,10 +97,10 @@ func (f *Facts) eachScope(ctx context.Context, s memory.Scope, yield func(memory
 	return nil
 }
 
-func (f *Facts) allEvents(ctx context.Context, key int64, s memory.Scope, after place) (list []memory.Event, last place, err error) {
+func (f *Facts) allEvents(ctx context.Context, key int64, s driver.Scope, after place) (list []driver.Event, last place, err error) {
 	values := []any{key, after.fact, after.key, page}
 	err = f.db.link.read(ctx, f.db.sql(allEventsQuery), values, func() { list = nil }, func(rows pgx.Rows) error {
-		e := memory.Event{Scope: s}
+		e := driver.Event{Scope: s}
 		err := rows.Scan(&last.key, &last.fact, &e.Kind, &e.Before, &e.After, &e.By, &e.At)
 		e.ID, e.At = last.fact, e.At.UTC()
 		list = append(list, e)
@@ -110,9 +110,9 @@ func (f *Facts) allEvents(ctx context.Context, key int64, s memory.Scope, after 
 }
 
 // events returns a page, and the key of the last event in it.
-func (f *Facts) events(ctx context.Context, s memory.Scope, id string, after place) (list []memory.Event, last place, err error) {
+func (f *Facts) events(ctx context.Context, s driver.Scope, id string, after place) (list []driver.Event, last place, err error) {
 	err = f.db.link.read(ctx, f.db.sql(eventsQuery), []any{scopeDigest(s), id, after.key, page}, func() { list = nil }, func(rows pgx.Rows) error {
-		e := memory.Event{ID: id, Scope: s}
+		e := driver.Event{ID: id, Scope: s}
 		if err := rows.Scan(&last.key, &e.Kind, &e.Before, &e.After, &e.By, &e.At); err != nil {
 			return err
 		}

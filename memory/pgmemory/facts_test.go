@@ -6,19 +6,19 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/memorytest"
+	"github.com/weft-go/weft/memory/driver"
+	"github.com/weft-go/weft/memory/drivertest"
 )
 
 func TestFacts(t *testing.T) {
 	t.Parallel()
-	memorytest.RunFacts(t, func(tb testing.TB) memory.Store { return newPlace(tb).open(tb).Facts() })
+	drivertest.RunFacts(t, func(tb testing.TB) driver.FactStore { return newPlace(tb).open(tb).Facts() })
 }
 
 // What is sent as plain text takes another way through everything.
 func TestFactsSimpleProtocol(t *testing.T) {
 	t.Parallel()
-	memorytest.RunFacts(t, func(tb testing.TB) memory.Store {
+	drivertest.RunFacts(t, func(tb testing.TB) driver.FactStore {
 		p := newPlace(tb)
 		return p.migrated(tb, p.pool(tb, func(c *pgxpool.Config) {
 			c.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol

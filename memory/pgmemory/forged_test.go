@@ -5,9 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/conversation"
-	"github.com/weft-go/weft/memory/extract"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 // Whoever writes into the table of what was forgotten, in the place of another, keeps the service from nothing that it does
@@ -29,18 +27,18 @@ func TestForgedForgetting(t *testing.T) {
 	}
 	fact := adding("tea")
 	fact.Said = time.Now().Add(-time.Minute)
-	_, err := db.Facts().Apply(ctx, annScope, []memory.Change{fact})
+	_, err := db.Facts().Apply(ctx, annScope, []driver.FactChange{fact})
 	wantNoErr(t, "a fact", err)
 	said := saying("s", "hello")
 	said.Said = fact.Said
 	_, err = db.Conversations().Apply(ctx, annScope, said)
 	wantNoErr(t, "a message", err)
-	for s, err := range db.Conversations().Sessions(ctx, conversation.Query{Scope: annScope}) {
+	for s, err := range db.Conversations().Sessions(ctx, driver.SessionQuery{Scope: annScope}) {
 		if err != nil || time.Until(s.UpdatedAt) > time.Hour {
 			t.Errorf("got %+v, error %v want a time of now", s, err)
 		}
 	}
-	wantNoErr(t, "enqueue", db.Turns().Enqueue(ctx, extract.Job{Key: "k", Scope: annScope, Said: fact.Said, Payload: []byte(`{}`)}))
+	wantNoErr(t, "enqueue", db.Turns().Enqueue(ctx, driver.Turn{Key: "k", Scope: annScope, Said: fact.Said, Payload: []byte(`{}`)}))
 	if n := ask[int](t, p, `SELECT count(*) FROM weft.mem_turn`); n != 1 {
 		t.Errorf("got %d turns want one", n)
 	}

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 // dump returns all that is in a schema, as pg_dump writes it, or else row by row.
@@ -68,7 +68,7 @@ func TestForgetLeavesNothing(t *testing.T) {
 	ctx := context.Background()
 	p := newPlace(t)
 	store := p.open(t).Facts()
-	scope := memory.Scope{Tenant: "acme", User: "marker-user-00", Workspace: "marker-workspace-01", Agent: "marker-agent-02"}
+	scope := driver.Scope{Tenant: "acme", User: "marker-user-00", Workspace: "marker-workspace-01", Agent: "marker-agent-02"}
 	var markers []string
 	marker := func(what string) string {
 		markers = append(markers, fmt.Sprintf("marker-%s-%02d", what, len(markers)))
@@ -83,21 +83,21 @@ func TestForgetLeavesNothing(t *testing.T) {
 			first.Record.Conversation = marker("conversation")
 		}
 		second := first
-		second.Kind, second.Record.Content = memory.Update, marker("update")
-		changes := []memory.Change{first, second}
+		second.Kind, second.Record.Content = driver.Update, marker("update")
+		changes := []driver.FactChange{first, second}
 		if i == 2 {
-			changes = append(changes, memory.Change{Kind: memory.Delete, Job: first.Job, Record: memory.Record{Fact: memory.Fact{ID: first.Record.ID}}})
+			changes = append(changes, driver.FactChange{Kind: driver.Delete, Job: first.Job, Record: driver.FactRecord{Fact: driver.Fact{ID: first.Record.ID}}})
 		}
 		_, err := store.Apply(ctx, scope, changes)
 		wantNoErr(t, "apply", err)
 	}
-	var many []memory.Change
+	var many []driver.FactChange
 	for i := range 100 {
 		many = append(many, adding(fmt.Sprint(markers[0], " ", markers[3], " ", i)))
 	}
 	_, err := store.Apply(ctx, scope, many)
 	wantNoErr(t, "apply", err)
-	_, err = store.Apply(ctx, ann, []memory.Change{adding("what stays")})
+	_, err = store.Apply(ctx, ann, []driver.FactChange{adding("what stays")})
 	wantNoErr(t, "apply", err)
 	for _, table := range tables {
 		do(t, p, `ANALYZE weft.`+table)
@@ -111,7 +111,7 @@ func TestForgetLeavesNothing(t *testing.T) {
 	if len(markers) < 20 {
 		t.Fatalf("got %d markers want 20", len(markers))
 	}
-	n, err := store.Forget(ctx, memory.Scope{Tenant: "acme", User: scope.User})
+	n, err := store.Forget(ctx, driver.Scope{Tenant: "acme", User: scope.User})
 	if n != 102 || err != nil {
 		t.Errorf("got %d facts, error %v want 102", n, err)
 	}
@@ -138,7 +138,7 @@ func TestForgetDuringRuns(t *testing.T) {
 	p := newPlace(t)
 	store := p.open(t).Facts()
 	said := time.Now().Add(-time.Minute)
-	user := memory.Scope{Tenant: "acme", User: "eve"}
+	user := driver.Scope{Tenant: "acme", User: "eve"}
 	var wg sync.WaitGroup
 	begun := make(chan struct{}, 1000)
 	fenced := make([]int, 8)
@@ -149,10 +149,10 @@ func TestForgetDuringRuns(t *testing.T) {
 			for i := range 40 {
 				c := adding(fmt.Sprint("secret ", w, " ", i))
 				c.Said, c.Job = said, fmt.Sprint("job ", w, " ", i)
-				_, err := store.Apply(ctx, s, []memory.Change{c})
+				_, err := store.Apply(ctx, s, []driver.FactChange{c})
 				begun <- struct{}{}
 				switch {
-				case errors.Is(err, memory.ErrForgotten):
+				case errors.Is(err, driver.ErrForgotten):
 					fenced[w]++
 				case err != nil:
 					t.Error(err)

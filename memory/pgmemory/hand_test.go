@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 // A form is a search as somebody would write it who knows what is there, in one round trip and with prepared statements. It
@@ -112,7 +112,7 @@ func byHand(t *testing.T, p place, table, columns, joins, where, inIndex string,
 	}
 }
 
-func factsByHand(t *testing.T, p place, q memory.Query) []form {
+func factsByHand(t *testing.T, p place, q driver.FactQuery) []form {
 	t.Helper()
 	scopes := ask[[]int64](t, p, `SELECT array_agg(s.key) FROM weft.mem_scope s WHERE s.tenant = 't' AND $1 IN ('', s.user_id)`, q.Scope.User)
 	where := `f.scope = ANY ($2::bigint[]) AND f.trust < 2 AND f.valid_from <= now() AND f.valid_to IS NULL AND (f.expires_at IS NULL OR f.expires_at > now())
@@ -130,7 +130,7 @@ func factsByHand(t *testing.T, p place, q memory.Query) []form {
 	return byHand(t, p, `weft.mem_fact`, columns, joins, where, where, scopes)
 }
 
-func chunksByHand(t *testing.T, p place, q memory.Query) []form {
+func chunksByHand(t *testing.T, p place, q driver.FactQuery) []form {
 	t.Helper()
 	shelves := ask[[]int64](t, p, `SELECT array_agg(s.key) FROM weft.mem_shelf s WHERE s.tenant = 't' AND $1 IN ('', s.user_id)`, q.Scope.User)
 	const columns = `f.id::text, f.ordinal, f.headings, f.content, f.starts, f.ends, f.tokens, f.model, f.terms, extensions.vector_send(f.embedding), o.id::text,

@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 const (
@@ -39,7 +39,7 @@ const createIndex = `CREATE INDEX CONCURRENTLY %s ON %s USING hnsw ((embedding::
 // of documents and of values, unless they are there. They are worth their time above some 20,000 of
 // these a scope, see [Options.Exact]: it takes minutes for 100,000 vectors, while they can be read and
 // written. No other call makes one. It is not for a transaction, and not within a request. Of more than
-// 4000 numbers, vectors have no index: it is an [memory.ErrInvalid].
+// 4000 numbers, vectors have no index: it is an [driver.ErrInvalid].
 //
 // A larger maintenance_work_mem makes it quicker. An index that could not be made is
 // removed when it is tried again.
@@ -52,10 +52,10 @@ func (d *DB) Index(ctx context.Context, model string, dimension int) error {
 
 func (d *DB) index(ctx context.Context, model string, dimension int) error {
 	if dimension < 1 || dimension > maxHalf {
-		return fmt.Errorf("dimension %d is not between 1 and %d: %w", dimension, maxHalf, memory.ErrInvalid)
+		return fmt.Errorf("dimension %d is not between 1 and %d: %w", dimension, maxHalf, driver.ErrInvalid)
 	}
 	if _, ok := d.link.on.(pgx.Tx); ok {
-		return fmt.Errorf("in a transaction: %w", memory.ErrInvalid)
+		return fmt.Errorf("in a transaction: %w", driver.ErrInvalid)
 	}
 	for _, t := range []*table{&factTable, &chunkTable, &valueTable} {
 		if err := d.indexTable(ctx, t, space(model, dimension), dimension); err != nil {

@@ -9,23 +9,23 @@ import (
 	"testing"
 
 	"github.com/weft-go/weft/internal/uuid"
-	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 func newID() string { return uuid.New() }
 
 // adding is a change as package memory makes it, with a vector by the model "m" if there are numbers.
-func adding(content string, vector ...float32) memory.Change {
+func adding(content string, vector ...float32) driver.FactChange {
 	sum := sha256.Sum256([]byte(strings.ToLower(content)))
-	r := memory.Record{
-		Fact:  memory.Fact{ID: newID(), Kind: memory.Plain, Content: content, Importance: 0.5, Trust: memory.Stated},
+	r := driver.FactRecord{
+		Fact:  driver.Fact{ID: newID(), Kind: driver.Plain, Content: content, Importance: 0.5, Trust: driver.Stated},
 		Key:   [16]byte(sum[:16]),
 		Terms: strings.Fields(strings.ToLower(content)), Embedding: vector,
 	}
 	if vector != nil {
 		r.Model = "m"
 	}
-	return memory.Change{Kind: memory.Add, Record: r}
+	return driver.FactChange{Kind: driver.Add, Record: r}
 }
 
 func wantErr(tb testing.TB, what string, err, want error) {
@@ -42,7 +42,7 @@ func wantNoErr(tb testing.TB, what string, err error) {
 	}
 }
 
-var ann = memory.Scope{Tenant: "acme", User: "ann"}
+var ann = driver.Scope{Tenant: "acme", User: "ann"}
 
 // count is how often something is done: as often as the environment says, or else n times.
 func count(tb testing.TB, name string, n int) int {

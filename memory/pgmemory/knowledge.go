@@ -7,22 +7,22 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/weft-go/weft/memory/knowledge"
+	"github.com/weft-go/weft/memory/driver"
 )
 
-// Knowledge is a [knowledge.Store]. It is as safe for concurrent use as its [DB].
+// Knowledge is a [driver.DocumentStore]. It is as safe for concurrent use as its [DB].
 //
-// Forgetting a user's facts leaves the user's documents: [knowledge.Store] has a Delete of its own.
+// Forgetting a user's facts leaves the user's documents: [driver.DocumentStore] has a Delete of its own.
 type Knowledge struct{ db *DB }
 
-var _ knowledge.Store = (*Knowledge)(nil)
+var _ driver.DocumentStore = (*Knowledge)(nil)
 
 // Knowledge is where the database keeps documents.
 func (d *DB) Knowledge() *Knowledge { return &Knowledge{d} }
 
-// Sources implements [knowledge.Store], with one round trip for each 256 sources. It reads as it goes.
-func (k *Knowledge) Sources(ctx context.Context, q knowledge.Query) iter.Seq2[knowledge.Source, error] {
-	return func(yield func(knowledge.Source, error) bool) {
+// Sources implements [driver.DocumentStore], with one round trip for each 256 sources. It reads as it goes.
+func (k *Knowledge) Sources(ctx context.Context, q driver.SourceQuery) iter.Seq2[driver.Source, error] {
+	return func(yield func(driver.Source, error) bool) {
 		var after *shelved
 		for more := true; more; {
 			list, err := k.sources(ctx, &q, after)
@@ -35,7 +35,7 @@ func (k *Knowledge) Sources(ctx context.Context, q knowledge.Query) iter.Seq2[kn
 				}
 			}
 			if err != nil {
-				yield(knowledge.Source{}, k.db.fail("sources", err))
+				yield(driver.Source{}, k.db.fail("sources", err))
 				return
 			}
 			if more = len(list) == page; more {
@@ -46,7 +46,7 @@ func (k *Knowledge) Sources(ctx context.Context, q knowledge.Query) iter.Seq2[kn
 }
 
 // sources returns a page of what comes after a source.
-func (k *Knowledge) sources(ctx context.Context, q *knowledge.Query, after *shelved) (list []shelved, err error) {
+func (k *Knowledge) sources(ctx context.Context, q *driver.SourceQuery, after *shelved) (list []shelved, err error) {
 	s, err := newSourceSelection(q)
 	if err != nil {
 		return nil, err
@@ -71,13 +71,13 @@ const chunksQuery = `SELECT t.nr, ` + placeColumns + ` FROM unnest($1::bytea[], 
 	JOIN weft.mem_shelf s ON s.digest = t.digest JOIN weft.mem_source o ON o.shelf = s.key AND o.id = t.id::uuid
 	JOIN weft.mem_chunk f ON f.source = o.key AND f.ordinal >= t.first AND f.ordinal < t.past ORDER BY t.nr, f.ordinal, f.key LIMIT $5::int`
 
-// Chunks implements [knowledge.Store], with one round trip for each 1000 chunks. It reads as it goes.
-func (k *Knowledge) Chunks(ctx context.Context, spans []knowledge.Span) iter.Seq2[knowledge.Chunk, error] {
-	return func(yield func(knowledge.Chunk, error) bool) {
+// Chunks implements [driver.DocumentStore], with one round trip for each 1000 chunks. It reads as it goes.
+func (k *Knowledge) Chunks(ctx context.Context, spans []driver.ChunkSpan) iter.Seq2[driver.Chunk, error] {
+	return func(yield func(driver.Chunk, error) bool) {
 		left := newSpans(spans)
 		if err := ctx.Err(); err != nil || len(left.id) == 0 {
 			if err != nil {
-				yield(knowledge.Chunk{}, k.db.fail("chunks", err))
+				yield(driver.Chunk{}, k.db.fail("chunks", err))
 			}
 			return
 		}
@@ -92,7 +92,7 @@ func (k *Knowledge) Chunks(ctx context.Context, spans []knowledge.Span) iter.Seq
 				}
 			}
 			if err != nil {
-				yield(knowledge.Chunk{}, k.db.fail("chunks", err))
+				yield(driver.Chunk{}, k.db.fail("chunks", err))
 				return
 			}
 			if more = len(list) == chunkPage; more {
@@ -103,9 +103,9 @@ func (k *Knowledge) Chunks(ctx context.Context, spans []knowledge.Span) iter.Seq
 }
 
 // chunks returns a page, and the place of the span that the last chunk is of, from 1.
-func (k *Knowledge) chunks(ctx context.Context, s spanList) (list []knowledge.Chunk, last int, err error) {
+func (k *Knowledge) chunks(ctx context.Context, s spanList) (list []driver.Chunk, last int, err error) {
 	err = k.db.link.read(ctx, k.db.sql(chunksQuery), []any{s.scope, s.id, s.first, s.past, chunkPage}, func() { list = nil }, func(rows pgx.Rows) error {
-		var c knowledge.Chunk
+		var c driver.Chunk
 		var key int64
 		if err := rows.Scan(append([]any{&last}, chunkDest(&key, &c)...)...); err != nil {
 			return err
@@ -123,7 +123,7 @@ type spanList struct {
 	first, past []int32
 }
 
-func newSpans(spans []knowledge.Span) (l spanList) {
+func newSpans(spans []driver.ChunkSpan) (l spanList) {
 	for _, s := range spans {
 		if isID(s.Source) { // what is no id, nothing has
 			l.scope, l.id = append(l.scope, scopeDigest(s.Scope)), append(l.id, s.Source)
@@ -144,9 +144,9 @@ const removeQuery = ` SELECT r.removed, r.changed FROM (SELECT coalesce(array_ag
 	coalesce(array_agg(p.key ORDER BY p.key), '{}') AS keys, coalesce(array_agg(p.revision ORDER BY p.key), '{}') AS revisions FROM picked p) x
 	CROSS JOIN LATERAL weft.mem_remove(x.shelves, x.keys, x.revisions) r`
 
-// Delete implements [knowledge.Store], in one round trip, or in more if somebody changes sources at
+// Delete implements [driver.DocumentStore], in one round trip, or in more if somebody changes sources at
 // the same time.
-func (k *Knowledge) Delete(ctx context.Context, q knowledge.Query) (int, error) {
+func (k *Knowledge) Delete(ctx context.Context, q driver.SourceQuery) (int, error) {
 	k.db.sizes.clear()
 	total := 0
 	for changed := 1; changed > 0; {

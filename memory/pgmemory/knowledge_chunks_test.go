@@ -9,7 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/knowledge"
 	"github.com/weft-go/weft/memory/pgmemory"
 )
@@ -38,7 +38,7 @@ func wantTexts(t *testing.T, what string, got []string, err error, want ...strin
 	}
 }
 
-func sourcesOf(t *testing.T, store knowledge.Store, q knowledge.Query) (list []knowledge.Source) {
+func sourcesOf(t *testing.T, store driver.DocumentStore, q driver.SourceQuery) (list []driver.Source) {
 	t.Helper()
 	for s, err := range store.Sources(context.Background(), q) {
 		if err != nil {
@@ -77,7 +77,7 @@ func chunksAreSearched(t *testing.T, pool *pgxpool.Pool, db *pgmemory.DB, insert
 	if slices.Sort(ids); len(slices.Compact(ids)) != 3 {
 		t.Errorf("got the ids %q want three", ids)
 	}
-	got := sourcesOf(t, store, knowledge.Query{})
+	got := sourcesOf(t, store, driver.SourceQuery{})
 	if len(got) != 2 || got[0].URI != "faq.md" || got[0].Chunks != 2 || got[0].Revision != 2 || got[1].URI != "shipping" {
 		t.Errorf("got %+v want two sources", got)
 	}
@@ -87,7 +87,7 @@ func chunksAreSearched(t *testing.T, pool *pgxpool.Pool, db *pgmemory.DB, insert
 	if err != nil || len(found) != 1 || found[0].Chunk.Content != "Returns are free." || len(found[0].Before) != 1 || found[0].Before[0].Content != "Refunds take five days." {
 		t.Errorf("got %+v, error %v want what is free, and what stands before it", found, err)
 	}
-	c, err := store.Search(ctx, knowledge.Search{Terms: []string{"return", "norway"}, Limit: 5})
+	c, err := store.Search(ctx, driver.ChunkSearch{Terms: []string{"return", "norway"}, Limit: 5})
 	if err != nil || c.Chunks != 3 || c.Terms < 11 || !slices.Equal(c.Frequency, []int64{1, 1}) {
 		t.Errorf("got %d chunks with %d terms, frequencies %d, error %v want 3, 11 or more, 1 and 1", c.Chunks, c.Terms, c.Frequency, err)
 	}
@@ -107,15 +107,15 @@ func chunksAreSearched(t *testing.T, pool *pgxpool.Pool, db *pgmemory.DB, insert
 func chunksAreMatched(t *testing.T, p place, pool, owner *pgxpool.Pool, db *pgmemory.DB) {
 	ctx := context.Background()
 	const id = "0197a6b0-7c1a-8e2f-8a3b-000000000001"
-	ingested := knowledge.Record{
-		Chunk: knowledge.Chunk{ID: id, Content: "Shops open at nine.", Model: "m", Tokens: 5}, Terms: []string{"shop", "open", "nine"}, Embedding: []float32{0, 0.8, 0.6},
+	ingested := driver.ChunkRecord{
+		Chunk: driver.Chunk{ID: id, Content: "Shops open at nine.", Model: "m", Tokens: 5}, Terms: []string{"shop", "open", "nine"}, Embedding: []float32{0, 0.8, 0.6},
 	}
-	swap := func(s memory.Scope, uri string, r knowledge.Record) {
-		err := db.Knowledge().Swap(ctx, knowledge.Change{Scope: s, Swaps: []knowledge.Swap{{Source: knowledge.Source{ID: newID(), URI: uri, Format: "text"}, Chunks: []knowledge.Record{r}}}})
+	swap := func(s driver.Scope, uri string, r driver.ChunkRecord) {
+		err := db.Knowledge().Swap(ctx, driver.SourceChange{Scope: s, Swaps: []driver.SourceSwap{{Source: driver.Source{ID: newID(), URI: uri, Format: "text"}, Chunks: []driver.ChunkRecord{r}}}})
 		wantNoErr(t, "swap", err)
 	}
-	swap(memory.Scope{}, "hours.txt", ingested)
-	swap(memory.Scope{Tenant: "acme"}, "secret.txt", ingested)
+	swap(driver.Scope{}, "hours.txt", ingested)
+	swap(driver.Scope{Tenant: "acme"}, "secret.txt", ingested)
 	match := func(args string) string { return `SELECT content FROM public.match_knowledge(` + args + `)` }
 	for _, c := range []struct{ sql, want string }{
 		{match(`'[0,1,0]', 2`), "Returns are free.|Shops open at nine."},
@@ -158,7 +158,7 @@ func chunksAreChanged(t *testing.T, pool *pgxpool.Pool, db *pgmemory.DB) {
 	change(`UPDATE public.knowledge_chunks SET content = 'Returns cost a little.' WHERE content = 'Returns are free.'`, 1)
 	change(`UPDATE public.knowledge_chunks SET content = 'Refunds take a day or two.', embedding = '[1,1,0]' WHERE source = 'faq.md' AND ordinal = 0`, 1)
 	change(`DELETE FROM public.knowledge_chunks WHERE source = 'shipping'`, 1)
-	c, err := store.Search(ctx, knowledge.Search{Terms: []string{"return", "refund", "free"}, Limit: 9})
+	c, err := store.Search(ctx, driver.ChunkSearch{Terms: []string{"return", "refund", "free"}, Limit: 9})
 	if err != nil || c.Chunks != 3 || c.Terms < 13 || !slices.Equal(c.Frequency, []int64{1, 1, 0}) {
 		t.Errorf("got %d chunks with %d terms, frequencies %d, error %v want 3, 13 or more, 1, 1 and 0", c.Chunks, c.Terms, c.Frequency, err)
 	}
@@ -170,7 +170,7 @@ func chunksAreChanged(t *testing.T, pool *pgxpool.Pool, db *pgmemory.DB) {
 		t.Errorf("got vectors %v want none of another text", vectors)
 	}
 	uris := []string{}
-	for _, s := range sourcesOf(t, store, knowledge.Query{}) {
+	for _, s := range sourcesOf(t, store, driver.SourceQuery{}) {
 		uris = append(uris, fmt.Sprint(s.URI, " ", s.Chunks, " ", s.Revision))
 	}
 	wantTexts(t, "sources", uris, nil, "faq.md 2 4", "hours.txt 1 1")
@@ -178,7 +178,7 @@ func chunksAreChanged(t *testing.T, pool *pgxpool.Pool, db *pgmemory.DB) {
 	if n, err := request[int64](pool, "", `SELECT count(*) FROM public.knowledge_chunks`); err != nil || n[0] != 1 {
 		t.Errorf("got %d chunks, error %v want the one of the tenant", n, err)
 	}
-	if list := sourcesOf(t, store, knowledge.Query{}); len(list) != 0 {
+	if list := sourcesOf(t, store, driver.SourceQuery{}); len(list) != 0 {
 		t.Errorf("got %d sources want none", len(list))
 	}
 }
@@ -208,7 +208,7 @@ func chunksOfUsersAreApart(t *testing.T, pool *pgxpool.Pool, db *pgmemory.DB) {
 		got, err := request[string](pool, bobID, sql)
 		wantTexts(t, "bob: "+sql, got, err)
 	}
-	c, err := knownAs(t, db, annID).Search(context.Background(), knowledge.Search{Query: knowledge.Query{Scope: memory.Scope{User: annID}}, Terms: []string{"ann"}, Limit: 5})
+	c, err := knownAs(t, db, annID).Search(context.Background(), driver.ChunkSearch{Query: driver.SourceQuery{Scope: driver.Scope{User: annID}}, Terms: []string{"ann"}, Limit: 5})
 	if err != nil || len(c.Records) != 1 {
 		t.Errorf("ann finds %d chunks, error %v want 1", len(c.Records), err)
 	}

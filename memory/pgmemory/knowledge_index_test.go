@@ -8,8 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/knowledge"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
@@ -38,20 +37,20 @@ func TestKnowledgeByIndex(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name  string
-		query knowledge.Query
+		query driver.SourceQuery
 	}{
-		{"a scope", knowledge.Query{Scope: docs}},
-		{"all of a tenant", knowledge.Query{Scope: docs, AnyUser: true}},
-		{"a user and all", knowledge.Query{Scope: memory.Scope{Tenant: "acme", User: "user 17"}, Inherit: true}},
-		{"a user", knowledge.Query{Scope: memory.Scope{Tenant: "acme", User: "user 17"}}},
-		{"half", knowledge.Query{Scope: docs, Prefix: "a/"}},
-		{"one source", knowledge.Query{Scope: docs, Where: []memory.Condition{memory.Where("n", memory.Equal, 3)}}},
-		{"nothing", knowledge.Query{Scope: memory.Scope{Tenant: "other"}}},
+		{"a scope", driver.SourceQuery{Scope: docs}},
+		{"all of a tenant", driver.SourceQuery{Scope: docs, AnyUser: true}},
+		{"a user and all", driver.SourceQuery{Scope: driver.Scope{Tenant: "acme", User: "user 17"}, Inherit: true}},
+		{"a user", driver.SourceQuery{Scope: driver.Scope{Tenant: "acme", User: "user 17"}}},
+		{"half", driver.SourceQuery{Scope: docs, Prefix: "a/"}},
+		{"one source", driver.SourceQuery{Scope: docs, Where: []driver.Condition{driver.Where("n", driver.Equal, 3)}}},
+		{"nothing", driver.SourceQuery{Scope: driver.Scope{Tenant: "other"}}},
 	} {
 		for _, limit := range []int{1, 30, 5000} {
 			hits, wanted := 0, 0
 			for range 20 { // once for the index to be known, and once for the size
-				s := knowledge.Search{Query: c.query, Embedding: vector(), Model: "m", Limit: limit}
+				s := driver.ChunkSearch{Query: c.query, Embedding: vector(), Model: "m", Limit: limit}
 				got, err := quick.Knowledge().Search(ctx, s)
 				wantNoErr(t, "search", err)
 				want, err := exact.Knowledge().Search(ctx, s)
@@ -96,7 +95,7 @@ func TestKnowledgeIndexFollows(t *testing.T) {
 	next.Source.Revision = 1
 	swapIn(t, store, docs, next)
 	for range 3 {
-		c, err := store.Search(ctx, knowledge.Search{Query: knowledge.Query{Scope: docs}, Embedding: []float32{1, 1}, Model: "m", Limit: 70})
+		c, err := store.Search(ctx, driver.ChunkSearch{Query: driver.SourceQuery{Scope: docs}, Embedding: []float32{1, 1}, Model: "m", Limit: 70})
 		wantNoErr(t, "search", err)
 		want := map[string]bool{}
 		for _, r := range next.Chunks {
@@ -118,19 +117,19 @@ func TestKnowledgeIsNotMigrated(t *testing.T) {
 		drop string
 		do   func() error
 	}{
-		{`DROP FUNCTION weft.mem_remove`, func() error { _, err := db.Knowledge().Delete(ctx, knowledge.Query{}); return err }},
+		{`DROP FUNCTION weft.mem_remove`, func() error { _, err := db.Knowledge().Delete(ctx, driver.SourceQuery{}); return err }},
 		{`DROP FUNCTION weft.mem_enqueue`, func() error { return db.Turns().Enqueue(ctx, turn("1", ann)) }},
 		{`DROP FUNCTION weft.mem_swap`, func() error {
-			return db.Knowledge().Swap(ctx, knowledge.Change{Swaps: []knowledge.Swap{document("a", 1, nil)}})
+			return db.Knowledge().Swap(ctx, driver.SourceChange{Swaps: []driver.SourceSwap{document("a", 1, nil)}})
 		}},
 		{`DROP TABLE weft.mem_chunk`, func() error {
-			_, err := db.Knowledge().Search(ctx, knowledge.Search{Terms: []string{"x"}, Limit: 1})
+			_, err := db.Knowledge().Search(ctx, driver.ChunkSearch{Terms: []string{"x"}, Limit: 1})
 			return err
 		}},
 		{`DROP TABLE weft.mem_turn`, func() error { _, err := db.Turns().Count(ctx); return err }},
 		{`DROP TABLE weft.mem_shelf CASCADE`, func() error {
 			var last error
-			for _, last = range db.Knowledge().Sources(ctx, knowledge.Query{}) {
+			for _, last = range db.Knowledge().Sources(ctx, driver.SourceQuery{}) {
 			}
 			return last
 		}},
@@ -156,8 +155,8 @@ func TestKnowledgeByWordsOfMany(t *testing.T) {
 	for i := range 10 {
 		swapIn(t, many.Knowledge(), docs, document(fmt.Sprintf("%c/%d", 'a'+i%2, i), 100, nil))
 	}
-	for _, q := range []knowledge.Query{{Scope: docs}, {Scope: docs, Prefix: "b/"}, {Scope: docs, Inherit: true}} {
-		s := knowledge.Search{Query: q, Terms: []string{"part", "b/7", "42", "none", "a/2"}, Limit: 20}
+	for _, q := range []driver.SourceQuery{{Scope: docs}, {Scope: docs, Prefix: "b/"}, {Scope: docs, Inherit: true}} {
+		s := driver.ChunkSearch{Query: q, Terms: []string{"part", "b/7", "42", "none", "a/2"}, Limit: 20}
 		want, err := few.Knowledge().Search(ctx, s)
 		wantNoErr(t, "search", err)
 		for range 3 {

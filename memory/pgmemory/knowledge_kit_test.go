@@ -6,20 +6,19 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/knowledge"
+	"github.com/weft-go/weft/memory/driver"
 )
 
-var docs = memory.Scope{Tenant: "acme"}
+var docs = driver.Scope{Tenant: "acme"}
 
 // document returns a source with chunks as package knowledge makes them, with vectors by the model "m" if vector
 // makes them.
-func document(uri string, chunks int, vector func() []float32) knowledge.Swap {
-	s := knowledge.Swap{Source: knowledge.Source{ID: newID(), URI: uri, Format: "text"}}
+func document(uri string, chunks int, vector func() []float32) driver.SourceSwap {
+	s := driver.SourceSwap{Source: driver.Source{ID: newID(), URI: uri, Format: "text"}}
 	for i := range chunks {
 		content := fmt.Sprintf("part %d of %s says that number %d is fine", i, uri, i%10)
-		r := knowledge.Record{
-			Chunk: knowledge.Chunk{ID: newID(), Ordinal: i, Content: content, Start: 100 * i, End: 100*i + len(content), Tokens: 9},
+		r := driver.ChunkRecord{
+			Chunk: driver.Chunk{ID: newID(), Ordinal: i, Content: content, Start: 100 * i, End: 100*i + len(content), Tokens: 9},
 			Terms: strings.Fields(content),
 		}
 		if vector != nil {
@@ -30,14 +29,14 @@ func document(uri string, chunks int, vector func() []float32) knowledge.Swap {
 	return s
 }
 
-func swapIn(tb testing.TB, store knowledge.Store, s memory.Scope, swaps ...knowledge.Swap) {
+func swapIn(tb testing.TB, store driver.DocumentStore, s driver.Scope, swaps ...driver.SourceSwap) {
 	tb.Helper()
-	if err := store.Swap(context.Background(), knowledge.Change{Scope: s, Swaps: swaps}); err != nil {
+	if err := store.Swap(context.Background(), driver.SourceChange{Scope: s, Swaps: swaps}); err != nil {
 		tb.Fatal(err)
 	}
 }
 
-func chunkContents(c knowledge.Candidates) map[string]bool {
+func chunkContents(c driver.ChunkCandidates) map[string]bool {
 	found := map[string]bool{}
 	for _, r := range c.Records {
 		found[r.Content] = true

@@ -6,8 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/knowledge"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
@@ -21,17 +20,17 @@ func TestKnowledgeOfUsers(t *testing.T) {
 	hers, his := knownAs(t, db, annID), knownAs(t, db, bobID)
 	vector := func() []float32 { return []float32{1, 0} }
 	swapIn(t, hers, annScope, document("small", 2, vector), document("large", 100, vector))
-	swapIn(t, his, memory.Scope{Tenant: "acme", User: bobID}, document("bob's", 1, vector))
-	source := sourcesOf(t, hers, knowledge.Query{Scope: annScope})[0]
+	swapIn(t, his, driver.Scope{Tenant: "acme", User: bobID}, document("bob's", 1, vector))
+	source := sourcesOf(t, hers, driver.SourceQuery{Scope: annScope})[0]
 	if source.Chunks != 100 {
 		t.Errorf("ann has %+v", source)
 	}
-	everywhere := knowledge.Query{Scope: memory.Scope{Tenant: "acme"}, AnyUser: true}
-	for name, q := range map[string]knowledge.Query{"her scope": {Scope: annScope}, "all but his": {Scope: everywhere.Scope, AnyUser: true, URIs: []string{"small", "large"}}} {
+	everywhere := driver.SourceQuery{Scope: driver.Scope{Tenant: "acme"}, AnyUser: true}
+	for name, q := range map[string]driver.SourceQuery{"her scope": {Scope: annScope}, "all but his": {Scope: everywhere.Scope, AnyUser: true, URIs: []string{"small", "large"}}} {
 		if list := sourcesOf(t, his, q); len(list) != 0 {
 			t.Errorf("bob, %s: got %d sources want none", name, len(list))
 		}
-		c, err := his.Search(ctx, knowledge.Search{Query: q, Terms: []string{"part"}, Embedding: []float32{1, 0}, Model: "m", Limit: 9})
+		c, err := his.Search(ctx, driver.ChunkSearch{Query: q, Terms: []string{"part"}, Embedding: []float32{1, 0}, Model: "m", Limit: 9})
 		if err != nil || len(c.Records) != 0 || c.Chunks != 0 || c.Terms != 0 || c.Frequency[0] != 0 {
 			t.Errorf("bob searches, %s: got %+v, error %v want nothing", name, c, err)
 		}
@@ -39,12 +38,12 @@ func TestKnowledgeOfUsers(t *testing.T) {
 			t.Errorf("bob deletes, %s: got %d, error %v want none", name, n, err)
 		}
 	}
-	for c, err := range his.Chunks(ctx, []knowledge.Span{{Scope: annScope, Source: source.ID, To: 9}}) {
+	for c, err := range his.Chunks(ctx, []driver.ChunkSpan{{Scope: annScope, Source: source.ID, To: 9}}) {
 		t.Errorf("bob: got the chunk %q of ann's, error %v", c.Content, err)
 	}
-	for name, s := range map[string]memory.Scope{"hers": annScope, "one that is not there": {Tenant: "acme", User: "nobody"}, "of all": {Tenant: "acme"}} {
+	for name, s := range map[string]driver.Scope{"hers": annScope, "one that is not there": {Tenant: "acme", User: "nobody"}, "of all": {Tenant: "acme"}} {
 		for _, chunks := range []int{1, 100} {
-			err := his.Swap(ctx, knowledge.Change{Scope: s, Swaps: []knowledge.Swap{document("small", chunks, vector)}})
+			err := his.Swap(ctx, driver.SourceChange{Scope: s, Swaps: []driver.SourceSwap{document("small", chunks, vector)}})
 			wantErr(t, fmt.Sprint("bob swaps in ", name), err, pgmemory.ErrDenied)
 		}
 	}
@@ -52,7 +51,7 @@ func TestKnowledgeOfUsers(t *testing.T) {
 	if n := ask[int](t, p, `SELECT count(*) FROM weft.mem_chunk`); n != 103 {
 		t.Errorf("got %d chunks want 103", n)
 	}
-	if n, err := hers.Delete(ctx, knowledge.Query{Scope: annScope}); n != 2 || err != nil {
+	if n, err := hers.Delete(ctx, driver.SourceQuery{Scope: annScope}); n != 2 || err != nil {
 		t.Errorf("ann deletes %d, error %v want 2", n, err)
 	}
 }
@@ -134,17 +133,17 @@ func TestKnowledgeIsShared(t *testing.T) {
 	p := supabasePlace(t)
 	db := p.served(t)
 	swapIn(t, db.Knowledge(), docs, document("handbook", 3, nil))
-	q := knowledge.Query{Scope: memory.Scope{Tenant: "acme", User: annID}, Inherit: true}
+	q := driver.SourceQuery{Scope: driver.Scope{Tenant: "acme", User: annID}, Inherit: true}
 	store := knownAs(t, db, annID)
 	if list := sourcesOf(t, store, q); len(list) != 0 {
 		t.Errorf("got %d sources want none", len(list))
 	}
 	do(t, p, `CREATE POLICY shared ON weft.mem_shelf FOR SELECT TO authenticated USING (user_id = '' AND tenant = 'acme')`)
-	c, err := store.Search(ctx, knowledge.Search{Query: q, Terms: []string{"part"}, Limit: 9})
+	c, err := store.Search(ctx, driver.ChunkSearch{Query: q, Terms: []string{"part"}, Limit: 9})
 	if err != nil || len(c.Records) != 3 || c.Chunks != 3 {
 		t.Errorf("got %d chunks of %d, error %v want 3", len(c.Records), c.Chunks, err)
 	}
-	err = store.Swap(ctx, knowledge.Change{Scope: docs, Swaps: []knowledge.Swap{document("poison", 1, nil)}})
+	err = store.Swap(ctx, driver.SourceChange{Scope: docs, Swaps: []driver.SourceSwap{document("poison", 1, nil)}})
 	wantErr(t, "a user writes for all", err, pgmemory.ErrDenied)
 	swapIn(t, store, q.Scope, document("ann's", 1, nil))
 	_, err = store.Delete(ctx, q)

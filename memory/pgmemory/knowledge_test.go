@@ -8,20 +8,20 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/weft-go/weft/memory/knowledge"
-	"github.com/weft-go/weft/memory/memorytest"
+	"github.com/weft-go/weft/memory/driver"
+	"github.com/weft-go/weft/memory/drivertest"
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
 func TestKnowledge(t *testing.T) {
 	t.Parallel()
-	memorytest.RunKnowledge(t, func(tb testing.TB) knowledge.Store { return newPlace(tb).open(tb).Knowledge() })
+	drivertest.RunKnowledge(t, func(tb testing.TB) driver.DocumentStore { return newPlace(tb).open(tb).Knowledge() })
 }
 
 // What is sent as plain text takes another way through everything.
 func TestKnowledgeSimpleProtocol(t *testing.T) {
 	t.Parallel()
-	memorytest.RunKnowledge(t, func(tb testing.TB) knowledge.Store {
+	drivertest.RunKnowledge(t, func(tb testing.TB) driver.DocumentStore {
 		p := newPlace(tb)
 		return p.migrated(tb, p.pool(tb, func(c *pgxpool.Config) {
 			c.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
@@ -32,14 +32,14 @@ func TestKnowledgeSimpleProtocol(t *testing.T) {
 // The service role does everything, behind the policies.
 func TestKnowledgeOfServiceRole(t *testing.T) {
 	t.Parallel()
-	memorytest.RunKnowledge(t, func(tb testing.TB) knowledge.Store { return supabasePlace(tb).served(tb).Knowledge() })
+	drivertest.RunKnowledge(t, func(tb testing.TB) driver.DocumentStore { return supabasePlace(tb).served(tb).Knowledge() })
 }
 
 // A user does everything where policies of the project allow it: here, one that has what tenants a user is of in
 // the user's claims.
 func TestKnowledgeOfUser(t *testing.T) {
 	t.Parallel()
-	memorytest.RunKnowledge(t, func(tb testing.TB) knowledge.Store {
+	drivertest.RunKnowledge(t, func(tb testing.TB) driver.DocumentStore {
 		p := supabasePlace(tb)
 		const (
 			member  = `tenant = ANY (ARRAY(SELECT jsonb_array_elements_text((SELECT auth.jwt()) -> 'app_metadata' -> 'tenants')))`

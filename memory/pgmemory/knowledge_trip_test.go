@@ -7,9 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/extract"
-	"github.com/weft-go/weft/memory/knowledge"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
@@ -17,13 +15,13 @@ import (
 func turnCalls(t *testing.T, queue *pgmemory.Turns, user string) []call {
 	t.Helper()
 	ctx := context.Background()
-	scope := memory.Scope{Tenant: "acme", User: user}
+	scope := driver.Scope{Tenant: "acme", User: user}
 	ok := func(err error) {
 		if err != nil {
 			t.Error(err)
 		}
 	}
-	var claimed []extract.Job
+	var claimed []driver.Turn
 	claim := func() {
 		var err error
 		claimed, err = queue.Claim(ctx, 5, time.Hour)
@@ -45,15 +43,15 @@ func turnCalls(t *testing.T, queue *pgmemory.Turns, user string) []call {
 func documentCalls(t *testing.T, store *pgmemory.Knowledge, user string) []call {
 	t.Helper()
 	ctx := context.Background()
-	scope := memory.Scope{Tenant: "acme", User: user}
+	scope := driver.Scope{Tenant: "acme", User: user}
 	vector := func() []float32 { return []float32{1, 2} }
-	var source knowledge.Source
+	var source driver.Source
 	return []call{
 		{"swap", func() { swapIn(t, store, scope, document("a", 30, vector), document("b", 30, vector)) }},
-		{"sources", func() { source = sourcesOf(t, store, knowledge.Query{Scope: scope})[0] }},
+		{"sources", func() { source = sourcesOf(t, store, driver.SourceQuery{Scope: scope})[0] }},
 		{"chunks", func() {
 			n := 0
-			for _, err := range store.Chunks(ctx, []knowledge.Span{{Scope: scope, Source: source.ID, From: 3, To: 9}, {Scope: scope, Source: source.ID, To: 9}}) {
+			for _, err := range store.Chunks(ctx, []driver.ChunkSpan{{Scope: scope, Source: source.ID, From: 3, To: 9}, {Scope: scope, Source: source.ID, To: 9}}) {
 				n++
 				wantNoErr(t, "chunks", err)
 			}
@@ -62,15 +60,15 @@ func documentCalls(t *testing.T, store *pgmemory.Knowledge, user string) []call 
 			}
 		}},
 		{"search knowledge", func() {
-			c, err := store.Search(ctx, knowledge.Search{
-				Query: knowledge.Query{Scope: scope, Inherit: true, Prefix: "a"}, Terms: []string{"part", "of"}, Embedding: []float32{1, 1}, Model: "m", Limit: 100,
+			c, err := store.Search(ctx, driver.ChunkSearch{
+				Query: driver.SourceQuery{Scope: scope, Inherit: true, Prefix: "a"}, Terms: []string{"part", "of"}, Embedding: []float32{1, 1}, Model: "m", Limit: 100,
 			})
 			wantNoErr(t, "search", err)
 			if len(c.Records) != 30 || c.Chunks != 30 {
 				t.Errorf("got %d of %d chunks want 30", len(c.Records), c.Chunks)
 			}
 		}},
-		{"delete sources", func() { _, err := store.Delete(ctx, knowledge.Query{Scope: scope}); wantNoErr(t, "delete", err) }},
+		{"delete sources", func() { _, err := store.Delete(ctx, driver.SourceQuery{Scope: scope}); wantNoErr(t, "delete", err) }},
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/weft-go/weft/internal/pgdb"
-	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 // A Conn is what a [DB] works on: a *pgxpool.Pool, a *pgx.Conn that one goroutine uses
@@ -60,7 +60,7 @@ func newLink(on Conn, o *Options) (*link, error) {
 // check refuses what could not work: the statements of a batch are sent as the connection sends them.
 func (l *link) check() error {
 	if l.before != nil && len(l.mode) > 0 {
-		return fmt.Errorf("behind a pooler, Before needs connections that cache no statements, as those of Open: %w", memory.ErrInvalid)
+		return fmt.Errorf("behind a pooler, Before needs connections that cache no statements, as those of Open: %w", driver.ErrInvalid)
 	}
 	return nil
 }

@@ -10,16 +10,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weft-go/weft/memory/knowledge"
-	"github.com/weft-go/weft/memory/memorytest"
+	"github.com/weft-go/weft/memory/driver"
+	"github.com/weft-go/weft/memory/drivertest"
 )
 
 func BenchmarkKnowledge(b *testing.B) {
-	memorytest.BenchKnowledge(b, func(tb testing.TB) knowledge.Store { return directPlace(tb).open(tb).Knowledge() })
+	drivertest.BenchKnowledge(b, func(tb testing.TB) driver.DocumentStore { return directPlace(tb).open(tb).Knowledge() })
 }
 
 // longDocument returns a source whose chunks are as long as those of documents usually are.
-func longDocument(r *rand.Rand, uri string, chunks, dimension int) knowledge.Swap {
+func longDocument(r *rand.Rand, uri string, chunks, dimension int) driver.SourceSwap {
 	words := rand.NewZipf(r, 1.1, 8, 20_000)
 	s := document(uri, chunks, func() []float32 {
 		v := make([]float32, dimension)
@@ -50,7 +50,7 @@ func BenchmarkLoad(b *testing.B) {
 				n := 0
 				for b.Loop() {
 					b.StopTimer()
-					var swaps []knowledge.Swap
+					var swaps []driver.SourceSwap
 					for range chunks / size {
 						n++
 						swaps = append(swaps, longDocument(r, fmt.Sprint(n), size, dimension))

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
@@ -18,7 +19,7 @@ func TestMemoriesBySQL(t *testing.T) {
 	p, owner := publicPlace(t)
 	db, pool := p.served(t), p.pool(t)
 	store := as(t, db, annID)
-	scope := memory.Scope{Workspace: "w1", User: annID}
+	scope := driver.Scope{Workspace: "w1", User: annID}
 	insert := `INSERT INTO public.agent_memories (user_id, workspace_id, memory_type, content, conversation_id, metadata, embedding)
 		VALUES ($1, 'w1', 'preference', $2, 'c1', '{"n": 1}', '[1,0,0]')`
 
@@ -26,13 +27,13 @@ func TestMemoriesBySQL(t *testing.T) {
 		if n, err := raw(ctx, pool, annID, insert, annID, "Likes green tea."); n != 1 || err != nil {
 			t.Fatalf("insert: got %d rows, error %v want 1", n, err)
 		}
-		c, err := store.Search(ctx, memory.Search{Query: memory.Query{Scope: scope, Where: []memory.Condition{memory.Where("n", memory.Equal, 1)}}, Terms: []string{"green"}, Limit: 5})
-		if err != nil || len(c.Records) != 1 || c.Records[0].Content != "Likes green tea." || c.Records[0].Conversation != "c1" || c.Records[0].Kind != memory.Preference {
+		c, err := store.Search(ctx, driver.FactSearch{Query: driver.FactQuery{Scope: scope, Where: []driver.Condition{driver.Where("n", driver.Equal, 1)}}, Terms: []string{"green"}, Limit: 5})
+		if err != nil || len(c.Records) != 1 || c.Records[0].Content != "Likes green tea." || c.Records[0].Conversation != "c1" || c.Records[0].Kind != driver.Preference {
 			t.Errorf("got %+v, error %v want the memory", c.Records, err)
 		}
 		m, err := memory.New(store, memory.Options{})
 		wantNoErr(t, "new", err)
-		stored, err := m.Store(ctx, scope, memory.Fact{Kind: memory.Preference, Content: "Likes  green tea", Trust: memory.Stated})
+		stored, err := m.Store(ctx, scope, driver.Fact{Kind: driver.Preference, Content: "Likes  green tea", Trust: driver.Stated})
 		if err != nil || !stored[0].Existed {
 			t.Errorf("got %+v, error %v want the same memory", stored, err)
 		}
@@ -63,7 +64,7 @@ func TestMemoriesBySQL(t *testing.T) {
 			if n, err := raw(ctx, pool, bobID, insert, bobID, there); n != 1 || err != nil {
 				t.Fatalf("insert of %q: got %d rows, error %v want 1", there, n, err)
 			}
-			stored, err := m.Store(ctx, memory.Scope{Workspace: "w1", User: bobID}, memory.Fact{Kind: memory.Preference, Content: here, Trust: memory.Stated})
+			stored, err := m.Store(ctx, driver.Scope{Workspace: "w1", User: bobID}, driver.Fact{Kind: driver.Preference, Content: here, Trust: driver.Stated})
 			if err != nil || !stored[0].Existed {
 				t.Errorf("%q beside %q: got %+v, error %v want the same memory", here, there, stored, err)
 			}
@@ -73,13 +74,13 @@ func TestMemoriesBySQL(t *testing.T) {
 	})
 
 	t.Run("what is remembered is matched", func(t *testing.T) {
-		_, err := store.Apply(ctx, scope, []memory.Change{adding("drives a van", 0, 1, 0), adding("two numbers", 0, 1)})
+		_, err := store.Apply(ctx, scope, []driver.FactChange{adding("drives a van", 0, 1, 0), adding("two numbers", 0, 1)})
 		wantNoErr(t, "apply", err)
 		unsafe := adding("a document said so", 0, 1, 0)
-		unsafe.Record.Trust = memory.Untrusted
-		_, err = store.Apply(ctx, scope, []memory.Change{unsafe})
+		unsafe.Record.Trust = driver.Untrusted
+		_, err = store.Apply(ctx, scope, []driver.FactChange{unsafe})
 		wantNoErr(t, "apply", err)
-		_, err = as(t, db, "").Apply(ctx, memory.Scope{}, []memory.Change{adding("known to all", 0, 1, 0.1)})
+		_, err = as(t, db, "").Apply(ctx, driver.Scope{}, []driver.FactChange{adding("known to all", 0, 1, 0.1)})
 		wantNoErr(t, "apply", err)
 		for _, c := range []struct{ who, args, want string }{
 			{annID, `'[0,1,0]', 5, '` + annID + `'`, "[drives a van Likes green tea.]"},
@@ -142,7 +143,7 @@ func TestMemoriesBySQL(t *testing.T) {
 			t.Errorf("delete: got %d rows, error %v want 1", n, err)
 		}
 		found := map[string]bool{}
-		for r, err := range store.Find(ctx, memory.Query{Scope: scope}) {
+		for r, err := range store.Find(ctx, driver.FactQuery{Scope: scope}) {
 			wantNoErr(t, "find", err)
 			found[r.Content] = r.Embedding != nil
 		}

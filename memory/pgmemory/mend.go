@@ -7,10 +7,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/internal/passage"
 	"github.com/weft-go/weft/memory/internal/rank"
-	"github.com/weft-go/weft/memory/knowledge"
 )
 
 // unread is a word that no text has. A row that a program in another language has written has it besides
@@ -31,7 +30,7 @@ type mending struct {
 }
 
 // searchRead is search for what programs in other languages have written, too.
-func (f *Facts) searchRead(ctx context.Context, s memory.Search) (memory.Candidates, error) {
+func (f *Facts) searchRead(ctx context.Context, s driver.FactSearch) (driver.FactCandidates, error) {
 	n := len(s.Terms)
 	if n == 0 {
 		return f.search(ctx, &s)
@@ -42,10 +41,10 @@ func (f *Facts) searchRead(ctx context.Context, s memory.Search) (memory.Candida
 		c, err = f.search(ctx, &s)
 	}
 	if err != nil {
-		return memory.Candidates{}, err
+		return driver.FactCandidates{}, err
 	}
 	if c.Frequency[n] > 0 {
-		c.Records = slices.DeleteFunc(c.Records, func(r memory.Record) bool {
+		c.Records = slices.DeleteFunc(c.Records, func(r driver.FactRecord) bool {
 			return !hasAny(r.Terms, s.Terms[:n]) && (s.Embedding == nil || r.Model != s.Model || len(r.Embedding) != len(s.Embedding))
 		})
 	}
@@ -54,7 +53,7 @@ func (f *Facts) searchRead(ctx context.Context, s memory.Search) (memory.Candida
 }
 
 // searchRead is search for what programs in other languages have written, too.
-func (k *Knowledge) searchRead(ctx context.Context, s knowledge.Search) (knowledge.Candidates, error) {
+func (k *Knowledge) searchRead(ctx context.Context, s driver.ChunkSearch) (driver.ChunkCandidates, error) {
 	n := len(s.Terms)
 	if n == 0 {
 		return k.search(ctx, &s)
@@ -65,14 +64,14 @@ func (k *Knowledge) searchRead(ctx context.Context, s knowledge.Search) (knowled
 		c, err = k.search(ctx, &s)
 	}
 	if err != nil {
-		return knowledge.Candidates{}, err
+		return driver.ChunkCandidates{}, err
 	}
 	if c.Frequency[n] > 0 {
-		c.Records = slices.DeleteFunc(c.Records, func(r knowledge.Record) bool {
+		c.Records = slices.DeleteFunc(c.Records, func(r driver.ChunkRecord) bool {
 			return !hasAny(r.Terms, s.Terms[:n]) && (s.Embedding == nil || r.Model != s.Model || len(r.Embedding) != len(s.Embedding))
 		})
-		c.Sources = slices.DeleteFunc(c.Sources, func(o knowledge.Source) bool {
-			return !slices.ContainsFunc(c.Records, func(r knowledge.Record) bool { return r.Source == o.ID })
+		c.Sources = slices.DeleteFunc(c.Sources, func(o driver.Source) bool {
+			return !slices.ContainsFunc(c.Records, func(r driver.ChunkRecord) bool { return r.Source == o.ID })
 		})
 	}
 	c.Frequency = c.Frequency[:n]
@@ -92,7 +91,7 @@ const (
 
 // mend reads facts anew that a query selects, and returns how many. That some could not be is no reason not to
 // search: they are found by their words as they are written.
-func (f *Facts) mend(ctx context.Context, q *memory.Query) int {
+func (f *Facts) mend(ctx context.Context, q *driver.FactQuery) int {
 	sel, err := newSelection(q)
 	if err != nil {
 		return 0
@@ -142,7 +141,7 @@ func columnsOf(tenant string, list []mending) (place, key []int64, terms, words 
 }
 
 // mend is as that of facts.
-func (k *Knowledge) mend(ctx context.Context, q *knowledge.Query) int {
+func (k *Knowledge) mend(ctx context.Context, q *driver.SourceQuery) int {
 	list, err := k.unread(ctx, q, 0, true)
 	if err != nil || len(list) == 0 {
 		return 0
@@ -156,7 +155,7 @@ func (k *Knowledge) mend(ctx context.Context, q *knowledge.Query) int {
 
 // unread returns chunks that a query selects, and that come after one: those that have to be read anew, or, to look
 // for such, all.
-func (k *Knowledge) unread(ctx context.Context, q *knowledge.Query, after int64, marked bool) (list []mending, err error) {
+func (k *Knowledge) unread(ctx context.Context, q *driver.SourceQuery, after int64, marked bool) (list []mending, err error) {
 	sel, err := newChunkSelection(q)
 	if err != nil {
 		return nil, err
@@ -203,9 +202,9 @@ func (k *Knowledge) rewrite(ctx context.Context, tenant string, list []mending) 
 	return k.db.count(ctx, mendChunks, place, key, digests, terms, words)
 }
 
-// Reindex implements [knowledge.Reindexer], with two round trips at most for each 512 chunks. What the role may not
+// Reindex implements [driver.Reindexer], with two round trips at most for each 512 chunks. What the role may not
 // change stays as it is.
-func (k *Knowledge) Reindex(ctx context.Context, q knowledge.Query) (int, error) {
+func (k *Knowledge) Reindex(ctx context.Context, q driver.SourceQuery) (int, error) {
 	done := 0
 	for after, more := int64(0), true; more; {
 		list, err := k.unread(ctx, &q, after, false)

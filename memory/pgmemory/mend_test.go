@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/knowledge"
 	"github.com/weft-go/weft/memory/pgmemory"
 )
@@ -22,11 +23,11 @@ var written = []struct{ content, asked string }{
 	{"Two herons at the pond", "heron"},
 }
 
-func recalled(t *testing.T, store memory.Store, s memory.Scope, text string) string {
+func recalled(t *testing.T, store driver.FactStore, s driver.Scope, text string) string {
 	t.Helper()
 	m, err := memory.New(store, memory.Options{})
 	wantNoErr(t, "new", err)
-	found, err := m.Recall(context.Background(), memory.Recall{Query: memory.Query{Scope: s}, Text: text})
+	found, err := m.Recall(context.Background(), memory.Recall{Query: driver.FactQuery{Scope: s}, Text: text})
 	wantNoErr(t, "recall "+text, err)
 	list := []string{}
 	for _, f := range found {
@@ -35,11 +36,11 @@ func recalled(t *testing.T, store memory.Store, s memory.Scope, text string) str
 	return fmt.Sprint(list)
 }
 
-func answered(t *testing.T, store knowledge.Store, s memory.Scope, text string) string {
+func answered(t *testing.T, store driver.DocumentStore, s driver.Scope, text string) string {
 	t.Helper()
 	b, err := knowledge.New(store, knowledge.Options{})
 	wantNoErr(t, "new", err)
-	results, err := b.Search(context.Background(), knowledge.Question{Query: knowledge.Query{Scope: s}, Text: text})
+	results, err := b.Search(context.Background(), knowledge.Question{Query: driver.SourceQuery{Scope: s}, Text: text})
 	wantNoErr(t, "search "+text, err)
 	list := []string{}
 	for _, r := range results {
@@ -54,7 +55,7 @@ func TestWrittenBySQLIsFoundByWords(t *testing.T) {
 	ctx := context.Background()
 	p, owner := publicPlace(t)
 	db, pool := p.served(t), p.pool(t)
-	scope := memory.Scope{User: annID}
+	scope := driver.Scope{User: annID}
 	const (
 		putFact  = `INSERT INTO public.agent_memories (user_id, content, embedding) VALUES ($1, $2, '[1,0]')`
 		putChunk = `INSERT INTO public.knowledge_chunks (user_id, content, source, embedding) VALUES ($1, $2, 'notes', '[1,0]')`
@@ -135,7 +136,7 @@ func TestWrittenBySQLIsFoundByWords(t *testing.T) {
 
 // reindexed reads all of a scope anew, and wants so many facts, and chunks, to change: none for who may not
 // change them.
-func reindexed(t *testing.T, db *pgmemory.DB, user string, scope memory.Scope, want int) {
+func reindexed(t *testing.T, db *pgmemory.DB, user string, scope driver.Scope, want int) {
 	t.Helper()
 	for _, who := range []string{bobID, user} {
 		if who == bobID && want > 0 {
@@ -144,12 +145,12 @@ func reindexed(t *testing.T, db *pgmemory.DB, user string, scope memory.Scope, w
 		}
 		m, err := memory.New(as(t, db, who), memory.Options{})
 		wantNoErr(t, "new", err)
-		if n, err := m.Reindex(context.Background(), memory.Query{Scope: scope}); n != want || err != nil {
+		if n, err := m.Reindex(context.Background(), driver.FactQuery{Scope: scope}); n != want || err != nil {
 			t.Errorf("facts: got %d, %v want %d", n, err, want)
 		}
 		b, err := knowledge.New(knownAs(t, db, who), knowledge.Options{})
 		wantNoErr(t, "new", err)
-		if n, err := b.Reindex(context.Background(), knowledge.Query{Scope: scope}); n != want || err != nil {
+		if n, err := b.Reindex(context.Background(), driver.SourceQuery{Scope: scope}); n != want || err != nil {
 			t.Errorf("chunks: got %d, %v want %d", n, err, want)
 		}
 	}
@@ -161,7 +162,7 @@ func TestReadWhileWritten(t *testing.T) {
 	ctx := context.Background()
 	p, _ := publicPlace(t)
 	db, pool := p.served(t), p.pool(t)
-	scope := memory.Scope{User: annID}
+	scope := driver.Scope{User: annID}
 	failed := make(chan error, 100)
 	done := make(chan struct{})
 	for w := range 3 {
@@ -180,11 +181,11 @@ func TestReadWhileWritten(t *testing.T) {
 		go func() {
 			defer func() { done <- struct{}{} }()
 			for range 10 {
-				s := memory.Search{Query: memory.Query{Scope: scope}, Terms: []string{"heron"}, Limit: 100}
+				s := driver.FactSearch{Query: driver.FactQuery{Scope: scope}, Terms: []string{"heron"}, Limit: 100}
 				if _, err := as(t, db, annID).Search(ctx, s); err != nil {
 					failed <- err
 				}
-				k := knowledge.Search{Query: knowledge.Query{Scope: scope}, Terms: []string{"heron"}, Limit: 100}
+				k := driver.ChunkSearch{Query: driver.SourceQuery{Scope: scope}, Terms: []string{"heron"}, Limit: 100}
 				if _, err := knownAs(t, db, annID).Search(ctx, k); err != nil {
 					failed <- err
 				}
@@ -198,11 +199,11 @@ func TestReadWhileWritten(t *testing.T) {
 	for err := range failed {
 		t.Error(err)
 	}
-	s := memory.Search{Query: memory.Query{Scope: scope}, Terms: []string{"heron"}, Limit: 100}
+	s := driver.FactSearch{Query: driver.FactQuery{Scope: scope}, Terms: []string{"heron"}, Limit: 100}
 	if c, err := as(t, db, annID).Search(ctx, s); err != nil || c.Frequency[0] != 30 || len(c.Records) != 30 {
 		t.Errorf("got %d facts, %v", c.Frequency, err)
 	}
-	k := knowledge.Search{Query: knowledge.Query{Scope: scope}, Terms: []string{"heron"}, Limit: 100}
+	k := driver.ChunkSearch{Query: driver.SourceQuery{Scope: scope}, Terms: []string{"heron"}, Limit: 100}
 	if c, err := knownAs(t, db, annID).Search(ctx, k); err != nil || c.Frequency[0] != 30 || len(c.Records) != 30 {
 		t.Errorf("got %d chunks, %v", c.Frequency, err)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
@@ -63,12 +63,12 @@ func TestOptionsAreChecked(t *testing.T) {
 		"timeout": {Timeout: -1},
 	} {
 		_, err := pgmemory.New(context.Background(), pool, o)
-		wantErr(t, name, err, memory.ErrInvalid)
+		wantErr(t, name, err, driver.ErrInvalid)
 	}
 	_, err := pgmemory.New(context.Background(), nil, pgmemory.Options{})
-	wantErr(t, "no database", err, memory.ErrInvalid)
+	wantErr(t, "no database", err, driver.ErrInvalid)
 	_, err = pgmemory.Scripts(`x"`)
-	wantErr(t, "scripts", err, memory.ErrInvalid)
+	wantErr(t, "scripts", err, driver.ErrInvalid)
 }
 
 // The scripts do what Migrate does, for those who have migrations of their own.
@@ -91,10 +91,10 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	scope := memory.Scope{User: "ann"}
-	_, err = db.Facts().Apply(ctx, scope, []memory.Change{adding("tea", 1, 2)})
+	scope := driver.Scope{User: "ann"}
+	_, err = db.Facts().Apply(ctx, scope, []driver.FactChange{adding("tea", 1, 2)})
 	wantNoErr(t, "apply", err)
-	c, err := db.Facts().Search(ctx, memory.Search{Query: memory.Query{Scope: scope}, Terms: []string{"tea"}, Embedding: []float32{1, 2}, Model: "m", Limit: 5})
+	c, err := db.Facts().Search(ctx, driver.FactSearch{Query: driver.FactQuery{Scope: scope}, Terms: []string{"tea"}, Embedding: []float32{1, 2}, Model: "m", Limit: 5})
 	if err != nil || len(c.Records) != 1 {
 		t.Errorf("got %d candidates, error %v want 1", len(c.Records), err)
 	}

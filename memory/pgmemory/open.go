@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 // A DB is an agent's memory in a PostgreSQL database. It is safe for use by any number of
@@ -42,7 +42,7 @@ func New(ctx context.Context, on Conn, o Options) (*DB, error) {
 
 func makeDB(on Conn, o Options) (*DB, error) {
 	if on == nil {
-		return nil, fmt.Errorf("no database: %w", memory.ErrInvalid)
+		return nil, fmt.Errorf("no database: %w", driver.ErrInvalid)
 	}
 	if err := o.check(); err != nil {
 		return nil, err

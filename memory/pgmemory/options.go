@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 // Options configures [New], [Open] and [Migrate]. Its zero value works.
@@ -17,10 +17,10 @@ type Options struct {
 	// letters, digits, "_" and "-", and does not begin with a digit.
 	Schema string
 	// MaxFacts is how many valid facts a scope may have. What would go beyond is
-	// refused with [memory.ErrQuota]. Zero means any number.
+	// refused with [driver.ErrQuota]. Zero means any number.
 	MaxFacts int
 	// MaxMessages is how many messages a session may have, and MaxValues how many values a
-	// scope may. What would go beyond is refused with [memory.ErrQuota]. Zero means any number.
+	// scope may. What would go beyond is refused with [driver.ErrQuota]. Zero means any number.
 	MaxMessages int
 	MaxValues   int
 	// Exact is how many facts, or chunks of documents, a search may select and still compare every vector of
@@ -75,12 +75,12 @@ var schemaName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,62}$`)
 func (o *Options) check() error {
 	switch {
 	case o.Schema != "" && !schemaName.MatchString(o.Schema):
-		return fmt.Errorf("schema %q: %w", o.Schema, memory.ErrInvalid)
+		return fmt.Errorf("schema %q: %w", o.Schema, driver.ErrInvalid)
 	case o.Pooling < Detect || o.Pooling > Transaction:
-		return fmt.Errorf("pooling %d: %w", o.Pooling, memory.ErrInvalid)
+		return fmt.Errorf("pooling %d: %w", o.Pooling, driver.ErrInvalid)
 	case o.MaxFacts < 0 || o.MaxMessages < 0 || o.MaxValues < 0 || o.Exact < 0 || o.Timeout < 0:
 		return fmt.Errorf("negative MaxFacts %d, MaxMessages %d, MaxValues %d, Exact %d or Timeout %v: %w",
-			o.MaxFacts, o.MaxMessages, o.MaxValues, o.Exact, o.Timeout, memory.ErrInvalid)
+			o.MaxFacts, o.MaxMessages, o.MaxValues, o.Exact, o.Timeout, driver.ErrInvalid)
 	}
 	return nil
 }

@@ -13,9 +13,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/conversation"
-	"github.com/weft-go/weft/memory/kv"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/pgmemory"
 	"github.com/weft-go/weft/memory/profile"
 )
@@ -37,7 +35,7 @@ func newPeople(tb testing.TB) *people {
 }
 
 // in returns a scope with an id for a user.
-func (p *people) in(s memory.Scope) memory.Scope {
+func (p *people) in(s driver.Scope) driver.Scope {
 	if s.User == "" {
 		return s
 	}
@@ -51,7 +49,7 @@ func (p *people) in(s memory.Scope) memory.Scope {
 }
 
 // out returns a scope with a name for a user.
-func (p *people) out(s memory.Scope) memory.Scope {
+func (p *people) out(s driver.Scope) driver.Scope {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s.User = p.names[s.User]
@@ -59,7 +57,7 @@ func (p *people) out(s memory.Scope) memory.Scope {
 }
 
 // as returns the memory of the user of a scope, who has an id, in the tenant of the scope.
-func (p *people) as(s memory.Scope) *pgmemory.DB {
+func (p *people) as(s driver.Scope) *pgmemory.DB {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	key := [2]string{s.User, s.Tenant}
@@ -73,30 +71,30 @@ func (p *people) as(s memory.Scope) *pgmemory.DB {
 
 type theirConversations struct {
 	*people
-	conversation.Store // nil: users neither dump nor restore
+	driver.ConversationStore // nil: users neither dump nor restore
 }
 
-func (p theirConversations) query(q conversation.Query) (conversation.Query, *pgmemory.Conversations) {
+func (p theirConversations) query(q driver.SessionQuery) (driver.SessionQuery, *pgmemory.Conversations) {
 	if q.Scope = p.in(q.Scope); q.After != nil {
 		after := *q.After
 		after.Scope = p.in(after.Scope)
 		q.After = &after
 	}
 	if q.AnyUser {
-		return q, p.as(memory.Scope{}).Conversations()
+		return q, p.as(driver.Scope{}).Conversations()
 	}
 	return q, p.as(q.Scope).Conversations()
 }
 
-func (p theirConversations) Apply(ctx context.Context, s memory.Scope, c conversation.Change) (conversation.Session, error) {
+func (p theirConversations) Apply(ctx context.Context, s driver.Scope, c driver.SessionChange) (driver.Session, error) {
 	s = p.in(s)
 	session, err := p.as(s).Conversations().Apply(ctx, s, c)
 	session.Scope = p.out(session.Scope)
 	return session, err
 }
 
-func (p theirConversations) Sessions(ctx context.Context, q conversation.Query) iter.Seq2[conversation.Session, error] {
-	return func(yield func(conversation.Session, error) bool) {
+func (p theirConversations) Sessions(ctx context.Context, q driver.SessionQuery) iter.Seq2[driver.Session, error] {
+	return func(yield func(driver.Session, error) bool) {
 		q, store := p.query(q)
 		for session, err := range store.Sessions(ctx, q) {
 			session.Scope = p.out(session.Scope)
@@ -107,8 +105,8 @@ func (p theirConversations) Sessions(ctx context.Context, q conversation.Query) 
 	}
 }
 
-func (p theirConversations) Messages(ctx context.Context, r conversation.Range) iter.Seq2[conversation.Row, error] {
-	return func(yield func(conversation.Row, error) bool) {
+func (p theirConversations) Messages(ctx context.Context, r driver.MessageRange) iter.Seq2[driver.MessageRow, error] {
+	return func(yield func(driver.MessageRow, error) bool) {
 		r.Scope = p.in(r.Scope)
 		for row, err := range p.as(r.Scope).Conversations().Messages(ctx, r) {
 			row.Scope = p.out(row.Scope)
@@ -119,7 +117,7 @@ func (p theirConversations) Messages(ctx context.Context, r conversation.Range) 
 	}
 }
 
-func (p theirConversations) Search(ctx context.Context, s conversation.Search) (conversation.Candidates, error) {
+func (p theirConversations) Search(ctx context.Context, s driver.MessageSearch) (driver.MessageCandidates, error) {
 	q, store := p.query(s.Query)
 	s.Query = q
 	c, err := store.Search(ctx, s)
@@ -129,59 +127,59 @@ func (p theirConversations) Search(ctx context.Context, s conversation.Search) (
 	return c, err
 }
 
-func (p theirConversations) Forget(ctx context.Context, s memory.Scope) (int, error) {
+func (p theirConversations) Forget(ctx context.Context, s driver.Scope) (int, error) {
 	s = p.in(s)
 	return p.as(s).Conversations().Forget(ctx, s)
 }
 
-func (p theirConversations) Sweep(ctx context.Context, s memory.Scope, age time.Duration, limit int) (int, error) {
+func (p theirConversations) Sweep(ctx context.Context, s driver.Scope, age time.Duration, limit int) (int, error) {
 	s = p.in(s)
 	return p.as(s).Conversations().Sweep(ctx, s, age, limit)
 }
 
 type theirValues struct {
 	*people
-	kv.Store // nil: users neither dump nor restore
+	driver.ValueStore // nil: users neither dump nor restore
 }
 
-func (p theirValues) Apply(ctx context.Context, s memory.Scope, writes []kv.Write) ([]kv.Item, error) {
+func (p theirValues) Apply(ctx context.Context, s driver.Scope, writes []driver.ValueWrite) ([]driver.Item, error) {
 	s = p.in(s)
 	for _, w := range writes {
 		if slices.Equal(w.Namespace, []string{profile.Namespace}) && bytes.Contains(w.Value, []byte(`"plan"`)) {
-			return p.as(memory.Scope{}).Values().Apply(ctx, s, writes) // only the service stores a plan
+			return p.as(driver.Scope{}).Values().Apply(ctx, s, writes) // only the service stores a plan
 		}
 	}
 	return p.as(s).Values().Apply(ctx, s, writes)
 }
 
-func (p theirValues) Find(ctx context.Context, s memory.Scope, q kv.Selection) iter.Seq2[kv.Item, error] {
+func (p theirValues) Find(ctx context.Context, s driver.Scope, q driver.ValueSelection) iter.Seq2[driver.Item, error] {
 	s = p.in(s)
 	return p.as(s).Values().Find(ctx, s, q)
 }
 
-func (p theirValues) Search(ctx context.Context, s memory.Scope, q kv.Search) (kv.Candidates, error) {
+func (p theirValues) Search(ctx context.Context, s driver.Scope, q driver.ValueSearch) (driver.ValueCandidates, error) {
 	s = p.in(s)
 	return p.as(s).Values().Search(ctx, s, q)
 }
 
-func (p theirValues) Namespaces(ctx context.Context, s memory.Scope, q kv.NamespaceQuery) iter.Seq2[[]string, error] {
+func (p theirValues) Namespaces(ctx context.Context, s driver.Scope, q driver.NamespaceQuery) iter.Seq2[[]string, error] {
 	s = p.in(s)
 	return p.as(s).Values().Namespaces(ctx, s, q)
 }
 
-func (p theirValues) Forget(ctx context.Context, s memory.Scope) (int, error) {
+func (p theirValues) Forget(ctx context.Context, s driver.Scope) (int, error) {
 	s = p.in(s)
 	return p.as(s).Values().Forget(ctx, s)
 }
 
 func (p theirValues) Sweep(ctx context.Context, limit int) (int, error) {
-	return p.as(memory.Scope{}).Values().Sweep(ctx, limit)
+	return p.as(driver.Scope{}).Values().Sweep(ctx, limit)
 }
 
-func (p theirValues) Index(ctx context.Context, s memory.Scope, writes []kv.Write) (int, error) {
-	return p.as(memory.Scope{}).Values().Index(ctx, p.in(s), writes)
+func (p theirValues) Index(ctx context.Context, s driver.Scope, writes []driver.ValueWrite) (int, error) {
+	return p.as(driver.Scope{}).Values().Index(ctx, p.in(s), writes)
 }
 
-func (theirValues) Scopes(context.Context) iter.Seq2[memory.Scope, error] {
-	return func(yield func(memory.Scope, error) bool) { yield(memory.Scope{}, memory.ErrDenied) }
+func (theirValues) Scopes(context.Context) iter.Seq2[driver.Scope, error] {
+	return func(yield func(driver.Scope, error) bool) { yield(driver.Scope{}, driver.ErrDenied) }
 }

@@ -8,9 +8,7 @@ import (
 
 	"github.com/weft-go/weft/internal/uuid"
 	"github.com/weft-go/weft/llm"
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/conversation"
-	"github.com/weft-go/weft/memory/kv"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 // Any message that is JSON comes back as it was, and can be read as jsonb, which programs in other languages do; and any
@@ -29,12 +27,12 @@ func FuzzPlain(f *testing.F) {
 			return
 		}
 		ctx := context.Background()
-		scope := memory.Scope{User: uuid.New()}
-		row := conversation.Row{ID: "m", Role: llm.RoleUser, Data: []byte(`{"type":"human","data":` + text + `}`)}
-		if _, err := db.Conversations().Apply(ctx, scope, conversation.Change{Session: "s", Rows: []conversation.Row{row}}); err != nil {
+		scope := driver.Scope{User: uuid.New()}
+		row := driver.MessageRow{ID: "m", Role: llm.RoleUser, Data: []byte(`{"type":"human","data":` + text + `}`)}
+		if _, err := db.Conversations().Apply(ctx, scope, driver.SessionChange{Session: "s", Rows: []driver.MessageRow{row}}); err != nil {
 			t.Fatal(err)
 		}
-		for r, err := range db.Conversations().Messages(ctx, conversation.Range{Scope: scope, Session: "s"}) {
+		for r, err := range db.Conversations().Messages(ctx, driver.MessageRange{Scope: scope, Session: "s"}) {
 			if err != nil || string(r.Data) != string(row.Data) {
 				t.Errorf("got %s, error %v want %s", r.Data, err, row.Data)
 			}
@@ -45,12 +43,12 @@ func FuzzPlain(f *testing.F) {
 		if err != nil || !json.Valid([]byte(plain)) {
 			t.Errorf("%s: got %s as jsonb, error %v", text, plain, err)
 		}
-		write := kv.Write{Address: kv.Address{Namespace: []string{"n"}, Key: "k"}, Value: []byte(`{"v":` + text + `}`)}
-		if _, err := db.Values().Apply(ctx, scope, []kv.Write{write}); err != nil {
+		write := driver.ValueWrite{Address: driver.Address{Namespace: []string{"n"}, Key: "k"}, Value: []byte(`{"v":` + text + `}`)}
+		if _, err := db.Values().Apply(ctx, scope, []driver.ValueWrite{write}); err != nil {
 			t.Fatal(err)
 		}
 		n := 0
-		q := kv.Selection{Query: kv.Query{Where: []memory.Condition{{Path: []string{"v"}, Op: memory.Exists}}}}
+		q := driver.ValueSelection{ValueQuery: driver.ValueQuery{Where: []driver.Condition{{Path: []string{"v"}, Op: driver.Exists}}}}
 		for item, err := range db.Values().Find(ctx, scope, q) {
 			if n++; err != nil || string(item.Value) != string(write.Value) {
 				t.Errorf("got %s, error %v want %s", item.Value, err, write.Value)

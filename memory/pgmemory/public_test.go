@@ -15,6 +15,7 @@ import (
 	"github.com/weft-go/weft/internal/pgtest"
 	"github.com/weft-go/weft/internal/supatest"
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
@@ -95,7 +96,7 @@ func TestScriptsByHand(t *testing.T) {
 	wantNoErr(t, "migrate", pgmemory.MigratePublic(ctx, pool, p.options))
 	db, err := pgmemory.New(ctx, pool, p.options)
 	wantNoErr(t, "new", err)
-	_, err = db.Facts().Apply(ctx, memory.Scope{User: annID}, []memory.Change{adding("tea", 1, 2)})
+	_, err = db.Facts().Apply(ctx, driver.Scope{User: annID}, []driver.FactChange{adding("tea", 1, 2)})
 	wantNoErr(t, "apply", err)
 	if got, err := request[string](pool, annID, `SELECT content FROM match_memories($1::text::extensions.vector, 1)`, "[1,2]"); err != nil || len(got) != 1 {
 		t.Errorf("got %q, error %v", got, err)
@@ -134,7 +135,7 @@ func ExampleMigratePublic() {
 	if err != nil {
 		log.Panic(err)
 	}
-	for f, err := range facts.List(ctx, memory.Query{Scope: memory.Scope{User: annID}}) {
+	for f, err := range facts.List(ctx, driver.FactQuery{Scope: driver.Scope{User: annID}}) {
 		fmt.Println(f.Content, err)
 	}
 	// Output:

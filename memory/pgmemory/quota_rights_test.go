@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
@@ -39,8 +40,8 @@ func TestQuotasHoldForSQL(t *testing.T) {
 	db := p.served(t)
 	facts, err := memory.New(as(t, db, bobID), memory.Options{})
 	require.NoError(t, err)
-	_, err = facts.Store(t.Context(), memory.Scope{User: bobID}, memory.Fact{Content: "one more by Go", Trust: memory.Stated})
-	assert.ErrorIs(t, err, memory.ErrQuota)
+	_, err = facts.Store(t.Context(), driver.Scope{User: bobID}, driver.Fact{Content: "one more by Go", Trust: driver.Stated})
+	assert.ErrorIs(t, err, driver.ErrQuota)
 	do(annUser, `INSERT INTO public.agent_memories (user_id, content) SELECT `+ofAnn+`, 'fact ' || i FROM generate_series(1, 4) i`, overQuota)
 	do(service, `INSERT INTO public.agent_memories (content) SELECT 'of nobody ' || i FROM generate_series(1, 20) i`, "")
 	do(bobUser, `DELETE FROM public.agent_memories WHERE content LIKE 'fact%'`, "")
@@ -135,8 +136,8 @@ func TestUsersForgetThemselves(t *testing.T) {
 	// What was said before and arrives later is refused.
 	late := adding("late")
 	late.Said = time.Now().Add(-time.Hour)
-	_, err := as(t, p.served(t), bobID).Apply(t.Context(), memory.Scope{User: bobID}, []memory.Change{late})
-	assert.ErrorIs(t, err, memory.ErrForgotten)
+	_, err := as(t, p.served(t), bobID).Apply(t.Context(), driver.Scope{User: bobID}, []driver.FactChange{late})
+	assert.ErrorIs(t, err, driver.ErrForgotten)
 }
 
 // A database of an older version keeps its rows, also those that are larger than a new limit or in a tenant of no claim.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/knowledge"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
@@ -79,12 +79,12 @@ func userOf(i int) string {
 
 // fill stores n facts of the tenant "t": a tenth of the user "u10", a hundredth of "u1", and a thousandth of
 // "u0.1". They have a number from 0 to 999.
-func fill(tb testing.TB, store memory.Store, n int) []stored {
+func fill(tb testing.TB, store driver.FactStore, n int) []stored {
 	tb.Helper()
 	c := newCloud(1)
-	batches := map[string][]memory.Change{}
+	batches := map[string][]driver.FactChange{}
 	flush := func(user string) {
-		_, err := store.Apply(context.Background(), memory.Scope{Tenant: "t", User: user}, batches[user])
+		_, err := store.Apply(context.Background(), driver.Scope{Tenant: "t", User: user}, batches[user])
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -121,21 +121,21 @@ func vectorCount(t *testing.T) int {
 // A filter is a query, and what it passes.
 type filter struct {
 	name  string
-	query memory.Query
+	query driver.FactQuery
 	holds func(stored) bool
 }
 
 // filters pass 100, 10, 1 and 0.1 % by scope, and 50, 10, 1 and 0.1 % by metadata.
 func filters() []filter {
-	list := []filter{{"scope of 100 %", memory.Query{Scope: memory.Scope{Tenant: "t"}, AnyUser: true}, func(stored) bool { return true }}}
+	list := []filter{{"scope of 100 %", driver.FactQuery{Scope: driver.Scope{Tenant: "t"}, AnyUser: true}, func(stored) bool { return true }}}
 	for _, share := range []string{"10", "1", "0.1"} {
 		user := "u" + share
-		list = append(list, filter{"scope of " + share + " %", memory.Query{Scope: memory.Scope{Tenant: "t", User: user}}, func(f stored) bool { return f.user == user }})
+		list = append(list, filter{"scope of " + share + " %", driver.FactQuery{Scope: driver.Scope{Tenant: "t", User: user}}, func(f stored) bool { return f.user == user }})
 	}
 	for _, perMille := range []int{500, 100, 10, 1} {
-		q := memory.Query{
-			Scope: memory.Scope{Tenant: "t"}, AnyUser: true,
-			Where: []memory.Condition{memory.Where("per_mille", memory.Less, perMille)},
+		q := driver.FactQuery{
+			Scope: driver.Scope{Tenant: "t"}, AnyUser: true,
+			Where: []driver.Condition{driver.Where("per_mille", driver.Less, perMille)},
 		}
 		list = append(list, filter{fmt.Sprintf("metadata of %v %%", float64(perMille)/10), q, func(f stored) bool { return f.perMille < perMille }})
 	}
@@ -155,7 +155,7 @@ func TestRecallOfIndex(t *testing.T) {
 	index(t, p, db, "mem_fact")
 	for _, f := range filters() {
 		measureRecall(t, f, list, factsByHand(t, p, f.query), func(v []float32) (ids []string) {
-			found, err := db.Facts().Search(ctx, memory.Search{Query: f.query, Embedding: v, Model: "m", Limit: recallLimit})
+			found, err := db.Facts().Search(ctx, driver.FactSearch{Query: f.query, Embedding: v, Model: "m", Limit: recallLimit})
 			wantNoErr(t, f.name, err)
 			for _, r := range found.Records {
 				ids = append(ids, r.ID)
@@ -176,7 +176,7 @@ func index(t *testing.T, p place, db *pgmemory.DB, table string) {
 }
 
 // fillChunks stores n chunks of the tenant "t" in sources of twenty, which are shared out as facts are by fill.
-func fillChunks(tb testing.TB, store knowledge.Store, n int) (list []stored) {
+func fillChunks(tb testing.TB, store driver.DocumentStore, n int) (list []stored) {
 	tb.Helper()
 	c := newCloud(1)
 	const size = 20
@@ -189,7 +189,7 @@ func fillChunks(tb testing.TB, store knowledge.Store, n int) (list []stored) {
 			r.Embedding = c.vector()
 			list = append(list, stored{user, perMille, r.ID, r.Embedding})
 		}
-		swapIn(tb, store, memory.Scope{Tenant: "t", User: user}, s)
+		swapIn(tb, store, driver.Scope{Tenant: "t", User: user}, s)
 	}
 	return list
 }
@@ -206,9 +206,9 @@ func TestRecallOfChunks(t *testing.T) {
 	index(t, p, db, "mem_chunk")
 	do(t, p, `VACUUM ANALYZE weft.mem_source`)
 	for _, f := range filters() {
-		q := knowledge.Query{Scope: f.query.Scope, AnyUser: f.query.AnyUser, Where: f.query.Where}
+		q := driver.SourceQuery{Scope: f.query.Scope, AnyUser: f.query.AnyUser, Where: f.query.Where}
 		measureRecall(t, f, list, chunksByHand(t, p, f.query), func(v []float32) (ids []string) {
-			found, err := db.Knowledge().Search(ctx, knowledge.Search{Query: q, Embedding: v, Model: "m", Limit: recallLimit})
+			found, err := db.Knowledge().Search(ctx, driver.ChunkSearch{Query: q, Embedding: v, Model: "m", Limit: recallLimit})
 			wantNoErr(t, f.name, err)
 			for _, r := range found.Records {
 				ids = append(ids, r.ID)
@@ -225,8 +225,8 @@ func TestRecallOfChunks(t *testing.T) {
 			terms[fmt.Sprint("word", words.Uint64())] = true
 		}
 		start := time.Now()
-		found, err := db.Knowledge().Search(ctx, knowledge.Search{
-			Query: knowledge.Query{Scope: memory.Scope{Tenant: "t"}, AnyUser: true}, Terms: slices.Collect(maps.Keys(terms)), Limit: recallLimit,
+		found, err := db.Knowledge().Search(ctx, driver.ChunkSearch{
+			Query: driver.SourceQuery{Scope: driver.Scope{Tenant: "t"}, AnyUser: true}, Terms: slices.Collect(maps.Keys(terms)), Limit: recallLimit,
 		})
 		times = append(times, time.Since(start))
 		if err != nil || len(found.Records) != recallLimit {

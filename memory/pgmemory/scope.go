@@ -6,11 +6,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 // scopeDigest stands for a scope without naming it.
-func scopeDigest(s memory.Scope) []byte { return digest(s.Tenant, s.Workspace, s.User, s.Agent) }
+func scopeDigest(s driver.Scope) []byte { return digest(s.Tenant, s.Workspace, s.User, s.Agent) }
 
 // ownerDigest stands for a user. The policies for users make the same of theirs.
 func ownerDigest(user string) []byte { return digest(user) }
@@ -30,13 +30,13 @@ func digest(parts ...string) []byte {
 // number stands for parts where the database wants a number.
 func number(parts ...string) int64 { return int64(binary.BigEndian.Uint64(digest(parts...))) }
 
-func names(s memory.Scope) []string { return []string{s.Tenant, s.Workspace, s.User, s.Agent} }
+func names(s driver.Scope) []string { return []string{s.Tenant, s.Workspace, s.User, s.Agent} }
 
 // around returns the digests of the scopes with which a scope is forgotten.
-func around(s memory.Scope) [][]byte { return named(s, scopeDigest) }
+func around(s driver.Scope) [][]byte { return named(s, scopeDigest) }
 
 // named returns the names of the scopes with which a scope is forgotten.
-func named(s memory.Scope, name func(memory.Scope) []byte) [][]byte {
+func named(s driver.Scope, name func(driver.Scope) []byte) [][]byte {
 	var list [][]byte
 	for mask := range 8 {
 		wider := s
@@ -52,12 +52,12 @@ func named(s memory.Scope, name func(memory.Scope) []byte) [][]byte {
 
 // locks are what keeps a scope from being forgotten while something is stored in it: one for the
 // tenant, and one for the user. To forget is to take the last of them alone.
-func (d *DB) locks(s memory.Scope) (tenant, user int64) {
+func (d *DB) locks(s driver.Scope) (tenant, user int64) {
 	return number("weft memory", d.schema, s.Tenant), number("weft memory", d.schema, s.Tenant, s.User)
 }
 
 // forgetLocks are what to forget a scope takes: a lock with others, and one alone.
-func (d *DB) forgetLocks(s memory.Scope) (shared []int64, alone int64) {
+func (d *DB) forgetLocks(s driver.Scope) (shared []int64, alone int64) {
 	tenant, user := d.locks(s)
 	if s.User == "" {
 		return []int64{}, tenant
@@ -81,7 +81,7 @@ func (a *args) addOnce(value any, as, into string) string {
 
 // reach returns a condition on mem_scope s for the scopes that a query looks at, and whether that is
 // one at most.
-func reach(q *memory.Query, a *args) (text string, one bool) {
+func reach(q *driver.FactQuery, a *args) (text string, one bool) {
 	if !q.AnyWorkspace && !q.AnyUser && !q.AnyAgent {
 		if !q.Inherit {
 			return `s.digest = ` + a.add(scopeDigest(q.Scope), "bytea"), true

@@ -6,34 +6,34 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 )
 
-// Scopes implements [memory.Store], with one round trip for each 256 of them. Row-level security leaves out what the
+// Scopes implements [driver.FactStore], with one round trip for each 256 of them. Row-level security leaves out what the
 // role may not see: all scopes are for the role that owns the tables, and for the service role of Supabase.
-func (f *Facts) Scopes(ctx context.Context) iter.Seq2[memory.Scope, error] {
+func (f *Facts) Scopes(ctx context.Context) iter.Seq2[driver.Scope, error] {
 	return f.db.scopes(ctx, `weft.mem_scope`)
 }
 
 // Scopes implements [knowledge.Store], as [Facts.Scopes] does.
-func (k *Knowledge) Scopes(ctx context.Context) iter.Seq2[memory.Scope, error] {
+func (k *Knowledge) Scopes(ctx context.Context) iter.Seq2[driver.Scope, error] {
 	return k.db.scopes(ctx, `weft.mem_shelf`)
 }
 
 // Scopes implements [kv.Store], as [Facts.Scopes] does.
-func (v *Values) Scopes(ctx context.Context) iter.Seq2[memory.Scope, error] {
+func (v *Values) Scopes(ctx context.Context) iter.Seq2[driver.Scope, error] {
 	return v.db.scopes(ctx, `weft.mem_value_scope`)
 }
 
-func (d *DB) scopes(ctx context.Context, table string) iter.Seq2[memory.Scope, error] {
+func (d *DB) scopes(ctx context.Context, table string) iter.Seq2[driver.Scope, error] {
 	query := d.sql(`SELECT s.key, s.tenant, s.workspace, s.user_id, s.agent FROM ` + table + ` s WHERE s.key > $1::bigint ORDER BY s.key LIMIT $2::int`)
-	return func(yield func(memory.Scope, error) bool) {
+	return func(yield func(driver.Scope, error) bool) {
 		last := int64(0)
 		for more := true; more; {
 			after := last
-			var list []memory.Scope
+			var list []driver.Scope
 			err := d.link.read(ctx, query, []any{after, page}, func() { list, last = nil, after }, func(rows pgx.Rows) error {
-				var s memory.Scope
+				var s driver.Scope
 				err := rows.Scan(&last, &s.Tenant, &s.Workspace, &s.User, &s.Agent)
 				list = append(list, s)
 				return err
@@ -47,7 +47,7 @@ func (d *DB) scopes(ctx context.Context, table string) iter.Seq2[memory.Scope, e
 				}
 			}
 			if err != nil {
-				yield(memory.Scope{}, d.fail("scopes", err))
+				yield(driver.Scope{}, d.fail("scopes", err))
 				return
 			}
 			more = len(list) == page

@@ -7,8 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 const converseQuery = `SELECT o_status, o_about, o_title, o_raw, o_messages, o_created, o_updated FROM weft.mem_converse(
@@ -16,21 +15,21 @@ const converseQuery = `SELECT o_status, o_about, o_title, o_raw, o_messages, o_c
 	$9::bigint, $10::timestamptz, $11::boolean, $12::boolean, $13::text, $14::bytea, $15::text, $16::bigint, $17::boolean,
 	$18::text[], $19::bytea[], $20::text[], $21::text[], $22::text[], $23::text[], $24::text[], $25::text[])`
 
-// Apply implements [conversation.Store], in one round trip. When the connection is lost on the way, nobody
+// Apply implements [driver.ConversationStore], in one round trip. When the connection is lost on the way, nobody
 // knows whether the change was made: the error is an [ErrUnreachable]. To append the same messages again is
 // safe, as those that the session has are not stored twice.
-func (c *Conversations) Apply(ctx context.Context, s memory.Scope, change conversation.Change) (conversation.Session, error) {
+func (c *Conversations) Apply(ctx context.Context, s driver.Scope, change driver.SessionChange) (driver.Session, error) {
 	session, err := c.apply(ctx, s, &change)
 	if err != nil {
-		return conversation.Session{}, c.db.fail("apply to a conversation", err)
+		return driver.Session{}, c.db.fail("apply to a conversation", err)
 	}
 	return session, nil
 }
 
-func (c *Conversations) apply(ctx context.Context, s memory.Scope, change *conversation.Change) (session conversation.Session, err error) {
+func (c *Conversations) apply(ctx context.Context, s driver.Scope, change *driver.SessionChange) (session driver.Session, err error) {
 	values, err := c.values(s, change)
 	if err != nil {
-		return conversation.Session{}, err
+		return driver.Session{}, err
 	}
 	var refused error
 	reset := func() { refused = nil }
@@ -43,7 +42,7 @@ func (c *Conversations) apply(ctx context.Context, s memory.Scope, change *conve
 			refused = refusedChange(*status, about, s, change)
 			return nil
 		}
-		session = conversation.Session{ID: change.Session, Scope: s}
+		session = driver.Session{ID: change.Session, Scope: s}
 		err := rows.Scan(nil, nil, &session.Title, &session.Metadata, &session.Messages, &session.CreatedAt, &session.UpdatedAt)
 		finish(&session)
 		return err
@@ -55,7 +54,7 @@ func (c *Conversations) apply(ctx context.Context, s memory.Scope, change *conve
 }
 
 // values are those of the statement.
-func (c *Conversations) values(s memory.Scope, change *conversation.Change) ([]any, error) {
+func (c *Conversations) values(s driver.Scope, change *driver.SessionChange) ([]any, error) {
 	tenant, user := c.db.locks(s)
 	rows, err := newRows(s, change)
 	if err != nil {
@@ -69,7 +68,7 @@ func (c *Conversations) values(s memory.Scope, change *conversation.Change) ([]a
 		if len(d.Metadata) > 0 {
 			plain, err := plainJSON(d.Metadata)
 			if err != nil {
-				return nil, fmt.Errorf("metadata: %w: %w", memory.ErrInvalid, err)
+				return nil, fmt.Errorf("metadata: %w: %w", driver.ErrInvalid, err)
 			}
 			raw, metadata = d.Metadata, &plain
 		}
@@ -77,32 +76,32 @@ func (c *Conversations) values(s memory.Scope, change *conversation.Change) ([]a
 	gone := stone(s, change.Session)
 	return append([]any{
 		[]int64{tenant, user},
-		scopeDigest(s), ownerDigest(s.User), names(s), change.Session, append(named(s, func(s memory.Scope) []byte { return stone(s) }), gone), gone,
+		scopeDigest(s), ownerDigest(s.User), names(s), change.Session, append(named(s, func(s driver.Scope) []byte { return stone(s) }), gone), gone,
 		int64(c.db.options.MaxMessages), change.Version, optional(change.Said), change.Delete, change.Describe != nil, title, raw, metadata,
 		change.From, change.Once,
 	}, rows...), nil
 }
 
 // refusedChange says what a status of the database means.
-func refusedChange(status string, about *string, s memory.Scope, c *conversation.Change) error {
+func refusedChange(status string, about *string, s driver.Scope, c *driver.SessionChange) error {
 	switch status {
 	case "missing":
-		return fmt.Errorf("session %.60q: %w", c.Session, memory.ErrNotFound)
+		return fmt.Errorf("session %.60q: %w", c.Session, driver.ErrNotFound)
 	case "version":
 		if about == nil {
-			return fmt.Errorf("session %.60q is not there: %w", c.Session, memory.ErrConflict)
+			return fmt.Errorf("session %.60q is not there: %w", c.Session, driver.ErrConflict)
 		}
-		return fmt.Errorf("session %.60q has version %s and not %d: %w", c.Session, *about, c.Version, memory.ErrConflict)
+		return fmt.Errorf("session %.60q has version %s and not %d: %w", c.Session, *about, c.Version, driver.ErrConflict)
 	case "forgotten":
-		return fmt.Errorf("session %.60q of the scope %s, and what was said at %v: %w", c.Session, s, c.Said, memory.ErrForgotten)
+		return fmt.Errorf("session %.60q of the scope %s, and what was said at %v: %w", c.Session, s, c.Said, driver.ErrForgotten)
 	case "quota":
-		return fmt.Errorf("session %.60q of the scope %s would have %s messages: %w", c.Session, s, *about, memory.ErrQuota)
+		return fmt.Errorf("session %.60q of the scope %s would have %s messages: %w", c.Session, s, *about, driver.ErrQuota)
 	}
 	return fmt.Errorf("status %q: %w", status, ErrFormat)
 }
 
 // newRows returns messages by their columns, but for those that are said to be left out because of one before.
-func newRows(s memory.Scope, c *conversation.Change) ([]any, error) {
+func newRows(s driver.Scope, c *driver.SessionChange) ([]any, error) {
 	var id, role, text, data, terms, words []string
 	var plain []*string
 	var said [][]byte
@@ -115,7 +114,7 @@ func newRows(s memory.Scope, c *conversation.Change) ([]any, error) {
 		ids[r.ID], keys[r.Key] = true, true
 		p, err := plainIfNot(r.Data)
 		if err != nil {
-			return nil, fmt.Errorf("message %d: %w: %w", i, memory.ErrInvalid, err)
+			return nil, fmt.Errorf("message %d: %w: %w", i, driver.ErrInvalid, err)
 		}
 		id, said, role, text = append(id, r.ID), append(said, r.Key[:]), append(role, string(r.Role)), append(text, r.Text)
 		data, plain = append(data, string(r.Data)), append(plain, p)

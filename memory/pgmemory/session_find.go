@@ -10,8 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/weft-go/weft/llm"
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 // sessionColumns are those of a session s.
@@ -22,7 +21,7 @@ const messageColumns = `f.position, f.at, f.id, f.said, f.role, f.text, f.data, 
 
 // finish sets what follows from what was read. A session's version is when it was changed, as that is
 // later after each change, also of one that was deleted and made again.
-func finish(s *conversation.Session) {
+func finish(s *driver.Session) {
 	if len(s.Metadata) == 0 {
 		s.Metadata = nil
 	}
@@ -30,8 +29,8 @@ func finish(s *conversation.Session) {
 	s.Version = s.UpdatedAt.UnixMicro()
 }
 
-func scanSession(rows pgx.Rows) (conversation.Session, error) {
-	var s conversation.Session
+func scanSession(rows pgx.Rows) (driver.Session, error) {
+	var s driver.Session
 	var raw []byte
 	err := rows.Scan(&s.Scope.Tenant, &s.Scope.Workspace, &s.Scope.User, &s.Scope.Agent, &s.ID, &s.Title, &raw, &s.Messages, &s.CreatedAt, &s.UpdatedAt)
 	s.Metadata = json.RawMessage(raw)
@@ -41,7 +40,7 @@ func scanSession(rows pgx.Rows) (conversation.Session, error) {
 
 // A messageRow is a message, and what it is read from.
 type messageRow struct {
-	conversation.Row
+	driver.MessageRow
 	said, data []byte
 	role       string
 }
@@ -52,16 +51,16 @@ func (m *messageRow) dest() []any {
 }
 
 // row returns what was scanned.
-func (m *messageRow) row() conversation.Row {
-	r := m.Row
+func (m *messageRow) row() driver.MessageRow {
+	r := m.MessageRow
 	copy(r.Key[:], m.said)
 	r.Role, r.Data, r.At = llm.Role(m.role), m.data, m.At.UTC()
 	return r
 }
 
 // sessions returns a condition on mem_session s for what a query selects, but for its After.
-func sessions(q *conversation.Query, a *args) (string, error) {
-	text, _ := reach(&memory.Query{Scope: q.Scope, AnyWorkspace: q.AnyWorkspace, AnyUser: q.AnyUser, AnyAgent: q.AnyAgent}, a)
+func sessions(q *driver.SessionQuery, a *args) (string, error) {
+	text, _ := reach(&driver.FactQuery{Scope: q.Scope, AnyWorkspace: q.AnyWorkspace, AnyUser: q.AnyUser, AnyAgent: q.AnyAgent}, a)
 	parts := []string{text}
 	if q.ID != "" {
 		parts = append(parts, `s.id = `+a.add(q.ID, "text"))
@@ -79,10 +78,10 @@ func sessions(q *conversation.Query, a *args) (string, error) {
 	return strings.Join(parts, ` AND `), nil
 }
 
-// Sessions implements [conversation.Store], with one round trip for each 256 sessions. It reads as it goes:
+// Sessions implements [driver.ConversationStore], with one round trip for each 256 sessions. It reads as it goes:
 // what changes in the meantime may be left out.
-func (c *Conversations) Sessions(ctx context.Context, q conversation.Query) iter.Seq2[conversation.Session, error] {
-	return func(yield func(conversation.Session, error) bool) {
+func (c *Conversations) Sessions(ctx context.Context, q driver.SessionQuery) iter.Seq2[driver.Session, error] {
+	return func(yield func(driver.Session, error) bool) {
 		left, limited := q.Most()
 		for more := true; more; {
 			most := page
@@ -99,7 +98,7 @@ func (c *Conversations) Sessions(ctx context.Context, q conversation.Query) iter
 				}
 			}
 			if err != nil {
-				yield(conversation.Session{}, c.db.fail("list sessions", err))
+				yield(driver.Session{}, c.db.fail("list sessions", err))
 				return
 			}
 			left -= len(list)
@@ -110,7 +109,7 @@ func (c *Conversations) Sessions(ctx context.Context, q conversation.Query) iter
 	}
 }
 
-func (c *Conversations) sessions(ctx context.Context, q *conversation.Query, most int) (list []conversation.Session, err error) {
+func (c *Conversations) sessions(ctx context.Context, q *driver.SessionQuery, most int) (list []driver.Session, err error) {
 	var a args
 	where, err := sessions(q, &a)
 	if err != nil {
@@ -130,9 +129,9 @@ func (c *Conversations) sessions(ctx context.Context, q *conversation.Query, mos
 	return list, err
 }
 
-// Messages implements [conversation.Store], in one round trip: it yields what was there at one time.
-func (c *Conversations) Messages(ctx context.Context, r conversation.Range) iter.Seq2[conversation.Row, error] {
-	return func(yield func(conversation.Row, error) bool) {
+// Messages implements [driver.ConversationStore], in one round trip: it yields what was there at one time.
+func (c *Conversations) Messages(ctx context.Context, r driver.MessageRange) iter.Seq2[driver.MessageRow, error] {
+	return func(yield func(driver.MessageRow, error) bool) {
 		list, err := c.messages(ctx, &r)
 		for i := range list {
 			if err = ctx.Err(); err != nil {
@@ -143,12 +142,12 @@ func (c *Conversations) Messages(ctx context.Context, r conversation.Range) iter
 			}
 		}
 		if err != nil {
-			yield(conversation.Row{}, c.db.fail("read messages", err))
+			yield(driver.MessageRow{}, c.db.fail("read messages", err))
 		}
 	}
 }
 
-func (c *Conversations) messages(ctx context.Context, r *conversation.Range) (list []conversation.Row, err error) {
+func (c *Conversations) messages(ctx context.Context, r *driver.MessageRange) (list []driver.MessageRow, err error) {
 	var a args
 	text := `SELECT ` + messageColumns + ` FROM weft.mem_message f WHERE f.session = (SELECT s.key FROM weft.mem_session s
 	WHERE s.digest = ` + a.add(scopeDigest(r.Scope), "bytea") + ` AND s.id = ` + a.add(r.Session, "text") + `)`

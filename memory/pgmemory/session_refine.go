@@ -6,7 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/internal/rank"
 )
 
@@ -25,7 +25,7 @@ const (
 
 // refine tells the words of messages apart that programs in other languages have written, in two round trips. It returns how many
 // there were.
-func (c *Conversations) refine(ctx context.Context, q *conversation.Query) (int, error) {
+func (c *Conversations) refine(ctx context.Context, q *driver.SessionQuery) (int, error) {
 	var a args
 	reached, err := sessions(q, &a)
 	if err != nil {

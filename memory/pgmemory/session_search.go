@@ -3,7 +3,7 @@ package pgmemory
 import (
 	"context"
 
-	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 // roughColumn tells whether there are messages, in the sessions that are reached, whose words are yet to be told
@@ -16,9 +16,9 @@ const spotColumns = `s.tenant, s.workspace, s.user_id, s.agent, s.id, `
 // messageTable has no vectors.
 var messageTable = table{name: "weft.mem_message", rows: `(weft.mem_message f JOIN weft.mem_session s ON s.key = f.session)`}
 
-// Search implements [conversation.Store], in one round trip. Only where programs in other languages have written messages since
+// Search implements [driver.ConversationStore], in one round trip. Only where programs in other languages have written messages since
 // the last search it takes more, as their words are told apart here.
-func (c *Conversations) Search(ctx context.Context, s conversation.Search) (conversation.Candidates, error) {
+func (c *Conversations) Search(ctx context.Context, s driver.MessageSearch) (driver.MessageCandidates, error) {
 	found, rough, err := c.search(ctx, &s)
 	for batch := 0; err == nil && rough && batch < maxBatches; batch++ {
 		var n int
@@ -28,13 +28,13 @@ func (c *Conversations) Search(ctx context.Context, s conversation.Search) (conv
 		}
 	}
 	if err != nil {
-		return conversation.Candidates{}, c.db.fail("search conversations", err)
+		return driver.MessageCandidates{}, c.db.fail("search conversations", err)
 	}
 	return found, nil
 }
 
 // search also reports whether there are messages whose words are yet to be told apart.
-func (c *Conversations) search(ctx context.Context, s *conversation.Search) (found conversation.Candidates, rough bool, err error) {
+func (c *Conversations) search(ctx context.Context, s *driver.MessageSearch) (found driver.MessageCandidates, rough bool, err error) {
 	sel, err := messageSelection(s)
 	if err != nil {
 		return found, false, err
@@ -55,7 +55,7 @@ func (c *Conversations) search(ctx context.Context, s *conversation.Search) (fou
 }
 
 // messageSelection selects the messages that a search looks at.
-func messageSelection(s *conversation.Search) (*selection, error) {
+func messageSelection(s *driver.MessageSearch) (*selection, error) {
 	sel := &selection{slow: true}
 	reached, err := sessions(&s.Query, &sel.args)
 	if err != nil {

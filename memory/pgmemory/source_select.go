@@ -3,16 +3,15 @@ package pgmemory
 import (
 	"strings"
 
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/knowledge"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 const readShelves = `WITH shelf AS MATERIALIZED (SELECT s.key, s.chunks, s.terms FROM weft.mem_shelf s WHERE `
 
 // newSourceSelection selects sources o.
-func newSourceSelection(q *knowledge.Query) (*selection, error) {
+func newSourceSelection(q *driver.SourceQuery) (*selection, error) {
 	s := &selection{}
-	scopes, one := reach(&memory.Query{
+	scopes, one := reach(&driver.FactQuery{
 		Scope: q.Scope, AnyWorkspace: q.AnyWorkspace, AnyUser: q.AnyUser, AnyAgent: q.AnyAgent, Inherit: q.Inherit,
 	}, &s.args)
 	s.with = readShelves + scopes + `)`
@@ -45,7 +44,7 @@ func onShelf(row string, one bool) string {
 }
 
 // newChunkSelection selects the chunks f of sources. How many they are is known of shelves, and of sources.
-func newChunkSelection(q *knowledge.Query) (*selection, error) {
+func newChunkSelection(q *driver.SourceQuery) (*selection, error) {
 	s, err := newSourceSelection(q)
 	if err != nil {
 		return nil, err

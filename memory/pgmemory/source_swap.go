@@ -8,8 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/knowledge"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 const (
@@ -31,11 +30,11 @@ const (
 	perChunk = 20 * time.Millisecond
 )
 
-// Swap implements [knowledge.Store]. With up to 64 new chunks it takes one round trip. More are copied
+// Swap implements [driver.DocumentStore]. With up to 64 new chunks it takes one round trip. More are copied
 // (COPY) in the same transaction, or, under row-level security, which does not allow that, inserted, in five
 // round trips. When the connection is lost on the way, nobody knows whether the change was made: the error is an
-// [ErrUnreachable], and doing so again is a [memory.ErrConflict] if it was.
-func (k *Knowledge) Swap(ctx context.Context, c knowledge.Change) error {
+// [ErrUnreachable], and doing so again is a [driver.ErrConflict] if it was.
+func (k *Knowledge) Swap(ctx context.Context, c driver.SourceChange) error {
 	if len(c.Swaps) == 0 {
 		return ctx.Err()
 	}
@@ -45,7 +44,7 @@ func (k *Knowledge) Swap(ctx context.Context, c knowledge.Change) error {
 	return nil
 }
 
-func (k *Knowledge) swap(ctx context.Context, c *knowledge.Change) error {
+func (k *Knowledge) swap(ctx context.Context, c *driver.SourceChange) error {
 	l, err := newSwaps(c)
 	if err != nil {
 		return err
@@ -62,7 +61,7 @@ func (k *Knowledge) swap(ctx context.Context, c *knowledge.Change) error {
 }
 
 // loadSwap swaps sources, and then stores their new chunks.
-func (d *DB) loadSwap(ctx context.Context, tx pgx.Tx, c *knowledge.Change, l *swapList) error {
+func (d *DB) loadSwap(ctx context.Context, tx pgx.Tx, c *driver.SourceChange, l *swapList) error {
 	if err := d.link.enter(ctx, tx); err != nil {
 		return err
 	}
@@ -98,7 +97,7 @@ type landing struct {
 }
 
 // swapIn swaps sources, with some of their new chunks.
-func (d *DB) swapIn(ctx context.Context, l *link, c *knowledge.Change, list *swapList, fresh []freshChunk) (at landing, err error) {
+func (d *DB) swapIn(ctx context.Context, l *link, c *driver.SourceChange, list *swapList, fresh []freshChunk) (at landing, err error) {
 	values := append([]any{scopeDigest(c.Scope), names(c.Scope), c.Quota.Sources, c.Quota.Chunks}, list.values()...)
 	columns := newColumns(c.Scope.Tenant, fresh)
 	values = append(append(values, columns.source), columns.values()...)
@@ -120,15 +119,15 @@ func (d *DB) swapIn(ctx context.Context, l *link, c *knowledge.Change, list *swa
 }
 
 // refusedSwap says what a status of the database means.
-func refusedSwap(status string, change int64, about string, c *knowledge.Change) error {
+func refusedSwap(status string, change int64, about string, c *driver.SourceChange) error {
 	switch status {
 	case "revision":
 		s := &c.Swaps[change].Source
-		return fmt.Errorf("source %.60q: it has revision %s and not %d: %w", s.URI, about, s.Revision, memory.ErrConflict)
+		return fmt.Errorf("source %.60q: it has revision %s and not %d: %w", s.URI, about, s.Revision, driver.ErrConflict)
 	case "kept":
-		return fmt.Errorf("source %.60q: chunk %s is not there: %w", c.Swaps[change].Source.URI, about, memory.ErrConflict)
+		return fmt.Errorf("source %.60q: chunk %s is not there: %w", c.Swaps[change].Source.URI, about, driver.ErrConflict)
 	case "quota":
-		return fmt.Errorf("%d sources and %s chunks in the scope %s, and %d and %d are allowed: %w", change, about, c.Scope, c.Quota.Sources, c.Quota.Chunks, memory.ErrQuota)
+		return fmt.Errorf("%d sources and %s chunks in the scope %s, and %d and %d are allowed: %w", change, about, c.Scope, c.Quota.Sources, c.Quota.Chunks, driver.ErrQuota)
 	}
 	return fmt.Errorf("status %q: %w", status, ErrFormat)
 }
@@ -150,11 +149,11 @@ type swapList struct {
 
 // A freshChunk is a new chunk, and the place of its source in the change, from 1.
 type freshChunk struct {
-	*knowledge.Record
+	*driver.ChunkRecord
 	source int32
 }
 
-func newSwaps(c *knowledge.Change) (*swapList, error) {
+func newSwaps(c *driver.SourceChange) (*swapList, error) {
 	l := &swapList{keptSource: []int32{}, keptOrdinal: []int32{}, keptID: []string{}, keptStart: []int64{}, keptEnd: []int64{}}
 	for i := range c.Swaps {
 		if err := l.add(int32(i+1), &c.Swaps[i]); err != nil {
@@ -164,16 +163,16 @@ func newSwaps(c *knowledge.Change) (*swapList, error) {
 	return l, nil
 }
 
-func (l *swapList) add(nr int32, swap *knowledge.Swap) error {
+func (l *swapList) add(nr int32, swap *driver.SourceSwap) error {
 	s := &swap.Source
 	if !isID(s.ID) {
-		return fmt.Errorf("id %.60q is no UUID: %w", s.ID, memory.ErrInvalid)
+		return fmt.Errorf("id %.60q is no UUID: %w", s.ID, driver.ErrInvalid)
 	}
 	var metadata *string
 	if len(s.Metadata) > 0 {
 		plain, err := plainJSON(s.Metadata)
 		if err != nil {
-			return fmt.Errorf("metadata: %w: %w", memory.ErrInvalid, err)
+			return fmt.Errorf("metadata: %w: %w", driver.ErrInvalid, err)
 		}
 		metadata = &plain
 	}
@@ -195,17 +194,17 @@ func (l *swapList) add(nr int32, swap *knowledge.Swap) error {
 	return nil
 }
 
-func (l *swapList) addChunk(nr int32, r *knowledge.Record) error {
+func (l *swapList) addChunk(nr int32, r *driver.ChunkRecord) error {
 	switch {
 	case r.Ordinal < 0 || r.Ordinal > math.MaxInt32-1 || r.Tokens < 0 || r.Tokens > math.MaxInt32:
-		return fmt.Errorf("chunk %.60s of ordinal %d, with %d tokens: %w", r.ID, r.Ordinal, r.Tokens, memory.ErrInvalid)
+		return fmt.Errorf("chunk %.60s of ordinal %d, with %d tokens: %w", r.ID, r.Ordinal, r.Tokens, driver.ErrInvalid)
 	case !r.Kept && !isID(r.ID):
-		return fmt.Errorf("id %.60q of a chunk is no UUID: %w", r.ID, memory.ErrInvalid)
+		return fmt.Errorf("id %.60q of a chunk is no UUID: %w", r.ID, driver.ErrInvalid)
 	case !r.Kept:
 		l.fresh = append(l.fresh, freshChunk{r, nr})
 		return nil
 	case !isID(r.ID):
-		return fmt.Errorf("chunk %.60s is not there: %w", r.ID, memory.ErrConflict)
+		return fmt.Errorf("chunk %.60s is not there: %w", r.ID, driver.ErrConflict)
 	}
 	l.keptSource, l.keptID, l.keptOrdinal = append(l.keptSource, nr), append(l.keptID, r.ID), append(l.keptOrdinal, int32(r.Ordinal))
 	l.keptStart, l.keptEnd = append(l.keptStart, int64(r.Start)), append(l.keptEnd, int64(r.End))

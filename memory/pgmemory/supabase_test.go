@@ -15,8 +15,8 @@ import (
 
 	"github.com/weft-go/weft/internal/pgtest"
 	"github.com/weft-go/weft/internal/supatest"
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/memorytest"
+	"github.com/weft-go/weft/memory/driver"
+	"github.com/weft-go/weft/memory/drivertest"
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
@@ -26,7 +26,7 @@ const (
 	bobID = "22222222-2222-4222-8222-222222222222"
 )
 
-var annScope = memory.Scope{Tenant: "acme", User: annID}
+var annScope = driver.Scope{Tenant: "acme", User: annID}
 
 // supabasePlace takes a schema in a database like that of a project. Its URL is for a user that owns nothing.
 func supabasePlace(tb testing.TB) place {
@@ -95,10 +95,10 @@ func (p place) served(tb testing.TB, changes ...func(*pgxpool.Config)) *pgmemory
 // The service role does everything, behind the policies.
 func TestFactsOfServiceRole(t *testing.T) {
 	t.Parallel()
-	memorytest.RunFacts(t, func(tb testing.TB) memory.Store { return supabasePlace(tb).served(tb).Facts() })
+	drivertest.RunFacts(t, func(tb testing.TB) driver.FactStore { return supabasePlace(tb).served(tb).Facts() })
 }
 
-func contents(tb testing.TB, store memory.Store, q memory.Query) []string {
+func contents(tb testing.TB, store driver.FactStore, q driver.FactQuery) []string {
 	tb.Helper()
 	texts := []string{}
 	for r, err := range store.Find(context.Background(), q) {
@@ -118,21 +118,21 @@ func TestUsersAreApart(t *testing.T) {
 	ann, bob := as(t, db, annID), as(t, db, bobID)
 	secret := adding("ann's secret", 1, 0)
 	secret.Job = "job"
-	_, err := ann.Apply(ctx, annScope, []memory.Change{secret})
+	_, err := ann.Apply(ctx, annScope, []driver.FactChange{secret})
 	wantNoErr(t, "ann stores", err)
-	_, err = ann.Apply(ctx, annScope, []memory.Change{{Kind: memory.Update, Record: func() memory.Record {
+	_, err = ann.Apply(ctx, annScope, []driver.FactChange{{Kind: driver.Update, Record: func() driver.FactRecord {
 		r := secret.Record
 		r.Content = "ann's own secret"
 		return r
 	}()}})
 	wantNoErr(t, "ann updates", err)
 
-	everywhere := memory.Query{Scope: memory.Scope{Tenant: "acme"}, AnyUser: true, Closed: true, Untrusted: true, Limit: -1}
-	for name, q := range map[string]memory.Query{"her scope": {Scope: annScope}, "all users": everywhere, "by id": {Scope: annScope, IDs: []string{secret.Record.ID}}} {
+	everywhere := driver.FactQuery{Scope: driver.Scope{Tenant: "acme"}, AnyUser: true, Closed: true, Untrusted: true, Limit: -1}
+	for name, q := range map[string]driver.FactQuery{"her scope": {Scope: annScope}, "all users": everywhere, "by id": {Scope: annScope, IDs: []string{secret.Record.ID}}} {
 		if got := contents(t, bob, q); len(got) != 0 {
 			t.Errorf("bob, %s: got %q want nothing", name, got)
 		}
-		c, err := bob.Search(ctx, memory.Search{Query: q, Terms: []string{"secret"}, Embedding: []float32{1, 0}, Model: "m", Limit: 9})
+		c, err := bob.Search(ctx, driver.FactSearch{Query: q, Terms: []string{"secret"}, Embedding: []float32{1, 0}, Model: "m", Limit: 9})
 		if err != nil || len(c.Records) != 0 || c.Facts != 0 || c.Terms != 0 || c.Frequency[0] != 0 {
 			t.Errorf("bob searches, %s: got %+v, error %v want nothing", name, c, err)
 		}
@@ -140,10 +140,10 @@ func TestUsersAreApart(t *testing.T) {
 	for _, err := range bob.History(ctx, annScope, secret.Record.ID) {
 		t.Errorf("bob: got an event of ann's, error %v", err)
 	}
-	for name, s := range map[string]memory.Scope{"hers": annScope, "one that is not there": {Tenant: "acme", User: "nobody"}, "of all": {Tenant: "acme"}} {
-		_, err := bob.Apply(ctx, s, []memory.Change{adding("bob was here")})
+	for name, s := range map[string]driver.Scope{"hers": annScope, "one that is not there": {Tenant: "acme", User: "nobody"}, "of all": {Tenant: "acme"}} {
+		_, err := bob.Apply(ctx, s, []driver.FactChange{adding("bob was here")})
 		wantErr(t, "bob stores in "+name, err, pgmemory.ErrDenied)
-		_, err = bob.Apply(ctx, s, []memory.Change{{Kind: memory.Delete, Record: memory.Record{Fact: memory.Fact{ID: secret.Record.ID}}}})
+		_, err = bob.Apply(ctx, s, []driver.FactChange{{Kind: driver.Delete, Record: driver.FactRecord{Fact: driver.Fact{ID: secret.Record.ID}}}})
 		wantErr(t, "bob deletes in "+name, err, pgmemory.ErrDenied)
 		_, err = bob.Forget(ctx, s)
 		wantErr(t, "bob forgets "+name, err, pgmemory.ErrDenied)
@@ -159,9 +159,9 @@ func TestUsersAreApart(t *testing.T) {
 	}
 	late := adding("late")
 	late.Said = time.Now().Add(-time.Hour)
-	_, err = ann.Apply(ctx, annScope, []memory.Change{late})
-	wantErr(t, "late", err, memory.ErrForgotten)
-	_, err = as(t, db, "").Forget(ctx, memory.Scope{Tenant: "acme"})
+	_, err = ann.Apply(ctx, annScope, []driver.FactChange{late})
+	wantErr(t, "late", err, driver.ErrForgotten)
+	_, err = as(t, db, "").Forget(ctx, driver.Scope{Tenant: "acme"})
 	wantNoErr(t, "the service forgets all", err)
 }
 
@@ -196,11 +196,11 @@ func TestPoliciesHoldForAnySQL(t *testing.T) {
 	db := p.served(t)
 	secret := adding("ann's secret", 1, 0)
 	secret.Job = "job"
-	_, err := as(t, db, annID).Apply(ctx, annScope, []memory.Change{secret})
+	_, err := as(t, db, annID).Apply(ctx, annScope, []driver.FactChange{secret})
 	wantNoErr(t, "apply", err)
-	_, err = as(t, db, annID).Forget(ctx, memory.Scope{Tenant: "other", User: annID})
+	_, err = as(t, db, annID).Forget(ctx, driver.Scope{Tenant: "other", User: annID})
 	wantNoErr(t, "forget", err)
-	_, err = as(t, db, bobID).Apply(ctx, memory.Scope{Tenant: "acme", User: bobID}, []memory.Change{adding("bob's")})
+	_, err = as(t, db, bobID).Apply(ctx, driver.Scope{Tenant: "acme", User: bobID}, []driver.FactChange{adding("bob's")})
 	wantNoErr(t, "apply", err)
 	pool := p.pool(t)
 	digests := func() string {
@@ -315,9 +315,9 @@ func TestUsersOnFewConnections(t *testing.T) {
 	var wg sync.WaitGroup
 	for u := range users {
 		user := fmt.Sprintf("%08d-1111-4111-8111-111111111111", u)
-		scope := memory.Scope{Tenant: "acme", User: user}
+		scope := driver.Scope{Tenant: "acme", User: user}
 		store := as(t, db, user)
-		if _, err := store.Apply(ctx, scope, []memory.Change{adding("secret of " + user)}); err != nil {
+		if _, err := store.Apply(ctx, scope, []driver.FactChange{adding("secret of " + user)}); err != nil {
 			t.Fatal(err)
 		}
 		wg.Go(func() {
@@ -325,16 +325,16 @@ func TestUsersOnFewConnections(t *testing.T) {
 				inner, cancel := context.WithCancel(ctx)
 				switch i % 10 {
 				case 3:
-					_, err := store.Apply(inner, memory.Scope{Tenant: "acme", User: annID}, []memory.Change{adding("foreign")})
+					_, err := store.Apply(inner, driver.Scope{Tenant: "acme", User: annID}, []driver.FactChange{adding("foreign")})
 					wantErr(t, "foreign", err, pgmemory.ErrDenied)
 				case 7:
 					go cancel()
-					_, err := store.Apply(inner, scope, []memory.Change{adding("secret of " + user)})
+					_, err := store.Apply(inner, scope, []driver.FactChange{adding("secret of " + user)})
 					if err != nil && !errors.Is(err, context.Canceled) {
 						t.Errorf("got error %v", err)
 					}
 				default:
-					c, err := store.Search(inner, memory.Search{Query: memory.Query{Scope: memory.Scope{Tenant: "acme"}, AnyUser: true}, Terms: []string{"secret"}, Limit: 50})
+					c, err := store.Search(inner, driver.FactSearch{Query: driver.FactQuery{Scope: driver.Scope{Tenant: "acme"}, AnyUser: true}, Terms: []string{"secret"}, Limit: 50})
 					if err != nil || len(c.Records) != 1 || c.Records[0].Content != "secret of "+user {
 						t.Errorf("%s: got %d candidates, error %v want one", user, len(c.Records), err)
 					}
@@ -362,11 +362,11 @@ func TestForeignFactsAreMissing(t *testing.T) {
 	ctx := context.Background()
 	db := newPlace(t).open(t)
 	mine := adding("mine")
-	_, err := db.Facts().Apply(ctx, ann, []memory.Change{mine})
+	_, err := db.Facts().Apply(ctx, ann, []driver.FactChange{mine})
 	wantNoErr(t, "apply", err)
 	text := func(id string) string {
-		_, err := db.Facts().Apply(ctx, memory.Scope{Tenant: "acme", User: "bob"}, []memory.Change{{Kind: memory.Close, Record: memory.Record{Fact: memory.Fact{ID: id}}}})
-		wantErr(t, "foreign", err, memory.ErrNotFound)
+		_, err := db.Facts().Apply(ctx, driver.Scope{Tenant: "acme", User: "bob"}, []driver.FactChange{{Kind: driver.Close, Record: driver.FactRecord{Fact: driver.Fact{ID: id}}}})
+		wantErr(t, "foreign", err, driver.ErrNotFound)
 		return strings.ReplaceAll(err.Error(), id, "")
 	}
 	if foreign, missing := text(mine.Record.ID), text(newID()); foreign != missing {

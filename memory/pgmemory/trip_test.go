@@ -13,9 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/weft-go/weft/llm"
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/conversation"
-	"github.com/weft-go/weft/memory/kv"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
@@ -126,14 +124,14 @@ type call struct {
 func calls(t *testing.T, store *pgmemory.Facts, user string) []call {
 	t.Helper()
 	ctx := context.Background()
-	scope := memory.Scope{Tenant: "acme", User: user}
+	scope := driver.Scope{Tenant: "acme", User: user}
 	id := newID()
 	ok := func(err error) {
 		if err != nil {
 			t.Error(err)
 		}
 	}
-	apply := func(changes ...memory.Change) func() {
+	apply := func(changes ...driver.FactChange) func() {
 		return func() {
 			_, err := store.Apply(ctx, scope, changes)
 			ok(err)
@@ -141,7 +139,7 @@ func calls(t *testing.T, store *pgmemory.Facts, user string) []call {
 	}
 	first := adding("tea with milk", 1, 0)
 	first.Record.ID, first.Job = id, "job"
-	var many []memory.Change
+	var many []driver.FactChange
 	for i := range 200 {
 		many = append(many, adding(fmt.Sprint("fact ", i), float32(i), 1))
 	}
@@ -152,8 +150,8 @@ func calls(t *testing.T, store *pgmemory.Facts, user string) []call {
 		{"store 200", apply(many...)},
 		{"store with a vector, in place of another", apply(newer)},
 		{"recall", func() {
-			c, err := store.Search(ctx, memory.Search{
-				Query: memory.Query{Scope: scope, Where: []memory.Condition{memory.Where("n", memory.NotEqual, 1)}}, Terms: []string{"tea", "milk"},
+			c, err := store.Search(ctx, driver.FactSearch{
+				Query: driver.FactQuery{Scope: scope, Where: []driver.Condition{driver.Where("n", driver.NotEqual, 1)}}, Terms: []string{"tea", "milk"},
 				Embedding: []float32{1, 1}, Model: "m", Limit: 100,
 			})
 			ok(err)
@@ -163,12 +161,12 @@ func calls(t *testing.T, store *pgmemory.Facts, user string) []call {
 		}},
 		{"list", func() {
 			n := 0
-			for _, err := range store.Find(ctx, memory.Query{Scope: scope}) {
+			for _, err := range store.Find(ctx, driver.FactQuery{Scope: scope}) {
 				ok(err)
 				n++
 			}
-			if n != memory.DefaultLimit {
-				t.Errorf("got %d facts want %d", n, memory.DefaultLimit)
+			if n != driver.DefaultLimit {
+				t.Errorf("got %d facts want %d", n, driver.DefaultLimit)
 			}
 		}},
 		{"history", func() {
@@ -185,13 +183,13 @@ func calls(t *testing.T, store *pgmemory.Facts, user string) []call {
 func talkCalls(t *testing.T, store *pgmemory.Conversations, user string) []call {
 	t.Helper()
 	ctx := context.Background()
-	scope := memory.Scope{Tenant: "acme", User: user}
+	scope := driver.Scope{Tenant: "acme", User: user}
 	ok := func(err error) {
 		if err != nil {
 			t.Error(err)
 		}
 	}
-	apply := func(c conversation.Change) func() {
+	apply := func(c driver.SessionChange) func() {
 		return func() {
 			_, err := store.Apply(ctx, scope, c)
 			ok(err)
@@ -201,7 +199,7 @@ func talkCalls(t *testing.T, store *pgmemory.Conversations, user string) []call 
 	for i := range many {
 		many[i] = fmt.Sprint("message ", i)
 	}
-	read := func(r conversation.Range, want int) func() {
+	read := func(r driver.MessageRange, want int) func() {
 		return func() {
 			n := 0
 			r.Scope, r.Session = scope, "s"
@@ -217,11 +215,11 @@ func talkCalls(t *testing.T, store *pgmemory.Conversations, user string) []call 
 	return []call{
 		{"append", apply(saying("s", "one", "two"))},
 		{"append 300", apply(saying("s", many...))},
-		{"describe", apply(conversation.Change{Session: "s", Describe: &conversation.Description{Title: "title", Metadata: []byte(`{"n":1}`)}})},
-		{"load", read(conversation.Range{}, 302)},
-		{"last", read(conversation.Range{Last: 10}, 10)},
+		{"describe", apply(driver.SessionChange{Session: "s", Describe: &driver.SessionDescription{Title: "title", Metadata: []byte(`{"n":1}`)}})},
+		{"load", read(driver.MessageRange{}, 302)},
+		{"last", read(driver.MessageRange{Last: 10}, 10)},
 		{"list sessions", func() {
-			for s, err := range store.Sessions(ctx, conversation.Query{Scope: scope, Where: []memory.Condition{memory.Where("n", memory.Equal, 1)}}) {
+			for s, err := range store.Sessions(ctx, driver.SessionQuery{Scope: scope, Where: []driver.Condition{driver.Where("n", driver.Equal, 1)}}) {
 				ok(err)
 				if s.Title != "title" {
 					t.Errorf("got %+v", s)
@@ -229,13 +227,13 @@ func talkCalls(t *testing.T, store *pgmemory.Conversations, user string) []call 
 			}
 		}},
 		{"search", func() {
-			c, err := store.Search(ctx, conversation.Search{Query: conversation.Query{Scope: scope}, Roles: []llm.Role{llm.RoleUser}, Terms: []string{"two", "message"}, Limit: 100})
+			c, err := store.Search(ctx, driver.MessageSearch{Query: driver.SessionQuery{Scope: scope}, Roles: []llm.Role{llm.RoleUser}, Terms: []string{"two", "message"}, Limit: 100})
 			ok(err)
 			if len(c.Rows) != 100 || c.Messages != 302 {
 				t.Errorf("got %d of %d messages", len(c.Rows), c.Messages)
 			}
 		}},
-		{"delete", apply(conversation.Change{Session: "s", Delete: true})},
+		{"delete", apply(driver.SessionChange{Session: "s", Delete: true})},
 		{"sweep", func() { _, err := store.Sweep(ctx, scope, 1, 10); ok(err) }},
 		{"forget", func() { _, err := store.Forget(ctx, scope); ok(err) }},
 	}
@@ -245,26 +243,26 @@ func talkCalls(t *testing.T, store *pgmemory.Conversations, user string) []call 
 func valueCalls(t *testing.T, store *pgmemory.Values, user string) []call {
 	t.Helper()
 	ctx := context.Background()
-	scope := memory.Scope{Tenant: "acme", User: user}
+	scope := driver.Scope{Tenant: "acme", User: user}
 	ok := func(err error) {
 		if err != nil {
 			t.Error(err)
 		}
 	}
-	var writes []kv.Write
-	var addresses []kv.Address
+	var writes []driver.ValueWrite
+	var addresses []driver.Address
 	for i := range 300 {
 		w := putting(fmt.Sprint("k", i), fmt.Sprintf(`{"n":%d}`, i))
 		w.TTL, w.Refresh, w.Embedding, w.Model = time.Hour, true, []float32{float32(i), 1}, "m"
 		writes, addresses = append(writes, w), append(addresses, w.Address)
 	}
-	put := func(writes ...kv.Write) func() {
+	put := func(writes ...driver.ValueWrite) func() {
 		return func() {
 			_, err := store.Apply(ctx, scope, writes)
 			ok(err)
 		}
 	}
-	find := func(q kv.Selection, want int) func() {
+	find := func(q driver.ValueSelection, want int) func() {
 		return func() {
 			n := 0
 			for _, err := range store.Find(ctx, scope, q) {
@@ -279,22 +277,22 @@ func valueCalls(t *testing.T, store *pgmemory.Values, user string) []call {
 	return []call{
 		{"put", put(writes[0])},
 		{"put 300", put(writes...)},
-		{"get", find(kv.Selection{Addresses: addresses[:1], Refresh: true}, 1)},
-		{"get 300", find(kv.Selection{Query: kv.Query{Limit: -1}, Addresses: addresses, Refresh: true}, 300)},
-		{"list values", find(kv.Selection{Query: kv.Query{Where: []memory.Condition{memory.Where("n", memory.Less, 10)}}, Prefix: []string{"n"}, Refresh: true}, 10)},
+		{"get", find(driver.ValueSelection{Addresses: addresses[:1], Refresh: true}, 1)},
+		{"get 300", find(driver.ValueSelection{ValueQuery: driver.ValueQuery{Limit: -1}, Addresses: addresses, Refresh: true}, 300)},
+		{"list values", find(driver.ValueSelection{ValueQuery: driver.ValueQuery{Where: []driver.Condition{driver.Where("n", driver.Less, 10)}}, Prefix: []string{"n"}, Refresh: true}, 10)},
 		{"namespaces", func() {
-			for _, err := range store.Namespaces(ctx, scope, kv.NamespaceQuery{MaxDepth: 1}) {
+			for _, err := range store.Namespaces(ctx, scope, driver.NamespaceQuery{MaxDepth: 1}) {
 				ok(err)
 			}
 		}},
 		{"search values", func() {
-			c, err := store.Search(ctx, scope, kv.Search{Terms: []string{"word"}, Embedding: []float32{1, 1}, Model: "m", Limit: 10})
+			c, err := store.Search(ctx, scope, driver.ValueSearch{Terms: []string{"word"}, Embedding: []float32{1, 1}, Model: "m", Limit: 10})
 			ok(err)
 			if len(c.Records) < 10 || c.Values != 300 {
 				t.Errorf("got %d of %d values", len(c.Records), c.Values)
 			}
 		}},
-		{"remove", put(kv.Write{Address: addresses[0]})},
+		{"remove", put(driver.ValueWrite{Address: addresses[0]})},
 		{"sweep values", func() { _, err := store.Sweep(ctx, 10); ok(err) }},
 		{"forget values", func() { _, err := store.Forget(ctx, scope); ok(err) }},
 	}

@@ -10,8 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/extract"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 // Turns is a durable queue of turns to learn, for any number of processes. It is as safe for
@@ -20,7 +19,7 @@ import (
 // their user.
 type Turns struct{ db *DB }
 
-var _ extract.Queue = (*Turns)(nil)
+var _ driver.TurnStore = (*Turns)(nil)
 
 // Turns returns the database's queue of turns.
 func (d *DB) Turns() *Turns { return &Turns{d} }
@@ -49,8 +48,8 @@ const (
 	WHERE state IN ('waiting', 'parked')`
 )
 
-// Enqueue implements [extract.Queue], in one round trip.
-func (t *Turns) Enqueue(ctx context.Context, j extract.Job) error {
+// Enqueue implements [driver.TurnStore], in one round trip.
+func (t *Turns) Enqueue(ctx context.Context, j driver.Turn) error {
 	tenant, user := t.db.locks(j.Scope)
 	values := []any{[]int64{tenant, user}, scopeDigest(j.Scope), names(j.Scope), around(j.Scope), j.Key, j.Said.UTC(), string(j.Payload)}
 	if err := t.db.link.read(ctx, t.db.sql(enqueueQuery), values, func() {}, func(pgx.Rows) error { return nil }); err != nil {
@@ -59,10 +58,10 @@ func (t *Turns) Enqueue(ctx context.Context, j extract.Job) error {
 	return nil
 }
 
-// Claim implements [extract.Queue], in one round trip. Concurrent claims do not wait for each
+// Claim implements [driver.TurnStore], in one round trip. Concurrent claims do not wait for each
 // other. If the connection is lost during the call, claimed jobs are due again when their lease
 // ends.
-func (t *Turns) Claim(ctx context.Context, n int, lease time.Duration) ([]extract.Job, error) {
+func (t *Turns) Claim(ctx context.Context, n int, lease time.Duration) ([]driver.Turn, error) {
 	if n <= 0 {
 		return nil, ctx.Err()
 	}
@@ -70,9 +69,9 @@ func (t *Turns) Claim(ctx context.Context, n int, lease time.Duration) ([]extrac
 	if err != nil {
 		return nil, t.db.fail("claim", err)
 	}
-	jobs := make([]extract.Job, len(list))
+	jobs := make([]driver.Turn, len(list))
 	for i, p := range list {
-		jobs[i] = p.Job
+		jobs[i] = p.Turn
 	}
 	return jobs, nil
 }
@@ -86,9 +85,9 @@ func storable(text string) string {
 }
 
 // list returns the turns of a query. It starts again if the query is sent a second time.
-func (t *Turns) list(ctx context.Context, query string, args ...any) (list []extract.Parked, err error) {
+func (t *Turns) list(ctx context.Context, query string, args ...any) (list []driver.ParkedTurn, err error) {
 	err = t.db.link.write(ctx, t.db.sql(query), args, func() { list = nil }, func(rows pgx.Rows) error {
-		var p extract.Parked
+		var p driver.ParkedTurn
 		var payload string
 		s := &p.Scope
 		if err := rows.Scan(&s.Tenant, &s.Workspace, &s.User, &s.Agent, &p.Key, &p.Said, &payload, &p.Attempts, &p.Claim, &p.Cause); err != nil {
@@ -101,13 +100,13 @@ func (t *Turns) list(ctx context.Context, query string, args ...any) (list []ext
 	return list, err
 }
 
-// Finish implements [extract.Queue], in one round trip.
-func (t *Turns) Finish(ctx context.Context, j extract.Job) error {
+// Finish implements [driver.TurnStore], in one round trip.
+func (t *Turns) Finish(ctx context.Context, j driver.Turn) error {
 	return t.settle(ctx, "finish", j, finishQuery)
 }
 
-// Retry implements [extract.Queue], in one round trip.
-func (t *Turns) Retry(ctx context.Context, j extract.Job, after time.Duration, cause string) error {
+// Retry implements [driver.TurnStore], in one round trip.
+func (t *Turns) Retry(ctx context.Context, j driver.Turn, after time.Duration, cause string) error {
 	state := "waiting"
 	if after < 0 {
 		state, after = "parked", 0
@@ -115,14 +114,14 @@ func (t *Turns) Retry(ctx context.Context, j extract.Job, after time.Duration, c
 	return t.settle(ctx, "retry", j, retryQuery, state, after.Microseconds(), storable(cause))
 }
 
-// settle ends a claim. It returns [memory.ErrConflict] if the claim has ended already.
-func (t *Turns) settle(ctx context.Context, what string, j extract.Job, query string, args ...any) error {
+// settle ends a claim. It returns [driver.ErrConflict] if the claim has ended already.
+func (t *Turns) settle(ctx context.Context, what string, j driver.Turn, query string, args ...any) error {
 	found, err := false, ctx.Err()
 	if err == nil && j.Claim != "" {
 		found, err = t.touch(ctx, query, append([]any{scopeDigest(j.Scope), j.Key, j.Claim}, args...)...)
 	}
 	if err == nil && !found {
-		err = fmt.Errorf("job %.60q in the scope %s: the claim has ended: %w", j.Key, j.Scope, memory.ErrConflict)
+		err = fmt.Errorf("job %.60q in the scope %s: the claim has ended: %w", j.Key, j.Scope, driver.ErrConflict)
 	}
 	if err != nil {
 		return t.db.fail(what, err)
@@ -139,17 +138,17 @@ func (t *Turns) touch(ctx context.Context, query string, args ...any) (found boo
 	return found, err
 }
 
-// Count implements [extract.Queue]. Under row-level security it counts the rows that the caller can see.
-func (t *Turns) Count(ctx context.Context) (c extract.Counts, err error) {
+// Count implements [driver.TurnStore]. Under row-level security it counts the rows that the caller can see.
+func (t *Turns) Count(ctx context.Context) (c driver.TurnCounts, err error) {
 	err = t.db.link.read(ctx, t.db.sql(countQuery), nil, func() {}, func(rows pgx.Rows) error { return rows.Scan(&c.Pending, &c.Parked) })
 	if err != nil {
-		return extract.Counts{}, t.db.fail("count", err)
+		return driver.TurnCounts{}, t.db.fail("count", err)
 	}
 	return c, nil
 }
 
-// Parked implements [extract.Queue].
-func (t *Turns) Parked(ctx context.Context, limit int) ([]extract.Parked, error) {
+// Parked implements [driver.TurnStore].
+func (t *Turns) Parked(ctx context.Context, limit int) ([]driver.ParkedTurn, error) {
 	list, err := t.list(ctx, parkedQuery, min(max(limit, 0), math.MaxInt32))
 	if err != nil {
 		return nil, t.db.fail("parked", err)
@@ -157,11 +156,11 @@ func (t *Turns) Parked(ctx context.Context, limit int) ([]extract.Parked, error)
 	return list, nil
 }
 
-// Revive implements [extract.Queue].
-func (t *Turns) Revive(ctx context.Context, s memory.Scope, key string) error {
+// Revive implements [driver.TurnStore].
+func (t *Turns) Revive(ctx context.Context, s driver.Scope, key string) error {
 	found, err := t.touch(ctx, reviveQuery, scopeDigest(s), key)
 	if err == nil && !found {
-		err = fmt.Errorf("parked job %.60q in the scope %s: %w", key, s, memory.ErrNotFound)
+		err = fmt.Errorf("parked job %.60q in the scope %s: %w", key, s, driver.ErrNotFound)
 	}
 	if err != nil {
 		return t.db.fail("revive", err)

@@ -10,20 +10,19 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/extract"
-	"github.com/weft-go/weft/memory/memorytest"
+	"github.com/weft-go/weft/memory/driver"
+	"github.com/weft-go/weft/memory/drivertest"
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
 func TestTurns(t *testing.T) {
 	t.Parallel()
-	memorytest.RunQueue(t, func(tb testing.TB) extract.Queue { return newPlace(tb).open(tb).Turns() })
+	drivertest.RunQueue(t, func(tb testing.TB) driver.TurnStore { return newPlace(tb).open(tb).Turns() })
 }
 
 func TestTurnsSimpleProtocol(t *testing.T) {
 	t.Parallel()
-	memorytest.RunQueue(t, func(tb testing.TB) extract.Queue {
+	drivertest.RunQueue(t, func(tb testing.TB) driver.TurnStore {
 		p := newPlace(tb)
 		return p.migrated(tb, p.pool(tb, func(c *pgxpool.Config) {
 			c.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
@@ -33,16 +32,16 @@ func TestTurnsSimpleProtocol(t *testing.T) {
 
 func TestTurnsOfServiceRole(t *testing.T) {
 	t.Parallel()
-	memorytest.RunQueue(t, func(tb testing.TB) extract.Queue { return supabasePlace(tb).served(tb).Turns() })
+	drivertest.RunQueue(t, func(tb testing.TB) driver.TurnStore { return supabasePlace(tb).served(tb).Turns() })
 }
 
-func turn(key string, s memory.Scope) extract.Job {
-	return extract.Job{Key: key, Scope: s, Payload: []byte(`{"user":"a secret"}`), Said: time.Now()}
+func turn(key string, s driver.Scope) driver.Turn {
+	return driver.Turn{Key: key, Scope: s, Payload: []byte(`{"user":"a secret"}`), Said: time.Now()}
 }
 
-func wantCounts(t *testing.T, what string, q extract.Queue, pending, parked int) {
+func wantCounts(t *testing.T, what string, q driver.TurnStore, pending, parked int) {
 	t.Helper()
-	if c, err := q.Count(context.Background()); err != nil || c != (extract.Counts{Pending: pending, Parked: parked}) {
+	if c, err := q.Count(context.Background()); err != nil || c != (driver.TurnCounts{Pending: pending, Parked: parked}) {
 		t.Errorf("%s: got %+v, error %v want %d that wait and %d parked", what, c, err, pending, parked)
 	}
 }
@@ -64,7 +63,7 @@ func TestForgetTurns(t *testing.T) {
 	_, err = db.Facts().Forget(ctx, ann)
 	wantNoErr(t, "forget", err)
 	wantCounts(t, "forgotten", db.Turns(), 0, 0)
-	wantErr(t, "finish", db.Turns().Finish(ctx, claimed[0]), memory.ErrConflict)
+	wantErr(t, "finish", db.Turns().Finish(ctx, claimed[0]), driver.ErrConflict)
 	wantNoErr(t, "enqueue late", db.Turns().Enqueue(ctx, late))
 	if text := dump(t, p); strings.Contains(text, "a secret") {
 		t.Error("what was said is still there")
@@ -79,7 +78,7 @@ func TestTurnWithinTransaction(t *testing.T) {
 	ctx := context.Background()
 	p := newPlace(t)
 	db, pool := p.open(t), p.pool(t)
-	_, err := db.Facts().Apply(ctx, ann, []memory.Change{adding("known before")})
+	_, err := db.Facts().Apply(ctx, ann, []driver.FactChange{adding("known before")})
 	wantNoErr(t, "apply", err)
 	failed := errors.New("failed")
 	for _, want := range []error{failed, nil} {
@@ -92,7 +91,7 @@ func TestTurnWithinTransaction(t *testing.T) {
 				return err
 			}
 			wantCounts(t, "before the end", db.Turns(), 0, 0)
-			_, err = db.Facts().Apply(ctx, ann, []memory.Change{adding("others go on " + newID())})
+			_, err = db.Facts().Apply(ctx, ann, []driver.FactChange{adding("others go on " + newID())})
 			wantNoErr(t, "apply meanwhile", err)
 			return want
 		})
@@ -161,7 +160,7 @@ func TestTurnsOfUsers(t *testing.T) {
 		wantNoErr(t, "ann's turn", hers.Enqueue(ctx, turn(key, annScope)))
 		wantNoErr(t, "once more", hers.Enqueue(ctx, turn(key, annScope)))
 	}
-	for _, s := range []memory.Scope{annScope, {Tenant: "acme"}, {Tenant: "acme", User: "nobody"}} {
+	for _, s := range []driver.Scope{annScope, {Tenant: "acme"}, {Tenant: "acme", User: "nobody"}} {
 		wantErr(t, "bob's turn for another", his.Enqueue(ctx, turn("1", s)), pgmemory.ErrDenied)
 	}
 	wantCounts(t, "bob", his, 0, 0)
@@ -172,14 +171,14 @@ func TestTurnsOfUsers(t *testing.T) {
 	if err != nil || len(claimed) != 2 {
 		t.Fatalf("ann: got %d jobs, error %v want 2", len(claimed), err)
 	}
-	wantErr(t, "bob finishes", his.Finish(ctx, claimed[0]), memory.ErrConflict)
-	wantErr(t, "bob retries", his.Retry(ctx, claimed[0], 0, ""), memory.ErrConflict)
+	wantErr(t, "bob finishes", his.Finish(ctx, claimed[0]), driver.ErrConflict)
+	wantErr(t, "bob retries", his.Retry(ctx, claimed[0], 0, ""), driver.ErrConflict)
 	wantNoErr(t, "ann finishes", hers.Finish(ctx, claimed[0]))
 	wantNoErr(t, "ann parks", hers.Retry(ctx, claimed[1], -1, "no"))
 	if list, err := his.Parked(ctx, 9); len(list) != 0 || err != nil {
 		t.Errorf("bob sees %d parked, error %v", len(list), err)
 	}
-	wantErr(t, "bob revives", his.Revive(ctx, annScope, "2"), memory.ErrNotFound)
+	wantErr(t, "bob revives", his.Revive(ctx, annScope, "2"), driver.ErrNotFound)
 	wantCounts(t, "ann", hers, 0, 1)
 	wantCounts(t, "the service role", turns(""), 0, 1)
 }

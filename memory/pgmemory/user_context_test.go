@@ -8,8 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/kv"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/pgmemory"
 	"github.com/weft-go/weft/memory/profile"
 )
@@ -36,7 +35,7 @@ func TestUserContextBySQL(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ann := memory.Scope{User: annID}
+	ann := driver.Scope{User: annID}
 	summary := func(want string) {
 		t.Helper()
 		if got, err := profiles.Summary(ctx, ann); got != want || err != nil {
@@ -116,7 +115,7 @@ func TestUserContextBySQL(t *testing.T) {
 		summary("Plan: free\nUsage: 9 of 10")
 		one(t, pool, "", `DELETE FROM public.user_context WHERE user_id = $1 RETURNING user_id`, annID)
 		summary(profile.None)
-		for item, err := range bound.Values().Find(ctx, ann, kv.Selection{}) {
+		for item, err := range bound.Values().Find(ctx, ann, driver.ValueSelection{}) {
 			t.Errorf("got %+v, error %v want nothing", item, err)
 		}
 	})

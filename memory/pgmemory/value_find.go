@@ -9,15 +9,14 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/kv"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 // valueColumns are those of a value f.
 const valueColumns = `f.namespace, f.name, f.raw, f.version, f.created_at, f.updated_at, f.expires_at`
 
 // newValues selects the values of a scope that are there.
-func newValues(s memory.Scope) *selection {
+func newValues(s driver.Scope) *selection {
 	sel := &selection{slow: true}
 	sel.with = `WITH reach AS MATERIALIZED (SELECT s.key FROM weft.mem_value_scope s WHERE s.digest = ` + sel.add(scopeDigest(s), "bytea") + `)`
 	sel.where = `f.scope = (SELECT key FROM reach) AND (f.expires_at IS NULL OR f.expires_at > statement_timestamp())`
@@ -25,7 +24,7 @@ func newValues(s memory.Scope) *selection {
 }
 
 // selectValues selects what a query does, but for its After.
-func selectValues(s memory.Scope, q *kv.Selection) (*selection, error) {
+func selectValues(s driver.Scope, q *driver.ValueSelection) (*selection, error) {
 	sel := newValues(s)
 	and := func(text string) { sel.where += ` AND ` + text }
 	switch n := len(q.Prefix); {
@@ -64,10 +63,10 @@ func selectValues(s memory.Scope, q *kv.Selection) (*selection, error) {
 	return sel, nil
 }
 
-// Find implements [kv.Store], with one round trip for each 256 values, or for all of the addresses. It reads
+// Find implements [driver.ValueStore], with one round trip for each 256 values, or for all of the addresses. It reads
 // as it goes: what changes in the meantime may be left out.
-func (v *Values) Find(ctx context.Context, s memory.Scope, q kv.Selection) iter.Seq2[kv.Item, error] {
-	return func(yield func(kv.Item, error) bool) {
+func (v *Values) Find(ctx context.Context, s driver.Scope, q driver.ValueSelection) iter.Seq2[driver.Item, error] {
+	return func(yield func(driver.Item, error) bool) {
 		left, limited := q.Most()
 		size := max(page, len(q.Addresses)+1)
 		for more := true; more; {
@@ -85,7 +84,7 @@ func (v *Values) Find(ctx context.Context, s memory.Scope, q kv.Selection) iter.
 				}
 			}
 			if err != nil {
-				yield(kv.Item{}, v.db.fail("find values", err))
+				yield(driver.Item{}, v.db.fail("find values", err))
 				return
 			}
 			left -= len(list)
@@ -103,18 +102,18 @@ const (
 )
 
 // next returns a page of what a query selects.
-func (v *Values) next(ctx context.Context, s memory.Scope, q *kv.Selection, most int) (list []kv.Item, err error) {
+func (v *Values) next(ctx context.Context, s driver.Scope, q *driver.ValueSelection, most int) (list []driver.Item, err error) {
 	sel, err := selectValues(s, q)
 	if err != nil {
 		return nil, err
 	}
 	order := newestFirst
-	if q.Order == kv.ByKey {
+	if q.Order == driver.ByKey {
 		order = byKey
 	}
 	if after := q.After; after != nil {
 		address := sel.add(append([]string{}, after.Namespace...), "text[]") + `, ` + sel.add(after.Key, "text") + `)`
-		if q.Order == kv.ByKey {
+		if q.Order == driver.ByKey {
 			sel.where += ` AND (f.namespace, f.name) > (` + address
 		} else {
 			sel.where += ` AND (f.updated_at, f.namespace, f.name) < (` + sel.add(after.UpdatedAt.UTC(), "timestamptz") + `, ` + address
@@ -149,7 +148,7 @@ func refreshing(chosen, order string) string {
 
 // An itemRow is a value, and what it is read from.
 type itemRow struct {
-	kv.Item
+	driver.Item
 	raw  []byte
 	ends *time.Time
 }
@@ -160,7 +159,7 @@ func (r *itemRow) dest() []any {
 }
 
 // item returns what was scanned.
-func (r *itemRow) item() kv.Item {
+func (r *itemRow) item() driver.Item {
 	n := r.Item
 	n.Value = json.RawMessage(r.raw)
 	n.CreatedAt, n.UpdatedAt, n.ExpiresAt = r.CreatedAt.UTC(), r.UpdatedAt.UTC(), maybe(r.ends)

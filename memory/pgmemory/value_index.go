@@ -3,8 +3,7 @@ package pgmemory
 import (
 	"context"
 
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/kv"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 // The scope is locked first, as who writes its values does.
@@ -19,8 +18,8 @@ const indexedValues = `.vector
 		AND (v.expires_at IS NULL OR v.expires_at > statement_timestamp()) RETURNING 1)
 	SELECT count(*) FROM done`
 
-// Index implements [kv.Store], in one round trip.
-func (v *Values) Index(ctx context.Context, s memory.Scope, writes []kv.Write) (int, error) {
+// Index implements [driver.ValueStore], in one round trip.
+func (v *Values) Index(ctx context.Context, s driver.Scope, writes []driver.ValueWrite) (int, error) {
 	if len(writes) == 0 {
 		return 0, ctx.Err()
 	}

@@ -8,8 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/kv"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 const putValuesQuery = `SELECT o_status, o_change, o_about, o_version, o_created, o_updated, o_expires FROM weft.mem_put(
@@ -17,9 +16,9 @@ const putValuesQuery = `SELECT o_status, o_change, o_about, o_version, o_created
 	$5::text[], $6::text[], $7::bigint[], $8::text[], $9::text[], $10::bigint[], $11::boolean[],
 	$12::text[], $13::text[], $14::text[], $15::bigint[], $16::text[])`
 
-// Apply implements [kv.Store], in one round trip. When the connection is lost on the way, nobody knows whether
+// Apply implements [driver.ValueStore], in one round trip. When the connection is lost on the way, nobody knows whether
 // the writes were done: the error is an [ErrUnreachable].
-func (v *Values) Apply(ctx context.Context, s memory.Scope, writes []kv.Write) ([]kv.Item, error) {
+func (v *Values) Apply(ctx context.Context, s driver.Scope, writes []driver.ValueWrite) ([]driver.Item, error) {
 	if len(writes) == 0 {
 		return nil, ctx.Err()
 	}
@@ -30,7 +29,7 @@ func (v *Values) Apply(ctx context.Context, s memory.Scope, writes []kv.Write) (
 	return items, nil
 }
 
-func (v *Values) apply(ctx context.Context, s memory.Scope, writes []kv.Write) (items []kv.Item, err error) {
+func (v *Values) apply(ctx context.Context, s driver.Scope, writes []driver.ValueWrite) (items []driver.Item, err error) {
 	list, err := newWrites(slices.Repeat([]string{s.Tenant}, len(writes)), writes)
 	if err != nil {
 		return nil, err
@@ -52,7 +51,7 @@ func (v *Values) apply(ctx context.Context, s memory.Scope, writes []kv.Write) (
 			refused = refusedWrite(*status, *about, s, w, change)
 			return nil
 		}
-		item := kv.Item{Address: kv.Address{Namespace: slices.Clone(w.Namespace), Key: w.Key}}
+		item := driver.Item{Address: driver.Address{Namespace: slices.Clone(w.Namespace), Key: w.Key}}
 		if w.Value != nil {
 			item.Value, item.Version = slices.Clone(w.Value), *version
 			item.CreatedAt, item.UpdatedAt, item.ExpiresAt = created.UTC(), updated.UTC(), maybe(expires)
@@ -67,22 +66,22 @@ func (v *Values) apply(ctx context.Context, s memory.Scope, writes []kv.Write) (
 }
 
 // refusedWrite says what a status of the database means.
-func refusedWrite(status, about string, s memory.Scope, w *kv.Write, change int) error {
+func refusedWrite(status, about string, s driver.Scope, w *driver.ValueWrite, change int) error {
 	switch {
 	case status == "quota":
-		return fmt.Errorf("the scope %s has as many values as it may have: %w", s, memory.ErrQuota)
+		return fmt.Errorf("the scope %s has as many values as it may have: %w", s, driver.ErrQuota)
 	case status != "version":
 		return fmt.Errorf("status %q: %w", status, ErrFormat)
 	case about == "0":
-		return fmt.Errorf("write %d: key %.60q of the namespace %q is not there: %w", change, w.Key, w.Namespace, memory.ErrConflict)
-	case w.Version == kv.Absent:
-		return fmt.Errorf("write %d: key %.60q of the namespace %q is there: %w", change, w.Key, w.Namespace, memory.ErrConflict)
+		return fmt.Errorf("write %d: key %.60q of the namespace %q is not there: %w", change, w.Key, w.Namespace, driver.ErrConflict)
+	case w.Version == driver.Absent:
+		return fmt.Errorf("write %d: key %.60q of the namespace %q is there: %w", change, w.Key, w.Namespace, driver.ErrConflict)
 	}
-	return fmt.Errorf("write %d: key %.60q of the namespace %q has version %s and not %d: %w", change, w.Key, w.Namespace, about, w.Version, memory.ErrConflict)
+	return fmt.Errorf("write %d: key %.60q of the namespace %q has version %s and not %d: %w", change, w.Key, w.Namespace, about, w.Version, driver.ErrConflict)
 }
 
 // newWrites returns writes, each of the tenant at its place, by their columns.
-func newWrites(tenants []string, writes []kv.Write) ([]any, error) {
+func newWrites(tenants []string, writes []driver.ValueWrite) ([]any, error) {
 	n := len(writes)
 	var (
 		namespace, name, terms, words, model = make([]string, n), make([]string, n), make([]string, n), make([]string, n), make([]string, n)
@@ -97,7 +96,7 @@ func newWrites(tenants []string, writes []kv.Write) ([]any, error) {
 		if w.Value != nil {
 			plain, err := plainJSON(w.Value)
 			if err != nil {
-				return nil, fmt.Errorf("write %d: value: %w: %w", i, memory.ErrInvalid, err)
+				return nil, fmt.Errorf("write %d: value: %w: %w", i, driver.ErrInvalid, err)
 			}
 			text := string(w.Value)
 			value[i], raw[i] = &plain, &text

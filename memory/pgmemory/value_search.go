@@ -3,32 +3,31 @@ package pgmemory
 import (
 	"context"
 
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/kv"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 var valueTable = table{"weft.mem_value", "mem_value_near_", `(weft.mem_value f JOIN weft.mem_value_scope s ON s.key = f.scope)`}
 
-// Search implements [kv.Store], in one round trip.
-func (v *Values) Search(ctx context.Context, s memory.Scope, q kv.Search) (kv.Candidates, error) {
+// Search implements [driver.ValueStore], in one round trip.
+func (v *Values) Search(ctx context.Context, s driver.Scope, q driver.ValueSearch) (driver.ValueCandidates, error) {
 	found, err := v.search(ctx, s, &q)
 	if err != nil {
-		return kv.Candidates{}, v.db.fail("search values", err)
+		return driver.ValueCandidates{}, v.db.fail("search values", err)
 	}
 	return found, nil
 }
 
-func (v *Values) search(ctx context.Context, s memory.Scope, q *kv.Search) (kv.Candidates, error) {
+func (v *Values) search(ctx context.Context, s driver.Scope, q *driver.ValueSearch) (driver.ValueCandidates, error) {
 	sel, err := selectValues(s, &q.Selection)
 	if err != nil {
-		return kv.Candidates{}, err
+		return driver.ValueCandidates{}, err
 	}
 	columns := valueColumns + `, f.terms, f.model, ` + v.db.vector + `.vector_send(f.embedding)`
 	p := v.db.newPlan(&valueTable, sel, &wanted{words(s.Tenant, q.Terms), q.Embedding, q.Model, q.Limit}, columns)
-	found := kv.Candidates{Frequency: make([]int64, len(q.Terms))}
+	found := driver.ValueCandidates{Frequency: make([]int64, len(q.Terms))}
 	var (
 		item      itemRow
-		record    kv.Record
+		record    driver.ValueRecord
 		embedding []byte
 	)
 	dest := append(item.dest(), &record.Terms, &record.Model, &embedding)

@@ -8,14 +8,13 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/kv"
+	"github.com/weft-go/weft/memory/driver"
 )
 
-// Values is a [kv.Store], and a [kv.Store]. It is as safe for concurrent use as its [DB].
+// Values is a [driver.ValueStore], and a [driver.ValueStore]. It is as safe for concurrent use as its [DB].
 type Values struct{ db *DB }
 
-var _ kv.Store = (*Values)(nil)
+var _ driver.ValueStore = (*Values)(nil)
 
 // Values is where the database keeps values under names, and with them what package profile keeps.
 func (d *DB) Values() *Values { return &Values{d} }
@@ -26,8 +25,8 @@ const (
 	WHERE v.expires_at <= clock_timestamp() ORDER BY v.expires_at LIMIT $1::bigint FOR UPDATE SKIP LOCKED)) RETURNING 1) SELECT count(*) FROM gone`
 )
 
-// Forget implements [kv.Store], in one round trip.
-func (v *Values) Forget(ctx context.Context, s memory.Scope) (int, error) {
+// Forget implements [driver.ValueStore], in one round trip.
+func (v *Values) Forget(ctx context.Context, s driver.Scope) (int, error) {
 	shared, alone := v.db.forgetLocks(s)
 	v.db.sizes.clear()
 	n, err := v.db.count(ctx, clearQuery, shared, alone, names(s))
@@ -37,7 +36,7 @@ func (v *Values) Forget(ctx context.Context, s memory.Scope) (int, error) {
 	return n, nil
 }
 
-// Sweep implements [kv.Store], in one round trip. It passes over values that somebody writes at the same
+// Sweep implements [driver.ValueStore], in one round trip. It passes over values that somebody writes at the same
 // time.
 func (v *Values) Sweep(ctx context.Context, limit int) (int, error) {
 	if limit <= 0 {
@@ -50,8 +49,8 @@ func (v *Values) Sweep(ctx context.Context, limit int) (int, error) {
 	return n, nil
 }
 
-// Namespaces implements [kv.Store], with one round trip for each 256 of them.
-func (v *Values) Namespaces(ctx context.Context, s memory.Scope, q kv.NamespaceQuery) iter.Seq2[[]string, error] {
+// Namespaces implements [driver.ValueStore], with one round trip for each 256 of them.
+func (v *Values) Namespaces(ctx context.Context, s driver.Scope, q driver.NamespaceQuery) iter.Seq2[[]string, error] {
 	return func(yield func([]string, error) bool) {
 		left, limited := q.Most()
 		for more := true; more; {
@@ -80,7 +79,7 @@ func (v *Values) Namespaces(ctx context.Context, s memory.Scope, q kv.NamespaceQ
 	}
 }
 
-func (v *Values) namespaces(ctx context.Context, s memory.Scope, q *kv.NamespaceQuery, most int) (list [][]string, err error) {
+func (v *Values) namespaces(ctx context.Context, s driver.Scope, q *driver.NamespaceQuery, most int) (list [][]string, err error) {
 	sel := newValues(s)
 	parts := append(fitting(&sel.args, q.Prefix, ``), fitting(&sel.args, q.Suffix, `cardinality(f.namespace) - `+itoa(len(q.Suffix))+` + `)...)
 	labels := `f.namespace`
@@ -108,7 +107,7 @@ func fitting(a *args, pattern []string, from string) []string {
 	}
 	parts := []string{`cardinality(f.namespace) >= ` + itoa(len(pattern))}
 	for i, label := range pattern {
-		if label != kv.Any {
+		if label != driver.Any {
 			parts = append(parts, `f.namespace[`+from+itoa(i+1)+`] = `+a.add(label, "text"))
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/weft-go/weft/memory/kv"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 // A search of many values takes the index, and finds as many as there are.
@@ -21,7 +21,7 @@ func TestValuesByIndex(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	vector := func() []float32 { return []float32{r.Float32() - 0.5, r.Float32() - 0.5, r.Float32() - 0.5} }
 	for i := range 4 {
-		var writes []kv.Write
+		var writes []driver.ValueWrite
 		for j := range 500 {
 			w := putting(fmt.Sprint(i, "-", j), `1`)
 			w.Namespace, w.Embedding, w.Model = []string{"n", fmt.Sprint(j % 10)}, vector(), "m"
@@ -35,7 +35,7 @@ func TestValuesByIndex(t *testing.T) {
 		for _, limit := range []int{1, 30, 3000} {
 			hits, wanted := 0, 0
 			for range 20 { // once for the index to be known, and once for the size
-				s := kv.Search{Selection: kv.Selection{Prefix: prefix}, Embedding: vector(), Model: "m", Limit: limit}
+				s := driver.ValueSearch{Selection: driver.ValueSelection{Prefix: prefix}, Embedding: vector(), Model: "m", Limit: limit}
 				got, err := quick.Values().Search(ctx, ann, s)
 				wantNoErr(t, "search", err)
 				want, err := exact.Values().Search(ctx, ann, s)

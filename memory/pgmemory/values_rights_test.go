@@ -9,14 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/kv"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
 // putting is a write to a key of the namespace "n".
-func putting(key, value string) kv.Write {
-	return kv.Write{Address: kv.Address{Namespace: []string{"n"}, Key: key}, Value: json.RawMessage(value), Terms: []string{"word"}}
+func putting(key, value string) driver.ValueWrite {
+	return driver.ValueWrite{Address: driver.Address{Namespace: []string{"n"}, Key: key}, Value: json.RawMessage(value), Terms: []string{"word"}}
 }
 
 // valueTables are those of values.
@@ -36,22 +35,22 @@ func TestValuesAreApart(t *testing.T) {
 	ann, bob := bind(annID), bind(bobID)
 	w := putting("k", `"secret"`)
 	w.TTL, w.Refresh = time.Hour, true
-	_, err := ann.Apply(ctx, annScope, []kv.Write{w})
+	_, err := ann.Apply(ctx, annScope, []driver.ValueWrite{w})
 	wantNoErr(t, "ann puts", err)
 	before := content(t, p, valueTables)
-	for item, err := range bob.Find(ctx, annScope, kv.Selection{Refresh: true}) {
+	for item, err := range bob.Find(ctx, annScope, driver.ValueSelection{Refresh: true}) {
 		t.Errorf("bob finds %+v, error %v", item, err)
 	}
-	for labels, err := range bob.Namespaces(ctx, annScope, kv.NamespaceQuery{}) {
+	for labels, err := range bob.Namespaces(ctx, annScope, driver.NamespaceQuery{}) {
 		t.Errorf("bob lists %q, error %v", labels, err)
 	}
-	c, err := bob.Search(ctx, annScope, kv.Search{Terms: []string{"word"}, Limit: 9})
+	c, err := bob.Search(ctx, annScope, driver.ValueSearch{Terms: []string{"word"}, Limit: 9})
 	if err != nil || len(c.Records) != 0 || c.Values != 0 || c.Frequency[0] != 0 {
 		t.Errorf("bob searches: got %+v, error %v want nothing", c, err)
 	}
-	for name, s := range map[string]memory.Scope{"hers": annScope, "nobody's": {Tenant: "acme", User: "nobody"}, "of all": {Tenant: "acme"}} {
-		for what, w := range map[string]kv.Write{"puts": putting("k", `"bob"`), "removes": {Address: w.Address}} {
-			_, err := bob.Apply(ctx, s, []kv.Write{w})
+	for name, s := range map[string]driver.Scope{"hers": annScope, "nobody's": {Tenant: "acme", User: "nobody"}, "of all": {Tenant: "acme"}} {
+		for what, w := range map[string]driver.ValueWrite{"puts": putting("k", `"bob"`), "removes": {Address: w.Address}} {
+			_, err := bob.Apply(ctx, s, []driver.ValueWrite{w})
 			wantErr(t, "bob "+what+" in "+name, err, pgmemory.ErrDenied)
 		}
 		if n, err := bob.Forget(ctx, s); n != 0 || err != nil {
@@ -99,8 +98,8 @@ func TestForgetValuesLeavesNothing(t *testing.T) {
 	ctx := context.Background()
 	p := newPlace(t)
 	store := p.open(t).Values()
-	scope := memory.Scope{Tenant: "acme", Workspace: "marker-workspace", User: "marker-user", Agent: "marker-agent"}
-	var writes []kv.Write
+	scope := driver.Scope{Tenant: "acme", Workspace: "marker-workspace", User: "marker-user", Agent: "marker-agent"}
+	var writes []driver.ValueWrite
 	for i := range 100 {
 		w := putting(fmt.Sprint("marker-key-", i), `{"marker-name":"marker-value"}`)
 		w.Namespace, w.Terms, w.Embedding, w.Model = []string{"n", "marker-label"}, []string{"marker-term"}, []float32{1, 2}, "m"
@@ -108,13 +107,13 @@ func TestForgetValuesLeavesNothing(t *testing.T) {
 	}
 	first, err := store.Apply(ctx, scope, writes)
 	wantNoErr(t, "apply", err)
-	_, err = store.Apply(ctx, ann, []kv.Write{putting("k", `"what stays"`)})
+	_, err = store.Apply(ctx, ann, []driver.ValueWrite{putting("k", `"what stays"`)})
 	wantNoErr(t, "apply", err)
 	do(t, p, `ANALYZE weft.mem_value_scope, weft.mem_value`)
 	if before := dump(t, p); strings.Count(before, "marker-value") < 100 {
 		t.Fatal("got nothing that could be forgotten")
 	}
-	if n, err := store.Forget(ctx, memory.Scope{Tenant: "acme", User: scope.User}); n != 100 || err != nil {
+	if n, err := store.Forget(ctx, driver.Scope{Tenant: "acme", User: scope.User}); n != 100 || err != nil {
 		t.Errorf("got %d values, error %v want 100", n, err)
 	}
 	after := dump(t, p)
@@ -139,7 +138,7 @@ func TestValueQuota(t *testing.T) {
 	p := newPlace(t)
 	p.options.MaxValues = 2
 	store := p.open(t).Values()
-	put := func(want error, writes ...kv.Write) {
+	put := func(want error, writes ...driver.ValueWrite) {
 		t.Helper()
 		_, err := store.Apply(ctx, ann, writes)
 		if want == nil {
@@ -148,13 +147,13 @@ func TestValueQuota(t *testing.T) {
 			wantErr(t, "put", err, want)
 		}
 	}
-	put(memory.ErrQuota, putting("1", `1`), putting("2", `1`), putting("3", `1`))
+	put(driver.ErrQuota, putting("1", `1`), putting("2", `1`), putting("3", `1`))
 	put(nil, putting("1", `1`), putting("2", `1`))
 	put(nil, putting("1", `2`))
-	put(memory.ErrQuota, putting("3", `1`))
-	put(nil, putting("3", `1`), kv.Write{Address: putting("1", "").Address})
+	put(driver.ErrQuota, putting("3", `1`))
+	put(nil, putting("3", `1`), driver.ValueWrite{Address: putting("1", "").Address})
 	n := 0
-	for _, err := range store.Find(ctx, ann, kv.Selection{}) {
+	for _, err := range store.Find(ctx, ann, driver.ValueSelection{}) {
 		wantNoErr(t, "find", err)
 		n++
 	}
@@ -169,7 +168,7 @@ func TestRefreshAtOnce(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	store := newPlace(t).open(t).Values()
-	var writes []kv.Write
+	var writes []driver.ValueWrite
 	for i := range 50 {
 		w := putting(fmt.Sprint(i), `1`)
 		w.TTL, w.Refresh = time.Hour, true
@@ -187,7 +186,7 @@ func TestRefreshAtOnce(t *testing.T) {
 					continue
 				}
 				n := 0
-				for _, err := range store.Find(ctx, ann, kv.Selection{Query: kv.Query{Order: kv.Order(w % 2), Limit: -1}, Refresh: true}) {
+				for _, err := range store.Find(ctx, ann, driver.ValueSelection{ValueQuery: driver.ValueQuery{Order: driver.Order(w % 2), Limit: -1}, Refresh: true}) {
 					wantNoErr(t, "find", err)
 					n++
 				}
@@ -198,7 +197,7 @@ func TestRefreshAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	for item, err := range store.Find(ctx, ann, kv.Selection{Query: kv.Query{Limit: -1}}) {
+	for item, err := range store.Find(ctx, ann, driver.ValueSelection{ValueQuery: driver.ValueQuery{Limit: -1}}) {
 		if err != nil || !item.ExpiresAt.After(put[0].ExpiresAt) {
 			t.Errorf("got %+v, error %v want it to live on", item, err)
 		}

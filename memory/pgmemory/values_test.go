@@ -6,21 +6,21 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/weft-go/weft/memory/kv"
-	"github.com/weft-go/weft/memory/memorytest"
+	"github.com/weft-go/weft/memory/driver"
+	"github.com/weft-go/weft/memory/drivertest"
 )
 
 // valueStores are values as they are kept in each way.
-var valueStores = map[string]func(tb testing.TB) kv.Store{
-	"owner": func(tb testing.TB) kv.Store { return newPlace(tb).open(tb).Values() },
-	"simple protocol": func(tb testing.TB) kv.Store {
+var valueStores = map[string]func(tb testing.TB) driver.ValueStore{
+	"owner": func(tb testing.TB) driver.ValueStore { return newPlace(tb).open(tb).Values() },
+	"simple protocol": func(tb testing.TB) driver.ValueStore {
 		p := newPlace(tb)
 		return p.migrated(tb, p.pool(tb, func(c *pgxpool.Config) {
 			c.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
 		})).Values()
 	},
-	"service role": func(tb testing.TB) kv.Store { return supabasePlace(tb).served(tb).Values() },
-	"users":        func(tb testing.TB) kv.Store { return theirValues{people: newPeople(tb)} },
+	"service role": func(tb testing.TB) driver.ValueStore { return supabasePlace(tb).served(tb).Values() },
+	"users":        func(tb testing.TB) driver.ValueStore { return theirValues{people: newPeople(tb)} },
 }
 
 func TestValues(t *testing.T) {
@@ -28,7 +28,7 @@ func TestValues(t *testing.T) {
 	for name, open := range valueStores {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			memorytest.RunKV(t, open)
+			drivertest.RunKV(t, open)
 		})
 	}
 }
@@ -38,7 +38,7 @@ func TestProfiles(t *testing.T) {
 	for name, open := range valueStores {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			memorytest.RunProfiles(t, open)
+			drivertest.RunProfiles(t, open)
 		})
 	}
 }

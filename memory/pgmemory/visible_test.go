@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/weft-go/weft/internal/pgtest"
-	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
+	"github.com/weft-go/weft/memory/internal/input"
 )
 
 // The database takes the same contents for the same as package memory does.
@@ -44,7 +45,7 @@ func TestVisibleTextIsComparedAsInGo(t *testing.T) {
 		if same[i] {
 			equal++
 		}
-		assert.Equal(t, memory.SameText(left[i], right[i]), same[i], "%q and %q", left[i], right[i])
+		assert.Equal(t, input.SameText(left[i], right[i]), same[i], "%q and %q", left[i], right[i])
 	}
 	assert.Greater(t, equal, 100)
 }
@@ -54,10 +55,10 @@ func TestTrustIsStoredAsBefore(t *testing.T) {
 	t.Parallel()
 	p := directPlace(t)
 	store := p.open(t).Facts()
-	for level, want := range map[memory.Trust]int{memory.Stated: 0, memory.Inferred: 1, memory.Untrusted: 2} {
+	for level, want := range map[driver.Trust]int{driver.Stated: 0, driver.Inferred: 1, driver.Untrusted: 2} {
 		c := adding("trust " + level.String())
 		c.Record.Trust = level
-		_, err := store.Apply(t.Context(), ann, []memory.Change{c})
+		_, err := store.Apply(t.Context(), ann, []driver.FactChange{c})
 		assert.NoError(t, err)
 		assert.Equal(t, want, pgtest.Ask[int](t, p.url, `SELECT trust::int FROM `+p.options.Schema+`.mem_fact WHERE id = $1::text::uuid`, c.Record.ID))
 	}

@@ -5,12 +5,12 @@ import (
 	"fmt"
 
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/kv"
+	"github.com/weft-go/weft/memory/inmemory"
 	"github.com/weft-go/weft/memory/profile"
 )
 
 func newProfiles() *profile.Profiles {
-	profiles, err := profile.New(kv.NewInMemory(kv.InMemoryOptions{}))
+	profiles, err := profile.New(inmemory.NewValues(inmemory.ValueOptions{}))
 	if err != nil {
 		panic(err)
 	}

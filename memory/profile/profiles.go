@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/kv"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 // Namespace is the label of the namespace in which documents are, in the scope of their
@@ -21,11 +21,11 @@ const Namespace = "weft.profile"
 const MaxDocument = 64 << 10
 
 // Profiles keeps documents of users. It is safe for use by any number of goroutines.
-type Profiles struct{ values *kv.Values }
+type Profiles struct{ values *memory.Values }
 
 // New returns profiles that are kept in a store.
-func New(store kv.Store) (*Profiles, error) {
-	values, err := kv.New(store, kv.Options{})
+func New(store driver.ValueStore) (*Profiles, error) {
+	values, err := memory.NewValues(store, memory.ValuesOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("profile: new: %w", err)
 	}
@@ -45,14 +45,14 @@ type Document struct {
 	UpdatedAt time.Time `json:"updated_at"`
 }
 
-func documentOf(item kv.Item) Document {
+func documentOf(item memory.Item) Document {
 	return Document{Schema: item.Key, Value: item.Value, Version: item.Version, CreatedAt: item.CreatedAt, UpdatedAt: item.UpdatedAt}
 }
 
 // of returns where the documents of a scope's user are.
-func (p *Profiles) of(s memory.Scope) (kv.Namespace, error) {
+func (p *Profiles) of(s memory.Scope) (memory.Namespace, error) {
 	if s.User == "" {
-		return kv.Namespace{}, fmt.Errorf("no user in the scope %s: %w", s, memory.ErrInvalid)
+		return memory.Namespace{}, fmt.Errorf("no user in the scope %s: %w", s, memory.ErrInvalid)
 	}
 	return p.values.In(s, Namespace), nil
 }
@@ -79,7 +79,7 @@ func (p *Profiles) get(ctx context.Context, s memory.Scope, schema string) (Docu
 }
 
 // Put stores a document of a user in the place of what was there. With a Version, that has to be
-// the document's, or else it is a [memory.ErrConflict]; [kv.Absent] stands for one that is not
+// the document's, or else it is a [memory.ErrConflict]; [memory.Absent] stands for one that is not
 // there.
 func (p *Profiles) Put(ctx context.Context, s memory.Scope, d Document) (Document, error) {
 	stored, err := p.put(ctx, s, d)
@@ -100,7 +100,7 @@ func (p *Profiles) put(ctx context.Context, s memory.Scope, d Document) (Documen
 	if len(d.Value) > MaxDocument {
 		return Document{}, fmt.Errorf("document %.60q has %d bytes, and %d are allowed: %w", d.Schema, len(d.Value), MaxDocument, memory.ErrInvalid)
 	}
-	item, err := n.Put(ctx, d.Schema, d.Value, kv.PutOptions{Version: d.Version})
+	item, err := n.Put(ctx, d.Schema, d.Value, memory.PutOptions{Version: d.Version})
 	if err != nil {
 		return Document{}, err
 	}
@@ -132,7 +132,7 @@ func (p *Profiles) change(ctx context.Context, s memory.Scope, schema string, ve
 	for try := 1; ; try++ {
 		old, err := p.get(ctx, s, schema)
 		if errors.Is(err, memory.ErrNotFound) {
-			old, err = Document{Schema: schema, Value: json.RawMessage(`{}`), Version: kv.Absent}, nil
+			old, err = Document{Schema: schema, Value: json.RawMessage(`{}`), Version: memory.Absent}, nil
 		}
 		if err != nil {
 			return Document{}, err
@@ -171,7 +171,7 @@ func (p *Profiles) List(ctx context.Context, s memory.Scope) iter.Seq2[Document,
 			yield(Document{}, fmt.Errorf("profile: list: %w", err))
 			return
 		}
-		for item, err := range n.List(ctx, kv.Query{Own: true, Order: kv.ByKey, Limit: -1}) {
+		for item, err := range n.List(ctx, memory.ValueQuery{Own: true, Order: memory.ByKey, Limit: -1}) {
 			if err != nil {
 				yield(Document{}, fmt.Errorf("profile: list: %w", err))
 				return

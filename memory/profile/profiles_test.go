@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/kv"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/profile"
 )
 
@@ -246,15 +246,15 @@ func TestRefused(t *testing.T) {
 }
 
 // broken fails as a database does that is down.
-type broken struct{ kv.Store }
+type broken struct{ driver.ValueStore }
 
 var errDown = errors.New("down")
 
-func (broken) Find(context.Context, memory.Scope, kv.Selection) iter.Seq2[kv.Item, error] {
-	return func(yield func(kv.Item, error) bool) { yield(kv.Item{}, errDown) }
+func (broken) Find(context.Context, memory.Scope, driver.ValueSelection) iter.Seq2[memory.Item, error] {
+	return func(yield func(memory.Item, error) bool) { yield(memory.Item{}, errDown) }
 }
 
-func (broken) Apply(context.Context, memory.Scope, []kv.Write) ([]kv.Item, error) {
+func (broken) Apply(context.Context, memory.Scope, []driver.ValueWrite) ([]memory.Item, error) {
 	return nil, errDown
 }
 

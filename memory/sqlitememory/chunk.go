@@ -4,13 +4,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/knowledge"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 // A chunk is one with its key and that of its source.
 type chunk struct {
-	knowledge.Record
+	driver.ChunkRecord
 	key, source int64
 }
 
@@ -28,10 +27,10 @@ var (
 )
 
 // chunkValues returns the values of the columns.
-func chunkValues(source int64, r *knowledge.Record) ([]any, error) {
+func chunkValues(source int64, r *driver.ChunkRecord) ([]any, error) {
 	id, ok := packID(r.ID)
 	if !ok {
-		return nil, fmt.Errorf("chunk id %.60q is no UUID: %w", r.ID, memory.ErrInvalid)
+		return nil, fmt.Errorf("chunk id %.60q is no UUID: %w", r.ID, driver.ErrInvalid)
 	}
 	headings, terms, embedding := packTerms(r.Headings), packTerms(r.Terms), packVector(r.Embedding)
 	return []any{

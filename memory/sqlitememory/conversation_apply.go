@@ -7,15 +7,14 @@ import (
 	"fmt"
 
 	"github.com/weft-go/weft/internal/sqlitedb"
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 // ofTalk tells digests of what was forgotten of conversations from those of facts.
 const ofTalk = "conversation"
 
-// Apply implements [conversation.Store], with one transaction.
-func (c *Conversations) Apply(ctx context.Context, s memory.Scope, change conversation.Change) (conversation.Session, error) {
+// Apply implements [driver.ConversationStore], with one transaction.
+func (c *Conversations) Apply(ctx context.Context, s driver.Scope, change driver.SessionChange) (driver.Session, error) {
 	var done *session
 	err := c.db.sql.Change(ctx, func(w *sqlitedb.Session) (err error) {
 		t := talk{Session: w, of: s, most: c.db.options.MaxMessages}
@@ -23,7 +22,7 @@ func (c *Conversations) Apply(ctx context.Context, s memory.Scope, change conver
 		return err
 	})
 	if err != nil {
-		return conversation.Session{}, c.db.fail("apply", err)
+		return driver.Session{}, c.db.fail("apply", err)
 	}
 	return done.Session, nil
 }
@@ -31,13 +30,13 @@ func (c *Conversations) Apply(ctx context.Context, s memory.Scope, change conver
 // A talk is a change of a session that is under way.
 type talk struct {
 	*sqlitedb.Session
-	of    memory.Scope
+	of    driver.Scope
 	most  int
 	scope scope
 	now   int64
 }
 
-func (t *talk) apply(ctx context.Context, c *conversation.Change) (s *session, err error) {
+func (t *talk) apply(ctx context.Context, c *driver.SessionChange) (s *session, err error) {
 	if t.scope, err = talkCorpus.findScope(t.Session, t.of); err != nil {
 		return nil, err
 	}
@@ -66,27 +65,27 @@ func (t *talk) apply(ctx context.Context, c *conversation.Change) (s *session, e
 		return nil, err
 	}
 	if t.most > 0 && s.Messages > int64(t.most) && s.Messages > had {
-		return nil, fmt.Errorf("session %.60q would have %d messages, and %d are allowed: %w", c.Session, s.Messages, t.most, memory.ErrQuota)
+		return nil, fmt.Errorf("session %.60q would have %d messages, and %d are allowed: %w", c.Session, s.Messages, t.most, driver.ErrQuota)
 	}
 	s.Version, s.UpdatedAt = version, timeOf(t.now)
 	return s, t.save(s)
 }
 
 // allowed returns what is against a change of a session; nil is one that is not there.
-func (t *talk) allowed(s *session, c *conversation.Change) error {
+func (t *talk) allowed(s *session, c *driver.SessionChange) error {
 	switch {
 	case s == nil && (c.Delete || c.Describe != nil || c.From != 0):
-		return fmt.Errorf("session %.60q: %w", c.Session, memory.ErrNotFound)
+		return fmt.Errorf("session %.60q: %w", c.Session, driver.ErrNotFound)
 	case s == nil && c.Version > 0:
-		return fmt.Errorf("session %.60q is not there: %w", c.Session, memory.ErrConflict)
+		return fmt.Errorf("session %.60q is not there: %w", c.Session, driver.ErrConflict)
 	case s != nil && c.Version != 0 && c.Version != s.Version:
-		return fmt.Errorf("session %.60q has version %d and not %d: %w", c.Session, s.Version, c.Version, memory.ErrConflict)
+		return fmt.Errorf("session %.60q has version %d and not %d: %w", c.Session, s.Version, c.Version, driver.ErrConflict)
 	case c.Said.IsZero():
 		return nil
 	}
 	at, err := forgottenAt(t.Session, append(around(t.of, ofTalk, ""), scopeDigest(t.of, ofTalk, c.Session))...)
 	if err == nil && at != 0 && !c.Said.After(timeOf(at)) {
-		err = fmt.Errorf("session %.60q, and what was said at %v: %w", c.Session, c.Said, memory.ErrForgotten)
+		err = fmt.Errorf("session %.60q, and what was said at %v: %w", c.Session, c.Said, driver.ErrForgotten)
 	}
 	return err
 }
@@ -104,13 +103,13 @@ func (t *talk) begin(id string) (s *session, err error) {
 	if t.scope, err = talkCorpus.enterScope(t.Session, t.of); err != nil {
 		return nil, err
 	}
-	s = &session{Session: conversation.Session{ID: id, Scope: t.of, CreatedAt: timeOf(t.now)}}
+	s = &session{Session: driver.Session{ID: id, Scope: t.of, CreatedAt: timeOf(t.now)}}
 	s.key, err = t.Insert(`INSERT INTO mem_session (scope, id, title, messages, created_at, updated_at, version) VALUES (?, ?, '', 0, ?, ?, 0)`,
 		t.scope.key, id, t.now, t.now)
 	return s, err
 }
 
-func (t *talk) change(ctx context.Context, s *session, c *conversation.Change) error {
+func (t *talk) change(ctx context.Context, s *session, c *driver.SessionChange) error {
 	if c.Describe != nil {
 		s.Title, s.Metadata = c.Describe.Title, bytes.Clone(c.Describe.Metadata)
 	}
@@ -132,7 +131,7 @@ func (t *talk) change(ctx context.Context, s *session, c *conversation.Change) e
 }
 
 // append leaves out what the session has.
-func (t *talk) append(s *session, r *conversation.Row, once bool) error {
+func (t *talk) append(s *session, r *driver.MessageRow, once bool) error {
 	var one int
 	there, err := t.One(`SELECT 1 FROM mem_message WHERE session = ? AND id = ?`, []any{s.key, r.ID}, &one)
 	if err == nil && !there && once {

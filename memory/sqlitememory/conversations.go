@@ -8,15 +8,14 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/internal/sqlitedb"
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/driver"
 )
 
-// Conversations is a [conversation.Store], and a [conversation.Store]. It is safe for use by any
+// Conversations is a [driver.ConversationStore], and a [driver.ConversationStore]. It is safe for use by any
 // number of goroutines.
 type Conversations struct{ db *DB }
 
-var _ conversation.Store = (*Conversations)(nil)
+var _ driver.ConversationStore = (*Conversations)(nil)
 
 // Conversations is where the database keeps what was said in sessions.
 func (d *DB) Conversations() *Conversations { return &Conversations{d} }
@@ -25,7 +24,7 @@ var talkCorpus = &corpus{table: "mem_message", index: "mem_message_word", scopes
 
 // A session is one with its key.
 type session struct {
-	conversation.Session
+	driver.Session
 	key int64
 }
 
@@ -55,8 +54,8 @@ func findSession(q *sqlitedb.Session, scope int64, id string) (s *session, err e
 }
 
 // sessionSelection returns a query as a condition on mem_session f, but for its After and its limit.
-func sessionSelection(q *sqlitedb.Session, query *conversation.Query) (*selection, error) {
-	s, err := talkCorpus.selection(q, &memory.Query{
+func sessionSelection(q *sqlitedb.Session, query *driver.SessionQuery) (*selection, error) {
+	s, err := talkCorpus.selection(q, &driver.FactQuery{
 		Scope: query.Scope, AnyWorkspace: query.AnyWorkspace, AnyUser: query.AnyUser, AnyAgent: query.AnyAgent,
 	})
 	if err != nil || s.none {
@@ -70,14 +69,14 @@ func sessionSelection(q *sqlitedb.Session, query *conversation.Query) (*selectio
 	return s, nil
 }
 
-// Sessions implements [conversation.Store]. One that is changed while it lists may be left out.
-func (c *Conversations) Sessions(ctx context.Context, q conversation.Query) iter.Seq2[conversation.Session, error] {
-	return func(yield func(conversation.Session, error) bool) {
+// Sessions implements [driver.ConversationStore]. One that is changed while it lists may be left out.
+func (c *Conversations) Sessions(ctx context.Context, q driver.SessionQuery) iter.Seq2[driver.Session, error] {
+	return func(yield func(driver.Session, error) bool) {
 		limit, limited := q.Most()
 		if !limited {
 			limit = -1
 		}
-		l := listing[conversation.Session]{limit: limit, read: func(last *conversation.Session, n int) (page []conversation.Session, more bool, err error) {
+		l := listing[driver.Session]{limit: limit, read: func(last *driver.Session, n int) (page []driver.Session, more bool, err error) {
 			if last == nil {
 				last = q.After
 			}
@@ -89,11 +88,11 @@ func (c *Conversations) Sessions(ctx context.Context, q conversation.Query) iter
 		}}
 		if len(q.Where) > 0 {
 			sel := selection{where: q.Where}
-			l.holds = func(s conversation.Session) bool { return sel.holds(s.Metadata) }
+			l.holds = func(s driver.Session) bool { return sel.holds(s.Metadata) }
 		}
 		for s, err := range l.all() {
 			if err != nil {
-				yield(conversation.Session{}, c.db.fail("sessions", err))
+				yield(driver.Session{}, c.db.fail("sessions", err))
 				return
 			}
 			if !yield(s, nil) {
@@ -104,7 +103,7 @@ func (c *Conversations) Sessions(ctx context.Context, q conversation.Query) iter
 }
 
 // sessions returns up to n that come after one, whatever their metadata.
-func sessions(q *sqlitedb.Session, query *conversation.Query, after *conversation.Session, n int) (page []conversation.Session, err error) {
+func sessions(q *sqlitedb.Session, query *driver.SessionQuery, after *driver.Session, n int) (page []driver.Session, err error) {
 	sel, err := sessionSelection(q, query)
 	if err != nil || sel.none {
 		return nil, err
@@ -126,9 +125,9 @@ func sessions(q *sqlitedb.Session, query *conversation.Query, after *conversatio
 	return page, err
 }
 
-// Messages implements [conversation.Store].
-func (c *Conversations) Messages(ctx context.Context, r conversation.Range) iter.Seq2[conversation.Row, error] {
-	return func(yield func(conversation.Row, error) bool) {
+// Messages implements [driver.ConversationStore].
+func (c *Conversations) Messages(ctx context.Context, r driver.MessageRange) iter.Seq2[driver.MessageRow, error] {
+	return func(yield func(driver.MessageRow, error) bool) {
 		l := listing[*message]{limit: -1, read: func(last *(*message), n int) (page []*message, more bool, err error) {
 			err = c.db.sql.Read(ctx, func(q *sqlitedb.Session) (err error) {
 				if last == nil {
@@ -142,18 +141,18 @@ func (c *Conversations) Messages(ctx context.Context, r conversation.Range) iter
 		}}
 		for m, err := range l.all() {
 			if err != nil {
-				yield(conversation.Row{}, c.db.fail("messages", err))
+				yield(driver.MessageRow{}, c.db.fail("messages", err))
 				return
 			}
 			m.Scope, m.Session = r.Scope, r.Session
-			if !yield(m.Row, nil) {
+			if !yield(m.MessageRow, nil) {
 				return
 			}
 		}
 	}
 }
 
-func firstMessages(q *sqlitedb.Session, r *conversation.Range) (page []*message, more bool, err error) {
+func firstMessages(q *sqlitedb.Session, r *driver.MessageRange) (page []*message, more bool, err error) {
 	scope, err := talkCorpus.findScope(q, r.Scope)
 	if err != nil || scope.key == 0 {
 		return nil, false, err
@@ -173,9 +172,9 @@ func firstMessages(q *sqlitedb.Session, r *conversation.Range) (page []*message,
 	return messages(q, s.key, from, r.To)
 }
 
-// Forget implements [conversation.Store]. What is gone is overwritten in the file, and removed
+// Forget implements [driver.ConversationStore]. What is gone is overwritten in the file, and removed
 // from the log beside it; see [ErrInUse].
-func (c *Conversations) Forget(ctx context.Context, s memory.Scope) (int, error) {
+func (c *Conversations) Forget(ctx context.Context, s driver.Scope) (int, error) {
 	note := func(w *sqlitedb.Session) error {
 		now, _, err := tick(w, 0)
 		if err == nil {
@@ -188,8 +187,8 @@ func (c *Conversations) Forget(ctx context.Context, s memory.Scope) (int, error)
 	})
 }
 
-// Sweep implements [conversation.Store], with one transaction.
-func (c *Conversations) Sweep(ctx context.Context, s memory.Scope, age time.Duration, limit int) (int, error) {
+// Sweep implements [driver.ConversationStore], with one transaction.
+func (c *Conversations) Sweep(ctx context.Context, s driver.Scope, age time.Duration, limit int) (int, error) {
 	if limit <= 0 {
 		return 0, ctx.Err()
 	}
@@ -241,9 +240,9 @@ func removeSession(ctx context.Context, w *sqlitedb.Session, s *scope, key int64
 	return err
 }
 
-// Search implements [conversation.Store].
-func (c *Conversations) Search(ctx context.Context, s conversation.Search) (conversation.Candidates, error) {
-	var found conversation.Candidates
+// Search implements [driver.ConversationStore].
+func (c *Conversations) Search(ctx context.Context, s driver.MessageSearch) (driver.MessageCandidates, error) {
+	var found driver.MessageCandidates
 	err := c.db.sql.Read(ctx, func(q *sqlitedb.Session) error {
 		u := survey{Session: q, of: talkCorpus, terms: s.Terms, limit: s.Limit}
 		sel, err := messageSelection(q, &s)
@@ -255,20 +254,20 @@ func (c *Conversations) Search(ctx context.Context, s conversation.Search) (conv
 			return err
 		}
 		rows, err := byKeys(q, messagesByKeys, keys, nil, scanFound)
-		found = conversation.Candidates{Messages: u.rows, Terms: u.words, Frequency: u.frequency}
+		found = driver.MessageCandidates{Messages: u.rows, Terms: u.words, Frequency: u.frequency}
 		for _, m := range rows {
-			found.Rows = append(found.Rows, m.Row)
+			found.Rows = append(found.Rows, m.MessageRow)
 		}
 		return err
 	})
 	if err != nil {
-		return conversation.Candidates{}, c.db.fail("search", err)
+		return driver.MessageCandidates{}, c.db.fail("search", err)
 	}
 	return found, nil
 }
 
 // messageSelection returns a search as a condition on mem_message f.
-func messageSelection(q *sqlitedb.Session, s *conversation.Search) (*selection, error) {
+func messageSelection(q *sqlitedb.Session, s *driver.MessageSearch) (*selection, error) {
 	sel, err := sessionSelection(q, &s.Query)
 	if err != nil || sel.none {
 		return sel, err

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/weft-go/weft/internal/sqlitedb"
-	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 // A corpus is a table of what is found by its words, and maybe by vectors. Its rows have the columns
@@ -100,7 +100,7 @@ func (c *corpus) removeSome(w *sqlitedb.Session, s *scope, limit int, text strin
 // forget removes a scope of a corpus, and those that go with it: remove takes what is in one, and returns how
 // many; note, if not nil, comes first. What is gone is overwritten in the file, and removed from
 // the log beside it; see [ErrInUse].
-func (d *DB) forget(ctx context.Context, of *corpus, s memory.Scope, note func(w *sqlitedb.Session) error, remove func(w *sqlitedb.Session, s *scope) (int, error)) (count int, err error) {
+func (d *DB) forget(ctx context.Context, of *corpus, s driver.Scope, note func(w *sqlitedb.Session) error, remove func(w *sqlitedb.Session, s *scope) (int, error)) (count int, err error) {
 	err = d.sql.Change(ctx, func(w *sqlitedb.Session) error {
 		count = 0
 		if note != nil {

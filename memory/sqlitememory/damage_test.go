@@ -8,10 +8,8 @@ import (
 	"testing"
 
 	"github.com/weft-go/weft/llm"
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/conversation"
-	"github.com/weft-go/weft/memory/knowledge"
-	"github.com/weft-go/weft/memory/kv"
+	"github.com/weft-go/weft/memory/driver"
+	"github.com/weft-go/weft/memory/inmemory"
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
 
@@ -29,17 +27,17 @@ func TestCorruptElsewhere(t *testing.T) {
 	ctx := context.Background()
 	const id = "0197a6b0-7c1a-7e2f-8a3b-000000000001"
 	messages := func(db *sqlitememory.DB) error {
-		_, err := db.Conversations().Search(ctx, conversation.Search{Query: conversation.Query{Scope: ann}, Roles: []llm.Role{"user"}, Terms: []string{"one"}, Limit: 9})
-		return errors.Join(errorOf(db.Conversations().Messages(ctx, conversation.Range{Scope: ann, Session: "s"})), err)
+		_, err := db.Conversations().Search(ctx, driver.MessageSearch{Query: driver.SessionQuery{Scope: ann}, Roles: []llm.Role{"user"}, Terms: []string{"one"}, Limit: 9})
+		return errors.Join(errorOf(db.Conversations().Messages(ctx, driver.MessageRange{Scope: ann, Session: "s"})), err)
 	}
 	values := func(db *sqlitememory.DB) error {
-		return errorOf(db.Values().Find(ctx, ann, kv.Selection{}))
+		return errorOf(db.Values().Find(ctx, ann, driver.ValueSelection{}))
 	}
 	sources := func(db *sqlitememory.DB) error {
-		return errorOf(db.Knowledge().Sources(ctx, knowledge.Query{Scope: ann}))
+		return errorOf(db.Knowledge().Sources(ctx, driver.SourceQuery{Scope: ann}))
 	}
 	chunks := func(db *sqlitememory.DB) error {
-		return errorOf(db.Knowledge().Chunks(ctx, []knowledge.Span{{Scope: ann, Source: id, To: 9}}))
+		return errorOf(db.Knowledge().Chunks(ctx, []driver.ChunkSpan{{Scope: ann, Source: id, To: 9}}))
 	}
 	for damage, read := range map[string]func(*sqlitememory.DB) error{
 		`mem_message SET text = 'two'`:                messages,
@@ -71,17 +69,17 @@ func TestCorruptElsewhere(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "memory.db")
 			db := open(t, path, options)
-			_, err := db.Conversations().Apply(ctx, ann, conversation.Change{Session: "s", Rows: []conversation.Row{
+			_, err := db.Conversations().Apply(ctx, ann, driver.SessionChange{Session: "s", Rows: []driver.MessageRow{
 				{ID: "m", Role: llm.RoleUser, Text: "one", Data: []byte(`{"a":1}`), Terms: []string{"one"}},
 			}})
 			must(t, err)
-			_, err = db.Values().Apply(ctx, ann, []kv.Write{{
-				Address: kv.Address{Namespace: []string{"n"}, Key: "k"}, Value: []byte(`1`), Terms: []string{"one"}, Model: "m", Embedding: []float32{1, 2},
+			_, err = db.Values().Apply(ctx, ann, []driver.ValueWrite{{
+				Address: driver.Address{Namespace: []string{"n"}, Key: "k"}, Value: []byte(`1`), Terms: []string{"one"}, Model: "m", Embedding: []float32{1, 2},
 			}})
 			must(t, err)
-			must(t, db.Knowledge().Swap(ctx, knowledge.Change{Scope: ann, Swaps: []knowledge.Swap{{
-				Source: knowledge.Source{ID: id, URI: "a", Format: "text", Metadata: []byte(`{"a":1}`)},
-				Chunks: []knowledge.Record{{Chunk: knowledge.Chunk{ID: id, Content: "one", Headings: []string{"one"}, Model: "m"}, Terms: []string{"one"}, Embedding: []float32{1, 2}}},
+			must(t, db.Knowledge().Swap(ctx, driver.SourceChange{Scope: ann, Swaps: []driver.SourceSwap{{
+				Source: driver.Source{ID: id, URI: "a", Format: "text", Metadata: []byte(`{"a":1}`)},
+				Chunks: []driver.ChunkRecord{{Chunk: driver.Chunk{ID: id, Content: "one", Headings: []string{"one"}, Model: "m"}, Terms: []string{"one"}, Embedding: []float32{1, 2}}},
 			}}}))
 			must(t, read(db))
 			_, err = rawDB(t, path).Exec(`UPDATE ` + damage)
@@ -97,30 +95,30 @@ func TestQuotas(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	db := open(t, sqlitememory.Memory, sqlitememory.Options{MaxMessages: 3, MaxValues: 2})
-	for name, store := range map[string]conversation.Store{"sqlite": db.Conversations(), "in memory": conversation.NewInMemory(conversation.InMemoryOptions{MaxMessages: 3})} {
-		say := func(want error, c conversation.Change, ids ...string) {
+	for name, store := range map[string]driver.ConversationStore{"sqlite": db.Conversations(), "in memory": inmemory.NewConversations(inmemory.ConversationOptions{MaxMessages: 3})} {
+		say := func(want error, c driver.SessionChange, ids ...string) {
 			t.Helper()
 			c.Session = "s"
 			for _, id := range ids {
-				c.Rows = append(c.Rows, conversation.Row{ID: id, Role: llm.RoleUser, Data: []byte(`{}`)})
+				c.Rows = append(c.Rows, driver.MessageRow{ID: id, Role: llm.RoleUser, Data: []byte(`{}`)})
 			}
 			if _, err := store.Apply(ctx, ann, c); !errors.Is(err, want) {
 				t.Errorf("%s: %q: got %v want %v", name, ids, err, want)
 			}
 		}
-		say(memory.ErrQuota, conversation.Change{}, "1", "2", "3", "4")
-		say(nil, conversation.Change{}, "1", "2", "3")
-		say(memory.ErrQuota, conversation.Change{}, "4")
-		say(nil, conversation.Change{}, "3")
-		say(nil, conversation.Change{From: 3}, "4")
-		say(memory.ErrQuota, conversation.Change{From: 3}, "5", "6")
+		say(driver.ErrQuota, driver.SessionChange{}, "1", "2", "3", "4")
+		say(nil, driver.SessionChange{}, "1", "2", "3")
+		say(driver.ErrQuota, driver.SessionChange{}, "4")
+		say(nil, driver.SessionChange{}, "3")
+		say(nil, driver.SessionChange{From: 3}, "4")
+		say(driver.ErrQuota, driver.SessionChange{From: 3}, "5", "6")
 	}
-	for name, store := range map[string]kv.Store{"sqlite": db.Values(), "in memory": kv.NewInMemory(kv.InMemoryOptions{MaxValues: 2})} {
-		put := func(want error, s memory.Scope, keys ...string) {
+	for name, store := range map[string]driver.ValueStore{"sqlite": db.Values(), "in memory": inmemory.NewValues(inmemory.ValueOptions{MaxValues: 2})} {
+		put := func(want error, s driver.Scope, keys ...string) {
 			t.Helper()
-			var writes []kv.Write
+			var writes []driver.ValueWrite
 			for _, key := range keys {
-				w := kv.Write{Address: kv.Address{Namespace: []string{"n"}, Key: key}}
+				w := driver.ValueWrite{Address: driver.Address{Namespace: []string{"n"}, Key: key}}
 				if key != "gone" {
 					w.Value = []byte(`1`)
 				}
@@ -130,10 +128,10 @@ func TestQuotas(t *testing.T) {
 				t.Errorf("%s: %q: got %v want %v", name, keys, err, want)
 			}
 		}
-		put(memory.ErrQuota, ann, "1", "2", "3")
+		put(driver.ErrQuota, ann, "1", "2", "3")
 		put(nil, ann, "1", "2")
 		put(nil, ann, "2", "1", "gone")
-		put(memory.ErrQuota, ann, "3")
-		put(nil, memory.Scope{}, "3")
+		put(driver.ErrQuota, ann, "3")
+		put(nil, driver.Scope{}, "3")
 	}
 }

@@ -19,21 +19,23 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
+	"github.com/weft-go/weft/memory/inmemory"
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
 
 var (
-	ann = memory.Scope{Tenant: "acme", User: "ann"}
-	bob = memory.Scope{Tenant: "acme", User: "bob"}
+	ann = driver.Scope{Tenant: "acme", User: "ann"}
+	bob = driver.Scope{Tenant: "acme", User: "bob"}
 )
 
-func everything(s memory.Scope) memory.Query {
-	return memory.Query{Scope: s, Closed: true, Untrusted: true, Limit: -1}
+func everything(s driver.Scope) driver.FactQuery {
+	return driver.FactQuery{Scope: s, Closed: true, Untrusted: true, Limit: -1}
 }
 
-func find(t *testing.T, store memory.Store, q memory.Query) []memory.Record {
+func find(t *testing.T, store driver.FactStore, q driver.FactQuery) []driver.FactRecord {
 	t.Helper()
-	var list []memory.Record
+	var list []driver.FactRecord
 	for r, err := range store.Find(context.Background(), q) {
 		must(t, err)
 		list = append(list, r)
@@ -42,15 +44,15 @@ func find(t *testing.T, store memory.Store, q memory.Query) []memory.Record {
 }
 
 // add stores a fact without package memory's help.
-func add(t *testing.T, store memory.Store, s memory.Scope, content string, mods ...func(*memory.Record)) string {
+func add(t *testing.T, store driver.FactStore, s driver.Scope, content string, mods ...func(*driver.FactRecord)) string {
 	t.Helper()
-	r := memory.Record{Fact: memory.Fact{Kind: memory.Plain, Content: content, Importance: 0.5, Trust: memory.Stated}, Terms: strings.Fields(content)}
+	r := driver.FactRecord{Fact: driver.Fact{Kind: driver.Plain, Content: content, Importance: 0.5, Trust: driver.Stated}, Terms: strings.Fields(content)}
 	sum := sha256.Sum256([]byte(content))
 	r.Key = [16]byte(sum[:16])
 	for _, mod := range mods {
 		mod(&r)
 	}
-	applied, err := store.Apply(context.Background(), s, []memory.Change{{Kind: memory.Add, Record: r}})
+	applied, err := store.Apply(context.Background(), s, []driver.FactChange{{Kind: driver.Add, Record: r}})
 	must(t, err)
 	return applied[0].ID
 }
@@ -58,7 +60,8 @@ func add(t *testing.T, store memory.Store, s memory.Scope, content string, mods 
 // wordEmbedder makes vectors of the digests of words.
 type wordEmbedder struct{}
 
-func (wordEmbedder) Model() string  { return "words" }
+func (wordEmbedder) Model() string { return "words" }
+
 func (wordEmbedder) Dimension() int { return 32 }
 
 func (wordEmbedder) Embed(_ context.Context, texts []string) ([][]float32, error) {
@@ -133,13 +136,13 @@ func TestOpenRefuses(t *testing.T) {
 		want       error
 		says       string
 	}{
-		{name: "a folder", path: folder, want: memory.ErrInvalid, says: "not a regular file"},
+		{name: "a folder", path: folder, want: driver.ErrInvalid, says: "not a regular file"},
 		{name: "no folder", path: filepath.Join(folder, "none", "memory.db"), want: fs.ErrNotExist, says: "the folder of the file"},
 		{name: "a text", path: text, want: sqlitememory.ErrFormat, says: "not a database"},
 		{name: "a newer version", path: newer, want: sqlitememory.ErrFormat, says: "version 1000"},
-		{name: "no path", want: memory.ErrInvalid, says: "empty path"},
-		{name: "unknown Synchronous", path: sqlitememory.Memory, o: sqlitememory.Options{Synchronous: 7}, want: memory.ErrInvalid, says: "Synchronous(7)"},
-		{name: "negative MaxFacts", path: sqlitememory.Memory, o: sqlitememory.Options{MaxFacts: -1}, want: memory.ErrInvalid, says: "MaxFacts"},
+		{name: "no path", want: driver.ErrInvalid, says: "empty path"},
+		{name: "unknown Synchronous", path: sqlitememory.Memory, o: sqlitememory.Options{Synchronous: 7}, want: driver.ErrInvalid, says: "Synchronous(7)"},
+		{name: "negative MaxFacts", path: sqlitememory.Memory, o: sqlitememory.Options{MaxFacts: -1}, want: driver.ErrInvalid, says: "MaxFacts"},
 		{name: "a MaxSize too small for its tables", path: filepath.Join(folder, "c.db"), o: sqlitememory.Options{MaxSize: 8192}, want: sqlitememory.ErrFull, says: "full"},
 	}
 	for _, tt := range tests {
@@ -172,7 +175,7 @@ func TestReopen(t *testing.T) {
 	if got := find(t, store, everything(ann)); len(got) != 1 || got[0].Content != "stays there" {
 		t.Errorf("got %v want what was stored", got)
 	}
-	c, err := store.Search(context.Background(), memory.Search{Query: memory.Query{Scope: ann}, Terms: []string{"stays"}, Limit: 1})
+	c, err := store.Search(context.Background(), driver.FactSearch{Query: driver.FactQuery{Scope: ann}, Terms: []string{"stays"}, Limit: 1})
 	if err != nil || len(c.Records) != 1 {
 		t.Errorf("got %d candidates, error %v want 1", len(c.Records), err)
 	}
@@ -182,25 +185,25 @@ func TestMaxFacts(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	sqlite := open(t, sqlitememory.Memory, sqlitememory.Options{MaxFacts: 3}).Facts()
-	for name, store := range map[string]memory.Store{"sqlite": sqlite, "in memory": memory.NewInMemory(memory.InMemoryOptions{MaxFacts: 3})} {
+	for name, store := range map[string]driver.FactStore{"sqlite": sqlite, "in memory": inmemory.NewFacts(inmemory.FactOptions{MaxFacts: 3})} {
 		m, err := memory.New(store, memory.Options{})
 		must(t, err)
-		stored, err := m.Store(ctx, ann, memory.Fact{Content: "one", Trust: memory.Stated}, memory.Fact{Content: "two", Trust: memory.Stated}, memory.Fact{Content: "three", Trust: memory.Stated})
+		stored, err := m.Store(ctx, ann, driver.Fact{Content: "one", Trust: driver.Stated}, driver.Fact{Content: "two", Trust: driver.Stated}, driver.Fact{Content: "three", Trust: driver.Stated})
 		must(t, err)
-		if _, err := m.Store(ctx, ann, memory.Fact{Content: "four", Trust: memory.Stated}); !errors.Is(err, memory.ErrQuota) {
+		if _, err := m.Store(ctx, ann, driver.Fact{Content: "four", Trust: driver.Stated}); !errors.Is(err, driver.ErrQuota) {
 			t.Errorf("%s: got %v want ErrQuota", name, err)
 		}
-		_, err = m.Store(ctx, ann, memory.Fact{Content: "one.", Trust: memory.Stated}) // it is there
+		_, err = m.Store(ctx, ann, driver.Fact{Content: "one.", Trust: driver.Stated}) // it is there
 		must(t, err)
-		_, err = m.Store(ctx, memory.Scope{Tenant: "acme", User: "bob"}, memory.Fact{Content: "four", Trust: memory.Stated})
+		_, err = m.Store(ctx, driver.Scope{Tenant: "acme", User: "bob"}, driver.Fact{Content: "four", Trust: driver.Stated})
 		must(t, err)
-		_, err = m.Supersede(ctx, ann, memory.Fact{Content: "four", Trust: memory.Stated}, stored[0].ID)
+		_, err = m.Supersede(ctx, ann, driver.Fact{Content: "four", Trust: driver.Stated}, stored[0].ID)
 		must(t, err)
-		if got := len(find(t, store, memory.Query{Scope: ann})); got != 3 {
+		if got := len(find(t, store, driver.FactQuery{Scope: ann})); got != 3 {
 			t.Errorf("%s: got %d facts want 3", name, got)
 		}
-		_, err = m.Apply(ctx, ann, memory.Change{Kind: memory.Add, Record: memory.Record{Fact: memory.Fact{Content: "five", Trust: memory.Stated}}},
-			memory.Change{Kind: memory.Close, Record: memory.Record{Fact: memory.Fact{ID: stored[1].ID}}})
+		_, err = m.Apply(ctx, ann, driver.FactChange{Kind: driver.Add, Record: driver.FactRecord{Fact: driver.Fact{Content: "five", Trust: driver.Stated}}},
+			driver.FactChange{Kind: driver.Close, Record: driver.FactRecord{Fact: driver.Fact{ID: stored[1].ID}}})
 		must(t, err)
 	}
 }
@@ -211,8 +214,8 @@ func TestFull(t *testing.T) {
 	var err error
 	stored := 0
 	for err == nil && stored < 1000 {
-		r := memory.Record{Fact: memory.Fact{Kind: memory.Plain, Content: strings.Repeat("x", 16_000), Trust: memory.Stated}, Key: [16]byte{byte(stored), byte(stored >> 8)}}
-		if _, err = store.Apply(context.Background(), ann, []memory.Change{{Kind: memory.Add, Record: r}}); err == nil {
+		r := driver.FactRecord{Fact: driver.Fact{Kind: driver.Plain, Content: strings.Repeat("x", 16_000), Trust: driver.Stated}, Key: [16]byte{byte(stored), byte(stored >> 8)}}
+		if _, err = store.Apply(context.Background(), ann, []driver.FactChange{{Kind: driver.Add, Record: r}}); err == nil {
 			stored++
 		}
 	}
@@ -237,7 +240,7 @@ func TestCorrupt(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "memory.db")
 			store := open(t, path, options).Facts()
-			id := add(t, store, ann, "some content", func(r *memory.Record) {
+			id := add(t, store, ann, "some content", func(r *driver.FactRecord) {
 				r.Metadata, r.Model, r.Embedding = json.RawMessage(`{"a":1}`), "m", []float32{1, 3}
 			})
 			_, err := rawDB(t, path).Exec(`UPDATE mem_fact SET ` + damage)
@@ -251,7 +254,7 @@ func TestCorrupt(t *testing.T) {
 			if !errors.Is(findErr, sqlitememory.ErrCorrupt) {
 				t.Errorf("find: got %v want ErrCorrupt", findErr)
 			}
-			c, err := store.Search(context.Background(), memory.Search{
+			c, err := store.Search(context.Background(), driver.FactSearch{
 				Query: everything(ann), Terms: []string{"content"}, Embedding: []float32{1, 1}, Model: "m", Limit: 5,
 			})
 			if !errors.Is(err, sqlitememory.ErrCorrupt) {
@@ -260,7 +263,7 @@ func TestCorrupt(t *testing.T) {
 			if column == "id" || column == "short id" {
 				return // it is not found by it
 			}
-			_, err = store.Apply(context.Background(), ann, []memory.Change{{Kind: memory.Close, Record: memory.Record{Fact: memory.Fact{ID: id}}}})
+			_, err = store.Apply(context.Background(), ann, []driver.FactChange{{Kind: driver.Close, Record: driver.FactRecord{Fact: driver.Fact{ID: id}}}})
 			if !errors.Is(err, sqlitememory.ErrCorrupt) {
 				t.Errorf("close: got %v want ErrCorrupt", err)
 			}
@@ -277,15 +280,15 @@ func TestManyWords(t *testing.T) {
 		terms = append(terms, fmt.Sprint("word", i))
 	}
 	for i := range 40 {
-		s := memory.Scope{Tenant: "acme", User: fmt.Sprint(i / 8), Agent: fmt.Sprint(i % 8)}
+		s := driver.Scope{Tenant: "acme", User: fmt.Sprint(i / 8), Agent: fmt.Sprint(i % 8)}
 		for j := range 5 {
 			add(t, store, s, fmt.Sprintf("word%d word%d and of %d", (i*5+j)%70, j, i))
 		}
 	}
-	for _, q := range []memory.Query{
-		{Scope: memory.Scope{Tenant: "acme", User: "1", Agent: "1"}},
-		{Scope: memory.Scope{Tenant: "acme", User: "1"}, AnyAgent: true},
-		{Scope: memory.Scope{Tenant: "acme"}, AnyUser: true, AnyAgent: true},
+	for _, q := range []driver.FactQuery{
+		{Scope: driver.Scope{Tenant: "acme", User: "1", Agent: "1"}},
+		{Scope: driver.Scope{Tenant: "acme", User: "1"}, AnyAgent: true},
+		{Scope: driver.Scope{Tenant: "acme"}, AnyUser: true, AnyAgent: true},
 	} {
 		var want, words int64
 		q.Limit = -1
@@ -296,7 +299,7 @@ func TestManyWords(t *testing.T) {
 			}
 		}
 		for n, limit := range map[int]int{1: 1, 64: 1000} {
-			c, err := store.Search(context.Background(), memory.Search{Query: q, Terms: terms[:n], Limit: limit})
+			c, err := store.Search(context.Background(), driver.FactSearch{Query: q, Terms: terms[:n], Limit: limit})
 			must(t, err)
 			if c.Terms != words || n == 64 && int64(len(c.Records)) != want || n == 1 && len(c.Records) != 1 {
 				t.Errorf("%+v, %d words: got %d candidates, %d words in all want %d, %d", q, n, len(c.Records), c.Terms, want, words)

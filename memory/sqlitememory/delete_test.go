@@ -11,30 +11,30 @@ import (
 
 	"github.com/weft-go/weft/internal/uuid"
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/knowledge"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
 
-var zoe = memory.Scope{User: "zoe of zanzibar"}
+var zoe = driver.Scope{User: "zoe of zanzibar"}
 
 // fillChunks puts n chunks into sources of a scope, so many in each.
-func fillChunks(tb testing.TB, store knowledge.Store, s memory.Scope, n, each int) {
+func fillChunks(tb testing.TB, store driver.DocumentStore, s driver.Scope, n, each int) {
 	tb.Helper()
 	for from := 0; from < n; from += each {
-		chunks := make([]knowledge.Record, min(each, n-from))
+		chunks := make([]driver.ChunkRecord, min(each, n-from))
 		for i := range chunks {
 			terms := make([]string, 60)
 			for j := range terms {
 				terms[j] = fmt.Sprint("w", (from+i)*(j+1)%9973)
 			}
 			text := fmt.Sprint(terms)
-			chunks[i] = knowledge.Record{
-				Chunk: knowledge.Chunk{ID: uuid.New(), Ordinal: i, End: len(text), Tokens: 60, Content: text, Model: "m"},
+			chunks[i] = driver.ChunkRecord{
+				Chunk: driver.Chunk{ID: uuid.New(), Ordinal: i, End: len(text), Tokens: 60, Content: text, Model: "m"},
 				Terms: terms, Embedding: make([]float32, 256),
 			}
 		}
-		source := knowledge.Source{ID: uuid.New(), URI: fmt.Sprint(from, ".md"), SHA256: "x"}
-		if err := store.Swap(context.Background(), knowledge.Change{Scope: s, Swaps: []knowledge.Swap{{Source: source, Chunks: chunks}}}); err != nil {
+		source := driver.Source{ID: uuid.New(), URI: fmt.Sprint(from, ".md"), SHA256: "x"}
+		if err := store.Swap(context.Background(), driver.SourceChange{Scope: s, Swaps: []driver.SourceSwap{{Source: source, Chunks: chunks}}}); err != nil {
 			tb.Fatal(err)
 		}
 	}
@@ -56,7 +56,7 @@ func BenchmarkDelete(b *testing.B) {
 				db := open(b, filepath.Join(b.TempDir(), "memory.db"), sqlitememory.Options{})
 				store := db.Knowledge()
 				fillChunks(b, store, ann, chunks, each)
-				fillChunks(b, store, memory.Scope{User: "bob"}, 100, 10)
+				fillChunks(b, store, driver.Scope{User: "bob"}, 100, 10)
 				facts, err := memory.New(db.Facts(), memory.Options{})
 				if err != nil {
 					b.Fatal(err)
@@ -64,13 +64,13 @@ func BenchmarkDelete(b *testing.B) {
 				b.StartTimer()
 				began, done := time.Now(), make(chan error, 1)
 				go func() {
-					_, err := store.Delete(ctx, knowledge.Query{Scope: ann})
+					_, err := store.Delete(ctx, driver.SourceQuery{Scope: ann})
 					took = append(took, time.Since(began))
 					done <- err
 				}()
 				for i := 0; len(done) == 0; i++ {
 					began := time.Now()
-					if _, err := facts.Store(ctx, memory.Scope{User: "bob"}, memory.Fact{Content: fmt.Sprint("fact ", i), Trust: memory.Stated}); err != nil {
+					if _, err := facts.Store(ctx, driver.Scope{User: "bob"}, driver.Fact{Content: fmt.Sprint("fact ", i), Trust: driver.Stated}); err != nil {
 						b.Fatal(err)
 					}
 					waited = append(waited, time.Since(began))
@@ -89,16 +89,16 @@ func BenchmarkDelete(b *testing.B) {
 }
 
 // seen returns how many sources there are of a scope, how many chunks these say they have, and how many are found.
-func seen(tb testing.TB, store knowledge.Store, s memory.Scope) (sources, chunks, found int) {
+func seen(tb testing.TB, store driver.DocumentStore, s driver.Scope) (sources, chunks, found int) {
 	tb.Helper()
-	q := knowledge.Query{Scope: s}
-	var spans []knowledge.Span
+	q := driver.SourceQuery{Scope: s}
+	var spans []driver.ChunkSpan
 	for source, err := range store.Sources(context.Background(), q) {
 		if err != nil {
 			tb.Fatal(err)
 		}
 		sources++
-		spans = append(spans, knowledge.Span{Scope: s, Source: source.ID, To: 1 << 30})
+		spans = append(spans, driver.ChunkSpan{Scope: s, Source: source.ID, To: 1 << 30})
 	}
 	for _, err := range store.Chunks(context.Background(), spans) {
 		if err != nil {
@@ -106,7 +106,7 @@ func seen(tb testing.TB, store knowledge.Store, s memory.Scope) (sources, chunks
 		}
 		chunks++
 	}
-	c, err := store.Search(context.Background(), knowledge.Search{Query: q, Terms: []string{"w0"}, Embedding: make([]float32, 256), Model: "m", Limit: 10})
+	c, err := store.Search(context.Background(), driver.ChunkSearch{Query: q, Terms: []string{"w0"}, Embedding: make([]float32, 256), Model: "m", Limit: 10})
 	if err != nil || int(c.Chunks) != chunks {
 		tb.Fatalf("a search is among %d chunks, error %v, and there are %d", c.Chunks, err, chunks)
 	}
@@ -114,11 +114,11 @@ func seen(tb testing.TB, store knowledge.Store, s memory.Scope) (sources, chunks
 }
 
 // waitGone waits until there are no sources of a scope.
-func waitGone(tb testing.TB, store knowledge.Store, s memory.Scope) {
+func waitGone(tb testing.TB, store driver.DocumentStore, s driver.Scope) {
 	tb.Helper()
 	for n := 1; n > 0; {
 		n = 0
-		for _, err := range store.Sources(tb.Context(), knowledge.Query{Scope: s}) {
+		for _, err := range store.Sources(tb.Context(), driver.SourceQuery{Scope: s}) {
 			if err != nil {
 				tb.Fatal(err)
 			}
@@ -144,7 +144,7 @@ func (l limited) Err() error {
 // next one who deletes the scope, or opens the file, removes what was left.
 func TestDeleteIsStoppedAnywhere(t *testing.T) {
 	t.Parallel()
-	bob := memory.Scope{User: "bob"}
+	bob := driver.Scope{User: "bob"}
 	for stop, done := 0, false; !done; stop++ {
 		path := filepath.Join(t.TempDir(), "memory.db")
 		db, err := sqlitememory.Open(t.Context(), path, options)
@@ -153,7 +153,7 @@ func TestDeleteIsStoppedAnywhere(t *testing.T) {
 		fillChunks(t, store, ann, 60, 24)
 		fillChunks(t, store, bob, 6, 3)
 		left := stop
-		_, err = store.Delete(limited{t.Context(), &left}, knowledge.Query{Scope: ann, Prefix: "24"})
+		_, err = store.Delete(limited{t.Context(), &left}, driver.SourceQuery{Scope: ann, Prefix: "24"})
 		if done = err == nil; !done && !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
@@ -166,11 +166,11 @@ func TestDeleteIsStoppedAnywhere(t *testing.T) {
 		default:
 			t.Errorf("stopped at look %d: got %d sources, %d chunks, %d found, want all of 3, or of 2", stop, sources, chunks, found)
 		}
-		if _, err = store.Delete(t.Context(), knowledge.Query{Scope: ann, Prefix: "24"}); err != nil {
+		if _, err = store.Delete(t.Context(), driver.SourceQuery{Scope: ann, Prefix: "24"}); err != nil {
 			t.Error(err)
 		}
 		if stop%2 == 0 {
-			_, err = store.Delete(t.Context(), knowledge.Query{Scope: memory.Scope{User: "nobody"}})
+			_, err = store.Delete(t.Context(), driver.SourceQuery{Scope: driver.Scope{User: "nobody"}})
 			must(t, err)
 		}
 		must(t, db.Close())
@@ -203,7 +203,7 @@ func TestWritesWhileDeleting(t *testing.T) {
 	fillChunks(t, store, ann, 1500, 1500)
 	done := make(chan error, 1)
 	go func() {
-		_, err := store.Delete(t.Context(), knowledge.Query{Scope: ann})
+		_, err := store.Delete(t.Context(), driver.SourceQuery{Scope: ann})
 		done <- err
 	}()
 	waitGone(t, store, ann)
@@ -244,7 +244,7 @@ func TestKilledWhileDeleting(t *testing.T) {
 	open(t, path, patient)
 	wantSwept(t, path, 0)
 	checkIndex(t, path)
-	if n, err := store.Delete(t.Context(), knowledge.Query{Scope: zoe}); n != 0 || err != nil {
+	if n, err := store.Delete(t.Context(), driver.SourceQuery{Scope: zoe}); n != 0 || err != nil {
 		t.Errorf("again: got %d, %v", n, err)
 	}
 	if found := leftovers(t, path, []string{" w9966 ", zoe.User}); len(found) > 0 {

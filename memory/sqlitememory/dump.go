@@ -6,18 +6,18 @@ import (
 	"iter"
 
 	"github.com/weft-go/weft/internal/sqlitedb"
-	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 // A savedScope is a scope with its key and its name.
 type savedScope struct {
 	scope
-	name memory.Scope
+	name driver.Scope
 }
 
 // scopesFor returns the scopes of a corpus that are forgotten with s, or all if s is nil, in
-// the order of [memory.CompareScopes].
-func (c *corpus) scopesFor(ctx context.Context, db *DB, s *memory.Scope) (list []savedScope, err error) {
+// the order of [driver.CompareScopes].
+func (c *corpus) scopesFor(ctx context.Context, db *DB, s *driver.Scope) (list []savedScope, err error) {
 	where, args := `true`, []any(nil)
 	if s != nil {
 		where, args = within(*s)
@@ -37,7 +37,7 @@ func (c *corpus) scopesFor(ctx context.Context, db *DB, s *memory.Scope) (list [
 // dump yields what read returns of each scope, page after page, each page in one view of the
 // database. The function read gets the last row of the page before, or nil, and returns an
 // empty page at the end.
-func dump[T any](ctx context.Context, db *DB, of *corpus, s *memory.Scope, read func(q *sqlitedb.Session, in *savedScope, last *T) ([]T, error)) iter.Seq2[T, error] {
+func dump[T any](ctx context.Context, db *DB, of *corpus, s *driver.Scope, read func(q *sqlitedb.Session, in *savedScope, last *T) ([]T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		scopes, err := of.scopesFor(ctx, db, s)
 		for i := 0; i < len(scopes) && err == nil; i++ {
@@ -66,14 +66,14 @@ func dump[T any](ctx context.Context, db *DB, of *corpus, s *memory.Scope, read 
 
 // restore stores rows in one transaction. The function add gets the scope of each row, which
 // is made if it is not there, and reports whether it stored the row.
-func restore[T any](ctx context.Context, db *DB, of *corpus, list []T, scopeOf func(*T) memory.Scope, add func(w *sqlitedb.Session, in *scope, row *T) (bool, error)) (count int, err error) {
+func restore[T any](ctx context.Context, db *DB, of *corpus, list []T, scopeOf func(*T) driver.Scope, add func(w *sqlitedb.Session, in *scope, row *T) (bool, error)) (count int, err error) {
 	if len(list) == 0 {
 		return 0, ctx.Err()
 	}
 	err = db.sql.Change(ctx, func(w *sqlitedb.Session) error {
 		count = 0
 		var in scope
-		var name memory.Scope
+		var name driver.Scope
 		for i := range list {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -110,9 +110,9 @@ const (
 	knownFact    = `SELECT 1 WHERE EXISTS (SELECT 1 FROM mem_fact WHERE scope = ?1 AND id = ?2) OR EXISTS (SELECT 1 FROM mem_event WHERE scope = ?1 AND fact = ?2)`
 )
 
-// Dump implements [memory.Store].
-func (f *Facts) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[memory.Saved, error] {
-	return dump(ctx, f.db, factCorpus, s, func(q *sqlitedb.Session, in *savedScope, last *memory.Saved) ([]memory.Saved, error) {
+// Dump implements [driver.FactStore].
+func (f *Facts) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.SavedFact, error] {
+	return dump(ctx, f.db, factCorpus, s, func(q *sqlitedb.Session, in *savedScope, last *driver.SavedFact) ([]driver.SavedFact, error) {
 		after := []byte{}
 		if last != nil {
 			after, _ = packID(last.ID)
@@ -124,7 +124,7 @@ func (f *Facts) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[memory.Save
 			ids = append(ids, id)
 			return true, err
 		})
-		page := make([]memory.Saved, len(ids))
+		page := make([]driver.SavedFact, len(ids))
 		for i := 0; i < len(ids) && err == nil; i++ {
 			page[i], err = savedFact(q, in, ids[i])
 		}
@@ -133,17 +133,17 @@ func (f *Facts) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[memory.Save
 }
 
 // savedFact returns a fact of a scope with its history.
-func savedFact(q *sqlitedb.Session, in *savedScope, id []byte) (memory.Saved, error) {
-	one := memory.Saved{Scope: in.name, ID: spellID(id)}
+func savedFact(q *sqlitedb.Session, in *savedScope, id []byte) (driver.SavedFact, error) {
+	one := driver.SavedFact{Scope: in.name, ID: spellID(id)}
 	r, err := oneRow(q, factByID, in.key, id)
 	if err != nil {
 		return one, err
 	}
 	if r != nil {
-		one.Record = &r.Record
+		one.Record = &r.FactRecord
 	}
 	err = q.Each(factEvents, []any{in.key, id}, func(scan func(...any) error) (bool, error) {
-		e := memory.Event{ID: one.ID, Scope: in.name}
+		e := driver.Event{ID: one.ID, Scope: in.name}
 		var at int64
 		err := scan(&e.Kind, &e.Before, &e.After, &e.By, &at)
 		e.At = timeOf(at)
@@ -153,12 +153,12 @@ func savedFact(q *sqlitedb.Session, in *savedScope, id []byte) (memory.Saved, er
 	return one, err
 }
 
-// Restore implements [memory.Store].
-func (f *Facts) Restore(ctx context.Context, list []memory.Saved) (int, error) {
-	return restore(ctx, f.db, factCorpus, list, func(one *memory.Saved) memory.Scope { return one.Scope }, restoreFact)
+// Restore implements [driver.FactStore].
+func (f *Facts) Restore(ctx context.Context, list []driver.SavedFact) (int, error) {
+	return restore(ctx, f.db, factCorpus, list, func(one *driver.SavedFact) driver.Scope { return one.Scope }, restoreFact)
 }
 
-func restoreFact(w *sqlitedb.Session, in *scope, one *memory.Saved) (bool, error) {
+func restoreFact(w *sqlitedb.Session, in *scope, one *driver.SavedFact) (bool, error) {
 	id, err := requireID("fact", one.ID)
 	if err != nil {
 		return false, err
@@ -168,7 +168,7 @@ func restoreFact(w *sqlitedb.Session, in *scope, one *memory.Saved) (bool, error
 		return false, err
 	}
 	if one.Record != nil {
-		r := row{Record: *one.Record, scope: in.key}
+		r := row{FactRecord: *one.Record, scope: in.key}
 		r.ID = one.ID
 		values, err := r.values()
 		if err != nil {
@@ -190,11 +190,11 @@ func restoreFact(w *sqlitedb.Session, in *scope, one *memory.Saved) (bool, error
 	return true, nil
 }
 
-// requireID returns the bytes of a UUID, and [memory.ErrInvalid] for any other text.
+// requireID returns the bytes of a UUID, and [driver.ErrInvalid] for any other text.
 func requireID(what, id string) ([]byte, error) {
 	packed, ok := packID(id)
 	if !ok {
-		return nil, fmt.Errorf("the id of the %s, %.60q, is no UUID: %w", what, id, memory.ErrInvalid)
+		return nil, fmt.Errorf("the id of the %s, %.60q, is no UUID: %w", what, id, driver.ErrInvalid)
 	}
 	return packed, nil
 }

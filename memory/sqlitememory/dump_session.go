@@ -6,8 +6,7 @@ import (
 	"iter"
 
 	"github.com/weft-go/weft/internal/sqlitedb"
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 const (
@@ -15,9 +14,9 @@ const (
 	restoreSession = `INSERT INTO mem_session (scope, id, title, messages, created_at, updated_at, version, metadata) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
 )
 
-// Dump implements [conversation.Store]. A page is one session.
-func (c *Conversations) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[conversation.Saved, error] {
-	return dump(ctx, c.db, talkCorpus, s, func(q *sqlitedb.Session, in *savedScope, last *conversation.Saved) ([]conversation.Saved, error) {
+// Dump implements [driver.ConversationStore]. A page is one session.
+func (c *Conversations) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.SavedSession, error] {
+	return dump(ctx, c.db, talkCorpus, s, func(q *sqlitedb.Session, in *savedScope, last *driver.SavedSession) ([]driver.SavedSession, error) {
 		after := ""
 		if last != nil {
 			after = last.ID
@@ -31,7 +30,7 @@ func (c *Conversations) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[con
 		if err != nil || found == nil {
 			return nil, err
 		}
-		one := conversation.Saved{Session: found.Session}
+		one := driver.SavedSession{Session: found.Session}
 		for more := true; more; {
 			var page []*message
 			page, more, err = messages(q, found.key, int64(len(one.Rows))+1, 0)
@@ -40,19 +39,19 @@ func (c *Conversations) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[con
 			}
 			for _, m := range page {
 				m.Scope, m.Session = in.name, found.ID
-				one.Rows = append(one.Rows, m.Row)
+				one.Rows = append(one.Rows, m.MessageRow)
 			}
 		}
-		return []conversation.Saved{one}, nil
+		return []driver.SavedSession{one}, nil
 	})
 }
 
-// Restore implements [conversation.Store].
-func (c *Conversations) Restore(ctx context.Context, list []conversation.Saved) (int, error) {
-	return restore(ctx, c.db, talkCorpus, list, func(one *conversation.Saved) memory.Scope { return one.Scope }, restoreOneSession)
+// Restore implements [driver.ConversationStore].
+func (c *Conversations) Restore(ctx context.Context, list []driver.SavedSession) (int, error) {
+	return restore(ctx, c.db, talkCorpus, list, func(one *driver.SavedSession) driver.Scope { return one.Scope }, restoreOneSession)
 }
 
-func restoreOneSession(w *sqlitedb.Session, in *scope, one *conversation.Saved) (bool, error) {
+func restoreOneSession(w *sqlitedb.Session, in *scope, one *driver.SavedSession) (bool, error) {
 	known, err := findSession(w, in.key, one.ID)
 	if err != nil || known != nil {
 		return false, err

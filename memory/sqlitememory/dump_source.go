@@ -5,8 +5,7 @@ import (
 	"iter"
 
 	"github.com/weft-go/weft/internal/sqlitedb"
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/knowledge"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 const (
@@ -15,9 +14,9 @@ const (
 	knownSource = `SELECT 1 FROM mem_source WHERE scope = ?1 AND (id = ?2 OR uri = ?3)`
 )
 
-// Dump implements [knowledge.Store]. A page is one source.
-func (k *Knowledge) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[knowledge.Saved, error] {
-	return dump(ctx, k.db, chunkCorpus, s, func(q *sqlitedb.Session, in *savedScope, last *knowledge.Saved) ([]knowledge.Saved, error) {
+// Dump implements [driver.DocumentStore]. A page is one source.
+func (k *Knowledge) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.SavedSource, error] {
+	return dump(ctx, k.db, chunkCorpus, s, func(q *sqlitedb.Session, in *savedScope, last *driver.SavedSource) ([]driver.SavedSource, error) {
 		after := []byte{}
 		if last != nil {
 			after, _ = packID(last.ID)
@@ -31,26 +30,26 @@ func (k *Knowledge) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[knowled
 		if err != nil || found == nil {
 			return nil, err
 		}
-		one := knowledge.Saved{Source: found.Source}
+		one := driver.SavedSource{Source: found.Source}
 		err = q.Each(selectChunk+savedChunks, []any{found.key}, func(scan func(...any) error) (bool, error) {
 			c, err := scanChunk(scan)
 			if err != nil {
 				return false, err
 			}
 			c.Source = found.ID
-			one.Records = append(one.Records, c.Record)
+			one.Records = append(one.Records, c.ChunkRecord)
 			return true, nil
 		})
-		return []knowledge.Saved{one}, err
+		return []driver.SavedSource{one}, err
 	})
 }
 
-// Restore implements [knowledge.Store].
-func (k *Knowledge) Restore(ctx context.Context, list []knowledge.Saved) (int, error) {
-	return restore(ctx, k.db, chunkCorpus, list, func(one *knowledge.Saved) memory.Scope { return one.Scope }, restoreSource)
+// Restore implements [driver.DocumentStore].
+func (k *Knowledge) Restore(ctx context.Context, list []driver.SavedSource) (int, error) {
+	return restore(ctx, k.db, chunkCorpus, list, func(one *driver.SavedSource) driver.Scope { return one.Scope }, restoreSource)
 }
 
-func restoreSource(w *sqlitedb.Session, in *scope, one *knowledge.Saved) (bool, error) {
+func restoreSource(w *sqlitedb.Session, in *scope, one *driver.SavedSource) (bool, error) {
 	id, err := requireID("source", one.ID)
 	if err != nil {
 		return false, err

@@ -6,8 +6,7 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/internal/sqlitedb"
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/extract"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 const (
@@ -16,16 +15,16 @@ const (
 	ON CONFLICT (scope, name) DO NOTHING`
 )
 
-// Dump implements [extract.Queue].
-func (t *Turns) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[extract.Saved, error] {
-	return dump(ctx, t.db, factCorpus, s, func(q *sqlitedb.Session, in *savedScope, last *extract.Saved) (page []extract.Saved, err error) {
+// Dump implements [driver.TurnStore].
+func (t *Turns) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.SavedTurn, error] {
+	return dump(ctx, t.db, factCorpus, s, func(q *sqlitedb.Session, in *savedScope, last *driver.SavedTurn) (page []driver.SavedTurn, err error) {
 		after := ""
 		if last != nil {
 			after = last.Key
 		}
 		size := 0
 		err = q.Each(savedTurns, []any{in.key, after, pageRows}, func(scan func(...any) error) (bool, error) {
-			one := extract.Saved{Job: extract.Job{Scope: in.name}}
+			one := driver.SavedTurn{Turn: driver.Turn{Scope: in.name}}
 			var said int64
 			var payload string
 			err := scan(&one.Key, &one.State, &said, &one.Attempts, &payload, &one.Cause)
@@ -41,18 +40,18 @@ func (t *Turns) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[extract.Sav
 	})
 }
 
-// Restore implements [extract.Queue].
-func (t *Turns) Restore(ctx context.Context, list []extract.Saved) (int, error) {
+// Restore implements [driver.TurnStore].
+func (t *Turns) Restore(ctx context.Context, list []driver.SavedTurn) (int, error) {
 	now := time.Now().UnixMicro()
-	return restore(ctx, t.db, factCorpus, list, func(one *extract.Saved) memory.Scope { return one.Scope },
-		func(w *sqlitedb.Session, in *scope, one *extract.Saved) (bool, error) {
+	return restore(ctx, t.db, factCorpus, list, func(one *driver.SavedTurn) driver.Scope { return one.Scope },
+		func(w *sqlitedb.Session, in *scope, one *driver.SavedTurn) (bool, error) {
 			n, err := w.Exec(restoreTurn, in.key, one.Key, string(one.State), now, one.Said.UnixMicro(), one.Attempts, one.Cause, string(one.Payload))
 			return n > 0, err
 		})
 }
 
-// Forget implements [extract.Queue].
-func (t *Turns) Forget(ctx context.Context, s memory.Scope) (n int, err error) {
+// Forget implements [driver.TurnStore].
+func (t *Turns) Forget(ctx context.Context, s driver.Scope) (n int, err error) {
 	err = t.db.sql.Change(ctx, func(w *sqlitedb.Session) error {
 		text, args := within(s)
 		removed, err := w.Exec(`DELETE FROM mem_turn WHERE scope IN (SELECT key FROM `+factCorpus.scopes+` WHERE `+text+`)`, args...)

@@ -6,8 +6,7 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/internal/sqlitedb"
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/kv"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 const (
@@ -17,9 +16,9 @@ const (
 	removeExpired = `f.scope = ? AND f.address = ?`
 )
 
-// Dump implements [kv.Store].
-func (v *Values) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[kv.Saved, error] {
-	return dump(ctx, v.db, valueCorpus, s, func(q *sqlitedb.Session, in *savedScope, last *kv.Saved) (page []kv.Saved, err error) {
+// Dump implements [driver.ValueStore].
+func (v *Values) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.SavedValue, error] {
+	return dump(ctx, v.db, valueCorpus, s, func(q *sqlitedb.Session, in *savedScope, last *driver.SavedValue) (page []driver.SavedValue, err error) {
 		after := []byte{}
 		if last != nil {
 			after = packAddress(last.Address)
@@ -30,7 +29,7 @@ func (v *Values) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[kv.Saved, 
 			if err != nil {
 				return false, err
 			}
-			page = append(page, kv.Saved{Scope: in.name, Record: r.Record, TTL: time.Duration(r.refresh) * time.Microsecond})
+			page = append(page, driver.SavedValue{Scope: in.name, ValueRecord: r.ValueRecord, TTL: time.Duration(r.refresh) * time.Microsecond})
 			size += len(r.Value)
 			return size < pageBytes, nil
 		})
@@ -38,10 +37,10 @@ func (v *Values) Dump(ctx context.Context, s *memory.Scope) iter.Seq2[kv.Saved, 
 	})
 }
 
-// Restore implements [kv.Store].
-func (v *Values) Restore(ctx context.Context, list []kv.Saved) (int, error) {
-	return restore(ctx, v.db, valueCorpus, list, func(one *kv.Saved) memory.Scope { return one.Scope },
-		func(w *sqlitedb.Session, in *scope, one *kv.Saved) (bool, error) {
+// Restore implements [driver.ValueStore].
+func (v *Values) Restore(ctx context.Context, list []driver.SavedValue) (int, error) {
+	return restore(ctx, v.db, valueCorpus, list, func(one *driver.SavedValue) driver.Scope { return one.Scope },
+		func(w *sqlitedb.Session, in *scope, one *driver.SavedValue) (bool, error) {
 			address := packAddress(one.Address)
 			known, err := w.One(knownValue, []any{in.key, address, time.Now().UnixMicro()}, new(any))
 			if err != nil || known {
@@ -50,7 +49,7 @@ func (v *Values) Restore(ctx context.Context, list []kv.Saved) (int, error) {
 			if _, err := valueCorpus.removeRows(ctx, w, in, removeExpired, in.key, address); err != nil {
 				return false, err
 			}
-			r := value{Record: one.Record, refresh: one.TTL.Microseconds()}
+			r := value{ValueRecord: one.ValueRecord, refresh: one.TTL.Microseconds()}
 			if _, r.Version, err = tick(w, 1); err != nil {
 				return false, err
 			}

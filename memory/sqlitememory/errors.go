@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/weft-go/weft/internal/sqlitedb"
-	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 var (
@@ -40,7 +40,7 @@ func classify(err error) error {
 	case sqlitedb.Format:
 		sentinel = ErrFormat
 	case sqlitedb.Path:
-		sentinel = memory.ErrInvalid
+		sentinel = driver.ErrInvalid
 	case sqlitedb.InUse:
 		sentinel = ErrInUse
 	default:

@@ -9,9 +9,8 @@ import (
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/knowledge"
-	"github.com/weft-go/weft/memory/kv"
 	"github.com/weft-go/weft/memory/profile"
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
@@ -34,16 +33,16 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	ann := memory.Scope{Tenant: "acme", User: "ann"}
-	facts := []memory.Fact{
-		{Kind: memory.Preference, Content: "Ann drinks tea, and no coffee", Trust: memory.Stated},
-		{Content: "Ann works in the Berlin office", Trust: memory.Stated},
-		{Content: "The office has a roof garden", Trust: memory.Stated},
+	ann := driver.Scope{Tenant: "acme", User: "ann"}
+	facts := []driver.Fact{
+		{Kind: driver.Preference, Content: "Ann drinks tea, and no coffee", Trust: driver.Stated},
+		{Content: "Ann works in the Berlin office", Trust: driver.Stated},
+		{Content: "The office has a roof garden", Trust: driver.Stated},
 	}
 	if _, err := m.Store(ctx, ann, facts...); err != nil {
 		log.Fatal(err)
 	}
-	found, err := m.Recall(ctx, memory.Recall{Query: memory.Query{Scope: ann}, Text: "what tea does she drink?"})
+	found, err := m.Recall(ctx, memory.Recall{Query: driver.FactQuery{Scope: ann}, Text: "what tea does she drink?"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -66,12 +65,12 @@ func ExampleFacts_Forget() {
 		log.Fatal(err)
 	}
 	for _, workspace := range []string{"sales", "support"} {
-		_, err := m.Store(ctx, memory.Scope{Tenant: "acme", Workspace: workspace, User: "ann"}, memory.Fact{Content: "Ann is on leave", Trust: memory.Stated})
+		_, err := m.Store(ctx, driver.Scope{Tenant: "acme", Workspace: workspace, User: "ann"}, driver.Fact{Content: "Ann is on leave", Trust: driver.Stated})
 		if err != nil {
 			log.Fatal(err)
 		}
 	}
-	n, err := m.Forget(ctx, memory.Scope{Tenant: "acme", User: "ann"})
+	n, err := m.Forget(ctx, driver.Scope{Tenant: "acme", User: "ann"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -86,18 +85,18 @@ func ExampleDB_Conversations() {
 		log.Fatal(err)
 	}
 	defer db.Close()
-	history, err := conversation.New(db.Conversations())
+	history, err := memory.NewConversations(db.Conversations())
 	if err != nil {
 		log.Fatal(err)
 	}
-	ann := memory.Scope{User: "ann"}
+	ann := driver.Scope{User: "ann"}
 	for _, question := range []string{"What is a weft?", "And a warp?"} {
-		turn := conversation.Turn{Session: "s1", Messages: []llm.Message{llm.User(question), llm.Assistant("It is a thread.")}}
+		turn := memory.Turn{Session: "s1", Messages: []llm.Message{llm.User(question), llm.Assistant("It is a thread.")}}
 		if _, err := history.Append(ctx, ann, turn); err != nil {
 			log.Fatal(err)
 		}
 	}
-	found, err := history.Search(ctx, conversation.Find{Query: conversation.Query{Scope: ann}, Text: "warps"})
+	found, err := history.Search(ctx, memory.FindMessages{Query: driver.SessionQuery{Scope: ann}, Text: "warps"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -112,19 +111,19 @@ func ExampleDB_Values() {
 		log.Fatal(err)
 	}
 	defer db.Close()
-	values, err := kv.New(db.Values(), kv.Options{})
+	values, err := memory.NewValues(db.Values(), memory.ValuesOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	ann := memory.Scope{User: "ann"}
+	ann := driver.Scope{User: "ann"}
 	visits := values.In(ann, "app", "visits")
 	for range 3 {
-		_, err := kv.Update(ctx, visits, "home", kv.PutOptions{}, func(n int) (int, error) { return n + 1, nil })
+		_, err := memory.UpdateValue(ctx, visits, "home", memory.PutOptions{}, func(n int) (int, error) { return n + 1, nil })
 		if err != nil {
 			log.Fatal(err)
 		}
 	}
-	n, _, err := kv.Get[int](ctx, visits, "home")
+	n, _, err := memory.GetValue[int](ctx, visits, "home")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -158,7 +157,7 @@ func ExampleDB_Knowledge() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	docs := memory.Scope{Tenant: "acme"}
+	docs := driver.Scope{Tenant: "acme"}
 	handbook := knowledge.Document{URI: "leave.md", Text: "# Leave\n\n## Notice\n\nTell us a month before.\n\n## Days\n\nYou have 25 days a year.\n"}
 	for range 2 {
 		report, _, err := knowledge.Collect(base.Ingest(ctx, docs, knowledge.Documents(handbook), knowledge.IngestOptions{}))
@@ -167,7 +166,7 @@ func ExampleDB_Knowledge() {
 		}
 		fmt.Println("added:", report.Added, "unchanged:", report.Unchanged)
 	}
-	results, err := base.Search(ctx, knowledge.Question{Query: knowledge.Query{Scope: docs}, Text: "how many days of leave?", Limit: 1})
+	results, err := base.Search(ctx, knowledge.Question{Query: driver.SourceQuery{Scope: docs}, Text: "how many days of leave?", Limit: 1})
 	if err != nil {
 		log.Fatal(err)
 	}

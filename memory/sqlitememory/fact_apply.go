@@ -8,15 +8,16 @@ import (
 
 	"github.com/weft-go/weft/internal/sqlitedb"
 	"github.com/weft-go/weft/internal/uuid"
-	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
+	"github.com/weft-go/weft/memory/internal/input"
 )
 
-// Apply implements [memory.Store], with one transaction.
-func (f *Facts) Apply(ctx context.Context, s memory.Scope, changes []memory.Change) ([]memory.Applied, error) {
+// Apply implements [driver.FactStore], with one transaction.
+func (f *Facts) Apply(ctx context.Context, s driver.Scope, changes []driver.FactChange) ([]driver.Applied, error) {
 	if len(changes) == 0 {
 		return nil, ctx.Err()
 	}
-	var applied []memory.Applied
+	var applied []driver.Applied
 	err := f.db.sql.Change(ctx, func(w *sqlitedb.Session) (err error) {
 		applied, err = apply(ctx, &applying{Session: w, of: s, most: f.db.options.MaxFacts}, changes)
 		return err
@@ -30,7 +31,7 @@ func (f *Facts) Apply(ctx context.Context, s memory.Scope, changes []memory.Chan
 // An applying is a call of Apply that is under way.
 type applying struct {
 	*sqlitedb.Session
-	of    memory.Scope
+	of    driver.Scope
 	most  int
 	scope scope // without a key while nothing is stored in it
 	now   int64
@@ -39,14 +40,14 @@ type applying struct {
 	forgotten *int64 // when, if it was asked for; 0 for never
 }
 
-func apply(ctx context.Context, a *applying, changes []memory.Change) (applied []memory.Applied, err error) {
+func apply(ctx context.Context, a *applying, changes []driver.FactChange) (applied []driver.Applied, err error) {
 	if a.now, err = writeTime(a.Session); err != nil {
 		return nil, err
 	}
 	if a.scope, err = factCorpus.findScope(a.Session, a.of); err != nil {
 		return nil, err
 	}
-	applied = make([]memory.Applied, len(changes))
+	applied = make([]driver.Applied, len(changes))
 	if again, err := a.claimJob(changes[0].Job); err != nil || again {
 		return applied, err
 	}
@@ -100,7 +101,7 @@ func (a *applying) enter() (err error) {
 	return err
 }
 
-// allowed returns [memory.ErrForgotten] for what was said before its scope was forgotten.
+// allowed returns [driver.ErrForgotten] for what was said before its scope was forgotten.
 func (a *applying) allowed(said time.Time) error {
 	if said.IsZero() {
 		return nil
@@ -113,7 +114,7 @@ func (a *applying) allowed(said time.Time) error {
 		a.forgotten = &at
 	}
 	if *a.forgotten != 0 && !said.After(timeOf(*a.forgotten)) {
-		return fmt.Errorf("what was said at %v, of the scope %s: %w", said, a.of, memory.ErrForgotten)
+		return fmt.Errorf("what was said at %v, of the scope %s: %w", said, a.of, driver.ErrForgotten)
 	}
 	return nil
 }
@@ -128,36 +129,36 @@ func (a *applying) checkQuota() error {
 	var n int
 	_, err := a.One(countLasting, []any{a.scope.key, a.now, a.most + 1}, &n)
 	if err == nil && n > a.most {
-		err = fmt.Errorf("more than %d facts in the scope %s: %w", a.most, a.of, memory.ErrQuota)
+		err = fmt.Errorf("more than %d facts in the scope %s: %w", a.most, a.of, driver.ErrQuota)
 	}
 	return err
 }
 
 // apply does a change.
-func (a *applying) apply(c *memory.Change) (memory.Applied, error) {
-	if c.Kind == memory.Add {
+func (a *applying) apply(c *driver.FactChange) (driver.Applied, error) {
+	if c.Kind == driver.Add {
 		return a.add(c)
 	}
 	r, err := a.fact(c.Record.ID)
 	if err != nil {
-		return memory.Applied{}, err
+		return driver.Applied{}, err
 	}
 	if v := c.Record.Version; v != 0 && v != r.Version {
-		return memory.Applied{}, fmt.Errorf("fact %s has version %d and not %d: %w", r.ID, r.Version, v, memory.ErrConflict)
+		return driver.Applied{}, fmt.Errorf("fact %s has version %d and not %d: %w", r.ID, r.Version, v, driver.ErrConflict)
 	}
 	switch c.Kind {
-	case memory.Update:
+	case driver.Update:
 		err = a.update(r, c)
-	case memory.Close:
+	case driver.Close:
 		err = a.close(r, cmpTime(c.Record.ValidTo, a.now), "", c.Actor)
-	case memory.Delete:
+	case driver.Delete:
 		err = drop(a.Session, &a.scope, r, c.Actor, a.now)
-	case memory.Embed:
+	case driver.Embed:
 		err = a.embed(r, &c.Record)
 	default:
-		err = fmt.Errorf("change %q: %w", c.Kind, memory.ErrInvalid)
+		err = fmt.Errorf("change %q: %w", c.Kind, driver.ErrInvalid)
 	}
-	return memory.Applied{ID: r.ID, Existed: true}, err
+	return driver.Applied{ID: r.ID, Existed: true}, err
 }
 
 // fact returns one of the scope.
@@ -171,7 +172,7 @@ func (a *applying) fact(id string) (*row, error) {
 		}
 	}
 	if r == nil {
-		return nil, fmt.Errorf("fact %.60s: %w", id, memory.ErrNotFound)
+		return nil, fmt.Errorf("fact %.60s: %w", id, driver.ErrNotFound)
 	}
 	return r, nil
 }
@@ -186,58 +187,58 @@ const (
 	deadFacts  = `SELECT key FROM mem_fact WHERE expires_at <= ? ORDER BY expires_at LIMIT ?`
 )
 
-func (a *applying) add(c *memory.Change) (memory.Applied, error) {
+func (a *applying) add(c *driver.FactChange) (driver.Applied, error) {
 	if err := a.enter(); err != nil {
-		return memory.Applied{}, err
+		return driver.Applied{}, err
 	}
-	r := &row{Record: c.Record, scope: a.scope.key}
+	r := &row{FactRecord: c.Record, scope: a.scope.key}
 	if r.ID == "" {
 		r.ID = uuid.New()
 	}
 	packed, ok := packID(r.ID)
 	if !ok {
-		return memory.Applied{}, fmt.Errorf("id %.60q is no UUID: %w", r.ID, memory.ErrInvalid)
+		return driver.Applied{}, fmt.Errorf("id %.60q is no UUID: %w", r.ID, driver.ErrInvalid)
 	}
 	at := timeOf(a.now)
 	r.CreatedAt, r.UpdatedAt, r.Version = at, at, 1
 	r.ValidFrom = timeOf(cmpTime(r.ValidFrom, a.now))
 	if old, err := a.there(findByID, a.scope.key, packed); err != nil || len(old) > 0 {
 		if err == nil && !old[0].says(r) {
-			err = fmt.Errorf("fact %s says something else: %w", r.ID, memory.ErrConflict)
+			err = fmt.Errorf("fact %s says something else: %w", r.ID, driver.ErrConflict)
 		}
 		if err == nil && r.repeats(old[0], at) {
 			err = a.extend(old[0], r, time.Time{}, c.Actor)
 		}
-		return memory.Applied{ID: r.ID, Existed: true}, err
+		return driver.Applied{ID: r.ID, Existed: true}, err
 	}
 	same, floor, err := a.repeated(r, packed)
 	if err != nil {
-		return memory.Applied{}, err
+		return driver.Applied{}, err
 	}
 	id, keeps := r.ID, ""
 	if same != nil {
 		id, keeps = same.ID, same.ID
 	}
 	if err := a.supersede(c.Supersedes, keeps, id, r.ValidFrom); err != nil {
-		return memory.Applied{}, err
+		return driver.Applied{}, err
 	}
 	if same != nil {
-		return memory.Applied{ID: id, Existed: true}, a.extend(same, r, floor, c.Actor)
+		return driver.Applied{ID: id, Existed: true}, a.extend(same, r, floor, c.Actor)
 	}
-	return memory.Applied{ID: id}, a.insert(r, c.Actor)
+	return driver.Applied{ID: id}, a.insert(r, c.Actor)
 }
 
-// repeated returns the fact that a row repeats, or nil, and floor as [memory.Repeated] does.
+// repeated returns the fact that a row repeats, or nil, and floor as [driver.Repeated] does.
 func (a *applying) repeated(r *row, packed []byte) (*row, time.Time, error) {
 	rows, err := a.there(findByDigest, a.scope.key, r.Key[:], packed)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	facts := make([]*memory.Fact, len(rows))
+	facts := make([]*driver.Fact, len(rows))
 	for i := range rows {
 		facts[i] = &rows[i].Fact
 	}
-	if i, floor := memory.Repeated(&r.Fact, facts, timeOf(a.now)); i >= 0 {
+	if i, floor := driver.Repeated(&r.Fact, facts, timeOf(a.now)); i >= 0 {
 		return rows[i], floor, nil
 	}
 	return nil, time.Time{}, nil
@@ -257,7 +258,7 @@ func (a *applying) there(query string, args ...any) (rows []*row, err error) {
 		if err := scan(&r.key, &id, &kind, &digest, &trust, &from, &to, &r.SupersededBy, &expires, &r.Version, &r.Content); err != nil {
 			return false, err
 		}
-		r.ID, r.Kind = spellID(id), memory.Kind(kind)
+		r.ID, r.Kind = spellID(id), driver.Kind(kind)
 		r.Trust, _ = trustOf(trust)
 		copy(r.Key[:], digest)
 		r.ValidFrom, r.ValidTo, r.ExpiresAt = timeOf(from), maybeTime(to), maybeTime(expires)
@@ -279,7 +280,7 @@ func (a *applying) there(query string, args ...any) (rows []*row, err error) {
 
 // says reports whether two facts say the same, at whatever time. What is not trusted stands apart.
 func (r *row) says(other *row) bool {
-	return r.Kind == other.Kind && (r.Trust == memory.Untrusted) == (other.Trust == memory.Untrusted) && memory.SameText(r.Content, other.Content)
+	return r.Kind == other.Kind && (r.Trust == driver.Untrusted) == (other.Trust == driver.Untrusted) && input.SameText(r.Content, other.Content)
 }
 
 // lasts reports whether a fact has not ended.
@@ -287,7 +288,7 @@ func lasts(r *row, now int64) bool { return r.ValidTo.IsZero() || r.ValidTo.Unix
 
 // repeats reports whether a fact says what another one says, for a time that overlaps its own.
 func (r *row) repeats(other *row, now time.Time) bool {
-	i, _ := memory.Repeated(&r.Fact, []*memory.Fact{&other.Fact}, now)
+	i, _ := driver.Repeated(&r.Fact, []*driver.Fact{&other.Fact}, now)
 	return i == 0
 }
 
@@ -300,7 +301,7 @@ func (a *applying) extend(r, again *row, floor time.Time, actor string) error {
 	if _, err := a.Exec(extendFact, next.ValidFrom.UnixMicro(), micros(next.ValidTo), micros(next.ExpiresAt), a.now, r.Version+1, r.key); err != nil {
 		return err
 	}
-	return note(a.Session, a.scope.key, a.now, memory.Event{ID: r.ID, Kind: memory.Update, Before: r.Content, After: r.Content, By: actor})
+	return note(a.Session, a.scope.key, a.now, driver.Event{ID: r.ID, Kind: driver.Update, Before: r.Content, After: r.Content, By: actor})
 }
 
 // supersede closes facts whose place another one takes from a time on. The one that says the same stays.
@@ -314,7 +315,7 @@ func (a *applying) supersede(ids []string, same, by string, at time.Time) error 
 			return fmt.Errorf("superseded: %w", err)
 		}
 		if !old.ValidTo.IsZero() && !old.ValidTo.After(at) {
-			return fmt.Errorf("superseded fact %s is valid until %v, and the other one from %v on: %w", id, old.ValidTo, at, memory.ErrConflict)
+			return fmt.Errorf("superseded fact %s is valid until %v, and the other one from %v on: %w", id, old.ValidTo, at, driver.ErrConflict)
 		}
 		if err := a.close(old, at.UnixMicro(), by, by); err != nil {
 			return err
@@ -335,10 +336,10 @@ func (a *applying) insert(r *row, actor string) error {
 		return err
 	}
 	a.added = true
-	return note(a.Session, a.scope.key, a.now, memory.Event{ID: r.ID, Kind: memory.Add, After: r.Content, By: actor})
+	return note(a.Session, a.scope.key, a.now, driver.Event{ID: r.ID, Kind: driver.Add, After: r.Content, By: actor})
 }
 
-func (a *applying) update(r *row, c *memory.Change) error {
+func (a *applying) update(r *row, c *driver.FactChange) error {
 	next, to := *r, &c.Record
 	next.Content, next.Key, next.Metadata, next.Importance, next.Trust = to.Content, to.Key, to.Metadata, to.Importance, to.Trust
 	next.ExpiresAt, next.UpdatedAt, next.Version = to.ExpiresAt, timeOf(a.now), r.Version+1
@@ -346,7 +347,7 @@ func (a *applying) update(r *row, c *memory.Change) error {
 	packed, _ := packID(r.ID)
 	same, _, err := a.repeated(&next, packed)
 	if err == nil && same != nil && lasts(r, a.now) && lasts(same, a.now) {
-		err = fmt.Errorf("fact %s says the same already: %w", same.ID, memory.ErrConflict)
+		err = fmt.Errorf("fact %s says the same already: %w", same.ID, driver.ErrConflict)
 	}
 	if err == nil {
 		err = a.replace(r, &next)
@@ -354,10 +355,10 @@ func (a *applying) update(r *row, c *memory.Change) error {
 	if err != nil {
 		return err
 	}
-	return note(a.Session, a.scope.key, a.now, memory.Event{ID: r.ID, Kind: memory.Update, Before: r.Content, After: next.Content, By: c.Actor})
+	return note(a.Session, a.scope.key, a.now, driver.Event{ID: r.ID, Kind: driver.Update, Before: r.Content, After: next.Content, By: c.Actor})
 }
 
-func (a *applying) embed(r *row, to *memory.Record) error {
+func (a *applying) embed(r *row, to *driver.FactRecord) error {
 	next := *r
 	next.Terms, next.Embedding, next.Model = to.Terms, to.Embedding, to.Model
 	return a.replace(r, &next)
@@ -386,7 +387,7 @@ func (a *applying) close(r *row, at int64, by, actor string) error {
 	if _, err := a.Exec(closeFact, at, by, a.now, r.Version+1, r.key); err != nil {
 		return err
 	}
-	return note(a.Session, a.scope.key, a.now, memory.Event{ID: r.ID, Kind: memory.Close, Before: r.Content, By: actor})
+	return note(a.Session, a.scope.key, a.now, driver.Event{ID: r.ID, Kind: driver.Close, Before: r.Content, By: actor})
 }
 
 func cmpTime(t time.Time, otherwise int64) int64 {

@@ -6,23 +6,23 @@ import (
 	"iter"
 
 	"github.com/weft-go/weft/internal/sqlitedb"
-	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 )
 
-// Find implements [memory.Store]. What it yields is selected when it begins, and read as it goes:
+// Find implements [driver.FactStore]. What it yields is selected when it begins, and read as it goes:
 // it leaves out what is removed in the meantime, or changed so that the query does not select it any more.
-func (f *Facts) Find(ctx context.Context, q memory.Query) iter.Seq2[memory.Record, error] {
-	return func(yield func(memory.Record, error) bool) {
+func (f *Facts) Find(ctx context.Context, q driver.FactQuery) iter.Seq2[driver.FactRecord, error] {
+	return func(yield func(driver.FactRecord, error) bool) {
 		l := finder{facts: f, query: &q}
 		for more := true; more; {
 			page, err := l.next(ctx)
 			for _, r := range page {
-				if !yield(r.Record, nil) {
+				if !yield(r.FactRecord, nil) {
 					return
 				}
 			}
 			if err != nil {
-				yield(memory.Record{}, f.db.fail("find", err))
+				yield(driver.FactRecord{}, f.db.fail("find", err))
 				return
 			}
 			more = len(l.keys) > 0
@@ -33,7 +33,7 @@ func (f *Facts) Find(ctx context.Context, q memory.Query) iter.Seq2[memory.Recor
 // A finder is a find that is under way.
 type finder struct {
 	facts *Facts
-	query *memory.Query
+	query *driver.FactQuery
 	sel   *selection // nil before the first page
 	keys  []int64    // of what is still to read
 }
@@ -63,7 +63,7 @@ func (l *finder) next(ctx context.Context) (page []*row, err error) {
 }
 
 // newestKeys returns the keys of what a query selects, the newest first.
-func newestKeys(ctx context.Context, q *sqlitedb.Session, sel *selection, query *memory.Query) ([]int64, error) {
+func newestKeys(ctx context.Context, q *sqlitedb.Session, sel *selection, query *driver.FactQuery) ([]int64, error) {
 	limit, limited := query.Most()
 	if !limited {
 		limit = -1

@@ -4,12 +4,12 @@ import (
 	"context"
 
 	"github.com/weft-go/weft/internal/sqlitedb"
-	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 )
 
-// Forget implements [memory.Store]. What is gone is overwritten in the file, and removed
+// Forget implements [driver.FactStore]. What is gone is overwritten in the file, and removed
 // from the log beside it; see [ErrInUse].
-func (f *Facts) Forget(ctx context.Context, s memory.Scope) (int, error) {
+func (f *Facts) Forget(ctx context.Context, s driver.Scope) (int, error) {
 	note := func(w *sqlitedb.Session) error {
 		now, err := writeTime(w)
 		if err == nil {
@@ -31,7 +31,7 @@ func (f *Facts) Forget(ctx context.Context, s memory.Scope) (int, error) {
 // expired is who removes what has expired.
 const expired = "expired"
 
-// Sweep implements [memory.Store], with one transaction.
+// Sweep implements [driver.FactStore], with one transaction.
 func (f *Facts) Sweep(ctx context.Context, limit int) (int, error) {
 	if limit <= 0 {
 		return 0, ctx.Err()

@@ -7,12 +7,12 @@ import (
 	"strings"
 
 	"github.com/weft-go/weft/internal/sqlitedb"
-	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 // A row is a fact with its key.
 type row struct {
-	memory.Record
+	driver.FactRecord
 	key, scope int64
 }
 
@@ -43,7 +43,7 @@ var (
 func (r *row) values() ([]any, error) {
 	id, ok := packID(r.ID)
 	if !ok {
-		return nil, fmt.Errorf("id %.60q is no UUID: %w", r.ID, memory.ErrInvalid)
+		return nil, fmt.Errorf("id %.60q is no UUID: %w", r.ID, driver.ErrInvalid)
 	}
 	terms, embedding := packTerms(r.Terms), packVector(r.Embedding)
 	var metadata sql.NullString
@@ -91,8 +91,8 @@ func scanRow(scan func(...any) error) (*row, error) {
 	if metadata.Valid {
 		r.Metadata = json.RawMessage(metadata.String)
 	}
-	r.Scope = memory.Scope{Tenant: tenant, Workspace: space, User: user, Agent: agent}
-	r.Kind, r.Key, r.Embedding = memory.Kind(kind), [16]byte(digest), unpackVector(vector)
+	r.Scope = driver.Scope{Tenant: tenant, Workspace: space, User: user, Agent: agent}
+	r.Kind, r.Key, r.Embedding = driver.Kind(kind), [16]byte(digest), unpackVector(vector)
 	r.ValidFrom, r.ValidTo, r.ExpiresAt = timeOf(from), maybeTime(to), maybeTime(expires)
 	r.CreatedAt, r.UpdatedAt = timeOf(created), timeOf(updated)
 	return &r, nil

@@ -4,13 +4,13 @@ import (
 	"context"
 
 	"github.com/weft-go/weft/internal/sqlitedb"
-	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 )
 
-// Search implements [memory.Store]. The nearest vectors are found by comparing all that
+// Search implements [driver.FactStore]. The nearest vectors are found by comparing all that
 // the query selects.
-func (f *Facts) Search(ctx context.Context, s memory.Search) (memory.Candidates, error) {
-	var c memory.Candidates
+func (f *Facts) Search(ctx context.Context, s driver.FactSearch) (driver.FactCandidates, error) {
+	var c driver.FactCandidates
 	err := f.db.sql.Read(ctx, func(q *sqlitedb.Session) error {
 		u := survey{Session: q, of: factCorpus, terms: s.Terms, embedding: s.Embedding, model: s.Model, limit: s.Limit}
 		sel, err := factSelection(q, &s.Query)
@@ -22,14 +22,14 @@ func (f *Facts) Search(ctx context.Context, s memory.Search) (memory.Candidates,
 			return err
 		}
 		rows, err := byKeys(q, factsByKeys, keys, nil, scanRow)
-		c = memory.Candidates{Facts: u.rows, Terms: u.words, Frequency: u.frequency}
+		c = driver.FactCandidates{Facts: u.rows, Terms: u.words, Frequency: u.frequency}
 		for _, r := range rows {
-			c.Records = append(c.Records, r.Record)
+			c.Records = append(c.Records, r.FactRecord)
 		}
 		return err
 	})
 	if err != nil {
-		return memory.Candidates{}, f.db.fail("search", err)
+		return driver.FactCandidates{}, f.db.fail("search", err)
 	}
 	return c, nil
 }

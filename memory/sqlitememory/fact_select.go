@@ -4,11 +4,11 @@ import (
 	"strings"
 
 	"github.com/weft-go/weft/internal/sqlitedb"
-	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 // factSelection returns a query as a condition on mem_fact f.
-func factSelection(q *sqlitedb.Session, query *memory.Query) (*selection, error) {
+func factSelection(q *sqlitedb.Session, query *driver.FactQuery) (*selection, error) {
 	s, err := factCorpus.selection(q, query)
 	if err != nil || s.none {
 		return s, err

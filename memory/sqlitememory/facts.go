@@ -6,14 +6,14 @@ import (
 	"iter"
 
 	"github.com/weft-go/weft/internal/sqlitedb"
-	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 )
 
-// Facts is a [memory.Store], and a [memory.Store]. It is safe for use by any number of
+// Facts is a [driver.FactStore], and a [driver.FactStore]. It is safe for use by any number of
 // goroutines.
 type Facts struct{ db *DB }
 
-var _ memory.Store = (*Facts)(nil)
+var _ driver.FactStore = (*Facts)(nil)
 
 // historyPage is how many events are read at once.
 const historyPage = 128
@@ -24,9 +24,9 @@ const (
 	byEvent = ` ORDER BY e.key LIMIT ?`
 )
 
-// History implements [memory.Store].
-func (f *Facts) History(ctx context.Context, s memory.Scope, id string) iter.Seq2[memory.Event, error] {
-	return func(yield func(memory.Event, error) bool) {
+// History implements [driver.FactStore].
+func (f *Facts) History(ctx context.Context, s driver.Scope, id string) iter.Seq2[driver.Event, error] {
+	return func(yield func(driver.Event, error) bool) {
 		var packed []byte // of all facts, none
 		if id != "" {
 			var ok bool
@@ -35,7 +35,7 @@ func (f *Facts) History(ctx context.Context, s memory.Scope, id string) iter.Seq
 			}
 		}
 		for after, more := int64(0), true; more; {
-			var page []memory.Event
+			var page []driver.Event
 			err := f.db.sql.Read(ctx, func(q *sqlitedb.Session) (err error) {
 				page, after, err = events(q, s, packed, after)
 				return err
@@ -46,7 +46,7 @@ func (f *Facts) History(ctx context.Context, s memory.Scope, id string) iter.Seq
 				}
 			}
 			if err != nil {
-				yield(memory.Event{}, f.db.fail("history", err))
+				yield(driver.Event{}, f.db.fail("history", err))
 				return
 			}
 			more = len(page) == historyPage
@@ -56,7 +56,7 @@ func (f *Facts) History(ctx context.Context, s memory.Scope, id string) iter.Seq
 
 // events returns a page, and the key of the last event in it: of a fact, or of all facts of the scopes
 // that a scope covers.
-func events(q *sqlitedb.Session, s memory.Scope, id []byte, after int64) (page []memory.Event, last int64, err error) {
+func events(q *sqlitedb.Session, s driver.Scope, id []byte, after int64) (page []driver.Event, last int64, err error) {
 	text, args := within(s)
 	text = `e.scope IN (SELECT key FROM mem_scope WHERE ` + text + `)`
 	if id != nil {
@@ -69,7 +69,7 @@ func events(q *sqlitedb.Session, s memory.Scope, id []byte, after int64) (page [
 	last = after
 	args = append(append([]any{after}, args...), historyPage)
 	err = q.Each(selectEvent+text+byEvent, args, func(scan func(...any) error) (bool, error) {
-		var e memory.Event
+		var e driver.Event
 		var fact []byte
 		var at int64
 		err := scan(&last, &fact, (*string)(&e.Kind), &e.Before, &e.After, &e.By, &at, &e.Scope.Tenant, &e.Scope.Workspace, &e.Scope.User, &e.Scope.Agent)
@@ -86,10 +86,10 @@ func events(q *sqlitedb.Session, s memory.Scope, id []byte, after int64) (page [
 const insertEvent = `INSERT INTO mem_event (scope, fact, kind, was, became, actor, at) VALUES (?, ?, ?, ?, ?, ?, ?)`
 
 // note writes an event at a time of the store.
-func note(w *sqlitedb.Session, scope, at int64, e memory.Event) error {
+func note(w *sqlitedb.Session, scope, at int64, e driver.Event) error {
 	id, ok := packID(e.ID)
 	if !ok {
-		return fmt.Errorf("id %.60q is no UUID: %w", e.ID, memory.ErrInvalid)
+		return fmt.Errorf("id %.60q is no UUID: %w", e.ID, driver.ErrInvalid)
 	}
 	_, err := w.Exec(insertEvent, scope, id, string(e.Kind), e.Before, e.After, e.By, at)
 	return err
@@ -103,5 +103,5 @@ func drop(w *sqlitedb.Session, s *scope, r *row, actor string, now int64) error 
 	if _, err := w.Exec(`DELETE FROM mem_fact WHERE key = ?`, r.key); err != nil {
 		return err
 	}
-	return note(w, r.scope, now, memory.Event{ID: r.ID, Kind: memory.Delete, Before: r.Content, By: actor})
+	return note(w, r.scope, now, driver.Event{ID: r.ID, Kind: driver.Delete, Before: r.Content, By: actor})
 }

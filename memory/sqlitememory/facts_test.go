@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/memorytest"
+	"github.com/weft-go/weft/memory/driver"
+	"github.com/weft-go/weft/memory/drivertest"
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
 
@@ -28,18 +28,18 @@ var options = sqlitememory.Options{Synchronous: sqlitememory.Normal}
 
 func TestFacts(t *testing.T) {
 	t.Parallel()
-	memorytest.RunFacts(t, func(tb testing.TB) memory.Store {
+	drivertest.RunFacts(t, func(tb testing.TB) driver.FactStore {
 		return open(tb, filepath.Join(tb.TempDir(), "memory.db"), options).Facts()
 	})
 }
 
 func TestFactsInMemory(t *testing.T) {
 	t.Parallel()
-	memorytest.RunFacts(t, func(tb testing.TB) memory.Store { return open(tb, sqlitememory.Memory, options).Facts() })
+	drivertest.RunFacts(t, func(tb testing.TB) driver.FactStore { return open(tb, sqlitememory.Memory, options).Facts() })
 }
 
 func BenchmarkFacts(b *testing.B) {
-	memorytest.BenchFacts(b, func(tb testing.TB) memory.Store {
+	drivertest.BenchFacts(b, func(tb testing.TB) driver.FactStore {
 		return open(tb, filepath.Join(tb.TempDir(), "memory.db"), options).Facts()
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
 
@@ -32,11 +33,11 @@ func TestForgetLeavesNothing(t *testing.T) {
 		markers = append(markers, fmt.Sprintf("marker%02dzqxj%02d", len(markers), len(markers)*7))
 		return markers[len(markers)-1]
 	}
-	gone := memory.Scope{Tenant: "acme", Workspace: marker(), User: marker(), Agent: marker()}
-	fact := func() memory.Fact {
-		return memory.Fact{
+	gone := driver.Scope{Tenant: "acme", Workspace: marker(), User: marker(), Agent: marker()}
+	fact := func() driver.Fact {
+		return driver.Fact{
 			Content: "She lives in " + marker(), Conversation: marker(),
-			Metadata: json.RawMessage(`{"` + marker() + `":"` + marker() + `"}`), Trust: memory.Stated,
+			Metadata: json.RawMessage(`{"` + marker() + `":"` + marker() + `"}`), Trust: driver.Stated,
 		}
 	}
 	noise(t, m, 200)
@@ -51,11 +52,11 @@ func TestForgetLeavesNothing(t *testing.T) {
 	}
 	changed := fact()
 	must(t, m.Update(ctx, gone, ids[0], memory.Edit{Content: changed.Content, Metadata: changed.Metadata}))
-	_, err = m.Supersede(ctx, gone, memory.Fact{Content: "She moved to " + marker(), Trust: memory.Stated}, ids[0])
+	_, err = m.Supersede(ctx, gone, driver.Fact{Content: "She moved to " + marker(), Trust: driver.Stated}, ids[0])
 	must(t, err)
-	_, err = m.Apply(ctx, gone, memory.Change{Kind: memory.Delete, Record: memory.Record{Fact: memory.Fact{ID: ids[1]}}, Actor: marker(), Job: marker()})
+	_, err = m.Apply(ctx, gone, driver.FactChange{Kind: driver.Delete, Record: driver.FactRecord{Fact: driver.Fact{ID: ids[1]}}, Actor: marker(), Job: marker()})
 	must(t, err)
-	stored, err := m.Store(ctx, gone, memory.Fact{Content: "For today: " + marker(), ExpiresAt: time.Now().Add(-time.Hour), Trust: memory.Stated}, memory.Fact{Content: strings.Repeat(marker()+" ", 700), Trust: memory.Stated})
+	stored, err := m.Store(ctx, gone, driver.Fact{Content: "For today: " + marker(), ExpiresAt: time.Now().Add(-time.Hour), Trust: driver.Stated}, driver.Fact{Content: strings.Repeat(marker()+" ", 700), Trust: driver.Stated})
 	must(t, err)
 	_, err = m.Sweep(ctx)
 	must(t, err)
@@ -66,7 +67,7 @@ func TestForgetLeavesNothing(t *testing.T) {
 	if found := leftovers(t, path, markers); len(found) < len(markers)-1 { // the agent's is one of few that share a page
 		t.Fatalf("before: got %q of %d markers in the files", found, len(markers))
 	}
-	if n, err := m.Forget(ctx, memory.Scope{Tenant: "acme", User: gone.User}); err != nil || n != 3 {
+	if n, err := m.Forget(ctx, driver.Scope{Tenant: "acme", User: gone.User}); err != nil || n != 3 {
 		t.Fatalf("got %d facts, error %v want 3", n, err)
 	}
 	if found := leftovers(t, path, markers); len(found) > 0 {
@@ -89,15 +90,15 @@ func TestForgetLeavesNothing(t *testing.T) {
 // noise are other people's facts, among which those that are to be forgotten lie.
 func noise(t *testing.T, m *memory.Memory, n int) {
 	t.Helper()
-	facts := make([]memory.Fact, n)
+	facts := make([]driver.Fact, n)
 	for i := range facts {
-		facts[i].Trust = memory.Stated
+		facts[i].Trust = driver.Stated
 		facts[i].Content = fmt.Sprintf("Somebody else likes number %d, said at %d", i, time.Now().UnixNano())
 		if i%5 == 0 {
 			facts[i].Content += strings.Repeat(" and so on", i*3)
 		}
 	}
-	_, err := m.Store(context.Background(), memory.Scope{Tenant: "acme", User: "else"}, facts...)
+	_, err := m.Store(context.Background(), driver.Scope{Tenant: "acme", User: "else"}, facts...)
 	must(t, err)
 }
 

@@ -12,9 +12,8 @@ import (
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/knowledge"
-	"github.com/weft-go/weft/memory/kv"
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
 
@@ -30,7 +29,7 @@ func (m *markers) next() string {
 }
 
 // fillTalks says things in a scope, of which some are changed and deleted again.
-func fillTalks(t *testing.T, history *conversation.History, s memory.Scope, word func() string) {
+func fillTalks(t *testing.T, history *memory.Conversations, s driver.Scope, word func() string) {
 	t.Helper()
 	ctx := context.Background()
 	say := func() []llm.Message {
@@ -41,37 +40,37 @@ func fillTalks(t *testing.T, history *conversation.History, s memory.Scope, word
 	}
 	for range 2 {
 		id := word()
-		_, err := history.Append(ctx, s, conversation.Turn{Session: id, Messages: say()})
+		_, err := history.Append(ctx, s, memory.Turn{Session: id, Messages: say()})
 		must(t, err)
-		_, err = history.Update(ctx, s, conversation.Session{ID: id, Title: word(), Metadata: json.RawMessage(`{"` + word() + `":1}`)})
+		_, err = history.Update(ctx, s, driver.Session{ID: id, Title: word(), Metadata: json.RawMessage(`{"` + word() + `":1}`)})
 		must(t, err)
-		_, err = history.Update(ctx, s, conversation.Session{ID: id, Title: word()})
+		_, err = history.Update(ctx, s, driver.Session{ID: id, Title: word()})
 		must(t, err)
 	}
 	id := word()
-	_, err := history.Append(ctx, s, conversation.Turn{Session: id, Messages: say()})
+	_, err := history.Append(ctx, s, memory.Turn{Session: id, Messages: say()})
 	must(t, err)
 	must(t, history.Delete(ctx, s, id))
 }
 
-func fillValues(t *testing.T, values *kv.Values, s memory.Scope, word func() string) {
+func fillValues(t *testing.T, values *memory.Values, s driver.Scope, word func() string) {
 	t.Helper()
 	ctx := context.Background()
 	for i := range 2 {
 		n, key := values.In(s, word(), word()), word()
 		for range 2 {
-			_, err := kv.Put(ctx, n, key, map[string]string{word(): strings.Repeat(word()+" ", 1+i*400)}, kv.PutOptions{TTL: time.Hour})
+			_, err := memory.PutValue(ctx, n, key, map[string]string{word(): strings.Repeat(word()+" ", 1+i*400)}, memory.PutOptions{TTL: time.Hour})
 			must(t, err)
 		}
-		_, err := kv.Put(ctx, n, word(), word(), kv.PutOptions{TTL: time.Microsecond})
+		_, err := memory.PutValue(ctx, n, word(), word(), memory.PutOptions{TTL: time.Microsecond})
 		must(t, err)
-		_, err = kv.Put(ctx, n, "gone", word(), kv.PutOptions{})
+		_, err = memory.PutValue(ctx, n, "gone", word(), memory.PutOptions{})
 		must(t, err)
 		must(t, n.Delete(ctx, "gone", 0))
 	}
 }
 
-func fillKnowledge(t *testing.T, base *knowledge.Base, s memory.Scope, word func() string) {
+func fillKnowledge(t *testing.T, base *knowledge.Base, s driver.Scope, word func() string) {
 	t.Helper()
 	for range 2 {
 		d := knowledge.Document{URI: word() + ".md", Title: word(), Version: word(), Metadata: json.RawMessage(`{"` + word() + `":1}`)}
@@ -90,26 +89,26 @@ func fillKnowledge(t *testing.T, base *knowledge.Base, s memory.Scope, word func
 func TestForgetLeavesNothingElsewhere(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	gone := memory.Scope{Tenant: "acme", Workspace: "w", User: "gone", Agent: "a"}
-	stays := memory.Scope{Tenant: "acme", Workspace: "w", User: "stays"}
+	gone := driver.Scope{Tenant: "acme", Workspace: "w", User: "gone", Agent: "a"}
+	stays := driver.Scope{Tenant: "acme", Workspace: "w", User: "stays"}
 	path := filepath.Join(t.TempDir(), "memory.db")
 	db := open(t, path, options)
-	history, err := conversation.New(db.Conversations())
+	history, err := memory.NewConversations(db.Conversations())
 	must(t, err)
-	values, err := kv.New(db.Values(), kv.Options{Index: [][]string{{}}, Embedder: wordEmbedder{}})
+	values, err := memory.NewValues(db.Values(), memory.ValuesOptions{Index: [][]string{{}}, Embedder: wordEmbedder{}})
 	must(t, err)
 	base, err := knowledge.New(db.Knowledge(), knowledge.Options{Embedder: wordEmbedder{}})
 	must(t, err)
-	everywhere := knowledge.Query{Scope: memory.Scope{Tenant: "acme", User: "gone"}, AnyWorkspace: true, AnyAgent: true}
+	everywhere := driver.SourceQuery{Scope: driver.Scope{Tenant: "acme", User: "gone"}, AnyWorkspace: true, AnyAgent: true}
 	kinds := []struct {
 		name   string
-		fill   func(s memory.Scope, word func() string)
-		forget func(s memory.Scope) (int, error)
+		fill   func(s driver.Scope, word func() string)
+		forget func(s driver.Scope) (int, error)
 		want   int
 	}{
-		{"conversations", func(s memory.Scope, word func() string) { fillTalks(t, history, s, word) }, func(s memory.Scope) (int, error) { return history.Forget(ctx, s) }, 2},
-		{"values", func(s memory.Scope, word func() string) { fillValues(t, values, s, word) }, func(s memory.Scope) (int, error) { return values.Forget(ctx, s) }, 4},
-		{"knowledge", func(s memory.Scope, word func() string) { fillKnowledge(t, base, s, word) }, func(memory.Scope) (int, error) { return base.Delete(ctx, everywhere) }, 2},
+		{"conversations", func(s driver.Scope, word func() string) { fillTalks(t, history, s, word) }, func(s driver.Scope) (int, error) { return history.Forget(ctx, s) }, 2},
+		{"values", func(s driver.Scope, word func() string) { fillValues(t, values, s, word) }, func(s driver.Scope) (int, error) { return values.Forget(ctx, s) }, 4},
+		{"knowledge", func(s driver.Scope, word func() string) { fillKnowledge(t, base, s, word) }, func(driver.Scope) (int, error) { return base.Delete(ctx, everywhere) }, 2},
 	}
 	words := make([]markers, len(kinds))
 	others := 0
@@ -120,7 +119,7 @@ func TestForgetLeavesNothingElsewhere(t *testing.T) {
 		kind.fill(gone, words[i].next)
 	}
 	for i, kind := range kinds {
-		if n, err := kind.forget(memory.Scope{Tenant: "acme", User: "gone"}); n != 2*kind.want || err != nil {
+		if n, err := kind.forget(driver.Scope{Tenant: "acme", User: "gone"}); n != 2*kind.want || err != nil {
 			t.Errorf("%s: forgot %d, error %v want %d", kind.name, n, err, 2*kind.want)
 		}
 		if found := leftovers(t, path, words[i].list); len(found) > 0 {
@@ -131,7 +130,7 @@ func TestForgetLeavesNothingElsewhere(t *testing.T) {
 				t.Errorf("%s: forgotten with %s", kinds[j].name, kind.name)
 			}
 		}
-		if n, err := kind.forget(memory.Scope{Tenant: "acme", User: "gone"}); n != 0 || err != nil {
+		if n, err := kind.forget(driver.Scope{Tenant: "acme", User: "gone"}); n != 0 || err != nil {
 			t.Errorf("%s, again: forgot %d, error %v want 0", kind.name, n, err)
 		}
 	}
@@ -144,7 +143,7 @@ func TestForgetLeavesNothingElsewhere(t *testing.T) {
 			t.Errorf("%s: %d of another user are left, error %v want %d", kinds[i].name, n, err, kind.want)
 		}
 	}
-	if n, err := base.Delete(ctx, knowledge.Query{Scope: stays}); n != 2 || err != nil {
+	if n, err := base.Delete(ctx, driver.SourceQuery{Scope: stays}); n != 2 || err != nil {
 		t.Errorf("knowledge: %d of another user are left, error %v want 2", n, err)
 	}
 }
@@ -155,16 +154,16 @@ func TestForgetOneKind(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	db := open(t, sqlitememory.Memory, options)
-	history, err := conversation.New(db.Conversations())
+	history, err := memory.NewConversations(db.Conversations())
 	must(t, err)
 	began := time.Now()
-	turn := conversation.Turn{Session: "s", Messages: []llm.Message{llm.User("hello")}, Began: began}
+	turn := memory.Turn{Session: "s", Messages: []llm.Message{llm.User("hello")}, Began: began}
 	_, err = history.Append(ctx, ann, turn)
 	must(t, err)
 	add(t, db.Facts(), ann, "a fact")
 	_, err = db.Facts().Forget(ctx, ann)
 	must(t, err)
-	found, err := history.Search(ctx, conversation.Find{Query: conversation.Query{Scope: ann}, Text: "hello"})
+	found, err := history.Search(ctx, memory.FindMessages{Query: driver.SessionQuery{Scope: ann}, Text: "hello"})
 	if err != nil || len(found) != 1 {
 		t.Errorf("got %d messages, error %v want the one", len(found), err)
 	}
@@ -172,7 +171,7 @@ func TestForgetOneKind(t *testing.T) {
 	must(t, err)
 	_, err = history.Forget(ctx, ann)
 	must(t, err)
-	if _, err := history.Append(ctx, ann, turn); !errors.Is(err, memory.ErrForgotten) {
+	if _, err := history.Append(ctx, ann, turn); !errors.Is(err, driver.ErrForgotten) {
 		t.Errorf("got %v want ErrForgotten", err)
 	}
 	add(t, db.Facts(), ann, "a fact")

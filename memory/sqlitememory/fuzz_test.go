@@ -9,11 +9,12 @@ import (
 	"testing"
 
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
 
-var fuzzOps = []memory.Op{
-	memory.Equal, memory.NotEqual, memory.Less, memory.LessEqual, memory.Greater, memory.GreaterEqual, memory.In, memory.Has, memory.Exists,
+var fuzzOps = []driver.Op{
+	driver.Equal, driver.NotEqual, driver.Less, driver.LessEqual, driver.Greater, driver.GreaterEqual, driver.In, driver.Has, driver.Exists,
 }
 
 // Whatever metadata and a condition are made of, the database selects what Condition.Match
@@ -42,20 +43,20 @@ func FuzzConditions(f *testing.F) {
 		ctx := context.Background()
 		m, err := memory.New(store, memory.Options{})
 		must(t, err)
-		ann := memory.Scope{Tenant: "acme", User: fmt.Sprint("ann ", users.Add(1))}
-		stored, err := m.Store(ctx, ann, memory.Fact{Content: "fact", Metadata: json.RawMessage(metadata), Trust: memory.Stated})
+		ann := driver.Scope{Tenant: "acme", User: fmt.Sprint("ann ", users.Add(1))}
+		stored, err := m.Store(ctx, ann, driver.Fact{Content: "fact", Metadata: json.RawMessage(metadata), Trust: driver.Stated})
 		if err != nil {
 			return
 		}
-		_, err = m.Store(ctx, memory.Scope{Tenant: "acme", User: "bob of " + ann.User}, memory.Fact{Content: "foreign", Metadata: json.RawMessage(metadata), Trust: memory.Stated})
+		_, err = m.Store(ctx, driver.Scope{Tenant: "acme", User: "bob of " + ann.User}, driver.Fact{Content: "foreign", Metadata: json.RawMessage(metadata), Trust: driver.Stated})
 		must(t, err)
 		fact, err := m.Get(ctx, ann, stored[0].ID)
 		must(t, err)
 		if got := string(fact.Metadata); got != strings.TrimSpace(metadata) {
 			t.Errorf("got metadata %q want %q", got, metadata)
 		}
-		c := memory.Condition{Path: strings.Split(path, "\x00"), Op: fuzzOps[op], Value: json.RawMessage(value)}
-		q := memory.Query{Scope: ann, Where: []memory.Condition{c}, Limit: -1}
+		c := driver.Condition{Path: strings.Split(path, "\x00"), Op: fuzzOps[op], Value: json.RawMessage(value)}
+		q := driver.FactQuery{Scope: ann, Where: []driver.Condition{c}, Limit: -1}
 		if q.Validate() != nil {
 			return
 		}
@@ -66,7 +67,7 @@ func FuzzConditions(f *testing.F) {
 		if got := find(t, store, q); len(got) != want {
 			t.Errorf("%q %q %s %q: listed: got %d want %d", metadata, c.Path, c.Op, value, len(got), want)
 		}
-		found, err := store.Search(ctx, memory.Search{Query: q, Terms: []string{"fact", "foreign"}, Limit: 5})
+		found, err := store.Search(ctx, driver.FactSearch{Query: q, Terms: []string{"fact", "foreign"}, Limit: 5})
 		must(t, err)
 		if len(found.Records) != want || found.Facts != int64(want) {
 			t.Errorf("%q %q %s %q: searched: got %d want %d", metadata, c.Path, c.Op, value, len(found.Records), want)
@@ -83,24 +84,24 @@ func FuzzNames(f *testing.F) {
 	store := open(f, sqlitememory.Memory, options).Facts()
 	f.Fuzz(func(t *testing.T, name, other string) {
 		ctx := context.Background()
-		s, foreign := memory.Scope{Tenant: name, Workspace: name, User: name, Agent: name}, memory.Scope{Tenant: name, Workspace: name, User: name, Agent: other}
+		s, foreign := driver.Scope{Tenant: name, Workspace: name, User: name, Agent: name}, driver.Scope{Tenant: name, Workspace: name, User: name, Agent: other}
 		if s.Validate() != nil || foreign.Validate() != nil || name == other {
 			return
 		}
-		for _, scope := range []memory.Scope{s, foreign} {
+		for _, scope := range []driver.Scope{s, foreign} {
 			_, err := store.Forget(ctx, scope)
 			must(t, err)
 		}
-		named := func(r *memory.Record) {
+		named := func(r *driver.FactRecord) {
 			r.Conversation, r.Model, r.Embedding, r.Terms = name, name, []float32{1}, []string{name, other + name}
 		}
 		id := add(t, store, s, fmt.Sprintf("%q", name), named)
 		add(t, store, foreign, fmt.Sprintf("%q", name), named)
-		q := memory.Query{Scope: s, Conversation: name}
+		q := driver.FactQuery{Scope: s, Conversation: name}
 		if got := find(t, store, q); len(got) != 1 || got[0].ID != id {
 			t.Errorf("got %d facts want the one", len(got))
 		}
-		c, err := store.Search(ctx, memory.Search{Query: q, Terms: []string{name}, Embedding: []float32{1}, Model: name, Limit: 5})
+		c, err := store.Search(ctx, driver.FactSearch{Query: q, Terms: []string{name}, Embedding: []float32{1}, Model: name, Limit: 5})
 		must(t, err)
 		if len(c.Records) != 1 || c.Records[0].ID != id || c.Facts != 1 || c.Frequency[0] != 1 {
 			t.Errorf("got %d candidates of %d facts want the one", len(c.Records), c.Facts)

@@ -7,7 +7,8 @@ import (
 	"testing"
 
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/kv"
+	"github.com/weft-go/weft/memory/driver"
+	"github.com/weft-go/weft/memory/inmemory"
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
 
@@ -18,29 +19,29 @@ func FuzzAddresses(f *testing.F) {
 		f.Add("a", seed, seed)
 		f.Add("a", "a"+seed, seed+"a")
 	}
-	sqlite, inMemory := open(f, sqlitememory.Memory, options).Values(), kv.NewInMemory(kv.InMemoryOptions{})
+	sqlite, inMemory := open(f, sqlitememory.Memory, options).Values(), inmemory.NewValues(inmemory.ValueOptions{})
 	var users atomic.Int64 // each time another
 	f.Fuzz(func(t *testing.T, first, second, key string) {
-		s := memory.Scope{User: fmt.Sprint(users.Add(1))}
+		s := driver.Scope{User: fmt.Sprint(users.Add(1))}
 		listed := make([][]string, 2)
-		for i, store := range []kv.Store{sqlite, inMemory} {
-			values, err := kv.New(store, kv.Options{})
+		for i, store := range []driver.ValueStore{sqlite, inMemory} {
+			values, err := memory.NewValues(store, memory.ValuesOptions{})
 			must(t, err)
-			if _, err := kv.Put(t.Context(), values.In(s, first, second), key, 1, kv.PutOptions{}); err != nil {
+			if _, err := memory.PutValue(t.Context(), values.In(s, first, second), key, 1, memory.PutOptions{}); err != nil {
 				return // no name
 			}
 			for _, labels := range [][]string{{first}, {second}, {second, first}, {first + second}} {
 				for _, key := range []string{key, first, key + "a"} {
-					if _, err := kv.Put(t.Context(), values.In(s, labels...), key, 1, kv.PutOptions{}); err != nil {
+					if _, err := memory.PutValue(t.Context(), values.In(s, labels...), key, 1, memory.PutOptions{}); err != nil {
 						return
 					}
 				}
 			}
 			for _, labels := range [][]string{nil, {first}, {second}, {first, second}} {
-				for _, q := range []kv.Query{{Limit: -1}, {Own: true}, {KeyPrefix: key}, {Order: kv.Newest, Limit: 4}} {
+				for _, q := range []driver.ValueQuery{{Limit: -1}, {Own: true}, {KeyPrefix: key}, {Order: driver.Newest, Limit: 4}} {
 					listed[i] = append(listed[i], fmt.Sprintf("%q %+v", labels, q))
 					if q.Limit <= 0 {
-						q.Order = kv.ByKey
+						q.Order = driver.ByKey
 					}
 					for item, err := range values.In(s, labels...).List(t.Context(), q) {
 						must(t, err)
@@ -49,7 +50,7 @@ func FuzzAddresses(f *testing.F) {
 				}
 				for depth := range 3 {
 					listed[i] = append(listed[i], fmt.Sprintf("%q depth %d", labels, depth))
-					for labels, err := range values.In(s, labels...).Namespaces(t.Context(), kv.NamespaceQuery{MaxDepth: depth, Suffix: []string{kv.Any}}) {
+					for labels, err := range values.In(s, labels...).Namespaces(t.Context(), driver.NamespaceQuery{MaxDepth: depth, Suffix: []string{driver.Any}}) {
 						must(t, err)
 						listed[i] = append(listed[i], fmt.Sprintf("%q", labels))
 					}

@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/knowledge"
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
@@ -151,7 +151,7 @@ func BenchmarkIngest(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		total, _, err := knowledge.Collect(base.Ingest(b.Context(), memory.Scope{}, knowledge.Documents(documents...), knowledge.IngestOptions{Stop: true}))
+		total, _, err := knowledge.Collect(base.Ingest(b.Context(), driver.Scope{}, knowledge.Documents(documents...), knowledge.IngestOptions{Stop: true}))
 		if err != nil || total.Added != len(documents) {
 			b.Fatal(total, err)
 		}

@@ -5,14 +5,13 @@ import (
 	"iter"
 
 	"github.com/weft-go/weft/internal/sqlitedb"
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/knowledge"
+	"github.com/weft-go/weft/memory/driver"
 )
 
-// Knowledge is a [knowledge.Store]. It is safe for use by any number of goroutines.
+// Knowledge is a [driver.DocumentStore]. It is safe for use by any number of goroutines.
 type Knowledge struct{ db *DB }
 
-var _ knowledge.Store = (*Knowledge)(nil)
+var _ driver.DocumentStore = (*Knowledge)(nil)
 
 // Knowledge is where the database keeps documents.
 func (d *DB) Knowledge() *Knowledge { return &Knowledge{d} }
@@ -20,8 +19,8 @@ func (d *DB) Knowledge() *Knowledge { return &Knowledge{d} }
 var chunkCorpus = &corpus{table: "mem_chunk", index: "mem_chunk_word", scopes: "mem_source_scope", counts: "1", document: "NULL", vectors: true}
 
 // sourceSelection returns a query as a condition on mem_source f.
-func sourceSelection(q *sqlitedb.Session, query *knowledge.Query) (*selection, error) {
-	s, err := chunkCorpus.selection(q, &memory.Query{
+func sourceSelection(q *sqlitedb.Session, query *driver.SourceQuery) (*selection, error) {
+	s, err := chunkCorpus.selection(q, &driver.FactQuery{
 		Scope: query.Scope, AnyWorkspace: query.AnyWorkspace, AnyUser: query.AnyUser, AnyAgent: query.AnyAgent, Inherit: query.Inherit,
 	})
 	if err != nil || s.none {
@@ -38,9 +37,9 @@ func sourceSelection(q *sqlitedb.Session, query *knowledge.Query) (*selection, e
 	return s, nil
 }
 
-// Sources implements [knowledge.Store].
-func (k *Knowledge) Sources(ctx context.Context, q knowledge.Query) iter.Seq2[knowledge.Source, error] {
-	return func(yield func(knowledge.Source, error) bool) {
+// Sources implements [driver.DocumentStore].
+func (k *Knowledge) Sources(ctx context.Context, q driver.SourceQuery) iter.Seq2[driver.Source, error] {
+	return func(yield func(driver.Source, error) bool) {
 		l := listing[*source]{limit: -1, read: func(last **source, n int) (page []*source, more bool, err error) {
 			err = k.db.sql.Read(ctx, func(s *sqlitedb.Session) (err error) {
 				page, err = sources(s, &q, last, n)
@@ -54,7 +53,7 @@ func (k *Knowledge) Sources(ctx context.Context, q knowledge.Query) iter.Seq2[kn
 		}
 		for s, err := range l.all() {
 			if err != nil {
-				yield(knowledge.Source{}, k.db.fail("sources", err))
+				yield(driver.Source{}, k.db.fail("sources", err))
 				return
 			}
 			if !yield(s.Source, nil) {
@@ -65,7 +64,7 @@ func (k *Knowledge) Sources(ctx context.Context, q knowledge.Query) iter.Seq2[kn
 }
 
 // sources returns up to n that come after one, whatever their metadata.
-func sources(q *sqlitedb.Session, query *knowledge.Query, after **source, n int) (page []*source, err error) {
+func sources(q *sqlitedb.Session, query *driver.SourceQuery, after **source, n int) (page []*source, err error) {
 	sel, err := sourceSelection(q, query)
 	if err != nil || sel.none {
 		return nil, err
@@ -85,9 +84,9 @@ func sources(q *sqlitedb.Session, query *knowledge.Query, after **source, n int)
 // A spot is where a list of spans goes on.
 type spot struct{ span, from int }
 
-// Chunks implements [knowledge.Store].
-func (k *Knowledge) Chunks(ctx context.Context, spans []knowledge.Span) iter.Seq2[knowledge.Chunk, error] {
-	return func(yield func(knowledge.Chunk, error) bool) {
+// Chunks implements [driver.DocumentStore].
+func (k *Knowledge) Chunks(ctx context.Context, spans []driver.ChunkSpan) iter.Seq2[driver.Chunk, error] {
+	return func(yield func(driver.Chunk, error) bool) {
 		var at spot
 		l := listing[*chunk]{limit: -1, read: func(_ **chunk, n int) (page []*chunk, more bool, err error) {
 			var then spot
@@ -100,7 +99,7 @@ func (k *Knowledge) Chunks(ctx context.Context, spans []knowledge.Span) iter.Seq
 		}}
 		for c, err := range l.all() {
 			if err != nil {
-				yield(knowledge.Chunk{}, k.db.fail("chunks", err))
+				yield(driver.Chunk{}, k.db.fail("chunks", err))
 				return
 			}
 			if !yield(c.Chunk, nil) {
@@ -111,7 +110,7 @@ func (k *Knowledge) Chunks(ctx context.Context, spans []knowledge.Span) iter.Seq
 }
 
 // chunks returns up to n chunks of spans, and where to go on.
-func chunks(ctx context.Context, q *sqlitedb.Session, spans []knowledge.Span, at spot, n int) (page []*chunk, then spot, err error) {
+func chunks(ctx context.Context, q *sqlitedb.Session, spans []driver.ChunkSpan, at spot, n int) (page []*chunk, then spot, err error) {
 	for ; at.span < len(spans); at = (spot{span: at.span + 1}) {
 		s := &spans[at.span]
 		if err := ctx.Err(); err != nil {
@@ -141,7 +140,7 @@ func chunks(ctx context.Context, q *sqlitedb.Session, spans []knowledge.Span, at
 }
 
 // sourceOf returns the key of a span's source, and 0 if it is not there.
-func sourceOf(q *sqlitedb.Session, s *knowledge.Span) (key int64, err error) {
+func sourceOf(q *sqlitedb.Session, s *driver.ChunkSpan) (key int64, err error) {
 	id, ok := packID(s.Source)
 	if !ok {
 		return 0, nil
@@ -153,10 +152,10 @@ func sourceOf(q *sqlitedb.Session, s *knowledge.Span) (key int64, err error) {
 	return key, err
 }
 
-// Search implements [knowledge.Store]. The nearest vectors are found by comparing all of the
+// Search implements [driver.DocumentStore]. The nearest vectors are found by comparing all of the
 // sources that the query selects.
-func (k *Knowledge) Search(ctx context.Context, s knowledge.Search) (knowledge.Candidates, error) {
-	var found knowledge.Candidates
+func (k *Knowledge) Search(ctx context.Context, s driver.ChunkSearch) (driver.ChunkCandidates, error) {
+	var found driver.ChunkCandidates
 	err := k.db.sql.Read(ctx, func(q *sqlitedb.Session) error {
 		u := survey{Session: q, of: chunkCorpus, terms: s.Terms, embedding: s.Embedding, model: s.Model, limit: s.Limit}
 		sel, err := sourceSelection(q, &s.Query)
@@ -174,17 +173,17 @@ func (k *Knowledge) Search(ctx context.Context, s knowledge.Search) (knowledge.C
 		if err != nil {
 			return err
 		}
-		found = knowledge.Candidates{Chunks: u.rows, Terms: u.words, Frequency: u.frequency}
+		found = driver.ChunkCandidates{Chunks: u.rows, Terms: u.words, Frequency: u.frequency}
 		return collect(q, &found, rows)
 	})
 	if err != nil {
-		return knowledge.Candidates{}, k.db.fail("search", err)
+		return driver.ChunkCandidates{}, k.db.fail("search", err)
 	}
 	return found, nil
 }
 
 // collect adds chunks, and their sources.
-func collect(q *sqlitedb.Session, found *knowledge.Candidates, rows []*chunk) error {
+func collect(q *sqlitedb.Session, found *driver.ChunkCandidates, rows []*chunk) error {
 	var keys []int64
 	known := map[int64]string{}
 	for _, c := range rows {
@@ -203,7 +202,7 @@ func collect(q *sqlitedb.Session, found *knowledge.Candidates, rows []*chunk) er
 	}
 	for _, c := range rows {
 		c.Source = known[c.source]
-		found.Records = append(found.Records, c.Record)
+		found.Records = append(found.Records, c.ChunkRecord)
 	}
 	return nil
 }

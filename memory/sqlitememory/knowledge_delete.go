@@ -5,15 +5,15 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/internal/sqlitedb"
-	"github.com/weft-go/weft/memory/knowledge"
+	"github.com/weft-go/weft/memory/driver"
 )
 
-// Delete implements [knowledge.Store]. The sources are gone at once, for whoever reads. Their chunks are removed
+// Delete implements [driver.DocumentStore]. The sources are gone at once, for whoever reads. Their chunks are removed
 // in transactions of a tenth of a second at most, so that others can write in between, and Delete returns
 // when none is left. If it is stopped, the next [Open] goes on. What is gone is overwritten in
 // the file. If the query has no more than scopes, it is removed from the log beside the file, too; see
 // [ErrInUse].
-func (k *Knowledge) Delete(ctx context.Context, q knowledge.Query) (int, error) {
+func (k *Knowledge) Delete(ctx context.Context, q driver.SourceQuery) (int, error) {
 	var keys []int64
 	err := k.db.sql.Change(ctx, func(w *sqlitedb.Session) (err error) {
 		keys, err = hideSources(w, &q)
@@ -45,7 +45,7 @@ const (
 )
 
 // hideSources makes sources gone, with scopes that have no others, and returns their keys.
-func hideSources(w *sqlitedb.Session, q *knowledge.Query) (keys []int64, err error) {
+func hideSources(w *sqlitedb.Session, q *driver.SourceQuery) (keys []int64, err error) {
 	sel, err := sourceSelection(w, q)
 	if err != nil || sel.none {
 		return nil, err

@@ -6,12 +6,11 @@ import (
 	"fmt"
 
 	"github.com/weft-go/weft/internal/sqlitedb"
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/knowledge"
+	"github.com/weft-go/weft/memory/driver"
 )
 
-// Swap implements [knowledge.Store], with one transaction.
-func (k *Knowledge) Swap(ctx context.Context, c knowledge.Change) error {
+// Swap implements [driver.DocumentStore], with one transaction.
+func (k *Knowledge) Swap(ctx context.Context, c driver.SourceChange) error {
 	if len(c.Swaps) == 0 {
 		return ctx.Err()
 	}
@@ -32,7 +31,7 @@ type swapping struct {
 	now   int64
 }
 
-func (s *swapping) all(ctx context.Context, c *knowledge.Change) (err error) {
+func (s *swapping) all(ctx context.Context, c *driver.SourceChange) (err error) {
 	if s.scope, err = chunkCorpus.enterScope(s.Session, c.Scope); err != nil {
 		return err
 	}
@@ -47,7 +46,7 @@ func (s *swapping) all(ctx context.Context, c *knowledge.Change) (err error) {
 	return s.checkQuota(c)
 }
 
-func (s *swapping) swap(ctx context.Context, to *knowledge.Swap) error {
+func (s *swapping) swap(ctx context.Context, to *driver.SourceSwap) error {
 	old, err := findSource(s.Session, s.scope.key, to.Source.URI)
 	if err != nil {
 		return err
@@ -67,7 +66,7 @@ func (s *swapping) swap(ctx context.Context, to *knowledge.Swap) error {
 		_, err = s.Exec(updateSource, append(values, old.key)...)
 	}
 	if sqlitedb.IsUnique(err) {
-		return fmt.Errorf("another source has the id %s: %w", next.ID, memory.ErrConflict)
+		return fmt.Errorf("another source has the id %s: %w", next.ID, driver.ErrConflict)
 	}
 	if err != nil {
 		return err
@@ -76,7 +75,7 @@ func (s *swapping) swap(ctx context.Context, to *knowledge.Swap) error {
 }
 
 // next returns a source as it will be.
-func (s *swapping) next(old *source, to *knowledge.Swap) (*source, error) {
+func (s *swapping) next(old *source, to *driver.SourceSwap) (*source, error) {
 	next := &source{Source: to.Source}
 	var revision int64
 	next.CreatedAt, next.UpdatedAt = timeOf(s.now), timeOf(s.now)
@@ -84,7 +83,7 @@ func (s *swapping) next(old *source, to *knowledge.Swap) (*source, error) {
 		revision, next.ID, next.CreatedAt = old.Revision, old.ID, old.CreatedAt
 	}
 	if revision != next.Revision {
-		return nil, fmt.Errorf("it has revision %d and not %d: %w", revision, next.Revision, memory.ErrConflict)
+		return nil, fmt.Errorf("it has revision %d and not %d: %w", revision, next.Revision, driver.ErrConflict)
 	}
 	next.Revision++
 	next.Chunks = len(to.Chunks)
@@ -100,12 +99,12 @@ type place struct {
 }
 
 // chunks makes those of a source what they are to be. What is kept where it is, is not written.
-func (s *swapping) chunks(ctx context.Context, source int64, records []knowledge.Record) error {
+func (s *swapping) chunks(ctx context.Context, source int64, records []driver.ChunkRecord) error {
 	had, err := s.places(source)
 	if err != nil {
 		return err
 	}
-	fresh := make([]*knowledge.Record, 0, len(records))
+	fresh := make([]*driver.ChunkRecord, 0, len(records))
 	for i := range records {
 		r := &records[i]
 		if !r.Kept {
@@ -114,7 +113,7 @@ func (s *swapping) chunks(ctx context.Context, source int64, records []knowledge
 		}
 		was, there := had[r.ID]
 		if !there {
-			return fmt.Errorf("chunk %s is not there: %w", r.ID, memory.ErrConflict)
+			return fmt.Errorf("chunk %s is not there: %w", r.ID, driver.ErrConflict)
 		}
 		delete(had, r.ID)
 		if err := s.move(was, r); err != nil {
@@ -151,7 +150,7 @@ func (s *swapping) places(source int64) (map[string]place, error) {
 	return places, err
 }
 
-func (s *swapping) move(was place, r *knowledge.Record) error {
+func (s *swapping) move(was place, r *driver.ChunkRecord) error {
 	if was.ordinal == r.Ordinal && was.first == r.Start && was.behind == r.End {
 		return nil
 	}
@@ -159,7 +158,7 @@ func (s *swapping) move(was place, r *knowledge.Record) error {
 	return err
 }
 
-func (s *swapping) add(source int64, r *knowledge.Record) error {
+func (s *swapping) add(source int64, r *driver.ChunkRecord) error {
 	values, err := chunkValues(source, r)
 	if err != nil {
 		return err
@@ -171,15 +170,15 @@ func (s *swapping) add(source int64, r *knowledge.Record) error {
 	return chunkCorpus.addWords(s.Session, &s.scope, key, r.Terms)
 }
 
-func (s *swapping) checkQuota(c *knowledge.Change) error {
-	if c.Quota == (knowledge.Quota{}) {
+func (s *swapping) checkQuota(c *driver.SourceChange) error {
+	if c.Quota == (driver.SourceQuota{}) {
 		return nil
 	}
-	var has knowledge.Quota
+	var has driver.SourceQuota
 	_, err := s.One(`SELECT count(*), coalesce(sum(chunks), 0) FROM mem_source WHERE scope = ?`, []any{s.scope.key}, &has.Sources, &has.Chunks)
 	if q := c.Quota; err == nil && (q.Sources > 0 && has.Sources > q.Sources || q.Chunks > 0 && has.Chunks > q.Chunks) {
 		err = fmt.Errorf("%d sources and %d chunks in the scope %s, and %d and %d are allowed: %w",
-			has.Sources, has.Chunks, c.Scope, q.Sources, q.Chunks, memory.ErrQuota)
+			has.Sources, has.Chunks, c.Scope, q.Sources, q.Chunks, driver.ErrQuota)
 	}
 	return err
 }

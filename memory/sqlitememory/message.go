@@ -7,12 +7,12 @@ import (
 
 	"github.com/weft-go/weft/internal/sqlitedb"
 	"github.com/weft-go/weft/llm"
-	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 // A message is one with its key and that of its session.
 type message struct {
-	conversation.Row
+	driver.MessageRow
 	key, session int64
 }
 
@@ -29,7 +29,7 @@ var (
 		CROSS JOIN mem_talk_scope c ON c.key = s.scope`
 )
 
-func messageValues(session, position, at int64, r *conversation.Row) []any {
+func messageValues(session, position, at int64, r *driver.MessageRow) []any {
 	terms := packTerms(r.Terms)
 	return []any{
 		session, position, r.ID, r.Key[:], string(r.Role), at, len(r.Terms),
@@ -59,7 +59,7 @@ func messages(q *sqlitedb.Session, session, from, to int64) (page []*message, mo
 
 // scanFound reads a message with its scope and the id of its session.
 func scanFound(scan func(...any) error) (*message, error) {
-	var s conversation.Session
+	var s driver.Session
 	at := &s.Scope
 	m, err := scanMessage(scan, &s.ID, &at.Tenant, &at.Workspace, &at.User, &at.Agent)
 	if err != nil {

@@ -6,23 +6,22 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/internal/sqlitedb"
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/kv"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 // A namespaceWalk lists the namespaces of a scope. It jumps from one to the next, however many
 // values there are in each.
 type namespaceWalk struct {
-	scope memory.Scope
-	query *kv.NamespaceQuery
+	scope driver.Scope
+	query *driver.NamespaceQuery
 	// from is the first address to look at, and end the first that is not; empty if there is no end.
 	from, end string
 }
 
-func newNamespaceWalk(s memory.Scope, q *kv.NamespaceQuery) *namespaceWalk {
+func newNamespaceWalk(s driver.Scope, q *driver.NamespaceQuery) *namespaceWalk {
 	n := &namespaceWalk{scope: s, query: q}
 	labels := q.Prefix
-	if i := slices.Index(labels, kv.Any); i >= 0 {
+	if i := slices.Index(labels, driver.Any); i >= 0 {
 		labels = labels[:i]
 	}
 	n.from = packLabels(labels)

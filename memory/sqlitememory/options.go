@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 // Memory is the path of a database that lives in memory, and is gone when its [DB] is
@@ -14,13 +14,13 @@ const Memory = ":memory:"
 // Options configures [Open]. Its zero value works.
 type Options struct {
 	// MaxFacts is how many valid facts a scope may have. What would go beyond is
-	// refused with [memory.ErrQuota]. Zero means any number.
+	// refused with [driver.ErrQuota]. Zero means any number.
 	MaxFacts int
 	// MaxMessages is how many messages a session may have. What would go beyond is
-	// refused with [memory.ErrQuota]. Zero means any number.
+	// refused with [driver.ErrQuota]. Zero means any number.
 	MaxMessages int
 	// MaxValues is how many values a scope may have. What would go beyond is refused with
-	// [memory.ErrQuota]. Zero means any number.
+	// [driver.ErrQuota]. Zero means any number.
 	MaxValues int
 	// MaxSize is the most bytes that the file may grow to through this DB.
 	// What would go beyond is refused with [ErrFull]. Zero means no limit.
@@ -58,11 +58,11 @@ func (s Synchronous) String() string {
 
 func (o Options) check() error {
 	if o.Synchronous != Full && o.Synchronous != Normal {
-		return fmt.Errorf("unknown %v: %w", o.Synchronous, memory.ErrInvalid)
+		return fmt.Errorf("unknown %v: %w", o.Synchronous, driver.ErrInvalid)
 	}
 	if o.MaxFacts < 0 || o.MaxMessages < 0 || o.MaxValues < 0 || o.MaxSize < 0 {
 		return fmt.Errorf("negative MaxFacts %d, MaxMessages %d, MaxValues %d or MaxSize %d: %w",
-			o.MaxFacts, o.MaxMessages, o.MaxValues, o.MaxSize, memory.ErrInvalid)
+			o.MaxFacts, o.MaxMessages, o.MaxValues, o.MaxSize, driver.ErrInvalid)
 	}
 	return nil
 }

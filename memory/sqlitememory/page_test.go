@@ -9,10 +9,7 @@ import (
 	"testing"
 
 	"github.com/weft-go/weft/llm"
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/conversation"
-	"github.com/weft-go/weft/memory/knowledge"
-	"github.com/weft-go/weft/memory/kv"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 func count[T any](t *testing.T, list iter.Seq2[T, error]) (n int) {
@@ -30,20 +27,20 @@ func TestPages(t *testing.T) {
 	const many = 300
 	path := filepath.Join(t.TempDir(), "memory.db")
 	db := open(t, path, options)
-	third := []memory.Condition{memory.Where("n", memory.Equal, 1)}
+	third := []driver.Condition{driver.Where("n", driver.Equal, 1)}
 	numbered := func(i int) json.RawMessage { return json.RawMessage(fmt.Sprintf(`{"n":%d}`, i%3)) }
 
 	t.Run("messages", func(t *testing.T) {
-		rows := make([]conversation.Row, 1100)
+		rows := make([]driver.MessageRow, 1100)
 		for i := range rows {
-			rows[i] = conversation.Row{ID: fmt.Sprint(i), Role: llm.RoleUser, Data: []byte(`{}`)}
+			rows[i] = driver.MessageRow{ID: fmt.Sprint(i), Role: llm.RoleUser, Data: []byte(`{}`)}
 		}
-		large := conversation.Row{ID: "large", Role: llm.RoleUser, Data: []byte(`"` + strings.Repeat("x", 5<<20) + `"`)}
-		rows = append(rows[:50:50], append([]conversation.Row{large}, rows[50:]...)...)
-		_, err := db.Conversations().Apply(t.Context(), ann, conversation.Change{Session: "s", Rows: rows})
+		large := driver.MessageRow{ID: "large", Role: llm.RoleUser, Data: []byte(`"` + strings.Repeat("x", 5<<20) + `"`)}
+		rows = append(rows[:50:50], append([]driver.MessageRow{large}, rows[50:]...)...)
+		_, err := db.Conversations().Apply(t.Context(), ann, driver.SessionChange{Session: "s", Rows: rows})
 		must(t, err)
 		position := int64(0)
-		for r, err := range db.Conversations().Messages(t.Context(), conversation.Range{Scope: ann, Session: "s"}) {
+		for r, err := range db.Conversations().Messages(t.Context(), driver.MessageRange{Scope: ann, Session: "s"}) {
 			must(t, err)
 			if position++; r.Position != position || r.Scope != ann || r.Session != "s" {
 				t.Fatalf("got position %d of %q want %d", r.Position, r.Session, position)
@@ -52,7 +49,7 @@ func TestPages(t *testing.T) {
 		if position != 1101 {
 			t.Errorf("got %d messages want 1101", position)
 		}
-		for want, r := range map[int]conversation.Range{1060: {Last: 1060}, 1099: {To: 1100, From: 2}, 1030: {To: 1090, Last: 1030}} {
+		for want, r := range map[int]driver.MessageRange{1060: {Last: 1060}, 1099: {To: 1100, From: 2}, 1030: {To: 1090, Last: 1030}} {
 			r.Scope, r.Session = ann, "s"
 			if got := count(t, db.Conversations().Messages(t.Context(), r)); got != want {
 				t.Errorf("%+v: got %d messages want %d", r, got, want)
@@ -62,14 +59,14 @@ func TestPages(t *testing.T) {
 	t.Run("sessions", func(t *testing.T) {
 		const many = 150
 		for i := range many {
-			c := conversation.Change{Session: fmt.Sprint(i)}
+			c := driver.SessionChange{Session: fmt.Sprint(i)}
 			_, err := db.Conversations().Apply(t.Context(), bob, c)
 			must(t, err)
-			c.Describe = &conversation.Description{Metadata: numbered(i)}
+			c.Describe = &driver.SessionDescription{Metadata: numbered(i)}
 			_, err = db.Conversations().Apply(t.Context(), bob, c)
 			must(t, err)
 		}
-		for want, q := range map[int]conversation.Query{
+		for want, q := range map[int]driver.SessionQuery{
 			many: {Limit: -1}, many / 3: {Limit: -1, Where: third}, 40: {Limit: 40, Where: third}, 140: {Limit: 140}, 20: {},
 		} {
 			q.Scope = bob
@@ -78,13 +75,13 @@ func TestPages(t *testing.T) {
 			}
 		}
 		seen := map[string]bool{}
-		for s, err := range db.Conversations().Sessions(t.Context(), conversation.Query{Scope: bob, Limit: -1}) {
+		for s, err := range db.Conversations().Sessions(t.Context(), driver.SessionQuery{Scope: bob, Limit: -1}) {
 			must(t, err)
 			if seen[s.ID] {
 				t.Fatalf("%s comes twice", s.ID)
 			}
 			if seen[s.ID] = true; len(seen)%50 == 0 { // it comes first from now on
-				_, err := db.Conversations().Apply(t.Context(), bob, conversation.Change{Session: s.ID})
+				_, err := db.Conversations().Apply(t.Context(), bob, driver.SessionChange{Session: s.ID})
 				must(t, err)
 			}
 		}
@@ -93,9 +90,9 @@ func TestPages(t *testing.T) {
 		}
 	})
 	t.Run("values", func(t *testing.T) {
-		var writes []kv.Write
+		var writes []driver.ValueWrite
 		for i := range many {
-			w := kv.Write{Address: kv.Address{Namespace: []string{fmt.Sprintf("%03d", i)}, Key: "k"}, Value: numbered(i)}
+			w := driver.ValueWrite{Address: driver.Address{Namespace: []string{fmt.Sprintf("%03d", i)}, Key: "k"}, Value: numbered(i)}
 			if i%150 == 0 {
 				w.Value = []byte(`"` + strings.Repeat("x", 4<<20) + `"`)
 			}
@@ -103,43 +100,43 @@ func TestPages(t *testing.T) {
 		}
 		_, err := db.Values().Apply(t.Context(), ann, writes)
 		must(t, err)
-		for _, order := range []kv.Order{kv.Newest, kv.ByKey} {
-			for want, q := range map[int]kv.Query{many: {Limit: -1}, many / 3: {Limit: -1, Where: third}, 70: {Limit: 70, Where: third}, 20: {}} {
+		for _, order := range []driver.Order{driver.Newest, driver.ByKey} {
+			for want, q := range map[int]driver.ValueQuery{many: {Limit: -1}, many / 3: {Limit: -1, Where: third}, 70: {Limit: 70, Where: third}, 20: {}} {
 				q.Order = order
-				if got := count(t, db.Values().Find(t.Context(), ann, kv.Selection{Query: q})); got != want {
+				if got := count(t, db.Values().Find(t.Context(), ann, driver.ValueSelection{ValueQuery: q})); got != want {
 					t.Errorf("%+v: got %d values want %d", q, got, want)
 				}
 			}
 		}
-		if got := count(t, db.Values().Namespaces(t.Context(), ann, kv.NamespaceQuery{Limit: -1})); got != many {
+		if got := count(t, db.Values().Namespaces(t.Context(), ann, driver.NamespaceQuery{Limit: -1})); got != many {
 			t.Errorf("got %d namespaces want %d", got, many)
 		}
-		if got := count(t, db.Values().Namespaces(t.Context(), ann, kv.NamespaceQuery{Prefix: []string{"007"}, Suffix: []string{kv.Any}})); got != 1 {
+		if got := count(t, db.Values().Namespaces(t.Context(), ann, driver.NamespaceQuery{Prefix: []string{"007"}, Suffix: []string{driver.Any}})); got != 1 {
 			t.Errorf("got %d namespaces want 1", got)
 		}
 	})
 	t.Run("knowledge", func(t *testing.T) {
-		var swaps []knowledge.Swap
+		var swaps []driver.SourceSwap
 		id := func(i int) string { return fmt.Sprintf("0197a6b0-7c1a-7e2f-8a3b-%012x", i) }
 		for i := range many {
-			swaps = append(swaps, knowledge.Swap{Source: knowledge.Source{ID: id(i), URI: fmt.Sprintf("%03d", i), Format: "text", Metadata: numbered(i)}})
-			swaps[0].Chunks = append(swaps[0].Chunks, knowledge.Record{Chunk: knowledge.Chunk{ID: id(i), Ordinal: i, Content: "text"}})
+			swaps = append(swaps, driver.SourceSwap{Source: driver.Source{ID: id(i), URI: fmt.Sprintf("%03d", i), Format: "text", Metadata: numbered(i)}})
+			swaps[0].Chunks = append(swaps[0].Chunks, driver.ChunkRecord{Chunk: driver.Chunk{ID: id(i), Ordinal: i, Content: "text"}})
 		}
-		must(t, db.Knowledge().Swap(t.Context(), knowledge.Change{Scope: ann, Swaps: swaps}))
-		for want, q := range map[int]knowledge.Query{many: {}, many / 3: {Where: third}, 10: {Prefix: "00"}} {
+		must(t, db.Knowledge().Swap(t.Context(), driver.SourceChange{Scope: ann, Swaps: swaps}))
+		for want, q := range map[int]driver.SourceQuery{many: {}, many / 3: {Where: third}, 10: {Prefix: "00"}} {
 			q.Scope = ann
 			if got := count(t, db.Knowledge().Sources(t.Context(), q)); got != want {
 				t.Errorf("%+v: got %d sources want %d", q, got, want)
 			}
 		}
-		span := func(from, to int) knowledge.Span {
-			return knowledge.Span{Scope: ann, Source: id(0), From: from, To: to}
+		span := func(from, to int) driver.ChunkSpan {
+			return driver.ChunkSpan{Scope: ann, Source: id(0), From: from, To: to}
 		}
-		if got := count(t, db.Knowledge().Chunks(t.Context(), []knowledge.Span{span(10, 200), span(0, many), span(290, 999), span(5, 5)})); got != 190+many+10 {
+		if got := count(t, db.Knowledge().Chunks(t.Context(), []driver.ChunkSpan{span(10, 200), span(0, many), span(290, 999), span(5, 5)})); got != 190+many+10 {
 			t.Errorf("got %d chunks want %d", got, 190+many+10)
 		}
 		for from, to := range map[int]int{0: 128, 100: 228, 172: many} { // as many as one page has
-			if got := count(t, db.Knowledge().Chunks(t.Context(), []knowledge.Span{span(from, to), span(0, 1)})); got != 129 {
+			if got := count(t, db.Knowledge().Chunks(t.Context(), []driver.ChunkSpan{span(from, to), span(0, 1)})); got != 129 {
 				t.Errorf("got %d chunks want 129", got)
 			}
 		}

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/knowledge"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
 
@@ -64,14 +64,14 @@ func (c *childProcess) do(what string, args []string, out io.Writer) (err error)
 	case "store": // how many facts, one a call
 		n, _ := strconv.Atoi(args[0])
 		for i := 0; i < n && err == nil; i++ {
-			_, err = c.m.Store(ctx, ann, memory.Fact{Content: fmt.Sprint("Customer ", i, " pays by card"), Trust: memory.Stated})
+			_, err = c.m.Store(ctx, ann, driver.Fact{Content: fmt.Sprint("Customer ", i, " pays by card"), Trust: driver.Stated})
 		}
 	case "batches": // for ever: who, how many facts a call; it says when each is stored
 		n, _ := strconv.Atoi(args[1])
 		for round := 0; err == nil; round++ {
-			facts := make([]memory.Fact, n)
+			facts := make([]driver.Fact, n)
 			for i := range facts {
-				facts[i].Trust = memory.Stated
+				facts[i].Trust = driver.Stated
 				facts[i].Content = fmt.Sprintf("%s batch %d fact %d", args[0], round, i)
 			}
 			if _, err = c.m.Store(ctx, ann, facts...); err == nil {
@@ -79,7 +79,7 @@ func (c *childProcess) do(what string, args []string, out io.Writer) (err error)
 			}
 		}
 	case "delete":
-		_, err = c.db.Knowledge().Delete(ctx, knowledge.Query{Scope: zoe})
+		_, err = c.db.Knowledge().Delete(ctx, driver.SourceQuery{Scope: zoe})
 	default:
 		err = errors.New("unknown: " + what)
 	}
@@ -175,7 +175,7 @@ func TestProcessesStore(t *testing.T) {
 		t.Errorf("got %d facts want %d", got, facts)
 	}
 	children[0].want("ok", "store", fmt.Sprint(facts+1))
-	c, err := store.Search(context.Background(), memory.Search{Query: memory.Query{Scope: ann}, Terms: []string{"100"}, Limit: 5})
+	c, err := store.Search(context.Background(), driver.FactSearch{Query: driver.FactQuery{Scope: ann}, Terms: []string{"100"}, Limit: 5})
 	if err != nil || len(c.Records) != 1 || c.Facts != facts+1 {
 		t.Errorf("got %d candidates of %d facts, error %v want 1 of %d", len(c.Records), c.Facts, err, facts+1)
 	}
@@ -218,7 +218,7 @@ func TestKilledWhileStoring(t *testing.T) {
 			t.Errorf("%s was stored, and is gone", call)
 		}
 	}
-	c, err := store.Search(context.Background(), memory.Search{Query: memory.Query{Scope: ann}, Terms: []string{"batch"}, Limit: 1})
+	c, err := store.Search(context.Background(), driver.FactSearch{Query: driver.FactQuery{Scope: ann}, Terms: []string{"batch"}, Limit: 1})
 	if err != nil || c.Frequency[0] != int64(len(calls)*batch) || c.Facts != int64(len(calls)*batch) {
 		t.Errorf("got %d facts, frequency %d, error %v want %d", c.Facts, c.Frequency, err, len(calls)*batch)
 	}

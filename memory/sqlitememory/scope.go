@@ -6,18 +6,18 @@ import (
 	"strings"
 
 	"github.com/weft-go/weft/internal/sqlitedb"
-	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 // findScope returns one without a key if nothing was stored in it.
-func (c *corpus) findScope(q *sqlitedb.Session, s memory.Scope) (found scope, err error) {
+func (c *corpus) findScope(q *sqlitedb.Session, s driver.Scope) (found scope, err error) {
 	_, err = q.One(`SELECT key, secret FROM `+c.scopes+` WHERE tenant = ? AND workspace = ? AND user = ? AND agent = ?`,
 		[]any{s.Tenant, s.Workspace, s.User, s.Agent}, &found.key, &found.secret)
 	return found, err
 }
 
 // enterScope makes it if it is not there.
-func (c *corpus) enterScope(w *sqlitedb.Session, s memory.Scope) (scope, error) {
+func (c *corpus) enterScope(w *sqlitedb.Session, s driver.Scope) (scope, error) {
 	found, err := c.findScope(w, s)
 	if err != nil || found.key != 0 {
 		return found, err
@@ -52,7 +52,7 @@ func (c *corpus) someScopes(q *sqlitedb.Session, text string, args []any, limit 
 }
 
 // scopesOf returns a condition on a table of scopes for the scopes that a query looks at.
-func scopesOf(q *memory.Query) (text string, args []any) {
+func scopesOf(q *driver.FactQuery) (text string, args []any) {
 	var b strings.Builder
 	b.WriteString(`tenant = ?`)
 	args = []any{q.Scope.Tenant}
@@ -78,12 +78,12 @@ func scopesOf(q *memory.Query) (text string, args []any) {
 }
 
 // within returns a condition on a table of scopes for the scopes that are forgotten with one.
-func within(s memory.Scope) (text string, args []any) {
-	return scopesOf(&memory.Query{Scope: s, AnyWorkspace: s.Workspace == "", AnyUser: s.User == "", AnyAgent: s.Agent == ""})
+func within(s driver.Scope) (text string, args []any) {
+	return scopesOf(&driver.FactQuery{Scope: s, AnyWorkspace: s.Workspace == "", AnyUser: s.User == "", AnyAgent: s.Agent == ""})
 }
 
 // around returns the digests of the scopes with which a scope is forgotten.
-func around(s memory.Scope, names ...string) [][]byte {
+func around(s driver.Scope, names ...string) [][]byte {
 	var digests [][]byte
 	for mask := range 8 {
 		wider := s
@@ -98,7 +98,7 @@ func around(s memory.Scope, names ...string) [][]byte {
 }
 
 // scopeDigest stands for a scope, or for what is named in it, without naming it.
-func scopeDigest(s memory.Scope, names ...string) []byte {
+func scopeDigest(s driver.Scope, names ...string) []byte {
 	var b []byte
 	for _, part := range append([]string{s.Tenant, s.Workspace, s.User, s.Agent}, names...) {
 		b = binary.AppendUvarint(b, uint64(len(part)))

@@ -5,32 +5,32 @@ import (
 	"iter"
 
 	"github.com/weft-go/weft/internal/sqlitedb"
-	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 )
 
-// Scopes implements [memory.Store].
-func (f *Facts) Scopes(ctx context.Context) iter.Seq2[memory.Scope, error] {
+// Scopes implements [driver.FactStore].
+func (f *Facts) Scopes(ctx context.Context) iter.Seq2[driver.Scope, error] {
 	return f.db.scopes(ctx, factCorpus)
 }
 
 // Scopes implements [knowledge.Store].
-func (k *Knowledge) Scopes(ctx context.Context) iter.Seq2[memory.Scope, error] {
+func (k *Knowledge) Scopes(ctx context.Context) iter.Seq2[driver.Scope, error] {
 	return k.db.scopes(ctx, chunkCorpus)
 }
 
 // Scopes implements [kv.Store].
-func (v *Values) Scopes(ctx context.Context) iter.Seq2[memory.Scope, error] {
+func (v *Values) Scopes(ctx context.Context) iter.Seq2[driver.Scope, error] {
 	return v.db.scopes(ctx, valueCorpus)
 }
 
 // A namedScope is one with its key.
 type namedScope struct {
 	key int64
-	memory.Scope
+	driver.Scope
 }
 
-func (d *DB) scopes(ctx context.Context, of *corpus) iter.Seq2[memory.Scope, error] {
-	return func(yield func(memory.Scope, error) bool) {
+func (d *DB) scopes(ctx context.Context, of *corpus) iter.Seq2[driver.Scope, error] {
+	return func(yield func(driver.Scope, error) bool) {
 		l := listing[namedScope]{limit: -1, read: func(last *namedScope, n int) (page []namedScope, more bool, err error) {
 			after := int64(0)
 			if last != nil {
@@ -50,7 +50,7 @@ func (d *DB) scopes(ctx context.Context, of *corpus) iter.Seq2[memory.Scope, err
 		}}
 		for s, err := range l.all() {
 			if err != nil {
-				yield(memory.Scope{}, d.fail("scopes", err))
+				yield(driver.Scope{}, d.fail("scopes", err))
 				return
 			}
 			if !yield(s.Scope, nil) {

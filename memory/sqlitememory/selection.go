@@ -4,7 +4,7 @@ import (
 	"database/sql"
 
 	"github.com/weft-go/weft/internal/sqlitedb"
-	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 // A selection is a query as SQL: a condition on a table that is called f, made of constants, whose
@@ -12,7 +12,7 @@ import (
 type selection struct {
 	text  string
 	args  []any
-	where []memory.Condition
+	where []driver.Condition
 	// scopes are all that it looks at, if they are few, and none says that there are none.
 	scopes []scope
 	none   bool
@@ -23,7 +23,7 @@ const fewScopes = 32
 
 // selection selects the scopes that a query names, of a table with a column scope. No other part
 // of the query counts.
-func (c *corpus) selection(q *sqlitedb.Session, query *memory.Query) (*selection, error) {
+func (c *corpus) selection(q *sqlitedb.Session, query *driver.FactQuery) (*selection, error) {
 	s := &selection{}
 	text, args := scopesOf(query)
 	scopes, err := c.someScopes(q, text, args, fewScopes+1)

@@ -7,14 +7,13 @@ import (
 	"strings"
 
 	"github.com/weft-go/weft/internal/sqlitedb"
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/knowledge"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/knowledge/split"
 )
 
 // A source is one with its key.
 type source struct {
-	knowledge.Source
+	driver.Source
 	key int64
 }
 
@@ -37,7 +36,7 @@ var (
 func (s *source) columns(scope int64) ([]any, error) {
 	id, ok := packID(s.ID)
 	if !ok {
-		return nil, fmt.Errorf("id %.60q is no UUID: %w", s.ID, memory.ErrInvalid)
+		return nil, fmt.Errorf("id %.60q is no UUID: %w", s.ID, driver.ErrInvalid)
 	}
 	metadata := sql.NullString{String: string(s.Metadata), Valid: s.Metadata != nil}
 	return []any{

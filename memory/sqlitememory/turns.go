@@ -8,15 +8,14 @@ import (
 
 	"github.com/weft-go/weft/internal/sqlitedb"
 	"github.com/weft-go/weft/internal/uuid"
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/extract"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 // Turns is a durable queue of turns to learn. It is safe for concurrent use, also by several
 // processes. It ignores turns that are older than the last call of Forget for their user.
 type Turns struct{ db *DB }
 
-var _ extract.Queue = (*Turns)(nil)
+var _ driver.TurnStore = (*Turns)(nil)
 
 // Turns returns the database's queue of turns.
 func (d *DB) Turns() *Turns { return &Turns{d} }
@@ -43,8 +42,8 @@ const (
 	countQuery  = `SELECT state, count(*) FROM mem_turn WHERE state <> '` + done + `' GROUP BY state`
 )
 
-// Enqueue implements [extract.Queue].
-func (t *Turns) Enqueue(ctx context.Context, j extract.Job) error {
+// Enqueue implements [driver.TurnStore].
+func (t *Turns) Enqueue(ctx context.Context, j driver.Turn) error {
 	err := t.db.sql.Change(ctx, func(w *sqlitedb.Session) error {
 		at, err := forgottenAt(w, around(j.Scope)...)
 		if err != nil || at != 0 && !j.Said.After(timeOf(at)) {
@@ -67,9 +66,9 @@ func (t *Turns) Enqueue(ctx context.Context, j extract.Job) error {
 	return nil
 }
 
-// Claim implements [extract.Queue], with one transaction.
-func (t *Turns) Claim(ctx context.Context, n int, lease time.Duration) ([]extract.Job, error) {
-	var jobs []extract.Job
+// Claim implements [driver.TurnStore], with one transaction.
+func (t *Turns) Claim(ctx context.Context, n int, lease time.Duration) ([]driver.Turn, error) {
+	var jobs []driver.Turn
 	waits := false
 	err := t.db.sql.Read(ctx, func(q *sqlitedb.Session) (err error) { // an idle worker should not lock out writers
 		waits, err = q.One(dueQuery, []any{time.Now().UnixMicro(), 1}, ignored(10)...)
@@ -96,15 +95,15 @@ func ignored(n int) []any {
 }
 
 // claim claims up to n due jobs.
-func claim(w *sqlitedb.Session, n int, lease time.Duration) ([]extract.Job, error) {
+func claim(w *sqlitedb.Session, n int, lease time.Duration) ([]driver.Turn, error) {
 	now := time.Now().UnixMicro()
 	list, keys, err := turns(w, dueQuery, now, n)
 	if err != nil {
 		return nil, err
 	}
-	jobs := make([]extract.Job, len(list))
+	jobs := make([]driver.Turn, len(list))
 	for i := range list {
-		jobs[i] = list[i].Job
+		jobs[i] = list[i].Turn
 		jobs[i].Attempts++
 		jobs[i].Claim = uuid.New()
 		if _, err := w.Exec(claimQuery, now+lease.Microseconds(), jobs[i].Claim, keys[i]); err != nil {
@@ -115,9 +114,9 @@ func claim(w *sqlitedb.Session, n int, lease time.Duration) ([]extract.Job, erro
 }
 
 // turns returns the turns of a query, and their primary keys.
-func turns(q *sqlitedb.Session, query string, args ...any) (list []extract.Parked, keys []int64, err error) {
+func turns(q *sqlitedb.Session, query string, args ...any) (list []driver.ParkedTurn, keys []int64, err error) {
 	err = q.Each(query, args, func(scan func(...any) error) (bool, error) {
-		var p extract.Parked
+		var p driver.ParkedTurn
 		var key, said int64
 		var payload string
 		s := &p.Scope
@@ -131,15 +130,15 @@ func turns(q *sqlitedb.Session, query string, args ...any) (list []extract.Parke
 	return list, keys, err
 }
 
-// Finish implements [extract.Queue].
-func (t *Turns) Finish(ctx context.Context, j extract.Job) error {
+// Finish implements [driver.TurnStore].
+func (t *Turns) Finish(ctx context.Context, j driver.Turn) error {
 	return t.settle(ctx, "finish", j, func(w *sqlitedb.Session, scope int64) (int64, error) {
 		return w.Exec(finishQuery, time.Now().UnixMicro(), scope, j.Key, j.Claim)
 	})
 }
 
-// Retry implements [extract.Queue].
-func (t *Turns) Retry(ctx context.Context, j extract.Job, after time.Duration, cause string) error {
+// Retry implements [driver.TurnStore].
+func (t *Turns) Retry(ctx context.Context, j driver.Turn, after time.Duration, cause string) error {
 	return t.settle(ctx, "retry", j, func(w *sqlitedb.Session, scope int64) (int64, error) {
 		state := waiting
 		if after < 0 {
@@ -149,8 +148,8 @@ func (t *Turns) Retry(ctx context.Context, j extract.Job, after time.Duration, c
 	})
 }
 
-// settle ends a claim. It returns [memory.ErrConflict] if the claim has ended already.
-func (t *Turns) settle(ctx context.Context, what string, j extract.Job, change func(w *sqlitedb.Session, scope int64) (int64, error)) error {
+// settle ends a claim. It returns [driver.ErrConflict] if the claim has ended already.
+func (t *Turns) settle(ctx context.Context, what string, j driver.Turn, change func(w *sqlitedb.Session, scope int64) (int64, error)) error {
 	err := t.db.sql.Change(ctx, func(w *sqlitedb.Session) error {
 		s, err := factCorpus.findScope(w, j.Scope)
 		if err != nil {
@@ -161,7 +160,7 @@ func (t *Turns) settle(ctx context.Context, what string, j extract.Job, change f
 			n, err = change(w, s.key)
 		}
 		if err == nil && n == 0 {
-			err = fmt.Errorf("job %.60q in the scope %s: the claim has ended: %w", j.Key, j.Scope, memory.ErrConflict)
+			err = fmt.Errorf("job %.60q in the scope %s: the claim has ended: %w", j.Key, j.Scope, driver.ErrConflict)
 		}
 		return err
 	})
@@ -171,8 +170,8 @@ func (t *Turns) settle(ctx context.Context, what string, j extract.Job, change f
 	return nil
 }
 
-// Count implements [extract.Queue].
-func (t *Turns) Count(ctx context.Context) (c extract.Counts, err error) {
+// Count implements [driver.TurnStore].
+func (t *Turns) Count(ctx context.Context) (c driver.TurnCounts, err error) {
 	err = t.db.sql.Read(ctx, func(q *sqlitedb.Session) error {
 		return q.Each(countQuery, nil, func(scan func(...any) error) (bool, error) {
 			var state string
@@ -187,13 +186,13 @@ func (t *Turns) Count(ctx context.Context) (c extract.Counts, err error) {
 		})
 	})
 	if err != nil {
-		return extract.Counts{}, t.db.fail("count", err)
+		return driver.TurnCounts{}, t.db.fail("count", err)
 	}
 	return c, nil
 }
 
-// Parked implements [extract.Queue].
-func (t *Turns) Parked(ctx context.Context, limit int) (list []extract.Parked, err error) {
+// Parked implements [driver.TurnStore].
+func (t *Turns) Parked(ctx context.Context, limit int) (list []driver.ParkedTurn, err error) {
 	err = t.db.sql.Read(ctx, func(q *sqlitedb.Session) error {
 		list, _, err = turns(q, parkedQuery, limit)
 		return err
@@ -204,8 +203,8 @@ func (t *Turns) Parked(ctx context.Context, limit int) (list []extract.Parked, e
 	return list, nil
 }
 
-// Revive implements [extract.Queue].
-func (t *Turns) Revive(ctx context.Context, s memory.Scope, key string) error {
+// Revive implements [driver.TurnStore].
+func (t *Turns) Revive(ctx context.Context, s driver.Scope, key string) error {
 	err := t.db.sql.Change(ctx, func(w *sqlitedb.Session) error {
 		found, err := factCorpus.findScope(w, s)
 		if err != nil {
@@ -216,7 +215,7 @@ func (t *Turns) Revive(ctx context.Context, s memory.Scope, key string) error {
 			n, err = w.Exec(reviveQuery, time.Now().UnixMicro(), found.key, key)
 		}
 		if err == nil && n == 0 {
-			err = fmt.Errorf("parked job %.60q in the scope %s: %w", key, s, memory.ErrNotFound)
+			err = fmt.Errorf("parked job %.60q in the scope %s: %w", key, s, driver.ErrNotFound)
 		}
 		return err
 	})

@@ -8,9 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/extract"
-	"github.com/weft-go/weft/memory/memorytest"
+	"github.com/weft-go/weft/memory/driver"
+	"github.com/weft-go/weft/memory/drivertest"
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
 
@@ -24,23 +23,23 @@ func openDB(tb testing.TB) *sqlitememory.DB {
 
 func TestTurns(t *testing.T) {
 	t.Parallel()
-	memorytest.RunQueue(t, func(tb testing.TB) extract.Queue { return openDB(tb).Turns() })
+	drivertest.RunQueue(t, func(tb testing.TB) driver.TurnStore { return openDB(tb).Turns() })
 }
 
 // Forget removes the turns of a user, and older turns are not accepted later.
 func TestForgetTurns(t *testing.T) {
 	t.Parallel()
 	db := openDB(t)
-	ann, elsewhere := memory.Scope{User: "ann"}, memory.Scope{User: "ann", Agent: "a"}
+	ann, elsewhere := driver.Scope{User: "ann"}, driver.Scope{User: "ann", Agent: "a"}
 	before := time.Now()
-	require.NoError(t, db.Turns().Enqueue(t.Context(), extract.Job{Key: "1", Scope: ann, Payload: []byte(`{"user":"a secret"}`)}))
+	require.NoError(t, db.Turns().Enqueue(t.Context(), driver.Turn{Key: "1", Scope: ann, Payload: []byte(`{"user":"a secret"}`)}))
 	_, err := db.Facts().Forget(t.Context(), ann)
 	require.NoError(t, err)
 	c, err := db.Turns().Count(t.Context())
 	require.NoError(t, err)
 	assert.Zero(t, c)
-	bob := memory.Scope{User: "bob"}
-	for _, j := range []extract.Job{
+	bob := driver.Scope{User: "bob"}
+	for _, j := range []driver.Turn{
 		{Key: "2", Scope: ann, Said: before},
 		{Key: "3", Scope: elsewhere, Said: before},
 		{Key: "4", Scope: ann, Said: time.Now()},

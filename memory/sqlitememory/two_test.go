@@ -11,9 +11,8 @@ import (
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/knowledge"
-	"github.com/weft-go/weft/memory/kv"
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
 
@@ -46,20 +45,20 @@ func TestFactsOfTwo(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		stored, err := m.Store(t.Context(), ann, memory.Fact{Content: fmt.Sprint("Both say ", round), Trust: memory.Stated}, memory.Fact{Content: fmt.Sprintf("%d says %d", who, round), Trust: memory.Stated})
+		stored, err := m.Store(t.Context(), ann, driver.Fact{Content: fmt.Sprint("Both say ", round), Trust: driver.Stated}, driver.Fact{Content: fmt.Sprintf("%d says %d", who, round), Trust: driver.Stated})
 		if err != nil {
 			return err
 		}
-		_, err = m.Supersede(t.Context(), ann, memory.Fact{Content: fmt.Sprintf("%d says now %d", who, round), Trust: memory.Stated}, stored[1].ID)
+		_, err = m.Supersede(t.Context(), ann, driver.Fact{Content: fmt.Sprintf("%d says now %d", who, round), Trust: driver.Stated}, stored[1].ID)
 		return err
 	})
-	if got := len(find(t, db.Facts(), memory.Query{Scope: ann, Limit: -1})); got != 3*rounds {
+	if got := len(find(t, db.Facts(), driver.FactQuery{Scope: ann, Limit: -1})); got != 3*rounds {
 		t.Errorf("got %d facts want %d", got, 3*rounds)
 	}
 	if got := len(find(t, db.Facts(), everything(ann))); got != 5*rounds {
 		t.Errorf("with those that were superseded: got %d facts want %d", got, 5*rounds)
 	}
-	c, err := db.Facts().Search(t.Context(), memory.Search{Query: memory.Query{Scope: ann}, Terms: []string{"both"}, Limit: 100})
+	c, err := db.Facts().Search(t.Context(), driver.FactSearch{Query: driver.FactQuery{Scope: ann}, Terms: []string{"both"}, Limit: 100})
 	if err != nil || len(c.Records) != rounds || c.Facts != 3*rounds {
 		t.Errorf("got %d candidates of %d facts, error %v want %d of %d", len(c.Records), c.Facts, err, rounds, 3*rounds)
 	}
@@ -69,15 +68,15 @@ func TestConversationsOfTwo(t *testing.T) {
 	t.Parallel()
 	const rounds = 20
 	db := twice(t, rounds, func(db *sqlitememory.DB, who, round int) error {
-		history, err := conversation.New(db.Conversations())
+		history, err := memory.NewConversations(db.Conversations())
 		if err != nil {
 			return err
 		}
 		question, answer := llm.User(fmt.Sprintf("question %d of %d", round, who)), llm.Assistant("answer")
-		_, err = history.Append(t.Context(), ann, conversation.Turn{Session: "s", Messages: []llm.Message{question, answer}, Began: time.Now()})
+		_, err = history.Append(t.Context(), ann, memory.Turn{Session: "s", Messages: []llm.Message{question, answer}, Began: time.Now()})
 		return err
 	})
-	history, err := conversation.New(db.Conversations())
+	history, err := memory.NewConversations(db.Conversations())
 	must(t, err)
 	messages, err := history.Load(t.Context(), ann, "s")
 	must(t, err)
@@ -90,7 +89,7 @@ func TestConversationsOfTwo(t *testing.T) {
 			t.Errorf("message %d: got %s at %d", i, m.Role, m.Position)
 		}
 	}
-	found, err := history.Search(t.Context(), conversation.Find{Query: conversation.Query{Scope: ann, Limit: 100}, Text: "which question?"})
+	found, err := history.Search(t.Context(), memory.FindMessages{Query: driver.SessionQuery{Scope: ann, Limit: 100}, Text: "which question?"})
 	if err != nil || len(found) != 2*rounds {
 		t.Errorf("found %d, error %v want %d", len(found), err, 2*rounds)
 	}
@@ -100,24 +99,24 @@ func TestValuesOfTwo(t *testing.T) {
 	t.Parallel()
 	const rounds = 25
 	db := twice(t, rounds, func(db *sqlitememory.DB, who, round int) error {
-		values, err := kv.New(db.Values(), kv.Options{Index: [][]string{{}}})
+		values, err := memory.NewValues(db.Values(), memory.ValuesOptions{Index: [][]string{{}}})
 		if err != nil {
 			return err
 		}
 		n := values.In(ann, "n")
-		if _, err := kv.Put(t.Context(), n.In(fmt.Sprint(who)), fmt.Sprint(round), "red apple", kv.PutOptions{}); err != nil {
+		if _, err := memory.PutValue(t.Context(), n.In(fmt.Sprint(who)), fmt.Sprint(round), "red apple", memory.PutOptions{}); err != nil {
 			return err
 		}
-		_, err = kv.Update(t.Context(), n, "count", kv.PutOptions{}, func(n int) (int, error) { return n + 1, nil })
+		_, err = memory.UpdateValue(t.Context(), n, "count", memory.PutOptions{}, func(n int) (int, error) { return n + 1, nil })
 		return err
 	})
-	values, err := kv.New(db.Values(), kv.Options{})
+	values, err := memory.NewValues(db.Values(), memory.ValuesOptions{})
 	must(t, err)
 	n := values.In(ann, "n")
-	if got, _, err := kv.Get[int](t.Context(), n, "count"); got != 2*rounds || err != nil {
+	if got, _, err := memory.GetValue[int](t.Context(), n, "count"); got != 2*rounds || err != nil {
 		t.Errorf("counted %d, error %v want %d", got, err, 2*rounds)
 	}
-	found, err := n.Search(t.Context(), kv.Find{Query: kv.Query{Limit: 100}, Text: "apple"})
+	found, err := n.Search(t.Context(), memory.FindValues{Query: driver.ValueQuery{Limit: 100}, Text: "apple"})
 	if err != nil || len(found) != 2*rounds {
 		t.Errorf("found %d, error %v want %d", len(found), err, 2*rounds)
 	}
@@ -144,7 +143,7 @@ func TestKnowledgeOfTwo(t *testing.T) {
 		}
 		return err
 	})
-	c, err := db.Knowledge().Search(t.Context(), knowledge.Search{Query: knowledge.Query{Scope: ann}, Terms: []string{"document"}, Limit: 100})
+	c, err := db.Knowledge().Search(t.Context(), driver.ChunkSearch{Query: driver.SourceQuery{Scope: ann}, Terms: []string{"document"}, Limit: 100})
 	if err != nil || len(c.Records) != 10 || len(c.Sources) != 10 || c.Chunks != 10 || c.Frequency[0] != 10 {
 		t.Errorf("got %d chunks of %d sources, of %d, error %v want 10", len(c.Records), len(c.Sources), c.Chunks, err)
 	}

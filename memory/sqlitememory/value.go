@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/weft-go/weft/internal/sqlitedb"
-	"github.com/weft-go/weft/memory/kv"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 // packLabels spells labels so that the order of the bytes is that of the labels, one by one, and that
@@ -21,22 +21,22 @@ func packLabels(labels []string) string {
 	return b.String()
 }
 
-func packAddress(a kv.Address) []byte {
+func packAddress(a driver.Address) []byte {
 	return []byte(packLabels(a.Namespace) + "\x00" + a.Key)
 }
 
 // unpackAddress returns [ErrCorrupt] for what is none.
-func unpackAddress(b []byte) (kv.Address, error) {
+func unpackAddress(b []byte) (driver.Address, error) {
 	labels, key, ok := strings.Cut(string(b), "\x00\x00")
 	if !ok {
-		return kv.Address{}, fmt.Errorf("address %x: %w", b, ErrCorrupt)
+		return driver.Address{}, fmt.Errorf("address %x: %w", b, ErrCorrupt)
 	}
-	return kv.Address{Namespace: strings.Split(labels, "\x00"), Key: key}, nil
+	return driver.Address{Namespace: strings.Split(labels, "\x00"), Key: key}, nil
 }
 
 // A value is one with its key.
 type value struct {
-	kv.Record
+	driver.ValueRecord
 	key     int64
 	refresh int64 // microseconds; 0 for not
 }
@@ -92,7 +92,7 @@ func scanValue(scan func(...any) error) (*value, error) {
 }
 
 // findValue returns nil if there is none, and also one that has expired.
-func findValue(q *sqlitedb.Session, scope int64, a kv.Address) (v *value, err error) {
+func findValue(q *sqlitedb.Session, scope int64, a driver.Address) (v *value, err error) {
 	err = q.Each(valueAt, []any{scope, packAddress(a)}, func(scan func(...any) error) (bool, error) {
 		v, err = scanValue(scan)
 		return false, err

@@ -7,16 +7,15 @@ import (
 	"slices"
 
 	"github.com/weft-go/weft/internal/sqlitedb"
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/kv"
+	"github.com/weft-go/weft/memory/driver"
 )
 
-// Apply implements [kv.Store], with one transaction.
-func (v *Values) Apply(ctx context.Context, s memory.Scope, writes []kv.Write) ([]kv.Item, error) {
+// Apply implements [driver.ValueStore], with one transaction.
+func (v *Values) Apply(ctx context.Context, s driver.Scope, writes []driver.ValueWrite) ([]driver.Item, error) {
 	if len(writes) == 0 {
 		return nil, ctx.Err()
 	}
-	var items []kv.Item
+	var items []driver.Item
 	err := v.db.sql.Change(ctx, func(w *sqlitedb.Session) (err error) {
 		p := putting{Session: w}
 		items, err = p.apply(ctx, s, writes)
@@ -40,14 +39,14 @@ type putting struct {
 	grew    bool
 }
 
-func (p *putting) apply(ctx context.Context, s memory.Scope, writes []kv.Write) (items []kv.Item, err error) {
+func (p *putting) apply(ctx context.Context, s driver.Scope, writes []driver.ValueWrite) (items []driver.Item, err error) {
 	if p.scope, err = valueCorpus.enterScope(p.Session, s); err != nil {
 		return nil, err
 	}
 	if p.now, p.version, err = tick(p.Session, len(writes)); err != nil {
 		return nil, err
 	}
-	items = make([]kv.Item, len(writes))
+	items = make([]driver.Item, len(writes))
 	for i := range writes {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -59,47 +58,47 @@ func (p *putting) apply(ctx context.Context, s memory.Scope, writes []kv.Write) 
 	return items, nil
 }
 
-func (p *putting) put(w *kv.Write) (kv.Item, error) {
+func (p *putting) put(w *driver.ValueWrite) (driver.Item, error) {
 	there, err := findValue(p.Session, p.scope.key, w.Address)
 	if err != nil {
-		return kv.Item{}, err
+		return driver.Item{}, err
 	}
 	old := there
 	if old != nil && !old.ExpiresAt.IsZero() && old.ExpiresAt.UnixMicro() <= p.now {
 		old = nil // it is not there any more, though its row is
 	}
 	if err := allowedWrite(w, old); err != nil {
-		return kv.Item{}, err
+		return driver.Item{}, err
 	}
 	if w.Value == nil {
-		return kv.Item{Address: copyAddress(w.Address)}, p.remove(there)
+		return driver.Item{Address: copyAddress(w.Address)}, p.remove(there)
 	}
 	p.grew = p.grew || old == nil
 	next := p.next(w, old)
 	return next.Item, p.store(there, next)
 }
 
-func allowedWrite(w *kv.Write, old *value) error {
+func allowedWrite(w *driver.ValueWrite, old *value) error {
 	switch {
-	case w.Version == kv.Absent && old != nil:
-		return fmt.Errorf("key %.60q of the namespace %q is there: %w", w.Key, w.Namespace, memory.ErrConflict)
+	case w.Version == driver.Absent && old != nil:
+		return fmt.Errorf("key %.60q of the namespace %q is there: %w", w.Key, w.Namespace, driver.ErrConflict)
 	case w.Version > 0 && old == nil:
-		return fmt.Errorf("key %.60q of the namespace %q is not there: %w", w.Key, w.Namespace, memory.ErrConflict)
+		return fmt.Errorf("key %.60q of the namespace %q is not there: %w", w.Key, w.Namespace, driver.ErrConflict)
 	case w.Version > 0 && w.Version != old.Version:
-		return fmt.Errorf("key %.60q of the namespace %q has version %d and not %d: %w", w.Key, w.Namespace, old.Version, w.Version, memory.ErrConflict)
+		return fmt.Errorf("key %.60q of the namespace %q has version %d and not %d: %w", w.Key, w.Namespace, old.Version, w.Version, driver.ErrConflict)
 	}
 	return nil
 }
 
-func copyAddress(a kv.Address) kv.Address {
-	return kv.Address{Namespace: slices.Clone(a.Namespace), Key: a.Key}
+func copyAddress(a driver.Address) driver.Address {
+	return driver.Address{Namespace: slices.Clone(a.Namespace), Key: a.Key}
 }
 
 // next returns a value as it will be.
-func (p *putting) next(w *kv.Write, old *value) *value {
+func (p *putting) next(w *driver.ValueWrite, old *value) *value {
 	at := timeOf(p.now)
-	v := &value{Record: kv.Record{
-		Item:  kv.Item{Address: copyAddress(w.Address), Value: bytes.Clone(w.Value), Version: p.version, CreatedAt: at, UpdatedAt: at},
+	v := &value{ValueRecord: driver.ValueRecord{
+		Item:  driver.Item{Address: copyAddress(w.Address), Value: bytes.Clone(w.Value), Version: p.version, CreatedAt: at, UpdatedAt: at},
 		Terms: w.Terms, Embedding: w.Embedding, Model: w.Model,
 	}}
 	p.version++
@@ -141,11 +140,11 @@ func (p *putting) store(there, next *value) (err error) {
 	return valueCorpus.replaceWords(p.Session, &p.scope, there.key, there.Terms, next.Terms)
 }
 
-func (p *putting) checkQuota(s memory.Scope, most int) error {
+func (p *putting) checkQuota(s driver.Scope, most int) error {
 	var n int
 	_, err := p.One(`SELECT count(*) FROM (SELECT 1 FROM mem_value f WHERE f.scope = ? AND `+alive+` LIMIT ?)`, []any{p.scope.key, p.now, most + 1}, &n)
 	if err == nil && n > most {
-		err = fmt.Errorf("more than %d values in the scope %s: %w", most, s, memory.ErrQuota)
+		err = fmt.Errorf("more than %d values in the scope %s: %w", most, s, driver.ErrQuota)
 	}
 	return err
 }

@@ -5,12 +5,11 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/internal/sqlitedb"
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/kv"
+	"github.com/weft-go/weft/memory/driver"
 )
 
-// Index implements [kv.Store], with one transaction.
-func (v *Values) Index(ctx context.Context, s memory.Scope, writes []kv.Write) (int, error) {
+// Index implements [driver.ValueStore], with one transaction.
+func (v *Values) Index(ctx context.Context, s driver.Scope, writes []driver.ValueWrite) (int, error) {
 	if len(writes) == 0 {
 		return 0, ctx.Err()
 	}
@@ -29,7 +28,7 @@ func (v *Values) Index(ctx context.Context, s memory.Scope, writes []kv.Write) (
 	return done, nil
 }
 
-func (p *putting) index(ctx context.Context, writes []kv.Write) (done int, err error) {
+func (p *putting) index(ctx context.Context, writes []driver.ValueWrite) (done int, err error) {
 	for i := range writes {
 		w := &writes[i]
 		if err := ctx.Err(); err != nil {

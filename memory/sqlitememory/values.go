@@ -7,14 +7,13 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/internal/sqlitedb"
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/kv"
+	"github.com/weft-go/weft/memory/driver"
 )
 
-// Values is a [kv.Store], and a [kv.Store]. It is safe for use by any number of goroutines.
+// Values is a [driver.ValueStore], and a [driver.ValueStore]. It is safe for use by any number of goroutines.
 type Values struct{ db *DB }
 
-var _ kv.Store = (*Values)(nil)
+var _ driver.ValueStore = (*Values)(nil)
 
 // Values is where the database keeps values under names.
 func (d *DB) Values() *Values { return &Values{d} }
@@ -27,8 +26,8 @@ var valueCorpus = &corpus{
 const alive = `(f.expires_at IS NULL OR f.expires_at > ?)`
 
 // valueSelection returns what is selected as a condition on mem_value f, but for After and the limit.
-func valueSelection(q *sqlitedb.Session, in memory.Scope, query *kv.Selection) (*selection, error) {
-	s, err := valueCorpus.selection(q, &memory.Query{Scope: in})
+func valueSelection(q *sqlitedb.Session, in driver.Scope, query *driver.ValueSelection) (*selection, error) {
+	s, err := valueCorpus.selection(q, &driver.FactQuery{Scope: in})
 	if err != nil || s.none {
 		return s, err
 	}
@@ -55,9 +54,9 @@ func valueSelection(q *sqlitedb.Session, in memory.Scope, query *kv.Selection) (
 	return s, nil
 }
 
-// Find implements [kv.Store].
-func (v *Values) Find(ctx context.Context, s memory.Scope, q kv.Selection) iter.Seq2[kv.Item, error] {
-	return func(yield func(kv.Item, error) bool) {
+// Find implements [driver.ValueStore].
+func (v *Values) Find(ctx context.Context, s driver.Scope, q driver.ValueSelection) iter.Seq2[driver.Item, error] {
+	return func(yield func(driver.Item, error) bool) {
 		limit, limited := q.Most()
 		if !limited {
 			limit = -1
@@ -82,7 +81,7 @@ func (v *Values) Find(ctx context.Context, s memory.Scope, q kv.Selection) iter.
 		}
 		for r, err := range l.all() {
 			if err != nil {
-				yield(kv.Item{}, v.db.fail("find", err))
+				yield(driver.Item{}, v.db.fail("find", err))
 				return
 			}
 			if !yield(r.Item, nil) {
@@ -93,19 +92,19 @@ func (v *Values) Find(ctx context.Context, s memory.Scope, q kv.Selection) iter.
 }
 
 // values returns up to n that come after one, or fewer if they are large, and whether there may be more.
-func values(q *sqlitedb.Session, in memory.Scope, query *kv.Selection, after *kv.Item, n int) (page []*value, more bool, err error) {
+func values(q *sqlitedb.Session, in driver.Scope, query *driver.ValueSelection, after *driver.Item, n int) (page []*value, more bool, err error) {
 	sel, err := valueSelection(q, in, query)
 	if err != nil || sel.none {
 		return nil, false, err
 	}
 	order := ` ORDER BY f.updated_at DESC, f.address DESC LIMIT ?`
 	switch {
-	case query.Order == kv.ByKey && after != nil:
+	case query.Order == driver.ByKey && after != nil:
 		sel.and(`f.address > ?`, packAddress(after.Address))
 	case after != nil:
 		sel.and(`(f.updated_at, f.address) < (?, ?)`, after.UpdatedAt.UnixMicro(), packAddress(after.Address))
 	}
-	if query.Order == kv.ByKey {
+	if query.Order == driver.ByKey {
 		order = ` ORDER BY f.address LIMIT ?`
 	}
 	size := 0
@@ -148,9 +147,9 @@ func (v *Values) refresh(ctx context.Context, page []*value) error {
 	})
 }
 
-// Search implements [kv.Store]. The nearest vectors are found by comparing all that is selected.
-func (v *Values) Search(ctx context.Context, s memory.Scope, q kv.Search) (kv.Candidates, error) {
-	var found kv.Candidates
+// Search implements [driver.ValueStore]. The nearest vectors are found by comparing all that is selected.
+func (v *Values) Search(ctx context.Context, s driver.Scope, q driver.ValueSearch) (driver.ValueCandidates, error) {
+	var found driver.ValueCandidates
 	err := v.db.sql.Read(ctx, func(session *sqlitedb.Session) error {
 		u := survey{Session: session, of: valueCorpus, terms: q.Terms, embedding: q.Embedding, model: q.Model, limit: q.Limit}
 		sel, err := valueSelection(session, s, &q.Selection)
@@ -162,20 +161,20 @@ func (v *Values) Search(ctx context.Context, s memory.Scope, q kv.Search) (kv.Ca
 			return err
 		}
 		rows, err := byKeys(session, valuesByKeys, keys, nil, scanValue)
-		found = kv.Candidates{Values: u.rows, Terms: u.words, Frequency: u.frequency}
+		found = driver.ValueCandidates{Values: u.rows, Terms: u.words, Frequency: u.frequency}
 		for _, r := range rows {
-			found.Records = append(found.Records, r.Record)
+			found.Records = append(found.Records, r.ValueRecord)
 		}
 		return err
 	})
 	if err != nil {
-		return kv.Candidates{}, v.db.fail("search", err)
+		return driver.ValueCandidates{}, v.db.fail("search", err)
 	}
 	return found, nil
 }
 
-// Namespaces implements [kv.Store].
-func (v *Values) Namespaces(ctx context.Context, s memory.Scope, q kv.NamespaceQuery) iter.Seq2[[]string, error] {
+// Namespaces implements [driver.ValueStore].
+func (v *Values) Namespaces(ctx context.Context, s driver.Scope, q driver.NamespaceQuery) iter.Seq2[[]string, error] {
 	return func(yield func([]string, error) bool) {
 		limit, limited := q.Most()
 		if !limited {
@@ -205,15 +204,15 @@ func (v *Values) Namespaces(ctx context.Context, s memory.Scope, q kv.NamespaceQ
 	}
 }
 
-// Forget implements [kv.Store]. What is gone is overwritten in the file, and removed from
+// Forget implements [driver.ValueStore]. What is gone is overwritten in the file, and removed from
 // the log beside it; see [ErrInUse].
-func (v *Values) Forget(ctx context.Context, s memory.Scope) (int, error) {
+func (v *Values) Forget(ctx context.Context, s driver.Scope) (int, error) {
 	return v.db.forget(ctx, valueCorpus, s, nil, func(w *sqlitedb.Session, s *scope) (int, error) {
 		return valueCorpus.removeRows(ctx, w, s, `f.scope = ?`, s.key)
 	})
 }
 
-// Sweep implements [kv.Store], with one transaction.
+// Sweep implements [driver.ValueStore], with one transaction.
 func (v *Values) Sweep(ctx context.Context, limit int) (int, error) {
 	if limit <= 0 {
 		return 0, ctx.Err()

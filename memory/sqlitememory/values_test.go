@@ -4,35 +4,35 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/weft-go/weft/memory/kv"
-	"github.com/weft-go/weft/memory/memorytest"
+	"github.com/weft-go/weft/memory/driver"
+	"github.com/weft-go/weft/memory/drivertest"
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
 
-func openValues(tb testing.TB) kv.Store {
+func openValues(tb testing.TB) driver.ValueStore {
 	return open(tb, filepath.Join(tb.TempDir(), "memory.db"), options).Values()
 }
 
-func openValuesInMemory(tb testing.TB) kv.Store {
+func openValuesInMemory(tb testing.TB) driver.ValueStore {
 	return open(tb, sqlitememory.Memory, options).Values()
 }
 
 func TestValues(t *testing.T) {
 	t.Parallel()
-	memorytest.RunKV(t, openValues)
+	drivertest.RunKV(t, openValues)
 }
 
 func TestValuesInMemory(t *testing.T) {
 	t.Parallel()
-	memorytest.RunKV(t, openValuesInMemory)
+	drivertest.RunKV(t, openValuesInMemory)
 }
 
 func TestProfiles(t *testing.T) {
 	t.Parallel()
-	memorytest.RunProfiles(t, openValues)
+	drivertest.RunProfiles(t, openValues)
 }
 
 func TestProfilesInMemory(t *testing.T) {
 	t.Parallel()
-	memorytest.RunProfiles(t, openValuesInMemory)
+	drivertest.RunProfiles(t, openValuesInMemory)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/inmemory"
 	"github.com/weft-go/weft/memory/sqlitememory"
 	"github.com/weft-go/weft/memory/transfer"
 )
@@ -14,7 +15,7 @@ import (
 // another machine.
 func Example() {
 	ctx := context.Background()
-	facts := memory.NewInMemory(memory.InMemoryOptions{})
+	facts := inmemory.NewFacts(inmemory.FactOptions{})
 	m, err := memory.New(facts, memory.Options{})
 	if err != nil {
 		panic(err)

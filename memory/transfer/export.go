@@ -9,10 +9,7 @@ import (
 	"iter"
 
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/conversation"
-	"github.com/weft-go/weft/memory/extract"
-	"github.com/weft-go/weft/memory/knowledge"
-	"github.com/weft-go/weft/memory/kv"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 // Options configures [Export] and [Import]. Its zero value works.
@@ -58,7 +55,7 @@ func (e *exporter) all(ctx context.Context, from *Stores) error {
 	}
 	scope := e.options.Scope
 	if from.Facts != nil {
-		err := each(e, from.Facts.Dump(ctx, scope), &e.counts.Facts, func(s memory.Saved) error {
+		err := each(e, from.Facts.Dump(ctx, scope), &e.counts.Facts, func(s driver.SavedFact) error {
 			return e.lines.Encode(line{Fact: newFactLine(s)})
 		})
 		if err != nil {
@@ -71,7 +68,7 @@ func (e *exporter) all(ctx context.Context, from *Stores) error {
 		}
 	}
 	if from.Values != nil {
-		err := each(e, from.Values.Dump(ctx, scope), &e.counts.Values, func(s kv.Saved) error {
+		err := each(e, from.Values.Dump(ctx, scope), &e.counts.Values, func(s driver.SavedValue) error {
 			return e.lines.Encode(line{Value: newValueLine(s)})
 		})
 		if err != nil {
@@ -84,7 +81,7 @@ func (e *exporter) all(ctx context.Context, from *Stores) error {
 		}
 	}
 	if from.Turns != nil {
-		err := each(e, from.Turns.Dump(ctx, scope), &e.counts.Turns, func(s extract.Saved) error {
+		err := each(e, from.Turns.Dump(ctx, scope), &e.counts.Turns, func(s driver.SavedTurn) error {
 			return e.lines.Encode(line{Turn: newTurnLine(s)})
 		})
 		if err != nil {
@@ -117,7 +114,7 @@ func (e *exporter) report() {
 	}
 }
 
-func (e *exporter) document(s knowledge.Saved) error {
+func (e *exporter) document(s driver.SavedSource) error {
 	err := e.lines.Encode(line{Document: &s.Source})
 	for i := 0; i < len(s.Records) && err == nil; i++ {
 		err = e.lines.Encode(line{Chunk: newChunkLine(s.Records[i])})
@@ -125,7 +122,7 @@ func (e *exporter) document(s knowledge.Saved) error {
 	return err
 }
 
-func (e *exporter) conversation(s conversation.Saved) error {
+func (e *exporter) conversation(s driver.SavedSession) error {
 	s.Version = 0 // of this store
 	err := e.lines.Encode(line{Conversation: &s.Session})
 	for i := 0; i < len(s.Rows) && err == nil; i++ {

@@ -8,10 +8,9 @@ import (
 	"io"
 
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/memory/knowledge"
-	"github.com/weft-go/weft/memory/kv"
 )
 
 const (
@@ -46,11 +45,11 @@ type importer struct {
 	counts  Counts
 	line    int
 
-	facts         []memory.Saved
-	documents     []knowledge.Saved
-	values        []kv.Saved
-	conversations []conversation.Saved
-	turns         []extract.Saved
+	facts         []driver.SavedFact
+	documents     []driver.SavedSource
+	values        []driver.SavedValue
+	conversations []driver.SavedSession
+	turns         []driver.SavedTurn
 	rows          int
 	first         int    // the line at which what is collected begins
 	begin         int64  // its offset in the file
@@ -127,7 +126,7 @@ func (i *importer) add(l *line) error {
 	case l.Fact != nil:
 		return collect("facts", i.to.Facts != nil, &i.facts, l.Fact.saved(), &i.read.Facts)
 	case l.Document != nil:
-		return collect("documents", i.to.Documents != nil, &i.documents, knowledge.Saved{Source: *l.Document}, &i.read.Documents)
+		return collect("documents", i.to.Documents != nil, &i.documents, driver.SavedSource{Source: *l.Document}, &i.read.Documents)
 	case l.Chunk != nil && len(i.documents) > 0 && i.documents[len(i.documents)-1].ID == l.Chunk.Source:
 		last := &i.documents[len(i.documents)-1]
 		last.Records = append(last.Records, l.Chunk.record())
@@ -135,7 +134,7 @@ func (i *importer) add(l *line) error {
 	case l.Value != nil:
 		return collect("values", i.to.Values != nil, &i.values, l.Value.saved(), &i.read.Values)
 	case l.Conversation != nil:
-		return collect("conversations", i.to.Conversations != nil, &i.conversations, conversation.Saved{Session: *l.Conversation}, &i.read.Conversations)
+		return collect("conversations", i.to.Conversations != nil, &i.conversations, driver.SavedSession{Session: *l.Conversation}, &i.read.Conversations)
 	case l.Message != nil && len(i.conversations) > 0:
 		last := &i.conversations[len(i.conversations)-1]
 		last.Rows = append(last.Rows, l.Message.row())
@@ -162,10 +161,10 @@ func (i *importer) store() error {
 		err = flush(i.ctx, i.to.Documents, &i.documents, &i.counts.Documents, knowledge.RestorableSource)
 	}
 	if err == nil {
-		err = flush(i.ctx, i.to.Values, &i.values, &i.counts.Values, kv.RestorableValue)
+		err = flush(i.ctx, i.to.Values, &i.values, &i.counts.Values, memory.RestorableValue)
 	}
 	if err == nil {
-		err = flush(i.ctx, i.to.Conversations, &i.conversations, &i.counts.Conversations, conversation.RestorableSession)
+		err = flush(i.ctx, i.to.Conversations, &i.conversations, &i.counts.Conversations, memory.RestorableSession)
 	}
 	if err == nil {
 		err = flush(i.ctx, i.to.Turns, &i.turns, &i.counts.Turns, extract.RestorableTurn)

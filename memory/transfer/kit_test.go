@@ -17,10 +17,9 @@ import (
 	"github.com/weft-go/weft/internal/pgtest"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/conversation"
 	"github.com/weft-go/weft/memory/extract"
+	"github.com/weft-go/weft/memory/inmemory"
 	"github.com/weft-go/weft/memory/knowledge"
-	"github.com/weft-go/weft/memory/kv"
 	"github.com/weft-go/weft/memory/pgmemory"
 	"github.com/weft-go/weft/memory/sqlitememory"
 	"github.com/weft-go/weft/memory/transfer"
@@ -32,8 +31,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Main(m)) }
 var kinds = map[string]func(tb testing.TB) transfer.Stores{
 	"in memory": func(testing.TB) transfer.Stores {
 		return transfer.Stores{
-			Facts: memory.NewInMemory(memory.InMemoryOptions{}), Documents: knowledge.NewInMemory(), Values: kv.NewInMemory(kv.InMemoryOptions{}),
-			Conversations: conversation.NewInMemory(conversation.InMemoryOptions{}), Turns: extract.NewInProcess(),
+			Facts: inmemory.NewFacts(inmemory.FactOptions{}), Documents: inmemory.NewDocuments(), Values: inmemory.NewValues(inmemory.ValueOptions{}),
+			Conversations: inmemory.NewConversations(inmemory.ConversationOptions{}), Turns: inmemory.NewTurns(),
 		}
 	},
 	"SQLite":     func(tb testing.TB) transfer.Stores { return sqliteStores(tb, sqlitememory.Options{}) },
@@ -75,7 +74,9 @@ func (letters) Embed(_ context.Context, texts []string) ([][]float32, error) {
 	}
 	return vectors, nil
 }
-func (letters) Model() string  { return "letters" }
+
+func (letters) Model() string { return "letters" }
+
 func (letters) Dimension() int { return 4 }
 
 // fill stores something of every kind, in states of every kind.
@@ -131,18 +132,18 @@ func fillDocuments(tb testing.TB, in transfer.Stores, s memory.Scope) {
 func fillValues(tb testing.TB, in transfer.Stores, s memory.Scope) {
 	tb.Helper()
 	ctx := context.Background()
-	values, err := kv.New(in.Values, kv.Options{Embedder: letters{}})
+	values, err := memory.NewValues(in.Values, memory.ValuesOptions{Embedder: letters{}})
 	require.NoError(tb, err)
 	n := values.In(s, "settings", "a.b_%")
 	for key, value := range map[string]string{"one": `{"b":2, "a":[1e2,"x"]}`, "two": `"text"`, "null": `null`} {
-		_, err := n.Put(ctx, key, json.RawMessage(value), kv.PutOptions{})
+		_, err := n.Put(ctx, key, json.RawMessage(value), memory.PutOptions{})
 		require.NoError(tb, err)
 	}
-	_, err = n.Put(ctx, "fixed", json.RawMessage(`1`), kv.PutOptions{TTL: time.Hour, NoIndex: true})
+	_, err = n.Put(ctx, "fixed", json.RawMessage(`1`), memory.PutOptions{TTL: time.Hour, NoIndex: true})
 	require.NoError(tb, err)
-	_, err = n.In("deeper").Put(ctx, "sliding", json.RawMessage(`2`), kv.PutOptions{TTL: time.Hour, Sliding: true})
+	_, err = n.In("deeper").Put(ctx, "sliding", json.RawMessage(`2`), memory.PutOptions{TTL: time.Hour, Sliding: true})
 	require.NoError(tb, err)
-	_, err = n.Put(ctx, "gone", json.RawMessage(`3`), kv.PutOptions{})
+	_, err = n.Put(ctx, "gone", json.RawMessage(`3`), memory.PutOptions{})
 	require.NoError(tb, err)
 	require.NoError(tb, n.Delete(ctx, "gone", 0))
 }
@@ -150,11 +151,11 @@ func fillValues(tb testing.TB, in transfer.Stores, s memory.Scope) {
 func fillConversations(tb testing.TB, in transfer.Stores, s memory.Scope) {
 	tb.Helper()
 	ctx := context.Background()
-	h, err := conversation.New(in.Conversations)
+	h, err := memory.NewConversations(in.Conversations)
 	require.NoError(tb, err)
-	_, err = h.Append(ctx, s, conversation.Turn{Session: "empty"})
+	_, err = h.Append(ctx, s, memory.Turn{Session: "empty"})
 	require.NoError(tb, err)
-	session, err := h.Append(ctx, s, conversation.Turn{Session: "talk", Messages: []llm.Message{
+	session, err := h.Append(ctx, s, memory.Turn{Session: "talk", Messages: []llm.Message{
 		llm.User("Where is my order?"),
 		{Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{{ID: "c1", Name: "find", Arguments: json.RawMessage(`{"id":7}`)}}},
 		{Role: llm.RoleTool, ToolCallID: "c1", Parts: []llm.Part{{Type: llm.PartText, Text: "in\x00transit"}}},
@@ -170,7 +171,7 @@ func fillConversations(tb testing.TB, in transfer.Stores, s memory.Scope) {
 	for i := range 600 {
 		many = append(many, llm.User(fmt.Sprintf("message number %d", i)))
 	}
-	_, err = h.Append(ctx, s, conversation.Turn{Session: "long", Messages: many})
+	_, err = h.Append(ctx, s, memory.Turn{Session: "long", Messages: many})
 	require.NoError(tb, err)
 }
 

@@ -21,7 +21,7 @@ import (
 
 	"github.com/weft-go/weft/internal/uuid"
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/knowledge"
 	"github.com/weft-go/weft/memory/sqlitememory"
 	"github.com/weft-go/weft/memory/transfer"
@@ -123,9 +123,9 @@ func fillLarge(t *testing.T, in transfer.Stores) {
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	user := func(i int) memory.Scope { return memory.Scope{Tenant: "acme", User: fmt.Sprintf("user-%03d", i%1000)} }
 
-	restoreAll(t, in.Facts.Restore, largeFacts, 1000, func(i int) memory.Saved {
+	restoreAll(t, in.Facts.Restore, largeFacts, 1000, func(i int) driver.SavedFact {
 		id, content := uuid.New(), fmt.Sprintf("%s and fact number %d", sentence(random), i)
-		one := memory.Saved{Scope: user(i), ID: id, Record: &memory.Record{
+		one := driver.SavedFact{Scope: user(i), ID: id, Record: &memory.FactRecord{
 			Fact: memory.Fact{
 				ID: id, Kind: memory.Plain, Content: content, Importance: 0.5, Version: 1,
 				ValidFrom: now, CreatedAt: now, UpdatedAt: now, Trust: memory.Stated,
@@ -136,13 +136,13 @@ func fillLarge(t *testing.T, in transfer.Stores) {
 		require.NoError(t, memory.RestorableFact(&one))
 		return one
 	})
-	restoreAll(t, in.Documents.Restore, largeDocuments, 100, func(i int) knowledge.Saved {
-		one := knowledge.Saved{Source: knowledge.Source{
+	restoreAll(t, in.Documents.Restore, largeDocuments, 100, func(i int) driver.SavedSource {
+		one := driver.SavedSource{Source: knowledge.Source{
 			ID: uuid.New(), Scope: user(i), URI: fmt.Sprintf("file-%d.txt", i), Format: "text", SHA256: "0", Size: 1, Revision: 1,
 			Model: "random", CreatedAt: now, UpdatedAt: now,
 		}}
 		for j := range chunksEach {
-			one.Records = append(one.Records, knowledge.Record{
+			one.Records = append(one.Records, driver.ChunkRecord{
 				Chunk:     knowledge.Chunk{ID: uuid.New(), Ordinal: j, Content: sentence(random), End: 1, Tokens: 10, Model: "random"},
 				Embedding: randomVector(random),
 			})
@@ -150,14 +150,14 @@ func fillLarge(t *testing.T, in transfer.Stores) {
 		require.NoError(t, knowledge.RestorableSource(&one))
 		return one
 	})
-	restoreAll(t, in.Conversations.Restore, largeConversations, 10, func(i int) conversation.Saved {
-		one := conversation.Saved{Session: conversation.Session{ID: fmt.Sprintf("session-%d", i), Scope: user(i), CreatedAt: now, UpdatedAt: now}}
+	restoreAll(t, in.Conversations.Restore, largeConversations, 10, func(i int) driver.SavedSession {
+		one := driver.SavedSession{Session: memory.Session{ID: fmt.Sprintf("session-%d", i), Scope: user(i), CreatedAt: now, UpdatedAt: now}}
 		for j := range messagesEach {
 			data, err := json.Marshal(map[string]any{"type": "human", "data": map[string]string{"content": sentence(random)}})
 			require.NoError(t, err)
-			one.Rows = append(one.Rows, conversation.Row{ID: fmt.Sprint("m", j), At: now, Data: data})
+			one.Rows = append(one.Rows, driver.MessageRow{ID: fmt.Sprint("m", j), At: now, Data: data})
 		}
-		require.NoError(t, conversation.RestorableSession(&one))
+		require.NoError(t, memory.RestorableSession(&one))
 		return one
 	})
 	require.Equal(t, 500_000, largeFacts+largeDocuments*(1+chunksEach)+largeConversations*messagesEach)

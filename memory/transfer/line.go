@@ -9,10 +9,9 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/memory/knowledge"
-	"github.com/weft-go/weft/memory/kv"
 )
 
 // A line is one line of an export. The first one has the format, the last one the counts. The
@@ -21,13 +20,13 @@ type line struct {
 	Format  string `json:"format,omitempty"`
 	Version int    `json:"version,omitempty"`
 
-	Fact         *factLine             `json:"fact,omitempty"`
-	Document     *knowledge.Source     `json:"document,omitempty"`
-	Chunk        *chunkLine            `json:"chunk,omitempty"`
-	Value        *valueLine            `json:"value,omitempty"`
-	Conversation *conversation.Session `json:"conversation,omitempty"`
-	Message      *messageLine          `json:"message,omitempty"`
-	Turn         *turnLine             `json:"turn,omitempty"`
+	Fact         *factLine         `json:"fact,omitempty"`
+	Document     *knowledge.Source `json:"document,omitempty"`
+	Chunk        *chunkLine        `json:"chunk,omitempty"`
+	Value        *valueLine        `json:"value,omitempty"`
+	Conversation *memory.Session   `json:"conversation,omitempty"`
+	Message      *messageLine      `json:"message,omitempty"`
+	Turn         *turnLine         `json:"turn,omitempty"`
 
 	Counts *Counts `json:"counts,omitempty"`
 }
@@ -42,7 +41,7 @@ type factLine struct {
 	History []memory.Event `json:"history,omitempty"`
 }
 
-func newFactLine(s memory.Saved) *factLine {
+func newFactLine(s driver.SavedFact) *factLine {
 	l := &factLine{ID: s.ID, Scope: s.Scope, History: s.History}
 	if r := s.Record; r != nil {
 		l.Fact, l.Model, l.Vector = &r.Fact, r.Model, r.Embedding
@@ -50,10 +49,10 @@ func newFactLine(s memory.Saved) *factLine {
 	return l
 }
 
-func (l *factLine) saved() memory.Saved {
-	s := memory.Saved{ID: l.ID, Scope: l.Scope, History: l.History}
+func (l *factLine) saved() driver.SavedFact {
+	s := driver.SavedFact{ID: l.ID, Scope: l.Scope, History: l.History}
 	if l.Fact != nil {
-		s.Record = &memory.Record{Fact: *l.Fact, Model: l.Model, Embedding: l.Vector}
+		s.Record = &memory.FactRecord{Fact: *l.Fact, Model: l.Model, Embedding: l.Vector}
 	}
 	return s
 }
@@ -63,30 +62,30 @@ type chunkLine struct {
 	Vector vector `json:"vector,omitempty"`
 }
 
-func newChunkLine(r knowledge.Record) *chunkLine { return &chunkLine{r.Chunk, r.Embedding} }
+func newChunkLine(r driver.ChunkRecord) *chunkLine { return &chunkLine{r.Chunk, r.Embedding} }
 
-func (l *chunkLine) record() knowledge.Record {
-	return knowledge.Record{Chunk: l.Chunk, Embedding: l.Vector}
+func (l *chunkLine) record() driver.ChunkRecord {
+	return driver.ChunkRecord{Chunk: l.Chunk, Embedding: l.Vector}
 }
 
 // A valueLine has the words by which the value is found, as nothing else says which of its
 // fields are searched.
 type valueLine struct {
 	Scope memory.Scope `json:"scope"`
-	kv.Item
+	memory.Item
 	TTL    time.Duration `json:"ttl,omitempty"` // in nanoseconds
 	Words  []string      `json:"words,omitempty"`
 	Model  string        `json:"model,omitempty"`
 	Vector vector        `json:"vector,omitempty"`
 }
 
-func newValueLine(s kv.Saved) *valueLine {
+func newValueLine(s driver.SavedValue) *valueLine {
 	s.Version = 0
 	return &valueLine{Scope: s.Scope, Item: s.Item, TTL: s.TTL, Words: s.Terms, Model: s.Model, Vector: s.Embedding}
 }
 
-func (l *valueLine) saved() kv.Saved {
-	return kv.Saved{Scope: l.Scope, TTL: l.TTL, Record: kv.Record{Item: l.Item, Terms: l.Words, Model: l.Model, Embedding: l.Vector}}
+func (l *valueLine) saved() driver.SavedValue {
+	return driver.SavedValue{Scope: l.Scope, TTL: l.TTL, ValueRecord: driver.ValueRecord{Item: l.Item, Terms: l.Words, Model: l.Model, Embedding: l.Vector}}
 }
 
 // A messageLine has a message in LangChain's form.
@@ -96,32 +95,32 @@ type messageLine struct {
 	Data json.RawMessage `json:"data"`
 }
 
-func newMessageLine(r conversation.Row) *messageLine { return &messageLine{r.ID, r.At, r.Data} }
+func newMessageLine(r driver.MessageRow) *messageLine { return &messageLine{r.ID, r.At, r.Data} }
 
-func (l *messageLine) row() conversation.Row {
-	return conversation.Row{ID: l.ID, At: l.At, Data: l.Data}
+func (l *messageLine) row() driver.MessageRow {
+	return driver.MessageRow{ID: l.ID, At: l.At, Data: l.Data}
 }
 
 type turnLine struct {
-	Key      string          `json:"key"`
-	Scope    memory.Scope    `json:"scope"`
-	State    extract.State   `json:"state"`
-	Cause    string          `json:"cause,omitempty"`
-	Said     time.Time       `json:"said,omitzero"`
-	Attempts int             `json:"attempts,omitempty"`
-	Turn     json.RawMessage `json:"turn,omitempty"`
+	Key      string           `json:"key"`
+	Scope    memory.Scope     `json:"scope"`
+	State    driver.TurnState `json:"state"`
+	Cause    string           `json:"cause,omitempty"`
+	Said     time.Time        `json:"said,omitzero"`
+	Attempts int              `json:"attempts,omitempty"`
+	Turn     json.RawMessage  `json:"turn,omitempty"`
 }
 
-func newTurnLine(s extract.Saved) *turnLine {
-	if s.State == extract.Done {
+func newTurnLine(s driver.SavedTurn) *turnLine {
+	if s.State == driver.TurnDone {
 		return &turnLine{Key: s.Key, Scope: s.Scope, State: s.State} // all that every queue keeps of it
 	}
 	return &turnLine{Key: s.Key, Scope: s.Scope, State: s.State, Cause: s.Cause, Said: s.Said, Attempts: s.Attempts, Turn: s.Payload}
 }
 
-func (l *turnLine) saved() extract.Saved {
+func (l *turnLine) saved() driver.SavedTurn {
 	j := extract.Job{Key: l.Key, Scope: l.Scope, Said: l.Said, Attempts: l.Attempts, Payload: l.Turn}
-	return extract.Saved{Job: j, State: l.State, Cause: l.Cause}
+	return driver.SavedTurn{Turn: j, State: l.State, Cause: l.Cause}
 }
 
 // A vector is written as the base64 of its numbers, each of 32 bits, the lowest byte first.

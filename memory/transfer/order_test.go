@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 // All memories find the same ten facts in the same order, by words alone and with vectors. The facts are
@@ -17,7 +18,7 @@ import (
 func TestStoresFindTheSameFactsInTheSameOrder(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(5, 6))
-	var list []memory.Saved
+	var list []driver.SavedFact
 	source := kinds["in memory"](t)
 	m, err := memory.New(source.Facts, memory.Options{Embedder: letters{}})
 	require.NoError(t, err)
@@ -52,13 +53,13 @@ func TestStoresFindTheSameFactsInTheSameOrder(t *testing.T) {
 }
 
 // tenEach returns the first ten facts for each question.
-func tenEach(t *testing.T, in memory.Store, e memory.Embedder, questions []string) [][]string {
+func tenEach(t *testing.T, in driver.FactStore, e memory.Embedder, questions []string) [][]string {
 	t.Helper()
 	m, err := memory.New(in, memory.Options{Embedder: e})
 	require.NoError(t, err)
 	all := make([][]string, len(questions))
 	for i, question := range questions {
-		found, err := m.Recall(t.Context(), memory.Recall{Query: memory.Query{Scope: ann, Limit: 10}, Text: question})
+		found, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Scope: ann, Limit: 10}, Text: question})
 		require.NoError(t, err)
 		for _, f := range found {
 			all[i] = append(all[i], f.Content)

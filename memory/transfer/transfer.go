@@ -3,20 +3,16 @@ package transfer
 import (
 	"errors"
 
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/conversation"
-	"github.com/weft-go/weft/memory/extract"
-	"github.com/weft-go/weft/memory/knowledge"
-	"github.com/weft-go/weft/memory/kv"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 // Stores are the parts of a memory. A part that is nil is left out.
 type Stores struct {
-	Facts         memory.Store
-	Documents     knowledge.Store
-	Values        kv.Store
-	Conversations conversation.Store
-	Turns         extract.Queue
+	Facts         driver.FactStore
+	Documents     driver.DocumentStore
+	Values        driver.ValueStore
+	Conversations driver.ConversationStore
+	Turns         driver.TurnStore
 }
 
 // Counts says how much was copied.

@@ -11,9 +11,8 @@ import (
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/knowledge"
-	"github.com/weft-go/weft/memory/kv"
 	"github.com/weft-go/weft/memory/transfer"
 )
 
@@ -59,7 +58,7 @@ func assertUsable(t *testing.T, in transfer.Stores) {
 	ctx := context.Background()
 	m, err := memory.New(in.Facts, memory.Options{Embedder: letters{}})
 	require.NoError(t, err)
-	found, err := m.Recall(ctx, memory.Recall{Query: memory.Query{Scope: bob}, Text: "coffee"})
+	found, err := m.Recall(ctx, memory.Recall{Query: memory.FactQuery{Scope: bob}, Text: "coffee"})
 	require.NoError(t, err)
 	require.NotEmpty(t, found)
 	assert.Equal(t, "always liked coffee", found[0].Content)
@@ -74,23 +73,23 @@ func assertUsable(t *testing.T, in transfer.Stores) {
 	require.NotEmpty(t, results)
 	assert.Equal(t, "b.txt", results[0].Source.URI)
 
-	values, err := kv.New(in.Values, kv.Options{})
+	values, err := memory.NewValues(in.Values, memory.ValuesOptions{})
 	require.NoError(t, err)
 	n := values.In(bob, "settings", "a.b_%")
 	item, err := n.Get(ctx, "two")
 	require.NoError(t, err)
-	changed, err := n.Put(ctx, "two", []byte(`2`), kv.PutOptions{Version: item.Version})
+	changed, err := n.Put(ctx, "two", []byte(`2`), memory.PutOptions{Version: item.Version})
 	require.NoError(t, err)
 	assert.Greater(t, changed.Version, item.Version)
 
-	h, err := conversation.New(in.Conversations)
+	h, err := memory.NewConversations(in.Conversations)
 	require.NoError(t, err)
 	session, err := h.Get(ctx, bob, "talk")
 	require.NoError(t, err)
-	longer, err := h.Append(ctx, bob, conversation.Turn{Session: "talk", Version: session.Version, Messages: []llm.Message{llm.User("Thanks")}})
+	longer, err := h.Append(ctx, bob, memory.Turn{Session: "talk", Version: session.Version, Messages: []llm.Message{llm.User("Thanks")}})
 	require.NoError(t, err)
 	assert.EqualValues(t, 5, longer.Messages)
-	hits, err := h.Search(ctx, conversation.Find{Query: conversation.Query{Scope: bob}, Text: "order"})
+	hits, err := h.Search(ctx, memory.FindMessages{Query: memory.SessionQuery{Scope: bob}, Text: "order"})
 	require.NoError(t, err)
 	assert.NotEmpty(t, hits)
 
@@ -171,7 +170,7 @@ func TestRestoreStoresAnIDOnce(t *testing.T) {
 	t.Parallel()
 	source := kinds["in memory"](t)
 	fillFacts(t, source, ann)
-	var list []memory.Saved
+	var list []driver.SavedFact
 	for one, err := range source.Facts.Dump(t.Context(), nil) {
 		require.NoError(t, err)
 		list = append(list, one, one)

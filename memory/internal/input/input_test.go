@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/internal/input"
 )
 
@@ -26,7 +26,7 @@ func TestJSON(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			got, err := input.JSON("value", []byte(test.give), 100)
-			if string(got) != test.want || (test.want == "") != errors.Is(err, memory.ErrInvalid) {
+			if string(got) != test.want || (test.want == "") != errors.Is(err, driver.ErrInvalid) {
 				t.Errorf("got %q and %v, want %q", got, err, test.want)
 			}
 		})
@@ -41,7 +41,7 @@ func TestObject(t *testing.T) {
 		}
 	}
 	for _, give := range []string{"null", "[]", `"{}"`, "7", "{"} {
-		if got, err := input.Object("metadata", []byte(give), 100); !errors.Is(err, memory.ErrInvalid) {
+		if got, err := input.Object("metadata", []byte(give), 100); !errors.Is(err, driver.ErrInvalid) {
 			t.Errorf("%q: got %q and %v, want an ErrInvalid", give, got, err)
 		}
 	}
@@ -55,7 +55,7 @@ func TestName(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"\x00", "\xff", strings.Repeat("x", input.MaxName+1)} {
-		if err := input.Name("key", name); !errors.Is(err, memory.ErrInvalid) {
+		if err := input.Name("key", name); !errors.Is(err, driver.ErrInvalid) {
 			t.Errorf("%.40q: got %v, want an ErrInvalid", name, err)
 		}
 	}

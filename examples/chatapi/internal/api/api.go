@@ -18,7 +18,6 @@ import (
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/conversation"
 	"github.com/weft-go/weft/memory/profile"
 )
 
@@ -108,15 +107,15 @@ func Scope(r *http.Request, user string) (memory.Scope, error) {
 func asked(r *http.Request) (memory.Scope, error) { return Scope(r, r.URL.Query().Get("user_id")) }
 
 // session returns the session that the address names, if it is the caller's.
-func (s *server) session(r *http.Request) (conversation.Session, error) {
+func (s *server) session(r *http.Request) (memory.Session, error) {
 	of, err := asked(r)
 	if err != nil {
-		return conversation.Session{}, err
+		return memory.Session{}, err
 	}
 	return s.find(r, of, r.PathValue("id"))
 }
 
-func (s *server) find(r *http.Request, of memory.Scope, id string) (conversation.Session, error) {
+func (s *server) find(r *http.Request, of memory.Scope, id string) (memory.Session, error) {
 	found, err := s.Session(r.Context(), of, id)
 	if errors.Is(err, memory.ErrInvalid) { // no session has such an id
 		err = memory.ErrNotFound
@@ -141,7 +140,7 @@ func (s *server) chat(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var session conversation.Session
+	var session memory.Session
 	if in.SessionID != "" {
 		session, err = s.find(r, of, in.SessionID)
 	} else {

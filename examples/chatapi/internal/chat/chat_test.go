@@ -21,7 +21,6 @@ import (
 	"github.com/weft-go/weft/llm/llmtest"
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/agentmemory"
-	"github.com/weft-go/weft/memory/conversation"
 	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/memory/knowledge"
 	"github.com/weft-go/weft/memory/profile"
@@ -72,7 +71,7 @@ func TestSaved(t *testing.T) {
 			llmtest.Reply{Message: llm.Assistant("Wait.", llm.ToolCall{ID: "c", Name: "recall_memory", Arguments: []byte(`{"query":"b"}`)})},
 			llmtest.Say("one"), llmtest.Say("two"))
 		service := newService(t, watched(s, l), chat.Options{Model: model})
-		snap, session := say(t, service, conversation.Session{}, "first")
+		snap, session := say(t, service, memory.Session{}, "first")
 		want := "system prompt, user first, assistant calls recall_memorycalls get_user_context, tool Nothing is known about this., tool " + profile.None +
 			", assistant Wait.calls recall_memory, tool Nothing is known about this., assistant one"
 		if got := short(snap); got != want {
@@ -101,7 +100,7 @@ func TestSaved(t *testing.T) {
 func TestSaveAndLoad(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, s *store.Stores, _ store.Config) {
-		history, err := conversation.New(s.Conversations)
+		history, err := memory.NewConversations(s.Conversations)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,8 +110,8 @@ func TestSaveAndLoad(t *testing.T) {
 			if err != nil || len(before) != n {
 				t.Errorf("got %v, %v", before, err)
 			}
-			all := append(conversation.Plain(before), llm.User("hello")) // with what is stored already
-			saved, err := history.Append(t.Context(), ann, conversation.Turn{Session: "one", Messages: all})
+			all := append(memory.PlainMessages(before), llm.User("hello")) // with what is stored already
+			saved, err := history.Append(t.Context(), ann, memory.Turn{Session: "one", Messages: all})
 			if err != nil || saved.Messages != int64(n+1) || !saved.UpdatedAt.After(last) || saved.Scope != ann {
 				t.Errorf("got %+v, %v", saved, err)
 			}
@@ -135,7 +134,7 @@ func TestOrder(t *testing.T) {
 			return offline.Extract(ctx, turn)
 		})
 		service := newService(t, watched(s, l), chat.Options{Model: model, Extractor: extract, Verifier: offline.Verifier})
-		_, session := say(t, service, conversation.Session{}, "I live in Oslo. I like tea. I work in Bern.")
+		_, session := say(t, service, memory.Session{}, "I live in Oslo. I like tea. I work in Bern.")
 		if got := l.take(); got != "read, search for ann, ask, save 3, learn" {
 			t.Errorf("got %s", got)
 		}
@@ -156,7 +155,7 @@ func TestBatches(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store.Stores, _ store.Config) {
 		l := &log{}
 		service := newService(t, watched(s, l), chat.Options{Model: offline.Model{}, Embedder: letters{l, 26}, Extractor: extract.ExtractorFunc(offline.Extract), Verifier: offline.Verifier})
-		_, session := say(t, service, conversation.Session{}, "I live in Oslo. I like tea. I work in Bern. I am tall. I have a dog. I use Linux.")
+		_, session := say(t, service, memory.Session{}, "I live in Oslo. I like tea. I work in Bern. I am tall. I have a dog. I use Linux.")
 		l.take()
 		service.Drain(waiting)
 		if got := l.take(); strings.Count(got, "embed 5") != strings.Count(got, "embed") || strings.Count(got, "store") != 1 || !strings.HasSuffix(got, "store 5 facts of ann") {
@@ -194,7 +193,7 @@ func TestDimension(t *testing.T) {
 		l := &log{}
 		w := watched(s, l)
 		service := newService(t, w, chat.Options{Model: offline.Model{}, Embedder: letters{l, 25}})
-		snap, _ := say(t, service, conversation.Session{}, "Remember that my locker is number 7.")
+		snap, _ := say(t, service, memory.Session{}, "Remember that my locker is number 7.")
 		if m, _ := agent.Messages.Last(snap); !strings.HasPrefix(m.Text(), "That did not work: ") {
 			t.Errorf("got %s", m.Text())
 		}
@@ -233,7 +232,7 @@ func TestUserIsNotTheModels(t *testing.T) {
 		), llmtest.Say("done"))
 		l := &log{}
 		service := newService(t, watched(s, l), chat.Options{Model: model})
-		snap, _ := say(t, service, conversation.Session{}, "I am bob")
+		snap, _ := say(t, service, memory.Session{}, "I am bob")
 		got := short(snap)
 		if strings.Count(got, "there is no such field") != 3 || !strings.Contains(got, profile.None) || strings.Contains(got, "enterprise") {
 			t.Errorf("got %s", got)
@@ -259,7 +258,7 @@ func TestMissingTable(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, s *store.Stores, c store.Config) {
 		service := newService(t, s, chat.Options{Model: offline.Model{}})
-		_, session := say(t, service, conversation.Session{}, "Remember that my dog is called Rex.")
+		_, session := say(t, service, memory.Session{}, "Remember that my dog is called Rex.")
 		document := func(yield func(knowledge.Document, error) bool) {
 			yield(knowledge.Document{URI: "a.md", Text: "A superstep is a step."}, nil)
 		}
@@ -317,7 +316,7 @@ func TestOthersAppend(t *testing.T) {
 		model := llmtest.NewScript(
 			llmtest.Say("one"), llmtest.Fail(errors.New("down")), llmtest.Call("recall_memory", `{"query":"x"}`), llmtest.Fail(errors.New("down")), llmtest.Say("two"), llmtest.Say("three"))
 		service := newService(t, s, chat.Options{Model: model})
-		_, session := say(t, service, conversation.Session{}, "first")
+		_, session := say(t, service, memory.Session{}, "first")
 		for _, text := range []string{"lost", "lost too"} {
 			for _, err := range service.Say(t.Context(), session, text) {
 				if err == nil {
@@ -328,11 +327,11 @@ func TestOthersAppend(t *testing.T) {
 				}
 			}
 		}
-		history, err := conversation.New(s.Conversations)
+		history, err := memory.NewConversations(s.Conversations)
 		if err != nil {
 			t.Fatal(err)
 		}
-		turn := conversation.Turn{Session: session.ID, Messages: []llm.Message{llm.User("by another"), llm.Assistant("to another")}}
+		turn := memory.Turn{Session: session.ID, Messages: []llm.Message{llm.User("by another"), llm.Assistant("to another")}}
 		if _, err := history.Append(t.Context(), ann, turn); err != nil {
 			t.Fatal(err)
 		}
@@ -352,11 +351,11 @@ func TestOthersAppend(t *testing.T) {
 func TestOthersBegin(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, s *store.Stores, _ store.Config) {
-		history, err := conversation.New(s.Conversations)
+		history, err := memory.NewConversations(s.Conversations)
 		if err != nil {
 			t.Fatal(err)
 		}
-		begun, err := history.Append(t.Context(), ann, conversation.Turn{Messages: []llm.Message{llm.System("Be brief."), llm.User("hello"), llm.Assistant("Hi.")}})
+		begun, err := history.Append(t.Context(), ann, memory.Turn{Messages: []llm.Message{llm.System("Be brief."), llm.User("hello"), llm.Assistant("Hi.")}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -372,11 +371,11 @@ func TestOthersBegin(t *testing.T) {
 func TestDeletedMeanwhile(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, s *store.Stores, _ store.Config) {
-		history, err := conversation.New(s.Conversations)
+		history, err := memory.NewConversations(s.Conversations)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var session conversation.Session
+		var session memory.Session
 		model := llm.ModelFunc(func(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] {
 			if err := history.Delete(context.Background(), ann, session.ID); err != nil {
 				t.Error(err)

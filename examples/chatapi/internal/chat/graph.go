@@ -10,7 +10,6 @@ import (
 	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/conversation"
 	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/state"
 	"github.com/weft-go/weft/tools"
@@ -56,14 +55,14 @@ func (s *Service) load(ctx context.Context, v state.View) (state.Update, error) 
 	if err != nil {
 		return nil, err
 	}
-	want := conversation.Plain(stored)
+	want := memory.PlainMessages(stored)
 	is := map[string]bool{}
 	for _, m := range want {
 		is[m.ID] = true
 	}
 	update := state.Update{known.Put(len(want))}
 	have := agent.Messages.Get(v)
-	for _, m := range conversation.Answers(have) {
+	for _, m := range memory.Answers(have) {
 		if !is[m.ID] {
 			want = append(want, m)
 		}
@@ -102,8 +101,8 @@ func become(have, want []llm.Message) state.Update {
 func (s *Service) save(ctx context.Context, v state.View) (state.Update, error) {
 	scope, session := place(ctx)
 	said := fresh(v)
-	saved, err := s.history.Append(ctx, scope, conversation.Turn{
-		Session: session, Messages: said, Mode: conversation.AnswersOnly, Began: began.Get(v),
+	saved, err := s.history.Append(ctx, scope, memory.Turn{
+		Session: session, Messages: said, Mode: memory.AnswersOnly, Began: began.Get(v),
 	})
 	if err != nil || saved.Title != "" {
 		return nil, err

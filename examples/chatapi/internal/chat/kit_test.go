@@ -18,7 +18,7 @@ import (
 	"github.com/weft-go/weft/internal/pgtest"
 	"github.com/weft-go/weft/internal/supatest"
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/conversation"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/extract"
 )
 
@@ -60,7 +60,7 @@ func newService(t *testing.T, s *store.Stores, o chat.Options) *chat.Service {
 }
 
 // say says something to its end, in a new session if there is none.
-func say(t *testing.T, s *chat.Service, session conversation.Session, text string) (*graph.Snapshot, conversation.Session) {
+func say(t *testing.T, s *chat.Service, session memory.Session, text string) (*graph.Snapshot, memory.Session) {
 	t.Helper()
 	var err error
 	if session.ID == "" {
@@ -128,45 +128,45 @@ func watched(s *store.Stores, l *log) *store.Stores {
 }
 
 type conversations struct {
-	conversation.Store
+	driver.ConversationStore
 	log *log
 }
 
-func (c conversations) Apply(ctx context.Context, s memory.Scope, change conversation.Change) (conversation.Session, error) {
+func (c conversations) Apply(ctx context.Context, s memory.Scope, change driver.SessionChange) (memory.Session, error) {
 	if len(change.Rows) > 0 {
 		c.log.add("save %d", len(change.Rows))
 	}
-	return c.Store.Apply(ctx, s, change)
+	return c.ConversationStore.Apply(ctx, s, change)
 }
 
-func (c conversations) Messages(ctx context.Context, r conversation.Range) iter.Seq2[conversation.Row, error] {
+func (c conversations) Messages(ctx context.Context, r driver.MessageRange) iter.Seq2[driver.MessageRow, error] {
 	c.log.add("read")
-	return c.Store.Messages(ctx, r)
+	return c.ConversationStore.Messages(ctx, r)
 }
 
 type facts struct {
-	memory.Store
+	driver.FactStore
 	log *log
 }
 
-func (f facts) Apply(ctx context.Context, s memory.Scope, changes []memory.Change) ([]memory.Applied, error) {
+func (f facts) Apply(ctx context.Context, s memory.Scope, changes []memory.FactChange) ([]memory.Applied, error) {
 	f.log.add("store %d facts of %s", len(changes), s.User)
-	return f.Store.Apply(ctx, s, changes)
+	return f.FactStore.Apply(ctx, s, changes)
 }
 
-func (f facts) Search(ctx context.Context, s memory.Search) (memory.Candidates, error) {
+func (f facts) Search(ctx context.Context, s driver.FactSearch) (driver.FactCandidates, error) {
 	f.log.add("search for %s", s.Query.Scope.User)
-	return f.Store.Search(ctx, s)
+	return f.FactStore.Search(ctx, s)
 }
 
 type turns struct {
-	extract.Queue
+	driver.TurnStore
 	log *log
 }
 
 func (q turns) Enqueue(ctx context.Context, j extract.Job) error {
 	q.log.add("learn")
-	return q.Queue.Enqueue(ctx, j)
+	return q.TurnStore.Enqueue(ctx, j)
 }
 
 // letters makes vectors of texts, by how often they have each letter.
@@ -175,7 +175,8 @@ type letters struct {
 	size int // how long its vectors are said to be
 }
 
-func (e letters) Model() string  { return "letters" }
+func (e letters) Model() string { return "letters" }
+
 func (e letters) Dimension() int { return e.size }
 
 func (e letters) Embed(_ context.Context, texts []string) ([][]float32, error) {

@@ -18,7 +18,6 @@ import (
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/agentmemory"
-	"github.com/weft-go/weft/memory/conversation"
 	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/memory/knowledge"
 	"github.com/weft-go/weft/memory/profile"
@@ -56,7 +55,7 @@ type Options struct {
 type Service struct {
 	graph    *graph.Graph
 	threads  bool // runs are kept
-	history  *conversation.History
+	history  *memory.Conversations
 	profiles *profile.Profiles
 	base     *knowledge.Base
 	learner  *extract.Learner
@@ -87,7 +86,7 @@ func New(s *store.Stores, o Options) (*Service, error) {
 		parts.Profiles = made.profiles
 	}
 	if s.Conversations != nil {
-		if made.history, err = conversation.New(s.Conversations); err != nil {
+		if made.history, err = memory.NewConversations(s.Conversations); err != nil {
 			return nil, err
 		}
 	}
@@ -151,28 +150,28 @@ func (s *Service) Drain(patience time.Duration) {
 }
 
 // Begin makes a session.
-func (s *Service) Begin(ctx context.Context, scope memory.Scope) (conversation.Session, error) {
+func (s *Service) Begin(ctx context.Context, scope memory.Scope) (memory.Session, error) {
 	if s.history == nil {
-		return conversation.Session{ID: conversation.NewID(), Scope: scope}, nil
+		return memory.Session{ID: memory.NewSessionID(), Scope: scope}, nil
 	}
-	return s.history.Append(ctx, scope, conversation.Turn{})
+	return s.history.Append(ctx, scope, memory.Turn{})
 }
 
 // Session returns a session of a scope, or [memory.ErrNotFound]. Where nothing is kept, there is
 // any session.
-func (s *Service) Session(ctx context.Context, scope memory.Scope, id string) (conversation.Session, error) {
+func (s *Service) Session(ctx context.Context, scope memory.Scope, id string) (memory.Session, error) {
 	if s.history == nil {
-		return conversation.Session{ID: id, Scope: scope}, nil
+		return memory.Session{ID: id, Scope: scope}, nil
 	}
 	return s.history.Get(ctx, scope, id)
 }
 
 // Sessions yields the sessions of a scope, the newest first.
-func (s *Service) Sessions(ctx context.Context, scope memory.Scope) iter.Seq2[conversation.Session, error] {
+func (s *Service) Sessions(ctx context.Context, scope memory.Scope) iter.Seq2[memory.Session, error] {
 	if s.history == nil {
-		return func(func(conversation.Session, error) bool) {}
+		return func(func(memory.Session, error) bool) {}
 	}
-	return s.history.List(ctx, conversation.Query{Scope: scope, Limit: maxSessions})
+	return s.history.List(ctx, memory.SessionQuery{Scope: scope, Limit: maxSessions})
 }
 
 // maxSessions is how many sessions are listed.
@@ -180,7 +179,7 @@ const maxSessions = 100
 
 // Thread returns what was said in a session, and where its last run is: nil if there is none. Of a run
 // that broke off, the messages are those that it had come to.
-func (s *Service) Thread(ctx context.Context, session conversation.Session) ([]llm.Message, *graph.Snapshot, error) {
+func (s *Service) Thread(ctx context.Context, session memory.Session) ([]llm.Message, *graph.Snapshot, error) {
 	if s.history == nil {
 		return nil, nil, nil
 	}
@@ -192,12 +191,12 @@ func (s *Service) Thread(ctx context.Context, session conversation.Session) ([]l
 		return agent.Messages.Get(snap), snap, nil
 	}
 	stored, err := s.history.Load(ctx, session.Scope, session.ID)
-	return conversation.Plain(stored), snap, err
+	return memory.PlainMessages(stored), snap, err
 }
 
 // Delete removes a session with all that was said in it. One in which a run is under way is a
 // [checkpoint.ErrConflict].
-func (s *Service) Delete(ctx context.Context, session conversation.Session) error {
+func (s *Service) Delete(ctx context.Context, session memory.Session) error {
 	if s.history == nil {
 		return fmt.Errorf("chat: session %.60q: %w", session.ID, memory.ErrNotFound)
 	}
@@ -209,7 +208,7 @@ func (s *Service) Delete(ctx context.Context, session conversation.Session) erro
 
 // Say runs the graph for what a user says in a session. The system prompt is a part of
 // the first turn.
-func (s *Service) Say(ctx context.Context, session conversation.Session, text string) iter.Seq2[agent.Chunk, error] {
+func (s *Service) Say(ctx context.Context, session memory.Session, text string) iter.Seq2[agent.Chunk, error] {
 	said := []llm.Message{llm.User(text)}
 	if session.Messages == 0 {
 		said = append([]llm.Message{{ID: "system", Role: llm.RoleSystem, Parts: []llm.Part{llm.Text(prompt)}}}, said...)
@@ -222,11 +221,11 @@ func (s *Service) Say(ctx context.Context, session conversation.Session, text st
 }
 
 // Resume goes on with a run that broke off.
-func (s *Service) Resume(ctx context.Context, session conversation.Session) iter.Seq2[agent.Chunk, error] {
+func (s *Service) Resume(ctx context.Context, session memory.Session) iter.Seq2[agent.Chunk, error] {
 	return s.run(ctx, session)
 }
 
-func (s *Service) run(ctx context.Context, session conversation.Session, writes ...state.Write) iter.Seq2[agent.Chunk, error] {
+func (s *Service) run(ctx context.Context, session memory.Session, writes ...state.Write) iter.Seq2[agent.Chunk, error] {
 	ctx = agentmemory.For(ctx, session.Scope)
 	if !s.threads {
 		return agent.Chunks(s.graph.Stream(ctx, writes...))

@@ -16,11 +16,7 @@ import (
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 	"github.com/weft-go/weft/checkpoint/supacheckpoint"
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/conversation"
-	"github.com/weft-go/weft/memory/extract"
-	"github.com/weft-go/weft/memory/knowledge"
-	"github.com/weft-go/weft/memory/kv"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/pgmemory"
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
@@ -82,11 +78,11 @@ func (c Config) String() string {
 // Stores are where each thing is kept. All of them are nil if nothing is.
 type Stores struct {
 	Checkpoints   checkpoint.Store
-	Conversations conversation.Store
-	Facts         memory.Store
-	Turns         extract.Queue
-	Knowledge     knowledge.Store
-	Values        kv.Store
+	Conversations driver.ConversationStore
+	Facts         driver.FactStore
+	Turns         driver.TurnStore
+	Knowledge     driver.DocumentStore
+	Values        driver.ValueStore
 	closers       []func() error
 }
 

@@ -20,7 +20,6 @@ import (
 	"github.com/weft-go/weft/internal/supatest"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/conversation"
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
@@ -204,7 +203,7 @@ func rows(t *testing.T, conn *pgx.Conn, s *store.Stores) {
 	if _, err := conn.Exec(t.Context(), `INSERT INTO agent_conversations (session_id, messages, user_id, updated_at) VALUES ('of-python', $1, 'ann', now())`, python); err != nil {
 		t.Fatal(err)
 	}
-	history, err := conversation.New(s.Conversations)
+	history, err := memory.NewConversations(s.Conversations)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +212,7 @@ func rows(t *testing.T, conn *pgx.Conn, s *store.Stores) {
 	if err != nil || len(before) != 3 || before[1].Role != llm.RoleUser || before[2].Text() != "Hello." {
 		t.Fatalf("got %v, %v", before, err)
 	}
-	turn := conversation.Turn{Session: "of-python", Mode: conversation.AnswersOnly, Messages: append(conversation.Plain(before), llm.User("And now?"), llm.Assistant("Now, too."))}
+	turn := memory.Turn{Session: "of-python", Mode: memory.AnswersOnly, Messages: append(memory.PlainMessages(before), llm.User("And now?"), llm.Assistant("Now, too."))}
 	if _, err := history.Append(t.Context(), ann, turn); err != nil {
 		t.Fatal(err)
 	}
@@ -227,14 +226,14 @@ func rows(t *testing.T, conn *pgx.Conn, s *store.Stores) {
 
 // updated wants a save to be one row, with a new time.
 func updated(t *testing.T, conn *pgx.Conn, s *store.Stores) {
-	history, err := conversation.New(s.Conversations)
+	history, err := memory.NewConversations(s.Conversations)
 	if err != nil {
 		t.Fatal(err)
 	}
 	bob := memory.Scope{User: "bob"}
 	var last time.Time
 	for i := range 3 {
-		if _, err := history.Append(t.Context(), bob, conversation.Turn{Session: "saved", Messages: []llm.Message{llm.User("hello")}}); err != nil {
+		if _, err := history.Append(t.Context(), bob, memory.Turn{Session: "saved", Messages: []llm.Message{llm.User("hello")}}); err != nil {
 			t.Fatal(err)
 		}
 		var n, messages int

@@ -24,14 +24,16 @@ import (
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/llmtest"
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/extract"
+	"github.com/weft-go/weft/memory/inmemory"
 )
 
 func mine(agent string) memory.Scope {
 	return memory.Scope{Workspace: "w", User: "ann", Agent: agent}
 }
 
-func list(t *testing.T, p *kai.Platform, q memory.Query) (out []string) {
+func list(t *testing.T, p *kai.Platform, q memory.FactQuery) (out []string) {
 	t.Helper()
 	for f, err := range p.Facts.List(t.Context(), q) {
 		check(t, err)
@@ -55,7 +57,7 @@ func (s *spy) note(step string) {
 // facts, checkpoints and queue tell the spy.
 type (
 	facts struct {
-		memory.Store
+		driver.FactStore
 		*spy
 	}
 	checkpoints struct {
@@ -63,14 +65,14 @@ type (
 		*spy
 	}
 	queue struct {
-		extract.Queue
+		driver.TurnStore
 		*spy
 	}
 )
 
-func (f facts) Find(ctx context.Context, q memory.Query) iter.Seq2[memory.Record, error] {
+func (f facts) Find(ctx context.Context, q memory.FactQuery) iter.Seq2[memory.FactRecord, error] {
 	f.note("recall")
-	return f.Store.Find(ctx, q)
+	return f.FactStore.Find(ctx, q)
 }
 
 func (c checkpoints) Put(ctx context.Context, p checkpoint.Checkpoint, head string) error {
@@ -81,7 +83,7 @@ func (c checkpoints) Put(ctx context.Context, p checkpoint.Checkpoint, head stri
 
 func (q queue) Enqueue(ctx context.Context, j extract.Job) error {
 	q.note("enqueue")
-	return q.Queue.Enqueue(ctx, j)
+	return q.TurnStore.Enqueue(ctx, j)
 }
 
 // The way of a turn: configuration, memories, thread, model, run, persistence, and learning behind it.
@@ -129,7 +131,7 @@ func TestExecuteOrder(t *testing.T) {
 			if r.ThreadID != "kai-c1" || r.Reason != kai.Answered || *r.Response != "Noted." {
 				t.Errorf("got %+v", r)
 			}
-			if got := list(t, p, memory.Query{Scope: mine("kai")}); !reflect.DeepEqual(got, []string{"We are working on a hotel lobby"}) {
+			if got := list(t, p, memory.FactQuery{Scope: mine("kai")}); !reflect.DeepEqual(got, []string{"We are working on a hotel lobby"}) {
 				t.Errorf("learned %q", got)
 			}
 		})
@@ -300,12 +302,12 @@ func TestLearnedAfterTheTurn(t *testing.T) {
 			case <-time.After(time.Minute):
 				t.Fatal("nothing is learned")
 			}
-			if got := list(t, p, memory.Query{Scope: mine("kai")}); len(got) != 0 {
+			if got := list(t, p, memory.FactQuery{Scope: mine("kai")}); len(got) != 0 {
 				t.Errorf("known already: %q", got)
 			}
 			close(goOn)
 			check(t, p.Learner.Drain(t.Context()))
-			if got := list(t, p, memory.Query{Scope: mine("kai"), Kinds: []memory.Kind{memory.Relationship}}); !reflect.DeepEqual(got, []string{"My client is ABC Corp"}) {
+			if got := list(t, p, memory.FactQuery{Scope: mine("kai"), Kinds: []memory.Kind{memory.Relationship}}); !reflect.DeepEqual(got, []string{"My client is ABC Corp"}) {
 				t.Errorf("learned %q", got)
 			}
 		})
@@ -319,7 +321,7 @@ func TestMemoryFails(t *testing.T) {
 	p := sqlitePlace(t).platform(t, llmtest.NewScript(llmtest.Say("Fine.")), func(p *kai.Parts) {
 		var err error
 		p.Logger = slog.New(slog.NewTextHandler(&log, nil))
-		p.Facts, err = memory.New(broken{memory.NewInMemory(memory.InMemoryOptions{})}, memory.Options{})
+		p.Facts, err = memory.New(broken{inmemory.NewFacts(inmemory.FactOptions{})}, memory.Options{})
 		check(t, err)
 		p.Learner, err = extract.New(p.Facts, extract.Options{Attempts: 1, Logger: p.Logger, Extractor: extract.ExtractorFunc(func(context.Context, extract.Turn) ([]extract.Proposal, error) {
 			return nil, errors.New("no model")
@@ -343,14 +345,16 @@ func TestMemoryFails(t *testing.T) {
 	}
 }
 
-type broken struct{ memory.Store }
+type broken struct{ driver.FactStore }
 
-func (broken) Search(context.Context, memory.Search) (memory.Candidates, error) {
-	return memory.Candidates{}, errors.New("memory is away")
+func (broken) Search(context.Context, driver.FactSearch) (driver.FactCandidates, error) {
+	return driver.FactCandidates{}, errors.New("memory is away")
 }
 
-func (broken) Find(context.Context, memory.Query) iter.Seq2[memory.Record, error] {
-	return func(yield func(memory.Record, error) bool) { yield(memory.Record{}, errors.New("memory is away")) }
+func (broken) Find(context.Context, memory.FactQuery) iter.Seq2[memory.FactRecord, error] {
+	return func(yield func(memory.FactRecord, error) bool) {
+		yield(memory.FactRecord{}, errors.New("memory is away"))
+	}
 }
 
 // What one process began, another ends: a question is answered, and what was stored is not done again.

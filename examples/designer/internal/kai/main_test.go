@@ -18,6 +18,7 @@ import (
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/llmtest"
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/memory/pgmemory"
 	"github.com/weft-go/weft/memory/sqlitememory"
@@ -28,7 +29,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Main(m)) }
 // A place is where a platform keeps what it keeps. Each of its parts opens it anew.
 type place struct {
 	open  func(t *testing.T) kai.Parts
-	queue func(t *testing.T) (memory.Store, extract.Queue)
+	queue func(t *testing.T) (driver.FactStore, driver.TurnStore)
 }
 
 // places are made anew for each test.
@@ -45,7 +46,7 @@ func check(t testing.TB, errs ...error) {
 
 func sqlitePlace(t *testing.T) place {
 	folder := t.TempDir()
-	queue := func(t *testing.T) (memory.Store, extract.Queue) {
+	queue := func(t *testing.T) (driver.FactStore, driver.TurnStore) {
 		db, err := sqlitememory.Open(context.Background(), filepath.Join(folder, "memory.db"), sqlitememory.Options{})
 		check(t, err)
 		t.Cleanup(func() { check(t, db.Close()) })
@@ -64,7 +65,7 @@ func sqlitePlace(t *testing.T) place {
 
 func postgresPlace(t *testing.T) place {
 	url, schema := pgtest.URL(t), pgtest.Schema(t)
-	queue := func(t *testing.T) (memory.Store, extract.Queue) {
+	queue := func(t *testing.T) (driver.FactStore, driver.TurnStore) {
 		db, err := pgmemory.Open(context.Background(), url, pgmemory.Options{Schema: schema})
 		check(t, err)
 		t.Cleanup(db.Close)

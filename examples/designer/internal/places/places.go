@@ -21,8 +21,7 @@ import (
 	"github.com/weft-go/weft/checkpoint/supacheckpoint"
 	"github.com/weft-go/weft/examples/designer/internal/studio"
 	"github.com/weft-go/weft/examples/internal/web"
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/extract"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/pgmemory"
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
@@ -31,8 +30,8 @@ import (
 type Stores struct {
 	Where       string
 	Checkpoints checkpoint.Store
-	Facts       memory.Store
-	Turns       extract.Queue
+	Facts       driver.FactStore
+	Turns       driver.TurnStore
 	Studio      *studio.DB
 	// Documents is the table agent_checkpoints of a Supabase project, or nil.
 	Documents *supacheckpoint.Agents

@@ -1,0 +1,147 @@
+package driver
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/weft-go/weft/memory/internal/input"
+)
+
+// Match reports whether a JSON value fulfils the condition, for stores that can not ask a
+// database. What is no JSON has no fields.
+func (c Condition) Match(data json.RawMessage) bool {
+	at, there := parse(data)
+	for _, name := range c.Path {
+		object, ok := at.(map[string]any)
+		if !ok || !there {
+			there = false
+			break
+		}
+		at, there = object[name]
+	}
+	if c.Op == Exists {
+		return there
+	}
+	want, ok := parse(c.Value)
+	switch {
+	case !ok:
+		return false
+	case !there:
+		return c.Op == NotEqual
+	}
+	return c.compare(at, want)
+}
+
+func (c Condition) compare(at, want any) bool {
+	switch c.Op {
+	case Equal:
+		return same(at, want)
+	case NotEqual:
+		return !same(at, want)
+	case In:
+		list, _ := want.([]any)
+		return slices.ContainsFunc(list, func(v any) bool { return same(at, v) })
+	case Has:
+		list, _ := at.([]any)
+		return slices.ContainsFunc(list, func(v any) bool { return same(v, want) })
+	}
+	order, ok := compare(at, want)
+	switch c.Op {
+	case Less:
+		return ok && order < 0
+	case LessEqual:
+		return ok && order <= 0
+	case Greater:
+		return ok && order > 0
+	default:
+		return ok && order >= 0
+	}
+}
+
+// Op is how a [Condition] compares.
+type Op string
+
+// The comparisons. Those of order hold between two numbers and between two texts only.
+const (
+	Equal        Op = "="
+	NotEqual     Op = "!=" // also what is not there
+	Less         Op = "<"
+	LessEqual    Op = "<="
+	Greater      Op = ">"
+	GreaterEqual Op = ">="
+	In           Op = "in"     // the value is a list, and what is there is one of it
+	Has          Op = "has"    // what is there is a list, and has the value
+	Exists       Op = "exists" // there is something, also null; the value is left out
+)
+
+var ops = []Op{Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual, In, Has, Exists}
+
+// A Condition says what metadata, or a value of a key-value store, have to hold.
+// Numbers are compared as numbers, texts by their bytes.
+type Condition struct {
+	// Path leads to the value: names of fields, one within the other.
+	Path []string `json:"path"`
+	Op   Op       `json:"op"`
+	// Value is JSON. [Where] makes it of a Go value.
+	Value json.RawMessage `json:"value,omitempty"`
+
+	cause error // why there is no value
+}
+
+// Where returns a condition on one field. A value that is no JSON shows when the query
+// is asked.
+func Where(field string, op Op, value any) Condition {
+	data, err := json.Marshal(value)
+	return Condition{Path: []string{field}, Op: op, Value: data, cause: err}
+}
+
+// Validate returns [ErrInvalid] for a condition that can not be asked.
+func (c Condition) Validate() error {
+	if len(c.Path) == 0 || len(c.Path) > 8 {
+		return fmt.Errorf("condition with a path of %d names: %w", len(c.Path), ErrInvalid)
+	}
+	for _, name := range c.Path {
+		if err := input.Name("field", name); err != nil {
+			return err
+		}
+	}
+	if !slices.Contains(ops, c.Op) {
+		return fmt.Errorf("condition on %q: comparison %.20q is none of %q: %w", c.Path, string(c.Op), ops, ErrInvalid)
+	}
+	if c.Op == Exists {
+		return nil
+	}
+	return c.checkValue()
+}
+
+func (c Condition) checkValue() error {
+	var v any
+	if c.cause != nil {
+		return fmt.Errorf("condition on %q: value: %w: %w", c.Path, ErrInvalid, c.cause)
+	}
+	if len(c.Value) == 0 {
+		return fmt.Errorf("condition on %q: no value: %w", c.Path, ErrInvalid)
+	}
+	if len(c.Value) > maxMetadata {
+		return fmt.Errorf("condition on %q: a value of %d bytes: %w", c.Path, len(c.Value), ErrInvalid)
+	}
+	if err := json.Unmarshal(c.Value, &v); err != nil {
+		return fmt.Errorf("condition on %q: value: %w: %w", c.Path, ErrInvalid, err)
+	}
+	fits := true
+	switch c.Op {
+	case In:
+		_, fits = v.([]any)
+	case Less, LessEqual, Greater, GreaterEqual:
+		switch v.(type) {
+		case string, float64:
+		default:
+			fits = false
+		}
+	}
+	if !fits {
+		return fmt.Errorf("condition on %q: %q does not go with %.40s: %w", c.Path, c.Op, c.Value, ErrInvalid)
+	}
+	return nil
+}

@@ -1,0 +1,40 @@
+package driver
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/weft-go/weft/memory/internal/input"
+)
+
+// A Session is a conversation, without its messages.
+type Session struct {
+	// ID is unique in the scope.
+	ID    string `json:"session_id"`
+	Scope Scope  `json:"scope"`
+	// Title and Metadata are the caller's own; metadata is a JSON object or nil.
+	Title    string          `json:"title,omitempty"`
+	Metadata json.RawMessage `json:"metadata,omitempty"`
+	// Messages is how many there are.
+	Messages int64 `json:"count"`
+	// CreatedAt and UpdatedAt are times of the store. UpdatedAt is when a turn was last
+	// appended, or the session changed.
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+	// Version grows with each change. It is zero for a session that is not stored.
+	Version int64 `json:"version"`
+}
+
+// Known reports whether the session is stored.
+func (s Session) Known() bool { return s.Version != 0 }
+
+func CheckSession(s Scope, id string) error {
+	if err := s.Validate(); err != nil {
+		return err
+	}
+	if id == "" {
+		return fmt.Errorf("no session id: %w", ErrInvalid)
+	}
+	return input.Name("session id", id)
+}

@@ -1,0 +1,68 @@
+package driver
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/weft-go/weft/memory/knowledge/split"
+)
+
+// A Source describes a document that was ingested.
+type Source struct {
+	// ID is a UUIDv7. A new version of the document keeps it.
+	ID    string `json:"id"`
+	Scope Scope  `json:"scope,omitzero"`
+	// URI identifies the document in its scope: an address, a path, or another text of up to
+	// 1024 bytes.
+	URI string `json:"uri"`
+	// Title is from the caller or, if that is empty, from the document.
+	Title string `json:"title,omitempty"`
+	// Version is any text of the caller, such as a date or a commit.
+	Version string       `json:"version,omitempty"`
+	Format  split.Format `json:"format"`
+	// Trust is [Stated] if [knowledge.Document.Trusted] was set, and [Untrusted] otherwise.
+	// Searches find both, except with [SourceQuery.Trusted].
+	Trust Trust `json:"trust,omitempty"`
+	// Metadata is any JSON object of the caller of at most 16 KB, or nil. Its bytes are stored
+	// unchanged.
+	Metadata json.RawMessage `json:"metadata,omitempty"`
+	// SHA256, in hexadecimal, and Size, in bytes, are of the text. An [knowledge.Extractor] has made it
+	// from the file.
+	SHA256 string `json:"sha256"`
+	Size   int64  `json:"size"`
+	// Chunks is the number of its chunks.
+	Chunks int `json:"chunks"`
+	// Recipe is equal for sources that were cut and indexed in the same way with vectors of
+	// the same length. Model is the embedding model of all chunks, or empty if a chunk has no
+	// vector.
+	Recipe string `json:"recipe"`
+	Model  string `json:"model,omitempty"`
+	// Revision counts the changes from 1. The store sets it, CreatedAt and UpdatedAt.
+	Revision  int64     `json:"revision"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// A Chunk is a part of a source. Searches return chunks.
+type Chunk struct {
+	// ID is a UUID that is derived from the scope, the URI, the title, the headings and the
+	// content.
+	ID string `json:"id"`
+	// Source is the ID of its source. Ordinal is its position in the source, from 0.
+	Source  string `json:"source"`
+	Ordinal int    `json:"ordinal"`
+	// Headings are the headings above the chunk, the outermost first. See [split.Piece] for
+	// tables and pages.
+	Headings []string `json:"headings,omitempty"`
+	Content  string   `json:"content"`
+	// The chunk is made from the bytes Start to End of the text of its source.
+	Start int `json:"start"`
+	End   int `json:"end"`
+	// Tokens is the number of tokens of the content.
+	Tokens int `json:"tokens"`
+	// Model is the embedding model of its vector, or empty without a vector.
+	Model string `json:"model,omitempty"`
+}
+
+// MaxURI is how many bytes a URI may have.
+const MaxURI = 1024

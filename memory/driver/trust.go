@@ -1,0 +1,69 @@
+package driver
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Trust says how far a fact, or a document, may be relied on. It follows from where the fact
+// comes from. A larger value is more trusted, and the zero value is the least trusted.
+type Trust int8
+
+// The levels of trust.
+const (
+	// Untrusted is for what nobody vouches for: it was in a document, a web page or the output
+	// of a tool, or a model extracted it and nothing verified it. Recall leaves it out, unless
+	// a query asks for it.
+	Untrusted Trust = iota
+	// Inferred is for what a model concluded from the words of a user, after a check.
+	Inferred
+	// Stated is for what a user, or the program itself, says.
+	Stated
+)
+
+var trustNames = [...]string{Untrusted: "untrusted", Inferred: "inferred", Stated: "stated"}
+
+// Validate returns [ErrInvalid] for a level that does not exist.
+func (t Trust) Validate() error {
+	if t < Untrusted || t > Stated {
+		return fmt.Errorf("trust %d: %w", int(t), ErrInvalid)
+	}
+	return nil
+}
+
+// String returns the name of the level: "untrusted", "inferred" or "stated".
+func (t Trust) String() string {
+	if t.Validate() != nil {
+		return fmt.Sprintf("Trust(%d)", int(t))
+	}
+	return trustNames[t]
+}
+
+// MarshalJSON encodes the level by its name.
+func (t Trust) MarshalJSON() ([]byte, error) {
+	if err := t.Validate(); err != nil {
+		return nil, err
+	}
+	return json.Marshal(trustNames[t])
+}
+
+// UnmarshalJSON decodes the name of a level. It also decodes the numbers that earlier versions
+// wrote: 0 for [Stated], 1 for [Inferred] and 2 for [Untrusted].
+func (t *Trust) UnmarshalJSON(data []byte) error {
+	var number int8
+	if json.Unmarshal(data, &number) == nil {
+		*t = Stated - Trust(number)
+		return t.Validate()
+	}
+	var name string
+	if err := json.Unmarshal(data, &name); err != nil {
+		return fmt.Errorf("trust %.40s: %w", data, ErrInvalid)
+	}
+	for level, known := range trustNames {
+		if name == known {
+			*t = Trust(level)
+			return nil
+		}
+	}
+	return fmt.Errorf("trust %.40q is none of %q: %w", name, trustNames, ErrInvalid)
+}

@@ -1,0 +1,84 @@
+package driver
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"time"
+)
+
+// A Job is a turn in a [TurnStore].
+type Turn struct {
+	// Key and Scope identify the job.
+	Key   string
+	Scope Scope
+	// Payload is the [extract.Turn] as JSON.
+	Payload json.RawMessage
+	// Said is the time of the turn.
+	Said time.Time
+	// Attempts is how often the job was claimed, including this claim.
+	Attempts int
+	// Claim identifies this claim. The queue sets it.
+	Claim string
+}
+
+// A Queue keeps jobs until they are finished. It uses the clock of its store. It must be safe
+// for concurrent use, and a durable queue for use by several processes.
+type TurnStore interface {
+	// Enqueue stores a job. It does nothing if a job with the same key and scope exists or
+	// is finished.
+	Enqueue(ctx context.Context, j Turn) error
+	// Claim returns up to n due jobs, oldest first. They belong to the caller until the
+	// lease ends; then they can be claimed again.
+	Claim(ctx context.Context, n int, lease time.Duration) ([]Turn, error)
+	// Finish removes a claimed job. It returns [ErrConflict] if the claim is not
+	// valid any more.
+	Finish(ctx context.Context, j Turn) error
+	// Retry returns a claimed job to the queue, to be due after a delay. A negative delay
+	// parks the job: it is kept with the cause, and not claimed. Retry returns
+	// [ErrConflict] as Finish does.
+	Retry(ctx context.Context, j Turn, after time.Duration, cause string) error
+	// Count returns how many jobs the queue has.
+	Count(ctx context.Context) (TurnCounts, error)
+	// Parked returns up to limit parked jobs, the one that was parked first at the front.
+	Parked(ctx context.Context, limit int) ([]ParkedTurn, error)
+	// Revive makes a parked job due and sets its attempts to zero. It returns
+	// [ErrNotFound] if no such job is parked.
+	Revive(ctx context.Context, s Scope, key string) error
+	// Dump yields the turns of all scopes that Forget(s) covers, or of all scopes if s is nil.
+	// They are ordered by scope, as [CompareScopes] does, and then by key.
+	Dump(ctx context.Context, s *Scope) iter.Seq2[SavedTurn, error]
+	// Restore stores turns, all or none, and returns how many are new. Waiting turns are due
+	// at once. A turn whose key exists in the scope is not changed.
+	Restore(ctx context.Context, list []SavedTurn) (int, error)
+	// Forget removes all jobs of a scope, and returns how many. Parts that are empty mean all,
+	// but for the tenant.
+	Forget(ctx context.Context, s Scope) (int, error)
+}
+
+// Parked is a job that was given up, with its last error.
+type ParkedTurn struct {
+	Turn
+	Cause string
+}
+
+// Counts has the number of jobs that wait or are claimed, and of parked jobs.
+type TurnCounts struct{ Pending, Parked int }
+
+// State is the state of a turn in a queue.
+type TurnState string
+
+// The states.
+const (
+	TurnWaiting TurnState = "waiting" // it waits or is claimed
+	TurnParked  TurnState = "parked"  // it was given up, see [TurnStore]
+	TurnDone    TurnState = "done"    // it was learned; its key is kept, so that it is not learned again
+)
+
+// Saved is everything that a queue stores about a turn. A turn that is done has no payload.
+type SavedTurn struct {
+	Turn
+	State TurnState
+	// Cause is the last error of a parked turn.
+	Cause string
+}

@@ -1,0 +1,147 @@
+package driver
+
+import (
+	"fmt"
+
+	"github.com/weft-go/weft/memory/internal/input"
+)
+
+// A Query selects values of a namespace, and of those within it.
+type ValueQuery struct {
+	// Own keeps the values of the namespace itself.
+	Own bool
+	// KeyPrefix is what keys begin with.
+	KeyPrefix string
+	// Where keeps the values that fulfil all conditions.
+	Where []Condition
+	// Order is in which order they come.
+	Order Order
+	// After, if not nil, keeps the values that come after this one. Of it, the address and
+	// UpdatedAt count.
+	After *Item
+	// Limit is the most to return. Zero stands for 20, a negative number for all.
+	Limit int
+	// Peek reads values so that they do not live on.
+	Peek bool
+}
+
+// Order is an order of values.
+type Order int
+
+// The orders.
+const (
+	// Newest has the value that was written last first; of those written at one time, by
+	// their addresses, backwards.
+	Newest Order = iota
+	// ByKey is by namespace, label by label, and then by key, by their bytes.
+	ByKey
+)
+
+// String returns the name of the order.
+func (o Order) String() string {
+	switch o {
+	case Newest:
+		return "newest"
+	case ByKey:
+		return "by key"
+	}
+	return fmt.Sprintf("Order(%d)", int(o))
+}
+
+// DefaultLimit is how many values a [ValueQuery] returns at most that says nothing of it.
+const defaultValues = 20
+
+const maxValueWhere = 20
+
+// Most returns the limit, and false if there is none.
+func (q *ValueQuery) Most() (limit int, limited bool) { return most(q.Limit, defaultValues) }
+
+func most(limit, otherwise int) (int, bool) {
+	if limit == 0 {
+		return otherwise, true
+	}
+	return max(limit, 0), limit > 0
+}
+
+// Validate returns [ErrInvalid] for a query that can not be asked.
+func (q *ValueQuery) Validate() error {
+	if err := input.Name("prefix of keys", q.KeyPrefix); err != nil {
+		return err
+	}
+	if q.Order != Newest && q.Order != ByKey {
+		return fmt.Errorf("%v: %w", q.Order, ErrInvalid)
+	}
+	if len(q.Where) > maxValueWhere {
+		return fmt.Errorf("%d conditions, and %d are allowed: %w", len(q.Where), maxValueWhere, ErrInvalid)
+	}
+	for _, c := range q.Where {
+		if err := c.Validate(); err != nil {
+			return err
+		}
+	}
+	if q.After != nil {
+		if err := q.After.Validate(); err != nil {
+			return fmt.Errorf("after: %w", err)
+		}
+	}
+	return nil
+}
+
+// Any stands, in a pattern, for one label, whichever it is. No label of a namespace is empty.
+const Any = ""
+
+// A NamespaceQuery selects namespaces in which there are values.
+type NamespaceQuery struct {
+	// Prefix is what namespaces begin with, and Suffix what they end with, within the
+	// namespace that is asked. Labels may be [Any].
+	Prefix, Suffix []string
+	// MaxDepth, if not zero, cuts namespaces to so many labels. What is the same then
+	// comes once.
+	MaxDepth int
+	// After, if not nil, keeps what comes after this namespace.
+	After []string
+	// Limit is the most to return. Zero stands for 100, a negative number for all.
+	Limit int
+}
+
+// DefaultNamespaces is how many namespaces a [NamespaceQuery] returns at most that says nothing
+// of it.
+const DefaultNamespaces = 100
+
+// Most returns the limit, and false if there is none.
+func (q *NamespaceQuery) Most() (limit int, limited bool) { return most(q.Limit, DefaultNamespaces) }
+
+// Match reports whether a namespace is one that the query asks for, before it is cut: for
+// stores that can not ask a database.
+func (q *NamespaceQuery) Match(namespace []string) bool {
+	n := len(namespace)
+	return len(q.Prefix) <= n && fits(q.Prefix, namespace[:len(q.Prefix)]) &&
+		len(q.Suffix) <= n && fits(q.Suffix, namespace[n-len(q.Suffix):])
+}
+
+func fits(pattern, labels []string) bool {
+	for i, label := range pattern {
+		if label != Any && label != labels[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// Validate returns [ErrInvalid] for a query that can not be asked.
+func (q *NamespaceQuery) Validate() error {
+	if q.MaxDepth < 0 {
+		return fmt.Errorf("a depth of %d: %w", q.MaxDepth, ErrInvalid)
+	}
+	for _, pattern := range [][]string{q.Prefix, q.Suffix} {
+		if len(pattern) > MaxLabels {
+			return fmt.Errorf("a pattern of %d labels, and %d are allowed: %w", len(pattern), MaxLabels, ErrInvalid)
+		}
+		for _, label := range pattern {
+			if err := input.Name("label", label); err != nil {
+				return err
+			}
+		}
+	}
+	return CheckNamespace(q.After)
+}

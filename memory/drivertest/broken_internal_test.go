@@ -1,0 +1,240 @@
+package drivertest
+
+import (
+	"context"
+	"iter"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/weft-go/weft/memory/driver"
+	"github.com/weft-go/weft/memory/inmemory"
+)
+
+// A suite that finds nothing wrong proves nothing: each of these stores breaks
+// one promise, and the case named has to fail on it.
+var brokenStores = []struct {
+	name, found string
+	store       broken
+}{
+	{"half of a call stays", "apply/all_or_none", broken{apply: func(m *inmemory.Facts, s driver.Scope, changes []driver.FactChange) ([]driver.Applied, error) {
+		var all []driver.Applied
+		for _, c := range changes {
+			applied, err := m.Apply(context.Background(), s, []driver.FactChange{c})
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, applied...)
+		}
+		return all, nil
+	}}},
+	{"versions are not checked", "versions/conflict", each(func(c *driver.FactChange) { c.Record.Version = 0 })},
+	{"versions are not checked", "apply/parallel_updates", each(func(c *driver.FactChange) { c.Record.Version = 0 })},
+	{"nothing is the same", "dedupe/same", each(func(c *driver.FactChange) { c.Record.Key = [16]byte([]byte(c.Record.ID[20:])) })},
+	{"nothing is the same", "dedupe/one_fact", each(func(c *driver.FactChange) { c.Record.Key = [16]byte([]byte(c.Record.ID[20:])) })},
+	{"everything is trusted", "filters/trust", each(func(c *driver.FactChange) { c.Record.Trust = driver.Stated })},
+	{"nothing expires", "filters/expiry", each(func(c *driver.FactChange) { c.Record.ExpiresAt = time.Time{} })},
+	{"nothing is superseded", "supersede/many", each(func(c *driver.FactChange) { c.Supersedes = nil })},
+	{"jobs are done again", "jobs/once", each(func(c *driver.FactChange) { c.Job = "" })},
+	{"what was forgotten comes back", "forget/said_before", each(func(c *driver.FactChange) { c.Said = time.Time{} })},
+	{"no metadata", "conditions/exact", each(func(c *driver.FactChange) { c.Record.Metadata = nil })},
+	{"one kind", "filters/kinds", each(func(c *driver.FactChange) { c.Record.Kind = driver.Plain })},
+	{"one model", "vectors/models", each(func(c *driver.FactChange) {
+		if c.Record.Model != "" {
+			c.Record.Model = "m"
+		}
+	})},
+	{"users see each other", "foreign/queries", query(func(q *driver.FactQuery) { q.AnyUser = true })},
+	{"tenants see each other", "scopes/names", query(func(q *driver.FactQuery) { q.Scope.Tenant = "t" })},
+	{"nothing is inherited", "scopes/matrix", query(func(q *driver.FactQuery) { q.Inherit = false })},
+	{"AsOf is now", "filters/validity", query(func(q *driver.FactQuery) { q.AsOf = time.Time{} })},
+	{"conditions are left out", "conditions/table", query(func(q *driver.FactQuery) { q.Where = nil })},
+	{"no limit", "order/limit", query(func(q *driver.FactQuery) { q.Limit = -1 })},
+	{"ids are left out", "filters/ids", query(func(q *driver.FactQuery) { q.IDs = nil })},
+	{"fewer vectors than there are", "vectors/never_fewer", found(func(c *driver.FactCandidates) { c.Records = c.Records[:len(c.Records)/2] })},
+	{"not the nearest", "vectors/nearest", found(func(c *driver.FactCandidates) {
+		if len(c.Records) > 1 {
+			c.Records[0] = c.Records[1]
+		}
+	})},
+	{"statistics of a sample", "search/statistics", found(func(c *driver.FactCandidates) { c.Facts++ })},
+	{"frequencies of a sample", "search/statistics", found(func(c *driver.FactCandidates) {
+		for i := range c.Frequency {
+			c.Frequency[i]++
+		}
+	})},
+	{"candidates twice", "search/both", found(func(c *driver.FactCandidates) { c.Records = append(c.Records, c.Records...) })},
+	{"answers differ", "model/random", found(func(c *driver.FactCandidates) {
+		if c.Facts > 3 {
+			c.Terms++
+		}
+	})},
+	{"the oldest first", "order/newest", broken{find: func(list []driver.FactRecord) { slices.Reverse(list) }}},
+	{"hands out what it keeps", "apply/owns_nothing", broken{aliases: true}},
+	{"the context is ignored", "context/cancelled", broken{noContext: true}},
+	{"forgets the wrong ones", "forget/parts", broken{forget: func(s *driver.Scope) { s.Agent = "" }}},
+}
+
+func each(change func(*driver.FactChange)) broken {
+	return broken{apply: func(m *inmemory.Facts, s driver.Scope, changes []driver.FactChange) ([]driver.Applied, error) {
+		changes = slices.Clone(changes)
+		for i := range changes {
+			change(&changes[i])
+		}
+		return m.Apply(context.Background(), s, changes)
+	}}
+}
+
+func query(change func(*driver.FactQuery)) broken { return broken{query: change} }
+
+func found(change func(*driver.FactCandidates)) broken { return broken{found: change} }
+
+func TestSuiteFindsBrokenStores(t *testing.T) {
+	t.Parallel()
+	for _, b := range brokenStores {
+		t.Run(b.name+"/"+b.found, func(t *testing.T) {
+			t.Parallel()
+			i := slices.IndexFunc(factCases(), func(c factCase) bool { return c.name == b.found })
+			if i < 0 {
+				t.Fatalf("no case %s", b.found)
+			}
+			if !fails(factCases()[i], b.store) {
+				t.Errorf("%s does not see it", b.found)
+			}
+		})
+	}
+}
+
+// fails runs a case with a test of its own.
+func fails(c factCase, b broken) bool {
+	r := &recorder{}
+	var done sync.WaitGroup
+	done.Go(func() {
+		c.check(r, func(testing.TB) driver.FactStore {
+			b := b
+			b.Facts = inmemory.NewFacts(inmemory.FactOptions{})
+			return &b
+		}, 1)
+	})
+	done.Wait()
+	for _, cleanup := range slices.Backward(r.cleanups) {
+		cleanup()
+	}
+	return r.Failed()
+}
+
+// broken is a store that does what it should, but for what is set.
+type broken struct {
+	*inmemory.Facts
+	apply     func(*inmemory.Facts, driver.Scope, []driver.FactChange) ([]driver.Applied, error)
+	query     func(*driver.FactQuery)
+	find      func([]driver.FactRecord)
+	found     func(*driver.FactCandidates)
+	forget    func(*driver.Scope)
+	noContext bool
+	aliases   bool
+	given     driver.FactRecord
+}
+
+func (b *broken) Apply(ctx context.Context, s driver.Scope, changes []driver.FactChange) ([]driver.Applied, error) {
+	if err := ctx.Err(); err != nil && !b.noContext {
+		return nil, err
+	}
+	if b.noContext {
+		ctx = context.Background()
+	}
+	if b.aliases {
+		b.given = changes[0].Record
+	}
+	if b.apply != nil {
+		return b.apply(b.Facts, s, changes)
+	}
+	return b.Facts.Apply(ctx, s, changes)
+}
+
+func (b *broken) Find(ctx context.Context, q driver.FactQuery) iter.Seq2[driver.FactRecord, error] {
+	if b.query != nil {
+		b.query(&q)
+	}
+	if b.find == nil && !b.aliases {
+		return b.Facts.Find(ctx, q)
+	}
+	return func(yield func(driver.FactRecord, error) bool) {
+		var list []driver.FactRecord
+		for r, err := range b.Facts.Find(ctx, q) {
+			if err != nil {
+				yield(r, err)
+				return
+			}
+			if b.aliases {
+				r.Terms = b.given.Terms
+			}
+			list = append(list, r)
+		}
+		if b.find != nil {
+			b.find(list)
+		}
+		for _, r := range list {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (b *broken) Search(ctx context.Context, s driver.FactSearch) (driver.FactCandidates, error) {
+	if b.query != nil {
+		b.query(&s.Query)
+	}
+	c, err := b.Facts.Search(ctx, s)
+	if err == nil && b.found != nil {
+		b.found(&c)
+	}
+	return c, err
+}
+
+func (b *broken) Forget(ctx context.Context, s driver.Scope) (int, error) {
+	if b.forget != nil {
+		b.forget(&s)
+	}
+	return b.Facts.Forget(ctx, s)
+}
+
+// A recorder stands for a test. What it does not have, no case uses.
+type recorder struct {
+	testing.TB
+	mu       sync.Mutex
+	failed   bool
+	cleanups []func()
+}
+
+func (r *recorder) fail() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failed = true
+}
+
+func (r *recorder) Failed() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.failed
+}
+
+func (r *recorder) Helper() {}
+
+func (r *recorder) Logf(string, ...any) {}
+
+func (r *recorder) Error(...any) { r.fail() }
+
+func (r *recorder) Errorf(string, ...any) { r.fail() }
+
+func (r *recorder) Cleanup(f func()) { r.cleanups = append(r.cleanups, f) }
+
+func (r *recorder) Fatal(...any) {
+	r.fail()
+	runtime.Goexit()
+}
+
+func (r *recorder) Fatalf(string, ...any) { r.Fatal() }

@@ -1,0 +1,345 @@
+package drivertest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/memory/driver"
+)
+
+var talkFindCases = []talkCase{
+	{name: "sessions/order", promise: "the session that was changed last comes first, 20 unless a limit is given", run: func(k *talkKit) {
+		var want []string
+		for i := range 25 {
+			id := fmt.Sprintf("s%02d", i)
+			k.append(ann, id, "x")
+			want = append(want, id)
+		}
+		k.append(ann, "s03", "y")
+		want = append(slices.Delete(want, 3, 4), "s03")
+		slices.Reverse(want)
+		k.wantSessions(driver.SessionQuery{Scope: ann}, want[:20]...)
+		k.wantSessions(driver.SessionQuery{Scope: ann, Limit: -1}, want...)
+		k.wantSessions(driver.SessionQuery{Scope: ann, Limit: 3}, want[:3]...)
+		k.wantSessions(driver.SessionQuery{Scope: ann, Prefix: "s1", Limit: 4}, "s19", "s18", "s17", "s16")
+		k.wantSessions(driver.SessionQuery{Scope: ann, ID: "s07"}, "s07")
+		k.wantSessions(driver.SessionQuery{Scope: ann, ID: "none"})
+	}},
+	{name: "sessions/pages", promise: "page after page yields every session once", run: func(k *talkKit) {
+		for i := range 10 {
+			for _, s := range []driver.Scope{ann, bob, {Tenant: "acme", Agent: "a"}} {
+				k.append(s, fmt.Sprint("s", i), "x")
+			}
+		}
+		q := driver.SessionQuery{Scope: driver.Scope{Tenant: "acme"}, AnyUser: true, AnyAgent: true, Limit: -1}
+		all := k.sessions(q)
+		if len(all) != 30 {
+			k.Fatalf("got %d sessions want 30", len(all))
+		}
+		var paged []driver.Session
+		for q.Limit = 4; len(paged) <= len(all); {
+			page := k.sessions(q)
+			if len(page) == 0 {
+				break
+			}
+			paged = append(paged, page...)
+			q.After = &page[len(page)-1]
+		}
+		if fmt.Sprint(paged) != fmt.Sprint(all) {
+			k.Errorf("got  %v\nwant %v", paged, all)
+		}
+	}},
+	{name: "sessions/scopes", promise: "any user, workspace and agent are looked at if asked for, and never another tenant", run: func(k *talkKit) {
+		for _, s := range []driver.Scope{
+			{Tenant: "acme"}, {Tenant: "acme", User: "ann"}, {Tenant: "acme", User: "ann", Agent: "a"}, {Tenant: "acme", Workspace: "w", User: "bob"}, {User: "ann"}, {Tenant: "else", User: "ann"},
+		} {
+			k.append(s, s.String(), "word")
+		}
+		acme := driver.Scope{Tenant: "acme"}
+		for _, test := range []struct {
+			q    driver.SessionQuery
+			want []string
+		}{
+			{driver.SessionQuery{Scope: acme}, []string{"acme/-/-/-"}},
+			{driver.SessionQuery{Scope: acme, AnyUser: true}, []string{"acme/-/ann/-", "acme/-/-/-"}},
+			{driver.SessionQuery{Scope: acme, AnyUser: true, AnyAgent: true}, []string{"acme/-/ann/a", "acme/-/ann/-", "acme/-/-/-"}},
+			{driver.SessionQuery{Scope: acme, AnyUser: true, AnyWorkspace: true}, []string{"acme/w/bob/-", "acme/-/ann/-", "acme/-/-/-"}},
+			{driver.SessionQuery{Scope: ann, AnyAgent: true}, []string{"acme/-/ann/a", "acme/-/ann/-"}},
+			{driver.SessionQuery{AnyUser: true, AnyWorkspace: true, AnyAgent: true}, []string{"-/-/ann/-"}},
+		} {
+			k.wantSessions(test.q, test.want...)
+			if got := k.search(driver.MessageSearch{Query: test.q, Terms: []string{"word"}}); len(got.Rows) != len(test.want) || got.Messages != int64(len(test.want)) {
+				k.Errorf("search %+v: got %d of %d want %d", test.q, len(got.Rows), got.Messages, len(test.want))
+			}
+		}
+	}},
+	{name: "sessions/where", promise: "conditions on metadata compare numbers as numbers and texts by their bytes", run: func(k *talkKit) {
+		for name, data := range documents {
+			k.append(ann, name, "x")
+			k.apply(ann, driver.SessionChange{Session: name, Describe: &driver.SessionDescription{Metadata: json.RawMessage(data)}})
+		}
+		for _, c := range conditions {
+			var want, got []string
+			for _, name := range strings.Fields(c.want) {
+				want = append(want, strings.ReplaceAll(name, "_", " "))
+			}
+			q := driver.SessionQuery{Scope: ann, Limit: -1, Where: []driver.Condition{{Path: c.path, Op: c.op, Value: json.RawMessage(c.value)}}}
+			for _, session := range k.sessions(q) {
+				got = append(got, session.ID)
+			}
+			if !sameSet(got, want) {
+				k.Errorf("%q %s %s: got %q want %q", c.path, c.op, c.value, got, want)
+			}
+		}
+	}},
+	{name: "messages/range", promise: "a range is of positions, and its last so many stay in order", run: func(k *talkKit) {
+		k.append(ann, "s", "1", "2", "3", "4", "5")
+		k.append(ann, "t", "6")
+		for _, test := range []struct {
+			r    driver.MessageRange
+			want string
+		}{
+			{driver.MessageRange{}, "1 2 3 4 5"},
+			{driver.MessageRange{From: 2}, "2 3 4 5"},
+			{driver.MessageRange{To: 2}, "1 2"},
+			{driver.MessageRange{From: 2, To: 4}, "2 3 4"},
+			{driver.MessageRange{From: 4, To: 2}, ""},
+			{driver.MessageRange{From: 9}, ""},
+			{driver.MessageRange{To: 99}, "1 2 3 4 5"},
+			{driver.MessageRange{Last: 2}, "4 5"},
+			{driver.MessageRange{Last: 9}, "1 2 3 4 5"},
+			{driver.MessageRange{To: 4, Last: 2}, "3 4"},
+			{driver.MessageRange{From: 4, Last: 9}, "4 5"},
+			{driver.MessageRange{From: 2, To: 4, Last: 1}, "4"},
+		} {
+			test.r.Scope, test.r.Session = ann, "s"
+			k.want(test.r, strings.Fields(test.want)...)
+		}
+		k.wantAll(ann, "none")
+		k.wantAll(bob, "s")
+	}},
+	{name: "messages/stop", promise: "a reader may stop, and go on with other calls", run: func(k *talkKit) {
+		k.append(ann, "s", "1", "2", "3")
+		for range 50 {
+			for row, err := range k.store.Messages(k.ctx, driver.MessageRange{Scope: ann, Session: "s"}) {
+				if err != nil || row.Text != "1" {
+					k.Fatalf("got %q and %v", row.Text, err)
+				}
+				break
+			}
+			for _, err := range k.store.Sessions(k.ctx, driver.SessionQuery{Scope: ann}) {
+				if err != nil {
+					k.Fatal(err)
+				}
+				break
+			}
+		}
+		k.append(ann, "s", "4")
+	}},
+	{name: "messages/own", promise: "what a caller has is its own", run: func(k *talkKit) {
+		rows := asked("one two")
+		k.apply(ann, driver.SessionChange{Session: "s", Rows: rows, Version: driver.AbsentSession})
+		want := fmt.Sprint(k.rows(driver.MessageRange{Scope: ann, Session: "s"}))
+		rows[0].Data[3], rows[0].Terms[0] = 'x', "x"
+		got := k.rows(driver.MessageRange{Scope: ann, Session: "s"})
+		got[0].Data[3], got[0].Terms[0] = 'x', "x"
+		if got := fmt.Sprint(k.rows(driver.MessageRange{Scope: ann, Session: "s"})); got != want {
+			k.Errorf("got  %s\nwant %s", got, want)
+		}
+	}},
+	{name: "messages/cancelled", promise: "a call whose context has ended does nothing", run: func(k *talkKit) {
+		k.append(ann, "s", "one")
+		ctx, cancel := context.WithCancel(k.ctx)
+		cancel()
+		if _, err := k.store.Apply(ctx, ann, driver.SessionChange{Session: "s", Rows: asked("two")}); !errors.Is(err, context.Canceled) {
+			k.Errorf("apply: got %v", err)
+		}
+		if _, err := k.store.Forget(ctx, ann); !errors.Is(err, context.Canceled) {
+			k.Errorf("forget: got %v", err)
+		}
+		if _, err := k.store.Search(ctx, driver.MessageSearch{Query: driver.SessionQuery{Scope: ann}, Roles: []llm.Role{llm.RoleUser}, Terms: []string{"one"}, Limit: 1}); !errors.Is(err, context.Canceled) {
+			k.Errorf("search: got %v", err)
+		}
+		for _, err := range k.store.Messages(ctx, driver.MessageRange{Scope: ann, Session: "s"}) {
+			if !errors.Is(err, context.Canceled) {
+				k.Errorf("messages: got %v", err)
+			}
+		}
+		k.wantAll(ann, "s", "one")
+	}},
+	{name: "messages/large", promise: "a message may be large", run: func(k *talkKit) {
+		row := said(llm.RoleUser, strings.Repeat("large ☀ ", 100_000))
+		row.ID, row.Terms = "m", []string{"large"}
+		k.apply(ann, driver.SessionChange{Session: "s", Rows: []driver.MessageRow{row}})
+		if got := k.rows(driver.MessageRange{Scope: ann, Session: "s"})[0]; got.Text != row.Text || !equalJSON(got.Data, row.Data) {
+			k.Errorf("got %d and %d bytes want %d and %d", len(got.Text), len(got.Data), len(row.Text), len(row.Data))
+		}
+	}},
+}
+
+func (k *talkKit) search(s driver.MessageSearch) driver.MessageCandidates {
+	k.Helper()
+	if s.Roles == nil {
+		s.Roles = []llm.Role{llm.RoleUser, llm.RoleAssistant}
+	}
+	if s.Limit == 0 {
+		s.Limit = 100
+	}
+	c, err := k.store.Search(k.ctx, s)
+	if err != nil {
+		k.Fatalf("search %+v: %v", s, err)
+	}
+	if len(c.Frequency) != len(s.Terms) {
+		k.Fatalf("got %d frequencies want %d", len(c.Frequency), len(s.Terms))
+	}
+	return c
+}
+
+// wantFound wants candidates with these texts, in any order.
+func (k *talkKit) wantFound(s driver.MessageSearch, texts ...string) driver.MessageCandidates {
+	k.Helper()
+	c := k.search(s)
+	var got []string
+	for _, r := range c.Rows {
+		got = append(got, r.Text)
+	}
+	if !sameSet(got, texts) {
+		k.Errorf("search %+v: got %q want %q", s, got, texts)
+	}
+	return c
+}
+
+var talkSearchCases = []talkCase{
+	{name: "search/any", promise: "a message is found by any of the words, and the words of all that are looked at are counted", run: func(k *talkKit) {
+		k.append(ann, "s", "red apple", "green pear pear")
+		k.append(ann, "t", "red plum", "kiwi")
+		c := k.wantFound(driver.MessageSearch{Query: driver.SessionQuery{Scope: ann}, Terms: []string{"red", "pear", "none"}}, "red apple", "green pear pear", "red plum")
+		if c.Messages != 4 || c.Terms != 8 || !slices.Equal(c.Frequency, []int64{2, 1, 0}) {
+			k.Errorf("got %d messages, %d terms, frequency %d want 4, 8, [2 1 0]", c.Messages, c.Terms, c.Frequency)
+		}
+		for _, r := range c.Rows {
+			if r.Scope != ann || r.Session == "" || r.Position == 0 || r.At.IsZero() || len(r.Terms) == 0 || len(r.Data) == 0 {
+				k.Errorf("got %s want all of the row", brief(r))
+			}
+		}
+		k.wantFound(driver.MessageSearch{Query: driver.SessionQuery{Scope: ann, ID: "t"}, Terms: []string{"red"}}, "red plum")
+		k.wantFound(driver.MessageSearch{Query: driver.SessionQuery{Scope: ann, Prefix: "s"}, Terms: []string{"red"}}, "red apple")
+		k.wantFound(driver.MessageSearch{Query: driver.SessionQuery{Scope: bob}, Terms: []string{"red"}})
+	}},
+	{name: "search/limit", promise: "of more than are asked for, those with the most and the rarest of the words are returned", run: func(k *talkKit) {
+		for i := range 50 {
+			k.append(ann, "s", fmt.Sprint("common ", i))
+		}
+		k.append(ann, "s", "common rare", "rare")
+		for i := range 50 {
+			k.append(ann, "s", fmt.Sprint("common again ", i))
+		}
+		c := k.search(driver.MessageSearch{Query: driver.SessionQuery{Scope: ann}, Terms: []string{"common", "rare"}, Limit: 10})
+		texts := map[string]bool{}
+		for _, r := range c.Rows {
+			texts[r.Text] = true
+		}
+		if len(c.Rows) != 10 || !texts["common rare"] || !texts["rare"] {
+			k.Errorf("got %d rows: %v", len(c.Rows), texts)
+		}
+	}},
+	{name: "search/filters", promise: "roles, times and the sessions' metadata say what is looked at", run: func(k *talkKit) {
+		rows := []driver.MessageRow{said(llm.RoleUser, "word u"), said(llm.RoleAssistant, "word a"), said(llm.RoleTool, "word t"), said(llm.RoleSystem, "word s")}
+		first := k.apply(ann, driver.SessionChange{Session: "s", Rows: rows})
+		k.apply(ann, driver.SessionChange{Session: "s", Describe: &driver.SessionDescription{Metadata: json.RawMessage(`{"n":9}`)}})
+		q := driver.SessionQuery{Scope: ann}
+		word := []string{"word"}
+		k.wantFound(driver.MessageSearch{Query: q, Terms: word, Roles: []llm.Role{llm.RoleTool}}, "word t")
+		k.wantFound(driver.MessageSearch{Query: q, Terms: word, Roles: []llm.Role{llm.RoleSystem, llm.RoleUser}}, "word u", "word s")
+		both := []string{"word u", "word a"}
+		k.wantFound(driver.MessageSearch{Query: q, Terms: word, Since: first.UpdatedAt.Add(-time.Hour), Before: first.UpdatedAt.Add(time.Hour)}, both...)
+		c := k.wantFound(driver.MessageSearch{Query: q, Terms: word, Since: first.UpdatedAt.Add(time.Hour)})
+		if c.Messages != 0 {
+			k.Errorf("got %d messages that were looked at, want none", c.Messages)
+		}
+		k.wantFound(driver.MessageSearch{Query: q, Terms: word, Before: first.UpdatedAt.Add(-time.Hour)})
+		q.Where = []driver.Condition{driver.Where("n", driver.Less, 10)}
+		k.wantFound(driver.MessageSearch{Query: q, Terms: word}, both...)
+		q.Where = []driver.Condition{driver.Where("n", driver.Greater, 10)}
+		k.wantFound(driver.MessageSearch{Query: q, Terms: word})
+	}},
+	{name: "search/changes", promise: "what gave way to other messages is not found", run: func(k *talkKit) {
+		k.append(ann, "s", "one word", "two word")
+		k.apply(ann, driver.SessionChange{Session: "s", From: 2, Rows: asked("three word")})
+		k.wantFound(driver.MessageSearch{Query: driver.SessionQuery{Scope: ann}, Terms: []string{"word", "two"}}, "one word", "three word")
+	}},
+}
+
+var talkForgetCases = []talkCase{
+	{name: "forget/scope", promise: "forgetting removes the sessions of a scope, empty parts meaning all, and says how many", run: func(k *talkKit) {
+		scopes := []driver.Scope{
+			ann, {Tenant: "acme", Workspace: "w", User: "ann"}, {Tenant: "acme", User: "ann", Agent: "a"}, bob, {Tenant: "acme"}, {User: "ann"}, {Tenant: "acme", User: "annabel"},
+		}
+		for _, s := range scopes {
+			k.append(s, "s", "word")
+			k.append(s, "t", "word")
+		}
+		n, err := k.store.Forget(k.ctx, ann)
+		if n != 6 || err != nil {
+			k.Errorf("got %d and %v want 6", n, err)
+		}
+		for i, s := range scopes {
+			want := 2
+			if i < 3 {
+				want = 0
+			}
+			if got := k.sessions(driver.SessionQuery{Scope: s}); len(got) != want {
+				k.Errorf("%s: got %d sessions want %d", s, len(got), want)
+			}
+			if got := k.search(driver.MessageSearch{Query: driver.SessionQuery{Scope: s}, Terms: []string{"word"}}); len(got.Rows) != want || got.Messages != int64(want) {
+				k.Errorf("%s: found %d of %d want %d", s, len(got.Rows), got.Messages, want)
+			}
+			if i < 3 {
+				k.wantAll(s, "s")
+			}
+		}
+		if n, err := k.store.Forget(k.ctx, ann); n != 0 || err != nil {
+			k.Errorf("again: got %d and %v want 0", n, err)
+		}
+	}},
+	{name: "forget/late", promise: "a turn that began before its scope was forgotten does not come back", run: func(k *talkKit) {
+		wide := driver.Scope{Tenant: "acme", Workspace: "w", User: "ann", Agent: "a"}
+		began := k.append(wide, "s", "one").UpdatedAt
+		other := k.append(bob, "s", "one").UpdatedAt
+		if _, err := k.store.Forget(k.ctx, ann); err != nil {
+			k.Fatal(err)
+		}
+		k.refuse(driver.ErrForgotten, wide, driver.SessionChange{Session: "s", Said: began, Rows: asked("late")})
+		k.refuse(driver.ErrForgotten, ann, driver.SessionChange{Session: "new", Said: began, Rows: asked("late")})
+		k.apply(bob, driver.SessionChange{Session: "s", Said: other, Rows: asked("two")})
+		k.apply(wide, driver.SessionChange{Session: "s", Said: future, Rows: asked("new")})
+		k.append(ann, "s", "now")
+		k.wantAll(wide, "s", "new")
+	}},
+	{name: "sweep/age", promise: "sweeping removes what is old enough, no more than asked for, and of the scope only", run: func(k *talkKit) {
+		for i := range 5 {
+			k.append(ann, fmt.Sprint("s", i), "x")
+		}
+		k.append(bob, "s", "x")
+		sweep := func(s driver.Scope, age time.Duration, limit, want int) {
+			k.Helper()
+			if n, err := k.store.Sweep(k.ctx, s, age, limit); n != want || err != nil {
+				k.Errorf("sweep %s: got %d and %v want %d", s, n, err, want)
+			}
+		}
+		sweep(ann, time.Hour, 100, 0)
+		// What is in the store is older than a moment that is yet to come.
+		sweep(ann, -time.Hour, 3, 3)
+		sweep(ann, -time.Hour, 3, 2)
+		sweep(ann, -time.Hour, 3, 0)
+		k.wantSessions(driver.SessionQuery{Scope: ann})
+		k.wantSessions(driver.SessionQuery{Scope: bob}, "s")
+		sweep(driver.Scope{Tenant: "acme"}, -time.Hour, 3, 1)
+	}},
+}

@@ -1,0 +1,64 @@
+package drivertest
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-go/weft/memory/driver"
+)
+
+// RunFacts checks every promise of the stores that open returns. Each is new and empty, and
+// open leaves closing it to tb.Cleanup. It is called by several tests at once.
+func RunFacts(t *testing.T, open func(tb testing.TB) driver.FactStore) {
+	t.Helper()
+	seed := rand.Uint64()
+	t.Logf("seed: %d", seed)
+	groups := map[string][]factCase{}
+	var order []string
+	for _, c := range factCases() {
+		group, _, _ := strings.Cut(c.name, "/")
+		if groups[group] == nil {
+			order = append(order, group)
+		}
+		groups[group] = append(groups[group], c)
+	}
+	for _, group := range order {
+		t.Run(group, func(t *testing.T) {
+			t.Parallel()
+			for _, c := range groups[group] {
+				_, name, _ := strings.Cut(c.name, "/")
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					c.check(t, open, seed)
+				})
+			}
+		})
+	}
+}
+
+// A factCase checks one promise.
+type factCase struct {
+	name    string // group/case
+	promise string
+	run     func(k *kit)
+}
+
+// check runs the case; tb is a test, or what stands for one when the suite itself is tested.
+func (c factCase) check(tb testing.TB, open func(tb testing.TB) driver.FactStore, seed uint64) {
+	tb.Cleanup(func() {
+		if tb.Failed() {
+			tb.Logf("broken promise: %s", c.promise)
+		}
+	})
+	c.run(newKit(tb, open, seed))
+}
+
+func factCases() []factCase {
+	return slices.Concat(
+		applyCases, changeCases, closeCases, versionCases, jobCases, foreignCases, dedupeCases, extendCases, supersedeCases, scopeCases, filterCases,
+		conditionCases, orderCases, searchCases, vectorCases, historyCases, forgetCases, sweepCases, contextCases, textCases,
+		modelCases, embedderCases,
+	)
+}

@@ -1,0 +1,14 @@
+package drivertest_test
+
+import (
+	"testing"
+
+	"github.com/weft-go/weft/memory/driver"
+	"github.com/weft-go/weft/memory/drivertest"
+	"github.com/weft-go/weft/memory/inmemory"
+)
+
+func TestProfilesInMemory(t *testing.T) {
+	t.Parallel()
+	drivertest.RunProfiles(t, func(testing.TB) driver.ValueStore { return inmemory.NewValues(inmemory.ValueOptions{}) })
+}

@@ -1,0 +1,292 @@
+package drivertest
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
+)
+
+var searchCases = []factCase{
+	{name: "search/words", promise: "what has one of the words at least is a candidate, and nothing else", run: func(k *kit) {
+		k.add(ann, "tea with milk")
+		k.add(ann, "tea")
+		k.add(ann, "coffee with milk", of(driver.Preference))
+		k.add(ann, "teapot")
+		q := driver.FactQuery{Scope: ann}
+		k.wantSearch(driver.FactSearch{Query: q, Terms: []string{"tea"}, Limit: 9}, "tea", "tea with milk")
+		k.wantSearch(driver.FactSearch{Query: q, Terms: []string{"tea", "coffee", "rum"}, Limit: 9}, "tea", "tea with milk", "coffee with milk")
+		k.wantSearch(driver.FactSearch{Query: q, Terms: []string{"te", "TEA", "tea with", "*", ""}, Limit: 9})
+		k.wantSearch(driver.FactSearch{Query: q, Limit: 9})
+	}},
+	{name: "search/terms", promise: "the terms are words as they are, whatever they are made of", run: func(k *kit) {
+		terms := []string{
+			"c++", "c#", "c", ".net", "net", "v1.2.3", "foo_bar", "foo", "a-b", "a'b", `a"b`, "a*", "a", "ab", "é", "e", "e\u0301", "日本", "日", "本", "🙂", "🙂🙂",
+			"and", "or", "not", "near", "AND", "NEAR(", "terms", "terms:a", "scope", "1", "2", "01", "%", "_", "^a", "{a}", "(a)", "a:b", "\u200f", "a b", "x'00'", "--",
+			strings.Repeat("x", 64), strings.Repeat("x", 63), strings.Repeat("é", 32), "ﬁ", "fi", "ß", "ss", "İ", "i", "I", "\u0131", "\ufeff", "\u00ad", "\t", "\n",
+		}
+		for i, term := range terms {
+			k.add(ann, fmt.Sprint("fact ", i), words(term, "padding"))
+		}
+		for i, term := range terms {
+			c := k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Scope: ann}, Terms: []string{term}, Limit: 99}, fmt.Sprint("fact ", i))
+			if c.Frequency[0] != 1 {
+				k.Errorf("term %q: got frequency %d want 1", term, c.Frequency[0])
+			}
+		}
+		if c := k.search(driver.FactSearch{Query: driver.FactQuery{Scope: ann}, Terms: terms, Limit: 99}); len(c.Records) != len(terms) {
+			k.Errorf("all terms: got %d candidates want %d", len(c.Records), len(terms))
+		}
+	}},
+	{name: "search/records", promise: "candidates come whole, with their terms and vectors, each once", run: func(k *kit) {
+		id := k.add(ann, "tea with milk", about(`{"a":1}`), during("c", 2), near("m", 1, 2), expiring(future))
+		c := k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Scope: ann}, Terms: []string{"tea", "milk"}, Embedding: []float32{1, 2}, Model: "m", Limit: 5}, "tea with milk")
+		k.wantSame(c.Records[0], k.get(ann, id))
+	}},
+	{name: "search/statistics", promise: "facts, terms and frequencies are those of what the query selects, and of nothing else", run: func(k *kit) {
+		vocabulary := []string{"alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta"}
+		r := k.rand()
+		scopes := []driver.Scope{ann, bob, {Tenant: "acme"}, {Tenant: "else", User: "ann"}}
+		for i := range 300 {
+			var terms []string
+			for range 1 + r.IntN(9) {
+				terms = append(terms, vocabulary[r.IntN(len(vocabulary))])
+			}
+			mods := []mod{words(terms...), of(driver.Kinds()[r.IntN(7)]), trusted(driver.Trust(r.IntN(3))), about(fmt.Sprintf(`{"n":%d}`, r.IntN(4)))}
+			switch r.IntN(4) {
+			case 0:
+				mods = append(mods, from(before), to(long))
+			case 1:
+				mods = append(mods, from(before), expiring(long))
+			}
+			k.add(scopes[r.IntN(len(scopes))], fmt.Sprint("fact ", i), mods...)
+		}
+		for i := range 40 {
+			q := driver.FactQuery{Scope: scopes[i%4], AnyUser: i%3 == 0, Inherit: i%5 == 0, Untrusted: i%2 == 0, Closed: i%7 == 0, Limit: -1}
+			if i%4 == 1 {
+				q.Kinds = []driver.Kind{driver.Plain, driver.Episode}
+			}
+			if i%4 == 2 {
+				q.Where = []driver.Condition{driver.Where("n", driver.Less, 2)}
+			}
+			if i%6 == 3 {
+				q.AsOf = before
+			}
+			k.wantStatistics(q, vocabulary[:1+i%len(vocabulary)])
+		}
+	}},
+	{name: "search/limit", promise: "the words get as many candidates as the limit says, if there are so many, whatever the query's own limit", run: func(k *kit) {
+		k.fill(ann, 30)
+		for limit, want := range map[int]int{1: 1, 7: 7, 29: 29, 30: 30, 31: 30, math.MaxInt32: 30} {
+			s := driver.FactSearch{Query: driver.FactQuery{Scope: ann, Limit: 3}, Terms: []string{"fact"}, Limit: limit}
+			if c := k.search(s); len(c.Records) != want || c.Facts != 30 || c.Frequency[0] != 30 {
+				k.Errorf("limit %d: got %d candidates, %d facts, frequency %d want %d, 30, 30", limit, len(c.Records), c.Facts, c.Frequency, want)
+			}
+		}
+		if c := k.search(driver.FactSearch{Query: driver.FactQuery{Scope: ann}, Terms: []string{"fact", "7"}, Embedding: []float32{1}, Model: "m"}); len(c.Records) != 0 || c.Facts != 30 || c.Frequency[1] != 1 {
+			k.Errorf("no limit: got %d candidates, %d facts, frequency %d want the statistics alone", len(c.Records), c.Facts, c.Frequency)
+		}
+	}},
+	{name: "search/rare", promise: "under a limit, what has more and rarer words comes first", run: func(k *kit) {
+		var changes []driver.FactChange
+		for i := range 300 {
+			changes = append(changes, k.adding(fmt.Sprint("common word ", i)))
+		}
+		k.apply(ann, changes...)
+		k.add(ann, "common rare seldom")
+		k.add(ann, "rare")
+		for i := range 50 {
+			k.add(driver.Scope{Tenant: "acme", User: fmt.Sprint("u", i)}, "rare seldom")
+		}
+		c := k.search(driver.FactSearch{Query: driver.FactQuery{Scope: ann}, Terms: []string{"common", "rare", "seldom"}, Limit: 5})
+		got := contents(c.Records)
+		if len(got) != 5 || !slices.Contains(got, "common rare seldom") {
+			k.Errorf("got %q want 5, and the one with all words among them", got)
+		}
+	}},
+	{name: "search/filtered", promise: "what the query leaves out takes no place of what it selects", run: func(k *kit) {
+		var changes, others []driver.FactChange
+		for i := range 100 {
+			changes = append(changes, k.adding(fmt.Sprint("tea tea tea ", i), trusted(driver.Untrusted), near("m", 1, 0)))
+			others = append(others, k.adding(fmt.Sprint("tea tea tea ", i), near("m", 1, 0)))
+		}
+		k.apply(ann, changes...)
+		k.apply(bob, others...)
+		for i := range 10 {
+			k.add(ann, fmt.Sprint("some of the tea that ann has ", i), near("m", 0, 1), about(fmt.Sprintf(`{"n":%d}`, i)))
+		}
+		for _, s := range []driver.FactSearch{{Terms: []string{"tea"}}, {Embedding: []float32{1, 0}, Model: "m"}} {
+			s.Query, s.Limit = driver.FactQuery{Scope: ann}, 10
+			if c := k.search(s); len(c.Records) != 10 {
+				k.Errorf("got %d candidates want 10", len(c.Records))
+			}
+			s.Query.Where = []driver.Condition{driver.Where("n", driver.Equal, 4)}
+			k.wantSearch(s, "some of the tea that ann has 4")
+		}
+	}},
+	{name: "search/both", promise: "what is found by words and what is found by vectors is united", run: func(k *kit) {
+		k.add(ann, "by both", near("m", 1, 0))
+		k.add(ann, "by words")
+		k.add(ann, "near it", near("m", 1, 0.1))
+		k.add(ann, "far away", near("m", -1, 0))
+		s := driver.FactSearch{Query: driver.FactQuery{Scope: ann}, Terms: []string{"by"}, Embedding: []float32{1, 0}, Model: "m", Limit: 2}
+		k.wantSearch(s, "by both", "by words", "near it")
+		s.Limit = 3
+		k.wantSearch(s, "by both", "by words", "near it", "far away")
+	}},
+}
+
+// wantStatistics compares with counting what a find finds.
+func (k *kit) wantStatistics(q driver.FactQuery, terms []string) {
+	k.Helper()
+	list := k.find(q)
+	frequency := make([]int64, len(terms))
+	var words int64
+	var matching []string
+	for _, r := range list {
+		words += int64(len(r.Terms))
+		matches := false
+		for i, term := range terms {
+			if slices.Contains(r.Terms, term) {
+				frequency[i]++
+				matches = true
+			}
+		}
+		if matches {
+			matching = append(matching, r.Content)
+		}
+	}
+	c := k.wantSearch(driver.FactSearch{Query: q, Terms: terms, Limit: 1000}, matching...)
+	if c.Facts != int64(len(list)) || c.Terms != words || !slices.Equal(c.Frequency, frequency) {
+		k.Errorf("%+v: got %d facts, %d terms, frequency %d want %d, %d, %d", q, c.Facts, c.Terms, c.Frequency, len(list), words, frequency)
+	}
+}
+
+var vectorCases = []factCase{
+	{name: "vectors/nearest", promise: "the nearest by cosine are found, whatever their length", run: func(k *kit) {
+		r := k.rand()
+		const dimension = 24
+		random := func() []float32 {
+			v := make([]float32, dimension)
+			scale := math.Pow(10, float64(r.IntN(7)-3))
+			for i := range v {
+				v[i] = float32(r.NormFloat64() * scale)
+			}
+			return v
+		}
+		n := k.size(400, 150)
+		vectors := map[string][]float32{}
+		var mine, others []driver.FactChange
+		for i := range n {
+			text := fmt.Sprint("fact ", i)
+			vectors[text] = random()
+			mine = append(mine, k.adding(text, near("m", vectors[text]...)))
+			others = append(others, k.adding(text, near("m", random()...)))
+		}
+		k.apply(ann, mine...)
+		k.apply(bob, others...)
+		for range 20 {
+			want := random()
+			for _, limit := range []int{1, 10, n + 5} {
+				c := k.search(driver.FactSearch{Query: driver.FactQuery{Scope: ann}, Embedding: want, Model: "m", Limit: limit})
+				k.wantNearest(c, want, vectors, limit)
+			}
+		}
+	}},
+	{name: "vectors/never_fewer", promise: "if as many facts have a vector as the limit says, as many are returned, however few a filter leaves", run: func(k *kit) {
+		n := k.size(2000, 300)
+		var changes []driver.FactChange
+		for i := range n {
+			angle := float64(i) / float64(n) * math.Pi
+			changes = append(changes, k.adding(fmt.Sprint("fact ", i), about(fmt.Sprintf(`{"rank":%d}`, i)), near("m", float32(math.Cos(angle)), float32(math.Sin(angle)))))
+			if len(changes) == 500 || i == n-1 {
+				k.apply(ann, changes...)
+				changes = nil
+			}
+		}
+		for _, percent := range []int{100, 10, 1} {
+			// Those that pass are the farthest from what is asked for.
+			pass := max(1, n*percent/100)
+			q := driver.FactQuery{Scope: ann, Where: []driver.Condition{driver.Where("rank", driver.GreaterEqual, n-pass)}}
+			for _, limit := range []int{1, 10, 100} {
+				c := k.search(driver.FactSearch{Query: q, Embedding: []float32{1, 0}, Model: "m", Limit: limit})
+				if want := min(limit, pass); len(c.Records) != want || c.Facts != int64(pass) {
+					k.Errorf("%d %%, limit %d: got %d of %d want %d of %d", percent, limit, len(c.Records), c.Facts, want, pass)
+				}
+			}
+		}
+	}},
+	{name: "vectors/models", promise: "vectors of different models are never compared", run: func(k *kit) {
+		k.add(ann, "by m", near("m", 1, 0))
+		k.add(ann, "by n", near("n", 1, 0))
+		k.add(ann, "capital", near("M", 1, 0))
+		k.add(ann, "by none", near("", 1, 0))
+		k.add(ann, "without")
+		for model, want := range map[string]string{"m": "by m", "n": "by n", "M": "capital"} {
+			k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Scope: ann}, Embedding: []float32{1, 0}, Model: model, Limit: 9}, want)
+		}
+		k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Scope: ann}, Embedding: []float32{1, 0}, Model: "x", Limit: 9})
+	}},
+	{name: "vectors/dimensions", promise: "a vector of another dimension does no harm", run: func(k *kit) {
+		k.add(ann, "two", near("m", 1, 0))
+		k.add(ann, "three", near("m", 1, 0, 0))
+		k.add(ann, "one", near("m", 1))
+		k.add(ann, "long", near("m", make([]float32, memory.MaxDimension)...))
+		k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Scope: ann}, Embedding: []float32{1, 0}, Model: "m", Limit: 9}, "two")
+		k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Scope: ann}, Embedding: []float32{1}, Model: "m", Limit: 9}, "one")
+		if got := len(k.find(all(ann))[0].Embedding); got != memory.MaxDimension {
+			k.Errorf("got %d numbers want %d", got, memory.MaxDimension)
+		}
+	}},
+	{name: "vectors/zero", promise: "a vector of nothing but zeros is near nothing, and is found last", run: func(k *kit) {
+		k.add(ann, "zero", near("m", 0, 0))
+		k.add(ann, "some", near("m", 1, 1))
+		k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Scope: ann}, Embedding: []float32{1, 1}, Model: "m", Limit: 1}, "some")
+		k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Scope: ann}, Embedding: []float32{1, 1}, Model: "m", Limit: 2}, "some", "zero")
+		k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Scope: ann}, Embedding: []float32{0, 0}, Model: "m", Limit: 2}, "some", "zero")
+	}},
+	{name: "vectors/exact", promise: "vectors come back number by number", run: func(k *kit) {
+		v := []float32{0, 1, -1, math.MaxFloat32, -math.MaxFloat32, math.SmallestNonzeroFloat32, 0.1, 1.0 / 3, 16777217}
+		id := k.add(ann, "numbers", near("m", v...))
+		if got := k.get(ann, id).Embedding; !slices.Equal(got, v) {
+			k.Errorf("got %v want %v", got, v)
+		}
+	}},
+}
+
+// wantNearest compares with looking at all.
+func (k *kit) wantNearest(c driver.FactCandidates, want []float32, vectors map[string][]float32, limit int) {
+	k.Helper()
+	var scores []float64
+	for _, v := range vectors {
+		scores = append(scores, cosine(want, v))
+	}
+	slices.Sort(scores)
+	slices.Reverse(scores)
+	n := min(limit, len(scores))
+	if len(c.Records) != n {
+		k.Errorf("limit %d: got %d candidates want %d", limit, len(c.Records), n)
+		return
+	}
+	if len(distinct(contents(c.Records))) != n {
+		k.Errorf("limit %d: got a fact twice", limit)
+	}
+	for _, r := range c.Records {
+		if got := cosine(want, vectors[r.Content]); got < scores[n-1]-1e-6 {
+			k.Errorf("limit %d: got one with cosine %v, and %d have %v at least", limit, got, n, scores[n-1])
+		}
+	}
+}
+
+func cosine(a, b []float32) float64 {
+	var dot, x, y float64
+	for i := range a {
+		dot += float64(a[i]) * float64(b[i])
+		x += float64(a[i]) * float64(a[i])
+		y += float64(b[i]) * float64(b[i])
+	}
+	return dot / math.Sqrt(x*y)
+}

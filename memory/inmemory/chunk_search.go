@@ -1,0 +1,65 @@
+package inmemory
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/weft-go/weft/memory/driver"
+	"github.com/weft-go/weft/memory/internal/rank"
+)
+
+// A hit is a row that was found.
+type chunkHit struct {
+	row   *chunkRow
+	score float64
+}
+
+// weight is how much the row is about the term: the more often, and the shorter the row,
+// the more.
+func (p posting) weight() float64 {
+	const usual = 200 // terms
+	n := float64(p.n)
+	return n / (n + 0.3 + 0.9*float64(len(p.row.record.Terms))/usual)
+}
+
+func byVector(s *driver.ChunkSearch, books []*book) []chunkHit {
+	if s.Embedding == nil {
+		return nil
+	}
+	var hits []chunkHit
+	for _, b := range books {
+		for _, r := range b.rows {
+			if v := r.record.Embedding; v != nil && r.record.Model == s.Model && len(v) == len(s.Embedding) {
+				hits = append(hits, chunkHit{r, rank.Cosine(v, s.Embedding)})
+			}
+		}
+	}
+	return hits
+}
+
+// best returns the n hits with the highest scores.
+func bestChunks(hits []chunkHit, n int) []chunkHit {
+	slices.SortFunc(hits, func(a, b chunkHit) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.row.record.ID, b.row.record.ID))
+	})
+	return hits[:max(0, min(n, len(hits)))]
+}
+
+// collect adds what was found, each once, with its sources.
+func collectChunks(c *driver.ChunkCandidates, legs ...[]chunkHit) {
+	rows, books := map[*chunkRow]bool{}, map[*book]bool{}
+	for _, hits := range legs {
+		for _, h := range hits {
+			if rows[h.row] {
+				continue
+			}
+			rows[h.row] = true
+			c.Records = append(c.Records, cloneChunk(h.row.record))
+			if b := h.row.book; !books[b] {
+				books[b] = true
+				c.Sources = append(c.Sources, b.copy())
+			}
+		}
+	}
+}

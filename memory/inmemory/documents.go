@@ -1,0 +1,432 @@
+package inmemory
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/weft-go/weft/memory/driver"
+)
+
+// Dump implements [driver.DocumentStore].
+func (m *Documents) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.SavedSource, error] {
+	return func(yield func(driver.SavedSource, error) bool) {
+		for _, b := range m.within(s) {
+			if err := ctx.Err(); err != nil {
+				yield(driver.SavedSource{}, err)
+				return
+			}
+			one := driver.SavedSource{Source: b.copy(), Records: make([]driver.ChunkRecord, len(b.rows))}
+			for i, r := range b.rows {
+				one.Records[i] = cloneChunk(r.record)
+			}
+			if !yield(one, nil) {
+				return
+			}
+		}
+	}
+}
+
+// within returns the sources of the scopes that s covers, in order.
+func (m *Documents) within(s *driver.Scope) []*book {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	var list []*book
+	for at, b := range m.books {
+		if s == nil || s.Covers(at.scope) {
+			list = append(list, b)
+		}
+	}
+	slices.SortFunc(list, func(a, b *book) int {
+		return cmp.Or(driver.CompareScopes(a.source.Scope, b.source.Scope), strings.Compare(a.source.ID, b.source.ID))
+	})
+	return list
+}
+
+// Restore implements [driver.DocumentStore].
+func (m *Documents) Restore(ctx context.Context, list []driver.SavedSource) (int, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := 0
+	for _, one := range list {
+		if m.books[sourcePlace{one.Scope, one.URI}] != nil || m.byID[one.ID] != nil {
+			continue
+		}
+		b := &book{source: one.Source, rows: make([]*chunkRow, len(one.Records))}
+		b.source = b.copy()
+		b.source.Chunks = len(one.Records)
+		for i, r := range one.Records {
+			r = cloneChunk(r)
+			r.Source, r.Kept = one.ID, false
+			b.rows[i] = &chunkRow{record: r, book: b}
+			b.terms += int64(len(r.Terms))
+		}
+		m.put(b)
+		if one.UpdatedAt.After(m.last) {
+			m.last = one.UpdatedAt
+		}
+		n++
+	}
+	return n, nil
+}
+
+// InMemory is a [driver.DocumentStore] that ends with the process. It finds words by an index, and
+// compares vectors with all that there are, so it suits tests and tens of thousands of
+// chunks. It is safe for use by any number of goroutines.
+type Documents struct {
+	mu    sync.RWMutex
+	books map[sourcePlace]*book
+	byID  map[string]*book
+	index map[string][]posting // by term
+	dead  int                  // rows in the index that are no more
+	alive int
+	last  time.Time
+}
+
+type sourcePlace struct {
+	scope driver.Scope
+	uri   string
+}
+
+// A book is a source with its rows. Both are replaced and never changed, as readers
+// have them.
+type book struct {
+	source driver.Source
+	rows   []*chunkRow
+	terms  int64
+}
+
+// A row is a chunk, as it is in the index.
+type chunkRow struct {
+	record driver.ChunkRecord
+	book   *book // nil if it is no more
+}
+
+// A posting says how often a row has a term.
+type posting struct {
+	row *chunkRow
+	n   int
+}
+
+// NewInMemory returns an empty store.
+func NewDocuments() *Documents {
+	return &Documents{books: map[sourcePlace]*book{}, byID: map[string]*book{}, index: map[string][]posting{}}
+}
+
+// Swap implements [driver.DocumentStore].
+func (m *Documents) Swap(ctx context.Context, c driver.SourceChange) error {
+	if err := ctx.Err(); err != nil || len(c.Swaps) == 0 {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.now()
+	next := make([]*book, len(c.Swaps))
+	for i, s := range c.Swaps {
+		b, err := m.bind(c.Scope, s, now)
+		if err != nil {
+			return fmt.Errorf("source %.60q: %w", s.Source.URI, err)
+		}
+		next[i] = b
+	}
+	if err := m.allowed(c, next); err != nil {
+		return err
+	}
+	for _, b := range next {
+		m.put(b)
+	}
+	m.sweep()
+	return nil
+}
+
+func (m *Documents) now() time.Time {
+	now := time.Now().UTC().Truncate(time.Microsecond)
+	if !now.After(m.last) {
+		now = m.last.Add(time.Microsecond)
+	}
+	m.last = now
+	return now
+}
+
+// bind returns a source as it will be.
+func (m *Documents) bind(scope driver.Scope, s driver.SourceSwap, now time.Time) (*book, error) {
+	old := m.books[sourcePlace{scope, s.Source.URI}]
+	source := s.Source
+	source.Scope, source.Chunks = scope, len(s.Chunks)
+	source.CreatedAt, source.UpdatedAt = now, now
+	source.Metadata = slices.Clone(source.Metadata)
+	kept := map[string]*chunkRow{}
+	if old != nil {
+		source.ID, source.CreatedAt = old.source.ID, old.source.CreatedAt
+		for _, r := range old.rows {
+			kept[r.record.ID] = r
+		}
+	}
+	if has := revision(old); has != source.Revision {
+		return nil, fmt.Errorf("it has revision %d and not %d: %w", has, source.Revision, driver.ErrConflict)
+	}
+	source.Revision++
+	b := &book{source: source, rows: make([]*chunkRow, len(s.Chunks))}
+	for i, r := range s.Chunks {
+		if r.Kept {
+			was := kept[r.ID]
+			if was == nil {
+				return nil, fmt.Errorf("chunk %s is not there: %w", r.ID, driver.ErrConflict)
+			}
+			ordinal, start, end := r.Ordinal, r.Start, r.End
+			r = was.record
+			r.Ordinal, r.Start, r.End = ordinal, start, end
+		} else {
+			r = cloneChunk(r)
+		}
+		r.Source = source.ID
+		b.rows[i] = &chunkRow{record: r, book: b}
+		b.terms += int64(len(r.Terms))
+	}
+	return b, nil
+}
+
+func revision(b *book) int64 {
+	if b == nil {
+		return 0
+	}
+	return b.source.Revision
+}
+
+func cloneChunk(r driver.ChunkRecord) driver.ChunkRecord {
+	r.Headings, r.Terms, r.Embedding = slices.Clone(r.Headings), slices.Clone(r.Terms), slices.Clone(r.Embedding)
+	return r
+}
+
+// allowed says whether the quota allows what the scope would have.
+func (m *Documents) allowed(c driver.SourceChange, next []*book) error {
+	if c.Quota == (driver.SourceQuota{}) {
+		return nil
+	}
+	var has driver.SourceQuota
+	for at, b := range m.books {
+		if at.scope == c.Scope {
+			has.Sources++
+			has.Chunks += int64(len(b.rows))
+		}
+	}
+	for _, b := range next {
+		if old := m.books[sourcePlace{c.Scope, b.source.URI}]; old != nil {
+			has.Sources--
+			has.Chunks -= int64(len(old.rows))
+		}
+		has.Sources++
+		has.Chunks += int64(len(b.rows))
+	}
+	if q := c.Quota; q.Sources > 0 && has.Sources > q.Sources || q.Chunks > 0 && has.Chunks > q.Chunks {
+		return fmt.Errorf("%d sources and %d chunks in the scope %s, and %d and %d are allowed: %w", has.Sources, has.Chunks, c.Scope, q.Sources, q.Chunks, driver.ErrQuota)
+	}
+	return nil
+}
+
+func (m *Documents) put(b *book) {
+	at := sourcePlace{b.source.Scope, b.source.URI}
+	m.remove(m.books[at])
+	m.books[at], m.byID[b.source.ID] = b, b
+	for _, r := range b.rows {
+		m.enter(r)
+	}
+}
+
+// enter puts a row into the index.
+func (m *Documents) enter(r *chunkRow) {
+	m.alive++
+	count := make(map[string]int, len(r.record.Terms))
+	for _, term := range r.record.Terms {
+		count[term]++
+	}
+	for term, n := range count {
+		m.index[term] = append(m.index[term], posting{r, n})
+	}
+}
+
+func (m *Documents) remove(b *book) {
+	if b == nil {
+		return
+	}
+	delete(m.books, sourcePlace{b.source.Scope, b.source.URI})
+	delete(m.byID, b.source.ID)
+	for _, r := range b.rows {
+		r.book = nil
+	}
+	m.dead += len(b.rows)
+	m.alive -= len(b.rows)
+}
+
+// sweep takes what is no more out of the index, when that is most of it.
+func (m *Documents) sweep() {
+	if m.dead < m.alive || m.dead < 100 {
+		return
+	}
+	for term, list := range m.index {
+		if list = slices.DeleteFunc(list, func(p posting) bool { return p.row.book == nil }); len(list) == 0 {
+			delete(m.index, term)
+		} else {
+			m.index[term] = list
+		}
+	}
+	m.dead = 0
+}
+
+// Sources implements [driver.DocumentStore].
+func (m *Documents) Sources(ctx context.Context, q driver.SourceQuery) iter.Seq2[driver.Source, error] {
+	return func(yield func(driver.Source, error) bool) {
+		for _, b := range m.selected(&q) {
+			if err := ctx.Err(); err != nil {
+				yield(driver.Source{}, err)
+				return
+			}
+			if !yield(b.copy(), nil) {
+				return
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			yield(driver.Source{}, err)
+		}
+	}
+}
+
+func (b *book) copy() driver.Source {
+	s := b.source
+	s.Metadata = slices.Clone(s.Metadata)
+	return s
+}
+
+// selected returns what a query selects, in order.
+func (m *Documents) selected(q *driver.SourceQuery) []*book {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	list := m.pick(q)
+	slices.SortFunc(list, func(a, b *book) int {
+		return cmp.Or(strings.Compare(a.source.URI, b.source.URI), strings.Compare(a.source.ID, b.source.ID))
+	})
+	return list
+}
+
+func (m *Documents) pick(q *driver.SourceQuery) []*book {
+	var list []*book
+	for _, b := range m.books {
+		if q.Match(&b.source) {
+			list = append(list, b)
+		}
+	}
+	return list
+}
+
+// Chunks implements [driver.DocumentStore].
+func (m *Documents) Chunks(ctx context.Context, spans []driver.ChunkSpan) iter.Seq2[driver.Chunk, error] {
+	return func(yield func(driver.Chunk, error) bool) {
+		m.mu.RLock()
+		var list []driver.Chunk
+		for _, s := range spans {
+			if b := m.byID[s.Source]; b != nil && b.source.Scope == s.Scope {
+				for _, r := range b.rows[min(max(s.From, 0), len(b.rows)):min(max(s.From, s.To, 0), len(b.rows))] {
+					list = append(list, cloneChunk(r.record).Chunk)
+				}
+			}
+		}
+		m.mu.RUnlock()
+		for _, c := range list {
+			if ctx.Err() != nil || !yield(c, nil) {
+				break
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			yield(driver.Chunk{}, err)
+		}
+	}
+}
+
+// Delete implements [driver.DocumentStore].
+func (m *Documents) Delete(ctx context.Context, q driver.SourceQuery) (int, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	list := m.pick(&q)
+	for _, b := range list {
+		m.remove(b)
+	}
+	m.sweep()
+	return len(list), nil
+}
+
+// Search implements [driver.DocumentStore].
+func (m *Documents) Search(ctx context.Context, s driver.ChunkSearch) (driver.ChunkCandidates, error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	books := m.pick(&s.Query)
+	c := driver.ChunkCandidates{Frequency: make([]int64, len(s.Terms))}
+	chosen := make(map[*book]bool, len(books))
+	for _, b := range books {
+		chosen[b] = true
+		c.Chunks += int64(len(b.rows))
+		c.Terms += b.terms
+	}
+	found := m.byWords(s.Terms, chosen, &c)
+	near := byVector(&s, books)
+	if err := ctx.Err(); err != nil {
+		return driver.ChunkCandidates{}, err
+	}
+	collectChunks(&c, bestChunks(found, s.Limit), bestChunks(near, s.Limit))
+	return c, nil
+}
+
+// byWords returns the rows that have any of the terms, and counts them.
+func (m *Documents) byWords(terms []string, chosen map[*book]bool, c *driver.ChunkCandidates) []chunkHit {
+	scores := map[*chunkRow]float64{}
+	for i, term := range terms {
+		list := make([]posting, 0, len(m.index[term]))
+		for _, p := range m.index[term] {
+			if p.row.book != nil && chosen[p.row.book] {
+				list = append(list, p)
+			}
+		}
+		c.Frequency[i] = int64(len(list))
+		rarity := math.Log1p(float64(c.Chunks) / float64(len(list)+1))
+		for _, p := range list {
+			scores[p.row] += rarity * p.weight()
+		}
+	}
+	hits := make([]chunkHit, 0, len(scores))
+	for r, score := range scores {
+		hits = append(hits, chunkHit{r, score})
+	}
+	return hits
+}
+
+// Scopes implements [driver.DocumentStore].
+func (m *Documents) Scopes(ctx context.Context) iter.Seq2[driver.Scope, error] {
+	return func(yield func(driver.Scope, error) bool) {
+		m.mu.RLock()
+		scopes := map[driver.Scope]bool{}
+		for at := range m.books {
+			scopes[at.scope] = true
+		}
+		m.mu.RUnlock()
+		for s := range scopes {
+			if err := ctx.Err(); err != nil {
+				yield(driver.Scope{}, err)
+				return
+			}
+			if !yield(s, nil) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,425 @@
+package inmemory
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/weft-go/weft/memory/driver"
+	"github.com/weft-go/weft/memory/internal/input"
+	"github.com/weft-go/weft/memory/internal/rank"
+)
+
+// Dump implements [driver.FactStore].
+func (m *Facts) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.SavedFact, error] {
+	return func(yield func(driver.SavedFact, error) bool) {
+		for _, one := range m.saved(s) {
+			if err := ctx.Err(); err != nil {
+				yield(driver.SavedFact{}, err)
+				return
+			}
+			if !yield(one, nil) {
+				return
+			}
+		}
+	}
+}
+
+// saved returns what the store has of the scopes that s covers, in order.
+func (m *Facts) saved(s *driver.Scope) []driver.SavedFact {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	var list []driver.SavedFact
+	for scope, f := range m.shelves {
+		if s != nil && !s.Covers(scope) {
+			continue
+		}
+		for id, r := range f.rows {
+			c := copyFact(r)
+			list = append(list, driver.SavedFact{Scope: scope, ID: id, Record: &c, History: slices.Clone(f.events[id])})
+		}
+		for id, events := range f.events {
+			if f.rows[id] == nil {
+				list = append(list, driver.SavedFact{Scope: scope, ID: id, History: slices.Clone(events)})
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b driver.SavedFact) int {
+		return cmp.Or(driver.CompareScopes(a.Scope, b.Scope), strings.Compare(a.ID, b.ID))
+	})
+	return list
+}
+
+// Restore implements [driver.FactStore].
+func (m *Facts) Restore(ctx context.Context, list []driver.SavedFact) (int, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := 0
+	for _, one := range list {
+		f := m.shelves[one.Scope]
+		if f == nil {
+			f = newShelf(one.Scope)
+			m.shelves[one.Scope] = f
+		}
+		if f.rows[one.ID] != nil || f.events[one.ID] != nil {
+			continue
+		}
+		if r := one.Record; r != nil {
+			c := copyFact(r)
+			c.Scope = one.Scope
+			f.put(one.ID, nil, &c)
+			m.passed(c.UpdatedAt)
+		}
+		f.events[one.ID] = slices.Clone(one.History)
+		for _, e := range one.History {
+			m.passed(e.At)
+		}
+		n++
+	}
+	return n, nil
+}
+
+// passed makes later times of the store come after a time.
+func (m *Facts) passed(at time.Time) {
+	if at.After(m.last) {
+		m.last = at
+	}
+}
+
+// in says whether the record has a vector of a model, and of a length unless that is zero.
+func inSpace(r *driver.FactRecord, model string, dimension int) bool {
+	return r.Model == model && r.Embedding != nil && (dimension == 0 || dimension == len(r.Embedding))
+}
+
+// InMemoryOptions configures [NewFacts]. Its zero value works.
+type FactOptions struct {
+	// MaxFacts is how many valid facts a scope may have. Zero means any number.
+	MaxFacts int
+}
+
+// InMemory is a [driver.FactStore] that ends with the process. Every search reads all facts of
+// its scope, so it suits tests and thousands of facts. It is safe for use by any number
+// of goroutines.
+type Facts struct {
+	options FactOptions
+
+	mu        sync.RWMutex
+	shelves   map[driver.Scope]*shelf
+	forgotten map[driver.Scope]time.Time // by the scope as it was asked for
+	last      time.Time
+}
+
+// NewInMemory returns an empty store.
+func NewFacts(o FactOptions) *Facts {
+	return &Facts{options: o, shelves: map[driver.Scope]*shelf{}, forgotten: map[driver.Scope]time.Time{}}
+}
+
+// Apply implements [driver.FactStore].
+func (m *Facts) Apply(ctx context.Context, s driver.Scope, changes []driver.FactChange) ([]driver.Applied, error) {
+	if err := ctx.Err(); err != nil || len(changes) == 0 {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.now()
+	f := m.shelves[s]
+	if f == nil {
+		f = newShelf(s)
+	}
+	if job := changes[0].Job; f.jobs[job] {
+		return make([]driver.Applied, len(changes)), nil
+	} else if job != "" {
+		f.jobs[job] = true
+		f.undo = append(f.undo, func() { delete(f.jobs, job) })
+	}
+	applied := make([]driver.Applied, len(changes))
+	added := false
+	for i, c := range changes {
+		err := m.allowed(s, c)
+		if err == nil {
+			applied[i], err = f.apply(s, c, now)
+		}
+		if err != nil {
+			f.takeBack()
+			return nil, fmt.Errorf("change %d: %w", i, err)
+		}
+		added = added || c.Kind == driver.Add && !applied[i].Existed
+	}
+	if most := m.options.MaxFacts; added && most > 0 && f.count(now) > most {
+		f.takeBack()
+		return nil, fmt.Errorf("more than %d facts in the scope %s: %w", most, s, driver.ErrQuota)
+	}
+	f.undo = nil
+	m.shelves[s] = f
+	return applied, nil
+}
+
+// now returns times that ascend.
+func (m *Facts) now() time.Time {
+	now := input.Exact(time.Now())
+	if !now.After(m.last) {
+		now = m.last.Add(time.Microsecond)
+	}
+	m.last = now
+	return now
+}
+
+// allowed returns [driver.ErrForgotten] for what was said before its scope was forgotten.
+func (m *Facts) allowed(s driver.Scope, c driver.FactChange) error {
+	if c.Said.IsZero() {
+		return nil
+	}
+	for scope, at := range m.forgotten {
+		if scope.Covers(s) && !c.Said.After(at) {
+			return fmt.Errorf("what was said at %v, of the scope %s: %w", c.Said, s, driver.ErrForgotten)
+		}
+	}
+	return nil
+}
+
+// Find implements [driver.FactStore].
+func (m *Facts) Find(ctx context.Context, q driver.FactQuery) iter.Seq2[driver.FactRecord, error] {
+	return func(yield func(driver.FactRecord, error) bool) {
+		rows := m.selected(&q)
+		slices.SortFunc(rows, func(a, b *driver.FactRecord) int {
+			return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), strings.Compare(b.ID, a.ID))
+		})
+		limit, limited := q.Most()
+		for i, row := range rows {
+			if limited && i == limit {
+				return
+			}
+			if err := ctx.Err(); err != nil {
+				yield(driver.FactRecord{}, err)
+				return
+			}
+			if !yield(copyFact(row), nil) {
+				return
+			}
+		}
+	}
+}
+
+func copyFact(r *driver.FactRecord) driver.FactRecord {
+	c := *r
+	c.Metadata, c.Terms, c.Embedding = bytes.Clone(r.Metadata), slices.Clone(r.Terms), slices.Clone(r.Embedding)
+	return c
+}
+
+// selected returns the rows of a query.
+func (m *Facts) selected(q *driver.FactQuery) []*driver.FactRecord {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	now := input.Exact(time.Now())
+	if now.Before(m.last) {
+		now = m.last // what was just stored is there, also by a clock that is coarse or was set back
+	}
+	var rows []*driver.FactRecord
+	add := func(f *shelf) {
+		for _, row := range f.rows {
+			if holdsFact(q, row, now) {
+				rows = append(rows, row)
+			}
+		}
+	}
+	if f, ok := m.shelves[q.Scope]; ok && !isWide(q) {
+		add(f)
+		return rows
+	}
+	if isWide(q) {
+		for s, f := range m.shelves {
+			if reachesScope(q, s) {
+				add(f)
+			}
+		}
+	}
+	return rows
+}
+
+func isWide(q *driver.FactQuery) bool { return q.AnyWorkspace || q.AnyUser || q.AnyAgent || q.Inherit }
+
+// reaches reports whether the query looks at a scope.
+func reachesScope(q *driver.FactQuery, s driver.Scope) bool {
+	fits := func(all bool, want, is string) bool { return all || want == is || q.Inherit && is == "" }
+	return q.Scope.Tenant == s.Tenant && fits(q.AnyWorkspace, q.Scope.Workspace, s.Workspace) &&
+		fits(q.AnyUser, q.Scope.User, s.User) && fits(q.AnyAgent, q.Scope.Agent, s.Agent)
+}
+
+// holds reports whether a query selects a row of a scope that it reaches.
+func holdsFact(q *driver.FactQuery, r *driver.FactRecord, now time.Time) bool {
+	switch {
+	case len(q.IDs) > 0 && !slices.Contains(q.IDs, r.ID),
+		len(q.Kinds) > 0 && !slices.Contains(q.Kinds, r.Kind),
+		q.Conversation != "" && q.Conversation != r.Conversation,
+		!q.Untrusted && r.Trust == driver.Untrusted,
+		q.Without != "" && inSpace(r, q.Without, q.Dimension),
+		!q.Closed && !isCurrent(q, r, now):
+		return false
+	}
+	for _, c := range q.Where {
+		if !c.Match(r.Metadata) {
+			return false
+		}
+	}
+	return true
+}
+
+func isCurrent(q *driver.FactQuery, r *driver.FactRecord, now time.Time) bool {
+	at := q.AsOf
+	if at.IsZero() {
+		at = now
+	}
+	return !factExpired(r, at) && r.ValidAt(at)
+}
+
+// History implements [driver.FactStore].
+func (m *Facts) History(ctx context.Context, s driver.Scope, id string) iter.Seq2[driver.Event, error] {
+	return func(yield func(driver.Event, error) bool) {
+		for _, e := range m.events(s, id) {
+			if err := ctx.Err(); err != nil {
+				yield(driver.Event{}, err)
+				return
+			}
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// events returns those of a fact, or of all facts of the scopes that a scope covers.
+func (m *Facts) events(s driver.Scope, id string) []driver.Event {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if id != "" {
+		if f := m.shelves[s]; f != nil {
+			return f.events[id] // only ever appended to, in another array
+		}
+		return nil
+	}
+	var all []driver.Event
+	for scope, f := range m.shelves {
+		if s.Covers(scope) {
+			for _, events := range f.events {
+				all = append(all, events...)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b driver.Event) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID)) })
+	return all
+}
+
+// Forget implements [driver.FactStore].
+func (m *Facts) Forget(ctx context.Context, s driver.Scope) (int, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.forgotten[s] = m.now()
+	count := 0
+	for scope, f := range m.shelves {
+		if s.Covers(scope) {
+			count += len(f.rows)
+			delete(m.shelves, scope)
+		}
+	}
+	return count, nil
+}
+
+// Sweep implements [driver.FactStore].
+func (m *Facts) Sweep(ctx context.Context, limit int) (int, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now, count := m.now(), 0
+	for _, f := range m.shelves {
+		for _, row := range f.rows {
+			if count < limit && factExpired(row, now) {
+				f.expire(row, now)
+				count++
+			}
+		}
+		f.undo = nil
+	}
+	return count, nil
+}
+
+func cmpTime(t, otherwise time.Time) time.Time {
+	if t.IsZero() {
+		return otherwise
+	}
+	return input.Exact(t)
+}
+
+// Search implements [driver.FactStore]. It looks at every fact that the query selects.
+func (m *Facts) Search(ctx context.Context, s driver.FactSearch) (driver.FactCandidates, error) {
+	rows := m.selected(&s.Query)
+	c := driver.FactCandidates{Facts: int64(len(rows)), Frequency: make([]int64, len(s.Terms))}
+	corpus := rank.Corpus{Docs: c.Facts, Frequency: map[string]int64{}}
+	for _, row := range rows {
+		c.Terms += int64(len(row.Terms))
+		for i, term := range s.Terms {
+			if slices.Contains(row.Terms, term) {
+				c.Frequency[i]++
+				corpus.Frequency[term]++
+			}
+		}
+	}
+	corpus.Terms = c.Terms
+	words := rank.NewWords(s.Terms, corpus)
+	var byWords, byVector []hit
+	for _, row := range rows {
+		if score := words.Score(row.Terms); score > 0 {
+			byWords = append(byWords, hit{row, score})
+		}
+		if s.Embedding != nil && row.Embedding != nil && row.Model == s.Model && len(row.Embedding) == len(s.Embedding) {
+			byVector = append(byVector, hit{row, rank.Cosine(row.Embedding, s.Embedding)})
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return driver.FactCandidates{}, err
+	}
+	seen := map[*driver.FactRecord]bool{} // an id is of its scope alone
+	for _, hits := range [][]hit{best(byWords, s.Limit), best(byVector, s.Limit)} {
+		for _, h := range hits {
+			if !seen[h.row] {
+				seen[h.row] = true
+				c.Records = append(c.Records, copyFact(h.row))
+			}
+		}
+	}
+	return c, nil
+}
+
+// Scopes implements [driver.FactStore].
+func (m *Facts) Scopes(ctx context.Context) iter.Seq2[driver.Scope, error] {
+	return func(yield func(driver.Scope, error) bool) {
+		m.mu.RLock()
+		scopes := make([]driver.Scope, 0, len(m.shelves))
+		for s := range m.shelves {
+			scopes = append(scopes, s)
+		}
+		m.mu.RUnlock()
+		for _, s := range scopes {
+			if err := ctx.Err(); err != nil {
+				yield(driver.Scope{}, err)
+				return
+			}
+			if !yield(s, nil) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package input
+
+import (
+	"crypto/sha256"
+	"regexp"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// keyOf returns what is equal for facts that may say the same: those that differ in case, spaces,
+// kinds of quotes and dashes, the marks at the ends of words, and how letters are composed. It
+// narrows a search; [SameText] decides.
+func FactKey(content string) [16]byte {
+	words := strings.Fields(norm.NFC.String(strings.Map(plain, content)))
+	kept := words[:0]
+	for _, word := range words {
+		word = strings.TrimLeft(strings.TrimRight(word, `.,;:!?"')]`), `"'([`)
+		if word != "" {
+			kept = append(kept, word)
+		}
+	}
+	text := strings.Join(kept, " ")
+	if len(kept) == 0 { // nothing but marks: they are what it says
+		text = strings.TrimSpace(content)
+	}
+	sum := sha256.Sum256([]byte(text))
+	return [16]byte(sum[:16])
+}
+
+// SameText reports whether two contents are the same for every reader: they differ at most in how
+// letters are composed (Unicode NFC), in the amount of white space, in the form of quotation
+// marks, apostrophes and dashes, in characters that cannot be seen, and in one full stop at the
+// end. Case counts, and so does every other mark.
+func SameText(a, b string) bool { return a == b || visible(a) == visible(b) }
+
+func visible(content string) string {
+	text := strings.Join(strings.Fields(norm.NFC.String(strings.Map(alikeOf, content))), " ")
+	if before, ok := strings.CutSuffix(text, "."); ok && before != "" && !strings.HasSuffix(before, ".") {
+		return before
+	}
+	return text
+}
+
+// alike are characters that are written in several ways, and the one that stands for them. A
+// negative number stands for nothing.
+var alike = map[rune]rune{
+	'“': '"', '”': '"', '„': '"', '«': '"', '»': '"',
+	'‘': '\'', '’': '\'', '‚': '\'',
+	'‐': '-', '‑': '-', '‒': '-', '–': '-', '—': '-', '―': '-', '−': '-',
+	'。':      '.',
+	'\u00ad': -1, '\u200b': -1, '\u2060': -1, '\ufeff': -1,
+}
+
+func alikeOf(r rune) rune {
+	if other, ok := alike[r]; ok {
+		return other
+	}
+	return r
+}
+
+// plain returns what stands for a rune in a key, and a negative number for nothing.
+func plain(r rune) rune {
+	switch r {
+	case '´', '`':
+		return '\''
+	case '…':
+		return '.'
+	case '、':
+		return ','
+	case '\u200c', '\u200d':
+		return -1
+	}
+	if r = alikeOf(r); r >= '！' && r <= '～' { // full width
+		r -= '！' - '!'
+	}
+	return unicode.ToLower(r)
+}
+
+func Blank(text string) bool {
+	return strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) == ""
+}
+
+var idPattern = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+
+func ValidID(id string) bool { return idPattern.MatchString(id) }

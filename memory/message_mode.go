@@ -1,0 +1,73 @@
+package memory
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weft-go/weft/llm"
+)
+
+// Mode says what of a turn is kept.
+type Mode int
+
+// The modes.
+const (
+	// Full keeps all messages as they are.
+	Full Mode = iota
+	// AnswersOnly keeps what the system, the user and the assistant said to each other:
+	// no tool calls, no results of tools, no reasoning, and no assistant's message in which nothing else is.
+	AnswersOnly
+)
+
+// String returns the name of the mode.
+func (m Mode) String() string {
+	switch m {
+	case Full:
+		return "full"
+	case AnswersOnly:
+		return "answers only"
+	}
+	return fmt.Sprintf("Mode(%d)", int(m))
+}
+
+func (m Mode) keep(messages []llm.Message) ([]llm.Message, error) {
+	switch m {
+	case Full:
+		return messages, nil
+	case AnswersOnly:
+		return Answers(messages), nil
+	}
+	return nil, fmt.Errorf("%v: %w", m, ErrInvalid)
+}
+
+// Answers returns what [AnswersOnly] keeps of messages, which stay as they are.
+func Answers(messages []llm.Message) []llm.Message {
+	var answers []llm.Message
+	for _, m := range messages {
+		switch m.Role {
+		case llm.RoleTool:
+			continue
+		case llm.RoleAssistant:
+			var says bool
+			if m, says = answer(m); !says {
+				continue
+			}
+		}
+		answers = append(answers, m)
+	}
+	return answers
+}
+
+// answer returns what an assistant said, and whether that is anything.
+func answer(m llm.Message) (llm.Message, bool) {
+	m = m.Clone()
+	m.ToolCalls = nil
+	if m.StopReason == llm.StopToolCalls {
+		m.StopReason = ""
+	}
+	m.Parts = slices.DeleteFunc(m.Parts, func(p llm.Part) bool {
+		return p.Type == llm.PartReasoning || p.Type == llm.PartOther || p.Type == llm.PartText && strings.TrimSpace(p.Text) == ""
+	})
+	return m, len(m.Parts) > 0
+}

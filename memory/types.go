@@ -1,0 +1,111 @@
+package memory
+
+import (
+	"github.com/weft-go/weft/memory/driver"
+	"github.com/weft-go/weft/memory/internal/input"
+)
+
+// The types that a memory shares with its stores. Package driver documents them.
+type (
+	Scope      = driver.Scope
+	Fact       = driver.Fact
+	Kind       = driver.Kind
+	Trust      = driver.Trust
+	Condition  = driver.Condition
+	Op         = driver.Op
+	FactQuery  = driver.FactQuery
+	FactRecord = driver.FactRecord
+	FactChange = driver.FactChange
+	Applied    = driver.Applied
+	Event      = driver.Event
+
+	Address        = driver.Address
+	Item           = driver.Item
+	Order          = driver.Order
+	ValueQuery     = driver.ValueQuery
+	NamespaceQuery = driver.NamespaceQuery
+
+	Session      = driver.Session
+	SessionQuery = driver.SessionQuery
+)
+
+// The kinds of facts.
+const (
+	Preference   = driver.Preference
+	Plain        = driver.Plain
+	Context      = driver.Context
+	Relationship = driver.Relationship
+	Episode      = driver.Episode
+	Procedural   = driver.Procedural
+	Profile      = driver.Profile
+)
+
+// How far a fact is trusted.
+const (
+	Untrusted = driver.Untrusted
+	Inferred  = driver.Inferred
+	Stated    = driver.Stated
+)
+
+// The operators of a [Condition].
+const (
+	Equal        = driver.Equal
+	NotEqual     = driver.NotEqual
+	Less         = driver.Less
+	LessEqual    = driver.LessEqual
+	Greater      = driver.Greater
+	GreaterEqual = driver.GreaterEqual
+	In           = driver.In
+	Has          = driver.Has
+	Exists       = driver.Exists
+)
+
+// The kinds of a [FactChange].
+const (
+	Add    = driver.Add
+	Update = driver.Update
+	Close  = driver.Close
+	Delete = driver.Delete
+	Embed  = driver.Embed
+)
+
+// The orders of a [ValueQuery].
+const (
+	Newest = driver.Newest
+
+	ByKey  = driver.ByKey
+)
+
+const (
+	// Absent is the version of a value, or a session, that must not exist.
+	Absent = driver.Absent
+	// Any is a label of a [NamespaceQuery] that every label matches.
+	Any = driver.Any
+	// MaxValue is the largest number of bytes of a value.
+	MaxValue = driver.MaxValue
+	// MaxLabels is the largest number of labels of a namespace; together they have at most 1024 bytes.
+	MaxLabels = driver.MaxLabels
+)
+
+// The errors of a memory. Package driver documents them.
+var (
+	ErrNotFound  = driver.ErrNotFound
+	ErrInvalid   = driver.ErrInvalid
+	ErrConflict  = driver.ErrConflict
+	ErrDimension = driver.ErrDimension
+	ErrQuota     = driver.ErrQuota
+	ErrBusy      = driver.ErrBusy
+	ErrDenied    = driver.ErrDenied
+	ErrForgotten = driver.ErrForgotten
+)
+
+// Kinds returns all kinds of facts.
+func Kinds() []Kind { return driver.Kinds() }
+
+// Where returns a condition on the metadata of a fact, a value or a session. Field is a key of the
+// metadata, or a path of keys that are joined by dots.
+func Where(field string, op Op, value any) Condition { return driver.Where(field, op, value) }
+
+// SameText reports whether two texts are the same fact for deduplication: they are equal but for
+// case, spaces and other characters that no reader tells apart.
+func SameText(a, b string) bool { return input.SameText(a, b) }

@@ -1,0 +1,71 @@
+package memory
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// Get returns a value as a T, and its version. It returns [ErrNotFound] if there is
+// none, and another error if it is no T.
+func GetValue[T any](ctx context.Context, n Namespace, key string) (value T, version int64, err error) {
+	item, err := n.Get(ctx, key)
+	if err != nil {
+		return value, 0, err
+	}
+	if value, err = decode[T](item); err != nil {
+		return value, 0, fmt.Errorf("kv: get: %w", err)
+	}
+	return value, item.Version, nil
+}
+
+func decode[T any](item Item) (value T, err error) {
+	if err := json.Unmarshal(item.Value, &value); err != nil {
+		var none T
+		return none, fmt.Errorf("value of %.60q: %w", item.Key, err)
+	}
+	return value, nil
+}
+
+// Put stores a value, as the JSON that it is.
+func PutValue[T any](ctx context.Context, n Namespace, key string, value T, o PutOptions) (Item, error) {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return Item{}, fmt.Errorf("kv: put: value of %.60q: %w: %w", key, ErrInvalid, err)
+	}
+	return n.Put(ctx, key, data, o)
+}
+
+// maxTries is how often [UpdateValue] tries: each time somebody else was quicker.
+const maxTries = 100
+
+// Update stores what change makes of a value, so that no change of others is lost: where
+// somebody else writes meanwhile, change is called again with what that wrote. For a value that
+// is not there it gets the zero T. Its error ends the update, with nothing stored. The
+// Version of the options does not count.
+func UpdateValue[T any](ctx context.Context, n Namespace, key string, o PutOptions, change func(T) (T, error)) (T, error) {
+	var none T
+	for range maxTries {
+		value, version, err := GetValue[T](ctx, n, key)
+		switch {
+		case errors.Is(err, ErrNotFound):
+			o.Version = Absent
+		case err != nil:
+			return none, err
+		default:
+			o.Version = version
+		}
+		if value, err = change(value); err != nil {
+			return none, err
+		}
+		_, err = PutValue(ctx, n, key, value, o)
+		if !errors.Is(err, ErrConflict) {
+			if err != nil {
+				return none, err
+			}
+			return value, nil
+		}
+	}
+	return none, fmt.Errorf("kv: update: %.60q changed %d times meanwhile: %w", key, maxTries, ErrConflict)
+}

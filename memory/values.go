@@ -1,0 +1,248 @@
+package memory
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/weft-go/weft/memory/driver"
+	"github.com/weft-go/weft/memory/internal/input"
+)
+
+// Options configures [NewValues]. Its zero value works: values do not expire, and are not
+// indexed.
+type ValuesOptions struct {
+	// TTL is how long a value lives that says nothing of it. Zero means for ever.
+	TTL time.Duration
+	// Sliding makes each read of such a value begin its TTL anew.
+	Sliding bool
+	// Index are the fields by which a value that says nothing of it can be searched: paths,
+	// each of names of fields, one within the other. A list on the way, or at the
+	// end, stands for all that is in it, and an empty path for the whole value. Nil means none, or, with
+	// an embedder, the whole value.
+	Index [][]string
+	// Embedder makes vectors of what is indexed and of what is looked for.
+	Embedder Embedder
+	// Weights say what counts in a search, and how much. Neighbour, Recency and
+	// Importance do not.
+	Weights Weights
+}
+
+// Values keeps values. It is safe for use by any number of goroutines.
+type Values struct {
+	store   driver.ValueStore
+	options ValuesOptions
+}
+
+// New returns a place for values that are kept in a store.
+func NewValues(store driver.ValueStore, o ValuesOptions) (*Values, error) {
+	if err := o.check(); err != nil {
+		return nil, fmt.Errorf("kv: new: %w", err)
+	}
+	if store == nil {
+		return nil, fmt.Errorf("kv: new: no store: %w", ErrInvalid)
+	}
+	if o.Embedder != nil && o.Index == nil {
+		o.Index = [][]string{{}}
+	}
+	return &Values{store, o}, nil
+}
+
+func (o *ValuesOptions) check() error {
+	if o.TTL < 0 {
+		return fmt.Errorf("a time to live of %v: %w", o.TTL, ErrInvalid)
+	}
+	if w := o.Weights; !(w.Vector >= 0 && w.Keyword >= 0) {
+		return fmt.Errorf("weights %+v: %w", w, ErrInvalid)
+	}
+	if o.Embedder != nil {
+		if err := CheckEmbedder(o.Embedder); err != nil {
+			return err
+		}
+	}
+	return checkIndex(o.Index)
+}
+
+// PutOptions say how a value is put. The zero value puts it over whatever is there.
+type PutOptions struct {
+	// Version, if not zero, has to be that of what is there, or else it is a
+	// [ErrConflict]. [Absent] stands for a value that is not there.
+	Version int64
+	// TTL is how long the value lives after it was put. Zero stands for [ValuesOptions.TTL] and
+	// [ValuesOptions.Sliding], a negative one for ever.
+	TTL time.Duration
+	// Sliding makes each read of the value begin its TTL anew, but for reads with
+	// [ValueQuery.Peek]. Without it, the value ends when its TTL is over, read or not.
+	Sliding bool
+	// Index are the fields by which this value can be searched, instead of [ValuesOptions.Index].
+	// NoIndex means none.
+	Index   [][]string
+	NoIndex bool
+}
+
+// An Entry is a value to put, or, where the value is nil, to remove.
+type Entry struct {
+	Address
+	Value json.RawMessage
+	PutOptions
+}
+
+// A Batch is what to do at once.
+type Batch struct {
+	// Get are the values to read. They are read before anything is written.
+	Get []Address
+	// Write are the values to put and to remove, in order, all or none.
+	Write []Entry
+}
+
+// Done is what became of a [Batch].
+type Done struct {
+	// Got has an item for each address. One that is not [Item.Known] was not there.
+	Got []Item
+	// Written has an item for each entry, as it was after it. One that was removed is not
+	// [Item.Known].
+	Written []Item
+}
+
+// MaxBatch is how many values a [Batch] may read, and how many it may write.
+const maxWrites = 1000
+
+// Batch reads and then writes values of a scope: one round trip for each, and one call of the
+// embedder.
+func (v *Values) Batch(ctx context.Context, s Scope, b Batch) (Done, error) {
+	done, err := v.batch(ctx, s, b)
+	if err != nil {
+		return Done{}, fmt.Errorf("kv: batch: %w", err)
+	}
+	return done, nil
+}
+
+func (v *Values) batch(ctx context.Context, s Scope, b Batch) (done Done, err error) {
+	if len(b.Get) > maxWrites || len(b.Write) > maxWrites {
+		return Done{}, fmt.Errorf("%d reads and %d writes, and %d of each are allowed: %w", len(b.Get), len(b.Write), maxWrites, ErrInvalid)
+	}
+	if err := s.Validate(); err != nil {
+		return Done{}, err
+	}
+	writes, err := v.writes(ctx, b.Write)
+	if err != nil {
+		return Done{}, err
+	}
+	if done.Got, err = v.get(ctx, s, b.Get); err != nil {
+		return Done{}, err
+	}
+	if len(writes) > 0 {
+		done.Written, err = v.store.Apply(ctx, s, writes)
+	}
+	return done, err
+}
+
+// get returns an item for each address, in order.
+func (v *Values) get(ctx context.Context, s Scope, addresses []Address) ([]Item, error) {
+	if len(addresses) == 0 {
+		return nil, nil
+	}
+	for _, a := range addresses {
+		if err := a.Validate(); err != nil {
+			return nil, err
+		}
+	}
+	at := map[string]Item{}
+	q := driver.ValueSelection{ValueQuery: ValueQuery{Limit: -1}, Addresses: addresses, Refresh: true}
+	for item, err := range v.store.Find(ctx, s, q) {
+		if err != nil {
+			return nil, err
+		}
+		at[item.Address.Path()] = item
+	}
+	items := make([]Item, len(addresses))
+	for i, a := range addresses {
+		items[i] = Item{Address: a}
+		if item, ok := at[a.Path()]; ok {
+			items[i] = item
+		}
+	}
+	return items, nil
+}
+
+func (v *Values) writes(ctx context.Context, entries []Entry) ([]driver.ValueWrite, error) {
+	writes := make([]driver.ValueWrite, len(entries))
+	texts := make([]string, len(entries))
+	for i := range entries {
+		var err error
+		if writes[i], texts[i], err = v.write(&entries[i]); err != nil {
+			return nil, err
+		}
+	}
+	return writes, v.index(ctx, writes, texts)
+}
+
+// write returns an entry as a store gets it, and the text that it is found by.
+func (v *Values) write(e *Entry) (w driver.ValueWrite, text string, err error) {
+	if err := e.Validate(); err != nil {
+		return driver.ValueWrite{}, "", err
+	}
+	if e.Version < Absent {
+		return driver.ValueWrite{}, "", fmt.Errorf("version %d: %w", e.Version, ErrInvalid)
+	}
+	w = driver.ValueWrite{Address: e.Address, Version: e.Version}
+	if e.Value == nil {
+		return w, "", nil
+	}
+	if w.Value, err = input.JSON(fmt.Sprintf("value of %.60q", e.Key), e.Value, MaxValue); err != nil {
+		return driver.ValueWrite{}, "", err
+	}
+	sliding := e.Sliding
+	if w.TTL = e.TTL; e.TTL == 0 {
+		w.TTL, sliding = v.options.TTL, sliding || v.options.Sliding
+	}
+	w.TTL = max(0, w.TTL)
+	w.Refresh = w.TTL > 0 && sliding
+	if e.NoIndex {
+		return w, "", nil
+	}
+	index := v.options.Index
+	if e.Index != nil {
+		if err := checkIndex(e.Index); err != nil {
+			return driver.ValueWrite{}, "", err
+		}
+		index = e.Index
+	}
+	return w, textOf(w.Value, index), nil
+}
+
+// Forget removes all values of a scope, and returns how many. Parts that are empty mean all, but for
+// the tenant: of a tenant and user, all workspaces and agents. An empty scope is an [ErrInvalid].
+func (v *Values) Forget(ctx context.Context, s Scope) (int, error) {
+	err := s.Validate()
+	if err == nil && s == (Scope{}) {
+		err = fmt.Errorf("a scope that names nobody: %w", ErrInvalid)
+	}
+	n := 0
+	if err == nil {
+		n, err = v.store.Forget(ctx, s)
+	}
+	if err != nil {
+		return n, fmt.Errorf("kv: forget: %w", err)
+	}
+	return n, nil
+}
+
+const valueSweep = 1000
+
+// Sweep removes what has expired, of all scopes, in batches, and returns how many values. It can be
+// stopped at any time, and called by many programs at once.
+func (v *Values) Sweep(ctx context.Context) (int, error) {
+	removed := 0
+	for {
+		n, err := v.store.Sweep(ctx, valueSweep)
+		removed += n
+		if err != nil {
+			return removed, fmt.Errorf("kv: sweep: %w", err)
+		}
+		if n < valueSweep {
+			return removed, nil
+		}
+	}
+}

@@ -1,0 +1,158 @@
+package memory_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/inmemory"
+)
+
+func newValues(o memory.ValuesOptions) *memory.Values {
+	values, err := memory.NewValues(inmemory.NewValues(inmemory.ValueOptions{}), o)
+	if err != nil {
+		panic(err)
+	}
+	return values
+}
+
+type theme struct {
+	Dark bool `json:"dark"`
+	Size int  `json:"size"`
+}
+
+func Example_values() {
+	ctx := context.Background()
+	values := newValues(memory.ValuesOptions{})
+	settings := values.In(memory.Scope{User: "ann"}, "app", "settings")
+	if _, err := memory.PutValue(ctx, settings, "theme", theme{Dark: true, Size: 12}, memory.PutOptions{}); err != nil {
+		panic(err)
+	}
+	got, _, err := memory.GetValue[theme](ctx, settings, "theme")
+	fmt.Printf("%+v %v\n", got, err)
+	// Output:
+	// {Dark:true Size:12} <nil>
+}
+
+func ExampleUpdateValue() {
+	ctx := context.Background()
+	counters := newValues(memory.ValuesOptions{}).In(memory.Scope{Tenant: "acme"}, "counters")
+	for range 3 {
+		n, err := memory.UpdateValue(ctx, counters, "visits", memory.PutOptions{}, func(n int) (int, error) { return n + 1, nil })
+		fmt.Println(n, err)
+	}
+	// Output:
+	// 1 <nil>
+	// 2 <nil>
+	// 3 <nil>
+}
+
+func ExampleNamespace_List() {
+	ctx := context.Background()
+	orders := newValues(memory.ValuesOptions{}).In(memory.Scope{Tenant: "acme"}, "orders")
+	for key, cups := range map[string]int{"a": 9, "b": 10, "c": 100} {
+		if _, err := memory.PutValue(ctx, orders.In("2026"), key, map[string]int{"cups": cups}, memory.PutOptions{}); err != nil {
+			panic(err)
+		}
+	}
+	q := memory.ValueQuery{Where: []memory.Condition{memory.Where("cups", memory.Greater, 9)}, Order: memory.ByKey}
+	for item, err := range orders.List(ctx, q) {
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(item.Namespace, item.Key, string(item.Value))
+	}
+	// Output:
+	// [orders 2026] b {"cups":10}
+	// [orders 2026] c {"cups":100}
+}
+
+func ExampleNamespace_Namespaces() {
+	ctx := context.Background()
+	values := newValues(memory.ValuesOptions{})
+	s := memory.Scope{Tenant: "acme"}
+	for _, user := range []string{"ann", "bob"} {
+		for _, kind := range []string{"notes", "drafts"} {
+			if _, err := memory.PutValue(ctx, values.In(s, "users", user, kind), "k", 1, memory.PutOptions{}); err != nil {
+				panic(err)
+			}
+		}
+	}
+	for _, q := range []memory.NamespaceQuery{
+		{Prefix: []string{"users", memory.Any, "notes"}},
+		{MaxDepth: 2},
+	} {
+		for labels, err := range values.In(s).Namespaces(ctx, q) {
+			fmt.Println(labels, err)
+		}
+	}
+	// Output:
+	// [users ann notes] <nil>
+	// [users bob notes] <nil>
+	// [users ann] <nil>
+	// [users bob] <nil>
+}
+
+func ExampleNamespace_Search() {
+	ctx := context.Background()
+	values := newValues(memory.ValuesOptions{Index: [][]string{{"title"}, {"lines", "text"}}})
+	notes := values.In(memory.Scope{User: "ann"}, "notes")
+	for key, value := range map[string]string{
+		"1": `{"title":"Shopping","lines":[{"text":"green tea"},{"text":"rice"}]}`,
+		"2": `{"title":"Travel","lines":[{"text":"book the ferry to Aegina"}]}`,
+		"3": `{"title":"Secret","hidden":"ferry"}`,
+	} {
+		if _, err := notes.Put(ctx, key, []byte(value), memory.PutOptions{}); err != nil {
+			panic(err)
+		}
+	}
+	found, err := notes.Search(ctx, memory.FindValues{Text: "which ferries do I need?"})
+	if err != nil {
+		panic(err)
+	}
+	for _, f := range found {
+		fmt.Println(f.Key)
+	}
+	// Output:
+	// 2
+}
+
+func ExampleValues_Batch() {
+	ctx := context.Background()
+	values := newValues(memory.ValuesOptions{})
+	s := memory.Scope{User: "ann"}
+	tasks := values.In(s, "tasks")
+	if _, err := memory.PutValue(ctx, tasks, "old", "write", memory.PutOptions{}); err != nil {
+		panic(err)
+	}
+	done, err := values.Batch(ctx, s, memory.Batch{
+		Get: []memory.Address{tasks.At("old"), tasks.At("new")}, // as they were before
+		Write: []memory.Entry{
+			{Address: tasks.At("new"), Value: []byte(`"write"`)},
+			{Address: tasks.At("old")}, // is removed
+		},
+	})
+	if err != nil {
+		panic(err)
+	}
+	for _, item := range done.Got {
+		fmt.Println(item.Key, item.Known(), string(item.Value))
+	}
+	// Output:
+	// old true "write"
+	// new false
+}
+
+func ExamplePutOptions() {
+	ctx := context.Background()
+	locks := newValues(memory.ValuesOptions{}).In(memory.Scope{Tenant: "acme"}, "locks")
+	o := memory.PutOptions{Version: memory.Absent, TTL: time.Minute} // the first one has it, for a minute
+	for _, who := range []string{"ann", "bob"} {
+		_, err := memory.PutValue(ctx, locks, "report", who, o)
+		fmt.Println(who, err == nil)
+	}
+	// Output:
+	// ann true
+	// bob false
+}
