@@ -18,7 +18,7 @@ var rows = []string{"langchain-py.json", "langchain-js.json"}
 
 func readRow(tb testing.TB, name string) []json.RawMessage {
 	tb.Helper()
-	file, err := os.ReadFile("../../llm/testdata/" + name)
+	file, err := os.ReadFile("../llm/testdata/" + name)
 	if err != nil {
 		tb.Fatal(err)
 	}
