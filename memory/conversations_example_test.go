@@ -11,7 +11,7 @@ import (
 )
 
 func newHistory() *memory.Conversations {
-	history, err := memory.NewConversations(inmemory.NewConversations(inmemory.ConversationOptions{}))
+	history, err := memory.NewConversations(inmemory.NewConversations(inmemory.Options{}))
 	if err != nil {
 		panic(err)
 	}

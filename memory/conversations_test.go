@@ -324,7 +324,7 @@ func listErr(h *memory.Conversations, q memory.SessionQuery) error {
 
 func TestQuotaOfConversations(t *testing.T) {
 	t.Parallel()
-	h, err := memory.NewConversations(inmemory.NewConversations(inmemory.ConversationOptions{MaxMessages: 2}))
+	h, err := memory.NewConversations(inmemory.NewConversations(inmemory.Options{MaxMessages: 2}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -416,7 +416,7 @@ func TestExport(t *testing.T) {
 		t.Fatal(err)
 	}
 	messages, err := llm.FromLangChain(line.Messages)
-	if err != nil || line.SessionID != "one" || *line.UserID != "ann" || line.UpdatedAt.IsZero() {
+	if err != nil || line.SessionID != "one" || *line.UserID != "lea" || line.UpdatedAt.IsZero() {
 		t.Errorf("got %+v and %v", line, err)
 	}
 	checkText(t, texts(messages), "user: q | assistant: a")

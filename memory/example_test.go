@@ -12,7 +12,7 @@ import (
 
 func Example() {
 	ctx := context.Background()
-	m, err := memory.New(inmemory.NewFacts(inmemory.FactOptions{}), memory.Options{})
+	m, err := memory.New(inmemory.NewFacts(inmemory.Options{}), memory.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -37,7 +37,7 @@ func Example() {
 
 func ExampleMemory_Store() {
 	ctx := context.Background()
-	m, err := memory.New(inmemory.NewFacts(inmemory.FactOptions{}), memory.Options{})
+	m, err := memory.New(inmemory.NewFacts(inmemory.Options{}), memory.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -56,7 +56,7 @@ func ExampleMemory_Store() {
 
 func ExampleMemory_Supersede() {
 	ctx := context.Background()
-	m, err := memory.New(inmemory.NewFacts(inmemory.FactOptions{}), memory.Options{})
+	m, err := memory.New(inmemory.NewFacts(inmemory.Options{}), memory.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -84,7 +84,7 @@ func ExampleMemory_Supersede() {
 
 func ExampleWhere() {
 	ctx := context.Background()
-	m, err := memory.New(inmemory.NewFacts(inmemory.FactOptions{}), memory.Options{})
+	m, err := memory.New(inmemory.NewFacts(inmemory.Options{}), memory.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -109,7 +109,7 @@ func ExampleWhere() {
 
 func ExampleMemory_Forget() {
 	ctx := context.Background()
-	m, err := memory.New(inmemory.NewFacts(inmemory.FactOptions{}), memory.Options{})
+	m, err := memory.New(inmemory.NewFacts(inmemory.Options{}), memory.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -131,7 +131,7 @@ func ExampleMemory_Forget() {
 // less trust, and recalled only if it is asked for.
 func ExampleMemory_Remember() {
 	ctx := context.Background()
-	m, err := memory.New(inmemory.NewFacts(inmemory.FactOptions{}), memory.Options{})
+	m, err := memory.New(inmemory.NewFacts(inmemory.Options{}), memory.Options{})
 	if err != nil {
 		panic(err)
 	}

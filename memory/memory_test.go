@@ -323,7 +323,7 @@ func TestExportForget(t *testing.T) {
 
 func TestReembed(t *testing.T) {
 	t.Parallel()
-	kept := inmemory.NewFacts(inmemory.FactOptions{})
+	kept := inmemory.NewFacts(inmemory.Options{})
 	words, err := memory.New(kept, memory.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -366,7 +366,7 @@ func TestReembed(t *testing.T) {
 
 func TestQuota(t *testing.T) {
 	t.Parallel()
-	m, err := memory.New(inmemory.NewFacts(inmemory.FactOptions{MaxFacts: 2}), memory.Options{})
+	m, err := memory.New(inmemory.NewFacts(inmemory.Options{MaxFacts: 2}), memory.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -401,7 +401,7 @@ func TestSimilar(t *testing.T) {
 
 func TestNew(t *testing.T) {
 	t.Parallel()
-	kept := inmemory.NewFacts(inmemory.FactOptions{})
+	kept := inmemory.NewFacts(inmemory.Options{})
 	wrong := newConcepts()
 	wrong.size = 0
 	nameless := newConcepts()

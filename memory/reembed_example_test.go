@@ -12,7 +12,7 @@ import (
 // for embeddings, or of the length of its vectors. What is done stays done if it is stopped.
 func ExampleMemory_Reembed() {
 	ctx := context.Background()
-	store := inmemory.NewFacts(inmemory.FactOptions{})
+	store := inmemory.NewFacts(inmemory.Options{})
 	embedder := newConcepts()
 	before, err := memory.New(store, memory.Options{Embedder: embedder})
 	if err != nil {

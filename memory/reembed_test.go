@@ -26,7 +26,7 @@ func TestEmbedderOfNoLength(t *testing.T) {
 	} {
 		e := newConcepts()
 		e.model, e.size = test.model, test.size
-		_, err := memory.New(inmemory.NewFacts(inmemory.FactOptions{}), memory.Options{Embedder: e})
+		_, err := memory.New(inmemory.NewFacts(inmemory.Options{}), memory.Options{Embedder: e})
 		if !errors.Is(err, memory.ErrInvalid) || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("model %.5q of %d: got %v want %q", test.model, test.size, err, test.want)
 		}
@@ -51,7 +51,7 @@ type plain struct{ driver.FactStore }
 
 func TestReembedEnds(t *testing.T) {
 	t.Parallel()
-	store := deaf{inmemory.NewFacts(inmemory.FactOptions{})}
+	store := deaf{inmemory.NewFacts(inmemory.Options{})}
 	words, err := memory.New(store, memory.Options{})
 	if err != nil {
 		t.Fatal(err)

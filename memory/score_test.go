@@ -61,7 +61,7 @@ func TestSimilarityIsTheCosine(t *testing.T) {
 // A fact without a vector cannot be compared, so a least similarity leaves it out.
 func TestMinSimilarityLeavesOutFactsWithoutVectors(t *testing.T) {
 	t.Parallel()
-	stored := inmemory.NewFacts(inmemory.FactOptions{})
+	stored := inmemory.NewFacts(inmemory.Options{})
 	plain, err := memory.New(stored, memory.Options{})
 	require.NoError(t, err)
 	store(t, plain, ann, "question of words")

@@ -10,7 +10,7 @@ import (
 )
 
 func newValues(o memory.ValuesOptions) *memory.Values {
-	values, err := memory.NewValues(inmemory.NewValues(inmemory.ValueOptions{}), o)
+	values, err := memory.NewValues(inmemory.NewValues(inmemory.Options{}), o)
 	if err != nil {
 		panic(err)
 	}

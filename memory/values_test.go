@@ -147,7 +147,7 @@ func (r racing) Apply(ctx context.Context, s memory.Scope, writes []driver.Value
 
 func TestUpdateGivesUp(t *testing.T) {
 	t.Parallel()
-	values, err := memory.NewValues(racing{inmemory.NewValues(inmemory.ValueOptions{})}, memory.ValuesOptions{})
+	values, err := memory.NewValues(racing{inmemory.NewValues(inmemory.Options{})}, memory.ValuesOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -347,7 +347,7 @@ func TestValuesRefuse(t *testing.T) {
 		return second(n.Put(ctx, key, value, o))
 	}
 	options := func(o memory.ValuesOptions) error {
-		return second(memory.NewValues(inmemory.NewValues(inmemory.ValueOptions{}), o))
+		return second(memory.NewValues(inmemory.NewValues(inmemory.Options{}), o))
 	}
 	listed := func(n memory.Namespace, q memory.ValueQuery) error {
 		for _, err := range n.List(ctx, q) {
@@ -410,7 +410,7 @@ func TestValuesRefuse(t *testing.T) {
 
 func TestQuotaOfValues(t *testing.T) {
 	t.Parallel()
-	values, err := memory.NewValues(inmemory.NewValues(inmemory.ValueOptions{MaxValues: 2}), memory.ValuesOptions{})
+	values, err := memory.NewValues(inmemory.NewValues(inmemory.Options{MaxValues: 2}), memory.ValuesOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

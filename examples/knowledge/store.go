@@ -21,13 +21,13 @@ func openStore(ctx context.Context, path string) (driver.DocumentStore, func(), 
 		if err != nil {
 			return nil, nil, err
 		}
-		return db.Knowledge(), db.Close, nil
+		return db.Documents(), db.Close, nil
 	}
 	db, err := sqlitememory.Open(ctx, path, sqlitememory.Options{})
 	if err != nil {
 		return nil, nil, err
 	}
-	return db.Knowledge(), func() { _ = db.Close() }, nil
+	return db.Documents(), func() { _ = db.Close() }, nil
 }
 
 // known returns an error if the database does not exist, so that a mistyped name creates none.

@@ -26,9 +26,9 @@ type everything struct {
 
 func newEverything() (e everything, err error) {
 	errs := make([]error, 4)
-	e.facts, errs[0] = memory.New(inmemory.NewFacts(inmemory.FactOptions{}), memory.Options{})
-	e.history, errs[1] = memory.NewConversations(inmemory.NewConversations(inmemory.ConversationOptions{}))
-	e.values, errs[2] = memory.NewValues(inmemory.NewValues(inmemory.ValueOptions{}), memory.ValuesOptions{})
+	e.facts, errs[0] = memory.New(inmemory.NewFacts(inmemory.Options{}), memory.Options{})
+	e.history, errs[1] = memory.NewConversations(inmemory.NewConversations(inmemory.Options{}))
+	e.values, errs[2] = memory.NewValues(inmemory.NewValues(inmemory.Options{}), memory.ValuesOptions{})
 	e.base, errs[3] = knowledge.New(inmemory.NewDocuments(), knowledge.Options{})
 	return e, errors.Join(errs...)
 }

@@ -80,7 +80,7 @@ func inject(t *testing.T, place, text string, calls []llm.ToolCall) {
 	m := newFacts(t, inMemory())
 	base, err := knowledge.New(inmemory.NewDocuments(), knowledge.Options{})
 	require.NoError(t, err)
-	profiles, err := profile.New(inmemory.NewValues(inmemory.ValueOptions{}))
+	profiles, err := profile.New(inmemory.NewValues(inmemory.Options{}))
 	require.NoError(t, err)
 	_, err = m.Store(t.Context(), bob, memory.Fact{Content: "Bob's code is 4711", Trust: memory.Stated})
 	require.NoError(t, err)

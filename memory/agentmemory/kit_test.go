@@ -49,7 +49,7 @@ func newFacts(tb testing.TB, store driver.FactStore) *memory.Memory {
 	return m
 }
 
-func inMemory() driver.FactStore { return inmemory.NewFacts(inmemory.FactOptions{}) }
+func inMemory() driver.FactStore { return inmemory.NewFacts(inmemory.Options{}) }
 
 func newKit(tb testing.TB, o agentmemory.Options) *agentmemory.Kit {
 	tb.Helper()
@@ -161,7 +161,7 @@ func TestTools(t *testing.T) {
 // The context of a user is visible in the runs of that user, with any agent.
 func TestContextTool(t *testing.T) {
 	t.Parallel()
-	profiles, err := profile.New(inmemory.NewValues(inmemory.ValueOptions{}))
+	profiles, err := profile.New(inmemory.NewValues(inmemory.Options{}))
 	require.NoError(t, err)
 	_, err = profiles.SetContext(t.Context(), ann, profile.Context{Plan: "pro", Preferences: profile.Text("short answers")})
 	require.NoError(t, err)

@@ -114,7 +114,7 @@ func fails(c factCase, b broken) bool {
 	done.Go(func() {
 		c.check(r, func(testing.TB) driver.FactStore {
 			b := b
-			b.Facts = inmemory.NewFacts(inmemory.FactOptions{})
+			b.Facts = inmemory.NewFacts(inmemory.Options{})
 			return &b
 		}, 1)
 	})

@@ -104,7 +104,7 @@ func TestSuiteFindsBrokenConversations(t *testing.T) {
 			found := recorded(func(tb testing.TB) {
 				cases[i].check(tb, func(testing.TB) driver.ConversationStore {
 					store := b.store
-					store.Conversations = inmemory.NewConversations(inmemory.ConversationOptions{})
+					store.Conversations = inmemory.NewConversations(inmemory.Options{})
 					return &store
 				})
 			})

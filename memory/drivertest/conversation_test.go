@@ -11,6 +11,6 @@ import (
 func TestConversationsInMemory(t *testing.T) {
 	t.Parallel()
 	drivertest.RunConversations(t, func(testing.TB) driver.ConversationStore {
-		return inmemory.NewConversations(inmemory.ConversationOptions{})
+		return inmemory.NewConversations(inmemory.Options{})
 	})
 }

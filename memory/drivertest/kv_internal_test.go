@@ -96,7 +96,7 @@ func TestSuiteFindsBrokenValues(t *testing.T) {
 				cases[i].check(tb, func(testing.TB) driver.ValueStore {
 					store := b.store
 					store.before = &read{}
-					store.Values = inmemory.NewValues(inmemory.ValueOptions{})
+					store.Values = inmemory.NewValues(inmemory.Options{})
 					return &store
 				})
 			})
@@ -113,7 +113,7 @@ func TestSuiteFindsBrokenProfiles(t *testing.T) {
 	i := slices.IndexFunc(profileCases, func(c profileCase) bool { return c.name == "document/version" })
 	found := recorded(func(tb testing.TB) {
 		profileCases[i].check(tb, func(testing.TB) driver.ValueStore {
-			return &brokenValue{Values: inmemory.NewValues(inmemory.ValueOptions{}), late: true, before: &read{}, write: func(w *driver.ValueWrite) { w.Version = 0 }}
+			return &brokenValue{Values: inmemory.NewValues(inmemory.Options{}), late: true, before: &read{}, write: func(w *driver.ValueWrite) { w.Version = 0 }}
 		})
 	})
 	if !found {

@@ -15,7 +15,7 @@ import (
 
 var modelCases = []factCase{
 	{name: "model/random", promise: "after any changes, everything that can be asked has the same answer as from memory.NewInMemory", run: func(k *kit) {
-		t := &twins{kit: k, r: k.rand(), model: inmemory.NewFacts(inmemory.FactOptions{}), began: time.Now().Add(-time.Minute)}
+		t := &twins{kit: k, r: k.rand(), model: inmemory.NewFacts(inmemory.Options{}), began: time.Now().Add(-time.Minute)}
 		for range k.size(2000, 600) {
 			t.step()
 			if k.Failed() {

@@ -10,5 +10,5 @@ import (
 
 func TestProfilesInMemory(t *testing.T) {
 	t.Parallel()
-	drivertest.RunProfiles(t, func(testing.TB) driver.ValueStore { return inmemory.NewValues(inmemory.ValueOptions{}) })
+	drivertest.RunProfiles(t, func(testing.TB) driver.ValueStore { return inmemory.NewValues(inmemory.Options{}) })
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/weft-go/weft/memory/inmemory"
 )
 
-func inMemory(testing.TB) driver.FactStore { return inmemory.NewFacts(inmemory.FactOptions{}) }
+func inMemory(testing.TB) driver.FactStore { return inmemory.NewFacts(inmemory.Options{}) }
 
 func TestInMemory(t *testing.T) {
 	t.Parallel()

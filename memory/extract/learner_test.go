@@ -131,7 +131,7 @@ func (h *hanging) Enqueue(ctx context.Context, j extract.Job) error {
 func TestBusyTenantParksNoTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store := &crowded{FactStore: inmemory.NewFacts(inmemory.FactOptions{})}
+		store := &crowded{FactStore: inmemory.NewFacts(inmemory.Options{})}
 		store.left.Store(7)
 		m, err := memory.New(store, memory.Options{})
 		require.NoError(t, err)

@@ -86,16 +86,10 @@ func (m *Conversations) Restore(ctx context.Context, list []driver.SavedSession)
 	return n, nil
 }
 
-// InMemoryOptions configures [NewConversations]. Its zero value works.
-type ConversationOptions struct {
-	// MaxMessages is how many messages a session may have. Zero means any number.
-	MaxMessages int
-}
-
 // InMemory is a [driver.ConversationStore] that ends with the process. It is safe for use by any number of
 // goroutines.
 type Conversations struct {
-	options ConversationOptions
+	options Options
 
 	mu        sync.RWMutex
 	sessions  map[sessionPlace]*talk
@@ -116,7 +110,7 @@ type talk struct {
 }
 
 // NewInMemory returns an empty store.
-func NewConversations(o ConversationOptions) *Conversations {
+func NewConversations(o Options) *Conversations {
 	return &Conversations{options: o, sessions: map[sessionPlace]*talk{}, forgotten: map[sessionPlace]time.Time{}}
 }
 

@@ -100,17 +100,11 @@ func inSpace(r *driver.FactRecord, model string, dimension int) bool {
 	return r.Model == model && r.Embedding != nil && (dimension == 0 || dimension == len(r.Embedding))
 }
 
-// InMemoryOptions configures [NewFacts]. Its zero value works.
-type FactOptions struct {
-	// MaxFacts is how many valid facts a scope may have. Zero means any number.
-	MaxFacts int
-}
-
 // InMemory is a [driver.FactStore] that ends with the process. Every search reads all facts of
 // its scope, so it suits tests and thousands of facts. It is safe for use by any number
 // of goroutines.
 type Facts struct {
-	options FactOptions
+	options Options
 
 	mu        sync.RWMutex
 	shelves   map[driver.Scope]*shelf
@@ -119,7 +113,7 @@ type Facts struct {
 }
 
 // NewInMemory returns an empty store.
-func NewFacts(o FactOptions) *Facts {
+func NewFacts(o Options) *Facts {
 	return &Facts{options: o, shelves: map[driver.Scope]*shelf{}, forgotten: map[driver.Scope]time.Time{}}
 }
 

@@ -88,16 +88,10 @@ func (m *Values) Restore(ctx context.Context, list []driver.SavedValue) (int, er
 	return n, nil
 }
 
-// InMemoryOptions configures [NewValues]. Its zero value works.
-type ValueOptions struct {
-	// MaxValues is how many values a scope may have. Zero means any number.
-	MaxValues int
-}
-
 // InMemory is a [driver.ValueStore] that ends with the process. Every listing and search reads all values of
 // its scope. It is safe for use by any number of goroutines.
 type Values struct {
-	options ValueOptions
+	options Options
 
 	mu      sync.RWMutex
 	scopes  map[driver.Scope]map[string]*valueRow // by their paths
@@ -113,7 +107,7 @@ type valueRow struct {
 }
 
 // NewInMemory returns an empty store.
-func NewValues(o ValueOptions) *Values {
+func NewValues(o Options) *Values {
 	return &Values{options: o, scopes: map[driver.Scope]map[string]*valueRow{}}
 }
 

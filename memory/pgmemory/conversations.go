@@ -15,7 +15,7 @@ type Conversations struct{ db *DB }
 var _ driver.ConversationStore = (*Conversations)(nil)
 
 // Conversations is where the database keeps what was said.
-func (d *DB) Conversations() *Conversations { return &Conversations{d} }
+func (d *DB) Conversations() driver.ConversationStore { return &Conversations{d} }
 
 const (
 	hushQuery = `SELECT weft.mem_hush($1::bigint[], $2::bigint, $3::bytea, $4::bytea, $5::text[])`

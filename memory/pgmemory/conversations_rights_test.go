@@ -43,13 +43,13 @@ func TestConversationsAreApart(t *testing.T) {
 	ctx := context.Background()
 	p := supabasePlace(t)
 	db := p.served(t)
-	bind := func(user string) *pgmemory.Conversations {
+	bind := func(user string) driver.ConversationStore {
 		bound, err := pgmemory.Bind(db, binding(user))
 		wantNoErr(t, "bind", err)
 		return bound.Conversations()
 	}
 	ann, bob := bind(annID), bind(bobID)
-	for user, store := range map[string]*pgmemory.Conversations{annID: ann, bobID: bob} {
+	for user, store := range map[string]driver.ConversationStore{annID: ann, bobID: bob} {
 		for _, c := range []driver.SessionChange{saying("gone", "x"), {Session: "gone", Delete: true}, saying("s", "secret of "+user)} {
 			_, err := store.Apply(ctx, driver.Scope{Tenant: "acme", User: user}, c)
 			wantNoErr(t, "apply", err)

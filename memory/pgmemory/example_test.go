@@ -88,7 +88,7 @@ func ExampleDB_Knowledge() {
 		log.Panic(err)
 	}
 	defer db.Close()
-	base, err := knowledge.New(db.Knowledge(), knowledge.Options{})
+	base, err := knowledge.New(db.Documents(), knowledge.Options{})
 	if err != nil {
 		log.Panic(err)
 	}

@@ -17,8 +17,8 @@ type Knowledge struct{ db *DB }
 
 var _ driver.DocumentStore = (*Knowledge)(nil)
 
-// Knowledge is where the database keeps documents.
-func (d *DB) Knowledge() *Knowledge { return &Knowledge{d} }
+// Documents returns the database's store of documents.
+func (d *DB) Documents() driver.DocumentStore { return &Knowledge{d} }
 
 // Sources implements [driver.DocumentStore], with one round trip for each 256 sources. It reads as it goes.
 func (k *Knowledge) Sources(ctx context.Context, q driver.SourceQuery) iter.Seq2[driver.Source, error] {

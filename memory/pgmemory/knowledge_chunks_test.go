@@ -22,13 +22,13 @@ const remoteCall = `SELECT call.id::text || ' ' || call.content || ' of ' || cal
 	LATERAL public.match_knowledge(query_embedding := body.query_embedding, match_count := body.match_count) call`
 
 // knownAs returns the documents of a user, or of the service role.
-func knownAs(tb testing.TB, db *pgmemory.DB, user string) *pgmemory.Knowledge {
+func knownAs(tb testing.TB, db *pgmemory.DB, user string) driver.DocumentStore {
 	tb.Helper()
 	bound, err := pgmemory.Bind(db, binding(user))
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return bound.Knowledge()
+	return bound.Documents()
 }
 
 func wantTexts(t *testing.T, what string, got []string, err error, want ...string) {
@@ -63,7 +63,7 @@ func TestKnowledgeBySQL(t *testing.T) {
 
 func chunksAreSearched(t *testing.T, pool *pgxpool.Pool, db *pgmemory.DB, insert string) {
 	ctx := context.Background()
-	store := db.Knowledge()
+	store := db.Documents()
 	var ids []string
 	for range 2 { // once more makes no duplicates
 		for _, c := range [][3]string{{"Refunds take five days.", "faq.md", "[1,0,0]"}, {"Returns are free.", "faq.md", "[0,1,0]"}, {"We ship to Norway.", "shipping", "[0,0,1]"}} {
@@ -111,7 +111,7 @@ func chunksAreMatched(t *testing.T, p place, pool, owner *pgxpool.Pool, db *pgme
 		Chunk: driver.Chunk{ID: id, Content: "Shops open at nine.", Model: "m", Tokens: 5}, Terms: []string{"shop", "open", "nine"}, Embedding: []float32{0, 0.8, 0.6},
 	}
 	swap := func(s driver.Scope, uri string, r driver.ChunkRecord) {
-		err := db.Knowledge().Swap(ctx, driver.SourceChange{Scope: s, Swaps: []driver.SourceSwap{{Source: driver.Source{ID: newID(), URI: uri, Format: "text"}, Chunks: []driver.ChunkRecord{r}}}})
+		err := db.Documents().Swap(ctx, driver.SourceChange{Scope: s, Swaps: []driver.SourceSwap{{Source: driver.Source{ID: newID(), URI: uri, Format: "text"}, Chunks: []driver.ChunkRecord{r}}}})
 		wantNoErr(t, "swap", err)
 	}
 	swap(driver.Scope{}, "hours.txt", ingested)
@@ -147,7 +147,7 @@ func chunksAreMatched(t *testing.T, p place, pool, owner *pgxpool.Pool, db *pgme
 
 func chunksAreChanged(t *testing.T, pool *pgxpool.Pool, db *pgmemory.DB) {
 	ctx := context.Background()
-	store := db.Knowledge()
+	store := db.Documents()
 	change := func(sql string, want int) {
 		t.Helper()
 		got, err := request[string](pool, "", sql+` RETURNING content`)

@@ -30,7 +30,7 @@ func TestKnowledgeByIndex(t *testing.T) {
 		if i >= 15 {
 			scope.User = fmt.Sprint("user ", i)
 		}
-		swapIn(t, quick.Knowledge(), scope, s)
+		swapIn(t, quick.Documents(), scope, s)
 	}
 	if err := quick.Index(ctx, "m", 3); err != nil {
 		t.Fatal(err)
@@ -51,9 +51,9 @@ func TestKnowledgeByIndex(t *testing.T) {
 			hits, wanted := 0, 0
 			for range 20 { // once for the index to be known, and once for the size
 				s := driver.ChunkSearch{Query: c.query, Embedding: vector(), Model: "m", Limit: limit}
-				got, err := quick.Knowledge().Search(ctx, s)
+				got, err := quick.Documents().Search(ctx, s)
 				wantNoErr(t, "search", err)
-				want, err := exact.Knowledge().Search(ctx, s)
+				want, err := exact.Documents().Search(ctx, s)
 				wantNoErr(t, "search", err)
 				if len(got.Records) != len(want.Records) || got.Chunks != want.Chunks {
 					t.Fatalf("%s, limit %d: got %d of %d chunks want %d of %d", c.name, limit, len(got.Records), got.Chunks, len(want.Records), want.Chunks)
@@ -82,7 +82,7 @@ func TestKnowledgeIndexFollows(t *testing.T) {
 	p := newPlace(t)
 	p.options.Exact = 10
 	db := p.open(t)
-	store := db.Knowledge()
+	store := db.Documents()
 	n := float32(0)
 	vector := func() []float32 { n++; return []float32{n, 1} }
 	swapIn(t, store, docs, document("a", 100, vector), document("b", 100, func() []float32 { return []float32{1, 2, 3} }))
@@ -117,19 +117,19 @@ func TestKnowledgeIsNotMigrated(t *testing.T) {
 		drop string
 		do   func() error
 	}{
-		{`DROP FUNCTION weft.mem_remove`, func() error { _, err := db.Knowledge().Delete(ctx, driver.SourceQuery{}); return err }},
+		{`DROP FUNCTION weft.mem_remove`, func() error { _, err := db.Documents().Delete(ctx, driver.SourceQuery{}); return err }},
 		{`DROP FUNCTION weft.mem_enqueue`, func() error { return db.Turns().Enqueue(ctx, turn("1", ann)) }},
 		{`DROP FUNCTION weft.mem_swap`, func() error {
-			return db.Knowledge().Swap(ctx, driver.SourceChange{Swaps: []driver.SourceSwap{document("a", 1, nil)}})
+			return db.Documents().Swap(ctx, driver.SourceChange{Swaps: []driver.SourceSwap{document("a", 1, nil)}})
 		}},
 		{`DROP TABLE weft.mem_chunk`, func() error {
-			_, err := db.Knowledge().Search(ctx, driver.ChunkSearch{Terms: []string{"x"}, Limit: 1})
+			_, err := db.Documents().Search(ctx, driver.ChunkSearch{Terms: []string{"x"}, Limit: 1})
 			return err
 		}},
 		{`DROP TABLE weft.mem_turn`, func() error { _, err := db.Turns().Count(ctx); return err }},
 		{`DROP TABLE weft.mem_shelf CASCADE`, func() error {
 			var last error
-			for _, last = range db.Knowledge().Sources(ctx, driver.SourceQuery{}) {
+			for _, last = range db.Documents().Sources(ctx, driver.SourceQuery{}) {
 			}
 			return last
 		}},
@@ -153,14 +153,14 @@ func TestKnowledgeByWordsOfMany(t *testing.T) {
 	p.options.Exact = 1_000_000
 	few := p.open(t)
 	for i := range 10 {
-		swapIn(t, many.Knowledge(), docs, document(fmt.Sprintf("%c/%d", 'a'+i%2, i), 100, nil))
+		swapIn(t, many.Documents(), docs, document(fmt.Sprintf("%c/%d", 'a'+i%2, i), 100, nil))
 	}
 	for _, q := range []driver.SourceQuery{{Scope: docs}, {Scope: docs, Prefix: "b/"}, {Scope: docs, Inherit: true}} {
 		s := driver.ChunkSearch{Query: q, Terms: []string{"part", "b/7", "42", "none", "a/2"}, Limit: 20}
-		want, err := few.Knowledge().Search(ctx, s)
+		want, err := few.Documents().Search(ctx, s)
 		wantNoErr(t, "search", err)
 		for range 3 {
-			got, err := many.Knowledge().Search(ctx, s)
+			got, err := many.Documents().Search(ctx, s)
 			wantNoErr(t, "search", err)
 			if !slices.Equal(got.Frequency, want.Frequency) || got.Terms != want.Terms || !maps.Equal(chunkContents(got), chunkContents(want)) || len(got.Records) != 20 {
 				t.Errorf("got %d chunks, frequencies %d want %d, %d", len(got.Records), got.Frequency, len(want.Records), want.Frequency)

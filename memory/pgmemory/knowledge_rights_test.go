@@ -132,7 +132,7 @@ func TestKnowledgeIsShared(t *testing.T) {
 	ctx := context.Background()
 	p := supabasePlace(t)
 	db := p.served(t)
-	swapIn(t, db.Knowledge(), docs, document("handbook", 3, nil))
+	swapIn(t, db.Documents(), docs, document("handbook", 3, nil))
 	q := driver.SourceQuery{Scope: driver.Scope{Tenant: "acme", User: annID}, Inherit: true}
 	store := knownAs(t, db, annID)
 	if list := sourcesOf(t, store, q); len(list) != 0 {

@@ -15,7 +15,7 @@ import (
 
 func TestKnowledge(t *testing.T) {
 	t.Parallel()
-	drivertest.RunKnowledge(t, func(tb testing.TB) driver.DocumentStore { return newPlace(tb).open(tb).Knowledge() })
+	drivertest.RunKnowledge(t, func(tb testing.TB) driver.DocumentStore { return newPlace(tb).open(tb).Documents() })
 }
 
 // What is sent as plain text takes another way through everything.
@@ -25,14 +25,14 @@ func TestKnowledgeSimpleProtocol(t *testing.T) {
 		p := newPlace(tb)
 		return p.migrated(tb, p.pool(tb, func(c *pgxpool.Config) {
 			c.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
-		})).Knowledge()
+		})).Documents()
 	})
 }
 
 // The service role does everything, behind the policies.
 func TestKnowledgeOfServiceRole(t *testing.T) {
 	t.Parallel()
-	drivertest.RunKnowledge(t, func(tb testing.TB) driver.DocumentStore { return supabasePlace(tb).served(tb).Knowledge() })
+	drivertest.RunKnowledge(t, func(tb testing.TB) driver.DocumentStore { return supabasePlace(tb).served(tb).Documents() })
 }
 
 // A user does everything where policies of the project allow it: here, one that has what tenants a user is of in
@@ -57,6 +57,6 @@ func TestKnowledgeOfUser(t *testing.T) {
 		if err != nil {
 			tb.Fatal(err)
 		}
-		return bound.Knowledge()
+		return bound.Documents()
 	})
 }

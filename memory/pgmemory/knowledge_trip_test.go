@@ -8,11 +8,10 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/weft-go/weft/memory/driver"
-	"github.com/weft-go/weft/memory/pgmemory"
 )
 
 // turnCalls are what programs do with the turns of a user, in turn.
-func turnCalls(t *testing.T, queue *pgmemory.Turns, user string) []call {
+func turnCalls(t *testing.T, queue driver.TurnStore, user string) []call {
 	t.Helper()
 	ctx := context.Background()
 	scope := driver.Scope{Tenant: "acme", User: user}
@@ -40,7 +39,7 @@ func turnCalls(t *testing.T, queue *pgmemory.Turns, user string) []call {
 }
 
 // documentCalls are what a program does with the documents of a user, in turn.
-func documentCalls(t *testing.T, store *pgmemory.Knowledge, user string) []call {
+func documentCalls(t *testing.T, store driver.DocumentStore, user string) []call {
 	t.Helper()
 	ctx := context.Background()
 	scope := driver.Scope{Tenant: "acme", User: user}
@@ -88,7 +87,7 @@ func TestLoadRoundTrips(t *testing.T) {
 		for _, uri := range []string{"warm up", "few", "many"} {
 			s := document(uri, map[string]int{"warm up": 100, "few": 65, "many": 3000}[uri], func() []float32 { return []float32{1, 2} })
 			counter.take()
-			swapIn(t, db.Knowledge(), docs, s)
+			swapIn(t, db.Documents(), docs, s)
 			// What says that rows may come is not waited for, and may be counted all the same.
 			if n := counter.take(); n > 6 && uri != "warm up" {
 				t.Errorf("%s: %s: got %d round trips want 5", name, uri, n)

@@ -15,7 +15,7 @@ import (
 )
 
 func BenchmarkKnowledge(b *testing.B) {
-	drivertest.BenchKnowledge(b, func(tb testing.TB) driver.DocumentStore { return directPlace(tb).open(tb).Knowledge() })
+	drivertest.BenchKnowledge(b, func(tb testing.TB) driver.DocumentStore { return directPlace(tb).open(tb).Documents() })
 }
 
 // longDocument returns a source whose chunks are as long as those of documents usually are.
@@ -46,7 +46,7 @@ func BenchmarkLoad(b *testing.B) {
 		for _, size := range []int{chunks, 50, 1} {
 			b.Run(fmt.Sprintf("dimension=%d/swaps of %d", dimension, size), func(b *testing.B) {
 				r := rand.New(rand.NewPCG(1, 2))
-				store := directPlace(b).open(b).Knowledge()
+				store := directPlace(b).open(b).Documents()
 				n := 0
 				for b.Loop() {
 					b.StopTimer()

@@ -93,7 +93,7 @@ func TestWrittenBySQLIsFoundByWords(t *testing.T) {
 			if got := recalled(t, only.Facts(), scope, asked); got != want {
 				t.Errorf("read only: facts: %s finds %s", asked, got)
 			}
-			if got := answered(t, only.Knowledge(), scope, asked); got != want {
+			if got := answered(t, only.Documents(), scope, asked); got != want {
 				t.Errorf("read only: chunks: %s finds %s", asked, got)
 			}
 		}

@@ -116,7 +116,7 @@ func Bind(d *DB, before func(ctx context.Context, b *pgx.Batch) error) (*DB, err
 }
 
 // Facts is where the database keeps facts.
-func (d *DB) Facts() *Facts { return &Facts{d} }
+func (d *DB) Facts() driver.FactStore { return &Facts{d} }
 
 // sql puts the schema into a statement.
 func (d *DB) sql(text string) string {

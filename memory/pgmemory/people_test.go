@@ -74,7 +74,7 @@ type theirConversations struct {
 	driver.ConversationStore // nil: users neither dump nor restore
 }
 
-func (p theirConversations) query(q driver.SessionQuery) (driver.SessionQuery, *pgmemory.Conversations) {
+func (p theirConversations) query(q driver.SessionQuery) (driver.SessionQuery, driver.ConversationStore) {
 	if q.Scope = p.in(q.Scope); q.After != nil {
 		after := *q.After
 		after.Scope = p.in(after.Scope)

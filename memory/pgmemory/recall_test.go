@@ -201,14 +201,14 @@ func TestRecallOfChunks(t *testing.T) {
 	p := directPlace(t)
 	db := p.open(t)
 	start := time.Now()
-	list := fillChunks(t, db.Knowledge(), n)
+	list := fillChunks(t, db.Documents(), n)
 	t.Logf("stored %d chunks in %v", n, time.Since(start).Round(time.Second))
 	index(t, p, db, "mem_chunk")
 	do(t, p, `VACUUM ANALYZE weft.mem_source`)
 	for _, f := range filters() {
 		q := driver.SourceQuery{Scope: f.query.Scope, AnyUser: f.query.AnyUser, Where: f.query.Where}
 		measureRecall(t, f, list, chunksByHand(t, p, f.query), func(v []float32) (ids []string) {
-			found, err := db.Knowledge().Search(ctx, driver.ChunkSearch{Query: q, Embedding: v, Model: "m", Limit: recallLimit})
+			found, err := db.Documents().Search(ctx, driver.ChunkSearch{Query: q, Embedding: v, Model: "m", Limit: recallLimit})
 			wantNoErr(t, f.name, err)
 			for _, r := range found.Records {
 				ids = append(ids, r.ID)
@@ -225,7 +225,7 @@ func TestRecallOfChunks(t *testing.T) {
 			terms[fmt.Sprint("word", words.Uint64())] = true
 		}
 		start := time.Now()
-		found, err := db.Knowledge().Search(ctx, driver.ChunkSearch{
+		found, err := db.Documents().Search(ctx, driver.ChunkSearch{
 			Query: driver.SourceQuery{Scope: driver.Scope{Tenant: "t"}, AnyUser: true}, Terms: slices.Collect(maps.Keys(terms)), Limit: recallLimit,
 		})
 		times = append(times, time.Since(start))

@@ -72,7 +72,7 @@ func bindingIn(user string, tenants ...string) func(context.Context, *pgx.Batch)
 }
 
 // as returns the memory of a user, on a pool that all share.
-func as(tb testing.TB, db *pgmemory.DB, user string) *pgmemory.Facts {
+func as(tb testing.TB, db *pgmemory.DB, user string) driver.FactStore {
 	tb.Helper()
 	bound, err := pgmemory.Bind(db, binding(user))
 	if err != nil {

@@ -103,7 +103,7 @@ func TestRoundTrips(t *testing.T) {
 			db, counter := counted(t, p, g.mode)
 			for _, user := range []string{"warm up", "measured"} {
 				for _, call := range slices.Concat(calls(t, db.Facts(), user), talkCalls(t, db.Conversations(), user), valueCalls(t, db.Values(), user),
-					turnCalls(t, db.Turns(), user), documentCalls(t, db.Knowledge(), user)) {
+					turnCalls(t, db.Turns(), user), documentCalls(t, db.Documents(), user)) {
 					counter.take()
 					call.do()
 					if n := counter.take(); n != 1 && user == "measured" {
@@ -121,7 +121,7 @@ type call struct {
 }
 
 // calls are what a program does with the facts of a user, in turn.
-func calls(t *testing.T, store *pgmemory.Facts, user string) []call {
+func calls(t *testing.T, store driver.FactStore, user string) []call {
 	t.Helper()
 	ctx := context.Background()
 	scope := driver.Scope{Tenant: "acme", User: user}
@@ -180,7 +180,7 @@ func calls(t *testing.T, store *pgmemory.Facts, user string) []call {
 }
 
 // talkCalls are what a program does with the conversations of a user, in turn.
-func talkCalls(t *testing.T, store *pgmemory.Conversations, user string) []call {
+func talkCalls(t *testing.T, store driver.ConversationStore, user string) []call {
 	t.Helper()
 	ctx := context.Background()
 	scope := driver.Scope{Tenant: "acme", User: user}
@@ -240,7 +240,7 @@ func talkCalls(t *testing.T, store *pgmemory.Conversations, user string) []call 
 }
 
 // valueCalls are what a program does with the values of a user, in turn.
-func valueCalls(t *testing.T, store *pgmemory.Values, user string) []call {
+func valueCalls(t *testing.T, store driver.ValueStore, user string) []call {
 	t.Helper()
 	ctx := context.Background()
 	scope := driver.Scope{Tenant: "acme", User: user}

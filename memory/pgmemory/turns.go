@@ -22,7 +22,7 @@ type Turns struct{ db *DB }
 var _ driver.TurnStore = (*Turns)(nil)
 
 // Turns returns the database's queue of turns.
-func (d *DB) Turns() *Turns { return &Turns{d} }
+func (d *DB) Turns() driver.TurnStore { return &Turns{d} }
 
 const (
 	enqueueQuery = `SELECT weft.mem_enqueue($1::bigint[], $2::bytea, $3::text[], $4::bytea[], $5::text, $6::timestamptz, $7::text)`

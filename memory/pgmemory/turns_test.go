@@ -148,7 +148,7 @@ func TestTurnsOfUsers(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	db := supabasePlace(t).served(t)
-	turns := func(user string) *pgmemory.Turns {
+	turns := func(user string) driver.TurnStore {
 		bound, err := pgmemory.Bind(db, binding(user))
 		if err != nil {
 			t.Fatal(err)

@@ -17,7 +17,7 @@ type Values struct{ db *DB }
 var _ driver.ValueStore = (*Values)(nil)
 
 // Values is where the database keeps values under names, and with them what package profile keeps.
-func (d *DB) Values() *Values { return &Values{d} }
+func (d *DB) Values() driver.ValueStore { return &Values{d} }
 
 const (
 	clearQuery  = `SELECT weft.mem_clear($1::bigint[], $2::bigint, $3::text[])`

@@ -27,7 +27,7 @@ func TestValuesAreApart(t *testing.T) {
 	ctx := context.Background()
 	p := supabasePlace(t)
 	db := p.served(t)
-	bind := func(user string) *pgmemory.Values {
+	bind := func(user string) driver.ValueStore {
 		bound, err := pgmemory.Bind(db, binding(user))
 		wantNoErr(t, "bind", err)
 		return bound.Values()

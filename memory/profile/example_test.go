@@ -10,7 +10,7 @@ import (
 )
 
 func newProfiles() *profile.Profiles {
-	profiles, err := profile.New(inmemory.NewValues(inmemory.ValueOptions{}))
+	profiles, err := profile.New(inmemory.NewValues(inmemory.Options{}))
 	if err != nil {
 		panic(err)
 	}

@@ -34,10 +34,10 @@ func TestCorruptElsewhere(t *testing.T) {
 		return errorOf(db.Values().Find(ctx, ann, driver.ValueSelection{}))
 	}
 	sources := func(db *sqlitememory.DB) error {
-		return errorOf(db.Knowledge().Sources(ctx, driver.SourceQuery{Scope: ann}))
+		return errorOf(db.Documents().Sources(ctx, driver.SourceQuery{Scope: ann}))
 	}
 	chunks := func(db *sqlitememory.DB) error {
-		return errorOf(db.Knowledge().Chunks(ctx, []driver.ChunkSpan{{Scope: ann, Source: id, To: 9}}))
+		return errorOf(db.Documents().Chunks(ctx, []driver.ChunkSpan{{Scope: ann, Source: id, To: 9}}))
 	}
 	for damage, read := range map[string]func(*sqlitememory.DB) error{
 		`mem_message SET text = 'two'`:                messages,
@@ -77,7 +77,7 @@ func TestCorruptElsewhere(t *testing.T) {
 				Address: driver.Address{Namespace: []string{"n"}, Key: "k"}, Value: []byte(`1`), Terms: []string{"one"}, Model: "m", Embedding: []float32{1, 2},
 			}})
 			must(t, err)
-			must(t, db.Knowledge().Swap(ctx, driver.SourceChange{Scope: ann, Swaps: []driver.SourceSwap{{
+			must(t, db.Documents().Swap(ctx, driver.SourceChange{Scope: ann, Swaps: []driver.SourceSwap{{
 				Source: driver.Source{ID: id, URI: "a", Format: "text", Metadata: []byte(`{"a":1}`)},
 				Chunks: []driver.ChunkRecord{{Chunk: driver.Chunk{ID: id, Content: "one", Headings: []string{"one"}, Model: "m"}, Terms: []string{"one"}, Embedding: []float32{1, 2}}},
 			}}}))
@@ -95,7 +95,7 @@ func TestQuotas(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	db := open(t, sqlitememory.Memory, sqlitememory.Options{MaxMessages: 3, MaxValues: 2})
-	for name, store := range map[string]driver.ConversationStore{"sqlite": db.Conversations(), "in memory": inmemory.NewConversations(inmemory.ConversationOptions{MaxMessages: 3})} {
+	for name, store := range map[string]driver.ConversationStore{"sqlite": db.Conversations(), "in memory": inmemory.NewConversations(inmemory.Options{MaxMessages: 3})} {
 		say := func(want error, c driver.SessionChange, ids ...string) {
 			t.Helper()
 			c.Session = "s"
@@ -113,7 +113,7 @@ func TestQuotas(t *testing.T) {
 		say(nil, driver.SessionChange{From: 3}, "4")
 		say(driver.ErrQuota, driver.SessionChange{From: 3}, "5", "6")
 	}
-	for name, store := range map[string]driver.ValueStore{"sqlite": db.Values(), "in memory": inmemory.NewValues(inmemory.ValueOptions{MaxValues: 2})} {
+	for name, store := range map[string]driver.ValueStore{"sqlite": db.Values(), "in memory": inmemory.NewValues(inmemory.Options{MaxValues: 2})} {
 		put := func(want error, s driver.Scope, keys ...string) {
 			t.Helper()
 			var writes []driver.ValueWrite

@@ -185,7 +185,7 @@ func TestMaxFacts(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	sqlite := open(t, sqlitememory.Memory, sqlitememory.Options{MaxFacts: 3}).Facts()
-	for name, store := range map[string]driver.FactStore{"sqlite": sqlite, "in memory": inmemory.NewFacts(inmemory.FactOptions{MaxFacts: 3})} {
+	for name, store := range map[string]driver.FactStore{"sqlite": sqlite, "in memory": inmemory.NewFacts(inmemory.Options{MaxFacts: 3})} {
 		m, err := memory.New(store, memory.Options{})
 		must(t, err)
 		stored, err := m.Store(ctx, ann, driver.Fact{Content: "one", Trust: driver.Stated}, driver.Fact{Content: "two", Trust: driver.Stated}, driver.Fact{Content: "three", Trust: driver.Stated})

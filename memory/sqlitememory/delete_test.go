@@ -54,7 +54,7 @@ func BenchmarkDelete(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
 				db := open(b, filepath.Join(b.TempDir(), "memory.db"), sqlitememory.Options{})
-				store := db.Knowledge()
+				store := db.Documents()
 				fillChunks(b, store, ann, chunks, each)
 				fillChunks(b, store, driver.Scope{User: "bob"}, 100, 10)
 				facts, err := memory.New(db.Facts(), memory.Options{})
@@ -149,7 +149,7 @@ func TestDeleteIsStoppedAnywhere(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "memory.db")
 		db, err := sqlitememory.Open(t.Context(), path, options)
 		must(t, err)
-		store := db.Knowledge()
+		store := db.Documents()
 		fillChunks(t, store, ann, 60, 24)
 		fillChunks(t, store, bob, 6, 3)
 		left := stop
@@ -199,7 +199,7 @@ func TestWritesWhileDeleting(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "memory.db")
 	db := open(t, path, options)
-	store := db.Knowledge()
+	store := db.Documents()
 	fillChunks(t, store, ann, 1500, 1500)
 	done := make(chan error, 1)
 	go func() {
@@ -231,7 +231,7 @@ func TestKilledWhileDeleting(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "memory.db")
 	c := startChild(t)
 	c.want("ok", "open", path)
-	store := open(t, path, patient).Knowledge()
+	store := open(t, path, patient).Documents()
 	fillChunks(t, store, zoe, 1500, 500)
 	c.send("delete")
 	waitGone(t, store, zoe)

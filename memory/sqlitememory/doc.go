@@ -7,7 +7,7 @@
 //	}
 //	defer db.Close()
 //	facts, err := memory.New(db.Facts(), memory.Options{})
-//	base, err := knowledge.New(db.Knowledge(), knowledge.Options{})
+//	base, err := knowledge.New(db.Documents(), knowledge.Options{})
 //	history, err := conversation.New(db.Conversations())
 //	values, err := kv.New(db.Values(), kv.Options{})
 //	profiles, err := profile.New(db.Values())

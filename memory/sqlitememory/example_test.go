@@ -153,7 +153,7 @@ func ExampleDB_Knowledge() {
 		log.Fatal(err)
 	}
 	defer db.Close()
-	base, err := knowledge.New(db.Knowledge(), knowledge.Options{})
+	base, err := knowledge.New(db.Documents(), knowledge.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -97,7 +97,7 @@ func TestForgetLeavesNothingElsewhere(t *testing.T) {
 	must(t, err)
 	values, err := memory.NewValues(db.Values(), memory.ValuesOptions{Index: [][]string{{}}, Embedder: wordEmbedder{}})
 	must(t, err)
-	base, err := knowledge.New(db.Knowledge(), knowledge.Options{Embedder: wordEmbedder{}})
+	base, err := knowledge.New(db.Documents(), knowledge.Options{Embedder: wordEmbedder{}})
 	must(t, err)
 	everywhere := driver.SourceQuery{Scope: driver.Scope{Tenant: "acme", User: "gone"}, AnyWorkspace: true, AnyAgent: true}
 	kinds := []struct {

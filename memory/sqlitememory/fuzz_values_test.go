@@ -19,7 +19,7 @@ func FuzzAddresses(f *testing.F) {
 		f.Add("a", seed, seed)
 		f.Add("a", "a"+seed, seed+"a")
 	}
-	sqlite, inMemory := open(f, sqlitememory.Memory, options).Values(), inmemory.NewValues(inmemory.ValueOptions{})
+	sqlite, inMemory := open(f, sqlitememory.Memory, options).Values(), inmemory.NewValues(inmemory.Options{})
 	var users atomic.Int64 // each time another
 	f.Fuzz(func(t *testing.T, first, second, key string) {
 		s := driver.Scope{User: fmt.Sprint(users.Add(1))}

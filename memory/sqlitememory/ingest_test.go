@@ -48,7 +48,7 @@ func TestIngestStoppedAndResumed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "memory.db")
 	db := open(t, path, options)
 	embedder := &countingEmbedder{}
-	base, err := knowledge.New(db.Knowledge(), knowledge.Options{Embedder: embedder})
+	base, err := knowledge.New(db.Documents(), knowledge.Options{Embedder: embedder})
 	must(t, err)
 	documents := handbook(250, 4)
 	ingest := func(ctx context.Context, stop func(knowledge.Progress)) (total knowledge.Report, err error) {
@@ -104,7 +104,7 @@ func TestIngestStoppedAndResumed(t *testing.T) {
 // What is in memory while documents are ingested does not grow with their number.
 func TestIngestInBoundedMemory(t *testing.T) {
 	db := open(t, filepath.Join(t.TempDir(), "memory.db"), options)
-	base, err := knowledge.New(db.Knowledge(), knowledge.Options{})
+	base, err := knowledge.New(db.Documents(), knowledge.Options{})
 	must(t, err)
 	const documents, size = 400, 16 << 10
 	generated := func(yield func(knowledge.Document, error) bool) {
@@ -147,7 +147,7 @@ func BenchmarkIngest(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		base, err := knowledge.New(db.Knowledge(), knowledge.Options{Embedder: wordEmbedder{}})
+		base, err := knowledge.New(db.Documents(), knowledge.Options{Embedder: wordEmbedder{}})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -167,7 +167,7 @@ func TestIngestOneURI(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "memory.db")
 	var wait sync.WaitGroup
 	for i := range 6 {
-		base, err := knowledge.New(open(t, path, options).Knowledge(), knowledge.Options{Embedder: &countingEmbedder{}})
+		base, err := knowledge.New(open(t, path, options).Documents(), knowledge.Options{Embedder: &countingEmbedder{}})
 		must(t, err)
 		wait.Go(func() {
 			for round := range 5 {

@@ -13,8 +13,8 @@ type Knowledge struct{ db *DB }
 
 var _ driver.DocumentStore = (*Knowledge)(nil)
 
-// Knowledge is where the database keeps documents.
-func (d *DB) Knowledge() *Knowledge { return &Knowledge{d} }
+// Documents returns the database's store of documents.
+func (d *DB) Documents() driver.DocumentStore { return &Knowledge{d} }
 
 var chunkCorpus = &corpus{table: "mem_chunk", index: "mem_chunk_word", scopes: "mem_source_scope", counts: "1", document: "NULL", vectors: true}
 

@@ -10,7 +10,7 @@ import (
 )
 
 func openKnowledge(tb testing.TB) driver.DocumentStore {
-	return open(tb, filepath.Join(tb.TempDir(), "memory.db"), options).Knowledge()
+	return open(tb, filepath.Join(tb.TempDir(), "memory.db"), options).Documents()
 }
 
 func TestKnowledge(t *testing.T) {
@@ -21,7 +21,7 @@ func TestKnowledge(t *testing.T) {
 func TestKnowledgeInMemory(t *testing.T) {
 	t.Parallel()
 	drivertest.RunKnowledge(t, func(tb testing.TB) driver.DocumentStore {
-		return open(tb, sqlitememory.Memory, options).Knowledge()
+		return open(tb, sqlitememory.Memory, options).Documents()
 	})
 }
 

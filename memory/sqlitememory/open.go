@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-go/weft/internal/migration"
 	"github.com/weft-go/weft/internal/sqlitedb"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 //go:embed migration/*.sql
@@ -55,4 +56,4 @@ func (d *DB) Close() error {
 }
 
 // Facts is where the database keeps facts.
-func (d *DB) Facts() *Facts { return &Facts{d} }
+func (d *DB) Facts() driver.FactStore { return &Facts{d} }

@@ -122,21 +122,21 @@ func TestPages(t *testing.T) {
 			swaps = append(swaps, driver.SourceSwap{Source: driver.Source{ID: id(i), URI: fmt.Sprintf("%03d", i), Format: "text", Metadata: numbered(i)}})
 			swaps[0].Chunks = append(swaps[0].Chunks, driver.ChunkRecord{Chunk: driver.Chunk{ID: id(i), Ordinal: i, Content: "text"}})
 		}
-		must(t, db.Knowledge().Swap(t.Context(), driver.SourceChange{Scope: ann, Swaps: swaps}))
+		must(t, db.Documents().Swap(t.Context(), driver.SourceChange{Scope: ann, Swaps: swaps}))
 		for want, q := range map[int]driver.SourceQuery{many: {}, many / 3: {Where: third}, 10: {Prefix: "00"}} {
 			q.Scope = ann
-			if got := count(t, db.Knowledge().Sources(t.Context(), q)); got != want {
+			if got := count(t, db.Documents().Sources(t.Context(), q)); got != want {
 				t.Errorf("%+v: got %d sources want %d", q, got, want)
 			}
 		}
 		span := func(from, to int) driver.ChunkSpan {
 			return driver.ChunkSpan{Scope: ann, Source: id(0), From: from, To: to}
 		}
-		if got := count(t, db.Knowledge().Chunks(t.Context(), []driver.ChunkSpan{span(10, 200), span(0, many), span(290, 999), span(5, 5)})); got != 190+many+10 {
+		if got := count(t, db.Documents().Chunks(t.Context(), []driver.ChunkSpan{span(10, 200), span(0, many), span(290, 999), span(5, 5)})); got != 190+many+10 {
 			t.Errorf("got %d chunks want %d", got, 190+many+10)
 		}
 		for from, to := range map[int]int{0: 128, 100: 228, 172: many} { // as many as one page has
-			if got := count(t, db.Knowledge().Chunks(t.Context(), []driver.ChunkSpan{span(from, to), span(0, 1)})); got != 129 {
+			if got := count(t, db.Documents().Chunks(t.Context(), []driver.ChunkSpan{span(from, to), span(0, 1)})); got != 129 {
 				t.Errorf("got %d chunks want 129", got)
 			}
 		}

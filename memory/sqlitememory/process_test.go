@@ -79,7 +79,7 @@ func (c *childProcess) do(what string, args []string, out io.Writer) (err error)
 			}
 		}
 	case "delete":
-		_, err = c.db.Knowledge().Delete(ctx, driver.SourceQuery{Scope: zoe})
+		_, err = c.db.Documents().Delete(ctx, driver.SourceQuery{Scope: zoe})
 	default:
 		err = errors.New("unknown: " + what)
 	}

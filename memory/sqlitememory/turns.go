@@ -18,7 +18,7 @@ type Turns struct{ db *DB }
 var _ driver.TurnStore = (*Turns)(nil)
 
 // Turns returns the database's queue of turns.
-func (d *DB) Turns() *Turns { return &Turns{d} }
+func (d *DB) Turns() driver.TurnStore { return &Turns{d} }
 
 const (
 	waiting = "waiting"

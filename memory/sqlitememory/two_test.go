@@ -126,7 +126,7 @@ func TestKnowledgeOfTwo(t *testing.T) {
 	t.Parallel()
 	const rounds = 5
 	db := twice(t, rounds, func(db *sqlitememory.DB, who, round int) error {
-		base, err := knowledge.New(db.Knowledge(), knowledge.Options{})
+		base, err := knowledge.New(db.Documents(), knowledge.Options{})
 		if err != nil {
 			return err
 		}
@@ -143,7 +143,7 @@ func TestKnowledgeOfTwo(t *testing.T) {
 		}
 		return err
 	})
-	c, err := db.Knowledge().Search(t.Context(), driver.ChunkSearch{Query: driver.SourceQuery{Scope: ann}, Terms: []string{"document"}, Limit: 100})
+	c, err := db.Documents().Search(t.Context(), driver.ChunkSearch{Query: driver.SourceQuery{Scope: ann}, Terms: []string{"document"}, Limit: 100})
 	if err != nil || len(c.Records) != 10 || len(c.Sources) != 10 || c.Chunks != 10 || c.Frequency[0] != 10 {
 		t.Errorf("got %d chunks of %d sources, of %d, error %v want 10", len(c.Records), len(c.Sources), c.Chunks, err)
 	}

@@ -16,7 +16,7 @@ type Values struct{ db *DB }
 var _ driver.ValueStore = (*Values)(nil)
 
 // Values is where the database keeps values under names.
-func (d *DB) Values() *Values { return &Values{d} }
+func (d *DB) Values() driver.ValueStore { return &Values{d} }
 
 var valueCorpus = &corpus{
 	table: "mem_value", index: "mem_value_word", scopes: "mem_value_scope", counts: "f.words > 0", document: "f.value", vectors: true,

@@ -15,7 +15,7 @@ import (
 // another machine.
 func Example() {
 	ctx := context.Background()
-	facts := inmemory.NewFacts(inmemory.FactOptions{})
+	facts := inmemory.NewFacts(inmemory.Options{})
 	m, err := memory.New(facts, memory.Options{})
 	if err != nil {
 		panic(err)
@@ -34,7 +34,7 @@ func Example() {
 	}
 	defer func() { _ = db.Close() }()
 	all := transfer.Stores{
-		Facts: db.Facts(), Documents: db.Knowledge(), Values: db.Values(), Conversations: db.Conversations(), Turns: db.Turns(),
+		Facts: db.Facts(), Documents: db.Documents(), Values: db.Values(), Conversations: db.Conversations(), Turns: db.Turns(),
 	}
 	counts, err := transfer.Import(ctx, all, &file, transfer.Options{})
 	if err != nil {

@@ -31,8 +31,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Main(m)) }
 var kinds = map[string]func(tb testing.TB) transfer.Stores{
 	"in memory": func(testing.TB) transfer.Stores {
 		return transfer.Stores{
-			Facts: inmemory.NewFacts(inmemory.FactOptions{}), Documents: inmemory.NewDocuments(), Values: inmemory.NewValues(inmemory.ValueOptions{}),
-			Conversations: inmemory.NewConversations(inmemory.ConversationOptions{}), Turns: inmemory.NewTurns(),
+			Facts: inmemory.NewFacts(inmemory.Options{}), Documents: inmemory.NewDocuments(), Values: inmemory.NewValues(inmemory.Options{}),
+			Conversations: inmemory.NewConversations(inmemory.Options{}), Turns: inmemory.NewTurns(),
 		}
 	},
 	"SQLite":     func(tb testing.TB) transfer.Stores { return sqliteStores(tb, sqlitememory.Options{}) },
@@ -44,7 +44,7 @@ func sqliteStores(tb testing.TB, o sqlitememory.Options) transfer.Stores {
 	db, err := sqlitememory.Open(context.Background(), filepath.Join(tb.TempDir(), "memory.db"), o)
 	require.NoError(tb, err)
 	tb.Cleanup(func() { require.NoError(tb, db.Close()) })
-	return transfer.Stores{Facts: db.Facts(), Documents: db.Knowledge(), Values: db.Values(), Conversations: db.Conversations(), Turns: db.Turns()}
+	return transfer.Stores{Facts: db.Facts(), Documents: db.Documents(), Values: db.Values(), Conversations: db.Conversations(), Turns: db.Turns()}
 }
 
 func postgresStores(tb testing.TB) transfer.Stores {
@@ -53,7 +53,7 @@ func postgresStores(tb testing.TB) transfer.Stores {
 	db, err := pgmemory.Open(context.Background(), pgtest.DirectURL(tb), o)
 	require.NoError(tb, err)
 	tb.Cleanup(db.Close)
-	return transfer.Stores{Facts: db.Facts(), Documents: db.Knowledge(), Values: db.Values(), Conversations: db.Conversations(), Turns: db.Turns()}
+	return transfer.Stores{Facts: db.Facts(), Documents: db.Documents(), Values: db.Values(), Conversations: db.Conversations(), Turns: db.Turns()}
 }
 
 var (

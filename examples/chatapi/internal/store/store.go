@@ -125,7 +125,7 @@ func (s *Stores) openSQLite(ctx context.Context, c Config) error {
 		return err
 	}
 	s.closers = append(s.closers, db.Close)
-	s.Conversations, s.Facts, s.Turns, s.Knowledge, s.Values = db.Conversations(), db.Facts(), db.Turns(), db.Knowledge(), db.Values()
+	s.Conversations, s.Facts, s.Turns, s.Knowledge, s.Values = db.Conversations(), db.Facts(), db.Turns(), db.Documents(), db.Values()
 	return nil
 }
 
@@ -177,7 +177,7 @@ func (s *Stores) openMemory(ctx context.Context, c Config) error {
 	if err != nil {
 		return err
 	}
-	s.Conversations, s.Facts, s.Turns, s.Knowledge, s.Values = db.Conversations(), db.Facts(), db.Turns(), db.Knowledge(), db.Values()
+	s.Conversations, s.Facts, s.Turns, s.Knowledge, s.Values = db.Conversations(), db.Facts(), db.Turns(), db.Documents(), db.Values()
 	return nil
 }
 

@@ -321,7 +321,7 @@ func TestMemoryFails(t *testing.T) {
 	p := sqlitePlace(t).platform(t, llmtest.NewScript(llmtest.Say("Fine.")), func(p *kai.Parts) {
 		var err error
 		p.Logger = slog.New(slog.NewTextHandler(&log, nil))
-		p.Facts, err = memory.New(broken{inmemory.NewFacts(inmemory.FactOptions{})}, memory.Options{})
+		p.Facts, err = memory.New(broken{inmemory.NewFacts(inmemory.Options{})}, memory.Options{})
 		check(t, err)
 		p.Learner, err = extract.New(p.Facts, extract.Options{Attempts: 1, Logger: p.Logger, Extractor: extract.ExtractorFunc(func(context.Context, extract.Turn) ([]extract.Proposal, error) {
 			return nil, errors.New("no model")

@@ -1,0 +1,24 @@
+// Package inmemory stores a memory in the process, for tests and for small programs. What it
+// stores is gone when the process ends.
+//
+//	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
+package inmemory
+
+import "github.com/weft-go/weft/memory/driver"
+
+// Options configures [New]. The zero value has no limits.
+type Options struct {
+	// MaxFacts is how many valid facts a scope may have, MaxValues how many values, and
+	// MaxMessages how many messages a session may have. Zero means any number. What would
+	// exceed a limit is a [driver.ErrQuota].
+	MaxFacts, MaxValues, MaxMessages int
+}
+
+// New returns an empty backend. Searches read all facts, values and messages of their scopes, and
+// compare all vectors, so it suits tens of thousands of texts.
+func New(o Options) driver.Stores {
+	return driver.Stores{
+		FactStore: NewFacts(o), ValueStore: NewValues(o), DocumentStore: NewDocuments(),
+		ConversationStore: NewConversations(o), TurnStore: NewTurns(),
+	}
+}
