@@ -15,18 +15,13 @@ import (
 	"github.com/weft-go/weft/memory/internal/rank"
 )
 
-// A History keeps conversations. It is safe for use by any number of goroutines.
+// Conversations stores the messages of sessions. It is safe for use by any number of goroutines.
 type Conversations struct{ store driver.ConversationStore }
 
-// New returns a history whose sessions are in a store.
-func NewConversations(store driver.ConversationStore) (*Conversations, error) {
-	if store == nil {
-		return nil, fmt.Errorf("conversation: new: no store: %w", ErrInvalid)
-	}
-	return &Conversations{store}, nil
-}
+// Conversations returns the conversations of the memory.
+func (m *Memory) Conversations() *Conversations { return &Conversations{m.backend.Conversations()} }
 
-// NewID returns an id for a session. It is a UUID, and no secret: who may see a session is for
+// NewSessionID returns an id for a session. It is a UUID, and no secret: who may see a session is for
 // its scope to say.
 func NewSessionID() string { return uuid.New() }
 
@@ -59,7 +54,7 @@ type Turn struct {
 func (h *Conversations) Append(ctx context.Context, s Scope, t Turn) (Session, error) {
 	session, err := h.append(ctx, s, t)
 	if err != nil {
-		return Session{}, fmt.Errorf("conversation: append: %w", err)
+		return Session{}, fmt.Errorf("conversations: append: %w", err)
 	}
 	return session, nil
 }
@@ -93,15 +88,15 @@ func (h *Conversations) append(ctx context.Context, s Scope, t Turn) (Session, e
 // Get returns a session of a scope, or [ErrNotFound].
 func (h *Conversations) Get(ctx context.Context, s Scope, id string) (Session, error) {
 	if err := driver.CheckSession(s, id); err != nil {
-		return Session{}, fmt.Errorf("conversation: get: %w", err)
+		return Session{}, fmt.Errorf("conversations: get: %w", err)
 	}
 	for session, err := range h.store.Sessions(ctx, SessionQuery{Scope: s, ID: id, Limit: 1}) {
 		if err != nil {
-			return Session{}, fmt.Errorf("conversation: get: %w", err)
+			return Session{}, fmt.Errorf("conversations: get: %w", err)
 		}
 		return session, nil
 	}
-	return Session{}, fmt.Errorf("conversation: get: session %.60q in the scope %s: %w", id, s, ErrNotFound)
+	return Session{}, fmt.Errorf("conversations: get: session %.60q in the scope %s: %w", id, s, ErrNotFound)
 }
 
 // Load returns the messages of a session of a scope: none if it is not there. What
@@ -110,7 +105,7 @@ func (h *Conversations) Get(ctx context.Context, s Scope, id string) (Session, e
 func (h *Conversations) Load(ctx context.Context, s Scope, id string) ([]Message, error) {
 	messages, err := h.messages(ctx, driver.MessageRange{Scope: s, Session: id})
 	if err != nil {
-		return nil, fmt.Errorf("conversation: load: %w", err)
+		return nil, fmt.Errorf("conversations: load: %w", err)
 	}
 	return messages, nil
 }
@@ -119,11 +114,11 @@ func (h *Conversations) Load(ctx context.Context, s Scope, id string) ([]Message
 // call is not among them are left out at the beginning, as no model takes them.
 func (h *Conversations) Last(ctx context.Context, s Scope, id string, n int) ([]Message, error) {
 	if n < 1 {
-		return nil, fmt.Errorf("conversation: last: %d messages: %w", n, ErrInvalid)
+		return nil, fmt.Errorf("conversations: last: %d messages: %w", n, ErrInvalid)
 	}
 	messages, err := h.messages(ctx, driver.MessageRange{Scope: s, Session: id, Last: n})
 	if err != nil {
-		return nil, fmt.Errorf("conversation: last: %w", err)
+		return nil, fmt.Errorf("conversations: last: %w", err)
 	}
 	for len(messages) > 0 && messages[0].Role == llm.RoleTool {
 		messages = messages[1:]
@@ -135,11 +130,11 @@ func (h *Conversations) Last(ctx context.Context, s Scope, id string, n int) ([]
 // was said about where [Conversations.Search] found something.
 func (h *Conversations) Around(ctx context.Context, s Scope, id string, position int64, n int) ([]Message, error) {
 	if position < 1 || n < 0 {
-		return nil, fmt.Errorf("conversation: around: %d messages about position %d: %w", n, position, ErrInvalid)
+		return nil, fmt.Errorf("conversations: around: %d messages about position %d: %w", n, position, ErrInvalid)
 	}
 	messages, err := h.messages(ctx, driver.MessageRange{Scope: s, Session: id, From: max(1, position-int64(n)), To: position + int64(n)})
 	if err != nil {
-		return nil, fmt.Errorf("conversation: around: %w", err)
+		return nil, fmt.Errorf("conversations: around: %w", err)
 	}
 	return messages, nil
 }
@@ -179,7 +174,7 @@ func (h *Conversations) Resume(ctx context.Context, s Scope, id string) (string,
 	}
 	messages, err := h.messages(ctx, driver.MessageRange{Scope: s, Session: id})
 	if err != nil {
-		return "", nil, fmt.Errorf("conversation: resume: %w", err)
+		return "", nil, fmt.Errorf("conversations: resume: %w", err)
 	}
 	return id, PlainMessages(messages), nil
 }
@@ -197,7 +192,7 @@ func (h *Conversations) Update(ctx context.Context, s Scope, session Session) (S
 		updated, err = h.store.Apply(ctx, s, driver.SessionChange{Session: session.ID, Version: session.Version, Describe: &d})
 	}
 	if err != nil {
-		return Session{}, fmt.Errorf("conversation: update: %w", err)
+		return Session{}, fmt.Errorf("conversations: update: %w", err)
 	}
 	return updated, nil
 }
@@ -209,7 +204,7 @@ func (h *Conversations) Delete(ctx context.Context, s Scope, id string) error {
 		_, err = h.store.Apply(ctx, s, driver.SessionChange{Session: id, Delete: true})
 	}
 	if err != nil {
-		return fmt.Errorf("conversation: delete: %w", err)
+		return fmt.Errorf("conversations: delete: %w", err)
 	}
 	return nil
 }
@@ -220,12 +215,12 @@ func (h *Conversations) Delete(ctx context.Context, s Scope, id string) error {
 func (h *Conversations) List(ctx context.Context, q SessionQuery) iter.Seq2[Session, error] {
 	return func(yield func(Session, error) bool) {
 		if err := q.Validate(); err != nil {
-			yield(Session{}, fmt.Errorf("conversation: list: %w", err))
+			yield(Session{}, fmt.Errorf("conversations: list: %w", err))
 			return
 		}
 		for session, err := range h.store.Sessions(ctx, q) {
 			if err != nil {
-				yield(Session{}, fmt.Errorf("conversation: list: %w", err))
+				yield(Session{}, fmt.Errorf("conversations: list: %w", err))
 				return
 			}
 			if !yield(session, nil) {
@@ -247,7 +242,7 @@ func (h *Conversations) Forget(ctx context.Context, s Scope) (int, error) {
 		n, err = h.store.Forget(ctx, s)
 	}
 	if err != nil {
-		return n, fmt.Errorf("conversation: forget: %w", err)
+		return n, fmt.Errorf("conversations: forget: %w", err)
 	}
 	return n, nil
 }
@@ -261,7 +256,7 @@ const sessionBatch = 500
 func (h *Conversations) Retain(ctx context.Context, s Scope, age time.Duration) (int, error) {
 	removed, err := h.retain(ctx, s, age)
 	if err != nil {
-		return removed, fmt.Errorf("conversation: retain: %w", err)
+		return removed, fmt.Errorf("conversations: retain: %w", err)
 	}
 	return removed, nil
 }
@@ -287,7 +282,7 @@ func (h *Conversations) retain(ctx context.Context, s Scope, age time.Duration) 
 func (h *Conversations) ToLangChain(ctx context.Context, s Scope, id string) (json.RawMessage, error) {
 	rows, err := h.rows(ctx, driver.MessageRange{Scope: s, Session: id})
 	if err != nil {
-		return nil, fmt.Errorf("conversation: to langchain: %w", err)
+		return nil, fmt.Errorf("conversations: to langchain: %w", err)
 	}
 	return joined(rows), nil
 }
@@ -303,7 +298,7 @@ func (h *Conversations) ToLangChain(ctx context.Context, s Scope, id string) (js
 func (h *Conversations) FromLangChain(ctx context.Context, s Scope, id string, data []byte) (Session, error) {
 	session, err := h.fromLangChain(ctx, s, id, data)
 	if err != nil {
-		return Session{}, fmt.Errorf("conversation: from langchain: %w", err)
+		return Session{}, fmt.Errorf("conversations: from langchain: %w", err)
 	}
 	return session, nil
 }
@@ -350,7 +345,7 @@ func (h *Conversations) fromLangChain(ctx context.Context, s Scope, id string, d
 // Parts of the scope that are empty mean all, as in [Conversations.Forget].
 func (h *Conversations) Export(ctx context.Context, s Scope, w io.Writer) error {
 	if err := h.export(ctx, s, json.NewEncoder(w)); err != nil {
-		return fmt.Errorf("conversation: export: %s: %w", s, err)
+		return fmt.Errorf("conversations: export: %s: %w", s, err)
 	}
 	return nil
 }
@@ -387,7 +382,7 @@ func (h *Conversations) export(ctx context.Context, s Scope, lines *json.Encoder
 func (h *Conversations) Search(ctx context.Context, f FindMessages) ([]FoundMessage, error) {
 	found, err := h.search(ctx, f)
 	if err != nil {
-		return nil, fmt.Errorf("conversation: search: %w", err)
+		return nil, fmt.Errorf("conversations: search: %w", err)
 	}
 	return found, nil
 }

@@ -11,10 +11,11 @@ import (
 )
 
 func newHistory() *memory.Conversations {
-	history, err := memory.NewConversations(inmemory.NewConversations(inmemory.Options{}))
+	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
 	if err != nil {
 		panic(err)
 	}
+	history := m.Conversations()
 	return history
 }
 

@@ -275,7 +275,6 @@ func TestConversationsRefuse(t *testing.T) {
 	long := strings.Repeat("x", 513)
 	append1 := func(s memory.Scope, turn memory.Turn) error { return errorOf(h.Append(ctx, s, turn)) }
 	for name, err := range map[string]error{
-		"no store":              errorOf(memory.NewConversations(nil)),
 		"a scope":               append1(memory.Scope{User: "\x00"}, memory.Turn{Messages: q}),
 		"a long id":             append1(lea, memory.Turn{Session: long}),
 		"an id with a NUL":      append1(lea, memory.Turn{Session: "a\x00"}),
@@ -306,7 +305,7 @@ func TestConversationsRefuse(t *testing.T) {
 		"LangChain with rubble": errorOf(h.FromLangChain(ctx, lea, "s", []byte(`[{"type":"human","data":{"content":7}}]`))),
 		"LangChain removal":     errorOf(h.FromLangChain(ctx, lea, "s", []byte(`[{"type":"human","data":{"content":"x","id":"1"}},{"type":"remove","data":{"id":"1","content":""}}]`))),
 	} {
-		if !errors.Is(err, memory.ErrInvalid) || !strings.HasPrefix(err.Error(), "conversation: ") {
+		if !errors.Is(err, memory.ErrInvalid) || !strings.HasPrefix(err.Error(), "conversations: ") {
 			t.Errorf("%s: got %v, want an ErrInvalid", name, err)
 		}
 	}
@@ -324,10 +323,11 @@ func listErr(h *memory.Conversations, q memory.SessionQuery) error {
 
 func TestQuotaOfConversations(t *testing.T) {
 	t.Parallel()
-	h, err := memory.NewConversations(inmemory.NewConversations(inmemory.Options{MaxMessages: 2}))
+	m, err := memory.New(inmemory.New(inmemory.Options{MaxMessages: 2}), memory.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	h := m.Conversations()
 	appendTurn(t, h, memory.Turn{Session: "s", Messages: []llm.Message{llm.User("one"), llm.User("two")}})
 	if _, err := h.Append(t.Context(), lea, memory.Turn{Session: "s", Messages: []llm.Message{llm.User("three")}}); !errors.Is(err, memory.ErrQuota) {
 		t.Errorf("got %v, want an ErrQuota", err)
@@ -449,10 +449,11 @@ func (brokenSessions) Forget(context.Context, memory.Scope) (int, error) { retur
 
 func TestConversationsOfAFailingStore(t *testing.T) {
 	t.Parallel()
-	h, err := memory.NewConversations(brokenSessions{})
+	m, err := memory.New(inmemory.Fill(driver.Stores{ConversationStore: brokenSessions{}}), memory.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	h := m.Conversations()
 	ctx := t.Context()
 	_, _, resumed := h.Resume(ctx, lea, "s")
 	for name, err := range map[string]error{
@@ -462,7 +463,7 @@ func TestConversationsOfAFailingStore(t *testing.T) {
 		"forget": errorOf(h.Forget(ctx, lea)), "search": errorOf(h.Search(ctx, memory.FindMessages{Text: "x"})), "retain": errorOf(h.Retain(ctx, lea, time.Hour)), "export": h.Export(ctx, lea, &bytes.Buffer{}),
 		"to langchain": errorOf(h.ToLangChain(ctx, lea, "s")), "from langchain": errorOf(h.FromLangChain(ctx, lea, "s", []byte("[]"))),
 	} {
-		if !errors.Is(err, errHistoryDown) || !strings.HasPrefix(err.Error(), "conversation: "+name+": ") {
+		if !errors.Is(err, errHistoryDown) || !strings.HasPrefix(err.Error(), "conversations: "+name+": ") {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

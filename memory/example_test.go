@@ -3,7 +3,6 @@ package memory_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/weft-go/weft/memory"
@@ -12,7 +11,7 @@ import (
 
 func Example() {
 	ctx := context.Background()
-	m, err := memory.New(inmemory.NewFacts(inmemory.Options{}), memory.Options{})
+	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -37,7 +36,7 @@ func Example() {
 
 func ExampleMemory_Store() {
 	ctx := context.Background()
-	m, err := memory.New(inmemory.NewFacts(inmemory.Options{}), memory.Options{})
+	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -56,7 +55,7 @@ func ExampleMemory_Store() {
 
 func ExampleMemory_Supersede() {
 	ctx := context.Background()
-	m, err := memory.New(inmemory.NewFacts(inmemory.Options{}), memory.Options{})
+	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -84,7 +83,7 @@ func ExampleMemory_Supersede() {
 
 func ExampleWhere() {
 	ctx := context.Background()
-	m, err := memory.New(inmemory.NewFacts(inmemory.Options{}), memory.Options{})
+	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -109,7 +108,7 @@ func ExampleWhere() {
 
 func ExampleMemory_Forget() {
 	ctx := context.Background()
-	m, err := memory.New(inmemory.NewFacts(inmemory.Options{}), memory.Options{})
+	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -117,21 +116,18 @@ func ExampleMemory_Forget() {
 	if _, err := m.Store(ctx, ann, memory.Fact{Content: "Ann likes tea", Trust: memory.Stated}); err != nil {
 		panic(err)
 	}
-	all := memory.Scope{Tenant: "acme", User: "ann"}       // in every workspace
-	if err := m.Export(ctx, all, io.Discard); err != nil { // what somebody may ask for first
-		panic(err)
-	}
-	n, err := m.Forget(ctx, all)
-	fmt.Println("forgot", n, err)
+	all := memory.Scope{Tenant: "acme", User: "ann"} // in every workspace
+	gone, err := m.Forget(ctx, all)
+	fmt.Println(gone.Facts, "facts", err)
 	// Output:
-	// forgot 1 <nil>
+	// 1 facts <nil>
 }
 
 // A user's own words are stored as stated facts. What a model or a document says is stored with
 // less trust, and recalled only if it is asked for.
 func ExampleMemory_Remember() {
 	ctx := context.Background()
-	m, err := memory.New(inmemory.NewFacts(inmemory.Options{}), memory.Options{})
+	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
 	if err != nil {
 		panic(err)
 	}

@@ -8,10 +8,10 @@ import (
 	"github.com/weft-go/weft/memory/internal/input"
 )
 
-// Complete checks a fact that was read from a file, and fills in what follows from its
+// restorableFact checks a fact that was read from a file, and fills in what follows from its
 // content: the key and the words that it is found by. It returns [ErrInvalid] for a fact that
 // cannot be stored.
-func RestorableFact(s *driver.SavedFact) error {
+func restorableFact(s *driver.SavedFact) error {
 	if err := completeFact(s); err != nil {
 		return fmt.Errorf("fact %.60q in the scope %s: %w", s.ID, s.Scope, err)
 	}

@@ -60,7 +60,7 @@ func (c concepts) Embed(_ context.Context, texts []string) ([][]float32, error) 
 
 func newMemory(tb testing.TB, o memory.Options) *memory.Memory {
 	tb.Helper()
-	m, err := memory.New(inmemory.NewFacts(inmemory.Options{}), o)
+	m, err := memory.New(inmemory.New(inmemory.Options{}), o)
 	if err != nil {
 		tb.Fatal(err)
 	}

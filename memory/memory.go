@@ -29,33 +29,71 @@ type Options struct {
 	// Tokens counts what a fact takes of [Recall.MaxTokens]. Nil stands for
 	// [llm.EstimateTokens].
 	Tokens llm.TokenCounter
+	// Values configures [Memory.Values].
+	Values ValueOptions
 }
 
 const maxCandidates = 10_000
 
-// A Memory stores facts and recalls them. It is safe for use by any number of
-// goroutines.
+// A Memory stores facts, values, conversations, documents and turns in one backend. Its own methods are
+// those of facts, and those of everything: Forget, Sweep, Export and Import. It is safe for use by
+// any number of goroutines.
 type Memory struct {
+	backend driver.Backend
 	store   driver.FactStore
 	options Options
 }
 
-// New returns a memory whose facts are in a store. An embedder without a model's name, or
-// with a dimension that can not be, is an [ErrInvalid].
-func New(store driver.FactStore, o Options) (*Memory, error) {
-	if store == nil {
-		return nil, fmt.Errorf("memory: new: no store: %w", ErrInvalid)
+// New returns a memory that a backend stores: packages inmemory, sqlitememory and pgmemory have
+// one each. Options that are out of their bounds, and a backend that has not all parts, are an
+// [ErrInvalid].
+func New(b driver.Backend, o Options) (*Memory, error) {
+	if err := o.complete(); err != nil {
+		return nil, fmt.Errorf("memory: new: %w", err)
 	}
+	if err := checkBackend(b); err != nil {
+		return nil, fmt.Errorf("memory: new: %w", err)
+	}
+	return &Memory{backend: b, store: b.Facts(), options: o}, nil
+}
+
+func checkBackend(b driver.Backend) error {
+	if b == nil {
+		return fmt.Errorf("no backend: %w", ErrInvalid)
+	}
+	missing := ""
+	switch {
+	case b.Facts() == nil:
+		missing = "facts"
+	case b.Values() == nil:
+		missing = "values"
+	case b.Documents() == nil:
+		missing = "documents"
+	case b.Conversations() == nil:
+		missing = "conversations"
+	case b.Turns() == nil:
+		missing = "turns"
+	default:
+		return nil
+	}
+	return fmt.Errorf("the backend %T has no store of %s; inmemory.Fill can add one: %w", b, missing, ErrInvalid)
+}
+
+// complete checks the options, and sets what was left out.
+func (o *Options) complete() error {
 	if e := o.Embedder; e != nil {
 		if err := CheckEmbedder(e); err != nil {
-			return nil, fmt.Errorf("memory: new: %w", err)
+			return err
 		}
 	}
 	if err := o.Weights.check(); err != nil {
-		return nil, fmt.Errorf("memory: new: %w", err)
+		return err
+	}
+	if err := o.Values.check(); err != nil {
+		return err
 	}
 	if o.Candidates < 0 || o.Candidates > maxCandidates {
-		return nil, fmt.Errorf("memory: new: %d candidates are not between 0 and %d: %w", o.Candidates, maxCandidates, ErrInvalid)
+		return fmt.Errorf("%d candidates are not between 0 and %d: %w", o.Candidates, maxCandidates, ErrInvalid)
 	}
 	if o.Candidates == 0 {
 		o.Candidates = rank.Candidates
@@ -63,8 +101,14 @@ func New(store driver.FactStore, o Options) (*Memory, error) {
 	if o.Tokens == nil {
 		o.Tokens = llm.TokenCounterFunc(llm.EstimateTokens)
 	}
-	return &Memory{store, o}, nil
+	return nil
 }
+
+// Backend returns the backend, for packages that use its stores.
+func (m *Memory) Backend() driver.Backend { return m.backend }
+
+// Options returns the options of the memory, with what [New] has filled in.
+func (m *Memory) Options() Options { return m.options }
 
 // Stored says what became of a fact.
 type Stored struct {
@@ -325,43 +369,6 @@ func (m *Memory) History(ctx context.Context, s Scope, id string) iter.Seq2[Even
 			if !yield(e, nil) {
 				return
 			}
-		}
-	}
-}
-
-// Forget removes all that is known in a scope, with its history, and returns how many
-// facts that were. A part of the scope that is empty means all of them, but for the tenant: of a tenant and a user,
-// it forgets the user in every workspace and to every agent. Tenants never mix: an empty one stands for facts of no
-// tenant. An empty scope is an [ErrInvalid].
-// What was said before and comes late, from a job that had to wait, is refused with
-// [ErrForgotten].
-func (m *Memory) Forget(ctx context.Context, s Scope) (int, error) {
-	err := s.Validate()
-	if err == nil && s == (Scope{}) {
-		err = fmt.Errorf("a scope that names nobody: %w", ErrInvalid)
-	}
-	n := 0
-	if err == nil {
-		n, err = m.store.Forget(ctx, s)
-	}
-	if err != nil {
-		return n, fmt.Errorf("memory: forget: %s: %w", s, err)
-	}
-	return n, nil
-}
-
-// Sweep removes facts that have expired, of all scopes, and returns how many. Any number of
-// programs may do so at once; recall leaves them out before they are removed.
-func (m *Memory) Sweep(ctx context.Context) (int, error) {
-	removed := 0
-	for {
-		n, err := m.store.Sweep(ctx, MaxBatch)
-		removed += n
-		if err != nil {
-			return removed, fmt.Errorf("memory: sweep: %w", err)
-		}
-		if n == 0 {
-			return removed, nil
 		}
 	}
 }

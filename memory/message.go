@@ -51,7 +51,7 @@ func MessageMetadata(m llm.Message) (json.RawMessage, error) {
 	}
 	data, err := json.Marshal(map[string][]Image{"images": images})
 	if err != nil {
-		return nil, fmt.Errorf("conversation: metadata: %w", err)
+		return nil, fmt.Errorf("conversations: metadata: %w", err)
 	}
 	return data, nil
 }

@@ -52,7 +52,7 @@ func (n Namespace) Put(ctx context.Context, key string, value json.RawMessage, o
 	}
 	done, err := n.values.batch(ctx, n.scope, Batch{Write: []Entry{{Address: n.At(key), Value: value, PutOptions: o}}})
 	if err != nil {
-		return Item{}, fmt.Errorf("kv: put: %w", err)
+		return Item{}, fmt.Errorf("values: put: %w", err)
 	}
 	return done.Written[0], nil
 }
@@ -64,7 +64,7 @@ func (n Namespace) Get(ctx context.Context, key string) (Item, error) {
 		err = fmt.Errorf("key %.60q of the namespace %q in the scope %s: %w", key, n.labels, n.scope, ErrNotFound)
 	}
 	if err != nil {
-		return Item{}, fmt.Errorf("kv: get: %w", err)
+		return Item{}, fmt.Errorf("values: get: %w", err)
 	}
 	return done.Got[0], nil
 }
@@ -74,7 +74,7 @@ func (n Namespace) Get(ctx context.Context, key string) (Item, error) {
 func (n Namespace) Delete(ctx context.Context, key string, version int64) error {
 	_, err := n.values.batch(ctx, n.scope, Batch{Write: []Entry{{Address: n.At(key), PutOptions: PutOptions{Version: version}}}})
 	if err != nil {
-		return fmt.Errorf("kv: delete: %w", err)
+		return fmt.Errorf("values: delete: %w", err)
 	}
 	return nil
 }
@@ -88,12 +88,12 @@ func (n Namespace) List(ctx context.Context, q ValueQuery) iter.Seq2[Item, error
 			err = q.Validate()
 		}
 		if err != nil {
-			yield(Item{}, fmt.Errorf("kv: list: %w", err))
+			yield(Item{}, fmt.Errorf("values: list: %w", err))
 			return
 		}
 		for item, err := range n.values.store.Find(ctx, n.scope, driver.ValueSelection{ValueQuery: q, Prefix: n.labels, Refresh: !q.Peek}) {
 			if err != nil {
-				yield(Item{}, fmt.Errorf("kv: list: %w", err))
+				yield(Item{}, fmt.Errorf("values: list: %w", err))
 				return
 			}
 			if !yield(item, nil) {
@@ -113,13 +113,13 @@ func (n Namespace) Namespaces(ctx context.Context, q NamespaceQuery) iter.Seq2[[
 			err = q.Validate()
 		}
 		if err != nil {
-			yield(nil, fmt.Errorf("kv: namespaces: %w", err))
+			yield(nil, fmt.Errorf("values: namespaces: %w", err))
 			return
 		}
 		q.Prefix = slices.Concat(n.labels, q.Prefix)
 		for labels, err := range n.values.store.Namespaces(ctx, n.scope, q) {
 			if err != nil {
-				yield(nil, fmt.Errorf("kv: namespaces: %w", err))
+				yield(nil, fmt.Errorf("values: namespaces: %w", err))
 				return
 			}
 			if !yield(labels, nil) {

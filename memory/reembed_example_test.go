@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/weft-go/weft/memory/driver"
+
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/inmemory"
 )
@@ -14,7 +16,7 @@ func ExampleMemory_Reembed() {
 	ctx := context.Background()
 	store := inmemory.NewFacts(inmemory.Options{})
 	embedder := newConcepts()
-	before, err := memory.New(store, memory.Options{Embedder: embedder})
+	before, err := memory.New(inmemory.Fill(driver.Stores{FactStore: store}), memory.Options{Embedder: embedder})
 	if err != nil {
 		panic(err)
 	}
@@ -26,7 +28,7 @@ func ExampleMemory_Reembed() {
 	}
 
 	embedder.size = 64 // the same model, with other vectors
-	after, err := memory.New(store, memory.Options{Embedder: embedder})
+	after, err := memory.New(inmemory.Fill(driver.Stores{FactStore: store}), memory.Options{Embedder: embedder})
 	if err != nil {
 		panic(err)
 	}

@@ -26,7 +26,7 @@ func TestEmbedderOfNoLength(t *testing.T) {
 	} {
 		e := newConcepts()
 		e.model, e.size = test.model, test.size
-		_, err := memory.New(inmemory.NewFacts(inmemory.Options{}), memory.Options{Embedder: e})
+		_, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{Embedder: e})
 		if !errors.Is(err, memory.ErrInvalid) || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("model %.5q of %d: got %v want %q", test.model, test.size, err, test.want)
 		}
@@ -52,14 +52,14 @@ type plain struct{ driver.FactStore }
 func TestReembedEnds(t *testing.T) {
 	t.Parallel()
 	store := deaf{inmemory.NewFacts(inmemory.Options{})}
-	words, err := memory.New(store, memory.Options{})
+	words, err := memory.New(inmemory.Fill(driver.Stores{FactStore: store}), memory.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := words.Store(t.Context(), ann, memory.Fact{Content: "tea", Trust: memory.Stated}); err != nil {
 		t.Fatal(err)
 	}
-	m, err := memory.New(store, memory.Options{Embedder: newConcepts()})
+	m, err := memory.New(inmemory.Fill(driver.Stores{FactStore: store}), memory.Options{Embedder: newConcepts()})
 	if err != nil {
 		t.Fatal(err)
 	}

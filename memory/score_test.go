@@ -6,6 +6,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/weft-go/weft/memory/driver"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -62,10 +64,10 @@ func TestSimilarityIsTheCosine(t *testing.T) {
 func TestMinSimilarityLeavesOutFactsWithoutVectors(t *testing.T) {
 	t.Parallel()
 	stored := inmemory.NewFacts(inmemory.Options{})
-	plain, err := memory.New(stored, memory.Options{})
+	plain, err := memory.New(inmemory.Fill(driver.Stores{FactStore: stored}), memory.Options{})
 	require.NoError(t, err)
 	store(t, plain, ann, "question of words")
-	m, err := memory.New(stored, memory.Options{Embedder: angles{}})
+	m, err := memory.New(inmemory.Fill(driver.Stores{FactStore: stored}), memory.Options{Embedder: angles{}})
 	require.NoError(t, err)
 	for least, want := range map[float64]int{0: 1, -1: 0, 0.5: 0} {
 		found, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Scope: ann}, Text: "question", MinSimilarity: least})

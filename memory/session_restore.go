@@ -8,10 +8,10 @@ import (
 	"github.com/weft-go/weft/memory/internal/input"
 )
 
-// Complete checks a session that was read from a file, and fills in what follows from its
+// restorableSession checks a session that was read from a file, and fills in what follows from its
 // messages: their roles, texts, keys and the words that they are found by. It returns
 // [ErrInvalid] for a session that cannot be stored.
-func RestorableSession(s *driver.SavedSession) error {
+func restorableSession(s *driver.SavedSession) error {
 	if err := completeSession(s); err != nil {
 		return fmt.Errorf("session %.60q in the scope %s: %w", s.ID, s.Scope, err)
 	}

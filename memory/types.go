@@ -73,7 +73,7 @@ const (
 const (
 	Newest = driver.Newest
 
-	ByKey  = driver.ByKey
+	ByKey = driver.ByKey
 )
 
 const (

@@ -94,7 +94,7 @@ func (v *Values) index(ctx context.Context, writes []driver.ValueWrite, texts []
 			said = append(said, i)
 		}
 	}
-	e := v.options.Embedder
+	e := v.embedder
 	if e == nil || len(said) == 0 {
 		return nil
 	}

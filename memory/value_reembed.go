@@ -8,18 +8,18 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// Reembed makes words and vectors, by the embedder of [ValuesOptions], of the values of the namespace,
+// Reembed makes words and vectors, by the embedder of [ValueOptions], of the values of the namespace,
 // and of those within it, that can be searched and have no vector of its model and its length. It
 // returns how many it changed; their versions, times and what is left of their lives stay. The query says which
 // values to look at, and without a Limit, all of them; its Order and After do not count. It can be stopped and
 // called again, and searches go on meanwhile.
 //
 // Where a value was put with an Index of its own, nobody knows that any more: it is indexed by
-// the fields of [ValuesOptions.Index], or by those that are given here instead.
+// the fields of [ValueOptions.Index], or by those that are given here instead.
 func (n Namespace) Reembed(ctx context.Context, q ValueQuery, index ...[]string) (int, error) {
 	done, err := n.reembed(ctx, q, index)
 	if err != nil {
-		return done, fmt.Errorf("kv: reembed: %w", err)
+		return done, fmt.Errorf("values: reembed: %w", err)
 	}
 	return done, nil
 }
@@ -29,7 +29,7 @@ const valueBatch = 100
 func (n Namespace) reembed(ctx context.Context, q ValueQuery, index [][]string) (done int, err error) {
 	v := n.values
 	switch {
-	case v.options.Embedder == nil:
+	case v.embedder == nil:
 		return 0, fmt.Errorf("no embedder: %w", ErrInvalid)
 	case index == nil:
 		index = v.options.Index
@@ -57,7 +57,7 @@ func (n Namespace) reembed(ctx context.Context, q ValueQuery, index [][]string) 
 		writes, texts = nil, nil
 		return err
 	}
-	s := driver.ValueSelection{ValueQuery: q, Prefix: n.labels, Without: v.options.Embedder.Model(), Dimension: v.options.Embedder.Dimension()}
+	s := driver.ValueSelection{ValueQuery: q, Prefix: n.labels, Without: v.embedder.Model(), Dimension: v.embedder.Dimension()}
 	for item, err := range v.store.Find(ctx, n.scope, s) {
 		if err != nil {
 			return done, err
@@ -85,7 +85,7 @@ func (v *Values) Scopes(ctx context.Context) iter.Seq2[Scope, error] {
 	return func(yield func(Scope, error) bool) {
 		for s, err := range v.store.Scopes(ctx) {
 			if err != nil {
-				yield(Scope{}, fmt.Errorf("kv: scopes: %w", err))
+				yield(Scope{}, fmt.Errorf("values: scopes: %w", err))
 				return
 			}
 			if !yield(s, nil) {

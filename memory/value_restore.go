@@ -7,9 +7,9 @@ import (
 	"github.com/weft-go/weft/memory/internal/input"
 )
 
-// Complete checks a value that was read from a file. It returns [ErrInvalid] for one
+// restorableValue checks a value that was read from a file. It returns [ErrInvalid] for one
 // that cannot be stored.
-func RestorableValue(s *driver.SavedValue) error {
+func restorableValue(s *driver.SavedValue) error {
 	if err := completeValue(s); err != nil {
 		return fmt.Errorf("key %.60q of the namespace %q in the scope %s: %w", s.Key, s.Namespace, s.Scope, err)
 	}

@@ -37,7 +37,7 @@ const maxFoundValues = 1000
 func (n Namespace) Search(ctx context.Context, f FindValues) ([]FoundValue, error) {
 	found, err := n.search(ctx, f)
 	if err != nil {
-		return nil, fmt.Errorf("kv: search: %w", err)
+		return nil, fmt.Errorf("values: search: %w", err)
 	}
 	return found, nil
 }
@@ -50,7 +50,7 @@ func (n Namespace) search(ctx context.Context, f FindValues) ([]FoundValue, erro
 	if err := f.Query.Validate(); err != nil {
 		return nil, err
 	}
-	if err := CheckSimilarity(f.MinSimilarity, n.values.options.Embedder); err != nil {
+	if err := CheckSimilarity(f.MinSimilarity, n.values.embedder); err != nil {
 		return nil, err
 	}
 	limit, limited := f.Query.Most()
@@ -92,7 +92,7 @@ func (n Namespace) ask(ctx context.Context, f FindValues, limit int) (driver.Val
 		Selection: driver.ValueSelection{ValueQuery: f.Query, Prefix: n.labels}, Terms: rank.Query(text),
 		Limit: max(rank.Candidates, limit),
 	}
-	e := n.values.options.Embedder
+	e := n.values.embedder
 	if e == nil || strings.TrimSpace(text) == "" {
 		return s, nil
 	}
@@ -130,7 +130,7 @@ func (v *Values) rank(s *driver.ValueSearch, c driver.ValueCandidates, least flo
 			docs[i].Vector = r.Embedding
 		}
 	}
-	w := rank.Weights{Vector: v.options.Weights.Vector, Keyword: v.options.Weights.Keyword}
+	w := rank.Weights{Vector: v.weights.Vector, Keyword: v.weights.Keyword}
 	scores := w.Score(s.Terms, s.Embedding, corpus, docs)
 	found := make([]FoundValue, 0, len(docs))
 	for _, at := range rank.Order(scores) {

@@ -15,7 +15,7 @@ func GetValue[T any](ctx context.Context, n Namespace, key string) (value T, ver
 		return value, 0, err
 	}
 	if value, err = decode[T](item); err != nil {
-		return value, 0, fmt.Errorf("kv: get: %w", err)
+		return value, 0, fmt.Errorf("values: get: %w", err)
 	}
 	return value, item.Version, nil
 }
@@ -32,7 +32,7 @@ func decode[T any](item Item) (value T, err error) {
 func PutValue[T any](ctx context.Context, n Namespace, key string, value T, o PutOptions) (Item, error) {
 	data, err := json.Marshal(value)
 	if err != nil {
-		return Item{}, fmt.Errorf("kv: put: value of %.60q: %w: %w", key, ErrInvalid, err)
+		return Item{}, fmt.Errorf("values: put: value of %.60q: %w: %w", key, ErrInvalid, err)
 	}
 	return n.Put(ctx, key, data, o)
 }
@@ -67,5 +67,5 @@ func UpdateValue[T any](ctx context.Context, n Namespace, key string, o PutOptio
 			return value, nil
 		}
 	}
-	return none, fmt.Errorf("kv: update: %.60q changed %d times meanwhile: %w", key, maxTries, ErrConflict)
+	return none, fmt.Errorf("values: update: %.60q changed %d times meanwhile: %w", key, maxTries, ErrConflict)
 }

@@ -10,56 +10,35 @@ import (
 	"github.com/weft-go/weft/memory/internal/input"
 )
 
-// Options configures [NewValues]. Its zero value works: values do not expire, and are not
+// ValueOptions configures [Memory.Values]. Its zero value works: values do not expire, and are not
 // indexed.
-type ValuesOptions struct {
-	// TTL is how long a value lives that says nothing of it. Zero means for ever.
+type ValueOptions struct {
+	// TTL is how long a value lives that was put without a TTL. Zero means for ever.
 	TTL time.Duration
 	// Sliding makes each read of such a value begin its TTL anew.
 	Sliding bool
-	// Index are the fields by which a value that says nothing of it can be searched: paths,
-	// each of names of fields, one within the other. A list on the way, or at the
-	// end, stands for all that is in it, and an empty path for the whole value. Nil means none, or, with
-	// an embedder, the whole value.
+	// Index are the fields by which a value that was put without an Index can be searched: paths,
+	// each of names of fields, one within the other. A list on the way, or at the end, stands for
+	// all its elements, and an empty path for the whole value. Nil means none.
 	Index [][]string
-	// Embedder makes vectors of what is indexed and of what is looked for.
-	Embedder Embedder
-	// Weights say what counts in a search, and how much. Neighbour, Recency and
-	// Importance do not.
-	Weights Weights
 }
 
-// Values keeps values. It is safe for use by any number of goroutines.
+// Values stores values. It is safe for use by any number of goroutines.
 type Values struct {
-	store   driver.ValueStore
-	options ValuesOptions
+	store    driver.ValueStore
+	options  ValueOptions
+	embedder Embedder
+	weights  Weights
 }
 
-// New returns a place for values that are kept in a store.
-func NewValues(store driver.ValueStore, o ValuesOptions) (*Values, error) {
-	if err := o.check(); err != nil {
-		return nil, fmt.Errorf("kv: new: %w", err)
-	}
-	if store == nil {
-		return nil, fmt.Errorf("kv: new: no store: %w", ErrInvalid)
-	}
-	if o.Embedder != nil && o.Index == nil {
-		o.Index = [][]string{{}}
-	}
-	return &Values{store, o}, nil
+// Values returns the values of the memory: JSON under keys, see [Namespace].
+func (m *Memory) Values() *Values {
+	return &Values{m.backend.Values(), m.options.Values, m.options.Embedder, m.options.Weights}
 }
 
-func (o *ValuesOptions) check() error {
+func (o *ValueOptions) check() error {
 	if o.TTL < 0 {
-		return fmt.Errorf("a time to live of %v: %w", o.TTL, ErrInvalid)
-	}
-	if w := o.Weights; !(w.Vector >= 0 && w.Keyword >= 0) {
-		return fmt.Errorf("weights %+v: %w", w, ErrInvalid)
-	}
-	if o.Embedder != nil {
-		if err := CheckEmbedder(o.Embedder); err != nil {
-			return err
-		}
+		return fmt.Errorf("values: a time to live of %v: %w", o.TTL, ErrInvalid)
 	}
 	return checkIndex(o.Index)
 }
@@ -69,13 +48,13 @@ type PutOptions struct {
 	// Version, if not zero, has to be that of what is there, or else it is a
 	// [ErrConflict]. [Absent] stands for a value that is not there.
 	Version int64
-	// TTL is how long the value lives after it was put. Zero stands for [ValuesOptions.TTL] and
-	// [ValuesOptions.Sliding], a negative one for ever.
+	// TTL is how long the value lives after it was put. Zero stands for [ValueOptions.TTL] and
+	// [ValueOptions.Sliding], a negative one for ever.
 	TTL time.Duration
 	// Sliding makes each read of the value begin its TTL anew, but for reads with
 	// [ValueQuery.Peek]. Without it, the value ends when its TTL is over, read or not.
 	Sliding bool
-	// Index are the fields by which this value can be searched, instead of [ValuesOptions.Index].
+	// Index are the fields by which this value can be searched, instead of [ValueOptions.Index].
 	// NoIndex means none.
 	Index   [][]string
 	NoIndex bool
@@ -113,7 +92,7 @@ const maxWrites = 1000
 func (v *Values) Batch(ctx context.Context, s Scope, b Batch) (Done, error) {
 	done, err := v.batch(ctx, s, b)
 	if err != nil {
-		return Done{}, fmt.Errorf("kv: batch: %w", err)
+		return Done{}, fmt.Errorf("values: batch: %w", err)
 	}
 	return done, nil
 }
@@ -224,25 +203,7 @@ func (v *Values) Forget(ctx context.Context, s Scope) (int, error) {
 		n, err = v.store.Forget(ctx, s)
 	}
 	if err != nil {
-		return n, fmt.Errorf("kv: forget: %w", err)
+		return n, fmt.Errorf("values: forget: %w", err)
 	}
 	return n, nil
-}
-
-const valueSweep = 1000
-
-// Sweep removes what has expired, of all scopes, in batches, and returns how many values. It can be
-// stopped at any time, and called by many programs at once.
-func (v *Values) Sweep(ctx context.Context) (int, error) {
-	removed := 0
-	for {
-		n, err := v.store.Sweep(ctx, valueSweep)
-		removed += n
-		if err != nil {
-			return removed, fmt.Errorf("kv: sweep: %w", err)
-		}
-		if n < valueSweep {
-			return removed, nil
-		}
-	}
 }

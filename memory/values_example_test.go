@@ -9,12 +9,12 @@ import (
 	"github.com/weft-go/weft/memory/inmemory"
 )
 
-func newValues(o memory.ValuesOptions) *memory.Values {
-	values, err := memory.NewValues(inmemory.NewValues(inmemory.Options{}), o)
+func newValues(o memory.ValueOptions) *memory.Values {
+	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{Values: o})
 	if err != nil {
 		panic(err)
 	}
-	return values
+	return m.Values()
 }
 
 type theme struct {
@@ -24,7 +24,7 @@ type theme struct {
 
 func Example_values() {
 	ctx := context.Background()
-	values := newValues(memory.ValuesOptions{})
+	values := newValues(memory.ValueOptions{})
 	settings := values.In(memory.Scope{User: "ann"}, "app", "settings")
 	if _, err := memory.PutValue(ctx, settings, "theme", theme{Dark: true, Size: 12}, memory.PutOptions{}); err != nil {
 		panic(err)
@@ -37,7 +37,7 @@ func Example_values() {
 
 func ExampleUpdateValue() {
 	ctx := context.Background()
-	counters := newValues(memory.ValuesOptions{}).In(memory.Scope{Tenant: "acme"}, "counters")
+	counters := newValues(memory.ValueOptions{}).In(memory.Scope{Tenant: "acme"}, "counters")
 	for range 3 {
 		n, err := memory.UpdateValue(ctx, counters, "visits", memory.PutOptions{}, func(n int) (int, error) { return n + 1, nil })
 		fmt.Println(n, err)
@@ -50,7 +50,7 @@ func ExampleUpdateValue() {
 
 func ExampleNamespace_List() {
 	ctx := context.Background()
-	orders := newValues(memory.ValuesOptions{}).In(memory.Scope{Tenant: "acme"}, "orders")
+	orders := newValues(memory.ValueOptions{}).In(memory.Scope{Tenant: "acme"}, "orders")
 	for key, cups := range map[string]int{"a": 9, "b": 10, "c": 100} {
 		if _, err := memory.PutValue(ctx, orders.In("2026"), key, map[string]int{"cups": cups}, memory.PutOptions{}); err != nil {
 			panic(err)
@@ -70,7 +70,7 @@ func ExampleNamespace_List() {
 
 func ExampleNamespace_Namespaces() {
 	ctx := context.Background()
-	values := newValues(memory.ValuesOptions{})
+	values := newValues(memory.ValueOptions{})
 	s := memory.Scope{Tenant: "acme"}
 	for _, user := range []string{"ann", "bob"} {
 		for _, kind := range []string{"notes", "drafts"} {
@@ -96,7 +96,7 @@ func ExampleNamespace_Namespaces() {
 
 func ExampleNamespace_Search() {
 	ctx := context.Background()
-	values := newValues(memory.ValuesOptions{Index: [][]string{{"title"}, {"lines", "text"}}})
+	values := newValues(memory.ValueOptions{Index: [][]string{{"title"}, {"lines", "text"}}})
 	notes := values.In(memory.Scope{User: "ann"}, "notes")
 	for key, value := range map[string]string{
 		"1": `{"title":"Shopping","lines":[{"text":"green tea"},{"text":"rice"}]}`,
@@ -120,7 +120,7 @@ func ExampleNamespace_Search() {
 
 func ExampleValues_Batch() {
 	ctx := context.Background()
-	values := newValues(memory.ValuesOptions{})
+	values := newValues(memory.ValueOptions{})
 	s := memory.Scope{User: "ann"}
 	tasks := values.In(s, "tasks")
 	if _, err := memory.PutValue(ctx, tasks, "old", "write", memory.PutOptions{}); err != nil {
@@ -146,7 +146,7 @@ func ExampleValues_Batch() {
 
 func ExamplePutOptions() {
 	ctx := context.Background()
-	locks := newValues(memory.ValuesOptions{}).In(memory.Scope{Tenant: "acme"}, "locks")
+	locks := newValues(memory.ValueOptions{}).In(memory.Scope{Tenant: "acme"}, "locks")
 	o := memory.PutOptions{Version: memory.Absent, TTL: time.Minute} // the first one has it, for a minute
 	for _, who := range []string{"ann", "bob"} {
 		_, err := memory.PutValue(ctx, locks, "report", who, o)

@@ -54,7 +54,7 @@ func second[T any](_ T, err error) error { return err }
 func TestPutGetDelete(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	n := newValues(memory.ValuesOptions{}).In(kim, "a.b", "c%_")
+	n := newValues(memory.ValueOptions{}).In(kim, "a.b", "c%_")
 	first := put(t, n, "k", ` { "x" : 1.50 } `, memory.PutOptions{})
 	got, err := n.Get(ctx, "k")
 	if err != nil || string(got.Value) != `{"x":1.50}` || got.Version != first.Version || !slices.Equal(got.Namespace, []string{"a.b", "c%_"}) {
@@ -79,7 +79,7 @@ func TestPutGetDelete(t *testing.T) {
 	}
 	for name, err := range map[string]error{
 		"deleted": second(n.Get(ctx, "k")), "another namespace": second(n.In("d").Get(ctx, "nil")),
-		"another scope": second(newValues(memory.ValuesOptions{}).In(memory.Scope{}, "a.b", "c%_").Get(ctx, "nil")),
+		"another scope": second(newValues(memory.ValueOptions{}).In(memory.Scope{}, "a.b", "c%_").Get(ctx, "nil")),
 	} {
 		if !errors.Is(err, memory.ErrNotFound) {
 			t.Errorf("%s: got %v, want an ErrNotFound", name, err)
@@ -90,7 +90,7 @@ func TestPutGetDelete(t *testing.T) {
 func TestTypedValues(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	n := newValues(memory.ValuesOptions{}).In(kim, "typed")
+	n := newValues(memory.ValueOptions{}).In(kim, "typed")
 	item, err := memory.PutValue(ctx, n, "k", theme{Dark: true}, memory.PutOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +120,7 @@ func TestTypedValues(t *testing.T) {
 // Nobody's update is lost, however many update at once.
 func TestValuesUpdateAtOnce(t *testing.T) {
 	t.Parallel()
-	n := newValues(memory.ValuesOptions{}).In(kim, "counters")
+	n := newValues(memory.ValueOptions{}).In(kim, "counters")
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
@@ -147,10 +147,11 @@ func (r racing) Apply(ctx context.Context, s memory.Scope, writes []driver.Value
 
 func TestUpdateGivesUp(t *testing.T) {
 	t.Parallel()
-	values, err := memory.NewValues(racing{inmemory.NewValues(inmemory.Options{})}, memory.ValuesOptions{})
+	m, err := memory.New(inmemory.Fill(driver.Stores{ValueStore: racing{inmemory.NewValues(inmemory.Options{})}}), memory.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	values := m.Values()
 	calls := 0
 	_, err = memory.UpdateValue(t.Context(), values.In(kim, "n"), "k", memory.PutOptions{}, func(n int) (int, error) { calls++; return n, nil })
 	if !errors.Is(err, memory.ErrConflict) || calls != 100 {
@@ -162,7 +163,8 @@ func TestValuesExpire(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
-		values := newValues(memory.ValuesOptions{TTL: 10 * time.Minute, Sliding: true, Index: [][]string{{}}})
+		m := newMemory(t, memory.Options{Values: memory.ValueOptions{TTL: 10 * time.Minute, Sliding: true, Index: [][]string{{}}}})
+		values := m.Values()
 		n := values.In(kim, "n")
 		put(t, n, "read", `"word"`, memory.PutOptions{})
 		put(t, n, "unread", `"other"`, memory.PutOptions{})
@@ -199,7 +201,7 @@ func TestValuesExpire(t *testing.T) {
 		}
 		time.Sleep(6 * time.Minute)
 		checkItems(t, listItems(t, n, memory.ValueQuery{Order: memory.ByKey}), "ever long")
-		if n, err := values.Sweep(ctx); n != 3 || err != nil {
+		if n, err := m.Sweep(ctx); n != 3 || err != nil {
 			t.Errorf("swept %d, %v", n, err)
 		}
 		put(t, n, "fixed", `1`, memory.PutOptions{Version: memory.Absent})
@@ -211,12 +213,13 @@ func TestValuesExpire(t *testing.T) {
 func TestSweepMany(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		values := newValues(memory.ValuesOptions{TTL: time.Minute})
+		m := newMemory(t, memory.Options{Values: memory.ValueOptions{TTL: time.Minute}})
+		values := m.Values()
 		for i := range 2500 {
 			put(t, values.In(kim, fmt.Sprint("n", i%7)), fmt.Sprint(i), `1`, memory.PutOptions{})
 		}
 		time.Sleep(2 * time.Minute)
-		if n, err := values.Sweep(t.Context()); n != 2500 || err != nil {
+		if n, err := m.Sweep(t.Context()); n != 2500 || err != nil {
 			t.Errorf("got %d and %v", n, err)
 		}
 	})
@@ -225,7 +228,7 @@ func TestSweepMany(t *testing.T) {
 func TestBatch(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	values := newValues(memory.ValuesOptions{})
+	values := newValues(memory.ValueOptions{})
 	n := values.In(kim, "n")
 	old := put(t, n, "old", `1`, memory.PutOptions{})
 	done, err := values.Batch(ctx, kim, memory.Batch{
@@ -279,7 +282,7 @@ func (m meaning) Embed(_ context.Context, texts []string) ([][]float32, error) {
 
 func TestValuesAreFound(t *testing.T) {
 	t.Parallel()
-	values := newValues(memory.ValuesOptions{Embedder: meaning{dimension: 4, size: 4}})
+	values := newMemory(t, memory.Options{Embedder: meaning{dimension: 4, size: 4}, Values: memory.ValueOptions{Index: [][]string{{}}}}).Values()
 	n := values.In(kim, "notes")
 	put(t, n, "tea", `{"a":{"b":["a cup of tea"]}}`, memory.PutOptions{})
 	put(t, n, "car", `"a red car"`, memory.PutOptions{})
@@ -325,7 +328,7 @@ func TestEmbedderFails(t *testing.T) {
 		"it is down":      {meaning{4, down, 4}, down},
 		"wrong dimension": {meaning{5, nil, 4}, memory.ErrDimension},
 	} {
-		n := newValues(memory.ValuesOptions{Embedder: test.embedder}).In(kim, "n")
+		n := newMemory(t, memory.Options{Embedder: test.embedder, Values: memory.ValueOptions{Index: [][]string{{}}}}).Values().In(kim, "n")
 		if _, err := n.Put(ctx, "k", json.RawMessage(`"tea"`), memory.PutOptions{}); !errors.Is(err, test.want) {
 			t.Errorf("%s: put: got %v", name, err)
 		}
@@ -339,16 +342,14 @@ func TestEmbedderFails(t *testing.T) {
 func TestValuesRefuse(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	values := newValues(memory.ValuesOptions{})
+	values := newValues(memory.ValueOptions{})
 	n := values.In(kim, "n")
 	long := strings.Repeat("x", 513)
 	one := json.RawMessage(`1`)
 	putAt := func(n memory.Namespace, key string, value json.RawMessage, o memory.PutOptions) error {
 		return second(n.Put(ctx, key, value, o))
 	}
-	options := func(o memory.ValuesOptions) error {
-		return second(memory.NewValues(inmemory.NewValues(inmemory.Options{}), o))
-	}
+	options := func(o memory.Options) error { return second(memory.New(inmemory.New(inmemory.Options{}), o)) }
 	listed := func(n memory.Namespace, q memory.ValueQuery) error {
 		for _, err := range n.List(ctx, q) {
 			return err
@@ -362,12 +363,12 @@ func TestValuesRefuse(t *testing.T) {
 		return nil
 	}
 	for name, err := range map[string]error{
-		"no store":               second(memory.NewValues(nil, memory.ValuesOptions{})),
-		"a negative TTL":         options(memory.ValuesOptions{TTL: -1}),
-		"weights":                options(memory.ValuesOptions{Weights: memory.Weights{Vector: -1}}),
-		"an embedder":            options(memory.ValuesOptions{Embedder: meaning{dimension: 0, size: 4}}),
-		"an index":               options(memory.ValuesOptions{Index: [][]string{make([]string, 9)}}),
-		"a large index":          options(memory.ValuesOptions{Index: make([][]string, 33)}),
+		"no backend":             second(memory.New(nil, memory.Options{})),
+		"a negative TTL":         options(memory.Options{Values: memory.ValueOptions{TTL: -1}}),
+		"weights":                options(memory.Options{Weights: memory.Weights{Vector: -1}}),
+		"an embedder":            options(memory.Options{Embedder: meaning{dimension: 0, size: 4}}),
+		"an index":               options(memory.Options{Values: memory.ValueOptions{Index: [][]string{make([]string, 9)}}}),
+		"a large index":          options(memory.Options{Values: memory.ValueOptions{Index: make([][]string, 33)}}),
 		"no labels":              putAt(values.In(kim), "k", one, memory.PutOptions{}),
 		"an empty label":         putAt(n.In(""), "k", one, memory.PutOptions{}),
 		"many labels":            putAt(n.In(strings.Split(strings.Repeat("a", 16), "")...), "k", one, memory.PutOptions{}),
@@ -400,7 +401,7 @@ func TestValuesRefuse(t *testing.T) {
 		"namespaces after":       named(n, memory.NamespaceQuery{After: []string{""}}),
 		"forget a scope":         second(values.Forget(ctx, memory.Scope{User: "\xff"})),
 	} {
-		if !errors.Is(err, memory.ErrInvalid) || !strings.HasPrefix(err.Error(), "kv: ") {
+		if !errors.Is(err, memory.ErrInvalid) || !strings.HasPrefix(err.Error(), "values: ") && !strings.HasPrefix(err.Error(), "memory: new: ") {
 			t.Errorf("%s: got %v, want an ErrInvalid", name, err)
 		}
 	}
@@ -410,10 +411,11 @@ func TestValuesRefuse(t *testing.T) {
 
 func TestQuotaOfValues(t *testing.T) {
 	t.Parallel()
-	values, err := memory.NewValues(inmemory.NewValues(inmemory.Options{MaxValues: 2}), memory.ValuesOptions{})
+	m, err := memory.New(inmemory.New(inmemory.Options{MaxValues: 2}), memory.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	values := m.Values()
 	n := values.In(kim, "n")
 	put(t, n, "1", `1`, memory.PutOptions{})
 	put(t, n, "2", `1`, memory.PutOptions{})
@@ -450,10 +452,11 @@ func (brokenValues) Sweep(context.Context, int) (int, error) { return 0, errStor
 func TestValuesOfAFailingStore(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	values, err := memory.NewValues(brokenValues{}, memory.ValuesOptions{})
+	m, err := memory.New(inmemory.Fill(driver.Stores{ValueStore: brokenValues{}}), memory.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	values := m.Values()
 	n := values.In(kim, "n")
 	var listed, named error
 	for _, listed = range n.List(ctx, memory.ValueQuery{}) {
@@ -463,9 +466,9 @@ func TestValuesOfAFailingStore(t *testing.T) {
 	for name, err := range map[string]error{
 		"put": second(n.Put(ctx, "k", json.RawMessage(`1`), memory.PutOptions{})), "get": second(n.Get(ctx, "k")), "delete": n.Delete(ctx, "k", 0),
 		"list": listed, "namespaces": named, "search": second(n.Search(ctx, memory.FindValues{Text: "x"})), "forget": second(values.Forget(ctx, kim)),
-		"sweep": second(values.Sweep(ctx)), "batch": second(values.Batch(ctx, kim, memory.Batch{Get: []memory.Address{n.At("k")}})),
+		"batch": second(values.Batch(ctx, kim, memory.Batch{Get: []memory.Address{n.At("k")}})),
 	} {
-		if !errors.Is(err, errStoreDown) || !strings.HasPrefix(err.Error(), "kv: "+name+": ") {
+		if !errors.Is(err, errStoreDown) || !strings.HasPrefix(err.Error(), "values: "+name+": ") {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
@@ -482,7 +485,7 @@ func FuzzNamespaces(f *testing.F) {
 	f.Add("a\x00", "b", "", "\xff", "☀")
 	f.Fuzz(func(t *testing.T, a, b, c, d, key string) {
 		ctx := t.Context()
-		values := newValues(memory.ValuesOptions{})
+		values := newValues(memory.ValueOptions{})
 		spaces := []memory.Namespace{values.In(kim, a, b), values.In(kim, c, d), values.In(kim, a), values.In(kim, a, b, c), values.In(kim, d+b)}
 		want := map[string]string{}
 		for i, n := range spaces {

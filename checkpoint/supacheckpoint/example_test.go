@@ -194,7 +194,7 @@ func ExampleStore_Rights() {
 			fmt.Println(err)
 			return
 		}
-		facts, err := memory.New(bound.Facts(), memory.Options{})
+		facts, err := memory.New(bound, memory.Options{})
 		if err != nil {
 			fmt.Println(err)
 			return

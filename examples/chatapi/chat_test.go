@@ -197,7 +197,11 @@ func TestLearningFails(t *testing.T) {
 			t.Fatal(err)
 		}
 		away := *stores
-		away.Turns = brokenQueue{stores.Turns}
+		m := stores.Memory
+		away.Memory = driver.Stores{
+			FactStore: m.Facts(), ValueStore: m.Values(), DocumentStore: m.Documents(),
+			ConversationStore: m.Conversations(), TurnStore: brokenQueue{m.Turns()},
+		}
 		s := start(t, c, o)
 		got := s.ask("ann", "", "Remember that I live in Oslo")
 		<-tried

@@ -252,7 +252,7 @@ func events(body string) (names []string, data map[string][]string) {
 func (a *app) learned() {
 	a.t.Helper()
 	a.service.Drain(30 * time.Second) // what a process had that died is claimed for so long
-	c, err := a.stores.Turns.Count(a.t.Context())
+	c, err := a.stores.Memory.Turns().Count(a.t.Context())
 	if err != nil || c.Pending+c.Parked > 0 {
 		a.t.Fatalf("%+v turns are left, error %v", c, err)
 	}

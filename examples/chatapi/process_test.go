@@ -137,7 +137,7 @@ func checkOnce(t *testing.T, c store.Config, sessions []string) {
 		}
 	}
 	a.learned()
-	facts, err := memory.New(stores.Facts, memory.Options{})
+	facts, err := memory.New(stores.Memory, memory.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/weft-go/weft/llm/langchainllm/providers"
 	_ "github.com/weft-go/weft/llm/langchainllm/providers/all"
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/extract"
 )
 
@@ -65,12 +64,12 @@ func embedder(ctx context.Context) (memory.Embedder, error) {
 }
 
 // learning says how a turn is learned: by the agent's model, or by rules where that is the offline one.
-func learning(model llm.Model, queue driver.TurnStore) extract.Options {
+func learning(model llm.Model) extract.Options {
 	if _, ok := model.(offline.Model); ok {
-		return extract.Options{Extractor: offline.Extractor, Verifier: offline.Verifier, Queue: queue}
+		return extract.Options{Extractor: offline.Extractor, Verifier: offline.Verifier}
 	}
 	return extract.Options{
 		Extractor: extract.NewExtractor(model, extract.ExtractorOptions{}), Verifier: extract.NewVerifier(model),
-		Decider: extract.NewDecider(model), Queue: queue,
+		Decider: extract.NewDecider(model),
 	}
 }

@@ -39,14 +39,14 @@ func assemble(ctx context.Context, p kai.Parts, st *places.Stores) (*kai.Platfor
 		return nil, err
 	}
 	p.Checkpoints, p.Studio, p.Documents = st.Checkpoints, st.Studio, st.Documents
-	if p.Facts, err = memory.New(st.Facts, memory.Options{Embedder: vectors}); err != nil {
+	if p.Facts, err = memory.New(st.Memory, memory.Options{Embedder: vectors}); err != nil {
 		return nil, err
 	}
 	model, err := p.Model(kai.Config{})
 	if err != nil {
 		return nil, err
 	}
-	how := learning(model, st.Turns)
+	how := learning(model)
 	how.Logger = p.Logger
 	if p.Learner, err = extract.New(p.Facts, how); err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-go/weft/llm/langchainllm/providers"
 	_ "github.com/weft-go/weft/llm/langchainllm/providers/all"
+	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/knowledge"
 	"github.com/weft-go/weft/memory/pgmemory"
@@ -15,19 +16,19 @@ import (
 )
 
 // openStore opens the database that DATABASE_URL names, or else a file.
-func openStore(ctx context.Context, path string) (driver.DocumentStore, func(), error) {
+func openStore(ctx context.Context, path string) (driver.Backend, func(), error) {
 	if address := os.Getenv("DATABASE_URL"); address != "" {
 		db, err := pgmemory.Open(ctx, address, pgmemory.Options{})
 		if err != nil {
 			return nil, nil, err
 		}
-		return db.Documents(), db.Close, nil
+		return db, db.Close, nil
 	}
 	db, err := sqlitememory.Open(ctx, path, sqlitememory.Options{})
 	if err != nil {
 		return nil, nil, err
 	}
-	return db.Documents(), func() { _ = db.Close() }, nil
+	return db, func() { _ = db.Close() }, nil
 }
 
 // known returns an error if the database does not exist, so that a mistyped name creates none.
@@ -42,8 +43,8 @@ func known(path string) error {
 }
 
 // openBase opens the knowledge base. Without an embedder it searches by words only.
-func openBase(ctx context.Context, store driver.DocumentStore) (*knowledge.Base, error) {
-	var o knowledge.Options
+func openBase(ctx context.Context, backend driver.Backend) (*knowledge.Base, error) {
+	var o memory.Options
 	embedder, err := providers.EmbedderFromEnv(ctx)
 	switch {
 	case errors.Is(err, providers.ErrUnset):
@@ -52,5 +53,9 @@ func openBase(ctx context.Context, store driver.DocumentStore) (*knowledge.Base,
 	default:
 		o.Embedder = embedder
 	}
-	return knowledge.New(store, o)
+	m, err := memory.New(backend, o)
+	if err != nil {
+		return nil, err
+	}
+	return knowledge.New(m, knowledge.Options{})
 }

@@ -31,7 +31,7 @@ func TestAgentTurnsSurviveAnOutageOfTheMemory(t *testing.T) {
 	db, err := pgmemory.Open(t.Context(), server.URL(), pgmemory.Options{})
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
-	facts, err := memory.New(db.Facts(), memory.Options{})
+	facts, err := memory.New(db, memory.Options{})
 	require.NoError(t, err)
 	learner, err := extract.New(facts, extract.Options{Queue: db.Turns(), Poll: 100 * time.Millisecond, Timeout: 5 * time.Second, Extractor: extract.ExtractorFunc(
 		func(_ context.Context, turn extract.Turn) ([]extract.Proposal, error) {

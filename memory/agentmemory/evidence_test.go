@@ -262,7 +262,7 @@ var keepFact = graph.NewInterrupt[string, bool]("keep_fact")
 
 // A fact that a tool may have suggested waits for a person, in an interrupt.
 func ExampleOptions_confirm() {
-	facts, err := memory.New(inmemory.NewFacts(inmemory.Options{}), memory.Options{})
+	facts, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
 	if err != nil {
 		panic(err)
 	}

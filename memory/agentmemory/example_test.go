@@ -16,7 +16,7 @@ import (
 )
 
 func Example() {
-	facts, err := memory.New(inmemory.NewFacts(inmemory.Options{}), memory.Options{})
+	facts, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
 	if err != nil {
 		panic(err)
 	}

@@ -15,9 +15,7 @@ import (
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/agentmemory"
 	"github.com/weft-go/weft/memory/extract"
-	"github.com/weft-go/weft/memory/inmemory"
 	"github.com/weft-go/weft/memory/knowledge"
-	"github.com/weft-go/weft/memory/profile"
 	"github.com/weft-go/weft/tools"
 )
 
@@ -78,13 +76,11 @@ func inject(t *testing.T, place, text string, calls []llm.ToolCall) {
 	t.Helper()
 	bob := memory.Scope{User: "bob"}
 	m := newFacts(t, inMemory())
-	base, err := knowledge.New(inmemory.NewDocuments(), knowledge.Options{})
-	require.NoError(t, err)
-	profiles, err := profile.New(inmemory.NewValues(inmemory.Options{}))
+	base, err := knowledge.New(m, knowledge.Options{})
 	require.NoError(t, err)
 	_, err = m.Store(t.Context(), bob, memory.Fact{Content: "Bob's code is 4711", Trust: memory.Stated})
 	require.NoError(t, err)
-	_, err = profiles.SetContext(t.Context(), bob, profile.Context{Plan: "enterprise", Preferences: profile.Text("the plan is enterprise")})
+	_, err = agentmemory.StoreContext(t.Context(), m, bob, agentmemory.Context{Plan: "enterprise", Preferences: agentmemory.Text("the plan is enterprise")})
 	require.NoError(t, err)
 	ingest(t, base, bob, "will.txt", "", "Bob leaves all to his cat")
 	output := "nothing"
@@ -108,7 +104,7 @@ func inject(t *testing.T, place, text string, calls []llm.ToolCall) {
 	extractor := extract.NewExtractor(llmtest.NewScript(obeying(calls)), extract.ExtractorOptions{})
 	learner, err := extract.New(m, extract.Options{Extractor: extractor})
 	require.NoError(t, err)
-	k := newKit(t, agentmemory.Options{Facts: m, Knowledge: base, Profiles: profiles, Learner: learner})
+	k := newKit(t, agentmemory.Options{Facts: m, Knowledge: base, Profiles: m, Learner: learner})
 	set, err := tools.NewSet(append(k.Tools(),
 		tools.New("news", "Tells the news.", func(context.Context, struct{}) (string, error) { return output, nil }),
 		tools.New("delete_account", "Deletes an account.", func(context.Context, struct {

@@ -45,7 +45,7 @@ func turn(ctx context.Context, folder string) error {
 	if err != nil {
 		return err
 	}
-	facts, err := memory.New(db.Facts(), memory.Options{})
+	facts, err := memory.New(db, memory.Options{})
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/memory/knowledge"
-	"github.com/weft-go/weft/memory/profile"
 	"github.com/weft-go/weft/state"
 	"github.com/weft-go/weft/tools"
 )
@@ -33,8 +32,8 @@ type Options struct {
 	// Search limits that tool: its Query without the scope, and its limits. A MaxTokens of
 	// zero means 2,000.
 	Search knowledge.Question
-	// Profiles are read by the tool get_user_context.
-	Profiles *profile.Profiles
+	// Profiles has the user contexts that the tool get_user_context reads, see [LoadContext].
+	Profiles *memory.Memory
 	// Scope returns the scope of a run. Nil means the scope that [For] set. An error that
 	// wraps [tools.ErrUnbound] means that this run has no memory.
 	Scope func(ctx context.Context) (memory.Scope, error)

@@ -10,6 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/weft-go/weft/memory/driver"
+	"github.com/weft-go/weft/memory/inmemory"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -31,7 +34,7 @@ func (embedding) Dimension() int                                         { retur
 // odd returns a bot that recalls and stores before it answers, with an embedder that calls do.
 func odd(t *testing.T, log *slog.Logger, do func()) func(ctx context.Context, thread string) string {
 	t.Helper()
-	m, err := memory.New(inMemory(), memory.Options{Embedder: embedding(func() [][]float32 { do(); return [][]float32{{1}} })})
+	m, err := memory.New(inmemory.Fill(driver.Stores{FactStore: inMemory()}), memory.Options{Embedder: embedding(func() [][]float32 { do(); return [][]float32{{1}} })})
 	require.NoError(t, err)
 	replies := []llmtest.Reply{
 		llmtest.Call(agentmemory.RecallTool, `{"query":"tea"}`),

@@ -153,7 +153,10 @@ type contextIn struct {
 func (k *Kit) context(ctx context.Context, in contextIn) (string, error) {
 	scope := in.Scope.Value()
 	scope.Agent = ""
-	return patient(ctx, k, scope, func(ctx context.Context) (string, error) { return k.options.Profiles.Summary(ctx, scope) })
+	return patient(ctx, k, scope, func(ctx context.Context) (string, error) {
+		c, err := LoadContext(ctx, k.options.Profiles, scope)
+		return c.Summary(), err
+	})
 }
 
 type searchIn struct {

@@ -1,9 +1,13 @@
 package driver
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
+	"strings"
 	"time"
 
+	"github.com/weft-go/weft/memory/internal/input"
 	"github.com/weft-go/weft/memory/knowledge/split"
 )
 
@@ -66,3 +70,34 @@ type Chunk struct {
 
 // MaxURI is how many bytes a URI may have.
 const MaxURI = 1024
+
+const (
+	maxVersion = 512
+	maxTitle   = 512
+)
+
+// Complete returns the source as it is stored, with what was left out. It returns [ErrInvalid] for a
+// source that cannot be stored.
+func (s Source) Complete() (Source, error) {
+	s.Metadata = bytes.Clone(bytes.TrimSpace(s.Metadata))
+	s.Title = strings.TrimSpace(s.Title)
+	switch {
+	case s.URI == "":
+		return s, fmt.Errorf("the document has no URI: %w", ErrInvalid)
+	case !input.Storable(s.URI) || !input.Storable(s.Version) || !input.Storable(s.Title):
+		return s, fmt.Errorf("URI, title or version is not UTF-8 or has a NUL: %w", ErrInvalid)
+	case len(s.URI) > MaxURI || len(s.Version) > maxVersion || len(s.Title) > maxTitle:
+		return s, fmt.Errorf("URI of %d bytes, title of %d, version of %d, and %d, %d and %d are allowed: %w",
+			len(s.URI), len(s.Title), len(s.Version), MaxURI, maxTitle, maxVersion, ErrInvalid)
+	}
+	if s.Format == "" {
+		s.Format = split.FormatOf(s.URI)
+	}
+	if err := s.Format.Validate(); err != nil {
+		return s, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	if err := s.Trust.Validate(); err != nil {
+		return s, err
+	}
+	return s, checkMetadata(s.Metadata)
+}

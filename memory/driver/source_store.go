@@ -40,6 +40,9 @@ type DocumentStore interface {
 	// Delete removes the sources that a query selects, with their chunks, and returns how
 	// many sources.
 	Delete(ctx context.Context, q SourceQuery) (int, error)
+	// Forget removes all sources of a scope, and returns how many. Parts that are empty mean
+	// all, but for the tenant.
+	Forget(ctx context.Context, s Scope) (int, error)
 	// Dump yields the sources of the scopes that [knowledge.Base.Forget] would forget with s, or of all
 	// scopes if s is nil: scope by scope in the order of [CompareScopes], the sources
 	// of each by their IDs. A source that changes meanwhile is yielded as it was before or

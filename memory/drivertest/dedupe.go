@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weft-go/weft/memory/inmemory"
+
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/driver"
 )
@@ -147,7 +149,7 @@ var dedupeCases = []factCase{
 // manyWriters goes through [memory.Memory], which says what is the same.
 func manyWriters(k *kit) {
 	facts, variants, writers := k.size(1000, 100), 10, 16
-	m, err := memory.New(k.store, memory.Options{})
+	m, err := memory.New(inmemory.Fill(driver.Stores{FactStore: k.store}), memory.Options{})
 	if err != nil {
 		k.Fatal(err)
 	}

@@ -107,20 +107,6 @@ func TestSuiteFindsBrokenValues(t *testing.T) {
 	}
 }
 
-// A store that does not check versions loses changes of documents.
-func TestSuiteFindsBrokenProfiles(t *testing.T) {
-	t.Parallel()
-	i := slices.IndexFunc(profileCases, func(c profileCase) bool { return c.name == "document/version" })
-	found := recorded(func(tb testing.TB) {
-		profileCases[i].check(tb, func(testing.TB) driver.ValueStore {
-			return &brokenValue{Values: inmemory.NewValues(inmemory.Options{}), late: true, before: &read{}, write: func(w *driver.ValueWrite) { w.Version = 0 }}
-		})
-	})
-	if !found {
-		t.Error("a store that does not check versions passes")
-	}
-}
-
 // A brokenValue is a store that does what it should, but for what is set.
 type brokenValue struct {
 	*inmemory.Values

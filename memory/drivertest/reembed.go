@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weft-go/weft/memory/inmemory"
+
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/knowledge"
@@ -44,7 +46,7 @@ const long256, short64 lengthy = 256, 64
 
 func (k *kit) memory(l lengthy) *memory.Memory {
 	k.Helper()
-	m, err := memory.New(k.store, memory.Options{Embedder: l})
+	m, err := memory.New(inmemory.Fill(driver.Stores{FactStore: k.store}), memory.Options{Embedder: l})
 	if err != nil {
 		k.Fatal(err)
 	}
@@ -115,7 +117,7 @@ var embedderCases = []factCase{
 			r.Terms = []string{"as", "others", "have", "them"}
 			k.apply(ann, driver.FactChange{Kind: driver.Embed, Record: r})
 		}
-		plain, err := memory.New(k.store, memory.Options{})
+		plain, err := memory.New(inmemory.Fill(driver.Stores{FactStore: k.store}), memory.Options{})
 		if err != nil {
 			k.Fatal(err)
 		}
@@ -179,7 +181,11 @@ func checkScopes(ctx context.Context, tb interface {
 
 func (k *shelf) base(e memory.Embedder) *knowledge.Base {
 	k.Helper()
-	b, err := knowledge.New(k.store, knowledge.Options{Embedder: e, Splitter: split.Splitter{Size: split.MinSize}})
+	m, err := memory.New(inmemory.Fill(driver.Stores{DocumentStore: k.store}), memory.Options{})
+	if err != nil {
+		k.Fatal(err)
+	}
+	b, err := knowledge.New(m, knowledge.Options{Embedder: e, Splitter: split.Splitter{Size: split.MinSize}})
 	if err != nil {
 		k.Fatal(err)
 	}
@@ -276,13 +282,15 @@ var lengthCases = []knowledgeCase{
 	}},
 }
 
-func (k *valueKit) values(o memory.ValuesOptions) *memory.Values {
+// values returns the values of the store. With an embedder, whole values are indexed.
+func (k *valueKit) values(e memory.Embedder) *memory.Values {
 	k.Helper()
-	v, err := memory.NewValues(k.store, o)
+	o := memory.Options{Embedder: e, Values: memory.ValueOptions{Index: [][]string{{}}}}
+	m, err := memory.New(inmemory.Fill(driver.Stores{ValueStore: k.store}), o)
 	if err != nil {
 		k.Fatal(err)
 	}
-	return v
+	return m.Values()
 }
 
 func (k *valueKit) wantMeant(n memory.Namespace, text string, want ...string) {
@@ -342,7 +350,7 @@ var valueEmbedderCases = []valueCase{
 		k.wantFound(driver.ValueSearch{Embedding: []float32{0, 1}, Model: "m"}, "n/a")
 	}},
 	{name: "embedder/shorter", promise: "what another length of the same model has left behind is embedded again", run: func(k *valueKit) {
-		before, after := k.values(memory.ValuesOptions{Embedder: long256}).In(ann, "n"), k.values(memory.ValuesOptions{Embedder: short64}).In(ann, "n")
+		before, after := k.values(long256).In(ann, "n"), k.values(short64).In(ann, "n")
 		for i := range 150 {
 			value := fmt.Sprintf(`{"text":"plain %d"}`, i)
 			if i == 77 {

@@ -98,7 +98,7 @@ func (flat) Embed(_ context.Context, texts []string) ([][]float32, error) {
 
 func TestDeciderIsAskedAboutEqualVectorsOfOtherWords(t *testing.T) {
 	t.Parallel()
-	m, err := memory.New(inmemory.NewFacts(inmemory.Options{}), memory.Options{Embedder: flat{}})
+	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{Embedder: flat{}})
 	require.NoError(t, err)
 	_, err = m.Store(t.Context(), ann, memory.Fact{Content: "Ann smokes", Trust: memory.Stated})
 	require.NoError(t, err)
@@ -111,7 +111,7 @@ func TestDeciderIsAskedAboutEqualVectorsOfOtherWords(t *testing.T) {
 // that of a known fact with other words.
 func TestNegationIsStoredWithoutADecider(t *testing.T) {
 	t.Parallel()
-	m, err := memory.New(inmemory.NewFacts(inmemory.Options{}), memory.Options{Embedder: flat{}})
+	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{Embedder: flat{}})
 	require.NoError(t, err)
 	_, err = m.Remember(t.Context(), ann, "Ann smokes")
 	require.NoError(t, err)

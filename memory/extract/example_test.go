@@ -12,7 +12,7 @@ import (
 
 func Example() {
 	ctx := context.Background()
-	m, err := memory.New(inmemory.NewFacts(inmemory.Options{}), memory.Options{})
+	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -46,7 +46,7 @@ func Example() {
 
 func ExampleNewVerifier() {
 	ctx := context.Background()
-	m, err := memory.New(inmemory.NewFacts(inmemory.Options{}), memory.Options{})
+	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
 	if err != nil {
 		panic(err)
 	}

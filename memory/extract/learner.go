@@ -14,7 +14,6 @@ import (
 
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/driver"
-	"github.com/weft-go/weft/memory/inmemory"
 )
 
 // Options configures [New]. Only Extractor is required.
@@ -26,7 +25,7 @@ type Options struct {
 	Verifier Verifier
 	// Decider says how a new fact relates to known facts. If it is nil, new facts are added.
 	Decider Decider
-	// Queue keeps turns until they are learned. Nil means a queue in the process.
+	// Queue keeps turns until they are learned. Nil means the queue of the memory.
 	Queue driver.TurnStore
 	// Workers is how many turns are learned at the same time. Zero means 2.
 	Workers int
@@ -85,7 +84,7 @@ func New(m *memory.Memory, o Options) (*Learner, error) {
 		return nil, fmt.Errorf("extract: new: the memory or Options.Extractor is nil: %w", memory.ErrInvalid)
 	}
 	if o.Queue == nil {
-		o.Queue = inmemory.NewTurns()
+		o.Queue = m.Backend().Turns()
 	}
 	o.Workers = cmp.Or(max(o.Workers, 0), defaultWorkers)
 	o.Attempts = cmp.Or(max(o.Attempts, 0), defaultAttempts)

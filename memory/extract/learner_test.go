@@ -133,7 +133,7 @@ func TestBusyTenantParksNoTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &crowded{FactStore: inmemory.NewFacts(inmemory.Options{})}
 		store.left.Store(7)
-		m, err := memory.New(store, memory.Options{})
+		m, err := memory.New(inmemory.Fill(driver.Stores{FactStore: store}), memory.Options{})
 		require.NoError(t, err)
 		l := newLearner(t, m, extract.Options{Extractor: echo, Attempts: 3})
 		learn(t, l, extract.Turn{Key: "k", Scope: ann, User: "I like tea"})

@@ -25,7 +25,7 @@ var (
 
 func newMemory(tb testing.TB) *memory.Memory {
 	tb.Helper()
-	m, err := memory.New(inmemory.NewFacts(inmemory.Options{}), memory.Options{})
+	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
 	require.NoError(tb, err)
 	return m
 }

@@ -22,3 +22,24 @@ func New(o Options) driver.Stores {
 		ConversationStore: NewConversations(o), TurnStore: NewTurns(),
 	}
 }
+
+// Fill returns a backend of stores, with stores in the process for those that are nil.
+func Fill(s driver.Stores) driver.Stores {
+	in := New(Options{})
+	if s.FactStore == nil {
+		s.FactStore = in.FactStore
+	}
+	if s.ValueStore == nil {
+		s.ValueStore = in.ValueStore
+	}
+	if s.DocumentStore == nil {
+		s.DocumentStore = in.DocumentStore
+	}
+	if s.ConversationStore == nil {
+		s.ConversationStore = in.ConversationStore
+	}
+	if s.TurnStore == nil {
+		s.TurnStore = in.TurnStore
+	}
+	return s
+}

@@ -47,11 +47,17 @@ type Base struct {
 	recipe  recipe
 }
 
-// New returns a base whose knowledge is in a store. Options that can not be are an
+// New returns a base for the documents of a memory. Options that are out of their bounds are an
 // [memory.ErrInvalid].
-func New(store driver.DocumentStore, o Options) (*Base, error) {
-	if store == nil {
-		return nil, fmt.Errorf("knowledge: new: no store: %w", memory.ErrInvalid)
+func New(m *memory.Memory, o Options) (*Base, error) {
+	if m == nil {
+		return nil, fmt.Errorf("knowledge: new: no memory: %w", memory.ErrInvalid)
+	}
+	if o.Embedder == nil {
+		o.Embedder = m.Options().Embedder
+	}
+	if o.Reranker == nil {
+		o.Reranker = m.Options().Reranker
 	}
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("knowledge: new: %w", err)
@@ -65,7 +71,7 @@ func New(store driver.DocumentStore, o Options) (*Base, error) {
 	if o.MaxSize == 0 {
 		o.MaxSize = DefaultMaxSize
 	}
-	return &Base{store, o, recipeOf(&o)}, nil
+	return &Base{m.Backend().Documents(), o, recipeOf(&o)}, nil
 }
 
 func (o *Options) check() error {
@@ -158,7 +164,10 @@ func (b *Base) Forget(ctx context.Context, s memory.Scope) (int, error) {
 	if s == (memory.Scope{}) {
 		return 0, fmt.Errorf("knowledge: forget: a scope that names nobody: %w", memory.ErrInvalid)
 	}
-	n, err := b.Delete(ctx, Query{Scope: s, AnyWorkspace: s.Workspace == "", AnyUser: s.User == "", AnyAgent: s.Agent == ""})
+	if err := s.Validate(); err != nil {
+		return 0, fmt.Errorf("knowledge: forget: %w", err)
+	}
+	n, err := b.store.Forget(ctx, s)
 	if err != nil {
 		return n, fmt.Errorf("knowledge: forget %s: %w", s, err)
 	}

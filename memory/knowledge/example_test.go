@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing/fstest"
 
+	"github.com/weft-go/weft/memory/driver"
+
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/inmemory"
 	"github.com/weft-go/weft/memory/knowledge"
@@ -26,7 +28,11 @@ The notice period is three months to the end of a quarter.
 
 // handbookBase has one document, which is cut at each section.
 func handbookBase(ctx context.Context, scope memory.Scope) (*knowledge.Base, error) {
-	base, err := knowledge.New(inmemory.NewDocuments(), knowledge.Options{Splitter: split.Splitter{Size: 40, Small: -1}})
+	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
+	if err != nil {
+		return nil, err
+	}
+	base, err := knowledge.New(m, knowledge.Options{Splitter: split.Splitter{Size: 40, Small: -1}})
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +67,12 @@ func Example() {
 // A folder is ingested again, after one of its files has changed and one is gone.
 func ExampleBase_Ingest() {
 	ctx, scope := context.Background(), memory.Scope{Tenant: "acme"}
-	base, err := knowledge.New(inmemory.NewDocuments(), knowledge.Options{})
+	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	base, err := knowledge.New(m, knowledge.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -102,7 +113,12 @@ func ExampleBase_Ingest() {
 
 func ExampleCollect() {
 	ctx := context.Background()
-	base, err := knowledge.New(inmemory.NewDocuments(), knowledge.Options{})
+	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	base, err := knowledge.New(m, knowledge.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -167,7 +183,12 @@ func ExampleFolder() {
 func ExampleBase_Reembed() {
 	ctx, scope := context.Background(), memory.Scope{Tenant: "acme"}
 	store := inmemory.NewDocuments()
-	old, err := knowledge.New(store, knowledge.Options{})
+	m, err := memory.New(inmemory.Fill(driver.Stores{DocumentStore: store}), memory.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	old, err := knowledge.New(m, knowledge.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -177,7 +198,7 @@ func ExampleBase_Reembed() {
 		fmt.Println(err)
 		return
 	}
-	base, err := knowledge.New(store, knowledge.Options{Embedder: newWords()})
+	base, err := knowledge.New(m, knowledge.Options{Embedder: newWords()})
 	if err != nil {
 		fmt.Println(err)
 		return

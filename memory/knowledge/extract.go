@@ -54,9 +54,12 @@ func (e Extractors) For(name string) Extractor {
 }
 
 // title returns the title as a source can have it.
+// maxTitle is the largest number of bytes of a title.
+const maxTitle = 512
+
 func (e *Extracted) title() string {
 	title := strings.Join(strings.Fields(strings.ReplaceAll(strings.ToValidUTF8(e.Title, "\ufffd"), "\x00", "")), " ")
-	n := min(len(title), maxName)
+	n := min(len(title), maxTitle)
 	for n < len(title) && !utf8.RuneStart(title[n]) {
 		n--
 	}

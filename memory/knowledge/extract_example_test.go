@@ -38,7 +38,12 @@ func ExampleExtractors() {
 		return
 	}
 	folder := fstest.MapFS{"kettle.md.gz": {Data: file.Bytes()}, "broken.gz": {Data: []byte("x")}}
-	base, err := knowledge.New(inmemory.NewDocuments(), knowledge.Options{})
+	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	base, err := knowledge.New(m, knowledge.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return

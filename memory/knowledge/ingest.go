@@ -187,7 +187,7 @@ func (r *ingest) begin(ctx context.Context, d Document, err error) *work {
 		w.fail(err)
 		return w
 	}
-	if w.next, err = checkSource(w.next); err == nil {
+	if w.next, err = w.next.Complete(); err == nil {
 		err = w.read(ctx, &d, r.Base.options.MaxSize)
 	}
 	if err != nil {

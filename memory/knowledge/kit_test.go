@@ -100,7 +100,11 @@ var errSorry = errors.New("sorry")
 
 func newBase(t testing.TB, store driver.DocumentStore, o knowledge.Options) *knowledge.Base {
 	t.Helper()
-	b, err := knowledge.New(store, o)
+	m, err := memory.New(inmemory.Fill(driver.Stores{DocumentStore: store}), memory.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := knowledge.New(m, o)
 	if err != nil {
 		t.Fatal(err)
 	}

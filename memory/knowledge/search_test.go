@@ -252,6 +252,10 @@ func TestNewInvalid(t *testing.T) {
 	t.Parallel()
 	nameless := newWords()
 	nameless.model = ""
+	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, o := range []knowledge.Options{
 		{Embedder: nameless},
 		{Batch: -1},
@@ -263,7 +267,7 @@ func TestNewInvalid(t *testing.T) {
 		{Weights: memory.Weights{HalfLife: -1}},
 		{Splitter: split.Splitter{Size: 5}},
 	} {
-		if _, err := knowledge.New(inmemory.NewDocuments(), o); !errors.Is(err, memory.ErrInvalid) {
+		if _, err := knowledge.New(m, o); !errors.Is(err, memory.ErrInvalid) {
 			t.Errorf("%+v: got %v", o, err)
 		}
 	}

@@ -37,10 +37,11 @@ func sameJSON(got, want string) bool {
 
 func history(t *testing.T, db *pgmemory.DB) *memory.Conversations {
 	t.Helper()
-	h, err := memory.NewConversations(db.Conversations())
+	m, err := memory.New(db, memory.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	h := m.Conversations()
 	return h
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/pgmemory"
-	"github.com/weft-go/weft/memory/profile"
 )
 
 func ExampleDB_Conversations() {
@@ -21,10 +20,11 @@ func ExampleDB_Conversations() {
 		log.Panic(err)
 	}
 	defer db.Close()
-	history, err := memory.NewConversations(db.Conversations())
+	m, err := memory.New(db, memory.Options{})
 	if err != nil {
 		log.Panic(err)
 	}
+	history := m.Conversations()
 
 	ann := driver.Scope{Tenant: "acme", User: "ann"}
 	// As a program in Python has saved it.
@@ -50,7 +50,7 @@ func ExampleDB_Conversations() {
 	// 4 assistant: Threads along it.
 }
 
-// Values are what package kv and package profile keep.
+// The values of a memory, and the profiles of its users.
 func ExampleDB_Values() {
 	ctx := context.Background()
 	address, options, drop := exampleDatabase()
@@ -62,10 +62,11 @@ func ExampleDB_Values() {
 	defer db.Close()
 	ann := driver.Scope{Tenant: "acme", User: "ann"}
 
-	values, err := memory.NewValues(db.Values(), memory.ValuesOptions{})
+	m, err := memory.New(db, memory.Options{})
 	if err != nil {
 		log.Panic(err)
 	}
+	values := m.Values()
 	orders := values.In(ann, "shop", "orders")
 	for key, cups := range map[string]int{"monday": 9, "tuesday": 10} {
 		if _, err := memory.PutValue(ctx, orders, key, map[string]int{"cups": cups}, memory.PutOptions{}); err != nil {
@@ -76,16 +77,12 @@ func ExampleDB_Values() {
 		fmt.Println(item.Key, string(item.Value), err)
 	}
 
-	profiles, err := profile.New(db.Values())
-	if err != nil {
+	if _, err := m.Profile(ann).Patch(ctx, "settings", []byte(`{"units":"metric"}`), 0); err != nil {
 		log.Panic(err)
 	}
-	if _, err := profiles.SetContext(ctx, ann, profile.Context{Plan: "pro", Preferences: profile.Text("short answers")}); err != nil {
-		log.Panic(err)
-	}
-	fmt.Println(profiles.Summary(ctx, ann))
+	settings, err := m.Profile(ann).Get(ctx, "settings")
+	fmt.Println(string(settings.Value), err)
 	// Output:
 	// monday {"cups":9} <nil>
-	// Plan: pro
-	// Preferences: short answers <nil>
+	// {"units":"metric"} <nil>
 }

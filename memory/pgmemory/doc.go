@@ -5,7 +5,7 @@
 //		return err
 //	}
 //	defer db.Close()
-//	m, err := memory.New(db.Facts(), memory.Options{Embedder: embedder})
+//	m, err := memory.New(db, memory.Options{Embedder: embedder})
 //
 // Besides facts a [DB] keeps turns that wait to be learned, documents, conversations and values, each a
 // store of its own: see its methods.

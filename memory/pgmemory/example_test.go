@@ -51,7 +51,7 @@ func Example() {
 		log.Panic(err)
 	}
 	defer db.Close()
-	m, err := memory.New(db.Facts(), memory.Options{})
+	m, err := memory.New(db, memory.Options{})
 	if err != nil {
 		log.Panic(err)
 	}
@@ -72,14 +72,14 @@ func Example() {
 		fmt.Println(f.Content)
 	}
 	n, err := m.Forget(ctx, ann)
-	fmt.Println("forgotten:", n, err)
+	fmt.Println("facts forgotten:", n.Facts, err)
 	// Output:
 	// Ann takes her tea without milk
-	// forgotten: 3 <nil>
+	// facts forgotten: 3 <nil>
 }
 
 // Documents are taken in once, and only what has changed is written when it is done again.
-func ExampleDB_Knowledge() {
+func ExampleDB_Documents() {
 	ctx := context.Background()
 	address, options, drop := exampleDatabase()
 	defer drop()
@@ -88,7 +88,11 @@ func ExampleDB_Knowledge() {
 		log.Panic(err)
 	}
 	defer db.Close()
-	base, err := knowledge.New(db.Documents(), knowledge.Options{})
+	m, err := memory.New(db, memory.Options{})
+	if err != nil {
+		log.Panic(err)
+	}
+	base, err := knowledge.New(m, knowledge.Options{})
 	if err != nil {
 		log.Panic(err)
 	}

@@ -163,3 +163,8 @@ func (k *Knowledge) Delete(ctx context.Context, q driver.SourceQuery) (int, erro
 	}
 	return total, nil
 }
+
+// Forget implements [driver.DocumentStore].
+func (k *Knowledge) Forget(ctx context.Context, s driver.Scope) (int, error) {
+	return k.Delete(ctx, driver.SourceQuery{Scope: s, AnyWorkspace: s.Workspace == "", AnyUser: s.User == "", AnyAgent: s.Agent == ""})
+}

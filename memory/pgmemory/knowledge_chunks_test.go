@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/inmemory"
+
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/weft-go/weft/memory/driver"
@@ -81,7 +84,9 @@ func chunksAreSearched(t *testing.T, pool *pgxpool.Pool, db *pgmemory.DB, insert
 	if len(got) != 2 || got[0].URI != "faq.md" || got[0].Chunks != 2 || got[0].Revision != 2 || got[1].URI != "shipping" {
 		t.Errorf("got %+v want two sources", got)
 	}
-	base, err := knowledge.New(store, knowledge.Options{})
+	m, err := memory.New(inmemory.Fill(driver.Stores{DocumentStore: store}), memory.Options{})
+	wantNoErr(t, "new", err)
+	base, err := knowledge.New(m, knowledge.Options{})
 	wantNoErr(t, "new", err)
 	found, err := base.Search(ctx, knowledge.Question{Text: "what is free?", Neighbours: 1})
 	if err != nil || len(found) != 1 || found[0].Chunk.Content != "Returns are free." || len(found[0].Before) != 1 || found[0].Before[0].Content != "Refunds take five days." {

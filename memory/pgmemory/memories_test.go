@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/weft-go/weft/memory/inmemory"
+
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -31,7 +33,7 @@ func TestMemoriesBySQL(t *testing.T) {
 		if err != nil || len(c.Records) != 1 || c.Records[0].Content != "Likes green tea." || c.Records[0].Conversation != "c1" || c.Records[0].Kind != driver.Preference {
 			t.Errorf("got %+v, error %v want the memory", c.Records, err)
 		}
-		m, err := memory.New(store, memory.Options{})
+		m, err := memory.New(inmemory.Fill(driver.Stores{FactStore: store}), memory.Options{})
 		wantNoErr(t, "new", err)
 		stored, err := m.Store(ctx, scope, driver.Fact{Kind: driver.Preference, Content: "Likes  green tea", Trust: driver.Stated})
 		if err != nil || !stored[0].Existed {
@@ -53,7 +55,7 @@ func TestMemoriesBySQL(t *testing.T) {
 	})
 
 	t.Run("what is the same as in Go", func(t *testing.T) {
-		m, err := memory.New(as(t, db, bobID), memory.Options{})
+		m, err := memory.New(inmemory.Fill(driver.Stores{FactStore: as(t, db, bobID)}), memory.Options{})
 		wantNoErr(t, "new", err)
 		for here, there := range map[string]string{
 			"Likes Zo\u00eb's caf\u00e9.":  "Likes Zoe\u0308\u2019s  cafe\u0301", // NFC and NFD

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/weft-go/weft/memory/inmemory"
+
 	"github.com/jackc/pgx/v5"
 
 	"github.com/weft-go/weft/memory"
@@ -25,7 +27,7 @@ var written = []struct{ content, asked string }{
 
 func recalled(t *testing.T, store driver.FactStore, s driver.Scope, text string) string {
 	t.Helper()
-	m, err := memory.New(store, memory.Options{})
+	m, err := memory.New(inmemory.Fill(driver.Stores{FactStore: store}), memory.Options{})
 	wantNoErr(t, "new", err)
 	found, err := m.Recall(context.Background(), memory.Recall{Query: driver.FactQuery{Scope: s}, Text: text})
 	wantNoErr(t, "recall "+text, err)
@@ -38,7 +40,9 @@ func recalled(t *testing.T, store driver.FactStore, s driver.Scope, text string)
 
 func answered(t *testing.T, store driver.DocumentStore, s driver.Scope, text string) string {
 	t.Helper()
-	b, err := knowledge.New(store, knowledge.Options{})
+	m, err := memory.New(inmemory.Fill(driver.Stores{DocumentStore: store}), memory.Options{})
+	wantNoErr(t, "new", err)
+	b, err := knowledge.New(m, knowledge.Options{})
 	wantNoErr(t, "new", err)
 	results, err := b.Search(context.Background(), knowledge.Question{Query: driver.SourceQuery{Scope: s}, Text: text})
 	wantNoErr(t, "search "+text, err)
@@ -143,12 +147,14 @@ func reindexed(t *testing.T, db *pgmemory.DB, user string, scope driver.Scope, w
 			defer reindexed(t, db, bobID, scope, 0)
 			continue
 		}
-		m, err := memory.New(as(t, db, who), memory.Options{})
+		m, err := memory.New(inmemory.Fill(driver.Stores{FactStore: as(t, db, who)}), memory.Options{})
 		wantNoErr(t, "new", err)
 		if n, err := m.Reindex(context.Background(), driver.FactQuery{Scope: scope}); n != want || err != nil {
 			t.Errorf("facts: got %d, %v want %d", n, err, want)
 		}
-		b, err := knowledge.New(knownAs(t, db, who), knowledge.Options{})
+		m, err = memory.New(inmemory.Fill(driver.Stores{DocumentStore: knownAs(t, db, who)}), memory.Options{})
+		wantNoErr(t, "new", err)
+		b, err := knowledge.New(m, knowledge.Options{})
 		wantNoErr(t, "new", err)
 		if n, err := b.Reindex(context.Background(), driver.SourceQuery{Scope: scope}); n != want || err != nil {
 			t.Errorf("chunks: got %d, %v want %d", n, err, want)

@@ -15,7 +15,6 @@ import (
 
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/pgmemory"
-	"github.com/weft-go/weft/memory/profile"
 )
 
 // People let the suites run with row-level security: what is done in the scope of a user is done with the rights
@@ -145,7 +144,7 @@ type theirValues struct {
 func (p theirValues) Apply(ctx context.Context, s driver.Scope, writes []driver.ValueWrite) ([]driver.Item, error) {
 	s = p.in(s)
 	for _, w := range writes {
-		if slices.Equal(w.Namespace, []string{profile.Namespace}) && bytes.Contains(w.Value, []byte(`"plan"`)) {
+		if slices.Equal(w.Namespace, []string{"weft.profile"}) && bytes.Contains(w.Value, []byte(`"plan"`)) {
 			return p.as(driver.Scope{}).Values().Apply(ctx, s, writes) // only the service stores a plan
 		}
 	}

@@ -131,7 +131,7 @@ func ExampleMigratePublic() {
 	if err != nil {
 		log.Panic(err)
 	}
-	facts, err := memory.New(db.Facts(), memory.Options{})
+	facts, err := memory.New(db, memory.Options{})
 	if err != nil {
 		log.Panic(err)
 	}

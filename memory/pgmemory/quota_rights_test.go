@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weft-go/weft/memory/inmemory"
+
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -38,7 +40,7 @@ func TestQuotasHoldForSQL(t *testing.T) {
 	do(bobUser, fact+`1)`, overQuota)
 	do(service, fact+`1)`, overQuota)
 	db := p.served(t)
-	facts, err := memory.New(as(t, db, bobID), memory.Options{})
+	facts, err := memory.New(inmemory.Fill(driver.Stores{FactStore: as(t, db, bobID)}), memory.Options{})
 	require.NoError(t, err)
 	_, err = facts.Store(t.Context(), driver.Scope{User: bobID}, driver.Fact{Content: "one more by Go", Trust: driver.Stated})
 	assert.ErrorIs(t, err, driver.ErrQuota)

@@ -8,9 +8,10 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/agentmemory"
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/pgmemory"
-	"github.com/weft-go/weft/memory/profile"
 )
 
 const (
@@ -27,24 +28,25 @@ func TestUserContextBySQL(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	profiles, err := profile.New(bound.Values())
+	users, err := memory.New(bound, memory.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	services, err := profile.New(db.Values())
+	service, err := memory.New(db, memory.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ann := driver.Scope{User: annID}
 	summary := func(want string) {
 		t.Helper()
-		if got, err := profiles.Summary(ctx, ann); got != want || err != nil {
+		c, err := agentmemory.LoadContext(ctx, users, ann)
+		if got := c.Summary(); got != want || err != nil {
 			t.Errorf("got %q, error %v want %q", got, err, want)
 		}
 	}
 
 	t.Run("what others wrote is known", func(t *testing.T) {
-		summary(profile.None)
+		summary(agentmemory.NoContext)
 		one(t, pool, "", insertContext, annID, "pro", `{"requests": 9.0}`, `"short answers"`)
 		summary("Plan: pro\nUsage: requests: 9.0\nPreferences: short answers")
 		one(t, pool, "", insertContext, annID, "enterprise", nil, nil) // as an upsert
@@ -58,9 +60,9 @@ func TestUserContextBySQL(t *testing.T) {
 	})
 
 	t.Run("what is known here is read by others", func(t *testing.T) {
-		_, err := services.SetContext(ctx, ann, profile.Context{Plan: "pro", Usage: profile.Text("9 of 10"), Preferences: json.RawMessage(`{"a":[1.50]}`)})
+		_, err := agentmemory.StoreContext(ctx, service, ann, agentmemory.Context{Plan: "pro", Usage: agentmemory.Text("9 of 10"), Preferences: json.RawMessage(`{"a":[1.50]}`)})
 		wantNoErr(t, "set", err)
-		_, err = profiles.Patch(ctx, ann, profile.ContextSchema, json.RawMessage(`{"more":"stays"}`), 0)
+		_, err = users.Profile(ann).Patch(ctx, "context", json.RawMessage(`{"more":"stays"}`), 0)
 		wantNoErr(t, "patch", err)
 		for _, who := range []string{annID, ""} {
 			if got := one(t, pool, who, readContext, annID); got != `pro "9 of 10" {"a": [1.50]}` {
@@ -68,7 +70,7 @@ func TestUserContextBySQL(t *testing.T) {
 			}
 		}
 		one(t, pool, "", `UPDATE public.user_context SET plan = 'free' WHERE user_id = $1 RETURNING user_id`, annID)
-		d, err := profiles.Get(ctx, ann, profile.ContextSchema)
+		d, err := users.Profile(ann).Get(ctx, "context")
 		if err != nil || !sameJSON(string(d.Value), `{"plan":"free","usage":"9 of 10","preferences":{"a":[1.5]},"more":"stays"}`) {
 			t.Errorf("got %s, error %v", d.Value, err)
 		}
@@ -80,7 +82,7 @@ func TestUserContextBySQL(t *testing.T) {
 			wg.Go(func() {
 				for i := range 10 {
 					if w%2 == 0 {
-						_, err := profiles.Patch(ctx, ann, profile.ContextSchema, fmt.Appendf(nil, `{"w%d":%d}`, w, i), 0)
+						_, err := users.Profile(ann).Patch(ctx, "context", fmt.Appendf(nil, `{"w%d":%d}`, w, i), 0)
 						wantNoErr(t, "patch", err)
 						continue
 					}
@@ -90,7 +92,7 @@ func TestUserContextBySQL(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		d, err := profiles.Get(ctx, ann, profile.ContextSchema)
+		d, err := users.Profile(ann).Get(ctx, "context")
 		if err != nil || !strings.Contains(string(d.Value), `"w0":9`) && !strings.Contains(string(d.Value), `"w0": 9`) ||
 			!strings.Contains(string(d.Value), `9}`) || !strings.Contains(string(d.Value), `stays`) {
 			t.Errorf("got %s, error %v want the last of everybody", d.Value, err)
@@ -114,7 +116,7 @@ func TestUserContextBySQL(t *testing.T) {
 		one(t, pool, annID, `DELETE FROM public.user_context WHERE user_id = $1 RETURNING user_id`, annID)
 		summary("Plan: free\nUsage: 9 of 10")
 		one(t, pool, "", `DELETE FROM public.user_context WHERE user_id = $1 RETURNING user_id`, annID)
-		summary(profile.None)
+		summary(agentmemory.NoContext)
 		for item, err := range bound.Values().Find(ctx, ann, driver.ValueSelection{}) {
 			t.Errorf("got %+v, error %v want nothing", item, err)
 		}

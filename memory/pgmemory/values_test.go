@@ -32,13 +32,3 @@ func TestValues(t *testing.T) {
 		})
 	}
 }
-
-func TestProfiles(t *testing.T) {
-	t.Parallel()
-	for name, open := range valueStores {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			drivertest.RunProfiles(t, open)
-		})
-	}
-}

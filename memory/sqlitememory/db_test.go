@@ -186,7 +186,7 @@ func TestMaxFacts(t *testing.T) {
 	ctx := context.Background()
 	sqlite := open(t, sqlitememory.Memory, sqlitememory.Options{MaxFacts: 3}).Facts()
 	for name, store := range map[string]driver.FactStore{"sqlite": sqlite, "in memory": inmemory.NewFacts(inmemory.Options{MaxFacts: 3})} {
-		m, err := memory.New(store, memory.Options{})
+		m, err := memory.New(inmemory.Fill(driver.Stores{FactStore: store}), memory.Options{})
 		must(t, err)
 		stored, err := m.Store(ctx, ann, driver.Fact{Content: "one", Trust: driver.Stated}, driver.Fact{Content: "two", Trust: driver.Stated}, driver.Fact{Content: "three", Trust: driver.Stated})
 		must(t, err)

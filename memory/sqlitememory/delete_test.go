@@ -57,7 +57,7 @@ func BenchmarkDelete(b *testing.B) {
 				store := db.Documents()
 				fillChunks(b, store, ann, chunks, each)
 				fillChunks(b, store, driver.Scope{User: "bob"}, 100, 10)
-				facts, err := memory.New(db.Facts(), memory.Options{})
+				facts, err := memory.New(db, memory.Options{})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -6,7 +6,7 @@
 //		return err
 //	}
 //	defer db.Close()
-//	facts, err := memory.New(db.Facts(), memory.Options{})
+//	facts, err := memory.New(db, memory.Options{})
 //	base, err := knowledge.New(db.Documents(), knowledge.Options{})
 //	history, err := conversation.New(db.Conversations())
 //	values, err := kv.New(db.Values(), kv.Options{})

@@ -11,7 +11,6 @@ import (
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/knowledge"
-	"github.com/weft-go/weft/memory/profile"
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
 
@@ -28,7 +27,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer db.Close()
-	m, err := memory.New(db.Facts(), memory.Options{})
+	m, err := memory.New(db, memory.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -60,7 +59,7 @@ func ExampleFacts_Forget() {
 		log.Fatal(err)
 	}
 	defer db.Close()
-	m, err := memory.New(db.Facts(), memory.Options{})
+	m, err := memory.New(db, memory.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -74,7 +73,7 @@ func ExampleFacts_Forget() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println("facts forgotten:", n)
+	fmt.Println("facts forgotten:", n.Facts)
 	// Output: facts forgotten: 2
 }
 
@@ -85,10 +84,11 @@ func ExampleDB_Conversations() {
 		log.Fatal(err)
 	}
 	defer db.Close()
-	history, err := memory.NewConversations(db.Conversations())
+	m, err := memory.New(db, memory.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
+	history := m.Conversations()
 	ann := driver.Scope{User: "ann"}
 	for _, question := range []string{"What is a weft?", "And a warp?"} {
 		turn := memory.Turn{Session: "s1", Messages: []llm.Message{llm.User(question), llm.Assistant("It is a thread.")}}
@@ -111,10 +111,11 @@ func ExampleDB_Values() {
 		log.Fatal(err)
 	}
 	defer db.Close()
-	values, err := memory.NewValues(db.Values(), memory.ValuesOptions{})
+	m, err := memory.New(db, memory.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
+	values := m.Values()
 	ann := driver.Scope{User: "ann"}
 	visits := values.In(ann, "app", "visits")
 	for range 3 {
@@ -129,14 +130,10 @@ func ExampleDB_Values() {
 	}
 	fmt.Println("visits:", n)
 
-	profiles, err := profile.New(db.Values())
-	if err != nil {
+	if _, err := m.Profile(ann).Patch(ctx, "settings", []byte(`{"theme":"dark"}`), 0); err != nil {
 		log.Fatal(err)
 	}
-	if _, err := profiles.Patch(ctx, ann, "settings", []byte(`{"theme":"dark"}`), 0); err != nil {
-		log.Fatal(err)
-	}
-	settings, err := profiles.Get(ctx, ann, "settings")
+	settings, err := m.Profile(ann).Get(ctx, "settings")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -146,14 +143,18 @@ func ExampleDB_Values() {
 	// settings: {"theme":"dark"}
 }
 
-func ExampleDB_Knowledge() {
+func ExampleDB_Documents() {
 	ctx := context.Background()
 	db, err := sqlitememory.Open(ctx, sqlitememory.Memory, sqlitememory.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer db.Close()
-	base, err := knowledge.New(db.Documents(), knowledge.Options{})
+	m, err := memory.New(db, memory.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	base, err := knowledge.New(m, knowledge.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

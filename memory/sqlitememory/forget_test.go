@@ -24,7 +24,7 @@ func TestForgetLeavesNothing(t *testing.T) {
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "memory.db")
 	db := open(t, path, sqlitememory.Options{})
-	m, err := memory.New(db.Facts(), memory.Options{Embedder: wordEmbedder{}})
+	m, err := memory.New(db, memory.Options{Embedder: wordEmbedder{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,8 +67,8 @@ func TestForgetLeavesNothing(t *testing.T) {
 	if found := leftovers(t, path, markers); len(found) < len(markers)-1 { // the agent's is one of few that share a page
 		t.Fatalf("before: got %q of %d markers in the files", found, len(markers))
 	}
-	if n, err := m.Forget(ctx, driver.Scope{Tenant: "acme", User: gone.User}); err != nil || n != 3 {
-		t.Fatalf("got %d facts, error %v want 3", n, err)
+	if n, err := m.Forget(ctx, driver.Scope{Tenant: "acme", User: gone.User}); err != nil || n.Facts != 3 {
+		t.Fatalf("got %+v, error %v want 3 facts", n, err)
 	}
 	if found := leftovers(t, path, markers); len(found) > 0 {
 		t.Errorf("got %q in the files", found)

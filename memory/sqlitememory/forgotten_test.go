@@ -93,11 +93,10 @@ func TestForgetLeavesNothingElsewhere(t *testing.T) {
 	stays := driver.Scope{Tenant: "acme", Workspace: "w", User: "stays"}
 	path := filepath.Join(t.TempDir(), "memory.db")
 	db := open(t, path, options)
-	history, err := memory.NewConversations(db.Conversations())
+	m, err := memory.New(db, memory.Options{Embedder: wordEmbedder{}, Values: memory.ValueOptions{Index: [][]string{{}}}})
 	must(t, err)
-	values, err := memory.NewValues(db.Values(), memory.ValuesOptions{Index: [][]string{{}}, Embedder: wordEmbedder{}})
-	must(t, err)
-	base, err := knowledge.New(db.Documents(), knowledge.Options{Embedder: wordEmbedder{}})
+	history, values := m.Conversations(), m.Values()
+	base, err := knowledge.New(m, knowledge.Options{})
 	must(t, err)
 	everywhere := driver.SourceQuery{Scope: driver.Scope{Tenant: "acme", User: "gone"}, AnyWorkspace: true, AnyAgent: true}
 	kinds := []struct {
@@ -154,8 +153,9 @@ func TestForgetOneKind(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	db := open(t, sqlitememory.Memory, options)
-	history, err := memory.NewConversations(db.Conversations())
+	m, err := memory.New(db, memory.Options{})
 	must(t, err)
+	history := m.Conversations()
 	began := time.Now()
 	turn := memory.Turn{Session: "s", Messages: []llm.Message{llm.User("hello")}, Began: began}
 	_, err = history.Append(ctx, ann, turn)

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/weft-go/weft/memory/inmemory"
+
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/sqlitememory"
@@ -41,7 +43,7 @@ func FuzzConditions(f *testing.F) {
 			return
 		}
 		ctx := context.Background()
-		m, err := memory.New(store, memory.Options{})
+		m, err := memory.New(inmemory.Fill(driver.Stores{FactStore: store}), memory.Options{})
 		must(t, err)
 		ann := driver.Scope{Tenant: "acme", User: fmt.Sprint("ann ", users.Add(1))}
 		stored, err := m.Store(ctx, ann, driver.Fact{Content: "fact", Metadata: json.RawMessage(metadata), Trust: driver.Stated})

@@ -25,8 +25,9 @@ func FuzzAddresses(f *testing.F) {
 		s := driver.Scope{User: fmt.Sprint(users.Add(1))}
 		listed := make([][]string, 2)
 		for i, store := range []driver.ValueStore{sqlite, inMemory} {
-			values, err := memory.NewValues(store, memory.ValuesOptions{})
+			m, err := memory.New(inmemory.Fill(driver.Stores{ValueStore: store}), memory.Options{})
 			must(t, err)
+			values := m.Values()
 			if _, err := memory.PutValue(t.Context(), values.In(s, first, second), key, 1, memory.PutOptions{}); err != nil {
 				return // no name
 			}

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/knowledge"
 	"github.com/weft-go/weft/memory/sqlitememory"
@@ -48,7 +49,9 @@ func TestIngestStoppedAndResumed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "memory.db")
 	db := open(t, path, options)
 	embedder := &countingEmbedder{}
-	base, err := knowledge.New(db.Documents(), knowledge.Options{Embedder: embedder})
+	m, err := memory.New(db, memory.Options{})
+	must(t, err)
+	base, err := knowledge.New(m, knowledge.Options{Embedder: embedder})
 	must(t, err)
 	documents := handbook(250, 4)
 	ingest := func(ctx context.Context, stop func(knowledge.Progress)) (total knowledge.Report, err error) {
@@ -104,7 +107,9 @@ func TestIngestStoppedAndResumed(t *testing.T) {
 // What is in memory while documents are ingested does not grow with their number.
 func TestIngestInBoundedMemory(t *testing.T) {
 	db := open(t, filepath.Join(t.TempDir(), "memory.db"), options)
-	base, err := knowledge.New(db.Documents(), knowledge.Options{})
+	m, err := memory.New(db, memory.Options{})
+	must(t, err)
+	base, err := knowledge.New(m, knowledge.Options{})
 	must(t, err)
 	const documents, size = 400, 16 << 10
 	generated := func(yield func(knowledge.Document, error) bool) {
@@ -147,7 +152,11 @@ func BenchmarkIngest(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		base, err := knowledge.New(db.Documents(), knowledge.Options{Embedder: wordEmbedder{}})
+		m, err := memory.New(db, memory.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		base, err := knowledge.New(m, knowledge.Options{Embedder: wordEmbedder{}})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -167,7 +176,9 @@ func TestIngestOneURI(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "memory.db")
 	var wait sync.WaitGroup
 	for i := range 6 {
-		base, err := knowledge.New(open(t, path, options).Documents(), knowledge.Options{Embedder: &countingEmbedder{}})
+		m, err := memory.New(open(t, path, options), memory.Options{})
+		must(t, err)
+		base, err := knowledge.New(m, knowledge.Options{Embedder: &countingEmbedder{}})
 		must(t, err)
 		wait.Go(func() {
 			for round := range 5 {

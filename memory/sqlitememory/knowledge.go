@@ -206,3 +206,8 @@ func collect(q *sqlitedb.Session, found *driver.ChunkCandidates, rows []*chunk) 
 	}
 	return nil
 }
+
+// Forget implements [driver.DocumentStore].
+func (k *Knowledge) Forget(ctx context.Context, s driver.Scope) (int, error) {
+	return k.Delete(ctx, driver.SourceQuery{Scope: s, AnyWorkspace: s.Workspace == "", AnyUser: s.User == "", AnyAgent: s.Agent == ""})
+}

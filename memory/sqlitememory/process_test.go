@@ -59,7 +59,7 @@ func (c *childProcess) do(what string, args []string, out io.Writer) (err error)
 	switch what {
 	case "open":
 		if c.db, err = sqlitememory.Open(ctx, args[0], patient); err == nil {
-			c.m, err = memory.New(c.db.Facts(), memory.Options{})
+			c.m, err = memory.New(c.db, memory.Options{})
 		}
 	case "store": // how many facts, one a call
 		n, _ := strconv.Atoi(args[0])

@@ -41,7 +41,7 @@ func TestFactsOfTwo(t *testing.T) {
 	t.Parallel()
 	const rounds = 20
 	db := twice(t, rounds, func(db *sqlitememory.DB, who, round int) error {
-		m, err := memory.New(db.Facts(), memory.Options{})
+		m, err := memory.New(db, memory.Options{})
 		if err != nil {
 			return err
 		}
@@ -68,16 +68,18 @@ func TestConversationsOfTwo(t *testing.T) {
 	t.Parallel()
 	const rounds = 20
 	db := twice(t, rounds, func(db *sqlitememory.DB, who, round int) error {
-		history, err := memory.NewConversations(db.Conversations())
+		m, err := memory.New(db, memory.Options{})
 		if err != nil {
 			return err
 		}
+		history := m.Conversations()
 		question, answer := llm.User(fmt.Sprintf("question %d of %d", round, who)), llm.Assistant("answer")
 		_, err = history.Append(t.Context(), ann, memory.Turn{Session: "s", Messages: []llm.Message{question, answer}, Began: time.Now()})
 		return err
 	})
-	history, err := memory.NewConversations(db.Conversations())
+	m, err := memory.New(db, memory.Options{})
 	must(t, err)
+	history := m.Conversations()
 	messages, err := history.Load(t.Context(), ann, "s")
 	must(t, err)
 	if len(messages) != 4*rounds {
@@ -99,10 +101,11 @@ func TestValuesOfTwo(t *testing.T) {
 	t.Parallel()
 	const rounds = 25
 	db := twice(t, rounds, func(db *sqlitememory.DB, who, round int) error {
-		values, err := memory.NewValues(db.Values(), memory.ValuesOptions{Index: [][]string{{}}})
+		m, err := memory.New(db, memory.Options{Values: memory.ValueOptions{Index: [][]string{{}}}})
 		if err != nil {
 			return err
 		}
+		values := m.Values()
 		n := values.In(ann, "n")
 		if _, err := memory.PutValue(t.Context(), n.In(fmt.Sprint(who)), fmt.Sprint(round), "red apple", memory.PutOptions{}); err != nil {
 			return err
@@ -110,8 +113,9 @@ func TestValuesOfTwo(t *testing.T) {
 		_, err = memory.UpdateValue(t.Context(), n, "count", memory.PutOptions{}, func(n int) (int, error) { return n + 1, nil })
 		return err
 	})
-	values, err := memory.NewValues(db.Values(), memory.ValuesOptions{})
+	m, err := memory.New(db, memory.Options{})
 	must(t, err)
+	values := m.Values()
 	n := values.In(ann, "n")
 	if got, _, err := memory.GetValue[int](t.Context(), n, "count"); got != 2*rounds || err != nil {
 		t.Errorf("counted %d, error %v want %d", got, err, 2*rounds)
@@ -126,7 +130,11 @@ func TestKnowledgeOfTwo(t *testing.T) {
 	t.Parallel()
 	const rounds = 5
 	db := twice(t, rounds, func(db *sqlitememory.DB, who, round int) error {
-		base, err := knowledge.New(db.Documents(), knowledge.Options{})
+		m, err := memory.New(db, memory.Options{})
+		if err != nil {
+			return err
+		}
+		base, err := knowledge.New(m, knowledge.Options{})
 		if err != nil {
 			return err
 		}

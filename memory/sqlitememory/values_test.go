@@ -26,13 +26,3 @@ func TestValuesInMemory(t *testing.T) {
 	t.Parallel()
 	drivertest.RunKV(t, openValuesInMemory)
 }
-
-func TestProfiles(t *testing.T) {
-	t.Parallel()
-	drivertest.RunProfiles(t, openValues)
-}
-
-func TestProfilesInMemory(t *testing.T) {
-	t.Parallel()
-	drivertest.RunProfiles(t, openValuesInMemory)
-}

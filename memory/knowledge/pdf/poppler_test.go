@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-go/weft/memory/driver"
+	"github.com/weft-go/weft/memory/inmemory"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -22,7 +25,9 @@ import (
 
 func TestIngestPDFs(t *testing.T) {
 	t.Parallel()
-	base, err := knowledge.New(knowledge.NewInMemory(), knowledge.Options{})
+	m, err := memory.New(inmemory.Fill(driver.Stores{DocumentStore: knowledge.NewInMemory()}), memory.Options{})
+	require.NoError(t, err)
+	base, err := knowledge.New(m, knowledge.Options{})
 	require.NoError(t, err)
 	scope := memory.Scope{Tenant: "acme"}
 	documents := knowledge.Folder(os.DirFS("testdata"), knowledge.FolderOptions{Extractors: knowledge.Extractors{".pdf": pdf.Extractor{}}})

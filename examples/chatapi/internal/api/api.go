@@ -18,7 +18,7 @@ import (
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/profile"
+	"github.com/weft-go/weft/memory/agentmemory"
 )
 
 // MaxBody is how many bytes a request may have, and MaxMessage the text of a message.
@@ -314,7 +314,7 @@ func (s *server) context(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	c, err := s.Profiles().Context(r.Context(), of)
+	c, err := agentmemory.LoadContext(r.Context(), s.Memory(), of)
 	if err != nil {
 		return err
 	}
@@ -338,7 +338,7 @@ func (s *server) setContext(w http.ResponseWriter, r *http.Request) error {
 			return web.Invalid("usage and preferences: have to be a text or an object")
 		}
 	}
-	c, err := s.Profiles().SetContext(r.Context(), of, profile.Context{Plan: in.Plan, Usage: in.Usage, Preferences: in.Preferences})
+	c, err := agentmemory.StoreContext(r.Context(), s.Memory(), of, agentmemory.Context{Plan: in.Plan, Usage: in.Usage, Preferences: in.Preferences})
 	if errors.Is(err, memory.ErrInvalid) {
 		return web.Invalid("usage and preferences: are too large, or no UTF-8")
 	}
@@ -350,7 +350,7 @@ func (s *server) setContext(w http.ResponseWriter, r *http.Request) error {
 
 // userOf returns the scope of a user who has to be named.
 func (s *server) userOf(r *http.Request, user string) (memory.Scope, error) {
-	if s.Profiles() == nil {
+	if s.Memory() == nil {
 		return memory.Scope{}, web.Refuse(http.StatusNotFound, "Nothing is kept here.")
 	}
 	if user == "" {

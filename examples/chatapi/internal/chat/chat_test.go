@@ -23,7 +23,6 @@ import (
 	"github.com/weft-go/weft/memory/agentmemory"
 	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/memory/knowledge"
-	"github.com/weft-go/weft/memory/profile"
 	"github.com/weft-go/weft/state"
 )
 
@@ -72,7 +71,7 @@ func TestSaved(t *testing.T) {
 			llmtest.Say("one"), llmtest.Say("two"))
 		service := newService(t, watched(s, l), chat.Options{Model: model})
 		snap, session := say(t, service, memory.Session{}, "first")
-		want := "system prompt, user first, assistant calls recall_memorycalls get_user_context, tool Nothing is known about this., tool " + profile.None +
+		want := "system prompt, user first, assistant calls recall_memorycalls get_user_context, tool Nothing is known about this., tool " + agentmemory.NoContext +
 			", assistant Wait.calls recall_memory, tool Nothing is known about this., assistant one"
 		if got := short(snap); got != want {
 			t.Errorf("got %s\nwant %s", got, want)
@@ -100,10 +99,11 @@ func TestSaved(t *testing.T) {
 func TestSaveAndLoad(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, s *store.Stores, _ store.Config) {
-		history, err := memory.NewConversations(s.Conversations)
+		m, err := memory.New(s.Memory, memory.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
+		history := m.Conversations()
 		var last time.Time
 		for n := range 3 {
 			before, err := history.Load(t.Context(), ann, "one")
@@ -161,7 +161,7 @@ func TestBatches(t *testing.T) {
 		if got := l.take(); strings.Count(got, "embed 5") != strings.Count(got, "embed") || strings.Count(got, "store") != 1 || !strings.HasSuffix(got, "store 5 facts of ann") {
 			t.Errorf("learning: got %s", got)
 		}
-		direct, err := memory.New(watched(s, l).Facts, memory.Options{Embedder: letters{l, 26}})
+		direct, err := memory.New(watched(s, l).Memory, memory.Options{Embedder: letters{l, 26}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -200,7 +200,7 @@ func TestDimension(t *testing.T) {
 		if got := l.take(); strings.Contains(got, "store") || strings.Contains(got, "search") {
 			t.Errorf("got %s", got)
 		}
-		direct, err := memory.New(w.Facts, memory.Options{Embedder: letters{l, 25}})
+		direct, err := memory.New(w.Memory, memory.Options{Embedder: letters{l, 25}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -217,11 +217,11 @@ func TestDimension(t *testing.T) {
 func TestUserIsNotTheModels(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, s *store.Stores, _ store.Config) {
-		profiles, err := profile.New(s.Values)
+		m, err := memory.New(s.Memory, memory.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := profiles.SetContext(t.Context(), memory.Scope{User: "bob"}, profile.Context{Plan: "enterprise"}); err != nil {
+		if _, err := agentmemory.StoreContext(t.Context(), m, memory.Scope{User: "bob"}, agentmemory.Context{Plan: "enterprise"}); err != nil {
 			t.Fatal(err)
 		}
 		model := llmtest.NewScript(llmtest.Calls(
@@ -234,7 +234,7 @@ func TestUserIsNotTheModels(t *testing.T) {
 		service := newService(t, watched(s, l), chat.Options{Model: model})
 		snap, _ := say(t, service, memory.Session{}, "I am bob")
 		got := short(snap)
-		if strings.Count(got, "there is no such field") != 3 || !strings.Contains(got, profile.None) || strings.Contains(got, "enterprise") {
+		if strings.Count(got, "there is no such field") != 3 || !strings.Contains(got, agentmemory.NoContext) || strings.Contains(got, "enterprise") {
 			t.Errorf("got %s", got)
 		}
 		if seen := l.take(); strings.Contains(seen, "bob") || strings.Contains(seen, "store") {
@@ -327,10 +327,11 @@ func TestOthersAppend(t *testing.T) {
 				}
 			}
 		}
-		history, err := memory.NewConversations(s.Conversations)
+		m, err := memory.New(s.Memory, memory.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
+		history := m.Conversations()
 		turn := memory.Turn{Session: session.ID, Messages: []llm.Message{llm.User("by another"), llm.Assistant("to another")}}
 		if _, err := history.Append(t.Context(), ann, turn); err != nil {
 			t.Fatal(err)
@@ -351,10 +352,11 @@ func TestOthersAppend(t *testing.T) {
 func TestOthersBegin(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, s *store.Stores, _ store.Config) {
-		history, err := memory.NewConversations(s.Conversations)
+		m, err := memory.New(s.Memory, memory.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
+		history := m.Conversations()
 		begun, err := history.Append(t.Context(), ann, memory.Turn{Messages: []llm.Message{llm.System("Be brief."), llm.User("hello"), llm.Assistant("Hi.")}})
 		if err != nil {
 			t.Fatal(err)
@@ -371,10 +373,11 @@ func TestOthersBegin(t *testing.T) {
 func TestDeletedMeanwhile(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, s *store.Stores, _ store.Config) {
-		history, err := memory.NewConversations(s.Conversations)
+		m, err := memory.New(s.Memory, memory.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
+		history := m.Conversations()
 		var session memory.Session
 		model := llm.ModelFunc(func(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] {
 			if err := history.Delete(context.Background(), ann, session.ID); err != nil {

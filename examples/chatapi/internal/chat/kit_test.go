@@ -121,9 +121,11 @@ func (l *log) take() string {
 // watched are stores that say what they are asked to do.
 func watched(s *store.Stores, l *log) *store.Stores {
 	w := *s
-	w.Conversations = conversations{s.Conversations, l}
-	w.Facts = facts{s.Facts, l}
-	w.Turns = turns{s.Turns, l}
+	m := s.Memory
+	w.Memory = driver.Stores{
+		FactStore: facts{m.Facts(), l}, ValueStore: m.Values(), DocumentStore: m.Documents(),
+		ConversationStore: conversations{m.Conversations(), l}, TurnStore: turns{m.Turns(), l},
+	}
 	return &w
 }
 

@@ -20,7 +20,6 @@ import (
 	"github.com/weft-go/weft/memory/agentmemory"
 	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/memory/knowledge"
-	"github.com/weft-go/weft/memory/profile"
 	"github.com/weft-go/weft/state"
 	"github.com/weft-go/weft/tools"
 )
@@ -53,45 +52,33 @@ type Options struct {
 
 // A Service holds conversations. It is safe for use by any number of goroutines.
 type Service struct {
-	graph    *graph.Graph
-	threads  bool // runs are kept
-	history  *memory.Conversations
-	profiles *profile.Profiles
-	base     *knowledge.Base
-	learner  *extract.Learner
-	log      *slog.Logger
+	graph   *graph.Graph
+	threads bool // runs are kept
+	history *memory.Conversations
+	memory  *memory.Memory // nil if nothing is kept
+	base    *knowledge.Base
+	learner *extract.Learner
+	log     *slog.Logger
 }
 
-// New returns a service over stores. Each part that has no store is left out: without any,
-// the agent runs with no memory of anything.
+// New returns a service over stores. Without a memory, the agent runs with no memory of anything.
 func New(s *store.Stores, o Options) (*Service, error) {
 	made := &Service{threads: s.Checkpoints != nil, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler))}
 	parts := agentmemory.Options{Logger: made.log, Shared: true} // a caller may name no user, and is one then
 	var err error
-	if s.Facts != nil {
-		if parts.Facts, err = memory.New(s.Facts, memory.Options{Embedder: o.Embedder}); err != nil {
+	if s.Memory != nil {
+		m, err := memory.New(s.Memory, memory.Options{Embedder: o.Embedder})
+		if err != nil {
 			return nil, err
 		}
-	}
-	if s.Knowledge != nil {
-		if made.base, err = knowledge.New(s.Knowledge, knowledge.Options{Embedder: o.Embedder}); err != nil {
+		if made.base, err = knowledge.New(m, knowledge.Options{}); err != nil {
 			return nil, err
 		}
-		parts.Knowledge = made.base
+		made.memory, made.history = m, m.Conversations()
+		parts.Facts, parts.Profiles, parts.Knowledge = m, m, made.base
 	}
-	if s.Values != nil {
-		if made.profiles, err = profile.New(s.Values); err != nil {
-			return nil, err
-		}
-		parts.Profiles = made.profiles
-	}
-	if s.Conversations != nil {
-		if made.history, err = memory.NewConversations(s.Conversations); err != nil {
-			return nil, err
-		}
-	}
-	if parts.Facts != nil && o.Extractor != nil {
-		made.learner, err = extract.New(parts.Facts, extract.Options{Extractor: o.Extractor, Verifier: o.Verifier, Decider: o.Decider, Queue: s.Turns, Timeout: o.Learning, Logger: made.log})
+	if made.memory != nil && o.Extractor != nil {
+		made.learner, err = extract.New(made.memory, extract.Options{Extractor: o.Extractor, Verifier: o.Verifier, Decider: o.Decider, Timeout: o.Learning, Logger: made.log})
 		if err != nil {
 			return nil, err
 		}
@@ -127,8 +114,8 @@ func (s *Service) Graph() *graph.Graph { return s.graph }
 // Base is where the documents are, or nil.
 func (s *Service) Base() *knowledge.Base { return s.base }
 
-// Profiles are what is known of users' plans, or nil.
-func (s *Service) Profiles() *profile.Profiles { return s.profiles }
+// Memory is the memory of the users, or nil.
+func (s *Service) Memory() *memory.Memory { return s.memory }
 
 // Work learns what was said, until the context ends.
 func (s *Service) Work(ctx context.Context) {

@@ -77,13 +77,9 @@ func (c Config) String() string {
 
 // Stores are where each thing is kept. All of them are nil if nothing is.
 type Stores struct {
-	Checkpoints   checkpoint.Store
-	Conversations driver.ConversationStore
-	Facts         driver.FactStore
-	Turns         driver.TurnStore
-	Knowledge     driver.DocumentStore
-	Values        driver.ValueStore
-	closers       []func() error
+	Checkpoints checkpoint.Store
+	Memory      driver.Backend
+	closers     []func() error
 }
 
 // Close closes all of them.
@@ -125,7 +121,7 @@ func (s *Stores) openSQLite(ctx context.Context, c Config) error {
 		return err
 	}
 	s.closers = append(s.closers, db.Close)
-	s.Conversations, s.Facts, s.Turns, s.Knowledge, s.Values = db.Conversations(), db.Facts(), db.Turns(), db.Documents(), db.Values()
+	s.Memory = db
 	return nil
 }
 
@@ -177,7 +173,7 @@ func (s *Stores) openMemory(ctx context.Context, c Config) error {
 	if err != nil {
 		return err
 	}
-	s.Conversations, s.Facts, s.Turns, s.Knowledge, s.Values = db.Conversations(), db.Facts(), db.Turns(), db.Documents(), db.Values()
+	s.Memory = db
 	return nil
 }
 

@@ -96,7 +96,7 @@ func TestAnonKey(t *testing.T) {
 func TestNothing(t *testing.T) {
 	t.Parallel()
 	s, err := store.Open(t.Context(), store.Config{})
-	if err != nil || s.Checkpoints != nil || s.Conversations != nil || s.Facts != nil || s.Turns != nil || s.Knowledge != nil || s.Values != nil || s.Close() != nil {
+	if err != nil || s.Checkpoints != nil || s.Memory != nil || s.Close() != nil {
 		t.Errorf("got %+v, %v", s, err)
 	}
 }
@@ -203,10 +203,11 @@ func rows(t *testing.T, conn *pgx.Conn, s *store.Stores) {
 	if _, err := conn.Exec(t.Context(), `INSERT INTO agent_conversations (session_id, messages, user_id, updated_at) VALUES ('of-python', $1, 'ann', now())`, python); err != nil {
 		t.Fatal(err)
 	}
-	history, err := memory.NewConversations(s.Conversations)
+	m, err := memory.New(s.Memory, memory.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	history := m.Conversations()
 	ann := memory.Scope{User: "ann"}
 	before, err := history.Load(t.Context(), ann, "of-python")
 	if err != nil || len(before) != 3 || before[1].Role != llm.RoleUser || before[2].Text() != "Hello." {
@@ -226,10 +227,11 @@ func rows(t *testing.T, conn *pgx.Conn, s *store.Stores) {
 
 // updated wants a save to be one row, with a new time.
 func updated(t *testing.T, conn *pgx.Conn, s *store.Stores) {
-	history, err := memory.NewConversations(s.Conversations)
+	m, err := memory.New(s.Memory, memory.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	history := m.Conversations()
 	bob := memory.Scope{User: "bob"}
 	var last time.Time
 	for i := range 3 {

@@ -99,7 +99,7 @@ func TestExecuteOrder(t *testing.T) {
 			p := where.platform(t, nil, func(p *kai.Parts) {
 				store, turns := where.queue(t)
 				var err error
-				p.Facts, err = memory.New(facts{store, s}, memory.Options{})
+				p.Facts, err = memory.New(inmemory.Fill(driver.Stores{FactStore: facts{store, s}}), memory.Options{})
 				check(t, err)
 				p.Learner, err = extract.New(p.Facts, extract.Options{Queue: queue{turns, s}, Verifier: offline.Verifier, Extractor: extract.ExtractorFunc(func(ctx context.Context, turn extract.Turn) ([]extract.Proposal, error) {
 					s.note("extract")
@@ -279,7 +279,7 @@ func TestLearnedAfterTheTurn(t *testing.T) {
 			p := where.platform(t, llmtest.NewScript(llmtest.Say("Fine.")), func(p *kai.Parts) {
 				store, turns := where.queue(t)
 				var err error
-				p.Facts, err = memory.New(store, memory.Options{})
+				p.Facts, err = memory.New(inmemory.Fill(driver.Stores{FactStore: store}), memory.Options{})
 				check(t, err)
 				p.Learner, err = extract.New(p.Facts, extract.Options{Queue: turns, Verifier: offline.Verifier, Extractor: extract.ExtractorFunc(func(ctx context.Context, turn extract.Turn) ([]extract.Proposal, error) {
 					close(begun)
@@ -321,7 +321,7 @@ func TestMemoryFails(t *testing.T) {
 	p := sqlitePlace(t).platform(t, llmtest.NewScript(llmtest.Say("Fine.")), func(p *kai.Parts) {
 		var err error
 		p.Logger = slog.New(slog.NewTextHandler(&log, nil))
-		p.Facts, err = memory.New(broken{inmemory.NewFacts(inmemory.Options{})}, memory.Options{})
+		p.Facts, err = memory.New(inmemory.Fill(driver.Stores{FactStore: broken{inmemory.NewFacts(inmemory.Options{})}}), memory.Options{})
 		check(t, err)
 		p.Learner, err = extract.New(p.Facts, extract.Options{Attempts: 1, Logger: p.Logger, Extractor: extract.ExtractorFunc(func(context.Context, extract.Turn) ([]extract.Proposal, error) {
 			return nil, errors.New("no model")

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/weft-go/weft/memory/inmemory"
+
 	"go.uber.org/goleak"
 
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
@@ -93,7 +95,7 @@ func (p place) platform(t *testing.T, model llm.Model, changes ...func(*kai.Part
 	check(t, err)
 	parts.Catalogue, err = catalogue.Own()
 	check(t, err)
-	parts.Facts, err = memory.New(store, memory.Options{})
+	parts.Facts, err = memory.New(inmemory.Fill(driver.Stores{FactStore: store}), memory.Options{})
 	check(t, err)
 	parts.Learner, err = extract.New(parts.Facts, extract.Options{Extractor: offline.Extractor, Verifier: offline.Verifier, Queue: queue})
 	check(t, err)

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-go/weft/memory/driver"
+	"github.com/weft-go/weft/memory/inmemory"
+
 	"github.com/jackc/pgx/v5"
 
 	"github.com/weft-go/weft/examples/designer/internal/kai"
@@ -23,7 +26,7 @@ import (
 func memories(t *testing.T, p place) *memory.Memory {
 	t.Helper()
 	store, _ := p.queue(t)
-	m, err := memory.New(store, memory.Options{})
+	m, err := memory.New(inmemory.Fill(driver.Stores{FactStore: store}), memory.Options{})
 	check(t, err)
 	return m
 }
@@ -166,7 +169,7 @@ func TestMemoryKinds(t *testing.T) {
 		db, err := pgmemory.Open(t.Context(), url, pgmemory.Options{Schema: schema})
 		check(t, err)
 		defer db.Close()
-		m, err := memory.New(db.Facts(), memory.Options{})
+		m, err := memory.New(db, memory.Options{})
 		check(t, err)
 		_, err = m.Store(t.Context(), mine("kai"), memory.Fact{Content: "x", Trust: memory.Stated})
 		check(t, err)
@@ -191,7 +194,7 @@ func TestMemoryIndexes(t *testing.T) {
 	check(t, pgmemory.Migrate(t.Context(), conn, options))
 	db, err := pgmemory.New(t.Context(), conn, options)
 	check(t, err)
-	m, err := memory.New(db.Facts(), memory.Options{})
+	m, err := memory.New(db, memory.Options{})
 	check(t, err)
 	kinds := memory.Kinds()
 	for user := range 40 {
@@ -242,7 +245,7 @@ func TestLearningAsks(t *testing.T) {
 			p := where.platform(t, llmtest.NewScript(llmtest.Say("It is noon."), llmtest.Say("Clean lines, then.")), func(p *kai.Parts) {
 				store, queue := where.queue(t)
 				var err error
-				p.Facts, err = memory.New(store, memory.Options{})
+				p.Facts, err = memory.New(inmemory.Fill(driver.Stores{FactStore: store}), memory.Options{})
 				check(t, err)
 				p.Learner, err = extract.New(p.Facts, extract.Options{Extractor: extract.NewExtractor(extractor, extract.ExtractorOptions{}), Verifier: offline.Verifier, Queue: queue})
 				check(t, err)

@@ -30,8 +30,7 @@ import (
 type Stores struct {
 	Where       string
 	Checkpoints checkpoint.Store
-	Facts       driver.FactStore
-	Turns       driver.TurnStore
+	Memory      driver.Backend
 	Studio      *studio.DB
 	// Documents is the table agent_checkpoints of a Supabase project, or nil.
 	Documents *supacheckpoint.Agents
@@ -89,7 +88,7 @@ func (o Options) openSQLite(ctx context.Context, st *Stores) error {
 	if err != nil {
 		return err
 	}
-	st.Facts, st.Turns, st.close = facts.Facts(), facts.Turns(), append(st.close, facts.Close)
+	st.Memory, st.close = facts, append(st.close, facts.Close)
 	st.Studio, err = studio.OpenSQLite(ctx, filepath.Join(o.Data, "studio.db"))
 	return st.keepStudio(err)
 }
@@ -112,7 +111,7 @@ func (o Options) openPostgres(ctx context.Context, st *Stores, address string) e
 	if err != nil {
 		return err
 	}
-	st.Facts, st.Turns, st.close = facts.Facts(), facts.Turns(), append(st.close, closer(facts.Close))
+	st.Memory, st.close = facts, append(st.close, closer(facts.Close))
 	st.Studio, err = studio.OpenPostgres(ctx, address, o.Schema)
 	return st.keepStudio(err)
 }
@@ -146,7 +145,7 @@ func (o Options) openSupabase(ctx context.Context, st *Stores) error {
 	if err != nil {
 		return err
 	}
-	st.Facts, st.Turns = facts.Facts(), facts.Turns()
+	st.Memory = facts
 	st.Studio, err = studio.OpenPostgres(ctx, address, o.Schema)
 	return st.keepStudio(err)
 }

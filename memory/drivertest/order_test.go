@@ -1,10 +1,12 @@
-package transfer_test
+package drivertest_test
 
 import (
 	"context"
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/weft-go/weft/memory/inmemory"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -20,7 +22,7 @@ func TestStoresFindTheSameFactsInTheSameOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	var list []driver.SavedFact
 	source := kinds["in memory"](t)
-	m, err := memory.New(source.Facts, memory.Options{Embedder: letters{}})
+	m, err := memory.New(inmemory.Fill(driver.Stores{FactStore: source.Facts()}), memory.Options{Embedder: letters{}})
 	require.NoError(t, err)
 	for range 4 {
 		facts := make([]memory.Fact, 750)
@@ -30,7 +32,7 @@ func TestStoresFindTheSameFactsInTheSameOrder(t *testing.T) {
 		_, err := m.Store(t.Context(), ann, facts...)
 		require.NoError(t, err)
 	}
-	for one, err := range source.Facts.Dump(t.Context(), nil) {
+	for one, err := range source.Facts().Dump(t.Context(), nil) {
 		require.NoError(t, err)
 		list = append(list, one)
 	}
@@ -39,13 +41,13 @@ func TestStoresFindTheSameFactsInTheSameOrder(t *testing.T) {
 		questions[i] = fmt.Sprintf("where is the %s of the %s?", word(random), word(random))
 	}
 	for _, embedder := range []memory.Embedder{nil, letters{}} {
-		want := tenEach(t, source.Facts, embedder, questions)
+		want := tenEach(t, source.Facts(), embedder, questions)
 		for name, open := range kinds {
 			other := open(t)
-			n, err := other.Facts.Restore(context.Background(), list)
+			n, err := other.Facts().Restore(context.Background(), list)
 			require.NoError(t, err)
 			require.Equal(t, len(list), n)
-			for i, got := range tenEach(t, other.Facts, embedder, questions) {
+			for i, got := range tenEach(t, other.Facts(), embedder, questions) {
 				assert.Equal(t, want[i], got, "%s: %s", name, questions[i])
 			}
 		}
@@ -55,7 +57,7 @@ func TestStoresFindTheSameFactsInTheSameOrder(t *testing.T) {
 // tenEach returns the first ten facts for each question.
 func tenEach(t *testing.T, in driver.FactStore, e memory.Embedder, questions []string) [][]string {
 	t.Helper()
-	m, err := memory.New(in, memory.Options{Embedder: e})
+	m, err := memory.New(inmemory.Fill(driver.Stores{FactStore: in}), memory.Options{Embedder: e})
 	require.NoError(t, err)
 	all := make([][]string, len(questions))
 	for i, question := range questions {

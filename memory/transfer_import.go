@@ -1,4 +1,4 @@
-package transfer
+package memory
 
 import (
 	"context"
@@ -7,10 +7,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/driver"
-	"github.com/weft-go/weft/memory/extract"
-	"github.com/weft-go/weft/memory/knowledge"
 )
 
 const (
@@ -22,26 +19,25 @@ const (
 	batchBytes = 4 << 20
 )
 
-// Import stores what [Export] wrote, and returns how much was new. What the memory has already
+// Import stores what [Memory.Export] wrote, and returns how much was new. What the memory has already
 // stays as it is: a fact by its ID, a document by its ID or URI, a value by its key, a
 // conversation and a turn by their IDs. It returns [ErrFormat] for what is no export,
-// [ErrTruncated] for one of which lines are missing, and [memory.ErrInvalid], with the lines and the
-// name, for what cannot be stored; what was stored before stays. A part of the export for
-// which the memory has no store is an [memory.ErrInvalid].
-func Import(ctx context.Context, to Stores, r io.Reader, o Options) (Counts, error) {
-	i := importer{ctx: ctx, to: &to, options: &o}
+// [ErrTruncated] for one of which lines are missing, and [ErrInvalid], with the lines and the
+// name, for what cannot be stored; what was stored before stays.
+func (m *Memory) Import(ctx context.Context, r io.Reader, o TransferOptions) (Counts, error) {
+	i := importer{ctx: ctx, to: m.backend, options: &o}
 	if err := i.all(json.NewDecoder(r)); err != nil {
-		return i.counts, fmt.Errorf("transfer: import: %w", err)
+		return i.counts, fmt.Errorf("memory: import: %w", err)
 	}
 	return i.counts, nil
 }
 
-// An importer is a call of [Import] that is under way. It collects rows until there are
+// An importer is a call of [Memory.Import] that is under way. It collects rows until there are
 // enough to store.
 type importer struct {
 	ctx     context.Context
-	to      *Stores
-	options *Options
+	to      driver.Backend
+	options *TransferOptions
 	counts  Counts
 	line    int
 
@@ -69,8 +65,8 @@ func (i *importer) all(lines *json.Decoder) error {
 			return errors.Join(i.store(), fmt.Errorf("line %d: %w", i.line, ErrTruncated))
 		case err != nil:
 			return fmt.Errorf("line %d: %w: %w", i.line, ErrFormat, err)
-		case i.line == 1 && (l.Format != format || l.Version != version):
-			return fmt.Errorf("format %.40q of version %d, and %q of version %d is read: %w", l.Format, l.Version, format, version, ErrFormat)
+		case i.line == 1 && (l.Format != exportFormat || l.Version != exportVersion):
+			return fmt.Errorf("format %.40q of version %d, and %q of version %d is read: %w", l.Format, l.Version, exportFormat, exportVersion, ErrFormat)
 		case i.line == 1:
 			continue
 		case l.Counts != nil:
@@ -124,31 +120,28 @@ func (i *importer) add(l *line) error {
 	i.rows++
 	switch {
 	case l.Fact != nil:
-		return collect("facts", i.to.Facts != nil, &i.facts, l.Fact.saved(), &i.read.Facts)
+		return collect(&i.facts, l.Fact.saved(), &i.read.Facts)
 	case l.Document != nil:
-		return collect("documents", i.to.Documents != nil, &i.documents, driver.SavedSource{Source: *l.Document}, &i.read.Documents)
+		return collect(&i.documents, driver.SavedSource{Source: *l.Document}, &i.read.Documents)
 	case l.Chunk != nil && len(i.documents) > 0 && i.documents[len(i.documents)-1].ID == l.Chunk.Source:
 		last := &i.documents[len(i.documents)-1]
 		last.Records = append(last.Records, l.Chunk.record())
 		return nil
 	case l.Value != nil:
-		return collect("values", i.to.Values != nil, &i.values, l.Value.saved(), &i.read.Values)
+		return collect(&i.values, l.Value.saved(), &i.read.Values)
 	case l.Conversation != nil:
-		return collect("conversations", i.to.Conversations != nil, &i.conversations, driver.SavedSession{Session: *l.Conversation}, &i.read.Conversations)
+		return collect(&i.conversations, driver.SavedSession{Session: *l.Conversation}, &i.read.Conversations)
 	case l.Message != nil && len(i.conversations) > 0:
 		last := &i.conversations[len(i.conversations)-1]
 		last.Rows = append(last.Rows, l.Message.row())
 		return nil
 	case l.Turn != nil:
-		return collect("turns", i.to.Turns != nil, &i.turns, l.Turn.saved(), &i.read.Turns)
+		return collect(&i.turns, l.Turn.saved(), &i.read.Turns)
 	}
 	return fmt.Errorf("neither a fact, document, chunk, value, conversation, message nor turn, or not where it belongs: %w", ErrFormat)
 }
 
-func collect[T any](what string, there bool, list *[]T, one T, read *int) error {
-	if !there {
-		return fmt.Errorf("the export has %s, and the memory has no store for them: %w", what, memory.ErrInvalid)
-	}
+func collect[T any](list *[]T, one T, read *int) error {
 	*list = append(*list, one)
 	*read++
 	return nil
@@ -156,18 +149,18 @@ func collect[T any](what string, there bool, list *[]T, one T, read *int) error 
 
 // store stores what was collected.
 func (i *importer) store() error {
-	err := flush(i.ctx, i.to.Facts, &i.facts, &i.counts.Facts, memory.RestorableFact)
+	err := flush(i.ctx, i.to.Facts(), &i.facts, &i.counts.Facts, restorableFact)
 	if err == nil {
-		err = flush(i.ctx, i.to.Documents, &i.documents, &i.counts.Documents, knowledge.RestorableSource)
+		err = flush(i.ctx, i.to.Documents(), &i.documents, &i.counts.Documents, restorableSource)
 	}
 	if err == nil {
-		err = flush(i.ctx, i.to.Values, &i.values, &i.counts.Values, memory.RestorableValue)
+		err = flush(i.ctx, i.to.Values(), &i.values, &i.counts.Values, restorableValue)
 	}
 	if err == nil {
-		err = flush(i.ctx, i.to.Conversations, &i.conversations, &i.counts.Conversations, memory.RestorableSession)
+		err = flush(i.ctx, i.to.Conversations(), &i.conversations, &i.counts.Conversations, restorableSession)
 	}
 	if err == nil {
-		err = flush(i.ctx, i.to.Turns, &i.turns, &i.counts.Turns, extract.RestorableTurn)
+		err = flush(i.ctx, i.to.Turns(), &i.turns, &i.counts.Turns, restorableTurn)
 	}
 	i.rows = 0
 	if err != nil {

@@ -1,4 +1,4 @@
-package transfer_test
+package drivertest_test
 
 import (
 	"bufio"
@@ -16,6 +16,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/memory/internal/input"
+	"github.com/weft-go/weft/memory/internal/rank"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -24,7 +28,6 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/knowledge"
 	"github.com/weft-go/weft/memory/sqlitememory"
-	"github.com/weft-go/weft/memory/transfer"
 )
 
 // How much the large memory has: with the chunks and messages, 500,000 rows.
@@ -71,21 +74,21 @@ func timed(t *testing.T, what string, fn func()) {
 	t.Logf("%s: %v", what, time.Since(begin).Round(time.Second/10))
 }
 
-func exportFile(t *testing.T, from transfer.Stores, path string) {
+func exportFile(t *testing.T, from driver.Backend, path string) {
 	t.Helper()
 	f, err := os.Create(path)
 	require.NoError(t, err)
-	counts, err := transfer.Export(context.Background(), from, f, transfer.Options{})
+	counts, err := in(t, from).Export(context.Background(), f, memory.TransferOptions{})
 	require.NoError(t, err)
 	require.NoError(t, f.Close())
-	require.Equal(t, transfer.Counts{Facts: largeFacts, Documents: largeDocuments, Conversations: largeConversations}, counts)
+	require.Equal(t, memory.Counts{Facts: largeFacts, Documents: largeDocuments, Conversations: largeConversations}, counts)
 }
 
-func importFile(t *testing.T, to transfer.Stores, path string) {
+func importFile(t *testing.T, to driver.Backend, path string) {
 	t.Helper()
 	f, err := os.Open(path)
 	require.NoError(t, err)
-	counts, err := transfer.Import(context.Background(), to, bufio.NewReader(f), transfer.Options{})
+	counts, err := in(t, to).Import(context.Background(), bufio.NewReader(f), memory.TransferOptions{})
 	require.NoError(t, err)
 	require.NoError(t, f.Close())
 	require.Equal(t, largeFacts+largeDocuments+largeConversations, counts.Total())
@@ -117,13 +120,13 @@ func peakMemory(t *testing.T) int64 {
 }
 
 // fillLarge stores many facts of a thousand users, documents and conversations.
-func fillLarge(t *testing.T, in transfer.Stores) {
+func fillLarge(t *testing.T, in driver.Backend) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	user := func(i int) memory.Scope { return memory.Scope{Tenant: "acme", User: fmt.Sprintf("user-%03d", i%1000)} }
 
-	restoreAll(t, in.Facts.Restore, largeFacts, 1000, func(i int) driver.SavedFact {
+	restoreAll(t, in.Facts().Restore, largeFacts, 1000, func(i int) driver.SavedFact {
 		id, content := uuid.New(), fmt.Sprintf("%s and fact number %d", sentence(random), i)
 		one := driver.SavedFact{Scope: user(i), ID: id, Record: &memory.FactRecord{
 			Fact: memory.Fact{
@@ -133,31 +136,36 @@ func fillLarge(t *testing.T, in transfer.Stores) {
 			Model: "random", Embedding: randomVector(random),
 		}}
 		one.History = []memory.Event{{ID: id, Kind: memory.Add, After: content, At: now}}
-		require.NoError(t, memory.RestorableFact(&one))
+		one.Record.Key, one.Record.Terms = input.FactKey(content), rank.Terms(content)
 		return one
 	})
-	restoreAll(t, in.Documents.Restore, largeDocuments, 100, func(i int) driver.SavedSource {
+	restoreAll(t, in.Documents().Restore, largeDocuments, 100, func(i int) driver.SavedSource {
 		one := driver.SavedSource{Source: knowledge.Source{
 			ID: uuid.New(), Scope: user(i), URI: fmt.Sprintf("file-%d.txt", i), Format: "text", SHA256: "0", Size: 1, Revision: 1,
 			Model: "random", CreatedAt: now, UpdatedAt: now,
 		}}
+		one.Chunks = chunksEach
 		for j := range chunksEach {
+			content := sentence(random)
 			one.Records = append(one.Records, driver.ChunkRecord{
-				Chunk:     knowledge.Chunk{ID: uuid.New(), Ordinal: j, Content: sentence(random), End: 1, Tokens: 10, Model: "random"},
-				Embedding: randomVector(random),
+				Chunk: driver.Chunk{ID: uuid.New(), Source: one.ID, Ordinal: j, Content: content, End: 1, Tokens: 10, Model: "random"},
+				Terms: rank.Terms(content), Embedding: randomVector(random),
 			})
 		}
-		require.NoError(t, knowledge.RestorableSource(&one))
 		return one
 	})
-	restoreAll(t, in.Conversations.Restore, largeConversations, 10, func(i int) driver.SavedSession {
+	restoreAll(t, in.Conversations().Restore, largeConversations, 10, func(i int) driver.SavedSession {
 		one := driver.SavedSession{Session: memory.Session{ID: fmt.Sprintf("session-%d", i), Scope: user(i), CreatedAt: now, UpdatedAt: now}}
 		for j := range messagesEach {
-			data, err := json.Marshal(map[string]any{"type": "human", "data": map[string]string{"content": sentence(random)}})
+			text := sentence(random)
+			data, err := json.Marshal(map[string]any{"type": "human", "data": map[string]string{"content": text}})
 			require.NoError(t, err)
-			one.Rows = append(one.Rows, driver.MessageRow{ID: fmt.Sprint("m", j), At: now, Data: data})
+			one.Rows = append(one.Rows, driver.MessageRow{
+				Scope: one.Scope, Session: one.ID, Position: int64(j) + 1, ID: fmt.Sprint("m", j), Key: input.FactKey(text), At: now,
+				Role: llm.RoleUser, Text: text, Data: data, Terms: rank.Terms(text),
+			})
 		}
-		require.NoError(t, memory.RestorableSession(&one))
+		one.Messages = messagesEach
 		return one
 	})
 	require.Equal(t, 500_000, largeFacts+largeDocuments*(1+chunksEach)+largeConversations*messagesEach)

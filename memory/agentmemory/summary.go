@@ -1,4 +1,4 @@
-package profile
+package agentmemory
 
 import (
 	"encoding/json"
@@ -6,16 +6,18 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/weft-go/weft/memory/internal/input"
 )
 
 // maxLine is how many bytes a line of a summary has at most.
 const maxLine = 1000
 
-// None is the summary of a user of whom nothing is known.
-const None = "Nothing is known about the plan, usage or preferences of this user."
+// NoContext is the summary of a user of whom nothing is known.
+const NoContext = "Nothing is known about the plan, usage or preferences of this user."
 
 // Summary returns the context in words for a model: a line each for the plan, the usage and the
-// preferences, as far as they are known, and [None] if none is. What is stored as an object is
+// preferences, as far as they are known, and [NoContext] if none is. What is stored as an object is
 // spelled out, also if it is in a text; a line is cut at 1000 bytes.
 func (c Context) Summary() string {
 	var lines []string
@@ -27,7 +29,7 @@ func (c Context) Summary() string {
 		}
 	}
 	if lines == nil {
-		return None
+		return NoContext
 	}
 	return strings.Join(lines, "\n")
 }
@@ -48,12 +50,12 @@ func line(text string) string {
 }
 
 func spell(value json.RawMessage) string {
-	v, err := decode(value)
+	v, err := input.Decode(value)
 	if err != nil {
 		return ""
 	}
 	if text, ok := v.(string); ok {
-		inner, err := decode(json.RawMessage(text))
+		inner, err := input.Decode(json.RawMessage(text))
 		if _, object := inner.(map[string]any); err != nil || !object {
 			return line(text)
 		}

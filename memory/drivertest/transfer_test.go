@@ -1,4 +1,4 @@
-package transfer_test
+package drivertest_test
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/driver"
+	"github.com/weft-go/weft/memory/inmemory"
 	"github.com/weft-go/weft/memory/knowledge"
-	"github.com/weft-go/weft/memory/transfer"
 )
 
 // What a memory keeps is the same after it has been through another memory, whichever two
@@ -26,15 +26,15 @@ func TestExportIsEqualAfterAnImport(t *testing.T) {
 				t.Parallel()
 				source, target := openFrom(t), openTo(t)
 				fill(t, source)
-				want, counts := export(t, source, transfer.Options{})
-				assert.Equal(t, transfer.Counts{Facts: 21, Documents: 9, Values: 15, Conversations: 12, Turns: 9}, counts)
+				want, counts := export(t, source, memory.TransferOptions{})
+				assert.Equal(t, memory.Counts{Facts: 21, Documents: 9, Values: 15, Conversations: 12, Turns: 9}, counts)
 
-				for _, added := range []transfer.Counts{counts, {}} { // the second time, all is there
-					got, err := transfer.Import(context.Background(), target, strings.NewReader(want), transfer.Options{})
+				for _, added := range []memory.Counts{counts, {}} { // the second time, all is there
+					got, err := in(t, target).Import(context.Background(), strings.NewReader(want), memory.TransferOptions{})
 					require.NoError(t, err)
 					assert.Equal(t, added, got)
 				}
-				got, _ := export(t, target, transfer.Options{})
+				got, _ := export(t, target, memory.TransferOptions{})
 				assertSameLines(t, want, got)
 				assertUsable(t, target)
 			})
@@ -53,10 +53,10 @@ func assertSameLines(t *testing.T, want, got string) {
 }
 
 // assertUsable finds, changes and adds something of every kind.
-func assertUsable(t *testing.T, in transfer.Stores) {
+func assertUsable(t *testing.T, in driver.Backend) {
 	t.Helper()
 	ctx := context.Background()
-	m, err := memory.New(in.Facts, memory.Options{Embedder: letters{}})
+	m, err := memory.New(in, memory.Options{Embedder: letters{}})
 	require.NoError(t, err)
 	found, err := m.Recall(ctx, memory.Recall{Query: memory.FactQuery{Scope: bob}, Text: "coffee"})
 	require.NoError(t, err)
@@ -66,15 +66,14 @@ func assertUsable(t *testing.T, in transfer.Stores) {
 	require.NoError(t, err)
 	assert.True(t, again[0].Existed, "a restored fact is known")
 
-	base, err := knowledge.New(in.Documents, knowledge.Options{Embedder: letters{}})
+	base, err := knowledge.New(m, knowledge.Options{})
 	require.NoError(t, err)
 	results, err := base.Search(ctx, knowledge.Question{Query: knowledge.Query{Scope: bob}, Text: "changed"})
 	require.NoError(t, err)
 	require.NotEmpty(t, results)
 	assert.Equal(t, "b.txt", results[0].Source.URI)
 
-	values, err := memory.NewValues(in.Values, memory.ValuesOptions{})
-	require.NoError(t, err)
+	values := m.Values()
 	n := values.In(bob, "settings", "a.b_%")
 	item, err := n.Get(ctx, "two")
 	require.NoError(t, err)
@@ -82,8 +81,7 @@ func assertUsable(t *testing.T, in transfer.Stores) {
 	require.NoError(t, err)
 	assert.Greater(t, changed.Version, item.Version)
 
-	h, err := memory.NewConversations(in.Conversations)
-	require.NoError(t, err)
+	h := m.Conversations()
 	session, err := h.Get(ctx, bob, "talk")
 	require.NoError(t, err)
 	longer, err := h.Append(ctx, bob, memory.Turn{Session: "talk", Version: session.Version, Messages: []llm.Message{llm.User("Thanks")}})
@@ -93,7 +91,7 @@ func assertUsable(t *testing.T, in transfer.Stores) {
 	require.NoError(t, err)
 	assert.NotEmpty(t, hits)
 
-	counts, err := in.Turns.Count(ctx)
+	counts, err := in.Turns().Count(ctx)
 	require.NoError(t, err)
 	assert.Equal(t, 3, counts.Pending)
 	assert.Equal(t, 3, counts.Parked)
@@ -108,11 +106,11 @@ func TestExportOfAScope(t *testing.T) {
 			source := open(t)
 			fill(t, source)
 			acme := memory.Scope{Tenant: "acme"}
-			text, counts := export(t, source, transfer.Options{Scope: &acme})
-			assert.Equal(t, transfer.Counts{Facts: 14, Documents: 6, Values: 10, Conversations: 8, Turns: 6}, counts)
+			text, counts := export(t, source, memory.TransferOptions{Scope: &acme})
+			assert.Equal(t, memory.Counts{Facts: 14, Documents: 6, Values: 10, Conversations: 8, Turns: 6}, counts)
 			assert.NotContains(t, text, `"eve"`)
-			_, counts = export(t, source, transfer.Options{Scope: &memory.Scope{Tenant: "acme", User: "bob"}})
-			assert.Equal(t, transfer.Counts{Facts: 7, Documents: 3, Values: 5, Conversations: 4, Turns: 3}, counts)
+			_, counts = export(t, source, memory.TransferOptions{Scope: &memory.Scope{Tenant: "acme", User: "bob"}})
+			assert.Equal(t, memory.Counts{Facts: 7, Documents: 3, Values: 5, Conversations: 4, Turns: 3}, counts)
 		})
 	}
 }
@@ -122,17 +120,17 @@ func TestImportGoesOnAfterATruncatedFile(t *testing.T) {
 	t.Parallel()
 	source, target := kinds["in memory"](t), kinds["SQLite"](t)
 	fill(t, source)
-	text, counts := export(t, source, transfer.Options{})
+	text, counts := export(t, source, memory.TransferOptions{})
 
 	for _, cut := range []int{len(text) / 3, len(text) * 2 / 3, len(text) - 40} {
-		_, err := transfer.Import(context.Background(), target, strings.NewReader(text[:cut]), transfer.Options{})
-		require.ErrorIs(t, err, transfer.ErrTruncated)
+		_, err := in(t, target).Import(context.Background(), strings.NewReader(text[:cut]), memory.TransferOptions{})
+		require.ErrorIs(t, err, memory.ErrTruncated)
 	}
-	var last transfer.Counts
-	_, err := transfer.Import(context.Background(), target, strings.NewReader(text), transfer.Options{Progress: func(c transfer.Counts) { last = c }})
+	var last memory.Counts
+	_, err := in(t, target).Import(context.Background(), strings.NewReader(text), memory.TransferOptions{Progress: func(c memory.Counts) { last = c }})
 	require.NoError(t, err)
 	assert.Less(t, last.Total(), counts.Total())
-	got, _ := export(t, target, transfer.Options{})
+	got, _ := export(t, target, memory.TransferOptions{})
 	assertSameLines(t, text, got)
 }
 
@@ -145,20 +143,20 @@ func TestImportRefusesWhatIsNoExport(t *testing.T) {
 		want error
 		says string
 	}{
-		"empty file":        {"", transfer.ErrFormat, "empty"},
-		"no JSON":           {"hello", transfer.ErrFormat, "line 1"},
-		"another format":    {`{"format":"csv","version":1}`, transfer.ErrFormat, "csv"},
-		"a newer version":   {`{"format":"weft memory","version":2}`, transfer.ErrFormat, "version 2"},
-		"an unknown line":   {head + `{"poem":{}}`, transfer.ErrFormat, "line 2"},
-		"a chunk alone":     {head + `{"chunk":{"id":"x"}}`, transfer.ErrFormat, "line 2"},
+		"empty file":        {"", memory.ErrFormat, "empty"},
+		"no JSON":           {"hello", memory.ErrFormat, "line 1"},
+		"another format":    {`{"format":"csv","version":1}`, memory.ErrFormat, "csv"},
+		"a newer version":   {`{"format":"weft memory","version":2}`, memory.ErrFormat, "version 2"},
+		"an unknown line":   {head + `{"poem":{}}`, memory.ErrFormat, "line 2"},
+		"a chunk alone":     {head + `{"chunk":{"id":"x"}}`, memory.ErrFormat, "line 2"},
 		"an invalid fact":   {head + `{"fact":{"id":"7","scope":{}}}` + "\n" + `{"counts":{}}`, memory.ErrInvalid, `lines 2 to 3: fact "7"`},
-		"an invalid vector": {head + `{"fact":{"id":"7","vector":"AA"}}`, transfer.ErrFormat, "base64"},
+		"an invalid vector": {head + `{"fact":{"id":"7","vector":"AA"}}`, memory.ErrFormat, "base64"},
 		"an invalid state":  {head + `{"turn":{"key":"k","state":"lost"}}` + "\n" + `{"counts":{}}`, memory.ErrInvalid, "lost"},
 		"a name too long":   {head + `{"value":{"scope":{},"namespace":["a"],"key":"` + strings.Repeat("k", 600) + `","value":1}}` + "\n" + `{"counts":{}}`, memory.ErrInvalid, "512"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := transfer.Import(context.Background(), kinds["in memory"](t), strings.NewReader(c.text), transfer.Options{})
+			_, err := in(t, kinds["in memory"](t)).Import(context.Background(), strings.NewReader(c.text), memory.TransferOptions{})
 			require.ErrorIs(t, err, c.want)
 			assert.ErrorContains(t, err, c.says)
 		})
@@ -171,12 +169,12 @@ func TestRestoreStoresAnIDOnce(t *testing.T) {
 	source := kinds["in memory"](t)
 	fillFacts(t, source, ann)
 	var list []driver.SavedFact
-	for one, err := range source.Facts.Dump(t.Context(), nil) {
+	for one, err := range source.Facts().Dump(t.Context(), nil) {
 		require.NoError(t, err)
 		list = append(list, one, one)
 	}
 	for name, open := range kinds {
-		facts := open(t).Facts
+		facts := open(t).Facts()
 		n, err := facts.Restore(t.Context(), list)
 		require.NoError(t, err, name)
 		assert.Equal(t, len(list)/2, n, name)
@@ -199,26 +197,34 @@ func TestImportNoticesMissingLines(t *testing.T) {
 	t.Parallel()
 	source := kinds["in memory"](t)
 	fill(t, source)
-	text, _ := export(t, source, transfer.Options{})
+	text, _ := export(t, source, memory.TransferOptions{})
 	lines := strings.SplitAfter(text, "\n")
-	for prefix, want := range map[string]error{`{"fact"`: transfer.ErrTruncated, `{"value"`: transfer.ErrTruncated, `{"document"`: transfer.ErrFormat} {
+	for prefix, want := range map[string]error{`{"fact"`: memory.ErrTruncated, `{"value"`: memory.ErrTruncated, `{"document"`: memory.ErrFormat} {
 		without := slices.Clone(lines)
 		at := slices.IndexFunc(without, func(l string) bool { return strings.HasPrefix(l, prefix) })
 		require.Positive(t, at)
-		_, err := transfer.Import(context.Background(), kinds["in memory"](t), strings.NewReader(strings.Join(slices.Delete(without, at, at+1), "")), transfer.Options{})
+		_, err := in(t, kinds["in memory"](t)).Import(context.Background(), strings.NewReader(strings.Join(slices.Delete(without, at, at+1), "")), memory.TransferOptions{})
 		require.ErrorIs(t, err, want, prefix)
 	}
 }
 
-// A part for which there is no store is not lost without a word.
-func TestImportNeedsAStoreForEachPart(t *testing.T) {
+// A backend without one of its parts is refused, with the name of the part.
+func TestBackendsHaveEveryPart(t *testing.T) {
 	t.Parallel()
-	source := kinds["in memory"](t)
-	fillValues(t, source, ann)
-	text, _ := export(t, source, transfer.Options{})
-	target := kinds["in memory"](t)
-	target.Values = nil
-	_, err := transfer.Import(context.Background(), target, strings.NewReader(text), transfer.Options{})
-	require.ErrorIs(t, err, memory.ErrInvalid)
-	assert.ErrorContains(t, err, "values")
+	whole := inmemory.New(inmemory.Options{})
+	for name, without := range map[string]func(*driver.Stores){
+		"facts":         func(s *driver.Stores) { s.FactStore = nil },
+		"values":        func(s *driver.Stores) { s.ValueStore = nil },
+		"documents":     func(s *driver.Stores) { s.DocumentStore = nil },
+		"conversations": func(s *driver.Stores) { s.ConversationStore = nil },
+		"turns":         func(s *driver.Stores) { s.TurnStore = nil },
+	} {
+		s := whole
+		without(&s)
+		_, err := memory.New(s, memory.Options{})
+		require.ErrorIs(t, err, memory.ErrInvalid)
+		require.ErrorContains(t, err, name)
+		_, err = memory.New(inmemory.Fill(s), memory.Options{})
+		require.NoError(t, err)
+	}
 }

@@ -1,21 +1,10 @@
-package transfer
+package memory
 
 import (
 	"errors"
-
-	"github.com/weft-go/weft/memory/driver"
 )
 
-// Stores are the parts of a memory. A part that is nil is left out.
-type Stores struct {
-	Facts         driver.FactStore
-	Documents     driver.DocumentStore
-	Values        driver.ValueStore
-	Conversations driver.ConversationStore
-	Turns         driver.TurnStore
-}
-
-// Counts says how much was copied.
+// Counts says how much was exported, imported or forgotten.
 type Counts struct {
 	Facts         int `json:"facts"`     // with their histories, also of those that were deleted
 	Documents     int `json:"documents"` // with their chunks
@@ -38,6 +27,6 @@ var (
 )
 
 const (
-	format  = "weft memory"
-	version = 1
+	exportFormat  = "weft memory"
+	exportVersion = 1
 )

@@ -1,19 +1,18 @@
-package knowledge
+package memory
 
 import (
 	"fmt"
 
-	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/internal/input"
 	"github.com/weft-go/weft/memory/internal/passage"
 	"github.com/weft-go/weft/memory/internal/rank"
 )
 
-// Complete checks a source that was read from a file, and fills in what follows from its
-// chunks: the words that they are found by. It returns [memory.ErrInvalid] for a source that
+// restorableSource checks a source that was read from a file, and fills in what follows from its
+// chunks: the words that they are found by. It returns [ErrInvalid] for a source that
 // cannot be stored.
-func RestorableSource(s *driver.SavedSource) error {
+func restorableSource(s *driver.SavedSource) error {
 	if err := completeSource(s); err != nil {
 		return fmt.Errorf("source %.60q in the scope %s: %w", s.URI, s.Scope, err)
 	}
@@ -24,7 +23,7 @@ func completeSource(s *driver.SavedSource) error {
 	if err := s.Scope.Validate(); err != nil {
 		return err
 	}
-	source, err := checkSource(s.Source)
+	source, err := s.Source.Complete()
 	if err != nil {
 		return err
 	}
@@ -34,11 +33,11 @@ func completeSource(s *driver.SavedSource) error {
 	for i := range s.Records {
 		r := &s.Records[i]
 		if r.Ordinal != i || !input.Storable(r.Content) {
-			return fmt.Errorf("chunk %d has the ordinal %d, or is no text: %w", i, r.Ordinal, memory.ErrInvalid)
+			return fmt.Errorf("chunk %d has the ordinal %d, or is no text: %w", i, r.Ordinal, ErrInvalid)
 		}
 		r.Source, r.Terms = s.ID, rank.Terms(passage.Text(s.Title, r.Headings, r.Content))
 		if len(r.Embedding) > 0 {
-			if err := memory.CheckVector(r.Embedding, len(r.Embedding)); err != nil {
+			if err := CheckVector(r.Embedding, len(r.Embedding)); err != nil {
 				return fmt.Errorf("chunk %d: %w", i, err)
 			}
 		}

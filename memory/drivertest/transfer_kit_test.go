@@ -1,4 +1,4 @@
-package transfer_test
+package drivertest_test
 
 import (
 	"bytes"
@@ -11,6 +11,8 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/weft-go/weft/memory/driver"
+
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -22,38 +24,34 @@ import (
 	"github.com/weft-go/weft/memory/knowledge"
 	"github.com/weft-go/weft/memory/pgmemory"
 	"github.com/weft-go/weft/memory/sqlitememory"
-	"github.com/weft-go/weft/memory/transfer"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Main(m)) }
 
 // kinds are the memories of this module, by their names.
-var kinds = map[string]func(tb testing.TB) transfer.Stores{
-	"in memory": func(testing.TB) transfer.Stores {
-		return transfer.Stores{
-			Facts: inmemory.NewFacts(inmemory.Options{}), Documents: inmemory.NewDocuments(), Values: inmemory.NewValues(inmemory.Options{}),
-			Conversations: inmemory.NewConversations(inmemory.Options{}), Turns: inmemory.NewTurns(),
-		}
+var kinds = map[string]func(tb testing.TB) driver.Backend{
+	"in memory": func(testing.TB) driver.Backend {
+		return inmemory.New(inmemory.Options{})
 	},
-	"SQLite":     func(tb testing.TB) transfer.Stores { return sqliteStores(tb, sqlitememory.Options{}) },
+	"SQLite":     func(tb testing.TB) driver.Backend { return sqliteStores(tb, sqlitememory.Options{}) },
 	"PostgreSQL": postgresStores,
 }
 
-func sqliteStores(tb testing.TB, o sqlitememory.Options) transfer.Stores {
+func sqliteStores(tb testing.TB, o sqlitememory.Options) driver.Backend {
 	tb.Helper()
 	db, err := sqlitememory.Open(context.Background(), filepath.Join(tb.TempDir(), "memory.db"), o)
 	require.NoError(tb, err)
 	tb.Cleanup(func() { require.NoError(tb, db.Close()) })
-	return transfer.Stores{Facts: db.Facts(), Documents: db.Documents(), Values: db.Values(), Conversations: db.Conversations(), Turns: db.Turns()}
+	return db
 }
 
-func postgresStores(tb testing.TB) transfer.Stores {
+func postgresStores(tb testing.TB) driver.Backend {
 	tb.Helper()
 	o := pgmemory.Options{Schema: pgtest.Schema(tb), Pooling: pgmemory.Direct}
 	db, err := pgmemory.Open(context.Background(), pgtest.DirectURL(tb), o)
 	require.NoError(tb, err)
 	tb.Cleanup(db.Close)
-	return transfer.Stores{Facts: db.Facts(), Documents: db.Documents(), Values: db.Values(), Conversations: db.Conversations(), Turns: db.Turns()}
+	return db
 }
 
 var (
@@ -80,7 +78,7 @@ func (letters) Model() string { return "letters" }
 func (letters) Dimension() int { return 4 }
 
 // fill stores something of every kind, in states of every kind.
-func fill(tb testing.TB, in transfer.Stores) {
+func fill(tb testing.TB, in driver.Backend) {
 	tb.Helper()
 	for _, s := range []memory.Scope{ann, bob, eve} {
 		fillFacts(tb, in, s)
@@ -91,10 +89,10 @@ func fill(tb testing.TB, in transfer.Stores) {
 	}
 }
 
-func fillFacts(tb testing.TB, in transfer.Stores, s memory.Scope) {
+func fillFacts(tb testing.TB, in driver.Backend, s memory.Scope) {
 	tb.Helper()
 	ctx := context.Background()
-	m, err := memory.New(in.Facts, memory.Options{Embedder: letters{}})
+	m, err := memory.New(in, memory.Options{Embedder: letters{}})
 	require.NoError(tb, err)
 	soon := time.Now().Add(time.Hour)
 	stored, err := m.Store(ctx, s,
@@ -109,15 +107,17 @@ func fillFacts(tb testing.TB, in transfer.Stores, s memory.Scope) {
 	_, err = m.Supersede(ctx, s, memory.Fact{Content: "always liked coffee", ValidFrom: time.Now().Add(-time.Hour), Trust: memory.Stated}, stored[0].ID)
 	require.NoError(tb, err)
 	require.NoError(tb, m.Delete(ctx, s, stored[2].ID))
-	plain, err := memory.New(in.Facts, memory.Options{})
+	plain, err := memory.New(in, memory.Options{})
 	require.NoError(tb, err)
 	_, err = plain.Store(ctx, s, memory.Fact{Content: "has no vector", Trust: memory.Stated})
 	require.NoError(tb, err)
 }
 
-func fillDocuments(tb testing.TB, in transfer.Stores, s memory.Scope) {
+func fillDocuments(tb testing.TB, in driver.Backend, s memory.Scope) {
 	tb.Helper()
-	base, err := knowledge.New(in.Documents, knowledge.Options{Embedder: letters{}})
+	m, err := memory.New(in, memory.Options{})
+	require.NoError(tb, err)
+	base, err := knowledge.New(m, knowledge.Options{Embedder: letters{}})
 	require.NoError(tb, err)
 	text := "# Title\n\nAn introduction.\n\n## Part\n\n" + strings.Repeat("A sentence about tea. ", 400)
 	files := fstest.MapFS{"a.md": {Data: []byte(text)}, "b.txt": {Data: []byte("short")}, "empty.txt": {Data: []byte(" ")}}
@@ -129,11 +129,12 @@ func fillDocuments(tb testing.TB, in transfer.Stores, s memory.Scope) {
 	}
 }
 
-func fillValues(tb testing.TB, in transfer.Stores, s memory.Scope) {
+func fillValues(tb testing.TB, in driver.Backend, s memory.Scope) {
 	tb.Helper()
 	ctx := context.Background()
-	values, err := memory.NewValues(in.Values, memory.ValuesOptions{Embedder: letters{}})
+	m, err := memory.New(in, memory.Options{Embedder: letters{}, Values: memory.ValueOptions{Index: [][]string{{}}}})
 	require.NoError(tb, err)
+	values := m.Values()
 	n := values.In(s, "settings", "a.b_%")
 	for key, value := range map[string]string{"one": `{"b":2, "a":[1e2,"x"]}`, "two": `"text"`, "null": `null`} {
 		_, err := n.Put(ctx, key, json.RawMessage(value), memory.PutOptions{})
@@ -148,11 +149,12 @@ func fillValues(tb testing.TB, in transfer.Stores, s memory.Scope) {
 	require.NoError(tb, n.Delete(ctx, "gone", 0))
 }
 
-func fillConversations(tb testing.TB, in transfer.Stores, s memory.Scope) {
+func fillConversations(tb testing.TB, in driver.Backend, s memory.Scope) {
 	tb.Helper()
 	ctx := context.Background()
-	h, err := memory.NewConversations(in.Conversations)
+	m, err := memory.New(in, memory.Options{})
 	require.NoError(tb, err)
+	h := m.Conversations()
 	_, err = h.Append(ctx, s, memory.Turn{Session: "empty"})
 	require.NoError(tb, err)
 	session, err := h.Append(ctx, s, memory.Turn{Session: "talk", Messages: []llm.Message{
@@ -175,32 +177,40 @@ func fillConversations(tb testing.TB, in transfer.Stores, s memory.Scope) {
 	require.NoError(tb, err)
 }
 
-func fillTurns(tb testing.TB, in transfer.Stores, s memory.Scope) {
+func fillTurns(tb testing.TB, in driver.Backend, s memory.Scope) {
 	tb.Helper()
 	ctx := context.Background()
 	for _, key := range []string{"parked", "done", "waiting"} {
 		j := extract.Job{Key: key, Scope: s, Payload: json.RawMessage(`{"user":"hello"}`), Said: time.Now().UTC().Truncate(time.Microsecond)}
-		require.NoError(tb, in.Turns.Enqueue(ctx, j))
+		require.NoError(tb, in.Turns().Enqueue(ctx, j))
 		if key == "waiting" {
 			continue
 		}
-		jobs, err := in.Turns.Claim(ctx, 10, time.Hour)
+		jobs, err := in.Turns().Claim(ctx, 10, time.Hour)
 		require.NoError(tb, err)
 		for _, j := range jobs {
 			if j.Key == "done" {
-				require.NoError(tb, in.Turns.Finish(ctx, j))
+				require.NoError(tb, in.Turns().Finish(ctx, j))
 			} else if j.Key == "parked" {
-				require.NoError(tb, in.Turns.Retry(ctx, j, -1, "it failed"))
+				require.NoError(tb, in.Turns().Retry(ctx, j, -1, "it failed"))
 			}
 		}
 	}
 }
 
 // export returns what a memory keeps.
-func export(tb testing.TB, from transfer.Stores, o transfer.Options) (string, transfer.Counts) {
+func export(tb testing.TB, from driver.Backend, o memory.TransferOptions) (string, memory.Counts) {
 	tb.Helper()
 	var b bytes.Buffer
-	counts, err := transfer.Export(context.Background(), from, &b, o)
+	counts, err := in(tb, from).Export(context.Background(), &b, o)
 	require.NoError(tb, err)
 	return b.String(), counts
+}
+
+// in returns the memory of a backend.
+func in(tb testing.TB, b driver.Backend) *memory.Memory {
+	tb.Helper()
+	m, err := memory.New(b, memory.Options{})
+	require.NoError(tb, err)
+	return m
 }

@@ -1,4 +1,4 @@
-package transfer
+package memory
 
 import (
 	"encoding/base64"
@@ -8,10 +8,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/driver"
-	"github.com/weft-go/weft/memory/extract"
-	"github.com/weft-go/weft/memory/knowledge"
 )
 
 // A line is one line of an export. The first one has the format, the last one the counts. The
@@ -20,25 +17,25 @@ type line struct {
 	Format  string `json:"format,omitempty"`
 	Version int    `json:"version,omitempty"`
 
-	Fact         *factLine         `json:"fact,omitempty"`
-	Document     *knowledge.Source `json:"document,omitempty"`
-	Chunk        *chunkLine        `json:"chunk,omitempty"`
-	Value        *valueLine        `json:"value,omitempty"`
-	Conversation *memory.Session   `json:"conversation,omitempty"`
-	Message      *messageLine      `json:"message,omitempty"`
-	Turn         *turnLine         `json:"turn,omitempty"`
+	Fact         *factLine      `json:"fact,omitempty"`
+	Document     *driver.Source `json:"document,omitempty"`
+	Chunk        *chunkLine     `json:"chunk,omitempty"`
+	Value        *valueLine     `json:"value,omitempty"`
+	Conversation *Session       `json:"conversation,omitempty"`
+	Message      *messageLine   `json:"message,omitempty"`
+	Turn         *turnLine      `json:"turn,omitempty"`
 
 	Counts *Counts `json:"counts,omitempty"`
 }
 
 // A factLine is a fact with its history. One that was deleted has no Fact.
 type factLine struct {
-	ID      string         `json:"id"`
-	Scope   memory.Scope   `json:"scope"`
-	Fact    *memory.Fact   `json:"fact,omitempty"`
-	Model   string         `json:"model,omitempty"`
-	Vector  vector         `json:"vector,omitempty"`
-	History []memory.Event `json:"history,omitempty"`
+	ID      string  `json:"id"`
+	Scope   Scope   `json:"scope"`
+	Fact    *Fact   `json:"fact,omitempty"`
+	Model   string  `json:"model,omitempty"`
+	Vector  vector  `json:"vector,omitempty"`
+	History []Event `json:"history,omitempty"`
 }
 
 func newFactLine(s driver.SavedFact) *factLine {
@@ -52,13 +49,13 @@ func newFactLine(s driver.SavedFact) *factLine {
 func (l *factLine) saved() driver.SavedFact {
 	s := driver.SavedFact{ID: l.ID, Scope: l.Scope, History: l.History}
 	if l.Fact != nil {
-		s.Record = &memory.FactRecord{Fact: *l.Fact, Model: l.Model, Embedding: l.Vector}
+		s.Record = &FactRecord{Fact: *l.Fact, Model: l.Model, Embedding: l.Vector}
 	}
 	return s
 }
 
 type chunkLine struct {
-	knowledge.Chunk
+	driver.Chunk
 	Vector vector `json:"vector,omitempty"`
 }
 
@@ -71,8 +68,8 @@ func (l *chunkLine) record() driver.ChunkRecord {
 // A valueLine has the words by which the value is found, as nothing else says which of its
 // fields are searched.
 type valueLine struct {
-	Scope memory.Scope `json:"scope"`
-	memory.Item
+	Scope Scope `json:"scope"`
+	Item
 	TTL    time.Duration `json:"ttl,omitempty"` // in nanoseconds
 	Words  []string      `json:"words,omitempty"`
 	Model  string        `json:"model,omitempty"`
@@ -103,7 +100,7 @@ func (l *messageLine) row() driver.MessageRow {
 
 type turnLine struct {
 	Key      string           `json:"key"`
-	Scope    memory.Scope     `json:"scope"`
+	Scope    Scope            `json:"scope"`
 	State    driver.TurnState `json:"state"`
 	Cause    string           `json:"cause,omitempty"`
 	Said     time.Time        `json:"said,omitzero"`
@@ -119,7 +116,7 @@ func newTurnLine(s driver.SavedTurn) *turnLine {
 }
 
 func (l *turnLine) saved() driver.SavedTurn {
-	j := extract.Job{Key: l.Key, Scope: l.Scope, Said: l.Said, Attempts: l.Attempts, Payload: l.Turn}
+	j := driver.Turn{Key: l.Key, Scope: l.Scope, Said: l.Said, Attempts: l.Attempts, Payload: l.Turn}
 	return driver.SavedTurn{Turn: j, State: l.State, Cause: l.Cause}
 }
 
@@ -139,7 +136,7 @@ func (v vector) MarshalText() ([]byte, error) {
 func (v *vector) UnmarshalText(text []byte) error {
 	b, err := base64.StdEncoding.AppendDecode(nil, text)
 	if err != nil || len(b)%4 != 0 {
-		return fmt.Errorf("a vector that is not the base64 of numbers of 32 bits: %w", memory.ErrInvalid)
+		return fmt.Errorf("a vector that is not the base64 of numbers of 32 bits: %w", ErrInvalid)
 	}
 	*v = make([]float32, len(b)/4)
 	for i := range *v {

@@ -1,0 +1,121 @@
+package memory
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/weft-go/weft/memory/driver"
+)
+
+// TransferOptions configures [Memory.Export] and [Memory.Import]. Its zero value works.
+type TransferOptions struct {
+	// Scope, if not nil, exports this scope alone. Parts of it that are empty mean all, but
+	// for the tenant, as in [Memory.Forget]. Nil exports all scopes of all tenants.
+	// Import does not use it.
+	Scope *Scope
+	// Progress, if not nil, is called now and then with what was copied so far, and once at
+	// the end. It is called by the goroutine that copies.
+	Progress func(Counts)
+}
+
+const progressEvery = 500
+
+// Export writes all parts of the memory as lines of JSON, and returns how much that was: facts with
+// their histories, documents with their chunks, values, conversations with their messages, and
+// turns that are to be learned. The memory may be used meanwhile: [driver.FactStore] and the other
+// stores say what is then written.
+func (m *Memory) Export(ctx context.Context, w io.Writer, o TransferOptions) (Counts, error) {
+	buffer := bufio.NewWriterSize(w, 1<<16)
+	e := exporter{lines: json.NewEncoder(buffer), options: &o}
+	e.lines.SetEscapeHTML(false)
+	err := e.all(ctx, m.backend)
+	if err == nil {
+		err = buffer.Flush()
+	}
+	if err != nil {
+		return e.counts, fmt.Errorf("memory: export: %w", err)
+	}
+	e.report()
+	return e.counts, nil
+}
+
+// An exporter is a call of [Memory.Export] that is under way.
+type exporter struct {
+	lines   *json.Encoder
+	options *TransferOptions
+	counts  Counts
+}
+
+func (e *exporter) all(ctx context.Context, from driver.Backend) error {
+	if err := e.lines.Encode(line{Format: exportFormat, Version: exportVersion}); err != nil {
+		return err
+	}
+	scope := e.options.Scope
+	err := exportEach(e, from.Facts().Dump(ctx, scope), &e.counts.Facts, func(s driver.SavedFact) error {
+		return e.lines.Encode(line{Fact: newFactLine(s)})
+	})
+	if err == nil {
+		err = exportEach(e, from.Documents().Dump(ctx, scope), &e.counts.Documents, e.document)
+	}
+	if err == nil {
+		err = exportEach(e, from.Values().Dump(ctx, scope), &e.counts.Values, func(s driver.SavedValue) error {
+			return e.lines.Encode(line{Value: newValueLine(s)})
+		})
+	}
+	if err == nil {
+		err = exportEach(e, from.Conversations().Dump(ctx, scope), &e.counts.Conversations, e.conversation)
+	}
+	if err == nil {
+		err = exportEach(e, from.Turns().Dump(ctx, scope), &e.counts.Turns, func(s driver.SavedTurn) error {
+			return e.lines.Encode(line{Turn: newTurnLine(s)})
+		})
+	}
+	if err != nil {
+		return err
+	}
+	return e.lines.Encode(line{Counts: &e.counts})
+}
+
+// exportEach writes and counts what a store yields.
+func exportEach[T any](e *exporter, list iter.Seq2[T, error], count *int, write func(T) error) error {
+	for one, err := range list {
+		if err == nil {
+			err = write(one)
+		}
+		if err != nil {
+			return err
+		}
+		*count++
+		if e.counts.Total()%progressEvery == 0 {
+			e.report()
+		}
+	}
+	return nil
+}
+
+func (e *exporter) report() {
+	if e.options.Progress != nil {
+		e.options.Progress(e.counts)
+	}
+}
+
+func (e *exporter) document(s driver.SavedSource) error {
+	err := e.lines.Encode(line{Document: &s.Source})
+	for i := 0; i < len(s.Records) && err == nil; i++ {
+		err = e.lines.Encode(line{Chunk: newChunkLine(s.Records[i])})
+	}
+	return err
+}
+
+func (e *exporter) conversation(s driver.SavedSession) error {
+	s.Version = 0 // of this store
+	err := e.lines.Encode(line{Conversation: &s.Session})
+	for i := 0; i < len(s.Rows) && err == nil; i++ {
+		err = e.lines.Encode(line{Message: newMessageLine(s.Rows[i])})
+	}
+	return err
+}
