@@ -90,7 +90,7 @@ func (h *Conversations) Get(ctx context.Context, s Scope, id string) (Session, e
 	if err := driver.CheckSession(s, id); err != nil {
 		return Session{}, fmt.Errorf("conversations: get: %w", err)
 	}
-	for session, err := range h.store.Sessions(ctx, SessionQuery{Scope: s, ID: id, Limit: 1}) {
+	for session, err := range h.store.Sessions(ctx, SessionQuery{Reach: s.Only(), ID: id, Limit: 1}) {
 		if err != nil {
 			return Session{}, fmt.Errorf("conversations: get: %w", err)
 		}
@@ -313,7 +313,7 @@ func (h *Conversations) fromLangChain(ctx context.Context, s Scope, id string, d
 	}
 	c := driver.SessionChange{Session: id, Version: driver.AbsentSession}
 	var stored []driver.MessageRow
-	for session, err := range h.store.Sessions(ctx, SessionQuery{Scope: s, ID: id, Limit: 1}) {
+	for session, err := range h.store.Sessions(ctx, SessionQuery{Reach: s.Only(), ID: id, Limit: 1}) {
 		if err != nil {
 			return Session{}, err
 		}
@@ -351,7 +351,7 @@ func (h *Conversations) Export(ctx context.Context, s Scope, w io.Writer) error 
 }
 
 func (h *Conversations) export(ctx context.Context, s Scope, lines *json.Encoder) error {
-	q := SessionQuery{Scope: s, AnyWorkspace: s.Workspace == "", AnyUser: s.User == "", AnyAgent: s.Agent == "", Limit: -1}
+	q := SessionQuery{Reach: s.Within(), Limit: -1}
 	if err := q.Validate(); err != nil {
 		return err
 	}

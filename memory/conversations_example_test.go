@@ -147,7 +147,7 @@ func ExampleConversations_Search() {
 			panic(err)
 		}
 	}
-	found, err := history.Search(ctx, memory.FindMessages{Query: memory.SessionQuery{Scope: ann}, Text: "when does the flight leave?"})
+	found, err := history.Search(ctx, memory.FindMessages{Query: memory.SessionQuery{Reach: ann.Only()}, Text: "when does the flight leave?"})
 	if err != nil {
 		panic(err)
 	}
@@ -172,7 +172,7 @@ func ExampleConversations_List() {
 			panic(err)
 		}
 	}
-	q := memory.SessionQuery{Scope: ann, Limit: 2}
+	q := memory.SessionQuery{Reach: ann.Only(), Limit: 2}
 	for page := 1; page <= 2; page++ {
 		for session, err := range history.List(ctx, q) {
 			if err != nil {

@@ -159,7 +159,7 @@ func TestResume(t *testing.T) {
 	if id != "unknown" || len(before) != 0 || err != nil {
 		t.Errorf("got %q, %v and %v", id, before, err)
 	}
-	for session, err := range h.List(t.Context(), memory.SessionQuery{Scope: lea}) {
+	for session, err := range h.List(t.Context(), memory.SessionQuery{Reach: lea.Only()}) {
 		t.Errorf("got %+v and %v, want nothing to be stored", session, err)
 	}
 	appendTurn(t, h, memory.Turn{Session: one, Messages: tooled[:4]})
@@ -309,7 +309,7 @@ func TestConversationsRefuse(t *testing.T) {
 			t.Errorf("%s: got %v, want an ErrInvalid", name, err)
 		}
 	}
-	for session, err := range h.List(ctx, memory.SessionQuery{Scope: lea}) {
+	for session, err := range h.List(ctx, memory.SessionQuery{Reach: lea.Only()}) {
 		t.Errorf("stored %+v, %v", session, err)
 	}
 }
@@ -385,7 +385,7 @@ func TestRetain(t *testing.T) {
 			t.Errorf("got %d and %v, want 599", n, err)
 		}
 		var left []string
-		for session, err := range h.List(t.Context(), memory.SessionQuery{Scope: lea}) {
+		for session, err := range h.List(t.Context(), memory.SessionQuery{Reach: lea.Only()}) {
 			if err != nil {
 				t.Fatal(err)
 			}

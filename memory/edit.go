@@ -81,7 +81,7 @@ func (m *Memory) record(ctx context.Context, s Scope, id string) (FactRecord, er
 		return FactRecord{}, err
 	}
 	if input.ValidID(id) {
-		for r, err := range m.store.Find(ctx, FactQuery{Scope: s, IDs: []string{id}, Closed: true, Untrusted: true, Limit: 1}) {
+		for r, err := range m.store.Find(ctx, FactQuery{Reach: s.Only(), IDs: []string{id}, Closed: true, Untrusted: true, Limit: 1}) {
 			return r, err
 		}
 	}

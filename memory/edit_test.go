@@ -71,7 +71,7 @@ func TestUpdateKeeps(t *testing.T) {
 					t.Errorf("got %+v, error %v", e, err)
 				}
 			}
-			found, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Scope: ann, Untrusted: true}, Text: got.Content})
+			found, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Reach: ann.Only(), Untrusted: true}, Text: got.Content})
 			if err != nil || len(found) != 1 || found[0].Score.Vector == 0 || found[0].Score.Keyword == 0 && c.edit.Content != "x" {
 				t.Errorf("recall: got %+v, error %v", found, err)
 			}
@@ -145,11 +145,11 @@ func TestStoredAgainForLonger(t *testing.T) {
 			}
 		}
 		time.Sleep(time.Minute)
-		if got := list(t, m, memory.FactQuery{Scope: ann}); len(got) != 2 {
+		if got := list(t, m, memory.FactQuery{Reach: ann.Only()}); len(got) != 2 {
 			t.Errorf("got %q", got)
 		}
 		time.Sleep(2 * time.Hour)
-		if got := list(t, m, memory.FactQuery{Scope: ann}); len(got) != 2 {
+		if got := list(t, m, memory.FactQuery{Reach: ann.Only()}); len(got) != 2 {
 			t.Errorf("later: got %q", got)
 		}
 	})

@@ -254,7 +254,7 @@ func (m *Memory) embedChanges(ctx context.Context, changes []FactChange, said []
 // scope has none of that id.
 func (m *Memory) Get(ctx context.Context, s Scope, id string) (Fact, error) {
 	if input.ValidID(id) {
-		for f, err := range m.List(ctx, FactQuery{Scope: s, IDs: []string{id}, Closed: true, Untrusted: true}) {
+		for f, err := range m.List(ctx, FactQuery{Reach: s.Only(), IDs: []string{id}, Closed: true, Untrusted: true}) {
 			return f, err
 		}
 	}

@@ -36,7 +36,7 @@ func TestStoreOnce(t *testing.T) {
 		"Polish", "polish", "5' long", "5\" long", "Ann likes tea, and coffee", "Ann likes C", "Ann likes C++", "Ann has 1.5 litres", "Ann has 15 litres", "?", "!", "Ann's", "Anns",
 	}
 	store(t, m, ann, different...)
-	if got := list(t, m, memory.FactQuery{Scope: ann, Limit: -1}); len(got) != 1+len(different) {
+	if got := list(t, m, memory.FactQuery{Reach: ann.Only(), Limit: -1}); len(got) != 1+len(different) {
 		t.Errorf("there are %d facts: %q", len(got), got)
 	}
 	other := ann
@@ -68,7 +68,7 @@ func TestStoreAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if got := list(t, m, memory.FactQuery{Scope: ann, Limit: -1}); len(got) != 50 {
+	if got := list(t, m, memory.FactQuery{Reach: ann.Only(), Limit: -1}); len(got) != 50 {
 		t.Errorf("there are %d facts", len(got))
 	}
 }
@@ -113,7 +113,7 @@ func TestRefused(t *testing.T) {
 			if !errors.Is(err, memory.ErrInvalid) || !strings.Contains(err.Error(), test.says) {
 				t.Errorf("got %v, want an ErrInvalid that says %q", err, test.says)
 			}
-			if got := list(t, m, memory.FactQuery{Scope: ann}); len(got) > 0 {
+			if got := list(t, m, memory.FactQuery{Reach: ann.Only()}); len(got) > 0 {
 				t.Errorf("stored %q", got)
 			}
 		})
@@ -133,10 +133,10 @@ func TestSupersede(t *testing.T) {
 			t.Fatal(now, err)
 		}
 		text := "where does Ann live?"
-		if got := recall(t, m, memory.Recall{Query: memory.FactQuery{Scope: ann}, Text: text}); len(got) != 1 || got[0] != "Ann lives in Oslo" {
+		if got := recall(t, m, memory.Recall{Query: memory.FactQuery{Reach: ann.Only()}, Text: text}); len(got) != 1 || got[0] != "Ann lives in Oslo" {
 			t.Errorf("now: %q", got)
 		}
-		if got := recall(t, m, memory.Recall{Query: memory.FactQuery{Scope: ann, AsOf: then}, Text: text}); len(got) != 1 || got[0] != "Ann lives in Athens" {
+		if got := recall(t, m, memory.Recall{Query: memory.FactQuery{Reach: ann.Only(), AsOf: then}, Text: text}); len(got) != 1 || got[0] != "Ann lives in Athens" {
 			t.Errorf("then: %q", got)
 		}
 		f, err := m.Get(t.Context(), ann, old)
@@ -146,7 +146,7 @@ func TestSupersede(t *testing.T) {
 		if _, err := m.Supersede(t.Context(), ann, memory.Fact{Content: "Ann lives in Rome", Trust: memory.Stated}, old); !errors.Is(err, memory.ErrConflict) {
 			t.Errorf("superseded twice: %v", err)
 		}
-		if got := list(t, m, memory.FactQuery{Scope: ann}); len(got) != 1 {
+		if got := list(t, m, memory.FactQuery{Reach: ann.Only()}); len(got) != 1 {
 			t.Errorf("a conflict left %q", got)
 		}
 		// The fact that was so once can be so again.
@@ -174,7 +174,7 @@ func TestUpdateCloseDelete(t *testing.T) {
 	if err := m.Update(t.Context(), ann, f.ID, memory.Edit{Content: "Ann has a cat."}); !errors.Is(err, memory.ErrConflict) {
 		t.Errorf("what another fact says: %v", err)
 	}
-	if got := recall(t, m, memory.Recall{Query: memory.FactQuery{Scope: ann}, Text: "Rex"}); len(got) != 1 {
+	if got := recall(t, m, memory.Recall{Query: memory.FactQuery{Reach: ann.Only()}, Text: "Rex"}); len(got) != 1 {
 		t.Errorf("the new words are not found: %q", got)
 	}
 	if err := m.Close(t.Context(), ann, ids[1]); err != nil {
@@ -203,7 +203,7 @@ func TestUpdateCloseDelete(t *testing.T) {
 	if !slices.Equal(said, want) {
 		t.Errorf("the history says %q", said)
 	}
-	if got := list(t, m, memory.FactQuery{Scope: ann, Closed: true}); !slices.Equal(got, []string{"Ann has a cat"}) {
+	if got := list(t, m, memory.FactQuery{Reach: ann.Only(), Closed: true}); !slices.Equal(got, []string{"Ann has a cat"}) {
 		t.Errorf("left is %q", got)
 	}
 }
@@ -219,13 +219,13 @@ func TestExpiry(t *testing.T) {
 			t.Errorf("swept %d, %v", n, err)
 		}
 		time.Sleep(time.Hour)
-		if got := list(t, m, memory.FactQuery{Scope: ann}); !slices.Equal(got, []string{"stays"}) {
+		if got := list(t, m, memory.FactQuery{Reach: ann.Only()}); !slices.Equal(got, []string{"stays"}) {
 			t.Errorf("got %q", got)
 		}
 		if n, err := m.Sweep(t.Context()); n != 1 || err != nil {
 			t.Errorf("swept %d, %v", n, err)
 		}
-		if got := list(t, m, memory.FactQuery{Scope: ann, Closed: true}); !slices.Equal(got, []string{"stays"}) {
+		if got := list(t, m, memory.FactQuery{Reach: ann.Only(), Closed: true}); !slices.Equal(got, []string{"stays"}) {
 			t.Errorf("got %q", got)
 		}
 	})
@@ -241,17 +241,17 @@ func TestClear(t *testing.T) {
 		}
 		store(t, m, ann, contents...)
 	}
-	if n, err := m.Clear(t.Context(), memory.FactQuery{Scope: ann, Limit: 1500}); n != 1500 || err != nil {
+	if n, err := m.Clear(t.Context(), memory.FactQuery{Reach: ann.Only(), Limit: 1500}); n != 1500 || err != nil {
 		t.Errorf("cleared %d, %v", n, err)
 	}
-	if n, err := m.Clear(t.Context(), memory.FactQuery{Scope: ann, IDs: slices.Collect(ids(t, m))[:30]}); n != 30 || err != nil {
+	if n, err := m.Clear(t.Context(), memory.FactQuery{Reach: ann.Only(), IDs: slices.Collect(ids(t, m))[:30]}); n != 30 || err != nil {
 		t.Errorf("cleared %d, %v, want 30", n, err)
 	}
-	if n, err := m.Clear(t.Context(), memory.FactQuery{Scope: ann, Limit: -1}); n != 1470 || err != nil {
+	if n, err := m.Clear(t.Context(), memory.FactQuery{Reach: ann.Only(), Limit: -1}); n != 1470 || err != nil {
 		t.Errorf("cleared %d, %v", n, err)
 	}
 	store(t, m, ann, slices.Collect(numbered(50))...)
-	if n, err := m.Clear(t.Context(), memory.FactQuery{Scope: ann}); n != 50 || err != nil {
+	if n, err := m.Clear(t.Context(), memory.FactQuery{Reach: ann.Only()}); n != 50 || err != nil {
 		t.Errorf("without a limit: cleared %d, %v, want all", n, err)
 	}
 	if _, err := m.Store(t.Context(), ann, make([]memory.Fact, memory.MaxBatch+1)...); !errors.Is(err, memory.ErrInvalid) {
@@ -280,7 +280,7 @@ func TestExportForget(t *testing.T) {
 	if n, err := m.Forget(t.Context(), memory.Scope{Tenant: "acme", User: "ann"}); n.Facts != 3 || err != nil {
 		t.Errorf("forgot %+v, %v", n, err)
 	}
-	if got := list(t, m, memory.FactQuery{Scope: memory.Scope{Tenant: "acme"}, AnyAgent: true, AnyUser: true, AnyWorkspace: true, Closed: true}); !slices.Equal(got, []string{"Bob is here"}) {
+	if got := list(t, m, memory.FactQuery{Reach: memory.Reach{Scope: memory.Scope{Tenant: "acme"}, AnyAgent: true, AnyUser: true, AnyWorkspace: true}, Closed: true}); !slices.Equal(got, []string{"Bob is here"}) {
 		t.Errorf("left is %q", got)
 	}
 	for e, err := range m.History(t.Context(), ann, ids[0]) {
@@ -316,24 +316,24 @@ func TestReembed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, err := m.Reembed(t.Context(), memory.FactQuery{Scope: ann, Limit: 120}); n != 120 || err != nil {
+	if n, err := m.Reembed(t.Context(), memory.FactQuery{Reach: ann.Only(), Limit: 120}); n != 120 || err != nil {
 		t.Errorf("%d vectors, %v", n, err)
 	}
 	e.fail.Store(true)
-	if _, err := m.Reembed(t.Context(), memory.FactQuery{Scope: ann, Limit: -1}); !errors.Is(err, errDown) {
+	if _, err := m.Reembed(t.Context(), memory.FactQuery{Reach: ann.Only(), Limit: -1}); !errors.Is(err, errDown) {
 		t.Errorf("got %v", err)
 	}
 	e.fail.Store(false)
-	if n, err := m.Reembed(t.Context(), memory.FactQuery{Scope: ann, Limit: -1}); n != 130 || err != nil {
+	if n, err := m.Reembed(t.Context(), memory.FactQuery{Reach: ann.Only(), Limit: -1}); n != 130 || err != nil {
 		t.Errorf("%d vectors, %v", n, err)
 	}
-	if n, err := m.Reembed(t.Context(), memory.FactQuery{Scope: ann, Limit: -1}); n != 0 || err != nil {
+	if n, err := m.Reembed(t.Context(), memory.FactQuery{Reach: ann.Only(), Limit: -1}); n != 0 || err != nil {
 		t.Errorf("%d vectors, %v", n, err)
 	}
-	if got := recall(t, m, memory.Recall{Query: memory.FactQuery{Scope: ann, Limit: 5}, Text: "a beverage"}); len(got) != 5 {
+	if got := recall(t, m, memory.Recall{Query: memory.FactQuery{Reach: ann.Only(), Limit: 5}, Text: "a beverage"}); len(got) != 5 {
 		t.Errorf("got %q", got)
 	}
-	if _, err := words.Reembed(t.Context(), memory.FactQuery{Scope: ann}); !errors.Is(err, memory.ErrInvalid) {
+	if _, err := words.Reembed(t.Context(), memory.FactQuery{Reach: ann.Only()}); !errors.Is(err, memory.ErrInvalid) {
 		t.Errorf("got %v without an embedder", err)
 	}
 	f, err := m.Get(t.Context(), ann, slices.Collect(ids(t, m))[0])
@@ -362,7 +362,7 @@ func TestSimilar(t *testing.T) {
 	t.Parallel()
 	m := newMemory(t, memory.Options{Embedder: newConcepts()})
 	store(t, m, ann, "Ann drinks tea", "the car is red")
-	near, err := m.Similar(t.Context(), memory.FactQuery{Scope: ann, Limit: 2}, "Ann  drinks tea.", "Ann drinks coffee", "The automobile is red")
+	near, err := m.Similar(t.Context(), memory.FactQuery{Reach: ann.Only(), Limit: 2}, "Ann  drinks tea.", "Ann drinks coffee", "The automobile is red")
 	if err != nil || len(near) != 3 || len(near[0]) != 2 {
 		t.Fatal(near, err)
 	}
@@ -395,8 +395,8 @@ func TestNew(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := memory.New(inmemory.Fill(driver.Stores{FactStore: nil}), memory.Options{}); !errors.Is(err, memory.ErrInvalid) {
-		t.Errorf("no store: %v", err)
+	if _, err := memory.New(nil, memory.Options{}); !errors.Is(err, memory.ErrInvalid) {
+		t.Errorf("no backend: %v", err)
 	}
 }
 
@@ -412,7 +412,7 @@ func numbered(n int) iter.Seq[string] {
 
 func ids(tb testing.TB, m *memory.Memory) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		for f, err := range m.List(tb.Context(), memory.FactQuery{Scope: ann, Limit: -1}) {
+		for f, err := range m.List(tb.Context(), memory.FactQuery{Reach: ann.Only(), Limit: -1}) {
 			if err != nil {
 				tb.Fatal(err)
 			}

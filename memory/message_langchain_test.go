@@ -182,7 +182,7 @@ func TestForeignTypes(t *testing.T) {
 	if err != nil || len(last) != 1 || last[0].ID != "4" {
 		t.Errorf("last: got %+v, error %v", last, err)
 	}
-	found, err := h.Search(t.Context(), memory.FindMessages{Query: memory.SessionQuery{Scope: lea}, Text: "a film, or two"})
+	found, err := h.Search(t.Context(), memory.FindMessages{Query: memory.SessionQuery{Reach: lea.Only()}, Text: "a film, or two"})
 	if err != nil || len(found) != 1 || found[0].ID != "3" {
 		t.Errorf("search: got %+v, error %v", found, err)
 	}

@@ -23,17 +23,17 @@ func TestRecallByWords(t *testing.T) {
 		{"flying to OSLO and zanzibar", "She flies to Oslo in May"},
 	}
 	for _, test := range tests {
-		if got := recall(t, m, memory.Recall{Query: memory.FactQuery{Scope: ann}, Text: test.text}); len(got) == 0 || got[0] != test.want {
+		if got := recall(t, m, memory.Recall{Query: memory.FactQuery{Reach: ann.Only()}, Text: test.text}); len(got) == 0 || got[0] != test.want {
 			t.Errorf("%q: got %q, want %q first", test.text, got, test.want)
 		}
 	}
-	if got := recall(t, m, memory.Recall{Query: memory.FactQuery{Scope: ann}, Text: "quantum"}); len(got) != 0 {
+	if got := recall(t, m, memory.Recall{Query: memory.FactQuery{Reach: ann.Only()}, Text: "quantum"}); len(got) != 0 {
 		t.Errorf("got %q for what nobody said", got)
 	}
-	if got := recall(t, m, memory.Recall{Query: memory.FactQuery{Scope: ann, Limit: 2}, Text: " ?! "}); len(got) != 2 || got[0] != "She flies to Oslo in May" {
+	if got := recall(t, m, memory.Recall{Query: memory.FactQuery{Reach: ann.Only(), Limit: 2}, Text: " ?! "}); len(got) != 2 || got[0] != "She flies to Oslo in May" {
 		t.Errorf("got %q without a word, want the newest", got)
 	}
-	if got := recall(t, m, memory.Recall{Query: memory.FactQuery{Scope: memory.Scope{Tenant: "acme", Workspace: "w", User: "bob"}}, Text: "tea dog hospital"}); len(got) != 0 {
+	if got := recall(t, m, memory.Recall{Query: memory.FactQuery{Reach: memory.Scope{Tenant: "acme", Workspace: "w", User: "bob"}.Only()}, Text: "tea dog hospital"}); len(got) != 0 {
 		t.Errorf("somebody else got %q", got)
 	}
 }
@@ -46,18 +46,18 @@ func TestRecallByMeaning(t *testing.T) {
 	if n := e.calls.Load(); n != 1 {
 		t.Errorf("%d calls of the embedder for one batch", n)
 	}
-	got := recall(t, m, memory.Recall{Query: memory.FactQuery{Scope: ann}, Text: "beverage"})
+	got := recall(t, m, memory.Recall{Query: memory.FactQuery{Reach: ann.Only()}, Text: "beverage"})
 	if len(got) != 3 || got[0] != "tea" {
 		t.Errorf("got %q, want all, tea first", got)
 	}
-	if got := recall(t, m, memory.Recall{Query: memory.FactQuery{Scope: ann, Limit: 1}, Text: "car"}); len(got) != 1 || got[0] != "her automobile" {
+	if got := recall(t, m, memory.Recall{Query: memory.FactQuery{Reach: ann.Only(), Limit: 1}, Text: "car"}); len(got) != 1 || got[0] != "her automobile" {
 		t.Errorf("got %q", got)
 	}
-	_, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Scope: ann}, Embedding: []float32{1}})
+	_, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Reach: ann.Only()}, Embedding: []float32{1}})
 	if !errors.Is(err, memory.ErrDimension) {
 		t.Errorf("got %v for a short vector", err)
 	}
-	_, err = m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Scope: ann}, Embedding: append(make([]float32, 31), float32(math.NaN()))})
+	_, err = m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Reach: ann.Only()}, Embedding: append(make([]float32, 31), float32(math.NaN()))})
 	if !errors.Is(err, memory.ErrInvalid) {
 		t.Errorf("got %v for a vector that is none", err)
 	}
@@ -101,7 +101,7 @@ func TestRecallWithin(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			q := memory.FactQuery{Scope: ann}
+			q := memory.FactQuery{Reach: ann.Only()}
 			test.change(&q)
 			got := recall(t, m, memory.Recall{Query: q, Text: "tea"})
 			if len(got) != test.want || slices.Contains(got, "tea of another tenant") {
@@ -118,11 +118,11 @@ func TestRecallLimits(t *testing.T) {
 	t.Parallel()
 	m := newMemory(t, memory.Options{})
 	store(t, m, ann, "tea "+strings.Repeat("word ", 400), "tea for two", "two cups of tea for me")
-	got := recall(t, m, memory.Recall{Query: memory.FactQuery{Scope: ann}, Text: "tea for two", MaxTokens: 40})
+	got := recall(t, m, memory.Recall{Query: memory.FactQuery{Reach: ann.Only()}, Text: "tea for two", MaxTokens: 40})
 	if len(got) != 2 || got[0] != "tea for two" {
 		t.Errorf("got %q", got)
 	}
-	best, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Scope: ann}, Text: "tea for two"})
+	best, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Reach: ann.Only()}, Text: "tea for two"})
 	if err != nil || len(best) != 3 {
 		t.Fatal(best, err)
 	}
@@ -154,7 +154,7 @@ func TestRecallNeighbours(t *testing.T) {
 	if _, err := m.Store(t.Context(), ann, facts...); err != nil {
 		t.Fatal(err)
 	}
-	found, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Scope: ann}, Text: "what does the garden want?"})
+	found, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Reach: ann.Only()}, Text: "what does the garden want?"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,15 +189,15 @@ func TestRerank(t *testing.T) {
 	})
 	m := newMemory(t, memory.Options{Reranker: last})
 	store(t, m, ann, "tea", "tea with milk", "tea and broken cups, short ones")
-	found, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Scope: ann}, Text: "tea"})
+	found, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Reach: ann.Only()}, Text: "tea"})
 	if err != nil || len(found) != 3 || found[0].Content != "tea and broken cups, short ones" || *found[0].Score.Reranked != 31 {
 		t.Errorf("got %+v and %v", found, err)
 	}
-	if _, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Scope: ann}, Text: "broken"}); !errors.Is(err, errDown) {
+	if _, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Reach: ann.Only()}, Text: "broken"}); !errors.Is(err, errDown) {
 		t.Errorf("got %v", err)
 	}
 	for _, text := range []string{"tea short", "tea nan", "tea infinite"} {
-		if _, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Scope: ann}, Text: text}); !errors.Is(err, memory.ErrInvalid) {
+		if _, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Reach: ann.Only()}, Text: text}); !errors.Is(err, memory.ErrInvalid) {
 			t.Errorf("%s: got %v", text, err)
 		}
 	}
@@ -207,7 +207,7 @@ func TestDiversity(t *testing.T) {
 	t.Parallel()
 	m := newMemory(t, memory.Options{Embedder: newConcepts()})
 	store(t, m, ann, "she drinks tea at home", "she drinks coffee at home", "she drinks tea at work with physicians")
-	q := memory.FactQuery{Scope: ann, Limit: 2}
+	q := memory.FactQuery{Reach: ann.Only(), Limit: 2}
 	plain := recall(t, m, memory.Recall{Query: q, Text: "she drinks tea at home"})
 	spread := recall(t, m, memory.Recall{Query: q, Text: "she drinks tea at home", Diversity: 0.8})
 	if plain[1] != "she drinks coffee at home" || spread[0] != plain[0] || spread[1] == plain[1] {

@@ -37,7 +37,7 @@ func ExampleMemory_Reembed() {
 		if err != nil {
 			panic(err)
 		}
-		n, err := after.Reembed(ctx, memory.FactQuery{Scope: scope})
+		n, err := after.Reembed(ctx, memory.FactQuery{Reach: scope.Only()})
 		if err != nil {
 			panic(err)
 		}

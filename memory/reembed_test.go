@@ -63,10 +63,10 @@ func TestReembedEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, err := m.Reembed(t.Context(), memory.FactQuery{Scope: ann}); n != 1 || !errors.Is(err, memory.ErrConflict) {
+	if n, err := m.Reembed(t.Context(), memory.FactQuery{Reach: ann.Only()}); n != 1 || !errors.Is(err, memory.ErrConflict) {
 		t.Errorf("a store that takes no vectors: got %d, %v", n, err)
 	}
-	bad := memory.FactQuery{Scope: ann, IDs: []string{"x"}}
+	bad := memory.FactQuery{Reach: ann.Only(), IDs: []string{"x"}}
 	if _, err := m.Reembed(t.Context(), bad); !errors.Is(err, memory.ErrInvalid) {
 		t.Errorf("got %v", err)
 	}
@@ -75,7 +75,7 @@ func TestReembedEnds(t *testing.T) {
 	}
 	stopped, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := m.Reindex(stopped, memory.FactQuery{Scope: ann}); !errors.Is(err, context.Canceled) {
+	if _, err := m.Reindex(stopped, memory.FactQuery{Reach: ann.Only()}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }

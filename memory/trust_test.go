@@ -23,8 +23,8 @@ func TestTrustOfAFactThatNamesNone(t *testing.T) {
 	require.NoError(t, err)
 	_, err = m.Remember(t.Context(), ann, "Ann drinks tea", "Ann lives in Oslo")
 	require.NoError(t, err)
-	assert.ElementsMatch(t, []string{"Ann drinks tea", "Ann lives in Oslo"}, list(t, m, memory.FactQuery{Scope: ann}))
-	assert.Len(t, list(t, m, memory.FactQuery{Scope: ann, Untrusted: true}), 3)
+	assert.ElementsMatch(t, []string{"Ann drinks tea", "Ann lives in Oslo"}, list(t, m, memory.FactQuery{Reach: ann.Only()}))
+	assert.Len(t, list(t, m, memory.FactQuery{Reach: ann.Only(), Untrusted: true}), 3)
 }
 
 // Trust is written by its name. The numbers of earlier versions keep their meaning.

@@ -8,6 +8,7 @@ import (
 // The types that a memory shares with its stores. Package driver documents them.
 type (
 	Scope      = driver.Scope
+	Reach      = driver.Reach
 	Fact       = driver.Fact
 	Kind       = driver.Kind
 	Trust      = driver.Trust

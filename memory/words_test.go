@@ -36,7 +36,7 @@ func TestRecallWords(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		found, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Scope: scope}, Text: c.text})
+		found, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Reach: scope.Only()}, Text: c.text})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +56,7 @@ func TestRecallStopped(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	found, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Scope: scope}, Text: "who are you?"})
+	found, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Reach: scope.Only()}, Text: "who are you?"})
 	if err != nil || len(found) != 2 || found[0].Content != "Owns two bikes" {
 		t.Errorf("got %v, %v", found, err)
 	}

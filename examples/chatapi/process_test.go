@@ -142,7 +142,7 @@ func checkOnce(t *testing.T, c store.Config, sessions []string) {
 		t.Fatal(err)
 	}
 	n := 0
-	for f, err := range facts.List(t.Context(), memory.FactQuery{Scope: ann, Closed: true, Limit: -1}) {
+	for f, err := range facts.List(t.Context(), memory.FactQuery{Reach: ann.Only(), Closed: true, Limit: -1}) {
 		if err != nil || !strings.HasPrefix(strings.ToLower(f.Content), "my locker is number ") {
 			t.Errorf("got %+v, %v", f, err)
 		}

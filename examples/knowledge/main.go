@@ -146,7 +146,7 @@ func (c *command) scope() memory.Scope { return memory.Scope{Tenant: c.tenant} }
 
 func (c *command) list(ctx context.Context, base *knowledge.Base) error {
 	n := 0
-	for s, err := range base.Sources(ctx, knowledge.Query{Scope: c.scope()}) {
+	for s, err := range base.Sources(ctx, knowledge.Query{Reach: c.scope().Only()}) {
 		if err != nil {
 			return err
 		}
@@ -173,7 +173,7 @@ func quoted(text string) string {
 }
 
 func (c *command) remove(ctx context.Context, base *knowledge.Base) error {
-	n, err := base.Delete(ctx, knowledge.Query{Scope: c.scope(), Prefix: c.argument})
+	n, err := base.Delete(ctx, knowledge.Query{Reach: c.scope().Only(), Prefix: c.argument})
 	if err != nil {
 		return err
 	}

@@ -95,7 +95,7 @@ func TestAgentTurnsSurviveAnOutageOfTheMemory(t *testing.T) {
 		waited = max(waited, longest[n])
 	}
 	known := map[string]int{}
-	for f, err := range facts.List(t.Context(), memory.FactQuery{Scope: ann, Untrusted: true, Limit: -1}) {
+	for f, err := range facts.List(t.Context(), memory.FactQuery{Reach: ann.Only(), Untrusted: true, Limit: -1}) {
 		assert.NoError(t, err, "list")
 		known[f.Content]++
 	}

@@ -103,7 +103,7 @@ func keep(t *testing.T, o agentmemory.Options, call stored, before ...llmtest.Re
 			result = m.Text()
 		}
 	}
-	for f, err := range o.Facts.List(t.Context(), memory.FactQuery{Scope: ann, Untrusted: true}) {
+	for f, err := range o.Facts.List(t.Context(), memory.FactQuery{Reach: ann.Only(), Untrusted: true}) {
 		require.NoError(t, err)
 		facts = append(facts, f)
 	}
@@ -249,7 +249,7 @@ func TestRelayedWordsAreNoEvidence(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, learner.Drain(t.Context()))
 	n := 0
-	for f, err := range facts.List(t.Context(), memory.FactQuery{Scope: ann, Untrusted: true}) {
+	for f, err := range facts.List(t.Context(), memory.FactQuery{Reach: ann.Only(), Untrusted: true}) {
 		require.NoError(t, err)
 		assert.NotContains(t, f.Content, "Mallory")
 		assert.Equal(t, extract.Lowest, f.Trust, f.Content)
@@ -300,7 +300,7 @@ func ExampleOptions_confirm() {
 	if _, err = thread.Invoke(ctx, keepFact.Answer(open[0].ID, true)); err != nil {
 		panic(err)
 	}
-	for f, err := range facts.List(ctx, memory.FactQuery{Scope: memory.Scope{User: "ann"}}) {
+	for f, err := range facts.List(ctx, memory.FactQuery{Reach: memory.Scope{User: "ann"}.Only()}) {
 		fmt.Println(f.Content, err)
 	}
 	// Output:

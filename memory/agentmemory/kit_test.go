@@ -78,7 +78,7 @@ func say(ctx context.Context, tb testing.TB, bot *graph.Graph, thread, text stri
 func known(tb testing.TB, m *memory.Memory, s memory.Scope) []string {
 	tb.Helper()
 	contents := []string{}
-	for f, err := range m.List(tb.Context(), memory.FactQuery{Scope: s, Limit: -1}) {
+	for f, err := range m.List(tb.Context(), memory.FactQuery{Reach: s.Only(), Limit: -1}) {
 		require.NoError(tb, err)
 		contents = append(contents, f.Content)
 	}
@@ -114,7 +114,7 @@ func TestLearnsAndRecalls(t *testing.T) {
 	assert.Contains(t, prompts[1], "You help.")
 	assert.Contains(t, prompts[1], `"content":"Ann drinks tea"`)
 	assert.Equal(t, "You help.", prompts[2], "the prompt for another user")
-	for f, err := range m.List(t.Context(), memory.FactQuery{Scope: ann}) {
+	for f, err := range m.List(t.Context(), memory.FactQuery{Reach: ann.Only()}) {
 		require.NoError(t, err)
 		assert.Equal(t, "1", f.Conversation)
 		assert.Zero(t, f.Turn)
@@ -337,7 +337,7 @@ func TestNoMemory(t *testing.T) {
 func TestNewRejectsInvalidRecall(t *testing.T) {
 	t.Parallel()
 	for _, r := range []memory.Recall{
-		{Query: memory.FactQuery{Scope: ann}}, {Text: "x"}, {Query: memory.FactQuery{AnyUser: true}}, {Query: memory.FactQuery{Kinds: []memory.Kind{"x"}}},
+		{Query: memory.FactQuery{Reach: ann.Only()}}, {Text: "x"}, {Query: memory.FactQuery{Reach: memory.Reach{AnyUser: true}}}, {Query: memory.FactQuery{Kinds: []memory.Kind{"x"}}},
 	} {
 		_, err := agentmemory.New(agentmemory.Options{Recall: r})
 		assert.ErrorIs(t, err, memory.ErrInvalid, "%+v", r)

@@ -9,15 +9,7 @@ import (
 
 // A Query selects facts: those of its scope that are so now, or at a time.
 type FactQuery struct {
-	// Scope is where to look.
-	Scope Scope
-	// AnyWorkspace, AnyUser and AnyAgent look in all of them, whatever the scope says
-	// there; tenants never mix. AnyUser is not for what a user asks.
-	AnyWorkspace, AnyUser, AnyAgent bool
-	// Inherit looks also at what is known more widely: to a scope with an agent, also
-	// the facts of no agent; to one with a user, also those of no user; to one with a
-	// workspace, also those of none.
-	Inherit bool
+	Reach
 	// IDs, Kinds and Conversation keep the facts that have one of them.
 	IDs          []string
 	Kinds        []Kind

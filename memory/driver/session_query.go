@@ -44,11 +44,7 @@ func (q *SessionQuery) Validate() error {
 
 // A Query selects sessions.
 type SessionQuery struct {
-	// Scope is where to look.
-	Scope Scope
-	// AnyWorkspace, AnyUser and AnyAgent look in all of them, whatever the scope says
-	// there; tenants never mix. AnyUser is not for what a user asks.
-	AnyWorkspace, AnyUser, AnyAgent bool
+	Reach
 	// ID, if not empty, is the session's, and Prefix what its id begins with.
 	ID, Prefix string
 	// Where keeps the sessions whose metadata fulfil all conditions.

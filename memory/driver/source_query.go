@@ -9,14 +9,7 @@ import (
 
 // A Query selects the sources of its scope that fulfil all of its conditions.
 type SourceQuery struct {
-	// Scope is the scope to search.
-	Scope Scope
-	// AnyWorkspace, AnyUser and AnyAgent ignore that part of the scope. The tenant always
-	// counts. Do not set AnyUser for the question of a user.
-	AnyWorkspace, AnyUser, AnyAgent bool
-	// Inherit also selects sources of wider scopes: a source without an agent, user or
-	// workspace matches any.
-	Inherit bool
+	Reach
 	// URIs, if not empty, selects the sources with one of at most 1000 URIs. Prefix selects the
 	// sources whose URI begins with it.
 	URIs   []string
@@ -32,7 +25,7 @@ const maxURIs = 1000
 
 // Validate returns [ErrInvalid] for an invalid query.
 func (q *SourceQuery) Validate() error {
-	facts := FactQuery{Scope: q.Scope, Where: q.Where}
+	facts := FactQuery{Reach: q.Scope.Only(), Where: q.Where}
 	if err := facts.Validate(); err != nil {
 		return err
 	}
@@ -49,18 +42,8 @@ func (q *SourceQuery) Validate() error {
 
 // Match reports whether the query selects a source. Stores without a query language use it.
 func (q *SourceQuery) Match(s *Source) bool {
-	if s.Scope.Tenant != q.Scope.Tenant || q.Trusted && s.Trust == Untrusted || !strings.HasPrefix(s.URI, q.Prefix) {
+	if !q.Has(s.Scope) || q.Trusted && s.Trust == Untrusted || !strings.HasPrefix(s.URI, q.Prefix) {
 		return false
-	}
-	for _, part := range []struct {
-		has, want string
-		any       bool
-	}{
-		{s.Scope.Workspace, q.Scope.Workspace, q.AnyWorkspace}, {s.Scope.User, q.Scope.User, q.AnyUser}, {s.Scope.Agent, q.Scope.Agent, q.AnyAgent},
-	} {
-		if !part.any && part.has != part.want && (!q.Inherit || part.has != "") {
-			return false
-		}
 	}
 	named := len(q.URIs) == 0
 	for _, uri := range q.URIs {

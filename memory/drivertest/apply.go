@@ -57,7 +57,7 @@ var applyCases = []factCase{
 		if got := k.apply(ann, k.changing(driver.Add, id, "first"))[0]; got != (driver.Applied{ID: id, Existed: true}) {
 			k.Errorf("closed: got %+v want the fact that existed", got)
 		}
-		k.want(driver.FactQuery{Scope: ann})
+		k.want(driver.FactQuery{Reach: ann.Only()})
 	}},
 	{name: "apply/id_taken", promise: "a fact with an id of one that says something else is an ErrConflict, alone and among many", run: func(k *kit) {
 		id := k.add(ann, "first")
@@ -95,7 +95,7 @@ var applyCases = []factCase{
 		c := k.adding("one")
 		id := c.Record.ID
 		k.apply(ann, by("a", c), by("b", k.changing(driver.Update, id, "two", at(1))), by("c", closing(id, at(2))), by("d", deleting(id)), by("e", k.changing(driver.Add, id, "three")))
-		k.want(driver.FactQuery{Scope: ann}, "three")
+		k.want(driver.FactQuery{Reach: ann.Only()}, "three")
 		k.wantHistory(ann, id, "add >one by a", "update one>two by b", "close two> by c", "delete two> by d", "add >three by e")
 	}},
 	{name: "apply/all_or_none", promise: "if a change is refused, none is done", run: func(k *kit) {
@@ -124,7 +124,7 @@ var applyCases = []factCase{
 			k.wantSearch(driver.FactSearch{Query: all(ann), Terms: []string{"added", "instead", "two", "three"}, Limit: 9})
 			k.wantSearch(driver.FactSearch{Query: all(ann), Terms: []string{"keep", "other"}, Limit: 9}, "keep", "other")
 		}
-		k.wantAny(driver.FactQuery{Scope: ann}, "keep", "other")
+		k.wantAny(driver.FactQuery{Reach: ann.Only()}, "keep", "other")
 	}},
 	{name: "apply/nothing", promise: "no changes are no error", run: func(k *kit) {
 		if applied, err := k.store.Apply(k.ctx, ann, nil); len(applied) != 0 || err != nil {

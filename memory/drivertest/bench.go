@@ -100,7 +100,7 @@ func benchSearch(b *testing.B, store driver.FactStore, n int) {
 	for name, vector := range map[string][]float32{"words": nil, "both": w.vector()} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				s := driver.FactSearch{Query: driver.FactQuery{Scope: ann}, Terms: distinct(w.terms(6)), Embedding: vector, Model: "bench", Limit: 100}
+				s := driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only()}, Terms: distinct(w.terms(6)), Embedding: vector, Model: "bench", Limit: 100}
 				c, err := store.Search(context.Background(), s)
 				if err != nil || c.Facts != int64(n) || len(c.Records) == 0 {
 					b.Fatalf("got %d candidates of %d facts, error %v want some of %d", len(c.Records), c.Facts, err, n)
@@ -111,7 +111,7 @@ func benchSearch(b *testing.B, store driver.FactStore, n int) {
 	b.Run("newest", func(b *testing.B) {
 		for b.Loop() {
 			found := 0
-			for _, err := range store.Find(context.Background(), driver.FactQuery{Scope: ann}) {
+			for _, err := range store.Find(context.Background(), driver.FactQuery{Reach: ann.Only()}) {
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -27,7 +27,7 @@ var changeCases = []factCase{
 	{name: "update/search", promise: "an updated fact is found by its new words and vector, and not by the old ones", run: func(k *kit) {
 		id := k.add(ann, "old words", near("m", 1, 0))
 		k.apply(ann, k.changing(driver.Update, id, "new words", near("m", 0, 1)))
-		q := driver.FactQuery{Scope: ann}
+		q := driver.FactQuery{Reach: ann.Only()}
 		k.wantSearch(driver.FactSearch{Query: q, Terms: []string{"old"}, Limit: 5})
 		c := k.wantSearch(driver.FactSearch{Query: q, Terms: []string{"old", "new", "words"}, Limit: 5}, "new words")
 		if !slices.Equal(c.Frequency, []int64{0, 1, 1}) || c.Facts != 1 || c.Terms != 2 {
@@ -42,9 +42,9 @@ var changeCases = []factCase{
 		k.refuse(driver.ErrConflict, ann, k.changing(driver.Update, two, "one."))
 		k.apply(ann, k.changing(driver.Update, one, "one."))
 		k.apply(ann, k.changing(driver.Update, other, "two"))
-		k.wantAny(driver.FactQuery{Scope: ann}, "one.", "two", "two")
+		k.wantAny(driver.FactQuery{Reach: ann.Only()}, "one.", "two", "two")
 		k.apply(ann, closing(one), k.changing(driver.Update, two, "one"))
-		k.wantAny(driver.FactQuery{Scope: ann}, "one", "two")
+		k.wantAny(driver.FactQuery{Reach: ann.Only()}, "one", "two")
 		k.apply(ann, k.changing(driver.Update, one, "one")) // it is closed
 		k.wantAny(all(ann), "one", "one", "two")
 		k.apply(ann, k.adding("one."))
@@ -54,7 +54,7 @@ var changeCases = []factCase{
 		id := k.add(ann, "one")
 		k.apply(ann, k.changing(driver.Update, id, "two"))
 		k.add(ann, "one")
-		k.wantAny(driver.FactQuery{Scope: ann}, "one", "two")
+		k.wantAny(driver.FactQuery{Reach: ann.Only()}, "one", "two")
 		if got := k.apply(ann, k.adding("two."))[0]; got != (driver.Applied{ID: id, Existed: true}) {
 			k.Errorf("got %+v want the fact that was updated", got)
 		}
@@ -66,22 +66,22 @@ var changeCases = []factCase{
 		if got.ValidTo.IsZero() || !got.ValidTo.Equal(got.UpdatedAt) || got.Version != 2 || got.SupersededBy != "" {
 			k.Errorf("got valid to %v, updated at %v, version %d want closed now, version 2", got.ValidTo, got.UpdatedAt, got.Version)
 		}
-		k.want(driver.FactQuery{Scope: ann})
-		k.want(driver.FactQuery{Scope: ann, AsOf: long}, "so")
-		k.want(driver.FactQuery{Scope: ann, AsOf: future})
-		k.want(driver.FactQuery{Scope: ann, Closed: true}, "so")
+		k.want(driver.FactQuery{Reach: ann.Only()})
+		k.want(driver.FactQuery{Reach: ann.Only(), AsOf: long}, "so")
+		k.want(driver.FactQuery{Reach: ann.Only(), AsOf: future})
+		k.want(driver.FactQuery{Reach: ann.Only(), Closed: true}, "so")
 	}},
 	{name: "close/at", promise: "a fact may be closed at any time, from which on it is no longer so", run: func(k *kit) {
 		id := k.add(ann, "so", from(before))
 		k.apply(ann, closing(id, to(long)))
-		k.want(driver.FactQuery{Scope: ann})
-		k.want(driver.FactQuery{Scope: ann, AsOf: long})
-		k.want(driver.FactQuery{Scope: ann, AsOf: long.Add(-1000)}, "so")
-		k.want(driver.FactQuery{Scope: ann, AsOf: before}, "so")
-		k.want(driver.FactQuery{Scope: ann, AsOf: before.Add(-1000)})
+		k.want(driver.FactQuery{Reach: ann.Only()})
+		k.want(driver.FactQuery{Reach: ann.Only(), AsOf: long})
+		k.want(driver.FactQuery{Reach: ann.Only(), AsOf: long.Add(-1000)}, "so")
+		k.want(driver.FactQuery{Reach: ann.Only(), AsOf: before}, "so")
+		k.want(driver.FactQuery{Reach: ann.Only(), AsOf: before.Add(-1000)})
 		later := k.add(ann, "later", from(before))
 		k.apply(ann, closing(later, to(future)))
-		k.want(driver.FactQuery{Scope: ann}, "later")
+		k.want(driver.FactQuery{Reach: ann.Only()}, "later")
 	}},
 	{name: "close/earlier", promise: "closing what is closed keeps the earlier end", run: func(k *kit) {
 		id := k.add(ann, "so", from(before))
@@ -119,7 +119,7 @@ var changeCases = []factCase{
 		want.Terms, want.Embedding, want.Model = []string{"other", "terms", "other"}, []float32{0.5, 2, 3}, "n"
 		k.wantSame(k.get(ann, id), want)
 		k.wantHistory(ann, id, "add >old words by ")
-		q := driver.FactQuery{Scope: ann}
+		q := driver.FactQuery{Reach: ann.Only()}
 		k.wantSearch(driver.FactSearch{Query: q, Terms: []string{"words"}, Embedding: []float32{1, 0}, Model: "m", Limit: 5})
 		k.wantSearch(driver.FactSearch{Query: q, Terms: []string{"terms"}, Limit: 5}, "old words")
 		k.wantSearch(driver.FactSearch{Query: q, Embedding: []float32{1, 0, 0}, Model: "n", Limit: 5}, "old words")
@@ -127,7 +127,7 @@ var changeCases = []factCase{
 	{name: "embed/closed", promise: "a closed fact gets a vector too", run: func(k *kit) {
 		id := k.add(ann, "was so", from(before))
 		k.apply(ann, closing(id), k.changing(driver.Embed, id, "was so", near("m", 1)))
-		k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Scope: ann, AsOf: long}, Embedding: []float32{1}, Model: "m", Limit: 5}, "was so")
+		k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only(), AsOf: long}, Embedding: []float32{1}, Model: "m", Limit: 5}, "was so")
 	}},
 }
 
@@ -143,7 +143,7 @@ var closeCases = []factCase{
 			}
 		}
 		for _, at := range []time.Time{{}, before, long, after, future} {
-			k.want(driver.FactQuery{Scope: ann, AsOf: at})
+			k.want(driver.FactQuery{Reach: ann.Only(), AsOf: at})
 		}
 		k.wantAny(all(ann), "so", "to come")
 	}},

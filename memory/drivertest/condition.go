@@ -135,7 +135,7 @@ var conditionCases = []factCase{
 		for i := range 30 {
 			k.add(ann, fmt.Sprint("fact ", i), about(fmt.Sprintf(`{"n":%d,"m":{"even":%t},"tags":["t%d"]}`, i, i%2 == 0, i%5)))
 		}
-		q := driver.FactQuery{Scope: ann, Where: []driver.Condition{
+		q := driver.FactQuery{Reach: ann.Only(), Where: []driver.Condition{
 			driver.Where("n", driver.GreaterEqual, 9), driver.Where("n", driver.Less, 21),
 			{Path: []string{"m", "even"}, Op: driver.Equal, Value: json.RawMessage(`true`)},
 			driver.Where("tags", driver.Has, "t0"),
@@ -174,7 +174,7 @@ func (k *kit) addDocuments() {
 // wantWhere wants the facts that a condition holds for, listed and searched.
 func (k *kit) wantWhere(c driver.Condition, want []string) {
 	k.Helper()
-	q := driver.FactQuery{Scope: ann, Where: []driver.Condition{c}, Limit: -1}
+	q := driver.FactQuery{Reach: ann.Only(), Where: []driver.Condition{c}, Limit: -1}
 	if err := q.Validate(); err != nil {
 		k.Fatal(err)
 	}

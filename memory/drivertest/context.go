@@ -86,7 +86,7 @@ var contextCases = []factCase{
 					return err
 				}
 				for range round * 3 {
-					k.find(driver.FactQuery{Scope: bob})
+					k.find(driver.FactQuery{Reach: bob.Only()})
 				}
 				cancel()
 				return nil
@@ -115,7 +115,7 @@ var textCases = []factCase{
 			got := k.get(ann, r.ID)
 			k.wantValues(got, r)
 			k.wantHistory(ann, r.ID, "add >"+text+" by ")
-			if c := k.search(driver.FactSearch{Query: driver.FactQuery{Scope: ann, IDs: []string{r.ID}}, Terms: r.Terms[:1], Limit: 5}); len(c.Records) != 1 {
+			if c := k.search(driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only(), IDs: []string{r.ID}}, Terms: r.Terms[:1], Limit: 5}); len(c.Records) != 1 {
 				k.Errorf("text %d: got %d candidates want 1", i, len(c.Records))
 			}
 		}
@@ -130,10 +130,10 @@ var textCases = []factCase{
 			c := k.adding("fact of it", during(text, 1), near(text, 1), about(fmt.Sprintf(`{"a":%s}`, jsonText(text))), words(text))
 			c.Actor, c.Job = text, text
 			k.apply(s, c)
-			k.want(driver.FactQuery{Scope: s, Conversation: text, Where: []driver.Condition{driver.Where("a", driver.Equal, text)}}, "fact of it")
-			k.want(driver.FactQuery{Scope: s, Without: text})
-			k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Scope: s}, Terms: []string{text}, Limit: 5}, "fact of it")
-			k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Scope: s}, Embedding: []float32{1}, Model: text, Limit: 5}, "fact of it")
+			k.want(driver.FactQuery{Reach: s.Only(), Conversation: text, Where: []driver.Condition{driver.Where("a", driver.Equal, text)}}, "fact of it")
+			k.want(driver.FactQuery{Reach: s.Only(), Without: text})
+			k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Reach: s.Only()}, Terms: []string{text}, Limit: 5}, "fact of it")
+			k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Reach: s.Only()}, Embedding: []float32{1}, Model: text, Limit: 5}, "fact of it")
 			k.wantHistory(s, c.Record.ID, "add >fact of it by "+text)
 			if got := k.apply(s, c)[0]; got != (driver.Applied{}) {
 				k.Errorf("job %.40q again: got %+v want nothing", text, got)

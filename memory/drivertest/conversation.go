@@ -102,7 +102,7 @@ func (k *talkKit) refuse(want error, s driver.Scope, c driver.SessionChange) {
 func (k *talkKit) everything(s driver.Scope) string {
 	k.Helper()
 	var b strings.Builder
-	for _, session := range k.sessions(driver.SessionQuery{Scope: s, Limit: -1}) {
+	for _, session := range k.sessions(driver.SessionQuery{Reach: s.Only(), Limit: -1}) {
 		fmt.Fprintf(&b, "%+v\n", session)
 		for _, r := range k.rows(driver.MessageRange{Scope: s, Session: session.ID}) {
 			fmt.Fprintf(&b, "\t%+v\n", r)
@@ -125,7 +125,7 @@ func (k *talkKit) sessions(q driver.SessionQuery) []driver.Session {
 
 func (k *talkKit) session(s driver.Scope, id string) driver.Session {
 	k.Helper()
-	list := k.sessions(driver.SessionQuery{Scope: s, ID: id})
+	list := k.sessions(driver.SessionQuery{Reach: s.Only(), ID: id})
 	if len(list) != 1 {
 		k.Fatalf("session %q in %s: found %d times want 1", id, s, len(list))
 	}

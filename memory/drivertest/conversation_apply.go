@@ -46,7 +46,7 @@ var talkCases = []talkCase{
 			k.Errorf("got %+v", empty)
 		}
 		k.wantAll(ann, "empty")
-		k.wantSessions(driver.SessionQuery{Scope: ann, Prefix: "empty"}, "empty")
+		k.wantSessions(driver.SessionQuery{Reach: ann.Only(), Prefix: "empty"}, "empty")
 	}},
 	{name: "append/positions", promise: "messages stand in the order in which they were appended, without gaps", run: func(k *talkKit) {
 		k.append(ann, "s", "one", "two")
@@ -210,9 +210,9 @@ var talkChangeCases = []talkCase{
 		k.append(ann, "s2", "two")
 		k.append(bob, "s", "three")
 		k.apply(ann, driver.SessionChange{Session: "s", Delete: true})
-		k.wantSessions(driver.SessionQuery{Scope: ann}, "s2")
+		k.wantSessions(driver.SessionQuery{Reach: ann.Only()}, "s2")
 		k.wantAll(ann, "s")
-		k.wantFound(driver.MessageSearch{Query: driver.SessionQuery{Scope: ann}, Terms: []string{"one"}})
+		k.wantFound(driver.MessageSearch{Query: driver.SessionQuery{Reach: ann.Only()}, Terms: []string{"one"}})
 		k.wantAll(ann, "s2", "two")
 		k.wantAll(bob, "s", "three")
 		k.refuse(driver.ErrNotFound, ann, driver.SessionChange{Session: "s", Delete: true})
@@ -236,8 +236,8 @@ var talkChangeCases = []talkCase{
 		}
 		for i, s := range scopes {
 			k.wantAll(s, "s", fmt.Sprint("of ", i))
-			k.wantSessions(driver.SessionQuery{Scope: s}, "s")
-			k.wantFound(driver.MessageSearch{Query: driver.SessionQuery{Scope: s}, Terms: []string{"of"}}, fmt.Sprint("of ", i))
+			k.wantSessions(driver.SessionQuery{Reach: s.Only()}, "s")
+			k.wantFound(driver.MessageSearch{Query: driver.SessionQuery{Reach: s.Only()}, Terms: []string{"of"}}, fmt.Sprint("of ", i))
 		}
 	}},
 	{name: "change/names", promise: "ids are any text", run: func(k *talkKit) {
@@ -246,13 +246,13 @@ var talkChangeCases = []talkCase{
 			row.ID = id
 			k.apply(ann, driver.SessionChange{Session: id, Rows: []driver.MessageRow{row}})
 			k.wantAll(ann, id, fmt.Sprint("text ", i))
-			k.wantSessions(driver.SessionQuery{Scope: ann, ID: id}, id)
+			k.wantSessions(driver.SessionQuery{Reach: ann.Only(), ID: id}, id)
 			if got := k.rows(driver.MessageRange{Scope: ann, Session: id}); got[0].ID != id {
 				k.Errorf("got id %q want %q", got[0].ID, id)
 			}
 		}
-		k.wantSessions(driver.SessionQuery{Scope: ann, Prefix: "%"}, "%")
-		k.wantSessions(driver.SessionQuery{Scope: ann, Prefix: "_"}, "_")
+		k.wantSessions(driver.SessionQuery{Reach: ann.Only(), Prefix: "%"}, "%")
+		k.wantSessions(driver.SessionQuery{Reach: ann.Only(), Prefix: "_"}, "_")
 	}},
 	{name: "change/time", promise: "times of the store do not go back", run: func(k *talkKit) {
 		last := time.Time{}

@@ -24,12 +24,12 @@ var talkFindCases = []talkCase{
 		k.append(ann, "s03", "y")
 		want = append(slices.Delete(want, 3, 4), "s03")
 		slices.Reverse(want)
-		k.wantSessions(driver.SessionQuery{Scope: ann}, want[:20]...)
-		k.wantSessions(driver.SessionQuery{Scope: ann, Limit: -1}, want...)
-		k.wantSessions(driver.SessionQuery{Scope: ann, Limit: 3}, want[:3]...)
-		k.wantSessions(driver.SessionQuery{Scope: ann, Prefix: "s1", Limit: 4}, "s19", "s18", "s17", "s16")
-		k.wantSessions(driver.SessionQuery{Scope: ann, ID: "s07"}, "s07")
-		k.wantSessions(driver.SessionQuery{Scope: ann, ID: "none"})
+		k.wantSessions(driver.SessionQuery{Reach: ann.Only()}, want[:20]...)
+		k.wantSessions(driver.SessionQuery{Reach: ann.Only(), Limit: -1}, want...)
+		k.wantSessions(driver.SessionQuery{Reach: ann.Only(), Limit: 3}, want[:3]...)
+		k.wantSessions(driver.SessionQuery{Reach: ann.Only(), Prefix: "s1", Limit: 4}, "s19", "s18", "s17", "s16")
+		k.wantSessions(driver.SessionQuery{Reach: ann.Only(), ID: "s07"}, "s07")
+		k.wantSessions(driver.SessionQuery{Reach: ann.Only(), ID: "none"})
 	}},
 	{name: "sessions/pages", promise: "page after page yields every session once", run: func(k *talkKit) {
 		for i := range 10 {
@@ -37,7 +37,7 @@ var talkFindCases = []talkCase{
 				k.append(s, fmt.Sprint("s", i), "x")
 			}
 		}
-		q := driver.SessionQuery{Scope: driver.Scope{Tenant: "acme"}, AnyUser: true, AnyAgent: true, Limit: -1}
+		q := driver.SessionQuery{Reach: driver.Reach{Scope: driver.Scope{Tenant: "acme"}, AnyUser: true, AnyAgent: true}, Limit: -1}
 		all := k.sessions(q)
 		if len(all) != 30 {
 			k.Fatalf("got %d sessions want 30", len(all))
@@ -66,12 +66,12 @@ var talkFindCases = []talkCase{
 			q    driver.SessionQuery
 			want []string
 		}{
-			{driver.SessionQuery{Scope: acme}, []string{"acme/-/-/-"}},
-			{driver.SessionQuery{Scope: acme, AnyUser: true}, []string{"acme/-/ann/-", "acme/-/-/-"}},
-			{driver.SessionQuery{Scope: acme, AnyUser: true, AnyAgent: true}, []string{"acme/-/ann/a", "acme/-/ann/-", "acme/-/-/-"}},
-			{driver.SessionQuery{Scope: acme, AnyUser: true, AnyWorkspace: true}, []string{"acme/w/bob/-", "acme/-/ann/-", "acme/-/-/-"}},
-			{driver.SessionQuery{Scope: ann, AnyAgent: true}, []string{"acme/-/ann/a", "acme/-/ann/-"}},
-			{driver.SessionQuery{AnyUser: true, AnyWorkspace: true, AnyAgent: true}, []string{"-/-/ann/-"}},
+			{driver.SessionQuery{Reach: acme.Only()}, []string{"acme/-/-/-"}},
+			{driver.SessionQuery{Reach: driver.Reach{Scope: acme, AnyUser: true}}, []string{"acme/-/ann/-", "acme/-/-/-"}},
+			{driver.SessionQuery{Reach: driver.Reach{Scope: acme, AnyUser: true, AnyAgent: true}}, []string{"acme/-/ann/a", "acme/-/ann/-", "acme/-/-/-"}},
+			{driver.SessionQuery{Reach: driver.Reach{Scope: acme, AnyUser: true, AnyWorkspace: true}}, []string{"acme/w/bob/-", "acme/-/ann/-", "acme/-/-/-"}},
+			{driver.SessionQuery{Reach: driver.Reach{Scope: ann, AnyAgent: true}}, []string{"acme/-/ann/a", "acme/-/ann/-"}},
+			{driver.SessionQuery{Reach: driver.Reach{AnyUser: true, AnyWorkspace: true, AnyAgent: true}}, []string{"-/-/ann/-"}},
 		} {
 			k.wantSessions(test.q, test.want...)
 			if got := k.search(driver.MessageSearch{Query: test.q, Terms: []string{"word"}}); len(got.Rows) != len(test.want) || got.Messages != int64(len(test.want)) {
@@ -89,7 +89,7 @@ var talkFindCases = []talkCase{
 			for _, name := range strings.Fields(c.want) {
 				want = append(want, strings.ReplaceAll(name, "_", " "))
 			}
-			q := driver.SessionQuery{Scope: ann, Limit: -1, Where: []driver.Condition{{Path: c.path, Op: c.op, Value: json.RawMessage(c.value)}}}
+			q := driver.SessionQuery{Reach: ann.Only(), Limit: -1, Where: []driver.Condition{{Path: c.path, Op: c.op, Value: json.RawMessage(c.value)}}}
 			for _, session := range k.sessions(q) {
 				got = append(got, session.ID)
 			}
@@ -133,7 +133,7 @@ var talkFindCases = []talkCase{
 				}
 				break
 			}
-			for _, err := range k.store.Sessions(k.ctx, driver.SessionQuery{Scope: ann}) {
+			for _, err := range k.store.Sessions(k.ctx, driver.SessionQuery{Reach: ann.Only()}) {
 				if err != nil {
 					k.Fatal(err)
 				}
@@ -163,7 +163,7 @@ var talkFindCases = []talkCase{
 		if _, err := k.store.Forget(ctx, ann); !errors.Is(err, context.Canceled) {
 			k.Errorf("forget: got %v", err)
 		}
-		if _, err := k.store.Search(ctx, driver.MessageSearch{Query: driver.SessionQuery{Scope: ann}, Roles: []llm.Role{llm.RoleUser}, Terms: []string{"one"}, Limit: 1}); !errors.Is(err, context.Canceled) {
+		if _, err := k.store.Search(ctx, driver.MessageSearch{Query: driver.SessionQuery{Reach: ann.Only()}, Roles: []llm.Role{llm.RoleUser}, Terms: []string{"one"}, Limit: 1}); !errors.Is(err, context.Canceled) {
 			k.Errorf("search: got %v", err)
 		}
 		for _, err := range k.store.Messages(ctx, driver.MessageRange{Scope: ann, Session: "s"}) {
@@ -219,7 +219,7 @@ var talkSearchCases = []talkCase{
 	{name: "search/any", promise: "a message is found by any of the words, and the words of all that are looked at are counted", run: func(k *talkKit) {
 		k.append(ann, "s", "red apple", "green pear pear")
 		k.append(ann, "t", "red plum", "kiwi")
-		c := k.wantFound(driver.MessageSearch{Query: driver.SessionQuery{Scope: ann}, Terms: []string{"red", "pear", "none"}}, "red apple", "green pear pear", "red plum")
+		c := k.wantFound(driver.MessageSearch{Query: driver.SessionQuery{Reach: ann.Only()}, Terms: []string{"red", "pear", "none"}}, "red apple", "green pear pear", "red plum")
 		if c.Messages != 4 || c.Terms != 8 || !slices.Equal(c.Frequency, []int64{2, 1, 0}) {
 			k.Errorf("got %d messages, %d terms, frequency %d want 4, 8, [2 1 0]", c.Messages, c.Terms, c.Frequency)
 		}
@@ -228,9 +228,9 @@ var talkSearchCases = []talkCase{
 				k.Errorf("got %s want all of the row", brief(r))
 			}
 		}
-		k.wantFound(driver.MessageSearch{Query: driver.SessionQuery{Scope: ann, ID: "t"}, Terms: []string{"red"}}, "red plum")
-		k.wantFound(driver.MessageSearch{Query: driver.SessionQuery{Scope: ann, Prefix: "s"}, Terms: []string{"red"}}, "red apple")
-		k.wantFound(driver.MessageSearch{Query: driver.SessionQuery{Scope: bob}, Terms: []string{"red"}})
+		k.wantFound(driver.MessageSearch{Query: driver.SessionQuery{Reach: ann.Only(), ID: "t"}, Terms: []string{"red"}}, "red plum")
+		k.wantFound(driver.MessageSearch{Query: driver.SessionQuery{Reach: ann.Only(), Prefix: "s"}, Terms: []string{"red"}}, "red apple")
+		k.wantFound(driver.MessageSearch{Query: driver.SessionQuery{Reach: bob.Only()}, Terms: []string{"red"}})
 	}},
 	{name: "search/limit", promise: "of more than are asked for, those with the most and the rarest of the words are returned", run: func(k *talkKit) {
 		for i := range 50 {
@@ -240,7 +240,7 @@ var talkSearchCases = []talkCase{
 		for i := range 50 {
 			k.append(ann, "s", fmt.Sprint("common again ", i))
 		}
-		c := k.search(driver.MessageSearch{Query: driver.SessionQuery{Scope: ann}, Terms: []string{"common", "rare"}, Limit: 10})
+		c := k.search(driver.MessageSearch{Query: driver.SessionQuery{Reach: ann.Only()}, Terms: []string{"common", "rare"}, Limit: 10})
 		texts := map[string]bool{}
 		for _, r := range c.Rows {
 			texts[r.Text] = true
@@ -253,7 +253,7 @@ var talkSearchCases = []talkCase{
 		rows := []driver.MessageRow{said(llm.RoleUser, "word u"), said(llm.RoleAssistant, "word a"), said(llm.RoleTool, "word t"), said(llm.RoleSystem, "word s")}
 		first := k.apply(ann, driver.SessionChange{Session: "s", Rows: rows})
 		k.apply(ann, driver.SessionChange{Session: "s", Describe: &driver.SessionDescription{Metadata: json.RawMessage(`{"n":9}`)}})
-		q := driver.SessionQuery{Scope: ann}
+		q := driver.SessionQuery{Reach: ann.Only()}
 		word := []string{"word"}
 		k.wantFound(driver.MessageSearch{Query: q, Terms: word, Roles: []llm.Role{llm.RoleTool}}, "word t")
 		k.wantFound(driver.MessageSearch{Query: q, Terms: word, Roles: []llm.Role{llm.RoleSystem, llm.RoleUser}}, "word u", "word s")
@@ -272,7 +272,7 @@ var talkSearchCases = []talkCase{
 	{name: "search/changes", promise: "what gave way to other messages is not found", run: func(k *talkKit) {
 		k.append(ann, "s", "one word", "two word")
 		k.apply(ann, driver.SessionChange{Session: "s", From: 2, Rows: asked("three word")})
-		k.wantFound(driver.MessageSearch{Query: driver.SessionQuery{Scope: ann}, Terms: []string{"word", "two"}}, "one word", "three word")
+		k.wantFound(driver.MessageSearch{Query: driver.SessionQuery{Reach: ann.Only()}, Terms: []string{"word", "two"}}, "one word", "three word")
 	}},
 }
 
@@ -294,10 +294,10 @@ var talkForgetCases = []talkCase{
 			if i < 3 {
 				want = 0
 			}
-			if got := k.sessions(driver.SessionQuery{Scope: s}); len(got) != want {
+			if got := k.sessions(driver.SessionQuery{Reach: s.Only()}); len(got) != want {
 				k.Errorf("%s: got %d sessions want %d", s, len(got), want)
 			}
-			if got := k.search(driver.MessageSearch{Query: driver.SessionQuery{Scope: s}, Terms: []string{"word"}}); len(got.Rows) != want || got.Messages != int64(want) {
+			if got := k.search(driver.MessageSearch{Query: driver.SessionQuery{Reach: s.Only()}, Terms: []string{"word"}}); len(got.Rows) != want || got.Messages != int64(want) {
 				k.Errorf("%s: found %d of %d want %d", s, len(got.Rows), got.Messages, want)
 			}
 			if i < 3 {
@@ -338,8 +338,8 @@ var talkForgetCases = []talkCase{
 		sweep(ann, -time.Hour, 3, 3)
 		sweep(ann, -time.Hour, 3, 2)
 		sweep(ann, -time.Hour, 3, 0)
-		k.wantSessions(driver.SessionQuery{Scope: ann})
-		k.wantSessions(driver.SessionQuery{Scope: bob}, "s")
+		k.wantSessions(driver.SessionQuery{Reach: ann.Only()})
+		k.wantSessions(driver.SessionQuery{Reach: bob.Only()}, "s")
 		sweep(driver.Scope{Tenant: "acme"}, -time.Hour, 3, 1)
 	}},
 }

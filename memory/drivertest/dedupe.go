@@ -39,7 +39,7 @@ var dedupeCases = []factCase{
 		k.apply(ann, closing(id))
 		k.add(ann, "on leave.")
 		k.add(ann, "on  leave", from(before.Add(-2*time.Hour)), to(before.Add(-time.Hour)))
-		k.want(driver.FactQuery{Scope: ann}, "on leave.")
+		k.want(driver.FactQuery{Reach: ann.Only()}, "on leave.")
 		k.wantAny(all(ann), "on leave", "on leave.", "on  leave")
 		if got := k.apply(ann, k.adding(" on leave"))[0]; !got.Existed {
 			k.Error("got a second valid fact")
@@ -76,7 +76,7 @@ var dedupeCases = []factCase{
 	{name: "supersede/ends_later", promise: "what is so until a time to come can be superseded before it, and what has ended can not", run: func(k *kit) {
 		id := k.add(ann, "in Athens", from(before))
 		k.apply(ann, superseding(k.adding("in Oslo", from(future)), id))
-		k.want(driver.FactQuery{Scope: ann}, "in Athens")
+		k.want(driver.FactQuery{Reach: ann.Only()}, "in Athens")
 		if got := k.apply(ann, k.adding("in Athens."))[0]; got != (driver.Applied{ID: id, Existed: true}) {
 			k.Errorf("got %+v want the fact that is so until then", got)
 		}
@@ -96,7 +96,7 @@ var dedupeCases = []factCase{
 		if again.Existed || again.ID == id {
 			k.Errorf("got %+v want a new fact", again)
 		}
-		k.want(driver.FactQuery{Scope: ann}, "on leave.")
+		k.want(driver.FactQuery{Reach: ann.Only()}, "on leave.")
 		k.want(all(ann), "on leave.")
 		if events := k.history(ann, id); len(events) != 2 || events[1].Kind != driver.Delete || events[1].Before != "on leave" {
 			k.Errorf("history: got %+v want that it was removed", events)
@@ -113,7 +113,7 @@ var dedupeCases = []factCase{
 		if got := k.apply(ann, k.adding("ann is the admin.", trusted(driver.Inferred)))[0]; !got.Existed {
 			k.Error("got a second trusted fact")
 		}
-		k.want(driver.FactQuery{Scope: ann}, "ann is the admin")
+		k.want(driver.FactQuery{Reach: ann.Only()}, "ann is the admin")
 		k.wantAny(all(ann), "ann is the admin", "Ann is the admin")
 	}},
 	{name: "dedupe/writers", promise: "a thousand facts that 16 writers say ten thousand times, in other letters, are a thousand", run: manyWriters},
@@ -180,7 +180,7 @@ func manyWriters(k *kit) {
 	if got := len(k.find(all(ann))); got != facts {
 		k.Errorf("got %d facts want %d", got, facts)
 	}
-	c := k.search(driver.FactSearch{Query: driver.FactQuery{Scope: ann}, Terms: []string{"none"}, Limit: 1})
+	c := k.search(driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only()}, Terms: []string{"none"}, Limit: 1})
 	if c.Facts != int64(facts) {
 		k.Errorf("got %d facts that are searched want %d", c.Facts, facts)
 	}
@@ -245,7 +245,7 @@ var extendCases = []factCase{
 				k.Errorf("%s: got updated at %v want after %v", name, got.UpdatedAt, was.UpdatedAt)
 			}
 			k.wantHistory(ann, id, "add >"+name+" by one", "update "+name+">"+name+" by two")
-			k.want(driver.FactQuery{Scope: ann, IDs: []string{id}}, name)
+			k.want(driver.FactQuery{Reach: ann.Only(), IDs: []string{id}}, name)
 		}
 	}},
 	{name: "extend/never_shorter", promise: "an earlier expiry or a later ValidFrom changes nothing, and is no event, alone, among many and by its id", run: func(k *kit) {
@@ -317,7 +317,7 @@ var extendCases = []factCase{
 			if err != nil {
 				k.Fatal(err)
 			}
-			got := k.find(driver.FactQuery{Scope: ann})[0]
+			got := k.find(driver.FactQuery{Reach: ann.Only()})[0]
 			if got.Content != text || !got.ExpiresAt.IsZero() || !got.ValidFrom.Equal(long.Add(-15*time.Minute)) {
 				k.Errorf("got %q from %v, expires at %v want %q from the earliest on, for ever", got.Content, got.ValidFrom, got.ExpiresAt, text)
 			}
@@ -341,7 +341,7 @@ var supersedeCases = []factCase{
 			k.Errorf("got valid to %v, superseded by %q want %v, %q", got.ValidTo, got.SupersededBy, long, c.Record.ID)
 		}
 		for _, at := range []time.Time{{}, before, long.Add(-1000), long, after} {
-			k.want(driver.FactQuery{Scope: ann, AsOf: at}, "new")
+			k.want(driver.FactQuery{Reach: ann.Only(), AsOf: at}, "new")
 		}
 		k.wantHistory(ann, old, "add >old by ", "close old> by "+c.Record.ID)
 	}},
@@ -357,9 +357,9 @@ var supersedeCases = []factCase{
 			k.wantHistory(ann, id, "add >"+got.Content+" by ", "close "+got.Content+"> by "+c.Record.ID)
 		}
 		k.wantHistory(ann, c.Record.ID, "add >new by me")
-		k.wantAny(driver.FactQuery{Scope: ann}, "new", "other")
-		k.wantAny(driver.FactQuery{Scope: ann, AsOf: long.Add(-1000)}, "old", "older", "other")
-		k.wantAny(driver.FactQuery{Scope: ann, AsOf: long}, "new", "other")
+		k.wantAny(driver.FactQuery{Reach: ann.Only()}, "new", "other")
+		k.wantAny(driver.FactQuery{Reach: ann.Only(), AsOf: long.Add(-1000)}, "old", "older", "other")
+		k.wantAny(driver.FactQuery{Reach: ann.Only(), AsOf: long}, "new", "other")
 		k.get(ann, other)
 	}},
 	{name: "supersede/now", promise: "one without a ValidFrom closes them now: there is no time at which neither or both are so", run: func(k *kit) {
@@ -370,9 +370,9 @@ var supersedeCases = []factCase{
 		if !old.ValidTo.Equal(now.ValidFrom) {
 			k.Errorf("got valid to %v and from %v want the same", old.ValidTo, now.ValidFrom)
 		}
-		k.want(driver.FactQuery{Scope: ann}, "new")
-		k.want(driver.FactQuery{Scope: ann, AsOf: now.ValidFrom}, "new")
-		k.want(driver.FactQuery{Scope: ann, AsOf: now.ValidFrom.Add(-1000)}, "old")
+		k.want(driver.FactQuery{Reach: ann.Only()}, "new")
+		k.want(driver.FactQuery{Reach: ann.Only(), AsOf: now.ValidFrom}, "new")
+		k.want(driver.FactQuery{Reach: ann.Only(), AsOf: now.ValidFrom.Add(-1000)}, "old")
 	}},
 	{name: "supersede/same", promise: "a fact that says the same stays, and takes the place of the others", run: func(k *kit) {
 		same, old := k.add(ann, "tea", from(before)), k.add(ann, "coffee", from(before))
@@ -380,7 +380,7 @@ var supersedeCases = []factCase{
 		if got != (driver.Applied{ID: same, Existed: true}) {
 			k.Errorf("got %+v want the fact that existed", got)
 		}
-		k.want(driver.FactQuery{Scope: ann}, "tea")
+		k.want(driver.FactQuery{Reach: ann.Only()}, "tea")
 		if got := k.get(ann, old); got.SupersededBy != same || !got.ValidTo.Equal(long) {
 			k.Errorf("got superseded by %q at %v want %q, %v", got.SupersededBy, got.ValidTo, same, long)
 		}
@@ -393,7 +393,7 @@ var supersedeCases = []factCase{
 		k.apply(ann, closing(closed))
 		k.refuse(driver.ErrNotFound, ann, superseding(k.adding("new"), id, idOf(7000)))
 		k.refuse(driver.ErrConflict, ann, superseding(k.adding("new"), id, closed))
-		k.want(driver.FactQuery{Scope: ann}, "old")
+		k.want(driver.FactQuery{Reach: ann.Only()}, "old")
 		k.wantHistory(ann, id, "add >old by ")
 	}},
 	{name: "supersede/race", promise: "of those who supersede one fact at once, one succeeds", run: func(k *kit) {
@@ -413,7 +413,7 @@ var supersedeCases = []factCase{
 			if err != nil || won.n != 1 {
 				k.Fatalf("got %d that succeeded, error %v want 1", won.n, err)
 			}
-			if got := len(k.find(driver.FactQuery{Scope: ann, Limit: -1})); got != round+1 {
+			if got := len(k.find(driver.FactQuery{Reach: ann.Only(), Limit: -1})); got != round+1 {
 				k.Fatalf("got %d valid facts want %d", got, round+1)
 			}
 		}
@@ -428,7 +428,7 @@ var supersedeCases = []factCase{
 		}
 		k.apply(ann, olds...)
 		ids := map[string]string{}
-		for _, r := range k.find(driver.FactQuery{Scope: ann, Limit: -1}) {
+		for _, r := range k.find(driver.FactQuery{Reach: ann.Only(), Limit: -1}) {
 			ids[r.Content] = r.ID
 		}
 		for i := range n {
@@ -436,13 +436,13 @@ var supersedeCases = []factCase{
 			k.apply(ann, superseding(k.adding(text, from(long)), ids[then[i]]))
 			now = append(now, text)
 		}
-		k.wantAny(driver.FactQuery{Scope: ann, Limit: -1}, now...)
-		k.wantAny(driver.FactQuery{Scope: ann, Limit: -1, AsOf: after}, now...)
-		k.wantAny(driver.FactQuery{Scope: ann, Limit: -1, AsOf: long.Add(-1000)}, then...)
+		k.wantAny(driver.FactQuery{Reach: ann.Only(), Limit: -1}, now...)
+		k.wantAny(driver.FactQuery{Reach: ann.Only(), Limit: -1, AsOf: after}, now...)
+		k.wantAny(driver.FactQuery{Reach: ann.Only(), Limit: -1, AsOf: long.Add(-1000)}, then...)
 		for i := 0; i < n; i += 10 {
 			terms := []string{fmt.Sprint("c", i)}
-			k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Scope: ann}, Terms: terms, Limit: 3}, now[i])
-			k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Scope: ann, AsOf: before}, Terms: terms, Limit: 3}, then[i])
+			k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only()}, Terms: terms, Limit: 3}, now[i])
+			k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only(), AsOf: before}, Terms: terms, Limit: 3}, then[i])
 		}
 	}},
 }

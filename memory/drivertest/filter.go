@@ -12,37 +12,37 @@ var filterCases = []factCase{
 		for _, kind := range driver.Kinds() {
 			k.add(ann, string(kind), of(kind))
 		}
-		k.want(driver.FactQuery{Scope: ann, Kinds: []driver.Kind{driver.Episode}}, "episode")
-		k.wantAny(driver.FactQuery{Scope: ann, Kinds: []driver.Kind{driver.Episode, driver.Profile, driver.Plain}}, "episode", "profile", "fact")
-		k.wantAny(driver.FactQuery{Scope: ann, Kinds: driver.Kinds(), Limit: -1}, contents(k.find(all(ann)))...)
+		k.want(driver.FactQuery{Reach: ann.Only(), Kinds: []driver.Kind{driver.Episode}}, "episode")
+		k.wantAny(driver.FactQuery{Reach: ann.Only(), Kinds: []driver.Kind{driver.Episode, driver.Profile, driver.Plain}}, "episode", "profile", "fact")
+		k.wantAny(driver.FactQuery{Reach: ann.Only(), Kinds: driver.Kinds(), Limit: -1}, contents(k.find(all(ann)))...)
 	}},
 	{name: "filters/conversation", promise: "Conversation keeps the facts of one, by its exact name", run: func(k *kit) {
 		for i, name := range alike {
 			k.add(ann, fmt.Sprint("fact ", i), during(name, 1))
 		}
 		for i, name := range alike[1:] {
-			k.want(driver.FactQuery{Scope: ann, Conversation: name}, fmt.Sprint("fact ", i+1))
+			k.want(driver.FactQuery{Reach: ann.Only(), Conversation: name}, fmt.Sprint("fact ", i+1))
 		}
-		k.want(driver.FactQuery{Scope: ann, Conversation: "none"})
+		k.want(driver.FactQuery{Reach: ann.Only(), Conversation: "none"})
 	}},
 	{name: "filters/ids", promise: "IDs keep the facts that have one of them, also a thousand", run: func(k *kit) {
 		one, _, three := k.add(ann, "one"), k.add(ann, "two"), k.add(ann, "three", trusted(driver.Untrusted))
-		k.want(driver.FactQuery{Scope: ann, IDs: []string{one, one, "none"}}, "one")
-		k.want(driver.FactQuery{Scope: ann, IDs: []string{three}})
+		k.want(driver.FactQuery{Reach: ann.Only(), IDs: []string{one, one, "none"}}, "one")
+		k.want(driver.FactQuery{Reach: ann.Only(), IDs: []string{three}})
 		ids := []string{three, one}
 		for i := range 998 {
 			ids = append(ids, idOf(10_000+i))
 		}
-		k.want(driver.FactQuery{Scope: ann, IDs: ids, Untrusted: true}, "three", "one")
-		k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Scope: ann, IDs: []string{one}}, Terms: []string{"one", "two"}, Limit: 5}, "one")
+		k.want(driver.FactQuery{Reach: ann.Only(), IDs: ids, Untrusted: true}, "three", "one")
+		k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only(), IDs: []string{one}}, Terms: []string{"one", "two"}, Limit: 5}, "one")
 	}},
 	{name: "filters/trust", promise: "what is not trusted is found when it is asked for, and never else", run: func(k *kit) {
 		k.add(ann, "stated here")
 		k.add(ann, "inferred here", trusted(driver.Inferred))
 		k.add(ann, "read here", trusted(driver.Untrusted), near("m", 1))
-		k.want(driver.FactQuery{Scope: ann}, "inferred here", "stated here")
-		k.want(driver.FactQuery{Scope: ann, Untrusted: true}, "read here", "inferred here", "stated here")
-		s := driver.FactSearch{Query: driver.FactQuery{Scope: ann}, Terms: []string{"here"}, Embedding: []float32{1}, Model: "m", Limit: 5}
+		k.want(driver.FactQuery{Reach: ann.Only()}, "inferred here", "stated here")
+		k.want(driver.FactQuery{Reach: ann.Only(), Untrusted: true}, "read here", "inferred here", "stated here")
+		s := driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only()}, Terms: []string{"here"}, Embedding: []float32{1}, Model: "m", Limit: 5}
 		if c := k.wantSearch(s, "inferred here", "stated here"); c.Facts != 2 || c.Frequency[0] != 2 {
 			k.Errorf("got %d facts, frequency %d want 2", c.Facts, c.Frequency)
 		}
@@ -52,14 +52,14 @@ var filterCases = []factCase{
 	{name: "filters/expiry", promise: "what has expired is left out, also what had at the time that is asked for, but not with Closed", run: func(k *kit) {
 		k.add(ann, "expired here", from(before), expiring(long))
 		k.add(ann, "stays here", from(before), expiring(future))
-		k.want(driver.FactQuery{Scope: ann}, "stays here")
-		k.want(driver.FactQuery{Scope: ann, AsOf: before}, "stays here", "expired here")
+		k.want(driver.FactQuery{Reach: ann.Only()}, "stays here")
+		k.want(driver.FactQuery{Reach: ann.Only(), AsOf: before}, "stays here", "expired here")
 		for _, at := range []time.Time{long, after, time.Now()} {
-			k.want(driver.FactQuery{Scope: ann, AsOf: at}, "stays here")
+			k.want(driver.FactQuery{Reach: ann.Only(), AsOf: at}, "stays here")
 		}
-		k.want(driver.FactQuery{Scope: ann, AsOf: future})
-		k.want(driver.FactQuery{Scope: ann, Closed: true}, "stays here", "expired here")
-		if c := k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Scope: ann}, Terms: []string{"here"}, Limit: 5}, "stays here"); c.Facts != 1 {
+		k.want(driver.FactQuery{Reach: ann.Only(), AsOf: future})
+		k.want(driver.FactQuery{Reach: ann.Only(), Closed: true}, "stays here", "expired here")
+		if c := k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only()}, Terms: []string{"here"}, Limit: 5}, "stays here"); c.Facts != 1 {
 			k.Errorf("got %d facts want 1", c.Facts)
 		}
 	}},
@@ -67,9 +67,9 @@ var filterCases = []factCase{
 		k.add(ann, "past", from(before), to(long))
 		k.add(ann, "since", from(long))
 		k.add(ann, "to come", from(future))
-		k.want(driver.FactQuery{Scope: ann}, "since")
+		k.want(driver.FactQuery{Reach: ann.Only()}, "since")
 		for at, want := range map[string][]string{"before": nil, "start": {"past"}, "last": {"past"}, "end": {"since"}, "future": {"to come", "since"}} {
-			q := driver.FactQuery{Scope: ann}
+			q := driver.FactQuery{Reach: ann.Only()}
 			switch at {
 			case "before":
 				q.AsOf = before.Add(-1000)
@@ -85,13 +85,13 @@ var filterCases = []factCase{
 			k.want(q, want...)
 			k.wantSearch(driver.FactSearch{Query: q, Terms: []string{"past", "since", "come"}, Limit: 5}, want...)
 		}
-		k.want(driver.FactQuery{Scope: ann, Closed: true}, "to come", "since", "past")
-		k.want(driver.FactQuery{Scope: ann, Closed: true, AsOf: before}, "to come", "since", "past")
+		k.want(driver.FactQuery{Reach: ann.Only(), Closed: true}, "to come", "since", "past")
+		k.want(driver.FactQuery{Reach: ann.Only(), Closed: true, AsOf: before}, "to come", "since", "past")
 	}},
 	{name: "filters/zone", promise: "a time is the same in every zone", run: func(k *kit) {
 		id := k.add(ann, "since", from(long.In(east)), expiring(future.In(east)))
-		k.want(driver.FactQuery{Scope: ann, AsOf: long.In(west)}, "since")
-		k.want(driver.FactQuery{Scope: ann, AsOf: long.In(west).Add(-1000)})
+		k.want(driver.FactQuery{Reach: ann.Only(), AsOf: long.In(west)}, "since")
+		k.want(driver.FactQuery{Reach: ann.Only(), AsOf: long.In(west).Add(-1000)})
 		if got := k.get(ann, id); !got.ValidFrom.Equal(long) || !got.ExpiresAt.Equal(future) {
 			k.Errorf("got from %v, expires at %v want %v, %v", got.ValidFrom, got.ExpiresAt, long, future)
 		}
@@ -100,10 +100,10 @@ var filterCases = []factCase{
 		k.add(ann, "none")
 		k.add(ann, "other", near("n", 1))
 		id := k.add(ann, "has", near("m", 1))
-		k.want(driver.FactQuery{Scope: ann, Without: "m"}, "other", "none")
-		k.want(driver.FactQuery{Scope: ann, Without: "x"}, "has", "other", "none")
+		k.want(driver.FactQuery{Reach: ann.Only(), Without: "m"}, "other", "none")
+		k.want(driver.FactQuery{Reach: ann.Only(), Without: "x"}, "has", "other", "none")
 		k.apply(ann, k.changing(driver.Embed, id, "has"))
-		k.want(driver.FactQuery{Scope: ann, Without: "m"}, "has", "other", "none")
+		k.want(driver.FactQuery{Reach: ann.Only(), Without: "m"}, "has", "other", "none")
 	}},
 	{name: "filters/together", promise: "a query's parts hold together, and for what is searched as for what is listed", run: func(k *kit) {
 		mods := []mod{of(driver.Episode), during("c", 1), about(`{"n":1}`), near("m", 1)}
@@ -115,7 +115,7 @@ var filterCases = []factCase{
 		k.add(ann, "closed here", append(mods, from(before), to(long))...)
 		k.add(bob, "scope here", mods...)
 		q := driver.FactQuery{
-			Scope: ann, Kinds: []driver.Kind{driver.Episode}, Conversation: "c", Where: []driver.Condition{driver.Where("n", driver.Equal, 1)},
+			Reach: ann.Only(), Kinds: []driver.Kind{driver.Episode}, Conversation: "c", Where: []driver.Condition{driver.Where("n", driver.Equal, 1)},
 		}
 		k.want(q, "wanted here")
 		for _, s := range []driver.FactSearch{{Terms: []string{"here"}}, {Embedding: []float32{1}, Model: "m"}} {

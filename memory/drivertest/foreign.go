@@ -69,7 +69,7 @@ var foreignCases = []factCase{
 		k.want(all(ann), "ann's")
 		k.want(all(bob), "bob's own")
 		k.wantHistory(ann, id, "add >ann's by ")
-		q := driver.FactQuery{Scope: driver.Scope{Tenant: "acme"}, AnyUser: true}
+		q := driver.FactQuery{Reach: driver.Reach{Scope: driver.Scope{Tenant: "acme"}, AnyUser: true}}
 		k.wantSearch(driver.FactSearch{Query: q, Terms: []string{"ann's", "own"}, Embedding: []float32{1}, Model: "m", Limit: 5}, "ann's", "bob's own")
 		k.wantAny(q, "ann's", "bob's own")
 		k.apply(bob, deleting(id))

@@ -179,7 +179,7 @@ func (k *kit) find(q driver.FactQuery) []driver.FactRecord {
 
 // all selects everything in a scope.
 func all(s driver.Scope) driver.FactQuery {
-	return driver.FactQuery{Scope: s, Closed: true, Untrusted: true, Limit: -1}
+	return driver.FactQuery{Reach: s.Only(), Closed: true, Untrusted: true, Limit: -1}
 }
 
 // get returns a fact whatever its state.

@@ -140,7 +140,7 @@ func (k *shelf) sources(q driver.SourceQuery) (list []driver.Source) {
 // get returns a source of a scope.
 func (k *shelf) get(s driver.Scope, uri string) driver.Source {
 	k.Helper()
-	list := k.sources(driver.SourceQuery{Scope: s, URIs: []string{uri}})
+	list := k.sources(driver.SourceQuery{Reach: s.Only(), URIs: []string{uri}})
 	if len(list) != 1 {
 		k.Fatalf("source %q: found %d times want 1", uri, len(list))
 	}

@@ -40,7 +40,7 @@ func BenchKnowledge(b *testing.B, open func(tb testing.TB) driver.DocumentStore)
 		for range 10 {
 			k.swap(acme, k.swaps(10)...)
 		}
-		q := driver.ChunkSearch{Query: driver.SourceQuery{Scope: acme}, Limit: 100}
+		q := driver.ChunkSearch{Query: driver.SourceQuery{Reach: acme.Only()}, Limit: 100}
 		for _, leg := range []string{"words", "vector", "both"} {
 			b.Run(leg, func(b *testing.B) {
 				b.ReportAllocs()

@@ -12,7 +12,7 @@ import (
 var passageCases = []knowledgeCase{
 	{"search/words", "what has one of the words at least is a candidate, and nothing else", func(k *shelf) {
 		k.add(acme, "a", "tea with milk", "tea", "coffee with milk", "teapot")
-		q := driver.SourceQuery{Scope: acme}
+		q := driver.SourceQuery{Reach: acme.Only()}
 		k.wantFound(driver.ChunkSearch{Query: q, Terms: []string{"tea"}, Limit: 9}, "tea", "tea with milk")
 		k.wantFound(driver.ChunkSearch{Query: q, Terms: []string{"tea", "coffee", "rum"}, Limit: 9}, "tea", "tea with milk", "coffee with milk")
 		k.wantFound(driver.ChunkSearch{Query: q, Terms: []string{"te", "TEA", "tea with", "*", ""}, Limit: 9})
@@ -31,7 +31,7 @@ var passageCases = []knowledgeCase{
 		}
 		k.swap(acme, swap(k.source("a"), list...))
 		for i, term := range terms {
-			c := k.wantFound(driver.ChunkSearch{Query: driver.SourceQuery{Scope: acme}, Terms: []string{term}, Limit: 99}, fmt.Sprint("chunk ", i))
+			c := k.wantFound(driver.ChunkSearch{Query: driver.SourceQuery{Reach: acme.Only()}, Terms: []string{term}, Limit: 99}, fmt.Sprint("chunk ", i))
 			if c.Frequency[0] != 1 {
 				k.Errorf("term %q: got frequency %d want 1", term, c.Frequency[0])
 			}
@@ -40,7 +40,7 @@ var passageCases = []knowledgeCase{
 	{"search/whole", "candidates come whole, with terms, vectors and sources, each once", func(k *shelf) {
 		r := vector(passage("a", "tea with milk and tea", 0), "m", 1, 2)
 		k.swap(acme, swap(k.source("a"), r, passage("a", "rum", 1)))
-		c := k.wantFound(driver.ChunkSearch{Query: driver.SourceQuery{Scope: acme}, Terms: []string{"tea", "milk"}, Embedding: []float32{1, 2}, Model: "m", Limit: 5}, "tea with milk and tea")
+		c := k.wantFound(driver.ChunkSearch{Query: driver.SourceQuery{Reach: acme.Only()}, Terms: []string{"tea", "milk"}, Embedding: []float32{1, 2}, Model: "m", Limit: 5}, "tea with milk and tea")
 		s := k.get(acme, "a")
 		r.Source = s.ID
 		if got, want := fmt.Sprintf("%+v", c.Records[0]), fmt.Sprintf("%+v", r); got != want {
@@ -78,16 +78,16 @@ var passageCases = []knowledgeCase{
 			k.swap(s.Scope, swap(s, list...))
 			all = append(all, x)
 		}
-		gone := driver.SourceQuery{Scope: acme, Prefix: "a/1"}
+		gone := driver.SourceQuery{Reach: acme.Only(), Prefix: "a/1"}
 		k.delete(gone)
 		for _, q := range []driver.SourceQuery{
-			{Scope: acme},
-			{Scope: acme, AnyUser: true},
-			{Scope: driver.Scope{Tenant: "acme", User: "u"}, Inherit: true},
-			{Scope: acme, Prefix: "b/"},
-			{Scope: acme, Trusted: true},
-			{Scope: acme, AnyUser: true, Where: []driver.Condition{driver.Where("n", driver.Less, 2)}},
-			{Scope: other},
+			{Reach: acme.Only()},
+			{Reach: driver.Reach{Scope: acme, AnyUser: true}},
+			{Reach: driver.Reach{Scope: driver.Scope{Tenant: "acme", User: "u"}, Inherit: true}},
+			{Reach: acme.Only(), Prefix: "b/"},
+			{Reach: acme.Only(), Trusted: true},
+			{Reach: driver.Reach{Scope: acme, AnyUser: true}, Where: []driver.Condition{driver.Where("n", driver.Less, 2)}},
+			{Reach: other.Only()},
 		} {
 			var chunks, terms int64
 			frequency := make([]int64, len(words))
@@ -122,7 +122,7 @@ var passageCases = []knowledgeCase{
 		}
 		list = append(list, passage("a", "rare word", 50))
 		k.swap(acme, swap(k.source("a"), list...))
-		q := driver.SourceQuery{Scope: acme}
+		q := driver.SourceQuery{Reach: acme.Only()}
 		if c := k.search(driver.ChunkSearch{Query: q, Terms: []string{"word"}, Limit: 10}); len(c.Records) != 10 || c.Frequency[0] != 31 {
 			k.Errorf("got %d candidates of %d want 10 of 31", len(c.Records), c.Frequency[0])
 		}
@@ -147,7 +147,7 @@ var passageCases = []knowledgeCase{
 	{"search/models", "vectors are compared with those of their model alone", func(k *shelf) {
 		k.swap(acme, swap(k.source("a"),
 			vector(passage("a", "first", 0), "m", 1, 0), vector(passage("a", "second", 1), "n", 1, 0), vector(passage("a", "third", 2), "o", 1, 0, 0), passage("a", "fourth", 3)))
-		q := driver.SourceQuery{Scope: acme}
+		q := driver.SourceQuery{Reach: acme.Only()}
 		k.wantFound(driver.ChunkSearch{Query: q, Embedding: []float32{0, 1}, Model: "m", Limit: 9}, "first")
 		k.wantFound(driver.ChunkSearch{Query: q, Embedding: []float32{0, 1}, Model: "n", Limit: 9}, "second")
 		k.wantFound(driver.ChunkSearch{Query: q, Embedding: []float32{0, 1, 1}, Model: "o", Limit: 9}, "third")
@@ -157,7 +157,7 @@ var passageCases = []knowledgeCase{
 	{"search/foreign", "nothing of another scope is found, or counted", func(k *shelf) {
 		k.swap(acme, swap(k.source("a"), vector(passage("a", "secret", 0), "m", 1)))
 		for _, s := range []driver.Scope{{}, other, {Tenant: "ACME"}, {Tenant: "acme", User: "u"}, {Tenant: "acme", Workspace: "w"}, {Tenant: "acme", Agent: "a"}, {Workspace: "acme"}} {
-			c := k.wantFound(driver.ChunkSearch{Query: driver.SourceQuery{Scope: s}, Terms: []string{"secret"}, Embedding: []float32{1}, Model: "m", Limit: 9})
+			c := k.wantFound(driver.ChunkSearch{Query: driver.SourceQuery{Reach: s.Only()}, Terms: []string{"secret"}, Embedding: []float32{1}, Model: "m", Limit: 9})
 			if c.Chunks != 0 || c.Terms != 0 || c.Frequency[0] != 0 {
 				k.Errorf("%s: got %d chunks, %d terms, frequency %d want none", s, c.Chunks, c.Terms, c.Frequency)
 			}
@@ -172,27 +172,27 @@ var removalCases = []knowledgeCase{
 		}
 		k.add(other, "a/1", "text of other")
 		gone := k.get(acme, "a/1")
-		if n := k.delete(driver.SourceQuery{Scope: acme, Prefix: "a/"}); n != 2 {
+		if n := k.delete(driver.SourceQuery{Reach: acme.Only(), Prefix: "a/"}); n != 2 {
 			k.Errorf("got %d want 2", n)
 		}
-		if n := k.delete(driver.SourceQuery{Scope: acme, URIs: []string{"c", "none", "a/1"}}); n != 1 {
+		if n := k.delete(driver.SourceQuery{Reach: acme.Only(), URIs: []string{"c", "none", "a/1"}}); n != 1 {
 			k.Errorf("got %d want 1", n)
 		}
-		k.wantURIs(driver.SourceQuery{Scope: acme}, "b/1", "b/2")
-		k.wantURIs(driver.SourceQuery{Scope: other}, "a/1")
+		k.wantURIs(driver.SourceQuery{Reach: acme.Only()}, "b/1", "b/2")
+		k.wantURIs(driver.SourceQuery{Reach: other.Only()}, "a/1")
 		k.wantContents(k.chunks(whole(gone)))
-		c := k.wantFound(driver.ChunkSearch{Query: driver.SourceQuery{Scope: acme}, Terms: []string{"text"}, Limit: 9}, "text of b/1", "text of b/2")
+		c := k.wantFound(driver.ChunkSearch{Query: driver.SourceQuery{Reach: acme.Only()}, Terms: []string{"text"}, Limit: 9}, "text of b/1", "text of b/2")
 		if c.Chunks != 2 || c.Frequency[0] != 2 || c.Terms != 6 {
 			k.Errorf("got %d chunks, frequency %d, %d terms want 2, 2, 6", c.Chunks, c.Frequency, c.Terms)
 		}
-		if n := k.delete(driver.SourceQuery{Scope: acme, Trusted: true, Where: []driver.Condition{driver.Where("n", driver.Equal, 1)}}); n != 2 {
+		if n := k.delete(driver.SourceQuery{Reach: acme.Only(), Trusted: true, Where: []driver.Condition{driver.Where("n", driver.Equal, 1)}}); n != 2 {
 			k.Errorf("got %d want 2", n)
 		}
-		k.wantURIs(driver.SourceQuery{Scope: acme})
+		k.wantURIs(driver.SourceQuery{Reach: acme.Only()})
 	}},
 	{"delete/anew", "what was deleted may come again, as new", func(k *shelf) {
 		first := k.add(acme, "a", "one")
-		k.delete(driver.SourceQuery{Scope: acme})
+		k.delete(driver.SourceQuery{Reach: acme.Only()})
 		second := k.add(acme, "a", "one")
 		if second.ID == first.ID || second.Revision != 1 {
 			k.Errorf("got id %s, revision %d after id %s", second.ID, second.Revision, first.ID)
@@ -204,9 +204,9 @@ var removalCases = []knowledgeCase{
 			k.swap(s, swap(k.source("a"), passage(fmt.Sprint(i), "text", 0)))
 		}
 		k.add(other, "b", "text")
-		if n := k.delete(driver.SourceQuery{Scope: acme, AnyWorkspace: true, AnyUser: true, AnyAgent: true}); n != 3 {
+		if n := k.delete(driver.SourceQuery{Reach: driver.Reach{Scope: acme, AnyWorkspace: true, AnyUser: true, AnyAgent: true}}); n != 3 {
 			k.Errorf("got %d want 3", n)
 		}
-		k.wantURIs(driver.SourceQuery{Scope: other}, "b")
+		k.wantURIs(driver.SourceQuery{Reach: other.Only()}, "b")
 	}},
 }

@@ -53,7 +53,7 @@ var swapCases = []knowledgeCase{
 			k.Errorf("got\n%+v\nafter\n%+v", got, first)
 		}
 		k.wantChunks(got, passages("a", "four", "two")...)
-		k.wantFound(driver.ChunkSearch{Query: driver.SourceQuery{Scope: acme}, Terms: []string{"one", "two", "three", "four"}, Limit: 9}, "four", "two", "one")
+		k.wantFound(driver.ChunkSearch{Query: driver.SourceQuery{Reach: acme.Only()}, Terms: []string{"one", "two", "three", "four"}, Limit: 9}, "four", "two", "one")
 		if now := k.get(acme, "b"); !reflect.DeepEqual(now, other) {
 			k.Errorf("another source: got\n%+v\nwant\n%+v", now, other)
 		}
@@ -63,8 +63,8 @@ var swapCases = []knowledgeCase{
 		again, fresh := k.source("a"), k.source("b")
 		again.Revision = 7
 		k.refuse(driver.ErrConflict, driver.SourceChange{Scope: acme, Swaps: []driver.SourceSwap{swap(fresh, passages("b", "new")...), swap(again, passages("a", "newer")...)}})
-		k.wantURIs(driver.SourceQuery{Scope: acme}, "a")
-		k.wantFound(driver.ChunkSearch{Query: driver.SourceQuery{Scope: acme}, Terms: []string{"one", "new", "newer"}, Limit: 9}, "one")
+		k.wantURIs(driver.SourceQuery{Reach: acme.Only()}, "a")
+		k.wantFound(driver.ChunkSearch{Query: driver.SourceQuery{Reach: acme.Only()}, Terms: []string{"one", "new", "newer"}, Limit: 9}, "one")
 	}},
 	{"swap/revision", "a source with another revision than the swap says is an ErrConflict, also where it is there and should not be, or the other way round", func(k *shelf) {
 		k.add(acme, "a", "one")
@@ -77,7 +77,7 @@ var swapCases = []knowledgeCase{
 		s.Revision = 1
 		k.refuse(driver.ErrConflict, driver.SourceChange{Scope: acme, Swaps: []driver.SourceSwap{swap(s)}})
 		k.wantChunks(k.get(acme, "a"), passages("a", "one")...)
-		k.wantURIs(driver.SourceQuery{Scope: acme}, "a")
+		k.wantURIs(driver.SourceQuery{Reach: acme.Only()}, "a")
 	}},
 	{"swap/scopes", "sources of one URI in several scopes are different", func(k *shelf) {
 		scopes := []driver.Scope{{}, acme, other, {Tenant: "acme", User: "u"}, {Tenant: "acme", Workspace: "u"}, {Tenant: "acme", Agent: "u"}}
@@ -102,7 +102,7 @@ var swapCases = []knowledgeCase{
 		for _, i := range []int{0, 57, 99} {
 			k.wantChunks(k.get(acme, swaps[i].Source.URI), swaps[i].Chunks...)
 		}
-		if n := len(k.sources(driver.SourceQuery{Scope: acme})); n != 100 {
+		if n := len(k.sources(driver.SourceQuery{Reach: acme.Only()})); n != 100 {
 			k.Errorf("got %d sources want 100", n)
 		}
 	}},
@@ -131,7 +131,7 @@ var swapCases = []knowledgeCase{
 		k.swap(acme, swap(s, list...))
 		s.Metadata[2], list[0].Embedding[0], list[0].Terms[0], list[0].Headings[0] = 'x', 9, "x", "x"
 		list[0].Content = "x"
-		search := driver.ChunkSearch{Query: driver.SourceQuery{Scope: acme}, Terms: []string{"one"}, Limit: 9}
+		search := driver.ChunkSearch{Query: driver.SourceQuery{Reach: acme.Only()}, Terms: []string{"one"}, Limit: 9}
 		for range 2 {
 			got := k.get(acme, "a")
 			k.wantChunks(got, vector(passage("a", "one", 0), "m"))
@@ -148,10 +148,10 @@ var swapCases = []knowledgeCase{
 		ctx, cancel := context.WithCancel(k.ctx)
 		cancel()
 		err := k.store.Swap(ctx, driver.SourceChange{Scope: acme, Swaps: []driver.SourceSwap{swap(k.source("b"))}})
-		_, err2 := k.store.Delete(ctx, driver.SourceQuery{Scope: acme})
-		_, err3 := k.store.Search(ctx, driver.ChunkSearch{Query: driver.SourceQuery{Scope: acme}, Terms: []string{"one"}, Limit: 9})
+		_, err2 := k.store.Delete(ctx, driver.SourceQuery{Reach: acme.Only()})
+		_, err3 := k.store.Search(ctx, driver.ChunkSearch{Query: driver.SourceQuery{Reach: acme.Only()}, Terms: []string{"one"}, Limit: 9})
 		var err4, err5 error
-		for _, err4 = range k.store.Sources(ctx, driver.SourceQuery{Scope: acme}) {
+		for _, err4 = range k.store.Sources(ctx, driver.SourceQuery{Reach: acme.Only()}) {
 		}
 		for _, err5 = range k.store.Chunks(ctx, []driver.ChunkSpan{whole(s)}) {
 		}
@@ -160,7 +160,7 @@ var swapCases = []knowledgeCase{
 				k.Errorf("method %d: got error %v want context.Canceled", i, err)
 			}
 		}
-		k.wantURIs(driver.SourceQuery{Scope: acme}, "a")
+		k.wantURIs(driver.SourceQuery{Reach: acme.Only()}, "a")
 	}},
 }
 
@@ -177,7 +177,7 @@ var keptCases = []knowledgeCase{
 		k.swap(acme, swap(s, fresh, kept(two), kept(three), kept(one)))
 		got := k.get(acme, "a")
 		k.wantChunks(got, fresh, two, three, one)
-		c := k.wantFound(driver.ChunkSearch{Query: driver.SourceQuery{Scope: acme}, Terms: []string{"two"}, Limit: 9}, "two")
+		c := k.wantFound(driver.ChunkSearch{Query: driver.SourceQuery{Reach: acme.Only()}, Terms: []string{"two"}, Limit: 9}, "two")
 		if r := c.Records[0]; !slices.Equal(r.Embedding, two.Embedding) || !slices.Equal(r.Terms, two.Terms) || r.Model != "m" {
 			k.Errorf("got %+v want %+v", r, two)
 		}
@@ -193,8 +193,8 @@ var keptCases = []knowledgeCase{
 		s.Revision = 1
 		k.swap(acme, swap(s, vector(one, "new", 1, 2, 3)))
 		k.wantChunks(k.get(acme, "a"), vector(one, "new"))
-		k.wantFound(driver.ChunkSearch{Query: driver.SourceQuery{Scope: acme}, Embedding: []float32{1}, Model: "old", Limit: 9})
-		k.wantFound(driver.ChunkSearch{Query: driver.SourceQuery{Scope: acme}, Embedding: []float32{1, 1, 1}, Model: "new", Limit: 9}, "one")
+		k.wantFound(driver.ChunkSearch{Query: driver.SourceQuery{Reach: acme.Only()}, Embedding: []float32{1}, Model: "old", Limit: 9})
+		k.wantFound(driver.ChunkSearch{Query: driver.SourceQuery{Reach: acme.Only()}, Embedding: []float32{1, 1, 1}, Model: "new", Limit: 9}, "one")
 	}},
 	{"kept/not_there", "to keep a chunk that the source has not is an ErrConflict, also one of another source", func(k *shelf) {
 		k.add(acme, "a", "one")
@@ -216,9 +216,9 @@ var sourceCases = []knowledgeCase{
 			k.add(acme, uri)
 		}
 		slices.Sort(uris)
-		k.wantURIs(driver.SourceQuery{Scope: acme}, uris...)
+		k.wantURIs(driver.SourceQuery{Reach: acme.Only()}, uris...)
 		n := 0
-		for s, err := range k.store.Sources(k.ctx, driver.SourceQuery{Scope: acme}) {
+		for s, err := range k.store.Sources(k.ctx, driver.SourceQuery{Reach: acme.Only()}) {
 			if n++; err != nil || s.URI != uris[n-1] {
 				k.Errorf("source %d: got %q, error %v want %q", n, s.URI, err, uris[n-1])
 			}
@@ -233,11 +233,11 @@ var sourceCases = []knowledgeCase{
 			k.add(acme, uri)
 		}
 		for _, prefix := range []string{"a%b", "a_b", `a\b`, "A%"} {
-			k.wantURIs(driver.SourceQuery{Scope: acme, Prefix: prefix}, prefix[:1]+strings.TrimSuffix(prefix[1:], "b")+"b/1")
+			k.wantURIs(driver.SourceQuery{Reach: acme.Only(), Prefix: prefix}, prefix[:1]+strings.TrimSuffix(prefix[1:], "b")+"b/1")
 		}
-		k.wantURIs(driver.SourceQuery{Scope: acme, Prefix: "a", URIs: []string{"a_b/1", "A%b/1", "none", "a_b/1"}}, "a_b/1")
-		k.wantURIs(driver.SourceQuery{Scope: acme, Prefix: strings.Repeat("x", 1000)}, strings.Repeat("x", driver.MaxURI))
-		k.wantURIs(driver.SourceQuery{Scope: acme, URIs: []string{"none"}})
+		k.wantURIs(driver.SourceQuery{Reach: acme.Only(), Prefix: "a", URIs: []string{"a_b/1", "A%b/1", "none", "a_b/1"}}, "a_b/1")
+		k.wantURIs(driver.SourceQuery{Reach: acme.Only(), Prefix: strings.Repeat("x", 1000)}, strings.Repeat("x", driver.MaxURI))
+		k.wantURIs(driver.SourceQuery{Reach: acme.Only(), URIs: []string{"none"}})
 	}},
 	{"sources/scopes", "a query looks in its scope, and further only if it says so", func(k *shelf) {
 		parts := []string{"", "x", "y"}
@@ -256,7 +256,7 @@ var sourceCases = []knowledgeCase{
 		}
 		for _, s := range scopes {
 			for flags := range 16 {
-				q := driver.SourceQuery{Scope: s, Inherit: flags&1 != 0, AnyWorkspace: flags&2 != 0, AnyUser: flags&4 != 0, AnyAgent: flags&8 != 0}
+				q := driver.SourceQuery{Reach: driver.Reach{Scope: s, Inherit: flags&1 != 0, AnyWorkspace: flags&2 != 0, AnyUser: flags&4 != 0, AnyAgent: flags&8 != 0}}
 				want := []string{}
 				for i, has := range scopes {
 					if q.Match(&driver.Source{Scope: has}) {
@@ -286,7 +286,7 @@ var sourceCases = []knowledgeCase{
 			}
 		}
 		for _, c := range conditions {
-			q := driver.SourceQuery{Scope: acme, Where: []driver.Condition{{Path: c.path, Op: c.op, Value: json.RawMessage(c.value)}}}
+			q := driver.SourceQuery{Reach: acme.Only(), Where: []driver.Condition{{Path: c.path, Op: c.op, Value: json.RawMessage(c.value)}}}
 			want := []string{}
 			for name, data := range documents {
 				if q.Where[0].Match(json.RawMessage(data)) {
@@ -306,9 +306,9 @@ var sourceCases = []knowledgeCase{
 			s.Trust = trust
 			k.swap(acme, swap(s, passage(s.URI, "word "+s.URI, 0)))
 		}
-		k.wantURIs(driver.SourceQuery{Scope: acme}, "0", "1", "2")
-		k.wantURIs(driver.SourceQuery{Scope: acme, Trusted: true}, "0", "1")
-		k.wantFound(driver.ChunkSearch{Query: driver.SourceQuery{Scope: acme, Trusted: true}, Terms: []string{"word"}, Limit: 9}, "word 0", "word 1")
+		k.wantURIs(driver.SourceQuery{Reach: acme.Only()}, "0", "1", "2")
+		k.wantURIs(driver.SourceQuery{Reach: acme.Only(), Trusted: true}, "0", "1")
+		k.wantFound(driver.ChunkSearch{Query: driver.SourceQuery{Reach: acme.Only(), Trusted: true}, Terms: []string{"word"}, Limit: 9}, "word 0", "word 1")
 	}},
 }
 
@@ -390,7 +390,7 @@ var contestCases = []knowledgeCase{
 				running = false
 			default:
 			}
-			c, err := k.store.Search(k.ctx, driver.ChunkSearch{Query: driver.SourceQuery{Scope: acme}, Terms: []string{"word"}, Limit: 99})
+			c, err := k.store.Search(k.ctx, driver.ChunkSearch{Query: driver.SourceQuery{Reach: acme.Only()}, Terms: []string{"word"}, Limit: 99})
 			if err != nil || len(c.Records) != 5 || len(c.Sources) != 1 || c.Frequency[0] != 5 || c.Chunks != 5 {
 				k.Errorf("got %d chunks of %d, error %v want 5", len(c.Records), c.Chunks, err)
 				break

@@ -16,7 +16,7 @@ var orderCases = []factCase{
 		k.add(ann, "first", named(idOf(1)), from(before))
 		k.apply(ann, k.adding("b", named(idOf(12))), k.adding("c", named(idOf(13))), k.adding("a", named(idOf(11))))
 		k.apply(ann, k.changing(driver.Update, idOf(3), "third, changed"))
-		k.want(driver.FactQuery{Scope: ann, Closed: true}, "c", "b", "a", "first", "second", "third, changed")
+		k.want(driver.FactQuery{Reach: ann.Only(), Closed: true}, "c", "b", "a", "first", "second", "third, changed")
 	}},
 	{name: "order/scopes", promise: "also over several scopes", run: func(k *kit) {
 		var want []string
@@ -25,7 +25,7 @@ var orderCases = []factCase{
 			k.add(driver.Scope{Tenant: "acme", User: fmt.Sprint("u", i*7%5)}, text)
 			want = append([]string{text}, want...)
 		}
-		q := driver.FactQuery{Scope: driver.Scope{Tenant: "acme"}, AnyUser: true}
+		q := driver.FactQuery{Reach: driver.Reach{Scope: driver.Scope{Tenant: "acme"}, AnyUser: true}}
 		k.want(q, want...)
 		q.Limit = 3
 		k.want(q, want[:3]...)
@@ -38,9 +38,9 @@ var orderCases = []factCase{
 			want = append([]string{fmt.Sprint("fact ", i)}, want...)
 		}
 		for limit, most := range map[int]int{0: driver.DefaultLimit, 1: 1, 7: 7, 44: 44, 45: 45, 46: 45, 1 << 40: 45, -1: 45, -7: 45} {
-			k.want(driver.FactQuery{Scope: ann, Limit: limit}, want[:most]...)
+			k.want(driver.FactQuery{Reach: ann.Only(), Limit: limit}, want[:most]...)
 		}
-		q := driver.FactQuery{Scope: ann, Limit: 2, Where: []driver.Condition{driver.Where("a", driver.NotEqual, 1)}}
+		q := driver.FactQuery{Reach: ann.Only(), Limit: 2, Where: []driver.Condition{driver.Where("a", driver.NotEqual, 1)}}
 		k.want(q, want[:2]...)
 	}},
 	{name: "order/all", promise: "any number of facts is found, each once", run: func(k *kit) {
@@ -86,7 +86,7 @@ var orderCases = []factCase{
 		n := 400
 		k.fill(ann, n)
 		seen := map[string]int{}
-		for r, err := range k.store.Find(k.ctx, driver.FactQuery{Scope: ann, Limit: -1}) {
+		for r, err := range k.store.Find(k.ctx, driver.FactQuery{Reach: ann.Only(), Limit: -1}) {
 			if err != nil {
 				k.Fatal(err)
 			}
@@ -105,7 +105,7 @@ var orderCases = []factCase{
 				k.apply(ann, k.changing(driver.Update, r.ID, fmt.Sprint("fact ", at+3000*4)))
 			}
 			if at == n-4 {
-				k.search(driver.FactSearch{Query: driver.FactQuery{Scope: ann}, Terms: []string{"fact"}, Limit: 5})
+				k.search(driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only()}, Terms: []string{"fact"}, Limit: 5})
 			}
 		}
 		for i := range n {
@@ -116,7 +116,7 @@ var orderCases = []factCase{
 		if len(seen) != n {
 			k.Errorf("got %d facts want %d", len(seen), n)
 		}
-		if got := len(k.find(driver.FactQuery{Scope: ann, Limit: -1})); got != n/4*3 {
+		if got := len(k.find(driver.FactQuery{Reach: ann.Only(), Limit: -1})); got != n/4*3 {
 			k.Errorf("afterwards: got %d facts want %d", got, n/4*3)
 		}
 	}},

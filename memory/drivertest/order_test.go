@@ -61,7 +61,7 @@ func tenEach(t *testing.T, in driver.FactStore, e memory.Embedder, questions []s
 	require.NoError(t, err)
 	all := make([][]string, len(questions))
 	for i, question := range questions {
-		found, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Scope: ann, Limit: 10}, Text: question})
+		found, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Reach: ann.Only(), Limit: 10}, Text: question})
 		require.NoError(t, err)
 		for _, f := range found {
 			all[i] = append(all[i], f.Content)

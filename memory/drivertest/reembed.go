@@ -55,7 +55,7 @@ func (k *kit) memory(l lengthy) *memory.Memory {
 
 func (k *kit) wantRecalled(m *memory.Memory, text string, want ...string) {
 	k.Helper()
-	found, err := m.Recall(k.ctx, memory.Recall{Query: driver.FactQuery{Scope: ann}, Text: text})
+	found, err := m.Recall(k.ctx, memory.Recall{Query: driver.FactQuery{Reach: ann.Only()}, Text: text})
 	var got []string
 	for _, f := range found {
 		if f.Score.BM25 > 0 || f.Score.Similarity > 0.1 {
@@ -73,11 +73,11 @@ var embedderCases = []factCase{
 		k.add(ann, "other", near("n", 1, 2))
 		k.add(ann, "longer", near("m", 1, 2, 3))
 		k.add(ann, "right", near("m", 1, 2))
-		k.want(driver.FactQuery{Scope: ann, Without: "m"}, "other", "none")
-		k.want(driver.FactQuery{Scope: ann, Without: "m", Dimension: 2}, "longer", "other", "none")
-		k.want(driver.FactQuery{Scope: ann, Without: "m", Dimension: 3}, "right", "other", "none")
-		k.want(driver.FactQuery{Scope: ann, Without: "n", Dimension: 1}, "right", "longer", "other", "none")
-		k.want(driver.FactQuery{Scope: ann, Dimension: 3}, "right", "longer", "other", "none")
+		k.want(driver.FactQuery{Reach: ann.Only(), Without: "m"}, "other", "none")
+		k.want(driver.FactQuery{Reach: ann.Only(), Without: "m", Dimension: 2}, "longer", "other", "none")
+		k.want(driver.FactQuery{Reach: ann.Only(), Without: "m", Dimension: 3}, "right", "other", "none")
+		k.want(driver.FactQuery{Reach: ann.Only(), Without: "n", Dimension: 1}, "right", "longer", "other", "none")
+		k.want(driver.FactQuery{Reach: ann.Only(), Dimension: 3}, "right", "longer", "other", "none")
 	}},
 	{name: "embedder/shorter", promise: "what another length of the same model has left behind is embedded again, all of it", run: func(k *kit) {
 		before, after := k.memory(long256), k.memory(short64)
@@ -95,13 +95,13 @@ var embedderCases = []factCase{
 		k.wantRecalled(after, "a beverage")
 		k.wantRecalled(after, "an automobile", "She has a red car")
 		for _, want := range []int{30, 0} {
-			if n, err := after.Reembed(k.ctx, driver.FactQuery{Scope: ann}); n != want || err != nil {
+			if n, err := after.Reembed(k.ctx, driver.FactQuery{Reach: ann.Only()}); n != want || err != nil {
 				k.Errorf("embedded %d, %v want %d", n, err, want)
 			}
 			k.wantRecalled(after, "a beverage", "She likes tea")
 		}
 		k.wantRecalled(before, "a beverage")
-		if n, err := before.Reembed(k.ctx, driver.FactQuery{Scope: ann, Limit: 7}); n != 7 || err != nil {
+		if n, err := before.Reembed(k.ctx, driver.FactQuery{Reach: ann.Only(), Limit: 7}); n != 7 || err != nil {
 			k.Errorf("embedded %d, %v want 7", n, err)
 		}
 	}},
@@ -110,7 +110,7 @@ var embedderCases = []factCase{
 		if _, err := m.Store(k.ctx, ann, driver.Fact{Content: "Her children play", Trust: driver.Stated}, driver.Fact{Content: "Closed tea", Trust: driver.Stated}); err != nil {
 			k.Fatal(err)
 		}
-		for r, err := range k.store.Find(k.ctx, driver.FactQuery{Scope: ann}) {
+		for r, err := range k.store.Find(k.ctx, driver.FactQuery{Reach: ann.Only()}) {
 			if err != nil {
 				k.Fatal(err)
 			}
@@ -123,7 +123,7 @@ var embedderCases = []factCase{
 		}
 		k.wantRecalled(plain, "child")
 		for _, want := range []int{2, 0} {
-			if n, err := plain.Reindex(k.ctx, driver.FactQuery{Scope: ann}); n != want || err != nil {
+			if n, err := plain.Reindex(k.ctx, driver.FactQuery{Reach: ann.Only()}); n != want || err != nil {
 				k.Errorf("indexed %d, %v want %d", n, err, want)
 			}
 		}
@@ -221,7 +221,7 @@ func (k *shelf) wantLength(uri string, want lengthy) {
 		if l == want {
 			n = s.Chunks
 		}
-		c := k.search(driver.ChunkSearch{Query: driver.SourceQuery{Scope: acme, URIs: []string{uri}}, Embedding: v, Model: "m", Limit: 1000})
+		c := k.search(driver.ChunkSearch{Query: driver.SourceQuery{Reach: acme.Only(), URIs: []string{uri}}, Embedding: v, Model: "m", Limit: 1000})
 		if len(c.Records) != n {
 			k.Errorf("%s: %d of %d chunks have vectors of length %d, want %d", uri, len(c.Records), s.Chunks, l, n)
 		}
@@ -247,7 +247,7 @@ var lengthCases = []knowledgeCase{
 			k.Errorf("words: got %+v", got)
 		}
 		for _, want := range []int{2, 0} {
-			total, troubles, err := knowledge.Collect(after.Reembed(k.ctx, driver.SourceQuery{Scope: acme}))
+			total, troubles, err := knowledge.Collect(after.Reembed(k.ctx, driver.SourceQuery{Reach: acme.Only()}))
 			if err != nil || len(troubles) > 0 || total.Updated != want || total.Embedded != total.Chunks {
 				k.Errorf("reembed: got %+v, %v, %v want %d", total, troubles, err, want)
 			}

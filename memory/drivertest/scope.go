@@ -33,7 +33,7 @@ var scopeCases = []factCase{
 		}
 		for i, s := range different {
 			k.want(all(s), fmt.Sprint("fact ", i))
-			k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Scope: s}, Terms: []string{"fact"}, Limit: 5}, fmt.Sprint("fact ", i))
+			k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Reach: s.Only()}, Terms: []string{"fact"}, Limit: 5}, fmt.Sprint("fact ", i))
 		}
 	}},
 	{name: "scopes/matrix", promise: "AnyWorkspace, AnyUser, AnyAgent and Inherit reach exactly the scopes that they say, of one tenant", run: scopeMatrix},
@@ -45,7 +45,7 @@ var scopeCases = []factCase{
 			k.add(driver.Scope{Tenant: "acme", User: fmt.Sprint("u", i)}, texts[i], near("m", 1, float32(i)))
 			k.add(driver.Scope{Tenant: "else", User: fmt.Sprint("u", i)}, "a fact of another tenant", near("m", 1, float32(i)))
 		}
-		q := driver.FactQuery{Scope: driver.Scope{Tenant: "acme"}, AnyUser: true, Limit: -1}
+		q := driver.FactQuery{Reach: driver.Reach{Scope: driver.Scope{Tenant: "acme"}, AnyUser: true}, Limit: -1}
 		k.wantAny(q, texts...)
 		c := k.wantSearch(driver.FactSearch{Query: q, Terms: []string{"fact", "7"}, Limit: n}, texts...)
 		if c.Facts != int64(n) || c.Terms != int64(3*n) || c.Frequency[0] != int64(n) || c.Frequency[1] != 1 {
@@ -75,7 +75,7 @@ func scopeMatrix(k *kit) {
 			continue // as good as x
 		}
 		for way := range 16 {
-			q := driver.FactQuery{Scope: s, AnyWorkspace: way&1 != 0, AnyUser: way&2 != 0, AnyAgent: way&4 != 0, Inherit: way&8 != 0, Limit: -1}
+			q := driver.FactQuery{Reach: driver.Reach{Scope: s, AnyWorkspace: way&1 != 0, AnyUser: way&2 != 0, AnyAgent: way&4 != 0, Inherit: way&8 != 0}, Limit: -1}
 			var want []string
 			for _, other := range scopes {
 				if reaches(&q, other) {

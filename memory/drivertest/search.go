@@ -16,7 +16,7 @@ var searchCases = []factCase{
 		k.add(ann, "tea")
 		k.add(ann, "coffee with milk", of(driver.Preference))
 		k.add(ann, "teapot")
-		q := driver.FactQuery{Scope: ann}
+		q := driver.FactQuery{Reach: ann.Only()}
 		k.wantSearch(driver.FactSearch{Query: q, Terms: []string{"tea"}, Limit: 9}, "tea", "tea with milk")
 		k.wantSearch(driver.FactSearch{Query: q, Terms: []string{"tea", "coffee", "rum"}, Limit: 9}, "tea", "tea with milk", "coffee with milk")
 		k.wantSearch(driver.FactSearch{Query: q, Terms: []string{"te", "TEA", "tea with", "*", ""}, Limit: 9})
@@ -32,18 +32,18 @@ var searchCases = []factCase{
 			k.add(ann, fmt.Sprint("fact ", i), words(term, "padding"))
 		}
 		for i, term := range terms {
-			c := k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Scope: ann}, Terms: []string{term}, Limit: 99}, fmt.Sprint("fact ", i))
+			c := k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only()}, Terms: []string{term}, Limit: 99}, fmt.Sprint("fact ", i))
 			if c.Frequency[0] != 1 {
 				k.Errorf("term %q: got frequency %d want 1", term, c.Frequency[0])
 			}
 		}
-		if c := k.search(driver.FactSearch{Query: driver.FactQuery{Scope: ann}, Terms: terms, Limit: 99}); len(c.Records) != len(terms) {
+		if c := k.search(driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only()}, Terms: terms, Limit: 99}); len(c.Records) != len(terms) {
 			k.Errorf("all terms: got %d candidates want %d", len(c.Records), len(terms))
 		}
 	}},
 	{name: "search/records", promise: "candidates come whole, with their terms and vectors, each once", run: func(k *kit) {
 		id := k.add(ann, "tea with milk", about(`{"a":1}`), during("c", 2), near("m", 1, 2), expiring(future))
-		c := k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Scope: ann}, Terms: []string{"tea", "milk"}, Embedding: []float32{1, 2}, Model: "m", Limit: 5}, "tea with milk")
+		c := k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only()}, Terms: []string{"tea", "milk"}, Embedding: []float32{1, 2}, Model: "m", Limit: 5}, "tea with milk")
 		k.wantSame(c.Records[0], k.get(ann, id))
 	}},
 	{name: "search/statistics", promise: "facts, terms and frequencies are those of what the query selects, and of nothing else", run: func(k *kit) {
@@ -65,7 +65,7 @@ var searchCases = []factCase{
 			k.add(scopes[r.IntN(len(scopes))], fmt.Sprint("fact ", i), mods...)
 		}
 		for i := range 40 {
-			q := driver.FactQuery{Scope: scopes[i%4], AnyUser: i%3 == 0, Inherit: i%5 == 0, Untrusted: i%2 == 0, Closed: i%7 == 0, Limit: -1}
+			q := driver.FactQuery{Reach: driver.Reach{Scope: scopes[i%4], AnyUser: i%3 == 0, Inherit: i%5 == 0}, Untrusted: i%2 == 0, Closed: i%7 == 0, Limit: -1}
 			if i%4 == 1 {
 				q.Kinds = []driver.Kind{driver.Plain, driver.Episode}
 			}
@@ -81,12 +81,12 @@ var searchCases = []factCase{
 	{name: "search/limit", promise: "the words get as many candidates as the limit says, if there are so many, whatever the query's own limit", run: func(k *kit) {
 		k.fill(ann, 30)
 		for limit, want := range map[int]int{1: 1, 7: 7, 29: 29, 30: 30, 31: 30, math.MaxInt32: 30} {
-			s := driver.FactSearch{Query: driver.FactQuery{Scope: ann, Limit: 3}, Terms: []string{"fact"}, Limit: limit}
+			s := driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only(), Limit: 3}, Terms: []string{"fact"}, Limit: limit}
 			if c := k.search(s); len(c.Records) != want || c.Facts != 30 || c.Frequency[0] != 30 {
 				k.Errorf("limit %d: got %d candidates, %d facts, frequency %d want %d, 30, 30", limit, len(c.Records), c.Facts, c.Frequency, want)
 			}
 		}
-		if c := k.search(driver.FactSearch{Query: driver.FactQuery{Scope: ann}, Terms: []string{"fact", "7"}, Embedding: []float32{1}, Model: "m"}); len(c.Records) != 0 || c.Facts != 30 || c.Frequency[1] != 1 {
+		if c := k.search(driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only()}, Terms: []string{"fact", "7"}, Embedding: []float32{1}, Model: "m"}); len(c.Records) != 0 || c.Facts != 30 || c.Frequency[1] != 1 {
 			k.Errorf("no limit: got %d candidates, %d facts, frequency %d want the statistics alone", len(c.Records), c.Facts, c.Frequency)
 		}
 	}},
@@ -101,7 +101,7 @@ var searchCases = []factCase{
 		for i := range 50 {
 			k.add(driver.Scope{Tenant: "acme", User: fmt.Sprint("u", i)}, "rare seldom")
 		}
-		c := k.search(driver.FactSearch{Query: driver.FactQuery{Scope: ann}, Terms: []string{"common", "rare", "seldom"}, Limit: 5})
+		c := k.search(driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only()}, Terms: []string{"common", "rare", "seldom"}, Limit: 5})
 		got := contents(c.Records)
 		if len(got) != 5 || !slices.Contains(got, "common rare seldom") {
 			k.Errorf("got %q want 5, and the one with all words among them", got)
@@ -119,7 +119,7 @@ var searchCases = []factCase{
 			k.add(ann, fmt.Sprint("some of the tea that ann has ", i), near("m", 0, 1), about(fmt.Sprintf(`{"n":%d}`, i)))
 		}
 		for _, s := range []driver.FactSearch{{Terms: []string{"tea"}}, {Embedding: []float32{1, 0}, Model: "m"}} {
-			s.Query, s.Limit = driver.FactQuery{Scope: ann}, 10
+			s.Query, s.Limit = driver.FactQuery{Reach: ann.Only()}, 10
 			if c := k.search(s); len(c.Records) != 10 {
 				k.Errorf("got %d candidates want 10", len(c.Records))
 			}
@@ -132,7 +132,7 @@ var searchCases = []factCase{
 		k.add(ann, "by words")
 		k.add(ann, "near it", near("m", 1, 0.1))
 		k.add(ann, "far away", near("m", -1, 0))
-		s := driver.FactSearch{Query: driver.FactQuery{Scope: ann}, Terms: []string{"by"}, Embedding: []float32{1, 0}, Model: "m", Limit: 2}
+		s := driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only()}, Terms: []string{"by"}, Embedding: []float32{1, 0}, Model: "m", Limit: 2}
 		k.wantSearch(s, "by both", "by words", "near it")
 		s.Limit = 3
 		k.wantSearch(s, "by both", "by words", "near it", "far away")
@@ -191,7 +191,7 @@ var vectorCases = []factCase{
 		for range 20 {
 			want := random()
 			for _, limit := range []int{1, 10, n + 5} {
-				c := k.search(driver.FactSearch{Query: driver.FactQuery{Scope: ann}, Embedding: want, Model: "m", Limit: limit})
+				c := k.search(driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only()}, Embedding: want, Model: "m", Limit: limit})
 				k.wantNearest(c, want, vectors, limit)
 			}
 		}
@@ -210,7 +210,7 @@ var vectorCases = []factCase{
 		for _, percent := range []int{100, 10, 1} {
 			// Those that pass are the farthest from what is asked for.
 			pass := max(1, n*percent/100)
-			q := driver.FactQuery{Scope: ann, Where: []driver.Condition{driver.Where("rank", driver.GreaterEqual, n-pass)}}
+			q := driver.FactQuery{Reach: ann.Only(), Where: []driver.Condition{driver.Where("rank", driver.GreaterEqual, n-pass)}}
 			for _, limit := range []int{1, 10, 100} {
 				c := k.search(driver.FactSearch{Query: q, Embedding: []float32{1, 0}, Model: "m", Limit: limit})
 				if want := min(limit, pass); len(c.Records) != want || c.Facts != int64(pass) {
@@ -226,17 +226,17 @@ var vectorCases = []factCase{
 		k.add(ann, "by none", near("", 1, 0))
 		k.add(ann, "without")
 		for model, want := range map[string]string{"m": "by m", "n": "by n", "M": "capital"} {
-			k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Scope: ann}, Embedding: []float32{1, 0}, Model: model, Limit: 9}, want)
+			k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only()}, Embedding: []float32{1, 0}, Model: model, Limit: 9}, want)
 		}
-		k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Scope: ann}, Embedding: []float32{1, 0}, Model: "x", Limit: 9})
+		k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only()}, Embedding: []float32{1, 0}, Model: "x", Limit: 9})
 	}},
 	{name: "vectors/dimensions", promise: "a vector of another dimension does no harm", run: func(k *kit) {
 		k.add(ann, "two", near("m", 1, 0))
 		k.add(ann, "three", near("m", 1, 0, 0))
 		k.add(ann, "one", near("m", 1))
 		k.add(ann, "long", near("m", make([]float32, memory.MaxDimension)...))
-		k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Scope: ann}, Embedding: []float32{1, 0}, Model: "m", Limit: 9}, "two")
-		k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Scope: ann}, Embedding: []float32{1}, Model: "m", Limit: 9}, "one")
+		k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only()}, Embedding: []float32{1, 0}, Model: "m", Limit: 9}, "two")
+		k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only()}, Embedding: []float32{1}, Model: "m", Limit: 9}, "one")
 		if got := len(k.find(all(ann))[0].Embedding); got != memory.MaxDimension {
 			k.Errorf("got %d numbers want %d", got, memory.MaxDimension)
 		}
@@ -244,9 +244,9 @@ var vectorCases = []factCase{
 	{name: "vectors/zero", promise: "a vector of nothing but zeros is near nothing, and is found last", run: func(k *kit) {
 		k.add(ann, "zero", near("m", 0, 0))
 		k.add(ann, "some", near("m", 1, 1))
-		k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Scope: ann}, Embedding: []float32{1, 1}, Model: "m", Limit: 1}, "some")
-		k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Scope: ann}, Embedding: []float32{1, 1}, Model: "m", Limit: 2}, "some", "zero")
-		k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Scope: ann}, Embedding: []float32{0, 0}, Model: "m", Limit: 2}, "some", "zero")
+		k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only()}, Embedding: []float32{1, 1}, Model: "m", Limit: 1}, "some")
+		k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only()}, Embedding: []float32{1, 1}, Model: "m", Limit: 2}, "some", "zero")
+		k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only()}, Embedding: []float32{0, 0}, Model: "m", Limit: 2}, "some", "zero")
 	}},
 	{name: "vectors/exact", promise: "vectors come back number by number", run: func(k *kit) {
 		v := []float32{0, 1, -1, math.MaxFloat32, -math.MaxFloat32, math.SmallestNonzeroFloat32, 0.1, 1.0 / 3, 16777217}

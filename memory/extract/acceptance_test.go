@@ -112,7 +112,7 @@ func TestSentencesWithoutVerifier(t *testing.T) {
 		assert.Equal(t, said[q.Offset:q.Offset+len(q.Text)], q.Text)
 	}
 	for _, s := range sentences {
-		recall := memory.Recall{Query: memory.FactQuery{Scope: ann}, Text: s.Turn}
+		recall := memory.Recall{Query: memory.FactQuery{Reach: ann.Only()}, Text: s.Turn}
 		found, err := m.Recall(t.Context(), recall)
 		require.NoError(t, err)
 		assert.Empty(t, found, s.ID)

@@ -27,7 +27,7 @@ func (l *Learner) changes(ctx context.Context, t *Turn, facts []memory.Fact) ([]
 		texts[i] = f.Content
 	}
 	// All facts of a turn have Lowest trust, or none has.
-	query := memory.FactQuery{Scope: t.Scope, Limit: maxKnown, Untrusted: l.options.Verifier == nil}
+	query := memory.FactQuery{Reach: t.Scope.Only(), Limit: maxKnown, Untrusted: l.options.Verifier == nil}
 	near, err := l.memory.Similar(ctx, query, texts...)
 	if err != nil {
 		return nil, err

@@ -172,7 +172,7 @@ func TestTurnsLearnedOutOfOrder(t *testing.T) {
 			learn(t, l, extract.Turn{Key: "1", Scope: ann, User: "Ann lives in Oslo", At: hour(1)})
 			for n, cities := range want {
 				var got []string
-				for f, err := range m.List(t.Context(), memory.FactQuery{Scope: ann, AsOf: hour(n).Add(time.Minute)}) {
+				for f, err := range m.List(t.Context(), memory.FactQuery{Reach: ann.Only(), AsOf: hour(n).Add(time.Minute)}) {
 					require.NoError(t, err)
 					got = append(got, strings.TrimPrefix(f.Content, "Ann lives in "))
 				}

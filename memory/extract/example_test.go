@@ -33,7 +33,7 @@ func Example() {
 		panic(err)
 	}
 	// Nothing verified the fact, so it is found only by those who ask for untrusted facts.
-	for f, err := range m.List(ctx, memory.FactQuery{Scope: ann, Untrusted: true}) {
+	for f, err := range m.List(ctx, memory.FactQuery{Reach: ann.Only(), Untrusted: true}) {
 		if err != nil {
 			panic(err)
 		}
@@ -78,7 +78,7 @@ func ExampleNewVerifier() {
 	if err := learner.Drain(ctx); err != nil {
 		panic(err)
 	}
-	for f, err := range m.List(ctx, memory.FactQuery{Scope: ann, Closed: true}) {
+	for f, err := range m.List(ctx, memory.FactQuery{Reach: ann.Only(), Closed: true}) {
 		fmt.Println(f.Content, f.ValidTo.IsZero(), err)
 	}
 	fmt.Println("refused:", learner.Stats().Dropped[extract.Refused])

@@ -49,7 +49,7 @@ func learn(t *testing.T, l *extract.Learner, turns ...extract.Turn) {
 // facts returns the valid facts of Ann, including those of Lowest trust.
 func facts(tb testing.TB, m *memory.Memory) (list []memory.Fact) {
 	tb.Helper()
-	for f, err := range m.List(tb.Context(), memory.FactQuery{Scope: ann, Untrusted: true, Limit: -1}) {
+	for f, err := range m.List(tb.Context(), memory.FactQuery{Reach: ann.Only(), Untrusted: true, Limit: -1}) {
 		require.NoError(tb, err)
 		list = append(list, f)
 	}

@@ -268,10 +268,7 @@ func (m *Conversations) selected(q *driver.SessionQuery) []*talk {
 
 func selectsSession(q *driver.SessionQuery, s *driver.Session) bool {
 	switch {
-	case s.Scope.Tenant != q.Scope.Tenant,
-		!q.AnyWorkspace && s.Scope.Workspace != q.Scope.Workspace,
-		!q.AnyUser && s.Scope.User != q.Scope.User,
-		!q.AnyAgent && s.Scope.Agent != q.Scope.Agent,
+	case !q.Has(s.Scope),
 		q.ID != "" && s.ID != q.ID,
 		!strings.HasPrefix(s.ID, q.Prefix),
 		q.After != nil && compareSessions(s, q.After) >= 0:

@@ -433,5 +433,5 @@ func (m *Documents) Scopes(ctx context.Context) iter.Seq2[driver.Scope, error] {
 
 // Forget implements [driver.DocumentStore].
 func (m *Documents) Forget(ctx context.Context, s driver.Scope) (int, error) {
-	return m.Delete(ctx, driver.SourceQuery{Scope: s, AnyWorkspace: s.Workspace == "", AnyUser: s.User == "", AnyAgent: s.Agent == ""})
+	return m.Delete(ctx, driver.SourceQuery{Reach: s.Within()})
 }

@@ -225,27 +225,18 @@ func (m *Facts) selected(q *driver.FactQuery) []*driver.FactRecord {
 			}
 		}
 	}
-	if f, ok := m.shelves[q.Scope]; ok && !isWide(q) {
+	if f, ok := m.shelves[q.Scope]; ok && !q.Wide() {
 		add(f)
 		return rows
 	}
-	if isWide(q) {
+	if q.Wide() {
 		for s, f := range m.shelves {
-			if reachesScope(q, s) {
+			if q.Has(s) {
 				add(f)
 			}
 		}
 	}
 	return rows
-}
-
-func isWide(q *driver.FactQuery) bool { return q.AnyWorkspace || q.AnyUser || q.AnyAgent || q.Inherit }
-
-// reaches reports whether the query looks at a scope.
-func reachesScope(q *driver.FactQuery, s driver.Scope) bool {
-	fits := func(all bool, want, is string) bool { return all || want == is || q.Inherit && is == "" }
-	return q.Scope.Tenant == s.Tenant && fits(q.AnyWorkspace, q.Scope.Workspace, s.Workspace) &&
-		fits(q.AnyUser, q.Scope.User, s.User) && fits(q.AnyAgent, q.Scope.Agent, s.Agent)
 }
 
 // holds reports whether a query selects a row of a scope that it reaches.

@@ -39,7 +39,7 @@ func BenchmarkSearch(b *testing.B) {
 			n := 0
 			for b.Loop() {
 				n++
-				q := knowledge.Question{Query: knowledge.Query{Scope: acme}, Text: fmt.Sprintf("w%d w%d w%d part", n%50, n%1000, n%10_000)}
+				q := knowledge.Question{Query: knowledge.Query{Reach: acme.Only()}, Text: fmt.Sprintf("w%d w%d w%d part", n%50, n%1000, n%10_000)}
 				if results, err := base.Search(b.Context(), q); err != nil || len(results) != knowledge.DefaultLimit {
 					b.Fatalf("got %d results, error %v", len(results), err)
 				}

@@ -91,7 +91,7 @@ func TestFolderOfFiles(t *testing.T) {
 			}
 		}
 		assert.Equal(t, "kettle.md sub/notes.txt", uris(t, b, memory.Scope{Tenant: name}), name)
-		r := search(t, b, knowledge.Question{Query: knowledge.Query{Scope: memory.Scope{Tenant: name}}, Text: "kettle"})
+		r := search(t, b, knowledge.Question{Query: knowledge.Query{Reach: memory.Scope{Tenant: name}.Only()}, Text: "kettle"})
 		require.NotEmpty(t, r, name)
 		assert.Equal(t, map[string]memory.Trust{"dir": memory.Untrusted, "root": memory.Stated}[name], r[0].Source.Trust, name)
 	}

@@ -48,7 +48,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	results, err := base.Search(ctx, knowledge.Question{Query: knowledge.Query{Scope: scope}, Text: "How long is the notice period?"})
+	results, err := base.Search(ctx, knowledge.Question{Query: knowledge.Query{Reach: scope.Only()}, Text: "How long is the notice period?"})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -137,7 +137,7 @@ func ExampleBase_Search_neighbours() {
 		return
 	}
 	results, err := base.Search(ctx, knowledge.Question{
-		Query: knowledge.Query{Scope: scope}, Text: "notice", Limit: 1, Neighbours: 1, MaxTokens: 60,
+		Query: knowledge.Query{Reach: scope.Only()}, Text: "notice", Limit: 1, Neighbours: 1, MaxTokens: 60,
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -203,7 +203,7 @@ func ExampleBase_Reembed() {
 		fmt.Println(err)
 		return
 	}
-	for p, err := range base.Reembed(ctx, knowledge.Query{Scope: scope}) {
+	for p, err := range base.Reembed(ctx, knowledge.Query{Reach: scope.Only()}) {
 		fmt.Println(p.URI, p.Embedded, "of", p.Chunks, "chunks", err)
 	}
 	// Output: handbook.md 1 of 1 chunks <nil>

@@ -93,7 +93,7 @@ func Collect(run iter.Seq2[Progress, error]) (total Report, troubles []Progress,
 // seconds. Then it fails with [memory.ErrConflict], and can be ingested again.
 func (b *Base) Ingest(ctx context.Context, s memory.Scope, documents iter.Seq2[Document, error], o IngestOptions) iter.Seq2[Progress, error] {
 	return func(yield func(Progress, error) bool) {
-		q := Query{Scope: s, Prefix: o.Under}
+		q := Query{Reach: s.Only(), Prefix: o.Under}
 		if err := q.Validate(); err != nil {
 			yield(Progress{}, fmt.Errorf("knowledge: ingest: %w", err))
 			return
@@ -298,7 +298,7 @@ func (r *ingest) prune(ctx context.Context, q Query) error {
 	for len(gone) > 0 {
 		some := gone[:min(len(gone), windowDocuments)]
 		gone = gone[len(some):]
-		if _, err := r.store.Delete(ctx, Query{Scope: r.scope, URIs: some}); err != nil {
+		if _, err := r.store.Delete(ctx, Query{Reach: r.scope.Only(), URIs: some}); err != nil {
 			return err
 		}
 		for _, uri := range some {

@@ -146,10 +146,10 @@ func TestIngestSettings(t *testing.T) {
 	other := newWords()
 	other.model = "other"
 	b := newBase(t, store, knowledge.Options{Splitter: small, Embedder: other})
-	if got := collect(t, b.Reembed(t.Context(), knowledge.Query{Scope: acme})); got.Updated != 1 || got.Embedded != got.Chunks || got.Chunks < 3 {
+	if got := collect(t, b.Reembed(t.Context(), knowledge.Query{Reach: acme.Only()})); got.Updated != 1 || got.Embedded != got.Chunks || got.Chunks < 3 {
 		t.Errorf("reembed: got %+v", got)
 	}
-	if got := collect(t, b.Reembed(t.Context(), knowledge.Query{Scope: acme})); got.Documents() != 0 {
+	if got := collect(t, b.Reembed(t.Context(), knowledge.Query{Reach: acme.Only()})); got.Documents() != 0 {
 		t.Errorf("reembed again: got %+v", got)
 	}
 	if r := search(t, b, knowledge.Question{Text: "vinegar", Limit: 1})[0]; r.Chunk.Model != "other" || r.Score.Vector == 0 || r.Score.Keyword == 0 {
@@ -254,7 +254,7 @@ func TestIngestAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 	b := newBase(t, store, knowledge.Options{})
-	for s, err := range b.Sources(t.Context(), knowledge.Query{Scope: acme}) {
+	for s, err := range b.Sources(t.Context(), knowledge.Query{Reach: acme.Only()}) {
 		if err != nil || s.Revision != 1 {
 			t.Errorf("%s has revision %d, error %v", s.URI, s.Revision, err)
 		}

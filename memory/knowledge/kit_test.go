@@ -150,7 +150,7 @@ func search(t testing.TB, b *knowledge.Base, q knowledge.Question) []knowledge.R
 func uris(t testing.TB, b *knowledge.Base, s memory.Scope) string {
 	t.Helper()
 	var list []string
-	for s, err := range b.Sources(t.Context(), knowledge.Query{Scope: s}) {
+	for s, err := range b.Sources(t.Context(), knowledge.Query{Reach: s.Only()}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,7 +16,7 @@ import (
 func chunks(t *testing.T, b *knowledge.Base, store driver.DocumentStore) []knowledge.Chunk {
 	t.Helper()
 	var list []knowledge.Chunk
-	for s, err := range b.Sources(t.Context(), knowledge.Query{Scope: acme}) {
+	for s, err := range b.Sources(t.Context(), knowledge.Query{Reach: acme.Only()}) {
 		require.NoError(t, err)
 		for c, err := range store.Chunks(t.Context(), []driver.ChunkSpan{{Scope: acme, Source: s.ID, To: s.Chunks}}) {
 			require.NoError(t, err)

@@ -138,19 +138,19 @@ func TestSearchScopes(t *testing.T) {
 		q    knowledge.Query
 		want int
 	}{
-		{knowledge.Query{Scope: ann}, 1},
-		{knowledge.Query{Scope: ann, Inherit: true}, 2},
-		{knowledge.Query{Scope: acme}, 1},
-		{knowledge.Query{Scope: ann, Inherit: true, Trusted: true}, 1},
-		{knowledge.Query{Scope: memory.Scope{Tenant: "none"}}, 0},
-		{knowledge.Query{Scope: ann, URIs: []string{"b"}}, 0},
-		{knowledge.Query{Scope: ann, Prefix: "a"}, 1},
+		{knowledge.Query{Reach: ann.Only()}, 1},
+		{knowledge.Query{Reach: memory.Reach{Scope: ann, Inherit: true}}, 2},
+		{knowledge.Query{Reach: acme.Only()}, 1},
+		{knowledge.Query{Reach: memory.Reach{Scope: ann, Inherit: true}, Trusted: true}, 1},
+		{knowledge.Query{Reach: memory.Scope{Tenant: "none"}.Only()}, 0},
+		{knowledge.Query{Reach: ann.Only(), URIs: []string{"b"}}, 0},
+		{knowledge.Query{Reach: ann.Only(), Prefix: "a"}, 1},
 	} {
 		if got := search(t, b, knowledge.Question{Query: c.q, Text: "secret"}); len(got) != c.want {
 			t.Errorf("%+v: got %d results, want %d", c.q, len(got), c.want)
 		}
 	}
-	if n, err := b.Delete(t.Context(), knowledge.Query{Scope: ann}); n != 1 || err != nil || uris(t, b, acme) != "a" {
+	if n, err := b.Delete(t.Context(), knowledge.Query{Reach: ann.Only()}); n != 1 || err != nil || uris(t, b, acme) != "a" {
 		t.Errorf("delete: got %d, error %v", n, err)
 	}
 }
@@ -182,12 +182,12 @@ func TestSearchRerank(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"water short", "water nan"} {
-		if _, err := b.Search(t.Context(), knowledge.Question{Query: knowledge.Query{Scope: acme}, Text: text}); !errors.Is(err, memory.ErrInvalid) {
+		if _, err := b.Search(t.Context(), knowledge.Question{Query: knowledge.Query{Reach: acme.Only()}, Text: text}); !errors.Is(err, memory.ErrInvalid) {
 			t.Errorf("%s: got %v", text, err)
 		}
 	}
 	fail = true
-	if _, err := b.Search(t.Context(), knowledge.Question{Query: knowledge.Query{Scope: acme}, Text: "water"}); !errors.Is(err, errSorry) {
+	if _, err := b.Search(t.Context(), knowledge.Question{Query: knowledge.Query{Reach: acme.Only()}, Text: "water"}); !errors.Is(err, errSorry) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -217,7 +217,7 @@ func TestSearchInvalid(t *testing.T) {
 		{MinSimilarity: 1.5},
 		{Neighbours: 11},
 		{Neighbours: -1},
-		{Query: knowledge.Query{Scope: memory.Scope{Tenant: "\x00"}}},
+		{Query: knowledge.Query{Reach: memory.Scope{Tenant: "\x00"}.Only()}},
 		{Query: knowledge.Query{Prefix: "\xff"}},
 		{Query: knowledge.Query{URIs: make([]string, 1001)}},
 		{Query: knowledge.Query{URIs: []string{"\x00"}}},
@@ -234,7 +234,7 @@ func TestSearchInvalid(t *testing.T) {
 	if _, err := library(t, knowledge.Options{}).Search(t.Context(), knowledge.Question{Text: "x", Embedding: []float32{1}}); !errors.Is(err, memory.ErrInvalid) {
 		t.Errorf("a vector without an embedder: got %v", err)
 	}
-	bad := knowledge.Query{Scope: memory.Scope{Tenant: "\xff"}}
+	bad := knowledge.Query{Reach: memory.Scope{Tenant: "\xff"}.Only()}
 	_, deleted := b.Delete(t.Context(), bad)
 	_, _, ingested := knowledge.Collect(b.Ingest(t.Context(), bad.Scope, documents(), knowledge.IngestOptions{}))
 	_, _, reembedded := knowledge.Collect(b.Reembed(t.Context(), bad))
@@ -279,7 +279,7 @@ func TestNewInvalid(t *testing.T) {
 func TestChunks(t *testing.T) {
 	t.Parallel()
 	b := library(t, knowledge.Options{})
-	for s, err := range b.Sources(t.Context(), knowledge.Query{Scope: acme, URIs: []string{"kettle.md"}}) {
+	for s, err := range b.Sources(t.Context(), knowledge.Query{Reach: acme.Only(), URIs: []string{"kettle.md"}}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -63,7 +63,7 @@ func (s *broken) Delete(ctx context.Context, q knowledge.Query) (int, error) {
 
 func TestBrokenStore(t *testing.T) {
 	t.Parallel()
-	ask := knowledge.Question{Query: knowledge.Query{Scope: acme}, Text: "kettle", Neighbours: 1}
+	ask := knowledge.Question{Query: knowledge.Query{Reach: acme.Only()}, Text: "kettle", Neighbours: 1}
 	for _, method := range []string{"sources", "chunks", "search", "delete"} {
 		t.Run(method, func(t *testing.T) {
 			t.Parallel()
@@ -95,7 +95,7 @@ func TestBrokenStore(t *testing.T) {
 			}
 			_, err = b.Search(t.Context(), ask)
 			note("search", err)
-			_, err = b.Delete(t.Context(), knowledge.Query{Scope: acme, URIs: []string{"none"}})
+			_, err = b.Delete(t.Context(), knowledge.Query{Reach: acme.Only(), URIs: []string{"none"}})
 			note("delete", err)
 			_, troubles, err := knowledge.Collect(b.Ingest(t.Context(), acme, documents("a", manual+"."), knowledge.IngestOptions{}))
 			note("ingest", err)
@@ -133,13 +133,13 @@ func TestReembedFailures(t *testing.T) {
 		return nil
 	}
 	b := newBase(t, store, knowledge.Options{Embedder: e})
-	total, troubles, err := knowledge.Collect(b.Reembed(t.Context(), knowledge.Query{Scope: acme}))
+	total, troubles, err := knowledge.Collect(b.Reembed(t.Context(), knowledge.Query{Reach: acme.Only()}))
 	if err != nil || total.Updated != 1 || len(troubles) != 2 || !errors.Is(troubles[0].Err, errSorry) || !errors.Is(troubles[1].Err, memory.ErrConflict) {
 		t.Errorf("got %+v, %+v, error %v", total, troubles, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := knowledge.Collect(b.Reembed(ctx, knowledge.Query{Scope: acme})); !errors.Is(err, context.Canceled) {
+	if _, _, err := knowledge.Collect(b.Reembed(ctx, knowledge.Query{Reach: acme.Only()})); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: got %v", err)
 	}
 }
@@ -165,7 +165,7 @@ func TestInMemoryForgets(t *testing.T) {
 			t.Errorf("round %d: got %d results, want 40", round, len(results))
 		}
 	}
-	if n, err := b.Delete(t.Context(), knowledge.Query{Scope: acme}); n != 40 || err != nil || search(t, b, knowledge.Question{Text: "word"}) != nil {
+	if n, err := b.Delete(t.Context(), knowledge.Query{Reach: acme.Only()}); n != 40 || err != nil || search(t, b, knowledge.Question{Text: "word"}) != nil {
 		t.Errorf("deleted %d, error %v", n, err)
 	}
 }

@@ -123,7 +123,7 @@ func (r *ingest) prepare(ctx context.Context, window []*work) {
 		byURI[w.next.URI] = w
 		uris = append(uris, w.next.URI)
 	}
-	for s, err := range r.store.Sources(ctx, Query{Scope: r.scope, URIs: uris}) {
+	for s, err := range r.store.Sources(ctx, Query{Reach: r.scope.Only(), URIs: uris}) {
 		if err != nil {
 			failAll(window, err)
 			return

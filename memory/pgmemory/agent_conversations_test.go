@@ -102,7 +102,7 @@ func TestConversationsBySQL(t *testing.T) {
 		if got := one(t, pool, annID, `SELECT public.get_conversation(session_id => 's1')::text`); !sameJSON(got, want) {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
-		found, err := hers.Search(ctx, memory.FindMessages{Query: driver.SessionQuery{Scope: scope}, Text: "what about athens"})
+		found, err := hers.Search(ctx, memory.FindMessages{Query: driver.SessionQuery{Reach: scope.Only()}, Text: "what about athens"})
 		if err != nil || len(found) != 1 || found[0].Position != 1 {
 			t.Errorf("got %v, error %v want the question", found, err)
 		}
@@ -162,7 +162,7 @@ func TestConversationsBySQL(t *testing.T) {
 		const user = "33333333-3333-4333-8333-333333333333"
 		one(t, pool, "", insertSession, "many", list(entries...), user)
 		for range 2 {
-			found, err := service.Search(ctx, memory.FindMessages{Query: driver.SessionQuery{Scope: driver.Scope{User: user}}, Text: "which flight is leaving, number 700?"})
+			found, err := service.Search(ctx, memory.FindMessages{Query: driver.SessionQuery{Reach: driver.Scope{User: user}.Only()}, Text: "which flight is leaving, number 700?"})
 			if err != nil || len(found) == 0 || !strings.Contains(found[0].Text(), "700") || found[0].Score.Keyword < 0.5 {
 				t.Fatalf("got %+v, error %v want number 700 with all words", found, err)
 			}

@@ -106,7 +106,7 @@ func TestConditionsMatch(t *testing.T) {
 		}
 		held += len(want)
 		got := []string{}
-		for f, err := range store.Find(ctx, driver.FactQuery{Scope: ann, Where: []driver.Condition{c}, Limit: -1}) {
+		for f, err := range store.Find(ctx, driver.FactQuery{Reach: ann.Only(), Where: []driver.Condition{c}, Limit: -1}) {
 			if err != nil {
 				t.Fatalf("%q %s %s: %v", c.Path, c.Op, c.Value, err)
 			}
@@ -144,8 +144,7 @@ func TestHostileTexts(t *testing.T) {
 			t.Fatalf("apply %+v: %v", c, err)
 		}
 		q := driver.FactQuery{
-			Scope: s, Conversation: c.Record.Conversation, IDs: []string{c.Record.ID, text()}, Kinds: []driver.Kind{driver.Plain, driver.Kind(text())},
-			AnyAgent: i%2 == 0, Inherit: i%3 == 0, Limit: i % 7, Without: text() + "y",
+			Reach: driver.Reach{Scope: s, AnyAgent: i%2 == 0, Inherit: i%3 == 0}, Conversation: c.Record.Conversation, IDs: []string{c.Record.ID, text()}, Kinds: []driver.Kind{driver.Plain, driver.Kind(text())}, Limit: i % 7, Without: text() + "y",
 		}
 		found, err := store.Search(ctx, driver.FactSearch{Query: q, Terms: c.Record.Terms, Embedding: []float32{1}, Model: c.Record.Model, Limit: 5})
 		if err != nil || len(found.Records) != 1 || found.Records[0].ID != c.Record.ID {

@@ -56,7 +56,7 @@ func TestConversationsAreApart(t *testing.T) {
 		}
 	}
 	before := content(t, p, talkTables)
-	everywhere := driver.SessionQuery{Scope: driver.Scope{Tenant: "acme"}, AnyUser: true, Limit: -1}
+	everywhere := driver.SessionQuery{Reach: driver.Reach{Scope: driver.Scope{Tenant: "acme"}, AnyUser: true}, Limit: -1}
 	for s, err := range bob.Sessions(ctx, everywhere) {
 		if s.Scope.User != bobID || err != nil {
 			t.Errorf("bob lists %+v, error %v", s, err)
@@ -171,7 +171,7 @@ func TestMessageQuota(t *testing.T) {
 	first := saying("s", "one", "two", "three")
 	_, err := store.Apply(ctx, ann, saying("t", "one", "two", "three", "four"))
 	wantErr(t, "too many", err, driver.ErrQuota)
-	for s, err := range store.Sessions(ctx, driver.SessionQuery{Scope: ann}) {
+	for s, err := range store.Sessions(ctx, driver.SessionQuery{Reach: ann.Only()}) {
 		t.Errorf("got session %+v, error %v want none", s, err)
 	}
 	_, err = store.Apply(ctx, ann, first)

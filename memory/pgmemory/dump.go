@@ -24,12 +24,8 @@ func (d *DB) scopesFor(ctx context.Context, keys string, s *driver.Scope) (list 
 	var a args
 	where := `true`
 	if s != nil {
-		where, _ = reach(&driver.FactQuery{Scope: *s, AnyWorkspace: true, AnyUser: true, AnyAgent: true}, &a)
-		for _, part := range []struct{ column, name string }{{"workspace", s.Workspace}, {"user_id", s.User}, {"agent", s.Agent}} {
-			if part.name != "" {
-				where += ` AND s.` + part.column + ` = ` + a.add(part.name, "text")
-			}
-		}
+		within := s.Within()
+		where, _ = reach(&within, &a)
 	}
 	query := `SELECT DISTINCT s.tenant, s.workspace, s.user_id, s.agent, ` + keys + ` s WHERE ` + where + ` ORDER BY 1, 2, 3, 4`
 	err = d.link.read(ctx, d.sql(query), a, func() { list = nil }, func(rows pgx.Rows) error {

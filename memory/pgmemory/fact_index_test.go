@@ -37,7 +37,7 @@ func TestFactsByIndexAndConditions(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, percent := range []int{100, 50, 10, 1, 0} {
-		q := driver.FactQuery{Scope: ann, Where: []driver.Condition{{Path: []string{`a "b"`, "percent"}, Op: driver.Less, Value: fmt.Append(nil, percent)}}}
+		q := driver.FactQuery{Reach: ann.Only(), Where: []driver.Condition{{Path: []string{`a "b"`, "percent"}, Op: driver.Less, Value: fmt.Append(nil, percent)}}}
 		for _, terms := range [][]string{nil, {"fact"}} {
 			hits, wanted := 0, 0
 			for range 10 { // once for the index to be known, and once for the size

@@ -31,7 +31,7 @@ const (
 
 func newSelection(q *driver.FactQuery) (*selection, error) {
 	s := &selection{slow: true, dear: len(q.Where) > 0}
-	scopes, one := reach(q, &s.args)
+	scopes, one := reach(&q.Reach, &s.args)
 	s.one, s.with = one, readScopes+scopes+readTime
 	parts := []string{`f.scope = ANY (ARRAY(SELECT key FROM reach))`}
 	if one {

@@ -74,7 +74,8 @@ func pages(yield func(driver.Event, error) bool, next func(after place) ([]drive
 // eachScope yields what was done in the scopes that a scope covers.
 func (f *Facts) eachScope(ctx context.Context, s driver.Scope, yield func(driver.Event, error) bool) error {
 	var a args
-	where, _ := reach(&driver.FactQuery{Scope: s, AnyWorkspace: s.Workspace == "", AnyUser: s.User == "", AnyAgent: s.Agent == ""}, &a)
+	within := s.Within()
+	where, _ := reach(&within, &a)
 	var keys []int64
 	var scopes []driver.Scope
 	text := `SELECT s.key, s.tenant, s.workspace, s.user_id, s.agent FROM weft.mem_scope s WHERE ` + where + ` ORDER BY s.key`

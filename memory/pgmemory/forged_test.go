@@ -33,7 +33,7 @@ func TestForgedForgetting(t *testing.T) {
 	said.Said = fact.Said
 	_, err = db.Conversations().Apply(ctx, annScope, said)
 	wantNoErr(t, "a message", err)
-	for s, err := range db.Conversations().Sessions(ctx, driver.SessionQuery{Scope: annScope}) {
+	for s, err := range db.Conversations().Sessions(ctx, driver.SessionQuery{Reach: annScope.Only()}) {
 		if err != nil || time.Until(s.UpdatedAt) > time.Hour {
 			t.Errorf("got %+v, error %v want a time of now", s, err)
 		}

@@ -166,5 +166,5 @@ func (k *Knowledge) Delete(ctx context.Context, q driver.SourceQuery) (int, erro
 
 // Forget implements [driver.DocumentStore].
 func (k *Knowledge) Forget(ctx context.Context, s driver.Scope) (int, error) {
-	return k.Delete(ctx, driver.SourceQuery{Scope: s, AnyWorkspace: s.Workspace == "", AnyUser: s.User == "", AnyAgent: s.Agent == ""})
+	return k.Delete(ctx, driver.SourceQuery{Reach: s.Within()})
 }

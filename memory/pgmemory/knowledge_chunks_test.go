@@ -213,7 +213,7 @@ func chunksOfUsersAreApart(t *testing.T, pool *pgxpool.Pool, db *pgmemory.DB) {
 		got, err := request[string](pool, bobID, sql)
 		wantTexts(t, "bob: "+sql, got, err)
 	}
-	c, err := knownAs(t, db, annID).Search(context.Background(), driver.ChunkSearch{Query: driver.SourceQuery{Scope: driver.Scope{User: annID}}, Terms: []string{"ann"}, Limit: 5})
+	c, err := knownAs(t, db, annID).Search(context.Background(), driver.ChunkSearch{Query: driver.SourceQuery{Reach: driver.Scope{User: annID}.Only()}, Terms: []string{"ann"}, Limit: 5})
 	if err != nil || len(c.Records) != 1 {
 		t.Errorf("ann finds %d chunks, error %v want 1", len(c.Records), err)
 	}

@@ -39,13 +39,13 @@ func TestKnowledgeByIndex(t *testing.T) {
 		name  string
 		query driver.SourceQuery
 	}{
-		{"a scope", driver.SourceQuery{Scope: docs}},
-		{"all of a tenant", driver.SourceQuery{Scope: docs, AnyUser: true}},
-		{"a user and all", driver.SourceQuery{Scope: driver.Scope{Tenant: "acme", User: "user 17"}, Inherit: true}},
-		{"a user", driver.SourceQuery{Scope: driver.Scope{Tenant: "acme", User: "user 17"}}},
-		{"half", driver.SourceQuery{Scope: docs, Prefix: "a/"}},
-		{"one source", driver.SourceQuery{Scope: docs, Where: []driver.Condition{driver.Where("n", driver.Equal, 3)}}},
-		{"nothing", driver.SourceQuery{Scope: driver.Scope{Tenant: "other"}}},
+		{"a scope", driver.SourceQuery{Reach: docs.Only()}},
+		{"all of a tenant", driver.SourceQuery{Reach: driver.Reach{Scope: docs, AnyUser: true}}},
+		{"a user and all", driver.SourceQuery{Reach: driver.Reach{Scope: driver.Scope{Tenant: "acme", User: "user 17"}, Inherit: true}}},
+		{"a user", driver.SourceQuery{Reach: driver.Scope{Tenant: "acme", User: "user 17"}.Only()}},
+		{"half", driver.SourceQuery{Reach: docs.Only(), Prefix: "a/"}},
+		{"one source", driver.SourceQuery{Reach: docs.Only(), Where: []driver.Condition{driver.Where("n", driver.Equal, 3)}}},
+		{"nothing", driver.SourceQuery{Reach: driver.Scope{Tenant: "other"}.Only()}},
 	} {
 		for _, limit := range []int{1, 30, 5000} {
 			hits, wanted := 0, 0
@@ -95,7 +95,7 @@ func TestKnowledgeIndexFollows(t *testing.T) {
 	next.Source.Revision = 1
 	swapIn(t, store, docs, next)
 	for range 3 {
-		c, err := store.Search(ctx, driver.ChunkSearch{Query: driver.SourceQuery{Scope: docs}, Embedding: []float32{1, 1}, Model: "m", Limit: 70})
+		c, err := store.Search(ctx, driver.ChunkSearch{Query: driver.SourceQuery{Reach: docs.Only()}, Embedding: []float32{1, 1}, Model: "m", Limit: 70})
 		wantNoErr(t, "search", err)
 		want := map[string]bool{}
 		for _, r := range next.Chunks {
@@ -155,7 +155,7 @@ func TestKnowledgeByWordsOfMany(t *testing.T) {
 	for i := range 10 {
 		swapIn(t, many.Documents(), docs, document(fmt.Sprintf("%c/%d", 'a'+i%2, i), 100, nil))
 	}
-	for _, q := range []driver.SourceQuery{{Scope: docs}, {Scope: docs, Prefix: "b/"}, {Scope: docs, Inherit: true}} {
+	for _, q := range []driver.SourceQuery{{Reach: docs.Only()}, {Reach: docs.Only(), Prefix: "b/"}, {Reach: driver.Reach{Scope: docs, Inherit: true}}} {
 		s := driver.ChunkSearch{Query: q, Terms: []string{"part", "b/7", "42", "none", "a/2"}, Limit: 20}
 		want, err := few.Documents().Search(ctx, s)
 		wantNoErr(t, "search", err)

@@ -21,12 +21,12 @@ func TestKnowledgeOfUsers(t *testing.T) {
 	vector := func() []float32 { return []float32{1, 0} }
 	swapIn(t, hers, annScope, document("small", 2, vector), document("large", 100, vector))
 	swapIn(t, his, driver.Scope{Tenant: "acme", User: bobID}, document("bob's", 1, vector))
-	source := sourcesOf(t, hers, driver.SourceQuery{Scope: annScope})[0]
+	source := sourcesOf(t, hers, driver.SourceQuery{Reach: annScope.Only()})[0]
 	if source.Chunks != 100 {
 		t.Errorf("ann has %+v", source)
 	}
-	everywhere := driver.SourceQuery{Scope: driver.Scope{Tenant: "acme"}, AnyUser: true}
-	for name, q := range map[string]driver.SourceQuery{"her scope": {Scope: annScope}, "all but his": {Scope: everywhere.Scope, AnyUser: true, URIs: []string{"small", "large"}}} {
+	everywhere := driver.SourceQuery{Reach: driver.Reach{Scope: driver.Scope{Tenant: "acme"}, AnyUser: true}}
+	for name, q := range map[string]driver.SourceQuery{"her scope": {Reach: annScope.Only()}, "all but his": {Reach: driver.Reach{Scope: everywhere.Scope, AnyUser: true}, URIs: []string{"small", "large"}}} {
 		if list := sourcesOf(t, his, q); len(list) != 0 {
 			t.Errorf("bob, %s: got %d sources want none", name, len(list))
 		}
@@ -51,7 +51,7 @@ func TestKnowledgeOfUsers(t *testing.T) {
 	if n := ask[int](t, p, `SELECT count(*) FROM weft.mem_chunk`); n != 103 {
 		t.Errorf("got %d chunks want 103", n)
 	}
-	if n, err := hers.Delete(ctx, driver.SourceQuery{Scope: annScope}); n != 2 || err != nil {
+	if n, err := hers.Delete(ctx, driver.SourceQuery{Reach: annScope.Only()}); n != 2 || err != nil {
 		t.Errorf("ann deletes %d, error %v want 2", n, err)
 	}
 }
@@ -133,7 +133,7 @@ func TestKnowledgeIsShared(t *testing.T) {
 	p := supabasePlace(t)
 	db := p.served(t)
 	swapIn(t, db.Documents(), docs, document("handbook", 3, nil))
-	q := driver.SourceQuery{Scope: driver.Scope{Tenant: "acme", User: annID}, Inherit: true}
+	q := driver.SourceQuery{Reach: driver.Reach{Scope: driver.Scope{Tenant: "acme", User: annID}, Inherit: true}}
 	store := knownAs(t, db, annID)
 	if list := sourcesOf(t, store, q); len(list) != 0 {
 		t.Errorf("got %d sources want none", len(list))

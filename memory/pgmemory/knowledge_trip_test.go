@@ -47,7 +47,7 @@ func documentCalls(t *testing.T, store driver.DocumentStore, user string) []call
 	var source driver.Source
 	return []call{
 		{"swap", func() { swapIn(t, store, scope, document("a", 30, vector), document("b", 30, vector)) }},
-		{"sources", func() { source = sourcesOf(t, store, driver.SourceQuery{Scope: scope})[0] }},
+		{"sources", func() { source = sourcesOf(t, store, driver.SourceQuery{Reach: scope.Only()})[0] }},
 		{"chunks", func() {
 			n := 0
 			for _, err := range store.Chunks(ctx, []driver.ChunkSpan{{Scope: scope, Source: source.ID, From: 3, To: 9}, {Scope: scope, Source: source.ID, To: 9}}) {
@@ -60,14 +60,14 @@ func documentCalls(t *testing.T, store driver.DocumentStore, user string) []call
 		}},
 		{"search knowledge", func() {
 			c, err := store.Search(ctx, driver.ChunkSearch{
-				Query: driver.SourceQuery{Scope: scope, Inherit: true, Prefix: "a"}, Terms: []string{"part", "of"}, Embedding: []float32{1, 1}, Model: "m", Limit: 100,
+				Query: driver.SourceQuery{Reach: driver.Reach{Scope: scope, Inherit: true}, Prefix: "a"}, Terms: []string{"part", "of"}, Embedding: []float32{1, 1}, Model: "m", Limit: 100,
 			})
 			wantNoErr(t, "search", err)
 			if len(c.Records) != 30 || c.Chunks != 30 {
 				t.Errorf("got %d of %d chunks want 30", len(c.Records), c.Chunks)
 			}
 		}},
-		{"delete sources", func() { _, err := store.Delete(ctx, driver.SourceQuery{Scope: scope}); wantNoErr(t, "delete", err) }},
+		{"delete sources", func() { _, err := store.Delete(ctx, driver.SourceQuery{Reach: scope.Only()}); wantNoErr(t, "delete", err) }},
 	}
 }
 

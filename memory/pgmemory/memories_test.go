@@ -29,7 +29,7 @@ func TestMemoriesBySQL(t *testing.T) {
 		if n, err := raw(ctx, pool, annID, insert, annID, "Likes green tea."); n != 1 || err != nil {
 			t.Fatalf("insert: got %d rows, error %v want 1", n, err)
 		}
-		c, err := store.Search(ctx, driver.FactSearch{Query: driver.FactQuery{Scope: scope, Where: []driver.Condition{driver.Where("n", driver.Equal, 1)}}, Terms: []string{"green"}, Limit: 5})
+		c, err := store.Search(ctx, driver.FactSearch{Query: driver.FactQuery{Reach: scope.Only(), Where: []driver.Condition{driver.Where("n", driver.Equal, 1)}}, Terms: []string{"green"}, Limit: 5})
 		if err != nil || len(c.Records) != 1 || c.Records[0].Content != "Likes green tea." || c.Records[0].Conversation != "c1" || c.Records[0].Kind != driver.Preference {
 			t.Errorf("got %+v, error %v want the memory", c.Records, err)
 		}
@@ -145,7 +145,7 @@ func TestMemoriesBySQL(t *testing.T) {
 			t.Errorf("delete: got %d rows, error %v want 1", n, err)
 		}
 		found := map[string]bool{}
-		for r, err := range store.Find(ctx, driver.FactQuery{Scope: scope}) {
+		for r, err := range store.Find(ctx, driver.FactQuery{Reach: scope.Only()}) {
 			wantNoErr(t, "find", err)
 			found[r.Content] = r.Embedding != nil
 		}

@@ -29,7 +29,7 @@ func recalled(t *testing.T, store driver.FactStore, s driver.Scope, text string)
 	t.Helper()
 	m, err := memory.New(inmemory.Fill(driver.Stores{FactStore: store}), memory.Options{})
 	wantNoErr(t, "new", err)
-	found, err := m.Recall(context.Background(), memory.Recall{Query: driver.FactQuery{Scope: s}, Text: text})
+	found, err := m.Recall(context.Background(), memory.Recall{Query: driver.FactQuery{Reach: s.Only()}, Text: text})
 	wantNoErr(t, "recall "+text, err)
 	list := []string{}
 	for _, f := range found {
@@ -44,7 +44,7 @@ func answered(t *testing.T, store driver.DocumentStore, s driver.Scope, text str
 	wantNoErr(t, "new", err)
 	b, err := knowledge.New(m, knowledge.Options{})
 	wantNoErr(t, "new", err)
-	results, err := b.Search(context.Background(), knowledge.Question{Query: driver.SourceQuery{Scope: s}, Text: text})
+	results, err := b.Search(context.Background(), knowledge.Question{Query: driver.SourceQuery{Reach: s.Only()}, Text: text})
 	wantNoErr(t, "search "+text, err)
 	list := []string{}
 	for _, r := range results {
@@ -149,14 +149,14 @@ func reindexed(t *testing.T, db *pgmemory.DB, user string, scope driver.Scope, w
 		}
 		m, err := memory.New(inmemory.Fill(driver.Stores{FactStore: as(t, db, who)}), memory.Options{})
 		wantNoErr(t, "new", err)
-		if n, err := m.Reindex(context.Background(), driver.FactQuery{Scope: scope}); n != want || err != nil {
+		if n, err := m.Reindex(context.Background(), driver.FactQuery{Reach: scope.Only()}); n != want || err != nil {
 			t.Errorf("facts: got %d, %v want %d", n, err, want)
 		}
 		m, err = memory.New(inmemory.Fill(driver.Stores{DocumentStore: knownAs(t, db, who)}), memory.Options{})
 		wantNoErr(t, "new", err)
 		b, err := knowledge.New(m, knowledge.Options{})
 		wantNoErr(t, "new", err)
-		if n, err := b.Reindex(context.Background(), driver.SourceQuery{Scope: scope}); n != want || err != nil {
+		if n, err := b.Reindex(context.Background(), driver.SourceQuery{Reach: scope.Only()}); n != want || err != nil {
 			t.Errorf("chunks: got %d, %v want %d", n, err, want)
 		}
 	}
@@ -187,11 +187,11 @@ func TestReadWhileWritten(t *testing.T) {
 		go func() {
 			defer func() { done <- struct{}{} }()
 			for range 10 {
-				s := driver.FactSearch{Query: driver.FactQuery{Scope: scope}, Terms: []string{"heron"}, Limit: 100}
+				s := driver.FactSearch{Query: driver.FactQuery{Reach: scope.Only()}, Terms: []string{"heron"}, Limit: 100}
 				if _, err := as(t, db, annID).Search(ctx, s); err != nil {
 					failed <- err
 				}
-				k := driver.ChunkSearch{Query: driver.SourceQuery{Scope: scope}, Terms: []string{"heron"}, Limit: 100}
+				k := driver.ChunkSearch{Query: driver.SourceQuery{Reach: scope.Only()}, Terms: []string{"heron"}, Limit: 100}
 				if _, err := knownAs(t, db, annID).Search(ctx, k); err != nil {
 					failed <- err
 				}
@@ -205,11 +205,11 @@ func TestReadWhileWritten(t *testing.T) {
 	for err := range failed {
 		t.Error(err)
 	}
-	s := driver.FactSearch{Query: driver.FactQuery{Scope: scope}, Terms: []string{"heron"}, Limit: 100}
+	s := driver.FactSearch{Query: driver.FactQuery{Reach: scope.Only()}, Terms: []string{"heron"}, Limit: 100}
 	if c, err := as(t, db, annID).Search(ctx, s); err != nil || c.Frequency[0] != 30 || len(c.Records) != 30 {
 		t.Errorf("got %d facts, %v", c.Frequency, err)
 	}
-	k := driver.ChunkSearch{Query: driver.SourceQuery{Scope: scope}, Terms: []string{"heron"}, Limit: 100}
+	k := driver.ChunkSearch{Query: driver.SourceQuery{Reach: scope.Only()}, Terms: []string{"heron"}, Limit: 100}
 	if c, err := knownAs(t, db, annID).Search(ctx, k); err != nil || c.Frequency[0] != 30 || len(c.Records) != 30 {
 		t.Errorf("got %d chunks, %v", c.Frequency, err)
 	}

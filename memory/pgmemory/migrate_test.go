@@ -94,7 +94,7 @@ func TestScripts(t *testing.T) {
 	scope := driver.Scope{User: "ann"}
 	_, err = db.Facts().Apply(ctx, scope, []driver.FactChange{adding("tea", 1, 2)})
 	wantNoErr(t, "apply", err)
-	c, err := db.Facts().Search(ctx, driver.FactSearch{Query: driver.FactQuery{Scope: scope}, Terms: []string{"tea"}, Embedding: []float32{1, 2}, Model: "m", Limit: 5})
+	c, err := db.Facts().Search(ctx, driver.FactSearch{Query: driver.FactQuery{Reach: scope.Only()}, Terms: []string{"tea"}, Embedding: []float32{1, 2}, Model: "m", Limit: 5})
 	if err != nil || len(c.Records) != 1 {
 		t.Errorf("got %d candidates, error %v want 1", len(c.Records), err)
 	}

@@ -135,7 +135,7 @@ func ExampleMigratePublic() {
 	if err != nil {
 		log.Panic(err)
 	}
-	for f, err := range facts.List(ctx, driver.FactQuery{Scope: driver.Scope{User: annID}}) {
+	for f, err := range facts.List(ctx, driver.FactQuery{Reach: driver.Scope{User: annID}.Only()}) {
 		fmt.Println(f.Content, err)
 	}
 	// Output:

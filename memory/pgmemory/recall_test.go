@@ -127,14 +127,14 @@ type filter struct {
 
 // filters pass 100, 10, 1 and 0.1 % by scope, and 50, 10, 1 and 0.1 % by metadata.
 func filters() []filter {
-	list := []filter{{"scope of 100 %", driver.FactQuery{Scope: driver.Scope{Tenant: "t"}, AnyUser: true}, func(stored) bool { return true }}}
+	list := []filter{{"scope of 100 %", driver.FactQuery{Reach: driver.Reach{Scope: driver.Scope{Tenant: "t"}, AnyUser: true}}, func(stored) bool { return true }}}
 	for _, share := range []string{"10", "1", "0.1"} {
 		user := "u" + share
-		list = append(list, filter{"scope of " + share + " %", driver.FactQuery{Scope: driver.Scope{Tenant: "t", User: user}}, func(f stored) bool { return f.user == user }})
+		list = append(list, filter{"scope of " + share + " %", driver.FactQuery{Reach: driver.Scope{Tenant: "t", User: user}.Only()}, func(f stored) bool { return f.user == user }})
 	}
 	for _, perMille := range []int{500, 100, 10, 1} {
 		q := driver.FactQuery{
-			Scope: driver.Scope{Tenant: "t"}, AnyUser: true,
+			Reach: driver.Reach{Scope: driver.Scope{Tenant: "t"}, AnyUser: true},
 			Where: []driver.Condition{driver.Where("per_mille", driver.Less, perMille)},
 		}
 		list = append(list, filter{fmt.Sprintf("metadata of %v %%", float64(perMille)/10), q, func(f stored) bool { return f.perMille < perMille }})
@@ -206,7 +206,7 @@ func TestRecallOfChunks(t *testing.T) {
 	index(t, p, db, "mem_chunk")
 	do(t, p, `VACUUM ANALYZE weft.mem_source`)
 	for _, f := range filters() {
-		q := driver.SourceQuery{Scope: f.query.Scope, AnyUser: f.query.AnyUser, Where: f.query.Where}
+		q := driver.SourceQuery{Reach: driver.Reach{Scope: f.query.Scope, AnyUser: f.query.AnyUser}, Where: f.query.Where}
 		measureRecall(t, f, list, chunksByHand(t, p, f.query), func(v []float32) (ids []string) {
 			found, err := db.Documents().Search(ctx, driver.ChunkSearch{Query: q, Embedding: v, Model: "m", Limit: recallLimit})
 			wantNoErr(t, f.name, err)
@@ -226,7 +226,7 @@ func TestRecallOfChunks(t *testing.T) {
 		}
 		start := time.Now()
 		found, err := db.Documents().Search(ctx, driver.ChunkSearch{
-			Query: driver.SourceQuery{Scope: driver.Scope{Tenant: "t"}, AnyUser: true}, Terms: slices.Collect(maps.Keys(terms)), Limit: recallLimit,
+			Query: driver.SourceQuery{Reach: driver.Reach{Scope: driver.Scope{Tenant: "t"}, AnyUser: true}}, Terms: slices.Collect(maps.Keys(terms)), Limit: recallLimit,
 		})
 		times = append(times, time.Since(start))
 		if err != nil || len(found.Records) != recallLimit {

@@ -81,7 +81,7 @@ func (a *args) addOnce(value any, as, into string) string {
 
 // reach returns a condition on mem_scope s for the scopes that a query looks at, and whether that is
 // one at most.
-func reach(q *driver.FactQuery, a *args) (text string, one bool) {
+func reach(q *driver.Reach, a *args) (text string, one bool) {
 	if !q.AnyWorkspace && !q.AnyUser && !q.AnyAgent {
 		if !q.Inherit {
 			return `s.digest = ` + a.add(scopeDigest(q.Scope), "bytea"), true

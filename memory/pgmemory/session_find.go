@@ -60,7 +60,7 @@ func (m *messageRow) row() driver.MessageRow {
 
 // sessions returns a condition on mem_session s for what a query selects, but for its After.
 func sessions(q *driver.SessionQuery, a *args) (string, error) {
-	text, _ := reach(&driver.FactQuery{Scope: q.Scope, AnyWorkspace: q.AnyWorkspace, AnyUser: q.AnyUser, AnyAgent: q.AnyAgent}, a)
+	text, _ := reach(&q.Reach, a)
 	parts := []string{text}
 	if q.ID != "" {
 		parts = append(parts, `s.id = `+a.add(q.ID, "text"))

@@ -11,9 +11,7 @@ const readShelves = `WITH shelf AS MATERIALIZED (SELECT s.key, s.chunks, s.terms
 // newSourceSelection selects sources o.
 func newSourceSelection(q *driver.SourceQuery) (*selection, error) {
 	s := &selection{}
-	scopes, one := reach(&driver.FactQuery{
-		Scope: q.Scope, AnyWorkspace: q.AnyWorkspace, AnyUser: q.AnyUser, AnyAgent: q.AnyAgent, Inherit: q.Inherit,
-	}, &s.args)
+	scopes, one := reach(&q.Reach, &s.args)
 	s.with = readShelves + scopes + `)`
 	parts := []string{onShelf("o", one)}
 	if len(q.URIs) > 0 {

@@ -127,8 +127,8 @@ func TestUsersAreApart(t *testing.T) {
 	}()}})
 	wantNoErr(t, "ann updates", err)
 
-	everywhere := driver.FactQuery{Scope: driver.Scope{Tenant: "acme"}, AnyUser: true, Closed: true, Untrusted: true, Limit: -1}
-	for name, q := range map[string]driver.FactQuery{"her scope": {Scope: annScope}, "all users": everywhere, "by id": {Scope: annScope, IDs: []string{secret.Record.ID}}} {
+	everywhere := driver.FactQuery{Reach: driver.Reach{Scope: driver.Scope{Tenant: "acme"}, AnyUser: true}, Closed: true, Untrusted: true, Limit: -1}
+	for name, q := range map[string]driver.FactQuery{"her scope": {Reach: annScope.Only()}, "all users": everywhere, "by id": {Reach: annScope.Only(), IDs: []string{secret.Record.ID}}} {
 		if got := contents(t, bob, q); len(got) != 0 {
 			t.Errorf("bob, %s: got %q want nothing", name, got)
 		}
@@ -334,7 +334,7 @@ func TestUsersOnFewConnections(t *testing.T) {
 						t.Errorf("got error %v", err)
 					}
 				default:
-					c, err := store.Search(inner, driver.FactSearch{Query: driver.FactQuery{Scope: driver.Scope{Tenant: "acme"}, AnyUser: true}, Terms: []string{"secret"}, Limit: 50})
+					c, err := store.Search(inner, driver.FactSearch{Query: driver.FactQuery{Reach: driver.Reach{Scope: driver.Scope{Tenant: "acme"}, AnyUser: true}}, Terms: []string{"secret"}, Limit: 50})
 					if err != nil || len(c.Records) != 1 || c.Records[0].Content != "secret of "+user {
 						t.Errorf("%s: got %d candidates, error %v want one", user, len(c.Records), err)
 					}

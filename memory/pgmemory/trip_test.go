@@ -151,7 +151,7 @@ func calls(t *testing.T, store driver.FactStore, user string) []call {
 		{"store with a vector, in place of another", apply(newer)},
 		{"recall", func() {
 			c, err := store.Search(ctx, driver.FactSearch{
-				Query: driver.FactQuery{Scope: scope, Where: []driver.Condition{driver.Where("n", driver.NotEqual, 1)}}, Terms: []string{"tea", "milk"},
+				Query: driver.FactQuery{Reach: scope.Only(), Where: []driver.Condition{driver.Where("n", driver.NotEqual, 1)}}, Terms: []string{"tea", "milk"},
 				Embedding: []float32{1, 1}, Model: "m", Limit: 100,
 			})
 			ok(err)
@@ -161,7 +161,7 @@ func calls(t *testing.T, store driver.FactStore, user string) []call {
 		}},
 		{"list", func() {
 			n := 0
-			for _, err := range store.Find(ctx, driver.FactQuery{Scope: scope}) {
+			for _, err := range store.Find(ctx, driver.FactQuery{Reach: scope.Only()}) {
 				ok(err)
 				n++
 			}
@@ -219,7 +219,7 @@ func talkCalls(t *testing.T, store driver.ConversationStore, user string) []call
 		{"load", read(driver.MessageRange{}, 302)},
 		{"last", read(driver.MessageRange{Last: 10}, 10)},
 		{"list sessions", func() {
-			for s, err := range store.Sessions(ctx, driver.SessionQuery{Scope: scope, Where: []driver.Condition{driver.Where("n", driver.Equal, 1)}}) {
+			for s, err := range store.Sessions(ctx, driver.SessionQuery{Reach: scope.Only(), Where: []driver.Condition{driver.Where("n", driver.Equal, 1)}}) {
 				ok(err)
 				if s.Title != "title" {
 					t.Errorf("got %+v", s)
@@ -227,7 +227,7 @@ func talkCalls(t *testing.T, store driver.ConversationStore, user string) []call
 			}
 		}},
 		{"search", func() {
-			c, err := store.Search(ctx, driver.MessageSearch{Query: driver.SessionQuery{Scope: scope}, Roles: []llm.Role{llm.RoleUser}, Terms: []string{"two", "message"}, Limit: 100})
+			c, err := store.Search(ctx, driver.MessageSearch{Query: driver.SessionQuery{Reach: scope.Only()}, Roles: []llm.Role{llm.RoleUser}, Terms: []string{"two", "message"}, Limit: 100})
 			ok(err)
 			if len(c.Rows) != 100 || c.Messages != 302 {
 				t.Errorf("got %d of %d messages", len(c.Rows), c.Messages)

@@ -55,9 +55,7 @@ func findSession(q *sqlitedb.Session, scope int64, id string) (s *session, err e
 
 // sessionSelection returns a query as a condition on mem_session f, but for its After and its limit.
 func sessionSelection(q *sqlitedb.Session, query *driver.SessionQuery) (*selection, error) {
-	s, err := talkCorpus.selection(q, &driver.FactQuery{
-		Scope: query.Scope, AnyWorkspace: query.AnyWorkspace, AnyUser: query.AnyUser, AnyAgent: query.AnyAgent,
-	})
+	s, err := talkCorpus.selection(q, &query.Reach)
 	if err != nil || s.none {
 		return s, err
 	}

@@ -27,14 +27,14 @@ func TestCorruptElsewhere(t *testing.T) {
 	ctx := context.Background()
 	const id = "0197a6b0-7c1a-7e2f-8a3b-000000000001"
 	messages := func(db *sqlitememory.DB) error {
-		_, err := db.Conversations().Search(ctx, driver.MessageSearch{Query: driver.SessionQuery{Scope: ann}, Roles: []llm.Role{"user"}, Terms: []string{"one"}, Limit: 9})
+		_, err := db.Conversations().Search(ctx, driver.MessageSearch{Query: driver.SessionQuery{Reach: ann.Only()}, Roles: []llm.Role{"user"}, Terms: []string{"one"}, Limit: 9})
 		return errors.Join(errorOf(db.Conversations().Messages(ctx, driver.MessageRange{Scope: ann, Session: "s"})), err)
 	}
 	values := func(db *sqlitememory.DB) error {
 		return errorOf(db.Values().Find(ctx, ann, driver.ValueSelection{}))
 	}
 	sources := func(db *sqlitememory.DB) error {
-		return errorOf(db.Documents().Sources(ctx, driver.SourceQuery{Scope: ann}))
+		return errorOf(db.Documents().Sources(ctx, driver.SourceQuery{Reach: ann.Only()}))
 	}
 	chunks := func(db *sqlitememory.DB) error {
 		return errorOf(db.Documents().Chunks(ctx, []driver.ChunkSpan{{Scope: ann, Source: id, To: 9}}))

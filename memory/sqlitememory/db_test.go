@@ -30,7 +30,7 @@ var (
 )
 
 func everything(s driver.Scope) driver.FactQuery {
-	return driver.FactQuery{Scope: s, Closed: true, Untrusted: true, Limit: -1}
+	return driver.FactQuery{Reach: s.Only(), Closed: true, Untrusted: true, Limit: -1}
 }
 
 func find(t *testing.T, store driver.FactStore, q driver.FactQuery) []driver.FactRecord {
@@ -175,7 +175,7 @@ func TestReopen(t *testing.T) {
 	if got := find(t, store, everything(ann)); len(got) != 1 || got[0].Content != "stays there" {
 		t.Errorf("got %v want what was stored", got)
 	}
-	c, err := store.Search(context.Background(), driver.FactSearch{Query: driver.FactQuery{Scope: ann}, Terms: []string{"stays"}, Limit: 1})
+	c, err := store.Search(context.Background(), driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only()}, Terms: []string{"stays"}, Limit: 1})
 	if err != nil || len(c.Records) != 1 {
 		t.Errorf("got %d candidates, error %v want 1", len(c.Records), err)
 	}
@@ -199,7 +199,7 @@ func TestMaxFacts(t *testing.T) {
 		must(t, err)
 		_, err = m.Supersede(ctx, ann, driver.Fact{Content: "four", Trust: driver.Stated}, stored[0].ID)
 		must(t, err)
-		if got := len(find(t, store, driver.FactQuery{Scope: ann})); got != 3 {
+		if got := len(find(t, store, driver.FactQuery{Reach: ann.Only()})); got != 3 {
 			t.Errorf("%s: got %d facts want 3", name, got)
 		}
 		_, err = m.Apply(ctx, ann, driver.FactChange{Kind: driver.Add, Record: driver.FactRecord{Fact: driver.Fact{Content: "five", Trust: driver.Stated}}},
@@ -286,9 +286,9 @@ func TestManyWords(t *testing.T) {
 		}
 	}
 	for _, q := range []driver.FactQuery{
-		{Scope: driver.Scope{Tenant: "acme", User: "1", Agent: "1"}},
-		{Scope: driver.Scope{Tenant: "acme", User: "1"}, AnyAgent: true},
-		{Scope: driver.Scope{Tenant: "acme"}, AnyUser: true, AnyAgent: true},
+		{Reach: driver.Scope{Tenant: "acme", User: "1", Agent: "1"}.Only()},
+		{Reach: driver.Reach{Scope: driver.Scope{Tenant: "acme", User: "1"}, AnyAgent: true}},
+		{Reach: driver.Reach{Scope: driver.Scope{Tenant: "acme"}, AnyUser: true, AnyAgent: true}},
 	} {
 		var want, words int64
 		q.Limit = -1

@@ -64,7 +64,7 @@ func BenchmarkDelete(b *testing.B) {
 				b.StartTimer()
 				began, done := time.Now(), make(chan error, 1)
 				go func() {
-					_, err := store.Delete(ctx, driver.SourceQuery{Scope: ann})
+					_, err := store.Delete(ctx, driver.SourceQuery{Reach: ann.Only()})
 					took = append(took, time.Since(began))
 					done <- err
 				}()
@@ -91,7 +91,7 @@ func BenchmarkDelete(b *testing.B) {
 // seen returns how many sources there are of a scope, how many chunks these say they have, and how many are found.
 func seen(tb testing.TB, store driver.DocumentStore, s driver.Scope) (sources, chunks, found int) {
 	tb.Helper()
-	q := driver.SourceQuery{Scope: s}
+	q := driver.SourceQuery{Reach: s.Only()}
 	var spans []driver.ChunkSpan
 	for source, err := range store.Sources(context.Background(), q) {
 		if err != nil {
@@ -118,7 +118,7 @@ func waitGone(tb testing.TB, store driver.DocumentStore, s driver.Scope) {
 	tb.Helper()
 	for n := 1; n > 0; {
 		n = 0
-		for _, err := range store.Sources(tb.Context(), driver.SourceQuery{Scope: s}) {
+		for _, err := range store.Sources(tb.Context(), driver.SourceQuery{Reach: s.Only()}) {
 			if err != nil {
 				tb.Fatal(err)
 			}
@@ -153,7 +153,7 @@ func TestDeleteIsStoppedAnywhere(t *testing.T) {
 		fillChunks(t, store, ann, 60, 24)
 		fillChunks(t, store, bob, 6, 3)
 		left := stop
-		_, err = store.Delete(limited{t.Context(), &left}, driver.SourceQuery{Scope: ann, Prefix: "24"})
+		_, err = store.Delete(limited{t.Context(), &left}, driver.SourceQuery{Reach: ann.Only(), Prefix: "24"})
 		if done = err == nil; !done && !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
@@ -166,11 +166,11 @@ func TestDeleteIsStoppedAnywhere(t *testing.T) {
 		default:
 			t.Errorf("stopped at look %d: got %d sources, %d chunks, %d found, want all of 3, or of 2", stop, sources, chunks, found)
 		}
-		if _, err = store.Delete(t.Context(), driver.SourceQuery{Scope: ann, Prefix: "24"}); err != nil {
+		if _, err = store.Delete(t.Context(), driver.SourceQuery{Reach: ann.Only(), Prefix: "24"}); err != nil {
 			t.Error(err)
 		}
 		if stop%2 == 0 {
-			_, err = store.Delete(t.Context(), driver.SourceQuery{Scope: driver.Scope{User: "nobody"}})
+			_, err = store.Delete(t.Context(), driver.SourceQuery{Reach: driver.Scope{User: "nobody"}.Only()})
 			must(t, err)
 		}
 		must(t, db.Close())
@@ -203,7 +203,7 @@ func TestWritesWhileDeleting(t *testing.T) {
 	fillChunks(t, store, ann, 1500, 1500)
 	done := make(chan error, 1)
 	go func() {
-		_, err := store.Delete(t.Context(), driver.SourceQuery{Scope: ann})
+		_, err := store.Delete(t.Context(), driver.SourceQuery{Reach: ann.Only()})
 		done <- err
 	}()
 	waitGone(t, store, ann)
@@ -244,7 +244,7 @@ func TestKilledWhileDeleting(t *testing.T) {
 	open(t, path, patient)
 	wantSwept(t, path, 0)
 	checkIndex(t, path)
-	if n, err := store.Delete(t.Context(), driver.SourceQuery{Scope: zoe}); n != 0 || err != nil {
+	if n, err := store.Delete(t.Context(), driver.SourceQuery{Reach: zoe.Only()}); n != 0 || err != nil {
 		t.Errorf("again: got %d, %v", n, err)
 	}
 	if found := leftovers(t, path, []string{" w9966 ", zoe.User}); len(found) > 0 {

@@ -9,7 +9,7 @@ import (
 
 // factSelection returns a query as a condition on mem_fact f.
 func factSelection(q *sqlitedb.Session, query *driver.FactQuery) (*selection, error) {
-	s, err := factCorpus.selection(q, query)
+	s, err := factCorpus.selection(q, &query.Reach)
 	if err != nil || s.none {
 		return s, err
 	}

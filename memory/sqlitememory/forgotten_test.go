@@ -98,7 +98,7 @@ func TestForgetLeavesNothingElsewhere(t *testing.T) {
 	history, values := m.Conversations(), m.Values()
 	base, err := knowledge.New(m, knowledge.Options{})
 	must(t, err)
-	everywhere := driver.SourceQuery{Scope: driver.Scope{Tenant: "acme", User: "gone"}, AnyWorkspace: true, AnyAgent: true}
+	everywhere := driver.SourceQuery{Reach: driver.Reach{Scope: driver.Scope{Tenant: "acme", User: "gone"}, AnyWorkspace: true, AnyAgent: true}}
 	kinds := []struct {
 		name   string
 		fill   func(s driver.Scope, word func() string)
@@ -142,7 +142,7 @@ func TestForgetLeavesNothingElsewhere(t *testing.T) {
 			t.Errorf("%s: %d of another user are left, error %v want %d", kinds[i].name, n, err, kind.want)
 		}
 	}
-	if n, err := base.Delete(ctx, driver.SourceQuery{Scope: stays}); n != 2 || err != nil {
+	if n, err := base.Delete(ctx, driver.SourceQuery{Reach: stays.Only()}); n != 2 || err != nil {
 		t.Errorf("knowledge: %d of another user are left, error %v want 2", n, err)
 	}
 }
@@ -163,7 +163,7 @@ func TestForgetOneKind(t *testing.T) {
 	add(t, db.Facts(), ann, "a fact")
 	_, err = db.Facts().Forget(ctx, ann)
 	must(t, err)
-	found, err := history.Search(ctx, memory.FindMessages{Query: driver.SessionQuery{Scope: ann}, Text: "hello"})
+	found, err := history.Search(ctx, memory.FindMessages{Query: driver.SessionQuery{Reach: ann.Only()}, Text: "hello"})
 	if err != nil || len(found) != 1 {
 		t.Errorf("got %d messages, error %v want the one", len(found), err)
 	}

@@ -58,7 +58,7 @@ func FuzzConditions(f *testing.F) {
 			t.Errorf("got metadata %q want %q", got, metadata)
 		}
 		c := driver.Condition{Path: strings.Split(path, "\x00"), Op: fuzzOps[op], Value: json.RawMessage(value)}
-		q := driver.FactQuery{Scope: ann, Where: []driver.Condition{c}, Limit: -1}
+		q := driver.FactQuery{Reach: ann.Only(), Where: []driver.Condition{c}, Limit: -1}
 		if q.Validate() != nil {
 			return
 		}
@@ -99,7 +99,7 @@ func FuzzNames(f *testing.F) {
 		}
 		id := add(t, store, s, fmt.Sprintf("%q", name), named)
 		add(t, store, foreign, fmt.Sprintf("%q", name), named)
-		q := driver.FactQuery{Scope: s, Conversation: name}
+		q := driver.FactQuery{Reach: s.Only(), Conversation: name}
 		if got := find(t, store, q); len(got) != 1 || got[0].ID != id {
 			t.Errorf("got %d facts want the one", len(got))
 		}

@@ -20,9 +20,7 @@ var chunkCorpus = &corpus{table: "mem_chunk", index: "mem_chunk_word", scopes: "
 
 // sourceSelection returns a query as a condition on mem_source f.
 func sourceSelection(q *sqlitedb.Session, query *driver.SourceQuery) (*selection, error) {
-	s, err := chunkCorpus.selection(q, &driver.FactQuery{
-		Scope: query.Scope, AnyWorkspace: query.AnyWorkspace, AnyUser: query.AnyUser, AnyAgent: query.AnyAgent, Inherit: query.Inherit,
-	})
+	s, err := chunkCorpus.selection(q, &query.Reach)
 	if err != nil || s.none {
 		return s, err
 	}
@@ -209,5 +207,5 @@ func collect(q *sqlitedb.Session, found *driver.ChunkCandidates, rows []*chunk) 
 
 // Forget implements [driver.DocumentStore].
 func (k *Knowledge) Forget(ctx context.Context, s driver.Scope) (int, error) {
-	return k.Delete(ctx, driver.SourceQuery{Scope: s, AnyWorkspace: s.Workspace == "", AnyUser: s.User == "", AnyAgent: s.Agent == ""})
+	return k.Delete(ctx, driver.SourceQuery{Reach: s.Within()})
 }

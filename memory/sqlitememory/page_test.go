@@ -75,7 +75,7 @@ func TestPages(t *testing.T) {
 			}
 		}
 		seen := map[string]bool{}
-		for s, err := range db.Conversations().Sessions(t.Context(), driver.SessionQuery{Scope: bob, Limit: -1}) {
+		for s, err := range db.Conversations().Sessions(t.Context(), driver.SessionQuery{Reach: bob.Only(), Limit: -1}) {
 			must(t, err)
 			if seen[s.ID] {
 				t.Fatalf("%s comes twice", s.ID)

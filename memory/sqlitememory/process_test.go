@@ -79,7 +79,7 @@ func (c *childProcess) do(what string, args []string, out io.Writer) (err error)
 			}
 		}
 	case "delete":
-		_, err = c.db.Documents().Delete(ctx, driver.SourceQuery{Scope: zoe})
+		_, err = c.db.Documents().Delete(ctx, driver.SourceQuery{Reach: zoe.Only()})
 	default:
 		err = errors.New("unknown: " + what)
 	}
@@ -175,7 +175,7 @@ func TestProcessesStore(t *testing.T) {
 		t.Errorf("got %d facts want %d", got, facts)
 	}
 	children[0].want("ok", "store", fmt.Sprint(facts+1))
-	c, err := store.Search(context.Background(), driver.FactSearch{Query: driver.FactQuery{Scope: ann}, Terms: []string{"100"}, Limit: 5})
+	c, err := store.Search(context.Background(), driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only()}, Terms: []string{"100"}, Limit: 5})
 	if err != nil || len(c.Records) != 1 || c.Facts != facts+1 {
 		t.Errorf("got %d candidates of %d facts, error %v want 1 of %d", len(c.Records), c.Facts, err, facts+1)
 	}
@@ -218,7 +218,7 @@ func TestKilledWhileStoring(t *testing.T) {
 			t.Errorf("%s was stored, and is gone", call)
 		}
 	}
-	c, err := store.Search(context.Background(), driver.FactSearch{Query: driver.FactQuery{Scope: ann}, Terms: []string{"batch"}, Limit: 1})
+	c, err := store.Search(context.Background(), driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only()}, Terms: []string{"batch"}, Limit: 1})
 	if err != nil || c.Frequency[0] != int64(len(calls)*batch) || c.Facts != int64(len(calls)*batch) {
 		t.Errorf("got %d facts, frequency %d, error %v want %d", c.Facts, c.Frequency, err, len(calls)*batch)
 	}

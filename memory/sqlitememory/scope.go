@@ -52,7 +52,7 @@ func (c *corpus) someScopes(q *sqlitedb.Session, text string, args []any, limit 
 }
 
 // scopesOf returns a condition on a table of scopes for the scopes that a query looks at.
-func scopesOf(q *driver.FactQuery) (text string, args []any) {
+func scopesOf(q *driver.Reach) (text string, args []any) {
 	var b strings.Builder
 	b.WriteString(`tenant = ?`)
 	args = []any{q.Scope.Tenant}
@@ -79,7 +79,8 @@ func scopesOf(q *driver.FactQuery) (text string, args []any) {
 
 // within returns a condition on a table of scopes for the scopes that are forgotten with one.
 func within(s driver.Scope) (text string, args []any) {
-	return scopesOf(&driver.FactQuery{Scope: s, AnyWorkspace: s.Workspace == "", AnyUser: s.User == "", AnyAgent: s.Agent == ""})
+	r := s.Within()
+	return scopesOf(&r)
 }
 
 // around returns the digests of the scopes with which a scope is forgotten.

@@ -21,11 +21,10 @@ type selection struct {
 // fewScopes is how many scopes are looked for in an index of words.
 const fewScopes = 32
 
-// selection selects the scopes that a query names, of a table with a column scope. No other part
-// of the query counts.
-func (c *corpus) selection(q *sqlitedb.Session, query *driver.FactQuery) (*selection, error) {
+// selection selects the rows of a reach, of a table with a column scope.
+func (c *corpus) selection(q *sqlitedb.Session, reach *driver.Reach) (*selection, error) {
 	s := &selection{}
-	text, args := scopesOf(query)
+	text, args := scopesOf(reach)
 	scopes, err := c.someScopes(q, text, args, fewScopes+1)
 	switch n := len(scopes); {
 	case n == 0:

@@ -52,13 +52,13 @@ func TestFactsOfTwo(t *testing.T) {
 		_, err = m.Supersede(t.Context(), ann, driver.Fact{Content: fmt.Sprintf("%d says now %d", who, round), Trust: driver.Stated}, stored[1].ID)
 		return err
 	})
-	if got := len(find(t, db.Facts(), driver.FactQuery{Scope: ann, Limit: -1})); got != 3*rounds {
+	if got := len(find(t, db.Facts(), driver.FactQuery{Reach: ann.Only(), Limit: -1})); got != 3*rounds {
 		t.Errorf("got %d facts want %d", got, 3*rounds)
 	}
 	if got := len(find(t, db.Facts(), everything(ann))); got != 5*rounds {
 		t.Errorf("with those that were superseded: got %d facts want %d", got, 5*rounds)
 	}
-	c, err := db.Facts().Search(t.Context(), driver.FactSearch{Query: driver.FactQuery{Scope: ann}, Terms: []string{"both"}, Limit: 100})
+	c, err := db.Facts().Search(t.Context(), driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only()}, Terms: []string{"both"}, Limit: 100})
 	if err != nil || len(c.Records) != rounds || c.Facts != 3*rounds {
 		t.Errorf("got %d candidates of %d facts, error %v want %d of %d", len(c.Records), c.Facts, err, rounds, 3*rounds)
 	}
@@ -91,7 +91,7 @@ func TestConversationsOfTwo(t *testing.T) {
 			t.Errorf("message %d: got %s at %d", i, m.Role, m.Position)
 		}
 	}
-	found, err := history.Search(t.Context(), memory.FindMessages{Query: driver.SessionQuery{Scope: ann, Limit: 100}, Text: "which question?"})
+	found, err := history.Search(t.Context(), memory.FindMessages{Query: driver.SessionQuery{Reach: ann.Only(), Limit: 100}, Text: "which question?"})
 	if err != nil || len(found) != 2*rounds {
 		t.Errorf("found %d, error %v want %d", len(found), err, 2*rounds)
 	}
@@ -151,7 +151,7 @@ func TestKnowledgeOfTwo(t *testing.T) {
 		}
 		return err
 	})
-	c, err := db.Documents().Search(t.Context(), driver.ChunkSearch{Query: driver.SourceQuery{Scope: ann}, Terms: []string{"document"}, Limit: 100})
+	c, err := db.Documents().Search(t.Context(), driver.ChunkSearch{Query: driver.SourceQuery{Reach: ann.Only()}, Terms: []string{"document"}, Limit: 100})
 	if err != nil || len(c.Records) != 10 || len(c.Sources) != 10 || c.Chunks != 10 || c.Frequency[0] != 10 {
 		t.Errorf("got %d chunks of %d sources, of %d, error %v want 10", len(c.Records), len(c.Sources), c.Chunks, err)
 	}

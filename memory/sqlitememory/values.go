@@ -27,7 +27,8 @@ const alive = `(f.expires_at IS NULL OR f.expires_at > ?)`
 
 // valueSelection returns what is selected as a condition on mem_value f, but for After and the limit.
 func valueSelection(q *sqlitedb.Session, in driver.Scope, query *driver.ValueSelection) (*selection, error) {
-	s, err := valueCorpus.selection(q, &driver.FactQuery{Scope: in})
+	only := in.Only()
+	s, err := valueCorpus.selection(q, &only)
 	if err != nil || s.none {
 		return s, err
 	}

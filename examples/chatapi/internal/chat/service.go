@@ -158,7 +158,7 @@ func (s *Service) Sessions(ctx context.Context, scope memory.Scope) iter.Seq2[me
 	if s.history == nil {
 		return func(func(memory.Session, error) bool) {}
 	}
-	return s.history.List(ctx, memory.SessionQuery{Scope: scope, Limit: maxSessions})
+	return s.history.List(ctx, memory.SessionQuery{Reach: scope.Only(), Limit: maxSessions})
 }
 
 // maxSessions is how many sessions are listed.

@@ -241,7 +241,7 @@ func (r request) known() memory.Scope {
 
 func (s *server) listMemories(w http.ResponseWriter, r request) error {
 	out := []memory.Fact{}
-	q := memory.FactQuery{Scope: r.known(), AnyAgent: true, Limit: 200}
+	q := memory.FactQuery{Reach: memory.Reach{Scope: r.known(), AnyAgent: true}, Limit: 200}
 	for _, kind := range r.URL.Query()["type"] {
 		q.Kinds = append(q.Kinds, memory.Kind(kind))
 	}
@@ -284,7 +284,7 @@ func (s *server) forget(w http.ResponseWriter, r request) error {
 }
 
 func (s *server) clear(ctx context.Context, scope memory.Scope, id string) (int, error) {
-	return s.Facts.Clear(ctx, memory.FactQuery{Scope: scope, AnyAgent: true, IDs: []string{id}})
+	return s.Facts.Clear(ctx, memory.FactQuery{Reach: memory.Reach{Scope: scope, AnyAgent: true}, IDs: []string{id}})
 }
 
 func (s *server) listOrders(w http.ResponseWriter, r request) error {

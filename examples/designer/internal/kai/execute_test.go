@@ -131,7 +131,7 @@ func TestExecuteOrder(t *testing.T) {
 			if r.ThreadID != "kai-c1" || r.Reason != kai.Answered || *r.Response != "Noted." {
 				t.Errorf("got %+v", r)
 			}
-			if got := list(t, p, memory.FactQuery{Scope: mine("kai")}); !reflect.DeepEqual(got, []string{"We are working on a hotel lobby"}) {
+			if got := list(t, p, memory.FactQuery{Reach: mine("kai").Only()}); !reflect.DeepEqual(got, []string{"We are working on a hotel lobby"}) {
 				t.Errorf("learned %q", got)
 			}
 		})
@@ -302,12 +302,12 @@ func TestLearnedAfterTheTurn(t *testing.T) {
 			case <-time.After(time.Minute):
 				t.Fatal("nothing is learned")
 			}
-			if got := list(t, p, memory.FactQuery{Scope: mine("kai")}); len(got) != 0 {
+			if got := list(t, p, memory.FactQuery{Reach: mine("kai").Only()}); len(got) != 0 {
 				t.Errorf("known already: %q", got)
 			}
 			close(goOn)
 			check(t, p.Learner.Drain(t.Context()))
-			if got := list(t, p, memory.FactQuery{Scope: mine("kai"), Kinds: []memory.Kind{memory.Relationship}}); !reflect.DeepEqual(got, []string{"My client is ABC Corp"}) {
+			if got := list(t, p, memory.FactQuery{Reach: mine("kai").Only(), Kinds: []memory.Kind{memory.Relationship}}); !reflect.DeepEqual(got, []string{"My client is ABC Corp"}) {
 				t.Errorf("learned %q", got)
 			}
 		})

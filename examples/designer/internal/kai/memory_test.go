@@ -61,7 +61,7 @@ func TestMemoryStore(t *testing.T) {
 				t.Errorf("without a conversation: %+v, %v", f, err)
 			}
 			for _, s := range []memory.Scope{{Workspace: "w", User: "bob", Agent: "kai"}, {Workspace: "v", User: "ann", Agent: "kai"}, mine("scout")} {
-				if got := contents(t, m, memory.FactQuery{Scope: s}); len(got) != 0 {
+				if got := contents(t, m, memory.FactQuery{Reach: s.Only()}); len(got) != 0 {
 					t.Errorf("%s has %q", s, got)
 				}
 			}
@@ -88,7 +88,7 @@ func TestMemoryRecall(t *testing.T) {
 			_, err := m.Store(t.Context(), memory.Scope{Workspace: "w", User: "bob", Agent: "kai"}, memory.Fact{Content: "of bob", Trust: memory.Stated})
 			check(t, err)
 			slices.Reverse(want)
-			all := memory.FactQuery{Scope: mine(""), AnyAgent: true}
+			all := memory.FactQuery{Reach: memory.Reach{Scope: mine(""), AnyAgent: true}}
 			if got := contents(t, m, all); !reflect.DeepEqual(got, want[:20]) {
 				t.Errorf("all: got %q, want %q", got, want[:20])
 			}
@@ -97,16 +97,16 @@ func TestMemoryRecall(t *testing.T) {
 				t.Errorf("three: got %q", got)
 			}
 			only := slices.DeleteFunc(slices.Clone(want), func(s string) bool { return !strings.HasPrefix(s, "kai") })
-			if got := contents(t, m, memory.FactQuery{Scope: mine("kai")}); !reflect.DeepEqual(got, only) {
+			if got := contents(t, m, memory.FactQuery{Reach: mine("kai").Only()}); !reflect.DeepEqual(got, only) {
 				t.Errorf("of an agent: got %q, want %q", got, only)
 			}
 			typed := slices.DeleteFunc(slices.Clone(want), func(s string) bool {
 				return !strings.Contains(s, " preference ") && !strings.Contains(s, " context ")
 			})
-			if got := contents(t, m, memory.FactQuery{Scope: mine(""), AnyAgent: true, Kinds: []memory.Kind{memory.Preference, memory.Context}}); !reflect.DeepEqual(got, typed) {
+			if got := contents(t, m, memory.FactQuery{Reach: memory.Reach{Scope: mine(""), AnyAgent: true}, Kinds: []memory.Kind{memory.Preference, memory.Context}}); !reflect.DeepEqual(got, typed) {
 				t.Errorf("of two types: got %q, want %q", got, typed)
 			}
-			found, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Scope: mine(""), AnyAgent: true}})
+			found, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Reach: memory.Reach{Scope: mine(""), AnyAgent: true}}})
 			if err != nil || len(found) != 20 || found[0].Content != want[0] || found[19].Content != want[19] {
 				t.Errorf("recalled without a text: %d, %v", len(found), err)
 			}
@@ -130,14 +130,14 @@ func TestMemoryDelete(t *testing.T) {
 				t.Errorf("bob deletes ann's: %v", err)
 			}
 			check(t, m.Delete(t.Context(), mine("kai"), stored[0].ID))
-			if got := contents(t, m, memory.FactQuery{Scope: mine("kai")}); !reflect.DeepEqual(got, []string{"three", "two"}) && !reflect.DeepEqual(got, []string{"two", "three"}) {
+			if got := contents(t, m, memory.FactQuery{Reach: mine("kai").Only()}); !reflect.DeepEqual(got, []string{"three", "two"}) && !reflect.DeepEqual(got, []string{"two", "three"}) {
 				t.Errorf("after one was deleted: %q", got)
 			}
-			n, err := m.Clear(t.Context(), memory.FactQuery{Scope: mine(""), AnyAgent: true, Kinds: []memory.Kind{memory.Preference}, Limit: -1})
-			if got := contents(t, m, memory.FactQuery{Scope: mine("kai")}); err != nil || n != 1 || !reflect.DeepEqual(got, []string{"two"}) {
+			n, err := m.Clear(t.Context(), memory.FactQuery{Reach: memory.Reach{Scope: mine(""), AnyAgent: true}, Kinds: []memory.Kind{memory.Preference}, Limit: -1})
+			if got := contents(t, m, memory.FactQuery{Reach: mine("kai").Only()}); err != nil || n != 1 || !reflect.DeepEqual(got, []string{"two"}) {
 				t.Errorf("cleared %d, %v, left %q", n, err, got)
 			}
-			if got := contents(t, m, memory.FactQuery{Scope: bob}); !reflect.DeepEqual(got, []string{"of bob"}) {
+			if got := contents(t, m, memory.FactQuery{Reach: bob.Only()}); !reflect.DeepEqual(got, []string{"of bob"}) {
 				t.Errorf("bob has %q", got)
 			}
 		})
@@ -217,9 +217,9 @@ func TestMemoryIndexes(t *testing.T) {
 	}
 	ann := memory.Scope{Workspace: "w", User: "u7"}
 	for name, q := range map[string]memory.FactQuery{
-		"user and workspace": {Scope: ann, AnyAgent: true},
-		"type":               {Scope: ann, AnyAgent: true, Kinds: []memory.Kind{memory.Preference}},
-		"agent":              {Scope: memory.Scope{Workspace: "w", User: "u7", Agent: "kai"}},
+		"user and workspace": {Reach: memory.Reach{Scope: ann, AnyAgent: true}},
+		"type":               {Reach: memory.Reach{Scope: ann, AnyAgent: true}, Kinds: []memory.Kind{memory.Preference}},
+		"agent":              {Reach: memory.Scope{Workspace: "w", User: "u7", Agent: "kai"}.Only()},
 	} {
 		all, indexed := scans()
 		if got := contents(t, m, q); len(got) != 20 {
@@ -253,7 +253,7 @@ func TestLearningAsks(t *testing.T) {
 			for i, text := range []string{"What time is it?", "I want it modern and minimalist"} {
 				run(t, p, turn(text))
 				check(t, p.Learner.Drain(t.Context()))
-				if got := contents(t, p.Facts, memory.FactQuery{Scope: mine("kai")}); len(got) != i {
+				if got := contents(t, p.Facts, memory.FactQuery{Reach: mine("kai").Only()}); len(got) != i {
 					t.Errorf("after %q: %q", text, got)
 				}
 			}

@@ -98,7 +98,7 @@ func (t Terminal) print(ctx context.Context, r Request) error {
 		}
 		return err
 	case r.Memories:
-		q := memory.FactQuery{Scope: memory.Scope{User: local, Workspace: r.Workspace}, AnyAgent: true}
+		q := memory.FactQuery{Reach: memory.Reach{Scope: memory.Scope{User: local, Workspace: r.Workspace}, AnyAgent: true}}
 		for f, err := range t.Facts.List(ctx, q) {
 			if err != nil {
 				return err
