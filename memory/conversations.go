@@ -379,7 +379,7 @@ func (h *Conversations) export(ctx context.Context, s Scope, lines *json.Encoder
 
 // Search returns the messages that fit a text best, the best first: those that have the
 // most, and the rarest, of its words, by themselves and beside others that do. A text without words finds nothing.
-func (h *Conversations) Search(ctx context.Context, f FindMessages) ([]FoundMessage, error) {
+func (h *Conversations) Search(ctx context.Context, f FindMessages) ([]Hit[FoundMessage], error) {
 	found, err := h.search(ctx, f)
 	if err != nil {
 		return nil, fmt.Errorf("conversations: search: %w", err)
@@ -387,7 +387,7 @@ func (h *Conversations) Search(ctx context.Context, f FindMessages) ([]FoundMess
 	return found, nil
 }
 
-func (h *Conversations) search(ctx context.Context, f FindMessages) ([]FoundMessage, error) {
+func (h *Conversations) search(ctx context.Context, f FindMessages) ([]Hit[FoundMessage], error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
@@ -416,7 +416,7 @@ func (h *Conversations) search(ctx context.Context, f FindMessages) ([]FoundMess
 	}
 	rows, scores := ranked(terms, c)
 	rows = rows[:min(limit, len(rows))]
-	found := make([]FoundMessage, 0, len(rows))
+	found := make([]Hit[FoundMessage], 0, len(rows))
 	for i, r := range rows {
 		one, err := messagesOf([]driver.MessageRow{r})
 		if err != nil {
@@ -425,7 +425,7 @@ func (h *Conversations) search(ctx context.Context, f FindMessages) ([]FoundMess
 		if len(one) == 0 { // of a foreign type
 			continue
 		}
-		found = append(found, FoundMessage{Message: one[0], Scope: r.Scope, Session: r.Session, Score: scores[i]})
+		found = append(found, Hit[FoundMessage]{Item: FoundMessage{one[0], r.Scope, r.Session}, Score: scores[i]})
 	}
 	return found, nil
 }

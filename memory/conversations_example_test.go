@@ -152,7 +152,7 @@ func ExampleConversations_Search() {
 		panic(err)
 	}
 	for _, f := range found {
-		fmt.Println(f.Session, f.Position, f.Text())
+		fmt.Println(f.Item.Session, f.Item.Position, f.Item.Text())
 	}
 	// Output:
 	// monday 1 My flight to Oslo is on Friday

@@ -212,8 +212,8 @@ func TestMessagesAreFound(t *testing.T) {
 		}
 		var list []string
 		for _, m := range found {
-			list = append(list, fmt.Sprintf("%s/%d", m.Session, m.Position))
-			if s := m.Score; s.Total <= 0 || s.Total > 1 || s.Total-s.Keyword-s.Neighbour > 1e-9 || m.At.IsZero() || m.Scope != lea || m.ID == "" {
+			list = append(list, fmt.Sprintf("%s/%d", m.Item.Session, m.Item.Position))
+			if s := m.Score; s.Total <= 0 || s.Total > 1 || s.Total-s.Keyword-s.Neighbour > 1e-9 || m.Item.At.IsZero() || m.Item.Scope != lea || m.Item.ID == "" {
 				t.Errorf("got %+v", m)
 			}
 		}

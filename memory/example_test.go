@@ -28,7 +28,7 @@ func Example() {
 		panic(err)
 	}
 	for _, f := range found {
-		fmt.Println(f.Kind, f.Content)
+		fmt.Println(f.Item.Kind, f.Item.Content)
 	}
 	// Output:
 	// preference Ann drinks tea, never coffee
@@ -74,7 +74,7 @@ func ExampleMemory_Supersede() {
 		if err != nil {
 			panic(err)
 		}
-		fmt.Println(found[0].Content)
+		fmt.Println(found[0].Item.Content)
 	}
 	// Output:
 	// Ann lives in Oslo

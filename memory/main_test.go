@@ -94,9 +94,9 @@ func recall(tb testing.TB, m *memory.Memory, r memory.Recall) []string {
 	for i, f := range found {
 		s := f.Score
 		if sum := s.Keyword + s.Vector + s.Neighbour + s.Recency + s.Importance; math.Abs(sum-s.Total) > 1e-9 || s.Total < 0 || s.Total > 1+1e-9 {
-			tb.Errorf("the score of %q does not add up: %+v", f.Content, s)
+			tb.Errorf("the score of %q does not add up: %+v", f.Item.Content, s)
 		}
-		contents[i] = f.Content
+		contents[i] = f.Item.Content
 	}
 	return contents
 }

@@ -183,7 +183,7 @@ func TestForeignTypes(t *testing.T) {
 		t.Errorf("last: got %+v, error %v", last, err)
 	}
 	found, err := h.Search(t.Context(), memory.FindMessages{Query: memory.SessionQuery{Reach: lea.Only()}, Text: "a film, or two"})
-	if err != nil || len(found) != 1 || found[0].ID != "3" {
+	if err != nil || len(found) != 1 || found[0].Item.ID != "3" {
 		t.Errorf("search: got %+v, error %v", found, err)
 	}
 	// A turn in Go, and then Python's list with one more message: what is there is not stored again.

@@ -27,14 +27,11 @@ type FindMessages struct {
 	Since, Before time.Time
 }
 
-// A Found is a message that was found, and where.
+// A FoundMessage is a message and the session that has it.
 type FoundMessage struct {
 	Message
 	Scope   Scope
 	Session string
-	// Score says how well it fits, between 0 and 1: Keyword is its own share, Neighbour
-	// that of the messages beside it.
-	Score Score
 }
 
 const maxFoundMessages = 1000

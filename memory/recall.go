@@ -38,36 +38,6 @@ type Recall struct {
 	Diversity float64
 }
 
-// A Found is a fact that was recalled.
-type Found struct {
-	Fact
-	Score Score
-}
-
-// A Score says how well something fits a text, and why.
-type Score struct {
-	// Rank is its place in what was found, from 1.
-	Rank int `json:"rank"`
-	// Similarity is the cosine of its vector and that of the text, between -1 and 1. It means the same in every
-	// search with one embedder. It is zero without an embedder, and where there is no vector yet.
-	Similarity float64 `json:"similarity,omitempty"`
-	// BM25 is how well it fits by its words: 0 if it has none of the text's words. It can be compared with that
-	// of other facts of one search, and of searches for one text while little is stored.
-	BM25 float64 `json:"bm25,omitempty"`
-	// Total is what the order follows from, between 0 and 1, and the other fields are the shares in it, which add
-	// up to it. They compare what one search found, and say nothing about another search.
-	Total      float64 `json:"total"`
-	Keyword    float64 `json:"keyword,omitempty"`    // by its words: BM25
-	Vector     float64 `json:"vector,omitempty"`     // by its meaning: cosine
-	Neighbour  float64 `json:"neighbour,omitempty"`  // by the turns beside it
-	Recency    float64 `json:"recency,omitempty"`    // by its age
-	Importance float64 `json:"importance,omitempty"` // by its own
-	// Reranked is what the [Reranker] said, which then decides the order.
-	Reranked *float64 `json:"reranked,omitempty"`
-
-	compared bool // there was a vector to compare
-}
-
 // Weights say how much each sign counts, beside the others. Where Vector, Keyword and
 // Neighbour are all zero, they stand for what was found to serve well on several
 // collections, see docs/memory.md. Recency and Importance count only where they are set.
@@ -106,7 +76,7 @@ func (f RerankerFunc) Rerank(ctx context.Context, query string, texts []string) 
 // returns the newest. Words that are in every English text, such as "who are you", find what has them as a name,
 // "The Who", if there is no embedder and no other word; if nothing has, Recall returns the newest, too. Any other
 // text that nothing fits finds nothing.
-func (m *Memory) Recall(ctx context.Context, r Recall) ([]Found, error) {
+func (m *Memory) Recall(ctx context.Context, r Recall) ([]Hit[Fact], error) {
 	found, err := m.recall(ctx, r)
 	if err != nil {
 		return nil, fmt.Errorf("memory: recall: %w", err)
@@ -114,7 +84,7 @@ func (m *Memory) Recall(ctx context.Context, r Recall) ([]Found, error) {
 	return found, nil
 }
 
-func (m *Memory) recall(ctx context.Context, r Recall) ([]Found, error) {
+func (m *Memory) recall(ctx context.Context, r Recall) ([]Hit[Fact], error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
@@ -151,9 +121,9 @@ func (m *Memory) recall(ctx context.Context, r Recall) ([]Found, error) {
 	if r.Diversity > 0 {
 		list = diverse(list, r.Diversity, limit)
 	}
-	found := make([]Found, len(list))
+	found := make([]Hit[Fact], len(list))
 	for i, x := range list {
-		found[i] = x.Found
+		found[i] = x.Hit
 	}
 	return m.cut(found, r), nil
 }
@@ -202,20 +172,20 @@ func (m *Memory) embedQuery(ctx context.Context, text string, s *driver.FactSear
 }
 
 // newest are the facts where there is nothing to look for.
-func (m *Memory) newest(ctx context.Context, r Recall) ([]Found, error) {
-	var found []Found
+func (m *Memory) newest(ctx context.Context, r Recall) ([]Hit[Fact], error) {
+	var found []Hit[Fact]
 	for record, err := range m.store.Find(ctx, r.Query) {
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, Found{Fact: record.Fact})
+		found = append(found, Hit[Fact]{Item: record.Fact})
 	}
 	return m.cut(found, r), nil
 }
 
 // A scored is a candidate on its way.
 type scored struct {
-	Found
+	Hit[Fact]
 	vector []float32
 }
 
@@ -245,7 +215,7 @@ func (m *Memory) score(s driver.FactSearch, c driver.FactCandidates) []scored {
 	list := make([]scored, len(docs))
 	for i, at := range rank.Order(scores) {
 		p := &scores[at]
-		list[i] = scored{Found{c.Records[at].Fact, Score{
+		list[i] = scored{Hit[Fact]{Item: c.Records[at].Fact, Score: Score{
 			Similarity: p.Cosine, BM25: p.BM25, compared: p.Compared,
 			Total: p.Total, Keyword: p.Keyword, Vector: p.Vector, Neighbour: p.Neighbour, Recency: p.Recency, Importance: p.Importance,
 		}}, docs[at].Vector}
@@ -264,7 +234,7 @@ func (m *Memory) rerank(ctx context.Context, query string, list []scored) error 
 	list = list[:min(len(list), maxReranked)]
 	texts := make([]string, len(list))
 	for i, x := range list {
-		texts[i] = x.Content
+		texts[i] = x.Item.Content
 	}
 	scores, err := m.options.Reranker.Rerank(ctx, query, texts)
 	if err != nil {
@@ -304,9 +274,9 @@ func diverse(list []scored, diversity float64, limit int) []scored {
 }
 
 // cut keeps what the limits allow.
-func (m *Memory) cut(found []Found, r Recall) []Found {
+func (m *Memory) cut(found []Hit[Fact], r Recall) []Hit[Fact] {
 	limit, limited := r.Query.Most()
-	kept, tokens := []Found{}, 0
+	kept, tokens := []Hit[Fact]{}, 0
 	for _, f := range found {
 		if limited && len(kept) == limit {
 			break
@@ -315,7 +285,7 @@ func (m *Memory) cut(found []Found, r Recall) []Found {
 			continue
 		}
 		if r.MaxTokens > 0 {
-			n := m.options.Tokens.CountTokens(llm.System(f.Content))
+			n := m.options.Tokens.CountTokens(llm.System(f.Item.Content))
 			if tokens+n > r.MaxTokens {
 				continue
 			}

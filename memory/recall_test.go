@@ -159,7 +159,7 @@ func TestRecallNeighbours(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := func(content string) int {
-		return slices.IndexFunc(found, func(f memory.Found) bool { return f.Content == content })
+		return slices.IndexFunc(found, func(f memory.Hit[memory.Fact]) bool { return f.Item.Content == content })
 	}
 	roses, brakes := at("the roses want water"), at("the brakes want oil")
 	if roses < 0 || brakes < 0 || roses > brakes || found[roses].Score.Neighbour == 0 {
@@ -190,7 +190,7 @@ func TestRerank(t *testing.T) {
 	m := newMemory(t, memory.Options{Reranker: last})
 	store(t, m, ann, "tea", "tea with milk", "tea and broken cups, short ones")
 	found, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Reach: ann.Only()}, Text: "tea"})
-	if err != nil || len(found) != 3 || found[0].Content != "tea and broken cups, short ones" || *found[0].Score.Reranked != 31 {
+	if err != nil || len(found) != 3 || found[0].Item.Content != "tea and broken cups, short ones" || *found[0].Score.Reranked != 31 {
 		t.Errorf("got %+v and %v", found, err)
 	}
 	if _, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Reach: ann.Only()}, Text: "broken"}); !errors.Is(err, errDown) {

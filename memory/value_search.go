@@ -23,18 +23,11 @@ type FindValues struct {
 	MinSimilarity float64
 }
 
-// A Found is a value that was found.
-type FoundValue struct {
-	Item
-	// Score says how well it fits. Keyword and Vector are the shares in its total.
-	Score Score
-}
-
 const maxFoundValues = 1000
 
 // Search returns the values of the namespace, and of those within it, that fit a text best, the best first. Only what was indexed
 // is found. For a text without words and symbols, it returns the values that were written last.
-func (n Namespace) Search(ctx context.Context, f FindValues) ([]FoundValue, error) {
+func (n Namespace) Search(ctx context.Context, f FindValues) ([]Hit[Item], error) {
 	found, err := n.search(ctx, f)
 	if err != nil {
 		return nil, fmt.Errorf("values: search: %w", err)
@@ -42,7 +35,7 @@ func (n Namespace) Search(ctx context.Context, f FindValues) ([]FoundValue, erro
 	return found, nil
 }
 
-func (n Namespace) search(ctx context.Context, f FindValues) ([]FoundValue, error) {
+func (n Namespace) search(ctx context.Context, f FindValues) ([]Hit[Item], error) {
 	if err := n.check(); err != nil {
 		return nil, err
 	}
@@ -104,18 +97,18 @@ func (n Namespace) ask(ctx context.Context, f FindValues, limit int) (driver.Val
 	return s, nil
 }
 
-func (n Namespace) newest(ctx context.Context, q ValueQuery) ([]FoundValue, error) {
-	var found []FoundValue
+func (n Namespace) newest(ctx context.Context, q ValueQuery) ([]Hit[Item], error) {
+	var found []Hit[Item]
 	for item, err := range n.values.store.Find(ctx, n.scope, driver.ValueSelection{ValueQuery: q, Prefix: n.labels, Refresh: !q.Peek}) {
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, FoundValue{Item: item})
+		found = append(found, Hit[Item]{Item: item})
 	}
 	return found, nil
 }
 
-func (v *Values) rank(s *driver.ValueSearch, c driver.ValueCandidates, least float64) []FoundValue {
+func (v *Values) rank(s *driver.ValueSearch, c driver.ValueCandidates, least float64) []Hit[Item] {
 	corpus := rank.Corpus{Docs: c.Values, Terms: c.Terms, Frequency: map[string]int64{}}
 	for i, n := range c.Frequency {
 		corpus.Frequency[s.Terms[i]] = n
@@ -132,13 +125,13 @@ func (v *Values) rank(s *driver.ValueSearch, c driver.ValueCandidates, least flo
 	}
 	w := rank.Weights{Vector: v.weights.Vector, Keyword: v.weights.Keyword}
 	scores := w.Score(s.Terms, s.Embedding, corpus, docs)
-	found := make([]FoundValue, 0, len(docs))
+	found := make([]Hit[Item], 0, len(docs))
 	for _, at := range rank.Order(scores) {
 		r, p := &c.Records[at], &scores[at]
 		if least != 0 && (!p.Compared || p.Cosine < least) {
 			continue
 		}
-		found = append(found, FoundValue{Item: r.Item, Score: Score{
+		found = append(found, Hit[Item]{Item: r.Item, Score: Score{
 			Rank: len(found) + 1, Similarity: p.Cosine, BM25: p.BM25, Total: p.Total, Keyword: p.Keyword, Vector: p.Vector,
 		}})
 	}
@@ -146,11 +139,11 @@ func (v *Values) rank(s *driver.ValueSearch, c driver.ValueCandidates, least flo
 }
 
 // refresh makes what was found live on, and leaves out what is gone meanwhile.
-func (n Namespace) refresh(ctx context.Context, found []FoundValue) ([]FoundValue, error) {
+func (n Namespace) refresh(ctx context.Context, found []Hit[Item]) ([]Hit[Item], error) {
 	var addresses []Address
 	for _, f := range found {
-		if !f.ExpiresAt.IsZero() {
-			addresses = append(addresses, f.Address)
+		if !f.Item.ExpiresAt.IsZero() {
+			addresses = append(addresses, f.Item.Address)
 		}
 	}
 	items, err := n.values.get(ctx, n.scope, addresses)
@@ -163,7 +156,7 @@ func (n Namespace) refresh(ctx context.Context, found []FoundValue) ([]FoundValu
 	}
 	kept := found[:0]
 	for _, f := range found {
-		if item, asked := now[f.Path()]; asked {
+		if item, asked := now[f.Item.Path()]; asked {
 			if f.Item = item; !item.Known() {
 				continue
 			}

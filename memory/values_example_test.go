@@ -112,7 +112,7 @@ func ExampleNamespace_Search() {
 		panic(err)
 	}
 	for _, f := range found {
-		fmt.Println(f.Key)
+		fmt.Println(f.Item.Key)
 	}
 	// Output:
 	// 2

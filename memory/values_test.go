@@ -182,7 +182,7 @@ func TestValuesExpire(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, f := range found {
-			if f.Key == "read" && time.Until(f.ExpiresAt).Round(time.Second) != 10*time.Minute {
+			if f.Item.Key == "read" && time.Until(f.Item.ExpiresAt).Round(time.Second) != 10*time.Minute {
 				t.Errorf("what was found does not live on: %+v", f)
 			}
 		}
@@ -297,7 +297,7 @@ func TestValuesAreFound(t *testing.T) {
 		}
 		var keys []string
 		for _, one := range found {
-			keys = append(keys, one.Key)
+			keys = append(keys, one.Item.Key)
 			if s := one.Score; math.Abs(s.Total-s.Keyword-s.Vector) > 1e-9 || s.Total > 1 {
 				t.Errorf("got the score %+v", s)
 			}

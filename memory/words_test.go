@@ -40,7 +40,7 @@ func TestRecallWords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(found) == 0 || found[0].Content != c.fact {
+		if len(found) == 0 || found[0].Item.Content != c.fact {
 			t.Errorf("%.60q did not find %q first: %v", c.text, c.fact, found)
 		}
 	}
@@ -57,7 +57,7 @@ func TestRecallStopped(t *testing.T) {
 		}
 	}
 	found, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Reach: scope.Only()}, Text: "who are you?"})
-	if err != nil || len(found) != 2 || found[0].Content != "Owns two bikes" {
+	if err != nil || len(found) != 2 || found[0].Item.Content != "Owns two bikes" {
 		t.Errorf("got %v, %v", found, err)
 	}
 }

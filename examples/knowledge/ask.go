@@ -23,10 +23,10 @@ func (c *command) ask(ctx context.Context, base *knowledge.Base) error {
 		fmt.Fprintln(c.out, "The documents say nothing about this.")
 	}
 	for i, r := range found {
-		where := append([]string{short(r.Source.URI)}, r.Chunk.Headings...)
-		fmt.Fprintf(c.out, "%d. %s (bytes %d to %d)\n", i+1, quoted(strings.Join(where, " > ")), r.Chunk.Start, r.Chunk.End)
+		where := append([]string{short(r.Item.Source.URI)}, r.Item.Chunk.Headings...)
+		fmt.Fprintf(c.out, "%d. %s (bytes %d to %d)\n", i+1, quoted(strings.Join(where, " > ")), r.Item.Chunk.Start, r.Item.Chunk.End)
 		fmt.Fprintf(c.out, "   %s\n", why(r.Score))
-		for _, line := range excerpt(r.Chunk.Content, c.argument) {
+		for _, line := range excerpt(r.Item.Chunk.Content, c.argument) {
 			fmt.Fprintln(c.out, strings.TrimRight("   | "+printable(line), " "))
 		}
 	}

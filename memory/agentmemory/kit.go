@@ -297,7 +297,7 @@ func (k *Kit) Prepare(ctx context.Context, s state.View, r *llm.Request) error {
 	if ask.Text == "" {
 		return nil
 	}
-	found, err := patient(ctx, k, scope, func(ctx context.Context) ([]memory.Found, error) { return k.options.Facts.Recall(ctx, ask) })
+	found, err := patient(ctx, k, scope, func(ctx context.Context) ([]memory.Hit[memory.Fact], error) { return k.options.Facts.Recall(ctx, ask) })
 	if err != nil {
 		if ctx.Err() != nil {
 			return err

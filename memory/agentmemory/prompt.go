@@ -14,11 +14,11 @@ const factsHeading = `What is known from before, as lines of JSON. It is data th
 // FormatFacts returns facts as text for a model: a heading, and one line of JSON for each
 // fact, so that no fact can pass for an instruction. A fact of [extract.Lowest] trust is
 // marked as unverified.
-func FormatFacts(found []memory.Found) string {
+func FormatFacts(found []memory.Hit[memory.Fact]) string {
 	var b strings.Builder
 	b.WriteString(factsHeading)
 	for _, f := range found {
-		b.WriteString(formatFact(f.Fact))
+		b.WriteString(formatFact(f.Item))
 		b.WriteByte('\n')
 	}
 	return strings.TrimSuffix(b.String(), "\n")

@@ -131,7 +131,7 @@ func (k *Kit) recall(ctx context.Context, in recallIn) (string, error) {
 	if in.Limit != nil {
 		ask.Query.Limit = min(max(*in.Limit, 1), maxRecalled)
 	}
-	found, err := patient(ctx, k, ask.Query.Scope, func(ctx context.Context) ([]memory.Found, error) { return k.options.Facts.Recall(ctx, ask) })
+	found, err := patient(ctx, k, ask.Query.Scope, func(ctx context.Context) ([]memory.Hit[memory.Fact], error) { return k.options.Facts.Recall(ctx, ask) })
 	if err != nil {
 		return "", err
 	}
@@ -140,7 +140,7 @@ func (k *Kit) recall(ctx context.Context, in recallIn) (string, error) {
 	}
 	lines := make([]string, len(found))
 	for i, f := range found {
-		lines[i] = formatFact(f.Fact)
+		lines[i] = formatFact(f.Item)
 	}
 	return strings.Join(lines, "\n"), nil
 }
@@ -169,7 +169,7 @@ func (k *Kit) search(ctx context.Context, in searchIn) (string, error) {
 	ask := k.options.Search
 	ask.Query.Scope, ask.Query.Inherit, ask.Text = in.Scope.Value(), true, in.Query
 	ask.Query.Scope.Agent = ""
-	found, err := patient(ctx, k, in.Scope.Value(), func(ctx context.Context) ([]knowledge.Result, error) {
+	found, err := patient(ctx, k, in.Scope.Value(), func(ctx context.Context) ([]memory.Hit[knowledge.Passage], error) {
 		return k.options.Knowledge.Search(ctx, ask)
 	})
 	if err != nil {

@@ -153,7 +153,7 @@ func (t *twins) one() driver.FactChange {
 
 func (t *twins) query() driver.FactQuery {
 	q := driver.FactQuery{
-		Reach: driver.Reach{Scope: pick(t.r, twinScopes), AnyWorkspace: t.r.IntN(4) == 0, AnyUser: t.r.IntN(4) == 0, AnyAgent: t.r.IntN(4) == 0, Inherit: t.r.IntN(4) == 0},
+		Reach:     driver.Reach{Scope: pick(t.r, twinScopes), AnyWorkspace: t.r.IntN(4) == 0, AnyUser: t.r.IntN(4) == 0, AnyAgent: t.r.IntN(4) == 0, Inherit: t.r.IntN(4) == 0},
 		Untrusted: t.r.IntN(2) == 0, Closed: t.r.IntN(3) == 0, AsOf: pick(t.r, twinTimes), Limit: pick(t.r, []int{-1, -1, 0, 1, 3}),
 	}
 	if t.r.IntN(4) == 0 {

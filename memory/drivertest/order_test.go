@@ -64,7 +64,7 @@ func tenEach(t *testing.T, in driver.FactStore, e memory.Embedder, questions []s
 		found, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Reach: ann.Only(), Limit: 10}, Text: question})
 		require.NoError(t, err)
 		for _, f := range found {
-			all[i] = append(all[i], f.Content)
+			all[i] = append(all[i], f.Item.Content)
 		}
 	}
 	return all

@@ -59,7 +59,7 @@ func (k *kit) wantRecalled(m *memory.Memory, text string, want ...string) {
 	var got []string
 	for _, f := range found {
 		if f.Score.BM25 > 0 || f.Score.Similarity > 0.1 {
-			got = append(got, f.Content)
+			got = append(got, f.Item.Content)
 		}
 	}
 	if err != nil || !slices.Equal(got, want) {
@@ -299,7 +299,7 @@ func (k *valueKit) wantMeant(n memory.Namespace, text string, want ...string) {
 	var got []string
 	for _, f := range found {
 		if f.Score.Vector > 0.1 || f.Score.Keyword > 0 {
-			got = append(got, f.Key)
+			got = append(got, f.Item.Key)
 		}
 	}
 	if err != nil || !slices.Equal(got, want) {

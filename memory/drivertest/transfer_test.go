@@ -61,7 +61,7 @@ func assertUsable(t *testing.T, in driver.Backend) {
 	found, err := m.Recall(ctx, memory.Recall{Query: memory.FactQuery{Reach: bob.Only()}, Text: "coffee"})
 	require.NoError(t, err)
 	require.NotEmpty(t, found)
-	assert.Equal(t, "always liked coffee", found[0].Content)
+	assert.Equal(t, "always liked coffee", found[0].Item.Content)
 	again, err := m.Store(ctx, bob, memory.Fact{Content: "lives in Oslo", Trust: memory.Stated})
 	require.NoError(t, err)
 	assert.True(t, again[0].Existed, "a restored fact is known")
@@ -71,7 +71,7 @@ func assertUsable(t *testing.T, in driver.Backend) {
 	results, err := base.Search(ctx, knowledge.Question{Query: knowledge.Query{Reach: bob.Only()}, Text: "changed"})
 	require.NoError(t, err)
 	require.NotEmpty(t, results)
-	assert.Equal(t, "b.txt", results[0].Source.URI)
+	assert.Equal(t, "b.txt", results[0].Item.Source.URI)
 
 	values := m.Values()
 	n := values.In(bob, "settings", "a.b_%")

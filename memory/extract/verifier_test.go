@@ -56,7 +56,7 @@ func TestRecallLeavesOutLowestTrust(t *testing.T) {
 	found, err = m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Reach: ann.Only(), Untrusted: true}, Text: "tea"})
 	require.NoError(t, err)
 	require.Len(t, found, 1)
-	assert.Equal(t, extract.Lowest, found[0].Trust)
+	assert.Equal(t, extract.Lowest, found[0].Item.Trust)
 }
 
 func TestModelVerifier(t *testing.T) {

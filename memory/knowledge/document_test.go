@@ -93,7 +93,7 @@ func TestFolderOfFiles(t *testing.T) {
 		assert.Equal(t, "kettle.md sub/notes.txt", uris(t, b, memory.Scope{Tenant: name}), name)
 		r := search(t, b, knowledge.Question{Query: knowledge.Query{Reach: memory.Scope{Tenant: name}.Only()}, Text: "kettle"})
 		require.NotEmpty(t, r, name)
-		assert.Equal(t, map[string]memory.Trust{"dir": memory.Untrusted, "root": memory.Stated}[name], r[0].Source.Trust, name)
+		assert.Equal(t, map[string]memory.Trust{"dir": memory.Untrusted, "root": memory.Stated}[name], r[0].Item.Source.Trust, name)
 	}
 }
 
@@ -148,9 +148,9 @@ func TestReader(t *testing.T) {
 	collect(t, b.Ingest(t.Context(), acme, knowledge.Documents(d), knowledge.IngestOptions{}))
 	r := search(t, b, knowledge.Question{Text: "text"})
 	require.Len(t, r, 1)
-	assert.Equal(t, "Title", r[0].Source.Title)
-	assert.Equal(t, "Title\n\nSome <text>", r[0].Chunk.Content)
-	assert.Equal(t, []string{"Title"}, r[0].Chunk.Headings)
+	assert.Equal(t, "Title", r[0].Item.Source.Title)
+	assert.Equal(t, "Title\n\nSome <text>", r[0].Item.Chunk.Content)
+	assert.Equal(t, []string{"Title"}, r[0].Item.Chunk.Headings)
 	closes := 0
 	d = knowledge.Document{URI: "c", Open: func() (io.ReadCloser, error) { return closer{strings.NewReader("x"), &closes}, nil }}
 	collect(t, b.Ingest(t.Context(), acme, knowledge.Documents(d), knowledge.IngestOptions{}))

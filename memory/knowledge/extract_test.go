@@ -51,12 +51,12 @@ func TestFolderExtractsTheTextOfOtherFormats(t *testing.T) {
 	assert.Equal(t, 2, run().Unchanged)
 	r := search(t, b, knowledge.Question{Text: "three"})
 	require.Len(t, r, 1)
-	assert.Equal(t, "THREE", r[0].Chunk.Content)
-	assert.Equal(t, []string{"Page 3"}, r[0].Chunk.Headings)
-	assert.Equal(t, [2]int{5, 10}, [2]int{r[0].Chunk.Start, r[0].Chunk.End})
-	assert.Equal(t, split.Pages, r[0].Source.Format)
-	assert.True(t, strings.HasPrefix(r[0].Source.Title, "The title \ufffdéé"), r[0].Source.Title)
-	assert.LessOrEqual(t, len(r[0].Source.Title), 512)
+	assert.Equal(t, "THREE", r[0].Item.Chunk.Content)
+	assert.Equal(t, []string{"Page 3"}, r[0].Item.Chunk.Headings)
+	assert.Equal(t, [2]int{5, 10}, [2]int{r[0].Item.Chunk.Start, r[0].Item.Chunk.End})
+	assert.Equal(t, split.Pages, r[0].Item.Source.Format)
+	assert.True(t, strings.HasPrefix(r[0].Item.Source.Title, "The title \ufffdéé"), r[0].Item.Source.Title)
+	assert.LessOrEqual(t, len(r[0].Item.Source.Title), 512)
 }
 
 func TestReaderTakesAnExtractor(t *testing.T) {
@@ -67,8 +67,8 @@ func TestReaderTakesAnExtractor(t *testing.T) {
 	collect(t, b.Ingest(t.Context(), acme, knowledge.Documents(d), knowledge.IngestOptions{}))
 	r := search(t, b, knowledge.Question{Text: "words"})
 	require.Len(t, r, 1)
-	assert.Equal(t, "WORDS", r[0].Chunk.Content)
-	assert.Equal(t, "Mine", r[0].Source.Title)
+	assert.Equal(t, "WORDS", r[0].Item.Chunk.Content)
+	assert.Equal(t, "Mine", r[0].Item.Source.Title)
 }
 
 func TestExtractorErrorsNameTheFile(t *testing.T) {

@@ -64,7 +64,7 @@ func TestIngestChanged(t *testing.T) {
 	ingest(t, b, "kettle.md", manual)
 	ids := map[string]bool{}
 	for _, r := range search(t, b, knowledge.Question{Text: "kettle"}) {
-		ids[r.Chunk.ID] = true
+		ids[r.Item.Chunk.ID] = true
 	}
 	changed := strings.Replace(manual, "red switch", "green switch", 1)
 	changed = strings.Replace(changed, "## Boiling", "## Placing\n\nPut it on a table.\n\n## Boiling", 1)
@@ -75,21 +75,21 @@ func TestIngestChanged(t *testing.T) {
 	}
 	kept := 0
 	for _, r := range search(t, b, knowledge.Question{Text: "kettle"}) {
-		if r.Chunk.Content != changed[r.Chunk.Start:r.Chunk.End] {
-			t.Errorf("chunk %d is %q, and at its place is %q", r.Chunk.Ordinal, r.Chunk.Content, changed[r.Chunk.Start:r.Chunk.End])
+		if r.Item.Chunk.Content != changed[r.Item.Chunk.Start:r.Item.Chunk.End] {
+			t.Errorf("chunk %d is %q, and at its place is %q", r.Item.Chunk.Ordinal, r.Item.Chunk.Content, changed[r.Item.Chunk.Start:r.Item.Chunk.End])
 		}
-		if ids[r.Chunk.ID] {
+		if ids[r.Item.Chunk.ID] {
 			kept++
 		}
-		if r.Chunk.Model != "words" || r.Source.Model != "words" || r.Source.Revision != 2 {
-			t.Errorf("got chunk %+v of %+v", r.Chunk, r.Source)
+		if r.Item.Chunk.Model != "words" || r.Item.Source.Model != "words" || r.Item.Source.Revision != 2 {
+			t.Errorf("got chunk %+v of %+v", r.Item.Chunk, r.Item.Source)
 		}
 	}
 	if kept != 2 {
 		t.Errorf("%d chunks have their ids as before, want 2", kept)
 	}
-	if got := search(t, b, knowledge.Question{Text: "red switch", Limit: 1})[0]; !strings.Contains(got.Chunk.Content, "green switch") {
-		t.Errorf("got %q", got.Chunk.Content)
+	if got := search(t, b, knowledge.Question{Text: "red switch", Limit: 1})[0]; !strings.Contains(got.Item.Chunk.Content, "green switch") {
+		t.Errorf("got %q", got.Item.Chunk.Content)
 	}
 }
 
@@ -118,8 +118,8 @@ func TestIngestDescription(t *testing.T) {
 		t.Error("the embedder was called")
 	}
 	r := search(t, b, knowledge.Question{Text: "vinegar"})[0]
-	if r.Source.Title != "Kettle" || r.Source.Version != "2" || string(r.Source.Metadata) != `{"n": 2}` || r.Source.Trust != memory.Stated {
-		t.Errorf("got %+v", r.Source)
+	if r.Item.Source.Title != "Kettle" || r.Item.Source.Version != "2" || string(r.Item.Source.Metadata) != `{"n": 2}` || r.Item.Source.Trust != memory.Stated {
+		t.Errorf("got %+v", r.Item.Source)
 	}
 	if d.Title = "Tea"; run(d).Updated != 1 || search(t, b, knowledge.Question{Text: "tea"}) == nil {
 		t.Error("a new title is not found")
@@ -152,7 +152,7 @@ func TestIngestSettings(t *testing.T) {
 	if got := collect(t, b.Reembed(t.Context(), knowledge.Query{Reach: acme.Only()})); got.Documents() != 0 {
 		t.Errorf("reembed again: got %+v", got)
 	}
-	if r := search(t, b, knowledge.Question{Text: "vinegar", Limit: 1})[0]; r.Chunk.Model != "other" || r.Score.Vector == 0 || r.Score.Keyword == 0 {
+	if r := search(t, b, knowledge.Question{Text: "vinegar", Limit: 1})[0]; r.Item.Chunk.Model != "other" || r.Score.Vector == 0 || r.Score.Keyword == 0 {
 		t.Errorf("got %+v", r)
 	}
 }

@@ -135,7 +135,7 @@ func collect(t testing.TB, run iter.Seq2[knowledge.Progress, error]) knowledge.R
 	return report
 }
 
-func search(t testing.TB, b *knowledge.Base, q knowledge.Question) []knowledge.Result {
+func search(t testing.TB, b *knowledge.Base, q knowledge.Question) []memory.Hit[knowledge.Passage] {
 	t.Helper()
 	if q.Query.Scope == (memory.Scope{}) {
 		q.Query.Scope = acme

@@ -32,11 +32,11 @@ func attacks() []string {
 func TestPromptAttacks(t *testing.T) {
 	t.Parallel()
 	for _, attack := range attacks() {
-		r := knowledge.Result{
+		r := knowledge.Passage{
 			Source: knowledge.Source{URI: attack, Title: attack + "\u202e", Trust: memory.Untrusted},
 			Chunk:  knowledge.Chunk{Content: "before " + attack + " after", Headings: []string{attack, "x"}},
 		}
-		prompt := knowledge.Prompt([]knowledge.Result{r, {Source: knowledge.Source{URI: "plain"}, Chunk: knowledge.Chunk{Content: "text"}}})
+		prompt := knowledge.Prompt([]memory.Hit[knowledge.Passage]{{Item: r}, {Item: knowledge.Passage{Source: knowledge.Source{URI: "plain"}, Chunk: knowledge.Chunk{Content: "text"}}}})
 		_, body, ok := strings.Cut(prompt, "<passages>\n")
 		body, rest, ok2 := strings.Cut(body, "\n</passages>\n")
 		parts := strings.Split(body, "\n</passage>")
@@ -74,7 +74,7 @@ func TestPrompt(t *testing.T) {
 		t.Errorf("no results: got %q", got)
 	}
 	code := "if a < b && c > d { <p>\"x\"</p> }"
-	got := knowledge.Prompt([]knowledge.Result{{Source: knowledge.Source{URI: "a"}, Chunk: knowledge.Chunk{Content: code}}})
+	got := knowledge.Prompt([]memory.Hit[knowledge.Passage]{{Item: knowledge.Passage{Source: knowledge.Source{URI: "a"}, Chunk: knowledge.Chunk{Content: code}}}})
 	if !strings.Contains(got, code) {
 		t.Errorf("what does no harm is changed: %s", got)
 	}
@@ -85,7 +85,7 @@ func FuzzPrompt(f *testing.F) {
 		f.Add(attack, attack)
 	}
 	f.Fuzz(func(t *testing.T, uri, content string) {
-		got := knowledge.Prompt([]knowledge.Result{{Source: knowledge.Source{URI: uri, Title: uri}, Chunk: knowledge.Chunk{Content: content, Headings: []string{uri}}}})
+		got := knowledge.Prompt([]memory.Hit[knowledge.Passage]{{Item: knowledge.Passage{Source: knowledge.Source{URI: uri, Title: uri}, Chunk: knowledge.Chunk{Content: content, Headings: []string{uri}}}}})
 		want := fmt.Sprintf("%d %d %d %d", 1, 1, 1, 1)
 		lower := strings.ToLower(got)
 		if n := fmt.Sprintf("%d %d %d %d", strings.Count(lower, "<passages>"), strings.Count(lower, "<passage "), strings.Count(lower, "</passage>"), strings.Count(lower, "</passages>")); n != want {

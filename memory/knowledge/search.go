@@ -41,13 +41,11 @@ type Question struct {
 	Neighbours int
 }
 
-// A Result is a chunk that was found.
-type Result struct {
+// A Passage is a chunk that a search found, with its source.
+type Passage struct {
 	Source Source
 	Chunk  Chunk
-	// Score says how well it fits, and why.
-	Score memory.Score
-	// Before and After are the neighbours, by their ordinals.
+	// Before and After are the chunks around it, by their ordinals: see [Question.Neighbours].
 	Before, After []Chunk
 }
 
@@ -61,7 +59,7 @@ const (
 
 // Search returns the chunks that answer best, the best first. It asks the store once, and
 // once more for neighbours. A text without words finds nothing.
-func (b *Base) Search(ctx context.Context, q Question) ([]Result, error) {
+func (b *Base) Search(ctx context.Context, q Question) ([]memory.Hit[Passage], error) {
 	results, err := b.search(ctx, q)
 	if err != nil {
 		return nil, fmt.Errorf("knowledge: search: %w", err)
@@ -69,7 +67,7 @@ func (b *Base) Search(ctx context.Context, q Question) ([]Result, error) {
 	return results, nil
 }
 
-func (b *Base) search(ctx context.Context, q Question) ([]Result, error) {
+func (b *Base) search(ctx context.Context, q Question) ([]memory.Hit[Passage], error) {
 	if err := q.check(); err != nil {
 		return nil, err
 	}
@@ -144,7 +142,7 @@ func (b *Base) embedQuestion(ctx context.Context, text string, s *driver.ChunkSe
 
 // A scored is a candidate on its way.
 type scored struct {
-	Result
+	memory.Hit[Passage]
 	doc      rank.Doc
 	compared bool // there was a vector to compare
 }
@@ -176,7 +174,7 @@ func (b *Base) score(s *driver.ChunkSearch, c *driver.ChunkCandidates) []scored 
 	list := make([]scored, len(docs))
 	for i, at := range rank.Order(scores) {
 		r, p := &c.Records[at], &scores[at]
-		list[i] = scored{Result{Source: sources[r.Source], Chunk: r.Chunk, Score: memory.Score{
+		list[i] = scored{memory.Hit[Passage]{Item: Passage{Source: sources[r.Source], Chunk: r.Chunk}, Score: memory.Score{
 			Similarity: p.Cosine, BM25: p.BM25,
 			Total: p.Total, Keyword: p.Keyword, Vector: p.Vector, Neighbour: p.Neighbour, Recency: p.Recency,
 		}}, docs[at], p.Compared}
@@ -192,7 +190,7 @@ func (b *Base) rerank(ctx context.Context, question string, list []scored) ([]sc
 	top := list[:min(len(list), maxReranked)]
 	texts := make([]string, len(top))
 	for i, x := range top {
-		texts[i] = passage.Text(x.Source.Title, x.Chunk.Headings, x.Chunk.Content)
+		texts[i] = passage.Text(x.Item.Source.Title, x.Item.Chunk.Headings, x.Item.Chunk.Content)
 	}
 	scores, err := b.options.Reranker.Rerank(ctx, question, texts)
 	if err != nil {
@@ -233,7 +231,7 @@ func diverse(list []scored, diversity float64) []scored {
 }
 
 // cut keeps what the limits allow, and says how many tokens are left.
-func cut(list []scored, q *Question) (results []Result, left int) {
+func cut(list []scored, q *Question) (results []memory.Hit[Passage], left int) {
 	left = math.MaxInt
 	if q.MaxTokens > 0 {
 		left = q.MaxTokens
@@ -242,28 +240,28 @@ func cut(list []scored, q *Question) (results []Result, left int) {
 		if len(results) == q.Limit {
 			break
 		}
-		if q.MinSimilarity != 0 && (!x.compared || x.Score.Similarity < q.MinSimilarity) || x.Chunk.Tokens > left {
+		if q.MinSimilarity != 0 && (!x.compared || x.Score.Similarity < q.MinSimilarity) || x.Item.Chunk.Tokens > left {
 			continue
 		}
-		left -= x.Chunk.Tokens
+		left -= x.Item.Chunk.Tokens
 		x.Score.Rank = len(results) + 1
-		results = append(results, x.Result)
+		results = append(results, x.Hit)
 	}
 	return results, left
 }
 
 // neighbours adds to results what stands beside them, the nearest first, and the best
 // result first, as far as there are tokens left.
-func (b *Base) neighbours(ctx context.Context, results []Result, n, left int) error {
+func (b *Base) neighbours(ctx context.Context, results []memory.Hit[Passage], n, left int) error {
 	if n == 0 || len(results) == 0 {
 		return nil
 	}
 	spans := make([]driver.ChunkSpan, 0, 2*len(results))
 	for i := range results {
 		r := &results[i]
-		at := r.Chunk.Ordinal
-		before := driver.ChunkSpan{Scope: r.Source.Scope, Source: r.Source.ID, From: max(0, at-n), To: at}
-		behind := driver.ChunkSpan{Scope: r.Source.Scope, Source: r.Source.ID, From: at + 1, To: at + 1 + n}
+		at := r.Item.Chunk.Ordinal
+		before := driver.ChunkSpan{Scope: r.Item.Source.Scope, Source: r.Item.Source.ID, From: max(0, at-n), To: at}
+		behind := driver.ChunkSpan{Scope: r.Item.Source.Scope, Source: r.Item.Source.ID, From: at + 1, To: at + 1 + n}
 		spans = append(spans, before, behind)
 	}
 	type spot struct {
@@ -280,16 +278,16 @@ func (b *Base) neighbours(ctx context.Context, results []Result, n, left int) er
 	for i := range results {
 		r := &results[i]
 		for distance := 1; distance <= n; distance++ {
-			if c, ok := beside[spot{r.Source.ID, r.Chunk.Ordinal - distance}]; ok && c.Tokens <= left {
+			if c, ok := beside[spot{r.Item.Source.ID, r.Item.Chunk.Ordinal - distance}]; ok && c.Tokens <= left {
 				left -= c.Tokens
-				r.Before = append(r.Before, c)
+				r.Item.Before = append(r.Item.Before, c)
 			}
-			if c, ok := beside[spot{r.Source.ID, r.Chunk.Ordinal + distance}]; ok && c.Tokens <= left {
+			if c, ok := beside[spot{r.Item.Source.ID, r.Item.Chunk.Ordinal + distance}]; ok && c.Tokens <= left {
 				left -= c.Tokens
-				r.After = append(r.After, c)
+				r.Item.After = append(r.Item.After, c)
 			}
 		}
-		slices.Reverse(r.Before)
+		slices.Reverse(r.Item.Before)
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ func TestSearch(t *testing.T) {
 				"what do I clean it with, vinegar?": "Use vinegar", "black TEA": "Black tea wants", "Tuesday meetings": "The meeting", "iced": "Let it cool", "kettle filling": "Fill it",
 			} {
 				results := search(t, b, knowledge.Question{Text: text})
-				if len(results) == 0 || !strings.Contains(results[0].Chunk.Content, want) {
+				if len(results) == 0 || !strings.Contains(results[0].Item.Chunk.Content, want) {
 					t.Errorf("%q: got %+v, want %q first", text, results, want)
 					continue
 				}
@@ -68,13 +68,13 @@ func TestSearchLimits(t *testing.T) {
 		t.Fatalf("got %d results, want more", len(all))
 	}
 	ask.Limit = 2
-	if got := search(t, b, ask); len(got) != 2 || got[0].Chunk.ID != all[0].Chunk.ID {
+	if got := search(t, b, ask); len(got) != 2 || got[0].Item.Chunk.ID != all[0].Item.Chunk.ID {
 		t.Errorf("limit: got %d", len(got))
 	}
-	ask.Limit, ask.MaxTokens = 0, all[0].Chunk.Tokens+all[1].Chunk.Tokens
+	ask.Limit, ask.MaxTokens = 0, all[0].Item.Chunk.Tokens+all[1].Item.Chunk.Tokens
 	tokens := 0
 	for _, r := range search(t, b, ask) {
-		tokens += r.Chunk.Tokens
+		tokens += r.Item.Chunk.Tokens
 	}
 	if tokens == 0 || tokens > ask.MaxTokens {
 		t.Errorf("got %d tokens, and %d are allowed", tokens, ask.MaxTokens)
@@ -91,19 +91,19 @@ func TestSearchNeighbours(t *testing.T) {
 	b := library(t, knowledge.Options{})
 	ask := knowledge.Question{Text: "red switch", Limit: 1, Neighbours: 1}
 	r := search(t, b, ask)[0]
-	if len(r.Before) != 1 || len(r.After) != 1 || !strings.Contains(r.Before[0].Content, "cold water") || !strings.Contains(r.After[0].Content, "vinegar") {
-		t.Errorf("got before %+v, after %+v", r.Before, r.After)
+	if len(r.Item.Before) != 1 || len(r.Item.After) != 1 || !strings.Contains(r.Item.Before[0].Content, "cold water") || !strings.Contains(r.Item.After[0].Content, "vinegar") {
+		t.Errorf("got before %+v, after %+v", r.Item.Before, r.Item.After)
 	}
-	if got := r.Text(); got != strings.TrimSpace(manual) {
+	if got := r.Item.Text(); got != strings.TrimSpace(manual) {
 		t.Errorf("got %q", got)
 	}
 	ask.Neighbours = 5
-	if r := search(t, b, ask)[0]; len(r.Before) != 1 || len(r.After) != 1 {
-		t.Errorf("got %d before, %d after, want what there is", len(r.Before), len(r.After))
+	if r := search(t, b, ask)[0]; len(r.Item.Before) != 1 || len(r.Item.After) != 1 {
+		t.Errorf("got %d before, %d after, want what there is", len(r.Item.Before), len(r.Item.After))
 	}
-	ask.MaxTokens = r.Chunk.Tokens + r.Before[0].Tokens
-	if r := search(t, b, ask)[0]; len(r.Before) != 1 || len(r.After) != 0 {
-		t.Errorf("with a budget: got %d before, %d after", len(r.Before), len(r.After))
+	ask.MaxTokens = r.Item.Chunk.Tokens + r.Item.Before[0].Tokens
+	if r := search(t, b, ask)[0]; len(r.Item.Before) != 1 || len(r.Item.After) != 0 {
+		t.Errorf("with a budget: got %d before, %d after", len(r.Item.Before), len(r.Item.After))
 	}
 }
 
@@ -118,7 +118,7 @@ func TestResultTextOverlap(t *testing.T) {
 	b := newBase(t, inmemory.NewDocuments(), knowledge.Options{Splitter: s})
 	ingest(t, b, "a", text.String())
 	r := search(t, b, knowledge.Question{Text: "20", Limit: 1, Neighbours: 10})[0]
-	if got, want := r.Text(), strings.TrimSpace(text.String()); got != want {
+	if got, want := r.Item.Text(), strings.TrimSpace(text.String()); got != want {
 		t.Errorf("got\n%q\nwant\n%q", got, want)
 	}
 }
@@ -177,7 +177,7 @@ func TestSearchRerank(t *testing.T) {
 	b := library(t, knowledge.Options{Reranker: rerank})
 	for _, diversity := range []float64{0, 0.1} {
 		results := search(t, b, knowledge.Question{Text: "water", Diversity: diversity})
-		if !slices.IsSortedFunc(results, func(x, y knowledge.Result) int { return int(*y.Score.Reranked - *x.Score.Reranked) }) || len(results) < 3 {
+		if !slices.IsSortedFunc(results, func(x, y memory.Hit[knowledge.Passage]) int { return int(*y.Score.Reranked - *x.Score.Reranked) }) || len(results) < 3 {
 			t.Errorf("got %+v", results)
 		}
 	}
@@ -199,8 +199,8 @@ func TestSearchDiversity(t *testing.T) {
 		ingest(t, b, "a", "The port is 5432.", "b", "The port is 5432.", "c", "The port is 5432.", "d", "The port of a harbour has ships in it, and cranes.")
 		plain := search(t, b, knowledge.Question{Text: "port", Limit: 2})
 		diverse := search(t, b, knowledge.Question{Text: "port", Limit: 2, Diversity: 0.7})
-		if plain[1].Source.URI != "b" || diverse[0].Source.URI != "a" || diverse[1].Source.URI != "d" {
-			t.Errorf("%s: got %s and %s", name, plain[1].Source.URI, diverse[1].Source.URI)
+		if plain[1].Item.Source.URI != "b" || diverse[0].Item.Source.URI != "a" || diverse[1].Item.Source.URI != "d" {
+			t.Errorf("%s: got %s and %s", name, plain[1].Item.Source.URI, diverse[1].Item.Source.URI)
 		}
 	}
 }

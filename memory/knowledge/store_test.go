@@ -157,8 +157,8 @@ func TestInMemoryForgets(t *testing.T) {
 		ingest(t, b, texts...)
 		results := search(t, b, knowledge.Question{Text: fmt.Sprintf("word round%d round%d", round, round-1), Limit: 100})
 		for _, r := range results {
-			if r.Chunk.Content != texts[1] {
-				t.Errorf("round %d: got %q", round, r.Chunk.Content)
+			if r.Item.Chunk.Content != texts[1] {
+				t.Errorf("round %d: got %q", round, r.Item.Chunk.Content)
 			}
 		}
 		if len(results) != 40 {

@@ -103,7 +103,7 @@ func TestConversationsBySQL(t *testing.T) {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 		found, err := hers.Search(ctx, memory.FindMessages{Query: driver.SessionQuery{Reach: scope.Only()}, Text: "what about athens"})
-		if err != nil || len(found) != 1 || found[0].Position != 1 {
+		if err != nil || len(found) != 1 || found[0].Item.Position != 1 {
 			t.Errorf("got %v, error %v want the question", found, err)
 		}
 	})
@@ -163,7 +163,7 @@ func TestConversationsBySQL(t *testing.T) {
 		one(t, pool, "", insertSession, "many", list(entries...), user)
 		for range 2 {
 			found, err := service.Search(ctx, memory.FindMessages{Query: driver.SessionQuery{Reach: driver.Scope{User: user}.Only()}, Text: "which flight is leaving, number 700?"})
-			if err != nil || len(found) == 0 || !strings.Contains(found[0].Text(), "700") || found[0].Score.Keyword < 0.5 {
+			if err != nil || len(found) == 0 || !strings.Contains(found[0].Item.Text(), "700") || found[0].Score.Keyword < 0.5 {
 				t.Fatalf("got %+v, error %v want number 700 with all words", found, err)
 			}
 		}

@@ -69,7 +69,7 @@ func Example() {
 		log.Panic(err)
 	}
 	for _, f := range found {
-		fmt.Println(f.Content)
+		fmt.Println(f.Item.Content)
 	}
 	n, err := m.Forget(ctx, ann)
 	fmt.Println("facts forgotten:", n.Facts, err)
@@ -107,7 +107,7 @@ func ExampleDB_Documents() {
 		log.Panic(err)
 	}
 	for _, r := range results {
-		fmt.Printf("%s: %q\n", r.Source.URI, r.Chunk.Content)
+		fmt.Printf("%s: %q\n", r.Item.Source.URI, r.Item.Chunk.Content)
 	}
 	// Output:
 	// 2 added, 0 unchanged <nil>

@@ -89,7 +89,7 @@ func chunksAreSearched(t *testing.T, pool *pgxpool.Pool, db *pgmemory.DB, insert
 	base, err := knowledge.New(m, knowledge.Options{})
 	wantNoErr(t, "new", err)
 	found, err := base.Search(ctx, knowledge.Question{Text: "what is free?", Neighbours: 1})
-	if err != nil || len(found) != 1 || found[0].Chunk.Content != "Returns are free." || len(found[0].Before) != 1 || found[0].Before[0].Content != "Refunds take five days." {
+	if err != nil || len(found) != 1 || found[0].Item.Chunk.Content != "Returns are free." || len(found[0].Item.Before) != 1 || found[0].Item.Before[0].Content != "Refunds take five days." {
 		t.Errorf("got %+v, error %v want what is free, and what stands before it", found, err)
 	}
 	c, err := store.Search(ctx, driver.ChunkSearch{Terms: []string{"return", "norway"}, Limit: 5})

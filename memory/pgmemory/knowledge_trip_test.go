@@ -67,7 +67,10 @@ func documentCalls(t *testing.T, store driver.DocumentStore, user string) []call
 				t.Errorf("got %d of %d chunks want 30", len(c.Records), c.Chunks)
 			}
 		}},
-		{"delete sources", func() { _, err := store.Delete(ctx, driver.SourceQuery{Reach: scope.Only()}); wantNoErr(t, "delete", err) }},
+		{"delete sources", func() {
+			_, err := store.Delete(ctx, driver.SourceQuery{Reach: scope.Only()})
+			wantNoErr(t, "delete", err)
+		}},
 	}
 }
 

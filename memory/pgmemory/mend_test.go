@@ -33,7 +33,7 @@ func recalled(t *testing.T, store driver.FactStore, s driver.Scope, text string)
 	wantNoErr(t, "recall "+text, err)
 	list := []string{}
 	for _, f := range found {
-		list = append(list, f.Content)
+		list = append(list, f.Item.Content)
 	}
 	return fmt.Sprint(list)
 }
@@ -48,7 +48,7 @@ func answered(t *testing.T, store driver.DocumentStore, s driver.Scope, text str
 	wantNoErr(t, "search "+text, err)
 	list := []string{}
 	for _, r := range results {
-		list = append(list, r.Chunk.Content)
+		list = append(list, r.Item.Chunk.Content)
 	}
 	return fmt.Sprint(list)
 }

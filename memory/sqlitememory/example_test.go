@@ -46,7 +46,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	for _, f := range found {
-		fmt.Printf("%s: %s\n", f.Kind, f.Content)
+		fmt.Printf("%s: %s\n", f.Item.Kind, f.Item.Content)
 	}
 	// Output:
 	// preference: Ann drinks tea, and no coffee
@@ -100,7 +100,7 @@ func ExampleDB_Conversations() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(found[0].Session, found[0].Position, found[0].Text())
+	fmt.Println(found[0].Item.Session, found[0].Item.Position, found[0].Item.Text())
 	// Output: s1 3 And a warp?
 }
 
@@ -171,7 +171,7 @@ func ExampleDB_Documents() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(results[0].Source.URI, results[0].Chunk.Headings)
+	fmt.Println(results[0].Item.Source.URI, results[0].Item.Chunk.Headings)
 	// Output:
 	// added: 1 unchanged: 0
 	// added: 0 unchanged: 1

@@ -107,7 +107,7 @@ func TestMemoryRecall(t *testing.T) {
 				t.Errorf("of two types: got %q, want %q", got, typed)
 			}
 			found, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Reach: memory.Reach{Scope: mine(""), AnyAgent: true}}})
-			if err != nil || len(found) != 20 || found[0].Content != want[0] || found[19].Content != want[19] {
+			if err != nil || len(found) != 20 || found[0].Item.Content != want[0] || found[19].Item.Content != want[19] {
 				t.Errorf("recalled without a text: %d, %v", len(found), err)
 			}
 		})
