@@ -42,7 +42,7 @@ func Images(m llm.Message) []Image {
 	return images
 }
 
-// Metadata returns {"images":[…]} for a message with images, and nil for one without: what a
+// MessageMetadata returns {"images":[…]} for a message with images, and nil for one without: what a
 // table of messages with a text as content has beside it.
 func MessageMetadata(m llm.Message) (json.RawMessage, error) {
 	images := Images(m)
@@ -161,7 +161,7 @@ func messagesOf(rows []driver.MessageRow) ([]Message, error) {
 	return messages, nil
 }
 
-// Plain returns the messages as a model takes them.
+// PlainMessages returns the messages as a model takes them.
 func PlainMessages(messages []Message) []llm.Message {
 	plain := make([]llm.Message, len(messages))
 	for i, m := range messages {

@@ -111,7 +111,7 @@ func canonical(data json.RawMessage) []byte {
 	return sorted
 }
 
-// An Exported is one line of [Conversations.Export]: a session with its messages, as a row of a
+// ExportedSession is one line of [Conversations.Export]: a session with its messages, as a row of a
 // table of conversations.
 type ExportedSession struct {
 	SessionID string          `json:"session_id"`

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-go/weft/memory/internal/rank"
 )
 
-// A Find asks for messages of any time.
+// FindMessages asks for messages of any time.
 type FindMessages struct {
 	// Query says in which sessions to look, and how many messages to return at most.
 	// Its After has to be nil.

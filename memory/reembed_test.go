@@ -46,9 +46,6 @@ func (d deaf) Apply(ctx context.Context, s memory.Scope, changes []memory.FactCh
 	return d.Facts.Apply(ctx, s, changes)
 }
 
-// plain has the methods of a store alone.
-type plain struct{ driver.FactStore }
-
 func TestReembedEnds(t *testing.T) {
 	t.Parallel()
 	store := deaf{inmemory.NewFacts(inmemory.Options{})}

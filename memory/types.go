@@ -5,7 +5,7 @@ import (
 	"github.com/weft-go/weft/memory/internal/input"
 )
 
-// The types that a memory shares with its stores. Package driver documents them.
+// Scope that a memory shares with its stores. Package driver documents them.
 type (
 	Scope      = driver.Scope
 	Reach      = driver.Reach

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-go/weft/memory/internal/rank"
 )
 
-// A Find asks for values by what they say.
+// FindValues asks for values by what they say.
 type FindValues struct {
 	// Query says which values, and how many to return at most. Its Order and After do not
 	// count.

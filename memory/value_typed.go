@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// Get returns a value as a T, and its version. It returns [ErrNotFound] if there is
+// GetValue returns a value as a T, and its version. It returns [ErrNotFound] if there is
 // none, and another error if it is no T.
 func GetValue[T any](ctx context.Context, n Namespace, key string) (value T, version int64, err error) {
 	item, err := n.Get(ctx, key)
@@ -28,7 +28,7 @@ func decode[T any](item Item) (value T, err error) {
 	return value, nil
 }
 
-// Put stores a value, as the JSON that it is.
+// PutValue stores a value, as the JSON that it is.
 func PutValue[T any](ctx context.Context, n Namespace, key string, value T, o PutOptions) (Item, error) {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -40,7 +40,7 @@ func PutValue[T any](ctx context.Context, n Namespace, key string, value T, o Pu
 // maxTries is how often [UpdateValue] tries: each time somebody else was quicker.
 const maxTries = 100
 
-// Update stores what change makes of a value, so that no change of others is lost: where
+// UpdateValue stores what change makes of a value, so that no change of others is lost: where
 // somebody else writes meanwhile, change is called again with what that wrote. For a value that
 // is not there it gets the zero T. Its error ends the update, with nothing stored. The
 // Version of the options does not count.

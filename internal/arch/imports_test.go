@@ -59,9 +59,13 @@ var layers = map[string][]string{
 	"tools/...":   {"tools", "llm", "state", "internal/toolname", "internal/uuid"},
 	"graph/agent": {"graph", "llm", "tools", "state"},
 
-	"memory":              {"llm", "internal/uuid"},
-	"memory/...":          {"memory", "memory/...", "llm", "internal/migration", "internal/pgdb", "internal/sqlitedb", "internal/uuid"},
-	"memory/internal/...": {"memory", "memory/internal/...", "llm"},
+	"memory/internal/...": {"memory/internal/..."},
+	"memory/driver":       {"memory/internal/...", "llm"},
+	"memory/inmemory":     {"memory/driver", "memory/internal/...", "internal/uuid"},
+	"memory/sqlitememory": {"memory/driver", "memory/internal/...", "llm", "internal/migration", "internal/sqlitedb", "internal/uuid"},
+	"memory/pgmemory":     {"memory/driver", "memory/internal/...", "llm", "internal/migration", "internal/pgdb", "internal/uuid"},
+	"memory":              {"memory/driver", "llm", "internal/uuid"},
+	"memory/...":          {"memory", "memory/...", "llm", "internal/uuid"},
 	"memory/agentmemory":  {"memory", "memory/...", "llm", "tools", "graph", "graph/agent", "state"},
 
 	// Examples and commands import only what users can import.

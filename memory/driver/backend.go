@@ -1,3 +1,8 @@
+// Package driver has what a backend of a memory implements: the stores of facts, values, documents,
+// conversations and turns, and the types that pass through them. Package memory checks what it
+// gives to a store, so a store need not check again. Package drivertest tests a backend.
+//
+// Packages inmemory, sqlitememory and pgmemory are backends.
 package driver
 
 // A Backend stores a memory. It returns nil for a part that it does not have. Its stores are

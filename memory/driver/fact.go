@@ -90,7 +90,7 @@ func (f Fact) Validate() error {
 	return err
 }
 
-// check returns the fact as it is stored in a scope, with what was left out.
+// Complete returns the fact as it is stored in a scope, with what was left out.
 func (f Fact) Complete(s Scope) (Fact, error) {
 	f.Scope = s
 	if f.Kind == "" {
@@ -175,7 +175,7 @@ func (f *Fact) ValidAt(at time.Time) bool {
 // never reports whether the fact was so at no time: it ends when it begins, or before.
 func (f *Fact) never() bool { return !f.ValidTo.IsZero() && !f.ValidTo.After(f.ValidFrom) }
 
-// repeats reports whether f says the same as a fact that is known, for a time that overlaps the
+// Repeats reports whether f says the same as a fact that is known, for a time that overlaps the
 // known fact's. What is untrusted stands apart: it must keep nobody from saying
 // so. A fact that was superseded is not repeated once it has ended, as another is so instead.
 func (f *Fact) Repeats(known *Fact, now time.Time) bool {

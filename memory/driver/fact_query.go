@@ -7,7 +7,7 @@ import (
 	"github.com/weft-go/weft/memory/internal/input"
 )
 
-// A Query selects facts: those of its scope that are so now, or at a time.
+// FactQuery selects facts: those of its scope that are so now, or at a time.
 type FactQuery struct {
 	Reach
 	// IDs, Kinds and Conversation keep the facts that have one of them.

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Saved is all that a store keeps of one fact.
+// SavedFact is all that a store keeps of one fact.
 type SavedFact struct {
 	Scope Scope
 	ID    string
@@ -16,7 +16,7 @@ type SavedFact struct {
 	History []Event
 }
 
-// A Store is where facts are kept. It is for [memory.Memory], which checks what goes in, and
+// FactStore is where facts are kept. It is for [memory.Memory], which checks what goes in, and
 // for those who write a store: package memorytest says what one has to do. It is safe
 // for use by any number of goroutines, and its times are its own.
 type FactStore interface {
@@ -57,7 +57,7 @@ type FactStore interface {
 	Restore(ctx context.Context, list []SavedFact) (int, error)
 }
 
-// A Record is a fact as a store keeps it.
+// FactRecord is a fact as a store keeps it.
 type FactRecord struct {
 	Fact
 	// Key is equal for facts that say the same in other letters. There is one valid fact
@@ -70,7 +70,7 @@ type FactRecord struct {
 	Model     string
 }
 
-// A Change is one thing to do to the facts of a scope.
+// FactChange is one thing to do to the facts of a scope.
 type FactChange struct {
 	Kind FactChangeKind
 	// Record is what to add, or what a fact becomes; its ID is the fact that is changed,
@@ -90,7 +90,7 @@ type FactChange struct {
 	Job string
 }
 
-// ChangeKind says what a [FactChange] does.
+// FactChangeKind says what a [FactChange] does.
 type FactChangeKind string
 
 // The kinds of changes.
@@ -109,7 +109,7 @@ type Applied struct {
 	Existed bool
 }
 
-// A Search asks for candidates.
+// FactSearch asks for candidates.
 type FactSearch struct {
 	// Query selects; its Limit does not count.
 	Query FactQuery
@@ -124,7 +124,7 @@ type FactSearch struct {
 	Limit int
 }
 
-// Candidates are what may be recalled, each once, in any order, and what it takes to tell how rare a
+// FactCandidates are what may be recalled, each once, in any order, and what it takes to tell how rare a
 // word is among the facts that the query selects.
 type FactCandidates struct {
 	Records []FactRecord

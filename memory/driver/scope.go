@@ -14,7 +14,7 @@ func CompareScopes(a, b Scope) int {
 		strings.Compare(a.User, b.User), strings.Compare(a.Agent, b.Agent))
 }
 
-// covers reports whether forgetting s forgets other.
+// Covers reports whether forgetting s forgets other.
 func (s Scope) Covers(other Scope) bool {
 	return s.Tenant == other.Tenant && (s.Workspace == "" || s.Workspace == other.Workspace) &&
 		(s.User == "" || s.User == other.User) && (s.Agent == "" || s.Agent == other.Agent)

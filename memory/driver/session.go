@@ -29,6 +29,7 @@ type Session struct {
 // Known reports whether the session is stored.
 func (s Session) Known() bool { return s.Version != 0 }
 
+// CheckSession returns [ErrInvalid] for a scope and an ID that cannot be those of a session.
 func CheckSession(s Scope, id string) error {
 	if err := s.Validate(); err != nil {
 		return err

@@ -42,7 +42,7 @@ func (q *SessionQuery) Validate() error {
 	return nil
 }
 
-// A Query selects sessions.
+// SessionQuery selects sessions.
 type SessionQuery struct {
 	Reach
 	// ID, if not empty, is the session's, and Prefix what its id begins with.

@@ -9,7 +9,7 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// Saved is all that a store keeps of one session. Its version is the store's own: a restored
+// SavedSession is all that a store keeps of one session. Its version is the store's own: a restored
 // session has a new one.
 type SavedSession struct {
 	Session
@@ -17,7 +17,7 @@ type SavedSession struct {
 	Rows []MessageRow
 }
 
-// A Store is where sessions are kept. It is for [memory.Conversations], which checks what goes in, and for
+// ConversationStore is where sessions are kept. It is for [memory.Conversations], which checks what goes in, and for
 // those who write a store: package memorytest says what one has to do. It is safe for use
 // by any number of goroutines, and its times are its own.
 type ConversationStore interface {
@@ -54,7 +54,7 @@ type ConversationStore interface {
 	Restore(ctx context.Context, list []SavedSession) (int, error)
 }
 
-// A Row is a message as a store keeps it.
+// MessageRow is a message as a store keeps it.
 type MessageRow struct {
 	// Scope, Session, Position and At are the store's to set: positions of a session are
 	// 1, 2, 3 and so on, without gaps.
@@ -76,7 +76,7 @@ type MessageRow struct {
 	Terms []string
 }
 
-// A Change is one thing to do to a session. Its parts are done in the order of the
+// SessionChange is one thing to do to a session. Its parts are done in the order of the
 // fields. Each change but a deletion sets UpdatedAt, and makes Version larger than it
 // ever was; a session that is not there is made, unless Describe or From is set.
 type SessionChange struct {
@@ -97,16 +97,16 @@ type SessionChange struct {
 	Once bool
 }
 
-// Absent is the version of a session that is not there.
+// AbsentSession is the version of a session that is not there.
 const AbsentSession = -1
 
-// A Description is what a caller may say of a session.
+// SessionDescription is what a caller may say of a session.
 type SessionDescription struct {
 	Title    string
 	Metadata json.RawMessage
 }
 
-// A Range selects messages of a session.
+// MessageRange selects messages of a session.
 type MessageRange struct {
 	Scope   Scope
 	Session string
@@ -116,7 +116,7 @@ type MessageRange struct {
 	Last int
 }
 
-// A Search asks for messages.
+// MessageSearch asks for messages.
 type MessageSearch struct {
 	// Query selects sessions; its After and Limit do not count.
 	Query SessionQuery
@@ -132,7 +132,7 @@ type MessageSearch struct {
 	Limit int
 }
 
-// Candidates are what may be found, in any order, and what it takes to tell how rare a word is
+// MessageCandidates are what may be found, in any order, and what it takes to tell how rare a word is
 // among the messages that the search looks at.
 type MessageCandidates struct {
 	Rows []MessageRow

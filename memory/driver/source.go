@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/memory/internal/input"
-	"github.com/weft-go/weft/memory/knowledge/split"
 )
 
 // A Source describes a document that was ingested.
@@ -22,8 +21,9 @@ type Source struct {
 	// Title is from the caller or, if that is empty, from the document.
 	Title string `json:"title,omitempty"`
 	// Version is any text of the caller, such as a date or a commit.
-	Version string       `json:"version,omitempty"`
-	Format  split.Format `json:"format"`
+	Version string `json:"version,omitempty"`
+	// Format is a split.Format of package knowledge/split.
+	Format string `json:"format"`
 	// Trust is [Stated] if [knowledge.Document.Trusted] was set, and [Untrusted] otherwise.
 	// Searches find both, except with [SourceQuery.Trusted].
 	Trust Trust `json:"trust,omitempty"`
@@ -55,7 +55,7 @@ type Chunk struct {
 	// Source is the ID of its source. Ordinal is its position in the source, from 0.
 	Source  string `json:"source"`
 	Ordinal int    `json:"ordinal"`
-	// Headings are the headings above the chunk, the outermost first. See [split.Piece] for
+	// Headings are the headings above the chunk, the outermost first. See split.Piece in package knowledge/split for
 	// tables and pages.
 	Headings []string `json:"headings,omitempty"`
 	Content  string   `json:"content"`
@@ -84,17 +84,11 @@ func (s Source) Complete() (Source, error) {
 	switch {
 	case s.URI == "":
 		return s, fmt.Errorf("the document has no URI: %w", ErrInvalid)
-	case !input.Storable(s.URI) || !input.Storable(s.Version) || !input.Storable(s.Title):
-		return s, fmt.Errorf("URI, title or version is not UTF-8 or has a NUL: %w", ErrInvalid)
+	case !input.Storable(s.URI) || !input.Storable(s.Version) || !input.Storable(s.Title) || !input.Storable(s.Format):
+		return s, fmt.Errorf("URI, title, version or format is not UTF-8 or has a NUL: %w", ErrInvalid)
 	case len(s.URI) > MaxURI || len(s.Version) > maxVersion || len(s.Title) > maxTitle:
 		return s, fmt.Errorf("URI of %d bytes, title of %d, version of %d, and %d, %d and %d are allowed: %w",
 			len(s.URI), len(s.Title), len(s.Version), MaxURI, maxTitle, maxVersion, ErrInvalid)
-	}
-	if s.Format == "" {
-		s.Format = split.FormatOf(s.URI)
-	}
-	if err := s.Format.Validate(); err != nil {
-		return s, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	if err := s.Trust.Validate(); err != nil {
 		return s, err

@@ -7,7 +7,7 @@ import (
 	"github.com/weft-go/weft/memory/internal/input"
 )
 
-// A Query selects the sources of its scope that fulfil all of its conditions.
+// SourceQuery selects the sources of its scope that fulfil all of its conditions.
 type SourceQuery struct {
 	Reach
 	// URIs, if not empty, selects the sources with one of at most 1000 URIs. Prefix selects the

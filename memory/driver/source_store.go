@@ -5,7 +5,7 @@ import (
 	"iter"
 )
 
-// Saved is all that a store keeps of one source.
+// SavedSource is all that a store keeps of one source.
 type SavedSource struct {
 	Source
 	// Records are its chunks, by their ordinals.
@@ -20,7 +20,7 @@ type Reindexer interface {
 	Reindex(ctx context.Context, q SourceQuery) (int, error)
 }
 
-// A Store is where sources and their chunks are kept. It is for [knowledge.Base], which checks what
+// DocumentStore is where sources and their chunks are kept. It is for [knowledge.Base], which checks what
 // goes in, and for those who write a store: package memorytest says what one has to do. It
 // is safe for use by any number of goroutines, and its times are its own.
 type DocumentStore interface {
@@ -58,7 +58,7 @@ type DocumentStore interface {
 	Scopes(ctx context.Context) iter.Seq2[Scope, error]
 }
 
-// A Change is sources to swap in a scope.
+// SourceChange is sources to swap in a scope.
 type SourceChange struct {
 	Scope Scope
 	// Swaps are of different URIs.
@@ -67,12 +67,12 @@ type SourceChange struct {
 	Quota SourceQuota
 }
 
-// A Quota is what a scope may have. Zero means any number.
+// SourceQuota is what a scope may have. Zero means any number.
 type SourceQuota struct {
 	Sources, Chunks int64
 }
 
-// A Swap is a source as it is to be.
+// SourceSwap is a source as it is to be.
 type SourceSwap struct {
 	// Source has the revision that it had when it was looked at, which is zero for one
 	// that was not there. One that was there keeps its ID and CreatedAt.
@@ -81,7 +81,7 @@ type SourceSwap struct {
 	Chunks []ChunkRecord
 }
 
-// A Record is a chunk as a store keeps it.
+// ChunkRecord is a chunk as a store keeps it.
 type ChunkRecord struct {
 	Chunk
 	// Terms are the words that it is found by, with repetition.
@@ -95,7 +95,7 @@ type ChunkRecord struct {
 	Kept bool
 }
 
-// A Span is chunks of a source that follow each other.
+// ChunkSpan is chunks of a source that follow each other.
 type ChunkSpan struct {
 	Scope  Scope
 	Source string // ID
@@ -103,7 +103,7 @@ type ChunkSpan struct {
 	From, To int
 }
 
-// A Search asks for candidates.
+// ChunkSearch asks for candidates.
 type ChunkSearch struct {
 	// Query selects the sources.
 	Query SourceQuery
@@ -118,7 +118,7 @@ type ChunkSearch struct {
 	Limit int
 }
 
-// Candidates are chunks that may answer, each once, in any order, and what it takes to tell
+// ChunkCandidates are chunks that may answer, each once, in any order, and what it takes to tell
 // how rare a word is among the chunks of the sources that the query selects.
 type ChunkCandidates struct {
 	Records []ChunkRecord

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A Job is a turn in a [TurnStore].
+// Turn is a turn in a [TurnStore].
 type Turn struct {
 	// Key and Scope identify the job.
 	Key   string
@@ -22,7 +22,7 @@ type Turn struct {
 	Claim string
 }
 
-// A Queue keeps jobs until they are finished. It uses the clock of its store. It must be safe
+// TurnStore keeps jobs until they are finished. It uses the clock of its store. It must be safe
 // for concurrent use, and a durable queue for use by several processes.
 type TurnStore interface {
 	// Enqueue stores a job. It does nothing if a job with the same key and scope exists or
@@ -56,16 +56,16 @@ type TurnStore interface {
 	Forget(ctx context.Context, s Scope) (int, error)
 }
 
-// Parked is a job that was given up, with its last error.
+// ParkedTurn is a job that was given up, with its last error.
 type ParkedTurn struct {
 	Turn
 	Cause string
 }
 
-// Counts has the number of jobs that wait or are claimed, and of parked jobs.
+// TurnCounts has the number of jobs that wait or are claimed, and of parked jobs.
 type TurnCounts struct{ Pending, Parked int }
 
-// State is the state of a turn in a queue.
+// TurnState is the state of a turn in a queue.
 type TurnState string
 
 // The states.
@@ -75,7 +75,7 @@ const (
 	TurnDone    TurnState = "done"    // it was learned; its key is kept, so that it is not learned again
 )
 
-// Saved is everything that a queue stores about a turn. A turn that is done has no payload.
+// SavedTurn is everything that a queue stores about a turn. A turn that is done has no payload.
 type SavedTurn struct {
 	Turn
 	State TurnState

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-go/weft/memory/internal/input"
 )
 
-// path is another for each address, as no label has a NUL.
+// Path is another for each address, as no label has a NUL.
 func (a Address) Path() string {
 	return strings.Join(a.Namespace, "\x00") + "\x00\x00" + a.Key
 }
@@ -21,7 +21,7 @@ type Address struct {
 	Key       string   `json:"key"`
 }
 
-// compare orders addresses by their namespaces, label by label, and then by their
+// Compare orders addresses by their namespaces, label by label, and then by their
 // keys, all by their bytes.
 func (a Address) Compare(b Address) int {
 	if order := slices.Compare(a.Namespace, b.Namespace); order != 0 {
@@ -56,6 +56,7 @@ const (
 	maxLabels = 1024
 )
 
+// CheckNamespace returns [ErrInvalid] for a namespace with an empty label, too many labels or too many bytes.
 func CheckNamespace(labels []string) error {
 	if len(labels) > MaxLabels {
 		return fmt.Errorf("a namespace of %d labels, and %d are allowed: %w", len(labels), MaxLabels, ErrInvalid)
@@ -76,6 +77,7 @@ func CheckNamespace(labels []string) error {
 	return nil
 }
 
+// Validate returns [ErrInvalid] for an address that cannot have a value.
 func (a Address) Validate() error {
 	switch {
 	case len(a.Namespace) == 0:

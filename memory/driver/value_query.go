@@ -6,7 +6,7 @@ import (
 	"github.com/weft-go/weft/memory/internal/input"
 )
 
-// A Query selects values of a namespace, and of those within it.
+// ValueQuery selects values of a namespace, and of those within it.
 type ValueQuery struct {
 	// Own keeps the values of the namespace itself.
 	Own bool

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Saved is all that a store keeps of one value. Its version is the store's own: a restored
+// SavedValue is all that a store keeps of one value. Its version is the store's own: a restored
 // value has a new one.
 type SavedValue struct {
 	Scope Scope
@@ -16,7 +16,7 @@ type SavedValue struct {
 	TTL time.Duration
 }
 
-// A Store is where values are kept. It is for [memory.Values], which checks what goes in, and for
+// ValueStore is where values are kept. It is for [memory.Values], which checks what goes in, and for
 // those who write a store: package memorytest says what one has to do. It is safe for use
 // by any number of goroutines, and its times are its own. A value that has expired is, for all
 // of its methods but [Sweeper.Sweep] and Forget, not there.
@@ -56,7 +56,7 @@ type ValueStore interface {
 	Scopes(ctx context.Context) iter.Seq2[Scope, error]
 }
 
-// A Write puts a value, or removes it.
+// ValueWrite puts a value, or removes it.
 type ValueWrite struct {
 	Address
 	// Value is JSON, and comes back as the same. Nil removes what is there, if
@@ -79,7 +79,7 @@ type ValueWrite struct {
 // Absent is the version of a value that is not there.
 const Absent = -1
 
-// A Selection is a query as a store gets it.
+// ValueSelection is a query as a store gets it.
 type ValueSelection struct {
 	ValueQuery
 	// Prefix is what namespaces begin with.
@@ -95,7 +95,7 @@ type ValueSelection struct {
 	Dimension int
 }
 
-// A Search asks for candidates.
+// ValueSearch asks for candidates.
 type ValueSearch struct {
 	// Selection selects; its After, Limit and Refresh do not count.
 	Selection ValueSelection
@@ -109,7 +109,7 @@ type ValueSearch struct {
 	Limit int
 }
 
-// A Record is a value with what it is found by.
+// ValueRecord is a value with what it is found by.
 type ValueRecord struct {
 	Item
 	Terms     []string
@@ -117,7 +117,7 @@ type ValueRecord struct {
 	Model     string
 }
 
-// Candidates are what may be found, each once, in any order, and what it takes to tell how rare
+// ValueCandidates are what may be found, each once, in any order, and what it takes to tell how rare
 // a word is among the values that are selected and have words.
 type ValueCandidates struct {
 	Records []ValueRecord

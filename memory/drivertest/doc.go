@@ -1,23 +1,19 @@
-// Package memorytest checks that what keeps a memory keeps its promises.
+// Package drivertest tests the stores of a backend, see package driver.
 //
-// Whoever writes a [memory.Store] runs the suite over it, and its benchmarks:
+// A backend calls a function for each of its stores, and may run the benchmarks:
 //
-//	func open(tb testing.TB) memory.Store {
-//		store, err := mystore.Open(filepath.Join(tb.TempDir(), "db"))
+//	func open(tb testing.TB) driver.FactStore {
+//		db, err := mystore.Open(filepath.Join(tb.TempDir(), "db"))
 //		if err != nil {
 //			tb.Fatal(err)
 //		}
-//		tb.Cleanup(func() { store.Close() })
-//		return store
+//		tb.Cleanup(func() { db.Close() })
+//		return db.Facts()
 //	}
 //
-//	func TestFacts(t *testing.T)       { memorytest.RunFacts(t, open) }
-//	func TestTurns(t *testing.T)       { memorytest.RunQueue(t, openQueue) }
-//	func BenchmarkFacts(b *testing.B) { memorytest.BenchFacts(b, open) }
+//	func TestFacts(t *testing.T)      { drivertest.RunFacts(t, open) }
+//	func BenchmarkFacts(b *testing.B) { drivertest.BenchFacts(b, open) }
 //
-// Every case is a subtest of its own, named group/case, on a store of its own; a
-// failure says the promise that was broken. The cases of a [memory.Sweeper] run when
-// the store is one. With -short the large cases are smaller.
-//
-// The package uses only the standard library.
+// Each case is a subtest with the name group/case, on a new store. A failure names the promise
+// that the store does not keep. With -short the large cases are smaller.
 package drivertest

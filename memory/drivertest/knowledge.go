@@ -15,9 +15,9 @@ import (
 	"github.com/weft-go/weft/memory/knowledge/split"
 )
 
-// RunKnowledge checks every promise of the stores that open returns. Each is new and empty,
+// RunDocuments checks every promise of the stores that open returns. Each is new and empty,
 // and open leaves closing it to tb.Cleanup. It is called by several tests at once.
-func RunKnowledge(t *testing.T, open func(tb testing.TB) driver.DocumentStore) {
+func RunDocuments(t *testing.T, open func(tb testing.TB) driver.DocumentStore) {
 	t.Helper()
 	for _, c := range slices.Concat(swapCases, keptCases, sourceCases, chunkCases, passageCases, removalCases, contestCases, lengthCases) {
 		t.Run(c.name, func(t *testing.T) {
@@ -59,7 +59,7 @@ var (
 func (k *shelf) source(uri string) driver.Source {
 	k.made++
 	return driver.Source{
-		ID: fmt.Sprintf("0197a6b0-7c1a-7e2f-8a3b-%012x", k.made), URI: uri, Title: "Title of " + uri, Version: "v1", Format: split.Markdown,
+		ID: fmt.Sprintf("0197a6b0-7c1a-7e2f-8a3b-%012x", k.made), URI: uri, Title: "Title of " + uri, Version: "v1", Format: string(split.Markdown),
 		Trust: driver.Inferred, Metadata: json.RawMessage(`{ "n": 1 }`), SHA256: strings.Repeat("ab", 32), Size: 1 << 33, Recipe: "r1",
 	}
 }

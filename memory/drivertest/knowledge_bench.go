@@ -9,10 +9,10 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// BenchKnowledge measures the stores that open returns: swapping sources of a hundred
+// BenchDocuments measures the stores that open returns: swapping sources of a hundred
 // chunks with vectors, one and ten in a change, swapping one of which all is kept, and
 // searching by words, by a vector and by both.
-func BenchKnowledge(b *testing.B, open func(tb testing.TB) driver.DocumentStore) {
+func BenchDocuments(b *testing.B, open func(tb testing.TB) driver.DocumentStore) {
 	for _, n := range []int{1, 10} {
 		b.Run(fmt.Sprintf("Swap/sources=%d", n), func(b *testing.B) {
 			k := newBenchShelf(b, open)

@@ -12,7 +12,7 @@ func knowledgeInMemory(testing.TB) driver.DocumentStore { return inmemory.NewDoc
 
 func TestKnowledgeInMemory(t *testing.T) {
 	t.Parallel()
-	drivertest.RunKnowledge(t, knowledgeInMemory)
+	drivertest.RunDocuments(t, knowledgeInMemory)
 }
 
-func BenchmarkKnowledgeInMemory(b *testing.B) { drivertest.BenchKnowledge(b, knowledgeInMemory) }
+func BenchmarkKnowledgeInMemory(b *testing.B) { drivertest.BenchDocuments(b, knowledgeInMemory) }

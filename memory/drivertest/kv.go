@@ -13,10 +13,10 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// RunKV checks every promise of the stores that open returns. Each is new and empty, and
+// RunValues checks every promise of the stores that open returns. Each is new and empty, and
 // open leaves closing it to tb.Cleanup. It is called by several tests at once. What expires does so within
 // some milliseconds.
-func RunKV(t *testing.T, open func(tb testing.TB) driver.ValueStore) {
+func RunValues(t *testing.T, open func(tb testing.TB) driver.ValueStore) {
 	t.Helper()
 	for _, c := range slices.Concat(valueCases, valueFindCases, valueSearchCases, valueTimeCases, valueEmbedderCases) {
 		t.Run(c.name, func(t *testing.T) {

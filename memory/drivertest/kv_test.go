@@ -10,5 +10,5 @@ import (
 
 func TestKVInMemory(t *testing.T) {
 	t.Parallel()
-	drivertest.RunKV(t, func(testing.TB) driver.ValueStore { return inmemory.NewValues(inmemory.Options{}) })
+	drivertest.RunValues(t, func(testing.TB) driver.ValueStore { return inmemory.NewValues(inmemory.Options{}) })
 }

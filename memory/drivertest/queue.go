@@ -13,9 +13,9 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// RunQueue runs the conformance tests of a queue. Open returns a new, empty queue and closes it
+// RunTurns runs the conformance tests of a queue. Open returns a new, empty queue and closes it
 // in tb.Cleanup. It is called by several tests at the same time.
-func RunQueue(t *testing.T, open func(tb testing.TB) driver.TurnStore) {
+func RunTurns(t *testing.T, open func(tb testing.TB) driver.TurnStore) {
 	t.Helper()
 	for _, c := range []struct {
 		name, promise string

@@ -16,7 +16,7 @@ import (
 
 func TestInProcess(t *testing.T) {
 	t.Parallel()
-	drivertest.RunQueue(t, func(testing.TB) driver.TurnStore { return inmemory.NewTurns() })
+	drivertest.RunTurns(t, func(testing.TB) driver.TurnStore { return inmemory.NewTurns() })
 }
 
 func TestInProcessForgetsWaitingClaimedAndParkedJobs(t *testing.T) {

@@ -86,7 +86,7 @@ func (m *Conversations) Restore(ctx context.Context, list []driver.SavedSession)
 	return n, nil
 }
 
-// InMemory is a [driver.ConversationStore] that ends with the process. It is safe for use by any number of
+// Conversations is a [driver.ConversationStore] that ends with the process. It is safe for use by any number of
 // goroutines.
 type Conversations struct {
 	options Options
@@ -109,7 +109,7 @@ type talk struct {
 	rows []driver.MessageRow
 }
 
-// NewInMemory returns an empty store.
+// NewConversations returns an empty store.
 func NewConversations(o Options) *Conversations {
 	return &Conversations{options: o, sessions: map[sessionPlace]*talk{}, forgotten: map[sessionPlace]time.Time{}}
 }

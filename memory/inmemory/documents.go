@@ -79,7 +79,7 @@ func (m *Documents) Restore(ctx context.Context, list []driver.SavedSource) (int
 	return n, nil
 }
 
-// InMemory is a [driver.DocumentStore] that ends with the process. It finds words by an index, and
+// Documents is a [driver.DocumentStore] that ends with the process. It finds words by an index, and
 // compares vectors with all that there are, so it suits tests and tens of thousands of
 // chunks. It is safe for use by any number of goroutines.
 type Documents struct {
@@ -117,7 +117,7 @@ type posting struct {
 	n   int
 }
 
-// NewInMemory returns an empty store.
+// NewDocuments returns an empty store.
 func NewDocuments() *Documents {
 	return &Documents{books: map[sourcePlace]*book{}, byID: map[string]*book{}, index: map[string][]posting{}}
 }

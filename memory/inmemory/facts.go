@@ -100,7 +100,7 @@ func inSpace(r *driver.FactRecord, model string, dimension int) bool {
 	return r.Model == model && r.Embedding != nil && (dimension == 0 || dimension == len(r.Embedding))
 }
 
-// InMemory is a [driver.FactStore] that ends with the process. Every search reads all facts of
+// Facts is a [driver.FactStore] that ends with the process. Every search reads all facts of
 // its scope, so it suits tests and thousands of facts. It is safe for use by any number
 // of goroutines.
 type Facts struct {
@@ -112,7 +112,7 @@ type Facts struct {
 	last      time.Time
 }
 
-// NewInMemory returns an empty store.
+// NewFacts returns an empty store.
 func NewFacts(o Options) *Facts {
 	return &Facts{options: o, shelves: map[driver.Scope]*shelf{}, forgotten: map[driver.Scope]time.Time{}}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// InProcess is a [driver.TurnStore] in the memory of the process. It is safe for concurrent use.
+// Turns is a [driver.TurnStore] in the memory of the process. It is safe for concurrent use.
 type Turns struct {
 	mu     sync.Mutex
 	jobs   []*entry
@@ -35,11 +35,9 @@ type entry struct {
 	cause  string
 }
 
-var (
-	_ driver.TurnStore = (*Turns)(nil)
-)
+var _ driver.TurnStore = (*Turns)(nil)
 
-// NewInProcess returns an empty queue.
+// NewTurns returns an empty queue.
 func NewTurns() *Turns {
 	return &Turns{known: map[jobName]bool{}, gone: map[driver.Scope]time.Time{}}
 }

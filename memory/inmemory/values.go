@@ -88,7 +88,7 @@ func (m *Values) Restore(ctx context.Context, list []driver.SavedValue) (int, er
 	return n, nil
 }
 
-// InMemory is a [driver.ValueStore] that ends with the process. Every listing and search reads all values of
+// Values is a [driver.ValueStore] that ends with the process. Every listing and search reads all values of
 // its scope. It is safe for use by any number of goroutines.
 type Values struct {
 	options Options
@@ -106,7 +106,7 @@ type valueRow struct {
 	refresh bool
 }
 
-// NewInMemory returns an empty store.
+// NewValues returns an empty store.
 func NewValues(o Options) *Values {
 	return &Values{options: o, scopes: map[driver.Scope]map[string]*valueRow{}}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/knowledge/split"
 )
 
 // IngestOptions configures [Base.Ingest]. Its zero value goes on past documents that
@@ -179,8 +180,11 @@ func (r *ingest) has(uri string) bool {
 
 // begin reads a document.
 func (r *ingest) begin(ctx context.Context, d Document, err error) *work {
+	if d.Format == "" {
+		d.Format = split.FormatOf(d.URI)
+	}
 	w := &work{next: Source{
-		Scope: r.scope, URI: d.URI, Title: d.Title, Version: d.Version, Format: d.Format, Trust: trustOf(d.Trusted), Metadata: d.Metadata,
+		Scope: r.scope, URI: d.URI, Title: d.Title, Version: d.Version, Format: string(d.Format), Trust: trustOf(d.Trusted), Metadata: d.Metadata,
 	}}
 	if err != nil {
 		r.incomplete = r.incomplete || !skips(err)
@@ -188,6 +192,9 @@ func (r *ingest) begin(ctx context.Context, d Document, err error) *work {
 		return w
 	}
 	if w.next, err = w.next.Complete(); err == nil {
+		err = d.Format.Validate()
+	}
+	if err == nil {
 		err = w.read(ctx, &d, r.Base.options.MaxSize)
 	}
 	if err != nil {
@@ -208,7 +215,7 @@ func (w *work) read(ctx context.Context, d *Document, most int64) error {
 	}
 	w.text = got.Text
 	if d.Extractor != nil {
-		w.next.Format = got.Format
+		w.next.Format = string(got.Format)
 		if w.next.Title == "" {
 			w.next.Title = got.title()
 		}

@@ -2,7 +2,7 @@ package knowledge
 
 import "github.com/weft-go/weft/memory/driver"
 
-// The types that documents share with their stores. Package driver documents them.
+// Source that documents share with their stores. Package driver documents them.
 type (
 	Source = driver.Source
 	Chunk  = driver.Chunk

@@ -219,7 +219,7 @@ func (r *ingest) stored(ctx context.Context, window []*work) (map[string]Chunk, 
 
 // cut makes the records of a document.
 func (w *work) cut(s split.Splitter) {
-	d := s.Split(w.text, w.next.Format)
+	d := s.Split(w.text, split.Format(w.next.Format))
 	if w.next.Title == "" {
 		w.next.Title = d.Title
 	}

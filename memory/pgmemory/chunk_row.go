@@ -6,7 +6,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/weft-go/weft/memory/driver"
-	"github.com/weft-go/weft/memory/knowledge/split"
 )
 
 var chunkTable = table{
@@ -39,7 +38,7 @@ func (s *shelved) dest() (columns []any, done func()) {
 		&s.SHA256, &s.Size, &s.Chunks, &s.Recipe, &s.Model, &s.Revision, &s.CreatedAt, &s.UpdatedAt,
 	}
 	return columns, func() {
-		s.Format, s.Trust = split.Format(s.format), trustOf(s.trust)
+		s.Format, s.Trust = s.format, trustOf(s.trust)
 		s.CreatedAt, s.UpdatedAt = s.CreatedAt.UTC(), s.UpdatedAt.UTC()
 		if s.Metadata = nil; s.raw != nil {
 			s.Metadata = json.RawMessage(s.raw)

@@ -15,13 +15,13 @@ import (
 
 func TestKnowledge(t *testing.T) {
 	t.Parallel()
-	drivertest.RunKnowledge(t, func(tb testing.TB) driver.DocumentStore { return newPlace(tb).open(tb).Documents() })
+	drivertest.RunDocuments(t, func(tb testing.TB) driver.DocumentStore { return newPlace(tb).open(tb).Documents() })
 }
 
 // What is sent as plain text takes another way through everything.
 func TestKnowledgeSimpleProtocol(t *testing.T) {
 	t.Parallel()
-	drivertest.RunKnowledge(t, func(tb testing.TB) driver.DocumentStore {
+	drivertest.RunDocuments(t, func(tb testing.TB) driver.DocumentStore {
 		p := newPlace(tb)
 		return p.migrated(tb, p.pool(tb, func(c *pgxpool.Config) {
 			c.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
@@ -32,14 +32,14 @@ func TestKnowledgeSimpleProtocol(t *testing.T) {
 // The service role does everything, behind the policies.
 func TestKnowledgeOfServiceRole(t *testing.T) {
 	t.Parallel()
-	drivertest.RunKnowledge(t, func(tb testing.TB) driver.DocumentStore { return supabasePlace(tb).served(tb).Documents() })
+	drivertest.RunDocuments(t, func(tb testing.TB) driver.DocumentStore { return supabasePlace(tb).served(tb).Documents() })
 }
 
 // A user does everything where policies of the project allow it: here, one that has what tenants a user is of in
 // the user's claims.
 func TestKnowledgeOfUser(t *testing.T) {
 	t.Parallel()
-	drivertest.RunKnowledge(t, func(tb testing.TB) driver.DocumentStore {
+	drivertest.RunDocuments(t, func(tb testing.TB) driver.DocumentStore {
 		p := supabasePlace(tb)
 		const (
 			member  = `tenant = ANY (ARRAY(SELECT jsonb_array_elements_text((SELECT auth.jwt()) -> 'app_metadata' -> 'tenants')))`

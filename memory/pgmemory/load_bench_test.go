@@ -15,7 +15,7 @@ import (
 )
 
 func BenchmarkKnowledge(b *testing.B) {
-	drivertest.BenchKnowledge(b, func(tb testing.TB) driver.DocumentStore { return directPlace(tb).open(tb).Documents() })
+	drivertest.BenchDocuments(b, func(tb testing.TB) driver.DocumentStore { return directPlace(tb).open(tb).Documents() })
 }
 
 // longDocument returns a source whose chunks are as long as those of documents usually are.

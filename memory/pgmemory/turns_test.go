@@ -17,12 +17,12 @@ import (
 
 func TestTurns(t *testing.T) {
 	t.Parallel()
-	drivertest.RunQueue(t, func(tb testing.TB) driver.TurnStore { return newPlace(tb).open(tb).Turns() })
+	drivertest.RunTurns(t, func(tb testing.TB) driver.TurnStore { return newPlace(tb).open(tb).Turns() })
 }
 
 func TestTurnsSimpleProtocol(t *testing.T) {
 	t.Parallel()
-	drivertest.RunQueue(t, func(tb testing.TB) driver.TurnStore {
+	drivertest.RunTurns(t, func(tb testing.TB) driver.TurnStore {
 		p := newPlace(tb)
 		return p.migrated(tb, p.pool(tb, func(c *pgxpool.Config) {
 			c.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
@@ -32,7 +32,7 @@ func TestTurnsSimpleProtocol(t *testing.T) {
 
 func TestTurnsOfServiceRole(t *testing.T) {
 	t.Parallel()
-	drivertest.RunQueue(t, func(tb testing.TB) driver.TurnStore { return supabasePlace(tb).served(tb).Turns() })
+	drivertest.RunTurns(t, func(tb testing.TB) driver.TurnStore { return supabasePlace(tb).served(tb).Turns() })
 }
 
 func turn(key string, s driver.Scope) driver.Turn {

@@ -28,7 +28,7 @@ func TestValues(t *testing.T) {
 	for name, open := range valueStores {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			drivertest.RunKV(t, open)
+			drivertest.RunValues(t, open)
 		})
 	}
 }

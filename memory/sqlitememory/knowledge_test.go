@@ -15,14 +15,14 @@ func openKnowledge(tb testing.TB) driver.DocumentStore {
 
 func TestKnowledge(t *testing.T) {
 	t.Parallel()
-	drivertest.RunKnowledge(t, openKnowledge)
+	drivertest.RunDocuments(t, openKnowledge)
 }
 
 func TestKnowledgeInMemory(t *testing.T) {
 	t.Parallel()
-	drivertest.RunKnowledge(t, func(tb testing.TB) driver.DocumentStore {
+	drivertest.RunDocuments(t, func(tb testing.TB) driver.DocumentStore {
 		return open(tb, sqlitememory.Memory, options).Documents()
 	})
 }
 
-func BenchmarkKnowledge(b *testing.B) { drivertest.BenchKnowledge(b, openKnowledge) }
+func BenchmarkKnowledge(b *testing.B) { drivertest.BenchDocuments(b, openKnowledge) }

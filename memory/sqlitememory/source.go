@@ -8,7 +8,6 @@ import (
 
 	"github.com/weft-go/weft/internal/sqlitedb"
 	"github.com/weft-go/weft/memory/driver"
-	"github.com/weft-go/weft/memory/knowledge/split"
 )
 
 // A source is one with its key.
@@ -69,7 +68,7 @@ func scanSource(scan func(...any) error) (*source, error) {
 		s.Metadata = json.RawMessage(metadata.String)
 	}
 	var known bool
-	s.ID, s.Format = spellID(id), split.Format(format)
+	s.ID, s.Format = spellID(id), format
 	s.Trust, known = trustOf(trust)
 	s.CreatedAt, s.UpdatedAt = timeOf(created), timeOf(updated)
 	if len(id) != 16 || !known || stored != s.checksum(id) {

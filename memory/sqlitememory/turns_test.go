@@ -23,7 +23,7 @@ func openDB(tb testing.TB) *sqlitememory.DB {
 
 func TestTurns(t *testing.T) {
 	t.Parallel()
-	drivertest.RunQueue(t, func(tb testing.TB) driver.TurnStore { return openDB(tb).Turns() })
+	drivertest.RunTurns(t, func(tb testing.TB) driver.TurnStore { return openDB(tb).Turns() })
 }
 
 // Forget removes the turns of a user, and older turns are not accepted later.

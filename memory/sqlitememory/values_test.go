@@ -19,10 +19,10 @@ func openValuesInMemory(tb testing.TB) driver.ValueStore {
 
 func TestValues(t *testing.T) {
 	t.Parallel()
-	drivertest.RunKV(t, openValues)
+	drivertest.RunValues(t, openValues)
 }
 
 func TestValuesInMemory(t *testing.T) {
 	t.Parallel()
-	drivertest.RunKV(t, openValuesInMemory)
+	drivertest.RunValues(t, openValuesInMemory)
 }

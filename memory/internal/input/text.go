@@ -9,7 +9,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// keyOf returns what is equal for facts that may say the same: those that differ in case, spaces,
+// FactKey returns what is equal for facts that may say the same: those that differ in case, spaces,
 // kinds of quotes and dashes, the marks at the ends of words, and how letters are composed. It
 // narrows a search; [SameText] decides.
 func FactKey(content string) [16]byte {
@@ -78,10 +78,12 @@ func plain(r rune) rune {
 	return unicode.ToLower(r)
 }
 
+// Blank reports whether a text has nothing but spaces and characters that cannot be seen.
 func Blank(text string) bool {
 	return strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) == ""
 }
 
 var idPattern = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
+// ValidID reports whether an ID is a UUID in lower case.
 func ValidID(id string) bool { return idPattern.MatchString(id) }
