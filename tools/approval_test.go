@@ -233,7 +233,7 @@ func TestApprovalIsUsedOnce(t *testing.T) {
 				t.Fatalf("ran %d times, got %v", ran, err)
 			}
 			d.settle(func(q tools.Question) tools.Decision {
-				if q.Problem != "the call was approved and begun before, and what became of it is not known" {
+				if q.Problem != "the call was approved and begun before, and its outcome is unknown" {
 					t.Errorf("got the problem %q", q.Problem)
 				}
 				if again {

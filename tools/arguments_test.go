@@ -201,7 +201,7 @@ func TestResultThatCanNotBeWritten(t *testing.T) {
 	tool := tools.New("tool", "Does something.", func(context.Context, struct{}) (any, error) { return func() {}, nil })
 	answer := callWith(t, tool, `{}`)
 	assert.Equal(t, llm.StatusError, answer.Status)
-	assert.Contains(t, answer.Text(), "the result can not be written as JSON")
+	assert.Contains(t, answer.Text(), "the result cannot be encoded as JSON")
 }
 
 // TestDecodingProblemsNameTheField proves that a problem which the schema cannot find, such

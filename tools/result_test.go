@@ -50,7 +50,7 @@ func TestResultParts(t *testing.T) {
 		t.Errorf("got %+v", answer)
 	}
 	bad := tools.Result{Parts: []llm.Part{{Type: llm.PartImage}}}
-	if answer := call(t, resulting(bad), tools.Options{}); answer.Status != llm.StatusError || !strings.HasPrefix(answer.Text(), "the result can not be passed on: ") {
+	if answer := call(t, resulting(bad), tools.Options{}); answer.Status != llm.StatusError || !strings.HasPrefix(answer.Text(), "the result is not a valid message: ") {
 		t.Errorf("got %+v", answer)
 	}
 	if _, err := mustSet(t, resulting(bad)).Call(t.Context(), llm.ToolCall{ID: "1", Name: "tool"}, tools.Options{OnError: tools.ReturnErrors}); err == nil {

@@ -110,7 +110,7 @@ func TestInputIsNotGiven(t *testing.T) {
 	t.Parallel()
 	answer := &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"1": &mcp.ElicitParams{Message: "your password?"}}}
 	set := setOf(t, newClient(t, dialTo(answering(answer)), mcptools.Options{}))
-	expect(t, ask(t, set, "get", ""), `error: mcptools: server "server": the tool asks for input of a person, which it can not get here`)
+	expect(t, ask(t, set, "get", ""), `error: mcptools: server "server": the tool asks for input from a person, which this client does not support`)
 }
 
 // A server can neither ask the model nor the person, nor learn of folders.

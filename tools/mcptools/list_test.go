@@ -142,7 +142,7 @@ func TestListsThatAreNotAsTheyShouldBe(t *testing.T) {
 	}{
 		{"twice", func(string) *mcp.ListToolsResult {
 			return &mcp.ListToolsResult{Tools: []*mcp.Tool{{Name: "a", InputSchema: schema}, {Name: "a", InputSchema: schema}}}
-		}, 1, `tool "a": its name came twice`},
+		}, 1, `tool "a": the server lists its name twice`},
 		{"schemas", func(string) *mcp.ListToolsResult {
 			return &mcp.ListToolsResult{Tools: []*mcp.Tool{
 				{Name: "a", InputSchema: long},
@@ -154,7 +154,7 @@ func TestListsThatAreNotAsTheyShouldBe(t *testing.T) {
 		}, 1, `tool "a": its schema has 700`},
 		{"same page for ever", func(string) *mcp.ListToolsResult {
 			return &mcp.ListToolsResult{NextCursor: "same", Tools: []*mcp.Tool{{Name: "a", InputSchema: schema}}}
-		}, 1, "its name came twice"},
+		}, 1, "the server lists its name twice"},
 		{"pages without end", func(string) *mcp.ListToolsResult {
 			asked++
 			return &mcp.ListToolsResult{NextCursor: fmt.Sprint(asked)}

@@ -222,10 +222,10 @@ func TestServerRefuses(t *testing.T) {
 		OnError: tools.ReturnErrors, Approval: tools.Approval{Rule: tools.Destructive()},
 	}}, open, set...)
 	session := connect(t, overHTTP(t, url, "ada"), "", nil)
-	approval := "error: the call needs a person's approval, which can not be given here"
+	approval := "error: the call needs a person's approval, which this server cannot ask for"
 	for name, want := range map[string]string{
 		"fail": `failure: calling "tools/call": the tool failed`, "pause": approval, "wipe": approval,
-		"keep": "error: the request does not say what the tool has to know of whom it is for",
+		"keep": "error: the request lacks a value that the tool needs, such as the user",
 	} {
 		arguments := map[string]any{}
 		if name == "keep" {
