@@ -112,7 +112,7 @@ func TestRawSchemaIsRefused(t *testing.T) {
 	}
 }
 
-// bomb returns definitions that each refer to the next one twice.
+// bomb returns n definitions, each of which refers to the next one twice.
 func bomb(keyword string, n int) string {
 	var b strings.Builder
 	for i := range n {
