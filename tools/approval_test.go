@@ -111,8 +111,7 @@ func TestApprovalVerdicts(t *testing.T) {
 			ran := []int{}
 			set := mustSet(t, counting(&ran))
 			o := tools.Options{Approval: d.policy(tools.Named("tool")), Once: new(onceStore).once}
-			_, err := set.Call(t.Context(), numbered(1, "tool"), o)
-			require.ErrorIs(t, err, waiting{true})
+			mustWait(t, set, numbered(1, "tool"), o)
 			require.Empty(t, ran)
 			for key, q := range d.open {
 				assert.Equal(t, "call_1", q.CallID)
@@ -124,8 +123,7 @@ func TestApprovalVerdicts(t *testing.T) {
 			}
 			d.decideAll(test.decide)
 			for range 2 { // the second answer comes from the onceStore
-				answer, err := set.Call(t.Context(), numbered(1, "tool"), o)
-				require.NoError(t, err)
+				answer := mustCall(t, set, numbered(1, "tool"), o)
 				edited := ""
 				if test.name == "edited" {
 					edited = `{"n":2}`
@@ -167,8 +165,7 @@ func TestApprovalIsAskedAgain(t *testing.T) {
 			set := mustSet(t, counting(&ran))
 			o := tools.Options{Approval: d.policy(tools.Named("t*"))}
 			for _, problem := range []string{"", test.want, test.want} {
-				_, err := set.Call(t.Context(), numbered(1, "tool"), o)
-				require.ErrorIs(t, err, waiting{true})
+				mustWait(t, set, numbered(1, "tool"), o)
 				require.Len(t, d.open, 1)
 				d.decideAll(func(q tools.Question) tools.Decision {
 					if problem == "" {
@@ -180,8 +177,7 @@ func TestApprovalIsAskedAgain(t *testing.T) {
 			}
 			_, _ = set.Call(t.Context(), numbered(1, "tool"), o)
 			d.decideAll(tools.Question.Approve)
-			answer, err := set.Call(t.Context(), numbered(1, "tool"), o)
-			require.NoError(t, err)
+			answer := mustCall(t, set, numbered(1, "tool"), o)
 			assert.Equal(t, "ran with 1", answer.Text())
 			assert.Len(t, ran, 1)
 		})
@@ -206,13 +202,11 @@ func TestApprovalIsForOneCall(t *testing.T) {
 	renamed := first
 	renamed.Name = "tool2"
 	for _, call := range []llm.ToolCall{changed, renamed, numbered(3, "tool")} {
-		_, err := set.Call(t.Context(), call, o)
-		assert.ErrorIs(t, err, waiting{true}, "%+v", call)
+		mustWait(t, set, call, o)
 	}
 	same := first
 	same.Arguments = json.RawMessage("{ \"n\" : 1.0, \"n\": 1 }\n")
-	answer, err := set.Call(t.Context(), same, o)
-	require.NoError(t, err, "the same call, written otherwise")
+	answer := mustCall(t, set, same, o)
 	assert.Equal(t, "ran with 1", answer.Text(), "the same call, written otherwise")
 	assert.Len(t, ran, 1)
 }
@@ -238,8 +232,7 @@ func TestApprovalIsUsedOnce(t *testing.T) {
 			_, err := set.Call(t.Context(), numbered(1, "tool"), o)
 			require.Error(t, err)
 			require.Equal(t, 1, ran)
-			_, err = set.Call(t.Context(), numbered(1, "tool"), o)
-			require.ErrorIs(t, err, waiting{true})
+			mustWait(t, set, numbered(1, "tool"), o)
 			require.Equal(t, 1, ran)
 			d.decideAll(func(q tools.Question) tools.Decision {
 				assert.Equal(t, "the call was approved and begun before, and its outcome is unknown", q.Problem)
@@ -252,8 +245,7 @@ func TestApprovalIsUsedOnce(t *testing.T) {
 			if !again {
 				want, times = "a person rejected this call: leave it", 1
 			}
-			answer, err := set.Call(t.Context(), numbered(1, "tool"), o)
-			require.NoError(t, err)
+			answer := mustCall(t, set, numbered(1, "tool"), o)
 			assert.Equal(t, want, answer.Text())
 			assert.Equal(t, times, ran)
 		})
@@ -276,12 +268,10 @@ func TestApprovalHoldsOverAPauseOfTheTool(t *testing.T) {
 	_, _ = set.Call(t.Context(), numbered(1, "tool"), o)
 	d.decideAll(tools.Question.Approve)
 	for range 3 {
-		_, err := set.Call(t.Context(), numbered(1, "tool"), o)
-		require.ErrorIs(t, err, waiting{true})
+		mustWait(t, set, numbered(1, "tool"), o)
 		require.Empty(t, d.open)
 	}
-	answer, err := set.Call(t.Context(), numbered(1, "tool"), o)
-	require.NoError(t, err)
+	answer := mustCall(t, set, numbered(1, "tool"), o)
 	assert.Equal(t, "done", answer.Text())
 }
 

@@ -26,10 +26,7 @@ func capture[In any](into *In) tools.Tool {
 func callWith(t testing.TB, tool tools.Tool, arguments string) llm.Message {
 	t.Helper()
 	call := llm.ToolCall{ID: "call_1", Name: "tool", Arguments: json.RawMessage(arguments)}
-	answer, err := mustSet(t, tool).Call(t.Context(), call, tools.Options{})
-	require.NoError(t, err)
-	require.NoError(t, answer.Validate())
-	return answer
+	return mustCall(t, mustSet(t, tool), call, tools.Options{})
 }
 
 func TestArgumentsAreRefused(t *testing.T) {

@@ -31,6 +31,22 @@ type number struct {
 	N int `json:"n"`
 }
 
+// mustCall calls a tool and returns the answer, which must be valid.
+func mustCall(t testing.TB, set *tools.Set, call llm.ToolCall, o tools.Options) llm.Message {
+	t.Helper()
+	answer, err := set.Call(t.Context(), call, o)
+	require.NoError(t, err)
+	require.NoError(t, answer.Validate())
+	return answer
+}
+
+// mustWait calls a tool and proves that the call waits for a person.
+func mustWait(t testing.TB, set *tools.Set, call llm.ToolCall, o tools.Options) {
+	t.Helper()
+	_, err := set.Call(t.Context(), call, o)
+	require.ErrorIs(t, err, waiting{true})
+}
+
 func numbered(n int, name string) llm.ToolCall {
 	return llm.ToolCall{ID: fmt.Sprintf("call_%d", n), Name: name, Arguments: json.RawMessage(fmt.Sprintf(`{"n":%d}`, n))}
 }
@@ -66,12 +82,11 @@ func TestCallAnswersWhatWentWrong(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			set := mustSet(t, test.tool)
-			answer, err := set.Call(t.Context(), numbered(1, "tool"), tools.Options{})
-			require.NoError(t, err, "by default")
+			answer := mustCall(t, set, numbered(1, "tool"), tools.Options{})
 			assert.Equal(t, test.answer, answer.Text(), "by default")
 			assert.Equal(t, llm.StatusError, answer.Status, "by default")
 			assert.Equal(t, "call_1", answer.ToolCallID, "by default")
-			answer, err = set.Call(t.Context(), numbered(1, "tool"), tools.Options{OnError: tools.ReturnErrors})
+			answer, err := set.Call(t.Context(), numbered(1, "tool"), tools.Options{OnError: tools.ReturnErrors})
 			require.Error(t, err, "returned")
 			assert.True(t, strings.HasPrefix(err.Error(), "tools: tool (call call_1): "), "returned")
 			assert.Empty(t, answer.Role, "returned")
@@ -81,8 +96,7 @@ func TestCallAnswersWhatWentWrong(t *testing.T) {
 			excuse := func(call llm.ToolCall, err error) (string, error) {
 				return "sorry: " + call.ID + ": " + err.Error(), nil
 			}
-			answer, err = set.Call(t.Context(), numbered(1, "tool"), tools.Options{OnError: excuse})
-			require.NoError(t, err, "by a policy")
+			answer = mustCall(t, set, numbered(1, "tool"), tools.Options{OnError: excuse})
 			assert.Equal(t, "sorry: call_1: "+test.answer, answer.Text(), "by a policy")
 			assert.Equal(t, llm.StatusError, answer.Status, "by a policy")
 		})
@@ -102,12 +116,10 @@ func TestCallAnswersTheModelsMistakesUnderAnyPolicy(t *testing.T) {
 	t.Parallel()
 	set := mustSet(t, failing(nil), doing("other", nil2))
 	o := tools.Options{OnError: tools.ReturnErrors}
-	answer, err := set.Call(t.Context(), numbered(1, "tol"), o)
-	require.NoError(t, err)
+	answer := mustCall(t, set, numbered(1, "tol"), o)
 	assert.Equal(t, `there is no tool "tol"; the tools are tool, other`, answer.Text())
 	assert.Equal(t, llm.StatusError, answer.Status)
-	answer, err = set.Call(t.Context(), llm.ToolCall{ID: "1", Name: "tool", Arguments: json.RawMessage(`{`)}, o)
-	require.NoError(t, err)
+	answer = mustCall(t, set, llm.ToolCall{ID: "1", Name: "tool", Arguments: json.RawMessage(`{`)}, o)
 	assert.Equal(t, llm.StatusError, answer.Status)
 	assert.True(t, strings.HasPrefix(answer.Text(), "invalid arguments for tool"))
 }
@@ -192,8 +204,7 @@ func TestCallTimesOut(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				start := time.Now()
-				answer, err := mustSet(t, test.tool).Call(t.Context(), numbered(1, "tool"), tools.Options{Timeout: test.limit})
-				require.NoError(t, err)
+				answer := mustCall(t, mustSet(t, test.tool), numbered(1, "tool"), tools.Options{Timeout: test.limit})
 				assert.Equal(t, test.want, answer.Text())
 				assert.Equal(t, test.took, time.Since(start))
 			})
@@ -217,8 +228,7 @@ func TestCallFrom(t *testing.T) {
 		again, _ := tools.CallFrom(ctx)
 		return fmt.Sprint(ok, " ", call.ID, " ", call.Name, " ", arguments, " ", string(again.Arguments)), nil
 	})
-	answer, err := mustSet(t, tool).Call(t.Context(), numbered(7, "tool"), tools.Options{})
-	require.NoError(t, err)
+	answer := mustCall(t, mustSet(t, tool), numbered(7, "tool"), tools.Options{})
 	assert.Equal(t, `true call_7 tool {"n":7} {"n":7}`, answer.Text())
 }
 

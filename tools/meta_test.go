@@ -115,10 +115,7 @@ func TestMetaToolsAreSmall(t *testing.T) {
 
 func metaCall(t *testing.T, set *tools.Set, name, arguments string) llm.Message {
 	t.Helper()
-	answer, err := set.Meta().Call(t.Context(), llm.ToolCall{ID: "call_1", Name: name, Arguments: json.RawMessage(arguments)}, tools.Options{})
-	require.NoError(t, err)
-	require.NoError(t, answer.Validate())
-	return answer
+	return mustCall(t, set.Meta(), llm.ToolCall{ID: "call_1", Name: name, Arguments: json.RawMessage(arguments)}, tools.Options{})
 }
 
 func TestMetaToolsDiscover(t *testing.T) {
@@ -224,24 +221,20 @@ func TestMetaToolsAreGuarded(t *testing.T) {
 	}
 	var d approver
 	o := tools.Options{Approval: d.policy(tools.Named("tool"))}
-	_, err := meta.Call(t.Context(), invoke(1), o)
-	require.ErrorIs(t, err, waiting{true})
+	mustWait(t, meta, invoke(1), o)
 	d.decideAll(func(q tools.Question) tools.Decision {
 		assert.Equal(t, "tool", q.Tool)
 		assert.Equal(t, `{"n":1}`, string(q.Arguments))
 		assert.Equal(t, "call_1", q.CallID)
 		return q.Approve()
 	})
-	_, err = meta.Call(t.Context(), invoke(2), o)
-	require.ErrorIs(t, err, waiting{true}, "other arguments: ran %v", ran)
-	assert.Empty(t, ran, "other arguments: ran %v", ran)
-	answer, err := meta.Call(t.Context(), invoke(1), o)
-	require.NoError(t, err)
+	mustWait(t, meta, invoke(2), o)
+	assert.Empty(t, ran)
+	answer := mustCall(t, meta, invoke(1), o)
 	assert.Equal(t, "ran with 1", answer.Text())
-	_, err = meta.Call(t.Context(), invoke(1), tools.Options{Approval: tools.Approval{Rule: tools.Named(tools.InvokeTool)}})
-	assert.NoError(t, err)
+	mustCall(t, meta, invoke(1), tools.Options{Approval: tools.Approval{Rule: tools.Named(tools.InvokeTool)}})
 	bound := llm.ToolCall{ID: "1", Name: tools.InvokeTool, Arguments: json.RawMessage(`{"tool_name":"ask","params":{"text":"x","user":"bob"}}`)}
-	answer, err = meta.Call(bindAll(t.Context()), bound, tools.Options{})
+	answer, err := meta.Call(bindAll(t.Context()), bound, tools.Options{})
 	require.NoError(t, err)
 	assert.Contains(t, answer.Text(), "user: it is set by the program")
 	bound.Arguments = json.RawMessage(`{"tool_name":"ask","params":{"text":"x"}}`)

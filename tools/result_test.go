@@ -26,10 +26,7 @@ func resulting(r tools.Result) tools.Tool {
 
 func call(t *testing.T, tool tools.Tool, o tools.Options) llm.Message {
 	t.Helper()
-	answer, err := mustSet(t, tool).Call(t.Context(), llm.ToolCall{ID: "call_1", Name: "tool"}, o)
-	require.NoError(t, err)
-	require.NoError(t, answer.Validate())
-	return answer
+	return mustCall(t, mustSet(t, tool), llm.ToolCall{ID: "call_1", Name: "tool"}, o)
 }
 
 func TestResultParts(t *testing.T) {
@@ -118,8 +115,7 @@ func TestInvalidCallsAreAnswered(t *testing.T) {
 	set := mustSet(t, counting(&ran))
 	broken := llm.InvalidCall("call_1", "tool", `{"n":1`, "unexpected end of JSON input")
 	for _, o := range []tools.Options{{}, {OnError: tools.ReturnErrors}} {
-		answer, err := set.Call(t.Context(), broken, o)
-		require.NoError(t, err)
+		answer := mustCall(t, set, broken, o)
 		assert.Equal(t, "the arguments for tool are not JSON: unexpected end of JSON input; call it again with a JSON object", answer.Text())
 		assert.Equal(t, llm.StatusError, answer.Status)
 		assert.Equal(t, "call_1", answer.ToolCallID)
@@ -134,9 +130,7 @@ func TestInvalidCallsAreAnswered(t *testing.T) {
 
 func metaCallInvalid(t *testing.T, set *tools.Set) llm.Message {
 	t.Helper()
-	answer, err := set.Meta().Call(t.Context(), llm.InvalidCall("call_4", tools.InvokeTool, `x`, "no"), tools.Options{})
-	require.NoError(t, err)
-	return answer
+	return mustCall(t, set.Meta(), llm.InvalidCall("call_4", tools.InvokeTool, `x`, "no"), tools.Options{})
 }
 
 // jump is a signal like the one of graph.Goto.

@@ -238,8 +238,7 @@ func TestNilSetHasNoTools(t *testing.T) {
 	var set *tools.Set
 	assert.Nil(t, set.Names())
 	assert.Nil(t, set.Specs())
-	answer, err := set.Call(t.Context(), llm.ToolCall{ID: "1", Name: "f"}, tools.Options{})
-	require.NoError(t, err)
+	answer := mustCall(t, set, llm.ToolCall{ID: "1", Name: "f"}, tools.Options{})
 	assert.Equal(t, `there is no tool "f"; there are no tools`, answer.Text())
 }
 
