@@ -14,8 +14,8 @@ var (
 	ErrWrites = errors.New("the tool returned writes, which this call cannot apply or store; use a CallNode")
 	// ErrNoApprover is returned when a call needs approval and there is no function to ask.
 	ErrNoApprover = errors.New("the call needs approval, and there is no Ask function")
-	// ErrCallID is returned when a call has no id, or has the id of another call of the
-	// same message.
+	// ErrCallID is returned when a call has no id, or when two calls that run together
+	// have the same id.
 	ErrCallID = errors.New("the call id is empty or used twice")
 )
 

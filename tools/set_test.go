@@ -283,9 +283,8 @@ type (
 	}
 )
 
-// TestTypesThatWouldMislead proves that a type with a part that a model cannot be told, or
-// that would never reach the function, is an error, and that all errors are reported at
-// once.
+// TestTypesThatWouldMislead proves that NewSet reports, all at once, the fields and types that
+// a schema cannot describe or whose values would not reach the function.
 func TestTypesThatWouldMislead(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -25,8 +25,8 @@ type Options struct {
 	// servers that are as trusted as the program. Otherwise all tools are annotated as
 	// destructive and open-world.
 	TrustHints bool
-	// ConnectTimeout limits the time until the server has started, and the time until it
-	// has listed its tools. Zero means 30 seconds.
+	// ConnectTimeout limits the time until the server has started and has listed its tools.
+	// Zero means 30 seconds.
 	ConnectTimeout time.Duration
 	// MaxAge is the maximum age of the list of tools, for servers that do not announce
 	// changes. Zero means 5 minutes. A negative duration means no limit.
