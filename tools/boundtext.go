@@ -15,8 +15,9 @@ import (
 type BoundValue struct {
 	// Name is the name of the field or of the argument.
 	Name string `json:"name"`
-	// Text is the value as text, at most 200 characters. It is the result of the value's
-	// method Redacted or String if it has one. The text of a secret value may be empty.
+	// Text is the value as text, cut off after 200 characters. It is the result of the
+	// value's method Redacted or String if it has one. The text of a secret value may be
+	// empty.
 	Text string `json:"text,omitempty"`
 	// Secret reports that the value has a method Redacted.
 	Secret bool `json:"secret,omitempty"`

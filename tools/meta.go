@@ -117,7 +117,7 @@ func traits(a Annotations) string {
 	return " (" + strings.Join(all, ", ") + ")"
 }
 
-// brief returns the first sentence of a description, at most 160 characters.
+// brief returns the first sentence of a description, cut off after 160 characters.
 func brief(text string) string {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
 	if sentence, _, more := strings.Cut(text, ". "); more {

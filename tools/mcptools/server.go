@@ -39,8 +39,8 @@ type ServerOptions struct {
 // stream with [Server.Serve]. It has no sessions. Tools get the values in the context of
 // the request.
 //
-// So the middleware before the server decides for whom a request acts, and the client
-// cannot change it:
+// So the middleware before the server sets the user of a request, and the client cannot
+// change it:
 //
 //	http.Handle("/mcp", verify(func(w http.ResponseWriter, r *http.Request, user UserID) {
 //		server.ServeHTTP(w, r.WithContext(tools.WithBound(r.Context(), user)))
@@ -139,9 +139,9 @@ func (s *Server) listed(t tools.Tool) *mcp.Tool {
 }
 
 // Serve serves one client over a stream, such as standard input and output. It returns nil
-// when the client closes in, and the cause of ctx when ctx is done. Tools get the values of
-// ctx. Serve closes in if it is an [io.Closer], so that no read remains blocked. Nothing
-// else may write to out.
+// when the client closes its end of the stream, and the cause of ctx when ctx is done. Tools
+// get the values of ctx. Serve closes in if it is an [io.Closer], so that no read remains
+// blocked. Nothing else may write to out.
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	closer, ok := in.(io.ReadCloser)
 	if !ok {

@@ -128,8 +128,8 @@ func TestOrderedAndHash(t *testing.T) {
 }
 
 // FuzzReferences runs plans of two actions with any text in the arguments of the second. It
-// proves that such a plan is invalid and runs nothing, or runs both actions, and that the
-// text with all references escaped is passed to the tool unchanged.
+// proves that such a plan is invalid and runs nothing, or has a result for each action, and
+// that the text with all references escaped is passed to the tool unchanged.
 func FuzzReferences(f *testing.F) {
 	for _, text := range []string{"${a}", "$${a}", "${a.x.0}", "$$${", "${", "}${a}{", "${a.}", "$", "${${a}}", "\x00${b}"} {
 		f.Add(text, "word")
