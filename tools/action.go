@@ -8,25 +8,25 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// An Action is a call that is meant to be made: a step of a plan, or a call that
-// was recorded while planning.
+// An Action is a planned tool call: a step of a plan, or a call that [Planning] recorded.
 type Action struct {
-	// ID tells the actions of a plan apart.
+	// ID identifies the action in its plan.
 	ID string `json:"id"`
 	// Tool is the name of the tool.
 	Tool string `json:"tool"`
-	// Arguments are those of the call. Empty counts as {}.
+	// Arguments are the arguments of the call. Empty means {}.
 	Arguments json.RawMessage `json:"args,omitempty"`
-	// DependsOn are the ids of actions that come first.
+	// DependsOn has the ids of the actions that must end before this one starts.
 	DependsOn []string `json:"depends_on,omitempty"`
 }
 
-// Planning records calls instead of making them: a model that plans sees at once
-// what its reading calls return, and what would change something waits.
+// Planning records calls as actions instead of making them. By default it records calls of
+// destructive tools only, so a model that plans still gets the results of its reading calls
+// at once.
 type Planning struct {
 	// Rule selects the calls that are recorded. The zero Rule means [Destructive].
 	Rule Rule
-	// Actions is the channel that they are put into, each with the id of its
+	// Actions is the channel for the recorded calls. The id of an action is the id of its
 	// call.
 	Actions *state.ListChannel[Action]
 }

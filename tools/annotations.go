@@ -1,33 +1,31 @@
 package tools
 
-// Annotations say what kind of tool a tool is: to find it in a large set, see
-// [Set.Select], and to decide what needs a person's approval, see [Destructive].
-// They are hints of whoever wrote the tool; those of a server that is not
-// trusted are not either.
+// Annotations describe a tool. [Set.Select] finds tools by them, and [Destructive] selects
+// the calls that need a person's approval by them. They are hints from the author of the
+// tool: do not rely on the annotations of a server that you do not trust.
 type Annotations struct {
-	// Title is a name for people.
+	// Title is a name to show to people.
 	Title string `json:"title,omitempty"`
-	// Category is what the tool is about: "calendar", "mail".
+	// Category is the subject of the tool: "calendar", "mail".
 	Category string `json:"category,omitempty"`
-	// Action is what it does there: "search", "create", "delete".
+	// Action is the verb of the tool: "search", "create", "delete".
 	Action string `json:"action,omitempty"`
-	// Destructive says that the tool may undo or overwrite something, spend
-	// money or speak to others in the user's name.
+	// Destructive reports that the tool may undo or overwrite something, spend money, or
+	// send messages to others in the user's name.
 	Destructive bool `json:"destructive,omitempty"`
-	// ReadOnly says that the tool changes nothing.
+	// ReadOnly reports that the tool changes nothing.
 	ReadOnly bool `json:"read_only,omitempty"`
-	// Idempotent says that to call it twice with the same arguments is as good
-	// as once.
+	// Idempotent reports that a second call with the same arguments has no further effect.
 	Idempotent bool `json:"idempotent,omitempty"`
-	// OpenWorld says that the tool deals with what is outside of the system,
-	// such as the web: what it returns may be written by anyone.
+	// OpenWorld reports that the tool reaches systems that the program does not control,
+	// such as the web. Its results may be written by anyone.
 	OpenWorld bool `json:"open_world,omitempty"`
 }
 
-// Annotations returns what kind of tool t is.
+// Annotations returns the annotations of the tool.
 func (t Tool) Annotations() Annotations { return t.annotations }
 
-// Annotate returns the tool with these annotations instead of those it has.
+// Annotate returns a copy of the tool with these annotations. They replace all former ones.
 func (t Tool) Annotate(a Annotations) Tool {
 	t.annotations = a
 	return t

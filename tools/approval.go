@@ -12,12 +12,12 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// Approval says which calls wait for a person. Its zero value is none.
+// Approval selects the calls that a person must approve. The zero Approval selects none.
 type Approval struct {
 	// Rule selects the calls. The zero Rule selects none.
 	Rule Rule
-	// Ask puts a question to a person, and returns the answer or an error that
-	// pauses the run. One question has one key. In a graph it waits on an
+	// Ask asks a person a question and returns the decision, or an error that pauses the
+	// run. The same question of a call always has the same key. In a graph, Ask waits on an
 	// interrupt:
 	//
 	//	var Approve = graph.NewInterrupt[tools.Question, tools.Decision]("approve_tool")
@@ -26,7 +26,7 @@ type Approval struct {
 	//		return Approve.WaitKey(ctx, key, q)
 	//	}
 	//
-	// Without it, a call that Rule picks fails with [ErrNoApprover].
+	// If Ask is nil, a call that Rule selects fails with [ErrNoApprover].
 	Ask func(ctx context.Context, key string, q Question) (Decision, error)
 }
 
@@ -34,59 +34,60 @@ type Approval struct {
 type Question struct {
 	// CallID is the id of the call.
 	CallID string `json:"call_id"`
-	// Tool is the name of the tool, and Description what the model was told of
-	// it.
+	// Tool is the name of the tool. Description is the description that the model was
+	// given.
 	Tool        string `json:"tool"`
 	Description string `json:"description"`
-	// Annotations say what kind of tool it is.
+	// Annotations describe the tool.
 	Annotations Annotations `json:"annotations,omitzero"`
-	// Arguments are the exact arguments with which the tool runs, without those that
-	// the program sets. In a plan, references are resolved.
+	// Arguments are the exact arguments with which the tool runs, without bound values. In
+	// a plan, references are resolved.
 	Arguments json.RawMessage `json:"arguments"`
-	// Bound are the values of the program for which the tool acts; see [Bound].
+	// Bound are the values that the program sets; see [Bound].
 	Bound []BoundValue `json:"bound,omitempty"`
 	// Hash identifies the subject of the question: the tool's name, description,
 	// schema and annotations, the arguments, and the bound values. A decision is
 	// valid for this hash only. The hash covers secret values too, so a secret must
 	// be hard to guess.
 	Hash string `json:"hash"`
-	// Problem, when not empty, says why the question is asked again.
+	// Problem is the reason why the question is asked again. It is empty the first time.
 	Problem string `json:"problem,omitempty"`
 }
 
-// A Verdict is what a person decides about a call.
+// A Verdict is a person's decision about a call.
 type Verdict string
 
-// The verdicts.
+// The verdicts of a [Decision].
 const (
-	Approved Verdict = "approve" // the call is made as it is
-	Rejected Verdict = "reject"  // the call is not made, and the model is told why
-	Edited   Verdict = "edit"    // the call is made with other arguments
+	Approved Verdict = "approve" // run the call as it is
+	Rejected Verdict = "reject"  // do not run the call; tell the model why
+	Edited   Verdict = "edit"    // run the call with other arguments
 )
 
-// A Decision answers a [Question]. It is made by the question's methods. It is
-// stored as JSON, as which a front end may write it too:
+// A Decision answers a [Question]. [Question.Approve], [Question.Reject] and
+// [Question.Edit] make decisions. A decision is stored as JSON, and a front end may write
+// the JSON itself:
 //
 //	{"verdict":"approve","hash":"…"}
 //	{"verdict":"reject","hash":"…","reason":"not today"}
 //	{"verdict":"edit","hash":"…","arguments":{"id":"7"}}
 //
-// A decision that does not bear the hash of the question is no answer to it: it
-// is asked again.
+// A decision with another hash than the question is not accepted, and the question is asked
+// again.
 type Decision struct {
 	Verdict Verdict `json:"verdict"`
-	// Hash is that of the question.
+	// Hash is the hash of the question.
 	Hash string `json:"hash"`
-	// Reason is what the model is told about a call that was rejected.
+	// Reason is the text that the model is given about a rejected call. It may be empty.
 	Reason string `json:"reason,omitempty"`
-	// Arguments replace those of a call that was edited, all of them. They have
-	// to be there and to fit the tool's schema, else the question is asked again.
+	// Arguments replace all arguments of an edited call. The question is asked again if
+	// they are missing or do not fit the tool's schema.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 }
 
 // Text returns the question as text for a person: one line each for the tool with its
 // description, the arguments, every bound value, and the problem. It replaces invisible
-// characters as [Visible] does. Without it, a model, a tool or a document could write a
+// characters as [VisibleLine] does. Otherwise a model, a tool or a document could write a
 // question that looks like another.
 func (q Question) Text() string {
 	var b strings.Builder
@@ -113,29 +114,30 @@ func (q Question) clone() Question {
 	return q
 }
 
-// Approve lets the call be made.
+// Approve returns a decision to run the call.
 func (q Question) Approve() Decision { return Decision{Verdict: Approved, Hash: q.Hash} }
 
-// Reject keeps the call from being made. The model is told the reason, which may
+// Reject returns a decision not to run the call. The model is given the reason, which may
 // be empty.
 func (q Question) Reject(reason string) Decision {
 	return Decision{Verdict: Rejected, Hash: q.Hash, Reason: reason}
 }
 
-// Edit lets the call be made with these arguments. The model is told so.
+// Edit returns a decision to run the call with these arguments. The model is told that a
+// person changed them.
 func (q Question) Edit(arguments json.RawMessage) Decision {
 	return Decision{Verdict: Edited, Hash: q.Hash, Arguments: arguments}
 }
 
-// EditedArguments is the key, in the metadata of an answer, of the arguments that
-// a person put in the place of the model's. The first part of such an answer
-// tells the model of them.
+// EditedArguments is a key in the metadata of an answer. Its value has the arguments with
+// which a person replaced those of the model. The first part of such an answer tells the
+// model about them.
 const EditedArguments = "edited_arguments"
 
-// noted returns an answer which says, where it is so, that a person changed the
-// arguments.
-func (e *errand) noted(m llm.Message) llm.Message {
-	delete(m.Metadata, EditedArguments) // a tool does not say so
+// noted returns the answer m. If a person changed the arguments, it adds a note for the
+// model and the metadata.
+func (e *callRun) noted(m llm.Message) llm.Message {
+	delete(m.Metadata, EditedArguments) // a tool cannot set this key
 	if !e.edited {
 		return m
 	}
@@ -148,15 +150,15 @@ func (e *errand) noted(m llm.Message) llm.Message {
 	return m
 }
 
-// A gate is where a call waits for approval.
-type gate struct {
-	round   int    // how often it was asked
-	problem string // why it is asked again
-	run     int    // how often the approved call was begun
+// An approvalState counts the questions and the starts of one call that needs approval.
+type approvalState struct {
+	round   int    // the number of decisions so far
+	problem string // the reason why the question is asked again
+	run     int    // the number of earlier starts of the approved call
 }
 
-// approve asks until there is a decision that can be carried out.
-func (e *errand) approve(ctx context.Context) error {
+// approve asks until a decision is valid, and follows that decision.
+func (e *callRun) approve(ctx context.Context) error {
 	if e.options.Approval.Ask == nil {
 		return ErrNoApprover
 	}
@@ -165,29 +167,29 @@ func (e *errand) approve(ctx context.Context) error {
 		return err
 	}
 	for {
-		// The key does not depend on the binding. If the binding changes while the
-		// question is open, the decision arrives here and is rejected with a reason.
-		q.Problem = e.gate.problem
-		d, err := e.options.Approval.Ask(ctx, fmt.Sprintf("%s %d", e.asked.ID, e.gate.round), q.clone())
+		// The key does not depend on the binding. If the binding changes while the question
+		// is open, the decision still arrives here and is rejected with a reason.
+		q.Problem = e.approval.problem
+		d, err := e.options.Approval.Ask(ctx, fmt.Sprintf("%s %d", e.asked.ID, e.approval.round), q.clone())
 		if err != nil {
 			return err
 		}
-		e.gate.problem, err = e.judge(ctx, d, bound)
-		e.gate.round++
-		if err != nil || e.gate.problem == "" {
+		e.approval.problem, err = e.judge(ctx, d, bound)
+		e.approval.round++
+		if err != nil || e.approval.problem == "" {
 			return err
 		}
 	}
 }
 
-// judge follows a decision, or returns the reason why it is void. A void decision stays
-// void: if a later run has the binding that the decision was for, the person may have
-// decided otherwise since.
-func (e *errand) judge(ctx context.Context, d Decision, bound binding) (problem string, err error) {
+// judge follows a decision, or returns the reason why the decision is invalid. With Once,
+// that reason is stored, so an invalid decision remains invalid if a later run has the
+// binding that the decision was for: the person may have decided otherwise since.
+func (e *callRun) judge(ctx context.Context, d Decision, bound binding) (problem string, err error) {
 	if e.options.Once == nil {
 		return e.follow(d, bound), nil
 	}
-	key := fmt.Sprintf("%s void %d", e.asked.ID, e.gate.round)
+	key := fmt.Sprintf("%s void %d", e.asked.ID, e.approval.round)
 	stored, err := e.options.Once(ctx, key, func(context.Context) (llm.Message, error) { return llm.Message{}, errAbsent })
 	if !errors.Is(err, errAbsent) {
 		return stored.Text(), err
@@ -199,8 +201,8 @@ func (e *errand) judge(ctx context.Context, d Decision, bound binding) (problem 
 	return problem, err
 }
 
-// follow applies a decision. It returns the reason if the decision is not valid.
-func (e *errand) follow(d Decision, bound binding) (problem string) {
+// follow applies a decision. If the decision is invalid, it returns the reason.
+func (e *callRun) follow(d Decision, bound binding) (problem string) {
 	if why := bound.mismatch(d.Hash); why != "" {
 		return why
 	}
@@ -227,13 +229,12 @@ func (e *errand) follow(d Decision, bound binding) (problem string) {
 	return ""
 }
 
-// errAbsent is how a look at what Once remembers ends when there is nothing.
-var errAbsent = errors.New("nothing is remembered")
+// errAbsent is returned by Once if it has no stored result for a key.
+var errAbsent = errors.New("nothing is stored")
 
-// begin uses the approval up: where an earlier run of the node began the call
-// and did not come to know its end, a person is asked again. A pause of the tool
-// itself is not such an end.
-func (e *errand) begin(ctx context.Context) error {
+// begin marks the approved call as begun. If an earlier run began the call, and neither its
+// answer nor a pause of the tool was stored, begin asks a person again.
+func (e *callRun) begin(ctx context.Context) error {
 	if e.options.Once == nil {
 		return nil
 	}
@@ -249,30 +250,31 @@ func (e *errand) begin(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		e.gate.run++
+		e.approval.run++
 		if paused {
 			continue
 		}
-		e.gate.problem = "the call was approved and begun before, and what became of it is not known"
+		e.approval.problem = "the call was approved and begun before, and its outcome is unknown"
 		if err := e.approve(ctx); err != nil || e.answer != nil {
 			return err
 		}
 	}
 }
 
-// pause notes that the tool waits, so that its approval holds when it goes on.
-func (e *errand) pause(ctx context.Context) error {
-	if e.gate == nil || e.options.Once == nil {
+// pause stores that the tool paused. The approval then remains valid when the tool is
+// resumed.
+func (e *callRun) pause(ctx context.Context) error {
+	if e.approval == nil || e.options.Once == nil {
 		return nil
 	}
 	return e.mark(ctx, "paused")
 }
 
-func (e *errand) markKey(what string) string {
-	return fmt.Sprintf("%s %s %d", e.asked.ID, what, e.gate.run)
+func (e *callRun) markKey(what string) string {
+	return fmt.Sprintf("%s %s %d", e.asked.ID, what, e.approval.run)
 }
 
-func (e *errand) known(ctx context.Context, what string) (bool, error) {
+func (e *callRun) known(ctx context.Context, what string) (bool, error) {
 	_, err := e.options.Once(ctx, e.markKey(what), func(context.Context) (llm.Message, error) { return llm.Message{}, errAbsent })
 	if errors.Is(err, errAbsent) {
 		return false, nil
@@ -280,7 +282,7 @@ func (e *errand) known(ctx context.Context, what string) (bool, error) {
 	return err == nil, err
 }
 
-func (e *errand) mark(ctx context.Context, what string) error {
+func (e *callRun) mark(ctx context.Context, what string) error {
 	_, err := e.options.Once(ctx, e.markKey(what), func(context.Context) (llm.Message, error) {
 		return llm.ToolResult(e.asked, what), nil
 	})

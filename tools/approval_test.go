@@ -9,17 +9,20 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/tools"
 )
 
-// memo is what graph.Once is in a graph: it outlives a run of the node.
-type memo struct {
+// An onceStore stores results by key as graph.Once does, beyond one run of a node.
+type onceStore struct {
 	mu     sync.Mutex
 	values map[string]llm.Message
 }
 
-func (m *memo) once(ctx context.Context, key string, call func(context.Context) (llm.Message, error)) (llm.Message, error) {
+func (m *onceStore) once(ctx context.Context, key string, call func(context.Context) (llm.Message, error)) (llm.Message, error) {
 	m.mu.Lock()
 	value, ok := m.values[key]
 	m.mu.Unlock()
@@ -38,14 +41,14 @@ func (m *memo) once(ctx context.Context, key string, call func(context.Context) 
 	return value, err
 }
 
-// desk answers questions, by their keys, as an interrupt does.
-type desk struct {
+// An approver answers questions by their keys, as an interrupt of a graph does.
+type approver struct {
 	mu      sync.Mutex
 	open    map[string]tools.Question
 	answers map[string]tools.Decision
 }
 
-func (d *desk) ask(_ context.Context, key string, q tools.Question) (tools.Decision, error) {
+func (d *approver) ask(_ context.Context, key string, q tools.Question) (tools.Decision, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if answer, ok := d.answers[key]; ok {
@@ -58,8 +61,8 @@ func (d *desk) ask(_ context.Context, key string, q tools.Question) (tools.Decis
 	return tools.Decision{}, waiting{true}
 }
 
-// settle answers every open question.
-func (d *desk) settle(decide func(tools.Question) tools.Decision) int {
+// decideAll answers every open question with decide, and returns the number of questions.
+func (d *approver) decideAll(decide func(tools.Question) tools.Decision) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.answers == nil {
@@ -73,7 +76,9 @@ func (d *desk) settle(decide func(tools.Question) tools.Decision) int {
 	return n
 }
 
-func (d *desk) policy(rule tools.Rule) tools.Approval { return tools.Approval{Rule: rule, Ask: d.ask} }
+func (d *approver) policy(rule tools.Rule) tools.Approval {
+	return tools.Approval{Rule: rule, Ask: d.ask}
+}
 
 func counting(ran *[]int) tools.Tool {
 	var mu sync.Mutex
@@ -102,36 +107,39 @@ func TestApprovalVerdicts(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			var d desk
+			var d approver
 			ran := []int{}
 			set := mustSet(t, counting(&ran))
-			o := tools.Options{Approval: d.policy(tools.Named("tool")), Once: new(memo).once}
-			if _, err := set.Call(t.Context(), numbered(1, "tool"), o); !errors.Is(err, waiting{true}) || len(ran) > 0 {
-				t.Fatalf("ran %v, got %v", ran, err)
-			}
+			o := tools.Options{Approval: d.policy(tools.Named("tool")), Once: new(onceStore).once}
+			mustWait(t, set, numbered(1, "tool"), o)
+			require.Empty(t, ran)
 			for key, q := range d.open {
-				if q.CallID != "call_1" || q.Tool != "tool" || string(q.Arguments) != `{"n":1}` || q.Description != "Does something." || q.Problem != "" || key != "call_1 0" {
-					t.Errorf("got the question %+v under %q", q, key)
-				}
+				assert.Equal(t, "call_1", q.CallID)
+				assert.Equal(t, "tool", q.Tool)
+				assert.Equal(t, `{"n":1}`, string(q.Arguments))
+				assert.Equal(t, "Does something.", q.Description)
+				assert.Empty(t, q.Problem)
+				assert.Equal(t, "call_1 0", key)
 			}
-			d.settle(test.decide)
-			for range 2 { // the second time from memory
-				answer, err := set.Call(t.Context(), numbered(1, "tool"), o)
-				if edited := string(answer.Metadata[tools.EditedArguments]); edited != "" && test.name != "edited" || edited != `{"n":2}` && test.name == "edited" {
-					t.Errorf("the metadata say %q", edited)
+			d.decideAll(test.decide)
+			for range 2 { // the second answer comes from the onceStore
+				answer := mustCall(t, set, numbered(1, "tool"), o)
+				edited := ""
+				if test.name == "edited" {
+					edited = `{"n":2}`
 				}
-				if err != nil || answer.Text() != test.answer || answer.Status != test.status || answer.ToolCallID != "call_1" {
-					t.Errorf("got %+v and %v", answer, err)
-				}
+				assert.Equal(t, edited, string(answer.Metadata[tools.EditedArguments]))
+				assert.Equal(t, test.answer, answer.Text())
+				assert.Equal(t, test.status, answer.Status)
+				assert.Equal(t, "call_1", answer.ToolCallID)
 			}
-			if fmt.Sprint(ran) != test.ran {
-				t.Errorf("ran %v, want %s", ran, test.ran)
-			}
+			assert.Equal(t, test.ran, fmt.Sprint(ran))
 		})
 	}
 }
 
-// A decision that is not one on this very call is asked for again, and says why.
+// TestApprovalIsAskedAgain proves that a decision is asked for again, with the reason, if
+// it has another hash, no verdict or invalid arguments.
 func TestApprovalIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -145,77 +153,72 @@ func TestApprovalIsAskedAgain(t *testing.T) {
 		}, "the decision does not have the hash of this question"},
 		{"no verdict", func(q tools.Question) tools.Decision { return tools.Decision{Hash: q.Hash} }, `there is no verdict ""`},
 		{"arguments that do not fit", func(q tools.Question) tools.Decision { return q.Edit(json.RawMessage(`{"n":"x"}`)) }, "the new arguments do not fit: n: want an integer"},
-		{"arguments that can not be read", func(q tools.Question) tools.Decision {
+		{"arguments that cannot be decoded", func(q tools.Question) tools.Decision {
 			return q.Edit(json.RawMessage(`{"n":100000000000000000000}`))
 		}, "the new arguments do not fit: n: number"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			var d desk
+			var d approver
 			var ran []int
 			set := mustSet(t, counting(&ran))
 			o := tools.Options{Approval: d.policy(tools.Named("t*"))}
 			for _, problem := range []string{"", test.want, test.want} {
-				_, err := set.Call(t.Context(), numbered(1, "tool"), o)
-				if !errors.Is(err, waiting{true}) || len(d.open) != 1 {
-					t.Fatalf("got %v with %d questions", err, len(d.open))
-				}
-				d.settle(func(q tools.Question) tools.Decision {
-					if problem == "" && q.Problem != "" || !strings.HasPrefix(q.Problem, problem) {
-						t.Errorf("got the problem %q, want %q", q.Problem, problem)
+				mustWait(t, set, numbered(1, "tool"), o)
+				require.Len(t, d.open, 1)
+				d.decideAll(func(q tools.Question) tools.Decision {
+					if problem == "" {
+						assert.Empty(t, q.Problem)
 					}
+					assert.True(t, strings.HasPrefix(q.Problem, problem), q.Problem)
 					return test.decide(q)
 				})
 			}
 			_, _ = set.Call(t.Context(), numbered(1, "tool"), o)
-			d.settle(tools.Question.Approve)
-			if answer, err := set.Call(t.Context(), numbered(1, "tool"), o); err != nil || answer.Text() != "ran with 1" || len(ran) != 1 {
-				t.Errorf("ran %v, got %+v and %v", ran, answer, err)
-			}
+			d.decideAll(tools.Question.Approve)
+			answer := mustCall(t, set, numbered(1, "tool"), o)
+			assert.Equal(t, "ran with 1", answer.Text())
+			assert.Len(t, ran, 1)
 		})
 	}
 }
 
-// The answer to one call is none to the same call with other arguments, nor to
-// another tool with the same arguments, and is none to a later call.
+// TestApprovalIsForOneCall proves that an approval does not apply to the same call with
+// other arguments, to another tool with the same arguments, or to a later call. It does
+// apply to the same arguments in another JSON form.
 func TestApprovalIsForOneCall(t *testing.T) {
 	t.Parallel()
-	var d desk
+	var d approver
 	var ran []int
 	other := doing("tool2", nil2)
 	set := mustSet(t, counting(&ran), other)
 	o := tools.Options{Approval: d.policy(tools.Named("*"))}
 	first := numbered(1, "tool")
 	_, _ = set.Call(t.Context(), first, o)
-	d.settle(tools.Question.Approve)
+	d.decideAll(tools.Question.Approve)
 	changed := first
 	changed.Arguments = json.RawMessage(`{"n":2}`)
 	renamed := first
 	renamed.Name = "tool2"
 	for _, call := range []llm.ToolCall{changed, renamed, numbered(3, "tool")} {
-		if _, err := set.Call(t.Context(), call, o); !errors.Is(err, waiting{true}) {
-			t.Errorf("%+v: got %v, want a question", call, err)
-		}
+		mustWait(t, set, call, o)
 	}
 	same := first
 	same.Arguments = json.RawMessage("{ \"n\" : 1.0, \"n\": 1 }\n")
-	if answer, err := set.Call(t.Context(), same, o); err != nil || answer.Text() != "ran with 1" {
-		t.Errorf("the same call, written otherwise: got %+v and %v", answer, err)
-	}
-	if len(ran) != 1 {
-		t.Errorf("ran %v", ran)
-	}
+	answer := mustCall(t, set, same, o)
+	assert.Equal(t, "ran with 1", answer.Text(), "the same call, written otherwise")
+	assert.Len(t, ran, 1)
 }
 
-// An approval that was used by a run of the node which never came to its end is
-// spent: a person is asked whether to try again.
+// TestApprovalIsUsedOnce proves that a person is asked again if an earlier run of the node
+// began the approved call and stored no answer.
 func TestApprovalIsUsedOnce(t *testing.T) {
 	t.Parallel()
 	for _, again := range []bool{true, false} {
 		t.Run(fmt.Sprint(again), func(t *testing.T) {
 			t.Parallel()
-			var d desk
+			var d approver
 			ran := 0
 			set := mustSet(t, doing("tool", func(context.Context, int) (string, error) {
 				if ran++; ran == 1 {
@@ -223,19 +226,16 @@ func TestApprovalIsUsedOnce(t *testing.T) {
 				}
 				return "done", nil
 			}))
-			o := tools.Options{Approval: d.policy(tools.Named("tool")), Once: new(memo).once, OnError: tools.ReturnErrors}
+			o := tools.Options{Approval: d.policy(tools.Named("tool")), Once: new(onceStore).once, OnError: tools.ReturnErrors}
 			_, _ = set.Call(t.Context(), numbered(1, "tool"), o)
-			d.settle(tools.Question.Approve)
-			if _, err := set.Call(t.Context(), numbered(1, "tool"), o); err == nil || ran != 1 {
-				t.Fatalf("ran %d times, got %v", ran, err)
-			}
-			if _, err := set.Call(t.Context(), numbered(1, "tool"), o); !errors.Is(err, waiting{true}) || ran != 1 {
-				t.Fatalf("ran %d times, got %v", ran, err)
-			}
-			d.settle(func(q tools.Question) tools.Decision {
-				if q.Problem != "the call was approved and begun before, and what became of it is not known" {
-					t.Errorf("got the problem %q", q.Problem)
-				}
+			d.decideAll(tools.Question.Approve)
+			_, err := set.Call(t.Context(), numbered(1, "tool"), o)
+			require.Error(t, err)
+			require.Equal(t, 1, ran)
+			mustWait(t, set, numbered(1, "tool"), o)
+			require.Equal(t, 1, ran)
+			d.decideAll(func(q tools.Question) tools.Decision {
+				assert.Equal(t, "the call was approved and begun before, and its outcome is unknown", q.Problem)
 				if again {
 					return q.Approve()
 				}
@@ -245,17 +245,18 @@ func TestApprovalIsUsedOnce(t *testing.T) {
 			if !again {
 				want, times = "a person rejected this call: leave it", 1
 			}
-			if answer, err := set.Call(t.Context(), numbered(1, "tool"), o); err != nil || answer.Text() != want || ran != times {
-				t.Errorf("ran %d times, got %+v and %v", ran, answer, err)
-			}
+			answer := mustCall(t, set, numbered(1, "tool"), o)
+			assert.Equal(t, want, answer.Text())
+			assert.Equal(t, times, ran)
 		})
 	}
 }
 
-// A tool that asks a question of its own goes on under the approval it has.
+// TestApprovalHoldsOverAPauseOfTheTool proves that a tool that pauses is resumed without a
+// second approval.
 func TestApprovalHoldsOverAPauseOfTheTool(t *testing.T) {
 	t.Parallel()
-	var d desk
+	var d approver
 	rounds := 0
 	set := mustSet(t, doing("tool", func(context.Context, int) (string, error) {
 		if rounds++; rounds < 4 {
@@ -263,39 +264,38 @@ func TestApprovalHoldsOverAPauseOfTheTool(t *testing.T) {
 		}
 		return "done", nil
 	}))
-	o := tools.Options{Approval: d.policy(tools.Named("tool")), Once: new(memo).once}
+	o := tools.Options{Approval: d.policy(tools.Named("tool")), Once: new(onceStore).once}
 	_, _ = set.Call(t.Context(), numbered(1, "tool"), o)
-	d.settle(tools.Question.Approve)
+	d.decideAll(tools.Question.Approve)
 	for range 3 {
-		if _, err := set.Call(t.Context(), numbered(1, "tool"), o); !errors.Is(err, waiting{true}) || len(d.open) != 0 {
-			t.Fatalf("got %v with %d questions", err, len(d.open))
-		}
+		mustWait(t, set, numbered(1, "tool"), o)
+		require.Empty(t, d.open)
 	}
-	if answer, err := set.Call(t.Context(), numbered(1, "tool"), o); err != nil || answer.Text() != "done" {
-		t.Errorf("got %+v and %v", answer, err)
-	}
+	answer := mustCall(t, set, numbered(1, "tool"), o)
+	assert.Equal(t, "done", answer.Text())
 }
 
-// Of several calls none runs before each has its decision, and each runs once
-// without any memory.
+// TestApprovalOfSeveralCalls proves that no call runs before all calls have their
+// decisions, and that each then runs once, even without Once.
 func TestApprovalOfSeveralCalls(t *testing.T) {
 	t.Parallel()
-	var d desk
+	var d approver
 	var ran []int
 	var free int
 	set := mustSet(t, counting(&ran), doing("free", func(context.Context, int) (string, error) { free++; return "free", nil }))
 	o := tools.Options{Approval: d.policy(tools.Named("free").Not()), MaxParallel: 1}
 	calls := []llm.ToolCall{numbered(1, "tool"), numbered(2, "free"), numbered(3, "tool"), {ID: "4", Name: "tool", Arguments: json.RawMessage(`{}`)}}
-	if _, err := set.CallAll(t.Context(), calls, o); !errors.Is(err, waiting{true}) || len(ran)+free > 0 {
-		t.Fatalf("ran %v and %d, got %v", ran, free, err)
-	}
-	if n := d.settle(tools.Question.Approve); n != 2 {
-		t.Errorf("%d questions, want 2: a call that can not be made needs none", n)
-	}
+	_, err := set.CallAll(t.Context(), calls, o)
+	require.ErrorIs(t, err, waiting{true})
+	require.Zero(t, len(ran)+free)
+	n := d.decideAll(tools.Question.Approve)
+	assert.Equal(t, 2, n, "an invalid call needs no question")
 	answers, err := set.CallAll(t.Context(), calls, o)
-	if err != nil || len(ran) != 2 || free != 1 || answers[2].Text() != "ran with 3" || answers[3].Status != llm.StatusError {
-		t.Errorf("ran %v and %d, got %v and %v", ran, free, answers, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, ran, 2)
+	assert.Equal(t, 1, free)
+	assert.Equal(t, "ran with 3", answers[2].Text())
+	assert.Equal(t, llm.StatusError, answers[3].Status)
 }
 
 func TestApprovalRules(t *testing.T) {
@@ -331,11 +331,9 @@ func TestApprovalRules(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			var d desk
+			var d approver
 			_, err := mustSet(t, read, drop).Call(t.Context(), numbered(test.n, test.tool.Name()), tools.Options{Approval: d.policy(test.rule)})
-			if asked := errors.Is(err, waiting{true}); asked != test.want {
-				t.Errorf("got %v, want a question: %v", err, test.want)
-			}
+			assert.Equal(t, test.want, errors.Is(err, waiting{true}))
 		})
 	}
 }
@@ -344,20 +342,19 @@ func TestApprovalWithoutAnybodyToAsk(t *testing.T) {
 	t.Parallel()
 	var ran []int
 	_, err := mustSet(t, counting(&ran)).Call(t.Context(), numbered(1, "tool"), tools.Options{Approval: tools.Approval{Rule: tools.Named("*")}})
-	if !errors.Is(err, tools.ErrNoApprover) || len(ran) > 0 {
-		t.Errorf("ran %v, got %v", ran, err)
-	}
+	require.ErrorIs(t, err, tools.ErrNoApprover)
+	assert.Empty(t, ran)
 }
 
-// A memory that fails fails the call, and the tool does not run.
+// TestApprovalMemoryFails proves that an error of Once fails the call.
 func TestApprovalMemoryFails(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("disk full")
 	for _, failing := range []string{"begun", "paused", "mark"} {
 		t.Run(failing, func(t *testing.T) {
 			t.Parallel()
-			var d desk
-			var m memo
+			var d approver
+			var m onceStore
 			ran := 0
 			set := mustSet(t, doing("tool", func(context.Context, int) (string, error) { ran++; return "", waiting{true} }))
 			looks := map[string]int{}
@@ -368,23 +365,19 @@ func TestApprovalMemoryFails(t *testing.T) {
 						looks[what]++
 					}
 				}
-				// A key is looked at first, and then set.
+				// Each key is first read, then written.
 				if failing == "begun" && looks["begun"] == 1 || failing == "mark" && looks["begun"] == 2 || failing == "paused" && looks["paused"] == 1 {
 					return llm.Message{}, broken
 				}
 				return m.once(ctx, key, fn)
 			}
 			_, _ = set.Call(t.Context(), numbered(1, "tool"), o)
-			d.settle(tools.Question.Approve)
-			if _, err := set.Call(t.Context(), numbered(1, "tool"), o); !errors.Is(err, broken) {
-				t.Errorf("got %v", err)
-			}
-			if want := map[string]int{"begun": 0, "mark": 0, "paused": 1}[failing]; ran != want {
-				t.Errorf("ran %d times, want %d", ran, want)
-			}
-			if _, err := set.Call(t.Context(), numbered(1, "tool"), o); err == nil {
-				t.Error("got no error")
-			}
+			d.decideAll(tools.Question.Approve)
+			_, err := set.Call(t.Context(), numbered(1, "tool"), o)
+			assert.ErrorIs(t, err, broken)
+			assert.Equal(t, map[string]int{"begun": 0, "mark": 0, "paused": 1}[failing], ran)
+			_, err = set.Call(t.Context(), numbered(1, "tool"), o)
+			assert.Error(t, err)
 		})
 	}
 }

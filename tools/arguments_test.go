@@ -26,10 +26,7 @@ func capture[In any](into *In) tools.Tool {
 func callWith(t testing.TB, tool tools.Tool, arguments string) llm.Message {
 	t.Helper()
 	call := llm.ToolCall{ID: "call_1", Name: "tool", Arguments: json.RawMessage(arguments)}
-	answer, err := mustSet(t, tool).Call(t.Context(), call, tools.Options{})
-	require.NoError(t, err)
-	require.NoError(t, answer.Validate())
-	return answer
+	return mustCall(t, mustSet(t, tool), call, tools.Options{})
 }
 
 func TestArgumentsAreRefused(t *testing.T) {
@@ -201,7 +198,7 @@ func TestResultThatCanNotBeWritten(t *testing.T) {
 	tool := tools.New("tool", "Does something.", func(context.Context, struct{}) (any, error) { return func() {}, nil })
 	answer := callWith(t, tool, `{}`)
 	assert.Equal(t, llm.StatusError, answer.Status)
-	assert.Contains(t, answer.Text(), "the result can not be written as JSON")
+	assert.Contains(t, answer.Text(), "the result cannot be encoded as JSON")
 }
 
 // TestDecodingProblemsNameTheField proves that a problem which the schema cannot find, such

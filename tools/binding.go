@@ -15,7 +15,7 @@ import (
 // A binding is the subject of an approval: the tool, the arguments and the bound
 // values of one call.
 type binding struct {
-	tool, arguments, bound string // digests
+	tool, arguments, bound string // SHA-256 digests
 }
 
 // String returns the form in which questions and decisions store a binding.
@@ -47,12 +47,13 @@ func (b binding) mismatch(given string) string {
 func digest(texts ...string) string {
 	h := sha256.New()
 	for _, text := range texts {
-		_, _ = fmt.Fprintf(h, "%d:%s", len(text), text) // a hash takes everything
+		_, _ = fmt.Fprintf(h, "%d:%s", len(text), text) // Write of a hash returns no error
 	}
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
 }
 
-// question returns the question for a call, and its binding. Arguments must be checked.
+// question returns the question for a call, and its binding. The caller has checked the
+// arguments.
 func question(ctx context.Context, t Tool, id string, call llm.ToolCall) (Question, binding, error) {
 	annotations, err := json.Marshal(t.annotations)
 	if err != nil {
@@ -80,16 +81,15 @@ func question(ctx context.Context, t Tool, id string, call llm.ToolCall) (Questi
 	return q, b, nil
 }
 
-// Question returns the question that a person would be asked about a call, whether or
-// not a rule selects the call. It does not ask and does not call the tool. Use it to
-// show several calls to a person at once, for example those of a plan. [Bound] values
-// come from ctx.
+// Question returns the question that a person would be asked about a call, whether or not a
+// rule selects the call. It does not ask and does not call the tool. Use it to show several
+// calls to a person at once, for example the calls of a plan. [Bound] values come from ctx.
 //
-// It returns an error if there is no such tool, if the arguments are invalid, or if a
-// bound value is missing ([ErrUnbound]) or has no text ([ErrBoundText]).
+// Question returns an error if the tool does not exist, if the arguments are invalid, or if
+// a bound value is missing ([ErrUnbound]) or has no text ([ErrBoundText]).
 func (s *Set) Question(ctx context.Context, call llm.ToolCall) (q Question, err error) {
 	defer caught(&err)
-	e := &errand{asked: call, call: call.Clone()}
+	e := &callRun{asked: call, call: call.Clone()}
 	if err := e.find(s); err != nil {
 		return Question{}, failure(call, err)
 	}

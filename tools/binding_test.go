@@ -16,7 +16,7 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// deletion is a tool that acts for a user of the program.
+// deletion returns a tool that deletes for the bound user.
 func deletion(ran *[]string, description, schema string, a tools.Annotations) tools.Tool {
 	spec := llm.ToolSpec{Name: "delete", Description: description, Schema: json.RawMessage(schema)}
 	raw := tools.Raw(spec, func(_ context.Context, arguments json.RawMessage) (tools.Result, error) {
@@ -28,7 +28,8 @@ func deletion(ran *[]string, description, schema string, a tools.Annotations) to
 
 const deletionSchema = `{"type":"object","properties":{"id":{"type":"string"},"user":{"type":"string"}},"required":["id"]}`
 
-// A decision is valid for the tool, the arguments and the bound values that the question showed.
+// TestApprovalBindsTheWholeCall proves that a decision is valid only for the tool, the
+// arguments and the bound values that the question showed.
 func TestApprovalBindsTheWholeCall(t *testing.T) {
 	t.Parallel()
 	destructive := tools.Annotations{Destructive: true}
@@ -50,15 +51,15 @@ func TestApprovalBindsTheWholeCall(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			var ran []string
-			var d desk
-			o := tools.Options{Approval: d.policy(tools.Destructive()), Once: new(memo).once}
+			var d approver
+			o := tools.Options{Approval: d.policy(tools.Destructive()), Once: new(onceStore).once}
 			call := func(tool tools.Tool, id, user string) (llm.Message, error) {
 				c := llm.ToolCall{ID: "call_1", Name: "delete", Arguments: json.RawMessage(fmt.Sprintf(`{"id":%q}`, id))}
 				return mustSet(t, tool).Call(tools.WithBound(t.Context(), userID(user)), c, o)
 			}
 			_, err := call(deletion(&ran, "Deletes a file.", deletionSchema, destructive), "7", "ann")
 			require.ErrorIs(t, err, waiting{true})
-			d.settle(func(q tools.Question) tools.Decision {
+			d.decideAll(func(q tools.Question) tools.Decision {
 				assert.Equal(t, []tools.BoundValue{{Name: "user", Text: "ann"}}, q.Bound)
 				return q.Approve()
 			})
@@ -71,7 +72,7 @@ func TestApprovalBindsTheWholeCall(t *testing.T) {
 			}
 			require.ErrorIs(t, err, waiting{true})
 			assert.Empty(t, ran, "the call ran on a decision for another call")
-			d.settle(func(q tools.Question) tools.Decision {
+			d.decideAll(func(q tools.Question) tools.Decision {
 				assert.Equal(t, "the decision was for another call; these differ: "+test.differs, q.Problem)
 				assert.Equal(t, test.description, q.Description)
 				assert.Equal(t, test.user, q.Bound[0].Text)
@@ -84,7 +85,8 @@ func TestApprovalBindsTheWholeCall(t *testing.T) {
 	}
 }
 
-// A stored question that is answered in a run for another user is asked again.
+// TestApprovalIsForOneUserInAGraph proves that a question is asked again if it is answered
+// in a run for another user.
 func TestApprovalIsForOneUserInAGraph(t *testing.T) {
 	t.Parallel()
 	var ran []string
@@ -102,7 +104,7 @@ func TestApprovalIsForOneUserInAGraph(t *testing.T) {
 		require.NoError(t, err)
 		assert.Empty(t, ran)
 	}
-	// The decision for ann that a run for bob got stays void in a run for ann.
+	// The decision for ann arrived in a run for bob, so it stays invalid in a run for ann.
 	open, err := approveTool.Open(snap)
 	require.NoError(t, err)
 	require.Len(t, open, 1)
@@ -113,15 +115,16 @@ func TestApprovalIsForOneUserInAGraph(t *testing.T) {
 	assert.Equal(t, []string{`{"id":"7","user":"ann"}`}, ran)
 }
 
-// oldQuestion is the question that versions before bound values stored for a call of
-// the tool delete with the arguments {"id":"7"}.
+// The hash and the key of a question that versions without bound values stored, for a call
+// of the tool delete with the arguments {"id":"7"}.
 const (
 	oldHash = "b2ffcb7ff40ea2a2cd3d66b7d1a7ae4ceaf7a5b7a2e3c3a0d3b70b1a0f8a6c11"
 	oldKey  = "call_1 " + oldHash + " 0"
 )
 
-// A question of an older version can be answered. The call is then asked about again,
-// since the old hash covers less.
+// TestApprovalOfAnOlderVersionIsAskedAgain proves that a stored question of an older
+// version can be answered, and that the call is then asked about again, because the old
+// hash covers less.
 func TestApprovalOfAnOlderVersionIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	var ran []string
@@ -191,7 +194,7 @@ func TestQuestionShowsBoundValues(t *testing.T) {
 	tests := []struct {
 		name string
 		ask  func(*testing.T) (tools.Question, error)
-		// other asks for a value that differs
+		// other asks about a different value
 		other func(*testing.T) (tools.Question, error)
 		want  tools.BoundValue
 	}{
@@ -242,12 +245,13 @@ func TestQuestionShowsBoundValues(t *testing.T) {
 	})
 }
 
-// sealed is a secret that nothing but its Redacted method describes.
+// sealed is a secret without a text other than the result of Redacted.
 type sealed struct{ open func() }
 
 func (*sealed) Redacted() string { return "a secret" }
 
-// What Redacted returns identifies no value: two secrets may look the same.
+// TestApprovalNeedsMoreThanARedactedText proves that the result of Redacted does not
+// identify a value, because two secrets may have the same one.
 func TestApprovalNeedsMoreThanARedactedText(t *testing.T) {
 	t.Parallel()
 	_, err := boundQuestion(t, &sealed{func() {}})
@@ -255,13 +259,14 @@ func TestApprovalNeedsMoreThanARedactedText(t *testing.T) {
 	assert.ErrorContains(t, err, "give *tools_test.sealed a method String() string")
 }
 
-// A bound value without a text does not run unapproved.
+// TestApprovalNeedsTheTextOfABoundValue proves that a call that needs approval does not run
+// if a bound value has no text.
 func TestApprovalNeedsTheTextOfABoundValue(t *testing.T) {
 	t.Parallel()
 	type in struct{ Handle tools.Bound[*handle] }
 	ran := false
 	set := mustSet(t, tools.New("tool", "Does something.", func(context.Context, in) (string, error) { ran = true; return "", nil }))
-	var d desk
+	var d approver
 	_, err := set.Call(tools.WithBound(t.Context(), &handle{}), llm.ToolCall{ID: "1", Name: "tool"}, tools.Options{Approval: d.policy(tools.Named("tool"))})
 	require.ErrorIs(t, err, tools.ErrBoundText)
 	assert.False(t, ran)

@@ -12,13 +12,12 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// ErrUnbound says that a tool needs a [Bound] value which the run does not have.
+// ErrUnbound is returned when a run does not have a [Bound] value that a tool needs.
 var ErrUnbound = errors.New("the run has no such value")
 
-// A Bound is a field of a tool's arguments that comes from the run and not from
-// the model: the user it acts for, the tenant, the thread. The model does not
-// see it, and a call that sets it is refused. T says which value it is, so it is
-// a type of its own:
+// A Bound is an argument of a tool that the program sets and the model cannot see, such as
+// the user, the tenant or the thread. A call in which the model sets it is answered with an
+// error. T identifies the value, so declare a type for each value:
 //
 //	type UserID string
 //
@@ -27,19 +26,19 @@ var ErrUnbound = errors.New("the run has no such value")
 //		User tools.Bound[UserID]
 //	}
 //
-// The value is given by [Options].Bind or by [WithBound]. A call of a tool whose
-// value is missing, or an empty string, fails with [ErrUnbound] before anything
-// runs. A Bound stands in the struct itself, or in one that it embeds; anywhere
-// else, behind a pointer too, it is a mistake that [NewSet] reports.
+// [Options].Bind or [WithBound] gives the value. A call whose value is missing or is an
+// empty string fails with [ErrUnbound] before any tool runs. A Bound must be a field of the
+// argument struct or of a struct that it embeds. [NewSet] reports a Bound in any other
+// place, and a pointer to a Bound.
 type Bound[T any] struct{ value T }
 
-// Value returns the value. In the function of a tool it is the run's.
+// Value returns the value of the run.
 func (b Bound[T]) Value() T { return b.value }
 
-// UnmarshalJSON refuses whatever a model may set.
+// UnmarshalJSON returns an error, because a model must not set the value.
 func (*Bound[T]) UnmarshalJSON([]byte) error { return errors.New("it is set by the program") }
 
-// BoundTo returns a Bound with a value, to test a tool's function.
+// BoundTo returns a Bound with a value, for tests of a tool's function.
 func BoundTo[T any](value T) Bound[T] { return Bound[T]{value} }
 
 func (b *Bound[T]) bind(ctx context.Context) (err error) {
@@ -57,7 +56,7 @@ type binder interface {
 	describe(name string) (shown BoundValue, exact string, err error)
 }
 
-// A need is a bound value that a tool needs.
+// A need is a bound value that a tool needs. Its name is the name of the field or argument.
 type need struct {
 	name string
 	new  func() binder
@@ -79,14 +78,14 @@ var binderType = reflect.TypeFor[binder]()
 
 type boundKey[T any] struct{}
 
-// WithBound returns a context that holds a value for the [Bound] fields of its
-// type and for [BoundFrom]. Run a graph with it to say whom the run is for.
+// WithBound returns a context with a value for [Bound] fields of type T and for
+// [BoundFrom]. Run a graph with this context to set, for example, the user of the run.
 func WithBound[T any](ctx context.Context, value T) context.Context {
 	return context.WithValue(ctx, boundKey[T]{}, value)
 }
 
-// BoundFrom returns the value of a type that the run has, and whether it has one
-// that is not an empty string.
+// BoundFrom returns the run's value of type T. The second result is false if there is no
+// such value or if it is an empty string.
 func BoundFrom[T any](ctx context.Context) (T, bool) {
 	value, err := boundFrom[T](ctx)
 	return value, err == nil
@@ -100,14 +99,14 @@ func boundFrom[T any](ctx context.Context) (T, error) {
 	return value, nil
 }
 
-// A Binding gives a run one value for [Bound] fields. It is made by [Bind].
+// A Binding finds one value for [Bound] fields. [Bind] makes it.
 type Binding struct {
 	apply func(context.Context, state.View) (context.Context, error)
 }
 
-// Bind returns a binding that finds a value for each task: in what the caller
-// put into the context, in the state that the node sees, which for a [CallNode]
-// is what was sent to it, or where graph.FromContext says the node is running.
+// Bind returns a binding that calls fn before each task that calls tools. fn reads the
+// value from the context of the caller, from the state that the node sees, or from
+// graph.FromContext. The state of a [CallNode] is the state that was sent to it.
 func Bind[T any](fn func(ctx context.Context, s state.View) (T, error)) Binding {
 	return Binding{func(ctx context.Context, s state.View) (context.Context, error) {
 		value, err := fn(ctx, s)
@@ -118,12 +117,12 @@ func Bind[T any](fn func(ctx context.Context, s state.View) (T, error)) Binding 
 	}}
 }
 
-// Bindings are the values that a node gives its tools, in order: one may read
-// those before it.
+// Bindings are the bindings of a node, in order. The function of a binding can read the
+// values of earlier bindings with [BoundFrom].
 type Bindings []Binding
 
-// Apply returns a context that holds the values. [Node] and [CallNode] do so; it
-// is for nodes that use [Set.Run] themselves.
+// Apply returns a context with the values of all bindings. [Node] and [CallNode] call it. A
+// node that uses [Set.Run] calls it itself.
 func (b Bindings) Apply(ctx context.Context, s state.View) (context.Context, error) {
 	for _, binding := range b {
 		var err error
@@ -134,10 +133,9 @@ func (b Bindings) Apply(ctx context.Context, s state.View) (context.Context, err
 	return ctx, nil
 }
 
-// Fix returns the tool with one of its arguments taken from the run, as a
-// [Bound] of type T is. The model does not see the argument and can not set it.
-// Fix is for tools made by [Raw], such as those of a server. A tool without such
-// an argument is reported by [NewSet].
+// Fix returns a copy of the tool in which the run sets one argument, as for a [Bound] of
+// type T. The model does not see the argument and cannot set it. Fix is for tools made by
+// [Raw], such as the tools of a server. [NewSet] reports a tool that has no such argument.
 func Fix[T any](t Tool, argument string) Tool {
 	if t.Err() != nil {
 		return t
@@ -169,7 +167,7 @@ func Fix[T any](t Tool, argument string) Tool {
 	return t
 }
 
-// boundFields returns the bound fields of a struct, and the values that they need.
+// boundFields returns the bound fields of a struct type, and a need for each.
 func boundFields(in reflect.Type) (fields []reflect.StructField, needs []need) {
 	if in.Kind() == reflect.Pointer {
 		in = in.Elem()

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/state"
@@ -24,7 +27,7 @@ type (
 		Text string              `json:"text"`
 		User tools.Bound[userID] `json:"user"`
 	}
-	// pointers has what is bound behind a pointer to what it embeds.
+	// pointers embeds a pointer to a struct with a bound field.
 	pointers struct {
 		*Scope
 		N int `json:"n,omitempty"`
@@ -56,44 +59,41 @@ func TestBoundIsNotTheModelsToSee(t *testing.T) {
 			return tools.Result{Text: string(arguments)}, nil
 		})
 	for name, tool := range map[string]tools.Tool{"field": asking(), "fixed": tools.Fix[userID](raw, "user")} {
-		if schema := strings.ToLower(string(tool.Spec().Schema)); strings.Contains(schema, "user") || strings.Contains(schema, "tenant") {
-			t.Errorf("%s: the model sees %s", name, schema)
-		}
+		schema := strings.ToLower(string(tool.Spec().Schema))
+		assert.NotContains(t, schema, "user")
+		assert.NotContains(t, schema, "tenant")
 		set := mustSet(t, tool)
 		answer, err := set.Call(bindAll(t.Context()), asked(`{"text":"what?"}`), tools.Options{})
-		if want := map[string]string{"field": "ann asks what?", "fixed": `{"text":"what?","user":"ann"}`}[name]; err != nil || answer.Text() != want {
-			t.Errorf("%s: got %+v and %v, want %s", name, answer, err, want)
-		}
+		require.NoError(t, err, name)
+		assert.Equal(t, map[string]string{"field": "ann asks what?", "fixed": `{"text":"what?","user":"ann"}`}[name], answer.Text(), name)
 		for _, attempt := range []string{`"user":"bob"`, `"User":"bob"`, `"USER":{"value":"bob"}`, `"user":null`, `"uſer":"bob"`} {
 			answer, err := set.Call(bindAll(t.Context()), asked(`{"text":"what?",`+attempt+`}`), tools.Options{})
-			if err != nil || answer.Status != llm.StatusError || !strings.Contains(answer.Text(), "it is set by the program; leave it out") {
-				t.Errorf("%s, %s: got %+v and %v", name, attempt, answer, err)
-			}
+			require.NoError(t, err, "%s, %s", name, attempt)
+			assert.Equal(t, llm.StatusError, answer.Status, "%s, %s", name, attempt)
+			assert.Contains(t, answer.Text(), "it is set by the program; leave it out", "%s, %s", name, attempt)
 		}
 	}
-	if schema := string(raw.Spec().Schema); !strings.Contains(schema, `"user"`) {
-		t.Errorf("the tool that was fixed has changed: %s", schema)
-	}
+	assert.Contains(t, string(raw.Spec().Schema), `"user"`)
 }
 
 func TestBoundIsNeeded(t *testing.T) {
 	t.Parallel()
 	ran := false
 	set := mustSet(t, tools.New("ask", "Asks.", func(context.Context, query) (string, error) { ran = true; return "", nil }))
-	var d desk
+	var d approver
 	for name, ctx := range map[string]context.Context{
 		"nothing": t.Context(), "not all": tools.WithBound(t.Context(), userID("ann")),
 		"an empty text": tools.WithBound(tools.WithBound(t.Context(), userID("")), tenant{1}),
 		"another type":  tools.WithBound(tools.WithBound(t.Context(), "ann"), tenant{1}),
 	} {
 		o := tools.Options{Approval: d.policy(tools.Named("*")), OnError: tools.AnswerErrors}
-		if _, err := set.Call(ctx, asked(`{"text":"x"}`), o); !errors.Is(err, tools.ErrUnbound) || ran || len(d.open) > 0 {
-			t.Errorf("%s: ran %v, asked %d, got %v", name, ran, len(d.open), err)
-		}
+		_, err := set.Call(ctx, asked(`{"text":"x"}`), o)
+		require.ErrorIs(t, err, tools.ErrUnbound, name)
+		assert.False(t, ran, name)
+		assert.Empty(t, d.open, name)
 	}
-	if _, ok := tools.BoundFrom[userID](t.Context()); ok {
-		t.Error("found a value in an empty context")
-	}
+	_, ok := tools.BoundFrom[userID](t.Context())
+	assert.False(t, ok, "found a value in an empty context")
 	late := doing("ask", func(ctx context.Context, _ int) (string, error) {
 		_, ok := tools.BoundFrom[userID](ctx)
 		if !ok {
@@ -101,9 +101,8 @@ func TestBoundIsNeeded(t *testing.T) {
 		}
 		return "", nil
 	})
-	if _, err := mustSet(t, late).Call(t.Context(), asked(`{"n":1}`), tools.Options{}); !errors.Is(err, tools.ErrUnbound) {
-		t.Errorf("got %v, want what is unbound to fail the call", err)
-	}
+	_, err := mustSet(t, late).Call(t.Context(), asked(`{"n":1}`), tools.Options{})
+	assert.ErrorIs(t, err, tools.ErrUnbound)
 }
 
 func TestBoundBehindAPointer(t *testing.T) {
@@ -113,9 +112,9 @@ func TestBoundBehindAPointer(t *testing.T) {
 	for _, name := range []string{"ask", "ask2"} {
 		call := asked(``)
 		call.Name = name
-		if answer, err := set.Call(bindAll(t.Context()), call, tools.Options{}); err != nil || answer.Text() != "ann" {
-			t.Errorf("got %+v and %v", answer, err)
-		}
+		answer, err := set.Call(bindAll(t.Context()), call, tools.Options{})
+		require.NoError(t, err)
+		assert.Equal(t, "ann", answer.Text())
 	}
 }
 
@@ -131,46 +130,38 @@ func TestBoundMistakes(t *testing.T) {
 		{tools.Fix[userID](tools.Tool{}, "user"), "not made by New or Raw"},
 	}
 	for _, test := range tests {
-		if _, err := tools.NewSet(test.tool); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("got %v, want %q", err, test.want)
-		}
-		if test.tool.Err() == nil {
-			t.Error("the tool has no error")
-		}
+		_, err := tools.NewSet(test.tool)
+		assert.ErrorContains(t, err, test.want)
+		assert.Error(t, test.tool.Err(), "the tool has no error")
 	}
-	if err := new(tools.Bound[userID]).UnmarshalJSON(nil); err == nil {
-		t.Error("a bound value was read from JSON")
-	}
-	if got := tools.BoundTo(userID("ann")).Value(); got != "ann" {
-		t.Errorf("got %q", got)
-	}
+	assert.Error(t, new(tools.Bound[userID]).UnmarshalJSON(nil), "a bound value was read from JSON")
+	assert.Equal(t, userID("ann"), tools.BoundTo(userID("ann")).Value())
 }
 
 func nothing(context.Context, json.RawMessage) (tools.Result, error) { return tools.Result{}, nil }
 
-// A value that does not fit the tool's own schema is the program's mistake.
+// TestFixedValueHasToFit proves that a bound value that does not fit the schema of the tool
+// is an error that names the argument.
 func TestFixedValueHasToFit(t *testing.T) {
 	t.Parallel()
 	raw := tools.Raw(llm.ToolSpec{Name: "ask", Description: "Asks.", Schema: json.RawMessage(`{"properties":{"user":{"type":"integer"}}}`)}, nothing)
 	ctx := tools.WithBound(bindAll(t.Context()), func() {})
 	for _, tool := range []tools.Tool{tools.Fix[userID](raw, "user"), tools.Fix[func()](raw, "user")} {
 		answer, err := mustSet(t, tool).Call(ctx, asked(``), tools.Options{})
-		if err != nil || answer.Status != llm.StatusError || !strings.HasPrefix(answer.Text(), "argument user, set by the program: ") {
-			t.Errorf("got %+v and %v", answer, err)
-		}
+		require.NoError(t, err)
+		assert.Equal(t, llm.StatusError, answer.Status)
+		assert.True(t, strings.HasPrefix(answer.Text(), "argument user, set by the program: "))
 	}
-	if answer, err := mustSet(t, tools.Fix[int](raw, "user")).Call(tools.WithBound(t.Context(), 7), asked(``), tools.Options{}); err != nil || answer.Status != llm.StatusSuccess {
-		t.Errorf("got %+v and %v", answer, err)
-	}
+	answer, err := mustSet(t, tools.Fix[int](raw, "user")).Call(tools.WithBound(t.Context(), 7), asked(``), tools.Options{})
+	require.NoError(t, err)
+	assert.Equal(t, llm.StatusSuccess, answer.Status)
 }
 
 func TestNodesBind(t *testing.T) {
 	t.Parallel()
 	who := state.Last[string]("who")
 	schema, err := statecore.NewSchema[state.Handle](messages, oneCall, who)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	broken := errors.New("no session")
 	o := tools.Options{Bind: tools.Bindings{
 		tools.Bind(func(_ context.Context, s state.View) (userID, error) {
@@ -193,18 +184,12 @@ func TestNodesBind(t *testing.T) {
 			view := after(t, schema, schema.Empty(), []state.Write{messages.Put(llm.Assistant("", call)), oneCall.Put(call), who.Put(user)})
 			update, err := node(t.Context(), view)
 			if user == "" {
-				if !errors.Is(err, broken) {
-					t.Errorf("%s: got %v", name, err)
-				}
+				assert.ErrorIs(t, err, broken, name)
 				continue
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			last, _ := messages.Last(after(t, schema, view, update))
-			if last.Text() != `{"ID":3}` {
-				t.Errorf("%s: got %+v", name, last)
-			}
+			assert.Equal(t, `{"ID":3}`, last.Text(), name)
 		}
 	}
 }

@@ -11,14 +11,13 @@ import (
 	"strings"
 )
 
-// A BoundValue is a value of the program with which a call runs, as a [Question]
-// shows it. The model does not set it; see [Bound].
+// A BoundValue describes a [Bound] value in a [Question].
 type BoundValue struct {
 	// Name is the name of the field or of the argument.
 	Name string `json:"name"`
-	// Text is the value as text, cut after 200 characters. It is the result of the
-	// value's method Redacted or String, if it has one. The text of a secret value
-	// may be empty.
+	// Text is the value as text, cut off after 200 characters. It is the result of the
+	// value's method Redacted or String if it has one. The text of a secret value may be
+	// empty.
 	Text string `json:"text,omitempty"`
 	// Secret reports that the value has a method Redacted.
 	Secret bool `json:"secret,omitempty"`
@@ -44,7 +43,7 @@ func describeBound(name string, value any, pointer any) (shown BoundValue, exact
 		text, named = v.String(), true
 	}
 	exact, err = exactText(reflect.ValueOf(value))
-	if err != nil { // only String identifies it: what Redacted returns may be equal for different values
+	if err != nil { // only String identifies the value: Redacted may return the same text for different values
 		if exact = stringOf(value, pointer); exact == "" {
 			return shown, "", fmt.Errorf("%w: %s: %w; give %T a method String() string", ErrBoundText, name, err, value)
 		}
@@ -59,8 +58,8 @@ func describeBound(name string, value any, pointer any) (shown BoundValue, exact
 	return shown, exact, nil
 }
 
-// methods returns the value or the pointer to it, whichever has a method that
-// describes the value.
+// methods returns the value, or the pointer to it, whichever has a method Redacted or
+// String. It returns nil if neither has.
 func methods(value, pointer any) any {
 	for _, v := range []any{value, pointer} {
 		switch v.(type) {
@@ -88,15 +87,15 @@ func shortened(text string, most int) string {
 	return text
 }
 
-// exactText returns a text that differs for values that differ. It reads fields that
-// are not exported, because JSON would leave them out.
+// exactText returns a text that differs for different values. It reads unexported fields
+// too, because JSON would omit them.
 func exactText(v reflect.Value) (string, error) {
 	var b strings.Builder
 	err := writeExact(&b, v, 0)
 	return b.String(), err
 }
 
-// maxExactDepth bounds the nesting of a value, which may contain itself.
+// maxExactDepth limits the nesting of a value, because a value may contain itself.
 const maxExactDepth = 50
 
 func writeExact(b *strings.Builder, v reflect.Value, depth int) error {
@@ -132,7 +131,8 @@ func writeExact(b *strings.Builder, v reflect.Value, depth int) error {
 	return nil
 }
 
-// writeMarshalled writes a value that encodes itself. It reports whether v is one.
+// writeMarshalled writes a value that encodes itself. The result done reports whether the
+// type of v does.
 func writeMarshalled(b *strings.Builder, v reflect.Value) (done bool, err error) {
 	if !v.IsValid() || !v.CanInterface() || v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer && v.IsNil() {
 		return false, nil

@@ -13,34 +13,35 @@ import (
 
 type callKey struct{}
 
-// CallFrom returns the call that a tool's function was called for, and whether
-// ctx is that of one. Its id is the tool-call id; its arguments are those that
-// the tool runs with, without what the program set. For a call by way of
-// invoke_tool it is that of the tool that is invoked.
+// CallFrom returns the call for which a tool's function runs. The second result is false if
+// ctx is not the context of a tool. The arguments of the call are the arguments with which
+// the tool runs, without bound values. For a call of invoke_tool, it is the call of the
+// invoked tool.
 func CallFrom(ctx context.Context) (llm.ToolCall, bool) {
 	call, ok := ctx.Value(callKey{}).(llm.ToolCall)
 	return call.Clone(), ok
 }
 
-// An Outcome is what came of a call.
+// An Outcome is the result of a call: the answer and the writes.
 type Outcome struct {
 	// Message answers the call.
 	Message llm.Message
-	// Update is what the tool wants written; see [Result]. Nil for most.
+	// Update has the writes that the tool returned; see [Result]. It is nil for most tools.
 	Update state.Update
 }
 
-// Call calls a tool and returns the message that answers the call. A tool that
-// does not exist and arguments that do not fit its schema are answered with an
-// error that the model can act on, and so is a tool's own failure unless
-// o.OnError says otherwise. o.MaxParallel and o.Bind have no meaning here: [Bound]
-// values are those of ctx, see [WithBound] and [Bindings.Apply].
+// Call calls a tool and returns the message that answers the call. If the tool does not
+// exist or the arguments do not fit its schema, the answer is an error that the model can
+// act on. If the tool fails, the answer is its error, unless o.OnError decides otherwise.
+// Call ignores o.MaxParallel and o.Bind: [Bound] values come from ctx, see [WithBound] and
+// [Bindings.Apply].
 //
-// It returns an error only when the call or the tool waits for a person, when
-// ctx is done, which the error then wraps, when a [Bound] value is missing, when
-// the call has no id ([ErrCallID]), or when a function of o returned one or
-// panicked. A tool that returned writes is an
-// [ErrWrites]: they have nowhere to go.
+// Call returns an error in these cases only: the call or the tool waits for a person; ctx
+// is done, and the error wraps its cause; a [Bound] value is missing or has no text; the
+// call has no id ([ErrCallID]); a rule has a pattern that matches no tool ([ErrPattern]);
+// the call needs approval and o.Approval.Ask is nil ([ErrNoApprover]); the tool returned
+// writes ([ErrWrites]), because only a graph can apply them; a function of o returned an
+// error or panicked.
 func (s *Set) Call(ctx context.Context, call llm.ToolCall, o Options) (llm.Message, error) {
 	out, err := s.Run(ctx, call, o)
 	if err == nil && len(out.Update) > 0 {
@@ -52,11 +53,10 @@ func (s *Set) Call(ctx context.Context, call llm.ToolCall, o Options) (llm.Messa
 	return out.Message, nil
 }
 
-// CallAll calls tools at the same time, at most o.MaxParallel of them, and
-// returns their answers in the order of the calls. Nothing runs before every
-// call that needs it is approved; then every call runs to its end, whatever
-// becomes of the others. When any returned an error, see [Set.Call], CallAll
-// returns no answers, and all the errors joined.
+// CallAll calls tools at the same time, at most o.MaxParallel of them, and returns the
+// answers in the order of the calls. No tool runs until all calls that need approval have
+// it. Then every call runs to its end, even if another fails. If calls return errors, as
+// described at [Set.Call], CallAll returns no answers and all errors joined.
 func (s *Set) CallAll(ctx context.Context, calls []llm.ToolCall, o Options) ([]llm.Message, error) {
 	outcomes, err := s.runAll(ctx, calls, o)
 	for i, out := range outcomes {
@@ -74,9 +74,9 @@ func (s *Set) CallAll(ctx context.Context, calls []llm.ToolCall, o Options) ([]l
 	return answers, nil
 }
 
-// Run is [Set.Call] for a graph's node, which returns what the tool wants
-// written. With o.Once only the message is remembered, and so a tool that
-// returns writes is an [ErrWrites]; send its calls to a [CallNode].
+// Run is like [Set.Call], but also returns the writes of the tool, for a node of a graph.
+// o.Once stores the message only, so with o.Once a tool that returns writes fails with
+// [ErrWrites]. Send the calls of such a tool to a [CallNode].
 func (s *Set) Run(ctx context.Context, call llm.ToolCall, o Options) (Outcome, error) {
 	return shielded(call, func() (Outcome, error) {
 		if err := o.Check(s); err != nil {
@@ -94,14 +94,14 @@ func (s *Set) runAll(ctx context.Context, calls []llm.ToolCall, o Options) ([]Ou
 	if err := o.Check(s); err != nil {
 		return nil, err
 	}
-	errands := make([]*errand, len(calls))
+	runs := make([]*callRun, len(calls))
 	if err := distinct(calls); err != nil {
 		return nil, err
 	}
 	var failures []error
 	for i, call := range calls {
-		errands[i] = s.prepare(ctx, call, &o)
-		failures = append(failures, errands[i].err)
+		runs[i] = s.prepare(ctx, call, &o)
+		failures = append(failures, runs[i].err)
 	}
 	if err := errors.Join(failures...); err != nil {
 		return nil, err
@@ -109,11 +109,11 @@ func (s *Set) runAll(ctx context.Context, calls []llm.ToolCall, o Options) ([]Ou
 	outcomes := make([]Outcome, len(calls))
 	free := make(chan struct{}, o.parallel(len(calls)))
 	var wg sync.WaitGroup
-	for i, e := range errands {
+	for i, e := range runs {
 		free <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-free }()
-			failures[i] = failure(e.asked, errExit) // unless the call comes back
+			failures[i] = failure(e.asked, errExit) // replaced below, unless the function ends the goroutine
 			outcomes[i], failures[i] = shielded(e.asked, func() (Outcome, error) { return e.remembered(ctx) })
 		})
 	}
@@ -124,8 +124,8 @@ func (s *Set) runAll(ctx context.Context, calls []llm.ToolCall, o Options) ([]Ou
 	return outcomes, nil
 }
 
-// distinct reports calls of one id: their answers, their approvals and what
-// Once remembers could not be told apart.
+// distinct returns an error if two calls have the same id. Their answers, approvals and
+// results of Once would have the same keys.
 func distinct(calls []llm.ToolCall) error {
 	seen := make(map[string]bool, len(calls))
 	for _, call := range calls {
@@ -137,10 +137,10 @@ func distinct(calls []llm.ToolCall) error {
 	return nil
 }
 
-// prepare finds out what a call comes to without running anything: the tool that
-// is meant, arguments that fit, a person's approval.
-func (s *Set) prepare(ctx context.Context, call llm.ToolCall, o *Options) *errand {
-	e := &errand{asked: call, call: call.Clone(), options: o}
+// prepare does everything for a call that does not run the tool: it finds the tool, checks
+// the arguments and the bound values, and asks for approval.
+func (s *Set) prepare(ctx context.Context, call llm.ToolCall, o *Options) *callRun {
+	e := &callRun{asked: call, call: call.Clone(), options: o}
 	if call.ID == "" {
 		e.err = failure(call, ErrCallID)
 		return e
@@ -164,7 +164,7 @@ func (s *Set) prepare(ctx context.Context, call llm.ToolCall, o *Options) *erran
 		}
 	}
 	if o.Approval.Rule.Selects(e.tool, e.call) {
-		e.gate = &gate{}
+		e.approval = &approvalState{}
 		if err := e.approve(ctx); err != nil {
 			e.err = failure(e.call, err)
 		}
@@ -172,8 +172,8 @@ func (s *Set) prepare(ctx context.Context, call llm.ToolCall, o *Options) *erran
 	return e
 }
 
-// find finds the tool that a call means.
-func (e *errand) find(s *Set) error {
+// find sets the tool of a call. For invoke_tool, it sets the invoked tool and its call.
+func (e *callRun) find(s *Set) error {
 	t, ok := s.Lookup(e.call.Name)
 	if !ok {
 		return errors.New(s.unknown(e.call.Name))
@@ -197,7 +197,7 @@ func failure(call llm.ToolCall, err error) error {
 	return fmt.Errorf("tools: %s (call %s): %w", call.Name, call.ID, err)
 }
 
-// ended returns err so that it wraps the reason for which ctx is done.
+// ended returns err, wrapped so that it also wraps the cause and the error of the done ctx.
 func ended(ctx context.Context, err error) error {
 	for _, why := range []error{context.Cause(ctx), ctx.Err()} {
 		if !errors.Is(err, why) {

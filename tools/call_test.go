@@ -13,11 +13,15 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/tools"
 )
 
-// waiting is an error as graph has it for a node that waits for an answer.
+// waiting is an error that pauses a run if really is true, like the error of a graph's
+// interrupt.
 type waiting struct{ really bool }
 
 func (waiting) Error() string { return "waiting for an answer" }
@@ -25,6 +29,22 @@ func (w waiting) Pause() bool { return w.really }
 
 type number struct {
 	N int `json:"n"`
+}
+
+// mustCall calls a tool and returns the answer, which must be valid.
+func mustCall(t testing.TB, set *tools.Set, call llm.ToolCall, o tools.Options) llm.Message {
+	t.Helper()
+	answer, err := set.Call(t.Context(), call, o)
+	require.NoError(t, err)
+	require.NoError(t, answer.Validate())
+	return answer
+}
+
+// mustWait calls a tool and proves that the call waits for a person.
+func mustWait(t testing.TB, set *tools.Set, call llm.ToolCall, o tools.Options) {
+	t.Helper()
+	_, err := set.Call(t.Context(), call, o)
+	require.ErrorIs(t, err, waiting{true})
 }
 
 func numbered(n int, name string) llm.ToolCall {
@@ -50,7 +70,7 @@ func TestCallAnswersWhatWentWrong(t *testing.T) {
 		name   string
 		tool   tools.Tool
 		answer string
-		is     error // what the policy is given
+		is     error // an error that the returned error must wrap, or nil
 	}{
 		{"an error", failing(fmt.Errorf("reading: %w", down)), "reading: the server is down", down},
 		{"another's cancellation", failing(context.Canceled), "context canceled", context.Canceled},
@@ -62,24 +82,23 @@ func TestCallAnswersWhatWentWrong(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			set := mustSet(t, test.tool)
-			answer, err := set.Call(t.Context(), numbered(1, "tool"), tools.Options{})
-			if err != nil || answer.Text() != test.answer || answer.Status != llm.StatusError || answer.ToolCallID != "call_1" {
-				t.Errorf("by default: got %+v and %v, want %q", answer, err, test.answer)
-			}
-			answer, err = set.Call(t.Context(), numbered(1, "tool"), tools.Options{OnError: tools.ReturnErrors})
-			if err == nil || !strings.HasPrefix(err.Error(), "tools: tool (call call_1): ") || answer.Role != "" {
-				t.Errorf("returned: got %+v and %v", answer, err)
-			}
-			if test.is != nil && !errors.Is(err, test.is) {
-				t.Errorf("got %v, want it to wrap %v", err, test.is)
+			answer := mustCall(t, set, numbered(1, "tool"), tools.Options{})
+			assert.Equal(t, test.answer, answer.Text(), "by default")
+			assert.Equal(t, llm.StatusError, answer.Status, "by default")
+			assert.Equal(t, "call_1", answer.ToolCallID, "by default")
+			answer, err := set.Call(t.Context(), numbered(1, "tool"), tools.Options{OnError: tools.ReturnErrors})
+			require.Error(t, err, "returned")
+			assert.True(t, strings.HasPrefix(err.Error(), "tools: tool (call call_1): "), "returned")
+			assert.Empty(t, answer.Role, "returned")
+			if test.is != nil {
+				assert.ErrorIs(t, err, test.is)
 			}
 			excuse := func(call llm.ToolCall, err error) (string, error) {
 				return "sorry: " + call.ID + ": " + err.Error(), nil
 			}
-			answer, err = set.Call(t.Context(), numbered(1, "tool"), tools.Options{OnError: excuse})
-			if want := "sorry: call_1: " + test.answer; err != nil || answer.Text() != want || answer.Status != llm.StatusError {
-				t.Errorf("by a policy: got %+v and %v, want %q", answer, err, want)
-			}
+			answer = mustCall(t, set, numbered(1, "tool"), tools.Options{OnError: excuse})
+			assert.Equal(t, "sorry: call_1: "+test.answer, answer.Text(), "by a policy")
+			assert.Equal(t, llm.StatusError, answer.Status, "by a policy")
 		})
 	}
 }
@@ -88,23 +107,21 @@ func TestCallKeepsThePanicsStack(t *testing.T) {
 	t.Parallel()
 	_, err := mustSet(t, panicking("oops")).Call(t.Context(), numbered(1, "tool"), tools.Options{OnError: tools.ReturnErrors})
 	p, ok := errors.AsType[*tools.PanicError](err)
-	if !ok || p.Value != "oops" || !strings.Contains(string(p.Stack), "panicking") {
-		t.Errorf("got %v with %+v", err, p)
-	}
+	require.True(t, ok)
+	assert.Equal(t, "oops", p.Value)
+	assert.Contains(t, string(p.Stack), "panicking")
 }
 
 func TestCallAnswersTheModelsMistakesUnderAnyPolicy(t *testing.T) {
 	t.Parallel()
 	set := mustSet(t, failing(nil), doing("other", nil2))
 	o := tools.Options{OnError: tools.ReturnErrors}
-	answer, err := set.Call(t.Context(), numbered(1, "tol"), o)
-	if want := `there is no tool "tol"; the tools are tool, other`; err != nil || answer.Text() != want || answer.Status != llm.StatusError {
-		t.Errorf("got %+v and %v, want %q", answer, err, want)
-	}
-	answer, err = set.Call(t.Context(), llm.ToolCall{ID: "1", Name: "tool", Arguments: json.RawMessage(`{`)}, o)
-	if err != nil || answer.Status != llm.StatusError || !strings.HasPrefix(answer.Text(), "invalid arguments for tool") {
-		t.Errorf("got %+v and %v", answer, err)
-	}
+	answer := mustCall(t, set, numbered(1, "tol"), o)
+	assert.Equal(t, `there is no tool "tol"; the tools are tool, other`, answer.Text())
+	assert.Equal(t, llm.StatusError, answer.Status)
+	answer = mustCall(t, set, llm.ToolCall{ID: "1", Name: "tool", Arguments: json.RawMessage(`{`)}, o)
+	assert.Equal(t, llm.StatusError, answer.Status)
+	assert.True(t, strings.HasPrefix(answer.Text(), "invalid arguments for tool"))
 }
 
 func nil2(context.Context, int) (string, error) { return "", nil }
@@ -122,16 +139,13 @@ func TestCallLetsAPauseThrough(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := tools.Options{Timeout: time.Microsecond, OnError: func(llm.ToolCall, error) (string, error) {
-				t.Error("the policy was asked")
+				assert.Fail(t, "the policy was called")
 				return "", nil
 			}}
 			answer, err := mustSet(t, tool).Call(t.Context(), numbered(1, "tool"), o)
-			if !errors.Is(err, pause) || answer.Role != "" {
-				t.Errorf("got %+v and %v, want the pause", answer, err)
-			}
-			if errors.Is(err, tools.ErrTimeout) {
-				t.Errorf("got %v, want a pause alone", err)
-			}
+			require.ErrorIs(t, err, pause)
+			assert.Empty(t, answer.Role)
+			assert.NotErrorIs(t, err, tools.ErrTimeout)
 		})
 	}
 }
@@ -146,31 +160,26 @@ func TestCallReturnsTheEndOfTheRun(t *testing.T) {
 			tool := doing("tool", func(context.Context, int) (string, error) { cancel(drained); return "", err })
 			answer, got := mustSet(t, tool).Call(ctx, numbered(1, "tool"), tools.Options{})
 			for _, want := range []error{context.Canceled, drained, err} {
-				if !errors.Is(got, want) {
-					t.Errorf("got %v, want it to wrap %v", got, want)
-				}
+				assert.ErrorIs(t, got, want)
 			}
-			if answer.Role != "" {
-				t.Errorf("answered %+v", answer)
-			}
+			assert.Empty(t, answer.Role)
 		})
 	}
 	t.Run("before the call", func(t *testing.T) {
 		t.Parallel()
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		tool := doing("tool", func(context.Context, int) (string, error) { t.Error("called"); return "", nil })
-		if _, err := mustSet(t, tool).Call(ctx, numbered(1, "tool"), tools.Options{}); !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v", err)
-		}
+		tool := doing("tool", func(context.Context, int) (string, error) { assert.Fail(t, "called"); return "", nil })
+		_, err := mustSet(t, tool).Call(ctx, numbered(1, "tool"), tools.Options{})
+		assert.ErrorIs(t, err, context.Canceled)
 	})
 	t.Run("a result all the same", func(t *testing.T) {
 		t.Parallel()
 		ctx, cancel := context.WithCancel(t.Context())
 		tool := doing("tool", func(context.Context, int) (string, error) { cancel(); return "done", nil })
-		if answer, err := mustSet(t, tool).Call(ctx, numbered(1, "tool"), tools.Options{}); err != nil || answer.Text() != "done" {
-			t.Errorf("got %+v and %v", answer, err)
-		}
+		answer, err := mustSet(t, tool).Call(ctx, numbered(1, "tool"), tools.Options{})
+		require.NoError(t, err)
+		assert.Equal(t, "done", answer.Text())
 	})
 }
 
@@ -195,40 +204,32 @@ func TestCallTimesOut(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				start := time.Now()
-				answer, err := mustSet(t, test.tool).Call(t.Context(), numbered(1, "tool"), tools.Options{Timeout: test.limit})
-				if err != nil || answer.Text() != test.want {
-					t.Errorf("got %+v and %v, want %q", answer, err, test.want)
-				}
-				if took := time.Since(start); took != test.took {
-					t.Errorf("took %v, want %v", took, test.took)
-				}
+				answer := mustCall(t, mustSet(t, test.tool), numbered(1, "tool"), tools.Options{Timeout: test.limit})
+				assert.Equal(t, test.want, answer.Text())
+				assert.Equal(t, test.took, time.Since(start))
 			})
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
 		_, err := mustSet(t, obedient).Call(t.Context(), numbered(1, "tool"), tools.Options{OnError: tools.ReturnErrors})
-		if !errors.Is(err, tools.ErrTimeout) || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v, want an ErrTimeout", err)
-		}
+		require.ErrorIs(t, err, tools.ErrTimeout)
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
 	})
 }
 
 func TestCallFrom(t *testing.T) {
 	t.Parallel()
-	if call, ok := tools.CallFrom(t.Context()); ok {
-		t.Errorf("got %+v outside a tool", call)
-	}
+	_, ok := tools.CallFrom(t.Context())
+	assert.False(t, ok)
 	tool := doing("tool", func(ctx context.Context, _ int) (string, error) {
 		call, ok := tools.CallFrom(ctx)
 		arguments := string(call.Arguments)
-		clear(call.Arguments) // its own copy
+		clear(call.Arguments) // must not change the call of CallFrom
 		again, _ := tools.CallFrom(ctx)
 		return fmt.Sprint(ok, " ", call.ID, " ", call.Name, " ", arguments, " ", string(again.Arguments)), nil
 	})
-	answer, err := mustSet(t, tool).Call(t.Context(), numbered(7, "tool"), tools.Options{})
-	if want := `true call_7 tool {"n":7} {"n":7}`; err != nil || answer.Text() != want {
-		t.Errorf("got %q and %v, want %q", answer.Text(), err, want)
-	}
+	answer := mustCall(t, mustSet(t, tool), numbered(7, "tool"), tools.Options{})
+	assert.Equal(t, `true call_7 tool {"n":7} {"n":7}`, answer.Text())
 }
 
 func TestCallAllKeepsTheOrder(t *testing.T) {
@@ -247,9 +248,7 @@ func TestCallAllKeepsTheOrder(t *testing.T) {
 		}
 		calls[6].Name = "none"
 		answers, err := mustSet(t, slowFirst).CallAll(t.Context(), calls, tools.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for n, answer := range answers {
 			want := fmt.Sprint("answer ", n)
 			switch n {
@@ -258,9 +257,8 @@ func TestCallAllKeepsTheOrder(t *testing.T) {
 			case 6:
 				want = `there is no tool "none"; the tools are tool`
 			}
-			if answer.Text() != want || answer.ToolCallID != calls[n].ID {
-				t.Errorf("answer %d: got %+v, want %q", n, answer, want)
-			}
+			assert.Equal(t, want, answer.Text(), "answer %d", n)
+			assert.Equal(t, calls[n].ID, answer.ToolCallID, "answer %d", n)
 		}
 	})
 }
@@ -300,12 +298,10 @@ func TestCallAllIsParallelWithinItsLimit(t *testing.T) {
 					calls = append(calls, numbered(i, "tool"))
 				}
 				answers, err := mustSet(t, tool).CallAll(t.Context(), calls, tools.Options{MaxParallel: test.limit})
-				if err != nil || len(answers) != test.calls {
-					t.Errorf("got %d answers and %v", len(answers), err)
-				}
-				if most.Load() != test.most || time.Since(start) != test.took {
-					t.Errorf("%d at once in %v, want %d in %v", most.Load(), time.Since(start), test.most, test.took)
-				}
+				require.NoError(t, err)
+				assert.Len(t, answers, test.calls)
+				assert.Equal(t, test.most, most.Load())
+				assert.Equal(t, test.took, time.Since(start))
 			})
 		})
 	}
@@ -332,12 +328,11 @@ func TestCallAllFinishesEveryCall(t *testing.T) {
 		calls[n] = numbered(n, "tool")
 	}
 	answers, err := mustSet(t, tool).CallAll(t.Context(), calls, tools.Options{OnError: tools.ReturnErrors, MaxParallel: 1})
-	if answers != nil || !errors.Is(err, pause) || !errors.Is(err, down) || !strings.Contains(err.Error(), "(call call_2): the tool ended its goroutine") {
-		t.Errorf("got %d answers and %v", len(answers), err)
-	}
-	if ran.Load() != 20 {
-		t.Errorf("%d of 20 calls ran", ran.Load())
-	}
+	assert.Nil(t, answers)
+	require.ErrorIs(t, err, pause)
+	require.ErrorIs(t, err, down)
+	assert.Contains(t, err.Error(), "(call call_2): the tool ended its goroutine")
+	assert.Equal(t, int64(20), ran.Load())
 }
 
 func TestCallAllCallsOnce(t *testing.T) {
@@ -369,17 +364,13 @@ func TestCallAllCallsOnce(t *testing.T) {
 		return fmt.Sprint("answer ", n), nil
 	})
 	set, calls := mustSet(t, tool), []llm.ToolCall{numbered(0, "tool"), numbered(1, "tool"), numbered(2, "tool")}
-	if _, err := set.CallAll(t.Context(), calls, tools.Options{Once: once}); !errors.Is(err, waiting{true}) {
-		t.Fatalf("got %v, want the pause", err)
-	}
+	_, err := set.CallAll(t.Context(), calls, tools.Options{Once: once})
+	require.ErrorIs(t, err, waiting{true})
 	answered = true
 	answers, err := set.CallAll(t.Context(), calls, tools.Options{Once: once})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for n, want := range []int64{1, 2, 1} {
-		if answers[n].Text() != fmt.Sprint("answer ", n) || ran[n].Load() != want {
-			t.Errorf("call %d: answered %q after %d calls, want %d", n, answers[n].Text(), ran[n].Load(), want)
-		}
+		assert.Equal(t, fmt.Sprint("answer ", n), answers[n].Text())
+		assert.Equal(t, want, ran[n].Load())
 	}
 }

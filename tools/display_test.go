@@ -13,8 +13,8 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// The text of a question shows the invisible characters of everything that came from a
-// model, a tool, a document or the program's data.
+// TestQuestionTextShowsInvisibleCharacters proves that the text of a question shows the
+// invisible characters of all its parts: from a model, a tool, a document or the program.
 func TestQuestionTextShowsInvisibleCharacters(t *testing.T) {
 	t.Parallel()
 	const calendarEntry = "Lunch \u202egnp.exe\u202c" // the summary of an imported event
@@ -49,7 +49,8 @@ func TestQuestionTextShowsInvisibleCharacters(t *testing.T) {
 	}
 }
 
-// No part of a question can add a line to its text.
+// TestQuestionTextHasOneLineForEachPart proves that no part of a question can add a line to
+// its text.
 func TestQuestionTextHasOneLineForEachPart(t *testing.T) {
 	t.Parallel()
 	forged := "x\narguments: {}\r\u2028arguments: {}\x1b[2K"

@@ -1,5 +1,5 @@
-// Package tools says what an agent can do: typed functions that a model may
-// call, in a [Set], and the graph node that calls them.
+// Package tools defines the tools of an agent: typed functions that a model may call, sets
+// of them, and the graph node that calls them.
 //
 //	type Where struct {
 //		City string `json:"city" jsonschema:"the city, in English"`
@@ -14,23 +14,24 @@
 //
 // What to know:
 //
-//   - The JSON Schema that the model sees comes from the type of the arguments.
-//     A field is required unless it is a pointer or has omitempty or omitzero in
-//     its json tag. The jsonschema tag describes it to the model, an enum tag
-//     lists its values.
-//   - Arguments are checked against the schema before anything runs. What is
-//     wrong with them, a tool that does not exist and a call that is not JSON is
-//     answered to the model, which can then do better.
-//   - A tool's own error, panic or timeout is answered to the model as well,
-//     unless [Options].OnError says otherwise. An error that waits for a person,
-//     and the end of the run's context, are always returned and never answered.
-//   - Calls run at the same time, five at most and 30 seconds each by default;
-//     their answers are in the order of the calls. Every goroutine is waited
-//     for, so a tool that ignores its context holds up the run.
-//   - What [Approval] picks waits for a person, who approves one call with its
-//     arguments: anything else is asked anew. [Set.Meta] puts three tools in the
-//     place of many; what guards a tool guards it behind them too.
+//   - The JSON schema that the model sees is inferred from the type of the arguments. A
+//     field is required unless it is a pointer or has omitempty or omitzero in its json
+//     tag. The jsonschema tag describes the field to the model, and an enum tag lists
+//     its values.
+//   - Arguments are checked against the schema before a tool runs. Invalid arguments, a
+//     tool that does not exist and a call that is not JSON are answered with an error,
+//     so that the model can correct the call.
+//   - The error, panic or timeout of a tool is an answer for the model too, unless
+//     [Options].OnError decides otherwise. An error that waits for a person and the end
+//     of the run's context are always returned as errors.
+//   - By default five calls run at the same time, and each has 30 seconds. The answers
+//     are in the order of the calls. The node waits for every goroutine, so a tool that
+//     ignores its context delays the run.
+//   - A call that [Approval] selects waits for a person, who approves one call with its
+//     exact arguments. If the call changes, the person is asked again. [Set.Meta] puts
+//     three tools in the place of a large set; approvals and limits then apply to the
+//     tool that is invoked.
 //
-// A Tool and a Set are immutable and safe for use by any number of goroutines;
-// so has to be the function of a tool.
+// A Tool and a Set are immutable and safe for concurrent use. The function of a tool must
+// be safe for concurrent use.
 package tools

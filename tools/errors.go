@@ -5,27 +5,28 @@ import (
 	"fmt"
 )
 
-// Conditions that errors wrap. [ErrUnbound] is one as well.
+// Errors that a call can wrap; see also [ErrUnbound], [ErrBoundText] and [ErrPattern].
 var (
-	// ErrTimeout says that a tool failed after its time was up.
+	// ErrTimeout is wrapped when a tool fails after its time limit.
 	ErrTimeout = errors.New("timed out")
-	// ErrWrites says that a tool returned writes where they have nowhere to go,
-	// or could not be remembered.
-	ErrWrites = errors.New("the tool returned writes, which have no place here")
-	// ErrNoApprover says that a call needs approval and there is nobody to ask.
-	ErrNoApprover = errors.New("the call needs approval, and there is nobody to ask")
-	// ErrCallID says that a call has no id, or that of another call beside it.
-	ErrCallID = errors.New("a call needs an id of its own")
+	// ErrWrites is returned when a tool returns writes outside of a graph, or with
+	// [Options].Once, which cannot store them. Use a [CallNode] for such a tool.
+	ErrWrites = errors.New("the tool returned writes, which this call cannot apply or store; use a CallNode")
+	// ErrNoApprover is returned when a call needs approval and there is no function to ask.
+	ErrNoApprover = errors.New("the call needs approval, and there is no Ask function")
+	// ErrCallID is returned when a call has no id, or when two calls that run together
+	// have the same id.
+	ErrCallID = errors.New("the call id is empty or used twice")
 )
 
-// A PanicError is the panic of a tool.
+// A PanicError is the error of a tool that panicked.
 type PanicError struct {
-	// Value is what the tool panicked with, as text.
+	// Value is the value of the panic as text.
 	Value string
-	// Stack is where it did.
+	// Stack is the stack trace of the panic.
 	Stack []byte
 
-	cause error // the value, if it was an error
+	cause error // the value of the panic if it was an error
 }
 
 func (e *PanicError) Error() string { return fmt.Sprintf("panic: %s", e.Value) }
@@ -33,14 +34,15 @@ func (e *PanicError) Error() string { return fmt.Sprintf("panic: %s", e.Value) }
 // Unwrap returns the value of the panic if it was an error, or nil.
 func (e *PanicError) Unwrap() error { return e.cause }
 
-// errNotInvoked is what invoke_tool fails with when it is run as itself.
-var errNotInvoked = errors.New("the tool to invoke is not known")
+// errNotInvoked is returned by invoke_tool if it runs itself, and not the tool that it
+// invokes.
+var errNotInvoked = errors.New("invoke_tool ran without a tool to invoke")
 
-// errExit is the failure of a function that ended its goroutine.
+// errExit is the error of a call whose function ended its goroutine.
 var errExit = errors.New("the tool ended its goroutine")
 
-// pauses reports whether an error is that of a tool which waits for a person.
-// Whatever handles a tool's errors has to pass it on.
+// pauses reports whether a tool waits for a person. Code that handles errors of tools must
+// return such an error unchanged.
 func pauses(err error) bool {
 	p, ok := errors.AsType[interface {
 		error

@@ -14,7 +14,7 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// must is for examples.
+// must returns value, and panics if err is not nil.
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)
@@ -22,7 +22,7 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-// A tool whose schema comes from elsewhere: a server, a file.
+// Raw makes a tool from a JSON schema, for example of a server or a file.
 func ExampleRaw() {
 	echo := tools.Raw(llm.ToolSpec{
 		Name: "echo", Description: "Says it again.",
@@ -42,8 +42,8 @@ func ExampleRaw() {
 	// invalid arguments for echo: text: want a string or null of at most 5 characters, got the string "hello, world"
 }
 
-// Fields can be limited to some values, optional, and of types that hold
-// themselves.
+// Arguments can have optional fields, fields with a list of allowed values, and recursive
+// types.
 func ExampleNew_schema() {
 	type filter struct {
 		Field string   `json:"field" enum:"title,author"`
@@ -56,8 +56,7 @@ func ExampleNew_schema() {
 	// Output: tools: invalid arguments for find: any[0].field: want one of "title", "author", got the string "year"; for example: {"field":"title"}
 }
 
-// A result may have more than text: images, writes to the graph's channels, and
-// where to go next.
+// A Result can have images, writes to the graph's channels, and the next node of the graph.
 func ExampleResult() {
 	cart := state.Append[string]("cart")
 	messages := state.Keyed("messages", llm.ByID)
@@ -86,10 +85,10 @@ func ExampleResult() {
 	// assistant: you bought [a lamp]
 }
 
-// UserID is whom a run is for.
+// UserID is the user of a run.
 type UserID string
 
-// A value from the run: the model does not see the field, and can not set it.
+// The program sets a Bound field. The model does not see it and cannot set it.
 func ExampleBound() {
 	type query struct {
 		Text string `json:"text"`
@@ -112,8 +111,7 @@ func ExampleBound() {
 	// tools: search_orders (call call_2): the run has no such value: tools_test.UserID
 }
 
-// A binding finds the value where the run has it: in the state, in the context,
-// or in the id of the thread.
+// A binding finds a value in the context, in the state, or in the id of the thread.
 func ExampleBind() {
 	who := state.Last[string]("who")
 	messages := state.Keyed("messages", llm.ByID)
@@ -134,7 +132,7 @@ func ExampleBind() {
 	// Output: you are ann
 }
 
-// A tool of a server that takes the user as an argument gets it from the run.
+// Fix sets an argument of a server's tool, such as the user, from the run.
 func ExampleFix() {
 	remote := tools.Raw(llm.ToolSpec{
 		Name: "lookup", Description: "Looks records up.",
@@ -151,11 +149,10 @@ func ExampleFix() {
 	// the server gets {"user_id":"ann"}
 }
 
-// ApproveTool is the question that a person is asked before a tool runs.
+// ApproveTool asks a person to approve a call.
 var ApproveTool = graph.NewInterrupt[tools.Question, tools.Decision]("approve_tool_example")
 
-// A destructive call waits for a person. What the person approves is this very
-// call.
+// A destructive call waits for a person, who approves it with its exact arguments.
 func ExampleApproval() {
 	type event struct {
 		Title string `json:"title"`
@@ -194,7 +191,7 @@ func ExampleApproval() {
 	// assistant: It is gone.
 }
 
-// Three tools stand for a large set.
+// Three tools replace a large set in the prompt.
 func ExampleSet_Meta() {
 	type event struct {
 		ID string `json:"id"`
@@ -219,7 +216,7 @@ func ExampleSet_Meta() {
 	// deleted t7
 }
 
-// While it plans, a model's destructive calls are recorded, and others run.
+// With Planning, a model's destructive calls are recorded, and its other calls run.
 func ExamplePlanning() {
 	actions := state.Append[tools.Action]("actions")
 	messages := state.Keyed("messages", llm.ByID)
@@ -247,7 +244,7 @@ func ExamplePlanning() {
 	// [{"id":"call_2","tool":"delete","args":{"id":"e7"}}]
 }
 
-// A tool says how far it is; whoever reads the run's events sees it.
+// A tool reports its progress to the readers of the run's events.
 func ExampleReport() {
 	messages := state.Keyed("messages", llm.ByID)
 	set := must(tools.NewSet(tools.New("import", "Imports rows.", func(ctx context.Context, _ struct{}) (string, error) {
@@ -284,7 +281,7 @@ func ExampleReport() {
 	// 2 rows
 }
 
-// Sets are narrowed and put together.
+// Select returns a part of a set, and Merge joins sets.
 func ExampleSet_Select() {
 	fn := func(context.Context, struct{}) (string, error) { return "", nil }
 	all := must(tools.NewSet(
@@ -294,14 +291,15 @@ func ExampleSet_Select() {
 	))
 	mail := all.Select(tools.Query{Categories: []string{"mail"}})
 	fmt.Println(mail.Names(), all.Select(tools.Query{Names: []string{"search_*"}}).Names())
-	// A few tools that the model sees, and the rest behind the three.
+	// The model sees the mail tools, and can invoke all others with the meta-tools.
 	fmt.Println(must(mail.Merge(all.Meta())).Names())
 	// Output:
 	// [search_mail send_mail] [search_mail search_tasks]
 	// [search_mail send_mail discover_tools get_tool_schema invoke_tool]
 }
 
-// A conversation that was cut off is one that a provider takes.
+// Repair completes a conversation in which a call has no answer, so that every provider
+// accepts it.
 func ExampleRepair() {
 	search := llm.ToolCall{ID: "call_1", Name: "search"}
 	for _, m := range tools.Repair([]llm.Message{
@@ -318,14 +316,13 @@ func ExampleRepair() {
 	// user: Never mind. What time is it?
 }
 
-// What tools return is cut to size, and can be cleaned.
-// A text that hides its end is shown as it is.
+// Visible shows the characters that hide the end of a text.
 func ExampleVisible() {
 	fmt.Println(tools.Visible("Lunch \u202egnp.exe\u202c"))
 	// Output: Lunch \u202egnp.exe\u202c
 }
 
-// A person reads the text of a question, and not its fields.
+// Text shows a question to a person on a few safe lines.
 func ExampleQuestion_Text() {
 	q := tools.Question{
 		Tool: "pay", Description: "Pays an invoice.", Arguments: json.RawMessage("{\"to\":\"ann\u200b\"}"),
@@ -338,6 +335,7 @@ func ExampleQuestion_Text() {
 	// for account (secret): ends in 42
 }
 
+// MaxText limits the text of a result, and Printable removes invisible characters.
 func ExamplePrintable() {
 	set := must(tools.NewSet(tools.New("fetch", "Fetches a page.", func(context.Context, struct{}) (string, error) {
 		return "weather: sun\U000e0069\U000e0067\U000e006e\U000e006f\U000e0072\U000e0065, 25 degrees", nil
@@ -351,11 +349,10 @@ func ExamplePrintable() {
 
 type apiKey string
 
-// Redacted marks the key as secret.
+// Redacted returns the text for questions. The method also marks the key as secret.
 func (k apiKey) Redacted() string { return "ends in " + string(k[len(k)-2:]) }
 
-// A question shows the values of the program for which a call runs. A decision is valid
-// for these values only.
+// A question shows the bound values of a call. A decision is valid for these values only.
 func ExampleSet_Question() {
 	type deletion struct {
 		ID  string              `json:"id"`
@@ -381,7 +378,7 @@ func ExampleSet_Question() {
 	// one approval for both: false
 }
 
-// A misspelt name in a rule is reported where a program is built.
+// Check reports a misspelt name in a rule when the program starts.
 func ExampleOptions_Check() {
 	set, err := tools.NewSet(tools.New("delete_event", "Deletes an event.", func(context.Context, struct{}) (string, error) { return "deleted", nil }))
 	if err != nil {
@@ -392,7 +389,7 @@ func ExampleOptions_Check() {
 	// Output: tools: Named("delete_evnt"): the pattern matches no tool; did you mean "delete_event"?
 }
 
-// The result type of a tool has a schema, which servers publish.
+// A tool has a schema of its result type, which servers publish.
 func ExampleTool_OutputSchema() {
 	type forecast struct {
 		High float64 `json:"high"`
@@ -402,7 +399,7 @@ func ExampleTool_OutputSchema() {
 	// Output: {"type":"object","properties":{"high":{"type":"number"}},"required":["high"],"additionalProperties":false}
 }
 
-// A rule may look at the arguments of a call.
+// A rule can select calls by their arguments.
 func ExampleRuleFunc() {
 	large := tools.RuleFunc(func(_ tools.Tool, call llm.ToolCall) bool {
 		var in struct{ Amount int }

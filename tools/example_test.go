@@ -10,13 +10,13 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// Where is what the weather tool is asked.
+// Where has the arguments of the weather tool.
 type Where struct {
 	City string `json:"city" jsonschema:"the city, in English"`
 	Days int    `json:"days,omitempty" jsonschema:"how many days ahead"`
 }
 
-// Forecast is what it says.
+// Forecast is the result of the weather tool.
 type Forecast struct {
 	Sky     string `json:"sky"`
 	Celsius int    `json:"celsius"`
@@ -35,7 +35,7 @@ func ExampleNew() {
 	// Output: {"type":"object","properties":{"city":{"type":"string","description":"the city, in English"},"days":{"type":"integer","description":"how many days ahead"}},"required":["city"],"additionalProperties":false}
 }
 
-// Every mistake of a set is reported at once.
+// NewSet reports all mistakes of a set at once.
 func ExampleNewSet() {
 	_, err := tools.NewSet(
 		tools.New("the weather", "Looks the weather forecast up.", forecast),
@@ -87,7 +87,7 @@ func ExampleSet_CallAll() {
 	// call_2 there is no tool "wether"; the tools are weather
 }
 
-// A policy decides which failures of a tool the model is told.
+// An error policy decides which errors of a tool are answers for the model.
 func ExampleErrorPolicy() {
 	secret := errors.New("dial db-3.internal: refused")
 	set, err := tools.NewSet(tools.New("balance", "Looks an account's balance up.",

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// fuzzed has only types with one JSON form for a value.
+// fuzzed has only types whose values have one JSON form.
 type fuzzed struct {
 	Text    string         `json:"text"`
 	Count   int            `json:"count"`
@@ -29,8 +29,8 @@ type fuzzed struct {
 	Open    any            `json:"open,omitempty"`
 }
 
-// FuzzArguments proves that any arguments get a valid message, and that arguments with
-// which the tool runs are accepted again as the same value.
+// FuzzArguments proves that the answer to any arguments is a valid message, and that
+// arguments with which the tool runs are accepted again as the same value.
 func FuzzArguments(f *testing.F) {
 	f.Add([]byte(`{"text":"a","count":5.0,"maybe":null,"where":{"x":1e2,"y":2},"tags":["a"]}`))
 	f.Add([]byte(`{"text":"\ud800","count":-0,"small":127,"size":18446744073709551615,"ratio":1e308}`))
@@ -61,9 +61,9 @@ func FuzzArguments(f *testing.F) {
 	})
 }
 
-// FuzzRaw proves that a tool of any schema is either an error or has a valid specification,
-// that accepted arguments have one form, which is accepted as it is, and that rejected
-// arguments have a problem.
+// FuzzRaw proves for any schema that the tool has an error or a valid specification. It
+// proves for any arguments that Check returns an error, or a form of them that Check
+// returns unchanged.
 func FuzzRaw(f *testing.F) {
 	for _, schema := range []string{
 		`{"properties":{"a":{"type":["null","array"],"items":{"type":"integer","minimum":1}}},"required":["a"],"additionalProperties":false}`,

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
@@ -18,21 +21,19 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// nodeGraph is a graph whose one node calls the tools of the input's message.
+// nodeGraph returns a graph with one node, which calls the tools of the input message.
 func nodeGraph(t *testing.T, set *tools.Set, s checkpoint.Store, o tools.Options) *graph.Graph {
 	t.Helper()
 	b := graph.New("calls", messages)
 	b.Node("tools", tools.Node(set, messages, o))
 	b.Edge(graph.Start, "tools")
 	g, err := b.Compile(graph.Options{Checkpoints: s})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return g
 }
 
-// A tool that fails after its approval was used asks again when its node is
-// retried.
+// TestApprovalIsUsedOnceInAGraph proves that a person is asked again if the node is resumed
+// after the approved call has failed.
 func TestApprovalIsUsedOnceInAGraph(t *testing.T) {
 	t.Parallel()
 	ran := 0
@@ -47,27 +48,26 @@ func TestApprovalIsUsedOnceInAGraph(t *testing.T) {
 	th := nodeGraph(t, set, memcheckpoint.New(memcheckpoint.Options{}), o).Thread("t")
 	answerAll := func(snap *graph.Snapshot) (*graph.Snapshot, error) {
 		open, err := approveTool.Open(snap)
-		if err != nil || len(open) != 1 {
-			t.Fatalf("%d questions, %v", len(open), err)
-		}
+		require.NoError(t, err)
+		require.Len(t, open, 1)
 		return th.Invoke(t.Context(), approveTool.Answer(open[0].ID, open[0].Prompt.Approve()))
 	}
 	snap, err := th.Invoke(t.Context(), messages.Put(llm.Assistant("", numbered(1, "tool"))))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err = answerAll(snap); err == nil || ran != 1 {
-		t.Fatalf("ran %d times, %v", ran, err)
-	}
-	if snap, err = th.Invoke(t.Context()); err != nil || ran != 1 {
-		t.Fatalf("ran %d times, %v", ran, err)
-	}
-	if snap, err = answerAll(snap); err != nil || ran != 2 || !snap.Done() {
-		t.Errorf("ran %d times, %v", ran, err)
-	}
+	require.NoError(t, err)
+	_, err = answerAll(snap)
+	require.Error(t, err)
+	require.Equal(t, 1, ran)
+	snap, err = th.Invoke(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, ran)
+	snap, err = answerAll(snap)
+	require.NoError(t, err)
+	assert.Equal(t, 2, ran)
+	assert.True(t, snap.Done())
 }
 
-// Writes, progress and where to go next reach the graph, and the parent's.
+// TestToolsSteerAGraph proves that the writes, the progress and the goto of a tool reach
+// its graph and the parent graph.
 func TestToolsSteerAGraph(t *testing.T) {
 	t.Parallel()
 	cart := state.Append[string]("cart")
@@ -91,22 +91,16 @@ func TestToolsSteerAGraph(t *testing.T) {
 	}, "call")
 	inner.Destinations("call", "checkout")
 	shop, err := inner.Compile(graph.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	outer := graph.New("site", messages, cart, note)
 	outer.Subgraph("shop", shop)
 	outer.Edge(graph.Start, "shop")
 	g, err := outer.Compile(graph.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var events []string
 	var last *graph.Snapshot
 	for ev, err := range g.Stream(t.Context(), messages.Put(llm.Assistant("", numbered(1, "buy"), numbered(2, "buy")))) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		switch ev := ev.(type) {
 		case graph.Emitted:
 			events = append(events, fmt.Sprintf("%T", ev.Value))
@@ -115,15 +109,13 @@ func TestToolsSteerAGraph(t *testing.T) {
 		}
 	}
 	slices.Sort(events)
-	if want := []string{"tools.CallFinished", "tools.CallFinished", "tools.CallStarted", "tools.CallStarted", "tools.Progress", "tools.Progress"}; !slices.Equal(events, want) {
-		t.Errorf("got %q", events)
-	}
-	if got := cart.Get(last); !slices.Equal(got, []string{"1", "2", "paid 1 2"}) || note.Get(last) != "from the tool" {
-		t.Errorf("got %q and %q", got, note.Get(last))
-	}
+	assert.Equal(t, []string{"tools.CallFinished", "tools.CallFinished", "tools.CallStarted", "tools.CallStarted", "tools.Progress", "tools.Progress"}, events)
+	assert.Equal(t, []string{"1", "2", "paid 1 2"}, cart.Get(last))
+	assert.Equal(t, "from the tool", note.Get(last))
 }
 
-// An agent answers a call with broken arguments and goes on.
+// TestAgentAnswersInvalidCalls proves that an agent answers a call with invalid JSON and
+// continues.
 func TestAgentAnswersInvalidCalls(t *testing.T) {
 	t.Parallel()
 	script := llmtest.NewScript(
@@ -131,15 +123,12 @@ func TestAgentAnswersInvalidCalls(t *testing.T) {
 		llmtest.Call("double", `{"n":2}`), llmtest.Say("4"),
 	)
 	a, err := agent.New("helper", script, mustSet(t, doubling()), agent.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	snap, err := a.Invoke(t.Context(), agent.Messages.Put(llm.User("twice two?")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	got := agent.Messages.Get(snap)
-	if len(got) != 6 || got[2].Status != llm.StatusError || !strings.Contains(got[2].Text(), "call it again with a JSON object") || got[4].Text() != "4" {
-		t.Errorf("got %v", got)
-	}
+	require.Len(t, got, 6)
+	assert.Equal(t, llm.StatusError, got[2].Status)
+	assert.Contains(t, got[2].Text(), "call it again with a JSON object")
+	assert.Equal(t, "4", got[4].Text())
 }

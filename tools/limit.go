@@ -16,14 +16,15 @@ const (
 	defaultMaxData = 8 << 20
 )
 
-// maxResultParts is how many parts a result may have, and maxNoted how many of
-// those left out are named.
+// maxResultParts is the maximum number of parts of a result. maxNoted is the maximum number
+// of parts that are replaced by a note because they are too large; further ones are only
+// counted.
 const (
 	maxResultParts = 1000
 	maxNoted       = 10
 )
 
-// trim keeps a result within its limits, and its texts in UTF-8.
+// trim applies the limits of o to a result and makes its texts valid UTF-8.
 func (o *Options) trim(r Result, call llm.ToolCall) Result {
 	room := allowance{text: orDefault(o.MaxText, defaultMaxText), data: orDefault(o.MaxData, defaultMaxData)}
 	clean := func(text string) string {
@@ -58,7 +59,7 @@ func (o *Options) trim(r Result, call llm.ToolCall) Result {
 	return r
 }
 
-// clip shortens a name to be shown within a text.
+// clip shortens a name for use within a text.
 func clip(name string) string {
 	const most = 100
 	name = strings.ToValidUTF8(name, "\ufffd")
@@ -75,13 +76,15 @@ func orDefault(n, standard int) int {
 	return n
 }
 
-// An allowance is what is left of a result's limits; less than zero is endless.
+// An allowance is the rest of a result's limits, in bytes. A negative number means no
+// limit.
 type allowance struct {
 	text, data int
 	full       bool // a text was cut
 }
 
-// cut shortens a text to what is left, and says so in the text.
+// cut shortens a text to the rest of the limit. A shortened text ends with a note for the
+// model.
 func (a *allowance) cut(text string) string {
 	if a.text < 0 || len(text) <= a.text {
 		a.text = max(a.text-len(text), min(a.text, 0))
@@ -104,21 +107,20 @@ func (a *allowance) holds(size int) bool {
 }
 
 // Visible returns a text for a person with its invisible characters replaced by escape
-// sequences, such as \u202e: control characters except line feeds and tabs, characters
-// that change the direction of text, tag characters, zero-width and other format
-// characters, variation selectors, and bytes that are not UTF-8. Use it to show a person
-// a text that came from a model, a tool or a document. See also [Question.Text].
+// sequences, such as \u202e: control characters except line feeds and tabs, characters that
+// change the direction of text, tag characters, zero-width and other format characters,
+// variation selectors, and bytes that are not UTF-8. Use it to show a person a text that
+// came from a model, a tool or a document. See also [Question.Text].
 func Visible(text string) string { return display.Escape(text) }
 
 // VisibleLine is [Visible] for a text that is shown on one line. It replaces line feeds
 // and tabs too.
 func VisibleLine(text string) string { return display.EscapeLine(text) }
 
-// Printable takes out of a text what no person would see and a model would read:
-// control characters but for tabs and line ends, characters that turn the
-// direction of text, and the invisible ones of Unicode, in which instructions
-// can hide. It is for [Options].Clean. Some emoji and scripts are made with
-// such characters and lose them.
+// Printable removes characters that a person does not see but a model reads, because
+// instructions can hide in them: control characters except tabs, line feeds and carriage
+// returns, format characters, private-use characters and variation selectors. Use it in
+// [Options].Clean. Some emoji and scripts use such characters and lose them.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -19,24 +19,23 @@ const (
 	InvokeTool    = "invoke_tool"
 )
 
-// maxFound is how many tools a model is told of at once.
+// maxFound is the maximum number of tools in a result of discover_tools.
 const maxFound = 50
 
-// An invocation is the call that a call of invoke_tool stands for.
+// An invocation is the call of another tool that a call of invoke_tool requests.
 type invocation struct {
 	tool Tool
 	call llm.ToolCall
 }
 
-// Meta returns a set of three tools that stand for all of this one, for sets
-// whose schemas would fill a prompt: discover_tools finds tools by category,
-// action and words, get_tool_schema tells how one is called, and invoke_tool
-// calls it.
+// Meta returns a set of three tools that replace all tools of this set in a prompt. Use it
+// if the schemas of the set would fill the prompt. discover_tools finds tools by category,
+// action and words. get_tool_schema returns the schema of a tool. invoke_tool calls a tool.
 //
-// A call of invoke_tool is a call of the tool that it names, under its own id:
-// approval, planning, bound values, limits and error policies see that tool and
-// its arguments, and never invoke_tool. [Set.Merge] adds tools that a model
-// shall see beside the three.
+// A call of invoke_tool is a call of the tool that it names, with the same call id:
+// approval, planning, bound values, limits and error policies apply to that tool and its
+// arguments, and never to invoke_tool. Use [Set.Merge] to add tools that the model sees
+// beside the three.
 func (s *Set) Meta() *Set {
 	discover := New(DiscoverTools, s.discoverText(), s.discover).Annotate(Annotations{ReadOnly: true})
 	describe := New(GetToolSchema, "Returns a tool's description and the JSON schema of its params.", s.describe).
@@ -48,12 +47,13 @@ func (s *Set) Meta() *Set {
 	invoke.invokes, invoke.behind = s.invocation, s
 	meta, err := NewSet(discover, describe, invoke)
 	if err != nil {
-		panic(err) // the three are always the same
+		panic(err) // the three tools are valid
 	}
 	return meta
 }
 
-// discoverText describes discover_tools by what there is to be found.
+// discoverText returns the description of discover_tools, with the number, categories and
+// actions of the tools.
 func (s *Set) discoverText() string {
 	categories, actions := map[string]bool{}, map[string]bool{}
 	for _, t := range s.Tools() {
@@ -64,7 +64,7 @@ func (s *Set) discoverText() string {
 	return text + some(" Categories: ", categories) + some(" Actions: ", actions)
 }
 
-// some lists names, up to a number of them.
+// some lists at most 20 names after a title. Without names it returns "".
 func some(title string, names map[string]bool) string {
 	const most = 20
 	delete(names, "")
@@ -99,7 +99,8 @@ func (s *Set) discover(_ context.Context, in discovery) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
-// traits shows what a tool is in brackets.
+// traits returns the category and action of a tool, and whether it is destructive, in
+// brackets.
 func traits(a Annotations) string {
 	var all []string
 	for _, text := range []string{a.Category, a.Action} {
@@ -116,7 +117,7 @@ func traits(a Annotations) string {
 	return " (" + strings.Join(all, ", ") + ")"
 }
 
-// brief returns the first sentence of a description.
+// brief returns the first sentence of a description, cut off after 160 characters.
 func brief(text string) string {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
 	if sentence, _, more := strings.Cut(text, ". "); more {
@@ -141,8 +142,8 @@ func (s *Set) describe(_ context.Context, in description) (Result, error) {
 	return resultOf(t.spec)
 }
 
-// invocation finds out which tool a call of invoke_tool is for. Models that are
-// not strong write the params as a text with JSON in it, which counts as well.
+// invocation returns the call that a call of invoke_tool requests. It also accepts params
+// as a string of JSON, because weaker models write them that way.
 func (s *Set) invocation(call llm.ToolCall) (invocation, error) {
 	var in struct {
 		ToolName string          `json:"tool_name"`
@@ -163,7 +164,7 @@ func (s *Set) invocation(call llm.ToolCall) (invocation, error) {
 	return invocation{t, call}, nil
 }
 
-// missing says that there is no such tool, and where to look.
+// missing returns the error text for a tool that does not exist.
 func (s *Set) missing(name string) string {
 	return fmt.Sprintf("there is no tool %q; find one with %s", name, DiscoverTools)
 }

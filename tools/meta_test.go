@@ -3,11 +3,13 @@ package tools_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/llm"
@@ -15,8 +17,8 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// The arguments of a calendar, mail and task service as they are in the field:
-// described at length, with enumerations and formats.
+// Arguments like those of real calendar, mail and task services, with long descriptions,
+// enumerations and formats.
 type (
 	eventArguments struct {
 		CalendarID   string   `json:"calendar_id,omitempty" jsonschema:"the calendar that holds the event, as list_calendars returns it; the user's primary calendar when it is left out"`
@@ -63,7 +65,7 @@ func service[In any](name, category, action, text string) tools.Tool {
 	).Annotate(tools.Annotations{Category: category, Action: action, Destructive: action == "delete" || action == "send", ReadOnly: action == "search" || action == "list"})
 }
 
-// assistant returns the tools of a personal assistant, 15 or more.
+// assistant returns n tools of a personal assistant; n is at least 15.
 func assistant(n int) []tools.Tool {
 	var all []tools.Tool
 	for _, action := range []string{"create", "update", "delete", "search", "list"} {
@@ -91,14 +93,11 @@ func assistant(n int) []tools.Tool {
 	return all
 }
 
-// tokens counts what tools take up in a request, by the estimate that package
-// llm has for messages.
+// tokens estimates the tokens of a set's specifications in a request.
 func tokens(t *testing.T, set *tools.Set) int {
 	t.Helper()
 	text, err := json.Marshal(set.Specs())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return llm.EstimateTokens(llm.User(string(text)))
 }
 
@@ -108,19 +107,15 @@ func TestMetaToolsAreSmall(t *testing.T) {
 		set := mustSet(t, assistant(n)...)
 		all, meta := tokens(t, set), tokens(t, set.Meta())
 		t.Logf("%d tools: %d tokens, %d by way of the three, %.1f %% less", n, all, meta, 100*(1-float64(meta)/float64(all)))
-		if len(set.Names()) != n || meta > 600 || float64(meta) > 0.1*float64(all) {
-			t.Errorf("%d tools have %d tokens, and the meta-tools %d", n, all, meta)
-		}
+		require.Len(t, set.Names(), n)
+		assert.LessOrEqual(t, meta, 600)
+		assert.LessOrEqual(t, float64(meta), 0.1*float64(all))
 	}
 }
 
 func metaCall(t *testing.T, set *tools.Set, name, arguments string) llm.Message {
 	t.Helper()
-	answer, err := set.Meta().Call(t.Context(), llm.ToolCall{ID: "call_1", Name: name, Arguments: json.RawMessage(arguments)}, tools.Options{})
-	if err != nil || answer.Validate() != nil {
-		t.Fatalf("got %v, %v", err, answer.Validate())
-	}
-	return answer
+	return mustCall(t, set.Meta(), llm.ToolCall{ID: "call_1", Name: name, Arguments: json.RawMessage(arguments)}, tools.Options{})
 }
 
 func TestMetaToolsDiscover(t *testing.T) {
@@ -128,7 +123,7 @@ func TestMetaToolsDiscover(t *testing.T) {
 	set := mustSet(t, assistant(15)...)
 	tests := []struct {
 		arguments string
-		want      []string // the names found
+		want      []string // the names of the found tools
 	}{
 		{`{"categories":["calendar"],"actions":["delete"]}`, []string{"delete_calendar_event"}},
 		{`{"categories":["Calendar"],"actions":["SEARCH"]}`, []string{"search_calendar_events"}},
@@ -143,16 +138,12 @@ func TestMetaToolsDiscover(t *testing.T) {
 			name, _, _ := strings.Cut(line, " ")
 			got = append(got, name)
 		}
-		if !slices.Equal(got, test.want) {
-			t.Errorf("%s: got %q, want %q", test.arguments, got, test.want)
-		}
+		assert.Equal(t, test.want, got, test.arguments)
 	}
-	if got := metaCall(t, set, tools.DiscoverTools, `{"categories":["calendar"],"actions":["delete"]}`).Text(); got != "delete_calendar_event (calendar, delete, destructive): Deletes what the arguments describe, a calendar entry." {
-		t.Errorf("got %q", got)
-	}
-	if got := metaCall(t, set, tools.DiscoverTools, `{"categories":["weather"]}`).Text(); !strings.HasPrefix(got, "no tool fits. ") || !strings.Contains(got, "Categories: calendar, mail, task. Actions: create, delete, list, search, update.") {
-		t.Errorf("got %q", got)
-	}
+	assert.Equal(t, "delete_calendar_event (calendar, delete, destructive): Deletes what the arguments describe, a calendar entry.", metaCall(t, set, tools.DiscoverTools, `{"categories":["calendar"],"actions":["delete"]}`).Text())
+	got := metaCall(t, set, tools.DiscoverTools, `{"categories":["weather"]}`).Text()
+	assert.True(t, strings.HasPrefix(got, "no tool fits. "))
+	assert.Contains(t, got, "Categories: calendar, mail, task. Actions: create, delete, list, search, update.")
 	var many []tools.Tool
 	for i := range 60 {
 		tool := tools.New(fmt.Sprintf("tool_%d", i), strings.Repeat("x", 300)+"\nmore", func(context.Context, number) (string, error) { return "", nil })
@@ -162,16 +153,14 @@ func TestMetaToolsDiscover(t *testing.T) {
 		many = append(many, tool)
 	}
 	big := mustSet(t, many...)
-	got := metaCall(t, big, tools.DiscoverTools, ``).Text()
-	if !strings.HasSuffix(got, "and 10 more; narrow the search") || len(got) > 50*200 || !strings.HasPrefix(got, "tool_0: xxx") {
-		t.Errorf("got %d bytes: %.300s", len(got), got)
-	}
-	if text := big.Meta().Specs()[0].Description; !strings.Contains(text, "c21, …") || strings.Contains(text, "Actions") {
-		t.Errorf("got %q", text)
-	}
-	if got := new(tools.Set).Meta().Specs()[0].Description; !strings.Contains(got, "There are 0.") {
-		t.Errorf("got %q", got)
-	}
+	got = metaCall(t, big, tools.DiscoverTools, ``).Text()
+	assert.True(t, strings.HasSuffix(got, "and 10 more; narrow the search"))
+	assert.LessOrEqual(t, len(got), 50*200)
+	assert.True(t, strings.HasPrefix(got, "tool_0: xxx"))
+	text := big.Meta().Specs()[0].Description
+	assert.Contains(t, text, "c21, …")
+	assert.NotContains(t, text, "Actions")
+	assert.Contains(t, new(tools.Set).Meta().Specs()[0].Description, "There are 0.")
 }
 
 func TestMetaToolsDescribe(t *testing.T) {
@@ -179,16 +168,13 @@ func TestMetaToolsDescribe(t *testing.T) {
 	set := mustSet(t, assistant(15)...)
 	spec, _ := set.Lookup("delete_task")
 	var got llm.ToolSpec
-	if err := json.Unmarshal([]byte(metaCall(t, set, tools.GetToolSchema, `{"name":"delete_task"}`).Text()), &got); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(metaCall(t, set, tools.GetToolSchema, `{"name":"delete_task"}`).Text()), &got))
 	sameJSON(t, string(got.Schema), string(spec.Spec().Schema))
-	if got.Name != "delete_task" || got.Description != spec.Spec().Description {
-		t.Errorf("got %+v", got)
-	}
-	if answer := metaCall(t, set, tools.GetToolSchema, `{"name":"fly"}`); answer.Status != llm.StatusError || answer.Text() != `there is no tool "fly"; find one with discover_tools` {
-		t.Errorf("got %+v", answer)
-	}
+	assert.Equal(t, "delete_task", got.Name)
+	assert.Equal(t, spec.Spec().Description, got.Description)
+	answer := metaCall(t, set, tools.GetToolSchema, `{"name":"fly"}`)
+	assert.Equal(t, llm.StatusError, answer.Status)
+	assert.Equal(t, `there is no tool "fly"; find one with discover_tools`, answer.Text())
 }
 
 func TestMetaToolsInvoke(t *testing.T) {
@@ -216,13 +202,15 @@ func TestMetaToolsInvoke(t *testing.T) {
 	}
 	for _, test := range tests {
 		answer := metaCall(t, set, tools.InvokeTool, test.arguments)
-		if !strings.HasPrefix(answer.Text(), test.want) || (answer.Status == llm.StatusError) != test.failed || answer.ToolCallID != "call_1" || answer.Name != tools.InvokeTool {
-			t.Errorf("%s\ngot  %+v\nwant %s", test.arguments, answer, test.want)
-		}
+		assert.True(t, strings.HasPrefix(answer.Text(), test.want), test.arguments)
+		assert.Equal(t, test.failed, answer.Status == llm.StatusError, test.arguments)
+		assert.Equal(t, "call_1", answer.ToolCallID, test.arguments)
+		assert.Equal(t, tools.InvokeTool, answer.Name, test.arguments)
 	}
 }
 
-// What guards a tool guards it behind invoke_tool as well.
+// TestMetaToolsAreGuarded proves that approval and bound values apply to the tool that
+// invoke_tool calls.
 func TestMetaToolsAreGuarded(t *testing.T) {
 	t.Parallel()
 	var ran []int
@@ -231,74 +219,63 @@ func TestMetaToolsAreGuarded(t *testing.T) {
 	invoke := func(n int) llm.ToolCall {
 		return llm.ToolCall{ID: "call_1", Name: tools.InvokeTool, Arguments: json.RawMessage(fmt.Sprintf(`{"tool_name":"tool","params":{"n":%d}}`, n))}
 	}
-	var d desk
+	var d approver
 	o := tools.Options{Approval: d.policy(tools.Named("tool"))}
-	if _, err := meta.Call(t.Context(), invoke(1), o); !errors.Is(err, waiting{true}) {
-		t.Fatalf("got %v", err)
-	}
-	d.settle(func(q tools.Question) tools.Decision {
-		if q.Tool != "tool" || string(q.Arguments) != `{"n":1}` || q.CallID != "call_1" {
-			t.Errorf("got %+v", q)
-		}
+	mustWait(t, meta, invoke(1), o)
+	d.decideAll(func(q tools.Question) tools.Decision {
+		assert.Equal(t, "tool", q.Tool)
+		assert.Equal(t, `{"n":1}`, string(q.Arguments))
+		assert.Equal(t, "call_1", q.CallID)
 		return q.Approve()
 	})
-	if _, err := meta.Call(t.Context(), invoke(2), o); !errors.Is(err, waiting{true}) || len(ran) > 0 {
-		t.Errorf("other arguments: ran %v, got %v", ran, err)
-	}
-	if answer, err := meta.Call(t.Context(), invoke(1), o); err != nil || answer.Text() != "ran with 1" {
-		t.Errorf("got %+v and %v", answer, err)
-	}
-	if _, err := meta.Call(t.Context(), invoke(1), tools.Options{Approval: tools.Approval{Rule: tools.Named(tools.InvokeTool)}}); err != nil {
-		t.Errorf("a rule was asked about invoke_tool: %v", err)
-	}
+	mustWait(t, meta, invoke(2), o)
+	assert.Empty(t, ran)
+	answer := mustCall(t, meta, invoke(1), o)
+	assert.Equal(t, "ran with 1", answer.Text())
+	mustCall(t, meta, invoke(1), tools.Options{Approval: tools.Approval{Rule: tools.Named(tools.InvokeTool)}})
 	bound := llm.ToolCall{ID: "1", Name: tools.InvokeTool, Arguments: json.RawMessage(`{"tool_name":"ask","params":{"text":"x","user":"bob"}}`)}
-	if answer, err := meta.Call(bindAll(t.Context()), bound, tools.Options{}); err != nil || !strings.Contains(answer.Text(), "user: it is set by the program") {
-		t.Errorf("got %+v and %v", answer, err)
-	}
+	answer, err := meta.Call(bindAll(t.Context()), bound, tools.Options{})
+	require.NoError(t, err)
+	assert.Contains(t, answer.Text(), "user: it is set by the program")
 	bound.Arguments = json.RawMessage(`{"tool_name":"ask","params":{"text":"x"}}`)
-	if _, err := meta.Call(t.Context(), bound, tools.Options{}); !errors.Is(err, tools.ErrUnbound) {
-		t.Errorf("got %v", err)
-	}
-	if answer, err := meta.Call(bindAll(t.Context()), bound, tools.Options{}); err != nil || answer.Text() != "ann asks x" {
-		t.Errorf("got %+v and %v", answer, err)
-	}
+	_, err = meta.Call(t.Context(), bound, tools.Options{})
+	assert.ErrorIs(t, err, tools.ErrUnbound)
+	answer, err = meta.Call(bindAll(t.Context()), bound, tools.Options{})
+	require.NoError(t, err)
+	assert.Equal(t, "ann asks x", answer.Text())
 }
 
 func TestPlanningRecords(t *testing.T) {
 	t.Parallel()
 	actions := state.Append[tools.Action]("actions")
 	schema, err := statecore.NewSchema[state.Handle](messages, oneCall, actions)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var ran []int
 	set := mustSet(t, counting(&ran).Annotate(tools.Annotations{Destructive: true}), doubling())
 	invoke := llm.ToolCall{ID: "call_1", Name: tools.InvokeTool, Arguments: json.RawMessage(`{"tool_name":"tool","params":{"n":1.0}}`)}
 	plain := llm.ToolCall{ID: "call_2", Name: tools.InvokeTool, Arguments: json.RawMessage(`{"tool_name":"double","params":{"n":2}}`)}
 	broken := llm.ToolCall{ID: "call_3", Name: tools.InvokeTool, Arguments: json.RawMessage(`{"tool_name":"tool","params":{}}`)}
 	view := after(t, schema, schema.Empty(), []state.Write{messages.Put(llm.Assistant("", invoke, plain, broken))})
-	o := tools.Options{Planning: &tools.Planning{Actions: actions}, Once: new(memo).once, Approval: tools.Approval{Rule: tools.Destructive()}}
+	o := tools.Options{Planning: &tools.Planning{Actions: actions}, Once: new(onceStore).once, Approval: tools.Approval{Rule: tools.Destructive()}}
 	update, err := tools.Node(set.Meta(), messages, o)(t.Context(), view)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	view = after(t, schema, view, update)
 	got := actions.Get(view)
-	if len(got) != 1 || got[0].ID != "call_1" || got[0].Tool != "tool" || string(got[0].Arguments) != `{"n":1}` || len(ran) > 0 {
-		t.Errorf("recorded %+v, ran %v", got, ran)
-	}
+	require.Len(t, got, 1, "recorded %+v", got)
+	assert.Equal(t, "call_1", got[0].ID, "recorded %+v", got)
+	assert.Equal(t, "tool", got[0].Tool, "recorded %+v", got)
+	assert.Equal(t, `{"n":1}`, string(got[0].Arguments), "recorded %+v", got)
+	assert.Empty(t, ran, "recorded %+v", got)
 	text, err := json.Marshal(got[0])
-	if err != nil || string(text) != `{"id":"call_1","tool":"tool","args":{"n":1}}` {
-		t.Errorf("got %s and %v", text, err)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, `{"id":"call_1","tool":"tool","args":{"n":1}}`, string(text))
 	answers := messages.Get(view)[1:]
-	if answers[0].Text() != `tool was not run. It is noted as action "call_1" of the plan, and will run when the plan is approved.` || answers[1].Text() != "4" || answers[2].Status != llm.StatusError {
-		t.Errorf("got %+v", answers)
-	}
+	assert.Equal(t, `tool was not run. It is noted as action "call_1" of the plan, and will run when the plan is approved.`, answers[0].Text())
+	assert.Equal(t, "4", answers[1].Text())
+	assert.Equal(t, llm.StatusError, answers[2].Status)
 	own := tools.Options{Planning: &tools.Planning{Rule: tools.Named("double"), Actions: actions}}
-	if _, err := set.Call(t.Context(), numbered(1, "double"), own); !errors.Is(err, tools.ErrWrites) {
-		t.Errorf("got %v, want a record to need a place", err)
-	}
+	_, err = set.Call(t.Context(), numbered(1, "double"), own)
+	assert.ErrorIs(t, err, tools.ErrWrites)
 }
 
 func TestSelectAndMerge(t *testing.T) {
@@ -315,24 +292,18 @@ func TestSelectAndMerge(t *testing.T) {
 	}
 	for _, test := range tests {
 		got := set.Select(test.query)
-		if names := strings.Join(got.Names(), " "); names != test.want {
-			t.Errorf("%+v: got %s, want %s", test.query, names, test.want)
-		}
+		assert.Equal(t, test.want, strings.Join(got.Names(), " "), "%+v", test.query)
 		for _, name := range got.Names() {
-			if _, ok := got.Lookup(name); !ok {
-				t.Errorf("%s is not found", name)
-			}
+			_, ok := got.Lookup(name)
+			assert.True(t, ok)
 		}
 	}
 	merged, err := set.Select(tools.Query{Names: []string{"delete_task"}}).Merge(set.Meta(), nil, mustSet(t, doubling()))
-	if err != nil || strings.Join(merged.Names(), " ") != "delete_task discover_tools get_tool_schema invoke_tool double" {
-		t.Errorf("got %v and %v", merged.Names(), err)
-	}
-	if _, err := set.Merge(set.Select(tools.Query{Names: []string{"delete_task"}})); err == nil || !strings.Contains(err.Error(), `two tools named "delete_task"`) {
-		t.Errorf("got %v", err)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, "delete_task discover_tools get_tool_schema invoke_tool double", strings.Join(merged.Names(), " "))
+	_, err = set.Merge(set.Select(tools.Query{Names: []string{"delete_task"}}))
+	assert.ErrorContains(t, err, `two tools named "delete_task"`)
 	var none *tools.Set
-	if len(none.Select(tools.Query{}).Names()) != 0 || none.Tools() != nil {
-		t.Error("a nil set has tools")
-	}
+	assert.Empty(t, none.Select(tools.Query{}).Names(), "a nil set has tools")
+	assert.Nil(t, none.Tools(), "a nil set has tools")
 }

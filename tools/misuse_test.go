@@ -4,16 +4,18 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/tools"
 )
 
-// Calls that can not be told apart run nothing: not what a person approved for
-// the other, nor a tool whose answer has nowhere to go.
+// TestCallsNeedIdsOfTheirOwn proves that no call of a message runs if a call has no id or
+// two calls have the same id.
 func TestCallsNeedIdsOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	nameless := numbered(1, "tool")
@@ -27,31 +29,28 @@ func TestCallsNeedIdsOfTheirOwn(t *testing.T) {
 			t.Parallel()
 			var ran []int
 			set := mustSet(t, counting(&ran))
-			d := &desk{}
-			o := tools.Options{Once: new(memo).once, Approval: d.policy(tools.Named("*"))}
+			d := &approver{}
+			o := tools.Options{Once: new(onceStore).once, Approval: d.policy(tools.Named("*"))}
 			for range 2 {
 				answers, err := set.CallAll(t.Context(), calls, o)
-				if !errors.Is(err, tools.ErrCallID) || answers != nil {
-					t.Errorf("got %v, %v", answers, err)
-				}
-				d.settle(tools.Question.Approve)
+				require.ErrorIs(t, err, tools.ErrCallID)
+				assert.Nil(t, answers)
+				d.decideAll(tools.Question.Approve)
 			}
-			if len(ran) > 0 || len(d.answers) > 0 {
-				t.Errorf("ran %v after %d answers", ran, len(d.answers))
-			}
+			assert.Empty(t, ran)
+			assert.Empty(t, d.answers)
 		})
 	}
-	if _, err := mustSet(t, doubling()).Call(t.Context(), llm.ToolCall{Name: "double"}, tools.Options{}); !errors.Is(err, tools.ErrCallID) {
-		t.Errorf("got %v", err)
-	}
+	_, err := mustSet(t, doubling()).Call(t.Context(), llm.ToolCall{Name: "double"}, tools.Options{})
+	assert.ErrorIs(t, err, tools.ErrCallID)
 }
 
 type moody struct{}
 
 func (*moody) UnmarshalJSON([]byte) error { panic("not today") }
 
-// A type of arguments that panics at what a model wrote is answered, wherever it
-// is read.
+// TestPanicOfArguments proves that a panic of an argument type's UnmarshalJSON is answered
+// as an invalid argument, in a call, in Check and in an edit.
 func TestPanicOfArguments(t *testing.T) {
 	t.Parallel()
 	type in struct {
@@ -59,28 +58,24 @@ func TestPanicOfArguments(t *testing.T) {
 	}
 	tool := tools.New("tool", "Does something.", func(context.Context, in) (string, error) { return "done", nil })
 	answer := callWith(t, tool, `{"mood":1}`)
-	if answer.Status != llm.StatusError || answer.Text() != "invalid arguments for tool: panic: not today" {
-		t.Errorf("got %+v", answer)
-	}
-	if _, err := tool.Check(json.RawMessage(`{"mood":1}`)); err == nil {
-		t.Error("Check found nothing wrong")
-	}
-	d := &desk{}
+	assert.Equal(t, llm.StatusError, answer.Status)
+	assert.Equal(t, "invalid arguments for tool: panic: not today", answer.Text())
+	_, err := tool.Check(json.RawMessage(`{"mood":1}`))
+	assert.Error(t, err, "Check found nothing wrong")
+	d := &approver{}
 	o := tools.Options{Approval: d.policy(tools.Named("*"))}
 	call := llm.ToolCall{ID: "1", Name: "tool", Arguments: json.RawMessage(`{}`)}
 	for range 2 {
-		if _, err := mustSet(t, tool).Call(t.Context(), call, o); err == nil {
-			t.Fatal("the call did not wait")
-		}
-		d.settle(func(q tools.Question) tools.Decision { return q.Edit(json.RawMessage(`{"mood":1}`)) })
+		_, err := mustSet(t, tool).Call(t.Context(), call, o)
+		require.Error(t, err, "the call did not wait")
+		d.decideAll(func(q tools.Question) tools.Decision { return q.Edit(json.RawMessage(`{"mood":1}`)) })
 	}
-	if len(d.open) != 0 || len(d.answers) != 2 {
-		t.Errorf("%d answers", len(d.answers))
-	}
+	assert.Empty(t, d.open)
+	assert.Len(t, d.answers, 2)
 }
 
-// A panic of a function of the options fails the call, and never the program:
-// calls run on goroutines that nobody else can recover.
+// TestPanicsOfTheOptions proves that a panic of a function in the options fails the call
+// and does not end the program.
 func TestPanicsOfTheOptions(t *testing.T) {
 	t.Parallel()
 	boom := errors.New("boom")
@@ -96,18 +91,20 @@ func TestPanicsOfTheOptions(t *testing.T) {
 			t.Parallel()
 			set := mustSet(t, failing(errors.New("it failed")))
 			_, err := set.CallAll(t.Context(), []llm.ToolCall{numbered(1, "tool"), numbered(2, "tool")}, o)
-			if _, ok := errors.AsType[*tools.PanicError](err); !ok || !errors.Is(err, boom) || !strings.Contains(err.Error(), "call_2") {
-				t.Errorf("CallAll: got %v", err)
-			}
+			_, ok := errors.AsType[*tools.PanicError](err)
+			require.True(t, ok, "CallAll")
+			require.ErrorIs(t, err, boom, "CallAll")
+			assert.Contains(t, err.Error(), "call_2", "CallAll")
 			_, err = set.Run(t.Context(), numbered(1, "tool"), o)
-			if _, ok := errors.AsType[*tools.PanicError](err); !ok || !errors.Is(err, boom) {
-				t.Errorf("Run: got %v", err)
-			}
+			_, ok = errors.AsType[*tools.PanicError](err)
+			require.True(t, ok, "Run")
+			assert.ErrorIs(t, err, boom, "Run")
 		})
 	}
 }
 
-// An edit without arguments is no call with none.
+// TestEditWithoutArguments proves that an edit without arguments is invalid, and does not
+// mean an edit to empty arguments.
 func TestEditWithoutArguments(t *testing.T) {
 	t.Parallel()
 	type in struct {
@@ -125,13 +122,15 @@ func TestEditWithoutArguments(t *testing.T) {
 		}
 		call := llm.ToolCall{ID: "1", Name: "tool", Arguments: json.RawMessage(`{"id":"7"}`)}
 		answer, err := set.Call(t.Context(), call, tools.Options{Approval: tools.Approval{Rule: tools.Named("*"), Ask: ask}})
-		if err != nil || ran != 0 || problem != "there are no new arguments" || answer.Status != llm.StatusError {
-			t.Errorf("%q: ran %d times, problem %q, answer %v, %v", arguments, ran, problem, answer, err)
-		}
+		require.NoError(t, err, arguments)
+		assert.Zero(t, ran, arguments)
+		assert.Equal(t, "there are no new arguments", problem, arguments)
+		assert.Equal(t, llm.StatusError, answer.Status, arguments)
 	}
 }
 
-// Whoever is asked can not change what the tool runs with.
+// TestQuestionIsACopy proves that Approval.Ask cannot change the arguments with which the
+// tool runs.
 func TestQuestionIsACopy(t *testing.T) {
 	t.Parallel()
 	var got string
@@ -145,12 +144,12 @@ func TestQuestionIsACopy(t *testing.T) {
 		return d, nil
 	}
 	call := llm.ToolCall{ID: "1", Name: "tool", Arguments: json.RawMessage(`{"id":"7"}`)}
-	if _, err := mustSet(t, tool).Call(t.Context(), call, tools.Options{Approval: tools.Approval{Rule: tools.Named("*"), Ask: ask}}); err != nil || got != `{"id":"7"}` {
-		t.Errorf("got %q, %v", got, err)
-	}
+	mustCall(t, mustSet(t, tool), call, tools.Options{Approval: tools.Approval{Rule: tools.Named("*"), Ask: ask}})
+	assert.Equal(t, `{"id":"7"}`, got)
 }
 
-// A rule that was never set picks nothing, alone and within others.
+// TestNilRules proves that a zero Rule selects nothing, alone and combined with other
+// rules.
 func TestNilRules(t *testing.T) {
 	t.Parallel()
 	var none tools.Rule
@@ -174,8 +173,7 @@ func TestNilRules(t *testing.T) {
 		}
 		set := mustSet(t, doing("tool", func(context.Context, int) (string, error) { return "", nil }))
 		_, err := set.CallAll(t.Context(), []llm.ToolCall{numbered(1, "tool")}, tools.Options{Approval: tools.Approval{Rule: test.rule, Ask: ask}})
-		if err != nil || asked != test.want {
-			t.Errorf("%s: asked %v, %v", fmt.Sprint("rule ", i), asked, err)
-		}
+		require.NoError(t, err, "rule %d", i)
+		assert.Equal(t, test.want, asked, "rule %d", i)
 	}
 }

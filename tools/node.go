@@ -8,15 +8,14 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// Node returns a graph node that calls the tools which the last assistant
-// message asks for and which no message after it answers, and puts the answers
-// into the channel in the order of the calls. Without such calls it changes
-// nothing.
+// Node returns a graph node that calls tools: all calls of the last assistant message that
+// no later message answers. It puts the answers into the channel in the order of the calls.
+// Without such calls it changes nothing.
 //
-// All calls are one task. None runs before each that needs approval has it. When
-// one of them pauses or fails the node later, the others are called again with
-// it, unless [Options].Once remembers their answers. Where a tool may do so, set
-// it, or send each call to a [CallNode].
+// All calls run in one task, and none runs until all calls that need approval have it. If a
+// call pauses or fails the node, the next run of the node makes the other calls again,
+// unless [Options].Once stores their answers. If a tool may pause or fail the node, set
+// Once or send each call to a [CallNode].
 func Node(s *Set, messages *state.KeyedChannel[llm.Message], o Options) func(context.Context, state.View) (state.Update, error) {
 	return func(ctx context.Context, view state.View) (state.Update, error) {
 		calls := Pending(messages.Get(view))
@@ -41,11 +40,10 @@ func Node(s *Set, messages *state.KeyedChannel[llm.Message], o Options) func(con
 	}
 }
 
-// CallNode returns a graph node that calls the tool which was sent to it in a
-// channel, and puts the answer into the messages. Each call sent is a task of
-// its own: one that pauses or fails does not make the others run again, and the
-// graph keeps what each returned, writes included. [Options].Once is then for
-// approvals only.
+// CallNode returns a graph node that calls the tool of the call in a channel, and puts the
+// answer into messages. Each sent call is a task: if it pauses or fails, the other calls do
+// not run again, and the graph stores the result of each, writes included. [Options].Once
+// then stores approvals only.
 //
 //	for _, call := range tools.Pending(Messages.Get(view)) {
 //		update = append(update, graph.Send("tool", Call.Put(call)))
@@ -69,8 +67,8 @@ func CallNode(s *Set, call *state.Channel[llm.ToolCall, llm.ToolCall], messages 
 	}
 }
 
-// Pending returns the tool calls of the last assistant message which no message
-// after it answers, in order.
+// Pending returns the calls of the last assistant message that no later message answers, in
+// order.
 func Pending(messages []llm.Message) []llm.ToolCall {
 	answered := map[string]bool{}
 	for i := len(messages) - 1; i >= 0; i-- {

@@ -3,11 +3,11 @@ package tools_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"reflect"
-	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/llm"
@@ -23,25 +23,19 @@ var (
 func viewOf(t *testing.T, writes ...state.Write) state.View {
 	t.Helper()
 	schema, err := statecore.NewSchema[state.Handle](messages, oneCall)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return after(t, schema, schema.Empty(), writes)
 }
 
-// after returns the state after the writes of one task.
+// after applies the writes of one task to a state.
 func after(t *testing.T, schema *statecore.Schema, view state.View, writes []state.Write) state.View {
 	t.Helper()
 	tx := schema.Begin(view)
 	for _, w := range writes {
-		if err := statecore.Apply(tx, 0, []state.Write{w}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, statecore.Apply(tx, 0, []state.Write{w}))
 	}
 	view, err := tx.Finish(true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return view
 }
 
@@ -77,20 +71,15 @@ func TestNodeAnswersWhatIsPending(t *testing.T) {
 			t.Parallel()
 			view := viewOf(t, messages.Put(test.given...))
 			update, err := node(t.Context(), view)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			got := messages.Get(viewOf(t, append([]state.Write{messages.Put(messages.Get(view)...)}, update...)...))
 			var texts []string
 			for _, m := range got[len(test.given):] {
-				if m.Role != llm.RoleTool || m.ID == "" {
-					t.Errorf("got %+v, want a tool message with an id", m)
-				}
+				assert.Equal(t, llm.RoleTool, m.Role)
+				assert.NotEmpty(t, m.ID)
 				texts = append(texts, m.Text())
 			}
-			if !reflect.DeepEqual(texts, test.want) {
-				t.Errorf("got %q, want %q", texts, test.want)
-			}
+			assert.Equal(t, test.want, texts)
 		})
 	}
 }
@@ -100,37 +89,33 @@ func TestNodeReturnsAPause(t *testing.T) {
 	node := tools.Node(mustSet(t, doubling()), messages, tools.Options{})
 	view := viewOf(t, messages.Put(llm.Assistant("", numbered(1, "double"), numbered(-1, "double"))))
 	update, err := node(t.Context(), view)
-	if update != nil || !errors.Is(err, waiting{true}) {
-		t.Errorf("got %v and %v, want the pause alone", update, err)
-	}
+	assert.Nil(t, update)
+	assert.ErrorIs(t, err, waiting{true})
 }
 
 func TestCallNode(t *testing.T) {
 	t.Parallel()
 	node := tools.CallNode(mustSet(t, doubling()), oneCall, messages, tools.Options{})
 	update, err := node(t.Context(), viewOf(t, oneCall.Put(numbered(4, "double"))))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	got := messages.Get(viewOf(t, update...))
-	if len(got) != 1 || got[0].Text() != "8" || got[0].ToolCallID != "call_4" || got[0].ID == "" {
-		t.Errorf("got %+v", got)
-	}
-	if update, err := node(t.Context(), viewOf(t, oneCall.Put(numbered(-1, "double")))); update != nil || !errors.Is(err, waiting{true}) {
-		t.Errorf("got %v and %v, want the pause alone", update, err)
-	}
-	if _, err := node(t.Context(), viewOf(t)); err == nil || !strings.Contains(err.Error(), `no call was sent in channel "call"`) {
-		t.Errorf("got %v", err)
-	}
+	require.Len(t, got, 1)
+	assert.Equal(t, "8", got[0].Text())
+	assert.Equal(t, "call_4", got[0].ToolCallID)
+	assert.NotEmpty(t, got[0].ID)
+	update, err = node(t.Context(), viewOf(t, oneCall.Put(numbered(-1, "double"))))
+	assert.Nil(t, update)
+	assert.ErrorIs(t, err, waiting{true})
+	_, err = node(t.Context(), viewOf(t))
+	assert.ErrorContains(t, err, `no call was sent in channel "call"`)
 }
 
-// What package llm makes has to survive package state.
+// TestMessagesSurviveStorage proves that messages are equal after they were stored and
+// replayed.
 func TestMessagesSurviveStorage(t *testing.T) {
 	t.Parallel()
 	schema, err := statecore.NewSchema[state.Handle](messages)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	call := numbered(1, "double")
 	turn := llm.Assistant("Grüße <b>", call)
 	turn.Usage = &llm.Usage{Input: 1, Output: 2, Total: 3}
@@ -138,14 +123,11 @@ func TestMessagesSurviveStorage(t *testing.T) {
 	given := []llm.Message{llm.User("hi", llm.Part{Type: llm.PartImage, MIMEType: "image/png", Data: []byte{1, 2}}), turn, llm.ToolResult(call, "2\u0000")}
 	view := after(t, schema, schema.Empty(), []state.Write{messages.Put(given...)})
 	replay := schema.Replay(nil)
-	if err := schema.Snapshot(view, func(channel string, k statecore.Kind, data []byte) {
-		if err := replay.Apply(channel, k, data); err != nil {
-			t.Error(err)
-		}
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if got, want := messages.Get(replay.View()), messages.Get(view); !reflect.DeepEqual(got, want) || len(got) != len(given) {
-		t.Errorf("got  %+v\nwant %+v", got, want)
-	}
+	err = schema.Snapshot(view, func(channel string, k statecore.Kind, data []byte) {
+		assert.NoError(t, replay.Apply(channel, k, data))
+	})
+	require.NoError(t, err)
+	got, want := messages.Get(replay.View()), messages.Get(view)
+	assert.Equal(t, want, got)
+	assert.Len(t, got, len(given))
 }

@@ -7,66 +7,63 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// Options says how tools are called. Its zero value works.
+// Options configures calls of tools. Its zero value works.
 type Options struct {
-	// MaxParallel is the most calls that run at the same time. Zero means 5; a
+	// MaxParallel is the maximum number of calls that run at the same time. Zero means 5. A
 	// negative number means no limit.
 	MaxParallel int
-	// Timeout is how long one call may take before its context is done. Zero
-	// means 30 seconds; a negative duration means no limit. The tool is waited
-	// for, and what it returns without an error counts, however late.
+	// Timeout is the time after which the context of one call is done. Zero means 30
+	// seconds. A negative duration means no limit. The call still waits for the tool, and a
+	// result without an error is used even if it is late.
 	Timeout time.Duration
-	// MaxText is how many bytes of text a result may have. More is cut off,
-	// and the model is told so. Zero means 64 KiB; a negative number means no
-	// limit.
+	// MaxText is the maximum size of the text of a result, in bytes. Longer text is cut off
+	// with a note for the model. Zero means 64 KiB. A negative number means no limit.
 	MaxText int
-	// MaxData is how many bytes the images and files of a result may have
-	// together. Those beyond are left out, and the model is told so. Zero means
-	// 8 MiB; a negative number means no limit.
+	// MaxData is the maximum size of the images and files of a result together, in bytes.
+	// Parts that exceed it are left out, with a note for the model. Zero means 8 MiB. A
+	// negative number means no limit.
 	MaxData int
-	// Clean, when not nil, changes every text of a result, errors included,
-	// before it is cut: to take secrets out, or with [Printable] what no person
-	// would see. Bytes that are not UTF-8 are replaced in any case.
+	// Clean, if not nil, changes every text of a result, also of an error, before the text
+	// is cut off. Use it to remove secrets, or invisible characters with [Printable]. Bytes
+	// that are not UTF-8 are replaced even if Clean is nil.
 	Clean func(call llm.ToolCall, text string) string
-	// Bind gives the tools what they need from the run; see [Bound]. [Node] and
-	// [CallNode] apply it, to the state that they see. [Set.Call], [Set.CallAll]
-	// and [Set.Run] have none, and take what there is in their context.
+	// Bind finds the [Bound] values of the tools. [Node] and [CallNode] apply it to the
+	// state that they see. [Set.Call], [Set.CallAll] and [Set.Run] ignore it and use the
+	// values in their context.
 	Bind Bindings
-	// Approval says which calls wait for a person.
+	// Approval selects the calls that a person must approve.
 	Approval Approval
-	// Planning, when not nil, has calls recorded instead of made.
+	// Planning, if not nil, records calls instead of making them.
 	Planning *Planning
-	// OnError decides what becomes of a tool that failed. Nil means
-	// [AnswerErrors].
+	// OnError decides what happens when a tool fails. Nil means [AnswerErrors].
 	OnError ErrorPolicy
-	// Emit, when not nil, is given a [CallStarted] and a [CallFinished] for each
-	// call, and what tools say while they run; see [Report]. It is called from
-	// several goroutines. In a graph it is graph.Emit.
+	// Emit, if not nil, is called with a [CallStarted] and a [CallFinished] for each call,
+	// and with the progress that tools [Report]. It is called from several goroutines. In a
+	// graph it is graph.Emit.
 	Emit func(ctx context.Context, value any)
-	// Once, when not nil, remembers the answer to a call, so that a node which
-	// runs again, as another of its calls paused or failed, does not call the
-	// tool again. In a graph it is graph.Once[llm.Message]. The key is the id
-	// of the call.
+	// Once, if not nil, stores the answer of a call. If the node runs again because another
+	// call paused or failed, the stored answer is used and the tool is not called again. In
+	// a graph it is graph.Once[llm.Message]. The key of an answer is the id of the call.
 	//
-	// An approval, too, is remembered with it as used: see [Approval].
+	// Once also stores that an approved call was begun. If a later run finds no answer of
+	// that call, a person is asked again.
 	Once func(ctx context.Context, key string, call func(context.Context) (llm.Message, error)) (llm.Message, error)
 
-	forget bool // Once is for approvals only: the graph keeps the result
+	forget bool // Once stores approvals only, because the graph stores the results
 }
 
-// An ErrorPolicy decides what becomes of a tool that failed: its answer is what
-// the model is told, unless it returns an error, which then fails the call. The
-// error that it is given is the tool's own, or wraps [ErrTimeout] or a
-// [*PanicError].
+// An ErrorPolicy decides what happens when a tool fails. If failure is nil, the model gets
+// the answer; otherwise the call returns failure. err is the error of the tool, or wraps
+// [ErrTimeout] or a [*PanicError].
 //
-// It is not asked about mistakes of the model, which are always answered, nor
-// about a pause or the end of the run's context, which never are.
+// The policy is not called for mistakes of the model, which are always answered, and not
+// for a pause or the end of the run's context, which are always returned.
 type ErrorPolicy func(call llm.ToolCall, err error) (answer string, failure error)
 
-// AnswerErrors is the [ErrorPolicy] that tells the model the text of the error.
+// AnswerErrors is the [ErrorPolicy] that answers with the text of the error.
 func AnswerErrors(_ llm.ToolCall, err error) (string, error) { return err.Error(), nil }
 
-// ReturnErrors is the [ErrorPolicy] that fails the call, and so the node.
+// ReturnErrors is the [ErrorPolicy] that returns the error, so that the node fails.
 func ReturnErrors(_ llm.ToolCall, err error) (string, error) { return "", err }
 
 func (o Options) parallel(calls int) int {

@@ -26,7 +26,7 @@ func outputSchema(out reflect.Type) json.RawMessage {
 	}
 	schema, err := jsonschema.ForType(out, &jsonschema.ForOptions{})
 	if err != nil {
-		return nil // the type has no schema; its results are texts
+		return nil // the type has no schema, so its results are only texts
 	}
 	text, err := json.Marshal(schema)
 	if err != nil {

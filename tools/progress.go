@@ -6,39 +6,39 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// A CallStarted says that a tool begins to run: one that exists, with arguments
-// that fit, and with approval where that is needed.
+// A CallStarted is emitted when a tool begins to run. The arguments are then checked and
+// the call has any approval that it needs.
 type CallStarted struct {
-	// Call is that of the tool, also when it was made by way of invoke_tool.
+	// Call is the call of the tool that runs. For invoke_tool, that is the invoked tool.
 	Call llm.ToolCall `json:"call"`
 }
 
-// A CallFinished says that a call has its answer.
+// A CallFinished is emitted when a call is answered.
 type CallFinished struct {
-	// Call is as the model made it.
+	// Call is the call of the model.
 	Call llm.ToolCall `json:"call"`
-	// Answer is what the model is told.
+	// Answer is the message for the model.
 	Answer llm.Message `json:"answer"`
 }
 
-// A Progress is what a tool says while it runs; see [Report].
+// A Progress describes the progress of a tool while it runs; see [Report].
 type Progress struct {
-	// CallID and Tool say whose it is. [Report] fills them in.
+	// CallID and Tool identify the call. [Report] sets them.
 	CallID string `json:"call_id"`
 	Tool   string `json:"tool"`
-	// Done is how much is done, in any unit; it grows. Total is how much there
-	// is to do, zero if that is not known.
+	// Done is the amount of finished work, in any unit. It must not shrink. Total is the
+	// amount of all work, or zero if it is not known.
 	Done  float64 `json:"done,omitempty"`
 	Total float64 `json:"total,omitempty"`
-	// Message is for people.
+	// Message is a text for people.
 	Message string `json:"message,omitempty"`
 }
 
 type emitKey struct{}
 
-// Report gives the progress of the tool that ctx is of to [Options].Emit, and
-// so to whoever reads the events of the run. It returns when they have taken it.
-// Outside a tool, or without Emit, it does nothing.
+// Report passes the progress of a tool to [Options].Emit, and so to the events of the run.
+// ctx is the context of the tool. Report returns when Emit has returned. Outside of a tool,
+// or without Emit, it does nothing.
 func Report(ctx context.Context, p Progress) {
 	emit, ok := ctx.Value(emitKey{}).(func(context.Context, any))
 	call, inTool := CallFrom(ctx)

@@ -112,7 +112,7 @@ func TestRawSchemaIsRefused(t *testing.T) {
 	}
 }
 
-// bomb returns definitions that each refer to the next one twice.
+// bomb returns n definitions, each of which refers to the next one twice.
 func bomb(keyword string, n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -121,8 +121,8 @@ func bomb(keyword string, n int) string {
 	return b.String() + fmt.Sprintf(`"n%d":{}`, n)
 }
 
-// TestRawSchemaThatMultiplies proves that references which multiply with the depth of a value
-// do not fill the prompt.
+// TestRawSchemaThatMultiplies proves that the schema for the model stays below 400,000 bytes if
+// each level of nesting doubles the number of references.
 func TestRawSchemaThatMultiplies(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
@@ -181,8 +181,7 @@ func TestRawArgumentsAreExplained(t *testing.T) {
 	}
 	set := mustSet(t, rawTool(schema))
 	for _, test := range tests {
-		answer, err := set.Call(t.Context(), llm.ToolCall{ID: "1", Name: "tool", Arguments: json.RawMessage(test.arguments)}, tools.Options{})
-		require.NoError(t, err)
+		answer := mustCall(t, set, llm.ToolCall{ID: "1", Name: "tool", Arguments: json.RawMessage(test.arguments)}, tools.Options{})
 		assert.Equal(t, llm.StatusError, answer.Status, test.arguments)
 		assert.Contains(t, answer.Text(), test.want)
 	}
@@ -218,8 +217,7 @@ func TestRawArgumentsReadAreWhatWasChecked(t *testing.T) {
 	got, err := tool.Check(json.RawMessage(` {"b":null,"a":1,"a":2.0,"c":"<&>","d":null}`))
 	require.NoError(t, err)
 	assert.Equal(t, `{"a":2,"b":null,"c":"<&>","d":null}`, string(got))
-	answer, err := mustSet(t, tool).Call(t.Context(), llm.ToolCall{ID: "1", Name: "tool", Arguments: json.RawMessage(`{"a":null}`)}, tools.Options{})
-	require.NoError(t, err)
+	answer := mustCall(t, mustSet(t, tool), llm.ToolCall{ID: "1", Name: "tool", Arguments: json.RawMessage(`{"a":null}`)}, tools.Options{})
 	assert.Equal(t, `{}`, answer.Text())
 }
 

@@ -2,19 +2,19 @@ package tools
 
 import "github.com/weft-go/weft/llm"
 
-// NotCalled is what [Repair] answers a call with that has no answer.
+// NotCalled is the answer that [Repair] adds to a call without an answer.
 const NotCalled = "The tool was not called: the conversation went on without it."
 
-// Repair returns a conversation that every provider takes: behind each message
-// that calls tools stand its answers, one for each call and in the order of the
-// calls. A call has none when its run was cancelled, or when the user went on
-// while it waited for approval; it is answered with [NotCalled], as an error.
-// Answers that stand elsewhere are moved, the last of several counts, and those
-// to no call are left out. Messages is not changed; a conversation that needs no
-// repair comes back as it is.
+// Repair returns a conversation that every provider accepts. Each message with tool calls
+// is followed by exactly one answer for each call, in the order of the calls. Repair moves
+// answers to their place, keeps the last of several answers to a call, and removes answers
+// that belong to no call. A call has no answer if its run was cancelled, or if the user
+// continued while the call waited for approval; Repair answers it with [NotCalled], as an
+// error. Repair does not change the slice messages, and returns it unchanged if it needs no
+// repair.
 //
-// It is for what a model is sent, after a history was loaded or pruned, and
-// while no call is [Pending] that is still to be made.
+// Repair the messages for a model after a history was loaded or pruned, but not while calls
+// are [Pending] that you want to make.
 func Repair(messages []llm.Message) []llm.Message {
 	if inOrder(messages) {
 		return messages
@@ -24,7 +24,7 @@ func Repair(messages []llm.Message) []llm.Message {
 		call    string
 	}
 	answers := map[key]llm.Message{}
-	newest := map[string]int{} // the last message so far that has a call of this id
+	newest := map[string]int{} // the last message so far with a call of this id
 	for i, m := range messages {
 		for _, call := range m.ToolCalls {
 			newest[call.ID] = i
@@ -50,7 +50,7 @@ func Repair(messages []llm.Message) []llm.Message {
 	return out
 }
 
-// inOrder reports whether each call is answered where it should be, once.
+// inOrder reports whether each call has exactly one answer, at the right place.
 func inOrder(messages []llm.Message) bool {
 	var due []llm.ToolCall
 	for _, m := range messages {

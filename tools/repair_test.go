@@ -2,17 +2,19 @@ package tools_test
 
 import (
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/tools"
 )
 
-// conversation reads a short form: "u" is a user's message, "a12" an assistant's
-// with calls 1 and 2, "r1" the result of call 1, "e1" its error.
+// conversation parses a short form: "u" is a message of the user, "s" of the system, "a12"
+// of the assistant with calls 1 and 2. "r1" is the result of call 1, and "e1" is its error.
 func conversation(text string) []llm.Message {
 	var out []llm.Message
 	for entry := range strings.FieldsSeq(text) {
@@ -60,21 +62,15 @@ func TestRepair(t *testing.T) {
 			given := conversation(test.given)
 			before := slices.Clone(given)
 			got := tools.Repair(given)
-			if !reflect.DeepEqual(got, conversation(test.want)) {
-				t.Errorf("got %v, want %s", got, test.want)
-			}
-			if !reflect.DeepEqual(given, before) {
-				t.Error("what was given has changed")
-			}
-			if again := tools.Repair(got); !reflect.DeepEqual(again, got) {
-				t.Errorf("repaired again: %v", again)
-			}
+			assert.Equal(t, conversation(test.want), got)
+			assert.Equal(t, before, given, "what was given has changed")
+			assert.Equal(t, got, tools.Repair(got))
 		})
 	}
 }
 
-// Whatever becomes of a conversation, it comes out whole, and nothing that was
-// said is lost.
+// TestRepairOfAnything proves for random conversations that every call has one answer at
+// the right place, and that no other message is lost.
 func TestRepairOfAnything(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -89,22 +85,18 @@ func TestRepairOfAnything(t *testing.T) {
 		said := 0
 		for _, m := range got {
 			if m.Role == llm.RoleTool {
-				if len(due) == 0 || due[0] != m.ToolCallID {
-					t.Fatalf("%s: an answer out of place in %v", text, got)
-				}
+				require.NotEmpty(t, due, "%s: an answer at the wrong place", text)
+				require.Equal(t, m.ToolCallID, due[0], "%s: an answer at the wrong place", text)
 				due = due[1:]
 				continue
 			}
 			said++
-			if len(due) > 0 {
-				t.Fatalf("%s: no answer to %q in %v", text, due, got)
-			}
+			require.Empty(t, due, "%s: calls without an answer", text)
 			for _, call := range m.ToolCalls {
 				due = append(due, call.ID)
 			}
 		}
-		if len(due) > 0 || said != len(slices.DeleteFunc(entries, func(e string) bool { return e[0] == 'r' })) {
-			t.Fatalf("%s: got %v", text, got)
-		}
+		require.Empty(t, due, text)
+		require.Equal(t, len(slices.DeleteFunc(entries, func(e string) bool { return e[0] == 'r' })), said, text)
 	}
 }

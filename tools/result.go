@@ -10,21 +10,21 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A Result is what a tool returns that has more to give than a text or a value.
-// The function of [New] returns it as its Out, that of [Raw] always.
+// A Result is the result of a tool that returns more than a text or a value. A function of
+// [New] may return it as Out. A function of [Raw] always returns it.
 type Result struct {
-	// Text is what the model reads first. Optional.
+	// Text is the text that the model reads first. It may be empty.
 	Text string
-	// Parts are what it sees after the text, such as images.
+	// Parts follow the text, for example images.
 	Parts []llm.Part
-	// Failed says that the call did not do what was asked. The model is told
-	// so, and reads Text and Parts as what went wrong.
+	// Failed reports that the tool failed. The model is told so, and Text and Parts then
+	// describe the error.
 	Failed bool
-	// Metadata is kept with the message. The model does not see it.
+	// Metadata is stored with the message. The model does not see it.
 	Metadata map[string]json.RawMessage
-	// Update is what the graph does with the result: writes to its channels,
-	// graph.Goto and graph.Send within the routes of the node, graph.ToParent.
-	// It is for tools that a [Node] or a [CallNode] calls.
+	// Update has writes for the graph: to its channels, graph.Goto and graph.Send to
+	// destinations of the node, and graph.ToParent. Only a [Node] or a [CallNode] applies
+	// them.
 	Update state.Update
 }
 
@@ -39,7 +39,7 @@ func (r Result) message(call llm.ToolCall) llm.Message {
 	return m.Clone()
 }
 
-// resultOf makes a result of what a function returned.
+// resultOf converts the value that a function returned.
 func resultOf(out any) (Result, error) {
 	switch out := out.(type) {
 	case Result:
@@ -51,7 +51,7 @@ func resultOf(out any) (Result, error) {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(out); err != nil {
-		return Result{}, fmt.Errorf("the result can not be written as JSON: %w", err)
+		return Result{}, fmt.Errorf("the result cannot be encoded as JSON: %w", err)
 	}
 	return Result{Text: strings.TrimSuffix(b.String(), "\n")}, nil
 }

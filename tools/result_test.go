@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/llm"
@@ -24,14 +26,7 @@ func resulting(r tools.Result) tools.Tool {
 
 func call(t *testing.T, tool tools.Tool, o tools.Options) llm.Message {
 	t.Helper()
-	answer, err := mustSet(t, tool).Call(t.Context(), llm.ToolCall{ID: "call_1", Name: "tool"}, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := answer.Validate(); err != nil {
-		t.Fatalf("the answer is not valid: %v", err)
-	}
-	return answer
+	return mustCall(t, mustSet(t, tool), llm.ToolCall{ID: "call_1", Name: "tool"}, o)
 }
 
 func TestResultParts(t *testing.T) {
@@ -39,23 +34,20 @@ func TestResultParts(t *testing.T) {
 	image := llm.Image("image/png", []byte{1, 2, 3})
 	r := tools.Result{Text: "look:", Parts: []llm.Part{image, llm.Text("so")}, Metadata: map[string]json.RawMessage{"k": json.RawMessage(`1`)}}
 	answer := call(t, resulting(r), tools.Options{})
-	if want := []llm.Part{llm.Text("look:"), image, llm.Text("so")}; !reflect.DeepEqual(answer.Parts, want) || answer.Status != llm.StatusSuccess || string(answer.Metadata["k"]) != "1" {
-		t.Errorf("got %+v", answer)
-	}
+	assert.Equal(t, []llm.Part{llm.Text("look:"), image, llm.Text("so")}, answer.Parts)
+	assert.Equal(t, llm.StatusSuccess, answer.Status)
+	assert.Equal(t, "1", string(answer.Metadata["k"]))
 	answer.Parts[1].Data[0] = 9
-	if image.Data[0] != 1 {
-		t.Error("the answer shares the tool's bytes")
-	}
-	if answer := call(t, resulting(tools.Result{Text: "no", Failed: true}), tools.Options{}); answer.Status != llm.StatusError || answer.Text() != "no" {
-		t.Errorf("got %+v", answer)
-	}
+	assert.Equal(t, byte(1), image.Data[0], "the answer shares the tool's bytes")
+	answer = call(t, resulting(tools.Result{Text: "no", Failed: true}), tools.Options{})
+	assert.Equal(t, llm.StatusError, answer.Status)
+	assert.Equal(t, "no", answer.Text())
 	bad := tools.Result{Parts: []llm.Part{{Type: llm.PartImage}}}
-	if answer := call(t, resulting(bad), tools.Options{}); answer.Status != llm.StatusError || !strings.HasPrefix(answer.Text(), "the result can not be passed on: ") {
-		t.Errorf("got %+v", answer)
-	}
-	if _, err := mustSet(t, resulting(bad)).Call(t.Context(), llm.ToolCall{ID: "1", Name: "tool"}, tools.Options{OnError: tools.ReturnErrors}); err == nil {
-		t.Error("got no error")
-	}
+	answer = call(t, resulting(bad), tools.Options{})
+	assert.Equal(t, llm.StatusError, answer.Status)
+	assert.True(t, strings.HasPrefix(answer.Text(), "the result is not a valid message: "))
+	_, err := mustSet(t, resulting(bad)).Call(t.Context(), llm.ToolCall{ID: "1", Name: "tool"}, tools.Options{OnError: tools.ReturnErrors})
+	assert.Error(t, err)
 }
 
 func TestResultsAreCut(t *testing.T) {
@@ -66,7 +58,7 @@ func TestResultsAreCut(t *testing.T) {
 		result tools.Result
 		o      tools.Options
 		want   string
-		parts  int // that have data
+		parts  int // the number of parts with data
 	}{
 		{"short", tools.Result{Text: "short"}, tools.Options{MaxText: 5}, "short", 0},
 		{"long", tools.Result{Text: "longer"}, tools.Options{MaxText: 5}, "longe\n[cut off: these are the first 5 of 6 bytes; ask for less]", 0},
@@ -100,26 +92,21 @@ func TestResultsAreCut(t *testing.T) {
 					n++
 				}
 			}
-			if answer.Text() != test.want || n != test.parts || !utf8.ValidString(answer.Text()) {
-				t.Errorf("got %.200q with %d parts of data, want %.200q with %d", answer.Text(), n, test.want, test.parts)
-			}
+			assert.Equal(t, test.want, answer.Text())
+			assert.Equal(t, test.parts, n)
+			assert.True(t, utf8.ValidString(answer.Text()))
 		})
 	}
 	answer := call(t, tools.New("tool", "Fails.", func(context.Context, struct{}) (string, error) { return "", errors.New("a long story") }), tools.Options{MaxText: 6})
-	if !strings.HasPrefix(answer.Text(), "a long\n[cut off") {
-		t.Errorf("an error is not cut: %q", answer.Text())
-	}
+	assert.True(t, strings.HasPrefix(answer.Text(), "a long\n[cut off"))
 }
 
 func TestPrintable(t *testing.T) {
 	t.Parallel()
 	hidden := "ok\u200b\u202e\U000e0041\U000e0042\x00\x1b[31m\u2066\ufeff\u00ad\ufe0f \t\r\näλ漢🙂"
-	if got, want := tools.Printable(hidden), "ok[31m \t\r\näλ漢🙂"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if answer := call(t, resulting(tools.Result{Text: hidden}), tools.Options{Clean: func(_ llm.ToolCall, s string) string { return tools.Printable(s) }}); strings.ContainsRune(answer.Text(), '\U000e0041') {
-		t.Errorf("got %q", answer.Text())
-	}
+	got, want := tools.Printable(hidden), "ok[31m \t\r\näλ漢🙂"
+	assert.Equal(t, want, got)
+	assert.False(t, strings.ContainsRune(call(t, resulting(tools.Result{Text: hidden}), tools.Options{Clean: func(_ llm.ToolCall, s string) string { return tools.Printable(s) }}).Text(), '\U000e0041'))
 }
 
 func TestInvalidCallsAreAnswered(t *testing.T) {
@@ -128,31 +115,25 @@ func TestInvalidCallsAreAnswered(t *testing.T) {
 	set := mustSet(t, counting(&ran))
 	broken := llm.InvalidCall("call_1", "tool", `{"n":1`, "unexpected end of JSON input")
 	for _, o := range []tools.Options{{}, {OnError: tools.ReturnErrors}} {
-		answer, err := set.Call(t.Context(), broken, o)
-		if want := "the arguments for tool are not JSON: unexpected end of JSON input; call it again with a JSON object"; err != nil || answer.Text() != want || answer.Status != llm.StatusError || answer.ToolCallID != "call_1" {
-			t.Errorf("got %+v and %v", answer, err)
-		}
+		answer := mustCall(t, set, broken, o)
+		assert.Equal(t, "the arguments for tool are not JSON: unexpected end of JSON input; call it again with a JSON object", answer.Text())
+		assert.Equal(t, llm.StatusError, answer.Status)
+		assert.Equal(t, "call_1", answer.ToolCallID)
 	}
 	view := viewOf(t, messages.Put(llm.Assistant("", broken, numbered(2, "tool"), llm.InvalidCall("call_3", "tol", `x`, "no"), llm.InvalidCall("call_4", tools.InvokeTool, `x`, "no"))))
 	update, err := tools.Node(set, messages, tools.Options{})(t.Context(), view)
-	if err != nil || len(update) != 1 || len(ran) != 1 {
-		t.Errorf("ran %v, got %v and %v", ran, update, err)
-	}
-	if answer := metaCallInvalid(t, set); !strings.HasPrefix(answer.Text(), "the arguments for invoke_tool are not JSON: no") {
-		t.Errorf("got %+v", answer)
-	}
+	require.NoError(t, err)
+	require.Len(t, update, 1)
+	assert.Len(t, ran, 1)
+	assert.True(t, strings.HasPrefix(metaCallInvalid(t, set).Text(), "the arguments for invoke_tool are not JSON: no"))
 }
 
 func metaCallInvalid(t *testing.T, set *tools.Set) llm.Message {
 	t.Helper()
-	answer, err := set.Meta().Call(t.Context(), llm.InvalidCall("call_4", tools.InvokeTool, `x`, "no"), tools.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return answer
+	return mustCall(t, set.Meta(), llm.InvalidCall("call_4", tools.InvokeTool, `x`, "no"), tools.Options{})
 }
 
-// jump is a signal as graph.Goto makes one.
+// jump is a signal like the one of graph.Goto.
 type jump string
 
 func (j jump) Signal() string { return "goto " + string(j) }
@@ -161,9 +142,7 @@ func TestWrites(t *testing.T) {
 	t.Parallel()
 	cart := state.Append[string]("cart")
 	schema, err := statecore.NewSchema[state.Handle](messages, oneCall, cart)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	set := mustSet(t, tools.New("buy", "Buys.", func(_ context.Context, in number) (tools.Result, error) {
 		return tools.Result{Text: "bought", Update: state.Update{cart.Put(fmt.Sprint(in.N)), {Write: statecore.SignalWrite(jump("checkout"))}}}, nil
 	}))
@@ -174,33 +153,27 @@ func TestWrites(t *testing.T) {
 		cart string
 	}{
 		"Node":     {tools.Node(set, messages, tools.Options{}), "[2 1]"},
-		"CallNode": {tools.CallNode(set, oneCall, messages, tools.Options{Once: new(memo).once}), "[1]"},
+		"CallNode": {tools.CallNode(set, oneCall, messages, tools.Options{Once: new(onceStore).once}), "[1]"},
 	} {
 		update, err := want.node(t.Context(), view)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if last := update[len(update)-1].Signal(); last == nil || last.Signal() != "goto checkout" {
-			t.Errorf("%s: got %v", name, update)
-		}
-		if got := cart.Get(after(t, schema, view, update)); fmt.Sprint(got) != want.cart {
-			t.Errorf("%s: got %v, want %s", name, got, want.cart)
-		}
+		require.NoError(t, err)
+		last := update[len(update)-1].Signal()
+		require.NotNil(t, last, name)
+		assert.Equal(t, "goto checkout", last.Signal(), name)
+		assert.Equal(t, want.cart, fmt.Sprint(cart.Get(after(t, schema, view, update))), name)
 	}
-	remembering := tools.Options{Once: new(memo).once}
-	if _, err := set.Run(t.Context(), one, remembering); !errors.Is(err, tools.ErrWrites) {
-		t.Errorf("got %v", err)
-	}
-	if _, err := set.Call(t.Context(), one, tools.Options{}); !errors.Is(err, tools.ErrWrites) {
-		t.Errorf("got %v", err)
-	}
-	if answers, err := set.CallAll(t.Context(), []llm.ToolCall{one, numbered(2, "none")}, tools.Options{}); !errors.Is(err, tools.ErrWrites) || answers != nil {
-		t.Errorf("got %v and %v", answers, err)
-	}
+	remembering := tools.Options{Once: new(onceStore).once}
+	_, err = set.Run(t.Context(), one, remembering)
+	assert.ErrorIs(t, err, tools.ErrWrites)
+	_, err = set.Call(t.Context(), one, tools.Options{})
+	assert.ErrorIs(t, err, tools.ErrWrites)
+	answers, err := set.CallAll(t.Context(), []llm.ToolCall{one, numbered(2, "none")}, tools.Options{})
+	require.ErrorIs(t, err, tools.ErrWrites)
+	assert.Nil(t, answers)
 	out, err := set.Run(t.Context(), one, tools.Options{})
-	if err != nil || len(out.Update) != 2 || out.Message.Text() != "bought" {
-		t.Errorf("got %+v and %v", out, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, out.Update, 2)
+	assert.Equal(t, "bought", out.Message.Text())
 }
 
 func TestEvents(t *testing.T) {
@@ -228,25 +201,21 @@ func TestEvents(t *testing.T) {
 	})
 	set := mustSet(t, work)
 	calls := []llm.ToolCall{{ID: "1", Name: "work", Arguments: json.RawMessage(`{ "n": 1.0 }`)}, numbered(2, "work"), numbered(3, "none")}
-	if _, err := set.CallAll(t.Context(), calls, o); err != nil {
-		t.Fatal(err)
-	}
+	_, err := set.CallAll(t.Context(), calls, o)
+	require.NoError(t, err)
 	want := []string{
 		`started 1 {"n":1}`, "progress 1 work 1/2 half", "finished 1 done",
 		`started call_2 {"n":2}`, "progress call_2 work 1/2 half", "finished call_2 failed",
 		`finished call_3 there is no tool "none"; the tools are work`,
 	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got %q\nwant %q", got, want)
-	}
-	tools.Report(t.Context(), tools.Progress{}) // outside a tool
-	if _, err := set.Call(t.Context(), numbered(1, "work"), tools.Options{}); err != nil {
-		t.Errorf("got %v without anybody to tell", err)
-	}
+	assert.Equal(t, want, got)
+	tools.Report(t.Context(), tools.Progress{}) // outside of a tool, Report does nothing
+	_, err = set.Call(t.Context(), numbered(1, "work"), tools.Options{})
+	assert.NoError(t, err)
 }
 
-// What is wrong with a call is cut and cleaned as results are: the model wrote
-// most of it.
+// TestRefusalsAreCut proves that the answer to an invalid call is cut off and cleaned like
+// a result, because the model wrote most of it.
 func TestRefusalsAreCut(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("k", 1<<20)
@@ -258,8 +227,9 @@ func TestRefusalsAreCut(t *testing.T) {
 		"no object": llm.InvalidCall("1", "double", "{", "\u202e"+long),
 	} {
 		answer, err := set.Call(t.Context(), call, o)
-		if err != nil || answer.Status != llm.StatusError || len(answer.Text()) > 300 || strings.Contains(answer.Text(), "\u202e") {
-			t.Errorf("%s: %d bytes, %v", name, len(answer.Text()), err)
-		}
+		require.NoError(t, err, name)
+		assert.Equal(t, llm.StatusError, answer.Status, name)
+		assert.LessOrEqual(t, len(answer.Text()), 300, name)
+		assert.NotContains(t, answer.Text(), "\u202e", name)
 	}
 }

@@ -10,27 +10,26 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// A Rule selects calls by the tool and the arguments. The zero Rule selects nothing. For
-// a call by way of invoke_tool, it gets the tool that is invoked. Rules are made by
-// [Named], [Destructive], [ReadOnly] and [RuleFunc], and are safe for concurrent use.
+// A Rule selects calls by their tool and arguments. The zero Rule selects nothing. For a
+// call of invoke_tool, a rule sees the invoked tool and its arguments. [Named],
+// [Destructive], [ReadOnly] and [RuleFunc] make rules. Rules are safe for concurrent use.
 type Rule struct {
 	pick     func(t Tool, call llm.ToolCall) bool
-	patterns []string // of Named, here and in the rules that this rule combines
+	patterns []string // of Named, in this rule and in the rules that it combines
 }
 
 // ErrPattern is returned when a pattern of [Named] matches no tool of the set. A
 // misspelt pattern in an approval rule would protect nothing.
 var ErrPattern = errors.New("the pattern matches no tool")
 
-// RuleFunc returns a rule that selects the calls for which fn returns true. The
-// arguments of the call fit the tool's schema. The function must be pure and safe for
-// concurrent use.
+// RuleFunc returns a rule that selects the calls for which fn returns true. The arguments
+// of these calls fit the schema of the tool. fn must be pure and safe for concurrent use.
 func RuleFunc(fn func(t Tool, call llm.ToolCall) bool) Rule { return Rule{pick: fn} }
 
-// Named selects the tools with these names. In a pattern, * stands for any text:
-// Named("submit_order", "delete_*"). A pattern that matches no tool of the set is an
-// [ErrPattern]: agent.New, mcptools.NewServer and [Options.Check] report it, and so does
-// every call, before anything runs.
+// Named returns a rule that selects the tools with these names. In a pattern, * stands for
+// any text: Named("submit_order", "delete_*"). A pattern that matches no tool of the set is
+// an [ErrPattern]. agent.New, mcptools.NewServer and [Options.Check] report it, and so does
+// every call before a tool runs.
 func Named(patterns ...string) Rule {
 	patterns = slices.Clone(patterns)
 	return Rule{patterns: patterns, pick: func(t Tool, _ llm.ToolCall) bool {
@@ -38,27 +37,27 @@ func Named(patterns ...string) Rule {
 	}}
 }
 
-// Destructive selects the tools that are annotated as destructive.
+// Destructive returns a rule that selects the tools annotated as destructive.
 func Destructive() Rule {
 	return RuleFunc(func(t Tool, _ llm.ToolCall) bool { return t.annotations.Destructive })
 }
 
-// ReadOnly selects the tools that are annotated as read-only.
+// ReadOnly returns a rule that selects the tools annotated as read-only.
 func ReadOnly() Rule {
 	return RuleFunc(func(t Tool, _ llm.ToolCall) bool { return t.annotations.ReadOnly })
 }
 
-// Or selects the calls that either rule selects.
+// Or returns a rule that selects the calls that r or other selects.
 func (r Rule) Or(other Rule) Rule {
 	return r.with(other, func(t Tool, call llm.ToolCall) bool { return r.Selects(t, call) || other.Selects(t, call) })
 }
 
-// And selects the calls that both rules select.
+// And returns a rule that selects the calls that both r and other select.
 func (r Rule) And(other Rule) Rule {
 	return r.with(other, func(t Tool, call llm.ToolCall) bool { return r.Selects(t, call) && other.Selects(t, call) })
 }
 
-// Not selects the calls that the rule does not select.
+// Not returns a rule that selects the calls that r does not select.
 func (r Rule) Not() Rule {
 	return r.with(Rule{}, func(t Tool, call llm.ToolCall) bool { return !r.Selects(t, call) })
 }
@@ -70,8 +69,9 @@ func (r Rule) with(other Rule, pick func(Tool, llm.ToolCall) bool) Rule {
 // Selects reports whether the rule selects a call.
 func (r Rule) Selects(t Tool, call llm.ToolCall) bool { return r.pick != nil && r.pick(t, call) }
 
-// Check returns an [ErrPattern] for each pattern of [Named] that matches no tool of the
-// set. A set of [Set.Meta] has the tools that it can invoke.
+// Check returns an error that wraps [ErrPattern] for each pattern of [Named] that matches
+// no tool of the set. For a set of [Set.Meta], the tools that it can invoke count as its
+// tools.
 func (r Rule) Check(s *Set) error {
 	if len(r.patterns) == 0 {
 		return nil
@@ -86,9 +86,9 @@ func (r Rule) Check(s *Set) error {
 	return errors.Join(mistakes...)
 }
 
-// Check reports mistakes in the options for calls of tools of a set: the patterns of
-// Approval.Rule and Planning.Rule that match no tool; see [Rule.Check]. Call it where a
-// program is built. Calls check too.
+// Check returns an error for each pattern of Approval.Rule and Planning.Rule that matches
+// no tool of the set; see [Rule.Check]. Call it when the program starts. Every call checks
+// it too.
 func (o Options) Check(s *Set) error {
 	err := o.Approval.Rule.Check(s)
 	if o.Planning != nil {
@@ -97,7 +97,7 @@ func (o Options) Check(s *Set) error {
 	return err
 }
 
-// reachable returns the names of the tools of a set, and of those that they invoke.
+// reachable returns the names of the tools of a set and of the tools that they can invoke.
 func (s *Set) reachable() []string {
 	names := s.Names()
 	if s != nil {
@@ -110,14 +110,14 @@ func (s *Set) reachable() []string {
 	return names
 }
 
-// nearest returns the end of the error for a pattern: the most similar tool, or all.
+// nearest returns a hint for the error of a pattern: the most similar name, or all names.
 func nearest(pattern string, names []string) string {
 	if hint := suggest.For(pattern, names); hint != "" {
 		return hint
 	}
 	for _, part := range strings.Split(pattern, "*") {
 		for _, name := range names {
-			// A part with a mistake is similar to the beginning or the end of a name.
+			// Only the beginning or the end of the name can resemble a part of a pattern.
 			n := min(len(part), len(name))
 			if len(part) > 2 && suggest.For(part, []string{name[:n], name[len(name)-n:]}) != "" {
 				return fmt.Sprintf("; did you mean %q?", name)
@@ -130,7 +130,7 @@ func nearest(pattern string, names []string) string {
 	return "; the tools are " + strings.Join(names, ", ")
 }
 
-// matches reports whether a name matches a pattern with stars.
+// matches reports whether a name matches a pattern. In the pattern, * stands for any text.
 func matches(pattern, name string) bool {
 	first, rest, star := strings.Cut(pattern, "*")
 	if !star {

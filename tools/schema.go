@@ -11,10 +11,10 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// subject names the arguments as a whole in problems.
+// subject is the name of the whole arguments in error texts.
 const subject = "the arguments"
 
-// inferSchema infers the schema of a type of arguments.
+// inferSchema infers the schema of the type of a tool's arguments.
 func inferSchema(in reflect.Type) (*schema.Schema, error) {
 	s, err := schema.Infer(in, schema.Options{Subject: subject, OneOf: reflect.TypeFor[llm.OneOf](), Hidden: isBound})
 	if err == nil && !s.IsObject() {
@@ -26,8 +26,9 @@ func inferSchema(in reflect.Type) (*schema.Schema, error) {
 // isBound reports whether a type is a [Bound].
 func isBound(t reflect.Type) bool { return reflect.PointerTo(t).Implements(binderType) }
 
-// checkArguments returns arguments in the form in which a tool gets them, or a
-// [schema.Error] for the model. Models write nothing or null for no arguments.
+// checkArguments returns arguments in the form that a tool gets, or a [schema.Error] for
+// the model. Empty arguments and null count as {}, because models write them for no
+// arguments.
 func checkArguments(s *schema.Schema, arguments json.RawMessage) (json.RawMessage, error) {
 	if text := string(bytes.Trim(arguments, " \t\r\n")); text == "" || text == "null" {
 		arguments = json.RawMessage("{}")
@@ -35,7 +36,7 @@ func checkArguments(s *schema.Schema, arguments json.RawMessage) (json.RawMessag
 	return s.Check(arguments)
 }
 
-// fillArgument returns arguments with one more that the program sets.
+// fillArgument returns arguments with one more argument that the program sets.
 func fillArgument(s *schema.Schema, arguments json.RawMessage, name string, value any) (json.RawMessage, error) {
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(arguments, &object); err != nil {
@@ -52,7 +53,7 @@ func fillArgument(s *schema.Schema, arguments json.RawMessage, name string, valu
 	return checkArguments(s, arguments)
 }
 
-// fillBound sets the bound fields of the arguments to which into points.
+// fillBound sets the bound fields of the argument struct into.
 func fillBound(ctx context.Context, into reflect.Value, fields []reflect.StructField) error {
 	for _, field := range fields {
 		at := into

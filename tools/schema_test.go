@@ -73,8 +73,8 @@ func TestToolsAndAnswersShareSchemas(t *testing.T) {
 		"want an object with exactly one of the fields point, name, got the fields name, point")
 }
 
-// TestRecursiveTypeCannotHaveABound proves that a bound value which only the outermost
-// struct would get is an error.
+// TestRecursiveTypeCannotHaveABound proves that a Bound in a recursive type is an error,
+// because only the outermost struct would get the value.
 func TestRecursiveTypeCannotHaveABound(t *testing.T) {
 	t.Parallel()
 	type loop struct {

@@ -5,15 +5,16 @@ import (
 	"strings"
 )
 
-// A Query picks tools of a set. A tool fits when it fits every field that is not
-// empty; case does not count.
+// A Query selects tools of a set. A tool must match every field that is not empty. Case is
+// ignored.
 type Query struct {
-	// Names are those of the tools, where * stands for any text.
+	// Names are patterns of tool names, in which * stands for any text. One of them must
+	// match.
 	Names []string
-	// Categories and Actions are as in [Annotations]; one of each has to fit.
+	// Categories and Actions are as in [Annotations]. One element of each must match.
 	Categories, Actions []string
-	// Text is words of which each is found in the name, the title, the category,
-	// the action or the description.
+	// Text is a list of words. Each must occur in the name, title, category, action or
+	// description.
 	Text string
 }
 
@@ -39,8 +40,7 @@ func contains(list []string, text string) bool {
 	return slices.ContainsFunc(list, func(s string) bool { return strings.EqualFold(s, text) })
 }
 
-// Select returns the tools of the set that fit a query, as a set. It may have
-// none.
+// Select returns a set with the tools that match a query. It may be empty.
 func (s *Set) Select(q Query) *Set {
 	out := &Set{byName: map[string]Tool{}}
 	for _, t := range s.Tools() {
@@ -52,8 +52,8 @@ func (s *Set) Select(q Query) *Set {
 	return out
 }
 
-// Merge returns a set with the tools of this and of others, in that order. Its
-// error says which names are used twice.
+// Merge returns a set with the tools of this set and of the others, in that order. The
+// error lists names that are used twice.
 func (s *Set) Merge(others ...*Set) (*Set, error) {
 	all := s.Tools()
 	for _, other := range others {
@@ -62,7 +62,7 @@ func (s *Set) Merge(others ...*Set) (*Set, error) {
 	return NewSet(all...)
 }
 
-// Tools returns the tools in the order in which they were given.
+// Tools returns the tools in the order of NewSet. The slice is the caller's own.
 func (s *Set) Tools() []Tool {
 	if s == nil {
 		return nil

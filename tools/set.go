@@ -8,14 +8,14 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// A Set is the tools that an agent has. A nil *Set is one without tools.
+// A Set is a list of tools with different names. A nil *Set has no tools.
 type Set struct {
 	tools  []Tool
 	byName map[string]Tool
 }
 
-// NewSet returns a set of tools. Its error joins everything that is wrong: what
-// [New] found in each tool, and names that are used twice.
+// NewSet returns a set of tools. The error joins all mistakes: the mistakes that [New] or
+// [Raw] found in each tool, and names that are used twice.
 func NewSet(tools ...Tool) (*Set, error) {
 	s := &Set{tools: slices.Clone(tools), byName: make(map[string]Tool, len(tools))}
 	var mistakes []error
@@ -38,8 +38,8 @@ func NewSet(tools ...Tool) (*Set, error) {
 	return s, nil
 }
 
-// Specs returns what a model is told about the tools, in the order in which
-// they were given. The result is the caller's own.
+// Specs returns the specifications of the tools for a model, in the order of NewSet. The
+// result is the caller's own.
 func (s *Set) Specs() []llm.ToolSpec {
 	if s == nil {
 		return nil
@@ -51,7 +51,8 @@ func (s *Set) Specs() []llm.ToolSpec {
 	return specs
 }
 
-// Names returns the names of the tools, in the order in which they were given.
+// Names returns the names of the tools in the order of NewSet. The slice is the caller's
+// own.
 func (s *Set) Names() []string {
 	if s == nil {
 		return nil
@@ -63,7 +64,7 @@ func (s *Set) Names() []string {
 	return names
 }
 
-// Lookup returns the tool of a name, and whether there is one.
+// Lookup returns the tool with a name. The second result is false if there is none.
 func (s *Set) Lookup(name string) (Tool, bool) {
 	if s == nil {
 		return Tool{}, false

@@ -188,8 +188,8 @@ func TestNewSetReportsEveryMistake(t *testing.T) {
 		{"a function", returning(calls{}), "unsupported"},
 		{"a bad tag", returning(badTag{}), "is a description, and must not begin with"},
 		{"a map by number", returning(byInt{}), "unsupported map key"},
-		{"a result that is a channel", tools.New("bad", "Does.", func(context.Context, struct{}) (chan int, error) { return nil, nil }), "result can not be written"},
-		{"a result that holds one", tools.New("bad", "Does.", func(context.Context, struct{}) (unwritable, error) { return unwritable{}, nil }), "result can not be written"},
+		{"a result that is a channel", tools.New("bad", "Does.", func(context.Context, struct{}) (chan int, error) { return nil, nil }), "result cannot be encoded"},
+		{"a result that holds one", tools.New("bad", "Does.", func(context.Context, struct{}) (unwritable, error) { return unwritable{}, nil }), "result cannot be encoded"},
 		{"a result that can not be zero", tools.New("odd", "Does.", func(context.Context, struct{}) (cannotWrite, error) { return cannotWrite{}, nil }), ""},
 	}
 	var all []tools.Tool
@@ -238,8 +238,7 @@ func TestNilSetHasNoTools(t *testing.T) {
 	var set *tools.Set
 	assert.Nil(t, set.Names())
 	assert.Nil(t, set.Specs())
-	answer, err := set.Call(t.Context(), llm.ToolCall{ID: "1", Name: "f"}, tools.Options{})
-	require.NoError(t, err)
+	answer := mustCall(t, set, llm.ToolCall{ID: "1", Name: "f"}, tools.Options{})
 	assert.Equal(t, `there is no tool "f"; there are no tools`, answer.Text())
 }
 
@@ -284,9 +283,8 @@ type (
 	}
 )
 
-// TestTypesThatWouldMislead proves that a type with a part that a model cannot be told, or
-// that would never reach the function, is an error, and that all errors are reported at
-// once.
+// TestTypesThatWouldMislead proves that NewSet reports, all at once, the fields and types that
+// a schema cannot describe or whose values would not reach the function.
 func TestTypesThatWouldMislead(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -304,7 +302,7 @@ func TestTypesThatWouldMislead(t *testing.T) {
 		{"an integer that schemas do not hold", returning(tooLarge{}), []string{"tooLarge.N: enum tag: 9007199254740993 is too large"}},
 		{"everything", tools.New[manyMistakes, chan int]("do it", "", nil), []string{
 			"a name is", "no description", "no function", "manyMistakes.Back: a value of type func()",
-			"manyMistakes.C: a value of type chan int", "the result can not be written",
+			"manyMistakes.C: a value of type chan int", "the result cannot be encoded",
 		}},
 		{"several tags", returning(manyTags{}), []string{"manyTags.N: enum tag", "manyTags.M: enum tag"}},
 		{"everything of a raw tool", tools.Raw(llm.ToolSpec{Name: "do it"}, nil), []string{"a name is", "no description", "no function", "its schema cannot be read"}},

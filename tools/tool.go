@@ -13,32 +13,32 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// A Tool is a function that a model may call. It is made by [New] or [Raw]; the
-// zero Tool is refused by [NewSet].
+// A Tool is a function that a model may call. [New] and [Raw] make tools. [NewSet] reports
+// a zero Tool as a mistake.
 type Tool struct {
 	spec        llm.ToolSpec
 	annotations Annotations
 	schema      *schema.Schema
-	// load takes arguments that the schema accepts, and returns the call that
-	// is then ready to be made.
+	// load decodes arguments that fit the schema, and returns a function that runs the tool
+	// with them.
 	load func(arguments json.RawMessage) (func(context.Context) (Result, error), error)
-	// needs are the bound values that the tool needs from the run.
+	// needs are the bound values of the tool.
 	needs []need
-	// invokes, when not nil, says which call of another tool a call stands for.
+	// invokes is set for invoke_tool only. It returns the call that a call of the tool
+	// requests.
 	invokes func(call llm.ToolCall) (invocation, error)
 	output  json.RawMessage
-	behind  *Set  // the tools that a call may stand for
-	err     error // what is wrong with the tool
+	behind  *Set  // the tools that invoke_tool can invoke, or nil
+	err     error // all mistakes of the tool, or nil
 }
 
-// New returns a tool. The name is 1 to 64 letters, digits, underscores or
-// dashes, and the description says to the model what the tool does and when to
-// use it. In is a struct, or a map with string keys; its fields make the
-// schema of the arguments. A result of type string is passed to the model as it
-// is, a [Result] as it says, any other as JSON.
+// New returns a tool. The name has 1 to 64 letters, digits, underscores or dashes. The
+// description tells the model what the tool does and when to use it. In is a struct, or a
+// map with string keys; the schema of the arguments is inferred from it. If Out is string,
+// the model gets the result unchanged. A [Result] describes the answer itself. A result of
+// any other type is encoded as JSON.
 //
-// A name, a description or a type that can not be used is reported by
-// [NewSet].
+// [NewSet] and [Tool.Err] report a name, description or type that cannot be used.
 func New[In, Out any](name, description string, fn func(context.Context, In) (Out, error)) Tool {
 	t := Tool{spec: llm.ToolSpec{Name: name, Description: description}}
 	s, err := inferSchema(reflect.TypeFor[In]())
@@ -70,13 +70,11 @@ func New[In, Out any](name, description string, fn func(context.Context, In) (Ou
 	return t
 }
 
-// Raw returns a tool whose schema is known as JSON and not as a type: that of a
-// tool on a server, or one read from a file. The schema is that of an object. fn
-// gets arguments that it accepts, without keys that come twice; they are the
-// function's own.
+// Raw returns a tool whose schema is given as JSON, such as a tool of a server. The schema
+// must describe an object. fn is called with arguments that fit the schema and have no
+// duplicate keys. It may keep and change them.
 //
-// What is wrong with the specification is reported by [NewSet], and by
-// [Tool.Err] for a tool alone.
+// [NewSet] and [Tool.Err] report mistakes in the specification.
 func Raw(spec llm.ToolSpec, fn func(ctx context.Context, arguments json.RawMessage) (Result, error)) Tool {
 	t := Tool{spec: spec}
 	s, err := schema.Parse(spec.Schema, subject)
@@ -95,25 +93,24 @@ func Raw(spec llm.ToolSpec, fn func(ctx context.Context, arguments json.RawMessa
 // Name returns the tool's name.
 func (t Tool) Name() string { return t.spec.Name }
 
-// Spec returns what a model is told about the tool. The result is the caller's
-// own.
+// Spec returns the specification of the tool for a model. The result is the caller's own.
 func (t Tool) Spec() llm.ToolSpec {
 	spec := t.spec
 	spec.Schema = bytes.Clone(spec.Schema)
 	return spec
 }
 
-// Err returns what is wrong with the tool, or nil. [NewSet] reports it as well.
+// Err returns all mistakes of the tool, or nil. [NewSet] returns them too.
 func (t Tool) Err() error {
 	if t.err == nil && t.load == nil {
-		return errors.New("tools: a tool that was not made by New or Raw")
+		return errors.New("tools: the tool was not made by New or Raw")
 	}
 	return t.err
 }
 
-// Check reports what is wrong with arguments, in words for the model. It returns
-// them as the tool would get them: each key once, sorted, whole numbers as
-// integers, and without nulls for what is optional.
+// Check checks arguments and returns them in the form that the tool gets: each key once and
+// sorted, whole numbers as integers, and no null for an optional value. The error describes
+// the problems in words for the model.
 func (t Tool) Check(arguments json.RawMessage) (json.RawMessage, error) {
 	if err := t.Err(); err != nil {
 		return nil, err
@@ -125,8 +122,8 @@ func (t Tool) Check(arguments json.RawMessage) (json.RawMessage, error) {
 	return arguments, nil
 }
 
-// prepared checks arguments and makes the call ready. Types of arguments read
-// themselves, and may panic at what a model writes.
+// prepared checks arguments and returns a function that runs the tool with them. It turns a
+// panic into an error, because UnmarshalJSON of an argument type may panic.
 func (t Tool) prepared(arguments json.RawMessage) (_ json.RawMessage, run func(context.Context) (Result, error), err error) {
 	defer caught(&err)
 	if arguments, err = checkArguments(t.schema, arguments); err != nil {
@@ -136,12 +133,12 @@ func (t Tool) prepared(arguments json.RawMessage) (_ json.RawMessage, run func(c
 	return arguments, run, err
 }
 
-// check returns everything that is wrong with the tool, given what is with its
-// types.
-func (t Tool) check(types error, noFunction bool) error {
+// check returns all mistakes of the tool: typeErr, and mistakes in its name, description
+// and function.
+func (t Tool) check(typeErr error, noFunction bool) error {
 	var mistakes []error
 	add := func(err error) { mistakes = append(mistakes, fmt.Errorf("tools: tool %q: %w", t.spec.Name, err)) }
-	named := llm.ToolSpec{Name: t.spec.Name, Schema: json.RawMessage(`{}`)} // the schema is one of types
+	named := llm.ToolSpec{Name: t.spec.Name, Schema: json.RawMessage(`{}`)} // typeErr covers the schema
 	if err := named.Validate(); err != nil {
 		mistakes = append(mistakes, fmt.Errorf("tools: %w", err))
 	}
@@ -151,23 +148,24 @@ func (t Tool) check(types error, noFunction bool) error {
 	if noFunction {
 		add(errors.New("no function"))
 	}
-	if types != nil {
-		add(types)
+	if typeErr != nil {
+		add(typeErr)
 	}
 	return errors.Join(mistakes...)
 }
 
-// checkOutput finds a type of result that JSON can not hold, by its zero value.
+// checkOutput returns an error if JSON cannot encode the zero value of a result type,
+// because of its type.
 func checkOutput[Out any]() (err error) {
 	if reflect.TypeFor[Out]() == reflect.TypeFor[Result]() {
 		return nil
 	}
-	// A MarshalJSON that can not take a zero value says nothing about others.
+	// A MarshalJSON that fails or panics for the zero value may work for other values.
 	defer func() { _ = recover() }()
 	var out Out
 	_, err = json.Marshal(out)
 	if _, ok := errors.AsType[*json.UnsupportedTypeError](err); !ok {
 		return nil
 	}
-	return fmt.Errorf("the result can not be written as JSON: %w", err)
+	return fmt.Errorf("the result cannot be encoded as JSON: %w", err)
 }

@@ -1,5 +1,5 @@
-// Package langchaintools carries tools over between langchaingo and Weft, both
-// ways.
+// Package langchaintools converts tools of langchaingo to tools of Weft, and tools of Weft
+// to tools of langchaingo.
 //
 //	set, err := tools.NewSet(langchaintools.From(duckduckgo), langchaintools.From(calculator))
 //	old, err := langchaintools.To(weather, tools.Options{})
@@ -7,14 +7,15 @@
 //
 // What to know:
 //
-//   - A langchaingo tool takes one text. The model gives it as the argument
-//     input.
-//   - A tool of Weft made into one of langchaingo takes a JSON object of its
-//     arguments; a bare text does if it has one argument that is a text, or one
-//     that must be given.
-//   - A tool's failure is answered to the model, on both sides. langchaingo's
-//     agents end with an error that a tool returns, so that one is for the end of
-//     the context and for calls that wait for a person.
-//   - langchaingo is not imported: its interface is known by its shape, and
-//     brings a Starlark interpreter with it.
+//   - A langchaingo tool takes one text. In Weft, the model gives this text as the
+//     argument input.
+//   - A tool of Weft takes a JSON object in langchaingo. If the tool has only one
+//     argument or only one required argument, and it is a string, the tool also takes
+//     plain text.
+//   - The model gets the failure of a tool as the answer, in both directions. Agents of
+//     langchaingo stop when a tool returns an error, so a converted tool returns one
+//     only if its context is done, if the call waits for a person, or in the other
+//     cases of tools.Set.Call.
+//   - This package does not import langchaingo, which depends on a Starlark
+//     interpreter. It declares an interface with the same methods.
 package langchaintools

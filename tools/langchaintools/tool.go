@@ -14,24 +14,23 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// A Tool is a tool of langchaingo: any value of its type tools.Tool is one, and
-// the other way round.
+// A Tool is a tool of langchaingo. It has the same methods as langchaingo's interface
+// tools.Tool, so every value of one type is also a value of the other.
 type Tool interface {
 	Name() string
 	Description() string
 	Call(ctx context.Context, input string) (string, error)
 }
 
-// input is what the model gives a tool of langchaingo.
+// input has the arguments of a converted langchaingo tool.
 type input struct {
 	Input string `json:"input" jsonschema:"what the tool is asked"`
 }
 
-// From returns a tool of langchaingo as one of Weft. A name with characters that
-// providers do not take, such as "Google Search", is changed, always to the same.
-// Nothing is known of what the tool does, so it is annotated as destructive and
-// of the open world; Annotate says better. A nil tool is reported by
-// tools.NewSet.
+// From converts a tool of langchaingo to a tool of Weft. Characters of the name that
+// providers do not accept, as in "Google Search", are replaced; the same name always gives
+// the same result. The tool is annotated as destructive and open-world, because nothing is
+// known about it. Use Annotate to set other annotations. tools.NewSet reports a nil tool.
 func From(t Tool) tools.Tool {
 	if t == nil {
 		return tools.Tool{}
@@ -46,12 +45,13 @@ func From(t Tool) tools.Tool {
 	}).Annotate(tools.Annotations{Title: name, Destructive: true, OpenWorld: true})
 }
 
-// To returns a tool of Weft as one of langchaingo, which is called as o says. Its
-// description tells the model of its arguments. Only the text of a result comes
-// through. The error says what is wrong with the tool.
+// To converts a tool of Weft to a tool of langchaingo. The options configure its calls. The
+// description of the new tool contains the schema of the arguments. Only the text of a
+// result is returned. To returns an error if the tool or a rule in the options has
+// mistakes.
 //
-// Call returns an error only where tools.Set.Call does; what the tool failed
-// with is its answer.
+// Call of the new tool returns an error only in the cases of tools.Set.Call. If the tool
+// fails, Call returns the text of the failure as the result.
 func To(t tools.Tool, o tools.Options) (Tool, error) {
 	set, err := tools.NewSet(t)
 	if err != nil {
@@ -64,17 +64,18 @@ func To(t tools.Tool, o tools.Options) (Tool, error) {
 	return &carried{set: set, spec: spec, only: onlyText(spec.Schema), options: o}, nil
 }
 
-// carried is a tool of Weft as langchaingo has it.
+// carried is a tool of langchaingo that calls a tool of Weft.
 type carried struct {
 	set     *tools.Set
 	spec    llm.ToolSpec
-	only    string // the argument that a bare text is, or empty
+	only    string // the name of the argument that takes a plain text, or empty
 	options tools.Options
 }
 
 func (c *carried) Name() string { return c.spec.Name }
 
-// Description is all that a model of langchaingo is told.
+// Description returns the description with the schema of the arguments, because an agent of
+// langchaingo gives the model nothing else.
 func (c *carried) Description() string {
 	if c.only != "" {
 		return c.spec.Description + " The input is its " + c.only + ", as plain text, or a JSON object of this schema: " + string(c.spec.Schema)
@@ -94,7 +95,8 @@ func (c *carried) Call(ctx context.Context, text string) (string, error) {
 	return answer.Text(), nil
 }
 
-// arguments makes arguments of a text, which is them or the only one of them.
+// arguments returns the arguments for an input: the input itself, or an object in which the
+// input is the only argument.
 func (c *carried) arguments(text string) json.RawMessage {
 	trimmed := []byte(strings.TrimSpace(text))
 	if c.only == "" || bytes.HasPrefix(trimmed, []byte("{")) && json.Valid(trimmed) {
@@ -102,13 +104,14 @@ func (c *carried) arguments(text string) json.RawMessage {
 	}
 	arguments, err := json.Marshal(map[string]string{c.only: text})
 	if err != nil {
-		return trimmed // a map of texts can always be written
+		return trimmed // not reached: a map of strings can be encoded
 	}
 	return arguments
 }
 
-// onlyText returns the argument that a bare text can only be: the one that must
-// be given, or else the only one there is, if it is a text.
+// onlyText returns the name of the argument that a plain text stands for: the only required
+// argument, or the only argument if none is required. It returns "" if there is no such
+// argument or if it is not a string.
 func onlyText(schema json.RawMessage) string {
 	var s struct {
 		Properties map[string]struct {

@@ -6,13 +6,17 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/tools"
 	"github.com/weft-go/weft/tools/langchaintools"
 )
 
-// search is a tool of langchaingo.
+// A search is a langchaingo tool that returns its name and its input.
 type search struct{ name, description string }
 
 func (s search) Name() string        { return s.name }
@@ -29,14 +33,10 @@ func (s search) Call(ctx context.Context, input string) (string, error) {
 func ask(t *testing.T, tool tools.Tool, arguments string) string {
 	t.Helper()
 	set, err := tools.NewSet(tool)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	call := llm.ToolCall{ID: "c1", Name: tool.Name(), Arguments: []byte(arguments)}
 	answer, err := set.Call(t.Context(), call, tools.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return fmt.Sprintf("%s: %s", answer.Status, answer.Text())
 }
 
@@ -54,19 +54,15 @@ func TestFrom(t *testing.T) {
 	}
 	for _, tt := range tests {
 		got := langchaintools.From(tt.tool)
-		if got.Name() != tt.name || !strings.HasPrefix(got.Spec().Description, tt.description) {
-			t.Errorf("got %q, %q", got.Name(), got.Spec().Description)
-		}
-		if a := got.Annotations(); !a.Destructive || a.Title != tt.tool.Name() {
-			t.Errorf("got %+v", a)
-		}
-		if answer := ask(t, got, tt.arguments); !strings.HasPrefix(answer, tt.want) {
-			t.Errorf("got %q, want %q", answer, tt.want)
-		}
+		assert.Equal(t, tt.name, got.Name())
+		assert.True(t, strings.HasPrefix(got.Spec().Description, tt.description))
+		a := got.Annotations()
+		assert.True(t, a.Destructive)
+		assert.Equal(t, tt.tool.Name(), a.Title)
+		assert.True(t, strings.HasPrefix(ask(t, got, tt.arguments), tt.want))
 	}
-	if _, err := tools.NewSet(langchaintools.From(nil)); err == nil {
-		t.Error("no tool was taken for one")
-	}
+	_, err := tools.NewSet(langchaintools.From(nil))
+	assert.Error(t, err, "a nil tool was accepted")
 }
 
 type town struct {
@@ -107,51 +103,39 @@ func TestTo(t *testing.T) {
 	}
 	for _, tt := range tests {
 		old, err := langchaintools.To(tt.tool, tools.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		got, err := old.Call(t.Context(), tt.input)
-		if err != nil || !strings.HasPrefix(got, tt.want) {
-			t.Errorf("%s(%q): got %q, %v; want %q", old.Name(), tt.input, got, err, tt.want)
-		}
+		require.NoError(t, err, "%s(%q)", old.Name(), tt.input)
+		assert.True(t, strings.HasPrefix(got, tt.want), "%s(%q)", old.Name(), tt.input)
 	}
 }
 
 func TestToReturnsErrors(t *testing.T) {
 	t.Parallel()
-	if _, err := langchaintools.To(tools.Tool{}, tools.Options{}); err == nil {
-		t.Error("the zero tool was taken")
-	}
+	_, err := langchaintools.To(tools.Tool{}, tools.Options{})
+	assert.Error(t, err, "the zero tool was accepted")
 	wipe := tools.New("wipe", "Wipes.", func(context.Context, struct{}) (string, error) { return "wiped", nil })
 	old, err := langchaintools.To(wipe, tools.Options{Approval: tools.Approval{Rule: tools.Named("wipe")}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := old.Call(t.Context(), ""); !errors.Is(err, tools.ErrNoApprover) {
-		t.Errorf("got %q, %v", got, err)
-	}
+	require.NoError(t, err)
+	_, err = old.Call(t.Context(), "")
+	assert.ErrorIs(t, err, tools.ErrNoApprover)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	free, err := langchaintools.To(wipe, tools.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := free.Call(ctx, ""); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %q, %v", got, err)
-	}
+	require.NoError(t, err)
+	_, err = free.Call(ctx, "")
+	assert.ErrorIs(t, err, context.Canceled)
 }
 
-// There and back again, a tool does what it did.
+// TestThereAndBack proves that a langchaingo tool still works after it was converted to a tool
+// of Weft and back.
 func TestThereAndBack(t *testing.T) {
 	t.Parallel()
 	old, err := langchaintools.To(langchaintools.From(search{"wiki", "Looks up."}), tools.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	got, err := old.Call(t.Context(), "Go")
-	if err != nil || !strings.HasPrefix(got, "wiki of Go for ") {
-		t.Errorf("got %q, %v", got, err)
-	}
+	require.NoError(t, err)
+	assert.True(t, strings.HasPrefix(got, "wiki of Go for "))
 }
 
 func FuzzTo(f *testing.F) {
@@ -165,21 +149,17 @@ func FuzzTo(f *testing.F) {
 		return in.Text, nil
 	})
 	old, err := langchaintools.To(echo, tools.Options{MaxText: -1})
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, text string) {
 		got, err := old.Call(t.Context(), text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want := strings.ToValidUTF8(text, "\ufffd"); want == text && !strings.Contains(text, "{") && got != want {
-			t.Errorf("%q came back as %q", text, got)
+		require.NoError(t, err)
+		if utf8.ValidString(text) && !strings.Contains(text, "{") {
+			assert.Equal(t, text, got)
 		}
 	})
 }
 
-// search stands for a tool of langchaingo, such as its duckduckgo.
+// From converts a tool of langchaingo, such as its duckduckgo. Here search is in its place.
 func ExampleFrom() {
 	web := langchaintools.From(search{"Web Search", "Searches the web."})
 	fmt.Println(web.Name(), string(web.Spec().Schema))

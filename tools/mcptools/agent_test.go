@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
@@ -18,10 +20,11 @@ import (
 	"github.com/weft-go/weft/tools/mcptools"
 )
 
-// An agent goes on when a server of its dies in the middle of a call.
+// TestAgentOutlivesItsServer proves that an agent continues when its server dies during a
+// call.
 func TestAgentOutlivesItsServer(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, c *mcptools.Client, revive func()) {
+	onEachTransport(t, func(t *testing.T, c *mcptools.Client, revive func()) {
 		wake := tools.New("wake", "Brings the server back.", func(context.Context, struct{}) (string, error) {
 			revive()
 			return "done", nil
@@ -37,13 +40,9 @@ func TestAgentOutlivesItsServer(t *testing.T) {
 			llmtest.Say("all is well"),
 		)
 		g, err := agent.New("clerk", model, setOf(t, c, wake), agent.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		snap, err := g.Invoke(within(t), agent.Messages.Put(llm.User("go on")))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var got []string
 		for _, m := range agent.Messages.All(snap) {
 			if m.Role == llm.RoleTool {
@@ -56,15 +55,14 @@ func TestAgentOutlivesItsServer(t *testing.T) {
 		}
 		want := "echo success you said one|crash error lost|add error invalid|wake success done|echo success you said two"
 		for i, w := range strings.Split(want, "|") {
-			if i >= len(got) || !strings.HasPrefix(got[i], w) {
-				t.Fatalf("got %q, want %q", got, want)
-			}
+			require.Less(t, i, len(got))
+			assert.True(t, strings.HasPrefix(got[i], w))
 		}
 	})
 }
 
-// What a server says can not make a tool run that a person has not approved,
-// even by a model that does whatever it reads.
+// TestServerCanNotGoBehindApproval proves that a server cannot make a destructive tool run
+// without approval, even with a model that obeys every text of the server.
 func TestServerCanNotGoBehindApproval(t *testing.T) {
 	t.Parallel()
 	yes, no := true, false
@@ -97,10 +95,9 @@ func TestServerCanNotGoBehindApproval(t *testing.T) {
 		return "deleted", nil
 	}).Annotate(tools.Annotations{Destructive: true})
 
-	// A name that is taken is no way in.
-	if _, err := tools.NewSet(append(setOfTools(t, newClient(t, dialTo(server), mcptools.Options{})), own)...); err == nil {
-		t.Error("a server took the place of the program's own tool")
-	}
+	// A server's tool with the name of the program's own tool is an error.
+	_, err := tools.NewSet(append(setOfTools(t, newClient(t, dialTo(server), mcptools.Options{})), own)...)
+	assert.Error(t, err, "a server took the place of the program's own tool")
 
 	approve := graph.NewInterrupt[tools.Question, tools.Decision]("approve")
 	model := llmtest.NewScript(
@@ -116,17 +113,14 @@ func TestServerCanNotGoBehindApproval(t *testing.T) {
 		}},
 		Graph: graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	thread := g.Thread("t")
 	snap, err := thread.Invoke(within(t), agent.Messages.Put(llm.User("how is the weather?")))
 	var asked []string
 	for err == nil && !snap.Done() {
 		pending, pendingErr := approve.Open(snap)
-		if pendingErr != nil || len(pending) != 1 {
-			t.Fatalf("got %v, %v", pending, pendingErr)
-		}
+		require.NoError(t, pendingErr)
+		require.Len(t, pending, 1)
 		q := pending[0].Prompt
 		asked = append(asked, q.Tool)
 		answer := q.Reject("not asked for")
@@ -135,11 +129,8 @@ func TestServerCanNotGoBehindApproval(t *testing.T) {
 		}
 		snap, err = thread.Invoke(within(t), approve.Answer(pending[0].ID, answer))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	expect(t, strings.Join(asked, " "), "evil__weather delete_all evil__wipe")
-	if deleted.Load() != 0 || wiped.Load() != 0 {
-		t.Errorf("delete_all ran %d times and wipe %d times", deleted.Load(), wiped.Load())
-	}
+	assert.Zero(t, deleted.Load())
+	assert.Zero(t, wiped.Load())
 }

@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	// maxWait is how long a call waits until a server that was down may be
-	// tried again, rather than fail at once.
+	// maxWait is the longest time that a call waits for the next attempt to connect, after
+	// earlier attempts failed. If the attempt is later, the call fails at once.
 	maxWait = 2 * time.Second
-	// grace is how long a call that is done with may take to come back before
-	// its session is given up, and how long to wait to learn how a server ended.
+	// grace is the time that a cancelled request has to return before its session is
+	// closed, and the time to wait for the exit status of a server.
 	grace = time.Second
-	// settling is how long the last progress may come after the answer.
+	// settling is the time to wait for the last progress after an answer.
 	settling = 100 * time.Millisecond
 )
 
@@ -39,7 +39,7 @@ func (c *Client) call(ctx context.Context, name string, arguments json.RawMessag
 	switch {
 	case err == nil && answer.NeedsInput():
 		c.succeeded()
-		return tools.Result{}, c.failed(nil, errors.New("the tool asks for input of a person, which it can not get here"))
+		return tools.Result{}, c.failed(nil, errors.New("the tool asks for input from a person, which this client does not support"))
 	case err == nil:
 		c.succeeded()
 		return result(answer), nil
@@ -51,19 +51,19 @@ func (c *Client) call(ctx context.Context, name string, arguments json.RawMessag
 	return tools.Result{}, c.blame(ctx, s, err)
 }
 
-// rejected is the code of an error of the library itself, by which it says that a
-// request over HTTP failed. It takes that for proof that the server did not get
-// it, which it is not.
+// rejected is the code of an error that the MCP library itself makes when a request over
+// HTTP fails. The library means that the server did not receive the request, but the server
+// may have received it.
 const rejected = -32005
 
-// blame says what a call that failed means.
+// blame returns the error of a call that failed over the session s.
 func (c *Client) blame(ctx context.Context, s *session, err error) error {
 	if reply, ok := errors.AsType[*jsonrpc.Error](err); ok && reply.Code != rejected && !s.link.forgotten() {
 		return c.failed(nil, errors.New(plain(reply.Message, maxMessage)))
 	}
 	if s.InitializeResult().ProtocolVersion >= stateless {
-		// Nothing is lost with the session, and it may no longer be told of
-		// changes.
+		// In this version a session has no state to lose. A new session is notified of
+		// changes again.
 		c.drop(s, short(err))
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
@@ -75,8 +75,8 @@ func (c *Client) blame(ctx context.Context, s *session, err error) error {
 	return c.withExit(ErrLost, short(err), s.link, s.post(ctx))
 }
 
-// post returns what a server that is a program ended with. That may be known a
-// moment after the end of a call.
+// post returns the exit error of a server that is a program, or nil. The exit may become
+// known only a moment after a call has failed, so post waits for it.
 func (s *session) post(ctx context.Context) error {
 	if !s.link.mortal {
 		return nil
@@ -94,7 +94,7 @@ func (s *session) post(ctx context.Context) error {
 
 // send makes a call over a session and reports its progress.
 func (c *Client) send(ctx context.Context, s *session, name string, arguments json.RawMessage) (*mcp.CallToolResult, error) {
-	token, told := c.calls.begin()
+	token, queue := c.calls.begin()
 	defer c.calls.end(token)
 	params := &mcp.CallToolParams{Name: name, Arguments: arguments}
 	params.SetProgressToken(token)
@@ -111,30 +111,30 @@ func (c *Client) send(ctx context.Context, s *session, name string, arguments js
 	}()
 	for {
 		select {
-		case <-told.wake:
-			told.report(ctx)
+		case <-queue.wake:
+			queue.report(ctx)
 		case <-back:
-			told.last(ctx)
+			queue.last(ctx)
 			return answer, err
 		}
 	}
 }
 
-// calls are those that are under way, by their progress token.
+// calls are the calls that wait for an answer, by their progress token.
 type calls struct {
 	mu    sync.Mutex
 	last  int
-	under map[string]*news
+	under map[string]*progressQueue
 }
 
-func (c *calls) begin() (token string, n *news) {
+func (c *calls) begin() (token string, n *progressQueue) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.under == nil {
-		c.under = map[string]*news{}
+		c.under = map[string]*progressQueue{}
 	}
 	c.last++
-	token, n = strconv.Itoa(c.last), &news{wake: make(chan struct{}, 1)}
+	token, n = strconv.Itoa(c.last), &progressQueue{wake: make(chan struct{}, 1)}
 	c.under[token] = n
 	return token, n
 }
@@ -145,8 +145,8 @@ func (c *calls) end(token string) {
 	delete(c.under, token)
 }
 
-// progress notes what a server says of a call. It never waits: all that the
-// server sends comes by here.
+// progress queues a progress notification for its call. It must not block, because the
+// library delivers all messages of the server through it.
 func (c *calls) progress(p *mcp.ProgressNotificationParams) {
 	c.mu.Lock()
 	n := c.under[fmt.Sprint(p.ProgressToken)]
@@ -156,25 +156,25 @@ func (c *calls) progress(p *mcp.ProgressNotificationParams) {
 	}
 }
 
-// news are what a call has to report. They are kept for the goroutine of the
-// call, which reports them while it is waited for.
-type news struct {
+// A progressQueue holds the progress of one call until the goroutine of the call reports
+// it.
+type progressQueue struct {
 	mu    sync.Mutex
 	queue []tools.Progress
-	part  bool // what was told last was not all
+	part  bool // the newest progress is not complete
 	wake  chan struct{}
 }
 
-// maxNews is how many reports are kept for a reader who is slow. The last one
-// then is the newest.
-const maxNews = 64
+// maxQueued is the maximum number of queued reports. In a full queue, a new report replaces
+// the last one.
+const maxQueued = 64
 
-func (n *news) add(p tools.Progress) {
+func (n *progressQueue) add(p tools.Progress) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.part = p.Done < p.Total
-	if len(n.queue) == maxNews {
-		n.queue[maxNews-1] = p
+	if len(n.queue) == maxQueued {
+		n.queue[maxQueued-1] = p
 	} else {
 		n.queue = append(n.queue, p)
 	}
@@ -184,7 +184,7 @@ func (n *news) add(p tools.Progress) {
 	}
 }
 
-func (n *news) report(ctx context.Context) {
+func (n *progressQueue) report(ctx context.Context) {
 	n.mu.Lock()
 	queue := n.queue
 	n.queue = nil
@@ -194,10 +194,9 @@ func (n *news) report(ctx context.Context) {
 	}
 }
 
-// last reports what there is when the answer has come. The library hands over
-// answers and progress each on its own, so where not all was done, the last
-// progress may be on its way.
-func (n *news) last(ctx context.Context) {
+// last reports the remaining progress after the answer. The library delivers answers and
+// progress independently, so if the progress is not complete, last waits a moment for more.
+func (n *progressQueue) last(ctx context.Context) {
 	timer := time.NewTimer(settling)
 	defer timer.Stop()
 	for {
@@ -215,7 +214,7 @@ func (n *news) last(ctx context.Context) {
 	}
 }
 
-func (n *news) partial() bool {
+func (n *progressQueue) partial() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.part

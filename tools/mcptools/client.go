@@ -12,31 +12,31 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// A Client is an MCP server as an agent has it: see [Client.Tools]. It is made by
-// [New], connects when it is used, and has to be closed.
+// A Client connects to an MCP server and provides its tools to an agent; see
+// [Client.Tools]. [New] makes it. It connects when it is used, and must be closed.
 type Client struct {
 	endpoint Endpoint
 	options  Options
 	peer     *mcp.Client
 	calls    calls
 
-	life     context.Context // ends with Close
+	life     context.Context // done after Close
 	end      context.CancelFunc
 	watchers sync.WaitGroup
 
 	mu       sync.Mutex
-	session  *session      // the one in use, or nil
-	dialing  chan struct{} // closed when the attempt that is under way ends
-	failures int           // of connections in a row, without a call that succeeded
-	retryAt  time.Time     // when the next attempt may begin
-	lastErr  error         // what the last connection failed with
+	session  *session      // the current session, or nil
+	dialing  chan struct{} // closed when the current attempt to connect ends; nil without an attempt
+	failures int           // consecutive failed connections since the last successful call
+	retryAt  time.Time     // the earliest time of the next attempt
+	lastErr  error         // the error of the last failed connection
 
-	listing chan struct{} // holds a token while the list is renewed
+	listing chan struct{} // a semaphore: one renewal of the list at a time
 	list    catalogue     // guarded by mu
 }
 
-// New returns a client of a server. It does not connect yet: the first use does,
-// and [Client.Tools] is the place to learn that the server is not there.
+// New returns a client for a server. It does not connect. The first use connects; call
+// [Client.Tools] to find out whether the server can be reached.
 func New(e Endpoint, o Options) (*Client, error) {
 	if e == nil {
 		return nil, errors.New("mcptools: no endpoint")
@@ -59,25 +59,25 @@ func New(e Endpoint, o Options) (*Client, error) {
 	return c, nil
 }
 
-// Name returns what the server is called.
+// Name returns Options.Name, or its default.
 func (c *Client) Name() string { return c.options.Name }
 
-// Tools returns the tools that the server has. It connects if need be, and asks
-// the server only when the list is new, was changed or is older than
-// Options.MaxAge, so an agent may call it for every turn. The slice is the
-// caller's own. A tool remains callable when the list has changed; what the
-// server then says of it is answered to the model.
+// Tools returns the tools of the server. It connects if necessary. It asks the server only
+// if there is a new connection, if the server has announced a change, or if the list is
+// older than Options.MaxAge, so an agent may call it for every turn. The slice is the
+// caller's own. A tool remains callable after the list has changed; if the server no longer
+// has it, the model gets the server's error.
 //
-// When the server can not be asked, the result is the last list there was. It is
-// an error only when there never was one, when ctx is done, and after Close.
+// If the server cannot be asked, Tools returns the last list. It returns an error only if
+// there is no last list, if ctx is done, or after Close.
 func (c *Client) Tools(ctx context.Context) ([]tools.Tool, error) {
 	list, err := c.tools(ctx)
-	return list, told(err)
+	return list, withStderr(err)
 }
 
-// Close ends the connection, and a server that is a [Command]. Calls that are
-// under way fail with [ErrClosed]. It waits until nothing is left running, which
-// may take a few seconds if the server does not want to end.
+// Close ends the connection, and the program of a [Command]. Calls in progress fail with
+// [ErrClosed]. Close waits until all goroutines and the program have ended, which may take
+// a few seconds. It always returns nil.
 func (c *Client) Close() error {
 	c.end()
 	c.mu.Lock()
@@ -91,7 +91,7 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// until returns a context that also ends when the client is closed.
+// until returns a context that is also done when the client is closed.
 func (c *Client) until(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(c.life, func() { cancel(c.failed(ErrClosed, nil)) })
@@ -101,7 +101,7 @@ func (c *Client) until(ctx context.Context) (context.Context, context.CancelFunc
 	}
 }
 
-// failed makes an error of what went wrong, of a kind where it has one.
+// failed returns a ServerError that wraps kind and cause. Either may be nil.
 func (c *Client) failed(kind, cause error) error {
 	err := kind
 	switch {

@@ -3,13 +3,14 @@ package mcptools_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/tools"
 	"github.com/weft-go/weft/tools/mcptools"
@@ -17,25 +18,21 @@ import (
 
 func TestListsAndCalls(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, c *mcptools.Client, _ func()) {
+	onEachTransport(t, func(t *testing.T, c *mcptools.Client, _ func()) {
 		set := setOf(t, c)
 		want := []string{"add", "calls", "crash", "deafen", "echo", "environment", "hire", "leave", "refuse", "slow", "was_cancelled"}
-		if got := set.Names(); !slices.Equal(got, want) {
-			t.Errorf("the tools are %q, want %q, from four pages", got, want)
-		}
+		assert.Equal(t, want, set.Names())
 		expect(t, ask(t, set, "echo", `{"text":"hi"}`), "success: you said hi")
 		expect(t, ask(t, set, "add", `{"A":20,"B":22}`), `success: {"sum":42}`)
 		expect(t, ask(t, set, "refuse", ``), "error: not on a Sunday")
-		if got := ask(t, set, "echo", `{"txt":"hi"}`); !strings.HasPrefix(got, "error: invalid arguments for echo: text: is missing") {
-			t.Errorf("got %q", got)
-		}
+		assert.True(t, strings.HasPrefix(ask(t, set, "echo", `{"txt":"hi"}`), "error: invalid arguments for echo: text: is missing"))
 		expect(t, ask(t, set, "calls", ""), "success: 1")
 	})
 }
 
 func TestProgressAndCancellation(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, c *mcptools.Client, _ func()) {
+	onEachTransport(t, func(t *testing.T, c *mcptools.Client, _ func()) {
 		set := setOf(t, c)
 		enough := errors.New("that is enough")
 		ctx, cancel := context.WithCancelCause(within(t))
@@ -50,33 +47,30 @@ func TestProgressAndCancellation(t *testing.T) {
 			}
 		}}
 		_, err := set.Call(ctx, callOf("slow", ""), o)
-		if !errors.Is(err, enough) || !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v, want that it was enough", err)
-		}
+		assert.ErrorIs(t, err, enough)
+		assert.ErrorIs(t, err, context.Canceled)
 		want := []tools.Progress{
 			{CallID: "call_slow", Tool: "slow", Done: 1, Total: 3, Message: "page 1"},
 			{CallID: "call_slow", Tool: "slow", Done: 2, Total: 3, Message: "page 2"},
 			{CallID: "call_slow", Tool: "slow", Done: 3, Total: 3, Message: "page 3"},
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("got progress %v", got)
-		}
+		assert.Equal(t, want, got)
 		expect(t, ask(t, set, "was_cancelled", ""), "success: yes")
 	})
 }
 
 func TestDiesAndComesBack(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, c *mcptools.Client, revive func()) {
+	onEachTransport(t, func(t *testing.T, c *mcptools.Client, revive func()) {
 		set := setOf(t, c)
 		expect(t, ask(t, set, "echo", `{"text":"one"}`), "success: you said one")
 		for range 2 {
-			if got := ask(t, set, "crash", `{"text":"now"}`); !strings.Contains(got, "error: ") || !strings.Contains(got, "the tool may or may not have run") {
-				t.Errorf("got %q", got)
-			}
+			got := ask(t, set, "crash", `{"text":"now"}`)
+			assert.Contains(t, got, "error: ")
+			assert.Contains(t, got, "the tool may or may not have run")
 			revive()
 			expect(t, ask(t, set, "echo", `{"text":"two"}`), "success: you said two")
-			// A new process, and crash was not called again in it.
+			// The new process counts one call, so crash was not called again.
 			expect(t, ask(t, set, "calls", ""), "success: 1")
 		}
 	})
@@ -84,11 +78,10 @@ func TestDiesAndComesBack(t *testing.T) {
 
 func TestListChanges(t *testing.T) {
 	t.Parallel()
-	everywhere(t, func(t *testing.T, c *mcptools.Client, _ func()) {
+	onEachTransport(t, func(t *testing.T, c *mcptools.Client, _ func()) {
 		set := setOf(t, c)
-		if _, ok := set.Lookup("clerk"); ok {
-			t.Fatal("there is a clerk already")
-		}
+		_, ok := set.Lookup("clerk")
+		assert.False(t, ok, "there is a clerk already")
 		expect(t, ask(t, set, "hire", `{"text":"clerk"}`), "success: hired")
 		ctx := within(t)
 		for ctx.Err() == nil {
@@ -101,7 +94,8 @@ func TestListChanges(t *testing.T) {
 	})
 }
 
-// The last progress is not lost though it comes with the answer.
+// TestLastProgress proves that the last progress is reported even if the answer follows at
+// once.
 func TestLastProgress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -128,13 +122,11 @@ func TestLastProgress(t *testing.T) {
 				}
 			}}
 			answer, err := set.Call(t.Context(), callOf("quick", ""), o)
-			if err != nil || answer.Text() != "done" || got != 2 {
-				t.Fatalf("%d: got %v, %v and progress %v of 2", i, answer, err, got)
-			}
+			require.NoError(t, err, "call %d", i)
+			require.Equal(t, "done", answer.Text(), "call %d", i)
+			require.Equal(t, float64(2), got, "call %d", i)
 		}
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, c.Close())
 		synctest.Wait()
 	})
 }

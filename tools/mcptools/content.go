@@ -15,20 +15,20 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// StructuredContent is the key of a message's metadata under which the structured
-// content of a result is kept, for programs, unless it has more than 64 KiB.
+// StructuredContent is a key in the metadata of an answer. Its value is the structured
+// content of the result, for programs. It is not set if the content exceeds 64 KiB.
 const StructuredContent = "mcp_structured_content"
 
 const (
-	// maxStructured is how much structured content is kept with a message.
+	// maxStructured is the maximum size of structured content in metadata, in bytes.
 	maxStructured = 64 << 10
-	// maxParts is how many pieces of content a result may have. How large they
-	// may be is for tools.Options to say.
+	// maxParts is the maximum number of content parts of a result. tools.Options limits
+	// their size.
 	maxParts = 100
 )
 
-// result makes a result of a server's answer. The model reads the content, or the
-// structured content when there is no other.
+// result converts the answer of a server. Its text is the structured content if there is no
+// other content.
 func result(answer *mcp.CallToolResult) tools.Result {
 	r := tools.Result{Failed: answer.IsError}
 	for i, content := range answer.Content {
@@ -53,7 +53,7 @@ func result(answer *mcp.CallToolResult) tools.Result {
 	return r
 }
 
-// part makes a part of a piece of content.
+// part converts one piece of content.
 func part(content mcp.Content) llm.Part {
 	switch c := content.(type) {
 	case *mcp.TextContent:
@@ -63,7 +63,7 @@ func part(content mcp.Content) llm.Part {
 	case *mcp.AudioContent:
 		return data(llm.File("", c.MIMEType, c.Data))
 	case *mcp.ResourceLink:
-		// As text, not as a URL: nobody is to fetch what a server names.
+		// A text and not a URL, so that nothing fetches an address that a server names.
 		return note("resource %s %s", c.URI, strings.Join(strings.Fields(c.Name+" "+c.MIMEType+" "+c.Description), " "))
 	case *mcp.EmbeddedResource:
 		return resource(c.Resource)
@@ -83,7 +83,7 @@ func resource(c *mcp.ResourceContents) llm.Part {
 	return data(llm.File(path.Base(c.URI), c.MIMEType, c.Blob))
 }
 
-// data makes an image or a file fit to be kept.
+// data gives an image or a file a valid name and type. For empty data it returns a note.
 func data(p llm.Part) llm.Part {
 	p.Name = plain(p.Name, 128)
 	p.MIMEType = or(plain(p.MIMEType, 128), "application/octet-stream")
@@ -93,36 +93,36 @@ func data(p llm.Part) llm.Part {
 	return p
 }
 
-// note is what the model is told in place of content.
+// note returns a text for the model that replaces content.
 func note(format string, args ...any) llm.Part {
 	return llm.Text("[" + fmt.Sprintf(format, args...) + "]")
 }
 
-// clip returns the beginning of a text, of at most that many bytes.
-func clip(text string, most int) string {
-	if len(text) <= most {
+// clip returns the beginning of a text, at most limit bytes.
+func clip(text string, limit int) string {
+	if len(text) <= limit {
 		return text
 	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
 	}
-	return text[:most]
+	return text[:limit]
 }
 
-// plain returns a text of at most that many characters, all of which can be seen.
-func plain(text string, most int) string {
+// plain returns the beginning of a text without invisible characters, at most limit
+// characters.
+func plain(text string, limit int) string {
 	text = strings.TrimSpace(tools.Printable(text))
 	for i := range text {
-		if most == 0 {
+		if limit == 0 {
 			return strings.TrimSpace(text[:i])
 		}
-		most--
+		limit--
 	}
 	return text
 }
 
-// short returns an error whose text is of limited length, as servers may say
-// anything.
+// short limits the length of an error text, because a server may send any text.
 func short(err error) error {
 	if text := err.Error(); len(text) > maxMessage {
 		return errors.New(clip(text, maxMessage))
@@ -130,7 +130,7 @@ func short(err error) error {
 	return err
 }
 
-// contents makes what an MCP client reads of a message.
+// contents converts the parts of a message for an MCP client.
 func contents(m llm.Message) []mcp.Content {
 	out := []mcp.Content{}
 	for _, p := range m.Parts {

@@ -4,18 +4,19 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/tools"
 	"github.com/weft-go/weft/tools/mcptools"
 )
 
-// answering is a server whose tool gives this answer.
+// answering returns a server with a tool that returns this answer.
 func answering(answer *mcp.CallToolResult) *mcp.Server {
 	server := mcp.NewServer(&mcp.Implementation{Name: "answers"}, nil)
 	server.AddTool(&mcp.Tool{Name: "get", InputSchema: json.RawMessage(`{"type":"object"}`)},
@@ -89,31 +90,25 @@ func TestContent(t *testing.T) {
 			t.Parallel()
 			set := setOf(t, newClient(t, dialTo(answering(tt.answer)), mcptools.Options{}))
 			got, err := set.Call(within(t), callOf("get", ""), tools.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := got.Validate(); err != nil {
-				t.Error(err)
-			}
-			if !reflect.DeepEqual(got.Parts, tt.want) || got.Status != tt.status {
-				t.Errorf("got %s %+v", got.Status, got.Parts)
-			}
-			if kept := string(got.Metadata[mcptools.StructuredContent]); kept != tt.kept {
-				t.Errorf("kept %q", kept)
-			}
+			require.NoError(t, err)
+			assert.NoError(t, got.Validate())
+			assert.Equal(t, tt.want, got.Parts)
+			assert.Equal(t, tt.status, got.Status)
+			assert.Equal(t, tt.kept, string(got.Metadata[mcptools.StructuredContent]))
 		})
 	}
 }
 
-// A tool that wants to ask a person gets no further.
+// TestInputIsNotGiven proves that a tool that asks for input from a person fails.
 func TestInputIsNotGiven(t *testing.T) {
 	t.Parallel()
 	answer := &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"1": &mcp.ElicitParams{Message: "your password?"}}}
 	set := setOf(t, newClient(t, dialTo(answering(answer)), mcptools.Options{}))
-	expect(t, ask(t, set, "get", ""), `error: mcptools: server "server": the tool asks for input of a person, which it can not get here`)
+	expect(t, ask(t, set, "get", ""), `error: mcptools: server "server": the tool asks for input from a person, which this client does not support`)
 }
 
-// A server can neither ask the model nor the person, nor learn of folders.
+// TestServerGetsNothing proves that a server can ask neither the model nor the person, and
+// gets no roots.
 func TestServerGetsNothing(t *testing.T) {
 	t.Parallel()
 	server := mcp.NewServer(&mcp.Implementation{Name: "curious"}, nil)
@@ -129,7 +124,7 @@ func TestServerGetsNothing(t *testing.T) {
 	expect(t, ask(t, set, "pry", ""), "success: true true true")
 }
 
-// An error may be as long as a server likes; the model is told a part of it.
+// TestLongError proves that the model gets only the beginning of a long error.
 func TestLongError(t *testing.T) {
 	t.Parallel()
 	server := mcp.NewServer(&mcp.Implementation{Name: "talker"}, nil)
@@ -138,12 +133,13 @@ func TestLongError(t *testing.T) {
 			return nil, fmt.Errorf("no: %s", strings.Repeat("x", 100_000))
 		})
 	set := setOf(t, newClient(t, dialTo(server), mcptools.Options{}))
-	if got := ask(t, set, "get", ""); len(got) > 5000 || !strings.HasPrefix(got, `error: mcptools: server "server": no: xxx`) {
-		t.Errorf("got %d bytes: %.100s", len(got), got)
-	}
+	got := ask(t, set, "get", "")
+	require.LessOrEqual(t, len(got), 5000)
+	assert.True(t, strings.HasPrefix(got, `error: mcptools: server "server": no: xxx`))
 }
 
-// Whatever a server answers makes a message that can be stored.
+// FuzzResult proves that every answer of a server becomes a valid message that can be
+// stored.
 func FuzzResult(f *testing.F) {
 	f.Add(`{"content":[{"type":"text","text":"a"},{"type":"image","mimeType":"image/png","data":"cG5n"}]}`)
 	f.Add(`{"content":[{"type":"resource","resource":{"uri":"a:b","blob":""}},{"type":"resource_link","uri":"x","name":"y"}]}`)
@@ -156,17 +152,10 @@ func FuzzResult(f *testing.F) {
 		}
 		c := newClient(t, dialTo(answering(result)), mcptools.Options{})
 		got, err := setOf(t, c).Call(within(t), callOf("get", ""), tools.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := got.Validate(); err != nil {
-			t.Error(err)
-		}
-		if _, err := json.Marshal(got); err != nil {
-			t.Error(err)
-		}
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
+		require.NoError(t, err)
+		assert.NoError(t, got.Validate())
+		_, err = json.Marshal(got)
+		assert.NoError(t, err)
+		assert.NoError(t, c.Close())
 	})
 }

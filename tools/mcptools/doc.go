@@ -1,10 +1,10 @@
-// Package mcptools connects Weft to the Model Context Protocol: the tools of any
-// MCP server are tools of an agent, and a Weft set can be served to any MCP
-// client.
+// Package mcptools connects Weft to the Model Context Protocol (MCP). A [Client] provides
+// the tools of an MCP server to an agent. A [Server] serves a set of Weft tools to MCP
+// clients.
 //
 //	files, err := mcptools.New(mcptools.Command{Path: "mcp-files", Args: []string{"/srv/docs"}}, mcptools.Options{Prefix: "files"})
 //	defer files.Close()
-//	list, err := files.Tools(ctx) // again at any time: it is what the server has now
+//	list, err := files.Tools(ctx) // the current tools; may be called at any time
 //	set, err := tools.NewSet(append(list, own...)...)
 //
 //	server, err := mcptools.NewServer(set, mcptools.ServerOptions{Name: "weather"})
@@ -12,22 +12,23 @@
 //
 // What to know:
 //
-//   - A [Client] connects when it is first used, and again when the server died.
-//     A call that was under way is answered with an error and never made again:
-//     nobody knows how far it came.
-//   - What a server says is not trusted. Its tools count as destructive and as
-//     dealing with the open world until [Options].TrustHints says otherwise, so
-//     an approval of tools.Destructive asks about each. Names, descriptions and
-//     schemas are limited in size, results by tools.Options, and no link in a
-//     result is followed.
-//   - A server gets no roots, no sampling and no elicitation: it can neither ask
-//     the model nor the person behind the agent's back.
-//   - A server that runs as a command gets a small environment, listed at
-//     [Command], and not that of the program.
-//   - A context that is done cancels the call at the server. Progress goes to
-//     tools.Report, and so to the events of the run.
-//   - One session serves all calls of a Client. Where the server tells people
-//     apart, give each a Client, or let the HTTP client look at the context.
+//   - A [Client] connects when it is first used, and again after the server has died. A
+//     call that was in progress fails with an error and is not repeated, because the
+//     tool may have run.
+//   - A server is not trusted. Its tools are annotated as destructive and open-world
+//     unless [Options].TrustHints is set, so an approval with the rule
+//     tools.Destructive asks about each call. Names, descriptions and schemas are
+//     limited in size, and tools.Options limits results. No link in a result is
+//     fetched.
+//   - A server gets no roots, no sampling and no elicitation, so it can ask neither the
+//     model nor a person.
+//   - A server that runs as a command gets only the environment variables listed at
+//     [Command].
+//   - When the context of a call is done, the call is cancelled at the server. Progress
+//     is passed to tools.Report, and so to the events of the run.
+//   - All calls of a Client use one session. If the server distinguishes users, give
+//     each user a Client, or set credentials in the HTTP client from the context of the
+//     request.
 //
-// A Client and a [Server] are safe for use by any number of goroutines.
+// A Client and a Server are safe for concurrent use.
 package mcptools

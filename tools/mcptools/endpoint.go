@@ -13,14 +13,13 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// An Endpoint says where a server is: a [Command], an [HTTP] or a [Dial].
+// An Endpoint is the address of a server: a [Command], an [HTTP] or a [Dial].
 type Endpoint interface {
-	// open begins one connection. The context is for that only, and has no
-	// values.
+	// open opens one connection. ctx limits the time to connect only, and has no values.
 	open(ctx context.Context) (*link, error)
-	// check says what is wrong with the endpoint.
+	// check returns the mistakes of the endpoint, or nil.
 	check() error
-	// label is what the server is called when nobody named it.
+	// label is the default of Options.Name.
 	label() string
 }
 
@@ -28,21 +27,21 @@ type Endpoint interface {
 type link struct {
 	transport mcp.Transport
 	tasks     taskTools
-	// mortal says that the server is a program that ends with the connection.
+	// mortal reports that the server is a program that ends with the connection.
 	mortal bool
-	// sever breaks the connection at once, whatever it is doing.
+	// sever closes the connection at once, even during a read or write.
 	sever func()
-	// release waits until nothing of the connection is left, and says how it
-	// ended, nil where that is not known.
+	// release waits until the connection has ended and its resources are free. It returns
+	// the exit error of a program, or nil.
 	release func() error
-	// forgotten reports that the server no longer knows the session, and so did
-	// not do what it was last asked.
+	// forgotten reports that the server no longer knows the session. It then did not
+	// execute the last request.
 	forgotten func() bool
-	// stderr returns what the server wrote to its standard error last.
+	// stderr returns the end of the server's standard error.
 	stderr func() string
 }
 
-// newLink returns a link over a transport that has nothing but itself.
+// newLink returns a link for a transport that needs no cleanup.
 func newLink(t mcp.Transport) *link {
 	return &link{
 		transport: t,
@@ -53,29 +52,26 @@ func newLink(t mcp.Transport) *link {
 	}
 }
 
-// A Command is a server that runs as a program of its own and talks over its
-// standard input and output. It ends with the [Client].
+// A Command is a server that runs as a program and communicates through its standard input
+// and output. It ends with the [Client].
 //
-// Its environment holds Env and, of this program's, only PATH, HOME, USER,
-// LOGNAME, SHELL, TERM, LANG, LC_ALL, TZ and TMPDIR; on Windows in their place
-// APPDATA, COMSPEC, HOMEDRIVE, HOMEPATH, LOCALAPPDATA, PATH, PATHEXT,
-// PROCESSOR_ARCHITECTURE, PROGRAMDATA, PROGRAMFILES, SYSTEMDRIVE, SYSTEMROOT,
-// TEMP, TMP, USERNAME and USERPROFILE. Keys and passwords are passed by name:
+// Its environment has Env and these variables of the client's program: PATH, HOME, USER,
+// LOGNAME, SHELL, TERM, LANG, LC_ALL, TZ and TMPDIR. On Windows they are APPDATA, COMSPEC,
+// HOMEDRIVE, HOMEPATH, LOCALAPPDATA, PATH, PATHEXT, PROCESSOR_ARCHITECTURE, PROGRAMDATA,
+// PROGRAMFILES, SYSTEMDRIVE, SYSTEMROOT, TEMP, TMP, USERNAME and USERPROFILE. Pass keys and
+// passwords explicitly:
 //
 //	Env: []string{"GITHUB_TOKEN=" + os.Getenv("GITHUB_TOKEN")}
 type Command struct {
-	// Path is the program. One without a slash is looked up in this program's
-	// PATH.
+	// Path is the path of the program. A path without a slash is searched in PATH.
 	Path string
 	Args []string
-	// Env are entries of the form "key=value", which count before those that
-	// are passed on.
+	// Env has entries of the form "key=value". They override the variables above.
 	Env []string
-	// Dir is the working folder. Empty means that of this program.
+	// Dir is the working directory. Empty means the current directory of this program.
 	Dir string
-	// Stderr, when not nil, is given what the server writes to its standard
-	// error, of which a [ServerError] has the end. It has to be safe for
-	// concurrent use if several servers write to it.
+	// Stderr, if not nil, receives the standard error of the server; a [ServerError] has
+	// the end of it. It must be safe for concurrent use if several servers write to it.
 	Stderr io.Writer
 }
 
@@ -95,16 +91,16 @@ func (c Command) label() string {
 	return strings.TrimSuffix(filepath.Base(c.Path), ".exe")
 }
 
-// An HTTP is a server at a URL that speaks streamable HTTP.
+// An HTTP is a server at a URL, with the transport streamable HTTP.
 type HTTP struct {
 	URL string
-	// Header is sent with each request to that host, and to no other. It is for
-	// keys: Header: http.Header{"Authorization": {"Bearer " + key}}.
+	// Header is sent with each request to the scheme and host of URL, and to no other. Use
+	// it for keys: Header: http.Header{"Authorization": {"Bearer " + key}}.
 	Header http.Header
-	// Client sends the requests. Nil means one of its own. It must have no
-	// timeout, as answers are streamed, and follows no redirect to another host
-	// unless it has a CheckRedirect. The context of the request of a call is
-	// that of the call: a round tripper may find there whom the call is for.
+	// Client sends the requests. Nil means a new client. It must have no timeout, because
+	// answers are streamed. Redirects to another host are refused unless Client has a
+	// CheckRedirect. The request of a call has the context of the call, so a round tripper
+	// can read the user from it.
 	Client *http.Client
 }
 
@@ -127,8 +123,8 @@ func (h HTTP) label() string {
 	return u.Hostname()
 }
 
-// A Dial is a server that is reached in a way of its own: each call returns a
-// transport for one connection. The context is that of connecting.
+// A Dial is a function that returns a transport for a new connection. The context is the
+// context of connecting.
 type Dial func(ctx context.Context) (mcp.Transport, error)
 
 func (d Dial) check() error {

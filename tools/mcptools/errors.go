@@ -6,42 +6,39 @@ import (
 	"strings"
 )
 
-// What the errors of a [Client] wrap. Use [errors.Is]. A tool's function returns
-// them, so the model is told the text, unless tools.Options.OnError says
-// otherwise.
+// Errors that a [Client] returns. A tool's function returns them too, so the model gets
+// their text unless tools.Options.OnError decides otherwise.
 var (
-	// ErrUnavailable says that the server can not be reached. The tool has not
-	// run. A later call tries again.
+	// ErrUnavailable is returned when the server cannot be reached. The tool has not run. A
+	// later call tries to connect again.
 	ErrUnavailable = errors.New("not available")
-	// ErrLost says that the server did not answer a call: it died, or the
-	// connection broke. Nobody knows how far the tool came. It is not called
-	// again.
+	// ErrLost is returned when the server died or the connection broke before the answer to
+	// a call. The tool may or may not have run. The call is not repeated.
 	ErrLost = errors.New("no answer came; the tool may or may not have run")
-	// ErrClosed says that the [Client] is closed.
-	ErrClosed = errors.New("closed")
+	// ErrClosed is returned after Close of the [Client].
+	ErrClosed = errors.New("the client is closed")
 )
 
-// A ServerError is what went wrong between a [Client] and its server.
+// A ServerError is an error of a [Client] or of its server.
 type ServerError struct {
-	// Server is the name of the server.
+	// Server is the name of the server; see Options.Name.
 	Server string
-	// Err is what went wrong. It wraps [ErrUnavailable], [ErrLost] or
-	// [ErrClosed], or is what the server answered.
+	// Err is the cause. It wraps [ErrUnavailable], [ErrLost] or [ErrClosed], or is the
+	// error that the server returned.
 	Err error
-	// Stderr is the end of what a server that is a [Command] wrote to its
-	// standard error. It is not in the text of the error of a tool, as the
-	// model reads that.
+	// Stderr is the end of the standard error of a [Command]. Error does not return it,
+	// because the model reads the error of a tool.
 	Stderr string
 }
 
 func (e *ServerError) Error() string { return fmt.Sprintf("mcptools: server %q: %v", e.Server, e.Err) }
 
-// Unwrap returns e.Err.
+// Unwrap returns Err.
 func (e *ServerError) Unwrap() error { return e.Err }
 
-// told is the error as the program is told it, which may read what the server
-// wrote.
-func told(err error) error {
+// withStderr adds the server's standard error to an error for the program, which the model
+// does not read.
+func withStderr(err error) error {
 	e, ok := errors.AsType[*ServerError](err)
 	if !ok || strings.TrimSpace(e.Stderr) == "" {
 		return err

@@ -17,12 +17,12 @@ import (
 	"github.com/weft-go/weft/tools/mcptools"
 )
 
-// Town is what the weather tool is asked.
+// Town has the arguments of the weather tool.
 type Town struct {
 	Name string `json:"name" jsonschema:"the town, in English"`
 }
 
-// weatherServer is a server for the examples.
+// weatherServer returns a server for the examples.
 func weatherServer() *mcptools.Server {
 	set, err := tools.NewSet(tools.New("weather", "Tells the weather in a town.",
 		func(ctx context.Context, in Town) (string, error) {
@@ -80,7 +80,7 @@ func ExampleNew() {
 	// assistant: It is sunny.
 }
 
-// Every tool of a server asks for approval until the server is trusted.
+// All tools of a server need approval until the server is trusted.
 func ExampleOptions() {
 	server := mcp.NewServer(&mcp.Implementation{Name: "files"}, nil)
 	server.AddTool(&mcp.Tool{
@@ -110,7 +110,7 @@ func ExampleOptions() {
 	// files__file_read_35b6643f read-only: true destructive: false
 }
 
-// A Dial reaches a server in any way there is: here, one in the same program.
+// A Dial returns a connection of any kind, here to a server in the same program.
 func ExampleDial() {
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
@@ -139,17 +139,17 @@ func ExampleDial() {
 	// Output: weather: Tells the weather in a town.
 }
 
-// UserID is whom a request is for.
+// UserID is the user of a request.
 type UserID string
 
-// Notes is what the notes tool is asked. The model does not see User.
+// Notes has the arguments of the notes tool. The model does not see User.
 type Notes struct {
 	About string `json:"about"`
 	User  tools.Bound[UserID]
 }
 
-// A set is served to any MCP client. Whom a request is for is what the middleware
-// has verified, and not what the client says.
+// A Server serves a set to any MCP client. The middleware, and not the client, decides for
+// which user a request acts.
 func ExampleServer() {
 	set, err := tools.NewSet(tools.New("notes", "Looks up the user's notes.",
 		func(_ context.Context, in Notes) (string, error) {

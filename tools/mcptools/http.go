@@ -29,11 +29,11 @@ func (h HTTP) open(context.Context) (*link, error) {
 	if client.CheckRedirect == nil {
 		client.CheckRedirect = stay
 	}
-	door := &door{next: client.Transport, origin: origin, header: h.Header.Clone()}
-	client.Transport = door
+	tripper := &roundTripper{next: client.Transport, origin: origin, header: h.Header.Clone()}
+	client.Transport = tripper
 	l := newLink(&mcp.StreamableClientTransport{Endpoint: h.URL, HTTPClient: &client, MaxEventSize: maxFrame})
-	l.forgotten = door.forgotten.Load
-	door.tasks = &l.tasks
+	l.forgotten = tripper.forgotten.Load
+	tripper.tasks = &l.tasks
 	l.release = func() error {
 		if private != nil {
 			private.CloseIdleConnections()
@@ -43,7 +43,8 @@ func (h HTTP) open(context.Context) (*link, error) {
 	return l, nil
 }
 
-// stay follows redirects within a host only: what is sent is meant for it.
+// stay refuses redirects to another scheme or host, because the requests are for this host
+// only.
 func stay(r *http.Request, via []*http.Request) error {
 	if !sameOrigin(r.URL, via[0].URL) || len(via) > 5 {
 		return fmt.Errorf("redirect to %s refused", r.URL.Redacted())
@@ -53,8 +54,8 @@ func stay(r *http.Request, via []*http.Request) error {
 
 func sameOrigin(a, b *url.URL) bool { return a.Scheme == b.Scheme && a.Host == b.Host }
 
-// A door is what all requests of a connection go through.
-type door struct {
+// A roundTripper sends all requests of a connection.
+type roundTripper struct {
 	next      http.RoundTripper
 	origin    *url.URL
 	header    http.Header
@@ -62,10 +63,10 @@ type door struct {
 	tasks     *taskTools
 }
 
-// RoundTrip adds the headers, limits what is read at once, and notes a server
-// that has forgotten the session: the library does so only for some forms of that
-// answer, and limits only the events of a stream.
-func (d *door) RoundTrip(r *http.Request) (*http.Response, error) {
+// RoundTrip adds the headers, limits the size of responses that are not event streams, and
+// records a server that has forgotten the session. The library limits the events of a
+// stream only, and detects a forgotten session only in some responses.
+func (d *roundTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	if sameOrigin(r.URL, d.origin) && len(d.header) > 0 {
 		r = r.Clone(r.Context())
 		for key, values := range d.header {

@@ -11,12 +11,15 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/tools"
 	"github.com/weft-go/weft/tools/mcptools"
 )
 
-// serveHTTP serves a server of the library, behind what a test puts before it.
+// serveHTTP serves an MCP server over HTTP. The function before sees each request first; if
+// it returns false, it has answered the request.
 func serveHTTP(t testing.TB, server *mcp.Server, o *mcp.StreamableHTTPOptions, before func(w http.ResponseWriter, r *http.Request) bool) string {
 	t.Helper()
 	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, o)
@@ -29,8 +32,8 @@ func serveHTTP(t testing.TB, server *mcp.Server, o *mcp.StreamableHTTPOptions, b
 	return s.URL
 }
 
-// Some servers say in JSON that they have forgotten a session, as after a
-// restart. The library takes that for the answer to one request.
+// TestForgottenSession proves that a call is repeated with a new session if the server
+// reports in a JSON error that it has forgotten the session.
 func TestForgottenSession(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -65,12 +68,11 @@ func TestForgottenSession(t *testing.T) {
 	forget = "now"
 	mu.Unlock()
 	expect(t, ask(t, set, "echo", ""), "success: echo {}")
-	if len(sessions) != 2 {
-		t.Errorf("there were %d sessions, want 2", len(sessions))
-	}
+	assert.Len(t, sessions, 2)
 }
 
-// Headers and the context of a call reach the server, and no other host does.
+// TestHTTPHeaders proves that the headers and the context of a call reach the server, and
+// that no header reaches another host.
 func TestHTTPHeaders(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -80,9 +82,7 @@ func TestHTTPHeaders(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		elsewhere++
-		if r.Header.Get("Authorization")+r.Header.Get("Key") != "" {
-			t.Errorf("another host got %s %v", r.Method, r.Header)
-		}
+		assert.Empty(t, r.Header.Get("Authorization")+r.Header.Get("Key"), "another host")
 	}))
 	t.Cleanup(other.Close)
 	redirect := false
@@ -107,26 +107,23 @@ func TestHTTPHeaders(t *testing.T) {
 	set := setOf(t, c)
 	for _, whom := range []string{"ada", "bob"} {
 		answer, err := set.Call(context.WithValue(within(t), forKey{}, whom), callOf("echo", ""), tools.Options{})
-		if err != nil || answer.Text() != "echo {}" {
-			t.Fatal(answer, err)
-		}
+		require.NoError(t, err)
+		require.Equal(t, "echo {}", answer.Text())
 		mu.Lock()
 		expect(t, got[len(got)-1], "Bearer key "+whom)
 		expect(t, got[0], "Bearer key ")
 		redirect = whom == "bob"
 		mu.Unlock()
 	}
-	if answer := ask(t, set, "echo", ""); !strings.HasPrefix(answer, "error: ") || !strings.Contains(answer, "refused") || elsewhere != 0 {
-		t.Errorf("got %q, and %d requests elsewhere", answer, elsewhere)
-	}
-	// A client that lets itself be sent elsewhere takes no key along.
+	answer := ask(t, set, "echo", "")
+	assert.True(t, strings.HasPrefix(answer, "error: "))
+	assert.Contains(t, answer, "refused")
+	assert.Zero(t, elsewhere)
+	// A client that follows redirects does not send the headers to another host.
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return nil }
-	if _, err := newClient(t, mcptools.HTTP{URL: url, Client: client, Header: http.Header{"Key": {"secret"}}}, mcptools.Options{}).Tools(within(t)); err == nil {
-		t.Error("another host answered")
-	}
-	if elsewhere == 0 {
-		t.Error("the redirect was not followed")
-	}
+	_, err := newClient(t, mcptools.HTTP{URL: url, Client: client, Header: http.Header{"Key": {"secret"}}}, mcptools.Options{}).Tools(within(t))
+	assert.Error(t, err, "the other host is no MCP server")
+	assert.NotZero(t, elsewhere, "the redirect was not followed")
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 }
 
@@ -134,7 +131,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// An answer without end is not read to its end.
+// TestEndlessAnswer proves that the client stops reading an endless answer.
 func TestEndlessAnswer(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -153,15 +150,13 @@ func TestEndlessAnswer(t *testing.T) {
 				return false
 			}
 		}
-		t.Error("64 MiB of an answer were read")
+		assert.Fail(t, "the client read an answer of 64 MiB")
 		return false
 	})
 	set := setOf(t, newClient(t, mcptools.HTTP{URL: url}, mcptools.Options{}))
 	mu.Lock()
 	endless = true
 	mu.Unlock()
-	if got := ask(t, set, "echo", ""); !strings.Contains(got, "may or may not have run") {
-		t.Errorf("got %q", got)
-	}
+	assert.Contains(t, ask(t, set, "echo", ""), "may or may not have run")
 	expect(t, ask(t, set, "echo", ""), "success: echo {}")
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,38 +13,39 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/tools"
 	"github.com/weft-go/weft/tools/mcptools"
 )
 
-// A place is where the desk can be, as a process of its own.
-type place struct {
+// A transport is a way to reach a toolServer in another process.
+type transport struct {
 	name string
-	// start returns the endpoint and a function that brings the server back
-	// after it died.
+	// start starts the server. It returns the endpoint, and a function that starts the
+	// server again after it died.
 	start func(t testing.TB) (mcptools.Endpoint, func())
 }
 
-var places = []place{
-	{"stdio", func(t testing.TB) (mcptools.Endpoint, func()) { return deskCommand(t), func() {} }},
+var transports = []transport{
+	{"stdio", func(t testing.TB) (mcptools.Endpoint, func()) { return serverCommand(t), func() {} }},
 	{"http", func(t testing.TB) (mcptools.Endpoint, func()) { return startHTTP(t, "http") }},
 	{"stateless", func(t testing.TB) (mcptools.Endpoint, func()) { return startHTTP(t, "stateless") }},
 }
 
-// quick lets a process with the race detector end without a second's delay.
+// quick makes a process with the race detector exit without a delay of one second.
 const quick = "GORACE=atexit_sleep_ms=0"
 
-func deskCommand(t testing.TB) mcptools.Command {
+func serverCommand(t testing.TB) mcptools.Command {
 	t.Helper()
 	binary, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NoError(t, err)
 	return mcptools.Command{Path: binary, Env: []string{modeKey + "=stdio", quick}}
 }
 
-// startHTTP starts a desk that listens.
+// startHTTP starts a toolServer over HTTP.
 func startHTTP(t testing.TB, mode string) (mcptools.Endpoint, func()) {
 	t.Helper()
 	address, wait := startListener(t, mode, "127.0.0.1:0")
@@ -54,33 +56,30 @@ func startHTTP(t testing.TB, mode string) (mcptools.Endpoint, func()) {
 	}
 }
 
+// startListener starts a toolServer that listens. It returns the address, and a function that
+// waits for the end of the server. It may be called from any goroutine.
 func startListener(t testing.TB, mode, address string) (string, func()) {
 	t.Helper()
-	command := deskCommand(t)
+	command := serverCommand(t)
 	cmd := exec.Command(command.Path)
 	cmd.Env = append(os.Environ(), modeKey+"="+mode, quick, "WEFT_TEST_MCP_ADDRESS="+address)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+	out, outErr := cmd.StdoutPipe()
+	in, inErr := cmd.StdinPipe()
+	if !assert.NoError(t, errors.Join(outErr, inErr)) || !assert.NoError(t, cmd.Start()) {
+		return "", func() {}
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		_ = cmd.Wait()
-		t.Fatalf("the server says nothing: %v, %s", err, stderr.String())
+		assert.NoError(t, err, "the server did not print its address: %s", stderr.String())
+		return "", func() {}
 	}
 	wait := sync.OnceFunc(func() {
 		_ = in.Close()
 		_, _ = io.Copy(io.Discard, out)
-		_ = cmd.Wait() // it was told to die, or killed
+		_ = cmd.Wait() // it exited or was killed
 	})
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
@@ -89,9 +88,9 @@ func startListener(t testing.TB, mode, address string) (string, func()) {
 	return strings.TrimSpace(line), wait
 }
 
-// everywhere runs a test at each place.
-func everywhere(t *testing.T, test func(t *testing.T, c *mcptools.Client, revive func())) {
-	for _, p := range places {
+// onEachTransport runs a test with each transport.
+func onEachTransport(t *testing.T, test func(t *testing.T, c *mcptools.Client, revive func())) {
+	for _, p := range transports {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
 			e, revive := p.start(t)
@@ -103,18 +102,14 @@ func everywhere(t *testing.T, test func(t *testing.T, c *mcptools.Client, revive
 func newClient(t testing.TB, e mcptools.Endpoint, o mcptools.Options) *mcptools.Client {
 	t.Helper()
 	c, err := mcptools.New(e, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, c.Close())
 	})
 	return c
 }
 
-// within is a context that ends when a test has hung.
+// within returns a context with a deadline, so that a test cannot hang.
 func within(t testing.TB) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), soon)
@@ -125,13 +120,9 @@ func within(t testing.TB) context.Context {
 func setOf(t testing.TB, c *mcptools.Client, own ...tools.Tool) *tools.Set {
 	t.Helper()
 	list, err := c.Tools(within(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	set, err := tools.NewSet(append(list, own...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return set
 }
 
@@ -139,31 +130,30 @@ func callOf(name, arguments string) llm.ToolCall {
 	return llm.ToolCall{ID: "call_" + name, Name: name, Arguments: json.RawMessage(arguments)}
 }
 
-// ask calls a tool and shows the answer.
+// ask calls a tool and returns the status and the text of the answer. It may be called from
+// any goroutine.
 func ask(t testing.TB, set *tools.Set, name, arguments string) string {
 	t.Helper()
 	answer, err := set.Call(within(t), callOf(name, arguments), tools.Options{})
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
+	if !assert.NoError(t, err) {
+		return ""
 	}
 	return fmt.Sprintf("%s: %s", answer.Status, answer.Text())
 }
 
-// expect fails unless an answer is as wanted.
+// expect fails the test unless got equals want.
 func expect(t testing.TB, got, want string) {
 	t.Helper()
-	if got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	assert.Equal(t, want, got)
 }
 
-// Short names for long lines.
+// Short names, to keep lines short.
 type (
 	llmCall = llm.ToolCall
 	ctxt    = context.Context
 )
 
-// A tailBuffer is a strings.Builder for several goroutines.
+// A tailBuffer is a strings.Builder for concurrent use.
 type tailBuffer struct {
 	mu sync.Mutex
 	b  strings.Builder

@@ -15,30 +15,30 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// A catalogue is the list of a server's tools as it was told last.
+// A catalogue is the last list of the server's tools.
 type catalogue struct {
 	tools     []tools.Tool
 	refused   error
-	known     bool      // it was told at least once
-	stale     bool      // the server said that it has changed, or is a new one
-	expires   time.Time // when to ask again in any case
-	notBefore time.Time // until when not to ask, as the server did not answer
+	known     bool      // the server was asked successfully at least once
+	stale     bool      // the server announced a change, or the session is new
+	expires   time.Time // the time after which the list is too old
+	notBefore time.Time // after a failure, the earliest time to ask again
 }
 
-// relist is how long not to ask again a server that did not tell its tools, and
-// renewal how long it has to tell them when there is a list that will do.
+// relist is the delay before a server that did not return its tools is asked again. renewal
+// is the time limit of the server's answer if there is an older list to use.
 const relist, renewal = 30 * time.Second, 5 * time.Second
 
-// outdate notes that the server's tools have changed.
+// outdate records that the server's tools have changed.
 func (c *Client) outdate() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.list.stale, c.list.notBefore = true, time.Time{}
 }
 
-// Refused says which tools of the last list were not taken, and why: a schema
-// that can not be read or is too large, a name that came twice, more tools than
-// can be. It is nil when all were.
+// Refused returns an error for each tool of the last list that was not accepted: its schema
+// is invalid or too large, its name occurs twice, it runs only as a task, or there are too
+// many tools. It is nil if all were accepted.
 func (c *Client) Refused() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,12 +71,12 @@ func (c *Client) tools(ctx context.Context) ([]tools.Tool, error) {
 	if !list.known {
 		return nil, err
 	}
-	c.options.Logger.Warn("tools of mcp server not renewed", "server", c.options.Name, "error", told(err))
+	c.options.Logger.Warn("tools of mcp server not renewed", "server", c.options.Name, "error", withStderr(err))
 	return list.tools, nil
 }
 
-// current returns the list, with tools that are the caller's own, and whether it
-// will do.
+// current returns the list and whether it can be used without asking the server. The slice
+// of tools is the caller's own.
 func (c *Client) current() (catalogue, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -86,8 +86,8 @@ func (c *Client) current() (catalogue, bool) {
 	return list, list.known && (c.session != nil && !list.stale && !old || now.Before(list.notBefore))
 }
 
-// renew asks the server for its tools. With a list that will do, there is no
-// waiting for a server that is down.
+// renew asks the server for its tools. If there is an older list, renew does not wait for a
+// server that cannot be reached now.
 func (c *Client) renew(ctx context.Context, known bool) error {
 	wait, limit := maxWait, c.options.ConnectTimeout
 	if known {
@@ -99,7 +99,7 @@ func (c *Client) renew(ctx context.Context, known bool) error {
 	var listed []*mcp.Tool
 	s, err := c.with(ctx, wait, func(s *session) error {
 		c.mu.Lock()
-		c.list.stale = false // what changes from now on changes it again
+		c.list.stale = false // before the request, so that a change during it is not lost
 		c.mu.Unlock()
 		return c.hurried(ctx, s, func() (err error) {
 			listed, err = ask(ctx, s)
@@ -117,7 +117,7 @@ func (c *Client) renew(ctx context.Context, known bool) error {
 		return err
 	default:
 		c.list.stale, c.list.notBefore = true, time.Now().Add(relist)
-		return c.withExit(ErrUnavailable, fmt.Errorf("its tools: %w", short(err)), s.link, nil)
+		return c.withExit(ErrUnavailable, fmt.Errorf("list tools: %w", short(err)), s.link, nil)
 	}
 	c.list.known, c.list.expires = true, time.Now().Add(c.options.MaxAge)
 	c.list.tools, c.list.refused = c.take(listed, &s.link.tasks)
@@ -127,7 +127,7 @@ func (c *Client) renew(ctx context.Context, known bool) error {
 	return nil
 }
 
-// ask reads all pages of the list.
+// ask returns the tools of all pages of the list.
 func ask(ctx context.Context, s *session) ([]*mcp.Tool, error) {
 	if caps := s.InitializeResult().Capabilities; caps == nil || caps.Tools == nil {
 		return nil, nil
@@ -148,7 +148,8 @@ func ask(ctx context.Context, s *session) ([]*mcp.Tool, error) {
 	return listed, nil
 }
 
-// take makes tools of what the server listed, and says what it could not take.
+// take converts the tools that the server listed. The error has the tools that it did not
+// accept.
 func (c *Client) take(listed []*mcp.Tool, tasks *taskTools) (list []tools.Tool, refused error) {
 	var mistakes []error
 	taken := map[string]bool{}
@@ -163,7 +164,7 @@ func (c *Client) take(listed []*mcp.Tool, tasks *taskTools) (list []tools.Tool, 
 		tool, err := c.tool(t)
 		switch {
 		case err == nil && taken[tool.Name()]:
-			err = errors.New("its name came twice")
+			err = errors.New("the server lists its name twice")
 		case err == nil && tasks.requires(t.Name):
 			err = errors.New("the server runs it only as a task (execution.taskSupport is required), which this client does not support")
 		}
@@ -177,7 +178,7 @@ func (c *Client) take(listed []*mcp.Tool, tasks *taskTools) (list []tools.Tool, 
 	return list, errors.Join(mistakes...)
 }
 
-// tool makes a tool of one that a server has.
+// tool converts one tool of the server.
 func (c *Client) tool(t *mcp.Tool) (tools.Tool, error) {
 	schema, err := json.Marshal(t.InputSchema)
 	if err != nil {
@@ -197,8 +198,8 @@ func (c *Client) tool(t *mcp.Tool) (tools.Tool, error) {
 	return tool.Annotate(c.annotations(t)), tool.Err()
 }
 
-// describe returns what the model is told of a tool: one description of limited
-// length, even of a server that has none.
+// describe returns a description of limited length. If the server gives none, it uses the
+// title or the name.
 func describe(t *mcp.Tool) string {
 	for _, text := range []string{t.Description, title(t), t.Name} {
 		if text = plain(text, maxDescription); text != "" {
@@ -215,8 +216,8 @@ func title(t *mcp.Tool) string {
 	return t.Title
 }
 
-// annotations says what kind of tool it is: the worst, or what the server says
-// where it is trusted.
+// annotations returns the annotations of a tool. It assumes the worst case unless the hints
+// of the server are trusted.
 func (c *Client) annotations(t *mcp.Tool) tools.Annotations {
 	a := tools.Annotations{Title: plain(title(t), 128), Category: c.options.Name, Destructive: true, OpenWorld: true}
 	if hints := t.Annotations; c.options.TrustHints && hints != nil {

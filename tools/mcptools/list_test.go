@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,12 +11,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/tools"
 	"github.com/weft-go/weft/tools/mcptools"
 )
 
-// dialTo returns an endpoint that reaches a server in this process.
+// dialTo returns an endpoint for a server in this process.
 func dialTo(server *mcp.Server) mcptools.Dial {
 	return func(ctx context.Context) (mcp.Transport, error) {
 		here, there := mcp.NewInMemoryTransports()
@@ -26,7 +27,7 @@ func dialTo(server *mcp.Server) mcptools.Dial {
 	}
 }
 
-// listing is a server with these tools, which say what they were called with.
+// listing returns a server with these tools. Each returns its name and its arguments.
 func listing(list ...*mcp.Tool) *mcp.Server {
 	server := mcp.NewServer(&mcp.Implementation{Name: "lister"}, nil)
 	for _, t := range list {
@@ -40,7 +41,7 @@ func listing(list ...*mcp.Tool) *mcp.Server {
 	return server
 }
 
-// fixed is a server that answers tools/list with just this.
+// fixed returns a server that answers tools/list with the results of page.
 func fixed(page func(cursor string) *mcp.ListToolsResult) *mcp.Server {
 	server := listing(&mcp.Tool{Name: "any"})
 	server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
@@ -63,27 +64,19 @@ func TestNames(t *testing.T) {
 	} {
 		set := setOf(t, newClient(t, dialTo(server), mcptools.Options{Prefix: prefix}))
 		got := set.Names()
-		if !slices.Equal(got, want) {
-			t.Errorf("with prefix %q: got %q, want %q", prefix, got, want)
-		}
+		assert.Equal(t, want, got, "with prefix %q", prefix)
 		expect(t, ask(t, set, got[0], ""), "success: files.read {}")
 	}
 	both := setOf(t, newClient(t, dialTo(server), mcptools.Options{Prefix: "a"}), setOfTools(t, newClient(t, dialTo(server), mcptools.Options{Prefix: "b"}))...)
-	if n := len(both.Names()); n != 6 {
-		t.Errorf("got %d tools of two servers, want 6", n)
-	}
+	assert.Len(t, both.Names(), 6)
 	only := setOf(t, newClient(t, dialTo(server), mcptools.Options{Only: []string{"read", "write"}}))
-	if got := only.Names(); !slices.Equal(got, []string{"read"}) {
-		t.Errorf("got %q", got)
-	}
+	assert.Equal(t, []string{"read"}, only.Names())
 }
 
 func setOfTools(t testing.TB, c *mcptools.Client) []tools.Tool {
 	t.Helper()
 	list, err := c.Tools(within(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return list
 }
 
@@ -109,9 +102,7 @@ func TestHintsAreNotTrusted(t *testing.T) {
 				worst,
 			}
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("trust %v: got %+v", trust, got)
-		}
+		assert.Equal(t, want, got, "trust %v", trust)
 	}
 }
 
@@ -134,6 +125,7 @@ func TestListsThatAreNotAsTheyShouldBe(t *testing.T) {
 	schema := json.RawMessage(`{"type":"object"}`)
 	long := json.RawMessage(`{"type":"object","description":"` + strings.Repeat("x", 70_000) + `"}`)
 	asked := 0
+	t.Cleanup(func() { assert.Equal(t, 200, asked) })
 	tests := []struct {
 		name    string
 		page    func(cursor string) *mcp.ListToolsResult
@@ -142,7 +134,7 @@ func TestListsThatAreNotAsTheyShouldBe(t *testing.T) {
 	}{
 		{"twice", func(string) *mcp.ListToolsResult {
 			return &mcp.ListToolsResult{Tools: []*mcp.Tool{{Name: "a", InputSchema: schema}, {Name: "a", InputSchema: schema}}}
-		}, 1, `tool "a": its name came twice`},
+		}, 1, `tool "a": the server lists its name twice`},
 		{"schemas", func(string) *mcp.ListToolsResult {
 			return &mcp.ListToolsResult{Tools: []*mcp.Tool{
 				{Name: "a", InputSchema: long},
@@ -154,7 +146,7 @@ func TestListsThatAreNotAsTheyShouldBe(t *testing.T) {
 		}, 1, `tool "a": its schema has 700`},
 		{"same page for ever", func(string) *mcp.ListToolsResult {
 			return &mcp.ListToolsResult{NextCursor: "same", Tools: []*mcp.Tool{{Name: "a", InputSchema: schema}}}
-		}, 1, "its name came twice"},
+		}, 1, "the server lists its name twice"},
 		{"pages without end", func(string) *mcp.ListToolsResult {
 			asked++
 			return &mcp.ListToolsResult{NextCursor: fmt.Sprint(asked)}
@@ -171,20 +163,19 @@ func TestListsThatAreNotAsTheyShouldBe(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			c := newClient(t, dialTo(fixed(tt.page)), mcptools.Options{})
-			if got := len(setOfTools(t, c)); got != tt.want {
-				t.Errorf("got %d tools, want %d", got, tt.want)
-			}
-			if err := c.Refused(); fmt.Sprint(err) == "<nil>" != (tt.refused == "") || !strings.Contains(fmt.Sprint(err), tt.refused) {
-				t.Errorf("refused %v, want %q", err, tt.refused)
+			assert.Equal(t, tt.want, len(setOfTools(t, c)))
+			err := c.Refused()
+			if tt.refused == "" {
+				assert.NoError(t, err)
+			} else {
+				assert.ErrorContains(t, err, tt.refused)
 			}
 		})
 	}
-	if asked > 200 {
-		t.Errorf("asked for %d pages", asked)
-	}
 }
 
-// A server that does not tell of changes is asked again from time to time.
+// TestListAges proves that the list is read again after MaxAge if the server announces no
+// changes.
 func TestListAges(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -200,9 +191,7 @@ func TestListAges(t *testing.T) {
 		expect(t, names(), "tool1")
 		time.Sleep(2 * time.Minute)
 		expect(t, names(), "tool2")
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, c.Close())
 		synctest.Wait()
 	})
 }
@@ -210,9 +199,8 @@ func TestListAges(t *testing.T) {
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	for _, prefix := range []string{"a b", "a__b", "a_", "_a", strings.Repeat("x", 25), "é"} {
-		if _, err := mcptools.New(mcptools.Command{Path: "x"}, mcptools.Options{Prefix: prefix}); err == nil {
-			t.Errorf("prefix %q was taken", prefix)
-		}
+		_, err := mcptools.New(mcptools.Command{Path: "x"}, mcptools.Options{Prefix: prefix})
+		assert.Error(t, err)
 	}
 	for _, e := range []mcptools.Endpoint{
 		nil,
@@ -223,13 +211,11 @@ func TestOptions(t *testing.T) {
 		mcptools.HTTP{URL: "file:///etc/passwd"},
 		mcptools.HTTP{URL: "http://a b"},
 	} {
-		if _, err := mcptools.New(e, mcptools.Options{}); err == nil {
-			t.Errorf("%#v was taken", e)
-		}
+		_, err := mcptools.New(e, mcptools.Options{})
+		assert.Error(t, err)
 	}
-	if _, err := mcptools.New(mcptools.Command{Path: "x"}, mcptools.Options{ConnectTimeout: -1}); err == nil {
-		t.Error("a negative timeout was taken")
-	}
+	_, err := mcptools.New(mcptools.Command{Path: "x"}, mcptools.Options{ConnectTimeout: -1})
+	assert.Error(t, err, "a negative timeout was accepted")
 	for name, e := range map[string]mcptools.Endpoint{
 		"files": mcptools.Command{Path: "/usr/bin/files.exe"}, "a.example": mcptools.HTTP{URL: "https://a.example:8080/mcp"},
 	} {
@@ -246,14 +232,11 @@ func FuzzDescription(f *testing.F) {
 		})
 		c := newClient(t, dialTo(server), mcptools.Options{})
 		list := setOfTools(t, c)
-		if len(list) != 1 {
-			t.Fatalf("the tool was refused: %v", c.Refused())
-		}
-		if got := list[0].Spec().Description; got == "" || !utf8.ValidString(got) || utf8.RuneCountInString(got) > 1024 {
-			t.Errorf("got %q", got)
-		}
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
+		require.Len(t, list, 1)
+		got := list[0].Spec().Description
+		require.NotEmpty(t, got)
+		assert.True(t, utf8.ValidString(got))
+		assert.LessOrEqual(t, utf8.RuneCountInString(got), 1024)
+		assert.NoError(t, c.Close())
 	})
 }

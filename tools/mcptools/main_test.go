@@ -21,8 +21,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// modeKey is the variable that makes the test binary a server, in a process of
-// its own: "stdio", "http" or "stateless".
+// modeKey is the environment variable that makes the test binary run as a server. Its value
+// selects the server, for example "stdio", "http" or "stateless".
 const modeKey = "WEFT_TEST_MCP_SERVER"
 
 func TestMain(m *testing.M) {
@@ -41,14 +41,14 @@ func TestMain(m *testing.M) {
 
 func runServer(mode, address string) error {
 	ctx := context.Background()
-	d := newDesk()
-	// A server that does not end by itself ends in time, should its test be killed.
+	d := newToolServer()
+	// Let servers that do not end themselves stop, in case the test is killed.
 	gone := make(chan struct{})
 	time.AfterFunc(2*soon, func() { close(gone) })
 	switch mode {
 	case "stdio":
 		fmt.Fprintln(os.Stderr, "desk is open")
-		return d.server.Run(ctx, &mcp.IOTransport{Reader: ear{os.Stdin, d.deaf, gone}, Writer: os.Stdout})
+		return d.server.Run(ctx, &mcp.IOTransport{Reader: stallingReader{os.Stdin, d.stalled, gone}, Writer: os.Stdout})
 	case "weft":
 		return serveWeft(ctx)
 	case "broken":
@@ -71,7 +71,7 @@ func runServer(mode, address string) error {
 	}
 	fmt.Println(listener.Addr())
 	go func() {
-		// The test holds the other end: without it there is no reason to live.
+		// Exit when the test process has ended and its end of the pipe is closed.
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
 	}()
@@ -80,15 +80,15 @@ func runServer(mode, address string) error {
 	return http.Serve(listener, handler)
 }
 
-// An ear is an input that is no longer read once it is deaf.
-type ear struct {
+// A stallingReader is an input that blocks after the channel stalled is closed.
+type stallingReader struct {
 	io.ReadCloser
-	deaf, gone chan struct{}
+	stalled, gone chan struct{}
 }
 
-func (e ear) Read(b []byte) (int, error) {
+func (e stallingReader) Read(b []byte) (int, error) {
 	select {
-	case <-e.deaf:
+	case <-e.stalled:
 		<-e.gone
 		return 0, io.EOF
 	default:
@@ -96,14 +96,14 @@ func (e ear) Read(b []byte) (int, error) {
 	}
 }
 
-// A desk is a server by the official library with tools that do all that a tool
-// can do.
-type desk struct {
+// A toolServer is a server of the official library. Its tools return texts, values and
+// errors, report progress, and end or block the server.
+type toolServer struct {
 	server    *mcp.Server
 	calls     atomic.Int64
 	cancelled chan struct{}
 	once      sync.Once
-	deaf      chan struct{}
+	stalled   chan struct{}
 }
 
 type words struct {
@@ -114,8 +114,8 @@ type sum struct {
 	Sum int `json:"sum"`
 }
 
-func newDesk() *desk {
-	d := &desk{cancelled: make(chan struct{}), deaf: make(chan struct{})}
+func newToolServer() *toolServer {
+	d := &toolServer{cancelled: make(chan struct{}), stalled: make(chan struct{})}
 	d.server = mcp.NewServer(&mcp.Implementation{Name: "desk", Version: "1"}, &mcp.ServerOptions{PageSize: 3})
 	add(d.server, "echo", "Says the text again.", func(_ context.Context, _ *mcp.CallToolRequest, in words) (*mcp.CallToolResult, any, error) {
 		d.calls.Add(1)
@@ -136,8 +136,8 @@ func newDesk() *desk {
 		os.Exit(3)
 		return nil, nil, nil
 	})
-	add(d.server, "deafen", "Stops listening.", func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
-		close(d.deaf)
+	add(d.server, "deafen", "Stops reading its input.", func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+		close(d.stalled)
 		return text("what?"), nil, nil
 	})
 	add(d.server, "leave", "Ends the server, but not a child of it that has its pipes.", func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
@@ -172,7 +172,7 @@ func newDesk() *desk {
 	return d
 }
 
-func (d *desk) slow(ctx context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+func (d *toolServer) slow(ctx context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
 	for i := range 3 {
 		err := r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
 			ProgressToken: r.Params.GetProgressToken(), Progress: float64(i + 1), Total: 3, Message: fmt.Sprintf("page %d", i+1),
@@ -194,5 +194,5 @@ func text(s string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}
 }
 
-// soon is how long a test waits for what should take no time at all.
+// soon is the timeout for operations that normally end at once.
 const soon = 30 * time.Second

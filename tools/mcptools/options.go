@@ -11,51 +11,50 @@ import (
 
 // Options configures a [Client]. Its zero value works.
 type Options struct {
-	// Name is what the server is called in errors, in the log, and as the
-	// category of its tools. Empty means the name of its program or its host.
+	// Name is the name of the server in errors, in the log, and as the category of its
+	// tools. Empty means the name of the program or the host, or "server" for a [Dial].
 	Name string
-	// Prefix stands before the names of the tools, with two underscores: with
-	// "files", read is called files__read. It keeps the tools of two servers
-	// apart. It is 1 to 24 letters, digits, dashes and single underscores, the
-	// last not being an underscore. Empty means that there is none.
+	// Prefix is put before the names of the tools, followed by two underscores: with
+	// "files", the tool read is named files__read. It distinguishes the tools of two
+	// servers. It has 1 to 24 letters, digits, dashes and single underscores, and neither
+	// begins nor ends with an underscore. Empty means no prefix.
 	Prefix string
-	// Only are the names, as the server has them, of the tools to take. Nil
-	// means all.
+	// Only has the names of the tools to accept, as the server lists them. Nil means all.
 	Only []string
-	// TrustHints believes what the server says of its own tools: that one is
-	// read-only, not destructive, idempotent or of a closed world. Set it for
-	// servers that are as trusted as the program.
+	// TrustHints makes the client use the server's annotations of its tools. Set it for
+	// servers that are as trusted as the program. Otherwise all tools are annotated as
+	// destructive and open-world.
 	TrustHints bool
-	// ConnectTimeout is how long it may take until the server has started and
-	// told its tools. Zero means 30 seconds.
+	// ConnectTimeout limits the time until the server has started and has listed its tools.
+	// Zero means 30 seconds.
 	ConnectTimeout time.Duration
-	// MaxAge is how old the list of tools may be, for servers that do not tell
-	// when it changes. Zero means 5 minutes; a negative duration means no limit.
+	// MaxAge is the maximum age of the list of tools, for servers that do not announce
+	// changes. Zero means 5 minutes. A negative duration means no limit.
 	MaxAge time.Duration
-	// Logger is told of connections that are lost and lists that can not be
-	// renewed. Nil means nobody is.
+	// Logger logs lost connections, failed renewals of the list, and tools that were not
+	// accepted. Nil means no log.
 	Logger *slog.Logger
 }
 
 const (
-	// maxDescription is the longest description, in characters, that every
-	// provider takes.
+	// maxDescription is the maximum length of a description, in characters, that all
+	// providers accept.
 	maxDescription = 1024
-	// maxSchema is how many bytes the schema of one tool may have.
+	// maxSchema is the maximum size of the schema of a tool, in bytes.
 	maxSchema = 64 << 10
-	// maxTools is how many tools a server may have, and maxPages in how many
-	// pages it may list them: a list that has no end is not read for ever.
+	// maxTools is the maximum number of tools of a server, and maxPages the maximum number
+	// of pages of its list, because a server may send an endless list.
 	maxTools, maxPages = 1000, 200
-	// maxMessage is how long, in bytes, an error or a progress message of a
-	// server may be.
+	// maxMessage is the maximum length of an error of a server, in bytes, and of a progress
+	// message, in characters.
 	maxMessage = 4 << 10
-	// maxFrame is how long one message of a server may be on its way here.
+	// maxFrame is the maximum size of one message of a server, in bytes.
 	maxFrame = 16 << 20
 )
 
 var validPrefix = regexp.MustCompile(`^[a-zA-Z0-9-]+(_[a-zA-Z0-9-]+)*$`)
 
-// complete checks the options and fills in what is not set.
+// complete checks the options and sets the defaults. The argument name is the default name.
 func (o Options) complete(name string) (Options, error) {
 	var mistakes []error
 	if o.Prefix != "" && (!validPrefix.MatchString(o.Prefix) || len(o.Prefix) > 24) {

@@ -14,11 +14,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// patience is how long a server has to end when its input is closed, and again
-// when it is told to end, before it is killed.
+// patience is the time that a server has to end after its input is closed, and again after
+// SIGTERM. Then it is killed.
 const patience = 2 * time.Second
 
-// passedOn are the variables that a server gets of this program's environment.
+// passedOn has the names of the environment variables that a server gets. The key true is
+// for Windows.
 var passedOn = map[bool][]string{
 	false: {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LC_ALL", "TZ", "TMPDIR"},
 	true: {
@@ -27,11 +28,11 @@ var passedOn = map[bool][]string{
 	},
 }
 
-// environment returns that of a server.
+// environment returns the environment of the server.
 func (c Command) environment() []string {
-	env := []string{} // nil would mean all of it
+	env := []string{} // not nil, because a nil Env means the whole environment
 	for _, key := range passedOn[runtime.GOOS == "windows"] {
-		// A value that is a function is one of a shell, and code.
+		// Do not pass on shell functions, because their values are code.
 		if value, ok := os.LookupEnv(key); ok && !strings.HasPrefix(value, "()") {
 			env = append(env, key+"="+value)
 		}
@@ -64,7 +65,7 @@ func (c Command) open(context.Context) (*link, error) {
 	}, nil
 }
 
-// A process is a server that runs as a program.
+// A process is the running program of a [Command].
 type process struct {
 	cmd    *exec.Cmd
 	kill   context.CancelFunc
@@ -73,7 +74,7 @@ type process struct {
 	stderr tail
 
 	closing sync.Once
-	ended   chan struct{} // closed when it is over, and err is set
+	ended   chan struct{} // closed when the process has ended and err is set
 	err     error
 }
 
@@ -81,8 +82,8 @@ func (p *process) start() (err error) {
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
 		return err
 	}
-	// Not a StdoutPipe, which may not be read once the program was waited for:
-	// its end has to be known even if a child of it holds the pipe open.
+	// StdoutPipe does not work here, because Wait closes it: the end of the process must be
+	// detected even if a child process holds the pipe open.
 	read, write, err := os.Pipe()
 	if err != nil {
 		return err
@@ -101,16 +102,17 @@ func (p *process) start() (err error) {
 	return nil
 }
 
-// wait sees to the end of the process. It is waited for by release.
+// wait waits for the end of the process and sets err. release waits for it.
 func (p *process) wait() {
 	defer close(p.ended)
 	p.err = p.cmd.Wait()
 	p.kill()
-	// What it wrote before it ended can still be read, and then there is an end.
+	// The remaining output can still be read until this deadline.
 	_ = p.stdout.SetReadDeadline(time.Now().Add(patience / 4))
 }
 
-// close tells the process to end, and does not wait for it.
+// close closes the input of the process, and stops the process if it does not end soon. It
+// does not wait.
 func (p *process) close() (err error) {
 	p.closing.Do(func() {
 		time.AfterFunc(patience, p.kill)
@@ -119,14 +121,14 @@ func (p *process) close() (err error) {
 	return err
 }
 
-// sever ends the process at once.
+// sever kills the process.
 func (p *process) sever() {
 	_ = p.cmd.Process.Kill()
 	_ = p.stdin.Close()
 	_ = p.stdout.Close()
 }
 
-// release waits for the end of the process.
+// release closes the input of the process, waits for its end, and returns its exit error.
 func (p *process) release() error {
 	_ = p.close()
 	<-p.ended
@@ -134,27 +136,27 @@ func (p *process) release() error {
 	return p.err
 }
 
-// An input is the standard input of a process, as a transport sees it.
+// An input is the standard input of a process, for a transport.
 type input struct{ *process }
 
 func (p input) Write(b []byte) (int, error) { return p.stdin.Write(b) }
 func (p input) Close() error                { return p.close() }
 
-// An output is the standard output of a process, as a transport sees it.
+// An output is the standard output of a process, for a transport.
 type output struct{ *process }
 
 func (p output) Read(b []byte) (int, error) { return p.stdout.Read(b) }
 
-// Close does nothing: the output is closed with the process.
+// Close does nothing: release closes the output.
 func (p output) Close() error { return nil }
 
-// A tail keeps the end of what is written to it.
+// A tail keeps the last maxTail bytes that were written to it.
 type tail struct {
 	mu   sync.Mutex
 	kept []byte
 }
 
-// maxTail is how many bytes a tail keeps.
+// maxTail is the size of a tail in bytes.
 const maxTail = 4 << 10
 
 func (t *tail) Write(b []byte) (int, error) {

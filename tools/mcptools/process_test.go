@@ -2,37 +2,34 @@ package mcptools_test
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/tools"
 	"github.com/weft-go/weft/tools/mcptools"
 )
 
-// broken is the test binary as a server that does not do what it should.
+// broken returns the test binary as a server that misbehaves in the way of the mode.
 func broken(t testing.TB, mode string) mcptools.Command {
 	t.Helper()
-	c := deskCommand(t)
+	c := serverCommand(t)
 	c.Env = []string{modeKey + "=" + mode, quick}
 	return c
 }
 
 func TestCommandGetsAnEnvironmentOfItsOwn(t *testing.T) {
 	t.Parallel()
-	if os.Getenv("WEFT_TEST_SECRET") == "" {
-		t.Fatal("there is no secret to keep")
-	}
+	require.NotEmpty(t, os.Getenv("WEFT_TEST_SECRET"), "TestMain must set the secret")
 	folder, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	command := deskCommand(t)
+	require.NoError(t, err)
+	command := serverCommand(t)
 	command.Dir, command.Env = folder, append(command.Env, "TOKEN=open sesame", "LANG=el")
 	set := setOf(t, newClient(t, command, mcptools.Options{}))
 	lines := strings.Split(strings.TrimPrefix(ask(t, set, "environment", ""), "success: "), "\n")
@@ -43,14 +40,11 @@ func TestCommandGetsAnEnvironmentOfItsOwn(t *testing.T) {
 		"TERM", "TMP", "TMPDIR", "TOKEN", "TZ", "USER", "USERNAME", "USERPROFILE", modeKey,
 	}
 	for _, line := range lines[1:] {
-		if key, _, _ := strings.Cut(line, "="); !slices.Contains(known, key) {
-			t.Errorf("the server has %s", key)
-		}
+		key, _, _ := strings.Cut(line, "=")
+		assert.Contains(t, known, key)
 	}
 	for _, want := range []string{"TOKEN=open sesame", "LANG=el", "PATH=" + os.Getenv("PATH")} {
-		if !slices.Contains(lines, want) {
-			t.Errorf("the server has no %s in %q", want, lines)
-		}
+		assert.Contains(t, lines, want)
 	}
 }
 
@@ -75,24 +69,22 @@ func TestServerThatDoesNotStart(t *testing.T) {
 				o.ConnectTimeout = 300 * time.Millisecond
 			}
 			_, err := newClient(t, tt.e, o).Tools(within(t))
-			if !errors.Is(err, mcptools.ErrUnavailable) || !strings.Contains(fmt.Sprint(err), tt.want) {
-				t.Errorf("got %v, want %q", err, tt.want)
-			}
+			require.ErrorIs(t, err, mcptools.ErrUnavailable)
+			assert.ErrorContains(t, err, tt.want)
 		})
 	}
 }
 
-// What a server writes to its standard error is for the program, and not for the
-// model.
+// TestStandardError proves that the program gets the standard error of a server in errors
+// and in the log, and that the model does not get it.
 func TestStandardError(t *testing.T) {
 	t.Parallel()
 	_, err := newClient(t, broken(t, "broken"), mcptools.Options{}).Tools(within(t))
-	if !strings.Contains(fmt.Sprint(err), `xxx\nno config file`) || len(err.Error()) > 5000 {
-		t.Errorf("got %v, want the end of its standard error", err)
-	}
+	require.ErrorContains(t, err, `xxx\nno config file`)
+	assert.LessOrEqual(t, len(err.Error()), 5000)
 
 	var also tailBuffer
-	command := deskCommand(t)
+	command := serverCommand(t)
 	command.Stderr = &also
 	var log tailBuffer
 	c := newClient(t, command, mcptools.Options{Name: "desk", Logger: slog.New(slog.NewTextHandler(&log, nil))})
@@ -104,51 +96,41 @@ func TestStandardError(t *testing.T) {
 			return err.Error(), nil
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := answer.Text(); strings.Contains(got, "out of paper") || !strings.Contains(got, "exit status 3") {
-		t.Errorf("the model is told %q", got)
-	}
+	require.NoError(t, err)
+	got := answer.Text()
+	assert.NotContains(t, got, "out of paper")
+	assert.Contains(t, got, "exit status 3")
 	lost, ok := errors.AsType[*mcptools.ServerError](seen)
-	if !ok || !errors.Is(seen, mcptools.ErrLost) || !strings.Contains(lost.Stderr, "desk is open\nout of paper\n") {
-		t.Errorf("got %#v", seen)
-	}
-	if got := also.String(); !strings.Contains(got, "out of paper") {
-		t.Errorf("the writer was given %q", got)
-	}
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
-	if got := log.String(); !strings.Contains(got, `msg="mcp server lost" server=desk`) || !strings.Contains(got, "out of paper") {
-		t.Errorf("the log has %q", got)
-	}
+	require.True(t, ok)
+	require.ErrorIs(t, seen, mcptools.ErrLost)
+	assert.Contains(t, lost.Stderr, "desk is open\nout of paper\n")
+	assert.Contains(t, also.String(), "out of paper")
+	assert.NoError(t, c.Close())
+	got = log.String()
+	assert.Contains(t, got, `msg="mcp server lost" server=desk`)
+	assert.Contains(t, got, "out of paper")
 }
 
-// A server that no longer reads what it is sent does not hold a call up.
+// TestDeafServer proves that a call times out if the server no longer reads its input, and
+// that the next call restarts the server.
 func TestDeafServer(t *testing.T) {
 	t.Parallel()
-	set := setOf(t, newClient(t, deskCommand(t), mcptools.Options{}))
+	set := setOf(t, newClient(t, serverCommand(t), mcptools.Options{}))
 	expect(t, ask(t, set, "deafen", ""), "success: what?")
-	// More than a pipe holds. The time is for making the message as well.
+	// The text is longer than a pipe can hold. The timeout includes the time to encode it.
 	long := `{"text":"` + strings.Repeat("x", 1<<20) + `"}`
 	answer, err := set.Call(within(t), callOf("echo", long), tools.Options{Timeout: 3 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := answer.Text(); !strings.HasPrefix(got, "timed out after 3s") {
-		t.Fatalf("got %q", got)
-	}
+	require.NoError(t, err)
+	require.True(t, strings.HasPrefix(answer.Text(), "timed out after 3s"))
 	expect(t, ask(t, set, "echo", `{"text":"hi"}`), "success: you said hi")
 }
 
-// A server whose child keeps its pipes open is known to be dead all the same.
+// TestServerThatLeavesAChild proves that the end of a server is detected even if a child
+// process keeps its pipes open.
 func TestServerThatLeavesAChild(t *testing.T) {
 	t.Parallel()
-	set := setOf(t, newClient(t, deskCommand(t), mcptools.Options{}))
-	if got := ask(t, set, "leave", ""); !strings.Contains(got, "exit status 4") {
-		t.Errorf("got %q", got)
-	}
+	set := setOf(t, newClient(t, serverCommand(t), mcptools.Options{}))
+	assert.Contains(t, ask(t, set, "leave", ""), "exit status 4")
 	expect(t, ask(t, set, "echo", `{"text":"hi"}`), "success: you said hi")
 }
 
@@ -170,15 +152,10 @@ func TestCloseEndsTheServer(t *testing.T) {
 				failed <- err
 			}()
 			<-begun
-			if err := c.Close(); err != nil {
-				t.Error(err)
-			}
-			if err := <-failed; !errors.Is(err, mcptools.ErrClosed) {
-				t.Errorf("got %v for the call under way, want %v", err, mcptools.ErrClosed)
-			}
-			if _, err := c.Tools(within(t)); !errors.Is(err, mcptools.ErrClosed) {
-				t.Errorf("got %v after it was closed", err)
-			}
+			assert.NoError(t, c.Close())
+			assert.ErrorIs(t, <-failed, mcptools.ErrClosed)
+			_, err := c.Tools(within(t))
+			assert.ErrorIs(t, err, mcptools.ErrClosed)
 		})
 	}
 }

@@ -22,26 +22,25 @@ import (
 
 // ServerOptions configures a [Server]. Its zero value works.
 type ServerOptions struct {
-	// Name and Version say what the server is. Empty means "weft" and "0".
+	// Name and Version identify the server to clients. Empty means "weft" and "0".
 	Name, Version string
-	// Instructions say to the model of a client how to use the tools. Optional.
+	// Instructions tell the model of a client how to use the tools. Optional.
 	Instructions string
-	// Tools says how tools are called. Its Emit is given what it is given
-	// anyway, beside the client. Its Bind is not asked, as there is no state. A
-	// call that its Approval picks is refused unless Ask itself waits for the
-	// answer: a client can not be paused.
+	// Tools configures calls of the tools. Progress is sent to the client. If Emit is set,
+	// it gets all values as usual. Bind is ignored, because there is no state. A call that
+	// Approval selects is answered with an error if Ask is nil or pauses, because a client
+	// cannot be paused; Ask itself may wait for a person.
 	Tools tools.Options
-	// Logger is told of failures that the client is not told of. Nil means
-	// nobody is.
+	// Logger logs errors whose details clients do not get. Nil means no log.
 	Logger *slog.Logger
 }
 
-// A Server is a set of tools as any MCP client has them: over HTTP, as which it
-// is an [http.Handler], or by [Server.Serve]. It keeps no sessions: each request
-// stands for itself, and what its context holds is what the tools get.
+// A Server serves a set of tools to MCP clients: over HTTP as an [http.Handler], or over a
+// stream with [Server.Serve]. It has no sessions. Tools get the values in the context of
+// the request.
 //
-// So a request acts for whom the middleware before it says, and nothing that the
-// client sends can change it:
+// So the middleware before the server sets the user of a request, and the client cannot
+// change it:
 //
 //	http.Handle("/mcp", verify(func(w http.ResponseWriter, r *http.Request, user UserID) {
 //		server.ServeHTTP(w, r.WithContext(tools.WithBound(r.Context(), user)))
@@ -49,14 +48,14 @@ type ServerOptions struct {
 type Server struct {
 	set     *tools.Set
 	options ServerOptions
-	outputs map[string]*jsonschema.Resolved // by tool
+	outputs map[string]*jsonschema.Resolved // schemas of results by tool name
 	peer    *mcp.Server
 	http    http.Handler
 }
 
-// NewServer returns a server of a set. Clients see the names, descriptions, schemas and
-// annotations of the tools. A pattern of [tools.Named] in o.Tools that matches no tool of
-// the set is a [tools.ErrPattern].
+// NewServer returns a server for a set. Clients see the names, descriptions, schemas and
+// annotations of the tools. If a rule in o.Tools has a [tools.Named] pattern that matches
+// no tool of the set, the error wraps [tools.ErrPattern].
 func NewServer(set *tools.Set, o ServerOptions) (*Server, error) {
 	if err := o.Tools.Check(set); err != nil {
 		return nil, fmt.Errorf("mcptools: ServerOptions.Tools: %w", err)
@@ -81,7 +80,7 @@ func NewServer(set *tools.Set, o ServerOptions) (*Server, error) {
 	return s, nil
 }
 
-// addOutput reads the schema of the tool's results, which structured content must fit.
+// addOutput stores the schema of the tool's results. Structured content must fit it.
 func (s *Server) addOutput(t tools.Tool) error {
 	text := t.OutputSchema()
 	if text == nil {
@@ -98,8 +97,8 @@ func (s *Server) addOutput(t tools.Tool) error {
 	return nil
 }
 
-// structured returns the structured content of an answer, or nil: the content that a
-// server of the tool sent, or the typed result of the function.
+// structured returns the structured content of an answer, or nil. It is the structured
+// content of another MCP server whose tool was called, or the typed result of a function.
 func (s *Server) structured(ctx context.Context, answer llm.Message) any {
 	if content, ok := answer.Metadata[StructuredContent]; ok {
 		return content
@@ -114,18 +113,18 @@ func (s *Server) structured(ctx context.Context, answer llm.Message) any {
 	if err == nil {
 		err = schema.Validate(value)
 	}
-	if err != nil { // cut off, changed by Options.Clean, or a type that encodes itself
+	if err != nil { // the text was cut off or changed by Options.Clean, or the type encodes itself
 		s.options.Logger.WarnContext(ctx, "mcp result without structured content", "tool", answer.Name, "error", err)
 		return nil
 	}
 	return json.RawMessage(text)
 }
 
-// listed returns the description of a tool for clients.
+// listed converts the specification of a tool for clients.
 func (s *Server) listed(t tools.Tool) *mcp.Tool {
 	spec, a := t.Spec(), t.Annotations()
 	destructive, open := a.Destructive, a.OpenWorld
-	var output any // not a nil json.RawMessage, which the library would encode
+	var output any // a nil interface; the library would encode a nil json.RawMessage
 	if text := t.OutputSchema(); text != nil {
 		output = text
 	}
@@ -139,10 +138,10 @@ func (s *Server) listed(t tools.Tool) *mcp.Tool {
 	}
 }
 
-// Serve serves one client, such as one at the other end of the standard input and
-// output, until it goes, which is no error, or ctx is done. What ctx holds is
-// what the tools get. Serve closes in, if that can be closed, so that nothing
-// waits for it any more. Nothing else may write to out.
+// Serve serves one client over a stream, such as standard input and output. It returns nil
+// when the client closes its end of the stream, and the cause of ctx when ctx is done. Tools
+// get the values of ctx. Serve closes in if it is an [io.Closer], so that no read remains
+// blocked. Nothing else may write to out.
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	closer, ok := in.(io.ReadCloser)
 	if !ok {
@@ -156,16 +155,16 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	return err
 }
 
-// open is an output that is not closed.
+// open is a writer with a Close that does nothing.
 type open struct{ io.Writer }
 
 func (open) Close() error { return nil }
 
-// requestKey is where a call finds the context that it is served for.
+// requestKey is the key of the context of the request or of Serve.
 type requestKey struct{}
 
-// ServeHTTP answers a request of a client that speaks streamable HTTP. A request
-// of a web page of another origin is refused.
+// ServeHTTP answers a request of a client with the transport streamable HTTP. It refuses
+// requests that a browser sends from a page of another origin.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
 	s.http.ServeHTTP(w, r.WithContext(context.WithValue(ctx, requestKey{}, ctx)))
@@ -174,9 +173,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // call calls a tool for a client.
 func (s *Server) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	if request, ok := ctx.Value(requestKey{}).(context.Context); ok {
-		// The library does not pass its end on. But who hangs up can not be told
-		// the result, and has no other way to cancel a request that stands for
-		// itself.
+		// The library does not pass on the end of the request. Cancel the call when the
+		// client disconnects, because it cannot get the result and has no other way to
+		// cancel a request without a session.
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithCancel(ctx)
 		defer cancel()
@@ -197,8 +196,8 @@ func (s *Server) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToo
 	}, nil
 }
 
-// refuse answers a call that could not be made, without saying more than the
-// client may know.
+// refuse returns the answer to a call that returned an error. It does not give the client
+// details of the error.
 func (s *Server) refuse(ctx context.Context, call llm.ToolCall, err error) (*mcp.CallToolResult, error) {
 	if ctx.Err() != nil {
 		return nil, err
@@ -211,16 +210,16 @@ func (s *Server) refuse(ctx context.Context, call llm.ToolCall, err error) (*mcp
 	why := ""
 	switch {
 	case errors.Is(err, tools.ErrNoApprover), waits && pause.Pause():
-		why = "the call needs a person's approval, which can not be given here"
+		why = "the call needs a person's approval, which this server cannot ask for"
 	case errors.Is(err, tools.ErrUnbound):
-		why = "the request does not say what the tool has to know of whom it is for"
+		why = "the request lacks a value that the tool needs, such as the user"
 	default:
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the tool failed"}
 	}
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: why}}, IsError: true}, nil
 }
 
-// progress tells a client of the progress of a call.
+// progress sends the progress of a call to its client.
 type progress struct {
 	session *mcp.ServerSession
 	token   any
@@ -240,13 +239,14 @@ func (p *progress) emit(ctx context.Context, value any) {
 }
 
 func (p *progress) notify(ctx context.Context, report tools.Progress) {
-	// A client that has gone is not told; the call learns of that itself.
+	// Ignore the error: if the client has disconnected, the context of the call is done.
 	_ = p.session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
 		ProgressToken: p.token, Progress: p.more(report.Done), Total: report.Total, Message: report.Message,
 	})
 }
 
-// more returns how much is done, which the protocol wants to be more each time.
+// more returns done, or the next larger number than the last progress, because the protocol
+// requires the progress to grow with each notification.
 func (p *progress) more(done float64) float64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()

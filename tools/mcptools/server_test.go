@@ -13,13 +13,15 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/tools"
 	"github.com/weft-go/weft/tools/mcptools"
 )
 
-// bearer lets in who has a token, as whom it says.
+// bearer accepts requests with a token and binds the user of the token.
 func bearer(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer token-of-")
@@ -34,9 +36,7 @@ func bearer(next http.Handler) http.Handler {
 func startWeft(t testing.TB, o mcptools.ServerOptions, guard func(http.Handler) http.Handler, more ...tools.Tool) string {
 	t.Helper()
 	server, err := weftServer(o, more...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s := httptest.NewServer(guard(server))
 	t.Cleanup(s.Close)
 	return s.URL
@@ -44,14 +44,12 @@ func startWeft(t testing.TB, o mcptools.ServerOptions, guard func(http.Handler) 
 
 func open(next http.Handler) http.Handler { return next }
 
-// connect connects the official client.
+// connect connects a client of the official library.
 func connect(t testing.TB, transport mcp.Transport, version string, o *mcp.ClientOptions) *mcp.ClientSession {
 	t.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "official"}, o)
 	session, err := client.Connect(within(t), transport, &mcp.ClientSessionOptions{ProtocolVersion: version})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = session.Close() })
 	return session
 }
@@ -67,7 +65,7 @@ func overHTTP(t testing.TB, url, who string) mcp.Transport {
 	})}}
 }
 
-// show calls a tool by the official client.
+// show calls a tool with a client of the official library and returns the answer as text.
 func show(t testing.TB, session *mcp.ClientSession, name string, arguments any) string {
 	t.Helper()
 	answer, err := session.CallTool(within(t), &mcp.CallToolParams{Name: name, Arguments: arguments})
@@ -91,7 +89,7 @@ func TestOfficialClient(t *testing.T) {
 	ways := map[string]func(t testing.TB) mcp.Transport{
 		"http": func(t testing.TB) mcp.Transport { return overHTTP(t, url, "ada") },
 		"stdio": func(t testing.TB) mcp.Transport {
-			command := deskCommand(t)
+			command := serverCommand(t)
 			cmd := exec.Command(command.Path)
 			cmd.Env = append(cmd.Environ(), modeKey+"=weft", quick)
 			return &mcp.CommandTransport{Command: cmd}
@@ -119,21 +117,15 @@ func talk(t *testing.T, transport mcp.Transport, version string) {
 		},
 	})
 	list, err := session.ListTools(within(t), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(list.Tools) != 2 || list.Tools[0].Name != "keep" || strings.Contains(fmt.Sprint(list.Tools[0].InputSchema), "For") {
-		t.Errorf("got %+v", list.Tools)
-	}
+	require.NoError(t, err)
+	require.Len(t, list.Tools, 2)
+	assert.Equal(t, "keep", list.Tools[0].Name)
+	assert.NotContains(t, fmt.Sprint(list.Tools[0].InputSchema), "For")
 	expect(t, show(t, session, "keep", map[string]any{"text": "x"}), `kept "x" for ada`)
 	for _, arguments := range []map[string]any{{"text": 7}, {"text": "x", "For": "bob"}} {
-		if got := show(t, session, "keep", arguments); !strings.HasPrefix(got, "error: invalid arguments for keep: ") {
-			t.Errorf("%v: got %s", arguments, got)
-		}
+		assert.True(t, strings.HasPrefix(show(t, session, "keep", arguments), "error: invalid arguments for keep: "), "%v", arguments)
 	}
-	if got := show(t, session, "fly", nil); !strings.Contains(got, `unknown tool "fly"`) {
-		t.Errorf("got %s", got)
-	}
+	assert.Contains(t, show(t, session, "fly", nil), `unknown tool "fly"`)
 
 	ctx, cancel := context.WithCancel(within(t))
 	defer cancel()
@@ -143,14 +135,13 @@ func talk(t *testing.T, transport mcp.Transport, version string) {
 		<-enough
 		cancel()
 	}()
-	if _, err := session.CallTool(ctx, params); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
-	}
+	_, err = session.CallTool(ctx, params)
+	assert.ErrorIs(t, err, context.Canceled)
 	expect(t, fmt.Sprint(reports), "[1 3page 1 2 3page 2 3 3page 3]")
 }
 
-// A call is cancelled in the server when its client gives it up, whichever
-// version of the protocol it speaks.
+// TestServerLearnsOfCancellation proves for each version of the protocol that a call is
+// cancelled in the server when the client cancels it.
 func TestServerLearnsOfCancellation(t *testing.T) {
 	t.Parallel()
 	for _, version := range versions {
@@ -170,24 +161,22 @@ func TestServerLearnsOfCancellation(t *testing.T) {
 				<-begun
 				cancel()
 			}()
-			if _, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "wait"}); !errors.Is(err, context.Canceled) {
-				t.Errorf("got %v", err)
-			}
-			if err := <-ended; !errors.Is(err, context.Canceled) {
-				t.Errorf("got %v", err)
-			}
+			_, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "wait"})
+			assert.ErrorIs(t, err, context.Canceled)
+			assert.ErrorIs(t, <-ended, context.Canceled)
 		})
 	}
 }
 
-// Each request acts for whom its own token says, at the same time as others.
+// TestServerTellsUsersApart proves that concurrent requests of several users each act for
+// the user of their own token.
 func TestServerTellsUsersApart(t *testing.T) {
 	t.Parallel()
 	url := startWeft(t, mcptools.ServerOptions{}, bearer)
 	var wg sync.WaitGroup
 	for _, who := range []string{"ada", "bob", "cy", "dee"} {
+		session := connect(t, overHTTP(t, url, who), "2025-11-25", nil)
 		wg.Go(func() {
-			session := connect(t, overHTTP(t, url, who), "2025-11-25", nil)
 			for i := range 20 {
 				expect(t, show(t, session, "keep", map[string]any{"text": fmt.Sprint(i)}), fmt.Sprintf(`kept "%d" for %s`, i, who))
 			}
@@ -201,7 +190,8 @@ type pausing struct{}
 func (pausing) Error() string { return "waiting at /secret/place" }
 func (pausing) Pause() bool   { return true }
 
-// What can not be done for a client is said without saying why in detail.
+// TestServerRefuses proves that a client does not get the details of an error or of a
+// pause.
 func TestServerRefuses(t *testing.T) {
 	t.Parallel()
 	fail := func(err error) func(context.Context, struct{}) (string, error) {
@@ -222,10 +212,10 @@ func TestServerRefuses(t *testing.T) {
 		OnError: tools.ReturnErrors, Approval: tools.Approval{Rule: tools.Destructive()},
 	}}, open, set...)
 	session := connect(t, overHTTP(t, url, "ada"), "", nil)
-	approval := "error: the call needs a person's approval, which can not be given here"
+	approval := "error: the call needs a person's approval, which this server cannot ask for"
 	for name, want := range map[string]string{
 		"fail": `failure: calling "tools/call": the tool failed`, "pause": approval, "wipe": approval,
-		"keep": "error: the request does not say what the tool has to know of whom it is for",
+		"keep": "error: the request lacks a value that the tool needs, such as the user",
 	} {
 		arguments := map[string]any{}
 		if name == "keep" {
@@ -234,9 +224,7 @@ func TestServerRefuses(t *testing.T) {
 		expect(t, show(t, session, name, arguments), want)
 	}
 	answer, err := session.CallTool(within(t), &mcp.CallToolParams{Name: "picture"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var kinds []string
 	for _, c := range answer.Content {
 		kinds = append(kinds, fmt.Sprintf("%T", c))
@@ -244,25 +232,20 @@ func TestServerRefuses(t *testing.T) {
 	expect(t, fmt.Sprint(kinds), "[*mcp.TextContent *mcp.ImageContent *mcp.EmbeddedResource *mcp.AudioContent *mcp.ResourceLink]")
 }
 
-// A web page that a person looks at can not call the tools.
+// TestServerRefusesOtherOrigins proves that a web page of another origin cannot call the
+// tools.
 func TestServerRefusesOtherOrigins(t *testing.T) {
 	t.Parallel()
 	url := startWeft(t, mcptools.ServerOptions{}, open)
 	r, err := http.NewRequestWithContext(within(t), http.MethodPost, url, strings.NewReader("{}"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r.Header.Set("Sec-Fetch-Site", "cross-site")
 	private := &http.Transport{}
 	defer private.CloseIdleConnections()
 	response, err := private.RoundTrip(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer response.Body.Close()
-	if response.StatusCode != http.StatusForbidden {
-		t.Errorf("got %s", response.Status)
-	}
+	assert.Equal(t, http.StatusForbidden, response.StatusCode)
 }
 
 func TestServeEndsWithItsContext(t *testing.T) {
@@ -274,9 +257,7 @@ func TestServeEndsWithItsContext(t *testing.T) {
 			<-ctx.Done()
 			return "", ctx.Err()
 		}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	enough := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(within(t))
 	fromClient, toServer := io.Pipe()
@@ -291,26 +272,16 @@ func TestServeEndsWithItsContext(t *testing.T) {
 	}()
 	<-begun
 	cancel(enough)
-	if err := <-served; !errors.Is(err, enough) {
-		t.Errorf("got %v, want %v", err, enough)
-	}
-	if err := toClient.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-called; err == nil {
-		t.Error("the call was answered")
-	}
+	assert.ErrorIs(t, <-served, enough)
+	require.NoError(t, toClient.Close())
+	assert.Error(t, <-called, "the call was answered")
 }
 
 func TestServerOfNothing(t *testing.T) {
 	t.Parallel()
 	server, err := mcptools.NewServer(nil, mcptools.ServerOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s := httptest.NewServer(server)
 	t.Cleanup(s.Close)
-	if list := setOfTools(t, newClient(t, mcptools.HTTP{URL: s.URL}, mcptools.Options{})); len(list) != 0 {
-		t.Errorf("got %v", list)
-	}
+	assert.Empty(t, setOfTools(t, newClient(t, mcptools.HTTP{URL: s.URL}, mcptools.Options{})))
 }

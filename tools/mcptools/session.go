@@ -10,19 +10,19 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A session is one connection to the server, from its beginning to its end.
+// A session is one connection to the server.
 type session struct {
 	*mcp.ClientSession
 	link  *link
 	wires *capture
-	// ended is closed when nothing of the session is left; exit is then what it
-	// ended with.
+	// ended is closed when all resources of the session are free. exit is then the exit
+	// error of a program, or nil.
 	ended chan struct{}
 	exit  error
 }
 
-// capture is a transport that remembers its connection, which the library does
-// not give away.
+// capture is a transport that records its connection, because the library does not return
+// it.
 type capture struct {
 	mcp.Transport
 	tasks *taskTools
@@ -41,7 +41,7 @@ func (t *capture) Connect(ctx context.Context) (mcp.Connection, error) {
 	return t.tasks.tap(t.Transport, conn), nil
 }
 
-// cut closes the connection, whatever it is doing.
+// cut closes the connection, even during a read or write.
 func (t *capture) cut() {
 	t.mu.Lock()
 	conn := t.conn
@@ -51,17 +51,18 @@ func (t *capture) cut() {
 	}
 }
 
-// sever ends the session without regard to what it is doing.
+// sever closes the connection at once. Requests in progress fail.
 func (s *session) sever() {
 	s.link.sever()
 	s.wires.cut()
 }
 
-// errDeaf is what a session ends with that does not take what it is sent.
-var errDeaf = errors.New("the server reads nothing")
+// errNotReading is the error of a session that does not read requests.
+var errNotReading = errors.New("the server does not read its input")
 
-// hurried does something with a session that ends soon after ctx is done, or else
-// with the session: no context ends what waits for a server to read.
+// hurried calls do, which uses the session s. If do does not return soon after ctx is done,
+// hurried closes the session: a context does not interrupt a write to a server that does
+// not read.
 func (c *Client) hurried(ctx context.Context, s *session, do func() error) error {
 	back := make(chan struct{})
 	defer close(back)
@@ -70,7 +71,7 @@ func (c *Client) hurried(ctx context.Context, s *session, do func() error) error
 		defer timer.Stop()
 		select {
 		case <-timer.C:
-			c.drop(s, errDeaf)
+			c.drop(s, errNotReading)
 			s.sever()
 		case <-back:
 		}
@@ -78,16 +79,16 @@ func (c *Client) hurried(ctx context.Context, s *session, do func() error) error
 	return do()
 }
 
-// close ends the session in good order, when the calls that use it are over. Once
-// the client is closed, it has only so much time.
+// close waits for the calls of the session to end and then closes the session. After the
+// client is closed, the time for this is limited.
 func (c *Client) close(s *session) {
 	defer context.AfterFunc(c.life, func() { time.AfterFunc(2*patience, s.sever) })()
-	_ = s.Close() // what is wrong with it is nobody's concern any more
+	_ = s.Close() // the session is not used again, so its error does not matter
 	<-s.ended
 }
 
-// connect returns the session in use, or a new one. It waits for its turn no
-// longer than wait.
+// connect returns the current session, or a new one. It returns an error at once if the
+// next attempt to connect may begin only after the duration wait.
 func (c *Client) connect(ctx context.Context, wait time.Duration) (*session, error) {
 	for {
 		if err := context.Cause(ctx); err != nil {
@@ -120,7 +121,7 @@ func (c *Client) connect(ctx context.Context, wait time.Duration) (*session, err
 	}
 }
 
-// attempt connects after a delay. It is the only attempt at this time.
+// attempt connects after a delay. connect calls it only if no other attempt is in progress.
 func (c *Client) attempt(ctx context.Context, delay time.Duration) (*session, error) {
 	var s *session
 	err := pause(ctx, delay)
@@ -130,19 +131,20 @@ func (c *Client) attempt(ctx context.Context, delay time.Duration) (*session, er
 	if err = c.settle(ctx, s, err); err == nil {
 		return s, nil
 	}
-	if s != nil { // closed meanwhile
+	if s != nil { // the client was closed during the attempt
 		s.sever()
 		_ = s.link.release()
 		return nil, err
 	}
 	if ctx.Err() != nil {
-		return nil, context.Cause(ctx) // which says nothing of the server
+		return nil, context.Cause(ctx) // the end of ctx is not a failure of the server
 	}
-	c.options.Logger.Warn("mcp server can not be reached", "server", c.options.Name, "error", told(err))
+	c.options.Logger.Warn("mcp server cannot be reached", "server", c.options.Name, "error", withStderr(err))
 	return nil, err
 }
 
-// settle ends an attempt, for those who wait for it as well.
+// settle ends an attempt: it wakes the callers that wait for it, and stores the session or
+// the error.
 func (c *Client) settle(ctx context.Context, s *session, err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -163,18 +165,18 @@ func (c *Client) settle(ctx context.Context, s *session, err error) error {
 	return nil
 }
 
-// setBack puts off the next attempt. mu is held.
+// setBack counts a failure and sets the time of the next attempt. The caller holds mu.
 func (c *Client) setBack(err error) {
 	c.failures++
 	c.lastErr = err
 	if e, ok := errors.AsType[*ServerError](err); ok {
-		c.lastErr = e.Err // named once is enough
+		c.lastErr = e.Err // without the server's name, which the next error adds again
 	}
 	c.retryAt = time.Now().Add(backoff(c.failures))
 }
 
-// backoff is how long to wait after so many failures: not at all after the
-// first, so that a server which died once is back with the next call.
+// backoff returns the delay after a number of consecutive failures. After the first failure
+// there is no delay, so that the next call restarts a server that died once.
 func backoff(failures int) time.Duration {
 	if failures < 2 {
 		return 0
@@ -196,7 +198,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// dial makes a connection. What ctx holds is not for it: it may serve others.
+// dial opens a connection. The end of ctx stops the attempt, but its values are not used,
+// because other callers use the session too.
 func (c *Client) dial(ctx context.Context) (*session, error) {
 	within, cancel := context.WithTimeout(context.Background(), c.options.ConnectTimeout)
 	defer cancel()
@@ -206,8 +209,7 @@ func (c *Client) dial(ctx context.Context) (*session, error) {
 		return nil, c.failed(ErrUnavailable, err)
 	}
 	wires := &capture{Transport: l.transport, tasks: &l.tasks}
-	// A server that does not read what it is sent holds up a write, which no
-	// context ends.
+	// A context does not interrupt a write to a server that does not read.
 	hurry := context.AfterFunc(within, func() { l.sever(); wires.cut() })
 	peer, err := c.peer.Connect(within, wires, nil)
 	if !hurry() && err == nil {
@@ -226,7 +228,7 @@ func (c *Client) dial(ctx context.Context) (*session, error) {
 	return &session{ClientSession: peer, link: l, wires: wires, ended: make(chan struct{})}, nil
 }
 
-// withExit is failed with what is known of the server's end.
+// withExit returns a ServerError with the exit error and the standard error of the server.
 func (c *Client) withExit(kind, err error, l *link, exit error) error {
 	if exit != nil {
 		err = fmt.Errorf("%w (%w)", err, exit)
@@ -234,7 +236,7 @@ func (c *Client) withExit(kind, err error, l *link, exit error) error {
 	return &ServerError{Server: c.options.Name, Err: fmt.Errorf("%w: %w", kind, err), Stderr: l.stderr()}
 }
 
-// watch waits for the end of a session and cleans up behind it.
+// watch waits for the end of a session and frees its resources.
 func (c *Client) watch(s *session) {
 	err := s.Wait()
 	wanted := c.life.Err() != nil
@@ -250,7 +252,7 @@ func (c *Client) watch(s *session) {
 	}
 }
 
-// drop gives a session up that is of no more use. The next call connects anew.
+// drop gives up a session that cannot be used any more. The next call connects again.
 func (c *Client) drop(s *session, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -262,12 +264,13 @@ func (c *Client) drop(s *session, err error) {
 	c.watchers.Go(func() { c.close(s) })
 }
 
-// stateless is the version of the protocol from which on there is nothing that a
-// session of the server remembers.
+// stateless is the first version of the protocol in which a session has no state at the
+// server.
 const stateless = "2026-07-28"
 
-// with does something with a session. It does it again, once, with a new session
-// if the server can not have got what was sent over the first.
+// with calls do with a session. If the server certainly did not receive the request, it
+// calls do once more with a new session. The result is the last session, nil if connecting
+// failed.
 func (c *Client) with(ctx context.Context, wait time.Duration, do func(*session) error) (*session, error) {
 	for again := false; ; again = true {
 		s, err := c.connect(ctx, wait)
@@ -282,13 +285,13 @@ func (c *Client) with(ctx context.Context, wait time.Duration, do func(*session)
 	}
 }
 
-// unsent reports whether a request that failed was not taken by the server: the
-// connection was already closed, or the server knows no such session.
+// unsent reports whether the server certainly did not execute a failed request: the
+// connection was already closed, or the server does not know the session.
 func (s *session) unsent(err error) bool {
 	return errors.Is(err, mcp.ErrConnectionClosed) || errors.Is(err, mcp.ErrSessionMissing) || s.link.forgotten()
 }
 
-// succeeded notes that the server works.
+// succeeded resets the number of failures after a successful call.
 func (c *Client) succeeded() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

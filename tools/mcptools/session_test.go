@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,12 +12,15 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/tools"
 	"github.com/weft-go/weft/tools/mcptools"
 )
 
-// A server that is down is tried ever more seldom, and no call waits long for it.
+// TestBackoff proves that the delay between attempts to reach a server grows, and that no
+// call waits longer than two seconds.
 func TestBackoff(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -40,46 +42,35 @@ func TestBackoff(t *testing.T) {
 		expect(t, ask(t, set, "echo", ""), "success: echo {}")
 
 		up = false
-		if err := wires[0].Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, wires[0].Close())
 		synctest.Wait()
 		answers := map[string]int{}
 		for time.Since(begin) < time.Minute {
 			call := time.Now()
 			got := ask(t, set, "echo", "")
-			if waited := time.Since(call); waited > 2*time.Second {
-				t.Errorf("a call waited for %s", waited)
-			}
+			assert.LessOrEqual(t, time.Since(call), 2*time.Second)
 			reason, _, _ := strings.Cut(got, "; not tried again for ")
 			answers[reason]++
 			time.Sleep(100 * time.Millisecond)
 		}
-		if want := `error: mcptools: server "server": not available: nobody is in`; len(answers) != 1 || answers[want] == 0 {
-			t.Errorf("got %v", answers)
-		}
+		require.Len(t, answers, 1)
+		assert.NotZero(t, answers[`error: mcptools: server "server": not available: nobody is in`])
 		for i := range tries {
 			tries[i] = tries[i].Round(time.Second / 2)
 		}
-		if got := fmt.Sprint(tries); got != "[0s 0s 500ms 1s 2s 4s 8s 16s 32s 1m2s]" {
-			t.Errorf("tried at %s", got)
-		}
-		if len(setOfTools(t, c)) != 1 {
-			t.Error("the list is lost with the server")
-		}
+		assert.Equal(t, "[0s 0s 500ms 1s 2s 4s 8s 16s 32s 1m2s]", fmt.Sprint(tries))
+		assert.Len(t, setOfTools(t, c), 1, "the list is lost with the server")
 
 		up = true
 		time.Sleep(time.Minute)
 		expect(t, ask(t, set, "echo", ""), "success: echo {}")
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, c.Close())
 		synctest.Wait()
 	})
 }
 
-// Many calls at once share one connection, and one that is given up does not
-// harm the others.
+// TestManyCallsShareAConnection proves that concurrent calls use one connection, and that a
+// cancelled call does not affect the others.
 func TestManyCallsShareAConnection(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -100,27 +91,26 @@ func TestManyCallsShareAConnection(t *testing.T) {
 				cancel()
 			}
 			list, err := c.Tools(ctx)
-			if (err != nil) != (i%5 == 0) || err != nil && !errors.Is(err, context.Canceled) {
-				t.Errorf("%d: got %v, %v", i, list, err)
+			if i%5 == 0 {
+				assert.ErrorIs(t, err, context.Canceled, "call %d", i)
+				return
 			}
-			if err != nil {
+			if !assert.NoError(t, err, "call %d", i) {
 				return
 			}
 			set, err := tools.NewSet(list...)
-			if err != nil {
-				t.Error(err)
+			if !assert.NoError(t, err) {
 				return
 			}
 			expect(t, ask(t, set, "echo", fmt.Sprintf(`{"i":%d}`, i)), fmt.Sprintf(`success: echo {"i":%d}`, i))
 		})
 	}
 	wg.Wait()
-	if dials != 1 {
-		t.Errorf("connected %d times, want once", dials)
-	}
+	assert.Equal(t, 1, dials)
 }
 
-// What the context of the first call holds is not for those after it.
+// TestConnectionHasNoValues proves that a connection does not get the values of the context
+// of the first call.
 func TestConnectionHasNoValues(t *testing.T) {
 	t.Parallel()
 	type key struct{}
@@ -130,37 +120,28 @@ func TestConnectionHasNoValues(t *testing.T) {
 		seen = append(seen, ctx.Value(key{}))
 		return dialTo(server)(ctx)
 	}), mcptools.Options{})
-	if _, err := c.Tools(context.WithValue(t.Context(), key{}, "ada")); err != nil {
-		t.Fatal(err)
-	}
-	if !slices.Equal(seen, []any{nil}) {
-		t.Errorf("the connection knows %v", seen)
-	}
+	_, err := c.Tools(context.WithValue(t.Context(), key{}, "ada"))
+	require.NoError(t, err)
+	assert.Equal(t, []any{nil}, seen)
 }
 
-// A server that does not read what it is asked is asked no more for a while, and
-// its list is the last one there was.
+// TestServerThatDoesNotList proves that a server that does not answer tools/list is not
+// asked again at once, and that the last list is used.
 func TestServerThatDoesNotList(t *testing.T) {
 	t.Parallel()
-	deaf, gone := make(chan struct{}), make(chan struct{})
+	stalled, gone := make(chan struct{}), make(chan struct{})
 	server := listing(&mcp.Tool{Name: "echo"})
 	begun := time.Now()
 	c := newClient(t, mcptools.Dial(func(ctx context.Context) (mcp.Transport, error) {
 		here, there := net.Pipe()
-		_, err := server.Connect(ctx, &mcp.IOTransport{Reader: ear{there, deaf, gone}, Writer: there}, nil)
+		_, err := server.Connect(ctx, &mcp.IOTransport{Reader: stallingReader{there, stalled, gone}, Writer: there}, nil)
 		return &mcp.IOTransport{Reader: here, Writer: here}, err
 	}), mcptools.Options{MaxAge: time.Nanosecond, ConnectTimeout: 2 * time.Second})
-	if n := len(setOfTools(t, c)); n != 1 {
-		t.Fatalf("got %d tools", n)
-	}
-	close(deaf)
+	require.Len(t, setOfTools(t, c), 1)
+	close(stalled)
 	for range 10 {
-		if n := len(setOfTools(t, c)); n != 1 {
-			t.Errorf("got %d tools, want those there were", n)
-		}
+		assert.Len(t, setOfTools(t, c), 1)
 	}
-	if waited := time.Since(begun); waited > 20*time.Second {
-		t.Errorf("waited for %s", waited)
-	}
+	assert.LessOrEqual(t, time.Since(begun), 20*time.Second)
 	close(gone)
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// taskTools holds the tools of a connection that the server runs only as tasks, which
-// this client does not support. The library does not decode this property of a tool, so
-// it is read from the messages.
+// taskTools has the tools of a connection that the server runs only as tasks, which this
+// client does not support. The library does not decode this property of a tool, so it is
+// read from the messages.
 type taskTools struct {
 	mu    sync.Mutex
 	names map[string]bool
@@ -30,7 +30,7 @@ func (t *taskTools) requires(name string) bool {
 
 var taskSupport = []byte(`"taskSupport"`)
 
-// note reads the result of tools/list. It ignores every other text.
+// note reads the result of tools/list. It ignores any other result.
 func (t *taskTools) note(result []byte) {
 	if !bytes.Contains(result, taskSupport) {
 		return
@@ -56,7 +56,7 @@ func (t *taskTools) note(result []byte) {
 	}
 }
 
-// noteMessage reads a JSON-RPC message.
+// noteMessage reads the result in a JSON-RPC message.
 func (t *taskTools) noteMessage(text []byte) {
 	var message struct {
 		Result json.RawMessage `json:"result"`
@@ -66,7 +66,7 @@ func (t *taskTools) noteMessage(text []byte) {
 	}
 }
 
-// tapped is a connection whose messages taskTools reads.
+// tapped is a connection that passes the results that it reads to taskTools.
 type tapped struct {
 	mcp.Connection
 	tasks *taskTools
@@ -80,9 +80,8 @@ func (c *tapped) Read(ctx context.Context) (jsonrpc.Message, error) {
 	return message, err
 }
 
-// tap returns the connection of a transport with its messages read by taskTools. The
-// library finds the connection of streamable HTTP by its type, so that one is not wrapped;
-// tapBody reads its responses.
+// tap wraps a connection so that taskTools reads its results. It does not wrap a connection
+// of streamable HTTP, because the library needs its type; tapBody reads those responses.
 func (t *taskTools) tap(transport mcp.Transport, conn mcp.Connection) mcp.Connection {
 	if _, ok := transport.(*mcp.StreamableClientTransport); ok || conn == nil {
 		return conn
@@ -90,7 +89,7 @@ func (t *taskTools) tap(transport mcp.Transport, conn mcp.Connection) mcp.Connec
 	return &tapped{conn, t}
 }
 
-// tapBody has the response to tools/list read by taskTools.
+// tapBody wraps the body of a response to tools/list so that taskTools reads it.
 func (t *taskTools) tapBody(request *http.Request, response *http.Response) {
 	if request.GetBody == nil {
 		return
@@ -111,7 +110,7 @@ type tappedBody struct {
 	io.ReadCloser
 	tasks  *taskTools
 	events bool
-	text   []byte // of the message, or of the line
+	text   []byte // the text of the message or of the current line so far
 }
 
 func (b *tappedBody) Read(p []byte) (int, error) {

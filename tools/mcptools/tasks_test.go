@@ -19,7 +19,7 @@ import (
 	"github.com/weft-go/weft/tools/mcptools"
 )
 
-// reply answers a request of a client as a server does that runs one tool only as a task.
+// reply returns the response of a server with a tool that runs only as a task.
 func reply(request []byte) string {
 	var in struct {
 		ID     json.RawMessage `json:"id"`
@@ -46,7 +46,8 @@ func reply(request []byte) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, in.ID, result)
 }
 
-// A tool that the server runs only as a task would fail at each call. It is left out.
+// TestToolsThatRequireTasksAreLeftOut proves that a tool that the server runs only as a
+// task is left out of the list, with an error in Refused.
 func TestToolsThatRequireTasksAreLeftOut(t *testing.T) {
 	t.Parallel()
 	overHTTP := func(contentType, format string) func(*testing.T) mcptools.Endpoint {

@@ -29,7 +29,7 @@ type encoded struct{ City string }
 
 func (encoded) MarshalJSON() ([]byte, error) { return []byte(`"a text"`), nil }
 
-// odd has a schema that its results do not fit.
+// odd is a type whose schema does not accept its JSON.
 type odd struct {
 	Inner encoded `json:"inner"`
 }
@@ -38,7 +38,8 @@ func returning[Out any](name string, out Out) tools.Tool {
 	return tools.New(name, "Returns a value.", func(context.Context, struct{}) (Out, error) { return out, nil })
 }
 
-// The official client reads typed results as structured content that fits the schema.
+// TestServerReturnsStructuredContent proves that the official client reads typed results as
+// structured content that fits the schema.
 func TestServerReturnsStructuredContent(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -98,7 +99,8 @@ func TestServerReturnsStructuredContent(t *testing.T) {
 	}
 }
 
-// A result that was cut off is no structured content.
+// TestServerReturnsNoStructuredContentOfAPart proves that a result that was cut off and the
+// error of a tool have no structured content.
 func TestServerReturnsNoStructuredContentOfAPart(t *testing.T) {
 	t.Parallel()
 	long := returning("tool", forecast{City: strings.Repeat("x", 1000)})
@@ -112,7 +114,8 @@ func TestServerReturnsNoStructuredContentOfAPart(t *testing.T) {
 	}
 }
 
-// The structured content of a tool of another server is passed on.
+// TestServerPassesStructuredContentOn proves that the structured content of another
+// server's tool is passed on.
 func TestServerPassesStructuredContentOn(t *testing.T) {
 	t.Parallel()
 	metadata := map[string]json.RawMessage{mcptools.StructuredContent: json.RawMessage(`{"a":1}`)}
@@ -126,8 +129,8 @@ func TestServerPassesStructuredContentOn(t *testing.T) {
 	assert.Equal(t, map[string]any{"a": 1.0}, answer.StructuredContent)
 }
 
-// The server answers ping in the versions of the protocol that have it. The newest has
-// removed it.
+// TestServerAnswersPing proves that the server answers ping in the versions of the protocol
+// that have it. The newest version does not.
 func TestServerAnswersPing(t *testing.T) {
 	t.Parallel()
 	url := startWeft(t, mcptools.ServerOptions{}, open)

@@ -16,7 +16,7 @@ type note struct {
 	For  tools.Bound[user]
 }
 
-// weftServer serves a set of Weft.
+// weftServer returns a server for a set of Weft tools.
 func weftServer(o mcptools.ServerOptions, more ...tools.Tool) (*mcptools.Server, error) {
 	list := []tools.Tool{
 		tools.New("keep", "Keeps a note for the user.", func(_ context.Context, in note) (string, error) {

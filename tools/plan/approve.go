@@ -8,12 +8,12 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// Questions returns what a person is to be asked who approves a plan as a whole: one
-// question for each action whose call the rule selects. Bound values come from ctx.
+// Questions returns the questions for a person who approves a plan as a whole: one for each
+// action whose call the rule selects. [tools.Bound] values come from ctx.
 //
-// An action whose arguments refer to the result of another action has no question:
-// its arguments are not known yet. [Approved] asks about it when they are. A plan with
-// mistakes is an [ErrInvalid].
+// If the arguments of an action refer to the result of another action, there is no question
+// for it, because its arguments are not known yet. The function that [Approved] returns
+// asks about it when they are. The error wraps [ErrInvalid] if the plan has mistakes.
 func Questions(ctx context.Context, set *tools.Set, actions []tools.Action, rule tools.Rule) ([]tools.Question, error) {
 	if err := Check(set, actions, nil); err != nil {
 		return nil, err
@@ -51,11 +51,11 @@ func Questions(ctx context.Context, set *tools.Set, actions []tools.Action, rule
 // An AskFunc asks a person about a call; see [tools.Approval].
 type AskFunc func(ctx context.Context, key string, q tools.Question) (tools.Decision, error)
 
-// Approved returns a function for [tools.Approval].Ask for a plan that a person approved
+// Approved returns a function for [tools.Approval].Ask, for a plan that a person approved
 // as a whole. It approves the calls of these questions, which [Questions] returned. It
-// passes every other question to ask: a call whose arguments contain the result of
+// passes every other question to ask: about a call whose arguments contain the result of
 // another action, a call whose tool, arguments or bound values have changed, and a call
-// that was begun before. A nil ask makes such calls fail with [tools.ErrNoApprover].
+// that was begun before. If ask is nil, such a call fails with [tools.ErrNoApprover].
 func Approved(questions []tools.Question, ask AskFunc) AskFunc {
 	approved := make(map[string]string, len(questions))
 	for _, q := range questions {

@@ -15,7 +15,8 @@ import (
 
 type owner string
 
-// drawer is a set whose search returns what it holds at the time of the call.
+// A drawer makes tools. Its search returns the content of the drawer at the time of the
+// call.
 type drawer struct {
 	found, description string
 	deleted            []string
@@ -40,8 +41,9 @@ func (d *drawer) set(t *testing.T) *tools.Set {
 
 var errAsked = errors.New("a person is asked")
 
-// A person who approves a plan approves the arguments that are known. A call whose
-// arguments come from another action asks again, with these arguments.
+// TestApprovedAsksAboutResolvedReferences proves that the approval of a plan covers only
+// calls with known arguments, and that a person is asked about the other calls when their
+// arguments are known.
 func TestApprovedAsksAboutResolvedReferences(t *testing.T) {
 	t.Parallel()
 	list := []tools.Action{act("find", "find", ``), act("known", "delete", `{"id":"$${7}"}`), act("later", "delete", `{"id":"${find.0.id}"}`)}
@@ -87,7 +89,8 @@ func TestApprovedWithoutAnAskFunction(t *testing.T) {
 	require.ErrorIs(t, err, tools.ErrNoApprover)
 }
 
-// A call that was begun before is asked about, although the plan was approved.
+// TestApprovedAsksAboutACallThatWasBegun proves that a person is asked about a call that an
+// earlier run began, although the plan was approved.
 func TestApprovedAsksAboutACallThatWasBegun(t *testing.T) {
 	t.Parallel()
 	q := tools.Question{CallID: "1", Hash: "h"}

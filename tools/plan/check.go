@@ -12,22 +12,21 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// ErrInvalid says that a plan can not be run.
+// ErrInvalid is returned when a plan has mistakes.
 var ErrInvalid = errors.New("invalid plan")
 
-// Check reports everything that is wrong with a plan, with [ErrInvalid] and in
-// words for the model that made it: an id that is empty, used twice or has braces
-// in it, a tool that is not there, a dependency or a reference to an action that
-// is not there, circles, and arguments that do not fit the tool, unless a
-// reference makes that known only later. Done are results of earlier actions,
-// which may be referred to.
+// Check returns all mistakes of a plan, in words for the model that made it. The error
+// wraps [ErrInvalid]. Mistakes are: an id that is empty, used twice or contains braces; a
+// tool, dependency or reference that does not exist; a cycle of dependencies; and arguments
+// that do not fit the tool. Arguments with references are checked only when the plan runs.
+// The argument done has results of earlier actions, to which the plan may refer.
 func Check(set *tools.Set, actions []tools.Action, done map[string]Result) error {
 	_, err := order(set, actions, done)
 	return err
 }
 
-// Ordered reports whether an action has to wait for another: whether any names
-// a dependency, or refers to another's result.
+// Ordered reports whether an action has a dependency or refers to the result of another
+// action.
 func Ordered(actions []tools.Action) bool {
 	known := idsOf(actions, nil)
 	for _, a := range actions {
@@ -38,9 +37,9 @@ func Ordered(actions []tools.Action) bool {
 	return false
 }
 
-// Hash returns a hash of actions in their order. It identifies a plan, for example in
-// the question about it. It does not cover the tools, the bound values or the results
-// that arguments refer to, so it does not replace [Questions] and [Approved].
+// Hash returns a hash of actions in their order. It identifies a plan, for example in a
+// question about it. It does not cover the tools, the bound values or the results that
+// arguments refer to, so it does not replace [Questions] and [Approved].
 func Hash(actions []tools.Action) (string, error) {
 	text, err := json.Marshal(actions)
 	if err != nil {
@@ -50,7 +49,7 @@ func Hash(actions []tools.Action) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// idsOf returns a function that knows the ids of actions and results.
+// idsOf returns a function that reports whether an id belongs to an action or a result.
 func idsOf(actions []tools.Action, done map[string]Result) func(string) bool {
 	ids := make(map[string]bool, len(actions)+len(done))
 	for _, a := range actions {
@@ -62,7 +61,7 @@ func idsOf(actions []tools.Action, done map[string]Result) func(string) bool {
 	return func(id string) bool { return ids[id] }
 }
 
-// order checks a plan and returns what each action that is not done waits for.
+// order checks a plan and returns, for each action, the ids that it waits for.
 func order(set *tools.Set, actions []tools.Action, done map[string]Result) (map[string][]string, error) {
 	known := idsOf(actions, done)
 	waits := make(map[string][]string, len(actions))
@@ -105,7 +104,7 @@ func check(set *tools.Set, a tools.Action, known func(string) bool) ([]string, e
 	}
 	referred, err := references(a.Arguments, known)
 	if ok && err == nil && len(referred) == 0 {
-		var plain json.RawMessage // without escapes
+		var plain json.RawMessage // the arguments with escapes resolved
 		if plain, err = inject(a.Arguments, nil, false); err == nil {
 			_, err = t.Check(plain)
 		}
@@ -119,7 +118,8 @@ func check(set *tools.Set, a tools.Action, known func(string) bool) ([]string, e
 	return needs, errors.Join(append(mistakes, err)...)
 }
 
-// circleIn returns a circle of ids, with the first again at its end, or nil.
+// circleIn returns the ids of a cycle of dependencies, with the first id again at the end,
+// or nil.
 func circleIn(actions []tools.Action, waits map[string][]string) []string {
 	finished, at := map[string]bool{}, map[string]int{}
 	var path []string

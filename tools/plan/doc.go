@@ -1,6 +1,5 @@
-// Package plan runs several tool calls that build on one another: a model, or a
-// program, writes them down as actions, and they run at the same time as far as
-// their order allows.
+// Package plan runs tool calls that depend on each other. A model or a program writes the
+// calls as actions. Actions run at the same time as far as their dependencies allow.
 //
 //	actions := []tools.Action{
 //		{ID: "find", Tool: "search_events", Arguments: []byte(`{"text":"John"}`)},
@@ -11,19 +10,18 @@
 //
 // What to know:
 //
-//   - An action waits for those in its depends_on, and for those that its
-//     arguments refer to. Circles, and names of what is not there, are refused
-//     before anything runs; see [Check].
-//   - A string in the arguments that is a reference as a whole, "${find}" or
-//     "${find.0.id}", becomes the earlier result or a part of it, as the value
-//     that it is. Within other text a reference becomes text. "$${" stands for
-//     "${". What a result says is never read for references itself.
-//   - Five actions run at the same time and each has 30 seconds, as
-//     [tools.Options] says. One that fails does not stop the others; what
-//     depends on it is skipped, and its result says why.
-//   - Approval, bound values and limits are those of [tools.Options], for each
-//     action, with the arguments that it then has. [Questions] and [Approved] let a
-//     person approve a plan as a whole. With tools.Options.Once, in
-//     a graph graph.Once, each result is stored once: a plan that pauses or is
-//     killed goes on where it was.
+//   - An action waits for the actions in its depends_on and for the actions that its
+//     arguments refer to. Cycles and unknown names are reported before an action runs;
+//     see [Check].
+//   - If a string in the arguments is one reference, such as "${find}" or
+//     "${find.0.id}", it is replaced by the result or a part of it, with its JSON type.
+//     Within other text, a reference is replaced by text. "$${" stands for "${".
+//     References in a result are not resolved.
+//   - By default five actions run at the same time, and each has 30 seconds; see
+//     [tools.Options]. If an action fails, the actions that depend on it are skipped
+//     with a result that says why, and the others run.
+//   - Approval, bound values and limits of [tools.Options] apply to each action, with
+//     its resolved arguments. [Questions] and [Approved] let a person approve a plan as
+//     a whole. With tools.Options.Once, which is graph.Once in a graph, each result is
+//     stored once, so a plan that pauses or is killed continues where it stopped.
 package plan

@@ -28,8 +28,8 @@ func calendar() *tools.Set {
 	return set
 }
 
-// A person approves a plan as a whole. The deletion whose argument is not known yet is
-// asked about when it is.
+// A person approves a plan as a whole, and is asked again about a call whose argument is
+// known only when the plan runs.
 func ExampleApproved() {
 	set, ctx := calendar(), context.Background()
 	actions := []tools.Action{
@@ -60,7 +60,7 @@ func ExampleApproved() {
 	// a person rejected this call: keep it
 }
 
-// Actions use the results of others, and one failure does not stop the rest.
+// An action can use the result of another. A failed action does not stop the others.
 func ExampleRun() {
 	results, err := plan.Run(context.Background(), calendar(), []tools.Action{
 		{ID: "drop", Tool: "delete_event", Arguments: json.RawMessage(`{"id":"${find.0.id}"}`)},
@@ -81,7 +81,7 @@ func ExampleRun() {
 	// other: false no connection
 }
 
-// Every mistake of a plan is reported before anything runs.
+// Check reports all mistakes of a plan before an action runs.
 func ExampleCheck() {
 	fmt.Println(plan.Check(calendar(), []tools.Action{
 		{ID: "a", Tool: "delete_event", Arguments: json.RawMessage(`{"id":"${b.id}"}`)},

@@ -20,9 +20,9 @@ const makeSchema = `{"type":"object","properties":{"actions":{"type":"array","mi
 	"id":{"type":"string"},"tool":{"type":"string"},"args":{"type":"object"},"depends_on":{"type":"array","items":{"type":"string"}}
 },"required":["id","tool"],"additionalProperties":false}}},"required":["actions"],"additionalProperties":false}`
 
-// Tool returns a tool by which a model writes a plan for the tools of a set. A
-// plan with mistakes is answered with all of them; a good one is put into the
-// channel, for [Node] to run. Nothing runs before that.
+// Tool returns a tool with which a model writes a plan for the tools of a set. If the plan
+// has mistakes, the answer lists them. A valid plan is put into the channel, and [Node]
+// runs it. The tool itself runs no action.
 func Tool(set *tools.Set, actions *state.ListChannel[tools.Action]) tools.Tool {
 	spec := llm.ToolSpec{Name: MakePlan, Description: makeText, Schema: json.RawMessage(makeSchema)}
 	return tools.Raw(spec, func(_ context.Context, arguments json.RawMessage) (tools.Result, error) {

@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
@@ -15,15 +18,14 @@ import (
 	"github.com/weft-go/weft/tools/plan"
 )
 
-// An agent whose plan has a mistake is told, and does better; then the plan runs.
+// TestToolMakesAPlan proves that the model gets the mistakes of a plan as the answer, and that
+// a valid plan runs.
 func TestToolMakesAPlan(t *testing.T) {
 	t.Parallel()
 	var s stage
 	set := s.set(t)
 	planner, err := tools.NewSet(plan.Tool(set, actions))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	script := llmtest.NewScript(
 		llmtest.Call(plan.MakePlan, `{"actions":[{"id":"a","tool":"say","args":{"text":"${b}"}}]}`),
 		llmtest.Call(plan.MakePlan, `{"actions":[]}`),
@@ -31,22 +33,16 @@ func TestToolMakesAPlan(t *testing.T) {
 		llmtest.Say("planned"),
 	)
 	helper, err := agent.New("planner", script, planner, agent.Options{Channels: []state.Handle{actions}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b := graph.New("plan", agent.Messages, actions, results)
 	b.Subgraph("think", helper)
 	b.Node("run", plan.Node(set, actions, results, tools.Options{Once: graph.Once[llm.Message]}))
 	b.Edge(graph.Start, "think")
 	b.Edge("think", "run")
 	g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	snap, err := g.Thread("t").Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var answers []string
 	for _, m := range agent.Messages.Get(snap) {
 		if m.Role == llm.RoleTool {
@@ -54,18 +50,16 @@ func TestToolMakesAPlan(t *testing.T) {
 		}
 	}
 	for i, want := range []string{`error plan: invalid plan: action "a": text: there is no action for the reference "${b}"`, "error invalid arguments for make_plan: actions: want an array of at least 1, got 0", "success the plan is noted; it has 2 actions"} {
-		if i >= len(answers) || !strings.HasPrefix(answers[i], want) {
-			t.Errorf("answer %d: got %q, want %q", i, answers, want)
-		}
+		require.Less(t, i, len(answers), "answer %d", i)
+		assert.True(t, strings.HasPrefix(answers[i], want), "answer %d", i)
 	}
-	if got := results.Get(snap)["a"]; got.Message != "9007199254740993" || !got.Success {
-		t.Errorf("got %+v", results.Get(snap))
-	}
+	got := results.Get(snap)["a"]
+	assert.Equal(t, "9007199254740993", got.Message)
+	assert.True(t, got.Success)
 	var args []json.RawMessage
 	for _, a := range actions.Get(snap) {
 		args = append(args, a.Arguments)
 	}
-	if len(args) != 2 || string(args[0]) != `{"n":9007199254740993}` {
-		t.Errorf("got %s", args)
-	}
+	require.Len(t, args, 2)
+	assert.Equal(t, `{"n":9007199254740993}`, string(args[0]))
 }

@@ -5,15 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
@@ -33,7 +34,7 @@ type said struct {
 	Any  any    `json:"any,omitempty"`
 }
 
-// stage is a set of tools that note when they run.
+// A stage makes tools that record their calls.
 type stage struct {
 	mu    sync.Mutex
 	calls []string
@@ -74,110 +75,8 @@ func (s *stage) set(t testing.TB) *tools.Set {
 			return "", nil
 		}),
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return set
-}
-
-func TestCheckReportsEveryMistake(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		name    string
-		actions []tools.Action
-		want    []string // parts of the error; none for a good plan
-	}{
-		{"nothing", nil, nil},
-		{"a good one", []tools.Action{act("a", "say", `{"text":"$${a}"}`), act("b", "say", `{"text":"${a} ${old.0}"}`, "a")}, nil},
-		{"no arguments", []tools.Action{act("a", "say", ``)}, nil},
-		{"a result as a number", []tools.Action{act("a", "say", ``), act("b", "echo", `{"n":"${a}"}`)}, nil},
-		{"ids", []tools.Action{act("", "say", ``), act("{x}", "say", ``), act("a", "say", ``), act("a", "say", ``)}, []string{`action 0 has the id ""`, `"{x}"`, `two actions have the id "a"`}},
-		{"tools", []tools.Action{act("a", "sing", ``), act("b", "", ``)}, []string{`action "a": there is no tool "sing"`, `there is no tool ""`}},
-		{"dependencies", []tools.Action{act("a", "say", ``, "b", "c")}, []string{`depends on "b"`, `depends on "c"`}},
-		{"references", []tools.Action{act("a", "say", `{"text":"${b}"}`)}, []string{`there is no action for the reference "${b}"`, "$${"}},
-		{"an empty reference", []tools.Action{act("a", "say", `{"text":"${}"}`)}, []string{`reference "${}"`}},
-		{"a reference that stays open", []tools.Action{act("a", "say", `{"any":[{"x":"${b"}]}`)}, []string{`any: [0]: x: the reference "${b" is not closed`}},
-		{"arguments", []tools.Action{act("a", "say", `{"text":7}`), act("b", "say", `[]`), act("c", "say", `{`), act("d", "say", `{} {}`)}, []string{"text: want a string, got 7", "not an object", "not JSON", "more than one value"}},
-		{"itself", []tools.Action{act("a", "say", `{"text":"${a}"}`)}, []string{"in a circle: a → a"}},
-		{"a circle", []tools.Action{act("a", "say", ``, "old", "d"), act("b", "say", ``, "a"), act("c", "say", `{"text":"${b.x}"}`), act("d", "say", ``, "c")}, []string{"in a circle: a → d → c → b → a"}},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			var s stage
-			err := plan.Check(s.set(t), test.actions, map[string]plan.Result{"old": {Success: true, Message: `["x"]`}})
-			if len(test.want) == 0 && err != nil || len(test.want) > 0 && !errors.Is(err, plan.ErrInvalid) {
-				t.Fatalf("got %v", err)
-			}
-			for _, want := range test.want {
-				if !strings.Contains(err.Error(), want) {
-					t.Errorf("got %v\nwant %q in it", err, want)
-				}
-			}
-			if len(test.want) == 0 {
-				return
-			}
-			if _, err := plan.Run(t.Context(), s.set(t), test.actions, plan.Options{Done: map[string]plan.Result{"old": {}}}); !errors.Is(err, plan.ErrInvalid) || len(s.calls) > 0 {
-				t.Errorf("ran %q, %v", s.calls, err)
-			}
-		})
-	}
-}
-
-func TestRunInjectsResults(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		name, first, second, want string
-	}{
-		{"a text", `{"text":"a\"b"}`, `{"text":"<${a}>"}`, `{"text":"<a\"b>"}`},
-		{"a text alone", `{"text":"a"}`, `{"text":"${a}"}`, `{"text":"a"}`},
-		{"a text that reads as a number", `{"text":"12"}`, `{"text":"${a}"}`, `{"text":"12"}`},
-		{"a number", `{"text":"12"}`, `{"n":"${a}"}`, `{"n":12}`},
-		{"a large number", `{"text":"9007199254740993"}`, `{"n":"${a}"}`, `{"n":9007199254740993}`},
-		{"JSON in text", `{"text":"{\"x\":[1,\"<\"]}"}`, `{"text":"got ${a.x} and ${a.x.1}"}`, `{"text":"got [1,\"<\"] and <"}`},
-		{"a value", `{"text":"{\"x\":[1,{\"y\":null}]}"}`, `{"any":["${a.x.1}","${a.x}"]}`, `{"any":[{"y":null},[1,{"y":null}]]}`},
-		{"JSON where a text fits", `{"text":"{\"x\":1}"}`, `{"text":"${a}"}`, `{"text":"{\"x\":1}"}`},
-		{"an escape", `{"text":"a"}`, `{"text":"$${a} ${a} $$${a}"}`, `{"text":"${a} a $${a}"}`},
-		{"a result that looks like a reference", `{"text":"$${a} $${b}"}`, `{"text":"${a}"}`, `{"text":"${a} ${b}"}`},
-		{"keys are left alone", `{"text":"a"}`, `{"any":{"${a}":"${a}"}}`, `{"any":{"${a}":"a"}}`},
-		{"none", `{"text":"a"}`, `{"any":{"x":[1.50,true,null]}}`, `{"any":{"x":[1.5,true,null]}}`},
-		{"a key that is not there", `{"text":"{}"}`, `{"text":"${a.x}"}`, `there is no a.x in the result of "a"`},
-		{"an item that is not there", `{"text":"[1]"}`, `{"text":"${a.1}"}`, `there is no a.1 in the result of "a", a list of 1`},
-		{"a path into a text", `{"text":"word"}`, `{"text":"${a.x.y}"}`, `there is no a.x in the result of "a", which is a text and not JSON`},
-		{"a key with dots", `{"text":"{\"v1.2\":{\"x.y.z\":\"deep\"}}"}`, `{"text":"${a.v1.2.x.y.z}"}`, `{"text":"deep"}`},
-		{"the shorter of two keys", `{"text":"{\"x\":{\"y\":\"inner\"},\"x.y\":\"outer\"}"}`, `{"text":"${a.x.y}"}`, `{"text":"inner"}`},
-		{"a value that does not fit", `{"text":"[1]"}`, `{"n":"${a}"}`, `invalid arguments for echo: n: want an integer, got an array`},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			var s stage
-			results, err := plan.Run(t.Context(), s.set(t), []tools.Action{act("b", "echo", test.second), act("a", "say", test.first)}, plan.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := results["b"]
-			if strings.HasPrefix(test.want, "{") {
-				if !got.Success || got.Message != test.want {
-					t.Errorf("got %+v, want %s", got, test.want)
-				}
-			} else if got.Success || !strings.Contains(got.Message, test.want) {
-				t.Errorf("got %+v, want a failure with %q", got, test.want)
-			}
-		})
-	}
-}
-
-// The longest id that is known is meant.
-func TestIdsMayHoldDots(t *testing.T) {
-	t.Parallel()
-	var s stage
-	results, err := plan.Run(t.Context(), s.set(t), []tools.Action{
-		act("f.x", "say", `{"text":"outer"}`), act("f.x:0", "say", `{"text":"{\"y\":\"inner\"}"}`), act("b", "say", `{"text":"${f.x} ${f.x:0.y}"}`),
-	}, plan.Options{})
-	if err != nil || results["b"].Message != "outer inner" {
-		t.Errorf("got %+v and %v", results, err)
-	}
 }
 
 func TestRunIsParallelAndInOrder(t *testing.T) {
@@ -216,9 +115,9 @@ func TestRunIsParallelAndInOrder(t *testing.T) {
 				start := time.Now()
 				actions := test.actions()
 				results, err := plan.Run(t.Context(), s.set(t), actions, plan.Options{Tools: tools.Options{MaxParallel: test.limit}})
-				if err != nil || len(results) != len(actions) || time.Since(start) != test.took {
-					t.Errorf("got %d results and %v in %v, want %v", len(results), err, time.Since(start), test.took)
-				}
+				require.NoError(t, err)
+				require.Len(t, results, len(actions))
+				assert.Equal(t, test.took, time.Since(start))
 			})
 		})
 	}
@@ -232,9 +131,7 @@ func TestRunKeepsWhatSucceeds(t *testing.T) {
 			act("ok", "say", `{"text":"fine"}`), act("bad", "fail", ``), act("late", "slow", `{"n":31}`), act("unfit", "echo", `{"n":"${ok}"}`),
 			act("after", "say", ``, "bad"), act("afterwards", "say", `{"text":"${after}"}`), act("other", "say", `{"text":"${ok}!"}`), act("old", "say", ``), act("unlucky", "say", ``, "gone"),
 		}, plan.Options{Done: map[string]plan.Result{"old": {Success: true, Message: "kept"}, "gone": {Message: "failed before"}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		want := map[string]plan.Result{
 			"ok": {Success: true, Message: "fine"}, "bad": {Message: "out of order"}, "late": {Message: "timed out after 30s: context deadline exceeded"},
 			"unfit": {Message: `invalid arguments for echo: n: want an integer, got the string "fine"; for example: {"text":"<text>"}`},
@@ -242,12 +139,9 @@ func TestRunKeepsWhatSucceeds(t *testing.T) {
 			"other": {Success: true, Message: "fine!"}, "old": {Success: true, Message: "kept"},
 			"gone": {Message: "failed before"}, "unlucky": {Skipped: true, Message: `skipped: action "gone" did not succeed`},
 		}
-		if !reflect.DeepEqual(results, want) {
-			t.Errorf("got  %+v\nwant %+v", results, want)
-		}
-		if got := strings.Join(s.calls, ","); strings.Contains(got, "kept") || len(s.calls) != 3 {
-			t.Errorf("ran %s", got)
-		}
+		assert.Equal(t, want, results)
+		assert.NotContains(t, strings.Join(s.calls, ","), "kept")
+		assert.Len(t, s.calls, 3)
 	})
 }
 
@@ -259,16 +153,15 @@ func TestRunEndsWithItsContext(t *testing.T) {
 		time.AfterFunc(time.Second, func() { cancel(drained) })
 		var s stage
 		_, err := plan.Run(ctx, s.set(t), []tools.Action{act("a", "slow", `{"n":2}`), act("b", "slow", ``, "a")}, plan.Options{})
-		if !errors.Is(err, drained) || !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v", err)
-		}
-		if _, err := plan.Run(ctx, s.set(t), []tools.Action{act("a", "say", ``)}, plan.Options{}); !errors.Is(err, drained) || len(s.calls) > 0 {
-			t.Errorf("got %v, ran %q", err, s.calls)
-		}
-		// What there is nothing left to do for is no failure.
-		if results, err := plan.Run(ctx, s.set(t), nil, plan.Options{Done: map[string]plan.Result{"x": {}}}); err != nil || len(results) != 1 {
-			t.Errorf("got %v and %v", results, err)
-		}
+		require.ErrorIs(t, err, drained)
+		assert.ErrorIs(t, err, context.Canceled)
+		_, err = plan.Run(ctx, s.set(t), []tools.Action{act("a", "say", ``)}, plan.Options{})
+		require.ErrorIs(t, err, drained)
+		assert.Empty(t, s.calls)
+		// A plan without remaining actions does not fail.
+		results, err := plan.Run(ctx, s.set(t), nil, plan.Options{Done: map[string]plan.Result{"x": {}}})
+		require.NoError(t, err)
+		assert.Len(t, results, 1)
 	})
 }
 
@@ -276,33 +169,9 @@ func TestRunReturnsErrorsByPolicy(t *testing.T) {
 	t.Parallel()
 	var s stage
 	_, err := plan.Run(t.Context(), s.set(t), []tools.Action{act("a", "fail", ``), act("b", "say", ``), act("c", "leave", ``)}, plan.Options{Tools: tools.Options{OnError: tools.ReturnErrors}})
-	if err == nil || !strings.Contains(err.Error(), "(call a): out of order") || !strings.Contains(err.Error(), "ended its goroutine") || !slices.Contains(s.calls, "say ") {
-		t.Errorf("got %v, ran %q", err, s.calls)
-	}
-}
-
-func TestOrderedAndHash(t *testing.T) {
-	t.Parallel()
-	free := []tools.Action{act("a", "say", `{"text":"$${b}"}`), act("b", "say", ``)}
-	if plan.Ordered(free) || plan.Ordered(nil) {
-		t.Error("free actions are ordered")
-	}
-	for _, last := range []tools.Action{act("c", "say", ``, "a"), act("c", "say", `{"text":"${a}"}`)} {
-		if !plan.Ordered(append(slices.Clone(free), last)) {
-			t.Errorf("%+v is not ordered", last)
-		}
-	}
-	hashes := map[string]bool{}
-	for _, actions := range [][]tools.Action{nil, free, free[:1], {free[1], free[0]}, {act("a", "say", `{"text":"x"}`)}} {
-		hash, err := plan.Hash(actions)
-		if err != nil || hashes[hash] {
-			t.Errorf("%v has hash %q, %v", actions, hash, err)
-		}
-		hashes[hash] = true
-	}
-	if _, err := plan.Hash([]tools.Action{act("a", "say", `{`)}); err == nil {
-		t.Error("hashed what is not JSON")
-	}
+	assert.ErrorContains(t, err, "(call a): out of order")
+	assert.ErrorContains(t, err, "ended its goroutine")
+	assert.Contains(t, s.calls, "say ")
 }
 
 var (
@@ -311,7 +180,7 @@ var (
 	approve = graph.NewInterrupt[tools.Question, tools.Decision]("approve")
 )
 
-// A plan that pauses goes on where it was: each action runs once.
+// TestNodePausesAndGoesOn proves that each action runs once, although the plan pauses twice.
 func TestNodePausesAndGoesOn(t *testing.T) {
 	t.Parallel()
 	var looked, deleted atomic.Int32
@@ -322,56 +191,50 @@ func TestNodePausesAndGoesOn(t *testing.T) {
 			return "deleted " + in.Text, nil
 		}).Annotate(tools.Annotations{Destructive: true}),
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b := graph.New("plan", actions, results)
 	b.Node("run", plan.Node(set, actions, results, tools.Options{
 		Once:     graph.Once[llm.Message],
-		Planning: &tools.Planning{Actions: actions}, // has no meaning here
+		Planning: &tools.Planning{Actions: actions}, // must be ignored
 		Approval: tools.Approval{Rule: tools.Destructive(), Ask: func(ctx context.Context, key string, q tools.Question) (tools.Decision, error) {
 			return approve.WaitKey(ctx, key, q)
 		}},
 	}))
 	b.Edge(graph.Start, "run")
 	g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	th := g.Thread("t")
 	snap, err := th.Invoke(t.Context(), actions.Put(
 		act("a", "look", ``), act("b", "delete", `{"text":"${a}"}`), act("c", "delete", `{"text":"x"}`), act("d", "look", ``, "b"),
 	))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, verdict := range []bool{true, false} {
 		open, err := approve.Open(snap)
-		if err != nil || len(open) == 0 {
-			t.Fatalf("got %+v and %v", open, err)
-		}
+		require.NoError(t, err)
+		require.NotEmpty(t, open)
 		q := open[0].Prompt
 		answer := q.Approve()
 		if !verdict {
 			answer = q.Reject("keep it")
 		}
-		if snap, err = th.Invoke(t.Context(), approve.Answer(open[0].ID, answer)); err != nil {
-			t.Fatal(err)
-		}
+		snap, err = th.Invoke(t.Context(), approve.Answer(open[0].ID, answer))
+		require.NoError(t, err)
 	}
 	got := results.Get(snap)
-	if !snap.Done() || len(got) != 4 || looked.Load() > 2 || deleted.Load() != 1 {
-		t.Errorf("looked %d times, deleted %d: %+v", looked.Load(), deleted.Load(), got)
-	}
-	// A second run has nothing left to do.
+	assert.True(t, snap.Done())
+	require.Len(t, got, 4)
+	assert.LessOrEqual(t, looked.Load(), int32(2))
+	assert.Equal(t, int32(1), deleted.Load())
+	// A second run runs the new action only.
 	before := looked.Load()
-	if snap, err = th.Invoke(t.Context(), actions.Put(act("e", "look", ``))); err != nil || looked.Load() != before+1 || len(results.Get(snap)) != 5 {
-		t.Errorf("looked %d times, %v", looked.Load(), err)
-	}
+	snap, err = th.Invoke(t.Context(), actions.Put(act("e", "look", ``)))
+	require.NoError(t, err)
+	assert.Equal(t, before+1, looked.Load())
+	assert.Len(t, results.Get(snap), 5)
 }
 
-// What a person changed is told of beside the result, so that a reference to the
-// result finds what the tool said.
+// TestEditedArgumentsAreNoted proves that the note about changed arguments is not part of
+// the message, so that a reference finds the result of the tool.
 func TestEditedArgumentsAreNoted(t *testing.T) {
 	t.Parallel()
 	var s stage
@@ -381,16 +244,14 @@ func TestEditedArgumentsAreNoted(t *testing.T) {
 	results, err := plan.Run(t.Context(), s.set(t), []tools.Action{
 		act("a", "echo", `{"text":"theirs"}`), act("b", "say", `{"text":"${a.text}"}`),
 	}, plan.Options{Tools: o})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want := plan.Result{Success: true, Message: `{"text":"mine"}`, Note: `A person changed the arguments; the tool ran with {"text":"mine"}`}
-	if results["a"] != want || results["b"].Message != "mine" {
-		t.Errorf("got %+v", results)
-	}
+	assert.Equal(t, want, results["a"])
+	assert.Equal(t, "mine", results["b"].Message)
 }
 
-// Thousands of actions in a row, or all waiting for one, are settled once each.
+// TestLargePlans proves that plans of 3000 actions run to their end, if each depends on the
+// previous action and if all depend on one action.
 func TestLargePlans(t *testing.T) {
 	t.Parallel()
 	const n = 3000
@@ -407,12 +268,13 @@ func TestLargePlans(t *testing.T) {
 					list = append(list, act(fmt.Sprint(i), "say", `{"text":"${`+on(i)+`}"}`, on(i)))
 				}
 				results, err := plan.Run(t.Context(), s.set(t), list, plan.Options{})
-				if err != nil || len(results) != n {
-					t.Fatalf("%d results, %v", len(results), err)
-				}
+				require.NoError(t, err)
+				require.Len(t, results, n)
 				for i := 1; i < n; i++ {
-					if r := results[fmt.Sprint(i)]; r.Skipped != (first == "fail") || r.Success && r.Message != want {
-						t.Fatalf("action %d: %+v", i, r)
+					r := results[fmt.Sprint(i)]
+					require.Equal(t, first == "fail", r.Skipped, "action %d", i)
+					if r.Success {
+						require.Equal(t, want, r.Message, "action %d", i)
 					}
 				}
 			}
@@ -426,81 +288,27 @@ func TestNodeReturnsWrites(t *testing.T) {
 	set, err := tools.NewSet(tools.New("see", "Sees.", func(_ context.Context, in said) (tools.Result, error) {
 		return tools.Result{Text: "ok", Update: state.Update{seen.Put(in.Text)}}, nil
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b := graph.New("plan", actions, results, seen)
 	b.Node("run", plan.Node(set, actions, results, tools.Options{}))
 	b.Edge(graph.Start, "run")
 	g, err := b.Compile(graph.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	snap, err := g.Invoke(t.Context(), actions.Put(act("a", "see", `{"text":"1"}`, "b"), act("b", "see", `{"text":"2"}`)))
-	if err != nil || !slices.Equal(seen.Get(snap), []string{"1", "2"}) {
-		t.Errorf("got %q and %v", seen.Get(snap), err)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, []string{"1", "2"}, seen.Get(snap))
 	failing := plan.Node(set, actions, results, tools.Options{Bind: tools.Bindings{tools.Bind(func(context.Context, state.View) (string, error) { return "", errors.New("no session") })}})
-	if _, err := failing(t.Context(), snap); err == nil || !strings.Contains(err.Error(), "no session") {
-		t.Errorf("got %v", err)
-	}
-	if _, err := plan.Node(set, actions, results, tools.Options{Once: func(ctx context.Context, _ string, fn func(context.Context) (llm.Message, error)) (llm.Message, error) {
+	_, err = failing(t.Context(), snap)
+	assert.ErrorContains(t, err, "no session")
+	_, err = plan.Node(set, actions, results, tools.Options{Once: func(ctx context.Context, _ string, fn func(context.Context) (llm.Message, error)) (llm.Message, error) {
 		return fn(ctx)
-	}})(t.Context(), viewWith(t, seen, act("a", "see", ``))); !errors.Is(err, tools.ErrWrites) {
-		t.Errorf("got %v", err)
-	}
+	}})(t.Context(), viewWith(t, seen, act("a", "see", ``)))
+	assert.ErrorIs(t, err, tools.ErrWrites)
 }
 
 func viewWith(t *testing.T, more state.Handle, list ...tools.Action) state.View {
 	t.Helper()
 	view, err := state.NewView([]state.Handle{actions, results, more}, actions.Put(list...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return view
-}
-
-// FuzzReferences runs plans of two actions with any text in the second: whatever
-// it is, it is refused before anything runs, or the escape of every reference in
-// it gives back the text itself.
-func FuzzReferences(f *testing.F) {
-	for _, text := range []string{"${a}", "$${a}", "${a.x.0}", "$$${", "${", "}${a}{", "${a.}", "$", "${${a}}", "\x00${b}"} {
-		f.Add(text, "word")
-		f.Add(text, `{"x":["${b}"]}`)
-	}
-	var s stage
-	set := s.set(f)
-	f.Fuzz(func(t *testing.T, text, result string) {
-		s.calls = nil
-		first, err := json.Marshal(said{Text: strings.ReplaceAll(result, "${", "$${")})
-		if err != nil {
-			t.Fatal(err)
-		}
-		second, err := json.Marshal(said{Text: text})
-		if err != nil {
-			t.Fatal(err)
-		}
-		list := []tools.Action{act("a", "say", string(first)), act("b", "echo", string(second))}
-		results, err := plan.Run(t.Context(), set, list, plan.Options{})
-		switch {
-		case errors.Is(err, plan.ErrInvalid):
-			if len(s.calls) > 0 {
-				t.Fatalf("%q was refused after %q ran", text, s.calls)
-			}
-		case err != nil || len(results) != 2:
-			t.Fatalf("got %v and %v", results, err)
-		}
-		escaped, err := json.Marshal(said{Text: strings.ReplaceAll(text, "${", "$${")})
-		if err != nil {
-			t.Fatal(err)
-		}
-		results, err = plan.Run(t.Context(), set, []tools.Action{act("c", "say", string(escaped))}, plan.Options{})
-		var given said // as JSON has it
-		if err := json.Unmarshal(second, &given); err != nil {
-			t.Fatal(err)
-		}
-		if want := given.Text; err != nil || results["c"].Message != want {
-			t.Fatalf("%q came back as %q, %v", text, results["c"].Message, err)
-		}
-	})
 }

@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// A piece of a string in arguments is a text or a reference.
+// A piece is a part of a string in arguments: plain text or a reference.
 type piece struct {
 	text string
-	id   string // of the action that is referred to; empty for a text
+	id   string // the id of the action that the reference names; empty for plain text
 	path []string
 }
 
-// split takes a string apart. An id may hold any character but braces, so the
-// longest that is known wins.
+// split splits a string into pieces. In a reference, the longest known id is taken, because
+// an id may contain dots.
 func split(text string, known func(id string) bool) ([]piece, error) {
 	var pieces []piece
 	var plain strings.Builder
@@ -55,7 +55,8 @@ func split(text string, known func(id string) bool) ([]piece, error) {
 	return pieces, nil
 }
 
-// refer reads what stands between the braces.
+// refer parses a reference without its braces. The second result is false if it begins with
+// no known id.
 func refer(inside string, known func(string) bool) (piece, bool) {
 	for end := len(inside); end > 0; end = strings.LastIndexByte(inside[:end], '.') {
 		if !known(inside[:end]) {
@@ -70,8 +71,7 @@ func refer(inside string, known func(string) bool) (piece, bool) {
 	return piece{}, false
 }
 
-// walk calls visit with every string in a value, keys aside, and puts what it
-// returns in its place.
+// walk replaces every string in a value, except keys, with the result of visit.
 func walk(value any, visit func(string) (any, error)) (any, error) {
 	var err error
 	switch v := value.(type) {
@@ -93,7 +93,7 @@ func walk(value any, visit func(string) (any, error)) (any, error) {
 	return value, nil
 }
 
-// read reads one JSON value with its numbers as they are.
+// read decodes one JSON value. Numbers keep their text.
 func read(text []byte) (any, error) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
@@ -107,7 +107,7 @@ func read(text []byte) (any, error) {
 	return value, nil
 }
 
-// arguments reads those of an action, which are an object.
+// arguments decodes the arguments of an action.
 func arguments(text json.RawMessage) (map[string]any, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return map[string]any{}, nil
@@ -123,7 +123,7 @@ func arguments(text json.RawMessage) (map[string]any, error) {
 	return object, nil
 }
 
-// references returns the ids that arguments refer to, each once.
+// references returns the ids that arguments refer to, without duplicates.
 func references(args json.RawMessage, known func(string) bool) ([]string, error) {
 	object, err := arguments(args)
 	if err != nil {
@@ -144,8 +144,8 @@ func references(args json.RawMessage, known func(string) bool) ([]string, error)
 	return ids, err
 }
 
-// inject returns arguments with results in the place of references. With asText
-// a reference becomes the text of a result even where it stands alone.
+// inject returns arguments in which references are replaced by results. With asText, a
+// reference is replaced by text even if it is the whole string.
 func inject(args json.RawMessage, results map[string]Result, asText bool) (json.RawMessage, error) {
 	object, err := arguments(args)
 	if err != nil {
@@ -164,7 +164,7 @@ func inject(args json.RawMessage, results map[string]Result, asText bool) (json.
 	return json.Marshal(object)
 }
 
-// compose makes the value of a string out of its pieces.
+// compose returns the value that replaces a string with these pieces.
 func compose(pieces []piece, results map[string]Result, asText bool) (any, error) {
 	if len(pieces) == 1 && pieces[0].id == "" {
 		return pieces[0].text, nil
@@ -191,8 +191,8 @@ func compose(pieces []piece, results map[string]Result, asText bool) (any, error
 	return b.String(), nil
 }
 
-// find returns what the reference points to in a result: a value if the result
-// is JSON, else its text. A key may have dots in it.
+// find returns the part of a result that the reference names: a JSON value, or the text of
+// a result that is not JSON. A key in the path may contain dots.
 func (p piece) find(message string) (any, error) {
 	value, unread := read([]byte(message))
 	if unread != nil {
@@ -213,8 +213,9 @@ func (p piece) find(message string) (any, error) {
 	return value, nil
 }
 
-// inside returns the part of a value that the first names of a path point to,
-// and how many names those are, none if there is no such part.
+// inside returns the part of a value that the first names of a path select. The result
+// names is the number of these names, or 0 if there is no such part; why then explains the
+// error if more is known.
 func inside(value any, path []string) (part any, names int, why string) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -232,7 +233,7 @@ func inside(value any, path []string) (part any, names int, why string) {
 	return nil, 0, why
 }
 
-// written returns a value as text: a string as it is, anything else as JSON.
+// written returns a value as text: a string unchanged, and anything else as JSON.
 func written(value any) (string, error) {
 	if text, ok := value.(string); ok {
 		return text, nil

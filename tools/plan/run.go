@@ -13,45 +13,42 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// A Result is what became of an action.
+// A Result is the result of an action.
 type Result struct {
-	// Success says that the action did what it was to do.
+	// Success reports that the action succeeded.
 	Success bool `json:"success"`
-	// Message is what the tool said, or what went wrong.
+	// Message is the answer of the tool, or the reason of the failure.
 	Message string `json:"message"`
-	// Note, when not empty, says that a person changed the arguments, and to
-	// what.
+	// Note is not empty if a person changed the arguments. It has the new arguments.
 	Note string `json:"note,omitempty"`
-	// Skipped says that the action did not run, as one that it depends on did
+	// Skipped reports that the action did not run because an action that it depends on did
 	// not succeed.
 	Skipped bool `json:"skipped,omitempty"`
 }
 
 // Options configures a run. Its zero value works.
 type Options struct {
-	// Tools says how the actions' tools are called. Planning has no meaning
-	// here.
+	// Tools configures the calls of the tools. Planning is ignored.
 	Tools tools.Options
-	// Done are results that there are already. Their actions do not run again.
+	// Done has the results of actions that ran before. Those actions do not run again.
 	Done map[string]Result
 }
 
-// Run runs a plan and returns the results of all its actions by their ids, those
-// of o.Done included. A plan with mistakes runs nothing and is an [ErrInvalid];
-// see [Check].
+// Run runs a plan and returns the results of all actions by id, with the results of o.Done.
+// If the plan has mistakes, no action runs and the error wraps [ErrInvalid]; see [Check].
 //
-// An action that fails has a result that says so. Run returns an error, and no
-// results, when an action waits for a person, when ctx is done, or when the
-// tools' options have an error returned; the other actions have run all the same,
-// and with o.Tools.Once they will not run again.
+// If an action fails, its result says so. Run returns an error and no results if an action
+// waits for a person, if ctx is done, or in the other cases of [tools.Set.Call]. If an
+// action waits or returns an error, actions that do not depend on it have run nevertheless.
+// With o.Tools.Once they do not run again.
 func Run(ctx context.Context, set *tools.Set, actions []tools.Action, o Options) (map[string]Result, error) {
 	results, _, err := run(ctx, set, actions, o)
 	return results, err
 }
 
-// Node returns a graph node that runs the actions in a channel and puts their
-// results into another, which also says what is done already. Each action is
-// given its tools' bound values as in [tools.Node]. Set o.Once to graph.Once.
+// Node returns a graph node that runs the actions of the first channel and puts their
+// results into the second. Actions that already have a result there do not run again. Bound
+// values are found as in [tools.Node]. Set o.Once to graph.Once.
 func Node(set *tools.Set, actions *state.ListChannel[tools.Action], results *state.MapChannel[string, Result], o tools.Options) func(context.Context, state.View) (state.Update, error) {
 	return func(ctx context.Context, view state.View) (state.Update, error) {
 		ctx, err := o.Bind.Apply(ctx, view)
@@ -91,7 +88,7 @@ func run(ctx context.Context, set *tools.Set, actions []tools.Action, o Options)
 	return r.results, update, nil
 }
 
-// A runner runs one plan. Its fields belong to the goroutine of its loop.
+// A runner runs one plan. Only the goroutine of loop accesses its fields, except ended.
 type runner struct {
 	set     *tools.Set
 	actions []tools.Action
@@ -99,23 +96,23 @@ type runner struct {
 	waits   map[string][]string
 	results map[string]Result
 	updates map[string]state.Update
-	after   map[string][]int // the actions that wait for one
-	left    map[string]int   // how many others an action still waits for
-	ready   []int            // the actions that wait for nothing more, in their order
+	after   map[string][]int // the indexes of the actions that depend on an action, by its id
+	left    map[string]int   // the number of results that an action still waits for
+	ready   []int            // the indexes of the actions that can start, in order
 	ended   chan ending
 	errs    []error
 }
 
-// An ending is how an action came to its end.
+// An ending is the end of an action.
 type ending struct {
 	id     string
 	out    tools.Outcome
 	err    error
-	broken error // why the action could not be called
+	broken error // the error of building the call; the action did not run
 }
 
-// loop starts what is due and takes what ends, until nothing runs and nothing
-// more is due.
+// loop starts actions that are ready and collects their results, until no action runs and
+// none is ready.
 func (r *runner) loop(ctx context.Context) error {
 	most := r.options.MaxParallel
 	switch {
@@ -143,7 +140,7 @@ func (r *runner) loop(ctx context.Context) error {
 	return errors.Join(r.errs...)
 }
 
-// schedule finds out what waits for what.
+// schedule finds the dependencies between actions and the actions that are ready.
 func (r *runner) schedule() {
 	for i, a := range r.actions {
 		if _, done := r.results[a.ID]; done {
@@ -161,8 +158,8 @@ func (r *runner) schedule() {
 	}
 }
 
-// settle makes ready what waited for a result alone, and gives a result to what
-// will never run as that is no success.
+// settle handles the result of an action. It makes actions ready that waited only for this
+// result. If the action did not succeed, it marks all actions that depend on it as skipped.
 func (r *runner) settle(id string) {
 	for settled := []string{id}; len(settled) > 0; settled = settled[1:] {
 		id := settled[0]
@@ -184,8 +181,8 @@ func (r *runner) settle(id string) {
 	}
 }
 
-// start runs an action on a goroutine of its own, which the loop waits for. Its
-// arguments are made here, as the results belong to the loop.
+// start runs an action in a new goroutine and sends its end to loop. It builds the call
+// before, because only the goroutine of loop may read the results.
 func (r *runner) start(ctx context.Context, a tools.Action) {
 	call, err := r.call(a)
 	go func() {
@@ -201,8 +198,9 @@ func (r *runner) start(ctx context.Context, a tools.Action) {
 
 var errExit = errors.New("the tool ended its goroutine")
 
-// call returns the tool call of an action, with the results that it refers to.
-// A result that reads as a number is a text where only that fits.
+// call returns the tool call of an action, with references resolved. If the arguments do
+// not fit the schema, it tries the results as text: an id that looks like a number may have
+// to be a string.
 func (r *runner) call(a tools.Action) (llm.ToolCall, error) {
 	call := llm.ToolCall{ID: a.ID, Name: a.Tool}
 	var err error
@@ -237,8 +235,8 @@ func (r *runner) take(end ending) {
 	r.settle(end.id)
 }
 
-// resultOf returns what an answer says, without what only its reader is to know:
-// other actions may refer to parts of it.
+// resultOf converts an answer. The note about changed arguments is not part of Message,
+// because references of other actions read Message.
 func resultOf(m llm.Message) Result {
 	r := Result{Success: m.Status != llm.StatusError}
 	if _, edited := m.Metadata[tools.EditedArguments]; edited && len(m.Parts) > 0 {

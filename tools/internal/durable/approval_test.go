@@ -3,11 +3,13 @@ package durable_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
@@ -30,7 +32,7 @@ func approving(rule tools.Rule) tools.Options {
 	}}
 }
 
-// A counter notes what its tools were called with.
+// A counter records the calls of its tools.
 type counter struct {
 	mu  sync.Mutex
 	ran []string
@@ -48,8 +50,8 @@ func (c *counter) tool(name string) tools.Tool {
 	})
 }
 
-// thread returns a thread of a graph that shares nothing with an earlier one but
-// the store. Its model makes the calls, or has only to say that it is done.
+// thread returns a thread of a new graph, which shares only the store with other graphs. The
+// model of the graph makes the calls; without calls it only answers.
 func thread(t *testing.T, shape string, set *tools.Set, store checkpoint.Store, calls ...llm.ToolCall) *graph.Thread {
 	t.Helper()
 	o, run := approving(tools.Named("guarded")), graph.Options{Checkpoints: store}
@@ -71,29 +73,23 @@ func thread(t *testing.T, shape string, set *tools.Set, store checkpoint.Store, 
 		}
 		g, err = agent.New("helper", script, set, agent.Options{Tools: o, Graph: run})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return g.Thread("t")
 }
 
-// Several calls are approved, rejected and edited one at a time, each in a
-// process of its own, and each runs once.
+// TestApprovalsInAGraph proves that calls can be approved, rejected and edited one at a time,
+// each with a new graph as after a restart, and that each call runs at most once.
 func TestApprovalsInAGraph(t *testing.T) {
 	t.Parallel()
 	for _, shape := range []string{"node", "agent", "meta"} {
 		t.Run(shape, func(t *testing.T) {
 			t.Parallel()
 			store, err := sqlitecheckpoint.Open(t.Context(), t.TempDir()+"/weft.db", sqlitecheckpoint.Options{Synchronous: sqlitecheckpoint.Normal})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer store.Close()
 			var count counter
 			set, err := tools.NewSet(count.tool("guarded"), count.tool("free"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			var calls []llm.ToolCall
 			for i, arguments := range []string{`{"n":1}`, `{"n":2}`, `{"n":3.0,"n":3}`, `{"n":4}`, `{"n":5}`} {
 				name := "guarded"
@@ -108,16 +104,16 @@ func TestApprovalsInAGraph(t *testing.T) {
 			if shape == "meta" {
 				set = set.Meta()
 			}
-			if _, err := thread(t, shape, set, store, calls...).Invoke(t.Context(), agent.Messages.Put(llm.User("go"))); err != nil {
-				t.Fatal(err)
-			}
+			_, err = thread(t, shape, set, store, calls...).Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+			require.NoError(t, err)
 			decideAll(t, func() *graph.Thread { return thread(t, shape, set, store) })
 			check(t, thread(t, shape, set, store), count.ran)
 		})
 	}
 }
 
-// decideAll answers the questions of a thread, each through another graph.
+// decideAll answers the questions of a thread, each with a new graph. It proves that a
+// question cannot be answered twice.
 func decideAll(t *testing.T, thread func() *graph.Thread) {
 	t.Helper()
 	decide := map[string]func(tools.Question) tools.Decision{
@@ -128,31 +124,25 @@ func decideAll(t *testing.T, thread func() *graph.Thread) {
 	}
 	for range decide {
 		snap, err := thread().Snapshot(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		open, err := approveTool.Open(snap)
-		if err != nil || len(open) == 0 {
-			t.Fatalf("%d questions, %v", len(open), err)
-		}
+		require.NoError(t, err)
+		require.NotEmpty(t, open)
 		q := open[len(open)-1]
 		answer := decide[string(q.Prompt.Arguments)](q.Prompt)
-		if _, err := thread().Invoke(t.Context(), approveTool.Answer(q.ID, answer)); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := thread().Invoke(t.Context(), approveTool.Answer(q.ID, answer)); !errors.Is(err, graph.ErrNoQuestion) {
-			t.Errorf("an answer counted twice: %v", err)
-		}
+		_, err = thread().Invoke(t.Context(), approveTool.Answer(q.ID, answer))
+		require.NoError(t, err)
+		_, err = thread().Invoke(t.Context(), approveTool.Answer(q.ID, answer))
+		assert.ErrorIs(t, err, graph.ErrNoQuestion)
 	}
 }
 
-// check looks at what the tools were called with and what the model was told.
+// check proves that the thread is done, and that the calls and the answers are as decided.
 func check(t *testing.T, th *graph.Thread, ran []string) {
 	t.Helper()
 	snap, err := th.Snapshot(t.Context())
-	if err != nil || !snap.Done() {
-		t.Fatalf("not done, %v", err)
-	}
+	require.NoError(t, err)
+	require.True(t, snap.Done())
 	var answers []string
 	for _, m := range agent.Messages.Get(snap) {
 		if m.Role == llm.RoleTool {
@@ -163,11 +153,7 @@ func check(t *testing.T, th *graph.Thread, ran []string) {
 		"call_1 ran with 1", "call_2 ran with 2", "call_3 a person rejected this call: no threes",
 		"call_4 A person changed the arguments; the tool ran with {\"n\":40}\n\nran with 40", "call_5 ran with 5",
 	}
-	if !slices.Equal(answers, want) {
-		t.Errorf("got  %q\nwant %q", answers, want)
-	}
+	assert.Equal(t, want, answers)
 	slices.Sort(ran)
-	if want := []string{"free 2", "guarded 1", "guarded 40", "guarded 5"}; !slices.Equal(ran, want) {
-		t.Errorf("got  %q\nwant %q", ran, want)
-	}
+	assert.Equal(t, []string{"free 2", "guarded 1", "guarded 40", "guarded 5"}, ran)
 }

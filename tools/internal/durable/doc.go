@@ -1,4 +1,4 @@
-// Package durable runs tools over a store on disk: in processes that are killed,
-// and where a person answers in another one. It is a package of its own so that
-// who imports tools gets no line of the store's dependencies into a go.sum.
+// Package durable tests tools with a store on disk: in processes that are killed, and with
+// a person who answers in another process. It is a separate package, because tests of
+// package tools would add the store's dependencies to the go.sum of every importer.
 package durable

@@ -12,6 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 	"github.com/weft-go/weft/graph"
@@ -26,8 +29,8 @@ const (
 	childMode = "WEFT_TOOLS_CHILD"
 	childFile = "WEFT_TOOLS_FILE"
 
-	killTurns = 4 // how often the model calls tools before it answers
-	killCalls = 4 // how many tools it calls then
+	killTurns = 4 // the number of messages with calls before the model answers
+	killCalls = 4 // the number of calls in each of these messages
 )
 
 var (
@@ -35,8 +38,8 @@ var (
 	killResults = state.Map[string, plan.Result]("results")
 )
 
-// stubborn is a model without a memory of its own: what it says follows from the
-// conversation alone, so that it is the same in every process.
+// stubborn is a model whose replies depend on the conversation only, so that they are the
+// same in every process.
 func stubborn(_ context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
 	turn := 0
 	for _, m := range r.Messages {
@@ -54,8 +57,8 @@ func stubborn(_ context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
 	return llm.Reply(llm.Assistant("", calls...))
 }
 
-// working returns a set whose tool says on a line that it runs, waits to be told
-// so, and says that it ran.
+// working returns a set with one tool, which calls run with the id of its call and then
+// returns a result that names the id.
 func working(run func(id string)) (*tools.Set, error) {
 	return tools.NewSet(tools.New("work", "Works.", func(ctx context.Context, _ struct{}) (string, error) {
 		call, _ := tools.CallFrom(ctx)
@@ -64,7 +67,8 @@ func working(run func(id string)) (*tools.Set, error) {
 	}))
 }
 
-// killable returns a graph of model and tool nodes, in one of three shapes.
+// killable returns a graph that calls the tool: an agent, a graph with a plan node, or a
+// graph with a model node and a tool node.
 func killable(mode string, s checkpoint.Store, run func(id string)) (*graph.Graph, error) {
 	set, err := working(run)
 	if err != nil {
@@ -113,8 +117,8 @@ func killable(mode string, s checkpoint.Store, run func(id string)) (*graph.Grap
 	}
 }
 
-// worker is the child process: it goes on with the thread until it is done or
-// killed. A tool prints its call and waits for any line before it ends.
+// worker runs in the child process. It runs or resumes the thread until the thread is done or
+// the process is killed. A tool prints the id of its call and waits for a line of input.
 func worker(mode, file string) error {
 	ctx := context.Background()
 	store, err := sqlitecheckpoint.Open(ctx, file, sqlitecheckpoint.Options{})
@@ -145,13 +149,13 @@ func worker(mode, file string) error {
 	return err
 }
 
-// onceStore notes the results that are stored: those that a new process finds.
-type onceStore struct {
+// A resultRecorder records the results that a new process finds in the store.
+type resultRecorder struct {
 	checkpoint.Store
 	stored map[string]bool
 }
 
-func (s *onceStore) Get(ctx context.Context, k checkpoint.Key) (checkpoint.Checkpoint, error) {
+func (s *resultRecorder) Get(ctx context.Context, k checkpoint.Key) (checkpoint.Checkpoint, error) {
 	c, err := s.Store.Get(ctx, k)
 	text := fmt.Sprintf("%s", []any{c.Lineage, c.Writes}) // bytes as text
 	for turn := range killTurns {
@@ -165,8 +169,8 @@ func (s *onceStore) Get(ctx context.Context, k checkpoint.Key) (checkpoint.Check
 	return c, err
 }
 
-// A graph of model and tool nodes that is killed again and again, and goes on in
-// a new process, runs no tool whose result is stored.
+// TestKilledGraphRunsNoStoredToolTwice kills a graph many times and resumes it in a new process
+// each time. It proves that no tool runs again whose result was stored.
 func TestKilledGraphRunsNoStoredToolTwice(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"agent", "node", "plan"} {
@@ -177,9 +181,7 @@ func TestKilledGraphRunsNoStoredToolTwice(t *testing.T) {
 			for k.process(t, 1+kills%6) {
 				kills++
 				k.look(t)
-				if kills > 200 {
-					t.Fatal("it does not come to an end")
-				}
+				require.LessOrEqual(t, kills, 200, "the graph does not end")
 			}
 			k.look(t)
 			again := 0
@@ -187,22 +189,22 @@ func TestKilledGraphRunsNoStoredToolTwice(t *testing.T) {
 				again += n - 1
 			}
 			t.Logf("%d kills, %d tools, %d runs of tools whose result was not stored were repeated, %d results were found stored after a kill", kills, len(k.ran), again, k.spared)
-			if kills == 0 || k.spared == 0 || len(k.ran) != killTurns*killCalls {
-				t.Errorf("%d kills, %d results spared, %d tools ran", kills, k.spared, len(k.ran))
-			}
+			assert.NotZero(t, kills)
+			assert.NotZero(t, k.spared)
+			assert.Len(t, k.ran, killTurns*killCalls)
 		})
 	}
 }
 
 type killing struct {
 	mode, file string
-	stored     map[string]bool // the results that were stored when a process was killed
-	ran        map[string]int
-	spared     int
+	stored     map[string]bool // the calls whose results were stored when a process was killed
+	ran        map[string]int  // the number of runs by call
+	spared     int             // the number of results that were found after a kill
 }
 
-// process runs a child, lets n tools end and kills it while the next runs. It
-// returns false when the child came to its end.
+// process runs a child process, lets n tools end, and kills it while the next tool runs. It
+// returns false if the child process ended before.
 func (k *killing) process(t *testing.T, n int) bool {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
@@ -210,57 +212,39 @@ func (k *killing) process(t *testing.T, n int) bool {
 	var failure strings.Builder
 	cmd.Stderr = &failure
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		id, ok := strings.CutPrefix(lines.Text(), "ran ")
 		if !ok {
 			continue
 		}
 		k.ran[id]++
-		if k.stored[id] {
-			t.Errorf("%s ran again, and its result was stored", id)
-		}
+		assert.False(t, k.stored[id], "%s ran again although its result is stored", id)
 		if n--; n < 0 {
-			if err := cmd.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
-			_ = cmd.Wait() // it was killed
+			require.NoError(t, cmd.Process.Kill())
+			_ = cmd.Wait() // the error says that the process was killed
 			return true
 		}
-		if _, err := io.WriteString(in, "go\n"); err != nil {
-			t.Fatal(err)
-		}
+		_, err := io.WriteString(in, "go\n")
+		require.NoError(t, err)
 	}
-	if err := cmd.Wait(); err != nil {
-		t.Fatalf("%v: %s", err, failure.String())
-	}
+	require.NoError(t, cmd.Wait(), failure.String())
 	return false
 }
 
-// look reads from the file what is stored.
+// look records the results in the file.
 func (k *killing) look(t *testing.T) {
 	t.Helper()
 	store, err := sqlitecheckpoint.Open(t.Context(), k.file, sqlitecheckpoint.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer store.Close()
 	before := len(k.stored)
-	g, err := killable(k.mode, &onceStore{store, k.stored}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := g.Thread("t").Snapshot(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	g, err := killable(k.mode, &resultRecorder{store, k.stored}, nil)
+	require.NoError(t, err)
+	_, err = g.Thread("t").Snapshot(t.Context())
+	require.NoError(t, err)
 	k.spared += len(k.stored) - before
 }

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	langchaingo "github.com/tmc/langchaingo/tools"
 
 	"github.com/weft-go/weft/llm"
@@ -13,7 +16,7 @@ import (
 	"github.com/weft-go/weft/tools/langchaintools"
 )
 
-// The interface is langchaingo's own.
+// The interfaces of langchaintools and langchaingo are assignable to each other.
 var (
 	_ langchaintools.Tool = langchaingo.Tool(nil)
 	_ langchaingo.Tool    = langchaintools.Tool(nil)
@@ -22,18 +25,13 @@ var (
 func TestCalculator(t *testing.T) {
 	t.Parallel()
 	set, err := tools.NewSet(langchaintools.From(langchaingo.Calculator{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for input, want := range map[string]string{"6 * 7": "42", "6 *": "error"} {
 		arguments, err := json.Marshal(map[string]string{"input": input})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		answer, err := set.Call(t.Context(), llm.ToolCall{ID: "1", Name: "calculator", Arguments: arguments}, tools.Options{})
-		if err != nil || !strings.HasPrefix(answer.Text(), want) {
-			t.Errorf("%s: got %v, %v; want %s", input, answer, err, want)
-		}
+		require.NoError(t, err, input)
+		assert.True(t, strings.HasPrefix(answer.Text(), want), input)
 	}
 }
 
@@ -46,12 +44,10 @@ func TestToolOfWeft(t *testing.T) {
 		return "sunny in " + in.Town, nil
 	})
 	carried, err := langchaintools.To(weather, tools.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var old langchaingo.Tool = carried
 	got, err := old.Call(t.Context(), "Athens")
-	if err != nil || old.Name() != "weather" || got != "sunny in Athens" {
-		t.Errorf("%s: got %q, %v", old.Name(), got, err)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, "weather", old.Name())
+	assert.Equal(t, "sunny in Athens", got)
 }

@@ -1,4 +1,4 @@
-// Package contract holds langchaintools to langchaingo itself. It is a package of
-// its own so that who imports langchaintools gets no line of langchaingo's
-// dependencies into a go.sum.
+// Package contract tests langchaintools with the real langchaingo. It is a separate
+// package, because tests of package langchaintools would add langchaingo's dependencies to
+// the go.sum of every importer.
 package contract

@@ -9,28 +9,28 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// An errand is one call on its way: what was asked, what it means, and what is
-// known of its answer.
-type errand struct {
-	asked   llm.ToolCall // as the model made it, which the answer names
-	call    llm.ToolCall // of the tool that runs, with the arguments it gets
-	tool    Tool
-	options *Options
-	run     func(context.Context) (Result, error)
-	gate    *gate    // not nil when a person has to approve
-	answer  *Outcome // known before anything runs
-	edited  bool     // a person changed the arguments
-	err     error
+// A callRun is one tool call while it is prepared, approved and run.
+type callRun struct {
+	asked    llm.ToolCall // the call of the model; the answer has its id
+	call     llm.ToolCall // the call of the tool that runs, with checked arguments
+	tool     Tool
+	options  *Options
+	run      func(context.Context) (Result, error)
+	approval *approvalState // not nil if a person must approve the call
+	answer   *Outcome       // set if the call is answered without running the tool
+	edited   bool           // a person changed the arguments
+	err      error
 }
 
-// refuse makes the errand's answer one that says what is wrong with the call.
-func (e *errand) refuse(why string) *errand {
+// refuse answers the call with an error text, without running the tool.
+func (e *callRun) refuse(why string) *callRun {
 	e.answer = &Outcome{Message: e.options.trim(Result{Text: why, Failed: true}, e.call).message(e.asked)}
 	return e
 }
 
-// remembered runs the errand, unless Once knows its answer.
-func (e *errand) remembered(ctx context.Context) (Outcome, error) {
+// remembered answers the call: with the prepared answer, with the answer that Once stored,
+// or by running the tool.
+func (e *callRun) remembered(ctx context.Context) (Outcome, error) {
 	switch {
 	case e.answer != nil:
 		e.emit(ctx, CallFinished{Call: e.asked, Answer: e.answer.Message})
@@ -49,12 +49,12 @@ func (e *errand) remembered(ctx context.Context) (Outcome, error) {
 }
 
 // carryOut runs the tool and answers the call.
-func (e *errand) carryOut(ctx context.Context) (Outcome, error) {
-	if e.gate != nil {
+func (e *callRun) carryOut(ctx context.Context) (Outcome, error) {
+	if e.approval != nil {
 		if err := e.begin(ctx); err != nil {
 			return Outcome{}, failure(e.call, err)
 		}
-		if e.answer != nil { // asked again, and not approved
+		if e.answer != nil { // the person did not approve the call again
 			return *e.answer, nil
 		}
 	}
@@ -65,14 +65,14 @@ func (e *errand) carryOut(ctx context.Context) (Outcome, error) {
 	}
 	message := e.noted(e.options.trim(result, e.call).message(e.asked))
 	if err := message.Validate(); err != nil {
-		return e.failed(ctx, fmt.Errorf("the result can not be passed on: %w", err))
+		return e.failed(ctx, fmt.Errorf("the result is not a valid message: %w", err))
 	}
 	e.emit(ctx, CallFinished{Call: e.asked, Answer: message})
 	return Outcome{Message: message, Update: result.Update}, nil
 }
 
-// failed decides what becomes of a tool's error.
-func (e *errand) failed(ctx context.Context, err error) (Outcome, error) {
+// failed turns the error of a tool into an answer or an error of the call.
+func (e *callRun) failed(ctx context.Context, err error) (Outcome, error) {
 	if pauses(err) {
 		return Outcome{}, errors.Join(err, e.pause(ctx))
 	}
@@ -92,7 +92,7 @@ func (e *errand) failed(ctx context.Context, err error) (Outcome, error) {
 }
 
 // timed runs the tool with its time limit.
-func (e *errand) timed(ctx context.Context) (Result, error) {
+func (e *callRun) timed(ctx context.Context) (Result, error) {
 	if err := ctx.Err(); err != nil {
 		return Result{}, err
 	}
@@ -113,13 +113,13 @@ func (e *errand) timed(ctx context.Context) (Result, error) {
 	return result, err
 }
 
-// guarded runs the tool and makes an error of its panic.
-func (e *errand) guarded(ctx context.Context) (result Result, err error) {
+// guarded runs the tool and turns a panic into an error.
+func (e *callRun) guarded(ctx context.Context) (result Result, err error) {
 	defer caught(&err)
 	return e.run(ctx)
 }
 
-// caught makes an error of a panic, where it is deferred.
+// caught turns a panic into an error. Call it with defer.
 func caught(err *error) {
 	if value := recover(); value != nil {
 		cause, _ := value.(error)
@@ -127,8 +127,8 @@ func caught(err *error) {
 	}
 }
 
-// shielded makes a failure of a call of the panic of a function of the options:
-// on a goroutine of its own it would end the program.
+// shielded turns a panic of fn into an error of the call. A panic of a function in the
+// options would otherwise end the program, because calls run in their own goroutines.
 func shielded(call llm.ToolCall, fn func() (Outcome, error)) (Outcome, error) {
 	var panicked error
 	out, err := func() (Outcome, error) {
@@ -141,7 +141,7 @@ func shielded(call llm.ToolCall, fn func() (Outcome, error)) (Outcome, error) {
 	return out, err
 }
 
-func (e *errand) emit(ctx context.Context, event any) {
+func (e *callRun) emit(ctx context.Context, event any) {
 	if e.options.Emit != nil {
 		e.options.Emit(ctx, event)
 	}
