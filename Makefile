@@ -131,7 +131,7 @@ pdf: ## read real PDF files (needs pdftotext of Poppler, and fails without it)
 
 .PHONY: transfer
 transfer: ## copy a memory of 500,000 rows from SQLite to PostgreSQL and back (3 minutes)
-	WEFT_TRANSFER=1 $(GO) test ./memory/transfer -run='^TestLarge' -count=1 -v -timeout=60m
+	WEFT_TRANSFER=1 $(GO) test ./memory/drivertest -run='^TestLarge' -count=1 -v -timeout=60m
 
 .PHONY: recall
 recall: ## measure what memory finds, among texts of Debian (downloads 38 MB once; needs xz)

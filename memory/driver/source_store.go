@@ -2,6 +2,7 @@ package driver
 
 import (
 	"context"
+	"fmt"
 	"iter"
 )
 
@@ -18,6 +19,15 @@ type Reindexer interface {
 	// they are not those that this version of the module takes, and returns of how many. Vectors
 	// stay as they are.
 	Reindex(ctx context.Context, q SourceQuery) (int, error)
+}
+
+// Reindex calls the Reindex of a store. It returns [ErrInvalid] if the store is not a [Reindexer].
+func Reindex(ctx context.Context, s DocumentStore, q SourceQuery) (int, error) {
+	r, ok := s.(Reindexer)
+	if !ok {
+		return 0, fmt.Errorf("%T is not a Reindexer: %w", s, ErrInvalid)
+	}
+	return r.Reindex(ctx, q)
 }
 
 // DocumentStore is where sources and their chunks are kept. It is for [knowledge.Base], which checks what

@@ -33,11 +33,7 @@ func (b *Base) Scopes(ctx context.Context) iter.Seq2[memory.Scope, error] {
 func (b *Base) Reindex(ctx context.Context, q Query) (int, error) {
 	n, err := 0, q.Validate()
 	if err == nil {
-		reindexer, ok := b.store.(driver.Reindexer)
-		if !ok {
-			return 0, fmt.Errorf("knowledge: reindex: %T is no Reindexer: %w", b.store, memory.ErrInvalid)
-		}
-		n, err = reindexer.Reindex(ctx, q)
+		n, err = driver.Reindex(ctx, b.store, q)
 	}
 	if err != nil {
 		return n, fmt.Errorf("knowledge: reindex: %w", err)
