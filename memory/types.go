@@ -5,28 +5,46 @@ import (
 	"github.com/weft-go/weft/memory/internal/input"
 )
 
-// Scope that a memory shares with its stores. Package driver documents them.
+// The types that a memory shares with its backend, as package driver documents them.
+
 type (
-	Scope      = driver.Scope
-	Reach      = driver.Reach
-	Fact       = driver.Fact
-	Kind       = driver.Kind
-	Trust      = driver.Trust
-	Condition  = driver.Condition
-	Op         = driver.Op
-	FactQuery  = driver.FactQuery
+	// Scope is the owner of data: a tenant, a workspace, a user and an agent.
+	Scope = driver.Scope
+	// Reach says in which scopes to look.
+	Reach = driver.Reach
+	// Fact is one thing that is remembered.
+	Fact = driver.Fact
+	// Kind is the kind of a fact.
+	Kind = driver.Kind
+	// Trust says how far a fact is trusted.
+	Trust = driver.Trust
+	// Condition is a condition on metadata or on a value.
+	Condition = driver.Condition
+	// Op is the operator of a condition.
+	Op = driver.Op
+	// FactQuery selects facts.
+	FactQuery = driver.FactQuery
+	// FactRecord is a fact as a store has it.
 	FactRecord = driver.FactRecord
+	// FactChange is a change of a fact, see [Memory.Apply].
 	FactChange = driver.FactChange
-	Applied    = driver.Applied
-	Event      = driver.Event
-
-	Address        = driver.Address
-	Item           = driver.Item
-	Order          = driver.Order
-	ValueQuery     = driver.ValueQuery
+	// Applied says what a change did.
+	Applied = driver.Applied
+	// Event is an entry of the history of a fact.
+	Event = driver.Event
+	// Address is the namespace and the key of a value.
+	Address = driver.Address
+	// Item is a value with its address, version and times.
+	Item = driver.Item
+	// Order is the order of values.
+	Order = driver.Order
+	// ValueQuery selects values.
+	ValueQuery = driver.ValueQuery
+	// NamespaceQuery selects namespaces.
 	NamespaceQuery = driver.NamespaceQuery
-
-	Session      = driver.Session
+	// Session is a conversation without its messages.
+	Session = driver.Session
+	// SessionQuery selects sessions.
 	SessionQuery = driver.SessionQuery
 )
 

@@ -2,9 +2,11 @@ package extract
 
 import "github.com/weft-go/weft/memory/driver"
 
-// Job that a [Learner] shares with its queue. Package driver documents them.
 type (
-	Job    = driver.Turn
+	// Job is a turn in a queue.
+	Job = driver.Turn
+	// Parked is a job that was given up, with its last error.
 	Parked = driver.ParkedTurn
+	// Counts has the number of jobs that wait or are claimed, and of parked jobs.
 	Counts = driver.TurnCounts
 )

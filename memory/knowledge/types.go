@@ -2,11 +2,13 @@ package knowledge
 
 import "github.com/weft-go/weft/memory/driver"
 
-// Source that documents share with their stores. Package driver documents them.
 type (
+	// Source is a document that is stored, without its text.
 	Source = driver.Source
-	Chunk  = driver.Chunk
-	Query  = driver.SourceQuery
+	// Chunk is a part of a source that a search can find.
+	Chunk = driver.Chunk
+	// Query selects sources.
+	Query = driver.SourceQuery
 )
 
 // MaxURI is the largest number of bytes of a URI.

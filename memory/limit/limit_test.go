@@ -71,7 +71,7 @@ func (s *slow) Search(ctx context.Context, _ driver.FactSearch) (driver.FactCand
 	}
 }
 
-func search(b driver.Backend, ctx context.Context, tenant string) error {
+func search(ctx context.Context, b driver.Backend, tenant string) error {
 	q := driver.FactQuery{Reach: driver.Scope{Tenant: tenant}.Only()}
 	_, err := b.Facts().Search(ctx, driver.FactSearch{Query: q})
 	return err
@@ -86,17 +86,17 @@ func TestOneTenantLeavesPlacesToOthers(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var calls sync.WaitGroup
 		for range 100 {
-			calls.Go(func() { _ = search(b, ctx, "busy") })
+			calls.Go(func() { _ = search(ctx, b, "busy") })
 		}
 		synctest.Wait()
 		assert.EqualValues(t, 2, store.inside.Load())
 		begin := time.Now()
-		assert.NoError(t, search(b, t.Context(), "quiet"))
+		assert.NoError(t, search(t.Context(), b, "quiet"))
 		assert.Equal(t, time.Second, time.Since(begin))
 		assert.EqualValues(t, 3, store.most.Load())
 		cancel()
 		calls.Wait()
-		assert.NoError(t, search(b, t.Context(), "busy"), "the places are free again")
+		assert.NoError(t, search(t.Context(), b, "busy"), "the places are free again")
 	})
 }
 
@@ -108,7 +108,7 @@ func TestAllTenantsShareTheBackend(t *testing.T) {
 		b := limited(t, inmemory.Fill(driver.Stores{FactStore: store}), limit.Options{Concurrent: 3})
 		var calls sync.WaitGroup
 		for i := range 12 {
-			calls.Go(func() { assert.NoError(t, search(b, t.Context(), fmt.Sprint(i))) })
+			calls.Go(func() { assert.NoError(t, search(t.Context(), b, fmt.Sprint(i))) })
 		}
 		begin := time.Now()
 		calls.Wait()
@@ -124,13 +124,13 @@ func TestTooManyWaitingCallsAreRefused(t *testing.T) {
 		b := limited(t, inmemory.Fill(driver.Stores{FactStore: &slow{}}), limit.Options{PerTenant: 1, Waiting: 2})
 		var calls sync.WaitGroup
 		for range 3 {
-			calls.Go(func() { assert.NoError(t, search(b, t.Context(), "acme")) })
+			calls.Go(func() { assert.NoError(t, search(t.Context(), b, "acme")) })
 			synctest.Wait()
 		}
-		err := search(b, t.Context(), "acme")
+		err := search(t.Context(), b, "acme")
 		assert.ErrorIs(t, err, driver.ErrBusy)
 		assert.ErrorContains(t, err, "acme")
-		assert.NoError(t, search(b, t.Context(), "other"))
+		assert.NoError(t, search(t.Context(), b, "other"))
 		calls.Wait()
 	})
 }
@@ -143,7 +143,7 @@ func TestRateOfATenant(t *testing.T) {
 		b := limited(t, inmemory.New(inmemory.Options{}), limit.Options{Rate: 10, Burst: 2})
 		begin := time.Now()
 		for range 12 {
-			assert.NoError(t, search(b, t.Context(), "acme"))
+			assert.NoError(t, search(t.Context(), b, "acme"))
 		}
 		assert.Equal(t, time.Second, time.Since(begin).Round(time.Millisecond))
 		for _, err := range b.Values().Find(t.Context(), driver.Scope{Tenant: "acme"}, driver.ValueSelection{}) {
@@ -151,7 +151,7 @@ func TestRateOfATenant(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
-		err := search(b, ctx, "acme")
+		err := search(ctx, b, "acme")
 		assert.ErrorIs(t, err, driver.ErrBusy)
 		assert.Less(t, time.Since(begin), 1200*time.Millisecond)
 	})
