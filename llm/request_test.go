@@ -52,7 +52,7 @@ func TestRequestValidate(t *testing.T) {
 		{"top p over one", func(r *llm.Request) { *r.TopP = 1.1 }, "top p 1.1"},
 		{"unknown format", func(r *llm.Request) { r.Format = llm.Format{Type: "xml"} }, `unknown format "xml"`},
 		{"format without its schema", func(r *llm.Request) { r.Format.Schema = nil }, "the schema of the format"},
-		{"schema without its format", func(r *llm.Request) { r.Format.Type = llm.FormatJSON }, "can not have a schema"},
+		{"schema without its format", func(r *llm.Request) { r.Format.Type = llm.FormatJSON }, "cannot have a schema"},
 		{"bad format name", func(r *llm.Request) { r.Format.Name = "a b" }, `format "a b"`},
 		{"unknown effort", func(r *llm.Request) { r.Reasoning.Effort = "huge" }, `unknown reasoning effort "huge"`},
 		{"negative budget", func(r *llm.Request) { r.Reasoning.Budget = -1 }, "reasoning in at most -1 tokens"},
