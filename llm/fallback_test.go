@@ -58,8 +58,8 @@ type named struct {
 
 func (n named) String() string { return n.name }
 
-// TestFallbackNamesTheModelsThatFailed proves that the reply, and the error if all models fail, say
-// which model failed with which error, also if the models are wrapped or are a Fallback themselves.
+// TestFallbackNamesTheModelsThatFailed proves that the reply, or the error if all models fail,
+// names each failed model with its error. A model can be wrapped, or be a Fallback itself.
 func TestFallbackNamesTheModelsThatFailed(t *testing.T) {
 	t.Parallel()
 	denied := &llm.Error{Kind: llm.ErrAuth, Provider: "acme", Status: 401}

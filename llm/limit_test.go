@@ -17,7 +17,8 @@ import (
 	"github.com/weft-go/weft/llm/llmtest"
 )
 
-// ticks, in a bubble, asks a limited model n times at once and returns when the answers began.
+// ticks asks a limited model n times at once, in a synctest bubble. It returns the times from the
+// start to the beginning of each answer.
 func ticks(t *testing.T, l llm.Limits, n int, takes time.Duration) []time.Duration {
 	t.Helper()
 	begin := time.Now()
@@ -92,7 +93,7 @@ func TestLimitHonoursItsContext(t *testing.T) {
 		if err := ask(time.Second); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v, want to be too late", err)
 		}
-		// The turn that was given up is the next one's.
+		// A request that gave up does not use up a start.
 		begin := time.Now()
 		if err := ask(time.Minute); err != nil || time.Since(begin) != 9*time.Second {
 			t.Errorf("got %v after %v, want the turn 9s later", err, time.Since(begin))
@@ -107,7 +108,8 @@ func TestLimitHonoursItsContext(t *testing.T) {
 	})
 }
 
-// TestLimitRecovers lets six hundred wait who all give up, one after the other.
+// TestLimitRecovers proves that a limit still works after 600 waiting requests gave up, one after
+// the other.
 func TestLimitRecovers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// conversation has every field of a message in it.
+// conversation returns messages that use every field of a message.
 func conversation() []llm.Message {
 	call := llm.ToolCall{ID: "call_1", Name: "weather", Arguments: json.RawMessage(`{"city":"Zürich","days":9007199254740993}`)}
 	question := llm.User("What is this? <b>&</b>",
@@ -74,7 +74,7 @@ func TestMessageJSONIsGolden(t *testing.T) {
 	}
 }
 
-// marshal writes one message a line.
+// marshal encodes messages as JSON, one per line.
 func marshal(t *testing.T, messages []llm.Message) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -143,7 +143,8 @@ func TestMessageValidate(t *testing.T) {
 	}
 }
 
-// checkInvalid wants an ErrInvalid with a text, or no error for an empty one.
+// checkInvalid fails the test unless err wraps ErrInvalid and contains want. If want is empty, err
+// must be nil.
 func checkInvalid(t *testing.T, err error, want string) {
 	t.Helper()
 	switch {

@@ -79,7 +79,7 @@ func TestRetryOfNothing(t *testing.T) {
 	})
 }
 
-// The waits are random, and bounded by what doubles.
+// TestRetryJitter proves that waits are random, and that their upper limit doubles.
 func TestRetryJitter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

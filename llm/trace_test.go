@@ -17,7 +17,7 @@ import (
 	"github.com/weft-go/weft/llm/llmtest"
 )
 
-// drain reads a stream to its end, and whatever its error is leaves it to others.
+// drain reads a stream to its end and ignores its error.
 func drain(stream iter.Seq2[llm.Chunk, error]) {
 	stream(func(llm.Chunk, error) bool { return true })
 }

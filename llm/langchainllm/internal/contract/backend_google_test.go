@@ -32,7 +32,7 @@ func (k withKey) RoundTrip(r *http.Request) (*http.Response, error) {
 func googlePiece(parts []object, stop int, usage object) object {
 	candidate := object{"index": 0, "content": object{"role": "model", "parts": parts}}
 	if stop > 0 {
-		candidate["finishReason"] = stop // the library asks for numbers
+		candidate["finishReason"] = stop // a number, since the library asks for numbers
 	}
 	return object{"candidates": []object{candidate}, "usageMetadata": usage}
 }

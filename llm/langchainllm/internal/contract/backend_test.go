@@ -17,7 +17,7 @@ import (
 type backend struct {
 	name     string
 	provider langchainllm.Provider
-	wires    bool // a Transport knows what it speaks
+	wires    bool // a Transport translates its requests and replies
 	open     func(t *testing.T, url string, client *http.Client) llms.Model
 	say      func(said) http.HandlerFunc
 	read     func(asked) sent

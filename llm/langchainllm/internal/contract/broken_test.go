@@ -58,7 +58,7 @@ func TestMalformedStream(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b backend) {
 		if b.name == "bedrock" {
-			return // a frame with a checksum can not be malformed
+			return // TestMalformedFrameIsAnError has malformed frames
 		}
 		f := newFake(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")

@@ -41,7 +41,7 @@ func TestUsage(t *testing.T) {
 		want := &llm.Usage{Input: 10, Output: 4, Total: 14, Cached: 3}
 		switch {
 		case b.name == "bedrock":
-			want.Input, want.Total, want.Cached = 7, 11, 0 // the library does not read the cache's
+			want.Input, want.Total, want.Cached = 7, 11, 0 // the library does not read the cached tokens
 		}
 		assert.Equal(t, want, got)
 	})
@@ -99,7 +99,7 @@ func checkCalls(t *testing.T, b backend, got []llm.ToolCall, want []saidCall) {
 	}
 }
 
-// TestHistory proves that a whole conversation is sent, with the parts that the libraries lose.
+// TestHistory proves that a whole conversation is sent, with the parts that langchaingo loses.
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b backend) {
@@ -117,7 +117,7 @@ func historyTurns(b backend) []turn {
 	id1, id2 := "call_1", "call_2"
 	switch b.name {
 	case "mistral":
-		id1, id2 = "oqmw7zzoj", "dnupqp5di" // of the form that Mistral asks for
+		id1, id2 = "oqmw7zzoj", "dnupqp5di" // in the form that Mistral requires
 		fallthrough
 	case "openai", "ollama":
 		return []turn{
@@ -201,7 +201,7 @@ func TestNoToolsWanted(t *testing.T) {
 		r.ToolChoice.Mode = llm.ToolsNone
 		h := ask(t, b.model(t, f), r)
 		if b.name == "bedrock" {
-			// The API wants the tools declared, and has no way to forbid a call.
+			// The API requires the tools of earlier calls, and cannot forbid a call.
 			if !errors.Is(h.err, llm.ErrBadRequest) || len(f.requests()) > 0 {
 				t.Errorf("got %v after %d requests, want a refusal", h.err, len(f.requests()))
 			}
@@ -231,7 +231,7 @@ func TestImages(t *testing.T) {
 }
 
 // TestImagesAreNotFetched proves that the URL of an image reaches the provider or is an error, and
-// is never fetched from here.
+// that the adapter never fetches it.
 func TestImagesAreNotFetched(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b backend) {
@@ -280,7 +280,7 @@ func TestJSONOutput(t *testing.T) {
 	})
 }
 
-// TestSettings proves that settings are sent if they are set, and only then.
+// TestSettings proves that a setting is sent only if it is set.
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b backend) {
@@ -312,7 +312,7 @@ func TestSettings(t *testing.T) {
 	})
 }
 
-// settings returns the settings of a request under common names.
+// settings returns the settings of a request, under the same names for every provider.
 func settings(a asked) object {
 	from := a.body
 	if c, ok := from["generationConfig"].(object); ok {
