@@ -51,7 +51,8 @@ func libraryCalls(ctx context.Context, m llms.Model) string {
 	return strings.Join(all, " ")
 }
 
-// unless returns got, or "" if it equals want, the result of a library without the fault.
+// unless returns a text that shows the result got, or "" if it equals want, the result of a library
+// without the fault.
 func unless(want, got string) string {
 	if got == want {
 		return ""

@@ -161,7 +161,8 @@ func must(t *testing.T, m llm.Model, r llm.Request) heard {
 	return h
 }
 
-// failure asks a model, and returns its error. It fails the test if the error has another kind.
+// failure asks a model, and returns its error. It fails the test unless the error is an llm.Error
+// of the given kind.
 func failure(t *testing.T, m llm.Model, r llm.Request, kind error) *llm.Error {
 	t.Helper()
 	h := ask(t, m, r)

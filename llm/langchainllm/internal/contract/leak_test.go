@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"go.uber.org/goleak"
 
 	"github.com/weft-go/weft/llm"
@@ -35,9 +36,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			}
 			cancel()
 		}
-		if e := failure(t, m, hello, llm.ErrOverloaded); e.Status != 500 {
-			t.Errorf("got %v", e)
-		}
+		assert.Equal(t, 500, failure(t, m, hello, llm.ErrOverloaded).Status)
 		must(t, m, hello)
 		transport.CloseIdleConnections()
 		f.Close()
