@@ -17,7 +17,7 @@ import (
 // An assembly builds a message from the chunks of a reply.
 type assembly struct {
 	id    string
-	own   bool // the id was made here, and not by the model
+	own   bool // stamp made the id, since the model gave none
 	parts []Part
 	open  PartType // the type of the part to which text is appended
 	text  strings.Builder

@@ -23,7 +23,7 @@ const (
 //
 // A stream can mix the kinds in any order. ChunkEnd is the last chunk and occurs
 // once. A model without a stop reason and usage can omit it; the reply must then
-// have a text or a tool call, because an empty stream counts as one that broke off.
+// have a text or a tool call, because an empty stream is an error.
 type Chunk struct {
 	Kind ChunkKind `json:"kind"`
 	// MessageID is the id of the message. It is the same on all chunks. A model
@@ -40,9 +40,9 @@ type Chunk struct {
 	Part *Part `json:"part,omitempty"`
 	// ToolCall is a piece of a tool call.
 	ToolCall ToolCallDelta `json:"tool_call,omitzero"`
-	// StopReason is why the reply ended.
+	// StopReason is the reason why the reply ended.
 	StopReason StopReason `json:"stop_reason,omitempty"`
-	// Usage is what the whole reply cost. Nil means unknown.
+	// Usage counts the tokens of the whole reply. Nil means unknown.
 	Usage *Usage `json:"usage,omitempty"`
 	// Metadata is the metadata of the message.
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`

@@ -10,15 +10,16 @@ import (
 	"time"
 )
 
-// Classify completes what an adapter knows of a provider's error: it sets Kind
-// from the code, the message, the status and the cause, and Status and
-// RetryAfter from the message where it names them. What is set already stays. Of
-// a text that is long, the first and the last 8 KiB count.
+// Classify completes an error that an adapter got from a provider. It sets Kind by the
+// code, the message, the status and the cause. It sets Status and RetryAfter if one of
+// these texts contains them. It does not change fields that are set. Of a text of more
+// than 16 KiB, it reads the first and the last 8 KiB.
 //
 //	return llm.Classify(llm.Error{Provider: "openai", Status: 429, Message: body, Err: err})
 //
-// An adapter returns ctx.Err() itself when its context is done: here a cause of
-// that sort is the provider's own time limit, or of no kind.
+// If the context of the call is done, an adapter returns ctx.Err() instead. Classify takes
+// [context.DeadlineExceeded] for a time limit of the provider's client, and sets no Kind
+// for [context.Canceled].
 func Classify(e Error) *Error {
 	said := ends(e.Code) + "\n" + ends(e.Message)
 	if e.Err != nil {
@@ -37,8 +38,8 @@ func Classify(e Error) *Error {
 	return &e
 }
 
-// ends returns the two ends of a text: whoever answers with a megabyte would
-// else keep a processor busy for a second.
+// ends returns the beginning and the end of a long text: searching a megabyte would take
+// a second.
 func ends(text string) string {
 	const most = 8 << 10
 	if len(text) <= 2*most {
@@ -51,11 +52,11 @@ func (e Error) kind(said string) error {
 	if errors.Is(e.Err, context.Canceled) {
 		return nil
 	}
-	// What is over a limit of its own is so however long one waits.
+	// A request above a size limit does not succeed later, even if the status is 429.
 	if tooLarge.MatchString(said) {
 		return ErrContextTooLong
 	}
-	// A limit that says when it ends is no lack of credit, whatever else is said.
+	// If the error says when to try again, credit is not the problem.
 	if e.Status == 429 && (e.RetryAfter > 0 || !noCredit.MatchString(said)) {
 		return ErrRateLimit
 	}
@@ -87,7 +88,7 @@ func kindOfStatus(status int) error {
 	return nil
 }
 
-// A sign is a text by which a kind is known.
+// A sign is a pattern of texts that belong to a kind of error.
 type sign struct {
 	pattern *regexp.Regexp
 	kind    error
@@ -106,7 +107,7 @@ var tooLarge = regexp.MustCompile(`request_too_large|request too large`)
 
 var noCredit = regexp.MustCompile(`insufficient_quota|exceeded your current quota|credit balance`)
 
-// signs say more than the status does.
+// signs are more specific than a status.
 var signs = []sign{
 	{regexp.MustCompile(`context[_ ](?:length|window|size)|exceed context limit|prompt is too long|maximum (?:context|prompt length)|input is too long|too many input tokens|too many tokens: |input token count.{0,40}exceeds`), ErrContextTooLong},
 	{regexp.MustCompile("max_new_tokens`? must be"), ErrContextTooLong},
@@ -116,10 +117,10 @@ var signs = []sign{
 	{regexp.MustCompile(`overloaded_error`), ErrOverloaded},
 }
 
-// broken is how connections say that they broke, once they are text.
+// broken matches the texts of errors of connections, for errors that are only text.
 var broken = regexp.MustCompile(`(?m)unexpected eof|connection (?:reset|refused|closed)|closed network connection|broken pipe|no such host|i/o timeout|tls handshake|server closed|http2: |goaway|client\.timeout|timeout awaiting|(?:^|:\s*)eof$`)
 
-// guesses are for errors that are nothing but text.
+// guesses are the signs for errors without a status.
 var guesses = []sign{
 	{regexp.MustCompile(`rate.?limit|too many requests|resource.?exhausted|throttl`), ErrRateLimit},
 	{regexp.MustCompile(`overloaded|unavailable|internal server error|bad gateway|try again later|high demand`), ErrOverloaded},
@@ -154,7 +155,7 @@ func statusIn(said string) int {
 
 var waitText = regexp.MustCompile(`(?:try again in|retry(?:ing)? (?:after|in)|retry-after["']?:|retrydelay["']?\s*:)\s*["']?((?:\d+(?:\.\d+)?\s*(?:ms|milli|h|m|s))+|\d+(?:\.\d+)?)`)
 
-// waitIn returns how long a text asks to wait: "try again in 1m2.5s".
+// waitIn returns the wait that a text asks for, such as "try again in 1m2.5s", or zero.
 func waitIn(said string) time.Duration {
 	m := waitText.FindStringSubmatch(said)
 	if m == nil {
@@ -163,10 +164,10 @@ func waitIn(said string) time.Duration {
 	return duration(strings.NewReplacer(" ", "", "milli", "ms").Replace(m[1]))
 }
 
-// maxWait is the longest time that anybody is believed to want.
+// maxWait limits a wait that a provider asks for.
 const maxWait = 7 * 24 * time.Hour
 
-// duration reads Go's form, or seconds. What it can not read is zero.
+// duration parses a Go duration, or a number of seconds. It returns zero for any other text.
 func duration(text string) time.Duration {
 	d, err := time.ParseDuration(text)
 	if err != nil {
@@ -177,12 +178,13 @@ func duration(text string) time.Duration {
 	return min(max(d, 0), maxWait)
 }
 
-// RetryAfter reads the header of that name: seconds, or a date, which counts
-// from now. What it can not read, and the past, is zero.
-func RetryAfter(header string, now time.Time) time.Duration {
+// RetryAfter returns the wait that a Retry-After header asks for: a number of seconds, or
+// the time until a date, given the current time. It returns zero for an invalid header and
+// for a date in the past, and at most 7 days.
+func RetryAfter(header string, current time.Time) time.Duration {
 	header = strings.TrimSpace(header)
 	if at, err := time.Parse(time.RFC1123, header); err == nil {
-		return min(max(at.Sub(now), 0), maxWait)
+		return min(max(at.Sub(current), 0), maxWait)
 	}
 	return duration(header)
 }

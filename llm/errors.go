@@ -8,65 +8,61 @@ import (
 	"time"
 )
 
-// What the errors of this package wrap. Use [errors.Is]. An error of a model
-// itself is passed on as it is.
+// The errors of this package wrap one of these. Use [errors.Is]. Errors of a model are
+// passed on unchanged.
 var (
-	// ErrInvalid says that a message or a request can not be used as it is.
+	// ErrInvalid is the error of a message or a request that is not valid.
 	ErrInvalid = errors.New("invalid request")
-	// ErrEmpty says that a model's stream ended without an answer.
+	// ErrEmpty is the error of a stream that ended without content.
 	ErrEmpty = errors.New("empty reply")
-	// ErrMalformed says that what a model streamed is not a message, for
-	// example as the arguments of a tool call broke off.
+	// ErrMalformed is the error of a stream whose chunks do not make a message, for
+	// example because the arguments of a tool call broke off.
 	ErrMalformed = errors.New("malformed reply")
 )
 
-// The kinds of an [Error]: what can be wrong with a call of a provider. A call
-// that was cancelled wraps ctx.Err() and is of no kind.
+// The kinds of an [Error]. The error of a cancelled call wraps ctx.Err() and has no kind.
 var (
-	// ErrRateLimit says that one has asked too often. Worth retrying, after
-	// [Error.RetryAfter] when that is known.
+	// ErrRateLimit: the caller has sent too many requests. A retry can help, after
+	// [Error.RetryAfter] if it is set.
 	ErrRateLimit = errors.New("rate limit")
-	// ErrOverloaded says that the provider has too much to do, or failed. Worth
-	// retrying.
+	// ErrOverloaded: the provider is overloaded, or failed. A retry can help.
 	ErrOverloaded = errors.New("provider overloaded")
-	// ErrTransport says that the connection failed, timed out or broke off.
-	// Worth retrying.
+	// ErrTransport: the connection failed, timed out or broke off. A retry can help.
 	ErrTransport = errors.New("connection failed")
-	// ErrAuth says that the key is missing or wrong, may not do this, or has no
-	// credit left.
+	// ErrAuth: the key is missing or wrong, has no permission for the request, or has no
+	// credit.
 	ErrAuth = errors.New("not allowed")
-	// ErrBadRequest says that the provider does not take what it was asked, or
-	// knows no such model.
+	// ErrBadRequest: the provider does not accept the request, or does not know the model.
 	ErrBadRequest = errors.New("bad request")
-	// ErrContextTooLong says that the conversation is longer than the model
-	// takes. [Prune] makes it shorter.
+	// ErrContextTooLong: the conversation is too long for the model, or the request is
+	// above a size limit of the provider. [Prune] shortens a conversation.
 	ErrContextTooLong = errors.New("context too long")
-	// ErrContentFilter says that the provider refuses to answer this.
+	// ErrContentFilter: a filter of the provider rejected the request or the reply.
 	ErrContentFilter = errors.New("content filter")
 )
 
-// An Error is what a provider, or the way to it, failed with. Use [errors.As] for
-// its facts, and [errors.Is] with one of the kinds, such as [ErrRateLimit].
+// An Error is the error of a provider, or of the connection to it. Use [errors.As] to read
+// its fields, and [errors.Is] with a kind, such as [ErrRateLimit].
 type Error struct {
-	// Kind is one of the kinds above, or nil when it is not known.
+	// Kind is one of the kinds above, such as [ErrRateLimit], or nil if it is unknown.
 	Kind error
-	// Provider is whose error it is, such as "openai".
+	// Provider is the name of the provider, such as "openai".
 	Provider string
-	// Status is that of HTTP, or zero.
+	// Status is the HTTP status, or zero.
 	Status int
-	// Code is the provider's own, such as "context_length_exceeded".
+	// Code is the provider's code of the error, such as "context_length_exceeded".
 	Code string
-	// Message is what the provider said.
+	// Message is the provider's text.
 	Message string
-	// RetryAfter is how long the provider asks to wait. Zero means that it did
-	// not say.
+	// RetryAfter is the wait before a retry that the provider asks for. Zero means that it
+	// asks for none.
 	RetryAfter time.Duration
 	// Err is the cause, or nil.
 	Err error
 }
 
-// Error describes the error in one line. Of what the provider said it has no
-// more than 2000 bytes, as some answer with a whole page; Message has it all.
+// Error describes the error in one line. It has at most 2000 bytes each of the code, the
+// message and the cause, since some providers answer with a whole page.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString("llm: ")
@@ -93,7 +89,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// maxSaid is how much of a provider's text an error prints.
+// maxSaid is the maximum length in bytes of a provider's text in an error.
 const maxSaid = 2000
 
 func oneLine(text string) string {
@@ -110,7 +106,7 @@ func oneLine(text string) string {
 	return text
 }
 
-// Unwrap returns the kind and the cause, as far as there are any.
+// Unwrap returns the kind and the cause, if they are not nil.
 func (e *Error) Unwrap() []error {
 	var errs []error
 	for _, err := range []error{e.Kind, e.Err} {
@@ -121,25 +117,25 @@ func (e *Error) Unwrap() []error {
 	return errs
 }
 
-// Retryable reports whether the same call may well succeed a little later. It
-// is false for an error of unknown kind.
+// Retryable reports whether the same call can succeed later. It returns false for an error
+// of unknown kind.
 func (e *Error) Retryable() bool {
 	return errors.Is(e.Kind, ErrRateLimit) || errors.Is(e.Kind, ErrOverloaded) || errors.Is(e.Kind, ErrTransport)
 }
 
-// Retryable reports whether asking again may well help: after an [Error] that
-// says so, and after a reply that was empty or malformed. It is false for every
-// other error, and for one that comes of a context that is done. Of several that
-// are joined, as [Fallback] does, one is enough.
+// Retryable reports whether a retry can help. It returns true for a retryable [Error], and
+// for [ErrEmpty] and [ErrMalformed]. It returns false for any other error, and for the error
+// of a context that is done. For joined errors, such as those of [Fallback], it returns true
+// if a retry can help after one of them and none is the error of a context.
 func Retryable(err error) bool {
 	worth, over := judge(err)
 	return worth && !over
 }
 
-// judge reports whether anything in an error is worth retrying, and whether a
-// context was done. What is inside an [Error] is a matter of its kind.
+// judge reports whether a retry can help after any of the errors in err, and whether one of
+// them is the error of a context. It does not look into the cause of an [Error].
 func judge(err error) (worth, over bool) {
-	switch e := err.(type) { //nolint:errorlint // the tree is walked, so that the inside of an Error can be left out
+	switch e := err.(type) { //nolint:errorlint // errors.As would look into the cause of an Error
 	case *Error:
 		return e.Retryable(), false
 	case interface{ Unwrap() error }:

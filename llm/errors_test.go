@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/llm"
 )
 
@@ -69,35 +72,29 @@ func TestClassify(t *testing.T) {
 			t.Parallel()
 			err := fmt.Errorf("asked: %w", llm.Classify(test.give))
 			for _, kind := range kinds {
-				if got, want := errors.Is(err, kind), errors.Is(test.kind, kind); got != want {
-					t.Errorf("is %v: %v, want %v", kind, got, want)
-				}
+				assert.Equal(t, errors.Is(test.kind, kind), errors.Is(err, kind), "is %v", kind)
 			}
-			if test.give.Err != nil && !errors.Is(err, test.give.Err) {
-				t.Error("the cause is lost")
+			if test.give.Err != nil {
+				require.ErrorIs(t, err, test.give.Err)
 			}
-			if got := llm.Retryable(err); got != test.retry {
-				t.Errorf("worth retrying: %v, want %v", got, test.retry)
-			}
+			assert.Equal(t, test.retry, llm.Retryable(err))
 		})
 	}
 }
 
-// To search a page of a megabyte would keep a processor busy for a second. What
-// counts stands at one of its ends.
+// TestClassifyOfALongText proves that the beginning and the end of a page of a megabyte are read,
+// and that its middle is not.
 func TestClassifyOfALongText(t *testing.T) {
 	t.Parallel()
 	const limited = " too many requests, try again in 3s "
 	page := strings.Repeat("status ", 150_000)
 	for _, text := range []string{limited + page, page + limited} {
 		e := llm.Classify(llm.Error{Message: text, Err: errors.New(text)})
-		if !errors.Is(e, llm.ErrRateLimit) || e.RetryAfter != 3*time.Second || e.Message != text {
-			t.Errorf("got %v and %v", e.Kind, e.RetryAfter)
-		}
+		require.ErrorIs(t, e, llm.ErrRateLimit)
+		assert.Equal(t, 3*time.Second, e.RetryAfter)
+		assert.True(t, e.Message == text, "the message was changed") //nolint:testifylint // a diff would have megabytes
 	}
-	if e := llm.Classify(llm.Error{Message: page + limited + page}); e.Kind != nil {
-		t.Errorf("got %v: the middle was read", e.Kind)
-	}
+	require.NoError(t, llm.Classify(llm.Error{Message: page + limited + page}).Kind, "the middle was read")
 }
 
 func TestClassifyReadsTimes(t *testing.T) {
@@ -120,13 +117,10 @@ func TestClassifyReadsTimes(t *testing.T) {
 		{"try again in a while", 0},
 	}
 	for _, test := range tests {
-		if got := llm.Classify(llm.Error{Status: 429, Message: test.give}).RetryAfter; got != test.want {
-			t.Errorf("%q: got %v, want %v", test.give, got, test.want)
-		}
+		assert.Equal(t, test.want, llm.Classify(llm.Error{Status: 429, Message: test.give}).RetryAfter, test.give)
 	}
-	if got := llm.Classify(llm.Error{RetryAfter: time.Second, Message: "try again in 9s"}).RetryAfter; got != time.Second {
-		t.Errorf("what is set became %v", got)
-	}
+	set := llm.Error{RetryAfter: time.Second, Message: "try again in 9s"}
+	assert.Equal(t, time.Second, llm.Classify(set).RetryAfter, "a wait that is set")
 }
 
 func TestRetryAfter(t *testing.T) {
@@ -145,9 +139,7 @@ func TestRetryAfter(t *testing.T) {
 		{"", 0},
 	}
 	for _, test := range tests {
-		if got := llm.RetryAfter(test.give, now); got != test.want {
-			t.Errorf("%q: got %v, want %v", test.give, got, test.want)
-		}
+		assert.Equal(t, test.want, llm.RetryAfter(test.give, now), test.give)
 	}
 }
 
@@ -165,9 +157,7 @@ func TestErrorText(t *testing.T) {
 		{llm.Error{Code: "c", Message: strings.Repeat("ü", 1<<20)}, "llm: failed: c: " + strings.Repeat("ü", 1000) + "…"},
 	}
 	for _, test := range tests {
-		if got := test.give.Error(); got != test.want {
-			t.Errorf("got %q, want %q", got, test.want)
-		}
+		require.EqualError(t, &test.give, test.want)
 	}
 }
 
@@ -185,30 +175,21 @@ func TestRetryable(t *testing.T) {
 		errors.Join(&llm.Error{Kind: llm.ErrAuth}, &llm.Error{Kind: llm.ErrRateLimit}):                   true,
 		errors.Join(&llm.Error{Kind: llm.ErrAuth}, &llm.Error{Kind: llm.ErrRateLimit}, context.Canceled): false,
 	} {
-		if got := llm.Retryable(err); got != want {
-			t.Errorf("%v: got %v, want %v", err, got, want)
-		}
+		assert.Equal(t, want, llm.Retryable(err), "%v", err)
 	}
-	if llm.Retryable(nil) {
-		t.Error("nil is worth retrying")
-	}
+	assert.False(t, llm.Retryable(nil), "nil")
 }
 
-// FuzzClassify wants no text of a provider to be too odd.
+// FuzzClassify proves that every text of a provider makes an error with a wait within the limits.
 func FuzzClassify(f *testing.F) {
 	f.Add(429, "rate_limit", "try again in 1m2.5s")
 	f.Add(0, "", "status code: 529 overloaded")
 	f.Fuzz(func(t *testing.T, status int, code, message string) {
 		e := llm.Classify(llm.Error{Status: status, Code: code, Message: message})
-		if e.RetryAfter < 0 || e.RetryAfter > 7*24*time.Hour {
-			t.Fatalf("wait for %v", e.RetryAfter)
-		}
-		if e.Retryable() && e.Kind == nil {
-			t.Fatal("worth retrying, and of no kind")
-		}
-		if !strings.HasPrefix(e.Error(), "llm: ") {
-			t.Fatal(e)
-		}
+		require.GreaterOrEqual(t, e.RetryAfter, time.Duration(0))
+		require.LessOrEqual(t, e.RetryAfter, 7*24*time.Hour)
+		require.False(t, e.Retryable() && e.Kind == nil, "retryable, and of no kind")
+		require.Regexp(t, "^llm: ", e.Error())
 		llm.RetryAfter(message, time.Unix(0, 0))
 	})
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// A row that LangChain stored is read, goes on, and is written again. What Weft
-// has no field for, such as the artifact, is still there.
+// A row that LangChain stored is read and written again. Data for which Weft has no field, such as
+// the artifact, is kept.
 func ExampleFromLangChain() {
 	row := []byte(`[
 		{"type":"human","data":{"content":"How is the weather?","id":"h1","additional_kwargs":{},"response_metadata":{}}},

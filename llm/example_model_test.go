@@ -21,7 +21,7 @@ func ExampleAs() {
 		Chance int      `json:"chance" jsonschema:"in per cent"`
 		Sure   *float64 `json:"sure"`
 	}
-	// The first answer does not fit; the model is told so, and asked once more.
+	// The first answer does not fit. As tells the model the problem, and asks once more.
 	model := llmtest.NewScript(
 		llmtest.Call("answer", `{"rain":true,"chance":"high"}`),
 		llmtest.Call("answer", `{"rain":true,"chance":80}`),
@@ -114,9 +114,8 @@ func ExampleModelError() {
 	// model 1 of 2 true
 }
 
-// Middleware is put around a model from the inside out: every attempt waits for
-// its turn, and a reply that breaks off is asked for again before anybody has
-// seen it.
+// Middleware wraps a model from the inside out: Limit delays every attempt, and Retry repeats a
+// request whose reply breaks off, before the caller gets a chunk.
 func ExampleLimit() {
 	var model llm.Model = llmtest.Echo{}
 	model = llm.Limit(model, llm.Limits{Concurrent: 8, PerMinute: 500, Burst: 20})
@@ -134,7 +133,7 @@ func ExampleTrace() {
 	traced := llm.Trace(model, llm.Hooks{
 		Start: func(ctx context.Context, r llm.Request) context.Context {
 			fmt.Println("start:", len(r.Messages), "message")
-			return ctx // or one with a span
+			return ctx // or a context with a span
 		},
 		End: func(_ context.Context, e llm.Exchange) {
 			fmt.Println("end:", e.Reply.StopReason, e.Usage().Total, e.Err)
@@ -187,7 +186,7 @@ func ExampleInvalidCall() {
 			fmt.Println("calls", call.Name, call.Text())
 			return
 		}
-		// It is stored and answered like any call, and never run.
+		// The call is stored and answered like any other, but never executed.
 		fmt.Println("wrote", call.Text())
 		why := "The arguments are not JSON: " + call.Invalid
 		r.Messages = append(r.Messages, reply, llm.ToolError(call, why))
@@ -197,7 +196,7 @@ func ExampleInvalidCall() {
 	// calls weather {"city":"Athens"}
 }
 
-// A message may show more than text.
+// A message can have images beside its text.
 func ExampleImage() {
 	m := llm.User("What is this?", llm.Image("image/png", []byte("\x89PNG")), llm.ImageURL("https://example.com/a.png"))
 	var types []string
@@ -208,7 +207,7 @@ func ExampleImage() {
 	// Output: text image image
 }
 
-// An adapter reads the word of its provider.
+// An adapter converts the stop reason of its provider.
 func ExampleParseStopReason() {
 	fmt.Println(llm.ParseStopReason("max_tokens"), llm.ParseStopReason("SAFETY"))
 	// Output: length content_filter

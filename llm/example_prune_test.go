@@ -9,7 +9,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// words counts a token for each letter, to keep the example small.
+// words counts one token per byte, to keep the example small.
 var words = llm.TokenCounterFunc(func(m llm.Message) int { return len(m.Text()) })
 
 func ExamplePrune() {
@@ -30,7 +30,7 @@ func ExamplePrune() {
 	// assistant: They do not.
 }
 
-// A channel that prunes itself after each step of a graph.
+// A channel can be pruned after each superstep.
 func ExamplePrune_channel() {
 	messages := state.Keyed("messages", llm.ByID).Prune(func(m []llm.Message) []llm.Message {
 		return llm.Prune(m, llm.Pruning{MaxTokens: 8000})
@@ -71,8 +71,8 @@ func ExampleEstimateTokens() {
 	// 23
 }
 
-// One channel sums up what all model calls of a run cost: a node that asks the
-// model writes the reply's usage to it.
+// A channel adds up the usage of all model calls. A node that asks the model writes the usage of
+// the reply to the channel.
 func ExampleSumUsage() {
 	usage := state.NewChannel("usage", llm.SumUsage)
 	view, err := state.NewView([]state.Handle{usage},
@@ -86,8 +86,8 @@ func ExampleSumUsage() {
 	// Output: 300 40 340 100
 }
 
-// Messages merge by id: a message that is put again replaces the one before,
-// others are appended, and any can be removed.
+// Messages are merged by id: a message replaces an earlier message of the same id, and is otherwise
+// appended. Messages can be removed by id.
 func ExampleIdentity() {
 	messages := state.Keyed("messages", llm.ByID)
 	draft := llm.ByID.WithID(llm.Assistant("A draft"), "a1")

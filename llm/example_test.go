@@ -44,7 +44,7 @@ func ExampleStream() {
 	// It is sunny.
 }
 
-// A model is one function. This one has its whole answer at once.
+// A model can be a function. This model has its whole reply at once.
 func ExampleModelFunc() {
 	shout := llm.ModelFunc(func(_ context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
 		last := r.Messages[len(r.Messages)-1]
@@ -86,7 +86,7 @@ func ExampleUsage_Add() {
 	// Output: 30 6 36
 }
 
-// What one agent hands on to another is in the user's place, and no user's words.
+// A task that one agent passes to another has the role user, but is not the user's own words.
 func ExampleRelay() {
 	said, task := llm.User("Book me a seat."), llm.Relay("Find flights to Oslo.")
 	fmt.Println(said.Role, said.Relayed())
@@ -104,8 +104,8 @@ func ExampleMessage_String() {
 	// assistant: clock({})
 }
 
-// The instructions are the same in every request. With a mark, a provider that caches on demand
-// keeps them.
+// The instructions are the same in every request. The mark asks Anthropic to keep them in its
+// cache.
 func ExampleMessage_Cache() {
 	instructions := llm.System("A long text about the products of the shop.").Cache(time.Hour)
 	request := llm.Request{Messages: []llm.Message{instructions, llm.User("Do you have red boats?")}, CacheKey: "shop"}

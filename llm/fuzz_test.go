@@ -3,15 +3,16 @@ package llm_test
 import (
 	"bytes"
 	"encoding/json"
-	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/llm"
 )
 
-// FuzzStream feeds the assembly with chunks read from a script of lines: the
-// first byte says the kind, the next the index of a tool call, the rest is text.
+// FuzzStream proves that a stream of any chunks makes either an error or a valid reply with the
+// text and the calls of the chunks. For the form of the script, see read.
 func FuzzStream(f *testing.F) {
 	f.Add("t hello\nt world\ne")
 	f.Add("r thinking\nt é\nn0add\ni0id\na0{\"a\":\na0 1}\ne")
@@ -35,15 +36,15 @@ func FuzzStream(f *testing.F) {
 			}
 		}
 		if failed != "" {
-			if !reflect.DeepEqual(reply, llm.Message{}) {
-				t.Fatalf("a reply beside the error %s: %+v", failed, reply)
-			}
+			require.Equal(t, llm.Message{}, reply, "after the error %s", failed)
 			return
 		}
 		checkReply(t, reply, chunks, said)
 	})
 }
 
+// read returns the chunks of a script. Each line is a chunk: the first byte is its kind. For the
+// kinds of tool calls, i, n and a, the next byte is the index. The rest is the text.
 func read(script string) []llm.Chunk {
 	var chunks []llm.Chunk
 	for line := range strings.Lines(script) {
@@ -81,52 +82,37 @@ func read(script string) []llm.Chunk {
 	return chunks
 }
 
-// checkReply compares a reply with what its chunks held.
+// checkReply checks that a reply is valid, is unchanged by its JSON form, has the text said, and has
+// a call for each index in the chunks.
 func checkReply(t *testing.T, reply llm.Message, chunks []llm.Chunk, said string) {
 	t.Helper()
-	if reply.Text() != said {
-		t.Fatalf("said %q, reply %q", said, reply.Text())
-	}
-	if err := reply.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	require.Equal(t, said, reply.Text())
+	require.NoError(t, reply.Validate())
 	calls := map[int]bool{}
 	for _, c := range chunks {
 		if c.Kind == llm.ChunkToolCall {
 			calls[c.ToolCall.Index] = true
 		}
 	}
-	if len(calls) != len(reply.ToolCalls) {
-		t.Fatalf("%d indexes, %d calls", len(calls), len(reply.ToolCalls))
-	}
+	require.Len(t, reply.ToolCalls, len(calls))
 	for _, c := range reply.ToolCalls {
-		if c.Invalid == "" && !json.Valid([]byte(c.Text())) {
-			t.Fatalf("the call %+v is not JSON, and not invalid", c)
-		}
+		require.True(t, c.Invalid != "" || json.Valid([]byte(c.Text())), "the call %+v is not JSON, and not invalid", c)
 	}
-	// As a graph stores it: json.Marshal would write the same JSON in other bytes.
+	// Encode as a graph does: json.Marshal would escape characters.
 	var stored bytes.Buffer
 	enc := json.NewEncoder(&stored)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(reply); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, enc.Encode(reply))
 	var back llm.Message
-	if err := json.Unmarshal(stored.Bytes(), &back); err != nil {
-		t.Fatal(err)
-	}
-	if !reflect.DeepEqual(back, reply) {
-		t.Fatalf("stored as %s, read back as %+v", stored.Bytes(), back)
-	}
+	require.NoError(t, json.Unmarshal(stored.Bytes(), &back))
+	require.Equal(t, reply, back, "stored as %s", stored.Bytes())
 }
 
-// FuzzMessageJSON wants a message that is valid to come back from its JSON.
+// FuzzMessageJSON proves that a valid message is the same after it was encoded and decoded.
 func FuzzMessageJSON(f *testing.F) {
 	for _, m := range conversation() {
 		text, err := json.Marshal(m)
-		if err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, err)
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, stored []byte) {
@@ -135,22 +121,13 @@ func FuzzMessageJSON(f *testing.F) {
 			return
 		}
 		first, err := json.Marshal(m)
-		if err != nil {
-			t.Fatalf("%v: %+v", err, m)
-		}
+		require.NoError(t, err, "%+v", m)
 		var back llm.Message
-		if err := json.Unmarshal(first, &back); err != nil {
-			t.Fatal(err)
-		}
-		if err := back.Validate(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(first, &back))
+		require.NoError(t, back.Validate())
 		again, err := json.Marshal(back)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if string(again) != string(first) || back.Text() != m.Text() {
-			t.Fatalf("first %s, then %s", first, again)
-		}
+		require.NoError(t, err)
+		require.Equal(t, string(first), string(again))
+		require.Equal(t, m.Text(), back.Text())
 	})
 }

@@ -3,12 +3,13 @@ package llm_test
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/llm"
 )
@@ -24,42 +25,28 @@ func normal(t *testing.T, text []byte) []byte {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
 	var v any
-	if err := dec.Decode(&v); err != nil {
-		t.Fatalf("%v in %s", err, text)
-	}
+	require.NoError(t, dec.Decode(&v), "%s", text)
 	out, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return out
 }
 
 // TestLangChainFilesComeBackEqual proves that rows of LangChain are written as the same JSON after
-// they were stored in Weft's form.
+// they were read and stored in Weft's form.
 func TestLangChainFilesComeBackEqual(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"langchain-js.json", "langchain-py.json", "langchain-odd.json"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			want, err := os.ReadFile("testdata/" + name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			messages, err := llm.FromLangChain(want)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			stored, err := json.Marshal(messages)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			var again []llm.Message
-			if err := json.Unmarshal(stored, &again); err != nil {
-				t.Fatal(err)
-			}
-			if !reflect.DeepEqual(again, messages) {
-				t.Errorf("stored as %s", stored)
-			}
+			require.NoError(t, json.Unmarshal(stored, &again))
+			assert.Equal(t, messages, again, "stored as %s", stored)
 			checkEntries(t, again, want)
 		})
 	}
@@ -69,36 +56,22 @@ func TestLangChainFilesComeBackEqual(t *testing.T) {
 func checkEntries(t *testing.T, messages []llm.Message, want []byte) {
 	t.Helper()
 	written, err := llm.ToLangChain(messages)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var got, wanted []json.RawMessage
-	if err := json.Unmarshal(written, &got); err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(want, &wanted); err != nil {
-		t.Fatal(err)
-	}
-	if len(got) != len(wanted) {
-		t.Fatalf("got %d messages, want %d", len(got), len(wanted))
-	}
+	require.NoError(t, json.Unmarshal(written, &got))
+	require.NoError(t, json.Unmarshal(want, &wanted))
+	require.Len(t, got, len(wanted))
 	for i := range got {
-		if !sameJSON(t, got[i], wanted[i]) {
-			t.Errorf("message %d:\ngot  %s\nwant %s", i, normal(t, got[i]), normal(t, wanted[i]))
-		}
+		assert.Equal(t, string(normal(t, wanted[i])), string(normal(t, got[i])), "message %d", i)
 	}
 }
 
 func TestLangChainFileMeans(t *testing.T) {
 	t.Parallel()
 	file, err := os.ReadFile("testdata/langchain-js.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	got, err := llm.FromLangChain(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	weather := func(id, arguments string) llm.ToolCall {
 		return llm.ToolCall{ID: id, Name: "get_weather", Arguments: json.RawMessage(arguments)}
 	}
@@ -117,21 +90,17 @@ func TestLangChainFileMeans(t *testing.T) {
 	picture := llm.User("What is this?", llm.Image("image/png", []byte("\x89PNG\r\n\x1a\n")))
 	picture.ID = "h2"
 	want := []llm.Message{llm.System("You are a helpful assistant."), question, turn, result, failure, answer, picture}
-	if len(got) != 8 {
-		t.Fatalf("got %d messages, want 8", len(got))
-	}
+	require.Len(t, got, 8)
 	for i := range want {
-		if !reflect.DeepEqual(got[i], want[i]) {
-			t.Errorf("message %d:\ngot  %+v\nwant %+v", i, got[i], want[i])
-		}
+		assert.Equal(t, want[i], got[i], "message %d", i)
 	}
 	last := got[7]
-	if last.Text() != "A very small PNG." || len(last.ToolCalls) != 1 {
-		t.Fatalf("got %+v", last)
-	}
-	if call := last.ToolCalls[0]; call.Text() != "{not json" || call.Invalid != "Unexpected token" || call.ID != "call_3" {
-		t.Errorf("got the call %+v", call)
-	}
+	assert.Equal(t, "A very small PNG.", last.Text())
+	require.Len(t, last.ToolCalls, 1)
+	call := last.ToolCalls[0]
+	assert.Equal(t, "{not json", call.Text())
+	assert.Equal(t, "Unexpected token", call.Invalid)
+	assert.Equal(t, "call_3", call.ID)
 }
 
 // TestLangChainKeepsWeftsMessages proves that Weft reads every kind of message that it writes.
@@ -145,13 +114,9 @@ func TestLangChainKeepsWeftsMessages(t *testing.T) {
 	picture.Detail = "low"
 	messages := append(conversation(), signed, llm.User("", picture, llm.Part{Type: llm.PartFile, URL: "https://example.com/a.pdf"}, llm.Part{Type: llm.PartOther}), llm.Relay("a task"))
 	written, err := llm.ToLangChain(messages)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	got, err := llm.FromLangChain(written)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for i := range messages {
 		want := messages[i].Clone()
 		for j := range want.ToolCalls {
@@ -159,9 +124,7 @@ func TestLangChainKeepsWeftsMessages(t *testing.T) {
 				want.ToolCalls[j].Arguments = json.RawMessage("{}")
 			}
 		}
-		if !reflect.DeepEqual(got[i], want) {
-			t.Errorf("message %d:\ngot  %+v\nwant %+v", i, got[i], want)
-		}
+		assert.Equal(t, want, got[i], "message %d", i)
 	}
 }
 
@@ -213,12 +176,8 @@ func TestLangChainReads(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			messages, err := llm.FromLangChain([]byte(test.give))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !test.check(messages[0]) {
-				t.Errorf("got %+v", messages[0])
-			}
+			require.NoError(t, err)
+			assert.True(t, test.check(messages[0]), "got %+v", messages[0])
 			checkEntries(t, messages, []byte(test.give))
 		})
 	}
@@ -231,16 +190,13 @@ func TestLangChainFunctions(t *testing.T) {
 		{"type":"function","data":{"content":"done","name":"f"}},
 		{"type":"function","data":{"content":"nobody asked","name":"g"}}]`
 	messages, err := llm.FromLangChain([]byte(stored))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	call := messages[0].ToolCalls[0]
-	if call.Name != "f" || string(call.Arguments) != `{"a":1}` || messages[1].ToolCallID != call.ID {
-		t.Errorf("got the call %+v, answered by %+v", call, messages[1])
-	}
-	if id := messages[2].ToolCallID; id == "" || id == call.ID {
-		t.Errorf("got the id %q for a call that nobody made", id)
-	}
+	assert.Equal(t, "f", call.Name)
+	assert.Equal(t, `{"a":1}`, call.Text())
+	assert.Equal(t, call.ID, messages[1].ToolCallID)
+	assert.NotEmpty(t, messages[2].ToolCallID, "the id of a call that is missing")
+	assert.NotEqual(t, call.ID, messages[2].ToolCallID)
 	checkEntries(t, messages, []byte(stored))
 }
 
@@ -267,15 +223,13 @@ func TestLangChainRemoves(t *testing.T) {
 			for _, m := range messages {
 				got += m.Text()
 			}
-			if got != test.want {
-				t.Errorf("got %q, want %q", got, test.want)
-			}
+			assert.Equal(t, test.want, got)
 		})
 	}
 }
 
-// TestLangChainWritesChanges proves that changed fields are written as they are now, and all others
-// as they were read.
+// TestLangChainWritesChanges proves that changed fields are written with their new values, and all
+// other fields as they were read.
 func TestLangChainWritesChanges(t *testing.T) {
 	t.Parallel()
 	const stored = `[{"type":"ai","data":{"id":null,"name":null,"example":false,"type":"ai","content":[{"type":"text","text":"old","index":0}],
@@ -283,9 +237,7 @@ func TestLangChainWritesChanges(t *testing.T) {
 		"usage_metadata":{"input_tokens":1,"output_tokens":1,"total_tokens":2,"input_token_details":{"audio":1}},
 		"additional_kwargs":{"tool_calls":[{"id":"1","function":{"name":"f","arguments":"{}"}}],"x":1},"response_metadata":{"finish_reason":"tool_calls"}}}]`
 	messages, err := llm.FromLangChain([]byte(stored))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	m := &messages[0]
 	m.ID, m.ToolCalls, m.Parts[0].Text, m.StopReason = "m1", nil, "new", llm.StopEnd
 	m.Usage.Output, m.Usage.Total = 2, 3
@@ -295,16 +247,14 @@ func TestLangChainWritesChanges(t *testing.T) {
 		"additional_kwargs":{"x":1},"response_metadata":{"finish_reason":"stop"}}}]`))
 
 	const used = `[{"type":"ai","data":{"content":[{"type":"text","text":"Let me look."},{"type":"tool_use","id":"1","name":"f","input":{}}],"tool_calls":[{"name":"f","args":{},"id":"1"}]}}]`
-	if messages, err = llm.FromLangChain([]byte(used)); err != nil {
-		t.Fatal(err)
-	}
+	messages, err = llm.FromLangChain([]byte(used))
+	require.NoError(t, err)
 	messages[0].ToolCalls = nil
 	checkEntries(t, messages, []byte(`[{"type":"ai","data":{"content":"Let me look.","tool_calls":[]}}]`))
 
 	const picture = `[{"type":"human","data":{"content":[{"type":"image","source_type":"base64","mime_type":"image/png","data":"AAAA","x":1}]}}]`
-	if messages, err = llm.FromLangChain([]byte(picture)); err != nil {
-		t.Fatal(err)
-	}
+	messages, err = llm.FromLangChain([]byte(picture))
+	require.NoError(t, err)
 	messages[0].Parts[0].Data = []byte("\x01\x02\x03")
 	checkEntries(t, messages, []byte(strings.Replace(picture, "AAAA", "AQID", 1)))
 	messages[0].Parts[0].MIMEType = "image/gif"
@@ -330,29 +280,23 @@ func TestLangChainRefuses(t *testing.T) {
 			checkInvalid(t, err, test.want)
 		})
 	}
-	if messages, err := llm.FromLangChain([]byte("null")); err != nil || messages != nil {
-		t.Errorf("null: got %v and %v", messages, err)
-	}
-	_, err := llm.ToLangChain([]llm.Message{{}})
-	if !errors.Is(err, llm.ErrInvalid) {
-		t.Errorf("the zero message: got %v", err)
-	}
-	if written, err := llm.ToLangChain(nil); err != nil || string(written) != "[]" {
-		t.Errorf("no messages: got %s and %v", written, err)
-	}
+	messages, err := llm.FromLangChain([]byte("null"))
+	require.NoError(t, err)
+	assert.Nil(t, messages)
+	_, err = llm.ToLangChain([]llm.Message{{}})
+	require.ErrorIs(t, err, llm.ErrInvalid, "the zero message")
+	written, err := llm.ToLangChain(nil)
+	require.NoError(t, err)
+	assert.Equal(t, "[]", string(written))
 }
 
 // FuzzFromLangChain proves that every row that can be read is written as it was.
 func FuzzFromLangChain(f *testing.F) {
 	for _, name := range []string{"langchain-js.json", "langchain-py.json", "langchain-odd.json"} {
 		file, err := os.ReadFile("testdata/" + name)
-		if err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, err)
 		var entries []json.RawMessage
-		if err := json.Unmarshal(file, &entries); err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, json.Unmarshal(file, &entries))
 		for _, entry := range entries {
 			f.Add([]byte("[" + string(entry) + "]"))
 		}
@@ -360,21 +304,15 @@ func FuzzFromLangChain(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		messages, err := llm.FromLangChain(data)
 		if err != nil {
-			if !errors.Is(err, llm.ErrInvalid) {
-				t.Fatal(err)
-			}
+			require.ErrorIs(t, err, llm.ErrInvalid)
 			return
 		}
 		written, err := llm.ToLangChain(messages)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if bytes.Contains(data, []byte("remove")) || bytes.Equal(data, []byte("null")) {
-			return // a removal is carried out
+			return // a message or a removal may be missing in the result
 		}
-		if !sameEntries(t, written, data) {
-			t.Fatalf("got  %s\nwant %s\nfrom %+v", normal(t, written), normal(t, data), messages)
-		}
+		require.True(t, sameEntries(t, written, data), "got  %s\nwant %s\nfrom %+v", normal(t, written), normal(t, data), messages)
 	})
 }
 
@@ -393,13 +331,12 @@ func sameEntries(t *testing.T, a, b []byte) bool {
 	return true
 }
 
-// FuzzToLangChain proves that a message of Weft's is read as it was written.
+// FuzzToLangChain proves that a message of Weft which was written in the form of LangChain is read
+// with the same role, text and number of calls.
 func FuzzToLangChain(f *testing.F) {
 	for _, m := range conversation() {
 		text, err := json.Marshal(m)
-		if err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, err)
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, stored []byte) {
@@ -408,23 +345,18 @@ func FuzzToLangChain(f *testing.F) {
 			return
 		}
 		written, err := llm.ToLangChain([]llm.Message{m})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !json.Valid(written) {
-			t.Fatalf("wrote %s", written)
-		}
+		require.NoError(t, err)
+		require.True(t, json.Valid(written), "wrote %s", written)
 		back, err := llm.FromLangChain(written)
-		if err != nil {
-			t.Fatalf("%v: wrote %s", err, written)
-		}
+		require.NoError(t, err, "wrote %s", written)
 		got := back[0]
 		if slices.ContainsFunc(m.Parts, func(p llm.Part) bool { return p.Type == llm.PartOther }) {
-			m.Parts, got.Parts = nil, nil // it may hold the block of a text, which is read as one
+			m.Parts, got.Parts = nil, nil // its block may be a text, and is then read as a text
 		}
-		if got.Text() != m.Text() || got.Role != m.Role || len(got.ToolCalls) != len(m.ToolCalls) || len(got.Parts) < min(1, len(m.Text())) {
-			t.Fatalf("wrote %s\ngot  %+v\nwant %+v", written, got, m)
-		}
+		require.Equal(t, m.Text(), got.Text(), "wrote %s", written)
+		require.Equal(t, m.Role, got.Role, "wrote %s", written)
+		require.Len(t, got.ToolCalls, len(m.ToolCalls), "wrote %s", written)
+		require.GreaterOrEqual(t, len(got.Parts), min(1, len(m.Text())), "wrote %s", written)
 	})
 }
 
@@ -437,8 +369,6 @@ func TestParseStopReason(t *testing.T) {
 		"FinishReasonSafety": llm.StopFilter, "IMAGE_SAFETY": llm.StopFilter, "content-filter": llm.StopFilter,
 		"": "", "FinishReason": "", "tired": "",
 	} {
-		if got := llm.ParseStopReason(word); got != want {
-			t.Errorf("%q: got %q, want %q", word, got, want)
-		}
+		assert.Equal(t, want, llm.ParseStopReason(word), word)
 	}
 }

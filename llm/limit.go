@@ -6,25 +6,23 @@ import (
 	"time"
 )
 
-// Limits are what [Limit] keeps a model to. A field that is zero sets no limit.
+// Limits are the limits of [Limit]. If Concurrent or PerMinute is zero, it sets no limit.
 type Limits struct {
-	// Concurrent is how many requests may be under way at once. One ends with
-	// its stream.
+	// Concurrent is the maximum number of requests at once. A request ends with its stream.
 	Concurrent int
-	// PerMinute is how many requests may start within a minute. They are spread
-	// over it.
+	// PerMinute is the number of requests that may start per minute, at even intervals.
 	PerMinute int
-	// Burst is how many may start at once after a pause. Zero means 1.
+	// Burst is the number of requests that may start at once after a pause, if PerMinute is
+	// set. Zero means 1.
 	Burst int
 }
 
-// Limit returns a model that makes requests wait until the limits let them
-// through, in the order in which they came as far as the rate goes. Whoever
-// waits goes when its context is done, with an error that wraps ctx.Err(), and
-// then counts for nothing.
+// Limit returns a model that delays each request to m until the limits permit it. Requests
+// that PerMinute delays start in the order in which they began to wait. If ctx is done during
+// the wait, the error wraps ctx.Err(), and the request does not count.
 //
-// All who use the model that is returned share the limits. Put it inside a
-// [Retry], so that each attempt counts.
+// All users of the returned model share its limits. Put it inside a [Retry], so that each
+// attempt counts.
 func Limit(m Model, l Limits) Model {
 	limited := &limited{model: m}
 	if l.Concurrent > 0 {
@@ -44,7 +42,7 @@ type limited struct {
 
 func (l *limited) unwrap() Model { return l.model }
 
-// Stream waits for its turn.
+// Stream implements [Model].
 func (l *limited) Stream(ctx context.Context, r Request) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
 		if err := cancelled(ctx, nil); err != nil {
@@ -74,14 +72,15 @@ func (l *limited) Stream(ctx context.Context, r Request) iter.Seq2[Chunk, error]
 	}
 }
 
-// A pace spaces what starts.
+// A pace delays requests, so that they start at even intervals.
 type pace struct {
-	every, slack time.Duration
+	every time.Duration // the interval
+	slack time.Duration // a request may start this much before next
 
-	// turn is held by the one that is next. Only it waits for the time, so that
-	// whoever gives up has taken nothing from those who come after.
+	// turn has an element while a request waits for its start. The others wait for turn, so
+	// a request whose context ends does not delay the others.
 	turn chan struct{}
-	next time.Time // when the next one would start if there were no slack
+	next time.Time // the start of the next request, without slack
 }
 
 func newPace(l Limits) *pace {

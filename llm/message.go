@@ -30,7 +30,7 @@ const (
 	StatusError   Status = "error"
 )
 
-// A StopReason is why a model ended its reply. Empty means unknown.
+// A StopReason is the reason why a model ended its reply. Empty means unknown.
 type StopReason string
 
 // The stop reasons.
@@ -66,7 +66,7 @@ type Message struct {
 	ToolCallID string `json:"tool_call_id,omitempty"`
 	// Status is the result of the call of a tool message.
 	Status Status `json:"status,omitempty"`
-	// StopReason is why an assistant's reply ended.
+	// StopReason is the reason why an assistant's reply ended.
 	StopReason StopReason `json:"stop_reason,omitempty"`
 	// Usage counts the tokens of an assistant's reply. Nil means unknown.
 	Usage *Usage `json:"usage,omitempty"`
@@ -100,14 +100,14 @@ type ToolCall struct {
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
 }
 
-// InvalidCall returns a tool call whose arguments are not JSON. text is what the
-// model wrote, and why is the error in it.
-func InvalidCall(id, name, text, why string) ToolCall {
+// InvalidCall returns a tool call whose arguments are not JSON: the text that the model
+// wrote, and the reason why it is invalid.
+func InvalidCall(id, name, text, reason string) ToolCall {
 	quoted, err := json.Marshal(strings.ToValidUTF8(text, "\ufffd"))
 	if err != nil {
 		panic(err) // every string can be encoded
 	}
-	return ToolCall{ID: id, Name: name, Arguments: quoted, Invalid: strings.ToValidUTF8(why, "\ufffd")}
+	return ToolCall{ID: id, Name: name, Arguments: quoted, Invalid: strings.ToValidUTF8(reason, "\ufffd")}
 }
 
 // Text returns the arguments as the model wrote them, or {} if there are none. If

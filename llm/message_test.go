@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// conversation has every field of a message in it.
+// conversation returns messages that use every field of a message.
 func conversation() []llm.Message {
 	call := llm.ToolCall{ID: "call_1", Name: "weather", Arguments: json.RawMessage(`{"city":"Zürich","days":9007199254740993}`)}
 	question := llm.User("What is this? <b>&</b>",
@@ -74,7 +74,7 @@ func TestMessageJSONIsGolden(t *testing.T) {
 	}
 }
 
-// marshal writes one message a line.
+// marshal encodes messages as JSON, one per line.
 func marshal(t *testing.T, messages []llm.Message) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -103,13 +103,13 @@ func TestMessageValidate(t *testing.T) {
 		{"unknown status", with(llm.ToolResult(call, ""), func(m *llm.Message) { m.Status = "ok" }), `unknown status "ok"`},
 		{"empty texts", llm.User(""), ""},
 		{"tool without call id", llm.Message{Role: llm.RoleTool}, "without the id of its call"},
-		{"answer of a user", with(llm.User("a"), func(m *llm.Message) { m.ToolCallID = "1" }), "can not answer"},
-		{"status of a user", with(llm.User("a"), func(m *llm.Message) { m.Status = llm.StatusError }), "can not have a status"},
-		{"calls of a user", with(llm.User("a"), func(m *llm.Message) { m.ToolCalls = []llm.ToolCall{call} }), "can not call tools"},
+		{"answer of a user", with(llm.User("a"), func(m *llm.Message) { m.ToolCallID = "1" }), "cannot answer"},
+		{"status of a user", with(llm.User("a"), func(m *llm.Message) { m.Status = llm.StatusError }), "cannot have a status"},
+		{"calls of a user", with(llm.User("a"), func(m *llm.Message) { m.ToolCalls = []llm.ToolCall{call} }), "cannot call tools"},
 		{"part without type", llm.User("", llm.Part{Text: "a"}), "part 0: no type"},
 		{"unknown part", llm.User("a", llm.Part{Type: "video"}), `part 1: unknown type "video"`},
-		{"text with data", llm.User("", llm.Part{Type: llm.PartText, Data: []byte("a")}), "can not have data"},
-		{"image with text", llm.User("", llm.Part{Type: llm.PartImage, Text: "a", URL: "u"}), "can not have text"},
+		{"text with data", llm.User("", llm.Part{Type: llm.PartText, Data: []byte("a")}), "cannot have data"},
+		{"image with text", llm.User("", llm.Part{Type: llm.PartImage, Text: "a", URL: "u"}), "cannot have text"},
 		{"image of nothing", llm.User("", llm.Part{Type: llm.PartImage}), "needs data or a URL"},
 		{"image of both", llm.User("", llm.Part{Type: llm.PartImage, URL: "u", Data: []byte("a")}), "needs data or a URL"},
 		{"image of no MIME type", llm.User("", llm.Part{Type: llm.PartImage, Data: []byte("a")}), "without a MIME type"},
@@ -121,9 +121,9 @@ func TestMessageValidate(t *testing.T) {
 		{"two calls of one id", llm.Assistant("", call, call), `id "1" is used twice`},
 		{"text not UTF-8", llm.User("", llm.Part{Type: llm.PartText, Text: "\xff"}), "text is not UTF-8"},
 		{"id not UTF-8", with(llm.User("a"), func(m *llm.Message) { m.ID = "\xff" }), "id is not UTF-8"},
-		{"an image with text", llm.User("", llm.Part{Type: llm.PartImage, URL: "u", Text: "a"}), "can not have text"},
+		{"an image with text", llm.User("", llm.Part{Type: llm.PartImage, URL: "u", Text: "a"}), "cannot have text"},
 		{"a signed image", llm.User("", llm.Part{Type: llm.PartImage, URL: "u", Signature: "s"}), ""},
-		{"text of no type", llm.User("", llm.Part{Type: llm.PartOther, Text: "a"}), "type other can not have text"},
+		{"text of no type", llm.User("", llm.Part{Type: llm.PartOther, Text: "a"}), "type other cannot have text"},
 		{"broken metadata of a part", llm.User("", llm.Part{Type: llm.PartOther, Metadata: map[string]json.RawMessage{"k": nil}}), `part 0: metadata "k"`},
 		{"broken metadata of a call", llm.Assistant("", llm.ToolCall{ID: "1", Name: "f", Metadata: map[string]json.RawMessage{"k": nil}}), `tool call 0: metadata "k"`},
 		{"an invalid call", llm.Assistant("", llm.InvalidCall("1", "f", "{\xff", "broken")), ""},
@@ -143,7 +143,8 @@ func TestMessageValidate(t *testing.T) {
 	}
 }
 
-// checkInvalid wants an ErrInvalid with a text, or no error for an empty one.
+// checkInvalid fails the test unless err wraps ErrInvalid and contains want. If want is empty, err
+// must be nil.
 func checkInvalid(t *testing.T, err error, want string) {
 	t.Helper()
 	switch {

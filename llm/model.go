@@ -8,16 +8,15 @@ import (
 	"slices"
 )
 
-// A Model answers a conversation. It may be used by any number of goroutines
-// at once.
+// A Model answers a conversation. It is safe for concurrent use.
 //
-// Stream yields the reply piece by piece; see [Chunk] for the rules. It stops
-// soon after ctx is done. An error is the last pair, and what came before it is
-// not an answer. Leaving the loop early ends the request, and leaves no
-// goroutine behind. A stream is for one loop only. A model does not change r.
+// Stream yields the reply in chunks; see [Chunk] for the rules. It ends soon after ctx is
+// done. An error is in the last pair, and the chunks before an error are not an answer. If
+// the caller leaves the loop, the request ends, and no goroutine is left. The result can be
+// iterated only once. A model does not change r.
 //
-// Use [Generate] or [Stream] to ask a model; they check what it gives. A model
-// that has its whole answer at once returns [Reply].
+// Use [Generate] or [Stream] to ask a model: they check the reply. A model that has its whole
+// reply at once returns [Reply].
 type Model interface {
 	Stream(ctx context.Context, r Request) iter.Seq2[Chunk, error]
 }
@@ -30,109 +29,105 @@ func (f ModelFunc) Stream(ctx context.Context, r Request) iter.Seq2[Chunk, error
 	return f(ctx, r)
 }
 
-// A Request is what a model is asked. Its zero settings leave the choice to
-// the provider.
+// A Request is a request to a model. If a setting is zero, the provider's default applies.
 type Request struct {
-	// Messages is the conversation so far. There is at least one.
+	// Messages is the conversation so far. It has at least one message.
 	Messages []Message
-	// Tools are those that the model may call.
+	// Tools are the tools that the model may call.
 	Tools []ToolSpec
-	// ToolChoice says whether it has to. The zero value leaves it to the model.
+	// ToolChoice restricts the calls of tools. With the zero value, the model decides.
 	ToolChoice ToolChoice
-	// Temperature is nil for the provider's default, so that zero can be asked
-	// for.
+	// Temperature is the sampling temperature. Nil means the provider's default.
 	Temperature *float64
-	// MaxTokens is the most that the reply may have. Zero means the provider's
+	// MaxTokens is the maximum number of tokens in the reply. Zero means the provider's
 	// default.
 	MaxTokens int
-	// TopP is the share of likely tokens that the model chooses from, over 0
-	// and at most 1. Nil is the provider's default.
+	// TopP is the threshold of nucleus sampling, greater than 0 and at most 1. Nil means the
+	// provider's default.
 	TopP *float64
-	// Seed asks for the same reply to the same request, as far as the provider
-	// can. Nil asks for nothing.
+	// Seed asks for the same reply to the same request. Providers do not guarantee it. Nil
+	// means no seed.
 	Seed *int64
-	// Stop are texts at which the model ends its reply.
+	// Stop lists texts at which the model ends its reply.
 	Stop []string
-	// Format is what the text of the reply has to be. The zero value is text
-	// of any kind.
+	// Format is the format of the reply's text. The zero value permits any text.
 	Format Format
-	// Reasoning says how much the model thinks before it answers. The zero
-	// value is the provider's default.
+	// Reasoning sets how much the model reasons before it answers. The zero value means the
+	// provider's default.
 	Reasoning Reasoning
-	// CacheKey groups requests that begin alike, for a provider that caches by
-	// itself and takes such a key: OpenAI's prompt_cache_key. It makes it more
-	// likely that they share the cache. Other providers do not get it. To mark
-	// the parts to cache, for Anthropic, see [Part.Cache].
+	// CacheKey makes it more likely that requests with the same key and the same beginning
+	// share the provider's cache. It is OpenAI's prompt_cache_key, and is not sent to other
+	// providers. For Anthropic, mark the parts to cache; see [Part.Cache].
 	CacheKey string
 }
 
-// A FormatType says what the text of a reply is.
+// A FormatType is the type of a [Format].
 type FormatType string
 
 // The types of a [Format].
 const (
-	FormatText   FormatType = ""            // as the model likes
+	FormatText   FormatType = ""            // any text
 	FormatJSON   FormatType = "json_object" // any JSON object
 	FormatSchema FormatType = "json_schema" // JSON that fits Schema
 )
 
-// A Format says what the text of a reply has to be. A provider that can not be
-// told is asked all the same, so the caller checks what comes back, as [As] does.
+// A Format is the format of a reply's text. Some providers do not enforce it, so the caller
+// must check the reply. [As] does.
 type Format struct {
 	Type FormatType
-	// Name is that of the schema: 1 to 64 letters, digits, underscores or
-	// dashes. Some providers ask for one; empty counts as "answer".
+	// Name is the name of the schema: 1 to 64 letters, digits, underscores or dashes. Some
+	// providers require one; empty means "answer".
 	Name string
-	// Schema is the JSON Schema of the reply, an object.
+	// Schema is the JSON Schema of the reply, a JSON object.
 	Schema json.RawMessage
 }
 
-// An Effort says how much a model thinks.
+// An Effort is the amount of reasoning of a model.
 type Effort string
 
 // The efforts of a [Reasoning].
 const (
 	EffortDefault Effort = ""
-	EffortNone    Effort = "none" // answer at once, where the model can
+	EffortNone    Effort = "none" // no reasoning, if the model supports that
 	EffortLow     Effort = "low"
 	EffortMedium  Effort = "medium"
 	EffortHigh    Effort = "high"
 )
 
-// Reasoning says how much a model thinks before it answers. A model that does
-// not reason ignores it.
+// Reasoning sets how much a model reasons before it answers. A model that cannot reason
+// ignores it.
 type Reasoning struct {
 	Effort Effort
-	// Budget is the most tokens to think in, for providers that count. Zero
-	// leaves it to Effort.
+	// Budget is the maximum number of tokens of the reasoning, for providers with such a
+	// limit. If it is zero, only Effort counts.
 	Budget int
 }
 
-// A ToolSpec is what a model is told about a tool.
+// A ToolSpec describes a tool to a model.
 type ToolSpec struct {
 	// Name is 1 to 64 letters, digits, underscores or dashes.
 	Name string `json:"name"`
-	// Description says to the model what the tool does and when to use it.
+	// Description tells the model what the tool does and when to use it.
 	Description string `json:"description,omitempty"`
 	// Schema is the JSON Schema of the arguments, which are an object.
 	Schema json.RawMessage `json:"schema"`
 }
 
-// A ToolMode says whether a model calls tools.
+// A ToolMode restricts whether a model calls tools.
 type ToolMode string
 
 // The modes of a [ToolChoice].
 const (
-	ToolsAuto     ToolMode = ""         // as the model likes
+	ToolsAuto     ToolMode = ""         // the model decides
 	ToolsNone     ToolMode = "none"     // no tool
 	ToolsRequired ToolMode = "required" // at least one tool
 )
 
-// A ToolChoice says whether a model calls tools, and which.
+// A ToolChoice restricts whether a model calls tools, and which.
 type ToolChoice struct {
 	Mode ToolMode
-	// Name, when not empty, is the one tool that the model has to call. Mode
-	// is then ToolsAuto or ToolsRequired, which mean the same.
+	// Name, if not empty, is the tool that the model must call. Mode must then be ToolsAuto
+	// or ToolsRequired, which mean the same.
 	Name string
 }
 

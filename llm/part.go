@@ -34,8 +34,8 @@ type Part struct {
 	URL string `json:"url,omitempty"`
 	// Name is the name of a file.
 	Name string `json:"name,omitempty"`
-	// Detail is how closely a model looks at an image: low, high or auto. Optional,
-	// and only for providers that have such a setting.
+	// Detail is the resolution at which a model sees an image: low, high or auto.
+	// Optional, and only for providers that have such a setting.
 	Detail string `json:"detail,omitempty"`
 	// Signature is the provider's signature of a part of a reply. Only that provider
 	// understands it, and some want the part back unchanged with the next request: a

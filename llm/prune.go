@@ -8,19 +8,19 @@ const (
 	DefaultMinMessages = 4
 )
 
-// A Pruning says how [Prune] shortens a conversation. Its zero value works.
+// A Pruning has the settings of [Prune]. The zero value is ready to use.
 type Pruning struct {
-	// MaxTokens is the budget. Zero means [DefaultMaxTokens].
+	// MaxTokens is the budget of tokens. Zero means [DefaultMaxTokens].
 	MaxTokens int
-	// MinMessages are the newest messages, which are kept whatever they cost.
-	// Zero means [DefaultMinMessages], a negative number none.
+	// MinMessages is the number of newest messages that are always kept. Zero means
+	// [DefaultMinMessages], a negative number means none.
 	MinMessages int
-	// DropSystem treats system messages like any other. They are kept
-	// otherwise.
+	// DropSystem treats system messages like any other. Without it, they are always kept.
 	DropSystem bool
-	// FromUser makes what is kept, system messages aside, begin with a message
-	// of the user, as some providers ask: with the newest before the rest where
-	// need be, so that a long run of tool calls keeps the question it is about.
+	// FromUser makes the kept messages begin with a message of the user, apart from system
+	// messages, because some providers require that. If necessary, Prune keeps the newest
+	// message of the user before the other kept messages, so that a long sequence of tool
+	// calls keeps its question.
 	FromUser bool
 	// Counter counts tokens. Nil means [EstimateTokens].
 	Counter TokenCounter
@@ -40,20 +40,20 @@ func (p Pruning) withDefaults() Pruning {
 	return p
 }
 
-// Prune returns the messages of a conversation that fit a budget of tokens, in
-// their order. It changes nothing, and returns messages itself when they fit or
-// are no more than p.MinMessages.
+// Prune returns the messages of a conversation that fit a budget of tokens, in their order.
+// It does not change messages, and returns messages itself if they fit or if there are no
+// more than p.MinMessages.
 //
-// Else it keeps the system messages, the last p.MinMessages, and of those
-// before them as many as fit in what the budget leaves: from the newest back to
-// the first that does not fit. The result is over the budget when the system
-// messages and the last ones alone are.
+// Otherwise it keeps the system messages, the last p.MinMessages messages, and as many of the
+// messages before these as fit in the rest of the budget. It goes from the newest message
+// back, and stops at the first that does not fit. The result exceeds the budget if the system
+// messages and the last messages do.
 //
-// A tool call and its results are kept or dropped together: where the last
-// messages begin with a result, they reach back to its call. A result whose call
-// is not there at all is dropped.
+// A tool call and its results are kept or dropped together: if the last messages begin with a
+// result, Prune also keeps its call and the messages between them. A result without a call is
+// dropped.
 //
-// For a channel of a graph, set it as the pruner:
+// To prune a channel of a graph:
 //
 //	var Messages = state.Keyed("messages", llm.ByID).Prune(func(m []llm.Message) []llm.Message {
 //		return llm.Prune(m, llm.Pruning{MaxTokens: 8000})
@@ -67,20 +67,21 @@ func Prune(messages []Message, p Pruning) []Message {
 	return c.kept()
 }
 
-// A cut divides a conversation into what is older and what is kept.
+// A cut divides a conversation in two: it keeps the messages from an index on.
 type cut struct {
 	Pruning
 	messages []Message
-	costs    []int
-	total    int
-	calls    []int // of a result the index of its call; -1 for none; of others their own
-	first    []int // of each place the first of the calls from there on
-	at       int   // what stands from here on is kept
-	question int   // a message of the user that is kept, and none before it unless that begins so too; -1 for none
-	left     int   // of the budget
+	costs    []int // the tokens of each message
+	total    int   // the sum of costs
+	calls    []int // for each message, the result of callsOf
+	first    []int // for each index, the smallest index of a call of the messages from there on
+	at       int   // the index of the first message that is kept
+	question int   // with FromUser: the index of a message that is kept in any case, or -1
+	left     int   // the tokens that are left of the budget
 }
 
-// newCut makes the cut that keeps no more than it has to.
+// newCut returns the cut that keeps the fewest messages. If there are no more than
+// p.MinMessages messages, it has no costs.
 func newCut(messages []Message, p Pruning) *cut {
 	c := &cut{Pruning: p, messages: messages, question: -1}
 	if len(messages) <= p.MinMessages {
@@ -105,7 +106,7 @@ func newCut(messages []Message, p Pruning) *cut {
 	}
 	switch {
 	case p.FromUser && c.fromUser(c.at):
-		c.question = c.at // what is before it has to begin so too
+		c.question = c.at // extend must not end at a message before it that is not the user's
 	case p.FromUser:
 		c.question = lastOfUser(messages[:c.at])
 	}
@@ -118,23 +119,23 @@ func newCut(messages []Message, p Pruning) *cut {
 	return c
 }
 
-// needed says that there is something to drop.
+// needed reports whether messages must be dropped.
 func (c *cut) needed() bool { return c.total > c.MaxTokens && len(c.costs) > 0 }
 
-// pinned says that a message is kept wherever the cut is.
+// pinned reports whether a message is kept even before the cut.
 func (c *cut) pinned(i int) bool { return c.system(i) || i == c.question }
 
 func (c *cut) system(i int) bool { return c.messages[i].Role == RoleSystem && !c.DropSystem }
 
-// cost is what keeping a message costs.
+// cost returns the tokens that it takes to keep a message.
 func (c *cut) cost(i int) int {
 	if c.calls[i] < 0 {
-		return 0 // it is not kept
+		return 0 // a result without a call is not kept
 	}
 	return c.costs[i]
 }
 
-// extend moves the cut back as far as the budget goes.
+// extend moves the cut back as far as the budget permits.
 func (c *cut) extend() {
 	cost := 0
 	for i := c.at - 1; i >= 0; i-- {
@@ -151,11 +152,11 @@ func (c *cut) extend() {
 	}
 }
 
-// parts says that a result at or after i answers a call before it.
+// parts reports whether a cut at i would separate a result from its call.
 func (c *cut) parts(i int) bool { return i < len(c.first) && c.first[i] < i }
 
-// fromUser says that the first message from i on, but for those of the system,
-// is the user's, or that there is none.
+// fromUser reports whether the first message from i on that is not a kept system message is
+// the user's. It returns true if there is no such message.
 func (c *cut) fromUser(i int) bool {
 	for ; i < len(c.messages); i++ {
 		if !c.system(i) {
@@ -174,7 +175,7 @@ func lastOfUser(messages []Message) int {
 	return -1
 }
 
-// kept returns the messages on the near side of the cut.
+// kept returns the messages that are kept.
 func (c *cut) kept() []Message {
 	var kept []Message
 	for i, m := range c.messages {
@@ -185,7 +186,7 @@ func (c *cut) kept() []Message {
 	return kept
 }
 
-// dropped returns the others.
+// dropped returns the messages before the cut that are not pinned.
 func (c *cut) dropped() []Message {
 	var dropped []Message
 	for i, m := range c.messages[:c.at] {
@@ -196,7 +197,8 @@ func (c *cut) dropped() []Message {
 	return dropped
 }
 
-// callsOf finds the call of each result: the nearest before it with its id.
+// callsOf returns, for each tool result, the index of the nearest earlier message with its
+// call, or -1. For any other message it returns the index of the message itself.
 func callsOf(messages []Message) []int {
 	made := map[string]int{}
 	calls := make([]int, len(messages))

@@ -9,16 +9,19 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/llmtest"
 )
 
-// byLength counts a token for each byte of text.
+// byLength counts one token per byte of text.
 var byLength = llm.TokenCounterFunc(func(m llm.Message) int { return len(m.Text()) })
 
-// talk makes messages of a script: "s" for the system, "u" for the user, "a"
-// for the assistant, "c1" calls the tool call 1, "r1" is its result. What is
-// after a colon is the text.
+// talk returns the messages of a script. A word is a message: "s" of the system, "u" of the user,
+// "a" of the assistant, "c1" with the tool call 1, "c1+2" with two calls, and "r1" with the result
+// of call 1. The text follows a colon.
 func talk(script string) []llm.Message {
 	var messages []llm.Message
 	for word := range strings.FieldsSeq(script) {
@@ -44,7 +47,7 @@ func talk(script string) []llm.Message {
 	return messages
 }
 
-// told is the script of messages.
+// told returns the script of messages; see talk.
 func told(messages []llm.Message) string {
 	var words []string
 	for _, m := range messages {
@@ -100,12 +103,8 @@ func TestPrune(t *testing.T) {
 			test.p.Counter = byLength
 			give := talk(test.give)
 			got := llm.Prune(give, test.p)
-			if told(got) != test.want {
-				t.Errorf("got  %s\nwant %s", told(got), test.want)
-			}
-			if !reflect.DeepEqual(give, talk(test.give)) {
-				t.Error("the conversation was changed")
-			}
+			assert.Equal(t, test.want, told(got))
+			assert.Equal(t, talk(test.give), give, "the conversation was changed")
 		})
 	}
 }
@@ -117,18 +116,12 @@ func TestPruneDefaults(t *testing.T) {
 	for range 8 {
 		messages = append(messages, llm.User(long))
 	}
-	if got := len(llm.Prune(messages[:4], llm.Pruning{})); got != 4 {
-		t.Errorf("of 4 messages %d were kept, want all", got)
-	}
-	if got := len(llm.Prune(messages, llm.Pruning{})); got != 4 {
-		t.Errorf("of 8 messages of 1000 tokens %d were kept, want 4", got)
-	}
-	if got := len(llm.Prune(messages, llm.Pruning{MaxTokens: 6100})); got != 6 {
-		t.Errorf("of 8 messages of 1000 tokens %d were kept, want 6", got)
-	}
+	assert.Len(t, llm.Prune(messages[:4], llm.Pruning{}), 4)
+	assert.Len(t, llm.Prune(messages, llm.Pruning{}), 4)
+	assert.Len(t, llm.Prune(messages, llm.Pruning{MaxTokens: 6100}), 6)
 }
 
-// plainly prunes a conversation without tools in the plainest way.
+// plainly prunes a conversation without tools, in a simpler way than Prune.
 func plainly(messages []llm.Message, limit, least int) []llm.Message {
 	total := 0
 	for _, m := range messages {
@@ -164,6 +157,8 @@ func plainly(messages []llm.Message, limit, least int) []llm.Message {
 	return kept
 }
 
+// FuzzPrune proves for random conversations the rules that the documentation of Prune states, and
+// that pruning a pruned conversation changes nothing.
 func FuzzPrune(f *testing.F) {
 	for seed := range uint64(20) {
 		f.Add(seed, 10, 3, false)
@@ -178,33 +173,33 @@ func FuzzPrune(f *testing.F) {
 			if fromUser && len(got) < len(messages) {
 				checkFromUser(t, messages, got)
 			}
-			if again := llm.Prune(got, p); !fromUser && told(again) != told(got) {
-				t.Fatalf("pruned again:\ngot  %s\nwant %s", told(again), told(got))
+			if fromUser {
+				continue
 			}
-			if want := plainly(messages, limit, least); !tools && !fromUser && told(got) != told(want) {
-				t.Fatalf("of %s\ngot  %s\nwant %s", told(messages), told(got), told(want))
+			require.Equal(t, told(got), told(llm.Prune(got, p)), "pruned again")
+			if !tools {
+				require.Equal(t, told(plainly(messages, limit, least)), told(got), "of %s", told(messages))
 			}
 		}
 	})
 }
 
-// checkFromUser wants the first of the messages that are kept, those of the
-// system aside, to be the user's, unless the user said nothing until then.
+// checkFromUser checks that the first kept message that is not of the system is the user's, unless
+// no message before it is the user's.
 func checkFromUser(t *testing.T, all, kept []llm.Message) {
 	t.Helper()
 	first := slices.IndexFunc(kept, func(m llm.Message) bool { return m.Role != llm.RoleSystem })
 	if first < 0 || kept[first].Role == llm.RoleUser {
 		return
 	}
-	// Of messages that are equal nobody knows which it is.
+	// If another message is equal, its place in the conversation is unknown.
 	at := len(all) - 1
 	for !reflect.DeepEqual(all[at], kept[first]) {
 		at--
 	}
 	earlier := slices.IndexFunc(all, func(m llm.Message) bool { return reflect.DeepEqual(m, kept[first]) })
-	if at == earlier && slices.ContainsFunc(all[:at], func(m llm.Message) bool { return m.Role == llm.RoleUser }) {
-		t.Fatalf("not from the user: %s of %s", told(kept), told(all))
-	}
+	asked := slices.ContainsFunc(all[:at], func(m llm.Message) bool { return m.Role == llm.RoleUser })
+	require.False(t, at == earlier && asked, "not from the user: %s of %s", told(kept), told(all))
 }
 
 func randomTalk(r *rand.Rand, tools bool) []llm.Message {
@@ -232,7 +227,8 @@ func randomTalk(r *rand.Rand, tools bool) []llm.Message {
 	return talk(strings.Join(script, " "))
 }
 
-// checkPruned wants what every pruning promises.
+// checkPruned checks that the kept messages are in order, include all system messages and the given
+// number of others at least, and that each tool call is kept with its results.
 func checkPruned(t *testing.T, all, kept []llm.Message, least int) {
 	t.Helper()
 	at := 0
@@ -240,31 +236,22 @@ func checkPruned(t *testing.T, all, kept []llm.Message, least int) {
 	results := map[string]bool{}
 	for _, m := range kept {
 		for at < len(all) && !reflect.DeepEqual(all[at], m) {
-			if all[at].Role == llm.RoleSystem {
-				t.Fatalf("a system message was dropped: %s of %s", told(kept), told(all))
-			}
+			require.NotEqual(t, llm.RoleSystem, all[at].Role, "dropped: %s of %s", told(kept), told(all))
 			at++
 		}
-		if at == len(all) {
-			t.Fatalf("not in order: %s of %s", told(kept), told(all))
-		}
+		require.Less(t, at, len(all), "not in order: %s of %s", told(kept), told(all))
 		at++
 		for _, c := range m.ToolCalls {
 			calls[c.ID] = true
 		}
-		if m.Role == llm.RoleTool && !calls[m.ToolCallID] {
-			t.Fatalf("a result without its call: %s of %s", told(kept), told(all))
-		}
+		require.False(t, m.Role == llm.RoleTool && !calls[m.ToolCallID], "a result without its call: %s of %s", told(kept), told(all))
 		results[m.ToolCallID] = true
 	}
 	for _, m := range all {
-		if m.Role == llm.RoleTool && calls[m.ToolCallID] && !results[m.ToolCallID] {
-			t.Fatalf("a call without its result: %s of %s", told(kept), told(all))
-		}
+		lost := m.Role == llm.RoleTool && calls[m.ToolCallID] && !results[m.ToolCallID]
+		require.False(t, lost, "a call without its result: %s of %s", told(kept), told(all))
 	}
-	if len(kept) < min(least, len(all)) {
-		t.Fatalf("fewer than %d: %s of %s", least, told(kept), told(all))
-	}
+	require.GreaterOrEqual(t, len(kept), min(least, len(all)), "%s of %s", told(kept), told(all))
 }
 
 func TestSummarise(t *testing.T) {
@@ -275,52 +262,42 @@ func TestSummarise(t *testing.T) {
 	messages := append([]llm.Message{}, give...)
 	messages[1].Parts = append(messages[1].Parts, llm.Image("image/png", []byte("x")))
 	got, err := llm.Summarise(t.Context(), messages, llm.Pruning{MaxTokens: 15, MinMessages: 2, Counter: byLength}, llm.SummariseWith(model))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := "s:s u:Summary of the conversation so far:\n\nThey spoke. u:d a:e"
-	if told(got) != want {
-		t.Errorf("got %q, want %q", told(got), want)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, "s:s u:Summary of the conversation so far:\n\nThey spoke. u:d a:e", told(got))
 	asked := model.Requests()[0]
-	if asked.MaxTokens != 12 {
-		t.Errorf("asked for %d tokens, want the 12 that are left", asked.MaxTokens)
-	}
+	assert.Equal(t, 12, asked.MaxTokens, "the tokens that are left")
 	for _, part := range []string{"[user] aaaaaaaaaa (image )", "calls f({})", "[tool f] cccc"} {
-		if text := asked.Messages[1].Text(); !strings.Contains(text, part) {
-			t.Errorf("asked %q, want it to hold %q", text, part)
-		}
+		assert.Contains(t, asked.Messages[1].Text(), part)
 	}
 
 	long := func(context.Context, []llm.Message, int) (string, error) { return strings.Repeat("ü", 1000), nil }
-	if got, err = llm.Summarise(t.Context(), give, llm.Pruning{MaxTokens: 15, MinMessages: 2, Counter: byLength}, long); err != nil {
-		t.Fatal(err)
-	}
-	if text := strings.TrimPrefix(got[1].Text(), llm.SummaryHeading+"\n\n"); !strings.HasPrefix(text, "üüü") || len(text) > 2*12 || len(got) != 4 {
-		t.Errorf("of a summary that is too long: got %q, want at most 24 bytes of it", text)
-	}
+	got, err = llm.Summarise(t.Context(), give, llm.Pruning{MaxTokens: 15, MinMessages: 2, Counter: byLength}, long)
+	require.NoError(t, err)
+	require.Len(t, got, 4)
+	text := strings.TrimPrefix(got[1].Text(), llm.SummaryHeading+"\n\n")
+	assert.Regexp(t, "^üüü", text)
+	assert.LessOrEqual(t, len(text), 2*12, "the length of a summary that is too long")
 
 	fail := func(context.Context, []llm.Message, int) (string, error) { return "", errors.New("down") }
 	empty := func(context.Context, []llm.Message, int) (string, error) { return " ", nil }
-	if got, err := llm.Summarise(t.Context(), give, llm.Pruning{MaxTokens: 99, Counter: byLength}, fail); err != nil || len(got) != len(give) {
-		t.Errorf("within the budget: got %v and %v", got, err)
-	}
-	if got, err := llm.Summarise(t.Context(), give, llm.Pruning{MaxTokens: 3, MinMessages: 2, Counter: byLength}, fail); err != nil || told(got) != "s:s u:d a:e" {
-		t.Errorf("without budget: got %s and %v", told(got), err)
-	}
-	if got, err := llm.Summarise(t.Context(), give, p, empty); err != nil || told(got) != told(llm.Prune(give, p)) {
-		t.Errorf("with an empty summary: got %s and %v", told(got), err)
-	}
-	if _, err := llm.Summarise(t.Context(), give, p, fail); err == nil || !strings.Contains(err.Error(), "summarise: down") {
-		t.Errorf("got %v, want the summariser's error", err)
-	}
+	letter := func(context.Context, []llm.Message, int) (string, error) { return "x", nil }
+	got, err = llm.Summarise(t.Context(), give, llm.Pruning{MaxTokens: 99, Counter: byLength}, fail)
+	require.NoError(t, err)
+	assert.Len(t, got, len(give), "within the budget")
+	got, err = llm.Summarise(t.Context(), give, llm.Pruning{MaxTokens: 3, MinMessages: 2, Counter: byLength}, fail)
+	require.NoError(t, err)
+	assert.Equal(t, "s:s u:d a:e", told(got), "without a budget")
+	got, err = llm.Summarise(t.Context(), give, p, empty)
+	require.NoError(t, err)
+	assert.Equal(t, told(llm.Prune(give, p)), told(got), "with an empty summary")
+	_, err = llm.Summarise(t.Context(), give, p, fail)
+	require.ErrorContains(t, err, "summarise: down")
 	p.MinMessages = -1
-	if got, err := llm.Summarise(t.Context(), give, p, func(context.Context, []llm.Message, int) (string, error) { return "x", nil }); err != nil || !strings.HasSuffix(told(got), "so far:\n\nx") {
-		t.Errorf("with none that must stay: got %s and %v", told(got), err)
-	}
+	got, err = llm.Summarise(t.Context(), give, p, letter)
+	require.NoError(t, err)
+	assert.Regexp(t, "so far:\n\nx$", told(got), "without last messages")
 	model = llmtest.NewScript(llmtest.Fail(llm.ErrOverloaded))
 	p.MinMessages = 2
-	if _, err := llm.Summarise(t.Context(), give, p, llm.SummariseWith(model)); !errors.Is(err, llm.ErrOverloaded) {
-		t.Errorf("got %v, want the model's error", err)
-	}
+	_, err = llm.Summarise(t.Context(), give, p, llm.SummariseWith(model))
+	require.ErrorIs(t, err, llm.ErrOverloaded)
 }

@@ -3,9 +3,11 @@ package llm_test
 import (
 	"encoding/json"
 	"math"
-	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/llm"
 )
@@ -52,7 +54,7 @@ func TestRequestValidate(t *testing.T) {
 		{"top p over one", func(r *llm.Request) { *r.TopP = 1.1 }, "top p 1.1"},
 		{"unknown format", func(r *llm.Request) { r.Format = llm.Format{Type: "xml"} }, `unknown format "xml"`},
 		{"format without its schema", func(r *llm.Request) { r.Format.Schema = nil }, "the schema of the format"},
-		{"schema without its format", func(r *llm.Request) { r.Format.Type = llm.FormatJSON }, "can not have a schema"},
+		{"schema without its format", func(r *llm.Request) { r.Format.Type = llm.FormatJSON }, "cannot have a schema"},
 		{"bad format name", func(r *llm.Request) { r.Format.Name = "a b" }, `format "a b"`},
 		{"unknown effort", func(r *llm.Request) { r.Reasoning.Effort = "huge" }, `unknown reasoning effort "huge"`},
 		{"negative budget", func(r *llm.Request) { r.Reasoning.Budget = -1 }, "reasoning in at most -1 tokens"},
@@ -84,15 +86,11 @@ func TestRequestCloneSharesNothing(t *testing.T) {
 	t.Parallel()
 	r := request()
 	c := r.Clone()
-	if !reflect.DeepEqual(c, r) {
-		t.Fatalf("got %+v, want %+v", c, r)
-	}
+	require.Equal(t, r, c)
 	c.Messages[0].Parts[0].Text = "changed"
 	c.Tools[0].Schema[0] = 'x'
 	*c.Temperature, *c.TopP, *c.Seed = 1, 1, 1
 	c.Format.Schema[0] = 'x'
 	c.Stop[0] = "changed"
-	if want := request(); !reflect.DeepEqual(r, want) {
-		t.Errorf("changed with its clone: got %+v, want %+v", r, want)
-	}
+	assert.Equal(t, request(), r, "changed with its clone")
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A RetryPolicy are the settings of [Retry]. Its zero value works.
+// A RetryPolicy has the settings of [Retry]. The zero value is ready to use.
 type RetryPolicy struct {
 	// Attempts is the largest number of attempts. Zero means 4.
 	Attempts int
@@ -87,8 +87,8 @@ func Retry(m Model, p RetryPolicy) Model {
 	}}
 }
 
-// wait returns how long to wait after an attempt. It reports false if the provider
-// asks for a longer wait than the longest.
+// wait returns the wait after an attempt. It reports false if the provider asks for a
+// longer wait than p.Max.
 func (p RetryPolicy) wait(attempt int, err error) (time.Duration, bool) {
 	ceiling := p.Initial
 	for range attempt - 1 {

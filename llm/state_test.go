@@ -5,26 +5,25 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/state"
 )
 
-// apply is a state after some steps of writes.
+// apply returns the state after steps of writes.
 func apply(t *testing.T, schema *statecore.Schema, steps ...state.Update) state.View {
 	t.Helper()
 	view := schema.Empty()
 	for _, writes := range steps {
 		tx := schema.Begin(view)
 		for i, w := range writes {
-			if err := statecore.Apply(tx, i, []state.Write{w}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, statecore.Apply(tx, i, []state.Write{w}))
 		}
 		next, err := tx.Finish(true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		view = next
 	}
 	return view
@@ -34,9 +33,7 @@ func TestMessagesMerge(t *testing.T) {
 	t.Parallel()
 	messages := state.Keyed("messages", llm.ByID)
 	schema, err := statecore.NewSchema[state.Handle](messages)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	named := func(id, text string) llm.Message { return llm.ByID.WithID(llm.User(text), id) }
 	start := state.Update{messages.Put(named("1", "a"), named("2", "b"), named("3", "c"))}
 	tests := []struct {
@@ -60,65 +57,51 @@ func TestMessagesMerge(t *testing.T) {
 			for _, m := range messages.Get(apply(t, schema, start, test.step)) {
 				got = append(got, m.Text())
 			}
-			if text := strings.Join(got, " "); text != test.want {
-				t.Errorf("got %q, want %q", text, test.want)
-			}
+			assert.Equal(t, test.want, strings.Join(got, " "))
 		})
 	}
 }
 
-// Ids are there before anything is stored, so that a message that is written
-// twice, as its step runs again, is one message.
+// TestMessagesAreStamped proves that messages have ids before they are stored, so that a message is
+// not duplicated if its step runs again.
 func TestMessagesAreStamped(t *testing.T) {
 	t.Parallel()
 	messages := state.Keyed("messages", llm.ByID)
 	schema, err := statecore.NewSchema[state.Handle](messages)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	write := messages.Put(llm.User("a"), llm.User("b"))
 	_, stored, ok, err := schema.EncodeWrite(write.Core())
-	if err != nil || !ok {
-		t.Fatal(ok, err)
-	}
+	require.NoError(t, err)
+	require.True(t, ok, "the write is not stored")
 	var written []llm.Message
-	if err := json.Unmarshal(stored, &written); err != nil {
-		t.Fatalf("%v: %s", err, stored)
-	}
+	require.NoError(t, json.Unmarshal(stored, &written), "%s", stored)
 	got := messages.Get(apply(t, schema, state.Update{write}, state.Update{write}))
-	if len(got) != 2 || got[0].ID == "" || got[0].ID == got[1].ID || got[0].ID != written[0].ID {
-		t.Errorf("got %+v, stored %s", got, stored)
-	}
+	require.Len(t, got, 2)
+	assert.NotEmpty(t, got[0].ID)
+	assert.NotEqual(t, got[0].ID, got[1].ID)
+	assert.Equal(t, written[0].ID, got[0].ID, "the stored id")
 }
 
 func TestUsageIsSummed(t *testing.T) {
 	t.Parallel()
 	usage := state.NewChannel("usage", llm.SumUsage)
 	schema, err := statecore.NewSchema[state.Handle](usage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	one := llm.Usage{Input: 10, Output: 5, Total: 15, Cached: 4, CacheWrite: 1, Reasoning: 2}
 	got := usage.Get(apply(t, schema, state.Update{usage.Put(one), usage.Put(one)}, state.Update{usage.Put(one)}))
-	if want := one.Add(one).Add(one); got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
+	assert.Equal(t, one.Add(one).Add(one), got)
 }
 
-// A pruner of a channel keeps what Prune keeps, step by step.
+// TestMessagesArePruned proves that a channel is pruned with Prune after each step.
 func TestMessagesArePruned(t *testing.T) {
 	t.Parallel()
 	p := llm.Pruning{MaxTokens: 6, MinMessages: 2, Counter: byLength}
 	messages := state.Keyed("messages", llm.ByID).Prune(func(m []llm.Message) []llm.Message { return llm.Prune(m, p) })
 	schema, err := statecore.NewSchema[state.Handle](messages)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var steps []state.Update
 	for _, m := range talk("s:s u:aa c1:bb r1:cc a:dd u:ee") {
 		steps = append(steps, state.Update{messages.Put(m)})
 	}
-	if got, want := told(messages.Get(apply(t, schema, steps...))), "s:s a:dd u:ee"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	assert.Equal(t, "s:s a:dd u:ee", told(messages.Get(apply(t, schema, steps...))))
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// playing is a model that streams chunks, and then an error unless it is nil.
+// playing returns a model that streams chunks, and then err unless it is nil.
 func playing(chunks []llm.Chunk, err error) llm.Model {
 	return llm.ModelFunc(func(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] {
 		return func(yield func(llm.Chunk, error) bool) {
@@ -179,7 +179,7 @@ func TestGenerateChecksTheRequest(t *testing.T) {
 	checkInvalid(t, err, "no messages")
 }
 
-// A model that is not there is an error, through middleware too.
+// TestNoModel proves that a nil model is an error, also if middleware wraps it.
 func TestNoModel(t *testing.T) {
 	t.Parallel()
 	through := func(m llm.Model) []llm.Model {
@@ -265,9 +265,9 @@ func TestStreamEndsWithItsContext(t *testing.T) {
 	broken := errors.New("connection reset")
 	tests := []struct {
 		name   string
-		before bool  // done before the model is asked, or else after a chunk
-		err    error // what the model then ends with
-		more   bool  // whether it goes on all the same
+		before bool  // the context is done before the model is asked, otherwise after a chunk
+		err    error // the error of the model after that
+		more   bool  // the model streams another chunk after that
 	}{
 		{"before", true, nil, false},
 		{"as though all were well", false, nil, false},
@@ -384,7 +384,7 @@ func TestWholePartsAreStreamed(t *testing.T) {
 	}
 }
 
-// TestNullArgumentsAreNone proves that a tool call with the arguments null has none.
+// TestNullArgumentsAreNone proves that the arguments null of a tool call are read as {}.
 func TestNullArgumentsAreNone(t *testing.T) {
 	t.Parallel()
 	got, err := llm.Generate(t.Context(), playing([]llm.Chunk{delta(0, "a", "now", "nu"), delta(0, "", "", "ll")}, nil), hello)

@@ -5,9 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// A TokenCounter counts the tokens that a message takes up in a request. It may
-// be used by several goroutines at once. A real one asks the tokeniser of the
-// model at hand:
+// A TokenCounter counts the tokens of a message in a request. It is safe for concurrent use.
+// An exact one uses the tokeniser of the model:
 //
 //	counter := llm.TokenCounterFunc(func(m llm.Message) int {
 //		return len(encoding.Encode(m.Text())) + 4
@@ -22,24 +21,23 @@ type TokenCounterFunc func(m Message) int
 // CountTokens calls f.
 func (f TokenCounterFunc) CountTokens(m Message) int { return f(m) }
 
-// What an estimate adds for things that are not text.
+// The estimates for content that is not text.
 const (
-	messageTokens = 4    // the role, and what separates messages
-	callTokens    = 8    // the id of a tool call, and what surrounds it
-	imageTokens   = 1000 // an image of common size; a photograph can be more
-	glanceTokens  = 85   // an image that is looked at in low detail
-	bytesPerToken = 50   // of a file that is not text
+	messageTokens = 4    // the role and the separators of a message
+	callTokens    = 8    // the id and the separators of a tool call
+	imageTokens   = 1000 // an image of common size; a photograph can have more
+	glanceTokens  = 85   // an image with Detail "low"
+	bytesPerToken = 50   // a binary file has one token for so many bytes
 )
 
-// EstimateTokens guesses the tokens of a message, and is the counter of those
-// who name none. It needs no table and no network, and works in the time that
-// it takes to read the text.
+// EstimateTokens estimates the number of tokens of a message. It is the default counter of
+// [Prune]. It needs no vocabulary and no network.
 //
-// Text is counted by script: a word of the Latin alphabet is one token for each
-// seven letters begun, three digits are one, and a letter of another script
-// between 0.4 and 1. For prose, code and JSON that comes out between what newer
-// and older tokenisers count, and seldom a tenth below either or a third above.
-// Images and files are a rough guess, of 1000 tokens and more.
+// A text is counted by its scripts: a Latin word is one token per seven letters, rounded up,
+// a number is one token per three digits, rounded up, and a letter of most other scripts is
+// 0.4 to 1 token. For prose, code and JSON, the estimate is seldom a tenth below the lower of
+// the counts of newer and older tokenisers, or a third above the higher. An image counts 1000
+// tokens, or 85 with Detail "low". A binary file counts at least 1000.
 func EstimateTokens(m Message) int {
 	total := messageTokens + estimate(m.Name)
 	for _, p := range m.Parts {
@@ -69,42 +67,42 @@ func (p Part) estimate() int {
 	}
 }
 
-// A run is a stretch of text whose runes count together.
+// A run is a kind of adjacent runes that are counted together.
 type run uint8
 
 const (
 	runNone  run = iota
-	runWord      // letters that have no weight of their own, such as Latin
+	runWord      // letters of a script that is not in scripts, such as Latin
 	runDigit     // decimal digits
-	runSpace     // space beyond the one before a word
+	runSpace     // white space
 	runMark      // punctuation
 )
 
-// perToken is how many runes of a run are one token.
+// perToken is the number of runes in a token, for each run.
 var perToken = [...]int{runWord: 7, runDigit: 3, runSpace: 8, runMark: 2}
 
-// A script is a range of letters and the hundredths of a token that one is.
+// A script is a range of letters, with the weight of a letter in hundredths of a token.
 type script struct {
 	from, to rune
 	weight   int
 }
 
-// scripts are in the order of their ranges. What is in none of them and is a
-// letter is a word.
+// scripts lists the scripts in the order of their ranges. Letters of all others are counted
+// in words.
 var scripts = []script{
 	{0x0370, 0x03ff, 65},    // Greek
 	{0x0400, 0x052f, 42},    // Cyrillic
-	{0x0530, 0x08ff, 50},    // Armenian, Hebrew, Arabic and their neighbours
+	{0x0530, 0x08ff, 50},    // Armenian, Hebrew, Arabic, Syriac and others
 	{0x0900, 0x1cff, 60},    // the scripts of India and South-East Asia, Georgian
-	{0x1f00, 0x1fff, 100},   // Greek with its old accents
+	{0x1f00, 0x1fff, 100},   // polytonic Greek
 	{0x3040, 0x30ff, 90},    // kana
 	{0x3400, 0x9fff, 90},    // Han
 	{0xac00, 0xd7af, 90},    // Hangul
-	{0xf900, 0xfaff, 100},   // Han for compatibility
+	{0xf900, 0xfaff, 100},   // Han compatibility ideographs
 	{0x20000, 0x3ffff, 200}, // rare Han
 }
 
-// estimate counts the tokens of a text.
+// estimate returns the estimated number of tokens of a text.
 func estimate(text string) int {
 	var tokens, hundredths, length int
 	var current run
@@ -113,14 +111,14 @@ func estimate(text string) int {
 		kind, weight := classify(r)
 		hundredths += weight
 		if kind == runWord && unicode.IsUpper(r) && unicode.IsLower(previous) {
-			current = runNone // two words in one name
+			current = runNone // camelCase has two words
 		}
 		switch {
 		case kind == runNone:
 			current = runNone
 		case kind != current:
 			if kind == runDigit && current == runSpace && length == 0 {
-				tokens++ // a space is part of a word, and not of a number
+				tokens++ // a single space is part of the next word, but not of a number
 			}
 			current, length = kind, 0
 			if kind != runSpace || r != ' ' {
@@ -138,7 +136,7 @@ func estimate(text string) int {
 	return tokens + (hundredths+99)/100
 }
 
-// classify returns the run that a rune belongs to, or its weight.
+// classify returns the run of a rune, or runNone and the weight of the rune.
 func classify(r rune) (run, int) {
 	switch {
 	case r >= '0' && r <= '9':
@@ -157,9 +155,9 @@ func classify(r rune) (run, int) {
 	case unicode.IsLetter(r):
 		return runWord, 0
 	case unicode.In(r, unicode.Mn, unicode.Cf, unicode.Sk):
-		return runNone, 60 // what joins and colours pictures
+		return runNone, 60 // joiners and modifiers, as in emoji
 	case r > 0xffff:
-		return runNone, 200 // pictures
+		return runNone, 200 // emoji
 	default:
 		return runMark, 0
 	}

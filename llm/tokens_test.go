@@ -3,14 +3,17 @@ package llm_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/weft-go/weft/llm"
 )
 
-// counted are texts with what two common tokenisers count: o200k_base and the
+// counted lists texts with the numbers of their tokens in the vocabulary o200k_base and in the
 // older cl100k_base.
 var counted = []struct {
-	name, text  string
-	young, aged int
+	name, text string
+	newer      int // in o200k_base
+	older      int // in cl100k_base
 }{
 	{"English", "The committee met on Tuesday to discuss the proposal, but nobody could agree on which of the three options would be cheapest to maintain over the next ten years.", 31, 31},
 	{"German", "Der Ausschuss traf sich am Dienstag, um den Vorschlag zu besprechen, doch niemand konnte sich darauf einigen, welche der drei Möglichkeiten über zehn Jahre am günstigsten wäre.", 35, 46},
@@ -36,11 +39,10 @@ func TestEstimateTokens(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			got := llm.EstimateTokens(llm.User(c.text)) - empty
-			low, high := float64(min(c.young, c.aged))*0.9, float64(max(c.young, c.aged))*1.3
-			t.Logf("estimated %d, counted %d and %d", got, c.young, c.aged)
-			if float64(got) < low || float64(got) > high {
-				t.Errorf("estimated %d, want %.0f to %.0f", got, low, high)
-			}
+			low, high := float64(min(c.newer, c.older))*0.9, float64(max(c.newer, c.older))*1.3
+			t.Logf("estimated %d, counted %d and %d", got, c.newer, c.older)
+			assert.GreaterOrEqual(t, float64(got), low)
+			assert.LessOrEqual(t, float64(got), high)
 		})
 	}
 }
@@ -64,8 +66,8 @@ func TestEstimateTokensOfOtherThings(t *testing.T) {
 		{"a result", llm.ToolResult(llm.ToolCall{ID: "1", Name: "weather"}, "sunny"), 8, 14},
 	}
 	for _, test := range tests {
-		if got := cost(test.give); got < test.low || got > test.high {
-			t.Errorf("%s: estimated %d, want %d to %d", test.name, got, test.low, test.high)
-		}
+		got := cost(test.give)
+		assert.GreaterOrEqual(t, got, test.low, test.name)
+		assert.LessOrEqual(t, got, test.high, test.name)
 	}
 }

@@ -8,38 +8,38 @@ import (
 	"time"
 )
 
-// Hooks are told of each request to a model. A nil field is not called. They
-// are called by the goroutine that asks, so several may be at once. They must
-// not change what they are shown.
+// Hooks are functions that are called for each request to a model. Either can be nil. They
+// are called by the goroutine that reads the stream, so requests in several goroutines call
+// them concurrently. They must not change their arguments.
 type Hooks struct {
-	// Start is called before the model is asked. The context that it returns is
-	// the model's, and that of End: it may carry a span.
+	// Start is called before the model is asked. The model and End get the context that it
+	// returns, which can carry a span.
 	Start func(ctx context.Context, r Request) context.Context
-	// End is called when the stream has ended, failed or was left.
+	// End is called when the stream has ended, has failed, or the caller has left it.
 	End func(ctx context.Context, e Exchange)
 }
 
-// An Exchange is a request to a model and what came of it.
+// An Exchange is a request to a model and its result.
 type Exchange struct {
 	Request Request
-	// Reply is the message that the chunks make, as [Stream] would return it;
-	// zero when they do not make one.
+	// Reply is the message that the chunks make, as [Stream] would return it. It is zero if
+	// the chunks do not make a message.
 	Reply Message
-	// Err is what the stream failed with, or why its chunks make no message.
+	// Err is the error of the stream, or the reason why its chunks do not make a message.
 	Err error
-	// Left says that the caller left the stream before its end. There is then
-	// neither a Reply nor an Err.
+	// Left reports whether the caller left the stream before its end. Reply and Err are then
+	// zero.
 	Left bool
-	// Chunks is how many chunks were passed on.
+	// Chunks is the number of chunks that were passed on.
 	Chunks int
-	// FirstChunk is how long the first of them took; zero when there was none.
+	// FirstChunk is the time from the start to the first chunk. It is zero if there was none.
 	FirstChunk time.Duration
-	// Duration is how long it all took, the time included in which the caller
-	// looked at chunks.
+	// Duration is the time of the whole exchange. It includes the time that the caller spent
+	// on the chunks.
 	Duration time.Duration
 }
 
-// Usage is what the exchange cost; zero when that is unknown.
+// Usage returns the usage of the reply, or zero if it is unknown.
 func (e Exchange) Usage() Usage {
 	if e.Reply.Usage == nil {
 		return Usage{}
@@ -47,8 +47,8 @@ func (e Exchange) Usage() Usage {
 	return *e.Reply.Usage
 }
 
-// Trace returns a model that tells hooks of each request to m. Outside a
-// [Retry] it sees one exchange for all attempts, inside of it one for each.
+// Trace returns a model that calls hooks for each request to m. Around a [Retry], it calls
+// them once for all attempts; inside a Retry, once for each attempt.
 func Trace(m Model, h Hooks) Model {
 	return wrapper{inner: m, ModelFunc: func(ctx context.Context, r Request) iter.Seq2[Chunk, error] {
 		return func(yield func(Chunk, error) bool) {
@@ -90,11 +90,10 @@ func Trace(m Model, h Hooks) Model {
 	}}
 }
 
-// Log returns a model that logs each request to m: at level Info when it was
-// answered or left, at Warn when it failed. The name is the model's. What is
-// said is not logged: there are the numbers of messages, tools and tool calls,
-// the tokens, the stop reason, the times and the error. A nil logger is
-// slog.Default().
+// Log returns a model that logs each request to m, under the given name: at level Warn if
+// the request failed, otherwise at level Info. It logs the numbers of messages, tools and tool
+// calls, the tokens, the stop reason, the times and the error, but no content of messages. Nil
+// means slog.Default().
 func Log(m Model, name string, logger *slog.Logger) Model {
 	return Trace(m, Hooks{End: func(ctx context.Context, e Exchange) {
 		l := logger

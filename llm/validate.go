@@ -10,10 +10,10 @@ import (
 	"unicode/utf8"
 )
 
-// Validate reports what makes the message unusable, with [ErrInvalid]: an
-// unknown role, part or status, a field that its role can not have, a tool call
-// without id or name or with arguments that are not JSON, and text that is not
-// UTF-8, which could not be stored.
+// Validate returns an error that wraps [ErrInvalid] if the message is not valid: it has an
+// unknown role, part or status, a field that its role cannot have, a tool call without id or
+// name or with arguments that are not JSON, two tool calls of one id, or a text that is not
+// UTF-8, which cannot be stored.
 func (m Message) Validate() error {
 	if err := m.check(); err != nil {
 		return fmt.Errorf("llm: message: %w: %w", err, ErrInvalid)
@@ -63,11 +63,11 @@ func (m Message) checkRole() error {
 	case m.Role == RoleTool && m.ToolCallID == "":
 		return errors.New("a tool message without the id of its call")
 	case m.Role != RoleTool && m.ToolCallID != "":
-		return fmt.Errorf("role %s can not answer a tool call", m.Role)
+		return fmt.Errorf("role %s cannot answer a tool call", m.Role)
 	case m.Role != RoleTool && m.Status != "":
-		return fmt.Errorf("role %s can not have a status", m.Role)
+		return fmt.Errorf("role %s cannot have a status", m.Role)
 	case m.Role != RoleAssistant && len(m.ToolCalls) > 0:
-		return fmt.Errorf("role %s can not call tools", m.Role)
+		return fmt.Errorf("role %s cannot call tools", m.Role)
 	}
 	return nil
 }
@@ -76,15 +76,15 @@ func (p Part) check() error {
 	switch p.Type {
 	case PartText, PartReasoning, PartOther:
 		if p.Data != nil || p.URL != "" {
-			return fmt.Errorf("type %s can not have data or a URL", p.Type)
+			return fmt.Errorf("type %s cannot have data or a URL", p.Type)
 		}
 		if p.Type == PartOther && p.Text != "" {
-			return fmt.Errorf("type %s can not have text", p.Type)
+			return fmt.Errorf("type %s cannot have text", p.Type)
 		}
 	case PartImage, PartFile:
 		switch {
 		case p.Text != "":
-			return fmt.Errorf("type %s can not have text", p.Type)
+			return fmt.Errorf("type %s cannot have text", p.Type)
 		case (len(p.Data) == 0) == (p.URL == ""):
 			return fmt.Errorf("type %s needs data or a URL, and not both", p.Type)
 		case len(p.Data) > 0 && p.MIMEType == "":
@@ -128,7 +128,8 @@ func checkMetadata(metadata map[string]json.RawMessage) error {
 	return nil
 }
 
-// checkText takes pairs of a name and a text.
+// checkText returns an error for a text that is not UTF-8. Its arguments are names, each
+// followed by a text.
 func checkText(pairs ...string) error {
 	for i := 0; i < len(pairs); i += 2 {
 		if !utf8.ValidString(pairs[i+1]) {
@@ -138,9 +139,9 @@ func checkText(pairs ...string) error {
 	return nil
 }
 
-// Validate reports what makes the request unusable, with [ErrInvalid]: no
-// message, a message or a tool that is not valid, two tools of one name, a
-// choice of a tool that is not there, or a setting out of its range.
+// Validate returns an error that wraps [ErrInvalid] if the request is not valid: it has no
+// messages, an invalid message or tool, two tools of one name, a choice of a tool that it does
+// not have, or a setting out of its range.
 func (r Request) Validate() error {
 	if err := r.check(); err != nil {
 		return fmt.Errorf("llm: request: %w: %w", err, ErrInvalid)
@@ -201,7 +202,7 @@ func (f Format) check() error {
 	switch f.Type {
 	case FormatText, FormatJSON:
 		if f.Schema != nil {
-			return fmt.Errorf("format %q can not have a schema", f.Type)
+			return fmt.Errorf("format %q cannot have a schema", f.Type)
 		}
 	case FormatSchema:
 		if !isObject(f.Schema) {
@@ -239,12 +240,11 @@ func (c ToolChoice) check(tools []ToolSpec) error {
 	return nil
 }
 
-// toolName is what every provider takes.
+// toolName matches the names that every provider accepts.
 var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// Validate reports what makes the tool unusable, with [ErrInvalid]: a name that
-// is not 1 to 64 letters, digits, underscores or dashes, or a schema that is not
-// a JSON object.
+// Validate returns an error that wraps [ErrInvalid] if the name of the tool is not 1 to 64
+// letters, digits, underscores or dashes, or its schema is not a JSON object.
 func (t ToolSpec) Validate() error {
 	if err := t.check(); err != nil {
 		return fmt.Errorf("llm: %w: %w", err, ErrInvalid)

@@ -18,8 +18,8 @@ import (
 const (
 	// maxProblems is the maximum number of problems in an [Error].
 	maxProblems = 10
-	// maxVisits limits the pairs of a schema and a value in an explanation. Nested
-	// alternatives could otherwise take an unlimited time.
+	// maxVisits is the maximum number of calls of visit for one explanation, since nested
+	// alternatives can need exponentially many.
 	maxVisits = 20_000
 )
 

@@ -3,25 +3,26 @@ package langchainllm_test
 import (
 	"context"
 	"errors"
-	"fmt"
-	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"github.com/tmc/langchaingo/embeddings"
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/langchainllm"
 )
 
-// The methods of the interface that package memory uses.
+// An Embedder has the methods of the interface that package memory uses.
 var _ interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 	Model() string
 	Dimension() int
 } = (*langchainllm.Embedder)(nil)
 
-// lengths is a client whose vectors are the lengths of the texts.
+// lengths returns a client whose vectors have the lengths of the texts. It appends the size of each
+// batch to batches, and changes its argument.
 func lengths(batches *[]int) embeddings.EmbedderClientFunc {
 	return func(_ context.Context, texts []string) ([][]float32, error) {
 		*batches = append(*batches, len(texts))
@@ -42,33 +43,28 @@ func TestEmbed(t *testing.T) {
 	e := langchainllm.NewEmbedder(lengths(&batches), langchainllm.EmbedderOptions{Model: "m", Dimension: 2, BatchSize: 2})
 	got, err := e.Embed(t.Context(), texts)
 	want := [][]float32{{2, 1}, {2, 1}, {3, 1}, {4, 1}, {5, 1}}
-	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("got %v, %v", got, err)
-	}
-	if !reflect.DeepEqual(batches, []int{2, 2, 1}) || strings.Join(texts, "|") != before {
-		t.Errorf("batches %v of %q", batches, texts)
-	}
-	if e.Model() != "m" || e.Dimension() != 2 {
-		t.Errorf("got %s, %d", e.Model(), e.Dimension())
-	}
+	require.NoError(t, err)
+	assert.Equal(t, want, got)
+	assert.Equal(t, []int{2, 2, 1}, batches)
+	assert.Equal(t, before, strings.Join(texts, "|"), "the texts were changed")
+	assert.Equal(t, "m", e.Model())
+	assert.Equal(t, 2, e.Dimension())
 	got, err = e.Embed(t.Context(), nil)
-	if err != nil || got == nil || len(got) != 0 || len(batches) != 3 {
-		t.Errorf("of nothing: got %v, %v, %d requests", got, err, len(batches)-3)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, [][]float32{}, got)
+	assert.Len(t, batches, 3, "no texts need no request")
 }
 
-// TestLibraryChangesTexts shows that langchaingo's own embedder changes its argument.
+// TestLibraryChangesTexts proves that langchaingo's own embedder still changes its argument.
 func TestLibraryChangesTexts(t *testing.T) {
 	t.Parallel()
 	var batches []int
 	e, err := embeddings.NewEmbedder(lengths(&batches))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	texts := []string{"a\nb"}
-	if _, err := e.EmbedDocuments(t.Context(), texts); err != nil || texts[0] == "a\nb" {
-		t.Errorf("langchaingo has no such fault any more: %q, %v", texts, err)
-	}
+	_, err = e.EmbedDocuments(t.Context(), texts)
+	require.NoError(t, err)
+	assert.NotEqual(t, "a\nb", texts[0], "langchaingo does not have the fault any more")
 }
 
 func TestEmbedFails(t *testing.T) {
@@ -92,16 +88,15 @@ func TestEmbedFails(t *testing.T) {
 			t.Parallel()
 			client := embeddings.EmbedderClientFunc(func(context.Context, []string) ([][]float32, error) { return test.vectors, test.err })
 			got, err := langchainllm.NewEmbedder(client, test.options).Embed(t.Context(), []string{"a", "b"})
-			if !errors.Is(err, test.want) || !strings.Contains(fmt.Sprint(err), test.text) || got != nil {
-				t.Errorf("got %v and %v", got, err)
-			}
+			require.ErrorIs(t, err, test.want)
+			require.ErrorContains(t, err, test.text)
+			assert.Nil(t, got)
 		})
 	}
 	panics := embeddings.EmbedderClientFunc(func(context.Context, []string) ([][]float32, error) { panic("index") })
 	for _, client := range []embeddings.EmbedderClient{panics, nil} {
-		if _, err := langchainllm.NewEmbedder(client, langchainllm.EmbedderOptions{}).Embed(t.Context(), []string{"a"}); err == nil {
-			t.Error("got no error")
-		}
+		_, err := langchainllm.NewEmbedder(client, langchainllm.EmbedderOptions{}).Embed(t.Context(), []string{"a"})
+		require.Error(t, err)
 	}
 }
 
@@ -115,7 +110,6 @@ func TestEmbedCancelled(t *testing.T) {
 		return [][]float32{{1}}, nil
 	})
 	_, err := langchainllm.NewEmbedder(client, langchainllm.EmbedderOptions{BatchSize: 1}).Embed(ctx, []string{"a", "b"})
-	if !errors.Is(err, context.Canceled) || asked != 1 {
-		t.Errorf("got %v after %d requests", err, asked)
-	}
+	require.ErrorIs(t, err, context.Canceled)
+	assert.Equal(t, 1, asked, "requests")
 }

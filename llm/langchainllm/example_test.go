@@ -37,7 +37,7 @@ func api() *httptest.Server {
 	}))
 }
 
-// aModel is a model of the program's own.
+// aModel is a wrapper of a model, as a program can define one.
 type aModel struct{ llms.Model }
 
 func ExampleNew() {
@@ -118,7 +118,7 @@ func ExampleDetect() {
 }
 
 func ExampleEmbedder() {
-	// Any model of langchaingo that makes embeddings will do.
+	// The client can be any model of langchaingo with the method CreateEmbedding.
 	client := embeddings.EmbedderClientFunc(func(_ context.Context, texts []string) ([][]float32, error) {
 		vectors := make([][]float32, len(texts))
 		for i, text := range texts {

@@ -14,10 +14,10 @@ import (
 
 const noTools = "langchaingo loses its tools; open its OpenAI-compatible /v1 with llms/openai instead"
 
-// leastTemperature is sent in place of zero, if the library takes zero for unset.
+// leastTemperature is sent instead of zero to a library that does not send zero.
 const leastTemperature = 1e-6
 
-// tools returns the tools that are offered.
+// tools returns the tools to offer to the model.
 func (t *translation) tools(r llm.Request) ([]llms.Tool, error) {
 	if len(r.Tools) == 0 {
 		return nil, nil
@@ -72,7 +72,8 @@ func (p profile) tool(spec llm.ToolSpec) (llms.Tool, error) {
 	}}, nil
 }
 
-// options sets every option for which the library has a default of its own.
+// options returns the options of a request. It sets every option for which the library has
+// its own default.
 func (m *Model) options(r llm.Request, tools []llms.Tool) []llms.CallOption {
 	p := m.profile
 	o := llms.CallOptions{
@@ -108,7 +109,8 @@ func (m *Model) options(r llm.Request, tools []llms.Tool) []llms.CallOption {
 	return []llms.CallOption{overlay(o)}
 }
 
-// overlay returns an option that sets the fields that o has, and keeps the library's others.
+// overlay returns an option that replaces the options by o. It keeps the model, the candidate
+// count, the functions, and the TopP, TopK, MaxTokens and Seed that are zero in o.
 func overlay(o llms.CallOptions) llms.CallOption {
 	return func(to *llms.CallOptions) {
 		model, count, functions := to.Model, to.CandidateCount, to.Functions
@@ -140,7 +142,8 @@ func choice(c llm.ToolChoice) any {
 	return nil
 }
 
-// thinking returns how much the model shall reason, or nil.
+// thinking returns the configuration of reasoning, or nil for none. It adapts the limit of
+// tokens and the temperature in o.
 func (m *Model) thinking(r llm.Request, tools bool, o *llms.CallOptions) *llms.ThinkingConfig {
 	effort := r.Reasoning.Effort
 	if !m.profile.think || effort == llm.EffortNone || effort == llm.EffortDefault && r.Reasoning.Budget == 0 {

@@ -51,8 +51,8 @@ type profile struct {
 	// and replies. The fields up to limitFails are then not used.
 	dialect wire.Dialect
 
-	// groupResults: the results of a turn have to be one message. Otherwise each has to be
-	// a message of its own.
+	// groupResults: adjacent tool results must be in one message. Otherwise each must be a
+	// message of its own.
 	groupResults bool
 	// images: images can be sent, as bytes.
 	images bool
@@ -70,7 +70,7 @@ type profile struct {
 	ids wire.IDForm
 	// userLast: the conversation has to end with the user or a tool.
 	userLast bool
-	// saysStop: the library returns why a reply ended.
+	// saysStop: the library returns the stop reason of a reply.
 	saysStop bool
 	// wrongUsage: the usage of a stream is that of its first chunk.
 	wrongUsage bool

@@ -128,7 +128,7 @@ func (s *session) judgeStream(a *attempt) (again bool, err error) {
 
 func stopNamesCalls(stop string) bool { return stop == "tool_calls" || stop == "tool_use" }
 
-// show yields a chunk, and reports false when the reader has left.
+// show yields a chunk. It reports false if the reader has left the loop.
 func (s *session) show(c llm.Chunk) bool {
 	switch {
 	case c.Text == "" && c.Signature == "":
@@ -179,7 +179,7 @@ func (s *session) rest(a *attempt) []llm.Chunk {
 	return append(chunks, end)
 }
 
-// usage returns the usage of an attempt, or nil where the library's numbers are wrong.
+// usage returns the usage of an attempt, or nil if the library's numbers are wrong.
 func (s *session) usage(a *attempt) *llm.Usage {
 	if a.streamed && s.model.profile.wrongUsage {
 		return nil

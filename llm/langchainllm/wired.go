@@ -54,7 +54,7 @@ func (s *session) wiredEnd(f wire.Facts) llm.Chunk {
 	return end
 }
 
-// showWired yields a chunk, and reports false when the reader has left.
+// showWired yields a chunk. It reports false if the reader has left the loop.
 func (s *session) showWired(c llm.Chunk) bool {
 	switch c.Kind {
 	case llm.ChunkToolCall:

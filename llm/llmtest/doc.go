@@ -10,7 +10,7 @@
 // A [Reply] can have a delay, a usage and reasoning, interleave the pieces of several tool calls,
 // break off, or stream chunks that only a faulty model would.
 //
-// A [Recording] replays what a real model replied once.
+// A [Recording] replays the replies that another model gave once.
 //
-// All stream in small pieces, as real models do, and are safe for concurrent use.
+// All these models stream in small pieces, as real models do, and are safe for concurrent use.
 package llmtest

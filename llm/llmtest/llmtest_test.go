@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/llmtest"
@@ -31,21 +32,15 @@ func TestScriptPlaysInOrder(t *testing.T) {
 	)
 	want := []string{"first []", `[call_1 add {"a":1,"b":2}]`, "error down", "error down", "[x add {} call_2 sub {}]", "done []", "error"}
 	for i, want := range want {
-		if left := max(0, 6-i); script.Remaining() != left {
-			t.Errorf("before request %d: %d remain, want %d", i, script.Remaining(), left)
-		}
-		if got := describe(llm.Generate(t.Context(), script, ask(fmt.Sprint(i)))); !strings.Contains(got, want) {
-			t.Errorf("request %d: got %q, want %q", i, got, want)
-		}
+		assert.Equal(t, max(0, 6-i), script.Remaining(), "before request %d", i)
+		assert.Contains(t, describe(llm.Generate(t.Context(), script, ask(fmt.Sprint(i)))), want, "request %d", i)
 	}
 	_, err := llm.Generate(t.Context(), script, ask("more"))
-	if !errors.Is(err, llmtest.ErrNoReply) || !strings.Contains(err.Error(), "script of 6 replies: request 8") {
-		t.Errorf("got %v, want an ErrNoReply that says how many there were", err)
-	}
+	require.ErrorIs(t, err, llmtest.ErrNoReply)
+	require.ErrorContains(t, err, "script of 6 replies: request 8")
 	requests := script.Requests()
-	if len(requests) != 8 || requests[3].Messages[0].Text() != "3" {
-		t.Errorf("recorded %+v", requests)
-	}
+	require.Len(t, requests, 8)
+	assert.Equal(t, "3", requests[3].Messages[0].Text())
 }
 
 func describe(m llm.Message, err error) string {
@@ -66,17 +61,15 @@ func TestScriptStreamsInPieces(t *testing.T) {
 	count := map[llm.ChunkKind]int{}
 	var text, arguments string
 	for chunk, err := range script.Stream(t.Context(), ask("hi")) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		count[chunk.Kind]++
 		text += chunk.Text
 		arguments += chunk.ToolCall.Arguments
 	}
 	want := map[llm.ChunkKind]int{llm.ChunkText: 4, llm.ChunkToolCall: 3, llm.ChunkEnd: 1}
-	if !reflect.DeepEqual(count, want) || text != say.Text() || arguments != `{"a":"Grüße"}` {
-		t.Errorf("got %v, %q and %q", count, text, arguments)
-	}
+	assert.Equal(t, want, count)
+	assert.Equal(t, say.Text(), text)
+	assert.Equal(t, `{"a":"Grüße"}`, arguments) //nolint:testifylint // the same bytes, not only the same JSON
 }
 
 func TestScriptInterleavesCalls(t *testing.T) {
@@ -87,26 +80,18 @@ func TestScriptInterleavesCalls(t *testing.T) {
 	script := llmtest.NewScript(reply, reply)
 	var order []int
 	for chunk, err := range script.Stream(t.Context(), ask("hi")) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if chunk.Kind == llm.ChunkToolCall {
 			order = append(order, chunk.ToolCall.Index)
 		}
 	}
-	if want := []int{0, 1, 0, 1, 0}; !reflect.DeepEqual(order, want) {
-		t.Errorf("pieces of the calls %v, want %v", order, want)
-	}
+	assert.Equal(t, []int{0, 1, 0, 1, 0}, order, "the calls of the pieces")
 	got, err := llm.Generate(t.Context(), script, ask("hi"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(got.ToolCalls[0].Arguments) != `{"a":1,"b":22}` || string(got.ToolCalls[1].Arguments) != `{"c":3}` {
-		t.Errorf("got %v", got)
-	}
-	if got.Usage.Total != 3 || got.Parts[0].Type != llm.PartReasoning {
-		t.Errorf("got %+v", got)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, `{"a":1,"b":22}`, got.ToolCalls[0].Text())
+	assert.Equal(t, `{"c":3}`, got.ToolCalls[1].Text())
+	assert.Equal(t, int64(3), got.Usage.Total)
+	assert.Equal(t, llm.PartReasoning, got.Parts[0].Type)
 }
 
 func TestScriptTakesItsTime(t *testing.T) {
@@ -117,19 +102,15 @@ func TestScriptTakesItsTime(t *testing.T) {
 		late := llmtest.Fail(errors.New("down")).After(time.Minute)
 		script := llmtest.NewScript(reply, late, reply)
 		begin := time.Now()
-		if _, err := llm.Generate(t.Context(), script, ask("hi")); err != nil {
-			t.Error(err)
-		}
-		if took := time.Since(begin); took != 7*time.Second { // three pieces and the end
-			t.Errorf("took %v, want 7s", took)
-		}
+		_, err := llm.Generate(t.Context(), script, ask("hi"))
+		require.NoError(t, err)
+		assert.Equal(t, 7*time.Second, time.Since(begin), "the time of three pieces and the end")
 		for _, wait := range []time.Duration{time.Second, 2 * time.Second} {
 			ctx, cancel := context.WithTimeout(t.Context(), wait)
 			begin = time.Now()
 			_, err := llm.Generate(ctx, script, ask("hi"))
-			if !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) != wait {
-				t.Errorf("got %v after %v, want to be too late after %v", err, time.Since(begin), wait)
-			}
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			assert.Equal(t, wait, time.Since(begin))
 			cancel()
 		}
 	})
@@ -140,20 +121,19 @@ func TestScriptPlaysChunks(t *testing.T) {
 	odd := llmtest.Reply{Chunks: []llm.Chunk{{Kind: llm.ChunkText, Text: "a"}, {Kind: llm.ChunkText, MessageID: "1", Text: "b"}}}
 	broken := llmtest.Reply{Chunks: odd.Chunks, Err: errors.New("down")}
 	script := llmtest.NewScript(odd, broken, odd, llmtest.Reply{Message: llm.User("hm")})
-	if got := describe(llm.Generate(t.Context(), script, ask("hi"))); got != "ab []" {
-		t.Errorf("got %q, want ab", got)
-	}
-	if got := describe(llm.Generate(t.Context(), script, ask("hi"))); got != "error down" {
-		t.Errorf("got %q, want the error", got)
-	}
-	for _, err := range script.Stream(t.Context(), ask("hi")) {
-		if err != nil {
-			t.Error(err)
-		}
+	assert.Equal(t, "ab []", describe(llm.Generate(t.Context(), script, ask("hi"))))
+	assert.Equal(t, "error down", describe(llm.Generate(t.Context(), script, ask("hi"))))
+	readOne(t, script)
+	_, err := llm.Generate(t.Context(), script, ask("hi"))
+	require.ErrorIs(t, err, llm.ErrInvalid, "a reply of the user")
+}
+
+// readOne reads the first chunk of a reply and leaves the stream.
+func readOne(t *testing.T, m llm.Model) {
+	t.Helper()
+	for _, err := range m.Stream(t.Context(), ask("hi")) {
+		require.NoError(t, err)
 		break
-	}
-	if _, err := llm.Generate(t.Context(), script, ask("hi")); !errors.Is(err, llm.ErrInvalid) {
-		t.Errorf("got %v for a reply of the user", err)
 	}
 }
 
@@ -161,12 +141,11 @@ func TestScriptPlaysBrokenArguments(t *testing.T) {
 	t.Parallel()
 	script := llmtest.NewScript(llmtest.Call("add", `{"a":`))
 	got, err := llm.Generate(t.Context(), script, ask("hi"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if call := got.ToolCalls[0]; call.Invalid == "" || call.Text() != `{"a":` || call.ID != "call_1" {
-		t.Errorf("got %+v", call)
-	}
+	require.NoError(t, err)
+	call := got.ToolCalls[0]
+	assert.NotEmpty(t, call.Invalid)
+	assert.Equal(t, `{"a":`, call.Text())
+	assert.Equal(t, "call_1", call.ID)
 }
 
 func TestScriptStreamsSignaturesLast(t *testing.T) {
@@ -174,9 +153,8 @@ func TestScriptStreamsSignaturesLast(t *testing.T) {
 	m := llm.Assistant("so")
 	m.Parts = append([]llm.Part{{Type: llm.PartReasoning, Text: "a long thought", Signature: "s"}}, m.Parts...)
 	got, err := llm.Generate(t.Context(), llmtest.NewScript(llmtest.Reply{Message: m}), ask("hi"))
-	if err != nil || !reflect.DeepEqual(got.Parts, m.Parts) {
-		t.Errorf("got %+v and %v", got.Parts, err)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, m.Parts, got.Parts)
 }
 
 func TestScriptBreaksOff(t *testing.T) {
@@ -189,9 +167,8 @@ func TestScriptBreaksOff(t *testing.T) {
 		text += chunk.Text
 		last = err
 	}
-	if text != "half an answer" || !errors.Is(last, down) {
-		t.Errorf("got %q and %v", text, last)
-	}
+	assert.Equal(t, "half an answer", text)
+	assert.ErrorIs(t, last, down)
 }
 
 func TestScriptHonoursItsContext(t *testing.T) {
@@ -201,31 +178,20 @@ func TestScriptHonoursItsContext(t *testing.T) {
 	pieces := 0
 	for _, err := range llmtest.NewScript(llmtest.Say("a long answer")).Stream(ctx, ask("hi")) {
 		if err != nil {
-			if !errors.Is(err, context.Canceled) {
-				t.Errorf("got %v", err)
-			}
+			require.ErrorIs(t, err, context.Canceled)
 			continue
 		}
 		pieces++
 		cancel()
 	}
-	if pieces != 1 {
-		t.Errorf("got %d pieces after the context was done, want none", pieces-1)
-	}
+	assert.Equal(t, 1, pieces, "the pieces, of which none may follow the end of the context")
 }
 
 func TestScriptLeftEarlyHasPlayed(t *testing.T) {
 	t.Parallel()
 	script := llmtest.NewScript(llmtest.Say("a long answer"), llmtest.Say("b"))
-	for _, err := range script.Stream(t.Context(), ask("hi")) {
-		if err != nil {
-			t.Error(err)
-		}
-		break
-	}
-	if got := describe(llm.Generate(t.Context(), script, ask("hi"))); got != "b []" {
-		t.Errorf("got %q, want the second reply", got)
-	}
+	readOne(t, script)
+	assert.Equal(t, "b []", describe(llm.Generate(t.Context(), script, ask("hi"))))
 }
 
 func TestScriptKeepsItsOwnCopies(t *testing.T) {
@@ -233,14 +199,11 @@ func TestScriptKeepsItsOwnCopies(t *testing.T) {
 	reply := llm.Assistant("", llm.ToolCall{ID: "1", Name: "f", Arguments: []byte(`{}`)})
 	script := llmtest.NewScript(llmtest.Reply{Message: reply})
 	request := ask("hi")
-	if _, err := llm.Generate(t.Context(), script, request); err != nil {
-		t.Fatal(err)
-	}
+	_, err := llm.Generate(t.Context(), script, request)
+	require.NoError(t, err)
 	request.Messages[0].Parts[0].Text = "changed"
 	script.Requests()[0].Messages[0].Parts[0].Text = "changed"
-	if got := script.Requests()[0].Messages[0].Text(); got != "hi" {
-		t.Errorf("recorded %q, want hi", got)
-	}
+	assert.Equal(t, "hi", script.Requests()[0].Messages[0].Text())
 }
 
 func TestScriptIsSafeForConcurrentUse(t *testing.T) {
@@ -261,21 +224,17 @@ func TestScriptIsSafeForConcurrentUse(t *testing.T) {
 	for _, s := range said {
 		seen[s] = true
 	}
-	if len(seen) != n || script.Remaining() != 0 || len(script.Requests()) != n {
-		t.Errorf("%d different replies, %d left, %d requests", len(seen), script.Remaining(), len(script.Requests()))
-	}
+	assert.Len(t, seen, n, "different replies")
+	assert.Zero(t, script.Remaining())
+	assert.Len(t, script.Requests(), n)
 }
 
 func TestEcho(t *testing.T) {
 	t.Parallel()
 	r := llm.Request{Messages: []llm.Message{llm.User("first"), llm.User("second"), llm.Assistant("third")}}
-	if got := describe(llm.Generate(t.Context(), llmtest.Echo{}, r)); got != "second []" {
-		t.Errorf("got %q, want second", got)
-	}
+	assert.Equal(t, "second []", describe(llm.Generate(t.Context(), llmtest.Echo{}, r)))
 	r.Messages = r.Messages[2:]
-	if got := describe(llm.Generate(t.Context(), llmtest.Echo{}, r)); !strings.Contains(got, "no user message") {
-		t.Errorf("got %q, want an error", got)
-	}
+	assert.Contains(t, describe(llm.Generate(t.Context(), llmtest.Echo{}, r)), "no user message")
 }
 
 func ExampleScript() {

@@ -55,7 +55,7 @@ func recorded(t *testing.T) (string, []llm.Chunk) {
 
 // TestRecordingReplaysTheSameChunks proves that a recorded conversation is replayed without the
 // model, any number of times, in the same chunks, although the ids of messages and of the tool
-// call are other ones each time.
+// call differ each time.
 func TestRecordingReplaysTheSameChunks(t *testing.T) {
 	t.Parallel()
 	path, want := recorded(t)
@@ -80,8 +80,8 @@ func TestRecordingReplaysTheSameChunks(t *testing.T) {
 	}
 }
 
-// TestUnknownRequestShowsTheDifference proves that a request that is not recorded is an error that
-// shows how it differs.
+// TestUnknownRequestShowsTheDifference proves that the error of a request that is not recorded
+// shows the difference from a recorded request.
 func TestUnknownRequestShowsTheDifference(t *testing.T) {
 	t.Parallel()
 	path, _ := recorded(t)
@@ -100,8 +100,8 @@ func TestUnknownRequestShowsTheDifference(t *testing.T) {
 	require.ErrorContains(t, err, `+   "max_tokens": 7,`)
 }
 
-// TestRepeatedRequestsReplayInOrder proves that the replies to one request are used in their
-// order, and the last one from then on.
+// TestRepeatedRequestsReplayInOrder proves that the replies to equal requests are used in order,
+// and that the last one is repeated.
 func TestRepeatedRequestsReplayInOrder(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "r.jsonl")

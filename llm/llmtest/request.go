@@ -9,8 +9,8 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// A recordedRequest is the content of a request: two requests with the same content are for a
-// model the same.
+// A recordedRequest is the content of a request. Requests with the same content get the same
+// replies.
 type recordedRequest struct {
 	Messages    []llm.Message   `json:"messages"`
 	Tools       []llm.ToolSpec  `json:"tools,omitempty"`

@@ -25,11 +25,11 @@ type Reply struct {
 	// Chunks, if not empty, are streamed unchanged instead of Message, for replies
 	// that only a faulty model would send.
 	Chunks []llm.Chunk
-	// Delay is the time before the first chunk, and Pace the time before each
-	// other one. Both end early, with an error, when the context is done.
+	// Delay is the time before the first chunk, and Pace the time before every other
+	// chunk. If the context is done, the stream ends with an error.
 	Delay, Pace time.Duration
-	// Interleave streams one piece of each tool call in turn, and not one call
-	// after the other.
+	// Interleave streams one piece of each tool call in turn. Without it, each call is
+	// streamed as a whole.
 	Interleave bool
 }
 

@@ -75,7 +75,7 @@ func (nowhere) RoundTrip(*http.Request) (*http.Response, error) {
 	return nil, errors.New("no network")
 }
 
-// vectors answers the requests to every provider, and keeps them.
+// vectors answers the requests for embeddings to every provider, and records them.
 type vectors struct {
 	answer string
 	asked  []string
@@ -120,8 +120,8 @@ func TestEmbeddersSpeakToTheirProviders(t *testing.T) {
 	}
 }
 
-// TestLengthIsMeasured proves that without EMBEDDING_DIM the first vector determines the
-// length, and that no request asks for a length.
+// TestLengthIsMeasured proves that, without EMBEDDING_DIM, the length is that of the first
+// vector, and that no request asks for a length.
 func TestLengthIsMeasured(t *testing.T) {
 	t.Parallel()
 	const openAI = `{"data":[{"index":0,"embedding":[1,2,3]}]}`

@@ -114,8 +114,8 @@ func TestOpenByName(t *testing.T) {
 	}
 }
 
-// TestConfigHasTheDefaultsOfItsProvider proves that an empty Model and BaseURL mean those of
-// the provider, except for a server of somebody else, whose models are not known.
+// TestConfigHasTheDefaultsOfItsProvider proves that an empty Model and BaseURL mean the defaults
+// of the provider, except for another server, whose models are unknown.
 func TestConfigHasTheDefaultsOfItsProvider(t *testing.T) {
 	t.Parallel()
 	a := &api{answer: `200 data: {"choices":[{"index":0,"delta":{"content":"hello"},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"}
@@ -151,7 +151,7 @@ func TestKeyIsNotPrinted(t *testing.T) {
 	assert.NotContains(t, string(got), secret)
 }
 
-// api answers the requests to every provider, and keeps the last one.
+// api answers the requests to every provider, and records the last one.
 type api struct {
 	answer string
 	heard  *http.Request
@@ -262,7 +262,7 @@ func TestOnlyImportersLinkProviders(t *testing.T) {
 	}
 }
 
-// dependencies returns the packages that a package compiles.
+// dependencies returns the packages on which a package depends, with the package itself.
 func dependencies(t *testing.T, args ...string) []string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", "-deps"}, args...)...)

@@ -35,8 +35,8 @@ func TestCacheMarksReachAnthropic(t *testing.T) {
 	assert.NotContains(t, f.last(t).text, "cache_control")
 }
 
-// TestCacheKeyReachesOpenAI proves that the key is sent to the one API that has it, that the marks
-// of parts are sent to none that would reject them, and that no text is lost.
+// TestCacheKeyReachesOpenAI proves that the cache key is sent only to OpenAI, that the marks of
+// parts are sent to no API that would reject them, and that no text is lost.
 func TestCacheKeyReachesOpenAI(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b backend) {
@@ -90,7 +90,7 @@ func TestCachedTokensAreAPartOfTheInput(t *testing.T) {
 			got := must(t, backendOf(test.backend).model(t, newFake(t, answer)), hello).message.Usage
 			require.NotNil(t, got)
 			want := llm.Usage{Input: 100, Output: 5, Total: 105, Cached: 60, CacheWrite: test.write}
-			if test.backend != "anthropic" { // which does not count its reasoning
+			if test.backend != "anthropic" { // Anthropic does not count its reasoning
 				want.Reasoning = 2
 			}
 			assert.Equal(t, want, *got)

@@ -1,15 +1,12 @@
 package contract_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -44,7 +41,7 @@ func TestUsage(t *testing.T) {
 		want := &llm.Usage{Input: 10, Output: 4, Total: 14, Cached: 3}
 		switch {
 		case b.name == "bedrock":
-			want.Input, want.Total, want.Cached = 7, 11, 0 // the library does not read the cache's
+			want.Input, want.Total, want.Cached = 7, 11, 0 // the library does not read the cached tokens
 		}
 		assert.Equal(t, want, got)
 	})
@@ -102,7 +99,7 @@ func checkCalls(t *testing.T, b backend, got []llm.ToolCall, want []saidCall) {
 	}
 }
 
-// TestHistory proves that a whole conversation is sent, with the parts that the libraries lose.
+// TestHistory proves that a whole conversation is sent, with the parts that langchaingo loses.
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b backend) {
@@ -120,7 +117,7 @@ func historyTurns(b backend) []turn {
 	id1, id2 := "call_1", "call_2"
 	switch b.name {
 	case "mistral":
-		id1, id2 = "oqmw7zzoj", "dnupqp5di" // of the form that Mistral asks for
+		id1, id2 = "oqmw7zzoj", "dnupqp5di" // in the form that Mistral requires
 		fallthrough
 	case "openai", "ollama":
 		return []turn{
@@ -204,7 +201,7 @@ func TestNoToolsWanted(t *testing.T) {
 		r.ToolChoice.Mode = llm.ToolsNone
 		h := ask(t, b.model(t, f), r)
 		if b.name == "bedrock" {
-			// The API wants the tools declared, and has no way to forbid a call.
+			// The API requires the tools of earlier calls, and cannot forbid a call.
 			if !errors.Is(h.err, llm.ErrBadRequest) || len(f.requests()) > 0 {
 				t.Errorf("got %v after %d requests, want a refusal", h.err, len(f.requests()))
 			}
@@ -234,7 +231,7 @@ func TestImages(t *testing.T) {
 }
 
 // TestImagesAreNotFetched proves that the URL of an image reaches the provider or is an error, and
-// is never fetched from here.
+// that the adapter never fetches it.
 func TestImagesAreNotFetched(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b backend) {
@@ -283,7 +280,7 @@ func TestJSONOutput(t *testing.T) {
 	})
 }
 
-// TestSettings proves that settings are sent if they are set, and only then.
+// TestSettings proves that a setting is sent only if it is set.
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b backend) {
@@ -315,7 +312,7 @@ func TestSettings(t *testing.T) {
 	})
 }
 
-// settings returns the settings of a request under common names.
+// settings returns the settings of a request, under the same names for every provider.
 func settings(a asked) object {
 	from := a.body
 	if c, ok := from["generationConfig"].(object); ok {
@@ -332,207 +329,4 @@ func settings(a asked) object {
 		}
 	}
 	return out
-}
-
-func TestErrorsOfProviders(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		code  int
-		body  string
-		kind  error
-		retry bool
-	}{
-		{429, `{"error":{"message":"slow down","type":"rate_limit_error"}}`, llm.ErrRateLimit, true},
-		{500, `{"error":{"message":"oops","type":"api_error"}}`, llm.ErrOverloaded, true},
-		{502, `<html>Bad Gateway</html>`, llm.ErrOverloaded, true},
-		{503, `{"error":{"message":"busy","status":"UNAVAILABLE"}}`, llm.ErrOverloaded, true},
-		{529, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, llm.ErrOverloaded, true},
-		{401, `{"error":{"message":"Incorrect API key provided: key-of-the-test"}}`, llm.ErrAuth, false},
-		{400, `{"error":{"message":"prompt is too long: 200001 tokens > 200000 maximum"}}`, llm.ErrContextTooLong, false},
-		{404, `{"error":{"message":"no such model"}}`, llm.ErrBadRequest, false},
-	}
-	for _, test := range tests {
-		t.Run(fmt.Sprint(test.code), func(t *testing.T) {
-			t.Parallel()
-			each(t, func(t *testing.T, b backend) {
-				said := test.body
-				if b.name == "bedrock" {
-					said = strings.TrimSuffix(strings.TrimPrefix(said, `{"error":`), `}`) // it has no envelope
-				}
-				f := newFake(t, status(test.code, said))
-				e := failure(t, b.model(t, f), hello, test.kind)
-				if e.Retryable() != test.retry || e.Status != test.code || e.Provider != b.name {
-					t.Errorf("got %+v", e)
-				}
-				if b.wires && e.RetryAfter != 7*time.Second {
-					t.Errorf("got RetryAfter %v, want 7s", e.RetryAfter)
-				}
-				if b.wires && strings.Contains(fmt.Sprintf("%v %+v", e, *e), "key-of-the-test") {
-					t.Errorf("the key is in %+v", e)
-				}
-				assert.Len(t, f.requests(), 1)
-			})
-		})
-	}
-}
-
-func TestServerIsGone(t *testing.T) {
-	t.Parallel()
-	each(t, func(t *testing.T, b backend) {
-		f := newFake(t, b.say(say("a")))
-		m := b.model(t, f)
-		f.Close()
-		assert.True(t, failure(t, m, hello, llm.ErrTransport).Retryable())
-	})
-}
-
-// cut sends the first bytes of a reply and then closes the connection.
-func cut(answer http.HandlerFunc, after int) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		answer(&limited{ResponseWriter: w, left: after}, r)
-		panic(http.ErrAbortHandler)
-	}
-}
-
-type limited struct {
-	http.ResponseWriter
-	left int
-}
-
-func (l *limited) Write(p []byte) (int, error) {
-	n := min(l.left, len(p))
-	l.left -= n
-	if _, err := l.ResponseWriter.Write(p[:n]); err != nil {
-		return 0, err
-	}
-	l.ResponseWriter.(http.Flusher).Flush()
-	return len(p), nil
-}
-
-// TestCutOff proves that a stream that breaks off, at any place, is a retryable error and never
-// a reply.
-func TestCutOff(t *testing.T) {
-	t.Parallel()
-	each(t, func(t *testing.T, b backend) {
-		answer := b.say(say("Hello, ", "world").calling(saidCall{"call_1", "add", `{"a":1}`}))
-		for after := 0; after < 2000; after += 97 {
-			f := newFake(t, cut(answer, after))
-			h := ask(t, b.model(t, f), withTools(hello))
-			if h.err == nil && (h.text() != "Hello, world" || calls(h.message) != `add{"a":1}`) {
-				t.Errorf("after %d bytes: got %q and %s as an answer", after, h.text(), calls(h.message))
-			}
-			if h.err != nil && !llm.Retryable(h.err) {
-				t.Errorf("after %d bytes: %v (%T) is not worth retrying", after, h.err, h.err)
-			}
-		}
-	})
-}
-
-func TestMalformedStream(t *testing.T) {
-	t.Parallel()
-	each(t, func(t *testing.T, b backend) {
-		if b.name == "bedrock" {
-			return // a frame with a checksum can not be malformed
-		}
-		f := newFake(t, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "text/event-stream")
-			write(w, "data: {\"choices\": nonsense\n\ndata: [1,2]\n\n")
-		})
-		h := ask(t, b.model(t, f), hello)
-		if h.err == nil || !llm.Retryable(h.err) && b.name != "googleai" {
-			t.Errorf("got %v and %q", h.err, h.text())
-		}
-		if b.wires && !llm.Retryable(h.err) {
-			t.Errorf("got %v", h.err)
-		}
-	})
-}
-
-func TestLongLine(t *testing.T) {
-	t.Parallel()
-	long := strings.Repeat("ü", 1<<19) // a megabyte
-	each(t, func(t *testing.T, b backend) {
-		f := newFake(t, b.say(say(long)))
-		h := must(t, b.model(t, f), hello)
-		if h.text() != long {
-			t.Errorf("got %d bytes, want %d", len(h.text()), len(long))
-		}
-		if n := len(f.requests()); b.wires && n != 1 {
-			t.Errorf("%d requests", n)
-		}
-	})
-}
-
-func TestLongArguments(t *testing.T) {
-	t.Parallel()
-	arguments := `{"a":"` + strings.Repeat("x", 1<<20) + `"}`
-	each(t, func(t *testing.T, b backend) {
-		f := newFake(t, b.say(say("a").calling(saidCall{"call_1", "add", arguments})))
-		h := must(t, b.model(t, f), withTools(hello))
-		checkCalls(t, b, h.message.ToolCalls, []saidCall{{"call_1", "add", arguments}})
-	})
-}
-
-func TestCancelMidStream(t *testing.T) {
-	t.Parallel()
-	each(t, func(t *testing.T, b backend) {
-		f := newFake(t, hanging(b.say(say("Hello, ", "world"))))
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		var last error
-		for c, err := range b.model(t, f).Stream(ctx, hello) {
-			last = err
-			if c.Text != "" {
-				cancel()
-			}
-		}
-		if !errors.Is(last, context.Canceled) {
-			t.Errorf("got %v", last)
-		}
-	})
-}
-
-func TestLeaveMidStream(t *testing.T) {
-	t.Parallel()
-	each(t, func(t *testing.T, b backend) {
-		gone := make(chan struct{})
-		f := newFake(t, func(w http.ResponseWriter, r *http.Request) {
-			hanging(b.say(say("Hello, ", "world")))(w, r)
-			close(gone)
-		})
-		for c, err := range b.model(t, f).Stream(t.Context(), hello) {
-			require.NoError(t, err)
-			if c.Text != "" {
-				break
-			}
-		}
-		<-gone
-	})
-}
-
-// hanging sends a reply without its end, and waits until the client leaves.
-func hanging(answer http.HandlerFunc) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		all := &recorded{header: http.Header{}}
-		answer(all, r)
-		for key, values := range all.header {
-			w.Header()[key] = values
-		}
-		for _, part := range all.parts[:len(all.parts)-1] {
-			write(w, part)
-		}
-		<-r.Context().Done()
-	}
-}
-
-type recorded struct {
-	header http.Header
-	parts  []string
-}
-
-func (r *recorded) Header() http.Header { return r.header }
-func (r *recorded) WriteHeader(int)     {}
-func (r *recorded) Write(p []byte) (int, error) {
-	r.parts = append(r.parts, string(p))
-	return len(p), nil
 }

@@ -46,7 +46,7 @@ func TestModelThatDoesNotStream(t *testing.T) {
 	}
 }
 
-// TestTail proves that the text that a library did not stream is added at the end.
+// TestTail proves that text which a library returned and did not stream is yielded at the end.
 func TestTail(t *testing.T) {
 	t.Parallel()
 	m := langchainllm.New(modelFunc(func(ctx context.Context, _ []llms.MessageContent, o llms.CallOptions) (*llms.ContentResponse, error) {
@@ -77,7 +77,8 @@ func TestTextLikeACall(t *testing.T) {
 	}
 }
 
-// TestSecondAnswer proves that the text that was yielded of a garbled stream is kept.
+// TestSecondAnswer proves that text which was yielded before a stream turned out to be garbled
+// stays in the reply.
 func TestSecondAnswer(t *testing.T) {
 	t.Parallel()
 	broken := &llms.ContentChoice{Content: "Let me see.", ToolCalls: []llms.ToolCall{{ID: "1", FunctionCall: &llms.FunctionCall{Name: "add", Arguments: `{"a":`}}}}

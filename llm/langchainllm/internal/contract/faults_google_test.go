@@ -97,7 +97,7 @@ var googleFaults = []fault{
 			_, err := m.GenerateContent(ctx, human, libraryTool(json.RawMessage(`{"type":"object"}`)))
 			return errorText(err)
 		},
-		ours: wantText("ok"), // addTool has a list of types, nowTool no properties
+		ours: wantText("ok"), // addTool has a list of types, and nowTool has no properties
 	},
 	{
 		name: "8 instructions alone panic", backend: "googleai",
@@ -143,7 +143,7 @@ var googleFaults = []fault{
 			return "it is written without a lock"
 		},
 		ours: func(t *testing.T, m llm.Model, f *fake) {
-			var all sync.WaitGroup // the race detector looks on
+			var all sync.WaitGroup // the race detector finds the fault
 			for range 4 {
 				all.Go(func() {
 					for _, err := range m.Stream(t.Context(), hello) {
@@ -209,7 +209,7 @@ var googleFaults = []fault{
 	},
 	{
 		name: "an image is fetched by the library", backend: "googleai",
-		answers: []http.HandlerFunc{func(w http.ResponseWriter, r *http.Request) { // whatever is asked
+		answers: []http.HandlerFunc{func(w http.ResponseWriter, r *http.Request) { // for every request
 			if r.URL.Path == "/a.png" {
 				w.Header().Set("Content-Type", "image/png")
 				return

@@ -187,7 +187,7 @@ var openAIFaults = []fault{
 			return unless("null", toJSON(f.requests()[0].body["metadata"]))
 		},
 		ours: func(t *testing.T, m llm.Model, f *fake) {
-			r := history() // all that could become metadata
+			r := history() // with every part that could become metadata
 			r.Reasoning.Effort, r.MaxTokens = llm.EffortHigh, 9
 			r.Messages[1].Metadata = map[string]json.RawMessage{"mine": json.RawMessage("1")}
 			must(t, m, r)

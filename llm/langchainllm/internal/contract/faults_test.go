@@ -13,8 +13,8 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// A fault is a fault of langchaingo v0.1.14. Its test shows that the library has it, so that we
-// notice when it is fixed, and that the model does not.
+// A fault is a fault of langchaingo v0.1.14. Its test proves that the library still has the
+// fault, and that a Model does not have it.
 type fault struct {
 	name    string
 	backend string
@@ -22,7 +22,7 @@ type fault struct {
 	// bare asks the library, and returns a text that shows the fault, or "" if the
 	// library does not have it.
 	bare func(ctx context.Context, m llms.Model, f *fake) string
-	// ours asks the model.
+	// ours asks the Model, and fails the test if it has the fault.
 	ours func(t *testing.T, m llm.Model, f *fake)
 }
 
@@ -51,7 +51,8 @@ func libraryCalls(ctx context.Context, m llms.Model) string {
 	return strings.Join(all, " ")
 }
 
-// unless returns got if it is not want, the result of a library without the fault.
+// unless returns a text that shows the result got, or "" if it equals want, the result of a library
+// without the fault.
 func unless(want, got string) string {
 	if got == want {
 		return ""
@@ -95,7 +96,8 @@ func libraryText(ctx context.Context, m llms.Model) (seen, text string, err erro
 	return seen, text, nil
 }
 
-// isSuccess returns the reply, which has to be an error.
+// isSuccess returns a text that shows the fault if the library returns a reply instead of an
+// error.
 func isSuccess(ctx context.Context, m llms.Model, _ *fake) string {
 	_, text, err := libraryText(ctx, m)
 	if err != nil {

@@ -31,7 +31,8 @@ type asked struct {
 	text   string
 }
 
-// newFake replies to each request with the next answer, and with the last one from then on.
+// newFake returns a server that replies to each request with the next answer. After the last
+// answer, it repeats that one.
 func newFake(t *testing.T, answers ...http.HandlerFunc) *fake {
 	t.Helper()
 	f := &fake{}
@@ -117,7 +118,7 @@ func toJSON(v any) string {
 
 type object = map[string]any
 
-// heard is the reply of a model.
+// heard is a reply as its reader got it.
 type heard struct {
 	chunks  []llm.Chunk
 	message llm.Message
@@ -152,7 +153,7 @@ func ask(t *testing.T, m llm.Model, r llm.Request) heard {
 	return h
 }
 
-// must asks, and fails the test after an error.
+// must asks a model. It fails the test after an error.
 func must(t *testing.T, m llm.Model, r llm.Request) heard {
 	t.Helper()
 	h := ask(t, m, r)
@@ -160,7 +161,8 @@ func must(t *testing.T, m llm.Model, r llm.Request) heard {
 	return h
 }
 
-// failure asks, and returns the error, which has to be of a kind.
+// failure asks a model, and returns its error. It fails the test unless the error is an llm.Error
+// of the given kind.
 func failure(t *testing.T, m llm.Model, r llm.Request, kind error) *llm.Error {
 	t.Helper()
 	h := ask(t, m, r)
@@ -199,7 +201,7 @@ func call(id, name, arguments string) llm.ToolCall {
 	return llm.ToolCall{ID: id, Name: name, Arguments: json.RawMessage(arguments)}
 }
 
-// history returns a conversation with the parts that the libraries lose.
+// history returns a conversation with all the parts that langchaingo loses.
 func history() llm.Request {
 	one, two := call("call_1", "add", `{"a":1}`), call("call_2", "add", `{"a":2}`)
 	return withTools(llm.Request{Messages: []llm.Message{

@@ -5,14 +5,16 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"go.uber.org/goleak"
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/langchainllm"
 )
 
-// TestNothingIsLeftBehind proves that no goroutine is left after a stream that was left, cancelled,
-// rejected or read to its end. It is not parallel, so that it sees only its own goroutines.
+// TestNothingIsLeftBehind proves that no goroutine still runs after a stream that the reader
+// left, that was cancelled, rejected or read to its end. It is not parallel, because it must see
+// only its own goroutines.
 func TestNothingIsLeftBehind(t *testing.T) {
 	for _, b := range backends {
 		if !b.wires || b.name == "googleai" { // Google's client keeps connections of its own
@@ -34,9 +36,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			}
 			cancel()
 		}
-		if e := failure(t, m, hello, llm.ErrOverloaded); e.Status != 500 {
-			t.Errorf("got %v", e)
-		}
+		assert.Equal(t, 500, failure(t, m, hello, llm.ErrOverloaded).Status)
 		must(t, m, hello)
 		transport.CloseIdleConnections()
 		f.Close()

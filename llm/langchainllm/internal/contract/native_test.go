@@ -60,7 +60,7 @@ func TestDetect(t *testing.T) {
 	for _, b := range backends {
 		want := b.provider
 		if want == langchainllm.Compatible || want == langchainllm.MistralAPI {
-			want = langchainllm.OpenAI // the type is the same: it has to be told
+			want = langchainllm.OpenAI // its type is that of OpenAI, so Detect cannot know it
 		}
 		assert.Equal(t, want, langchainllm.Detect(b.bare(t, f)))
 	}

@@ -145,8 +145,8 @@ func TestClaudesThoughtsGoBackUnchanged(t *testing.T) {
 	}
 }
 
-// TestThinkTagsAreReasoning proves that reasoning between tags is a reasoning part, and that the
-// next request does not have it.
+// TestThinkTagsAreReasoning proves that the text between think tags is a reasoning part, and that
+// the next request does not contain it.
 func TestThinkTagsAreReasoning(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, sse(delta(`{"content":"<thi"}`), delta(`{"content":"nk>\nhm</th"}`), delta(`{"content":"ink>\n\nok"}`), stopped, "[DONE]"))

@@ -42,8 +42,8 @@ func TestReasoningIsStreamedApart(t *testing.T) {
 	})
 }
 
-// TestReasoningEffort proves that the effort is sent if the provider has such a setting, and is no
-// error otherwise.
+// TestReasoningEffort proves that the effort is sent if the provider has such a setting, and
+// ignored otherwise.
 func TestReasoningEffort(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b backend) {
@@ -98,7 +98,7 @@ func TestThinkingWithTools(t *testing.T) {
 	assert.Len(t, list(f.last(t).body["messages"]), 3)
 }
 
-// TestNoThinking proves that no reasoning is asked for if the API would reject it.
+// TestNoThinking proves that a request does not ask for reasoning if the API would reject that.
 func TestNoThinking(t *testing.T) {
 	t.Parallel()
 	forced := withTools(hello)
@@ -206,7 +206,7 @@ func TestStopReasons(t *testing.T) {
 	})
 }
 
-// TestMistralIsStrict proves that Mistral's API gets no field that it would reject.
+// TestMistralIsStrict proves that a request to Mistral has no field that its API rejects.
 func TestMistralIsStrict(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, sayOpenAI(say("ok")))

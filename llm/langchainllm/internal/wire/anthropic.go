@@ -16,7 +16,7 @@ type anthropicUsage struct {
 	CacheRead  *int64 `json:"cache_read_input_tokens"`
 }
 
-// over returns v with the numbers that u has.
+// over returns v, with its numbers replaced by those that are set in u.
 func (u anthropicUsage) over(v anthropicUsage) anthropicUsage {
 	for _, p := range []struct{ to, from **int64 }{
 		{&v.Input, &u.Input}, {&v.Output, &u.Output}, {&v.CacheWrite, &u.CacheWrite}, {&v.CacheRead, &u.CacheRead},
@@ -28,7 +28,8 @@ func (u anthropicUsage) over(v anthropicUsage) anthropicUsage {
 	return v
 }
 
-// usage adds the cached tokens to the input. Anthropic counts them apart.
+// usage returns the usage, or nil if it has no numbers. It adds the cached tokens to the
+// input, because Anthropic counts them separately.
 func (u anthropicUsage) usage() *llm.Usage {
 	if u.Input == nil && u.Output == nil {
 		return nil

@@ -32,7 +32,7 @@ type Call struct {
 	gone  bool     // Emit returned an error
 }
 
-// Facts are what the transport learnt about a reply.
+// Facts are the data of a reply that are not part of its content.
 type Facts struct {
 	// Seen reports whether a request passed the transport.
 	Seen bool
@@ -42,15 +42,15 @@ type Facts struct {
 	Broken error
 	// Status is the HTTP status of the last reply.
 	Status int
-	// RetryAfter is how long the last reply asks to wait.
+	// RetryAfter is the wait before a retry that the last reply asks for.
 	RetryAfter time.Duration
 	// Complete reports whether the reply said that it had ended.
 	Complete bool
-	// Stop is why the reply ended, in the provider's words.
+	// Stop is the provider's stop reason.
 	Stop string
-	// Usage is what the reply cost. Nil means unknown.
+	// Usage counts the tokens of the reply. Nil means unknown.
 	Usage *llm.Usage
-	// Failure is the error in a reply whose status was that of success.
+	// Failure is the error that the provider sent, or nil.
 	Failure *Failure
 }
 
@@ -62,7 +62,7 @@ type Failure struct {
 	Type string
 	// Message describes the error.
 	Message string
-	// RetryAfter is how long the provider asks to wait.
+	// RetryAfter is the wait before a retry that the provider asks for.
 	RetryAfter time.Duration
 	// Kind is the kind of the error, such as [llm.ErrTransport]. If it is nil, the other
 	// fields decide.
@@ -81,7 +81,7 @@ func from(ctx context.Context) *Call {
 	return c
 }
 
-// Facts returns what is known so far.
+// Facts returns the facts that are known so far.
 func (c *Call) Facts() Facts {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -110,7 +110,8 @@ type geminiUsage struct {
 	ToolUse   int64 `json:"toolUsePromptTokenCount,omitempty"`
 }
 
-// usage counts the reasoning as output. Gemini counts it apart.
+// usage returns the usage. It adds the reasoning to the output, because Gemini counts it
+// separately.
 func (u geminiUsage) usage() *llm.Usage {
 	if u == (geminiUsage{}) {
 		return nil
@@ -119,7 +120,7 @@ func (u geminiUsage) usage() *llm.Usage {
 	return &llm.Usage{Input: in, Output: out, Total: in + out, Cached: u.Cached, Reasoning: u.Thoughts}
 }
 
-// finishReasons are Gemini's reasons by number. Google's client asks for numbers.
+// finishReasons are Gemini's finish reasons by number, since Google's client asks for numbers.
 var finishReasons = []string{
 	"", "STOP", "MAX_TOKENS", "SAFETY", "RECITATION", "OTHER", "LANGUAGE",
 	"BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MALFORMED_FUNCTION_CALL",

@@ -74,7 +74,7 @@ func failureOf(data json.RawMessage) Failure {
 	return f
 }
 
-// refusalOf reads the body of a reply whose status is that of an error. It reports false if
+// refusalOf reads the body of a reply with an error status. It reports false if
 // the body has no message for people.
 func refusalOf(data []byte) (Failure, bool) {
 	body := read[object](data)

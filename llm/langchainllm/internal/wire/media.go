@@ -34,8 +34,8 @@ func (m media) String() string {
 }
 
 // mediaOf reads an image or a file part. It never fetches anything: the writer of a URL could
-// otherwise reach this program's network. A URL without a MIME type that ends in .pdf is that
-// of a PDF.
+// otherwise reach this program's network. If a URL without a MIME type ends in .pdf, the file
+// is a PDF.
 func mediaOf(p llm.Part) (media, error) {
 	m := media{partType: p.Type, mimeType: p.MIMEType, data: p.Data, url: p.URL}
 	if len(m.data) > 0 {
@@ -85,8 +85,8 @@ func ParseDataURL(text string) (mimeType string, data []byte, err error) {
 	return mimeType, data, nil
 }
 
-// Arguments returns the arguments of a call as a JSON object. Arguments that are none are
-// wrapped in one: the providers and the libraries reject a conversation with any other value,
+// Arguments returns the arguments of a call as a JSON object. If they are not an object, it
+// wraps them in one: the providers and the libraries reject a conversation with any other value,
 // and one bad call must not end it.
 func Arguments(call llm.ToolCall) string {
 	text := call.Text()

@@ -10,8 +10,8 @@ import (
 // refused is the stop reason of a reply in which the model declines to answer.
 const refused = "refusal"
 
-// A completion decodes a reply in the form of OpenAI's chat completions. It accepts what other
-// servers make of that form.
+// A completion decodes a reply in the form of OpenAI's chat completions. It also accepts the
+// variants of that form that other servers write.
 type completion struct {
 	call     *Call
 	think    thinkTags

@@ -32,7 +32,7 @@ func receiveEvents(body *bufio.Reader, d decoder, call *Call) {
 	}
 }
 
-// receiveArray reads a JSON array, which is how Gemini streams.
+// receiveArray reads a JSON array of events, the form of a stream of Gemini.
 func receiveArray(body io.Reader, d decoder, call *Call) {
 	items := json.NewDecoder(body)
 	if token, err := items.Token(); err != nil || token != json.Delim('[') {
@@ -59,7 +59,7 @@ func receiveArray(body io.Reader, d decoder, call *Call) {
 	ended(io.EOF, call)
 }
 
-// unreadable notes why an array could not be read.
+// unreadable notes the failure of an array that cannot be read.
 func unreadable(err error, call *Call) {
 	_, syntax := errors.AsType[*json.SyntaxError](err)
 	if err == nil || syntax {

@@ -18,8 +18,8 @@ type thinkTags struct {
 	all    strings.Builder
 }
 
-// add reads more of the text, and returns what is known to be reasoning and what is known to
-// be text. A tag can be divided between two calls.
+// add reads the next piece of the text, and returns the reasoning and the text that it
+// completes. A tag can be divided between two pieces.
 func (t *thinkTags) add(more string) (reasoning, text string) {
 	more = t.held + more
 	t.held = ""
@@ -39,7 +39,8 @@ func (t *thinkTags) add(more string) (reasoning, text string) {
 	return reasoning, text
 }
 
-// begin looks for the opening tag and returns what comes after it.
+// begin looks for the opening tag, and returns the text after it. Without a tag, it returns
+// the text unchanged, or "" if the text can be a part of the tag.
 func (t *thinkTags) begin(text string) string {
 	trimmed := strings.TrimLeft(text, space)
 	rest, found := strings.CutPrefix(trimmed, thinkBegin)
@@ -55,7 +56,7 @@ func (t *thinkTags) begin(text string) string {
 	return text
 }
 
-// reason returns the reasoning in a text, and what comes after the closing tag.
+// reason returns the reasoning in a text, and the text after the closing tag.
 func (t *thinkTags) reason(text string) (reasoning, rest string) {
 	if t.all.Len() == 0 {
 		text = strings.TrimLeft(text, space)
@@ -82,8 +83,8 @@ func partOfTag(text string) int {
 	return 0
 }
 
-// end returns what was held back. If the reply is a whole answer without a closing tag, the
-// answer only looked like reasoning, and end returns all of it as text.
+// end returns the held text. If the closing tag is missing in a reply that is complete, the
+// reply was an answer and not reasoning, and end returns all of it as text.
 func (t *thinkTags) end(isAnswer bool) (reasoning, text string) {
 	switch {
 	case t.inside && isAnswer:

@@ -25,7 +25,7 @@ type toolCall struct {
 	delivered int  // the number of bytes of arguments that were passed on
 }
 
-// add reads the pieces of one event, and returns what is known of the calls now.
+// add reads the pieces of one event, and returns the parts of the calls that are now known.
 func (t *toolCalls) add(pieces []object, tools []llm.ToolSpec) []llm.ToolCallDelta {
 	var out []llm.ToolCallDelta
 	touched := map[*toolCall]bool{}
@@ -72,7 +72,7 @@ func (t *toolCalls) find(p piece) *toolCall {
 	return nil
 }
 
-// endsBefore reports whether a piece that could belong to the call begins the next one.
+// endsBefore reports whether a piece that find assigned to the call begins another call.
 func (c *toolCall) endsBefore(p piece, tools []llm.ToolSpec) bool {
 	switch {
 	case p.id != "" && c.id != "" && p.id != c.id:
@@ -104,7 +104,7 @@ func (c *toolCall) complete() bool {
 	return bytes.HasSuffix(bytes.TrimSpace(c.arguments), []byte("}")) && json.Valid(c.arguments)
 }
 
-// deliver adds to out what of a call has not been passed on.
+// deliver appends to out the part of a call that has not been passed on.
 func (t *toolCalls) deliver(out []llm.ToolCallDelta, c *toolCall) []llm.ToolCallDelta {
 	d := llm.ToolCallDelta{Index: c.index, Arguments: string(c.arguments[c.delivered:])}
 	if !c.sent {

@@ -72,8 +72,8 @@ const minKey = 8
 // hidden replaces a key in a text.
 const hidden = "[key]"
 
-// refusal reads a reply whose status is that of an error. The libraries lose its code, and in
-// some forms its message.
+// refusal reads a reply with an error status. The libraries lose its code, and in some forms
+// its message.
 func refusal(resp *http.Response, call *Call, decoded bool) (*http.Response, error) {
 	if call.Dialect == Gemini && resp.StatusCode == http.StatusServiceUnavailable {
 		// Google's client repeats a request with status 503 for ten minutes. The caller

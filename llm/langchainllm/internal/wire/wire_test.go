@@ -37,11 +37,11 @@ func dialectOf(path string) wire.Dialect {
 	return wire.OpenAI
 }
 
-// A reply is what the transport read of a reply.
+// A reply has the chunks and facts that the transport read from a reply.
 type reply struct {
 	chunks []llm.Chunk
 	facts  wire.Facts
-	stub   string // what the library reads
+	stub   string // the body that the library reads
 }
 
 // text returns the text, or the reasoning, of the chunks.
@@ -101,8 +101,8 @@ func send(t testing.TB, path, contentType, text string) reply {
 	return r
 }
 
-// TestOtherRequestsPassUnchanged proves that the transport changes only requests of a Call, and
-// of those only the ones that it knows.
+// TestOtherRequestsPassUnchanged proves that the transport changes only requests that have a
+// Call and a form that it knows.
 func TestOtherRequestsPassUnchanged(t *testing.T) {
 	t.Parallel()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://api/chat/completions", strings.NewReader(`{"temperature":0}`))
@@ -130,8 +130,8 @@ const (
 	toCall  = `{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}`
 )
 
-// TestToolCallsOfAnyServer proves that the pieces of tool calls are put together as the server
-// meant them, however it marks them.
+// TestToolCallsOfAnyServer proves that the pieces of tool calls are assigned to the right calls,
+// for every way in which servers mark them.
 func TestToolCallsOfAnyServer(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -206,8 +206,8 @@ func TestToolCallsOfAnyServer(t *testing.T) {
 	}
 }
 
-// TestToolCallsStreamAsTheyArrive proves that a piece of a call is passed on with the event that
-// has it, with its index, id and name.
+// TestToolCallsStreamAsTheyArrive proves that a piece of a call is passed on as soon as its event
+// is read, with the index, id and name of the call.
 func TestToolCallsStreamAsTheyArrive(t *testing.T) {
 	t.Parallel()
 	r := send(t, "/v1/chat/completions", "text/event-stream", events(
@@ -260,8 +260,8 @@ func TestThinkTags(t *testing.T) {
 	}
 }
 
-// TestReasoningFields proves that reasoning in a field of its own turns the search for tags off,
-// and that reasoning among the parts of a content is read.
+// TestReasoningFields proves that tags are text in a reply with a field for reasoning, and that
+// reasoning among the parts of a content is read.
 func TestReasoningFields(t *testing.T) {
 	t.Parallel()
 	r := send(t, "/v1/chat/completions", "text/event-stream", events(delta(`{"reasoning":"hm"}`), delta(`{"content":"<think>x</think>"}`), stopped))
@@ -352,7 +352,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestOddStreams proves that the transport reads what servers make of OpenAI's form.
+// TestOddStreams proves that the transport reads the variants of OpenAI's form that servers
+// write.
 func TestOddStreams(t *testing.T) {
 	t.Parallel()
 	delta := func(d, more string) string { return `data: {"choices":[{"delta":` + d + more + `}]}` + "\r\n\r\n" }
@@ -379,7 +380,7 @@ func TestOddStreams(t *testing.T) {
 	}
 }
 
-// TestServerThatDoesNotStream proves that a whole reply is read where a stream was asked for.
+// TestServerThatDoesNotStream proves that a whole reply to a request for a stream is read.
 func TestServerThatDoesNotStream(t *testing.T) {
 	t.Parallel()
 	for path, text := range map[string]string{

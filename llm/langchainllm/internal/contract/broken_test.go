@@ -1,0 +1,164 @@
+package contract_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-go/weft/llm"
+)
+
+// cut sends the first bytes of a reply and then closes the connection.
+func cut(answer http.HandlerFunc, after int) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		answer(&limited{ResponseWriter: w, left: after}, r)
+		panic(http.ErrAbortHandler)
+	}
+}
+
+type limited struct {
+	http.ResponseWriter
+	left int
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	n := min(l.left, len(p))
+	l.left -= n
+	if _, err := l.ResponseWriter.Write(p[:n]); err != nil {
+		return 0, err
+	}
+	l.ResponseWriter.(http.Flusher).Flush()
+	return len(p), nil
+}
+
+// TestCutOff proves that a stream that breaks off, at any place, is a retryable error and never
+// a reply.
+func TestCutOff(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b backend) {
+		answer := b.say(say("Hello, ", "world").calling(saidCall{"call_1", "add", `{"a":1}`}))
+		for after := 0; after < 2000; after += 97 {
+			f := newFake(t, cut(answer, after))
+			h := ask(t, b.model(t, f), withTools(hello))
+			if h.err == nil && (h.text() != "Hello, world" || calls(h.message) != `add{"a":1}`) {
+				t.Errorf("after %d bytes: got %q and %s as an answer", after, h.text(), calls(h.message))
+			}
+			if h.err != nil && !llm.Retryable(h.err) {
+				t.Errorf("after %d bytes: %v (%T) is not worth retrying", after, h.err, h.err)
+			}
+		}
+	})
+}
+
+func TestMalformedStream(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b backend) {
+		if b.name == "bedrock" {
+			return // TestMalformedFrameIsAnError has malformed frames
+		}
+		f := newFake(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			write(w, "data: {\"choices\": nonsense\n\ndata: [1,2]\n\n")
+		})
+		h := ask(t, b.model(t, f), hello)
+		if h.err == nil || !llm.Retryable(h.err) && b.name != "googleai" {
+			t.Errorf("got %v and %q", h.err, h.text())
+		}
+		if b.wires && !llm.Retryable(h.err) {
+			t.Errorf("got %v", h.err)
+		}
+	})
+}
+
+func TestLongLine(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("ü", 1<<19) // a megabyte
+	each(t, func(t *testing.T, b backend) {
+		f := newFake(t, b.say(say(long)))
+		h := must(t, b.model(t, f), hello)
+		if h.text() != long {
+			t.Errorf("got %d bytes, want %d", len(h.text()), len(long))
+		}
+		if n := len(f.requests()); b.wires && n != 1 {
+			t.Errorf("%d requests", n)
+		}
+	})
+}
+
+func TestLongArguments(t *testing.T) {
+	t.Parallel()
+	arguments := `{"a":"` + strings.Repeat("x", 1<<20) + `"}`
+	each(t, func(t *testing.T, b backend) {
+		f := newFake(t, b.say(say("a").calling(saidCall{"call_1", "add", arguments})))
+		h := must(t, b.model(t, f), withTools(hello))
+		checkCalls(t, b, h.message.ToolCalls, []saidCall{{"call_1", "add", arguments}})
+	})
+}
+
+func TestCancelMidStream(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b backend) {
+		f := newFake(t, hanging(b.say(say("Hello, ", "world"))))
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var last error
+		for c, err := range b.model(t, f).Stream(ctx, hello) {
+			last = err
+			if c.Text != "" {
+				cancel()
+			}
+		}
+		if !errors.Is(last, context.Canceled) {
+			t.Errorf("got %v", last)
+		}
+	})
+}
+
+func TestLeaveMidStream(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b backend) {
+		gone := make(chan struct{})
+		f := newFake(t, func(w http.ResponseWriter, r *http.Request) {
+			hanging(b.say(say("Hello, ", "world")))(w, r)
+			close(gone)
+		})
+		for c, err := range b.model(t, f).Stream(t.Context(), hello) {
+			require.NoError(t, err)
+			if c.Text != "" {
+				break
+			}
+		}
+		<-gone
+	})
+}
+
+// hanging sends a reply without its end, and waits until the client leaves.
+func hanging(answer http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		all := &recorded{header: http.Header{}}
+		answer(all, r)
+		for key, values := range all.header {
+			w.Header()[key] = values
+		}
+		for _, part := range all.parts[:len(all.parts)-1] {
+			write(w, part)
+		}
+		<-r.Context().Done()
+	}
+}
+
+type recorded struct {
+	header http.Header
+	parts  []string
+}
+
+func (r *recorded) Header() http.Header { return r.header }
+func (r *recorded) WriteHeader(int)     {}
+func (r *recorded) Write(p []byte) (int, error) {
+	r.parts = append(r.parts, string(p))
+	return len(p), nil
+}
