@@ -18,7 +18,7 @@ type FindMessages struct {
 	// Its After has to be nil.
 	Query SessionQuery
 	// Text is what is looked for, in any words. A message does not need to have all of
-	// them. What counts of a long one is said at [Recall].
+	// them. [Recall] says what counts of a long text.
 	Text string
 	// Roles keeps the messages that have one of them. None stands for what the user and the assistant
 	// said.

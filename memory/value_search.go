@@ -17,9 +17,9 @@ type FindValues struct {
 	// count.
 	Query ValueQuery
 	// Text is what is looked for, in any words. A value does not need to have all of
-	// them. What counts of a long one is said at [Recall].
+	// them. [Recall] says what counts of a long text.
 	Text string
-	// MinSimilarity leaves out values, as that of [Recall] leaves out facts.
+	// MinSimilarity leaves out values as [Recall] leaves out facts.
 	MinSimilarity float64
 }
 

@@ -7,25 +7,24 @@ import (
 )
 
 var (
-	// ErrNotFound says that there is no such fact in the scope. A fact of another
-	// scope is not found either.
+	// ErrNotFound says that the scope has no such fact, value or session. One of another scope is
+	// not found either.
 	ErrNotFound = errors.New("not found")
-	// ErrInvalid says that something can not be asked or stored; the text says what.
+	// ErrInvalid says that a query, an option or a value is out of its bounds. The text names it.
 	ErrInvalid = input.ErrInvalid
-	// ErrConflict says that a fact is not, any more, what the caller saw.
+	// ErrConflict says that something has changed since the caller read it.
 	ErrConflict = errors.New("conflict")
-	// ErrDimension says that a vector has not the length that it has to have. It is
-	// found before anything is asked or stored.
+	// ErrDimension says that a vector does not have the length that the embedder promises. Nothing
+	// was stored.
 	ErrDimension = errors.New("wrong dimension")
-	// ErrQuota says that a scope has as much as it may have.
+	// ErrQuota says that a change would exceed the quota of a scope.
 	ErrQuota = errors.New("quota exceeded")
-	// ErrBusy says that so many calls of a tenant wait already that another one may not;
-	// see package fair. It can be tried again later.
+	// ErrBusy says that too many calls of a tenant wait, see package limit. The call can be
+	// repeated later.
 	ErrBusy = errors.New("busy")
-	// ErrDenied says that the rights of the one who asks do not allow it, such as a user's
-	// who would write for another.
+	// ErrDenied says that the rights of the database's user do not allow the call.
 	ErrDenied = errors.New("not allowed")
-	// ErrForgotten says that a scope was forgotten after what is to be stored was
-	// said, so it must not come back.
+	// ErrForgotten says that the scope was forgotten after the data had been said, so it must not be
+	// stored.
 	ErrForgotten = errors.New("forgotten")
 )

@@ -16,9 +16,8 @@ type SavedFact struct {
 	History []Event
 }
 
-// FactStore is where facts are kept. It is for [memory.Memory], which checks what goes in, and
-// for those who write a store: package memorytest says what one has to do. It is safe
-// for use by any number of goroutines, and its times are its own.
+// FactStore stores facts. [memory.Memory] checks what it gives to a store. A store is safe for use by any number of
+// goroutines, and its times are its own. Package drivertest tests it.
 type FactStore interface {
 	// Apply does all changes in a scope, or none, in their order. It returns what
 	// became of each. It returns [ErrNotFound] for a fact that is not in the scope,

@@ -17,9 +17,8 @@ type SavedSession struct {
 	Rows []MessageRow
 }
 
-// ConversationStore is where sessions are kept. It is for [memory.Conversations], which checks what goes in, and for
-// those who write a store: package memorytest says what one has to do. It is safe for use
-// by any number of goroutines, and its times are its own.
+// ConversationStore stores sessions. [memory.Conversations] checks what it gives to a store. A store is safe for use by any number of
+// goroutines, and its times are its own. Package drivertest tests it.
 type ConversationStore interface {
 	// Apply does a change to a session of a scope, all of it or nothing, and returns the
 	// session as it is then. It returns [ErrNotFound] where the session has to be

@@ -30,9 +30,8 @@ func Reindex(ctx context.Context, s DocumentStore, q SourceQuery) (int, error) {
 	return r.Reindex(ctx, q)
 }
 
-// DocumentStore is where sources and their chunks are kept. It is for [knowledge.Base], which checks what
-// goes in, and for those who write a store: package memorytest says what one has to do. It
-// is safe for use by any number of goroutines, and its times are its own.
+// DocumentStore stores sources and their chunks. [knowledge.Base] checks what it gives to a store. A store is safe for use by any number of
+// goroutines, and its times are its own. Package drivertest tests it.
 type DocumentStore interface {
 	// Swap puts sources, each with all its chunks, in the place of what there is of
 	// them: all of a change, or none of it, and no search sees a part. It returns

@@ -16,10 +16,9 @@ type SavedValue struct {
 	TTL time.Duration
 }
 
-// ValueStore is where values are kept. It is for [memory.Values], which checks what goes in, and for
-// those who write a store: package memorytest says what one has to do. It is safe for use
-// by any number of goroutines, and its times are its own. A value that has expired is, for all
-// of its methods but [Sweeper.Sweep] and Forget, not there.
+// ValueStore stores values. [memory.Values] checks what it gives to a store. A store is safe for use by any number of
+// goroutines, and its times are its own. Package drivertest tests it. For all methods but Sweep
+// and Forget a value that has expired does not exist.
 type ValueStore interface {
 	// Apply does all writes in a scope, or none, in their order, and returns what
 	// is there after each: the item, or for one that was removed its address alone. It returns [ErrConflict] for a

@@ -51,7 +51,7 @@ type talkKit struct {
 	store driver.ConversationStore
 }
 
-// said returns a row as package conversation would make it: the id is "m-" and the text.
+// said returns a row as package memory would make it: the id is "m-" and the text.
 func said(role llm.Role, text string) driver.MessageRow {
 	typ := map[llm.Role]string{llm.RoleUser: "human", llm.RoleAssistant: "ai", llm.RoleSystem: "system", llm.RoleTool: "tool"}[role]
 	data, err := json.Marshal(map[string]any{"type": typ, "data": map[string]any{"content": text, "id": nil, "x": 1.5}})

@@ -104,7 +104,7 @@ func (q *Turns) Retry(_ context.Context, j driver.Turn, after time.Duration, cau
 	return nil
 }
 
-// Forget implements [memory.Forgetter]. It removes all jobs of a scope and returns how many.
+// Forget implements [driver.TurnStore].
 // Their claims become invalid, and turns that are older than the call are not accepted later.
 func (q *Turns) Forget(_ context.Context, s driver.Scope) (int, error) {
 	if s == (driver.Scope{}) {

@@ -1,7 +1,7 @@
 // Package knowledge keeps documents for an agent, and finds the passages that answer a
 // question.
 //
-//	base, err := knowledge.New(knowledge.NewInMemory(), knowledge.Options{Embedder: embedder})
+//	base, err := knowledge.New(m, knowledge.Options{})
 //	if err != nil {
 //		return err
 //	}
@@ -9,7 +9,7 @@
 //	for p, err := range base.Ingest(ctx, docs, knowledge.Folder(os.DirFS("handbook"), knowledge.FolderOptions{}), knowledge.IngestOptions{}) {
 //		…
 //	}
-//	results, err := base.Search(ctx, knowledge.Question{Query: knowledge.Query{Scope: docs}, Text: "how long is the notice period?"})
+//	hits, err := base.Search(ctx, knowledge.Question{Query: knowledge.Query{Reach: docs.Only()}, Text: "how long is the notice period?"})
 //
 // What to know about it:
 //
@@ -32,6 +32,5 @@
 //   - Knowledge is a tenant's or a workspace's. In a scope with a user it is that
 //     user's alone; [Query.Inherit] finds both.
 //
-// A [Base] is safe for use by any number of goroutines and programs at once. Where
-// knowledge is kept is a [driver.DocumentStore]; package memorytest proves one of your own.
+// A [Base] is safe for use by any number of goroutines and programs at once.
 package knowledge

@@ -14,7 +14,7 @@ type Conversations struct{ db *DB }
 
 var _ driver.ConversationStore = (*Conversations)(nil)
 
-// Conversations is where the database keeps what was said.
+// Conversations returns the database's store of conversations.
 func (d *DB) Conversations() driver.ConversationStore { return &Conversations{d} }
 
 const (

@@ -1,4 +1,4 @@
-// Package pgmemory keeps an agent's memory in PostgreSQL, with pgvector.
+// Package pgmemory stores a memory in PostgreSQL, with pgvector. A [DB] is a [driver.Backend].
 //
 //	db, err := pgmemory.Open(ctx, os.Getenv("DATABASE_URL"), pgmemory.Options{})
 //	if err != nil {
@@ -6,9 +6,6 @@
 //	}
 //	defer db.Close()
 //	m, err := memory.New(db, memory.Options{Embedder: embedder})
-//
-// Besides facts a [DB] keeps turns that wait to be learned, documents, conversations and values, each a
-// store of its own: see its methods.
 //
 // What to know about it:
 //

@@ -115,7 +115,7 @@ func Bind(d *DB, before func(ctx context.Context, b *pgx.Batch) error) (*DB, err
 	return &n, nil
 }
 
-// Facts is where the database keeps facts.
+// Facts returns the database's store of facts.
 func (d *DB) Facts() driver.FactStore { return &Facts{d} }
 
 // sql puts the schema into a statement.

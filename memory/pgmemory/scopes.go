@@ -20,7 +20,7 @@ func (k *Knowledge) Scopes(ctx context.Context) iter.Seq2[driver.Scope, error] {
 	return k.db.scopes(ctx, `weft.mem_shelf`)
 }
 
-// Scopes implements [kv.Store], as [Facts.Scopes] does.
+// Scopes implements [driver.ValueStore], as [Facts.Scopes] does.
 func (v *Values) Scopes(ctx context.Context) iter.Seq2[driver.Scope, error] {
 	return v.db.scopes(ctx, `weft.mem_value_scope`)
 }

@@ -16,7 +16,7 @@ const (
 	roughBatch = 500
 	maxBatches = 8
 
-	// maxIndexed is how many bytes of a text it is found by, as in package conversation.
+	// maxIndexed is how many bytes of a text it is found by, as in package memory.
 	maxIndexed = 16 << 10
 
 	refineQuery = `UPDATE weft.mem_message f SET rough = false, terms = g.terms::text[], words = g.words::bigint[], word_count = cardinality(g.terms::text[])

@@ -16,7 +16,7 @@ type Values struct{ db *DB }
 
 var _ driver.ValueStore = (*Values)(nil)
 
-// Values is where the database keeps values under names, and with them what package profile keeps.
+// Values returns the database's store of values.
 func (d *DB) Values() driver.ValueStore { return &Values{d} }
 
 const (

@@ -17,7 +17,7 @@ type Conversations struct{ db *DB }
 
 var _ driver.ConversationStore = (*Conversations)(nil)
 
-// Conversations is where the database keeps what was said in sessions.
+// Conversations returns the database's store of conversations.
 func (d *DB) Conversations() driver.ConversationStore { return &Conversations{d} }
 
 var talkCorpus = &corpus{table: "mem_message", index: "mem_message_word", scopes: "mem_talk_scope", counts: "1", document: "NULL"}

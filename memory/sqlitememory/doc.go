@@ -1,16 +1,11 @@
-// Package sqlitememory keeps an agent's memory in one SQLite file, in pure Go: facts and the turns they
-// are learned from, documents, conversations, and values under names.
+// Package sqlitememory stores a memory in one SQLite file, in pure Go. A [DB] is a [driver.Backend].
 //
 //	db, err := sqlitememory.Open(ctx, "memory.db", sqlitememory.Options{})
 //	if err != nil {
 //		return err
 //	}
 //	defer db.Close()
-//	facts, err := memory.New(db, memory.Options{})
-//	base, err := knowledge.New(db.Documents(), knowledge.Options{})
-//	history, err := conversation.New(db.Conversations())
-//	values, err := kv.New(db.Values(), kv.Options{})
-//	profiles, err := profile.New(db.Values())
+//	m, err := memory.New(db, memory.Options{})
 //
 // What to know about it:
 //

@@ -55,5 +55,5 @@ func (d *DB) Close() error {
 	return nil
 }
 
-// Facts is where the database keeps facts.
+// Facts returns the database's store of facts.
 func (d *DB) Facts() driver.FactStore { return &Facts{d} }

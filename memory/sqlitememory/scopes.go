@@ -18,7 +18,7 @@ func (k *Knowledge) Scopes(ctx context.Context) iter.Seq2[driver.Scope, error] {
 	return k.db.scopes(ctx, chunkCorpus)
 }
 
-// Scopes implements [kv.Store].
+// Scopes implements [driver.ValueStore].
 func (v *Values) Scopes(ctx context.Context) iter.Seq2[driver.Scope, error] {
 	return v.db.scopes(ctx, valueCorpus)
 }
