@@ -16,19 +16,42 @@ import (
 	"github.com/weft-go/weft/memory/internal/rank"
 )
 
+// Conversations is a [driver.ConversationStore] that ends with the process. It is safe for use by any number of
+// goroutines.
+type Conversations struct {
+	options Options
+
+	mu        sync.RWMutex
+	sessions  map[sessionPlace]*talk
+	forgotten map[sessionPlace]time.Time // of no session: a scope, as it was asked for
+	clock
+	version int64
+}
+
+type sessionPlace struct {
+	scope   driver.Scope
+	session string
+}
+
+// A talk is a session. It is replaced and never changed, as readers have it.
+type talk struct {
+	driver.Session
+	rows []driver.MessageRow
+}
+
+// NewConversations returns an empty store.
+func NewConversations(o Options) *Conversations {
+	return &Conversations{options: o, sessions: map[sessionPlace]*talk{}, forgotten: map[sessionPlace]time.Time{}}
+}
+
 // Dump implements [driver.ConversationStore].
 func (m *Conversations) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.SavedSession, error] {
-	return func(yield func(driver.SavedSession, error) bool) {
+	return each(ctx, func() (list []driver.SavedSession) {
 		for _, t := range m.within(s) {
-			if err := ctx.Err(); err != nil {
-				yield(driver.SavedSession{}, err)
-				return
-			}
-			if !yield(t.saved(), nil) {
-				return
-			}
+			list = append(list, t.saved())
 		}
-	}
+		return list
+	})
 }
 
 // within returns the sessions of the scopes that s covers, in order.
@@ -84,44 +107,6 @@ func (m *Conversations) Restore(ctx context.Context, list []driver.SavedSession)
 		n++
 	}
 	return n, nil
-}
-
-// Conversations is a [driver.ConversationStore] that ends with the process. It is safe for use by any number of
-// goroutines.
-type Conversations struct {
-	options Options
-
-	mu        sync.RWMutex
-	sessions  map[sessionPlace]*talk
-	forgotten map[sessionPlace]time.Time // of no session: a scope, as it was asked for
-	last      time.Time
-	version   int64
-}
-
-type sessionPlace struct {
-	scope   driver.Scope
-	session string
-}
-
-// A talk is a session. It is replaced and never changed, as readers have it.
-type talk struct {
-	driver.Session
-	rows []driver.MessageRow
-}
-
-// NewConversations returns an empty store.
-func NewConversations(o Options) *Conversations {
-	return &Conversations{options: o, sessions: map[sessionPlace]*talk{}, forgotten: map[sessionPlace]time.Time{}}
-}
-
-// now returns times that ascend.
-func (m *Conversations) now() time.Time {
-	now := input.Exact(time.Now())
-	if !now.After(m.last) {
-		now = m.last.Add(time.Microsecond)
-	}
-	m.last = now
-	return now
 }
 
 // Apply implements [driver.ConversationStore].

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -14,23 +15,61 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
+// Documents is a [driver.DocumentStore] that ends with the process. It finds words by an index, and
+// compares vectors with all that there are, so it suits tests and tens of thousands of
+// chunks. It is safe for use by any number of goroutines.
+type Documents struct {
+	mu    sync.RWMutex
+	books map[sourcePlace]*book
+	byID  map[string]*book
+	index map[string][]posting // by term
+	dead  int                  // rows in the index that are no more
+	alive int
+	clock
+}
+
+type sourcePlace struct {
+	scope driver.Scope
+	uri   string
+}
+
+// A book is a source with its rows. Both are replaced and never changed, as readers
+// have them.
+type book struct {
+	source driver.Source
+	rows   []*chunkRow
+	terms  int64
+}
+
+// A row is a chunk, as it is in the index.
+type chunkRow struct {
+	record driver.ChunkRecord
+	book   *book // nil if it is no more
+}
+
+// A posting says how often a row has a term.
+type posting struct {
+	row *chunkRow
+	n   int
+}
+
+// NewDocuments returns an empty store.
+func NewDocuments() *Documents {
+	return &Documents{books: map[sourcePlace]*book{}, byID: map[string]*book{}, index: map[string][]posting{}}
+}
+
 // Dump implements [driver.DocumentStore].
 func (m *Documents) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.SavedSource, error] {
-	return func(yield func(driver.SavedSource, error) bool) {
+	return each(ctx, func() (list []driver.SavedSource) {
 		for _, b := range m.within(s) {
-			if err := ctx.Err(); err != nil {
-				yield(driver.SavedSource{}, err)
-				return
-			}
 			one := driver.SavedSource{Source: b.copy(), Records: make([]driver.ChunkRecord, len(b.rows))}
 			for i, r := range b.rows {
 				one.Records[i] = cloneChunk(r.record)
 			}
-			if !yield(one, nil) {
-				return
-			}
+			list = append(list, one)
 		}
-	}
+		return list
+	})
 }
 
 // within returns the sources of the scopes that s covers, in order.
@@ -79,49 +118,6 @@ func (m *Documents) Restore(ctx context.Context, list []driver.SavedSource) (int
 	return n, nil
 }
 
-// Documents is a [driver.DocumentStore] that ends with the process. It finds words by an index, and
-// compares vectors with all that there are, so it suits tests and tens of thousands of
-// chunks. It is safe for use by any number of goroutines.
-type Documents struct {
-	mu    sync.RWMutex
-	books map[sourcePlace]*book
-	byID  map[string]*book
-	index map[string][]posting // by term
-	dead  int                  // rows in the index that are no more
-	alive int
-	last  time.Time
-}
-
-type sourcePlace struct {
-	scope driver.Scope
-	uri   string
-}
-
-// A book is a source with its rows. Both are replaced and never changed, as readers
-// have them.
-type book struct {
-	source driver.Source
-	rows   []*chunkRow
-	terms  int64
-}
-
-// A row is a chunk, as it is in the index.
-type chunkRow struct {
-	record driver.ChunkRecord
-	book   *book // nil if it is no more
-}
-
-// A posting says how often a row has a term.
-type posting struct {
-	row *chunkRow
-	n   int
-}
-
-// NewDocuments returns an empty store.
-func NewDocuments() *Documents {
-	return &Documents{books: map[sourcePlace]*book{}, byID: map[string]*book{}, index: map[string][]posting{}}
-}
-
 // Swap implements [driver.DocumentStore].
 func (m *Documents) Swap(ctx context.Context, c driver.SourceChange) error {
 	if err := ctx.Err(); err != nil || len(c.Swaps) == 0 {
@@ -146,15 +142,6 @@ func (m *Documents) Swap(ctx context.Context, c driver.SourceChange) error {
 	}
 	m.sweep()
 	return nil
-}
-
-func (m *Documents) now() time.Time {
-	now := time.Now().UTC().Truncate(time.Microsecond)
-	if !now.After(m.last) {
-		now = m.last.Add(time.Microsecond)
-	}
-	m.last = now
-	return now
 }
 
 // bind returns a source as it will be.
@@ -412,23 +399,15 @@ func (m *Documents) byWords(terms []string, chosen map[*book]bool, c *driver.Chu
 
 // Scopes implements [driver.DocumentStore].
 func (m *Documents) Scopes(ctx context.Context) iter.Seq2[driver.Scope, error] {
-	return func(yield func(driver.Scope, error) bool) {
+	return each(ctx, func() []driver.Scope {
 		m.mu.RLock()
+		defer m.mu.RUnlock()
 		scopes := map[driver.Scope]bool{}
 		for at := range m.books {
 			scopes[at.scope] = true
 		}
-		m.mu.RUnlock()
-		for s := range scopes {
-			if err := ctx.Err(); err != nil {
-				yield(driver.Scope{}, err)
-				return
-			}
-			if !yield(s, nil) {
-				return
-			}
-		}
-	}
+		return slices.Collect(maps.Keys(scopes))
+	})
 }
 
 // Forget implements [driver.DocumentStore].

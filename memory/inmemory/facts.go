@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -16,19 +17,26 @@ import (
 	"github.com/weft-go/weft/memory/internal/rank"
 )
 
+// Facts is a [driver.FactStore] that ends with the process. Every search reads all facts of
+// its scope, so it suits tests and thousands of facts. It is safe for use by any number
+// of goroutines.
+type Facts struct {
+	options Options
+
+	mu        sync.RWMutex
+	shelves   map[driver.Scope]*shelf
+	forgotten map[driver.Scope]time.Time // by the scope as it was asked for
+	clock
+}
+
+// NewFacts returns an empty store.
+func NewFacts(o Options) *Facts {
+	return &Facts{options: o, shelves: map[driver.Scope]*shelf{}, forgotten: map[driver.Scope]time.Time{}}
+}
+
 // Dump implements [driver.FactStore].
 func (m *Facts) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.SavedFact, error] {
-	return func(yield func(driver.SavedFact, error) bool) {
-		for _, one := range m.saved(s) {
-			if err := ctx.Err(); err != nil {
-				yield(driver.SavedFact{}, err)
-				return
-			}
-			if !yield(one, nil) {
-				return
-			}
-		}
-	}
+	return each(ctx, func() []driver.SavedFact { return m.saved(s) })
 }
 
 // saved returns what the store has of the scopes that s covers, in order.
@@ -88,33 +96,9 @@ func (m *Facts) Restore(ctx context.Context, list []driver.SavedFact) (int, erro
 	return n, nil
 }
 
-// passed makes later times of the store come after a time.
-func (m *Facts) passed(at time.Time) {
-	if at.After(m.last) {
-		m.last = at
-	}
-}
-
 // in says whether the record has a vector of a model, and of a length unless that is zero.
 func inSpace(r *driver.FactRecord, model string, dimension int) bool {
 	return r.Model == model && r.Embedding != nil && (dimension == 0 || dimension == len(r.Embedding))
-}
-
-// Facts is a [driver.FactStore] that ends with the process. Every search reads all facts of
-// its scope, so it suits tests and thousands of facts. It is safe for use by any number
-// of goroutines.
-type Facts struct {
-	options Options
-
-	mu        sync.RWMutex
-	shelves   map[driver.Scope]*shelf
-	forgotten map[driver.Scope]time.Time // by the scope as it was asked for
-	last      time.Time
-}
-
-// NewFacts returns an empty store.
-func NewFacts(o Options) *Facts {
-	return &Facts{options: o, shelves: map[driver.Scope]*shelf{}, forgotten: map[driver.Scope]time.Time{}}
 }
 
 // Apply implements [driver.FactStore].
@@ -155,16 +139,6 @@ func (m *Facts) Apply(ctx context.Context, s driver.Scope, changes []driver.Fact
 	f.undo = nil
 	m.shelves[s] = f
 	return applied, nil
-}
-
-// now returns times that ascend.
-func (m *Facts) now() time.Time {
-	now := input.Exact(time.Now())
-	if !now.After(m.last) {
-		now = m.last.Add(time.Microsecond)
-	}
-	m.last = now
-	return now
 }
 
 // allowed returns [driver.ErrForgotten] for what was said before its scope was forgotten.
@@ -390,21 +364,9 @@ func (m *Facts) Search(ctx context.Context, s driver.FactSearch) (driver.FactCan
 
 // Scopes implements [driver.FactStore].
 func (m *Facts) Scopes(ctx context.Context) iter.Seq2[driver.Scope, error] {
-	return func(yield func(driver.Scope, error) bool) {
+	return each(ctx, func() []driver.Scope {
 		m.mu.RLock()
-		scopes := make([]driver.Scope, 0, len(m.shelves))
-		for s := range m.shelves {
-			scopes = append(scopes, s)
-		}
-		m.mu.RUnlock()
-		for _, s := range scopes {
-			if err := ctx.Err(); err != nil {
-				yield(driver.Scope{}, err)
-				return
-			}
-			if !yield(s, nil) {
-				return
-			}
-		}
-	}
+		defer m.mu.RUnlock()
+		return slices.Collect(maps.Keys(m.shelves))
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -15,19 +16,32 @@ import (
 	"github.com/weft-go/weft/memory/internal/rank"
 )
 
+// Values is a [driver.ValueStore] that ends with the process. Every listing and search reads all values of
+// its scope. It is safe for use by any number of goroutines.
+type Values struct {
+	options Options
+
+	mu     sync.RWMutex
+	scopes map[driver.Scope]map[string]*valueRow // by their paths
+	clock
+	version int64
+}
+
+// A row is a value. It is replaced and never changed, as readers have it.
+type valueRow struct {
+	driver.ValueRecord
+	ttl     time.Duration
+	refresh bool
+}
+
+// NewValues returns an empty store.
+func NewValues(o Options) *Values {
+	return &Values{options: o, scopes: map[driver.Scope]map[string]*valueRow{}}
+}
+
 // Dump implements [driver.ValueStore].
 func (m *Values) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.SavedValue, error] {
-	return func(yield func(driver.SavedValue, error) bool) {
-		for _, one := range m.saved(s) {
-			if err := ctx.Err(); err != nil {
-				yield(driver.SavedValue{}, err)
-				return
-			}
-			if !yield(one, nil) {
-				return
-			}
-		}
-	}
+	return each(ctx, func() []driver.SavedValue { return m.saved(s) })
 }
 
 // saved returns the values of the scopes that s covers, in order.
@@ -86,39 +100,6 @@ func (m *Values) Restore(ctx context.Context, list []driver.SavedValue) (int, er
 		n++
 	}
 	return n, nil
-}
-
-// Values is a [driver.ValueStore] that ends with the process. Every listing and search reads all values of
-// its scope. It is safe for use by any number of goroutines.
-type Values struct {
-	options Options
-
-	mu      sync.RWMutex
-	scopes  map[driver.Scope]map[string]*valueRow // by their paths
-	last    time.Time
-	version int64
-}
-
-// A row is a value. It is replaced and never changed, as readers have it.
-type valueRow struct {
-	driver.ValueRecord
-	ttl     time.Duration
-	refresh bool
-}
-
-// NewValues returns an empty store.
-func NewValues(o Options) *Values {
-	return &Values{options: o, scopes: map[driver.Scope]map[string]*valueRow{}}
-}
-
-// now returns times that ascend.
-func (m *Values) now() time.Time {
-	now := input.Exact(time.Now())
-	if !now.After(m.last) {
-		now = m.last.Add(time.Microsecond)
-	}
-	m.last = now
-	return now
 }
 
 func (r *valueRow) expired(now time.Time) bool {
@@ -444,21 +425,9 @@ func (m *Values) Index(ctx context.Context, s driver.Scope, writes []driver.Valu
 
 // Scopes implements [driver.ValueStore].
 func (m *Values) Scopes(ctx context.Context) iter.Seq2[driver.Scope, error] {
-	return func(yield func(driver.Scope, error) bool) {
+	return each(ctx, func() []driver.Scope {
 		m.mu.RLock()
-		scopes := make([]driver.Scope, 0, len(m.scopes))
-		for s := range m.scopes {
-			scopes = append(scopes, s)
-		}
-		m.mu.RUnlock()
-		for _, s := range scopes {
-			if err := ctx.Err(); err != nil {
-				yield(driver.Scope{}, err)
-				return
-			}
-			if !yield(s, nil) {
-				return
-			}
-		}
-	}
+		defer m.mu.RUnlock()
+		return slices.Collect(maps.Keys(m.scopes))
+	})
 }
