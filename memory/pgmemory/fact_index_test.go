@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/memory/driver"
 )
 
@@ -81,4 +84,57 @@ func wantScans(t *testing.T, p place, pattern string) {
 		}
 	}
 	t.Errorf("no index like %s was read", pattern)
+}
+
+// Indexes in half precision are smaller, are used, and find the same nearest facts.
+func TestHalfIndexes(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p := newPlace(t)
+	p.options.Exact = 1_000_000
+	exact := p.open(t)
+	p.options.Exact, p.options.HalfIndexes = 100, true
+	half := p.open(t)
+	r := rand.New(rand.NewPCG(7, 8))
+	vector := func() []float32 {
+		v := make([]float32, 512)
+		for i := range v {
+			v[i] = r.Float32() - 0.5
+		}
+		return v
+	}
+	for range 4 {
+		var changes []driver.FactChange
+		for range 500 {
+			changes = append(changes, adding(fmt.Sprint("fact ", r.Uint64()), vector()...))
+		}
+		_, err := half.Facts().Apply(ctx, ann, changes)
+		require.NoError(t, err)
+	}
+	require.NoError(t, exact.Index(ctx, "m", 512))
+	require.NoError(t, half.Index(ctx, "m", 512))
+	const size = `SELECT pg_relation_size(i.indexrelid) FROM pg_stat_user_indexes i WHERE schemaname = $1 AND indexrelname LIKE $2`
+	whole := ask[int64](t, p, size, p.options.Schema, "mem_fact_near_________________")
+	assert.Less(t, ask[int64](t, p, size, p.options.Schema, "mem_fact_near_half_%"), whole*3/4)
+	hits, wanted := 0, 0
+	for range 20 {
+		s := driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only()}, Embedding: vector(), Model: "m", Limit: 30}
+		got, err := half.Facts().Search(ctx, s)
+		require.NoError(t, err)
+		want, err := exact.Facts().Search(ctx, s)
+		require.NoError(t, err)
+		require.Len(t, got.Records, 30)
+		found := map[string]bool{}
+		for _, r := range got.Records {
+			found[r.ID] = true
+		}
+		for _, r := range want.Records {
+			if wanted++; found[r.ID] {
+				hits++
+			}
+		}
+	}
+	assert.GreaterOrEqual(t, float64(hits), 0.95*float64(wanted))
+	half.Close()
+	wantScans(t, p, "mem_fact_near_half_%")
 }

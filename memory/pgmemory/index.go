@@ -17,15 +17,25 @@ const (
 	maxHalf  = 4000
 )
 
-// vectorType is what an index keeps of vectors of a length.
-func vectorType(schema string, dimension int) string {
-	if dimension > maxWhole {
-		return schema + `.halfvec(` + strconv.Itoa(dimension) + `)`
+// half reports whether indexes have vectors of a length in half precision.
+func (d *DB) half(dimension int) bool { return dimension > maxWhole || d.options.HalfIndexes }
+
+// vectorType is the type of vectors of a length in an index.
+func (d *DB) vectorType(dimension int) string {
+	if d.half(dimension) {
+		return d.vector + `.halfvec(` + strconv.Itoa(dimension) + `)`
 	}
-	return schema + `.vector(` + strconv.Itoa(dimension) + `)`
+	return d.vector + `.vector(` + strconv.Itoa(dimension) + `)`
 }
 
-func (t *table) indexName(space int64) string { return fmt.Sprintf("%s%016x", t.near, uint64(space)) }
+// indexName returns the name of the index of a table for vectors of a space.
+func (d *DB) indexName(t *table, space int64, dimension int) string {
+	name := t.near
+	if d.options.HalfIndexes && dimension <= maxWhole {
+		name += "half_" // beside one of whole vectors
+	}
+	return fmt.Sprintf("%s%016x", name, uint64(space))
+}
 
 // vectorsQuery tells how many vectors an index has, or zero where there is none that can be used.
 func vectorsQuery(schema, name string) string {
@@ -66,7 +76,7 @@ func (d *DB) index(ctx context.Context, model string, dimension int) error {
 }
 
 func (d *DB) indexTable(ctx context.Context, t *table, in int64, dimension int) error {
-	name := t.indexName(in)
+	name := d.indexName(t, in, dimension)
 	there, valid, err := d.findIndex(ctx, name)
 	if err != nil || valid {
 		return err
@@ -78,11 +88,11 @@ func (d *DB) indexTable(ctx context.Context, t *table, in int64, dimension int) 
 		}
 	}
 	class := d.vector + `.vector_cosine_ops`
-	if dimension > maxWhole {
+	if d.half(dimension) {
 		class = d.vector + `.halfvec_cosine_ops`
 	}
 	p := plan{space: in}
-	return d.alone(ctx, fmt.Sprintf(createIndex, name, t.name, vectorType(d.vector, dimension), class, p.literal()))
+	return d.alone(ctx, fmt.Sprintf(createIndex, name, t.name, d.vectorType(dimension), class, p.literal()))
 }
 
 func (d *DB) findIndex(ctx context.Context, name string) (there, valid bool, err error) {

@@ -27,6 +27,11 @@ type Options struct {
 	// them. Above, it takes the index of [DB.Index], if there is one. Where conditions on metadata pick facts from among
 	// more than these, it takes the index as soon as that is quicker. Zero means 20,000.
 	Exact int
+	// HalfIndexes makes [DB.Index] index vectors in half precision, so that an index takes about half
+	// the space. Searches compare what the index finds by the whole vectors. An index without
+	// HalfIndexes is not used then: call Index again, and drop the other one. Vectors of more than
+	// 2,000 numbers always have such an index.
+	HalfIndexes bool
 	// Pooling says whether a transaction pooler is in between. Zero means to look
 	// at the address.
 	Pooling Pooling

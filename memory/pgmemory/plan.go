@@ -83,7 +83,7 @@ func (d *DB) newPlan(t *table, sel *selection, w *wanted, columns string) *plan 
 	near := len(w.embedding) > 0 && w.limit > 0
 	if near {
 		p.space = space(w.model, len(w.embedding))
-		p.index = t.indexName(p.space)
+		p.index = d.indexName(t, p.space, len(w.embedding))
 		p.text += `, want AS MATERIALIZED (SELECT ` + p.add(w.embedding, "float4[]") + `::` + d.vector + `.vector AS v)`
 	}
 	least := d.route(p, sel, w, known, ok)
@@ -227,7 +227,7 @@ func (p *plan) literal() string { return `'` + strconv.FormatInt(p.space, 10) + 
 func (d *DB) addQuick(p *plan, w *wanted, same, where string, least int64) {
 	n := len(w.embedding)
 	reach := itoa(min(max(2*w.limit, 200), 1000))
-	as := vectorType(d.vector, n)
+	as := d.vectorType(n)
 	p.text += `, route AS MATERIALIZED (SELECT z.rows >= ` + p.add(least, "bigint") + `
 	AND set_config('hnsw.iterative_scan', 'relaxed_order', true) IS NOT NULL AND set_config('hnsw.ef_search', '` + reach + `', true) IS NOT NULL
 	AND set_config('hnsw.max_scan_tuples', '` + itoa(maxScan) + `', true) IS NOT NULL
