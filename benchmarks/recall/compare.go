@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/weft-go/weft/memory"
+)
+
+// A comparison counts the searches in which a store returned other facts than the first store, or another order.
+type comparison struct {
+	store, set, embedder string
+	questions, different int
+	example              string // the first difference
+}
+
+// names returns what the facts are found with: words, or the name of an embedder.
+func (b *bench) names() []string {
+	names := []string{"words"}
+	for _, e := range b.embedders {
+		names = append(names, e.Model())
+	}
+	return names
+}
+
+// options returns the options of each name.
+func (b *bench) options(candidates int) []memory.Options {
+	list := []memory.Options{{Candidates: candidates}}
+	for _, e := range b.embedders {
+		list = append(list, memory.Options{Embedder: e, Candidates: candidates})
+	}
+	return list
+}
+
+// compare asks each other store questions of a set. Its answers have to be those of the first store.
+func (b *bench) compare(ctx context.Context, c *collection, s set, o *outcome) (list []comparison, err error) {
+	asked := make([]int, len(s.questions))
+	for i := range asked {
+		asked[i] = i
+	}
+	asked = sample(asked, b.sample)
+	for _, other := range b.stores[1:] {
+		for k, options := range b.options(0) {
+			found, failed := make([][]memory.Found, len(asked)), make([]error, len(asked))
+			parallel(len(asked), func(i int) {
+				found[i], failed[i] = b.recall(ctx, other.facts, c, s.questions[asked[i]].text, options, 10)
+			})
+			r := comparison{store: other.name, set: s.name, embedder: b.names()[k], questions: len(asked)}
+			for i, q := range asked {
+				if failed[i] != nil {
+					return nil, fmt.Errorf("%s: %w", other.name, failed[i])
+				}
+				if want := o.top[q][k]; !slices.Equal(numbers(want), numbers(found[i])) {
+					if r.different++; r.example == "" {
+						r.example = difference(s.questions[q].text, want, found[i])
+					}
+				}
+			}
+			list = append(list, r)
+		}
+	}
+	return list, nil
+}
+
+// difference describes the first place where two results differ.
+func difference(text string, want, got []memory.Found) string {
+	at := 0
+	for at < min(len(want), len(got)) && want[at].ID == got[at].ID {
+		at++
+	}
+	describe := func(list []memory.Found) string {
+		if at >= len(list) {
+			return "nothing"
+		}
+		f := &list[at]
+		return fmt.Sprintf("document %d %.60q (total %.6f, BM25 %.6f, cosine %.6f)", numberOf(f.ID), f.Content, f.Score.Total, f.Score.BM25, f.Score.Similarity)
+	}
+	return fmt.Sprintf("%q, place %d: in memory %s, here %s", text, at+1, describe(want), describe(got))
+}
+
+// A timing is how long a Recall takes.
+type timing struct {
+	store, embedder string
+	candidates      int
+	median, p95     time.Duration
+}
+
+// time measures how long each store takes for questions of a set, one at a time.
+func (b *bench) time(ctx context.Context, c *collection, s set, questions int) (list []timing, err error) {
+	asked := sample(s.questions, questions)
+	for _, store := range b.stores {
+		for _, n := range candidates {
+			for k, options := range b.options(n) {
+				times := make([]time.Duration, len(asked))
+				for i, q := range asked {
+					start := time.Now()
+					if _, err := b.recall(ctx, store.facts, c, q.text, options, 10); err != nil {
+						return nil, fmt.Errorf("%s: %w", store.name, err)
+					}
+					times[i] = time.Since(start)
+				}
+				slices.Sort(times)
+				list = append(list, timing{store.name, b.names()[k], n, times[len(times)/2], times[len(times)*95/100]})
+			}
+		}
+	}
+	return list, nil
+}
