@@ -202,7 +202,7 @@ func (m matrix) decompose(dimension int) [][]float32 {
 			q[d][i] = float32(random.NormFloat64())
 		}
 	}
-	for range 5 {
+	for range 3 {
 		q = m.times(q)
 		orthogonalize(q)
 	}
@@ -284,7 +284,7 @@ func normalize(v []float32) bool {
 	return true
 }
 
-// parallel calls f for all numbers below n, on two goroutines or one for each processor.
+// parallel calls f for all numbers below n, on as many goroutines as there are processors.
 func parallel(n int, f func(i int)) {
 	var group sync.WaitGroup
 	for w := range workers {

@@ -16,12 +16,14 @@ import (
 
 func main() {
 	only := flag.String("sets", "", "measure only the collections whose name matches this `regexp`: facts, sections, paragraphs, definitions")
-	questions := flag.Int("sample", 200, "how many questions of a set SQLite and PostgreSQL are asked")
+	var b bench
+	flag.IntVar(&b.questions, "questions", 1000, "how many questions of a set the in-memory store is asked at most")
+	flag.IntVar(&b.sample, "sample", 200, "how many of them SQLite and PostgreSQL are asked")
 	cache := flag.String("cache", "", "the `folder` of the downloaded packages; by default weft-recall in the user's cache")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	failures, err := run(ctx, *only, *cache, *questions)
+	failures, err := b.main(ctx, *only, *cache)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "recall:", err)
 		os.Exit(2)
@@ -40,7 +42,8 @@ func progress(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "%4.0f s: "+format+"\n", append([]any{time.Since(started).Seconds()}, args...)...)
 }
 
-func run(ctx context.Context, only, cache string, questions int) (failures []string, err error) {
+// main runs the command and returns the reasons for which it fails.
+func (b *bench) main(ctx context.Context, only, cache string) (failures []string, err error) {
 	match, err := regexp.Compile(only)
 	if err != nil {
 		return nil, err
@@ -71,7 +74,7 @@ func run(ctx context.Context, only, cache string, questions int) (failures []str
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, closeStores()) }()
-	b := &bench{stores: stores, embedders: []memory.Embedder{learned, trigrams(256)}, sample: questions}
+	b.stores, b.embedders = stores, []memory.Embedder{learned, trigrams(256)}
 	var chosen []*collection
 	for _, c := range all {
 		if match.MatchString(c.name) {
@@ -106,6 +109,7 @@ func (b *bench) run(ctx context.Context, list []*collection, filled func() error
 	for _, c := range list {
 		stemmed, plain := newWordIndex(c.documents, terms), newWordIndex(c.documents, plainWords)
 		for _, s := range c.sets {
+			s.questions = sample(s.questions, b.questions)
 			progress("%s: ask %d questions", s.name, len(s.questions))
 			o, err := b.measure(ctx, c, s, stemmed, plain)
 			if err != nil {

@@ -18,7 +18,8 @@ var candidates = []int{100, 200, 400}
 type bench struct {
 	stores    []store // with the in-memory store first
 	embedders []memory.Embedder
-	sample    int // how many questions of a set the other stores are asked
+	questions int // how many questions of a set are asked at most
+	sample    int // how many of these the other stores are asked
 }
 
 // A figure is the result of a method with the questions of a set.
@@ -99,7 +100,7 @@ func (b *bench) ask(ctx context.Context, c *collection, text string, a *answer) 
 			found, once.err = b.recall(ctx, once, c, text, memory.Options{Embedder: e, Weights: w, Candidates: candidates}, limit)
 			return found
 		}
-		most := slices.Max(candidates)
+		most := candidates[len(candidates)-1]
 		all := recall(memory.Weights{}, most, most)
 		if e == nil {
 			words = numbers(all)
@@ -109,10 +110,10 @@ func (b *bench) ask(ctx context.Context, c *collection, text string, a *answer) 
 		}
 		a.columns = append(a.columns, numbers(all))
 		var orders [][]int
-		for _, n := range candidates {
+		for _, n := range candidates[:len(candidates)-1] {
 			orders = append(orders, numbers(recall(memory.Weights{}, n, 10)))
 		}
-		a.candidates = append(a.candidates, orders)
+		a.candidates = append(a.candidates, append(orders, numbers(all)))
 		a.top = append(a.top, all[:min(10, len(all))])
 		if once.err != nil {
 			return once.err

@@ -57,7 +57,7 @@ func inMemory(name string) store { return store{name, memory.NewInMemory(memory.
 func TestBenchMeetsItsChecksOnASmallCollection(t *testing.T) {
 	t.Parallel()
 	c, learned := small()
-	b := &bench{stores: []store{inMemory("in memory"), inMemory("copy")}, embedders: []memory.Embedder{learned, trigrams(64)}, sample: 10}
+	b := &bench{stores: []store{inMemory("in memory"), inMemory("copy")}, embedders: []memory.Embedder{learned, trigrams(64)}, questions: 1000, sample: 10}
 	r, err := b.run(t.Context(), []*collection{c}, func() error { return nil })
 	require.NoError(t, err)
 	require.Len(t, r.outcomes, 2)
@@ -84,7 +84,7 @@ func (w worse) Search(ctx context.Context, s memory.Search) (memory.Candidates, 
 func TestCompareFindsAStoreThatReturnsOtherFacts(t *testing.T) {
 	t.Parallel()
 	c, learned := small()
-	b := &bench{stores: []store{inMemory("in memory"), {"worse", worse{memory.NewInMemory(memory.InMemoryOptions{})}}}, embedders: []memory.Embedder{learned}, sample: 3}
+	b := &bench{stores: []store{inMemory("in memory"), {"worse", worse{memory.NewInMemory(memory.InMemoryOptions{})}}}, embedders: []memory.Embedder{learned}, questions: 50, sample: 3}
 	r, err := b.run(t.Context(), []*collection{c}, func() error { return nil })
 	require.NoError(t, err)
 	lines := r.failures()
