@@ -11,27 +11,9 @@ import (
 
 // A comparison counts the searches in which a store returned other facts than the first store, or another order.
 type comparison struct {
-	store, set, embedder string
+	store, set, way      string
 	questions, different int
 	example              string // the first difference
-}
-
-// names returns what the facts are found with: words, or the name of an embedder.
-func (b *bench) names() []string {
-	names := []string{"words"}
-	for _, e := range b.embedders {
-		names = append(names, e.Model())
-	}
-	return names
-}
-
-// options returns the options of each name.
-func (b *bench) options(candidates int) []memory.Options {
-	list := []memory.Options{{Candidates: candidates}}
-	for _, e := range b.embedders {
-		list = append(list, memory.Options{Embedder: e, Candidates: candidates})
-	}
-	return list
 }
 
 // compare asks each other store questions of a set. Its answers have to be those of the first store.
@@ -42,12 +24,12 @@ func (b *bench) compare(ctx context.Context, c *collection, s set, o *outcome) (
 	}
 	asked = sample(asked, b.sample)
 	for _, other := range b.stores[1:] {
-		for k, options := range b.options(0) {
+		for k, way := range b.ways() {
 			found, failed := make([][]memory.Found, len(asked)), make([]error, len(asked))
 			parallel(len(asked), func(i int) {
-				found[i], failed[i] = b.recall(ctx, other.facts, c, s.questions[asked[i]].text, options, 10)
+				found[i], failed[i] = b.recall(ctx, other.facts, c, s.questions[asked[i]].text, memory.Options{Embedder: way.embedder}, 10)
 			})
-			r := comparison{store: other.name, set: s.name, embedder: b.names()[k], questions: len(asked)}
+			r := comparison{store: other.name, set: s.name, way: way.name, questions: len(asked)}
 			for i, q := range asked {
 				if failed[i] != nil {
 					return nil, fmt.Errorf("%s: %w", other.name, failed[i])
@@ -82,27 +64,28 @@ func difference(text string, want, got []memory.Found) string {
 
 // A timing is how long a Recall takes.
 type timing struct {
-	store, embedder string
-	candidates      int
-	median, p95     time.Duration
+	store, way  string
+	candidates  int
+	median, p95 time.Duration
 }
 
 // time measures how long each store takes for questions of a set, one at a time.
-func (b *bench) time(ctx context.Context, c *collection, s set, questions int) (list []timing, err error) {
-	asked := sample(s.questions, questions)
+func (b *bench) time(ctx context.Context, c *collection, s set) (list []timing, err error) {
+	asked := sample(s.questions, b.timed)
 	for _, store := range b.stores {
 		for _, n := range candidates {
-			for k, options := range b.options(n) {
+			for _, way := range b.ways() {
+				o := memory.Options{Embedder: way.embedder, Candidates: n}
 				times := make([]time.Duration, len(asked))
 				for i, q := range asked {
 					start := time.Now()
-					if _, err := b.recall(ctx, store.facts, c, q.text, options, 10); err != nil {
+					if _, err := b.recall(ctx, store.facts, c, q.text, o, 10); err != nil {
 						return nil, fmt.Errorf("%s: %w", store.name, err)
 					}
 					times[i] = time.Since(start)
 				}
 				slices.Sort(times)
-				list = append(list, timing{store.name, b.names()[k], n, times[len(times)/2], times[len(times)*95/100]})
+				list = append(list, timing{store.name, way.name, n, times[len(times)/2], times[len(times)*95/100]})
 			}
 		}
 	}

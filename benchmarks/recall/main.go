@@ -19,6 +19,7 @@ func main() {
 	var b bench
 	flag.IntVar(&b.questions, "questions", 1000, "how many questions of a set the in-memory store is asked at most")
 	flag.IntVar(&b.sample, "sample", 200, "how many of them SQLite and PostgreSQL are asked")
+	flag.IntVar(&b.timed, "timed", 40, "how many questions of the first collection are timed")
 	cache := flag.String("cache", "", "the `folder` of the downloaded packages; by default weft-recall in the user's cache")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -125,12 +126,12 @@ func (b *bench) run(ctx context.Context, list []*collection, filled func() error
 			r.comparisons = append(r.comparisons, compared...)
 		}
 	}
-	if len(list) > 0 {
+	if len(list) > 0 && b.timed > 0 {
 		c := list[0]
 		r.timed = fmt.Sprintf("%d %s", len(c.documents), c.name)
 		progress("measure times among the %s", r.timed)
 		var err error
-		if r.timings, err = b.time(ctx, c, c.sets[len(c.sets)-1], 40); err != nil {
+		if r.timings, err = b.time(ctx, c, c.sets[len(c.sets)-1]); err != nil {
 			return nil, err
 		}
 	}

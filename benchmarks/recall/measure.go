@@ -20,6 +20,7 @@ type bench struct {
 	embedders []memory.Embedder
 	questions int // how many questions of a set are asked at most
 	sample    int // how many of these the other stores are asked
+	timed     int // how many questions of the first collection are timed
 }
 
 // A figure is the result of a method with the questions of a set.
@@ -32,9 +33,23 @@ type figure struct {
 // An outcome is the result for a set.
 type outcome struct {
 	set, about string
-	columns    []figure   // by columns
-	candidates [][]figure // without an embedder and with each, by candidates
-	top        [][][]memory.Found
+	columns    []figure           // by columns
+	candidates [][]figure         // by way and candidates
+	top        [][][]memory.Found // the ten best of each question, by way
+}
+
+// A way to find facts is by words, or by words and the vectors of an embedder.
+type way struct {
+	name     string
+	embedder memory.Embedder
+}
+
+func (b *bench) ways() []way {
+	list := []way{{"words", nil}}
+	for _, e := range b.embedders {
+		list = append(list, way{e.Model(), e})
+	}
+	return list
 }
 
 // columns are the methods, in the order of the table.
@@ -50,7 +65,7 @@ func (b *bench) columns() []string {
 type answer struct {
 	columns    [][]int
 	candidates [][][]int
-	top        [][]memory.Found // the ten facts that Weft found without an embedder and with each
+	top        [][]memory.Found
 }
 
 // measure asks the first store all questions of a set.
@@ -90,7 +105,8 @@ func (b *bench) measure(ctx context.Context, c *collection, s set, stemmed, plai
 // ask asks the first store one question in all ways.
 func (b *bench) ask(ctx context.Context, c *collection, text string, a *answer) error {
 	var words []int
-	for _, e := range append([]memory.Embedder{nil}, b.embedders...) {
+	for _, way := range b.ways() {
+		e := way.embedder
 		once := &searchOnce{Store: b.stores[0].facts}
 		recall := func(w memory.Weights, candidates, limit int) []memory.Found {
 			if once.err != nil {

@@ -45,15 +45,15 @@ func (r *report) print(w io.Writer, b *bench) {
 	r.printCandidates(w, b)
 	header(w, "store", "set", "found by", "questions", "different from the in-memory store")
 	for _, c := range r.comparisons {
-		row(w, c.store, c.set, c.embedder, fmt.Sprint(c.questions), fmt.Sprint(c.different))
+		row(w, c.store, c.set, c.way, fmt.Sprint(c.questions), fmt.Sprint(c.different))
 	}
 }
 
 func (r *report) printCandidates(w io.Writer, b *bench) {
 	cells := []string{"recall@10 of Weft"}
-	for _, name := range b.names() {
+	for _, way := range b.ways() {
 		for _, n := range candidates {
-			cells = append(cells, fmt.Sprintf("%s, %d candidates", name, n))
+			cells = append(cells, fmt.Sprintf("%s, %d candidates", way.name, n))
 		}
 	}
 	header(w, cells...)
@@ -71,7 +71,7 @@ func (r *report) printCandidates(w io.Writer, b *bench) {
 	}
 	header(w, "time of a Recall among the "+r.timed, "found by", "candidates", "median", "95th percentile")
 	for _, t := range r.timings {
-		row(w, t.store, t.embedder, fmt.Sprint(t.candidates), milliseconds(t.median), milliseconds(t.p95))
+		row(w, t.store, t.way, fmt.Sprint(t.candidates), milliseconds(t.median), milliseconds(t.p95))
 	}
 }
 
@@ -120,7 +120,7 @@ func (r *report) failures() (lines []string) {
 	}
 	for _, c := range r.comparisons {
 		if c.different > 0 {
-			lines = append(lines, fmt.Sprintf("%s, %s, %s: %d of %d results differ from the in-memory store; the first: %s", c.store, c.set, c.embedder, c.different, c.questions, c.example))
+			lines = append(lines, fmt.Sprintf("%s, %s, %s: %d of %d results differ from the in-memory store; the first: %s", c.store, c.set, c.way, c.different, c.questions, c.example))
 		}
 	}
 	return lines

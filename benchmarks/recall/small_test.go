@@ -57,12 +57,13 @@ func inMemory(name string) store { return store{name, memory.NewInMemory(memory.
 func TestBenchMeetsItsChecksOnASmallCollection(t *testing.T) {
 	t.Parallel()
 	c, learned := small()
-	b := &bench{stores: []store{inMemory("in memory"), inMemory("copy")}, embedders: []memory.Embedder{learned, trigrams(64)}, questions: 1000, sample: 10}
+	b := &bench{stores: []store{inMemory("in memory"), inMemory("copy")}, embedders: []memory.Embedder{learned, trigrams(64)}, questions: 1000, sample: 10, timed: 1}
 	r, err := b.run(t.Context(), []*collection{c}, func() error { return nil })
 	require.NoError(t, err)
 	require.Len(t, r.outcomes, 2)
 	assert.Empty(t, r.failures())
 	assert.Len(t, r.comparisons, 2*3)
+	assert.Len(t, r.timings, 2*3*3)
 	for _, o := range r.outcomes {
 		assert.Len(t, o.columns, len(b.columns()))
 		for k, list := range o.candidates {
