@@ -27,7 +27,7 @@ func (k *Knowledge) search(ctx context.Context, s *driver.ChunkSearch) (driver.C
 	if err != nil {
 		return driver.ChunkCandidates{}, err
 	}
-	w := &wanted{words(s.Query.Scope.Tenant, s.Terms), s.Embedding, s.Model, s.Limit}
+	w := &wanted{words(s.Query.Scope.Tenant, s.Terms), s.Terms, s.Embedding, s.Model, s.Limit}
 	p := k.db.newPlan(&chunkTable, sel, w, foundColumns+`, `+k.db.vector+`.vector_send(f.embedding)`)
 	f := finding{ChunkCandidates: driver.ChunkCandidates{Frequency: make([]int64, len(s.Terms))}}
 	err = k.db.seek(ctx, p, f.dest(), f.reset, f.add)

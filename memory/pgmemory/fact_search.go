@@ -27,7 +27,7 @@ func (f *Facts) search(ctx context.Context, s *driver.FactSearch) (driver.FactCa
 	if !sel.one {
 		columns, dest, table = columns+scopeColumns, append(dest, scopeDest(&r.Scope)...), &factTable
 	}
-	p := f.db.newPlan(table, sel, &wanted{words(s.Query.Scope.Tenant, s.Terms), s.Embedding, s.Model, s.Limit}, columns)
+	p := f.db.newPlan(table, sel, &wanted{words(s.Query.Scope.Tenant, s.Terms), s.Terms, s.Embedding, s.Model, s.Limit}, columns)
 	c := driver.FactCandidates{Frequency: make([]int64, len(s.Terms))}
 	err = f.db.seek(ctx, p, dest, func() { c.Records = nil }, func() error {
 		if c.Records == nil {

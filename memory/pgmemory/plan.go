@@ -19,6 +19,7 @@ type table struct {
 // A wanted is what a search looks for.
 type wanted struct {
 	words     []int64
+	terms     []string // of the words
 	embedding []float32
 	model     string
 	limit     int
@@ -63,17 +64,19 @@ type found struct {
 
 // What every statement is made of. Each %-sign would be a mistake: nothing is put into these.
 const (
-	// Each pair is a row and a word that it has; a row scores by how rare the words are that it
-	// has, and how short it is.
-	pairHits = `), pair AS MATERIALIZED (SELECT h.key, h.word_count, q.nr FROM hit h JOIN unnest(`
-	anyOf    = `) WITH ORDINALITY AS q (word, nr) ON q.word = ANY (h.words)`
+	// A pair is a row and a word that it has, with the number of times that it has it. Only a row
+	// that has more terms than words has a word twice: the terms of other rows need not be read.
+	pairHits  = `), pair AS MATERIALIZED (SELECT h.key, h.word_count, q.nr, ` + wordTimes + ` FROM hit h JOIN unnest(`
+	wordTimes = `CASE WHEN h.word_count > cardinality(h.words) THEN cardinality(array_positions(h.terms, q.term)) ELSE 1 END AS times`
+	anyOf     = `) WITH ORDINALITY AS q (word, term, nr) ON q.word = ANY (h.words)`
 	// Where much is selected, no more than some of the rows that have a common word are looked at.
-	pairMost  = `, pair AS MATERIALIZED (SELECT f.key, f.word_count, q.nr FROM unnest(`
-	eachOf    = `) WITH ORDINALITY AS q (word, nr) CROSS JOIN LATERAL (SELECT f.key, f.word_count FROM `
-	mostWords = ` LIMIT 10000) f`
-	freqPairs = `), freq AS MATERIALIZED (SELECT p.nr, count(*) AS n FROM pair p GROUP BY p.nr)`
-	bestWords = `, worded AS MATERIALIZED (SELECT p.key FROM pair p JOIN freq q USING (nr), size z GROUP BY p.key, p.word_count, z.rows, z.terms
-	ORDER BY sum(ln(1 + (greatest(z.rows - q.n, 0) + 0.5) / (q.n + 0.5))) / (0.25 + 0.75 * p.word_count * z.rows / greatest(z.terms, 1)) DESC, p.key DESC LIMIT `
+	pairMost  = `, pair AS MATERIALIZED (SELECT h.key, h.word_count, q.nr, ` + wordTimes + ` FROM unnest(`
+	eachOf    = `) WITH ORDINALITY AS q (word, term, nr) CROSS JOIN LATERAL (SELECT f.key, f.word_count, f.words, f.terms FROM `
+	mostWords = ` LIMIT 10000) h`
+	freqPairs = `), freq AS MATERIALIZED (SELECT p.nr, least(count(*), 10000) AS n FROM pair p GROUP BY p.nr)`
+	// The order is that of BM25, as package rank computes it.
+	bestWords = `, worded AS MATERIALIZED (SELECT p.key FROM pair p JOIN freq q USING (nr), size z GROUP BY p.key
+	ORDER BY sum(ln(1 + (greatest(z.rows - q.n, 0) + 0.5) / (q.n + 0.5)) * p.times / (p.times + 0.3 + 0.9 * p.word_count * z.rows / greatest(z.terms, 1))) DESC, p.key DESC LIMIT `
 )
 
 // newPlan returns the plan of a search among what is selected. The columns follow the counts.
@@ -181,11 +184,12 @@ func (d *DB) distance() string {
 // is not looked at row by row, so the scope is no way to find it. It returns how many rows have each word.
 func (p *plan) addWords(where string, w *wanted) (frequency string) {
 	list := p.add(w.words, "bigint[]")
+	both := list + `, ` + p.add(w.terms, "text[]")
 	if p.large {
-		p.text += pairMost + list + eachOf + p.table.name + ` f WHERE f.words @> ARRAY[q.word] AND ` + throughIndex(where) + mostWords + freqPairs
+		p.text += pairMost + both + eachOf + p.table.name + ` f WHERE f.words @> ARRAY[q.word] AND ` + throughIndex(where) + mostWords + freqPairs
 	} else {
-		p.text += `, hit AS MATERIALIZED (SELECT f.key, f.words, f.word_count FROM ` + p.table.name + ` f WHERE f.words && ` + list + ` AND ` + where +
-			pairHits + list + anyOf + freqPairs
+		p.text += `, hit AS MATERIALIZED (SELECT f.key, f.words, f.terms, f.word_count FROM ` + p.table.name + ` f WHERE f.words && ` + list + ` AND ` + where +
+			pairHits + both + anyOf + freqPairs
 	}
 	if w.limit > 0 {
 		p.text += bestWords + p.limit + `)`

@@ -39,7 +39,7 @@ func (c *Conversations) search(ctx context.Context, s *driver.MessageSearch) (fo
 	if err != nil {
 		return found, false, err
 	}
-	p := c.db.newPlan(&messageTable, sel, &wanted{words: words(s.Query.Scope.Tenant, s.Terms), limit: s.Limit}, spotColumns+messageColumns)
+	p := c.db.newPlan(&messageTable, sel, &wanted{words: words(s.Query.Scope.Tenant, s.Terms), terms: s.Terms, limit: s.Limit}, spotColumns+messageColumns)
 	p.tell(roughColumn, &rough)
 	found.Frequency = make([]int64, len(s.Terms))
 	var m messageRow

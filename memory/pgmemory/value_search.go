@@ -23,7 +23,7 @@ func (v *Values) search(ctx context.Context, s driver.Scope, q *driver.ValueSear
 		return driver.ValueCandidates{}, err
 	}
 	columns := valueColumns + `, f.terms, f.model, ` + v.db.vector + `.vector_send(f.embedding)`
-	p := v.db.newPlan(&valueTable, sel, &wanted{words(s.Tenant, q.Terms), q.Embedding, q.Model, q.Limit}, columns)
+	p := v.db.newPlan(&valueTable, sel, &wanted{words(s.Tenant, q.Terms), q.Terms, q.Embedding, q.Model, q.Limit}, columns)
 	found := driver.ValueCandidates{Frequency: make([]int64, len(q.Terms))}
 	var (
 		item      itemRow

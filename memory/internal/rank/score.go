@@ -47,7 +47,7 @@ type Weights struct {
 	Candidates int
 }
 
-// The defaults were measured with package recall. From 0.5 to 0.8 for words they hardly differ with vectors that know less than
+// The defaults were measured with benchmarks/recall. From 0.5 to 0.8 for words they hardly differ with vectors that know less than
 // words do; with better vectors, less for words is better. The neighbour's weight may be anything from 0.25 to 1.
 const (
 	defaultVector    = 0.4

@@ -1,4 +1,4 @@
-package recall
+package main
 
 import (
 	"bytes"
@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// A synset is words that mean the same.
+// A synset is a set of synonyms.
 type synset struct {
-	kind  string // the part of speech and the number of the lexicographers' file, such as n13 for food
+	kind  string // part of speech and number of WordNet's file, such as n13 for food
 	words []string
 	gloss string
 }
 
-// readWordNet returns the synsets of nouns and verbs whose words are single ones, in lower case.
+// readWordNet returns the synsets of nouns and verbs, with those of their words that are single words in lower case.
 func readWordNet(ctx context.Context, dir string) (sets []synset, err error) {
 	files, err := wordnet.read(ctx, dir, "usr/share/wordnet/data.*")
 	if err != nil {
@@ -51,7 +51,7 @@ func parseSynset(line string) (s synset, ok bool) {
 	return s, len(s.words) > 0
 }
 
-// senses counts how many synsets a word is in.
+// senses counts the synsets of each word.
 func senses(sets []synset) map[string]int {
 	count := map[string]int{}
 	for _, s := range sets {

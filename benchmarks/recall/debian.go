@@ -1,4 +1,4 @@
-package recall
+package main
 
 import (
 	"archive/tar"
@@ -19,7 +19,7 @@ import (
 	"strings"
 )
 
-// A source is a package of Debian 12, of a version that never changes.
+// A source is one version of a package of Debian 12.
 type source struct{ name, pool, sum string }
 
 var (
@@ -36,28 +36,18 @@ var (
 	errFormat = errors.New("not a Debian package")
 )
 
-// Cache returns the folder where the packages are kept.
-func Cache() (string, error) {
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("recall: cache: %w", err)
-	}
-	return filepath.Join(dir, "weft-recall"), nil
-}
-
-// read returns the files of a package whose path matches a pattern, by path. Those that are
-// compressed are unpacked.
-func (s source) read(ctx context.Context, dir, pattern string) (map[string][]byte, error) {
+// read returns the files of a package whose path matches a pattern, by path. Compressed
+// files are unpacked.
+func (s source) read(ctx context.Context, dir, pattern string) (files map[string][]byte, err error) {
 	data, err := s.get(ctx, dir)
-	if err != nil {
-		return nil, fmt.Errorf("recall: %s: %w", s.name, err)
+	if err == nil {
+		files, err = unpack(ctx, data, pattern)
 	}
-	files, err := unpack(ctx, data, pattern)
-	if err != nil {
-		return nil, fmt.Errorf("recall: %s: %w", s.name, err)
+	if err == nil && len(files) == 0 {
+		err = fmt.Errorf("no file matches %s: %w", pattern, errFormat)
 	}
-	if len(files) == 0 {
-		return nil, fmt.Errorf("recall: %s has no %s: %w", s.name, pattern, errFormat)
+	if err != nil {
+		return nil, fmt.Errorf("package %s: %w", s.name, err)
 	}
 	return files, nil
 }
@@ -78,7 +68,7 @@ func (s source) get(ctx context.Context, dir string) ([]byte, error) {
 			err = s.check(data)
 		}
 		if err == nil {
-			return data, store(file, data)
+			return data, writeFile(file, data)
 		}
 		failed = errors.Join(failed, err)
 	}
@@ -101,15 +91,15 @@ func download(ctx context.Context, url string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = response.Body.Close() }()
+	defer func() { _ = response.Body.Close() }() // The status or the body decides.
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("%s: %s: %w", url, response.Status, errStatus)
 	}
 	return io.ReadAll(io.LimitReader(response.Body, 64<<20))
 }
 
-// store writes a file that others may read at any time.
-func store(file string, data []byte) error {
+// writeFile writes a file so that a concurrent reader sees all of it or nothing.
+func writeFile(file string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(file), "part-*")
 	if err != nil {
 		return err
@@ -124,8 +114,8 @@ func store(file string, data []byte) error {
 	return nil
 }
 
-// unpack reads the ar archive that a package is, and the tar archive that is within it. The standard library
-// does not know xz, so the program of that name helps.
+// unpack returns the files of a package, which is an ar archive with a compressed tar
+// archive. It runs the program xz, since the standard library cannot read its format.
 func unpack(ctx context.Context, deb []byte, pattern string) (map[string][]byte, error) {
 	data, err := member(deb, "data.tar.xz")
 	if err != nil {

@@ -1,4 +1,4 @@
-package recall
+package main
 
 import (
 	"context"
@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// An entry is what a dictionary says of a word.
+// An entry of a dictionary is a word and its meaning.
 type entry struct{ word, text string }
 
-// sentences returns the sentences of texts that people wrote: no headings, no tables, no source code.
+// sentences returns the sentences of prose: no headings, no tables, no source code.
 func sentences(texts []string) (found []string) {
 	for _, text := range texts {
 		for paragraph := range strings.SplitSeq(text, "\n\n") {
@@ -55,7 +55,7 @@ var (
 	wnSense   = regexp.MustCompile(`(?m)^ +((n|v|adj|adv|r|s) )?\d*:|(?s:\[(syn|ant|also):.*?\])`)
 )
 
-// readFoldoc returns what the dictionary of computing says, an entry each.
+// readFoldoc returns the entries of the dictionary of computing.
 func readFoldoc(ctx context.Context, dir string) ([]entry, error) {
 	files, err := foldoc.read(ctx, dir, "usr/share/dictd/foldoc.dict.dz")
 	if err != nil {
@@ -66,7 +66,7 @@ func readFoldoc(ctx context.Context, dir string) ([]entry, error) {
 	}), nil
 }
 
-// readGlosses returns what WordNet says, each sense a paragraph.
+// readGlosses returns the entries of WordNet. Each sense is a paragraph.
 func readGlosses(ctx context.Context, dir string) ([]entry, error) {
 	files, err := glosses.read(ctx, dir, "usr/share/dictd/wn.dict.dz")
 	if err != nil {
@@ -77,7 +77,7 @@ func readGlosses(ctx context.Context, dir string) ([]entry, error) {
 	}), nil
 }
 
-// readWebsters returns what Webster's dictionary of 1913 says, without what others added to it.
+// readWebsters returns the entries of Webster's dictionary of 1913, without later additions.
 func readWebsters(ctx context.Context, dir string) ([]entry, error) {
 	files, err := websters.read(ctx, dir, "usr/share/dictd/gcide.dict.dz")
 	if err != nil {
@@ -96,14 +96,14 @@ func readWebsters(ctx context.Context, dir string) ([]entry, error) {
 	for i, e := range found {
 		word, _, _ := strings.Cut(e.word, " \\")
 		found[i].word = strings.ToLower(strings.TrimSpace(word))
-		if end := strings.Index(e.text, "]"); end >= 0 && !strings.Contains(e.text[:end], "[") { // the rest of where it comes from
+		if end := strings.Index(e.text, "]"); end >= 0 && !strings.Contains(e.text[:end], "[") { // the rest of the etymology
 			found[i].text = strings.TrimSpace(e.text[end+1:])
 		}
 	}
 	return found, nil
 }
 
-// entries divides a dictionary: a line that is not indented is a word, and the lines after it are what it means.
+// entries parses a dictionary: a line that is not indented is a word, and the lines after it are its meaning.
 func entries(data []byte, clean func(string) string) (found []entry) {
 	var word string
 	var text strings.Builder
@@ -125,7 +125,7 @@ func entries(data []byte, clean func(string) string) (found []entry) {
 	return found
 }
 
-// readFortunes returns sayings.
+// readFortunes returns the sayings of the program fortune.
 func readFortunes(ctx context.Context, dir string) (texts []string, err error) {
 	files, err := fortunes.read(ctx, dir, "usr/share/games/fortunes/*[a-z0-9]")
 	if err != nil {
@@ -142,7 +142,7 @@ func readFortunes(ctx context.Context, dir string) (texts []string, err error) {
 
 var roff = regexp.MustCompile(`\\f.|\\[&/,]|\\\(..|"`)
 
-// readManuals returns the prose of manual pages, a text each.
+// readManuals returns the prose of each manual page.
 func readManuals(ctx context.Context, dir string) (texts []string, err error) {
 	files, err := manpages.read(ctx, dir, "usr/share/man/man*/*.gz")
 	if err != nil {

@@ -1,13 +1,13 @@
-package recall
+package main
 
 import (
 	"fmt"
 	"strings"
 )
 
-// A template is a fact about a person and a thing, and a question that shares the person and the thing. In the
-// question with other words, all that carries meaning is another word: those of the template by hand after
-// WordNet, the thing by WordNet.
+// A template is a fact about a person and a thing, and two questions. The first has the person and the thing of the
+// fact. The other has the person, and synonyms for all other words that carry meaning: those of the template
+// were chosen by hand, and the thing's is WordNet's. The kind is that of the thing.
 type template struct{ kind, fact, question, other string }
 
 var templates = []template{
@@ -37,13 +37,32 @@ var firstNames = strings.Fields("Marta Tobias Ingrid Rafael Noor Yusuf Greta Ken
 
 var lastNames = strings.Fields("Oliveira Lindqvist Tanaka Hartmann Achebe")
 
-// facts returns a fact of every template for each of fifty people, and two questions for each: one with the same key
-// words, and one whose words are others. Things are words that the texts have, and a synonym that
-// they have too.
-func facts(sets []synset, knows func(string) bool) (texts []string, same, other []Question) {
-	things := map[string][][2]string{}
-	count := senses(sets)
-	for _, s := range sets {
+// facts makes a fact of every template for each of fifty people, hidden among sentences, and two questions about each
+// fact. The things are words that the embedder knows, and that have a synonym which it knows.
+func facts(t *texts, knows func(string) bool) *collection {
+	c := &collection{name: "facts", sets: []set{{name: "facts, same words"}, {name: "facts, other words"}}}
+	things, used := thingsOf(t.synsets, knows), map[string]int{}
+	for i := range 50 {
+		name := firstNames[i%10] + " " + lastNames[i/10]
+		for _, t := range templates {
+			thing := things[t.kind][used[t.kind]%len(things[t.kind])]
+			used[t.kind]++
+			answer := []int{len(c.documents)}
+			c.documents = append(c.documents, document{text: fmt.Sprintf(t.fact, name, thing[0])})
+			c.sets[0].questions = append(c.sets[0].questions, question{fmt.Sprintf(t.question, name, thing[0]), answer})
+			c.sets[1].questions = append(c.sets[1].questions, question{fmt.Sprintf(t.other, name, thing[1]), answer})
+		}
+	}
+	for _, s := range sample(t.sentences(), distractors) {
+		c.documents = append(c.documents, document{text: s})
+	}
+	return c
+}
+
+// thingsOf returns pairs of synonyms by the kind of the synset, in a random order that is always the same.
+func thingsOf(synsets []synset, knows func(string) bool) map[string][][2]string {
+	things, count := map[string][][2]string{}, senses(synsets)
+	for _, s := range synsets {
 		var pair []string
 		for _, w := range s.words {
 			if count[w] <= 2 && len(w) > 3 && knows(w) && (len(pair) == 0 || w[:3] != pair[0][:3]) && !rude(s) {
@@ -54,26 +73,13 @@ func facts(sets []synset, knows func(string) bool) (texts []string, same, other 
 			things[s.kind] = append(things[s.kind], [2]string{pair[0], pair[1]})
 		}
 	}
-	used := map[string]int{}
-	for _, t := range templates {
-		things[t.kind] = sample(things[t.kind], 1<<30)
+	for kind, list := range things {
+		things[kind] = sample(list, len(list))
 	}
-	for i := range 50 {
-		name := firstNames[i%10] + " " + lastNames[i/10]
-		for _, t := range templates {
-			list := things[t.kind]
-			thing := list[used[t.kind]%len(list)]
-			used[t.kind]++
-			answer := []int{len(texts)}
-			texts = append(texts, fmt.Sprintf(t.fact, name, thing[0]))
-			same = append(same, Question{fmt.Sprintf(t.question, name, thing[0]), answer})
-			other = append(other, Question{fmt.Sprintf(t.other, name, thing[1]), answer})
-		}
-	}
-	return texts, same, other
+	return things
 }
 
-// rude reports whether a dictionary warns of the words.
+// rude reports whether the dictionary calls the words offensive.
 func rude(s synset) bool {
 	return strings.Contains(s.gloss, "slur") || strings.Contains(s.gloss, "offensive") || strings.Contains(s.gloss, "disparaging")
 }

@@ -1,4 +1,4 @@
-package recall
+package main
 
 import (
 	"bytes"
@@ -14,13 +14,13 @@ import (
 	"strings"
 )
 
-// A section of a manual has a title, and paragraphs that do not repeat it.
+// A section of a manual has a title, and paragraphs without the title.
 type section struct {
 	page, title string
 	paragraphs  []string
 }
 
-// readManual returns the sections of PostgreSQL's manual. A page of reference is one section.
+// readManual returns the sections of PostgreSQL's manual. A reference page is one section.
 func readManual(ctx context.Context, dir string) (found []section, err error) {
 	files, err := postgres.read(ctx, dir, "usr/share/doc/postgresql-doc-15/html/*.html")
 	if err != nil {
@@ -29,7 +29,7 @@ func readManual(ctx context.Context, dir string) (found []section, err error) {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		sections, err := parsePage(path.Base(name), files[name])
 		if err != nil {
-			return nil, fmt.Errorf("recall: %s: %w", name, err)
+			return nil, fmt.Errorf("page %s: %w", name, err)
 		}
 		found = append(found, sections...)
 	}
@@ -40,7 +40,7 @@ type page struct {
 	sections  []section
 	name      string
 	reference bool
-	skip      int // elements that are open within one that is left out
+	skip      int // the depth within an element that is left out
 	heading   bool
 	text      strings.Builder
 }
