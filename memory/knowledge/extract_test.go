@@ -54,7 +54,7 @@ func TestFolderExtractsTheTextOfOtherFormats(t *testing.T) {
 	assert.Equal(t, "THREE", r[0].Item.Chunk.Content)
 	assert.Equal(t, []string{"Page 3"}, r[0].Item.Chunk.Headings)
 	assert.Equal(t, [2]int{5, 10}, [2]int{r[0].Item.Chunk.Start, r[0].Item.Chunk.End})
-	assert.Equal(t, split.Pages, r[0].Item.Source.Format)
+	assert.Equal(t, string(split.Pages), r[0].Item.Source.Format)
 	assert.True(t, strings.HasPrefix(r[0].Item.Source.Title, "The title \ufffdéé"), r[0].Item.Source.Title)
 	assert.LessOrEqual(t, len(r[0].Item.Source.Title), 512)
 }

@@ -192,7 +192,9 @@ func (r *ingest) begin(ctx context.Context, d Document, err error) *work {
 		return w
 	}
 	if w.next, err = w.next.Complete(); err == nil {
-		err = d.Format.Validate()
+		if err = d.Format.Validate(); err != nil {
+			err = fmt.Errorf("%w: %w", memory.ErrInvalid, err)
+		}
 	}
 	if err == nil {
 		err = w.read(ctx, &d, r.Base.options.MaxSize)
