@@ -17,7 +17,7 @@ import (
 func main() {
 	only := flag.String("sets", "", "measure only the collections whose name matches this `regexp`: facts, sections, paragraphs, definitions")
 	var b bench
-	flag.IntVar(&b.questions, "questions", 1000, "how many questions of a set the in-memory store is asked at most")
+	flag.IntVar(&b.questions, "questions", 300, "how many questions of a set the in-memory store is asked at most")
 	flag.IntVar(&b.sample, "sample", 200, "how many of them SQLite and PostgreSQL are asked")
 	flag.IntVar(&b.timed, "timed", 40, "how many questions of the first collection are timed")
 	cache := flag.String("cache", "", "the `folder` of the downloaded packages; by default weft-recall in the user's cache")
@@ -124,6 +124,9 @@ func (b *bench) run(ctx context.Context, list []*collection, filled func() error
 				return nil, err
 			}
 			r.comparisons = append(r.comparisons, compared...)
+			for _, c := range compared {
+				progress("%s by %s: %d of %d results of %s differ %s", c.set, c.way, c.different, c.questions, c.store, c.example)
+			}
 		}
 	}
 	if len(list) > 0 && b.timed > 0 {

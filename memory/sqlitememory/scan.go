@@ -3,16 +3,19 @@ package sqlitememory
 import (
 	"context"
 	"database/sql"
-	"math"
+	"slices"
+
+	"github.com/weft-go/weft/memory/internal/rank"
 )
 
-// readWords does what the index of words does, for queries over so many scopes that it would
-// be asked for too many words, as each scope has its own: it reads those of everything that is selected.
+// readWords counts the selected rows that have each term, and returns the keys of the best, without the index of
+// words. It reads the terms of all rows that are selected, and is for queries over so many scopes that the index would
+// be asked for too many words, since each scope has its own.
 func (u *survey) readWords(ctx context.Context) ([]int64, error) {
-	counts := make([]int64, len(u.terms))
-	err := u.eachWords(ctx, counts, func(int64, float64) {
-		for i, n := range counts {
-			if n > 0 {
+	text := `SELECT f.key, f.terms FROM ` + u.of.table + ` f WHERE ` + u.sel.text
+	err := u.eachTerms(ctx, text, u.sel.args, func(_ int64, terms []string) {
+		for i, term := range u.terms {
+			if slices.Contains(terms, term) {
 				u.frequency[i]++
 			}
 		}
@@ -20,38 +23,28 @@ func (u *survey) readWords(ctx context.Context) ([]int64, error) {
 	if err != nil || u.limit <= 0 {
 		return nil, err
 	}
-	best := nearest{limit: u.limit}
-	average := float64(u.words) / max(1, float64(u.rows))
-	err = u.eachWords(ctx, counts, func(key int64, words float64) {
-		score := 0.0
-		for i, n := range counts {
-			if n > 0 {
-				score += bm25(float64(n), words/average, float64(u.frequency[i]), float64(u.rows))
-			}
-		}
-		if score > 0 {
+	return u.bestByWords(ctx, text, u.sel.args)
+}
+
+// bestByWords returns the keys of the best rows of a statement by BM25 among everything that is selected. The statement
+// selects keys and terms.
+func (u *survey) bestByWords(ctx context.Context, text string, args []any) ([]int64, error) {
+	c := rank.Corpus{Docs: u.rows, Terms: u.words, Frequency: make(map[string]int64, len(u.terms))}
+	for i, term := range u.terms {
+		c.Frequency[term] = u.frequency[i]
+	}
+	words, best := rank.NewWords(u.terms, c), nearest{limit: u.limit}
+	err := u.eachTerms(ctx, text, args, func(key int64, terms []string) {
+		if score := words.Score(terms); score > 0 {
 			best.show(near{key, score})
 		}
 	})
 	return best.best(), err
 }
 
-// bm25 is as in the index.
-func bm25(count, length, frequency, rows float64) float64 {
-	const k1, b = 1.2, 0.75
-	rarity := max(math.Log((rows-frequency+0.5)/(frequency+0.5)), 1e-6)
-	return rarity * count * (k1 + 1) / (count + k1*(1-b+b*length))
-}
-
-// eachWords calls fn for each selected row, with its key and how many words it has; how often it has each
-// term is in counts.
-func (u *survey) eachWords(ctx context.Context, counts []int64, fn func(key int64, words float64)) error {
-	at := make(map[string]int, len(u.terms))
-	for i, term := range u.terms {
-		at[term] = i
-	}
-	text := `SELECT f.key, f.terms FROM ` + u.of.table + ` f WHERE ` + u.sel.text
-	return u.each(ctx, text, u.sel.args, func(scan func(...any) error) (bool, error) {
+// eachTerms calls fn for each selected row of a statement that selects keys and terms.
+func (u *survey) eachTerms(ctx context.Context, text string, args []any, fn func(key int64, terms []string)) error {
+	return u.each(ctx, text, args, func(scan func(...any) error) (bool, error) {
 		var key int64
 		var packed sql.RawBytes
 		if err := scan(&key, &packed); err != nil {
@@ -64,13 +57,7 @@ func (u *survey) eachWords(ctx context.Context, counts []int64, fn func(key int6
 		if err != nil {
 			return false, err
 		}
-		clear(counts)
-		for _, term := range terms {
-			if i, ok := at[term]; ok {
-				counts[i]++
-			}
-		}
-		fn(key, float64(len(terms)))
+		fn(key, terms)
 		return true, nil
 	})
 }

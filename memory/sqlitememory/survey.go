@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
 
 	"github.com/weft-go/weft/internal/sqlitedb"
 )
@@ -139,14 +140,19 @@ func (u *survey) count(ctx context.Context, term string) (n int64, err error) {
 	return n, err
 }
 
+// wider is how many times more rows the index of words is asked for than are wanted. Its bm25 goes by the rows of all
+// scopes, which may be of another length, so the best are chosen from these.
+const wider = 4
+
 // ranked returns the keys of the selected rows with the best words. A row that is
 // not selected takes a place of those that are read, so there may have to be more.
 func (u *survey) ranked(ctx context.Context) (keys []int64, err error) {
 	if u.limit <= 0 {
 		return nil, nil
 	}
+	want := int(min(int64(u.limit)*wider, math.MaxInt32))
 	query, words := u.of.wordsQuery()+` ORDER BY bm25(`+u.of.index+`) LIMIT ?`, match(u.terms, u.sel.scopes)
-	for limit := u.limit; ; {
+	for limit := want; ; {
 		keys = keys[:0]
 		read := 0
 		err := u.each(ctx, query, []any{words, limit}, func(scan func(...any) error) (bool, error) {
@@ -157,13 +163,20 @@ func (u *survey) ranked(ctx context.Context) (keys []int64, err error) {
 			if read++; u.selected.has(key) {
 				keys = append(keys, key)
 			}
-			return len(keys) < u.limit, nil
+			return len(keys) < want, nil
 		})
-		if err != nil || len(keys) == u.limit || limit < 0 || read < limit {
-			return keys, err
+		if err != nil {
+			return nil, err
+		}
+		if len(keys) == want || limit < 0 || read < limit {
+			break
 		}
 		limit = -1
 	}
+	if len(keys) <= u.limit {
+		return keys, nil
+	}
+	return u.bestByWords(ctx, `SELECT f.key, f.terms FROM json_each(?) j CROSS JOIN `+u.of.table+` f ON f.key = j.value`, []any{listOf(keys)})
 }
 
 // each looks at the caller's context now and then.

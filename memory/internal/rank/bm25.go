@@ -9,6 +9,10 @@ const (
 	b  = 0.75
 )
 
+// maxFrequency is the largest frequency that counts: stores may stop to count there, and a term has to be
+// equally rare in all stores.
+const maxFrequency = 10_000
+
 // bm25 scores documents by the terms that they share with a query.
 type bm25 struct {
 	terms   []string
@@ -34,7 +38,7 @@ func newBM25(query []string, c Corpus, docs []Doc) *bm25 {
 	}
 	q.idf = make([]float64, len(q.terms))
 	for i, t := range q.terms {
-		df := min(all, max(0, float64(c.Frequency[t])))
+		df := min(all, maxFrequency, max(0, float64(c.Frequency[t])))
 		q.idf[i] = math.Log(1 + (all-df+0.5)/(df+0.5))
 		q.most += q.idf[i] * (k1 + 1)
 	}

@@ -1,0 +1,28 @@
+package sqlitememory_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/sqlitememory"
+)
+
+// The length of the facts of one scope does not change which facts of another scope are the best by BM25.
+func TestSearchRanksWordsWithinTheSelection(t *testing.T) {
+	t.Parallel()
+	facts := open(t, sqlitememory.Memory, sqlitememory.Options{}).Facts()
+	want := add(t, facts, ann, "tea tea tea "+strings.Repeat("long ", 37))
+	add(t, facts, ann, "tea "+strings.Repeat("short ", 9))
+	for i := range 200 {
+		add(t, facts, bob, fmt.Sprint(i))
+	}
+	found, err := facts.Search(t.Context(), memory.Search{Query: memory.Query{Scope: ann}, Terms: []string{"tea"}, Limit: 1})
+	require.NoError(t, err)
+	require.Len(t, found.Records, 1)
+	assert.Equal(t, want, found.Records[0].ID)
+}
