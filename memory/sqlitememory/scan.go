@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// readWords does what the index of words does, for queries over so many scopes that it would
-// be asked for too many words, as each scope has its own: it reads those of everything that is selected.
+// readWords ranks by words without the index, from the terms of all selected rows. It is used if
+// the index would have to be asked for too many words, as each scope has different index words.
 func (u *survey) readWords(ctx context.Context) ([]int64, error) {
 	counts := make([]int64, len(u.terms))
 	err := u.eachWords(ctx, counts, func(int64, float64) {
@@ -36,15 +36,15 @@ func (u *survey) readWords(ctx context.Context) ([]int64, error) {
 	return best.best(), err
 }
 
-// bm25 is as in the index.
+// bm25 returns the score of a row for one term, as the index computes it.
 func bm25(count, length, frequency, rows float64) float64 {
 	const k1, b = 1.2, 0.75
 	rarity := max(math.Log((rows-frequency+0.5)/(frequency+0.5)), 1e-6)
 	return rarity * count * (k1 + 1) / (count + k1*(1-b+b*length))
 }
 
-// eachWords calls fn for each selected row, with its key and how many words it has; how often it has each
-// term is in counts.
+// eachWords calls fn for each selected row, with its key and the number of its words. Before each
+// call it sets counts to the number of occurrences of each term in the row.
 func (u *survey) eachWords(ctx context.Context, counts []int64, fn func(key int64, words float64)) error {
 	at := make(map[string]int, len(u.terms))
 	for i, term := range u.terms {
