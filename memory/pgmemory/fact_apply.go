@@ -173,8 +173,9 @@ func (l *changeList) values() []any {
 	}
 }
 
-// together reports whether the changes can be added by one statement: there are at least bulk of
-// them, and none depends on another.
+// together reports whether one statement can add all facts: there are at least bulk changes, all
+// are additions that supersede nothing and do not expire within an hour, and no two have the same
+// id or key.
 func (l *changeList) together(changes []driver.FactChange) bool {
 	if len(changes) < bulk {
 		return false

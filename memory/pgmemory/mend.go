@@ -12,9 +12,10 @@ import (
 	"github.com/weft-go/weft/memory/internal/rank"
 )
 
-// unread marks a row that a program in another language has written. Its trigger splits the text
-// into terms in a simpler way, and adds this one, which no text contains. A search also asks for
-// it. If a row has it, the search computes the terms of such rows again before it returns.
+// unread is the empty term, which no text has. The trigger for rows of programs in other languages
+// splits the text into terms in a simpler way than this package, and adds the term unread. Each
+// search also asks for it. If a selected row has it, the search computes the terms of such rows
+// again, and is then repeated.
 const unread = ""
 
 // maxUnread is the most rows that a search updates. Call Reindex after larger imports.

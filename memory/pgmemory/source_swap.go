@@ -34,8 +34,8 @@ const (
 
 // Swap implements [driver.DocumentStore]. With up to 64 new chunks it takes one round trip. With
 // more it takes a transaction of five round trips, and stores the chunks with COPY. Row-level
-// security does not allow COPY; the chunks are then inserted, 500 at a time. If the connection is
-// lost during the call, the change may or may not have been made, and the error is
+// security does not allow COPY; the chunks are then inserted, 500 in each round trip. If the
+// connection is lost during the call, the change may or may not have been made, and the error is
 // [ErrUnreachable]. If it was made, a second call returns [driver.ErrConflict].
 func (k *Knowledge) Swap(ctx context.Context, c driver.SourceChange) error {
 	if len(c.Swaps) == 0 {

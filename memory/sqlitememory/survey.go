@@ -141,7 +141,8 @@ func (u *survey) count(ctx context.Context, term string) (n int64, err error) {
 }
 
 // ranked returns the keys of the selected rows with the best words. The index also returns rows
-// that are not selected, so ranked may have to query it again with a larger limit.
+// that are not selected. If too few of its first rows are selected, ranked queries it again without
+// a limit.
 func (u *survey) ranked(ctx context.Context) (keys []int64, err error) {
 	if u.limit <= 0 {
 		return nil, nil
