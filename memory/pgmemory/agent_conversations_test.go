@@ -18,7 +18,7 @@ import (
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
-// The rows as Python's messages_to_dict writes them, of two versions of LangChain.
+// Messages as messages_to_dict of two versions of LangChain for Python writes them.
 const (
 	human  = `{"type":"human","data":{"content":"Is it warm in Athens? ☀️","additional_kwargs":{},"response_metadata":{},"type":"human","name":null,"id":null,"example":false}}`
 	caller = `{"type":"ai","data":{"content":"","additional_kwargs":{"tool_calls":[{"id":"c1","function":{"name":"weather","arguments":"{\"city\": \"Athens\"}"},"type":"function"}]},` +
@@ -29,7 +29,7 @@ const (
 
 func list(entries ...string) string { return "[" + strings.Join(entries, ",") + "]" }
 
-// sameJSON compares values, and numbers by what they are.
+// sameJSON compares JSON values. Numbers are equal if their values are.
 func sameJSON(got, want string) bool {
 	wrapped := append(append([]byte(`{"v":`), got...), '}')
 	return got != "" && driver.Condition{Path: []string{"v"}, Op: driver.Equal, Value: json.RawMessage(want)}.Match(wrapped)
@@ -45,7 +45,7 @@ func history(t *testing.T, db *pgmemory.DB) *memory.Conversations {
 	return h
 }
 
-// one returns the only row of what was asked.
+// one runs a statement, and returns its only row.
 func one(t *testing.T, pool *pgxpool.Pool, who, sql string, args ...any) string {
 	t.Helper()
 	got, err := request[string](pool, who, sql, args...)
@@ -183,7 +183,7 @@ func TestConversationsBySQL(t *testing.T) {
 			t.Errorf("got %v, error %v", got, err)
 		}
 		one(t, pool, "", save, "s3", list(human, reply), annID)
-		one(t, pool, "", save, "s3", list(reply), bobID) // a session of each, with one id
+		one(t, pool, "", save, "s3", list(reply), bobID) // two users can have sessions with the same id
 		for user, want := range map[string]int{"": 1, annID: 2, bobID: 1} {
 			if got, err := service.Load(ctx, driver.Scope{User: user}, "s3"); err != nil || len(got) != want {
 				t.Errorf("got %v, error %v want %d messages of %q", got, err, want, user)

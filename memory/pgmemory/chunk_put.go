@@ -12,7 +12,7 @@ import (
 	"github.com/pgvector/pgvector-go"
 )
 
-// chunkColumns are new chunks by their columns.
+// chunkColumns holds the columns of new chunks: element i of each slice belongs to chunk i.
 type chunkColumns struct {
 	source, ordinal, tokens                   []int32
 	start, end                                []int64
@@ -43,7 +43,7 @@ func newColumns(tenant string, fresh []freshChunk) *chunkColumns {
 	return l
 }
 
-// values are all but the source.
+// values returns the columns as statement arguments, without the column source.
 func (l *chunkColumns) values() []any {
 	return []any{l.ordinal, l.start, l.end, l.tokens, l.id, l.model, l.headings, l.content, l.terms, l.word, l.space, l.vector}
 }
@@ -51,20 +51,20 @@ func (l *chunkColumns) values() []any {
 const copyQuery = `COPY weft.mem_chunk (shelf, source, ordinal, starts, ends, tokens, word_count, id, model, headings, content, terms, words, space, embedding)
 	FROM STDIN BINARY`
 
-// copyChunks stores new chunks by COPY. They are spelled as they are sent.
+// copyChunks stores new chunks with COPY. It encodes each chunk when the connection reads it.
 func (d *DB) copyChunks(ctx context.Context, tx pgx.Tx, tenant string, at landing, fresh []freshChunk) error {
 	r := &chunkReader{words: newLexicon(tenant), at: at, fresh: fresh, left: []byte("PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00")}
 	_, err := tx.Conn().PgConn().CopyFrom(ctx, r, d.sql(copyQuery))
 	return err
 }
 
-// A chunkReader spells chunks as COPY reads them.
+// A chunkReader encodes chunks in the binary format of COPY.
 type chunkReader struct {
 	words *lexicon
 	at    landing
 	fresh []freshChunk
 	row   tuple
-	left  []byte // of the row, or of what is ahead of all rows
+	left  []byte // the bytes of the header or of the row that are not yet read
 	ended bool
 }
 
@@ -84,7 +84,8 @@ func (r *chunkReader) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// next spells one more chunk, or the end, and reports whether there was any.
+// next encodes the next chunk, or the trailer after the last one. It returns false after the
+// trailer.
 func (r *chunkReader) next() bool {
 	r.row = r.row[:0]
 	switch {
@@ -125,7 +126,7 @@ func (r *chunkReader) chunk(t *tuple, c freshChunk) {
 	t.vector(c.Embedding)
 }
 
-// A tuple is a row as COPY reads it: of each value its size, and its bytes.
+// A tuple is a row in the binary format of COPY: the size and the bytes of each value.
 type tuple []byte
 
 func (t *tuple) size(n int)     { *t = binary.BigEndian.AppendUint32(*t, uint32(n)) }
@@ -137,19 +138,20 @@ func (t *tuple) text(s string) {
 	*t = append(*t, s...)
 }
 
-// uuid writes an id that is one, see isID.
+// uuid writes an id for which isID is true.
 func (t *tuple) uuid(id string) {
 	t.size(16)
 	*t, _ = hex.AppendDecode(*t, []byte(strings.ReplaceAll(id, "-", "")))
 }
 
-// The types of what is in arrays.
+// The object ids of the types of array elements.
 const (
 	typeBigint = 20
 	typeText   = 25
 )
 
-// array begins one of so many items, of so many bytes together.
+// array writes the header of an array. The argument of is the type of its elements, items is their
+// number, and bytes is their total size without the four bytes of each element's length.
 func (t *tuple) array(of, items, bytes int) {
 	if items == 0 {
 		t.size(12)
@@ -163,7 +165,7 @@ func (t *tuple) array(of, items, bytes int) {
 	t.size(0)
 	t.size(of)
 	t.size(items)
-	t.size(1) // the first is number 1
+	t.size(1) // the lower bound of the index
 }
 
 func (t *tuple) texts(list []string) {
@@ -186,5 +188,5 @@ func (t *tuple) bigints(list []int64) {
 
 func (t *tuple) vector(v []float32) {
 	t.size(4 + 4*len(v))
-	*t, _ = pgvector.NewVector(v).EncodeBinary(*t) // which never fails
+	*t, _ = pgvector.NewVector(v).EncodeBinary(*t) // EncodeBinary never returns an error
 }

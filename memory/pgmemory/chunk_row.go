@@ -14,15 +14,16 @@ var chunkTable = table{
 }
 
 const (
-	// sourceColumns are those of a source o on a shelf s, after its key.
+	// sourceColumns are the columns of a source o on a shelf s, its key first. A shelf is the row
+	// of a scope in mem_shelf.
 	sourceColumns = `o.key, o.id::text, s.tenant, s.workspace, s.user_id, s.agent, o.uri, o.title, o.version, o.format, o.trust, o.raw, o.sha256, o.size,
 	o.chunks, o.recipe, o.model, o.revision, o.created_at, o.updated_at`
 
-	// placeColumns are those of a chunk f of a source o.
+	// placeColumns are the columns of a chunk f of a source o.
 	placeColumns = `f.key, f.id::text, o.id::text, f.ordinal, f.headings, f.content, f.starts, f.ends, f.tokens, f.model`
 )
 
-// A shelved is a source with its key, and what it is read from.
+// A shelved is a source with its key, and the scanned values from which its fields are set.
 type shelved struct {
 	driver.Source
 	key    int64
@@ -31,7 +32,7 @@ type shelved struct {
 	raw    []byte
 }
 
-// dest is what the source columns are scanned into. What they leave to do is done by the function.
+// dest returns the destinations of sourceColumns. After each scan, done sets the remaining fields.
 func (s *shelved) dest() (columns []any, done func()) {
 	columns = []any{
 		&s.key, &s.ID, &s.Scope.Tenant, &s.Scope.Workspace, &s.Scope.User, &s.Scope.Agent, &s.URI, &s.Title, &s.Version, &s.format, &s.trust, &s.raw,
@@ -54,12 +55,12 @@ func scanSource(rows pgx.Rows) (shelved, error) {
 	return s, err
 }
 
-// chunkDest is what the place columns are scanned into.
+// chunkDest returns the destinations of placeColumns.
 func chunkDest(key *int64, c *driver.Chunk) []any {
 	return []any{key, &c.ID, &c.Source, &c.Ordinal, &c.Headings, &c.Content, &c.Start, &c.End, &c.Tokens, &c.Model}
 }
 
-// plainChunk returns a chunk as it was given: without headings it has none.
+// plainChunk sets empty headings to nil, as they were before the chunk was stored.
 func plainChunk(c driver.Chunk) driver.Chunk {
 	if len(c.Headings) == 0 {
 		c.Headings = nil

@@ -8,12 +8,13 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// foundColumns are those of a candidate. Metadata may be large, and come with one chunk of a source.
+// foundColumns are the columns of a candidate. The metadata of a source may be large, so only one of
+// its chunks has them.
 var foundColumns = placeColumns + `, f.terms, ` + strings.Replace(sourceColumns, `o.raw`,
 	`CASE WHEN row_number() OVER (PARTITION BY f.source ORDER BY f.key) = 1 THEN o.raw END`, 1)
 
-// Search implements [driver.DocumentStore], in one round trip, or more where programs in
-// other languages have written since.
+// Search implements [driver.DocumentStore], in one round trip. It takes more if programs in other
+// languages have written chunks since the last search.
 func (k *Knowledge) Search(ctx context.Context, s driver.ChunkSearch) (driver.ChunkCandidates, error) {
 	c, err := k.searchRead(ctx, s)
 	if err != nil {
@@ -36,19 +37,19 @@ func (k *Knowledge) search(ctx context.Context, s *driver.ChunkSearch) (driver.C
 	return f.ChunkCandidates, err
 }
 
-// A finding is candidates as they come, with what they are read from.
+// A finding collects candidates. Its lower fields hold the row that was scanned last.
 type finding struct {
 	driver.ChunkCandidates
-	places map[int64]int // of sources among them
+	places map[int64]int // from the key of a source to its index in Sources
 
 	record driver.ChunkRecord
 	key    int64
 	vector []byte
 	source shelved
-	done   func() // with the source
+	done   func() // sets the remaining fields of source
 }
 
-// dest is what the columns are scanned into.
+// dest returns the destinations of the columns.
 func (f *finding) dest() []any {
 	columns, done := f.source.dest()
 	f.done = done
@@ -57,7 +58,7 @@ func (f *finding) dest() []any {
 
 func (f *finding) reset() { f.Records, f.Sources, f.places = nil, nil, map[int64]int{} }
 
-// add takes in what was scanned.
+// add adds the scanned row to the candidates.
 func (f *finding) add() error {
 	f.done()
 	at, there := f.places[f.source.key]

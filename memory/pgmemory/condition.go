@@ -7,8 +7,8 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// condition returns the SQL for what [driver.Condition.Match] tells of a column. Names and values are values
-// of the statement.
+// condition returns SQL that is true for the rows whose column [driver.Condition.Match] accepts. Field
+// names and values are arguments of the statement.
 func condition(column string, c driver.Condition, a *args) (string, error) {
 	at := func() string { return jsonAt(column, c.Path, a) }
 	switch c.Op {
@@ -40,7 +40,7 @@ func condition(column string, c driver.Condition, a *args) (string, error) {
 	return "", fmt.Errorf("comparison %.20q: %w", string(c.Op), driver.ErrInvalid)
 }
 
-// plainList returns the values of a list, each as [plainJSON] does.
+// plainList returns each value of a JSON array in the form of plainJSON.
 func plainList(data []byte) ([]string, error) {
 	var list []json.RawMessage
 	if err := json.Unmarshal(data, &list); err != nil {
@@ -56,13 +56,13 @@ func plainList(data []byte) ([]string, error) {
 	return texts, nil
 }
 
-// orderPath compares two numbers, or two texts by their bytes, as a path of SQL/JSON: it is quicker than to take
-// the value out, which is most of the work where there is no index for it. Strictly, what is no object
-// has no fields, and what can not be compared is not selected.
+// orderPath returns an SQL/JSON path that compares two numbers, or two texts by their bytes. Without
+// an index, a path is faster than an expression that extracts the value. In strict mode a value that
+// is not an object has no fields, and values that cannot be compared are not selected.
 func orderPath(c driver.Condition, value string) string {
 	b := []byte("strict $")
 	for _, name := range c.Path {
-		quoted, _ := json.Marshal(name) // a text always has a spelling
+		quoted, _ := json.Marshal(name) // a string can always be encoded
 		b = append(append(b, '.'), quoted...)
 	}
 	return string(b) + ` ` + string(c.Op) + ` ` + value

@@ -12,13 +12,13 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// names are fields, and what a statement that is put together carelessly would trip over.
+// names are field names, among them names that break a statement without quoting.
 var names = []string{
 	"a", "b", "", "A", "a.b", "0", "1", "-1", `"`, `'`, `\`, "$1", "$.a", "{a}", "{a,b}", "é", "日本", "%", "_", "?", "a'); DROP TABLE weft.mem_fact; --",
 	`' OR '1'='1`, `" OR 1=1 --`, "::jsonb", "null", "@>", `\u0061`, "\u2028", strings.Repeat("n", 512), ";", "*/", "/*", "weft.", "\ttab",
 }
 
-// randomJSON returns a value that is like others, and is often the same.
+// randomJSON returns a random value from a small set, so that equal values are frequent.
 func randomJSON(r *rand.Rand, depth int) string {
 	switch n := r.IntN(12); {
 	case n < 4:
@@ -72,7 +72,7 @@ func randomCondition(r *rand.Rand) driver.Condition {
 	return c
 }
 
-// The database says of metadata what Match does, whatever they and the condition are made of.
+// For random metadata and conditions, the database selects the facts that Match accepts.
 func TestConditionsMatch(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -127,7 +127,7 @@ func TestConditionsMatch(t *testing.T) {
 	t.Logf("%d conditions, held %d times", asked, held)
 }
 
-// Whatever scopes, names, terms, models and ids are made of, no statement falls apart.
+// Any text in scopes, names, terms, models and ids is safe in the statements.
 func TestHostileTexts(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

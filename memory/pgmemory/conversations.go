@@ -8,8 +8,7 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// Conversations is a [driver.ConversationStore], and a [driver.ConversationStore]. It is as safe for concurrent use as
-// its [DB].
+// Conversations is a [driver.ConversationStore]. It is safe for concurrent use if its [DB] is.
 type Conversations struct{ db *DB }
 
 var _ driver.ConversationStore = (*Conversations)(nil)
@@ -26,7 +25,8 @@ const (
 	SELECT count(*) FROM gone`
 )
 
-// stone names what is noted when a scope, or a session in it, is forgotten: not as the facts of it are.
+// stone returns the digest under which it is recorded that the conversations of a scope, or a session,
+// were forgotten. It differs from the digest for facts.
 func stone(s driver.Scope, session ...string) []byte {
 	return digest(append(append([]string{"conversations"}, names(s)...), session...)...)
 }
@@ -42,8 +42,8 @@ func (c *Conversations) Forget(ctx context.Context, s driver.Scope) (int, error)
 	return n, nil
 }
 
-// Sweep implements [driver.ConversationStore], in one round trip. It passes over sessions that somebody
-// appends to at the same time.
+// Sweep implements [driver.ConversationStore], in one round trip. It skips sessions that another
+// transaction has locked.
 func (c *Conversations) Sweep(ctx context.Context, s driver.Scope, age time.Duration, limit int) (int, error) {
 	if limit <= 0 {
 		return 0, ctx.Err()

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
-// saying is a turn in which a user says so.
+// saying returns a turn in which a user says a text.
 func saying(session string, texts ...string) driver.SessionChange {
 	c := driver.SessionChange{Session: session}
 	for _, text := range texts {
@@ -24,10 +24,10 @@ func saying(session string, texts ...string) driver.SessionChange {
 	return c
 }
 
-// talkTables are those of conversations.
+// talkTables are the tables of conversations.
 var talkTables = []string{"mem_session", "mem_message", "mem_forgotten"}
 
-// content spells what is in tables.
+// content returns the rows of tables as text.
 func content(t *testing.T, p place, tables []string) string {
 	t.Helper()
 	var all strings.Builder
@@ -37,7 +37,7 @@ func content(t *testing.T, p place, tables []string) string {
 	return all.String()
 }
 
-// Nobody reads or changes what another user said, by the store or by SQL of their own.
+// A user can neither read nor change the conversations of another user, with the store or with SQL.
 func TestConversationsAreApart(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -103,7 +103,7 @@ func TestConversationsAreApart(t *testing.T) {
 		}
 		for _, sql := range []string{
 			`INSERT INTO weft.mem_message ` + columns + values(annID),
-			`INSERT INTO weft.mem_message ` + columns + values(bobID), // one's own, in another's session
+			`INSERT INTO weft.mem_message ` + columns + values(bobID), // bob's message in the session of another user
 			`INSERT INTO weft.mem_session (digest, owner, tenant, workspace, user_id, agent, id, title, messages, created_at, updated_at)
 				VALUES (weft.mem_digest('acme', '', '` + annID + `', ''), weft.mem_digest('` + bobID + `'), 'acme', '', '` + bobID + `', '', 'new', '', 0, now(), now())`,
 			`INSERT INTO weft.mem_session (digest, owner, tenant, workspace, user_id, agent, id, title, messages, created_at, updated_at)
@@ -124,7 +124,7 @@ func TestConversationsAreApart(t *testing.T) {
 	}
 }
 
-// After a user is forgotten, nothing of what was said is in a dump, nor in what the database knows of its columns.
+// After Forget, a dump and the statistics of the columns have none of the user's messages.
 func TestForgetConversationsLeavesNothing(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -161,7 +161,7 @@ func TestForgetConversationsLeavesNothing(t *testing.T) {
 	}
 }
 
-// A session takes as many messages as it may have.
+// MaxMessages limits the messages of a session.
 func TestMessageQuota(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -186,7 +186,7 @@ func TestMessageQuota(t *testing.T) {
 	wantNoErr(t, "one for one", err)
 }
 
-// What the database lacks is told by an error that says what to do.
+// If the database lacks a function or a table, the error names it and says to call Migrate.
 func TestMissingFunction(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

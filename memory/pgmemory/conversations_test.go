@@ -30,7 +30,7 @@ func TestConversationsOfServiceRole(t *testing.T) {
 	drivertest.RunConversations(t, func(tb testing.TB) driver.ConversationStore { return supabasePlace(tb).served(tb).Conversations() })
 }
 
-// Users do with what is theirs what everybody does.
+// The suite passes with the rights of users.
 func TestConversationsOfUsers(t *testing.T) {
 	t.Parallel()
 	drivertest.RunConversations(t, func(tb testing.TB) driver.ConversationStore { return theirConversations{people: newPeople(tb)} })

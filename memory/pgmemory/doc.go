@@ -7,19 +7,19 @@
 //	defer db.Close()
 //	m, err := memory.New(db, memory.Options{Embedder: embedder})
 //
-// What to know about it:
+// Properties:
 //
-//   - A call is one statement and one round trip, and changes all or nothing. A search takes the best by
-//     words and the nearest by vector, and counts, all at once. Many chunks of documents are copied, in
-//     a transaction.
-//   - Vectors are compared exactly, which is quick for scopes of up to some 20,000 facts, or chunks. Above,
-//     make an index with [DB.Index]. It never makes a search find less: if the index
-//     does not give enough, everything is compared.
-//   - Vectors of any number of models and dimensions live side by side, each with an index of
-//     its own.
-//   - It works through transaction poolers, such as PgBouncer and Supavisor, and with every
-//     way in which pgx sends statements. [PoolConfig] makes a pool that suits one.
-//   - pgvector may be installed in any schema, also off the search path.
-//   - [Options.Before] and [Bind] give each call the rights of a user, where row-level security keeps
-//     users apart.
+//   - Each write is atomic. Most calls take one statement and one round trip; the methods document the
+//     exceptions. A search ranks by words and by vectors, and counts, in one statement. More than 64 new
+//     chunks are stored with COPY.
+//   - Vectors are compared exactly, which is fast for scopes of up to about 20,000 facts or chunks. For
+//     larger scopes, create an index with [DB.Index]. If the index finds too few rows, all vectors
+//     are compared.
+//   - Vectors of several models and dimensions can be stored together. Each model and dimension has its
+//     own index.
+//   - It works with transaction poolers, such as PgBouncer and Supavisor, and in every query
+//     execution mode of pgx. [PoolConfig] returns a suitable pool configuration.
+//   - pgvector may be installed in any schema, even one that is not in the search path.
+//   - [Options.Before] and [Bind] give each call the rights of a user, if row-level security separates
+//     users.
 package pgmemory

@@ -11,15 +11,16 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// A savedScope is a scope with its key in the table of scopes; a session has no such table.
+// A savedScope is a scope with its key in its table of scopes. Sessions have no such table, so their
+// key is 0.
 type savedScope struct {
 	driver.Scope
 	key int64
 }
 
 // scopesFor returns the scopes of a table that are forgotten with s, or all if s is nil, in
-// the order of [driver.CompareScopes]. The argument keys is the key of a scope s and the table, as a
-// statement has them after the names of the scope.
+// the order of [driver.CompareScopes]. The argument keys is SQL: the expression for the key of
+// a scope s, FROM, and the table.
 func (d *DB) scopesFor(ctx context.Context, keys string, s *driver.Scope) (list []savedScope, err error) {
 	var a args
 	where := `true`
@@ -37,8 +38,8 @@ func (d *DB) scopesFor(ctx context.Context, keys string, s *driver.Scope) (list 
 	return list, err
 }
 
-// dump yields what read returns of each scope, page after page. The function read gets the
-// last row of the page before, or nil, and returns an empty page at the end.
+// dump yields the rows of each scope. The function read returns the page of rows after the row last,
+// or the first page if last is nil. It returns an empty page at the end.
 func dump[T any](ctx context.Context, d *DB, keys string, s *driver.Scope, read func(in *savedScope, last *T) ([]T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		scopes, err := d.scopesFor(ctx, keys, s)
@@ -64,8 +65,8 @@ func dump[T any](ctx context.Context, d *DB, keys string, s *driver.Scope, read 
 	}
 }
 
-// restore stores rows in one transaction, after it has kept their scopes from being
-// forgotten meanwhile.
+// restore calls store in one transaction. It first takes locks so that no scope of the rows can be
+// forgotten before the transaction ends. The argument scopes of store has the digest of each row's scope.
 func restore[T any](ctx context.Context, d *DB, list []T, scopeOf func(*T) driver.Scope, store func(l *link, scopes [][]byte) (int, error)) (count int, err error) {
 	if len(list) == 0 {
 		return 0, ctx.Err()
@@ -101,15 +102,15 @@ func restore[T any](ctx context.Context, d *DB, list []T, scopeOf func(*T) drive
 	return count, nil
 }
 
-// In one order, so that those who restore at the same time do not wait for each other.
+// The locks are taken in a fixed order, so that concurrent restores do not deadlock.
 const lockScopes = `SELECT pg_advisory_xact_lock_shared(k) FROM (SELECT DISTINCT k FROM unnest($1::bigint[]) AS k ORDER BY k) AS o`
 
-// exec runs a statement whose rows do not matter.
+// exec runs a statement and ignores its rows.
 func (l *link) exec(ctx context.Context, sql string, args ...any) error {
 	return l.query(ctx, sql, args, func(pgx.Rows) error { return nil })
 }
 
-// enterScopes makes the scopes in a table that it does not have, and locks all of them.
+// enterScopes inserts the scopes that a table does not have, and locks the rows of all of them.
 func (d *DB) enterScopes(ctx context.Context, l *link, table string, list []driver.Scope) error {
 	var digests [][]byte
 	var tenants, workspaces, users, agents []string
@@ -132,7 +133,8 @@ func (d *DB) enterScopes(ctx context.Context, l *link, table string, list []driv
 	return l.exec(ctx, d.sql(lock), digests)
 }
 
-// newest makes the times that a table of scopes gives later than those of what was restored.
+// newest raises the newest time of each scope in a table to the latest of the restored times. Later
+// writes then have later times.
 func (d *DB) newest(ctx context.Context, l *link, table string, scopes [][]byte, times []time.Time) error {
 	text := fmt.Sprintf(`UPDATE %s s SET newest = greatest(s.newest, g.at) FROM (SELECT o.digest, max(o.at) AS at
 	FROM unnest($1::bytea[], $2::timestamptz[]) AS o (digest, at) GROUP BY o.digest) AS g WHERE s.digest = g.digest`, table)

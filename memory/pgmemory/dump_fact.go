@@ -14,7 +14,7 @@ import (
 const (
 	factScopes = `s.key FROM weft.mem_scope`
 
-	// The limits are inside so that each half reads no more than a page of its index.
+	// Each half of the UNION has the limit too, so that it reads at most a page of its index.
 	savedIDs = `SELECT id::text FROM (
 	(SELECT f.id FROM weft.mem_fact f WHERE f.scope = $1::bigint AND f.id > $2::text::uuid ORDER BY f.id LIMIT $3::int)
 	UNION (SELECT DISTINCT e.fact FROM weft.mem_event e WHERE e.scope = $1::bigint AND e.fact > $2::text::uuid ORDER BY e.fact LIMIT $3::int)
@@ -22,7 +22,7 @@ const (
 	savedEvents = `SELECT e.fact::text, e.kind, e.was, e.became, e.actor, e.at FROM weft.mem_event e
 	WHERE e.scope = $1::bigint AND e.fact = ANY ($2::text[]::uuid[]) ORDER BY e.fact, e.key`
 
-	// knownFacts are the facts that stay as they are.
+	// knownFacts selects the positions of facts that the scope has or had. They are not restored.
 	knownFacts = `SELECT g.nr - 1 FROM unnest($1::bytea[], $2::text[]) WITH ORDINALITY AS g (digest, id, nr) JOIN weft.mem_scope s ON s.digest = g.digest
 	WHERE EXISTS (SELECT FROM weft.mem_fact f WHERE f.scope = s.key AND f.id = g.id::uuid)
 	OR EXISTS (SELECT FROM weft.mem_event e WHERE e.scope = s.key AND e.fact = g.id::uuid)`
@@ -120,7 +120,7 @@ func (f *Facts) restore(ctx context.Context, l *link, list []driver.SavedFact, s
 		return 0, err
 	}
 	skip, seen := map[int]bool{}, map[string]bool{}
-	for i := range list { // an ID that the list has twice in a scope
+	for i := range list { // skip an ID that the list repeats in a scope
 		name := string(scopes[i]) + ids[i]
 		if seen[name] {
 			skip[i] = true
@@ -142,7 +142,7 @@ func (f *Facts) restore(ctx context.Context, l *link, list []driver.SavedFact, s
 	return len(list) - len(skip), err
 }
 
-// restoreRecords stores the facts that are not to be skipped.
+// restoreRecords stores the facts whose index is not in skip.
 func (f *Facts) restoreRecords(ctx context.Context, l *link, list []driver.SavedFact, scopes [][]byte, skip map[int]bool) error {
 	var columns changeList
 	var in [][]byte

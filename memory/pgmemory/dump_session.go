@@ -71,7 +71,7 @@ func (c *Conversations) savedRows(ctx context.Context, key int64, s *driver.Sess
 	return list, err
 }
 
-// Restore implements [driver.ConversationStore], in two round trips and two for each session.
+// Restore implements [driver.ConversationStore], with two round trips, and two for each session.
 func (c *Conversations) Restore(ctx context.Context, list []driver.SavedSession) (int, error) {
 	return restore(ctx, c.db, list, func(one *driver.SavedSession) driver.Scope { return one.Scope }, func(l *link, _ [][]byte) (int, error) {
 		count := 0

@@ -75,8 +75,8 @@ func (k *Knowledge) savedChunks(ctx context.Context, source int64) (list []drive
 	return list, err
 }
 
-// Restore implements [driver.DocumentStore], in four round trips, two for each source and one for
-// each 500 chunks of a source.
+// Restore implements [driver.DocumentStore], with four round trips, two for each source, and one
+// for each 500 chunks of a source.
 func (k *Knowledge) Restore(ctx context.Context, list []driver.SavedSource) (int, error) {
 	return restore(ctx, k.db, list, func(one *driver.SavedSource) driver.Scope { return one.Scope }, func(l *link, scopes [][]byte) (int, error) {
 		all := make([]driver.Scope, len(list))

@@ -19,11 +19,11 @@ const (
 	%s.vector_send(f.embedding) FROM weft.mem_value f WHERE f.scope = $1::bigint AND (f.namespace, f.name) > ($2::text[], $3::text)
 	AND (f.expires_at IS NULL OR f.expires_at > statement_timestamp()) ORDER BY f.namespace, f.name LIMIT $4::int`
 
-	// removeStale makes room for values that take the place of those that have expired.
+	// removeStale deletes expired values at the addresses of the values to restore.
 	removeStale = `DELETE FROM weft.mem_value v USING unnest($1::bytea[], $2::text[], $3::text[]) AS g (digest, namespace, name)
 	JOIN weft.mem_value_scope s ON s.digest = g.digest
 	WHERE v.scope = s.key AND v.namespace = g.namespace::text[] AND v.name = g.name AND v.expires_at <= clock_timestamp()`
-	// restoreValues gives versions as a write does: microseconds of the store's clock.
+	// restoreValues sets versions as a write does: from the database's clock, in microseconds.
 	restoreValues = `INSERT INTO weft.mem_value (scope, namespace, name, version, value, raw, ttl, refresh, terms, word_count, words, model, space, embedding,
 	created_at, updated_at, expires_at)
 	SELECT s.key, g.namespace::text[], g.name, extract(epoch FROM clock_timestamp()) * 1000000 + g.nr, g.value::jsonb, g.raw::json, g.ttl, g.refresh,
@@ -91,7 +91,8 @@ func (v *Values) restore(ctx context.Context, l *link, list []driver.SavedValue,
 	if err := l.exec(ctx, v.db.sql(removeStale), scopes, namespace, name); err != nil {
 		return 0, err
 	}
-	// All columns of a write but its version, which is the third.
+	// The first three columns of a write are the namespace, the name and the version. A restored
+	// value gets a new version.
 	values := append(append([]any{scopes, namespace, name}, c[3:]...), created, updated, expires)
 	err = l.query(ctx, fmt.Sprintf(v.db.sql(restoreValues), v.db.vector), values, func(pgx.Rows) error {
 		count++

@@ -9,28 +9,28 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// What errors of this package wrap besides those of package memory.
+// Errors of this package, in addition to the errors of package driver.
 var (
-	// ErrNotMigrated says that the database lacks what [Migrate] makes.
+	// ErrNotMigrated says that the database lacks tables or functions that [Migrate] creates.
 	ErrNotMigrated = errors.New("the database is not migrated, see Migrate")
-	// ErrFormat says that another version of this package has been at the database.
+	// ErrFormat says that another version of this package has migrated or written the database.
 	ErrFormat = errors.New("unknown format")
-	// ErrUnreachable says that the database could not be reached for
-	// [Options.Patience]. What was last sent may have taken effect.
+	// ErrUnreachable says that the database could not be reached for [Options.Patience]. The last
+	// statement may have taken effect.
 	ErrUnreachable = errors.New("the database can not be reached")
-	// ErrFull says that the database has run out of disk or memory. Nothing was
-	// written; what is there can be read.
+	// ErrFull says that the database has run out of disk or memory. Nothing was written; stored
+	// data can still be read.
 	ErrFull = errors.New("the database is full")
-	// ErrDenied is [driver.ErrDenied]: a user would write into the scope of another.
+	// ErrDenied is [driver.ErrDenied]. Row-level security or missing privileges caused it.
 	ErrDenied = driver.ErrDenied
 )
 
-// fail says what could not be done, and in which schema.
+// fail adds the failed operation and the schema to an error.
 func (d *DB) fail(what string, err error) error {
 	return fmt.Errorf("pgmemory: %s: schema %q: %w", what, d.schema, classify(err))
 }
 
-// classify adds the sentinel that an error of the database stands for.
+// classify adds the sentinel error that an error code of the database stands for.
 func classify(err error) error {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok {
@@ -42,7 +42,7 @@ func classify(err error) error {
 		sentinel = ErrNotMigrated
 	case "53100", "53200", "53400": // disk full, out of memory, a configured limit
 		sentinel = ErrFull
-	case "42501": // insufficient privilege, and what a policy does not let in
+	case "42501": // insufficient privilege, or a row that violates a policy
 		sentinel = ErrDenied
 	case "WQ001": // the quota of a user in the table mem_quota
 		sentinel = driver.ErrQuota

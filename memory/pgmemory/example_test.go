@@ -17,7 +17,7 @@ import (
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
-// An exampleTB is what package pgtest needs of a test.
+// An exampleTB has the methods of testing.TB that package pgtest needs.
 type exampleTB struct {
 	testing.TB
 	drops []func()
@@ -78,7 +78,7 @@ func Example() {
 	// facts forgotten: 3 <nil>
 }
 
-// Documents are taken in once, and only what has changed is written when it is done again.
+// A second ingest of unchanged documents writes nothing.
 func ExampleDB_Documents() {
 	ctx := context.Background()
 	address, options, drop := exampleDatabase()
@@ -115,7 +115,8 @@ func ExampleDB_Documents() {
 	// notice.md: "# Notice\n\nThe notice period is 3 months."
 }
 
-// A turn is kept in the transaction of what it belongs to: both are there afterwards, or neither is.
+// A turn is enqueued in the transaction of the caller's other writes. Either all are stored or
+// none.
 func ExampleDB_Turns() {
 	ctx := context.Background()
 	address, options, drop := exampleDatabase()
@@ -135,13 +136,13 @@ func ExampleDB_Turns() {
 		if err != nil {
 			return err
 		}
-		// What else the turn writes, it writes to tx here.
+		// Other writes of the turn to tx belong here.
 		return inside.Turns().Enqueue(ctx, driver.Turn{Key: "thread-7/1", Scope: driver.Scope{User: "ann"}, Payload: []byte(`{"user":"I moved to Oslo."}`), Said: time.Now()})
 	})
 	if err != nil {
 		log.Panic(err)
 	}
-	jobs, err := db.Turns().Claim(ctx, 10, time.Minute) // as a learner does, in any process
+	jobs, err := db.Turns().Claim(ctx, 10, time.Minute) // a worker in any process claims it
 	for _, j := range jobs {
 		fmt.Println(j.Key, j.Attempts, err)
 	}
@@ -149,7 +150,7 @@ func ExampleDB_Turns() {
 	// thread-7/1 1 <nil>
 }
 
-// An index makes searches of large scopes quick. It is made once, by an operator.
+// An index makes searches of large scopes faster. An operator creates it once.
 func ExampleDB_Index() {
 	ctx := context.Background()
 	address, options, drop := exampleDatabase()
@@ -172,7 +173,7 @@ func ExampleScripts() {
 	if err != nil {
 		log.Panic(err)
 	}
-	for _, s := range scripts[:2] { // and others
+	for _, s := range scripts[:2] { // there are more
 		fmt.Println(s.Name, strings.Contains(s.SQL, `"agents".mem_`))
 	}
 	// Output:

@@ -19,12 +19,13 @@ const applyQuery = `SELECT o_id, o_existed, o_status, o_change, o_about FROM wef
 	$21::int[], $22::float8[], $23::timestamptz[], $24::timestamptz[], $25::text[], $26::timestamptz[],
 	$27::text[], $28::text[], $29::text[], $30::bigint[], $31::text[])`
 
-// bulk is how many facts are added together, and not one by one.
+// bulk is the number of facts from which on one statement adds them together. Fewer are added one
+// by one.
 const bulk = 8
 
-// Apply implements [driver.FactStore], in one round trip. When the connection is lost on the way, nobody
-// knows whether the changes were applied: the error is an [ErrUnreachable], and a [driver.FactChange.Job]
-// makes it safe to do so again.
+// Apply implements [driver.FactStore], in one round trip. If the connection is lost during the
+// call, the changes may or may not have been applied, and the error is [ErrUnreachable]. A call
+// whose changes have a [driver.FactChange.Job] can be repeated safely.
 func (f *Facts) Apply(ctx context.Context, s driver.Scope, changes []driver.FactChange) ([]driver.Applied, error) {
 	if len(changes) == 0 {
 		return nil, ctx.Err()
@@ -66,7 +67,7 @@ func (f *Facts) apply(ctx context.Context, s driver.Scope, changes []driver.Fact
 	return applied, err
 }
 
-// refusal says what a status of the database means.
+// refusal returns the error for a status of the database.
 func refusal(status string, change int, about string, s driver.Scope, c *driver.FactChange) error {
 	var err error
 	switch status {
@@ -90,7 +91,7 @@ func refusal(status string, change int, about string, s driver.Scope, c *driver.
 	return fmt.Errorf("change %d: %w", change, err)
 }
 
-// changeList are changes by their columns.
+// changeList holds the columns of changes: element i of each slice belongs to change i.
 type changeList struct {
 	does, id, actor, instead           []string
 	kind, content, conversation, by    []string
@@ -172,8 +173,9 @@ func (l *changeList) values() []any {
 	}
 }
 
-// together reports whether the changes are many facts to add that have nothing to do with
-// each other.
+// together reports whether one statement can add all facts: there are at least bulk changes, all
+// are additions that supersede nothing and do not expire within an hour, and no two have the same
+// id or key.
 func (l *changeList) together(changes []driver.FactChange) bool {
 	if len(changes) < bulk {
 		return false

@@ -9,9 +9,9 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// Find implements [driver.FactStore], with one round trip for each 256 facts. It reads as it goes: it leaves out
-// what is removed in the meantime, or changed so that the query does not select it any more, and does
-// not find what is stored after it has begun.
+// Find implements [driver.FactStore], with one round trip for each 256 facts. It leaves out facts
+// that are removed or no longer selected when their page is read, and facts that are stored after
+// it has begun.
 func (f *Facts) Find(ctx context.Context, q driver.FactQuery) iter.Seq2[driver.FactRecord, error] {
 	return func(yield func(driver.FactRecord, error) bool) {
 		left, limited := q.Most()
@@ -43,7 +43,7 @@ func (f *Facts) Find(ctx context.Context, q driver.FactQuery) iter.Seq2[driver.F
 	}
 }
 
-// next returns a page of what comes after a row, and the last row of it.
+// next returns a page of up to most facts after a row, and the last row of the page.
 func (f *Facts) next(ctx context.Context, q *driver.FactQuery, after *row, most int) (list []driver.FactRecord, last *row, err error) {
 	s, err := newSelection(q)
 	if err != nil {

@@ -14,8 +14,8 @@ const (
 	sweepQuery  = `SELECT weft.mem_sweep($1::bigint)`
 )
 
-// Forget implements [driver.FactStore], in one round trip. What is gone is in no copy that
-// pg_dump makes; its place in the files of the database is used again after a VACUUM.
+// Forget implements [driver.FactStore], in one round trip. A later pg_dump does not contain the
+// facts. VACUUM makes their space in the files of the database available again.
 func (f *Facts) Forget(ctx context.Context, s driver.Scope) (int, error) {
 	shared, alone := f.db.forgetLocks(s)
 	f.db.sizes.clear()
@@ -26,8 +26,8 @@ func (f *Facts) Forget(ctx context.Context, s driver.Scope) (int, error) {
 	return count, nil
 }
 
-// Sweep implements [driver.FactStore], in one round trip. It passes over scopes in which
-// somebody stores something at the same time.
+// Sweep implements [driver.FactStore], in one round trip. It skips scopes that another transaction
+// has locked.
 func (f *Facts) Sweep(ctx context.Context, limit int) (int, error) {
 	if limit <= 0 {
 		return 0, ctx.Err()
@@ -39,7 +39,8 @@ func (f *Facts) Sweep(ctx context.Context, limit int) (int, error) {
 	return count, nil
 }
 
-// count sends a statement that counts what it removes. To do so again removes no more.
+// count runs a statement that removes rows and returns their number. The statement may be sent
+// again, as it then removes only rows that are left.
 func (d *DB) count(ctx context.Context, text string, args ...any) (n int, err error) {
 	err = d.link.read(ctx, d.sql(text), args, func() {}, func(rows pgx.Rows) error { return rows.Scan(&n) })
 	return n, err

@@ -13,8 +13,8 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// Conditions on metadata leave the index to be asked where they pass much of what there is, and it to be left alone where
-// they pass little. Either way as many are found, and counted, as there are.
+// With conditions on metadata that many facts fulfil, a search uses the index; with conditions that
+// few fulfil, it does not. Both find and count all matching facts.
 func TestFactsByIndexAndConditions(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -43,7 +43,7 @@ func TestFactsByIndexAndConditions(t *testing.T) {
 		q := driver.FactQuery{Reach: ann.Only(), Where: []driver.Condition{{Path: []string{`a "b"`, "percent"}, Op: driver.Less, Value: fmt.Append(nil, percent)}}}
 		for _, terms := range [][]string{nil, {"fact"}} {
 			hits, wanted := 0, 0
-			for range 10 { // once for the index to be known, and once for the size
+			for range 10 { // the first searches learn the size of the selection and of the index
 				s := driver.FactSearch{Query: q, Terms: terms, Embedding: vector(), Model: "m", Limit: 30}
 				got, err := quick.Facts().Search(ctx, s)
 				wantNoErr(t, "search", err)
@@ -73,8 +73,8 @@ func TestFactsByIndexAndConditions(t *testing.T) {
 	wantScans(t, p, "mem_fact_near_%")
 }
 
-// wantScans fails unless indexes whose names are like a pattern have been read. A connection reports what it
-// did when it is closed, or else up to ten seconds later.
+// wantScans fails unless an index whose name matches a pattern has been scanned. A connection
+// reports its scans when it is closed, or up to ten seconds later.
 func wantScans(t *testing.T, p place, pattern string) {
 	t.Helper()
 	const scans = `SELECT sum(idx_scan)::bigint FROM pg_stat_user_indexes WHERE schemaname = $1 AND indexrelname LIKE $2`

@@ -8,17 +8,17 @@ import (
 )
 
 const (
-	// factColumns are those of a fact f, but for its vector.
+	// factColumns are the columns of a fact f without its vector.
 	factColumns = `f.key, f.id::text, f.kind, f.content, f.said, f.raw, f.conversation, f.turn, f.trust, f.importance, f.valid_from, f.valid_to,
 	f.superseded_by, f.expires_at, f.created_at, f.updated_at, f.version, f.terms, f.model, `
-	// scopeColumns are those of a scope s.
+	// scopeColumns are the columns of a scope s.
 	scopeColumns = `, s.tenant, s.workspace, s.user_id, s.agent`
 )
 
-// columns are those of a fact f.
+// columns returns the columns of a fact f with its vector.
 func (d *DB) columns() string { return factColumns + d.vector + `.vector_send(f.embedding)` }
 
-// A row is a fact with its key, and what it is read from.
+// A row is a fact with its key, and the scanned values from which its fields are set.
 type row struct {
 	driver.FactRecord
 	key       int64
@@ -29,7 +29,7 @@ type row struct {
 	to, ends  *time.Time
 }
 
-// dest is what the columns are scanned into.
+// dest returns the destinations of the columns.
 func (r *row) dest() []any {
 	return []any{
 		&r.key, &r.ID, &r.kind, &r.Content, &r.said, &r.raw, &r.Conversation, &r.Turn, &r.trust, &r.Importance, &r.ValidFrom, &r.to,
@@ -39,7 +39,7 @@ func (r *row) dest() []any {
 
 func scopeDest(s *driver.Scope) []any { return []any{&s.Tenant, &s.Workspace, &s.User, &s.Agent} }
 
-// record returns what was scanned.
+// record returns the scanned fact.
 func (r *row) record() (driver.FactRecord, error) {
 	n := r.FactRecord
 	copy(n.Key[:], r.said)
@@ -60,7 +60,7 @@ func maybe(t *time.Time) time.Time {
 	return t.UTC()
 }
 
-// optional is null for zero.
+// optional returns nil for the zero time. It truncates other times to microseconds.
 func optional(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// Search implements [driver.FactStore], in one round trip, or more where programs in
-// other languages have written since.
+// Search implements [driver.FactStore], in one round trip. It takes more if programs in other
+// languages have written facts since the last search.
 func (f *Facts) Search(ctx context.Context, s driver.FactSearch) (driver.FactCandidates, error) {
 	c, err := f.searchRead(ctx, s)
 	if err != nil {

@@ -8,21 +8,21 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// A selection is a query as SQL. It is made of constants alone: everything that comes from
-// outside is a value.
+// A selection is a query as SQL. Its text consists of constants; all values of the caller are
+// arguments.
 type selection struct {
 	args
 	with  string // begins the statement
 	where string // a condition on the rows f
 	size  string // a statement that counts the rows, and their terms
-	one   bool   // of one scope at most
-	slow  bool   // counting takes longer, the more there are
-	dear  bool   // to tell whether a row is selected takes longer than to read it
-	rough string // where it is dear, a condition on the rows for which that has to be told
+	one   bool   // it selects from at most one scope
+	slow  bool   // the time to count grows with the number of rows
+	dear  bool   // to evaluate the condition on a row takes longer than to read the row
+	rough string // if dear, a cheap condition on the rows for which where has to be evaluated
 }
 
-// reads are what is known before facts are looked at: the scopes, and the time, which is not
-// before what was just stored.
+// The scopes and the time come first in a statement. The time is not before the newest write in the
+// scopes.
 const (
 	readScopes = `WITH reach AS MATERIALIZED (SELECT s.key, s.newest FROM weft.mem_scope s WHERE `
 	countFacts = `SELECT count(*) AS rows, coalesce(sum(f.word_count), 0)::bigint AS terms FROM weft.mem_fact f WHERE `
@@ -40,7 +40,7 @@ func newSelection(q *driver.FactQuery) (*selection, error) {
 	s.rough = parts[0]
 	and := func(text string) { parts = append(parts, text) }
 	if len(q.IDs) > 0 {
-		ids := []string{} // what is no id, nothing has
+		ids := []string{} // no fact has an invalid id
 		for _, id := range q.IDs {
 			if isID(id) {
 				ids = append(ids, id)
@@ -86,7 +86,8 @@ func newSelection(q *driver.FactQuery) (*selection, error) {
 	return s, nil
 }
 
-// without is a condition: that there is no vector of a model, and, unless that is zero, of a dimension.
+// without returns the condition that a row has no vector of a model, and, unless dimension is zero,
+// of that dimension.
 func without(a *args, model string, dimension int) string {
 	text := `(f.space IS NULL OR f.model <> ` + a.add(model, "text")
 	if dimension > 0 {
@@ -95,7 +96,7 @@ func without(a *args, model string, dimension int) string {
 	return text + `)`
 }
 
-// isID reports whether a text is a UUID as this module spells it.
+// isID reports whether a text is a UUID in lower case with hyphens.
 func isID(text string) bool {
 	if len(text) != 36 {
 		return false
@@ -116,9 +117,9 @@ func isID(text string) bool {
 	return true
 }
 
-// key tells selections apart.
+// key returns a hash of the statement and its arguments, which identifies the selection.
 func (s *selection) key() sizeKey {
 	h := sha256.New()
-	_, _ = fmt.Fprintf(h, "%s%s%#v", s.with, s.where, []any(s.args)) // a hash takes everything
+	_, _ = fmt.Fprintf(h, "%s%s%#v", s.with, s.where, []any(s.args)) // a hash never fails
 	return sizeKey(h.Sum(nil))
 }

@@ -9,29 +9,29 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// Facts is a [driver.FactStore], and a [driver.FactStore]. It is as safe for concurrent use as its [DB].
+// Facts is a [driver.FactStore]. It is safe for concurrent use if its [DB] is.
 type Facts struct{ db *DB }
 
 var _ driver.FactStore = (*Facts)(nil)
 
 var (
 	factTable = table{"weft.mem_fact", "mem_fact_near_", `(weft.mem_fact f JOIN weft.mem_scope s ON s.key = f.scope)`}
-	// oneScope is the same where all are of a scope that is known.
+	// oneScope is factTable for a query of one scope, which needs no join.
 	oneScope = table{factTable.name, factTable.near, `weft.mem_fact f`}
 )
 
-// page is how many rows are read at once. No connection is held while the caller has them.
+// page is the number of rows that one statement reads. No connection is held between two pages.
 const page = 256
 
 const eventsQuery = `SELECT e.key, e.kind, e.was, e.became, e.actor, e.at FROM weft.mem_event e JOIN weft.mem_scope s ON s.key = e.scope
 	WHERE s.digest = $1::bytea AND e.fact = $2::text::uuid AND e.key > $3::bigint ORDER BY e.key LIMIT $4::int`
 
-// allEventsQuery goes along the index of what was done to facts.
+// allEventsQuery reads in the order of the index on events.
 const allEventsQuery = `SELECT e.key, e.fact::text, e.kind, e.was, e.became, e.actor, e.at FROM weft.mem_event e
 	WHERE e.scope = $1::bigint AND (e.fact, e.key) > ($2::text::uuid, $3::bigint) ORDER BY e.fact, e.key LIMIT $4::int`
 
-// History implements [driver.FactStore], with one round trip for each 256 events. Of all facts, it takes
-// one more for each scope.
+// History implements [driver.FactStore], with one round trip for each 256 events. With an empty id
+// it takes one more for each scope.
 func (f *Facts) History(ctx context.Context, s driver.Scope, id string) iter.Seq2[driver.Event, error] {
 	return func(yield func(driver.Event, error) bool) {
 		var err error
@@ -46,7 +46,7 @@ func (f *Facts) History(ctx context.Context, s driver.Scope, id string) iter.Seq
 	}
 }
 
-// A place is behind an event of a fact.
+// A place is a position in a list of events: the fact and the key of the last event before it.
 type place struct {
 	fact string
 	key  int64
@@ -54,7 +54,7 @@ type place struct {
 
 const noFact = "00000000-0000-0000-0000-000000000000"
 
-// pages yields page after page. It reports whether the caller wants more.
+// pages yields the events of all pages. It returns false if the caller has stopped.
 func pages(yield func(driver.Event, error) bool, next func(after place) ([]driver.Event, place, error)) (bool, error) {
 	after := place{fact: noFact}
 	for {
@@ -71,7 +71,7 @@ func pages(yield func(driver.Event, error) bool, next func(after place) ([]drive
 	}
 }
 
-// eachScope yields what was done in the scopes that a scope covers.
+// eachScope yields the events of all facts in the scopes that Forget would forget with s.
 func (f *Facts) eachScope(ctx context.Context, s driver.Scope, yield func(driver.Event, error) bool) error {
 	var a args
 	within := s.Within()
@@ -110,7 +110,7 @@ func (f *Facts) allEvents(ctx context.Context, key int64, s driver.Scope, after 
 	return list, last, err
 }
 
-// events returns a page, and the key of the last event in it.
+// events returns a page of the events of a fact, and the place of the last one.
 func (f *Facts) events(ctx context.Context, s driver.Scope, id string, after place) (list []driver.Event, last place, err error) {
 	err = f.db.link.read(ctx, f.db.sql(eventsQuery), []any{scopeDigest(s), id, after.key, page}, func() { list = nil }, func(rows pgx.Rows) error {
 		e := driver.Event{ID: id, Scope: s}

@@ -15,7 +15,7 @@ func TestFacts(t *testing.T) {
 	drivertest.RunFacts(t, func(tb testing.TB) driver.FactStore { return newPlace(tb).open(tb).Facts() })
 }
 
-// What is sent as plain text takes another way through everything.
+// The suite also passes with the simple protocol, which sends values as text.
 func TestFactsSimpleProtocol(t *testing.T) {
 	t.Parallel()
 	drivertest.RunFacts(t, func(tb testing.TB) driver.FactStore {

@@ -8,8 +8,8 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// Whoever writes into the table of what was forgotten, in the place of another, keeps the service from nothing that it does
-// for the other.
+// If a user writes another user's scope into the table of forgotten scopes, the service can still
+// store data of that other user.
 func TestForgedForgetting(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -15,7 +15,7 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// dump returns all that is in a schema, as pg_dump writes it, or else row by row.
+// dump returns all data of a schema, with pg_dump if there is one, and otherwise row by row.
 func dump(t *testing.T, p place) string {
 	t.Helper()
 	if program := dumper(t, p); program != "" {
@@ -42,7 +42,7 @@ func dump(t *testing.T, p place) string {
 	return all.String()
 }
 
-// dumper finds a pg_dump that can read the server: one as new as that is, or newer.
+// dumper returns the path of a pg_dump that is at least as new as the server.
 func dumper(t *testing.T, p place) string {
 	t.Helper()
 	home := os.Getenv("WEFT_POSTGRES_HOME")
@@ -61,8 +61,8 @@ func dumper(t *testing.T, p place) string {
 	return ""
 }
 
-// After a user is forgotten, nothing of what was stored, changed, replaced and deleted is in a dump, nor in what the
-// database knows of its columns.
+// After Forget, a dump and the statistics of the columns have none of the user's stored, changed,
+// superseded and deleted facts.
 func TestForgetLeavesNothing(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -78,7 +78,7 @@ func TestForgetLeavesNothing(t *testing.T) {
 	for i := range 3 {
 		first := adding(marker("content"), 1, 2)
 		first.Actor, first.Job = marker("actor"), marker("job")
-		if i < 2 { // of what is deleted, history keeps the content alone
+		if i < 2 { // the history of deleted facts has only their content
 			first.Record.Metadata = fmt.Appendf(nil, `{%q:%q}`, marker("name"), marker("value"))
 			first.Record.Conversation = marker("conversation")
 		}
@@ -131,7 +131,8 @@ func TestForgetLeavesNothing(t *testing.T) {
 	}
 }
 
-// While a user is forgotten, runs go on and late jobs come: nothing is there afterwards that was said before.
+// If a user is forgotten while runs and jobs store facts, nothing that was said before is stored
+// afterwards.
 func TestForgetDuringRuns(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -13,24 +13,24 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// A form is a search as somebody would write it who knows what is there, in one round trip and with prepared statements. It
-// answers with the same columns, and counts nothing.
+// A form is a handwritten search for comparison: one prepared statement, in one round trip. It
+// returns the same columns, and counts nothing.
 type form struct {
 	name     string
 	pool     *pgxpool.Pool
 	sql      string
 	scopes   []int64
-	settings bool                           // of the index are set ahead
-	find     func(v []float32) (int, error) // in place of SQL
+	settings bool                           // the settings of the index are set first
+	find     func(v []float32) (int, error) // runs instead of SQL, if not nil
 	times    []time.Duration
-	short    bool // it gave less than there is
+	short    bool // it has found fewer rows than exist
 }
 
-// indexSettings are those with which the index is asked.
+// indexSettings are the settings for searches with the index.
 const indexSettings = `SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', '200', true),
 	set_config('hnsw.max_scan_tuples', '20000', true), set_config('hnsw.scan_mem_multiplier', '4', true)`
 
-// measure asks for what is near to a vector. What has given less than there is, is not asked again.
+// measure runs the forms for a vector, without those that have found too few rows before.
 func (f *form) measure(v []float32, full int, counts bool) {
 	if f.short {
 		return
@@ -58,7 +58,7 @@ func (f *form) ask(v []float32) (n int, err error) {
 	return n, f.pool.SendBatch(context.Background(), b).Close()
 }
 
-// readPlain reads rows into variables of the types of their columns.
+// readPlain scans rows into variables of the columns' types.
 func readPlain(rows pgx.Rows) (n int, err error) {
 	var dest []any
 	for rows.Next() {
@@ -97,7 +97,8 @@ func variable(conn *pgx.Conn, oid uint32) any {
 
 const handDistance = `f.embedding OPERATOR(extensions.<=>) $1::float4[]::extensions.vector`
 
-// byHand returns a search that compares all that the conditions select, and one that asks the index for it.
+// byHand returns two searches: one compares all vectors that the conditions select, and one uses
+// the index.
 func byHand(t *testing.T, p place, table, columns, joins, where, inIndex string, scopes []int64) []form {
 	t.Helper()
 	space := ask[int64](t, p, `SELECT space FROM `+table+` LIMIT 1`)

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// maxWhole is up to how many numbers a vector is indexed as it is, and maxHalf up to how many
-	// in half the precision.
+	// maxWhole is the largest dimension that is indexed in full precision, and maxHalf the largest
+	// that is indexed in half precision.
 	maxWhole = 2000
 	maxHalf  = 4000
 )
@@ -37,7 +37,7 @@ func (d *DB) indexName(t *table, space int64, dimension int) string {
 	return fmt.Sprintf("%s%016x", name, uint64(space))
 }
 
-// vectorsQuery tells how many vectors an index has, or zero where there is none that can be used.
+// vectorsQuery returns SQL for the number of vectors in an index, or 0 if there is no valid index.
 func vectorsQuery(schema, name string) string {
 	return `coalesce((SELECT greatest(c.reltuples, 1)::bigint FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
 	WHERE i.indexrelid = to_regclass('` + schema + `.` + name + `') AND i.indisvalid), 0)`
@@ -45,14 +45,15 @@ func vectorsQuery(schema, name string) string {
 
 const createIndex = `CREATE INDEX CONCURRENTLY %s ON %s USING hnsw ((embedding::%s) %s) WITH (m = 16, ef_construction = 128) WHERE space = %s`
 
-// Index makes the indexes (HNSW) of the vectors of a model, of one dimension: one each of those of facts, of chunks
-// of documents and of values, unless they are there. They are worth their time above some 20,000 of
-// these a scope, see [Options.Exact]: it takes minutes for 100,000 vectors, while they can be read and
-// written. No other call makes one. It is not for a transaction, and not within a request. Of more than
-// 4000 numbers, vectors have no index: it is an [driver.ErrInvalid].
+// Index creates the HNSW indexes for the vectors of a model and dimension, unless they exist: one
+// each for facts, chunks of documents, and values. An index is useful for scopes of more than about
+// 20,000 rows, see [Options.Exact]. Creating one takes minutes for 100,000 vectors; the table can
+// be read and written meanwhile. No other call creates an index. Index cannot run in a transaction,
+// and should not run within a request. It returns [driver.ErrInvalid] for more than 4000
+// dimensions.
 //
-// A larger maintenance_work_mem makes it quicker. An index that could not be made is
-// removed when it is tried again.
+// A larger maintenance_work_mem makes it faster. If Index was interrupted, the next call removes
+// the incomplete index first.
 func (d *DB) Index(ctx context.Context, model string, dimension int) error {
 	if err := d.index(ctx, model, dimension); err != nil {
 		return d.fail(fmt.Sprintf("index %d numbers of model %.60q", dimension, model), err)
@@ -82,7 +83,8 @@ func (d *DB) indexTable(ctx context.Context, t *table, in int64, dimension int) 
 		return err
 	}
 	if there {
-		// Whoever was at it has been interrupted, or is still at it: then this waits.
+		// The index is invalid: a call was interrupted, or is still creating it. In the second
+		// case, DROP waits for that call.
 		if err := d.alone(ctx, `DROP INDEX CONCURRENTLY IF EXISTS weft.`+name); err != nil {
 			return err
 		}
@@ -105,7 +107,7 @@ func (d *DB) findIndex(ctx context.Context, name string) (there, valid bool, err
 	return there, valid, err
 }
 
-// alone sends a statement that allows no transaction around it, and so nothing ahead of it.
+// alone sends a statement that cannot run in a transaction, so [Options.Before] is not called.
 func (d *DB) alone(ctx context.Context, text string) error {
 	_, err := d.link.on.Exec(ctx, d.sql(text), pgx.QueryExecModeSimpleProtocol)
 	return err

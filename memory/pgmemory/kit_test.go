@@ -14,7 +14,8 @@ import (
 
 func newID() string { return uuid.New() }
 
-// adding is a change as package memory makes it, with a vector by the model "m" if there are numbers.
+// adding returns a change that adds a fact as package memory does, with a vector of the model "m"
+// if there are numbers.
 func adding(content string, vector ...float32) driver.FactChange {
 	sum := sha256.Sum256([]byte(strings.ToLower(content)))
 	r := driver.FactRecord{
@@ -44,7 +45,7 @@ func wantNoErr(tb testing.TB, what string, err error) {
 
 var ann = driver.Scope{Tenant: "acme", User: "ann"}
 
-// count is how often something is done: as often as the environment says, or else n times.
+// count returns the number of repetitions from the environment, or n.
 func count(tb testing.TB, name string, n int) int {
 	tb.Helper()
 	text := os.Getenv(name)

@@ -10,9 +10,9 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// Knowledge is a [driver.DocumentStore]. It is as safe for concurrent use as its [DB].
+// Knowledge is a [driver.DocumentStore]. It is safe for concurrent use if its [DB] is.
 //
-// Forgetting a user's facts leaves the user's documents: [driver.DocumentStore] has a Delete of its own.
+// [Facts.Forget] leaves documents; [Knowledge.Forget] and [Knowledge.Delete] remove them.
 type Knowledge struct{ db *DB }
 
 var _ driver.DocumentStore = (*Knowledge)(nil)
@@ -20,7 +20,8 @@ var _ driver.DocumentStore = (*Knowledge)(nil)
 // Documents returns the database's store of documents.
 func (d *DB) Documents() driver.DocumentStore { return &Knowledge{d} }
 
-// Sources implements [driver.DocumentStore], with one round trip for each 256 sources. It reads as it goes.
+// Sources implements [driver.DocumentStore], with one round trip for each 256 sources. Sources that
+// change before their page is read may be left out.
 func (k *Knowledge) Sources(ctx context.Context, q driver.SourceQuery) iter.Seq2[driver.Source, error] {
 	return func(yield func(driver.Source, error) bool) {
 		var after *shelved
@@ -45,7 +46,7 @@ func (k *Knowledge) Sources(ctx context.Context, q driver.SourceQuery) iter.Seq2
 	}
 }
 
-// sources returns a page of what comes after a source.
+// sources returns the page of sources after a source.
 func (k *Knowledge) sources(ctx context.Context, q *driver.SourceQuery, after *shelved) (list []shelved, err error) {
 	s, err := newSourceSelection(q)
 	if err != nil {
@@ -64,14 +65,15 @@ func (k *Knowledge) sources(ctx context.Context, q *driver.SourceQuery, after *s
 	return list, err
 }
 
-// chunkPage is how many chunks are read at once.
+// chunkPage is the number of chunks that one statement reads.
 const chunkPage = 1000
 
 const chunksQuery = `SELECT t.nr, ` + placeColumns + ` FROM unnest($1::bytea[], $2::text[], $3::int[], $4::int[]) WITH ORDINALITY AS t (digest, id, first, past, nr)
 	JOIN weft.mem_shelf s ON s.digest = t.digest JOIN weft.mem_source o ON o.shelf = s.key AND o.id = t.id::uuid
 	JOIN weft.mem_chunk f ON f.source = o.key AND f.ordinal >= t.first AND f.ordinal < t.past ORDER BY t.nr, f.ordinal, f.key LIMIT $5::int`
 
-// Chunks implements [driver.DocumentStore], with one round trip for each 1000 chunks. It reads as it goes.
+// Chunks implements [driver.DocumentStore], with one round trip for each 1000 chunks. Chunks that
+// change before their page is read may be left out.
 func (k *Knowledge) Chunks(ctx context.Context, spans []driver.ChunkSpan) iter.Seq2[driver.Chunk, error] {
 	return func(yield func(driver.Chunk, error) bool) {
 		left := newSpans(spans)
@@ -102,7 +104,7 @@ func (k *Knowledge) Chunks(ctx context.Context, spans []driver.ChunkSpan) iter.S
 	}
 }
 
-// chunks returns a page, and the place of the span that the last chunk is of, from 1.
+// chunks returns a page of chunks, and the number of the last chunk's span, counted from 1.
 func (k *Knowledge) chunks(ctx context.Context, s spanList) (list []driver.Chunk, last int, err error) {
 	err = k.db.link.read(ctx, k.db.sql(chunksQuery), []any{s.scope, s.id, s.first, s.past, chunkPage}, func() { list = nil }, func(rows pgx.Rows) error {
 		var c driver.Chunk
@@ -116,7 +118,7 @@ func (k *Knowledge) chunks(ctx context.Context, s spanList) (list []driver.Chunk
 	return list, last, err
 }
 
-// spanList are spans by their columns.
+// spanList holds the columns of spans: element i of each slice belongs to span i.
 type spanList struct {
 	scope       [][]byte
 	id          []string
@@ -125,7 +127,7 @@ type spanList struct {
 
 func newSpans(spans []driver.ChunkSpan) (l spanList) {
 	for _, s := range spans {
-		if isID(s.Source) { // what is no id, nothing has
+		if isID(s.Source) { // no source has an invalid id
 			l.scope, l.id = append(l.scope, scopeDigest(s.Scope)), append(l.id, s.Source)
 			l.first, l.past = append(l.first, int32(min(max(s.From, 0), math.MaxInt32))), append(l.past, int32(min(max(s.To, 0), math.MaxInt32)))
 		}
@@ -133,7 +135,7 @@ func newSpans(spans []driver.ChunkSpan) (l spanList) {
 	return l
 }
 
-// after returns what follows an ordinal of a span.
+// after returns the spans from number nr on, without the chunks of that span up to ordinal.
 func (l spanList) after(nr, ordinal int) spanList {
 	l = spanList{l.scope[nr-1:], l.id[nr-1:], append([]int32(nil), l.first[nr-1:]...), l.past[nr-1:]}
 	l.first[0] = int32(ordinal) + 1
@@ -144,7 +146,7 @@ const removeQuery = ` SELECT r.removed, r.changed FROM (SELECT coalesce(array_ag
 	coalesce(array_agg(p.key ORDER BY p.key), '{}') AS keys, coalesce(array_agg(p.revision ORDER BY p.key), '{}') AS revisions FROM picked p) x
 	CROSS JOIN LATERAL weft.mem_remove(x.shelves, x.keys, x.revisions) r`
 
-// Delete implements [driver.DocumentStore], in one round trip, or in more if somebody changes sources at
+// Delete implements [driver.DocumentStore], in one round trip. It takes more if sources change at
 // the same time.
 func (k *Knowledge) Delete(ctx context.Context, q driver.SourceQuery) (int, error) {
 	k.db.sizes.clear()

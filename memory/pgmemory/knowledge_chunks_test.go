@@ -17,8 +17,8 @@ import (
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
-// remoteCall calls a function as PostgREST does: with the body of the request as JSON, and its arguments by
-// their names.
+// remoteCall calls a function as PostgREST does: the body of the request is JSON with the arguments
+// by name.
 const remoteCall = `SELECT call.id::text || ' ' || call.content || ' of ' || call.source || ' ' || round(call.similarity::numeric, 2)
 	FROM (SELECT $1::json AS data) payload,
 	LATERAL (SELECT * FROM json_to_record(payload.data) AS x (query_embedding extensions.vector, match_count int)) body,
@@ -52,7 +52,7 @@ func sourcesOf(t *testing.T, store driver.DocumentStore, q driver.SourceQuery) (
 	return list
 }
 
-// What other programs write is searched here, and what is ingested here is found by them.
+// The store finds chunks that other programs write, and other programs find ingested chunks.
 func TestKnowledgeBySQL(t *testing.T) {
 	t.Parallel()
 	p, owner := publicPlace(t)
@@ -68,7 +68,7 @@ func chunksAreSearched(t *testing.T, pool *pgxpool.Pool, db *pgmemory.DB, insert
 	ctx := context.Background()
 	store := db.Documents()
 	var ids []string
-	for range 2 { // once more makes no duplicates
+	for range 2 { // the second time adds no duplicates
 		for _, c := range [][3]string{{"Refunds take five days.", "faq.md", "[1,0,0]"}, {"Returns are free.", "faq.md", "[0,1,0]"}, {"We ship to Norway.", "shipping", "[0,0,1]"}} {
 			got, err := request[string](pool, "", insert, c[0], c[1], c[2])
 			if err != nil || len(got) != 1 {

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
-// A search of many chunks takes the index, and finds as many as there are, whatever the query selects.
+// A search of many chunks uses the index, and finds and counts all matching chunks.
 func TestKnowledgeByIndex(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -49,7 +49,7 @@ func TestKnowledgeByIndex(t *testing.T) {
 	} {
 		for _, limit := range []int{1, 30, 5000} {
 			hits, wanted := 0, 0
-			for range 20 { // once for the index to be known, and once for the size
+			for range 20 { // the first searches learn the size of the selection and of the index
 				s := driver.ChunkSearch{Query: c.query, Embedding: vector(), Model: "m", Limit: limit}
 				got, err := quick.Documents().Search(ctx, s)
 				wantNoErr(t, "search", err)
@@ -75,7 +75,7 @@ func TestKnowledgeByIndex(t *testing.T) {
 	wantScans(t, p, "mem_chunk_near_%")
 }
 
-// An index follows what is swapped, and vectors of another length have one of their own.
+// A search with the index finds swapped chunks. Vectors of another dimension have their own index.
 func TestKnowledgeIndexFollows(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -91,7 +91,7 @@ func TestKnowledgeIndexFollows(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	next := document("a", 70, vector) // which are copied
+	next := document("a", 70, vector) // enough chunks for COPY
 	next.Source.Revision = 1
 	swapIn(t, store, docs, next)
 	for range 3 {
@@ -107,7 +107,7 @@ func TestKnowledgeIndexFollows(t *testing.T) {
 	}
 }
 
-// What lacks says so, by an error that names it.
+// If the database lacks a function or a table, the error names it.
 func TestKnowledgeIsNotMigrated(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -143,7 +143,7 @@ func TestKnowledgeIsNotMigrated(t *testing.T) {
 	}
 }
 
-// Words are found and counted alike among many chunks and among few.
+// A search by words finds and counts the same in large and small selections.
 func TestKnowledgeByWordsOfMany(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

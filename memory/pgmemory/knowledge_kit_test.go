@@ -11,8 +11,8 @@ import (
 
 var docs = driver.Scope{Tenant: "acme"}
 
-// document returns a source with chunks as package knowledge makes them, with vectors by the model "m" if vector
-// makes them.
+// document returns a source with chunks as package knowledge creates them, with vectors of the
+// model "m" if the function vector is not nil.
 func document(uri string, chunks int, vector func() []float32) driver.SourceSwap {
 	s := driver.SourceSwap{Source: driver.Source{ID: newID(), URI: uri, Format: "text"}}
 	for i := range chunks {

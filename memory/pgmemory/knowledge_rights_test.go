@@ -10,8 +10,8 @@ import (
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
-// A user has documents of the user's own, and those of others are as if they were not there: whatever is called,
-// and whatever SQL is sent.
+// A user has own documents, and can neither see nor change documents of others, with the store or
+// with SQL.
 func TestKnowledgeOfUsers(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -56,7 +56,7 @@ func TestKnowledgeOfUsers(t *testing.T) {
 	}
 }
 
-// foreignDocuments sends SQL as bob, and as nobody.
+// foreignDocuments runs SQL as bob, and without a user.
 func foreignDocuments(t *testing.T, p place) {
 	t.Helper()
 	ctx := context.Background()
@@ -105,7 +105,7 @@ func foreignDocuments(t *testing.T, p place) {
 		for _, sql := range []string{
 			`INSERT INTO weft.mem_shelf (digest, tenant, workspace, user_id, agent, newest)
 				VALUES (weft.mem_digest('acme', '', '` + annID + `', ''), 'acme', '', '` + annID + `', '', now()) ON CONFLICT DO NOTHING`,
-			// A scope of one's own in the place of another's.
+			// A scope of bob's with the digest of another user's scope.
 			`INSERT INTO weft.mem_shelf (digest, tenant, workspace, user_id, agent, newest)
 				VALUES (weft.mem_digest('new', '', '` + annID + `', ''), 'new', '', '` + bobID + `', '', now())`,
 			fmt.Sprintf(`INSERT INTO weft.mem_chunk (shelf, source, starts, ends, ordinal, tokens, word_count, id, model, headings, content, words, terms)
@@ -117,7 +117,7 @@ func foreignDocuments(t *testing.T, p place) {
 			}
 		}
 	}
-	// What is bob's stays bob's.
+	// Bob cannot move own chunks to the scope of another user.
 	if n, err := raw(ctx, pool, bobID, p.sql(fmt.Sprintf(`UPDATE weft.mem_chunk SET shelf = %d WHERE shelf = %d`, shelf, own))); err == nil {
 		t.Errorf("bob gives ann %d chunks", n)
 	}
@@ -126,7 +126,7 @@ func foreignDocuments(t *testing.T, p place) {
 	}
 }
 
-// A project shares documents among users by one policy.
+// One policy lets the users of a project share documents.
 func TestKnowledgeIsShared(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -18,7 +18,7 @@ func TestKnowledge(t *testing.T) {
 	drivertest.RunDocuments(t, func(tb testing.TB) driver.DocumentStore { return newPlace(tb).open(tb).Documents() })
 }
 
-// What is sent as plain text takes another way through everything.
+// The suite also passes with the simple protocol, which sends values as text.
 func TestKnowledgeSimpleProtocol(t *testing.T) {
 	t.Parallel()
 	drivertest.RunDocuments(t, func(tb testing.TB) driver.DocumentStore {
@@ -29,14 +29,14 @@ func TestKnowledgeSimpleProtocol(t *testing.T) {
 	})
 }
 
-// The service role does everything, behind the policies.
+// The suite passes with the service role, under row-level security.
 func TestKnowledgeOfServiceRole(t *testing.T) {
 	t.Parallel()
 	drivertest.RunDocuments(t, func(tb testing.TB) driver.DocumentStore { return supabasePlace(tb).served(tb).Documents() })
 }
 
-// A user does everything where policies of the project allow it: here, one that has what tenants a user is of in
-// the user's claims.
+// The suite passes with the rights of a user, if policies of the project allow it. Here a policy
+// allows the tenants in the user's claims.
 func TestKnowledgeOfUser(t *testing.T) {
 	t.Parallel()
 	drivertest.RunDocuments(t, func(tb testing.TB) driver.DocumentStore {

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// turnCalls are what programs do with the turns of a user, in turn.
+// turnCalls are the calls of a program for the turns of a user, in order.
 func turnCalls(t *testing.T, queue driver.TurnStore, user string) []call {
 	t.Helper()
 	ctx := context.Background()
@@ -38,7 +38,7 @@ func turnCalls(t *testing.T, queue driver.TurnStore, user string) []call {
 	}
 }
 
-// documentCalls are what a program does with the documents of a user, in turn.
+// documentCalls are the calls of a program for the documents of a user, in order.
 func documentCalls(t *testing.T, store driver.DocumentStore, user string) []call {
 	t.Helper()
 	ctx := context.Background()
@@ -74,7 +74,7 @@ func documentCalls(t *testing.T, store driver.DocumentStore, user string) []call
 	}
 }
 
-// Many chunks are copied in a transaction of five round trips, however many they are.
+// A swap of any number of copied chunks takes five round trips.
 func TestLoadRoundTrips(t *testing.T) {
 	t.Parallel()
 	for name, g := range map[string]struct {

@@ -15,8 +15,8 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// A Conn is what a [DB] works on: a *pgxpool.Pool, a *pgx.Conn that one goroutine uses
-// at a time, or a pgx.Tx that the caller has begun and will commit.
+// A Conn is the connection of a [DB]: a *pgxpool.Pool, a *pgx.Conn that only one goroutine uses at
+// a time, or a pgx.Tx that the caller commits.
 type Conn interface {
 	Begin(ctx context.Context) (pgx.Tx, error)
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
@@ -30,14 +30,15 @@ var (
 	_ Conn = pgx.Tx(nil)
 )
 
-// A link is how statements reach the database.
+// A link sends statements to the database.
 type link struct {
 	on     Conn
 	before func(ctx context.Context, b *pgx.Batch) error
-	// mode, when set, is how statements are sent, whatever the connection's default.
+	// mode, if not empty, is the query execution mode of pgx for every statement. Otherwise the
+	// connection's default applies.
 	mode []any
-	// again says that a failed call may be tried again: not in a transaction, which
-	// has failed as a whole.
+	// again says that a failed call may be repeated. It is false in a transaction of the caller, as
+	// a failed transaction cannot continue.
 	again    bool
 	patience time.Duration
 	timeout  time.Duration
@@ -57,7 +58,8 @@ func newLink(on Conn, o *Options) (*link, error) {
 	return l, l.check()
 }
 
-// check refuses what could not work: the statements of a batch are sent as the connection sends them.
+// check returns an error if Before is set behind a pooler and the connections cache statements,
+// since a batch uses the connection's own mode.
 func (l *link) check() error {
 	if l.before != nil && len(l.mode) > 0 {
 		return fmt.Errorf("behind a pooler, Before needs connections that cache no statements, as those of Open: %w", driver.ErrInvalid)
@@ -65,8 +67,8 @@ func (l *link) check() error {
 	return nil
 }
 
-// read sends one statement, in one round trip, and calls fn for each row. It may do so again, after
-// reset.
+// read sends one statement in one round trip, and calls fn for each row. It may send the statement
+// again after any fault that can pass; it calls reset before each attempt.
 func (l *link) read(ctx context.Context, sql string, args []any, reset func(), fn func(pgx.Rows) error) error {
 	return l.retry(ctx, l.timeout, anyFault, func(ctx context.Context) error {
 		reset()
@@ -74,7 +76,8 @@ func (l *link) read(ctx context.Context, sql string, args []any, reset func(), f
 	})
 }
 
-// write is read for a statement that must not take effect twice.
+// write is like read, for a statement that must not take effect twice. It sends the statement again
+// only if the first attempt had no effect.
 func (l *link) write(ctx context.Context, sql string, args []any, reset func(), fn func(pgx.Rows) error) error {
 	return l.retry(ctx, l.timeout, unsent, func(ctx context.Context) error {
 		reset()
@@ -104,7 +107,7 @@ func (l *link) query(ctx context.Context, sql string, args []any, fn func(pgx.Ro
 	return err
 }
 
-// enter runs what goes ahead of a call, in its transaction.
+// enter runs the statements of Before in a transaction.
 func (l *link) enter(ctx context.Context, tx pgx.Tx) error {
 	if l.before == nil {
 		return nil
@@ -139,7 +142,8 @@ func readAll(rows pgx.Rows, fn func(pgx.Rows) error) error {
 	return rows.Err()
 }
 
-// within calls fn with a context that ends in time, and tells that end from the caller's.
+// within calls fn with a context that ends after limit. The error distinguishes that end from the
+// end of ctx.
 func within(ctx context.Context, limit time.Duration, fn func(context.Context) error) error {
 	inner, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

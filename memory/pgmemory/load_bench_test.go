@@ -18,7 +18,7 @@ func BenchmarkKnowledge(b *testing.B) {
 	drivertest.BenchDocuments(b, func(tb testing.TB) driver.DocumentStore { return directPlace(tb).open(tb).Documents() })
 }
 
-// longDocument returns a source whose chunks are as long as those of documents usually are.
+// longDocument returns a source with chunks of a realistic length.
 func longDocument(r *rand.Rand, uri string, chunks, dimension int) driver.SourceSwap {
 	words := rand.NewZipf(r, 1.1, 8, 20_000)
 	s := document(uri, chunks, func() []float32 {
@@ -38,8 +38,8 @@ func longDocument(r *rand.Rand, uri string, chunks, dimension int) driver.Source
 	return s
 }
 
-// BenchmarkLoad stores 2,000 chunks with vectors in a swap, which copies them; in swaps of 50, which are a
-// statement each; in swaps of one; and, to compare, by a prepared INSERT each, into the same table.
+// BenchmarkLoad stores 2,000 chunks with vectors in one swap, which uses COPY; in swaps of 50, each
+// with one statement; in swaps of one; and, for comparison, with one prepared INSERT each.
 func BenchmarkLoad(b *testing.B) {
 	const chunks = 2000
 	for _, dimension := range []int{384, 1536} {
@@ -75,7 +75,7 @@ func benchInserts(b *testing.B, chunks, dimension int) {
 	ctx := context.Background()
 	r := rand.New(rand.NewPCG(1, 2))
 	p := directPlace(b)
-	p.open(b) // which migrates
+	p.open(b) // to migrate the schema
 	pool := p.pool(b)
 	insert := p.sql(`INSERT INTO weft.mem_chunk (shelf, source, space, starts, ends, ordinal, tokens, word_count, id, model, headings, content, words, terms, embedding)
 		VALUES (1, 1, 7, $1, $2, $3, $4, $5, $6, 'm', '{}', $7, $8, $9, $10::text::extensions.vector)`)
@@ -93,7 +93,7 @@ func benchInserts(b *testing.B, chunks, dimension int) {
 	perChunk(b, chunks)
 }
 
-// numbers returns a number for each different term.
+// numbers returns a distinct number for each distinct term.
 func numbers(terms []string) []int64 {
 	list := make([]int64, len(terms))
 	for i, term := range terms {

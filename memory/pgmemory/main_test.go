@@ -16,14 +16,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Main(m)) }
 
-// A place is a schema of a test, and how to reach it.
+// A place is the schema of a test, with the addresses of its database.
 type place struct {
 	url     string
-	direct  string // for who owns it
+	direct  string // address for the owner of the schema
 	options pgmemory.Options
 }
 
-// newPlace takes a schema, through a PgBouncer if the environment asks for it.
+// newPlace returns a new schema. The environment may ask for connections through PgBouncer.
 func newPlace(tb testing.TB) place {
 	tb.Helper()
 	if pgtest.Pooled() {
@@ -71,7 +71,7 @@ func (p place) pool(tb testing.TB, changes ...func(*pgxpool.Config)) *pgxpool.Po
 	return pool
 }
 
-// migrated returns a memory on what is the test's.
+// migrated migrates the schema, and returns a memory on the connection.
 func (p place) migrated(tb testing.TB, on pgmemory.Conn) *pgmemory.DB {
 	tb.Helper()
 	if err := pgmemory.Migrate(context.Background(), on, p.options); err != nil {
@@ -88,14 +88,13 @@ func (p place) sql(text string) string {
 	return strings.ReplaceAll(text, "weft.", p.options.Schema+".")
 }
 
-// conn opens a connection that caches nothing.
+// conn opens a connection that caches no statements.
 func (p place) conn(tb testing.TB) *pgx.Conn {
 	tb.Helper()
 	return pgtest.Connect(tb, p.direct)
 }
 
-// ask returns the first column of the first row. The schema of the place stands
-// for "weft.".
+// ask returns the first column of the first row. It replaces "weft." with the schema of the place.
 func ask[T any](tb testing.TB, p place, sql string, args ...any) T {
 	tb.Helper()
 	return pgtest.Ask[T](tb, p.direct, p.sql(sql), args...)

@@ -12,24 +12,26 @@ import (
 	"github.com/weft-go/weft/memory/internal/rank"
 )
 
-// unread is a word that no text has. A row that a program in another language has written has it besides
-// those that its trigger took, as they are written. Who searches asks for it with the other words, so finds out
-// in the same round trip, and reads the rows anew before it goes on.
+// unread is the empty term, which no text has. The trigger for rows of programs in other languages
+// splits the text into terms in a simpler way than this package, and adds the term unread. Each
+// search also asks for it. If a selected row has it, the search computes the terms of such rows
+// again, and is then repeated.
 const unread = ""
 
-// maxUnread is how many rows a search reads anew at most. Who writes more at once calls Reindex.
+// maxUnread is the most rows that a search updates. Call Reindex after larger imports.
 const maxUnread = 512
 
-// mending is what is known of a row to be read.
+// mending is a row whose terms are computed again.
 type mending struct {
-	key, place int64 // the place is its scope, or its shelf
+	key, place int64 // place is the key of its scope or shelf
 	version    int64 // of a fact
 	content    string
-	terms      []string // as they are
-	reads      []string // as they ought to be
+	terms      []string // the stored terms
+	reads      []string // the terms as this package computes them
 }
 
-// searchRead is search for what programs in other languages have written, too.
+// searchRead is search, and also updates the terms of facts that programs in other languages have
+// written.
 func (f *Facts) searchRead(ctx context.Context, s driver.FactSearch) (driver.FactCandidates, error) {
 	n := len(s.Terms)
 	if n == 0 {
@@ -52,7 +54,8 @@ func (f *Facts) searchRead(ctx context.Context, s driver.FactSearch) (driver.Fac
 	return c, nil
 }
 
-// searchRead is search for what programs in other languages have written, too.
+// searchRead is search, and also updates the terms of chunks that programs in other languages have
+// written.
 func (k *Knowledge) searchRead(ctx context.Context, s driver.ChunkSearch) (driver.ChunkCandidates, error) {
 	n := len(s.Terms)
 	if n == 0 {
@@ -82,15 +85,16 @@ func hasAny(has, asked []string) bool {
 	return slices.ContainsFunc(asked, func(term string) bool { return slices.Contains(has, term) })
 }
 
-// Where nothing can be written, as on a replica, or must not be, a search takes what there is.
+// Rows are not updated in a read-only transaction, as on a replica, or without the privilege to
+// update. A search then uses the terms of the trigger.
 const (
 	mayMend      = ` AND f.words @> `
 	mayMendFact  = ` AND current_setting('transaction_read_only') = 'off' AND has_table_privilege('weft.mem_fact', 'UPDATE')`
 	mayMendChunk = ` AND current_setting('transaction_read_only') = 'off' AND has_table_privilege('weft.mem_chunk', 'UPDATE')`
 )
 
-// mend reads facts anew that a query selects, and returns how many. That some could not be is no reason not to
-// search: they are found by their words as they are written.
+// mend updates the terms of marked facts that a query selects, and returns their number. It ignores
+// errors, as the facts can still be found by the terms of the trigger.
 func (f *Facts) mend(ctx context.Context, q *driver.FactQuery) int {
 	sel, err := newSelection(q)
 	if err != nil {
@@ -122,14 +126,15 @@ func (f *Facts) mend(ctx context.Context, q *driver.FactQuery) int {
 	return n
 }
 
-// A scope is locked first, as who changes its facts does. A fact that was changed meanwhile stays as it is.
+// Lock the scopes first, as every change of facts does. A fact that has changed since it was read
+// stays unchanged.
 const mendFacts = `WITH held AS MATERIALIZED (SELECT s.key FROM weft.mem_scope s WHERE s.key = ANY ($1::bigint[]) ORDER BY s.key FOR UPDATE),
 	done AS (UPDATE weft.mem_fact f SET terms = g.terms::text[], words = g.words::bigint[], word_count = cardinality(g.terms::text[])
 		FROM unnest($2::bigint[], $3::bigint[], $4::text[], $5::text[]) AS g (key, version, terms, words)
 		WHERE f.key = g.key AND f.version = g.version AND f.scope = ANY (ARRAY(SELECT key FROM held)) RETURNING 1)
 	SELECT count(*) FROM done`
 
-// columnsOf are the rows as an update takes them.
+// columnsOf returns the columns of an update of the rows.
 func columnsOf(tenant string, list []mending) (place, key []int64, terms, words []string) {
 	lexicon := newLexicon(tenant)
 	for _, m := range list {
@@ -140,7 +145,8 @@ func columnsOf(tenant string, list []mending) (place, key []int64, terms, words 
 	return slices.Compact(place), key, terms, words
 }
 
-// mend is as that of facts.
+// mend updates the terms of marked chunks that a query selects, and returns their number. It
+// ignores errors, as [Facts.mend] does.
 func (k *Knowledge) mend(ctx context.Context, q *driver.SourceQuery) int {
 	list, err := k.unread(ctx, q, 0, true)
 	if err != nil || len(list) == 0 {
@@ -153,8 +159,8 @@ func (k *Knowledge) mend(ctx context.Context, q *driver.SourceQuery) int {
 	return n
 }
 
-// unread returns chunks that a query selects, and that come after one: those that have to be read anew, or, to look
-// for such, all.
+// unread returns up to maxUnread chunks that a query selects and whose key is greater than after.
+// If marked is true, it returns only chunks with the term unread.
 func (k *Knowledge) unread(ctx context.Context, q *driver.SourceQuery, after int64, marked bool) (list []mending, err error) {
 	sel, err := newChunkSelection(q)
 	if err != nil {
@@ -178,8 +184,8 @@ func (k *Knowledge) unread(ctx context.Context, q *driver.SourceQuery, after int
 	return list, err
 }
 
-// A shelf is locked first, as who changes its sources does, and knows how many terms there are. A chunk that was
-// changed meanwhile stays as it is.
+// Lock the shelves first, as every change of sources does, and since a shelf has the number of its
+// terms. A chunk that has changed since it was read stays unchanged.
 const mendChunks = `WITH held AS MATERIALIZED (SELECT s.key FROM weft.mem_shelf s WHERE s.key = ANY ($1::bigint[]) ORDER BY s.key FOR UPDATE),
 	given AS MATERIALIZED (SELECT * FROM unnest($2::bigint[], $3::bytea[], $4::text[], $5::text[]) AS g (key, digest, terms, words)),
 	was AS MATERIALIZED (SELECT f.key, f.word_count FROM weft.mem_chunk f JOIN given g ON g.key = f.key
@@ -202,8 +208,8 @@ func (k *Knowledge) rewrite(ctx context.Context, tenant string, list []mending) 
 	return k.db.count(ctx, mendChunks, place, key, digests, terms, words)
 }
 
-// Reindex implements [driver.Reindexer], with two round trips at most for each 512 chunks. What the role may not
-// change stays as it is.
+// Reindex implements [driver.Reindexer], with at most two round trips for each 512 chunks. It
+// leaves chunks that the role may not update.
 func (k *Knowledge) Reindex(ctx context.Context, q driver.SourceQuery) (int, error) {
 	done := 0
 	for after, more := int64(0), true; more; {

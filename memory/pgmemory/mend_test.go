@@ -15,7 +15,7 @@ import (
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
-// What others write by SQL, and how it is asked for.
+// Texts that other programs write, and the words with which a search finds them.
 var written = []struct{ content, asked string }{
 	{"Her children play outside", "child"},
 	{"She met him in a café", "cafe"},
@@ -53,7 +53,8 @@ func answered(t *testing.T, store driver.DocumentStore, s driver.Scope, text str
 	return fmt.Sprint(list)
 }
 
-// Facts and chunks that other programs write are found by their words as those that are stored by this one.
+// A search finds facts and chunks of other programs by the same words as facts and chunks of this
+// package.
 func TestWrittenBySQLIsFoundByWords(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -83,7 +84,8 @@ func TestWrittenBySQLIsFoundByWords(t *testing.T) {
 	}
 	wantUnread(len(written), len(written))
 
-	// Nobody else reads them, nor who may only read: those find words that are as they are written.
+	// A search of another user, or in a read-only transaction, does not update the terms. The
+	// second finds the terms of the trigger.
 	if got := recalled(t, as(t, db, bobID), scope, "child"); got != "[]" {
 		t.Errorf("bob found %s", got)
 	}
@@ -117,7 +119,7 @@ func TestWrittenBySQLIsFoundByWords(t *testing.T) {
 	}
 	wantUnread(0, 0)
 
-	// What is changed is read anew, and vectors stay.
+	// Changed rows get new terms, and keep their vectors.
 	for _, table := range []string{"agent_memories", "knowledge_chunks"} {
 		_, err := raw(ctx, pool, annID, `UPDATE public.`+table+` SET content = 'Many geese' WHERE content LIKE 'Two herons%'`)
 		wantNoErr(t, "update", err)
@@ -133,13 +135,13 @@ func TestWrittenBySQLIsFoundByWords(t *testing.T) {
 		t.Errorf("chunks: found %s", got)
 	}
 	n, err := request[int](pool, annID, `SELECT count(embedding)::int FROM public.agent_memories UNION ALL SELECT count(embedding)::int FROM public.knowledge_chunks`)
-	if err != nil || fmt.Sprint(n) != "[5 5]" { // but for those whose content was changed
+	if err != nil || fmt.Sprint(n) != "[5 5]" { // all vectors but those of rows with changed content
 		t.Errorf("got %d vectors, %v", n, err)
 	}
 }
 
-// reindexed reads all of a scope anew, and wants so many facts, and chunks, to change: none for who may not
-// change them.
+// reindexed reindexes all facts and chunks of a scope, and checks that the given number of each
+// changes for the user, and none for bob, who may not change them.
 func reindexed(t *testing.T, db *pgmemory.DB, user string, scope driver.Scope, want int) {
 	t.Helper()
 	for _, who := range []string{bobID, user} {
@@ -162,7 +164,7 @@ func reindexed(t *testing.T, db *pgmemory.DB, user string, scope driver.Scope, w
 	}
 }
 
-// Many that write what they have not read, and many that search, do not stand in each other's way.
+// Concurrent writers of rows without terms and concurrent searches do not block each other.
 func TestReadWhileWritten(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// plainJSON returns a JSON value as the database can hold it, so that it compares as
-// [memory.Condition.Match] does: without repeated names and halves of characters, and with
-// numbers of at most 256 bits. NULs, which only messages may have, are left out.
+// plainJSON returns a JSON value in a form that jsonb can store, and that compares as in
+// [driver.Condition.Match]: without repeated names and unpaired surrogates, and with numbers of at
+// most 256 bits. It removes NULs, which only messages can have.
 func plainJSON(data []byte) (string, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
@@ -50,11 +50,11 @@ func plainValue(v any) any {
 }
 
 const (
-	plainDigits   = 60   // so many fit into 256 bits
-	plainExponent = 8000 // and are nothing to care about
+	plainDigits   = 60   // decimal digits that fit into 256 bits
+	plainExponent = 8000 // numbers up to this exponent are stored unchanged
 
-	// Beyond these the database has no numbers, and no program means any: those that are larger, or
-	// nearer to zero, count as these.
+	// PostgreSQL cannot store numbers beyond these limits. Larger numbers, and numbers nearer to
+	// zero, are replaced by the limit.
 	most, mostBits   = "1e131000", 435_000
 	least, leastBits = "1e-16000", -53_000
 )
@@ -92,7 +92,8 @@ func plainNumber(n json.Number) json.Number {
 	return json.Number(f.Text('e', 80))
 }
 
-// jsonAt returns the SQL for what is at a path of fields of a column. It is null where there is nothing.
+// jsonAt returns SQL for the value at a path of fields of a column. It is null if there is no
+// value.
 func jsonAt(column string, path []string, a *args) string {
 	text := column
 	for _, name := range path {

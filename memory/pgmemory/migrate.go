@@ -15,15 +15,15 @@ import (
 //go:embed migration/*.sql
 var migrationFiles embed.FS
 
-// migrations are those of this version, oldest first.
+// migrations are the migrations of this version, oldest first.
 var migrations = migration.MustRead(migrationFiles, "migration")
 
 func migrationsOf(schema string) *pgdb.Migrations {
 	return &pgdb.Migrations{List: migrations, Schema: schema, Table: "mem_migration", Lock: "weft memory", Foreign: ErrFormat}
 }
 
-// A Script is a migration as plain SQL, for those who apply theirs by other means
-// than [Migrate] and [MigrateSupabase]. Run once more, it changes nothing.
+// A Script is a migration as plain SQL, for programs that do not use [Migrate] or
+// [MigrateSupabase]. Running it again changes nothing.
 type Script struct {
 	// Name begins with the number of the migration: "001_facts".
 	Name string
@@ -31,12 +31,12 @@ type Script struct {
 	SQL string
 }
 
-// Scripts returns the migrations for a schema, oldest first. An empty schema
-// stands for that of [Options].
+// Scripts returns the migrations for a schema, oldest first. An empty schema means "weft".
 //
-// Each is one statement, so it takes effect as a whole or not at all, and notes in the table
-// mem_migration that it was applied. Where it was before, the database says so in a notice. It fails
-// where the migration before it is missing, or where one of its number has another text.
+// Each script is one statement, so it takes effect as a whole or not at all. It records itself in
+// the table mem_migration. If it was applied before, it changes nothing and raises a notice. It
+// fails if the previous migration is missing, or if a migration with its number and another text
+// was applied.
 func Scripts(schema string) ([]Script, error) {
 	o := Options{Schema: schema}
 	if err := o.check(); err != nil {
@@ -50,11 +50,10 @@ func Scripts(schema string) ([]Script, error) {
 	return scripts, nil
 }
 
-// Migrate brings the schema of the options to this version, each step in a
-// transaction of its own, and does nothing if that is done. Any number of
-// processes may do so at once; one that ends midway leaves a step done or not
-// begun. It needs the rights to make the schema, tables and functions, and, unless that
-// is there, the extension vector, which it then makes in a schema named "extensions".
+// Migrate applies the missing migrations to the schema of the options, each in its own transaction.
+// Several processes may call it at once. If it is interrupted, call it again. It needs the rights
+// to create the schema, tables and functions. If the extension vector is missing, it creates that
+// in a schema named "extensions", and needs the right to do so.
 func Migrate(ctx context.Context, on Conn, o Options) error {
 	d, err := makeDB(on, o)
 	if err == nil {
@@ -78,19 +77,19 @@ func (d *DB) migrate(ctx context.Context) error {
 	})
 }
 
-// labour calls fn in a transaction that may take long. It may do so again.
+// labour calls fn in a transaction with the time limit labour. It may call fn again after a fault.
 func (d *DB) labour(ctx context.Context, fn func(ctx context.Context, tx pgx.Tx) error) error {
 	return d.link.retry(ctx, labour, anyFault, func(ctx context.Context) error {
 		return pgx.BeginFunc(ctx, d.link.on, func(tx pgx.Tx) error { return fn(ctx, tx) })
 	})
 }
 
-// readRows reads what is the same when it is read again.
+// readRows runs a query that may be sent again, without a reset between attempts.
 func (d *DB) readRows(ctx context.Context, sql string, args []any, fn func(pgx.Rows) error) error {
 	return d.link.read(ctx, sql, args, func() {}, fn)
 }
 
-// checkVersion returns an error unless the database has this version.
+// checkVersion returns [ErrNotMigrated] if migrations of this version are missing.
 func (d *DB) checkVersion(ctx context.Context) error {
 	done, err := migrationsOf(d.schema).Applied(ctx, d.readRows)
 	if err == nil && done < len(migrations) {

@@ -71,12 +71,12 @@ func TestOptionsAreChecked(t *testing.T) {
 	wantErr(t, "scripts", err, driver.ErrInvalid)
 }
 
-// The scripts do what Migrate does, for those who have migrations of their own.
+// The scripts have the same effect as Migrate.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	p := newPlace(t)
-	p.options.Schema += "-Quoted" // the scripts make it
+	p.options.Schema += "-Quoted" // the scripts create the schema
 	conn := p.conn(t)
 	t.Cleanup(func() { do(t, p, `DROP SCHEMA "`+p.options.Schema+`" CASCADE`) })
 	scripts, err := pgmemory.Scripts(p.options.Schema)

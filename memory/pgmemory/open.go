@@ -12,11 +12,11 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// A DB is an agent's memory in a PostgreSQL database. It is safe for use by any number of
-// goroutines, unless it was made on a single connection or a transaction.
+// A DB is a memory in a PostgreSQL database. It is safe for use by any number of goroutines, unless
+// it was made from a single connection or a transaction.
 type DB struct {
 	link    *link
-	pool    *pgxpool.Pool // to close; nil for what is the caller's
+	pool    *pgxpool.Pool // closed by Close; nil if the caller owns the connection
 	options Options
 	schema  string
 	quoted  string
@@ -24,11 +24,11 @@ type DB struct {
 	sizes   *sizes
 }
 
-// New returns a memory that works on a pool, a connection or a transaction, which stays
-// the caller's. In a transaction, what is done takes effect when the caller commits.
+// New returns a memory that uses a pool, a connection or a transaction. The caller still owns it.
+// In a transaction, changes take effect when the caller commits.
 //
-// New asks the database whether it is migrated: [ErrNotMigrated] says that it is
-// not, and [ErrFormat] that another version of this package has been at it.
+// New reads the version of the database. It returns [ErrNotMigrated] if migrations are missing, and
+// [ErrFormat] if another version of this package has migrated the database.
 func New(ctx context.Context, on Conn, o Options) (*DB, error) {
 	d, err := makeDB(on, o)
 	if err == nil {
@@ -56,9 +56,9 @@ func makeDB(on Conn, o Options) (*DB, error) {
 	return &DB{link: l, options: o, schema: schema, quoted: pgx.Identifier{schema}.Sanitize(), sizes: newSizes()}, nil
 }
 
-// Open connects to a database, migrates it unless that is done, and returns a
-// memory with a pool of its own. The caller closes it. The URL is one as
-// pgxpool.ParseConfig reads it; it may also have the parameter pgbouncer=true.
+// Open connects to a database, migrates it if necessary, and returns a memory with its own pool.
+// Call [DB.Close] at the end. The address is a URL or keyword string for pgxpool.ParseConfig; it
+// may also have the parameter pgbouncer=true.
 func Open(ctx context.Context, address string, o Options) (*DB, error) {
 	d, err := open(ctx, address, o)
 	if err != nil {
@@ -91,20 +91,20 @@ func open(ctx context.Context, address string, o Options) (*DB, error) {
 	return d, nil
 }
 
-// Close closes the pool of [Open], once the calls that use it have ended. It does
-// nothing to what was given to [New].
+// Close waits for running calls and closes the pool of [Open]. It does not close the connection
+// that was passed to [New].
 func (d *DB) Close() {
 	if d.pool != nil {
 		d.pool.Close()
 	}
 }
 
-// Bind returns a memory on the database of d with an [Options.Before] of its own, such as one
-// that gives each call the rights of a user. It asks the database nothing, so one may be
-// made for each request; it ends when d is closed.
+// Bind returns a memory on the database of d with another [Options.Before], such as one that gives
+// each call the rights of a user. It sends no statement, so a program may call it for each request.
+// The memory cannot be used after d is closed.
 //
-// It is no method, so that a type which embeds a bound memory does not offer its user
-// another's.
+// Bind is not a method, so that a type that embeds a bound DB has no method to bind to another
+// user.
 func Bind(d *DB, before func(ctx context.Context, b *pgx.Batch) error) (*DB, error) {
 	n, l := *d, *d.link
 	l.before = before
@@ -118,7 +118,7 @@ func Bind(d *DB, before func(ctx context.Context, b *pgx.Batch) error) (*DB, err
 // Facts returns the database's store of facts.
 func (d *DB) Facts() driver.FactStore { return &Facts{d} }
 
-// sql puts the schema into a statement.
+// sql replaces the default schema in a statement.
 func (d *DB) sql(text string) string {
 	if d.schema == defaultSchema {
 		return text
@@ -126,10 +126,10 @@ func (d *DB) sql(text string) string {
 	return strings.ReplaceAll(text, defaultSchema+".", d.quoted+".")
 }
 
-// vectorQuery finds where pgvector is.
+// vectorQuery selects the schema of pgvector.
 const vectorQuery = `SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'vector'`
 
-// prepare finds out what has to be known of the database.
+// prepare checks the version of the database and finds the schema of pgvector.
 func (d *DB) prepare(ctx context.Context) error {
 	if err := d.checkVersion(ctx); err != nil {
 		return err

@@ -16,52 +16,50 @@ type Options struct {
 	// Schema holds the tables and functions. Empty means "weft". It is made of
 	// letters, digits, "_" and "-", and does not begin with a digit.
 	Schema string
-	// MaxFacts is how many valid facts a scope may have. What would go beyond is
-	// refused with [driver.ErrQuota]. Zero means any number.
+	// MaxFacts is the most valid facts that a scope may have. A change beyond it returns
+	// [driver.ErrQuota]. Zero means no limit.
 	MaxFacts int
-	// MaxMessages is how many messages a session may have, and MaxValues how many values a
-	// scope may. What would go beyond is refused with [driver.ErrQuota]. Zero means any number.
+	// MaxMessages is the most messages of a session, and MaxValues the most values of a scope. A
+	// change beyond them returns [driver.ErrQuota]. Zero means no limit.
 	MaxMessages int
 	MaxValues   int
-	// Exact is how many facts, or chunks of documents, a search may select and still compare every vector of
-	// them. Above, it takes the index of [DB.Index], if there is one. Where conditions on metadata pick facts from among
-	// more than these, it takes the index as soon as that is quicker. Zero means 20,000.
+	// Exact is the most facts or chunks that a search may select and still compare all their
+	// vectors. Beyond it, a search uses the index of [DB.Index], if there is one. If conditions on
+	// metadata have to be evaluated on more rows than this, the search uses the index when that is
+	// faster. Zero means 20,000.
 	Exact int
 	// HalfIndexes makes [DB.Index] index vectors in half precision, so that an index takes about half
-	// the space. Searches compare what the index finds by the whole vectors. An index without
+	// the space. Searches compare the whole vectors of what the index finds. An index that was made without
 	// HalfIndexes is not used then: call Index again, and drop the other one. Vectors of more than
 	// 2,000 numbers always have such an index.
 	HalfIndexes bool
-	// Pooling says whether a transaction pooler is in between. Zero means to look
-	// at the address.
+	// Pooling says whether the connections go through a transaction pooler. Zero means [Detect].
 	Pooling Pooling
-	// Patience is how long a call goes on trying while the database can not be
-	// reached, until it is an [ErrUnreachable]. Zero means 15 seconds; with a negative
-	// value it tries once.
+	// Patience is how long a call is retried while the database cannot be reached, before it
+	// returns [ErrUnreachable]. Zero means 15 seconds. A negative value means one attempt.
 	Patience time.Duration
-	// Timeout is how long one statement may take before its connection counts as
-	// lost. Zero means 30 seconds. It does not bound [Migrate] and [DB.Index].
+	// Timeout is the most time for one statement. After that its connection counts as lost. Zero
+	// means 30 seconds. It does not limit [Migrate] and [DB.Index].
 	Timeout time.Duration
-	// Before, when set, queues statements that are to run ahead of each call, in the
-	// same transaction and the same round trip, such as one that sets a role for it.
-	// It is called by any number of goroutines. Behind a transaction pooler, the
-	// connections must not cache statements; those of [Open] do not.
+	// Before, if not nil, queues statements that run ahead of each call in the same transaction and
+	// round trip, such as one that sets a role. It must be safe for concurrent use. Behind a
+	// transaction pooler, the connections must not cache statements; the connections of [Open] do
+	// not.
 	Before func(ctx context.Context, b *pgx.Batch) error
 }
 
-// Pooling says what a [DB] may expect of its connections.
+// Pooling says whether connections go through a transaction pooler.
 type Pooling int
 
-// What there may be between a program and its database.
+// The values of Pooling.
 const (
-	// Detect takes for a transaction pooler what listens on port 6543 or 6432,
-	// has a host named "pooler." or "-pooler.", or is given the parameter
-	// pgbouncer=true.
+	// Detect assumes a transaction pooler if the port is 6543 or 6432, if the host name has
+	// "pooler." or "-pooler.", or if the address has the parameter pgbouncer=true.
 	Detect Pooling = iota
-	// Direct is a connection of its own, where statements are prepared once.
+	// Direct means connections to the server itself. Statements are prepared once.
 	Direct
-	// Transaction is a pooler, such as PgBouncer or Supavisor, that gives a
-	// connection for the length of a transaction.
+	// Transaction means a pooler, such as PgBouncer or Supavisor, that assigns a server connection
+	// for each transaction.
 	Transaction
 )
 
@@ -71,7 +69,7 @@ const (
 	defaultPatience = 15 * time.Second
 	defaultTimeout  = 30 * time.Second
 
-	// labour is how long a migration may take.
+	// labour is the most time for a migration.
 	labour = 10 * time.Minute
 )
 

@@ -17,15 +17,15 @@ import (
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
-// People let the suites run with row-level security: what is done in the scope of a user is done with the rights
-// of that user, and what is done in others with those of the service. Users are known by ids that stand for
-// their names.
+// People runs the suites under row-level security. A call in the scope of a user has the rights of
+// that user; other calls have the rights of the service role. The database knows users by ids, and
+// the suites by names.
 type people struct {
 	tb testing.TB
 	db *pgmemory.DB
 
 	mu    sync.Mutex
-	names map[string]string          // by their ids
+	names map[string]string          // of users, by their ids
 	bound map[[2]string]*pgmemory.DB // by user and tenant
 }
 
@@ -33,7 +33,7 @@ func newPeople(tb testing.TB) *people {
 	return &people{tb: tb, db: supabasePlace(tb).served(tb), names: map[string]string{"": ""}, bound: map[[2]string]*pgmemory.DB{}}
 }
 
-// in returns a scope with an id for a user.
+// in replaces the user name in a scope by the id.
 func (p *people) in(s driver.Scope) driver.Scope {
 	if s.User == "" {
 		return s
@@ -47,7 +47,7 @@ func (p *people) in(s driver.Scope) driver.Scope {
 	return s
 }
 
-// out returns a scope with a name for a user.
+// out replaces the user id in a scope by the name.
 func (p *people) out(s driver.Scope) driver.Scope {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -55,7 +55,8 @@ func (p *people) out(s driver.Scope) driver.Scope {
 	return s
 }
 
-// as returns the memory of the user of a scope, who has an id, in the tenant of the scope.
+// as returns a memory with the rights of the user in the scope, whose User is an id, for the tenant
+// of the scope.
 func (p *people) as(s driver.Scope) *pgmemory.DB {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -70,7 +71,7 @@ func (p *people) as(s driver.Scope) *pgmemory.DB {
 
 type theirConversations struct {
 	*people
-	driver.ConversationStore // nil: users neither dump nor restore
+	driver.ConversationStore // nil, as users may not dump or restore
 }
 
 func (p theirConversations) query(q driver.SessionQuery) (driver.SessionQuery, driver.ConversationStore) {
@@ -138,14 +139,14 @@ func (p theirConversations) Sweep(ctx context.Context, s driver.Scope, age time.
 
 type theirValues struct {
 	*people
-	driver.ValueStore // nil: users neither dump nor restore
+	driver.ValueStore // nil, as users may not dump or restore
 }
 
 func (p theirValues) Apply(ctx context.Context, s driver.Scope, writes []driver.ValueWrite) ([]driver.Item, error) {
 	s = p.in(s)
 	for _, w := range writes {
 		if slices.Equal(w.Namespace, []string{"weft.profile"}) && bytes.Contains(w.Value, []byte(`"plan"`)) {
-			return p.as(driver.Scope{}).Values().Apply(ctx, s, writes) // only the service stores a plan
+			return p.as(driver.Scope{}).Values().Apply(ctx, s, writes) // only the service may store a plan
 		}
 	}
 	return p.as(s).Values().Apply(ctx, s, writes)

@@ -11,8 +11,8 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// Any message that is JSON comes back as it was, and can be read as jsonb, which programs in other languages do; and any
-// value comes back, and can be asked for.
+// Any message that is JSON is read as it was stored, and jsonb can hold its plain form. Any value
+// is read as it was stored, and conditions can select it.
 func FuzzPlain(f *testing.F) {
 	for _, seed := range []string{
 		`"a\u0000b \\u0000 \\\u0000"`, `{"\u0000":1,"a\u0000":{"\u0000":[]}}`, `"\ud800 \udc00 \ud83d\ude42 \\ud800"`, `[1e400000,-1E-99999,1e999,0e99999,1e+0001]`,

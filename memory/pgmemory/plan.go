@@ -9,14 +9,15 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// A table is one that can be searched: rows that have words and a vector. In statements it is f.
+// A table is a table that can be searched by words, and by vectors if it has them. Statements name
+// it f.
 type table struct {
 	name string
-	near string // what the names of the indexes of its vectors begin with
-	rows string // the table, with what its columns need besides
+	near string // prefix of the names of its vector indexes
+	rows string // the table, joined with the other tables of the selected columns
 }
 
-// A wanted is what a search looks for.
+// A wanted has the words and the vector that a search looks for, and the limit for each of the two.
 type wanted struct {
 	words     []int64
 	terms     []string // of the words
@@ -25,44 +26,44 @@ type wanted struct {
 	limit     int
 }
 
-// A plan is a search as one statement. It counts what is selected, takes the best by words and
-// the nearest by vector, and returns them with the counts: at least one row.
+// A plan is a search as one statement. It counts the selected rows, ranks them by words and by
+// vector, and returns the best with the counts, in at least one row.
 //
-// What is to be planned only once must look the same whenever it is asked, and not look as if it were better
-// planned anew for its values. So limits are part of the text: the database guesses a limit that it does not
-// know to be a tenth of the table.
+// The text must be the same for each search of a form, so that the database can reuse its query
+// plan. Limits are part of the text, since the database assumes that an unknown limit is a tenth of
+// the table.
 type plan struct {
 	args
 	found
 	table *table
 	text  string  // begins the statement
-	key   sizeKey // of what is selected
+	key   sizeKey // of the selection
 	space int64   // of the vector
 	index string  // the name of its index; empty without a vector
 	limit string
 
-	ahead   []string // columns ahead of those of the candidates
-	head    []any    // what they are scanned into
+	ahead   []string // columns before the columns of the candidates
+	head    []any    // the destinations of ahead
 	columns string   // of the candidates
 	from    string   // ends the statement
 
-	once   bool // all that is selected is looked at once, to be counted and compared
-	counts bool // the statement counts, and does not go by what was counted before
-	large  bool // so much is selected that it is not to be looked at row by row
-	quick  bool // the index is asked
-	asks   bool // how many vectors the index has
+	once   bool // one scan of the selected rows both counts them and compares their vectors
+	counts bool // the statement counts the rows, and does not use the known size
+	large  bool // too many rows are selected to read each of them
+	quick  bool // the statement uses the vector index
+	asks   bool // the statement counts the vectors of the index
 }
 
-// A found is what a plan finds out besides candidates.
+// A found has the counts that the statement of a plan returns beside the candidates.
 type found struct {
 	rows, terms int64
 	frequency   []int64
-	vectors     int64 // of the index; zero without
-	among       int64 // of how many rows these were picked one by one
+	vectors     int64 // of the index; zero if there is none
+	among       int64 // number of rows on which a dear condition was evaluated
 	since       time.Time
 }
 
-// What every statement is made of. Each %-sign would be a mistake: nothing is put into these.
+// Parts of statements. They are concatenated and not formatted, so a percent sign needs no escape.
 const (
 	// A pair is a row and a word that it has, with the number of times that it has it. Only a row
 	// that has more terms than words has a word twice: the terms of other rows need not be read.
@@ -79,7 +80,8 @@ const (
 	ORDER BY sum(ln(1 + (greatest(z.rows - q.n, 0) + 0.5) / (q.n + 0.5)) * p.times / (p.times + 0.3 + 0.9 * p.word_count * z.rows / greatest(z.terms, 1))) DESC, p.key DESC LIMIT `
 )
 
-// newPlan returns the plan of a search among what is selected. The columns follow the counts.
+// newPlan returns the plan of a search in a selection. The argument columns has the columns of the
+// candidates.
 func (d *DB) newPlan(t *table, sel *selection, w *wanted, columns string) *plan {
 	p := &plan{table: t, args: sel.args, text: sel.with, key: sel.key(), limit: itoa(w.limit)}
 	known, ok := d.sizes.size(p.key)
@@ -95,7 +97,8 @@ func (d *DB) newPlan(t *table, sel *selection, w *wanted, columns string) *plan 
 	if p.asks {
 		p.tell(vectorsQuery(d.quoted, p.index), &p.vectors)
 	}
-	// What is counted each time is still to be found to be much, or little, now and then.
+	// If the rows are counted by each search, the size still expires, so that the choice of the
+	// index follows the data.
 	if p.among, p.since = known.among, known.at; !p.once || known.among == 0 {
 		p.since = time.Now()
 	}
@@ -121,31 +124,33 @@ func (d *DB) newPlan(t *table, sel *selection, w *wanted, columns string) *plan 
 	return p
 }
 
-// tell adds a column ahead of those of the candidates: the same in each row.
+// tell adds a column with the same value in each row, before the columns of the candidates.
 func (p *plan) tell(column string, into any) {
 	p.ahead, p.head = append(p.ahead, column), append(p.head, into)
 }
 
 const (
-	// maxScan is how many vectors an index may give that the query does not select, before it is
-	// better to compare all that it does select.
+	// maxScan is the most vectors that an index scan visits. Beyond it, comparing all selected
+	// vectors is faster.
 	maxScan = 20_000
-	// stride is how many rows are looked at in the time that an index needs to give one more vector.
+	// stride is how many rows a condition is evaluated on in the time in which the index returns
+	// one more vector.
 	stride = 12
-	// wider is how many more of the nearest the index is asked for than are wanted, in halves: it
-	// knows them about, and then they are compared exactly.
+	// wider is how many more vectors than wanted the index returns, in halves: 3 means 1.5 times as
+	// many. The order of the index is approximate, so the result is compared exactly afterwards.
 	wider = 3
 )
 
-// route decides how a plan goes about it, by what is known. It returns how many rows have to be selected for the
-// index to be asked.
+// route chooses how a plan reads the rows, from the known size. It returns the least number of
+// selected rows for which the index is used.
 func (d *DB) route(p *plan, sel *selection, w *wanted, known size, ok bool) (least int64) {
 	exact, vectors := int64(d.options.Exact), int64(0)
 	if p.index != "" {
 		vectors = d.sizes.vectors(p.index)
 		p.asks = !ok || max(known.rows, known.among) > exact
 	}
-	// To give so many that are selected, the index has to go through so many more as there are.
+	// The index visits selected and other vectors alike: to find limit selected ones it visits
+	// about limit * vectors / rows.
 	passed := int64(w.limit) * vectors
 	least = max(exact, passed/(maxScan/4)) + 1
 	if known.among > exact {
@@ -158,7 +163,7 @@ func (d *DB) route(p *plan, sel *selection, w *wanted, known size, ok bool) (lea
 	return least
 }
 
-// addSize adds how many rows are selected, and how many terms they have.
+// addSize adds the number of selected rows, and the number of their terms.
 func (d *DB) addSize(p *plan, sel *selection, w *wanted, known size) {
 	switch {
 	case p.once:
@@ -171,7 +176,7 @@ func (d *DB) addSize(p *plan, sel *selection, w *wanted, known size) {
 	}
 }
 
-// same is a condition for vectors that can be compared.
+// same returns a condition for vectors of the same model and dimension.
 func (p *plan) same(w *wanted) string {
 	return `f.space = ` + p.literal() + ` AND f.model = ` + p.add(w.model, "text")
 }
@@ -180,8 +185,9 @@ func (d *DB) distance() string {
 	return `f.embedding OPERATOR(` + d.vector + `.<=>) (SELECT v FROM want)`
 }
 
-// addWords adds the leg of the words: the rows that have any of them, and, if there is a limit, the best. What is large
-// is not looked at row by row, so the scope is no way to find it. It returns how many rows have each word.
+// addWords adds the search by words: the rows that have any of the words, and, if the limit is
+// positive, the best of them. For a large selection it reads by word and not by scope. It returns
+// SQL for the number of rows that have each word.
 func (p *plan) addWords(where string, w *wanted) (frequency string) {
 	list := p.add(w.words, "bigint[]")
 	both := list + `, ` + p.add(w.terms, "text[]")
@@ -197,13 +203,12 @@ func (p *plan) addWords(where string, w *wanted) (frequency string) {
 	return `ARRAY(SELECT coalesce(q.n, 0) FROM generate_series(1, cardinality(` + list + `)) AS t (nr) LEFT JOIN freq q USING (nr) ORDER BY t.nr)`
 }
 
-// throughIndex keeps the database from taking a condition for a way to the rows, and from taking it to be
-// rare.
+// throughIndex hides a condition from the planner, so that it neither uses the condition to find
+// rows nor assumes that few rows fulfil it.
 func throughIndex(where string) string { return `CASE WHEN ` + where + ` THEN true ELSE false END` }
 
-// addNearest adds the leg of the vector. Where the query selects much, and the vectors have an
-// index, it is asked first. If it does not give enough, all that is selected is compared, as it is
-// where the query selects little: so nothing is ever missing.
+// addNearest adds the search by vector. If the plan is quick, the index is used first. All selected
+// vectors are compared if the plan is not quick, or if the index returns too few.
 func (d *DB) addNearest(p *plan, w *wanted, where string, least int64) {
 	if p.once {
 		p.text += `, near AS MATERIALIZED (SELECT c.key FROM chosen c WHERE c.distance IS NOT NULL ORDER BY c.distance, c.key LIMIT ` + p.limit + `)`
@@ -222,12 +227,12 @@ func (d *DB) addNearest(p *plan, w *wanted, where string, least int64) {
 	p.text += `(SELECT f.key FROM ` + p.table.name + ` f WHERE ` + enough + where + ` AND ` + same + ` ORDER BY ` + d.distance() + `, f.key LIMIT ` + p.limit + `))`
 }
 
-// literal is part of the statement, since an index of a part of the rows is only found by what is known when
-// the statement is planned. It is a number of our own.
+// literal returns the space as a constant, since the planner uses a partial index only if its condition
+// is constant. The space is a hash, so no text of a caller gets into the statement.
 func (p *plan) literal() string { return `'` + strconv.FormatInt(p.space, 10) + `'::bigint` }
 
-// addQuick adds the leg that asks the index. Its settings hold for the statement: they are set when its first
-// condition is looked at, which is before the index is.
+// addQuick adds the search in the vector index. The settings of the index apply to the transaction. They
+// are set when the condition on route is evaluated, which is before the index scan.
 func (d *DB) addQuick(p *plan, w *wanted, same, where string, least int64) {
 	n := len(w.embedding)
 	reach := itoa(min(max(2*w.limit, 200), 1000))
@@ -242,8 +247,8 @@ func (d *DB) addQuick(p *plan, w *wanted, same, where string, least int64) {
 	LIMIT ` + itoa(w.limit*wider/2) + `)`
 }
 
-// seek sends a plan. For each candidate its columns are scanned, and then each is called. All may begin anew, with
-// reset.
+// seek runs the statement of a plan. It scans the columns of each candidate, and then calls the function
+// each. The statement may be sent again; seek calls reset before each attempt.
 func (d *DB) seek(ctx context.Context, p *plan, columns []any, reset func(), each func() error) error {
 	ahead := len(p.head)
 	dest := append(p.head[:ahead:ahead], columns...)
@@ -257,7 +262,7 @@ func (d *DB) seek(ctx context.Context, p *plan, columns []any, reset func(), eac
 			return rows.Scan(append(p.head[:ahead:ahead], make([]any, len(columns))...)...)
 		}
 		err := rows.Scan(dest...)
-		clear(dest[:ahead]) // they are the same in each row
+		clear(dest[:ahead]) // scan the counts only once, as they are the same in each row
 		if err != nil {
 			return err
 		}

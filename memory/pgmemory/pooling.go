@@ -6,15 +6,15 @@ import (
 	"github.com/weft-go/weft/internal/pgdb"
 )
 
-// PoolConfig returns what a pool for the URL is to be made of. Behind a transaction
-// pooler its connections prepare no statements. Connecting takes five seconds at most
-// unless the URL says otherwise, and idle connections are not asked whether they live:
-// a call finds out, without that round trip.
+// PoolConfig returns the configuration of a pool for an address. Behind a transaction pooler its
+// connections prepare no statements. The connect timeout is five seconds, unless the address has
+// another one. Idle connections are not pinged before use; a call that finds a lost connection is
+// retried.
 func PoolConfig(address string, p Pooling) (*pgxpool.Config, error) {
 	return pgdb.PoolConfig(address, p.known())
 }
 
-// pooled reports whether there is a transaction pooler in between.
+// pooled reports whether connections go through a transaction pooler.
 func pooled(on Conn, p Pooling) bool {
 	if p != Detect {
 		return p == Transaction
@@ -22,7 +22,7 @@ func pooled(on Conn, p Pooling) bool {
 	return pgdb.Pooled(on)
 }
 
-// known is nil where it is to be found out.
+// known returns nil for Detect, and otherwise whether there is a transaction pooler.
 func (p Pooling) known() *bool {
 	if p == Detect {
 		return nil

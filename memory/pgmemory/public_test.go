@@ -19,11 +19,11 @@ import (
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
-// public is held by a test of what is for programs in other languages, as all schemas share its names.
+// public is locked by a test that uses the schema public, as all schemas of tests share its names.
 var public sync.Mutex
 
-// publicPlace takes a schema with what is in schema public, and a pool for who owns it. It waits until no
-// other test has one.
+// publicPlace returns a new schema with the objects in the schema public, and a pool of the owner.
+// It waits until no other test uses the schema public.
 func publicPlace(t *testing.T) (place, *pgxpool.Pool) {
 	t.Helper()
 	public.Lock()
@@ -34,7 +34,7 @@ func publicPlace(t *testing.T) (place, *pgxpool.Pool) {
 		t.Fatal(err)
 	}
 	t.Cleanup(owner.Close)
-	for range 2 { // once more is no harm
+	for range 2 { // the second time changes nothing
 		if err := pgmemory.MigratePublic(context.Background(), owner, p.options); err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +42,8 @@ func publicPlace(t *testing.T) (place, *pgxpool.Pool) {
 	return p, owner
 }
 
-// request runs a statement as PostgREST does, for somebody, and returns the first column of its rows.
+// request runs a statement as PostgREST does, with the rights of a user, and returns the first
+// column of its rows.
 func request[T any](pool *pgxpool.Pool, who, sql string, args ...any) (list []T, err error) {
 	ctx := context.Background()
 	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
@@ -63,8 +64,8 @@ func request[T any](pool *pgxpool.Pool, who, sql string, args ...any) (list []T,
 	return list, err
 }
 
-// Scripts that are run by hand, as psql does with each statement in a transaction of its own, do what MigratePublic
-// does, and may be run again.
+// Scripts that run by hand, with each statement in its own transaction as in psql, have the same
+// effect as MigratePublic, and can run again.
 func TestScriptsByHand(t *testing.T) {
 	t.Parallel()
 	public.Lock()
@@ -79,7 +80,7 @@ func TestScriptsByHand(t *testing.T) {
 	conn := p.conn(t)
 	for _, s := range slices.Repeat(append(own, more...), 2) {
 		for _, statement := range pgtest.Statements(s.SQL) {
-			_, err := conn.Exec(ctx, statement, pgx.QueryExecModeExec) // which takes one statement
+			_, err := conn.Exec(ctx, statement, pgx.QueryExecModeExec) // this mode allows only one statement
 			// PostgreSQL refuses to change a row of its catalog that another session, such as
 			// autovacuum, has just changed. A person runs the statement again.
 			for range 3 {
@@ -103,7 +104,7 @@ func TestScriptsByHand(t *testing.T) {
 	}
 }
 
-// What programs in other languages write to the table is what programs in Go recall, and the other way round.
+// Programs in Go recall facts that programs in other languages write, and the reverse.
 func ExampleMigratePublic() {
 	public.Lock()
 	defer public.Unlock()

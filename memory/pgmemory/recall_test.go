@@ -17,8 +17,8 @@ import (
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
-// A cloud makes vectors as texts have them: around some thousand subjects, which lie around a few dozen,
-// and not evenly everywhere.
+// A cloud generates vectors that are distributed as those of texts: around about a thousand
+// subjects, which are themselves clustered around a few dozen points.
 type cloud struct {
 	r        *rand.Rand
 	subjects [][]float32
@@ -57,7 +57,7 @@ func (c *cloud) around(centre []float32, spread float64) []float32 {
 
 func (c *cloud) vector() []float32 { return c.around(c.subjects[c.r.IntN(len(c.subjects))], 0.7) }
 
-// A stored is a fact of a cloud.
+// A stored is a fact with a vector of a cloud.
 type stored struct {
 	user     string
 	perMille int
@@ -77,8 +77,8 @@ func userOf(i int) string {
 	return "rest"
 }
 
-// fill stores n facts of the tenant "t": a tenth of the user "u10", a hundredth of "u1", and a thousandth of
-// "u0.1". They have a number from 0 to 999.
+// fill stores n facts of the tenant "t": a tenth of them has the user "u10", a hundredth "u1", and
+// a thousandth "u0.1". Each has a number from 0 to 999.
 func fill(tb testing.TB, store driver.FactStore, n int) []stored {
 	tb.Helper()
 	c := newCloud(1)
@@ -108,8 +108,8 @@ func fill(tb testing.TB, store driver.FactStore, n int) []stored {
 	return list
 }
 
-// vectorCount is how many vectors there are: 100,000, or as many as WEFT_VECTORS says. It takes minutes, and so has
-// to be asked for.
+// vectorCount is the number of vectors: 100,000, or the value of WEFT_VECTORS. The test takes
+// minutes, so it runs only on request.
 func vectorCount(t *testing.T) int {
 	t.Helper()
 	if os.Getenv("WEFT_LARGE") != "1" {
@@ -118,14 +118,14 @@ func vectorCount(t *testing.T) int {
 	return count(t, "WEFT_VECTORS", 100_000)
 }
 
-// A filter is a query, and what it passes.
+// A filter is a query, and a function that reports whether the query selects a fact.
 type filter struct {
 	name  string
 	query driver.FactQuery
 	holds func(stored) bool
 }
 
-// filters pass 100, 10, 1 and 0.1 % by scope, and 50, 10, 1 and 0.1 % by metadata.
+// filters select 100, 10, 1 and 0.1 % by scope, and 50, 10, 1 and 0.1 % by metadata.
 func filters() []filter {
 	list := []filter{{"scope of 100 %", driver.FactQuery{Reach: driver.Reach{Scope: driver.Scope{Tenant: "t"}, AnyUser: true}}, func(stored) bool { return true }}}
 	for _, share := range []string{"10", "1", "0.1"} {
@@ -142,8 +142,8 @@ func filters() []filter {
 	return list
 }
 
-// TestRecallOfIndex compares what searches for facts find with what there is, and their time with that of SQL that
-// is written by hand.
+// TestRecallOfIndex compares the results of searches with the nearest facts, and their time with
+// that of handwritten SQL.
 func TestRecallOfIndex(t *testing.T) {
 	n := vectorCount(t)
 	ctx := context.Background()
@@ -175,7 +175,8 @@ func index(t *testing.T, p place, db *pgmemory.DB, table string) {
 	do(t, p, `VACUUM ANALYZE weft.`+table)
 }
 
-// fillChunks stores n chunks of the tenant "t" in sources of twenty, which are shared out as facts are by fill.
+// fillChunks stores n chunks of the tenant "t" in sources of twenty chunks, distributed over users
+// as by fill.
 func fillChunks(tb testing.TB, store driver.DocumentStore, n int) (list []stored) {
 	tb.Helper()
 	c := newCloud(1)
@@ -194,7 +195,8 @@ func fillChunks(tb testing.TB, store driver.DocumentStore, n int) (list []stored
 	return list
 }
 
-// TestRecallOfChunks is TestRecallOfIndex for chunks of documents, and measures how long a search by words takes.
+// TestRecallOfChunks is TestRecallOfIndex for chunks of documents. It also measures searches by
+// words.
 func TestRecallOfChunks(t *testing.T) {
 	n := vectorCount(t)
 	ctx := context.Background()
@@ -217,7 +219,7 @@ func TestRecallOfChunks(t *testing.T) {
 		})
 	}
 	r := rand.New(rand.NewPCG(3, 4))
-	words := rand.NewZipf(r, 1.1, 8, 20_000) // as in the documents
+	words := rand.NewZipf(r, 1.1, 8, 20_000) // the distribution of words in the documents
 	var times []time.Duration
 	for range recallQueries {
 		terms := map[string]bool{}
@@ -240,13 +242,13 @@ func TestRecallOfChunks(t *testing.T) {
 const (
 	recallLimit   = 100
 	recallQueries = 50
-	recallMost    = 500             // queries, where they are quick
-	recallTime    = 2 * time.Second // for which they are asked
-	recallWarm    = 6               // until statements are planned once and for all
+	recallMost    = 500             // the most queries of a measurement
+	recallTime    = 2 * time.Second // the most time of a measurement
+	recallWarm    = 6               // calls after which PostgreSQL has cached the plan
 )
 
-// measureRecall wants the ten nearest of what a search finds to be the ten nearest, and tells its time, and that of the
-// quickest of what is written by hand that gives as much.
+// measureRecall checks that a search finds the ten nearest rows. It logs its time, and the time of
+// the fastest handwritten form that finds as many.
 func measureRecall(t *testing.T, f filter, list []stored, byHand []form, search func(v []float32) []string) {
 	t.Helper()
 	var selected []stored
@@ -277,7 +279,7 @@ func measureRecall(t *testing.T, f filter, list []stored, byHand []form, search 
 			break
 		}
 		v := c.vector()
-		for k := range all { // each comes first as often as the others
+		for k := range all { // rotate the order, so that each form is first equally often
 			all[(i+k)%len(all)].measure(v, full, i >= recallWarm)
 		}
 	}

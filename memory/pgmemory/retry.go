@@ -14,22 +14,22 @@ import (
 )
 
 const (
-	// tries is how often a statement is sent that the database undoes because
-	// of others.
+	// tries is the most attempts for a statement that the database rolls back because of other
+	// transactions.
 	tries = 5
 
 	minWait = 20 * time.Millisecond
 	maxWait = 2 * time.Second
 )
 
-// A fault is what kind of failure an error is, and so what helps.
+// A fault is the kind of a failure. It decides whether a call is retried.
 type fault int
 
 const (
-	faultOther   fault = iota // nothing helps
-	faultUndone               // the database undid the transaction because of others
+	faultOther   fault = iota // a retry is of no use
+	faultUndone               // the database rolled back because of another transaction
 	faultRefused              // there was no connection, or nothing was sent
-	faultLost                 // the connection is lost, and nobody knows what was done
+	faultLost                 // the connection was lost; the statement may have taken effect
 )
 
 func faultOf(err error) fault {
@@ -61,12 +61,14 @@ func faultOf(err error) fault {
 	return faultOther
 }
 
-// Which faults a call may be tried again after.
+// anyFault and unsent report whether a call is retried after a fault: any that can pass, or only
+// one that had no effect.
 func anyFault(f fault) bool { return f != faultOther }
 func unsent(f fault) bool   { return f == faultUndone || f == faultRefused }
 
-// retry calls fn until it succeeds or trying is of no use. Waits are random up to a bound
-// that doubles, so that those who failed together do not come back together.
+// retry calls fn until it succeeds, a fault is not one of may, or the patience ends. It waits a
+// random time between attempts, up to a bound that doubles, so that clients that failed together do
+// not retry together.
 func (l *link) retry(ctx context.Context, limit time.Duration, may func(fault) bool, fn func(context.Context) error) error {
 	if err := ctx.Err(); err != nil {
 		return err

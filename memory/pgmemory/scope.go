@@ -9,14 +9,15 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// scopeDigest stands for a scope without naming it.
+// scopeDigest returns a hash that identifies a scope.
 func scopeDigest(s driver.Scope) []byte { return digest(s.Tenant, s.Workspace, s.User, s.Agent) }
 
-// ownerDigest stands for a user. The policies for users make the same of theirs.
+// ownerDigest returns a hash that identifies a user. The policies of row-level security compute the
+// same.
 func ownerDigest(user string) []byte { return digest(user) }
 
-// digest stands for texts, as mem_digest does in the database: of each the length, a colon and
-// the text.
+// digest returns a hash of texts, computed as by mem_digest in the database: from the length of
+// each text, a colon and the text.
 func digest(parts ...string) []byte {
 	var b []byte
 	for _, part := range parts {
@@ -27,15 +28,16 @@ func digest(parts ...string) []byte {
 	return sum[:]
 }
 
-// number stands for parts where the database wants a number.
+// number returns the first 64 bits of the digest, for locks and other numbers that identify texts.
 func number(parts ...string) int64 { return int64(binary.BigEndian.Uint64(digest(parts...))) }
 
 func names(s driver.Scope) []string { return []string{s.Tenant, s.Workspace, s.User, s.Agent} }
 
-// around returns the digests of the scopes with which a scope is forgotten.
+// around returns the digests of the scopes whose Forget covers s.
 func around(s driver.Scope) [][]byte { return named(s, scopeDigest) }
 
-// named returns the names of the scopes with which a scope is forgotten.
+// named returns the name of s, and of each scope whose Forget covers s: s with any of its
+// workspace, user and agent empty.
 func named(s driver.Scope, name func(driver.Scope) []byte) [][]byte {
 	var list [][]byte
 	for mask := range 8 {
@@ -50,13 +52,13 @@ func named(s driver.Scope, name func(driver.Scope) []byte) [][]byte {
 	return list
 }
 
-// locks are what keeps a scope from being forgotten while something is stored in it: one for the
-// tenant, and one for the user. To forget is to take the last of them alone.
+// locks returns the advisory locks of a scope: of its tenant, and of its user. A write takes them
+// shared, so that the scope cannot be forgotten meanwhile. Forget takes one of them exclusively.
 func (d *DB) locks(s driver.Scope) (tenant, user int64) {
 	return number("weft memory", d.schema, s.Tenant), number("weft memory", d.schema, s.Tenant, s.User)
 }
 
-// forgetLocks are what to forget a scope takes: a lock with others, and one alone.
+// forgetLocks returns the locks that Forget takes: the first result shared, and alone exclusively.
 func (d *DB) forgetLocks(s driver.Scope) (shared []int64, alone int64) {
 	tenant, user := d.locks(s)
 	if s.User == "" {
@@ -65,22 +67,22 @@ func (d *DB) forgetLocks(s driver.Scope) (shared []int64, alone int64) {
 	return []int64{tenant}, user
 }
 
-// An args collects the values of a statement.
+// args are the arguments of a statement.
 type args []any
 
-// add returns what stands for a value in the statement.
+// add appends an argument, and returns its placeholder with a cast to the type as.
 func (a *args) add(value any, as string) string {
 	*a = append(*a, value)
 	return "$" + itoa(len(*a)) + "::" + as
 }
 
-// addOnce is add for a value that is made into something, which is not to be done again for each row.
+// addOnce is like add, with a further cast that the database evaluates once and not for each row.
 func (a *args) addOnce(value any, as, into string) string {
 	return "(SELECT " + a.add(value, as) + "::" + into + ")"
 }
 
-// reach returns a condition on mem_scope s for the scopes that a query looks at, and whether that is
-// one at most.
+// reach returns a condition on mem_scope s for the scopes of a query, and whether it selects at
+// most one scope.
 func reach(q *driver.Reach, a *args) (text string, one bool) {
 	if !q.AnyWorkspace && !q.AnyUser && !q.AnyAgent {
 		if !q.Inherit {
@@ -105,9 +107,9 @@ func reach(q *driver.Reach, a *args) (text string, one bool) {
 	return b.String(), false
 }
 
-// only is a condition for rows of the one scope of a common table, which is to be looked for in an index. The database
-// guesses how many rows that are by how many scopes there are, however much their sizes differ, and would rather
-// read the table; a range with ends that it does not know it takes for little.
+// only returns a condition for rows of the single scope in the common table of. The range makes the
+// planner use an index: it estimates few rows for a range with unknown ends, but for equality it
+// assumes that all scopes have the same size.
 func only(column, of string) string {
 	key := `(SELECT key FROM ` + of + `)`
 	return column + ` = ` + key + ` AND ` + column + ` BETWEEN ` + key + ` AND ` + key

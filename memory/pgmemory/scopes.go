@@ -9,13 +9,14 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// Scopes implements [driver.FactStore], with one round trip for each 256 of them. Row-level security leaves out what the
-// role may not see: all scopes are for the role that owns the tables, and for the service role of Supabase.
+// Scopes implements [driver.FactStore], with one round trip for each 256 scopes. Under row-level
+// security it yields the scopes that the role can see. The owner of the tables and the service role
+// of Supabase can see all.
 func (f *Facts) Scopes(ctx context.Context) iter.Seq2[driver.Scope, error] {
 	return f.db.scopes(ctx, `weft.mem_scope`)
 }
 
-// Scopes implements [knowledge.Store], as [Facts.Scopes] does.
+// Scopes implements [driver.DocumentStore], as [Facts.Scopes] does.
 func (k *Knowledge) Scopes(ctx context.Context) iter.Seq2[driver.Scope, error] {
 	return k.db.scopes(ctx, `weft.mem_shelf`)
 }

@@ -15,9 +15,9 @@ const converseQuery = `SELECT o_status, o_about, o_title, o_raw, o_messages, o_c
 	$9::bigint, $10::timestamptz, $11::boolean, $12::boolean, $13::text, $14::bytea, $15::text, $16::bigint, $17::boolean,
 	$18::text[], $19::bytea[], $20::text[], $21::text[], $22::text[], $23::text[], $24::text[], $25::text[])`
 
-// Apply implements [driver.ConversationStore], in one round trip. When the connection is lost on the way, nobody
-// knows whether the change was made: the error is an [ErrUnreachable]. To append the same messages again is
-// safe, as those that the session has are not stored twice.
+// Apply implements [driver.ConversationStore], in one round trip. If the connection is lost during
+// the call, the change may or may not have been made, and the error is [ErrUnreachable]. To append
+// the same messages again is safe, as a message whose ID the session has is not stored twice.
 func (c *Conversations) Apply(ctx context.Context, s driver.Scope, change driver.SessionChange) (driver.Session, error) {
 	session, err := c.apply(ctx, s, &change)
 	if err != nil {
@@ -53,7 +53,7 @@ func (c *Conversations) apply(ctx context.Context, s driver.Scope, change *drive
 	return session, err
 }
 
-// values are those of the statement.
+// values returns the arguments of the statement.
 func (c *Conversations) values(s driver.Scope, change *driver.SessionChange) ([]any, error) {
 	tenant, user := c.db.locks(s)
 	rows, err := newRows(s, change)
@@ -82,7 +82,7 @@ func (c *Conversations) values(s driver.Scope, change *driver.SessionChange) ([]
 	}, rows...), nil
 }
 
-// refusedChange says what a status of the database means.
+// refusedChange returns the error for a status of the database.
 func refusedChange(status string, about *string, s driver.Scope, c *driver.SessionChange) error {
 	switch status {
 	case "missing":
@@ -100,7 +100,8 @@ func refusedChange(status string, about *string, s driver.Scope, c *driver.Sessi
 	return fmt.Errorf("status %q: %w", status, ErrFormat)
 }
 
-// newRows returns messages by their columns, but for those that are said to be left out because of one before.
+// newRows returns the columns of the messages of a change. It leaves out messages that repeat an
+// earlier one of the change.
 func newRows(s driver.Scope, c *driver.SessionChange) ([]any, error) {
 	var id, role, text, data, terms, words []string
 	var plain []*string
@@ -123,10 +124,10 @@ func newRows(s driver.Scope, c *driver.SessionChange) ([]any, error) {
 	return []any{id, said, role, text, data, plain, terms, words}, nil
 }
 
-// unplain finds what jsonb may not hold: NULs, halves of characters, and numbers that are too large.
+// unplain matches JSON that jsonb may not be able to store: NULs, surrogates, and large numbers.
 var unplain = regexp.MustCompile(`\\u0000|\\u[dD][89a-fA-F]|[0-9][eE][-+]?[0-9]{4}|[0-9]{1000}`)
 
-// plainIfNot returns nil for JSON that is plain.
+// plainIfNot returns nil if jsonb can store the JSON unchanged, and otherwise its plainJSON form.
 func plainIfNot(data []byte) (*string, error) {
 	if !unplain.Match(data) {
 		return nil, nil

@@ -13,14 +13,14 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// sessionColumns are those of a session s.
+// sessionColumns are the columns of a session s.
 const sessionColumns = `s.tenant, s.workspace, s.user_id, s.agent, s.id, s.title, s.raw, s.messages, s.created_at, s.updated_at`
 
-// messageColumns are those of a message f.
+// messageColumns are the columns of a message f.
 const messageColumns = `f.position, f.at, f.id, f.said, f.role, f.text, f.data, f.terms`
 
-// finish sets what follows from what was read. A session's version is when it was changed, as that is
-// later after each change, also of one that was deleted and made again.
+// finish sets the fields that depend on scanned ones. The version is the time of the last change.
+// Each change has a later time, even if the session was deleted and created again.
 func finish(s *driver.Session) {
 	if len(s.Metadata) == 0 {
 		s.Metadata = nil
@@ -38,19 +38,19 @@ func scanSession(rows pgx.Rows) (driver.Session, error) {
 	return s, err
 }
 
-// A messageRow is a message, and what it is read from.
+// A messageRow is a message, and the scanned values from which its fields are set.
 type messageRow struct {
 	driver.MessageRow
 	said, data []byte
 	role       string
 }
 
-// dest is what the columns are scanned into.
+// dest returns the destinations of messageColumns.
 func (m *messageRow) dest() []any {
 	return []any{&m.Position, &m.At, &m.ID, &m.said, &m.role, &m.Text, &m.data, &m.Terms}
 }
 
-// row returns what was scanned.
+// row returns the scanned message.
 func (m *messageRow) row() driver.MessageRow {
 	r := m.MessageRow
 	copy(r.Key[:], m.said)
@@ -58,7 +58,7 @@ func (m *messageRow) row() driver.MessageRow {
 	return r
 }
 
-// sessions returns a condition on mem_session s for what a query selects, but for its After.
+// sessions returns a condition on mem_session s for a query, without its After.
 func sessions(q *driver.SessionQuery, a *args) (string, error) {
 	text, _ := reach(&q.Reach, a)
 	parts := []string{text}
@@ -78,8 +78,8 @@ func sessions(q *driver.SessionQuery, a *args) (string, error) {
 	return strings.Join(parts, ` AND `), nil
 }
 
-// Sessions implements [driver.ConversationStore], with one round trip for each 256 sessions. It reads as it goes:
-// what changes in the meantime may be left out.
+// Sessions implements [driver.ConversationStore], with one round trip for each 256 sessions.
+// Sessions that change before their page is read may be left out.
 func (c *Conversations) Sessions(ctx context.Context, q driver.SessionQuery) iter.Seq2[driver.Session, error] {
 	return func(yield func(driver.Session, error) bool) {
 		left, limited := q.Most()
@@ -129,7 +129,8 @@ func (c *Conversations) sessions(ctx context.Context, q *driver.SessionQuery, mo
 	return list, err
 }
 
-// Messages implements [driver.ConversationStore], in one round trip: it yields what was there at one time.
+// Messages implements [driver.ConversationStore], in one round trip. All messages come from one
+// snapshot of the database.
 func (c *Conversations) Messages(ctx context.Context, r driver.MessageRange) iter.Seq2[driver.MessageRow, error] {
 	return func(yield func(driver.MessageRow, error) bool) {
 		list, err := c.messages(ctx, &r)

@@ -11,20 +11,21 @@ import (
 )
 
 const (
-	// roughBatch is how many messages are refined at once, and maxBatches how often a search does so: the
-	// rest is for others.
+	// roughBatch is how many messages are refined at once, and maxBatches the most batches of one
+	// search. Later searches refine the rest.
 	roughBatch = 500
 	maxBatches = 8
 
-	// maxIndexed is how many bytes of a text it is found by, as in package memory.
+	// maxIndexed is the length in bytes of the part of a text from which terms are computed, as in
+	// package memory.
 	maxIndexed = 16 << 10
 
 	refineQuery = `UPDATE weft.mem_message f SET rough = false, terms = g.terms::text[], words = g.words::bigint[], word_count = cardinality(g.terms::text[])
 	FROM unnest($1::bigint[], $2::text[], $3::text[]) AS g (key, terms, words) WHERE f.key = g.key AND f.rough`
 )
 
-// refine tells the words of messages apart that programs in other languages have written, in two round trips. It returns how many
-// there were.
+// refine computes the terms of messages that programs in other languages have written, in two round
+// trips. It returns the number of messages that it found.
 func (c *Conversations) refine(ctx context.Context, q *driver.SessionQuery) (int, error) {
 	var a args
 	reached, err := sessions(q, &a)

@@ -6,18 +6,19 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// roughColumn tells whether there are messages, in the sessions that are reached, whose words are yet to be told
-// apart.
+// roughColumn is true if the reached sessions have messages without terms, from programs in other
+// languages.
 const roughColumn = `EXISTS (SELECT FROM weft.mem_message r WHERE r.rough AND r.session = ANY (ARRAY(SELECT key FROM reach)))`
 
-// spotColumns say where a message of a session s is.
+// spotColumns are the scope and the id of the session s of a message.
 const spotColumns = `s.tenant, s.workspace, s.user_id, s.agent, s.id, `
 
-// messageTable has no vectors.
+// messageTable is the table of messages, which have no vectors.
 var messageTable = table{name: "weft.mem_message", rows: `(weft.mem_message f JOIN weft.mem_session s ON s.key = f.session)`}
 
-// Search implements [driver.ConversationStore], in one round trip. Only where programs in other languages have written messages since
-// the last search it takes more, as their words are told apart here.
+// Search implements [driver.ConversationStore], in one round trip. It takes more if programs in
+// other languages have written messages since the last search, as it then computes their terms
+// first.
 func (c *Conversations) Search(ctx context.Context, s driver.MessageSearch) (driver.MessageCandidates, error) {
 	found, rough, err := c.search(ctx, &s)
 	for batch := 0; err == nil && rough && batch < maxBatches; batch++ {
@@ -33,7 +34,7 @@ func (c *Conversations) Search(ctx context.Context, s driver.MessageSearch) (dri
 	return found, nil
 }
 
-// search also reports whether there are messages whose words are yet to be told apart.
+// search also reports whether there are messages whose terms are not computed yet.
 func (c *Conversations) search(ctx context.Context, s *driver.MessageSearch) (found driver.MessageCandidates, rough bool, err error) {
 	sel, err := messageSelection(s)
 	if err != nil {
@@ -54,7 +55,7 @@ func (c *Conversations) search(ctx context.Context, s *driver.MessageSearch) (fo
 	return found, rough, err
 }
 
-// messageSelection selects the messages that a search looks at.
+// messageSelection selects the messages of a search.
 func messageSelection(s *driver.MessageSearch) (*selection, error) {
 	sel := &selection{slow: true}
 	reached, err := sessions(&s.Query, &sel.args)

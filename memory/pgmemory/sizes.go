@@ -6,33 +6,33 @@ import (
 	"time"
 )
 
-// sizes are what searches have found out that others need not find out again: how large
-// selections are, and how many vectors an index has.
+// sizes caches counts of earlier searches: the sizes of selections, and the number of vectors in
+// indexes.
 type sizes struct {
 	mu      sync.Mutex
 	known   map[sizeKey]size
 	indexes map[string]int64
 }
 
-// A sizeKey stands for a selection.
+// A sizeKey identifies a selection.
 type sizeKey [sha256.Size]byte
 
 type size struct {
 	rows, terms int64
-	among       int64 // of how many rows these were picked one by one; zero where they were not
+	among       int64 // number of rows on which a dear condition was evaluated; zero if it is not dear
 	at          time.Time
 }
 
 const (
-	// sizeAge is how long a size counts. It tells how rare words are, which changes slowly where there
-	// is much.
+	// sizeAge is how long a size is used. The rarity of words, which depends on it, changes slowly
+	// in large selections.
 	sizeAge   = time.Minute
 	sizeCount = 10_000
 )
 
 func newSizes() *sizes { return &sizes{known: map[sizeKey]size{}, indexes: map[string]int64{}} }
 
-// size returns that of a selection, if it is known.
+// size returns the size of a selection, and false if it is unknown or too old.
 func (s *sizes) size(key sizeKey) (size, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,7 +43,7 @@ func (s *sizes) size(key sizeKey) (size, bool) {
 	return n, true
 }
 
-// note remembers what a plan has found out.
+// note stores the counts that a plan returned.
 func (s *sizes) note(p *plan) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,14 +59,14 @@ func (s *sizes) note(p *plan) {
 	s.known[p.key] = size{p.rows, p.terms, p.among, p.since}
 }
 
-// vectors returns how many vectors an index has, or zero if none is known.
+// vectors returns the number of vectors in an index, or 0 if it is unknown.
 func (s *sizes) vectors(name string) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.indexes[name]
 }
 
-// clear forgets sizes, as something large may be gone.
+// clear removes all sizes. It is called before rows are removed.
 func (s *sizes) clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -22,18 +22,21 @@ const (
 )
 
 const (
-	// load is how many new chunks are copied, and not sent within the statement.
+	// load is the number of new chunks above which they are copied, and not arguments of the
+	// statement.
 	load = 64
-	// putMost is how many chunks one statement has, where copying is not allowed.
+	// putMost is the most chunks of one statement if COPY is not allowed.
 	putMost = 500
-	// perChunk is how much longer a swap may take for each new chunk, as an index of vectors may have to take it in.
+	// perChunk is how much each new chunk adds to the time limit of a swap, as a vector index may
+	// have to be updated.
 	perChunk = 20 * time.Millisecond
 )
 
-// Swap implements [driver.DocumentStore]. With up to 64 new chunks it takes one round trip. More are copied
-// (COPY) in the same transaction, or, under row-level security, which does not allow that, inserted, in five
-// round trips. When the connection is lost on the way, nobody knows whether the change was made: the error is an
-// [ErrUnreachable], and doing so again is a [driver.ErrConflict] if it was.
+// Swap implements [driver.DocumentStore]. With up to 64 new chunks it takes one round trip. With
+// more it takes a transaction of five round trips, and stores the chunks with COPY. Row-level
+// security does not allow COPY; the chunks are then inserted, 500 in each round trip. If the
+// connection is lost during the call, the change may or may not have been made, and the error is
+// [ErrUnreachable]. If it was made, a second call returns [driver.ErrConflict].
 func (k *Knowledge) Swap(ctx context.Context, c driver.SourceChange) error {
 	if len(c.Swaps) == 0 {
 		return ctx.Err()
@@ -89,14 +92,14 @@ func (d *DB) loadSwap(ctx context.Context, tx pgx.Tx, c *driver.SourceChange, l 
 	return nil
 }
 
-// A landing is where sources are when they are swapped.
+// A landing has the keys of the swapped sources, and of their shelf.
 type landing struct {
 	shelf   int64
 	sources []int64
-	secured bool // chunks can not be copied
+	secured bool // row-level security applies, so COPY is not allowed
 }
 
-// swapIn swaps sources, with some of their new chunks.
+// swapIn swaps sources, and stores the chunks of the argument fresh.
 func (d *DB) swapIn(ctx context.Context, l *link, c *driver.SourceChange, list *swapList, fresh []freshChunk) (at landing, err error) {
 	values := append([]any{scopeDigest(c.Scope), names(c.Scope), c.Quota.Sources, c.Quota.Chunks}, list.values()...)
 	columns := newColumns(c.Scope.Tenant, fresh)
@@ -118,7 +121,7 @@ func (d *DB) swapIn(ctx context.Context, l *link, c *driver.SourceChange, list *
 	return at, err
 }
 
-// refusedSwap says what a status of the database means.
+// refusedSwap returns the error for a status of the database.
 func refusedSwap(status string, change int64, about string, c *driver.SourceChange) error {
 	switch status {
 	case "revision":
@@ -132,7 +135,7 @@ func refusedSwap(status string, change int64, about string, c *driver.SourceChan
 	return fmt.Errorf("status %q: %w", status, ErrFormat)
 }
 
-// swapList are swaps by their columns.
+// swapList holds the columns of swaps: element i of each slice belongs to swap i.
 type swapList struct {
 	id, uri, title, version, format, sha256, recipe, model []string
 	metadata                                               []*string
@@ -147,7 +150,7 @@ type swapList struct {
 	fresh []freshChunk
 }
 
-// A freshChunk is a new chunk, and the place of its source in the change, from 1.
+// A freshChunk is a new chunk, and the number of its source in the change, counted from 1.
 type freshChunk struct {
 	*driver.ChunkRecord
 	source int32

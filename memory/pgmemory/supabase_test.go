@@ -20,7 +20,7 @@ import (
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
-// Users of the project.
+// The users of the project.
 const (
 	annID = "11111111-1111-4111-8111-111111111111"
 	bobID = "22222222-2222-4222-8222-222222222222"
@@ -28,7 +28,8 @@ const (
 
 var annScope = driver.Scope{Tenant: "acme", User: annID}
 
-// supabasePlace takes a schema in a database like that of a project. Its URL is for a user that owns nothing.
+// supabasePlace returns a new schema in a database like that of a Supabase project. Its address is
+// for a role that owns nothing.
 func supabasePlace(tb testing.TB) place {
 	tb.Helper()
 	database := supatest.Database(tb, nil)
@@ -49,12 +50,13 @@ func supabasePlace(tb testing.TB) place {
 	return p
 }
 
-// binding gives a call the rights of a user who may write in the tenants that tests use, or of the service role for no user.
+// binding gives a call the rights of a user in the tenants of the tests, or, for an empty user, the
+// rights of the service role.
 func binding(user string) func(context.Context, *pgx.Batch) error {
 	return bindingIn(user, "acme", "other", "t")
 }
 
-// bindingIn is binding with the tenants of the user.
+// bindingIn is binding with other tenants.
 func bindingIn(user string, tenants ...string) func(context.Context, *pgx.Batch) error {
 	role, claims := "service_role", `{"role":"service_role"}`
 	if user != "" {
@@ -71,7 +73,7 @@ func bindingIn(user string, tenants ...string) func(context.Context, *pgx.Batch)
 	}
 }
 
-// as returns the memory of a user, on a pool that all share.
+// as returns a memory with the rights of a user, on a shared pool.
 func as(tb testing.TB, db *pgmemory.DB, user string) driver.FactStore {
 	tb.Helper()
 	bound, err := pgmemory.Bind(db, binding(user))
@@ -92,7 +94,7 @@ func (p place) served(tb testing.TB, changes ...func(*pgxpool.Config)) *pgmemory
 	return db
 }
 
-// The service role does everything, behind the policies.
+// The suite passes with the service role, under row-level security.
 func TestFactsOfServiceRole(t *testing.T) {
 	t.Parallel()
 	drivertest.RunFacts(t, func(tb testing.TB) driver.FactStore { return supabasePlace(tb).served(tb).Facts() })
@@ -110,7 +112,7 @@ func contents(tb testing.TB, store driver.FactStore, q driver.FactQuery) []strin
 	return texts
 }
 
-// A user does with the user's own scope what everybody does, and to others it is as if it was not there.
+// A user can make all calls in the own scope. The scopes of other users appear to be empty.
 func TestUsersAreApart(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -165,10 +167,10 @@ func TestUsersAreApart(t *testing.T) {
 	wantNoErr(t, "the service forgets all", err)
 }
 
-// tables are those that hold something of somebody.
+// tables are the tables with data of users.
 var tables = []string{"mem_scope", "mem_fact", "mem_event", "mem_job", "mem_forgotten", "mem_turn"}
 
-// raw runs a statement as somebody, and returns how many rows it touched.
+// raw runs a statement with the rights of a user, and returns the number of affected rows.
 func raw(ctx context.Context, on *pgxpool.Pool, user, sql string, args ...any) (int64, error) {
 	var n int64
 	err := pgx.BeginFunc(ctx, on, func(tx pgx.Tx) error {
@@ -188,7 +190,7 @@ func raw(ctx context.Context, on *pgxpool.Pool, user, sql string, args ...any) (
 	return n, err
 }
 
-// Whoever sends SQL of their own sees and changes no more.
+// A user cannot see or change more with SQL than with the store.
 func TestPoliciesHoldForAnySQL(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -246,7 +248,7 @@ func TestPoliciesHoldForAnySQL(t *testing.T) {
 		for _, sql := range []string{
 			`INSERT INTO weft.mem_scope (digest, tenant, workspace, user_id, agent, newest)
 				VALUES (weft.mem_digest('acme', '', '` + annID + `', ''), 'acme', '', '` + annID + `', '', now()) ON CONFLICT DO NOTHING`,
-			// A scope of one's own in the place of another's.
+			// A scope of the user with the digest of another user's scope.
 			`INSERT INTO weft.mem_scope (digest, tenant, workspace, user_id, agent, newest)
 				VALUES (weft.mem_digest('new', '', '` + annID + `', ''), 'new', '', '` + bobID + `', '', now())`,
 			`INSERT INTO weft.mem_job (scope, at, job) VALUES (` + fmt.Sprint(scope) + `, now(), 'x')`,
@@ -267,8 +269,8 @@ func TestPoliciesHoldForAnySQL(t *testing.T) {
 	}
 }
 
-// Every table has a policy, holds for its owner too, asks for the user once a statement, and is not for
-// everybody.
+// Each table has a policy that also applies to its owner, evaluates the user once per statement,
+// and does not apply to the role public.
 func TestCatalogue(t *testing.T) {
 	t.Parallel()
 	p := supabasePlace(t)
@@ -294,7 +296,7 @@ func TestCatalogue(t *testing.T) {
 	if len(loose) != 0 {
 		t.Errorf("got functions with others' rights or path: %q", loose)
 	}
-	// Once more is no harm.
+	// The second time changes nothing.
 	pool, err := pgxpool.New(context.Background(), p.direct)
 	if err != nil {
 		t.Fatal(err)
@@ -303,8 +305,8 @@ func TestCatalogue(t *testing.T) {
 	wantNoErr(t, "migrate again", pgmemory.MigrateSupabase(context.Background(), pool, p.options))
 }
 
-// Users who take turns on a few connections, with calls that are cancelled and refused in between, never see
-// each other, and leave no rights behind.
+// Users that share a few connections, with cancelled and failed calls between, never see each
+// other's data. A call leaves no rights to the next one.
 func TestUsersOnFewConnections(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -356,7 +358,7 @@ func TestUsersOnFewConnections(t *testing.T) {
 	}
 }
 
-// What is not there and what is another's are told in the same words.
+// The errors for a missing fact and for a fact of another user are the same.
 func TestForeignFactsAreMissing(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

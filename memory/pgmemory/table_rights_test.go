@@ -66,7 +66,7 @@ SELECT x.name, x.anon, x.users, x.service, x.rows FROM (
 	FROM called c GROUP BY c.shared, c.name, c.anon, c.users, c.service, c.prosecdef) x
 ORDER BY x.inner, x.kind, x.name COLLATE "C", x.users`
 
-// public names are those in the schema public.
+// publicNames are the names of objects in the schema public.
 var publicNames = []string{
 	"agent_memories", "agent_conversations", "knowledge_chunks", "user_context", "user_quota", "agent_checkpoints", "proposals", "proposal_checkpoints",
 	"proposal_sessions", "match_memories", "match_knowledge", "get_conversation", "save_conversation", "forget_me", "forget_user",

@@ -8,7 +8,7 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// A scope takes as much as it may have, and is no burden to others.
+// MaxFacts limits the valid facts of a scope, and does not count facts of other scopes.
 func TestQuota(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -8,8 +8,8 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// word is the number that stands for a term of a tenant. Nobody's search goes through what others
-// have under the same word, as tenants never mix.
+// word returns the number of a term in a tenant. It differs between tenants, so a search does not
+// read index entries of other tenants.
 func word(tenant, term string) int64 { return number("word", tenant, term) }
 
 func words(tenant string, terms []string) []int64 {
@@ -20,7 +20,7 @@ func words(tenant string, terms []string) []int64 {
 	return list
 }
 
-// A lexicon knows the numbers of words that come again and again. One goroutine uses it at a time.
+// A lexicon caches the numbers of words. It is not safe for concurrent use.
 type lexicon struct {
 	tenant string
 	known  map[string]int64
@@ -28,10 +28,10 @@ type lexicon struct {
 
 func newLexicon(tenant string) *lexicon { return &lexicon{tenant, map[string]int64{}} }
 
-// maxKnown is how many words a lexicon knows, before it begins anew.
+// maxKnown is the most words in a lexicon. A full lexicon is emptied.
 const maxKnown = 100_000
 
-// different returns the number of each word once.
+// different returns the numbers of the terms without repetition.
 func (l *lexicon) different(terms []string) []int64 {
 	list := make([]int64, len(terms))
 	for i, term := range terms {
@@ -49,7 +49,7 @@ func (l *lexicon) different(terms []string) []int64 {
 	return slices.Compact(list)
 }
 
-// array spells the different words of a row as an array of the database.
+// array returns the numbers of the different terms as an array literal of PostgreSQL.
 func (l *lexicon) array(terms []string) string {
 	b := []byte{'{'}
 	for i, w := range l.different(terms) {
@@ -61,12 +61,12 @@ func (l *lexicon) array(terms []string) string {
 	return string(append(b, '}'))
 }
 
-// wordArray is an array of a row alone.
+// wordArray returns such an array with a new lexicon, for a single row.
 func wordArray(tenant string, terms []string) string { return newLexicon(tenant).array(terms) }
 
 var quoting = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
-// textArray spells texts as an array of the database.
+// textArray returns texts as an array literal of PostgreSQL.
 func textArray(texts []string) string {
 	var b strings.Builder
 	b.WriteByte('{')

@@ -17,7 +17,7 @@ import (
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
-// A tripCounter counts how often an answer comes to what was sent.
+// A tripCounter counts round trips: answers that follow a request.
 type tripCounter struct {
 	mu   sync.Mutex
 	sent bool
@@ -47,7 +47,7 @@ func (c countedConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// take returns the count, and begins anew.
+// take returns the count, and sets it to zero.
 func (c *tripCounter) take() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -56,7 +56,7 @@ func (c *tripCounter) take() int {
 	return n
 }
 
-// counted returns a memory on one connection whose round trips are counted.
+// counted returns a memory on one connection that counts its round trips.
 func counted(t *testing.T, p place, mode pgx.QueryExecMode) (*pgmemory.DB, *tripCounter) {
 	t.Helper()
 	counter := &tripCounter{}
@@ -72,7 +72,7 @@ func counted(t *testing.T, p place, mode pgx.QueryExecMode) (*pgmemory.DB, *trip
 	return p.migrated(t, pool), counter
 }
 
-// Everything takes one round trip, however it is sent.
+// Each call takes one round trip, in every query execution mode.
 func TestRoundTrips(t *testing.T) {
 	t.Parallel()
 	type given struct {
@@ -120,7 +120,7 @@ type call struct {
 	do   func()
 }
 
-// calls are what a program does with the facts of a user, in turn.
+// calls are the calls of a program for the facts of a user, in order.
 func calls(t *testing.T, store driver.FactStore, user string) []call {
 	t.Helper()
 	ctx := context.Background()
@@ -179,7 +179,7 @@ func calls(t *testing.T, store driver.FactStore, user string) []call {
 	}
 }
 
-// talkCalls are what a program does with the conversations of a user, in turn.
+// talkCalls are the calls of a program for the conversations of a user, in order.
 func talkCalls(t *testing.T, store driver.ConversationStore, user string) []call {
 	t.Helper()
 	ctx := context.Background()
@@ -239,7 +239,7 @@ func talkCalls(t *testing.T, store driver.ConversationStore, user string) []call
 	}
 }
 
-// valueCalls are what a program does with the values of a user, in turn.
+// valueCalls are the calls of a program for the values of a user, in order.
 func valueCalls(t *testing.T, store driver.ValueStore, user string) []call {
 	t.Helper()
 	ctx := context.Background()

@@ -13,10 +13,10 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// Turns is a durable queue of turns to learn, for any number of processes. It is as safe for
-// concurrent use as its [DB]. With a DB that [New] made of a transaction, a turn can be claimed
-// after the commit. The queue ignores turns that are older than the last call of Forget for
-// their user.
+// Turns is a [driver.TurnStore], which any number of processes may use. It is safe for concurrent
+// use if its [DB] is. If the DB was made from a transaction, other connections can claim a turn
+// after the commit. A turn that was said before the last call of [Facts.Forget] for its scope is
+// not stored.
 type Turns struct{ db *DB }
 
 var _ driver.TurnStore = (*Turns)(nil)
@@ -76,15 +76,15 @@ func (t *Turns) Claim(ctx context.Context, n int, lease time.Duration) ([]driver
 	return jobs, nil
 }
 
-// maxCause is the largest stored cause in bytes.
+// maxCause is the most bytes of a stored cause.
 const maxCause = 8 << 10
 
-// storable returns the part of a text that the database can store.
+// storable returns the first maxCause bytes of a text. It replaces invalid UTF-8 and NULs.
 func storable(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text[:min(len(text), maxCause)], "\ufffd"), "\x00", "\ufffd")
 }
 
-// list returns the turns of a query. It starts again if the query is sent a second time.
+// list returns the turns of a query.
 func (t *Turns) list(ctx context.Context, query string, args ...any) (list []driver.ParkedTurn, err error) {
 	err = t.db.link.write(ctx, t.db.sql(query), args, func() { list = nil }, func(rows pgx.Rows) error {
 		var p driver.ParkedTurn

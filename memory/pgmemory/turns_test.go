@@ -46,7 +46,7 @@ func wantCounts(t *testing.T, what string, q driver.TurnStore, pending, parked i
 	}
 }
 
-// What somebody said, and waits to be learned, is forgotten with the rest, and does not come back.
+// Forget also removes queued turns of the user, and older turns are not accepted later.
 func TestForgetTurns(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -72,7 +72,8 @@ func TestForgetTurns(t *testing.T) {
 	wantCounts(t, "what was said later", db.Turns(), 1, 0)
 }
 
-// A turn is kept if the transaction is committed that says so, and only then can be claimed.
+// A turn that is enqueued in a transaction can be claimed after the commit. After a rollback it
+// does not exist.
 func TestTurnWithinTransaction(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -100,7 +101,7 @@ func TestTurnWithinTransaction(t *testing.T) {
 	wantCounts(t, "after the end", db.Turns(), 1, 0)
 }
 
-// That a turn was learned is known for 60 days.
+// The key of a finished turn is stored for 60 days.
 func TestTurnsDoneAreForgotten(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -126,7 +127,7 @@ func TestTurnsDoneAreForgotten(t *testing.T) {
 	}
 }
 
-// Why a job failed may be any text.
+// Any text can be the cause of a failed turn.
 func TestCausesAreKept(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -143,7 +144,7 @@ func TestCausesAreKept(t *testing.T) {
 	}
 }
 
-// A user has the user's own turns, and those of others are as if they were not there.
+// A user has own turns, and can neither see nor change turns of others.
 func TestTurnsOfUsers(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -12,10 +12,10 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// valueColumns are those of a value f.
+// valueColumns are the columns of a value f.
 const valueColumns = `f.namespace, f.name, f.raw, f.version, f.created_at, f.updated_at, f.expires_at`
 
-// newValues selects the values of a scope that are there.
+// newValues selects the values of a scope that have not expired.
 func newValues(s driver.Scope) *selection {
 	sel := &selection{slow: true}
 	sel.with = `WITH reach AS MATERIALIZED (SELECT s.key FROM weft.mem_value_scope s WHERE s.digest = ` + sel.add(scopeDigest(s), "bytea") + `)`
@@ -23,7 +23,7 @@ func newValues(s driver.Scope) *selection {
 	return sel
 }
 
-// selectValues selects what a query does, but for its After.
+// selectValues selects the values of a query, without its After.
 func selectValues(s driver.Scope, q *driver.ValueSelection) (*selection, error) {
 	sel := newValues(s)
 	and := func(text string) { sel.where += ` AND ` + text }
@@ -31,7 +31,8 @@ func selectValues(s driver.Scope, q *driver.ValueSelection) (*selection, error) 
 	case q.Own:
 		and(`f.namespace = ` + sel.add(append([]string{}, q.Prefix...), "text[]"))
 	case n > 0:
-		// No label comes between one and the same with the least character behind it.
+		// U+0001 is the least character of a label, so no label sorts between the last label and
+		// itself with U+0001 appended.
 		end := slices.Clone(q.Prefix)
 		end[n-1] += "\x01"
 		and(`f.namespace >= ` + sel.add(q.Prefix, "text[]") + ` AND f.namespace < ` + sel.add(end, "text[]"))
@@ -63,8 +64,8 @@ func selectValues(s driver.Scope, q *driver.ValueSelection) (*selection, error) 
 	return sel, nil
 }
 
-// Find implements [driver.ValueStore], with one round trip for each 256 values, or for all of the addresses. It reads
-// as it goes: what changes in the meantime may be left out.
+// Find implements [driver.ValueStore], with one round trip for each 256 values, or one for all
+// addresses. Values that change before their page is read may be left out.
 func (v *Values) Find(ctx context.Context, s driver.Scope, q driver.ValueSelection) iter.Seq2[driver.Item, error] {
 	return func(yield func(driver.Item, error) bool) {
 		left, limited := q.Most()
@@ -95,13 +96,13 @@ func (v *Values) Find(ctx context.Context, s driver.Scope, q driver.ValueSelecti
 	}
 }
 
-// Orders of values, and what comes after one.
+// The orders of values.
 const (
 	newestFirst = ` ORDER BY f.updated_at DESC, f.namespace DESC, f.name DESC`
 	byKey       = ` ORDER BY f.namespace, f.name`
 )
 
-// next returns a page of what a query selects.
+// next returns the next page of a query, with up to most values.
 func (v *Values) next(ctx context.Context, s driver.Scope, q *driver.ValueSelection, most int) (list []driver.Item, err error) {
 	sel, err := selectValues(s, q)
 	if err != nil {
@@ -134,8 +135,8 @@ func (v *Values) next(ctx context.Context, s driver.Scope, q *driver.ValueSelect
 	return list, err
 }
 
-// refreshing is the statement by which what is chosen lives on. What somebody else writes, or reads, at the same time
-// it passes over.
+// refreshing returns a statement that selects values and extends the lifetime of the sliding ones.
+// It does not extend values that another transaction has locked.
 func refreshing(chosen, order string) string {
 	return `, found AS MATERIALIZED (SELECT f.key, f.refresh, ` + chosen + `)
 	, due AS MATERIALIZED (SELECT v.key FROM weft.mem_value v WHERE v.key = ANY (ARRAY(SELECT f.key FROM found f WHERE f.refresh))
@@ -146,19 +147,19 @@ func refreshing(chosen, order string) string {
 	FROM found f LEFT JOIN living l USING (key)` + order
 }
 
-// An itemRow is a value, and what it is read from.
+// An itemRow is a value, and the scanned values from which its fields are set.
 type itemRow struct {
 	driver.Item
 	raw  []byte
 	ends *time.Time
 }
 
-// dest is what the columns are scanned into.
+// dest returns the destinations of valueColumns.
 func (r *itemRow) dest() []any {
 	return []any{&r.Namespace, &r.Key, &r.raw, &r.Version, &r.CreatedAt, &r.UpdatedAt, &r.ends}
 }
 
-// item returns what was scanned.
+// item returns the scanned value.
 func (r *itemRow) item() driver.Item {
 	n := r.Item
 	n.Value = json.RawMessage(r.raw)

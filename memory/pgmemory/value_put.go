@@ -16,8 +16,8 @@ const putValuesQuery = `SELECT o_status, o_change, o_about, o_version, o_created
 	$5::text[], $6::text[], $7::bigint[], $8::text[], $9::text[], $10::bigint[], $11::boolean[],
 	$12::text[], $13::text[], $14::text[], $15::bigint[], $16::text[])`
 
-// Apply implements [driver.ValueStore], in one round trip. When the connection is lost on the way, nobody knows whether
-// the writes were done: the error is an [ErrUnreachable].
+// Apply implements [driver.ValueStore], in one round trip. If the connection is lost during the
+// call, the writes may or may not have been made, and the error is [ErrUnreachable].
 func (v *Values) Apply(ctx context.Context, s driver.Scope, writes []driver.ValueWrite) ([]driver.Item, error) {
 	if len(writes) == 0 {
 		return nil, ctx.Err()
@@ -65,7 +65,7 @@ func (v *Values) apply(ctx context.Context, s driver.Scope, writes []driver.Valu
 	return items, err
 }
 
-// refusedWrite says what a status of the database means.
+// refusedWrite returns the error for a status of the database.
 func refusedWrite(status, about string, s driver.Scope, w *driver.ValueWrite, change int) error {
 	switch {
 	case status == "quota":
@@ -80,7 +80,7 @@ func refusedWrite(status, about string, s driver.Scope, w *driver.ValueWrite, ch
 	return fmt.Errorf("write %d: key %.60q of the namespace %q has version %s and not %d: %w", change, w.Key, w.Namespace, about, w.Version, driver.ErrConflict)
 }
 
-// newWrites returns writes, each of the tenant at its place, by their columns.
+// newWrites returns the columns of writes. Element i of tenants is the tenant of write i.
 func newWrites(tenants []string, writes []driver.ValueWrite) ([]any, error) {
 	n := len(writes)
 	var (

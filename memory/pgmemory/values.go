@@ -11,7 +11,7 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// Values is a [driver.ValueStore], and a [driver.ValueStore]. It is as safe for concurrent use as its [DB].
+// Values is a [driver.ValueStore]. It is safe for concurrent use if its [DB] is.
 type Values struct{ db *DB }
 
 var _ driver.ValueStore = (*Values)(nil)
@@ -36,8 +36,8 @@ func (v *Values) Forget(ctx context.Context, s driver.Scope) (int, error) {
 	return n, nil
 }
 
-// Sweep implements [driver.ValueStore], in one round trip. It passes over values that somebody writes at the same
-// time.
+// Sweep implements [driver.ValueStore], in one round trip. It skips values that another transaction
+// has locked.
 func (v *Values) Sweep(ctx context.Context, limit int) (int, error) {
 	if limit <= 0 {
 		return 0, ctx.Err()
@@ -49,7 +49,7 @@ func (v *Values) Sweep(ctx context.Context, limit int) (int, error) {
 	return n, nil
 }
 
-// Namespaces implements [driver.ValueStore], with one round trip for each 256 of them.
+// Namespaces implements [driver.ValueStore], with one round trip for each 256 namespaces.
 func (v *Values) Namespaces(ctx context.Context, s driver.Scope, q driver.NamespaceQuery) iter.Seq2[[]string, error] {
 	return func(yield func([]string, error) bool) {
 		left, limited := q.Most()
@@ -100,7 +100,8 @@ func (v *Values) namespaces(ctx context.Context, s driver.Scope, q *driver.Names
 	return list, err
 }
 
-// fitting returns conditions on namespaces: that so many labels are there, and that those from a place on are these.
+// fitting returns conditions that a namespace has at least as many labels as the pattern, and that
+// its labels from a position on match the pattern.
 func fitting(a *args, pattern []string, from string) []string {
 	if len(pattern) == 0 {
 		return nil

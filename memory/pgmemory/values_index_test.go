@@ -9,7 +9,7 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// A search of many values takes the index, and finds as many as there are.
+// A search of many values uses the index, and finds all matching values.
 func TestValuesByIndex(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -34,7 +34,7 @@ func TestValuesByIndex(t *testing.T) {
 	for _, prefix := range [][]string{nil, {"n", "3"}, {"none"}} {
 		for _, limit := range []int{1, 30, 3000} {
 			hits, wanted := 0, 0
-			for range 20 { // once for the index to be known, and once for the size
+			for range 20 { // the first searches learn the size of the selection and of the index
 				s := driver.ValueSearch{Selection: driver.ValueSelection{Prefix: prefix}, Embedding: vector(), Model: "m", Limit: limit}
 				got, err := quick.Values().Search(ctx, ann, s)
 				wantNoErr(t, "search", err)

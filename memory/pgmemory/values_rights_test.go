@@ -13,15 +13,15 @@ import (
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
-// putting is a write to a key of the namespace "n".
+// putting returns a write to a key of the namespace "n".
 func putting(key, value string) driver.ValueWrite {
 	return driver.ValueWrite{Address: driver.Address{Namespace: []string{"n"}, Key: key}, Value: json.RawMessage(value), Terms: []string{"word"}}
 }
 
-// valueTables are those of values.
+// valueTables are the tables of values.
 var valueTables = []string{"mem_value_scope", "mem_value"}
 
-// Nobody reads or changes what another user has, by the store or by SQL of their own.
+// A user can neither read nor change the values of another user, with the store or with SQL.
 func TestValuesAreApart(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -92,7 +92,7 @@ func TestValuesAreApart(t *testing.T) {
 	}
 }
 
-// After a user is forgotten, nothing of the values is in a dump, nor in what the database knows of its columns.
+// After Forget, a dump and the statistics of the columns have none of the user's values.
 func TestForgetValuesLeavesNothing(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -131,7 +131,7 @@ func TestForgetValuesLeavesNothing(t *testing.T) {
 	}
 }
 
-// A scope takes as many values as it may have.
+// MaxValues limits the values of a scope.
 func TestValueQuota(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -162,8 +162,8 @@ func TestValueQuota(t *testing.T) {
 	}
 }
 
-// Many that read what lives on by reading, in one order and in the other, while others write it, neither fail nor wait for
-// long.
+// Concurrent reads that extend the lifetime of the same values in different orders, and concurrent
+// writes, neither fail nor block for long.
 func TestRefreshAtOnce(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

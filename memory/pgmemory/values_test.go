@@ -10,7 +10,7 @@ import (
 	"github.com/weft-go/weft/memory/drivertest"
 )
 
-// valueStores are values as they are kept in each way.
+// valueStores opens a store with each kind of connection and role.
 var valueStores = map[string]func(tb testing.TB) driver.ValueStore{
 	"owner": func(tb testing.TB) driver.ValueStore { return newPlace(tb).open(tb).Values() },
 	"simple protocol": func(tb testing.TB) driver.ValueStore {

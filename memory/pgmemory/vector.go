@@ -8,7 +8,7 @@ import (
 	"github.com/pgvector/pgvector-go"
 )
 
-// spellVector returns a vector as the database reads it in a statement.
+// spellVector returns a vector as a text literal of pgvector.
 func spellVector(v []float32) string { return pgvector.NewVector(v).String() }
 
 // readVector reads the binary form of a vector, which vector_send writes.
@@ -16,7 +16,7 @@ func readVector(b []byte) ([]float32, error) {
 	if b == nil {
 		return nil, nil
 	}
-	// Check what DecodeBinary takes for granted.
+	// DecodeBinary does not check the length.
 	if len(b) < 4 || len(b) != 4+4*int(binary.BigEndian.Uint16(b)) {
 		return nil, fmt.Errorf("vector of %d bytes: %w", len(b), ErrFormat)
 	}
@@ -27,5 +27,6 @@ func readVector(b []byte) ([]float32, error) {
 	return v.Slice(), nil
 }
 
-// space is the number that stands for what makes vectors comparable.
+// space returns the number that identifies a model and dimension. Vectors of one space can be
+// compared.
 func space(model string, dimension int) int64 { return number("space", model, strconv.Itoa(dimension)) }

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-go/weft/memory/internal/input"
 )
 
-// The database takes the same contents for the same as package memory does.
+// The database and package memory agree on which texts are the same.
 func TestVisibleTextIsComparedAsInGo(t *testing.T) {
 	t.Parallel()
 	p := directPlace(t)
@@ -50,7 +50,7 @@ func TestVisibleTextIsComparedAsInGo(t *testing.T) {
 	assert.Greater(t, equal, 100)
 }
 
-// The numbers that stand for trust are those of earlier versions.
+// The stored numbers of trust are the numbers of earlier versions.
 func TestTrustIsStoredAsBefore(t *testing.T) {
 	t.Parallel()
 	p := directPlace(t)

@@ -7,7 +7,7 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// A chunk is one with its key and that of its source.
+// A chunk is a chunk with its key and the key of its source.
 type chunk struct {
 	driver.ChunkRecord
 	key, source int64
@@ -26,7 +26,7 @@ var (
 	chunksByKeys = selectChunk + ` FROM json_each(?) j CROSS JOIN mem_chunk f ON f.key = j.value`
 )
 
-// chunkValues returns the values of the columns.
+// chunkValues returns the column values of a chunk.
 func chunkValues(source int64, r *driver.ChunkRecord) ([]any, error) {
 	id, ok := packID(r.ID)
 	if !ok {
@@ -39,7 +39,8 @@ func chunkValues(source int64, r *driver.ChunkRecord) ([]any, error) {
 	}, nil
 }
 
-// scanChunk returns [ErrCorrupt] for a row that nobody has stored so. The id of the source is left out.
+// scanChunk reads a chunk without the id of its source. It returns [ErrCorrupt] if the checksum or
+// a size of the row is wrong.
 func scanChunk(scan func(...any) error) (*chunk, error) {
 	var (
 		c                           chunk

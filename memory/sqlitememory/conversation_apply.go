@@ -10,7 +10,7 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// ofTalk tells digests of what was forgotten of conversations from those of facts.
+// ofTalk distinguishes digests of forgotten conversations from digests of forgotten facts.
 const ofTalk = "conversation"
 
 // Apply implements [driver.ConversationStore], with one transaction.
@@ -27,7 +27,7 @@ func (c *Conversations) Apply(ctx context.Context, s driver.Scope, change driver
 	return done.Session, nil
 }
 
-// A talk is a change of a session that is under way.
+// A talk is a change of a session in progress.
 type talk struct {
 	*sqlitedb.Session
 	of    driver.Scope
@@ -71,7 +71,8 @@ func (t *talk) apply(ctx context.Context, c *driver.SessionChange) (s *session, 
 	return s, t.save(s)
 }
 
-// allowed returns what is against a change of a session; nil is one that is not there.
+// allowed returns an error if a change of a session is not allowed. The session is nil if it does
+// not exist.
 func (t *talk) allowed(s *session, c *driver.SessionChange) error {
 	switch {
 	case s == nil && (c.Delete || c.Describe != nil || c.From != 0):
@@ -98,7 +99,7 @@ func (t *talk) remove(ctx context.Context, s *session) error {
 	return err
 }
 
-// begin makes a session.
+// begin creates a session.
 func (t *talk) begin(id string) (s *session, err error) {
 	if t.scope, err = talkCorpus.enterScope(t.Session, t.of); err != nil {
 		return nil, err
@@ -130,7 +131,8 @@ func (t *talk) change(ctx context.Context, s *session, c *driver.SessionChange) 
 	return nil
 }
 
-// append leaves out what the session has.
+// append stores a message, unless the session has one with its id, or, if once is true, with its
+// digest.
 func (t *talk) append(s *session, r *driver.MessageRow, once bool) error {
 	var one int
 	there, err := t.One(`SELECT 1 FROM mem_message WHERE session = ? AND id = ?`, []any{s.key, r.ID}, &one)

@@ -11,8 +11,7 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// Conversations is a [driver.ConversationStore], and a [driver.ConversationStore]. It is safe for use by any
-// number of goroutines.
+// Conversations is a [driver.ConversationStore]. It is safe for use by any number of goroutines.
 type Conversations struct{ db *DB }
 
 var _ driver.ConversationStore = (*Conversations)(nil)
@@ -22,7 +21,7 @@ func (d *DB) Conversations() driver.ConversationStore { return &Conversations{d}
 
 var talkCorpus = &corpus{table: "mem_message", index: "mem_message_word", scopes: "mem_talk_scope", counts: "1", document: "NULL"}
 
-// A session is one with its key.
+// A session is a session with its key.
 type session struct {
 	driver.Session
 	key int64
@@ -44,7 +43,7 @@ func scanSession(scan func(...any) error) (*session, error) {
 	return &s, err
 }
 
-// findSession returns nil if it is not there.
+// findSession returns nil if the session does not exist.
 func findSession(q *sqlitedb.Session, scope int64, id string) (s *session, err error) {
 	err = q.Each(selectSession+`f.scope = ? AND f.id = ?`, []any{scope, id}, func(scan func(...any) error) (bool, error) {
 		s, err = scanSession(scan)
@@ -53,7 +52,8 @@ func findSession(q *sqlitedb.Session, scope int64, id string) (s *session, err e
 	return s, err
 }
 
-// sessionSelection returns a query as a condition on mem_session f, but for its After and its limit.
+// sessionSelection returns a query as a condition on mem_session f, without its After and its
+// limit.
 func sessionSelection(q *sqlitedb.Session, query *driver.SessionQuery) (*selection, error) {
 	s, err := talkCorpus.selection(q, &query.Reach)
 	if err != nil || s.none {
@@ -67,7 +67,8 @@ func sessionSelection(q *sqlitedb.Session, query *driver.SessionQuery) (*selecti
 	return s, nil
 }
 
-// Sessions implements [driver.ConversationStore]. One that is changed while it lists may be left out.
+// Sessions implements [driver.ConversationStore]. A session that changes during the iteration may
+// be left out.
 func (c *Conversations) Sessions(ctx context.Context, q driver.SessionQuery) iter.Seq2[driver.Session, error] {
 	return func(yield func(driver.Session, error) bool) {
 		limit, limited := q.Most()
@@ -100,7 +101,8 @@ func (c *Conversations) Sessions(ctx context.Context, q driver.SessionQuery) ite
 	}
 }
 
-// sessions returns up to n that come after one, whatever their metadata.
+// sessions returns up to n sessions after the session after, before conditions on metadata are
+// checked.
 func sessions(q *sqlitedb.Session, query *driver.SessionQuery, after *driver.Session, n int) (page []driver.Session, err error) {
 	sel, err := sessionSelection(q, query)
 	if err != nil || sel.none {
@@ -170,8 +172,8 @@ func firstMessages(q *sqlitedb.Session, r *driver.MessageRange) (page []*message
 	return messages(q, s.key, from, r.To)
 }
 
-// Forget implements [driver.ConversationStore]. What is gone is overwritten in the file, and removed
-// from the log beside it; see [ErrInUse].
+// Forget implements [driver.ConversationStore]. It overwrites removed data in the file, and removes
+// it from the write-ahead log; see [ErrInUse].
 func (c *Conversations) Forget(ctx context.Context, s driver.Scope) (int, error) {
 	note := func(w *sqlitedb.Session) error {
 		now, _, err := tick(w, 0)
@@ -213,7 +215,8 @@ func (c *Conversations) Sweep(ctx context.Context, s driver.Scope, age time.Dura
 	return count, nil
 }
 
-// removeSessions removes those of a scope that fulfil a condition, up to a limit; a negative one means all.
+// removeSessions removes up to limit sessions of a scope that fulfil a condition. A negative limit
+// means all.
 func removeSessions(ctx context.Context, w *sqlitedb.Session, s *scope, text string, args []any, limit int) (int, error) {
 	var keys []int64
 	err := w.Each(`SELECT f.key FROM mem_session f WHERE `+text+` LIMIT ?`, append(args, limit), func(scan func(...any) error) (bool, error) {

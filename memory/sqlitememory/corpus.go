@@ -8,16 +8,16 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// A corpus is a table of what is found by its words, and maybe by vectors. Its rows have the columns
-// key, words and terms, and with vectors model, dimension, norm and embedding.
+// A corpus is a table that can be searched by words, and by vectors if it has them. Its rows have
+// the columns key, words and terms, and with vectors also model, dimension, norm and embedding.
 type corpus struct {
 	table string
-	// index is the table of its words, and scopes that of its scopes: each corpus has its own,
-	// so that the secret of the words goes with what is forgotten, whatever stays in the others.
+	// index is the table of the words, and scopes the table of the scopes. Each corpus has its own,
+	// since the secret of a scope is deleted when the scope is forgotten in one corpus.
 	index, scopes string
-	// counts says which rows count in statistics.
+	// counts is a condition for the rows that count in statistics.
 	counts string
-	// document is the column of JSON that conditions are about; NULL if there is none.
+	// document is the column of JSON to which conditions apply, or NULL.
 	document string
 	vectors  bool
 }
@@ -32,7 +32,8 @@ func (c *corpus) addWords(w *sqlitedb.Session, s *scope, key int64, terms []stri
 	return err
 }
 
-// removeWords has to be told what an index without contents is to remove.
+// removeWords removes the words of a row from the index. The index has no contents, so it needs the
+// terms to remove them.
 func (c *corpus) removeWords(w *sqlitedb.Session, s *scope, key int64, terms []string) error {
 	if len(terms) == 0 {
 		return nil
@@ -51,7 +52,8 @@ func (c *corpus) replaceWords(w *sqlitedb.Session, s *scope, key int64, was, ter
 	return c.addWords(w, s, key, terms)
 }
 
-// removeRows removes the rows of a scope that fulfil a condition on f, and their words, and returns how many.
+// removeRows removes the rows of a scope that fulfil a condition on f, with their words, and
+// returns their number.
 func (c *corpus) removeRows(ctx context.Context, w *sqlitedb.Session, s *scope, text string, args ...any) (count int, err error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -65,7 +67,7 @@ func (c *corpus) removeRows(ctx context.Context, w *sqlitedb.Session, s *scope, 
 	}
 }
 
-// removeSome removes up to a limit of them.
+// removeSome removes up to limit such rows.
 func (c *corpus) removeSome(w *sqlitedb.Session, s *scope, limit int, text string, args ...any) (int, error) {
 	type doomed struct {
 		key   int64
@@ -97,9 +99,9 @@ func (c *corpus) removeSome(w *sqlitedb.Session, s *scope, limit int, text strin
 	return len(some), nil
 }
 
-// forget removes a scope of a corpus, and those that go with it: remove takes what is in one, and returns how
-// many; note, if not nil, comes first. What is gone is overwritten in the file, and removed from
-// the log beside it; see [ErrInUse].
+// forget removes the scopes of a corpus that are forgotten with s. It first calls note, unless that
+// is nil. It calls remove for each scope, which removes the rows and returns their number. Removed
+// data is overwritten in the file, and removed from the write-ahead log; see [ErrInUse].
 func (d *DB) forget(ctx context.Context, of *corpus, s driver.Scope, note func(w *sqlitedb.Session) error, remove func(w *sqlitedb.Session, s *scope) (int, error)) (count int, err error) {
 	err = d.sql.Change(ctx, func(w *sqlitedb.Session) error {
 		count = 0

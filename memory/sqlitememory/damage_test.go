@@ -13,7 +13,7 @@ import (
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
 
-// errorOf returns the error with which a listing ends.
+// errorOf returns the error that ends an iteration.
 func errorOf[T any](list iter.Seq2[T, error]) (err error) {
 	for _, e := range list {
 		err = e
@@ -21,7 +21,7 @@ func errorOf[T any](list iter.Seq2[T, error]) (err error) {
 	return err
 }
 
-// What is damaged is an error, and never something else that was said.
+// A damaged row is an error, and is never returned as different data.
 func TestCorruptElsewhere(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -43,7 +43,7 @@ func find(t *testing.T, store driver.FactStore, q driver.FactQuery) []driver.Fac
 	return list
 }
 
-// add stores a fact without package memory's help.
+// add stores a fact directly in the store.
 func add(t *testing.T, store driver.FactStore, s driver.Scope, content string, mods ...func(*driver.FactRecord)) string {
 	t.Helper()
 	r := driver.FactRecord{Fact: driver.Fact{Kind: driver.Plain, Content: content, Importance: 0.5, Trust: driver.Stated}, Terms: strings.Fields(content)}
@@ -57,7 +57,7 @@ func add(t *testing.T, store driver.FactStore, s driver.Scope, content string, m
 	return applied[0].ID
 }
 
-// wordEmbedder makes vectors of the digests of words.
+// wordEmbedder computes vectors from the digests of words.
 type wordEmbedder struct{}
 
 func (wordEmbedder) Model() string { return "words" }
@@ -77,7 +77,7 @@ func (wordEmbedder) Embed(_ context.Context, texts []string) ([][]float32, error
 	return vectors, nil
 }
 
-// rawDB opens a database behind the back of its stores.
+// rawDB opens a database with SQL alone.
 func rawDB(tb testing.TB, path string) *sql.DB {
 	tb.Helper()
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(60000)")
@@ -89,7 +89,7 @@ func rawDB(tb testing.TB, path string) *sql.DB {
 	return db
 }
 
-// checkIndex lets SQLite check the file, and the indices of words in it.
+// checkIndex runs SQLite's checks of the file and of its full-text indexes.
 func checkIndex(t *testing.T, path string) {
 	t.Helper()
 	db := rawDB(t, path)
@@ -109,7 +109,7 @@ func checkIndex(t *testing.T, path string) {
 	}
 }
 
-// copyFile copies with another process, and reports false if there is no such file.
+// copyFile copies a file in another process. It returns false if the file does not exist.
 func copyFile(t *testing.T, from, to string) bool {
 	t.Helper()
 	if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
@@ -193,7 +193,7 @@ func TestMaxFacts(t *testing.T) {
 		if _, err := m.Store(ctx, ann, driver.Fact{Content: "four", Trust: driver.Stated}); !errors.Is(err, driver.ErrQuota) {
 			t.Errorf("%s: got %v want ErrQuota", name, err)
 		}
-		_, err = m.Store(ctx, ann, driver.Fact{Content: "one.", Trust: driver.Stated}) // it is there
+		_, err = m.Store(ctx, ann, driver.Fact{Content: "one.", Trust: driver.Stated}) // the fact exists already
 		must(t, err)
 		_, err = m.Store(ctx, driver.Scope{Tenant: "acme", User: "bob"}, driver.Fact{Content: "four", Trust: driver.Stated})
 		must(t, err)
@@ -227,7 +227,7 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// What is damaged is an error, and never another fact.
+// A damaged row is an error, and is never returned as another fact.
 func TestCorrupt(t *testing.T) {
 	t.Parallel()
 	for column, damage := range map[string]string{
@@ -261,7 +261,7 @@ func TestCorrupt(t *testing.T) {
 				t.Errorf("search: got %+v, %v want ErrCorrupt", c, err)
 			}
 			if column == "id" || column == "short id" {
-				return // it is not found by it
+				return // no fact has the id any more
 			}
 			_, err = store.Apply(context.Background(), ann, []driver.FactChange{{Kind: driver.Close, Record: driver.FactRecord{Fact: driver.Fact{ID: id}}}})
 			if !errors.Is(err, sqlitememory.ErrCorrupt) {
@@ -271,7 +271,7 @@ func TestCorrupt(t *testing.T) {
 	}
 }
 
-// The index and reading everything find the same, however many words and scopes there are.
+// A search finds the same with the full-text index and without, for any number of words and scopes.
 func TestManyWords(t *testing.T) {
 	t.Parallel()
 	store := open(t, sqlitememory.Memory, options).Facts()
@@ -308,7 +308,7 @@ func TestManyWords(t *testing.T) {
 	}
 }
 
-// Reading in pages of one view each uses the indices that were made for it.
+// The queries for pages use the indexes that exist for them.
 func TestPlans(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "memory.db")

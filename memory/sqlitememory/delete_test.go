@@ -17,7 +17,7 @@ import (
 
 var zoe = driver.Scope{User: "zoe of zanzibar"}
 
-// fillChunks puts n chunks into sources of a scope, so many in each.
+// fillChunks stores n chunks in a scope, with a fixed number in each source.
 func fillChunks(tb testing.TB, store driver.DocumentStore, s driver.Scope, n, each int) {
 	tb.Helper()
 	for from := 0; from < n; from += each {
@@ -40,8 +40,8 @@ func fillChunks(tb testing.TB, store driver.DocumentStore, s driver.Scope, n, ea
 	}
 }
 
-// BenchmarkDelete measures how long it takes to delete a scope of documents, and what others wait for meanwhile who
-// write and who search.
+// BenchmarkDelete measures how long the deletion of a scope of documents takes, and how long
+// concurrent writes and searches wait.
 func BenchmarkDelete(b *testing.B) {
 	ctx := b.Context()
 	chunks := 95_000
@@ -88,7 +88,8 @@ func BenchmarkDelete(b *testing.B) {
 	}
 }
 
-// seen returns how many sources there are of a scope, how many chunks these say they have, and how many are found.
+// seen returns the number of sources in a scope, the number of chunks according to the sources, and
+// the number of chunks that are found.
 func seen(tb testing.TB, store driver.DocumentStore, s driver.Scope) (sources, chunks, found int) {
 	tb.Helper()
 	q := driver.SourceQuery{Reach: s.Only()}
@@ -113,7 +114,7 @@ func seen(tb testing.TB, store driver.DocumentStore, s driver.Scope) (sources, c
 	return sources, chunks, len(c.Records)
 }
 
-// waitGone waits until there are no sources of a scope.
+// waitGone waits until a scope has no sources.
 func waitGone(tb testing.TB, store driver.DocumentStore, s driver.Scope) {
 	tb.Helper()
 	for n := 1; n > 0; {
@@ -127,7 +128,7 @@ func waitGone(tb testing.TB, store driver.DocumentStore, s driver.Scope) {
 	}
 }
 
-// limited is a context that ends when it was looked at so often.
+// limited is a context that ends after a number of calls of its Err method.
 type limited struct {
 	context.Context
 	left *int
@@ -140,8 +141,8 @@ func (l limited) Err() error {
 	return nil
 }
 
-// Wherever a deletion is stopped, what was to be deleted is there as a whole or not at all, it can be stored anew, and the
-// next one who deletes the scope, or opens the file, removes what was left.
+// If a deletion is stopped at any point, either all sources are visible or none. The sources can be
+// stored again, and the next deletion of the scope, or the next Open, removes the rest.
 func TestDeleteIsStoppedAnywhere(t *testing.T) {
 	t.Parallel()
 	bob := driver.Scope{User: "bob"}
@@ -184,7 +185,7 @@ func TestDeleteIsStoppedAnywhere(t *testing.T) {
 	}
 }
 
-// wantSwept wants so many chunks in a file, and no source that is still to be swept.
+// wantSwept checks the number of chunks in a file, and that no removed source has chunks left.
 func wantSwept(t *testing.T, path string, want int) {
 	t.Helper()
 	var chunks, gone int
@@ -194,7 +195,8 @@ func wantSwept(t *testing.T, path string, want int) {
 	}
 }
 
-// While much is deleted, it is gone for who reads, others write, and it can be stored anew.
+// During a large deletion, readers no longer see the sources, others can write, and the sources can
+// be stored again.
 func TestWritesWhileDeleting(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "memory.db")
@@ -225,7 +227,8 @@ func TestWritesWhileDeleting(t *testing.T) {
 	checkIndex(t, path)
 }
 
-// A process that is killed while it deletes has deleted what it was to, and the next one removes the rest.
+// If a process is killed during a deletion, the sources are gone, and the next process removes the
+// rest.
 func TestKilledWhileDeleting(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "memory.db")

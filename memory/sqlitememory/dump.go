@@ -9,7 +9,7 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// A savedScope is a scope with its key and its name.
+// A savedScope is a scope with its key, its secret and its name.
 type savedScope struct {
 	scope
 	name driver.Scope
@@ -34,8 +34,8 @@ func (c *corpus) scopesFor(ctx context.Context, db *DB, s *driver.Scope) (list [
 	return list, err
 }
 
-// dump yields what read returns of each scope, page after page, each page in one view of the
-// database. The function read gets the last row of the page before, or nil, and returns an
+// dump yields the rows of each scope. It reads each page in one transaction. The function read
+// returns the page of rows after the row last, or the first page if last is nil. It returns an
 // empty page at the end.
 func dump[T any](ctx context.Context, db *DB, of *corpus, s *driver.Scope, read func(q *sqlitedb.Session, in *savedScope, last *T) ([]T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
@@ -64,8 +64,8 @@ func dump[T any](ctx context.Context, db *DB, of *corpus, s *driver.Scope, read 
 	}
 }
 
-// restore stores rows in one transaction. The function add gets the scope of each row, which
-// is made if it is not there, and reports whether it stored the row.
+// restore stores rows in one transaction. The function add gets each row and its scope, which is
+// created if necessary. It reports whether it stored the row.
 func restore[T any](ctx context.Context, db *DB, of *corpus, list []T, scopeOf func(*T) driver.Scope, add func(w *sqlitedb.Session, in *scope, row *T) (bool, error)) (count int, err error) {
 	if len(list) == 0 {
 		return 0, ctx.Err()
@@ -102,7 +102,7 @@ func restore[T any](ctx context.Context, db *DB, of *corpus, list []T, scopeOf f
 }
 
 const (
-	// The limits are inside so that each half reads no more than a page of its index.
+	// Each half of the UNION has the limit too, so that it reads at most a page of its index.
 	savedIDs = `SELECT id FROM (SELECT id FROM mem_fact WHERE scope = ?1 AND id > ?2 ORDER BY id LIMIT ?3)
 		UNION SELECT fact FROM (SELECT DISTINCT fact FROM mem_event WHERE scope = ?1 AND fact > ?2 ORDER BY fact LIMIT ?3) ORDER BY 1 LIMIT ?3`
 	factEvents   = `SELECT kind, was, became, actor, at FROM mem_event WHERE scope = ? AND fact = ? ORDER BY key`

@@ -9,27 +9,26 @@ import (
 )
 
 var (
-	// ErrFull says that the disk is full, or that the file has grown to
-	// [Options.MaxSize]. Nothing was written; what is there can be read. To forget takes room
-	// too, for the log, until it is done.
+	// ErrFull says that the disk is full, or that the file has reached [Options.MaxSize]. Nothing
+	// was written; stored data can still be read. Forget also needs space, for the write-ahead log,
+	// until it returns.
 	ErrFull = errors.New("no room is left")
-	// ErrCorrupt says that what is stored is not what was stored.
+	// ErrCorrupt says that stored data is damaged: a checksum or a size is wrong.
 	ErrCorrupt = errors.New("stored data is damaged")
-	// ErrFormat says that a file is no SQLite database, or that another version of this
-	// package has written it.
+	// ErrFormat says that a file is not an SQLite database, or that another version of this package
+	// has written it.
 	ErrFormat = errors.New("unknown format")
-	// ErrInUse says that what was forgotten is gone, but that another process reads for so
-	// long that bytes of it are still in the log beside the file. Forgetting the same
-	// once more finishes it.
+	// ErrInUse says that data was forgotten, but that bytes of it are still in the write-ahead log,
+	// as another process has been reading for too long. Forget the same scope again to remove them.
 	ErrInUse = errors.New("file is in use")
 )
 
-// fail says what could not be done, and in which file.
+// fail adds the failed operation and the file to an error.
 func (d *DB) fail(what string, err error) error {
 	return fmt.Errorf("sqlitememory: %s: file %q: %w", what, d.path, classify(err))
 }
 
-// classify adds the sentinel that an error of the file stands for.
+// classify adds the sentinel error that an error of SQLite stands for.
 func classify(err error) error {
 	var sentinel error
 	switch sqlitedb.FaultOf(err) {

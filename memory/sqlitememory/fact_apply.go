@@ -28,16 +28,16 @@ func (f *Facts) Apply(ctx context.Context, s driver.Scope, changes []driver.Fact
 	return applied, nil
 }
 
-// An applying is a call of Apply that is under way.
+// An applying is a call of Apply in progress.
 type applying struct {
 	*sqlitedb.Session
 	of    driver.Scope
 	most  int
-	scope scope // without a key while nothing is stored in it
+	scope scope // its key is 0 until something is stored in it
 	now   int64
 	added bool
 
-	forgotten *int64 // when, if it was asked for; 0 for never
+	forgotten *int64 // when the scope was forgotten; nil before it is read, 0 for never
 }
 
 func apply(ctx context.Context, a *applying, changes []driver.FactChange) (applied []driver.Applied, err error) {
@@ -70,11 +70,11 @@ const (
 	hasJob    = `SELECT 1 FROM mem_job WHERE scope = ? AND job = ?`
 	insertJob = `INSERT INTO mem_job (scope, job, at) VALUES (?, ?, ?)`
 	deleteJob = `DELETE FROM mem_job WHERE at < ?`
-	// keepJobs is longer than a store has to know them.
+	// keepJobs is how long jobs are stored, which is longer than [driver.FactChange] requires.
 	keepJobs = 60 * 24 * time.Hour
 )
 
-// claimJob reports whether the changes of a job were applied before.
+// claimJob stores a job, and reports whether its changes were applied before.
 func (a *applying) claimJob(job string) (again bool, err error) {
 	if job == "" {
 		return false, nil
@@ -93,7 +93,7 @@ func (a *applying) claimJob(job string) (again bool, err error) {
 	return false, err
 }
 
-// enter gives the scope a key.
+// enter creates the scope if it does not exist, and sets its key.
 func (a *applying) enter() (err error) {
 	if a.scope.key == 0 {
 		a.scope, err = factCorpus.enterScope(a.Session, a.of)
@@ -101,7 +101,7 @@ func (a *applying) enter() (err error) {
 	return err
 }
 
-// allowed returns [driver.ErrForgotten] for what was said before its scope was forgotten.
+// allowed returns [driver.ErrForgotten] if the scope was forgotten after the argument said.
 func (a *applying) allowed(said time.Time) error {
 	if said.IsZero() {
 		return nil
@@ -134,7 +134,7 @@ func (a *applying) checkQuota() error {
 	return err
 }
 
-// apply does a change.
+// apply applies one change.
 func (a *applying) apply(c *driver.FactChange) (driver.Applied, error) {
 	if c.Kind == driver.Add {
 		return a.add(c)
@@ -161,7 +161,7 @@ func (a *applying) apply(c *driver.FactChange) (driver.Applied, error) {
 	return driver.Applied{ID: r.ID, Existed: true}, err
 }
 
-// fact returns one of the scope.
+// fact returns the fact of the scope with an id.
 func (a *applying) fact(id string) (*row, error) {
 	var r *row
 	packed, ok := packID(id)
@@ -182,7 +182,7 @@ const (
 	FROM mem_fact f WHERE `
 	findByID     = factHas + `f.scope = ? AND f.id = ?`
 	findByDigest = factHas + `f.scope = ? AND f.digest = ? AND f.id <> ?`
-	// extendFact leaves the large columns alone.
+	// extendFact does not write the large columns.
 	extendFact = `UPDATE mem_fact SET valid_from = ?, valid_to = ?, expires_at = ?, updated_at = ?, version = ? WHERE key = ?`
 	deadFacts  = `SELECT key FROM mem_fact WHERE expires_at <= ? ORDER BY expires_at LIMIT ?`
 )
@@ -228,7 +228,7 @@ func (a *applying) add(c *driver.FactChange) (driver.Applied, error) {
 	return driver.Applied{ID: id}, a.insert(r, c.Actor)
 }
 
-// repeated returns the fact that a row repeats, or nil, and floor as [driver.Repeated] does.
+// repeated returns the stored fact that a row repeats, or nil, and the floor of [driver.Repeated].
 func (a *applying) repeated(r *row, packed []byte) (*row, time.Time, error) {
 	rows, err := a.there(findByDigest, a.scope.key, r.Key[:], packed)
 	if err != nil {
@@ -244,8 +244,8 @@ func (a *applying) repeated(r *row, packed []byte) (*row, time.Time, error) {
 	return nil, time.Time{}, nil
 }
 
-// there returns facts without their large columns. Those that have expired are removed, as if they had
-// been swept.
+// there returns facts without their large columns. It removes facts that have expired, as Sweep
+// does.
 func (a *applying) there(query string, args ...any) (rows []*row, err error) {
 	var dead []int64
 	err = a.Each(query, args, func(scan func(...any) error) (bool, error) {
@@ -278,7 +278,8 @@ func (a *applying) there(query string, args ...any) (rows []*row, err error) {
 	return rows, err
 }
 
-// says reports whether two facts say the same, at whatever time. What is not trusted stands apart.
+// says reports whether two facts have the same kind and text, and are both trusted or both
+// untrusted. It ignores their validity.
 func (r *row) says(other *row) bool {
 	return r.Kind == other.Kind && (r.Trust == driver.Untrusted) == (other.Trust == driver.Untrusted) && input.SameText(r.Content, other.Content)
 }
@@ -286,13 +287,13 @@ func (r *row) says(other *row) bool {
 // lasts reports whether a fact has not ended.
 func lasts(r *row, now int64) bool { return r.ValidTo.IsZero() || r.ValidTo.UnixMicro() > now }
 
-// repeats reports whether a fact says what another one says, for a time that overlaps its own.
+// repeats reports whether r says the same as other for an overlapping time.
 func (r *row) repeats(other *row, now time.Time) bool {
 	i, _ := driver.Repeated(&r.Fact, []*driver.Fact{&other.Fact}, now)
 	return i == 0
 }
 
-// extend makes a fact hold for as long as what repeats it, if that is longer.
+// extend makes the validity of r include the validity of a fact that repeats it.
 func (a *applying) extend(r, again *row, floor time.Time, actor string) error {
 	next := r.Join(&again.Fact, floor)
 	if next.ValidFrom.Equal(r.ValidFrom) && next.ValidTo.Equal(r.ValidTo) && next.ExpiresAt.Equal(r.ExpiresAt) {
@@ -304,7 +305,8 @@ func (a *applying) extend(r, again *row, floor time.Time, actor string) error {
 	return note(a.Session, a.scope.key, a.now, driver.Event{ID: r.ID, Kind: driver.Update, Before: r.Content, After: r.Content, By: actor})
 }
 
-// supersede closes facts whose place another one takes from a time on. The one that says the same stays.
+// supersede closes the facts that another one replaces at a time, without the fact same, which says
+// the same as the new one.
 func (a *applying) supersede(ids []string, same, by string, at time.Time) error {
 	for _, id := range ids {
 		if same != "" && id == same {
@@ -375,7 +377,8 @@ func (a *applying) replace(r, next *row) error {
 	return factCorpus.replaceWords(a.Session, &a.scope, r.key, r.Terms, next.Terms)
 }
 
-// close ends the validity of a row, not before it began. One that has ended keeps the earlier end.
+// close ends the validity of a row at a time, but not before the row became valid, and not after
+// its current end.
 func (a *applying) close(r *row, at int64, by, actor string) error {
 	at = max(at, r.ValidFrom.UnixMicro())
 	if !r.ValidTo.IsZero() {

@@ -9,8 +9,8 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// Find implements [driver.FactStore]. What it yields is selected when it begins, and read as it goes:
-// it leaves out what is removed in the meantime, or changed so that the query does not select it any more.
+// Find implements [driver.FactStore]. It selects the facts at the beginning, and reads them page by
+// page. It leaves out facts that are removed or no longer selected when their page is read.
 func (f *Facts) Find(ctx context.Context, q driver.FactQuery) iter.Seq2[driver.FactRecord, error] {
 	return func(yield func(driver.FactRecord, error) bool) {
 		l := finder{facts: f, query: &q}
@@ -30,12 +30,12 @@ func (f *Facts) Find(ctx context.Context, q driver.FactQuery) iter.Seq2[driver.F
 	}
 }
 
-// A finder is a find that is under way.
+// A finder is a call of Find in progress.
 type finder struct {
 	facts *Facts
 	query *driver.FactQuery
 	sel   *selection // nil before the first page
-	keys  []int64    // of what is still to read
+	keys  []int64    // of the facts that are still to be read
 }
 
 func (l *finder) next(ctx context.Context) (page []*row, err error) {
@@ -62,7 +62,7 @@ func (l *finder) next(ctx context.Context) (page []*row, err error) {
 	return kept, err
 }
 
-// newestKeys returns the keys of what a query selects, the newest first.
+// newestKeys returns the keys of the facts that a query selects, newest first.
 func newestKeys(ctx context.Context, q *sqlitedb.Session, sel *selection, query *driver.FactQuery) ([]int64, error) {
 	limit, limited := query.Most()
 	if !limited {

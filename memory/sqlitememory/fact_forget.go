@@ -7,8 +7,8 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// Forget implements [driver.FactStore]. What is gone is overwritten in the file, and removed
-// from the log beside it; see [ErrInUse].
+// Forget implements [driver.FactStore]. It overwrites removed data in the file, and removes it from
+// the write-ahead log; see [ErrInUse].
 func (f *Facts) Forget(ctx context.Context, s driver.Scope) (int, error) {
 	note := func(w *sqlitedb.Session) error {
 		now, err := writeTime(w)
@@ -28,7 +28,7 @@ func (f *Facts) Forget(ctx context.Context, s driver.Scope) (int, error) {
 	})
 }
 
-// expired is who removes what has expired.
+// expired is the actor in the history of facts that expired and were removed.
 const expired = "expired"
 
 // Sweep implements [driver.FactStore], with one transaction.

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// A row is a fact with its key.
+// A row is a fact with its key and the key of its scope.
 type row struct {
 	driver.FactRecord
 	key, scope int64
@@ -18,7 +18,7 @@ type row struct {
 
 func (r *row) rowKey() int64 { return r.key }
 
-// columns are those of mem_fact that make a fact.
+// columns are the columns of mem_fact that hold a fact.
 var columns = []string{
 	"scope", "id", "kind", "digest", "trust", "importance", "valid_from", "valid_to", "superseded_by", "expires_at",
 	"created_at", "updated_at", "version", "conversation", "turn", "words", "model", "dimension", "norm", "checksum",
@@ -28,18 +28,18 @@ var columns = []string{
 var (
 	insertFact = insertInto("mem_fact", columns)
 	updateFact = updateByKey("mem_fact", columns)
-	// closeFact leaves the large columns alone.
+	// closeFact does not write the large columns.
 	closeFact = `UPDATE mem_fact SET valid_to = ?, superseded_by = ?, updated_at = ?, version = ? WHERE key = ?`
 
 	selectFact = `SELECT f.key, f.` + strings.Join(columns, ", f.") + `, s.tenant, s.workspace, s.user, s.agent`
 	factByID   = selectFact + ` FROM mem_fact f JOIN mem_scope s ON s.key = f.scope WHERE f.scope = ? AND f.id = ?`
 	factByKey  = selectFact + ` FROM mem_fact f JOIN mem_scope s ON s.key = f.scope WHERE f.key = ?`
-	// The keys come first, whatever the planner thinks of scopes.
+	// CROSS JOIN makes SQLite read the keys first.
 	factsByKeys = selectFact + ` FROM json_each(?) j CROSS JOIN mem_fact f ON f.key = j.value CROSS JOIN mem_scope s ON s.key = f.scope
 		WHERE true`
 )
 
-// values returns those of the columns.
+// values returns the values of the columns.
 func (r *row) values() ([]any, error) {
 	id, ok := packID(r.ID)
 	if !ok {
@@ -58,7 +58,7 @@ func (r *row) values() ([]any, error) {
 	}, nil
 }
 
-// scanRow returns [ErrCorrupt] for a row that nobody has stored so.
+// scanRow reads a fact. It returns [ErrCorrupt] if the checksum or a size of the row is wrong.
 func scanRow(scan func(...any) error) (*row, error) {
 	var (
 		r                          row
@@ -98,7 +98,7 @@ func scanRow(scan func(...any) error) (*row, error) {
 	return &r, nil
 }
 
-// oneRow returns nil if there is none.
+// oneRow returns the first row of a query, or nil if there is none.
 func oneRow(q *sqlitedb.Session, query string, args ...any) (r *row, err error) {
 	err = q.Each(query, args, func(scan func(...any) error) (bool, error) {
 		r, err = scanRow(scan)

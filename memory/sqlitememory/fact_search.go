@@ -7,8 +7,7 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// Search implements [driver.FactStore]. The nearest vectors are found by comparing all that
-// the query selects.
+// Search implements [driver.FactStore]. It compares the vectors of all selected facts.
 func (f *Facts) Search(ctx context.Context, s driver.FactSearch) (driver.FactCandidates, error) {
 	var c driver.FactCandidates
 	err := f.db.sql.Read(ctx, func(q *sqlitedb.Session) error {

@@ -45,11 +45,11 @@ func factSelection(q *sqlitedb.Session, query *driver.FactQuery) (*selection, er
 	return s, nil
 }
 
-// without says, with a model and twice a dimension as its arguments, that there is no vector of both. A dimension
-// of zero stands for any.
+// without is the condition that a row has no vector of a model and dimension. Its arguments are the
+// model, and twice the dimension. A dimension of zero means any.
 const without = `NOT (f.model = ? AND f.dimension > 0 AND (? = 0 OR f.dimension = ?))`
 
-// hexIDs leaves out what is no id, as nothing has it.
+// hexIDs returns the hexadecimal digits of ids. It leaves out invalid ids, as no fact has one.
 func hexIDs(ids []string) []string {
 	list := make([]string, 0, len(ids))
 	for _, id := range ids {

@@ -9,13 +9,12 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// Facts is a [driver.FactStore], and a [driver.FactStore]. It is safe for use by any number of
-// goroutines.
+// Facts is a [driver.FactStore]. It is safe for use by any number of goroutines.
 type Facts struct{ db *DB }
 
 var _ driver.FactStore = (*Facts)(nil)
 
-// historyPage is how many events are read at once.
+// historyPage is the number of events that are read at once.
 const historyPage = 128
 
 const (
@@ -27,7 +26,7 @@ const (
 // History implements [driver.FactStore].
 func (f *Facts) History(ctx context.Context, s driver.Scope, id string) iter.Seq2[driver.Event, error] {
 	return func(yield func(driver.Event, error) bool) {
-		var packed []byte // of all facts, none
+		var packed []byte // nil for all facts
 		if id != "" {
 			var ok bool
 			if packed, ok = packID(id); !ok {
@@ -54,8 +53,8 @@ func (f *Facts) History(ctx context.Context, s driver.Scope, id string) iter.Seq
 	}
 }
 
-// events returns a page, and the key of the last event in it: of a fact, or of all facts of the scopes
-// that a scope covers.
+// events returns a page of events, and the key of the last one. If id is nil, it reads the events
+// of all facts in the scopes that Forget would forget with s.
 func events(q *sqlitedb.Session, s driver.Scope, id []byte, after int64) (page []driver.Event, last int64, err error) {
 	text, args := within(s)
 	text = `e.scope IN (SELECT key FROM mem_scope WHERE ` + text + `)`
@@ -85,7 +84,7 @@ func events(q *sqlitedb.Session, s driver.Scope, id []byte, after int64) (page [
 
 const insertEvent = `INSERT INTO mem_event (scope, fact, kind, was, became, actor, at) VALUES (?, ?, ?, ?, ?, ?, ?)`
 
-// note writes an event at a time of the store.
+// note stores an event with the time at.
 func note(w *sqlitedb.Session, scope, at int64, e driver.Event) error {
 	id, ok := packID(e.ID)
 	if !ok {
@@ -95,7 +94,7 @@ func note(w *sqlitedb.Session, scope, at int64, e driver.Event) error {
 	return err
 }
 
-// drop removes a row, and notes who did.
+// drop removes a fact, and stores the removal in its history.
 func drop(w *sqlitedb.Session, s *scope, r *row, actor string, now int64) error {
 	if err := factCorpus.removeWords(w, s, r.key, r.Terms); err != nil {
 		return err

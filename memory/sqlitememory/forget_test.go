@@ -17,8 +17,8 @@ import (
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
 
-// After a user was forgotten no byte of what was known of them is in any file, also
-// of what was changed, superseded, deleted, expired and refused.
+// After a user is forgotten, no file has any byte of the user's facts, even of changed, superseded,
+// deleted, expired and rejected ones.
 func TestForgetLeavesNothing(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -64,7 +64,7 @@ func TestForgetLeavesNothing(t *testing.T) {
 	if len(markers) < 20 {
 		t.Fatalf("got %d markers want 20", len(markers))
 	}
-	if found := leftovers(t, path, markers); len(found) < len(markers)-1 { // the agent's is one of few that share a page
+	if found := leftovers(t, path, markers); len(found) < len(markers)-1 { // the agent's marker may be missing
 		t.Fatalf("before: got %q of %d markers in the files", found, len(markers))
 	}
 	if n, err := m.Forget(ctx, driver.Scope{Tenant: "acme", User: gone.User}); err != nil || n.Facts != 3 {
@@ -87,7 +87,7 @@ func TestForgetLeavesNothing(t *testing.T) {
 	checkIndex(t, path)
 }
 
-// noise are other people's facts, among which those that are to be forgotten lie.
+// noise has facts of other users, which are stored between the facts to forget.
 func noise(t *testing.T, m *memory.Memory, n int) {
 	t.Helper()
 	facts := make([]driver.Fact, n)
@@ -115,8 +115,8 @@ func packed(id string) []byte {
 	return b
 }
 
-// leftovers returns what is found in the database's files. They are read through
-// another process: closing a file here would take SQLite's locks from it.
+// leftovers returns the markers that the database's files contain. Another process reads the files,
+// since closing a file in this process would release SQLite's locks.
 func leftovers(t *testing.T, path string, texts []string) (found []string) {
 	t.Helper()
 	var all []byte
@@ -137,7 +137,8 @@ func leftovers(t *testing.T, path string, texts []string) (found []string) {
 	return found
 }
 
-// A reader that does not end keeps what is forgotten in the log, and the caller hears of it.
+// If a reader does not end, forgotten data stays in the write-ahead log, and Forget returns
+// ErrInUse.
 func TestForgetWhileSomebodyReads(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -17,7 +17,7 @@ import (
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
 
-// Words that are in nothing else, to be looked for in files.
+// Words that occur nowhere else, to search for in files.
 type markers struct {
 	kind string
 	list []string
@@ -28,7 +28,7 @@ func (m *markers) next() string {
 	return m.list[len(m.list)-1]
 }
 
-// fillTalks says things in a scope, of which some are changed and deleted again.
+// fillTalks appends messages to sessions of a scope, and changes and deletes some.
 func fillTalks(t *testing.T, history *memory.Conversations, s driver.Scope, word func() string) {
 	t.Helper()
 	ctx := context.Background()
@@ -84,8 +84,8 @@ func fillKnowledge(t *testing.T, base *knowledge.Base, s driver.Scope, word func
 	}
 }
 
-// After a user was forgotten in one kind of memory no byte of what was there is in any file, and what is in
-// the others, and of others, is as it was.
+// After a user is forgotten in one store, no file has any byte of that data. The user's data in
+// other stores, and the data of other users, are unchanged.
 func TestForgetLeavesNothingElsewhere(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -147,8 +147,8 @@ func TestForgetLeavesNothingElsewhere(t *testing.T) {
 	}
 }
 
-// Forgetting facts leaves conversations, and what was said before is refused in the one and not the
-// other.
+// Forget of one store does not affect the other. Conversations accept older turns after Forget of
+// facts, but not after Forget of conversations.
 func TestForgetOneKind(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -19,8 +19,8 @@ var fuzzOps = []driver.Op{
 	driver.Equal, driver.NotEqual, driver.Less, driver.LessEqual, driver.Greater, driver.GreaterEqual, driver.In, driver.Has, driver.Exists,
 }
 
-// Whatever metadata and a condition are made of, the database selects what Condition.Match
-// says, and nothing of anybody else.
+// For any metadata and condition, a query selects the facts of the scope that Condition.Match
+// accepts, and no others.
 func FuzzConditions(f *testing.F) {
 	for op := range fuzzOps {
 		for _, seed := range [][3]string{
@@ -37,7 +37,7 @@ func FuzzConditions(f *testing.F) {
 		}
 	}
 	store := open(f, sqlitememory.Memory, options).Facts()
-	var users atomic.Int64 // each time another
+	var users atomic.Int64 // each run uses a new user
 	f.Fuzz(func(t *testing.T, metadata, path string, op int, value string) {
 		if op < 0 || op >= len(fuzzOps) {
 			return
@@ -77,7 +77,7 @@ func FuzzConditions(f *testing.F) {
 	})
 }
 
-// Whatever a name is made of, it names itself alone.
+// Data of a scope is not found in a scope with any other name.
 func FuzzNames(f *testing.F) {
 	for _, seed := range []string{"", "a", "'", `"`, "%", "_", "\\", "a\x00b", "\xff", "'; DROP TABLE mem_fact; --", `") OR 1=1 --`, "NULL", "🙂", "terms:a", "a OR b", "*", "NEAR("} {
 		f.Add(seed, "a")

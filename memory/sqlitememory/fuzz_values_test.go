@@ -12,7 +12,7 @@ import (
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
 
-// Whatever labels and keys are made of, what is listed, and in which order, is as it is in memory.
+// For any labels and keys, the values and their order are the same as in package inmemory.
 func FuzzAddresses(f *testing.F) {
 	for _, seed := range []string{"a", "a.b", "A", "\x01", "\xc3\xa9", "'; DROP TABLE mem_value; --", "%", "_", `\`, "日本", "🙂", "z\x7f"} {
 		f.Add(seed, "a", "b")
@@ -20,7 +20,7 @@ func FuzzAddresses(f *testing.F) {
 		f.Add("a", "a"+seed, seed+"a")
 	}
 	sqlite, inMemory := open(f, sqlitememory.Memory, options).Values(), inmemory.NewValues(inmemory.Options{})
-	var users atomic.Int64 // each time another
+	var users atomic.Int64 // each run uses a new user
 	f.Fuzz(func(t *testing.T, first, second, key string) {
 		s := driver.Scope{User: fmt.Sprint(users.Add(1))}
 		listed := make([][]string, 2)
@@ -29,7 +29,7 @@ func FuzzAddresses(f *testing.F) {
 			must(t, err)
 			values := m.Values()
 			if _, err := memory.PutValue(t.Context(), values.In(s, first, second), key, 1, memory.PutOptions{}); err != nil {
-				return // no name
+				return // not a valid name
 			}
 			for _, labels := range [][]string{{first}, {second}, {second, first}, {first + second}} {
 				for _, key := range []string{key, first, key + "a"} {

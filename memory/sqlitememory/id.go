@@ -2,8 +2,7 @@ package sqlitememory
 
 import "encoding/hex"
 
-// packID returns the bytes of a UUID as this module spells it, and false for any other
-// text.
+// packID returns the bytes of a UUID in lower case with hyphens, and false for any other text.
 func packID(id string) (packed []byte, ok bool) {
 	if len(id) != 36 {
 		return nil, false

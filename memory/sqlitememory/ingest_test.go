@@ -17,7 +17,7 @@ import (
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
 
-// countingEmbedder counts the texts that it is asked for.
+// countingEmbedder counts the texts that it embeds.
 type countingEmbedder struct {
 	wordEmbedder
 	texts atomic.Int64
@@ -28,7 +28,7 @@ func (e *countingEmbedder) Embed(ctx context.Context, texts []string) ([][]float
 	return e.wordEmbedder.Embed(ctx, texts)
 }
 
-// handbook is a number of documents, each of some kilobytes.
+// handbook returns a number of documents of some kilobytes.
 func handbook(n, paragraphs int) []knowledge.Document {
 	list := make([]knowledge.Document, n)
 	for i := range list {
@@ -42,8 +42,8 @@ func handbook(n, paragraphs int) []knowledge.Document {
 	return list
 }
 
-// A folder whose ingest was stopped is ingested by running it again, with nothing embedded twice that was
-// reported; and one that is unchanged costs no call of the embedder, and no write.
+// An interrupted ingest can be continued by a second one, which embeds no reported document again.
+// An ingest of unchanged documents neither embeds nor writes.
 func TestIngestStoppedAndResumed(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "memory.db")
@@ -79,7 +79,7 @@ func TestIngestStoppedAndResumed(t *testing.T) {
 		t.Errorf("resumed: got %+v after %+v", resumed, stopped)
 	}
 	asked, other := embedder.texts.Load(), rawDB(t, path)
-	version := func() (n int64) { // another after each commit
+	version := func() (n int64) { // it changes with each commit
 		must(t, other.QueryRow(`PRAGMA data_version`).Scan(&n))
 		return n
 	}
@@ -104,7 +104,7 @@ func TestIngestStoppedAndResumed(t *testing.T) {
 	checkIndex(t, path)
 }
 
-// What is in memory while documents are ingested does not grow with their number.
+// The memory use of an ingest does not grow with the number of documents.
 func TestIngestInBoundedMemory(t *testing.T) {
 	db := open(t, filepath.Join(t.TempDir(), "memory.db"), options)
 	m, err := memory.New(db, memory.Options{})
@@ -114,7 +114,7 @@ func TestIngestInBoundedMemory(t *testing.T) {
 	const documents, size = 400, 16 << 10
 	generated := func(yield func(knowledge.Document, error) bool) {
 		for i := range documents {
-			word := strings.Repeat(fmt.Sprintf("%07d", i), 40) + " " // long ones are quick to index
+			word := strings.Repeat(fmt.Sprintf("%07d", i), 40) + " " // few long words are indexed faster than many short ones
 			if !yield(knowledge.Document{URI: fmt.Sprint(i), Text: strings.Repeat(word, size/len(word))}, nil) {
 				return
 			}
@@ -170,7 +170,8 @@ func BenchmarkIngest(b *testing.B) {
 	}
 }
 
-// Six who write one document at once, each with a file of its own open and another text, all get it done.
+// Six concurrent writers of one document, each with its own open file and another text, all
+// succeed.
 func TestIngestOneURI(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "memory.db")

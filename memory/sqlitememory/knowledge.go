@@ -61,7 +61,7 @@ func (k *Knowledge) Sources(ctx context.Context, q driver.SourceQuery) iter.Seq2
 	}
 }
 
-// sources returns up to n that come after one, whatever their metadata.
+// sources returns up to n sources after a source, before conditions on metadata are checked.
 func sources(q *sqlitedb.Session, query *driver.SourceQuery, after **source, n int) (page []*source, err error) {
 	sel, err := sourceSelection(q, query)
 	if err != nil || sel.none {
@@ -79,7 +79,7 @@ func sources(q *sqlitedb.Session, query *driver.SourceQuery, after **source, n i
 	return page, err
 }
 
-// A spot is where a list of spans goes on.
+// A spot is a position in a list of spans: the index of a span, and the next ordinal in it.
 type spot struct{ span, from int }
 
 // Chunks implements [driver.DocumentStore].
@@ -107,7 +107,7 @@ func (k *Knowledge) Chunks(ctx context.Context, spans []driver.ChunkSpan) iter.S
 	}
 }
 
-// chunks returns up to n chunks of spans, and where to go on.
+// chunks returns up to n chunks of spans from a position on, and the position after them.
 func chunks(ctx context.Context, q *sqlitedb.Session, spans []driver.ChunkSpan, at spot, n int) (page []*chunk, then spot, err error) {
 	for ; at.span < len(spans); at = (spot{span: at.span + 1}) {
 		s := &spans[at.span]
@@ -137,7 +137,7 @@ func chunks(ctx context.Context, q *sqlitedb.Session, spans []driver.ChunkSpan, 
 	return page, at, nil
 }
 
-// sourceOf returns the key of a span's source, and 0 if it is not there.
+// sourceOf returns the key of a span's source, or 0 if the source does not exist.
 func sourceOf(q *sqlitedb.Session, s *driver.ChunkSpan) (key int64, err error) {
 	id, ok := packID(s.Source)
 	if !ok {
@@ -150,8 +150,8 @@ func sourceOf(q *sqlitedb.Session, s *driver.ChunkSpan) (key int64, err error) {
 	return key, err
 }
 
-// Search implements [driver.DocumentStore]. The nearest vectors are found by comparing all of the
-// sources that the query selects.
+// Search implements [driver.DocumentStore]. It compares the vectors of all chunks of the selected
+// sources.
 func (k *Knowledge) Search(ctx context.Context, s driver.ChunkSearch) (driver.ChunkCandidates, error) {
 	var found driver.ChunkCandidates
 	err := k.db.sql.Read(ctx, func(q *sqlitedb.Session) error {
@@ -180,7 +180,7 @@ func (k *Knowledge) Search(ctx context.Context, s driver.ChunkSearch) (driver.Ch
 	return found, nil
 }
 
-// collect adds chunks, and their sources.
+// collect adds chunks and their sources to the candidates.
 func collect(q *sqlitedb.Session, found *driver.ChunkCandidates, rows []*chunk) error {
 	var keys []int64
 	known := map[int64]string{}

@@ -8,10 +8,11 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// Delete implements [driver.DocumentStore]. The sources are gone at once, for whoever reads. Their chunks are removed
-// in transactions of a tenth of a second at most, so that others can write in between, and Delete returns
-// when none is left. If it is stopped, the next [Open] goes on. What is gone is overwritten in
-// the file. If the query has no more than scopes, it is removed from the log beside the file, too; see
+// Delete implements [driver.DocumentStore]. The first transaction removes the sources, so that
+// readers no longer see them. Further transactions remove the chunks. Each takes less than a tenth
+// of a second, so that others can write in between. Delete returns when no chunk is left. If it is
+// interrupted, the next [Open] removes the rest. Removed data is overwritten in the file. If the
+// query selects by scope alone, Delete also removes the data from the write-ahead log; see
 // [ErrInUse].
 func (k *Knowledge) Delete(ctx context.Context, q driver.SourceQuery) (int, error) {
 	var keys []int64
@@ -23,7 +24,7 @@ func (k *Knowledge) Delete(ctx context.Context, q driver.SourceQuery) (int, erro
 	if err == nil && (whole || len(keys) > 0) {
 		left := keys
 		if whole {
-			left = nil // also what another call was stopped at
+			left = nil // also remove chunks that an interrupted call has left
 		}
 		err = k.db.sweepSources(ctx, left)
 	}
@@ -44,7 +45,8 @@ const (
 		AND NOT EXISTS (SELECT 1 FROM mem_source f WHERE f.scope = mem_source_scope.key)`
 )
 
-// hideSources makes sources gone, with scopes that have no others, and returns their keys.
+// hideSources removes sources, and scopes that have no other sources, but not the chunks. It
+// returns the keys of the sources.
 func hideSources(w *sqlitedb.Session, q *driver.SourceQuery) (keys []int64, err error) {
 	sel, err := sourceSelection(w, q)
 	if err != nil || sel.none {
@@ -80,15 +82,16 @@ func hideSources(w *sqlitedb.Session, q *driver.SourceQuery) (keys []int64, err 
 }
 
 const (
-	// slice is how long a transaction that sweeps goes on, but for what is under way then and its
-	// commit, and rest how long others have to begin theirs: other processes ask now and then only.
+	// slice is the time after which a transaction of a sweep ends. rest is the pause after it, in
+	// which others can write. Other processes poll for the lock, so it must not be too short.
 	slice = 30 * time.Millisecond
 	rest  = 15 * time.Millisecond
-	// sweepRows is how many chunks are removed before the clock is looked at.
+	// sweepRows is how many chunks are removed between two looks at the clock.
 	sweepRows = 32
 )
 
-// sweepSources removes the chunks of sources that are gone: of these, or, with nil, of all.
+// sweepSources removes the chunks of removed sources: of those with the keys, or of all if keys is
+// nil.
 func (d *DB) sweepSources(ctx context.Context, keys []int64) error {
 	for {
 		var s sweeping
@@ -110,8 +113,8 @@ func (d *DB) sweepSources(ctx context.Context, keys []int64) error {
 	}
 }
 
-// finish goes on where another one was stopped. What is in the way of that is in nobody else's: it
-// is tried again by the next who opens the file or deletes a scope.
+// finish removes chunks that an interrupted Delete has left. It ignores errors: the next Open, or
+// the next Delete of a scope, tries again.
 func (d *DB) finish(ctx context.Context) {
 	left := false
 	err := d.sql.Read(ctx, func(q *sqlitedb.Session) (err error) {
@@ -124,15 +127,15 @@ func (d *DB) finish(ctx context.Context) {
 	}
 }
 
-// A sweeping is a sweep that is under way.
+// A sweeping is one transaction of a sweep.
 type sweeping struct {
 	*sqlitedb.Session
-	keys []int64 // what is left to do, the next one first
-	all  bool    // and then whatever there is
+	keys []int64 // of the sources that are left, the next one first
+	all  bool    // sweep all removed sources after these
 	done bool
 }
 
-// slice sweeps for so long.
+// slice removes chunks until the time is over or none is left.
 func (s *sweeping) slice(ctx context.Context) error {
 	for end := time.Now().Add(slice); time.Now().Before(end); {
 		if err := ctx.Err(); err != nil {
@@ -156,7 +159,7 @@ func (s *sweeping) slice(ctx context.Context) error {
 	return nil
 }
 
-// next returns a source to sweep, and what its words are made with.
+// next returns the key of a source to sweep, and the scope whose secret its words are indexed with.
 func (s *sweeping) next() (key int64, of scope, err error) {
 	for len(s.keys) > 0 {
 		found, err := s.One(`SELECT source, secret FROM mem_source_dead WHERE source = ?`, []any{s.keys[0]}, &key, &of.secret)

@@ -24,7 +24,7 @@ func (k *Knowledge) Swap(ctx context.Context, c driver.SourceChange) error {
 	return nil
 }
 
-// A swapping is a call of Swap that is under way.
+// A swapping is a call of Swap in progress.
 type swapping struct {
 	*sqlitedb.Session
 	scope scope
@@ -74,7 +74,7 @@ func (s *swapping) swap(ctx context.Context, to *driver.SourceSwap) error {
 	return s.chunks(ctx, next.key, to.Chunks)
 }
 
-// next returns a source as it will be.
+// next returns the new form of a source.
 func (s *swapping) next(old *source, to *driver.SourceSwap) (*source, error) {
 	next := &source{Source: to.Source}
 	var revision int64
@@ -91,14 +91,14 @@ func (s *swapping) next(old *source, to *driver.SourceSwap) (*source, error) {
 	return next, nil
 }
 
-// A place is where a chunk is in its source.
+// A place is the stored position of a chunk in its source.
 type place struct {
 	key           int64
 	ordinal       int
 	first, behind int
 }
 
-// chunks makes those of a source what they are to be. What is kept where it is, is not written.
+// chunks replaces the chunks of a source. It does not write chunks that stay at their place.
 func (s *swapping) chunks(ctx context.Context, source int64, records []driver.ChunkRecord) error {
 	had, err := s.places(source)
 	if err != nil {
@@ -136,7 +136,7 @@ func (s *swapping) chunks(ctx context.Context, source int64, records []driver.Ch
 	return nil
 }
 
-// places returns what a source has, by the ids of the chunks.
+// places returns the places of a source's chunks by the ids of the chunks.
 func (s *swapping) places(source int64) (map[string]place, error) {
 	places := map[string]place{}
 	query := `SELECT key, id, ordinal, first, behind FROM mem_chunk WHERE source = ?`

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// A message is one with its key and that of its session.
+// A message is a message with its key and the key of its session.
 type message struct {
 	driver.MessageRow
 	key, session int64
@@ -23,7 +23,7 @@ var (
 	insertMessage  = insertInto("mem_message", messageColumns)
 	selectMessage  = `SELECT f.key, f.` + strings.Join(messageColumns, ", f.")
 	selectMessages = selectMessage + ` FROM mem_message f WHERE f.session = ? AND f.position >= ? AND f.position <= ? ORDER BY f.position LIMIT ?`
-	// The keys come first, whatever the planner thinks.
+	// CROSS JOIN makes SQLite read the keys first.
 	messagesByKeys = selectMessage + `, s.id, c.tenant, c.workspace, c.user, c.agent
 		FROM json_each(?) j CROSS JOIN mem_message f ON f.key = j.value CROSS JOIN mem_session s ON s.key = f.session
 		CROSS JOIN mem_talk_scope c ON c.key = s.scope`
@@ -37,14 +37,14 @@ func messageValues(session, position, at int64, r *driver.MessageRow) []any {
 	}
 }
 
-// messages returns those of a session from one position to another, as many as are read at once, and whether
-// there are more. No last position is 0.
+// messages returns the first page of a session's messages at the positions from to to, and whether
+// there are more. If to is 0, there is no upper bound.
 func messages(q *sqlitedb.Session, session, from, to int64) (page []*message, more bool, err error) {
 	if to <= 0 {
 		to = 1<<63 - 1
 	}
 	size := 0
-	const rows = 8 * pageRows // most sessions are read in one view
+	const rows = 8 * pageRows // so that most sessions need one page
 	err = q.Each(selectMessages, []any{session, from, to, rows}, func(scan func(...any) error) (bool, error) {
 		m, err := scanMessage(scan)
 		if err != nil {
@@ -69,7 +69,8 @@ func scanFound(scan func(...any) error) (*message, error) {
 	return m, nil
 }
 
-// scanMessage returns [ErrCorrupt] for a row that nobody has stored so.
+// scanMessage reads a message. It returns [ErrCorrupt] if the checksum or a size of the row is
+// wrong.
 func scanMessage(scan func(...any) error, more ...any) (*message, error) {
 	var (
 		m            message

@@ -9,12 +9,11 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// A namespaceWalk lists the namespaces of a scope. It jumps from one to the next, however many
-// values there are in each.
+// A namespaceWalk lists the namespaces of a scope. It reads one value of each namespace.
 type namespaceWalk struct {
 	scope driver.Scope
 	query *driver.NamespaceQuery
-	// from is the first address to look at, and end the first that is not; empty if there is no end.
+	// Addresses in the list are at least from, and less than end, unless end is empty.
 	from, end string
 }
 
@@ -32,17 +31,17 @@ func newNamespaceWalk(s driver.Scope, q *driver.NamespaceQuery) *namespaceWalk {
 	return n
 }
 
-// behind returns the first address that may be of a namespace after one.
+// behind returns the least address that a namespace after labels can have.
 func (n *namespaceWalk) behind(labels []string) string {
 	if depth := n.query.MaxDepth; depth > 0 && len(labels) >= depth {
-		return prefixEnd(packLabels(labels[:depth])) // what is within is the same when it is cut
+		return prefixEnd(packLabels(labels[:depth])) // deeper namespaces have the same first labels
 	}
-	return packLabels(labels) + "\x01" // behind its keys
+	return packLabels(labels) + "\x01" // greater than the address of each key in labels
 }
 
 const nextAddress = `SELECT f.address FROM mem_value f WHERE f.scope = ? AND f.address >= ? AND ` + alive + ` ORDER BY f.address LIMIT 1`
 
-// next returns up to so many namespaces, from an address on.
+// next returns up to most namespaces from an address on.
 func (n *namespaceWalk) next(ctx context.Context, q *sqlitedb.Session, from string, most int) (page [][]string, err error) {
 	s, err := valueCorpus.findScope(q, n.scope)
 	if err != nil || s.key == 0 {

@@ -15,21 +15,21 @@ var migrationFiles embed.FS
 
 var migrations = migration.MustRead(migrationFiles, "migration")
 
-// DB is a database of an agent's memory. It is safe for use by any number of
-// goroutines, and several may have one file open.
+// DB is a database with a memory. It is safe for use by any number of goroutines. One file can be
+// open in several DBs.
 type DB struct {
 	path    string
 	options Options
 	sql     *sqlitedb.DB
 }
 
-// Open opens the database at path, makes it if there is none, and brings it up to this
-// version. The folder has to be there. It may be a file that other processes have open,
-// and [Memory] is a database of its own. The caller closes it. The file and its folder have to be
-// writable, also for a program that only reads: a log is kept beside the file.
+// Open opens the database at path, creates it if it does not exist, and migrates it to this
+// version. The folder must exist. Other processes may have the file open. The path [Memory] opens a
+// new database in memory. Call [DB.Close] at the end. The file and its folder must be writable,
+// even if the program only reads, as SQLite writes a log beside the file.
 //
-// A file that is no SQLite database, and one that a newer version of this
-// package has written, are refused with [ErrFormat].
+// Open returns [ErrFormat] for a file that is not an SQLite database, or that a newer version of
+// this package has written.
 func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	err := o.check()
 	d := &DB{path: path, options: o}
@@ -46,8 +46,8 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	return d, nil
 }
 
-// Close waits for calls that are under way, and closes the file. A call that comes later
-// returns an error that wraps [io/fs.ErrClosed]; Close itself may be called again.
+// Close waits for running calls, and closes the file. Later calls of other methods return an error
+// that wraps [io/fs.ErrClosed]. Close may be called again.
 func (d *DB) Close() error {
 	if err := d.sql.Close(); err != nil {
 		return d.fail("close", err)

@@ -7,45 +7,44 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// Memory is the path of a database that lives in memory, and is gone when its [DB] is
-// closed.
+// Memory is the path of a database in memory. Closing its [DB] deletes it.
 const Memory = ":memory:"
 
 // Options configures [Open]. Its zero value works.
 type Options struct {
-	// MaxFacts is how many valid facts a scope may have. What would go beyond is
-	// refused with [driver.ErrQuota]. Zero means any number.
+	// MaxFacts is the most valid facts that a scope may have. A change beyond it returns
+	// [driver.ErrQuota]. Zero means no limit.
 	MaxFacts int
-	// MaxMessages is how many messages a session may have. What would go beyond is
-	// refused with [driver.ErrQuota]. Zero means any number.
+	// MaxMessages is the most messages that a session may have. A change beyond it returns
+	// [driver.ErrQuota]. Zero means no limit.
 	MaxMessages int
-	// MaxValues is how many values a scope may have. What would go beyond is refused with
-	// [driver.ErrQuota]. Zero means any number.
+	// MaxValues is the most values that a scope may have. A change beyond it returns
+	// [driver.ErrQuota]. Zero means no limit.
 	MaxValues int
-	// MaxSize is the most bytes that the file may grow to through this DB.
-	// What would go beyond is refused with [ErrFull]. Zero means no limit.
+	// MaxSize is the most bytes to which this DB lets the file grow. A change beyond it returns
+	// [ErrFull]. Zero means no limit.
 	MaxSize int64
-	// BusyTimeout is how long a write waits while another process writes. Zero
-	// means 5 seconds; with a negative value it does not wait.
+	// BusyTimeout is how long a write waits while another process writes. Zero means 5 seconds. A
+	// negative value means no wait.
 	BusyTimeout time.Duration
-	// Synchronous says what a commit waits for. Zero means [Full].
+	// Synchronous says when a commit is complete. Zero means [Full].
 	Synchronous Synchronous
 }
 
-// Synchronous says what a commit waits for.
+// Synchronous says when a commit is complete.
 type Synchronous int
 
-// What a commit may wait for.
+// The values of Synchronous.
 const (
-	// Full waits until the commit is on the disk.
+	// Full means that a commit waits until its data is on the disk.
 	Full Synchronous = iota
-	// Normal waits until the operating system has the commit. It survives the
-	// end of the process; a power cut may undo the newest commits, but never
-	// some of them without those that came later.
+	// Normal means that a commit waits until the operating system has its data. The data survives
+	// the end of the process. A power cut may undo the newest commits, but never an older one
+	// without all newer ones.
 	Normal
 )
 
-// String returns the name that SQLite gives it.
+// String returns the name of the value in SQLite.
 func (s Synchronous) String() string {
 	switch s {
 	case Full:

@@ -21,7 +21,7 @@ func count[T any](t *testing.T, list iter.Seq2[T, error]) (n int) {
 	return n
 }
 
-// What takes many pages is listed whole, once, in order and up to its limit.
+// An iteration over many pages yields each element once, in order and up to the limit.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	const many = 300
@@ -80,7 +80,7 @@ func TestPages(t *testing.T) {
 			if seen[s.ID] {
 				t.Fatalf("%s comes twice", s.ID)
 			}
-			if seen[s.ID] = true; len(seen)%50 == 0 { // it comes first from now on
+			if seen[s.ID] = true; len(seen)%50 == 0 { // from now on it is first in the order
 				_, err := db.Conversations().Apply(t.Context(), bob, driver.SessionChange{Session: s.ID})
 				must(t, err)
 			}
@@ -135,7 +135,7 @@ func TestPages(t *testing.T) {
 		if got := count(t, db.Documents().Chunks(t.Context(), []driver.ChunkSpan{span(10, 200), span(0, many), span(290, 999), span(5, 5)})); got != 190+many+10 {
 			t.Errorf("got %d chunks want %d", got, 190+many+10)
 		}
-		for from, to := range map[int]int{0: 128, 100: 228, 172: many} { // as many as one page has
+		for from, to := range map[int]int{0: 128, 100: 228, 172: many} { // a full page
 			if got := count(t, db.Documents().Chunks(t.Context(), []driver.ChunkSpan{span(from, to), span(0, 1)})); got != 129 {
 				t.Errorf("got %d chunks want 129", got)
 			}

@@ -19,8 +19,8 @@ import (
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
 
-// Other processes are this test binary again, told by the environment what to
-// do. They take a line for each thing to do and answer with a line.
+// The other processes run this test binary with an environment variable that selects their task.
+// They read one command per line and reply with one line.
 const childEnv = "SQLITEMEMORY_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// childMain ends with its input.
+// childMain returns at the end of its input.
 func childMain(in io.Reader, out io.Writer) int {
 	c := &childProcess{}
 	lines := bufio.NewScanner(in)
@@ -61,12 +61,12 @@ func (c *childProcess) do(what string, args []string, out io.Writer) (err error)
 		if c.db, err = sqlitememory.Open(ctx, args[0], patient); err == nil {
 			c.m, err = memory.New(c.db, memory.Options{})
 		}
-	case "store": // how many facts, one a call
+	case "store": // arguments: number of facts, each stored by one call
 		n, _ := strconv.Atoi(args[0])
 		for i := 0; i < n && err == nil; i++ {
 			_, err = c.m.Store(ctx, ann, driver.Fact{Content: fmt.Sprint("Customer ", i, " pays by card"), Trust: driver.Stated})
 		}
-	case "batches": // for ever: who, how many facts a call; it says when each is stored
+	case "batches": // arguments: name, facts per call; runs without end, and reports each stored call
 		n, _ := strconv.Atoi(args[1])
 		for round := 0; err == nil; round++ {
 			facts := make([]driver.Fact, n)
@@ -86,7 +86,7 @@ func (c *childProcess) do(what string, args []string, out io.Writer) (err error)
 	return err
 }
 
-// A child is another process.
+// A child is another process that runs this test binary.
 type child struct {
 	*testing.T
 	cmd *exec.Cmd
@@ -115,7 +115,7 @@ func startChild(t *testing.T) *child {
 	return c
 }
 
-// kill ends the process at once, as a crash would, and returns when it is gone.
+// kill ends the process at once, as a crash does, and waits until it is gone.
 func (c *child) kill() {
 	_ = c.cmd.Process.Kill()
 	_ = c.cmd.Wait()
@@ -145,7 +145,8 @@ func (c *child) want(answer, what string, args ...string) {
 	}
 }
 
-// Processes that say the same in one file say it once, and what one stores another finds.
+// Several processes that store the same fact in one file store it once, and each finds facts of the
+// others.
 func TestProcessesStore(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "memory.db")
@@ -181,8 +182,8 @@ func TestProcessesStore(t *testing.T) {
 	}
 }
 
-// A process that is killed while it stores leaves all of a call, or nothing, and what it was told is
-// stored is there.
+// If a process is killed during a call, the file has all facts of the call or none, and all facts
+// of calls that had returned.
 func TestKilledWhileStoring(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "memory.db")
@@ -200,7 +201,7 @@ func TestKilledWhileStoring(t *testing.T) {
 		for range 1 + round%3 {
 			told[who+" batch "+c.answer()] = true
 		}
-		c.kill() // in the middle of the next, more or less
+		c.kill() // probably during the next call
 	}
 	store := open(t, path, patient).Facts()
 	calls := map[string]int{}

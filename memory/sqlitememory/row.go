@@ -11,7 +11,8 @@ import (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// checksum tells damage of what a row consists of.
+// checksum returns the CRC-32C of the id and the parts of a row, each part with its length. It
+// detects damage.
 func checksum(id []byte, parts ...[]byte) int64 {
 	sum := crc32.Update(0, castagnoli, id)
 	for _, part := range parts {
@@ -25,25 +26,25 @@ func insertInto(table string, columns []string) string {
 	return `INSERT INTO ` + table + ` (` + strings.Join(columns, ", ") + `) VALUES (?` + strings.Repeat(", ?", len(columns)-1) + `)`
 }
 
-// updateByKey takes the values of the columns, and the key.
+// updateByKey returns an UPDATE whose arguments are the values of the columns, and then the key.
 func updateByKey(table string, columns []string) string {
 	return `UPDATE ` + table + ` SET ` + strings.Join(columns, " = ?, ") + ` = ? WHERE key = ?`
 }
 
-// A keyed is a row that knows its key.
+// A keyed is a row with a key.
 type keyed interface{ rowKey() int64 }
 
-// listOf spells keys, or other numbers and texts, as a query takes them.
+// listOf returns a list of numbers or texts as JSON, for json_each.
 func listOf[T any](list []T) string {
 	b, err := json.Marshal(list)
 	if err != nil {
-		panic(err) // numbers and texts
+		panic(err) // impossible for numbers and texts
 	}
 	return string(b)
 }
 
-// byKeys returns the rows of a query whose first argument is a list of keys, in the order of the keys. What is not
-// there is left out.
+// byKeys returns the rows of a query whose first argument is a list of keys, in the order of the
+// keys. It leaves out keys that have no row.
 func byKeys[T keyed](q *sqlitedb.Session, query string, keys []int64, args []any, scan func(scan func(...any) error) (T, error)) ([]T, error) {
 	const most = 512
 	rows := make([]T, 0, len(keys))
@@ -70,22 +71,22 @@ func byKeys[T keyed](q *sqlitedb.Session, query string, keys []int64, args []any
 	return rows, nil
 }
 
-// How much is read at once. No view of the database is held while the caller has it.
+// The most rows and bytes of a page. No transaction is open between two pages.
 const (
 	pageRows  = 128
 	pageBytes = 4 << 20
 )
 
-// A listing reads rows page by page, each in one view of the database.
+// A listing yields rows page by page. Each page is read in one transaction.
 type listing[T any] struct {
-	// limit is the most to yield, and negative for all.
+	// limit is the most rows to yield. A negative limit means all.
 	limit int
-	// holds, if not nil, says which rows to yield.
+	// holds, if not nil, reports whether to yield a row.
 	holds func(T) bool
-	// read returns up to n rows that come after the last of the page before, or the first
-	// rows, and whether there may be more.
+	// read returns up to n rows after the row last, or the first rows if last is nil, and whether
+	// there may be more.
 	read func(last *T, n int) (page []T, more bool, err error)
-	// then, if not nil, is called with what of a page is yielded.
+	// then, if not nil, is called with the rows of a page that are yielded.
 	then func(page []T) error
 }
 
@@ -121,7 +122,7 @@ func (l listing[T]) all() iter.Seq2[T, error] {
 	}
 }
 
-// kept returns what of a page is yielded.
+// kept returns the rows of a page that are yielded: those that hold, up to the number left.
 func (l listing[T]) kept(page []T, left int) []T {
 	if l.holds != nil {
 		kept := page[:0]

@@ -8,9 +8,8 @@ import (
 	"github.com/weft-go/weft/memory/internal/rank"
 )
 
-// readWords counts the selected rows that have each term, and returns the keys of the best, without the index of
-// words. It reads the terms of all rows that are selected, and is for queries over so many scopes that the index would
-// be asked for too many words, since each scope has its own.
+// readWords ranks by words without the index, from the terms of all selected rows. It is used if
+// the index would have to be asked for too many words, as each scope has different index words.
 func (u *survey) readWords(ctx context.Context) ([]int64, error) {
 	text := `SELECT f.key, f.terms FROM ` + u.of.table + ` f WHERE ` + u.sel.text
 	err := u.eachTerms(ctx, text, u.sel.args, func(_ int64, terms []string) {

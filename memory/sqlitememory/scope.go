@@ -9,14 +9,14 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// findScope returns one without a key if nothing was stored in it.
+// findScope returns a scope, whose key is 0 if the scope does not exist.
 func (c *corpus) findScope(q *sqlitedb.Session, s driver.Scope) (found scope, err error) {
 	_, err = q.One(`SELECT key, secret FROM `+c.scopes+` WHERE tenant = ? AND workspace = ? AND user = ? AND agent = ?`,
 		[]any{s.Tenant, s.Workspace, s.User, s.Agent}, &found.key, &found.secret)
 	return found, err
 }
 
-// enterScope makes it if it is not there.
+// enterScope returns a scope, and creates it if it does not exist.
 func (c *corpus) enterScope(w *sqlitedb.Session, s driver.Scope) (scope, error) {
 	found, err := c.findScope(w, s)
 	if err != nil || found.key != 0 {
@@ -33,13 +33,13 @@ func (c *corpus) removeScope(w *sqlitedb.Session, s *scope) error {
 	return err
 }
 
-// scopeOf returns the one with a key.
+// scopeOf returns the scope with a key.
 func (c *corpus) scopeOf(q *sqlitedb.Session, key int64) (found scope, err error) {
 	_, err = q.One(`SELECT key, secret FROM `+c.scopes+` WHERE key = ?`, []any{key}, &found.key, &found.secret)
 	return found, err
 }
 
-// someScopes returns those of a condition, up to a limit; a negative one means all.
+// someScopes returns up to limit scopes that fulfil a condition. A negative limit means all.
 func (c *corpus) someScopes(q *sqlitedb.Session, text string, args []any, limit int) (list []scope, err error) {
 	query := `SELECT key, secret FROM ` + c.scopes + ` WHERE ` + text + ` ORDER BY key LIMIT ?`
 	err = q.Each(query, append(args[:len(args):len(args)], limit), func(scan func(...any) error) (bool, error) {
@@ -51,7 +51,7 @@ func (c *corpus) someScopes(q *sqlitedb.Session, text string, args []any, limit 
 	return list, err
 }
 
-// scopesOf returns a condition on a table of scopes for the scopes that a query looks at.
+// scopesOf returns a condition on a table of scopes for the scopes of a reach.
 func scopesOf(q *driver.Reach) (text string, args []any) {
 	var b strings.Builder
 	b.WriteString(`tenant = ?`)
@@ -77,13 +77,14 @@ func scopesOf(q *driver.Reach) (text string, args []any) {
 	return b.String(), args
 }
 
-// within returns a condition on a table of scopes for the scopes that are forgotten with one.
+// within returns a condition on a table of scopes for the scopes that Forget would forget with s.
 func within(s driver.Scope) (text string, args []any) {
 	r := s.Within()
 	return scopesOf(&r)
 }
 
-// around returns the digests of the scopes with which a scope is forgotten.
+// around returns the digests of the scopes whose Forget covers s: s with any of its workspace, user
+// and agent empty.
 func around(s driver.Scope, names ...string) [][]byte {
 	var digests [][]byte
 	for mask := range 8 {
@@ -98,7 +99,7 @@ func around(s driver.Scope, names ...string) [][]byte {
 	return digests
 }
 
-// scopeDigest stands for a scope, or for what is named in it, without naming it.
+// scopeDigest returns a hash that identifies a scope and names in it.
 func scopeDigest(s driver.Scope, names ...string) []byte {
 	var b []byte
 	for _, part := range append([]string{s.Tenant, s.Workspace, s.User, s.Agent}, names...) {
@@ -111,7 +112,7 @@ func scopeDigest(s driver.Scope, names ...string) []byte {
 
 const insertForgotten = `INSERT INTO mem_forgotten (scope, at) VALUES (?, ?) ON CONFLICT (scope) DO UPDATE SET at = excluded.at`
 
-// forgottenAt returns when the latest of some digests was forgotten, and 0 for never.
+// forgottenAt returns the latest time at which one of the digests was forgotten, or 0 if none was.
 func forgottenAt(q *sqlitedb.Session, digests ...[]byte) (at int64, err error) {
 	args := make([]any, len(digests))
 	for i, digest := range digests {

@@ -13,7 +13,7 @@ func (f *Facts) Scopes(ctx context.Context) iter.Seq2[driver.Scope, error] {
 	return f.db.scopes(ctx, factCorpus)
 }
 
-// Scopes implements [knowledge.Store].
+// Scopes implements [driver.DocumentStore].
 func (k *Knowledge) Scopes(ctx context.Context) iter.Seq2[driver.Scope, error] {
 	return k.db.scopes(ctx, chunkCorpus)
 }
@@ -23,7 +23,7 @@ func (v *Values) Scopes(ctx context.Context) iter.Seq2[driver.Scope, error] {
 	return v.db.scopes(ctx, valueCorpus)
 }
 
-// A namedScope is one with its key.
+// A namedScope is a scope with its key.
 type namedScope struct {
 	key int64
 	driver.Scope

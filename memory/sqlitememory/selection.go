@@ -7,21 +7,22 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// A selection is a query as SQL: a condition on a table that is called f, made of constants, whose
-// values are arguments, and what only Go can tell.
+// A selection is a query as an SQL condition on a table f with its arguments, and the conditions on
+// JSON, which are checked in Go.
 type selection struct {
 	text  string
 	args  []any
 	where []driver.Condition
-	// scopes are all that it looks at, if they are few, and none says that there are none.
+	// scopes are all selected scopes, or nil if there are more than fewScopes. none says that no
+	// scope is selected.
 	scopes []scope
 	none   bool
 }
 
-// fewScopes is how many scopes are looked for in an index of words.
+// fewScopes is the most scopes for which an index of words is used.
 const fewScopes = 32
 
-// selection selects the rows of a reach, of a table with a column scope.
+// selection selects the rows of the scopes of a reach, from a table with a column scope.
 func (c *corpus) selection(q *sqlitedb.Session, reach *driver.Reach) (*selection, error) {
 	s := &selection{}
 	text, args := scopesOf(reach)
@@ -48,7 +49,8 @@ func (s *selection) and(text string, args ...any) {
 	s.args = append(s.args, args...)
 }
 
-// prefix keeps what begins with a text, or with bytes, byte by byte.
+// prefix adds the condition that a column begins with a prefix, compared by bytes. The function as
+// converts an argument to the type of the column.
 func (s *selection) prefix(column, prefix string, as func(string) any) {
 	if prefix == "" {
 		return
@@ -59,7 +61,8 @@ func (s *selection) prefix(column, prefix string, as func(string) any) {
 	}
 }
 
-// prefixEnd returns the first text after all that begin with one, and none if there is none.
+// prefixEnd returns the least string greater than every string with the prefix, or "" if there is
+// none.
 func prefixEnd(prefix string) string {
 	for n := len(prefix); n > 0; n-- {
 		if last := prefix[n-1]; last < 0xff {
@@ -69,7 +72,7 @@ func prefixEnd(prefix string) string {
 	return ""
 }
 
-// holds is what only Go can tell: whether a document fulfils the conditions.
+// holds reports whether a JSON document fulfils the conditions of the query.
 func (s *selection) holds(document []byte) bool {
 	for _, c := range s.where {
 		if !c.Match(document) {
@@ -79,7 +82,8 @@ func (s *selection) holds(document []byte) bool {
 	return true
 }
 
-// parts selects the rows of a table whose column is the key of a row that is selected of another one.
+// parts returns a selection of the rows whose column is the key of a row that s selects from the
+// table.
 func (s *selection) parts(q *sqlitedb.Session, column, table string) (*selection, error) {
 	of := &selection{scopes: s.scopes}
 	if len(s.where) == 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// A source is one with its key.
+// A source is a source with its key.
 type source struct {
 	driver.Source
 	key int64
@@ -27,11 +27,11 @@ var (
 	updateSource = updateByKey("mem_source", sourceColumns)
 	sourceFields = `SELECT f.key, f.` + strings.Join(sourceColumns[1:], ", f.") + `, c.tenant, c.workspace, c.user, c.agent`
 	selectSource = sourceFields + ` FROM mem_source f JOIN mem_source_scope c ON c.key = f.scope WHERE `
-	// The keys come first, whatever the planner thinks.
+	// CROSS JOIN makes SQLite read the keys first.
 	sourcesByKeys = sourceFields + ` FROM json_each(?) j CROSS JOIN mem_source f ON f.key = j.value CROSS JOIN mem_source_scope c ON c.key = f.scope`
 )
 
-// columns returns the values of the columns.
+// columns returns the column values of a source.
 func (s *source) columns(scope int64) ([]any, error) {
 	id, ok := packID(s.ID)
 	if !ok {
@@ -48,7 +48,7 @@ func (s *source) checksum(id []byte) int64 {
 	return checksum(id, []byte(s.URI), []byte(s.Title), []byte(s.Version), []byte(s.Format), []byte(s.SHA256), []byte(s.Recipe), []byte(s.Model), s.Metadata)
 }
 
-// scanSource returns [ErrCorrupt] for a row that nobody has stored so.
+// scanSource reads a source. It returns [ErrCorrupt] if the checksum or a size of the row is wrong.
 func scanSource(scan func(...any) error) (*source, error) {
 	var (
 		s                        source
@@ -77,7 +77,7 @@ func scanSource(scan func(...any) error) (*source, error) {
 	return &s, nil
 }
 
-// findSource returns nil if it is not there.
+// findSource returns nil if the source does not exist.
 func findSource(q *sqlitedb.Session, scope int64, uri string) (s *source, err error) {
 	err = q.Each(selectSource+`f.scope = ? AND f.uri = ?`, []any{scope, uri}, func(scan func(...any) error) (bool, error) {
 		s, err = scanSource(scan)

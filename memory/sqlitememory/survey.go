@@ -9,27 +9,27 @@ import (
 	"github.com/weft-go/weft/internal/sqlitedb"
 )
 
-// A survey is a search of a corpus that is under way.
+// A survey is a search of a corpus in progress.
 type survey struct {
 	*sqlitedb.Session
 	of  *corpus
 	sel *selection
-	// What is asked: different words, and what to be near to, by the model of the name. limit is
-	// how many to find of each.
+	// The search: different words, a vector and its model, and the most candidates for the words
+	// and for the vector each.
 	terms     []string
 	embedding []float32
 	model     string
 	limit     int
 
-	// What is found: how many rows count, how many words they have together, and how many of
-	// them have each of the terms.
+	// The result: the number of rows that count, the number of their words, and for each term the
+	// number of rows that have it.
 	rows, words int64
 	frequency   []int64
 	selected    keySet
 	nearest     nearest
 }
 
-// find returns the keys of the candidates among what is selected, each once.
+// find returns the keys of the candidates in a selection, without repetition.
 func (u *survey) find(ctx context.Context, sel *selection) ([]int64, error) {
 	u.sel, u.selected, u.nearest = sel, keySet{}, nearest{limit: max(0, u.limit)}
 	u.frequency = make([]int64, len(u.terms))
@@ -55,7 +55,7 @@ func (u *survey) find(ctx context.Context, sel *selection) ([]int64, error) {
 	return keys, ctx.Err()
 }
 
-// look counts everything that is selected, and looks at its vectors.
+// look counts the selected rows, and compares their vectors.
 func (u *survey) look(ctx context.Context) error {
 	document, vector := `NULL`, `0, NULL`
 	var args []any
@@ -97,10 +97,10 @@ func (u *survey) look(ctx context.Context) error {
 	})
 }
 
-// maxTokens is how many words the index is asked for at once.
+// maxTokens is the most words in one query of the index.
 const maxTokens = 512
 
-// byWords counts the selected rows that have each term, and returns the keys of the best.
+// byWords counts the selected rows that have each term, and returns the keys of the best rows.
 func (u *survey) byWords(ctx context.Context) ([]int64, error) {
 	if len(u.terms) == 0 {
 		return nil, nil
@@ -118,7 +118,8 @@ func (u *survey) byWords(ctx context.Context) ([]int64, error) {
 	return u.ranked(ctx)
 }
 
-// maxFrequency is where counting ends: what so many rows have is a common word.
+// maxFrequency is the count at which counting ends: more rows make no difference to the rank of a
+// common word.
 const maxFrequency = 10_000
 
 func (c *corpus) wordsQuery() string {
@@ -140,12 +141,13 @@ func (u *survey) count(ctx context.Context, term string) (n int64, err error) {
 	return n, err
 }
 
-// wider is how many times more rows the index of words is asked for than are wanted. Its bm25 goes by the rows of all
-// scopes, which may be of another length, so the best are chosen from these.
+// wider is how many times more rows than wanted are read from the index. Its bm25 counts the rows of
+// all scopes, so the best rows of the selection are chosen from these.
 const wider = 4
 
-// ranked returns the keys of the selected rows with the best words. A row that is
-// not selected takes a place of those that are read, so there may have to be more.
+// ranked returns the keys of the selected rows with the best words. The index also returns rows
+// that are not selected. If too few of its first rows are selected, ranked queries it again without
+// a limit.
 func (u *survey) ranked(ctx context.Context) (keys []int64, err error) {
 	if u.limit <= 0 {
 		return nil, nil
@@ -179,7 +181,7 @@ func (u *survey) ranked(ctx context.Context) (keys []int64, err error) {
 	return u.bestByWords(ctx, `SELECT f.key, f.terms FROM json_each(?) j CROSS JOIN `+u.of.table+` f ON f.key = j.value`, []any{listOf(keys)})
 }
 
-// each looks at the caller's context now and then.
+// each runs a query, and checks ctx every 256 rows.
 func (u *survey) each(ctx context.Context, query string, args []any, fn func(scan func(...any) error) (bool, error)) error {
 	n := 0
 	return u.Each(query, args, func(scan func(...any) error) (bool, error) {
@@ -190,7 +192,7 @@ func (u *survey) each(ctx context.Context, query string, args []any, fn func(sca
 	})
 }
 
-// A keySet holds keys in few bytes, as they lie close together.
+// A keySet is a set of keys. It needs little memory if the keys are close together.
 type keySet map[int64]uint64
 
 func (s keySet) add(key int64)      { s[key>>6] |= 1 << (key & 63) }

@@ -7,32 +7,32 @@ import (
 	"github.com/weft-go/weft/internal/sqlitedb"
 )
 
-// newestQuery is when the last write was, but for those that leave no trace.
+// newestQuery returns the time of the last write that has stored an event or a forgotten scope.
 const newestQuery = `SELECT max(coalesce((SELECT at FROM mem_event ORDER BY key DESC LIMIT 1), 0),
 	coalesce((SELECT max(at) FROM mem_forgotten), 0))`
 
-// readTime returns the time for what is read: by the clock, but not before what was just
-// written, as clocks are coarse and are set back.
+// readTime returns the time for a read: the clock, but not before the last write, as clocks have a
+// low resolution and may be set back.
 func readTime(q *sqlitedb.Session) (now int64, err error) {
 	_, err = q.One(newestQuery, nil, &now)
 	return max(now, time.Now().UnixMicro()), err
 }
 
-// writeTime returns a time after all that was written.
+// writeTime returns the time for a write, which is after all earlier writes.
 func writeTime(w *sqlitedb.Session) (now int64, err error) {
 	_, err = w.One(newestQuery, nil, &now)
 	return max(now+1, time.Now().UnixMicro()), err
 }
 
-// tick returns a time of the stores that do not take theirs of events, after all that it gave before, and
-// the first of n new versions, larger than all before.
+// tick returns a time later than all that it returned before, and the first of n new versions.
+// Stores without events use it.
 func tick(w *sqlitedb.Session, n int) (now, version int64, err error) {
 	_, err = w.One(`UPDATE mem_clock SET at = max(at + 1, ?), version = version + ? RETURNING at, version`,
 		[]any{time.Now().UnixMicro(), n}, &now, &version)
 	return now, version - int64(n) + 1, err
 }
 
-// micros returns what is stored for a time, NULL for none.
+// micros returns the stored form of a time: microseconds, or NULL for the zero time.
 func micros(t time.Time) sql.NullInt64 {
 	if t.IsZero() {
 		return sql.NullInt64{}

@@ -11,8 +11,8 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// Turns is a durable queue of turns to learn. It is safe for concurrent use, also by several
-// processes. It ignores turns that are older than the last call of Forget for their user.
+// Turns is a [driver.TurnStore]. It is safe for concurrent use, also by several processes. A turn
+// that was said before the last call of [Facts.Forget] for its scope is not stored.
 type Turns struct{ db *DB }
 
 var _ driver.TurnStore = (*Turns)(nil)
@@ -70,7 +70,7 @@ func (t *Turns) Enqueue(ctx context.Context, j driver.Turn) error {
 func (t *Turns) Claim(ctx context.Context, n int, lease time.Duration) ([]driver.Turn, error) {
 	var jobs []driver.Turn
 	waits := false
-	err := t.db.sql.Read(ctx, func(q *sqlitedb.Session) (err error) { // an idle worker should not lock out writers
+	err := t.db.sql.Read(ctx, func(q *sqlitedb.Session) (err error) { // so that an idle worker takes no write lock
 		waits, err = q.One(dueQuery, []any{time.Now().UnixMicro(), 1}, ignored(10)...)
 		return err
 	})
@@ -94,7 +94,7 @@ func ignored(n int) []any {
 	return dest
 }
 
-// claim claims up to n due jobs.
+// claim claims up to n due turns.
 func claim(w *sqlitedb.Session, n int, lease time.Duration) ([]driver.Turn, error) {
 	now := time.Now().UnixMicro()
 	list, keys, err := turns(w, dueQuery, now, n)

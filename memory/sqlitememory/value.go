@@ -10,8 +10,9 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// packLabels spells labels so that the order of the bytes is that of the labels, one by one, and that
-// what is within a namespace begins with it. No label has a zero byte.
+// packLabels encodes labels so that the encodings sort as the labels do, one label after the other,
+// and so that the encoding of a namespace is a prefix of all namespaces in it. No label has a zero
+// byte.
 func packLabels(labels []string) string {
 	var b strings.Builder
 	for _, label := range labels {
@@ -25,7 +26,7 @@ func packAddress(a driver.Address) []byte {
 	return []byte(packLabels(a.Namespace) + "\x00" + a.Key)
 }
 
-// unpackAddress returns [ErrCorrupt] for what is none.
+// unpackAddress returns [ErrCorrupt] if the bytes are not an address.
 func unpackAddress(b []byte) (driver.Address, error) {
 	labels, key, ok := strings.Cut(string(b), "\x00\x00")
 	if !ok {
@@ -34,11 +35,11 @@ func unpackAddress(b []byte) (driver.Address, error) {
 	return driver.Address{Namespace: strings.Split(labels, "\x00"), Key: key}, nil
 }
 
-// A value is one with its key.
+// A value is a value with its key.
 type value struct {
 	driver.ValueRecord
 	key     int64
-	refresh int64 // microseconds; 0 for not
+	refresh int64 // the time to live of a sliding value in microseconds, otherwise 0
 }
 
 func (v *value) rowKey() int64 { return v.key }
@@ -55,7 +56,7 @@ var (
 	valuesByKeys = selectValue + ` FROM json_each(?) j CROSS JOIN mem_value f ON f.key = j.value`
 )
 
-// columns returns the values of the columns.
+// columns returns the column values of a value.
 func (v *value) columns(scope int64) []any {
 	address, terms, embedding := packAddress(v.Address), packTerms(v.Terms), packVector(v.Embedding)
 	return []any{
@@ -64,7 +65,7 @@ func (v *value) columns(scope int64) []any {
 	}
 }
 
-// scanValue returns [ErrCorrupt] for a row that nobody has stored so.
+// scanValue reads a value. It returns [ErrCorrupt] if the checksum or a size of the row is wrong.
 func scanValue(scan func(...any) error) (*value, error) {
 	var (
 		v                        value
@@ -91,7 +92,7 @@ func scanValue(scan func(...any) error) (*value, error) {
 	return &v, nil
 }
 
-// findValue returns nil if there is none, and also one that has expired.
+// findValue returns the value at an address, even if it has expired, or nil if there is none.
 func findValue(q *sqlitedb.Session, scope int64, a driver.Address) (v *value, err error) {
 	err = q.Each(valueAt, []any{scope, packAddress(a)}, func(scan func(...any) error) (bool, error) {
 		v, err = scanValue(scan)

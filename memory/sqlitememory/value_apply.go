@@ -30,12 +30,12 @@ func (v *Values) Apply(ctx context.Context, s driver.Scope, writes []driver.Valu
 	return items, nil
 }
 
-// A putting is a call of Apply that is under way.
+// A putting is a call of Apply in progress.
 type putting struct {
 	*sqlitedb.Session
 	scope   scope
 	now     int64
-	version int64 // the next
+	version int64 // of the next write
 	grew    bool
 }
 
@@ -65,7 +65,7 @@ func (p *putting) put(w *driver.ValueWrite) (driver.Item, error) {
 	}
 	old := there
 	if old != nil && !old.ExpiresAt.IsZero() && old.ExpiresAt.UnixMicro() <= p.now {
-		old = nil // it is not there any more, though its row is
+		old = nil // it has expired, but has not been removed
 	}
 	if err := allowedWrite(w, old); err != nil {
 		return driver.Item{}, err
@@ -94,7 +94,7 @@ func copyAddress(a driver.Address) driver.Address {
 	return driver.Address{Namespace: slices.Clone(a.Namespace), Key: a.Key}
 }
 
-// next returns a value as it will be.
+// next returns the new form of a value.
 func (p *putting) next(w *driver.ValueWrite, old *value) *value {
 	at := timeOf(p.now)
 	v := &value{ValueRecord: driver.ValueRecord{
@@ -126,7 +126,7 @@ func (p *putting) remove(v *value) error {
 	return err
 }
 
-// store puts a value in the place of the row that is there, if there is one.
+// store updates the row there with the value next, or inserts next if there is nil.
 func (p *putting) store(there, next *value) (err error) {
 	if there == nil {
 		if next.key, err = p.Insert(insertValue, next.columns(p.scope.key)...); err != nil {

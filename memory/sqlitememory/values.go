@@ -10,7 +10,7 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// Values is a [driver.ValueStore], and a [driver.ValueStore]. It is safe for use by any number of goroutines.
+// Values is a [driver.ValueStore]. It is safe for use by any number of goroutines.
 type Values struct{ db *DB }
 
 var _ driver.ValueStore = (*Values)(nil)
@@ -22,10 +22,10 @@ var valueCorpus = &corpus{
 	table: "mem_value", index: "mem_value_word", scopes: "mem_value_scope", counts: "f.words > 0", document: "f.value", vectors: true,
 }
 
-// alive says, with the time as its argument, that a value has not expired.
+// alive is the condition that a value has not expired. Its argument is the time.
 const alive = `(f.expires_at IS NULL OR f.expires_at > ?)`
 
-// valueSelection returns what is selected as a condition on mem_value f, but for After and the limit.
+// valueSelection returns a query as a condition on mem_value f, without its After and its limit.
 func valueSelection(q *sqlitedb.Session, in driver.Scope, query *driver.ValueSelection) (*selection, error) {
 	only := in.Only()
 	s, err := valueCorpus.selection(q, &only)
@@ -92,7 +92,8 @@ func (v *Values) Find(ctx context.Context, s driver.Scope, q driver.ValueSelecti
 	}
 }
 
-// values returns up to n that come after one, or fewer if they are large, and whether there may be more.
+// values returns up to n values after a value, or fewer if they are large, and whether there may be
+// more.
 func values(q *sqlitedb.Session, in driver.Scope, query *driver.ValueSelection, after *driver.Item, n int) (page []*value, more bool, err error) {
 	sel, err := valueSelection(q, in, query)
 	if err != nil || sel.none {
@@ -121,7 +122,7 @@ func values(q *sqlitedb.Session, in driver.Scope, query *driver.ValueSelection, 
 	return page, len(page) == n || size >= pageBytes, err
 }
 
-// refresh makes values live on that were put so, unless somebody else has changed them.
+// refresh extends the lifetime of sliding values, unless they have changed since they were read.
 func (v *Values) refresh(ctx context.Context, page []*value) error {
 	refreshes := false
 	for _, r := range page {
@@ -148,7 +149,7 @@ func (v *Values) refresh(ctx context.Context, page []*value) error {
 	})
 }
 
-// Search implements [driver.ValueStore]. The nearest vectors are found by comparing all that is selected.
+// Search implements [driver.ValueStore]. It compares the vectors of all selected values.
 func (v *Values) Search(ctx context.Context, s driver.Scope, q driver.ValueSearch) (driver.ValueCandidates, error) {
 	var found driver.ValueCandidates
 	err := v.db.sql.Read(ctx, func(session *sqlitedb.Session) error {
@@ -205,8 +206,8 @@ func (v *Values) Namespaces(ctx context.Context, s driver.Scope, q driver.Namesp
 	}
 }
 
-// Forget implements [driver.ValueStore]. What is gone is overwritten in the file, and removed from
-// the log beside it; see [ErrInUse].
+// Forget implements [driver.ValueStore]. It overwrites removed data in the file, and removes it
+// from the write-ahead log; see [ErrInUse].
 func (v *Values) Forget(ctx context.Context, s driver.Scope) (int, error) {
 	return v.db.forget(ctx, valueCorpus, s, nil, func(w *sqlitedb.Session, s *scope) (int, error) {
 		return valueCorpus.removeRows(ctx, w, s, `f.scope = ?`, s.key)

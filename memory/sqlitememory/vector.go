@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// packVector returns a vector as it is stored, nil for none.
+// packVector returns the stored form of a vector, or nil for an empty one.
 func packVector(v []float32) []byte {
 	if len(v) == 0 {
 		return nil
@@ -31,7 +31,7 @@ func unpackVector(b []byte) []float32 {
 	return v
 }
 
-// length is the Euclidean one.
+// length returns the Euclidean length of a vector.
 func length(v []float32) float64 {
 	sum := 0.0
 	for _, x := range v {
@@ -40,9 +40,9 @@ func length(v []float32) float64 {
 	return math.Sqrt(sum)
 }
 
-// dot multiplies a vector with a stored one of the same dimension.
+// dot returns the dot product of a vector and a stored vector of the same dimension.
 func dot(v []float32, stored []byte) float64 {
-	var a, b, c, d float64 // sums that do not wait for each other
+	var a, b, c, d float64 // independent sums, which the processor can compute at the same time
 	for len(v) >= 4 && len(stored) >= 16 {
 		a += float64(v[0]) * float64(math.Float32frombits(binary.LittleEndian.Uint32(stored)))
 		b += float64(v[1]) * float64(math.Float32frombits(binary.LittleEndian.Uint32(stored[4:])))
@@ -56,13 +56,13 @@ func dot(v []float32, stored []byte) float64 {
 	return a + b + c + d
 }
 
-// A near is a row and how near it is.
+// A near is the key of a row and the similarity of its vector.
 type near struct {
 	key   int64
 	score float64
 }
 
-// nearest keeps the best so many of all that it is shown. The worst of them is the first.
+// nearest is a heap of the limit best rows so far. The worst of them is first.
 type nearest struct {
 	limit int
 	list  []near

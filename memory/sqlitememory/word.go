@@ -7,7 +7,7 @@ import (
 	"encoding/binary"
 )
 
-// packTerms and unpackTerms keep terms exactly, whatever they are made of.
+// packTerms encodes terms, and unpackTerms decodes them. Terms may have any bytes.
 func packTerms(terms []string) []byte {
 	b := []byte{}
 	for _, term := range terms {
@@ -19,7 +19,7 @@ func packTerms(terms []string) []byte {
 
 func unpackTerms(b []byte) ([]string, error) {
 	var terms []string
-	text := string(b) // once, for all terms
+	text := string(b) // one copy for all terms
 	for at := 0; at < len(b); {
 		n, size := binary.Uvarint(b[at:])
 		if size <= 0 || n > uint64(len(b)-at-size) {
@@ -32,23 +32,23 @@ func unpackTerms(b []byte) ([]string, error) {
 	return terms, nil
 }
 
-// A scope is one with which facts are stored.
+// A scope is a row of a table of scopes: its key, and the secret with which its words are indexed.
 type scope struct {
 	key    int64
 	secret []byte
 }
 
-// newSecret returns one that nobody can guess.
+// newSecret returns a random secret.
 func newSecret() []byte {
 	secret := make([]byte, 16)
-	_, _ = rand.Read(secret) // it never fails
+	_, _ = rand.Read(secret) // rand.Read never returns an error
 	return secret
 }
 
-// tokenAlphabet has what the tokenizer takes as it is.
+// tokenAlphabet has only characters that the tokenizer of the index does not split or change.
 var tokenAlphabet = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// appendToken appends what stands for a term in the index.
+// appendToken appends the index word of a term: a hash of the scope's secret and the term.
 func (s *scope) appendToken(b []byte, term string) []byte {
 	sum := sha256.Sum256(append(append(make([]byte, 0, 128), s.secret...), term...))
 	return tokenAlphabet.AppendEncode(b, sum[:8])
@@ -62,7 +62,7 @@ func (s *scope) tokens(terms []string) string {
 	return string(b)
 }
 
-// match returns a query of an index for rows of the scopes with any of the terms.
+// match returns a query of the index for rows of the scopes that have any of the terms.
 func match(terms []string, scopes []scope) string {
 	var b []byte
 	for i := range scopes {

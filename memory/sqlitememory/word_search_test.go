@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
 
@@ -21,7 +21,7 @@ func TestSearchRanksWordsWithinTheSelection(t *testing.T) {
 	for i := range 200 {
 		add(t, facts, bob, fmt.Sprint(i))
 	}
-	found, err := facts.Search(t.Context(), memory.Search{Query: memory.Query{Scope: ann}, Terms: []string{"tea"}, Limit: 1})
+	found, err := facts.Search(t.Context(), driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only()}, Terms: []string{"tea"}, Limit: 1})
 	require.NoError(t, err)
 	require.Len(t, found.Records, 1)
 	assert.Equal(t, want, found.Records[0].ID)
