@@ -9,7 +9,7 @@ import (
 	"github.com/weft-go/weft/memory/internal/rank"
 )
 
-// A hit is a row that was found.
+// A chunkHit is a found chunk with its score.
 type chunkHit struct {
 	row   *chunkRow
 	score float64
@@ -38,7 +38,7 @@ func byVector(s *driver.ChunkSearch, books []*book) []chunkHit {
 	return hits
 }
 
-// best returns the n hits with the highest scores.
+// bestChunks returns the n hits with the highest scores.
 func bestChunks(hits []chunkHit, n int) []chunkHit {
 	slices.SortFunc(hits, func(a, b chunkHit) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.row.record.ID, b.row.record.ID))
@@ -46,7 +46,7 @@ func bestChunks(hits []chunkHit, n int) []chunkHit {
 	return hits[:max(0, min(n, len(hits)))]
 }
 
-// collect adds what was found, each once, with its sources.
+// collectChunks adds each found chunk once, with its source.
 func collectChunks(c *driver.ChunkCandidates, legs ...[]chunkHit) {
 	rows, books := map[*chunkRow]bool{}, map[*book]bool{}
 	for _, hits := range legs {
