@@ -21,8 +21,6 @@ import (
 	"github.com/weft-go/weft/memory/inmemory"
 )
 
-var lea = memory.Scope{Tenant: "acme", User: "lea"}
-
 func appendTurn(tb testing.TB, h *memory.Conversations, t memory.Turn) memory.Session {
 	tb.Helper()
 	session, err := h.Append(tb.Context(), lea, t)
@@ -83,8 +81,8 @@ func TestModes(t *testing.T) {
 	checkText(t, fmt.Sprint(memory.Full, memory.AnswersOnly, memory.Mode(7)), "full answers only Mode(7)")
 }
 
-// What an assistant says with reasoning, and calls in the form of its provider, is its text
-// alone.
+// Answers keeps the text of an assistant's message, without its reasoning and its
+// provider-specific tool calls.
 func TestAnswersOfProvider(t *testing.T) {
 	t.Parallel()
 	h := newHistory()
@@ -124,7 +122,7 @@ func TestAppendAgain(t *testing.T) {
 	}
 }
 
-// A reply that is cut off after the user's message was stored: the turn comes again whole.
+// A turn whose user message is already stored can be appended again as a whole.
 func TestOnce(t *testing.T) {
 	t.Parallel()
 	h := newHistory()
@@ -336,7 +334,7 @@ func TestQuotaOfConversations(t *testing.T) {
 	checkText(t, texts(load(t, h, "s")), "user: one | user: two")
 }
 
-// Writers of one session lose nothing, and what each says stays together.
+// Concurrent turns of one session are all stored, and the messages of a turn stay together.
 func TestWriters(t *testing.T) {
 	t.Parallel()
 	h := newHistory()
@@ -422,30 +420,30 @@ func TestExport(t *testing.T) {
 	checkText(t, texts(messages), "user: q | assistant: a")
 }
 
-// brokenSessions fails as a database does that is down.
+// brokenSessions is a store of conversations whose every call fails with errStoreDown.
 type brokenSessions struct{ driver.ConversationStore }
 
 func (brokenSessions) Apply(context.Context, memory.Scope, driver.SessionChange) (memory.Session, error) {
-	return memory.Session{}, errHistoryDown
+	return memory.Session{}, errStoreDown
 }
 
 func (brokenSessions) Sweep(context.Context, memory.Scope, time.Duration, int) (int, error) {
-	return 0, errHistoryDown
+	return 0, errStoreDown
 }
 
 func (brokenSessions) Sessions(context.Context, memory.SessionQuery) iter.Seq2[memory.Session, error] {
-	return func(yield func(memory.Session, error) bool) { yield(memory.Session{}, errHistoryDown) }
+	return func(yield func(memory.Session, error) bool) { yield(memory.Session{}, errStoreDown) }
 }
 
 func (brokenSessions) Messages(context.Context, driver.MessageRange) iter.Seq2[driver.MessageRow, error] {
-	return func(yield func(driver.MessageRow, error) bool) { yield(driver.MessageRow{}, errHistoryDown) }
+	return func(yield func(driver.MessageRow, error) bool) { yield(driver.MessageRow{}, errStoreDown) }
 }
 
 func (brokenSessions) Search(context.Context, driver.MessageSearch) (driver.MessageCandidates, error) {
-	return driver.MessageCandidates{}, errHistoryDown
+	return driver.MessageCandidates{}, errStoreDown
 }
 
-func (brokenSessions) Forget(context.Context, memory.Scope) (int, error) { return 0, errHistoryDown }
+func (brokenSessions) Forget(context.Context, memory.Scope) (int, error) { return 0, errStoreDown }
 
 func TestConversationsOfAFailingStore(t *testing.T) {
 	t.Parallel()
@@ -463,12 +461,8 @@ func TestConversationsOfAFailingStore(t *testing.T) {
 		"forget": errorOf(h.Forget(ctx, lea)), "search": errorOf(h.Search(ctx, memory.FindMessages{Text: "x"})), "retain": errorOf(h.Retain(ctx, lea, time.Hour)), "export": h.Export(ctx, lea, &bytes.Buffer{}),
 		"to langchain": errorOf(h.ToLangChain(ctx, lea, "s")), "from langchain": errorOf(h.FromLangChain(ctx, lea, "s", []byte("[]"))),
 	} {
-		if !errors.Is(err, errHistoryDown) || !strings.HasPrefix(err.Error(), "conversations: "+name+": ") {
+		if !errors.Is(err, errStoreDown) || !strings.HasPrefix(err.Error(), "conversations: "+name+": ") {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
 }
-
-var errHistoryDown = errors.New("the store is down")
-
-func errorOf[T any](_ T, err error) error { return err }

@@ -16,7 +16,7 @@ import (
 
 var noon = time.Date(2999, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// What an edit does not name stays as it is.
+// An edit leaves the fields that it does not name unchanged.
 func TestUpdateKeeps(t *testing.T) {
 	t.Parallel()
 	was := memory.Fact{
@@ -109,7 +109,7 @@ func TestUpdateRefused(t *testing.T) {
 	}
 }
 
-// Who edits one field does not undo what others do to another at the same time.
+// Concurrent edits of different fields of a fact are all kept.
 func TestUpdateAtOnce(t *testing.T) {
 	t.Parallel()
 	m := newMemory(t, memory.Options{})
@@ -131,7 +131,7 @@ func TestUpdateAtOnce(t *testing.T) {
 	}
 }
 
-// A fact that ends is stored once more without an end, and is still so when the first would have ended.
+// A fact with an end that is stored again without one stays valid after the first end.
 func TestStoredAgainForLonger(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -13,9 +13,12 @@ import (
 	"github.com/weft-go/weft/memory/inmemory"
 )
 
-var ann = memory.Scope{Tenant: "acme", Workspace: "w", User: "ann"}
+var (
+	ann = memory.Scope{Tenant: "acme", Workspace: "w", User: "ann"}
+	lea = memory.Scope{Tenant: "acme", User: "lea"}
+)
 
-// concepts is an embedder for which some words mean the same.
+// concepts is an embedder that gives some different words the same vector.
 type concepts struct {
 	model string
 	size  int
@@ -23,7 +26,13 @@ type concepts struct {
 	fail  *atomic.Bool
 }
 
-var errDown = errors.New("the embedder is down")
+var (
+	errDown      = errors.New("the embedder is down")
+	errStoreDown = errors.New("the store is down")
+)
+
+// errorOf returns the error of a call with two results.
+func errorOf[T any](_ T, err error) error { return err }
 
 func newConcepts() concepts {
 	return concepts{"concepts-1", 32, new(atomic.Int64), new(atomic.Bool)}

@@ -16,17 +16,16 @@ import (
 
 // Options configures [New]. Its zero value works: recall then goes by words.
 type Options struct {
-	// Embedder makes vectors of what is stored and of what is looked for.
+	// Embedder makes the vectors of stored facts and of queries.
 	Embedder Embedder
-	// Reranker orders what [Memory.Recall] found once more.
+	// Reranker, if not nil, orders the results of [Memory.Recall] again.
 	Reranker Reranker
-	// Weights say what counts in recall, and how much.
+	// Weights set the weight of each signal in recall.
 	Weights Weights
-	// Candidates is how many facts the words of a text bring to a [Memory.Recall], and its vector,
-	// before their order is decided. Zero stands for 400. More find a little more, and take longer:
-	// docs/memory.md has figures.
+	// Candidates is the number of facts that [Memory.Recall] ranks: this many by words, and this
+	// many by vector. Zero stands for 400. See docs/memory.md for the cost of more.
 	Candidates int
-	// Tokens counts what a fact takes of [Recall.MaxTokens]. Nil stands for
+	// Tokens counts the tokens of a fact for [Recall.MaxTokens]. Nil stands for
 	// [llm.EstimateTokens].
 	Tokens llm.TokenCounter
 	// Values configures [Memory.Values].
@@ -79,7 +78,7 @@ func checkBackend(b driver.Backend) error {
 	return fmt.Errorf("the backend %T has no store of %s; inmemory.Fill can add one: %w", b, missing, ErrInvalid)
 }
 
-// complete checks the options, and sets what was left out.
+// complete checks the options and sets the defaults.
 func (o *Options) complete() error {
 	if e := o.Embedder; e != nil {
 		if err := CheckEmbedder(e); err != nil {
@@ -107,19 +106,19 @@ func (o *Options) complete() error {
 // Backend returns the backend, for packages that use its stores.
 func (m *Memory) Backend() driver.Backend { return m.backend }
 
-// Options returns the options of the memory, with what [New] has filled in.
+// Options returns the options of the memory, with the defaults that [New] has set.
 func (m *Memory) Options() Options { return m.options }
 
-// Stored says what became of a fact.
+// Stored is the result of storing one fact.
 type Stored struct {
-	// ID is that of the fact that is there now.
+	// ID is the id of the stored fact.
 	ID string
-	// Existed says that a valid fact of the scope and kind said the same before. It stays as it
-	// was, but that it holds for as long as either of the two: see [Memory.Store].
+	// Existed reports whether the scope already had a valid fact of the same kind and content.
+	// That fact is kept, and its validity covers both: see [Memory.Store].
 	Existed bool
 }
 
-// MaxBatch is how many facts one call may store.
+// MaxBatch is the largest number of facts that one call may store.
 const MaxBatch = 1000
 
 // Store stores facts in a scope, all or none: one call of the embedder, one round trip to the store. What
@@ -157,9 +156,9 @@ func (m *Memory) Remember(ctx context.Context, s Scope, texts ...string) ([]Stor
 	return m.Store(ctx, s, facts...)
 }
 
-// Apply does changes in a scope, all or none, for programs that decide by themselves what a new
-// fact means for older ones. It fills in what follows from the content, so a change
-// needs the [Fact] alone, or its ID.
+// Apply does changes in a scope, all or none, for programs that decide themselves what a new
+// fact means for older ones. It derives key, terms and vector from the content, so a change
+// needs only the [Fact], or its ID.
 func (m *Memory) Apply(ctx context.Context, s Scope, changes ...FactChange) ([]Applied, error) {
 	applied, err := m.apply(ctx, s, slices.Clone(changes))
 	if err != nil {
@@ -178,7 +177,7 @@ func (m *Memory) apply(ctx context.Context, s Scope, changes []FactChange) ([]Ap
 	if len(changes) == 0 {
 		return nil, nil
 	}
-	var said []int // the changes that have content
+	var said []int // indexes of the changes that have content
 	for i := range changes {
 		if changes[i].Job != changes[0].Job {
 			return nil, fmt.Errorf("changes of the jobs %.40q and %.40q at once: %w", changes[0].Job, changes[i].Job, ErrInvalid)
@@ -197,7 +196,8 @@ func (m *Memory) apply(ctx context.Context, s Scope, changes []FactChange) ([]Ap
 	return m.store.Apply(ctx, s, changes)
 }
 
-// prepare checks a change, and makes what follows from its content.
+// prepareChange checks a change and derives the key and terms from its content. It reports
+// whether the change has content.
 func prepareChange(c *FactChange, s Scope) (hasContent bool, err error) {
 	if err := input.Name("job", c.Job); err != nil {
 		return false, err
@@ -250,8 +250,8 @@ func (m *Memory) embedChanges(ctx context.Context, changes []FactChange, said []
 	return nil
 }
 
-// Get returns a fact of a scope, also one that is no longer so. It returns [ErrNotFound] if the
-// scope has none of that id.
+// Get returns a fact of a scope, also if it is no longer valid. It returns [ErrNotFound] if the
+// scope has no fact with this id.
 func (m *Memory) Get(ctx context.Context, s Scope, id string) (Fact, error) {
 	if input.ValidID(id) {
 		for f, err := range m.List(ctx, FactQuery{Reach: s.Only(), IDs: []string{id}, Closed: true, Untrusted: true}) {

@@ -49,7 +49,7 @@ func TestStoreOnce(t *testing.T) {
 	}
 }
 
-// However many store at once, what says the same is there once.
+// Equal facts that are stored concurrently are stored once.
 func TestStoreAtOnce(t *testing.T) {
 	t.Parallel()
 	m := newMemory(t, memory.Options{})

@@ -14,17 +14,17 @@ import (
 	"github.com/weft-go/weft/memory/internal/rank"
 )
 
-// A Message is one of a session, as it is stored. Its ID is never empty: one that was
-// stored without has been given one.
+// A Message is a stored message of a session. Its ID is never empty: a message that was
+// appended without an id has a new one.
 type Message struct {
 	llm.Message
-	// Position is its place in the session, from 1.
+	// Position is the index of the message in its session, from 1.
 	Position int64
-	// At is when it was stored, by the store's clock.
+	// At is the time of storage, by the store's clock.
 	At time.Time
 }
 
-// An Image is an image of a message: its content, or where it is.
+// An Image is an image of a message: its content or its URL.
 type Image struct {
 	Data     []byte `json:"data,omitempty"`
 	MIMEType string `json:"mimeType,omitempty"`
@@ -62,11 +62,11 @@ const (
 	MaxMessage = 16 << 20
 	// MaxMessages is how many messages one call may store.
 	MaxMessages = 10_000
-	maxIndexed  = 16 << 10 // bytes of a text that it is found by
-	maxRow      = 64 << 20 // bytes of a list of LangChain's
+	maxIndexed  = 16 << 10 // bytes of a text that are indexed
+	maxRow      = 64 << 20 // bytes of a LangChain list
 )
 
-// rowsOf returns messages as they are stored.
+// rowsOf returns the stored form of messages.
 func rowsOf(messages []llm.Message) ([]driver.MessageRow, error) {
 	rows := make([]driver.MessageRow, len(messages))
 	for i, m := range messages {
@@ -91,7 +91,7 @@ func rowsOf(messages []llm.Message) ([]driver.MessageRow, error) {
 	return rows, nil
 }
 
-// sizeOf returns how many bytes a message has at least, when it is stored.
+// sizeOf returns a lower bound of the bytes that a stored message takes.
 func sizeOf(m llm.Message) (n int) {
 	for _, p := range m.Parts {
 		n += len(p.Text) + len(p.Data) + len(p.URL)
@@ -102,7 +102,8 @@ func sizeOf(m llm.Message) (n int) {
 	return n
 }
 
-// rowOf returns a message, which has an id, as it is stored at a time. It is found by its words and its date.
+// rowOf returns the stored form of a message that has an id. Its terms are those of its text and
+// of its date.
 func rowOf(m llm.Message, entry json.RawMessage, at time.Time) (driver.MessageRow, error) {
 	if err := input.Name("id", m.ID); err != nil {
 		return driver.MessageRow{}, err
@@ -118,8 +119,8 @@ func rowOf(m llm.Message, entry json.RawMessage, at time.Time) (driver.MessageRo
 	return driver.MessageRow{ID: m.ID, Key: messageKey(m), Role: m.Role, Text: text, Data: entry, Terms: append(rank.Terms(indexed), rank.DateTerms(at)...)}, nil
 }
 
-// keyOf returns what is equal for messages of a role that say the same. Those without a
-// text are told apart by all their parts.
+// messageKey returns a hash of the role and text of a message. For a message without text, it
+// hashes all parts and tool calls.
 func messageKey(m llm.Message) [16]byte {
 	text := m.Text()
 	b := fmt.Appendf(nil, "%s\x00%s", m.Role, text)
@@ -136,8 +137,7 @@ func messageKey(m llm.Message) [16]byte {
 	return [16]byte(sum[:16])
 }
 
-// messagesOf reads rows of one session, which are in order. It leaves out what is of a type that is
-// not known here.
+// messagesOf decodes ordered rows of one session. It omits messages of an unknown type.
 func messagesOf(rows []driver.MessageRow) ([]Message, error) {
 	read, err := llm.FromLangChain(joined(rows))
 	if err != nil {
@@ -150,7 +150,7 @@ func messagesOf(rows []driver.MessageRow) ([]Message, error) {
 			return nil, err
 		}
 	}
-	if len(read) != len(rows) { // as a removal among them was carried out
+	if len(read) != len(rows) { // a row is a removal, which llm.FromLangChain has applied
 		return nil, fmt.Errorf("%d rows are %d messages: %w", len(rows), len(read), ErrInvalid)
 	}
 	messages := make([]Message, len(rows))
@@ -161,7 +161,7 @@ func messagesOf(rows []driver.MessageRow) ([]Message, error) {
 	return messages, nil
 }
 
-// PlainMessages returns the messages as a model takes them.
+// PlainMessages returns the messages in the form that a model accepts.
 func PlainMessages(messages []Message) []llm.Message {
 	plain := make([]llm.Message, len(messages))
 	for i, m := range messages {

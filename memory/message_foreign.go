@@ -11,12 +11,11 @@ import (
 	"github.com/weft-go/weft/memory/internal/input"
 )
 
-// types are those of messages, and whether [llm.FromLangChain] knows them. It is asked, so that it
-// alone says which it knows.
+// types caches whether [llm.FromLangChain] knows a type of message.
 type types map[string]bool
 
-// foreign reports whether an entry is of a type of message that nobody here knows. What has no
-// type is none.
+// foreign reports whether an entry has a type that [llm.FromLangChain] does not know. An entry
+// without a type is not foreign.
 func (t types) foreign(entry json.RawMessage) bool {
 	var outer map[string]json.RawMessage
 	var name string
@@ -36,14 +35,14 @@ func (t types) foreign(entry json.RawMessage) bool {
 	return !known
 }
 
-// keep returns a row for an entry that can not be read. It has no role and no words, so that no
-// model is shown it, and no search finds it.
+// keep returns a row for an entry of a foreign type. The row has no role and no terms, so that
+// no model and no search gets it.
 func keep(entry json.RawMessage, id string) driver.MessageRow {
 	sum := sha256.Sum256(entry)
 	return driver.MessageRow{ID: id, Key: [16]byte(sum[:16]), Data: entry}
 }
 
-// idOf returns the id that an entry gives itself, or else a new one.
+// idOf returns the id of an entry, or a new id if it has no valid one.
 func idOf(entry json.RawMessage) string {
 	var outer, data map[string]json.RawMessage
 	var id string

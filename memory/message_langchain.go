@@ -12,6 +12,7 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
+// joined returns the data of rows as a JSON array.
 func joined(rows []driver.MessageRow) json.RawMessage {
 	list := make([][]byte, len(rows))
 	for i, r := range rows {
@@ -20,14 +21,14 @@ func joined(rows []driver.MessageRow) json.RawMessage {
 	return append(append([]byte{'['}, bytes.Join(list, []byte{','})...), ']')
 }
 
-// An entry is one of a list, in compact form, and what it says.
+// An entry is one element of a LangChain list: its compact JSON and its decoded message.
 type entry struct {
 	json    json.RawMessage
 	message llm.Message
-	foreign bool // and so without a message
+	foreign bool // of an unknown type: message is not set
 }
 
-// row returns the entry as it is stored, under an id that is not among those of others.
+// row returns the stored form of the entry, with an id that is not in ids, and adds it to ids.
 func (e *entry) row(ids map[string]bool) (driver.MessageRow, error) {
 	id := e.message.ID
 	if e.foreign {
@@ -47,7 +48,7 @@ func (e *entry) row(ids map[string]bool) (driver.MessageRow, error) {
 	return keep(e.json, id), nil
 }
 
-// readEntries returns the entries of a list.
+// readEntries decodes a LangChain list.
 func readEntries(data []byte) ([]entry, error) {
 	var list []json.RawMessage
 	if len(data) > maxRow {
@@ -92,7 +93,7 @@ func readEntries(data []byte) ([]entry, error) {
 	return entries, nil
 }
 
-// sameJSON compares values whose numbers are written alike.
+// sameJSON reports whether two JSON values are equal. Numbers are compared as they are written.
 func sameJSON(a, b json.RawMessage) bool {
 	return bytes.Equal(a, b) || bytes.Equal(canonical(a), canonical(b))
 }

@@ -37,7 +37,7 @@ func joinRow(entries []json.RawMessage) []byte {
 	return data
 }
 
-// sorted writes a value so that equal ones are equal texts.
+// sorted returns JSON in a canonical form: equal values have equal texts.
 func sorted(tb testing.TB, data []byte) string {
 	tb.Helper()
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -141,7 +141,7 @@ func TestRowChanged(t *testing.T) {
 	checkText(t, texts(load(t, h, "s")), "")
 }
 
-// Of those who write a list at once, all but one see that they have to read again.
+// Of several concurrent writers of a list, one succeeds and the others get ErrConflict.
 func TestRowConflict(t *testing.T) {
 	t.Parallel()
 	h := newHistory()
@@ -160,7 +160,7 @@ func TestRowConflict(t *testing.T) {
 	checkText(t, texts(load(t, h, "s")), "user: one")
 }
 
-// What is of a type that nobody here knows stays where it is, and the rest is read.
+// A message of an unknown type keeps its position, and the other messages are read.
 func TestForeignTypes(t *testing.T) {
 	t.Parallel()
 	h := newHistory()
@@ -220,7 +220,7 @@ func TestKnownTypes(t *testing.T) {
 	}
 }
 
-// FuzzFromLangChain wants whatever is stored to come back as it was, and to be readable.
+// A list that FromLangChain accepts is returned unchanged by ToLangChain, and can be loaded.
 func FuzzFromLangChain(f *testing.F) {
 	for _, name := range append(rows, "langchain-odd.json") {
 		entries := readRow(f, name)

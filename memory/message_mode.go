@@ -8,7 +8,7 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// Mode says what of a turn is kept.
+// Mode selects the messages of a turn that are stored.
 type Mode int
 
 // The modes.

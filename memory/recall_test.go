@@ -143,7 +143,7 @@ func TestRecallLimits(t *testing.T) {
 	}
 }
 
-// Turns beside the one that answers help to find it.
+// A fact ranks higher if the facts of the turns beside it match the query.
 func TestRecallNeighbours(t *testing.T) {
 	t.Parallel()
 	m := newMemory(t, memory.Options{})

@@ -36,7 +36,7 @@ func TestEmbedderOfNoLength(t *testing.T) {
 	}
 }
 
-// deaf takes no vectors, and says nothing of it.
+// deaf is a store that discards vectors without an error.
 type deaf struct{ *inmemory.Facts }
 
 func (d deaf) Apply(ctx context.Context, s memory.Scope, changes []memory.FactChange) ([]memory.Applied, error) {

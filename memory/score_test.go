@@ -101,7 +101,7 @@ func TestLimitDoesNotChangeTheOrder(t *testing.T) {
 	}
 }
 
-// A fact with a rare word is found behind any number of facts with a common one.
+// A fact with a rare word is found among many newer facts with a common word.
 func TestRareWordIsFound(t *testing.T) {
 	t.Parallel()
 	m := newMemory(t, memory.Options{})

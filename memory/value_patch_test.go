@@ -55,7 +55,7 @@ func TestPatchMergesAsRFC7396Says(t *testing.T) {
 	require.ErrorIs(t, err, memory.ErrNotFound)
 }
 
-// No patch is lost when many write at once.
+// Concurrent patches of one value are all applied.
 func TestPatchesAtOnce(t *testing.T) {
 	t.Parallel()
 	n := newMemory(t, memory.Options{}).Profile(ann)

@@ -78,7 +78,7 @@ func (n Namespace) search(ctx context.Context, f FindValues) ([]Hit[Item], error
 	return n.refresh(ctx, found)
 }
 
-// ask returns what a store is asked for.
+// ask returns the search that is passed to the store.
 func (n Namespace) ask(ctx context.Context, f FindValues, limit int) (driver.ValueSearch, error) {
 	text := rank.Clip(f.Text)
 	s := driver.ValueSearch{
@@ -138,7 +138,7 @@ func (v *Values) rank(s *driver.ValueSearch, c driver.ValueCandidates, least flo
 	return found
 }
 
-// refresh makes what was found live on, and leaves out what is gone meanwhile.
+// refresh restarts the TTL of the found values, and omits values that have been removed since.
 func (n Namespace) refresh(ctx context.Context, found []Hit[Item]) ([]Hit[Item], error) {
 	var addresses []Address
 	for _, f := range found {

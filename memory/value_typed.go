@@ -8,7 +8,7 @@ import (
 )
 
 // GetValue returns a value as a T, and its version. It returns [ErrNotFound] if there is
-// none, and another error if it is no T.
+// no value, and another error if the value cannot be decoded as a T.
 func GetValue[T any](ctx context.Context, n Namespace, key string) (value T, version int64, err error) {
 	item, err := n.Get(ctx, key)
 	if err != nil {
@@ -28,7 +28,7 @@ func decode[T any](item Item) (value T, err error) {
 	return value, nil
 }
 
-// PutValue stores a value, as the JSON that it is.
+// PutValue stores a value as JSON.
 func PutValue[T any](ctx context.Context, n Namespace, key string, value T, o PutOptions) (Item, error) {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -37,13 +37,12 @@ func PutValue[T any](ctx context.Context, n Namespace, key string, value T, o Pu
 	return n.Put(ctx, key, data, o)
 }
 
-// maxTries is how often [UpdateValue] tries: each time somebody else was quicker.
+// maxTries limits the attempts of [UpdateValue] when each one meets a conflicting write.
 const maxTries = 100
 
-// UpdateValue stores what change makes of a value, so that no change of others is lost: where
-// somebody else writes meanwhile, change is called again with what that wrote. For a value that
-// is not there it gets the zero T. Its error ends the update, with nothing stored. The
-// Version of the options does not count.
+// UpdateValue reads a value, calls the function change with it and stores the result. If the value
+// was written in between, it calls change again with the new value. An absent value is the zero T.
+// An error of change ends the update, and nothing is stored. PutOptions.Version is ignored.
 func UpdateValue[T any](ctx context.Context, n Namespace, key string, o PutOptions, change func(T) (T, error)) (T, error) {
 	var none T
 	for range maxTries {

@@ -13,9 +13,9 @@ import (
 // ValueOptions configures [Memory.Values]. Its zero value works: values do not expire, and are not
 // indexed.
 type ValueOptions struct {
-	// TTL is how long a value lives that was put without a TTL. Zero means for ever.
+	// TTL is the time to live of a value that is put without one. Zero means no expiry.
 	TTL time.Duration
-	// Sliding makes each read of such a value begin its TTL anew.
+	// Sliding makes each read of such a value restart its TTL.
 	Sliding bool
 	// Index are the fields by which a value that was put without an Index can be searched: paths,
 	// each of names of fields, one within the other. A list on the way, or at the end, stands for
@@ -43,15 +43,15 @@ func (o *ValueOptions) check() error {
 	return checkIndex(o.Index)
 }
 
-// PutOptions say how a value is put. The zero value puts it over whatever is there.
+// PutOptions configures a put. The zero value overwrites any stored value.
 type PutOptions struct {
-	// Version, if not zero, has to be that of what is there, or else it is a
-	// [ErrConflict]. [Absent] stands for a value that is not there.
+	// Version, if not zero, has to be the version of the stored value; otherwise the put returns
+	// [ErrConflict]. [Absent] requires that no value is stored.
 	Version int64
 	// TTL is how long the value lives after it was put. Zero stands for [ValueOptions.TTL] and
 	// [ValueOptions.Sliding], a negative one for ever.
 	TTL time.Duration
-	// Sliding makes each read of the value begin its TTL anew, but for reads with
+	// Sliding makes each read of the value restart its TTL, except reads with
 	// [ValueQuery.Peek]. Without it, the value ends when its TTL is over, read or not.
 	Sliding bool
 	// Index are the fields by which this value can be searched, instead of [ValueOptions.Index].
@@ -67,7 +67,7 @@ type Entry struct {
 	PutOptions
 }
 
-// A Batch is what to do at once.
+// A Batch is a list of reads and a list of writes.
 type Batch struct {
 	// Get are the values to read. They are read before anything is written.
 	Get []Address
@@ -75,16 +75,16 @@ type Batch struct {
 	Write []Entry
 }
 
-// Done is what became of a [Batch].
+// Done is the result of a [Batch].
 type Done struct {
-	// Got has an item for each address. One that is not [Item.Known] was not there.
+	// Got has an item for each address. For an absent value, [Item.Known] is false.
 	Got []Item
-	// Written has an item for each entry, as it was after it. One that was removed is not
-	// [Item.Known].
+	// Written has the item after each entry, in order. For a removed value, [Item.Known] is
+	// false.
 	Written []Item
 }
 
-// MaxBatch is how many values a [Batch] may read, and how many it may write.
+// maxWrites is the largest number of reads, and of writes, in a [Batch].
 const maxWrites = 1000
 
 // Batch reads and then writes values of a scope: one round trip for each, and one call of the
@@ -157,7 +157,7 @@ func (v *Values) writes(ctx context.Context, entries []Entry) ([]driver.ValueWri
 	return writes, v.index(ctx, writes, texts)
 }
 
-// write returns an entry as a store gets it, and the text that it is found by.
+// write returns the store's form of an entry, and its indexed text.
 func (v *Values) write(e *Entry) (w driver.ValueWrite, text string, err error) {
 	if err := e.Validate(); err != nil {
 		return driver.ValueWrite{}, "", err

@@ -19,8 +19,6 @@ import (
 	"github.com/weft-go/weft/memory/inmemory"
 )
 
-var kim = memory.Scope{Tenant: "acme", User: "kim"}
-
 func checkItems(tb testing.TB, got, want string) {
 	tb.Helper()
 	if got != want {
@@ -49,12 +47,10 @@ func listItems(tb testing.TB, n memory.Namespace, q memory.ValueQuery) string {
 	return strings.Join(keys, " ")
 }
 
-func second[T any](_ T, err error) error { return err }
-
 func TestPutGetDelete(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	n := newValues(memory.ValueOptions{}).In(kim, "a.b", "c%_")
+	n := newValues(memory.ValueOptions{}).In(lea, "a.b", "c%_")
 	first := put(t, n, "k", ` { "x" : 1.50 } `, memory.PutOptions{})
 	got, err := n.Get(ctx, "k")
 	if err != nil || string(got.Value) != `{"x":1.50}` || got.Version != first.Version || !slices.Equal(got.Namespace, []string{"a.b", "c%_"}) {
@@ -78,8 +74,8 @@ func TestPutGetDelete(t *testing.T) {
 		t.Errorf("a version of what is gone: got %v", err)
 	}
 	for name, err := range map[string]error{
-		"deleted": second(n.Get(ctx, "k")), "another namespace": second(n.In("d").Get(ctx, "nil")),
-		"another scope": second(newValues(memory.ValueOptions{}).In(memory.Scope{}, "a.b", "c%_").Get(ctx, "nil")),
+		"deleted": errorOf(n.Get(ctx, "k")), "another namespace": errorOf(n.In("d").Get(ctx, "nil")),
+		"another scope": errorOf(newValues(memory.ValueOptions{}).In(memory.Scope{}, "a.b", "c%_").Get(ctx, "nil")),
 	} {
 		if !errors.Is(err, memory.ErrNotFound) {
 			t.Errorf("%s: got %v, want an ErrNotFound", name, err)
@@ -90,7 +86,7 @@ func TestPutGetDelete(t *testing.T) {
 func TestTypedValues(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	n := newValues(memory.ValueOptions{}).In(kim, "typed")
+	n := newValues(memory.ValueOptions{}).In(lea, "typed")
 	item, err := memory.PutValue(ctx, n, "k", theme{Dark: true}, memory.PutOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -117,10 +113,10 @@ func TestTypedValues(t *testing.T) {
 	}
 }
 
-// Nobody's update is lost, however many update at once.
+// Concurrent updates of one value are all applied.
 func TestValuesUpdateAtOnce(t *testing.T) {
 	t.Parallel()
-	n := newValues(memory.ValueOptions{}).In(kim, "counters")
+	n := newValues(memory.ValueOptions{}).In(lea, "counters")
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
@@ -153,7 +149,7 @@ func TestUpdateGivesUp(t *testing.T) {
 	}
 	values := m.Values()
 	calls := 0
-	_, err = memory.UpdateValue(t.Context(), values.In(kim, "n"), "k", memory.PutOptions{}, func(n int) (int, error) { calls++; return n, nil })
+	_, err = memory.UpdateValue(t.Context(), values.In(lea, "n"), "k", memory.PutOptions{}, func(n int) (int, error) { calls++; return n, nil })
 	if !errors.Is(err, memory.ErrConflict) || calls != 100 {
 		t.Errorf("got %v after %d calls", err, calls)
 	}
@@ -165,7 +161,7 @@ func TestValuesExpire(t *testing.T) {
 		ctx := t.Context()
 		m := newMemory(t, memory.Options{Values: memory.ValueOptions{TTL: 10 * time.Minute, Sliding: true, Index: [][]string{{}}}})
 		values := m.Values()
-		n := values.In(kim, "n")
+		n := values.In(lea, "n")
 		put(t, n, "read", `"word"`, memory.PutOptions{})
 		put(t, n, "unread", `"other"`, memory.PutOptions{})
 		put(t, n, "fixed", `"word"`, memory.PutOptions{TTL: 10 * time.Minute})
@@ -216,7 +212,7 @@ func TestSweepMany(t *testing.T) {
 		m := newMemory(t, memory.Options{Values: memory.ValueOptions{TTL: time.Minute}})
 		values := m.Values()
 		for i := range 2500 {
-			put(t, values.In(kim, fmt.Sprint("n", i%7)), fmt.Sprint(i), `1`, memory.PutOptions{})
+			put(t, values.In(lea, fmt.Sprint("n", i%7)), fmt.Sprint(i), `1`, memory.PutOptions{})
 		}
 		time.Sleep(2 * time.Minute)
 		if n, err := m.Sweep(t.Context()); n != 2500 || err != nil {
@@ -229,9 +225,9 @@ func TestBatch(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	values := newValues(memory.ValueOptions{})
-	n := values.In(kim, "n")
+	n := values.In(lea, "n")
 	old := put(t, n, "old", `1`, memory.PutOptions{})
-	done, err := values.Batch(ctx, kim, memory.Batch{
+	done, err := values.Batch(ctx, lea, memory.Batch{
 		Get:   []memory.Address{n.At("new"), n.At("old"), n.At("old")},
 		Write: []memory.Entry{{Address: n.At("new"), Value: json.RawMessage(`2`)}, {Address: n.At("old")}},
 	})
@@ -239,7 +235,7 @@ func TestBatch(t *testing.T) {
 		t.Errorf("got %+v and %v", done, err)
 	}
 	checkItems(t, listItems(t, n, memory.ValueQuery{}), "new")
-	_, err = values.Batch(ctx, kim, memory.Batch{Write: []memory.Entry{
+	_, err = values.Batch(ctx, lea, memory.Batch{Write: []memory.Entry{
 		{Address: n.At("new"), Value: json.RawMessage(`3`)}, {Address: n.At("old"), PutOptions: memory.PutOptions{Version: old.Version}},
 	}})
 	if !errors.Is(err, memory.ErrConflict) {
@@ -248,12 +244,12 @@ func TestBatch(t *testing.T) {
 	if got, _, err := memory.GetValue[int](ctx, n, "new"); got != 2 || err != nil {
 		t.Errorf("a batch that was refused left %d, %v", got, err)
 	}
-	if done, err := values.Batch(ctx, kim, memory.Batch{}); err != nil || done.Got != nil || done.Written != nil {
+	if done, err := values.Batch(ctx, lea, memory.Batch{}); err != nil || done.Got != nil || done.Written != nil {
 		t.Errorf("nothing: got %+v and %v", done, err)
 	}
 }
 
-// meaning is an embedder for which some words mean the same.
+// meaning is an embedder that gives some different words the same vector.
 type meaning struct {
 	dimension int
 	err       error
@@ -283,7 +279,7 @@ func (m meaning) Embed(_ context.Context, texts []string) ([][]float32, error) {
 func TestValuesAreFound(t *testing.T) {
 	t.Parallel()
 	values := newMemory(t, memory.Options{Embedder: meaning{dimension: 4, size: 4}, Values: memory.ValueOptions{Index: [][]string{{}}}}).Values()
-	n := values.In(kim, "notes")
+	n := values.In(lea, "notes")
 	put(t, n, "tea", `{"a":{"b":["a cup of tea"]}}`, memory.PutOptions{})
 	put(t, n, "car", `"a red car"`, memory.PutOptions{})
 	put(t, n.In("deep"), "ferry", `{"title":"the ferry","body":"tea"}`, memory.PutOptions{Index: [][]string{{"title"}}})
@@ -328,7 +324,7 @@ func TestEmbedderFails(t *testing.T) {
 		"it is down":      {meaning{4, down, 4}, down},
 		"wrong dimension": {meaning{5, nil, 4}, memory.ErrDimension},
 	} {
-		n := newMemory(t, memory.Options{Embedder: test.embedder, Values: memory.ValueOptions{Index: [][]string{{}}}}).Values().In(kim, "n")
+		n := newMemory(t, memory.Options{Embedder: test.embedder, Values: memory.ValueOptions{Index: [][]string{{}}}}).Values().In(lea, "n")
 		if _, err := n.Put(ctx, "k", json.RawMessage(`"tea"`), memory.PutOptions{}); !errors.Is(err, test.want) {
 			t.Errorf("%s: put: got %v", name, err)
 		}
@@ -343,13 +339,13 @@ func TestValuesRefuse(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	values := newValues(memory.ValueOptions{})
-	n := values.In(kim, "n")
+	n := values.In(lea, "n")
 	long := strings.Repeat("x", 513)
 	one := json.RawMessage(`1`)
 	putAt := func(n memory.Namespace, key string, value json.RawMessage, o memory.PutOptions) error {
-		return second(n.Put(ctx, key, value, o))
+		return errorOf(n.Put(ctx, key, value, o))
 	}
-	options := func(o memory.Options) error { return second(memory.New(inmemory.New(inmemory.Options{}), o)) }
+	options := func(o memory.Options) error { return errorOf(memory.New(inmemory.New(inmemory.Options{}), o)) }
 	listed := func(n memory.Namespace, q memory.ValueQuery) error {
 		for _, err := range n.List(ctx, q) {
 			return err
@@ -363,13 +359,13 @@ func TestValuesRefuse(t *testing.T) {
 		return nil
 	}
 	for name, err := range map[string]error{
-		"no backend":             second(memory.New(nil, memory.Options{})),
+		"no backend":             errorOf(memory.New(nil, memory.Options{})),
 		"a negative TTL":         options(memory.Options{Values: memory.ValueOptions{TTL: -1}}),
 		"weights":                options(memory.Options{Weights: memory.Weights{Vector: -1}}),
 		"an embedder":            options(memory.Options{Embedder: meaning{dimension: 0, size: 4}}),
 		"an index":               options(memory.Options{Values: memory.ValueOptions{Index: [][]string{make([]string, 9)}}}),
 		"a large index":          options(memory.Options{Values: memory.ValueOptions{Index: make([][]string, 33)}}),
-		"no labels":              putAt(values.In(kim), "k", one, memory.PutOptions{}),
+		"no labels":              putAt(values.In(lea), "k", one, memory.PutOptions{}),
 		"an empty label":         putAt(n.In(""), "k", one, memory.PutOptions{}),
 		"many labels":            putAt(n.In(strings.Split(strings.Repeat("a", 16), "")...), "k", one, memory.PutOptions{}),
 		"a long label":           putAt(n.In(long), "k", one, memory.PutOptions{}),
@@ -384,28 +380,28 @@ func TestValuesRefuse(t *testing.T) {
 		"a large value":          putAt(n, "k", json.RawMessage(`"`+strings.Repeat("x", memory.MaxValue)+`"`), memory.PutOptions{}),
 		"a version":              putAt(n, "k", one, memory.PutOptions{Version: -2}),
 		"an index of the value":  putAt(n, "k", one, memory.PutOptions{Index: [][]string{{"\xff"}}}),
-		"get without a key":      second(n.Get(ctx, "")),
+		"get without a key":      errorOf(n.Get(ctx, "")),
 		"delete without a key":   n.Delete(ctx, "", 0),
-		"a large batch":          second(values.Batch(ctx, kim, memory.Batch{Get: make([]memory.Address, 1001)})),
+		"a large batch":          errorOf(values.Batch(ctx, lea, memory.Batch{Get: make([]memory.Address, 1001)})),
 		"list another order":     listed(n, memory.ValueQuery{Order: 7}),
 		"list a condition":       listed(n, memory.ValueQuery{Where: []memory.Condition{{}}}),
 		"list many conditions":   listed(n, memory.ValueQuery{Where: slices.Repeat([]memory.Condition{memory.Where("a", memory.Exists, nil)}, 21)}),
 		"list a prefix":          listed(n, memory.ValueQuery{KeyPrefix: "\x00"}),
 		"list after nothing":     listed(n, memory.ValueQuery{After: &memory.Item{}}),
 		"list an empty label":    listed(n.In(""), memory.ValueQuery{}),
-		"search an empty label":  second(n.In("").Search(ctx, memory.FindValues{Text: "x"})),
-		"search too many":        second(n.Search(ctx, memory.FindValues{Text: "x", Query: memory.ValueQuery{Limit: 1001}})),
+		"search an empty label":  errorOf(n.In("").Search(ctx, memory.FindValues{Text: "x"})),
+		"search too many":        errorOf(n.Search(ctx, memory.FindValues{Text: "x", Query: memory.ValueQuery{Limit: 1001}})),
 		"namespaces depth":       named(n, memory.NamespaceQuery{MaxDepth: -1}),
 		"namespaces long label":  named(n, memory.NamespaceQuery{Suffix: []string{long}}),
 		"namespaces many labels": named(n, memory.NamespaceQuery{Prefix: make([]string, 17)}),
 		"namespaces after":       named(n, memory.NamespaceQuery{After: []string{""}}),
-		"forget a scope":         second(values.Forget(ctx, memory.Scope{User: "\xff"})),
+		"forget a scope":         errorOf(values.Forget(ctx, memory.Scope{User: "\xff"})),
 	} {
 		if !errors.Is(err, memory.ErrInvalid) || !strings.HasPrefix(err.Error(), "values: ") && !strings.HasPrefix(err.Error(), "memory: new: ") {
 			t.Errorf("%s: got %v, want an ErrInvalid", name, err)
 		}
 	}
-	checkItems(t, listItems(t, values.In(kim), memory.ValueQuery{}), "")
+	checkItems(t, listItems(t, values.In(lea), memory.ValueQuery{}), "")
 	checkItems(t, fmt.Sprint(memory.Newest, memory.ByKey, memory.Order(7)), "newest by key Order(7)")
 }
 
@@ -416,7 +412,7 @@ func TestQuotaOfValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	values := m.Values()
-	n := values.In(kim, "n")
+	n := values.In(lea, "n")
 	put(t, n, "1", `1`, memory.PutOptions{})
 	put(t, n, "2", `1`, memory.PutOptions{})
 	if _, err := n.Put(t.Context(), "3", json.RawMessage(`1`), memory.PutOptions{}); !errors.Is(err, memory.ErrQuota) {
@@ -426,7 +422,7 @@ func TestQuotaOfValues(t *testing.T) {
 	checkItems(t, listItems(t, n, memory.ValueQuery{}), "2 1")
 }
 
-// brokenValues fails as a database does that is down.
+// brokenValues is a store of values whose every call fails with errStoreDown.
 type brokenValues struct{ driver.ValueStore }
 
 func (brokenValues) Apply(context.Context, memory.Scope, []driver.ValueWrite) ([]memory.Item, error) {
@@ -457,16 +453,16 @@ func TestValuesOfAFailingStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	values := m.Values()
-	n := values.In(kim, "n")
+	n := values.In(lea, "n")
 	var listed, named error
 	for _, listed = range n.List(ctx, memory.ValueQuery{}) {
 	}
 	for _, named = range n.Namespaces(ctx, memory.NamespaceQuery{}) {
 	}
 	for name, err := range map[string]error{
-		"put": second(n.Put(ctx, "k", json.RawMessage(`1`), memory.PutOptions{})), "get": second(n.Get(ctx, "k")), "delete": n.Delete(ctx, "k", 0),
-		"list": listed, "namespaces": named, "search": second(n.Search(ctx, memory.FindValues{Text: "x"})), "forget": second(values.Forget(ctx, kim)),
-		"batch": second(values.Batch(ctx, kim, memory.Batch{Get: []memory.Address{n.At("k")}})),
+		"put": errorOf(n.Put(ctx, "k", json.RawMessage(`1`), memory.PutOptions{})), "get": errorOf(n.Get(ctx, "k")), "delete": n.Delete(ctx, "k", 0),
+		"list": listed, "namespaces": named, "search": errorOf(n.Search(ctx, memory.FindValues{Text: "x"})), "forget": errorOf(values.Forget(ctx, lea)),
+		"batch": errorOf(values.Batch(ctx, lea, memory.Batch{Get: []memory.Address{n.At("k")}})),
 	} {
 		if !errors.Is(err, errStoreDown) || !strings.HasPrefix(err.Error(), "values: "+name+": ") {
 			t.Errorf("%s: got %v", name, err)
@@ -477,7 +473,7 @@ func TestValuesOfAFailingStore(t *testing.T) {
 	}
 }
 
-// FuzzNamespaces wants labels and keys to be found by themselves and by nothing else.
+// A value is found under its own namespace and key, and under no other.
 func FuzzNamespaces(f *testing.F) {
 	f.Add("a", "b", "c", "d", "e")
 	f.Add("a.b", "c", "a", "b.c", "k")
@@ -486,7 +482,7 @@ func FuzzNamespaces(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a, b, c, d, key string) {
 		ctx := t.Context()
 		values := newValues(memory.ValueOptions{})
-		spaces := []memory.Namespace{values.In(kim, a, b), values.In(kim, c, d), values.In(kim, a), values.In(kim, a, b, c), values.In(kim, d+b)}
+		spaces := []memory.Namespace{values.In(lea, a, b), values.In(lea, c, d), values.In(lea, a), values.In(lea, a, b, c), values.In(lea, d+b)}
 		want := map[string]string{}
 		for i, n := range spaces {
 			_, err := memory.PutValue(ctx, n, key, i, memory.PutOptions{})
@@ -506,7 +502,7 @@ func FuzzNamespaces(f *testing.F) {
 			}
 		}
 		n := 0
-		for labels, err := range values.In(kim).Namespaces(ctx, memory.NamespaceQuery{}) {
+		for labels, err := range values.In(lea).Namespaces(ctx, memory.NamespaceQuery{}) {
 			if err != nil || want[fmt.Sprintf("%q", labels)] == "" {
 				t.Fatalf("got the namespace %q and %v", labels, err)
 			}
@@ -517,5 +513,3 @@ func FuzzNamespaces(f *testing.F) {
 		}
 	})
 }
-
-var errStoreDown = errors.New("the store is down")

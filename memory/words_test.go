@@ -7,7 +7,7 @@ import (
 	"github.com/weft-go/weft/memory"
 )
 
-// What people ask, and the fact that answers.
+// Recall finds the fact that answers a question in other forms of its words.
 func TestRecallWords(t *testing.T) {
 	t.Parallel()
 	pasted := strings.Repeat("Dear team, the minutes of meeting number seven list twelve open points about budgets. ", 20)

@@ -8,7 +8,7 @@ import (
 	"github.com/weft-go/weft/memory/internal/input"
 )
 
-// Match reports whether a JSON value fulfils the condition, for stores that can not ask a
+// Match reports whether a JSON value fulfils the condition, for stores that cannot ask a
 // database. What is no JSON has no fields.
 func (c Condition) Match(data json.RawMessage) bool {
 	at, there := parse(data)
@@ -96,7 +96,7 @@ func Where(field string, op Op, value any) Condition {
 	return Condition{Path: []string{field}, Op: op, Value: data, cause: err}
 }
 
-// Validate returns [ErrInvalid] for a condition that can not be asked.
+// Validate returns [ErrInvalid] for a condition that cannot be asked.
 func (c Condition) Validate() error {
 	if len(c.Path) == 0 || len(c.Path) > 8 {
 		return fmt.Errorf("condition with a path of %d names: %w", len(c.Path), ErrInvalid)

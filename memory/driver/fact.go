@@ -83,7 +83,7 @@ const (
 	defaultImportance = 0.5
 )
 
-// Validate returns [ErrInvalid] for a fact that can not be stored, as it is or with what
+// Validate returns [ErrInvalid] for a fact that cannot be stored, as it is or with what
 // [memory.Memory.Store] adds.
 func (f Fact) Validate() error {
 	_, err := f.Complete(f.Scope)

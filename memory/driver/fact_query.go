@@ -50,7 +50,7 @@ const (
 	maxWhere = 20
 )
 
-// Validate returns [ErrInvalid] for a query that can not be asked.
+// Validate returns [ErrInvalid] for a query that cannot be asked.
 func (q *FactQuery) Validate() error {
 	if err := q.Scope.Validate(); err != nil {
 		return err

@@ -30,7 +30,7 @@ type Scope struct {
 	Agent     string `json:"agent,omitempty"`
 }
 
-// Validate returns [ErrInvalid] for a scope that can not be stored: with a part that is
+// Validate returns [ErrInvalid] for a scope that cannot be stored: with a part that is
 // not UTF-8, has a NUL or is longer than 512 bytes.
 func (s Scope) Validate() error {
 	for _, part := range []struct{ name, text string }{

@@ -19,7 +19,7 @@ func (q *SessionQuery) Most() (limit int, limited bool) {
 	return max(q.Limit, 0), q.Limit > 0
 }
 
-// Validate returns [ErrInvalid] for a query that can not be asked.
+// Validate returns [ErrInvalid] for a query that cannot be asked.
 func (q *SessionQuery) Validate() error {
 	for _, err := range []error{q.Scope.Validate(), input.Name("session id", q.ID), input.Name("prefix", q.Prefix)} {
 		if err != nil {

@@ -21,7 +21,7 @@ type ValueQuery struct {
 	After *Item
 	// Limit is the most to return. Zero stands for 20, a negative number for all.
 	Limit int
-	// Peek reads values so that they do not live on.
+	// Peek reads values without restarting their TTL.
 	Peek bool
 }
 
@@ -48,12 +48,12 @@ func (o Order) String() string {
 	return fmt.Sprintf("Order(%d)", int(o))
 }
 
-// DefaultLimit is how many values a [ValueQuery] returns at most that says nothing of it.
+// defaultValues is the limit of a [ValueQuery] whose Limit is zero.
 const defaultValues = 20
 
 const maxValueWhere = 20
 
-// Most returns the limit, and false if there is none.
+// Most returns the largest number of results. limited is false if there is no limit.
 func (q *ValueQuery) Most() (limit int, limited bool) { return most(q.Limit, defaultValues) }
 
 func most(limit, otherwise int) (int, bool) {
@@ -63,7 +63,7 @@ func most(limit, otherwise int) (int, bool) {
 	return max(limit, 0), limit > 0
 }
 
-// Validate returns [ErrInvalid] for a query that can not be asked.
+// Validate returns [ErrInvalid] for a query that cannot be asked.
 func (q *ValueQuery) Validate() error {
 	if err := input.Name("prefix of keys", q.KeyPrefix); err != nil {
 		return err
@@ -104,15 +104,14 @@ type NamespaceQuery struct {
 	Limit int
 }
 
-// DefaultNamespaces is how many namespaces a [NamespaceQuery] returns at most that says nothing
-// of it.
+// DefaultNamespaces is the limit of a [NamespaceQuery] whose Limit is zero.
 const DefaultNamespaces = 100
 
-// Most returns the limit, and false if there is none.
+// Most returns the largest number of results. limited is false if there is no limit.
 func (q *NamespaceQuery) Most() (limit int, limited bool) { return most(q.Limit, DefaultNamespaces) }
 
 // Match reports whether a namespace is one that the query asks for, before it is cut: for
-// stores that can not ask a database.
+// stores that cannot ask a database.
 func (q *NamespaceQuery) Match(namespace []string) bool {
 	n := len(namespace)
 	return len(q.Prefix) <= n && fits(q.Prefix, namespace[:len(q.Prefix)]) &&
@@ -128,7 +127,7 @@ func fits(pattern, labels []string) bool {
 	return true
 }
 
-// Validate returns [ErrInvalid] for a query that can not be asked.
+// Validate returns [ErrInvalid] for a query that cannot be asked.
 func (q *NamespaceQuery) Validate() error {
 	if q.MaxDepth < 0 {
 		return fmt.Errorf("a depth of %d: %w", q.MaxDepth, ErrInvalid)

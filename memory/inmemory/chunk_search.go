@@ -9,7 +9,7 @@ import (
 	"github.com/weft-go/weft/memory/internal/rank"
 )
 
-// A hit is a row that was found.
+// A chunkHit is a found chunk with its score.
 type chunkHit struct {
 	row   *chunkRow
 	score float64
@@ -23,12 +23,12 @@ func (p posting) weight() float64 {
 	return n / (n + 0.3 + 0.9*float64(len(p.row.record.Terms))/usual)
 }
 
-func byVector(s *driver.ChunkSearch, books []*book) []chunkHit {
+func byVector(s *driver.ChunkSearch, sources []*sourceRow) []chunkHit {
 	if s.Embedding == nil {
 		return nil
 	}
 	var hits []chunkHit
-	for _, b := range books {
+	for _, b := range sources {
 		for _, r := range b.rows {
 			if v := r.record.Embedding; v != nil && r.record.Model == s.Model && len(v) == len(s.Embedding) {
 				hits = append(hits, chunkHit{r, rank.Cosine(v, s.Embedding)})
@@ -38,7 +38,7 @@ func byVector(s *driver.ChunkSearch, books []*book) []chunkHit {
 	return hits
 }
 
-// best returns the n hits with the highest scores.
+// bestChunks returns the n hits with the highest scores.
 func bestChunks(hits []chunkHit, n int) []chunkHit {
 	slices.SortFunc(hits, func(a, b chunkHit) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.row.record.ID, b.row.record.ID))
@@ -46,9 +46,9 @@ func bestChunks(hits []chunkHit, n int) []chunkHit {
 	return hits[:max(0, min(n, len(hits)))]
 }
 
-// collect adds what was found, each once, with its sources.
+// collectChunks adds each found chunk once, with its source.
 func collectChunks(c *driver.ChunkCandidates, legs ...[]chunkHit) {
-	rows, books := map[*chunkRow]bool{}, map[*book]bool{}
+	rows, sources := map[*chunkRow]bool{}, map[*sourceRow]bool{}
 	for _, hits := range legs {
 		for _, h := range hits {
 			if rows[h.row] {
@@ -56,8 +56,8 @@ func collectChunks(c *driver.ChunkCandidates, legs ...[]chunkHit) {
 			}
 			rows[h.row] = true
 			c.Records = append(c.Records, cloneChunk(h.row.record))
-			if b := h.row.book; !books[b] {
-				books[b] = true
+			if b := h.row.source; !sources[b] {
+				sources[b] = true
 				c.Sources = append(c.Sources, b.copy())
 			}
 		}

@@ -22,26 +22,26 @@ type Conversations struct {
 	options Options
 
 	mu        sync.RWMutex
-	sessions  map[sessionPlace]*talk
-	forgotten map[sessionPlace]time.Time // of no session: a scope, as it was asked for
+	sessions  map[sessionKey]*sessionRow
+	forgotten map[sessionKey]time.Time // an empty session stands for the whole scope
 	clock
 	version int64
 }
 
-type sessionPlace struct {
+type sessionKey struct {
 	scope   driver.Scope
 	session string
 }
 
-// A talk is a session. It is replaced and never changed, as readers have it.
-type talk struct {
+// A sessionRow is a stored session. It is replaced and never changed, since readers share it.
+type sessionRow struct {
 	driver.Session
 	rows []driver.MessageRow
 }
 
 // NewConversations returns an empty store.
 func NewConversations(o Options) *Conversations {
-	return &Conversations{options: o, sessions: map[sessionPlace]*talk{}, forgotten: map[sessionPlace]time.Time{}}
+	return &Conversations{options: o, sessions: map[sessionKey]*sessionRow{}, forgotten: map[sessionKey]time.Time{}}
 }
 
 // Dump implements [driver.ConversationStore].
@@ -55,22 +55,22 @@ func (m *Conversations) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[dri
 }
 
 // within returns the sessions of the scopes that s covers, in order.
-func (m *Conversations) within(s *driver.Scope) []*talk {
+func (m *Conversations) within(s *driver.Scope) []*sessionRow {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	var list []*talk
+	var list []*sessionRow
 	for _, t := range m.sessions {
 		if s == nil || s.Covers(t.Scope) {
 			list = append(list, t)
 		}
 	}
-	slices.SortFunc(list, func(a, b *talk) int {
+	slices.SortFunc(list, func(a, b *sessionRow) int {
 		return cmp.Or(driver.CompareScopes(a.Scope, b.Scope), strings.Compare(a.ID, b.ID))
 	})
 	return list
 }
 
-func (t *talk) saved() driver.SavedSession {
+func (t *sessionRow) saved() driver.SavedSession {
 	one := driver.SavedSession{Session: copySession(t.Session), Rows: make([]driver.MessageRow, len(t.rows))}
 	for i, r := range t.rows {
 		one.Rows[i] = copyMessage(r)
@@ -87,12 +87,12 @@ func (m *Conversations) Restore(ctx context.Context, list []driver.SavedSession)
 	defer m.mu.Unlock()
 	n := 0
 	for _, one := range list {
-		at := sessionPlace{one.Scope, one.ID}
+		at := sessionKey{one.Scope, one.ID}
 		if m.sessions[at] != nil {
 			continue
 		}
 		m.version++
-		t := &talk{Session: one.Session, rows: one.Rows}
+		t := &sessionRow{Session: one.Session, rows: one.Rows}
 		one = t.saved()
 		t.Session, t.rows = one.Session, one.Rows
 		for i := range t.rows {
@@ -116,7 +116,7 @@ func (m *Conversations) Apply(ctx context.Context, s driver.Scope, c driver.Sess
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	at := sessionPlace{s, c.Session}
+	at := sessionKey{s, c.Session}
 	was, there := m.sessions[at]
 	if err := m.allowed(at, was, c); err != nil {
 		return driver.Session{}, err
@@ -127,7 +127,7 @@ func (m *Conversations) Apply(ctx context.Context, s driver.Scope, c driver.Sess
 		m.forgotten[at] = now
 		return copySession(was.Session), nil
 	}
-	next := talk{Session: driver.Session{ID: c.Session, Scope: s, CreatedAt: now}}
+	next := sessionRow{Session: driver.Session{ID: c.Session, Scope: s, CreatedAt: now}}
 	if there {
 		next = *was
 	}
@@ -145,8 +145,8 @@ func (m *Conversations) Apply(ctx context.Context, s driver.Scope, c driver.Sess
 	return copySession(next.Session), nil
 }
 
-// allowed returns what is against a change.
-func (m *Conversations) allowed(at sessionPlace, was *talk, c driver.SessionChange) error {
+// allowed returns an error if a change must not be applied.
+func (m *Conversations) allowed(at sessionKey, was *sessionRow, c driver.SessionChange) error {
 	switch {
 	case was == nil && (c.Delete || c.Describe != nil || c.From != 0):
 		return fmt.Errorf("session %.60q: %w", c.Session, driver.ErrNotFound)
@@ -158,8 +158,8 @@ func (m *Conversations) allowed(at sessionPlace, was *talk, c driver.SessionChan
 	return m.late(at, c)
 }
 
-// late returns [driver.ErrForgotten] for what was said before it was forgotten.
-func (m *Conversations) late(at sessionPlace, c driver.SessionChange) error {
+// late returns [driver.ErrForgotten] if the messages are older than a call of Forget or Delete.
+func (m *Conversations) late(at sessionKey, c driver.SessionChange) error {
 	if c.Said.IsZero() {
 		return nil
 	}
@@ -173,13 +173,13 @@ func (m *Conversations) late(at sessionPlace, c driver.SessionChange) error {
 
 // cut removes the rows from a position on. The rows that stay are not shared with those
 // that will be appended.
-func (t *talk) cut(from int64) {
+func (t *sessionRow) cut(from int64) {
 	if from > 0 {
 		t.rows = slices.Clip(t.rows[:min(int64(len(t.rows)), from-1)])
 	}
 }
 
-func (t *talk) add(c driver.SessionChange, now time.Time) {
+func (t *sessionRow) add(c driver.SessionChange, now time.Time) {
 	ids, keys := map[string]bool{}, map[[16]byte]bool{}
 	for _, r := range t.rows {
 		ids[r.ID], keys[r.Key] = true, true
@@ -209,7 +209,7 @@ func copySession(s driver.Session) driver.Session {
 func (m *Conversations) Sessions(ctx context.Context, q driver.SessionQuery) iter.Seq2[driver.Session, error] {
 	return func(yield func(driver.Session, error) bool) {
 		found := m.selected(&q)
-		slices.SortFunc(found, func(a, b *talk) int { return -compareSessions(&a.Session, &b.Session) })
+		slices.SortFunc(found, func(a, b *sessionRow) int { return -compareSessions(&a.Session, &b.Session) })
 		limit, limited := q.Most()
 		for i, t := range found {
 			if limited && i == limit {
@@ -226,7 +226,7 @@ func (m *Conversations) Sessions(ctx context.Context, q driver.SessionQuery) ite
 	}
 }
 
-// compare orders sessions by when they were changed.
+// compareSessions orders sessions by the time of their last change.
 func compareSessions(s *driver.Session, other *driver.Session) int {
 	return cmp.Or(
 		s.UpdatedAt.Compare(other.UpdatedAt),
@@ -239,10 +239,10 @@ func compareSessions(s *driver.Session, other *driver.Session) int {
 }
 
 // selected returns the sessions of a query.
-func (m *Conversations) selected(q *driver.SessionQuery) []*talk {
+func (m *Conversations) selected(q *driver.SessionQuery) []*sessionRow {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	var found []*talk
+	var found []*sessionRow
 	for _, t := range m.sessions {
 		if selectsSession(q, &t.Session) {
 			found = append(found, t)
@@ -266,7 +266,7 @@ func selectsSession(q *driver.SessionQuery, s *driver.Session) bool {
 func (m *Conversations) Messages(ctx context.Context, r driver.MessageRange) iter.Seq2[driver.MessageRow, error] {
 	return func(yield func(driver.MessageRow, error) bool) {
 		m.mu.RLock()
-		t := m.sessions[sessionPlace{r.Scope, r.Session}]
+		t := m.sessions[sessionKey{r.Scope, r.Session}]
 		m.mu.RUnlock()
 		if t == nil {
 			return
@@ -300,7 +300,7 @@ func (m *Conversations) Forget(ctx context.Context, s driver.Scope) (int, error)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.forgotten[sessionPlace{scope: s}] = m.now()
+	m.forgotten[sessionKey{scope: s}] = m.now()
 	n := 0
 	for at := range m.sessions {
 		if s.Covers(at.scope) {

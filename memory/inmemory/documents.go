@@ -19,32 +19,32 @@ import (
 // compares vectors with all that there are, so it suits tests and tens of thousands of
 // chunks. It is safe for use by any number of goroutines.
 type Documents struct {
-	mu    sync.RWMutex
-	books map[sourcePlace]*book
-	byID  map[string]*book
-	index map[string][]posting // by term
-	dead  int                  // rows in the index that are no more
-	alive int
+	mu      sync.RWMutex
+	sources map[sourceKey]*sourceRow
+	byID    map[string]*sourceRow
+	index   map[string][]posting // by term
+	dead    int                  // removed chunks that the index still has
+	alive   int
 	clock
 }
 
-type sourcePlace struct {
+type sourceKey struct {
 	scope driver.Scope
 	uri   string
 }
 
-// A book is a source with its rows. Both are replaced and never changed, as readers
+// A sourceRow is a source with its chunks. Both are replaced and never changed, as readers
 // have them.
-type book struct {
+type sourceRow struct {
 	source driver.Source
 	rows   []*chunkRow
 	terms  int64
 }
 
-// A row is a chunk, as it is in the index.
+// A chunkRow is an indexed chunk.
 type chunkRow struct {
 	record driver.ChunkRecord
-	book   *book // nil if it is no more
+	source *sourceRow // nil after the chunk was removed
 }
 
 // A posting says how often a row has a term.
@@ -55,7 +55,7 @@ type posting struct {
 
 // NewDocuments returns an empty store.
 func NewDocuments() *Documents {
-	return &Documents{books: map[sourcePlace]*book{}, byID: map[string]*book{}, index: map[string][]posting{}}
+	return &Documents{sources: map[sourceKey]*sourceRow{}, byID: map[string]*sourceRow{}, index: map[string][]posting{}}
 }
 
 // Dump implements [driver.DocumentStore].
@@ -73,16 +73,16 @@ func (m *Documents) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.
 }
 
 // within returns the sources of the scopes that s covers, in order.
-func (m *Documents) within(s *driver.Scope) []*book {
+func (m *Documents) within(s *driver.Scope) []*sourceRow {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	var list []*book
-	for at, b := range m.books {
+	var list []*sourceRow
+	for at, b := range m.sources {
 		if s == nil || s.Covers(at.scope) {
 			list = append(list, b)
 		}
 	}
-	slices.SortFunc(list, func(a, b *book) int {
+	slices.SortFunc(list, func(a, b *sourceRow) int {
 		return cmp.Or(driver.CompareScopes(a.source.Scope, b.source.Scope), strings.Compare(a.source.ID, b.source.ID))
 	})
 	return list
@@ -97,16 +97,16 @@ func (m *Documents) Restore(ctx context.Context, list []driver.SavedSource) (int
 	defer m.mu.Unlock()
 	n := 0
 	for _, one := range list {
-		if m.books[sourcePlace{one.Scope, one.URI}] != nil || m.byID[one.ID] != nil {
+		if m.sources[sourceKey{one.Scope, one.URI}] != nil || m.byID[one.ID] != nil {
 			continue
 		}
-		b := &book{source: one.Source, rows: make([]*chunkRow, len(one.Records))}
+		b := &sourceRow{source: one.Source, rows: make([]*chunkRow, len(one.Records))}
 		b.source = b.copy()
 		b.source.Chunks = len(one.Records)
 		for i, r := range one.Records {
 			r = cloneChunk(r)
 			r.Source, r.Kept = one.ID, false
-			b.rows[i] = &chunkRow{record: r, book: b}
+			b.rows[i] = &chunkRow{record: r, source: b}
 			b.terms += int64(len(r.Terms))
 		}
 		m.put(b)
@@ -126,7 +126,7 @@ func (m *Documents) Swap(ctx context.Context, c driver.SourceChange) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.now()
-	next := make([]*book, len(c.Swaps))
+	next := make([]*sourceRow, len(c.Swaps))
 	for i, s := range c.Swaps {
 		b, err := m.bind(c.Scope, s, now)
 		if err != nil {
@@ -145,8 +145,8 @@ func (m *Documents) Swap(ctx context.Context, c driver.SourceChange) error {
 }
 
 // bind returns a source as it will be.
-func (m *Documents) bind(scope driver.Scope, s driver.SourceSwap, now time.Time) (*book, error) {
-	old := m.books[sourcePlace{scope, s.Source.URI}]
+func (m *Documents) bind(scope driver.Scope, s driver.SourceSwap, now time.Time) (*sourceRow, error) {
+	old := m.sources[sourceKey{scope, s.Source.URI}]
 	source := s.Source
 	source.Scope, source.Chunks = scope, len(s.Chunks)
 	source.CreatedAt, source.UpdatedAt = now, now
@@ -162,7 +162,7 @@ func (m *Documents) bind(scope driver.Scope, s driver.SourceSwap, now time.Time)
 		return nil, fmt.Errorf("it has revision %d and not %d: %w", has, source.Revision, driver.ErrConflict)
 	}
 	source.Revision++
-	b := &book{source: source, rows: make([]*chunkRow, len(s.Chunks))}
+	b := &sourceRow{source: source, rows: make([]*chunkRow, len(s.Chunks))}
 	for i, r := range s.Chunks {
 		if r.Kept {
 			was := kept[r.ID]
@@ -176,13 +176,13 @@ func (m *Documents) bind(scope driver.Scope, s driver.SourceSwap, now time.Time)
 			r = cloneChunk(r)
 		}
 		r.Source = source.ID
-		b.rows[i] = &chunkRow{record: r, book: b}
+		b.rows[i] = &chunkRow{record: r, source: b}
 		b.terms += int64(len(r.Terms))
 	}
 	return b, nil
 }
 
-func revision(b *book) int64 {
+func revision(b *sourceRow) int64 {
 	if b == nil {
 		return 0
 	}
@@ -195,19 +195,19 @@ func cloneChunk(r driver.ChunkRecord) driver.ChunkRecord {
 }
 
 // allowed says whether the quota allows what the scope would have.
-func (m *Documents) allowed(c driver.SourceChange, next []*book) error {
+func (m *Documents) allowed(c driver.SourceChange, next []*sourceRow) error {
 	if c.Quota == (driver.SourceQuota{}) {
 		return nil
 	}
 	var has driver.SourceQuota
-	for at, b := range m.books {
+	for at, b := range m.sources {
 		if at.scope == c.Scope {
 			has.Sources++
 			has.Chunks += int64(len(b.rows))
 		}
 	}
 	for _, b := range next {
-		if old := m.books[sourcePlace{c.Scope, b.source.URI}]; old != nil {
+		if old := m.sources[sourceKey{c.Scope, b.source.URI}]; old != nil {
 			has.Sources--
 			has.Chunks -= int64(len(old.rows))
 		}
@@ -220,10 +220,10 @@ func (m *Documents) allowed(c driver.SourceChange, next []*book) error {
 	return nil
 }
 
-func (m *Documents) put(b *book) {
-	at := sourcePlace{b.source.Scope, b.source.URI}
-	m.remove(m.books[at])
-	m.books[at], m.byID[b.source.ID] = b, b
+func (m *Documents) put(b *sourceRow) {
+	at := sourceKey{b.source.Scope, b.source.URI}
+	m.remove(m.sources[at])
+	m.sources[at], m.byID[b.source.ID] = b, b
 	for _, r := range b.rows {
 		m.enter(r)
 	}
@@ -241,14 +241,14 @@ func (m *Documents) enter(r *chunkRow) {
 	}
 }
 
-func (m *Documents) remove(b *book) {
+func (m *Documents) remove(b *sourceRow) {
 	if b == nil {
 		return
 	}
-	delete(m.books, sourcePlace{b.source.Scope, b.source.URI})
+	delete(m.sources, sourceKey{b.source.Scope, b.source.URI})
 	delete(m.byID, b.source.ID)
 	for _, r := range b.rows {
-		r.book = nil
+		r.source = nil
 	}
 	m.dead += len(b.rows)
 	m.alive -= len(b.rows)
@@ -260,7 +260,7 @@ func (m *Documents) sweep() {
 		return
 	}
 	for term, list := range m.index {
-		if list = slices.DeleteFunc(list, func(p posting) bool { return p.row.book == nil }); len(list) == 0 {
+		if list = slices.DeleteFunc(list, func(p posting) bool { return p.row.source == nil }); len(list) == 0 {
 			delete(m.index, term)
 		} else {
 			m.index[term] = list
@@ -287,26 +287,26 @@ func (m *Documents) Sources(ctx context.Context, q driver.SourceQuery) iter.Seq2
 	}
 }
 
-func (b *book) copy() driver.Source {
+func (b *sourceRow) copy() driver.Source {
 	s := b.source
 	s.Metadata = slices.Clone(s.Metadata)
 	return s
 }
 
 // selected returns what a query selects, in order.
-func (m *Documents) selected(q *driver.SourceQuery) []*book {
+func (m *Documents) selected(q *driver.SourceQuery) []*sourceRow {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	list := m.pick(q)
-	slices.SortFunc(list, func(a, b *book) int {
+	slices.SortFunc(list, func(a, b *sourceRow) int {
 		return cmp.Or(strings.Compare(a.source.URI, b.source.URI), strings.Compare(a.source.ID, b.source.ID))
 	})
 	return list
 }
 
-func (m *Documents) pick(q *driver.SourceQuery) []*book {
-	var list []*book
-	for _, b := range m.books {
+func (m *Documents) pick(q *driver.SourceQuery) []*sourceRow {
+	var list []*sourceRow
+	for _, b := range m.sources {
 		if q.Match(&b.source) {
 			list = append(list, b)
 		}
@@ -357,16 +357,16 @@ func (m *Documents) Delete(ctx context.Context, q driver.SourceQuery) (int, erro
 func (m *Documents) Search(ctx context.Context, s driver.ChunkSearch) (driver.ChunkCandidates, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	books := m.pick(&s.Query)
+	sources := m.pick(&s.Query)
 	c := driver.ChunkCandidates{Frequency: make([]int64, len(s.Terms))}
-	chosen := make(map[*book]bool, len(books))
-	for _, b := range books {
+	chosen := make(map[*sourceRow]bool, len(sources))
+	for _, b := range sources {
 		chosen[b] = true
 		c.Chunks += int64(len(b.rows))
 		c.Terms += b.terms
 	}
 	found := m.byWords(s.Terms, chosen, &c)
-	near := byVector(&s, books)
+	near := byVector(&s, sources)
 	if err := ctx.Err(); err != nil {
 		return driver.ChunkCandidates{}, err
 	}
@@ -375,12 +375,12 @@ func (m *Documents) Search(ctx context.Context, s driver.ChunkSearch) (driver.Ch
 }
 
 // byWords returns the rows that have any of the terms, and counts them.
-func (m *Documents) byWords(terms []string, chosen map[*book]bool, c *driver.ChunkCandidates) []chunkHit {
+func (m *Documents) byWords(terms []string, chosen map[*sourceRow]bool, c *driver.ChunkCandidates) []chunkHit {
 	scores := map[*chunkRow]float64{}
 	for i, term := range terms {
 		list := make([]posting, 0, len(m.index[term]))
 		for _, p := range m.index[term] {
-			if p.row.book != nil && chosen[p.row.book] {
+			if p.row.source != nil && chosen[p.row.source] {
 				list = append(list, p)
 			}
 		}
@@ -403,7 +403,7 @@ func (m *Documents) Scopes(ctx context.Context) iter.Seq2[driver.Scope, error] {
 		m.mu.RLock()
 		defer m.mu.RUnlock()
 		scopes := map[driver.Scope]bool{}
-		for at := range m.books {
+		for at := range m.sources {
 			scopes[at.scope] = true
 		}
 		return slices.Collect(maps.Keys(scopes))

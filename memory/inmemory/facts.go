@@ -24,14 +24,14 @@ type Facts struct {
 	options Options
 
 	mu        sync.RWMutex
-	shelves   map[driver.Scope]*shelf
+	scopes    map[driver.Scope]*scopeFacts
 	forgotten map[driver.Scope]time.Time // by the scope as it was asked for
 	clock
 }
 
 // NewFacts returns an empty store.
 func NewFacts(o Options) *Facts {
-	return &Facts{options: o, shelves: map[driver.Scope]*shelf{}, forgotten: map[driver.Scope]time.Time{}}
+	return &Facts{options: o, scopes: map[driver.Scope]*scopeFacts{}, forgotten: map[driver.Scope]time.Time{}}
 }
 
 // Dump implements [driver.FactStore].
@@ -44,7 +44,7 @@ func (m *Facts) saved(s *driver.Scope) []driver.SavedFact {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	var list []driver.SavedFact
-	for scope, f := range m.shelves {
+	for scope, f := range m.scopes {
 		if s != nil && !s.Covers(scope) {
 			continue
 		}
@@ -73,10 +73,10 @@ func (m *Facts) Restore(ctx context.Context, list []driver.SavedFact) (int, erro
 	defer m.mu.Unlock()
 	n := 0
 	for _, one := range list {
-		f := m.shelves[one.Scope]
+		f := m.scopes[one.Scope]
 		if f == nil {
-			f = newShelf(one.Scope)
-			m.shelves[one.Scope] = f
+			f = newScopeFacts(one.Scope)
+			m.scopes[one.Scope] = f
 		}
 		if f.rows[one.ID] != nil || f.events[one.ID] != nil {
 			continue
@@ -109,9 +109,9 @@ func (m *Facts) Apply(ctx context.Context, s driver.Scope, changes []driver.Fact
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.now()
-	f := m.shelves[s]
+	f := m.scopes[s]
 	if f == nil {
-		f = newShelf(s)
+		f = newScopeFacts(s)
 	}
 	if job := changes[0].Job; f.jobs[job] {
 		return make([]driver.Applied, len(changes)), nil
@@ -137,7 +137,7 @@ func (m *Facts) Apply(ctx context.Context, s driver.Scope, changes []driver.Fact
 		return nil, fmt.Errorf("more than %d facts in the scope %s: %w", most, s, driver.ErrQuota)
 	}
 	f.undo = nil
-	m.shelves[s] = f
+	m.scopes[s] = f
 	return applied, nil
 }
 
@@ -192,19 +192,19 @@ func (m *Facts) selected(q *driver.FactQuery) []*driver.FactRecord {
 		now = m.last // what was just stored is there, also by a clock that is coarse or was set back
 	}
 	var rows []*driver.FactRecord
-	add := func(f *shelf) {
+	add := func(f *scopeFacts) {
 		for _, row := range f.rows {
 			if holdsFact(q, row, now) {
 				rows = append(rows, row)
 			}
 		}
 	}
-	if f, ok := m.shelves[q.Scope]; ok && !q.Wide() {
+	if f, ok := m.scopes[q.Scope]; ok && !q.Wide() {
 		add(f)
 		return rows
 	}
 	if q.Wide() {
-		for s, f := range m.shelves {
+		for s, f := range m.scopes {
 			if q.Has(s) {
 				add(f)
 			}
@@ -260,13 +260,13 @@ func (m *Facts) events(s driver.Scope, id string) []driver.Event {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	if id != "" {
-		if f := m.shelves[s]; f != nil {
+		if f := m.scopes[s]; f != nil {
 			return f.events[id] // only ever appended to, in another array
 		}
 		return nil
 	}
 	var all []driver.Event
-	for scope, f := range m.shelves {
+	for scope, f := range m.scopes {
 		if s.Covers(scope) {
 			for _, events := range f.events {
 				all = append(all, events...)
@@ -286,10 +286,10 @@ func (m *Facts) Forget(ctx context.Context, s driver.Scope) (int, error) {
 	defer m.mu.Unlock()
 	m.forgotten[s] = m.now()
 	count := 0
-	for scope, f := range m.shelves {
+	for scope, f := range m.scopes {
 		if s.Covers(scope) {
 			count += len(f.rows)
-			delete(m.shelves, scope)
+			delete(m.scopes, scope)
 		}
 	}
 	return count, nil
@@ -303,7 +303,7 @@ func (m *Facts) Sweep(ctx context.Context, limit int) (int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now, count := m.now(), 0
-	for _, f := range m.shelves {
+	for _, f := range m.scopes {
 		for _, row := range f.rows {
 			if count < limit && factExpired(row, now) {
 				f.expire(row, now)
@@ -367,6 +367,6 @@ func (m *Facts) Scopes(ctx context.Context) iter.Seq2[driver.Scope, error] {
 	return each(ctx, func() []driver.Scope {
 		m.mu.RLock()
 		defer m.mu.RUnlock()
-		return slices.Collect(maps.Keys(m.shelves))
+		return slices.Collect(maps.Keys(m.scopes))
 	})
 }

@@ -27,7 +27,7 @@ type Values struct {
 	version int64
 }
 
-// A row is a value. It is replaced and never changed, as readers have it.
+// A valueRow is a stored value. It is replaced and never changed, since readers share it.
 type valueRow struct {
 	driver.ValueRecord
 	ttl     time.Duration
@@ -125,7 +125,7 @@ func (m *Values) Apply(ctx context.Context, s driver.Scope, writes []driver.Valu
 	if rows == nil {
 		rows = map[string]*valueRow{}
 	}
-	was := map[string]*valueRow{} // what to put back if a write is refused
+	was := map[string]*valueRow{} // the rows to restore if a write fails
 	undo := func() {
 		for path, r := range was {
 			setRow(rows, path, r)
@@ -191,7 +191,7 @@ func allowsWrite(w *driver.ValueWrite, old *valueRow) error {
 	return nil
 }
 
-// next returns what a write makes of a row: nil where it removes it.
+// next returns the row after a write, or nil if the write removes it.
 func (m *Values) next(w driver.ValueWrite, old *valueRow, now time.Time) *valueRow {
 	if w.Value == nil {
 		return nil
@@ -336,14 +336,15 @@ func (m *Values) selected(s driver.Scope, q *driver.ValueSelection) []*valueRow 
 	return rows
 }
 
-// refresh makes rows live on, and puts those that do in their places.
+// refresh restarts the TTL of rows that were put with Refresh, and replaces them in the store and in
+// the argument rows.
 func (m *Values) refresh(s driver.Scope, rows []*valueRow) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := input.Exact(time.Now())
 	for i, r := range rows {
 		path := r.Path()
-		if !r.refresh || m.scopes[s][path] != r || r.expired(now) { // somebody else was here meanwhile
+		if !r.refresh || m.scopes[s][path] != r || r.expired(now) { // changed since it was read
 			continue
 		}
 		next := *r
@@ -394,7 +395,7 @@ func (m *Values) Search(ctx context.Context, s driver.Scope, q driver.ValueSearc
 	return c, nil
 }
 
-// lacks says that a row can be searched, and has no vector of a model and a length.
+// lacks reports whether a row is indexed but has no vector of the model and dimension.
 func (r *valueRow) lacks(model string, dimension int) bool {
 	return len(r.Terms)+len(r.Embedding) > 0 && (r.Model != model || len(r.Embedding) != dimension)
 }

@@ -135,7 +135,7 @@ func (s *scanner) joins(next class) bool {
 	return true
 }
 
-// separate is told what stands between words, 0 if it can not be within a name.
+// separate is told what stands between words, 0 if it cannot be within a name.
 func (s *scanner) separate(r rune) {
 	switch {
 	case len(s.parts) == 0:

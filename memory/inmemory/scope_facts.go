@@ -10,9 +10,9 @@ import (
 	"github.com/weft-go/weft/memory/internal/input"
 )
 
-// A shelf has the facts of a scope. Rows are replaced and never changed, as readers
+// scopeFacts holds the facts of one scope. Rows are replaced and never changed, as readers
 // have them.
-type shelf struct {
+type scopeFacts struct {
 	scope  driver.Scope
 	rows   map[string]*driver.FactRecord
 	keys   map[[16]byte][]string // the ids of the rows that have a key
@@ -21,12 +21,12 @@ type shelf struct {
 	undo   []func() // what takes back the changes of a call, in their order
 }
 
-func newShelf(s driver.Scope) *shelf {
-	return &shelf{scope: s, rows: map[string]*driver.FactRecord{}, keys: map[[16]byte][]string{}, events: map[string][]driver.Event{}, jobs: map[string]bool{}}
+func newScopeFacts(s driver.Scope) *scopeFacts {
+	return &scopeFacts{scope: s, rows: map[string]*driver.FactRecord{}, keys: map[[16]byte][]string{}, events: map[string][]driver.Event{}, jobs: map[string]bool{}}
 }
 
 // count returns how many facts have not ended.
-func (f *shelf) count(now time.Time) (n int) {
+func (f *scopeFacts) count(now time.Time) (n int) {
 	for _, r := range f.rows {
 		if factLasts(r, now) {
 			n++
@@ -40,7 +40,7 @@ func factLasts(r *driver.FactRecord, now time.Time) bool {
 	return r.ValidTo.IsZero() || r.ValidTo.After(now)
 }
 
-func (f *shelf) takeBack() {
+func (f *scopeFacts) takeBack() {
 	for _, undo := range slices.Backward(f.undo) {
 		undo()
 	}
@@ -48,14 +48,14 @@ func (f *shelf) takeBack() {
 }
 
 // set makes a row the one of its id, and nil removes it.
-func (f *shelf) set(id string, row *driver.FactRecord) {
+func (f *scopeFacts) set(id string, row *driver.FactRecord) {
 	was := f.rows[id]
 	f.put(id, was, row)
 	f.undo = append(f.undo, func() { f.put(id, row, was) })
 }
 
 // put replaces a row by another one. Nil stands for none.
-func (f *shelf) put(id string, was, row *driver.FactRecord) {
+func (f *scopeFacts) put(id string, was, row *driver.FactRecord) {
 	if was != nil {
 		ids := slices.DeleteFunc(slices.Clone(f.keys[was.Key]), func(other string) bool { return other == id })
 		setOrDelete(f.keys, was.Key, ids, len(ids) > 0)
@@ -68,7 +68,7 @@ func (f *shelf) put(id string, was, row *driver.FactRecord) {
 
 // repeated returns the row that a row repeats, and since when no other row says the same. It
 // drops rows that have expired, as Sweep would.
-func (f *shelf) repeated(row *driver.FactRecord, now time.Time) (old *driver.FactRecord, floor time.Time) {
+func (f *scopeFacts) repeated(row *driver.FactRecord, now time.Time) (old *driver.FactRecord, floor time.Time) {
 	var rows []*driver.FactRecord
 	var facts []*driver.Fact
 	for _, id := range slices.Clone(f.keys[row.Key]) {
@@ -86,7 +86,7 @@ func (f *shelf) repeated(row *driver.FactRecord, now time.Time) (old *driver.Fac
 	return nil, time.Time{}
 }
 
-func (f *shelf) note(e driver.Event) {
+func (f *scopeFacts) note(e driver.Event) {
 	e.Scope = f.scope
 	was := f.events[e.ID]
 	f.undo = append(f.undo, func() { setOrDelete(f.events, e.ID, was, was != nil) })
@@ -102,7 +102,7 @@ func setOrDelete[K comparable, V any](m map[K]V, key K, value V, set bool) {
 }
 
 // apply does a change.
-func (f *shelf) apply(s driver.Scope, c driver.FactChange, now time.Time) (driver.Applied, error) {
+func (f *scopeFacts) apply(s driver.Scope, c driver.FactChange, now time.Time) (driver.Applied, error) {
 	if c.Kind == driver.Add {
 		return f.add(s, c, now)
 	}
@@ -140,7 +140,7 @@ func (f *shelf) apply(s driver.Scope, c driver.FactChange, now time.Time) (drive
 	return driver.Applied{ID: row.ID, Existed: true}, nil
 }
 
-func (f *shelf) add(s driver.Scope, c driver.FactChange, now time.Time) (driver.Applied, error) {
+func (f *scopeFacts) add(s driver.Scope, c driver.FactChange, now time.Time) (driver.Applied, error) {
 	row := copyFact(&c.Record)
 	row.Scope, row.CreatedAt, row.UpdatedAt, row.Version = s, now, now, 1
 	row.ValidFrom, row.ValidTo, row.ExpiresAt = cmpTime(row.ValidFrom, now), input.Exact(row.ValidTo), input.Exact(row.ExpiresAt)
@@ -185,7 +185,7 @@ func saysSame(r *driver.FactRecord, other *driver.FactRecord) bool {
 }
 
 // supersede closes a fact whose place another one takes from a time on.
-func (f *shelf) supersede(id string, at time.Time, by string, now time.Time) error {
+func (f *scopeFacts) supersede(id string, at time.Time, by string, now time.Time) error {
 	was, ok := f.rows[id]
 	if !ok {
 		return fmt.Errorf("superseded fact %s: %w", id, driver.ErrNotFound)
@@ -202,7 +202,7 @@ func (f *shelf) supersede(id string, at time.Time, by string, now time.Time) err
 }
 
 // extend makes a fact hold for as long as what repeats it, if that is longer.
-func (f *shelf) extend(was, again *driver.FactRecord, floor time.Time, actor string, now time.Time) {
+func (f *scopeFacts) extend(was, again *driver.FactRecord, floor time.Time, actor string, now time.Time) {
 	next := *was
 	next.Fact = was.Join(&again.Fact, floor)
 	if next.ValidFrom.Equal(was.ValidFrom) && next.ValidTo.Equal(was.ValidTo) && next.ExpiresAt.Equal(was.ExpiresAt) {
@@ -213,7 +213,7 @@ func (f *shelf) extend(was, again *driver.FactRecord, floor time.Time, actor str
 	f.note(driver.Event{ID: was.ID, Kind: driver.Update, Before: was.Content, After: was.Content, By: actor, At: now})
 }
 
-func (f *shelf) update(next *driver.FactRecord, to driver.FactRecord, now time.Time) error {
+func (f *scopeFacts) update(next *driver.FactRecord, to driver.FactRecord, now time.Time) error {
 	to = copyFact(&to)
 	next.Content, next.Key, next.Terms, next.Embedding, next.Model = to.Content, to.Key, to.Terms, to.Embedding, to.Model
 	next.Metadata, next.Importance, next.Trust, next.ExpiresAt = to.Metadata, to.Importance, to.Trust, input.Exact(to.ExpiresAt)
@@ -241,14 +241,14 @@ func factExpired(r *driver.FactRecord, now time.Time) bool {
 }
 
 // expired drops a row if it has expired, as Sweep would, had it come by.
-func (f *shelf) expired(id string, now time.Time) {
+func (f *scopeFacts) expired(id string, now time.Time) {
 	if row, ok := f.rows[id]; ok && factExpired(row, now) {
 		f.expire(row, now)
 	}
 }
 
 // expire drops a row that has expired.
-func (f *shelf) expire(row *driver.FactRecord, now time.Time) {
+func (f *scopeFacts) expire(row *driver.FactRecord, now time.Time) {
 	f.set(row.ID, nil)
 	f.note(driver.Event{ID: row.ID, Kind: driver.Delete, Before: row.Content, By: "expired", At: now})
 }
