@@ -143,8 +143,7 @@ func TestF04CallsReplaceHalfOpenConnections(t *testing.T) {
 			took := time.Since(start)
 			t.Logf("F4: with a timeout of %v, the call took %v", limit, took.Round(time.Millisecond))
 			assert.GreaterOrEqual(t, took, limit/2, "duration of the call")
-			// On a busy machine the new connection takes a while, too. Patience alone would take 15 s.
-			assert.Less(t, took, limit+4*time.Second, "duration of the call")
+			assert.LessOrEqual(t, took, limit+500*time.Millisecond, "duration of the call")
 			assert.Positive(t, proxy.Accepted()-old, "new connections")
 			wantChain(t, direct, "t", 1)
 		})
