@@ -107,6 +107,23 @@ var searchCases = []factCase{
 			k.Errorf("got %q want 5, and the one with all words among them", got)
 		}
 	}},
+	{name: "search/newest", promise: "of facts that fit equally well, the newest are candidates", run: func(k *kit) {
+		for i := range 10 {
+			k.add(ann, fmt.Sprint("tea ", i), near("m", 1, 0))
+		}
+		for _, s := range []driver.FactSearch{{Terms: []string{"tea"}}, {Embedding: []float32{1, 1}, Model: "m"}} {
+			s.Query, s.Limit = driver.FactQuery{Reach: ann.Only()}, 1
+			k.wantSearch(s, "tea 9")
+		}
+	}},
+	{name: "search/often", promise: "a fact that has a word often comes before shorter facts that have it once", run: func(k *kit) {
+		often := strings.Repeat("tea ", 5) + strings.Repeat("and other things ", 5)
+		k.add(ann, often)
+		for i := range 20 {
+			k.add(ann, fmt.Sprint("a cup of tea number ", i))
+		}
+		k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only()}, Terms: []string{"tea", "absent"}, Limit: 1}, often)
+	}},
 	{name: "search/filtered", promise: "what the query leaves out takes no place of what it selects", run: func(k *kit) {
 		var changes, others []driver.FactChange
 		for i := range 100 {

@@ -21,7 +21,7 @@ func best(hits []hit, n int) []hit {
 		case a.score < b.score:
 			return 1
 		}
-		return strings.Compare(a.row.ID, b.row.ID)
+		return strings.Compare(b.row.ID, a.row.ID)
 	})
 	return hits[:max(0, min(n, len(hits)))]
 }

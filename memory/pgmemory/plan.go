@@ -211,7 +211,7 @@ func throughIndex(where string) string { return `CASE WHEN ` + where + ` THEN tr
 // vectors are compared if the plan is not quick, or if the index returns too few.
 func (d *DB) addNearest(p *plan, w *wanted, where string, least int64) {
 	if p.once {
-		p.text += `, near AS MATERIALIZED (SELECT c.key FROM chosen c WHERE c.distance IS NOT NULL ORDER BY c.distance, c.key LIMIT ` + p.limit + `)`
+		p.text += `, near AS MATERIALIZED (SELECT c.key FROM chosen c WHERE c.distance IS NOT NULL ORDER BY c.distance, c.key DESC LIMIT ` + p.limit + `)`
 		return
 	}
 	same := p.same(w)
@@ -224,7 +224,7 @@ func (d *DB) addNearest(p *plan, w *wanted, where string, least int64) {
 	} else {
 		p.text += `, near AS MATERIALIZED (`
 	}
-	p.text += `(SELECT f.key FROM ` + p.table.name + ` f WHERE ` + enough + where + ` AND ` + same + ` ORDER BY ` + d.distance() + `, f.key LIMIT ` + p.limit + `))`
+	p.text += `(SELECT f.key FROM ` + p.table.name + ` f WHERE ` + enough + where + ` AND ` + same + ` ORDER BY ` + d.distance() + `, f.key DESC LIMIT ` + p.limit + `))`
 }
 
 // literal returns the space as a constant, since the planner uses a partial index only if its condition

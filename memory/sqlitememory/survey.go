@@ -153,7 +153,7 @@ func (u *survey) ranked(ctx context.Context) (keys []int64, err error) {
 		return nil, nil
 	}
 	want := int(min(int64(u.limit)*wider, math.MaxInt32))
-	query, words := u.of.wordsQuery()+` ORDER BY bm25(`+u.of.index+`) LIMIT ?`, match(u.terms, u.sel.scopes)
+	query, words := u.of.wordsQuery()+` ORDER BY bm25(`+u.of.index+`), rowid DESC LIMIT ?`, match(u.terms, u.sel.scopes)
 	for limit := want; ; {
 		keys = keys[:0]
 		read := 0

@@ -62,7 +62,8 @@ type near struct {
 	score float64
 }
 
-// nearest is a heap of the limit best rows so far. The worst of them is first.
+// nearest is a heap of the limit best rows so far, and of equal rows the newest. The worst of them
+// is first.
 type nearest struct {
 	limit int
 	list  []near
@@ -80,7 +81,7 @@ func (n *nearest) Pop() any {
 }
 
 func (x near) worse(y near) bool {
-	return x.score < y.score || x.score == y.score && x.key > y.key
+	return x.score < y.score || x.score == y.score && x.key < y.key
 }
 
 func (n *nearest) show(x near) {
@@ -96,7 +97,7 @@ func (n *nearest) show(x near) {
 // best returns the keys, the best first.
 func (n *nearest) best() []int64 {
 	slices.SortFunc(n.list, func(x, y near) int {
-		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(x.key, y.key))
+		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(y.key, x.key))
 	})
 	keys := make([]int64, len(n.list))
 	for i, x := range n.list {
