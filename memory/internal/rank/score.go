@@ -80,7 +80,7 @@ func (w Weights) Score(query []string, vector []float32, c Corpus, docs []Doc) [
 	compared := cosines(vector, docs, scores)
 	w = w.complete(len(query) > 0, compared > 0)
 	markFirst(scores, w.Candidates)
-	near := nearness(scores, w.Candidates)
+	near := nearness(scores)
 	legs := w.Keyword + w.Vector
 	own := make([]float64, len(docs))
 	for i := range docs {

@@ -1,10 +1,6 @@
 package rank
 
-import (
-	"cmp"
-	"math"
-	"slices"
-)
+import "math"
 
 const (
 	// spread is the least difference of cosines that may count as a whole.
@@ -29,23 +25,18 @@ func cosines(query []float32, docs []Doc, scores []Score) (compared int) {
 }
 
 // nearness returns how near each document is to the query, between 0 and 1. The nearest has 1. Models differ in the
-// cosine of unrelated texts, 0 or 0.7, so the last of the n nearest has nearly 0. The last of few
-// may be good, and keeps most of its cosine.
-func nearness(scores []Score, n int) []float64 {
-	var best []float64
+// cosine of unrelated texts, 0 or 0.7, so the last of the first documents has nearly 0: those that words bring
+// are mostly unrelated. The last of few may be good, and keeps most of its cosine.
+func nearness(scores []Score) []float64 {
+	lowest, highest, n := 1.0, 0.0, 0.0
 	for i := range scores {
-		if scores[i].Compared {
-			best = append(best, max(0, scores[i].Cosine))
+		if s := &scores[i]; s.First && s.Compared {
+			n++
+			lowest, highest = min(lowest, max(0, s.Cosine)), max(highest, s.Cosine)
 		}
 	}
 	near := make([]float64, len(scores))
-	if len(best) == 0 {
-		return near
-	}
-	slices.SortFunc(best, func(a, b float64) int { return cmp.Compare(b, a) })
-	best = best[:min(len(best), n)]
-	all := float64(len(best))
-	highest, lowest := best[0], best[len(best)-1]*all/(all+few)
+	lowest *= n / (n + few)
 	for i := range scores {
 		if scores[i].Compared {
 			near[i] = max(0, max(0, scores[i].Cosine)-lowest) / max(highest-lowest, spread)

@@ -1,0 +1,30 @@
+package rank_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/weft-go/weft/memory/internal/rank"
+)
+
+// Documents that words bring are told apart by their vectors, also if 400 others are nearer than all of
+// them.
+func TestVectorsOrderWhatWordsBring(t *testing.T) {
+	t.Parallel()
+	with := func(cos float64, terms ...string) rank.Doc {
+		return rank.Doc{Terms: terms, Vector: []float32{float32(cos), float32(math.Sqrt(1 - cos*cos))}}
+	}
+	docs := []rank.Doc{with(0.1, "ann"), with(0.5, "ann")}
+	for i := range 2 * rank.Candidates {
+		docs = append(docs, with(0.6+float64(i)/10_000, "other"))
+	}
+	c := rank.Corpus{Docs: 10_000, Terms: 10_000, Frequency: map[string]int64{"ann": 2}}
+	scores := rank.Weights{}.Score([]string{"ann"}, []float32{1, 0}, c, docs)
+	assert.Greater(t, scores[1].Vector, scores[0].Vector)
+	assert.Equal(t, 1, rank.Order(scores)[0])
+	// Documents that are among the best neither by words nor by vectors change nothing.
+	more := append(docs, with(-0.9, "other"), with(-0.2, "other"))
+	assert.Equal(t, scores, rank.Weights{}.Score([]string{"ann"}, []float32{1, 0}, c, more)[:len(docs)])
+}
