@@ -134,7 +134,7 @@ transfer: ## copy a memory of 500,000 rows from SQLite to PostgreSQL and back (3
 	WEFT_TRANSFER=1 $(GO) test ./memory/drivertest -run='^TestLarge' -count=1 -v -timeout=60m
 
 .PHONY: recall
-recall: ## measure what memory finds among texts of Debian, in three stores (20 minutes; downloads 38 MB once; needs xz)
+recall: ## measure what memory finds among texts of Debian, in three stores (downloads 38 MB once; needs xz)
 	DATABASE_URL=$$(scripts/postgres) && export DATABASE_URL && $(BENCHMARKS) run ./recall $(RECALLFLAGS)
 
 .PHONY: live

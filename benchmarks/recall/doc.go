@@ -13,5 +13,5 @@
 //
 // The exit status is 1 if a store returns other facts than the in-memory store or a
 // result is worse than it has to be, and 2 if a run fails. The program downloads 38 MB once,
-// needs the program xz and 4 GB of memory, and takes about 20 minutes on two cores.
+// needs the program xz, and takes 5 GB of memory.
 package main

@@ -202,7 +202,7 @@ func (m matrix) decompose(dimension int) [][]float32 {
 			q[d][i] = float32(random.NormFloat64())
 		}
 	}
-	for range 3 {
+	for range 5 {
 		q = m.times(q)
 		orthogonalize(q)
 	}

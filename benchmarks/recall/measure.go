@@ -56,7 +56,7 @@ func (b *bench) ways() []way {
 
 // columns are the methods, in the order of the table.
 func (b *bench) columns() []string {
-	names := []string{"all words", "BM25", "Weft, words"}
+	names := []string{"all words", "BM25", "BM25 of Weft's terms", "Weft, words"}
 	for _, e := range b.embedders {
 		names = append(names, "vectors, "+e.Model(), "ranks fused, "+e.Model(), "Weft, "+e.Model())
 	}
@@ -121,7 +121,8 @@ func (b *bench) ask(ctx context.Context, c *collection, text string, a *answer) 
 		most := candidates[len(candidates)-1]
 		all := recall(memory.Weights{}, most, most)
 		if e == nil {
-			words = numbers(all)
+			words = numbers(recall(memory.Weights{Keyword: 1}, most, most))
+			a.columns = append(a.columns, words)
 		} else {
 			vectors := numbers(recall(memory.Weights{Vector: 1}, most, most))
 			a.columns = append(a.columns, vectors, fuseRanks(words, vectors))
