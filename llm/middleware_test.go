@@ -2,12 +2,14 @@ package llm_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/llmtest"
@@ -23,23 +25,19 @@ func TestMiddlewareLeftEarly(t *testing.T) {
 	for _, m := range []llm.Model{llm.Retry(llmtest.Echo{}, llm.RetryPolicy{Whole: true}), llm.Retry(llm.Fallback(limited), llm.RetryPolicy{})} {
 		chunks := 0
 		for _, err := range m.Stream(t.Context(), hello) {
-			if err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, err)
 			chunks++
 			break
 		}
-		if chunks != 1 {
-			t.Errorf("got %d chunks", chunks)
-		}
+		assert.Equal(t, 1, chunks)
 	}
-	if !exchange.Left || exchange.Chunks != 1 || exchange.Err != nil || exchange.Reply.Role != "" {
-		t.Errorf("traced %+v", exchange)
-	}
+	require.True(t, exchange.Left)
+	require.Equal(t, 1, exchange.Chunks)
+	require.NoError(t, exchange.Err)
+	assert.EqualValues(t, "", exchange.Reply.Role)
 	// The place is free again.
-	if _, err := llm.Generate(t.Context(), limited, hello); !errors.Is(err, llmtest.ErrNoReply) {
-		t.Errorf("got %v", err)
-	}
+	_, err := llm.Generate(t.Context(), limited, hello)
+	assert.ErrorIs(t, err, llmtest.ErrNoReply)
 }
 
 func TestMiddlewareIsSafeForConcurrentUse(t *testing.T) {
@@ -59,13 +57,10 @@ func TestMiddlewareIsSafeForConcurrentUse(t *testing.T) {
 		wg.Go(func() {
 			text := fmt.Sprint(i)
 			got, err := llm.Generate(t.Context(), model, llm.Request{Messages: []llm.Message{llm.User(text)}})
-			if err != nil || got.Text() != text {
-				t.Errorf("got %q and %v, want %q", got.Text(), err, text)
-			}
+			require.NoError(t, err)
+			assert.Equal(t, text, got.Text())
 		})
 	}
 	wg.Wait()
-	if ended.Load() != 50 {
-		t.Errorf("traced %d exchanges", ended.Load())
-	}
+	assert.EqualValues(t, 50, ended.Load())
 }

@@ -9,6 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/llmtest"
 )
@@ -48,15 +51,12 @@ func TestRetry(t *testing.T) {
 				begin := time.Now()
 				got, err := llm.Generate(t.Context(), llm.Retry(script, test.policy), hello)
 				took := time.Since(begin)
-				if err == nil && got.Text() != test.want || err != nil && !strings.Contains(err.Error(), test.want) {
-					t.Errorf("got %q and %v, want %q", got.Text(), err, test.want)
-				}
-				if asked := len(script.Requests()); asked != test.asked {
-					t.Errorf("asked %d times, want %d", asked, test.asked)
-				}
-				if took < test.min || took > test.max {
-					t.Errorf("took %v, want %v to %v", took, test.min, test.max)
-				}
+				require.False(t, err == nil && got.Text() != test.want)
+				assert.False(t, err != nil && !strings.Contains(err.Error(), test.want))
+				asked := len(script.Requests())
+				assert.Equal(t, test.asked, asked)
+				require.False(t, took < test.min)
+				assert.False(t, took > test.max)
 			})
 		})
 	}
@@ -73,9 +73,9 @@ func TestRetryOfNothing(t *testing.T) {
 			return llm.Reply(llm.Assistant("a"))
 		})
 		got, err := llm.Generate(t.Context(), llm.Retry(model, llm.RetryPolicy{}), hello)
-		if err != nil || got.Text() != "a" || asked != 2 {
-			t.Errorf("got %q and %v after %d attempts", got.Text(), err, asked)
-		}
+		require.NoError(t, err)
+		require.Equal(t, "a", got.Text())
+		assert.Equal(t, 2, asked)
 	})
 }
 
@@ -93,23 +93,19 @@ func TestRetryJitter(t *testing.T) {
 			model := llm.ModelFunc(func(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] {
 				if attempt > 0 {
 					wait := time.Since(last)
-					if most := time.Duration(attempt) * time.Second; wait > most {
-						t.Errorf("attempt %d came after %v, want at most %v", attempt+1, wait, most)
-					}
+					most := time.Duration(attempt) * time.Second
+					assert.False(t, wait > most, "attempt %d came after %v, want at most %v", attempt+1, wait, most)
 					waits[attempt-1][wait] = true
 				}
 				attempt, last = attempt+1, time.Now()
 				return playing(nil, errDown).Stream(t.Context(), hello)
 			})
 			policy := llm.RetryPolicy{Attempts: 3, Initial: time.Second}
-			if _, err := llm.Generate(t.Context(), llm.Retry(model, policy), hello); !errors.Is(err, llm.ErrOverloaded) {
-				t.Fatal(err)
-			}
+			_, err := llm.Generate(t.Context(), llm.Retry(model, policy), hello)
+			require.ErrorIs(t, err, llm.ErrOverloaded)
 		}
 		for i, seen := range waits {
-			if len(seen) < 40 {
-				t.Errorf("wait %d had %d different lengths of 50", i, len(seen))
-			}
+			assert.False(t, len(seen) < 40, "wait %d had %d different lengths of 50", i, len(seen))
 		}
 	})
 }
@@ -124,11 +120,8 @@ func TestRetryHonoursItsContext(t *testing.T) {
 		for _, err := range llm.Retry(script, llm.RetryPolicy{}).Stream(ctx, hello) {
 			last = err
 		}
-		if !errors.Is(last, context.DeadlineExceeded) || !errors.Is(last, llm.ErrRateLimit) {
-			t.Errorf("got %v, want both errors", last)
-		}
-		if len(script.Requests()) != 1 {
-			t.Errorf("asked %d times", len(script.Requests()))
-		}
+		require.ErrorIs(t, last, context.DeadlineExceeded)
+		assert.ErrorIs(t, last, llm.ErrRateLimit)
+		assert.Len(t, script.Requests(), 1)
 	})
 }

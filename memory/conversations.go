@@ -12,45 +12,48 @@ import (
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/internal/input"
-	"github.com/weft-go/weft/memory/internal/rank"
 )
 
-// Conversations stores the messages of sessions. It is safe for use by any number of goroutines.
-type Conversations struct{ store driver.ConversationStore }
+// Conversations stores the messages of sessions. It is safe for concurrent use.
+type Conversations struct {
+	store   driver.ConversationStore
+	options Options
+}
 
 // Conversations returns the conversations of the memory.
-func (m *Memory) Conversations() *Conversations { return &Conversations{m.backend.Conversations()} }
+func (m *Memory) Conversations() *Conversations {
+	return &Conversations{m.backend.Conversations(), m.options}
+}
 
-// NewSessionID returns an id for a session. It is a UUID, and no secret: who may see a session is for
-// its scope to say.
+// NewSessionID returns an ID for a session. It is a UUID and not a secret: the scope decides who may read a
+// session.
 func NewSessionID() string { return uuid.New() }
 
-// A Turn is what to append to a session.
+// A Turn is a list of messages to append to a session.
 type Turn struct {
-	// Session is its id. Empty means a new one.
+	// Session is the ID of the session. Empty means a new session.
 	Session string
-	// Messages are the turn's, in order, or all of the conversation so far: those whose
-	// id the session has are not stored again. One without an id is given one, and is
-	// always new.
+	// Messages are the messages of the turn, in order, or the whole conversation so far: messages whose ID
+	// the session already has are not stored again. A message without an ID gets one, and is always new.
 	Messages []llm.Message
-	// Mode says what of them is kept.
+	// Mode selects the messages that are stored.
 	Mode Mode
-	// Last, if not zero, keeps so many at the end of them.
+	// Last, if not zero, stores only this number of messages from the end.
 	Last int
-	// Once leaves out a message if the session has one of its role and text already. Then
-	// what a user says twice is stored once.
+	// Once skips a message if the session already has one with the same role and text. A user's repeated
+	// message is then stored once.
 	Once bool
-	// Began, if not zero, is when the turn began. It is not stored if the session was deleted or
-	// the scope forgotten since: that is a [ErrForgotten].
+	// Began, if not zero, is the time at which the turn began. If the session was deleted or the scope was
+	// forgotten after that, nothing is stored and the error is [ErrForgotten].
 	Began time.Time
-	// Version, if not zero, has to be that of the session, or else it is a
-	// [ErrConflict]: somebody else has appended. [driver.AbsentSession] stands for a session that
-	// is not there.
+	// Version, if not zero, must be the version of the session. Otherwise the error is [ErrConflict]:
+	// another program has changed the session. [driver.AbsentSession] requires that the session does not
+	// exist.
 	Version int64
 }
 
-// Append appends a turn to a session of a scope, whole or not at all, and returns the session as
-// it is then. A session that is not there is made, also by a turn without messages.
+// Append appends a turn to a session of a scope, completely or not at all, and returns the changed session.
+// It creates a session that does not exist, also for a turn without messages.
 func (h *Conversations) Append(ctx context.Context, s Scope, t Turn) (Session, error) {
 	session, err := h.append(ctx, s, t)
 	if err != nil {
@@ -99,9 +102,8 @@ func (h *Conversations) Get(ctx context.Context, s Scope, id string) (Session, e
 	return Session{}, fmt.Errorf("conversations: get: session %.60q in the scope %s: %w", id, s, ErrNotFound)
 }
 
-// Load returns the messages of a session of a scope: none if it is not there. What
-// [Conversations.FromLangChain] stored of a type that is not known here is not among them, and leaves a gap in
-// the positions.
+// Load returns the messages of a session of a scope. A session that does not exist has none. Messages of an
+// unknown type, which [Conversations.FromLangChain] stores, are left out and leave a gap in the positions.
 func (h *Conversations) Load(ctx context.Context, s Scope, id string) ([]Message, error) {
 	messages, err := h.messages(ctx, driver.MessageRange{Scope: s, Session: id})
 	if err != nil {
@@ -110,8 +112,8 @@ func (h *Conversations) Load(ctx context.Context, s Scope, id string) ([]Message
 	return messages, nil
 }
 
-// Last returns the last n messages of a session, or fewer: the results of tools whose
-// call is not among them are left out at the beginning, as no model takes them.
+// Last returns up to n messages from the end of a session. Tool results at the beginning whose calls are
+// not among them are left out, because models reject them.
 func (h *Conversations) Last(ctx context.Context, s Scope, id string, n int) ([]Message, error) {
 	if n < 1 {
 		return nil, fmt.Errorf("conversations: last: %d messages: %w", n, ErrInvalid)
@@ -126,8 +128,8 @@ func (h *Conversations) Last(ctx context.Context, s Scope, id string, n int) ([]
 	return messages, nil
 }
 
-// Around returns the message at a position of a session, and up to n on either side of it: what
-// was said about where [Conversations.Search] found something.
+// Around returns the message at a position of a session, with up to n messages before and after it. It
+// shows the context of a message that [Conversations.Search] found.
 func (h *Conversations) Around(ctx context.Context, s Scope, id string, position int64, n int) ([]Message, error) {
 	if position < 1 || n < 0 {
 		return nil, fmt.Errorf("conversations: around: %d messages about position %d: %w", n, position, ErrInvalid)
@@ -165,9 +167,9 @@ func (h *Conversations) rows(ctx context.Context, r driver.MessageRange) ([]driv
 	return rows, nil
 }
 
-// Resume returns the id of a session of a scope and its messages, as a model takes them, to go
-// on with. An empty id stands for a new session, which has an id and no messages; so has one that
-// is not there. Nothing is stored before something is appended.
+// Resume returns the ID of a session of a scope and its messages in the form that a model accepts. For an
+// empty ID it returns a new ID and no messages. A session that does not exist has no messages either.
+// Resume stores nothing.
 func (h *Conversations) Resume(ctx context.Context, s Scope, id string) (string, []llm.Message, error) {
 	if id == "" {
 		return NewSessionID(), nil, nil
@@ -179,8 +181,8 @@ func (h *Conversations) Resume(ctx context.Context, s Scope, id string) (string,
 	return id, PlainMessages(messages), nil
 }
 
-// Update replaces the title and the metadata of a session of a scope. With a Version, that has
-// to be the session's, or else it is a [ErrConflict].
+// Update replaces the title and the metadata of a session of a scope. A Version that is not zero must be
+// the version of the session; otherwise the error is [ErrConflict].
 func (h *Conversations) Update(ctx context.Context, s Scope, session Session) (Session, error) {
 	err := driver.CheckSession(s, session.ID)
 	var d driver.SessionDescription
@@ -209,9 +211,9 @@ func (h *Conversations) Delete(ctx context.Context, s Scope, id string) error {
 	return nil
 }
 
-// List yields sessions, the one that was changed last first. To go on after a page, set
-// [SessionQuery.After] to its last session. One that changes meanwhile comes first again, and so is not in
-// later pages.
+// List yields sessions, the most recently changed first. For the next page, set [SessionQuery.After] to the
+// last session of a page. A session that changes between two pages moves to the front, and is not in later
+// pages.
 func (h *Conversations) List(ctx context.Context, q SessionQuery) iter.Seq2[Session, error] {
 	return func(yield func(Session, error) bool) {
 		if err := q.Validate(); err != nil {
@@ -230,8 +232,9 @@ func (h *Conversations) List(ctx context.Context, q SessionQuery) iter.Seq2[Sess
 	}
 }
 
-// Forget removes all sessions of a scope, and returns how many. Parts that are empty mean all, but for
-// the tenant: of a tenant and user, all workspaces and agents. An empty scope is an [ErrInvalid].
+// Forget removes all sessions of a scope and returns their number. An empty part of the scope means any,
+// except for the tenant: a tenant and a user select all workspaces and agents. For an empty scope it
+// returns [ErrInvalid].
 func (h *Conversations) Forget(ctx context.Context, s Scope) (int, error) {
 	err := s.Validate()
 	if err == nil && s == (Scope{}) {
@@ -249,10 +252,9 @@ func (h *Conversations) Forget(ctx context.Context, s Scope) (int, error) {
 
 const sessionBatch = 500
 
-// Retain removes the sessions of a scope that were not changed for longer than an age, in batches, and
-// returns how many. Parts of the scope that are empty mean all, as in
-// [Conversations.Forget]. It can be stopped at any time, and called by many programs at once. A store that is no
-// [driver.ConversationStore] is a [ErrInvalid].
+// Retain removes the sessions of a scope that were not changed for the given time, in batches, and returns
+// their number. An empty part of the scope means any, as in [Conversations.Forget]. Several programs may
+// call it at the same time, and it can be stopped at any time.
 func (h *Conversations) Retain(ctx context.Context, s Scope, age time.Duration) (int, error) {
 	removed, err := h.retain(ctx, s, age)
 	if err != nil {
@@ -277,8 +279,9 @@ func (h *Conversations) retain(ctx context.Context, s Scope, age time.Duration) 
 	}
 }
 
-// ToLangChain returns the messages of a session as Python's messages_to_dict writes them: an
-// array, empty if the session is not there. What [Conversations.FromLangChain] stored is in it as it was.
+// ToLangChain returns the messages of a session as a JSON array in the form of Python's messages_to_dict.
+// The array is empty if the session does not exist. Entries that [Conversations.FromLangChain] stored are
+// unchanged.
 func (h *Conversations) ToLangChain(ctx context.Context, s Scope, id string) (json.RawMessage, error) {
 	rows, err := h.rows(ctx, driver.MessageRange{Scope: s, Session: id})
 	if err != nil {
@@ -287,14 +290,13 @@ func (h *Conversations) ToLangChain(ctx context.Context, s Scope, id string) (js
 	return joined(rows), nil
 }
 
-// FromLangChain makes the messages of a session those of a list that Python's messages_to_dict
-// wrote, as a program does that saves the whole conversation each time. Messages with which both
-// begin stay as they are, so that one more is one row more. The session is made if it is not
-// there. Somebody who writes meanwhile is a [ErrConflict], and null, which is no list, a
-// [ErrInvalid].
+// FromLangChain replaces the messages of a session with a list in the form of Python's messages_to_dict,
+// for programs that save the whole conversation each time. Equal messages at the beginning of both stay, so
+// one more message adds one row. It creates a session that does not exist. If another program writes at the
+// same time, the error is [ErrConflict]. For null it returns [ErrInvalid].
 //
-// A message of a type that [llm.FromLangChain] does not know is kept as it is, in its place:
-// [Conversations.ToLangChain] writes it again, and what reads messages passes over it.
+// A message of a type that [llm.FromLangChain] does not know is stored unchanged, in its position.
+// [Conversations.ToLangChain] writes it, and functions that return messages skip it.
 func (h *Conversations) FromLangChain(ctx context.Context, s Scope, id string, data []byte) (Session, error) {
 	session, err := h.fromLangChain(ctx, s, id, data)
 	if err != nil {
@@ -341,8 +343,8 @@ func (h *Conversations) fromLangChain(ctx context.Context, s Scope, id string, d
 	return h.store.Apply(ctx, s, c)
 }
 
-// Export writes all sessions of a scope with their messages, as lines of JSON, see [ExportedSession].
-// Parts of the scope that are empty mean all, as in [Conversations.Forget].
+// Export writes all sessions of a scope with their messages as lines of JSON, see [ExportedSession]. An
+// empty part of the scope means any, as in [Conversations.Forget].
 func (h *Conversations) Export(ctx context.Context, s Scope, w io.Writer) error {
 	if err := h.export(ctx, s, json.NewEncoder(w)); err != nil {
 		return fmt.Errorf("conversations: export: %s: %w", s, err)
@@ -375,57 +377,4 @@ func (h *Conversations) export(ctx context.Context, s Scope, lines *json.Encoder
 		}
 	}
 	return nil
-}
-
-// Search returns the messages that fit a text best, the best first: those that have the
-// most, and the rarest, of its words, by themselves and beside others that do. A text without words finds nothing.
-func (h *Conversations) Search(ctx context.Context, f FindMessages) ([]Hit[FoundMessage], error) {
-	found, err := h.search(ctx, f)
-	if err != nil {
-		return nil, fmt.Errorf("conversations: search: %w", err)
-	}
-	return found, nil
-}
-
-func (h *Conversations) search(ctx context.Context, f FindMessages) ([]Hit[FoundMessage], error) {
-	if err := f.check(); err != nil {
-		return nil, err
-	}
-	text := rank.Clip(f.Text)
-	terms := rank.Query(text)
-	if len(terms) == 0 {
-		terms = rank.Stopped(text)
-	}
-	if len(terms) == 0 {
-		return nil, nil
-	}
-	limit, limited := f.Query.Most()
-	if !limited {
-		limit = maxFoundMessages
-	}
-	s := driver.MessageSearch{
-		Query: f.Query, Roles: f.Roles, Since: input.Exact(f.Since), Before: input.Exact(f.Before), Terms: terms,
-		Limit: max(rank.Candidates, limit),
-	}
-	if len(s.Roles) == 0 {
-		s.Roles = []llm.Role{llm.RoleUser, llm.RoleAssistant}
-	}
-	c, err := h.store.Search(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	rows, scores := ranked(terms, c)
-	rows = rows[:min(limit, len(rows))]
-	found := make([]Hit[FoundMessage], 0, len(rows))
-	for i, r := range rows {
-		one, err := messagesOf([]driver.MessageRow{r})
-		if err != nil {
-			return nil, fmt.Errorf("message %d of session %.60q in the scope %s: %w", r.Position, r.Session, r.Scope, err)
-		}
-		if len(one) == 0 { // of a foreign type
-			continue
-		}
-		found = append(found, Hit[FoundMessage]{Item: FoundMessage{one[0], r.Scope, r.Session}, Score: scores[i]})
-	}
-	return found, nil
 }

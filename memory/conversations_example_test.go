@@ -147,7 +147,7 @@ func ExampleConversations_Search() {
 			panic(err)
 		}
 	}
-	found, err := history.Search(ctx, memory.FindMessages{Query: memory.SessionQuery{Reach: ann.Only()}, Text: "when does the flight leave?"})
+	found, err := history.Search(ctx, memory.Question{Reach: ann.Only(), Text: "when does the flight leave?"})
 	if err != nil {
 		panic(err)
 	}

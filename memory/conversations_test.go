@@ -15,6 +15,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/driver"
@@ -24,18 +27,14 @@ import (
 func appendTurn(tb testing.TB, h *memory.Conversations, t memory.Turn) memory.Session {
 	tb.Helper()
 	session, err := h.Append(tb.Context(), lea, t)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	return session
 }
 
 func load(tb testing.TB, h *memory.Conversations, id string) []llm.Message {
 	tb.Helper()
 	messages, err := h.Load(tb.Context(), lea, id)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	return memory.PlainMessages(messages)
 }
 
@@ -49,9 +48,7 @@ func texts(messages []llm.Message) string {
 
 func checkText(tb testing.TB, got, want string) {
 	tb.Helper()
-	if got != want {
-		tb.Errorf("got  %s\nwant %s", got, want)
-	}
+	assert.Equal(tb, want, got)
 }
 
 var (
@@ -67,17 +64,15 @@ func TestModes(t *testing.T) {
 	t.Parallel()
 	h := newHistory()
 	appendTurn(t, h, memory.Turn{Session: "full", Messages: tooled})
-	if got := load(t, h, "full"); len(got) != len(tooled) || got[3].ToolCallID != "c1" || got[2].ToolCalls[0].Name != "f" {
-		t.Errorf("full: got %s", texts(got))
-	}
+	got := load(t, h, "full")
+	require.Len(t, got, len(tooled), "full: got %s", texts(got))
+	require.Equal(t, "c1", got[3].ToolCallID, "full: got %s", texts(got))
+	assert.Equal(t, "f", got[2].ToolCalls[0].Name, "full: got %s", texts(got))
 	appendTurn(t, h, memory.Turn{Session: "answers", Messages: tooled, Mode: memory.AnswersOnly})
 	checkText(t, texts(load(t, h, "answers")), "system: Be brief. | user: q | assistant: Let me look again. | assistant: a")
-	if len(tooled[4].ToolCalls) != 1 {
-		t.Error("the caller's messages were changed")
-	}
-	if _, err := h.Append(t.Context(), lea, memory.Turn{Session: "x", Mode: 7}); !errors.Is(err, memory.ErrInvalid) {
-		t.Errorf("another mode: got %v", err)
-	}
+	assert.Len(t, tooled[4].ToolCalls, 1, "the caller's messages were changed")
+	_, err := h.Append(t.Context(), lea, memory.Turn{Session: "x", Mode: 7})
+	assert.ErrorIs(t, err, memory.ErrInvalid, "another mode")
 	checkText(t, fmt.Sprint(memory.Full, memory.AnswersOnly, memory.Mode(7)), "full answers only Mode(7)")
 }
 
@@ -90,18 +85,12 @@ func TestAnswersOfProvider(t *testing.T) {
 		{"type":"tool_use","id":"c1","name":"f","input":{}}],"additional_kwargs":{"tool_calls":[{"id":"c1","function":{"name":"f","arguments":"{}"}}]},
 		"tool_calls":[{"name":"f","args":{},"id":"c1","type":"tool_call"}],"response_metadata":{"finish_reason":"tool_calls"}}}]`
 	messages, err := llm.FromLangChain([]byte(stored))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	appendTurn(t, h, memory.Turn{Session: "s", Messages: messages, Mode: memory.AnswersOnly})
 	got, err := h.ToLangChain(t.Context(), lea, "s")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, word := range []string{"tool_use", `"c1"`, "thinking", "function"} {
-		if strings.Contains(string(got), word) {
-			t.Errorf("%s is in %s", word, got)
-		}
+		assert.False(t, strings.Contains(string(got), word))
 	}
 	checkText(t, texts(load(t, h, "s")), "assistant: Let me look.")
 }
@@ -110,16 +99,15 @@ func TestAppendAgain(t *testing.T) {
 	t.Parallel()
 	h := newHistory()
 	session := appendTurn(t, h, memory.Turn{Messages: []llm.Message{llm.User("one"), llm.Assistant("two")}})
-	if session.ID == "" || session.Messages != 2 {
-		t.Fatalf("got %+v", session)
-	}
+	require.NotEqual(t, "", session.ID)
+	require.EqualValues(t, 2, session.Messages)
 	// All of the conversation, with what was read before.
 	all := append(load(t, h, session.ID), llm.User("three"), llm.Assistant("four"))
 	appendTurn(t, h, memory.Turn{Session: session.ID, Messages: all})
 	checkText(t, texts(load(t, h, session.ID)), "user: one | assistant: two | user: three | assistant: four")
-	if again := appendTurn(t, h, memory.Turn{}); again.ID == session.ID || again.Messages != 0 {
-		t.Errorf("got %+v, want a new session", again)
-	}
+	again := appendTurn(t, h, memory.Turn{})
+	require.NotEqual(t, session.ID, again.ID)
+	assert.EqualValues(t, 0, again.Messages)
 }
 
 // A turn whose user message is already stored can be appended again as a whole.
@@ -134,15 +122,14 @@ func TestOnce(t *testing.T) {
 	checkText(t, texts(load(t, h, "s")), "user: q | assistant: a")
 	appendTurn(t, h, memory.Turn{Session: "i", Once: true, Messages: []llm.Message{image(1), image(2), image(1)}})
 	got := load(t, h, "i")
-	if len(got) != 2 {
-		t.Fatalf("got %d messages, want the two images", len(got))
-	}
-	if images := memory.Images(got[1]); len(images) != 1 || images[0].Data[0] != 2 || images[0].MIMEType != "image/png" {
-		t.Errorf("got %+v", images)
-	}
-	if metadata, err := memory.MessageMetadata(q); metadata != nil || err != nil {
-		t.Errorf("got %s and %v, want none", metadata, err)
-	}
+	require.Len(t, got, 2)
+	images := memory.Images(got[1])
+	require.Len(t, images, 1)
+	require.EqualValues(t, 2, images[0].Data[0])
+	assert.Equal(t, "image/png", images[0].MIMEType)
+	metadata, err := memory.MessageMetadata(q)
+	require.Nil(t, metadata)
+	assert.NoError(t, err)
 }
 
 func TestResume(t *testing.T) {
@@ -150,13 +137,14 @@ func TestResume(t *testing.T) {
 	h := newHistory()
 	one, before, err := h.Resume(t.Context(), lea, "")
 	two, _, _ := h.Resume(t.Context(), lea, "")
-	if err != nil || one == "" || one == two || before != nil {
-		t.Errorf("got %q, %q, %v and %v", one, two, before, err)
-	}
+	require.NoError(t, err)
+	require.NotEqual(t, "", one)
+	require.NotEqual(t, two, one)
+	assert.Nil(t, before)
 	id, before, err := h.Resume(t.Context(), lea, "unknown")
-	if id != "unknown" || len(before) != 0 || err != nil {
-		t.Errorf("got %q, %v and %v", id, before, err)
-	}
+	require.Equal(t, "unknown", id)
+	require.Empty(t, before)
+	assert.NoError(t, err)
 	for session, err := range h.List(t.Context(), memory.SessionQuery{Reach: lea.Only()}) {
 		t.Errorf("got %+v and %v, want nothing to be stored", session, err)
 	}
@@ -174,22 +162,16 @@ func TestLastAndAround(t *testing.T) {
 		4: "assistant: Let me look again. f({}) | tool: r2 | assistant: a", 99: texts(tooled[:7]),
 	} {
 		messages, err := h.Last(t.Context(), lea, "s", n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		checkText(t, texts(memory.PlainMessages(messages)), want)
 	}
 	around, err := h.Around(t.Context(), lea, "s", 2, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	checkText(t, texts(memory.PlainMessages(around)), texts(tooled[:3]))
-	if _, err := h.Last(t.Context(), lea, "s", 0); !errors.Is(err, memory.ErrInvalid) {
-		t.Errorf("the last 0: got %v", err)
-	}
-	if _, err := h.Around(t.Context(), lea, "s", 0, 1); !errors.Is(err, memory.ErrInvalid) {
-		t.Errorf("around 0: got %v", err)
-	}
+	_, err = h.Last(t.Context(), lea, "s", 0)
+	assert.ErrorIs(t, err, memory.ErrInvalid, "the last 0")
+	_, err = h.Around(t.Context(), lea, "s", 0, 1)
+	assert.ErrorIs(t, err, memory.ErrInvalid, "around 0")
 }
 
 func TestMessagesAreFound(t *testing.T) {
@@ -201,31 +183,33 @@ func TestMessagesAreFound(t *testing.T) {
 	appendTurn(t, h, memory.Turn{Session: "food", Messages: []llm.Message{
 		llm.User("How long does rice cook?"), llm.Assistant("Eighteen minutes.", call), llm.ToolResult(call, "fjords of rice"),
 	}})
-	search := func(f memory.FindMessages) string {
+	search := func(q memory.Question, only ...memory.MessageFilter) string {
 		t.Helper()
-		f.Query.Scope = lea
-		found, err := h.Search(t.Context(), f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		q.Reach = lea.Only()
+		found, err := h.Search(t.Context(), q, only...)
+		require.NoError(t, err)
 		var list []string
 		for _, m := range found {
 			list = append(list, fmt.Sprintf("%s/%d", m.Item.Session, m.Item.Position))
-			if s := m.Score; s.Total <= 0 || s.Total > 1 || s.Total-s.Keyword-s.Neighbour > 1e-9 || m.Item.At.IsZero() || m.Item.Scope != lea || m.Item.ID == "" {
-				t.Errorf("got %+v", m)
-			}
+			s := m.Score
+			require.False(t, s.Total <= 0)
+			require.False(t, s.Total > 1)
+			require.False(t, s.Total-s.Keyword-s.Neighbour > 1e-9)
+			require.False(t, m.Item.At.IsZero())
+			require.Equal(t, lea, m.Item.Scope)
+			assert.NotEqual(t, "", m.Item.ID)
 		}
 		return strings.Join(list, " ")
 	}
-	checkText(t, search(memory.FindMessages{Text: "Which fjord did we talk about, in Norway?"}), "trip/2 trip/1")
-	checkText(t, search(memory.FindMessages{Text: "fjord", Roles: []llm.Role{llm.RoleTool}}), "food/3")
-	checkText(t, search(memory.FindMessages{Text: "fjords rice", Query: memory.SessionQuery{ID: "food"}}), "food/1")
-	checkText(t, search(memory.FindMessages{Text: "fjords rice", Query: memory.SessionQuery{Limit: 1}}), "food/1")
-	checkText(t, search(memory.FindMessages{Text: "the of ?"}), "")
-	checkText(t, search(memory.FindMessages{Text: "fjord", Before: time.Now().Add(-time.Hour)}), "")
+	checkText(t, search(memory.Question{Text: "Which fjord did we talk about, in Norway?"}), "trip/2 trip/1")
+	checkText(t, search(memory.Question{Text: "fjord"}, memory.MessageFilter{Roles: []llm.Role{llm.RoleTool}}), "food/3")
+	checkText(t, search(memory.Question{Text: "fjords rice"}, memory.MessageFilter{Session: "food"}), "food/1")
+	checkText(t, search(memory.Question{Text: "fjords rice", Limit: 1}), "food/1")
+	checkText(t, search(memory.Question{Text: "the of ?"}), "")
+	checkText(t, search(memory.Question{Text: "fjord"}, memory.MessageFilter{Before: time.Now().Add(-time.Hour)}), "")
 	far := strings.Repeat("x ", 5000)
-	checkText(t, search(memory.FindMessages{Text: far + "fjord"}), "trip/1 trip/2")
-	checkText(t, search(memory.FindMessages{Text: far + "fjord" + far}), "") // not within what counts
+	checkText(t, search(memory.Question{Text: far + "fjord"}), "trip/1 trip/2")
+	checkText(t, search(memory.Question{Text: far + "fjord" + far}), "") // not within what counts
 }
 
 func TestDeleteAndUpdate(t *testing.T) {
@@ -236,9 +220,9 @@ func TestDeleteAndUpdate(t *testing.T) {
 	session := appendTurn(t, h, memory.Turn{Session: "s", Messages: []llm.Message{llm.User("q")}})
 	session.Title, session.Metadata = "A title", json.RawMessage(` { "pinned" : true } `)
 	updated, err := h.Update(ctx, lea, session)
-	if err != nil || updated.Title != "A title" || string(updated.Metadata) != `{"pinned":true}` {
-		t.Errorf("got %+v and %v", updated, err)
-	}
+	require.NoError(t, err)
+	require.Equal(t, "A title", updated.Title)
+	assert.Equal(t, `{"pinned":true}`, string(updated.Metadata))
 	if _, err := h.Update(ctx, lea, session); !errors.Is(err, memory.ErrConflict) {
 		t.Errorf("an old version: got %v", err)
 	}
@@ -248,21 +232,16 @@ func TestDeleteAndUpdate(t *testing.T) {
 	if _, err := h.Append(ctx, lea, memory.Turn{Session: "s", Version: session.Version}); !errors.Is(err, memory.ErrConflict) {
 		t.Errorf("an old version: got %v", err)
 	}
-	if err := h.Delete(ctx, lea, "s"); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, h.Delete(ctx, lea, "s"))
 	for name, err := range map[string]error{
 		"get":    errorOf(h.Get(ctx, lea, "s")),
 		"delete": h.Delete(ctx, lea, "s"),
 		"update": errorOf(h.Update(ctx, lea, session)),
 	} {
-		if !errors.Is(err, memory.ErrNotFound) {
-			t.Errorf("%s: got %v, want an ErrNotFound", name, err)
-		}
+		assert.ErrorIs(t, err, memory.ErrNotFound, "%s: got %v, want an ErrNotFound", name, err)
 	}
-	if _, err := h.Append(ctx, lea, memory.Turn{Session: "s", Began: began}); !errors.Is(err, memory.ErrForgotten) {
-		t.Errorf("a late turn: got %v", err)
-	}
+	_, err = h.Append(ctx, lea, memory.Turn{Session: "s", Began: began})
+	assert.ErrorIs(t, err, memory.ErrForgotten, "a late turn")
 }
 
 func TestConversationsRefuse(t *testing.T) {
@@ -287,13 +266,12 @@ func TestConversationsRefuse(t *testing.T) {
 		"a long title":          errorOf(h.Update(ctx, lea, memory.Session{ID: "s", Title: strings.Repeat("x", 2049)})),
 		"metadata":              errorOf(h.Update(ctx, lea, memory.Session{ID: "s", Metadata: json.RawMessage(`[]`)})),
 		"large metadata":        errorOf(h.Update(ctx, lea, memory.Session{ID: "s", Metadata: json.RawMessage(`{"a":"` + strings.Repeat("x", 16<<10) + `"}`)})),
-		"a condition":           errorOf(h.Search(ctx, memory.FindMessages{Text: "x", Query: memory.SessionQuery{Where: []memory.Condition{{}}}})),
+		"a condition":           errorOf(h.Search(ctx, memory.Question{Text: "x"}, memory.MessageFilter{Where: []memory.Condition{{}}})),
 		"many conditions":       listErr(h, memory.SessionQuery{Where: slices.Repeat([]memory.Condition{memory.Where("a", memory.Exists, nil)}, 21)}),
 		"a long prefix":         listErr(h, memory.SessionQuery{Prefix: long}),
 		"after nothing":         listErr(h, memory.SessionQuery{After: &memory.Session{}}),
-		"search after":          errorOf(h.Search(ctx, memory.FindMessages{Text: "x", Query: memory.SessionQuery{After: &memory.Session{ID: "s"}}})),
-		"search another role":   errorOf(h.Search(ctx, memory.FindMessages{Text: "x", Roles: []llm.Role{"poet"}})),
-		"search too many":       errorOf(h.Search(ctx, memory.FindMessages{Text: "x", Query: memory.SessionQuery{Limit: 1001}})),
+		"search another role":   errorOf(h.Search(ctx, memory.Question{Text: "x"}, memory.MessageFilter{Roles: []llm.Role{"poet"}})),
+		"search too many":       errorOf(h.Search(ctx, memory.Question{Text: "x", Limit: 1001})),
 		"no age":                errorOf(h.Retain(ctx, lea, 0)),
 		"forget another scope":  errorOf(h.Forget(ctx, memory.Scope{User: "\xff"})),
 		"export another scope":  h.Export(ctx, memory.Scope{User: "\xff"}, &bytes.Buffer{}),
@@ -303,9 +281,8 @@ func TestConversationsRefuse(t *testing.T) {
 		"LangChain with rubble": errorOf(h.FromLangChain(ctx, lea, "s", []byte(`[{"type":"human","data":{"content":7}}]`))),
 		"LangChain removal":     errorOf(h.FromLangChain(ctx, lea, "s", []byte(`[{"type":"human","data":{"content":"x","id":"1"}},{"type":"remove","data":{"id":"1","content":""}}]`))),
 	} {
-		if !errors.Is(err, memory.ErrInvalid) || !strings.HasPrefix(err.Error(), "conversations: ") {
-			t.Errorf("%s: got %v, want an ErrInvalid", name, err)
-		}
+		require.ErrorIs(t, err, memory.ErrInvalid, "%s: got %v, want an ErrInvalid", name, err)
+		assert.True(t, strings.HasPrefix(err.Error(), "conversations: "), "%s: got %v, want an ErrInvalid", name, err)
 	}
 	for session, err := range h.List(ctx, memory.SessionQuery{Reach: lea.Only()}) {
 		t.Errorf("stored %+v, %v", session, err)
@@ -322,14 +299,11 @@ func listErr(h *memory.Conversations, q memory.SessionQuery) error {
 func TestQuotaOfConversations(t *testing.T) {
 	t.Parallel()
 	m, err := memory.New(inmemory.New(inmemory.Options{MaxMessages: 2}), memory.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	h := m.Conversations()
 	appendTurn(t, h, memory.Turn{Session: "s", Messages: []llm.Message{llm.User("one"), llm.User("two")}})
-	if _, err := h.Append(t.Context(), lea, memory.Turn{Session: "s", Messages: []llm.Message{llm.User("three")}}); !errors.Is(err, memory.ErrQuota) {
-		t.Errorf("got %v, want an ErrQuota", err)
-	}
+	_, err = h.Append(t.Context(), lea, memory.Turn{Session: "s", Messages: []llm.Message{llm.User("three")}})
+	assert.ErrorIs(t, err, memory.ErrQuota)
 	appendTurn(t, h, memory.Turn{Session: "s", Messages: load(t, h, "s")})
 	checkText(t, texts(load(t, h, "s")), "user: one | user: two")
 }
@@ -344,24 +318,18 @@ func TestWriters(t *testing.T) {
 			for i := range 25 {
 				text := fmt.Sprint(w, ".", i)
 				_, err := h.Append(t.Context(), lea, memory.Turn{Session: "s", Messages: []llm.Message{llm.User(text), llm.Assistant(text)}})
-				if err != nil {
-					t.Error(err)
-				}
-				if _, err := h.Last(t.Context(), lea, "s", 1+rand.IntN(9)); err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, err)
+				_, err = h.Last(t.Context(), lea, "s", 1+rand.IntN(9))
+				assert.NoError(t, err)
 			}
 		})
 	}
 	wg.Wait()
 	got := load(t, h, "s")
-	if len(got) != 8*25*2 {
-		t.Fatalf("got %d messages", len(got))
-	}
+	require.Len(t, got, 8*25*2)
 	for i := 0; i < len(got); i += 2 {
-		if got[i].Text() != got[i+1].Text() || got[i].Role != llm.RoleUser {
-			t.Fatalf("at %d: %v and %v", i, got[i], got[i+1])
-		}
+		require.Equal(t, got[i+1].Text(), got[i].Text())
+		require.Equal(t, llm.RoleUser, got[i].Role)
 	}
 }
 
@@ -384,9 +352,7 @@ func TestRetain(t *testing.T) {
 		}
 		var left []string
 		for session, err := range h.List(t.Context(), memory.SessionQuery{Reach: lea.Only()}) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			left = append(left, session.ID)
 		}
 		checkText(t, fmt.Sprint(left), "[new old0]")
@@ -398,25 +364,19 @@ func TestExport(t *testing.T) {
 	h := newHistory()
 	appendTurn(t, h, memory.Turn{Session: "one", Messages: []llm.Message{llm.User("q"), llm.Assistant("a")}})
 	appendTurn(t, h, memory.Turn{Session: "two"})
-	if _, err := h.Append(t.Context(), memory.Scope{Tenant: "acme", User: "bob"}, memory.Turn{Session: "one"}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := h.Append(t.Context(), memory.Scope{Tenant: "acme", User: "bob"}, memory.Turn{Session: "one"})
+	require.NoError(t, err)
 	var b bytes.Buffer
-	if err := h.Export(t.Context(), lea, &b); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, h.Export(t.Context(), lea, &b))
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
-	if len(lines) != 2 {
-		t.Fatalf("got %s", b.String())
-	}
+	require.Len(t, lines, 2, "got %s", b.String())
 	var line memory.ExportedSession
-	if err := json.Unmarshal([]byte(lines[1]), &line); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(lines[1]), &line))
 	messages, err := llm.FromLangChain(line.Messages)
-	if err != nil || line.SessionID != "one" || *line.UserID != "lea" || line.UpdatedAt.IsZero() {
-		t.Errorf("got %+v and %v", line, err)
-	}
+	require.NoError(t, err)
+	require.Equal(t, "one", line.SessionID)
+	require.Equal(t, "lea", *line.UserID)
+	assert.False(t, line.UpdatedAt.IsZero())
 	checkText(t, texts(messages), "user: q | assistant: a")
 }
 
@@ -448,9 +408,7 @@ func (brokenSessions) Forget(context.Context, memory.Scope) (int, error) { retur
 func TestConversationsOfAFailingStore(t *testing.T) {
 	t.Parallel()
 	m, err := memory.New(inmemory.Fill(driver.Stores{ConversationStore: brokenSessions{}}), memory.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	h := m.Conversations()
 	ctx := t.Context()
 	_, _, resumed := h.Resume(ctx, lea, "s")
@@ -458,11 +416,10 @@ func TestConversationsOfAFailingStore(t *testing.T) {
 		"append": errorOf(h.Append(ctx, lea, memory.Turn{})), "get": errorOf(h.Get(ctx, lea, "s")), "load": errorOf(h.Load(ctx, lea, "s")),
 		"last": errorOf(h.Last(ctx, lea, "s", 1)), "around": errorOf(h.Around(ctx, lea, "s", 1, 1)), "resume": resumed,
 		"update": errorOf(h.Update(ctx, lea, memory.Session{ID: "s"})), "delete": h.Delete(ctx, lea, "s"), "list": listErr(h, memory.SessionQuery{}),
-		"forget": errorOf(h.Forget(ctx, lea)), "search": errorOf(h.Search(ctx, memory.FindMessages{Text: "x"})), "retain": errorOf(h.Retain(ctx, lea, time.Hour)), "export": h.Export(ctx, lea, &bytes.Buffer{}),
+		"forget": errorOf(h.Forget(ctx, lea)), "search": errorOf(h.Search(ctx, memory.Question{Text: "x"})), "retain": errorOf(h.Retain(ctx, lea, time.Hour)), "export": h.Export(ctx, lea, &bytes.Buffer{}),
 		"to langchain": errorOf(h.ToLangChain(ctx, lea, "s")), "from langchain": errorOf(h.FromLangChain(ctx, lea, "s", []byte("[]"))),
 	} {
-		if !errors.Is(err, errStoreDown) || !strings.HasPrefix(err.Error(), "conversations: "+name+": ") {
-			t.Errorf("%s: got %v", name, err)
-		}
+		require.ErrorIs(t, err, errStoreDown)
+		assert.True(t, strings.HasPrefix(err.Error(), "conversations: "+name+": "))
 	}
 }

@@ -9,7 +9,7 @@
 //	if _, err := m.Remember(ctx, ann, "Ann likes tea, not coffee"); err != nil {
 //		return err
 //	}
-//	hits, err := m.Recall(ctx, memory.Recall{Query: memory.FactQuery{Reach: ann.Only()}, Text: "which drinks does she like?"})
+//	hits, err := m.Recall(ctx, memory.Question{Reach: ann.Only(), Text: "which drinks does she like?"})
 //
 // The backend is one of package inmemory, sqlitememory (a file) or pgmemory (PostgreSQL and Supabase), or
 // another one that implements package driver. The methods of [Memory] are those of facts;
@@ -48,5 +48,5 @@
 //   - A message is stored in the form of LangChain, see [llm.ToLangChain]. What a program in Python
 //     wrote comes back unchanged, with the fields that are unknown here.
 //
-// All types are safe for use by any number of goroutines.
+// All types are safe for concurrent use.
 package memory

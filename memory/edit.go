@@ -8,32 +8,31 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/memory/internal/input"
+	"github.com/weft-go/weft/memory/internal/search"
 )
 
-// An Edit is what [Memory.Update] changes of a fact. What is left out stays as it is.
+// An Edit is a change of a fact by [Memory.Update]. Fields that are not set do not change the fact.
 type Edit struct {
-	// Content is what the fact is to say. Empty keeps what it says.
+	// Content is the new content. Empty means no change.
 	Content string
-	// Metadata takes the place of the fact's. Empty keeps that; {} is metadata with nothing in it.
+	// Metadata replaces the metadata. Empty means no change; {} removes all fields.
 	Metadata json.RawMessage
-	// Importance is between 0 and 1. Zero keeps the fact's.
+	// Importance is the new importance, between 0 and 1. Zero means no change.
 	Importance float64
-	// Trust, if not nil, is the fact's from now on: new(memory.Stated) says that somebody
-	// vouches for it.
+	// Trust, if not nil, is the new trust: new(memory.Stated) means that a person confirms the fact.
 	Trust *Trust
-	// ExpiresAt, if not nil, is when the fact expires. The zero time means never.
+	// ExpiresAt, if not nil, is the time at which the fact expires. The zero time means never.
 	ExpiresAt *time.Time
-	// Version, if not zero, has to be the fact's, or else it is an [ErrConflict].
+	// Version, if not zero, must be the version of the fact. Otherwise the error is [ErrConflict].
 	Version int64
-	// Actor is who did it, for the history.
+	// Actor names the author of the change in the history.
 	Actor string
 }
 
-// Update changes a fact of a scope, also one that is no longer so: what it says, and its metadata,
-// importance, trust and expiry, as far as the edit names them. The old content stays in the
-// history. It returns [ErrNotFound] if the scope has no fact of that id, and [ErrConflict] if another
-// valid one of the kind says the same. To say that something is no longer so, and something else
-// is, take [Memory.Supersede].
+// Update changes a fact of a scope, also one that is no longer valid. The history keeps the old content. It
+// returns [ErrNotFound] if the scope has no fact with this ID, and [ErrConflict] if another valid fact of
+// the same kind has the same content. If a statement stops being true and another one takes its place, call
+// [Memory.Supersede] instead.
 func (m *Memory) Update(ctx context.Context, s Scope, id string, e Edit) error {
 	if err := m.edit(ctx, s, id, e); err != nil {
 		return fmt.Errorf("memory: update: %w", err)
@@ -75,7 +74,7 @@ func (m *Memory) edit(ctx context.Context, s Scope, id string, e Edit) error {
 	}
 }
 
-// record returns one of a scope, or [ErrNotFound].
+// record returns a fact of a scope, or [ErrNotFound].
 func (m *Memory) record(ctx context.Context, s Scope, id string) (FactRecord, error) {
 	if err := s.Validate(); err != nil {
 		return FactRecord{}, err
@@ -88,7 +87,7 @@ func (m *Memory) record(ctx context.Context, s Scope, id string) (FactRecord, er
 	return FactRecord{}, fmt.Errorf("fact %.60q in the scope %s: %w", id, s, ErrNotFound)
 }
 
-// apply changes what the edit names, and checks that alone.
+// apply applies an edit to a record, and checks the changed fields only.
 func (e *Edit) apply(r *FactRecord) error {
 	if e.Content != "" {
 		r.Content = e.Content
@@ -111,13 +110,13 @@ func (e *Edit) apply(r *FactRecord) error {
 	return err
 }
 
-// made returns what follows from a content.
+// made returns the key, the terms and the vector of a content.
 func (m *Memory) made(ctx context.Context, content string) (*FactRecord, error) {
 	r := &FactRecord{Key: input.FactKey(content)}
 	if m.options.Embedder == nil {
 		return r, nil
 	}
-	vectors, err := embed(ctx, m.options.Embedder, []string{content})
+	vectors, err := search.Vectors(ctx, m.options.Embedder, []string{content})
 	if err == nil {
 		r.Embedding, r.Model = vectors[0], m.options.Embedder.Model()
 	}

@@ -2,14 +2,15 @@ package memory_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/memory"
 )
@@ -42,39 +43,29 @@ func TestUpdateKeeps(t *testing.T) {
 			e := newConcepts()
 			m := newMemory(t, memory.Options{Embedder: e})
 			stored, err := m.Store(t.Context(), ann, was)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			before, err := m.Get(t.Context(), ann, stored[0].ID)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			calls := e.calls.Load()
-			if err := m.Update(t.Context(), ann, before.ID, c.edit); err != nil {
-				t.Fatal(err)
-			}
-			if embedded := e.calls.Load() - calls; embedded > 1 || (embedded == 1) != (c.edit.Content != "") {
-				t.Errorf("%d calls of the embedder", embedded)
-			}
+			require.NoError(t, m.Update(t.Context(), ann, before.ID, c.edit))
+			embedded := e.calls.Load() - calls
+			require.False(t, embedded > 1)
+			assert.Equal(t, (c.edit.Content != ""), (embedded == 1))
 			got, err := m.Get(t.Context(), ann, before.ID)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			want := before
 			c.want(&want)
 			want.Version, want.UpdatedAt = 2, got.UpdatedAt
-			if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
-				t.Errorf("got  %+v\nwant %+v", got, want)
-			}
+			assert.Equal(t, fmt.Sprintf("%+v", want), fmt.Sprintf("%+v", got))
 			for e, err := range m.History(t.Context(), ann, before.ID) {
-				if err != nil || e.Kind == memory.Update && (e.Before != before.Content || e.After != got.Content || e.By != c.edit.Actor) {
-					t.Errorf("got %+v, error %v", e, err)
-				}
+				require.NoError(t, err)
+				assert.False(t, e.Kind == memory.Update && (e.Before != before.Content || e.After != got.Content || e.By != c.edit.Actor))
 			}
-			found, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Reach: ann.Only(), Untrusted: true}, Text: got.Content})
-			if err != nil || len(found) != 1 || found[0].Score.Vector == 0 || found[0].Score.Keyword == 0 && c.edit.Content != "x" {
-				t.Errorf("recall: got %+v, error %v", found, err)
-			}
+			found, err := m.Recall(t.Context(), memory.Question{Reach: ann.Only(), Text: got.Content}, memory.FactFilter{Untrusted: true})
+			require.NoError(t, err, "recall")
+			require.Len(t, found, 1, "recall")
+			require.NotEqual(t, 0, found[0].Score.Vector, "recall")
+			assert.False(t, found[0].Score.Keyword == 0 && c.edit.Content != "x", "recall")
 		})
 	}
 }
@@ -100,13 +91,13 @@ func TestUpdateRefused(t *testing.T) {
 		"an actor":       {ann, id, memory.Edit{Actor: "\x00"}, memory.ErrInvalid},
 		"an old version": {ann, id, memory.Edit{Content: "x", Version: 2}, memory.ErrConflict},
 	} {
-		if err := m.Update(t.Context(), c.scope, c.id, c.edit); !errors.Is(err, c.want) {
-			t.Errorf("%s: got %v, want %v", name, err, c.want)
-		}
+		err := m.Update(t.Context(), c.scope, c.id, c.edit)
+		assert.ErrorIs(t, err, c.want, "%s: got %v, want %v", name, err, c.want)
 	}
-	if f, err := m.Get(t.Context(), ann, id); err != nil || f.Content != "one" || f.Version != 1 {
-		t.Errorf("got %+v, error %v", f, err)
-	}
+	f, err := m.Get(t.Context(), ann, id)
+	require.NoError(t, err)
+	require.Equal(t, "one", f.Content)
+	assert.EqualValues(t, 1, f.Version)
 }
 
 // Concurrent edits of different fields of a fact are all kept.
@@ -118,17 +109,17 @@ func TestUpdateAtOnce(t *testing.T) {
 	for i := range 20 {
 		for _, e := range []memory.Edit{{Content: fmt.Sprint("text ", i)}, {Importance: 0.25}, {ExpiresAt: &noon}} {
 			wg.Go(func() {
-				if err := m.Update(t.Context(), ann, id, e); err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, m.Update(t.Context(), ann, id, e))
 			})
 		}
 	}
 	wg.Wait()
 	f, err := m.Get(t.Context(), ann, id)
-	if err != nil || f.Version != 61 || f.Importance != 0.25 || !f.ExpiresAt.Equal(noon) || f.Content == "one" {
-		t.Errorf("got %+v, error %v", f, err)
-	}
+	require.NoError(t, err)
+	require.EqualValues(t, 61, f.Version)
+	require.Equal(t, 0.25, f.Importance)
+	require.True(t, f.ExpiresAt.Equal(noon))
+	assert.NotEqual(t, "one", f.Content)
 }
 
 // A fact with an end that is stored again without one stays valid after the first end.
@@ -140,18 +131,13 @@ func TestStoredAgainForLonger(t *testing.T) {
 		first, second := soon, later
 		first.ExpiresAt, second.ValidFrom = time.Now().Add(time.Hour), time.Now().Add(time.Hour)
 		for _, facts := range [][]memory.Fact{{first, second}, {soon, later}} {
-			if _, err := m.Store(t.Context(), ann, facts...); err != nil {
-				t.Fatal(err)
-			}
+			_, err := m.Store(t.Context(), ann, facts...)
+			require.NoError(t, err)
 		}
 		time.Sleep(time.Minute)
-		if got := list(t, m, memory.FactQuery{Reach: ann.Only()}); len(got) != 2 {
-			t.Errorf("got %q", got)
-		}
+		assert.Len(t, list(t, m, memory.FactQuery{Reach: ann.Only()}), 2)
 		time.Sleep(2 * time.Hour)
-		if got := list(t, m, memory.FactQuery{Reach: ann.Only()}); len(got) != 2 {
-			t.Errorf("later: got %q", got)
-		}
+		assert.Len(t, list(t, m, memory.FactQuery{Reach: ann.Only()}), 2, "later")
 	})
 }
 
@@ -159,12 +145,11 @@ func TestStoreTakenID(t *testing.T) {
 	t.Parallel()
 	m := newMemory(t, memory.Options{})
 	id := store(t, m, ann, "one")[0]
-	if stored, err := m.Store(t.Context(), ann, memory.Fact{ID: id, Content: "one.", Trust: memory.Stated}); err != nil || !stored[0].Existed {
-		t.Errorf("the same: got %+v, %v", stored, err)
-	}
-	if _, err := m.Store(t.Context(), ann, memory.Fact{ID: id, Content: "two", Trust: memory.Stated}); !errors.Is(err, memory.ErrConflict) {
-		t.Errorf("another text: got %v", err)
-	}
+	stored, err := m.Store(t.Context(), ann, memory.Fact{ID: id, Content: "one.", Trust: memory.Stated})
+	require.NoError(t, err, "the same")
+	assert.True(t, stored[0].Existed, "the same")
+	_, err = m.Store(t.Context(), ann, memory.Fact{ID: id, Content: "two", Trust: memory.Stated})
+	assert.ErrorIs(t, err, memory.ErrConflict, "another text")
 }
 
 func TestQueryRefused(t *testing.T) {
@@ -184,7 +169,6 @@ func TestQueryRefused(t *testing.T) {
 
 func wantInvalid(t *testing.T, err error, says string) {
 	t.Helper()
-	if !errors.Is(err, memory.ErrInvalid) || !strings.Contains(err.Error(), says) {
-		t.Errorf("got %v, want an ErrInvalid that says %q", err, says)
-	}
+	require.ErrorIs(t, err, memory.ErrInvalid)
+	assert.ErrorContains(t, err, says)
 }

@@ -23,7 +23,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	found, err := m.Recall(ctx, memory.Recall{Query: memory.FactQuery{Reach: ann.Only()}, Text: "what does she like to drink?"})
+	found, err := m.Recall(ctx, memory.Question{Reach: ann.Only(), Text: "what does she like to drink?"})
 	if err != nil {
 		panic(err)
 	}
@@ -70,7 +70,7 @@ func ExampleMemory_Supersede() {
 		panic(err)
 	}
 	for _, at := range []time.Time{{}, march.AddDate(0, 1, 0)} {
-		found, err := m.Recall(ctx, memory.Recall{Query: memory.FactQuery{Reach: ann.Only(), AsOf: at}, Text: "where does Ann live?"})
+		found, err := m.Recall(ctx, memory.Question{Reach: ann.Only(), Text: "where does Ann live?"}, memory.FactFilter{AsOf: at})
 		if err != nil {
 			panic(err)
 		}
@@ -140,7 +140,7 @@ func ExampleMemory_Remember() {
 		panic(err)
 	}
 	for _, untrusted := range []bool{false, true} {
-		found, err := m.Recall(ctx, memory.Recall{Query: memory.FactQuery{Reach: ann.Only(), Untrusted: untrusted}, Text: "what does Ann drink?"})
+		found, err := m.Recall(ctx, memory.Question{Reach: ann.Only(), Text: "what does Ann drink?"}, memory.FactFilter{Untrusted: untrusted})
 		if err != nil {
 			panic(err)
 		}

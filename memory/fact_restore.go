@@ -6,11 +6,11 @@ import (
 
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/internal/input"
+	"github.com/weft-go/weft/memory/internal/search"
 )
 
-// restorableFact checks a fact that was read from a file, and fills in what follows from its
-// content: the key and the words that it is found by. It returns [ErrInvalid] for a fact that
-// cannot be stored.
+// restorableFact checks a fact that was read from a file, and sets its key and its terms. It returns
+// [ErrInvalid] for a fact that cannot be stored.
 func restorableFact(s *driver.SavedFact) error {
 	if err := completeFact(s); err != nil {
 		return fmt.Errorf("fact %.60q in the scope %s: %w", s.ID, s.Scope, err)
@@ -45,7 +45,7 @@ func completeFact(s *driver.SavedFact) error {
 	f.ID, f.CreatedAt, f.UpdatedAt = s.ID, input.Exact(f.CreatedAt), input.Exact(f.UpdatedAt)
 	r.Fact, r.Key, r.Terms = f, input.FactKey(f.Content), termsOf(&f)
 	if len(r.Embedding) > 0 {
-		return CheckVector(r.Embedding, len(r.Embedding))
+		return search.CheckVector(r.Embedding, len(r.Embedding))
 	}
 	r.Model = ""
 	return nil

@@ -6,13 +6,13 @@ import (
 	"fmt"
 )
 
-// Forget removes everything of a scope: its turns, facts with their history, values, conversations
-// and documents. It returns how much that was. A part of the scope that is empty means all of them,
-// but for the tenant: of a tenant and a user, it forgets the user in every workspace and to every agent.
-// Tenants never mix: an empty one stands for what has no tenant. An empty scope is an [ErrInvalid].
+// Forget removes all data of a scope: turns, facts with their history, values, conversations and documents.
+// It returns the numbers of removed items. An empty part of the scope means any, except for the tenant: a
+// tenant and a user select the user's data in every workspace and with every agent. An empty tenant selects
+// only data without a tenant. For an empty scope it returns [ErrInvalid].
 //
-// A turn or a message that was said before, and is stored late, is refused with [ErrForgotten]. An
-// error in one part does not keep the others from being forgotten; Forget can be called again.
+// A turn or a message from before the call that is stored after it is rejected with [ErrForgotten]. An
+// error in one part does not stop the others. Forget can be called again.
 func (m *Memory) Forget(ctx context.Context, s Scope) (Counts, error) {
 	var c Counts
 	if err := checkForgotten(s); err != nil {
@@ -38,14 +38,14 @@ func (m *Memory) Forget(ctx context.Context, s Scope) (Counts, error) {
 // checkForgotten returns [ErrInvalid] for a scope that cannot be forgotten.
 func checkForgotten(s Scope) error {
 	if s == (Scope{}) {
-		return fmt.Errorf("a scope that names nobody: %w", ErrInvalid)
+		return fmt.Errorf("the scope has no tenant, workspace, user or agent, and would stand for everybody: %w", ErrInvalid)
 	}
 	return s.Validate()
 }
 
-// Sweep removes facts and values that have expired, of all scopes, and returns how many. Searches leave them out
-// before they are removed. Any number of programs may sweep at once. [Conversations.Retain]
-// removes old conversations.
+// Sweep removes expired facts and values of all scopes and returns their numbers. Searches leave them out
+// even before that. Several programs may call it at the same time. [Conversations.Retain] removes old
+// conversations.
 func (m *Memory) Sweep(ctx context.Context) (int, error) {
 	facts, err := sweep(ctx, m.backend.Facts().Sweep)
 	if err != nil {

@@ -93,9 +93,9 @@ func store(tb testing.TB, m *memory.Memory, s memory.Scope, contents ...string) 
 	return ids
 }
 
-func recall(tb testing.TB, m *memory.Memory, r memory.Recall) []string {
+func recall(tb testing.TB, m *memory.Memory, r memory.Question, only ...memory.FactFilter) []string {
 	tb.Helper()
-	found, err := m.Recall(tb.Context(), r)
+	found, err := m.Recall(tb.Context(), r, only...)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/memory"
 )
 
@@ -51,12 +54,10 @@ func TestMatch(t *testing.T) {
 	}
 	for _, test := range tests {
 		c := memory.Condition{Path: test.path, Op: test.op, Value: json.RawMessage(test.value)}
-		if err := c.Validate(); err != nil {
-			t.Errorf("%q %s %s: %v", test.path, test.op, test.value, err)
-		}
-		if got := c.Match(json.RawMessage(data)); got != test.want {
-			t.Errorf("%q %s %s: %t", test.path, test.op, test.value, got)
-		}
+		err := c.Validate()
+		assert.NoError(t, err, "%q %s %s: %v", test.path, test.op, test.value, err)
+		got := c.Match(json.RawMessage(data))
+		assert.Equal(t, test.want, got, "%q %s %s: %t", test.path, test.op, test.value, got)
 	}
 	for _, c := range []memory.Condition{
 		{},
@@ -69,11 +70,9 @@ func TestMatch(t *testing.T) {
 		{Path: make([]string, 9), Op: memory.Exists},
 		memory.Where("x", memory.Equal, func() {}),
 	} {
-		if err := c.Validate(); err == nil {
-			t.Errorf("%+v is taken", c)
-		}
+		assert.Error(t, c.Validate(), "%+v is taken", c)
 	}
-	if c := memory.Where("x", memory.NotEqual, 1); !c.Match(nil) || c.Match(json.RawMessage(`{"x":1}`)) {
-		t.Error("what is not there is equal")
-	}
+	c := memory.Where("x", memory.NotEqual, 1)
+	require.True(t, c.Match(nil), "what is not there is equal")
+	assert.False(t, c.Match(json.RawMessage(`{"x":1}`)), "what is not there is equal")
 }

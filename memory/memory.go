@@ -12,21 +12,21 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/internal/input"
 	"github.com/weft-go/weft/memory/internal/rank"
+	"github.com/weft-go/weft/memory/internal/search"
 )
 
-// Options configures [New]. Its zero value works: recall then goes by words.
+// Options configures [New]. With the zero value, recall uses words only.
 type Options struct {
-	// Embedder makes the vectors of stored facts and of queries.
+	// Embedder makes the vectors of stored data and of questions.
 	Embedder Embedder
-	// Reranker, if not nil, orders the results of [Memory.Recall] again.
+	// Reranker, if not nil, orders the best hits of each search again.
 	Reranker Reranker
-	// Weights set the weight of each signal in recall.
+	// Weights are the weights of the signals in recall.
 	Weights Weights
-	// Candidates is the number of facts that [Memory.Recall] ranks: this many by words, and this
-	// many by vector. Zero stands for 400. See docs/memory.md for the cost of more.
+	// Candidates is the number of facts that [Memory.Recall] ranks: this many found by words, and this many
+	// found by vectors. Zero means 400. docs/memory.md has the cost of more.
 	Candidates int
-	// Tokens counts the tokens of a fact for [Recall.MaxTokens]. Nil stands for
-	// [llm.EstimateTokens].
+	// Tokens counts the tokens of an item for [Question.MaxTokens]. Nil means [llm.EstimateTokens].
 	Tokens llm.TokenCounter
 	// Values configures [Memory.Values].
 	Values ValueOptions
@@ -34,18 +34,17 @@ type Options struct {
 
 const maxCandidates = 10_000
 
-// A Memory stores facts, values, conversations, documents and turns in one backend. Its own methods are
-// those of facts, and those of everything: Forget, Sweep, Export and Import. It is safe for use by
-// any number of goroutines.
+// A Memory stores facts, values, conversations, documents and turns in one backend. Its methods are those
+// of facts, and those that cover all parts: Forget, Sweep, Export and Import. It is safe for concurrent
+// use.
 type Memory struct {
 	backend driver.Backend
 	store   driver.FactStore
 	options Options
 }
 
-// New returns a memory that a backend stores: packages inmemory, sqlitememory and pgmemory have
-// one each. Options that are out of their bounds, and a backend that has not all parts, are an
-// [ErrInvalid].
+// New returns a memory that stores its data in a backend: of package inmemory, sqlitememory or pgmemory, or
+// another one. It returns [ErrInvalid] for options out of range, and for a backend that lacks a part.
 func New(b driver.Backend, o Options) (*Memory, error) {
 	if err := o.complete(); err != nil {
 		return nil, fmt.Errorf("memory: new: %w", err)
@@ -58,7 +57,7 @@ func New(b driver.Backend, o Options) (*Memory, error) {
 
 func checkBackend(b driver.Backend) error {
 	if b == nil {
-		return fmt.Errorf("no backend: %w", ErrInvalid)
+		return fmt.Errorf("the backend is nil; inmemory.New, sqlitememory.Open and pgmemory.Open return one: %w", ErrInvalid)
 	}
 	missing := ""
 	switch {
@@ -121,14 +120,16 @@ type Stored struct {
 // MaxBatch is the largest number of facts that one call may store.
 const MaxBatch = 1000
 
-// Store stores facts in a scope, all or none: one call of the embedder, one round trip to the store. What
-// a valid fact of the scope and kind says already is not stored again, also where many
-// programs store at once; case, spaces and marks at the end of words make no difference, so a code
-// in which they matter belongs in the metadata too. That fact then holds for as long as either
-// says: the later expiry counts, or none, and the earlier ValidFrom. Its text, metadata, importance and
-// trust stay, and the history has an update.
+// Store stores facts in a scope, all of them or none, with one call of the embedder and one round trip to
+// the store.
 //
-// An ID that a fact of the scope has already is an [ErrConflict], unless that fact says the same.
+// A fact is not stored again if the scope has a valid fact of the same kind with the same text (see
+// [SameText]), even if several programs store it at the same time. The stored fact is then valid as long as
+// either of them: from the earlier ValidFrom to the later expiry. Its content, metadata, importance and
+// trust do not change, and its history gets an update. If letter case or marks matter, as in a code, put it
+// into the metadata too.
+//
+// An ID that another fact of the scope has is [ErrConflict], unless both have the same text.
 func (m *Memory) Store(ctx context.Context, s Scope, facts ...Fact) ([]Stored, error) {
 	changes := make([]FactChange, len(facts))
 	for i, f := range facts {
@@ -145,9 +146,9 @@ func (m *Memory) Store(ctx context.Context, s Scope, facts ...Fact) ([]Stored, e
 	return stored, nil
 }
 
-// Remember stores texts in a scope as facts of the kind [Plain] that are [Stated]: for what a
-// user says, or what the program itself knows. Nothing that a model, a document or a tool says
-// belongs here: take [Memory.Store], and a [Trust]. All else is as for Store.
+// Remember stores texts in a scope as facts of the kind [Plain] with the trust [Stated]: statements of the
+// user, and facts that the program knows itself. For a text from a model, a document or a tool, call
+// [Memory.Store] with a [Trust]. Otherwise it works like Store.
 func (m *Memory) Remember(ctx context.Context, s Scope, texts ...string) ([]Stored, error) {
 	facts := make([]Fact, len(texts))
 	for i, text := range texts {
@@ -156,9 +157,9 @@ func (m *Memory) Remember(ctx context.Context, s Scope, texts ...string) ([]Stor
 	return m.Store(ctx, s, facts...)
 }
 
-// Apply does changes in a scope, all or none, for programs that decide themselves what a new
-// fact means for older ones. It derives key, terms and vector from the content, so a change
-// needs only the [Fact], or its ID.
+// Apply applies changes in a scope, all of them or none. It is for programs that decide themselves how a
+// new fact changes older ones. It derives key, terms and vector from the content, so a change needs only
+// the [Fact], or its ID.
 func (m *Memory) Apply(ctx context.Context, s Scope, changes ...FactChange) ([]Applied, error) {
 	applied, err := m.apply(ctx, s, slices.Clone(changes))
 	if err != nil {
@@ -240,7 +241,7 @@ func (m *Memory) embedChanges(ctx context.Context, changes []FactChange, said []
 	for i, at := range said {
 		texts[i] = changes[at].Record.Content
 	}
-	vectors, err := embed(ctx, m.options.Embedder, texts)
+	vectors, err := search.Vectors(ctx, m.options.Embedder, texts)
 	if err != nil {
 		return err
 	}
@@ -250,8 +251,8 @@ func (m *Memory) embedChanges(ctx context.Context, changes []FactChange, said []
 	return nil
 }
 
-// Get returns a fact of a scope, also if it is no longer valid. It returns [ErrNotFound] if the
-// scope has no fact with this id.
+// Get returns a fact of a scope, also if it is no longer valid. It returns [ErrNotFound] if the scope has
+// no fact with this ID.
 func (m *Memory) Get(ctx context.Context, s Scope, id string) (Fact, error) {
 	if input.ValidID(id) {
 		for f, err := range m.List(ctx, FactQuery{Reach: s.Only(), IDs: []string{id}, Closed: true, Untrusted: true}) {
@@ -280,9 +281,9 @@ func (m *Memory) List(ctx context.Context, q FactQuery) iter.Seq2[Fact, error] {
 	}
 }
 
-// Supersede stores a fact that takes the place of others: they were so until its ValidFrom, and
-// [FactQuery.AsOf] still finds them. One that began to be so later than that was so at no time: it ends
-// when it began, and is still there for [FactQuery.Closed] and in the history.
+// Supersede stores a fact that replaces others. Those stop being valid at its ValidFrom, and
+// [FactQuery.AsOf] still finds them. A replaced fact that would have begun later was never valid: it ends
+// at its beginning, and only [FactQuery.Closed] and the history have it.
 func (m *Memory) Supersede(ctx context.Context, s Scope, f Fact, old ...string) (Stored, error) {
 	applied, err := m.apply(ctx, s, []FactChange{{Kind: Add, Record: FactRecord{Fact: f}, Supersedes: old}})
 	if err != nil {
@@ -291,7 +292,7 @@ func (m *Memory) Supersede(ctx context.Context, s Scope, f Fact, old ...string) 
 	return Stored(applied[0]), nil
 }
 
-// Close says that facts of a scope are no longer so.
+// Close ends the validity of facts of a scope.
 func (m *Memory) Close(ctx context.Context, s Scope, ids ...string) error {
 	if err := m.each(ctx, s, Close, ids); err != nil {
 		return fmt.Errorf("memory: close: %w", err)
@@ -299,8 +300,8 @@ func (m *Memory) Close(ctx context.Context, s Scope, ids ...string) error {
 	return nil
 }
 
-// Delete removes facts of a scope, all or, with [ErrNotFound] for one that is not
-// there, none. That they were there, and what they said, stays in the history.
+// Delete removes facts of a scope, all of them or, if one does not exist, none and returns [ErrNotFound].
+// The history keeps them and their content.
 func (m *Memory) Delete(ctx context.Context, s Scope, ids ...string) error {
 	if err := m.each(ctx, s, Delete, ids); err != nil {
 		return fmt.Errorf("memory: delete: %w", err)
@@ -317,8 +318,8 @@ func (m *Memory) each(ctx context.Context, s Scope, kind driver.FactChangeKind, 
 	return err
 }
 
-// Clear deletes what a query selects, in batches, and returns how many facts that were: without a
-// Limit all of them.
+// Clear deletes the facts that a query selects, in batches, and returns their number. Without a Limit it
+// deletes all of them.
 func (m *Memory) Clear(ctx context.Context, q FactQuery) (int, error) {
 	limit, limited := q.Limit, q.Limit > 0
 	removed := 0
@@ -350,8 +351,8 @@ func (m *Memory) Clear(ctx context.Context, q FactQuery) (int, error) {
 	return removed, nil
 }
 
-// History yields what was done to a fact of a scope, oldest first, also if it is deleted.
-// It yields nothing for a fact that the scope never had.
+// History yields the changes of a fact of a scope, oldest first, also if the fact is deleted. It yields
+// nothing for a fact that never existed.
 func (m *Memory) History(ctx context.Context, s Scope, id string) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		if !input.ValidID(id) {
@@ -373,7 +374,7 @@ func (m *Memory) History(ctx context.Context, s Scope, id string) iter.Seq2[Even
 	}
 }
 
-// remove deletes facts, but for those that somebody else has removed by now.
+// remove deletes facts. It ignores facts that another program has deleted meanwhile.
 func (m *Memory) remove(ctx context.Context, s Scope, ids []string) (int, error) {
 	err := m.each(ctx, s, Delete, ids)
 	if !errors.Is(err, ErrNotFound) {

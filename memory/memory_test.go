@@ -13,6 +13,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/memory/driver"
 
 	"github.com/weft-go/weft/memory"
@@ -27,26 +30,24 @@ func TestStoreOnce(t *testing.T) {
 		"Ann likes tea, not coffee", "Ann likes  tea,\u00a0 not\ncoffee.", " \u200bAnn likes tea, not coffee\n",
 	} {
 		stored, err := m.Store(t.Context(), ann, memory.Fact{Content: same, Trust: memory.Stated})
-		if err != nil || !stored[0].Existed || stored[0].ID != first {
-			t.Errorf("%q: got %+v and %v, want the fact that is there", same, stored, err)
-		}
+		require.NoError(t, err, "%q: got %+v and %v, want the fact that is there", same, stored, err)
+		require.True(t, stored[0].Existed, "%q: got %+v and %v, want the fact that is there", same, stored, err)
+		assert.Equal(t, first, stored[0].ID, "%q: got %+v and %v, want the fact that is there", same, stored, err)
 	}
 	different := []string{
 		"ann likes tea, not coffee", "Ann likes tea not coffee", "Ann likes tea, not coffee?", "Ann likes tea, not coffee..", "“Ann likes tea, not coffee.”",
 		"Polish", "polish", "5' long", "5\" long", "Ann likes tea, and coffee", "Ann likes C", "Ann likes C++", "Ann has 1.5 litres", "Ann has 15 litres", "?", "!", "Ann's", "Anns",
 	}
 	store(t, m, ann, different...)
-	if got := list(t, m, memory.FactQuery{Reach: ann.Only(), Limit: -1}); len(got) != 1+len(different) {
-		t.Errorf("there are %d facts: %q", len(got), got)
-	}
+	assert.Len(t, list(t, m, memory.FactQuery{Reach: ann.Only(), Limit: -1}), 1+len(different))
 	other := ann
 	other.Agent = "helper"
-	if stored, err := m.Store(t.Context(), other, memory.Fact{Content: "Ann likes tea, not coffee.", Trust: memory.Stated}); err != nil || stored[0].Existed {
-		t.Errorf("in another scope: %+v, %v", stored, err)
-	}
-	if stored, err := m.Store(t.Context(), ann, memory.Fact{Kind: memory.Preference, Content: "Ann likes tea, not coffee.", Trust: memory.Stated}); err != nil || stored[0].Existed {
-		t.Errorf("of another kind: %+v, %v", stored, err)
-	}
+	stored, err := m.Store(t.Context(), other, memory.Fact{Content: "Ann likes tea, not coffee.", Trust: memory.Stated})
+	require.NoError(t, err, "in another scope")
+	assert.False(t, stored[0].Existed, "in another scope")
+	stored, err = m.Store(t.Context(), ann, memory.Fact{Kind: memory.Preference, Content: "Ann likes tea, not coffee.", Trust: memory.Stated})
+	require.NoError(t, err, "of another kind")
+	assert.False(t, stored[0].Existed, "of another kind")
 }
 
 // Equal facts that are stored concurrently are stored once.
@@ -61,16 +62,13 @@ func TestStoreAtOnce(t *testing.T) {
 				if w%2 == 0 {
 					content += "."
 				}
-				if _, err := m.Store(t.Context(), ann, memory.Fact{Content: content, Trust: memory.Stated}); err != nil {
-					t.Error(err)
-				}
+				_, err := m.Store(t.Context(), ann, memory.Fact{Content: content, Trust: memory.Stated})
+				assert.NoError(t, err)
 			}
 		})
 	}
 	wg.Wait()
-	if got := list(t, m, memory.FactQuery{Reach: ann.Only(), Limit: -1}); len(got) != 50 {
-		t.Errorf("there are %d facts", len(got))
-	}
+	assert.Len(t, list(t, m, memory.FactQuery{Reach: ann.Only(), Limit: -1}), 50)
 }
 
 func TestRefused(t *testing.T) {
@@ -110,12 +108,9 @@ func TestRefused(t *testing.T) {
 			t.Parallel()
 			m := newMemory(t, memory.Options{})
 			_, err := m.Store(t.Context(), test.scope, memory.Fact{Content: "fine", Trust: memory.Stated}, test.fact)
-			if !errors.Is(err, memory.ErrInvalid) || !strings.Contains(err.Error(), test.says) {
-				t.Errorf("got %v, want an ErrInvalid that says %q", err, test.says)
-			}
-			if got := list(t, m, memory.FactQuery{Reach: ann.Only()}); len(got) > 0 {
-				t.Errorf("stored %q", got)
-			}
+			require.ErrorIs(t, err, memory.ErrInvalid)
+			assert.ErrorContains(t, err, test.says)
+			assert.Empty(t, list(t, m, memory.FactQuery{Reach: ann.Only()}))
 		})
 	}
 }
@@ -129,30 +124,28 @@ func TestSupersede(t *testing.T) {
 		then := time.Now()
 		time.Sleep(time.Hour)
 		now, err := m.Supersede(t.Context(), ann, memory.Fact{Content: "Ann lives in Oslo", Trust: memory.Stated}, old)
-		if err != nil || now.Existed {
-			t.Fatal(now, err)
-		}
+		require.NoError(t, err)
+		require.False(t, now.Existed)
 		text := "where does Ann live?"
-		if got := recall(t, m, memory.Recall{Query: memory.FactQuery{Reach: ann.Only()}, Text: text}); len(got) != 1 || got[0] != "Ann lives in Oslo" {
-			t.Errorf("now: %q", got)
-		}
-		if got := recall(t, m, memory.Recall{Query: memory.FactQuery{Reach: ann.Only(), AsOf: then}, Text: text}); len(got) != 1 || got[0] != "Ann lives in Athens" {
-			t.Errorf("then: %q", got)
-		}
+		got := recall(t, m, memory.Question{Reach: ann.Only(), Text: text})
+		require.Len(t, got, 1, "now")
+		assert.Equal(t, "Ann lives in Oslo", got[0], "now")
+		got = recall(t, m, memory.Question{Reach: ann.Only(), Text: text}, memory.FactFilter{AsOf: then})
+		require.Len(t, got, 1, "then")
+		assert.Equal(t, "Ann lives in Athens", got[0], "then")
 		f, err := m.Get(t.Context(), ann, old)
-		if err != nil || f.SupersededBy != now.ID || f.ValidTo.IsZero() || f.Version != 2 {
-			t.Errorf("got %+v and %v", f, err)
-		}
-		if _, err := m.Supersede(t.Context(), ann, memory.Fact{Content: "Ann lives in Rome", Trust: memory.Stated}, old); !errors.Is(err, memory.ErrConflict) {
-			t.Errorf("superseded twice: %v", err)
-		}
-		if got := list(t, m, memory.FactQuery{Reach: ann.Only()}); len(got) != 1 {
-			t.Errorf("a conflict left %q", got)
-		}
+		require.NoError(t, err)
+		require.Equal(t, now.ID, f.SupersededBy)
+		require.False(t, f.ValidTo.IsZero())
+		assert.EqualValues(t, 2, f.Version)
+		_, err = m.Supersede(t.Context(), ann, memory.Fact{Content: "Ann lives in Rome", Trust: memory.Stated}, old)
+		assert.ErrorIs(t, err, memory.ErrConflict, "superseded twice")
+		assert.Len(t, list(t, m, memory.FactQuery{Reach: ann.Only()}), 1)
 		// The fact that was so once can be so again.
-		if stored, err := m.Supersede(t.Context(), ann, memory.Fact{Content: "Ann lives in Athens", Trust: memory.Stated}, now.ID); err != nil || stored.Existed || stored.ID == old {
-			t.Errorf("got %+v and %v", stored, err)
-		}
+		stored, err := m.Supersede(t.Context(), ann, memory.Fact{Content: "Ann lives in Athens", Trust: memory.Stated}, now.ID)
+		require.NoError(t, err)
+		require.False(t, stored.Existed)
+		assert.NotEqual(t, old, stored.ID)
 	})
 }
 
@@ -161,73 +154,48 @@ func TestUpdateCloseDelete(t *testing.T) {
 	m := newMemory(t, memory.Options{})
 	ids := store(t, m, ann, "Ann has a dog", "Ann has a cat")
 	f, err := m.Get(t.Context(), ann, ids[0])
-	if err != nil || f.Version != 1 || f.Kind != memory.Plain || f.Importance != 0.5 || f.Scope != ann {
-		t.Fatalf("got %+v and %v", f, err)
-	}
+	require.NoError(t, err)
+	require.EqualValues(t, 1, f.Version)
+	require.Equal(t, memory.Plain, f.Kind)
+	require.Equal(t, 0.5, f.Importance)
+	require.Equal(t, ann, f.Scope)
 	edit := memory.Edit{Content: "Ann has a dog called Rex", Importance: 0.9, Version: f.Version}
-	if err := m.Update(t.Context(), ann, f.ID, edit); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.Update(t.Context(), ann, f.ID, edit); !errors.Is(err, memory.ErrConflict) {
-		t.Errorf("an old version: %v", err)
-	}
-	if err := m.Update(t.Context(), ann, f.ID, memory.Edit{Content: "Ann has a cat."}); !errors.Is(err, memory.ErrConflict) {
-		t.Errorf("what another fact says: %v", err)
-	}
-	if got := recall(t, m, memory.Recall{Query: memory.FactQuery{Reach: ann.Only()}, Text: "Rex"}); len(got) != 1 {
-		t.Errorf("the new words are not found: %q", got)
-	}
-	if err := m.Close(t.Context(), ann, ids[1]); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.Delete(t.Context(), ann, ids[0], "0190b5e4-7c1a-7e2f-8a3b-000000000000"); !errors.Is(err, memory.ErrNotFound) {
-		t.Errorf("got %v", err)
-	}
-	if err := m.Delete(t.Context(), memory.Scope{User: "bob"}, ids[0]); !errors.Is(err, memory.ErrNotFound) {
-		t.Errorf("somebody else: %v", err)
-	}
-	if err := m.Delete(t.Context(), ann, ids[0]); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, m.Update(t.Context(), ann, f.ID, edit))
+	assert.ErrorIs(t, m.Update(t.Context(), ann, f.ID, edit), memory.ErrConflict, "an old version")
+	assert.ErrorIs(t, m.Update(t.Context(), ann, f.ID, memory.Edit{Content: "Ann has a cat."}), memory.ErrConflict, "what another fact says")
+	assert.Len(t, recall(t, m, memory.Question{Reach: ann.Only(), Text: "Rex"}), 1, "the new words are not found")
+	require.NoError(t, m.Close(t.Context(), ann, ids[1]))
+	assert.ErrorIs(t, m.Delete(t.Context(), ann, ids[0], "0190b5e4-7c1a-7e2f-8a3b-000000000000"), memory.ErrNotFound)
+	assert.ErrorIs(t, m.Delete(t.Context(), memory.Scope{User: "bob"}, ids[0]), memory.ErrNotFound, "somebody else")
+	require.NoError(t, m.Delete(t.Context(), ann, ids[0]))
 	if _, err := m.Get(t.Context(), ann, ids[0]); !errors.Is(err, memory.ErrNotFound) {
 		t.Errorf("got %v", err)
 	}
 	var said []string
 	for e, err := range m.History(t.Context(), ann, ids[0]) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		said = append(said, fmt.Sprintf("%s: %s > %s", e.Kind, e.Before, e.After))
 	}
 	want := []string{"add:  > Ann has a dog", "update: Ann has a dog > Ann has a dog called Rex", "delete: Ann has a dog called Rex > "}
-	if !slices.Equal(said, want) {
-		t.Errorf("the history says %q", said)
-	}
-	if got := list(t, m, memory.FactQuery{Reach: ann.Only(), Closed: true}); !slices.Equal(got, []string{"Ann has a cat"}) {
-		t.Errorf("left is %q", got)
-	}
+	assert.Equal(t, want, said)
+	assert.Equal(t, []string{"Ann has a cat"}, list(t, m, memory.FactQuery{Reach: ann.Only(), Closed: true}))
 }
 
 func TestExpiry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory(t, memory.Options{})
-		if _, err := m.Store(t.Context(), ann, memory.Fact{Content: "away until noon", ExpiresAt: time.Now().Add(time.Hour), Trust: memory.Stated}, memory.Fact{Content: "stays", Trust: memory.Stated}); err != nil {
-			t.Fatal(err)
-		}
-		if n, err := m.Sweep(t.Context()); n != 0 || err != nil {
-			t.Errorf("swept %d, %v", n, err)
-		}
+		_, err := m.Store(t.Context(), ann, memory.Fact{Content: "away until noon", ExpiresAt: time.Now().Add(time.Hour), Trust: memory.Stated}, memory.Fact{Content: "stays", Trust: memory.Stated})
+		require.NoError(t, err)
+		n, err := m.Sweep(t.Context())
+		require.Equal(t, 0, n)
+		assert.NoError(t, err)
 		time.Sleep(time.Hour)
-		if got := list(t, m, memory.FactQuery{Reach: ann.Only()}); !slices.Equal(got, []string{"stays"}) {
-			t.Errorf("got %q", got)
-		}
-		if n, err := m.Sweep(t.Context()); n != 1 || err != nil {
-			t.Errorf("swept %d, %v", n, err)
-		}
-		if got := list(t, m, memory.FactQuery{Reach: ann.Only(), Closed: true}); !slices.Equal(got, []string{"stays"}) {
-			t.Errorf("got %q", got)
-		}
+		assert.Equal(t, []string{"stays"}, list(t, m, memory.FactQuery{Reach: ann.Only()}))
+		n, err = m.Sweep(t.Context())
+		require.Equal(t, 1, n)
+		assert.NoError(t, err)
+		assert.Equal(t, []string{"stays"}, list(t, m, memory.FactQuery{Reach: ann.Only(), Closed: true}))
 	})
 }
 
@@ -241,22 +209,21 @@ func TestClear(t *testing.T) {
 		}
 		store(t, m, ann, contents...)
 	}
-	if n, err := m.Clear(t.Context(), memory.FactQuery{Reach: ann.Only(), Limit: 1500}); n != 1500 || err != nil {
-		t.Errorf("cleared %d, %v", n, err)
-	}
-	if n, err := m.Clear(t.Context(), memory.FactQuery{Reach: ann.Only(), IDs: slices.Collect(ids(t, m))[:30]}); n != 30 || err != nil {
-		t.Errorf("cleared %d, %v, want 30", n, err)
-	}
-	if n, err := m.Clear(t.Context(), memory.FactQuery{Reach: ann.Only(), Limit: -1}); n != 1470 || err != nil {
-		t.Errorf("cleared %d, %v", n, err)
-	}
+	n, err := m.Clear(t.Context(), memory.FactQuery{Reach: ann.Only(), Limit: 1500})
+	require.Equal(t, 1500, n)
+	assert.NoError(t, err)
+	n, err = m.Clear(t.Context(), memory.FactQuery{Reach: ann.Only(), IDs: slices.Collect(ids(t, m))[:30]})
+	require.Equal(t, 30, n)
+	assert.NoError(t, err)
+	n, err = m.Clear(t.Context(), memory.FactQuery{Reach: ann.Only(), Limit: -1})
+	require.Equal(t, 1470, n)
+	assert.NoError(t, err)
 	store(t, m, ann, slices.Collect(numbered(50))...)
-	if n, err := m.Clear(t.Context(), memory.FactQuery{Reach: ann.Only()}); n != 50 || err != nil {
-		t.Errorf("without a limit: cleared %d, %v, want all", n, err)
-	}
-	if _, err := m.Store(t.Context(), ann, make([]memory.Fact, memory.MaxBatch+1)...); !errors.Is(err, memory.ErrInvalid) {
-		t.Errorf("got %v for too many at once", err)
-	}
+	n, err = m.Clear(t.Context(), memory.FactQuery{Reach: ann.Only()})
+	require.Equal(t, 50, n, "without a limit")
+	assert.NoError(t, err, "without a limit")
+	_, err = m.Store(t.Context(), ann, make([]memory.Fact, memory.MaxBatch+1)...)
+	assert.ErrorIs(t, err, memory.ErrInvalid)
 }
 
 func TestExportForget(t *testing.T) {
@@ -268,44 +235,33 @@ func TestExportForget(t *testing.T) {
 	store(t, m, agent, "Ann told the helper")
 	bob := memory.Scope{Tenant: "acme", Workspace: "w", User: "bob"}
 	store(t, m, bob, "Bob is here")
-	if err := m.Close(t.Context(), ann, ids[1]); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, m.Close(t.Context(), ann, ids[1]))
 	gone := ann
 	gone.Agent = "of deleted facts alone"
-	if err := m.Delete(t.Context(), gone, store(t, m, gone, "Ann said something")...); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, m.Delete(t.Context(), gone, store(t, m, gone, "Ann said something")...))
 	before := time.Now()
 	if n, err := m.Forget(t.Context(), memory.Scope{Tenant: "acme", User: "ann"}); n.Facts != 3 || err != nil {
 		t.Errorf("forgot %+v, %v", n, err)
 	}
-	if got := list(t, m, memory.FactQuery{Reach: memory.Reach{Scope: memory.Scope{Tenant: "acme"}, AnyAgent: true, AnyUser: true, AnyWorkspace: true}, Closed: true}); !slices.Equal(got, []string{"Bob is here"}) {
-		t.Errorf("left is %q", got)
-	}
+	assert.Equal(t, []string{"Bob is here"}, list(t, m, memory.FactQuery{Reach: memory.Reach{Scope: memory.Scope{Tenant: "acme"}, AnyAgent: true, AnyUser: true, AnyWorkspace: true}, Closed: true}))
 	for e, err := range m.History(t.Context(), ann, ids[0]) {
 		t.Errorf("there is a history left: %+v, %v", e, err)
 	}
 	late := memory.FactChange{Kind: memory.Add, Said: before, Record: memory.FactRecord{Fact: memory.Fact{Content: "Ann has a secret", Trust: memory.Stated}}}
-	if _, err := m.Apply(t.Context(), agent, late); !errors.Is(err, memory.ErrForgotten) {
-		t.Errorf("what comes late: %v", err)
-	}
-	if _, err := m.Apply(t.Context(), bob, late); err != nil {
-		t.Errorf("for somebody else: %v", err)
-	}
+	_, err := m.Apply(t.Context(), agent, late)
+	assert.ErrorIs(t, err, memory.ErrForgotten, "what comes late")
+	_, err = m.Apply(t.Context(), bob, late)
+	assert.NoError(t, err, "for somebody else")
 	store(t, m, ann, "Ann is new here")
-	if _, err := m.Forget(t.Context(), memory.Scope{}); !errors.Is(err, memory.ErrInvalid) {
-		t.Errorf("forgot everybody: %v", err)
-	}
+	_, err = m.Forget(t.Context(), memory.Scope{})
+	assert.ErrorIs(t, err, memory.ErrInvalid, "forgot everybody")
 }
 
 func TestReembed(t *testing.T) {
 	t.Parallel()
 	kept := inmemory.NewFacts(inmemory.Options{})
 	words, err := memory.New(inmemory.Fill(driver.Stores{FactStore: kept}), memory.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var contents []string
 	for i := range 250 {
 		contents = append(contents, fmt.Sprintf("tea number %d", i))
@@ -313,49 +269,38 @@ func TestReembed(t *testing.T) {
 	store(t, words, ann, contents...)
 	e := newConcepts()
 	m, err := memory.New(inmemory.Fill(driver.Stores{FactStore: kept}), memory.Options{Embedder: e})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n, err := m.Reembed(t.Context(), memory.FactQuery{Reach: ann.Only(), Limit: 120}); n != 120 || err != nil {
-		t.Errorf("%d vectors, %v", n, err)
-	}
+	require.NoError(t, err)
+	n, err := m.Reembed(t.Context(), memory.FactQuery{Reach: ann.Only(), Limit: 120})
+	require.Equal(t, 120, n)
+	assert.NoError(t, err)
 	e.fail.Store(true)
-	if _, err := m.Reembed(t.Context(), memory.FactQuery{Reach: ann.Only(), Limit: -1}); !errors.Is(err, errDown) {
-		t.Errorf("got %v", err)
-	}
+	_, err = m.Reembed(t.Context(), memory.FactQuery{Reach: ann.Only(), Limit: -1})
+	assert.ErrorIs(t, err, errDown)
 	e.fail.Store(false)
-	if n, err := m.Reembed(t.Context(), memory.FactQuery{Reach: ann.Only(), Limit: -1}); n != 130 || err != nil {
-		t.Errorf("%d vectors, %v", n, err)
-	}
-	if n, err := m.Reembed(t.Context(), memory.FactQuery{Reach: ann.Only(), Limit: -1}); n != 0 || err != nil {
-		t.Errorf("%d vectors, %v", n, err)
-	}
-	if got := recall(t, m, memory.Recall{Query: memory.FactQuery{Reach: ann.Only(), Limit: 5}, Text: "a beverage"}); len(got) != 5 {
-		t.Errorf("got %q", got)
-	}
-	if _, err := words.Reembed(t.Context(), memory.FactQuery{Reach: ann.Only()}); !errors.Is(err, memory.ErrInvalid) {
-		t.Errorf("got %v without an embedder", err)
-	}
+	n, err = m.Reembed(t.Context(), memory.FactQuery{Reach: ann.Only(), Limit: -1})
+	require.Equal(t, 130, n)
+	assert.NoError(t, err)
+	n, err = m.Reembed(t.Context(), memory.FactQuery{Reach: ann.Only(), Limit: -1})
+	require.Equal(t, 0, n)
+	assert.NoError(t, err)
+	assert.Len(t, recall(t, m, memory.Question{Reach: ann.Only(), Text: "a beverage", Limit: 5}), 5)
+	_, err = words.Reembed(t.Context(), memory.FactQuery{Reach: ann.Only()})
+	assert.ErrorIs(t, err, memory.ErrInvalid)
 	f, err := m.Get(t.Context(), ann, slices.Collect(ids(t, m))[0])
-	if err != nil || f.Version != 1 {
-		t.Errorf("a vector counts as a change: %+v, %v", f, err)
-	}
+	require.NoError(t, err, "a vector counts as a change")
+	assert.EqualValues(t, 1, f.Version, "a vector counts as a change")
 }
 
 func TestQuota(t *testing.T) {
 	t.Parallel()
 	m, err := memory.New(inmemory.New(inmemory.Options{MaxFacts: 2}), memory.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ids := store(t, m, ann, "one", "two")
-	if _, err := m.Store(t.Context(), ann, memory.Fact{Content: "three", Trust: memory.Stated}); !errors.Is(err, memory.ErrQuota) {
-		t.Errorf("got %v", err)
-	}
+	_, err = m.Store(t.Context(), ann, memory.Fact{Content: "three", Trust: memory.Stated})
+	assert.ErrorIs(t, err, memory.ErrQuota)
 	store(t, m, ann, "one.")
-	if _, err := m.Supersede(t.Context(), ann, memory.Fact{Content: "three", Trust: memory.Stated}, ids[0]); err != nil {
-		t.Errorf("in the place of another: %v", err)
-	}
+	_, err = m.Supersede(t.Context(), ann, memory.Fact{Content: "three", Trust: memory.Stated}, ids[0])
+	assert.NoError(t, err, "in the place of another")
 }
 
 func TestSimilar(t *testing.T) {
@@ -363,18 +308,22 @@ func TestSimilar(t *testing.T) {
 	m := newMemory(t, memory.Options{Embedder: newConcepts()})
 	store(t, m, ann, "Ann drinks tea", "the car is red")
 	near, err := m.Similar(t.Context(), memory.FactQuery{Reach: ann.Only(), Limit: 2}, "Ann  drinks tea.", "Ann drinks coffee", "The automobile is red")
-	if err != nil || len(near) != 3 || len(near[0]) != 2 {
-		t.Fatal(near, err)
-	}
-	if n := near[0][0]; !n.Same || n.Content != "Ann drinks tea" || n.Overlap != 1 {
-		t.Errorf("got %+v", n)
-	}
-	if n := near[1][0]; n.Same || n.Content != "Ann drinks tea" || n.Cosine < 0.99 || n.Overlap == 1 || n.Overlap == 0 {
-		t.Errorf("got %+v", n)
-	}
-	if n := near[2][0]; n.Content != "the car is red" || n.Cosine < 0.99 {
-		t.Errorf("got %+v", n)
-	}
+	require.NoError(t, err)
+	require.Len(t, near, 3)
+	require.Len(t, near[0], 2)
+	n := near[0][0]
+	require.True(t, n.Same)
+	require.Equal(t, "Ann drinks tea", n.Content)
+	assert.EqualValues(t, 1, n.Overlap)
+	n = near[1][0]
+	require.False(t, n.Same)
+	require.Equal(t, "Ann drinks tea", n.Content)
+	require.False(t, n.Cosine < 0.99)
+	require.NotEqual(t, 1, n.Overlap)
+	assert.NotEqual(t, 0, n.Overlap)
+	n = near[2][0]
+	require.Equal(t, "the car is red", n.Content)
+	assert.False(t, n.Cosine < 0.99)
 }
 
 func TestNew(t *testing.T) {
@@ -391,13 +340,11 @@ func TestNew(t *testing.T) {
 		"a weight that is none":       {Weights: memory.Weights{Vector: math.NaN()}},
 		"a negative half-life":        {Weights: memory.Weights{HalfLife: -1}},
 	} {
-		if _, err := memory.New(inmemory.Fill(driver.Stores{FactStore: kept}), o); !errors.Is(err, memory.ErrInvalid) {
-			t.Errorf("%s: %v", name, err)
-		}
+		_, err := memory.New(inmemory.Fill(driver.Stores{FactStore: kept}), o)
+		assert.ErrorIs(t, err, memory.ErrInvalid, "%s: %v", name, err)
 	}
-	if _, err := memory.New(nil, memory.Options{}); !errors.Is(err, memory.ErrInvalid) {
-		t.Errorf("no backend: %v", err)
-	}
+	_, err := memory.New(nil, memory.Options{})
+	assert.ErrorIs(t, err, memory.ErrInvalid, "no backend")
 }
 
 func numbered(n int) iter.Seq[string] {
@@ -413,9 +360,7 @@ func numbered(n int) iter.Seq[string] {
 func ids(tb testing.TB, m *memory.Memory) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for f, err := range m.List(tb.Context(), memory.FactQuery{Reach: ann.Only(), Limit: -1}) {
-			if err != nil {
-				tb.Fatal(err)
-			}
+			require.NoError(tb, err)
 			if !yield(f.ID) {
 				return
 			}

@@ -14,8 +14,8 @@ import (
 	"github.com/weft-go/weft/memory/internal/rank"
 )
 
-// A Message is a stored message of a session. Its ID is never empty: a message that was
-// appended without an id has a new one.
+// A Message is a stored message of a session. Its ID is never empty: a message without an ID gets one when
+// it is appended.
 type Message struct {
 	llm.Message
 	// Position is the index of the message in its session, from 1.
@@ -42,8 +42,8 @@ func Images(m llm.Message) []Image {
 	return images
 }
 
-// MessageMetadata returns {"images":[…]} for a message with images, and nil for one without: what a
-// table of messages with a text as content has beside it.
+// MessageMetadata returns {"images":[…]} for a message with images, and nil for one without. Tables that
+// store the text of a message keep it beside the text.
 func MessageMetadata(m llm.Message) (json.RawMessage, error) {
 	images := Images(m)
 	if images == nil {
@@ -57,10 +57,9 @@ func MessageMetadata(m llm.Message) (json.RawMessage, error) {
 }
 
 const (
-	// MaxMessage is how many bytes a message may have in its stored form, images and
-	// all.
+	// MaxMessage is the maximum number of bytes of a message in its stored form, with images.
 	MaxMessage = 16 << 20
-	// MaxMessages is how many messages one call may store.
+	// MaxMessages is the maximum number of messages that one call may store.
 	MaxMessages = 10_000
 	maxIndexed  = 16 << 10 // bytes of a text that are indexed
 	maxRow      = 64 << 20 // bytes of a LangChain list
@@ -102,8 +101,7 @@ func sizeOf(m llm.Message) (n int) {
 	return n
 }
 
-// rowOf returns the stored form of a message that has an id. Its terms are those of its text and
-// of its date.
+// rowOf returns the stored form of a message with an ID. Its terms come from its text and its date.
 func rowOf(m llm.Message, entry json.RawMessage, at time.Time) (driver.MessageRow, error) {
 	if err := input.Name("id", m.ID); err != nil {
 		return driver.MessageRow{}, err

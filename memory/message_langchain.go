@@ -112,8 +112,8 @@ func canonical(data json.RawMessage) []byte {
 	return sorted
 }
 
-// ExportedSession is one line of [Conversations.Export]: a session with its messages, as a row of a
-// table of conversations.
+// ExportedSession is one line of [Conversations.Export]: a session with its messages, in the form of a row
+// of the table agent_conversations.
 type ExportedSession struct {
 	SessionID string          `json:"session_id"`
 	Messages  json.RawMessage `json:"messages"` // as Python's messages_to_dict writes them

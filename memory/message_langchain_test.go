@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory"
@@ -19,13 +21,9 @@ var rows = []string{"langchain-py.json", "langchain-js.json"}
 func readRow(tb testing.TB, name string) []json.RawMessage {
 	tb.Helper()
 	file, err := os.ReadFile("../llm/testdata/" + name)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	var entries []json.RawMessage
-	if err := json.Unmarshal(file, &entries); err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, json.Unmarshal(file, &entries))
 	return entries
 }
 
@@ -43,26 +41,19 @@ func sorted(tb testing.TB, data []byte) string {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
 	var v any
-	if err := d.Decode(&v); err != nil {
-		tb.Fatalf("%v: %s", err, data)
-	}
+	err := d.Decode(&v)
+	require.NoError(tb, err, "%v: %s", err, data)
 	text, err := json.Marshal(v)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	return string(text)
 }
 
 func stored(tb testing.TB, h *memory.Conversations, id string) []json.RawMessage {
 	tb.Helper()
 	data, err := h.ToLangChain(tb.Context(), lea, id)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	var entries []json.RawMessage
-	if err := json.Unmarshal(data, &entries); err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, json.Unmarshal(data, &entries))
 	return entries
 }
 
@@ -76,12 +67,8 @@ func TestRowOfPython(t *testing.T) {
 			h := newHistory()
 			python := readRow(t, name)
 			session, err := h.FromLangChain(t.Context(), lea, "s", joinRow(python))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if session.Messages != int64(len(python)) {
-				t.Errorf("got %d messages want %d", session.Messages, len(python))
-			}
+			require.NoError(t, err)
+			assert.Equal(t, int64(len(python)), session.Messages)
 			checkText(t, sorted(t, joinRow(stored(t, h, "s"))), sorted(t, joinRow(python)))
 
 			// A turn in Go, saved with all that was read before.
@@ -91,28 +78,23 @@ func TestRowOfPython(t *testing.T) {
 			}
 			appendTurn(t, h, memory.Turn{Session: "s", Messages: all})
 			got := stored(t, h, "s")
-			if len(got) != len(python)+2 {
-				t.Fatalf("got %d messages want %d", len(got), len(python)+2)
-			}
+			require.Len(t, got, len(python)+2)
 			checkText(t, sorted(t, joinRow(got[:len(python)])), sorted(t, joinRow(python)))
 			checkText(t, texts(load(t, h, "s")[len(python):]), "user: And now? | assistant: Now this.")
 
 			before, err := h.Load(t.Context(), lea, "s")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			longer := append(got, json.RawMessage(`{"type":"human","data":{"content":"From Python","id":null}}`))
 			if _, err = h.FromLangChain(t.Context(), lea, "s", joinRow(longer)); err != nil {
 				t.Fatal(err)
 			}
 			after, err := h.Load(t.Context(), lea, "s")
-			if err != nil || len(after) != len(before)+1 {
-				t.Fatalf("got %d messages and %v, want %d", len(after), err, len(before)+1)
-			}
+			require.NoError(t, err)
+			require.Len(t, after, len(before)+1)
 			for i := range before {
-				if before[i].ID == "" || before[i].ID != after[i].ID || !before[i].At.Equal(after[i].At) {
-					t.Errorf("message %d was stored again", i)
-				}
+				require.NotEqual(t, "", before[i].ID)
+				require.Equal(t, after[i].ID, before[i].ID)
+				assert.True(t, before[i].At.Equal(after[i].At))
 			}
 		})
 	}
@@ -124,9 +106,8 @@ func TestRowChanged(t *testing.T) {
 	h := newHistory()
 	write := func(row string) {
 		t.Helper()
-		if _, err := h.FromLangChain(t.Context(), lea, "s", []byte(row)); err != nil {
-			t.Fatal(err)
-		}
+		_, err := h.FromLangChain(t.Context(), lea, "s", []byte(row))
+		require.NoError(t, err)
 	}
 	const one, two = `{"type":"human","data":{"content":"one","id":"1"}}`, `{"type":"ai","data":{"content":"two","id":"2"}}`
 	write("[" + one + "," + two + "]")
@@ -153,9 +134,8 @@ func TestRowConflict(t *testing.T) {
 		}()
 	}
 	for range cap(errs) {
-		if err := <-errs; err != nil && !errors.Is(err, memory.ErrConflict) {
-			t.Error(err)
-		}
+		err := <-errs
+		assert.False(t, err != nil && !errors.Is(err, memory.ErrConflict))
 	}
 	checkText(t, texts(load(t, h, "s")), "user: one")
 }
@@ -169,35 +149,33 @@ func TestForeignTypes(t *testing.T) {
 		{"type":"ai","data":{"content":"two","id":"3"}}, {"type":"video","data":"none"}, {"type":"audio"},
 		{"type":"video","data":{"id":"2"}}, {"type":"human","data":{"content":"three","id":"4"}}]`
 	session, err := h.FromLangChain(t.Context(), lea, "s", []byte(list))
-	if err != nil || session.Messages != 7 {
-		t.Fatalf("got %+v, error %v", session, err)
-	}
+	require.NoError(t, err)
+	require.EqualValues(t, 7, session.Messages)
 	checkText(t, sorted(t, joinRow(stored(t, h, "s"))), sorted(t, []byte(list)))
 	checkText(t, texts(load(t, h, "s")), "user: one | assistant: two | user: three")
 	loaded, err := h.Load(t.Context(), lea, "s")
-	if err != nil || loaded[1].Position != 3 || loaded[2].Position != 7 {
-		t.Errorf("got %+v, error %v", loaded, err)
-	}
+	require.NoError(t, err)
+	require.EqualValues(t, 3, loaded[1].Position)
+	assert.EqualValues(t, 7, loaded[2].Position)
 	last, err := h.Last(t.Context(), lea, "s", 3)
-	if err != nil || len(last) != 1 || last[0].ID != "4" {
-		t.Errorf("last: got %+v, error %v", last, err)
-	}
-	found, err := h.Search(t.Context(), memory.FindMessages{Query: memory.SessionQuery{Reach: lea.Only()}, Text: "a film, or two"})
-	if err != nil || len(found) != 1 || found[0].Item.ID != "3" {
-		t.Errorf("search: got %+v, error %v", found, err)
-	}
+	require.NoError(t, err, "last")
+	require.Len(t, last, 1, "last")
+	assert.Equal(t, "4", last[0].ID, "last")
+	found, err := h.Search(t.Context(), memory.Question{Reach: lea.Only(), Text: "a film, or two"})
+	require.NoError(t, err, "search")
+	require.Len(t, found, 1, "search")
+	assert.Equal(t, "3", found[0].Item.ID, "search")
 	// A turn in Go, and then Python's list with one more message: what is there is not stored again.
 	appendTurn(t, h, memory.Turn{Session: "s", Messages: append(load(t, h, "s"), llm.Assistant("four"))})
 	longer := append(stored(t, h, "s"), json.RawMessage(`{"type":"video","data":{}}`))
 	session, err = h.FromLangChain(t.Context(), lea, "s", joinRow(longer))
-	if err != nil || session.Messages != 9 {
-		t.Errorf("got %+v, error %v", session, err)
-	}
+	require.NoError(t, err)
+	assert.EqualValues(t, 9, session.Messages)
 	checkText(t, sorted(t, joinRow(stored(t, h, "s"))), sorted(t, joinRow(longer)))
 	var out bytes.Buffer
-	if err := h.Export(t.Context(), lea, &out); err != nil || !strings.Contains(out.String(), `"frames"`) {
-		t.Errorf("export: got %s, error %v", out.String(), err)
-	}
+	err = h.Export(t.Context(), lea, &out)
+	require.NoError(t, err, "export")
+	assert.Contains(t, out.String(), `"frames"`, "export")
 }
 
 // Every type that the files of LangChain have, and that is known, is known here.
@@ -209,14 +187,13 @@ func TestKnownTypes(t *testing.T) {
 		"FunctionMessageChunk", "chat", "generic", "ChatMessageChunk",
 	} {
 		list := fmt.Sprintf(`[{"type":%q,"data":{"content":"text","role":"user","tool_call_id":"x","name":"x"}}]`, name)
-		if _, err := h.FromLangChain(t.Context(), lea, fmt.Sprint(i), []byte(list)); err != nil || len(load(t, h, fmt.Sprint(i))) != 1 {
-			t.Errorf("%s: not read, error %v", name, err)
-		}
+		_, err := h.FromLangChain(t.Context(), lea, fmt.Sprint(i), []byte(list))
+		require.NoError(t, err, "%s: not read, error %v", name, err)
+		assert.Len(t, load(t, h, fmt.Sprint(i)), 1, "%s: not read, error %v", name, err)
 	}
 	for _, bad := range []string{`[{"data":{}}]`, `[{"type":7,"data":{}}]`, `[1]`, `{}`, `[{"type":"remove","data":{"id":"x"}}]`, "[{\"type\":\"video\",\"data\":\"\xff\"}]", `[{"type":"human"}]`} {
-		if _, err := h.FromLangChain(t.Context(), lea, "bad", []byte(bad)); !errors.Is(err, memory.ErrInvalid) {
-			t.Errorf("%s: got %v", bad, err)
-		}
+		_, err := h.FromLangChain(t.Context(), lea, "bad", []byte(bad))
+		assert.ErrorIs(t, err, memory.ErrInvalid, "%s: got %v", bad, err)
 	}
 }
 
@@ -233,32 +210,28 @@ func FuzzFromLangChain(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		h := newHistory()
 		if _, err := h.FromLangChain(t.Context(), lea, "s", data); err != nil {
-			if !errors.Is(err, memory.ErrInvalid) {
-				t.Fatal(err)
-			}
+			require.ErrorIs(t, err, memory.ErrInvalid)
 			return
 		}
 		if string(bytes.TrimSpace(data)) == "null" {
 			data = []byte("[]")
 		}
 		got, err := h.ToLangChain(t.Context(), lea, "s")
-		if err != nil || sorted(t, got) != sorted(t, data) {
-			t.Fatalf("got  %s\nwant %s\n%v", got, data, err)
-		}
+		require.NoError(t, err)
+		require.Equal(t, sorted(t, data), sorted(t, got))
 		messages := load(t, h, "s")
 		ids := map[string]bool{}
 		for _, m := range messages {
-			if m.ID == "" || ids[m.ID] {
-				t.Fatalf("id %q in %+v", m.ID, messages)
-			}
+			require.NotEqual(t, "", m.ID, "id %q in %+v", m.ID, messages)
+			require.False(t, ids[m.ID], "id %q in %+v", m.ID, messages)
 			ids[m.ID] = true
 		}
 		session := appendTurn(t, h, memory.Turn{Session: "s", Messages: messages})
-		if n := len(stored(t, h, "s")); session.Messages != int64(n) || len(messages) > n {
-			t.Fatalf("%d messages, of which %d are read, became %d", n, len(messages), session.Messages)
-		}
-		if again, err := h.FromLangChain(t.Context(), lea, "s", data); err != nil || again.Messages != session.Messages {
-			t.Fatalf("again: %+v, %v", again, err)
-		}
+		n := len(stored(t, h, "s"))
+		require.Equal(t, int64(n), session.Messages)
+		require.False(t, len(messages) > n)
+		again, err := h.FromLangChain(t.Context(), lea, "s", data)
+		require.NoError(t, err, "again")
+		require.Equal(t, session.Messages, again.Messages, "again")
 	})
 }

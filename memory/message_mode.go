@@ -15,8 +15,8 @@ type Mode int
 const (
 	// Full keeps all messages as they are.
 	Full Mode = iota
-	// AnswersOnly keeps what the system, the user and the assistant said to each other:
-	// no tool calls, no results of tools, no reasoning, and no assistant's message in which nothing else is.
+	// AnswersOnly keeps the texts of the system, the user and the assistant. It leaves out tool calls, tool
+	// results, reasoning, and messages of the assistant without text.
 	AnswersOnly
 )
 
@@ -41,7 +41,7 @@ func (m Mode) keep(messages []llm.Message) ([]llm.Message, error) {
 	return nil, fmt.Errorf("%v: %w", m, ErrInvalid)
 }
 
-// Answers returns what [AnswersOnly] keeps of messages, which stay as they are.
+// Answers returns the messages that [AnswersOnly] keeps. It does not change the given messages.
 func Answers(messages []llm.Message) []llm.Message {
 	var answers []llm.Message
 	for _, m := range messages {
@@ -59,7 +59,7 @@ func Answers(messages []llm.Message) []llm.Message {
 	return answers
 }
 
-// answer returns what an assistant said, and whether that is anything.
+// answer returns the text of an assistant's message, and whether there is any.
 func answer(m llm.Message) (llm.Message, bool) {
 	m = m.Clone()
 	m.ToolCalls = nil

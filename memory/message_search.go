@@ -2,47 +2,71 @@ package memory
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory/driver"
+	"github.com/weft-go/weft/memory/internal/input"
 	"github.com/weft-go/weft/memory/internal/rank"
+	"github.com/weft-go/weft/memory/internal/search"
 )
 
-// FindMessages asks for messages of any time.
-type FindMessages struct {
-	// Query says in which sessions to look, and how many messages to return at most.
-	// Its After has to be nil.
-	Query SessionQuery
-	// Text is what is looked for, in any words. A message does not need to have all of
-	// them. [Recall] says what counts of a long text.
-	Text string
-	// Roles keeps the messages that have one of them. None stands for what the user and the assistant
-	// said.
-	Roles []llm.Role
-	// Since and Before, if not zero, keep what was stored from a time on, and up to a time.
-	Since, Before time.Time
-}
-
-// A FoundMessage is a message and the session that has it.
+// A FoundMessage is a message with its scope and its session.
 type FoundMessage struct {
 	Message
 	Scope   Scope
 	Session string
 }
 
-const maxFoundMessages = 1000
+// Search returns the messages that fit the text of a question best, the best first: those with the most and the
+// rarest of its words, by themselves and beside other messages that fit. At most one filter may be given.
+// Messages have no vectors: an Embedding or a MinSimilarity is [ErrInvalid]. A text without words finds nothing.
+func (h *Conversations) Search(ctx context.Context, q Question, only ...MessageFilter) ([]Hit[FoundMessage], error) {
+	found, err := h.search(ctx, q, only)
+	if err != nil {
+		return nil, fmt.Errorf("conversations: search: %w", err)
+	}
+	return found, nil
+}
 
-func (f *FindMessages) check() error {
-	if err := f.Query.Validate(); err != nil {
-		return err
+func (h *Conversations) search(ctx context.Context, q Question, only []MessageFilter) ([]Hit[FoundMessage], error) {
+	filter, err := search.One(only)
+	if err != nil {
+		return nil, err
 	}
-	if f.Query.After != nil || f.Query.Limit > maxFoundMessages {
-		return fmt.Errorf("a search has no After, and finds %d at most: %w", maxFoundMessages, ErrInvalid)
+	if err := filter.check(); err != nil {
+		return nil, err
 	}
+	asked := search.Question(q)
+	if err := asked.Check(nil); err != nil {
+		return nil, err
+	}
+	query := filter.query(Question(asked))
+	if err := query.Validate(); err != nil {
+		return nil, err
+	}
+	wanted, err := asked.Wanted(ctx, nil)
+	if err != nil || wanted.Nothing() {
+		return nil, err
+	}
+	s := driver.MessageSearch{
+		Query: query, Roles: filter.Roles, Since: input.Exact(filter.Since), Before: input.Exact(filter.Before), Terms: wanted.Terms,
+		Limit: asked.Candidates(rank.Candidates),
+	}
+	if len(s.Roles) == 0 {
+		s.Roles = []llm.Role{llm.RoleUser, llm.RoleAssistant}
+	}
+	c, err := h.store.Search(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return h.hits(ctx, &asked, h.score(&s, &c), c.Rows)
+}
+
+func (f *MessageFilter) check() error {
 	for _, r := range f.Roles {
 		switch r {
 		case llm.RoleSystem, llm.RoleUser, llm.RoleAssistant, llm.RoleTool:
@@ -53,30 +77,40 @@ func (f *FindMessages) check() error {
 	return nil
 }
 
-// ranked returns the candidates, the best first, and their scores.
-func ranked(terms []string, c driver.MessageCandidates) ([]driver.MessageRow, []Score) {
-	corpus := rank.Corpus{Docs: c.Messages, Terms: c.Terms, Frequency: map[string]int64{}}
-	for i, n := range c.Frequency {
-		corpus.Frequency[terms[i]] = n
-	}
-	group := func(r *driver.MessageRow) string {
-		return fmt.Sprintf("%q", []string{r.Scope.Tenant, r.Scope.Workspace, r.Scope.User, r.Scope.Agent, r.Session})
-	}
+// score returns the candidates with their scores. Of messages that fit equally well, the newer is first.
+func (h *Conversations) score(s *driver.MessageSearch, c *driver.MessageCandidates) *search.Candidates {
 	slices.SortFunc(c.Rows, func(a, b driver.MessageRow) int {
-		return cmp.Or(b.At.Compare(a.At), cmp.Compare(b.Position, a.Position), strings.Compare(group(&a), group(&b)))
+		return cmp.Or(
+			b.At.Compare(a.At), cmp.Compare(b.Position, a.Position),
+			strings.Compare(groupOf(a.Scope, a.Session), groupOf(b.Scope, b.Session)),
+		)
 	})
 	docs := make([]rank.Doc, len(c.Rows))
 	for i, r := range c.Rows {
-		docs[i] = rank.Doc{Terms: r.Terms, Group: group(&r), Position: r.Position}
+		docs[i] = rank.Doc{Terms: r.Terms, Group: groupOf(r.Scope, r.Session), Position: r.Position}
 	}
-	scores := rank.Weights{}.Score(terms, nil, corpus, docs)
-	order := rank.Order(scores)
-	rows, shares := make([]driver.MessageRow, len(order)), make([]Score, len(order))
-	for i, at := range order {
-		rows[i] = c.Rows[at]
-		shares[i] = Score{
-			Rank: i + 1, BM25: scores[at].BM25, Total: scores[at].Total, Keyword: scores[at].Keyword, Neighbour: scores[at].Neighbour,
+	corpus := rank.NewCorpus(c.Messages, c.Terms, s.Terms, c.Frequency)
+	return &search.Candidates{Docs: docs, Scores: rank.Weights{}.Score(s.Terms, nil, corpus, docs), Reranker: h.options.Reranker}
+}
+
+// hits chooses the hits among candidates. Messages of other programs that are no [llm.Message] are left out.
+func (h *Conversations) hits(ctx context.Context, q *search.Question, c *search.Candidates, rows []driver.MessageRow) ([]Hit[FoundMessage], error) {
+	c.Text = func(i int) string { return rows[i].Text }
+	c.Tokens = func(i int) int { return h.options.Tokens.CountTokens(llm.User(rows[i].Text)) }
+	chosen, _, err := q.Choose(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	found := make([]Hit[FoundMessage], 0, len(chosen))
+	for _, i := range chosen {
+		r := &rows[i]
+		messages, err := messagesOf([]driver.MessageRow{*r})
+		if err != nil {
+			return nil, fmt.Errorf("message %d of session %.60q in the scope %s: %w", r.Position, r.Session, r.Scope, err)
+		}
+		for _, m := range messages {
+			found = append(found, Hit[FoundMessage]{Item: FoundMessage{m, r.Scope, r.Session}, Score: Score(c.Scores[i].Signals)})
 		}
 	}
-	return rows, shares
+	return found, nil
 }

@@ -10,21 +10,21 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// A Namespace is where values of a scope are. It is a handle: nothing is stored, or asked,
-// before one of its methods is called. It is safe for use by any number of goroutines.
+// A Namespace is a handle on the values under a list of labels in a scope. Creating one stores nothing and
+// asks nothing. It is safe for concurrent use.
 type Namespace struct {
 	values *Values
 	scope  Scope
 	labels []string
 }
 
-// In returns a namespace of a scope. One without labels holds no values itself, and can be
-// listed and searched.
+// In returns a namespace of a scope. Without labels it cannot hold values itself, but it can be listed and
+// searched.
 func (v *Values) In(s Scope, labels ...string) Namespace {
 	return Namespace{v, s, slices.Clone(labels)}
 }
 
-// In returns a namespace within.
+// In returns a namespace within this one.
 func (n Namespace) In(labels ...string) Namespace {
 	return Namespace{n.values, n.scope, slices.Concat(n.labels, labels)}
 }
@@ -32,7 +32,7 @@ func (n Namespace) In(labels ...string) Namespace {
 // Scope returns the scope.
 func (n Namespace) Scope() Scope { return n.scope }
 
-// Labels returns the labels, in a slice of the caller's.
+// Labels returns a copy of the labels.
 func (n Namespace) Labels() []string { return slices.Clone(n.labels) }
 
 // At returns the address of a key.
@@ -45,7 +45,7 @@ func (n Namespace) check() error {
 	return driver.CheckNamespace(n.labels)
 }
 
-// Put stores a value, which is any JSON, and returns it as it is stored.
+// Put stores a JSON value and returns it as it is stored.
 func (n Namespace) Put(ctx context.Context, key string, value json.RawMessage, o PutOptions) (Item, error) {
 	if value == nil {
 		value = json.RawMessage("null")
@@ -69,8 +69,8 @@ func (n Namespace) Get(ctx context.Context, key string) (Item, error) {
 	return done.Got[0], nil
 }
 
-// Delete removes a value, if it is there. A version that is not zero has to be the value's, or else it is a
-// [ErrConflict].
+// Delete removes a value, if it exists. A version that is not zero must be the version of the value;
+// otherwise the error is [ErrConflict].
 func (n Namespace) Delete(ctx context.Context, key string, version int64) error {
 	_, err := n.values.batch(ctx, n.scope, Batch{Write: []Entry{{Address: n.At(key), PutOptions: PutOptions{Version: version}}}})
 	if err != nil {
@@ -79,8 +79,8 @@ func (n Namespace) Delete(ctx context.Context, key string, version int64) error 
 	return nil
 }
 
-// List yields values of the namespace and of those within it. To go on after a page, set
-// [ValueQuery.After] to its last item.
+// List yields the values of the namespace and of the namespaces within it. For the next page, set
+// [ValueQuery.After] to the last item of a page.
 func (n Namespace) List(ctx context.Context, q ValueQuery) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
 		err := n.check()
@@ -103,9 +103,8 @@ func (n Namespace) List(ctx context.Context, q ValueQuery) iter.Seq2[Item, error
 	}
 }
 
-// Namespaces yields the namespaces in which there are values, this one and those within it,
-// label by label in the order of their bytes. They are whole: those of this one are in
-// them.
+// Namespaces yields the namespaces with values: this one and those within it, in the byte order of their
+// labels. Each is complete and begins with the labels of this one.
 func (n Namespace) Namespaces(ctx context.Context, q NamespaceQuery) iter.Seq2[[]string, error] {
 	return func(yield func([]string, error) bool) {
 		err := n.check()

@@ -57,7 +57,7 @@ func Example_recallIntoAPrompt() {
 	m := inProcess()
 	_, err := m.Remember(ctx, alice, "Alice drinks tea", "Alice lives in Oslo")
 	check(err)
-	question := memory.Recall{Query: memory.FactQuery{Reach: alice.Inherit(), Limit: 5}, Text: "Where does she live?"}
+	question := memory.Question{Reach: alice.Inherit(), Text: "Where does she live?", Limit: 5}
 	hits, err := m.Recall(ctx, question)
 	check(err)
 	prompt := []llm.Message{llm.System(agentmemory.FormatFacts(hits)), llm.User(question.Text)}
@@ -101,7 +101,7 @@ func Example_documents() {
 	files := knowledge.Folder(os.DirFS("testdata"), knowledge.FolderOptions{})
 	report, _, err := knowledge.Collect(base.Ingest(ctx, alice, files, knowledge.IngestOptions{}))
 	check(err)
-	hits, err := base.Search(ctx, knowledge.Question{Query: knowledge.Query{Reach: alice.Only()}, Text: "How long is delivery?", Limit: 3})
+	hits, err := base.Search(ctx, memory.Question{Reach: alice.Only(), Text: "How long is delivery?", Limit: 3})
 	check(err)
 	fmt.Println(report.Added, hits[0].Item.Source.Title, len(hits)) // knowledge.Prompt(hits) is for a model
 	// Output: 1 Orders 1

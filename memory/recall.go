@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -11,39 +10,16 @@ import (
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory/driver"
-	"github.com/weft-go/weft/memory/internal/input"
 	"github.com/weft-go/weft/memory/internal/rank"
+	"github.com/weft-go/weft/memory/internal/search"
 )
 
-// A Recall asks for the facts that matter for a text.
-type Recall struct {
-	// Query says where to look, and for how many facts.
-	Query FactQuery
-	// Text is what is looked for, in any words. A fact does not need to have all of them. Of
-	// a text of more than 8 KB the first 4 KB count and the last, and of more than 64 different
-	// words the first 32 and the last, so that a question may stand before what was pasted, or after it.
-	Text string
-	// Embedding is the vector of the text, if the caller has it. Nil means that the
-	// memory's embedder makes it.
-	Embedding []float32
-	// MaxTokens is how many tokens the contents may have together. Zero means any
-	// number. A fact that does not fit is passed over.
-	MaxTokens int
-	// MinSimilarity leaves out facts whose [Score.Similarity] is less, and those that have no vector to
-	// compare. Which value tells what answers from what does not depends on the embedder: measure it with
-	// texts of your own. Zero leaves out nothing. It needs an embedder.
-	MinSimilarity float64
-	// Diversity is between 0 and 1: how much facts that say what another says already count
-	// less (maximal marginal relevance, Carbonell and Goldstein 1998). It needs vectors.
-	Diversity float64
-}
-
-// Weights say how much each sign counts, beside the others. Where Vector, Keyword and
-// Neighbour are all zero, they stand for what was found to serve well on several
-// collections, see docs/memory.md. Recency and Importance count only where they are set.
+// Weights are the weights of the signals in recall. Only their ratios count. If Vector, Keyword and
+// Neighbour are all zero, defaults are used that were measured on several collections, see docs/memory.md.
+// Recency and Importance count only if they are set.
 type Weights struct {
 	Vector, Keyword, Neighbour, Recency, Importance float64
-	// HalfLife is the age at which recency counts half. Zero stands for 30 days.
+	// HalfLife is the age at which recency is one half. Zero means 30 days.
 	HalfLife time.Duration
 }
 
@@ -58,13 +34,13 @@ func (w *Weights) check() error {
 	return nil
 }
 
-// A Reranker says how well texts fit a query, better than words and vectors do, and
-// slower. The higher the better. It is safe for use by any number of goroutines.
+// A Reranker scores texts by how well they fit a query. A higher score is better. It is usually a model
+// that is more exact and slower than words and vectors. It is safe for concurrent use.
 type Reranker interface {
 	Rerank(ctx context.Context, query string, texts []string) ([]float64, error)
 }
 
-// RerankerFunc is a function that is a [Reranker].
+// RerankerFunc is a function that implements [Reranker].
 type RerankerFunc func(ctx context.Context, query string, texts []string) ([]float64, error)
 
 // Rerank calls f.
@@ -72,130 +48,69 @@ func (f RerankerFunc) Rerank(ctx context.Context, query string, texts []string) 
 	return f(ctx, query, texts)
 }
 
-// Recall returns the facts that fit a text best, the best first. Without words or symbols in the text, it
-// returns the newest. Words that are in every English text, such as "who are you", find what has them as a name,
-// "The Who", if there is no embedder and no other word; if nothing has, Recall returns the newest, too. Any other
-// text that nothing fits finds nothing.
-func (m *Memory) Recall(ctx context.Context, r Recall) ([]Hit[Fact], error) {
-	found, err := m.recall(ctx, r)
+// Recall returns the facts that fit the text of a question best, the best first. At most one filter may
+// be given. A fact that fits nothing in the text is not found.
+//
+// Without words and symbols in the text, Recall returns the newest facts. Words that nearly every English text
+// has, as in "who are you", find facts that have them as a name ("The Who"), if there is no embedder and the
+// text has no other words. If no fact has them, Recall returns the newest facts.
+func (m *Memory) Recall(ctx context.Context, q Question, only ...FactFilter) ([]Hit[Fact], error) {
+	found, err := m.recall(ctx, q, only)
 	if err != nil {
 		return nil, fmt.Errorf("memory: recall: %w", err)
 	}
 	return found, nil
 }
 
-func (m *Memory) recall(ctx context.Context, r Recall) ([]Hit[Fact], error) {
-	if err := r.check(); err != nil {
+func (m *Memory) recall(ctx context.Context, q Question, only []FactFilter) ([]Hit[Fact], error) {
+	filter, err := search.One(only)
+	if err != nil {
 		return nil, err
 	}
-	if err := CheckSimilarity(r.MinSimilarity, m.options.Embedder); err != nil {
+	asked := search.Question(q)
+	if err := asked.Check(m.options.Embedder); err != nil {
 		return nil, err
 	}
-	text := rank.Clip(r.Text)
-	s := driver.FactSearch{Query: r.Query, Terms: rank.Query(text)}
-	if err := m.embedQuery(ctx, text, &s, r.Embedding); err != nil {
+	query := filter.query(Question(asked))
+	if err := query.Validate(); err != nil {
 		return nil, err
 	}
-	common := len(s.Terms) == 0 && s.Embedding == nil
-	if common {
-		if s.Terms = rank.Stopped(text); len(s.Terms) == 0 {
-			return m.newest(ctx, r)
-		}
+	wanted, err := asked.Wanted(ctx, m.options.Embedder)
+	if err != nil {
+		return nil, err
 	}
-	limit, limited := r.Query.Most()
-	s.Limit = math.MaxInt32
-	if limited {
-		s.Limit = max(m.options.Candidates, limit)
+	if wanted.Nothing() {
+		return m.newest(ctx, &asked, query)
+	}
+	s := driver.FactSearch{
+		Query: query, Terms: wanted.Terms, Model: wanted.Model, Embedding: wanted.Embedding,
+		Limit: asked.Candidates(m.options.Candidates),
 	}
 	c, err := m.store.Search(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	if common && len(c.Records) == 0 {
-		return m.newest(ctx, r)
+	if wanted.Common && len(c.Records) == 0 {
+		return m.newest(ctx, &asked, query)
 	}
-	list := m.score(s, c)
-	if err := m.rerank(ctx, text, list); err != nil {
-		return nil, err
-	}
-	if r.Diversity > 0 {
-		list = diverse(list, r.Diversity, limit)
-	}
-	found := make([]Hit[Fact], len(list))
-	for i, x := range list {
-		found[i] = x.Hit
-	}
-	return m.cut(found, r), nil
+	return m.hits(ctx, &asked, m.score(&s, &c), c.Records)
 }
 
-func (r *Recall) check() error {
-	if err := r.Query.Validate(); err != nil {
-		return err
-	}
-	if r.Query.Closed {
-		return fmt.Errorf("what is closed is not recalled: %w", ErrInvalid)
-	}
-	if r.MaxTokens < 0 || !(r.Diversity >= 0 && r.Diversity <= 1) {
-		return fmt.Errorf("max tokens %d, diversity %v: %w", r.MaxTokens, r.Diversity, ErrInvalid)
-	}
-	return nil
-}
-
-// CheckSimilarity returns [ErrInvalid] for a least similarity that is no cosine, or that is asked for without an embedder.
-func CheckSimilarity(least float64, e Embedder) error {
-	switch {
-	case !(least >= -1 && least <= 1): // also NaN
-		return fmt.Errorf("min similarity %v is not between -1 and 1: %w", least, ErrInvalid)
-	case least != 0 && e == nil:
-		return fmt.Errorf("min similarity %v, and no embedder that makes vectors to compare: %w", least, ErrInvalid)
-	}
-	return nil
-}
-
-func (m *Memory) embedQuery(ctx context.Context, text string, s *driver.FactSearch, given []float32) error {
-	e := m.options.Embedder
-	if e == nil || given == nil && input.Blank(text) {
-		if given != nil {
-			return fmt.Errorf("a vector, and no embedder that says of which model: %w", ErrInvalid)
-		}
-		return nil
-	}
-	s.Model, s.Embedding = e.Model(), given
-	if given != nil {
-		return CheckVector(given, e.Dimension())
-	}
-	vectors, err := embed(ctx, e, []string{text})
-	if err == nil {
-		s.Embedding = vectors[0]
-	}
-	return err
-}
-
-// newest are the facts where there is nothing to look for.
-func (m *Memory) newest(ctx context.Context, r Recall) ([]Hit[Fact], error) {
-	var found []Hit[Fact]
-	for record, err := range m.store.Find(ctx, r.Query) {
+// newest returns the newest facts, for a question without words.
+func (m *Memory) newest(ctx context.Context, q *search.Question, query FactQuery) ([]Hit[Fact], error) {
+	var records []FactRecord
+	for r, err := range m.store.Find(ctx, query) {
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, Hit[Fact]{Item: record.Fact})
+		records = append(records, r)
 	}
-	return m.cut(found, r), nil
+	return m.hits(ctx, q, search.Unscored(len(records)), records)
 }
 
-// A scored is a candidate on its way.
-type scored struct {
-	Hit[Fact]
-	vector []float32
-}
-
-// score returns the candidates, best first, and the newer first where they are equal.
-func (m *Memory) score(s driver.FactSearch, c driver.FactCandidates) []scored {
+// score returns the candidates with their scores. Of facts that fit equally well, the newer is first.
+func (m *Memory) score(s *driver.FactSearch, c *driver.FactCandidates) *search.Candidates {
 	slices.SortFunc(c.Records, func(a, b FactRecord) int { return strings.Compare(b.ID, a.ID) })
-	corpus := rank.Corpus{Docs: c.Facts, Terms: c.Terms, Frequency: make(map[string]int64, len(s.Terms))}
-	for i, term := range s.Terms {
-		corpus.Frequency[term] = c.Frequency[i]
-	}
 	now := time.Now()
 	docs := make([]rank.Doc, len(c.Records))
 	for i, r := range c.Records {
@@ -204,95 +119,34 @@ func (m *Memory) score(s driver.FactSearch, c driver.FactCandidates) []scored {
 			docs[i].Vector = r.Embedding
 		}
 		if r.Conversation != "" {
-			docs[i].Group, docs[i].Position = fmt.Sprintf("%q", []string{r.Scope.Tenant, r.Scope.Workspace, r.Scope.User, r.Scope.Agent, r.Conversation}), r.Turn
+			docs[i].Group, docs[i].Position = groupOf(r.Scope, r.Conversation), r.Turn
 		}
 	}
 	w := m.options.Weights
-	scores := rank.Weights{
+	weights := rank.Weights{
 		Vector: w.Vector, Keyword: w.Keyword, Neighbour: w.Neighbour, Recency: w.Recency, Importance: w.Importance,
 		HalfLife: w.HalfLife, Candidates: m.options.Candidates,
-	}.Score(s.Terms, s.Embedding, corpus, docs)
-	list := make([]scored, len(docs))
-	for i, at := range rank.Order(scores) {
-		p := &scores[at]
-		list[i] = scored{Hit[Fact]{Item: c.Records[at].Fact, Score: Score{
-			Similarity: p.Cosine, BM25: p.BM25, compared: p.Compared,
-			Total: p.Total, Keyword: p.Keyword, Vector: p.Vector, Neighbour: p.Neighbour, Recency: p.Recency, Importance: p.Importance,
-		}}, docs[at].Vector}
 	}
-	return list
+	corpus := rank.NewCorpus(c.Facts, c.Terms, s.Terms, c.Frequency)
+	return &search.Candidates{Docs: docs, Scores: weights.Score(s.Terms, s.Embedding, corpus, docs), Reranker: m.options.Reranker}
 }
 
-// maxReranked is how many of the best are shown to a [Reranker].
-const maxReranked = 100
+// groupOf names a conversation of a scope.
+func groupOf(s Scope, conversation string) string {
+	return fmt.Sprintf("%q", []string{s.Tenant, s.Workspace, s.User, s.Agent, conversation})
+}
 
-// rerank orders the best of a list by what the reranker says.
-func (m *Memory) rerank(ctx context.Context, query string, list []scored) error {
-	if m.options.Reranker == nil || len(list) == 0 {
-		return nil
-	}
-	list = list[:min(len(list), maxReranked)]
-	texts := make([]string, len(list))
-	for i, x := range list {
-		texts[i] = x.Item.Content
-	}
-	scores, err := m.options.Reranker.Rerank(ctx, query, texts)
+// hits chooses the hits among candidates.
+func (m *Memory) hits(ctx context.Context, q *search.Question, c *search.Candidates, records []FactRecord) ([]Hit[Fact], error) {
+	c.Text = func(i int) string { return records[i].Content }
+	c.Tokens = func(i int) int { return m.options.Tokens.CountTokens(llm.System(records[i].Content)) }
+	chosen, _, err := q.Choose(ctx, c)
 	if err != nil {
-		return fmt.Errorf("rerank %d texts: %w", len(texts), err)
+		return nil, err
 	}
-	if len(scores) != len(list) {
-		return fmt.Errorf("rerank: %d scores for %d texts: %w", len(scores), len(texts), ErrInvalid)
+	found := make([]Hit[Fact], len(chosen))
+	for place, i := range chosen {
+		found[place] = Hit[Fact]{Item: records[i].Fact, Score: Score(c.Scores[i].Signals)}
 	}
-	if i := slices.IndexFunc(scores, rank.Wild); i >= 0 {
-		return fmt.Errorf("rerank: the score of text %d of %d is %v: %w", i+1, len(texts), scores[i], ErrInvalid)
-	}
-	for i := range list {
-		list[i].Score.Reranked = &scores[i]
-	}
-	slices.SortStableFunc(list, func(a, b scored) int { return cmp.Compare(*b.Score.Reranked, *a.Score.Reranked) })
-	return nil
-}
-
-// diverse picks up to limit of a list, one by one: what is good, and unlike what was picked.
-func diverse(list []scored, diversity float64, limit int) []scored {
-	if limit == 0 {
-		limit = len(list)
-	}
-	relevance := make([]float64, len(list))
-	for i := range list {
-		relevance[i] = 1 / float64(i+1) // a reranker's scores have no scale
-		if list[0].Score.Reranked == nil && list[0].Score.Total > 0 {
-			relevance[i] = list[i].Score.Total / list[0].Score.Total
-		}
-	}
-	alike := func(i, j int) float64 { return rank.Cosine(list[i].vector, list[j].vector) }
-	picked := make([]scored, 0, min(limit, len(list)))
-	for _, i := range rank.MMR(relevance, alike, 1-diversity, limit) {
-		picked = append(picked, list[i])
-	}
-	return picked
-}
-
-// cut keeps what the limits allow.
-func (m *Memory) cut(found []Hit[Fact], r Recall) []Hit[Fact] {
-	limit, limited := r.Query.Most()
-	kept, tokens := []Hit[Fact]{}, 0
-	for _, f := range found {
-		if limited && len(kept) == limit {
-			break
-		}
-		if r.MinSimilarity != 0 && (!f.Score.compared || f.Score.Similarity < r.MinSimilarity) {
-			continue
-		}
-		if r.MaxTokens > 0 {
-			n := m.options.Tokens.CountTokens(llm.System(f.Item.Content))
-			if tokens+n > r.MaxTokens {
-				continue
-			}
-			tokens += n
-		}
-		f.Score.Rank = len(kept) + 1
-		kept = append(kept, f)
-	}
-	return kept
+	return found, nil
 }

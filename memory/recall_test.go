@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/weft-go/weft/memory"
 )
 
@@ -23,17 +25,17 @@ func TestRecallByWords(t *testing.T) {
 		{"flying to OSLO and zanzibar", "She flies to Oslo in May"},
 	}
 	for _, test := range tests {
-		if got := recall(t, m, memory.Recall{Query: memory.FactQuery{Reach: ann.Only()}, Text: test.text}); len(got) == 0 || got[0] != test.want {
+		if got := recall(t, m, memory.Question{Reach: ann.Only(), Text: test.text}); len(got) == 0 || got[0] != test.want {
 			t.Errorf("%q: got %q, want %q first", test.text, got, test.want)
 		}
 	}
-	if got := recall(t, m, memory.Recall{Query: memory.FactQuery{Reach: ann.Only()}, Text: "quantum"}); len(got) != 0 {
+	if got := recall(t, m, memory.Question{Reach: ann.Only(), Text: "quantum"}); len(got) != 0 {
 		t.Errorf("got %q for what nobody said", got)
 	}
-	if got := recall(t, m, memory.Recall{Query: memory.FactQuery{Reach: ann.Only(), Limit: 2}, Text: " ?! "}); len(got) != 2 || got[0] != "She flies to Oslo in May" {
+	if got := recall(t, m, memory.Question{Reach: ann.Only(), Text: " ?! ", Limit: 2}); len(got) != 2 || got[0] != "She flies to Oslo in May" {
 		t.Errorf("got %q without a word, want the newest", got)
 	}
-	if got := recall(t, m, memory.Recall{Query: memory.FactQuery{Reach: memory.Scope{Tenant: "acme", Workspace: "w", User: "bob"}.Only()}, Text: "tea dog hospital"}); len(got) != 0 {
+	if got := recall(t, m, memory.Question{Reach: memory.Scope{Tenant: "acme", Workspace: "w", User: "bob"}.Only(), Text: "tea dog hospital"}); len(got) != 0 {
 		t.Errorf("somebody else got %q", got)
 	}
 }
@@ -46,18 +48,18 @@ func TestRecallByMeaning(t *testing.T) {
 	if n := e.calls.Load(); n != 1 {
 		t.Errorf("%d calls of the embedder for one batch", n)
 	}
-	got := recall(t, m, memory.Recall{Query: memory.FactQuery{Reach: ann.Only()}, Text: "beverage"})
+	got := recall(t, m, memory.Question{Reach: ann.Only(), Text: "beverage"})
 	if len(got) != 3 || got[0] != "tea" {
 		t.Errorf("got %q, want all, tea first", got)
 	}
-	if got := recall(t, m, memory.Recall{Query: memory.FactQuery{Reach: ann.Only(), Limit: 1}, Text: "car"}); len(got) != 1 || got[0] != "her automobile" {
+	if got := recall(t, m, memory.Question{Reach: ann.Only(), Text: "car", Limit: 1}); len(got) != 1 || got[0] != "her automobile" {
 		t.Errorf("got %q", got)
 	}
-	_, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Reach: ann.Only()}, Embedding: []float32{1}})
+	_, err := m.Recall(t.Context(), memory.Question{Reach: ann.Only(), Embedding: []float32{1}})
 	if !errors.Is(err, memory.ErrDimension) {
 		t.Errorf("got %v for a short vector", err)
 	}
-	_, err = m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Reach: ann.Only()}, Embedding: append(make([]float32, 31), float32(math.NaN()))})
+	_, err = m.Recall(t.Context(), memory.Question{Reach: ann.Only(), Embedding: append(make([]float32, 31), float32(math.NaN()))})
 	if !errors.Is(err, memory.ErrInvalid) {
 		t.Errorf("got %v for a vector that is none", err)
 	}
@@ -96,14 +98,15 @@ func TestRecallWithin(t *testing.T) {
 		{"a condition", func(q *memory.FactQuery) { q.Where = []memory.Condition{memory.Where("cups", memory.Less, 10)} }, 1},
 		{"another condition", func(q *memory.FactQuery) { q.Where = []memory.Condition{memory.Where("cups", memory.Less, "10")} }, 0},
 		{"a limit", func(q *memory.FactQuery) { q.Limit = 1 }, 1},
-		{"the id of none", func(q *memory.FactQuery) { q.IDs = []string{"0190b5e4-7c1a-7e2f-8a3b-000000000000"} }, 0},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			q := memory.FactQuery{Reach: ann.Only()}
 			test.change(&q)
-			got := recall(t, m, memory.Recall{Query: q, Text: "tea"})
+			got := recall(t, m, memory.Question{Reach: q.Reach, Text: "tea", Limit: q.Limit}, memory.FactFilter{
+				Kinds: q.Kinds, Conversation: q.Conversation, Where: q.Where, Untrusted: q.Untrusted, AsOf: q.AsOf,
+			})
 			if len(got) != test.want || slices.Contains(got, "tea of another tenant") {
 				t.Errorf("recalled %q, want %d", got, test.want)
 			}
@@ -118,28 +121,30 @@ func TestRecallLimits(t *testing.T) {
 	t.Parallel()
 	m := newMemory(t, memory.Options{})
 	store(t, m, ann, "tea "+strings.Repeat("word ", 400), "tea for two", "two cups of tea for me")
-	got := recall(t, m, memory.Recall{Query: memory.FactQuery{Reach: ann.Only()}, Text: "tea for two", MaxTokens: 40})
+	got := recall(t, m, memory.Question{Reach: ann.Only(), Text: "tea for two", MaxTokens: 40})
 	if len(got) != 2 || got[0] != "tea for two" {
 		t.Errorf("got %q", got)
 	}
-	best, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Reach: ann.Only()}, Text: "tea for two"})
+	best, err := m.Recall(t.Context(), memory.Question{Reach: ann.Only(), Text: "tea for two"})
 	if err != nil || len(best) != 3 {
 		t.Fatal(best, err)
 	}
-	for _, r := range []memory.Recall{
+	for _, q := range []memory.Question{
 		{MaxTokens: -1},
 		{Diversity: 2},
 		{MinSimilarity: math.NaN()},
 		{MinSimilarity: 0.5}, // without an embedder
-		{Query: memory.FactQuery{Closed: true}},
 		{Embedding: []float32{1}},
-		{Query: memory.FactQuery{Where: []memory.Condition{{}}}},
-		{Query: memory.FactQuery{IDs: []string{"x"}}},
-		{Query: memory.FactQuery{Kinds: []memory.Kind{"x"}}},
+		{Limit: -1},
+		{Limit: 1001},
+		{Reach: memory.Scope{Tenant: "\xff"}.Only()},
 	} {
-		if _, err := m.Recall(t.Context(), r); !errors.Is(err, memory.ErrInvalid) {
-			t.Errorf("%+v: got %v", r, err)
-		}
+		_, err := m.Recall(t.Context(), q)
+		assert.ErrorIs(t, err, memory.ErrInvalid, "%+v", q)
+	}
+	for _, only := range [][]memory.FactFilter{{{Where: []memory.Condition{{}}}}, {{Kinds: []memory.Kind{"x"}}}, {{}, {}}} {
+		_, err := m.Recall(t.Context(), memory.Question{Reach: ann.Only(), Text: "tea"}, only...)
+		assert.ErrorIs(t, err, memory.ErrInvalid, "%+v", only)
 	}
 }
 
@@ -154,7 +159,7 @@ func TestRecallNeighbours(t *testing.T) {
 	if _, err := m.Store(t.Context(), ann, facts...); err != nil {
 		t.Fatal(err)
 	}
-	found, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Reach: ann.Only()}, Text: "what does the garden want?"})
+	found, err := m.Recall(t.Context(), memory.Question{Reach: ann.Only(), Text: "what does the garden want?"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,15 +194,15 @@ func TestRerank(t *testing.T) {
 	})
 	m := newMemory(t, memory.Options{Reranker: last})
 	store(t, m, ann, "tea", "tea with milk", "tea and broken cups, short ones")
-	found, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Reach: ann.Only()}, Text: "tea"})
+	found, err := m.Recall(t.Context(), memory.Question{Reach: ann.Only(), Text: "tea"})
 	if err != nil || len(found) != 3 || found[0].Item.Content != "tea and broken cups, short ones" || *found[0].Score.Reranked != 31 {
 		t.Errorf("got %+v and %v", found, err)
 	}
-	if _, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Reach: ann.Only()}, Text: "broken"}); !errors.Is(err, errDown) {
+	if _, err := m.Recall(t.Context(), memory.Question{Reach: ann.Only(), Text: "broken"}); !errors.Is(err, errDown) {
 		t.Errorf("got %v", err)
 	}
 	for _, text := range []string{"tea short", "tea nan", "tea infinite"} {
-		if _, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Reach: ann.Only()}, Text: text}); !errors.Is(err, memory.ErrInvalid) {
+		if _, err := m.Recall(t.Context(), memory.Question{Reach: ann.Only(), Text: text}); !errors.Is(err, memory.ErrInvalid) {
 			t.Errorf("%s: got %v", text, err)
 		}
 	}
@@ -207,9 +212,10 @@ func TestDiversity(t *testing.T) {
 	t.Parallel()
 	m := newMemory(t, memory.Options{Embedder: newConcepts()})
 	store(t, m, ann, "she drinks tea at home", "she drinks coffee at home", "she drinks tea at work with physicians")
-	q := memory.FactQuery{Reach: ann.Only(), Limit: 2}
-	plain := recall(t, m, memory.Recall{Query: q, Text: "she drinks tea at home"})
-	spread := recall(t, m, memory.Recall{Query: q, Text: "she drinks tea at home", Diversity: 0.8})
+	q := memory.Question{Reach: ann.Only(), Text: "she drinks tea at home", Limit: 2}
+	plain := recall(t, m, q)
+	q.Diversity = 0.8
+	spread := recall(t, m, q)
 	if plain[1] != "she drinks coffee at home" || spread[0] != plain[0] || spread[1] == plain[1] {
 		t.Errorf("got %q, and with diversity %q", plain, spread)
 	}

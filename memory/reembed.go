@@ -5,14 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/weft-go/weft/memory/internal/search"
 )
 
-// Reembed makes vectors, by the memory's embedder, of facts that have none of its model and
-// its length, and returns how many. The query says which facts; without a Limit, all of them.
-// It can be stopped at any time and called again, also by several programs: what is done stays
-// done, and recall goes on meanwhile, by words where the vectors are not there yet.
+// Reembed makes vectors for the facts that have none of the current model and length, and returns their
+// number. The query selects the facts; without a Limit it selects all. It can be stopped at any time and
+// called again, also by several programs: finished work stays. Recall works meanwhile, with words for facts
+// without a vector.
 //
-// A query is of one tenant. Who keeps the memory of many ranges over [Memory.Scopes].
+// A query covers one tenant. For all tenants, call it for each of [Memory.Scopes].
 func (m *Memory) Reembed(ctx context.Context, q FactQuery) (int, error) {
 	e := m.options.Embedder
 	if e == nil {
@@ -47,10 +49,10 @@ func (m *Memory) Reembed(ctx context.Context, q FactQuery) (int, error) {
 	return done, nil
 }
 
-// indexBatch is how many facts are indexed at once.
+// indexBatch is the number of facts that are indexed together.
 const indexBatch = 100
 
-// stale returns all facts of a query, also those that are closed.
+// stale returns all facts of a query, also those that are no longer valid.
 func (m *Memory) stale(ctx context.Context, q FactQuery) ([]FactRecord, error) {
 	q.Closed, q.Untrusted = true, true
 	if err := q.Validate(); err != nil {
@@ -71,7 +73,7 @@ func (m *Memory) embedRecords(ctx context.Context, records []FactRecord) error {
 	for i, r := range records {
 		texts[i] = r.Content
 	}
-	vectors, err := embed(ctx, m.options.Embedder, texts)
+	vectors, err := search.Vectors(ctx, m.options.Embedder, texts)
 	if err != nil {
 		return err
 	}
@@ -82,8 +84,8 @@ func (m *Memory) embedRecords(ctx context.Context, records []FactRecord) error {
 	return m.index(ctx, records)
 }
 
-// index stores the words and vectors of records, but for those of facts that were changed
-// meanwhile: those have got their own.
+// index stores the terms and vectors of records. It skips facts that were changed meanwhile, because the
+// change has set them.
 func (m *Memory) index(ctx context.Context, records []FactRecord) error {
 	changes := map[Scope][]FactChange{}
 	for _, r := range records {
@@ -109,11 +111,10 @@ func (m *Memory) index(ctx context.Context, records []FactRecord) error {
 
 func gone(err error) bool { return errors.Is(err, ErrConflict) || errors.Is(err, ErrNotFound) }
 
-// Reindex makes anew the words by which facts are found, where they are not those that this
-// version of the package takes: after an update that reads words otherwise, or where another
-// program has written facts by itself. It needs no embedder, and vectors stay as they are. It
-// returns how many facts it changed; the query says which to look at, and without a Limit, all of them. It reads
-// each of them, can be stopped and called again, and then changes nothing that is right.
+// Reindex updates the terms of facts that are not the terms of this version of the package. Call it after
+// an update that changes how words are read, or after another program has written facts directly. It needs
+// no embedder and does not change vectors. It returns the number of changed facts. The query selects the
+// facts to check; without a Limit it selects all. It can be stopped at any time and called again.
 func (m *Memory) Reindex(ctx context.Context, q FactQuery) (int, error) {
 	if q.Limit <= 0 {
 		q.Limit = -1

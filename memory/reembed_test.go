@@ -2,9 +2,11 @@ package memory_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/driver"
@@ -27,13 +29,10 @@ func TestEmbedderOfNoLength(t *testing.T) {
 		e := newConcepts()
 		e.model, e.size = test.model, test.size
 		_, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{Embedder: e})
-		if !errors.Is(err, memory.ErrInvalid) || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("model %.5q of %d: got %v want %q", test.model, test.size, err, test.want)
-		}
+		require.ErrorIs(t, err, memory.ErrInvalid, "model %.5q of %d: got %v want %q", test.model, test.size, err, test.want)
+		assert.ErrorContains(t, err, test.want, "model %.5q of %d: got %v want %q", test.model, test.size, err, test.want)
 	}
-	if err := memory.CheckEmbedder(newConcepts()); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, memory.CheckEmbedder(newConcepts()))
 }
 
 // deaf is a store that discards vectors without an error.
@@ -50,29 +49,21 @@ func TestReembedEnds(t *testing.T) {
 	t.Parallel()
 	store := deaf{inmemory.NewFacts(inmemory.Options{})}
 	words, err := memory.New(inmemory.Fill(driver.Stores{FactStore: store}), memory.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := words.Store(t.Context(), ann, memory.Fact{Content: "tea", Trust: memory.Stated}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	_, err = words.Store(t.Context(), ann, memory.Fact{Content: "tea", Trust: memory.Stated})
+	require.NoError(t, err)
 	m, err := memory.New(inmemory.Fill(driver.Stores{FactStore: store}), memory.Options{Embedder: newConcepts()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n, err := m.Reembed(t.Context(), memory.FactQuery{Reach: ann.Only()}); n != 1 || !errors.Is(err, memory.ErrConflict) {
-		t.Errorf("a store that takes no vectors: got %d, %v", n, err)
-	}
+	require.NoError(t, err)
+	n, err := m.Reembed(t.Context(), memory.FactQuery{Reach: ann.Only()})
+	require.Equal(t, 1, n, "a store that takes no vectors")
+	assert.ErrorIs(t, err, memory.ErrConflict, "a store that takes no vectors")
 	bad := memory.FactQuery{Reach: ann.Only(), IDs: []string{"x"}}
-	if _, err := m.Reembed(t.Context(), bad); !errors.Is(err, memory.ErrInvalid) {
-		t.Errorf("got %v", err)
-	}
-	if _, err := m.Reindex(t.Context(), bad); !errors.Is(err, memory.ErrInvalid) {
-		t.Errorf("got %v", err)
-	}
+	_, err = m.Reembed(t.Context(), bad)
+	assert.ErrorIs(t, err, memory.ErrInvalid)
+	_, err = m.Reindex(t.Context(), bad)
+	assert.ErrorIs(t, err, memory.ErrInvalid)
 	stopped, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := m.Reindex(stopped, memory.FactQuery{Reach: ann.Only()}); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
-	}
+	_, err = m.Reindex(stopped, memory.FactQuery{Reach: ann.Only()})
+	assert.ErrorIs(t, err, context.Canceled)
 }

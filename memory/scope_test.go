@@ -3,6 +3,8 @@ package memory_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/weft-go/weft/memory"
 )
 
@@ -22,8 +24,7 @@ func TestCovers(t *testing.T) {
 		{memory.Scope{Tenant: "t", Agent: "b"}, false},
 	}
 	for _, test := range tests {
-		if got := test.scope.Covers(ann); got != test.want {
-			t.Errorf("%s covers %s: got %t", test.scope, ann, got)
-		}
+		got := test.scope.Covers(ann)
+		assert.Equal(t, test.want, got, "%s covers %s: got %t", test.scope, ann, got)
 	}
 }

@@ -6,9 +6,8 @@ import (
 	"iter"
 )
 
-// Scopes yields the scopes in which there are facts, or were, of all tenants: for those who look
-// after the memory of all, such as with [Memory.Reembed] after a change of the embedder. It is
-// not for what a user asks.
+// Scopes yields the scopes of all tenants that have or had facts. It is for operators, for example to call
+// [Memory.Reembed] after a change of the embedder. Do not call it for a user's request.
 func (m *Memory) Scopes(ctx context.Context) iter.Seq2[Scope, error] {
 	return func(yield func(Scope, error) bool) {
 		for s, err := range m.store.Scopes(ctx) {

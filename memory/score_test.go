@@ -41,7 +41,7 @@ func TestSimilarityIsTheCosine(t *testing.T) {
 	for _, best := range []float64{0.99, 0.85, 0.72} {
 		m := newMemory(t, memory.Options{Embedder: angles{"one": best, "two": 0.7, "three": 0.1, "four": -0.5}})
 		store(t, m, ann, "one", "two", "three", "four")
-		found, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Reach: ann.Only()}, Text: "question"})
+		found, err := m.Recall(t.Context(), memory.Question{Reach: ann.Only(), Text: "question"})
 		require.NoError(t, err)
 		require.Len(t, found, 4)
 		for i, want := range []float64{best, 0.7, 0.1, -0.5} {
@@ -53,7 +53,7 @@ func TestSimilarityIsTheCosine(t *testing.T) {
 			if best >= least {
 				want++
 			}
-			found, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Reach: ann.Only()}, Text: "question", MinSimilarity: least - 1e-6})
+			found, err := m.Recall(t.Context(), memory.Question{Reach: ann.Only(), Text: "question", MinSimilarity: least - 1e-6})
 			require.NoError(t, err)
 			assert.Len(t, found, want, "at least %v", least)
 		}
@@ -70,11 +70,11 @@ func TestMinSimilarityLeavesOutFactsWithoutVectors(t *testing.T) {
 	m, err := memory.New(inmemory.Fill(driver.Stores{FactStore: stored}), memory.Options{Embedder: angles{}})
 	require.NoError(t, err)
 	for least, want := range map[float64]int{0: 1, -1: 0, 0.5: 0} {
-		found, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Reach: ann.Only()}, Text: "question", MinSimilarity: least})
+		found, err := m.Recall(t.Context(), memory.Question{Reach: ann.Only(), Text: "question", MinSimilarity: least})
 		require.NoError(t, err)
 		assert.Len(t, found, want, "at least %v", least)
 	}
-	found, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Reach: ann.Only()}, Text: "question"})
+	found, err := m.Recall(t.Context(), memory.Question{Reach: ann.Only(), Text: "question"})
 	require.NoError(t, err)
 	assert.Positive(t, found[0].Score.BM25)
 }
@@ -92,7 +92,7 @@ func TestLimitDoesNotChangeTheOrder(t *testing.T) {
 		texts = texts[500:]
 	}
 	ask := func(limit int) []string {
-		return recall(t, m, memory.Recall{Query: memory.FactQuery{Reach: ann.Only(), Limit: limit}, Text: "which item is near 3 and under 1203?"})
+		return recall(t, m, memory.Question{Reach: ann.Only(), Text: "which item is near 3 and under 1203?", Limit: limit})
 	}
 	many := ask(400)
 	require.Len(t, many, 400)
@@ -110,7 +110,7 @@ func TestRareWordIsFound(t *testing.T) {
 		texts = append(texts, fmt.Sprintf("Ann bought item number %d and does have it", i))
 	}
 	store(t, m, ann, append(texts, "The pet is an axolotl")...)
-	got := recall(t, m, memory.Recall{Query: memory.FactQuery{Reach: ann.Only(), Limit: 3}, Text: "does Ann have an axolotl?"})
+	got := recall(t, m, memory.Question{Reach: ann.Only(), Text: "does Ann have an axolotl?", Limit: 3})
 	require.NotEmpty(t, got)
 	assert.Equal(t, "The pet is an axolotl", got[0])
 }
@@ -123,12 +123,12 @@ func TestSymbolsAreFound(t *testing.T) {
 	for text, want := range map[string]string{
 		"❤": "Ann ❤ tea", "★": "rated ★★★", "🇬🇷": "lives in 🇬🇷", "C": "wrote the book in C", "k": "vitamin K helps",
 	} {
-		assert.Equal(t, []string{want}, recall(t, m, memory.Recall{Query: memory.FactQuery{Reach: ann.Only()}, Text: text}), text)
+		assert.Equal(t, []string{want}, recall(t, m, memory.Question{Reach: ann.Only(), Text: text}), text)
 	}
 	for _, text := range []string{"☂", "z"} {
-		assert.Empty(t, recall(t, m, memory.Recall{Query: memory.FactQuery{Reach: ann.Only()}, Text: text}), text)
+		assert.Empty(t, recall(t, m, memory.Question{Reach: ann.Only(), Text: text}), text)
 	}
 	for _, text := range []string{" \n", "???", "who are you", "…"} { // nothing to look for: the newest
-		assert.Len(t, recall(t, m, memory.Recall{Query: memory.FactQuery{Reach: ann.Only()}, Text: text}), 6, text)
+		assert.Len(t, recall(t, m, memory.Question{Reach: ann.Only(), Text: text}), 6, text)
 	}
 }

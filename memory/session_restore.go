@@ -8,9 +8,8 @@ import (
 	"github.com/weft-go/weft/memory/internal/input"
 )
 
-// restorableSession checks a session that was read from a file, and fills in what follows from its
-// messages: their roles, texts, keys and the words that they are found by. It returns
-// [ErrInvalid] for a session that cannot be stored.
+// restorableSession checks a session that was read from a file, and sets the roles, texts, keys and terms
+// of its messages. It returns [ErrInvalid] for a session that cannot be stored.
 func restorableSession(s *driver.SavedSession) error {
 	if err := completeSession(s); err != nil {
 		return fmt.Errorf("session %.60q in the scope %s: %w", s.ID, s.Scope, err)
@@ -40,7 +39,7 @@ func completeSession(s *driver.SavedSession) error {
 	return nil
 }
 
-// complete returns the row of a message, of which the ID and the data are known.
+// complete returns the row of a message from its ID and its data.
 func completeMessage(r *driver.MessageRow, known types) (driver.MessageRow, error) {
 	if known.foreign(r.Data) {
 		if err := input.Name("id", r.ID); err != nil {

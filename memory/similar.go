@@ -8,22 +8,22 @@ import (
 
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/internal/rank"
+	"github.com/weft-go/weft/memory/internal/search"
 )
 
-// A Near is a fact that may say what a text says.
+// A Near is a fact with content similar to a text.
 type Near struct {
 	Fact
-	// Same says that the fact is the text, see [SameText].
+	// Same reports whether the fact has the same text, see [SameText].
 	Same bool
-	// Cosine is how near their vectors are, 0 without an embedder.
+	// Cosine is the cosine of both vectors, 0 without an embedder.
 	Cosine float64
-	// Overlap is how many of their words both have, of all the words they have (Jaccard).
+	// Overlap is the number of common words divided by the number of all words of both (Jaccard index).
 	Overlap float64
 }
 
-// Similar returns, for each text, the facts that come nearest to saying the same, at most
-// as many as the query's limit: for programs that decide what is new. It is one call
-// of the embedder.
+// Similar returns, for each text, the facts with the most similar content, at most the limit of the query.
+// It is for programs that decide whether a statement is new. It calls the embedder once.
 func (m *Memory) Similar(ctx context.Context, q FactQuery, texts ...string) ([][]Near, error) {
 	near, err := m.similar(ctx, q, texts)
 	if err != nil {
@@ -39,7 +39,7 @@ func (m *Memory) similar(ctx context.Context, q FactQuery, texts []string) ([][]
 	var vectors [][]float32
 	if m.options.Embedder != nil {
 		var err error
-		if vectors, err = embed(ctx, m.options.Embedder, texts); err != nil {
+		if vectors, err = search.Vectors(ctx, m.options.Embedder, texts); err != nil {
 			return nil, err
 		}
 	}
@@ -87,7 +87,7 @@ func (n *Near) both() float64 {
 	return n.Cosine + n.Overlap
 }
 
-// overlap is the Jaccard index of two lists without repetition.
+// overlap returns the Jaccard index of two lists without repetitions.
 func overlap(a, b []string) float64 {
 	in := make(map[string]bool, len(a))
 	for _, term := range a {

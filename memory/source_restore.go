@@ -7,11 +7,11 @@ import (
 	"github.com/weft-go/weft/memory/internal/input"
 	"github.com/weft-go/weft/memory/internal/passage"
 	"github.com/weft-go/weft/memory/internal/rank"
+	"github.com/weft-go/weft/memory/internal/search"
 )
 
-// restorableSource checks a source that was read from a file, and fills in what follows from its
-// chunks: the words that they are found by. It returns [ErrInvalid] for a source that
-// cannot be stored.
+// restorableSource checks a source that was read from a file, and sets the terms of its chunks. It returns
+// [ErrInvalid] for a source that cannot be stored.
 func restorableSource(s *driver.SavedSource) error {
 	if err := completeSource(s); err != nil {
 		return fmt.Errorf("source %.60q in the scope %s: %w", s.URI, s.Scope, err)
@@ -37,7 +37,7 @@ func completeSource(s *driver.SavedSource) error {
 		}
 		r.Source, r.Terms = s.ID, rank.Terms(passage.Text(s.Title, r.Headings, r.Content))
 		if len(r.Embedding) > 0 {
-			if err := CheckVector(r.Embedding, len(r.Embedding)); err != nil {
+			if err := search.CheckVector(r.Embedding, len(r.Embedding)); err != nil {
 				return fmt.Errorf("chunk %d: %w", i, err)
 			}
 		}

@@ -4,7 +4,7 @@ import (
 	"errors"
 )
 
-// Counts says how much was exported, imported or forgotten.
+// Counts are the numbers of items that were exported, imported or forgotten.
 type Counts struct {
 	Facts         int `json:"facts"`     // with their histories, also of those that were deleted
 	Documents     int `json:"documents"` // with their chunks
@@ -13,16 +13,16 @@ type Counts struct {
 	Turns         int `json:"turns"`
 }
 
-// Total is the sum of the counts.
+// Total returns the sum of the counts.
 func (c Counts) Total() int {
 	return c.Facts + c.Documents + c.Values + c.Conversations + c.Turns
 }
 
 var (
-	// ErrFormat says that a file is not an export, or is one of a newer version.
+	// ErrFormat means that a file is not an export, or is one of a newer version.
 	ErrFormat = errors.New("not an export of a memory")
-	// ErrTruncated says that lines of an export are missing, most often its end. What could be read
-	// of it is stored.
+	// ErrTruncated means that lines of an export are missing, usually at its end. The complete items before
+	// are stored.
 	ErrTruncated = errors.New("lines of the export are missing; import the whole file again")
 )
 

@@ -11,23 +11,22 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// TransferOptions configures [Memory.Export] and [Memory.Import]. Its zero value works.
+// TransferOptions configures [Memory.Export] and [Memory.Import]. The zero value exports everything.
 type TransferOptions struct {
-	// Scope, if not nil, exports this scope alone. Parts of it that are empty mean all, but
-	// for the tenant, as in [Memory.Forget]. Nil exports all scopes of all tenants.
-	// Import does not use it.
+	// Scope, if not nil, exports only this scope. An empty part means any, except for the tenant, as in
+	// [Memory.Forget]. Nil exports all scopes of all tenants. Import ignores it.
 	Scope *Scope
-	// Progress, if not nil, is called now and then with what was copied so far, and once at
-	// the end. It is called by the goroutine that copies.
+	// Progress, if not nil, is called from time to time with the counts so far, and once at the end, by the
+	// goroutine that copies.
 	Progress func(Counts)
 }
 
 const progressEvery = 500
 
-// Export writes all parts of the memory as lines of JSON, and returns how much that was: facts with
-// their histories, documents with their chunks, values, conversations with their messages, and
-// turns that are to be learned. The memory may be used meanwhile: [driver.FactStore] and the other
-// stores say what is then written.
+// Export writes all parts of the memory as lines of JSON, and returns the counts: facts with their
+// histories, documents with their chunks, values, conversations with their messages, and turns to learn
+// from. The memory can be used meanwhile; [driver.FactStore] and the other stores define which changes the
+// export then has.
 func (m *Memory) Export(ctx context.Context, w io.Writer, o TransferOptions) (Counts, error) {
 	buffer := bufio.NewWriterSize(w, 1<<16)
 	e := exporter{lines: json.NewEncoder(buffer), options: &o}
@@ -43,7 +42,7 @@ func (m *Memory) Export(ctx context.Context, w io.Writer, o TransferOptions) (Co
 	return e.counts, nil
 }
 
-// An exporter is a call of [Memory.Export] that is under way.
+// An exporter is a running call of [Memory.Export].
 type exporter struct {
 	lines   *json.Encoder
 	options *TransferOptions
@@ -80,7 +79,7 @@ func (e *exporter) all(ctx context.Context, from driver.Backend) error {
 	return e.lines.Encode(line{Counts: &e.counts})
 }
 
-// exportEach writes and counts what a store yields.
+// exportEach writes and counts the items that a store yields.
 func exportEach[T any](e *exporter, list iter.Seq2[T, error], count *int, write func(T) error) error {
 	for one, err := range list {
 		if err == nil {

@@ -11,19 +11,19 @@ import (
 )
 
 const (
-	// batchRows is how many facts, values or turns, or how many chunks or messages together,
-	// are stored at once.
+	// batchRows is the number of facts, values or turns, or of chunks or messages together, that are stored
+	// at once.
 	batchRows = 500
-	// batchBytes is how many bytes of lines are stored at once at most, but for one document
-	// or conversation that is larger.
+	// batchBytes is the maximum number of bytes of lines that are stored at once, except for one larger
+	// document or conversation.
 	batchBytes = 4 << 20
 )
 
-// Import stores what [Memory.Export] wrote, and returns how much was new. What the memory has already
-// stays as it is: a fact by its ID, a document by its ID or URI, a value by its key, a
-// conversation and a turn by their IDs. It returns [ErrFormat] for what is no export,
-// [ErrTruncated] for one of which lines are missing, and [ErrInvalid], with the lines and the
-// name, for what cannot be stored; what was stored before stays.
+// Import stores an export of [Memory.Export] and returns the counts of new items. Items that the memory
+// already has do not change: a fact with the same ID, a document with the same ID or URI, a value with the
+// same key, a conversation or a turn with the same ID. It returns [ErrFormat] for a file that is not an
+// export, [ErrTruncated] if lines are missing, and [ErrInvalid], with the lines and the name, for items
+// that cannot be stored. Items before the error stay stored.
 func (m *Memory) Import(ctx context.Context, r io.Reader, o TransferOptions) (Counts, error) {
 	i := importer{ctx: ctx, to: m.backend, options: &o}
 	if err := i.all(json.NewDecoder(r)); err != nil {
@@ -32,8 +32,7 @@ func (m *Memory) Import(ctx context.Context, r io.Reader, o TransferOptions) (Co
 	return i.counts, nil
 }
 
-// An importer is a call of [Memory.Import] that is under way. It collects rows until there are
-// enough to store.
+// An importer is a running call of [Memory.Import]. It collects rows until they fill a batch.
 type importer struct {
 	ctx     context.Context
 	to      driver.Backend
@@ -81,7 +80,7 @@ func (i *importer) all(lines *json.Decoder) error {
 	}
 }
 
-// end stores what was collected last, and compares what was read with what the export names.
+// end stores the last batch, and compares the counts with those that the export names.
 func (i *importer) end(want *Counts) error {
 	err := i.store()
 	if *want != i.read {
@@ -90,15 +89,15 @@ func (i *importer) end(want *Counts) error {
 	return err
 }
 
-// dropLast drops the document and the conversation that were collected last, as some of their
-// chunks or messages may be missing.
+// dropLast drops the last collected document and conversation, because some of their chunks or messages may
+// be missing.
 func (i *importer) dropLast() {
 	i.documents = i.documents[:max(0, len(i.documents)-1)]
 	i.conversations = i.conversations[:max(0, len(i.conversations)-1)]
 }
 
-// begins stores what was collected, if it is enough, before a line whose end is at an offset of
-// the file and that is not part of what came before.
+// begins stores the collected batch, if it is full, before a line that begins a new item. The line ends at
+// the given offset.
 func (i *importer) begins(l *line, end int64) error {
 	if l.Chunk != nil || l.Message != nil {
 		return nil
@@ -115,7 +114,7 @@ func (i *importer) begins(l *line, end int64) error {
 	return nil
 }
 
-// add collects a line.
+// add collects one line.
 func (i *importer) add(l *line) error {
 	i.rows++
 	switch {
@@ -147,7 +146,7 @@ func collect[T any](list *[]T, one T, read *int) error {
 	return nil
 }
 
-// store stores what was collected.
+// store stores the collected batch.
 func (i *importer) store() error {
 	err := flush(i.ctx, i.to.Facts(), &i.facts, &i.counts.Facts, restorableFact)
 	if err == nil {
@@ -172,7 +171,7 @@ func (i *importer) store() error {
 	return nil
 }
 
-// flush stores a list in its store, counts what was new, and empties the list.
+// flush stores a list in its store, counts the new items, and empties the list.
 func flush[T any](ctx context.Context, to interface {
 	Restore(ctx context.Context, list []T) (int, error)
 }, list *[]T, count *int, complete func(*T) error,

@@ -11,8 +11,8 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// A line is one line of an export. The first one has the format, the last one the counts. The
-// chunks of a document follow it, and so do the messages of a conversation.
+// A line is one line of an export. The first line has the format, and the last one the counts. The chunks
+// of a document and the messages of a conversation follow its line.
 type line struct {
 	Format  string `json:"format,omitempty"`
 	Version int    `json:"version,omitempty"`
@@ -28,7 +28,7 @@ type line struct {
 	Counts *Counts `json:"counts,omitempty"`
 }
 
-// A factLine is a fact with its history. One that was deleted has no Fact.
+// A factLine is a fact with its history. A deleted fact has only its history.
 type factLine struct {
 	ID      string  `json:"id"`
 	Scope   Scope   `json:"scope"`
@@ -65,8 +65,7 @@ func (l *chunkLine) record() driver.ChunkRecord {
 	return driver.ChunkRecord{Chunk: l.Chunk, Embedding: l.Vector}
 }
 
-// A valueLine has the words by which the value is found, as nothing else says which of its
-// fields are searched.
+// A valueLine has the terms of the value, because no other field says which parts of it are indexed.
 type valueLine struct {
 	Scope Scope `json:"scope"`
 	Item
@@ -120,7 +119,7 @@ func (l *turnLine) saved() driver.SavedTurn {
 	return driver.SavedTurn{Turn: j, State: l.State, Cause: l.Cause}
 }
 
-// A vector is written as the base64 of its numbers, each of 32 bits, the lowest byte first.
+// A vector is written as base64 of 32-bit floating-point numbers in little-endian order.
 type vector []float32
 
 // MarshalText implements [encoding.TextMarshaler].

@@ -5,18 +5,18 @@ import (
 	"github.com/weft-go/weft/memory/internal/input"
 )
 
-// The types that a memory shares with its backend, as package driver documents them.
+// Types that a memory shares with its backend. Package driver documents them.
 
 type (
 	// Scope is the owner of data: a tenant, a workspace, a user and an agent.
 	Scope = driver.Scope
-	// Reach says in which scopes to look.
+	// Reach selects the scopes of a query.
 	Reach = driver.Reach
-	// Fact is one thing that is remembered.
+	// Fact is a statement that the memory keeps.
 	Fact = driver.Fact
 	// Kind is the kind of a fact.
 	Kind = driver.Kind
-	// Trust says how far a fact is trusted.
+	// Trust is the degree of trust in a fact.
 	Trust = driver.Trust
 	// Condition is a condition on metadata or on a value.
 	Condition = driver.Condition
@@ -24,11 +24,11 @@ type (
 	Op = driver.Op
 	// FactQuery selects facts.
 	FactQuery = driver.FactQuery
-	// FactRecord is a fact as a store has it.
+	// FactRecord is a fact with the data of its store.
 	FactRecord = driver.FactRecord
 	// FactChange is a change of a fact, see [Memory.Apply].
 	FactChange = driver.FactChange
-	// Applied says what a change did.
+	// Applied is the result of a change.
 	Applied = driver.Applied
 	// Event is an entry of the history of a fact.
 	Event = driver.Event
@@ -59,7 +59,7 @@ const (
 	Profile      = driver.Profile
 )
 
-// How far a fact is trusted.
+// The degrees of trust in a fact.
 const (
 	Untrusted = driver.Untrusted
 	Inferred  = driver.Inferred
@@ -122,9 +122,10 @@ var (
 func Kinds() []Kind { return driver.Kinds() }
 
 // Where returns a condition on the metadata of a fact, a value or a session. Field is a key of the
-// metadata, or a path of keys that are joined by dots.
+// metadata, or a path of keys joined by dots.
 func Where(field string, op Op, value any) Condition { return driver.Where(field, op, value) }
 
-// SameText reports whether two texts are the same fact for deduplication: they are equal but for
-// case, spaces and other characters that no reader tells apart.
+// SameText reports whether two texts count as one fact. They may differ in white space, in the form of
+// quotation marks and dashes, in invisible characters, and in a full stop at the end. Letter case and all
+// other marks count.
 func SameText(a, b string) bool { return input.SameText(a, b) }

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/internal/input"
 	"github.com/weft-go/weft/memory/internal/rank"
+	"github.com/weft-go/weft/memory/internal/search"
 )
 
 const (
@@ -37,7 +38,7 @@ func checkIndex(paths [][]string) error {
 	return nil
 }
 
-// textOf returns what a value says at some paths, a line each.
+// textOf returns the texts at some paths of a value, one a line.
 func textOf(value json.RawMessage, paths [][]string) string {
 	if len(paths) == 0 {
 		return ""
@@ -85,7 +86,7 @@ func leaves(lines []string, v any, path []string) []string {
 	return lines
 }
 
-// index sets what writes are found by: the words of their texts, and vectors.
+// index sets the terms and the vectors of writes.
 func (v *Values) index(ctx context.Context, writes []driver.ValueWrite, texts []string) error {
 	var said []int
 	for i, text := range texts {
@@ -94,7 +95,7 @@ func (v *Values) index(ctx context.Context, writes []driver.ValueWrite, texts []
 			said = append(said, i)
 		}
 	}
-	e := v.embedder
+	e := v.options.Embedder
 	if e == nil || len(said) == 0 {
 		return nil
 	}
@@ -102,7 +103,7 @@ func (v *Values) index(ctx context.Context, writes []driver.ValueWrite, texts []
 	for i, at := range said {
 		kept[i] = texts[at]
 	}
-	vectors, err := embedTexts(ctx, e, kept)
+	vectors, err := search.Vectors(ctx, e, kept)
 	if err != nil {
 		return err
 	}
@@ -110,20 +111,4 @@ func (v *Values) index(ctx context.Context, writes []driver.ValueWrite, texts []
 		writes[at].Embedding, writes[at].Model = vectors[i], e.Model()
 	}
 	return nil
-}
-
-func embedTexts(ctx context.Context, e Embedder, texts []string) ([][]float32, error) {
-	vectors, err := e.Embed(ctx, texts)
-	if err != nil {
-		return nil, fmt.Errorf("embed %d texts: %w", len(texts), err)
-	}
-	if len(vectors) != len(texts) {
-		return nil, fmt.Errorf("embed: %d vectors for %d texts: %w", len(vectors), len(texts), ErrInvalid)
-	}
-	for i, vector := range vectors {
-		if err := CheckVector(vector, e.Dimension()); err != nil {
-			return nil, fmt.Errorf("embed: vector %d of model %q: %w", i, e.Model(), err)
-		}
-	}
-	return vectors, nil
 }

@@ -13,9 +13,9 @@ import (
 // profileNamespace is the label of the namespace of profiles. Programs in SQL use it too.
 const profileNamespace = "weft.profile"
 
-// Profile returns the namespace of what is known about the user of a scope: one JSON object under each
-// key, such as "settings". [Namespace.Patch] changes parts of it. The scope should name a
-// user: without one, all users share the profile.
+// Profile returns the namespace of a user's profile: one JSON object under each key, such as "settings".
+// [Namespace.Patch] changes parts of it. The scope should name a user: without one, all users share the
+// profile.
 func (m *Memory) Profile(s Scope) Namespace { return m.Values().In(s, profileNamespace) }
 
 // Patch changes the JSON object of a key by a merge patch, which is an object (RFC 7396): fields of the patch replace
@@ -37,7 +37,7 @@ func (n Namespace) Patch(ctx context.Context, key string, patch json.RawMessage,
 	return item, nil
 }
 
-// change stores what fn makes of a value.
+// change stores the result of fn for a value.
 func (n Namespace) change(ctx context.Context, key string, version int64, fn func(json.RawMessage) (json.RawMessage, error)) (Item, error) {
 	for try := 1; ; try++ {
 		old, err := n.Get(ctx, key)
@@ -61,7 +61,7 @@ func (n Namespace) change(ctx context.Context, key string, version int64, fn fun
 	}
 }
 
-// mergePatch returns a document with a merge patch applied.
+// mergePatch applies a merge patch to a document.
 func mergePatch(document, patch json.RawMessage) (json.RawMessage, error) {
 	target, err := input.Decode(document)
 	if err != nil {

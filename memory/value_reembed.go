@@ -8,14 +8,13 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// Reembed makes words and vectors, by the embedder of [ValueOptions], of the values of the namespace,
-// and of those within it, that can be searched and have no vector of its model and its length. It
-// returns how many it changed; their versions, times and what is left of their lives stay. The query says which
-// values to look at, and without a Limit, all of them; its Order and After do not count. It can be stopped and
-// called again, and searches go on meanwhile.
+// Reembed makes terms and vectors for the indexed values of the namespace, and of the namespaces within it,
+// that have no vector of the current model and length. It returns their number. Their versions, times and
+// remaining TTL do not change. The query selects the values; without a Limit it selects all, and its Order
+// and After are ignored. It can be stopped at any time and called again, and searches work meanwhile.
 //
-// Where a value was put with an Index of its own, nobody knows that any more: it is indexed by
-// the fields of [ValueOptions.Index], or by those that are given here instead.
+// The store does not keep the Index that a value was put with. Reembed indexes all values by the given
+// fields, or by [ValueOptions.Index] if none are given.
 func (n Namespace) Reembed(ctx context.Context, q ValueQuery, index ...[]string) (int, error) {
 	done, err := n.reembed(ctx, q, index)
 	if err != nil {
@@ -29,10 +28,10 @@ const valueBatch = 100
 func (n Namespace) reembed(ctx context.Context, q ValueQuery, index [][]string) (done int, err error) {
 	v := n.values
 	switch {
-	case v.embedder == nil:
+	case v.options.Embedder == nil:
 		return 0, fmt.Errorf("no embedder: %w", ErrInvalid)
 	case index == nil:
-		index = v.options.Index
+		index = v.options.Values.Index
 	}
 	if q.Order, q.After = ByKey, nil; q.Limit <= 0 {
 		q.Limit = -1
@@ -57,7 +56,7 @@ func (n Namespace) reembed(ctx context.Context, q ValueQuery, index [][]string) 
 		writes, texts = nil, nil
 		return err
 	}
-	s := driver.ValueSelection{ValueQuery: q, Prefix: n.labels, Without: v.embedder.Model(), Dimension: v.embedder.Dimension()}
+	s := driver.ValueSelection{ValueQuery: q, Prefix: n.labels, Without: v.options.Embedder.Model(), Dimension: v.options.Embedder.Dimension()}
 	for item, err := range v.store.Find(ctx, n.scope, s) {
 		if err != nil {
 			return done, err
@@ -79,8 +78,8 @@ func (n Namespace) reembed(ctx context.Context, q ValueQuery, index [][]string) 
 	return done, err
 }
 
-// Scopes yields the scopes in which there are values, or were, of all tenants: for those who look
-// after the values of all. It is not for what a user asks.
+// Scopes yields the scopes of all tenants that have or had values. It is for operators. Do not call it for
+// a user's request.
 func (v *Values) Scopes(ctx context.Context) iter.Seq2[Scope, error] {
 	return func(yield func(Scope, error) bool) {
 		for s, err := range v.store.Scopes(ctx) {

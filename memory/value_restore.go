@@ -5,10 +5,11 @@ import (
 
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/internal/input"
+	"github.com/weft-go/weft/memory/internal/search"
 )
 
-// restorableValue checks a value that was read from a file. It returns [ErrInvalid] for one
-// that cannot be stored.
+// restorableValue checks a value that was read from a file. It returns [ErrInvalid] for a value that cannot
+// be stored.
 func restorableValue(s *driver.SavedValue) error {
 	if err := completeValue(s); err != nil {
 		return fmt.Errorf("key %.60q of the namespace %q in the scope %s: %w", s.Key, s.Namespace, s.Scope, err)
@@ -30,7 +31,7 @@ func completeValue(s *driver.SavedValue) error {
 	s.Value = value
 	s.CreatedAt, s.UpdatedAt, s.ExpiresAt = input.Exact(s.CreatedAt), input.Exact(s.UpdatedAt), input.Exact(s.ExpiresAt)
 	if len(s.Embedding) > 0 {
-		return CheckVector(s.Embedding, len(s.Embedding))
+		return search.CheckVector(s.Embedding, len(s.Embedding))
 	}
 	s.Model = ""
 	return nil

@@ -5,114 +5,87 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
+	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/internal/rank"
+	"github.com/weft-go/weft/memory/internal/search"
 )
 
-// FindValues asks for values by what they say.
-type FindValues struct {
-	// Query says which values, and how many to return at most. Its Order and After do not
-	// count.
-	Query ValueQuery
-	// Text is what is looked for, in any words. A value does not need to have all of
-	// them. [Recall] says what counts of a long text.
-	Text string
-	// MinSimilarity leaves out values as [Recall] leaves out facts.
-	MinSimilarity float64
-}
-
-const maxFoundValues = 1000
-
-// Search returns the values of the namespace, and of those within it, that fit a text best, the best first. Only what was indexed
-// is found. For a text without words and symbols, it returns the values that were written last.
-func (n Namespace) Search(ctx context.Context, f FindValues) ([]Hit[Item], error) {
-	found, err := n.search(ctx, f)
+// Search returns the values of the namespace, and of the namespaces within it, that fit the text of a question
+// best, the best first. At most one filter may be given. Only indexed values are found. For a text without
+// words and symbols, it returns the values that were written last.
+func (n Namespace) Search(ctx context.Context, q Question, only ...ValueFilter) ([]Hit[Item], error) {
+	found, err := n.search(ctx, q, only)
 	if err != nil {
 		return nil, fmt.Errorf("values: search: %w", err)
 	}
 	return found, nil
 }
 
-func (n Namespace) search(ctx context.Context, f FindValues) ([]Hit[Item], error) {
+func (n Namespace) search(ctx context.Context, q Question, only []ValueFilter) ([]Hit[Item], error) {
 	if err := n.check(); err != nil {
 		return nil, err
 	}
-	f.Query.Order, f.Query.After = Newest, nil
-	if err := f.Query.Validate(); err != nil {
-		return nil, err
+	if q.Reach != (Reach{}) && q.Reach != n.scope.Only() {
+		return nil, fmt.Errorf("the reach %+v is not the scope of the namespace, %s; leave it empty: %w", q.Reach, n.scope, ErrInvalid)
 	}
-	if err := CheckSimilarity(f.MinSimilarity, n.values.embedder); err != nil {
-		return nil, err
-	}
-	limit, limited := f.Query.Most()
-	if limit > maxFoundValues {
-		return nil, fmt.Errorf("%d values, and a search finds %d at most: %w", limit, maxFoundValues, ErrInvalid)
-	}
-	if !limited {
-		limit = maxFoundValues
-	}
-	s, err := n.ask(ctx, f, limit)
+	filter, err := search.One(only)
 	if err != nil {
 		return nil, err
 	}
-	common := len(s.Terms) == 0 && s.Embedding == nil
-	if common {
-		if s.Terms = rank.Stopped(rank.Clip(f.Text)); len(s.Terms) == 0 {
-			return n.newest(ctx, f.Query)
-		}
+	asked := search.Question(q)
+	if err := asked.Check(n.values.options.Embedder); err != nil {
+		return nil, err
+	}
+	query := filter.query(asked.Limit)
+	if err := query.Validate(); err != nil {
+		return nil, err
+	}
+	wanted, err := asked.Wanted(ctx, n.values.options.Embedder)
+	if err != nil {
+		return nil, err
+	}
+	if wanted.Nothing() {
+		return n.newest(ctx, &asked, query)
+	}
+	s := driver.ValueSearch{
+		Selection: driver.ValueSelection{ValueQuery: query, Prefix: n.labels},
+		Terms:     wanted.Terms, Model: wanted.Model, Embedding: wanted.Embedding, Limit: asked.Candidates(rank.Candidates),
 	}
 	c, err := n.values.store.Search(ctx, n.scope, s)
 	if err != nil {
 		return nil, err
 	}
-	if common && len(c.Records) == 0 {
-		return n.newest(ctx, f.Query)
+	if wanted.Common && len(c.Records) == 0 {
+		return n.newest(ctx, &asked, query)
 	}
-	found := n.values.rank(&s, c, f.MinSimilarity)
-	found = found[:min(limit, len(found))]
-	if f.Query.Peek {
-		return found, nil
+	candidates := n.values.score(&s, &c)
+	items := make([]Item, len(c.Records))
+	for i, r := range c.Records {
+		items[i] = r.Item
+	}
+	found, err := n.values.hits(ctx, &asked, candidates, items)
+	if err != nil || filter.Peek {
+		return found, err
 	}
 	return n.refresh(ctx, found)
 }
 
-// ask returns the search that is passed to the store.
-func (n Namespace) ask(ctx context.Context, f FindValues, limit int) (driver.ValueSearch, error) {
-	text := rank.Clip(f.Text)
-	s := driver.ValueSearch{
-		Selection: driver.ValueSelection{ValueQuery: f.Query, Prefix: n.labels}, Terms: rank.Query(text),
-		Limit: max(rank.Candidates, limit),
-	}
-	e := n.values.embedder
-	if e == nil || strings.TrimSpace(text) == "" {
-		return s, nil
-	}
-	vectors, err := embedTexts(ctx, e, []string{text})
-	if err != nil {
-		return driver.ValueSearch{}, err
-	}
-	s.Embedding, s.Model = vectors[0], e.Model()
-	return s, nil
-}
-
-func (n Namespace) newest(ctx context.Context, q ValueQuery) ([]Hit[Item], error) {
-	var found []Hit[Item]
-	for item, err := range n.values.store.Find(ctx, n.scope, driver.ValueSelection{ValueQuery: q, Prefix: n.labels, Refresh: !q.Peek}) {
+// newest returns the values that were written last, for a question without words.
+func (n Namespace) newest(ctx context.Context, q *search.Question, query ValueQuery) ([]Hit[Item], error) {
+	var items []Item
+	for item, err := range n.values.store.Find(ctx, n.scope, driver.ValueSelection{ValueQuery: query, Prefix: n.labels, Refresh: !query.Peek}) {
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, Hit[Item]{Item: item})
+		items = append(items, item)
 	}
-	return found, nil
+	return n.values.hits(ctx, q, search.Unscored(len(items)), items)
 }
 
-func (v *Values) rank(s *driver.ValueSearch, c driver.ValueCandidates, least float64) []Hit[Item] {
-	corpus := rank.Corpus{Docs: c.Values, Terms: c.Terms, Frequency: map[string]int64{}}
-	for i, n := range c.Frequency {
-		corpus.Frequency[s.Terms[i]] = n
-	}
+// score returns the candidates with their scores. Of values that fit equally well, the newer is first.
+func (v *Values) score(s *driver.ValueSearch, c *driver.ValueCandidates) *search.Candidates {
 	slices.SortFunc(c.Records, func(a, b driver.ValueRecord) int {
 		return cmp.Or(b.UpdatedAt.Compare(a.UpdatedAt), a.Compare(b.Address))
 	})
@@ -123,19 +96,24 @@ func (v *Values) rank(s *driver.ValueSearch, c driver.ValueCandidates, least flo
 			docs[i].Vector = r.Embedding
 		}
 	}
-	w := rank.Weights{Vector: v.weights.Vector, Keyword: v.weights.Keyword}
-	scores := w.Score(s.Terms, s.Embedding, corpus, docs)
-	found := make([]Hit[Item], 0, len(docs))
-	for _, at := range rank.Order(scores) {
-		r, p := &c.Records[at], &scores[at]
-		if least != 0 && (!p.Compared || p.Cosine < least) {
-			continue
-		}
-		found = append(found, Hit[Item]{Item: r.Item, Score: Score{
-			Rank: len(found) + 1, Similarity: p.Cosine, BM25: p.BM25, Total: p.Total, Keyword: p.Keyword, Vector: p.Vector,
-		}})
+	weights := rank.Weights{Vector: v.options.Weights.Vector, Keyword: v.options.Weights.Keyword}
+	corpus := rank.NewCorpus(c.Values, c.Terms, s.Terms, c.Frequency)
+	return &search.Candidates{Docs: docs, Scores: weights.Score(s.Terms, s.Embedding, corpus, docs), Reranker: v.options.Reranker}
+}
+
+// hits chooses the hits among candidates.
+func (v *Values) hits(ctx context.Context, q *search.Question, c *search.Candidates, items []Item) ([]Hit[Item], error) {
+	c.Text = func(i int) string { return string(items[i].Value) }
+	c.Tokens = func(i int) int { return v.options.Tokens.CountTokens(llm.System(string(items[i].Value))) }
+	chosen, _, err := q.Choose(ctx, c)
+	if err != nil {
+		return nil, err
 	}
-	return found
+	found := make([]Hit[Item], len(chosen))
+	for place, i := range chosen {
+		found[place] = Hit[Item]{Item: items[i], Score: Score(c.Scores[i].Signals)}
+	}
+	return found, nil
 }
 
 // refresh restarts the TTL of the found values, and omits values that have been removed since.

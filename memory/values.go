@@ -10,30 +10,27 @@ import (
 	"github.com/weft-go/weft/memory/internal/input"
 )
 
-// ValueOptions configures [Memory.Values]. Its zero value works: values do not expire, and are not
-// indexed.
+// ValueOptions configures [Memory.Values]. With the zero value, values do not expire and are not indexed.
 type ValueOptions struct {
-	// TTL is the time to live of a value that is put without one. Zero means no expiry.
+	// TTL is the time to live of values that are put without one. Zero means no expiry.
 	TTL time.Duration
-	// Sliding makes each read of such a value restart its TTL.
+	// Sliding makes each read of these values restart their TTL.
 	Sliding bool
-	// Index are the fields by which a value that was put without an Index can be searched: paths,
-	// each of names of fields, one within the other. A list on the way, or at the end, stands for
-	// all its elements, and an empty path for the whole value. Nil means none.
+	// Index lists the fields that are indexed if a value is put without an Index. Each is a path of field
+	// names. A list on the path, or at its end, means all its elements. An empty path means the whole
+	// value. Nil means none.
 	Index [][]string
 }
 
-// Values stores values. It is safe for use by any number of goroutines.
+// Values stores JSON values under keys. It is safe for concurrent use.
 type Values struct {
-	store    driver.ValueStore
-	options  ValueOptions
-	embedder Embedder
-	weights  Weights
+	store   driver.ValueStore
+	options Options
 }
 
-// Values returns the values of the memory: JSON under keys, see [Namespace].
+// Values returns the values of the memory, see [Namespace].
 func (m *Memory) Values() *Values {
-	return &Values{m.backend.Values(), m.options.Values, m.options.Embedder, m.options.Weights}
+	return &Values{m.backend.Values(), m.options}
 }
 
 func (o *ValueOptions) check() error {
@@ -48,19 +45,19 @@ type PutOptions struct {
 	// Version, if not zero, has to be the version of the stored value; otherwise the put returns
 	// [ErrConflict]. [Absent] requires that no value is stored.
 	Version int64
-	// TTL is how long the value lives after it was put. Zero stands for [ValueOptions.TTL] and
-	// [ValueOptions.Sliding], a negative one for ever.
+	// TTL is the time to live of the value from the put on. Zero means [ValueOptions.TTL] and
+	// [ValueOptions.Sliding]. A negative TTL means no expiry.
 	TTL time.Duration
-	// Sliding makes each read of the value restart its TTL, except reads with
-	// [ValueQuery.Peek]. Without it, the value ends when its TTL is over, read or not.
+	// Sliding makes each read of the value restart its TTL, except reads with [ValueQuery.Peek]. Without
+	// it, the value expires at the end of its TTL, read or not.
 	Sliding bool
-	// Index are the fields by which this value can be searched, instead of [ValueOptions.Index].
-	// NoIndex means none.
+	// Index lists the fields of this value that are indexed, instead of [ValueOptions.Index]. NoIndex means
+	// none.
 	Index   [][]string
 	NoIndex bool
 }
 
-// An Entry is a value to put, or, where the value is nil, to remove.
+// An Entry is a value to put or, if the value is nil, to remove.
 type Entry struct {
 	Address
 	Value json.RawMessage
@@ -174,14 +171,14 @@ func (v *Values) write(e *Entry) (w driver.ValueWrite, text string, err error) {
 	}
 	sliding := e.Sliding
 	if w.TTL = e.TTL; e.TTL == 0 {
-		w.TTL, sliding = v.options.TTL, sliding || v.options.Sliding
+		w.TTL, sliding = v.options.Values.TTL, sliding || v.options.Values.Sliding
 	}
 	w.TTL = max(0, w.TTL)
 	w.Refresh = w.TTL > 0 && sliding
 	if e.NoIndex {
 		return w, "", nil
 	}
-	index := v.options.Index
+	index := v.options.Values.Index
 	if e.Index != nil {
 		if err := checkIndex(e.Index); err != nil {
 			return driver.ValueWrite{}, "", err

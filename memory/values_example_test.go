@@ -107,7 +107,7 @@ func ExampleNamespace_Search() {
 			panic(err)
 		}
 	}
-	found, err := notes.Search(ctx, memory.FindValues{Text: "which ferries do I need?"})
+	found, err := notes.Search(ctx, memory.Question{Text: "which ferries do I need?"})
 	if err != nil {
 		panic(err)
 	}

@@ -14,6 +14,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/inmemory"
@@ -21,17 +24,13 @@ import (
 
 func checkItems(tb testing.TB, got, want string) {
 	tb.Helper()
-	if got != want {
-		tb.Errorf("got  %s\nwant %s", got, want)
-	}
+	assert.Equal(tb, want, got)
 }
 
 func put(tb testing.TB, n memory.Namespace, key, value string, o memory.PutOptions) memory.Item {
 	tb.Helper()
 	item, err := n.Put(tb.Context(), key, json.RawMessage(value), o)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	return item
 }
 
@@ -39,9 +38,7 @@ func listItems(tb testing.TB, n memory.Namespace, q memory.ValueQuery) string {
 	tb.Helper()
 	var keys []string
 	for item, err := range n.List(tb.Context(), q) {
-		if err != nil {
-			tb.Fatal(err)
-		}
+		require.NoError(tb, err)
 		keys = append(keys, item.Key)
 	}
 	return strings.Join(keys, " ")
@@ -53,33 +50,26 @@ func TestPutGetDelete(t *testing.T) {
 	n := newValues(memory.ValueOptions{}).In(lea, "a.b", "c%_")
 	first := put(t, n, "k", ` { "x" : 1.50 } `, memory.PutOptions{})
 	got, err := n.Get(ctx, "k")
-	if err != nil || string(got.Value) != `{"x":1.50}` || got.Version != first.Version || !slices.Equal(got.Namespace, []string{"a.b", "c%_"}) {
-		t.Errorf("got %+v and %v", got, err)
-	}
-	if got := put(t, n, "nil", "null", memory.PutOptions{}); string(got.Value) != "null" || !got.Known() {
-		t.Errorf("got %+v", got)
-	}
+	require.NoError(t, err)
+	require.Equal(t, `{"x":1.50}`, string(got.Value))
+	require.Equal(t, first.Version, got.Version)
+	assert.Equal(t, []string{"a.b", "c%_"}, got.Namespace)
+	got = put(t, n, "nil", "null", memory.PutOptions{})
+	require.Equal(t, "null", string(got.Value))
+	assert.True(t, got.Known())
 	if got, err := n.Put(ctx, "nil", nil, memory.PutOptions{}); err != nil || string(got.Value) != "null" {
 		t.Errorf("got %+v and %v, want null", got, err)
 	}
-	if err := n.Delete(ctx, "k", first.Version+1); !errors.Is(err, memory.ErrConflict) {
-		t.Errorf("another version: got %v", err)
-	}
+	assert.ErrorIs(t, n.Delete(ctx, "k", first.Version+1), memory.ErrConflict, "another version")
 	for range 2 {
-		if err := n.Delete(ctx, "k", 0); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, n.Delete(ctx, "k", 0))
 	}
-	if err := n.Delete(ctx, "k", first.Version); !errors.Is(err, memory.ErrConflict) {
-		t.Errorf("a version of what is gone: got %v", err)
-	}
+	assert.ErrorIs(t, n.Delete(ctx, "k", first.Version), memory.ErrConflict, "a version of what is gone")
 	for name, err := range map[string]error{
 		"deleted": errorOf(n.Get(ctx, "k")), "another namespace": errorOf(n.In("d").Get(ctx, "nil")),
 		"another scope": errorOf(newValues(memory.ValueOptions{}).In(memory.Scope{}, "a.b", "c%_").Get(ctx, "nil")),
 	} {
-		if !errors.Is(err, memory.ErrNotFound) {
-			t.Errorf("%s: got %v, want an ErrNotFound", name, err)
-		}
+		assert.ErrorIs(t, err, memory.ErrNotFound, "%s: got %v, want an ErrNotFound", name, err)
 	}
 }
 
@@ -88,29 +78,24 @@ func TestTypedValues(t *testing.T) {
 	ctx := t.Context()
 	n := newValues(memory.ValueOptions{}).In(lea, "typed")
 	item, err := memory.PutValue(ctx, n, "k", theme{Dark: true}, memory.PutOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	got, version, err := memory.GetValue[theme](ctx, n, "k")
-	if err != nil || !got.Dark || version != item.Version {
-		t.Errorf("got %+v, %d and %v", got, version, err)
-	}
+	require.NoError(t, err)
+	require.True(t, got.Dark)
+	assert.Equal(t, item.Version, version)
 	if got, _, err := memory.GetValue[int](ctx, n, "k"); err == nil || got != 0 {
 		t.Errorf("another type: got %d and %v", got, err)
 	}
-	if _, err := memory.PutValue(ctx, n, "k", math.NaN(), memory.PutOptions{}); !errors.Is(err, memory.ErrInvalid) {
-		t.Errorf("no JSON: got %v", err)
-	}
+	_, err = memory.PutValue(ctx, n, "k", math.NaN(), memory.PutOptions{})
+	assert.ErrorIs(t, err, memory.ErrInvalid, "no JSON")
 	no := errors.New("no")
-	if _, err := memory.UpdateValue(ctx, n, "k", memory.PutOptions{}, func(theme) (theme, error) { return theme{}, no }); !errors.Is(err, no) {
-		t.Errorf("got %v", err)
-	}
-	if _, err := memory.UpdateValue(ctx, n, "k", memory.PutOptions{}, func(n int) (int, error) { return n, nil }); err == nil {
-		t.Error("an update of another type succeeded")
-	}
-	if got, _, err := memory.GetValue[theme](ctx, n, "k"); err != nil || !got.Dark {
-		t.Errorf("got %+v and %v", got, err)
-	}
+	_, err = memory.UpdateValue(ctx, n, "k", memory.PutOptions{}, func(theme) (theme, error) { return theme{}, no })
+	assert.ErrorIs(t, err, no)
+	_, err = memory.UpdateValue(ctx, n, "k", memory.PutOptions{}, func(n int) (int, error) { return n, nil })
+	assert.Error(t, err, "an update of another type succeeded")
+	got, _, err = memory.GetValue[theme](ctx, n, "k")
+	require.NoError(t, err)
+	assert.True(t, got.Dark)
 }
 
 // Concurrent updates of one value are all applied.
@@ -122,16 +107,14 @@ func TestValuesUpdateAtOnce(t *testing.T) {
 		wg.Go(func() {
 			for range 25 {
 				_, err := memory.UpdateValue(t.Context(), n, "k", memory.PutOptions{}, func(n int) (int, error) { return n + 1, nil })
-				if err != nil {
-					t.Error(err)
-				}
+				assert.NoError(t, err)
 			}
 		})
 	}
 	wg.Wait()
-	if got, _, err := memory.GetValue[int](t.Context(), n, "k"); got != 200 || err != nil {
-		t.Errorf("got %d and %v", got, err)
-	}
+	got, _, err := memory.GetValue[int](t.Context(), n, "k")
+	require.Equal(t, 200, got)
+	assert.NoError(t, err)
 }
 
 // racing changes a value between each read and the write that follows.
@@ -144,15 +127,12 @@ func (r racing) Apply(ctx context.Context, s memory.Scope, writes []driver.Value
 func TestUpdateGivesUp(t *testing.T) {
 	t.Parallel()
 	m, err := memory.New(inmemory.Fill(driver.Stores{ValueStore: racing{inmemory.NewValues(inmemory.Options{})}}), memory.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	values := m.Values()
 	calls := 0
 	_, err = memory.UpdateValue(t.Context(), values.In(lea, "n"), "k", memory.PutOptions{}, func(n int) (int, error) { calls++; return n, nil })
-	if !errors.Is(err, memory.ErrConflict) || calls != 100 {
-		t.Errorf("got %v after %d calls", err, calls)
-	}
+	require.ErrorIs(t, err, memory.ErrConflict)
+	assert.Equal(t, 100, calls)
 }
 
 func TestValuesExpire(t *testing.T) {
@@ -168,33 +148,26 @@ func TestValuesExpire(t *testing.T) {
 		put(t, n, "ever", `"word"`, memory.PutOptions{TTL: -1})
 		put(t, n, "long", `"word"`, memory.PutOptions{TTL: time.Hour, Sliding: true})
 		time.Sleep(6 * time.Minute)
-		if item, err := n.Get(ctx, "read"); err != nil || time.Until(item.ExpiresAt).Round(time.Second) != 10*time.Minute {
-			t.Errorf("got %+v and %v", item, err)
-		}
+		item, err := n.Get(ctx, "read")
+		require.NoError(t, err)
+		assert.EqualValues(t, 10*time.Minute, time.Until(item.ExpiresAt).Round(time.Second))
 		checkItems(t, listItems(t, n, memory.ValueQuery{Order: memory.ByKey, Peek: true}), "ever fixed long read unread")
 		time.Sleep(6 * time.Minute)
-		found, err := n.Search(ctx, memory.FindValues{Text: "word"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		found, err := n.Search(ctx, memory.Question{Text: "word"})
+		require.NoError(t, err)
 		for _, f := range found {
-			if f.Item.Key == "read" && time.Until(f.Item.ExpiresAt).Round(time.Second) != 10*time.Minute {
-				t.Errorf("what was found does not live on: %+v", f)
-			}
+			assert.False(t, f.Item.Key == "read" && time.Until(f.Item.ExpiresAt).Round(time.Second) != 10*time.Minute, "what was found does not live on")
 		}
-		if len(found) != 3 {
-			t.Errorf("found %d values: %+v", len(found), found)
-		}
-		if _, err := n.Get(ctx, "unread"); !errors.Is(err, memory.ErrNotFound) {
-			t.Errorf("got %v", err)
-		}
+		assert.Len(t, found, 3)
+		_, err = n.Get(ctx, "unread")
+		assert.ErrorIs(t, err, memory.ErrNotFound)
 		time.Sleep(6 * time.Minute)
 		checkItems(t, listItems(t, n, memory.ValueQuery{Order: memory.ByKey}), "ever long read")
 		time.Sleep(6 * time.Minute)
 		checkItems(t, listItems(t, n, memory.ValueQuery{Order: memory.ByKey, Peek: true}), "ever long read")
-		if found, err := n.Search(ctx, memory.FindValues{Text: "word", Query: memory.ValueQuery{Peek: true}}); len(found) != 3 || err != nil {
-			t.Errorf("got %d and %v", len(found), err)
-		}
+		found, err = n.Search(ctx, memory.Question{Text: "word"}, memory.ValueFilter{Peek: true})
+		require.Len(t, found, 3)
+		assert.NoError(t, err)
 		time.Sleep(6 * time.Minute)
 		checkItems(t, listItems(t, n, memory.ValueQuery{Order: memory.ByKey}), "ever long")
 		if n, err := m.Sweep(ctx); n != 3 || err != nil {
@@ -215,9 +188,9 @@ func TestSweepMany(t *testing.T) {
 			put(t, values.In(lea, fmt.Sprint("n", i%7)), fmt.Sprint(i), `1`, memory.PutOptions{})
 		}
 		time.Sleep(2 * time.Minute)
-		if n, err := m.Sweep(t.Context()); n != 2500 || err != nil {
-			t.Errorf("got %d and %v", n, err)
-		}
+		n, err := m.Sweep(t.Context())
+		require.Equal(t, 2500, n)
+		assert.NoError(t, err)
 	})
 }
 
@@ -231,22 +204,24 @@ func TestBatch(t *testing.T) {
 		Get:   []memory.Address{n.At("new"), n.At("old"), n.At("old")},
 		Write: []memory.Entry{{Address: n.At("new"), Value: json.RawMessage(`2`)}, {Address: n.At("old")}},
 	})
-	if err != nil || done.Got[0].Known() || string(done.Got[1].Value) != "1" || done.Got[2].Version != old.Version || !done.Written[0].Known() || done.Written[1].Known() {
-		t.Errorf("got %+v and %v", done, err)
-	}
+	require.NoError(t, err)
+	require.False(t, done.Got[0].Known())
+	require.Equal(t, "1", string(done.Got[1].Value))
+	require.Equal(t, old.Version, done.Got[2].Version)
+	require.True(t, done.Written[0].Known())
+	assert.False(t, done.Written[1].Known())
 	checkItems(t, listItems(t, n, memory.ValueQuery{}), "new")
 	_, err = values.Batch(ctx, lea, memory.Batch{Write: []memory.Entry{
 		{Address: n.At("new"), Value: json.RawMessage(`3`)}, {Address: n.At("old"), PutOptions: memory.PutOptions{Version: old.Version}},
 	}})
-	if !errors.Is(err, memory.ErrConflict) {
-		t.Errorf("got %v", err)
-	}
-	if got, _, err := memory.GetValue[int](ctx, n, "new"); got != 2 || err != nil {
-		t.Errorf("a batch that was refused left %d, %v", got, err)
-	}
-	if done, err := values.Batch(ctx, lea, memory.Batch{}); err != nil || done.Got != nil || done.Written != nil {
-		t.Errorf("nothing: got %+v and %v", done, err)
-	}
+	assert.ErrorIs(t, err, memory.ErrConflict)
+	got, _, err := memory.GetValue[int](ctx, n, "new")
+	require.Equal(t, 2, got)
+	assert.NoError(t, err)
+	done, err = values.Batch(ctx, lea, memory.Batch{})
+	require.NoError(t, err, "nothing")
+	require.Nil(t, done.Got, "nothing")
+	assert.Nil(t, done.Written, "nothing")
 }
 
 // meaning is an embedder that gives some different words the same vector.
@@ -285,30 +260,27 @@ func TestValuesAreFound(t *testing.T) {
 	put(t, n.In("deep"), "ferry", `{"title":"the ferry","body":"tea"}`, memory.PutOptions{Index: [][]string{{"title"}}})
 	put(t, n, "hidden", `"tea and coffee"`, memory.PutOptions{NoIndex: true})
 	put(t, n, "number", `[17,true,null,""]`, memory.PutOptions{})
-	search := func(n memory.Namespace, f memory.FindValues) string {
+	search := func(n memory.Namespace, q memory.Question, only ...memory.ValueFilter) string {
 		t.Helper()
-		found, err := n.Search(t.Context(), f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		found, err := n.Search(t.Context(), q, only...)
+		require.NoError(t, err)
 		var keys []string
 		for _, one := range found {
 			keys = append(keys, one.Item.Key)
-			if s := one.Score; math.Abs(s.Total-s.Keyword-s.Vector) > 1e-9 || s.Total > 1 {
-				t.Errorf("got the score %+v", s)
-			}
+			s := one.Score
+			require.False(t, math.Abs(s.Total-s.Keyword-s.Vector) > 1e-9)
+			assert.False(t, s.Total > 1)
 		}
 		return strings.Join(keys, " ")
 	}
-	one := memory.ValueQuery{Limit: 1}
-	checkItems(t, search(n, memory.FindValues{Text: "a beverage", Query: one}), "tea")
-	checkItems(t, search(n, memory.FindValues{Text: "automobile", Query: one}), "car")
-	checkItems(t, search(n, memory.FindValues{Text: "boat", Query: one}), "ferry")
-	checkItems(t, search(n, memory.FindValues{Text: "17", Query: one}), "number")
-	checkItems(t, search(n.In("deep"), memory.FindValues{Text: "tea"}), "ferry")
-	checkItems(t, search(n, memory.FindValues{Text: "tea", Query: memory.ValueQuery{Own: true, KeyPrefix: "c"}}), "car")
-	checkItems(t, search(n, memory.FindValues{Text: "", Query: memory.ValueQuery{Limit: 2}}), "number hidden")
-	all := strings.Fields(search(n, memory.FindValues{Text: "tea", Query: memory.ValueQuery{Limit: -1}}))
+	checkItems(t, search(n, memory.Question{Text: "a beverage", Limit: 1}), "tea")
+	checkItems(t, search(n, memory.Question{Text: "automobile", Limit: 1}), "car")
+	checkItems(t, search(n, memory.Question{Text: "boat", Limit: 1}), "ferry")
+	checkItems(t, search(n, memory.Question{Text: "17", Limit: 1}), "number")
+	checkItems(t, search(n.In("deep"), memory.Question{Text: "tea"}), "ferry")
+	checkItems(t, search(n, memory.Question{Text: "tea"}, memory.ValueFilter{Own: true, KeyPrefix: "c"}), "car")
+	checkItems(t, search(n, memory.Question{Text: "", Limit: 2}), "number hidden")
+	all := strings.Fields(search(n, memory.Question{Text: "tea", Limit: 1000}))
 	checkItems(t, all[0], "tea")
 	checkItems(t, fmt.Sprint(slices.Sorted(slices.Values(all))), "[car ferry number tea]")
 }
@@ -325,12 +297,10 @@ func TestEmbedderFails(t *testing.T) {
 		"wrong dimension": {meaning{5, nil, 4}, memory.ErrDimension},
 	} {
 		n := newMemory(t, memory.Options{Embedder: test.embedder, Values: memory.ValueOptions{Index: [][]string{{}}}}).Values().In(lea, "n")
-		if _, err := n.Put(ctx, "k", json.RawMessage(`"tea"`), memory.PutOptions{}); !errors.Is(err, test.want) {
-			t.Errorf("%s: put: got %v", name, err)
-		}
-		if _, err := n.Search(ctx, memory.FindValues{Text: "tea"}); !errors.Is(err, test.want) {
-			t.Errorf("%s: search: got %v", name, err)
-		}
+		_, err := n.Put(ctx, "k", json.RawMessage(`"tea"`), memory.PutOptions{})
+		assert.ErrorIs(t, err, test.want, "%s: put: got %v", name, err)
+		_, err = n.Search(ctx, memory.Question{Text: "tea"})
+		assert.ErrorIs(t, err, test.want, "%s: search: got %v", name, err)
 		put(t, n, "k", `"tea"`, memory.PutOptions{NoIndex: true})
 	}
 }
@@ -389,17 +359,16 @@ func TestValuesRefuse(t *testing.T) {
 		"list a prefix":          listed(n, memory.ValueQuery{KeyPrefix: "\x00"}),
 		"list after nothing":     listed(n, memory.ValueQuery{After: &memory.Item{}}),
 		"list an empty label":    listed(n.In(""), memory.ValueQuery{}),
-		"search an empty label":  errorOf(n.In("").Search(ctx, memory.FindValues{Text: "x"})),
-		"search too many":        errorOf(n.Search(ctx, memory.FindValues{Text: "x", Query: memory.ValueQuery{Limit: 1001}})),
+		"search an empty label":  errorOf(n.In("").Search(ctx, memory.Question{Text: "x"})),
+		"search too many":        errorOf(n.Search(ctx, memory.Question{Text: "x", Limit: 1001})),
 		"namespaces depth":       named(n, memory.NamespaceQuery{MaxDepth: -1}),
 		"namespaces long label":  named(n, memory.NamespaceQuery{Suffix: []string{long}}),
 		"namespaces many labels": named(n, memory.NamespaceQuery{Prefix: make([]string, 17)}),
 		"namespaces after":       named(n, memory.NamespaceQuery{After: []string{""}}),
 		"forget a scope":         errorOf(values.Forget(ctx, memory.Scope{User: "\xff"})),
 	} {
-		if !errors.Is(err, memory.ErrInvalid) || !strings.HasPrefix(err.Error(), "values: ") && !strings.HasPrefix(err.Error(), "memory: new: ") {
-			t.Errorf("%s: got %v, want an ErrInvalid", name, err)
-		}
+		require.ErrorIs(t, err, memory.ErrInvalid, "%s: got %v, want an ErrInvalid", name, err)
+		assert.False(t, !strings.HasPrefix(err.Error(), "values: ") && !strings.HasPrefix(err.Error(), "memory: new: "), "%s: got %v, want an ErrInvalid", name, err)
 	}
 	checkItems(t, listItems(t, values.In(lea), memory.ValueQuery{}), "")
 	checkItems(t, fmt.Sprint(memory.Newest, memory.ByKey, memory.Order(7)), "newest by key Order(7)")
@@ -408,16 +377,13 @@ func TestValuesRefuse(t *testing.T) {
 func TestQuotaOfValues(t *testing.T) {
 	t.Parallel()
 	m, err := memory.New(inmemory.New(inmemory.Options{MaxValues: 2}), memory.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	values := m.Values()
 	n := values.In(lea, "n")
 	put(t, n, "1", `1`, memory.PutOptions{})
 	put(t, n, "2", `1`, memory.PutOptions{})
-	if _, err := n.Put(t.Context(), "3", json.RawMessage(`1`), memory.PutOptions{}); !errors.Is(err, memory.ErrQuota) {
-		t.Errorf("got %v", err)
-	}
+	_, err = n.Put(t.Context(), "3", json.RawMessage(`1`), memory.PutOptions{})
+	assert.ErrorIs(t, err, memory.ErrQuota)
 	put(t, n, "2", `2`, memory.PutOptions{})
 	checkItems(t, listItems(t, n, memory.ValueQuery{}), "2 1")
 }
@@ -449,9 +415,7 @@ func TestValuesOfAFailingStore(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	m, err := memory.New(inmemory.Fill(driver.Stores{ValueStore: brokenValues{}}), memory.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	values := m.Values()
 	n := values.In(lea, "n")
 	var listed, named error
@@ -461,16 +425,14 @@ func TestValuesOfAFailingStore(t *testing.T) {
 	}
 	for name, err := range map[string]error{
 		"put": errorOf(n.Put(ctx, "k", json.RawMessage(`1`), memory.PutOptions{})), "get": errorOf(n.Get(ctx, "k")), "delete": n.Delete(ctx, "k", 0),
-		"list": listed, "namespaces": named, "search": errorOf(n.Search(ctx, memory.FindValues{Text: "x"})), "forget": errorOf(values.Forget(ctx, lea)),
+		"list": listed, "namespaces": named, "search": errorOf(n.Search(ctx, memory.Question{Text: "x"})), "forget": errorOf(values.Forget(ctx, lea)),
 		"batch": errorOf(values.Batch(ctx, lea, memory.Batch{Get: []memory.Address{n.At("k")}})),
 	} {
-		if !errors.Is(err, errStoreDown) || !strings.HasPrefix(err.Error(), "values: "+name+": ") {
-			t.Errorf("%s: got %v", name, err)
-		}
+		require.ErrorIs(t, err, errStoreDown)
+		assert.True(t, strings.HasPrefix(err.Error(), "values: "+name+": "))
 	}
-	if _, err := n.Search(ctx, memory.FindValues{}); !errors.Is(err, errStoreDown) {
-		t.Errorf("the newest: got %v", err)
-	}
+	_, err = n.Search(ctx, memory.Question{})
+	assert.ErrorIs(t, err, errStoreDown, "the newest")
 }
 
 // A value is found under its own namespace and key, and under no other.
@@ -489,27 +451,21 @@ func FuzzNamespaces(f *testing.F) {
 			if errors.Is(err, memory.ErrInvalid) {
 				continue
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			want[fmt.Sprintf("%q", n.Labels())] = fmt.Sprint(i)
 		}
 		for _, n := range spaces {
 			value, ok := want[fmt.Sprintf("%q", n.Labels())]
 			item, err := n.Get(ctx, key)
-			if ok != (err == nil) || ok && string(item.Value) != value {
-				t.Fatalf("%q: got %s and %v, want %s", n.Labels(), item.Value, err, value)
-			}
+			require.Equal(t, (err == nil), ok, "%q: got %s and %v, want %s", n.Labels(), item.Value, err, value)
+			require.False(t, ok && string(item.Value) != value, "%q: got %s and %v, want %s", n.Labels(), item.Value, err, value)
 		}
 		n := 0
 		for labels, err := range values.In(lea).Namespaces(ctx, memory.NamespaceQuery{}) {
-			if err != nil || want[fmt.Sprintf("%q", labels)] == "" {
-				t.Fatalf("got the namespace %q and %v", labels, err)
-			}
+			require.NoError(t, err)
+			require.NotEqual(t, "", want[fmt.Sprintf("%q", labels)])
 			n++
 		}
-		if n != len(want) {
-			t.Fatalf("got %d namespaces want %d", n, len(want))
-		}
+		require.Equal(t, len(want), n)
 	})
 }

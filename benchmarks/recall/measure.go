@@ -151,7 +151,7 @@ func (b *bench) recall(ctx context.Context, s driver.FactStore, c *collection, t
 	if err != nil {
 		return nil, err
 	}
-	return m.Recall(ctx, memory.Recall{Query: memory.FactQuery{Reach: scopeOf(c, e).Only(), Limit: limit}, Text: text})
+	return m.Recall(ctx, memory.Question{Reach: scopeOf(c, e).Only(), Text: text, Limit: limit})
 }
 
 func numbers(found []memory.Hit[memory.Fact]) []int {

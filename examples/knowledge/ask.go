@@ -13,9 +13,7 @@ import (
 )
 
 func (c *command) ask(ctx context.Context, base *knowledge.Base) error {
-	found, err := base.Search(ctx, knowledge.Question{
-		Query: knowledge.Query{Reach: c.scope().Only()}, Text: c.argument, Limit: c.limit, Diversity: 0.2,
-	})
+	found, err := base.Search(ctx, memory.Question{Reach: c.scope().Only(), Text: c.argument, Limit: c.limit, Diversity: 0.2})
 	if err != nil {
 		return err
 	}

@@ -228,7 +228,8 @@ func (r *run) beginTurn(in input) error {
 		return err
 	}
 	r.view = view
-	before := frontier{waiting: r.front.waiting, arrived: r.front.arrived, persistent: r.front.persistent}
+	// Targets that callers added belong to the unfinished superstep, which the new turn drops.
+	before := frontier{waiting: r.restored.waiting, arrived: r.front.arrived, persistent: r.front.persistent}
 	var front frontier
 	if in.hasTargets() {
 		to, terr := in.targets(&r.scope)

@@ -16,13 +16,19 @@ import (
 // that JSON cannot restore unchanged. If a type has methods for JSON or text, the codec
 // reads each written value back and compares it.
 type Codec[T any] struct {
+	codec
+	isString bool // T is the type string
+}
+
+// A codec is the part of a [Codec] that is compiled once for all types. It takes a value as its address.
+type codec struct {
 	findings
+	t         reflect.Type
 	form      form
-	isString  bool              // T is the type string
-	upgrade   Upgrade           // may be nil
-	times     copier            // applies storedTime to each time; may be nil
-	same      func(a, b T) bool // reports whether two values are one element; may be nil
-	idChecked atomic.Bool       // same was checked with one value, which is enough
+	upgrade   Upgrade                       // may be nil
+	times     copier                        // applies storedTime to each time; may be nil
+	same      func(a, b reflect.Value) bool // reports whether two values are one element; may be nil
+	idChecked atomic.Bool                   // same was checked with one value, which is enough
 }
 
 // form selects the algorithm that encodes values.
@@ -38,20 +44,24 @@ const (
 // New returns a codec for values of type T. Call Err before the first use.
 func New[T any]() *Codec[T] {
 	t := reflect.TypeFor[T]()
-	return &Codec[T]{findings: inspect(t), form: formOf(t), times: timesCopierOf(t), isString: t == reflect.TypeFor[string]()}
+	c := &Codec[T]{isString: t == reflect.TypeFor[string]()}
+	c.findings, c.t, c.form, c.times = inspect(t), t, formOf(t), timesCopierOf(t)
+	return c
 }
 
 // Err returns an error if values of type T cannot be stored.
-func (c *Codec[T]) Err() error { return c.err }
+func (c *codec) Err() error { return c.err }
 
 // Checked reports whether some values of a valid type T cannot be stored, for example because T
 // holds an interface, a time or raw JSON, or has methods for JSON or text.
-func (c *Codec[T]) Checked() bool { return c.watch || c.hooked }
+func (c *codec) Checked() bool { return c.watch || c.hooked }
 
 // CheckIdentity makes the codec verify that the key of an element is stored.
 // The codec calls same with the first value that it encodes and its decoded copy.
 // The encoding fails if same returns false.
-func (c *Codec[T]) CheckIdentity(same func(a, b T) bool) { c.same = same }
+func (c *Codec[T]) CheckIdentity(same func(a, b T) bool) {
+	c.same = func(a, b reflect.Value) bool { return same(*a.Addr().Interface().(*T), *b.Addr().Interface().(*T)) }
+}
 
 func formOf(t reflect.Type) form {
 	if h := hooksOf(t); h.writes || h.reads || t == numberType {
@@ -75,28 +85,33 @@ func (c *Codec[T]) Encode(v T) ([]byte, error) { return c.Append(nil, v) }
 
 // Append appends the JSON of v to dst. The error wraps [ErrRoundTrip].
 func (c *Codec[T]) Append(dst []byte, v T) ([]byte, error) {
-	switch c.form {
-	case text:
-		out, ok := quote(dst, reflect.ValueOf(v).String())
-		if !ok {
-			return nil, fmt.Errorf("%w: %w", ErrRoundTrip, errUTF8)
-		}
-		return out, nil
-	case signed:
-		return strconv.AppendInt(dst, reflect.ValueOf(v).Int(), 10), nil
-	case unsigned:
-		return strconv.AppendUint(dst, reflect.ValueOf(v).Uint(), 10), nil
+	if c.form != general {
+		return c.appendBasic(dst, reflect.ValueOf(v))
 	}
-	return c.appendGeneral(dst, v)
+	general := v // v itself would be on the heap in every form
+	return c.appendGeneral(dst, &general)
 }
 
-// appendGeneral appends the output of encoding/json. It is a separate function since
-// it moves v to the heap.
-func (c *Codec[T]) appendGeneral(dst []byte, v T) ([]byte, error) {
+func (c *codec) appendBasic(dst []byte, v reflect.Value) ([]byte, error) {
+	switch c.form {
+	case signed:
+		return strconv.AppendInt(dst, v.Int(), 10), nil
+	case unsigned:
+		return strconv.AppendUint(dst, v.Uint(), 10), nil
+	}
+	out, ok := quote(dst, v.String())
+	if !ok {
+		return nil, fmt.Errorf("%w: %w", ErrRoundTrip, errUTF8)
+	}
+	return out, nil
+}
+
+// appendGeneral appends the output of encoding/json for the value at the pointer v.
+func (c *codec) appendGeneral(dst []byte, v any) ([]byte, error) {
 	start := len(dst)
-	dst, err := appendJSON(dst, &v)
+	dst, err := appendJSON(dst, v)
 	if err == nil {
-		err = c.check(dst[start:], &v)
+		err = c.check(dst[start:], reflect.ValueOf(v).Elem())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrRoundTrip, err)
@@ -135,9 +150,8 @@ func appendJSON(dst []byte, v any) (_ []byte, err error) {
 }
 
 // check returns an error if the JSON text of v does not represent all of v.
-func (c *Codec[T]) check(text []byte, v *T) (err error) {
+func (c *codec) check(text []byte, value reflect.Value) (err error) {
 	defer recoverAs("reading it back", &err)
-	value := reflect.ValueOf(v).Elem()
 	if tooDeep(text) {
 		return errors.New("it is nested too deeply to be read back")
 	}
@@ -159,19 +173,20 @@ func (c *Codec[T]) check(text []byte, v *T) (err error) {
 		}
 	}
 	if c.hooked || c.same != nil && !c.idChecked.Load() {
-		return c.verifyRoundTrip(text, v)
+		return c.verifyRoundTrip(text, value)
 	}
 	return nil
 }
 
 // verifyRoundTrip decodes text, the JSON of v, and compares the result with v.
-func (c *Codec[T]) verifyRoundTrip(text []byte, v *T) error {
-	back, err := c.unmarshal(text)
-	if err != nil {
+func (c *codec) verifyRoundTrip(text []byte, v reflect.Value) error {
+	pointer := reflect.New(c.t)
+	back := pointer.Elem()
+	if err := unmarshal(text, pointer.Interface()); err != nil {
 		return fmt.Errorf("it cannot be read back: %w", err)
 	}
 	if c.same != nil {
-		if !c.same(*v, back) {
+		if !c.same(v, back) {
 			return errors.New("its key is not stored, so the stored element would have another key")
 		}
 		c.idChecked.Store(true)
@@ -180,23 +195,22 @@ func (c *Codec[T]) verifyRoundTrip(text []byte, v *T) error {
 		return nil
 	}
 	s := comparison{}
-	if l := s.compare(reflect.ValueOf(v).Elem(), reflect.ValueOf(&back).Elem()); l != nil {
+	if l := s.compare(v, back); l != nil {
 		return l
 	}
 	if !s.opaque {
 		return nil
 	}
-	again, err := appendJSON(nil, &back)
+	again, err := appendJSON(nil, pointer.Interface())
 	if err == nil && !bytes.Equal(text, again) && !shuffled(text, again) {
 		err = errors.New("its JSON is different after it is read back")
 	}
 	return err
 }
 
-func (c *Codec[T]) unmarshal(text []byte) (v T, err error) {
+func unmarshal(text []byte, v any) (err error) {
 	defer recoverAs("reading JSON", &err)
-	err = json.Unmarshal(text, &v)
-	return v, err
+	return json.Unmarshal(text, v)
 }
 
 // Decode decodes stored JSON. It calls the Upgrade function first.
@@ -212,70 +226,73 @@ func (c *Codec[T]) Decode(data []byte) (v T, err error) {
 }
 
 // Parse decodes JSON that does not come from storage, such as a user's input.
-func (c *Codec[T]) Parse(data []byte) (T, error) {
+func (c *Codec[T]) Parse(data []byte) (v T, err error) {
+	if c.isString {
+		if s, ok := unquote(data); ok {
+			return any(s).(T), nil
+		}
+	}
+	err = c.parse(data, &v)
+	return v, err
+}
+
+// parse decodes a value to the address v.
+func (c *codec) parse(data []byte, v any) error {
+	into := reflect.ValueOf(v).Elem()
 	switch c.form {
 	case text:
 		if s, ok := unquote(data); ok {
-			return c.fromString(s), nil
+			into.SetString(s)
+			return nil
 		}
 	case signed, unsigned:
-		if v, ok := c.fromDigits(data); ok {
-			return v, nil
+		if c.setDigits(into, data) {
+			return nil
 		}
 	}
-	v, err := c.unmarshal(data)
+	err := unmarshal(data, v)
 	if err == nil && !utf8.Valid(data) {
 		err = errUTF8
 	}
 	if err == nil && c.times != nil {
-		c.times(reflect.ValueOf(&v).Elem(), 0)
+		c.times(into, 0)
 	}
-	return v, err
+	return err
 }
 
-func (c *Codec[T]) fromString(s string) T {
-	if c.isString {
-		return any(s).(T)
-	}
-	var v T
-	reflect.ValueOf(&v).Elem().SetString(s)
-	return v
-}
-
-// fromDigits decodes an integer in the form that Encode writes. It reports false for
-// any other text, which encoding/json must decode.
-func (c *Codec[T]) fromDigits(data []byte) (v T, ok bool) {
+// setDigits decodes an integer in the form that Encode writes. It reports false for any other text, which
+// encoding/json must decode.
+func (c *codec) setDigits(into reflect.Value, data []byte) bool {
 	digits, negative := data, false
 	if len(data) > 0 && data[0] == '-' && c.form == signed {
 		digits, negative = data[1:], true
 	}
 	const most = 18 // a number with 18 digits fits into an int64
 	if len(digits) == 0 || len(digits) > most || digits[0] == '0' && len(data) > 1 {
-		return v, false
+		return false
 	}
 	var n int64
 	for _, b := range digits {
 		if b < '0' || b > '9' {
-			return v, false
+			return false
 		}
 		n = 10*n + int64(b-'0')
 	}
 	if negative {
 		n = -n
 	}
-	into := reflect.ValueOf(&v).Elem()
 	if c.form == unsigned {
 		if into.OverflowUint(uint64(n)) {
-			return v, false
+			return false
 		}
 		into.SetUint(uint64(n))
-		return v, true
+		return true
 	}
 	if into.OverflowInt(n) {
-		return v, false
+		return false
 	}
 	into.SetInt(n)
-	return v, true
+	return true
 }
 
 // scratch holds buffers for EncodeList. The result of EncodeList is a copy without
@@ -328,26 +345,27 @@ func (c *Codec[T]) DecodeList(data []byte) (items []T, err error) {
 }
 
 // ParseList decodes a JSON array that does not come from storage.
-func (c *Codec[T]) ParseList(data []byte) ([]T, error) {
-	if n := len(data) - 1; c.form == text && n > 2 && data[0] == '[' && data[n] == ']' {
+func (c *Codec[T]) ParseList(data []byte) (items []T, err error) {
+	if n := len(data) - 1; c.isString && n > 2 && data[0] == '[' && data[n] == ']' {
 		if s, ok := unquote(data[1:n]); ok { // most arrays have one element
-			return []T{c.fromString(s)}, nil
+			return []T{any(s).(T)}, nil
 		}
 	}
-	items, err := unmarshalList[T](data)
+	err = c.parseList(data, &items)
+	return items, err
+}
+
+// parseList decodes a list to the address items.
+func (c *codec) parseList(data []byte, items any) error {
+	err := unmarshal(data, items)
 	if err == nil && !utf8.Valid(data) {
 		err = errUTF8
 	}
 	if err == nil && c.times != nil {
-		for i := range items {
-			c.times(reflect.ValueOf(&items[i]).Elem(), 0)
+		list := reflect.ValueOf(items).Elem()
+		for i := range list.Len() {
+			c.times(list.Index(i), 0)
 		}
 	}
-	return items, err
-}
-
-func unmarshalList[T any](data []byte) (items []T, err error) {
-	defer recoverAs("reading JSON", &err)
-	err = json.Unmarshal(data, &items)
-	return items, err
+	return err
 }

@@ -11,16 +11,16 @@ type Upgrade = func(old json.RawMessage) (json.RawMessage, error)
 
 // SetUpgrade sets a function that Decode and DecodeList call with each value before
 // they decode it.
-func (c *Codec[T]) SetUpgrade(up Upgrade) { c.upgrade = up }
+func (c *codec) SetUpgrade(up Upgrade) { c.upgrade = up }
 
-func (c *Codec[T]) upgraded(data []byte) ([]byte, error) {
+func (c *codec) upgraded(data []byte) ([]byte, error) {
 	if c.upgrade == nil {
 		return data, nil
 	}
 	return CallUpgrade(c.upgrade, data)
 }
 
-func (c *Codec[T]) upgradedList(data []byte) ([]byte, error) {
+func (c *codec) upgradedList(data []byte) ([]byte, error) {
 	if c.upgrade == nil {
 		return data, nil
 	}

@@ -15,20 +15,20 @@ import (
 // contextKey is the key of a [Context] in the profile of its user.
 const contextKey = "context"
 
-// A Context is what an agent should know about its user. It is the value "context" of [memory.Memory.Profile].
+// A Context describes the user to an agent. It is the value "context" of [memory.Memory.Profile].
 type Context struct {
-	// Plan is such as free, pro or enterprise.
+	// Plan is the user's plan, such as free, pro or enterprise.
 	Plan string `json:"plan,omitempty"`
-	// Usage and Preferences are any JSON, a text, see [Text], or an object, or nil.
+	// Usage and Preferences are any JSON: a text (see [Text]), an object, or nil.
 	Usage       json.RawMessage `json:"usage,omitempty"`
 	Preferences json.RawMessage `json:"preferences,omitempty"`
-	// Version is another after each change. It is zero for a user of whom nothing is known.
+	// Version changes with each change. It is zero for a user without a stored context.
 	Version int64 `json:"-"`
-	// UpdatedAt is a time of the store.
+	// UpdatedAt is a time of the store's clock.
 	UpdatedAt time.Time `json:"-"`
 }
 
-// Known reports whether something is stored.
+// Known reports whether a context is stored.
 func (c Context) Known() bool { return c.Version != 0 }
 
 // Text returns a text as JSON.
@@ -40,8 +40,8 @@ func Text(text string) json.RawMessage {
 	return data
 }
 
-// LoadContext returns the context of the user of a scope: an empty one if nothing is known, or if the
-// scope has no user.
+// LoadContext returns the context of the user of a scope. It is empty if none is stored, or if the scope
+// has no user.
 func LoadContext(ctx context.Context, m *memory.Memory, s memory.Scope) (Context, error) {
 	c, err := loadContext(ctx, m, s)
 	if err != nil {
@@ -88,8 +88,8 @@ func present(value json.RawMessage) json.RawMessage {
 	return value
 }
 
-// StoreContext makes the plan, the usage and the preferences of a user those of c; other fields of the
-// value stay. If c has a Version, it must be the one that is stored, or else the error is a
+// StoreContext replaces the plan, the usage and the preferences of a user by those of c. Other fields of
+// the stored value do not change. If c has a Version, it must be the stored one; otherwise the error is
 // [memory.ErrConflict]. It returns [memory.ErrInvalid] for a scope without a user.
 func StoreContext(ctx context.Context, m *memory.Memory, s memory.Scope, c Context) (Context, error) {
 	stored, err := storeContext(ctx, m, s, c)
@@ -130,7 +130,7 @@ func storeContext(ctx context.Context, m *memory.Memory, s memory.Scope, c Conte
 	}
 }
 
-// maxTries is how often a context is stored that changes meanwhile.
+// maxTries limits the attempts to store a context that other programs change at the same time.
 const maxTries = 100
 
 // into returns a stored value with the plan, the usage and the preferences of c.

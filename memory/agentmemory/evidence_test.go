@@ -193,7 +193,7 @@ func TestMisreadFactsReachNoPrompt(t *testing.T) {
 
 func TestRecallOfUnverifiedFactsNeedsTheOption(t *testing.T) {
 	t.Parallel()
-	_, err := agentmemory.New(agentmemory.Options{Recall: memory.Recall{Query: memory.FactQuery{Untrusted: true}}})
+	_, err := agentmemory.New(agentmemory.Options{Only: memory.FactFilter{Untrusted: true}})
 	require.ErrorIs(t, err, memory.ErrInvalid)
 	assert.ErrorContains(t, err, "Options.Unverified")
 }

@@ -29,17 +29,19 @@ type Options struct {
 	Learner *extract.Learner
 	// Knowledge is searched by the tool search_knowledge_base.
 	Knowledge *knowledge.Base
-	// Search limits that tool: its Query without the scope, and its limits. A MaxTokens of
-	// zero means 2,000.
-	Search knowledge.Question
+	// Search limits that tool, and Documents filters the documents. The scope and the text come
+	// from the run. A MaxTokens of zero means 2,000.
+	Search    memory.Question
+	Documents knowledge.Filter
 	// Profiles has the user contexts that the tool get_user_context reads, see [LoadContext].
 	Profiles *memory.Memory
 	// Scope returns the scope of a run. Nil means the scope that [For] set. An error that
 	// wraps [tools.ErrUnbound] means that this run has no memory.
 	Scope func(ctx context.Context) (memory.Scope, error)
-	// Recall limits the facts that are recalled: its Query without the scope, and its limits.
-	// A Limit of zero means 8, and a MaxTokens of zero means 1,000.
-	Recall memory.Recall
+	// Recall limits the facts that are recalled, and Only filters them. The scope and the text come
+	// from the run. A Limit of zero means 8, and a MaxTokens of zero means 1,000.
+	Recall memory.Question
+	Only   memory.FactFilter
 	// Unverified adds facts of [extract.Lowest] trust to the prompt and to the results of
 	// recall_memory. They are marked as unverified. Without it the model does not see them.
 	Unverified bool
@@ -95,24 +97,24 @@ const (
 
 // New returns a kit.
 func New(o Options) (*Kit, error) {
-	if err := o.Recall.Query.Validate(); err != nil {
-		return nil, fmt.Errorf("agentmemory: new: recall: %w", err)
+	if err := o.Only.Validate(); err != nil {
+		return nil, fmt.Errorf("agentmemory: new: only: %w", err)
 	}
-	if o.Recall.Query.Scope != (memory.Scope{}) || o.Recall.Text != "" {
+	if o.Recall.Reach.Scope != (memory.Scope{}) || o.Recall.Text != "" {
 		return nil, fmt.Errorf("agentmemory: new: recall: the scope and the text come from the run, leave them empty: %w", memory.ErrInvalid)
 	}
-	if o.Search.Query.Scope != (memory.Scope{}) || o.Search.Text != "" {
+	if o.Search.Reach.Scope != (memory.Scope{}) || o.Search.Text != "" {
 		return nil, fmt.Errorf("agentmemory: new: search: the scope and the text come from the run, leave them empty: %w", memory.ErrInvalid)
 	}
-	if o.Recall.Query.AnyUser || o.Search.Query.AnyUser {
+	if o.Recall.Reach.AnyUser || o.Search.Reach.AnyUser {
 		return nil, fmt.Errorf("agentmemory: new: AnyUser would show an agent the facts of all users: %w", memory.ErrInvalid)
 	}
-	if o.Recall.Query.Untrusted {
-		return nil, fmt.Errorf("agentmemory: new: recall: set Options.Unverified to recall unverified facts: %w", memory.ErrInvalid)
+	if o.Only.Untrusted {
+		return nil, fmt.Errorf("agentmemory: new: only: set Options.Unverified to recall unverified facts: %w", memory.ErrInvalid)
 	}
-	o.Recall.Query.Untrusted = o.Unverified
+	o.Only.Untrusted = o.Unverified
 	o.Patience = cmp.Or(max(o.Patience, 0), defaultPatience)
-	o.Recall.Query.Limit = cmp.Or(o.Recall.Query.Limit, defaultRecalled)
+	o.Recall.Limit = cmp.Or(o.Recall.Limit, defaultRecalled)
 	o.Recall.MaxTokens = cmp.Or(o.Recall.MaxTokens, defaultTokens)
 	if o.Messages == nil {
 		o.Messages = agent.Messages
@@ -292,12 +294,14 @@ func (k *Kit) Prepare(ctx context.Context, s state.View, r *llm.Request) error {
 		return err
 	}
 	ask := k.options.Recall
-	ask.Query.Scope = scope
+	ask.Reach.Scope = scope
 	ask.Text, _ = k.last(s, nil)
 	if ask.Text == "" {
 		return nil
 	}
-	found, err := patient(ctx, k, scope, func(ctx context.Context) ([]memory.Hit[memory.Fact], error) { return k.options.Facts.Recall(ctx, ask) })
+	found, err := patient(ctx, k, scope, func(ctx context.Context) ([]memory.Hit[memory.Fact], error) {
+		return k.options.Facts.Recall(ctx, ask, k.options.Only)
+	})
 	if err != nil {
 		if ctx.Err() != nil {
 			return err

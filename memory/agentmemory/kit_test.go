@@ -336,11 +336,14 @@ func TestNoMemory(t *testing.T) {
 
 func TestNewRejectsInvalidRecall(t *testing.T) {
 	t.Parallel()
-	for _, r := range []memory.Recall{
-		{Query: memory.FactQuery{Reach: ann.Only()}}, {Text: "x"}, {Query: memory.FactQuery{Reach: memory.Reach{AnyUser: true}}}, {Query: memory.FactQuery{Kinds: []memory.Kind{"x"}}},
+	for _, o := range []agentmemory.Options{
+		{Recall: memory.Question{Reach: ann.Only()}},
+		{Recall: memory.Question{Text: "x"}},
+		{Recall: memory.Question{Reach: memory.Reach{AnyUser: true}}},
+		{Only: memory.FactFilter{Kinds: []memory.Kind{"x"}}},
 	} {
-		_, err := agentmemory.New(agentmemory.Options{Recall: r})
-		assert.ErrorIs(t, err, memory.ErrInvalid, "%+v", r)
+		_, err := agentmemory.New(o)
+		assert.ErrorIs(t, err, memory.ErrInvalid, "%+v", o)
 	}
 }
 

@@ -10,15 +10,15 @@ import (
 	"github.com/weft-go/weft/memory/internal/input"
 )
 
-// maxLine is how many bytes a line of a summary has at most.
+// maxLine is the maximum number of bytes of a line of a summary.
 const maxLine = 1000
 
-// NoContext is the summary of a user of whom nothing is known.
+// NoContext is the summary of a user without a stored context.
 const NoContext = "Nothing is known about the plan, usage or preferences of this user."
 
-// Summary returns the context in words for a model: a line each for the plan, the usage and the
-// preferences, as far as they are known, and [NoContext] if none is. What is stored as an object is
-// spelled out, also if it is in a text; a line is cut at 1000 bytes.
+// Summary returns the context as text for a model: one line each for the plan, the usage and the
+// preferences that are known, or [NoContext] if none is. The fields of an object are listed, also if the
+// object is in a text. A line is cut at 1000 bytes.
 func (c Context) Summary() string {
 	var lines []string
 	for _, part := range []struct{ name, text string }{
@@ -64,7 +64,7 @@ func spell(value json.RawMessage) string {
 	return line(strings.Join(words(nil, "", v), "; "))
 }
 
-// words appends what a value says: "name: value" for what is in an object.
+// words appends a value as text: "name: value" for each field of an object.
 func words(list []string, name string, v any) []string {
 	say := func(text string) []string {
 		if name != "" {

@@ -127,11 +127,13 @@ const maxRecalled = 50
 // recall returns the facts that match a query.
 func (k *Kit) recall(ctx context.Context, in recallIn) (string, error) {
 	ask := k.options.Recall
-	ask.Query.Scope, ask.Text = in.Scope.Value(), in.Query
+	ask.Reach.Scope, ask.Text = in.Scope.Value(), in.Query
 	if in.Limit != nil {
-		ask.Query.Limit = min(max(*in.Limit, 1), maxRecalled)
+		ask.Limit = min(max(*in.Limit, 1), maxRecalled)
 	}
-	found, err := patient(ctx, k, ask.Query.Scope, func(ctx context.Context) ([]memory.Hit[memory.Fact], error) { return k.options.Facts.Recall(ctx, ask) })
+	found, err := patient(ctx, k, ask.Reach.Scope, func(ctx context.Context) ([]memory.Hit[memory.Fact], error) {
+		return k.options.Facts.Recall(ctx, ask, k.options.Only)
+	})
 	if err != nil {
 		return "", err
 	}
@@ -167,10 +169,10 @@ type searchIn struct {
 // search searches the documents of the user and of the user's workspace.
 func (k *Kit) search(ctx context.Context, in searchIn) (string, error) {
 	ask := k.options.Search
-	ask.Query.Scope, ask.Query.Inherit, ask.Text = in.Scope.Value(), true, in.Query
-	ask.Query.Scope.Agent = ""
+	ask.Reach.Scope, ask.Reach.Inherit, ask.Text = in.Scope.Value(), true, in.Query
+	ask.Reach.Scope.Agent = ""
 	found, err := patient(ctx, k, in.Scope.Value(), func(ctx context.Context) ([]memory.Hit[knowledge.Passage], error) {
-		return k.options.Knowledge.Search(ctx, ask)
+		return k.options.Knowledge.Search(ctx, ask, k.options.Documents)
 	})
 	if err != nil {
 		return "", err

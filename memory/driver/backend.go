@@ -1,12 +1,12 @@
-// Package driver has what a backend of a memory implements: the stores of facts, values, documents,
-// conversations and turns, and the types that pass through them. Package memory checks what it
-// gives to a store, so a store need not check again. Package drivertest tests a backend.
+// Package driver defines the interfaces of a memory's backend: the stores of facts, values, documents,
+// conversations and turns, and their types. Package memory checks the arguments of a store, so a store need
+// not. Package drivertest tests a backend.
 //
 // Packages inmemory, sqlitememory and pgmemory are backends.
 package driver
 
-// A Backend stores a memory. It returns nil for a part that it does not have. Its stores are
-// safe for use by any number of goroutines.
+// A Backend has the stores of a memory. It returns nil for a store that it does not have. Its stores are
+// safe for concurrent use.
 type Backend interface {
 	Facts() FactStore
 	Values() ValueStore
@@ -15,8 +15,7 @@ type Backend interface {
 	Turns() TurnStore
 }
 
-// Stores is a [Backend] of stores that need not belong together. A field that is nil is a part
-// that the backend does not have.
+// Stores is a [Backend] made of any stores. A nil field is a store that the backend does not have.
 type Stores struct {
 	FactStore         FactStore
 	ValueStore        ValueStore

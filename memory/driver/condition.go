@@ -8,8 +8,8 @@ import (
 	"github.com/weft-go/weft/memory/internal/input"
 )
 
-// Match reports whether a JSON value fulfils the condition, for stores that cannot ask a
-// database. What is no JSON has no fields.
+// Match reports whether a JSON value meets the condition, for stores without a query language. Invalid JSON
+// has no fields.
 func (c Condition) Match(data json.RawMessage) bool {
 	at, there := parse(data)
 	for _, name := range c.Path {
@@ -59,10 +59,10 @@ func (c Condition) compare(at, want any) bool {
 	}
 }
 
-// Op is how a [Condition] compares.
+// Op is the operator of a [Condition].
 type Op string
 
-// The comparisons. Those of order hold between two numbers and between two texts only.
+// The operators. Those of order compare two numbers or two texts.
 const (
 	Equal        Op = "="
 	NotEqual     Op = "!=" // also what is not there
@@ -77,26 +77,26 @@ const (
 
 var ops = []Op{Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual, In, Has, Exists}
 
-// A Condition says what metadata, or a value of a key-value store, have to hold.
-// Numbers are compared as numbers, texts by their bytes.
+// A Condition compares a field of metadata or of a JSON value with a value. Numbers are compared as
+// numbers, texts by their bytes.
 type Condition struct {
-	// Path leads to the value: names of fields, one within the other.
+	// Path is the path to the field: names of nested fields.
 	Path []string `json:"path"`
 	Op   Op       `json:"op"`
-	// Value is JSON. [Where] makes it of a Go value.
+	// Value is JSON. [Where] encodes a Go value.
 	Value json.RawMessage `json:"value,omitempty"`
 
 	cause error // why there is no value
 }
 
-// Where returns a condition on one field. A value that is no JSON shows when the query
-// is asked.
+// Where returns a condition on one field. If the value cannot be encoded as JSON, the query fails with
+// [ErrInvalid].
 func Where(field string, op Op, value any) Condition {
 	data, err := json.Marshal(value)
 	return Condition{Path: []string{field}, Op: op, Value: data, cause: err}
 }
 
-// Validate returns [ErrInvalid] for a condition that cannot be asked.
+// Validate returns [ErrInvalid] for an invalid condition.
 func (c Condition) Validate() error {
 	if len(c.Path) == 0 || len(c.Path) > 8 {
 		return fmt.Errorf("condition with a path of %d names: %w", len(c.Path), ErrInvalid)

@@ -7,24 +7,22 @@ import (
 )
 
 var (
-	// ErrNotFound says that the scope has no such fact, value or session. One of another scope is
-	// not found either.
+	// ErrNotFound means that the scope has no such fact, value or session. Items of other scopes are not
+	// found either.
 	ErrNotFound = errors.New("not found")
-	// ErrInvalid says that a query, an option or a value is out of its bounds. The text names it.
+	// ErrInvalid means that a query, an option or a value is not valid. The error text names it.
 	ErrInvalid = input.ErrInvalid
-	// ErrConflict says that something has changed since the caller read it.
+	// ErrConflict means that an item has changed since the caller read it.
 	ErrConflict = errors.New("conflict")
-	// ErrDimension says that a vector does not have the length that the embedder promises. Nothing
-	// was stored.
+	// ErrDimension means that a vector has another length than the embedder reports. Nothing was stored.
 	ErrDimension = errors.New("wrong dimension")
-	// ErrQuota says that a change would exceed the quota of a scope.
+	// ErrQuota means that a change would exceed the quota of a scope.
 	ErrQuota = errors.New("quota exceeded")
-	// ErrBusy says that too many calls of a tenant wait, see package limit. The call can be
-	// repeated later.
+	// ErrBusy means that too many calls of a tenant wait, see package limit. The call can be repeated
+	// later.
 	ErrBusy = errors.New("busy")
-	// ErrDenied says that the rights of the database's user do not allow the call.
+	// ErrDenied means that the rights of the database user do not allow the call.
 	ErrDenied = errors.New("not allowed")
-	// ErrForgotten says that the scope was forgotten after the data had been said, so it must not be
-	// stored.
+	// ErrForgotten means that the scope was forgotten after the time of the data, so it is not stored.
 	ErrForgotten = errors.New("forgotten")
 )

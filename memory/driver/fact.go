@@ -12,7 +12,7 @@ import (
 	"github.com/weft-go/weft/memory/internal/input"
 )
 
-// Kind says what sort of thing a fact is.
+// Kind is the kind of a fact.
 type Kind string
 
 // The kinds of facts.
@@ -31,7 +31,7 @@ var kinds = []Kind{Preference, Plain, Context, Relationship, Episode, Procedural
 // Kinds returns all kinds.
 func Kinds() []Kind { return slices.Clone(kinds) }
 
-// Validate returns [ErrInvalid] for a kind that does not exist.
+// Validate returns [ErrInvalid] for an unknown kind.
 func (k Kind) Validate() error {
 	if !slices.Contains(kinds, k) {
 		return fmt.Errorf("kind %.40q is none of %q: %w", string(k), kinds, ErrInvalid)
@@ -39,39 +39,37 @@ func (k Kind) Validate() error {
 	return nil
 }
 
-// A Fact is one thing that is remembered.
+// A Fact is a statement that the memory keeps.
 type Fact struct {
-	// ID is a UUIDv7 that [memory.Memory.Store] gives. A caller who gives one has to give
-	// a UUID.
+	// ID is a UUIDv7 from [memory.Memory.Store]. If the caller sets it, it must be a UUID.
 	ID string `json:"id"`
-	// Scope is whose the fact is. Only [memory.Memory.Store] sets it.
+	// Scope is the owner of the fact. Only [memory.Memory.Store] sets it.
 	Scope Scope `json:"scope,omitzero"`
-	// Kind is [Plain] where a caller leaves it out.
+	// Kind is [Plain] if it is not set.
 	Kind Kind `json:"kind"`
-	// Content is the fact in words, at most 16 KB. Texts that differ in case, spaces and the
-	// marks at the end of words alone are taken to say the same.
+	// Content is the statement, at most 16 KB. Texts that differ only in case, white space and marks at the
+	// ends of words share a key, see [FactRecord].
 	Content string `json:"content"`
-	// Metadata is a JSON object of the caller's own, at most 16 KB, or nil.
+	// Metadata is any JSON object of at most 16 KB, or nil.
 	Metadata json.RawMessage `json:"metadata,omitempty"`
-	// Conversation and Turn say where it was said, if it is known: facts of turns
-	// beside each other help each other to be found.
+	// Conversation and Turn are the source of the fact, if known. In recall, facts of adjacent turns raise
+	// each other's score.
 	Conversation string `json:"conversation,omitempty"`
 	Turn         int64  `json:"turn,omitempty"`
-	// Trust says how far the fact may be relied on. Its zero value is [Untrusted]: recall
-	// leaves such a fact out unless [FactQuery.Untrusted] is set.
+	// Trust is the degree of trust in the fact. Its zero value is [Untrusted]: recall leaves such a fact
+	// out unless [FactQuery.Untrusted] is set.
 	Trust Trust `json:"trust,omitempty"`
-	// Importance is between 0 and 1. Zero stands for 0.5.
+	// Importance is between 0 and 1. Zero means 0.5.
 	Importance float64 `json:"importance"`
-	// ValidFrom is when it began to be so; zero stands for now. ValidTo is when that
-	// ended, zero if it did not, and SupersededBy the fact that took its place.
+	// ValidFrom is the beginning of the fact's validity; zero means now. ValidTo is its end, zero if it has
+	// none. SupersededBy is the ID of the fact that replaced it.
 	ValidFrom    time.Time `json:"valid_from"`
 	ValidTo      time.Time `json:"valid_to,omitzero"`
 	SupersededBy string    `json:"superseded_by,omitempty"`
-	// ExpiresAt is when it is to be left out and, by [memory.Memory.Sweep], removed.
+	// ExpiresAt is the time from which searches leave the fact out and [memory.Memory.Sweep] removes it.
 	// Zero means never.
 	ExpiresAt time.Time `json:"expires_at,omitzero"`
-	// CreatedAt and UpdatedAt are times of the store, and Version counts its changes
-	// from 1.
+	// CreatedAt and UpdatedAt are times of the store's clock. Version counts the changes from 1.
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
 	Version   int64     `json:"version"`
@@ -83,14 +81,14 @@ const (
 	defaultImportance = 0.5
 )
 
-// Validate returns [ErrInvalid] for a fact that cannot be stored, as it is or with what
-// [memory.Memory.Store] adds.
+// Validate returns [ErrInvalid] for a fact that cannot be stored. Fields that [memory.Memory.Store] sets
+// may be empty.
 func (f Fact) Validate() error {
 	_, err := f.Complete(f.Scope)
 	return err
 }
 
-// Complete returns the fact as it is stored in a scope, with what was left out.
+// Complete returns the fact with its defaults, as it is stored in a scope.
 func (f Fact) Complete(s Scope) (Fact, error) {
 	f.Scope = s
 	if f.Kind == "" {
@@ -159,25 +157,25 @@ func checkMetadata(data json.RawMessage) error {
 	return nil
 }
 
-// What JSON calls a surrogate is half of a rune. Not every database takes one alone. An
-// escaped backslash before it is none; such metadata is refused too.
+// A surrogate escape in JSON is half of a rune, and some databases reject a single one. Metadata with a
+// surrogate escape is refused, also after an escaped backslash.
 var (
 	wholeRune = regexp.MustCompile(`(?i)\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}`)
 	halfRune  = regexp.MustCompile(`(?i)\\ud[89a-f][0-9a-f]{2}`)
 )
 
-// ValidAt reports whether a fact is so at a time: from its ValidFrom on, and before its ValidTo
-// if it has one. A fact whose ValidTo is its ValidFrom was so at no time.
+// ValidAt reports whether a fact is valid at a time: from its ValidFrom on, and before its ValidTo if it
+// has one. A fact whose ValidTo equals its ValidFrom was never valid.
 func (f *Fact) ValidAt(at time.Time) bool {
 	return !at.Before(f.ValidFrom) && (f.ValidTo.IsZero() || at.Before(f.ValidTo))
 }
 
-// never reports whether the fact was so at no time: it ends when it begins, or before.
+// never reports whether the fact was never valid: it ends at its beginning or before.
 func (f *Fact) never() bool { return !f.ValidTo.IsZero() && !f.ValidTo.After(f.ValidFrom) }
 
-// Repeats reports whether f says the same as a fact that is known, for a time that overlaps the
-// known fact's. What is untrusted stands apart: it must keep nobody from saying
-// so. A fact that was superseded is not repeated once it has ended, as another is so instead.
+// Repeats reports whether f has the same text as a known fact and a validity that overlaps. An untrusted
+// fact does not repeat a trusted one, nor the reverse: it must not prevent a user from stating the same. A
+// superseded fact that has ended is not repeated, because another fact is valid instead.
 func (f *Fact) Repeats(known *Fact, now time.Time) bool {
 	switch {
 	case f.Kind != known.Kind || (f.Trust == Untrusted) != (known.Trust == Untrusted),
@@ -189,9 +187,8 @@ func (f *Fact) Repeats(known *Fact, now time.Time) bool {
 	return !ends(known.ValidTo, f.ValidFrom) && !ends(f.ValidTo, known.ValidFrom) && input.SameText(f.Content, known.Content)
 }
 
-// Join returns the fact with the validity and the expiry that it has when another fact that it
-// repeats is stored: it holds for as long as either of the two, and from floor on at the earliest.
-// A fact that was superseded ends when it did.
+// Join returns the known fact with the validity and the expiry after another fact that repeats it is
+// stored: it is valid as long as either of them, but not before floor. A superseded fact keeps its end.
 func (f *Fact) Join(again *Fact, floor time.Time) Fact {
 	joined := *f
 	if again.ValidFrom.Before(f.ValidFrom) {

@@ -7,36 +7,36 @@ import (
 	"github.com/weft-go/weft/memory/internal/input"
 )
 
-// FactQuery selects facts: those of its scope that are so now, or at a time.
+// FactQuery selects the facts of its scopes that are valid now, or at a time.
 type FactQuery struct {
 	Reach
-	// IDs, Kinds and Conversation keep the facts that have one of them.
+	// IDs, Kinds and Conversation keep the facts with one of these IDs, kinds, and this conversation. Empty
+	// means all.
 	IDs          []string
 	Kinds        []Kind
 	Conversation string
-	// Where keeps the facts whose metadata fulfil all conditions.
+	// Where keeps the facts whose metadata meet all conditions.
 	Where []Condition
-	// Untrusted looks also at facts that are [Untrusted].
+	// Untrusted includes facts that are [Untrusted].
 	Untrusted bool
-	// AsOf is the time at which facts have to be so, and must not have expired, in the years
-	// 1 to 9999. Zero means now. What has expired and was removed since is not found.
+	// AsOf is the time at which facts must be valid and not expired, in the years 1 to 9999. Zero means
+	// now. Expired facts that were removed are not found.
 	AsOf time.Time
-	// Without keeps the facts that have no vector by the model of this name, and, unless
-	// Dimension is zero, of that length: those that [memory.Memory.Reembed] has still to do.
+	// Without keeps the facts without a vector of the model with this name and, if Dimension is not zero,
+	// of this length. [memory.Memory.Reembed] uses it.
 	Without   string
 	Dimension int
-	// Closed looks also at facts that are no longer so, or have expired. It is not
-	// for recall.
+	// Closed includes facts that are no longer valid or have expired. Recall does not allow it.
 	Closed bool
-	// Limit is the most to return. Zero stands for 20, a negative number for all; in
-	// [memory.Memory.Clear] and [memory.Memory.Reembed] zero is all too.
+	// Limit is the maximum number of facts. Zero means 20, and a negative number means all. In
+	// [memory.Memory.Clear] and [memory.Memory.Reembed], zero means all too.
 	Limit int
 }
 
-// DefaultLimit is how many facts a [FactQuery] returns at most that says nothing of it.
+// DefaultLimit is the limit of a [FactQuery] whose Limit is zero.
 const DefaultLimit = 20
 
-// Most returns the limit, and false if there is none.
+// Most returns the limit. limited is false if there is none.
 func (q *FactQuery) Most() (limit int, limited bool) {
 	if q.Limit == 0 {
 		return DefaultLimit, true
@@ -44,13 +44,13 @@ func (q *FactQuery) Most() (limit int, limited bool) {
 	return max(q.Limit, 0), q.Limit > 0
 }
 
-// maxIDs is how many ids, and how many conditions, a query may have.
+// maxIDs is the maximum number of IDs, and of conditions, in a query.
 const (
 	maxIDs   = 1000
 	maxWhere = 20
 )
 
-// Validate returns [ErrInvalid] for a query that cannot be asked.
+// Validate returns [ErrInvalid] for an invalid query.
 func (q *FactQuery) Validate() error {
 	if err := q.Scope.Validate(); err != nil {
 		return err

@@ -6,90 +6,87 @@ import (
 	"time"
 )
 
-// SavedFact is all that a store keeps of one fact.
+// SavedFact is the complete data of a fact in a store.
 type SavedFact struct {
 	Scope Scope
 	ID    string
-	// Record is nil for a fact that was deleted, of which the history alone is left.
+	// Record is nil for a deleted fact, which has only its history.
 	Record *FactRecord
-	// History is what was done to the fact, the oldest first.
+	// History has the changes of the fact, the oldest first.
 	History []Event
 }
 
-// FactStore stores facts. [memory.Memory] checks what it gives to a store. A store is safe for use by any number of
-// goroutines, and its times are its own. Package drivertest tests it.
+// FactStore stores facts. Package memory checks the arguments of its methods, so a store need not. A store
+// is safe for concurrent use and uses its own clock. Package drivertest tests it.
 type FactStore interface {
-	// Apply does all changes in a scope, or none, in their order. It returns what
-	// became of each. It returns [ErrNotFound] for a fact that is not in the scope,
-	// [ErrConflict] for a version that is not the fact's, for an ID to add that a fact
-	// has which says something else, and for an update to what another fact says,
-	// [ErrForgotten] where [FactChange.Said] is before the scope was forgotten, and [ErrQuota].
+	// Apply applies changes in a scope in their order, all of them or none, and returns the result of each.
+	// It returns [ErrNotFound] for a fact that is not in the scope. It returns [ErrConflict] for another
+	// version than the fact's, for an added ID that a fact with another text has, and for an update to the
+	// text of another fact. It returns [ErrForgotten] if [FactChange.Said] is before the scope was
+	// forgotten, and [ErrQuota] if the scope would have too many facts.
 	Apply(ctx context.Context, s Scope, changes []FactChange) ([]Applied, error)
-	// Find yields facts, newest first by CreatedAt, and by ID where that is equal.
+	// Find yields facts, the newest CreatedAt first, and equal ones by descending ID.
 	Find(ctx context.Context, q FactQuery) iter.Seq2[FactRecord, error]
-	// Search returns what may be recalled.
+	// Search returns the candidates of a recall.
 	Search(ctx context.Context, s FactSearch) (FactCandidates, error)
-	// History yields what was done to a fact of a scope, oldest first. It yields
-	// nothing for one that there never was. An empty id stands for all facts, also those
-	// that are deleted, of the scopes that Forget would forget: what was done to each is in
-	// its order, and that of the facts is any.
+	// History yields the changes of a fact of a scope, oldest first. It yields nothing for a fact that
+	// never existed. An empty ID means all facts, also deleted ones, of all scopes that Forget covers: the
+	// changes of each fact in their order, the facts in any order.
 	History(ctx context.Context, s Scope, id string) iter.Seq2[Event, error]
-	// Forget removes all facts of a scope with their history, and returns how many
-	// facts. Parts that are empty mean all, but for the tenant: of a tenant and user, all
-	// workspaces and agents. It is noted when that was, so that nothing said before comes back.
+	// Forget removes all facts of a scope with their history and returns their number. An empty part of the
+	// scope means any, except for the tenant: a tenant and a user select all workspaces and agents. The
+	// store records the time, so that Apply can refuse facts from before.
 	Forget(ctx context.Context, s Scope) (int, error)
-	// Sweep removes up to limit facts that have expired, of all scopes, and returns how
-	// many. Any number of processes may do so at once.
+	// Sweep removes up to limit expired facts of all scopes and returns their number. Several processes may
+	// call it at the same time.
 	Sweep(ctx context.Context, limit int) (int, error)
-	// Scopes yields each scope once, of all tenants, in any order. A database that shows its
-	// user some of them yields those. It yields what was there when it began, and may yield
-	// what came or went meanwhile.
+	// Scopes yields each scope of all tenants that has or had data, once, in any order. If the database
+	// shows only some of them to its user, it yields those. It yields the scopes from before the call, and
+	// may yield scopes that appear or disappear meanwhile.
 	Scopes(ctx context.Context) iter.Seq2[Scope, error]
-	// Dump yields everything that the store keeps of the scopes that Forget would forget
-	// with s, or of all scopes if s is nil: scope by scope in the order of [CompareScopes],
-	// the facts of each by their IDs. It reads page by page: a fact that changes meanwhile
-	// is yielded as it was before or after the change, and one that is added may be left out.
+	// Dump yields the data of the facts of all scopes that Forget(s) covers, or of all scopes if s is nil.
+	// They are ordered by scope, as [CompareScopes] does, and then by ID. It reads page by page: it yields
+	// an item that changes meanwhile as it was before or after the change, and may leave out an item that
+	// is added.
 	Dump(ctx context.Context, s *Scope) iter.Seq2[SavedFact, error]
-	// Restore stores facts as they are, with their IDs, times, versions and histories, all or
-	// none, and returns how many it stored. It leaves out a fact whose ID the scope has or
-	// had. No quota applies.
+	// Restore stores facts with their IDs, times, versions and histories, all of them or none, and returns
+	// the number of stored facts. It leaves out a fact whose ID the scope has or had. Quotas do not apply.
 	Restore(ctx context.Context, list []SavedFact) (int, error)
 }
 
-// FactRecord is a fact as a store keeps it.
+// FactRecord is a fact with the data of its store.
 type FactRecord struct {
 	Fact
-	// Key is equal for facts that say the same in other letters. There is one valid fact
-	// of a key in a scope and kind.
+	// Key is equal for facts whose texts differ only in case, white space and marks at the ends of words.
+	// It narrows the search for repetitions.
 	Key [16]byte
-	// Terms are the words that it is found by, with repetition.
+	// Terms are the terms that find the fact, with repetitions.
 	Terms []string
-	// Embedding is its vector, by the model of the name, or nil.
+	// Embedding is the vector of the content by the model with this name, or nil.
 	Embedding []float32
 	Model     string
 }
 
-// FactChange is one thing to do to the facts of a scope.
+// FactChange is one change of the facts of a scope.
 type FactChange struct {
 	Kind FactChangeKind
-	// Record is what to add, or what a fact becomes; its ID is the fact that is changed,
-	// closed or removed. With a Version, the fact has to have it.
+	// Record is the new fact or the new state of a fact. Its ID selects the fact to change, close or
+	// delete. If its Version is not zero, the fact must have it.
 	Record FactRecord
-	// Supersedes are the facts of the scope whose place an added one takes: they are closed
-	// at its ValidFrom, or at their own if that is later: then they were so at no time.
+	// Supersedes are the IDs of facts of the scope that an added fact replaces. Each ends at the ValidFrom
+	// of the added fact or, if it would begin later, at its own beginning: it was never valid.
 	Supersedes []string
-	// Said is when what is stored was said, if it was not now.
+	// Said is the time of the statement, if that is not now.
 	Said time.Time
-	// Actor is who did it, for the history.
+	// Actor names the author of the change in the history.
 	Actor string
-	// Job, if not empty, names what the changes come from, the same in all changes of a call. The
-	// changes of a job that were applied in the scope are not applied again:
-	// what became of them is then the zero [Applied]. A store knows a job for 30 days at
-	// least.
+	// Job, if not empty, names the job that makes the changes. All changes of a call have the same one. If
+	// the changes of the job were applied in the scope before, they are not applied again, and their
+	// results are zero [Applied]. A store remembers a job for at least 30 days.
 	Job string
 }
 
-// FactChangeKind says what a [FactChange] does.
+// FactChangeKind is the kind of a [FactChange].
 type FactChangeKind string
 
 // The kinds of changes.
@@ -101,41 +98,40 @@ const (
 	Embed  FactChangeKind = "embed"  // the vector and the terms alone; it is no [Event], and the version stays
 )
 
-// Applied is what became of a change.
+// Applied is the result of a change.
 type Applied struct {
-	// ID is that of the fact that is there now, and Existed says that it was before.
+	// ID is the ID of the stored fact. Existed reports whether it existed before the change.
 	ID      string
 	Existed bool
 }
 
-// FactSearch asks for candidates.
+// FactSearch describes the candidates of a recall.
 type FactSearch struct {
-	// Query selects; its Limit does not count.
+	// Query selects the facts. Its Limit is ignored.
 	Query FactQuery
-	// Terms are different words; a candidate has one of them at least.
+	// Terms are distinct terms. A candidate found by words has at least one of them.
 	Terms []string
-	// Embedding is what candidates have to be near to, by the model of the name. It is
-	// nil where only words count.
+	// Embedding is the vector of the question by the model with this name. It is nil if only words count.
 	Embedding []float32
 	Model     string
-	// Limit is how many to return for the words, and how many for the vector. If so many
-	// facts are there that have a vector, so many are returned.
+	// Limit is the number of candidates found by words, and of candidates found by the vector. A store must
+	// return that many if that many facts have a vector.
 	Limit int
 }
 
-// FactCandidates are what may be recalled, each once, in any order, and what it takes to tell how rare a
-// word is among the facts that the query selects.
+// FactCandidates are the candidates, each once and in any order, with the counts from which the rarity of a
+// term follows.
 type FactCandidates struct {
 	Records []FactRecord
-	// Facts is how many facts the query selects, and Terms how many words they have
-	// together.
+	// Facts is the number of facts that the query selects. Terms is the number of their terms, with
+	// repetitions.
 	Facts, Terms int64
-	// Frequency is how many of these facts have each of the words asked for. From
-	// 10,000 on, a store may stop to count.
+	// Frequency is the number of these facts with each of the terms of the search. A store may stop
+	// counting at 10,000.
 	Frequency []int64
 }
 
-// An Event is something that was done to a fact.
+// An Event is a change of a fact in its history.
 type Event struct {
 	ID     string         `json:"id"` // the fact's
 	Scope  Scope          `json:"scope,omitzero"`

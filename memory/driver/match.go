@@ -30,7 +30,7 @@ func compare(a, b any) (order int, ok bool) {
 	return 0, false
 }
 
-// compareNumbers is exact, but for numbers that no program means.
+// compareNumbers compares numbers exactly, except for extreme exponents.
 func compareNumbers(a, b string) (order int, ok bool) {
 	x, _, err1 := big.ParseFloat(a, 10, 256, big.ToNearestEven)
 	y, _, err2 := big.ParseFloat(b, 10, 256, big.ToNearestEven)
@@ -40,7 +40,7 @@ func compareNumbers(a, b string) (order int, ok bool) {
 	return x.Cmp(y), true
 }
 
-// same compares values of JSON: numbers by what they are, and not how they are written.
+// same compares JSON values. Numbers are compared by value.
 func same(a, b any) bool {
 	switch a := a.(type) {
 	case json.Number:

@@ -8,7 +8,7 @@ import (
 	"github.com/weft-go/weft/memory/internal/input"
 )
 
-// CompareScopes orders scopes by tenant, workspace, user and agent, each by its bytes.
+// CompareScopes orders scopes by the bytes of tenant, workspace, user and agent.
 func CompareScopes(a, b Scope) int {
 	return cmp.Or(strings.Compare(a.Tenant, b.Tenant), strings.Compare(a.Workspace, b.Workspace),
 		strings.Compare(a.User, b.User), strings.Compare(a.Agent, b.Agent))
@@ -20,9 +20,9 @@ func (s Scope) Covers(other Scope) bool {
 		(s.User == "" || s.User == other.User) && (s.Agent == "" || s.Agent == other.Agent)
 }
 
-// A Scope says whose facts are. Each part is any text, also none: a fact of no user is
-// known for all of its workspace, one of no agent for all agents. Two scopes are the same if all parts
-// are, byte by byte.
+// A Scope is the owner of data. Each part is any text and may be empty: a fact without a user is known to
+// the whole workspace, and one without an agent to all agents. Two scopes are equal if all parts are equal,
+// byte by byte.
 type Scope struct {
 	Tenant    string `json:"tenant,omitempty"`
 	Workspace string `json:"workspace,omitempty"`
@@ -30,8 +30,8 @@ type Scope struct {
 	Agent     string `json:"agent,omitempty"`
 }
 
-// Validate returns [ErrInvalid] for a scope that cannot be stored: with a part that is
-// not UTF-8, has a NUL or is longer than 512 bytes.
+// Validate returns [ErrInvalid] for a scope that cannot be stored: a part is not UTF-8, has a NUL or is
+// longer than 512 bytes.
 func (s Scope) Validate() error {
 	for _, part := range []struct{ name, text string }{
 		{"tenant", s.Tenant}, {"workspace", s.Workspace}, {"user", s.User}, {"agent", s.Agent},
@@ -43,8 +43,7 @@ func (s Scope) Validate() error {
 	return nil
 }
 
-// String names the scope for people: "tenant/workspace/user/agent", each part quoted
-// where it has to be.
+// String returns the scope as "tenant/workspace/user/agent", for people. Parts are quoted if necessary.
 func (s Scope) String() string {
 	parts := []string{s.Tenant, s.Workspace, s.User, s.Agent}
 	for i, part := range parts {

@@ -6,12 +6,12 @@ import (
 	"github.com/weft-go/weft/memory/internal/input"
 )
 
-// DefaultLimit is how many sessions a [SessionQuery] returns at most that says nothing of it.
+// The limit of a [SessionQuery] whose Limit is zero.
 const defaultSessions = 20
 
 const maxSessionWhere = 20
 
-// Most returns the limit, and false if there is none.
+// Most returns the limit. limited is false if there is none.
 func (q *SessionQuery) Most() (limit int, limited bool) {
 	if q.Limit == 0 {
 		return defaultSessions, true
@@ -19,7 +19,7 @@ func (q *SessionQuery) Most() (limit int, limited bool) {
 	return max(q.Limit, 0), q.Limit > 0
 }
 
-// Validate returns [ErrInvalid] for a query that cannot be asked.
+// Validate returns [ErrInvalid] for an invalid query.
 func (q *SessionQuery) Validate() error {
 	for _, err := range []error{q.Scope.Validate(), input.Name("session id", q.ID), input.Name("prefix", q.Prefix)} {
 		if err != nil {
@@ -45,13 +45,13 @@ func (q *SessionQuery) Validate() error {
 // SessionQuery selects sessions.
 type SessionQuery struct {
 	Reach
-	// ID, if not empty, is the session's, and Prefix what its id begins with.
+	// ID, if not empty, keeps the session with this ID. Prefix keeps the sessions whose ID begins with it.
 	ID, Prefix string
-	// Where keeps the sessions whose metadata fulfil all conditions.
+	// Where keeps the sessions whose metadata meet all conditions.
 	Where []Condition
-	// After, if not nil, keeps the sessions that come after this one. Of it, ID, Scope and
-	// UpdatedAt count.
+	// After, if not nil, keeps the sessions that follow this one. Only its ID, Scope and UpdatedAt are
+	// used.
 	After *Session
-	// Limit is the most to return. Zero stands for 20, a negative number for all.
+	// Limit is the maximum number of sessions. Zero means 20, and a negative number means all.
 	Limit int
 }

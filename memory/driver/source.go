@@ -68,7 +68,7 @@ type Chunk struct {
 	Model string `json:"model,omitempty"`
 }
 
-// MaxURI is how many bytes a URI may have.
+// MaxURI is the maximum number of bytes of a URI.
 const MaxURI = 1024
 
 const (
@@ -76,8 +76,8 @@ const (
 	maxTitle   = 512
 )
 
-// Complete returns the source as it is stored, with what was left out. It returns [ErrInvalid] for a
-// source that cannot be stored.
+// Complete returns the source with its defaults, as it is stored. It returns [ErrInvalid] for a source that
+// cannot be stored.
 func (s Source) Complete() (Source, error) {
 	s.Metadata = bytes.Clone(bytes.TrimSpace(s.Metadata))
 	s.Title = strings.TrimSpace(s.Title)

@@ -7,14 +7,14 @@ import (
 	"github.com/weft-go/weft/memory/internal/input"
 )
 
-// SourceQuery selects the sources of its scope that fulfil all of its conditions.
+// SourceQuery selects the sources of its scopes that meet all of its conditions.
 type SourceQuery struct {
 	Reach
 	// URIs, if not empty, selects the sources with one of at most 1000 URIs. Prefix selects the
 	// sources whose URI begins with it.
 	URIs   []string
 	Prefix string
-	// Where selects the sources whose metadata fulfil all conditions.
+	// Where selects the sources whose metadata meet all conditions.
 	Where []Condition
 	// Trusted selects the sources with [knowledge.Document.Trusted]. Set it if untrusted content must not
 	// influence the result. Answers to questions from documents do not need it.

@@ -6,18 +6,17 @@ import (
 	"iter"
 )
 
-// SavedSource is all that a store keeps of one source.
+// SavedSource is the complete data of a source in a store.
 type SavedSource struct {
 	Source
-	// Records are its chunks, by their ordinals.
+	// Records are its chunks in the order of their ordinals.
 	Records []ChunkRecord
 }
 
-// A Reindexer is a [DocumentStore] that makes words of chunks anew.
+// A Reindexer is a [DocumentStore] that can update the terms of its chunks.
 type Reindexer interface {
-	// Reindex makes the words of all chunks of the sources that a query selects anew, where
-	// they are not those that this version of the module takes, and returns of how many. Vectors
-	// stay as they are.
+	// Reindex updates the terms of the chunks of the selected sources that are not the terms of this
+	// version of the module. It returns the number of changed chunks. It does not change vectors.
 	Reindex(ctx context.Context, q SourceQuery) (int, error)
 }
 
@@ -30,113 +29,106 @@ func Reindex(ctx context.Context, s DocumentStore, q SourceQuery) (int, error) {
 	return r.Reindex(ctx, q)
 }
 
-// DocumentStore stores sources and their chunks. [knowledge.Base] checks what it gives to a store. A store is safe for use by any number of
-// goroutines, and its times are its own. Package drivertest tests it.
+// DocumentStore stores sources and their chunks. Package knowledge checks the arguments of its methods, so
+// a store need not. A store is safe for concurrent use and uses its own clock. Package drivertest tests it.
 type DocumentStore interface {
-	// Swap puts sources, each with all its chunks, in the place of what there is of
-	// them: all of a change, or none of it, and no search sees a part. It returns
-	// [ErrConflict] where a source has not the revision that the change says,
-	// and [ErrQuota].
+	// Swap replaces sources with all their chunks, completely or not at all. A search sees the state before
+	// or after it. It returns [ErrConflict] if a source has another revision than the change says, and
+	// [ErrQuota].
 	Swap(ctx context.Context, c SourceChange) error
-	// Sources yields the sources that a query selects, by URI, byte by byte, and then
-	// by ID.
+	// Sources yields the selected sources by the bytes of their URI, and then by ID.
 	Sources(ctx context.Context, q SourceQuery) iter.Seq2[Source, error]
-	// Chunks yields the chunks of spans, span by span, each in order. What is not there
-	// is left out.
+	// Chunks yields the chunks of spans, span by span, each in order. It skips missing chunks.
 	Chunks(ctx context.Context, spans []ChunkSpan) iter.Seq2[Chunk, error]
-	// Search returns what may answer.
+	// Search returns candidate chunks.
 	Search(ctx context.Context, s ChunkSearch) (ChunkCandidates, error)
-	// Delete removes the sources that a query selects, with their chunks, and returns how
-	// many sources.
+	// Delete removes the selected sources with their chunks, and returns the number of sources.
 	Delete(ctx context.Context, q SourceQuery) (int, error)
-	// Forget removes all sources of a scope, and returns how many. Parts that are empty mean
-	// all, but for the tenant.
+	// Forget removes all sources of a scope and returns their number. An empty part of the scope means any,
+	// except for the tenant.
 	Forget(ctx context.Context, s Scope) (int, error)
-	// Dump yields the sources of the scopes that [knowledge.Base.Forget] would forget with s, or of all
-	// scopes if s is nil: scope by scope in the order of [CompareScopes], the sources
-	// of each by their IDs. A source that changes meanwhile is yielded as it was before or
-	// after the change, and one that is added may be left out.
+	// Dump yields the sources of all scopes that Forget(s) covers, or of all scopes if s is nil. They are
+	// ordered by scope, as [CompareScopes] does, and then by ID. It reads page by page: it yields an item
+	// that changes meanwhile as it was before or after the change, and may leave out an item that is added.
 	Dump(ctx context.Context, s *Scope) iter.Seq2[SavedSource, error]
-	// Restore stores sources with their chunks, IDs, revisions and times, all or none, and
-	// returns how many it stored. A source stays as it is whose ID or URI the scope has. No
-	// quota applies.
+	// Restore stores sources with their chunks, IDs, revisions and times, all of them or none, and returns
+	// the number of stored sources. It leaves out a source whose ID or URI the scope has. Quotas do not
+	// apply.
 	Restore(ctx context.Context, list []SavedSource) (int, error)
-	// Scopes yields each scope in which there is something, or was, once, of all tenants, in any
-	// order. A database that shows its user some of them yields those. It yields what was there
-	// when it began, and may yield what came or went meanwhile.
+	// Scopes yields each scope of all tenants that has or had data, once, in any order. If the database
+	// shows only some of them to its user, it yields those. It yields the scopes from before the call, and
+	// may yield scopes that appear or disappear meanwhile.
 	Scopes(ctx context.Context) iter.Seq2[Scope, error]
 }
 
-// SourceChange is sources to swap in a scope.
+// SourceChange is a list of sources to replace in a scope.
 type SourceChange struct {
 	Scope Scope
-	// Swaps are of different URIs.
+	// Swaps have distinct URIs.
 	Swaps []SourceSwap
-	// Quota is what the scope may have when it is done.
+	// Quota limits the scope after the change.
 	Quota SourceQuota
 }
 
-// SourceQuota is what a scope may have. Zero means any number.
+// SourceQuota limits the data of a scope. Zero means no limit.
 type SourceQuota struct {
 	Sources, Chunks int64
 }
 
-// SourceSwap is a source as it is to be.
+// SourceSwap is the new state of a source.
 type SourceSwap struct {
-	// Source has the revision that it had when it was looked at, which is zero for one
-	// that was not there. One that was there keeps its ID and CreatedAt.
+	// Source has the revision that the source had when it was read, or zero if it did not exist. A source
+	// that existed keeps its ID and CreatedAt.
 	Source Source
-	// Chunks are all of them, by their ordinals.
+	// Chunks are all chunks of the source in the order of their ordinals.
 	Chunks []ChunkRecord
 }
 
-// ChunkRecord is a chunk as a store keeps it.
+// ChunkRecord is a chunk with the data of its store.
 type ChunkRecord struct {
 	Chunk
-	// Terms are the words that it is found by, with repetition.
+	// Terms are the terms that find the chunk, with repetitions.
 	Terms []string
-	// Embedding is its vector, by the model that the chunk names, or nil.
+	// Embedding is the vector of the chunk by the model that the chunk names, or nil.
 	Embedding []float32
-	// Kept says that the source has this chunk already, by its ID: there may be another
-	// Ordinal, Start and End, and all else is left out and stays as it is. What is
-	// not kept takes the place of a chunk with its ID. A Swap that keeps a chunk that
-	// is not there is an [ErrConflict].
+	// Kept means that the source already has the chunk with this ID. Only its Ordinal, Start and End may
+	// change; other fields are not set and stay unchanged. A chunk that is not Kept replaces a chunk with
+	// the same ID. If a Kept chunk does not exist, Swap returns [ErrConflict].
 	Kept bool
 }
 
-// ChunkSpan is chunks of a source that follow each other.
+// ChunkSpan is a range of chunks of a source.
 type ChunkSpan struct {
 	Scope  Scope
 	Source string // ID
-	// From and To are ordinals; To is the first that does not belong to it.
+	// From and To are ordinals. To is not included.
 	From, To int
 }
 
-// ChunkSearch asks for candidates.
+// ChunkSearch describes the candidates of a search.
 type ChunkSearch struct {
 	// Query selects the sources.
 	Query SourceQuery
-	// Terms are different words; a candidate has one of them at least.
+	// Terms are distinct terms. A candidate found by words has at least one of them.
 	Terms []string
-	// Embedding is what candidates have to be near to, by the model of the name. It is
-	// nil where only words count.
+	// Embedding is the vector of the question by the model with this name. It is nil if only words count.
 	Embedding []float32
 	Model     string
-	// Limit is how many to return for the words, and how many for the vector. If so many
-	// chunks are there that have a vector, so many are returned.
+	// Limit is the number of candidates found by words, and of candidates found by the vector. A store must
+	// return that many if that many chunks have a vector.
 	Limit int
 }
 
-// ChunkCandidates are chunks that may answer, each once, in any order, and what it takes to tell
-// how rare a word is among the chunks of the sources that the query selects.
+// ChunkCandidates are the candidates, each once and in any order, with the counts from which the rarity of
+// a term follows.
 type ChunkCandidates struct {
 	Records []ChunkRecord
-	// Sources are those of the records, each once.
+	// Sources are the sources of the records, each once.
 	Sources []Source
-	// Chunks is how many chunks these sources have, and Terms how many words they have
-	// together.
+	// Chunks is the number of chunks of the selected sources. Terms is the number of their terms, with
+	// repetitions.
 	Chunks, Terms int64
-	// Frequency is how many of these chunks have each of the words asked for. From
-	// 10,000 on, a store may stop to count.
+	// Frequency is the number of these chunks with each of the terms of the search. A store may stop
+	// counting at 10,000.
 	Frequency []int64
 }

@@ -5,25 +5,25 @@ import (
 	"fmt"
 )
 
-// Trust says how far a fact, or a document, may be relied on. It follows from where the fact
-// comes from. A larger value is more trusted, and the zero value is the least trusted.
+// Trust is the degree of trust in a fact or a document. It follows from its origin. A larger value is more
+// trusted, and the zero value is the least trusted.
 type Trust int8
 
 // The levels of trust.
 const (
-	// Untrusted is for what nobody vouches for: it was in a document, a web page or the output
-	// of a tool, or a model extracted it and nothing verified it. Recall leaves it out, unless
-	// a query asks for it.
+	// Untrusted is for statements that no person confirmed: from a document, a web page or the output of a
+	// tool, or extracted by a model without verification. Recall leaves them out, unless a query includes
+	// them.
 	Untrusted Trust = iota
-	// Inferred is for what a model concluded from the words of a user, after a check.
+	// Inferred is for conclusions of a model from the words of a user that were verified.
 	Inferred
-	// Stated is for what a user, or the program itself, says.
+	// Stated is for statements of a user or of the program itself.
 	Stated
 )
 
 var trustNames = [...]string{Untrusted: "untrusted", Inferred: "inferred", Stated: "stated"}
 
-// Validate returns [ErrInvalid] for a level that does not exist.
+// Validate returns [ErrInvalid] for an unknown level.
 func (t Trust) Validate() error {
 	if t < Untrusted || t > Stated {
 		return fmt.Errorf("trust %d: %w", int(t), ErrInvalid)

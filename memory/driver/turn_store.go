@@ -16,14 +16,14 @@ type Turn struct {
 	Payload json.RawMessage
 	// Said is the time of the turn.
 	Said time.Time
-	// Attempts is how often the job was claimed, including this claim.
+	// Attempts is the number of claims of the job, including this one.
 	Attempts int
 	// Claim identifies this claim. The queue sets it.
 	Claim string
 }
 
-// TurnStore keeps jobs until they are finished. It uses the clock of its store. It must be safe
-// for concurrent use, and a durable queue for use by several processes.
+// TurnStore stores jobs until they are finished. It uses its own clock. It is safe for concurrent use, and
+// a durable store also for use by several processes.
 type TurnStore interface {
 	// Enqueue stores a job. It does nothing if a job with the same key and scope exists or
 	// is finished.
@@ -38,9 +38,9 @@ type TurnStore interface {
 	// parks the job: it is kept with the cause, and not claimed. Retry returns
 	// [ErrConflict] as Finish does.
 	Retry(ctx context.Context, j Turn, after time.Duration, cause string) error
-	// Count returns how many jobs the queue has.
+	// Count returns the numbers of jobs.
 	Count(ctx context.Context) (TurnCounts, error)
-	// Parked returns up to limit parked jobs, the one that was parked first at the front.
+	// Parked returns up to limit parked jobs, the first parked one first.
 	Parked(ctx context.Context, limit int) ([]ParkedTurn, error)
 	// Revive makes a parked job due and sets its attempts to zero. It returns
 	// [ErrNotFound] if no such job is parked.
@@ -48,15 +48,15 @@ type TurnStore interface {
 	// Dump yields the turns of all scopes that Forget(s) covers, or of all scopes if s is nil.
 	// They are ordered by scope, as [CompareScopes] does, and then by key.
 	Dump(ctx context.Context, s *Scope) iter.Seq2[SavedTurn, error]
-	// Restore stores turns, all or none, and returns how many are new. Waiting turns are due
+	// Restore stores turns, all of them or none, and returns the number of new ones. Waiting turns are due
 	// at once. A turn whose key exists in the scope is not changed.
 	Restore(ctx context.Context, list []SavedTurn) (int, error)
-	// Forget removes all jobs of a scope, and returns how many. Parts that are empty mean all,
-	// but for the tenant.
+	// Forget removes all jobs of a scope and returns their number. An empty part of the scope means any,
+	// except for the tenant.
 	Forget(ctx context.Context, s Scope) (int, error)
 }
 
-// ParkedTurn is a job that was given up, with its last error.
+// ParkedTurn is a job that was given up after an error, with the error.
 type ParkedTurn struct {
 	Turn
 	Cause string
@@ -75,7 +75,7 @@ const (
 	TurnDone    TurnState = "done"    // it was learned; its key is kept, so that it is not learned again
 )
 
-// SavedTurn is everything that a queue stores about a turn. A turn that is done has no payload.
+// SavedTurn is the complete data of a turn in a queue. A finished turn has no payload.
 type SavedTurn struct {
 	Turn
 	State TurnState

@@ -2,10 +2,10 @@ package driver
 
 import "time"
 
-// Repeated returns the position of the fact, among facts of one scope, that a fact to store
-// repeats, and -1 if it repeats none: one that says the same, of the same kind, for a time
-// that overlaps its own. Of several, it is the one that ends last. It then has to hold
-// for as long as [Fact.Join] says, but not before floor, the end of the others.
+// Repeated returns the position of the fact that a new fact repeats, among facts of one scope, or -1 if it
+// repeats none. A repeated fact has the same text, the same kind, and a validity that overlaps. If there
+// are several, Repeated returns the one that ends last. After [Fact.Join], it must not begin before floor,
+// the end of the others.
 func Repeated(f *Fact, known []*Fact, now time.Time) (position int, floor time.Time) {
 	position = -1
 	for i, k := range known {
@@ -27,7 +27,7 @@ func Repeated(f *Fact, known []*Fact, now time.Time) (position int, floor time.T
 	return position, floor
 }
 
-// later returns the later of two ends, of which zero is never.
+// later returns the later one of two ends. Zero means never.
 func later(a, b time.Time) time.Time {
 	if a.IsZero() || b.IsZero() {
 		return time.Time{}

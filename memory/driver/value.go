@@ -10,19 +10,18 @@ import (
 	"github.com/weft-go/weft/memory/internal/input"
 )
 
-// Path is another for each address, as no label has a NUL.
+// Path returns a text that is unique for each address, because labels have no NUL.
 func (a Address) Path() string {
 	return strings.Join(a.Namespace, "\x00") + "\x00\x00" + a.Key
 }
 
-// An Address says which value of a scope.
+// An Address is the namespace and the key of a value in a scope.
 type Address struct {
 	Namespace []string `json:"namespace"`
 	Key       string   `json:"key"`
 }
 
-// Compare orders addresses by their namespaces, label by label, and then by their
-// keys, all by their bytes.
+// Compare orders addresses by the labels of their namespaces and then by their keys, by bytes.
 func (a Address) Compare(b Address) int {
 	if order := slices.Compare(a.Namespace, b.Namespace); order != 0 {
 		return order
@@ -30,28 +29,28 @@ func (a Address) Compare(b Address) int {
 	return strings.Compare(a.Key, b.Key)
 }
 
-// An Item is a value as it is stored.
+// An Item is a stored value.
 type Item struct {
 	Address
 	// Value is any JSON.
 	Value json.RawMessage `json:"value"`
-	// Version is another for each write, and larger for each later one, also if the value was
-	// deleted in between. It is zero for a value that is not there.
+	// Version is new and larger for each write, also if the value was deleted in between. It is zero for a
+	// value that does not exist.
 	Version int64 `json:"version"`
-	// CreatedAt and UpdatedAt are times of the store. ExpiresAt is zero for a value that
-	// does not expire.
+	// CreatedAt and UpdatedAt are times of the store's clock. ExpiresAt is zero for a value that does not
+	// expire.
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
 	ExpiresAt time.Time `json:"expires_at,omitzero"`
 }
 
-// Known reports whether the value is there.
+// Known reports whether the value exists.
 func (i Item) Known() bool { return i.Version != 0 }
 
 const (
-	// MaxValue is how many bytes a value may have.
+	// MaxValue is the maximum number of bytes of a value.
 	MaxValue = 4 << 20
-	// MaxLabels is how many labels a namespace may have; together they may have 1024 bytes.
+	// MaxLabels is the maximum number of labels of a namespace. Together they have at most 1024 bytes.
 	MaxLabels = 16
 	maxLabels = 1024
 )
@@ -77,7 +76,7 @@ func CheckNamespace(labels []string) error {
 	return nil
 }
 
-// Validate returns [ErrInvalid] for an address that cannot have a value.
+// Validate returns [ErrInvalid] for an address that a value cannot have.
 func (a Address) Validate() error {
 	switch {
 	case len(a.Namespace) == 0:

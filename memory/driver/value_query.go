@@ -6,20 +6,19 @@ import (
 	"github.com/weft-go/weft/memory/internal/input"
 )
 
-// ValueQuery selects values of a namespace, and of those within it.
+// ValueQuery selects values of a namespace and of the namespaces within it.
 type ValueQuery struct {
-	// Own keeps the values of the namespace itself.
+	// Own keeps only the values of the namespace itself.
 	Own bool
-	// KeyPrefix is what keys begin with.
+	// KeyPrefix keeps the values whose key begins with it.
 	KeyPrefix string
-	// Where keeps the values that fulfil all conditions.
+	// Where keeps the values that meet all conditions.
 	Where []Condition
-	// Order is in which order they come.
+	// Order is the order of the values.
 	Order Order
-	// After, if not nil, keeps the values that come after this one. Of it, the address and
-	// UpdatedAt count.
+	// After, if not nil, keeps the values that follow this one. Only its address and UpdatedAt are used.
 	After *Item
-	// Limit is the most to return. Zero stands for 20, a negative number for all.
+	// Limit is the maximum number of values. Zero means 20, and a negative number means all.
 	Limit int
 	// Peek reads values without restarting their TTL.
 	Peek bool
@@ -30,10 +29,10 @@ type Order int
 
 // The orders.
 const (
-	// Newest has the value that was written last first; of those written at one time, by
-	// their addresses, backwards.
+	// Newest puts the value that was written last first. Values with the same time are in descending order
+	// of their addresses.
 	Newest Order = iota
-	// ByKey is by namespace, label by label, and then by key, by their bytes.
+	// ByKey orders by the labels of the namespace and then by key, by bytes.
 	ByKey
 )
 
@@ -87,20 +86,19 @@ func (q *ValueQuery) Validate() error {
 	return nil
 }
 
-// Any stands, in a pattern, for one label, whichever it is. No label of a namespace is empty.
+// Any matches any one label in a pattern. No label of a namespace is empty.
 const Any = ""
 
-// A NamespaceQuery selects namespaces in which there are values.
+// A NamespaceQuery selects namespaces that have values.
 type NamespaceQuery struct {
-	// Prefix is what namespaces begin with, and Suffix what they end with, within the
-	// namespace that is asked. Labels may be [Any].
+	// Prefix and Suffix are the first and the last labels of the namespaces, relative to the namespace that
+	// is asked. Labels may be [Any].
 	Prefix, Suffix []string
-	// MaxDepth, if not zero, cuts namespaces to so many labels. What is the same then
-	// comes once.
+	// MaxDepth, if not zero, shortens namespaces to this number of labels. Equal results are returned once.
 	MaxDepth int
-	// After, if not nil, keeps what comes after this namespace.
+	// After, if not nil, keeps the namespaces that follow this one.
 	After []string
-	// Limit is the most to return. Zero stands for 100, a negative number for all.
+	// Limit is the maximum number of namespaces. Zero means 100, and a negative number means all.
 	Limit int
 }
 
@@ -110,8 +108,8 @@ const DefaultNamespaces = 100
 // Most returns the largest number of results. limited is false if there is no limit.
 func (q *NamespaceQuery) Most() (limit int, limited bool) { return most(q.Limit, DefaultNamespaces) }
 
-// Match reports whether a namespace is one that the query asks for, before it is cut: for
-// stores that cannot ask a database.
+// Match reports whether the query selects a namespace before MaxDepth is applied, for stores without a
+// query language.
 func (q *NamespaceQuery) Match(namespace []string) bool {
 	n := len(namespace)
 	return len(q.Prefix) <= n && fits(q.Prefix, namespace[:len(q.Prefix)]) &&

@@ -207,7 +207,7 @@ var applyCases = []factCase{
 	}},
 }
 
-// scribble writes over everything that a record points to.
+// scribble overwrites all memory that a record points to.
 func scribble(r *driver.FactRecord) {
 	for i := range r.Metadata {
 		r.Metadata[i] = 'x'
@@ -220,7 +220,7 @@ func scribble(r *driver.FactRecord) {
 	}
 }
 
-// wantSame compares all of two records.
+// wantSame requires two equal records.
 func (k *kit) wantSame(got, want driver.FactRecord) {
 	k.Helper()
 	k.wantValues(got, want)
@@ -238,7 +238,7 @@ func (k *kit) wantSame(got, want driver.FactRecord) {
 	}
 }
 
-// wantValues compares what is not of the store.
+// wantValues compares the fields that the store does not set.
 func (k *kit) wantValues(got, want driver.FactRecord) {
 	k.Helper()
 	if got.ID != want.ID || got.Content != want.Content || got.Key != want.Key || !bytes.Equal(got.Metadata, want.Metadata) {

@@ -11,9 +11,9 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// BenchFacts measures the stores that open returns: storing one fact a call and a
-// hundred, with a vector of 384 numbers, and searching a scope of a thousand, ten thousand and, without -short, a
-// hundred thousand facts, by words, by vector and by both.
+// BenchFacts measures the stores that open returns: storing one fact and a hundred facts per call, with
+// vectors of 384 numbers, and searching scopes of a thousand, ten thousand and, without -short, a hundred
+// thousand facts, by words, by vector and by both.
 func BenchFacts(b *testing.B, open func(tb testing.TB) driver.FactStore) {
 	for _, batch := range []int{1, 100} {
 		b.Run(fmt.Sprintf("Store/facts=%d", batch), func(b *testing.B) { benchStore(b, open(b), batch) })
@@ -28,7 +28,7 @@ func BenchFacts(b *testing.B, open func(tb testing.TB) driver.FactStore) {
 
 const benchDimension = 384
 
-// A writer makes facts whose words are as unequally common as those of a language.
+// A writer makes facts whose words have the frequencies of a natural language.
 type writer struct {
 	r     *rand.Rand
 	words *rand.Zipf

@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/inmemory"
 )
@@ -97,12 +100,8 @@ func TestSuiteFindsBrokenStores(t *testing.T) {
 		t.Run(b.name+"/"+b.found, func(t *testing.T) {
 			t.Parallel()
 			i := slices.IndexFunc(factCases(), func(c factCase) bool { return c.name == b.found })
-			if i < 0 {
-				t.Fatalf("no case %s", b.found)
-			}
-			if !fails(factCases()[i], b.store) {
-				t.Errorf("%s does not see it", b.found)
-			}
+			require.False(t, i < 0, "no case %s", b.found)
+			assert.True(t, fails(factCases()[i], b.store), "%s does not see it", b.found)
 		})
 	}
 }

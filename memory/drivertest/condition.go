@@ -14,7 +14,7 @@ var (
 	west = time.FixedZone("west", -7*3600)
 )
 
-// documents are metadata, by the name of the fact that has them. An empty one is none.
+// documents has metadata by the names of facts. An empty value means no metadata.
 var documents = map[string]string{
 	"none": ``, "empty": `{}`, "null": `{"a":null}`, "true": `{"a":true}`, "false": `{"a":false}`,
 	"0": `{"a":0}`, "-0": `{"a":-0.0}`, "9": `{"a":9}`, "10": `{"a":10}`, "9.0": `{"a":9.0}`, "0.9e1": `{"a":0.9e1}`,
@@ -26,7 +26,7 @@ var documents = map[string]string{
 	"sql": `{"a":"'; DROP TABLE mem_fact; --"}`, "sql name": `{"'; DROP TABLE mem_fact; --":9}`, "slash": `{"a/b":9}`, "unicode": `{"日本":"🙂"}`, "upper": `{"A":9}`,
 }
 
-// conditions are asked of the documents; want names those that hold. What is not named must not.
+// conditions are tested on the documents. want names the documents that meet them; the others must not.
 var conditions = []struct {
 	path  []string
 	op    driver.Op
@@ -171,7 +171,7 @@ func (k *kit) addDocuments() {
 	k.apply(ann, changes...)
 }
 
-// wantWhere wants the facts that a condition holds for, listed and searched.
+// wantWhere requires that a listing and a search return the facts that meet a condition.
 func (k *kit) wantWhere(c driver.Condition, want []string) {
 	k.Helper()
 	q := driver.FactQuery{Reach: ann.Only(), Where: []driver.Condition{c}, Limit: -1}

@@ -99,7 +99,7 @@ var contextCases = []factCase{
 	}},
 }
 
-// odd are texts that are valid, and that a careless store does not keep.
+// odd has valid texts that are easily damaged in storage.
 var odd = []string{
 	"🙂👩‍👩‍👧‍👦🏳️‍🌈", "שלום עולם مرحبا \u202eabc\u202c", "e\u0301 a\u0308\u0323 Z̸̢̛a̷l̶g̵o̴", "\ufeffwith a mark", "日本語の文章", "line\nbreak\r\nand\ttab",
 	"\u00a0\u2003odd spaces\u200b", "\x01\x02\x7f\u0085 controls", "\U0010ffff\ufffd\ufffe last of all", "'; DROP TABLE mem_fact; --", `" OR "1"="1`, `\'; SELECT pg_sleep(9)`,

@@ -14,8 +14,8 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// RunConversations checks every promise of the stores that open returns. Each is new and
-// empty, and open leaves closing it to tb.Cleanup. It is called by several tests at once.
+// RunConversations checks the stores that open returns. Each must be new and empty. open closes it with
+// tb.Cleanup, and is called by several tests at the same time.
 func RunConversations(t *testing.T, open func(tb testing.TB) driver.ConversationStore) {
 	t.Helper()
 	for _, c := range slices.Concat(talkCases, talkChangeCases, talkFindCases, talkSearchCases, talkForgetCases) {
@@ -26,7 +26,7 @@ func RunConversations(t *testing.T, open func(tb testing.TB) driver.Conversation
 	}
 }
 
-// A talkCase checks one promise.
+// A talkCase tests one promise.
 type talkCase struct {
 	name    string // group/case
 	promise string
@@ -44,14 +44,14 @@ func (c talkCase) check(tb testing.TB, open func(tb testing.TB) driver.Conversat
 	c.run(&talkKit{TB: tb, ctx: ctx, store: open(tb)})
 }
 
-// A talkKit is what a case works with.
+// A talkKit has the store and the helpers of a case.
 type talkKit struct {
 	testing.TB
 	ctx   context.Context
 	store driver.ConversationStore
 }
 
-// said returns a row as package memory would make it: the id is "m-" and the text.
+// said returns a row as package memory makes it, with the ID "m-" and the text.
 func said(role llm.Role, text string) driver.MessageRow {
 	typ := map[llm.Role]string{llm.RoleUser: "human", llm.RoleAssistant: "ai", llm.RoleSystem: "system", llm.RoleTool: "tool"}[role]
 	data, err := json.Marshal(map[string]any{"type": typ, "data": map[string]any{"content": text, "id": nil, "x": 1.5}})
@@ -80,13 +80,13 @@ func (k *talkKit) apply(s driver.Scope, c driver.SessionChange) driver.Session {
 	return session
 }
 
-// append appends what a user says to a session.
+// append appends a message of the user to a session.
 func (k *talkKit) append(s driver.Scope, id string, texts ...string) driver.Session {
 	k.Helper()
 	return k.apply(s, driver.SessionChange{Session: id, Rows: asked(texts...)})
 }
 
-// refuse wants an error, and what is stored to stay.
+// refuse requires an error, and that the stored data does not change.
 func (k *talkKit) refuse(want error, s driver.Scope, c driver.SessionChange) {
 	k.Helper()
 	before := k.everything(s)
@@ -98,7 +98,7 @@ func (k *talkKit) refuse(want error, s driver.Scope, c driver.SessionChange) {
 	}
 }
 
-// everything spells what is stored in a scope.
+// everything returns all data of a scope as text.
 func (k *talkKit) everything(s driver.Scope) string {
 	k.Helper()
 	var b strings.Builder
@@ -132,7 +132,7 @@ func (k *talkKit) session(s driver.Scope, id string) driver.Session {
 	return list[0]
 }
 
-// wantSessions wants sessions with these ids, in this order.
+// wantSessions requires sessions with these IDs, in this order.
 func (k *talkKit) wantSessions(q driver.SessionQuery, ids ...string) {
 	k.Helper()
 	var got []string
@@ -156,7 +156,7 @@ func (k *talkKit) rows(r driver.MessageRange) []driver.MessageRow {
 	return list
 }
 
-// want wants messages with these texts, in this order.
+// want requires messages with these texts, in this order.
 func (k *talkKit) want(r driver.MessageRange, texts ...string) {
 	k.Helper()
 	var got []string
@@ -173,7 +173,7 @@ func (k *talkKit) wantAll(s driver.Scope, id string, texts ...string) {
 	k.want(driver.MessageRange{Scope: s, Session: id}, texts...)
 }
 
-// equalJSON compares values, and numbers by what they are.
+// equalJSON compares JSON values, and numbers by value.
 func equalJSON(got, want json.RawMessage) bool {
 	if len(got) == 0 || len(want) == 0 {
 		return len(got) == len(want)

@@ -201,7 +201,7 @@ func (k *talkKit) search(s driver.MessageSearch) driver.MessageCandidates {
 	return c
 }
 
-// wantFound wants candidates with these texts, in any order.
+// wantFound requires candidates with these texts, in any order.
 func (k *talkKit) wantFound(s driver.MessageSearch, texts ...string) driver.MessageCandidates {
 	k.Helper()
 	c := k.search(s)
@@ -334,7 +334,7 @@ var talkForgetCases = []talkCase{
 			}
 		}
 		sweep(ann, time.Hour, 100, 0)
-		// What is in the store is older than a moment that is yet to come.
+		// All stored data is older than a time in the future.
 		sweep(ann, -time.Hour, 3, 3)
 		sweep(ann, -time.Hour, 3, 2)
 		sweep(ann, -time.Hour, 3, 0)

@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/inmemory"
@@ -98,9 +101,7 @@ func TestSuiteFindsBrokenConversations(t *testing.T) {
 		t.Run(b.name+"/"+b.found, func(t *testing.T) {
 			t.Parallel()
 			i := slices.IndexFunc(cases, func(c talkCase) bool { return c.name == b.found })
-			if i < 0 {
-				t.Fatalf("no case %s", b.found)
-			}
+			require.False(t, i < 0, "no case %s", b.found)
 			found := recorded(func(tb testing.TB) {
 				cases[i].check(tb, func(testing.TB) driver.ConversationStore {
 					store := b.store
@@ -108,9 +109,7 @@ func TestSuiteFindsBrokenConversations(t *testing.T) {
 					return &store
 				})
 			})
-			if !found {
-				t.Errorf("%s does not see it", b.found)
-			}
+			assert.True(t, found, "%s does not see it", b.found)
 		})
 	}
 }

@@ -146,7 +146,7 @@ var dedupeCases = []factCase{
 	}},
 }
 
-// manyWriters goes through [memory.Memory], which says what is the same.
+// manyWriters stores through [memory.Memory], which decides what is a repetition.
 func manyWriters(k *kit) {
 	facts, variants, writers := k.size(1000, 100), 10, 16
 	m, err := memory.New(inmemory.Fill(driver.Stores{FactStore: k.store}), memory.Options{})
@@ -163,7 +163,7 @@ func manyWriters(k *kit) {
 			return err
 		}
 		for n := w; n < facts*variants; n += writers {
-			// Each writer goes its own way, and meets the others on it.
+			// Each writer stores the facts in another order.
 			batch = append(batch, driver.Fact{Content: variant(n*7919%facts, n/facts), Trust: driver.Stated})
 			if len(batch) > r.IntN(20) {
 				if err := flush(); err != nil {
@@ -186,7 +186,7 @@ func manyWriters(k *kit) {
 	}
 }
 
-// variant says a fact in one of ten ways.
+// variant returns a fact in one of ten forms.
 func variant(fact, way int) string {
 	text := fmt.Sprintf("Customer %d prefers delivery on day %d", fact, fact%28+1)
 	switch way % 10 {

@@ -9,8 +9,8 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// RunFacts checks every promise of the stores that open returns. Each is new and empty, and
-// open leaves closing it to tb.Cleanup. It is called by several tests at once.
+// RunFacts checks the stores that open returns. Each must be new and empty. open closes it with tb.Cleanup,
+// and is called by several tests at the same time.
 func RunFacts(t *testing.T, open func(tb testing.TB) driver.FactStore) {
 	t.Helper()
 	seed := rand.Uint64()
@@ -38,14 +38,14 @@ func RunFacts(t *testing.T, open func(tb testing.TB) driver.FactStore) {
 	}
 }
 
-// A factCase checks one promise.
+// A factCase tests one promise.
 type factCase struct {
 	name    string // group/case
 	promise string
 	run     func(k *kit)
 }
 
-// check runs the case; tb is a test, or what stands for one when the suite itself is tested.
+// check runs the case. tb is a test, or a replacement when the suite itself is tested.
 func (c factCase) check(tb testing.TB, open func(tb testing.TB) driver.FactStore, seed uint64) {
 	tb.Cleanup(func() {
 		if tb.Failed() {

@@ -7,7 +7,7 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// strangers are scopes that are not ann's, and come as near to it as can be.
+// strangers are scopes that are similar to ann's scope and differ from it.
 var strangers = []driver.Scope{
 	bob,
 	{},

@@ -15,8 +15,7 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// A kit is what a case works with: a fresh store, and short ways to say what it
-// does and wants.
+// A kit has a new store and the helpers of a case.
 type kit struct {
 	testing.TB
 	store driver.FactStore
@@ -48,7 +47,7 @@ var (
 	future = time.Date(2999, 12, 31, 23, 59, 59, 999999000, time.UTC)
 )
 
-// uuid spells a number as an id.
+// uuid returns a number as an ID.
 func idOf(n int) string { return fmt.Sprintf("0197a6b0-7c1a-7e2f-8a3b-%012x", n) }
 
 // A mod changes a record before it is stored.
@@ -82,7 +81,7 @@ func during(conversation string, turn int64) mod {
 	return func(r *driver.FactRecord) { r.Conversation, r.Turn = conversation, turn }
 }
 
-// record returns one with an id, as package memory would make it.
+// record returns a record with an ID, as package memory makes it.
 func (k *kit) record(content string, mods ...mod) driver.FactRecord {
 	k.made++
 	sum := sha256.Sum256([]byte(strings.Trim(strings.Join(strings.Fields(strings.ToLower(content)), " "), ".")))
@@ -101,7 +100,7 @@ func (k *kit) adding(content string, mods ...mod) driver.FactChange {
 	return driver.FactChange{Kind: driver.Add, Record: k.record(content, mods...)}
 }
 
-// changing is a change of a fact that is there.
+// changing returns a change of a stored fact.
 func (k *kit) changing(kind driver.FactChangeKind, id, content string, mods ...mod) driver.FactChange {
 	return driver.FactChange{Kind: kind, Record: k.record(content, append([]mod{named(id)}, mods...)...)}
 }
@@ -128,7 +127,7 @@ func by(actor string, c driver.FactChange) driver.FactChange {
 	return c
 }
 
-// fill stores "fact 0" and so on, in one call.
+// fill stores "fact 0", "fact 1" and so on in one call.
 func (k *kit) fill(s driver.Scope, n int, mods ...mod) {
 	k.Helper()
 	changes := make([]driver.FactChange, n)
@@ -156,7 +155,7 @@ func (k *kit) add(s driver.Scope, content string, mods ...mod) string {
 	return k.apply(s, k.adding(content, mods...))[0].ID
 }
 
-// refuse wants an error, and nothing applied.
+// refuse requires an error, and that nothing is applied.
 func (k *kit) refuse(want error, s driver.Scope, changes ...driver.FactChange) {
 	k.Helper()
 	applied, err := k.store.Apply(k.ctx, s, changes)
@@ -177,12 +176,12 @@ func (k *kit) find(q driver.FactQuery) []driver.FactRecord {
 	return list
 }
 
-// all selects everything in a scope.
+// all returns a query for all facts of a scope.
 func all(s driver.Scope) driver.FactQuery {
 	return driver.FactQuery{Reach: s.Only(), Closed: true, Untrusted: true, Limit: -1}
 }
 
-// get returns a fact whatever its state.
+// get returns a fact in any state.
 func (k *kit) get(s driver.Scope, id string) driver.FactRecord {
 	k.Helper()
 	q := all(s)
@@ -202,7 +201,7 @@ func contents(list []driver.FactRecord) []string {
 	return texts
 }
 
-// want wants facts with these contents, the newest first.
+// want requires facts with these contents, the newest first.
 func (k *kit) want(q driver.FactQuery, texts ...string) {
 	k.Helper()
 	if got := contents(k.find(q)); !slices.Equal(got, texts) {
@@ -210,7 +209,7 @@ func (k *kit) want(q driver.FactQuery, texts ...string) {
 	}
 }
 
-// wantAny wants facts with these contents, in any order.
+// wantAny requires facts with these contents, in any order.
 func (k *kit) wantAny(q driver.FactQuery, texts ...string) {
 	k.Helper()
 	got := contents(k.find(q))
@@ -235,7 +234,7 @@ func (k *kit) search(s driver.FactSearch) driver.FactCandidates {
 	return c
 }
 
-// wantSearch wants candidates with these contents, in any order.
+// wantSearch requires candidates with these contents, in any order.
 func (k *kit) wantSearch(s driver.FactSearch, texts ...string) driver.FactCandidates {
 	k.Helper()
 	c := k.search(s)
@@ -291,7 +290,7 @@ func (k *kit) forget(s driver.Scope) int {
 	return n
 }
 
-// size is smaller with -short.
+// size returns a number of items, which is smaller with -short.
 func (k *kit) size(full, short int) int {
 	if testing.Short() {
 		return short
@@ -299,7 +298,7 @@ func (k *kit) size(full, short int) int {
 	return full
 }
 
-// brief keeps large values out of a test's log.
+// brief shortens large values for a test's log.
 func brief(v any) string {
 	s := fmt.Sprintf("%+v", v)
 	if len(s) > 1000 {

@@ -32,7 +32,7 @@ var modelCases = []factCase{
 	}},
 }
 
-// twins are a store and the model of it.
+// twins are a store and its model.
 type twins struct {
 	*kit
 	r              *rand.Rand
@@ -70,7 +70,7 @@ func (t *twins) step() {
 	}
 }
 
-// errorsOf are those that a store tells apart.
+// errorsOf are the errors that a store must distinguish.
 var errorsOf = []error{driver.ErrNotFound, driver.ErrConflict, driver.ErrForgotten, driver.ErrInvalid, driver.ErrQuota}
 
 func kindOf(err error) string {
@@ -107,7 +107,7 @@ func (t *twins) change() {
 	}
 }
 
-// one makes a change of any kind.
+// one returns a random change.
 func (t *twins) one() driver.FactChange {
 	var content []string
 	for range 1 + t.r.IntN(3) {
@@ -192,7 +192,7 @@ func (t *twins) compareFind(q driver.FactQuery) {
 	t.compare(fmt.Sprintf("find %+v", q), got, want)
 }
 
-// compareSearch asks for all candidates: which are the best is not the model's to say.
+// compareSearch requests all candidates, because the model does not rank them.
 func (t *twins) compareSearch() {
 	s := driver.FactSearch{Query: t.query(), Limit: 10_000}
 	for range t.r.IntN(4) {
@@ -235,7 +235,7 @@ func (t *twins) compare(what string, got, want []driver.FactRecord) {
 	t.Errorf("%s: got\n%s\nwant\n%s", what, strings.Join(gotText, "\n"), strings.Join(wantText, "\n"))
 }
 
-// spell leaves out what each store gives by its own clock.
+// spell returns a text without the times of the store's clock.
 func (t *twins) spell(r driver.FactRecord) string {
 	return fmt.Sprintf("%s %s %s %q %s %q %d %d %v from %s to %s by %s until %s v%d %x %q %v %s", r.ID, r.Scope, r.Kind, r.Content, r.Metadata, r.Conversation,
 		r.Turn, r.Trust, r.Importance, t.when(r.ValidFrom), t.when(r.ValidTo), r.SupersededBy, t.when(r.ExpiresAt), r.Version, r.Key, r.Terms, r.Embedding, r.Model)

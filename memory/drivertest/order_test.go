@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/weft-go/weft/memory/inmemory"
@@ -61,11 +62,64 @@ func tenEach(t *testing.T, in driver.FactStore, e memory.Embedder, questions []s
 	require.NoError(t, err)
 	all := make([][]string, len(questions))
 	for i, question := range questions {
-		found, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Reach: ann.Only(), Limit: 10}, Text: question})
+		found, err := m.Recall(t.Context(), memory.Question{Reach: ann.Only(), Text: question, Limit: 10})
 		require.NoError(t, err)
 		for _, f := range found {
 			all[i] = append(all[i], f.Item.Content)
 		}
 	}
 	return all
+}
+
+// scales is an embedder of parallel vectors: mathematically their cosines with a question are equal, and
+// differ only by the rounding of each store.
+type scales struct{}
+
+func (scales) Model() string  { return "scales" }
+func (scales) Dimension() int { return 32 }
+
+func (s scales) Embed(_ context.Context, texts []string) ([][]float32, error) {
+	vectors := make([][]float32, len(texts))
+	for i, text := range texts {
+		seed, scale := rand.New(rand.NewPCG(1, 1)), rand.New(rand.NewPCG(uint64(len(text)), 2)).Float32()
+		for range s.Dimension() {
+			vectors[i] = append(vectors[i], seed.Float32()*(scale+0.1))
+		}
+	}
+	return vectors, nil
+}
+
+func TestRoundingOfCosinesChangesNoOrder(t *testing.T) {
+	t.Parallel()
+	o := memory.Options{Embedder: scales{}, Candidates: 12}
+	source := kinds["in memory"](t)
+	m, err := memory.New(source, o)
+	require.NoError(t, err)
+	for i := range 24 {
+		_, err := m.Store(t.Context(), ann, memory.Fact{Content: "fact" + strings.Repeat("x", i), Trust: memory.Stated})
+		require.NoError(t, err)
+	}
+	var list []driver.SavedFact
+	for one, err := range source.Facts().Dump(t.Context(), nil) {
+		require.NoError(t, err)
+		list = append(list, one)
+	}
+	found := func(b driver.Backend) (contents []string) {
+		m, err := memory.New(b, o)
+		require.NoError(t, err)
+		hits, err := m.Recall(t.Context(), memory.Question{Reach: ann.Only(), Text: "what?", Limit: 12})
+		require.NoError(t, err)
+		for _, h := range hits {
+			contents = append(contents, h.Item.Content)
+		}
+		return contents
+	}
+	want := found(source)
+	require.Len(t, want, 12)
+	for name, open := range kinds {
+		other := open(t)
+		_, err := other.Facts().Restore(t.Context(), list)
+		require.NoError(t, err)
+		assert.Equal(t, want, found(other), name)
+	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// parallel runs so many at once, and returns what they returned.
+// parallel runs a function several times at once and returns the results.
 func parallel(n int, fn func(i int) error) error {
 	errs := make([]error, n)
 	var wg sync.WaitGroup
@@ -37,7 +37,7 @@ func (c *counter) add() {
 	c.n++
 }
 
-// newRecord returns a record with a new id, for those who run in parallel.
+// newRecord returns a record with a new ID, for concurrent use.
 func newRecord(content string) driver.FactRecord {
 	sum := sha256.Sum256([]byte(strings.ToLower(content)))
 	return driver.FactRecord{

@@ -16,8 +16,8 @@ import (
 	"github.com/weft-go/weft/memory/knowledge/split"
 )
 
-// A lengthy embedder makes vectors of some length, always by the same name. For it, tea is a
-// beverage, and a car an automobile.
+// A lengthy embedder makes vectors of a given length under one model name. A beverage is similar to tea,
+// and an automobile to a car.
 type lengthy int
 
 func (lengthy) Model() string { return "m" }
@@ -41,7 +41,7 @@ func (l lengthy) Embed(_ context.Context, texts []string) ([][]float32, error) {
 	return vectors, nil
 }
 
-// The lengths before and after.
+// The lengths of vectors before and after the change.
 const long256, short64 lengthy = 256, 64
 
 func (k *kit) memory(l lengthy) *memory.Memory {
@@ -55,7 +55,7 @@ func (k *kit) memory(l lengthy) *memory.Memory {
 
 func (k *kit) wantRecalled(m *memory.Memory, text string, want ...string) {
 	k.Helper()
-	found, err := m.Recall(k.ctx, memory.Recall{Query: driver.FactQuery{Reach: ann.Only()}, Text: text})
+	found, err := m.Recall(k.ctx, memory.Question{Reach: ann.Only(), Text: text})
 	var got []string
 	for _, f := range found {
 		if f.Score.BM25 > 0 || f.Score.Similarity > 0.1 {
@@ -107,7 +107,7 @@ var embedderCases = []factCase{
 	}},
 	{name: "embedder/reindex", promise: "words that are not those of the content are made anew, and the vector stays", run: func(k *kit) {
 		m := k.memory(short64)
-		if _, err := m.Store(k.ctx, ann, driver.Fact{Content: "Her children play", Trust: driver.Stated}, driver.Fact{Content: "Closed tea", Trust: driver.Stated}); err != nil {
+		if _, err := m.Store(k.ctx, ann, driver.Fact{Content: "Her dog plays", Trust: driver.Stated}, driver.Fact{Content: "Closed tea", Trust: driver.Stated}); err != nil {
 			k.Fatal(err)
 		}
 		for r, err := range k.store.Find(k.ctx, driver.FactQuery{Reach: ann.Only()}) {
@@ -121,13 +121,13 @@ var embedderCases = []factCase{
 		if err != nil {
 			k.Fatal(err)
 		}
-		k.wantRecalled(plain, "child")
+		k.wantRecalled(plain, "playing")
 		for _, want := range []int{2, 0} {
 			if n, err := plain.Reindex(k.ctx, driver.FactQuery{Reach: ann.Only()}); n != want || err != nil {
 				k.Errorf("indexed %d, %v want %d", n, err, want)
 			}
 		}
-		k.wantRecalled(plain, "child", "Her children play")
+		k.wantRecalled(plain, "playing", "Her dog plays")
 		k.wantRecalled(m, "a beverage", "Closed tea")
 	}},
 	{name: "scopes/listed", promise: "a store names the scopes of all tenants", run: func(k *kit) {
@@ -141,7 +141,7 @@ var embedderCases = []factCase{
 	}},
 }
 
-// checkScopes wants scopes of a store, if it can name them.
+// checkScopes requires scopes from a store.
 func checkScopes(ctx context.Context, tb interface {
 	Helper()
 	Errorf(format string, args ...any)
@@ -192,7 +192,7 @@ func (k *shelf) base(e memory.Embedder) *knowledge.Base {
 	return b
 }
 
-// paper is a text of some parts, which differ in one of them.
+// paper returns a text of several parts, one of which varies.
 func paper(third string) string {
 	var b strings.Builder
 	for _, part := range []string{"The first part says something of tea", "The second is about other things", third} {
@@ -210,7 +210,7 @@ func (k *shelf) ingest(b *knowledge.Base, uri, text string) knowledge.Report {
 	return total
 }
 
-// wantLength wants all chunks of a source to have vectors of a length, and none of another one.
+// wantLength requires that all chunks of a source have vectors of one length, and of no other.
 func (k *shelf) wantLength(uri string, want lengthy) {
 	k.Helper()
 	s := k.get(acme, uri)
@@ -295,7 +295,7 @@ func (k *valueKit) values(e memory.Embedder) *memory.Values {
 
 func (k *valueKit) wantMeant(n memory.Namespace, text string, want ...string) {
 	k.Helper()
-	found, err := n.Search(k.ctx, memory.FindValues{Text: text, Query: driver.ValueQuery{Peek: true}})
+	found, err := n.Search(k.ctx, memory.Question{Text: text}, memory.ValueFilter{Peek: true})
 	var got []string
 	for _, f := range found {
 		if f.Score.Vector > 0.1 || f.Score.Keyword > 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// alike are names that a careless store takes for each other.
+// alike has names that a store could confuse.
 var alike = []string{
 	"", "a", "A", "a ", " a", "á", "a\u0301", "ａ", "a%", "a_", "a*", "a'", `a"`, `a\`, "a/b", "a:b", "a|b", "a,b", "a;--", "-",
 	"0", "00", "1", "01", "1.0", "1e0", "null", "NULL", "true", "日本語", "🙂", "\u202eabc", "\ufeff", strings.Repeat("é", 256), strings.Repeat("é", 255),
@@ -55,7 +55,7 @@ var scopeCases = []factCase{
 	}},
 }
 
-// scopeMatrix asks from every scope in every way, and compares with what the words say.
+// scopeMatrix queries from every scope with every reach, and compares the results with the rules.
 func scopeMatrix(k *kit) {
 	values := []string{"", "x", "y"}
 	var scopes []driver.Scope

@@ -156,7 +156,7 @@ var searchCases = []factCase{
 	}},
 }
 
-// wantStatistics compares with counting what a find finds.
+// wantStatistics compares the counts with those of a listing.
 func (k *kit) wantStatistics(q driver.FactQuery, terms []string) {
 	k.Helper()
 	list := k.find(q)
@@ -225,7 +225,7 @@ var vectorCases = []factCase{
 			}
 		}
 		for _, percent := range []int{100, 10, 1} {
-			// Those that pass are the farthest from what is asked for.
+			// The facts that meet the filter are the farthest from the query.
 			pass := max(1, n*percent/100)
 			q := driver.FactQuery{Reach: ann.Only(), Where: []driver.Condition{driver.Where("rank", driver.GreaterEqual, n-pass)}}
 			for _, limit := range []int{1, 10, 100} {
@@ -274,7 +274,7 @@ var vectorCases = []factCase{
 	}},
 }
 
-// wantNearest compares with looking at all.
+// wantNearest compares the candidates with a scan of all facts.
 func (k *kit) wantNearest(c driver.FactCandidates, want []float32, vectors map[string][]float32, limit int) {
 	k.Helper()
 	var scores []float64

@@ -58,7 +58,7 @@ func assertUsable(t *testing.T, in driver.Backend) {
 	ctx := context.Background()
 	m, err := memory.New(in, memory.Options{Embedder: letters{}})
 	require.NoError(t, err)
-	found, err := m.Recall(ctx, memory.Recall{Query: memory.FactQuery{Reach: bob.Only()}, Text: "coffee"})
+	found, err := m.Recall(ctx, memory.Question{Reach: bob.Only(), Text: "coffee"})
 	require.NoError(t, err)
 	require.NotEmpty(t, found)
 	assert.Equal(t, "always liked coffee", found[0].Item.Content)
@@ -68,7 +68,7 @@ func assertUsable(t *testing.T, in driver.Backend) {
 
 	base, err := knowledge.New(m, knowledge.Options{})
 	require.NoError(t, err)
-	results, err := base.Search(ctx, knowledge.Question{Query: knowledge.Query{Reach: bob.Only()}, Text: "changed"})
+	results, err := base.Search(ctx, memory.Question{Reach: bob.Only(), Text: "changed"})
 	require.NoError(t, err)
 	require.NotEmpty(t, results)
 	assert.Equal(t, "b.txt", results[0].Item.Source.URI)
@@ -87,7 +87,7 @@ func assertUsable(t *testing.T, in driver.Backend) {
 	longer, err := h.Append(ctx, bob, memory.Turn{Session: "talk", Version: session.Version, Messages: []llm.Message{llm.User("Thanks")}})
 	require.NoError(t, err)
 	assert.EqualValues(t, 5, longer.Messages)
-	hits, err := h.Search(ctx, memory.FindMessages{Query: memory.SessionQuery{Reach: bob.Only()}, Text: "order"})
+	hits, err := h.Search(ctx, memory.Question{Reach: bob.Only(), Text: "order"})
 	require.NoError(t, err)
 	assert.NotEmpty(t, hits)
 

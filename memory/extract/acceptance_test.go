@@ -112,12 +112,11 @@ func TestSentencesWithoutVerifier(t *testing.T) {
 		assert.Equal(t, said[q.Offset:q.Offset+len(q.Text)], q.Text)
 	}
 	for _, s := range sentences {
-		recall := memory.Recall{Query: memory.FactQuery{Reach: ann.Only()}, Text: s.Turn}
+		recall := memory.Question{Reach: ann.Only(), Text: s.Turn}
 		found, err := m.Recall(t.Context(), recall)
 		require.NoError(t, err)
 		assert.Empty(t, found, s.ID)
-		recall.Query.Untrusted = true
-		found, err = m.Recall(t.Context(), recall)
+		found, err = m.Recall(t.Context(), recall, memory.FactFilter{Untrusted: true})
 		require.NoError(t, err)
 		assert.NotEmpty(t, found, s.ID)
 	}

@@ -15,8 +15,7 @@ type chunkHit struct {
 	score float64
 }
 
-// weight is how much the row is about the term: the more often, and the shorter the row,
-// the more.
+// weight returns the weight of a term in a row: higher for a frequent term and for a short row.
 func (p posting) weight() float64 {
 	const usual = 200 // terms
 	n := float64(p.n)

@@ -6,7 +6,7 @@ import (
 	"github.com/weft-go/weft/memory/internal/input"
 )
 
-// A clock returns times that ascend. The lock of its store guards it.
+// A clock returns strictly increasing times. The lock of its store guards it.
 type clock struct{ last time.Time }
 
 func (c *clock) now() time.Time {

@@ -16,8 +16,8 @@ import (
 	"github.com/weft-go/weft/memory/internal/rank"
 )
 
-// Conversations is a [driver.ConversationStore] that ends with the process. It is safe for use by any number of
-// goroutines.
+// Conversations is a [driver.ConversationStore] in memory. Its data ends with the process. It is safe for
+// concurrent use.
 type Conversations struct {
 	options Options
 
@@ -171,8 +171,8 @@ func (m *Conversations) late(at sessionKey, c driver.SessionChange) error {
 	return nil
 }
 
-// cut removes the rows from a position on. The rows that stay are not shared with those
-// that will be appended.
+// cut removes the rows from a position on. The remaining rows share no memory with rows that are appended
+// later.
 func (t *sessionRow) cut(from int64) {
 	if from > 0 {
 		t.rows = slices.Clip(t.rows[:min(int64(len(t.rows)), from-1)])
@@ -329,7 +329,7 @@ func (m *Conversations) Sweep(ctx context.Context, s driver.Scope, age time.Dura
 	return n, nil
 }
 
-// Search implements [driver.ConversationStore]. It looks at every message that the search selects.
+// Search implements [driver.ConversationStore]. It reads every selected message.
 func (m *Conversations) Search(ctx context.Context, s driver.MessageSearch) (driver.MessageCandidates, error) {
 	c := driver.MessageCandidates{Frequency: make([]int64, len(s.Terms))}
 	var hits []messageHit

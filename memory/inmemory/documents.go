@@ -15,9 +15,9 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// Documents is a [driver.DocumentStore] that ends with the process. It finds words by an index, and
-// compares vectors with all that there are, so it suits tests and tens of thousands of
-// chunks. It is safe for use by any number of goroutines.
+// Documents is a [driver.DocumentStore] in memory. Its data ends with the process. It finds words by an
+// index, and compares a vector with all vectors, so it suits tests and tens of thousands of chunks. It is
+// safe for concurrent use.
 type Documents struct {
 	mu      sync.RWMutex
 	sources map[sourceKey]*sourceRow
@@ -33,8 +33,7 @@ type sourceKey struct {
 	uri   string
 }
 
-// A sourceRow is a source with its chunks. Both are replaced and never changed, as readers
-// have them.
+// A sourceRow is a source with its chunks. It is replaced and never changed, because readers share it.
 type sourceRow struct {
 	source driver.Source
 	rows   []*chunkRow
@@ -47,7 +46,7 @@ type chunkRow struct {
 	source *sourceRow // nil after the chunk was removed
 }
 
-// A posting says how often a row has a term.
+// A posting has the number of occurrences of a term in a row.
 type posting struct {
 	row *chunkRow
 	n   int
@@ -144,7 +143,7 @@ func (m *Documents) Swap(ctx context.Context, c driver.SourceChange) error {
 	return nil
 }
 
-// bind returns a source as it will be.
+// bind returns a source in its new state.
 func (m *Documents) bind(scope driver.Scope, s driver.SourceSwap, now time.Time) (*sourceRow, error) {
 	old := m.sources[sourceKey{scope, s.Source.URI}]
 	source := s.Source
@@ -194,7 +193,7 @@ func cloneChunk(r driver.ChunkRecord) driver.ChunkRecord {
 	return r
 }
 
-// allowed says whether the quota allows what the scope would have.
+// allowed reports whether the quota permits the new size of the scope.
 func (m *Documents) allowed(c driver.SourceChange, next []*sourceRow) error {
 	if c.Quota == (driver.SourceQuota{}) {
 		return nil
@@ -229,7 +228,7 @@ func (m *Documents) put(b *sourceRow) {
 	}
 }
 
-// enter puts a row into the index.
+// enter adds a row to the index.
 func (m *Documents) enter(r *chunkRow) {
 	m.alive++
 	count := make(map[string]int, len(r.record.Terms))
@@ -254,7 +253,7 @@ func (m *Documents) remove(b *sourceRow) {
 	m.alive -= len(b.rows)
 }
 
-// sweep takes what is no more out of the index, when that is most of it.
+// sweep removes deleted rows from the index when they are most of it.
 func (m *Documents) sweep() {
 	if m.dead < m.alive || m.dead < 100 {
 		return
@@ -293,7 +292,7 @@ func (b *sourceRow) copy() driver.Source {
 	return s
 }
 
-// selected returns what a query selects, in order.
+// selected returns the sources of a query, in order.
 func (m *Documents) selected(q *driver.SourceQuery) []*sourceRow {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

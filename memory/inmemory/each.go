@@ -5,8 +5,8 @@ import (
 	"iter"
 )
 
-// each yields the elements of the list that a function returns when the iteration begins, until the
-// context ends.
+// each yields the elements of a list until the context ends. It calls the function that returns the list
+// when the iteration begins.
 func each[T any](ctx context.Context, list func() []T) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for _, one := range list() {

@@ -17,9 +17,8 @@ import (
 	"github.com/weft-go/weft/memory/internal/rank"
 )
 
-// Facts is a [driver.FactStore] that ends with the process. Every search reads all facts of
-// its scope, so it suits tests and thousands of facts. It is safe for use by any number
-// of goroutines.
+// Facts is a [driver.FactStore] in memory. Its data ends with the process. Every search reads all facts of
+// its scope, so it suits tests and thousands of facts. It is safe for concurrent use.
 type Facts struct {
 	options Options
 
@@ -39,7 +38,7 @@ func (m *Facts) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.Save
 	return each(ctx, func() []driver.SavedFact { return m.saved(s) })
 }
 
-// saved returns what the store has of the scopes that s covers, in order.
+// saved returns the data of the scopes that s covers, in order.
 func (m *Facts) saved(s *driver.Scope) []driver.SavedFact {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -96,7 +95,7 @@ func (m *Facts) Restore(ctx context.Context, list []driver.SavedFact) (int, erro
 	return n, nil
 }
 
-// in says whether the record has a vector of a model, and of a length unless that is zero.
+// in reports whether the record has a vector of a model, and of a length unless that is zero.
 func inSpace(r *driver.FactRecord, model string, dimension int) bool {
 	return r.Model == model && r.Embedding != nil && (dimension == 0 || dimension == len(r.Embedding))
 }
@@ -141,7 +140,7 @@ func (m *Facts) Apply(ctx context.Context, s driver.Scope, changes []driver.Fact
 	return applied, nil
 }
 
-// allowed returns [driver.ErrForgotten] for what was said before its scope was forgotten.
+// allowed returns [driver.ErrForgotten] for a fact from before its scope was forgotten.
 func (m *Facts) allowed(s driver.Scope, c driver.FactChange) error {
 	if c.Said.IsZero() {
 		return nil
@@ -213,7 +212,7 @@ func (m *Facts) selected(q *driver.FactQuery) []*driver.FactRecord {
 	return rows
 }
 
-// holds reports whether a query selects a row of a scope that it reaches.
+// holds reports whether a query selects a row of a scope in its reach.
 func holdsFact(q *driver.FactQuery, r *driver.FactRecord, now time.Time) bool {
 	switch {
 	case len(q.IDs) > 0 && !slices.Contains(q.IDs, r.ID),
@@ -255,7 +254,7 @@ func (m *Facts) History(ctx context.Context, s driver.Scope, id string) iter.Seq
 	}
 }
 
-// events returns those of a fact, or of all facts of the scopes that a scope covers.
+// events returns the events of a fact, or of all facts of the scopes that a scope covers.
 func (m *Facts) events(s driver.Scope, id string) []driver.Event {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -322,7 +321,7 @@ func cmpTime(t, otherwise time.Time) time.Time {
 	return input.Exact(t)
 }
 
-// Search implements [driver.FactStore]. It looks at every fact that the query selects.
+// Search implements [driver.FactStore]. It reads every fact that the query selects.
 func (m *Facts) Search(ctx context.Context, s driver.FactSearch) (driver.FactCandidates, error) {
 	rows := m.selected(&s.Query)
 	c := driver.FactCandidates{Facts: int64(len(rows)), Frequency: make([]int64, len(s.Terms))}

@@ -8,14 +8,14 @@ import "github.com/weft-go/weft/memory/driver"
 
 // Options configures [New]. The zero value has no limits.
 type Options struct {
-	// MaxFacts is how many valid facts a scope may have, MaxValues how many values, and
-	// MaxMessages how many messages a session may have. Zero means any number. What would
-	// exceed a limit is a [driver.ErrQuota].
+	// MaxFacts is the maximum number of valid facts of a scope, MaxValues that of its values, and
+	// MaxMessages that of the messages of a session. Zero means no limit. A change that would exceed a
+	// limit returns [driver.ErrQuota].
 	MaxFacts, MaxValues, MaxMessages int
 }
 
-// New returns an empty backend. Searches read all facts, values and messages of their scopes, and
-// compare all vectors, so it suits tens of thousands of texts.
+// New returns an empty backend. Searches read all facts, values and messages of their scopes and compare
+// all vectors, so it suits tens of thousands of texts.
 func New(o Options) driver.Stores {
 	return driver.Stores{
 		FactStore: NewFacts(o), ValueStore: NewValues(o), DocumentStore: NewDocuments(),
@@ -23,7 +23,7 @@ func New(o Options) driver.Stores {
 	}
 }
 
-// Fill returns a backend of stores, with stores in the process for those that are nil.
+// Fill returns a backend with the given stores, and with stores in memory for those that are nil.
 func Fill(s driver.Stores) driver.Stores {
 	in := New(Options{})
 	if s.FactStore == nil {

@@ -10,8 +10,7 @@ import (
 	"github.com/weft-go/weft/memory/internal/input"
 )
 
-// scopeFacts holds the facts of one scope. Rows are replaced and never changed, as readers
-// have them.
+// scopeFacts has the facts of one scope. Rows are replaced and never changed, because readers share them.
 type scopeFacts struct {
 	scope  driver.Scope
 	rows   map[string]*driver.FactRecord
@@ -25,7 +24,7 @@ func newScopeFacts(s driver.Scope) *scopeFacts {
 	return &scopeFacts{scope: s, rows: map[string]*driver.FactRecord{}, keys: map[[16]byte][]string{}, events: map[string][]driver.Event{}, jobs: map[string]bool{}}
 }
 
-// count returns how many facts have not ended.
+// count returns the number of facts that have not ended.
 func (f *scopeFacts) count(now time.Time) (n int) {
 	for _, r := range f.rows {
 		if factLasts(r, now) {
@@ -47,14 +46,14 @@ func (f *scopeFacts) takeBack() {
 	f.undo = nil
 }
 
-// set makes a row the one of its id, and nil removes it.
+// set stores the row of an ID. A nil row removes it.
 func (f *scopeFacts) set(id string, row *driver.FactRecord) {
 	was := f.rows[id]
 	f.put(id, was, row)
 	f.undo = append(f.undo, func() { f.put(id, row, was) })
 }
 
-// put replaces a row by another one. Nil stands for none.
+// put replaces a row by another one. Either may be nil.
 func (f *scopeFacts) put(id string, was, row *driver.FactRecord) {
 	if was != nil {
 		ids := slices.DeleteFunc(slices.Clone(f.keys[was.Key]), func(other string) bool { return other == id })
@@ -66,8 +65,8 @@ func (f *scopeFacts) put(id string, was, row *driver.FactRecord) {
 	setOrDelete(f.rows, id, row, row != nil)
 }
 
-// repeated returns the row that a row repeats, and since when no other row says the same. It
-// drops rows that have expired, as Sweep would.
+// repeated returns the row that a new row repeats, and the end of the other rows with the same text. It
+// removes expired rows, as Sweep does.
 func (f *scopeFacts) repeated(row *driver.FactRecord, now time.Time) (old *driver.FactRecord, floor time.Time) {
 	var rows []*driver.FactRecord
 	var facts []*driver.Fact
@@ -101,7 +100,7 @@ func setOrDelete[K comparable, V any](m map[K]V, key K, value V, set bool) {
 	}
 }
 
-// apply does a change.
+// apply applies a change.
 func (f *scopeFacts) apply(s driver.Scope, c driver.FactChange, now time.Time) (driver.Applied, error) {
 	if c.Kind == driver.Add {
 		return f.add(s, c, now)
@@ -179,12 +178,12 @@ func (f *scopeFacts) add(s driver.Scope, c driver.FactChange, now time.Time) (dr
 	return driver.Applied{ID: id}, nil
 }
 
-// says reports whether two facts say the same, at whatever time.
+// says reports whether two facts have the same text, at any time.
 func saysSame(r *driver.FactRecord, other *driver.FactRecord) bool {
 	return r.Kind == other.Kind && (r.Trust == driver.Untrusted) == (other.Trust == driver.Untrusted) && input.SameText(r.Content, other.Content)
 }
 
-// supersede closes a fact whose place another one takes from a time on.
+// supersede ends a fact at the time at which another one replaces it.
 func (f *scopeFacts) supersede(id string, at time.Time, by string, now time.Time) error {
 	was, ok := f.rows[id]
 	if !ok {
@@ -201,7 +200,7 @@ func (f *scopeFacts) supersede(id string, at time.Time, by string, now time.Time
 	return nil
 }
 
-// extend makes a fact hold for as long as what repeats it, if that is longer.
+// extend extends the validity of a fact by that of a fact that repeats it.
 func (f *scopeFacts) extend(was, again *driver.FactRecord, floor time.Time, actor string, now time.Time) {
 	next := *was
 	next.Fact = was.Join(&again.Fact, floor)
@@ -240,14 +239,14 @@ func factExpired(r *driver.FactRecord, now time.Time) bool {
 	return !r.ExpiresAt.IsZero() && !now.Before(r.ExpiresAt)
 }
 
-// expired drops a row if it has expired, as Sweep would, had it come by.
+// expired removes a row if it has expired, as Sweep does.
 func (f *scopeFacts) expired(id string, now time.Time) {
 	if row, ok := f.rows[id]; ok && factExpired(row, now) {
 		f.expire(row, now)
 	}
 }
 
-// expire drops a row that has expired.
+// expire removes an expired row.
 func (f *scopeFacts) expire(row *driver.FactRecord, now time.Time) {
 	f.set(row.ID, nil)
 	f.note(driver.Event{ID: row.ID, Kind: driver.Delete, Before: row.Content, By: "expired", At: now})

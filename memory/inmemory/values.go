@@ -16,8 +16,8 @@ import (
 	"github.com/weft-go/weft/memory/internal/rank"
 )
 
-// Values is a [driver.ValueStore] that ends with the process. Every listing and search reads all values of
-// its scope. It is safe for use by any number of goroutines.
+// Values is a [driver.ValueStore] in memory. Its data ends with the process. Every listing and search reads
+// all values of its scope. It is safe for concurrent use.
 type Values struct {
 	options Options
 
@@ -312,7 +312,7 @@ func (m *Values) Find(ctx context.Context, s driver.Scope, q driver.ValueSelecti
 	}
 }
 
-// selected returns the rows of a selection, but for its limit.
+// selected returns the rows of a selection without its limit.
 func (m *Values) selected(s driver.Scope, q *driver.ValueSelection) []*valueRow {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -353,7 +353,7 @@ func (m *Values) refresh(s driver.Scope, rows []*valueRow) {
 	}
 }
 
-// Search implements [driver.ValueStore]. It looks at every value that is selected.
+// Search implements [driver.ValueStore]. It reads every selected value.
 func (m *Values) Search(ctx context.Context, s driver.Scope, q driver.ValueSearch) (driver.ValueCandidates, error) {
 	c := driver.ValueCandidates{Frequency: make([]int64, len(q.Terms))}
 	var byWords, byVector []valueHit

@@ -11,24 +11,24 @@ import (
 	"github.com/weft-go/weft/memory/knowledge/split"
 )
 
-// Options configures [New]. Its zero value works: search then goes by words.
+// Options configures [New]. With the zero value, search uses words only.
 type Options struct {
 	// Embedder makes vectors of chunks and of questions.
 	Embedder memory.Embedder
-	// Splitter says how documents are cut. One that is changed cuts anew what is ingested
-	// again.
+	// Splitter cuts documents into chunks. After a change of the splitter, documents are cut again when
+	// they are ingested again.
 	Splitter split.Splitter
-	// Batch is how many texts one call of the embedder has at most, and Parallel how many
-	// calls there are at once. Zero stands for 64 and 4.
+	// Batch is the maximum number of texts in one call of the embedder, and Parallel the maximum number of
+	// concurrent calls. Zero means 64 and 4.
 	Batch, Parallel int
-	// MaxSize is how many bytes a document may have. Zero stands for 8 MB.
+	// MaxSize is the maximum number of bytes of a document. Zero means 8 MB.
 	MaxSize int64
-	// Quota is what a scope may have.
+	// Quota limits the documents of a scope.
 	Quota driver.SourceQuota
-	// Reranker orders what [Base.Search] found once more.
+	// Reranker, if not nil, orders the best hits of [Base.Search] again.
 	Reranker memory.Reranker
-	// Weights say what counts in a search, and how much. Recency is by the age of
-	// the source here; importance does not count.
+	// Weights are the weights of the signals in a search. Recency uses the age of the source. Importance is
+	// not used.
 	Weights memory.Weights
 }
 
@@ -39,16 +39,15 @@ const (
 	DefaultMaxSize  = 8 << 20
 )
 
-// A Base ingests documents and searches them. It is safe for use by any number of
-// goroutines.
+// A Base ingests documents and searches them. It is safe for concurrent use.
 type Base struct {
 	store   driver.DocumentStore
 	options Options
 	recipe  recipe
 }
 
-// New returns a base for the documents of a memory. Options that are out of their bounds are an
-// [memory.ErrInvalid].
+// New returns a base for the documents of a memory. It returns [memory.ErrInvalid] for options out of
+// range.
 func New(m *memory.Memory, o Options) (*Base, error) {
 	if m == nil {
 		return nil, fmt.Errorf("knowledge: new: no memory: %w", memory.ErrInvalid)
@@ -97,7 +96,7 @@ func (o *Options) check() error {
 	return nil
 }
 
-// model names that of the embedder; empty if there is none.
+// model returns the name of the embedder's model, or an empty name without an embedder.
 func (b *Base) model() string {
 	if b.options.Embedder == nil {
 		return ""
@@ -105,8 +104,7 @@ func (b *Base) model() string {
 	return b.options.Embedder.Model()
 }
 
-// Sources yields the sources that a query selects, by URI. An error is the last that it
-// yields.
+// Sources yields the selected sources, ordered by URI. It ends after an error.
 func (b *Base) Sources(ctx context.Context, q Query) iter.Seq2[Source, error] {
 	return func(yield func(Source, error) bool) {
 		if err := q.Validate(); err != nil {
@@ -125,8 +123,7 @@ func (b *Base) Sources(ctx context.Context, q Query) iter.Seq2[Source, error] {
 	}
 }
 
-// Chunks yields the chunks of a source, in order. It yields nothing for one that is not
-// there.
+// Chunks yields the chunks of a source, in order. A source that does not exist has none.
 func (b *Base) Chunks(ctx context.Context, s Source) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
 		for c, err := range b.store.Chunks(ctx, []driver.ChunkSpan{wholeOf(&s)}) {
@@ -145,8 +142,8 @@ func wholeOf(s *Source) driver.ChunkSpan {
 	return driver.ChunkSpan{Scope: s.Scope, Source: s.ID, To: math.MaxInt32}
 }
 
-// Delete removes the sources that a query selects, with their chunks, and returns how many
-// they were. With no more than a scope in the query that is all the scope has.
+// Delete removes the selected sources with their chunks, and returns the number of sources. A query with
+// only a scope selects all sources of the scope.
 func (b *Base) Delete(ctx context.Context, q Query) (int, error) {
 	n, err := 0, q.Validate()
 	if err == nil {
@@ -158,8 +155,8 @@ func (b *Base) Delete(ctx context.Context, q Query) (int, error) {
 	return n, nil
 }
 
-// Forget removes all sources of a scope, and returns how many. A part of the scope that
-// is empty means all of them, but for the tenant. An empty scope is an [memory.ErrInvalid].
+// Forget removes all sources of a scope and returns their number. An empty part of the scope means any,
+// except for the tenant. For an empty scope it returns [memory.ErrInvalid].
 func (b *Base) Forget(ctx context.Context, s memory.Scope) (int, error) {
 	if s == (memory.Scope{}) {
 		return 0, fmt.Errorf("knowledge: forget: a scope that names nobody: %w", memory.ErrInvalid)

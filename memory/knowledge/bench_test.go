@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/inmemory"
 	"github.com/weft-go/weft/memory/knowledge"
 )
@@ -39,8 +40,8 @@ func BenchmarkSearch(b *testing.B) {
 			n := 0
 			for b.Loop() {
 				n++
-				q := knowledge.Question{Query: knowledge.Query{Reach: acme.Only()}, Text: fmt.Sprintf("w%d w%d w%d part", n%50, n%1000, n%10_000)}
-				if results, err := base.Search(b.Context(), q); err != nil || len(results) != knowledge.DefaultLimit {
+				q := memory.Question{Reach: acme.Only(), Text: fmt.Sprintf("w%d w%d w%d part", n%50, n%1000, n%10_000)}
+				if results, err := base.Search(b.Context(), q); err != nil || len(results) != 20 {
 					b.Fatalf("got %d results, error %v", len(results), err)
 				}
 			}

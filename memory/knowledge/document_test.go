@@ -91,7 +91,7 @@ func TestFolderOfFiles(t *testing.T) {
 			}
 		}
 		assert.Equal(t, "kettle.md sub/notes.txt", uris(t, b, memory.Scope{Tenant: name}), name)
-		r := search(t, b, knowledge.Question{Query: knowledge.Query{Reach: memory.Scope{Tenant: name}.Only()}, Text: "kettle"})
+		r := search(t, b, memory.Question{Reach: memory.Scope{Tenant: name}.Only(), Text: "kettle"})
 		require.NotEmpty(t, r, name)
 		assert.Equal(t, map[string]memory.Trust{"dir": memory.Untrusted, "root": memory.Stated}[name], r[0].Item.Source.Trust, name)
 	}
@@ -146,7 +146,7 @@ func TestReader(t *testing.T) {
 	b := newBase(t, inmemory.NewDocuments(), knowledge.Options{})
 	d := knowledge.Reader("page.html", strings.NewReader("<h1>Title</h1><script>no()</script><p>Some &lt;text&gt;"))
 	collect(t, b.Ingest(t.Context(), acme, knowledge.Documents(d), knowledge.IngestOptions{}))
-	r := search(t, b, knowledge.Question{Text: "text"})
+	r := search(t, b, memory.Question{Text: "text"})
 	require.Len(t, r, 1)
 	assert.Equal(t, "Title", r[0].Item.Source.Title)
 	assert.Equal(t, "Title\n\nSome <text>", r[0].Item.Chunk.Content)

@@ -7,32 +7,32 @@ import (
 	"sync"
 	"time"
 
-	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/driver"
+	"github.com/weft-go/weft/memory/internal/search"
 )
 
-// A toEmbed is a chunk that has no vector yet.
+// A toEmbed is a chunk without a vector.
 type toEmbed struct {
 	work   *work
 	record *driver.ChunkRecord
 	text   string
 }
 
-// What documents that have all their vectors have together, or how long they have waited, when they
-// are stored while others are still embedded.
+// If the complete documents have this number of new vectors, or have waited this long, they are stored
+// while others are still embedded.
 const (
 	storeChunks = 256
 	storeTime   = 2 * time.Second
 )
 
-// embed gives the new chunks of documents their vectors.
+// embed makes the vectors of the new chunks of documents.
 func (r *ingest) embed(ctx context.Context, window []*work) {
 	_ = r.stream(ctx, window, func([]*work) error { return nil })
 }
 
-// stream gives the new chunks of documents their vectors, with some calls at once, and hands over
-// documents that have all of theirs, in order, while it goes on with the next ones. It returns
-// the error of the context, or of ready.
+// stream makes the vectors of the new chunks of documents with several concurrent calls. It passes complete
+// documents to ready, in order, and continues with the next ones meanwhile. It returns the error of the
+// context or of ready.
 func (r *ingest) stream(ctx context.Context, window []*work, ready func([]*work) error) error {
 	inner, cancel := context.WithCancel(ctx)
 	s := stream{ingest: r, window: window, done: make(chan called, r.Base.options.Parallel)}
@@ -66,7 +66,7 @@ func (r *ingest) stream(ctx context.Context, window []*work, ready func([]*work)
 	}
 }
 
-// A stream is documents that are embedded.
+// A stream is a list of documents that are being embedded.
 type stream struct {
 	*ingest
 	window  []*work
@@ -76,15 +76,15 @@ type stream struct {
 	done    chan called
 	calls   sync.WaitGroup
 	running int
-	// ready is how many of the window have all their answers, from, and fresh how many new
-	// vectors they have.
+	// ready is the number of documents of the window that have all their answers, from is the first that
+	// was not handed over, and fresh is the number of their new vectors.
 	from, ready, fresh int
 }
 
-// errEnded says that an embedder neither returned nor panicked.
+// errEnded means that an embedder ended its goroutine without a return or a panic.
 var errEnded = errors.New("the embedder ended its goroutine")
 
-// A called is what came of a call of the embedder.
+// A called is the result of a call of the embedder.
 type called struct {
 	batch []toEmbed
 	err   error
@@ -102,7 +102,7 @@ func (s *stream) begin() {
 	}
 }
 
-// missing returns the chunks of a document that are to get a vector.
+// missing returns the chunks of a document that need a vector.
 func (w *work) missing() (list []toEmbed) {
 	for i := range w.records {
 		if c := &w.records[i]; !c.Kept && c.Embedding == nil {
@@ -112,7 +112,7 @@ func (w *work) missing() (list []toEmbed) {
 	return list
 }
 
-// fill makes as many calls as there may be at once.
+// fill starts calls up to the limit.
 func (s *stream) fill(ctx context.Context) {
 	for s.running < s.Base.options.Parallel && len(s.list) > 0 && ctx.Err() == nil {
 		batch := s.list[:min(len(s.list), s.Base.options.Batch)]
@@ -134,7 +134,7 @@ func (s *stream) note(c called) {
 	}
 }
 
-// advance counts the documents that have all their answers, and returns how many those are.
+// advance counts the documents that have all their answers.
 func (s *stream) advance() int {
 	for at := s.from + s.ready; at < len(s.window) && s.waits[s.window[at]] == 0; at++ {
 		s.ready++
@@ -147,8 +147,8 @@ func (s *stream) advance() int {
 	return s.ready
 }
 
-// hand returns the documents that are ready. A call that failed is made again for each of its
-// documents alone, so that one does not keep out the others.
+// hand returns the complete documents. It repeats a failed call for each of its documents separately, so
+// that one document does not fail the others.
 func (s *stream) hand(ctx context.Context) []*work {
 	list := s.window[s.from : s.from+s.ready]
 	s.from, s.ready, s.fresh = s.from+s.ready, 0, 0
@@ -160,7 +160,7 @@ func (s *stream) hand(ctx context.Context) []*work {
 	return list
 }
 
-// embedAlone embeds what is left of one document.
+// embedAlone embeds the remaining chunks of one document.
 func (r *ingest) embedAlone(ctx context.Context, w *work) {
 	for list := w.missing(); len(list) > 0; {
 		batch := list[:min(len(list), r.Base.options.Batch)]
@@ -172,7 +172,7 @@ func (r *ingest) embedAlone(ctx context.Context, w *work) {
 	}
 }
 
-// embedBatch embeds in one call.
+// embedBatch makes vectors with one call.
 func (b *Base) embedBatch(ctx context.Context, batch []toEmbed) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -183,7 +183,7 @@ func (b *Base) embedBatch(ctx context.Context, batch []toEmbed) (err error) {
 	for i, x := range batch {
 		texts[i] = x.text
 	}
-	vectors, err := b.vectors(ctx, texts)
+	vectors, err := search.Vectors(ctx, b.options.Embedder, texts)
 	if err != nil {
 		return err
 	}
@@ -191,22 +191,4 @@ func (b *Base) embedBatch(ctx context.Context, batch []toEmbed) (err error) {
 		x.record.Embedding, x.record.Model = vectors[i], b.model()
 	}
 	return nil
-}
-
-// vectors returns vectors that are right, or an error.
-func (b *Base) vectors(ctx context.Context, texts []string) ([][]float32, error) {
-	e := b.options.Embedder
-	vectors, err := e.Embed(ctx, texts)
-	if err != nil {
-		return nil, fmt.Errorf("embed %d texts: %w", len(texts), err)
-	}
-	if len(vectors) != len(texts) {
-		return nil, fmt.Errorf("embed: %d vectors for %d texts: %w", len(vectors), len(texts), memory.ErrInvalid)
-	}
-	for i, v := range vectors {
-		if err := memory.CheckVector(v, e.Dimension()); err != nil {
-			return nil, fmt.Errorf("embed: vector %d of model %q: %w", i, e.Model(), err)
-		}
-	}
-	return vectors, nil
 }

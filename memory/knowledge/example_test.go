@@ -48,7 +48,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	results, err := base.Search(ctx, knowledge.Question{Query: knowledge.Query{Reach: scope.Only()}, Text: "How long is the notice period?"})
+	results, err := base.Search(ctx, memory.Question{Reach: scope.Only(), Text: "How long is the notice period?"})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -136,9 +136,7 @@ func ExampleBase_Search_neighbours() {
 		fmt.Println(err)
 		return
 	}
-	results, err := base.Search(ctx, knowledge.Question{
-		Query: knowledge.Query{Reach: scope.Only()}, Text: "notice", Limit: 1, Neighbours: 1, MaxTokens: 60,
-	})
+	results, err := base.Search(ctx, memory.Question{Reach: scope.Only(), Text: "notice", Limit: 1, MaxTokens: 60}, knowledge.Filter{Neighbours: 1})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -49,7 +49,7 @@ func TestFolderExtractsTheTextOfOtherFormats(t *testing.T) {
 	}
 	assert.Equal(t, 2, run().Added)
 	assert.Equal(t, 2, run().Unchanged)
-	r := search(t, b, knowledge.Question{Text: "three"})
+	r := search(t, b, memory.Question{Text: "three"})
 	require.Len(t, r, 1)
 	assert.Equal(t, "THREE", r[0].Item.Chunk.Content)
 	assert.Equal(t, []string{"Page 3"}, r[0].Item.Chunk.Headings)
@@ -65,7 +65,7 @@ func TestReaderTakesAnExtractor(t *testing.T) {
 	d := knowledge.Reader("https://example.com/1", strings.NewReader("words"))
 	d.Extractor, d.Title = knowledge.Extractors{"application/up": upper}.For("application/up"), "Mine"
 	collect(t, b.Ingest(t.Context(), acme, knowledge.Documents(d), knowledge.IngestOptions{}))
-	r := search(t, b, knowledge.Question{Text: "words"})
+	r := search(t, b, memory.Question{Text: "words"})
 	require.Len(t, r, 1)
 	assert.Equal(t, "WORDS", r[0].Item.Chunk.Content)
 	assert.Equal(t, "Mine", r[0].Item.Source.Title)

@@ -13,22 +13,22 @@ import (
 	"github.com/weft-go/weft/memory/knowledge/split"
 )
 
-// IngestOptions configures [Base.Ingest]. Its zero value goes on past documents that
-// fail, and removes nothing.
+// IngestOptions configures [Base.Ingest]. With the zero value, a failed document does not stop the run, and
+// nothing is removed.
 type IngestOptions struct {
-	// Stop ends at the first document that fails, with its error.
+	// Stop ends the run at the first document that fails, with its error.
 	Stop bool
-	// Prune removes in the end the sources of the scope whose URI begins with Under, and
-	// that were not among the documents, or were skipped: all of them, if there are no
-	// documents. It removes nothing if documents could not be listed, or if the run ends early.
+	// Prune removes, at the end, the sources of the scope whose URI begins with Under and that were not
+	// among the documents, or were skipped. Without documents, that is all of them. It removes nothing if
+	// documents could not be listed, or if the run ends early.
 	Prune bool
 	Under string
 }
 
-// Status says what became of a document.
+// Status is the result of a document.
 type Status string
 
-// What may become of a document.
+// The results of a document.
 const (
 	Added     Status = "added"
 	Updated   Status = "updated"
@@ -38,34 +38,34 @@ const (
 	Pruned    Status = "pruned"
 )
 
-// Progress says what became of a document.
+// Progress is the result of a document, with the totals so far.
 type Progress struct {
 	URI    string
 	Status Status
-	// Err says why it was skipped or failed.
+	// Err is the reason for which the document was skipped or failed.
 	Err error
-	// Chunks is how many it has, and Embedded how many of them are new.
+	// Chunks is the number of chunks of the document, and Embedded the number of new vectors.
 	Chunks, Embedded int
-	// Total is what there was up to here.
+	// Total has the counts of the documents so far.
 	Total Report
 }
 
-// A Report counts what became of documents.
+// A Report counts documents by their results.
 type Report struct {
 	Added, Updated, Unchanged, Skipped, Failed, Pruned int
-	// Chunks is how many chunks there are now of the documents that were added, updated
-	// and unchanged, Embedded how many were embedded, and Bytes what was read.
+	// Chunks is the number of chunks of the documents that were added, updated and unchanged. Embedded is
+	// the number of new vectors, and Bytes the number of bytes that were read.
 	Chunks, Embedded int
 	Bytes            int64
 }
 
-// Documents is how many there were.
+// Documents returns the number of documents.
 func (r Report) Documents() int {
 	return r.Added + r.Updated + r.Unchanged + r.Skipped + r.Failed
 }
 
-// Collect runs what [Base.Ingest] returns to its end, and returns what there was, with
-// what was skipped or failed: the first thousand of them.
+// Collect runs [Base.Ingest] to its end. It returns the counts, and the first thousand documents that were
+// skipped or failed.
 func Collect(run iter.Seq2[Progress, error]) (total Report, troubles []Progress, err error) {
 	const most = 1000
 	for p, err := range run {
@@ -80,18 +80,16 @@ func Collect(run iter.Seq2[Progress, error]) (total Report, troubles []Progress,
 	return total, troubles, nil
 }
 
-// Ingest takes documents into a scope, and yields what became of each: a document that
-// fails or is skipped is no error of the run, unless the options say so. An error is the
-// last that it yields: that of the options, or of the context.
+// Ingest stores documents in a scope and yields the result of each. A document that fails or is skipped
+// does not end the run, unless the options say so. An error of the options or of the context ends it.
 //
-// Documents are read some at a time, of a few megabytes together, so that is what is
-// in memory. They are stored, and yielded, as soon as some of them have 256 new vectors together,
-// or have waited for two seconds, each whole: none is ever seen in part. So what was yielded is
-// stored, and who breaks out of the loop, or cancels, leaves each document as it was, or whole, and goes on by
-// doing it again: what is lost is what was embedded since, which is most for a single large document.
+// Documents are read in windows of a few megabytes, which limits the memory. Each document is stored as a
+// whole: no search sees a part of it. Documents are stored and yielded when they have 256 new vectors
+// together, or after two seconds. A yielded document is stored. After an early end, call Ingest again: it
+// repeats only the vectors that were not stored, which are most for a single large document.
 //
-// Where somebody else changes the same source meanwhile, a document is taken on again, for some
-// seconds. Then it fails with [memory.ErrConflict], and can be ingested again.
+// If another program changes the same source meanwhile, Ingest tries again for some seconds. Then the
+// document fails with [memory.ErrConflict] and can be ingested again.
 func (b *Base) Ingest(ctx context.Context, s memory.Scope, documents iter.Seq2[Document, error], o IngestOptions) iter.Seq2[Progress, error] {
 	return func(yield func(Progress, error) bool) {
 		q := Query{Reach: s.Only(), Prefix: o.Under}
@@ -113,10 +111,10 @@ func (b *Base) Ingest(ctx context.Context, s memory.Scope, documents iter.Seq2[D
 	}
 }
 
-// errBroken says that the caller has left the loop.
+// errBroken means that the caller left the loop.
 var errBroken = errors.New("broken")
 
-// An ingest is a run.
+// An ingest is a running call of [Base.Ingest].
 type ingest struct {
 	*Base
 	scope   memory.Scope
@@ -132,14 +130,14 @@ type ingest struct {
 	incomplete bool // not all documents could be listed
 }
 
-// The size of a window, and how long it may take to fill it.
+// The size of a window, and the maximum time to fill it.
 const (
 	windowDocuments = 100
 	windowBytes     = 4 << 20
 	windowTime      = 2 * time.Second
 )
 
-// all takes all documents, window by window.
+// all ingests all documents, window by window.
 func (r *ingest) all(ctx context.Context, documents iter.Seq2[Document, error]) error {
 	for d, err := range documents {
 		if stop := ctx.Err(); stop != nil {
@@ -168,7 +166,7 @@ func (r *ingest) full() bool {
 	return n == windowDocuments || r.size >= windowBytes || n > 0 && time.Since(r.began) >= windowTime
 }
 
-// has says that the window has a document of a URI.
+// has reports whether the window has a document with a URI.
 func (r *ingest) has(uri string) bool {
 	for _, w := range r.window {
 		if w.next.URI == uri {
@@ -225,20 +223,19 @@ func (w *work) read(ctx context.Context, d *Document, most int64) error {
 	return nil
 }
 
-// skips says that a document with this error is not one to ingest.
+// skips reports whether a document with this error is skipped and not failed.
 func skips(err error) bool {
 	return errors.Is(err, ErrTooLarge) || errors.Is(err, ErrNotText) || errors.Is(err, ErrNotRegular)
 }
 
-// flush takes in the documents of the window.
+// flush stores the documents of the window.
 func (r *ingest) flush(ctx context.Context) error {
 	window := r.window
 	r.window, r.size, r.told = nil, 0, 0
 	return r.work(ctx, window)
 }
 
-// tell reports the documents of a window, in order, up to the first of which it is not known
-// what becomes of it.
+// tell yields the results of a window in order, up to the first document without a result.
 func (r *ingest) tell(window []*work) error {
 	for r.told < len(window) && window[r.told].status != "" {
 		r.told++
@@ -256,7 +253,7 @@ func trustOf(trusted bool) memory.Trust {
 	return memory.Untrusted
 }
 
-// report yields what became of a document.
+// report yields the result of a document.
 func (r *ingest) report(w *work) error {
 	t := &r.total
 	switch w.status {

@@ -2,12 +2,14 @@ package knowledge_test
 
 import (
 	"context"
-	"errors"
 	"io"
 	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/driver"
@@ -53,21 +55,18 @@ func TestIngestFailures(t *testing.T) {
 		"unreadable": errSorry, "stuck": io.ErrNoProgress, "closed": errSorry, "": memory.ErrInvalid, "metadata": memory.ErrInvalid, "format": memory.ErrInvalid, list[13].URI: memory.ErrInvalid,
 	}
 	report, troubles, err := knowledge.Collect(b.Ingest(t.Context(), acme, knowledge.Documents(list...), knowledge.IngestOptions{}))
-	if err != nil || report.Added != 3 || report.Failed != 9 || report.Skipped != 3 || len(troubles) != len(want) {
-		t.Errorf("got %+v, %d troubles, error %v", report, len(troubles), err)
-	}
+	require.NoError(t, err)
+	require.Equal(t, 3, report.Added)
+	require.Equal(t, 9, report.Failed)
+	require.Equal(t, 3, report.Skipped)
+	assert.Len(t, troubles, len(want))
 	for _, p := range troubles {
-		if !errors.Is(p.Err, want[p.URI]) {
-			t.Errorf("%.20q: got %v, want %v", p.URI, p.Err, want[p.URI])
-		}
+		assert.ErrorIs(t, p.Err, want[p.URI])
 	}
-	if got := uris(t, b, acme); got != "fits good last" {
-		t.Errorf("stored: %s", got)
-	}
+	assert.Equal(t, "fits good last", uris(t, b, acme), "stored")
 	_, _, err = knowledge.Collect(b.Ingest(t.Context(), acme, knowledge.Documents(list...), knowledge.IngestOptions{Stop: true}))
-	if !errors.Is(err, errSorry) || !strings.Contains(err.Error(), `knowledge: ingest: document "poisoned"`) {
-		t.Errorf("with Stop: got %v", err)
-	}
+	require.ErrorIs(t, err, errSorry, "with Stop")
+	assert.ErrorContains(t, err, `knowledge: ingest: document "poisoned"`, "with Stop")
 }
 
 func TestIngestBadEmbedder(t *testing.T) {
@@ -80,12 +79,11 @@ func TestIngestBadEmbedder(t *testing.T) {
 	} {
 		b := newBase(t, inmemory.NewDocuments(), knowledge.Options{Embedder: fixed(c.vectors)})
 		_, troubles, err := knowledge.Collect(b.Ingest(t.Context(), acme, documents("a", "text"), knowledge.IngestOptions{}))
-		if err != nil || len(troubles) != 1 || !errors.Is(troubles[0].Err, c.want) {
-			t.Errorf("%s: got %+v, error %v", name, troubles, err)
-		}
-		if _, err := b.Search(t.Context(), knowledge.Question{Text: "text"}); !errors.Is(err, c.want) {
-			t.Errorf("%s: search: got %v", name, err)
-		}
+		require.NoError(t, err, "%s: got %+v, error %v", name, troubles, err)
+		require.Len(t, troubles, 1, "%s: got %+v, error %v", name, troubles, err)
+		assert.ErrorIs(t, troubles[0].Err, c.want, "%s: got %+v, error %v", name, troubles, err)
+		_, err = b.Search(t.Context(), memory.Question{Text: "text"})
+		assert.ErrorIs(t, err, c.want, "%s: search: got %v", name, err)
 	}
 }
 
@@ -99,9 +97,9 @@ func TestIngestPanickingEmbedder(t *testing.T) {
 	t.Parallel()
 	b := newBase(t, inmemory.NewDocuments(), knowledge.Options{Embedder: violent{}})
 	_, troubles, err := knowledge.Collect(b.Ingest(t.Context(), acme, documents("a", "text", "b", "more"), knowledge.IngestOptions{}))
-	if err != nil || len(troubles) != 2 || !strings.Contains(troubles[0].Err.Error(), "the embedder panicked: ouch") {
-		t.Errorf("got %+v, error %v", troubles, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, troubles, 2)
+	assert.ErrorContains(t, troubles[0].Err, "the embedder panicked: ouch")
 }
 
 type violent struct{ fixed }

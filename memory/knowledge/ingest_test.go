@@ -13,6 +13,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/inmemory"
@@ -44,17 +47,17 @@ func TestIngestUnchanged(t *testing.T) {
 	b := newBase(t, store, knowledge.Options{Embedder: e, Splitter: small})
 	texts := []string{"kettle.md", manual, "empty.md", "", "notes.txt", "Some notes. On two lines."}
 	first := ingest(t, b, texts...)
-	if first.Added != 3 || first.Chunks != 4 || first.Embedded != 4 || first.Bytes != int64(len(manual)+25) {
-		t.Errorf("got %+v", first)
-	}
+	require.Equal(t, 3, first.Added)
+	require.Equal(t, 4, first.Chunks)
+	require.Equal(t, 4, first.Embedded)
+	assert.Equal(t, int64(len(manual)+25), first.Bytes)
 	calls, writes := e.calls.Load(), store.writes.Load()
 	again := ingest(t, b, texts...)
-	if again.Unchanged != 3 || again.Added+again.Updated+again.Embedded != 0 || again.Chunks != 4 {
-		t.Errorf("again: got %+v", again)
-	}
-	if e.calls.Load() != calls || store.writes.Load() != writes {
-		t.Errorf("again: %d calls of the embedder and %d writes, want none", e.calls.Load()-calls, store.writes.Load()-writes)
-	}
+	require.Equal(t, 3, again.Unchanged, "again")
+	require.Equal(t, 0, again.Added+again.Updated+again.Embedded, "again")
+	assert.Equal(t, 4, again.Chunks, "again")
+	require.Equal(t, calls, e.calls.Load(), "again: %d calls of the embedder and %d writes, want none", e.calls.Load()-calls, store.writes.Load()-writes)
+	assert.Equal(t, writes, store.writes.Load(), "again: %d calls of the embedder and %d writes, want none", e.calls.Load()-calls, store.writes.Load()-writes)
 }
 
 func TestIngestChanged(t *testing.T) {
@@ -63,34 +66,30 @@ func TestIngestChanged(t *testing.T) {
 	b := newBase(t, store, knowledge.Options{Embedder: e, Splitter: small})
 	ingest(t, b, "kettle.md", manual)
 	ids := map[string]bool{}
-	for _, r := range search(t, b, knowledge.Question{Text: "kettle"}) {
+	for _, r := range search(t, b, memory.Question{Text: "kettle"}) {
 		ids[r.Item.Chunk.ID] = true
 	}
 	changed := strings.Replace(manual, "red switch", "green switch", 1)
 	changed = strings.Replace(changed, "## Boiling", "## Placing\n\nPut it on a table.\n\n## Boiling", 1)
 	before := e.texts.Load()
 	report := ingest(t, b, "kettle.md", changed)
-	if n := e.texts.Load() - before; report.Updated != 1 || report.Embedded != 2 || n != 2 || report.Chunks != 4 {
-		t.Errorf("got %+v, and %d texts embedded, want 2: what changed, and what is new", report, n)
-	}
+	n := e.texts.Load() - before
+	require.Equal(t, 1, report.Updated)
+	require.Equal(t, 2, report.Embedded)
+	require.EqualValues(t, 2, n)
+	assert.Equal(t, 4, report.Chunks)
 	kept := 0
-	for _, r := range search(t, b, knowledge.Question{Text: "kettle"}) {
-		if r.Item.Chunk.Content != changed[r.Item.Chunk.Start:r.Item.Chunk.End] {
-			t.Errorf("chunk %d is %q, and at its place is %q", r.Item.Chunk.Ordinal, r.Item.Chunk.Content, changed[r.Item.Chunk.Start:r.Item.Chunk.End])
-		}
+	for _, r := range search(t, b, memory.Question{Text: "kettle"}) {
+		assert.Equal(t, changed[r.Item.Chunk.Start:r.Item.Chunk.End], r.Item.Chunk.Content, "chunk %d is %q, and at its place is %q", r.Item.Chunk.Ordinal, r.Item.Chunk.Content, changed[r.Item.Chunk.Start:r.Item.Chunk.End])
 		if ids[r.Item.Chunk.ID] {
 			kept++
 		}
-		if r.Item.Chunk.Model != "words" || r.Item.Source.Model != "words" || r.Item.Source.Revision != 2 {
-			t.Errorf("got chunk %+v of %+v", r.Item.Chunk, r.Item.Source)
-		}
+		require.Equal(t, "words", r.Item.Chunk.Model)
+		require.Equal(t, "words", r.Item.Source.Model)
+		assert.EqualValues(t, 2, r.Item.Source.Revision)
 	}
-	if kept != 2 {
-		t.Errorf("%d chunks have their ids as before, want 2", kept)
-	}
-	if got := search(t, b, knowledge.Question{Text: "red switch", Limit: 1})[0]; !strings.Contains(got.Item.Chunk.Content, "green switch") {
-		t.Errorf("got %q", got.Item.Chunk.Content)
-	}
+	assert.Equal(t, 2, kept)
+	assert.Contains(t, search(t, b, memory.Question{Text: "red switch", Limit: 1})[0].Item.Chunk.Content, "green switch")
 }
 
 func TestIngestDescription(t *testing.T) {
@@ -107,21 +106,18 @@ func TestIngestDescription(t *testing.T) {
 		func() { d.Metadata = []byte(`{"n": 2}`) }, func() { d.Version = "2" }, func() { d.Trusted = true },
 	} {
 		change()
-		if got := run(d); got.Updated != 1 || got.Embedded != 0 {
-			t.Errorf("got %+v, want an update without a vector", got)
-		}
-		if got := run(d); got.Unchanged != 1 {
-			t.Errorf("again: got %+v", got)
-		}
+		got := run(d)
+		require.Equal(t, 1, got.Updated)
+		assert.Equal(t, 0, got.Embedded)
+		assert.Equal(t, 1, run(d).Unchanged, "again")
 	}
-	if e.calls.Load() != calls {
-		t.Error("the embedder was called")
-	}
-	r := search(t, b, knowledge.Question{Text: "vinegar"})[0]
-	if r.Item.Source.Title != "Kettle" || r.Item.Source.Version != "2" || string(r.Item.Source.Metadata) != `{"n": 2}` || r.Item.Source.Trust != memory.Stated {
-		t.Errorf("got %+v", r.Item.Source)
-	}
-	if d.Title = "Tea"; run(d).Updated != 1 || search(t, b, knowledge.Question{Text: "tea"}) == nil {
+	assert.Equal(t, calls, e.calls.Load(), "the embedder was called")
+	r := search(t, b, memory.Question{Text: "vinegar"})[0]
+	require.Equal(t, "Kettle", r.Item.Source.Title)
+	require.Equal(t, "2", r.Item.Source.Version)
+	require.Equal(t, `{"n": 2}`, string(r.Item.Source.Metadata))
+	assert.Equal(t, memory.Stated, r.Item.Source.Trust)
+	if d.Title = "Tea"; run(d).Updated != 1 || search(t, b, memory.Question{Text: "tea"}) == nil {
 		t.Error("a new title is not found")
 	}
 }
@@ -130,31 +126,28 @@ func TestIngestSettings(t *testing.T) {
 	t.Parallel()
 	store, e := watch(), newWords()
 	ingest(t, newBase(t, store, knowledge.Options{}), "a.md", manual)
-	if got := ingest(t, newBase(t, store, knowledge.Options{Embedder: e}), "a.md", manual); got.Updated != 1 || got.Embedded != 1 {
-		t.Errorf("with an embedder: got %+v", got)
-	}
-	if got := ingest(t, newBase(t, store, knowledge.Options{}), "a.md", manual); got.Unchanged != 1 {
-		t.Errorf("without it once more: got %+v", got)
-	}
-	if got := ingest(t, newBase(t, store, knowledge.Options{Splitter: small, Embedder: e}), "a.md", manual); got.Updated != 1 || got.Chunks != 3 || got.Embedded != 3 {
-		t.Errorf("with another splitter: got %+v", got)
-	}
+	got := ingest(t, newBase(t, store, knowledge.Options{Embedder: e}), "a.md", manual)
+	require.Equal(t, 1, got.Updated, "with an embedder")
+	assert.Equal(t, 1, got.Embedded, "with an embedder")
+	assert.Equal(t, 1, ingest(t, newBase(t, store, knowledge.Options{}), "a.md", manual).Unchanged, "without it once more")
+	got = ingest(t, newBase(t, store, knowledge.Options{Splitter: small, Embedder: e}), "a.md", manual)
+	require.Equal(t, 1, got.Updated, "with another splitter")
+	require.Equal(t, 3, got.Chunks, "with another splitter")
+	assert.Equal(t, 3, got.Embedded, "with another splitter")
 	short := split.CounterFunc(func(text string) int { return 2 * split.Estimate.Count(text) })
-	if got := ingest(t, newBase(t, store, knowledge.Options{Splitter: split.Splitter{Size: 40, Small: -1, Counter: short}, Embedder: e}), "a.md", manual); got.Updated != 1 {
-		t.Errorf("with another counter: got %+v", got)
-	}
+	assert.Equal(t, 1, ingest(t, newBase(t, store, knowledge.Options{Splitter: split.Splitter{Size: 40, Small: -1, Counter: short}, Embedder: e}), "a.md", manual).Updated, "with another counter")
 	other := newWords()
 	other.model = "other"
 	b := newBase(t, store, knowledge.Options{Splitter: small, Embedder: other})
-	if got := collect(t, b.Reembed(t.Context(), knowledge.Query{Reach: acme.Only()})); got.Updated != 1 || got.Embedded != got.Chunks || got.Chunks < 3 {
-		t.Errorf("reembed: got %+v", got)
-	}
-	if got := collect(t, b.Reembed(t.Context(), knowledge.Query{Reach: acme.Only()})); got.Documents() != 0 {
-		t.Errorf("reembed again: got %+v", got)
-	}
-	if r := search(t, b, knowledge.Question{Text: "vinegar", Limit: 1})[0]; r.Item.Chunk.Model != "other" || r.Score.Vector == 0 || r.Score.Keyword == 0 {
-		t.Errorf("got %+v", r)
-	}
+	got = collect(t, b.Reembed(t.Context(), knowledge.Query{Reach: acme.Only()}))
+	require.Equal(t, 1, got.Updated, "reembed")
+	require.Equal(t, got.Chunks, got.Embedded, "reembed")
+	assert.False(t, got.Chunks < 3, "reembed")
+	assert.Equal(t, 0, collect(t, b.Reembed(t.Context(), knowledge.Query{Reach: acme.Only()})).Documents(), "reembed again")
+	r := search(t, b, memory.Question{Text: "vinegar", Limit: 1})[0]
+	require.Equal(t, "other", r.Item.Chunk.Model)
+	require.NotEqual(t, 0, r.Score.Vector)
+	assert.NotEqual(t, 0, r.Score.Keyword)
 }
 
 func TestIngestStopAndResume(t *testing.T) {
@@ -167,18 +160,14 @@ func TestIngestStopAndResume(t *testing.T) {
 	}
 	yielded := map[string]bool{}
 	for p, err := range b.Ingest(t.Context(), acme, documents(texts...), knowledge.IngestOptions{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		yielded[p.URI] = true
 		if len(yielded) == 120 {
 			break
 		}
 	}
 	for uri := range yielded {
-		if !strings.Contains(uris(t, b, acme), uri) {
-			t.Errorf("%s was yielded, and is not there", uri)
-		}
+		assert.Contains(t, uris(t, b, acme), uri)
 	}
 	// A run that is cancelled in the middle of a batch.
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -190,16 +179,15 @@ func TestIngestStopAndResume(t *testing.T) {
 		return ctx.Err()
 	}
 	_, _, err := knowledge.Collect(b.Ingest(ctx, acme, documents(texts...), knowledge.IngestOptions{}))
-	if ctx.Err() != nil && !errors.Is(err, errSorry) {
-		t.Errorf("got %v, want the cause", err)
-	}
+	assert.False(t, ctx.Err() != nil && !errors.Is(err, errSorry))
 	e.fail = nil
 	there := int64(len(strings.Fields(uris(t, b, acme))))
 	before := e.texts.Load()
 	report := ingest(t, b, texts...)
-	if got := e.texts.Load() - before; got != 350-there || report.Unchanged != int(there) || report.Added != int(350-there) {
-		t.Errorf("resumed: %d embedded with %d there, %+v", got, there, report)
-	}
+	got := e.texts.Load() - before
+	require.Equal(t, 350-there, got, "resumed")
+	require.Equal(t, int(there), report.Unchanged, "resumed")
+	assert.Equal(t, int(350-there), report.Added, "resumed")
 }
 
 func TestIngestBatches(t *testing.T) {
@@ -229,9 +217,9 @@ func TestIngestDeadline(t *testing.T) {
 		defer cancel()
 		begin := time.Now()
 		_, _, err := knowledge.Collect(b.Ingest(ctx, acme, documents("a", "a", "b", "b", "c", "c"), knowledge.IngestOptions{}))
-		if !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) != time.Minute || store.writes.Load() != 0 {
-			t.Errorf("got %v after %v, %d writes", err, time.Since(begin), store.writes.Load())
-		}
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Equal(t, time.Minute, time.Since(begin))
+		assert.EqualValues(t, 0, store.writes.Load())
 	})
 }
 
@@ -247,17 +235,16 @@ func TestIngestAtOnce(t *testing.T) {
 		wg.Go(func() {
 			b := newBase(t, store, knowledge.Options{Embedder: newWords(), Splitter: small})
 			report, troubles, err := knowledge.Collect(b.Ingest(t.Context(), acme, documents(texts...), knowledge.IngestOptions{}))
-			if err != nil || len(troubles) > 0 || report.Documents() != 150 {
-				t.Errorf("got %+v, %+v, error %v", report, troubles, err)
-			}
+			require.NoError(t, err)
+			require.Empty(t, troubles)
+			assert.Equal(t, 150, report.Documents())
 		})
 	}
 	wg.Wait()
 	b := newBase(t, store, knowledge.Options{})
 	for s, err := range b.Sources(t.Context(), knowledge.Query{Reach: acme.Only()}) {
-		if err != nil || s.Revision != 1 {
-			t.Errorf("%s has revision %d, error %v", s.URI, s.Revision, err)
-		}
+		require.NoError(t, err, "%s has revision %d, error %v", s.URI, s.Revision, err)
+		assert.EqualValues(t, 1, s.Revision, "%s has revision %d, error %v", s.URI, s.Revision, err)
 	}
 }
 
@@ -273,19 +260,19 @@ func TestIngestConflicts(t *testing.T) {
 			}
 			return nil
 		}
-		if got := ingest(t, b, "a", "text"); got.Added != 1 || e.texts.Load() != 1 {
-			t.Errorf("got %+v, and %d texts embedded, want 1", got, e.texts.Load())
-		}
+		got := ingest(t, b, "a", "text")
+		require.Equal(t, 1, got.Added)
+		assert.EqualValues(t, 1, e.texts.Load())
 		store.swapping = func(driver.SourceChange) error { return memory.ErrConflict }
 		_, troubles, err := knowledge.Collect(b.Ingest(t.Context(), acme, documents("b", "text", "c", "text"), knowledge.IngestOptions{}))
-		if err != nil || len(troubles) != 2 || !errors.Is(troubles[0].Err, memory.ErrConflict) || !strings.Contains(troubles[0].Err.Error(), "ingest it again when they are done") {
-			t.Errorf("got %+v, error %v", troubles, err)
-		}
+		require.NoError(t, err)
+		require.Len(t, troubles, 2)
+		require.ErrorIs(t, troubles[0].Err, memory.ErrConflict)
+		assert.ErrorContains(t, troubles[0].Err, "ingest it again when they are done")
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
-		if _, _, err := knowledge.Collect(b.Ingest(ctx, acme, documents("d", "text"), knowledge.IngestOptions{})); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("with a deadline: got %v", err)
-		}
+		_, _, err = knowledge.Collect(b.Ingest(ctx, acme, documents("d", "text"), knowledge.IngestOptions{}))
+		assert.ErrorIs(t, err, context.DeadlineExceeded, "with a deadline")
 	})
 }
 
@@ -299,9 +286,8 @@ func TestIngestOneURI(t *testing.T) {
 			b := newBase(t, store, knowledge.Options{Embedder: newWords()})
 			for round := range 10 {
 				report, troubles, err := knowledge.Collect(b.Ingest(t.Context(), acme, documents("a", fmt.Sprintf("Text %d of %d.", round, i)), knowledge.IngestOptions{}))
-				if err != nil || report.Added+report.Updated != 1 {
-					t.Errorf("got %+v, %+v, error %v", report, troubles, err)
-				}
+				require.NoError(t, err, "got %+v, %+v, error %v", report, troubles, err)
+				assert.Equal(t, 1, report.Added+report.Updated, "got %+v, %+v, error %v", report, troubles, err)
 			}
 		})
 	}
@@ -349,9 +335,10 @@ func TestIngestStoresMeanwhile(t *testing.T) {
 				var first, at time.Duration
 				atOnce, n, chunks := 0, 0, 0
 				for p, err := range b.Ingest(t.Context(), acme, documents(texts...), knowledge.IngestOptions{}) {
-					if err != nil || p.Status != knowledge.Added || p.URI != fmt.Sprintf("%02d", n) || p.Embedded != p.Chunks {
-						t.Fatalf("got %+v, error %v", p, err)
-					}
+					require.NoError(t, err)
+					require.Equal(t, knowledge.Added, p.Status)
+					require.Equal(t, fmt.Sprintf("%02d", n), p.URI)
+					require.Equal(t, p.Chunks, p.Embedded)
 					if n++; !time.Now().Equal(last) {
 						last, chunks = time.Now(), 0
 					}
@@ -360,14 +347,14 @@ func TestIngestStoresMeanwhile(t *testing.T) {
 					if first == 0 {
 						first = at
 					}
-					if lost := e.texts.Load() - int64(p.Total.Embedded); lost > c.lost+int64(c.atOnce) {
-						t.Errorf("%d vectors were made and %d are stored", e.texts.Load(), p.Total.Embedded)
-					}
+					lost := e.texts.Load() - int64(p.Total.Embedded)
+					assert.False(t, lost > c.lost+int64(c.atOnce), "%d vectors were made and %d are stored", e.texts.Load(), p.Total.Embedded)
 				}
 				t.Logf("%d chunks, first after %v, %d at once, all after %v, %d writes", e.texts.Load(), first, atOnce, at, store.writes.Load())
-				if n != 100 || atOnce > c.atOnce || first > c.first || at > c.duration {
-					t.Errorf("%d documents, the first after %v, the last after %v", n, first, at)
-				}
+				require.Equal(t, 100, n)
+				require.False(t, atOnce > c.atOnce)
+				require.False(t, first > c.first)
+				assert.False(t, at > c.duration)
 			})
 		})
 	}
@@ -388,9 +375,9 @@ func TestIngestSlowDocuments(t *testing.T) {
 		}
 		began := time.Now()
 		for _, err := range b.Ingest(t.Context(), acme, list, knowledge.IngestOptions{}) {
-			if got := time.Since(began); err != nil || got > 4*time.Second {
-				t.Errorf("the first is yielded after %v, error %v", got, err)
-			}
+			got := time.Since(began)
+			require.NoError(t, err)
+			assert.False(t, got > 4*time.Second)
 			break
 		}
 	})
@@ -399,18 +386,20 @@ func TestIngestSlowDocuments(t *testing.T) {
 func TestIngestTwice(t *testing.T) {
 	t.Parallel()
 	b := newBase(t, inmemory.NewDocuments(), knowledge.Options{})
-	if got := ingest(t, b, "a", "first", "a", "second", "a", "second"); got.Added != 1 || got.Updated != 1 || got.Unchanged != 1 {
-		t.Errorf("got %+v", got)
-	}
+	got := ingest(t, b, "a", "first", "a", "second", "a", "second")
+	require.Equal(t, 1, got.Added)
+	require.Equal(t, 1, got.Updated)
+	assert.Equal(t, 1, got.Unchanged)
 }
 
 func TestIngestQuota(t *testing.T) {
 	t.Parallel()
 	b := newBase(t, inmemory.NewDocuments(), knowledge.Options{Quota: driver.SourceQuota{Sources: 2}})
 	report, troubles, err := knowledge.Collect(b.Ingest(t.Context(), acme, documents("a", "x", "b", "x", "c", "x"), knowledge.IngestOptions{}))
-	if err != nil || report.Added != 2 || len(troubles) != 1 || !errors.Is(troubles[0].Err, memory.ErrQuota) {
-		t.Errorf("got %+v, %+v, error %v", report, troubles, err)
-	}
+	require.NoError(t, err)
+	require.Equal(t, 2, report.Added)
+	require.Len(t, troubles, 1)
+	assert.ErrorIs(t, troubles[0].Err, memory.ErrQuota)
 }
 
 func TestIngestPrune(t *testing.T) {
@@ -425,18 +414,16 @@ func TestIngestPrune(t *testing.T) {
 		t.Errorf("not all listed: got %+v, error %v", report, err)
 	}
 	for p, err := range b.Ingest(t.Context(), acme, documents("d/a", "a"), prune) {
-		if err != nil || p.Status != knowledge.Unchanged {
-			t.Errorf("got %+v, error %v", p, err)
-		}
+		require.NoError(t, err)
+		assert.Equal(t, knowledge.Unchanged, p.Status)
 		break
 	}
-	if got := uris(t, b, acme); got != "d/a d/b d/c e/a" {
-		t.Errorf("after runs that did not end: %s", got)
-	}
+	assert.Equal(t, "d/a d/b d/c e/a", uris(t, b, acme), "after runs that did not end")
 	report, troubles, err := knowledge.Collect(b.Ingest(t.Context(), acme, documents("d/a", "a", "d/c", "\x00"), prune))
-	if err != nil || report.Pruned != 2 || len(troubles) != 1 || uris(t, b, acme) != "d/a e/a" {
-		t.Errorf("got %+v, error %v, left: %s", report, err, uris(t, b, acme))
-	}
+	require.NoError(t, err)
+	require.Equal(t, 2, report.Pruned)
+	require.Len(t, troubles, 1)
+	assert.Equal(t, "d/a e/a", uris(t, b, acme))
 }
 
 // TestIngestMemory takes 50 MB in many documents, into a store that keeps none of it.
@@ -462,9 +449,9 @@ func TestIngestMemory(t *testing.T) {
 	total := collect(t, b.Ingest(t.Context(), acme, list, knowledge.IngestOptions{}))
 	most := int64(store.most) - int64(before)
 	t.Logf("%d documents, %d chunks, %d MB: %d MB in use at most", total.Added, total.Chunks, total.Bytes>>20, most>>20)
-	if total.Added != documents || total.Bytes < int64(documents)*48<<10 || most > 64<<20 {
-		t.Errorf("got %+v, with %d MB in use", total, most>>20)
-	}
+	require.Equal(t, documents, total.Added, "got %+v, with %d MB in use", total, most>>20)
+	require.False(t, total.Bytes < int64(documents)*48<<10, "got %+v, with %d MB in use", total, most>>20)
+	assert.False(t, most > 64<<20, "got %+v, with %d MB in use", total, most>>20)
 }
 
 func inUse() uint64 {

@@ -135,12 +135,12 @@ func collect(t testing.TB, run iter.Seq2[knowledge.Progress, error]) knowledge.R
 	return report
 }
 
-func search(t testing.TB, b *knowledge.Base, q knowledge.Question) []memory.Hit[knowledge.Passage] {
+func search(t testing.TB, b *knowledge.Base, q memory.Question, only ...knowledge.Filter) []memory.Hit[knowledge.Passage] {
 	t.Helper()
-	if q.Query.Scope == (memory.Scope{}) {
-		q.Query.Scope = acme
+	if q.Reach.Scope == (memory.Scope{}) {
+		q.Reach.Scope = acme
 	}
-	results, err := b.Search(t.Context(), q)
+	results, err := b.Search(t.Context(), q, only...)
 	if err != nil {
 		t.Fatal(err)
 	}

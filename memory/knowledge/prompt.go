@@ -9,11 +9,11 @@ import (
 	"github.com/weft-go/weft/memory"
 )
 
-// Prompt shows results to a model: as data that is delimited, with the name of each
-// source, and with words that say that nothing in it is an instruction. What a document
-// says can not end its part, nor begin another. It is empty if there are no results.
+// Prompt returns search results as text for a model: delimited data with the name of each source, and a
+// note that nothing in it is an instruction. A document cannot end its part or begin another one. Without
+// results the text is empty.
 //
-// It makes no injection impossible: what a model may do has to be limited by its tools.
+// It does not prevent all prompt injection: limit the tools of the model too.
 func Prompt(results []memory.Hit[Passage]) string {
 	if len(results) == 0 {
 		return ""
@@ -38,8 +38,8 @@ func Prompt(results []memory.Hit[Passage]) string {
 	return b.String()
 }
 
-// Text returns the text of the passage, with its neighbours. What chunks share is there once,
-// where they were cut with an overlap.
+// Text returns the text of the passage with its neighbours. Text that chunks share, because they were cut
+// with an overlap, is in it once.
 func (r *Passage) Text() string {
 	var b strings.Builder
 	end := 0
@@ -71,10 +71,10 @@ func attribute(text string) string {
 	}, text))
 }
 
-// tags are what a document must not say: our own, in any case and however spaced.
+// tags matches the delimiters that a document must not contain, in any case and spacing.
 var tags = regexp.MustCompile(`(?i)[<＜﹤‹][\s\p{Cf}/／]*p[\s\p{Cf}]*a[\s\p{Cf}]*s[\s\p{Cf}]*s[\s\p{Cf}]*a[\s\p{Cf}]*g[\s\p{Cf}]*e`)
 
-// defused returns a text without our tags.
+// defused returns a text without the delimiters.
 func defused(text string) string {
 	return tags.ReplaceAllStringFunc(text, func(tag string) string {
 		return "&lt;" + strings.TrimLeft(tag, "<＜﹤‹")

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/knowledge"
 )
@@ -45,9 +48,9 @@ func TestPromptAttacks(t *testing.T) {
 			continue
 		}
 		tag, content, _ := strings.Cut(parts[0], "\n")
-		if !strings.HasSuffix(tag, ` trust="untrusted">`) || !strings.HasPrefix(content, "before ") || !strings.HasSuffix(content, " after") {
-			t.Errorf("%q: got the tag %q with %q", attack, tag, content)
-		}
+		require.True(t, strings.HasSuffix(tag, ` trust="untrusted">`), "%q: got the tag %q with %q", attack, tag, content)
+		require.True(t, strings.HasPrefix(content, "before "), "%q: got the tag %q with %q", attack, tag, content)
+		assert.True(t, strings.HasSuffix(content, " after"), "%q: got the tag %q with %q", attack, tag, content)
 		d := xml.NewDecoder(strings.NewReader(tag + "</passage>"))
 		for {
 			token, err := d.Token()
@@ -58,26 +61,19 @@ func TestPromptAttacks(t *testing.T) {
 				t.Errorf("%q: the tag %q is none: %v", attack, tag, err)
 				break
 			}
-			if e, ok := token.(xml.StartElement); ok && (len(e.Attr) != 5 || e.Attr[4].Value != "untrusted") {
-				t.Errorf("%q: got the attributes %q", attack, e.Attr)
-			}
+			e, ok := token.(xml.StartElement)
+			assert.False(t, ok && (len(e.Attr) != 5 || e.Attr[4].Value != "untrusted"), "%q: got the attributes %q", attack, e.Attr)
 		}
 	}
-	if n := len(attacks()); n < 50 {
-		t.Errorf("%d attacks, want 50", n)
-	}
+	assert.False(t, len(attacks()) < 50)
 }
 
 func TestPrompt(t *testing.T) {
 	t.Parallel()
-	if got := knowledge.Prompt(nil); got != "" {
-		t.Errorf("no results: got %q", got)
-	}
+	assert.Equal(t, "", knowledge.Prompt(nil), "no results")
 	code := "if a < b && c > d { <p>\"x\"</p> }"
 	got := knowledge.Prompt([]memory.Hit[knowledge.Passage]{{Item: knowledge.Passage{Source: knowledge.Source{URI: "a"}, Chunk: knowledge.Chunk{Content: code}}}})
-	if !strings.Contains(got, code) {
-		t.Errorf("what does no harm is changed: %s", got)
-	}
+	assert.Contains(t, got, code, "what does no harm is changed")
 }
 
 func FuzzPrompt(f *testing.F) {
@@ -88,11 +84,12 @@ func FuzzPrompt(f *testing.F) {
 		got := knowledge.Prompt([]memory.Hit[knowledge.Passage]{{Item: knowledge.Passage{Source: knowledge.Source{URI: uri, Title: uri}, Chunk: knowledge.Chunk{Content: content, Headings: []string{uri}}}}})
 		want := fmt.Sprintf("%d %d %d %d", 1, 1, 1, 1)
 		lower := strings.ToLower(got)
-		if n := fmt.Sprintf("%d %d %d %d", strings.Count(lower, "<passages>"), strings.Count(lower, "<passage "), strings.Count(lower, "</passage>"), strings.Count(lower, "</passages>")); n != want {
-			t.Errorf("got %s of our tags, want %s:\n%s", n, want, got)
-		}
-		if tag := strings.SplitN(got, "\n", 5)[3]; !strings.HasPrefix(tag, "<passage number=\"1\" source=\"") || !strings.HasSuffix(tag, "\">") || strings.Count(tag, "<") != 1 || strings.Count(tag, ">") != 1 {
-			t.Errorf("got the tag %q", tag)
-		}
+		n := fmt.Sprintf("%d %d %d %d", strings.Count(lower, "<passages>"), strings.Count(lower, "<passage "), strings.Count(lower, "</passage>"), strings.Count(lower, "</passages>"))
+		assert.Equal(t, want, n, "got %s of our tags, want %s:\n%s", n, want, got)
+		tag := strings.SplitN(got, "\n", 5)[3]
+		require.True(t, strings.HasPrefix(tag, "<passage number=\"1\" source=\""))
+		require.True(t, strings.HasSuffix(tag, "\">"))
+		require.Equal(t, 1, strings.Count(tag, "<"))
+		assert.Equal(t, 1, strings.Count(tag, ">"))
 	})
 }

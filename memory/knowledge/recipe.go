@@ -51,7 +51,7 @@ func (r recipe) of(length int) recipe {
 	return r
 }
 
-// probe is a text whose pieces are part of a recipe: they show a change of the counter.
+// probe is a text whose pieces are part of a recipe: they change if the token counter changes.
 const probe = `# Probe: naïve cafés, 東京 & foo_bar v1.2.3
 
 One sentence with studied words, and 12,345.67 numbers. Then another one! And a third, which goes on for longer.

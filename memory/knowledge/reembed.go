@@ -12,12 +12,11 @@ import (
 	"github.com/weft-go/weft/memory/internal/rank"
 )
 
-// Reembed gives the chunks of all sources that a query selects vectors of the base's embedder, where
-// they have none of its model and its length, without the documents. It yields what became of each
-// source that it changed; who stops it goes on by doing it again. Without an embedder
-// there is nothing to do.
+// Reembed makes vectors for the chunks of the selected sources that have none of the current model and
+// length. It does not need the documents. It yields the result of each changed source. It can be stopped at
+// any time and called again. Without an embedder it does nothing.
 //
-// A query is of one tenant. Who keeps the documents of many ranges over [Base.Scopes].
+// A query covers one tenant. For all tenants, call it for each of [Base.Scopes].
 func (b *Base) Reembed(ctx context.Context, q Query) iter.Seq2[Progress, error] {
 	return func(yield func(Progress, error) bool) {
 		err := q.Validate()
@@ -62,12 +61,12 @@ func (b *Base) reembed(ctx context.Context, q Query, yield func(Progress, error)
 	return nil
 }
 
-// embedded says that all chunks of a source have vectors of the base's embedder.
+// embedded reports whether all chunks of a source have vectors of the current model and length.
 func (b *Base) embedded(s *Source) bool {
 	return s.Model == b.model() && recipeOfSource(s).length == b.recipe.length
 }
 
-// load makes the records of a source of what the store has.
+// load returns the records of a stored source.
 func (r *ingest) load(ctx context.Context, w *work) error {
 	had, stay := recipeOfSource(&w.had), 0
 	for c, err := range r.store.Chunks(ctx, []driver.ChunkSpan{wholeOf(&w.had)}) {

@@ -9,9 +9,8 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// Scopes yields the scopes in which there are sources, of all tenants: for those who look after
-// the documents of all, such as with [Base.Reembed] after a change of the embedder. It is not for what
-// a user asks.
+// Scopes yields the scopes of all tenants that have or had sources. It is for operators, for example to
+// call [Base.Reembed] after a change of the embedder. Do not call it for a user's request.
 func (b *Base) Scopes(ctx context.Context) iter.Seq2[memory.Scope, error] {
 	return func(yield func(memory.Scope, error) bool) {
 		for s, err := range b.store.Scopes(ctx) {
@@ -26,10 +25,10 @@ func (b *Base) Scopes(ctx context.Context) iter.Seq2[memory.Scope, error] {
 	}
 }
 
-// Reindex makes the words by which chunks are found anew, without the documents and without an
-// embedder, where another program has written chunks by itself, or an older version of this module. It returns how many
-// chunks it changed, can be stopped and called again, and then changes nothing that is right. A store
-// that is no [driver.Reindexer], as those of one program alone, is a [memory.ErrInvalid]: there [Base.Ingest] does it.
+// Reindex updates the terms of stored chunks after another program or an older version of this module has
+// written them. It needs neither the documents nor an embedder. It returns the number of changed chunks,
+// and can be stopped at any time and called again. It returns [memory.ErrInvalid] if the store is not a
+// [driver.Reindexer]; [Base.Ingest] updates the terms there.
 func (b *Base) Reindex(ctx context.Context, q Query) (int, error) {
 	n, err := 0, q.Validate()
 	if err == nil {

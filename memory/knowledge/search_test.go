@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/inmemory"
@@ -36,7 +38,7 @@ func TestSearch(t *testing.T) {
 			for text, want := range map[string]string{
 				"what do I clean it with, vinegar?": "Use vinegar", "black TEA": "Black tea wants", "Tuesday meetings": "The meeting", "iced": "Let it cool", "kettle filling": "Fill it",
 			} {
-				results := search(t, b, knowledge.Question{Text: text})
+				results := search(t, b, memory.Question{Text: text})
 				if len(results) == 0 || !strings.Contains(results[0].Item.Chunk.Content, want) {
 					t.Errorf("%q: got %+v, want %q first", text, results, want)
 					continue
@@ -51,7 +53,7 @@ func TestSearch(t *testing.T) {
 				}
 			}
 			for _, text := range []string{"", "   ", "?!"} {
-				if results := search(t, b, knowledge.Question{Text: text}); o.Embedder == nil && len(results) > 0 {
+				if results := search(t, b, memory.Question{Text: text}); o.Embedder == nil && len(results) > 0 {
 					t.Errorf("%q: got %d results", text, len(results))
 				}
 			}
@@ -62,7 +64,7 @@ func TestSearch(t *testing.T) {
 func TestSearchLimits(t *testing.T) {
 	t.Parallel()
 	b := library(t, knowledge.Options{Embedder: newWords()})
-	ask := knowledge.Question{Text: "tea water"}
+	ask := memory.Question{Text: "tea water"}
 	all := search(t, b, ask)
 	if len(all) < 6 {
 		t.Fatalf("got %d results, want more", len(all))
@@ -89,20 +91,20 @@ func TestSearchLimits(t *testing.T) {
 func TestSearchNeighbours(t *testing.T) {
 	t.Parallel()
 	b := library(t, knowledge.Options{})
-	ask := knowledge.Question{Text: "red switch", Limit: 1, Neighbours: 1}
-	r := search(t, b, ask)[0]
+	ask, around := memory.Question{Text: "red switch", Limit: 1}, knowledge.Filter{Neighbours: 1}
+	r := search(t, b, ask, around)[0]
 	if len(r.Item.Before) != 1 || len(r.Item.After) != 1 || !strings.Contains(r.Item.Before[0].Content, "cold water") || !strings.Contains(r.Item.After[0].Content, "vinegar") {
 		t.Errorf("got before %+v, after %+v", r.Item.Before, r.Item.After)
 	}
 	if got := r.Item.Text(); got != strings.TrimSpace(manual) {
 		t.Errorf("got %q", got)
 	}
-	ask.Neighbours = 5
-	if r := search(t, b, ask)[0]; len(r.Item.Before) != 1 || len(r.Item.After) != 1 {
+	around.Neighbours = 5
+	if r := search(t, b, ask, around)[0]; len(r.Item.Before) != 1 || len(r.Item.After) != 1 {
 		t.Errorf("got %d before, %d after, want what there is", len(r.Item.Before), len(r.Item.After))
 	}
 	ask.MaxTokens = r.Item.Chunk.Tokens + r.Item.Before[0].Tokens
-	if r := search(t, b, ask)[0]; len(r.Item.Before) != 1 || len(r.Item.After) != 0 {
+	if r := search(t, b, ask, around)[0]; len(r.Item.Before) != 1 || len(r.Item.After) != 0 {
 		t.Errorf("with a budget: got %d before, %d after", len(r.Item.Before), len(r.Item.After))
 	}
 }
@@ -117,7 +119,7 @@ func TestResultTextOverlap(t *testing.T) {
 	s.Overlap = 15
 	b := newBase(t, inmemory.NewDocuments(), knowledge.Options{Splitter: s})
 	ingest(t, b, "a", text.String())
-	r := search(t, b, knowledge.Question{Text: "20", Limit: 1, Neighbours: 10})[0]
+	r := search(t, b, memory.Question{Text: "20", Limit: 1}, knowledge.Filter{Neighbours: 10})[0]
 	if got, want := r.Item.Text(), strings.TrimSpace(text.String()); got != want {
 		t.Errorf("got\n%q\nwant\n%q", got, want)
 	}
@@ -135,19 +137,20 @@ func TestSearchScopes(t *testing.T) {
 		collect(t, b.Ingest(t.Context(), s, knowledge.Documents(d), knowledge.IngestOptions{}))
 	}
 	for _, c := range []struct {
-		q    knowledge.Query
-		want int
+		reach memory.Reach
+		only  knowledge.Filter
+		want  int
 	}{
-		{knowledge.Query{Reach: ann.Only()}, 1},
-		{knowledge.Query{Reach: memory.Reach{Scope: ann, Inherit: true}}, 2},
-		{knowledge.Query{Reach: acme.Only()}, 1},
-		{knowledge.Query{Reach: memory.Reach{Scope: ann, Inherit: true}, Trusted: true}, 1},
-		{knowledge.Query{Reach: memory.Scope{Tenant: "none"}.Only()}, 0},
-		{knowledge.Query{Reach: ann.Only(), URIs: []string{"b"}}, 0},
-		{knowledge.Query{Reach: ann.Only(), Prefix: "a"}, 1},
+		{ann.Only(), knowledge.Filter{}, 1},
+		{ann.Inherit(), knowledge.Filter{}, 2},
+		{acme.Only(), knowledge.Filter{}, 1},
+		{ann.Inherit(), knowledge.Filter{Trusted: true}, 1},
+		{memory.Scope{Tenant: "none"}.Only(), knowledge.Filter{}, 0},
+		{ann.Only(), knowledge.Filter{URIs: []string{"b"}}, 0},
+		{ann.Only(), knowledge.Filter{Prefix: "a"}, 1},
 	} {
-		if got := search(t, b, knowledge.Question{Query: c.q, Text: "secret"}); len(got) != c.want {
-			t.Errorf("%+v: got %d results, want %d", c.q, len(got), c.want)
+		if got := search(t, b, memory.Question{Reach: c.reach, Text: "secret"}, c.only); len(got) != c.want {
+			t.Errorf("%+v, %+v: got %d results, want %d", c.reach, c.only, len(got), c.want)
 		}
 	}
 	if n, err := b.Delete(t.Context(), knowledge.Query{Reach: ann.Only()}); n != 1 || err != nil || uris(t, b, acme) != "a" {
@@ -176,18 +179,18 @@ func TestSearchRerank(t *testing.T) {
 	})
 	b := library(t, knowledge.Options{Reranker: rerank})
 	for _, diversity := range []float64{0, 0.1} {
-		results := search(t, b, knowledge.Question{Text: "water", Diversity: diversity})
+		results := search(t, b, memory.Question{Text: "water", Diversity: diversity})
 		if !slices.IsSortedFunc(results, func(x, y memory.Hit[knowledge.Passage]) int { return int(*y.Score.Reranked - *x.Score.Reranked) }) || len(results) < 3 {
 			t.Errorf("got %+v", results)
 		}
 	}
 	for _, text := range []string{"water short", "water nan"} {
-		if _, err := b.Search(t.Context(), knowledge.Question{Query: knowledge.Query{Reach: acme.Only()}, Text: text}); !errors.Is(err, memory.ErrInvalid) {
+		if _, err := b.Search(t.Context(), memory.Question{Reach: acme.Only(), Text: text}); !errors.Is(err, memory.ErrInvalid) {
 			t.Errorf("%s: got %v", text, err)
 		}
 	}
 	fail = true
-	if _, err := b.Search(t.Context(), knowledge.Question{Query: knowledge.Query{Reach: acme.Only()}, Text: "water"}); !errors.Is(err, errSorry) {
+	if _, err := b.Search(t.Context(), memory.Question{Reach: acme.Only(), Text: "water"}); !errors.Is(err, errSorry) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -197,8 +200,8 @@ func TestSearchDiversity(t *testing.T) {
 	for name, o := range map[string]knowledge.Options{"words": {}, "vectors": {Embedder: newWords()}} {
 		b := newBase(t, inmemory.NewDocuments(), o)
 		ingest(t, b, "a", "The port is 5432.", "b", "The port is 5432.", "c", "The port is 5432.", "d", "The port of a harbour has ships in it, and cranes.")
-		plain := search(t, b, knowledge.Question{Text: "port", Limit: 2})
-		diverse := search(t, b, knowledge.Question{Text: "port", Limit: 2, Diversity: 0.7})
+		plain := search(t, b, memory.Question{Text: "port", Limit: 2})
+		diverse := search(t, b, memory.Question{Text: "port", Limit: 2, Diversity: 0.7})
 		if plain[1].Item.Source.URI != "b" || diverse[0].Item.Source.URI != "a" || diverse[1].Item.Source.URI != "d" {
 			t.Errorf("%s: got %s and %s", name, plain[1].Item.Source.URI, diverse[1].Item.Source.URI)
 		}
@@ -208,30 +211,36 @@ func TestSearchDiversity(t *testing.T) {
 func TestSearchInvalid(t *testing.T) {
 	t.Parallel()
 	b := library(t, knowledge.Options{Embedder: newWords()})
-	for _, q := range []knowledge.Question{
+	for _, q := range []memory.Question{
 		{Limit: -1},
 		{MaxTokens: -1},
 		{Diversity: 1.1},
 		{Diversity: math.NaN()},
 		{MinSimilarity: math.NaN()},
 		{MinSimilarity: 1.5},
-		{Neighbours: 11},
-		{Neighbours: -1},
-		{Query: knowledge.Query{Reach: memory.Scope{Tenant: "\x00"}.Only()}},
-		{Query: knowledge.Query{Prefix: "\xff"}},
-		{Query: knowledge.Query{URIs: make([]string, 1001)}},
-		{Query: knowledge.Query{URIs: []string{"\x00"}}},
-		{Query: knowledge.Query{Where: []memory.Condition{{}}}},
+		{Reach: memory.Scope{Tenant: "\x00"}.Only()},
 	} {
 		q.Text = "x"
-		if _, err := b.Search(t.Context(), q); !errors.Is(err, memory.ErrInvalid) || !strings.HasPrefix(err.Error(), "knowledge: search: ") {
-			t.Errorf("%+v: got %v", q, err)
-		}
+		_, err := b.Search(t.Context(), q)
+		require.ErrorIs(t, err, memory.ErrInvalid, "%+v", q)
+		require.ErrorContains(t, err, "knowledge: search: ", "%+v", q)
 	}
-	if _, err := b.Search(t.Context(), knowledge.Question{Text: "x", Embedding: []float32{1}}); !errors.Is(err, memory.ErrDimension) {
+	for _, only := range [][]knowledge.Filter{
+		{{Neighbours: 11}},
+		{{Neighbours: -1}},
+		{{Prefix: "\xff"}},
+		{{URIs: make([]string, 1001)}},
+		{{URIs: []string{"\x00"}}},
+		{{Where: []memory.Condition{{}}}},
+		{{}, {}},
+	} {
+		_, err := b.Search(t.Context(), memory.Question{Reach: acme.Only(), Text: "x"}, only...)
+		require.ErrorIs(t, err, memory.ErrInvalid, "%+v", only)
+	}
+	if _, err := b.Search(t.Context(), memory.Question{Text: "x", Embedding: []float32{1}}); !errors.Is(err, memory.ErrDimension) {
 		t.Errorf("got %v, want ErrDimension", err)
 	}
-	if _, err := library(t, knowledge.Options{}).Search(t.Context(), knowledge.Question{Text: "x", Embedding: []float32{1}}); !errors.Is(err, memory.ErrInvalid) {
+	if _, err := library(t, knowledge.Options{}).Search(t.Context(), memory.Question{Text: "x", Embedding: []float32{1}}); !errors.Is(err, memory.ErrInvalid) {
 		t.Errorf("a vector without an embedder: got %v", err)
 	}
 	bad := knowledge.Query{Reach: memory.Scope{Tenant: "\xff"}.Only()}

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/inmemory"
@@ -63,7 +66,8 @@ func (s *broken) Delete(ctx context.Context, q knowledge.Query) (int, error) {
 
 func TestBrokenStore(t *testing.T) {
 	t.Parallel()
-	ask := knowledge.Question{Query: knowledge.Query{Reach: acme.Only()}, Text: "kettle", Neighbours: 1}
+	all := knowledge.Query{Reach: acme.Only()}
+	ask := memory.Question{Reach: acme.Only(), Text: "kettle"}
 	for _, method := range []string{"sources", "chunks", "search", "delete"} {
 		t.Run(method, func(t *testing.T) {
 			t.Parallel()
@@ -81,10 +85,10 @@ func TestBrokenStore(t *testing.T) {
 				}
 			}
 			var err error
-			for _, err = range b.Sources(t.Context(), ask.Query) {
+			for _, err = range b.Sources(t.Context(), all) {
 			}
 			note("sources", err)
-			for s, err := range store.DocumentStore.Sources(t.Context(), ask.Query) {
+			for s, err := range store.DocumentStore.Sources(t.Context(), all) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -93,7 +97,7 @@ func TestBrokenStore(t *testing.T) {
 				note("chunks", err)
 				break
 			}
-			_, err = b.Search(t.Context(), ask)
+			_, err = b.Search(t.Context(), ask, knowledge.Filter{Neighbours: 1})
 			note("search", err)
 			_, err = b.Delete(t.Context(), knowledge.Query{Reach: acme.Only(), URIs: []string{"none"}})
 			note("delete", err)
@@ -104,7 +108,7 @@ func TestBrokenStore(t *testing.T) {
 			}
 			_, _, err = knowledge.Collect(b.Ingest(t.Context(), acme, documents(), knowledge.IngestOptions{Prune: true, Under: "b"}))
 			note("prune", err)
-			_, _, err = knowledge.Collect(again.Reembed(t.Context(), ask.Query))
+			_, _, err = knowledge.Collect(again.Reembed(t.Context(), all))
 			note("reembed", err)
 			want := map[string]string{
 				"sources": "sources document prune reembed", "chunks": "chunks search document reembed", "search": "search", "delete": "delete prune",
@@ -155,7 +159,7 @@ func TestInMemoryForgets(t *testing.T) {
 			texts = append(texts, fmt.Sprint(i), fmt.Sprintf("word round%d", round))
 		}
 		ingest(t, b, texts...)
-		results := search(t, b, knowledge.Question{Text: fmt.Sprintf("word round%d round%d", round, round-1), Limit: 100})
+		results := search(t, b, memory.Question{Text: fmt.Sprintf("word round%d round%d", round, round-1), Limit: 100})
 		for _, r := range results {
 			if r.Item.Chunk.Content != texts[1] {
 				t.Errorf("round %d: got %q", round, r.Item.Chunk.Content)
@@ -165,7 +169,8 @@ func TestInMemoryForgets(t *testing.T) {
 			t.Errorf("round %d: got %d results, want 40", round, len(results))
 		}
 	}
-	if n, err := b.Delete(t.Context(), knowledge.Query{Reach: acme.Only()}); n != 40 || err != nil || search(t, b, knowledge.Question{Text: "word"}) != nil {
-		t.Errorf("deleted %d, error %v", n, err)
-	}
+	n, err := b.Delete(t.Context(), knowledge.Query{Reach: acme.Only()})
+	require.NoError(t, err)
+	assert.Equal(t, 40, n)
+	assert.Empty(t, search(t, b, memory.Question{Text: "word"}))
 }

@@ -19,15 +19,15 @@ import (
 	"github.com/weft-go/weft/memory/knowledge/split"
 )
 
-// A work is a document on its way into the store.
+// A work is a document that is being stored.
 type work struct {
 	text string
 	next Source // as it is to be
-	// had is the source as it was, and records what it is to have.
+	// had is the stored source, and records are its new chunks.
 	had     Source
 	records []driver.ChunkRecord
 	texts   []string // of each record, what is embedded
-	// vectors are those that were made in vain, by the IDs of chunks.
+	// vectors has vectors of earlier attempts, by the IDs of chunks.
 	vectors map[string][]float32
 
 	status           Status // empty until it is known
@@ -42,16 +42,16 @@ func (w *work) fail(err error) {
 	}
 }
 
-// maxTries is how often a document is taken on again that somebody else has changed
-// meanwhile. The waits are random up to a bound that doubles.
+// maxTries is the number of attempts for a document that another program changes at the same time. The
+// delays are random, with a bound that doubles.
 const (
 	maxTries = 12
 	minPause = 20 * time.Millisecond
 	maxPause = time.Second
 )
 
-// work takes in documents of different URIs, and reports them. It returns the error of the
-// context, or of the report, as all others are those of documents.
+// work stores documents with different URIs and reports them. It returns the error of the context or of the
+// report; other errors belong to documents.
 func (r *ingest) work(ctx context.Context, window []*work) error {
 	open := window
 	for try := range maxTries {
@@ -85,7 +85,7 @@ func (r *ingest) work(ctx context.Context, window []*work) error {
 	return r.tell(window)
 }
 
-// pause reports whether the context lasted.
+// pause waits. It reports whether the context is still valid.
 func pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -113,8 +113,7 @@ func failAll(window []*work, err error) {
 	}
 }
 
-// prepare compares documents with what the store has of them, and cuts those that are
-// to be stored.
+// prepare compares documents with the stored ones, and cuts those that must be stored.
 func (r *ingest) prepare(ctx context.Context, window []*work) {
 	byURI := map[string]*work{}
 	var uris []string
@@ -143,7 +142,7 @@ func (r *ingest) prepare(ctx context.Context, window []*work) {
 	r.cut(ctx, changed)
 }
 
-// again begins anew, but for vectors that were made already.
+// again resets the work but keeps the vectors that were made.
 func (w *work) again() {
 	for i := range w.records {
 		if c := &w.records[i]; !c.Kept && c.Embedding != nil {
@@ -156,8 +155,8 @@ func (w *work) again() {
 	w.had, w.records = Source{}, nil
 }
 
-// unchanged says that there is nothing to do. A title that the document gave itself
-// follows from its text.
+// unchanged reports whether the stored source is current. A title from the document itself follows from its
+// text.
 func (r *ingest) unchanged(w *work) bool {
 	had, next := &w.had, &w.next
 	return had.SHA256 == next.SHA256 && had.Size == next.Size && recipeOfSource(had).text(r.recipe) && had.Format == next.Format &&
@@ -165,8 +164,8 @@ func (r *ingest) unchanged(w *work) bool {
 		(next.Title == "" || had.Title == next.Title) && bytes.Equal(had.Metadata, next.Metadata)
 }
 
-// cut makes the records of documents, and marks the chunks that the store has. A chunk is kept
-// if its text, headings, words and tokens are the same, even if the splitter has changed.
+// cut makes the records of documents and marks the chunks that the store already has. A chunk is kept if
+// its text, headings, terms and tokens are the same, even if the splitter has changed.
 func (r *ingest) cut(ctx context.Context, window []*work) {
 	stored, err := r.stored(ctx, window)
 	if err != nil {
@@ -234,8 +233,8 @@ func (w *work) cut(s split.Splitter) {
 	}
 }
 
-// chunkID returns a UUID of version 8, which follows from what a chunk says, and how often
-// its source has said so before.
+// chunkID returns a UUID of version 8. It follows from the content of a chunk and the number of equal
+// chunks before it in the source.
 func chunkID(s *Source, c *Chunk, text string, same map[string]int) string {
 	nth := same[text]
 	same[text]++
@@ -254,8 +253,8 @@ func chunkID(s *Source, c *Chunk, text string, same map[string]int) string {
 	return x[:8] + "-" + x[8:12] + "-" + x[12:16] + "-" + x[16:20] + "-" + x[20:]
 }
 
-// swap stores documents: in one change, or, where that fails, each in its own, so that one
-// does not keep out the others. One that somebody has changed meanwhile stays undone.
+// swap stores documents in one change. If that fails, it stores each separately, so that one does not fail
+// the others. A document that another program has changed meanwhile is not stored.
 func (r *ingest) swap(ctx context.Context, window []*work) {
 	if len(window) == 0 {
 		return

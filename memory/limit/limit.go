@@ -24,31 +24,31 @@ import (
 
 // Options configures [New]. The zero value limits nothing.
 type Options struct {
-	// Concurrent is how many calls of all tenants together are at the backend at once. Zero
-	// means any number. It should not exceed the connections of the database's pool.
+	// Concurrent is the maximum number of concurrent calls of all tenants. Zero means no limit. It should
+	// not exceed the connections of the database pool.
 	Concurrent int
-	// PerTenant is how many of them may be of one tenant. Zero means any number. It should be
+	// PerTenant is the maximum number of concurrent calls of one tenant. Zero means no limit. It should be
 	// less than Concurrent.
 	PerTenant int
-	// Rate is how many calls of one tenant may begin in a second, and Burst how many of them at
-	// once. A Rate of zero means any number, and a Burst of zero the Rate, at least 1.
+	// Rate is the maximum number of calls of one tenant per second, and Burst the number of them that may
+	// begin at once. A Rate of zero means no limit. A Burst of zero means the Rate, at least 1.
 	Rate  float64
 	Burst int
-	// Waiting is how many calls of one tenant may wait. The next is refused with
-	// [driver.ErrBusy]. Zero means 100.
+	// Waiting is the maximum number of waiting calls of one tenant. Further calls return [driver.ErrBusy].
+	// Zero means 100.
 	Waiting int
 }
 
 const (
 	defaultWaiting = 100
-	// sweepEvery is after how many calls tenants without calls are removed.
+	// sweepEvery is the number of calls after which tenants without calls are removed.
 	sweepEvery = 1024
 )
 
-// New returns a backend that limits the calls of tenants to another one. A call waits until its
-// context ends. Searches and changes take a place at the backend; listings are counted for the Rate only,
-// as their caller may make other calls meanwhile. Dump, Restore, Scopes and Sweep are not limited. It returns
-// [driver.ErrInvalid] for negative options.
+// New returns a backend that limits the calls of each tenant to another backend. A call waits until it may
+// begin or its context ends. Searches and changes count for all limits. Listings count for the Rate only,
+// because their caller may make other calls during the iteration. Dump, Restore, Scopes, Sweep and the
+// queue of turns are not limited. New returns [driver.ErrInvalid] for negative options.
 func New(b driver.Backend, o Options) (driver.Backend, error) {
 	if o.Concurrent < 0 || o.PerTenant < 0 || o.Burst < 0 || o.Waiting < 0 || !(o.Rate >= 0) || math.IsInf(o.Rate, 0) {
 		return nil, fmt.Errorf("limit: new: %+v has a negative limit: %w", o, driver.ErrInvalid)
@@ -69,7 +69,7 @@ func New(b driver.Backend, o Options) (driver.Backend, error) {
 	}, nil
 }
 
-// limits has the calls of all tenants.
+// limits has the state of all tenants.
 type limits struct {
 	options Options
 	places  *semaphore.Weighted // nil without a limit
@@ -79,7 +79,7 @@ type limits struct {
 	calls   int // since the last sweep
 }
 
-// A tenant has the calls of one tenant.
+// A tenant has the state of one tenant.
 type tenant struct {
 	places *semaphore.Weighted // nil without a limit
 	rate   *rate.Limiter       // nil without a limit
@@ -87,7 +87,7 @@ type tenant struct {
 	wait   int                 // that wait
 }
 
-// join counts a call that waits.
+// join counts a waiting call.
 func (l *limits) join(name string) (*tenant, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -124,8 +124,8 @@ func (l *limits) add(t *tenant, calls, wait int) {
 	t.wait += wait
 }
 
-// enter waits until a call may begin. The caller calls leave when it has ended. Without a place, the call is
-// counted for the rate alone.
+// enter waits until a call may begin. The caller calls leave when the call has ended. Without a place, the
+// call counts for the rate only.
 func (l *limits) enter(ctx context.Context, name string, place bool) (leave func(), err error) {
 	t, err := l.join(name)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// call makes a call of a tenant.
+// call makes a call for a tenant.
 func call[T any](ctx context.Context, l *limits, s driver.Scope, fn func() (T, error)) (T, error) {
 	leave, err := l.enter(ctx, s.Tenant, true)
 	if err != nil {
@@ -18,7 +18,7 @@ func call[T any](ctx context.Context, l *limits, s driver.Scope, fn func() (T, e
 	return fn()
 }
 
-// list yields what a listing of a tenant yields.
+// list yields the elements of a tenant's listing.
 func list[T any](ctx context.Context, l *limits, s driver.Scope, seq iter.Seq2[T, error]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		leave, err := l.enter(ctx, s.Tenant, false)
@@ -119,7 +119,7 @@ func (d documents) Forget(ctx context.Context, s driver.Scope) (int, error) {
 	return call(ctx, d.limits, s, func() (int, error) { return d.DocumentStore.Forget(ctx, s) })
 }
 
-// Reindex implements [driver.Reindexer], if the store does.
+// Reindex implements [driver.Reindexer] if the store implements it.
 func (d documents) Reindex(ctx context.Context, q driver.SourceQuery) (int, error) {
 	return driver.Reindex(ctx, d.DocumentStore, q)
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory"
@@ -38,9 +40,7 @@ func sameJSON(got, want string) bool {
 func history(t *testing.T, db *pgmemory.DB) *memory.Conversations {
 	t.Helper()
 	m, err := memory.New(db, memory.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	h := m.Conversations()
 	return h
 }
@@ -67,9 +67,7 @@ func TestConversationsBySQL(t *testing.T) {
 	p, _ := publicPlace(t)
 	db, pool := p.served(t), p.pool(t)
 	ann, err := pgmemory.Bind(db, binding(annID))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	hers, service := history(t, ann), history(t, db)
 	scope := driver.Scope{User: annID}
 
@@ -77,35 +75,30 @@ func TestConversationsBySQL(t *testing.T) {
 		python := list(human, caller, result, reply)
 		one(t, pool, annID, insertSession, "s1", python, annID)
 		before, err := hers.Load(ctx, scope, "s1")
-		if err != nil || len(before) != 4 || before[0].Role != llm.RoleUser || before[1].ToolCalls[0].Name != "weather" ||
-			before[2].ToolCallID != "c1" || before[3].Text() != "Yes, 31 degrees." || before[3].Usage == nil || before[3].ID != "run-2" {
-			t.Fatalf("got %v, error %v", before, err)
-		}
+		require.NoError(t, err)
+		require.Len(t, before, 4)
+		require.Equal(t, llm.RoleUser, before[0].Role)
+		require.Equal(t, "weather", before[1].ToolCalls[0].Name)
+		require.Equal(t, "c1", before[2].ToolCallID)
+		require.Equal(t, "Yes, 31 degrees.", before[3].Text())
+		require.NotNil(t, before[3].Usage)
+		require.Equal(t, "run-2", before[3].ID)
 		turn := []llm.Message{llm.User("And in Oslo?"), llm.Assistant("No.")}
-		if _, err := hers.Append(ctx, scope, memory.Turn{Session: "s1", Messages: turn}); err != nil {
-			t.Fatal(err)
-		}
+		_, err = hers.Append(ctx, scope, memory.Turn{Session: "s1", Messages: turn})
+		require.NoError(t, err)
 		after, err := hers.Load(ctx, scope, "s1")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ours, err := llm.ToLangChain(memory.PlainMessages(after[4:]))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		want := python[:len(python)-1] + "," + string(ours[1:])
 		for _, who := range []string{annID, ""} {
-			if got := one(t, pool, who, readSession, "s1"); !sameJSON(got, want) {
-				t.Errorf("got  %s\nwant %s", got, want)
-			}
+			assert.True(t, sameJSON(one(t, pool, who, readSession, "s1"), want))
 		}
-		if got := one(t, pool, annID, `SELECT public.get_conversation(session_id => 's1')::text`); !sameJSON(got, want) {
-			t.Errorf("got  %s\nwant %s", got, want)
-		}
-		found, err := hers.Search(ctx, memory.FindMessages{Query: driver.SessionQuery{Reach: scope.Only()}, Text: "what about athens"})
-		if err != nil || len(found) != 1 || found[0].Item.Position != 1 {
-			t.Errorf("got %v, error %v want the question", found, err)
-		}
+		assert.True(t, sameJSON(one(t, pool, annID, `SELECT public.get_conversation(session_id => 's1')::text`), want))
+		found, err := hers.Search(ctx, memory.Question{Reach: scope.Only(), Text: "what about athens"})
+		require.NoError(t, err)
+		require.Len(t, found, 1)
+		assert.EqualValues(t, 1, found[0].Item.Position)
 	})
 
 	t.Run("one more is one row more", func(t *testing.T) {
@@ -117,17 +110,15 @@ func TestConversationsBySQL(t *testing.T) {
 		stored := one(t, pool, annID, readSession, "s2")
 		more := stored[:len(stored)-1] + "," + reply + "]"
 		one(t, pool, annID, `UPDATE public.agent_conversations SET messages = $2::jsonb, updated_at = now() WHERE session_id = $1 RETURNING session_id`, "s2", more)
-		if got := keys(); !strings.HasPrefix(got, first+",") || strings.Count(got, ",") != 3 {
-			t.Errorf("got rows %s after %s want one more", got, first)
-		}
+		got := keys()
+		require.True(t, strings.HasPrefix(got, first+","))
+		assert.Equal(t, 3, strings.Count(got, ","))
 		first = keys()
 		one(t, pool, annID, insertSession, "s2", list(human, caller, reply), annID) // as an upsert
-		if got := keys(); strings.Count(got, ",") != 2 || !strings.HasPrefix(first, got[:strings.LastIndexByte(got, ',')]) {
-			t.Errorf("got rows %s after %s want two of them, and another", got, first)
-		}
-		if got := one(t, pool, annID, readSession, "s2"); !sameJSON(got, list(human, caller, reply)) {
-			t.Errorf("got %s", got)
-		}
+		got = keys()
+		require.Equal(t, 2, strings.Count(got, ","))
+		assert.True(t, strings.HasPrefix(first, got[:strings.LastIndexByte(got, ',')]))
+		assert.True(t, sameJSON(one(t, pool, annID, readSession, "s2"), list(human, caller, reply)))
 		one(t, pool, annID, insertSession, "s2", list(human, human, reply, reply), nil)
 		if got, err := hers.Load(ctx, scope, "s2"); err != nil || len(got) != 4 || got[3].ID == got[2].ID || got[2].ID != "run-2" {
 			t.Errorf("got %v, error %v want four messages with ids of their own", got, err)
@@ -148,9 +139,10 @@ func TestConversationsBySQL(t *testing.T) {
 				return r
 			}
 			here, there := row(id), row(id+" by SQL")
-			if here.Role != there.Role || here.Text != there.Text || here.Text != "" && here.Key != there.Key || !sameJSON(string(here.Data), string(there.Data)) {
-				t.Errorf("got %s %q %x by SQL want %s %q %x", there.Role, there.Text, there.Key, here.Role, here.Text, here.Key)
-			}
+			require.Equal(t, there.Role, here.Role)
+			require.Equal(t, there.Text, here.Text)
+			require.False(t, here.Text != "" && here.Key != there.Key)
+			assert.True(t, sameJSON(string(here.Data), string(there.Data)))
 		}
 	})
 
@@ -162,21 +154,18 @@ func TestConversationsBySQL(t *testing.T) {
 		const user = "33333333-3333-4333-8333-333333333333"
 		one(t, pool, "", insertSession, "many", list(entries...), user)
 		for range 2 {
-			found, err := service.Search(ctx, memory.FindMessages{Query: driver.SessionQuery{Reach: driver.Scope{User: user}.Only()}, Text: "which flight is leaving, number 700?"})
-			if err != nil || len(found) == 0 || !strings.Contains(found[0].Item.Text(), "700") || found[0].Score.Keyword < 0.5 {
-				t.Fatalf("got %+v, error %v want number 700 with all words", found, err)
-			}
+			found, err := service.Search(ctx, memory.Question{Reach: driver.Scope{User: user}.Only(), Text: "which flight is leaving, number 700?"})
+			require.NoError(t, err)
+			require.NotEmpty(t, found)
+			require.Contains(t, found[0].Item.Text(), "700")
+			require.False(t, found[0].Score.Keyword < 0.5)
 		}
-		if n := ask[int](t, p, `SELECT count(*) FROM weft.mem_message m JOIN weft.mem_session s ON s.key = m.session WHERE m.rough AND s.id = 'many'`); n != 0 {
-			t.Errorf("got %d messages whose words are not told apart want none", n)
-		}
+		assert.Equal(t, 0, ask[int](t, p, `SELECT count(*) FROM weft.mem_message m JOIN weft.mem_session s ON s.key = m.session WHERE m.rough AND s.id = 'many'`))
 	})
 
 	t.Run("functions with named arguments", func(t *testing.T) {
 		const load = `SELECT public.get_conversation(session_id => $1, user_id => $2)::text`
-		if got := one(t, pool, "", load, "none", annID); got != "[]" {
-			t.Errorf("got %s want no messages", got)
-		}
+		assert.Equal(t, "[]", one(t, pool, "", load, "none", annID))
 		const save = `SELECT public.save_conversation(session_id => $1, messages => $2::jsonb, user_id => $3)::text`
 		one(t, pool, "", save, "s3", list(human), "") // a session of no user
 		if got, err := service.Load(ctx, driver.Scope{}, "s3"); err != nil || len(got) != 1 {
@@ -185,9 +174,9 @@ func TestConversationsBySQL(t *testing.T) {
 		one(t, pool, "", save, "s3", list(human, reply), annID)
 		one(t, pool, "", save, "s3", list(reply), bobID) // two users can have sessions with the same id
 		for user, want := range map[string]int{"": 1, annID: 2, bobID: 1} {
-			if got, err := service.Load(ctx, driver.Scope{User: user}, "s3"); err != nil || len(got) != want {
-				t.Errorf("got %v, error %v want %d messages of %q", got, err, want, user)
-			}
+			got, err := service.Load(ctx, driver.Scope{User: user}, "s3")
+			require.NoError(t, err, "got %v, error %v want %d messages of %q", got, err, want, user)
+			assert.Len(t, got, want, "got %v, error %v want %d messages of %q", got, err, want, user)
 			if got := one(t, pool, "", `SELECT jsonb_array_length(public.get_conversation('s3', $1))::text`, user); got != fmt.Sprint(want) {
 				t.Errorf("got %s messages of %q want %d", got, user, want)
 			}
@@ -196,9 +185,9 @@ func TestConversationsBySQL(t *testing.T) {
 		// The service gives a session of no user to a user.
 		one(t, pool, "", save, "s5", list(human, reply), "")
 		one(t, pool, "", `UPDATE public.agent_conversations SET user_id = $1 WHERE session_id = 's5' AND user_id IS NULL RETURNING session_id`, annID)
-		if got, err := hers.Load(ctx, scope, "s5"); err != nil || len(got) != 2 {
-			t.Errorf("got %v, error %v want ann's", got, err)
-		}
+		got, err := hers.Load(ctx, scope, "s5")
+		require.NoError(t, err)
+		assert.Len(t, got, 2)
 	})
 
 	t.Run("what is no message is refused, and others' are out of reach", func(t *testing.T) {
@@ -217,16 +206,13 @@ func TestConversationsBySQL(t *testing.T) {
 			"another's id":     {annID, `UPDATE public.agent_conversations SET session_id = $1 || 'x' WHERE session_id = $1 AND $2::jsonb IS NOT NULL AND $3::text IS NOT NULL`, list(human), "0A000"},
 		} {
 			got, err := request[string](pool, c.who, c.sql, "s1", c.messages, annID)
-			if sqlState(err) != c.want || len(got) != 0 {
-				t.Errorf("%s: got %q, error %v want %q", name, got, err, c.want)
-			}
+			require.Equal(t, c.want, sqlState(err), "%s: got %q, error %v want %q", name, got, err, c.want)
+			assert.Empty(t, got, "%s: got %q, error %v want %q", name, got, err, c.want)
 		}
-		if got, err := request[string](pool, bobID, `SELECT session_id FROM public.agent_conversations`); err != nil || len(got) != 0 {
-			t.Errorf("bob sees %q, error %v", got, err)
-		}
-		if got := one(t, pool, annID, readSession, "s1"); got != before {
-			t.Errorf("got %s want %s", got, before)
-		}
+		got, err := request[string](pool, bobID, `SELECT session_id FROM public.agent_conversations`)
+		require.NoError(t, err)
+		assert.Empty(t, got)
+		assert.Equal(t, before, one(t, pool, annID, readSession, "s1"))
 		one(t, pool, annID, `DELETE FROM public.agent_conversations WHERE session_id = 's2' RETURNING session_id`)
 		if got, err := hers.Load(ctx, scope, "s2"); err != nil || len(got) != 0 {
 			t.Errorf("got %v, error %v want a session that is gone", got, err)
@@ -237,13 +223,13 @@ func TestConversationsBySQL(t *testing.T) {
 		alien := `{"type":"alien","data":{"content":"zebras"}}`
 		one(t, pool, "", insertSession, "s9", list(human, alien), annID)
 		var back any
-		if err := json.Unmarshal([]byte(one(t, pool, annID, readSession, "s9")), &back); err != nil || !strings.Contains(fmt.Sprint(back), "zebras") {
-			t.Errorf("got %v, error %v want it as it was", back, err)
-		}
+		err := json.Unmarshal([]byte(one(t, pool, annID, readSession, "s9")), &back)
+		require.NoError(t, err)
+		assert.Contains(t, fmt.Sprint(back), "zebras")
 		one(t, pool, annID, insertSession, "s9", list(human, alien, human), annID) // as Python does when it has read it
-		if got, err := hers.Load(ctx, scope, "s9"); err != nil || len(got) != 2 {
-			t.Errorf("got %v, error %v want two messages", got, err)
-		}
+		got, err := hers.Load(ctx, scope, "s9")
+		require.NoError(t, err)
+		assert.Len(t, got, 2)
 		if got, err := hers.ToLangChain(ctx, scope, "s9"); err != nil || strings.Count(string(got), "alien") != 1 {
 			t.Errorf("got %s, error %v want the type once", got, err)
 		}
@@ -251,16 +237,13 @@ func TestConversationsBySQL(t *testing.T) {
 
 	t.Run("what jsonb can not hold is left out of what others read", func(t *testing.T) {
 		entry := `{"type":"human","data":{"content":"a\u0000b \\u0000 \ud83d\ude42 \ud800","id":"m1","n":1e200000}}`
-		if _, err := hers.FromLangChain(ctx, scope, "s4", []byte(list(entry))); err != nil {
-			t.Fatal(err)
-		}
+		_, err := hers.FromLangChain(ctx, scope, "s4", []byte(list(entry)))
+		require.NoError(t, err)
 		if got, err := hers.ToLangChain(ctx, scope, "s4"); err != nil || !bytes.Equal(got, []byte(list(entry))) {
 			t.Errorf("got %s, error %v want it as it was", got, err)
 		}
 		got := one(t, pool, annID, `SELECT messages #>> '{0,data,content}' FROM public.agent_conversations WHERE session_id = 's4'`)
-		if want := "ab \\u0000 🙂 \ufffd"; got != want {
-			t.Errorf("got %q want %q", got, want)
-		}
+		assert.Equal(t, "ab \\u0000 🙂 \ufffd", got)
 	})
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/drivertest"
 )
@@ -26,9 +28,8 @@ func BenchmarkBulk(b *testing.B) {
 					n++
 					changes[i] = adding(fmt.Sprint("a fact of some length, as they often are, with the number ", n), c.vector()...)
 				}
-				if _, err := store.Apply(context.Background(), ann, changes); err != nil {
-					b.Fatal(err)
-				}
+				_, err := store.Apply(context.Background(), ann, changes)
+				require.NoError(b, err)
 			}
 			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(n), "µs/fact")
 		})

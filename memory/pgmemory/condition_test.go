@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/memory/driver"
 )
 
@@ -107,9 +109,7 @@ func TestConditionsMatch(t *testing.T) {
 		held += len(want)
 		got := []string{}
 		for f, err := range store.Find(ctx, driver.FactQuery{Reach: ann.Only(), Where: []driver.Condition{c}, Limit: -1}) {
-			if err != nil {
-				t.Fatalf("%q %s %s: %v", c.Path, c.Op, c.Value, err)
-			}
+			require.NoError(t, err, "%q %s %s: %v", c.Path, c.Op, c.Value, err)
 			got = append(got, f.ID)
 		}
 		slices.Sort(want)
@@ -140,19 +140,17 @@ func TestHostileTexts(t *testing.T) {
 		s := driver.Scope{Tenant: text(), Workspace: text(), User: text(), Agent: text()}
 		c := adding(fmt.Sprint(text(), i), 1)
 		c.Record.Model, c.Record.Conversation, c.Actor, c.Record.Terms = text(), text(), text(), []string{"x" + text()}
-		if _, err := store.Apply(ctx, s, []driver.FactChange{c}); err != nil {
-			t.Fatalf("apply %+v: %v", c, err)
-		}
+		_, err := store.Apply(ctx, s, []driver.FactChange{c})
+		require.NoError(t, err, "apply %+v: %v", c, err)
 		q := driver.FactQuery{
 			Reach: driver.Reach{Scope: s, AnyAgent: i%2 == 0, Inherit: i%3 == 0}, Conversation: c.Record.Conversation, IDs: []string{c.Record.ID, text()}, Kinds: []driver.Kind{driver.Plain, driver.Kind(text())}, Limit: i % 7, Without: text() + "y",
 		}
 		found, err := store.Search(ctx, driver.FactSearch{Query: q, Terms: c.Record.Terms, Embedding: []float32{1}, Model: c.Record.Model, Limit: 5})
-		if err != nil || len(found.Records) != 1 || found.Records[0].ID != c.Record.ID {
-			t.Fatalf("search %+v: got %d candidates, error %v want the one", q, len(found.Records), err)
-		}
+		require.NoError(t, err, "search %+v: got %d candidates, error %v want the one", q, len(found.Records), err)
+		require.Len(t, found.Records, 1, "search %+v: got %d candidates, error %v want the one", q, len(found.Records), err)
+		require.Equal(t, c.Record.ID, found.Records[0].ID, "search %+v: got %d candidates, error %v want the one", q, len(found.Records), err)
 		got := contents(t, store, q)
-		if len(got) != 1 || got[0] != c.Record.Content {
-			t.Fatalf("find %+v: got %q want the one", q, got)
-		}
+		require.Len(t, got, 1, "find %+v: got %q want the one", q, got)
+		require.Equal(t, c.Record.Content, got[0], "find %+v: got %q want the one", q, got)
 	}
 }

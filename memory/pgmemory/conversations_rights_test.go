@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/pgmemory"
@@ -58,14 +61,14 @@ func TestConversationsAreApart(t *testing.T) {
 	before := content(t, p, talkTables)
 	everywhere := driver.SessionQuery{Reach: driver.Reach{Scope: driver.Scope{Tenant: "acme"}, AnyUser: true}, Limit: -1}
 	for s, err := range bob.Sessions(ctx, everywhere) {
-		if s.Scope.User != bobID || err != nil {
-			t.Errorf("bob lists %+v, error %v", s, err)
-		}
+		require.Equal(t, bobID, s.Scope.User)
+		assert.NoError(t, err)
 	}
 	c, err := bob.Search(ctx, driver.MessageSearch{Query: everywhere, Roles: []llm.Role{llm.RoleUser}, Terms: []string{"secret"}, Limit: 9})
-	if err != nil || len(c.Rows) != 1 || c.Messages != 1 || c.Frequency[0] != 1 {
-		t.Errorf("bob searches: got %+v, error %v want his own", c, err)
-	}
+	require.NoError(t, err, "bob searches")
+	require.Len(t, c.Rows, 1, "bob searches")
+	require.EqualValues(t, 1, c.Messages, "bob searches")
+	assert.EqualValues(t, 1, c.Frequency[0], "bob searches")
 	for r, err := range bob.Messages(ctx, driver.MessageRange{Scope: annScope, Session: "s"}) {
 		t.Errorf("bob reads %+v, error %v", r, err)
 	}
@@ -93,9 +96,9 @@ func TestConversationsAreApart(t *testing.T) {
 			fmt.Sprint(`DELETE FROM weft.mem_message WHERE session = `, session),
 			fmt.Sprint(`DELETE FROM weft.mem_session WHERE key = `, session),
 		} {
-			if n, err := raw(ctx, pool, who, p.sql(sql)); n != 0 || err != nil {
-				t.Errorf("%s: %s: got %d rows, error %v want none", who, sql, n, err)
-			}
+			n, err := raw(ctx, pool, who, p.sql(sql))
+			require.EqualValues(t, 0, n, "%s: %s: got %d rows, error %v want none", who, sql, n, err)
+			assert.NoError(t, err, "%s: %s: got %d rows, error %v want none", who, sql, n, err)
 		}
 		const columns = `(session, position, at, owner, said, role, id, text, data, words, terms, word_count)`
 		values := func(user string) string {
@@ -110,18 +113,14 @@ func TestConversationsAreApart(t *testing.T) {
 				VALUES (weft.mem_digest('acme', '', '` + annID + `', ''), weft.mem_digest('` + annID + `'), 'acme', '', '` + annID + `', '', 'new', '', 0, now(), now())`,
 			`TRUNCATE weft.mem_message`,
 		} {
-			if n, err := raw(ctx, pool, who, p.sql(sql)); err == nil {
-				t.Errorf("%s: %s: got %d rows want an error", who, sql, n)
-			}
+			n, err := raw(ctx, pool, who, p.sql(sql))
+			assert.Error(t, err, "%s: %s: got %d rows want an error", who, sql, n)
 		}
 	}
 	move := p.sql(fmt.Sprint(`UPDATE weft.mem_message SET session = `, session, `, position = 2`))
-	if n, err := raw(ctx, pool, bobID, move); err == nil {
-		t.Errorf("%s: got %d rows want an error", move, n)
-	}
-	if after := content(t, p, talkTables); after != before {
-		t.Errorf("got %s want %s", after, before)
-	}
+	n, err := raw(ctx, pool, bobID, move)
+	assert.Error(t, err, "%s: got %d rows want an error", move, n)
+	assert.Equal(t, before, content(t, p, talkTables))
 }
 
 // After Forget, a dump and the statistics of the columns have none of the user's messages.
@@ -144,21 +143,16 @@ func TestForgetConversationsLeavesNothing(t *testing.T) {
 	_, err = store.Apply(ctx, scope, driver.SessionChange{Session: "marker-session-0", Delete: true})
 	wantNoErr(t, "delete", err)
 	do(t, p, `ANALYZE weft.mem_session, weft.mem_message`)
-	if before := dump(t, p); strings.Count(before, "marker-title") < 29 {
-		t.Fatal("got nothing that could be forgotten")
-	}
-	if n, err := store.Forget(ctx, driver.Scope{Tenant: "acme", User: scope.User}); n != 29 || err != nil {
-		t.Errorf("got %d sessions, error %v want 29", n, err)
-	}
+	require.False(t, strings.Count(dump(t, p), "marker-title") < 29, "got nothing that could be forgotten")
+	n, err := store.Forget(ctx, driver.Scope{Tenant: "acme", User: scope.User})
+	require.Equal(t, 29, n)
+	assert.NoError(t, err)
 	after := dump(t, p)
-	if strings.Contains(after, "marker-") || !strings.Contains(after, "what stays") {
-		t.Error("got something of what was forgotten, or nothing of what was not")
-	}
+	require.False(t, strings.Contains(after, "marker-"), "got something of what was forgotten, or nothing of what was not")
+	assert.Contains(t, after, "what stays", "got something of what was forgotten, or nothing of what was not")
 	known := ask[int](t, p, `SELECT count(*) FROM pg_stats WHERE schemaname = $1 AND
 		(most_common_vals::text LIKE '%marker-%' OR histogram_bounds::text LIKE '%marker-%' OR most_common_elems::text LIKE '%marker-%')`, p.options.Schema)
-	if known != 0 {
-		t.Errorf("got %d columns of which the database knows what was forgotten", known)
-	}
+	assert.Equal(t, 0, known)
 }
 
 // MaxMessages limits the messages of a session.
@@ -195,14 +189,12 @@ func TestMissingFunction(t *testing.T) {
 	do(t, p, `DROP FUNCTION weft.mem_converse`)
 	_, err := store.Apply(ctx, ann, saying("s", "x"))
 	wantErr(t, "no function", err, pgmemory.ErrNotMigrated)
-	if err == nil || !strings.Contains(err.Error(), "mem_converse") || !strings.Contains(err.Error(), "Migrate") {
-		t.Errorf("got %v want the function's name, and what to do", err)
-	}
+	require.Error(t, err)
+	require.ErrorContains(t, err, "mem_converse")
+	assert.ErrorContains(t, err, "Migrate")
 	do(t, p, `DROP TABLE weft.mem_message`)
 	for _, err = range store.Messages(ctx, driver.MessageRange{Scope: ann, Session: "s"}) {
 		wantErr(t, "no table", err, pgmemory.ErrNotMigrated)
 	}
-	if err == nil {
-		t.Error("got no error for a table that is not there")
-	}
+	assert.Error(t, err, "got no error for a table that is not there")
 }

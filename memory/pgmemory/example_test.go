@@ -64,7 +64,7 @@ func Example() {
 	if _, err := m.Supersede(ctx, ann, driver.Fact{Kind: driver.Preference, Content: "Ann takes her tea without milk", Trust: driver.Stated}, old[0].ID); err != nil {
 		log.Panic(err)
 	}
-	found, err := m.Recall(ctx, memory.Recall{Query: driver.FactQuery{Reach: ann.Only()}, Text: "How does she like her tea?"})
+	found, err := m.Recall(ctx, memory.Question{Reach: ann.Only(), Text: "How does she like her tea?"})
 	if err != nil {
 		log.Panic(err)
 	}
@@ -102,7 +102,7 @@ func ExampleDB_Documents() {
 		total, _, err := knowledge.Collect(base.Ingest(ctx, docs, knowledge.Folder(files, knowledge.FolderOptions{}), knowledge.IngestOptions{}))
 		fmt.Println(total.Added, "added,", total.Unchanged, "unchanged", err)
 	}
-	results, err := base.Search(ctx, knowledge.Question{Query: driver.SourceQuery{Reach: docs.Only()}, Text: "how long is the notice period?"})
+	results, err := base.Search(ctx, memory.Question{Reach: docs.Only(), Text: "how long is the notice period?"})
 	if err != nil {
 		log.Panic(err)
 	}

@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/memory/driver"
 )
 
@@ -21,9 +24,9 @@ func TestForgedForgetting(t *testing.T) {
 		`'conversations', 'acme', '', '` + annID + `', ''`, `'conversations', 'acme', '', '` + annID + `', '', 's'`,
 	} {
 		sql := p.sql(`INSERT INTO weft.mem_forgotten (scope, owner, at) VALUES (weft.mem_digest(` + parts + `), weft.mem_digest('` + bobID + `'), 'infinity')`)
-		if n, err := raw(ctx, pool, bobID, sql); n != 1 || err != nil {
-			t.Fatalf("%s: got %d rows, error %v want one, of bob's own", sql, n, err)
-		}
+		n, err := raw(ctx, pool, bobID, sql)
+		require.EqualValues(t, 1, n, "%s: got %d rows, error %v want one, of bob's own", sql, n, err)
+		require.NoError(t, err, "%s: got %d rows, error %v want one, of bob's own", sql, n, err)
 	}
 	fact := adding("tea")
 	fact.Said = time.Now().Add(-time.Minute)
@@ -34,12 +37,9 @@ func TestForgedForgetting(t *testing.T) {
 	_, err = db.Conversations().Apply(ctx, annScope, said)
 	wantNoErr(t, "a message", err)
 	for s, err := range db.Conversations().Sessions(ctx, driver.SessionQuery{Reach: annScope.Only()}) {
-		if err != nil || time.Until(s.UpdatedAt) > time.Hour {
-			t.Errorf("got %+v, error %v want a time of now", s, err)
-		}
+		require.NoError(t, err)
+		assert.False(t, time.Until(s.UpdatedAt) > time.Hour)
 	}
 	wantNoErr(t, "enqueue", db.Turns().Enqueue(ctx, driver.Turn{Key: "k", Scope: annScope, Said: fact.Said, Payload: []byte(`{}`)}))
-	if n := ask[int](t, p, `SELECT count(*) FROM weft.mem_turn`); n != 1 {
-		t.Errorf("got %d turns want one", n)
-	}
+	assert.Equal(t, 1, ask[int](t, p, `SELECT count(*) FROM weft.mem_turn`))
 }

@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/memory/driver"
 )
 
@@ -20,24 +23,18 @@ func dump(t *testing.T, p place) string {
 	t.Helper()
 	if program := dumper(t, p); program != "" {
 		out, err := exec.Command(program, "--schema", p.options.Schema, "--dbname", p.direct).CombinedOutput()
-		if err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
+		require.NoError(t, err, "%v: %s", err, out)
 		return string(out)
 	}
 	var all strings.Builder
 	conn := p.conn(t)
 	for _, table := range tables {
 		rows, err := conn.Query(context.Background(), p.sql(`SELECT x::text FROM weft.`+table+` x`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for rows.Next() {
 			all.Write(rows.RawValues()[0])
 		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, rows.Err())
 	}
 	return all.String()
 }
@@ -104,31 +101,20 @@ func TestForgetLeavesNothing(t *testing.T) {
 	}
 	before := dump(t, p)
 	for _, m := range markers {
-		if !strings.Contains(before, m) {
-			t.Errorf("%s is not there to be forgotten", m)
-		}
+		assert.Contains(t, before, m)
 	}
-	if len(markers) < 20 {
-		t.Fatalf("got %d markers want 20", len(markers))
-	}
+	require.False(t, len(markers) < 20)
 	n, err := store.Forget(ctx, driver.Scope{Tenant: "acme", User: scope.User})
-	if n != 102 || err != nil {
-		t.Errorf("got %d facts, error %v want 102", n, err)
-	}
+	require.Equal(t, 102, n)
+	assert.NoError(t, err)
 	after := dump(t, p)
 	for _, m := range markers {
-		if strings.Contains(after, m) {
-			t.Errorf("%s is still there", m)
-		}
+		assert.False(t, strings.Contains(after, m))
 	}
-	if !strings.Contains(after, "what stays") {
-		t.Error("others' facts are gone")
-	}
+	assert.Contains(t, after, "what stays", "others' facts are gone")
 	known := ask[int](t, p, `SELECT count(*) FROM pg_stats WHERE schemaname = $1 AND tablename <> 'mem_scope' AND
 		(most_common_vals::text LIKE '%marker-%' OR histogram_bounds::text LIKE '%marker-%' OR most_common_elems::text LIKE '%marker-%')`, p.options.Schema)
-	if known != 0 {
-		t.Errorf("got %d columns of which the database knows what was forgotten", known)
-	}
+	assert.Equal(t, 0, known)
 }
 
 // If a user is forgotten while runs and jobs store facts, nothing that was said before is stored
@@ -171,12 +157,10 @@ func TestForgetDuringRuns(t *testing.T) {
 	for _, f := range fenced {
 		late += f
 	}
-	if n == 0 || n+late != 8*40 {
-		t.Errorf("got %d forgotten and %d fenced want %d together", n, late, 8*40)
-	}
+	require.NotEqual(t, 0, n)
+	assert.Equal(t, 8*40, n+late)
 	for _, table := range []string{"mem_fact", "mem_event", "mem_job", "mem_scope"} {
-		if n := ask[int](t, p, `SELECT count(*) FROM weft.`+table); n != 0 {
-			t.Errorf("%s: got %d rows want none", table, n)
-		}
+		n := ask[int](t, p, `SELECT count(*) FROM weft.`+table)
+		assert.Equal(t, 0, n, "%s: got %d rows want none", table, n)
 	}
 }

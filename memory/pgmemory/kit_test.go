@@ -2,11 +2,13 @@ package pgmemory_test
 
 import (
 	"crypto/sha256"
-	"errors"
 	"os"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/internal/uuid"
 	"github.com/weft-go/weft/memory/driver"
@@ -31,16 +33,12 @@ func adding(content string, vector ...float32) driver.FactChange {
 
 func wantErr(tb testing.TB, what string, err, want error) {
 	tb.Helper()
-	if !errors.Is(err, want) {
-		tb.Errorf("%s: got error %v want %v", what, err, want)
-	}
+	assert.ErrorIs(tb, err, want, "%s: got error %v want %v", what, err, want)
 }
 
 func wantNoErr(tb testing.TB, what string, err error) {
 	tb.Helper()
-	if err != nil {
-		tb.Errorf("%s: %v", what, err)
-	}
+	assert.NoError(tb, err, "%s: %v", what, err)
 }
 
 var ann = driver.Scope{Tenant: "acme", User: "ann"}
@@ -53,8 +51,6 @@ func count(tb testing.TB, name string, n int) int {
 		return n
 	}
 	n, err := strconv.Atoi(text)
-	if err != nil {
-		tb.Fatalf("%s: %v", name, err)
-	}
+	require.NoError(tb, err, "%s: %v", name, err)
 	return n
 }

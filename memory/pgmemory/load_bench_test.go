@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/drivertest"
 )
@@ -85,9 +87,7 @@ func benchInserts(b *testing.B, chunks, dimension int) {
 		b.StartTimer()
 		for _, c := range s.Chunks {
 			_, err := pool.Exec(ctx, insert, c.Start, c.End, c.Ordinal, c.Tokens, len(c.Terms), c.ID, c.Content, numbers(c.Terms), c.Terms, spell(c.Embedding))
-			if err != nil {
-				b.Fatal(err)
-			}
+			require.NoError(b, err)
 		}
 	}
 	perChunk(b, chunks)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/weft-go/weft/internal/pgtest"
@@ -46,9 +47,7 @@ func pooledPlace(tb testing.TB) place {
 func (p place) open(tb testing.TB) *pgmemory.DB {
 	tb.Helper()
 	db, err := pgmemory.Open(context.Background(), p.url, p.options)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	tb.Cleanup(db.Close)
 	return db
 }
@@ -57,16 +56,12 @@ func (p place) open(tb testing.TB) *pgmemory.DB {
 func (p place) pool(tb testing.TB, changes ...func(*pgxpool.Config)) *pgxpool.Pool {
 	tb.Helper()
 	config, err := pgmemory.PoolConfig(p.url, p.options.Pooling)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	for _, change := range changes {
 		change(config)
 	}
 	pool, err := pgxpool.NewWithConfig(context.Background(), config)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	tb.Cleanup(pool.Close)
 	return pool
 }
@@ -74,13 +69,9 @@ func (p place) pool(tb testing.TB, changes ...func(*pgxpool.Config)) *pgxpool.Po
 // migrated migrates the schema, and returns a memory on the connection.
 func (p place) migrated(tb testing.TB, on pgmemory.Conn) *pgmemory.DB {
 	tb.Helper()
-	if err := pgmemory.Migrate(context.Background(), on, p.options); err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, pgmemory.Migrate(context.Background(), on, p.options))
 	db, err := pgmemory.New(context.Background(), on, p.options)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	return db
 }
 

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/memory/inmemory"
 
 	"github.com/jackc/pgx/v5"
@@ -26,31 +29,27 @@ func TestMemoriesBySQL(t *testing.T) {
 		VALUES ($1, 'w1', 'preference', $2, 'c1', '{"n": 1}', '[1,0,0]')`
 
 	t.Run("what is written is remembered", func(t *testing.T) {
-		if n, err := raw(ctx, pool, annID, insert, annID, "Likes green tea."); n != 1 || err != nil {
-			t.Fatalf("insert: got %d rows, error %v want 1", n, err)
-		}
+		n, err := raw(ctx, pool, annID, insert, annID, "Likes green tea.")
+		require.EqualValues(t, 1, n, "insert")
+		require.NoError(t, err, "insert")
 		c, err := store.Search(ctx, driver.FactSearch{Query: driver.FactQuery{Reach: scope.Only(), Where: []driver.Condition{driver.Where("n", driver.Equal, 1)}}, Terms: []string{"green"}, Limit: 5})
-		if err != nil || len(c.Records) != 1 || c.Records[0].Content != "Likes green tea." || c.Records[0].Conversation != "c1" || c.Records[0].Kind != driver.Preference {
-			t.Errorf("got %+v, error %v want the memory", c.Records, err)
-		}
+		require.NoError(t, err)
+		require.Len(t, c.Records, 1)
+		require.Equal(t, "Likes green tea.", c.Records[0].Content)
+		require.Equal(t, "c1", c.Records[0].Conversation)
+		assert.Equal(t, driver.Preference, c.Records[0].Kind)
 		m, err := memory.New(inmemory.Fill(driver.Stores{FactStore: store}), memory.Options{})
 		wantNoErr(t, "new", err)
 		stored, err := m.Store(ctx, scope, driver.Fact{Kind: driver.Preference, Content: "Likes  green tea", Trust: driver.Stated})
-		if err != nil || !stored[0].Existed {
-			t.Errorf("got %+v, error %v want the same memory", stored, err)
-		}
+		require.NoError(t, err)
+		assert.True(t, stored[0].Existed)
 		_, err = raw(ctx, pool, bobID, insert, annID, "Foreign.")
-		if err == nil {
-			t.Error("bob writes for ann")
-		}
+		assert.Error(t, err, "bob writes for ann")
 		_, err = raw(ctx, pool, annID, `INSERT INTO public.agent_memories (user_id, memory_type, content) VALUES ($1, 'wonder', 'x')`, annID)
-		if err == nil {
-			t.Error("got no error for a type that there is not")
-		}
+		assert.Error(t, err, "got no error for a type that there is not")
 		for _, blank := range []string{"", " \n\t"} {
-			if _, err := raw(ctx, pool, annID, insert, annID, blank); err == nil {
-				t.Errorf("got no error for a memory that says %q", blank)
-			}
+			_, err := raw(ctx, pool, annID, insert, annID, blank)
+			assert.Error(t, err, "got no error for a memory that says %q", blank)
 		}
 	})
 
@@ -63,13 +62,12 @@ func TestMemoriesBySQL(t *testing.T) {
 			"Lives in a co-operative":      "Lives in a co\u2010oper\u00adative\ufeff",
 			"Prefers C++ to C, and 1.5 kg": "Prefers C++ to C,  and 1.5 kg.",
 		} {
-			if n, err := raw(ctx, pool, bobID, insert, bobID, there); n != 1 || err != nil {
-				t.Fatalf("insert of %q: got %d rows, error %v want 1", there, n, err)
-			}
+			n, err := raw(ctx, pool, bobID, insert, bobID, there)
+			require.EqualValues(t, 1, n, "insert of %q: got %d rows, error %v want 1", there, n, err)
+			require.NoError(t, err, "insert of %q: got %d rows, error %v want 1", there, n, err)
 			stored, err := m.Store(ctx, driver.Scope{Workspace: "w1", User: bobID}, driver.Fact{Kind: driver.Preference, Content: here, Trust: driver.Stated})
-			if err != nil || !stored[0].Existed {
-				t.Errorf("%q beside %q: got %+v, error %v want the same memory", here, there, stored, err)
-			}
+			require.NoError(t, err, "%q beside %q: got %+v, error %v want the same memory", here, there, stored, err)
+			assert.True(t, stored[0].Existed, "%q beside %q: got %+v, error %v want the same memory", here, there, stored, err)
 		}
 		_, err = raw(ctx, pool, bobID, `DELETE FROM public.agent_memories WHERE user_id = $1`, bobID)
 		wantNoErr(t, "delete", err)
@@ -96,9 +94,8 @@ func TestMemoriesBySQL(t *testing.T) {
 			{"", `'[0,1,0]', 5, '` + annID + `', true`, "[drives a van known to all Likes green tea.]"},
 			{"", `'[0,1,0]', 5, '` + bobID + `'`, "[]"},
 		} {
-			if got := matched(ctx, t, pool, c.who, c.args); got != c.want {
-				t.Errorf("%q matches %s: got %s want %s", c.who, c.args, got, c.want)
-			}
+			got := matched(ctx, t, pool, c.who, c.args)
+			assert.Equal(t, c.want, got, "%q matches %s: got %s want %s", c.who, c.args, got, c.want)
 		}
 		o := p.options
 		o.Pooling = pgmemory.Direct
@@ -109,9 +106,8 @@ func TestMemoriesBySQL(t *testing.T) {
 			`query_embedding => '[0,1,0]', filter_model => 'm', match_count => 1, filter_user_id => '*'`: "[drives a van]",
 			`query_embedding => '[0,1,0]', filter_model => 'm', match_count => 9, filter_user_id => '*'`: "[drives a van known to all]",
 		} {
-			if got := matched(ctx, t, pool, "", args); got != want {
-				t.Errorf("by the index: %s: got %s want %s", args, got, want)
-			}
+			got := matched(ctx, t, pool, "", args)
+			assert.Equal(t, want, got, "by the index: %s: got %s want %s", args, got, want)
 		}
 	})
 
@@ -123,9 +119,8 @@ func TestMemoriesBySQL(t *testing.T) {
 			"a long name":   {`INSERT INTO public.agent_memories (user_id, agent_id, content) VALUES (auth.uid()::text, repeat('x', 600), 'x')`, "22001"},
 			"a change":      {`UPDATE public.agent_memories SET metadata = '"x"' WHERE content = 'drives a van'`, "22023"},
 		} {
-			if n, err := raw(ctx, pool, annID, c.sql); sqlState(err) != c.want {
-				t.Errorf("%s: got %d rows, error %v want %s", name, n, err, c.want)
-			}
+			n, err := raw(ctx, pool, annID, c.sql)
+			assert.Equal(t, c.want, sqlState(err), "%s: got %d rows, error %v want %s", name, n, err, c.want)
 		}
 	})
 
@@ -134,9 +129,9 @@ func TestMemoriesBySQL(t *testing.T) {
 			{bobID, `UPDATE public.agent_memories SET content = 'x'`},
 			{bobID, `DELETE FROM public.agent_memories`},
 		} {
-			if n, err := raw(ctx, pool, c.who, c.sql); n != 0 || err != nil {
-				t.Errorf("bob: %s: got %d rows, error %v want none", c.sql, n, err)
-			}
+			n, err := raw(ctx, pool, c.who, c.sql)
+			require.EqualValues(t, 0, n, "bob: %s: got %d rows, error %v want none", c.sql, n, err)
+			assert.NoError(t, err, "bob: %s: got %d rows, error %v want none", c.sql, n, err)
 		}
 		if n, err := raw(ctx, pool, annID, `UPDATE public.agent_memories SET content = 'drives a bus' WHERE content = 'drives a van'`); n != 1 || err != nil {
 			t.Errorf("update: got %d rows, error %v want 1", n, err)
@@ -149,9 +144,9 @@ func TestMemoriesBySQL(t *testing.T) {
 			wantNoErr(t, "find", err)
 			found[r.Content] = r.Embedding != nil
 		}
-		if len(found) != 2 || found["drives a bus"] || !found["two numbers"] {
-			t.Errorf("got %v want the bus, without the van's vector, and the numbers", found)
-		}
+		require.Len(t, found, 2)
+		require.False(t, found["drives a bus"])
+		assert.True(t, found["two numbers"])
 	})
 }
 
@@ -173,8 +168,6 @@ func matched(ctx context.Context, t *testing.T, pool *pgxpool.Pool, who, args st
 		texts, err = pgx.CollectRows(rows, pgx.RowTo[string])
 		return err
 	})
-	if err != nil {
-		t.Errorf("%s: %v", args, err)
-	}
+	assert.NoError(t, err, "%s: %v", args, err)
 	return fmt.Sprint(texts)
 }

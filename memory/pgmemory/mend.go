@@ -56,7 +56,7 @@ func (f *Facts) searchRead(ctx context.Context, s driver.FactSearch) (driver.Fac
 
 // searchRead is search, and also updates the terms of chunks that programs in other languages have
 // written.
-func (k *Knowledge) searchRead(ctx context.Context, s driver.ChunkSearch) (driver.ChunkCandidates, error) {
+func (k *Documents) searchRead(ctx context.Context, s driver.ChunkSearch) (driver.ChunkCandidates, error) {
 	n := len(s.Terms)
 	if n == 0 {
 		return k.search(ctx, &s)
@@ -147,7 +147,7 @@ func columnsOf(tenant string, list []mending) (place, key []int64, terms, words 
 
 // mend updates the terms of marked chunks that a query selects, and returns their number. It
 // ignores errors, as [Facts.mend] does.
-func (k *Knowledge) mend(ctx context.Context, q *driver.SourceQuery) int {
+func (k *Documents) mend(ctx context.Context, q *driver.SourceQuery) int {
 	list, err := k.unread(ctx, q, 0, true)
 	if err != nil || len(list) == 0 {
 		return 0
@@ -161,7 +161,7 @@ func (k *Knowledge) mend(ctx context.Context, q *driver.SourceQuery) int {
 
 // unread returns up to maxUnread chunks that a query selects and whose key is greater than after.
 // If marked is true, it returns only chunks with the term unread.
-func (k *Knowledge) unread(ctx context.Context, q *driver.SourceQuery, after int64, marked bool) (list []mending, err error) {
+func (k *Documents) unread(ctx context.Context, q *driver.SourceQuery, after int64, marked bool) (list []mending, err error) {
 	sel, err := newChunkSelection(q)
 	if err != nil {
 		return nil, err
@@ -198,7 +198,7 @@ const mendChunks = `WITH held AS MATERIALIZED (SELECT s.key FROM weft.mem_shelf 
 		FROM (SELECT o.shelf, sum(o.more)::bigint AS more FROM sources o GROUP BY o.shelf) e WHERE s.key = e.shelf RETURNING 1)
 	SELECT coalesce(sum(n), 0)::bigint FROM each`
 
-func (k *Knowledge) rewrite(ctx context.Context, tenant string, list []mending) (int, error) {
+func (k *Documents) rewrite(ctx context.Context, tenant string, list []mending) (int, error) {
 	digests := make([][]byte, len(list))
 	for i, m := range list {
 		sum := sha256.Sum256([]byte(m.content))
@@ -210,7 +210,7 @@ func (k *Knowledge) rewrite(ctx context.Context, tenant string, list []mending) 
 
 // Reindex implements [driver.Reindexer], with at most two round trips for each 512 chunks. It
 // leaves chunks that the role may not update.
-func (k *Knowledge) Reindex(ctx context.Context, q driver.SourceQuery) (int, error) {
+func (k *Documents) Reindex(ctx context.Context, q driver.SourceQuery) (int, error) {
 	done := 0
 	for after, more := int64(0), true; more; {
 		list, err := k.unread(ctx, &q, after, false)

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/memory/inmemory"
 
 	"github.com/jackc/pgx/v5"
@@ -17,7 +20,7 @@ import (
 
 // Texts that other programs write, and the words with which a search finds them.
 var written = []struct{ content, asked string }{
-	{"Her children play outside", "child"},
+	{"Her children play outside", "playing"},
 	{"She met him in a café", "cafe"},
 	{"他去了北京", "北京"},
 	{"Keine Überraschungen bitte", "Überraschungen"},
@@ -29,7 +32,7 @@ func recalled(t *testing.T, store driver.FactStore, s driver.Scope, text string)
 	t.Helper()
 	m, err := memory.New(inmemory.Fill(driver.Stores{FactStore: store}), memory.Options{})
 	wantNoErr(t, "new", err)
-	found, err := m.Recall(context.Background(), memory.Recall{Query: driver.FactQuery{Reach: s.Only()}, Text: text})
+	found, err := m.Recall(context.Background(), memory.Question{Reach: s.Only(), Text: text})
 	wantNoErr(t, "recall "+text, err)
 	list := []string{}
 	for _, f := range found {
@@ -44,7 +47,7 @@ func answered(t *testing.T, store driver.DocumentStore, s driver.Scope, text str
 	wantNoErr(t, "new", err)
 	b, err := knowledge.New(m, knowledge.Options{})
 	wantNoErr(t, "new", err)
-	results, err := b.Search(context.Background(), knowledge.Question{Query: driver.SourceQuery{Reach: s.Only()}, Text: text})
+	results, err := b.Search(context.Background(), memory.Question{Reach: s.Only(), Text: text})
 	wantNoErr(t, "search "+text, err)
 	list := []string{}
 	for _, r := range results {
@@ -78,17 +81,18 @@ func TestWrittenBySQLIsFoundByWords(t *testing.T) {
 		var f, c int
 		var sums bool
 		err := owner.QueryRow(ctx, unread).Scan(&f, &c, &sums)
-		if err != nil || f != facts || c != chunks || !sums {
-			t.Errorf("%d facts and %d chunks are unread, sums %t, %v want %d and %d", f, c, sums, err, facts, chunks)
-		}
+		require.NoError(t, err)
+		require.Equal(t, facts, f)
+		require.Equal(t, chunks, c)
+		assert.True(t, sums)
 	}
 	wantUnread(len(written), len(written))
+	assert.
 
-	// A search of another user, or in a read-only transaction, does not update the terms. The
-	// second finds the terms of the trigger.
-	if got := recalled(t, as(t, db, bobID), scope, "child"); got != "[]" {
-		t.Errorf("bob found %s", got)
-	}
+		// A search of another user, or in a read-only transaction, does not update the terms. The
+		// second finds the terms of the trigger.
+		Equal(t, "[]", recalled(t, as(t, db, bobID), scope, "playing"))
+
 	wantUnread(len(written), len(written))
 	err := pgx.BeginTxFunc(ctx, owner, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
 		o := p.options
@@ -96,12 +100,10 @@ func TestWrittenBySQLIsFoundByWords(t *testing.T) {
 		only, err := pgmemory.New(ctx, tx, o)
 		wantNoErr(t, "new", err)
 		for asked, want := range map[string]string{"pond": "[Two herons at the pond]", "heron": "[]"} {
-			if got := recalled(t, only.Facts(), scope, asked); got != want {
-				t.Errorf("read only: facts: %s finds %s", asked, got)
-			}
-			if got := answered(t, only.Documents(), scope, asked); got != want {
-				t.Errorf("read only: chunks: %s finds %s", asked, got)
-			}
+			got := recalled(t, only.Facts(), scope, asked)
+			assert.Equal(t, want, got, "read only: facts: %s finds %s", asked, got)
+			got = answered(t, only.Documents(), scope, asked)
+			assert.Equal(t, want, got, "read only: chunks: %s finds %s", asked, got)
 		}
 		return nil
 	})
@@ -110,34 +112,29 @@ func TestWrittenBySQLIsFoundByWords(t *testing.T) {
 
 	for _, w := range written {
 		want := "[" + w.content + "]"
-		if got := recalled(t, as(t, db, annID), scope, w.asked); got != want {
-			t.Errorf("facts: %s finds %s want %s", w.asked, got, want)
-		}
-		if got := answered(t, knownAs(t, db, annID), scope, w.asked); got != want {
-			t.Errorf("chunks: %s finds %s want %s", w.asked, got, want)
-		}
+		got := recalled(t, as(t, db, annID), scope, w.asked)
+		assert.Equal(t, want, got, "facts: %s finds %s want %s", w.asked, got, want)
+		got = answered(t, knownAs(t, db, annID), scope, w.asked)
+		assert.Equal(t, want, got, "chunks: %s finds %s want %s", w.asked, got, want)
 	}
 	wantUnread(0, 0)
 
 	// Changed rows get new terms, and keep their vectors.
 	for _, table := range []string{"agent_memories", "knowledge_chunks"} {
-		_, err := raw(ctx, pool, annID, `UPDATE public.`+table+` SET content = 'Many geese' WHERE content LIKE 'Two herons%'`)
+		_, err := raw(ctx, pool, annID, `UPDATE public.`+table+` SET content = 'Many ducks' WHERE content LIKE 'Two herons%'`)
 		wantNoErr(t, "update", err)
 	}
 	wantUnread(1, 1)
 	reindexed(t, db, annID, scope, 1)
 	wantUnread(0, 0)
 	reindexed(t, db, annID, scope, 0)
-	if got := recalled(t, as(t, db, annID), scope, "goose"); got != "[Many geese]" {
-		t.Errorf("facts: found %s", got)
-	}
-	if got := answered(t, knownAs(t, db, annID), scope, "goose"); got != "[Many geese]" {
-		t.Errorf("chunks: found %s", got)
-	}
+	assert.Equal(t, "[Many ducks]", recalled(t, as(t, db, annID), scope, "duck"), "facts")
+	assert.Equal(t, "[Many ducks]", answered(t, knownAs(t, db, annID), scope, "duck"), "chunks")
 	n, err := request[int](pool, annID, `SELECT count(embedding)::int FROM public.agent_memories UNION ALL SELECT count(embedding)::int FROM public.knowledge_chunks`)
-	if err != nil || fmt.Sprint(n) != "[5 5]" { // all vectors but those of rows with changed content
-		t.Errorf("got %d vectors, %v", n, err)
-	}
+	require.NoError(
+		// all vectors but those of rows with changed content
+		t, err)
+	assert.Equal(t, "[5 5]", fmt.Sprint(n))
 }
 
 // reindexed reindexes all facts and chunks of a scope, and checks that the given number of each
@@ -151,16 +148,16 @@ func reindexed(t *testing.T, db *pgmemory.DB, user string, scope driver.Scope, w
 		}
 		m, err := memory.New(inmemory.Fill(driver.Stores{FactStore: as(t, db, who)}), memory.Options{})
 		wantNoErr(t, "new", err)
-		if n, err := m.Reindex(context.Background(), driver.FactQuery{Reach: scope.Only()}); n != want || err != nil {
-			t.Errorf("facts: got %d, %v want %d", n, err, want)
-		}
+		n, err := m.Reindex(context.Background(), driver.FactQuery{Reach: scope.Only()})
+		require.Equal(t, want, n, "facts")
+		assert.NoError(t, err, "facts")
 		m, err = memory.New(inmemory.Fill(driver.Stores{DocumentStore: knownAs(t, db, who)}), memory.Options{})
 		wantNoErr(t, "new", err)
 		b, err := knowledge.New(m, knowledge.Options{})
 		wantNoErr(t, "new", err)
-		if n, err := b.Reindex(context.Background(), driver.SourceQuery{Reach: scope.Only()}); n != want || err != nil {
-			t.Errorf("chunks: got %d, %v want %d", n, err, want)
-		}
+		n, err = b.Reindex(context.Background(), driver.SourceQuery{Reach: scope.Only()})
+		require.Equal(t, want, n, "chunks")
+		assert.NoError(t, err, "chunks")
 	}
 }
 
@@ -208,9 +205,10 @@ func TestReadWhileWritten(t *testing.T) {
 		t.Error(err)
 	}
 	s := driver.FactSearch{Query: driver.FactQuery{Reach: scope.Only()}, Terms: []string{"heron"}, Limit: 100}
-	if c, err := as(t, db, annID).Search(ctx, s); err != nil || c.Frequency[0] != 30 || len(c.Records) != 30 {
-		t.Errorf("got %d facts, %v", c.Frequency, err)
-	}
+	c, err := as(t, db, annID).Search(ctx, s)
+	require.NoError(t, err)
+	require.EqualValues(t, 30, c.Frequency[0])
+	assert.Len(t, c.Records, 30)
 	k := driver.ChunkSearch{Query: driver.SourceQuery{Reach: scope.Only()}, Terms: []string{"heron"}, Limit: 100}
 	if c, err := knownAs(t, db, annID).Search(ctx, k); err != nil || c.Frequency[0] != 30 || len(c.Records) != 30 {
 		t.Errorf("got %d chunks, %v", c.Frequency, err)

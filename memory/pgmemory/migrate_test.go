@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/pgmemory"
@@ -28,9 +30,7 @@ func TestMigrateAtOnce(t *testing.T) {
 	for _, err := range errs {
 		wantNoErr(t, "migrate", err)
 	}
-	if n := ask[int](t, p, `SELECT count(*) FROM weft.mem_migration`); n < 2 {
-		t.Errorf("got %d migrations want all", n)
-	}
+	assert.False(t, ask[int](t, p, `SELECT count(*) FROM weft.mem_migration`) < 2)
 }
 
 func TestNewRefusesAnotherVersion(t *testing.T) {
@@ -80,22 +80,17 @@ func TestScripts(t *testing.T) {
 	conn := p.conn(t)
 	t.Cleanup(func() { do(t, p, `DROP SCHEMA "`+p.options.Schema+`" CASCADE`) })
 	scripts, err := pgmemory.Scripts(p.options.Schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, s := range append(scripts, scripts...) { // the second time changes nothing
 		_, err := conn.Exec(ctx, s.SQL, pgx.QueryExecModeSimpleProtocol)
 		wantNoErr(t, s.Name, err)
 	}
 	db, err := pgmemory.New(ctx, p.pool(t), p.options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	scope := driver.Scope{User: "ann"}
 	_, err = db.Facts().Apply(ctx, scope, []driver.FactChange{adding("tea", 1, 2)})
 	wantNoErr(t, "apply", err)
 	c, err := db.Facts().Search(ctx, driver.FactSearch{Query: driver.FactQuery{Reach: scope.Only()}, Terms: []string{"tea"}, Embedding: []float32{1, 2}, Model: "m", Limit: 5})
-	if err != nil || len(c.Records) != 1 {
-		t.Errorf("got %d candidates, error %v want 1", len(c.Records), err)
-	}
+	require.NoError(t, err)
+	assert.Len(t, c.Records, 1)
 }

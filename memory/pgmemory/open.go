@@ -12,7 +12,7 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// A DB is a memory in a PostgreSQL database. It is safe for use by any number of goroutines, unless
+// A DB is a memory in a PostgreSQL database. It is safe for concurrent use, unless
 // it was made from a single connection or a transaction.
 type DB struct {
 	link    *link

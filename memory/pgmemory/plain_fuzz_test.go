@@ -6,6 +6,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/internal/uuid"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory/driver"
@@ -33,16 +36,14 @@ func FuzzPlain(f *testing.F) {
 			t.Fatal(err)
 		}
 		for r, err := range db.Conversations().Messages(ctx, driver.MessageRange{Scope: scope, Session: "s"}) {
-			if err != nil || string(r.Data) != string(row.Data) {
-				t.Errorf("got %s, error %v want %s", r.Data, err, row.Data)
-			}
+			require.NoError(t, err)
+			assert.Equal(t, string(row.Data), string(r.Data))
 		}
 		var plain string
 		err := pool.QueryRow(ctx, p.sql(`SELECT coalesce(m.plain, m.data::jsonb)::text FROM weft.mem_message m JOIN weft.mem_session s ON s.key = m.session
 			WHERE s.user_id = $1`), scope.User).Scan(&plain)
-		if err != nil || !json.Valid([]byte(plain)) {
-			t.Errorf("%s: got %s as jsonb, error %v", text, plain, err)
-		}
+		require.NoError(t, err, "%s: got %s as jsonb, error %v", text, plain, err)
+		assert.True(t, json.Valid([]byte(plain)), "%s: got %s as jsonb, error %v", text, plain, err)
 		write := driver.ValueWrite{Address: driver.Address{Namespace: []string{"n"}, Key: "k"}, Value: []byte(`{"v":` + text + `}`)}
 		if _, err := db.Values().Apply(ctx, scope, []driver.ValueWrite{write}); err != nil {
 			t.Fatal(err)
@@ -54,9 +55,7 @@ func FuzzPlain(f *testing.F) {
 				t.Errorf("got %s, error %v want %s", item.Value, err, write.Value)
 			}
 		}
-		if n != 1 {
-			t.Errorf("%s: got %d values want 1", text, n)
-		}
+		assert.Equal(t, 1, n, "%s: got %d values want 1", text, n)
 	})
 }
 

@@ -11,6 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/internal/pgtest"
 	"github.com/weft-go/weft/internal/supatest"
@@ -30,14 +32,11 @@ func publicPlace(t *testing.T) (place, *pgxpool.Pool) {
 	t.Cleanup(public.Unlock)
 	p := supabasePlace(t)
 	owner, err := pgxpool.New(context.Background(), p.direct)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(owner.Close)
-	for range 2 { // the second time changes nothing
-		if err := pgmemory.MigratePublic(context.Background(), owner, p.options); err != nil {
-			t.Fatal(err)
-		}
+	for range 2 {
+		require. // the second time changes nothing
+				NoError(t, pgmemory.MigratePublic(context.Background(), owner, p.options))
 	}
 	return p, owner
 }
@@ -99,9 +98,9 @@ func TestScriptsByHand(t *testing.T) {
 	wantNoErr(t, "new", err)
 	_, err = db.Facts().Apply(ctx, driver.Scope{User: annID}, []driver.FactChange{adding("tea", 1, 2)})
 	wantNoErr(t, "apply", err)
-	if got, err := request[string](pool, annID, `SELECT content FROM match_memories($1::text::extensions.vector, 1)`, "[1,2]"); err != nil || len(got) != 1 {
-		t.Errorf("got %q, error %v", got, err)
-	}
+	got, err := request[string](pool, annID, `SELECT content FROM match_memories($1::text::extensions.vector, 1)`, "[1,2]")
+	require.NoError(t, err)
+	assert.Len(t, got, 1)
 }
 
 // Programs in Go recall facts that programs in other languages write, and the reverse.

@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/pgmemory"
@@ -85,9 +88,7 @@ func fill(tb testing.TB, store driver.FactStore, n int) []stored {
 	batches := map[string][]driver.FactChange{}
 	flush := func(user string) {
 		_, err := store.Apply(context.Background(), driver.Scope{Tenant: "t", User: user}, batches[user])
-		if err != nil {
-			tb.Fatal(err)
-		}
+		require.NoError(tb, err)
 		batches[user] = nil
 	}
 	list := make([]stored, n)
@@ -168,9 +169,7 @@ func TestRecallOfIndex(t *testing.T) {
 func index(t *testing.T, p place, db *pgmemory.DB, table string) {
 	t.Helper()
 	start := time.Now()
-	if err := db.Index(context.Background(), "m", cloudDimension); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, db.Index(context.Background(), "m", cloudDimension))
 	t.Logf("indexed in %v", time.Since(start).Round(time.Second))
 	do(t, p, `VACUUM ANALYZE weft.`+table)
 }
@@ -231,9 +230,8 @@ func TestRecallOfChunks(t *testing.T) {
 			Query: driver.SourceQuery{Reach: driver.Reach{Scope: driver.Scope{Tenant: "t"}, AnyUser: true}}, Terms: slices.Collect(maps.Keys(terms)), Limit: recallLimit,
 		})
 		times = append(times, time.Since(start))
-		if err != nil || len(found.Records) != recallLimit {
-			t.Fatalf("got %d candidates, error %v", len(found.Records), err)
-		}
+		require.NoError(t, err)
+		require.Len(t, found.Records, recallLimit)
 	}
 	slices.Sort(times)
 	t.Logf("by four words, of %d chunks: p50 %.2f ms", n, ms(times))
@@ -283,9 +281,7 @@ func measureRecall(t *testing.T, f filter, list []stored, byHand []form, search 
 			all[(i+k)%len(all)].measure(v, full, i >= recallWarm)
 		}
 	}
-	if own.short {
-		t.Errorf("%s: got fewer than %d candidates", f.name, full)
-	}
+	assert.False(t, own.short, "%s: got fewer than %d candidates", f.name, full)
 	hits, wanted := 0, 0
 	for i, v := range asked {
 		near := make([]nearby, len(selected))
@@ -313,9 +309,7 @@ func measureRecall(t *testing.T, f filter, list []stored, byHand []form, search 
 		text += fmt.Sprintf(", %s %.2f ms (%.2f)", h.name, ms(h.times), ms(times)/ms(h.times))
 	}
 	t.Logf("%-17s recall@10 %.3f of %6d, p50 %6.2f ms; by hand%s", f.name, recall, len(selected), ms(times), text[1:])
-	if recall < 0.95 {
-		t.Errorf("%s: got recall@10 of %.3f want 0.95", f.name, recall)
-	}
+	assert.False(t, recall < 0.95, "%s: got recall@10 of %.3f want 0.95", f.name, recall)
 }
 
 type nearby struct {

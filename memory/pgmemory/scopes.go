@@ -17,7 +17,7 @@ func (f *Facts) Scopes(ctx context.Context) iter.Seq2[driver.Scope, error] {
 }
 
 // Scopes implements [driver.DocumentStore], as [Facts.Scopes] does.
-func (k *Knowledge) Scopes(ctx context.Context) iter.Seq2[driver.Scope, error] {
+func (k *Documents) Scopes(ctx context.Context) iter.Seq2[driver.Scope, error] {
 	return k.db.scopes(ctx, `weft.mem_shelf`)
 }
 

@@ -12,11 +12,16 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/internal/pgtest"
 	"github.com/weft-go/weft/internal/supatest"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/drivertest"
+	"github.com/weft-go/weft/memory/knowledge"
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
@@ -40,13 +45,9 @@ func supabasePlace(tb testing.TB) place {
 		p.options.Pooling = pgmemory.Transaction
 	}
 	pool, err := pgxpool.New(context.Background(), database)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	defer pool.Close()
-	if err := pgmemory.MigrateSupabase(context.Background(), pool, p.options); err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, pgmemory.MigrateSupabase(context.Background(), pool, p.options))
 	return p
 }
 
@@ -77,9 +78,7 @@ func bindingIn(user string, tenants ...string) func(context.Context, *pgx.Batch)
 func as(tb testing.TB, db *pgmemory.DB, user string) driver.FactStore {
 	tb.Helper()
 	bound, err := pgmemory.Bind(db, binding(user))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	return bound.Facts()
 }
 
@@ -88,9 +87,7 @@ func (p place) served(tb testing.TB, changes ...func(*pgxpool.Config)) *pgmemory
 	o := p.options
 	o.Before = binding("")
 	db, err := pgmemory.New(context.Background(), p.pool(tb, changes...), o)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	return db
 }
 
@@ -104,9 +101,7 @@ func contents(tb testing.TB, store driver.FactStore, q driver.FactQuery) []strin
 	tb.Helper()
 	texts := []string{}
 	for r, err := range store.Find(context.Background(), q) {
-		if err != nil {
-			tb.Fatal(err)
-		}
+		require.NoError(tb, err)
 		texts = append(texts, r.Content)
 	}
 	return texts
@@ -131,13 +126,14 @@ func TestUsersAreApart(t *testing.T) {
 
 	everywhere := driver.FactQuery{Reach: driver.Reach{Scope: driver.Scope{Tenant: "acme"}, AnyUser: true}, Closed: true, Untrusted: true, Limit: -1}
 	for name, q := range map[string]driver.FactQuery{"her scope": {Reach: annScope.Only()}, "all users": everywhere, "by id": {Reach: annScope.Only(), IDs: []string{secret.Record.ID}}} {
-		if got := contents(t, bob, q); len(got) != 0 {
-			t.Errorf("bob, %s: got %q want nothing", name, got)
-		}
+		got := contents(t, bob, q)
+		assert.Empty(t, got, "bob, %s: got %q want nothing", name, got)
 		c, err := bob.Search(ctx, driver.FactSearch{Query: q, Terms: []string{"secret"}, Embedding: []float32{1, 0}, Model: "m", Limit: 9})
-		if err != nil || len(c.Records) != 0 || c.Facts != 0 || c.Terms != 0 || c.Frequency[0] != 0 {
-			t.Errorf("bob searches, %s: got %+v, error %v want nothing", name, c, err)
-		}
+		require.NoError(t, err, "bob searches, %s: got %+v, error %v want nothing", name, c, err)
+		require.Empty(t, c.Records, "bob searches, %s: got %+v, error %v want nothing", name, c, err)
+		require.EqualValues(t, 0, c.Facts, "bob searches, %s: got %+v, error %v want nothing", name, c, err)
+		require.EqualValues(t, 0, c.Terms, "bob searches, %s: got %+v, error %v want nothing", name, c, err)
+		assert.EqualValues(t, 0, c.Frequency[0], "bob searches, %s: got %+v, error %v want nothing", name, c, err)
 	}
 	for _, err := range bob.History(ctx, annScope, secret.Record.ID) {
 		t.Errorf("bob: got an event of ann's, error %v", err)
@@ -150,21 +146,59 @@ func TestUsersAreApart(t *testing.T) {
 		_, err = bob.Forget(ctx, s)
 		wantErr(t, "bob forgets "+name, err, pgmemory.ErrDenied)
 	}
-	if n, err := bob.Sweep(ctx, 10); n != 0 || err != nil {
-		t.Errorf("bob sweeps: got %d, %v", n, err)
-	}
-	if got := contents(t, ann, everywhere); len(got) != 1 || got[0] != "ann's own secret" {
-		t.Errorf("ann: got %q want what is hers", got)
-	}
-	if n, err := ann.Forget(ctx, annScope); n != 1 || err != nil {
-		t.Errorf("ann forgets: got %d, %v want 1", n, err)
-	}
+	n, err := bob.Sweep(ctx, 10)
+	require.Equal(t, 0, n, "bob sweeps")
+	assert.NoError(t, err, "bob sweeps")
+	got := contents(t, ann, everywhere)
+	require.Len(t, got, 1, "ann")
+	assert.Equal(t, "ann's own secret", got[0], "ann")
+	n, err = ann.Forget(ctx, annScope)
+	require.Equal(t, 1, n, "ann forgets")
+	assert.NoError(t, err, "ann forgets")
 	late := adding("late")
 	late.Said = time.Now().Add(-time.Hour)
 	_, err = ann.Apply(ctx, annScope, []driver.FactChange{late})
 	wantErr(t, "late", err, driver.ErrForgotten)
 	_, err = as(t, db, "").Forget(ctx, driver.Scope{Tenant: "acme"})
 	wantNoErr(t, "the service forgets all", err)
+}
+
+// A user forgets all of her own data by one call, with her own rights, and nothing of another user.
+func TestUsersForgetEverythingInOneCall(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	db := supabasePlace(t).served(t)
+	bind := func(user string) (*memory.Memory, driver.Scope) {
+		bound, err := pgmemory.Bind(db, binding(user))
+		require.NoError(t, err)
+		m, err := memory.New(bound, memory.Options{})
+		require.NoError(t, err)
+		s := driver.Scope{Tenant: "acme", User: user}
+		_, err = m.Remember(ctx, s, "drinks tea")
+		require.NoError(t, err)
+		_, err = m.Profile(s).Put(ctx, "settings", []byte(`{"theme":"dark"}`), memory.PutOptions{})
+		require.NoError(t, err)
+		_, err = m.Conversations().Append(ctx, s, memory.Turn{Messages: []llm.Message{llm.User("hello")}})
+		require.NoError(t, err)
+		require.NoError(t, bound.Turns().Enqueue(ctx, driver.Turn{Key: "1", Scope: s, Payload: []byte(`{}`), Said: time.Now()}))
+		base, err := knowledge.New(m, knowledge.Options{})
+		require.NoError(t, err)
+		_, troubles, err := knowledge.Collect(base.Ingest(ctx, s, knowledge.Documents(knowledge.Document{URI: "a.txt", Text: "a letter"}), knowledge.IngestOptions{}))
+		require.NoError(t, err)
+		require.Empty(t, troubles)
+		return m, s
+	}
+	ann, annScope := bind(annID)
+	bob, bobScope := bind(bobID)
+	_, err := bob.Forget(ctx, annScope)
+	require.ErrorIs(t, err, driver.ErrDenied)
+	everything := memory.Counts{Facts: 1, Documents: 1, Values: 1, Conversations: 1, Turns: 1}
+	got, err := ann.Forget(ctx, annScope)
+	require.NoError(t, err)
+	assert.Equal(t, everything, got, "Ann had everything after Bob had tried to forget her")
+	got, err = bob.Forget(ctx, bobScope)
+	require.NoError(t, err)
+	assert.Equal(t, everything, got)
 }
 
 // tables are the tables with data of users.
@@ -228,22 +262,21 @@ func TestPoliciesHoldForAnySQL(t *testing.T) {
 				`DELETE FROM weft.` + table + ` WHERE ` + mine,
 				`SELECT FROM weft.` + table + ` a CROSS JOIN weft.mem_scope s WHERE s.user_id = '` + annID + `'`,
 			} {
-				if n, err := raw(ctx, pool, who, p.sql(sql)); n != 0 || err != nil {
-					t.Errorf("%s: %s: got %d rows, error %v want none", who, sql, n, err)
-				}
+				n, err := raw(ctx, pool, who, p.sql(sql))
+				require.EqualValues(t, 0, n, "%s: %s: got %d rows, error %v want none", who, sql, n, err)
+				assert.NoError(t, err, "%s: %s: got %d rows, error %v want none", who, sql, n, err)
 			}
-			if n, err := raw(ctx, pool, who, p.sql(`COPY weft.`+table+` TO STDOUT`)); n > 3 && err == nil {
-				t.Errorf("%s: copies %d rows of %s", who, n, table)
-			}
+			n, err := raw(ctx, pool, who, p.sql(`COPY weft.`+table+` TO STDOUT`))
+			assert.False(t, n > 3 && err == nil, "%s: copies %d rows of %s", who, n, table)
 		}
 		for _, sql := range []string{
 			`UPDATE weft.mem_fact SET content = 'x' WHERE scope = ` + fmt.Sprint(scope),
 			`UPDATE weft.mem_scope SET newest = now() WHERE user_id = '` + annID + `'`,
 			`UPDATE weft.mem_forgotten SET at = now()`,
 		} {
-			if n, err := raw(ctx, pool, who, p.sql(sql)); n != 0 || err != nil {
-				t.Errorf("%s: %s: got %d rows, error %v want none", who, sql, n, err)
-			}
+			n, err := raw(ctx, pool, who, p.sql(sql))
+			require.EqualValues(t, 0, n, "%s: %s: got %d rows, error %v want none", who, sql, n, err)
+			assert.NoError(t, err, "%s: %s: got %d rows, error %v want none", who, sql, n, err)
 		}
 		for _, sql := range []string{
 			`INSERT INTO weft.mem_scope (digest, tenant, workspace, user_id, agent, newest)
@@ -259,14 +292,11 @@ func TestPoliciesHoldForAnySQL(t *testing.T) {
 			`INSERT INTO weft.mem_migration (version, name, checksum) VALUES (9, '', '')`,
 			`CREATE TABLE weft.mine (x int)`,
 		} {
-			if n, err := raw(ctx, pool, who, p.sql(sql)); err == nil {
-				t.Errorf("%s: %s: got %d rows want an error", who, sql, n)
-			}
+			n, err := raw(ctx, pool, who, p.sql(sql))
+			assert.Error(t, err, "%s: %s: got %d rows want an error", who, sql, n)
 		}
 	}
-	if digests() != before {
-		t.Error("something was changed")
-	}
+	assert.Equal(t, before, digests(), "something was changed")
 }
 
 // Each table has a policy that also applies to its owner, evaluates the user once per statement,
@@ -277,30 +307,20 @@ func TestCatalogue(t *testing.T) {
 	schema := p.options.Schema
 	bare := ask[[]string](t, p, `SELECT coalesce(array_agg(c.relname::text), '{}') FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 		WHERE n.nspname = $1 AND c.relkind IN ('r', 'p') AND NOT (c.relrowsecurity AND c.relforcerowsecurity AND EXISTS (SELECT FROM pg_policy q WHERE q.polrelid = c.oid))`, schema)
-	if len(bare) != 0 {
-		t.Errorf("got tables without policies: %q", bare)
-	}
+	assert.Empty(t, bare, "tables without policies")
 	slow := ask[[]string](t, p, `SELECT coalesce(array_agg(tablename || '.' || policyname), '{}') FROM pg_policies WHERE schemaname = $1
 		AND regexp_replace(coalesce(qual, '') || coalesce(with_check, ''), 'SELECT [^()]*(\(VARIADIC ARRAY\[\()?auth\.uid\(\)', '', 'g') LIKE '%auth.uid()%'`, schema)
-	if len(slow) != 0 {
-		t.Errorf("got policies that ask for the user for each row: %q", slow)
-	}
+	assert.Empty(t, slow, "policies that ask for the user for each row")
 	open := ask[[]string](t, p, `SELECT coalesce(array_agg(x), '{}') FROM (
 		SELECT table_name || ' to ' || grantee AS x FROM information_schema.role_table_grants WHERE table_schema = $1 AND grantee IN ('PUBLIC', 'anon')
 		UNION ALL SELECT routine_name || ' to ' || grantee FROM information_schema.routine_privileges WHERE routine_schema = $1 AND grantee IN ('PUBLIC', 'anon')) g`, schema)
-	if len(open) != 0 {
-		t.Errorf("got grants to everybody: %q", open)
-	}
+	assert.Empty(t, open, "grants to everybody")
 	loose := ask[[]string](t, p, `SELECT coalesce(array_agg(p.proname::text), '{}') FROM pg_proc p WHERE p.pronamespace = $1::regnamespace
 		AND (p.prosecdef OR NOT EXISTS (SELECT FROM unnest(p.proconfig) c WHERE c LIKE 'search_path=%'))`, schema)
-	if len(loose) != 0 {
-		t.Errorf("got functions with others' rights or path: %q", loose)
-	}
+	assert.Empty(t, loose, "functions with others' rights or path")
 	// The second time changes nothing.
 	pool, err := pgxpool.New(context.Background(), p.direct)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer pool.Close()
 	wantNoErr(t, "migrate again", pgmemory.MigrateSupabase(context.Background(), pool, p.options))
 }
@@ -332,14 +352,12 @@ func TestUsersOnFewConnections(t *testing.T) {
 				case 7:
 					go cancel()
 					_, err := store.Apply(inner, scope, []driver.FactChange{adding("secret of " + user)})
-					if err != nil && !errors.Is(err, context.Canceled) {
-						t.Errorf("got error %v", err)
-					}
+					assert.False(t, err != nil && !errors.Is(err, context.Canceled))
 				default:
 					c, err := store.Search(inner, driver.FactSearch{Query: driver.FactQuery{Reach: driver.Reach{Scope: driver.Scope{Tenant: "acme"}, AnyUser: true}}, Terms: []string{"secret"}, Limit: 50})
-					if err != nil || len(c.Records) != 1 || c.Records[0].Content != "secret of "+user {
-						t.Errorf("%s: got %d candidates, error %v want one", user, len(c.Records), err)
-					}
+					require.NoError(t, err)
+					require.Len(t, c.Records, 1)
+					assert.Equal(t, "secret of "+user, c.Records[0].Content)
 				}
 				cancel()
 			}
@@ -349,12 +367,9 @@ func TestUsersOnFewConnections(t *testing.T) {
 	pool := p.pool(t)
 	for range 8 {
 		var role, claims string
-		if err := pool.QueryRow(ctx, `SELECT current_user::text, coalesce(current_setting('request.jwt.claims', true), '')`).Scan(&role, &claims); err != nil {
-			t.Fatal(err)
-		}
-		if role == "authenticated" || claims != "" {
-			t.Errorf("got role %q and claims %q left behind", role, claims)
-		}
+		require.NoError(t, pool.QueryRow(ctx, `SELECT current_user::text, coalesce(current_setting('request.jwt.claims', true), '')`).Scan(&role, &claims))
+		require.NotEqual(t, "authenticated", role)
+		assert.Equal(t, "", claims)
 	}
 }
 
@@ -371,7 +386,6 @@ func TestForeignFactsAreMissing(t *testing.T) {
 		wantErr(t, "foreign", err, driver.ErrNotFound)
 		return strings.ReplaceAll(err.Error(), id, "")
 	}
-	if foreign, missing := text(mine.Record.ID), text(newID()); foreign != missing {
-		t.Errorf("got %q for another's and %q for none", foreign, missing)
-	}
+	foreign, missing := text(mine.Record.ID), text(newID())
+	assert.Equal(t, missing, foreign)
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory/driver"
@@ -106,9 +108,8 @@ func TestRoundTrips(t *testing.T) {
 					turnCalls(t, db.Turns(), user), documentCalls(t, db.Documents(), user)) {
 					counter.take()
 					call.do()
-					if n := counter.take(); n != 1 && user == "measured" {
-						t.Errorf("%s: got %d round trips want 1", call.name, n)
-					}
+					n := counter.take()
+					assert.False(t, n != 1 && user == "measured", "%s: got %d round trips want 1", call.name, n)
 				}
 			}
 		})
@@ -127,9 +128,7 @@ func calls(t *testing.T, store driver.FactStore, user string) []call {
 	scope := driver.Scope{Tenant: "acme", User: user}
 	id := newID()
 	ok := func(err error) {
-		if err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, err)
 	}
 	apply := func(changes ...driver.FactChange) func() {
 		return func() {
@@ -155,9 +154,8 @@ func calls(t *testing.T, store driver.FactStore, user string) []call {
 				Embedding: []float32{1, 1}, Model: "m", Limit: 100,
 			})
 			ok(err)
-			if len(c.Records) != 100 && len(c.Records) != 101 || c.Facts != 201 {
-				t.Errorf("got %d candidates of %d facts", len(c.Records), c.Facts)
-			}
+			require.False(t, len(c.Records) != 100 && len(c.Records) != 101)
+			assert.EqualValues(t, 201, c.Facts)
 		}},
 		{"list", func() {
 			n := 0
@@ -165,9 +163,7 @@ func calls(t *testing.T, store driver.FactStore, user string) []call {
 				ok(err)
 				n++
 			}
-			if n != driver.DefaultLimit {
-				t.Errorf("got %d facts want %d", n, driver.DefaultLimit)
-			}
+			assert.Equal(t, driver.DefaultLimit, n)
 		}},
 		{"history", func() {
 			for _, err := range store.History(ctx, scope, id) {
@@ -185,9 +181,7 @@ func talkCalls(t *testing.T, store driver.ConversationStore, user string) []call
 	ctx := context.Background()
 	scope := driver.Scope{Tenant: "acme", User: user}
 	ok := func(err error) {
-		if err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, err)
 	}
 	apply := func(c driver.SessionChange) func() {
 		return func() {
@@ -207,9 +201,7 @@ func talkCalls(t *testing.T, store driver.ConversationStore, user string) []call
 				ok(err)
 				n++
 			}
-			if n != want {
-				t.Errorf("got %d messages want %d", n, want)
-			}
+			assert.Equal(t, want, n)
 		}
 	}
 	return []call{
@@ -221,17 +213,14 @@ func talkCalls(t *testing.T, store driver.ConversationStore, user string) []call
 		{"list sessions", func() {
 			for s, err := range store.Sessions(ctx, driver.SessionQuery{Reach: scope.Only(), Where: []driver.Condition{driver.Where("n", driver.Equal, 1)}}) {
 				ok(err)
-				if s.Title != "title" {
-					t.Errorf("got %+v", s)
-				}
+				assert.Equal(t, "title", s.Title)
 			}
 		}},
 		{"search", func() {
 			c, err := store.Search(ctx, driver.MessageSearch{Query: driver.SessionQuery{Reach: scope.Only()}, Roles: []llm.Role{llm.RoleUser}, Terms: []string{"two", "message"}, Limit: 100})
 			ok(err)
-			if len(c.Rows) != 100 || c.Messages != 302 {
-				t.Errorf("got %d of %d messages", len(c.Rows), c.Messages)
-			}
+			require.Len(t, c.Rows, 100)
+			assert.EqualValues(t, 302, c.Messages)
 		}},
 		{"delete", apply(driver.SessionChange{Session: "s", Delete: true})},
 		{"sweep", func() { _, err := store.Sweep(ctx, scope, 1, 10); ok(err) }},
@@ -245,9 +234,7 @@ func valueCalls(t *testing.T, store driver.ValueStore, user string) []call {
 	ctx := context.Background()
 	scope := driver.Scope{Tenant: "acme", User: user}
 	ok := func(err error) {
-		if err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, err)
 	}
 	var writes []driver.ValueWrite
 	var addresses []driver.Address
@@ -269,9 +256,7 @@ func valueCalls(t *testing.T, store driver.ValueStore, user string) []call {
 				ok(err)
 				n++
 			}
-			if n != want {
-				t.Errorf("got %d values want %d", n, want)
-			}
+			assert.Equal(t, want, n)
 		}
 	}
 	return []call{
@@ -288,9 +273,8 @@ func valueCalls(t *testing.T, store driver.ValueStore, user string) []call {
 		{"search values", func() {
 			c, err := store.Search(ctx, scope, driver.ValueSearch{Terms: []string{"word"}, Embedding: []float32{1, 1}, Model: "m", Limit: 10})
 			ok(err)
-			if len(c.Records) < 10 || c.Values != 300 {
-				t.Errorf("got %d of %d values", len(c.Records), c.Values)
-			}
+			require.False(t, len(c.Records) < 10)
+			assert.EqualValues(t, 300, c.Values)
 		}},
 		{"remove", put(driver.ValueWrite{Address: addresses[0]})},
 		{"sweep values", func() { _, err := store.Sweep(ctx, 10); ok(err) }},

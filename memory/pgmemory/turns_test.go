@@ -9,6 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/drivertest"
@@ -41,9 +43,9 @@ func turn(key string, s driver.Scope) driver.Turn {
 
 func wantCounts(t *testing.T, what string, q driver.TurnStore, pending, parked int) {
 	t.Helper()
-	if c, err := q.Count(context.Background()); err != nil || c != (driver.TurnCounts{Pending: pending, Parked: parked}) {
-		t.Errorf("%s: got %+v, error %v want %d that wait and %d parked", what, c, err, pending, parked)
-	}
+	c, err := q.Count(context.Background())
+	require.NoError(t, err, "%s: got %+v, error %v want %d that wait and %d parked", what, c, err, pending, parked)
+	assert.Equal(t, (driver.TurnCounts{Pending: pending, Parked: parked}), c, "%s: got %+v, error %v want %d that wait and %d parked", what, c, err, pending, parked)
 }
 
 // Forget also removes queued turns of the user, and older turns are not accepted later.
@@ -57,17 +59,14 @@ func TestForgetTurns(t *testing.T) {
 		wantNoErr(t, "enqueue", db.Turns().Enqueue(ctx, turn(key, ann)))
 	}
 	claimed, err := db.Turns().Claim(ctx, 1, time.Hour)
-	if err != nil || len(claimed) != 1 {
-		t.Fatalf("got %d jobs, error %v want 1", len(claimed), err)
-	}
+	require.NoError(t, err)
+	require.Len(t, claimed, 1)
 	_, err = db.Facts().Forget(ctx, ann)
 	wantNoErr(t, "forget", err)
 	wantCounts(t, "forgotten", db.Turns(), 0, 0)
 	wantErr(t, "finish", db.Turns().Finish(ctx, claimed[0]), driver.ErrConflict)
 	wantNoErr(t, "enqueue late", db.Turns().Enqueue(ctx, late))
-	if text := dump(t, p); strings.Contains(text, "a secret") {
-		t.Error("what was said is still there")
-	}
+	assert.False(t, strings.Contains(dump(t, p), "a secret"), "what was said is still there")
 	wantNoErr(t, "enqueue", db.Turns().Enqueue(ctx, turn("4", ann)))
 	wantCounts(t, "what was said later", db.Turns(), 1, 0)
 }
@@ -112,9 +111,8 @@ func TestTurnsDoneAreForgotten(t *testing.T) {
 			wantNoErr(t, "enqueue", q.Enqueue(ctx, turn(key, ann)))
 		}
 		jobs, err := q.Claim(ctx, 10, time.Hour)
-		if err != nil || len(jobs) != len(keys) {
-			t.Fatalf("got %d jobs, error %v want %d", len(jobs), err, len(keys))
-		}
+		require.NoError(t, err)
+		require.Len(t, jobs, len(keys))
 		for _, j := range jobs {
 			wantNoErr(t, "finish", q.Finish(ctx, j))
 		}
@@ -122,9 +120,9 @@ func TestTurnsDoneAreForgotten(t *testing.T) {
 	finish("old", "older")
 	do(t, p, `UPDATE weft.mem_turn SET due = due - interval '61 days'`)
 	finish("new")
-	if got := ask[[]string](t, p, `SELECT array_agg(name::text) FROM weft.mem_turn`); len(got) != 1 || got[0] != "new" {
-		t.Errorf("got %q want the new one", got)
-	}
+	got := ask[[]string](t, p, `SELECT array_agg(name::text) FROM weft.mem_turn`)
+	require.Len(t, got, 1)
+	assert.Equal(t, "new", got[0])
 }
 
 // Any text can be the cause of a failed turn.
@@ -134,14 +132,14 @@ func TestCausesAreKept(t *testing.T) {
 	q := newPlace(t).open(t).Turns()
 	wantNoErr(t, "enqueue", q.Enqueue(ctx, turn("1", ann)))
 	jobs, err := q.Claim(ctx, 1, time.Hour)
-	if err != nil || len(jobs) != 1 {
-		t.Fatalf("got %d jobs, error %v want 1", len(jobs), err)
-	}
+	require.NoError(t, err)
+	require.Len(t, jobs, 1)
 	wantNoErr(t, "retry", q.Retry(ctx, jobs[0], -1, "a\x00b\xffc"+strings.Repeat("x", 100_000)))
 	parked, err := q.Parked(ctx, 5)
-	if err != nil || len(parked) != 1 || !strings.HasPrefix(parked[0].Cause, "a\ufffdb\ufffdcxxx") || len(parked[0].Cause) > 10_000 {
-		t.Errorf("got %d parked, error %v want the one with its cause", len(parked), err)
-	}
+	require.NoError(t, err)
+	require.Len(t, parked, 1)
+	require.True(t, strings.HasPrefix(parked[0].Cause, "a\ufffdb\ufffdcxxx"))
+	assert.False(t, len(parked[0].Cause) > 10_000)
 }
 
 // A user has own turns, and can neither see nor change turns of others.
@@ -151,9 +149,7 @@ func TestTurnsOfUsers(t *testing.T) {
 	db := supabasePlace(t).served(t)
 	turns := func(user string) driver.TurnStore {
 		bound, err := pgmemory.Bind(db, binding(user))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return bound.Turns()
 	}
 	hers, his := turns(annID), turns(bobID)
@@ -165,20 +161,19 @@ func TestTurnsOfUsers(t *testing.T) {
 		wantErr(t, "bob's turn for another", his.Enqueue(ctx, turn("1", s)), pgmemory.ErrDenied)
 	}
 	wantCounts(t, "bob", his, 0, 0)
-	if jobs, err := his.Claim(ctx, 9, time.Hour); len(jobs) != 0 || err != nil {
-		t.Errorf("bob claims %d jobs, error %v", len(jobs), err)
-	}
+	jobs, err := his.Claim(ctx, 9, time.Hour)
+	require.Empty(t, jobs)
+	assert.NoError(t, err)
 	claimed, err := hers.Claim(ctx, 9, time.Hour)
-	if err != nil || len(claimed) != 2 {
-		t.Fatalf("ann: got %d jobs, error %v want 2", len(claimed), err)
-	}
+	require.NoError(t, err, "ann")
+	require.Len(t, claimed, 2, "ann")
 	wantErr(t, "bob finishes", his.Finish(ctx, claimed[0]), driver.ErrConflict)
 	wantErr(t, "bob retries", his.Retry(ctx, claimed[0], 0, ""), driver.ErrConflict)
 	wantNoErr(t, "ann finishes", hers.Finish(ctx, claimed[0]))
 	wantNoErr(t, "ann parks", hers.Retry(ctx, claimed[1], -1, "no"))
-	if list, err := his.Parked(ctx, 9); len(list) != 0 || err != nil {
-		t.Errorf("bob sees %d parked, error %v", len(list), err)
-	}
+	list, err := his.Parked(ctx, 9)
+	require.Empty(t, list)
+	assert.NoError(t, err)
 	wantErr(t, "bob revives", his.Revive(ctx, annScope, "2"), driver.ErrNotFound)
 	wantCounts(t, "ann", hers, 0, 1)
 	wantCounts(t, "the service role", turns(""), 0, 1)

@@ -8,6 +8,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/agentmemory"
 	"github.com/weft-go/weft/memory/driver"
@@ -25,24 +28,18 @@ func TestUserContextBySQL(t *testing.T) {
 	p, _ := publicPlace(t)
 	db, pool := p.served(t), p.pool(t)
 	bound, err := pgmemory.Bind(db, binding(annID))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	users, err := memory.New(bound, memory.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	service, err := memory.New(db, memory.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ann := driver.Scope{User: annID}
 	summary := func(want string) {
 		t.Helper()
 		c, err := agentmemory.LoadContext(ctx, users, ann)
-		if got := c.Summary(); got != want || err != nil {
-			t.Errorf("got %q, error %v want %q", got, err, want)
-		}
+		got := c.Summary()
+		require.Equal(t, want, got)
+		assert.NoError(t, err)
 	}
 
 	t.Run("what others wrote is known", func(t *testing.T) {
@@ -65,15 +62,12 @@ func TestUserContextBySQL(t *testing.T) {
 		_, err = users.Profile(ann).Patch(ctx, "context", json.RawMessage(`{"more":"stays"}`), 0)
 		wantNoErr(t, "patch", err)
 		for _, who := range []string{annID, ""} {
-			if got := one(t, pool, who, readContext, annID); got != `pro "9 of 10" {"a": [1.50]}` {
-				t.Errorf("got %s", got)
-			}
+			assert.Equal(t, `pro "9 of 10" {"a": [1.50]}`, one(t, pool, who, readContext, annID))
 		}
 		one(t, pool, "", `UPDATE public.user_context SET plan = 'free' WHERE user_id = $1 RETURNING user_id`, annID)
 		d, err := users.Profile(ann).Get(ctx, "context")
-		if err != nil || !sameJSON(string(d.Value), `{"plan":"free","usage":"9 of 10","preferences":{"a":[1.5]},"more":"stays"}`) {
-			t.Errorf("got %s, error %v", d.Value, err)
-		}
+		require.NoError(t, err)
+		assert.True(t, sameJSON(string(d.Value), `{"plan":"free","usage":"9 of 10","preferences":{"a":[1.5]},"more":"stays"}`))
 	})
 
 	t.Run("both may write at once", func(t *testing.T) {
@@ -93,10 +87,10 @@ func TestUserContextBySQL(t *testing.T) {
 		}
 		wg.Wait()
 		d, err := users.Profile(ann).Get(ctx, "context")
-		if err != nil || !strings.Contains(string(d.Value), `"w0":9`) && !strings.Contains(string(d.Value), `"w0": 9`) ||
-			!strings.Contains(string(d.Value), `9}`) || !strings.Contains(string(d.Value), `stays`) {
-			t.Errorf("got %s, error %v want the last of everybody", d.Value, err)
-		}
+		require.NoError(t, err)
+		require.False(t, !strings.Contains(string(d.Value), `"w0":9`) && !strings.Contains(string(d.Value), `"w0": 9`))
+		require.Contains(t, string(d.Value), `9}`)
+		assert.Contains(t, string(d.Value), `stays`)
 	})
 
 	t.Run("others' is out of reach", func(t *testing.T) {
@@ -109,9 +103,9 @@ func TestUserContextBySQL(t *testing.T) {
 			"nobody": {"", `INSERT INTO public.user_context (plan) SELECT 'free' WHERE $1::text IS NOT NULL`, "23502"},
 			"large":  {annID, `UPDATE public.user_context SET preferences = to_jsonb(repeat('x', 70000)) WHERE user_id = $1`, "54000"},
 		} {
-			if got, err := request[string](pool, c.who, c.sql, annID); sqlState(err) != c.want || len(got) != 0 {
-				t.Errorf("%s: got %q, error %v want %q", name, got, err, c.want)
-			}
+			got, err := request[string](pool, c.who, c.sql, annID)
+			require.Equal(t, c.want, sqlState(err), "%s: got %q, error %v want %q", name, got, err, c.want)
+			assert.Empty(t, got, "%s: got %q, error %v want %q", name, got, err, c.want)
 		}
 		one(t, pool, annID, `DELETE FROM public.user_context WHERE user_id = $1 RETURNING user_id`, annID)
 		summary("Plan: free\nUsage: 9 of 10")

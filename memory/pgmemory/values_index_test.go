@@ -6,6 +6,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/memory/driver"
 )
 
@@ -40,9 +43,8 @@ func TestValuesByIndex(t *testing.T) {
 				wantNoErr(t, "search", err)
 				want, err := exact.Values().Search(ctx, ann, s)
 				wantNoErr(t, "search", err)
-				if len(got.Records) != len(want.Records) || got.Values != want.Values {
-					t.Fatalf("%q, limit %d: got %d of %d values want %d of %d", prefix, limit, len(got.Records), got.Values, len(want.Records), want.Values)
-				}
+				require.Len(t, got.Records, len(want.Records), "%q, limit %d: got %d of %d values want %d of %d", prefix, limit, len(got.Records), got.Values, len(want.Records), want.Values)
+				require.Equal(t, want.Values, got.Values, "%q, limit %d: got %d of %d values want %d of %d", prefix, limit, len(got.Records), got.Values, len(want.Records), want.Values)
 				there := map[string]bool{}
 				for _, r := range want.Records {
 					there[r.Key] = true
@@ -54,9 +56,7 @@ func TestValuesByIndex(t *testing.T) {
 				}
 				wanted += len(want.Records)
 			}
-			if hits*100 < wanted*95 {
-				t.Errorf("%q, limit %d: got %d of the nearest want 95 %% of %d", prefix, limit, hits, wanted)
-			}
+			assert.False(t, hits*100 < wanted*95, "%q, limit %d: got %d of the nearest want 95 %% of %d", prefix, limit, hits, wanted)
 		}
 	}
 }

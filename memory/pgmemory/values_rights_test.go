@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/pgmemory"
 )
@@ -45,17 +48,18 @@ func TestValuesAreApart(t *testing.T) {
 		t.Errorf("bob lists %q, error %v", labels, err)
 	}
 	c, err := bob.Search(ctx, annScope, driver.ValueSearch{Terms: []string{"word"}, Limit: 9})
-	if err != nil || len(c.Records) != 0 || c.Values != 0 || c.Frequency[0] != 0 {
-		t.Errorf("bob searches: got %+v, error %v want nothing", c, err)
-	}
+	require.NoError(t, err, "bob searches")
+	require.Empty(t, c.Records, "bob searches")
+	require.EqualValues(t, 0, c.Values, "bob searches")
+	assert.EqualValues(t, 0, c.Frequency[0], "bob searches")
 	for name, s := range map[string]driver.Scope{"hers": annScope, "nobody's": {Tenant: "acme", User: "nobody"}, "of all": {Tenant: "acme"}} {
 		for what, w := range map[string]driver.ValueWrite{"puts": putting("k", `"bob"`), "removes": {Address: w.Address}} {
 			_, err := bob.Apply(ctx, s, []driver.ValueWrite{w})
 			wantErr(t, "bob "+what+" in "+name, err, pgmemory.ErrDenied)
 		}
-		if n, err := bob.Forget(ctx, s); n != 0 || err != nil {
-			t.Errorf("bob forgets %s: got %d, error %v want nothing", name, n, err)
-		}
+		n, err := bob.Forget(ctx, s)
+		require.Equal(t, 0, n, "bob forgets %s: got %d, error %v want nothing", name, n, err)
+		assert.NoError(t, err, "bob forgets %s: got %d, error %v want nothing", name, n, err)
 	}
 	pool := p.pool(t)
 	scope := ask[int64](t, p, `SELECT key FROM weft.mem_value_scope WHERE user_id = '`+annID+`'`)
@@ -69,9 +73,9 @@ func TestValuesAreApart(t *testing.T) {
 			`DELETE FROM weft.mem_value`,
 			`DELETE FROM weft.mem_value_scope`,
 		} {
-			if n, err := raw(ctx, pool, who, p.sql(sql)); n != 0 || err != nil {
-				t.Errorf("%s: %s: got %d rows, error %v want none", who, sql, n, err)
-			}
+			n, err := raw(ctx, pool, who, p.sql(sql))
+			require.EqualValues(t, 0, n, "%s: %s: got %d rows, error %v want none", who, sql, n, err)
+			assert.NoError(t, err, "%s: %s: got %d rows, error %v want none", who, sql, n, err)
 		}
 		for _, sql := range []string{
 			fmt.Sprintf(`INSERT INTO weft.mem_value (scope, version, created_at, updated_at, word_count, refresh, namespace, name, model, value, raw, words, terms)
@@ -82,14 +86,11 @@ func TestValuesAreApart(t *testing.T) {
 				VALUES (now(), weft.mem_digest('new', '', '` + annID + `', ''), 'new', '', '` + bobID + `', '')`,
 			`TRUNCATE weft.mem_value`,
 		} {
-			if n, err := raw(ctx, pool, who, p.sql(sql)); err == nil {
-				t.Errorf("%s: %s: got %d rows want an error", who, sql, n)
-			}
+			n, err := raw(ctx, pool, who, p.sql(sql))
+			assert.Error(t, err, "%s: %s: got %d rows want an error", who, sql, n)
 		}
 	}
-	if after := content(t, p, valueTables); after != before {
-		t.Errorf("got %s want %s", after, before)
-	}
+	assert.Equal(t, before, content(t, p, valueTables))
 }
 
 // After Forget, a dump and the statistics of the columns have none of the user's values.
@@ -110,25 +111,19 @@ func TestForgetValuesLeavesNothing(t *testing.T) {
 	_, err = store.Apply(ctx, ann, []driver.ValueWrite{putting("k", `"what stays"`)})
 	wantNoErr(t, "apply", err)
 	do(t, p, `ANALYZE weft.mem_value_scope, weft.mem_value`)
-	if before := dump(t, p); strings.Count(before, "marker-value") < 100 {
-		t.Fatal("got nothing that could be forgotten")
-	}
-	if n, err := store.Forget(ctx, driver.Scope{Tenant: "acme", User: scope.User}); n != 100 || err != nil {
-		t.Errorf("got %d values, error %v want 100", n, err)
-	}
+	require.False(t, strings.Count(dump(t, p), "marker-value") < 100, "got nothing that could be forgotten")
+	n, err := store.Forget(ctx, driver.Scope{Tenant: "acme", User: scope.User})
+	require.Equal(t, 100, n)
+	assert.NoError(t, err)
 	after := dump(t, p)
-	if strings.Contains(after, "marker-") || !strings.Contains(after, "what stays") {
-		t.Error("got something of what was forgotten, or nothing of what was not")
-	}
+	require.False(t, strings.Contains(after, "marker-"), "got something of what was forgotten, or nothing of what was not")
+	assert.Contains(t, after, "what stays", "got something of what was forgotten, or nothing of what was not")
 	known := ask[int](t, p, `SELECT count(*) FROM pg_stats WHERE schemaname = $1 AND
 		(most_common_vals::text LIKE '%marker-%' OR histogram_bounds::text LIKE '%marker-%' OR most_common_elems::text LIKE '%marker-%')`, p.options.Schema)
-	if known != 0 {
-		t.Errorf("got %d columns of which the database knows what was forgotten", known)
-	}
+	assert.Equal(t, 0, known)
 	again, err := store.Apply(ctx, scope, writes[:1])
-	if err != nil || again[0].Version <= first[99].Version {
-		t.Errorf("got %+v, error %v want a version that there never was", again, err)
-	}
+	require.NoError(t, err)
+	assert.False(t, again[0].Version <= first[99].Version)
 }
 
 // MaxValues limits the values of a scope.
@@ -157,9 +152,7 @@ func TestValueQuota(t *testing.T) {
 		wantNoErr(t, "find", err)
 		n++
 	}
-	if n != 2 {
-		t.Errorf("got %d values want 2", n)
-	}
+	assert.Equal(t, 2, n)
 }
 
 // Concurrent reads that extend the lifetime of the same values in different orders, and concurrent
@@ -190,16 +183,13 @@ func TestRefreshAtOnce(t *testing.T) {
 					wantNoErr(t, "find", err)
 					n++
 				}
-				if n != 50 {
-					t.Errorf("got %d values want 50", n)
-				}
+				assert.Equal(t, 50, n)
 			}
 		})
 	}
 	wg.Wait()
 	for item, err := range store.Find(ctx, ann, driver.ValueSelection{ValueQuery: driver.ValueQuery{Limit: -1}}) {
-		if err != nil || !item.ExpiresAt.After(put[0].ExpiresAt) {
-			t.Errorf("got %+v, error %v want it to live on", item, err)
-		}
+		require.NoError(t, err)
+		assert.True(t, item.ExpiresAt.After(put[0].ExpiresAt))
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// Conversations is a [driver.ConversationStore]. It is safe for use by any number of goroutines.
+// Conversations is a [driver.ConversationStore]. It is safe for concurrent use.
 type Conversations struct{ db *DB }
 
 var _ driver.ConversationStore = (*Conversations)(nil)

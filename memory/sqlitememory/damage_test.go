@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/inmemory"
@@ -84,9 +86,7 @@ func TestCorruptElsewhere(t *testing.T) {
 			must(t, read(db))
 			_, err = rawDB(t, path).Exec(`UPDATE ` + damage)
 			must(t, err)
-			if err := read(db); !errors.Is(err, sqlitememory.ErrCorrupt) {
-				t.Errorf("got %v want ErrCorrupt", err)
-			}
+			assert.ErrorIs(t, read(db), sqlitememory.ErrCorrupt)
 		})
 	}
 }
@@ -102,9 +102,8 @@ func TestQuotas(t *testing.T) {
 			for _, id := range ids {
 				c.Rows = append(c.Rows, driver.MessageRow{ID: id, Role: llm.RoleUser, Data: []byte(`{}`)})
 			}
-			if _, err := store.Apply(ctx, ann, c); !errors.Is(err, want) {
-				t.Errorf("%s: %q: got %v want %v", name, ids, err, want)
-			}
+			_, err := store.Apply(ctx, ann, c)
+			assert.ErrorIs(t, err, want, "%s: %q: got %v want %v", name, ids, err, want)
 		}
 		say(driver.ErrQuota, driver.SessionChange{}, "1", "2", "3", "4")
 		say(nil, driver.SessionChange{}, "1", "2", "3")
@@ -124,9 +123,8 @@ func TestQuotas(t *testing.T) {
 				}
 				writes = append(writes, w)
 			}
-			if _, err := store.Apply(ctx, s, writes); !errors.Is(err, want) {
-				t.Errorf("%s: %q: got %v want %v", name, keys, err, want)
-			}
+			_, err := store.Apply(ctx, s, writes)
+			assert.ErrorIs(t, err, want, "%s: %q: got %v want %v", name, keys, err, want)
 		}
 		put(driver.ErrQuota, ann, "1", "2", "3")
 		put(nil, ann, "1", "2")

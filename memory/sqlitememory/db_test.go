@@ -18,6 +18,9 @@ import (
 
 	_ "modernc.org/sqlite"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/inmemory"
@@ -81,9 +84,7 @@ func (wordEmbedder) Embed(_ context.Context, texts []string) ([][]float32, error
 func rawDB(tb testing.TB, path string) *sql.DB {
 	tb.Helper()
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(60000)")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	db.SetMaxOpenConns(1)
 	tb.Cleanup(func() { _ = db.Close() })
 	return db
@@ -95,17 +96,13 @@ func checkIndex(t *testing.T, path string) {
 	db := rawDB(t, path)
 	var answer string
 	must(t, db.QueryRow(`PRAGMA integrity_check`).Scan(&answer))
-	if answer != "ok" {
-		t.Errorf("integrity: got %q want ok", answer)
-	}
+	assert.Equal(t, "ok", answer, "integrity")
 	for table, index := range map[string]string{"mem_fact": "mem_word", "mem_message": "mem_message_word", "mem_value": "mem_value_word", "mem_chunk": "mem_chunk_word"} {
 		_, err := db.Exec(`INSERT INTO ` + index + ` (` + index + `) VALUES ('integrity-check')`)
 		must(t, err)
 		var rows, words int
 		must(t, db.QueryRow(`SELECT (SELECT count(*) FROM `+table+` WHERE words > 0), (SELECT count(*) FROM `+index+`_docsize)`).Scan(&rows, &words))
-		if rows != words {
-			t.Errorf("%s: got %d rows and the words of %d want the same", table, rows, words)
-		}
+		assert.Equal(t, words, rows, "%s: got %d rows and the words of %d want the same", table, rows, words)
 	}
 }
 
@@ -115,9 +112,8 @@ func copyFile(t *testing.T, from, to string) bool {
 	if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
 		return false
 	}
-	if out, err := exec.Command("cp", from, to).CombinedOutput(); err != nil {
-		t.Fatalf("cp: %v: %s", err, out)
-	}
+	out, err := exec.Command("cp", from, to).CombinedOutput()
+	require.NoError(t, err, "cp: %v: %s", err, out)
 	return true
 }
 
@@ -152,9 +148,9 @@ func TestOpenRefuses(t *testing.T) {
 			if err == nil {
 				_ = db.Close()
 			}
-			if !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.says) || !strings.Contains(err.Error(), tt.path) {
-				t.Errorf("got %v want %v, the path, and %q", err, tt.want, tt.says)
-			}
+			require.ErrorIs(t, err, tt.want)
+			require.ErrorContains(t, err, tt.says)
+			assert.ErrorContains(t, err, tt.path)
 		})
 	}
 }
@@ -167,18 +163,15 @@ func TestReopen(t *testing.T) {
 	must(t, db.Close())
 	must(t, db.Close())
 	for _, err := range db.Facts().Find(context.Background(), everything(ann)) {
-		if !errors.Is(err, fs.ErrClosed) {
-			t.Errorf("closed: got %v want ErrClosed", err)
-		}
+		assert.ErrorIs(t, err, fs.ErrClosed, "closed")
 	}
 	store := open(t, path, options).Facts()
-	if got := find(t, store, everything(ann)); len(got) != 1 || got[0].Content != "stays there" {
-		t.Errorf("got %v want what was stored", got)
-	}
+	got := find(t, store, everything(ann))
+	require.Len(t, got, 1)
+	assert.Equal(t, "stays there", got[0].Content)
 	c, err := store.Search(context.Background(), driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only()}, Terms: []string{"stays"}, Limit: 1})
-	if err != nil || len(c.Records) != 1 {
-		t.Errorf("got %d candidates, error %v want 1", len(c.Records), err)
-	}
+	require.NoError(t, err)
+	assert.Len(t, c.Records, 1)
 }
 
 func TestMaxFacts(t *testing.T) {
@@ -190,18 +183,16 @@ func TestMaxFacts(t *testing.T) {
 		must(t, err)
 		stored, err := m.Store(ctx, ann, driver.Fact{Content: "one", Trust: driver.Stated}, driver.Fact{Content: "two", Trust: driver.Stated}, driver.Fact{Content: "three", Trust: driver.Stated})
 		must(t, err)
-		if _, err := m.Store(ctx, ann, driver.Fact{Content: "four", Trust: driver.Stated}); !errors.Is(err, driver.ErrQuota) {
-			t.Errorf("%s: got %v want ErrQuota", name, err)
-		}
+		_, err = m.Store(ctx, ann, driver.Fact{Content: "four", Trust: driver.Stated})
+		assert.ErrorIs(t, err, driver.ErrQuota, "%s: got %v want ErrQuota", name, err)
 		_, err = m.Store(ctx, ann, driver.Fact{Content: "one.", Trust: driver.Stated}) // the fact exists already
 		must(t, err)
 		_, err = m.Store(ctx, driver.Scope{Tenant: "acme", User: "bob"}, driver.Fact{Content: "four", Trust: driver.Stated})
 		must(t, err)
 		_, err = m.Supersede(ctx, ann, driver.Fact{Content: "four", Trust: driver.Stated}, stored[0].ID)
 		must(t, err)
-		if got := len(find(t, store, driver.FactQuery{Reach: ann.Only()})); got != 3 {
-			t.Errorf("%s: got %d facts want 3", name, got)
-		}
+		got := len(find(t, store, driver.FactQuery{Reach: ann.Only()}))
+		assert.Equal(t, 3, got, "%s: got %d facts want 3", name, got)
 		_, err = m.Apply(ctx, ann, driver.FactChange{Kind: driver.Add, Record: driver.FactRecord{Fact: driver.Fact{Content: "five", Trust: driver.Stated}}},
 			driver.FactChange{Kind: driver.Close, Record: driver.FactRecord{Fact: driver.Fact{ID: stored[1].ID}}})
 		must(t, err)
@@ -219,12 +210,8 @@ func TestFull(t *testing.T) {
 			stored++
 		}
 	}
-	if !errors.Is(err, sqlitememory.ErrFull) {
-		t.Fatalf("got %v after %d facts want ErrFull", err, stored)
-	}
-	if got := len(find(t, store, everything(ann))); got != stored {
-		t.Errorf("got %d facts want %d", got, stored)
-	}
+	require.ErrorIs(t, err, sqlitememory.ErrFull, "got %v after %d facts want ErrFull", err, stored)
+	assert.Equal(t, stored, len(find(t, store, everything(ann))))
 }
 
 // A damaged row is an error, and is never returned as another fact.
@@ -251,22 +238,16 @@ func TestCorrupt(t *testing.T) {
 					t.Errorf("find: got %+v want an error", r)
 				}
 			}
-			if !errors.Is(findErr, sqlitememory.ErrCorrupt) {
-				t.Errorf("find: got %v want ErrCorrupt", findErr)
-			}
+			assert.ErrorIs(t, findErr, sqlitememory.ErrCorrupt, "find")
 			c, err := store.Search(context.Background(), driver.FactSearch{
 				Query: everything(ann), Terms: []string{"content"}, Embedding: []float32{1, 1}, Model: "m", Limit: 5,
 			})
-			if !errors.Is(err, sqlitememory.ErrCorrupt) {
-				t.Errorf("search: got %+v, %v want ErrCorrupt", c, err)
-			}
+			assert.ErrorIs(t, err, sqlitememory.ErrCorrupt, "search: got %+v, %v want ErrCorrupt", c, err)
 			if column == "id" || column == "short id" {
 				return // no fact has the id any more
 			}
 			_, err = store.Apply(context.Background(), ann, []driver.FactChange{{Kind: driver.Close, Record: driver.FactRecord{Fact: driver.Fact{ID: id}}}})
-			if !errors.Is(err, sqlitememory.ErrCorrupt) {
-				t.Errorf("close: got %v want ErrCorrupt", err)
-			}
+			assert.ErrorIs(t, err, sqlitememory.ErrCorrupt, "close")
 		})
 	}
 }
@@ -301,9 +282,9 @@ func TestManyWords(t *testing.T) {
 		for n, limit := range map[int]int{1: 1, 64: 1000} {
 			c, err := store.Search(context.Background(), driver.FactSearch{Query: q, Terms: terms[:n], Limit: limit})
 			must(t, err)
-			if c.Terms != words || n == 64 && int64(len(c.Records)) != want || n == 1 && len(c.Records) != 1 {
-				t.Errorf("%+v, %d words: got %d candidates, %d words in all want %d, %d", q, n, len(c.Records), c.Terms, want, words)
-			}
+			require.Equal(t, words, c.Terms, "%+v, %d words: got %d candidates, %d words in all want %d, %d", q, n, len(c.Records), c.Terms, want, words)
+			require.False(t, n == 64 && int64(len(c.Records)) != want, "%+v, %d words: got %d candidates, %d words in all want %d, %d", q, n, len(c.Records), c.Terms, want, words)
+			assert.False(t, n == 1 && len(c.Records) != 1, "%+v, %d words: got %d candidates, %d words in all want %d, %d", q, n, len(c.Records), c.Terms, want, words)
 		}
 	}
 }
@@ -345,8 +326,7 @@ func TestPlans(t *testing.T) {
 			plan.WriteString(text + "\n")
 		}
 		must(t, rows.Close())
-		if !strings.Contains(plan.String(), want) || strings.Contains(plan.String(), "TEMP B-TREE") {
-			t.Errorf("%s: got %s want %s, without sorting", query, plan.String(), want)
-		}
+		require.Contains(t, plan.String(), want, "%s: got %s want %s, without sorting", query, plan.String(), want)
+		assert.False(t, strings.Contains(plan.String(), "TEMP B-TREE"), "%s: got %s want %s, without sorting", query, plan.String(), want)
 	}
 }

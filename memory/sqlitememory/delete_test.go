@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/internal/uuid"
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/driver"
@@ -34,9 +37,7 @@ func fillChunks(tb testing.TB, store driver.DocumentStore, s driver.Scope, n, ea
 			}
 		}
 		source := driver.Source{ID: uuid.New(), URI: fmt.Sprint(from, ".md"), SHA256: "x"}
-		if err := store.Swap(context.Background(), driver.SourceChange{Scope: s, Swaps: []driver.SourceSwap{{Source: source, Chunks: chunks}}}); err != nil {
-			tb.Fatal(err)
-		}
+		require.NoError(tb, store.Swap(context.Background(), driver.SourceChange{Scope: s, Swaps: []driver.SourceSwap{{Source: source, Chunks: chunks}}}))
 	}
 }
 
@@ -58,9 +59,7 @@ func BenchmarkDelete(b *testing.B) {
 				fillChunks(b, store, ann, chunks, each)
 				fillChunks(b, store, driver.Scope{User: "bob"}, 100, 10)
 				facts, err := memory.New(db, memory.Options{})
-				if err != nil {
-					b.Fatal(err)
-				}
+				require.NoError(b, err)
 				b.StartTimer()
 				began, done := time.Now(), make(chan error, 1)
 				go func() {
@@ -70,14 +69,11 @@ func BenchmarkDelete(b *testing.B) {
 				}()
 				for i := 0; len(done) == 0; i++ {
 					began := time.Now()
-					if _, err := facts.Store(ctx, driver.Scope{User: "bob"}, driver.Fact{Content: fmt.Sprint("fact ", i), Trust: driver.Stated}); err != nil {
-						b.Fatal(err)
-					}
+					_, err := facts.Store(ctx, driver.Scope{User: "bob"}, driver.Fact{Content: fmt.Sprint("fact ", i), Trust: driver.Stated})
+					require.NoError(b, err)
 					waited = append(waited, time.Since(began))
 				}
-				if err := <-done; err != nil {
-					b.Fatal(err)
-				}
+				require.NoError(b, <-done)
 			}
 			b.ReportMetric(slices.Max(took).Seconds(), "longest-s")
 			b.ReportMetric(float64(slices.Max(waited).Milliseconds()), "longest-wait-ms")
@@ -95,22 +91,17 @@ func seen(tb testing.TB, store driver.DocumentStore, s driver.Scope) (sources, c
 	q := driver.SourceQuery{Reach: s.Only()}
 	var spans []driver.ChunkSpan
 	for source, err := range store.Sources(context.Background(), q) {
-		if err != nil {
-			tb.Fatal(err)
-		}
+		require.NoError(tb, err)
 		sources++
 		spans = append(spans, driver.ChunkSpan{Scope: s, Source: source.ID, To: 1 << 30})
 	}
 	for _, err := range store.Chunks(context.Background(), spans) {
-		if err != nil {
-			tb.Fatal(err)
-		}
+		require.NoError(tb, err)
 		chunks++
 	}
 	c, err := store.Search(context.Background(), driver.ChunkSearch{Query: q, Terms: []string{"w0"}, Embedding: make([]float32, 256), Model: "m", Limit: 10})
-	if err != nil || int(c.Chunks) != chunks {
-		tb.Fatalf("a search is among %d chunks, error %v, and there are %d", c.Chunks, err, chunks)
-	}
+	require.NoError(tb, err)
+	require.Equal(tb, chunks, int(c.Chunks))
 	return sources, chunks, len(c.Records)
 }
 
@@ -120,9 +111,7 @@ func waitGone(tb testing.TB, store driver.DocumentStore, s driver.Scope) {
 	for n := 1; n > 0; {
 		n = 0
 		for _, err := range store.Sources(tb.Context(), driver.SourceQuery{Reach: s.Only()}) {
-			if err != nil {
-				tb.Fatal(err)
-			}
+			require.NoError(tb, err)
 			n++
 		}
 	}
@@ -160,9 +149,7 @@ func TestDeleteIsStoppedAnywhere(t *testing.T) {
 		}
 		switch sources, chunks, found := seen(t, store, ann); {
 		case sources == 3 && chunks == 60 && found >= 10:
-			if done {
-				t.Error("nothing was deleted")
-			}
+			assert.False(t, done, "nothing was deleted")
 		case sources == 2 && chunks == 36 && found >= 10:
 		default:
 			t.Errorf("stopped at look %d: got %d sources, %d chunks, %d found, want all of 3, or of 2", stop, sources, chunks, found)
@@ -190,9 +177,8 @@ func wantSwept(t *testing.T, path string, want int) {
 	t.Helper()
 	var chunks, gone int
 	must(t, rawDB(t, path).QueryRow(`SELECT (SELECT count(*) FROM mem_chunk), (SELECT count(*) FROM mem_source_dead)`).Scan(&chunks, &gone))
-	if chunks != want || gone != 0 {
-		t.Errorf("got %d chunks, and %d sources to sweep, want %d and none", chunks, gone, want)
-	}
+	require.Equal(t, want, chunks)
+	assert.Equal(t, 0, gone)
 }
 
 // During a large deletion, readers no longer see the sources, others can write, and the sources can
@@ -213,16 +199,16 @@ func TestWritesWhileDeleting(t *testing.T) {
 	add(t, db.Facts(), ann, "a fact")
 	var gone int
 	must(t, rawDB(t, path).QueryRow(`SELECT count(*) FROM mem_source_dead`).Scan(&gone))
-	if gone == 0 {
-		t.Errorf("everything was deleted before others could write")
-	}
-	if sources, chunks, found := seen(t, store, ann); sources != 1 || chunks != 30 || found < 10 {
-		t.Errorf("got %d sources, %d chunks, %d found of what was stored anew", sources, chunks, found)
-	}
+	assert.NotEqual(t, 0, gone, "everything was deleted before others could write")
+	sources, chunks, found := seen(t, store, ann)
+	require.Equal(t, 1, sources)
+	require.Equal(t, 30, chunks)
+	assert.False(t, found < 10)
 	must(t, <-done)
-	if sources, chunks, found := seen(t, store, ann); sources != 1 || chunks != 30 || found < 10 {
-		t.Errorf("got %d sources, %d chunks, %d found of what was stored anew", sources, chunks, found)
-	}
+	sources, chunks, found = seen(t, store, ann)
+	require.Equal(t, 1, sources)
+	require.Equal(t, 30, chunks)
+	assert.False(t, found < 10)
 	wantSwept(t, path, 30)
 	checkIndex(t, path)
 }
@@ -241,16 +227,12 @@ func TestKilledWhileDeleting(t *testing.T) {
 	c.kill()
 	var left int
 	must(t, rawDB(t, path).QueryRow(`SELECT count(*) FROM mem_source_dead`).Scan(&left))
-	if left == 0 {
-		t.Errorf("it was killed too late")
-	}
+	assert.NotEqual(t, 0, left, "it was killed too late")
 	open(t, path, patient)
 	wantSwept(t, path, 0)
 	checkIndex(t, path)
-	if n, err := store.Delete(t.Context(), driver.SourceQuery{Reach: zoe.Only()}); n != 0 || err != nil {
-		t.Errorf("again: got %d, %v", n, err)
-	}
-	if found := leftovers(t, path, []string{" w9966 ", zoe.User}); len(found) > 0 {
-		t.Errorf("got %q in the files", found)
-	}
+	n, err := store.Delete(t.Context(), driver.SourceQuery{Reach: zoe.Only()})
+	require.Equal(t, 0, n, "again")
+	assert.NoError(t, err, "again")
+	assert.Empty(t, leftovers(t, path, []string{" w9966 ", zoe.User}))
 }

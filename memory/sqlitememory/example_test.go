@@ -41,7 +41,7 @@ func Example() {
 	if _, err := m.Store(ctx, ann, facts...); err != nil {
 		log.Fatal(err)
 	}
-	found, err := m.Recall(ctx, memory.Recall{Query: driver.FactQuery{Reach: ann.Only()}, Text: "what tea does she drink?"})
+	found, err := m.Recall(ctx, memory.Question{Reach: ann.Only(), Text: "what tea does she drink?"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func ExampleDB_Conversations() {
 			log.Fatal(err)
 		}
 	}
-	found, err := history.Search(ctx, memory.FindMessages{Query: driver.SessionQuery{Reach: ann.Only()}, Text: "warps"})
+	found, err := history.Search(ctx, memory.Question{Reach: ann.Only(), Text: "warps"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func ExampleDB_Documents() {
 		}
 		fmt.Println("added:", report.Added, "unchanged:", report.Unchanged)
 	}
-	results, err := base.Search(ctx, knowledge.Question{Query: driver.SourceQuery{Reach: docs.Only()}, Text: "how many days of leave?", Limit: 1})
+	results, err := base.Search(ctx, memory.Question{Reach: docs.Only(), Text: "how many days of leave?", Limit: 1})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// Facts is a [driver.FactStore]. It is safe for use by any number of goroutines.
+// Facts is a [driver.FactStore]. It is safe for concurrent use.
 type Facts struct{ db *DB }
 
 var _ driver.FactStore = (*Facts)(nil)

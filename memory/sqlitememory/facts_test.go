@@ -5,6 +5,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/drivertest"
 	"github.com/weft-go/weft/memory/sqlitememory"
@@ -13,13 +16,9 @@ import (
 func open(tb testing.TB, path string, o sqlitememory.Options) *sqlitememory.DB {
 	tb.Helper()
 	db, err := sqlitememory.Open(context.Background(), path, o)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	tb.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			tb.Error(err)
-		}
+		assert.NoError(tb, db.Close())
 	})
 	return db
 }

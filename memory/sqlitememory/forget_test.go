@@ -4,13 +4,15 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/driver"
@@ -25,9 +27,7 @@ func TestForgetLeavesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "memory.db")
 	db := open(t, path, sqlitememory.Options{})
 	m, err := memory.New(db, memory.Options{Embedder: wordEmbedder{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var markers []string
 	marker := func() string {
 		markers = append(markers, fmt.Sprintf("marker%02dzqxj%02d", len(markers), len(markers)*7))
@@ -44,9 +44,7 @@ func TestForgetLeavesNothing(t *testing.T) {
 	var ids []string
 	for range 2 {
 		stored, err := m.Store(ctx, gone, fact())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ids = append(ids, stored[0].ID)
 		noise(t, m, 50)
 	}
@@ -61,29 +59,21 @@ func TestForgetLeavesNothing(t *testing.T) {
 	_, err = m.Sweep(ctx)
 	must(t, err)
 	noise(t, m, 200)
-	if len(markers) < 20 {
-		t.Fatalf("got %d markers want 20", len(markers))
-	}
-	if found := leftovers(t, path, markers); len(found) < len(markers)-1 { // the agent's marker may be missing
-		t.Fatalf("before: got %q of %d markers in the files", found, len(markers))
-	}
-	if n, err := m.Forget(ctx, driver.Scope{Tenant: "acme", User: gone.User}); err != nil || n.Facts != 3 {
-		t.Fatalf("got %+v, error %v want 3 facts", n, err)
-	}
-	if found := leftovers(t, path, markers); len(found) > 0 {
-		t.Errorf("got %q in the files", found)
-	}
+	require.False(t, len(markers) < 20)
+	require.False(
+
+		// the agent's marker may be missing
+		t, len(leftovers(t, path, markers)) < len(markers)-1, "before")
+
+	n, err := m.Forget(ctx, driver.Scope{Tenant: "acme", User: gone.User})
+	require.NoError(t, err)
+	require.Equal(t, 3, n.Facts)
+	assert.Empty(t, leftovers(t, path, markers))
 	for _, id := range append(ids, stored[0].ID) {
-		if found := leftovers(t, path, []string{id, string(packed(id))}); len(found) > 0 {
-			t.Errorf("got the id %s in the files", id)
-		}
+		assert.Empty(t, leftovers(t, path, []string{id, string(packed(id))}), "got the id %s in the files", id)
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if found := leftovers(t, path, markers); len(found) > 0 {
-		t.Errorf("closed: got %q in the files", found)
-	}
+	require.NoError(t, db.Close())
+	assert.Empty(t, leftovers(t, path, markers), "closed")
 	checkIndex(t, path)
 }
 
@@ -104,9 +94,7 @@ func noise(t *testing.T, m *memory.Memory, n int) {
 
 func must(t *testing.T, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 func packed(id string) []byte {
@@ -150,17 +138,13 @@ func TestForgetWhileSomebodyReads(t *testing.T) {
 	must(t, err)
 	var n int
 	must(t, tx.QueryRow(`SELECT count(*) FROM mem_fact`).Scan(&n))
-	if n, err := store.Forget(ctx, ann); !errors.Is(err, sqlitememory.ErrInUse) || n != 1 {
-		t.Errorf("got %d, error %v want 1 and ErrInUse", n, err)
-	}
-	if got := find(t, store, everything(ann)); len(got) != 0 {
-		t.Errorf("got %d facts want none", len(got))
-	}
+	n, err = store.Forget(ctx, ann)
+	require.ErrorIs(t, err, sqlitememory.ErrInUse)
+	assert.Equal(t, 1, n)
+	assert.Empty(t, find(t, store, everything(ann)))
 	must(t, tx.Rollback())
-	if n, err := store.Forget(ctx, ann); err != nil || n != 0 {
-		t.Errorf("again: got %d, error %v want 0", n, err)
-	}
-	if found := leftovers(t, path, []string{"a secret"}); len(found) > 0 {
-		t.Errorf("got %q in the files", found)
-	}
+	n, err = store.Forget(ctx, ann)
+	require.NoError(t, err, "again")
+	assert.Equal(t, 0, n, "again")
+	assert.Empty(t, leftovers(t, path, []string{"a secret"}))
 }

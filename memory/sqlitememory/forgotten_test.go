@@ -3,12 +3,14 @@ package sqlitememory_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory"
@@ -77,9 +79,8 @@ func fillKnowledge(t *testing.T, base *knowledge.Base, s driver.Scope, word func
 		for range 2 {
 			d.Text = "# " + word() + "\n\nText of " + word() + ".\n\n## " + word() + "\n\n" + strings.Repeat(word()+" ", 400)
 			_, troubles, err := knowledge.Collect(base.Ingest(context.Background(), s, knowledge.Documents(d), knowledge.IngestOptions{Stop: true}))
-			if err != nil || len(troubles) > 0 {
-				t.Fatal(err, troubles)
-			}
+			require.NoError(t, err)
+			require.Empty(t, troubles)
 		}
 	}
 }
@@ -118,33 +119,29 @@ func TestForgetLeavesNothingElsewhere(t *testing.T) {
 		kind.fill(gone, words[i].next)
 	}
 	for i, kind := range kinds {
-		if n, err := kind.forget(driver.Scope{Tenant: "acme", User: "gone"}); n != 2*kind.want || err != nil {
-			t.Errorf("%s: forgot %d, error %v want %d", kind.name, n, err, 2*kind.want)
-		}
+		n, err := kind.forget(driver.Scope{Tenant: "acme", User: "gone"})
+		require.Equal(t, 2*kind.want, n, "%s: forgot %d, error %v want %d", kind.name, n, err, 2*kind.want)
+		assert.NoError(t, err, "%s: forgot %d, error %v want %d", kind.name, n, err, 2*kind.want)
 		if found := leftovers(t, path, words[i].list); len(found) > 0 {
 			t.Errorf("%s: got %q in the files", kind.name, found)
 		}
 		for j := i + 1; j < len(kinds); j++ {
-			if found := leftovers(t, path, words[j].list[:1]); len(found) != 1 {
-				t.Errorf("%s: forgotten with %s", kinds[j].name, kind.name)
-			}
+			assert.Len(t, leftovers(t, path, words[j].list[:1]), 1, "%s: forgotten with %s", kinds[j].name, kind.name)
 		}
-		if n, err := kind.forget(driver.Scope{Tenant: "acme", User: "gone"}); n != 0 || err != nil {
-			t.Errorf("%s, again: forgot %d, error %v want 0", kind.name, n, err)
-		}
+		n, err = kind.forget(driver.Scope{Tenant: "acme", User: "gone"})
+		require.Equal(t, 0, n, "%s, again: forgot %d, error %v want 0", kind.name, n, err)
+		assert.NoError(t, err, "%s, again: forgot %d, error %v want 0", kind.name, n, err)
 	}
-	if found := leftovers(t, path, []string{"gone"}); len(found) > 0 {
-		t.Errorf("got the name of the user in the files")
-	}
+	assert.Empty(t, leftovers(t, path, []string{"gone"}), "got the name of the user in the files")
 	checkIndex(t, path)
 	for i, kind := range kinds[:2] {
-		if n, err := kind.forget(stays); n != kind.want || err != nil {
-			t.Errorf("%s: %d of another user are left, error %v want %d", kinds[i].name, n, err, kind.want)
-		}
+		n, err := kind.forget(stays)
+		require.Equal(t, kind.want, n, "%s: %d of another user are left, error %v want %d", kinds[i].name, n, err, kind.want)
+		assert.NoError(t, err, "%s: %d of another user are left, error %v want %d", kinds[i].name, n, err, kind.want)
 	}
-	if n, err := base.Delete(ctx, driver.SourceQuery{Reach: stays.Only()}); n != 2 || err != nil {
-		t.Errorf("knowledge: %d of another user are left, error %v want 2", n, err)
-	}
+	n, err := base.Delete(ctx, driver.SourceQuery{Reach: stays.Only()})
+	require.Equal(t, 2, n, "knowledge")
+	assert.NoError(t, err, "knowledge")
 }
 
 // Forget of one store does not affect the other. Conversations accept older turns after Forget of
@@ -163,16 +160,14 @@ func TestForgetOneKind(t *testing.T) {
 	add(t, db.Facts(), ann, "a fact")
 	_, err = db.Facts().Forget(ctx, ann)
 	must(t, err)
-	found, err := history.Search(ctx, memory.FindMessages{Query: driver.SessionQuery{Reach: ann.Only()}, Text: "hello"})
-	if err != nil || len(found) != 1 {
-		t.Errorf("got %d messages, error %v want the one", len(found), err)
-	}
+	found, err := history.Search(ctx, memory.Question{Reach: ann.Only(), Text: "hello"})
+	require.NoError(t, err)
+	assert.Len(t, found, 1)
 	_, err = history.Append(ctx, ann, turn)
 	must(t, err)
 	_, err = history.Forget(ctx, ann)
 	must(t, err)
-	if _, err := history.Append(ctx, ann, turn); !errors.Is(err, driver.ErrForgotten) {
-		t.Errorf("got %v want ErrForgotten", err)
-	}
+	_, err = history.Append(ctx, ann, turn)
+	assert.ErrorIs(t, err, driver.ErrForgotten)
 	add(t, db.Facts(), ann, "a fact")
 }

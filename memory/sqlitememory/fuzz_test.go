@@ -8,6 +8,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/memory/inmemory"
 
 	"github.com/weft-go/weft/memory"
@@ -54,9 +57,7 @@ func FuzzConditions(f *testing.F) {
 		must(t, err)
 		fact, err := m.Get(ctx, ann, stored[0].ID)
 		must(t, err)
-		if got := string(fact.Metadata); got != strings.TrimSpace(metadata) {
-			t.Errorf("got metadata %q want %q", got, metadata)
-		}
+		assert.Equal(t, strings.TrimSpace(metadata), string(fact.Metadata))
 		c := driver.Condition{Path: strings.Split(path, "\x00"), Op: fuzzOps[op], Value: json.RawMessage(value)}
 		q := driver.FactQuery{Reach: ann.Only(), Where: []driver.Condition{c}, Limit: -1}
 		if q.Validate() != nil {
@@ -66,14 +67,12 @@ func FuzzConditions(f *testing.F) {
 		if c.Match(fact.Metadata) {
 			want = 1
 		}
-		if got := find(t, store, q); len(got) != want {
-			t.Errorf("%q %q %s %q: listed: got %d want %d", metadata, c.Path, c.Op, value, len(got), want)
-		}
+		got := find(t, store, q)
+		assert.Len(t, got, want, "%q %q %s %q: listed: got %d want %d", metadata, c.Path, c.Op, value, len(got), want)
 		found, err := store.Search(ctx, driver.FactSearch{Query: q, Terms: []string{"fact", "foreign"}, Limit: 5})
 		must(t, err)
-		if len(found.Records) != want || found.Facts != int64(want) {
-			t.Errorf("%q %q %s %q: searched: got %d want %d", metadata, c.Path, c.Op, value, len(found.Records), want)
-		}
+		require.Len(t, found.Records, want, "%q %q %s %q: searched: got %d want %d", metadata, c.Path, c.Op, value, len(found.Records), want)
+		assert.Equal(t, int64(want), found.Facts, "%q %q %s %q: searched: got %d want %d", metadata, c.Path, c.Op, value, len(found.Records), want)
 	})
 }
 
@@ -100,16 +99,17 @@ func FuzzNames(f *testing.F) {
 		id := add(t, store, s, fmt.Sprintf("%q", name), named)
 		add(t, store, foreign, fmt.Sprintf("%q", name), named)
 		q := driver.FactQuery{Reach: s.Only(), Conversation: name}
-		if got := find(t, store, q); len(got) != 1 || got[0].ID != id {
-			t.Errorf("got %d facts want the one", len(got))
-		}
+		got := find(t, store, q)
+		require.Len(t, got, 1)
+		assert.Equal(t, id, got[0].ID)
 		c, err := store.Search(ctx, driver.FactSearch{Query: q, Terms: []string{name}, Embedding: []float32{1}, Model: name, Limit: 5})
 		must(t, err)
-		if len(c.Records) != 1 || c.Records[0].ID != id || c.Facts != 1 || c.Frequency[0] != 1 {
-			t.Errorf("got %d candidates of %d facts want the one", len(c.Records), c.Facts)
-		}
-		if n, err := store.Forget(ctx, foreign); err != nil || n == 0 {
-			t.Errorf("got %d, error %v want the other at least", n, err)
-		}
+		require.Len(t, c.Records, 1)
+		require.Equal(t, id, c.Records[0].ID)
+		require.EqualValues(t, 1, c.Facts)
+		assert.EqualValues(t, 1, c.Frequency[0])
+		n, err := store.Forget(ctx, foreign)
+		require.NoError(t, err)
+		assert.NotEqual(t, 0, n)
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/inmemory"
@@ -60,8 +62,6 @@ func FuzzAddresses(f *testing.F) {
 			_, err = values.Forget(t.Context(), s)
 			must(t, err)
 		}
-		if !slices.Equal(listed[0], listed[1]) {
-			t.Errorf("%q %q %q:\ngot  %q\nwant %q", first, second, key, listed[0], listed[1])
-		}
+		assert.Equal(t, listed[1], listed[0], "%q %q %q:\ngot  %q\nwant %q", first, second, key, listed[0], listed[1])
 	})
 }

@@ -2,7 +2,6 @@ package sqlitememory_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"runtime"
@@ -10,6 +9,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/driver"
@@ -70,14 +72,14 @@ func TestIngestStoppedAndResumed(t *testing.T) {
 			cancel()
 		}
 	})
-	if !errors.Is(err, context.Canceled) || stopped.Added < 120 || stopped.Added >= len(documents) {
-		t.Fatalf("stopped: got %+v and %v", stopped, err)
-	}
+	require.ErrorIs(t, err, context.Canceled, "stopped")
+	require.False(t, stopped.Added < 120, "stopped")
+	require.False(t, stopped.Added >= len(documents), "stopped")
 	resumed, err := ingest(t.Context(), func(knowledge.Progress) {})
 	must(t, err)
-	if resumed.Unchanged != stopped.Added || resumed.Added != len(documents)-stopped.Added || stopped.Embedded+resumed.Embedded != resumed.Chunks {
-		t.Errorf("resumed: got %+v after %+v", resumed, stopped)
-	}
+	require.Equal(t, stopped.Added, resumed.Unchanged, "resumed")
+	require.Equal(t, len(documents)-stopped.Added, resumed.Added, "resumed")
+	assert.Equal(t, resumed.Chunks, stopped.Embedded+resumed.Embedded, "resumed")
 	asked, other := embedder.texts.Load(), rawDB(t, path)
 	version := func() (n int64) { // it changes with each commit
 		must(t, other.QueryRow(`PRAGMA data_version`).Scan(&n))
@@ -86,21 +88,19 @@ func TestIngestStoppedAndResumed(t *testing.T) {
 	before := version()
 	again, err := ingest(t.Context(), func(knowledge.Progress) {})
 	must(t, err)
-	if again.Unchanged != len(documents) || again.Embedded != 0 || embedder.texts.Load() != asked {
-		t.Errorf("unchanged: got %+v, and %d texts were embedded", again, embedder.texts.Load()-asked)
-	}
-	if after := version(); after != before {
-		t.Errorf("unchanged: something was written")
-	}
+	require.Equal(t, len(documents), again.Unchanged, "unchanged: got %+v, and %d texts were embedded", again, embedder.texts.Load()-asked)
+	require.Equal(t, 0, again.Embedded, "unchanged: got %+v, and %d texts were embedded", again, embedder.texts.Load()-asked)
+	assert.Equal(t, asked, embedder.texts.Load(), "unchanged: got %+v, and %d texts were embedded", again, embedder.texts.Load()-asked)
+	assert.Equal(t, before, version(), "unchanged: something was written")
 	changed := documents[7]
 	changed.Text += "\n## New part\n\nIt says something else.\n"
 	asked = embedder.texts.Load()
 	documents[7] = changed
 	again, err = ingest(t.Context(), func(knowledge.Progress) {})
 	must(t, err)
-	if again.Updated != 1 || embedder.texts.Load()-asked > 2 || version() == before {
-		t.Errorf("one changed: got %+v, and %d texts were embedded", again, embedder.texts.Load()-asked)
-	}
+	require.Equal(t, 1, again.Updated, "one changed")
+	require.False(t, embedder.texts.Load()-asked > 2, "one changed")
+	assert.NotEqual(t, before, version(), "one changed")
 	checkIndex(t, path)
 }
 
@@ -135,9 +135,8 @@ func TestIngestInBoundedMemory(t *testing.T) {
 			late = m.HeapAlloc
 		}
 	}
-	if late == 0 || late > early+2<<20 {
-		t.Errorf("got a heap of %d bytes after %d bytes, and %d after %d", late, documents*size, early, 100*size)
-	}
+	require.NotEqual(t, 0, late, "got a heap of %d bytes after %d bytes, and %d after %d", late, documents*size, early, 100*size)
+	assert.False(t, late > early+2<<20, "got a heap of %d bytes after %d bytes, and %d after %d", late, documents*size, early, 100*size)
 }
 
 func BenchmarkIngest(b *testing.B) {
@@ -149,24 +148,15 @@ func BenchmarkIngest(b *testing.B) {
 	b.SetBytes(int64(size))
 	for b.Loop() {
 		db, err := sqlitememory.Open(b.Context(), filepath.Join(b.TempDir(), "memory.db"), options)
-		if err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
 		m, err := memory.New(db, memory.Options{})
-		if err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
 		base, err := knowledge.New(m, knowledge.Options{Embedder: wordEmbedder{}})
-		if err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
 		total, _, err := knowledge.Collect(base.Ingest(b.Context(), driver.Scope{}, knowledge.Documents(documents...), knowledge.IngestOptions{Stop: true}))
-		if err != nil || total.Added != len(documents) {
-			b.Fatal(total, err)
-		}
-		if err := db.Close(); err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
+		require.Equal(b, len(documents), total.Added)
+		require.NoError(b, db.Close())
 	}
 }
 
@@ -185,9 +175,8 @@ func TestIngestOneURI(t *testing.T) {
 			for round := range 5 {
 				d := knowledge.Document{URI: "a.md", Text: fmt.Sprintf("# Text %d\n\nOf writer %d.\n", round, i)}
 				report, troubles, err := knowledge.Collect(base.Ingest(context.Background(), ann, knowledge.Documents(d), knowledge.IngestOptions{}))
-				if err != nil || report.Added+report.Updated != 1 {
-					t.Errorf("got %+v, %+v, error %v", report, troubles, err)
-				}
+				require.NoError(t, err, "got %+v, %+v, error %v", report, troubles, err)
+				assert.Equal(t, 1, report.Added+report.Updated, "got %+v, %+v, error %v", report, troubles, err)
 			}
 		})
 	}

@@ -15,7 +15,7 @@ var migrationFiles embed.FS
 
 var migrations = migration.MustRead(migrationFiles, "migration")
 
-// DB is a database with a memory. It is safe for use by any number of goroutines. One file can be
+// DB is a database with a memory. It is safe for concurrent use. One file can be
 // open in several DBs.
 type DB struct {
 	path    string

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory/driver"
 )
@@ -46,14 +49,11 @@ func TestPages(t *testing.T) {
 				t.Fatalf("got position %d of %q want %d", r.Position, r.Session, position)
 			}
 		}
-		if position != 1101 {
-			t.Errorf("got %d messages want 1101", position)
-		}
+		assert.EqualValues(t, 1101, position)
 		for want, r := range map[int]driver.MessageRange{1060: {Last: 1060}, 1099: {To: 1100, From: 2}, 1030: {To: 1090, Last: 1030}} {
 			r.Scope, r.Session = ann, "s"
-			if got := count(t, db.Conversations().Messages(t.Context(), r)); got != want {
-				t.Errorf("%+v: got %d messages want %d", r, got, want)
-			}
+			got := count(t, db.Conversations().Messages(t.Context(), r))
+			assert.Equal(t, want, got, "%+v: got %d messages want %d", r, got, want)
 		}
 	})
 	t.Run("sessions", func(t *testing.T) {
@@ -70,24 +70,19 @@ func TestPages(t *testing.T) {
 			many: {Limit: -1}, many / 3: {Limit: -1, Where: third}, 40: {Limit: 40, Where: third}, 140: {Limit: 140}, 20: {},
 		} {
 			q.Scope = bob
-			if got := count(t, db.Conversations().Sessions(t.Context(), q)); got != want {
-				t.Errorf("%+v: got %d sessions want %d", q, got, want)
-			}
+			got := count(t, db.Conversations().Sessions(t.Context(), q))
+			assert.Equal(t, want, got, "%+v: got %d sessions want %d", q, got, want)
 		}
 		seen := map[string]bool{}
 		for s, err := range db.Conversations().Sessions(t.Context(), driver.SessionQuery{Reach: bob.Only(), Limit: -1}) {
 			must(t, err)
-			if seen[s.ID] {
-				t.Fatalf("%s comes twice", s.ID)
-			}
+			require.False(t, seen[s.ID])
 			if seen[s.ID] = true; len(seen)%50 == 0 { // from now on it is first in the order
 				_, err := db.Conversations().Apply(t.Context(), bob, driver.SessionChange{Session: s.ID})
 				must(t, err)
 			}
 		}
-		if len(seen) != many {
-			t.Errorf("got %d sessions while they changed want %d", len(seen), many)
-		}
+		assert.Len(t, seen, many)
 	})
 	t.Run("values", func(t *testing.T) {
 		var writes []driver.ValueWrite
@@ -103,17 +98,12 @@ func TestPages(t *testing.T) {
 		for _, order := range []driver.Order{driver.Newest, driver.ByKey} {
 			for want, q := range map[int]driver.ValueQuery{many: {Limit: -1}, many / 3: {Limit: -1, Where: third}, 70: {Limit: 70, Where: third}, 20: {}} {
 				q.Order = order
-				if got := count(t, db.Values().Find(t.Context(), ann, driver.ValueSelection{ValueQuery: q})); got != want {
-					t.Errorf("%+v: got %d values want %d", q, got, want)
-				}
+				got := count(t, db.Values().Find(t.Context(), ann, driver.ValueSelection{ValueQuery: q}))
+				assert.Equal(t, want, got, "%+v: got %d values want %d", q, got, want)
 			}
 		}
-		if got := count(t, db.Values().Namespaces(t.Context(), ann, driver.NamespaceQuery{Limit: -1})); got != many {
-			t.Errorf("got %d namespaces want %d", got, many)
-		}
-		if got := count(t, db.Values().Namespaces(t.Context(), ann, driver.NamespaceQuery{Prefix: []string{"007"}, Suffix: []string{driver.Any}})); got != 1 {
-			t.Errorf("got %d namespaces want 1", got)
-		}
+		assert.Equal(t, many, count(t, db.Values().Namespaces(t.Context(), ann, driver.NamespaceQuery{Limit: -1})))
+		assert.Equal(t, 1, count(t, db.Values().Namespaces(t.Context(), ann, driver.NamespaceQuery{Prefix: []string{"007"}, Suffix: []string{driver.Any}})))
 	})
 	t.Run("knowledge", func(t *testing.T) {
 		var swaps []driver.SourceSwap
@@ -125,20 +115,16 @@ func TestPages(t *testing.T) {
 		must(t, db.Documents().Swap(t.Context(), driver.SourceChange{Scope: ann, Swaps: swaps}))
 		for want, q := range map[int]driver.SourceQuery{many: {}, many / 3: {Where: third}, 10: {Prefix: "00"}} {
 			q.Scope = ann
-			if got := count(t, db.Documents().Sources(t.Context(), q)); got != want {
-				t.Errorf("%+v: got %d sources want %d", q, got, want)
-			}
+			got := count(t, db.Documents().Sources(t.Context(), q))
+			assert.Equal(t, want, got, "%+v: got %d sources want %d", q, got, want)
 		}
 		span := func(from, to int) driver.ChunkSpan {
 			return driver.ChunkSpan{Scope: ann, Source: id(0), From: from, To: to}
 		}
-		if got := count(t, db.Documents().Chunks(t.Context(), []driver.ChunkSpan{span(10, 200), span(0, many), span(290, 999), span(5, 5)})); got != 190+many+10 {
-			t.Errorf("got %d chunks want %d", got, 190+many+10)
-		}
-		for from, to := range map[int]int{0: 128, 100: 228, 172: many} { // a full page
-			if got := count(t, db.Documents().Chunks(t.Context(), []driver.ChunkSpan{span(from, to), span(0, 1)})); got != 129 {
-				t.Errorf("got %d chunks want 129", got)
-			}
+		assert.Equal(t, 190+many+10, count(t, db.Documents().Chunks(t.Context(), []driver.ChunkSpan{span(10, 200), span(0, many), span(290, 999), span(5, 5)})))
+		for from, to := range map[int]int{0: 128, 100: 228, 172: many} {
+			assert. // a full page
+				Equal(t, 129, count(t, db.Documents().Chunks(t.Context(), []driver.ChunkSpan{span(from, to), span(0, 1)})))
 		}
 	})
 	checkIndex(t, path)

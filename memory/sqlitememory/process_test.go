@@ -14,6 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/sqlitememory"
@@ -100,16 +103,10 @@ func startChild(t *testing.T) *child {
 	cmd.Env = append(os.Environ(), childEnv+"=1")
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
 	c := &child{T: t, cmd: cmd, in: in, out: bufio.NewReader(out)}
 	t.Cleanup(c.kill)
 	return c
@@ -158,28 +155,24 @@ func TestProcessesStore(t *testing.T) {
 		c.send("open", path)
 	}
 	for i, c := range children {
-		if got := c.answer(); got != "ok" {
-			t.Fatalf("process %d: got %q want ok", i, got)
-		}
+		got := c.answer()
+		require.Equal(t, "ok", got, "process %d: got %q want ok", i, got)
 	}
 	const facts = 100
 	for _, c := range children {
 		c.send("store", fmt.Sprint(facts))
 	}
 	for i, c := range children {
-		if got := c.answer(); got != "ok" {
-			t.Errorf("process %d: got %q want ok", i, got)
-		}
+		got := c.answer()
+		assert.Equal(t, "ok", got, "process %d: got %q want ok", i, got)
 	}
 	store := open(t, path, patient).Facts()
-	if got := len(find(t, store, everything(ann))); got != facts {
-		t.Errorf("got %d facts want %d", got, facts)
-	}
+	assert.Equal(t, facts, len(find(t, store, everything(ann))))
 	children[0].want("ok", "store", fmt.Sprint(facts+1))
 	c, err := store.Search(context.Background(), driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only()}, Terms: []string{"100"}, Limit: 5})
-	if err != nil || len(c.Records) != 1 || c.Facts != facts+1 {
-		t.Errorf("got %d candidates of %d facts, error %v want 1 of %d", len(c.Records), c.Facts, err, facts+1)
-	}
+	require.NoError(t, err)
+	require.Len(t, c.Records, 1)
+	assert.EqualValues(t, facts+1, c.Facts)
 }
 
 // If a process is killed during a call, the file has all facts of the call or none, and all facts
@@ -210,18 +203,14 @@ func TestKilledWhileStoring(t *testing.T) {
 		calls[call]++
 	}
 	for call, n := range calls {
-		if n != batch {
-			t.Errorf("%s: got %d facts want %d or none", call, n, batch)
-		}
+		assert.Equal(t, batch, n, "%s: got %d facts want %d or none", call, n, batch)
 	}
 	for call := range told {
-		if calls[call] == 0 {
-			t.Errorf("%s was stored, and is gone", call)
-		}
+		assert.NotEqual(t, 0, calls[call])
 	}
 	c, err := store.Search(context.Background(), driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only()}, Terms: []string{"batch"}, Limit: 1})
-	if err != nil || c.Frequency[0] != int64(len(calls)*batch) || c.Facts != int64(len(calls)*batch) {
-		t.Errorf("got %d facts, frequency %d, error %v want %d", c.Facts, c.Frequency, err, len(calls)*batch)
-	}
+	require.NoError(t, err)
+	require.Equal(t, int64(len(calls)*batch), c.Frequency[0])
+	assert.Equal(t, int64(len(calls)*batch), c.Facts)
 	checkIndex(t, path)
 }

@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/driver"
@@ -52,16 +55,12 @@ func TestFactsOfTwo(t *testing.T) {
 		_, err = m.Supersede(t.Context(), ann, driver.Fact{Content: fmt.Sprintf("%d says now %d", who, round), Trust: driver.Stated}, stored[1].ID)
 		return err
 	})
-	if got := len(find(t, db.Facts(), driver.FactQuery{Reach: ann.Only(), Limit: -1})); got != 3*rounds {
-		t.Errorf("got %d facts want %d", got, 3*rounds)
-	}
-	if got := len(find(t, db.Facts(), everything(ann))); got != 5*rounds {
-		t.Errorf("with those that were superseded: got %d facts want %d", got, 5*rounds)
-	}
+	assert.Equal(t, 3*rounds, len(find(t, db.Facts(), driver.FactQuery{Reach: ann.Only(), Limit: -1})))
+	assert.Equal(t, 5*rounds, len(find(t, db.Facts(), everything(ann))), "with those that were superseded")
 	c, err := db.Facts().Search(t.Context(), driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only()}, Terms: []string{"both"}, Limit: 100})
-	if err != nil || len(c.Records) != rounds || c.Facts != 3*rounds {
-		t.Errorf("got %d candidates of %d facts, error %v want %d of %d", len(c.Records), c.Facts, err, rounds, 3*rounds)
-	}
+	require.NoError(t, err)
+	require.Len(t, c.Records, rounds)
+	assert.EqualValues(t, 3*rounds, c.Facts)
 }
 
 func TestConversationsOfTwo(t *testing.T) {
@@ -82,19 +81,15 @@ func TestConversationsOfTwo(t *testing.T) {
 	history := m.Conversations()
 	messages, err := history.Load(t.Context(), ann, "s")
 	must(t, err)
-	if len(messages) != 4*rounds {
-		t.Fatalf("got %d messages want %d", len(messages), 4*rounds)
-	}
+	require.Len(t, messages, 4*rounds)
 	for i, m := range messages {
 		role := []llm.Role{llm.RoleUser, llm.RoleAssistant}[i%2]
-		if m.Position != int64(i)+1 || m.Role != role {
-			t.Errorf("message %d: got %s at %d", i, m.Role, m.Position)
-		}
+		require.Equal(t, int64(i)+1, m.Position)
+		assert.Equal(t, role, m.Role)
 	}
-	found, err := history.Search(t.Context(), memory.FindMessages{Query: driver.SessionQuery{Reach: ann.Only(), Limit: 100}, Text: "which question?"})
-	if err != nil || len(found) != 2*rounds {
-		t.Errorf("found %d, error %v want %d", len(found), err, 2*rounds)
-	}
+	found, err := history.Search(t.Context(), memory.Question{Reach: ann.Only(), Text: "which question?", Limit: 100})
+	require.NoError(t, err)
+	assert.Len(t, found, 2*rounds)
 }
 
 func TestValuesOfTwo(t *testing.T) {
@@ -117,13 +112,12 @@ func TestValuesOfTwo(t *testing.T) {
 	must(t, err)
 	values := m.Values()
 	n := values.In(ann, "n")
-	if got, _, err := memory.GetValue[int](t.Context(), n, "count"); got != 2*rounds || err != nil {
-		t.Errorf("counted %d, error %v want %d", got, err, 2*rounds)
-	}
-	found, err := n.Search(t.Context(), memory.FindValues{Query: driver.ValueQuery{Limit: 100}, Text: "apple"})
-	if err != nil || len(found) != 2*rounds {
-		t.Errorf("found %d, error %v want %d", len(found), err, 2*rounds)
-	}
+	got, _, err := memory.GetValue[int](t.Context(), n, "count")
+	require.Equal(t, 2*rounds, got)
+	assert.NoError(t, err)
+	found, err := n.Search(t.Context(), memory.Question{Text: "apple", Limit: 100})
+	require.NoError(t, err)
+	assert.Len(t, found, 2*rounds)
 }
 
 func TestKnowledgeOfTwo(t *testing.T) {
@@ -152,7 +146,9 @@ func TestKnowledgeOfTwo(t *testing.T) {
 		return err
 	})
 	c, err := db.Documents().Search(t.Context(), driver.ChunkSearch{Query: driver.SourceQuery{Reach: ann.Only()}, Terms: []string{"document"}, Limit: 100})
-	if err != nil || len(c.Records) != 10 || len(c.Sources) != 10 || c.Chunks != 10 || c.Frequency[0] != 10 {
-		t.Errorf("got %d chunks of %d sources, of %d, error %v want 10", len(c.Records), len(c.Sources), c.Chunks, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, c.Records, 10)
+	require.Len(t, c.Sources, 10)
+	require.EqualValues(t, 10, c.Chunks)
+	assert.EqualValues(t, 10, c.Frequency[0])
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// Values is a [driver.ValueStore]. It is safe for use by any number of goroutines.
+// Values is a [driver.ValueStore]. It is safe for concurrent use.
 type Values struct{ db *DB }
 
 var _ driver.ValueStore = (*Values)(nil)

@@ -1,4 +1,4 @@
-// Package input checks what callers give to the packages of memory.
+// Package input checks the arguments of the packages of memory.
 package input
 
 import (
@@ -11,10 +11,10 @@ import (
 	"unicode/utf8"
 )
 
-// ErrInvalid says that a value cannot be stored.
+// ErrInvalid means that a value cannot be stored.
 var ErrInvalid = errors.New("invalid")
 
-// MaxName is how many bytes a name may have.
+// MaxName is the maximum number of bytes of a name.
 const MaxName = 512
 
 // Storable reports whether every store can keep a text: it is UTF-8 and has no NUL.
@@ -33,8 +33,8 @@ func Name(what, text string) error {
 	return nil
 }
 
-// JSON returns the value in compact form, and [ErrInvalid] for what no store can keep: it is no
-// JSON, not UTF-8, larger than most bytes, or has a NUL.
+// JSON returns a value in compact form. It returns [ErrInvalid] for a value that no store can keep: it is
+// not JSON, is not UTF-8, has more than the given number of bytes, or has a NUL.
 func JSON(what string, data []byte, most int) (json.RawMessage, error) {
 	if len(data) > most {
 		return nil, fmt.Errorf("%s has %d bytes, and %d are allowed: %w", what, len(data), most, ErrInvalid)
@@ -49,8 +49,8 @@ func JSON(what string, data []byte, most int) (json.RawMessage, error) {
 	return b.Bytes(), nil
 }
 
-// hasNUL reports whether a text in JSON has one: \u0000 whose backslash is none of a
-// \\ before it.
+// hasNUL reports whether a text in JSON has a NUL: the escape \u0000, unless its backslash is itself
+// escaped.
 func hasNUL(data []byte) bool {
 	for {
 		i := bytes.Index(data, []byte(`\u0000`))
@@ -65,7 +65,7 @@ func hasNUL(data []byte) bool {
 	}
 }
 
-// Object is [JSON] for an object. None is nil.
+// Object is [JSON] for an object. An empty value returns nil.
 func Object(what string, data []byte, most int) (json.RawMessage, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, nil
@@ -80,5 +80,5 @@ func Object(what string, data []byte, most int) (json.RawMessage, error) {
 	return compact, nil
 }
 
-// Exact returns a time as every store keeps it: to the microsecond. Zero stays zero.
+// Exact returns a time in the precision of all stores, a microsecond. The zero time stays zero.
 func Exact(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }

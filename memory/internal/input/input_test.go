@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/internal/input"
 )
@@ -26,9 +29,8 @@ func TestJSON(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			got, err := input.JSON("value", []byte(test.give), 100)
-			if string(got) != test.want || (test.want == "") != errors.Is(err, driver.ErrInvalid) {
-				t.Errorf("got %q and %v, want %q", got, err, test.want)
-			}
+			require.Equal(t, test.want, string(got))
+			assert.Equal(t, errors.Is(err, driver.ErrInvalid), (test.want == ""))
 		})
 	}
 }
@@ -36,27 +38,24 @@ func TestJSON(t *testing.T) {
 func TestObject(t *testing.T) {
 	t.Parallel()
 	for give, want := range map[string]string{"": "", " \n": "", `{"a": 1}`: `{"a":1}`} {
-		if got, err := input.Object("metadata", []byte(give), 100); string(got) != want || err != nil {
-			t.Errorf("%q: got %q and %v, want %q", give, got, err, want)
-		}
+		got, err := input.Object("metadata", []byte(give), 100)
+		require.Equal(t, want, string(got), "%q: got %q and %v, want %q", give, got, err, want)
+		assert.NoError(t, err, "%q: got %q and %v, want %q", give, got, err, want)
 	}
 	for _, give := range []string{"null", "[]", `"{}"`, "7", "{"} {
-		if got, err := input.Object("metadata", []byte(give), 100); !errors.Is(err, driver.ErrInvalid) {
-			t.Errorf("%q: got %q and %v, want an ErrInvalid", give, got, err)
-		}
+		got, err := input.Object("metadata", []byte(give), 100)
+		assert.ErrorIs(t, err, driver.ErrInvalid, "%q: got %q and %v, want an ErrInvalid", give, got, err)
 	}
 }
 
 func TestName(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"", "a.b%_*", strings.Repeat("x", input.MaxName), "☀"} {
-		if err := input.Name("key", name); err != nil {
-			t.Errorf("%.40q: got %v", name, err)
-		}
+		err := input.Name("key", name)
+		assert.NoError(t, err, "%.40q: got %v", name, err)
 	}
 	for _, name := range []string{"\x00", "\xff", strings.Repeat("x", input.MaxName+1)} {
-		if err := input.Name("key", name); !errors.Is(err, driver.ErrInvalid) {
-			t.Errorf("%.40q: got %v, want an ErrInvalid", name, err)
-		}
+		err := input.Name("key", name)
+		assert.ErrorIs(t, err, driver.ErrInvalid, "%.40q: got %v, want an ErrInvalid", name, err)
 	}
 }

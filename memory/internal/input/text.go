@@ -9,9 +9,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// FactKey returns what is equal for facts that may say the same: those that differ in case, spaces,
-// kinds of quotes and dashes, the marks at the ends of words, and how letters are composed. It
-// narrows a search; [SameText] decides.
+// FactKey returns a hash that is equal for facts that may have the same text: they differ only in case,
+// white space, kinds of quotes and dashes, marks at the ends of words, and Unicode composition. It narrows
+// a search; [SameText] decides.
 func FactKey(content string) [16]byte {
 	words := strings.Fields(norm.NFC.String(strings.Map(plain, content)))
 	kept := words[:0]
@@ -29,10 +29,9 @@ func FactKey(content string) [16]byte {
 	return [16]byte(sum[:16])
 }
 
-// SameText reports whether two contents are the same for every reader: they differ at most in how
-// letters are composed (Unicode NFC), in the amount of white space, in the form of quotation
-// marks, apostrophes and dashes, in characters that cannot be seen, and in one full stop at the
-// end. Case counts, and so does every other mark.
+// SameText reports whether two contents look the same to a reader. They may differ in Unicode composition
+// (NFC), in the amount of white space, in the form of quotation marks, apostrophes and dashes, in invisible
+// characters, and in one full stop at the end. Letter case and all other marks count.
 func SameText(a, b string) bool { return a == b || visible(a) == visible(b) }
 
 func visible(content string) string {
@@ -43,8 +42,7 @@ func visible(content string) string {
 	return text
 }
 
-// alike are characters that are written in several ways, and the one that stands for them. A
-// negative number stands for nothing.
+// alike maps characters with several forms to one of them. A negative number removes the character.
 var alike = map[rune]rune{
 	'“': '"', '”': '"', '„': '"', '«': '"', '»': '"',
 	'‘': '\'', '’': '\'', '‚': '\'',
@@ -60,7 +58,7 @@ func alikeOf(r rune) rune {
 	return r
 }
 
-// plain returns what stands for a rune in a key, and a negative number for nothing.
+// plain returns the rune that represents a rune in a key, or a negative number to remove it.
 func plain(r rune) rune {
 	switch r {
 	case '´', '`':
@@ -78,7 +76,7 @@ func plain(r rune) rune {
 	return unicode.ToLower(r)
 }
 
-// Blank reports whether a text has nothing but spaces and characters that cannot be seen.
+// Blank reports whether a text has only white space and invisible characters.
 func Blank(text string) bool {
 	return strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) == ""
 }

@@ -1,9 +1,9 @@
-// Package passage spells a chunk of a document as it is indexed.
+// Package passage makes the text of a chunk that is indexed.
 package passage
 
 import "strings"
 
-// Text returns a chunk below its title and headings, which say what it is about.
+// Text returns a chunk with its title and headings before it, because they name its subject.
 func Text(title string, headings []string, content string) string {
 	var b strings.Builder
 	if title != "" && (len(headings) == 0 || headings[0] != title) {

@@ -2,14 +2,14 @@ package rank
 
 import "math"
 
-// The usual parameters: k1 is how soon more of the same term stops to count, and b how much a long
-// document has to pay for its length.
+// The usual parameters of BM25: k1 limits the effect of a repeated term, and b is the effect of the length
+// of a document.
 const (
 	k1 = 1.2
 	b  = 0.75
 )
 
-// maxFrequency is the largest frequency that counts: stores may stop to count there, and a term has to be
+// maxFrequency is the highest frequency that counts. Stores may stop counting there, and a term must be
 // equally rare in all stores.
 const maxFrequency = 10_000
 
@@ -45,11 +45,11 @@ func newBM25(query []string, c Corpus, docs []Doc) *bm25 {
 	return q
 }
 
-// certain is the part of what a document could have of a query at most, from which on the best one counts as 1. Where
-// the best has less, words say little about this query, and vectors say more. Few documents reach the half.
+// certain is a share of the highest possible score. If the best document has more, it counts as 1; if it
+// has less, the words say little about this query, and vectors count more. Few documents reach one half.
 const certain = 0.25
 
-// score sets the BM25 of each document, and returns it in relation to the best one: a number between 0 and 1.
+// score sets the BM25 of each document. It returns the scores relative to the best one, between 0 and 1.
 func (q *bm25) score(docs []Doc, scores []Score) (relative []float64) {
 	relative = make([]float64, len(docs))
 	counts := make([]float64, len(q.terms))
@@ -66,23 +66,24 @@ func (q *bm25) score(docs []Doc, scores []Score) (relative []float64) {
 	return relative
 }
 
-// Words scores documents by the terms that they share with a query: BM25, see Robertson and
-// Zaragoza 2009. One goroutine uses it at a time.
+// Words scores documents by the terms that they share with a query, with BM25 (Robertson and Zaragoza
+// 2009). It is not safe for concurrent use.
 type Words struct {
 	bm25   *bm25
 	counts []float64
 }
 
-// NewWords returns what scores the documents of a corpus, for stores that choose candidates.
+// NewWords returns the scorer of a corpus, for stores that choose candidates.
 func NewWords(query []string, c Corpus) *Words {
 	q := newBM25(query, c, nil)
 	return &Words{q, make([]float64, len(q.terms))}
 }
 
-// Score returns the score of a document with these terms, which is zero if it has none of the query.
+// Score returns the score of a document with these terms. It is zero if the document has no term of the
+// query.
 func (w *Words) Score(terms []string) float64 { return w.bm25.one(terms, w.counts) }
 
-// one returns the score of a document as the formula says it. It uses counts for itself.
+// one returns the BM25 score of a document. It uses counts as a buffer.
 func (q *bm25) one(terms []string, counts []float64) (score float64) {
 	clear(counts)
 	for _, t := range terms {
@@ -104,7 +105,7 @@ func (q *bm25) one(terms []string, counts []float64) (score float64) {
 	return score
 }
 
-// mark is a byte that tells most terms apart.
+// mark is a one-byte hash that tells most terms apart.
 func mark(term string) byte {
 	n := len(term)
 	if n == 0 {

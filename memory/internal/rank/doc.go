@@ -1,11 +1,9 @@
-// Package rank turns texts into terms and puts candidates into an order, in the same way for facts and
-// for knowledge and on every store.
+// Package rank makes terms of texts and ranks candidates, in the same way for facts, values, messages and
+// documents, and for every store.
 //
-// [Terms] are what is stored of a text, and what a query asks for. A store returns candidates that have
-// any of the query's terms, or whose vectors are near, and counts for a [Corpus]; [Weights.Score] fuses what
-// words and vectors say of each, and of its neighbours, and says which share of a [Score] is whose.
-// [MMR] leaves out what says the same again.
+// [Terms] are stored with a text, and are the words of a query. A store returns candidates that have one of
+// the terms of a query or a near vector, and the counts for a [Corpus]. [Weights.Score] combines words,
+// vectors and neighbours into a score and returns the share of each. [MMR] reduces repetition.
 //
-// Nothing here keeps or changes what it is given, and all of it may be used by any number of
-// goroutines at once.
+// The functions do not change or keep their arguments, and are safe for concurrent use.
 package rank

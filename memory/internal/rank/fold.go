@@ -1,6 +1,12 @@
 package rank
 
-import "unicode"
+import (
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+	"golang.org/x/text/width"
+)
 
 // A class says what a rune is to a name.
 type class int
@@ -52,13 +58,18 @@ func init() {
 	}
 }
 
-// dropped reports whether a rune changes how a word looks, and not which one it is: hyphens that are not seen,
-// accents, the vowels of Hebrew and Arabic.
+// fold returns a text in the width and the composition that all its forms share: full-width letters are
+// ASCII, half-width kana are full-width, and a letter and its accent are one rune (Unicode NFC).
+func fold(text string) string { return norm.NFC.String(width.Fold.String(text)) }
+
+// dropped reports whether a rune does not change the word that it is in: invisible hyphens and joiners,
+// accents, the vowels of Hebrew and Arabic, and a mark of kana without its kana.
 func dropped(r rune) bool {
 	switch {
 	case r == 0xAD || r >= 0x200B && r <= 0x200F || r == 0x2060 || r == 0xFEFF,
 		r >= 0x300 && r <= 0x36F || r >= 0x591 && r <= 0x5C7,
 		r == 0x640 || r >= 0x64B && r <= 0x65F || r == 0x670,
+		r == 0x3099 || r == 0x309A,
 		r >= 0xFE00 && r <= 0xFE0F:
 		return true
 	}
@@ -70,42 +81,50 @@ func plainJoint(r rune) rune {
 	switch r {
 	case '.', '_', '-', '@', ':', ',', '+', '#', '\'':
 		return r
-	case '’', 'ʼ', '＇':
+	case '’', 'ʼ':
 		return '\''
-	case '‐', '‑', '－':
+	case '‐', '‑':
 		return '-'
-	case '．':
-		return '.'
-	case '＿':
-		return '_'
-	case '＠':
-		return '@'
 	}
 	return 0
 }
 
-// appendFolded adds a letter or digit in the form that all its forms share.
-func appendFolded(b []byte, r rune) []byte {
+// appendPlain appends a letter or a digit in lower case and without its accents.
+func appendPlain(b []byte, r rune) []byte {
 	if r < 0x80 {
-		if 'A' <= r && r <= 'Z' {
-			r += 'a' - 'A'
-		}
-		return append(b, byte(r))
-	}
-	if r >= '！' && r <= '～' { // full width
-		return appendFolded(b, r-'！'+'!')
+		return append(b, byte(unicode.ToLower(r)))
 	}
 	if d, ok := digitOf(r); ok {
 		return append(b, d)
 	}
 	r = unicode.ToLower(r)
+	parts := norm.NFKD.PropertiesString(string(r)).Decomposition()
+	if parts == nil {
+		return appendBase(b, r)
+	}
+	for _, part := range string(parts) {
+		if !dropped(part) && unicode.In(part, unicode.L, unicode.M, unicode.N) {
+			b = appendBase(b, unicode.ToLower(part))
+		}
+	}
+	return b
+}
+
+// appendBase appends a letter, or the letters that its language writes instead of it.
+func appendBase(b []byte, r rune) []byte {
 	if plain, ok := plainer[r]; ok {
 		return append(b, plain...)
 	}
-	return append(b, string(r)...)
+	return utf8.AppendRune(b, r)
 }
 
-// digitOf returns a decimal digit of any script as one of ASCII. They come in tens.
+// plainer has the letters that Unicode does not decompose.
+var plainer = map[rune]string{
+	'æ': "ae", 'đ': "d", 'ð': "d", 'ħ': "h", 'ı': "i", 'ł': "l", 'ø': "o", 'œ': "oe", 'ß': "ss", 'ŧ': "t", 'þ': "th",
+	'ς': "σ", 'ٱ': "ا", 'ة': "ه", 'ى': "ي", 'ی': "ي", 'ک': "ك",
+}
+
+// digitOf returns the ASCII digit for a decimal digit of any script. Unicode has them in groups of ten.
 func digitOf(r rune) (byte, bool) {
 	if !unicode.IsDigit(r) {
 		return 0, false
@@ -121,41 +140,4 @@ func digitOf(r rune) (byte, bool) {
 		}
 	}
 	return 0, false
-}
-
-// plainer has what letters are without their diacritics, and without what their script allows to leave out.
-var plainer = map[rune]string{}
-
-func init() {
-	for plain, letters := range map[string]string{
-		"a": "ª", "d": "đð", "h": "ħ", "i": "ı", "l": "ŀł", "o": "ºø", "s": "ſ", "t": "ŧ", "ae": "æ", "oe": "œ", "ss": "ßẞ", "th": "þ",
-		"ij": "ĳ", "lj": "ǉ", "nj": "ǌ", "dz": "ǆǳ", "ff": "ﬀ", "fi": "ﬁ", "fl": "ﬂ", "ffi": "ﬃ", "ffl": "ﬄ", "st": "ﬅﬆ",
-		"σ": "ς", "ا": "ٱ", "ه": "ة", "ي": "ىی", "ك": "ک",
-		"0": "⁰₀", "1": "¹₁", "2": "²₂", "3": "³₃", "4": "⁴₄", "5": "⁵₅", "6": "⁶₆", "7": "⁷₇", "8": "⁸₈", "9": "⁹₉",
-	} {
-		for _, r := range letters {
-			plainer[r] = plain
-		}
-	}
-	for c := range bases {
-		base := c
-		for bases[base] != 0 {
-			base = bases[base]
-		}
-		plainer[c] = string(base)
-		if plain, ok := plainer[base]; ok {
-			plainer[c] = plain
-		}
-	}
-}
-
-// halfWidth are the kana of half width, from U+FF66 on, in full width.
-var halfWidth = []rune("ヲァィゥェォャュョッーアイウエオカキクケコサシスセソタチツテトナニヌネノハヒフヘホマミムメモヤユヨラリルレロワン\u3099\u309A")
-
-// wide returns a kana of half width in full width, and other runes as they are.
-func wide(r rune) rune {
-	if i := r - 0xFF66; i >= 0 && int(i) < len(halfWidth) {
-		return halfWidth[i]
-	}
-	return r
 }

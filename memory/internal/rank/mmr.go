@@ -1,12 +1,12 @@
 package rank
 
-// MMR chooses up to k of what has been found so that it does not say the same again and again: always the one that
-// has the most of lambda times its relevance, less (1-lambda) times its similarity to what is nearest of those
-// chosen before. It returns positions in relevance, the best first. With lambda 1 that is the order by relevance, and
-// positions that are equal stay as they are.
+// MMR chooses up to k items by maximal marginal relevance (Carbonell and Goldstein 1998). It always takes
+// the item with the highest value of lambda times its relevance, minus (1-lambda) times its similarity to
+// the most similar chosen item. It returns positions in relevance, the best first. With lambda 1 that is
+// the order by relevance; equal items keep their order.
 //
-// Both relevance and similarity should be between 0 and 1. It calls similarity at most k times the
-// length of relevance.
+// Relevance and similarity should be between 0 and 1. MMR calls similarity at most k times the length of
+// relevance.
 func MMR(relevance []float64, similarity func(i, j int) float64, lambda float64, k int) []int {
 	k = max(0, min(k, len(relevance)))
 	lambda = min(1, max(0, lambda))
@@ -37,8 +37,8 @@ func MMR(relevance []float64, similarity func(i, j int) float64, lambda float64,
 	return chosen
 }
 
-// Similarity returns how much two documents say the same, between 0 and 1: the cosine of their vectors, or the part of their terms
-// that they share where one has none.
+// Similarity returns how similar two documents are, between 0 and 1: the cosine of their vectors, or the
+// share of common terms if one has no vector.
 func Similarity(x, y *Doc) float64 {
 	if len(x.Vector) > 0 && len(x.Vector) == len(y.Vector) {
 		return max(0, Cosine(x.Vector, y.Vector))

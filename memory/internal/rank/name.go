@@ -28,7 +28,7 @@ func (s *scanner) endName() {
 	s.clear()
 }
 
-// elide drops the English endings that follow an apostrophe, and joins a t to its word: don't is dont.
+// elide removes English endings after an apostrophe, and joins a t to its word: don't becomes dont.
 func (s *scanner) elide() {
 	kept := s.parts[:1]
 	for _, p := range s.parts[1:] {
@@ -47,7 +47,7 @@ func (s *scanner) elide() {
 	s.parts = kept
 }
 
-// unhump takes back a hump that is a plural: APIs is API.
+// unhump joins a plural s to the capitals before it: APIs is one part.
 func (s *scanner) unhump() {
 	kept := s.parts[:1]
 	for i, p := range s.parts[1:] {
@@ -64,7 +64,7 @@ func (s *scanner) unhump() {
 	s.parts = kept
 }
 
-// spelled reports whether the name is letters with dots, such as U.S.A.
+// spelled reports whether the name is single letters with dots, such as U.S.A.
 func (s *scanner) spelled() bool {
 	for i, p := range s.parts {
 		if p.letters != 1 || p.digits != 0 || i > 0 && p.joint != '.' {
@@ -74,7 +74,7 @@ func (s *scanner) spelled() bool {
 	return true
 }
 
-// compound adds the parts of a name, and the name.
+// compound adds the terms of the parts of a name, and of the whole name.
 func (s *scanner) compound() {
 	pieces, from := 0, 0
 	for i := 1; i <= len(s.parts); i++ {
@@ -95,7 +95,8 @@ func (s *scanner) compound() {
 	}
 }
 
-// joints reports whether the name is letters only, and the joint it has, 0 if there are several.
+// joints reports whether the name has letters only, and returns its joint, 0 if it has none and -1 if it
+// has different ones.
 func (s *scanner) joints() (letters bool, one rune) {
 	letters = true
 	for _, p := range s.parts {
@@ -113,7 +114,7 @@ func (s *scanner) joints() (letters bool, one rune) {
 	return letters, one
 }
 
-// piece adds the terms of what is between two joints.
+// piece adds the terms of the parts between two joints.
 func (s *scanner) piece(from, to int) {
 	if to-from == 1 {
 		s.word(s.parts[from])
@@ -127,13 +128,14 @@ func (s *scanner) piece(from, to int) {
 	s.add(stem(s.text(from, to, false)))
 }
 
-// word adds the term of a word, unless it is one that every text has.
+// word adds the term of a word, unless it is a stop word. A stop word in capitals, or after a capitalised
+// word, is part of a name and is added.
 func (s *scanner) word(p part) {
 	word := string(s.name[p.start:p.end])
 	switch {
 	case stopped(word) && !s.stopped && (p.capitals < 2 || p.capitals < p.letters) && (p.capitals == 0 || !s.title || word == "i"):
 	case p.digits == 0:
-		s.terms = appendStems(s.terms, word)
+		s.add(stem(word))
 	case p.letters == 0:
 		s.add(word)
 	default:
@@ -141,7 +143,7 @@ func (s *scanner) word(p part) {
 	}
 }
 
-// text is the name from a part to another, with its joints or without.
+// text returns the name from one part to another, with or without its joints.
 func (s *scanner) text(from, to int, joints bool) string {
 	text := make([]byte, 0, min(s.parts[to-1].end-s.parts[from].start+to-from, 2*MaxTerm))
 	for i, p := range s.parts[from:to] {

@@ -2,8 +2,8 @@ package rank
 
 import "strings"
 
-// numeric reports whether the name is a number, a time or a version, perhaps with letters before it or after it,
-// as v1.2.3 and 1.5kg have.
+// numeric reports whether the name is a number, a time or a version. It may have letters before or after
+// it, as v1.2.3 and 1.5kg.
 func (s *scanner) numeric() bool {
 	last := len(s.parts) - 1
 	for i, p := range s.parts {
@@ -21,8 +21,8 @@ func (s *scanner) numeric() bool {
 	return last > 0
 }
 
-// number adds the terms of a number: one that does not depend on how it is written, and those that it begins with. What is
-// a list of numbers has the numbers only.
+// number adds the terms of a number: one that is the same for all ways to write it, and its beginnings. A
+// list of numbers has the terms of its numbers only.
 func (s *scanner) number() {
 	first, last := &s.parts[0], &s.parts[len(s.parts)-1]
 	if first.letters > 0 {
@@ -52,18 +52,19 @@ func (s *scanner) number() {
 	s.affix(unit)
 }
 
-// affix adds letters that stand by a number, if they say something.
+// affix adds the letters before or after a number, such as a unit. It leaves out those of ordinals and stop
+// words.
 func (s *scanner) affix(letters string) {
 	switch letters {
 	case "st", "nd", "rd", "th":
 		return
 	}
 	if len(letters) > 1 && !stopped(letters) {
-		s.terms = appendStems(s.terms, letters)
+		s.add(stem(letters))
 	}
 }
 
-// grouped returns a number whose digits stand in groups of three, 1,299.99 or 1.299,99, as 1299.99.
+// grouped returns a number whose digits are in groups of three, such as 1,299.99 or 1.299,99, as 1299.99.
 func (s *scanner) grouped() (whole string, ok bool) {
 	n := len(s.parts)
 	end := n // of the groups
@@ -91,11 +92,11 @@ func (s *scanner) grouped() (whole string, ok bool) {
 
 func (s *scanner) length(i int) int { return s.parts[i].end - s.parts[i].start }
 
-// prefixes is how many parts there may be in what a number with dots begins with.
+// prefixes is the maximum number of parts in a beginning of a number with dots.
 const prefixes = 5
 
-// ungrouped adds a number as it is written, what it begins with if it has more than one dot, and the years and numbers of
-// things that are in it.
+// ungrouped adds a number as it is written, its beginnings if it has more than one dot, and its parts of at
+// least four digits, such as years.
 func (s *scanner) ungrouped() {
 	listed, dotted := false, len(s.parts) > 2
 	for _, p := range s.parts[1:] {
@@ -115,8 +116,9 @@ func (s *scanner) ungrouped() {
 	}
 }
 
-// mixed adds what a word of letters and digits is found by: itself, its letters and its digits, as of 50mg and of BA2490, and
-// what a long hexadecimal number begins with, as those of commits are cut.
+// mixed adds the terms of a word with letters and digits: the word, its letters and its digits, as for 50mg
+// and BA2490. For a long hexadecimal number it adds the first six digits, because IDs of commits are often
+// cut.
 func (s *scanner) mixed(word string) {
 	s.add(word)
 	if hexadecimal(word) {
@@ -139,7 +141,8 @@ func (s *scanner) mixed(word string) {
 	}
 }
 
-// hexadecimal reports whether a word is digits and the letters a to f, too many to be a word and a number.
+// hexadecimal reports whether a word has only digits and the letters a to f, and is too long to be a word
+// and a number.
 func hexadecimal(word string) bool {
 	if len(word) < 7 {
 		return false
@@ -152,7 +155,7 @@ func hexadecimal(word string) bool {
 	return true
 }
 
-// runs divides a word into its digits and what is between them.
+// runs divides a word into runs of digits and runs of other characters.
 func runs(word []byte) (pieces []string) {
 	start := 0
 	for i := 1; i <= len(word); i++ {

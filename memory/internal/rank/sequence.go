@@ -1,6 +1,6 @@
 package rank
 
-// A sequence is a number whose digits stand in groups, such as that of a telephone.
+// A sequence is a number in groups of digits, such as a telephone number.
 type sequence struct {
 	digits []byte
 	groups int
@@ -8,13 +8,13 @@ type sequence struct {
 	fours  bool // all its groups are of four, as those of cards are
 }
 
-// The digits that a number in groups has.
+// The minimum and the maximum number of digits of a sequence.
 const (
 	leastDigits = 7
 	mostDigits  = 19
 )
 
-// collect gives the name that ends to the sequence, or ends that.
+// collect adds the current name to the sequence, or ends the sequence.
 func (s *scanner) collect() {
 	if !s.plain() {
 		s.endSequence()
@@ -38,7 +38,7 @@ func (s *scanner) collect() {
 	}
 }
 
-// plain reports whether the name is digits, perhaps with hyphens between them.
+// plain reports whether the name has only digits, perhaps with hyphens between them.
 func (s *scanner) plain() bool {
 	for _, p := range s.parts {
 		if p.letters > 0 || p.digits == 0 || p.joint != 0 && p.joint != '-' {
@@ -48,7 +48,7 @@ func (s *scanner) plain() bool {
 	return true
 }
 
-// endSequence adds the number without what is between its groups.
+// endSequence adds the number without the separators of its groups.
 func (s *scanner) endSequence() {
 	q := &s.sequence
 	if n := len(q.digits); (q.groups > 2 || q.groups == 2 && (q.opened || !q.fours)) && leastDigits <= n && n <= mostDigits {
@@ -57,7 +57,7 @@ func (s *scanner) endSequence() {
 	*q = sequence{digits: q.digits[:0]}
 }
 
-// between is told what stands between names.
+// between records the rune between two names.
 func (s *scanner) between(r rune) {
 	s.title = s.title && r == ' '
 	switch r {

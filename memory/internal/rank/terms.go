@@ -2,35 +2,36 @@ package rank
 
 import "time"
 
-// MaxTerm is how many bytes a term has at most. What is longer is cut.
+// MaxTerm is the maximum number of bytes of a term. Longer terms are cut.
 const MaxTerm = 64
 
-// Terms returns what a text can be found by, in order and with repetition. There are never more terms than
-// the text has bytes, and the same text has the same terms always.
+// Terms returns the terms that find a text, in order and with repetitions. A text has at most as many terms
+// as bytes.
 //
-//   - A word is in lower case and without diacritics. An English one is cut back to what its forms share, and the words that
-//     are made of it, in one spelling: "studied" and "student" are "study", "colours" is "color". One that may be a form of
-//     two is both: "lives" is "live" and "life". Words of other languages are not cut back, unless they look English.
-//   - Words that are in nearly every English text are left out, unless they are in capitals or follow a capitalised word: "IT" is a
-//     term and "it" is none, and the last word of "The Who" is one.
-//   - A name of several parts is a term, and its parts are too: of "foo_bar", "fooBar", "foo.bar" and
-//     "ann@example.com". One of two parts with a hyphen is joined: "e-mail" is also "email".
-//   - Numbers are whole: 1.5, 10:30, 2026-11-21; v1.2.3 is 1.2.3, and also 1.2, with which it begins; 1,299.99 is 1299.99 and 1299.
-//     Digits in groups are also one number: +44 7700 900123. Letters and digits are also divided: 50mg is also 50 and mg; and
-//     hexadecimal digits have their first six.
-//   - Scripts without spaces between words give each two characters that follow each other, and of
-//     Chinese also each one.
+//   - A word is in lower case and without accents. The English Snowball stemmer (Porter2) reduces a
+//     word of the letters a to z to its stem: "studies" becomes "studi". It is applied to all languages
+//     that use these letters.
+//   - English stop words are left out, unless they are in capitals or after a capitalised word: "IT"
+//     has a term, "it" has none, and the last word of "The Who" has one.
+//   - A name of several parts is a term, and so are its parts: "foo_bar", "fooBar", "foo.bar",
+//     "ann@example.com". Two parts with a hyphen are also joined: "e-mail" is also "email".
+//   - A number is one term: 1.5, 10:30, 2026-11-21. v1.2.3 is 1.2.3, and also its beginning 1.2;
+//     1,299.99 is 1299.99 and 1299. Digits in groups are also one number: +44 7700 900123. Letters and
+//     digits are also separate terms: 50mg is also 50 and mg. A hexadecimal number also has its first
+//     six digits.
+//   - In scripts without spaces between words, each two adjacent characters are a term. In Chinese,
+//     each single character is one too.
 //
-// A term is letters, digits and marks, perhaps with . _ - @ : + # among them, or it is one emoji or another symbol. It never
-// has a space.
+// A term has letters, digits and marks, and may have . _ - @ : + # among them, or it is one emoji or
+// another symbol. It has no spaces.
 func Terms(text string) []string {
 	s := scanner{terms: make([]string, 0, len(text)/6+1)}
 	s.scan(text)
 	return s.terms
 }
 
-// DateTerms returns the terms by which what was said at a time is found: the day, the month and the year in English, and
-// the date in digits, of the time in UTC. There are none for the zero time.
+// DateTerms returns the terms that find a message by its date: the day, the month and the year in English,
+// and the date in digits, in UTC. The zero time has none.
 func DateTerms(at time.Time) []string {
 	if at.IsZero() {
 		return nil
@@ -38,7 +39,7 @@ func DateTerms(at time.Time) []string {
 	return Terms(at.UTC().Format("2 January 2006, 2006-01-02"))
 }
 
-// Distinct returns the different terms, each where it is first, in a slice of its own.
+// Distinct returns the distinct terms in the order of their first occurrence, in a new slice.
 func Distinct(terms []string) []string {
 	seen := make(map[string]bool, len(terms))
 	distinct := make([]string, 0, len(terms))

@@ -3,50 +3,53 @@ package rank
 import "math"
 
 const (
-	// spread is the least difference of cosines that may count as a whole.
+	// spread is the smallest difference between the cosines of the nearest and the farthest candidate that
+	// counts fully.
 	spread = 0.1
-	// few is how many candidates it takes to know half of what a model gives to texts that have nothing to do
-	// with each other.
+	// few is the number of candidates at which half of the lowest cosine counts as the cosine of unrelated
+	// texts.
 	few = 20
 )
 
-// cosines sets the cosine of each document with the query, and returns how many documents have a vector to compare.
+// cosines sets the cosine of each document with the query. It returns the number of documents with a
+// comparable vector.
 func cosines(query []float32, docs []Doc, scores []Score) (compared int) {
 	if len(query) == 0 {
 		return 0
 	}
 	for i := range docs {
 		if len(docs[i].Vector) == len(query) {
-			scores[i].Cosine, scores[i].Compared = Cosine(query, docs[i].Vector), true
+			scores[i].Similarity, scores[i].Compared = Cosine(query, docs[i].Vector), true
 			compared++
 		}
 	}
 	return compared
 }
 
-// nearness returns how near each document is to the query, between 0 and 1. The nearest has 1. Models differ in the
-// cosine of unrelated texts, 0 or 0.7, so the last of the first documents has nearly 0: those that words bring
-// are mostly unrelated. The last of few may be good, and keeps most of its cosine.
+// nearness returns how near each document is to the query, between 0 and 1. The nearest has 1. Depending on
+// the model, unrelated texts have a cosine of 0 or of 0.7, so the lowest cosine of the first documents
+// counts as nearly 0: most documents that only words found are unrelated. With few candidates, the lowest
+// may be a good one, and keeps most of its cosine.
 func nearness(scores []Score) []float64 {
 	lowest, highest, n := 1.0, 0.0, 0.0
 	for i := range scores {
 		if s := &scores[i]; s.First && s.Compared {
 			n++
-			lowest, highest = min(lowest, max(0, s.Cosine)), max(highest, s.Cosine)
+			lowest, highest = min(lowest, max(0, s.Similarity)), max(highest, s.Similarity)
 		}
 	}
 	near := make([]float64, len(scores))
 	lowest *= n / (n + few)
 	for i := range scores {
 		if scores[i].Compared {
-			near[i] = max(0, max(0, scores[i].Cosine)-lowest) / max(highest-lowest, spread)
+			near[i] = max(0, max(0, scores[i].Similarity)-lowest) / max(highest-lowest, spread)
 		}
 	}
 	return near
 }
 
-// Cosine returns the cosine of the angle between two vectors: 0 if they have not the same length, if one is nothing but zeros,
-// or if there is something in them that is no finite number.
+// Cosine returns the cosine of the angle between two vectors. It is 0 if their lengths differ, if one has
+// only zeros, or if one has NaN or an infinity.
 func Cosine(a, b []float32) float64 {
 	if len(a) != len(b) {
 		return 0
@@ -77,5 +80,5 @@ func Cosine(a, b []float32) float64 {
 	return max(-1, min(1, cos))
 }
 
-// Wild reports whether a score is no finite number.
+// Wild reports whether a score is NaN or an infinity.
 func Wild(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }

@@ -9,13 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weft-go/weft/memory/driver"
-	"github.com/weft-go/weft/memory/inmemory"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/inmemory"
 	"github.com/weft-go/weft/memory/knowledge"
 	"github.com/weft-go/weft/memory/knowledge/pdf"
 	"github.com/weft-go/weft/memory/knowledge/split"
@@ -25,7 +23,7 @@ import (
 
 func TestIngestPDFs(t *testing.T) {
 	t.Parallel()
-	m, err := memory.New(inmemory.Fill(driver.Stores{DocumentStore: knowledge.NewInMemory()}), memory.Options{})
+	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
 	require.NoError(t, err)
 	base, err := knowledge.New(m, knowledge.Options{})
 	require.NoError(t, err)
@@ -41,13 +39,13 @@ func TestIngestPDFs(t *testing.T) {
 		require.ErrorContains(t, p.Err, `"`+p.URI+`"`)
 	}
 
-	results, err := base.Search(t.Context(), knowledge.Question{Query: knowledge.Query{Scope: scope}, Text: "French café", Limit: 1})
+	results, err := base.Search(t.Context(), memory.Question{Reach: scope.Only(), Text: "French café", Limit: 1})
 	require.NoError(t, err)
 	require.Len(t, results, 1)
-	r := results[0]
+	r := results[0].Item
 	assert.Equal(t, []string{"Page 2"}, r.Chunk.Headings)
 	assert.Equal(t, "-2-\n\nBlack tea needs boiling water. It costs 4 € and ‘café’ is French.", r.Chunk.Content)
-	assert.Equal(t, split.Pages, r.Source.Format)
+	assert.Equal(t, string(split.Pages), r.Source.Format)
 
 	report, _, err = knowledge.Collect(base.Ingest(t.Context(), scope, documents, knowledge.IngestOptions{}))
 	require.NoError(t, err)

@@ -178,7 +178,7 @@ func (p *Platform) Graph(id string) (*graph.Graph, error) {
 func (p *Platform) prompt(ctx context.Context, c Config, s memory.Scope) string {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	facts, err := p.Facts.Recall(ctx, memory.Recall{Query: memory.FactQuery{Reach: memory.Reach{Scope: s, AnyAgent: true}, Limit: recalled}, MaxTokens: budget})
+	facts, err := p.Facts.Recall(ctx, memory.Question{Reach: memory.Reach{Scope: s, AnyAgent: true}, Limit: recalled, MaxTokens: budget})
 	if err != nil {
 		p.Logger.WarnContext(ctx, "a turn goes on without what is known", "error", err)
 		return c.Prompt

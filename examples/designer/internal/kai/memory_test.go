@@ -106,7 +106,7 @@ func TestMemoryRecall(t *testing.T) {
 			if got := contents(t, m, memory.FactQuery{Reach: memory.Reach{Scope: mine(""), AnyAgent: true}, Kinds: []memory.Kind{memory.Preference, memory.Context}}); !reflect.DeepEqual(got, typed) {
 				t.Errorf("of two types: got %q, want %q", got, typed)
 			}
-			found, err := m.Recall(t.Context(), memory.Recall{Query: memory.FactQuery{Reach: memory.Reach{Scope: mine(""), AnyAgent: true}}})
+			found, err := m.Recall(t.Context(), memory.Question{Reach: memory.Reach{Scope: mine(""), AnyAgent: true}})
 			if err != nil || len(found) != 20 || found[0].Item.Content != want[0] || found[19].Item.Content != want[19] {
 				t.Errorf("recalled without a text: %d, %v", len(found), err)
 			}

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/pgmemory"
 )
@@ -22,21 +25,20 @@ func TestKnowledgeOfUsers(t *testing.T) {
 	swapIn(t, hers, annScope, document("small", 2, vector), document("large", 100, vector))
 	swapIn(t, his, driver.Scope{Tenant: "acme", User: bobID}, document("bob's", 1, vector))
 	source := sourcesOf(t, hers, driver.SourceQuery{Reach: annScope.Only()})[0]
-	if source.Chunks != 100 {
-		t.Errorf("ann has %+v", source)
-	}
+	assert.Equal(t, 100, source.Chunks)
 	everywhere := driver.SourceQuery{Reach: driver.Reach{Scope: driver.Scope{Tenant: "acme"}, AnyUser: true}}
 	for name, q := range map[string]driver.SourceQuery{"her scope": {Reach: annScope.Only()}, "all but his": {Reach: driver.Reach{Scope: everywhere.Scope, AnyUser: true}, URIs: []string{"small", "large"}}} {
-		if list := sourcesOf(t, his, q); len(list) != 0 {
-			t.Errorf("bob, %s: got %d sources want none", name, len(list))
-		}
+		list := sourcesOf(t, his, q)
+		assert.Empty(t, list, "bob, %s: got %d sources want none", name, len(list))
 		c, err := his.Search(ctx, driver.ChunkSearch{Query: q, Terms: []string{"part"}, Embedding: []float32{1, 0}, Model: "m", Limit: 9})
-		if err != nil || len(c.Records) != 0 || c.Chunks != 0 || c.Terms != 0 || c.Frequency[0] != 0 {
-			t.Errorf("bob searches, %s: got %+v, error %v want nothing", name, c, err)
-		}
-		if n, err := his.Delete(ctx, q); n != 0 || err != nil {
-			t.Errorf("bob deletes, %s: got %d, error %v want none", name, n, err)
-		}
+		require.NoError(t, err, "bob searches, %s: got %+v, error %v want nothing", name, c, err)
+		require.Empty(t, c.Records, "bob searches, %s: got %+v, error %v want nothing", name, c, err)
+		require.EqualValues(t, 0, c.Chunks, "bob searches, %s: got %+v, error %v want nothing", name, c, err)
+		require.EqualValues(t, 0, c.Terms, "bob searches, %s: got %+v, error %v want nothing", name, c, err)
+		assert.EqualValues(t, 0, c.Frequency[0], "bob searches, %s: got %+v, error %v want nothing", name, c, err)
+		n, err := his.Delete(ctx, q)
+		require.Equal(t, 0, n, "bob deletes, %s: got %d, error %v want none", name, n, err)
+		assert.NoError(t, err, "bob deletes, %s: got %d, error %v want none", name, n, err)
 	}
 	for c, err := range his.Chunks(ctx, []driver.ChunkSpan{{Scope: annScope, Source: source.ID, To: 9}}) {
 		t.Errorf("bob: got the chunk %q of ann's, error %v", c.Content, err)
@@ -48,12 +50,10 @@ func TestKnowledgeOfUsers(t *testing.T) {
 		}
 	}
 	foreignDocuments(t, p)
-	if n := ask[int](t, p, `SELECT count(*) FROM weft.mem_chunk`); n != 103 {
-		t.Errorf("got %d chunks want 103", n)
-	}
-	if n, err := hers.Delete(ctx, driver.SourceQuery{Reach: annScope.Only()}); n != 2 || err != nil {
-		t.Errorf("ann deletes %d, error %v want 2", n, err)
-	}
+	assert.Equal(t, 103, ask[int](t, p, `SELECT count(*) FROM weft.mem_chunk`))
+	n, err := hers.Delete(ctx, driver.SourceQuery{Reach: annScope.Only()})
+	require.Equal(t, 2, n)
+	assert.NoError(t, err)
 }
 
 // foreignDocuments runs SQL as bob, and without a user.
@@ -84,13 +84,12 @@ func foreignDocuments(t *testing.T, p place) {
 				`UPDATE weft.` + table + ` SET ` + column + ` = DEFAULT WHERE ` + mine + ` AND false`,
 				`SELECT FROM weft.` + table + ` a CROSS JOIN weft.mem_shelf s WHERE s.user_id = '` + annID + `'`,
 			} {
-				if n, err := raw(ctx, pool, who, p.sql(sql)); n != 0 || err != nil {
-					t.Errorf("%s: %s: got %d rows, error %v want none", who, sql, n, err)
-				}
+				n, err := raw(ctx, pool, who, p.sql(sql))
+				require.EqualValues(t, 0, n, "%s: %s: got %d rows, error %v want none", who, sql, n, err)
+				assert.NoError(t, err, "%s: %s: got %d rows, error %v want none", who, sql, n, err)
 			}
-			if n, err := raw(ctx, pool, who, p.sql(`COPY weft.`+table+` TO STDOUT`)); n > 1 && err == nil {
-				t.Errorf("%s: copies %d rows of %s", who, n, table)
-			}
+			n, err := raw(ctx, pool, who, p.sql(`COPY weft.`+table+` TO STDOUT`))
+			assert.False(t, n > 1 && err == nil, "%s: copies %d rows of %s", who, n, table)
 		}
 		for _, sql := range []string{
 			fmt.Sprintf(`UPDATE weft.mem_shelf SET chunks = 0 WHERE key = %d`, shelf),
@@ -98,9 +97,9 @@ func foreignDocuments(t *testing.T, p place) {
 			fmt.Sprintf(`UPDATE weft.mem_chunk SET content = 'x' WHERE shelf = %d`, shelf),
 			fmt.Sprintf(`UPDATE weft.mem_chunk SET shelf = %d WHERE shelf = %d AND %d <> %d`, shelf, shelf, own, shelf),
 		} {
-			if n, err := raw(ctx, pool, who, p.sql(sql)); n != 0 || err != nil {
-				t.Errorf("%s: %s: got %d rows, error %v want none", who, sql, n, err)
-			}
+			n, err := raw(ctx, pool, who, p.sql(sql))
+			require.EqualValues(t, 0, n, "%s: %s: got %d rows, error %v want none", who, sql, n, err)
+			assert.NoError(t, err, "%s: %s: got %d rows, error %v want none", who, sql, n, err)
 		}
 		for _, sql := range []string{
 			`INSERT INTO weft.mem_shelf (digest, tenant, workspace, user_id, agent, newest)
@@ -112,18 +111,14 @@ func foreignDocuments(t *testing.T, p place) {
 				VALUES (%d, 1, 0, 0, 0, 0, 0, gen_random_uuid(), '', '{}', '', '{}', '{}')`, shelf),
 			`COPY weft.mem_chunk FROM STDIN`,
 		} {
-			if n, err := raw(ctx, pool, who, p.sql(sql)); err == nil {
-				t.Errorf("%s: %s: got %d rows want an error", who, sql, n)
-			}
+			n, err := raw(ctx, pool, who, p.sql(sql))
+			assert.Error(t, err, "%s: %s: got %d rows want an error", who, sql, n)
 		}
 	}
 	// Bob cannot move own chunks to the scope of another user.
-	if n, err := raw(ctx, pool, bobID, p.sql(fmt.Sprintf(`UPDATE weft.mem_chunk SET shelf = %d WHERE shelf = %d`, shelf, own))); err == nil {
-		t.Errorf("bob gives ann %d chunks", n)
-	}
-	if digests() != before {
-		t.Error("something was changed")
-	}
+	n, err := raw(ctx, pool, bobID, p.sql(fmt.Sprintf(`UPDATE weft.mem_chunk SET shelf = %d WHERE shelf = %d`, shelf, own)))
+	assert.Error(t, err, "bob gives ann %d chunks", n)
+	assert.Equal(t, before, digests(), "something was changed")
 }
 
 // One policy lets the users of a project share documents.
@@ -135,20 +130,16 @@ func TestKnowledgeIsShared(t *testing.T) {
 	swapIn(t, db.Documents(), docs, document("handbook", 3, nil))
 	q := driver.SourceQuery{Reach: driver.Reach{Scope: driver.Scope{Tenant: "acme", User: annID}, Inherit: true}}
 	store := knownAs(t, db, annID)
-	if list := sourcesOf(t, store, q); len(list) != 0 {
-		t.Errorf("got %d sources want none", len(list))
-	}
+	assert.Empty(t, sourcesOf(t, store, q))
 	do(t, p, `CREATE POLICY shared ON weft.mem_shelf FOR SELECT TO authenticated USING (user_id = '' AND tenant = 'acme')`)
 	c, err := store.Search(ctx, driver.ChunkSearch{Query: q, Terms: []string{"part"}, Limit: 9})
-	if err != nil || len(c.Records) != 3 || c.Chunks != 3 {
-		t.Errorf("got %d chunks of %d, error %v want 3", len(c.Records), c.Chunks, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, c.Records, 3)
+	assert.EqualValues(t, 3, c.Chunks)
 	err = store.Swap(ctx, driver.SourceChange{Scope: docs, Swaps: []driver.SourceSwap{document("poison", 1, nil)}})
 	wantErr(t, "a user writes for all", err, pgmemory.ErrDenied)
 	swapIn(t, store, q.Scope, document("ann's", 1, nil))
 	_, err = store.Delete(ctx, q)
 	wantErr(t, "a user removes what is for all", err, pgmemory.ErrDenied)
-	if list := sourcesOf(t, store, q); len(list) != 2 {
-		t.Errorf("got %d sources want 2", len(list))
-	}
+	assert.Len(t, sourcesOf(t, store, q), 2)
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// BenchDocuments measures the stores that open returns: swapping sources of a hundred
-// chunks with vectors, one and ten in a change, swapping one of which all is kept, and
-// searching by words, by a vector and by both.
+// BenchDocuments measures the stores that open returns: replacing sources of a hundred chunks with vectors,
+// one and ten per change, replacing a source whose chunks are all kept, and searching by words, by a vector
+// and by both.
 func BenchDocuments(b *testing.B, open func(tb testing.TB) driver.DocumentStore) {
 	for _, n := range []int{1, 10} {
 		b.Run(fmt.Sprintf("Swap/sources=%d", n), func(b *testing.B) {
@@ -93,7 +93,7 @@ func (k *benchShelf) vector() []float32 {
 	return v
 }
 
-// swaps are of new sources.
+// swaps returns swaps for new sources.
 func (k *benchShelf) swaps(n int) []driver.SourceSwap {
 	list := make([]driver.SourceSwap, n)
 	for i := range list {

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/inmemory"
 
@@ -28,25 +31,24 @@ const remoteCall = `SELECT call.id::text || ' ' || call.content || ' of ' || cal
 func knownAs(tb testing.TB, db *pgmemory.DB, user string) driver.DocumentStore {
 	tb.Helper()
 	bound, err := pgmemory.Bind(db, binding(user))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	return bound.Documents()
 }
 
 func wantTexts(t *testing.T, what string, got []string, err error, want ...string) {
 	t.Helper()
-	if err != nil || !slices.Equal(got, want) {
-		t.Errorf("%s: got %q, error %v want %q", what, got, err, want)
+	require.NoError(t, err, what)
+	if len(want) == 0 {
+		assert.Empty(t, got, what)
+		return
 	}
+	assert.Equal(t, want, got, what)
 }
 
 func sourcesOf(t *testing.T, store driver.DocumentStore, q driver.SourceQuery) (list []driver.Source) {
 	t.Helper()
 	for s, err := range store.Sources(context.Background(), q) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		list = append(list, s)
 	}
 	return list
@@ -71,9 +73,8 @@ func chunksAreSearched(t *testing.T, pool *pgxpool.Pool, db *pgmemory.DB, insert
 	for range 2 { // the second time adds no duplicates
 		for _, c := range [][3]string{{"Refunds take five days.", "faq.md", "[1,0,0]"}, {"Returns are free.", "faq.md", "[0,1,0]"}, {"We ship to Norway.", "shipping", "[0,0,1]"}} {
 			got, err := request[string](pool, "", insert, c[0], c[1], c[2])
-			if err != nil || len(got) != 1 {
-				t.Fatalf("insert: got %q, error %v want an id", got, err)
-			}
+			require.NoError(t, err, "insert")
+			require.Len(t, got, 1, "insert")
 			ids = append(ids, got[0])
 		}
 	}
@@ -81,21 +82,26 @@ func chunksAreSearched(t *testing.T, pool *pgxpool.Pool, db *pgmemory.DB, insert
 		t.Errorf("got the ids %q want three", ids)
 	}
 	got := sourcesOf(t, store, driver.SourceQuery{})
-	if len(got) != 2 || got[0].URI != "faq.md" || got[0].Chunks != 2 || got[0].Revision != 2 || got[1].URI != "shipping" {
-		t.Errorf("got %+v want two sources", got)
-	}
+	require.Len(t, got, 2)
+	require.Equal(t, "faq.md", got[0].URI)
+	require.Equal(t, 2, got[0].Chunks)
+	require.EqualValues(t, 2, got[0].Revision)
+	assert.Equal(t, "shipping", got[1].URI)
 	m, err := memory.New(inmemory.Fill(driver.Stores{DocumentStore: store}), memory.Options{})
 	wantNoErr(t, "new", err)
 	base, err := knowledge.New(m, knowledge.Options{})
 	wantNoErr(t, "new", err)
-	found, err := base.Search(ctx, knowledge.Question{Text: "what is free?", Neighbours: 1})
-	if err != nil || len(found) != 1 || found[0].Item.Chunk.Content != "Returns are free." || len(found[0].Item.Before) != 1 || found[0].Item.Before[0].Content != "Refunds take five days." {
-		t.Errorf("got %+v, error %v want what is free, and what stands before it", found, err)
-	}
+	found, err := base.Search(ctx, memory.Question{Text: "what is free?"}, knowledge.Filter{Neighbours: 1})
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	require.Equal(t, "Returns are free.", found[0].Item.Chunk.Content)
+	require.Len(t, found[0].Item.Before, 1)
+	assert.Equal(t, "Refunds take five days.", found[0].Item.Before[0].Content)
 	c, err := store.Search(ctx, driver.ChunkSearch{Terms: []string{"return", "norway"}, Limit: 5})
-	if err != nil || c.Chunks != 3 || c.Terms < 11 || !slices.Equal(c.Frequency, []int64{1, 1}) {
-		t.Errorf("got %d chunks with %d terms, frequencies %d, error %v want 3, 11 or more, 1 and 1", c.Chunks, c.Terms, c.Frequency, err)
-	}
+	require.NoError(t, err)
+	require.EqualValues(t, 3, c.Chunks)
+	require.False(t, c.Terms < 11)
+	assert.Equal(t, []int64{1, 1}, c.Frequency)
 	for name, sql := range map[string]string{
 		"no source":     `INSERT INTO public.knowledge_chunks (content) VALUES ('x')`,
 		"long source":   `INSERT INTO public.knowledge_chunks (content, source) VALUES ('x', repeat('x', 2000))`,
@@ -103,9 +109,8 @@ func chunksAreSearched(t *testing.T, pool *pgxpool.Pool, db *pgmemory.DB, insert
 		"odd metadata":  `INSERT INTO public.knowledge_chunks (source, content, metadata) VALUES ('x', 'x', '[]')`,
 		"another place": `UPDATE public.knowledge_chunks SET source = 'other'`,
 	} {
-		if _, err := request[string](pool, "", sql); err == nil {
-			t.Errorf("%s: got no error", name)
-		}
+		_, err := request[string](pool, "", sql)
+		assert.Error(t, err, "%s: got no error", name)
 	}
 }
 
@@ -131,15 +136,15 @@ func chunksAreMatched(t *testing.T, p place, pool, owner *pgxpool.Pool, db *pgme
 		{match(`'[0,1]', 9`), ""},
 	} {
 		got, err := request[string](pool, "", c.sql)
-		if strings.Join(got, "|") != c.want || err != nil {
-			t.Errorf("%s: got %q, error %v want %q", c.sql, got, err, c.want)
-		}
+		require.Equal(t, c.want, strings.Join(got, "|"), "%s: got %q, error %v want %q", c.sql, got, err, c.want)
+		assert.NoError(t, err, "%s: got %q, error %v want %q", c.sql, got, err, c.want)
 	}
 	for _, body := range []string{`{"query_embedding": [0, 1, 0], "match_count": 2}`, `{"match_count": 2, "query_embedding": "[0,1,0]"}`} {
 		got, err := request[string](pool, "", remoteCall, body)
-		if err != nil || len(got) != 2 || !strings.HasSuffix(got[0], " Returns are free. of faq.md 1.00") || got[1] != id+" Shops open at nine. of hours.txt 0.80" {
-			t.Errorf("%s: got %q, error %v", body, got, err)
-		}
+		require.NoError(t, err, "%s: got %q, error %v", body, got, err)
+		require.Len(t, got, 2, "%s: got %q, error %v", body, got, err)
+		require.True(t, strings.HasSuffix(got[0], " Returns are free. of faq.md 1.00"), "%s: got %q, error %v", body, got, err)
+		assert.Equal(t, id+" Shops open at nine. of hours.txt 0.80", got[1], "%s: got %q, error %v", body, got, err)
 	}
 	o := p.options
 	o.Pooling = pgmemory.Direct
@@ -156,49 +161,43 @@ func chunksAreChanged(t *testing.T, pool *pgxpool.Pool, db *pgmemory.DB) {
 	change := func(sql string, want int) {
 		t.Helper()
 		got, err := request[string](pool, "", sql+` RETURNING content`)
-		if len(got) != want || err != nil {
-			t.Errorf("%s: got %d rows, error %v want %d", sql, len(got), err, want)
-		}
+		require.Len(t, got, want, "%s: got %d rows, error %v want %d", sql, len(got), err, want)
+		assert.NoError(t, err, "%s: got %d rows, error %v want %d", sql, len(got), err, want)
 	}
 	change(`UPDATE public.knowledge_chunks SET content = 'Returns cost a little.' WHERE content = 'Returns are free.'`, 1)
 	change(`UPDATE public.knowledge_chunks SET content = 'Refunds take a day or two.', embedding = '[1,1,0]' WHERE source = 'faq.md' AND ordinal = 0`, 1)
 	change(`DELETE FROM public.knowledge_chunks WHERE source = 'shipping'`, 1)
 	c, err := store.Search(ctx, driver.ChunkSearch{Terms: []string{"return", "refund", "free"}, Limit: 9})
-	if err != nil || c.Chunks != 3 || c.Terms < 13 || !slices.Equal(c.Frequency, []int64{1, 1, 0}) {
-		t.Errorf("got %d chunks with %d terms, frequencies %d, error %v want 3, 13 or more, 1, 1 and 0", c.Chunks, c.Terms, c.Frequency, err)
-	}
+	require.NoError(t, err)
+	require.EqualValues(t, 3, c.Chunks)
+	require.False(t, c.Terms < 13)
+	assert.Equal(t, []int64{1, 1, 0}, c.Frequency)
 	vectors := map[string]int{}
 	for _, r := range c.Records {
 		vectors[r.Content] = len(r.Embedding)
 	}
-	if vectors["Returns cost a little."] != 0 || vectors["Refunds take a day or two."] != 3 {
-		t.Errorf("got vectors %v want none of another text", vectors)
-	}
+	require.Equal(t, 0, vectors["Returns cost a little."])
+	assert.Equal(t, 3, vectors["Refunds take a day or two."])
 	uris := []string{}
 	for _, s := range sourcesOf(t, store, driver.SourceQuery{}) {
 		uris = append(uris, fmt.Sprint(s.URI, " ", s.Chunks, " ", s.Revision))
 	}
 	wantTexts(t, "sources", uris, nil, "faq.md 2 4", "hours.txt 1 1")
 	change(`DELETE FROM public.knowledge_chunks WHERE tenant_id IS NULL`, 3)
-	if n, err := request[int64](pool, "", `SELECT count(*) FROM public.knowledge_chunks`); err != nil || n[0] != 1 {
-		t.Errorf("got %d chunks, error %v want the one of the tenant", n, err)
-	}
-	if list := sourcesOf(t, store, driver.SourceQuery{}); len(list) != 0 {
-		t.Errorf("got %d sources want none", len(list))
-	}
+	n, err := request[int64](pool, "", `SELECT count(*) FROM public.knowledge_chunks`)
+	require.NoError(t, err)
+	assert.EqualValues(t, 1, n[0])
+	assert.Empty(t, sourcesOf(t, store, driver.SourceQuery{}))
 }
 
 func chunksOfUsersAreApart(t *testing.T, pool *pgxpool.Pool, db *pgmemory.DB) {
 	const insert = `INSERT INTO public.knowledge_chunks (content, source, embedding, user_id) VALUES ('ann''s own', 'notes', '[1,0,0]', $1)`
-	if _, err := request[string](pool, annID, insert, annID); err != nil {
-		t.Errorf("ann writes: %v", err)
-	}
-	if _, err := request[string](pool, bobID, insert, annID); err == nil {
-		t.Error("bob writes for ann")
-	}
-	if _, err := request[string](pool, bobID, `INSERT INTO public.knowledge_chunks (content, source) VALUES ('for all', 'notes')`); err == nil {
-		t.Error("bob writes for all")
-	}
+	_, err := request[string](pool, annID, insert, annID)
+	assert.NoError(t, err, "ann writes")
+	_, err = request[string](pool, bobID, insert, annID)
+	assert.Error(t, err, "bob writes for ann")
+	_, err = request[string](pool, bobID, `INSERT INTO public.knowledge_chunks (content, source) VALUES ('for all', 'notes')`)
+	assert.Error(t, err, "bob writes for all")
 	const match = `SELECT content FROM public.match_knowledge('[1,0,0]', 9, NULL)`
 	got, err := request[string](pool, annID, match)
 	wantTexts(t, "ann", got, err, "ann's own")
@@ -214,7 +213,6 @@ func chunksOfUsersAreApart(t *testing.T, pool *pgxpool.Pool, db *pgmemory.DB) {
 		wantTexts(t, "bob: "+sql, got, err)
 	}
 	c, err := knownAs(t, db, annID).Search(context.Background(), driver.ChunkSearch{Query: driver.SourceQuery{Reach: driver.Scope{User: annID}.Only()}, Terms: []string{"ann"}, Limit: 5})
-	if err != nil || len(c.Records) != 1 {
-		t.Errorf("ann finds %d chunks, error %v want 1", len(c.Records), err)
-	}
+	require.NoError(t, err)
+	assert.Len(t, c.Records, 1)
 }

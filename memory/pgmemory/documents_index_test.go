@@ -3,10 +3,11 @@ package pgmemory_test
 import (
 	"context"
 	"fmt"
-	"maps"
 	"math/rand/v2"
-	"slices"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/pgmemory"
@@ -32,9 +33,7 @@ func TestKnowledgeByIndex(t *testing.T) {
 		}
 		swapIn(t, quick.Documents(), scope, s)
 	}
-	if err := quick.Index(ctx, "m", 3); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, quick.Index(ctx, "m", 3))
 	for _, c := range []struct {
 		name  string
 		query driver.SourceQuery
@@ -55,9 +54,8 @@ func TestKnowledgeByIndex(t *testing.T) {
 				wantNoErr(t, "search", err)
 				want, err := exact.Documents().Search(ctx, s)
 				wantNoErr(t, "search", err)
-				if len(got.Records) != len(want.Records) || got.Chunks != want.Chunks {
-					t.Fatalf("%s, limit %d: got %d of %d chunks want %d of %d", c.name, limit, len(got.Records), got.Chunks, len(want.Records), want.Chunks)
-				}
+				require.Len(t, got.Records, len(want.Records), "%s, limit %d: got %d of %d chunks want %d of %d", c.name, limit, len(got.Records), got.Chunks, len(want.Records), want.Chunks)
+				require.Equal(t, want.Chunks, got.Chunks, "%s, limit %d: got %d of %d chunks want %d of %d", c.name, limit, len(got.Records), got.Chunks, len(want.Records), want.Chunks)
 				found := chunkContents(got)
 				for content := range chunkContents(want) {
 					wanted++
@@ -66,9 +64,7 @@ func TestKnowledgeByIndex(t *testing.T) {
 					}
 				}
 			}
-			if float64(hits) < 0.95*float64(wanted) {
-				t.Errorf("%s, limit %d: got %d of the %d nearest", c.name, limit, hits, wanted)
-			}
+			assert.False(t, float64(hits) < 0.95*float64(wanted), "%s, limit %d: got %d of the %d nearest", c.name, limit, hits, wanted)
 		}
 	}
 	quick.Close()
@@ -87,9 +83,7 @@ func TestKnowledgeIndexFollows(t *testing.T) {
 	vector := func() []float32 { n++; return []float32{n, 1} }
 	swapIn(t, store, docs, document("a", 100, vector), document("b", 100, func() []float32 { return []float32{1, 2, 3} }))
 	for _, dimension := range []int{2, 3} {
-		if err := db.Index(ctx, "m", dimension); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, db.Index(ctx, "m", dimension))
 	}
 	next := document("a", 70, vector) // enough chunks for COPY
 	next.Source.Revision = 1
@@ -101,9 +95,7 @@ func TestKnowledgeIndexFollows(t *testing.T) {
 		for _, r := range next.Chunks {
 			want[r.Content] = true
 		}
-		if !maps.Equal(chunkContents(c), want) {
-			t.Errorf("got %d chunks want the 70 that there are now", len(c.Records))
-		}
+		assert.Equal(t, want, chunkContents(c), "got %d chunks want the 70 that there are now", len(c.Records))
 	}
 }
 
@@ -134,11 +126,10 @@ func TestKnowledgeIsNotMigrated(t *testing.T) {
 			return last
 		}},
 	} {
-		if err := c.do(); err != nil {
-			t.Errorf("before %s: %v", c.drop, err)
-		}
-		do(t, p, c.drop)
 		err := c.do()
+		assert.NoError(t, err, "before %s: %v", c.drop, err)
+		do(t, p, c.drop)
+		err = c.do()
 		wantErr(t, c.drop, err, pgmemory.ErrNotMigrated)
 	}
 }
@@ -162,9 +153,10 @@ func TestKnowledgeByWordsOfMany(t *testing.T) {
 		for range 3 {
 			got, err := many.Documents().Search(ctx, s)
 			wantNoErr(t, "search", err)
-			if !slices.Equal(got.Frequency, want.Frequency) || got.Terms != want.Terms || !maps.Equal(chunkContents(got), chunkContents(want)) || len(got.Records) != 20 {
-				t.Errorf("got %d chunks, frequencies %d want %d, %d", len(got.Records), got.Frequency, len(want.Records), want.Frequency)
-			}
+			require.Equal(t, want.Frequency, got.Frequency, "got %d chunks, frequencies %d want %d, %d", len(got.Records), got.Frequency, len(want.Records), want.Frequency)
+			require.Equal(t, want.Terms, got.Terms, "got %d chunks, frequencies %d want %d, %d", len(got.Records), got.Frequency, len(want.Records), want.Frequency)
+			require.Equal(t, chunkContents(want), chunkContents(got), "got %d chunks, frequencies %d want %d, %d", len(got.Records), got.Frequency, len(want.Records), want.Frequency)
+			assert.Len(t, got.Records, 20, "got %d chunks, frequencies %d want %d, %d", len(got.Records), got.Frequency, len(want.Records), want.Frequency)
 		}
 	}
 }

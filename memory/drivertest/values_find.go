@@ -223,7 +223,7 @@ func (k *valueKit) search(s driver.Scope, q driver.ValueSearch) driver.ValueCand
 	return c
 }
 
-// wantFound wants candidates at these addresses, in any order.
+// wantFound requires candidates at these addresses, in any order.
 func (k *valueKit) wantFound(q driver.ValueSearch, want ...string) driver.ValueCandidates {
 	k.Helper()
 	c := k.search(ann, q)
@@ -278,10 +278,10 @@ var valueSearchCases = []valueCase{
 	}},
 }
 
-// soon is how long what expires in a test lives.
+// soon is the time to live of values that expire in a test.
 const soon = 50 * time.Millisecond
 
-// until waits for a value to be gone.
+// until waits until a value has expired.
 func (k *valueKit) until(s driver.Scope, address string) {
 	k.Helper()
 	for deadline := time.Now().Add(time.Minute); k.get(s, address).Known(); {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/memory/driver"
 )
@@ -16,9 +18,7 @@ func turnCalls(t *testing.T, queue driver.TurnStore, user string) []call {
 	ctx := context.Background()
 	scope := driver.Scope{Tenant: "acme", User: user}
 	ok := func(err error) {
-		if err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, err)
 	}
 	var claimed []driver.Turn
 	claim := func() {
@@ -54,18 +54,15 @@ func documentCalls(t *testing.T, store driver.DocumentStore, user string) []call
 				n++
 				wantNoErr(t, "chunks", err)
 			}
-			if n != 15 {
-				t.Errorf("got %d chunks want 15", n)
-			}
+			assert.Equal(t, 15, n)
 		}},
 		{"search knowledge", func() {
 			c, err := store.Search(ctx, driver.ChunkSearch{
 				Query: driver.SourceQuery{Reach: driver.Reach{Scope: scope, Inherit: true}, Prefix: "a"}, Terms: []string{"part", "of"}, Embedding: []float32{1, 1}, Model: "m", Limit: 100,
 			})
 			wantNoErr(t, "search", err)
-			if len(c.Records) != 30 || c.Chunks != 30 {
-				t.Errorf("got %d of %d chunks want 30", len(c.Records), c.Chunks)
-			}
+			require.Len(t, c.Records, 30)
+			assert.EqualValues(t, 30, c.Chunks)
 		}},
 		{"delete sources", func() {
 			_, err := store.Delete(ctx, driver.SourceQuery{Reach: scope.Only()})
@@ -92,9 +89,8 @@ func TestLoadRoundTrips(t *testing.T) {
 			counter.take()
 			swapIn(t, db.Documents(), docs, s)
 			// What says that rows may come is not waited for, and may be counted all the same.
-			if n := counter.take(); n > 6 && uri != "warm up" {
-				t.Errorf("%s: %s: got %d round trips want 5", name, uri, n)
-			}
+			n := counter.take()
+			assert.False(t, n > 6 && uri != "warm up", "%s: %s: got %d round trips want 5", name, uri, n)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/memory/driver"
 )
 
@@ -31,9 +33,7 @@ func document(uri string, chunks int, vector func() []float32) driver.SourceSwap
 
 func swapIn(tb testing.TB, store driver.DocumentStore, s driver.Scope, swaps ...driver.SourceSwap) {
 	tb.Helper()
-	if err := store.Swap(context.Background(), driver.SourceChange{Scope: s, Swaps: swaps}); err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, store.Swap(context.Background(), driver.SourceChange{Scope: s, Swaps: swaps}))
 }
 
 func chunkContents(c driver.ChunkCandidates) map[string]bool {

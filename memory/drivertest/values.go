@@ -13,8 +13,8 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// RunValues checks every promise of the stores that open returns. Each is new and empty, and
-// open leaves closing it to tb.Cleanup. It is called by several tests at once. What expires does so within
+// RunValues checks the stores that open returns. Each must be new and empty. open closes it with
+// tb.Cleanup, and is called by several tests at the same time. Values with a time to live expire within
 // some milliseconds.
 func RunValues(t *testing.T, open func(tb testing.TB) driver.ValueStore) {
 	t.Helper()
@@ -26,7 +26,7 @@ func RunValues(t *testing.T, open func(tb testing.TB) driver.ValueStore) {
 	}
 }
 
-// A valueCase checks one promise.
+// A valueCase tests one promise.
 type valueCase struct {
 	name    string // group/case
 	promise string
@@ -44,14 +44,14 @@ func (c valueCase) check(tb testing.TB, open func(tb testing.TB) driver.ValueSto
 	c.run(&valueKit{TB: tb, ctx: ctx, store: open(tb)})
 }
 
-// A valueKit is what a case works with.
+// A valueKit has the store and the helpers of a case.
 type valueKit struct {
 	testing.TB
 	ctx   context.Context
 	store driver.ValueStore
 }
 
-// putting is a write to the address "label/label/key".
+// putting returns a write to the address "label/label/key".
 func putting(address, value string) driver.ValueWrite {
 	labels := strings.Split(address, "/")
 	w := driver.ValueWrite{Address: driver.Address{Namespace: labels[:len(labels)-1], Key: labels[len(labels)-1]}}
@@ -61,7 +61,7 @@ func putting(address, value string) driver.ValueWrite {
 	return w
 }
 
-// removing is a write that removes.
+// removing returns a write that removes a value.
 func removing(address string) driver.ValueWrite { return putting(address, "") }
 
 func seen(version int64, w driver.ValueWrite) driver.ValueWrite {
@@ -96,7 +96,7 @@ func (k *valueKit) put(s driver.Scope, address, value string) driver.Item {
 	return k.apply(s, putting(address, value))[0]
 }
 
-// refuse wants an error, and what is stored to stay.
+// refuse requires an error, and that the stored data does not change.
 func (k *valueKit) refuse(want error, s driver.Scope, writes ...driver.ValueWrite) {
 	k.Helper()
 	q := driver.ValueSelection{ValueQuery: driver.ValueQuery{Limit: -1}}
@@ -121,7 +121,7 @@ func (k *valueKit) find(s driver.Scope, q driver.ValueSelection) []driver.Item {
 	return list
 }
 
-// get returns the item at an address, and one of no version if there is none.
+// get returns the item at an address. It has no version if there is none.
 func (k *valueKit) get(s driver.Scope, address string) driver.Item {
 	k.Helper()
 	list := k.find(s, driver.ValueSelection{Addresses: []driver.Address{putting(address, "").Address}})
@@ -135,7 +135,7 @@ func (k *valueKit) get(s driver.Scope, address string) driver.Item {
 	return driver.Item{}
 }
 
-// wantValue wants a value at an address, and an empty one none.
+// wantValue requires a value at an address, or no value if it is empty.
 func (k *valueKit) wantValue(s driver.Scope, address, value string) {
 	k.Helper()
 	if got := k.get(s, address); !equalJSON(got.Value, json.RawMessage(value)) || (value != "") != got.Known() {
@@ -151,7 +151,7 @@ func addresses(items []driver.Item) []string {
 	return list
 }
 
-// want wants items at these addresses, in this order.
+// want requires items at these addresses, in this order.
 func (k *valueKit) want(s driver.Scope, q driver.ValueSelection, want ...string) {
 	k.Helper()
 	if got := addresses(k.find(s, q)); !slices.Equal(got, want) {
@@ -173,7 +173,7 @@ func (k *valueKit) wantNamespaces(s driver.Scope, q driver.NamespaceQuery, want 
 	}
 }
 
-// within is a selection of all that is in a namespace.
+// within returns a selection of all values in a namespace.
 func within(labels ...string) driver.ValueSelection {
 	return driver.ValueSelection{ValueQuery: driver.ValueQuery{Order: driver.ByKey, Limit: -1}, Prefix: labels}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/weft-go/weft/memory/knowledge/split"
 )
 
-// RunDocuments checks every promise of the stores that open returns. Each is new and empty,
-// and open leaves closing it to tb.Cleanup. It is called by several tests at once.
+// RunDocuments checks the stores that open returns. Each must be new and empty. open closes it with
+// tb.Cleanup, and is called by several tests at the same time.
 func RunDocuments(t *testing.T, open func(tb testing.TB) driver.DocumentStore) {
 	t.Helper()
 	for _, c := range slices.Concat(swapCases, keptCases, sourceCases, chunkCases, passageCases, removalCases, contestCases, lengthCases) {
@@ -34,15 +34,14 @@ func RunDocuments(t *testing.T, open func(tb testing.TB) driver.DocumentStore) {
 	}
 }
 
-// A knowledgeCase checks one promise.
+// A knowledgeCase tests one promise.
 type knowledgeCase struct {
 	name    string // group/case
 	promise string
 	run     func(k *shelf)
 }
 
-// A shelf is what a case works with: a fresh store, and short ways to say what it does
-// and wants.
+// A shelf has a new store and the helpers of a case.
 type shelf struct {
 	testing.TB
 	store driver.DocumentStore
@@ -55,7 +54,7 @@ var (
 	other = driver.Scope{Tenant: "other"}
 )
 
-// source returns one that was not there before.
+// source returns a new source.
 func (k *shelf) source(uri string) driver.Source {
 	k.made++
 	return driver.Source{
@@ -64,7 +63,7 @@ func (k *shelf) source(uri string) driver.Source {
 	}
 }
 
-// passage returns a chunk that says something.
+// passage returns a chunk with a text.
 func passage(uri, content string, ordinal int) driver.ChunkRecord {
 	sum := fmt.Sprintf("%016x", checksum(uri+"\x00"+content))
 	return driver.ChunkRecord{
@@ -112,7 +111,7 @@ func (k *shelf) swap(s driver.Scope, swaps ...driver.SourceSwap) {
 	}
 }
 
-// add stores a source with chunks that say something, and returns it as it is.
+// add stores a source with chunks of these texts, and returns the stored source.
 func (k *shelf) add(s driver.Scope, uri string, contents ...string) driver.Source {
 	k.Helper()
 	k.swap(s, swap(k.source(uri), passages(uri, contents...)...))
@@ -173,7 +172,7 @@ func whole(s driver.Source) driver.ChunkSpan {
 	return driver.ChunkSpan{Scope: s.Scope, Source: s.ID, To: 1 << 30}
 }
 
-// wantChunks wants the chunks of a source to be these, in all that they have.
+// wantChunks requires that a source has exactly these chunks.
 func (k *shelf) wantChunks(s driver.Source, want ...driver.ChunkRecord) {
 	k.Helper()
 	got := k.chunks(whole(s))
@@ -228,7 +227,7 @@ func (k *shelf) search(s driver.ChunkSearch) driver.ChunkCandidates {
 	return c
 }
 
-// wantFound wants candidates with these contents, in any order.
+// wantFound requires candidates with these contents, in any order.
 func (k *shelf) wantFound(s driver.ChunkSearch, contents ...string) driver.ChunkCandidates {
 	k.Helper()
 	c := k.search(s)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/drivertest"
@@ -54,9 +55,7 @@ func TestKnowledgeOfUser(t *testing.T) {
 			b.Queue(`SELECT set_config('role', 'authenticated', true), set_config('request.jwt.claims', $1::text, true)`, claims)
 			return nil
 		})
-		if err != nil {
-			tb.Fatal(err)
-		}
+		require.NoError(tb, err)
 		return bound.Documents()
 	})
 }

@@ -1,0 +1,41 @@
+package eval
+
+import "math"
+
+// An Interval is a mean with its confidence interval of 95 percent, by Student's t distribution. With fewer than two cases there
+// is no interval: Low is -Inf and High is +Inf.
+type Interval struct {
+	Mean, Low, High float64
+}
+
+// intervalOf returns the interval of the mean of the population that a sample is from.
+func intervalOf(sample []float64) Interval {
+	m, deviation := mean(sample)
+	n := len(sample)
+	if n < 2 {
+		return Interval{m, math.Inf(-1), math.Inf(1)}
+	}
+	half := student(n-1) * deviation / math.Sqrt(float64(n))
+	return Interval{m, m - half, m + half}
+}
+
+// within limits an interval to possible values.
+func (i Interval) within(low, high float64) Interval {
+	return Interval{i.Mean, max(low, i.Low), min(high, i.High)}
+}
+
+// student returns the quantile 0.975 of Student's t distribution with n degrees of freedom. From 3 on it is the expansion of Cornish
+// and Fisher, which is exact to 0.005 there and to 0.0001 from 7 on.
+func student(n int) float64 {
+	const z = 1.959963984540054
+	switch n {
+	case 1:
+		return 12.706204736
+	case 2:
+		return 4.302652730
+	}
+	const z2 = z * z
+	v := float64(n)
+	return z + z*(z2+1)/(4*v) + z*(5*z2*z2+16*z2+3)/(96*v*v) + z*(3*z2*z2*z2+19*z2*z2+17*z2-15)/(384*v*v*v) +
+		z*(79*z2*z2*z2*z2+776*z2*z2*z2+1482*z2*z2-1920*z2-945)/(92160*v*v*v*v)
+}
