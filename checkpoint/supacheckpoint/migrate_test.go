@@ -132,7 +132,7 @@ func TestOpenNamesTheFirstMissingMigration(t *testing.T) {
 	assert.ErrorIs(t, err, supacheckpoint.ErrNotMigrated)
 	scripts, err := supacheckpoint.Scripts(p.options.Checkpoint.Schema)
 	require.NoError(t, err)
-	apply(t, p, append(scripts[:3:3], scripts[6:]...)) // all migrations of pgcheckpoint, and one of this package
+	apply(t, p, append(scripts[:3:3], scripts[6:8]...)) // all migrations of pgcheckpoint, and one of this package
 	_, err = supacheckpoint.Open(t.Context(), p.url, p.options)
 	assert.ErrorIs(t, err, supacheckpoint.ErrNotMigrated)
 	assert.ErrorContains(t, err, scripts[3].Name)
@@ -273,6 +273,37 @@ GRANT SELECT ON theirs.proposal_checkpoints TO anon;`
 		(SELECT count(*) FROM pg_policy WHERE polrelid = 'theirs.proposal_sessions'::regclass))`).Scan(&says)
 	assert.NoError(t, err)
 	assert.Equal(t, "f 0 1 t f 1", says)
+}
+
+// Migrations do not wait for the tables of other schemas: two that wait for each other's
+// tables are a deadlock.
+func TestMigrateDocumentsWaitsForNoOtherTable(t *testing.T) {
+	t.Parallel()
+	p := documentPlace(t, directPlace)
+	do(t, p, `CREATE TABLE weft.other (owner uuid);
+		CREATE TABLE weft.mine (id int);
+		CREATE POLICY mine ON weft.mine FOR INSERT WITH CHECK (EXISTS (SELECT FROM weft.other WHERE owner = auth.uid()))`)
+	locked, err := p.conn(t).Begin(t.Context())
+	require.NoError(t, err)
+	defer func() { _ = locked.Rollback(context.Background()) }()
+	_, err = locked.Exec(t.Context(), p.sql(`LOCK TABLE weft.other IN ACCESS EXCLUSIVE MODE`))
+	require.NoError(t, err)
+	scripts, err := supacheckpoint.Scripts(p.options.Checkpoint.Schema)
+	require.NoError(t, err)
+	conn := p.conn(t)
+	// Without the index, PostgreSQL reads all policies until one fits. None fits the tables of theirs.
+	_, err = conn.Exec(t.Context(), `SET lock_timeout = '5s'; SET enable_indexscan = off; SET enable_bitmapscan = off`)
+	require.NoError(t, err)
+	theirs := p.options.Checkpoint.Schema + "_theirs"
+	t.Cleanup(func() { do(t, p, "DROP SCHEMA "+theirs+" CASCADE") })
+	last := scripts[len(scripts)-1]
+	for _, sql := range []string{
+		`CREATE SCHEMA theirs; CREATE TABLE theirs.proposal_sessions (id int); CREATE TABLE theirs.proposal_checkpoints (id int)`,
+		strings.ReplaceAll(last.SQL, "public.", "theirs."),
+	} {
+		_, err := conn.Exec(t.Context(), strings.ReplaceAll(sql, "theirs", theirs), pgx.QueryExecModeSimpleProtocol)
+		assert.NoError(t, err, last.Name)
+	}
 }
 
 // A table of an older version keeps its rows, and its thread ids become unique per user.
