@@ -52,6 +52,7 @@ type nodeSpec struct {
 	run          NodeFunc
 	sub          *Graph
 	subOptions   SubgraphOptions
+	private      []string // the names of subOptions.Private
 	edges        []string
 	branches     []engine.Branch
 	destinations []string
@@ -106,6 +107,9 @@ func (b *Builder) SubgraphWith(name string, g *Graph, o SubgraphOptions) {
 		return
 	}
 	n.sub, n.subOptions = g, o
+	for _, h := range o.Private {
+		n.private = append(n.private, h.Name())
+	}
 }
 
 // SubgraphOptions configures a node that runs a graph. The zero value shares the
@@ -115,6 +119,10 @@ type SubgraphOptions struct {
 	// call to the next in a thread. They are stored under this name. Two tasks of one
 	// superstep cannot use the same name.
 	Persist string
+	// Private has channels that the subgraph does not share, although both graphs declare
+	// them. They begin empty, and the subgraph's writes to them do not reach the parent.
+	// Channels that the subgraph does not declare are ignored.
+	Private []state.Handle
 	// Input maps channels of the parent to private channels of the subgraph: it
 	// returns writes computed from the state that the node sees. It runs once for each
 	// call. A run that resumes in the subgraph does not run it again, not even in

@@ -120,7 +120,9 @@ func (c *compiler) checkSubgraph(n *nodeSpec) {
 		return
 	}
 	for _, name := range n.sub.plan.Schema.Conflicts(c.schema) {
-		c.fail(n.name, "the subgraph and the graph each have a channel %q of their own; share one handle, or rename one", name)
+		if !slices.Contains(n.private, name) {
+			c.fail(n.name, "the subgraph and the graph each have a channel %q of their own; share one handle, rename one, or name it in SubgraphOptions.Private", name)
+		}
 	}
 }
 
@@ -280,9 +282,10 @@ func (c *compiler) build(n *nodeSpec) *engine.Node {
 	case n.sub != nil:
 		o := n.subOptions
 		out.Subgraph = &engine.Subgraph{
-			Plan: n.sub.plan, Options: n.sub.options, Persist: o.Persist,
+			Plan: n.sub.plan, Options: n.sub.options, Persist: o.Persist, Private: n.private,
 			Input: protectMapping(o.Input), Output: protectMapping(o.Output),
 		}
+
 		out.Run = protectNode(c.wrap(n.name, runSubgraph, o.Middleware))
 	case n.run != nil:
 		out.Run = protectNode(n.run)

@@ -153,6 +153,39 @@ func ExampleSend() {
 	// Output: [3 1 4]
 }
 
+// A task of SendOver sees the whole state. The documents are stored once, and each task
+// stores only its number.
+func ExampleSendOver() {
+	documents := state.Append[string]("documents")
+	number := state.Last[int]("number")
+	words := state.Append[int]("words")
+
+	b := graph.New("index", documents, number, words)
+	b.Node("split", func(_ context.Context, s state.View) (state.Update, error) {
+		var tasks state.Update
+		for i := range documents.Get(s) {
+			tasks = append(tasks, graph.SendOver("count", number.Put(i)))
+		}
+		return tasks, nil
+	})
+	b.Node("count", func(_ context.Context, s state.View) (state.Update, error) {
+		return state.Update{words.Put(len(strings.Fields(documents.Get(s)[number.Get(s)])))}, nil
+	})
+	b.Edge(graph.Start, "split")
+	b.Destinations("split", "count")
+	g, err := b.Compile(graph.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	snap, err := g.Invoke(context.Background(), documents.Put("a short one", "one", "this is the longest"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(words.Get(snap))
+	// Output: [3 1 4]
+}
+
 // Begin starts a new turn without input. The last Invoke has no Begin, so it resumes the
 // thread, in which nothing is due.
 func ExampleBegin() {

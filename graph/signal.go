@@ -23,6 +23,12 @@ func Send(node string, writes ...state.Write) state.Write {
 	return signal(&engine.Send{Node: node, Writes: writes})
 }
 
+// SendOver is [Send] for a task that sees the whole state, with the writes of the
+// SendOver applied to it. Only the writes are stored with the task.
+func SendOver(node string, writes ...state.Write) state.Write {
+	return signal(&engine.Send{Node: node, Writes: writes, Over: true})
+}
+
 // ToParent passes a write to the parent of a subgraph, as if the parent's node had
 // returned it. A [Goto] or [Send] to the parent also ends the subgraph after this
 // superstep.

@@ -32,9 +32,9 @@ func (r *run) answer(a Answer) (checkpoint.Write, error) {
 func (r *run) openQuestions() string {
 	open := 0
 	if r.pending != nil {
-		for _, task := range r.pending.tasks {
-			if !task.done {
-				open += len(task.unanswered(r.pending.answers))
+		for id := range r.pending.questions {
+			if _, answered := r.pending.answers[id]; !answered {
+				open++
 			}
 		}
 	}

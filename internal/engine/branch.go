@@ -87,7 +87,7 @@ func (t *Task) addSend(tx *statecore.Tx, s *Send, allowed []string) error {
 	if s.Node == End {
 		return fmt.Errorf("%s: %w", s.Signal(), ErrSignal)
 	}
-	sent := newSentTask(tx, t.scope.plan.byName[s.Node], s.Writes)
+	sent := newSentTask(tx, t.scope.plan.byName[s.Node], s.Writes, s.Over)
 	if sent.err != nil {
 		return fmt.Errorf("%s: %w", s.Signal(), sent.err)
 	}

@@ -30,6 +30,7 @@ type control struct {
 type storedSend struct {
 	Node   string        `json:"node"`
 	Writes []storedWrite `json:"writes,omitempty"`
+	Over   bool          `json:"over,omitempty"`
 }
 
 // A storedWrite is the stored form of a write to a channel.
@@ -49,7 +50,7 @@ func (p *Plan) encodeControl(b []byte, f *frontier, origin *string) ([]byte, err
 		Memory: f.persistent, Call: f.call, Left: f.left, Origin: origin,
 	}
 	for _, s := range f.sends {
-		stored, err := p.encodeSend(s.node.Name, s.writes)
+		stored, err := p.encodeSend(s.node.Name, s.writes, s.over)
 		if err != nil {
 			return nil, err
 		}
@@ -219,8 +220,8 @@ func (p *Plan) currentJoinKey(stored string) string {
 }
 
 // encodeSend returns the stored form of a Send.
-func (p *Plan) encodeSend(node string, writes []state.Write) (storedSend, error) {
-	out := storedSend{Node: node}
+func (p *Plan) encodeSend(node string, writes []state.Write, over bool) (storedSend, error) {
+	out := storedSend{Node: node, Over: over}
 	for _, w := range writes {
 		k, data, ok, err := p.Schema.EncodeWrite(w.Write)
 		if err != nil {
@@ -248,12 +249,12 @@ func (p *Plan) decodeSend(tx *statecore.Tx, stored storedSend) (sentTask, error)
 		}
 		writes = append(writes, state.Write{Write: write})
 	}
-	return newSentTask(tx, n, writes), nil
+	return newSentTask(tx, n, writes, stored.Over), nil
 }
 
 // newSentTask makes the task of a Send. It uses tx to compute the state of the task.
-func newSentTask(tx *statecore.Tx, n *Node, writes []state.Write) sentTask {
-	s := sentTask{node: n, writes: writes}
+func newSentTask(tx *statecore.Tx, n *Node, writes []state.Write, over bool) sentTask {
+	s := sentTask{node: n, writes: writes, over: over}
 	s.view, s.err = statecore.Only(tx, writes)
 	return s
 }

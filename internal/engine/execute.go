@@ -25,6 +25,8 @@ func (s *scope) tasks() []Task {
 		switch {
 		case sent.err != nil:
 			t.err = t.fail(fmt.Errorf("the sent writes cannot be applied: %w", sent.err))
+		case sent.over:
+			t.view = statecore.Overlay(s.plan.Schema, s.view, sent.writes)
 		case s.Logger != nil:
 			t.view = statecore.WatchSent(sent.view, s.view, t.logMissed)
 		}
@@ -50,7 +52,7 @@ func (t *Task) logMissed(channel string) {
 	s.loggedUnsent[key] = true
 	s.mu.Unlock()
 	if !known {
-		s.Logger.Warn("graph: a sent task reads a channel that was not sent to it, and sees no value; add it to the Send",
+		s.Logger.Warn("graph: a sent task reads a channel that was not sent to it, and sees no value; add it to the Send, or use SendOver",
 			"graph", s.plan.Name, "thread", s.thread, "node", t.node.Name, "task", t.ID(), "channel", channel)
 	}
 }

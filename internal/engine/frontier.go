@@ -24,7 +24,8 @@ type frontier struct {
 type sentTask struct {
 	node   *Node
 	writes []state.Write
-	view   state.View // the state that the task sees
+	over   bool       // the task sees the whole state with the writes applied to it
+	view   state.View // the state that the task sees, unless over is set
 	err    error      // the error if the writes could not be applied to an empty state
 }
 

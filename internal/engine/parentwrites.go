@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/state"
@@ -26,13 +27,18 @@ func (r *run) collectParentWrites(t *Task) {
 	if r.parent == nil {
 		return
 	}
-	outer := r.parent.scope.plan.Schema
 	for _, w := range t.writes {
-		if name := w.Channel(); name != "" && r.plan.Schema.Shared(name, outer) {
+		if name := w.Channel(); name != "" && r.shares(name) {
 			r.shared = append(r.shared, w)
 		}
 	}
 	r.toParent = append(r.toParent, t.extrasOrNone().toParent...)
+}
+
+// shares reports whether the subgraph shares a channel with its parent.
+func (r *run) shares(channel string) bool {
+	t := r.parent
+	return !slices.Contains(t.node.Subgraph.Private, channel) && r.plan.Schema.Shared(channel, t.scope.plan.Schema)
 }
 
 // leavesSubgraph reports whether a write for the parent ends the subgraph.
@@ -49,10 +55,10 @@ func leavesSubgraph(w state.Write) bool {
 // appendParentWrites appends the stored form of a task's writes for the parent.
 // It omits writes that can be decoded from the stored changes of their channels.
 func (r *run) appendParentWrites(list []checkpoint.Change, t *Task) ([]checkpoint.Change, error) {
-	schema, outer := r.plan.Schema, r.parent.scope.plan.Schema
+	schema := r.plan.Schema
 	for _, w := range t.writes {
 		name := w.Channel()
-		if name == "" || !schema.Shared(name, outer) || schema.ChangesAreWrites(name) {
+		if name == "" || !r.shares(name) || schema.ChangesAreWrites(name) {
 			continue
 		}
 		k, data, ok, err := schema.EncodeWrite(w.Write)
@@ -84,7 +90,7 @@ func (s *scope) encodeParentWrite(w state.Write) (storedParent, error) {
 	case Goto:
 		return storedParent{Goto: sig.Node}, nil
 	case *Send:
-		stored, err := outer.plan.encodeSend(sig.Node, sig.Writes)
+		stored, err := outer.plan.encodeSend(sig.Node, sig.Writes, sig.Over)
 		return storedParent{Send: &stored}, err
 	case ToParent:
 		if outer.parent == nil {
@@ -110,7 +116,7 @@ func (s *scope) decodeParentWrite(stored storedParent) (state.Write, error) {
 	case stored.Goto != "":
 		return signalWrite(Goto{outer.plan.current(stored.Goto)}), nil
 	case stored.Send != nil:
-		send := &Send{Node: outer.plan.current(stored.Send.Node)}
+		send := &Send{Node: outer.plan.current(stored.Send.Node), Over: stored.Send.Over}
 		for _, w := range stored.Send.Writes {
 			write, err := outer.plan.Schema.DecodeWrite(w.Channel, w.Kind, w.Data)
 			if err != nil {

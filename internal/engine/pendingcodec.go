@@ -414,7 +414,7 @@ func (e *pendingEncoder) routes(targets []*Node, sends []sentTask) {
 		e.add(markGoto, 0, []byte(n.Name))
 	}
 	for _, s := range sends {
-		stored, err := e.plan.encodeSend(s.node.Name, s.writes)
+		stored, err := e.plan.encodeSend(s.node.Name, s.writes, s.over)
 		if err != nil {
 			e.err = errors.Join(e.err, err)
 			continue

@@ -86,6 +86,8 @@ type Subgraph struct {
 	// Persist is the name of a persistent subgraph; empty for any other subgraph.
 	// A persistent subgraph keeps its own channels from one call to the next.
 	Persist string
+	// Private has the names of channels that the subgraph does not share with its parent.
+	Private []string
 	// Input returns writes to the subgraph's own channels at the start of a call.
 	// Its argument is the state of the parent. Input may be nil.
 	Input func(v state.View) (state.Update, error)

@@ -78,7 +78,7 @@ func (r *run) replay(c *checkpoint.Checkpoint) error {
 		}
 		r.snapshots.add(d.Changes)
 		if r.parent != nil && d.Source == checkpoint.Input {
-			rp.Import(r.parent.view) // a call begins with the parent's values of shared channels
+			rp.Import(r.parent.view, r.parent.node.Subgraph.Private) // a call begins with the parent's values of shared channels
 			r.shared, r.toParent = nil, nil
 		}
 		snapshot := d.Snapshot
@@ -112,7 +112,7 @@ func (r *run) replayChange(rp *statecore.Replayer, ch checkpoint.Change, snapsho
 	if err != nil || snapshot || r.parent == nil {
 		return err
 	}
-	if s := r.plan.Schema; s.Shared(ch.Channel, r.parent.scope.plan.Schema) && s.ChangesAreWrites(ch.Channel) {
+	if s := r.plan.Schema; r.shares(ch.Channel) && s.ChangesAreWrites(ch.Channel) {
 		w, err := s.WriteFromChange(ch.Channel, k, ch.Data)
 		r.shared = append(r.shared, state.Write{Write: w})
 		return err

@@ -14,9 +14,11 @@ type (
 	Goto struct{ Node string }
 	// Send schedules a task of a node.
 	// The task sees a state that consists of these writes alone.
+	// If Over is set, it sees the whole state with these writes applied to it.
 	Send struct {
 		Node   string
 		Writes []state.Write
+		Over   bool
 	}
 	// ToParent passes a write from a subgraph to its parent graph.
 	ToParent struct{ Write state.Write }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/weft-go/weft/checkpoint"
@@ -61,10 +60,13 @@ func (r *run) snapshotOfCheckpoint() *Snapshot {
 
 // unanswered returns the pauses of a task without the answered questions.
 func (t *savedTask) unanswered(answers map[string]json.RawMessage) []Pause {
-	return slices.DeleteFunc(slices.Clone(t.pauses), func(p Pause) bool {
-		_, ok := answers[p.ID]
-		return ok && p.Kind == Question
-	})
+	open := make([]Pause, 0, len(t.pauses))
+	for _, p := range t.pauses {
+		if _, ok := answers[p.ID]; !ok || p.Kind != Question {
+			open = append(open, p)
+		}
+	}
+	return open
 }
 
 // snapshotOfRun returns a snapshot of the thread at the end of the run.

@@ -153,7 +153,7 @@ func (r *run) beginCall() error {
 	}
 	persistent := r.front.persistent
 	r.pending, r.shared, r.toParent, r.settles = nil, nil, nil, false
-	r.view = r.plan.Schema.Import(own, r.parent.view)
+	r.view = r.plan.Schema.Import(own, r.parent.view, r.parent.node.Subgraph.Private)
 	tx, err := r.applyInput()
 	if err != nil {
 		return err
@@ -177,7 +177,7 @@ func (r *run) applyInput() (*statecore.Tx, error) {
 		return nil, fmt.Errorf("input of the subgraph: %w", err)
 	}
 	for _, w := range update {
-		if name := w.Channel(); name == "" || r.plan.Schema.Shared(name, r.parent.scope.plan.Schema) {
+		if name := w.Channel(); name == "" || r.shares(name) {
 			return nil, fmt.Errorf("input of the subgraph: %s: %w: it must not write shared channels", w, ErrSignal)
 		}
 	}

@@ -46,15 +46,11 @@ func (r *Replayer) replay(i int, k Kind, data []byte) (next Slot, err error) {
 	return r.schema.channels[i].Codec.Replay(r.next.slots[i], &r.marks[i], k, data)
 }
 
-// Import copies from v the values of the channels that both schemas have.
-// If such a channel is absent in v, it becomes absent.
-func (r *Replayer) Import(v View) {
-	from := valuesOf(v)
-	for i, t := range r.schema.channels {
-		if j := from.schema.index(t); j >= 0 {
-			r.next.slots[i], r.marks[i] = from.slots[j], Mark{}
-		}
-	}
+// Import copies from v the values of the channels that both schemas have, except for the
+// channels named private. If such a channel is absent in v, it becomes absent.
+func (r *Replayer) Import(v View, private []string) {
+	r.next = r.schema.Import(r.next, v, private)
+	clear(r.marks)
 }
 
 // View returns the rebuilt state. The Replayer cannot be used afterwards.

@@ -1,5 +1,7 @@
 package statecore
 
+import "slices"
+
 // A View is an immutable state.
 type View interface {
 	// Slot returns the value of a channel in the state. It panics with a channel
@@ -142,16 +144,16 @@ func (s *Schema) own(v View) *values {
 func (s *Schema) Empty() View { return newValues(s) }
 
 // Import returns a copy of base with values from v:
-// the values of the channels that both schemas have.
+// the values of the channels that both schemas have, except for the channels named private.
 // A nil base means the empty state.
-func (s *Schema) Import(base, v View) View {
+func (s *Schema) Import(base, v View, private []string) *values {
 	next := newValues(s)
 	if base != nil {
 		copy(next.slots, s.own(base).slots)
 	}
 	from := valuesOf(v)
 	for i, t := range s.channels {
-		if j := from.schema.index(t); j >= 0 {
+		if j := from.schema.index(t); j >= 0 && !slices.Contains(private, t.Name) {
 			next.slots[i] = from.slots[j]
 		}
 	}
