@@ -128,11 +128,11 @@ type SubgraphOptions struct {
 	// call. A run that resumes in the subgraph does not run it again, not even in
 	// another process. A write to a shared channel is an [ErrSignal].
 	Input func(parent state.View) (state.Update, error)
-	// Output returns writes to the parent's channels, computed from the final state of
-	// the subgraph. In the node's update they follow the writes to the shared channels.
-	// Output may return [Goto] and [Send] like a node. If Input or Output returns an
-	// error, the node fails.
-	Output func(sub state.View) (state.Update, error)
+	// Output returns writes to the parent's channels, computed from the state that the
+	// node sees and the final state of the subgraph. In the node's update they follow
+	// the writes to the shared channels. Output may return [Goto] and [Send] like a
+	// node. If Input or Output returns an error, the node fails.
+	Output func(parent, sub state.View) (state.Update, error)
 	// Middleware wraps the node, the first one outermost, inside the middleware of
 	// [Options]. A function that calls a decorator such as node.Retry is middleware.
 	// When it calls next again, the subgraph resumes where it failed.

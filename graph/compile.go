@@ -283,9 +283,8 @@ func (c *compiler) build(n *nodeSpec) *engine.Node {
 		o := n.subOptions
 		out.Subgraph = &engine.Subgraph{
 			Plan: n.sub.plan, Options: n.sub.options, Persist: o.Persist, Private: n.private,
-			Input: protectMapping(o.Input), Output: protectMapping(o.Output),
+			Input: protectInput(o.Input), Output: protectOutput(o.Output),
 		}
-
 		out.Run = protectNode(c.wrap(n.name, runSubgraph, o.Middleware))
 	case n.run != nil:
 		out.Run = protectNode(n.run)
@@ -343,9 +342,21 @@ func protectNode(fn NodeFunc) engine.Func {
 	}
 }
 
-func protectMapping(fn func(state.View) (state.Update, error)) func(state.View) (state.Update, error) {
+// protectInput returns a function that returns a panic of fn as an error.
+func protectInput(fn func(state.View) (state.Update, error)) func(state.View) (state.Update, error) {
 	if fn == nil {
 		return nil
 	}
 	return protectBranch(fn)
+}
+
+// protectOutput returns a function that returns a panic of fn as an error.
+func protectOutput(fn func(parent, sub state.View) (state.Update, error)) func(parent, sub state.View) (state.Update, error) {
+	if fn == nil {
+		return nil
+	}
+	return func(parent, sub state.View) (update state.Update, err error) {
+		defer recoverPanic(&err)
+		return fn(parent, sub)
+	}
 }

@@ -104,7 +104,7 @@ func TestPanicNamesItsLine(t *testing.T) {
 				b.Node("in", mark("in"))
 				b.Edge(graph.Start, "in")
 			})
-			b.SubgraphWith("a", sub, graph.SubgraphOptions{Output: func(state.View) (state.Update, error) { panic("no") }})
+			b.SubgraphWith("a", sub, graph.SubgraphOptions{Output: func(_, _ state.View) (state.Update, error) { panic("no") }})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -106,7 +106,7 @@ func ExampleBuilder_SubgraphWith_channels() {
 		Input: func(parent state.View) (state.Update, error) {
 			return state.Update{text.Put(letter.Get(parent))}, nil
 		},
-		Output: func(sub state.View) (state.Update, error) {
+		Output: func(_, sub state.View) (state.Update, error) {
 			return state.Update{words.Put(length.Get(sub))}, nil
 		},
 	})

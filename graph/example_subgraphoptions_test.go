@@ -30,7 +30,7 @@ func ExampleSubgraphOptions() {
 		Input: func(parent state.View) (state.Update, error) {
 			return state.Update{source.Put(greeting.Get(parent))}, nil
 		},
-		Output: func(sub state.View) (state.Update, error) {
+		Output: func(_, sub state.View) (state.Update, error) {
 			return state.Update{greeting.Put(target.Get(sub))}, nil
 		},
 	})

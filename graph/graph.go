@@ -19,6 +19,9 @@ type Graph struct {
 	endJoins []engine.Join   // joins to End; only Describe uses them
 }
 
+// Declares reports whether the graph has a channel.
+func (g *Graph) Declares(channel state.Handle) bool { return g.plan.Schema.Has(channel) }
+
 // Name returns the name with which the graph was built.
 func (g *Graph) Name() string {
 	if g == nil {

@@ -322,7 +322,7 @@ func TestRetryResumesSubgraph(t *testing.T) {
 				})
 				chain(b, "work", "fragile")
 				o := graph.SubgraphOptions{
-					Output: func(state.View) (state.Update, error) { return state.Update{trail.Put("output")}, fail("output") },
+					Output: func(_, _ state.View) (state.Update, error) { return state.Update{trail.Put("output")}, fail("output") },
 					Middleware: []graph.Middleware{retrying(node.RetryPolicy{Attempts: 3, Initial: -1}), func(next graph.NodeFunc) graph.NodeFunc {
 						return func(ctx context.Context, s state.View) (state.Update, error) {
 							u, err := next(ctx, s)
@@ -362,7 +362,7 @@ func TestSubgraphOutputFailsAndTheNextRunResumes(t *testing.T) {
 			chain(b, "work")
 			g := build(t, s, func(outer *graph.Builder) {
 				outer.SubgraphWith("sub", compile(t, b, graph.Options{}), graph.SubgraphOptions{
-					Output: func(state.View) (state.Update, error) {
+					Output: func(_, _ state.View) (state.Update, error) {
 						if ran.add("output") == 1 {
 							return nil, errBroken
 						}

@@ -44,7 +44,7 @@ func TestPrivateChannelIsNotShared(t *testing.T) {
 					Input: func(parent state.View) (state.Update, error) {
 						return state.Update{notes.Put(fmt.Sprint("input sees ", notes.Get(parent)))}, nil
 					},
-					Output: func(sub state.View) (state.Update, error) {
+					Output: func(_, sub state.View) (state.Update, error) {
 						return state.Update{notes.Put(fmt.Sprint("output sees ", len(notes.Get(sub))))}, nil
 					},
 				})
@@ -83,7 +83,7 @@ func TestPrivateChannelMayHaveANameOfTheParent(t *testing.T) {
 		b := graph.New("out", outer)
 		b.SubgraphWith("in", sub, graph.SubgraphOptions{
 			Private: private,
-			Output: func(sub state.View) (state.Update, error) {
+			Output: func(_, sub state.View) (state.Update, error) {
 				return state.Update{outer.Put(fmt.Sprint(inner.Get(sub)))}, nil
 			},
 		})

@@ -43,7 +43,7 @@ func mapping(calls *counter) graph.SubgraphOptions {
 			calls.add("input")
 			return state.Update{source.Put(note.Get(v))}, nil
 		},
-		Output: func(v state.View) (state.Update, error) {
+		Output: func(_, v state.View) (state.Update, error) {
 			calls.add("output")
 			return state.Update{note.Put(fmt.Sprint(strings.Join(target.Get(v), " "), " after ", rounds.Get(v)))}, nil
 		},
@@ -118,7 +118,7 @@ func TestSubgraphMappingNeedsNoStore(t *testing.T) {
 	g := build(t, nil, func(outer *graph.Builder) {
 		outer.SubgraphWith("sub", compile(t, b, graph.Options{}), graph.SubgraphOptions{
 			Input:  func(v state.View) (state.Update, error) { return state.Update{source.Put(note.Get(v))}, nil },
-			Output: func(v state.View) (state.Update, error) { return state.Update{trail.Put(target.Get(v)...)}, nil },
+			Output: func(_, v state.View) (state.Update, error) { return state.Update{trail.Put(target.Get(v)...)}, nil },
 		})
 		chain(outer, "sub")
 	})
@@ -158,7 +158,7 @@ func TestSubgraphOutputMayRoute(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		g := build(t, s, func(b *graph.Builder) {
 			b.SubgraphWith("sub", called(t), graph.SubgraphOptions{
-				Output: func(v state.View) (state.Update, error) {
+				Output: func(_, v state.View) (state.Update, error) {
 					return state.Update{graph.Goto("right"), graph.Send("worker", note.Put("sent")), total.Put(turns.Get(v))}, nil
 				},
 			})
@@ -193,10 +193,10 @@ func TestSubgraphMappingErrorsNameNode(t *testing.T) {
 		"input parent's channel": {graph.SubgraphOptions{Input: writes(note.Put("x"))}, state.ErrUnknownChannel, "input of the subgraph"},
 		"input goto":             {graph.SubgraphOptions{Input: writes(graph.Goto("count"))}, graph.ErrSignal, "goto count"},
 		"input twice":            {graph.SubgraphOptions{Input: writes(source.Put("x"), source.Put("y"))}, nil, ""},
-		"output fails":           {graph.SubgraphOptions{Output: func(state.View) (state.Update, error) { return nil, errBroken }}, errBroken, "output of the subgraph: broken"},
-		"output panics":          {graph.SubgraphOptions{Output: func(state.View) (state.Update, error) { panic(errBroken) }}, errBroken, "output of the subgraph: panic"},
-		"output own channel":     {graph.SubgraphOptions{Output: writes(source.Put("x"))}, state.ErrUnknownChannel, "source"},
-		"output undeclared":      {graph.SubgraphOptions{Output: writes(graph.Goto("begin"))}, graph.ErrRoute, "begin"},
+		"output fails":           {graph.SubgraphOptions{Output: func(_, _ state.View) (state.Update, error) { return nil, errBroken }}, errBroken, "output of the subgraph: broken"},
+		"output panics":          {graph.SubgraphOptions{Output: func(_, _ state.View) (state.Update, error) { panic(errBroken) }}, errBroken, "output of the subgraph: panic"},
+		"output own channel":     {graph.SubgraphOptions{Output: func(_, v state.View) (state.Update, error) { return writes(source.Put("x"))(v) }}, state.ErrUnknownChannel, "source"},
+		"output undeclared":      {graph.SubgraphOptions{Output: func(_, v state.View) (state.Update, error) { return writes(graph.Goto("begin"))(v) }}, graph.ErrRoute, "begin"},
 	} {
 		for _, mode := range modes {
 			t.Run(name+" "+mode.String(), func(t *testing.T) {

@@ -25,6 +25,10 @@ func NewView(channels []Handle, writes ...Write) (View, error) {
 	return tx.Finish(false)
 }
 
+// Apply returns the state v after the writes of one task, in order. It does not change v.
+// Signals such as graph.Goto have no effect. An error is a [ChannelError].
+func Apply(v View, writes ...Write) (View, error) { return statecore.After(v, writes) }
+
 // Values returns the value of each channel of v as JSON, by channel name. It omits
 // channels that were never written and [Untracked] channels.
 func Values(v View) (map[string]json.RawMessage, error) { return statecore.ValuesOf(v) }

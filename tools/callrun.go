@@ -35,7 +35,7 @@ func (e *callRun) remembered(ctx context.Context) (Outcome, error) {
 	case e.answer != nil:
 		e.emit(ctx, CallFinished{Call: e.asked, Answer: e.answer.Message})
 		return *e.answer, nil
-	case e.options.Once == nil || e.options.forget:
+	case e.options.Once == nil || e.options.ByTask:
 		return e.carryOut(ctx)
 	}
 	message, err := e.options.Once(ctx, e.asked.ID, func(ctx context.Context) (llm.Message, error) {

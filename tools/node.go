@@ -49,7 +49,7 @@ func Node(s *Set, messages *state.KeyedChannel[llm.Message], o Options) func(con
 //		update = append(update, graph.Send("tool", Call.Put(call)))
 //	}
 func CallNode(s *Set, call *state.Channel[llm.ToolCall, llm.ToolCall], messages *state.KeyedChannel[llm.Message], o Options) func(context.Context, state.View) (state.Update, error) {
-	o.forget = true
+	o.ByTask = true
 	return func(ctx context.Context, view state.View) (state.Update, error) {
 		c, ok := call.Lookup(view)
 		if !ok {

@@ -48,8 +48,9 @@ type Options struct {
 	// Once also stores that an approved call was begun. If a later run finds no answer of
 	// that call, a person is asked again.
 	Once func(ctx context.Context, key string, call func(context.Context) (llm.Message, error)) (llm.Message, error)
-
-	forget bool // Once stores approvals only, because the graph stores the results
+	// ByTask says that each call runs in a task of its own. The graph then stores the result
+	// with its writes, and Once stores approvals only. [CallNode] sets it.
+	ByTask bool
 }
 
 // An ErrorPolicy decides what happens when a tool fails. If failure is nil, the model gets

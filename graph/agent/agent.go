@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"context"
 	"fmt"
 	"slices"
 
@@ -25,24 +24,26 @@ var Messages = state.Keyed("messages", llm.ByID)
 // The result of a rejected call tells the model the reason.
 var Approval = graph.NewInterrupt[tools.Question, tools.Decision]("agent_approval")
 
-// The channels of a tools task: the call, and whether the request to the model
-// withheld the tool.
+// The channels of a task of a tool or a sub-agent: the call, and whether a task of an older
+// version may not make it.
 var (
 	call     = state.Last[llm.ToolCall]("tool_call")
 	withheld = state.Last[bool]("tool_withheld")
 )
 
-// The nodes of an agent.
+// The nodes of an agent. A sub-agent is a node of its own; see [SubAgent].
 const (
 	ModelNode  = "agent"  // asks the model
 	ToolsNode  = "tools"  // runs one tool call per task
 	AnswerNode = "answer" // asks for the structured answer; exists only with Options.Answer
+	BeforeNode = "before" // runs BeforeAgent; exists only if a middleware has it
+	AfterNode  = "after"  // runs AfterAgent; exists only if a middleware has it
 )
 
-// New returns an agent. A nil set means no tools. The model may be nil if Options.Model
-// always returns one.
+// New returns an agent. A nil set means no tools. The model may be nil if a middleware
+// always sets one.
 //
-// A pattern of [tools.Named] in Options.Tools that matches no tool of the set is a
+// A pattern of [tools.Named] in Options.Tools that matches no tool of the agent is a
 // [tools.ErrPattern].
 //
 // Input is checked before it is stored. A run with an invalid message fails with
@@ -51,115 +52,131 @@ func New(name string, model llm.Model, set *tools.Set, o Options) (*graph.Graph,
 	if err := o.check(name, model); err != nil {
 		return nil, err
 	}
-	o = o.withDefaults()
-	if err := o.Tools.Check(set); err != nil {
-		return nil, fmt.Errorf("agent %q: Options.Tools: %w", name, err)
-	}
-	a, b, err := newAgent(name, model, set, o)
-	if err != nil {
+	a := &agent{name: name, model: model, options: o.withDefaults(), run: state.LastWins[progress]("agent_run:" + name)}
+	a.messages = a.options.Messages
+	if err := a.use(set); err != nil {
 		return nil, err
 	}
-	return b.Compile(a.options.Graph)
+	if err := a.options.Tools.Check(a.tools); err != nil {
+		return nil, fmt.Errorf("agent %q: Options.Tools: %w", name, err)
+	}
+	answers, err := o.Answer.form(a.tools)
+	if err != nil {
+		return nil, fmt.Errorf("agent %q: Options.Answer: %w", name, err)
+	}
+	a.answers = answers
+	b := a.builder()
+	if err := a.addMembers(b); err != nil {
+		return nil, err
+	}
+	return b.Compile(a.graphOptions())
 }
 
 type agent struct {
-	name       string
-	model      llm.Model
-	tools      *tools.Set
-	options    Options
-	answers    *answerForm // of structured answers; nil if there are none
-	messages   *state.KeyedChannel[llm.Message]
-	run        *state.Channel[run, run]
-	summary    *state.Channel[summary, summary]
-	supervises bool
+	name     string
+	model    llm.Model
+	tools    *tools.Set
+	options  Options
+	answers  *answerForm // of structured answers; nil if there are none
+	messages *state.KeyedChannel[llm.Message]
+	run      *state.Channel[progress, progress]
+	stop     *state.Channel[*llm.Message, *llm.Message] // the message of a Stop around a tool call; nil if there is no WrapTool
+	members  []member
+	handoffs []string
+	mayAsk   bool // a middleware may ask a person after the model has replied
+
+	beforeAgent, beforeModel, afterAgent []hook
 }
 
-func newAgent(name string, model llm.Model, set *tools.Set, o Options) (*agent, *graph.Builder, error) {
-	answers, err := o.Answer.form(set)
+// use adds the tools, sub-agents and functions of the middleware to the agent.
+func (a *agent) use(set *tools.Set) error {
+	list := a.options.Use
+	var added []tools.Tool
+	for i, m := range list {
+		added = append(added, m.Tools...)
+		a.handoffs = append(a.handoffs, m.handoffs...)
+		for _, sub := range m.members {
+			if err := sub.check(a.name); err != nil {
+				return fmt.Errorf("agent %q: %s: %w", a.name, m.label(i), err)
+			}
+			a.members = append(a.members, sub)
+			added = append(added, sub.handover(a))
+		}
+		a.mayAsk = a.mayAsk || m.WrapModel != nil || m.AfterModel != nil
+		if m.WrapTool != nil {
+			a.stop = state.LastWins[*llm.Message]("agent_stop:" + a.name)
+		}
+	}
+	a.beforeAgent = hooks(list, "before the agent", func(m Middleware) hookFunc { return m.BeforeAgent })
+	a.beforeModel = hooks(list, "before the model", func(m Middleware) hookFunc { return m.BeforeModel })
+	a.afterAgent = hooks(list, "after the agent", func(m Middleware) hookFunc { return m.AfterAgent })
+	slices.Reverse(a.afterAgent)
+	more, err := tools.NewSet(added...)
+	if err == nil {
+		a.tools, err = set.Merge(more)
+	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("agent %q: Options.Answer: %w", name, err)
+		return fmt.Errorf("agent %q: %w", a.name, err)
 	}
-	a := &agent{
-		name: name, model: model, tools: set, options: o, answers: answers, messages: o.Messages,
-		run:     state.LastWins[run]("agent_run:" + name),
-		summary: state.LastWins[summary]("agent_summary:" + name),
-	}
+	return nil
+}
+
+// builder returns the graph of the agent without its sub-agents.
+func (a *agent) builder() *graph.Builder {
 	channels := []state.Handle{a.messages, call, withheld, a.run, Result, Usage}
-	if o.History != nil && o.History.Summarise != nil {
-		channels = append(channels, a.summary)
+	if a.stop != nil {
+		channels = append(channels, a.stop)
 	}
-	for _, c := range o.Channels {
+	more := slices.Clone(a.options.Channels)
+	for _, m := range a.options.Use {
+		more = append(more, m.Channels...)
+	}
+	for _, c := range more {
 		if !slices.Contains(channels, c) {
 			channels = append(channels, c)
 		}
 	}
-	b := graph.New(name, channels...)
+	b := graph.New(a.name, channels...)
+	next := []string{ModelNode, ToolsNode, graph.End}
 	b.Node(ModelNode, a.think)
 	b.Node(ToolsNode, a.callNode())
-	b.BranchMany(graph.Start, a.checkMessages, ModelNode)
+	if a.answers != nil {
+		next = append(next, AnswerNode)
+		b.Node(AnswerNode, a.answer)
+	}
+	if len(a.afterAgent) > 0 {
+		next = append(next, AfterNode)
+		b.Node(AfterNode, a.after)
+		b.BranchMany(AfterNode, a.next, ModelNode, graph.End)
+	}
+	first := ModelNode
+	if len(a.beforeAgent) > 0 {
+		first = BeforeNode
+		b.Node(BeforeNode, a.begin)
+		b.BranchMany(BeforeNode, a.next, next...)
+	}
+	b.BranchMany(graph.Start, a.checkMessages, first)
+	b.BranchMany(ModelNode, a.next, next...)
+	if a.answers != nil {
+		b.BranchMany(AnswerNode, a.next, slices.DeleteFunc(slices.Clone(next), func(to string) bool { return to == AnswerNode })...)
+	}
 	b.Edge(ToolsNode, ModelNode)
-	if answers == nil {
-		b.BranchMany(ModelNode, a.next, ToolsNode, graph.End)
-		return a, b, nil
-	}
-	b.Node(AnswerNode, a.answer)
-	b.BranchMany(ModelNode, a.next, ToolsNode, AnswerNode, graph.End)
-	b.Edge(AnswerNode, graph.End)
-	return a, b, nil
+	return b
 }
 
-// checkMessages is the branch after Start. It runs before the input is stored, so
-// an error leaves the thread unchanged.
-func (a *agent) checkMessages(s state.View) (state.Update, error) {
-	for i, m := range a.messages.All(s) {
-		if err := m.Validate(); err != nil {
-			return nil, fmt.Errorf("agent %q: message %d of the conversation: %w; create messages with llm.System, llm.User, llm.Assistant or llm.ToolResult", a.name, i+1, err)
+// graphOptions returns the options of the graph. By default, the limit of steps is high enough
+// for all turns.
+func (a *agent) graphOptions() graph.Options {
+	o := a.options.Graph
+	if o.MaxSteps == 0 {
+		perTurn := 2
+		if len(a.members) > 0 {
+			perTurn++
 		}
-	}
-	return state.Update{graph.Goto(ModelNode)}, nil
-}
-
-// next is the branch after the model. It starts one task per tool call of the
-// last message.
-func (a *agent) next(s state.View) (state.Update, error) {
-	last, _ := a.messages.Last(s)
-	if len(last.ToolCalls) == 0 {
-		if a.run.Get(s).Reason != Running {
-			return state.Update{graph.Goto(AnswerNode)}, nil
+		if len(a.afterAgent) > 0 {
+			perTurn++
 		}
-		return nil, nil
+		o.MaxSteps = perTurn*a.options.MaxTurns + 3
 	}
-	var passed state.Update
-	if a.options.Pass != nil {
-		passed = a.options.Pass(s)
-	}
-	var out state.Update
-	for _, c := range last.ToolCalls {
-		sent := append(slices.Clip(passed), call.Put(c))
-		if slices.Contains(a.run.Get(s).Withheld, c.ID) {
-			sent = append(sent, withheld.Put(true))
-		}
-		out = append(out, graph.Send(ToolsNode, sent...))
-	}
-	return out, nil
-}
-
-// callNode runs one tool call. A call of a withheld tool, and a structured answer that is
-// not accepted, get an error result.
-func (a *agent) callNode() graph.NodeFunc {
-	run := tools.CallNode(a.tools, call, a.messages, a.options.Tools)
-	return func(ctx context.Context, s state.View) (state.Update, error) {
-		c := call.Get(s)
-		var answer llm.Message
-		switch {
-		case withheld.Get(s):
-			answer = llm.ToolError(c, fmt.Sprintf("tool %q is not available in this turn", c.Name))
-		case a.isAnswer(c):
-			answer = a.rejectAnswer(c)
-		default:
-			return run(ctx, s)
-		}
-		a.options.Tools.Emit(ctx, tools.CallFinished{Call: c, Answer: answer})
-		return state.Update{a.messages.Put(answer)}, nil
-	}
+	return o
 }

@@ -57,6 +57,14 @@ func roles(s state.View) string {
 	return strings.Join(out, " | ")
 }
 
+// requests returns a middleware that changes each request.
+func requests(change func(*llm.Request)) agent.Middleware {
+	return agent.Middleware{WrapModel: func(ctx context.Context, c agent.ModelCall, next agent.ModelFunc) (agent.Reply, error) {
+		change(&c.Request)
+		return next(ctx, c)
+	}}
+}
+
 // TestToolLoop proves that the results of concurrent calls are
 // stored in the order of the calls, and that the next request contains them.
 func TestToolLoop(t *testing.T) {
@@ -209,18 +217,18 @@ func TestUnansweredCallGetsPlaceholderResult(t *testing.T) {
 	assert.Equal(t, want, got, "the roles in the request")
 }
 
-// TestPrepareReadsChannels proves that Prepare can read an additional channel and change
-// the request.
-func TestPrepareReadsChannels(t *testing.T) {
+// TestMiddlewareReadsChannels proves that a middleware around the model can read an additional
+// channel and change the request.
+func TestMiddlewareReadsChannels(t *testing.T) {
 	t.Parallel()
 	lang := state.Last[string]("language")
 	script := llmtest.NewScript(llmtest.Say("γεια"))
 	g := newAgent(t, script, nil, agent.Options{
 		Channels: []state.Handle{lang},
-		Prepare: func(_ context.Context, s state.View, r *llm.Request) error {
-			r.Messages = append(r.Messages, llm.System("Answer in "+lang.Get(s)))
-			return nil
-		},
+		Use: []agent.Middleware{{WrapModel: func(ctx context.Context, c agent.ModelCall, next agent.ModelFunc) (agent.Reply, error) {
+			c.Request.Messages = append(slices.Clip(c.Request.Messages), llm.System("Answer in "+lang.Get(c.State)))
+			return next(ctx, c)
+		}}},
 	})
 	_, err := g.Invoke(t.Context(), lang.Put("Greek"), agent.Messages.Put(llm.User("hi")))
 	require.NoError(t, err)

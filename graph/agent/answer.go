@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/state"
 	"github.com/weft-go/weft/tools"
@@ -120,20 +119,20 @@ func (a *agent) isAnswerSpec(t llm.ToolSpec) bool {
 // be called. The tool is added then too if the conversation has calls of it, because some
 // providers reject calls without tools. The answer node has no turn, and [llm.As] adds its
 // own tool.
-func (a *agent) offerAnswer(t *turn) {
-	if a.answers == nil || t.Turns == 0 {
+func (a *agent) offerAnswer(t *turn, r *llm.Request) {
+	if a.answers == nil || t.at.Turn == 0 {
 		return
 	}
 	called := func(m llm.Message) bool { return slices.ContainsFunc(m.ToolCalls, a.isAnswer) }
-	if !t.last || slices.ContainsFunc(t.request.Messages, called) {
-		t.request.Tools = append(slices.Clip(t.request.Tools), a.answers.spec)
+	if !t.last || slices.ContainsFunc(r.Messages, called) {
+		r.Tools = append(slices.Clip(r.Tools), a.answers.spec)
 	}
 }
 
-// answered returns the structured answer of a reply that only calls the answer tool, and
+// readAnswer returns the structured answer of a reply that only calls the answer tool, and
 // changes the reply: the answer becomes text in place of the call. It returns nil for any
 // other reply, if the answer does not fit, and in the last turn.
-func (a *agent) answered(t *turn, reply *llm.Message) json.RawMessage {
+func (a *agent) readAnswer(t *turn, reply *llm.Message) json.RawMessage {
 	if len(reply.ToolCalls) != 1 || !a.isAnswer(reply.ToolCalls[0]) || t.last || reply.StopReason == llm.StopFilter || !t.offers(a.answers.spec.Name) {
 		return nil
 	}
@@ -170,25 +169,45 @@ const askForAnswer = "Now give the answer in the required form."
 
 // answer is the node that asks the model for the structured answer.
 func (a *agent) answer(ctx context.Context, s state.View) (state.Update, error) {
-	t := &turn{}
-	if err := a.prepare(ctx, s, t); err != nil {
+	t := &turn{progress: a.run.Get(s)}
+	t.at = Run{Agent: a.name, State: s, Messages: a.messages, Usage: t.Usage}
+	c, err := a.newCall(ctx, t)
+	if err != nil {
 		return nil, err
 	}
-	t.request.Messages = append(t.request.Messages, llm.User(askForAnswer))
-	text, usage, err := a.answers.ask(ctx, t.model, t.request)
-	r := a.run.Get(s)
-	o := Outcome{Agent: a.name, Reason: r.Reason, Problem: r.Problem, Turns: r.Turns, Usage: r.Usage.Add(usage), Answer: text}
+	var usage llm.Usage
+	reply, err := a.wrapModel(func(ctx context.Context, c ModelCall) (Reply, error) {
+		r, err := a.complete(t, c)
+		if err != nil {
+			return Reply{}, err
+		}
+		r.Messages = append(r.Messages, llm.User(askForAnswer))
+		var text json.RawMessage
+		var cost llm.Usage
+		text, cost, err = a.answers.ask(ctx, c.Model, r)
+		usage = usage.Add(cost)
+		if err != nil {
+			return Reply{}, &innerError{err}
+		}
+		return Reply{Message: llm.Assistant(string(text))}, nil
+	})(ctx, c)
+	reason, problem := t.Reason, t.Problem
 	switch {
 	case err == nil:
+		t.Answer = json.RawMessage(reply.Message.Text())
 	case ctx.Err() != nil:
 		return nil, err
+	case controlOf(err) != nil:
+		return a.skipModel(ctx, t, controlOf(err))
 	case errors.Is(err, llm.ErrContentFilter):
-		o.Reason, o.Problem = Filtered, err.Error()
+		reason, problem = Filtered, err.Error()
 	case errors.Is(err, llm.ErrMalformed), errors.Is(err, llm.ErrEmpty):
-		o.Reason, o.Problem = Unfit, err.Error()
+		reason, problem = Unfit, err.Error()
 	default:
 		return nil, err
 	}
-	graph.Emit(ctx, o)
-	return append(t.update, a.run.Put(run{}), Result.Put(o), Usage.Put(usage)), nil
+	a.spend(t, &usage)
+	t.update = append(t.update, reply.Update...)
+	t.answered = true
+	return a.finish(ctx, t, reason, problem), nil
 }

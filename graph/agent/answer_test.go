@@ -1,7 +1,6 @@
 package agent_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 
@@ -48,14 +47,12 @@ func TestStructuredAnswerInTheLoop(t *testing.T) {
 		{"after a text", []llmtest.Reply{llmtest.Say("fine"), good}, agent.Options{}, 1, agent.Answered, "Now give the answer", "fine"},
 		{"outside the enum after a text", []llmtest.Reply{llmtest.Say("fine"), meh, good}, agent.Options{}, 1, agent.Answered, `want one of "good", "bad"`, "fine"},
 		{"wrong until the last turn", []llmtest.Reply{meh, llmtest.Say("fine"), good}, agent.Options{MaxTurns: 2}, 2, agent.OutOfTurn, "Now give the answer", "fine"},
-		{"withheld by Prepare", []llmtest.Reply{good, llmtest.Say("fine"), good}, agent.Options{Prepare: func(_ context.Context, _ state.View, r *llm.Request) error {
+		{"withheld by a middleware", []llmtest.Reply{good, llmtest.Say("fine"), good}, agent.Options{Use: []agent.Middleware{requests(func(r *llm.Request) {
 			r.Tools = nil
-			return nil
-		}}, 2, agent.Answered, `tool "answer" is not available in this turn`, "fine"},
-		{"JSON by Prepare", []llmtest.Reply{llmtest.Say("fine"), llmtest.Say(fits)}, agent.Options{Prepare: func(_ context.Context, _ state.View, r *llm.Request) error {
+		})}}, 2, agent.Answered, `tool "answer" is not available in this turn`, "fine"},
+		{"JSON by a middleware", []llmtest.Reply{llmtest.Say("fine"), llmtest.Say(fits)}, agent.Options{Use: []agent.Middleware{requests(func(r *llm.Request) {
 			r.Tools, r.Format = nil, llm.Format{Type: llm.FormatJSON}
-			return nil
-		}}, 1, agent.Answered, "Now give the answer", "fine"},
+		})}}, 1, agent.Answered, "Now give the answer", "fine"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

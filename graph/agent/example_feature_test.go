@@ -136,16 +136,16 @@ func ExampleResult() {
 
 // The request contains a summary of a long conversation. The stored conversation stays
 // complete.
-func ExampleHistory() {
+func ExampleShorten() {
 	model := llmtest.NewScript(llmtest.Say("hello"), llmtest.Say("hello again"))
 	a := must(agent.New("helper", model, nil, agent.Options{
-		History: &agent.History{
+		Use: []agent.Middleware{agent.Shorten(agent.History{
 			Pruning: llm.Pruning{MaxTokens: 20, MinMessages: 1},
 			// To let a model summarise, use llm.SummariseWith(model).
 			Summarise: func(_ context.Context, dropped []llm.Message, _ int) (string, error) {
 				return fmt.Sprintf("they greeted, in %d messages", len(dropped)), nil
 			},
-		},
+		})},
 		Graph: graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})},
 	}))
 	thread := a.Thread("user-42")
@@ -171,15 +171,17 @@ func ExampleOptions() {
 	small := llmtest.NewScript(llmtest.Call("delete_file", `{}`), llmtest.Say("I can not."))
 	a := must(agent.New("helper", small, set, agent.Options{
 		Channels: []state.Handle{admin},
-		SystemFrom: func(_ context.Context, s state.View) (string, error) {
-			return fmt.Sprintf("Admin: %t.", admin.Get(s)), nil
-		},
-		Prepare: func(_ context.Context, s state.View, r *llm.Request) error {
-			if !admin.Get(s) {
-				r.Tools = set.Select(tools.Query{Names: []string{"read_*"}}).Specs()
-			}
-			return nil
-		},
+		Use: []agent.Middleware{{
+			Prompt: func(_ context.Context, r agent.Run) (string, error) {
+				return fmt.Sprintf("Admin: %t.", admin.Get(r.State)), nil
+			},
+			WrapModel: func(ctx context.Context, c agent.ModelCall, next agent.ModelFunc) (agent.Reply, error) {
+				if !admin.Get(c.State) {
+					c.Request.Tools = set.Select(tools.Query{Names: []string{"read_*"}}).Specs()
+				}
+				return next(ctx, c)
+			},
+		}},
 	}))
 	snap := must(a.Invoke(context.Background(), admin.Put(false), agent.Messages.Put(llm.User("Delete it."))))
 	for _, m := range agent.Messages.All(snap) {
@@ -255,27 +257,29 @@ func ExampleNew_subgraph() {
 	// Output: Eleven knots, from the north. (pilot: answered)
 }
 
-// Model chooses a model for each turn, and Review changes a reply before it is stored.
-func ExampleOptions_review() {
+// A middleware chooses the model of each turn, and changes a reply before it is stored.
+func ExampleMiddleware() {
 	notes := state.Append[string]("notes")
 	small := llmtest.NewScript(llmtest.Call("look", `{}`))
 	large := llmtest.NewScript(llmtest.Say("The key is 1234."))
 	look := tools.New("look", "Looks.", func(context.Context, struct{}) (string, error) { return "much to read", nil })
 	a := must(agent.New("helper", small, must(tools.NewSet(look)), agent.Options{
 		Channels: []state.Handle{notes},
-		Model: func(_ context.Context, s state.View) (llm.Model, error) {
-			if last, _ := agent.Messages.Last(s); last.Role == llm.RoleTool {
-				return large, nil // the large model interprets the tool result
-			}
-			return nil, nil
-		},
-		Review: func(_ context.Context, _ state.View, reply *llm.Message) (state.Update, error) {
-			if text := reply.Text(); strings.Contains(text, "1234") {
-				reply.Parts = []llm.Part{llm.Text(strings.ReplaceAll(text, "1234", "****"))}
-				return state.Update{notes.Put("a key was removed")}, nil
-			}
-			return nil, nil
-		},
+		Use: []agent.Middleware{{
+			WrapModel: func(ctx context.Context, c agent.ModelCall, next agent.ModelFunc) (agent.Reply, error) {
+				if last, _ := agent.Messages.Last(c.State); last.Role == llm.RoleTool {
+					c.Model = large // the large model interprets the tool result
+				}
+				return next(ctx, c)
+			},
+			AfterModel: func(_ context.Context, _ agent.Run, reply *llm.Message) (state.Update, error) {
+				if text := reply.Text(); strings.Contains(text, "1234") {
+					reply.Parts = []llm.Part{llm.Text(strings.ReplaceAll(text, "1234", "****"))}
+					return state.Update{notes.Put("a key was removed")}, nil
+				}
+				return nil, nil
+			},
+		}},
 	}))
 	snap := must(a.Invoke(context.Background(), agent.Messages.Put(llm.User("What is the key?"))))
 	last, _ := agent.Messages.Last(snap)

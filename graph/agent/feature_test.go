@@ -180,33 +180,34 @@ func TestInvalidToolCallsAreReportedToModel(t *testing.T) {
 	}
 }
 
-// TestSystemFromReadsState proves that SystemFrom can compute the system prompt from the
-// state, and that its error fails the run.
-func TestSystemFromReadsState(t *testing.T) {
+// TestPromptReadsState proves that a middleware can compute a part of the system prompt from
+// the state, and that its error fails the run.
+func TestPromptReadsState(t *testing.T) {
 	t.Parallel()
 	lang := state.Last[string]("language")
 	script := llmtest.NewScript(llmtest.Say("γεια"))
 	g := newAgent(t, script, nil, agent.Options{
 		Channels: []state.Handle{lang},
-		SystemFrom: func(_ context.Context, s state.View) (string, error) {
-			if lang.Get(s) == "" {
+		System:   "Be brief.",
+		Use: []agent.Middleware{{Name: "language", System: "Be kind.", Prompt: func(_ context.Context, r agent.Run) (string, error) {
+			if lang.Get(r.State) == "" {
 				return "", errors.New("no language")
 			}
-			return "Answer in " + lang.Get(s), nil
-		},
+			return "Answer in " + lang.Get(r.State), nil
+		}}},
 	})
 	_, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("hi")))
 	require.Error(t, err)
-	require.ErrorContains(t, err, "no language")
+	require.ErrorContains(t, err, `middleware "language": prompt: no language`)
 	_, err = g.Invoke(t.Context(), lang.Put("Greek"), agent.Messages.Put(llm.User("hi")))
 	require.NoError(t, err)
 	r := script.Requests()[0]
 	assert.Len(t, r.Messages, 2, "the request is %v", r.Messages)
-	assert.Equal(t, "Answer in Greek", r.Messages[0].Text(), "the request is %v", r.Messages)
+	assert.Equal(t, "Be brief.\n\nBe kind.\n\nAnswer in Greek", r.Messages[0].Text(), "the request is %v", r.Messages)
 }
 
-// TestModelAndToolsDependOnState proves that Model and Prepare choose the model and the
-// tools of a turn by the state, and that a call of a withheld tool has an error result.
+// TestModelAndToolsDependOnState proves that a middleware chooses the model and the tools of a
+// turn by the state, and that a call of a withheld tool has an error result.
 func TestModelAndToolsDependOnState(t *testing.T) {
 	t.Parallel()
 	var deleted atomic.Int32
@@ -219,18 +220,14 @@ func TestModelAndToolsDependOnState(t *testing.T) {
 	simple := llmtest.NewScript(llmtest.Calls(llm.ToolCall{Name: "delete"}, llm.ToolCall{Name: "look"}), llmtest.Say("no"))
 	g := newAgent(t, simple, set, agent.Options{
 		Channels: []state.Handle{expert},
-		Model: func(_ context.Context, s state.View) (llm.Model, error) {
-			if expert.Get(s) {
-				return clever, nil
+		Use: []agent.Middleware{{WrapModel: func(ctx context.Context, c agent.ModelCall, next agent.ModelFunc) (agent.Reply, error) {
+			if expert.Get(c.State) {
+				c.Model = clever
+			} else {
+				c.Request.Tools = set.Select(tools.Query{Names: []string{"look"}}).Specs()
 			}
-			return nil, nil
-		},
-		Prepare: func(_ context.Context, s state.View, r *llm.Request) error {
-			if !expert.Get(s) {
-				r.Tools = set.Select(tools.Query{Names: []string{"look"}}).Specs()
-			}
-			return nil
-		},
+			return next(ctx, c)
+		}}},
 	})
 	snap, err := g.Invoke(t.Context(), expert.Put(false), agent.Messages.Put(llm.User("delete it")))
 	require.NoError(t, err)
@@ -242,39 +239,47 @@ func TestModelAndToolsDependOnState(t *testing.T) {
 	assert.EqualValues(t, 1, deleted.Load(), "deleted %d times, %v", deleted.Load(), err)
 }
 
-// TestPrepareCannotAddTools proves that the run fails if Prepare adds a tool that is not
-// in the agent's set.
-func TestPrepareCannotAddTools(t *testing.T) {
+// TestMiddlewareCannotAddTools proves that the run fails if a middleware adds a tool to the
+// request that the agent does not have.
+func TestMiddlewareCannotAddTools(t *testing.T) {
 	t.Parallel()
-	g := newAgent(t, llmtest.Echo{}, nil, agent.Options{Prepare: func(_ context.Context, _ state.View, r *llm.Request) error {
-		r.Tools = append(r.Tools, llm.ToolSpec{Name: "fly", Schema: json.RawMessage(`{"type":"object"}`)})
-		return nil
-	}})
+	g := newAgent(t, llmtest.Echo{}, nil, agent.Options{Use: []agent.Middleware{{WrapModel: func(ctx context.Context, c agent.ModelCall, next agent.ModelFunc) (agent.Reply, error) {
+		c.Request.Tools = append(slices.Clip(c.Request.Tools), llm.ToolSpec{Name: "fly", Schema: json.RawMessage(`{"type":"object"}`)})
+		return next(ctx, c)
+	}}}})
 	_, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("hi")))
 	require.Error(t, err)
-	require.ErrorContains(t, err, `"fly" is not in the agent's set`)
+	require.ErrorContains(t, err, `"fly" of the request is not a tool of the agent`)
 }
 
-// TestErrorsOfOptionsFunctionsFailRun proves that an error of a function in Options fails
-// the run with an error that names the function.
-func TestErrorsOfOptionsFunctionsFailRun(t *testing.T) {
+// TestErrorsOfMiddlewareFailRun proves that an error of a function of a middleware fails the run
+// with an error that names the middleware and the function once.
+func TestErrorsOfMiddlewareFailRun(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
+	fail := func(context.Context, agent.Run) (state.Update, error) { return nil, broken }
+	pass := agent.Middleware{WrapModel: func(ctx context.Context, c agent.ModelCall, next agent.ModelFunc) (agent.Reply, error) {
+		return next(ctx, c)
+	}}
 	tests := map[string]agent.Options{
-		"system prompt: broken":      {SystemFrom: func(context.Context, state.View) (string, error) { return "", broken }},
-		"choosing the model: broken": {Model: func(context.Context, state.View) (llm.Model, error) { return nil, broken }},
-		"prepare: broken":            {Prepare: func(context.Context, state.View, *llm.Request) error { return broken }},
-		"review: broken": {Review: func(context.Context, state.View, *llm.Message) (state.Update, error) {
+		`middleware "m": prompt: broken`:           {Use: []agent.Middleware{{Name: "m", Prompt: func(context.Context, agent.Run) (string, error) { return "", broken }}}},
+		`middleware "m": before the agent: broken`: {Use: []agent.Middleware{{Name: "m", BeforeAgent: fail}}},
+		`middleware "m": before the model: broken`: {Use: []agent.Middleware{{Name: "m", BeforeModel: fail}}},
+		`middleware "m": after the agent: broken`:  {Use: []agent.Middleware{{Name: "m", AfterAgent: fail}}},
+		`: middleware 2: model call: broken`: {Use: []agent.Middleware{pass, {WrapModel: func(context.Context, agent.ModelCall, agent.ModelFunc) (agent.Reply, error) {
+			return agent.Reply{}, broken
+		}}}},
+		`middleware "m": after the model: broken`: {Use: []agent.Middleware{{Name: "m", AfterModel: func(context.Context, agent.Run, *llm.Message) (state.Update, error) {
 			return nil, broken
-		}},
-		"review: Options.Review made the reply invalid": {Review: func(_ context.Context, _ state.View, m *llm.Message) (state.Update, error) {
+		}}}},
+		"a middleware made the reply invalid": {Use: []agent.Middleware{{AfterModel: func(_ context.Context, _ agent.Run, m *llm.Message) (state.Update, error) {
 			m.Role = llm.RoleUser
 			return nil, nil
-		}},
-		"llm: summarise: broken": {History: &agent.History{
+		}}}},
+		"llm: summarise: broken": {Use: []agent.Middleware{agent.Shorten(agent.History{
 			Pruning:   llm.Pruning{MaxTokens: 50, MinMessages: 1},
 			Summarise: func(context.Context, []llm.Message, int) (string, error) { return "", broken },
-		}},
+		})}},
 	}
 	for want, o := range tests {
 		g := newAgent(t, llmtest.Echo{}, nil, o)
@@ -284,9 +289,9 @@ func TestErrorsOfOptionsFunctionsFailRun(t *testing.T) {
 	}
 }
 
-// TestReviewChangesReply proves that Review can remove a call, change the text of a reply
-// and return writes.
-func TestReviewChangesReply(t *testing.T) {
+// TestAfterModelChangesReply proves that AfterModel can remove a call, change the text of a
+// reply and return writes.
+func TestAfterModelChangesReply(t *testing.T) {
 	t.Parallel()
 	seen := state.Append[string]("seen")
 	script := llmtest.NewScript(
@@ -295,13 +300,13 @@ func TestReviewChangesReply(t *testing.T) {
 	)
 	g := newAgent(t, script, newSet(t, tools.New("add", "Adds.", add)), agent.Options{
 		Channels: []state.Handle{seen},
-		Review: func(_ context.Context, _ state.View, m *llm.Message) (state.Update, error) {
+		Use: []agent.Middleware{{AfterModel: func(_ context.Context, _ agent.Run, m *llm.Message) (state.Update, error) {
 			m.ToolCalls = slices.DeleteFunc(m.ToolCalls, func(c llm.ToolCall) bool { return c.Name == "drop" })
 			for i := range m.Parts {
 				m.Parts[i].Text = strings.ReplaceAll(m.Parts[i].Text, "1234", "****")
 			}
 			return state.Update{seen.Put(m.Text())}, nil
-		},
+		}}},
 	})
 	snap, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
 	require.NoError(t, err)
@@ -333,7 +338,6 @@ func TestToolsGetBoundValues(t *testing.T) {
 	script := llmtest.NewScript(llmtest.Calls(llm.ToolCall{Name: "whoami"}, llm.ToolCall{Name: "whoami", Arguments: json.RawMessage(`{"User":"eve"}`)}), llmtest.Say("ok"))
 	g := newAgent(t, script, set, agent.Options{
 		Channels: []state.Handle{plan},
-		Pass:     func(s state.View) state.Update { return state.Update{plan.Put(plan.Get(s))} },
 		Tools: tools.Options{Bind: tools.Bindings{
 			tools.Bind(func(ctx context.Context, _ state.View) (threadID, error) {
 				r, _ := graph.FromContext(ctx)
@@ -451,9 +455,8 @@ func TestMissingAnswerIsExplained(t *testing.T) {
 func TestOptionsAreChecked(t *testing.T) {
 	t.Parallel()
 	for want, o := range map[string]agent.Options{
-		"both System and SystemFrom are set": {System: "a", SystemFrom: func(context.Context, state.View) (string, error) { return "", nil }},
-		"Options.Answer: ":                   {Answer: agent.Structured[func()]()},
-		"MaxTurns is -1":                     {MaxTurns: -1},
+		"Options.Answer: ": {Answer: agent.Structured[func()]()},
+		"MaxTurns is -1":   {MaxTurns: -1},
 	} {
 		_, err := agent.New("a", llmtest.Echo{}, nil, o)
 		require.Error(t, err)

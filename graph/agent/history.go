@@ -9,9 +9,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A History configures how a long conversation is shortened for the model. The zero
-// value uses the defaults of [llm.Prune]. The stored conversation stays complete
-// unless Stored is set.
+// A History configures [Shorten]. The zero value uses the defaults of [llm.Prune]. The stored
+// conversation stays complete unless Stored is set.
 type History struct {
 	// Pruning is the token budget.
 	Pruning llm.Pruning
@@ -33,44 +32,62 @@ type summary struct {
 	Message llm.Message `json:"message"`
 }
 
-// history returns the messages for the model and the writes that store a new summary
-// or the shortened conversation.
-func (a *agent) history(ctx context.Context, s state.View) ([]llm.Message, state.Update, error) {
-	whole := a.messages.Get(s)
-	h := a.options.History
-	if h == nil {
-		return repaired(whole), nil, nil
+// Shorten returns a middleware that shortens a long conversation for the model. An agent uses
+// it once.
+func Shorten(h History) Middleware {
+	m := Middleware{Name: "shorten", WrapModel: func(ctx context.Context, c ModelCall, next ModelFunc) (Reply, error) {
+		kept, update, err := h.shorten(ctx, c)
+		if err != nil {
+			return Reply{}, err
+		}
+		c.Request.Messages = kept
+		reply, err := next(ctx, c)
+		reply.Update = append(update, reply.Update...)
+		return reply, err
+	}}
+	if h.Summarise != nil {
+		m.Channels = []state.Handle{summaries}
 	}
+	return m
+}
+
+// summaries has the summary of the conversation of each agent, by the name of the agent.
+var summaries = state.Map[string, summary]("agent_summaries")
+
+// shorten returns the messages for the model and the writes that store a new summary
+// or the shortened conversation.
+func (h History) shorten(ctx context.Context, c ModelCall) ([]llm.Message, state.Update, error) {
+	whole := c.Request.Messages
 	if h.Summarise == nil {
 		kept := llm.Prune(whole, h.Pruning)
-		return repaired(kept), a.removeDropped(whole, kept), nil
+		return kept, h.removeDropped(c, kept), nil
 	}
 	p := h.Pruning
 	p.FromUser = false
-	known := a.summary.Get(s)
+	known := summaries.Get(c.State)[c.Agent]
 	short := known.replace(whole)
 	kept, err := llm.Summarise(ctx, short, p, h.Summarise)
 	if err != nil {
 		return nil, nil, err
 	}
 	if len(kept) == len(short) && slices.EqualFunc(kept, short, sameMessage) {
-		return repaired(kept), nil, nil
+		return kept, nil, nil
 	}
 	if h.Stored {
-		return repaired(kept), state.Update{a.messages.Overwrite(kept)}, nil
+		return kept, state.Update{c.Messages.Overwrite(kept)}, nil
 	}
 	if now, ok := known.next(short, kept); ok {
-		return repaired(kept), state.Update{a.summary.Put(now)}, nil
+		return kept, state.Update{summaries.Put(map[string]summary{c.Agent: now})}, nil
 	}
-	return repaired(kept), nil, nil
+	return kept, nil, nil
 }
 
 func sameMessage(a, b llm.Message) bool { return a.ID == b.ID }
 
 // removeDropped returns the write that removes the dropped messages, if
 // History.Stored is set.
-func (a *agent) removeDropped(whole, kept []llm.Message) state.Update {
-	if !a.options.History.Stored || len(kept) == len(whole) {
+func (h History) removeDropped(c ModelCall, kept []llm.Message) state.Update {
+	if !h.Stored || len(kept) == len(c.Request.Messages) {
 		return nil
 	}
 	isKept := map[string]bool{}
@@ -78,12 +95,12 @@ func (a *agent) removeDropped(whole, kept []llm.Message) state.Update {
 		isKept[m.ID] = true
 	}
 	var dropped []string
-	for _, m := range whole {
+	for _, m := range c.Request.Messages {
 		if !isKept[m.ID] {
 			dropped = append(dropped, m.ID)
 		}
 	}
-	return state.Update{a.messages.Remove(dropped...)}
+	return state.Update{c.Messages.Remove(dropped...)}
 }
 
 // replace replaces the summarised messages with the summary. It keeps system messages.

@@ -61,7 +61,7 @@ func TestHistoryShortensConversation(t *testing.T) {
 				replies = append(replies, llmtest.Say(fmt.Sprint("a", i+1)))
 			}
 			script := llmtest.NewScript(replies...)
-			g := newAgent(t, script, nil, agent.Options{System: "be brief", History: &tt.history, Graph: memory()})
+			g := newAgent(t, script, nil, agent.Options{System: "be brief", Use: []agent.Middleware{agent.Shorten(tt.history)}, Graph: memory()})
 			th := g.Thread("t")
 			for i := range 5 {
 				snap, err := th.Invoke(t.Context(), agent.Messages.Put(llm.User(fmt.Sprint("u", i+1))))
@@ -83,13 +83,13 @@ func TestSummaryIsReused(t *testing.T) {
 	sums := 0
 	script := llmtest.NewScript(llmtest.Say("a"), llmtest.Say("b"), llmtest.Say("c"))
 	g := newAgent(t, script, nil, agent.Options{
-		History: &agent.History{
+		Use: []agent.Middleware{agent.Shorten(agent.History{
 			Pruning: llm.Pruning{MaxTokens: 8, MinMessages: 1, Counter: countMessages},
 			Summarise: func(_ context.Context, dropped []llm.Message, _ int) (string, error) {
 				sums++
 				return fmt.Sprint(len(dropped), " were dropped"), nil
 			},
-		}, Graph: memory(),
+		})}, Graph: memory(),
 	})
 	th := g.Thread("t")
 	first := []llm.Message{llm.System("rule")}

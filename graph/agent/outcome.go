@@ -28,6 +28,7 @@ const (
 	CutOff    Reason = "length"         // a token limit cut off the reply
 	Filtered  Reason = "content_filter" // the provider refused or filtered the reply
 	Unfit     Reason = "unfit_answer"   // two structured answers did not match their type
+	Stopped   Reason = "stopped"        // a middleware stopped the run; see [Stop]
 )
 
 // An Outcome describes how a run of an agent ended. While the agent runs, it has the
@@ -58,15 +59,22 @@ type Turn struct {
 	Most   int `json:"most"`
 }
 
-// run is the stored state of a run. Its channel has the agent's name, so that an
-// agent and its subgraphs do not share it.
-type run struct {
+// progress is the stored state of a run. Its channel has the agent's name, so that an agent and
+// its subgraphs do not share it.
+type progress struct {
 	Turns int       `json:"turns,omitempty"`
 	Usage llm.Usage `json:"usage,omitzero"`
-	// Withheld has the ids of calls whose tool was not in the request.
-	Withheld []string `json:"withheld,omitempty"`
-	// Reason and Problem say why the conversation ended. They are set while the
-	// structured answer is pending.
-	Reason  Reason `json:"reason,omitempty"`
-	Problem string `json:"problem,omitempty"`
+	// Refused has the texts with which calls of the last reply are answered, by the id of the
+	// call. The other calls run.
+	Refused map[string]string `json:"refused,omitempty"`
+	// Reason, Problem and Answer say how the conversation ended. They are set while the
+	// structured answer or the AfterAgent functions have to follow.
+	Reason  Reason          `json:"reason,omitempty"`
+	Problem string          `json:"problem,omitempty"`
+	Answer  json.RawMessage `json:"answer,omitempty"`
+	// Next is the next node of the agent. If it is empty, the tool calls of the last reply
+	// run, or the run has ended.
+	Next string `json:"next,omitempty"`
+	// Length is the length of the conversation when a middleware jumped to the model.
+	Length int `json:"length,omitempty"`
 }

@@ -92,8 +92,8 @@ type Subgraph struct {
 	// Its argument is the state of the parent. Input may be nil.
 	Input func(v state.View) (state.Update, error)
 	// Output returns writes to the parent's channels at the end of a call.
-	// Its argument is the state of the subgraph. Output may be nil.
-	Output func(v state.View) (state.Update, error)
+	// Its arguments are the state of the parent and the state of the subgraph. Output may be nil.
+	Output func(parent, sub state.View) (state.Update, error)
 }
 
 // Link resolves the names of a plan. It is called once, when the plan is complete.

@@ -221,7 +221,7 @@ func (r *run) endCall() (state.Update, error) {
 	update := append(state.Update{}, r.shared...)
 	update = append(update, r.toParent...)
 	if output := t.node.Subgraph.Output; output != nil {
-		more, err := output(r.view)
+		more, err := output(t.view, r.view)
 		if err != nil {
 			return nil, fmt.Errorf("output of the subgraph: %w", err)
 		}

@@ -92,24 +92,57 @@ func Overlay[W Source](s *Schema, v View, writes []W) View {
 func (o *overlay) Slot(c Channel) Slot { return o.slot(o.base.schema.mustIndex(c)) }
 
 func (o *overlay) slot(i int) Slot {
+	slot, err := o.fold(i)
+	if err != nil {
+		panic(err)
+	}
+	return slot
+}
+
+// fold returns the value of a channel after the writes. An error is a channel error.
+func (o *overlay) fold(i int) (slot Slot, err error) {
 	slot, t := o.base.slots[i], o.base.schema.channels[i]
 	m := Mark{Detach: true}
-	var err error
 	for _, w := range o.writes {
 		if w.channel != t {
 			continue
 		}
 		if slot, err = foldSafely(t, slot, &m, w.action); err != nil {
-			panic(ChannelError(t.Name, err))
+			return slot, ChannelError(t.Name, err)
 		}
 		m.dirty = true
 	}
 	if m.dirty && t.Prunes {
 		if slot, err = pruneSafely(t, slot, &m); err != nil {
-			panic(ChannelError(t.Name, err))
+			return slot, ChannelError(t.Name, err)
 		}
 	}
-	return slot
+	return slot, nil
+}
+
+// After returns the state after the writes of one task on v. Unlike [Overlay], it folds the
+// writes at once. It ignores signals.
+func After[W Source](v View, writes []W) (View, error) {
+	o := &overlay{base: valuesOf(v), writes: make([]Write, len(writes))}
+	next := newValues(o.base.schema)
+	copy(next.slots, o.base.slots)
+	for i, w := range writes {
+		o.writes[i] = w.Core()
+	}
+	for i, w := range o.writes {
+		if w.channel == nil || slices.ContainsFunc(o.writes[:i], func(e Write) bool { return e.channel == w.channel }) {
+			continue
+		}
+		at := o.base.schema.index(w.channel)
+		if at < 0 {
+			return nil, o.base.schema.unknown(w.channel.Name)
+		}
+		var err error
+		if next.slots[at], err = o.fold(at); err != nil {
+			return nil, err
+		}
+	}
+	return next, nil
 }
 
 // valuesOf returns the state of v with one slot for each channel.

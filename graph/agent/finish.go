@@ -1,0 +1,136 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/state"
+	"github.com/weft-go/weft/tools"
+)
+
+// begin is the node that runs the BeforeAgent functions. It exists only if there are any.
+func (a *agent) begin(ctx context.Context, s state.View) (state.Update, error) {
+	t := a.newTurn(s)
+	t.progress, t.at.Turn, t.at.Usage = progress{}, 0, llm.Usage{}
+	before, c, err := t.at.apply(ctx, a.beforeAgent)
+	if err != nil {
+		return nil, err
+	}
+	t.update = append(t.update, before...)
+	switch {
+	case c == nil || c.to == ModelNode:
+		t.Next = ModelNode
+		return append(t.update, a.run.Put(t.progress)), nil
+	case c.to == "":
+		return a.stopped(ctx, t, c.message)
+	case c.to == ToolsNode:
+		t.Next = ToolsNode
+		return append(t.update, a.run.Put(t.progress)), nil
+	}
+	return nil, c
+}
+
+// stopped ends the run for a middleware.
+func (a *agent) stopped(ctx context.Context, t *turn, message llm.Message) (state.Update, error) {
+	s, err := state.Apply(t.at.State, t.update...)
+	if err != nil {
+		return nil, err
+	}
+	var stored []llm.Message
+	for _, c := range tools.Pending(a.messages.Get(s)) {
+		stored = append(stored, llm.ToolError(c, "The tool was not called: the run was stopped."))
+	}
+	if message.Role != "" {
+		stored = append(stored, message)
+	}
+	if len(stored) > 0 {
+		t.update = append(t.update, a.messages.Put(stored...))
+	}
+	return a.finish(ctx, t, Stopped, "a middleware stopped the run"), nil
+}
+
+// finish ends the run, unless a structured answer or the AfterAgent functions have to follow.
+func (a *agent) finish(ctx context.Context, t *turn, reason Reason, problem string) state.Update {
+	asks := a.answers != nil && !t.answered && t.Answer == nil && (reason == Answered || reason == OutOfTurn)
+	t.Reason, t.Problem = reason, problem
+	switch {
+	case asks:
+		t.Next = AnswerNode
+	case len(a.afterAgent) > 0:
+		t.Next = AfterNode
+	default:
+		return a.end(ctx, t)
+	}
+	o := a.outcome(t)
+	if !asks {
+		o.Reason, o.Problem = reason, problem
+	}
+	return append(t.update, a.run.Put(t.progress), Result.Put(o))
+}
+
+// end ends the run.
+func (a *agent) end(ctx context.Context, t *turn) state.Update {
+	o := a.outcome(t)
+	o.Reason, o.Problem = t.Reason, t.Problem
+	graph.Emit(ctx, o)
+	return append(t.update, a.run.Put(progress{}), Result.Put(o))
+}
+
+func (a *agent) outcome(t *turn) Outcome {
+	return Outcome{Agent: a.name, Turns: t.Turns, Usage: t.Usage, Answer: t.Answer}
+}
+
+// after is the node that runs the AfterAgent functions. It exists only if there are any.
+func (a *agent) after(ctx context.Context, s state.View) (state.Update, error) {
+	t := &turn{progress: a.run.Get(s)}
+	t.at = Run{Agent: a.name, State: s, Messages: a.messages, Turn: t.Turns, Usage: t.Usage}
+	writes, c, err := t.at.apply(ctx, a.afterAgent)
+	if err != nil {
+		return nil, err
+	}
+	t.update = append(t.update, writes...)
+	switch {
+	case c == nil:
+		return a.end(ctx, t), nil
+	case c.to != ModelNode:
+		return nil, c
+	case t.Turns >= a.options.MaxTurns:
+		t.Reason, t.Problem = OutOfTurn, a.outOfTurns(t)
+		return a.end(ctx, t), nil
+	}
+	t.Reason, t.Problem, t.Answer = Running, "", nil
+	return a.again(t)
+}
+
+// repaired returns the messages in a form that every provider accepts.
+func repaired(messages []llm.Message) []llm.Message { return slices.Clip(tools.Repair(messages)) }
+
+// checkMessages is the branch after Start. It runs before the input is stored, so an error
+// leaves the thread unchanged.
+func (a *agent) checkMessages(s state.View) (state.Update, error) {
+	for i, m := range a.messages.All(s) {
+		if err := m.Validate(); err != nil {
+			return nil, fmt.Errorf("agent %q: message %d of the conversation: %w; create messages with llm.System, llm.User, llm.Assistant or llm.ToolResult", a.name, i+1, err)
+		}
+	}
+	if len(a.beforeAgent) > 0 {
+		return state.Update{graph.Goto(BeforeNode)}, nil
+	}
+	return state.Update{graph.Goto(ModelNode)}, nil
+}
+
+// next is the branch after the nodes of the agent. It starts one task for each tool call of the
+// last reply.
+func (a *agent) next(s state.View) (state.Update, error) {
+	if to := a.run.Get(s).Next; to != "" && to != ToolsNode {
+		return state.Update{graph.Goto(to)}, nil
+	}
+	var out state.Update
+	for _, c := range tools.Pending(a.messages.Get(s)) {
+		out = append(out, graph.SendOver(ToolsNode, call.Put(c)))
+	}
+	return out, nil
+}

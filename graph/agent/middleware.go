@@ -1,0 +1,210 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/state"
+	"github.com/weft-go/weft/tools"
+)
+
+// A Middleware changes how an agent works. Every field is optional. Concurrent runs call
+// its functions concurrently.
+//
+// Options.Use lists the middleware of an agent. The Before functions run in the order of
+// the list, and the After functions in reverse order. Around a model call or a tool call,
+// the first middleware is the outermost.
+//
+// A function may return writes. They are stored with the step, and the functions that
+// follow see them. The writes may not contain graph.Goto and graph.Send. To change the
+// course of a run, a function returns [Stop] or [Jump] as its error, with writes or
+// without. Any other error fails the run.
+//
+// A function may ask a person with a [graph.Interrupt]. When the answer is there, the
+// functions of the step run again from the first, but the model is not asked again.
+type Middleware struct {
+	// Name names the middleware in errors.
+	Name string
+	// System is a part of the system prompt. It follows Options.System, after an empty line.
+	System string
+	// Prompt returns a part of the system prompt for each model call. It follows System.
+	Prompt func(ctx context.Context, r Run) (string, error)
+	// Tools are more tools of the agent.
+	Tools []tools.Tool
+	// Channels are more channels of the agent.
+	Channels []state.Handle
+
+	// BeforeAgent runs once at the start of a run, in a step of its own.
+	BeforeAgent func(ctx context.Context, r Run) (state.Update, error)
+	// BeforeModel runs before each model call.
+	BeforeModel func(ctx context.Context, r Run) (state.Update, error)
+	// WrapModel runs around each model call. It may change the call, call next several
+	// times, or return a reply without calling next.
+	WrapModel func(ctx context.Context, c ModelCall, next ModelFunc) (Reply, error)
+	// AfterModel runs after each model call, before the reply is stored and before its tool
+	// calls run. It may change the reply. Text that it removes was already streamed.
+	AfterModel func(ctx context.Context, r Run, reply *llm.Message) (state.Update, error)
+	// WrapTool runs around each tool call, and around the question whether a person approves
+	// it. A call of an unknown tool passes through it too. It may change the call, call next
+	// several times, or return an outcome without calling next. It does not run around calls
+	// of tools that the model call did not offer. For a sub-agent, next hands over the task
+	// and does not wait for the answer.
+	WrapTool func(ctx context.Context, c ToolCall, next ToolFunc) (tools.Outcome, error)
+	// AfterAgent runs once at the end of a run, in a step of its own. It also runs if the
+	// run was stopped, and does not run if the run failed.
+	AfterAgent func(ctx context.Context, r Run) (state.Update, error)
+
+	members  []member // sub-agents
+	handoffs []string // names of tools that hand over the conversation
+}
+
+// A Run is the run of an agent at the time at which a function of a [Middleware] is called.
+type Run struct {
+	// Agent is the name of the agent.
+	Agent string
+	// State is the state with the writes of the functions that ran before in this step.
+	State state.View
+	// Messages is the channel of the conversation.
+	Messages *state.KeyedChannel[llm.Message]
+	// Turn is the number of the model call in the run, from 1. It is 0 in BeforeAgent.
+	Turn int
+	// Usage is the usage of the run so far.
+	Usage llm.Usage
+}
+
+// A ModelCall is a call of the model. The functions of a [Middleware] get a copy, but its
+// slices are shared: replace them, and do not change their elements.
+type ModelCall struct {
+	Run
+	// Model is the model that is asked. It may be nil if Options.Use sets it.
+	Model llm.Model
+	// System is the system prompt. It precedes Request.Messages.
+	System string
+	// Request is the request. Its messages are the conversation, and its tools are those of
+	// the agent. A function can remove tools, but cannot add tools that the agent does not
+	// have. A call of a removed tool is answered with an error.
+	Request llm.Request
+	// Last reports that this is the last turn, in which the model may not call tools.
+	Last bool
+}
+
+// A ModelFunc makes a model call.
+type ModelFunc func(ctx context.Context, c ModelCall) (Reply, error)
+
+// A Reply is the result of a model call.
+type Reply struct {
+	// Message is the reply of the model.
+	Message llm.Message
+	// Update has writes that are stored with the reply.
+	Update state.Update
+}
+
+// A ToolCall is a call of a tool. The Turn of its Run is that of the reply with the call.
+type ToolCall struct {
+	Run
+	// Call is the call that the model asked for.
+	Call llm.ToolCall
+}
+
+// A ToolFunc makes a tool call. The outcome of a tool that failed is an answer with
+// [llm.StatusError], unless Options.Tools.OnError decides otherwise.
+type ToolFunc func(ctx context.Context, c ToolCall) (tools.Outcome, error)
+
+// Stop returns an error with which a function of a [Middleware] ends the run. The message
+// is added to the conversation, unless it is the zero message. Tool calls that were not
+// made get an error as their result. The [Outcome] has the reason [Stopped].
+//
+// In BeforeModel and WrapModel the model is not asked. In AfterModel the reply is stored.
+// In WrapTool the other tool calls of the reply still end. AfterAgent cannot stop a run.
+func Stop(message llm.Message) error { return &control{message: message} }
+
+// Jump returns an error with which a function of a [Middleware] continues the run at a node:
+// at [ModelNode] with the next model call, or at [ToolsNode] with the calls of the last reply
+// that have no result. The remaining functions of the same kind do not run.
+//
+// A jump to the model after a reply with tool calls answers the calls with an error. The
+// next call is a new turn: in the last turn such a jump ends the run. A jump to the tools is
+// possible before the model is asked, and from AfterModel. WrapTool cannot jump.
+func Jump(node string) error { return &control{to: node} }
+
+// A control is the error of Stop or Jump.
+type control struct {
+	to      string // a node; empty for Stop
+	message llm.Message
+}
+
+func (c *control) Error() string {
+	if c.to == "" {
+		return "agent: the run was stopped here, which has no effect"
+	}
+	return fmt.Sprintf("agent: a jump to %q from here is not possible", c.to)
+}
+
+// controlOf returns the Stop or Jump in err, or nil.
+func controlOf(err error) *control {
+	c, _ := errors.AsType[*control](err)
+	return c
+}
+
+// A hook is a Before or After function of a middleware.
+type hook struct {
+	label string
+	call  hookFunc
+}
+
+// apply runs hooks. It returns their writes, and the Stop or Jump with which a hook ended
+// them.
+func (r *Run) apply(ctx context.Context, hooks []hook) (all state.Update, c *control, err error) {
+	for _, h := range hooks {
+		update, err := h.call(ctx, *r)
+		if c = controlOf(err); err != nil && c == nil {
+			return nil, nil, fmt.Errorf("%s: %w", h.label, err)
+		}
+		if err := r.add(update); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", h.label, err)
+		}
+		if all = append(all, update...); c != nil {
+			return all, c, nil
+		}
+	}
+	return all, nil, nil
+}
+
+// add applies writes of a middleware to the state that the next functions see.
+func (r *Run) add(update state.Update) (err error) {
+	if len(update) == 0 {
+		return nil
+	}
+	for _, w := range update {
+		if s := w.Signal(); s != nil && !strings.HasPrefix(s.Signal(), "to parent: ") {
+			return fmt.Errorf("%s: %w; a middleware returns agent.Stop or agent.Jump instead", s.Signal(), graph.ErrSignal)
+		}
+	}
+	r.State, err = state.Apply(r.State, update...)
+	return err
+}
+
+// A hookFunc is a Before or After function.
+type hookFunc = func(context.Context, Run) (state.Update, error)
+
+// hooks returns the Before or After functions that get selects, in the order of the list.
+func hooks(list []Middleware, kind string, get func(Middleware) hookFunc) (out []hook) {
+	for i, m := range list {
+		if call := get(m); call != nil {
+			out = append(out, hook{m.label(i) + ": " + kind, call})
+		}
+	}
+	return out
+}
+
+// label names the middleware at a place of the list.
+func (m Middleware) label(i int) string {
+	if m.Name == "" {
+		return fmt.Sprintf("middleware %d", i+1)
+	}
+	return fmt.Sprintf("middleware %q", m.Name)
+}

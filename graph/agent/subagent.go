@@ -1,0 +1,228 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/state"
+	"github.com/weft-go/weft/tools"
+)
+
+// A SubAgent is an agent that another agent calls as a tool; see [AsTool].
+type SubAgent struct {
+	// Agent is the graph of the sub-agent, usually from [New].
+	Agent *graph.Graph
+	// Name is the name of the tool and of the node. Empty means the name of the graph.
+	Name string
+	// Description tells the model which tasks the sub-agent can do.
+	Description string
+	// Messages is the channel of the sub-agent's conversation. Nil means [Messages].
+	Messages *state.KeyedChannel[llm.Message]
+	// Private has channels that the two agents do not share, although both declare them. The
+	// conversation and [Result] are always private. Other channels that both declare are
+	// shared, for example [Usage]: the sub-agent begins with their values, and its writes
+	// reach the caller.
+	Private []state.Handle
+	// Prompt, if not nil, returns the messages with which the sub-agent begins. s is the
+	// state of the caller. By default it begins with the task alone.
+	Prompt func(s state.View, task llm.Message) []llm.Message
+}
+
+// AsTool returns a middleware with a tool that gives a task to a sub-agent. Its argument is
+// the task, and its result is the last reply of the sub-agent.
+//
+// Each call is a task of its own, which runs the sub-agent as a subgraph. Several calls in
+// one reply run concurrently. The tokens and tool calls of a sub-agent are in the stream of
+// the run, under its path. Its questions are questions of the thread. A sub-agent that was
+// killed resumes at its own checkpoint. If it fails, the error is the result of the call,
+// unless Options.Tools.OnError decides otherwise.
+//
+// A call is an ordinary tool call, so it can require approval.
+func AsTool(s SubAgent) Middleware {
+	name := s.Name
+	if name == "" && s.Agent != nil {
+		name = s.Agent.Name()
+	}
+	s.Messages = cmp.Or(s.Messages, Messages)
+	return Middleware{Name: name, members: []member{{SubAgent: s, node: name, tool: name}}}
+}
+
+// A member is a sub-agent as a node of an agent.
+type member struct {
+	SubAgent
+	node   string
+	tool   string
+	shared bool // it takes part in the conversation of the caller
+}
+
+// check returns an error if the agent with the name caller cannot have the sub-agent.
+func (m *member) check(caller string) error {
+	switch {
+	case m.Agent == nil:
+		return errors.New("Agent is nil; check the error of New")
+	case m.node == caller:
+		return fmt.Errorf("it has the same name as the agent; give it another name")
+	case !m.Agent.Declares(m.Messages):
+		return fmt.Errorf("agent %q has no channel %q; its conversation is in another channel: set Messages to that channel", m.Agent.Name(), m.Messages.Name())
+	}
+	return nil
+}
+
+func (a *agent) isMember(tool string) bool {
+	return slices.ContainsFunc(a.members, func(m member) bool { return m.tool == tool })
+}
+
+type taskInput struct {
+	Task string `json:"task" jsonschema:"the task, with all the information that it needs"`
+}
+
+type optionalTask struct {
+	Task string `json:"task,omitempty" jsonschema:"the task of the agent, with all the information that it needs"`
+}
+
+// handover returns the tool that starts the task of a call.
+func (m *member) handover(a *agent) tools.Tool {
+	start := func(ctx context.Context, task string) (tools.Result, error) {
+		c, ok := tools.CallFrom(ctx)
+		if !ok {
+			return tools.Result{}, fmt.Errorf("sub-agent %q runs as a tool call of its agent only", m.node)
+		}
+		r := tools.Result{Text: "Handed over to " + m.node + "."}
+		if task != "" {
+			r.Text += " Its task: " + task
+		}
+		writes := []state.Write{call.Put(c)}
+		if m.shared && task != "" {
+			said := llm.Relay(task)
+			said.ID = "task of " + c.ID
+			writes = append(writes, a.messages.Put(said))
+		}
+		r.Update = state.Update{graph.SendOver(m.node, writes...)}
+		return r, nil
+	}
+	if m.shared || m.tool != m.node {
+		return tools.New(m.tool, m.Description, func(ctx context.Context, in optionalTask) (tools.Result, error) { return start(ctx, in.Task) })
+	}
+	return tools.New(m.tool, m.Description, func(ctx context.Context, in taskInput) (tools.Result, error) { return start(ctx, in.Task) })
+}
+
+// addMembers adds the nodes of the sub-agents.
+func (a *agent) addMembers(b *graph.Builder) error {
+	if len(a.members) == 0 {
+		return nil
+	}
+	b.Defer(ModelNode) // wait for every sub-agent
+	b.AllowEdgesAndBranches(ToolsNode)
+	for _, m := range a.members {
+		o := graph.SubgraphOptions{Private: []state.Handle{call, withheld}, Middleware: []graph.Middleware{a.answering(m)}}
+		if !m.shared {
+			o.Private = slices.Concat(o.Private, []state.Handle{m.Messages, Result}, m.Private)
+			o.Input = func(parent state.View) (state.Update, error) {
+				task := llm.Relay(taskOf(call.Get(parent)))
+				messages := []llm.Message{task}
+				if m.Prompt != nil {
+					messages = m.Prompt(parent, task)
+				}
+				return state.Update{m.Messages.Overwrite(messages)}, nil
+			}
+			o.Output = func(parent, sub state.View) (state.Update, error) {
+				return a.answered(parent, m.lastAnswer(sub)), nil
+			}
+		}
+		b.SubgraphWith(m.node, m.Agent, o)
+		b.Destinations(ToolsNode, m.node)
+		b.Edge(m.node, ModelNode)
+	}
+	return nil
+}
+
+func taskOf(c llm.ToolCall) string {
+	var in taskInput
+	_ = json.Unmarshal(c.Arguments, &in) // the tool has checked the arguments
+	return in.Task
+}
+
+// answering returns the middleware around the node of a sub-agent. It makes the error of the
+// sub-agent the result of the call, and emits the end of the call.
+func (a *agent) answering(m member) graph.Middleware {
+	policy := a.options.Tools.OnError
+	if policy == nil {
+		policy = tools.AnswerErrors
+	}
+	return func(next graph.NodeFunc) graph.NodeFunc {
+		return func(ctx context.Context, s state.View) (state.Update, error) {
+			c := call.Get(s)
+			update, err := next(ctx, s)
+			if err != nil {
+				if graph.IsPause(err) || ctx.Err() != nil {
+					return nil, err
+				}
+				text, err := policy(c, err)
+				if err != nil {
+					return nil, err
+				}
+				update = a.answered(s, llm.ToolError(c, text))
+			}
+			if update == nil { // the sub-agent waits for an answer
+				return nil, nil
+			}
+			after, err := state.Apply(s, update...)
+			if err != nil {
+				return nil, err
+			}
+			if answer, ok := a.resultOf(after, c); ok {
+				a.options.Tools.Emit(ctx, tools.CallFinished{Call: c, Answer: answer})
+			}
+			return update, nil
+		}
+	}
+}
+
+// resultOf returns the message that answers a call.
+func (a *agent) resultOf(s state.View, c llm.ToolCall) (found llm.Message, ok bool) {
+	for _, m := range a.messages.All(s) {
+		if m.Role == llm.RoleTool && m.ToolCallID == c.ID {
+			found, ok = m, true
+		}
+	}
+	return found, ok
+}
+
+// answeredKey is the metadata key that marks the result of a completed handover.
+const answeredKey = "handed_back"
+
+// answered replaces the result of the call with the answer of the sub-agent.
+func (a *agent) answered(s state.View, answer llm.Message) state.Update {
+	c := call.Get(s)
+	m, ok := a.resultOf(s, c)
+	if !ok { // the conversation was changed in the meantime
+		m = llm.ToolResult(c, "")
+	}
+	m.Parts, m.Status = answer.Parts, answer.Status
+	m.Metadata = map[string]json.RawMessage{answeredKey: json.RawMessage("true")}
+	return state.Update{a.messages.Put(m)}
+}
+
+// lastAnswer returns the last reply of the sub-agent as a tool result.
+func (m *member) lastAnswer(sub state.View) llm.Message {
+	last, _ := m.Messages.Last(sub)
+	answer := llm.Message{Status: llm.StatusSuccess}
+	if last.Role == llm.RoleAssistant {
+		answer.Parts = slices.DeleteFunc(slices.Clone(last.Parts), func(p llm.Part) bool { return p.Type == llm.PartReasoning })
+	}
+	if len(answer.Parts) == 0 {
+		text := "The agent did not answer."
+		if m.Agent.Declares(Result) {
+			r := Result.Get(sub)
+			text = fmt.Sprintf("The agent did not answer: %s %s", r.Reason, r.Problem)
+		}
+		answer.Status, answer.Parts = llm.StatusError, []llm.Part{llm.Text(text)}
+	}
+	return answer
+}

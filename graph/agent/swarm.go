@@ -1,0 +1,74 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/state"
+	"github.com/weft-go/weft/tools"
+)
+
+// Active is the name of the agent of a [Swarm] that has the conversation.
+var Active = state.Last[string]("agent_active")
+
+// Handoff returns a middleware with a tool that hands over the conversation to another agent
+// of a [Swarm]. The tool is HandoverPrefix and the name of the agent. A reply can hand over
+// once: a second handover is answered with an error. Other tool calls of the reply are made.
+//
+// AfterAgent functions do not run at a handover, because the run goes on.
+func Handoff(to, description string) Middleware {
+	name := HandoverPrefix + to
+	tool := tools.New(name, "Hands over the conversation to the agent "+to+". "+description, func(context.Context, struct{}) (tools.Result, error) {
+		return tools.Result{Text: "The conversation was handed over to " + to + ".", Update: state.Update{
+			Active.Put(to), graph.ToParent(graph.Goto(to)),
+		}}, nil
+	})
+	return Middleware{Name: "handoff to " + to, Tools: []tools.Tool{tool}, Channels: []state.Handle{Active}, handoffs: []string{name}}
+}
+
+// SwarmOptions configures a [Swarm]. The zero value is valid.
+type SwarmOptions struct {
+	// Messages is the channel of the conversation, which all agents share. Nil means
+	// [Messages].
+	Messages *state.KeyedChannel[llm.Message]
+	// Channels are additional channels that the agents share.
+	Channels []state.Handle
+	// Graph has the options of the compiled graph.
+	Graph graph.Options
+}
+
+// Swarm returns a graph of agents that share one conversation. One agent has the conversation
+// until it hands over with a tool of [Handoff], also in later runs of the thread. A new
+// thread, or one whose agent is no longer there, begins with the first agent.
+func Swarm(name string, agents []*graph.Graph, o SwarmOptions) (*graph.Graph, error) {
+	if len(agents) == 0 {
+		return nil, fmt.Errorf("swarm %q: it has no agents; pass at least one", name)
+	}
+	messages := cmp.Or(o.Messages, Messages)
+	b := graph.New(name, append([]state.Handle{messages, Active, Result, Usage}, o.Channels...)...)
+	var names []string
+	for i, g := range agents {
+		switch {
+		case g == nil:
+			return nil, fmt.Errorf("swarm %q: agent %d is nil; check the error of New", name, i+1)
+		case !g.Declares(messages):
+			return nil, fmt.Errorf("swarm %q: agent %q has no channel %q; all agents of a swarm share it", name, g.Name(), messages.Name())
+		}
+		names = append(names, g.Name())
+	}
+	for _, g := range agents {
+		b.Subgraph(g.Name(), g)
+		b.Destinations(g.Name(), names...)
+	}
+	b.Branch(graph.Start, func(s state.View) (string, error) {
+		if active := Active.Get(s); slices.Contains(names, active) {
+			return active, nil
+		}
+		return names[0], nil
+	}, names...)
+	return b.Compile(o.Graph)
+}
