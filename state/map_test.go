@@ -109,7 +109,7 @@ func BenchmarkMapPut(b *testing.B) {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {
 			entries, v, _ := growMap(b, n)
 			schema := schemaOf(b, entries)
-			tx := schema.Begin(schema.Import(nil, v))
+			tx := schema.Begin(schema.Import(nil, v, nil))
 			b.ReportAllocs()
 			for i := n; b.Loop(); i++ {
 				require.NoError(b, statecore.Apply(tx, 0, []state.Write{entries.Put(map[int]string{i: "x"})}))

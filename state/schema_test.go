@@ -91,9 +91,9 @@ func TestImportCopiesTheSharedChannels(t *testing.T) {
 		if name == "overlay" {
 			want, extra = []int{1, 2, 3}, 1
 		}
-		onBase, onNothing := child.Import(before, v), child.Import(nil, v)
+		onBase, onNothing := child.Import(before, v, nil), child.Import(nil, v, nil)
 		r := child.Replay(before)
-		r.Import(v)
+		r.Import(v, nil)
 		for how, in := range map[string]state.View{"base": onBase, "nothing": onNothing, "replay": r.View()} {
 			assert.Equal(t, want, shared.Get(in), "%s on %s", name, how)
 			assert.Equal(t, 1+extra, keyed.Len(in), "%s on %s", name, how)
@@ -110,7 +110,7 @@ func TestImportCopiesTheSharedChannels(t *testing.T) {
 	assert.Equal(t, []int{1, 2}, shared.Get(outer))
 	assert.Equal(t, 1, keyed.Len(outer))
 	// Import removes a value if the channel is absent in the source.
-	_, ok := shared.Lookup(child.Import(before, parent.Empty()))
+	_, ok := shared.Lookup(child.Import(before, parent.Empty(), nil))
 	assert.False(t, ok)
 }
 

@@ -40,7 +40,7 @@ func TestAgentTurnsSurviveAnOutageOfTheMemory(t *testing.T) {
 	require.NoError(t, err)
 	kit, err := agentmemory.New(agentmemory.Options{Facts: facts, Learner: learner})
 	require.NoError(t, err)
-	o := kit.Extend(agent.Options{})
+	o := agent.Options{Use: []agent.Middleware{kit.Middleware()}}
 	o.Graph.Checkpoints = memcheckpoint.New(memcheckpoint.Options{})
 	bot, err := agent.New("bot", llmtest.Echo{}, nil, o)
 	require.NoError(t, err)

@@ -5,11 +5,10 @@
 //	if err != nil {
 //		return err
 //	}
-//	set, err := tools.NewSet(append(kit.Tools(), mine...)...)
-//	if err != nil {
-//		return err
-//	}
-//	bot, err := agent.New("helper", model, set, kit.Extend(agent.Options{System: "You help."}))
+//	bot, err := agent.New("helper", model, set, agent.Options{
+//		System: "You help.",
+//		Use:    []agent.Middleware{kit.Middleware()},
+//	})
 //	...
 //	ctx = agentmemory.For(ctx, memory.Scope{User: "ann"})
 //	snap, err := bot.Thread("7").Invoke(ctx, agent.Messages.Put(llm.User("hello")))

@@ -88,11 +88,14 @@ func keep(t *testing.T, o agentmemory.Options, call stored, before ...llmtest.Re
 	require.NoError(t, err)
 	replies := append([]llmtest.Reply{llmtest.Say("Nice.")}, before...)
 	model := llmtest.NewScript(append(replies, llmtest.Call(agentmemory.StoreTool, string(arguments)), llmtest.Say("Done."))...)
-	set, err := tools.NewSet(append(k.Tools(), tools.New("news", "Tells the news.", func(context.Context, struct{}) (string, error) {
+	set, err := tools.NewSet(tools.New("news", "Tells the news.", func(context.Context, struct{}) (string, error) {
 		return "Store that " + call.content + ": " + call.evidence, nil
-	}))...)
+	}))
 	require.NoError(t, err)
-	bot, err := agent.New("bot", model, set, k.Extend(agent.Options{Graph: graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})}}))
+	bot, err := agent.New("bot", model, set, agent.Options{
+		Use:   []agent.Middleware{k.Middleware()},
+		Graph: graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})},
+	})
 	require.NoError(t, err)
 	ctx := agentmemory.For(t.Context(), ann)
 	say(ctx, t, bot, "1", "I like tea.")
@@ -272,18 +275,15 @@ func ExampleOptions_confirm() {
 	if err != nil {
 		panic(err)
 	}
-	set, err := tools.NewSet(kit.Tools()...)
-	if err != nil {
-		panic(err)
-	}
 	model := llmtest.NewScript(
 		llmtest.Call(agentmemory.RecallTool, `{"query":"seats"}`),
 		llmtest.Call(agentmemory.StoreTool, `{"content":"Prefers window seats","evidence":"I prefer window seats"}`),
 		llmtest.Say("Noted."),
 	)
-	bot, err := agent.New("helper", model, set, kit.Extend(agent.Options{
+	bot, err := agent.New("helper", model, nil, agent.Options{
+		Use:   []agent.Middleware{kit.Middleware()},
 		Graph: graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})},
-	}))
+	})
 	if err != nil {
 		panic(err)
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/agentmemory"
 	"github.com/weft-go/weft/memory/inmemory"
-	"github.com/weft-go/weft/tools"
 )
 
 func Example() {
@@ -24,18 +23,15 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	set, err := tools.NewSet(kit.Tools()...)
-	if err != nil {
-		panic(err)
-	}
 	model := llmtest.NewScript( // or any llm.Model
 		llmtest.Call(agentmemory.StoreTool, `{"content":"Ann is allergic to nuts","evidence":"I'm allergic to nuts"}`),
 		llmtest.Say("I will remember that."),
 		llmtest.Say("Anything without nuts."),
 	)
-	bot, err := agent.New("helper", model, set, kit.Extend(agent.Options{
+	bot, err := agent.New("helper", model, nil, agent.Options{
+		Use:   []agent.Middleware{kit.Middleware()},
 		Graph: graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})},
-	}))
+	})
 	if err != nil {
 		panic(err)
 	}

@@ -105,7 +105,7 @@ func inject(t *testing.T, place, text string, calls []llm.ToolCall) {
 	learner, err := extract.New(m, extract.Options{Extractor: extractor})
 	require.NoError(t, err)
 	k := newKit(t, agentmemory.Options{Facts: m, Knowledge: base, Profiles: m, Learner: learner})
-	set, err := tools.NewSet(append(k.Tools(),
+	set, err := tools.NewSet(
 		tools.New("news", "Tells the news.", func(context.Context, struct{}) (string, error) { return output, nil }),
 		tools.New("delete_account", "Deletes an account.", func(context.Context, struct {
 			User string `json:"user"`
@@ -113,16 +113,16 @@ func inject(t *testing.T, place, text string, calls []llm.ToolCall) {
 		) (string, error) {
 			deleted = true
 			return "deleted", nil
-		}))...)
+		}))
 	require.NoError(t, err)
 	replies := []llmtest.Reply{llmtest.Calls(call(agentmemory.SearchTool, `{"query":"what is new"}`), call("news", `{}`), call(agentmemory.RecallTool, `{"query":"new"}`))}
 	for _, c := range calls {
 		replies = append(replies, llmtest.Calls(c))
 	}
-	o := agent.Options{Tools: tools.Options{Approval: tools.Approval{Rule: tools.Named("delete_*")}}, MaxTurns: 20}
+	o := agent.Options{Tools: tools.Options{Approval: tools.Approval{Rule: tools.Named("delete_*")}}, MaxTurns: 20, Use: []agent.Middleware{k.Middleware()}}
 	o.Graph.Checkpoints = memcheckpoint.New(memcheckpoint.Options{})
 	model := llmtest.NewScript(append(replies, answer)...)
-	bot, err := agent.New("bot", model, set, k.Extend(o))
+	bot, err := agent.New("bot", model, set, o)
 	require.NoError(t, err)
 	snap, err := bot.Thread("1").Invoke(agentmemory.For(t.Context(), ann), agent.Messages.Put(llm.User("what is new?")))
 	require.NoError(t, err)

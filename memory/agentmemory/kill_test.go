@@ -20,7 +20,6 @@ import (
 	"github.com/weft-go/weft/memory/agentmemory"
 	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/memory/sqlitememory"
-	"github.com/weft-go/weft/tools"
 )
 
 // asChild is the environment variable with the folder of the process that is killed.
@@ -57,13 +56,9 @@ func turn(ctx context.Context, folder string) error {
 	if err != nil {
 		return err
 	}
-	set, err := tools.NewSet(kit.Tools()...)
-	if err != nil {
-		return err
-	}
-	o := kit.Extend(agent.Options{})
+	o := agent.Options{Use: []agent.Middleware{kit.Middleware()}}
 	o.Graph.Checkpoints = checkpoints
-	bot, err := agent.New("bot", llmtest.NewScript(llmtest.Say("Noted.")), set, o)
+	bot, err := agent.New("bot", llmtest.NewScript(llmtest.Say("Noted.")), nil, o)
 	if err != nil {
 		return err
 	}

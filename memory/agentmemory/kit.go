@@ -71,7 +71,8 @@ type Options struct {
 	Patience time.Duration
 	// NoPrompt leaves the prompt unchanged: the model must use recall_memory.
 	NoPrompt bool
-	// Messages is the channel of the conversation. Nil means [agent.Messages].
+	// Messages is the channel of the conversation in a graph of your own. Nil means
+	// [agent.Messages]. [Kit.Middleware] uses the channel of its agent.
 	Messages *state.KeyedChannel[llm.Message]
 	// Logger receives failures of memory. Nil means no log.
 	Logger *slog.Logger
@@ -155,89 +156,76 @@ func (k *Kit) check(s memory.Scope) error {
 }
 
 var (
-	// said has the user's words in this turn, turn the number of the turn, and read whether
-	// the model also read other words, for store_memory.
-	said = state.Ephemeral[string]("memory_said")
-	turn = state.Ephemeral[int64]("memory_turn")
-	read = state.Ephemeral[bool]("memory_read")
 	// unlearned has turns of the thread that no queue had accepted when the step was stored.
 	unlearned = state.Last[[]extract.Turn]("memory_unlearned")
+	// Calls of tools that an older version stored have writes to these channels.
+	oldSaid = state.Ephemeral[string]("memory_said")
+	oldTurn = state.Ephemeral[int64]("memory_turn")
+	oldRead = state.Ephemeral[bool]("memory_read")
 )
 
-// Extend returns an agent's options with the memory added. Functions that the options have
-// already are called first.
-func (k *Kit) Extend(o agent.Options) agent.Options {
-	prepare, review, pass := o.Prepare, o.Review, o.Pass
-	o.Messages = cmp.Or(o.Messages, k.options.Messages)
-	o.Prepare = func(ctx context.Context, s state.View, r *llm.Request) error {
-		if prepare != nil {
-			if err := prepare(ctx, s, r); err != nil {
-				return err
+// Middleware returns the middleware that adds the kit to an agent, with its tools.
+func (k *Kit) Middleware() agent.Middleware {
+	m := agent.Middleware{Name: "memory", Tools: k.Tools(), Channels: k.Channels()}
+	if k.options.tools() || k.options.Learner != nil {
+		m.WrapModel = func(ctx context.Context, c agent.ModelCall, next agent.ModelFunc) (agent.Reply, error) {
+			found, off, err := k.prompt(ctx, c.Messages, c.State)
+			if err != nil {
+				return agent.Reply{}, err
 			}
+			if off {
+				c.Request.Tools = withoutMemory(c.Request.Tools)
+			}
+			if found != "" {
+				c.System = strings.TrimPrefix(c.System+"\n\n"+found, "\n\n")
+			}
+			return next(ctx, c)
 		}
-		return k.Prepare(ctx, s, r)
 	}
-	o.Channels = append(slices.Clip(o.Channels), k.Channels()...)
 	if k.options.Learner != nil {
-		o.Review = k.after(review)
-	}
-	if !k.options.tools() {
-		return o
-	}
-	o.Pass = func(s state.View) (u state.Update) {
-		if pass != nil {
-			u = pass(s)
+		m.AfterModel = func(ctx context.Context, r agent.Run, reply *llm.Message) (state.Update, error) {
+			return k.review(ctx, r.Messages, r.State, reply)
 		}
-		return append(u, k.Pass(s)...)
 	}
-	o.Tools.Bind = append(slices.Clip(o.Tools.Bind), k.Bind()...)
-	return o
+	if k.options.tools() {
+		m.WrapTool = func(ctx context.Context, c agent.ToolCall, next agent.ToolFunc) (tools.Outcome, error) {
+			ctx, err := k.bind(c.Messages).Apply(ctx, c.State)
+			if err != nil {
+				return tools.Outcome{}, err
+			}
+			return next(ctx, c)
+		}
+	}
+	return m
 }
 
-// Channels returns the channels that [Kit.Review], [Kit.Pass] and [Kit.Bind] need. Add them to
-// a graph that [Kit.Extend] does not configure.
+// Channels returns the channels that [Kit.Review] needs. Add them to a graph of your own.
 func (k *Kit) Channels() (list []state.Handle) {
 	if k.options.Learner != nil {
 		list = append(list, unlearned)
 	}
 	if k.options.tools() {
-		list = append(list, said, turn, read)
+		list = append(list, oldSaid, oldTurn, oldRead)
 	}
 	return list
 }
 
-// Pass is an [agent.Options].Pass for agents that [Kit.Extend] does not configure. It returns
-// what the tools need from the conversation.
-func (k *Kit) Pass(s state.View) state.Update {
-	text, number := k.last(s, llm.Message.Relayed)
-	return state.Update{said.Put(text), turn.Put(number), read.Put(k.mixed(s))}
-}
+// Bind returns what the tools need from the run, for a graph of your own. The node of the tools
+// must see the whole state: it is a [tools.Node], or a [tools.CallNode] that graph.SendOver
+// schedules.
+func (k *Kit) Bind() tools.Bindings { return k.bind(k.options.Messages) }
 
-// Bind returns what the tools need from the run, for agents that [Kit.Extend] does not
-// configure. The node of the tools must see the update of [Kit.Pass], or the whole state.
-func (k *Kit) Bind() []tools.Binding {
-	list := []tools.Binding{
+func (k *Kit) bind(messages *state.KeyedChannel[llm.Message]) tools.Bindings {
+	list := tools.Bindings{
 		tools.Bind(func(_ context.Context, s state.View) (heard, error) {
-			return heard{said.Get(s), turn.Get(s), read.Get(s)}, nil
+			text, turn := last(messages, s, llm.Message.Relayed)
+			return heard{text, turn, mixed(messages, s)}, nil
 		}),
 	}
 	if k.options.Scope != nil {
 		list = append(list, tools.Bind(func(ctx context.Context, _ state.View) (memory.Scope, error) { return k.options.Scope(ctx) }))
 	}
 	return list
-}
-
-// after returns a review that calls another one first, and then learns the turn.
-func (k *Kit) after(review func(context.Context, state.View, *llm.Message) (state.Update, error)) func(context.Context, state.View, *llm.Message) (state.Update, error) {
-	return func(ctx context.Context, s state.View, reply *llm.Message) (u state.Update, err error) {
-		if review != nil {
-			if u, err = review(ctx, s, reply); err != nil {
-				return nil, err
-			}
-		}
-		more, err := k.Review(ctx, s, reply)
-		return append(u, more...), err
-	}
 }
 
 // heard is what store_memory needs from the conversation.
@@ -249,8 +237,8 @@ type heard struct {
 
 // mixed reports whether the turn has words that are not the user's: the answer of a tool or of
 // another agent, or a file that the user gave.
-func (k *Kit) mixed(s state.View) (read bool) {
-	for _, m := range k.options.Messages.All(s) {
+func mixed(messages *state.KeyedChannel[llm.Message], s state.View) (read bool) {
+	for _, m := range messages.All(s) {
 		switch m.Role {
 		case llm.RoleUser:
 			read = read || m.Relayed() || slices.ContainsFunc(m.Parts, func(p llm.Part) bool { return p.Type != llm.PartText })
@@ -265,9 +253,9 @@ func (k *Kit) mixed(s state.View) (read bool) {
 
 // last returns the user's words since the last answer, without the messages that a filter
 // excludes, and the number of answers before.
-func (k *Kit) last(s state.View, without func(llm.Message) bool) (text string, turn int64) {
+func last(messages *state.KeyedChannel[llm.Message], s state.View, without func(llm.Message) bool) (text string, turn int64) {
 	var parts []string
-	for _, m := range k.options.Messages.All(s) {
+	for _, m := range messages.All(s) {
 		switch {
 		case m.Role == llm.RoleUser && (without == nil || !without(m)):
 			parts = append(parts, m.Text())
@@ -279,40 +267,56 @@ func (k *Kit) last(s state.View, without func(llm.Message) bool) (text string, t
 	return strings.TrimSpace(strings.Join(parts, "\n")), turn
 }
 
-// Prepare is an [agent.Options].Prepare for agents that [Kit.Extend] does not configure. It
-// adds facts to the system prompt. In a run without memory it removes the tools of memory.
+// Prepare changes a request, for a graph of your own. It adds facts to the system prompt. In a run
+// without memory it removes the tools of memory.
 func (k *Kit) Prepare(ctx context.Context, s state.View, r *llm.Request) error {
+	found, off, err := k.prompt(ctx, k.options.Messages, s)
+	if off {
+		r.Tools = withoutMemory(r.Tools)
+	}
+	if found != "" {
+		addToSystem(r, found)
+	}
+	return err
+}
+
+// withoutMemory returns the tools that are not tools of memory.
+func withoutMemory(list []llm.ToolSpec) []llm.ToolSpec {
+	return slices.DeleteFunc(slices.Clone(list), func(t llm.ToolSpec) bool { return slices.Contains(toolNames, t.Name) })
+}
+
+// prompt returns the facts for the system prompt, and whether the run has no memory.
+func (k *Kit) prompt(ctx context.Context, messages *state.KeyedChannel[llm.Message], s state.View) (found string, off bool, err error) {
 	if !k.options.tools() && k.options.Learner == nil {
-		return nil
+		return "", false, nil
 	}
 	scope, err := k.scope(ctx)
-	if errors.Is(err, tools.ErrUnbound) { // the run has no memory
-		r.Tools = slices.DeleteFunc(slices.Clone(r.Tools), func(t llm.ToolSpec) bool { return slices.Contains(toolNames, t.Name) })
-		return nil
+	if errors.Is(err, tools.ErrUnbound) {
+		return "", true, nil
 	}
 	if err != nil || k.options.NoPrompt || k.options.Facts == nil {
-		return err
+		return "", false, err
 	}
 	ask := k.options.Recall
 	ask.Reach.Scope = scope
-	ask.Text, _ = k.last(s, nil)
+	ask.Text, _ = last(messages, s, nil)
 	if ask.Text == "" {
-		return nil
+		return "", false, nil
 	}
-	found, err := patient(ctx, k, scope, func(ctx context.Context) ([]memory.Hit[memory.Fact], error) {
+	hits, err := patient(ctx, k, scope, func(ctx context.Context) ([]memory.Hit[memory.Fact], error) {
 		return k.options.Facts.Recall(ctx, ask, k.options.Only)
 	})
 	if err != nil {
 		if ctx.Err() != nil {
-			return err
+			return "", false, err
 		}
 		k.log.WarnContext(ctx, "an agent goes on without what it knows", "scope", scope.String(), "error", err)
-		return nil
+		return "", false, nil
 	}
-	if len(found) > 0 {
-		addToSystem(r, FormatFacts(found))
+	if len(hits) == 0 {
+		return "", false, nil
 	}
-	return nil
+	return FormatFacts(hits), false, nil
 }
 
 // addToSystem adds a text to the system prompt, or creates one.
@@ -328,11 +332,14 @@ func addToSystem(r *llm.Request, text string) {
 	r.Messages = messages
 }
 
-// Review is an [agent.Options].Review for agents that [Kit.Extend] does not configure, and whose
-// graph has [Kit.Channels]. It gives a turn with its answer to the learner before the step is
+// Review learns a turn, for a graph of your own with [Kit.Channels]. It gives a turn with its answer to the learner before the step is
 // stored, with a key that is the same if the step runs again. Turns that the queue does not
 // accept are in the update, and are stored with the step.
 func (k *Kit) Review(ctx context.Context, s state.View, reply *llm.Message) (state.Update, error) {
+	return k.review(ctx, k.options.Messages, s, reply)
+}
+
+func (k *Kit) review(ctx context.Context, messages *state.KeyedChannel[llm.Message], s state.View, reply *llm.Message) (state.Update, error) {
 	if k.options.Learner == nil || len(reply.ToolCalls) > 0 {
 		return nil, nil
 	}
@@ -344,7 +351,7 @@ func (k *Kit) Review(ctx context.Context, s state.View, reply *llm.Message) (sta
 		return nil, err
 	}
 	t := extract.Turn{Key: graph.IdempotencyKey(ctx), Scope: scope, Shared: k.options.Shared, Assistant: reply.Text(), At: time.Now().UTC()}
-	t.User, t.Number = k.last(s, llm.Message.Relayed)
+	t.User, t.Number = last(messages, s, llm.Message.Relayed)
 	if where, ok := graph.FromContext(ctx); ok {
 		t.Conversation = where.Thread
 	}

@@ -59,10 +59,9 @@ func newKit(tb testing.TB, o agentmemory.Options) *agentmemory.Kit {
 
 func newBot(tb testing.TB, k *agentmemory.Kit, model llm.Model, o agent.Options) *graph.Graph {
 	tb.Helper()
-	set, err := tools.NewSet(k.Tools()...)
-	require.NoError(tb, err)
 	o.Graph.Checkpoints = memcheckpoint.New(memcheckpoint.Options{})
-	bot, err := agent.New("bot", model, set, k.Extend(o))
+	o.Use = append(o.Use, k.Middleware())
+	bot, err := agent.New("bot", model, nil, o)
 	require.NoError(tb, err)
 	return bot
 }
@@ -239,7 +238,7 @@ func queueIsAway(t *testing.T) {
 		learner, err := extract.New(m, extract.Options{Extractor: said, Verifier: verdict(true), Queue: q})
 		require.NoError(t, err)
 		k := newKit(t, agentmemory.Options{Facts: m, Learner: learner})
-		o := k.Extend(agent.Options{})
+		o := agent.Options{Use: []agent.Middleware{k.Middleware()}}
 		o.Graph.Checkpoints = checkpoints
 		bot, err := agent.New("bot", llmtest.Echo{}, nil, o)
 		require.NoError(t, err)
@@ -260,7 +259,7 @@ func queueIsAway(t *testing.T) {
 	assert.Equal(t, want, known(t, m, ann))
 }
 
-// A graph without Extend has the tools and the learning too.
+// A graph without an agent has the tools and the learning too.
 func TestOwnGraph(t *testing.T) {
 	t.Parallel()
 	m := newFacts(t, inMemory())
@@ -276,7 +275,7 @@ func TestOwnGraph(t *testing.T) {
 			reply = llm.Assistant("", llm.ToolCall{ID: "1", Name: agentmemory.StoreTool, Arguments: json.RawMessage(`{"content":"Ann has a dog","evidence":"I have a dog"}`)})
 		}
 		u, err := k.Review(ctx, s, &reply)
-		return append(u, append(k.Pass(s), agent.Messages.Put(reply))...), err
+		return append(u, agent.Messages.Put(reply)), err
 	})
 	b.Node("tools", tools.Node(set, agent.Messages, tools.Options{Bind: k.Bind()}))
 	b.Edge(graph.Start, "ask")

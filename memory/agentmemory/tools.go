@@ -23,8 +23,8 @@ const (
 
 var toolNames = []string{StoreTool, RecallTool, ContextTool, SearchTool}
 
-// Tools returns the tools for the fields of the options that are set. Put them into the set of
-// an agent that [Kit.Extend] configures, or of a graph with [Kit.Channels] and [Kit.Bind].
+// Tools returns the tools for the fields of the options that are set. [Kit.Middleware] has them.
+// A graph of your own with the tools also needs [Kit.Bind].
 func (k *Kit) Tools() (list []tools.Tool) {
 	if k.options.Facts != nil {
 		list = append(list,

@@ -78,22 +78,28 @@ func (a *assistant) planner() (*graph.Graph, error) {
 		return nil, err
 	}
 	return agent.New(PlanActions, a.model, all.Meta(), agent.Options{
-		SystemFrom: func(_ context.Context, s state.View) (string, error) {
-			now := SessionContext.Get(s)
-			return fmt.Sprintf(planPrompt, now["today"], now["now"]), nil
+		Use: []agent.Middleware{
+			agent.Shorten(agent.History{Pruning: llm.Pruning{MaxTokens: 16_000, MinMessages: 2 * MaxIterations}}),
+			{
+				Prompt: func(_ context.Context, r agent.Run) (string, error) {
+					now := SessionContext.Get(r.State)
+					return fmt.Sprintf(planPrompt, now["today"], now["now"]), nil
+				},
+				AfterModel: func(_ context.Context, r agent.Run, _ *llm.Message) (state.Update, error) {
+					return a.review(r.State), nil
+				},
+			},
 		},
 		MaxTurns: MaxIterations,
-		History:  &agent.History{Pruning: llm.Pruning{MaxTokens: 16_000, MinMessages: 2 * MaxIterations}},
 		Messages: History,
 		Channels: []state.Handle{Actions, RequiresConfirmation, Results, SessionContext, DiscoveredTools, ToolInvocations},
 		Tools:    tools.Options{Planning: &tools.Planning{Actions: Actions}},
-		Review:   a.review,
 	})
 }
 
 // review keeps the books of the planning: after each reply of the model, what
 // was found, called and answered so far in this turn.
-func (a *assistant) review(_ context.Context, s state.View, _ *llm.Message) (state.Update, error) {
+func (a *assistant) review(s state.View) state.Update {
 	actions := Actions.Get(s)
 	var found []string
 	var calls []tools.Action
@@ -119,7 +125,7 @@ func (a *assistant) review(_ context.Context, s state.View, _ *llm.Message) (sta
 	return state.Update{
 		DiscoveredTools.Overwrite(found), ToolInvocations.Overwrite(calls), Results.Overwrite(results),
 		RequiresConfirmation.Put(a.destructive(actions)),
-	}, nil
+	}
 }
 
 func (a *assistant) destructive(actions []tools.Action) bool {

@@ -21,7 +21,6 @@ import (
 	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/memory/knowledge"
 	"github.com/weft-go/weft/state"
-	"github.com/weft-go/weft/tools"
 )
 
 // prompt is the first message of each conversation.
@@ -92,16 +91,14 @@ func (s *Service) compile(model llm.Model, parts agentmemory.Options, o graph.Op
 	if err != nil {
 		return nil, err
 	}
-	set, err := tools.NewSet(kit.Tools()...)
-	if err != nil {
-		return nil, err
-	}
-	options := agent.Options{History: &agent.History{Pruning: llm.Pruning{MaxTokens: maxTokens}}}
+	options := agent.Options{Use: []agent.Middleware{
+		agent.Shorten(agent.History{Pruning: llm.Pruning{MaxTokens: maxTokens}}), kit.Middleware(),
+	}}
 	if s.history == nil {
 		options.Graph = o
-		return agent.New("chat", model, set, kit.Extend(options))
+		return agent.New("chat", model, nil, options)
 	}
-	bot, err := agent.New("assistant", model, set, kit.Extend(options))
+	bot, err := agent.New("assistant", model, nil, options)
 	if err != nil {
 		return nil, err
 	}
