@@ -52,7 +52,6 @@ type nodeSpec struct {
 	run          NodeFunc
 	sub          *Graph
 	subOptions   SubgraphOptions
-	private      []string // the names of subOptions.Private
 	edges        []string
 	branches     []engine.Branch
 	destinations []string
@@ -107,9 +106,6 @@ func (b *Builder) SubgraphWith(name string, g *Graph, o SubgraphOptions) {
 		return
 	}
 	n.sub, n.subOptions = g, o
-	for _, h := range o.Private {
-		n.private = append(n.private, h.Name())
-	}
 }
 
 // SubgraphOptions configures a node that runs a graph. The zero value shares the

@@ -120,9 +120,7 @@ func (c *compiler) checkSubgraph(n *nodeSpec) {
 		return
 	}
 	for _, name := range n.sub.plan.Schema.Conflicts(c.schema) {
-		if !slices.Contains(n.private, name) {
-			c.fail(n.name, "the subgraph and the graph each have a channel %q of their own; share one handle, rename one, or name it in SubgraphOptions.Private", name)
-		}
+		c.fail(n.name, "the subgraph and the graph each have a channel %q of their own; share one handle, or rename one", name)
 	}
 }
 
@@ -282,8 +280,11 @@ func (c *compiler) build(n *nodeSpec) *engine.Node {
 	case n.sub != nil:
 		o := n.subOptions
 		out.Subgraph = &engine.Subgraph{
-			Plan: n.sub.plan, Options: n.sub.options, Persist: o.Persist, Private: n.private,
+			Plan: n.sub.plan, Options: n.sub.options, Persist: o.Persist,
 			Input: protectInput(o.Input), Output: protectOutput(o.Output),
+		}
+		for _, h := range o.Private {
+			out.Subgraph.Private = append(out.Subgraph.Private, h.Name())
 		}
 		out.Run = protectNode(c.wrap(n.name, runSubgraph, o.Middleware))
 	case n.run != nil:

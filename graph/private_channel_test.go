@@ -69,32 +69,3 @@ func TestPrivateChannelIsNotShared(t *testing.T) {
 		})
 	}
 }
-
-// A private channel of the subgraph may have the name of another channel of the parent.
-func TestPrivateChannelMayHaveANameOfTheParent(t *testing.T) {
-	t.Parallel()
-	inner, outer := state.Last[int]("text"), state.Last[string]("text")
-	in := graph.New("in", inner)
-	in.Node("one", func(context.Context, state.View) (state.Update, error) { return state.Update{inner.Put(7)}, nil })
-	in.Edge(graph.Start, "one")
-	sub, err := in.Compile(graph.Options{})
-	require.NoError(t, err)
-	build := func(private ...state.Handle) (*graph.Graph, error) {
-		b := graph.New("out", outer)
-		b.SubgraphWith("in", sub, graph.SubgraphOptions{
-			Private: private,
-			Output: func(_, sub state.View) (state.Update, error) {
-				return state.Update{outer.Put(fmt.Sprint(inner.Get(sub)))}, nil
-			},
-		})
-		b.Edge(graph.Start, "in")
-		return b.Compile(graph.Options{})
-	}
-	_, err = build()
-	require.ErrorContains(t, err, "SubgraphOptions.Private")
-	g, err := build(inner)
-	require.NoError(t, err)
-	snap, err := g.Invoke(t.Context(), outer.Put("hello"))
-	require.NoError(t, err)
-	assert.Equal(t, "7", outer.Get(snap))
-}

@@ -102,7 +102,7 @@ func (a *agent) after(ctx context.Context, s state.View) (state.Update, error) {
 		return a.end(ctx, t), nil
 	}
 	t.Reason, t.Problem, t.Answer = Running, "", nil
-	return a.again(t)
+	return a.jump(t, ModelNode)
 }
 
 // repaired returns the messages in a form that every provider accepts.
@@ -125,12 +125,16 @@ func (a *agent) checkMessages(s state.View) (state.Update, error) {
 // next is the branch after the nodes of the agent. It starts one task for each tool call of the
 // last reply.
 func (a *agent) next(s state.View) (state.Update, error) {
-	if to := a.run.Get(s).Next; to != "" && to != ToolsNode {
+	to := a.run.Get(s).Next
+	if to != "" && to != ToolsNode {
 		return state.Update{graph.Goto(to)}, nil
 	}
 	var out state.Update
 	for _, c := range tools.Pending(a.messages.Get(s)) {
 		out = append(out, graph.SendOver(ToolsNode, call.Put(c)))
+	}
+	if to == ToolsNode && len(out) == 0 { // a jump without calls
+		out = append(out, graph.Goto(ModelNode))
 	}
 	return out, nil
 }

@@ -272,7 +272,7 @@ func (a *agent) review(ctx context.Context, t *turn, reply llm.Message) (state.U
 	}
 	a.put(t, reply, "the model is asked again")
 	t.update = append(t.update, after...)
-	return a.again(t)
+	return a.jump(t, ModelNode)
 }
 
 // afterModel returns the AfterModel functions in reverse order.
@@ -294,22 +294,19 @@ func (a *agent) skipModel(ctx context.Context, t *turn, c *control) (state.Updat
 		return a.stopped(ctx, t, c.message)
 	case t.last:
 		return a.finish(ctx, t, OutOfTurn, a.outOfTurns(t)), nil
-	case c.to == ModelNode:
-		return a.again(t)
-	case c.to == ToolsNode:
-		t.Next = ToolsNode
-		return append(t.update, a.run.Put(t.progress), Result.Put(a.outcome(t))), nil
+	case c.to == ModelNode, c.to == ToolsNode:
+		return a.jump(t, c.to)
 	}
 	return nil, c
 }
 
-// again continues the run with the next turn.
-func (a *agent) again(t *turn) (state.Update, error) {
+// jump continues the run at a node.
+func (a *agent) jump(t *turn, node string) (state.Update, error) {
 	s, err := state.Apply(t.at.State, t.update...)
 	if err != nil {
 		return nil, err
 	}
-	t.Next, t.Length = ModelNode, a.messages.Len(s)
+	t.Next, t.Length = node, a.messages.Len(s)
 	return append(t.update, a.run.Put(t.progress), Result.Put(a.outcome(t))), nil
 }
 

@@ -28,18 +28,14 @@ func (r *run) answer(a Answer) (checkpoint.Write, error) {
 	return w, err
 }
 
-// openQuestions returns the end of an error text: the number of open questions.
+// openQuestions returns the end of an error text: whether there are open questions.
 func (r *run) openQuestions() string {
-	open := 0
 	if r.pending != nil {
 		for id := range r.pending.questions {
 			if _, answered := r.pending.answers[id]; !answered {
-				open++
+				return "; Snapshot.Pauses has the open questions"
 			}
 		}
 	}
-	if open == 0 {
-		return "; the thread has no open question"
-	}
-	return fmt.Sprintf("; number of open questions: %d, see Snapshot.Pauses", open)
+	return "; the thread has no open question"
 }

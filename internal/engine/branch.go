@@ -24,7 +24,7 @@ func (t *Task) split(update state.Update) error {
 	}
 	// A branch reads the state of the superstep with the writes of the task.
 	// So does a branch after a sent task, although the task sees only the sent writes.
-	return t.branch(statecore.Overlay(t.scope.plan.Schema, t.scope.view, t.writes))
+	return t.branch(t.scope.after(t.writes))
 }
 
 // branchesReadCommit reports whether branches read the state after the superstep.

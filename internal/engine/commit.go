@@ -88,7 +88,7 @@ func (r *run) commit(tx *statecore.Tx, view state.View, tasks []Task, front *fro
 		return err
 	}
 	if err := r.log.put(r.storeCtx, c); err != nil {
-		return err
+		return r.failCallers(err)
 	}
 	r.buffer.keep(c, r.stored, r.log.mode)
 	r.setCurrent(c, time.Now())

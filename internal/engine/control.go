@@ -76,15 +76,13 @@ func (p *Plan) encodeControl(b []byte, f *frontier, origin *string) ([]byte, err
 func appendPlainControl(b []byte, f *frontier, origin *string) []byte {
 	b = append(b, '{')
 	for i, n := range f.next {
-		b = append(b, []string{`"next":["`, `,"`}[min(i, 1)]...)
-		b = append(append(b, n.Name...), '"') // a valid name contains no character that JSON escapes
+		b = appendListed(b, i, `"next":["`, n.Name)
 	}
 	if len(f.next) > 0 {
 		b = append(b, "],"...)
 	}
 	for i, name := range f.by {
-		b = append(b, []string{`"by":["`, `,"`}[min(i, 1)]...)
-		b = append(append(b, name...), '"')
+		b = appendListed(b, i, `"by":["`, name)
 	}
 	if len(f.by) > 0 {
 		b = append(b, "],"...)
@@ -97,6 +95,15 @@ func appendPlainControl(b []byte, f *frontier, origin *string) []byte {
 		b = b[:len(b)-1]
 	}
 	return append(b, '}')
+}
+
+// appendListed appends a name to a JSON list. The first name begins the list.
+func appendListed(b []byte, i int, begin, name string) []byte {
+	if i > 0 {
+		begin = `,"`
+	}
+	b = append(append(b, begin...), name...) // a valid name contains no character that JSON escapes
+	return append(b, '"')
 }
 
 // joinKey returns the key of a join in [control].Joins.

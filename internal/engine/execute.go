@@ -26,7 +26,7 @@ func (s *scope) tasks() []Task {
 		case sent.err != nil:
 			t.err = t.fail(fmt.Errorf("the sent writes cannot be applied: %w", sent.err))
 		case sent.over:
-			t.view = statecore.Overlay(s.plan.Schema, s.view, sent.writes)
+			t.view = s.after(sent.writes)
 		case s.Logger != nil:
 			t.view = statecore.WatchSent(sent.view, s.view, t.logMissed)
 		}

@@ -107,7 +107,7 @@ func (t *Task) storeNow(mark string, data []byte) error {
 	if err != nil {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.ensureExtras().fault = errors.Join(t.ensureExtras().fault, err)
+		t.addFault(err)
 	}
 	return err
 }

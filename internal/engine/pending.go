@@ -30,7 +30,7 @@ func (r *run) storeResult(t *Task) error {
 		t.finished, t.ensureExtras().pauses, t.err = false, nil, t.fail(err)
 		return r.storeResult(t)
 	}
-	return err
+	return r.failCallers(err)
 }
 
 // result returns the pending writes that hold the outcome of the task.

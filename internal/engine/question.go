@@ -23,7 +23,7 @@ func (t *Task) Ask(interrupt, key string, prompt json.RawMessage) (answer json.R
 	x := t.ensureExtras()
 	if x.keys[id] {
 		err = fmt.Errorf("interrupt %q, key %q: %w", interrupt, key, ErrDuplicateKey)
-		x.fault = errors.Join(x.fault, err)
+		t.addFault(err)
 		return nil, id, false, err
 	}
 	if x.keys == nil {

@@ -340,7 +340,7 @@ func (r *run) recordStop() error {
 		return err
 	}
 	r.touched.Store(true)
-	return r.log.write(r.storeCtx, r.key(), []checkpoint.Write{{Index: indexStop, Channel: markStop, Data: data}})
+	return r.failCallers(r.log.write(r.storeCtx, r.key(), []checkpoint.Write{{Index: indexStop, Channel: markStop, Data: data}}))
 }
 
 // event returns an event of the run itself, and not of one of its tasks.

@@ -60,7 +60,7 @@ func (r *run) snapshotOfCheckpoint() *Snapshot {
 
 // unanswered returns the pauses of a task without the answered questions.
 func (t *savedTask) unanswered(answers map[string]json.RawMessage) []Pause {
-	open := make([]Pause, 0, len(t.pauses))
+	open := []Pause{} // not nil: the task has asked
 	for _, p := range t.pauses {
 		if _, ok := answers[p.ID]; !ok || p.Kind != Question {
 			open = append(open, p)

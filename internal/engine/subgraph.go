@@ -116,7 +116,7 @@ func (r *run) resumeCallIn(call string) (bool, error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, err
+		return false, r.failCallers(err)
 	}
 	ctl, err := readControl(c.Control)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/state"
 )
 
@@ -51,6 +52,11 @@ type scope struct {
 // key names the current checkpoint.
 func (s *scope) key() checkpoint.Key {
 	return checkpoint.Key{Thread: s.thread, Namespace: s.ns, ID: s.checkpoint}
+}
+
+// after returns the state of the superstep after the writes of one task.
+func (s *scope) after(writes state.Update) state.View {
+	return statecore.Overlay(s.plan.Schema, s.view, writes)
 }
 
 // A Task is one execution of a node in a superstep, and the context of the node.
@@ -117,6 +123,26 @@ func (t *Task) ensureExtras() *taskExtras {
 		t.extras = &taskExtras{}
 	}
 	return t.extras
+}
+
+// addFault makes the task fail with err, even if its node returns no error. The first fault counts.
+// The caller holds t.mu.
+func (t *Task) addFault(err error) {
+	if x := t.ensureExtras(); x.fault == nil {
+		x.fault = err
+	}
+}
+
+// failCallers makes the tasks around a subgraph fail if its state cannot be stored or read, even
+// if their nodes return no error. It returns err.
+func (s *scope) failCallers(err error) error {
+	if s.parent != nil && err != nil {
+		s.parent.mu.Lock()
+		s.parent.addFault(err)
+		s.parent.mu.Unlock()
+		return s.parent.scope.failCallers(err)
+	}
+	return err
 }
 
 // A onceCall is a side effect of a task, with its result if it is known.

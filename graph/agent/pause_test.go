@@ -1,0 +1,136 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/llm/llmtest"
+	"github.com/weft-go/weft/state"
+	"github.com/weft-go/weft/tools"
+)
+
+// Every function of a middleware can ask a person, and another process goes on with the answer.
+// The model is not asked again, and the reply that the person saw is the reply that is stored.
+func TestMiddlewareAsksAPerson(t *testing.T) {
+	t.Parallel()
+	fine := graph.NewInterrupt[string, bool]("fine")
+	ask := func(ctx context.Context, text string) error {
+		ok, err := fine.Wait(ctx, text)
+		if err == nil && !ok {
+			err = errors.New("refused")
+		}
+		return err
+	}
+	hook := func(ctx context.Context, r agent.Run) (state.Update, error) {
+		return nil, ask(ctx, fmt.Sprint(r.Messages.Len(r.State), " messages"))
+	}
+	for name, c := range map[string]struct {
+		m      agent.Middleware
+		prompt string
+	}{
+		beforeAgent: {agent.Middleware{BeforeAgent: hook}, "1 messages"},
+		beforeModel: {agent.Middleware{BeforeModel: func(ctx context.Context, r agent.Run) (state.Update, error) {
+			if r.Turn == 2 {
+				return nil, nil
+			}
+			return hook(ctx, r)
+		}}, "1 messages"},
+		wrapModel: {agent.Middleware{WrapModel: func(ctx context.Context, c agent.ModelCall, next agent.ModelFunc) (agent.Reply, error) {
+			first, err := next(ctx, c)
+			if err != nil || c.Turn == 1 {
+				return first, err
+			}
+			second, err := next(ctx, c)
+			if err != nil {
+				return second, err
+			}
+			return second, ask(ctx, first.Message.Text()+" or "+second.Message.Text())
+		}}, "reply 2 or reply 3"},
+		afterModel: {agent.Middleware{AfterModel: func(ctx context.Context, r agent.Run, reply *llm.Message) (state.Update, error) {
+			if r.Turn == 1 {
+				return nil, nil
+			}
+			return nil, ask(ctx, reply.Text())
+		}}, "reply 2"},
+		wrapTool: {agent.Middleware{WrapTool: func(ctx context.Context, c agent.ToolCall, next agent.ToolFunc) (tools.Outcome, error) {
+			if err := ask(ctx, c.Call.Name); err != nil {
+				return tools.Outcome{}, err
+			}
+			return next(ctx, c)
+		}}, "work"},
+		afterAgent: {agent.Middleware{AfterAgent: hook}, "4 messages"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store := memcheckpoint.New(memcheckpoint.Options{})
+			model := llmtest.NewScript(llmtest.Call("work", `{}`), llmtest.Say("reply 2"), llmtest.Say("reply 3"), llmtest.Say("reply 4"))
+			set := newSet(t, tools.New("work", "Works.", func(context.Context, struct{}) (string, error) { return "result", nil }))
+			thread := func() *graph.Thread {
+				return newAgent(t, model, set, agent.Options{Use: []agent.Middleware{c.m}, Graph: graph.Options{Checkpoints: store}}).Thread("1")
+			}
+			snap, err := thread().Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+			require.NoError(t, err)
+			open, err := fine.Open(snap)
+			require.NoError(t, err)
+			require.Len(t, open, 1)
+			assert.Equal(t, c.prompt, open[0].Prompt)
+			snap, err = thread().Invoke(t.Context(), fine.Answer(open[0].ID, true))
+			require.NoError(t, err)
+			require.True(t, snap.Done())
+			last := "reply 2"
+			if name == wrapModel {
+				last = "reply 3"
+			}
+			assert.Equal(t, "user:go | assistant | tool:result | assistant:"+last, roles(snap))
+			assert.Equal(t, agent.Answered, agent.Result.Get(snap).Reason)
+		})
+	}
+}
+
+// A stop around a tool call ends the run after the other calls of the reply.
+func TestStopAroundAToolCallLetsOtherCallsEnd(t *testing.T) {
+	t.Parallel()
+	set := newSet(t, tools.New("work", "Works.", func(context.Context, struct{}) (string, error) { return "result", nil }),
+		tools.New("spend", "Spends.", func(context.Context, struct{}) (string, error) { return "spent", nil }))
+	m := agent.Middleware{WrapTool: func(ctx context.Context, c agent.ToolCall, next agent.ToolFunc) (tools.Outcome, error) {
+		if c.Call.Name == "spend" {
+			return tools.Outcome{}, agent.Stop(llm.Assistant("The budget is spent."))
+		}
+		return next(ctx, c)
+	}}
+	script := llmtest.NewScript(llmtest.Calls(llm.ToolCall{Name: "spend"}, llm.ToolCall{Name: "work"}), llmtest.Say("again"))
+	th := newAgent(t, script, set, agent.Options{Use: []agent.Middleware{m}, Graph: memory()}).Thread("1")
+	snap, err := th.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+	require.NoError(t, err)
+	assert.Equal(t, "user:go | assistant | tool:The tool was not called: the run was stopped. | tool:result | assistant:The budget is spent.", roles(snap))
+	r := agent.Result.Get(snap)
+	assert.Equal(t, agent.Stopped, r.Reason)
+	assert.Equal(t, 1, r.Turns)
+	snap, err = th.Invoke(t.Context(), agent.Messages.Put(llm.User("once more")))
+	require.NoError(t, err)
+	assert.Equal(t, agent.Answered, agent.Result.Get(snap).Reason, "the next run is not stopped")
+}
+
+// An outcome that answers another call, or no call, is an error of the middleware.
+func TestMiddlewareMustAnswerTheCall(t *testing.T) {
+	t.Parallel()
+	set := newSet(t, tools.New("work", "Works.", func(context.Context, struct{}) (string, error) { return "result", nil }))
+	for _, message := range []llm.Message{{}, llm.User("no"), llm.ToolResult(llm.ToolCall{ID: "other", Name: "work"}, "x")} {
+		m := agent.Middleware{WrapTool: func(context.Context, agent.ToolCall, agent.ToolFunc) (tools.Outcome, error) {
+			return tools.Outcome{Message: message}, nil
+		}}
+		_, err := newAgent(t, llmtest.NewScript(llmtest.Call("work", `{}`)), set, agent.Options{Use: []agent.Middleware{m}}).
+			Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+		require.ErrorIs(t, err, llm.ErrInvalid)
+		require.ErrorContains(t, err, `of tool work`)
+	}
+}
