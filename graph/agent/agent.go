@@ -94,6 +94,7 @@ func (a *agent) use(set *tools.Set) error {
 	var added []tools.Tool
 	for i, m := range list {
 		added = append(added, m.Tools...)
+		a.options.Tools.Approval.Rule = a.options.Tools.Approval.Rule.Or(m.Approve)
 		a.handoffs = append(a.handoffs, m.handoffs...)
 		for _, sub := range m.members {
 			if err := sub.check(a.name); err != nil {

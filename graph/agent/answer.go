@@ -184,7 +184,7 @@ func (a *agent) answer(ctx context.Context, s state.View) (state.Update, error) 
 		r.Messages = append(r.Messages, llm.User(askForAnswer))
 		var text json.RawMessage
 		var cost llm.Usage
-		text, cost, err = a.answers.ask(ctx, c.Model, r)
+		text, cost, err = a.answers.ask(ctx, c.wrapped(), r)
 		usage = usage.Add(cost)
 		if err != nil {
 			return Reply{}, &innerError{err}

@@ -134,33 +134,6 @@ func ExampleResult() {
 	// Output: I found nothing.: turns (the model was asked 3 times)
 }
 
-// The request contains a summary of a long conversation. The stored conversation stays
-// complete.
-func ExampleShorten() {
-	model := llmtest.NewScript(llmtest.Say("hello"), llmtest.Say("hello again"))
-	a := must(agent.New("helper", model, nil, agent.Options{
-		Use: []agent.Middleware{agent.Shorten(agent.History{
-			Pruning: llm.Pruning{MaxTokens: 20, MinMessages: 1},
-			// To let a model summarise, use llm.SummariseWith(model).
-			Summarise: func(_ context.Context, dropped []llm.Message, _ int) (string, error) {
-				return fmt.Sprintf("they greeted, in %d messages", len(dropped)), nil
-			},
-		})},
-		Graph: graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})},
-	}))
-	thread := a.Thread("user-42")
-	must(thread.Invoke(context.Background(), agent.Messages.Put(llm.User("hello, hello, hello, hello, hello, hello"))))
-	snap := must(thread.Invoke(context.Background(), agent.Messages.Put(llm.User("and now?"))))
-	for _, m := range model.Requests()[1].Messages {
-		fmt.Printf("%q\n", m.Text())
-	}
-	fmt.Println(agent.Messages.Len(snap), "messages are stored")
-	// Output:
-	// "Summary of the conversation so far:\n\nthey greeted, in 2 messages"
-	// "and now?"
-	// 4 messages are stored
-}
-
 // The system prompt and the tools of each turn depend on the state.
 func ExampleOptions() {
 	admin := state.Last[bool]("admin")

@@ -276,10 +276,6 @@ func TestErrorsOfMiddlewareFailRun(t *testing.T) {
 			m.Role = llm.RoleUser
 			return nil, nil
 		}}}},
-		"llm: summarise: broken": {Use: []agent.Middleware{agent.Shorten(agent.History{
-			Pruning:   llm.Pruning{MaxTokens: 50, MinMessages: 1},
-			Summarise: func(context.Context, []llm.Message, int) (string, error) { return "", broken },
-		})}},
 	}
 	for want, o := range tests {
 		g := newAgent(t, llmtest.Echo{}, nil, o)

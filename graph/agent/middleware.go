@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weft-go/weft/graph"
@@ -35,6 +36,9 @@ type Middleware struct {
 	Prompt func(ctx context.Context, r Run) (string, error)
 	// Tools are more tools of the agent.
 	Tools []tools.Tool
+	// Approve selects tool calls that a person must approve, in addition to
+	// Options.Tools.Approval.Rule.
+	Approve tools.Rule
 	// Channels are more channels of the agent.
 	Channels []state.Handle
 
@@ -90,6 +94,25 @@ type ModelCall struct {
 	Request llm.Request
 	// Last reports that this is the last turn, in which the model may not call tools.
 	Last bool
+
+	wraps []func(llm.Model) llm.Model
+}
+
+// Wrap returns the call with a wrapper around its model, such as [llm.Retry]. The wrapper of the
+// first middleware of Options.Use is the outermost. It is also around a model that a later
+// middleware sets.
+func (c ModelCall) Wrap(wrap func(llm.Model) llm.Model) ModelCall {
+	c.wraps = append(slices.Clip(c.wraps), wrap)
+	return c
+}
+
+// wrapped returns the model with its wrappers.
+func (c ModelCall) wrapped() llm.Model {
+	m := c.Model
+	for _, wrap := range slices.Backward(c.wraps) {
+		m = wrap(m)
+	}
+	return m
 }
 
 // A ModelFunc makes a model call.

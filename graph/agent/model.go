@@ -168,7 +168,7 @@ func (a *agent) ask(ctx context.Context, t *turn, c ModelCall) (llm.Message, err
 	t.request = r
 	reply, err := a.storedReply(ctx, t)
 	if errors.Is(err, errNoReply) {
-		reply, t.end, err = ask(ctx, c.Model, r)
+		reply, t.end, err = ask(ctx, c.wrapped(), r)
 	}
 	if err != nil {
 		return llm.Message{}, &innerError{err}

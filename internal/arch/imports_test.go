@@ -55,9 +55,10 @@ var layers = map[string][]string{
 	"llm/langchainllm/providers/all": {
 		"llm/langchainllm/providers/anthropic", "llm/langchainllm/providers/googleai", "llm/langchainllm/providers/openai",
 	},
-	"tools":       {"llm", "state", "internal/display", "internal/schema", "internal/suggest"},
-	"tools/...":   {"tools", "llm", "state", "internal/toolname", "internal/uuid"},
-	"graph/agent": {"graph", "llm", "tools", "state"},
+	"tools":                  {"llm", "state", "internal/display", "internal/schema", "internal/suggest"},
+	"tools/...":              {"tools", "llm", "state", "internal/toolname", "internal/uuid"},
+	"graph/agent":            {"graph", "llm", "tools", "state"},
+	"graph/agent/middleware": {"graph/agent", "llm", "tools", "state"},
 
 	"memory/internal/...":    {"memory/internal/..."},
 	"memory/internal/search": {"memory/driver", "memory/internal/..."},
@@ -71,7 +72,7 @@ var layers = map[string][]string{
 
 	// Examples and commands import only what users can import.
 	"examples/...": {
-		"state", "graph", "graph/draw", "graph/node", "graph/agent", "checkpoint", "checkpoint/...",
+		"state", "graph", "graph/draw", "graph/node", "graph/agent", "graph/agent/middleware", "checkpoint", "checkpoint/...",
 		"llm", "llm/...", "memory", "memory/...", "tools", "tools/...",
 	},
 	"cmd/...": {"checkpoint", "checkpoint/..."},

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/graph/agent/middleware"
 	"github.com/weft-go/weft/graph/node"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/state"
@@ -79,7 +80,7 @@ func (a *assistant) planner() (*graph.Graph, error) {
 	}
 	return agent.New(PlanActions, a.model, all.Meta(), agent.Options{
 		Use: []agent.Middleware{
-			agent.Shorten(agent.History{Pruning: llm.Pruning{MaxTokens: 16_000, MinMessages: 2 * MaxIterations}}),
+			middleware.Shorten(middleware.History{Pruning: llm.Pruning{MaxTokens: 16_000, MinMessages: 2 * MaxIterations}}),
 			{
 				Prompt: func(_ context.Context, r agent.Run) (string, error) {
 					now := SessionContext.Get(r.State)

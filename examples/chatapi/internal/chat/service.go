@@ -15,6 +15,7 @@ import (
 	"github.com/weft-go/weft/examples/chatapi/internal/store"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/graph/agent/middleware"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/agentmemory"
@@ -92,7 +93,7 @@ func (s *Service) compile(model llm.Model, parts agentmemory.Options, o graph.Op
 		return nil, err
 	}
 	options := agent.Options{Use: []agent.Middleware{
-		agent.Shorten(agent.History{Pruning: llm.Pruning{MaxTokens: maxTokens}}), kit.Middleware(),
+		middleware.Shorten(middleware.History{Pruning: llm.Pruning{MaxTokens: maxTokens}}), kit.Middleware(),
 	}}
 	if s.history == nil {
 		options.Graph = o

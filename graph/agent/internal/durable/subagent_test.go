@@ -207,7 +207,9 @@ func teamProcess(t *testing.T, dir, url, schema string, after time.Duration) (ou
 		require.NoError(t, err, output.String())
 		return output.String(), false
 	case <-time.After(after):
-		require.NoError(t, cmd.Process.Kill())
+		if err := cmd.Process.Kill(); !errors.Is(err, os.ErrProcessDone) {
+			require.NoError(t, err)
+		}
 		if err := <-ended; err == nil {
 			return output.String(), false
 		}

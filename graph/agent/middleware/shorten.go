@@ -1,10 +1,11 @@
-package agent
+package middleware
 
 import (
 	"context"
 	"encoding/json"
 	"slices"
 
+	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/state"
 )
@@ -34,11 +35,11 @@ type summary struct {
 
 // Shorten returns a middleware that shortens a long conversation for the model. An agent uses
 // it once.
-func Shorten(h History) Middleware {
-	m := Middleware{Name: "shorten", WrapModel: func(ctx context.Context, c ModelCall, next ModelFunc) (Reply, error) {
+func Shorten(h History) agent.Middleware {
+	m := agent.Middleware{Name: "shorten", WrapModel: func(ctx context.Context, c agent.ModelCall, next agent.ModelFunc) (agent.Reply, error) {
 		kept, update, err := h.shorten(ctx, c)
 		if err != nil {
-			return Reply{}, err
+			return agent.Reply{}, err
 		}
 		c.Request.Messages = kept
 		reply, err := next(ctx, c)
@@ -56,7 +57,7 @@ var summaries = state.Map[string, summary]("agent_summaries")
 
 // shorten returns the messages for the model and the writes that store a new summary
 // or the shortened conversation.
-func (h History) shorten(ctx context.Context, c ModelCall) ([]llm.Message, state.Update, error) {
+func (h History) shorten(ctx context.Context, c agent.ModelCall) ([]llm.Message, state.Update, error) {
 	whole := c.Request.Messages
 	if h.Summarise == nil {
 		kept := llm.Prune(whole, h.Pruning)
@@ -86,7 +87,7 @@ func sameMessage(a, b llm.Message) bool { return a.ID == b.ID }
 
 // removeDropped returns the write that removes the dropped messages, if
 // History.Stored is set.
-func (h History) removeDropped(c ModelCall, kept []llm.Message) state.Update {
+func (h History) removeDropped(c agent.ModelCall, kept []llm.Message) state.Update {
 	if !h.Stored || len(kept) == len(c.Request.Messages) {
 		return nil
 	}

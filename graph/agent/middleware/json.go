@@ -1,0 +1,39 @@
+package middleware
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// mapJSON returns a JSON text with its strings changed. It returns a text that is not JSON as it is.
+func mapJSON(text json.RawMessage, change func(string) string) json.RawMessage {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	var value any
+	if decoder.Decode(&value) != nil {
+		return text
+	}
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if encoder.Encode(mapStrings(value, change)) != nil {
+		return text
+	}
+	return bytes.TrimSpace(out.Bytes())
+}
+
+func mapStrings(value any, change func(string) string) any {
+	switch v := value.(type) {
+	case string:
+		return change(v)
+	case []any:
+		for i := range v {
+			v[i] = mapStrings(v[i], change)
+		}
+	case map[string]any:
+		for key := range v {
+			v[key] = mapStrings(v[key], change)
+		}
+	}
+	return value
+}

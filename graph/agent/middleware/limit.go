@@ -1,0 +1,121 @@
+package middleware
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/state"
+	"github.com/weft-go/weft/tools"
+)
+
+// A Limit limits how often something may happen. A zero number means no limit.
+type Limit struct {
+	// Run is the limit for one run, and Thread that for all runs of a thread.
+	Run, Thread int
+	// Tool is the name of a tool, for [ToolLimit]. Empty means all tools together.
+	Tool string
+}
+
+// calls counts the model calls of each agent in a thread, by the name of the agent.
+var calls = state.Map[string, int]("agent_model_calls")
+
+// CallLimit stops a run before it asks the model more often than the limit. Unlike
+// Options.MaxTurns, it can count all runs of a thread, and it does not ask for a last answer.
+func CallLimit(l Limit) agent.Middleware {
+	return agent.Middleware{
+		Name: "call limit", Channels: []state.Handle{calls},
+		BeforeModel: func(_ context.Context, r agent.Run) (state.Update, error) {
+			made := calls.Get(r.State)[r.Agent]
+			switch {
+			case l.Run > 0 && r.Turn > l.Run:
+				return nil, agent.Stop(llm.Assistant(fmt.Sprintf("I stopped: the limit of %d model calls for one request is reached.", l.Run)))
+			case l.Thread > 0 && made >= l.Thread:
+				return nil, agent.Stop(llm.Assistant(fmt.Sprintf("I stopped: the limit of %d model calls for this conversation is reached.", l.Thread)))
+			}
+			return nil, nil
+		},
+		WrapModel: func(ctx context.Context, c agent.ModelCall, next agent.ModelFunc) (agent.Reply, error) {
+			reply, err := next(ctx, c)
+			// Two limits of one agent write the same number.
+			reply.Update = append(reply.Update, calls.Put(map[string]int{c.Agent: calls.Get(c.State)[c.Agent] + 1}))
+			return reply, err
+		},
+	}
+}
+
+// ToolLimit answers a tool call with an error if it is one too many. The calls of the
+// conversation count, whether they succeeded or not, in the order in which the model made them.
+func ToolLimit(l Limit) agent.Middleware {
+	return agent.Middleware{Name: "tool limit", WrapTool: func(ctx context.Context, c agent.ToolCall, next agent.ToolFunc) (tools.Outcome, error) {
+		if l.Tool != "" && c.Call.Name != l.Tool {
+			return next(ctx, c)
+		}
+		run, thread := l.count(c)
+		what := "tool calls"
+		if l.Tool != "" {
+			what = fmt.Sprintf("calls of %q", l.Tool)
+		}
+		for _, at := range []struct {
+			limit, made int
+			in          string
+		}{{l.Run, run, "one request"}, {l.Thread, thread, "this conversation"}} {
+			if at.limit > 0 && at.made >= at.limit {
+				return tools.Outcome{Message: llm.ToolError(c.Call, fmt.Sprintf("The limit of %d %s for %s is reached. Answer without it.", at.limit, what, at.in))}, nil
+			}
+		}
+		return next(ctx, c)
+	}}
+}
+
+// count returns how many calls the model made before a call, in the run and in the thread.
+func (l Limit) count(c agent.ToolCall) (run, thread int) {
+	for _, m := range c.Messages.All(c.State) {
+		if m.Role == llm.RoleUser && !m.Relayed() {
+			run = 0
+		}
+		for _, made := range m.ToolCalls {
+			if made.ID == c.Call.ID {
+				return run, thread
+			}
+			if l.Tool == "" || made.Name == l.Tool {
+				run++
+				thread++
+			}
+		}
+	}
+	return run, thread
+}
+
+// A Spending is a budget. A zero number means no limit.
+type Spending struct {
+	// Tokens and Cost limit one run.
+	Tokens int64
+	Cost   float64
+	// ThreadTokens and ThreadCost limit all runs of a thread, sub-agents included.
+	ThreadTokens int64
+	ThreadCost   float64
+	// Price returns the cost of a usage, in the currency of Cost. The limits of cost need it.
+	Price func(llm.Usage) float64
+}
+
+// Budget stops a run before the next model call when its budget is spent. The call that exceeds
+// the budget is still paid, so the overrun is at most one call.
+func Budget(s Spending) agent.Middleware {
+	over := func(u llm.Usage, tokens int64, cost float64) bool {
+		return tokens > 0 && u.Total >= tokens || cost > 0 && s.Price != nil && s.Price(u) >= cost
+	}
+	return agent.Middleware{Name: "budget", BeforeModel: func(_ context.Context, r agent.Run) (state.Update, error) {
+		if (s.Cost > 0 || s.ThreadCost > 0) && s.Price == nil {
+			return nil, fmt.Errorf("Spending.Price is nil; the limits of cost need it")
+		}
+		switch {
+		case over(r.Usage, s.Tokens, s.Cost):
+			return nil, agent.Stop(llm.Assistant("I stopped: the budget for one request is spent."))
+		case over(agent.Usage.Get(r.State), s.ThreadTokens, s.ThreadCost):
+			return nil, agent.Stop(llm.Assistant("I stopped: the budget for this conversation is spent."))
+		}
+		return nil, nil
+	}}
+}

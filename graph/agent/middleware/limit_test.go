@@ -1,0 +1,142 @@
+package middleware_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/graph/agent/middleware"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/llm/llmtest"
+	"github.com/weft-go/weft/tools"
+)
+
+var work = tools.New("work", "Works.", func(context.Context, struct{}) (string, error) { return "worked", nil })
+
+// The run is stopped before the call that would exceed the limit of the run or of the thread. Two
+// limits of one agent count each call once.
+func TestCallLimitStopsTheRun(t *testing.T) {
+	t.Parallel()
+	script := llmtest.NewScript(llmtest.Call("work", `{}`), llmtest.Call("work", `{}`), llmtest.Say("b"), llmtest.Say("c"))
+	g := newAgent(t, script, use(middleware.CallLimit(middleware.Limit{Run: 2}), middleware.CallLimit(middleware.Limit{Thread: 3})), work)
+	for i, want := range []struct {
+		reason agent.Reason
+		last   string
+	}{
+		{agent.Stopped, "I stopped: the limit of 2 model calls for one request is reached."},
+		{agent.Answered, "b"},
+		{agent.Stopped, "I stopped: the limit of 3 model calls for this conversation is reached."},
+	} {
+		snap, err := g.Thread("1").Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+		require.NoError(t, err)
+		last, _ := agent.Messages.Last(snap)
+		assert.Equal(t, want.last, last.Text(), "run %d", i)
+		assert.Equal(t, want.reason, agent.Result.Get(snap).Reason, "run %d", i)
+	}
+	assert.Len(t, script.Requests(), 3)
+}
+
+// Calls beyond the limit are answered with an error, also if one reply has several of them. Other
+// tools are not limited.
+func TestToolLimitRefusesFurtherCalls(t *testing.T) {
+	t.Parallel()
+	other := tools.New("other", "Else.", func(context.Context, struct{}) (string, error) { return "else", nil })
+	two := llmtest.Calls(llm.ToolCall{Name: "work"}, llm.ToolCall{Name: "other"}, llm.ToolCall{Name: "work"})
+	g := newAgent(t, llmtest.NewScript(two, llmtest.Call("work", `{}`), llmtest.Say("a"), two, llmtest.Say("b")),
+		use(middleware.ToolLimit(middleware.Limit{Tool: "work", Run: 1, Thread: 4})), work, other)
+	for range 2 {
+		_, err := g.Thread("1").Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+		require.NoError(t, err)
+	}
+	snap, err := g.Thread("1").Snapshot(t.Context())
+	require.NoError(t, err)
+	refused := `tool:The limit of 1 calls of "work" for one request is reached. Answer without it.`
+	assert.Equal(t, []string{
+		"user:go", "assistant:", "tool:worked", "tool:else", refused, "assistant:", refused, "assistant:a",
+		"user:go", "assistant:", "tool:worked", "tool:else", refused, "assistant:b",
+	}, roles(snap))
+}
+
+// The run is stopped when the tokens or the cost of the run or of the thread are spent.
+func TestBudgetStopsTheRun(t *testing.T) {
+	t.Parallel()
+	price := func(u llm.Usage) float64 { return float64(u.Total) / 100 }
+	for name, c := range map[string]struct {
+		budget middleware.Spending
+		want   []agent.Reason // of each run; each model call costs 30 tokens
+	}{
+		"tokens of a run":    {middleware.Spending{Tokens: 30}, []agent.Reason{agent.Stopped, agent.Answered}},
+		"enough":             {middleware.Spending{Tokens: 31, Cost: 10, ThreadCost: 10, ThreadTokens: 1000, Price: price}, []agent.Reason{agent.Answered, agent.Answered}},
+		"cost of a run":      {middleware.Spending{Cost: 0.3, Price: price}, []agent.Reason{agent.Stopped, agent.Answered}},
+		"tokens of a thread": {middleware.Spending{ThreadTokens: 60}, []agent.Reason{agent.Answered, agent.Stopped}},
+		"cost of a thread":   {middleware.Spending{ThreadCost: 0.9, Price: price}, []agent.Reason{agent.Answered, agent.Stopped}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var script []llmtest.Reply
+			for range 3 {
+				script = append(script, llmtest.Call("work", `{}`).Costing(llm.Usage{Input: 20, Output: 10}), llmtest.Say("a").Costing(llm.Usage{Input: 25, Output: 5}))
+			}
+			g := newAgent(t, llmtest.NewScript(script...), use(middleware.Budget(c.budget)), work)
+			for i, want := range c.want {
+				snap, err := g.Thread("1").Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+				require.NoError(t, err)
+				assert.Equal(t, want, agent.Result.Get(snap).Reason, "run %d", i)
+			}
+		})
+	}
+	g := newAgent(t, llmtest.Echo{}, use(middleware.Budget(middleware.Spending{Cost: 1})))
+	_, err := g.Thread("1").Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+	require.ErrorContains(t, err, `middleware "budget": before the model: Spending.Price is nil`)
+}
+
+func ExampleCallLimit() {
+	bot, err := agent.New("bot", llmtest.NewScript(llmtest.Call("work", `{}`), llmtest.Say("unreachable")), must(tools.NewSet(work)), agent.Options{
+		Use: []agent.Middleware{middleware.CallLimit(middleware.Limit{Run: 1, Thread: 100})},
+	})
+	if err != nil {
+		panic(err)
+	}
+	snap := must(bot.Invoke(context.Background(), agent.Messages.Put(llm.User("Work."))))
+	last, _ := agent.Messages.Last(snap)
+	fmt.Println(last, "/", agent.Result.Get(snap).Reason)
+	// Output: assistant: I stopped: the limit of 1 model calls for one request is reached. / stopped
+}
+
+func ExampleToolLimit() {
+	model := llmtest.NewScript(llmtest.Calls(llm.ToolCall{Name: "work"}, llm.ToolCall{Name: "work"}), llmtest.Say("I worked once."))
+	bot := must(agent.New("bot", model, must(tools.NewSet(work)), agent.Options{
+		Use: []agent.Middleware{middleware.ToolLimit(middleware.Limit{Tool: "work", Run: 1})},
+	}))
+	snap := must(bot.Invoke(context.Background(), agent.Messages.Put(llm.User("Work twice."))))
+	for _, m := range agent.Messages.Get(snap)[2:] {
+		fmt.Println(m)
+	}
+	// Output:
+	// tool: worked
+	// tool: The limit of 1 calls of "work" for one request is reached. Answer without it.
+	// assistant: I worked once.
+}
+
+func ExampleBudget() {
+	model := llmtest.NewScript(llmtest.Call("work", `{}`).Costing(llm.Usage{Input: 9000, Output: 2000}), llmtest.Say("unreachable"))
+	bot := must(agent.New("bot", model, must(tools.NewSet(work)), agent.Options{Use: []agent.Middleware{middleware.Budget(middleware.Spending{
+		Cost:  0.05, // dollars
+		Price: func(u llm.Usage) float64 { return float64(u.Input)*3e-6 + float64(u.Output)*15e-6 },
+	})}}))
+	snap := must(bot.Invoke(context.Background(), agent.Messages.Put(llm.User("Work."))))
+	last, _ := agent.Messages.Last(snap)
+	fmt.Println(last)
+	// Output: assistant: I stopped: the budget for one request is spent.
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

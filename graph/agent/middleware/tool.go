@@ -1,0 +1,26 @@
+package middleware
+
+import (
+	"context"
+	"slices"
+
+	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/tools"
+)
+
+// RetryTools tries tools again that fail; see [tools.WithRetry]. Without names, it applies to all
+// tools.
+func RetryTools(p tools.RetryPolicy, names ...string) agent.Middleware {
+	return agent.Middleware{Name: "retry tools", WrapTool: func(ctx context.Context, c agent.ToolCall, next agent.ToolFunc) (tools.Outcome, error) {
+		if len(names) == 0 || slices.Contains(names, c.Call.Name) {
+			ctx = tools.WithRetry(ctx, p)
+		}
+		return next(ctx, c)
+	}}
+}
+
+// Approve asks a person before a tool runs that the rule selects, in addition to
+// Options.Tools.Approval; see [agent.Approval].
+func Approve(rule tools.Rule) agent.Middleware {
+	return agent.Middleware{Name: "approve", Approve: rule}
+}

@@ -1,0 +1,44 @@
+package middleware
+
+import (
+	"context"
+	"time"
+
+	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/tools"
+)
+
+// Hooks observe the calls of an agent. Either field may be nil. They cannot change a call.
+type Hooks struct {
+	// Model is called before each model call. The function that it returns is called after it,
+	// with its result. The context that it returns is the context of the call.
+	Model func(ctx context.Context, c agent.ModelCall) (context.Context, func(agent.Reply, error, time.Duration))
+	// Tool is the same for tool calls. A tool that failed has an outcome with an error status,
+	// and a nil error.
+	Tool func(ctx context.Context, c agent.ToolCall) (context.Context, func(tools.Outcome, error, time.Duration))
+}
+
+// Trace calls hooks around each model call and each tool call, for spans, metrics or logs. Put it
+// first in Options.Use to observe whole calls, or last to observe each attempt.
+func Trace(h Hooks) agent.Middleware {
+	m := agent.Middleware{Name: "trace"}
+	if h.Model != nil {
+		m.WrapModel = func(ctx context.Context, c agent.ModelCall, next agent.ModelFunc) (agent.Reply, error) {
+			start := time.Now()
+			ctx, done := h.Model(ctx, c)
+			reply, err := next(ctx, c)
+			done(reply, err, time.Since(start))
+			return reply, err
+		}
+	}
+	if h.Tool != nil {
+		m.WrapTool = func(ctx context.Context, c agent.ToolCall, next agent.ToolFunc) (tools.Outcome, error) {
+			start := time.Now()
+			ctx, done := h.Tool(ctx, c)
+			out, err := next(ctx, c)
+			done(out, err, time.Since(start))
+			return out, err
+		}
+	}
+	return m
+}

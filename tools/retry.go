@@ -1,0 +1,65 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// A RetryPolicy says how often a tool is tried; see [WithRetry]. The zero value is valid.
+type RetryPolicy struct {
+	// Attempts is the maximum number of attempts. Zero means 3.
+	Attempts int
+	// Initial is the wait before the second attempt. It doubles with each attempt. Zero means
+	// 500 ms.
+	Initial time.Duration
+	// Max is the longest wait. Zero means 10 s.
+	Max time.Duration
+	// If reports whether to try again after an error of the tool. Nil means after every error.
+	If func(error) bool
+}
+
+type retryKey struct{}
+
+// WithRetry returns a context in which a tool that fails is tried again. Options.Timeout limits
+// each attempt. A tool that waits for a person is not tried again, and neither is one whose
+// context has ended. The answer after the last attempt has the number of attempts.
+//
+// Use it for tools that may run more than once: graph.Once and graph.IdempotencyKey have the
+// same keys in each attempt.
+func WithRetry(ctx context.Context, p RetryPolicy) context.Context {
+	if p.Attempts <= 0 {
+		p.Attempts = 3
+	}
+	if p.Initial <= 0 {
+		p.Initial = 500 * time.Millisecond
+	}
+	if p.Max <= 0 {
+		p.Max = 10 * time.Second
+	}
+	return context.WithValue(ctx, retryKey{}, p)
+}
+
+// tried runs the tool until it succeeds or its attempts are used up.
+func (e *callRun) tried(ctx context.Context) (Result, error) {
+	p, _ := ctx.Value(retryKey{}).(RetryPolicy)
+	wait := p.Initial
+	for attempt := 1; ; attempt++ {
+		result, err := e.timed(ctx)
+		if err == nil || ctx.Err() != nil || pauses(err) {
+			return result, err
+		}
+		if attempt >= p.Attempts || p.If != nil && !p.If(err) {
+			if attempt > 1 {
+				err = fmt.Errorf("attempt %d: %w", attempt, err)
+			}
+			return result, err
+		}
+		select {
+		case <-time.After(min(wait, p.Max)):
+		case <-ctx.Done():
+			return result, err
+		}
+		wait *= 2
+	}
+}
