@@ -85,7 +85,7 @@ type agent struct {
 	handoffs []string
 	mayAsk   bool // a middleware may ask a person after the model has replied
 
-	beforeAgent, beforeModel, afterAgent []hook
+	beforeAgent, beforeModel, afterModel, afterAgent []hook
 }
 
 // use adds the tools, sub-agents and functions of the middleware to the agent.
@@ -108,10 +108,7 @@ func (a *agent) use(set *tools.Set) error {
 			a.stop = state.LastWins[*llm.Message]("agent_stop:" + a.name)
 		}
 	}
-	a.beforeAgent = hooks(list, "before the agent", func(m Middleware) hookFunc { return m.BeforeAgent })
-	a.beforeModel = hooks(list, "before the model", func(m Middleware) hookFunc { return m.BeforeModel })
-	a.afterAgent = hooks(list, "after the agent", func(m Middleware) hookFunc { return m.AfterAgent })
-	slices.Reverse(a.afterAgent)
+	a.addHooks()
 	more, err := tools.NewSet(added...)
 	if err == nil {
 		a.tools, err = set.Merge(more)

@@ -15,7 +15,7 @@ import (
 func (a *agent) begin(ctx context.Context, s state.View) (state.Update, error) {
 	t := a.newTurn(s)
 	t.progress, t.at.Turn, t.at.Usage = progress{}, 0, llm.Usage{}
-	before, c, err := t.at.apply(ctx, a.beforeAgent)
+	before, c, err := t.at.apply(ctx, a.beforeAgent, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (a *agent) outcome(t *turn) Outcome {
 func (a *agent) after(ctx context.Context, s state.View) (state.Update, error) {
 	t := &turn{progress: a.run.Get(s)}
 	t.at = Run{Agent: a.name, State: s, Messages: a.messages, Turn: t.Turns, Usage: t.Usage}
-	writes, c, err := t.at.apply(ctx, a.afterAgent)
+	writes, c, err := t.at.apply(ctx, a.afterAgent, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -176,14 +176,14 @@ func controlOf(err error) *control {
 // A hook is a Before or After function of a middleware.
 type hook struct {
 	label string
-	call  hookFunc
+	call  func(ctx context.Context, r Run, reply *llm.Message) (state.Update, error)
 }
 
 // apply runs hooks. It returns their writes, and the Stop or Jump with which a hook ended
-// them.
-func (r *Run) apply(ctx context.Context, hooks []hook) (all state.Update, c *control, err error) {
+// them. The reply is that of AfterModel functions.
+func (r *Run) apply(ctx context.Context, hooks []hook, reply *llm.Message) (all state.Update, c *control, err error) {
 	for _, h := range hooks {
-		update, err := h.call(ctx, *r)
+		update, err := h.call(ctx, *r, reply)
 		if c = controlOf(err); err != nil && c == nil {
 			return nil, nil, fmt.Errorf("%s: %w", h.label, err)
 		}
@@ -211,17 +211,27 @@ func (r *Run) add(update state.Update) (err error) {
 	return err
 }
 
-// A hookFunc is a Before or After function.
+// A hookFunc is a Before or After function without a reply.
 type hookFunc = func(context.Context, Run) (state.Update, error)
 
-// hooks returns the Before or After functions that get selects, in the order of the list.
-func hooks(list []Middleware, kind string, get func(Middleware) hookFunc) (out []hook) {
-	for i, m := range list {
-		if call := get(m); call != nil {
-			out = append(out, hook{m.label(i) + ": " + kind, call})
+// addHooks adds the Before and After functions of the middleware to the agent, in the order in
+// which they run.
+func (a *agent) addHooks() {
+	add := func(list *[]hook, i int, kind string, call hookFunc) {
+		if call != nil {
+			*list = append(*list, hook{a.options.Use[i].label(i) + kind, func(ctx context.Context, r Run, _ *llm.Message) (state.Update, error) { return call(ctx, r) }})
 		}
 	}
-	return out
+	for i, m := range a.options.Use {
+		add(&a.beforeAgent, i, ": before the agent", m.BeforeAgent)
+		add(&a.beforeModel, i, ": before the model", m.BeforeModel)
+		add(&a.afterAgent, i, ": after the agent", m.AfterAgent)
+		if m.AfterModel != nil {
+			a.afterModel = append(a.afterModel, hook{m.label(i) + ": after the model", m.AfterModel})
+		}
+	}
+	slices.Reverse(a.afterAgent)
+	slices.Reverse(a.afterModel)
 }
 
 // label names the middleware at a place of the list.

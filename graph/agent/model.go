@@ -34,7 +34,7 @@ func (a *agent) think(ctx context.Context, s state.View) (state.Update, error) {
 	}
 	t.Turns++
 	t.at.Turn, t.last = t.Turns, t.Turns >= a.options.MaxTurns
-	before, c, err := t.at.apply(ctx, a.beforeModel)
+	before, c, err := t.at.apply(ctx, a.beforeModel, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -117,14 +117,17 @@ func (a *agent) newCall(ctx context.Context, t *turn) (ModelCall, error) {
 
 // wrapModel returns next with the middleware around it.
 func (a *agent) wrapModel(next ModelFunc) ModelFunc {
-	for i, m := range slices.Backward(a.options.Use) {
+	for i := range slices.Backward(a.options.Use) {
+		m, inner := &a.options.Use[i], next
 		if m.WrapModel == nil {
 			continue
 		}
-		inner := next
 		next = func(ctx context.Context, c ModelCall) (Reply, error) {
 			reply, err := m.WrapModel(ctx, c, inner)
-			return reply, labelled(m.label(i)+": model call", err)
+			if err != nil {
+				err = labelled(m.label(i)+": model call", err)
+			}
+			return reply, err
 		}
 	}
 	return next
@@ -146,7 +149,7 @@ type innerError struct{ error }
 func (e *innerError) Unwrap() error { return e.error }
 
 func labelled(label string, err error) error {
-	if err == nil || controlOf(err) != nil {
+	if controlOf(err) != nil {
 		return err
 	}
 	if _, ok := errors.AsType[*labelledError](err); ok {
@@ -246,7 +249,7 @@ func (a *agent) checkTools(specs []llm.ToolSpec) error {
 
 // review runs the AfterModel functions and stores the reply.
 func (a *agent) review(ctx context.Context, t *turn, reply llm.Message) (state.Update, error) {
-	after, c, err := t.at.apply(ctx, a.afterModel(&reply))
+	after, c, err := t.at.apply(ctx, a.afterModel, &reply)
 	if err != nil {
 		a.keepReplies(ctx, t, err)
 		return nil, err
@@ -273,18 +276,6 @@ func (a *agent) review(ctx context.Context, t *turn, reply llm.Message) (state.U
 	a.put(t, reply, "the model is asked again")
 	t.update = append(t.update, after...)
 	return a.jump(t, ModelNode)
-}
-
-// afterModel returns the AfterModel functions in reverse order.
-func (a *agent) afterModel(reply *llm.Message) (list []hook) {
-	for i, m := range slices.Backward(a.options.Use) {
-		if m.AfterModel != nil {
-			list = append(list, hook{m.label(i) + ": after the model", func(ctx context.Context, r Run) (state.Update, error) {
-				return m.AfterModel(ctx, r, reply)
-			}})
-		}
-	}
-	return list
 }
 
 // skipModel ends a turn before the model was asked.

@@ -65,14 +65,17 @@ func (a *agent) callNode() graph.NodeFunc {
 
 // wrapTool returns next with the middleware around it.
 func (a *agent) wrapTool(next ToolFunc) ToolFunc {
-	for i, m := range slices.Backward(a.options.Use) {
+	for i := range slices.Backward(a.options.Use) {
+		m, inner := &a.options.Use[i], next
 		if m.WrapTool == nil {
 			continue
 		}
-		inner := next
 		next = func(ctx context.Context, c ToolCall) (tools.Outcome, error) {
 			out, err := m.WrapTool(ctx, c, inner)
-			return out, labelled(m.label(i)+": tool call", err)
+			if err != nil {
+				err = labelled(m.label(i)+": tool call", err)
+			}
+			return out, err
 		}
 	}
 	return next
