@@ -1,6 +1,7 @@
 package durable_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -44,7 +46,7 @@ func team(store checkpoint.Store) (*graph.Graph, error) {
 		To string `json:"to"`
 	},
 	) (string, error) {
-		time.Sleep(time.Millisecond)
+		working()
 		key := strings.NewReplacer("/", "_", ":", "_").Replace(graph.IdempotencyKey(ctx))
 		f, err := os.OpenFile("sent "+in.To+" "+key, os.O_CREATE|os.O_WRONLY, 0o600)
 		if err != nil {
@@ -68,10 +70,19 @@ func team(store checkpoint.Store) (*graph.Graph, error) {
 	})
 }
 
+// begun reports once that the process works, and does not wait for a lease.
+var begun = sync.OnceFunc(func() { _, _ = fmt.Println("begun") })
+
+// working stands for the time that a model or a tool takes.
+func working() {
+	begun()
+	<-time.After(time.Millisecond)
+}
+
 var teamTasks = []string{"mail 0", "a", "mail 1", "b", "mail 2"}
 
 func bossModel(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
-	time.Sleep(time.Millisecond)
+	working()
 	if len(r.Messages) > 1 {
 		return llmtest.NewScript(llmtest.Say("done")).Stream(ctx, r)
 	}
@@ -84,7 +95,7 @@ func bossModel(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
 }
 
 func mailerModel(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
-	time.Sleep(time.Millisecond)
+	working()
 	task, last := r.Messages[0].Text(), r.Messages[len(r.Messages)-1]
 	reply := llmtest.Say("answer to " + task)
 	switch {
@@ -113,12 +124,7 @@ func runTeam(url string) error {
 	if errors.Is(err, checkpoint.ErrNotFound) {
 		snap, err = th.Invoke(ctx, agent.Messages.Put(llm.User("go")))
 	}
-	for err == nil && !snap.Done() || errors.Is(err, checkpoint.ErrConflict) {
-		if err != nil { // the lease of a killed process ends soon
-			time.Sleep(50 * time.Millisecond)
-			snap, err = th.Snapshot(ctx)
-			continue
-		}
+	for err == nil && !snap.Done() {
 		var open []graph.OpenQuestion[tools.Question]
 		if open, err = agent.Approval.Open(snap); err != nil {
 			return err
@@ -141,7 +147,7 @@ func openTeam(ctx context.Context, url string) (store checkpoint.Store, closed f
 		s, err := sqlitecheckpoint.Open(ctx, "team.db", sqlitecheckpoint.Options{})
 		return s, func() { _ = s.Close() }, err
 	}
-	s, err := pgcheckpoint.Open(ctx, url, pgcheckpoint.Options{Schema: os.Getenv(teamSchema), LeaseTime: time.Second, MaxRecoveries: -1})
+	s, err := pgcheckpoint.Open(ctx, url, pgcheckpoint.Options{Schema: os.Getenv(teamSchema), LeaseTime: time.Second, Busy: pgcheckpoint.Wait, MaxRecoveries: -1})
 	return s, s.Close, err
 }
 
@@ -171,9 +177,7 @@ func TestKilledSubAgentsAnswerTheirCalls(t *testing.T) {
 					}
 					out, died := teamProcess(t, dir, url, schema, after)
 					if died {
-						if killed++; url != "" {
-							time.Sleep(time.Second) // until the lease ends
-						}
+						killed++
 						continue
 					}
 					if runs == 0 {
@@ -192,27 +196,29 @@ func TestKilledSubAgentsAnswerTheirCalls(t *testing.T) {
 	}
 }
 
-// teamProcess runs the team in a process, and kills it after a time unless it has ended.
-func teamProcess(t *testing.T, dir, url, schema string, after time.Duration) (out string, killed bool) {
+// teamProcess runs the team in a process, and kills it a time after it has begun to work, unless it
+// has ended. It returns the last line of its output.
+func teamProcess(t *testing.T, dir, url, schema string, after time.Duration) (last string, killed bool) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), asTeam+"="+"url "+url, teamSchema+"="+schema)
-	var output strings.Builder
-	cmd.Stdout, cmd.Stderr = &output, &output
+	var failure strings.Builder
+	cmd.Stderr = &failure
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	select {
-	case err := <-ended:
-		require.NoError(t, err, output.String())
-		return output.String(), false
-	case <-time.After(after):
-		if err := cmd.Process.Kill(); !errors.Is(err, os.ErrProcessDone) {
-			require.NoError(t, err)
+	var timer *time.Timer
+	for lines := bufio.NewScanner(out); lines.Scan(); last = lines.Text() {
+		if timer == nil {
+			timer = time.AfterFunc(after, func() { _ = cmd.Process.Kill() }) // it fails if the process has ended
 		}
-		if err := <-ended; err == nil {
-			return output.String(), false
-		}
+	}
+	if timer != nil {
+		timer.Stop()
+	}
+	if err := cmd.Wait(); err != nil {
+		require.Equal(t, -1, cmd.ProcessState.ExitCode(), "%v: %s", err, failure.String())
 		return "", true
 	}
+	return last, false
 }
