@@ -65,7 +65,7 @@ type member struct {
 func (m *member) check(caller string) error {
 	switch {
 	case m.Agent == nil:
-		return errors.New("Agent is nil; check the error of New")
+		return errors.New("its Agent is nil; check the error of New")
 	case m.node == caller:
 		return fmt.Errorf("it has the same name as the agent; give it another name")
 	case !m.Agent.Declares(m.Messages):

@@ -306,7 +306,7 @@ func TestSubAgentIsChecked(t *testing.T) {
 	sub, err := agent.New("sub", answers, nil, agent.Options{Messages: own})
 	require.NoError(t, err)
 	for want, s := range map[string]agent.SubAgent{
-		`agent "boss": middleware 1: Agent is nil`:                                     {},
+		`agent "boss": middleware 1: its Agent is nil`:                                 {},
 		`middleware "sub": agent "sub" has no channel "messages"; its conversation is`: {Agent: sub},
 		`middleware "boss": it has the same name as the agent`:                         {Agent: sub, Name: "boss", Messages: own},
 	} {

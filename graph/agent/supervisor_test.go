@@ -249,7 +249,7 @@ func TestTeamIsChecked(t *testing.T) {
 		o    agent.Options
 	}{
 		{"the team is empty", "boss", nil, nil, agent.Options{}},
-		{"member 1: Agent is nil", "boss", nil, []agent.Member{{}}, agent.Options{}},
+		{"member 1: its Agent is nil", "boss", nil, []agent.Member{{}}, agent.Options{}},
 		{"member 1: it has the same name as the agent", "writer", nil, []agent.Member{writer}, agent.Options{}},
 		{"two tools named", "boss", taken, []agent.Member{writer}, agent.Options{}},
 		{"two tools named", "boss", nil, []agent.Member{writer, writer}, agent.Options{}},
@@ -257,7 +257,7 @@ func TestTeamIsChecked(t *testing.T) {
 		{"MaxTurns", "boss", nil, []agent.Member{writer}, agent.Options{MaxTurns: -1}},
 		{`member 1: agent "writer" has no channel "own"`, "boss", nil, []agent.Member{{Agent: writer.Agent, Messages: own}}, agent.Options{}},
 		{`member 1: agent "own" has no channel "messages"`, "boss", nil, []agent.Member{{Agent: member(t, "own", nil, own, llmtest.Echo{}).Agent}}, agent.Options{}},
-		{"member 1: Agent is nil", "boss", nil, []agent.Member{{}}, agent.Options{}},
+		{"member 1: its Agent is nil", "boss", nil, []agent.Member{{}}, agent.Options{}},
 	}
 	for _, tt := range tests {
 		_, err := agent.Supervisor(tt.name, llmtest.Echo{}, tt.set, tt.team, tt.o)

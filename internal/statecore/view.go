@@ -179,7 +179,9 @@ func (s *Schema) Empty() View { return newValues(s) }
 // Import returns a copy of base with values from v:
 // the values of the channels that both schemas have, except for the channels named private.
 // A nil base means the empty state.
-func (s *Schema) Import(base, v View, private []string) *values {
+func (s *Schema) Import(base, v View, private []string) View { return s.imported(base, v, private) }
+
+func (s *Schema) imported(base, v View, private []string) *values {
 	next := newValues(s)
 	if base != nil {
 		copy(next.slots, s.own(base).slots)

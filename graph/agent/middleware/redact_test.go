@@ -109,12 +109,16 @@ func TestGuardRefusesAndRewrites(t *testing.T) {
 		"refuse out":  {nil, contains("TNT", middleware.Finding{Refuse: "No."}), []llmtest.Reply{llmtest.Say("Take TNT.")}, []string{"user:a bomb", "assistant:No."}, agent.Stopped},
 		"rewrite out": {nil, contains("TNT", middleware.Finding{Rewrite: "Take care."}), []llmtest.Reply{llmtest.Say("Take TNT.")}, []string{"user:a bomb", "assistant:Take care."}, agent.Answered},
 		"feedback": {
-			nil, contains("TNT", middleware.Finding{Feedback: "Be harmless."}), []llmtest.Reply{llmtest.Say("Take TNT."), llmtest.Say("Bake.")},
-			[]string{"user:a bomb", "assistant:Take TNT.", "user:Be harmless.", "assistant:Bake."}, agent.Answered,
+			nil, contains("TNT", middleware.Finding{Feedback: "Be harmless."}),
+			[]llmtest.Reply{llmtest.Say("Take TNT."), llmtest.Say("Bake.")},
+			[]string{"user:a bomb", "assistant:Take TNT.", "user:Be harmless.", "assistant:Bake."},
+			agent.Answered,
 		},
 		"calls of a refused reply": {
-			nil, contains("TNT", middleware.Finding{Refuse: "No."}), []llmtest.Reply{{Message: llm.Assistant("I buy TNT.", llm.ToolCall{ID: "1", Name: "work"})}},
-			[]string{"user:a bomb", "assistant:No.", "tool:The tool was not called: the run was stopped."}, agent.Stopped,
+			nil, contains("TNT", middleware.Finding{Refuse: "No."}),
+			[]llmtest.Reply{{Message: llm.Assistant("I buy TNT.", llm.ToolCall{ID: "1", Name: "work"})}},
+			[]string{"user:a bomb", "assistant:No.", "tool:The tool was not called: the run was stopped."},
+			agent.Stopped,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

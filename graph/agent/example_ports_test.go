@@ -1,0 +1,71 @@
+package agent_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/llm/llmtest"
+	"github.com/weft-go/weft/tools"
+)
+
+// A sub-agent streams its tokens under its path, and its question reaches the person.
+func ExampleAsTool() {
+	store := memcheckpoint.New(memcheckpoint.Options{})
+	send := tools.New("send", "Sends.", func(context.Context, struct{ To string }) (string, error) { return "sent", nil })
+	mailer := must(agent.New("mailer", llmtest.NewScript(llmtest.Say("sub speaks"), llmtest.Call("send", `{"To":"ann"}`), llmtest.Say("mail sent")), must(tools.NewSet(send)),
+		agent.Options{Tools: tools.Options{Approval: tools.Approval{Rule: tools.Named("send")}}}))
+	model := llmtest.NewScript(llmtest.Call("mailer", `{"task":"speak"}`), llmtest.Call("mailer", `{"task":"mail ann"}`), llmtest.Say("ok"))
+	boss := must(agent.New("boss", model, nil, agent.Options{
+		Use:   []agent.Middleware{agent.AsTool(agent.SubAgent{Agent: mailer, Description: "It mails."})},
+		Graph: graph.Options{Checkpoints: store},
+	}))
+	var open []graph.OpenQuestion[tools.Question]
+	said := map[string]string{}
+	for c, err := range agent.Chunks(boss.Thread("1").Stream(context.Background(), agent.Messages.Put(llm.User("mail ann")))) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		switch c.Kind {
+		case agent.ChunkText:
+			said[c.Path] += c.Text
+		case agent.ChunkEnd:
+			open = must(agent.Approval.Open(c.Snapshot))
+		}
+	}
+	fmt.Println(said, "asks:", open[0].Prompt.Tool)
+	snap := must(boss.Thread("1").Invoke(context.Background(), agent.Approval.Answer(open[0].ID, open[0].Prompt.Approve())))
+	for _, m := range agent.Messages.All(snap) {
+		fmt.Println(m)
+	}
+	// Output:
+	// map[mailer[0]:sub speaks] asks: send
+	// user: mail ann
+	// assistant: mailer({"task":"speak"})
+	// tool: sub speaks
+	// assistant: mailer({"task":"mail ann"})
+	// tool: mail sent
+	// assistant: ok
+}
+
+// Alice and Bob hand over the conversation to each other. The active agent is remembered.
+func ExampleSwarm() {
+	add := tools.New("add", "Adds.", func(_ context.Context, in struct{ A, B int }) (int, error) { return in.A + in.B, nil })
+	alice := must(agent.New("alice", llmtest.NewScript(llmtest.Call("transfer_to_bob", `{}`), llmtest.Call("add", `{"A":5,"B":7}`), llmtest.Say("12")), must(tools.NewSet(add)),
+		agent.Options{System: "You are Alice, an addition expert.", Use: []agent.Middleware{agent.Handoff("bob", "He is a pirate.")}}))
+	bob := must(agent.New("bob", llmtest.NewScript(llmtest.Say("Arr, Bob here!"), llmtest.Call("transfer_to_alice", `{}`)), nil,
+		agent.Options{System: "You are Bob, you speak like a pirate.", Use: []agent.Middleware{agent.Handoff("alice", "She can add.")}}))
+	swarm := must(agent.Swarm("swarm", []*graph.Graph{alice, bob}, agent.SwarmOptions{Graph: graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})}}))
+	for _, text := range []string{"i'd like to speak to Bob", "what's 5 + 7?"} {
+		snap := must(swarm.Thread("1").Invoke(context.Background(), agent.Messages.Put(llm.User(text))))
+		last, _ := agent.Messages.Last(snap)
+		fmt.Println(agent.Active.Get(snap), "/", last)
+	}
+	// Output:
+	// bob / assistant: Arr, Bob here!
+	// alice / assistant: 12
+}
