@@ -169,7 +169,7 @@ const askForAnswer = "Now give the answer in the required form."
 
 // answer is the node that asks the model for the structured answer.
 func (a *agent) answer(ctx context.Context, s state.View) (state.Update, error) {
-	t := &turn{progress: a.run.Get(s)}
+	t := &turn{progress: a.run.Get(s), start: s}
 	t.at = Run{Agent: a.name, State: s, Messages: a.messages, Usage: t.Usage}
 	c, err := a.newCall(ctx, t)
 	if err != nil {

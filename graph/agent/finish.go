@@ -35,7 +35,7 @@ func (a *agent) begin(ctx context.Context, s state.View) (state.Update, error) {
 
 // stopped ends the run for a middleware.
 func (a *agent) stopped(ctx context.Context, t *turn, message llm.Message) (state.Update, error) {
-	s, err := state.Apply(t.at.State, t.update...)
+	s, err := state.Apply(t.start, t.update...)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (a *agent) outcome(t *turn) Outcome {
 
 // after is the node that runs the AfterAgent functions. It exists only if there are any.
 func (a *agent) after(ctx context.Context, s state.View) (state.Update, error) {
-	t := &turn{progress: a.run.Get(s)}
+	t := &turn{progress: a.run.Get(s), start: s}
 	t.at = Run{Agent: a.name, State: s, Messages: a.messages, Turn: t.Turns, Usage: t.Usage}
 	writes, c, err := t.at.apply(ctx, a.afterAgent, nil)
 	if err != nil {

@@ -15,9 +15,10 @@ import (
 // A turn is one execution of the model's node.
 type turn struct {
 	progress
-	at      Run
+	start   state.View  // the state that the node sees
+	at      Run         // the run, with the writes of the middleware so far
 	request llm.Request // the last request to the model
-	end     llm.Chunk   // the last chunk of its reply
+	end     llm.Chunk   // the last chunk of its reply, if the reply was not usable
 	last    bool        // the model may not call tools
 	update  state.Update
 	replies []llm.Message // the replies of the model in this turn
@@ -44,6 +45,9 @@ func (a *agent) think(ctx context.Context, s state.View) (state.Update, error) {
 	}
 	graph.Emit(ctx, Turn{Agent: a.name, Number: t.Turns, Most: a.options.MaxTurns})
 	reply, err := a.askModel(ctx, t)
+	for _, r := range t.replies { // also those that a middleware did not use
+		a.spend(t, r.Usage)
+	}
 	if c := controlOf(err); c != nil {
 		return a.skipModel(ctx, t, c)
 	}
@@ -62,7 +66,7 @@ func (a *agent) think(ctx context.Context, s state.View) (state.Update, error) {
 }
 
 func (a *agent) newTurn(s state.View) *turn {
-	t := &turn{progress: a.current(s)}
+	t := &turn{progress: a.current(s), start: s}
 	t.at = Run{Agent: a.name, State: s, Messages: a.messages, Turn: t.Turns, Usage: t.Usage}
 	return t
 }
@@ -176,7 +180,7 @@ func (a *agent) ask(ctx context.Context, t *turn, c ModelCall) (llm.Message, err
 	if err != nil {
 		return llm.Message{}, &innerError{err}
 	}
-	t.replies = append(t.replies, reply)
+	t.replies, t.end = append(t.replies, reply), llm.Chunk{}
 	return reply, nil
 }
 
@@ -257,7 +261,6 @@ func (a *agent) review(ctx context.Context, t *turn, reply llm.Message) (state.U
 	if err := reply.Validate(); err != nil || reply.Role != llm.RoleAssistant {
 		return nil, fmt.Errorf("agent %q: a middleware made the reply invalid: %w", a.name, errors.Join(err, llm.ErrInvalid))
 	}
-	a.spend(t, reply.Usage)
 	switch {
 	case c == nil || c.to == ToolsNode:
 		return append(a.handleReply(ctx, t, reply), after...), nil
@@ -293,7 +296,7 @@ func (a *agent) skipModel(ctx context.Context, t *turn, c *control) (state.Updat
 
 // jump continues the run at a node.
 func (a *agent) jump(t *turn, node string) (state.Update, error) {
-	s, err := state.Apply(t.at.State, t.update...)
+	s, err := state.Apply(t.start, t.update...)
 	if err != nil {
 		return nil, err
 	}

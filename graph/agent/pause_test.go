@@ -134,3 +134,68 @@ func TestMiddlewareMustAnswerTheCall(t *testing.T) {
 		require.ErrorContains(t, err, `of tool work`)
 	}
 }
+
+// A middleware that never is content does not ask without end: each jump is a turn, also if it adds
+// messages of the user. A new message of the user begins a new run.
+func TestJumpsAreBoundedByMaxTurns(t *testing.T) {
+	t.Parallel()
+	for name, m := range map[string]agent.Middleware{
+		"before the model": {BeforeModel: func(_ context.Context, r agent.Run) (state.Update, error) {
+			return state.Update{r.Messages.Put(llm.Relay("think"), llm.Relay("more"))}, agent.Jump(agent.ToolsNode)
+		}},
+		"after the model": {AfterModel: func(_ context.Context, r agent.Run, _ *llm.Message) (state.Update, error) {
+			return state.Update{r.Messages.Put(llm.Relay("think"), llm.Relay("more"))}, agent.Jump(agent.ModelNode)
+		}},
+		"after the agent": {AfterAgent: func(_ context.Context, r agent.Run) (state.Update, error) {
+			return state.Update{r.Messages.Put(llm.User("again"))}, agent.Jump(agent.ModelNode)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			th := newAgent(t, llmtest.Echo{}, nil, agent.Options{MaxTurns: 4, Use: []agent.Middleware{m}, Graph: memory()}).Thread("1")
+			for range 2 {
+				snap, err := th.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+				require.NoError(t, err)
+				r := agent.Result.Get(snap)
+				assert.Equal(t, agent.OutOfTurn, r.Reason)
+				assert.Equal(t, 4, r.Turns)
+			}
+		})
+	}
+}
+
+// A stop with an open question of a tool leaves no call without a result, and counts each write once.
+func TestStopAppliesWritesOnce(t *testing.T) {
+	t.Parallel()
+	m := agent.Middleware{BeforeModel: func(_ context.Context, r agent.Run) (state.Update, error) {
+		return state.Update{r.Messages.Put(llm.Assistant("", llm.ToolCall{ID: "1", Name: "work"}))}, agent.Stop(llm.Assistant("no"))
+	}}
+	snap, err := newAgent(t, llmtest.Echo{}, nil, agent.Options{Use: []agent.Middleware{m}}).Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+	require.NoError(t, err)
+	assert.Equal(t, "user:go | assistant | tool:The tool was not called: the run was stopped. | assistant:no", roles(snap))
+}
+
+// The usage of a run has every reply of the model, also one that a middleware did not use. A reply
+// that a middleware made costs nothing.
+func TestUsageCountsEveryReplyOfTheModel(t *testing.T) {
+	t.Parallel()
+	m := agent.Middleware{WrapModel: func(ctx context.Context, c agent.ModelCall, next agent.ModelFunc) (agent.Reply, error) {
+		if c.Messages.Len(c.State) > 2 {
+			cached := llm.Assistant("cached")
+			cached.Usage = &llm.Usage{Input: 100}
+			return agent.Reply{Message: cached}, nil
+		}
+		if _, err := next(ctx, c); err != nil {
+			return agent.Reply{}, err
+		}
+		return next(ctx, c)
+	}}
+	model := llmtest.NewScript(llmtest.Say("a").Costing(llm.Usage{Input: 3}), llmtest.Say("b").Costing(llm.Usage{Input: 4}))
+	th := newAgent(t, model, nil, agent.Options{Use: []agent.Middleware{m}, Graph: memory()}).Thread("1")
+	for _, want := range []int64{7, 0} {
+		snap, err := th.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+		require.NoError(t, err)
+		assert.Equal(t, want, agent.Result.Get(snap).Usage.Total)
+		assert.EqualValues(t, 7, agent.Usage.Get(snap).Total)
+	}
+}
