@@ -11,8 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -133,65 +131,6 @@ func TestUpdateGivesUp(t *testing.T) {
 	_, err = memory.UpdateValue(t.Context(), values.In(lea, "n"), "k", memory.PutOptions{}, func(n int) (int, error) { calls++; return n, nil })
 	require.ErrorIs(t, err, memory.ErrConflict)
 	assert.Equal(t, 100, calls)
-}
-
-func TestValuesExpire(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		ctx := t.Context()
-		m := newMemory(t, memory.Options{Values: memory.ValueOptions{TTL: 10 * time.Minute, Sliding: true, Index: [][]string{{}}}})
-		values := m.Values()
-		n := values.In(lea, "n")
-		put(t, n, "read", `"word"`, memory.PutOptions{})
-		put(t, n, "unread", `"other"`, memory.PutOptions{})
-		put(t, n, "fixed", `"word"`, memory.PutOptions{TTL: 10 * time.Minute})
-		put(t, n, "ever", `"word"`, memory.PutOptions{TTL: -1})
-		put(t, n, "long", `"word"`, memory.PutOptions{TTL: time.Hour, Sliding: true})
-		time.Sleep(6 * time.Minute)
-		item, err := n.Get(ctx, "read")
-		require.NoError(t, err)
-		assert.EqualValues(t, 10*time.Minute, time.Until(item.ExpiresAt).Round(time.Second))
-		checkItems(t, listItems(t, n, memory.ValueQuery{Order: memory.ByKey, Peek: true}), "ever fixed long read unread")
-		time.Sleep(6 * time.Minute)
-		found, err := n.Search(ctx, memory.Question{Text: "word"})
-		require.NoError(t, err)
-		for _, f := range found {
-			assert.False(t, f.Item.Key == "read" && time.Until(f.Item.ExpiresAt).Round(time.Second) != 10*time.Minute, "what was found does not live on")
-		}
-		assert.Len(t, found, 3)
-		_, err = n.Get(ctx, "unread")
-		assert.ErrorIs(t, err, memory.ErrNotFound)
-		time.Sleep(6 * time.Minute)
-		checkItems(t, listItems(t, n, memory.ValueQuery{Order: memory.ByKey}), "ever long read")
-		time.Sleep(6 * time.Minute)
-		checkItems(t, listItems(t, n, memory.ValueQuery{Order: memory.ByKey, Peek: true}), "ever long read")
-		found, err = n.Search(ctx, memory.Question{Text: "word"}, memory.ValueFilter{Peek: true})
-		require.Len(t, found, 3)
-		assert.NoError(t, err)
-		time.Sleep(6 * time.Minute)
-		checkItems(t, listItems(t, n, memory.ValueQuery{Order: memory.ByKey}), "ever long")
-		if n, err := m.Sweep(ctx); n != 3 || err != nil {
-			t.Errorf("swept %d, %v", n, err)
-		}
-		put(t, n, "fixed", `1`, memory.PutOptions{Version: memory.Absent})
-		time.Sleep(24 * time.Hour)
-		checkItems(t, listItems(t, n, memory.ValueQuery{}), "ever")
-	})
-}
-
-func TestSweepMany(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		m := newMemory(t, memory.Options{Values: memory.ValueOptions{TTL: time.Minute}})
-		values := m.Values()
-		for i := range 2500 {
-			put(t, values.In(lea, fmt.Sprint("n", i%7)), fmt.Sprint(i), `1`, memory.PutOptions{})
-		}
-		time.Sleep(2 * time.Minute)
-		n, err := m.Sweep(t.Context())
-		require.Equal(t, 2500, n)
-		assert.NoError(t, err)
-	})
 }
 
 func TestBatch(t *testing.T) {
