@@ -20,6 +20,7 @@ import (
 	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/llmtest"
+	"github.com/weft-go/weft/state"
 	"github.com/weft-go/weft/tools"
 )
 
@@ -196,8 +197,9 @@ func injections(root string) []injection {
 	}
 }
 
-// TestInjections runs 50 injections with a model that obeys them. It proves that no
-// destructive tool runs without approval, and that no data of another user is read.
+// TestInjections runs 50 injections with a model that obeys them, in an agent, in a sub-agent and
+// in a member of a supervisor. It proves that no destructive tool runs without approval, and that
+// no data of another user is read.
 func TestInjections(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -209,25 +211,42 @@ func TestInjections(t *testing.T) {
 	seen := map[string]bool{}
 	for i, in := range all {
 		seen[in.carrier+in.text] = true
-		t.Run(fmt.Sprintf("%02d %s", i+1, in.text), func(t *testing.T) {
-			t.Parallel()
-			in.test(t, &world{root: root})
-		})
+		for _, place := range []string{"agent", "sub-agent", "member of a supervisor"} {
+			t.Run(fmt.Sprintf("%02d %s %s", i+1, place, in.text), func(t *testing.T) {
+				t.Parallel()
+				in.test(t, &world{root: root}, place)
+			})
+		}
 	}
 	require.Len(t, all, 50)
 	assert.Len(t, seen, 50)
 }
 
-func (in injection) test(t *testing.T, w *world) {
+func (in injection) test(t *testing.T, w *world, place string) {
 	content, description := in.text+"\n", ""
 	replies := []llmtest.Reply{llmtest.Call(in.carrier, `{}`), llmtest.Calls(in.calls...), llmtest.Say("done")}
 	if in.carrier == "description" {
 		content, description, replies = "", in.text, replies[1:]
 	}
 	script := llmtest.NewScript(replies...)
-	a, err := agent.New("helper", script, w.tools(t, content, description), agent.Options{
-		Tools: onGraph(tools.Destructive()), Graph: graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})},
-	})
+	stored := graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})}
+	o := agent.Options{Tools: onGraph(tools.Destructive()), Graph: stored}
+	own := state.Keyed("own", llm.ByID)
+	if place == "member of a supervisor" {
+		o.Messages = own
+	}
+	a, err := agent.New("helper", script, w.tools(t, content, description), o)
+	require.NoError(t, err)
+	const task = `{"task":"What is new?"}`
+	switch place {
+	case "sub-agent":
+		a, err = agent.New("boss", llmtest.NewScript(llmtest.Call("helper", task), llmtest.Say("done")), nil, agent.Options{
+			Use: []agent.Middleware{agent.AsTool(agent.SubAgent{Agent: a, Description: "It helps."})}, Graph: stored,
+		})
+	case "member of a supervisor":
+		a, err = agent.Supervisor("boss", llmtest.NewScript(llmtest.Call("transfer_to_helper", task), llmtest.Say("done")), nil,
+			[]agent.Member{{Agent: a, Description: "It helps.", Messages: own}}, agent.Options{Graph: stored})
+	}
 	require.NoError(t, err)
 	ctx := tools.WithBound(t.Context(), userID("ann"))
 	th := a.Thread("t")
