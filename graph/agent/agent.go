@@ -24,11 +24,10 @@ var Messages = state.Keyed("messages", llm.ByID)
 // The result of a rejected call tells the model the reason.
 var Approval = graph.NewInterrupt[tools.Question, tools.Decision]("agent_approval")
 
-// The channels of a task of a tool or a sub-agent: the call, and whether a task of an older
-// version may not make it.
+// The channels of the tasks that make a tool call or run a sub-agent.
 var (
 	call     = state.Last[llm.ToolCall]("tool_call")
-	withheld = state.Last[bool]("tool_withheld")
+	withheld = state.Last[bool]("tool_withheld") // only in tasks that an older version stored: the call is refused
 )
 
 // The nodes of an agent. A sub-agent is a node of its own; see [SubAgent].
