@@ -164,7 +164,8 @@ var (
 	oldRead = state.Ephemeral[bool]("memory_read")
 )
 
-// Middleware returns the middleware that adds the kit to an agent, with its tools.
+// Middleware returns the middleware that adds the kit to an agent, with its tools. Put it first
+// in Options.Use, so that it learns replies as they are stored.
 func (k *Kit) Middleware() agent.Middleware {
 	m := agent.Middleware{Name: "memory", Tools: k.Tools(), Channels: k.Channels()}
 	if k.options.tools() || k.options.Learner != nil {
@@ -332,9 +333,9 @@ func addToSystem(r *llm.Request, text string) {
 	r.Messages = messages
 }
 
-// Review learns a turn, for a graph of your own with [Kit.Channels]. It gives a turn with its answer to the learner before the step is
-// stored, with a key that is the same if the step runs again. Turns that the queue does not
-// accept are in the update, and are stored with the step.
+// Review learns a turn, for a graph of your own with [Kit.Channels]. It gives a turn with its
+// answer to the learner before the step is stored, with a key that is the same if the step runs
+// again. Turns that the queue does not accept are in the update, and are stored with the step.
 func (k *Kit) Review(ctx context.Context, s state.View, reply *llm.Message) (state.Update, error) {
 	return k.review(ctx, k.options.Messages, s, reply)
 }
