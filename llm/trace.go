@@ -91,7 +91,8 @@ func Trace(m Model, h Hooks) Model {
 }
 
 // Log returns a model that logs each request to m, under the given name: at level Warn if
-// the request failed, otherwise at level Info. It logs the numbers of messages, tools and tool
+// the request failed, or if m is a [Fallback] and models failed before the one that replied;
+// otherwise at level Info. It logs the numbers of messages, tools and tool
 // calls, the tokens, the stop reason, the times and the error, but no content of messages. Nil
 // means slog.Default().
 func Log(m Model, name string, logger *slog.Logger) Model {
@@ -106,6 +107,8 @@ func Log(m Model, name string, logger *slog.Logger) Model {
 			text = "model was left"
 		case e.Err != nil:
 			level, text = slog.LevelWarn, "model failed"
+		case len(e.Reply.PassedOver()) > 0:
+			level, text = slog.LevelWarn, "model answered after others failed"
 		}
 		if l.Enabled(ctx, level) {
 			l.LogAttrs(ctx, level, text, e.attrs(name)...)
@@ -136,6 +139,13 @@ func (e Exchange) attrs(name string) []slog.Attr {
 		if u.Cached > 0 {
 			attrs = append(attrs, slog.Int64("cached_tokens", u.Cached))
 		}
+	}
+	if passed := e.Reply.PassedOver(); len(passed) > 0 {
+		var failed []string
+		for _, p := range passed {
+			failed = append(failed, p.Model+": "+p.Error)
+		}
+		attrs = append(attrs, slog.Any("passed_over", failed))
 	}
 	if e.Err != nil {
 		attrs = append(attrs, slog.String("error", e.Err.Error()), slog.Bool("retryable", Retryable(e.Err)))

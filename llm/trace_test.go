@@ -67,6 +67,20 @@ func TestTrace(t *testing.T) {
 	})
 }
 
+// A reply after other models failed is logged as a warning that names them: a wrong key of the first
+// model would otherwise never be seen.
+func TestLogWarnsOfModelsThatWerePassedOver(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	logger := slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	denied := llm.Classify(llm.Error{Status: 401, Message: "wrong key"})
+	model := llm.Fallback(llm.Log(llmtest.NewScript(llmtest.Fail(denied)), "first", slog.New(slog.DiscardHandler)), llmtest.NewScript(llmtest.Say("a")))
+	_, err := llm.Generate(t.Context(), llm.Log(model, "both", logger), hello)
+	require.NoError(t, err)
+	assert.Contains(t, b.String(), `level=WARN msg="model answered after others failed" model=both`)
+	assert.Contains(t, b.String(), "model 1 of 2: "+denied.Error())
+}
+
 func TestLog(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
