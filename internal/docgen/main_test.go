@@ -14,12 +14,13 @@ func repository(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
 	put(t, root, map[string]string{
-		"go.mod":         "module example.com/m\n\ngo 1.26\n\nrequire example.com/dep v1.2.3\n\nreplace example.com/dep => ./dep\n",
-		"dep/go.mod":     "module example.com/dep\n\ngo 1.26\n",
-		"dep/dep.go":     "package dep\n\nconst One = 1\n",
-		"one/one.go":     "// Package one counts.\npackage one\n\nimport \"example.com/dep\"\n\n// One is the first.\nconst One = dep.One\n",
-		"two/two.go":     "// Package two is alone.\npackage two\n\n// Two is the second.\nfunc Two() int { return 2 }\n",
-		"internal/in.go": "package internal\n",
+		"go.mod":          "module example.com/m\n\ngo 1.26\n\nrequire example.com/dep v1.2.3\n\nreplace example.com/dep => ./dep\n",
+		"dep/go.mod":      "module example.com/dep\n\ngo 1.26\n",
+		"dep/dep.go":      "package dep\n\nconst One = 1\n",
+		"one/one.go":      "// Package one counts.\npackage one\n\nimport \"example.com/dep\"\n\n// One is the first.\nconst One = dep.One\n",
+		"two/two.go":      "// Package two is alone.\npackage two\n\n// Two is the second.\nfunc Two() int { return 2 }\n",
+		"internal/in.go":  "package internal\n",
+		"tests/a_test.go": "package tests_test\n",
 		"cmd/hello/main.go": `package main
 
 // main greets.

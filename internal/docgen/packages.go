@@ -75,9 +75,9 @@ func (p pkg) path() string {
 
 func (p pkg) byPath(other pkg) int { return strings.Compare(p.ImportPath, other.ImportPath) }
 
-// public reports whether users can import the package.
+// public reports whether users can import the package. A folder of tests alone is no such package.
 func (p pkg) public() bool {
-	return !p.DepOnly && p.Name != "main" && !slices.Contains(strings.Split(p.ImportPath, "/"), "internal")
+	return len(p.GoFiles) > 0 && !p.DepOnly && p.Name != "main" && !slices.Contains(strings.Split(p.ImportPath, "/"), "internal")
 }
 
 // api returns the documentation of each public package, by the name of its file in api/. All
