@@ -18,7 +18,7 @@ import (
 // tb.Cleanup, and is called by several tests at the same time.
 func RunConversations(t *testing.T, open func(tb testing.TB) driver.ConversationStore) {
 	t.Helper()
-	for _, c := range slices.Concat(talkCases, talkChangeCases, talkFindCases, talkSearchCases, talkForgetCases) {
+	for _, c := range slices.Concat(conversationCases, conversationChangeCases, conversationFindCases, conversationSearchCases, conversationForgetCases) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			c.check(t, open)
@@ -26,26 +26,20 @@ func RunConversations(t *testing.T, open func(tb testing.TB) driver.Conversation
 	}
 }
 
-// A talkCase tests one promise.
-type talkCase struct {
+// A conversationCase tests one promise.
+type conversationCase struct {
 	name    string // group/case
 	promise string
-	run     func(k *talkKit)
+	run     func(k *conversationKit)
 }
 
-func (c talkCase) check(tb testing.TB, open func(tb testing.TB) driver.ConversationStore) {
-	tb.Cleanup(func() {
-		if tb.Failed() {
-			tb.Logf("broken promise: %s", c.promise)
-		}
-	})
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	tb.Cleanup(cancel)
-	c.run(&talkKit{TB: tb, ctx: ctx, store: open(tb)})
+func (c conversationCase) check(tb testing.TB, open func(tb testing.TB) driver.ConversationStore) {
+	ctx := begin(tb, c.promise, 5*time.Minute)
+	c.run(&conversationKit{TB: tb, ctx: ctx, store: open(tb)})
 }
 
-// A talkKit has the store and the helpers of a case.
-type talkKit struct {
+// A conversationKit has the store and the helpers of a case.
+type conversationKit struct {
 	testing.TB
 	ctx   context.Context
 	store driver.ConversationStore
@@ -71,7 +65,7 @@ func asked(texts ...string) []driver.MessageRow {
 	return rows
 }
 
-func (k *talkKit) apply(s driver.Scope, c driver.SessionChange) driver.Session {
+func (k *conversationKit) apply(s driver.Scope, c driver.SessionChange) driver.Session {
 	k.Helper()
 	session, err := k.store.Apply(k.ctx, s, c)
 	if err != nil {
@@ -81,13 +75,13 @@ func (k *talkKit) apply(s driver.Scope, c driver.SessionChange) driver.Session {
 }
 
 // append appends a message of the user to a session.
-func (k *talkKit) append(s driver.Scope, id string, texts ...string) driver.Session {
+func (k *conversationKit) append(s driver.Scope, id string, texts ...string) driver.Session {
 	k.Helper()
 	return k.apply(s, driver.SessionChange{Session: id, Rows: asked(texts...)})
 }
 
 // refuse requires an error, and that the stored data does not change.
-func (k *talkKit) refuse(want error, s driver.Scope, c driver.SessionChange) {
+func (k *conversationKit) refuse(want error, s driver.Scope, c driver.SessionChange) {
 	k.Helper()
 	before := k.everything(s)
 	if session, err := k.store.Apply(k.ctx, s, c); !errors.Is(err, want) {
@@ -99,7 +93,7 @@ func (k *talkKit) refuse(want error, s driver.Scope, c driver.SessionChange) {
 }
 
 // everything returns all data of a scope as text.
-func (k *talkKit) everything(s driver.Scope) string {
+func (k *conversationKit) everything(s driver.Scope) string {
 	k.Helper()
 	var b strings.Builder
 	for _, session := range k.sessions(driver.SessionQuery{Reach: s.Only(), Limit: -1}) {
@@ -111,7 +105,7 @@ func (k *talkKit) everything(s driver.Scope) string {
 	return b.String()
 }
 
-func (k *talkKit) sessions(q driver.SessionQuery) []driver.Session {
+func (k *conversationKit) sessions(q driver.SessionQuery) []driver.Session {
 	k.Helper()
 	var list []driver.Session
 	for session, err := range k.store.Sessions(k.ctx, q) {
@@ -123,7 +117,7 @@ func (k *talkKit) sessions(q driver.SessionQuery) []driver.Session {
 	return list
 }
 
-func (k *talkKit) session(s driver.Scope, id string) driver.Session {
+func (k *conversationKit) session(s driver.Scope, id string) driver.Session {
 	k.Helper()
 	list := k.sessions(driver.SessionQuery{Reach: s.Only(), ID: id})
 	if len(list) != 1 {
@@ -133,7 +127,7 @@ func (k *talkKit) session(s driver.Scope, id string) driver.Session {
 }
 
 // wantSessions requires sessions with these IDs, in this order.
-func (k *talkKit) wantSessions(q driver.SessionQuery, ids ...string) {
+func (k *conversationKit) wantSessions(q driver.SessionQuery, ids ...string) {
 	k.Helper()
 	var got []string
 	for _, session := range k.sessions(q) {
@@ -144,7 +138,7 @@ func (k *talkKit) wantSessions(q driver.SessionQuery, ids ...string) {
 	}
 }
 
-func (k *talkKit) rows(r driver.MessageRange) []driver.MessageRow {
+func (k *conversationKit) rows(r driver.MessageRange) []driver.MessageRow {
 	k.Helper()
 	var list []driver.MessageRow
 	for row, err := range k.store.Messages(k.ctx, r) {
@@ -157,7 +151,7 @@ func (k *talkKit) rows(r driver.MessageRange) []driver.MessageRow {
 }
 
 // want requires messages with these texts, in this order.
-func (k *talkKit) want(r driver.MessageRange, texts ...string) {
+func (k *conversationKit) want(r driver.MessageRange, texts ...string) {
 	k.Helper()
 	var got []string
 	for _, row := range k.rows(r) {
@@ -168,7 +162,7 @@ func (k *talkKit) want(r driver.MessageRange, texts ...string) {
 	}
 }
 
-func (k *talkKit) wantAll(s driver.Scope, id string, texts ...string) {
+func (k *conversationKit) wantAll(s driver.Scope, id string, texts ...string) {
 	k.Helper()
 	k.want(driver.MessageRange{Scope: s, Session: id}, texts...)
 }

@@ -96,11 +96,11 @@ func asking(query func(*driver.SessionQuery)) brokenTalk { return brokenTalk{que
 
 func TestSuiteFindsBrokenConversations(t *testing.T) {
 	t.Parallel()
-	cases := slices.Concat(talkCases, talkChangeCases, talkFindCases, talkSearchCases, talkForgetCases)
+	cases := slices.Concat(conversationCases, conversationChangeCases, conversationFindCases, conversationSearchCases, conversationForgetCases)
 	for _, b := range brokenTalks {
 		t.Run(b.name+"/"+b.found, func(t *testing.T) {
 			t.Parallel()
-			i := slices.IndexFunc(cases, func(c talkCase) bool { return c.name == b.found })
+			i := slices.IndexFunc(cases, func(c conversationCase) bool { return c.name == b.found })
 			require.False(t, i < 0, "no case %s", b.found)
 			found := recorded(func(tb testing.TB) {
 				cases[i].check(tb, func(testing.TB) driver.ConversationStore {

@@ -22,27 +22,20 @@ func RunDocuments(t *testing.T, open func(tb testing.TB) driver.DocumentStore) {
 	for _, c := range slices.Concat(swapCases, keptCases, sourceCases, chunkCases, passageCases, removalCases, contestCases, lengthCases) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			t.Cleanup(func() {
-				if t.Failed() {
-					t.Logf("broken promise: %s", c.promise)
-				}
-			})
-			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-			t.Cleanup(cancel)
-			c.run(&shelf{TB: t, store: open(t), ctx: ctx})
+			c.run(&documentKit{TB: t, ctx: begin(t, c.promise, 2*time.Minute), store: open(t)})
 		})
 	}
 }
 
-// A knowledgeCase tests one promise.
-type knowledgeCase struct {
+// A documentCase tests one promise.
+type documentCase struct {
 	name    string // group/case
 	promise string
-	run     func(k *shelf)
+	run     func(k *documentKit)
 }
 
-// A shelf has a new store and the helpers of a case.
-type shelf struct {
+// A documentKit has a new store and the helpers of a case.
+type documentKit struct {
 	testing.TB
 	store driver.DocumentStore
 	ctx   context.Context
@@ -55,7 +48,7 @@ var (
 )
 
 // source returns a new source.
-func (k *shelf) source(uri string) driver.Source {
+func (k *documentKit) source(uri string) driver.Source {
 	k.made++
 	return driver.Source{
 		ID: fmt.Sprintf("0197a6b0-7c1a-7e2f-8a3b-%012x", k.made), URI: uri, Title: "Title of " + uri, Version: "v1", Format: string(split.Markdown),
@@ -104,7 +97,7 @@ func swap(s driver.Source, chunks ...driver.ChunkRecord) driver.SourceSwap {
 	return driver.SourceSwap{Source: s, Chunks: chunks}
 }
 
-func (k *shelf) swap(s driver.Scope, swaps ...driver.SourceSwap) {
+func (k *documentKit) swap(s driver.Scope, swaps ...driver.SourceSwap) {
 	k.Helper()
 	if err := k.store.Swap(k.ctx, driver.SourceChange{Scope: s, Swaps: swaps}); err != nil {
 		k.Fatalf("swap %d sources: %v", len(swaps), err)
@@ -112,20 +105,20 @@ func (k *shelf) swap(s driver.Scope, swaps ...driver.SourceSwap) {
 }
 
 // add stores a source with chunks of these texts, and returns the stored source.
-func (k *shelf) add(s driver.Scope, uri string, contents ...string) driver.Source {
+func (k *documentKit) add(s driver.Scope, uri string, contents ...string) driver.Source {
 	k.Helper()
 	k.swap(s, swap(k.source(uri), passages(uri, contents...)...))
 	return k.get(s, uri)
 }
 
-func (k *shelf) refuse(want error, c driver.SourceChange) {
+func (k *documentKit) refuse(want error, c driver.SourceChange) {
 	k.Helper()
 	if err := k.store.Swap(k.ctx, c); !errors.Is(err, want) {
 		k.Errorf("swap: got error %v want %v", err, want)
 	}
 }
 
-func (k *shelf) sources(q driver.SourceQuery) (list []driver.Source) {
+func (k *documentKit) sources(q driver.SourceQuery) (list []driver.Source) {
 	k.Helper()
 	for s, err := range k.store.Sources(k.ctx, q) {
 		if err != nil {
@@ -137,7 +130,7 @@ func (k *shelf) sources(q driver.SourceQuery) (list []driver.Source) {
 }
 
 // get returns a source of a scope.
-func (k *shelf) get(s driver.Scope, uri string) driver.Source {
+func (k *documentKit) get(s driver.Scope, uri string) driver.Source {
 	k.Helper()
 	list := k.sources(driver.SourceQuery{Reach: s.Only(), URIs: []string{uri}})
 	if len(list) != 1 {
@@ -146,7 +139,7 @@ func (k *shelf) get(s driver.Scope, uri string) driver.Source {
 	return list[0]
 }
 
-func (k *shelf) wantURIs(q driver.SourceQuery, uris ...string) {
+func (k *documentKit) wantURIs(q driver.SourceQuery, uris ...string) {
 	k.Helper()
 	got := []string{}
 	for _, s := range k.sources(q) {
@@ -157,7 +150,7 @@ func (k *shelf) wantURIs(q driver.SourceQuery, uris ...string) {
 	}
 }
 
-func (k *shelf) chunks(spans ...driver.ChunkSpan) (list []driver.Chunk) {
+func (k *documentKit) chunks(spans ...driver.ChunkSpan) (list []driver.Chunk) {
 	k.Helper()
 	for c, err := range k.store.Chunks(k.ctx, spans) {
 		if err != nil {
@@ -173,7 +166,7 @@ func whole(s driver.Source) driver.ChunkSpan {
 }
 
 // wantChunks requires that a source has exactly these chunks.
-func (k *shelf) wantChunks(s driver.Source, want ...driver.ChunkRecord) {
+func (k *documentKit) wantChunks(s driver.Source, want ...driver.ChunkRecord) {
 	k.Helper()
 	got := k.chunks(whole(s))
 	if len(got) != len(want) || s.Chunks != len(want) {
@@ -187,7 +180,7 @@ func (k *shelf) wantChunks(s driver.Source, want ...driver.ChunkRecord) {
 	}
 }
 
-func (k *shelf) wantContents(got []driver.Chunk, want ...string) {
+func (k *documentKit) wantContents(got []driver.Chunk, want ...string) {
 	k.Helper()
 	texts := []string{}
 	for _, c := range got {
@@ -198,7 +191,7 @@ func (k *shelf) wantContents(got []driver.Chunk, want ...string) {
 	}
 }
 
-func (k *shelf) search(s driver.ChunkSearch) driver.ChunkCandidates {
+func (k *documentKit) search(s driver.ChunkSearch) driver.ChunkCandidates {
 	k.Helper()
 	c, err := k.store.Search(k.ctx, s)
 	if err != nil {
@@ -228,7 +221,7 @@ func (k *shelf) search(s driver.ChunkSearch) driver.ChunkCandidates {
 }
 
 // wantFound requires candidates with these contents, in any order.
-func (k *shelf) wantFound(s driver.ChunkSearch, contents ...string) driver.ChunkCandidates {
+func (k *documentKit) wantFound(s driver.ChunkSearch, contents ...string) driver.ChunkCandidates {
 	k.Helper()
 	c := k.search(s)
 	got := []string{}
@@ -243,7 +236,7 @@ func (k *shelf) wantFound(s driver.ChunkSearch, contents ...string) driver.Chunk
 	return c
 }
 
-func (k *shelf) delete(q driver.SourceQuery) int {
+func (k *documentKit) delete(q driver.SourceQuery) int {
 	k.Helper()
 	n, err := k.store.Delete(k.ctx, q)
 	if err != nil {

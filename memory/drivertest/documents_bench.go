@@ -67,14 +67,14 @@ const (
 )
 
 type benchShelf struct {
-	*shelf
+	*documentKit
 	rand *rand.Rand
 	zipf *rand.Zipf
 }
 
 func newBenchShelf(b *testing.B, open func(tb testing.TB) driver.DocumentStore) *benchShelf {
 	r := rand.New(rand.NewPCG(1, 2))
-	return &benchShelf{&shelf{TB: b, store: open(b), ctx: b.Context()}, r, rand.NewZipf(r, 1.1, 8, 20_000)}
+	return &benchShelf{&documentKit{TB: b, store: open(b), ctx: b.Context()}, r, rand.NewZipf(r, 1.1, 8, 20_000)}
 }
 
 func (k *benchShelf) words(n int) []string {

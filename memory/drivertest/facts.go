@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weft-go/weft/memory/driver"
 )
@@ -47,12 +48,7 @@ type factCase struct {
 
 // check runs the case. tb is a test, or a replacement when the suite itself is tested.
 func (c factCase) check(tb testing.TB, open func(tb testing.TB) driver.FactStore, seed uint64) {
-	tb.Cleanup(func() {
-		if tb.Failed() {
-			tb.Logf("broken promise: %s", c.promise)
-		}
-	})
-	c.run(newKit(tb, open, seed))
+	c.run(&kit{TB: tb, ctx: begin(tb, c.promise, 30*time.Minute), store: open(tb), open: open, seed: seed})
 }
 
 func factCases() []factCase {

@@ -25,11 +25,17 @@ type kit struct {
 	made  int
 }
 
-func newKit(tb testing.TB, open func(tb testing.TB) driver.FactStore, seed uint64) *kit {
+// begin returns the context of a case, which ends after the limit. A case that fails logs its promise.
+func begin(tb testing.TB, promise string, limit time.Duration) context.Context {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
+	tb.Cleanup(func() {
+		if tb.Failed() {
+			tb.Logf("broken promise: %s", promise)
+		}
+	})
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	tb.Cleanup(cancel)
-	return &kit{TB: tb, store: open(tb), open: open, ctx: ctx, seed: seed}
+	return ctx
 }
 
 func (k *kit) rand() *rand.Rand { return rand.New(rand.NewPCG(k.seed, 0)) }

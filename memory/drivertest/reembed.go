@@ -179,7 +179,7 @@ func checkScopes(ctx context.Context, tb interface {
 	}
 }
 
-func (k *shelf) base(e memory.Embedder) *knowledge.Base {
+func (k *documentKit) base(e memory.Embedder) *knowledge.Base {
 	k.Helper()
 	m, err := memory.New(inmemory.Fill(driver.Stores{DocumentStore: k.store}), memory.Options{})
 	if err != nil {
@@ -201,7 +201,7 @@ func paper(third string) string {
 	return b.String()
 }
 
-func (k *shelf) ingest(b *knowledge.Base, uri, text string) knowledge.Report {
+func (k *documentKit) ingest(b *knowledge.Base, uri, text string) knowledge.Report {
 	k.Helper()
 	total, troubles, err := knowledge.Collect(b.Ingest(k.ctx, acme, knowledge.Documents(knowledge.Document{URI: uri, Text: text}), knowledge.IngestOptions{}))
 	if err != nil || len(troubles) > 0 {
@@ -211,7 +211,7 @@ func (k *shelf) ingest(b *knowledge.Base, uri, text string) knowledge.Report {
 }
 
 // wantLength requires that all chunks of a source have vectors of one length, and of no other.
-func (k *shelf) wantLength(uri string, want lengthy) {
+func (k *documentKit) wantLength(uri string, want lengthy) {
 	k.Helper()
 	s := k.get(acme, uri)
 	for _, l := range []lengthy{long256, short64} {
@@ -228,8 +228,8 @@ func (k *shelf) wantLength(uri string, want lengthy) {
 	}
 }
 
-var lengthCases = []knowledgeCase{
-	{name: "embedder/shorter", promise: "no source has vectors of two lengths, and none of another length stays behind", run: func(k *shelf) {
+var lengthCases = []documentCase{
+	{name: "embedder/shorter", promise: "no source has vectors of two lengths, and none of another length stays behind", run: func(k *documentKit) {
 		before, after := k.base(long256), k.base(short64)
 		for _, uri := range []string{"changed", "same", "left", "words"} {
 			k.ingest(before, uri, paper("The third is of cars"))
@@ -259,7 +259,7 @@ var lengthCases = []knowledgeCase{
 			k.Errorf("left: got %+v", got)
 		}
 	}},
-	{name: "embedder/same", promise: "of a document that has changed, what stays keeps its vectors of the same length", run: func(k *shelf) {
+	{name: "embedder/same", promise: "of a document that has changed, what stays keeps its vectors of the same length", run: func(k *documentKit) {
 		b := k.base(short64)
 		k.ingest(b, "a", paper("The third is of cars"))
 		if got := k.ingest(b, "a", paper("The third has changed")); got.Updated != 1 || got.Embedded == 0 || got.Embedded >= got.Chunks {
@@ -272,7 +272,7 @@ var lengthCases = []knowledgeCase{
 		}
 		k.wantLength("a", short64)
 	}},
-	{name: "scopes/listed", promise: "a store names the scopes of all tenants", run: func(k *shelf) {
+	{name: "scopes/listed", promise: "a store names the scopes of all tenants", run: func(k *documentKit) {
 		want := []driver.Scope{acme, other, {Tenant: "acme", User: "ann"}, {User: "bob", Workspace: "w", Agent: "a"}}
 		for _, s := range want {
 			k.add(s, "one", "text")

@@ -34,13 +34,7 @@ type valueCase struct {
 }
 
 func (c valueCase) check(tb testing.TB, open func(tb testing.TB) driver.ValueStore) {
-	tb.Cleanup(func() {
-		if tb.Failed() {
-			tb.Logf("broken promise: %s", c.promise)
-		}
-	})
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	tb.Cleanup(cancel)
+	ctx := begin(tb, c.promise, 5*time.Minute)
 	c.run(&valueKit{TB: tb, ctx: ctx, store: open(tb)})
 }
 
