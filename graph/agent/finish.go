@@ -20,17 +20,17 @@ func (a *agent) begin(ctx context.Context, s state.View) (state.Update, error) {
 		return nil, err
 	}
 	t.update = append(t.update, before...)
+	t.Next = ModelNode
 	switch {
-	case c == nil || c.to == ModelNode:
-		t.Next = ModelNode
-		return append(t.update, a.run.Put(t.progress)), nil
+	case c == nil:
 	case c.to == "":
 		return a.stopped(ctx, t, c.message)
-	case c.to == ToolsNode:
-		t.Next = ToolsNode
-		return append(t.update, a.run.Put(t.progress)), nil
+	case c.to == ModelNode, c.to == ToolsNode:
+		t.Next = c.to
+	default:
+		return nil, c
 	}
-	return nil, c
+	return append(t.update, a.run.Put(t.progress)), nil
 }
 
 // stopped ends the run for a middleware.

@@ -207,7 +207,9 @@ func (r *Run) add(update state.Update) (err error) {
 			return fmt.Errorf("%s: %w; a middleware returns agent.Stop or agent.Jump instead", s.Signal(), graph.ErrSignal)
 		}
 	}
-	r.State, err = state.Apply(r.State, update...)
+	if r.State, err = state.Apply(r.State, update...); errors.Is(err, state.ErrUnknownChannel) {
+		err = fmt.Errorf("%w; add it to Middleware.Channels", err)
+	}
 	return err
 }
 

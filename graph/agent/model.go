@@ -57,7 +57,7 @@ func (a *agent) think(ctx context.Context, s state.View) (state.Update, error) {
 	}
 	t.update = append(t.update, reply.Update...)
 	if err := t.at.add(reply.Update); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("a middleware around the model: %w", err)
 	}
 	if reply.Message.Name == "" {
 		reply.Message.Name = a.name
@@ -300,7 +300,7 @@ func (a *agent) jump(t *turn, node string) (state.Update, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.Next, t.Length = node, a.messages.Len(s)
+	t.Next, t.Length, t.Refused = node, a.messages.Len(s), nil
 	return append(t.update, a.run.Put(t.progress), Result.Put(a.outcome(t))), nil
 }
 

@@ -323,6 +323,9 @@ func TestMiddlewareRejectsSignalsAndOddJumps(t *testing.T) {
 		`middleware "m": before the model: goto tools: `: {Name: "m", BeforeModel: func(context.Context, agent.Run) (state.Update, error) {
 			return state.Update{gotoTools}, nil
 		}},
+		`middleware "n": before the model: state: channel "trail": the graph does not have this channel; add it to Middleware.Channels`: {
+			Name: "n", BeforeModel: func(context.Context, agent.Run) (state.Update, error) { return state.Update{trail.Put("x")}, nil },
+		},
 		`a jump to "answer" from here is not possible`: {AfterModel: func(context.Context, agent.Run, *llm.Message) (state.Update, error) {
 			return nil, agent.Jump(agent.AnswerNode)
 		}},

@@ -199,3 +199,63 @@ func TestUsageCountsEveryReplyOfTheModel(t *testing.T) {
 		assert.EqualValues(t, 7, agent.Usage.Get(snap).Total)
 	}
 }
+
+// A jump to the tools makes the calls that a middleware wrote. A refusal of an earlier reply does not
+// count for them, although a call has the same id.
+func TestJumpToToolsForgetsEarlierRefusals(t *testing.T) {
+	t.Parallel()
+	m := agent.Middleware{
+		WrapModel: func(ctx context.Context, c agent.ModelCall, next agent.ModelFunc) (agent.Reply, error) {
+			c.Request.Tools = nil // so the call of the model is refused
+			return next(ctx, c)
+		},
+		BeforeModel: func(_ context.Context, r agent.Run) (state.Update, error) {
+			if r.Turn != 2 {
+				return nil, nil
+			}
+			return state.Update{r.Messages.Put(llm.Assistant("", llm.ToolCall{ID: "1", Name: "work"}))}, agent.Jump(agent.ToolsNode)
+		},
+	}
+	set := newSet(t, tools.New("work", "Works.", func(context.Context, struct{}) (string, error) { return "worked", nil }))
+	g := newAgent(t, llmtest.NewScript(llmtest.Calls(llm.ToolCall{ID: "1", Name: "work"}), llmtest.Say("done")), set, agent.Options{Use: []agent.Middleware{m}})
+	snap, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+	require.NoError(t, err)
+	assert.Equal(t, `user:go | assistant | tool:tool "work" is not available in this turn | assistant | tool:worked | assistant:done`, roles(snap))
+}
+
+// WrapTool sees calls of unknown tools, and no call of a tool that the request did not have.
+func TestWrapToolSeesOfferedAndUnknownTools(t *testing.T) {
+	t.Parallel()
+	var seen []string
+	m := agent.Middleware{
+		WrapModel: func(ctx context.Context, c agent.ModelCall, next agent.ModelFunc) (agent.Reply, error) {
+			c.Request.Tools = c.Request.Tools[:1]
+			return next(ctx, c)
+		},
+		WrapTool: func(ctx context.Context, c agent.ToolCall, next agent.ToolFunc) (tools.Outcome, error) {
+			seen = append(seen, c.Call.Name)
+			return next(ctx, c)
+		},
+	}
+	do := func(context.Context, struct{}) (string, error) { return "done", nil }
+	set := newSet(t, tools.New("a", "Works.", do), tools.New("b", "Works.", do))
+	o := agent.Options{Use: []agent.Middleware{m}, Graph: graph.Options{MaxParallel: 1}}
+	g := newAgent(t, llmtest.NewScript(llmtest.Calls(llm.ToolCall{Name: "a"}, llm.ToolCall{Name: "b"}, llm.ToolCall{Name: "unknown"}), llmtest.Say("done")), set, o)
+	_, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"a", "unknown"}, seen)
+}
+
+// AfterAgent does not run after a failure, and runs once when the run that resumes ends.
+func TestAfterAgentRunsOnceAtTheEnd(t *testing.T) {
+	t.Parallel()
+	runs := 0
+	m := agent.Middleware{AfterAgent: func(context.Context, agent.Run) (state.Update, error) { runs++; return nil, nil }}
+	th := newAgent(t, llmtest.NewScript(llmtest.Fail(errors.New("no quota")), llmtest.Say("done")), nil, agent.Options{Use: []agent.Middleware{m}, Graph: memory()}).Thread("1")
+	_, err := th.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+	require.ErrorContains(t, err, "no quota")
+	assert.Zero(t, runs)
+	_, err = th.Invoke(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, 1, runs)
+}

@@ -67,7 +67,7 @@ func (m *member) check(caller string) error {
 	case m.Agent == nil:
 		return errors.New("its Agent is nil; check the error of New")
 	case m.node == caller:
-		return fmt.Errorf("it has the same name as the agent; give it another name")
+		return errors.New("it has the same name as the agent; give it another name")
 	case !m.Agent.Declares(m.Messages):
 		return fmt.Errorf("agent %q has no channel %q; its conversation is in another channel: set Messages to that channel", m.Agent.Name(), m.Messages.Name())
 	}
