@@ -116,8 +116,9 @@ type SubgraphOptions struct {
 	// superstep cannot use the same name.
 	Persist string
 	// Private has channels that the subgraph does not share, although both graphs declare
-	// them. They begin empty, and the subgraph's writes to them do not reach the parent.
-	// Channels that the subgraph does not declare are ignored.
+	// them. They are like the subgraph's other private channels: they begin empty, or with
+	// Persist as the last call left them, and writes to them do not reach the parent. Channels
+	// that the subgraph does not declare are ignored.
 	Private []state.Handle
 	// Input maps channels of the parent to private channels of the subgraph: it
 	// returns writes computed from the state that the node sees. It runs once for each

@@ -69,3 +69,31 @@ func TestPrivateChannelIsNotShared(t *testing.T) {
 		})
 	}
 }
+
+// A private channel of a persistent subgraph keeps its value from call to call.
+func TestPrivateChannelOfAPersistentSubgraphIsKept(t *testing.T) {
+	t.Parallel()
+	notes, other := state.Append[string]("notes"), state.Last[int]("other")
+	in := graph.New("in", notes)
+	in.Node("note", func(_ context.Context, s state.View) (state.Update, error) {
+		return state.Update{notes.Put(fmt.Sprint("sees ", len(notes.Get(s))))}, nil
+	})
+	in.Edge(graph.Start, "note")
+	sub, err := in.Compile(graph.Options{})
+	require.NoError(t, err)
+	var kept []string
+	b := graph.New("out", notes)
+	b.SubgraphWith("in", sub, graph.SubgraphOptions{
+		Persist: "in", Private: []state.Handle{notes, other}, // the subgraph does not have other
+		Output: func(_, sub state.View) (state.Update, error) { kept = notes.Get(sub); return nil, nil },
+	})
+	b.Edge(graph.Start, "in")
+	g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
+	require.NoError(t, err)
+	for range 2 {
+		snap, err := g.Thread("1").Invoke(t.Context(), notes.Put("of the parent"))
+		require.NoError(t, err)
+		assert.NotContains(t, notes.Get(snap), "sees 0")
+	}
+	assert.Equal(t, []string{"sees 0", "sees 1"}, kept)
+}

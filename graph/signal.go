@@ -24,7 +24,8 @@ func Send(node string, writes ...state.Write) state.Write {
 }
 
 // SendOver is [Send] for a task that sees the whole state, with the writes of the
-// SendOver applied to it. Only the writes are stored with the task.
+// SendOver applied to it. Only the writes are stored with the task. Like those of Send, they
+// are checked on an empty state when they are sent.
 func SendOver(node string, writes ...state.Write) state.Write {
 	return signal(&engine.Send{Node: node, Writes: writes, Over: true})
 }

@@ -238,6 +238,19 @@ func ExampleNewView() {
 	// Output: [append answers: ["WHY?"]] <nil>
 }
 
+// A middleware of an agent sees the state with the writes of those before it.
+func ExampleApply() {
+	steps := state.Append[string]("steps")
+	before, err := state.NewView([]state.Handle{steps}, steps.Put("look"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	after, err := state.Apply(before, steps.Put("write"))
+	fmt.Println(steps.Get(before), steps.Get(after), err)
+	// Output: [look] [look write] <nil>
+}
+
 // NewView reports every mistake in the channels, as the compilation of a graph does.
 func ExampleNewView_mistakes() {
 	type job struct {

@@ -3,7 +3,9 @@ package tools_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
@@ -412,4 +414,18 @@ func ExampleRuleFunc() {
 	// Output:
 	// false
 	// true
+}
+
+// The tool is tried up to three times.
+func ExampleWithRetry() {
+	tries := 0
+	set := must(tools.NewSet(tools.New("weather", "Weather.", func(context.Context, struct{}) (string, error) {
+		if tries++; tries < 3 {
+			return "", errors.New("no connection")
+		}
+		return "sunny", nil
+	})))
+	ctx := tools.WithRetry(context.Background(), tools.RetryPolicy{Initial: time.Millisecond})
+	fmt.Println(set.Call(ctx, llm.ToolCall{ID: "1", Name: "weather"}, tools.Options{}))
+	// Output: tool: sunny <nil>
 }

@@ -3,12 +3,14 @@ package agent_test
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/llmtest"
+	"github.com/weft-go/weft/state"
 	"github.com/weft-go/weft/tools"
 )
 
@@ -68,4 +70,32 @@ func ExampleSwarm() {
 	// Output:
 	// bob / assistant: Arr, Bob here!
 	// alice / assistant: 12
+}
+
+// A middleware stops the run before the model is asked.
+func ExampleStop() {
+	closed := agent.Middleware{BeforeAgent: func(context.Context, agent.Run) (state.Update, error) {
+		return nil, agent.Stop(llm.Assistant("We are closed. Please come back tomorrow."))
+	}}
+	bot := must(agent.New("shop", llmtest.Echo{}, nil, agent.Options{Use: []agent.Middleware{closed}}))
+	snap := must(bot.Invoke(context.Background(), agent.Messages.Put(llm.User("Hello?"))))
+	last, _ := agent.Messages.Last(snap)
+	fmt.Println(last, "/", agent.Result.Get(snap).Reason)
+	// Output: assistant: We are closed. Please come back tomorrow. / stopped
+}
+
+// A middleware has a reply without a source made again. Each jump is a turn, so MaxTurns bounds it.
+func ExampleJump() {
+	sourced := agent.Middleware{AfterModel: func(_ context.Context, r agent.Run, reply *llm.Message) (state.Update, error) {
+		if strings.Contains(reply.Text(), "https://") {
+			return nil, nil
+		}
+		return state.Update{r.Messages.Put(llm.Relay("Name your source."))}, agent.Jump(agent.ModelNode)
+	}}
+	model := llmtest.NewScript(llmtest.Say("Looms are old."), llmtest.Say("Looms are old: https://example.com/looms"))
+	bot := must(agent.New("helper", model, nil, agent.Options{Use: []agent.Middleware{sourced}}))
+	snap := must(bot.Invoke(context.Background(), agent.Messages.Put(llm.User("How old are looms?"))))
+	last, _ := agent.Messages.Last(snap)
+	fmt.Println(last)
+	// Output: assistant: Looms are old: https://example.com/looms
 }

@@ -189,6 +189,26 @@ func TestSubAgentSeesItsTaskAlone(t *testing.T) {
 	assert.True(t, script.Requests()[0].Messages[0].Relayed(), "the task is not the user's word")
 }
 
+// Any graph with a conversation can be a sub-agent.
+func TestPlainGraphIsASubAgent(t *testing.T) {
+	t.Parallel()
+	b := graph.New("shout", agent.Messages)
+	b.Node("shout", func(_ context.Context, s state.View) (state.Update, error) {
+		task, _ := agent.Messages.Last(s)
+		return state.Update{agent.Messages.Put(llm.Assistant(strings.ToUpper(task.Text())))}, nil
+	})
+	b.Edge(graph.Start, "shout")
+	shout, err := b.Compile(graph.Options{})
+	require.NoError(t, err)
+	g, err := agent.New("boss", llmtest.NewScript(calls("shout", "hello"), llmtest.Say("ok")), nil, agent.Options{
+		Use: []agent.Middleware{agent.AsTool(agent.SubAgent{Agent: shout, Description: "It shouts."})},
+	})
+	require.NoError(t, err)
+	snap, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+	require.NoError(t, err)
+	assert.Equal(t, "user:go | assistant | tool:HELLO | assistant:ok", roles(snap))
+}
+
 // The failure of a sub-agent is the result of its call. The other calls have their answers.
 func TestFailureOfASubAgentIsItsAnswer(t *testing.T) {
 	t.Parallel()
