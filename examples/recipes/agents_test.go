@@ -106,8 +106,8 @@ func Example_planAndExecute() {
 	// Ann won. She is 31.
 }
 
-// Reflection: after its answer the agent is asked to check it, once. A middleware jumps back to
-// the model with the critic's words.
+// Reflection: a critic reads the first answer. A middleware adds the critic's words to the
+// conversation, and has the model asked once more.
 func Example_reflection() {
 	writer := llmtest.NewScript(llmtest.Say("The loom was invented in 1804."), llmtest.Say("The Jacquard loom was invented in 1804; looms are far older."))
 	critic := llmtest.NewScript(llmtest.Say("Which loom? Looms are thousands of years old."))

@@ -111,7 +111,7 @@ type FactSearch struct {
 	Query FactQuery
 	// Terms are distinct terms. A candidate found by words has at least one of them.
 	Terms []string
-	// Embedding is the vector of the question by the model with this name. It is nil if only words count.
+	// Embedding is the vector of the question, made by Model. It is nil if only words count.
 	Embedding []float32
 	Model     string
 	// Limit is the number of candidates found by words, and of candidates found by the vector. A store must
