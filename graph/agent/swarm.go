@@ -24,10 +24,10 @@ func Handoff(to, description string) Middleware {
 	name := HandoverPrefix + to
 	tool := tools.New(name, "Hands over the conversation to the agent "+to+". "+description, func(context.Context, struct{}) (tools.Result, error) {
 		return tools.Result{Text: "The conversation was handed over to " + to + ".", Update: state.Update{
-			Active.Put(to), graph.ToParent(graph.Goto(to)),
+			graph.ToParent(Active.Put(to)), graph.ToParent(graph.Goto(to)),
 		}}, nil
 	})
-	return Middleware{Name: "handoff to " + to, Tools: []tools.Tool{tool}, Channels: []state.Handle{Active}, handoffs: []string{name}}
+	return Middleware{Name: "handoff to " + to, Tools: []tools.Tool{tool}, handoffs: []string{name}}
 }
 
 // SwarmOptions configures a [Swarm]. The zero value is valid.
@@ -43,7 +43,8 @@ type SwarmOptions struct {
 
 // Swarm returns a graph of agents that share one conversation. One agent has the conversation
 // until it hands over with a tool of [Handoff], also in later runs of the thread. A new
-// thread, or one whose agent is no longer there, begins with the first agent.
+// thread, or one whose agent is no longer there, begins with the first agent. So does each
+// call of a swarm that is an agent of another one.
 func Swarm(name string, agents []*graph.Graph, o SwarmOptions) (*graph.Graph, error) {
 	if len(agents) == 0 {
 		return nil, fmt.Errorf("swarm %q: it has no agents; pass at least one", name)
@@ -61,7 +62,7 @@ func Swarm(name string, agents []*graph.Graph, o SwarmOptions) (*graph.Graph, er
 		names = append(names, g.Name())
 	}
 	for _, g := range agents {
-		b.Subgraph(g.Name(), g)
+		b.SubgraphWith(g.Name(), g, graph.SubgraphOptions{Private: []state.Handle{Active}}) // of a swarm in the swarm
 		b.Destinations(g.Name(), names...)
 	}
 	b.Branch(graph.Start, func(s state.View) (string, error) {

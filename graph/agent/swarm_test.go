@@ -57,6 +57,32 @@ func TestSwarmRemembersTheActiveAgent(t *testing.T) {
 	assert.Equal(t, "You are alice.", am.Requests()[1].Messages[0].Text())
 }
 
+// A handover inside a swarm that is an agent of another swarm does not change the active agent of the
+// outer swarm.
+func TestSwarmInASwarmHasItsOwnActiveAgent(t *testing.T) {
+	t.Parallel()
+	build := func(name string, replies []llmtest.Reply, to string) *graph.Graph {
+		g, err := agent.New(name, llmtest.NewScript(replies...), nil, agent.Options{Use: []agent.Middleware{agent.Handoff(to, "It helps.")}})
+		require.NoError(t, err)
+		return g
+	}
+	team, err := agent.Swarm("team", []*graph.Graph{
+		build("ann", []llmtest.Reply{llmtest.Call("transfer_to_ben", `{}`), llmtest.Say("ann again")}, "ben"), build("ben", []llmtest.Reply{llmtest.Say("ben")}, "ann"),
+	}, agent.SwarmOptions{})
+	require.NoError(t, err)
+	g, err := agent.Swarm("all", []*graph.Graph{
+		build("desk", []llmtest.Reply{llmtest.Call("transfer_to_team", `{}`)}, "team"), team,
+	}, agent.SwarmOptions{Graph: memory()})
+	require.NoError(t, err)
+	for _, want := range []string{"ben", "ann again"} {
+		snap, err := g.Thread("1").Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+		require.NoError(t, err)
+		assert.Equal(t, "team", agent.Active.Get(snap))
+		last, _ := agent.Messages.Last(snap)
+		assert.Equal(t, want, last.Text())
+	}
+}
+
 func TestSwarmIsChecked(t *testing.T) {
 	t.Parallel()
 	other, err := agent.New("other", llmtest.Echo{}, nil, agent.Options{Messages: state.Keyed("own", llm.ByID)})

@@ -2,8 +2,8 @@ package rank
 
 import "strings"
 
-// numeric reports whether the name is a number, a time or a version, with or without letters before
-// and after it: 10, 12:30, v1.2.3, 1.5kg.
+// numeric reports whether the name is a number, a time or a version of several parts, such as 1,000,
+// 12:30, v1.2.3 and 1.5kg. It may begin and end with letters.
 func (s *scanner) numeric() bool {
 	last := len(s.parts) - 1
 	for i, p := range s.parts {
