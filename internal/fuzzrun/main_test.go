@@ -82,6 +82,38 @@ func TestRunFuzzesEveryTarget(t *testing.T) {
 	}
 }
 
+func TestEndOfTimeIsNoFailure(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		report string
+		want   bool
+	}{
+		{
+			name:   "the time ended",
+			report: "--- FAIL: FuzzSound (1.03s)\n    context deadline exceeded\nFAIL\nexit status 1\n",
+			want:   true,
+		},
+		{
+			name: "an input exceeded a deadline of the target",
+			report: "--- FAIL: FuzzSound (0.03s)\n    --- FAIL: FuzzSound (0.00s)\n" +
+				"        sound_test.go:9: context deadline exceeded\n    \n" +
+				"    Failing input written to testdata/fuzz/FuzzSound/1\nFAIL\nexit status 1\n",
+		},
+		{
+			name:   "the fuzzer failed with more than the deadline",
+			report: "--- FAIL: FuzzSound (1.03s)\n    context deadline exceeded\n    worker died\nFAIL\n",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			progress := "fuzz: elapsed: 1s, execs: 89554 (86894/sec), new interesting: 0 (total: 1)\n"
+			assert.Equal(t, tt.want, timeEnded.MatchString(progress+tt.report))
+		})
+	}
+}
+
 func module(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
