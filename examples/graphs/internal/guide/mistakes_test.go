@@ -270,7 +270,15 @@ func migrationReversed(ctx context.Context) error {
 }
 
 func runInsideStream(ctx context.Context) error {
-	g, err := oneNode("write", noop, stored())
+	tried := make(chan struct{}) // the run does not end before the other run was tried
+	write := func(ctx context.Context, _ state.View) (state.Update, error) {
+		select {
+		case <-tried:
+		case <-ctx.Done():
+		}
+		return nil, nil
+	}
+	g, err := oneNode("write", write, stored())
 	if err != nil {
 		return err
 	}
@@ -279,9 +287,9 @@ func runInsideStream(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if _, err := thread.Invoke(ctx); err != nil {
-			return err
-		}
+		_, err := thread.Invoke(ctx)
+		close(tried)
+		return err
 	}
 	return nil
 }
