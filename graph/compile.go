@@ -333,7 +333,13 @@ func (c *compiler) wrapAll(p *engine.Plan, wrapped map[*engine.Node]engine.Func)
 	}
 }
 
-func init() { engine.Protect = func(fn engine.Func) engine.Func { return protectNode(NodeFunc(fn)) } }
+func init() {
+	engine.Protect = func(fn engine.Func) engine.Func { return protectNode(NodeFunc(fn)) }
+	engine.SubgraphOf = func(g any) *engine.Subgraph {
+		called := g.(*Graph)
+		return &engine.Subgraph{Plan: called.plan, Options: called.options}
+	}
+}
 
 // protectNode returns a function that returns a panic of fn as an error.
 func protectNode(fn NodeFunc) engine.Func {

@@ -21,7 +21,7 @@ const modulePath = "github.com/weft-go/weft"
 // core lists packages that depend only on this module and the standard library.
 var core = []string{
 	"state", "graph", "graph/draw", "graph/node", "checkpoint", "checkpoint/memcheckpoint",
-	"internal/jsonform", "internal/statecore", "internal/engine", "internal/suggest", "internal/uuid",
+	"graph/flow", "internal/jsonform", "internal/statecore", "internal/engine", "internal/lru", "internal/suggest", "internal/uuid",
 }
 
 // schemaUsers lists packages that depend only on this module, the standard library and the
@@ -35,6 +35,7 @@ var layers = map[string][]string{
 	// These packages are the core, lowest layer first.
 	"internal/uuid":      nil,
 	"internal/suggest":   nil,
+	"internal/lru":       nil,
 	"internal/jsonform":  nil,
 	"internal/statecore": {"internal/jsonform"},
 	"state":              {"internal/statecore", "internal/jsonform", "internal/uuid"},
@@ -42,7 +43,8 @@ var layers = map[string][]string{
 	"internal/engine":    {"state", "checkpoint", "internal/statecore", "internal/suggest", "internal/uuid"},
 	"graph/draw":         {"state"},
 	"graph":              {"state", "checkpoint", "graph/draw", "internal/engine", "internal/statecore", "internal/jsonform", "internal/suggest"},
-	"graph/node":         {"graph", "internal/engine", "state"},
+	"graph/node":         {"graph", "internal/engine", "internal/lru", "state"},
+	"graph/flow":         {"graph", "graph/node", "internal/engine", "internal/jsonform", "internal/lru", "state"},
 
 	"checkpoint/...":            {"checkpoint", "internal/migration", "internal/pgdb", "internal/sqlitedb", "internal/uuid"},
 	"checkpoint/memcheckpoint":  {"checkpoint"},
@@ -72,7 +74,7 @@ var layers = map[string][]string{
 
 	// Examples and commands import only what users can import.
 	"examples/...": {
-		"state", "graph", "graph/draw", "graph/node", "graph/agent", "graph/agent/middleware", "checkpoint", "checkpoint/...",
+		"state", "graph", "graph/draw", "graph/flow", "graph/node", "graph/agent", "graph/agent/middleware", "checkpoint", "checkpoint/...",
 		"llm", "llm/...", "memory", "memory/...", "tools", "tools/...",
 	},
 	"cmd/...": {"checkpoint", "checkpoint/..."},

@@ -150,7 +150,7 @@ func (p *Plan) decodeControl(c *control, pending *pendingWrites, mustRun func(*s
 	for i, stored := range c.Sends {
 		n := p.byName[p.current(stored.Node)]
 		if n != nil {
-			if t := pending.tasks[taskID(n.Name, i+1)]; t != nil && !mustRun(t) {
+			if t := pending.tasks[taskID(n.Name, i+1, "")]; t != nil && !mustRun(t) {
 				f.sends = append(f.sends, sentTask{node: n, view: p.empty})
 				continue
 			}

@@ -106,12 +106,12 @@ func TestTaskIDs(t *testing.T) {
 	p := controlPlan(t)
 	p.Renamed = map[string]string{"old": "a", "older": "a"}
 	p.Link()
-	assert.Equal(t, "a", taskID("a", 0))
-	assert.Equal(t, "a[0]", taskID("a", 1))
-	assert.Equal(t, "a[11]", taskID("a", 12))
+	assert.Equal(t, "a", taskID("a", 0, ""))
+	assert.Equal(t, "a[0]", taskID("a", 1, ""))
+	assert.Equal(t, "a[11]", taskID("a", 12, ""))
 	assert.Equal(t, "a[3]", p.currentTask("old[3]"))
 	assert.Equal(t, "b", p.currentTask("b"))
-	assert.Equal(t, []string{"old[1]", "older[1]"}, p.formerTasks("a", 2))
+	assert.Equal(t, []string{"old[1]", "older[1]"}, p.formerTasks("a", 2, ""))
 	assert.Equal(t, "x/y", joinPath("x", "y"))
 	assert.Equal(t, "y", joinPath("", "y"))
 }

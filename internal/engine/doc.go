@@ -36,6 +36,7 @@
 //   - commit.go: applies the writes of a superstep and stores a checkpoint.
 //   - rollback.go: removes a run that another run on the thread replaced.
 //   - resume.go: rebuilds a run from a stored checkpoint.
+//   - inner.go: runs a task inside the task of a node, for package flow.
 //   - subgraph.go: runs the graph of a subgraph node.
 //   - answer.go: finds the open question for an answer.
 //   - input.go, invoke.go: reads the input of a run; runs the graph from start to end.

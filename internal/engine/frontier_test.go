@@ -70,7 +70,7 @@ func completed(p *Plan, tasks string) []routed {
 func dueTasks(f *frontier) string {
 	ids := nodeNames(f.next)
 	for i, s := range f.sends {
-		ids = append(ids, taskID(s.node.Name, i+1))
+		ids = append(ids, taskID(s.node.Name, i+1, ""))
 	}
 	return strings.Join(ids, " ")
 }
@@ -320,7 +320,7 @@ func (r *reference) next(done []routed) (due []string) {
 	}
 	slices.Sort(due)
 	for i, name := range sends {
-		due = append(due, taskID(name, i+1))
+		due = append(due, taskID(name, i+1, ""))
 	}
 	return due
 }

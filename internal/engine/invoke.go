@@ -49,8 +49,8 @@ func (p *Plan) Invoke(ctx context.Context, o *Options, events *Stream, writes []
 // newRun returns a run of the outermost graph, before its first checkpoint.
 func newRun(p *Plan, o *Options) *run {
 	return &run{scope: scope{
-		session: &session{thread: o.Thread, Options: o, wrap: p.Wrap},
-		plan:    p, limits: o, view: p.empty, step: -1,
+		session: &session{thread: o.Thread, Options: o},
+		plan:    p, wrap: p.Wrap, limits: o, view: p.empty, step: -1,
 	}}
 }
 

@@ -68,7 +68,11 @@ func (t *Task) onceCall(key string) *onceCall {
 		if x.once == nil {
 			x.once = map[string]*onceCall{}
 		}
-		c = newOnceCall()
+		c = &onceCall{token: make(chan struct{}, 1)}
+		c.token <- struct{}{}
+		if t.saved != nil {
+			c.value, c.ready = t.saved.once[key]
+		}
 		x.once[key] = c
 	}
 	return c

@@ -66,7 +66,6 @@ type session struct {
 	thread string
 	id     string // the id of the run
 	*Options
-	wrap func(*Node) Func // the middleware of the outermost graph; nil for none
 
 	events   *Stream         // nil if the events have no reader
 	ctx      *runContext     // the context of the nodes

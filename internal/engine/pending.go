@@ -89,24 +89,20 @@ func (t *Task) restore() {
 	case saved.done:
 		t.finished, t.err = true, nil
 		t.writes, t.targets = saved.writes, saved.targets
-		if saved.sends != nil || saved.persistent != nil {
-			t.ensureExtras().sends, t.ensureExtras().persistent = saved.sends, saved.persistent
+		if saved.sends == nil && saved.persistent == nil && saved.toParent == nil {
+			return
 		}
+		x := t.ensureExtras()
+		x.sends, x.persistent = saved.sends, saved.persistent
 		for _, stored := range saved.toParent {
 			w, err := t.scope.decodeParentWrite(stored)
 			if err != nil {
 				t.finished, t.err = false, t.fail(err)
 			}
-			t.ensureExtras().toParent = append(t.ensureExtras().toParent, w)
+			x.toParent = append(x.toParent, w)
 		}
 	case saved.asked && t.scope.stillWaits(saved.pauses):
 		t.ensureExtras().pauses = saved.pauses
-	}
-	for key, value := range saved.once {
-		if t.ensureExtras().once == nil {
-			t.ensureExtras().once = map[string]*onceCall{}
-		}
-		t.ensureExtras().once[key] = completedCall(value)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/weft-go/weft/checkpoint"
@@ -97,7 +98,7 @@ type savedTask struct {
 	persistent map[string]string
 	asked      bool
 	pauses     []Pause
-	ids        map[[2]string]string // question ids by interrupt and key; see questionID
+	ids        map[string]string // question ids by path, interrupt and key; see questionID
 	once       map[string]json.RawMessage
 	failure    string
 	next       int // the first free index of a pending write
@@ -106,19 +107,29 @@ type savedTask struct {
 // An openQuestion names the task and the interrupt of a question.
 type openQuestion struct{ task, interrupt string }
 
-// questionID returns the stored id of a question of the task with the given path.
+// questionID returns the stored id of a question. The argument path is the path of its task.
 // It returns "" if the task has not asked the question before.
 // The caller holds the lock of the task.
 func (t *savedTask) questionID(path, interrupt, key string) string {
 	if t.ids == nil {
-		t.ids = make(map[[2]string]string, len(t.pauses))
+		t.ids = make(map[string]string, len(t.pauses))
 		for i := range t.pauses {
-			if p := &t.pauses[i]; p.Kind == Question && p.Path == path {
-				t.ids[[2]string{p.Interrupt, p.Key}] = p.ID
+			if p := &t.pauses[i]; p.Kind == Question {
+				t.ids[questionKey(p.Path, p.Interrupt, p.Key)] = p.ID
 			}
 		}
 	}
-	return t.ids[[2]string{interrupt, key}]
+	return t.ids[questionKey(path, interrupt, key)]
+}
+
+// questionKey joins the parts that identify a question. Different parts give different keys.
+func questionKey(parts ...string) string {
+	var text []byte
+	for _, p := range parts { // the length of each part keeps the text unambiguous
+		text = append(strconv.AppendInt(text, int64(len(p)), 10), ':')
+		text = append(text, p...)
+	}
+	return string(text)
 }
 
 // pendingWrites holds all decoded pending writes of a checkpoint.
@@ -225,12 +236,12 @@ func (p *pendingWrites) relocate(plan *Plan, path string) {
 		for i := range t.pauses {
 			pause := &t.pauses[i]
 			pause.Node = plan.current(pause.Node)
-			own := joinPath(path, id)
-			if pause.Path == own || strings.HasPrefix(pause.Path, own+"/") {
-				continue
-			}
 			if tasks := strings.Split(pause.Path, "/"); len(tasks) > depth {
-				pause.Path = strings.Join(append([]string{own}, tasks[depth+1:]...), "/")
+				_, inner, isInner := strings.Cut(tasks[depth], "~")
+				if tasks[depth] = id; isInner {
+					tasks[depth] += "~" + inner
+				}
+				pause.Path = joinPath(path, strings.Join(tasks[depth:], "/"))
 			}
 		}
 	}

@@ -24,6 +24,9 @@ type Func func(ctx context.Context, v state.View) (state.Update, error)
 // Package graph sets it, because the errors have a public type.
 var Protect func(fn Func) Func
 
+// SubgraphOf returns a subgraph without options that runs a graph of package graph, which sets it.
+var SubgraphOf func(graph any) *Subgraph
+
 // A Plan is a compiled graph. It is immutable after [Plan.Link].
 type Plan struct {
 	Name    string

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 )
 
 // Ask returns the answer to a question of the task.
@@ -44,12 +43,10 @@ func (t *Task) Ask(interrupt, key string, prompt json.RawMessage) (answer json.R
 // If an earlier run asked the question, it is the id that was stored then.
 // The caller holds t.mu.
 func (t *Task) questionID(interrupt, key string) string {
-	if t.saved != nil {
-		if id := t.saved.questionID(joinPath(t.scope.path, t.ID()), interrupt, key); id != "" {
-			return id
-		}
+	if id := t.storedQuestionID(joinPath(t.scope.path, t.ID()), interrupt, key); id != "" {
+		return id
 	}
-	for _, former := range t.scope.plan.formerTasks(t.node.Name, t.sent) {
+	for _, former := range t.formerIDs() {
 		id := t.questionHash(former, interrupt, key)
 		if _, answered := t.scope.answers[id]; answered {
 			return id
@@ -58,15 +55,23 @@ func (t *Task) questionID(interrupt, key string) string {
 	return t.questionHash(t.ID(), interrupt, key)
 }
 
+// storedQuestionID returns the id of a question of the task or of an inner task with the given path.
+// It returns "" if no earlier run has asked the question. The caller holds the lock of the task.
+func (t *Task) storedQuestionID(path, interrupt, key string) string {
+	if outer := t.outer; outer != nil { // the questions of inner tasks are stored with the outermost
+		outer.mu.Lock()
+		defer outer.mu.Unlock()
+		return outer.storedQuestionID(path, interrupt, key)
+	}
+	if t.saved == nil {
+		return ""
+	}
+	return t.saved.questionID(path, interrupt, key)
+}
+
 // questionHash computes the id of a question from the id of the task and other parts.
 func (t *Task) questionHash(id, interrupt, key string) string {
-	parts := [...]string{t.scope.thread, t.scope.ns, t.scope.checkpoint, id, interrupt, key}
-	var text []byte
-	for _, p := range parts { // the length of each part keeps the text unambiguous
-		text = append(strconv.AppendInt(text, int64(len(p)), 10), ':')
-		text = append(text, p...)
-	}
-	sum := sha256.Sum256(text)
+	sum := sha256.Sum256([]byte(questionKey(t.scope.thread, t.scope.ns, t.scope.checkpoint, id, interrupt, key)))
 	return hex.EncodeToString(sum[:16])
 }
 
@@ -88,6 +93,7 @@ func (t *Task) Asked() bool {
 }
 
 // ForgetQuestions removes the questions of a failed attempt before the next attempt.
+// The keys of its inner tasks may be used again.
 func (t *Task) ForgetQuestions() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

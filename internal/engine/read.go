@@ -144,7 +144,7 @@ func (p *Plan) WaitsAt(c *checkpoint.Checkpoint, node string) (bool, error) {
 		return true, nil
 	}
 	for i, s := range ctl.Sends {
-		if is(s.Node) && !done(taskID(p.current(node), i+1)) {
+		if is(s.Node) && !done(taskID(p.current(node), i+1, "")) {
 			return true, nil
 		}
 	}

@@ -53,9 +53,12 @@ func RunSubgraph(ctx context.Context) (state.Update, error) {
 
 // subgraphRun returns a run of the subgraph that the task calls.
 func (t *Task) subgraphRun(ctx context.Context) *run {
-	sub, outer := t.node.Subgraph, t.scope
+	sub, outer, wrap := t.node.Subgraph, t.scope, t.scope.wrap
+	if t.outer != nil { // flow.Call: the graph runs as if it were invoked
+		wrap = sub.Plan.Wrap
+	}
 	return &run{scope: scope{
-		session: outer.session, plan: sub.Plan, limits: sub.Options, parent: t, nodeCtx: ctx,
+		session: outer.session, plan: sub.Plan, wrap: wrap, limits: sub.Options, parent: t, nodeCtx: ctx,
 		ns: t.namespace(), path: joinPath(outer.path, t.ID()), view: sub.Plan.empty,
 	}}
 }
@@ -66,7 +69,7 @@ func (t *Task) callID(id string) string { return id + "@" + t.scope.ns + "@" + t
 
 // allIDs returns the present id of the task and its ids under former node names.
 func (t *Task) allIDs() []string {
-	return append([]string{t.ID()}, t.scope.plan.formerTasks(t.node.Name, t.sent)...)
+	return append([]string{t.ID()}, t.formerIDs()...)
 }
 
 // claim reserves a persistent subgraph for one task, until the task calls release.

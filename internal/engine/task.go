@@ -28,6 +28,7 @@ var (
 type scope struct {
 	*session
 	plan   *Plan
+	wrap   func(*Node) Func // the middleware around nodes; nil for none
 	limits *Options
 	parent *Task  // in a subgraph, the task that called it
 	ns     string // the namespace of the checkpoints
@@ -68,6 +69,9 @@ type Task struct {
 	view  state.View
 	saved *savedTask // the decoded pending writes of the task; nil for none
 
+	outer  *Task  // the task around an inner task, else nil; see [Inner]
+	suffix string // the end of the id of an inner task
+
 	location *Location // the location of its events; nil if they have no reader
 
 	// These fields are the outcome of the task.
@@ -88,10 +92,11 @@ type Task struct {
 // taskExtras holds the fields of a task that are rarely set.
 type taskExtras struct {
 	asked []Pause              // the open questions of this attempt
-	keys  map[string]bool      // the ids of all questions of this attempt
+	keys  map[string]bool      // the ids of all questions of this attempt, and the keys of its inner tasks
 	once  map[string]*onceCall // the side effects of the task by key
+	inner []*Task              // the newest inner task of each key
 	fault error                // an error that fails the task, even if its node returns nil
-	// storing counts the calls of storeNow that have not returned.
+	// storing counts the calls of storeNow and the inner tasks that have not ended.
 	storing sync.WaitGroup
 
 	// These fields are parts of the outcome.
@@ -152,18 +157,6 @@ type onceCall struct {
 	value json.RawMessage
 }
 
-func newOnceCall() *onceCall {
-	c := &onceCall{token: make(chan struct{}, 1)}
-	c.token <- struct{}{}
-	return c
-}
-
-func completedCall(value json.RawMessage) *onceCall {
-	c := newOnceCall()
-	c.ready, c.value = true, value
-	return c
-}
-
 // These types are keys of context values.
 type (
 	taskKey    struct{}
@@ -212,7 +205,12 @@ func TaskOf(ctx context.Context) *Task {
 }
 
 // ID returns the id of the task, which is unique within its superstep.
-func (t *Task) ID() string { return taskID(t.node.Name, t.sent) }
+func (t *Task) ID() string { return taskID(t.node.Name, t.sent, t.suffix) }
+
+// formerIDs returns the ids of the task under the former names of its node.
+func (t *Task) formerIDs() []string {
+	return t.scope.plan.formerTasks(t.node.Name, t.sent, t.suffix)
+}
 
 // due reports whether the task still has to run in this superstep.
 func (t *Task) due() bool { return !t.finished && t.err == nil && t.extrasOrNone().pauses == nil }

@@ -57,7 +57,7 @@ func (t *Task) position() string {
 // If the node was renamed, it is the id under the first of the former names.
 // So the key does not change when a node is renamed.
 func (t *Task) keyID() string {
-	if former := t.scope.plan.formerTasks(t.node.Name, t.sent); len(former) > 0 {
+	if former := t.formerIDs(); len(former) > 0 {
 		return former[0]
 	}
 	return t.ID()

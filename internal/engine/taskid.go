@@ -9,11 +9,12 @@ import (
 // The id of a plain task is "node"; the id of the third sent task is "node[2]".
 // The argument sent is the number among the sent tasks of the superstep, counted from 1.
 // It is 0 for a plain task.
-func taskID(node string, sent int) string {
+// The argument suffix is the end of the id of an inner task, "~" and its key, else empty.
+func taskID(node string, sent int, suffix string) string {
 	if sent == 0 {
-		return node
+		return node + suffix
 	}
-	return node + "[" + strconv.Itoa(sent-1) + "]"
+	return node + "[" + strconv.Itoa(sent-1) + "]" + suffix
 }
 
 // currentTask returns the present id of a stored task, whose node may have been renamed.
@@ -22,17 +23,17 @@ func (p *Plan) currentTask(id string) string {
 		return id
 	}
 	node, rest := id, ""
-	if i := strings.IndexByte(id, '['); i >= 0 {
+	if i := strings.IndexAny(id, "[~"); i >= 0 {
 		node, rest = id[:i], id[i:]
 	}
 	return p.current(node) + rest
 }
 
 // formerTasks returns the ids of a task under the former names of its node.
-func (p *Plan) formerTasks(node string, sent int) []string {
+func (p *Plan) formerTasks(node string, sent int, suffix string) []string {
 	var out []string
 	for _, old := range p.previous[node] {
-		out = append(out, taskID(old, sent))
+		out = append(out, taskID(old, sent, suffix))
 	}
 	return out
 }

@@ -17,7 +17,7 @@ func TestTaskIDsAreDistinct(t *testing.T) {
 	var ids []string
 	for _, node := range nodes {
 		for sent := range 120 {
-			id := taskID(node, sent)
+			id := taskID(node, sent, "")
 			other, used := seen[id]
 			require.False(t, used, "%s is the id of %s %d and of %v", id, node, sent, other)
 			seen[id] = [2]any{node, sent}
@@ -40,11 +40,11 @@ func TestTaskIDsAreDistinct(t *testing.T) {
 // stored with pending writes, in paths and in namespaces.
 func TestTaskIDsAreThoseInStorage(t *testing.T) {
 	t.Parallel()
-	assert.Equal(t, "plan", taskID("plan", 0))
-	assert.Equal(t, "plan[0]", taskID("plan", 1))
-	assert.Equal(t, "plan[1]", taskID("plan", 2))
-	assert.Equal(t, "plan[999]", taskID("plan", 1000))
-	assert.Equal(t, "outer[2]/inner/leaf[0]", joinPath(joinPath(taskID("outer", 3), "inner"), taskID("leaf", 1)))
+	assert.Equal(t, "plan", taskID("plan", 0, ""))
+	assert.Equal(t, "plan[0]", taskID("plan", 1, ""))
+	assert.Equal(t, "plan[1]", taskID("plan", 2, ""))
+	assert.Equal(t, "plan[999]", taskID("plan", 1000, ""))
+	assert.Equal(t, "outer[2]/inner/leaf[0]", joinPath(joinPath(taskID("outer", 3, ""), "inner"), taskID("leaf", 1, "")))
 }
 
 // TestStoredTaskIDsHavePresentNames proves, for plain and sent tasks, that a stored id with
@@ -53,19 +53,22 @@ func TestStoredTaskIDsHavePresentNames(t *testing.T) {
 	t.Parallel()
 	p := newPlan(t, "a", "b")
 	assert.Equal(t, "old[1]", p.currentTask("old[1]"), "no node was renamed")
-	assert.Empty(t, p.formerTasks("a", 0))
+	assert.Empty(t, p.formerTasks("a", 0, ""))
 
 	p.Renamed = map[string]string{"old": "a", "older": "a", "ol": "b"}
 	p.Link()
 	for _, sent := range []int{0, 1, 2, 11} {
-		former := p.formerTasks("a", sent)
-		assert.Equal(t, []string{taskID("old", sent), taskID("older", sent)}, former, "by name")
-		for _, id := range append(former, taskID("a", sent)) {
-			assert.Equal(t, taskID("a", sent), p.currentTask(id))
+		former := p.formerTasks("a", sent, "")
+		assert.Equal(t, []string{taskID("old", sent, ""), taskID("older", sent, "")}, former, "by name")
+		for _, id := range append(former, taskID("a", sent, "")) {
+			assert.Equal(t, taskID("a", sent, ""), p.currentTask(id))
 		}
-		assert.Equal(t, []string{taskID("ol", sent)}, p.formerTasks("b", sent))
-		assert.Empty(t, p.formerTasks("c", sent))
+		assert.Equal(t, []string{taskID("ol", sent, "")}, p.formerTasks("b", sent, ""))
+		assert.Empty(t, p.formerTasks("c", sent, ""))
 	}
+	assert.Equal(t, []string{"ol[0]~x~y"}, p.formerTasks("b", 1, "~x~y"), "an inner task")
+	assert.Equal(t, "b[0]~x~y", p.currentTask("ol[0]~x~y"))
+	assert.Equal(t, "a~x", p.currentTask("old~x"))
 	for _, id := range []string{"", "x", "x[3]", "olde[1]"} {
 		assert.Equal(t, id, p.currentTask(id), "a node that was not renamed")
 	}
