@@ -140,3 +140,48 @@ func TestCallReportsMistakes(t *testing.T) {
 		})
 	}
 }
+
+// A flow is a subgraph of a graph. Its tasks resume in another process.
+func TestFlowIsASubgraph(t *testing.T) {
+	t.Parallel()
+	overStores(t, func(t *testing.T, store checkpoint.Store) {
+		for _, mode := range modes {
+			var runs atomic.Int32
+			build := func() *graph.Graph {
+				f, err := flow.New("inner", func(ctx context.Context, n int) (int, error) {
+					got, err := flow.Do(ctx, "load", func(context.Context) (int, error) {
+						runs.Add(1)
+						return n, nil
+					})
+					if err != nil {
+						return 0, err
+					}
+					answer, err := flow.Do(ctx, "ask", func(ctx context.Context) (int, error) { return ask.Wait(ctx, "?") })
+					return got + answer, err
+				}, graph.Options{})
+				require.NoError(t, err)
+				b := graph.New("outer", number)
+				b.SubgraphWith("flow", f.Graph, graph.SubgraphOptions{
+					Input: func(s state.View) (state.Update, error) { return state.Update{f.Input(number.Get(s))}, nil },
+					Output: func(_, s state.View) (state.Update, error) {
+						return state.Update{number.Put(f.Output(s))}, nil
+					},
+				})
+				b.Edge(graph.Start, "flow")
+				g, err := b.Compile(graph.Options{Checkpoints: store, Durability: mode})
+				require.NoError(t, err)
+				return g
+			}
+			snap, err := build().Thread(mode.String()).Invoke(t.Context(), number.Put(3))
+			require.NoError(t, err)
+			open, err := ask.Open(snap)
+			require.NoError(t, err)
+			require.Len(t, open, 1)
+			assert.Equal(t, "flow/flow~ask", open[0].Path)
+			snap, err = build().Thread(mode.String()).Invoke(t.Context(), ask.Answer(open[0].ID, 4))
+			require.NoError(t, err)
+			assert.Equal(t, 7, number.Get(snap))
+			assert.Equal(t, int32(1), runs.Load())
+		}
+	})
+}

@@ -102,3 +102,16 @@ func TestNewTurnRunsItsTasksAgain(t *testing.T) {
 	assert.Equal(t, 3, f.Output(snap))
 	assert.Equal(t, 4, runs)
 }
+
+func TestInputOfAnotherTypeNamesItsChannel(t *testing.T) {
+	t.Parallel()
+	o := options()
+	old, err := flow.New("job", func(ctx context.Context, _ string) (int, error) { return ask.Wait(ctx, "?") }, o)
+	require.NoError(t, err)
+	_, err = old.Thread("1").Invoke(t.Context(), old.Input("text"))
+	require.NoError(t, err)
+	changed, err := flow.New("job", func(ctx context.Context, _ int) (int, error) { return ask.Wait(ctx, "?") }, o)
+	require.NoError(t, err)
+	_, err = changed.Thread("1").Invoke(t.Context())
+	require.ErrorContains(t, err, `channel "input"`)
+}

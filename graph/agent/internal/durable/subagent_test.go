@@ -201,7 +201,7 @@ func TestKilledSubAgentsAnswerTheirCalls(t *testing.T) {
 func teamProcess(t *testing.T, dir, url, schema string, after time.Duration) (last string, killed bool) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), asTeam+"="+"url "+url, teamSchema+"="+schema)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), asTeam+"="+"url "+url, teamSchema+"="+schema, "GORACE=atexit_sleep_ms=0")
 	var failure strings.Builder
 	cmd.Stderr = &failure
 	out, err := cmd.StdoutPipe()
