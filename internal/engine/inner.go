@@ -2,11 +2,15 @@ package engine
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/weft-go/weft/state"
 )
@@ -145,8 +149,29 @@ func (t *Task) endInner(in *Task) {
 	x.storing.Done()
 }
 
+// maxInnerID is the length above which the key of an inner task is shortened, in bytes.
+// Stores index the ids of tasks.
+const maxInnerID = 128
+
 // innerID returns the key of an inner task in the form in which it is part of a task id.
-// It escapes the characters that separate the parts of ids, paths and namespaces.
+// Different keys have different ids.
+// It escapes the characters that separate the parts of ids, paths and namespaces, and bytes that a
+// store may not accept. Of a long key, it keeps the beginning and adds a hash.
 func innerID(key string) string {
-	return strings.NewReplacer("%", "%25", "~", "%7E", "/", "%2F", "@", "%40", "[", "%5B").Replace(key)
+	var id strings.Builder
+	for i, r := range key {
+		if r != utf8.RuneError && unicode.IsPrint(r) && !strings.ContainsRune("%~/@[", r) {
+			id.WriteRune(r)
+			continue
+		}
+		_, size := utf8.DecodeRuneInString(key[i:])
+		for _, b := range []byte(key[i : i+size]) {
+			fmt.Fprintf(&id, "%%%02X", b)
+		}
+	}
+	if id.Len() <= maxInnerID {
+		return id.String()
+	}
+	sum := sha256.Sum256([]byte(key))
+	return strings.ToValidUTF8(id.String()[:maxInnerID/2], "") + "[" + hex.EncodeToString(sum[:16]) // no other id has a [
 }
