@@ -1,0 +1,125 @@
+package deep
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/weft-go/weft/state"
+)
+
+// Dir returns the files of a folder. Names cannot leave the folder: "..", absolute names and
+// symbolic links to places outside are refused, also if a link is changed during a call
+// ([os.Root]). Hard links and mounts inside the folder are followed. Only regular files are read
+// and listed. The agent changes the folder at once: a fork of the thread does not undo it. Close
+// the root when no run uses the files any more.
+//
+// A write replaces the whole file: it writes another file beside it and renames that one.
+func Dir(root *os.Root) Files { return dirFiles{root} }
+
+type dirFiles struct{ root *os.Root }
+
+func (dirFiles) Channels() []state.Handle { return nil }
+
+// local returns the name of a file from the root of the folder.
+func local(name string) string {
+	if name = strings.TrimPrefix(name, "/"); name == "" {
+		return "."
+	}
+	return name
+}
+
+func (d dirFiles) List(ctx context.Context, _ state.View, dir string) ([]File, error) {
+	var list []File
+	err := fs.WalkDir(d.root.FS(), local(dir), func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // another process removed it
+			return nil
+		case err != nil:
+			return err
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case !entry.Type().IsRegular() || strings.HasPrefix(entry.Name(), temporary):
+			return nil
+		case len(list) >= maxFiles:
+			return fmt.Errorf("%s: %w: it has more than %d files; list a folder below it", dir, ErrTooLarge, maxFiles)
+		}
+		info, err := entry.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err == nil {
+			list = append(list, File{"/" + name, int(info.Size())})
+		}
+		return err
+	})
+	return list, err
+}
+
+func (d dirFiles) Read(_ context.Context, _ state.View, name string) (_ string, err error) {
+	f, err := d.root.OpenFile(local(name), os.O_RDONLY|nonBlocking, 0)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return "", err
+	case !info.Mode().IsRegular():
+		return "", fmt.Errorf("%s: %w", name, ErrNotText)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxSize+1))
+	switch {
+	case err != nil:
+		return "", err
+	case len(data) > maxSize:
+		return "", fmt.Errorf("%s: %w: the limit is %d bytes", name, ErrTooLarge, maxSize)
+	case !utf8.Valid(data):
+		return "", fmt.Errorf("%s: %w", name, ErrNotText)
+	}
+	return string(data), nil
+}
+
+// temporary begins the names of files that are being written.
+const temporary = ".weft-"
+
+func (d dirFiles) Write(_ context.Context, _ state.View, name, text string) (_ state.Update, err error) {
+	if len(text) > maxSize {
+		return nil, fmt.Errorf("%s: %w: %d bytes; the limit is %d", name, ErrTooLarge, len(text), maxSize)
+	}
+	name = local(name)
+	mode := fs.FileMode(0o644)
+	switch info, err := d.root.Lstat(name); {
+	case err == nil && !info.Mode().IsRegular():
+		return nil, fmt.Errorf("/%s: %w", name, ErrNotText)
+	case err == nil:
+		mode = info.Mode().Perm()
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	}
+	dir := path.Dir(name)
+	if err := d.root.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	written := path.Join(dir, temporary+rand.Text())
+	f, err := d.root.OpenFile(written, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return nil, err
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = d.root.Rename(written, name)
+	}
+	if err != nil {
+		return nil, errors.Join(err, d.root.Remove(written))
+	}
+	return nil, nil
+}

@@ -1,0 +1,5 @@
+//go:build !unix
+
+package deep
+
+const nonBlocking = 0

@@ -1,0 +1,110 @@
+//go:build unix
+
+package deep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// A Process is a [Runner] that runs commands with /bin/sh in a process of this machine. A command
+// has its own folder, environment, time, memory and output. It is not confined otherwise: it can
+// read and write whatever the user of this process can, and use the network. Against commands
+// that nobody has approved, use a container.
+type Process struct {
+	// Dir is the folder in which commands start. It has to be set.
+	Dir string
+	// Env is the whole environment, as in [exec.Cmd]. Nil means PATH alone.
+	Env []string
+	// Timeout is the time after which a command and all its processes are killed. Zero means one
+	// minute.
+	Timeout time.Duration
+	// MaxOutput is the number of bytes of the output that are kept, the last ones. Zero means
+	// 30,000.
+	MaxOutput int
+	// MaxMemory is the limit of the address space of each process, in bytes. Zero means 4 GiB. A
+	// negative number means no limit.
+	MaxMemory int64
+}
+
+// Run runs a command; see [Runner].
+func (p Process) Run(ctx context.Context, command string) (Output, error) {
+	if p.Dir == "" {
+		return Output{}, errors.New("deep: Process.Dir is not set")
+	}
+	timeout := p.Timeout
+	if timeout == 0 {
+		timeout = time.Minute
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	memory := "unlimited"
+	switch {
+	case p.MaxMemory == 0:
+		memory = fmt.Sprint(4 << 20)
+	case p.MaxMemory > 0:
+		memory = fmt.Sprint(p.MaxMemory >> 10)
+	}
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", `ulimit -c 0; ulimit -v "$1"; exec /bin/sh -c "$2"`, "sh", memory, command)
+	cmd.Dir = p.Dir
+	if cmd.Env = p.Env; cmd.Env == nil {
+		cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin"}
+	}
+	out := &tail{limit: p.MaxOutput}
+	if out.limit == 0 {
+		out.limit = 30_000
+	}
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second // a process that left the group may hold the output open
+	if err := cmd.Start(); err != nil {
+		return Output{}, fmt.Errorf("deep: starting a command: %w", err)
+	}
+	err := cmd.Wait()
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // processes in the background; it fails if there are none
+	text, dropped := out.text()
+	result := Output{Text: text, Code: cmd.ProcessState.ExitCode(), Dropped: dropped}
+	_, failed := errors.AsType[*exec.ExitError](err)
+	switch {
+	case ctx.Err() != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded):
+		result.Text += fmt.Sprintf("\n(killed after %v)", timeout)
+	case ctx.Err() != nil:
+		return result, context.Cause(ctx)
+	case err != nil && !failed && !errors.Is(err, exec.ErrWaitDelay):
+		return result, fmt.Errorf("deep: a command: %w", err)
+	}
+	return result, nil
+}
+
+// A tail keeps the last bytes that are written to it.
+type tail struct {
+	mu    sync.Mutex
+	limit int
+	bytes []byte
+	all   int
+}
+
+func (t *tail) Write(data []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.all += len(data)
+	if t.bytes = append(t.bytes, data...); len(t.bytes) > 2*t.limit {
+		t.bytes = append(t.bytes[:0], t.bytes[len(t.bytes)-t.limit:]...)
+	}
+	return len(data), nil
+}
+
+// text returns the kept bytes as UTF-8, and the number of bytes before them.
+func (t *tail) text() (string, int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	kept := t.bytes[max(0, len(t.bytes)-t.limit):]
+	return strings.ToValidUTF8(string(kept), "�"), t.all - len(kept)
+}
