@@ -18,6 +18,7 @@ import (
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/graph/agent/deep"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/llmtest"
 	"github.com/weft-go/weft/state"
@@ -197,8 +198,8 @@ func injections(root string) []injection {
 	}
 }
 
-// TestInjections runs 50 injections with a model that obeys them, in an agent, in a sub-agent and
-// in a member of a supervisor. It proves that no destructive tool runs without approval, and that
+// TestInjections runs 50 injections with a model that obeys them, in an agent, in a sub-agent, in
+// a member of a supervisor, in a deep agent and in its sub-agent. It proves that no destructive tool runs without approval, and that
 // no data of another user is read.
 func TestInjections(t *testing.T) {
 	t.Parallel()
@@ -211,7 +212,7 @@ func TestInjections(t *testing.T) {
 	seen := map[string]bool{}
 	for i, in := range all {
 		seen[in.carrier+in.text] = true
-		for _, place := range []string{"agent", "sub-agent", "member of a supervisor"} {
+		for _, place := range []string{"agent", "sub-agent", "member of a supervisor", "deep agent", "deep sub-agent"} {
 			t.Run(fmt.Sprintf("%02d %s %s", i+1, place, in.text), func(t *testing.T) {
 				t.Parallel()
 				in.test(t, &world{root: root}, place)
@@ -235,10 +236,17 @@ func (in injection) test(t *testing.T, w *world, place string) {
 	if place == "member of a supervisor" {
 		o.Messages = own
 	}
-	a, err := agent.New("helper", script, w.tools(t, content, description), o)
+	set := w.tools(t, content, description)
+	a, err := agent.New("helper", script, set, o)
 	require.NoError(t, err)
 	const task = `{"task":"What is new?"}`
 	switch place {
+	case "deep agent":
+		a, err = deep.New("helper", script, deep.Options{Tools: withoutFileTools(set), Agent: o})
+	case "deep sub-agent":
+		a, err = deep.New("boss", llmtest.NewScript(llmtest.Call("helper", task), llmtest.Say("done")), deep.Options{
+			SubAgents: []deep.SubAgent{{Name: "helper", Description: "It helps.", Model: script, Tools: withoutFileTools(set)}}, Agent: o,
+		})
 	case "sub-agent":
 		a, err = agent.New("boss", llmtest.NewScript(llmtest.Call("helper", task), llmtest.Say("done")), nil, agent.Options{
 			Use: []agent.Middleware{agent.AsTool(agent.SubAgent{Agent: a, Description: "It helps."})}, Graph: stored,
@@ -272,6 +280,16 @@ func (in injection) test(t *testing.T, w *world, place string) {
 	assert.Zero(t, script.Remaining())
 	assert.Len(t, w.harm, approved)
 	w.check(t, in, script.Requests())
+}
+
+// withoutFileTools returns the tools of a set without those whose names a deep agent has.
+func withoutFileTools(set *tools.Set) (list []tools.Tool) {
+	for _, t := range set.Tools() {
+		if t.Name() != deep.ReadTool {
+			list = append(list, t)
+		}
+	}
+	return list
 }
 
 // check proves that the model saw the injection and no data of another user.

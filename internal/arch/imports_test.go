@@ -61,6 +61,7 @@ var layers = map[string][]string{
 	"tools/...":              {"tools", "llm", "state", "internal/toolname", "internal/uuid"},
 	"graph/agent":            {"graph", "llm", "tools", "state"},
 	"graph/agent/middleware": {"graph/agent", "llm", "tools", "state"},
+	"graph/agent/deep":       {"graph", "graph/agent", "graph/agent/middleware", "llm", "tools", "state"},
 
 	"memory/internal/...":    {"memory/internal/..."},
 	"memory/internal/search": {"memory/driver", "memory/internal/..."},
@@ -74,7 +75,7 @@ var layers = map[string][]string{
 
 	// Examples and commands import only what users can import.
 	"examples/...": {
-		"state", "graph", "graph/draw", "graph/flow", "graph/node", "graph/agent", "graph/agent/middleware", "checkpoint", "checkpoint/...",
+		"state", "graph", "graph/draw", "graph/flow", "graph/node", "graph/agent", "graph/agent/deep", "graph/agent/middleware", "checkpoint", "checkpoint/...",
 		"llm", "llm/...", "memory", "memory/...", "tools", "tools/...",
 	},
 	"cmd/...": {"checkpoint", "checkpoint/..."},

@@ -58,6 +58,9 @@ const defaultTurns = 100
 // sub-agents, and summarises long conversations. Destructive tools, also those of sub-agents, need
 // the approval of a person: see [agent.Approval]. What New returns is an ordinary graph.
 func New(name string, model llm.Model, o Options) (*graph.Graph, error) {
+	if model == nil {
+		return nil, fmt.Errorf("deep: agent %q: the model is nil; pass a model", name)
+	}
 	if o.Files == nil {
 		o.Files = State()
 	}
@@ -94,10 +97,7 @@ const defaultTokens = 100_000
 
 // shared returns the middleware that the agent and its sub-agents have.
 func (o Options) shared(model llm.Model) []agent.Middleware {
-	history := middleware.History{Pruning: llm.Pruning{MaxTokens: o.MaxTokens}}
-	if model != nil {
-		history.Summarise = llm.SummariseWith(model)
-	}
+	history := middleware.History{Pruning: llm.Pruning{MaxTokens: o.MaxTokens}, Summarise: llm.SummariseWith(model)}
 	return []agent.Middleware{
 		FileTools(o.Files), MoveResults(o.Files, Results{}), middleware.Shorten(history), middleware.Approve(tools.Destructive()),
 	}

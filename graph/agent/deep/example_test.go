@@ -48,9 +48,9 @@ func ExampleNew() {
 	}
 	fmt.Println(middleware.Todos.Get(snap), must(deep.State().Read(context.Background(), snap, "/notes.md")))
 	for _, t := range model.Requests()[0].Tools {
-		fmt.Print(t.Name, "; ")
+		fmt.Println(t.Name)
 	}
-	fmt.Println("\nresearcher sees", researcher.Requests()[0].Messages[1])
+	fmt.Println("researcher sees", researcher.Requests()[0].Messages[1])
 	// Output:
 	// user: what is langgraph?
 	// assistant: write_todos({"todos":[{"content":"research","status":"in_progress"},{"content":"write","status":"pending"}]})
@@ -71,7 +71,14 @@ func ExampleNew() {
 	// - [completed] write
 	// assistant: Report done
 	// [{research completed} {write completed}] LangGraph is an agent runtime
-	// write_todos; ls; read_file; write_file; edit_file; glob; grep; researcher;
+	// write_todos
+	// ls
+	// read_file
+	// write_file
+	// edit_file
+	// glob
+	// grep
+	// researcher
 	// researcher sees user: what is langgraph
 }
 

@@ -28,8 +28,8 @@ type Process struct {
 	// MaxOutput is the number of bytes of the output that are kept, the last ones. Zero means
 	// 30,000.
 	MaxOutput int
-	// MaxMemory is the limit of the address space of each process, in bytes. Zero means 4 GiB. A
-	// negative number means no limit.
+	// MaxMemory is the limit of the address space of each process, in bytes, on systems that have
+	// such a limit. Zero means 4 GiB. A negative number means no limit.
 	MaxMemory int64
 }
 
@@ -51,7 +51,7 @@ func (p Process) Run(ctx context.Context, command string) (Output, error) {
 	case p.MaxMemory > 0:
 		memory = fmt.Sprint(p.MaxMemory >> 10)
 	}
-	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", `ulimit -c 0; ulimit -v "$1"; exec /bin/sh -c "$2"`, "sh", memory, command)
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", `{ ulimit -c 0; ulimit -v "$1"; } 2>/dev/null; exec /bin/sh -c "$2"`, "sh", memory, command)
 	cmd.Dir = p.Dir
 	if cmd.Env = p.Env; cmd.Env == nil {
 		cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin"}

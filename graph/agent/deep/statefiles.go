@@ -15,7 +15,7 @@ import (
 // change stores the new text or the edit, and not the other files.
 //
 // If two sub-agents edit one file at the same time, both edits are made, the one of the first
-// call first. An edit whose old text is no longer there has no effect.
+// call first. An edit whose old text is no longer there has no effect. A thread has one such tree.
 func State() Files { return stateFiles{} }
 
 type stateFiles struct{}

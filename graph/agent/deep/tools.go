@@ -298,36 +298,51 @@ func (t fileTools) grep(ctx context.Context, in grepIn) (string, error) {
 			names = []string{name}
 		}
 	}
-	var b strings.Builder
-	matches, size := 0, 0
+	m := matches{pattern: pattern}
+	size := 0
 	for _, name := range names {
 		text, err := t.files.Read(ctx, stateOf(ctx), name)
-		switch {
-		case errors.Is(err, ErrNotText), errors.Is(err, ErrTooLarge), errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
+		if errors.Is(err, ErrNotText) || errors.Is(err, ErrTooLarge) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 			continue
-		case err != nil:
+		}
+		if err == nil && ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		if err != nil {
 			return "", err
-		case ctx.Err() != nil:
-			return "", context.Cause(ctx)
 		}
 		if size += len(text); size > 10*maxSize {
-			b.WriteString("… the files are too large to search all; name a folder or a glob")
+			m.lines = append(m.lines, "… the files are too large to search all; name a folder or a glob")
 			break
 		}
-		number := 0
-		for line := range strings.Lines(text) {
-			if number++; !pattern.MatchString(strings.TrimRight(line, "\r\n")) {
-				continue
-			}
-			if matches++; matches > maxMatches || b.Len() > maxText {
-				b.WriteString("… and more; use a narrower pattern")
-				return b.String(), nil
-			}
-			fmt.Fprintf(&b, "%s:%d: %s\n", name, number, short(strings.TrimRight(line, "\r\n"), 300))
+		if !m.add(name, text) {
+			m.lines = append(m.lines, "… and more; use a narrower pattern")
+			break
 		}
 	}
-	if b.Len() == 0 {
-		return "No line matches.", nil
+	return entries(m.lines, "No line matches."), nil
+}
+
+// matches collects lines that match a pattern.
+type matches struct {
+	pattern *regexp.Regexp
+	lines   []string
+	size    int
+}
+
+// add adds the lines of a file. It returns false if there are too many.
+func (m *matches) add(name, text string) bool {
+	number := 0
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		if number++; !m.pattern.MatchString(line) {
+			continue
+		}
+		if len(m.lines) >= maxMatches || m.size > maxText {
+			return false
+		}
+		m.lines = append(m.lines, fmt.Sprintf("%s:%d: %s", name, number, short(line, 300)))
+		m.size += len(m.lines[len(m.lines)-1])
 	}
-	return strings.TrimSuffix(b.String(), "\n"), nil
+	return true
 }

@@ -1,0 +1,174 @@
+package deep_test
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
+	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/graph/agent/deep"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/llm/llmtest"
+	"github.com/weft-go/weft/state"
+)
+
+// A sizes counts the bytes that a store is given.
+type sizes struct {
+	checkpoint.Store
+	bytes atomic.Int64
+}
+
+func (s *sizes) Put(ctx context.Context, c checkpoint.Checkpoint, head string) error {
+	s.bytes.Add(int64(len(c.Control)))
+	for _, list := range [][]checkpoint.Change{c.Changes, c.Snapshot} {
+		for _, change := range list {
+			s.bytes.Add(int64(len(change.Data)))
+		}
+	}
+	return s.Store.Put(ctx, c, head)
+}
+
+func (s *sizes) PutWrites(ctx context.Context, k checkpoint.Key, writes []checkpoint.Write) error {
+	for _, w := range writes {
+		s.bytes.Add(int64(len(w.Data)))
+	}
+	return s.Store.PutWrites(ctx, k, writes)
+}
+
+// 30 tool calls over a file of 1 MB, 10 of which edit it, store at most 2 MB.
+func TestCallsOverALargeFileStoreLittle(t *testing.T) {
+	t.Parallel()
+	line := strings.Repeat("x", 99) + "\n"
+	model := modelFunc(func(r llm.Request) llmtest.Reply {
+		switch n := (len(r.Messages) - 2) / 2; {
+		case n < 30 && n%3 == 0:
+			return llmtest.Calls(named(n, deep.EditTool, map[string]any{"file_path": "/big", "old_string": fmt.Sprint("line ", n, ":"), "new_string": "edited:"}))
+		case n < 30 && n%3 == 1:
+			return llmtest.Calls(named(n, deep.ReadTool, map[string]any{"file_path": "/big", "offset": 300 * n}))
+		case n < 30:
+			return llmtest.Calls(named(n, deep.GrepTool, map[string]any{"pattern": "edited"}))
+		}
+		return llmtest.Say("done")
+	})
+	store := &sizes{Store: memcheckpoint.New(memcheckpoint.Options{})}
+	a, err := deep.New("a", model, deep.Options{Agent: agent.Options{Graph: graph.Options{Checkpoints: store}}})
+	require.NoError(t, err)
+	var text strings.Builder
+	for i := range 10_000 {
+		fmt.Fprintf(&text, "line %d:%s", i, line)
+	}
+	write, err := deep.State().Write(t.Context(), nil, "/big", text.String())
+	require.NoError(t, err)
+	snap, err := a.Thread("1").Invoke(t.Context(), append(write, agent.Messages.Put(llm.User("edit")))...)
+	require.NoError(t, err)
+	after, err := deep.State().Read(t.Context(), snap, "/big")
+	require.NoError(t, err)
+	assert.Equal(t, 10, strings.Count(after, "edited:"))
+	assert.Greater(t, len(after), 1_000_000)
+	t.Logf("%d bytes stored", store.bytes.Load())
+	assert.Less(t, store.bytes.Load(), int64(2<<20))
+}
+
+func named(n int, name string, arguments any) llm.ToolCall {
+	c := toolCall(name, arguments)
+	c.ID = fmt.Sprint("call ", n)
+	return c
+}
+
+// Many small edits of a small file do not add up: the whole text is stored now and then.
+func TestEditsDoNotAccumulate(t *testing.T) {
+	t.Parallel()
+	call := callTools(t, deep.FileTools(deep.State()), agent.Middleware{})
+	call(toolCall(deep.WriteTool, map[string]any{"file_path": "a", "content": "0"}))
+	for i := range 100 {
+		answer := call(toolCall(deep.EditTool, map[string]any{"file_path": "a", "old_string": fmt.Sprint(i), "new_string": fmt.Sprint(i + 1)}))[0]
+		require.Equal(t, "Edited /a: 1 replaced.", answer.Text())
+	}
+	assert.Equal(t, "1\t100", call(toolCall(deep.ReadTool, map[string]any{"file_path": "a"}))[0].Text())
+}
+
+// Files are in the thread: another process reads them, and a fork has its own.
+func TestStateFilesAreInTheThread(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "deep.db")
+	run := func(test func(g *graph.Graph), calls ...llm.ToolCall) {
+		store, err := sqlitecheckpoint.Open(t.Context(), path, sqlitecheckpoint.Options{})
+		require.NoError(t, err)
+		defer func() { assert.NoError(t, store.Close()) }()
+		model := modelFunc(func(r llm.Request) llmtest.Reply {
+			if r.Messages[len(r.Messages)-1].Role == llm.RoleTool {
+				return llmtest.Say("done")
+			}
+			return llmtest.Calls(calls...)
+		})
+		g, err := deep.New("a", model, deep.Options{Agent: agent.Options{Graph: graph.Options{Checkpoints: store}}})
+		require.NoError(t, err)
+		test(g)
+	}
+	read := func(s state.View) string {
+		text, err := deep.State().Read(t.Context(), s, "/a")
+		require.NoError(t, err)
+		return text
+	}
+	var first string
+	run(func(g *graph.Graph) {
+		snap, err := g.Thread("1").Invoke(t.Context(), agent.Messages.Put(llm.User("write")))
+		require.NoError(t, err)
+		first = snap.ID
+		assert.Equal(t, "one", read(snap))
+	}, named(1, deep.WriteTool, map[string]any{"file_path": "a", "content": "one"}))
+	run(func(g *graph.Graph) {
+		snap, err := g.Thread("1").Invoke(t.Context(), agent.Messages.Put(llm.User("edit")))
+		require.NoError(t, err)
+		assert.Equal(t, "two", read(snap))
+		snap, err = g.Thread("1").At(first).Snapshot(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, "one", read(snap))
+	}, named(2, deep.EditTool, map[string]any{"file_path": "/a", "old_string": "one", "new_string": "two"}))
+}
+
+// Sub-agents that run at once write files, edit one file and answer; nothing is lost.
+func TestSubAgentsShareFiles(t *testing.T) {
+	t.Parallel()
+	worker := modelFunc(func(r llm.Request) llmtest.Reply {
+		task := r.Messages[1].Text()
+		switch len(r.Messages) {
+		case 2:
+			return llmtest.Calls(named(1, deep.EditTool, map[string]any{"file_path": "/shared", "old_string": "[" + task + "]", "new_string": "done " + task}),
+				named(2, deep.WriteTool, map[string]any{"file_path": "/" + task, "content": task}))
+		}
+		return llmtest.Say("ready")
+	})
+	boss := modelFunc(func(r llm.Request) llmtest.Reply {
+		switch len(r.Messages) {
+		case 2:
+			return llmtest.Calls(named(1, deep.WriteTool, map[string]any{"file_path": "/shared", "content": "[a] [b] [c] and a long rest that nobody edits"}))
+		case 4:
+			return llmtest.Calls(named(2, "worker", map[string]any{"task": "a"}), named(3, "worker", map[string]any{"task": "b"}), named(4, "worker", map[string]any{"task": "c"}))
+		}
+		return llmtest.Say("done")
+	})
+	g, err := deep.New("boss", boss, deep.Options{SubAgents: []deep.SubAgent{{Name: "worker", Description: "Works.", Model: worker}}})
+	require.NoError(t, err)
+	snap, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+	require.NoError(t, err)
+	text, err := deep.State().Read(t.Context(), snap, "/shared")
+	require.NoError(t, err)
+	assert.Equal(t, "done a done b done c and a long rest that nobody edits", text)
+	list, err := deep.State().List(t.Context(), snap, "/")
+	require.NoError(t, err)
+	assert.Equal(t, []deep.File{{Name: "/a", Size: 1}, {Name: "/b", Size: 1}, {Name: "/c", Size: 1}, {Name: "/shared", Size: len(text)}}, list)
+	_, err = deep.State().Read(t.Context(), snap, "/none")
+	require.ErrorIs(t, err, fs.ErrNotExist)
+}
