@@ -259,7 +259,7 @@ func (t fileTools) glob(ctx context.Context, in globIn) (string, error) {
 }
 
 // find returns the names of the files in a folder that match a pattern. Without a pattern, it
-// returns all of them.
+// returns all of them, and the path may be a file.
 func (t fileTools) find(ctx context.Context, path, pattern string) (names []string, err error) {
 	dir, err := clean(path)
 	if err != nil {
@@ -269,6 +269,11 @@ func (t fileTools) find(ctx context.Context, path, pattern string) (names []stri
 		return nil, fmt.Errorf("%q is not a valid pattern", pattern)
 	}
 	all, err := t.files.List(ctx, stateOf(ctx), dir)
+	if len(all) == 0 && pattern == "" {
+		if _, rerr := t.files.Read(ctx, stateOf(ctx), dir); rerr == nil {
+			return []string{dir}, nil
+		}
+	}
 	for _, f := range all {
 		rest := strings.TrimPrefix(strings.TrimPrefix(f.Name, dir), "/")
 		if pattern == "" || doublestar.MatchUnvalidated(pattern, rest) {
@@ -292,11 +297,6 @@ func (t fileTools) grep(ctx context.Context, in grepIn) (string, error) {
 	names, err := t.find(ctx, in.Path, in.Glob)
 	if err != nil {
 		return "", err
-	}
-	if len(names) == 0 && in.Glob == "" { // the path may be a file
-		if name, _, err := t.text(ctx, in.Path); err == nil {
-			names = []string{name}
-		}
 	}
 	m := matches{pattern: pattern}
 	size := 0
