@@ -21,7 +21,8 @@ var errExited = errors.New("the task called runtime.Goexit")
 // Go starts [Do] in a goroutine and returns a future of its result. The flow does not end
 // before the task has ended. If the function of the flow returns without an error and has not
 // called [Future.Wait], the error of the task fails the flow. Call Go before the function of
-// the flow, or the task that calls it, returns.
+// the flow, or the task that calls it, returns. MaxParallel of the graph's options does not limit
+// the tasks; [Map] has a limit of its own.
 func Go[T any](ctx context.Context, key string, fn func(context.Context) (T, error)) *Future[T] {
 	return start(ctx, key, fn, func() {})
 }

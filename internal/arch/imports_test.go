@@ -71,7 +71,7 @@ var layers = map[string][]string{
 	"memory/pgmemory":        {"memory/driver", "memory/internal/...", "llm", "internal/migration", "internal/pgdb", "internal/uuid"},
 	"memory":                 {"memory/driver", "llm", "internal/uuid"},
 	"memory/...":             {"memory", "memory/...", "llm", "internal/uuid"},
-	"memory/agentmemory":     {"memory", "memory/...", "llm", "tools", "graph", "graph/agent", "state"},
+	"memory/agentmemory":     {"memory", "memory/...", "llm", "tools", "graph", "graph/agent", "graph/agent/deep", "state"},
 
 	// Examples and commands import only what users can import.
 	"examples/...": {

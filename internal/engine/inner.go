@@ -43,10 +43,10 @@ func Inner(ctx context.Context, t *Task, key string, sub *Subgraph, fn func(cont
 	if result := in.onceCall(resultKey); result.ready {
 		e := in.event(TaskFinished, time.Now())
 		e.Saved = true
-		in.scope.events.send(ctx, e)
+		in.scope.events.send(in.scope.storeCtx, e)
 		return result.value, nil
 	}
-	in.scope.events.send(ctx, in.event(TaskStarted, time.Now()))
+	in.scope.events.send(in.scope.storeCtx, in.event(TaskStarted, time.Now()))
 	value, err := in.Once(WithAttempt(context.WithValue(ctx, taskKey{}, in), 1), resultKey, in.protect(fn))
 	asked := in.Asked()
 	if err != nil && !asked {
@@ -56,7 +56,7 @@ func Inner(ctx context.Context, t *Task, key string, sub *Subgraph, fn func(cont
 	if e.Asked = asked; !asked {
 		e.Err = err
 	}
-	in.scope.events.send(ctx, e)
+	in.scope.events.send(in.scope.storeCtx, e)
 	return value, err
 }
 

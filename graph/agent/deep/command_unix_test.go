@@ -88,6 +88,12 @@ func TestProcessIsKilledWithItsChildren(t *testing.T) {
 	assert.Equal(t, "done\n", out.Text)
 	ends()
 
+	ctx, end := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer end()
+	_, err = deep.Process{Dir: dir}.Run(ctx, child+"wait")
+	require.ErrorIs(t, err, context.DeadlineExceeded, "the deadline of the caller")
+	ends()
+
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(100*time.Millisecond, cancel)
 	_, err = deep.Process{Dir: dir}.Run(ctx, child+"wait")

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
@@ -25,7 +26,8 @@ type Options struct {
 	SubAgents []SubAgent
 	// Skills are the folders of skills, such as /skills; see [Skills].
 	Skills []string
-	// Runner, if not nil, runs commands that a person approves; see [Commands].
+	// Runner, if not nil, runs commands that a person approves; see [Commands]. Tools then have 10
+	// minutes, unless Agent.Tools.Timeout is set.
 	Runner Runner
 	// MaxTokens is the number of tokens above which the conversation is summarised for the model.
 	// Zero means 100,000.
@@ -108,6 +110,9 @@ func (o Options) defaults() agent.Options {
 	a := o.Agent
 	if a.MaxTurns == 0 {
 		a.MaxTurns = defaultTurns
+	}
+	if a.Tools.Timeout == 0 && o.Runner != nil {
+		a.Tools.Timeout = 10 * time.Minute // the Runner ends commands before
 	}
 	if a.Tools.MaxText == 0 {
 		a.Tools.MaxText = maxSize // long results are moved

@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// A Process is a [Runner] that runs commands with /bin/sh in a process of this machine. A command
+// A Process is a [Runner] that runs commands with /bin/sh in a process of this machine, on systems of
+// the Unix family. A command
 // has its own folder, environment, time, memory and output. It is not confined otherwise: it can
 // read and write whatever the user of this process can, and use the network. Against commands
 // that nobody has approved, use a container.
@@ -33,7 +34,9 @@ type Process struct {
 	MaxMemory int64
 }
 
-// Run runs a command; see [Runner].
+var errTimeout = errors.New("the command took too long")
+
+// Run runs a command; see [Runner]. If ctx ends, it returns the cause.
 func (p Process) Run(ctx context.Context, command string) (Output, error) {
 	if p.Dir == "" {
 		return Output{}, errors.New("deep: Process.Dir is not set")
@@ -42,7 +45,7 @@ func (p Process) Run(ctx context.Context, command string) (Output, error) {
 	if timeout == 0 {
 		timeout = time.Minute
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
 	defer cancel()
 	memory := "unlimited"
 	switch {
@@ -73,7 +76,7 @@ func (p Process) Run(ctx context.Context, command string) (Output, error) {
 	result := Output{Text: text, Code: cmd.ProcessState.ExitCode(), Dropped: dropped}
 	_, failed := errors.AsType[*exec.ExitError](err)
 	switch {
-	case ctx.Err() != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded):
+	case ctx.Err() != nil && errors.Is(context.Cause(ctx), errTimeout):
 		result.Text += fmt.Sprintf("\n(killed after %v)", timeout)
 	case ctx.Err() != nil:
 		return result, context.Cause(ctx)
