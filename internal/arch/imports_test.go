@@ -60,7 +60,7 @@ var layers = map[string][]string{
 	"tools":                  {"llm", "state", "internal/display", "internal/schema", "internal/suggest"},
 	"tools/...":              {"tools", "llm", "state", "internal/toolname", "internal/uuid"},
 	"graph/agent":            {"graph", "llm", "tools", "state"},
-	"graph/agent/middleware": {"graph/agent", "llm", "tools", "state"},
+	"graph/agent/middleware": {"graph", "graph/agent", "llm", "tools", "tools/plan", "state"},
 	"graph/agent/deep":       {"graph", "graph/agent", "graph/agent/middleware", "llm", "tools", "state"},
 
 	"memory/internal/...":    {"memory/internal/..."},

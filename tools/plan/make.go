@@ -25,7 +25,17 @@ const makeSchema = `{"type":"object","properties":{"actions":{"type":"array","mi
 // runs it. The tool itself runs no action.
 func Tool(set *tools.Set, actions *state.ListChannel[tools.Action]) tools.Tool {
 	spec := llm.ToolSpec{Name: MakePlan, Description: makeText, Schema: json.RawMessage(makeSchema)}
-	return tools.Raw(spec, func(_ context.Context, arguments json.RawMessage) (tools.Result, error) {
+	return planTool(spec, set, func(_ context.Context, planned []tools.Action) (tools.Result, error) {
+		return tools.Result{
+			Text:   fmt.Sprintf("the plan is noted; it has %d actions", len(planned)),
+			Update: state.Update{actions.Put(planned...)},
+		}, nil
+	})
+}
+
+// planTool returns a tool whose argument is a plan. It calls fn with a plan without mistakes.
+func planTool(spec llm.ToolSpec, set *tools.Set, fn func(context.Context, []tools.Action) (tools.Result, error)) tools.Tool {
+	return tools.Raw(spec, func(ctx context.Context, arguments json.RawMessage) (tools.Result, error) {
 		var in struct {
 			Actions []tools.Action `json:"actions"`
 		}
@@ -35,9 +45,6 @@ func Tool(set *tools.Set, actions *state.ListChannel[tools.Action]) tools.Tool {
 		if err := Check(set, in.Actions, nil); err != nil {
 			return tools.Result{Text: err.Error(), Failed: true}, nil
 		}
-		return tools.Result{
-			Text:   fmt.Sprintf("the plan is noted; it has %d actions", len(in.Actions)),
-			Update: state.Update{actions.Put(in.Actions...)},
-		}, nil
+		return fn(ctx, in.Actions)
 	})
 }
