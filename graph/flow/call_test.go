@@ -53,7 +53,7 @@ func counted(n *atomic.Int32) graph.Middleware {
 }
 
 // Graphs that a flow calls at once resume where they asked, in another process. Their
-// questions name their tasks, and nothing of one is seen by the other.
+// questions name their tasks. Neither sees the state of the other.
 func TestCalledGraphsResumeWhereTheyAsked(t *testing.T) {
 	t.Parallel()
 	overStores(t, func(t *testing.T, store checkpoint.Store) {

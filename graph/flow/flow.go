@@ -29,8 +29,8 @@ var channels = []string{"input", "output", "saved"}
 const nodeName = "flow"
 
 // New returns a flow that calls fn. The name of a flow and its function may change while
-// threads wait. The types I and O must have a stored form: see package state. The error is
-// that of [graph.Builder.Compile].
+// threads wait. The types I and O must have a stored form: see package state. The error comes
+// from [graph.Builder.Compile].
 func New[I, O any](name string, fn func(context.Context, I) (O, error), o graph.Options) (*Flow[I, O], error) {
 	f := &Flow[I, O]{
 		input: state.Last[I](channels[0]), output: state.Last[O](channels[1]), saved: state.Last[savedValue](channels[2]),

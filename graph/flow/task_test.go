@@ -310,3 +310,28 @@ func TestEndedContextBeginsNoTask(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 2, f.Output(snap))
 }
+
+// A flow that is retried as a whole keeps its completed tasks and their keys.
+func TestFlowIsRetriedAsAWhole(t *testing.T) {
+	t.Parallel()
+	runs, tries := 0, 0
+	f, err := flow.New("job", func(ctx context.Context, _ int) (int, error) {
+		tries++
+		n, err := flow.Do(ctx, "task", func(context.Context) (int, error) {
+			runs++
+			return 1, nil
+		})
+		if err == nil && tries < 3 {
+			err = errors.New("again")
+		}
+		return n, err
+	}, graph.Options{Middleware: []graph.Middleware{func(next graph.NodeFunc) graph.NodeFunc {
+		return node.Retry(node.RetryPolicy{Initial: -1}, next)
+	}}})
+	require.NoError(t, err)
+	snap, err := f.Invoke(t.Context(), f.Input(1))
+	require.NoError(t, err)
+	assert.Equal(t, 1, f.Output(snap))
+	assert.Equal(t, 1, runs)
+	assert.Equal(t, 3, tries)
+}

@@ -47,7 +47,7 @@ type SubAgent struct {
 	System string
 	// Model is the model. Nil means the model of the agent.
 	Model llm.Model
-	// Tools are the tools of the sub-agent, besides those for files.
+	// Tools are the tools of the sub-agent, besides the tools for files.
 	Tools []tools.Tool
 	// Use is more middleware of the sub-agent.
 	Use []agent.Middleware

@@ -1,6 +1,7 @@
 package deep
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -60,6 +62,7 @@ func (d dirFiles) List(ctx context.Context, _ state.View, dir string) ([]File, e
 		}
 		return err
 	})
+	slices.SortFunc(list, func(a, b File) int { return cmp.Compare(a.Name, b.Name) })
 	return list, err
 }
 

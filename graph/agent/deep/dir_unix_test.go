@@ -25,7 +25,7 @@ import (
 
 const outsideText = "OUTSIDE-4711"
 
-// openDir returns the root of a folder, beside which a file and a folder are.
+// openDir returns the root of a folder. A file and another folder are beside it.
 func openDir(t *testing.T) (root *os.Root, dir, outside string) {
 	t.Helper()
 	top := t.TempDir()
@@ -161,9 +161,11 @@ func TestDirReadsRegularFilesOnly(t *testing.T) {
 		_, err := files.Write(t.Context(), nil, name, "x")
 		assert.ErrorIs(t, err, deep.ErrNotText, name)
 	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "folder/a"), nil, 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "folder.txt"), nil, 0o644))
 	list, err := files.List(t.Context(), nil, "/")
 	require.NoError(t, err)
-	assert.Equal(t, []deep.File{{Name: "/binary", Size: 3}, {Name: "/large", Size: 10<<20 + 1}}, list)
+	assert.Equal(t, []deep.File{{Name: "/binary", Size: 3}, {Name: "/folder.txt"}, {Name: "/folder/a"}, {Name: "/large", Size: 10<<20 + 1}}, list)
 }
 
 // A write that replaces a file keeps its permissions and leaves no other file.

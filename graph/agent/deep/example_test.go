@@ -110,6 +110,17 @@ func ExampleFileTools() {
 	// "one\ntwo\n"
 }
 
+// The caller puts a file into the state of an agent and reads it after the run.
+func ExampleState() {
+	ctx, files := context.Background(), deep.State()
+	model := llmtest.NewScript(llmtest.Call("edit_file", `{"file_path":"/a.md","old_string":"tee","new_string":"tea"}`), llmtest.Say("ok"))
+	a := must(agent.New("editor", model, nil, agent.Options{Use: []agent.Middleware{deep.FileTools(files)}}))
+	input := must(files.Write(ctx, nil, "/a.md", "green tee"))
+	snap := must(a.Invoke(ctx, append(input, agent.Messages.Put(llm.User("correct it")))...))
+	fmt.Println(must(files.Read(ctx, snap, "/a.md")))
+	// Output: green tea
+}
+
 // A long result is moved to a file, of which the model gets the beginning.
 func ExampleMoveResults() {
 	report := tools.New("report", "Reports.", func(context.Context, struct{}) (string, error) {
