@@ -89,17 +89,18 @@ func (t *Task) beginInner(key string, sub *Subgraph) (*Task, error) {
 	if t.returned.Load() {
 		return nil, errNodeReturned
 	}
+	suffix := t.node.suffix + "~" + innerID(key)
 	in := &Task{
-		scope: t.scope, node: &Node{Name: t.node.Name, Subgraph: sub}, sent: t.sent, view: t.view,
-		outer: t, suffix: t.suffix + "~" + innerID(key),
+		scope: t.scope, node: &Node{Name: t.node.Name, Subgraph: sub, outer: t, suffix: suffix},
+		sent: t.sent, view: t.view,
 	}
 	x := t.ensureExtras()
 	var before *Task
-	at := slices.IndexFunc(x.inner, func(other *Task) bool { return other.suffix == in.suffix })
+	at := slices.IndexFunc(x.inner, func(other *Task) bool { return other.node.suffix == suffix })
 	if at >= 0 {
 		before = x.inner[at]
 	}
-	if x.keys[in.suffix] || before != nil && !before.returned.Load() {
+	if x.keys[suffix] || before != nil && !before.returned.Load() {
 		err := fmt.Errorf("task %q: %w", key, ErrDuplicateKey)
 		t.addFault(err)
 		return nil, err
@@ -107,7 +108,7 @@ func (t *Task) beginInner(key string, sub *Subgraph) (*Task, error) {
 	if x.keys == nil {
 		x.keys = map[string]bool{}
 	}
-	x.keys[in.suffix] = true // no id of a question begins with ~
+	x.keys[suffix] = true // no id of a question begins with ~
 	in.watched.Store(t.watched.Load())
 	if t.location != nil {
 		in.location = &Location{Run: t.location.Run, Path: t.location.Path, Node: t.location.Node, Task: in.ID()}

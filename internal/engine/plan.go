@@ -62,6 +62,10 @@ type Node struct {
 	// Deferred means that the node waits until no other work remains.
 	Deferred bool
 
+	// Each inner task has a node of its own; see [Inner].
+	outer  *Task  // the task around the inner task
+	suffix string // the end of its id; empty for a node of a graph
+
 	index int
 	next  []*Node  // the targets of edges, without End
 	self  []*Node  // a list of this node alone, to save allocations

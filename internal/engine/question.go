@@ -58,7 +58,7 @@ func (t *Task) questionID(interrupt, key string) string {
 // storedQuestionID returns the id of a question of the task or of an inner task with the given path.
 // It returns "" if no earlier run has asked the question. The caller holds the lock of the task.
 func (t *Task) storedQuestionID(path, interrupt, key string) string {
-	if outer := t.outer; outer != nil { // the questions of inner tasks are stored with the outermost
+	if outer := t.node.outer; outer != nil { // the questions of inner tasks are stored with the outermost
 		outer.mu.Lock()
 		defer outer.mu.Unlock()
 		return outer.storedQuestionID(path, interrupt, key)

@@ -54,7 +54,7 @@ func RunSubgraph(ctx context.Context) (state.Update, error) {
 // subgraphRun returns a run of the subgraph that the task calls.
 func (t *Task) subgraphRun(ctx context.Context) *run {
 	sub, outer, wrap := t.node.Subgraph, t.scope, t.scope.wrap
-	if t.outer != nil { // flow.Call: the graph runs as if it were invoked
+	if t.node.outer != nil { // flow.Call: the graph runs as if it were invoked
 		wrap = sub.Plan.Wrap
 	}
 	return &run{scope: scope{

@@ -69,9 +69,6 @@ type Task struct {
 	view  state.View
 	saved *savedTask // the decoded pending writes of the task; nil for none
 
-	outer  *Task  // the task around an inner task, else nil; see [Inner]
-	suffix string // the end of the id of an inner task
-
 	location *Location // the location of its events; nil if they have no reader
 
 	// These fields are the outcome of the task.
@@ -205,11 +202,11 @@ func TaskOf(ctx context.Context) *Task {
 }
 
 // ID returns the id of the task, which is unique within its superstep.
-func (t *Task) ID() string { return taskID(t.node.Name, t.sent, t.suffix) }
+func (t *Task) ID() string { return taskID(t.node.Name, t.sent, t.node.suffix) }
 
 // formerIDs returns the ids of the task under the former names of its node.
 func (t *Task) formerIDs() []string {
-	return t.scope.plan.formerTasks(t.node.Name, t.sent, t.suffix)
+	return t.scope.plan.formerTasks(t.node.Name, t.sent, t.node.suffix)
 }
 
 // due reports whether the task still has to run in this superstep.
