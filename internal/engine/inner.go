@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -28,8 +27,8 @@ func (e *waitingError) Error() string { return fmt.Sprintf("task %q waits for an
 func (e *waitingError) Pause() bool { return true }
 
 // Inner runs fn as a task inside the task t and returns its result.
-// If the result is stored, Inner returns it without calling fn. An error of fn is the error of the
-// inner task, and a panic is an error.
+// If the result is stored, Inner returns it without calling fn.
+// An error or panic of fn is the error of the inner task.
 //
 // The inner task has its own questions, side effects and idempotency key.
 // The argument key identifies it within t; a second use in one attempt is an [ErrDuplicateKey].
@@ -139,13 +138,6 @@ func (t *Task) endInner(in *Task) {
 	if len(asked) > 0 {
 		x.asked = append(x.asked, asked...)
 		slices.SortStableFunc(x.asked, func(a, b Pause) int { return strings.Compare(a.Path, b.Path) })
-	}
-	of := in.extrasOrNone()
-	if of.persistent != nil {
-		if x.persistent == nil {
-			x.persistent = map[string]string{}
-		}
-		maps.Copy(x.persistent, of.persistent)
 	}
 	x.storing.Done()
 }
