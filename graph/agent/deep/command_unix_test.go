@@ -55,8 +55,8 @@ func TestProcessIsRestricted(t *testing.T) {
 	require.ErrorContains(t, err, "Process.Dir is not set")
 }
 
-// After the time, a command and its children are killed. So they are when it ends and leaves
-// processes behind, and when the context ends.
+// A command and its children are killed after its time, and when the context ends. When a command
+// ends, the processes that it left behind are killed.
 func TestProcessIsKilledWithItsChildren(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -144,7 +144,7 @@ func ExampleMoveResults() {
 	// /results/480ab14e90bcdf7f.txt
 }
 
-// The model reads how to do a work when it needs it.
+// The model reads instructions when it needs them.
 func ExampleSkills() {
 	dir := must(os.MkdirTemp("", ""))
 	defer func() { _ = os.RemoveAll(dir) }()

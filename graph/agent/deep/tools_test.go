@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -18,6 +19,7 @@ import (
 	"github.com/weft-go/weft/graph/agent/deep"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/llmtest"
+	"github.com/weft-go/weft/state"
 	"github.com/weft-go/weft/tools"
 )
 
@@ -156,19 +158,34 @@ func TestMountedTreeHidesTheRoot(t *testing.T) {
 // A moved result is found in its file, and images and writes of the tool stay.
 func TestLongResultsAreMoved(t *testing.T) {
 	t.Parallel()
+	var reported atomic.Int32
+	reports := state.Sum[int]("reports")
 	long := strings.Repeat("é", 9000)
 	tool := tools.New("report", "Reports.", func(_ context.Context, in struct{ Long bool }) (tools.Result, error) {
-		r := tools.Result{Text: "short", Parts: []llm.Part{llm.Text("part")}}
+		r := tools.Result{
+			Text: "short", Parts: []llm.Part{llm.Text("part"), llm.ImageURL("https://example.com/a.png")},
+			Update: state.Update{reports.Put(1)},
+		}
 		if in.Long {
 			r.Text = long
 		}
 		return r, nil
 	})
-	call := callTools(t, deep.FileTools(deep.State()), deep.MoveResults(deep.State(), deep.Results{Folder: "r"}), agent.Middleware{Tools: []tools.Tool{tool}})
+	call := callTools(t, deep.FileTools(deep.State()), deep.MoveResults(deep.State(), deep.Results{Folder: "r"}), agent.Middleware{
+		Tools: []tools.Tool{tool}, Channels: []state.Handle{reports},
+		Prompt: func(_ context.Context, r agent.Run) (string, error) {
+			reported.Store(int32(reports.Get(r.State)))
+			return "", nil
+		},
+	})
 	answers := call(toolCall("report", map[string]any{"Long": true}), toolCall("report", map[string]any{"Long": false}))
 	assert.Contains(t, answers[0].Text(), "bytes and is in the file /r/")
 	assert.Less(t, len(answers[0].Text()), 1200)
 	assert.Equal(t, "shortpart", answers[1].Text())
+	for _, answer := range answers {
+		assert.Equal(t, "https://example.com/a.png", answer.Parts[len(answer.Parts)-1].URL)
+	}
+	assert.Equal(t, int32(2), reported.Load(), "writes of the tool")
 	names := call(toolCall(deep.GlobTool, map[string]any{"pattern": "r/*"}))[0].Text()
 	assert.Contains(t, answers[0].Text(), names)
 	found := call(toolCall(deep.GrepTool, map[string]any{"pattern": "^é+part$|^é+$", "path": names}))[0].Text()
