@@ -102,11 +102,7 @@ func TestFallbackEndsWithItsContext(t *testing.T) {
 	})
 	second := llmtest.NewScript(llmtest.Say("b"))
 	for _, err := range llm.Fallback(first, second).Stream(ctx, hello) {
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v", err)
-		}
+		assert.ErrorIs(t, err, context.Canceled)
 	}
-	if len(second.Requests()) != 0 {
-		t.Error("the second model was asked")
-	}
+	assert.Empty(t, second.Requests())
 }

@@ -2,7 +2,6 @@ package llm_test
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"slices"
 	"sync"
@@ -11,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/llm"
@@ -37,14 +37,13 @@ func ticks(t *testing.T, l llm.Limits, n int, takes time.Duration) []time.Durati
 	var wg sync.WaitGroup
 	for range n {
 		wg.Go(func() {
-			if _, err := llm.Generate(t.Context(), model, hello); err != nil {
-				t.Error(err)
-			}
+			_, err := llm.Generate(t.Context(), model, hello)
+			assert.NoError(t, err)
 		})
 	}
 	wg.Wait()
-	if l.Concurrent > 0 && most.Load() > int64(l.Concurrent) {
-		t.Errorf("%d at once, want at most %d", most.Load(), l.Concurrent)
+	if l.Concurrent > 0 {
+		assert.LessOrEqual(t, most.Load(), int64(l.Concurrent), "calls at once")
 	}
 	slices.Sort(started)
 	return started
@@ -68,9 +67,8 @@ func TestLimit(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				if got := ticks(t, test.limits, len(test.want), s); !slices.Equal(got, test.want) {
-					t.Errorf("started at %v, want %v", got, test.want)
-				}
+				got := ticks(t, test.limits, len(test.want), s)
+				assert.Equal(t, test.want, got)
 			})
 		})
 	}
@@ -90,20 +88,17 @@ func TestLimitHonoursItsContext(t *testing.T) {
 			return last
 		}
 		require.NoError(t, ask(time.Second))
-		if err := ask(time.Second); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v, want to be too late", err)
-		}
+		err := ask(time.Second)
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
 		// A request that gave up does not use up a start.
 		begin := time.Now()
-		if err := ask(time.Minute); err != nil || time.Since(begin) != 9*time.Second {
-			t.Errorf("got %v after %v, want the turn 9s later", err, time.Since(begin))
-		}
+		err = ask(time.Minute)
+		assert.NoError(t, err)
+		assert.Equal(t, 9*time.Second, time.Since(begin))
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		for _, err := range model.Stream(ctx, hello) {
-			if !errors.Is(err, context.Canceled) {
-				t.Errorf("got %v", err)
-			}
+			assert.ErrorIs(t, err, context.Canceled)
 		}
 	})
 }
@@ -114,24 +109,22 @@ func TestLimitRecovers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		model := llm.Limit(llmtest.Echo{}, llm.Limits{PerMinute: 1})
-		if _, err := llm.Generate(t.Context(), model, hello); err != nil {
-			t.Fatal(err)
-		}
+		_, err := llm.Generate(t.Context(), model, hello)
+		require.NoError(t, err)
 		var wg sync.WaitGroup
 		for i := range 600 {
 			wg.Go(func() {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second+time.Duration(i)*time.Millisecond)
 				defer cancel()
-				if _, err := llm.Generate(ctx, model, hello); !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("got %v", err)
-				}
+				_, err := llm.Generate(ctx, model, hello)
+				assert.ErrorIs(t, err, context.DeadlineExceeded)
 			})
 		}
 		wg.Wait()
 		begin := time.Now()
-		if _, err := llm.Generate(t.Context(), model, hello); err != nil || time.Since(begin) > time.Minute {
-			t.Errorf("got %v after %v, want an answer within a minute", err, time.Since(begin))
-		}
+		_, err = llm.Generate(t.Context(), model, hello)
+		assert.NoError(t, err)
+		assert.LessOrEqual(t, time.Since(begin), time.Minute)
 	})
 }
 
@@ -141,17 +134,14 @@ func TestLimitWaitsForAPlaceWithItsContext(t *testing.T) {
 		model := llm.Limit(llmtest.NewScript(llmtest.Say("a").After(time.Minute)), llm.Limits{Concurrent: 1})
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if _, err := llm.Generate(t.Context(), model, hello); err != nil {
-				t.Error(err)
-			}
+			_, err := llm.Generate(t.Context(), model, hello)
+			assert.NoError(t, err)
 		})
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		for _, err := range model.Stream(ctx, hello) {
-			if !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("got %v", err)
-			}
+			assert.ErrorIs(t, err, context.DeadlineExceeded)
 		}
 		wg.Wait()
 	})

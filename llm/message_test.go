@@ -3,11 +3,8 @@ package llm_test
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"flag"
 	"os"
-	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -59,9 +56,7 @@ func TestMessageJSONIsGolden(t *testing.T) {
 	}
 	want, err := os.ReadFile(golden)
 	require.NoError(t, err)
-	if !bytes.Equal(got, want) {
-		t.Errorf("JSON form changed:\ngot  %s\nwant %s", got, want)
-	}
+	assert.Equal(t, want, got)
 	var back []llm.Message
 	for line := range bytes.Lines(want) {
 		var m llm.Message
@@ -69,9 +64,7 @@ func TestMessageJSONIsGolden(t *testing.T) {
 		back = append(back, m)
 	}
 	assert.Equal(t, messages, back)
-	if again := marshal(t, back); !bytes.Equal(again, want) {
-		t.Errorf("second round: got %s, want %s", again, want)
-	}
+	assert.Equal(t, want, marshal(t, back))
 }
 
 // marshal encodes messages as JSON, one per line.
@@ -137,9 +130,7 @@ func TestMessageValidate(t *testing.T) {
 		})
 	}
 	for i, m := range conversation() {
-		if err := m.Validate(); err != nil {
-			t.Errorf("message %d: %v", i, err)
-		}
+		assert.NoError(t, m.Validate(), "message %d", i)
 	}
 }
 
@@ -147,23 +138,19 @@ func TestMessageValidate(t *testing.T) {
 // must be nil.
 func checkInvalid(t *testing.T, err error, want string) {
 	t.Helper()
-	switch {
-	case want == "" && err != nil:
-		t.Errorf("got %v, want no error", err)
-	case want != "" && (!errors.Is(err, llm.ErrInvalid) || !strings.Contains(err.Error(), want)):
-		t.Errorf("got %v, want an ErrInvalid with %q", err, want)
+	if want == "" {
+		assert.NoError(t, err)
+		return
 	}
+	assert.ErrorIs(t, err, llm.ErrInvalid)
+	assert.ErrorContains(t, err, want)
 }
 
 func TestTextReplacesWhatIsNotUTF8(t *testing.T) {
 	t.Parallel()
 	m := llm.ToolResult(llm.ToolCall{ID: "1", Name: "read"}, "a\xffb")
-	if got, want := m.Text(), "a\ufffdb"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if err := m.Validate(); err != nil {
-		t.Error(err)
-	}
+	assert.Equal(t, "a\ufffdb", m.Text())
+	assert.NoError(t, m.Validate())
 }
 
 func TestToolCallText(t *testing.T) {
@@ -190,9 +177,7 @@ func TestMessageCloneSharesNothing(t *testing.T) {
 	t.Parallel()
 	for i, m := range conversation() {
 		c := m.Clone()
-		if !reflect.DeepEqual(c, m) {
-			t.Fatalf("message %d: got %+v, want %+v", i, c, m)
-		}
+		require.Equal(t, m, c, "message %d", i)
 		for j := range c.Parts {
 			c.Parts[j].Text = "changed"
 			clear(c.Parts[j].Data)
@@ -210,22 +195,17 @@ func TestMessageCloneSharesNothing(t *testing.T) {
 			clear(value)
 		}
 		clear(c.Metadata)
-		if want := conversation()[i]; !reflect.DeepEqual(m, want) {
-			t.Errorf("message %d changed with its clone: got %+v, want %+v", i, m, want)
-		}
+		assert.Equal(t, conversation()[i], m, "message %d changed with its clone", i)
 	}
 }
 
 func TestIdentity(t *testing.T) {
 	t.Parallel()
 	m := llm.User("a")
-	if id := llm.ByID.ID(m); id != "" {
-		t.Errorf("got id %q, want none", id)
-	}
+	assert.Empty(t, llm.ByID.ID(m))
 	named := llm.ByID.WithID(m, "m1")
-	if named.ID != "m1" || m.ID != "" {
-		t.Errorf("got %q and %q, want m1 and none", named.ID, m.ID)
-	}
+	assert.Equal(t, "m1", named.ID)
+	assert.Empty(t, m.ID)
 }
 
 func TestUsageAdd(t *testing.T) {

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"iter"
 	"log/slog"
-	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -112,13 +110,9 @@ func TestGenerateAssembles(t *testing.T) {
 			t.Parallel()
 			got, err := llm.Generate(t.Context(), playing(test.chunks, nil), hello)
 			require.NoError(t, err)
-			if got.ID == "" {
-				t.Error("the reply has no id")
-			}
+			assert.NotEmpty(t, got.ID)
 			got.ID = ""
-			if !reflect.DeepEqual(got, test.want) {
-				t.Errorf("got  %+v\nwant %+v", got, test.want)
-			}
+			assert.Equal(t, test.want, got)
 		})
 	}
 }
@@ -159,12 +153,9 @@ func TestGenerateRefuses(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			got, err := llm.Generate(t.Context(), playing(test.chunks, test.err), hello)
-			if !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.text) {
-				t.Errorf("got %v, want %v with %q", err, test.want, test.text)
-			}
-			if !reflect.DeepEqual(got, llm.Message{}) {
-				t.Errorf("got %+v beside the error", got)
-			}
+			assert.ErrorIs(t, err, test.want)
+			assert.ErrorContains(t, err, test.text)
+			assert.Equal(t, llm.Message{}, got)
 		})
 	}
 }
@@ -172,7 +163,7 @@ func TestGenerateRefuses(t *testing.T) {
 func TestGenerateChecksTheRequest(t *testing.T) {
 	t.Parallel()
 	model := llm.ModelFunc(func(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] {
-		t.Error("the model was asked")
+		assert.Fail(t, "the model was asked")
 		return playing(nil, nil).Stream(t.Context(), hello)
 	})
 	_, err := llm.Generate(t.Context(), model, llm.Request{})
@@ -189,15 +180,14 @@ func TestNoModel(t *testing.T) {
 		}
 	}
 	for i, m := range through(nil) {
-		if _, err := llm.Generate(t.Context(), m, hello); !errors.Is(err, llm.ErrInvalid) || !strings.Contains(err.Error(), "no model") {
-			t.Errorf("%d: got %v", i, err)
-		}
+		_, err := llm.Generate(t.Context(), m, hello)
+		assert.ErrorIs(t, err, llm.ErrInvalid, "%d", i)
+		assert.ErrorContains(t, err, "no model", "%d", i)
 	}
 	nothing := llm.ModelFunc(func(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] { return nil })
 	for i, m := range through(nothing) {
-		if _, err := llm.Generate(t.Context(), m, hello); err == nil || !strings.Contains(err.Error(), "nil in place of a stream") {
-			t.Errorf("%d: got %v", i, err)
-		}
+		_, err := llm.Generate(t.Context(), m, hello)
+		assert.ErrorContains(t, err, "nil in place of a stream", "%d", i)
 	}
 }
 
@@ -209,32 +199,26 @@ func TestStreamShowsWhatItCollects(t *testing.T) {
 	ids := map[string]bool{}
 	for chunk, err := range llm.Stream(t.Context(), model, hello, &reply) {
 		require.NoError(t, err)
-		if !reflect.DeepEqual(reply, llm.Message{}) {
-			t.Error("the reply is there before the stream has ended")
-		}
+		assert.Equal(t, llm.Message{}, reply)
 		if chunk.Kind == llm.ChunkText {
 			said += chunk.Text
 		}
 		ids[chunk.MessageID] = true
 	}
-	if said != "ab" || reply.Text() != said {
-		t.Errorf("said %q, reply %q, want ab", said, reply.Text())
-	}
-	if len(ids) != 1 || !ids[reply.ID] || reply.ID == "" {
-		t.Errorf("chunks have ids %v, the reply %q", ids, reply.ID)
-	}
-	if reply.ToolCalls[0].ID == "" {
-		t.Error("a tool call without an id was not given one")
-	}
+	assert.Equal(t, "ab", said)
+	assert.Equal(t, said, reply.Text())
+	assert.Len(t, ids, 1)
+	assert.True(t, ids[reply.ID])
+	assert.NotEmpty(t, reply.ID)
+	assert.NotEmpty(t, reply.ToolCalls[0].ID)
 }
 
 func TestStreamKeepsTheModelsID(t *testing.T) {
 	t.Parallel()
 	chunks := []llm.Chunk{{Kind: llm.ChunkText, MessageID: "m7", Text: "a"}, text("b")}
 	got, err := llm.Generate(t.Context(), playing(chunks, nil), hello)
-	if err != nil || got.ID != "m7" {
-		t.Errorf("got id %q and error %v, want m7", got.ID, err)
-	}
+	assert.NoError(t, err)
+	assert.Equal(t, "m7", got.ID)
 }
 
 func TestStreamLeftEarly(t *testing.T) {
@@ -249,14 +233,11 @@ func TestStreamLeftEarly(t *testing.T) {
 	})
 	reply := llm.User("what was there before")
 	for _, err := range llm.Stream(t.Context(), model, hello, &reply) {
-		if err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, err)
 		break
 	}
-	if !left || !reflect.DeepEqual(reply, llm.Message{}) {
-		t.Errorf("left %v, reply %+v; want true and the zero message", left, reply)
-	}
+	assert.True(t, left)
+	assert.Equal(t, llm.Message{}, reply)
 }
 
 func TestStreamEndsWithItsContext(t *testing.T) {
@@ -295,8 +276,8 @@ func TestStreamEndsWithItsContext(t *testing.T) {
 				cancel(drained)
 			}
 			for _, want := range []error{context.Canceled, drained, test.err} {
-				if want != nil && !errors.Is(last, want) {
-					t.Errorf("got %v, want it to wrap %v", last, want)
+				if want != nil {
+					assert.ErrorIs(t, last, want)
 				}
 			}
 			assert.Empty(t, reply.Role)
@@ -309,7 +290,7 @@ func TestReply(t *testing.T) {
 	model := func(m llm.Message) llm.Model {
 		return llm.ModelFunc(func(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] { return llm.Reply(m) })
 	}
-	for i, m := range conversation() {
+	for _, m := range conversation() {
 		got, err := llm.Generate(t.Context(), model(m), hello)
 		if m.Role != llm.RoleAssistant {
 			checkInvalid(t, err, "role "+string(m.Role))
@@ -325,9 +306,7 @@ func TestReply(t *testing.T) {
 			m.ToolCalls[1] = llm.InvalidCall("call_4", "f", `{"a":`, "unexpected end of JSON input")
 			got, err = llm.Generate(t.Context(), model(m), hello)
 		}
-		if err != nil {
-			t.Fatalf("message %d: %v", i, err)
-		}
+		require.NoError(t, err)
 		want := m.Clone()
 		if want.ID == "" {
 			got.ID = ""
@@ -349,9 +328,8 @@ func TestReply(t *testing.T) {
 	_, err = llm.Generate(t.Context(), model(llm.Message{Role: "boss"}), hello)
 	checkInvalid(t, err, "unknown role")
 	for chunk, err := range llm.Reply(llm.Assistant("a")) {
-		if err != nil || chunk.Text != "a" {
-			t.Errorf("got %+v and %v first", chunk, err)
-		}
+		assert.NoError(t, err)
+		assert.Equal(t, "a", chunk.Text)
 		break
 	}
 }

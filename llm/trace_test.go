@@ -3,7 +3,6 @@ package llm_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"iter"
 	"log/slog"
 	"testing"
@@ -34,9 +33,7 @@ func TestTrace(t *testing.T) {
 				return context.WithValue(ctx, key{}, len(started))
 			},
 			End: func(ctx context.Context, e llm.Exchange) {
-				if ctx.Value(key{}) != len(started) {
-					t.Error("End has another context than Start returned")
-				}
+				assert.Equal(t, len(started), ctx.Value(key{}))
 				ended = append(ended, e)
 			},
 		}
@@ -47,22 +44,26 @@ func TestTrace(t *testing.T) {
 		reply, err := llm.Generate(t.Context(), model, hello)
 		require.NoError(t, err)
 		e := ended[0]
-		if e.Reply.ID != reply.ID || e.Usage().Total != 5 || e.FirstChunk != time.Second || e.Duration != 3*time.Second || e.Chunks != 3 || e.Left || e.Err != nil {
-			t.Errorf("traced %+v", e)
-		}
-		if _, err := llm.Generate(t.Context(), model, hello); !errors.Is(err, llm.ErrOverloaded) {
-			t.Errorf("got %v", err)
-		}
-		if e := ended[1]; !errors.Is(e.Err, llm.ErrOverloaded) || e.Left || e.FirstChunk != 0 || e.Usage() != (llm.Usage{}) {
-			t.Errorf("traced %+v", e)
-		}
+		assert.Equal(t, reply.ID, e.Reply.ID)
+		assert.Equal(t, int64(5), e.Usage().Total)
+		assert.Equal(t, time.Second, e.FirstChunk)
+		assert.Equal(t, 3*time.Second, e.Duration)
+		assert.Equal(t, 3, e.Chunks)
+		assert.False(t, e.Left)
+		assert.NoError(t, e.Err)
+		_, err = llm.Generate(t.Context(), model, hello)
+		assert.ErrorIs(t, err, llm.ErrOverloaded)
+		e = ended[1]
+		assert.ErrorIs(t, e.Err, llm.ErrOverloaded)
+		assert.False(t, e.Left)
+		assert.Zero(t, e.FirstChunk)
+		assert.Equal(t, (llm.Usage{}), e.Usage())
 		drain(model.Stream(t.Context(), hello))
-		if e := ended[2]; !errors.Is(e.Err, llm.ErrMalformed) || e.Reply.Role != "" {
-			t.Errorf("traced %+v", e)
-		}
-		if len(started) != 3 || len(ended) != 3 {
-			t.Errorf("%d started, %d ended", len(started), len(ended))
-		}
+		e = ended[2]
+		assert.ErrorIs(t, e.Err, llm.ErrMalformed)
+		assert.Empty(t, e.Reply.Role)
+		assert.Len(t, started, 3)
+		assert.Len(t, ended, 3)
 		drain(llm.Trace(llmtest.Echo{}, llm.Hooks{}).Stream(t.Context(), hello))
 	})
 }
@@ -98,9 +99,7 @@ func TestLog(t *testing.T) {
 		drain(model.Stream(t.Context(), secret))
 	}
 	for _, err := range model.Stream(t.Context(), hello) {
-		if err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, err)
 		break
 	}
 	want := `level=INFO msg="model answered" model=m-1 messages=1 tools=1 chunks=2 stop_reason=tool_calls tool_calls=1 input_tokens=3 output_tokens=2 cached_tokens=1
@@ -109,7 +108,6 @@ level=INFO msg="model was left" model=m-1 messages=1 chunks=1
 `
 	assert.Equal(t, want, b.String())
 	quiet := llm.Log(llmtest.Echo{}, "m-1", slog.New(slog.DiscardHandler))
-	if _, err := llm.Generate(t.Context(), quiet, hello); err != nil {
-		t.Error(err)
-	}
+	_, err := llm.Generate(t.Context(), quiet, hello)
+	assert.NoError(t, err)
 }
