@@ -12,6 +12,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/weft-go/weft/state"
@@ -23,10 +24,14 @@ import (
 // and listed. The agent changes the folder at once: a fork of the thread does not undo it. Close
 // the root when no run uses the files any more.
 //
-// A write replaces the whole file: it writes another file beside it and renames that one.
-func Dir(root *os.Root) Files { return dirFiles{root} }
+// A write replaces the whole file: it writes another file beside it and renames that one. If agents
+// edit one file at the same time, each edit is made in the text that the one before left.
+func Dir(root *os.Root) Files { return dirFiles{root, &sync.Mutex{}} }
 
-type dirFiles struct{ root *os.Root }
+type dirFiles struct {
+	root    *os.Root
+	editing *sync.Mutex
+}
 
 func (dirFiles) Channels() []state.Handle { return nil }
 
@@ -125,4 +130,18 @@ func (d dirFiles) Write(_ context.Context, _ state.View, name, text string) (_ s
 		return nil, errors.Join(err, d.root.Remove(written))
 	}
 	return nil, nil
+}
+
+// edit makes the edit in the present text of the file.
+func (d dirFiles) edit(ctx context.Context, s state.View, e edit) (state.Update, error) {
+	d.editing.Lock()
+	defer d.editing.Unlock()
+	text, err := d.Read(ctx, s, e.name)
+	if err != nil {
+		return nil, err
+	}
+	if !strings.Contains(text, e.old) {
+		return nil, fmt.Errorf("old_string is no longer in %s; read the file again", e.name)
+	}
+	return d.Write(ctx, s, e.name, change{Old: e.old, Text: e.new, All: e.all}.apply(text))
 }

@@ -194,6 +194,32 @@ func TestDirReplacesWholeFiles(t *testing.T) {
 	assert.Len(t, entries, 1)
 }
 
+// Agents that edit one file at the same time lose no edit.
+func TestDirLosesNoEdit(t *testing.T) {
+	t.Parallel()
+	root, dir, _ := openDir(t)
+	files := deep.Dir(root)
+	var text strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&text, "[%d]\n", i)
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a"), []byte(text.String()), 0o644))
+	var all sync.WaitGroup
+	for worker := range 5 {
+		call := callTools(t, deep.FileTools(files))
+		all.Go(func() {
+			for i := worker; i < 100; i += 5 {
+				answer := call(toolCall(deep.EditTool, map[string]any{"file_path": "/a", "old_string": fmt.Sprintf("[%d]", i), "new_string": "done"}))[0]
+				assert.Equal(t, "Edited /a: 1 replaced.", answer.Text())
+			}
+		})
+	}
+	all.Wait()
+	edited, err := os.ReadFile(filepath.Join(dir, "a"))
+	require.NoError(t, err)
+	assert.Equal(t, strings.Repeat("done\n", 100), string(edited))
+}
+
 func TestDirHasALimitOfFiles(t *testing.T) {
 	t.Parallel()
 	root, dir, _ := openDir(t)

@@ -48,7 +48,7 @@ const (
 	maxFiles = 10_000   // the number of files in a list
 )
 
-// An editor is a Files that stores an edit in less space than the whole file.
+// An editor is a Files that stores an edit and not the whole file that the edit results in.
 type editor interface {
 	// edit replaces a text in a file. It returns the writes that the agent has to store.
 	edit(ctx context.Context, s state.View, e edit) (state.Update, error)
