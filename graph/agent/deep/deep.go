@@ -95,7 +95,10 @@ func New(name string, model llm.Model, o Options) (*graph.Graph, error) {
 	return agent.New(name, model, set, a)
 }
 
-const defaultTokens = 100_000
+const (
+	defaultTokens = 100_000
+	maxResult     = 1 << 20 // smaller than the limits of all files
+)
 
 // shared returns the middleware that the agent and its sub-agents have.
 func (o Options) shared(model llm.Model) []agent.Middleware {
@@ -115,7 +118,7 @@ func (o Options) defaults() agent.Options {
 		a.Tools.Timeout = 10 * time.Minute // the Runner ends commands before
 	}
 	if a.Tools.MaxText == 0 {
-		a.Tools.MaxText = maxSize // long results are moved
+		a.Tools.MaxText = maxResult // long results are moved to files
 	}
 	return a
 }

@@ -14,10 +14,9 @@ import (
 )
 
 // A Process is a [Runner] that runs commands with /bin/sh in a process of this machine, on systems of
-// the Unix family. A command
-// has its own folder, environment, time, memory and output. It is not confined otherwise: it can
-// read and write whatever the user of this process can, and use the network. Against commands
-// that nobody has approved, use a container.
+// the Unix family. A command has its own folder, environment, time, memory and output. It is not
+// confined otherwise: it can read and write whatever the user of this process can, and use the
+// network. For commands that nobody approves, use a container.
 type Process struct {
 	// Dir is the folder in which commands start. It has to be set.
 	Dir string

@@ -15,7 +15,9 @@ import (
 // change stores the new text or the edit, and not the other files.
 //
 // If two sub-agents edit one file at the same time, both edits are made, the one of the first
-// call first. An edit whose old text is no longer there has no effect. A thread has one such tree.
+// call first. An edit whose old text is no longer there has no effect. Once the edits of a file are
+// larger than the file and 64 KiB, the next edit stores the whole text, which replaces an edit that
+// another sub-agent makes at the same time. A thread has one such tree.
 func State() Files { return stateFiles{} }
 
 type stateFiles struct{}
@@ -116,13 +118,15 @@ func (stateFiles) Write(_ context.Context, s state.View, name, text string) (sta
 	return state.Update{changes.Put(change{Name: name, Text: text})}, nil
 }
 
-// edit stores the edit. It stores the whole file once the edits are as large as the file.
+const minEdits = 64 << 10 // the size of edits from which on the whole text may be stored
+
+// edit stores the edit. It stores the whole file once the edits are larger than the file.
 func (f stateFiles) edit(ctx context.Context, s state.View, e edit) (state.Update, error) {
 	_, edits, err := read(s, e.name)
 	if err != nil {
 		return nil, err
 	}
-	if edits+len(e.old)+len(e.new) > len(e.result) || len(e.result) > maxSize {
+	if edits+len(e.old)+len(e.new) > max(minEdits, len(e.result)) || len(e.result) > maxSize {
 		return f.Write(ctx, s, e.name, e.result)
 	}
 	return state.Update{changes.Put(change{Name: e.name, Old: e.old, Text: e.new, All: e.all})}, nil
