@@ -86,16 +86,17 @@ func named(n int, name string, arguments any) llm.ToolCall {
 	return c
 }
 
-// Many small edits of a small file do not add up: the whole text is stored now and then.
-func TestEditsDoNotAccumulate(t *testing.T) {
+// A file is right before and after its whole text is stored again, because the edits are larger.
+func TestManyEditsOfAFile(t *testing.T) {
 	t.Parallel()
-	call := callTools(t, deep.FileTools(deep.State()), agent.Middleware{})
-	call(toolCall(deep.WriteTool, map[string]any{"file_path": "a", "content": "0"}))
+	call := callTools(t, deep.FileTools(deep.State()))
+	text := func(n int) string { return fmt.Sprint(n, strings.Repeat("x", 1000)) }
+	call(toolCall(deep.WriteTool, map[string]any{"file_path": "a", "content": text(0)}))
 	for i := range 100 {
-		answer := call(toolCall(deep.EditTool, map[string]any{"file_path": "a", "old_string": fmt.Sprint(i), "new_string": fmt.Sprint(i + 1)}))[0]
+		answer := call(toolCall(deep.EditTool, map[string]any{"file_path": "a", "old_string": text(i), "new_string": text(i + 1)}))[0]
 		require.Equal(t, "Edited /a: 1 replaced.", answer.Text())
 	}
-	assert.Equal(t, "1\t100", call(toolCall(deep.ReadTool, map[string]any{"file_path": "a"}))[0].Text())
+	assert.Equal(t, "1\t"+text(100), call(toolCall(deep.ReadTool, map[string]any{"file_path": "a"}))[0].Text())
 }
 
 // Files are in the thread: another process reads them, and a fork has its own.
