@@ -13,8 +13,8 @@ import (
 var Result = state.LastWins[Outcome]("agent_result")
 
 // Usage is the total usage of all runs of a thread, as reported by the providers. A
-// graph that declares the channel gets the sum of its agents. The [Outcome] has the
-// usage of one run of one agent.
+// graph that declares the channel gets the sum of its agents. A sub-agent that fails adds
+// nothing. The [Outcome] has the usage of one run of one agent.
 var Usage = state.NewChannel("usage", llm.SumUsage)
 
 // A Reason is the reason why an agent stopped.

@@ -1,13 +1,11 @@
 package flow_test
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -23,6 +21,7 @@ import (
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/flow"
+	"github.com/weft-go/weft/internal/crashtest"
 )
 
 // asFlow is an environment variable. If it is set, the test binary runs or resumes a flow in
@@ -145,7 +144,7 @@ func TestKilledFlowResumesUnderChangedCode(t *testing.T) {
 			}
 			version := rnd.IntN(1000)
 			sums = append(sums, fmt.Sprint(crashTasks*(crashTasks-1)/2-version%crashTasks+1000+version))
-			out, died := flowProcess(t, dir, version, after)
+			out, died := crashtest.Run(t, dir, after, asFlow+"="+fmt.Sprint(version))
 			if died {
 				killed++
 				continue
@@ -179,31 +178,4 @@ func runsAfterCompletion(events string) (again []string, completed int) {
 		}
 	}
 	return again, len(done)
-}
-
-// flowProcess runs a version of the flow in a process, and kills it a time after its first task has
-// begun, unless it has ended. It returns the last line of its output.
-func flowProcess(t *testing.T, dir string, version int, after time.Duration) (last string, killed bool) {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), asFlow+"="+fmt.Sprint(version), "GORACE=atexit_sleep_ms=0")
-	var failure strings.Builder
-	cmd.Stderr = &failure
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	var timer *time.Timer
-	for lines := bufio.NewScanner(out); lines.Scan(); last = lines.Text() {
-		if timer == nil {
-			timer = time.AfterFunc(after, func() { _ = cmd.Process.Kill() }) // it fails if the process has ended
-		}
-	}
-	if timer != nil {
-		timer.Stop()
-	}
-	if err := cmd.Wait(); err != nil {
-		require.Equal(t, -1, cmd.ProcessState.ExitCode(), "%v: %s", err, failure.String())
-		return "", true
-	}
-	return last, false
 }

@@ -143,5 +143,5 @@ func (d dirFiles) edit(ctx context.Context, s state.View, e edit) (state.Update,
 	if !strings.Contains(text, e.old) {
 		return nil, fmt.Errorf("old_string is no longer in %s; read the file again", e.name)
 	}
-	return d.Write(ctx, s, e.name, change{Old: e.old, Text: e.new, All: e.all}.apply(text))
+	return d.Write(ctx, s, e.name, replace(text, e.old, e.new, e.all))
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/llmtest"
 	"github.com/weft-go/weft/state"
+	"github.com/weft-go/weft/tools"
 )
 
 // A sizes counts the bytes that a store is given.
@@ -139,37 +140,73 @@ func TestStateFilesAreInTheThread(t *testing.T) {
 	}, named(2, deep.EditTool, map[string]any{"file_path": "/a", "old_string": "one", "new_string": "two"}))
 }
 
-// Sub-agents that run at once write files, edit one file and answer; nothing is lost.
+// Sub-agents that run at once write files, edit one file and answer; nothing is lost. It does not
+// matter whether the edits are so large that the whole file is stored too.
 func TestSubAgentsShareFiles(t *testing.T) {
 	t.Parallel()
-	worker := modelFunc(func(r llm.Request) llmtest.Reply {
-		task := r.Messages[1].Text()
-		switch len(r.Messages) {
-		case 2:
-			return llmtest.Calls(named(1, deep.EditTool, map[string]any{"file_path": "/shared", "old_string": "[" + task + "]", "new_string": "done " + task}),
-				named(2, deep.WriteTool, map[string]any{"file_path": "/" + task, "content": task}))
-		}
-		return llmtest.Say("ready")
+	for name, pad := range map[string]string{"small edits": "", "large edits": strings.Repeat("+", 5<<10)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			worker := modelFunc(func(r llm.Request) llmtest.Reply {
+				task := r.Messages[1].Text()
+				switch len(r.Messages) {
+				case 2:
+					return llmtest.Calls(named(1, deep.EditTool, map[string]any{"file_path": "/shared", "old_string": "[" + task + "]", "new_string": "done " + task + pad}),
+						named(2, deep.WriteTool, map[string]any{"file_path": "/" + task, "content": task}))
+				}
+				return llmtest.Say("ready")
+			})
+			boss := modelFunc(func(r llm.Request) llmtest.Reply {
+				switch len(r.Messages) {
+				case 2:
+					return llmtest.Calls(named(0, deep.WriteTool, map[string]any{"file_path": "/shared", "content": "[a] [b] [c] [d]" + strings.Repeat("x", 30<<10)}))
+				case 4: // edits of 60 KiB are stored as edits
+					return llmtest.Calls(named(1, deep.EditTool, map[string]any{"file_path": "/shared", "old_string": strings.Repeat("x", 30<<10), "new_string": strings.Repeat("y", 30<<10)}))
+				case 6:
+					return llmtest.Calls(named(2, "worker", map[string]any{"task": "a"}), named(3, "worker", map[string]any{"task": "b"}), named(4, "worker", map[string]any{"task": "c"}))
+				case 10:
+					return llmtest.Calls(named(5, "worker", map[string]any{"task": "d"}))
+				}
+				return llmtest.Say("done")
+			})
+			g, err := deep.New("boss", boss, deep.Options{SubAgents: []deep.SubAgent{{Name: "worker", Description: "Works.", Model: worker}}})
+			require.NoError(t, err)
+			snap, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+			require.NoError(t, err)
+			text, err := deep.State().Read(t.Context(), snap, "/shared")
+			require.NoError(t, err)
+			assert.Equal(t, "done a done b done c done d", strings.NewReplacer("+", "", "y", "").Replace(text))
+			list, err := deep.State().List(t.Context(), snap, "/")
+			require.NoError(t, err)
+			files := []deep.File{{Name: "/a", Size: 1}, {Name: "/b", Size: 1}, {Name: "/c", Size: 1}, {Name: "/d", Size: 1}, {Name: "/shared", Size: len(text)}}
+			assert.Equal(t, files, list)
+			_, err = deep.State().Read(t.Context(), snap, "/none")
+			require.ErrorIs(t, err, fs.ErrNotExist)
+		})
+	}
+}
+
+// A result that is longer than the longest result is cut off, moved to a file and can be read.
+func TestResultOverTheLimitFitsIntoAFile(t *testing.T) {
+	t.Parallel()
+	long := tools.New("long", "Long.", func(context.Context, struct{}) (string, error) {
+		return strings.Repeat("line\n", 1<<20), nil
 	})
-	boss := modelFunc(func(r llm.Request) llmtest.Reply {
-		switch len(r.Messages) {
-		case 2:
-			return llmtest.Calls(named(1, deep.WriteTool, map[string]any{"file_path": "/shared", "content": "[a] [b] [c]"}))
-		case 4:
-			return llmtest.Calls(named(2, "worker", map[string]any{"task": "a"}), named(3, "worker", map[string]any{"task": "b"}), named(4, "worker", map[string]any{"task": "c"}))
+	model := modelFunc(func(r llm.Request) llmtest.Reply {
+		if len(r.Messages) == 2 {
+			return llmtest.Calls(toolCall("long", nil))
 		}
 		return llmtest.Say("done")
 	})
-	g, err := deep.New("boss", boss, deep.Options{SubAgents: []deep.SubAgent{{Name: "worker", Description: "Works.", Model: worker}}})
+	g, err := deep.New("a", model, deep.Options{Tools: []tools.Tool{long}})
 	require.NoError(t, err)
 	snap, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
 	require.NoError(t, err)
-	text, err := deep.State().Read(t.Context(), snap, "/shared")
+	list, err := deep.State().List(t.Context(), snap, "/results")
 	require.NoError(t, err)
-	assert.Equal(t, "done a done b done c", text)
-	list, err := deep.State().List(t.Context(), snap, "/")
+	require.Len(t, list, 1)
+	text, err := deep.State().Read(t.Context(), snap, list[0].Name)
 	require.NoError(t, err)
-	assert.Equal(t, []deep.File{{Name: "/a", Size: 1}, {Name: "/b", Size: 1}, {Name: "/c", Size: 1}, {Name: "/shared", Size: len(text)}}, list)
-	_, err = deep.State().Read(t.Context(), snap, "/none")
-	require.ErrorIs(t, err, fs.ErrNotExist)
+	assert.InDelta(t, 1<<20, len(text), 1000)
+	assert.Contains(t, text[len(text)-1000:], "cut")
 }

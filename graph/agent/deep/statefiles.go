@@ -16,20 +16,22 @@ import (
 //
 // If two sub-agents edit one file at the same time, both edits are made, the one of the first
 // call first. An edit whose old text is no longer there has no effect. Once the edits of a file are
-// larger than the file and 64 KiB, the next edit stores the whole text, which replaces an edit that
-// another sub-agent makes at the same time. A thread has one such tree.
+// larger than the file and 64 KiB, the next edit stores the whole text too. A thread has one such
+// tree.
 func State() Files { return stateFiles{} }
 
 type stateFiles struct{}
 
 // A change is a change of one file. Without Old, Text is the whole file. Otherwise Text
-// replaces Old.
+// replaces Old. An edit may have the whole file after it, as Whole, if the change before it is Base.
 type change struct {
-	ID   string `json:"id,omitempty"`
-	Name string `json:"name"`
-	Old  string `json:"old,omitempty"`
-	Text string `json:"text,omitempty"`
-	All  bool   `json:"all,omitempty"`
+	ID    string `json:"id,omitempty"`
+	Name  string `json:"name"`
+	Old   string `json:"old,omitempty"`
+	Text  string `json:"text,omitempty"`
+	All   bool   `json:"all,omitempty"`
+	Whole string `json:"whole,omitempty"`
+	Base  string `json:"base,omitempty"`
 }
 
 // changeID reads and sets the ids of changes.
@@ -47,37 +49,55 @@ var changes = state.Keyed("agent_files", changeID{}).Prune(withoutOutdated)
 
 // withoutOutdated removes the changes of a file before its newest whole text.
 func withoutOutdated(list []change) []change {
-	whole := map[string]bool{}
-	var kept []change
-	for _, c := range slices.Backward(list) {
-		if whole[c.Name] {
-			continue
+	last, whole := map[string]string{}, map[string]int{}
+	for i, c := range list {
+		if c.isWhole(last[c.Name]) {
+			whole[c.Name] = i
 		}
-		whole[c.Name] = c.Old == ""
-		kept = append(kept, c)
+		last[c.Name] = c.ID
 	}
-	slices.Reverse(kept)
+	var kept []change
+	for i, c := range list {
+		if i >= whole[c.Name] {
+			kept = append(kept, c)
+		}
+	}
 	return kept
 }
 
+// isWhole reports whether the change has the whole text of its file. The change of the file before
+// it has the id previous, or is "" if there is none: the changes before a whole text are removed.
+func (c change) isWhole(previous string) bool {
+	return c.Old == "" || c.Base != "" && (previous == "" || previous == c.Base)
+}
+
 // apply returns the text of the file after the change.
-func (c change) apply(text string) string {
+func (c change) apply(text, previous string) string {
 	switch {
 	case c.Old == "":
 		return c.Text
-	case c.All:
-		return strings.ReplaceAll(text, c.Old, c.Text)
+	case c.isWhole(previous):
+		return c.Whole
 	}
-	return strings.Replace(text, c.Old, c.Text, 1)
+	return replace(text, c.Old, c.Text, c.All)
+}
+
+// replace replaces the first place of old in the text, or all places.
+func replace(text, old, with string, all bool) string {
+	if all {
+		return strings.ReplaceAll(text, old, with)
+	}
+	return strings.Replace(text, old, with, 1)
 }
 
 func (stateFiles) Channels() []state.Handle { return []state.Handle{changes} }
 
 func (stateFiles) List(_ context.Context, s state.View, dir string) ([]File, error) {
-	texts := map[string]string{}
+	texts, last := map[string]string{}, map[string]string{}
 	for _, c := range changes.All(s) {
 		if below(c.Name, dir) {
-			texts[c.Name] = c.apply(texts[c.Name])
+			texts[c.Name] = c.apply(texts[c.Name], last[c.Name])
+			last[c.Name] = c.ID
 		}
 	}
 	list := make([]File, 0, len(texts))
@@ -89,26 +109,27 @@ func (stateFiles) List(_ context.Context, s state.View, dir string) ([]File, err
 }
 
 func (stateFiles) Read(_ context.Context, s state.View, name string) (string, error) {
-	text, _, err := read(s, name)
+	text, _, _, err := read(s, name)
 	return text, err
 }
 
-// read returns the text of a file, and the size of the edits since its whole text was stored.
-func read(s state.View, name string) (text string, edits int, err error) {
+// read returns the text of a file, the size of the edits since its whole text was stored, and the
+// id of its last change.
+func read(s state.View, name string) (text string, edits int, last string, err error) {
 	found := false
 	for _, c := range changes.All(s) {
 		if c.Name != name {
 			continue
 		}
-		text, found = c.apply(text), true
-		if edits += len(c.Old) + len(c.Text); c.Old == "" {
+		if edits += len(c.Old) + len(c.Text); c.isWhole(last) {
 			edits = 0
 		}
+		text, last, found = c.apply(text, last), c.ID, true
 	}
 	if !found {
-		return "", 0, notExist("read", name)
+		return "", 0, "", notExist("read", name)
 	}
-	return text, edits, nil
+	return text, edits, last, nil
 }
 
 func (stateFiles) Write(_ context.Context, s state.View, name, text string) (state.Update, error) {
@@ -120,14 +141,18 @@ func (stateFiles) Write(_ context.Context, s state.View, name, text string) (sta
 
 const minEdits = 64 << 10 // the size of edits from which on the whole text may be stored
 
-// edit stores the edit. It stores the whole file once the edits are larger than the file.
-func (f stateFiles) edit(ctx context.Context, s state.View, e edit) (state.Update, error) {
-	_, edits, err := read(s, e.name)
+// edit stores the edit, and the whole file too once the edits are larger than the file.
+func (stateFiles) edit(_ context.Context, s state.View, e edit) (state.Update, error) {
+	_, edits, last, err := read(s, e.name)
 	if err != nil {
 		return nil, err
 	}
-	if edits+len(e.old)+len(e.new) > max(minEdits, len(e.result)) || len(e.result) > maxSize {
-		return f.Write(ctx, s, e.name, e.result)
+	if len(e.result) > maxSize {
+		return nil, fmt.Errorf("%s: %w: %d bytes; the limit is %d", e.name, ErrTooLarge, len(e.result), maxSize)
 	}
-	return state.Update{changes.Put(change{Name: e.name, Old: e.old, Text: e.new, All: e.all})}, nil
+	c := change{Name: e.name, Old: e.old, Text: e.new, All: e.all}
+	if edits+len(e.old)+len(e.new) > max(minEdits, len(e.result)) {
+		c.Whole, c.Base = e.result, last
+	}
+	return state.Update{changes.Put(c)}, nil
 }

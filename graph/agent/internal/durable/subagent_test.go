@@ -1,7 +1,6 @@
 package durable_test
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +8,6 @@ import (
 	"iter"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -25,6 +23,7 @@ import (
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/internal/crashtest"
 	"github.com/weft-go/weft/internal/pgtest"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/llmtest"
@@ -175,7 +174,7 @@ func TestKilledSubAgentsAnswerTheirCalls(t *testing.T) {
 					if runs > 0 {
 						after = time.Duration(rnd.Int64N(int64(longest)))
 					}
-					out, died := teamProcess(t, dir, url, schema, after)
+					out, died := crashtest.Run(t, dir, after, asTeam+"="+"url "+url, teamSchema+"="+schema)
 					if died {
 						killed++
 						continue
@@ -194,31 +193,4 @@ func TestKilledSubAgentsAnswerTheirCalls(t *testing.T) {
 			t.Logf("%d kills in %d runs", killed, runs)
 		})
 	}
-}
-
-// teamProcess runs the team in a process, and kills it a time after it has begun to work, unless it
-// has ended. It returns the last line of its output.
-func teamProcess(t *testing.T, dir, url, schema string, after time.Duration) (last string, killed bool) {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), asTeam+"="+"url "+url, teamSchema+"="+schema, "GORACE=atexit_sleep_ms=0")
-	var failure strings.Builder
-	cmd.Stderr = &failure
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	var timer *time.Timer
-	for lines := bufio.NewScanner(out); lines.Scan(); last = lines.Text() {
-		if timer == nil {
-			timer = time.AfterFunc(after, func() { _ = cmd.Process.Kill() }) // it fails if the process has ended
-		}
-	}
-	if timer != nil {
-		timer.Stop()
-	}
-	if err := cmd.Wait(); err != nil {
-		require.Equal(t, -1, cmd.ProcessState.ExitCode(), "%v: %s", err, failure.String())
-		return "", true
-	}
-	return last, false
 }
