@@ -118,7 +118,6 @@ func TestErrRolledBackUndoesTheRun(t *testing.T) {
 	before, err := thread.Invoke(t.Context(), lines.Put("a", "b"))
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancelCause(t.Context())
-	defer cancel(nil)
 	for e, err := range thread.Stream(ctx, lines.Put("c")) {
 		if e, ok := e.(graph.TaskStarted); ok && e.At().Node == "second" {
 			cancel(graph.ErrRolledBack)
