@@ -113,11 +113,7 @@ type StepStarted struct {
 func (e StepStarted) String() string { return e.line("runs %s", strings.Join(e.Tasks, ", ")) }
 
 // TaskStarted says that a node begins.
-type TaskStarted struct {
-	where
-	// State is the state that the node sees.
-	State state.View
-}
+type TaskStarted struct{ where }
 
 // String describes the event in one line.
 func (e TaskStarted) String() string { return e.line("starts") }
@@ -227,7 +223,7 @@ func newEvent(e engine.Event) any {
 	case engine.StepStarted:
 		return StepStarted{where: w, Tasks: e.Tasks}
 	case engine.TaskStarted:
-		return TaskStarted{where: w, State: e.State}
+		return TaskStarted{w}
 	case engine.Emitted:
 		return Emitted{where: w, Value: e.Value}
 	case engine.TaskFinished:

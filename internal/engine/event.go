@@ -32,7 +32,7 @@ type Event struct {
 	Location *Location
 
 	Tasks   []string     // StepStarted
-	State   state.View   // RunStarted, TaskStarted, StateChanged
+	State   state.View   // RunStarted, StateChanged
 	Value   any          // Emitted
 	Update  state.Update // TaskFinished
 	Err     error        // TaskFinished

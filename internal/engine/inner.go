@@ -45,7 +45,7 @@ func Inner(ctx context.Context, t *Task, key string, sub *Subgraph, fn func(cont
 		in.scope.events.send(in.scope.storeCtx, e)
 		return result.value, nil
 	}
-	in.scope.events.send(in.scope.storeCtx, in.started(time.Now()))
+	in.scope.events.send(in.scope.storeCtx, in.event(TaskStarted, time.Now()))
 	value, err := in.Once(WithAttempt(context.WithValue(ctx, taskKey{}, in), 1), resultKey, in.protect(fn))
 	asked := in.Asked()
 	if err != nil && !asked {

@@ -170,19 +170,16 @@ func (r *run) start(in input) (resumed bool, err error) {
 }
 
 // findCheckpoint restores the newest checkpoint of the thread, or the checkpoint r.At.
-// It returns false if the thread has no checkpoint, or if r.At is [Start].
+// It returns false if the thread has no checkpoint.
 func (r *run) findCheckpoint(in *input) (bool, error) {
 	c, err := r.log.store.Get(r.ctx, checkpoint.Key{Thread: r.thread})
-	if errors.Is(err, checkpoint.ErrNotFound) && (r.At == "" || r.At == Start) {
+	if errors.Is(err, checkpoint.ErrNotFound) && r.At == "" {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
 	r.log.setHead("", c.ID)
-	if r.At == Start {
-		return false, nil
-	}
 	r.log.keepWrites(&c)
 	r.recordAnswers(in)
 	if r.At != "" && (r.At != c.ID || len(in.answers) == 0) {

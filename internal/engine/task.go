@@ -229,13 +229,6 @@ func (t *Task) event(kind EventKind, at time.Time) Event {
 	return Event{Kind: kind, Time: at, Step: t.scope.step, Location: t.location}
 }
 
-// started returns the event that the task begins.
-func (t *Task) started(at time.Time) Event {
-	e := t.event(TaskStarted, at)
-	e.State = t.view
-	return e
-}
-
 // wrote reports whether the update of the task has a write to the channel.
 func (t *Task) wrote(channel string) bool {
 	return slices.ContainsFunc(t.writes, func(w state.Write) bool { return w.Channel() == channel })

@@ -42,7 +42,7 @@ func (r *run) runSingle(t *Task) error {
 	if r.events == nil {
 		t.execute()
 	} else {
-		r.emit(t.started(r.began))
+		r.emit(t.event(TaskStarted, r.began))
 		if r.parent == nil {
 			r.events.offer(r.storeCtx, maxAhead)
 		}
@@ -101,7 +101,7 @@ func (w *workers) work() {
 			w.start()
 		}
 		if w.run.events != nil {
-			w.run.events.send(w.run.storeCtx, t.started(time.Now()))
+			w.run.events.send(w.run.storeCtx, t.event(TaskStarted, time.Now()))
 		}
 		t.execute()
 		w.finish(t)
