@@ -276,8 +276,15 @@ func TestServerLetsRunsFinish(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
 			drained := make(chan struct{})
 			h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				defer context.AfterFunc(r.Context(), func() { close(drained) })()
-				runs(g).ServeHTTP(w, r)
+				// The context of the run ends before drained is closed: cancel returns after it has ended
+				// the contexts that were made of its own.
+				ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context()))
+				defer cancel(nil)
+				defer context.AfterFunc(r.Context(), func() {
+					cancel(context.Cause(r.Context()))
+					close(drained)
+				})()
+				runs(g).ServeHTTP(w, r.WithContext(ctx))
 			})
 			served, url := serve(ctx, t, web.Server{Handler: h, Drain: tt.drain})
 			client := &http.Client{Transport: &http.Transport{}}
