@@ -87,7 +87,7 @@ func named(n int, name string, arguments any) llm.ToolCall {
 	return c
 }
 
-// A file is right before and after its whole text is stored again, because the edits are larger.
+// A file is read correctly while its edits add up, and after its whole text was stored again.
 func TestManyEditsOfAFile(t *testing.T) {
 	t.Parallel()
 	call := callTools(t, deep.FileTools(deep.State()))
@@ -140,8 +140,8 @@ func TestStateFilesAreInTheThread(t *testing.T) {
 	}, named(2, deep.EditTool, map[string]any{"file_path": "/a", "old_string": "one", "new_string": "two"}))
 }
 
-// Sub-agents that run at once write files, edit one file and answer; nothing is lost. It does not
-// matter whether the edits are so large that the whole file is stored too.
+// Sub-agents that run at once write files, edit one file and answer; nothing is lost, neither with
+// small edits nor with edits after which the whole file is stored too.
 func TestSubAgentsShareFiles(t *testing.T) {
 	t.Parallel()
 	for name, pad := range map[string]string{"small edits": "", "large edits": strings.Repeat("+", 5<<10)} {
@@ -186,7 +186,42 @@ func TestSubAgentsShareFiles(t *testing.T) {
 	}
 }
 
-// A result that is longer than the longest result is cut off, moved to a file and can be read.
+// Two sub-agents edit one file at once, several times each, by edits after which the whole file is
+// stored too. The edits of both are in the file.
+func TestSubAgentsMakeSeveralLargeEdits(t *testing.T) {
+	t.Parallel()
+	const rounds = 3
+	pad := strings.Repeat("+", 40<<10)
+	mark := func(task string, round int) string { return fmt.Sprintf("[%s%d]", task, round) }
+	worker := modelFunc(func(r llm.Request) llmtest.Reply {
+		round := (len(r.Messages) - 2) / 2
+		if round == rounds {
+			return llmtest.Say("ready")
+		}
+		task := r.Messages[1].Text()
+		return llmtest.Calls(named(round, deep.EditTool, map[string]any{
+			"file_path": "/shared", "old_string": mark(task, round) + pad, "new_string": mark(task, round+1) + pad,
+		}))
+	})
+	boss := modelFunc(func(r llm.Request) llmtest.Reply {
+		switch len(r.Messages) {
+		case 2:
+			return llmtest.Calls(named(0, deep.WriteTool, map[string]any{"file_path": "/shared", "content": mark("a", 0) + pad + mark("b", 0) + pad}))
+		case 4:
+			return llmtest.Calls(named(1, "worker", map[string]any{"task": "a"}), named(2, "worker", map[string]any{"task": "b"}))
+		}
+		return llmtest.Say("done")
+	})
+	g, err := deep.New("boss", boss, deep.Options{MaxTokens: 1_000_000, SubAgents: []deep.SubAgent{{Name: "worker", Description: "Works.", Model: worker}}})
+	require.NoError(t, err)
+	snap, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+	require.NoError(t, err)
+	text, err := deep.State().Read(t.Context(), snap, "/shared")
+	require.NoError(t, err)
+	assert.Equal(t, "[a3][b3]", strings.ReplaceAll(text, "+", ""))
+}
+
+// A result above the limit is cut off and moved to a file, which can be read.
 func TestResultOverTheLimitFitsIntoAFile(t *testing.T) {
 	t.Parallel()
 	long := tools.New("long", "Long.", func(context.Context, struct{}) (string, error) {

@@ -15,15 +15,15 @@ import (
 // change stores the new text or the edit, and not the other files.
 //
 // If two sub-agents edit one file at the same time, both edits are made, the one of the first
-// call first. An edit whose old text is no longer there has no effect. Once the edits of a file are
-// larger than the file and 64 KiB, the next edit stores the whole text too. A thread has one such
-// tree.
+// call first. An edit whose old text is no longer there has no effect. So that edits do not add up
+// for ever, an edit also stores the whole file once they are larger than it and 64 KiB. A thread has
+// one such tree.
 func State() Files { return stateFiles{} }
 
 type stateFiles struct{}
 
 // A change is a change of one file. Without Old, Text is the whole file. Otherwise Text
-// replaces Old. An edit may have the whole file after it, as Whole, if the change before it is Base.
+// replaces Old. Whole, if set, is the file after the edit, as the agent that made it saw the file.
 type change struct {
 	ID    string `json:"id,omitempty"`
 	Name  string `json:"name"`
@@ -31,7 +31,6 @@ type change struct {
 	Text  string `json:"text,omitempty"`
 	All   bool   `json:"all,omitempty"`
 	Whole string `json:"whole,omitempty"`
-	Base  string `json:"base,omitempty"`
 }
 
 // changeID reads and sets the ids of changes.
@@ -47,36 +46,34 @@ func (changeID) WithID(c change, id string) change {
 // changes are the changes of all files, oldest first.
 var changes = state.Keyed("agent_files", changeID{}).Prune(withoutOutdated)
 
-// withoutOutdated removes the changes of a file before its newest whole text.
+// withoutOutdated removes the changes of a file before its newest whole text. The Whole of an edit is
+// not the whole text if it lacks an edit that another agent made meanwhile.
 func withoutOutdated(list []change) []change {
-	last, whole := map[string]string{}, map[string]int{}
+	texts, newest := map[string]string{}, map[string]int{}
 	for i, c := range list {
-		if c.isWhole(last[c.Name]) {
-			whole[c.Name] = i
+		before, known := texts[c.Name]
+		text := c.apply(before, known)
+		if c.Old == "" || c.Whole == text {
+			newest[c.Name] = i
 		}
-		last[c.Name] = c.ID
+		texts[c.Name] = text
 	}
 	var kept []change
 	for i, c := range list {
-		if i >= whole[c.Name] {
+		if i >= newest[c.Name] {
 			kept = append(kept, c)
 		}
 	}
 	return kept
 }
 
-// isWhole reports whether the change has the whole text of its file. The change of the file before
-// it has the id previous, or is "" if there is none: the changes before a whole text are removed.
-func (c change) isWhole(previous string) bool {
-	return c.Old == "" || c.Base != "" && (previous == "" || previous == c.Base)
-}
-
-// apply returns the text of the file after the change.
-func (c change) apply(text, previous string) string {
+// apply returns the text of the file after the change. The argument known reports whether the list
+// has an earlier change of the file. If not, those changes were removed, and Whole has the text.
+func (c change) apply(text string, known bool) string {
 	switch {
 	case c.Old == "":
 		return c.Text
-	case c.isWhole(previous):
+	case !known:
 		return c.Whole
 	}
 	return replace(text, c.Old, c.Text, c.All)
@@ -93,11 +90,11 @@ func replace(text, old, with string, all bool) string {
 func (stateFiles) Channels() []state.Handle { return []state.Handle{changes} }
 
 func (stateFiles) List(_ context.Context, s state.View, dir string) ([]File, error) {
-	texts, last := map[string]string{}, map[string]string{}
+	texts := map[string]string{}
 	for _, c := range changes.All(s) {
 		if below(c.Name, dir) {
-			texts[c.Name] = c.apply(texts[c.Name], last[c.Name])
-			last[c.Name] = c.ID
+			before, known := texts[c.Name]
+			texts[c.Name] = c.apply(before, known)
 		}
 	}
 	list := make([]File, 0, len(texts))
@@ -109,27 +106,26 @@ func (stateFiles) List(_ context.Context, s state.View, dir string) ([]File, err
 }
 
 func (stateFiles) Read(_ context.Context, s state.View, name string) (string, error) {
-	text, _, _, err := read(s, name)
+	text, _, err := read(s, name)
 	return text, err
 }
 
-// read returns the text of a file, the size of the edits since its whole text was stored, and the
-// id of its last change.
-func read(s state.View, name string) (text string, edits int, last string, err error) {
+// read returns the text of a file, and the size of the edits since its whole text was stored.
+func read(s state.View, name string) (text string, edits int, err error) {
 	found := false
 	for _, c := range changes.All(s) {
 		if c.Name != name {
 			continue
 		}
-		if edits += len(c.Old) + len(c.Text); c.isWhole(last) {
+		text, found = c.apply(text, found), true
+		if edits += len(c.Old) + len(c.Text); c.Old == "" || c.Whole == text {
 			edits = 0
 		}
-		text, last, found = c.apply(text, last), c.ID, true
 	}
 	if !found {
-		return "", 0, "", notExist("read", name)
+		return "", 0, notExist("read", name)
 	}
-	return text, edits, last, nil
+	return text, edits, nil
 }
 
 func (stateFiles) Write(_ context.Context, s state.View, name, text string) (state.Update, error) {
@@ -143,7 +139,7 @@ const minEdits = 64 << 10 // the size of edits from which on the whole text may 
 
 // edit stores the edit, and the whole file too once the edits are larger than the file.
 func (stateFiles) edit(_ context.Context, s state.View, e edit) (state.Update, error) {
-	_, edits, last, err := read(s, e.name)
+	_, edits, err := read(s, e.name)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +148,7 @@ func (stateFiles) edit(_ context.Context, s state.View, e edit) (state.Update, e
 	}
 	c := change{Name: e.name, Old: e.old, Text: e.new, All: e.all}
 	if edits+len(e.old)+len(e.new) > max(minEdits, len(e.result)) {
-		c.Whole, c.Base = e.result, last
+		c.Whole = e.result
 	}
 	return state.Update{changes.Put(c)}, nil
 }
