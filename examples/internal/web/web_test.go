@@ -276,8 +276,8 @@ func TestServerLetsRunsFinish(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
 			drained := make(chan struct{})
 			h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				// The context of the run ends before drained is closed: cancel returns after it has ended
-				// the contexts that were made of its own.
+				// The run must know of the drain before drained is closed. The function cancel returns
+				// only when all contexts that derive from ctx have ended.
 				ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context()))
 				defer cancel(nil)
 				defer context.AfterFunc(r.Context(), func() {
