@@ -238,6 +238,23 @@ func TestFailureOfASubAgentIsItsAnswer(t *testing.T) {
 	assert.Contains(t, messages[4].Text(), "boom")
 }
 
+// A sub-agent that fails adds nothing to the usage, although its earlier turns had a cost.
+func TestFailedSubAgentAddsNoUsage(t *testing.T) {
+	t.Parallel()
+	look := tools.New("look", "Looks.", func(context.Context, struct{}) (string, error) { return "seen", nil })
+	failing := llmtest.NewScript(llmtest.Call("look", `{}`).Costing(llm.Usage{Input: 5}), llmtest.Fail(errors.New("no quota")))
+	sub, err := agent.New("sub", failing, newSet(t, look), agent.Options{})
+	require.NoError(t, err)
+	boss := llmtest.NewScript(calls("sub", "a").Costing(llm.Usage{Input: 1}), llmtest.Say("ok").Costing(llm.Usage{Input: 2}))
+	g, err := agent.New("boss", boss, nil, agent.Options{
+		Use: []agent.Middleware{agent.AsTool(agent.SubAgent{Agent: sub, Description: "It helps."})}, Graph: memory(),
+	})
+	require.NoError(t, err)
+	snap, err := g.Thread("1").Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+	require.NoError(t, err)
+	assert.EqualValues(t, 3, agent.Usage.Get(snap).Input)
+}
+
 // A store that fails in a sub-agent fails the run: the model does not hear of it.
 func TestFailedStoreInASubAgentFailsTheRun(t *testing.T) {
 	t.Parallel()
