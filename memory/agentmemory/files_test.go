@@ -105,3 +105,22 @@ func ExampleFiles() {
 	fmt.Println(notes.Read(ctx, nil, "/tea.md"))
 	// Output: green <nil>
 }
+
+// A long result of a tool fits into a file, even if each of its bytes takes six in JSON.
+func TestLongResultFitsIntoAFile(t *testing.T) {
+	t.Parallel()
+	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
+	require.NoError(t, err)
+	page := tools.New("page", "Loads a page.", func(context.Context, struct{}) (string, error) { return strings.Repeat("<", 3<<20), nil })
+	model := llmtest.NewScript(llmtest.Call("page", `{}`), llmtest.Say("done"))
+	files := agentmemory.Files(m)
+	g, err := deep.New("a", model, deep.Options{Files: files, Tools: []tools.Tool{page}})
+	require.NoError(t, err)
+	ctx := agentmemory.For(t.Context(), ann)
+	_, err = g.Invoke(ctx, agent.Messages.Put(llm.User("go")))
+	require.NoError(t, err)
+	list, err := files.List(ctx, nil, "/results")
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	assert.Greater(t, list[0].Size, 500_000)
+}

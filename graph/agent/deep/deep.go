@@ -33,7 +33,8 @@ type Options struct {
 	// Zero means 100,000.
 	MaxTokens int
 	// Agent has further options. Its System and Use follow those of this package. If its MaxTurns
-	// is zero, it is 100. Its Tools options apply to the sub-agents too, except the approval rule.
+	// is zero, it is 100. If its Tools.MaxText is zero, it is 512 KiB. Its Tools options apply to
+	// the sub-agents too, except the approval rule.
 	Agent agent.Options
 }
 
@@ -97,7 +98,9 @@ func New(name string, model llm.Model, o Options) (*graph.Graph, error) {
 
 const (
 	defaultTokens = 100_000
-	maxResult     = 1 << 20 // smaller than the limits of all files
+	// maxResult is the longest result of a tool, in bytes. In JSON it may be six times as long, and
+	// then still fits into a file of a memory.
+	maxResult = 512 << 10
 )
 
 // shared returns the middleware that the agent and its sub-agents have.

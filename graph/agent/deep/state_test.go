@@ -242,6 +242,6 @@ func TestResultOverTheLimitFitsIntoAFile(t *testing.T) {
 	require.Len(t, list, 1)
 	text, err := deep.State().Read(t.Context(), snap, list[0].Name)
 	require.NoError(t, err)
-	assert.InDelta(t, 1<<20, len(text), 1000)
+	assert.InDelta(t, 512<<10, len(text), 1000)
 	assert.Contains(t, text[len(text)-1000:], "cut")
 }
