@@ -73,6 +73,19 @@ func (g *Graph) ReadInput(data []byte) (state.Update, error) {
 	return update, nil
 }
 
+// ReadWrite reads one write from JSON, in the form in which a [state.Write] is encoded: an
+// object with "channel", "op" and "value". For "update", "append", "put" and "merge", the
+// value is an update as in [Graph.ReadInput]. For "overwrite" it is the whole value of the
+// channel, and for "remove" an array of ids or keys; "clear" has no value. A mistake is a
+// [state.ChannelError].
+func (g *Graph) ReadWrite(data []byte) (state.Write, error) {
+	if g == nil {
+		return state.Write{}, &RunError{Err: errNilGraph}
+	}
+	w, err := g.plan.Schema.WriteFromJSON(data)
+	return state.Write{Write: w}, g.fail("", err)
+}
+
 // JSONSchema returns the JSON Schema (draft 2020-12) of the "values" of a snapshot's
 // JSON: an object whose keys are the names of channels.
 func (g *Graph) JSONSchema() json.RawMessage {

@@ -22,6 +22,10 @@ var (
 	// superstep. To stop a run in this way, cancel its context with ErrDrained as the
 	// cause; see [context.WithCancelCause]. The next run resumes.
 	ErrDrained = engine.ErrDrained
+	// ErrRolledBack is returned by a run that the caller undid. To undo a run, cancel its
+	// context with ErrRolledBack as the cause: the thread returns to its state before the
+	// run, even if the run reached its end meanwhile. The store must be a [checkpoint.RunDeleter].
+	ErrRolledBack = engine.ErrRolledBack
 	// ErrSuperseded is returned by a run that another run cancelled: see
 	// [ConflictPolicy].
 	ErrSuperseded = engine.ErrSuperseded

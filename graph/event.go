@@ -107,6 +107,9 @@ type StepStarted struct {
 	// Tasks are the ids of its tasks in order, including tasks whose result was stored
 	// by an earlier run.
 	Tasks []string
+	// States are the states that the tasks see, in the order of Tasks. A task that does not run,
+	// because its result was stored or its question is still open, has nil.
+	States []state.View
 }
 
 // String describes the event in one line.
@@ -221,7 +224,7 @@ func newEvent(e engine.Event) any {
 	case engine.RunStarted:
 		return RunStarted{where: w, State: e.State, Resumed: e.Resumed}
 	case engine.StepStarted:
-		return StepStarted{where: w, Tasks: e.Tasks}
+		return StepStarted{where: w, Tasks: e.Detail.Tasks, States: e.Detail.Views}
 	case engine.TaskStarted:
 		return TaskStarted{w}
 	case engine.Emitted:
@@ -235,9 +238,6 @@ func newEvent(e engine.Event) any {
 	case engine.Paused:
 		return Paused{where: w, Pauses: newPauses(e.Detail.Pauses)}
 	case engine.RunEnded:
-		if e.Detail == nil {
-			return RunEnded{where: w}
-		}
 		return RunEnded{where: w, Snapshot: newSnapshot(e.Detail.Snapshot)}
 	}
 	panic(fmt.Sprintf("graph: unknown kind of event %d", e.Kind))

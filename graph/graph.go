@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/internal/engine"
 	"github.com/weft-go/weft/state"
 )
@@ -28,6 +29,14 @@ func (g *Graph) Name() string {
 		return ""
 	}
 	return g.plan.Name
+}
+
+// Checkpoints returns the store of the graph's threads, or nil.
+func (g *Graph) Checkpoints() checkpoint.Store {
+	if g == nil {
+		return nil
+	}
+	return g.opts.Checkpoints
 }
 
 // With returns a copy of the graph with options for its runs. They replace the options of

@@ -30,7 +30,8 @@ func (t *Thread) ID() string { return t.id }
 // branch of the thread: it continues from the checkpoint, without the results and
 // questions that were stored after it. The abandoned branch stays in the history.
 // The handle stays at its checkpoint, so continue the branch with the handle of the
-// thread. With an empty id, At returns a handle on the newest checkpoint.
+// thread. With an empty id, At returns a handle on the newest checkpoint. With [Start], a
+// run on the handle begins a branch with an empty state, as if the thread were new.
 func (t *Thread) At(checkpoint string) *Thread {
 	c := *t
 	c.at = checkpoint

@@ -73,6 +73,11 @@ var layers = map[string][]string{
 	"memory/...":             {"memory", "memory/...", "llm", "internal/uuid"},
 	"memory/agentmemory":     {"memory", "memory/...", "llm", "tools", "graph", "graph/agent", "graph/agent/deep", "state"},
 
+	"server/runs":                nil,
+	"server/runs/...":            {"server/runs", "internal/migration", "internal/pgdb", "internal/sqlitedb"},
+	"server/internal/replaytest": {"internal/uuid"},
+	"server":                     {"checkpoint", "graph", "graph/draw", "llm", "memory", "server/runs", "state", "internal/uuid"},
+
 	// Examples and commands import only what users can import.
 	"examples/...": {
 		"state", "graph", "graph/draw", "graph/flow", "graph/node", "graph/agent", "graph/agent/deep", "graph/agent/middleware", "checkpoint", "checkpoint/...",

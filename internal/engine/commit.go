@@ -173,9 +173,7 @@ func (r *run) emitCheckpointed() {
 	if r.events == nil || r.log == nil || r.log.mode == Exit {
 		return
 	}
-	e := r.event(Checkpointed)
-	e.Detail = &EventDetail{ID: r.stored.ID, Parent: r.stored.Parent}
-	r.emit(e)
+	r.emitDetail(Checkpointed, EventDetail{ID: r.stored.ID, Parent: r.stored.Parent})
 }
 
 // controlOrigin returns the origin to store in a checkpoint; nil in a subgraph.

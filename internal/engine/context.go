@@ -11,6 +11,9 @@ import (
 // The run then stops at the end of the current superstep.
 var ErrDrained = errors.New("the run was drained")
 
+// ErrRolledBack is the cause with which a caller cancels a run to undo it.
+var ErrRolledBack = errors.New("the run was rolled back")
+
 // ErrSuperseded is the cause with which a run ends if another run on its thread supersedes it.
 var ErrSuperseded = errors.New("the run gave way to another run on its thread")
 

@@ -31,7 +31,6 @@ type Event struct {
 	Step     int
 	Location *Location
 
-	Tasks   []string     // StepStarted
 	State   state.View   // RunStarted, StateChanged
 	Value   any          // Emitted
 	Update  state.Update // TaskFinished
@@ -39,16 +38,18 @@ type Event struct {
 	Resumed bool         // RunStarted
 	Saved   bool         // TaskFinished: an earlier run stored the result
 	Asked   bool         // TaskFinished: the task has an open question
-	// Detail is set for Checkpointed, Paused and RunEnded, and nil for other kinds.
+	// Detail is set for StepStarted, Checkpointed, Paused and RunEnded, and nil for other kinds.
 	Detail *EventDetail
 }
 
-// An EventDetail holds the fields that only rare kinds of event set.
+// An EventDetail holds the fields that only the rarer kinds of event set.
 // It is a separate struct to keep [Event] small.
 type EventDetail struct {
-	ID, Parent string    // Checkpointed
-	Pauses     []Pause   // Paused
-	Snapshot   *Snapshot // RunEnded, except of a subgraph
+	Tasks      []string     // StepStarted
+	Views      []state.View // StepStarted: the state of each task that runs; nil for other tasks
+	ID, Parent string       // Checkpointed
+	Pauses     []Pause      // Paused
+	Snapshot   *Snapshot    // RunEnded, except of a subgraph
 }
 
 // A Location names a task of a run, or the run itself.

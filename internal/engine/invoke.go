@@ -102,9 +102,7 @@ func (r *run) invoke(in input) (snap *Snapshot, err error) {
 		err = superseded
 	}
 	if r.log != nil && r.log.mode == Exit && r.stored.Run == r.id {
-		e := r.event(Checkpointed)
-		e.Detail = &EventDetail{ID: r.stored.ID, Parent: r.stored.Parent}
-		r.emit(e)
+		r.emitDetail(Checkpointed, EventDetail{ID: r.stored.ID, Parent: r.stored.Parent})
 	}
 	snap = r.snapshotOfRun()
 	if err != nil {
@@ -112,13 +110,9 @@ func (r *run) invoke(in input) (snap *Snapshot, err error) {
 	}
 	r.warnWaiting(snap)
 	if r.pauses != nil {
-		e := r.event(Paused)
-		e.Detail = &EventDetail{Pauses: r.pauses}
-		r.emit(e)
+		r.emitDetail(Paused, EventDetail{Pauses: r.pauses})
 	}
-	e := r.event(RunEnded)
-	e.Detail = &EventDetail{Snapshot: snap}
-	r.emit(e)
+	r.emitDetail(RunEnded, EventDetail{Snapshot: snap})
 	return snap, nil
 }
 
@@ -170,16 +164,19 @@ func (r *run) start(in input) (resumed bool, err error) {
 }
 
 // findCheckpoint restores the newest checkpoint of the thread, or the checkpoint r.At.
-// It returns false if the thread has no checkpoint.
+// It returns false if the thread has no checkpoint, or if r.At is [Start].
 func (r *run) findCheckpoint(in *input) (bool, error) {
 	c, err := r.log.store.Get(r.ctx, checkpoint.Key{Thread: r.thread})
-	if errors.Is(err, checkpoint.ErrNotFound) && r.At == "" {
+	if errors.Is(err, checkpoint.ErrNotFound) && (r.At == "" || r.At == Start) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
 	r.log.setHead("", c.ID)
+	if r.At == Start {
+		return false, nil
+	}
 	r.log.keepWrites(&c)
 	r.recordAnswers(in)
 	if r.At != "" && (r.At != c.ID || len(in.answers) == 0) {

@@ -17,10 +17,14 @@ func (l *runLog) keepWrites(c *checkpoint.Checkpoint) {
 }
 
 // endSuperseded adds [ErrSuperseded] to the error of a run that another run superseded.
-// If the other run demands it, endSuperseded also rolls the run back.
+// If the other run demands it, or if the caller cancelled the run with [ErrRolledBack],
+// endSuperseded also rolls the run back.
 // The caller still holds the thread.
 func (r *run) endSuperseded(lease *threadLease, snap *Snapshot, err error) (*Snapshot, error) {
 	rollback, superseded := r.ctx.finish()
+	if cause := context.Cause(r.ctx.caller); superseded == nil && errors.Is(cause, ErrRolledBack) {
+		rollback, superseded = true, cause
+	}
 	if superseded == nil {
 		return snap, err
 	}

@@ -192,11 +192,15 @@ func (r *run) emitStepStarted(tasks []Task) {
 	}
 	e := r.event(StepStarted)
 	r.began = e.Time
-	e.Tasks = make([]string, len(tasks))
+	d := &EventDetail{Tasks: make([]string, len(tasks)), Views: make([]state.View, len(tasks))}
+	e.Detail = d
 	for i := range tasks {
 		t := &tasks[i]
 		t.location = r.locationOf(t)
-		e.Tasks[i] = t.location.Task
+		d.Tasks[i] = t.location.Task
+		if t.due() {
+			d.Views[i] = t.view
+		}
 	}
 	r.emit(e)
 	for i := range tasks {
@@ -352,6 +356,13 @@ func (r *run) event(kind EventKind) Event {
 		r.location = &Location{Run: r.id, Path: r.path}
 	}
 	return Event{Kind: kind, Time: time.Now(), Step: r.step, Location: r.location}
+}
+
+// emitDetail emits an event of the run with a detail.
+func (r *run) emitDetail(kind EventKind, d EventDetail) {
+	e := r.event(kind)
+	e.Detail = &d
+	r.emit(e)
 }
 
 // emit delivers an event of the run.

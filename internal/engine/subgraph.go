@@ -205,14 +205,12 @@ func (r *run) askParent() {
 	t.mu.Lock()
 	t.ensureExtras().asked = r.pauses
 	t.mu.Unlock()
-	e := r.event(Paused)
-	e.Detail = &EventDetail{Pauses: r.pauses}
-	r.emit(e)
+	r.emitDetail(Paused, EventDetail{Pauses: r.pauses})
 }
 
 // endCall ends the call and returns the writes of the subgraph for its parent.
 func (r *run) endCall() (state.Update, error) {
-	r.emit(r.event(RunEnded))
+	r.emitDetail(RunEnded, EventDetail{})
 	t := r.parent
 	t.mu.Lock()
 	if name := t.node.Subgraph.Persist; name != "" && r.log != nil {

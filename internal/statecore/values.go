@@ -91,6 +91,53 @@ type writeJSON struct {
 	Signal  string          `json:"signal,omitempty"`
 }
 
+// WriteFromJSON reads the JSON form of a write to a channel; see [Write.MarshalJSON].
+func (s *Schema) WriteFromJSON(data []byte) (Write, error) {
+	var in writeJSON
+	if err := json.Unmarshal(data, &in); err != nil {
+		return Write{}, fmt.Errorf("the write is not valid JSON: %w", err)
+	}
+	i, ok := s.byName[in.Channel]
+	if !ok {
+		return Write{}, s.unknown(in.Channel)
+	}
+	if s.channels[i].Untracked {
+		return Write{}, NewChannelError(in.Channel, errors.New("an untracked channel cannot be set from JSON"))
+	}
+	t := s.channels[i]
+	a, err := parseWrite(t, in.Op, in.Value)
+	if err != nil {
+		return Write{}, NewChannelError(in.Channel, err)
+	}
+	return Write{t, a}, nil
+}
+
+// parseWrite reads the value of a write with the name of its operation.
+func parseWrite(t *Traits, op string, value []byte) (Action, error) {
+	switch op {
+	case "update", "append", "put", "merge":
+		return parseInput(t, value)
+	case "overwrite":
+		return t.Codec.DecodeWrite(KindOverwrite, value)
+	case "clear":
+		return t.Codec.DecodeWrite(KindClear, nil)
+	case "remove":
+		if t.Kind == "map" { // the keys are stored as an object
+			var keys []string
+			if err := json.Unmarshal(value, &keys); err != nil {
+				return Action{}, fmt.Errorf("the keys to remove are not an array of texts: %w", err)
+			}
+			object := make(map[string]struct{}, len(keys))
+			for _, k := range keys {
+				object[k] = struct{}{}
+			}
+			value, _ = json.Marshal(object) // strings and empty objects are always valid
+		}
+		return t.Codec.DecodeWrite(KindRemove, value)
+	}
+	return Action{}, fmt.Errorf("there is no operation %q", op)
+}
+
 // MarshalJSON returns {"channel": …, "op": …, "value": …} for a write to a channel, and
 // {"signal": …} for a signal. It omits the value if the channel is never stored.
 func (w Write) MarshalJSON() ([]byte, error) {

@@ -1,0 +1,381 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/server/runs"
+)
+
+// A Refusal is an error that a client is told, with the status of the response.
+type Refusal struct {
+	Status int
+	Detail string
+}
+
+// Error returns the text for the client.
+func (e *Refusal) Error() string { return e.Detail }
+
+func refuse(status int, format string, args ...any) error {
+	return &Refusal{Status: status, Detail: fmt.Sprintf(format, args...)}
+}
+
+// invalid is the refusal of a request that the server cannot read.
+func invalid(format string, args ...any) error {
+	return refuse(http.StatusUnprocessableEntity, format, args...)
+}
+
+func notFound(kind, id string) error {
+	return refuse(http.StatusNotFound, "There is no %s %s.", kind, id)
+}
+
+// A call is a request and its response.
+type call struct {
+	s    *Server
+	w    http.ResponseWriter
+	r    *http.Request
+	user User
+}
+
+func (c *call) ctx() context.Context { return c.r.Context() }
+
+// A handler answers a call. An error becomes the response.
+type handler func(c *call) error
+
+// serve checks a request and passes it to its handler.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	c := &call{s: s, w: w, r: r}
+	h := w.Header()
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	if err := c.check(); err != nil {
+		c.fail(err)
+		return
+	}
+	s.mux.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callKey{}, c)))
+}
+
+type callKey struct{}
+
+// check refuses requests for another host, from a page of another origin, and of unknown users.
+func (c *call) check() error {
+	host := c.r.Host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	host = strings.Trim(host, "[]")
+	if !c.s.isHost(host) {
+		return refuse(http.StatusForbidden, "This server is not %q. Add the name to Options.Hosts.", shortened(host))
+	}
+	if origin := c.r.Header.Get("Origin"); origin != "" {
+		if err := c.checkOrigin(origin); err != nil {
+			return err
+		}
+	}
+	if c.s.o.Auth == nil {
+		if ip, _, err := net.SplitHostPort(c.r.RemoteAddr); err == nil && !isLoopback(ip) {
+			return refuse(http.StatusForbidden, "This server has no authentication and accepts only requests from its own machine. Set Options.Auth.")
+		}
+		return nil
+	}
+	if c.r.Method == http.MethodOptions || slices.Contains(publicPaths, c.r.URL.Path) {
+		return nil
+	}
+	user, err := c.s.o.Auth(c.r)
+	if refusal, ok := errors.AsType[*Refusal](err); ok {
+		return refusal
+	}
+	if err != nil {
+		return refuse(http.StatusUnauthorized, "The request has no valid credentials.")
+	}
+	c.user = user
+	return nil
+}
+
+// publicPaths need no user.
+var publicPaths = []string{"/ok", "/healthz", "/readyz"}
+
+func (s *Server) isHost(host string) bool {
+	if s.o.Auth == nil && isLoopback(host) {
+		return true
+	}
+	if s.o.Hosts == nil {
+		return s.o.Auth != nil
+	}
+	return slices.ContainsFunc(s.o.Hosts, func(h string) bool { return strings.EqualFold(h, host) })
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+}
+
+func (c *call) checkOrigin(origin string) error {
+	own := false
+	if u, err := url.Parse(origin); err == nil {
+		own = u.Host == c.r.Host
+	}
+	if !own && !slices.Contains(c.s.o.Origins, origin) && !slices.Contains(c.s.o.Origins, "*") {
+		return refuse(http.StatusForbidden, "Pages of %s may not call this server. Add the origin to Options.Origins.", shortened(origin))
+	}
+	if !own {
+		h := c.w.Header()
+		h.Set("Access-Control-Allow-Origin", origin)
+		h.Set("Access-Control-Expose-Headers", "Content-Location, Location, X-Pagination-Total, X-Pagination-Next")
+		h.Set("Access-Control-Allow-Headers", "*, Authorization, Content-Type, X-Api-Key, Last-Event-ID, Prefer")
+		h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE")
+		h.Add("Vary", "Origin")
+	}
+	return nil
+}
+
+// route registers the handlers of a path by method.
+func (s *Server) route(path string, methods map[string]handler) {
+	s.mux.HandleFunc(path, func(_ http.ResponseWriter, r *http.Request) {
+		c := r.Context().Value(callKey{}).(*call) //nolint:forcetypeassert // serve sets it
+		c.r = r
+		h := methods[r.Method]
+		switch {
+		case r.Method == http.MethodOptions:
+			c.w.WriteHeader(http.StatusNoContent)
+		case h == nil:
+			c.fail(refuse(http.StatusMethodNotAllowed, "This path has no method %s.", r.Method))
+		default:
+			if err := h(c); err != nil {
+				c.fail(err)
+			}
+		}
+	})
+}
+
+// fail sends an error. The text of an error that is not meant for the client is logged.
+func (c *call) fail(err error) {
+	refusal, ok := errors.AsType[*Refusal](err)
+	var tooLarge *http.MaxBytesError
+	switch {
+	case ok:
+	case errors.As(err, &tooLarge):
+		refusal = &Refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("The body is larger than %d bytes.", tooLarge.Limit)}
+	case errors.Is(err, runs.ErrNotFound), errors.Is(err, checkpoint.ErrNotFound):
+		refusal = &Refusal{http.StatusNotFound, "There is no such object."}
+	case errors.Is(err, runs.ErrExists), errors.Is(err, runs.ErrConflict), errors.Is(err, checkpoint.ErrConflict):
+		refusal = &Refusal{http.StatusConflict, "The object exists or was changed meanwhile."}
+	case errors.Is(err, context.Canceled):
+		refusal = &Refusal{499, "The client has left."}
+	default:
+		c.s.o.Logger.Error("server: a request failed", "method", c.r.Method, "path", c.r.URL.Path, "error", err)
+		refusal = &Refusal{http.StatusInternalServerError, "The request failed. The log of the server says why."}
+	}
+	_ = c.sendStatus(refusal.Status, map[string]string{"detail": refusal.Detail}) // texts can be encoded
+}
+
+// send sends a value as JSON.
+func (c *call) send(v any) error { return c.sendStatus(http.StatusOK, v) }
+
+func (c *call) sendStatus(status int, v any) error {
+	var buf bytes.Buffer
+	e := json.NewEncoder(&buf)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	c.w.Header().Set("Content-Type", "application/json")
+	c.w.WriteHeader(status)
+	_, _ = c.w.Write(buf.Bytes()) // the client may have left
+	return nil
+}
+
+func (c *call) sendNothing() error {
+	c.w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// body decodes the JSON object of the request. An optional body may be missing.
+func (c *call) body(v any, needed bool) error {
+	data, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, c.s.o.MaxBody))
+	if err != nil {
+		return err
+	}
+	if len(bytes.TrimSpace(data)) == 0 && !needed {
+		return nil
+	}
+	if data = bytes.TrimSpace(data); len(data) == 0 || data[0] != '{' {
+		return invalid("The body is not a JSON object.")
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return invalid("The body cannot be read: %v.", err)
+	}
+	return nil
+}
+
+// id returns a UUID of the path.
+func (c *call) id(name string) (string, error) {
+	id := c.r.PathValue(name)
+	if !isUUID(id) {
+		return "", invalid("%q is not a UUID.", shortened(id))
+	}
+	return strings.ToLower(id), nil
+}
+
+// number returns a query parameter.
+func (c *call) number(name string, otherwise int) (int, error) {
+	text := c.r.URL.Query().Get(name)
+	if text == "" {
+		return otherwise, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, invalid("%s is %q; it must be a number.", name, shortened(text))
+	}
+	return n, nil
+}
+
+func (c *call) flag(name string) bool {
+	v := c.r.URL.Query().Get(name)
+	return v == "true" || v == "1" || v == "True"
+}
+
+// owner selects the objects of the user, or all without authentication.
+func (c *call) owner() *string {
+	if c.s.o.Auth == nil {
+		return nil
+	}
+	return &c.user.ID
+}
+
+// owns reports whether the user may see a record.
+func (c *call) owns(r *runs.Record) bool { return c.s.o.Auth == nil || r.Owner == c.user.ID }
+
+// get returns a record of the user.
+func (c *call) get(kind runs.Kind, id string) (runs.Record, error) {
+	r, err := c.s.o.Runs.Get(c.ctx(), kind, id)
+	if errors.Is(err, runs.ErrNotFound) || err == nil && !c.owns(&r) {
+		return runs.Record{}, notFound(string(kind), id)
+	}
+	return r, err
+}
+
+// change replaces a record by what f makes of it. It repeats f if the record was changed
+// meanwhile.
+func (s *Server) change(ctx context.Context, kind runs.Kind, id string, f func(*runs.Record) error) (runs.Record, error) {
+	for {
+		r, err := s.o.Runs.Get(ctx, kind, id)
+		if err != nil {
+			return r, err
+		}
+		if err := f(&r); err != nil {
+			return r, err
+		}
+		r.Revision, err = s.o.Runs.Update(ctx, r)
+		if !errors.Is(err, runs.ErrConflict) {
+			return r, err
+		}
+	}
+}
+
+// A page is the part of a request that selects a part of a list.
+type page struct {
+	Limit     *int     `json:"limit"`
+	Offset    int      `json:"offset"`
+	SortBy    string   `json:"sort_by"`
+	SortOrder string   `json:"sort_order"`
+	Select    []string `json:"select"`
+}
+
+const maxLimit = 1000
+
+// query adds the page to a query. The map has the fields by which a list may be sorted.
+func (p *page) query(q *runs.Query, orders map[string]runs.Order) error {
+	limit := 10
+	if p.Limit != nil {
+		limit = *p.Limit
+	}
+	if limit < 1 || limit > maxLimit || p.Offset < 0 {
+		return invalid("The limit is %d and the offset is %d; the limit must be from 1 to %d, and the offset not negative.", limit, p.Offset, maxLimit)
+	}
+	q.Limit, q.Offset, q.Order, q.Reverse = limit, p.Offset, runs.ByCreated, p.SortOrder != "asc"
+	if p.SortBy != "" {
+		order, ok := orders[p.SortBy]
+		if !ok {
+			return invalid("A list cannot be sorted by %q.", shortened(p.SortBy))
+		}
+		q.Order = order
+	}
+	switch p.SortOrder {
+	case "", "asc", "desc", "ASC", "DESC":
+		q.Reverse = !strings.EqualFold(p.SortOrder, "asc")
+		return nil
+	}
+	return invalid("The sort order is %q; it must be asc or desc.", shortened(p.SortOrder))
+}
+
+// headers sends where the next page begins, and how many objects there are. As with the
+// reference server, the number counts only one object after the page.
+func (p *page) headers(c *call, q runs.Query, total, sent int) {
+	end := q.Offset + sent
+	if end < total {
+		c.w.Header().Set("X-Pagination-Next", strconv.Itoa(end))
+		total = end + 1
+	}
+	c.w.Header().Set("X-Pagination-Total", strconv.Itoa(total))
+}
+
+// chosen returns the object with the selected fields only.
+func chosen(v any, fields []string) (any, error) {
+	if len(fields) == 0 {
+		return v, nil
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(data, &all); err != nil {
+		return nil, err
+	}
+	out := map[string]json.RawMessage{}
+	for _, f := range fields {
+		if v, ok := all[f]; ok {
+			out[f] = v
+		}
+	}
+	return out, nil
+}
+
+// object checks that JSON is an object or missing.
+func object(name string, data json.RawMessage) error {
+	data = bytes.TrimSpace(data)
+	if len(data) == 0 || string(data) == "null" || data[0] == '{' {
+		return nil
+	}
+	return invalid("The field %s is not an object.", name)
+}
+
+// merged returns a JSON object with the fields of another one, which replace its own.
+func merged(a, b json.RawMessage) (json.RawMessage, error) {
+	out := map[string]json.RawMessage{}
+	for _, data := range []json.RawMessage{a, b} {
+		if len(bytes.TrimSpace(data)) == 0 {
+			continue
+		}
+		var fields map[string]json.RawMessage
+		if err := json.Unmarshal(data, &fields); err != nil {
+			return nil, err
+		}
+		for k, v := range fields {
+			out[k] = v
+		}
+	}
+	return json.Marshal(out)
+}

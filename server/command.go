@@ -1,0 +1,325 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/server/runs"
+)
+
+// The codes of errors of the thread-centric protocol.
+const (
+	codeInvalid     = "invalid_argument"
+	codeUnknown     = "unknown_command"
+	codeFailed      = "unknown_error"
+	codeNoRun       = "no_such_run"
+	codeNoInterrupt = "no_such_interrupt"
+)
+
+// A commandError is the failure of a command of the thread-centric protocol.
+type commandError struct{ code, text string }
+
+func (e *commandError) Error() string { return e.text }
+
+type commandBody struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+}
+
+// command executes a command of the thread-centric protocol. Errors of commands come with the
+// status 200, and those of malformed commands with 400.
+func (c *call) command() error {
+	thread, err := c.id("thread")
+	if err != nil {
+		return err
+	}
+	data, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, c.s.o.MaxBody))
+	if err != nil {
+		return err
+	}
+	var b commandBody
+	if err := json.Unmarshal(data, &b); err != nil {
+		return refuse(http.StatusBadRequest, "The command is not a JSON object.")
+	}
+	var id int64
+	if err := json.Unmarshal(orNull(b.ID), &id); err != nil || b.Method == "" || len(b.ID) == 0 {
+		return c.sendStatus(http.StatusBadRequest, commandFailure(b.ID, &commandError{codeInvalid, "A command has a number as its id, and a method."}))
+	}
+	result, err := c.execute(thread, &b)
+	if err != nil {
+		return c.send(commandFailure(b.ID, err))
+	}
+	log, err := c.s.openLog(c.ctx(), thread)
+	if err != nil {
+		return err
+	}
+	defer c.s.closeLog(log)
+	return c.send(map[string]any{
+		"type": "success", "id": b.ID, "result": result, "meta": map[string]any{"thread_id": thread, "applied_through_seq": log.end()},
+	})
+}
+
+func commandFailure(id json.RawMessage, err error) map[string]any {
+	code := codeFailed
+	if e, ok := errors.AsType[*commandError](err); ok {
+		code = e.code
+	}
+	text := "The command failed."
+	if _, ok := errors.AsType[*commandError](err); ok {
+		text = err.Error()
+	} else if r, ok := errors.AsType[*Refusal](err); ok {
+		text = r.Detail
+	}
+	return map[string]any{"type": "error", "id": orNull(id), "error": code, "message": text}
+}
+
+func (c *call) execute(thread string, b *commandBody) (any, error) {
+	switch b.Method {
+	case "run.start":
+		return c.startCommand(thread, b.Params)
+	case "input.respond":
+		return c.respond(thread, b.Params)
+	case "agent.getTree":
+		return nil, &commandError{codeNoRun, "The thread has no run with a tree of agents."}
+	}
+	return nil, &commandError{codeUnknown, "There is no command " + shortened(b.Method) + "."}
+}
+
+type startParams struct {
+	Assistant string          `json:"assistant_id"`
+	Input     json.RawMessage `json:"input"`
+	Config    *config         `json:"config"`
+	Metadata  json.RawMessage `json:"metadata"`
+	Multitask string          `json:"multitaskStrategy"`
+}
+
+// startCommand starts a run. It creates the thread if there is none. If the thread waits for an
+// answer, the input is the answer.
+func (c *call) startCommand(thread string, data json.RawMessage) (any, error) {
+	var p startParams
+	if err := json.Unmarshal(orEmpty(data), &p); err != nil {
+		return nil, &commandError{codeInvalid, "The parameters cannot be read."}
+	}
+	if p.Assistant == "" {
+		return nil, &commandError{codeInvalid, "assistant_id is missing."}
+	}
+	q := &runRequest{
+		Assistant: p.Assistant, Input: p.Input, Config: p.Config, Metadata: p.Metadata, Multitask: p.Multitask, IfNotExists: "create",
+	}
+	if id := q.at(); id != "" && !isUUID(id) {
+		return nil, &commandError{codeInvalid, "The id of the checkpoint is not valid."}
+	}
+	c.waitIdle(thread)
+	snap, err := c.snapshot(thread)
+	if err != nil {
+		return nil, err
+	}
+	if open := openQuestions(snap); len(open) > 0 && q.at() == "" && string(orNull(p.Input)) != "null" {
+		q.Input, q.Command = nil, &command{Resume: p.Input}
+	}
+	a, err := c.start(q, thread)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]string{"run_id": a.id}, nil
+}
+
+const waitBusy = 5 * time.Second
+
+// waitIdle waits a while for the end of the runs of a thread, so that their questions are known.
+func (c *call) waitIdle(thread string) {
+	timer := time.NewTimer(waitBusy)
+	defer timer.Stop()
+	for {
+		c.s.mu.Lock()
+		var done chan struct{}
+		if l := c.s.lanes[thread]; l != nil && len(l.runs) > 0 {
+			done = l.runs[0].done
+		}
+		c.s.mu.Unlock()
+		if done == nil {
+			return
+		}
+		select {
+		case <-done:
+		case <-timer.C:
+			return
+		case <-c.ctx().Done():
+			return
+		}
+	}
+}
+
+// snapshot returns the newest state of a thread of the user, or nil if there is none.
+func (c *call) snapshot(thread string) (*graph.Snapshot, error) {
+	r, err := c.s.o.Runs.Get(c.ctx(), runs.Thread, thread)
+	if err != nil || !c.owns(&r) || c.s.graphs[r.Graph] == nil {
+		return nil, nil //nolint:nilerr // the run creates the thread, or says what is wrong
+	}
+	snap, err := c.s.graphs[r.Graph].graph.Thread(thread).Snapshot(c.ctx())
+	if err != nil {
+		return nil, nil //nolint:nilerr // a thread without a state
+	}
+	return snap, nil
+}
+
+func openQuestions(snap *graph.Snapshot) []graph.Pause {
+	var open []graph.Pause
+	if snap != nil {
+		for _, p := range snap.Pauses {
+			if p.Kind == graph.Question {
+				open = append(open, p)
+			}
+		}
+	}
+	return open
+}
+
+type respondParams struct {
+	Interrupt string          `json:"interrupt_id"`
+	Response  json.RawMessage `json:"response"`
+	Responses []struct {
+		Interrupt string          `json:"interrupt_id"`
+		Response  json.RawMessage `json:"response"`
+	} `json:"responses"`
+	Update   json.RawMessage `json:"update"`
+	Goto     json.RawMessage `json:"goto"`
+	Config   *config         `json:"config"`
+	Metadata json.RawMessage `json:"metadata"`
+}
+
+// respond answers open questions.
+func (c *call) respond(thread string, data json.RawMessage) (any, error) {
+	var p respondParams
+	if err := json.Unmarshal(orEmpty(data), &p); err != nil {
+		return nil, &commandError{codeInvalid, "The parameters cannot be read."}
+	}
+	answers := map[string]json.RawMessage{}
+	for _, r := range p.Responses {
+		answers[r.Interrupt] = orNull(r.Response)
+	}
+	if p.Interrupt != "" {
+		answers[p.Interrupt] = orNull(p.Response)
+	}
+	if len(answers) == 0 || answers[""] != nil {
+		return nil, &commandError{codeInvalid, "interrupt_id is missing."}
+	}
+	c.waitIdle(thread)
+	snap, err := c.snapshot(thread)
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]bool{}
+	for _, q := range openQuestions(snap) {
+		known[q.ID] = true
+	}
+	for id := range answers {
+		if !known[id] {
+			return nil, &commandError{codeNoInterrupt, "The thread has no open question " + shortened(id) + "."}
+		}
+	}
+	r, err := c.get(runs.Thread, thread)
+	if err != nil {
+		return nil, err
+	}
+	q := &runRequest{
+		Assistant: r.Graph, Config: p.Config, Metadata: p.Metadata, Command: &command{Resume: encoded(answers), Update: p.Update, Goto: p.Goto},
+	}
+	if _, err := c.start(q, thread); err != nil {
+		return nil, err
+	}
+	return emptyObject, nil
+}
+
+// A subscription selects events of the thread-centric protocol.
+type subscription struct {
+	Channels   []string   `json:"channels"`
+	Namespaces [][]string `json:"namespaces"`
+	Depth      *int       `json:"depth"`
+	Since      int64      `json:"since"`
+}
+
+// has reports whether the subscription selects events of a channel in a namespace.
+func (s *subscription) has(channel string, namespace []string) bool {
+	found := false
+	for _, ch := range s.Channels {
+		found = found || ch == channel
+	}
+	if !found {
+		return false
+	}
+	if len(s.Namespaces) == 0 {
+		return s.Depth == nil || len(namespace) <= *s.Depth
+	}
+	for _, prefix := range s.Namespaces {
+		if within(namespace, prefix) && (s.Depth == nil || len(namespace)-len(prefix) <= *s.Depth) {
+			return true
+		}
+	}
+	return false
+}
+
+// within reports whether a namespace begins with a prefix. A part of the prefix without a task
+// matches all tasks of the node.
+func within(namespace, prefix []string) bool {
+	if len(prefix) > len(namespace) {
+		return false
+	}
+	for i, want := range prefix {
+		node, _, _ := strings.Cut(namespace[i], ":")
+		if want != namespace[i] && want != node {
+			return false
+		}
+	}
+	return true
+}
+
+// streamEvents sends the events of a thread, from its first one on, until the client leaves.
+func (c *call) streamEvents() error {
+	thread, err := c.id("thread")
+	if err != nil {
+		return err
+	}
+	var sub subscription
+	if err := c.body(&sub, true); err != nil {
+		return err
+	}
+	if r, err := c.s.o.Runs.Get(c.ctx(), runs.Thread, thread); err == nil && !c.owns(&r) {
+		return notFound("thread", thread)
+	}
+	log, err := c.s.openLog(c.ctx(), thread)
+	if err != nil {
+		return err
+	}
+	defer c.s.closeLog(log)
+	out := c.startSSE()
+	defer out.stop()
+	v, seq := newThreadView(), int64(0)
+	_ = c.followAll(log, 0, func(e *runs.Event) error { // the response has begun
+		events, err := v.events(e)
+		if err != nil {
+			return err
+		}
+		for _, ev := range events {
+			if !sub.has(ev.channel, ev.Params.Namespace) {
+				continue
+			}
+			seq++
+			if seq <= sub.Since {
+				continue
+			}
+			ev.Seq = seq
+			if err := out.send(ev.Method, ev.ID, encoded(ev)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return nil
+}

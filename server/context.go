@@ -1,0 +1,24 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+)
+
+type contextKey struct{}
+
+// Context returns what a client gave a run as its context, or as config.configurable, together
+// with the values of its assistant. Fields that T does not have are ignored. Outside a run of a
+// server it returns the zero value.
+func Context[T any](ctx context.Context) (T, error) {
+	var out T
+	data, ok := ctx.Value(contextKey{}).(json.RawMessage)
+	if !ok {
+		return out, nil
+	}
+	if err := json.Unmarshal(data, &out); err != nil {
+		return out, fmt.Errorf("server: the context of the run is not a %T: %w", out, err)
+	}
+	return out, nil
+}

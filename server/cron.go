@@ -1,0 +1,337 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	cronparser "github.com/robfig/cron/v3"
+
+	"github.com/weft-go/weft/internal/uuid"
+	"github.com/weft-go/weft/server/runs"
+)
+
+// A cron is a schedule of runs as clients see it.
+type cron struct {
+	ID        string          `json:"cron_id"`
+	Assistant string          `json:"assistant_id"`
+	Thread    *string         `json:"thread_id"`
+	Schedule  string          `json:"schedule"`
+	Timezone  *string         `json:"timezone"`
+	EndTime   *time.Time      `json:"end_time"`
+	Enabled   bool            `json:"enabled"`
+	OnDone    string          `json:"on_run_completed"`
+	Metadata  json.RawMessage `json:"metadata"`
+	Payload   json.RawMessage `json:"payload"`
+	Next      *time.Time      `json:"next_run_date"`
+	Created   time.Time       `json:"created_at"`
+	Updated   time.Time       `json:"updated_at"`
+}
+
+// cronData is the part of a cron that is not searched.
+type cronData struct {
+	Assistant, Thread string
+	Schedule          string
+	Timezone          *string
+	EndTime           *time.Time
+	Enabled           bool
+	OnDone            string
+	Payload           json.RawMessage
+	Next              *time.Time
+}
+
+type cronBody struct {
+	Schedule *string         `json:"schedule"`
+	Timezone *string         `json:"timezone"`
+	EndTime  *time.Time      `json:"end_time"`
+	Enabled  *bool           `json:"enabled"`
+	OnDone   string          `json:"on_run_completed"`
+	Metadata json.RawMessage `json:"metadata"`
+}
+
+func readCron(r runs.Record) (cron, cronData, error) {
+	var d cronData
+	err := json.Unmarshal(r.Data, &d)
+	return cron{
+		ID: r.ID, Assistant: d.Assistant, Thread: optional(d.Thread), Schedule: d.Schedule, Timezone: d.Timezone, EndTime: d.EndTime,
+		Enabled: d.Enabled, OnDone: d.OnDone, Metadata: r.Metadata, Payload: d.Payload, Next: d.Next, Created: r.Created, Updated: r.Updated,
+	}, d, err
+}
+
+// plan sets the time of the next run after a time. It is nil when there is none.
+func (d *cronData) plan(after time.Time) error {
+	text := d.Schedule
+	if d.Timezone != nil && *d.Timezone != "" {
+		text = "CRON_TZ=" + *d.Timezone + " " + text
+	}
+	schedule, err := cronparser.ParseStandard(text)
+	if err != nil {
+		return invalid("The schedule cannot be read: %v.", err)
+	}
+	next := schedule.Next(after.UTC()).UTC()
+	d.Next = &next
+	if next.IsZero() || !d.Enabled || d.EndTime != nil && next.After(*d.EndTime) {
+		d.Next = nil
+	}
+	return nil
+}
+
+func (c *call) createCron() error {
+	data, err := c.raw()
+	if err != nil {
+		return err
+	}
+	var b cronBody
+	var q runRequest
+	if err := errors.Join(json.Unmarshal(data, &b), json.Unmarshal(data, &q)); err != nil {
+		return invalid("The body cannot be read: %v.", err)
+	}
+	if b.Schedule == nil {
+		return invalid("schedule is missing.")
+	}
+	if err := q.check(); err != nil {
+		return err
+	}
+	if c.s.graphs[q.Assistant] == nil && !isUUID(q.Assistant) {
+		return notFound("assistant", q.Assistant)
+	}
+	a, err := c.assistantOf(q.Assistant)
+	if err != nil {
+		return err
+	}
+	thread := c.r.PathValue("thread")
+	if thread != "" {
+		if _, err := c.pathThread(); err != nil {
+			return err
+		}
+	}
+	at := now()
+	d := cronData{
+		Assistant: a.ID, Thread: thread, Schedule: *b.Schedule, Timezone: b.Timezone, EndTime: b.EndTime, Enabled: b.Enabled == nil || *b.Enabled,
+		OnDone: b.OnDone, Payload: data,
+	}
+	if d.OnDone == "" {
+		d.OnDone = "delete"
+	}
+	if err := d.plan(at); err != nil {
+		return err
+	}
+	r := runs.Record{
+		Kind: runs.Cron, ID: uuid.New(), Parent: thread, Owner: c.user.ID, Graph: a.Graph, Created: at, Updated: at, Metadata: orEmpty(q.Metadata), Data: encoded(d),
+	}
+	if err := c.s.o.Runs.Insert(c.ctx(), r); err != nil {
+		return err
+	}
+	c.s.schedule(r.ID, d.Next)
+	return c.sendCron(r)
+}
+
+func (c *call) raw() (json.RawMessage, error) {
+	var data map[string]json.RawMessage
+	if err := c.body(&data, true); err != nil {
+		return nil, err
+	}
+	return encoded(data), nil
+}
+
+func (c *call) sendCron(r runs.Record) error {
+	v, _, err := readCron(r)
+	if err != nil {
+		return err
+	}
+	return c.send(v)
+}
+
+func (c *call) pathCron() (runs.Record, error) {
+	id, err := c.id("cron")
+	if err != nil {
+		return runs.Record{}, err
+	}
+	return c.get(runs.Cron, id)
+}
+
+func (c *call) patchCron() error {
+	r, err := c.pathCron()
+	if err != nil {
+		return err
+	}
+	var b cronBody
+	if err := c.body(&b, true); err != nil {
+		return err
+	}
+	var next *time.Time
+	r, err = c.s.change(c.ctx(), runs.Cron, r.ID, func(r *runs.Record) error {
+		_, d, err := readCron(*r)
+		if err != nil {
+			return err
+		}
+		if b.Schedule != nil {
+			d.Schedule = *b.Schedule
+		}
+		if b.Timezone != nil {
+			d.Timezone = b.Timezone
+		}
+		if b.EndTime != nil {
+			d.EndTime = b.EndTime
+		}
+		if b.Enabled != nil {
+			d.Enabled = *b.Enabled
+		}
+		if err := d.plan(now()); err != nil {
+			return err
+		}
+		next, r.Updated, r.Data = d.Next, now(), encoded(d)
+		r.Metadata, err = merged(r.Metadata, orEmpty(b.Metadata))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	c.s.schedule(r.ID, next)
+	return c.sendCron(r)
+}
+
+func (c *call) deleteCron() error {
+	r, err := c.pathCron()
+	if err != nil {
+		return err
+	}
+	if err := c.s.o.Runs.Delete(c.ctx(), runs.Cron, r.ID); err != nil {
+		return err
+	}
+	c.s.schedule(r.ID, nil)
+	return c.sendNothing()
+}
+
+type cronSearch struct {
+	page
+	Assistant string          `json:"assistant_id"`
+	Thread    string          `json:"thread_id"`
+	Metadata  json.RawMessage `json:"metadata"`
+}
+
+func (c *call) foundCrons() ([]cron, cronSearch, error) {
+	var b cronSearch
+	if err := c.body(&b, false); err != nil {
+		return nil, b, err
+	}
+	found, _, err := c.s.o.Runs.Search(c.ctx(), runs.Query{Kind: runs.Cron, Owner: c.owner(), Parent: b.Thread, Metadata: orEmpty(b.Metadata), Reverse: true})
+	if err != nil {
+		return nil, b, err
+	}
+	out := []cron{}
+	for _, r := range found {
+		v, _, err := readCron(r)
+		if err != nil {
+			return nil, b, err
+		}
+		if b.Assistant == "" || v.Assistant == b.Assistant {
+			out = append(out, v)
+		}
+	}
+	return out, b, nil
+}
+
+func (c *call) searchCrons() error {
+	found, b, err := c.foundCrons()
+	if err != nil {
+		return err
+	}
+	q := runs.Query{}
+	if err := b.query(&q, map[string]runs.Order{"created_at": runs.ByCreated, "cron_id": runs.ByID, "updated_at": runs.ByUpdated, "next_run_date": runs.ByCreated}); err != nil {
+		return err
+	}
+	rest := found[min(q.Offset, len(found)):]
+	rest = rest[:min(q.Limit, len(rest))]
+	b.headers(c, q, len(found), len(rest))
+	return c.send(rest)
+}
+
+func (c *call) countCrons() error {
+	found, _, err := c.foundCrons()
+	if err != nil {
+		return err
+	}
+	return c.send(len(found))
+}
+
+// resumeCrons schedules the stored crons.
+func (s *Server) resumeCrons() error {
+	found, _, err := s.o.Runs.Search(s.ctx, runs.Query{Kind: runs.Cron})
+	if err != nil {
+		return err
+	}
+	for _, r := range found {
+		_, d, err := readCron(r)
+		if err != nil {
+			return err
+		}
+		s.schedule(r.ID, d.Next)
+	}
+	return nil
+}
+
+// schedule starts the timer of a cron instead of the one that it had. Without a time, there is
+// none.
+func (s *Server) schedule(id string, next *time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if stop := s.crons[id]; stop != nil {
+		stop()
+		delete(s.crons, id)
+	}
+	if next == nil || s.closed {
+		return
+	}
+	ctx, cancel := context.WithCancel(s.ctx)
+	s.crons[id] = cancel
+	s.running.Go(func() {
+		timer := time.NewTimer(time.Until(*next))
+		defer timer.Stop()
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+			s.fire(ctx, id)
+		}
+	})
+}
+
+// fire starts the run of a cron and plans the next one.
+func (s *Server) fire(ctx context.Context, id string) {
+	var d cronData
+	r, err := s.change(ctx, runs.Cron, id, func(r *runs.Record) error {
+		var err error
+		if _, d, err = readCron(*r); err != nil {
+			return err
+		}
+		err = d.plan(now())
+		r.Updated, r.Data = now(), encoded(d)
+		return err
+	})
+	if err == nil {
+		err = s.startCron(ctx, r, &d)
+	}
+	if err != nil && ctx.Err() == nil {
+		s.o.Logger.Error("server: a cron failed", "cron", id, "error", err)
+	}
+	if !errors.Is(err, runs.ErrNotFound) {
+		s.schedule(id, d.Next)
+	}
+}
+
+func (s *Server) startCron(ctx context.Context, r runs.Record, d *cronData) error {
+	var q runRequest
+	if err := json.Unmarshal(d.Payload, &q); err != nil {
+		return err
+	}
+	q.OnCompletion = d.OnDone
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "/runs", nil)
+	if err != nil {
+		return err
+	}
+	c := &call{s: s, r: request, user: User{ID: r.Owner}}
+	_, err = c.start(&q, d.Thread)
+	return err
+}

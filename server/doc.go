@@ -1,0 +1,34 @@
+// Package server serves graphs over HTTP. It speaks the protocol of LangGraph Server, so that the
+// clients of that server work with it: the SDKs for JavaScript and Python, their hooks for React,
+// and RemoteGraph.
+//
+//	s, err := server.New(server.Options{
+//		Graphs: map[string]*graph.Graph{"agent": g},
+//		Runs:   memruns.New(),
+//	})
+//	http.ListenAndServe("127.0.0.1:8123", s)
+//
+// # Rules
+//
+//   - A run belongs to the server. It goes on when the client that began it leaves, unless the
+//     request says otherwise, and any number of clients join it.
+//   - One run at a time is executed on a thread. A second one waits, is refused, stops the first
+//     one or undoes it, as its request says.
+//   - The states of threads are in the checkpoint store of the graph. Go code may run the same
+//     threads. All else is in [Options.Runs].
+//   - Without [Options.Auth], only requests from this machine are accepted. With it, a user sees
+//     and changes only objects of its own.
+//
+// # The code
+//
+// The files of this package, lowest layer first:
+//
+//   - message.go, graph.go, draw.go: messages, values and graphs as clients see them.
+//   - context.go: what nodes read of a request.
+//   - log.go, record.go: the event log of a thread, and how a run writes it.
+//   - lane.go, execute.go: the queue of a thread, and one run.
+//   - server.go, call.go, routes.go: requests.
+//   - assistant.go, thread.go, state.go, run.go, item.go, cron.go, webhook.go: the objects.
+//   - sse.go, stream.go, watch.go: streams of runs and threads.
+//   - command.go, threadview.go: the thread-centric protocol.
+package server

@@ -1,0 +1,509 @@
+package replaytest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/weft-go/weft/internal/uuid"
+)
+
+const limit = 30 * time.Second // of a request, a poll and a wait for a webhook
+
+// A response is what came back for a request. Its fields are those that paths of [step.Save] name.
+type response struct {
+	mu     sync.Mutex
+	fields map[string]any // status, headers, json, text and sse
+}
+
+func (r *response) set(name string, v any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.fields[name] = v
+}
+
+func (r *response) get(name string) any {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.fields[name]
+}
+
+// An exchange is a request whose response may still be arriving.
+type exchange struct {
+	step     *step
+	request  *request
+	response *response
+	ready    chan struct{} // closed when the next step may begin
+	done     chan struct{}
+	once     sync.Once
+	err      error
+	counts   map[string]int
+}
+
+// Run sends the requests of a scenario to a server and returns the differences. Without any, the
+// scenario has passed.
+func (s *Scenario) Run(ctx context.Context, base string, hooks *Hooks) []string {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	word := "c" + strings.ReplaceAll(uuid.New(), "-", "")[18:]
+	vars := map[string]any{"case": word, "webhook_url": hooks.url + "/" + word}
+	for _, name := range s.UUIDs {
+		vars[name] = uuid.New()
+	}
+	var exchanges []*exchange
+	for i := range s.Steps {
+		x, err := s.Steps[i].run(ctx, base, hooks, vars)
+		if err != nil {
+			return []string{fmt.Sprintf("%s: %v", s.Steps[i].Name, err)}
+		}
+		exchanges = append(exchanges, x)
+	}
+	m := newMatcher(vars)
+	var diffs []string
+	for _, x := range exchanges {
+		select {
+		case <-x.done:
+		case <-time.After(limit):
+			x.err = errors.New("the response does not end")
+		}
+		if x.err != nil {
+			return []string{fmt.Sprintf("%s: %v", x.step.Name, x.err)}
+		}
+		for _, d := range m.compare(x) {
+			diffs = append(diffs, x.step.Name+": "+d)
+		}
+	}
+	return diffs
+}
+
+// run sends the request of a step, or waits for its webhook, and saves variables.
+func (st *step) run(ctx context.Context, base string, hooks *Hooks, vars map[string]any) (*exchange, error) {
+	pause(ctx, time.Duration(st.WaitMS)*time.Millisecond)
+	if st.Webhook != "" {
+		x := newExchange(st, nil)
+		close(x.done)
+		if body, ok := hooks.wait(ctx, "/"+fmt.Sprint(vars["case"])+st.Webhook); ok {
+			x.response.set("json", body)
+		}
+		return x, st.save(x.response, vars)
+	}
+	filled, err := st.Request.fill(vars)
+	if err != nil {
+		return nil, err
+	}
+	for deadline := time.Now().Add(limit); ; pause(ctx, 100*time.Millisecond) {
+		x := newExchange(st, filled)
+		go x.send(ctx, base)
+		<-x.ready
+		if x.err != nil {
+			return nil, x.err
+		}
+		if st.Poll == nil || time.Now().After(deadline) || st.Poll.met(x.response) {
+			return x, st.save(x.response, vars)
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+func newExchange(st *step, r *request) *exchange {
+	return &exchange{
+		step: st, request: r, response: &response{fields: map[string]any{}}, ready: make(chan struct{}), done: make(chan struct{}), counts: map[string]int{},
+	}
+}
+
+// fill replaces the variables of a request.
+func (r *request) fill(vars map[string]any) (*request, error) {
+	out := &request{Method: r.Method, Headers: map[string]string{}}
+	path, err := filled(r.Path, vars)
+	if err != nil {
+		return nil, err
+	}
+	out.Path = fmt.Sprint(path)
+	for k, v := range r.Headers {
+		value, err := filled(v, vars)
+		if err != nil {
+			return nil, err
+		}
+		out.Headers[k] = fmt.Sprint(value)
+	}
+	if r.Raw != nil {
+		raw, err := filled(*r.Raw, vars)
+		if err != nil {
+			return nil, err
+		}
+		text := fmt.Sprint(raw)
+		out.Raw = &text
+	}
+	if r.Body == nil {
+		return out, nil
+	}
+	var body any
+	if err := json.Unmarshal(r.Body, &body); err != nil {
+		return nil, err
+	}
+	if body, err = filled(body, vars); err != nil {
+		return nil, err
+	}
+	out.Body, err = json.Marshal(body)
+	return out, err
+}
+
+// filled replaces the variables of a value. A text that is just a variable takes its value.
+func filled(v any, vars map[string]any) (any, error) {
+	switch v := v.(type) {
+	case string:
+		return filledText(v, vars)
+	case []any:
+		out := make([]any, len(v))
+		for i, item := range v {
+			var err error
+			if out[i], err = filled(item, vars); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	case map[string]any:
+		out := map[string]any{}
+		for k, item := range v {
+			key, err := filledText(k, vars)
+			if err != nil {
+				return nil, err
+			}
+			if out[fmt.Sprint(key)], err = filled(item, vars); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	}
+	return v, nil
+}
+
+func filledText(s string, vars map[string]any) (any, error) {
+	for _, found := range variable.FindAllStringSubmatch(s, -1) {
+		value, ok := vars[found[1]]
+		if !ok {
+			return nil, fmt.Errorf("there is no variable %s", found[0])
+		}
+		if found[0] == s {
+			return value, nil
+		}
+		s = strings.ReplaceAll(s, found[0], fmt.Sprint(value))
+	}
+	return s, nil
+}
+
+// send sends the request and reads the response.
+func (x *exchange) send(ctx context.Context, base string) {
+	defer close(x.done)
+	defer x.proceed()
+	if err := x.exchange(ctx, base); err != nil {
+		x.err = err
+	}
+}
+
+func (x *exchange) proceed() { x.once.Do(func() { close(x.ready) }) }
+
+func (x *exchange) exchange(ctx context.Context, base string) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	var body io.Reader
+	switch {
+	case x.request.Raw != nil:
+		body = strings.NewReader(*x.request.Raw)
+	case x.request.Body != nil:
+		body = bytes.NewReader(x.request.Body)
+	}
+	r, err := http.NewRequestWithContext(ctx, x.request.Method, base+x.request.Path, body)
+	if err != nil {
+		return err
+	}
+	if x.request.Body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for k, v := range x.request.Headers {
+		r.Header.Set(k, v)
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	headers := map[string]any{}
+	for k := range resp.Header {
+		headers[strings.ToLower(k)] = resp.Header.Get(k)
+	}
+	x.response.set("status", float64(resp.StatusCode))
+	x.response.set("headers", headers)
+	if b := x.step.Background; b != nil && b.Until == nil {
+		x.proceed()
+	}
+	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+		return x.stream(resp.Body)
+	}
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	var v any
+	if json.Unmarshal(data, &v) == nil {
+		x.response.set("json", v)
+	} else {
+		x.response.set("text", string(data))
+	}
+	return nil
+}
+
+// stream reads server-sent events.
+func (x *exchange) stream(body io.Reader) error {
+	x.response.set("sse", []any{})
+	lines := bufio.NewScanner(body)
+	lines.Buffer(nil, 16<<20)
+	event := map[string]string{}
+	for lines.Scan() {
+		line := strings.TrimRight(lines.Text(), "\r")
+		if line != "" {
+			if key, value, ok := strings.Cut(line, ":"); ok && key != "" {
+				event[key] = strings.TrimPrefix(value, " ")
+			}
+			continue
+		}
+		if len(event) == 0 {
+			continue
+		}
+		ended, err := x.add(event)
+		if err != nil || ended {
+			return err
+		}
+		event = map[string]string{}
+	}
+	return lines.Err()
+}
+
+// add adds an event to the response. It reports whether the client closes the connection.
+func (x *exchange) add(event map[string]string) (ended bool, err error) {
+	e := map[string]any{"event": event["event"], "data": nil}
+	if event["event"] == "" {
+		e["event"] = "message"
+	}
+	if id, ok := event["id"]; ok {
+		e["id"] = id
+	}
+	if event["data"] != "" {
+		var data any
+		if err := json.Unmarshal([]byte(event["data"]), &data); err != nil {
+			return false, fmt.Errorf("the data of an event is not JSON: %w", err)
+		}
+		e["data"] = data
+	}
+	list, _ := x.response.get("sse").([]any)
+	x.response.set("sse", append(slices.Clone(list), e))
+	x.counts[event["event"]]++
+	if b := x.step.Background; b != nil && b.Until != nil && x.hit(b.Until, e) {
+		x.proceed()
+	}
+	return x.step.CloseAfter != nil && x.hit(x.step.CloseAfter, e), nil
+}
+
+func (x *exchange) hit(c *condition, last map[string]any) bool {
+	if c.Data != nil {
+		return last["event"] == c.Event && len(newMatcher(nil).match(c.Data, last["data"], "", false)) == 0
+	}
+	return x.counts[c.Event] >= max(c.Count, 1)
+}
+
+func (p *poll) met(r *response) bool {
+	v, err := r.pick(p.Path)
+	return err == nil && slices.Contains(p.In, v)
+}
+
+// pick returns the value at a dotted path.
+func (r *response) pick(path string) (any, error) {
+	parts := strings.Split(path, ".")
+	v := r.get(parts[0])
+	for _, part := range parts[1:] {
+		switch in := v.(type) {
+		case map[string]any:
+			value, ok := in[part]
+			if !ok {
+				return nil, fmt.Errorf("there is no %s", path)
+			}
+			v = value
+		case []any:
+			i, err := strconv.Atoi(part)
+			if i < 0 {
+				i += len(in)
+			}
+			if err != nil || i < 0 || i >= len(in) {
+				return nil, fmt.Errorf("there is no %s", path)
+			}
+			v = in[i]
+		default:
+			return nil, fmt.Errorf("there is no %s", path)
+		}
+	}
+	return v, nil
+}
+
+func (st *step) save(r *response, vars map[string]any) error {
+	for name, how := range st.Save {
+		path, pattern, matched := strings.Cut(how, " ~ ")
+		v, err := r.pick(path)
+		if err != nil {
+			return fmt.Errorf("saving %s: %w in %s", name, err, short(r.get("json")))
+		}
+		if matched {
+			found := regexp.MustCompile(pattern).FindStringSubmatch(fmt.Sprint(v))
+			if found == nil {
+				return fmt.Errorf("saving %s: %q does not match %s", name, v, pattern)
+			}
+			v = found[1]
+		}
+		vars[name] = v
+	}
+	return nil
+}
+
+// compare returns the differences between what a step expects and the response.
+func (m *matcher) compare(x *exchange) (diffs []string) {
+	want, r := x.step.Expect, x.response
+	m.unordered = want.Unordered
+	status, _ := r.get("status").(float64)
+	allowed := want.StatusAny
+	if allowed == nil && want.Status != nil {
+		allowed = []int{*want.Status}
+	}
+	if allowed != nil && !slices.Contains(allowed, int(status)) {
+		diffs = append(diffs, fmt.Sprintf("status: want %v, got %v %s", allowed, status, short(r.get("json"))))
+	}
+	headers, _ := r.get("headers").(map[string]any)
+	for name, value := range want.Headers {
+		have, _ := headers[name].(string)
+		if name == "content-type" {
+			have, _, _ = strings.Cut(have, ";")
+		}
+		diffs = append(diffs, m.text(value, have, "headers."+name)...)
+	}
+	if want.JSON != nil {
+		var v any
+		if err := json.Unmarshal(want.JSON, &v); err != nil {
+			return append(diffs, err.Error())
+		}
+		diffs = append(diffs, m.match(v, r.get("json"), "json", want.Exact)...)
+	}
+	if want.Text != nil {
+		have, ok := r.get("text").(string)
+		if !ok && r.get("json") == nil {
+			have = ""
+		}
+		diffs = append(diffs, m.text(*want.Text, have, "text")...)
+	}
+	if want.SSE != nil {
+		diffs = append(diffs, m.streams(want, r)...)
+	}
+	return diffs
+}
+
+// streams compares server-sent events.
+func (m *matcher) streams(want *expectation, r *response) (diffs []string) {
+	all, _ := r.get("sse").([]any)
+	var have []map[string]any
+	last := -1.0
+	for _, item := range all {
+		e, _ := item.(map[string]any)
+		if data, ok := e["data"].(map[string]any); ok {
+			if seq, ok := data["seq"].(float64); ok {
+				if seq <= last {
+					diffs = append(diffs, fmt.Sprintf("sse: seq %v after %v", seq, last))
+				}
+				last = seq
+			}
+		}
+		if want.keeps(e) {
+			have = append(have, e)
+		}
+	}
+	if len(have) != len(*want.SSE) {
+		diffs = append(diffs, fmt.Sprintf("sse: want %d events %v, got %d %v", len(*want.SSE), names(*want.SSE), len(have), names(have)))
+	}
+	if !slices.Contains(want.Unordered, "sse") {
+		for i, w := range *want.SSE {
+			if i < len(have) {
+				diffs = append(diffs, m.event(w, have[i], fmt.Sprint("sse.", i))...)
+			}
+		}
+		return diffs
+	}
+	for _, w := range *want.SSE {
+		at := slices.IndexFunc(have, func(g map[string]any) bool {
+			return len(m.attempt(func() []string { return m.event(w, g, "") })) == 0
+		})
+		if at < 0 {
+			diffs = append(diffs, "sse: no event like "+short(w))
+			continue
+		}
+		have = slices.Delete(have, at, at+1)
+	}
+	return diffs
+}
+
+func (w *expectation) keeps(e map[string]any) bool {
+	name, _, _ := strings.Cut(fmt.Sprint(e["event"]), "|")
+	return w.Only == nil || slices.Contains(w.Only, name)
+}
+
+func names(events []map[string]any) (out []string) {
+	for _, e := range events {
+		out = append(out, fmt.Sprint(e["event"]))
+	}
+	return out
+}
+
+// event compares one event. The payload of a thread-centric event is in params.data.
+func (m *matcher) event(want, got map[string]any, path string) []string {
+	name := fmt.Sprint(want["event"])
+	diffs := m.text(name, got["event"], path+".event")
+	if _, ok := want["id"]; ok && (got["id"] == nil || got["id"] == "") {
+		diffs = append(diffs, path+": no id")
+	}
+	plain, _, _ := strings.Cut(name, "|")
+	exact := slices.Contains(exactEvents, plain)
+	w, ok := want["data"].(map[string]any)
+	if !ok || w["type"] != "event" {
+		return append(diffs, m.match(want["data"], got["data"], path+".data", exact)...)
+	}
+	g, _ := got["data"].(map[string]any)
+	params, _ := g["params"].(map[string]any)
+	wanted, _ := w["params"].(map[string]any)
+	diffs = append(diffs, m.match(wanted["data"], params["data"], path+".data.params.data", exact)...)
+	rest := map[string]any{}
+	for k, v := range w {
+		rest[k] = v
+	}
+	open := map[string]any{}
+	for k, v := range wanted {
+		if k != "data" {
+			open[k] = v
+		}
+	}
+	rest["params"] = open
+	return append(diffs, m.match(rest, got["data"], path+".data", false)...)
+}

@@ -1,0 +1,250 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weft-go/weft/memory"
+)
+
+// An item is a value of the store as clients see it.
+type item struct {
+	Namespace []string        `json:"namespace"`
+	Key       string          `json:"key"`
+	Value     json.RawMessage `json:"value"`
+	Created   time.Time       `json:"created_at"`
+	Updated   time.Time       `json:"updated_at"`
+}
+
+// A foundItem is an item with its score, which is null in a search without a text.
+type foundItem struct {
+	item
+	Score *float64 `json:"score"`
+}
+
+func newItem(i memory.Item) item {
+	return item{Namespace: i.Namespace, Key: i.Key, Value: i.Value, Created: i.CreatedAt.UTC(), Updated: i.UpdatedAt.UTC()}
+}
+
+// values returns the namespace of the user's values with these labels.
+func (c *call) values(labels []string) (memory.Namespace, error) {
+	if c.s.o.Values == nil {
+		return memory.Namespace{}, refuse(http.StatusNotImplemented, "This server has no store of values. Set Options.Values.")
+	}
+	user := c.user.ID
+	if user == "" {
+		user = "local"
+	}
+	return c.s.o.Values.In(memory.Scope{Tenant: "server", User: user}, labels...), nil
+}
+
+type itemBody struct {
+	Namespace []string        `json:"namespace"`
+	Key       string          `json:"key"`
+	Value     json.RawMessage `json:"value"`
+	Index     json.RawMessage `json:"index"`
+	TTL       *float64        `json:"ttl"` // minutes
+}
+
+func (b *itemBody) check() error {
+	if len(b.Namespace) == 0 || b.Key == "" {
+		return invalid("The namespace or the key is missing.")
+	}
+	return nil
+}
+
+func (c *call) putItem() error {
+	var b itemBody
+	if err := errors.Join(c.body(&b, true), b.check()); err != nil {
+		return err
+	}
+	if err := object("value", b.Value); err != nil || len(b.Value) == 0 {
+		return invalid("The value is not an object.")
+	}
+	n, err := c.values(b.Namespace)
+	if err != nil {
+		return err
+	}
+	o, err := b.options()
+	if err != nil {
+		return err
+	}
+	if _, err := n.Put(c.ctx(), b.Key, b.Value, o); err != nil {
+		return invalid("The item cannot be stored: %v.", err)
+	}
+	return c.sendNothing()
+}
+
+func (b *itemBody) options() (o memory.PutOptions, err error) {
+	if b.TTL != nil {
+		o.TTL = time.Duration(*b.TTL * float64(time.Minute))
+	}
+	var fields []string
+	switch text := string(b.Index); {
+	case text == "", text == "null":
+	case text == "false":
+		o.NoIndex = true
+	case json.Unmarshal(b.Index, &fields) == nil:
+		for _, f := range fields {
+			o.Index = append(o.Index, strings.Split(f, "."))
+		}
+	default:
+		return o, invalid("index is %s; it must be false or an array of fields.", shortened(text))
+	}
+	return o, nil
+}
+
+func (c *call) getItem() error {
+	q := c.r.URL.Query()
+	b := itemBody{Namespace: strings.Split(q.Get("namespace"), "."), Key: q.Get("key")}
+	if err := b.check(); err != nil {
+		return err
+	}
+	n, err := c.values(b.Namespace)
+	if err != nil {
+		return err
+	}
+	i, err := n.Get(c.ctx(), b.Key)
+	if errors.Is(err, memory.ErrNotFound) {
+		return c.send(nil)
+	}
+	if err != nil {
+		return err
+	}
+	return c.send(newItem(i))
+}
+
+func (c *call) deleteItem() error {
+	var b itemBody
+	if err := errors.Join(c.body(&b, true), b.check()); err != nil {
+		return err
+	}
+	n, err := c.values(b.Namespace)
+	if err != nil {
+		return err
+	}
+	if err := n.Delete(c.ctx(), b.Key, 0); err != nil && !errors.Is(err, memory.ErrNotFound) {
+		return err
+	}
+	return c.sendNothing()
+}
+
+func (c *call) searchItems() error {
+	var b struct {
+		page
+		Prefix []string                   `json:"namespace_prefix"`
+		Filter map[string]json.RawMessage `json:"filter"`
+		Query  string                     `json:"query"`
+	}
+	if err := c.body(&b, true); err != nil {
+		return err
+	}
+	limit := 10
+	if b.Limit != nil {
+		limit = *b.Limit
+	}
+	if limit < 1 || limit > maxLimit || b.Offset < 0 {
+		return invalid("The limit is %d and the offset is %d; the limit must be from 1 to %d, and the offset not negative.", limit, b.Offset, maxLimit)
+	}
+	where, err := conditions(b.Filter)
+	if err != nil {
+		return err
+	}
+	n, err := c.values(b.Prefix)
+	if err != nil {
+		return err
+	}
+	out := []foundItem{}
+	if b.Query != "" {
+		hits, err := n.Search(c.ctx(), memory.Question{Text: b.Query, Limit: b.Offset + limit}, memory.ValueFilter{Where: where})
+		if err != nil {
+			return err
+		}
+		for _, h := range hits[min(b.Offset, len(hits)):] {
+			out = append(out, foundItem{newItem(h.Item), &h.Score.Total})
+		}
+		return c.send(map[string]any{"items": out})
+	}
+	i := 0
+	for v, err := range n.List(c.ctx(), memory.ValueQuery{Where: where, Limit: b.Offset + limit}) {
+		if err != nil {
+			return err
+		}
+		if i++; i > b.Offset {
+			out = append(out, foundItem{newItem(v), nil})
+		}
+	}
+	return c.send(map[string]any{"items": out})
+}
+
+// operators maps the operators of a filter to those of package memory.
+var operators = map[string]memory.Op{"$eq": "=", "$ne": "!=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
+
+// conditions converts a filter: a value by field, or an object of operators.
+func conditions(filter map[string]json.RawMessage) ([]memory.Condition, error) {
+	var out []memory.Condition
+	for field, data := range filter {
+		var ops map[string]any
+		if json.Unmarshal(data, &ops) == nil && len(ops) > 0 && isOperators(ops) {
+			for op, v := range ops {
+				known, ok := operators[op]
+				if !ok {
+					return nil, invalid("There is no operator %q.", shortened(op))
+				}
+				out = append(out, memory.Where(field, known, v))
+			}
+			continue
+		}
+		var v any
+		if err := json.Unmarshal(data, &v); err != nil {
+			return nil, invalid("The filter of %q cannot be read.", shortened(field))
+		}
+		out = append(out, memory.Where(field, "=", v))
+	}
+	slices.SortFunc(out, func(a, b memory.Condition) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	return out, nil
+}
+
+func isOperators(ops map[string]any) bool {
+	for op := range ops {
+		if !strings.HasPrefix(op, "$") {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *call) listNamespaces() error {
+	var b struct {
+		page
+		Prefix []string `json:"prefix"`
+		Suffix []string `json:"suffix"`
+		Depth  int      `json:"max_depth"`
+	}
+	if err := c.body(&b, true); err != nil {
+		return err
+	}
+	limit := 100
+	if b.Limit != nil {
+		limit = *b.Limit
+	}
+	n, err := c.values(nil)
+	if err != nil {
+		return err
+	}
+	out, i := [][]string{}, 0
+	for labels, err := range n.Namespaces(c.ctx(), memory.NamespaceQuery{Prefix: b.Prefix, Suffix: b.Suffix, MaxDepth: b.Depth, Limit: b.Offset + limit}) {
+		if err != nil {
+			return err
+		}
+		if i++; i > b.Offset {
+			out = append(out, labels)
+		}
+	}
+	return c.send(map[string]any{"namespaces": out})
+}

@@ -1,0 +1,310 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/server/runs"
+)
+
+// A lane is the queue of the runs of one thread. The first run is executed.
+type lane struct{ runs []*activeRun }
+
+// An activeRun is a run that has not ended.
+type activeRun struct {
+	id, thread string
+	g          *served
+	data       runData
+	created    run
+	record     runs.Record
+
+	ctx    context.Context // ends when the run is cancelled
+	cancel context.CancelCauseFunc
+	begin  chan struct{} // closed when the run is the first of its lane
+	done   chan struct{} // closed when the run has ended
+
+	mu       sync.Mutex
+	canceled cancellation
+}
+
+// A cancellation says what a client wants of a run that it cancels.
+type cancellation int
+
+const (
+	notCanceled  cancellation = iota
+	interruptRun              // stop the run, and keep its state
+	rollbackRun               // stop the run, and undo it
+	drainRun                  // stop the run, and let the next server continue it
+)
+
+var errCanceled = errors.New("the run was cancelled")
+
+func newActiveRun(r runs.Record, g *served) (*activeRun, error) {
+	created, d, err := readRun(r)
+	if err != nil {
+		return nil, err
+	}
+	a := &activeRun{
+		id: r.ID, thread: r.Parent, g: g, data: d, created: created, record: r, begin: make(chan struct{}), done: make(chan struct{}),
+	}
+	a.ctx, a.cancel = context.WithCancelCause(context.Background())
+	return a, nil
+}
+
+// stop cancels the run. A rollback takes precedence.
+func (a *activeRun) stop(how cancellation) {
+	a.mu.Lock()
+	if a.canceled == notCanceled || how == rollbackRun {
+		a.canceled = how
+	}
+	a.mu.Unlock()
+	switch how {
+	case rollbackRun:
+		a.cancel(graph.ErrRolledBack)
+	case drainRun:
+		a.cancel(graph.ErrDrained)
+	default:
+		a.cancel(errCanceled)
+	}
+}
+
+func (a *activeRun) drain() { a.stop(drainRun) }
+
+func (a *activeRun) cancellation() cancellation {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.canceled
+}
+
+// enqueue stores a run and puts it into the lane of its thread.
+func (s *Server) enqueue(ctx context.Context, a *activeRun) error {
+	waits := time.Until(a.data.After)
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return refuse(http.StatusServiceUnavailable, "The server is shutting down.")
+	}
+	l := s.lanes[a.thread]
+	if l == nil {
+		l = &lane{}
+	}
+	before := slices.Clone(l.runs)
+	if len(before) > 0 && a.data.Request.Multitask == multitaskReject {
+		s.mu.Unlock()
+		return refuse(http.StatusConflict, "The thread %s is busy.", a.thread)
+	}
+	s.active[a.id] = a
+	if waits <= 0 {
+		l.runs = append(l.runs, a)
+		s.lanes[a.thread] = l
+	}
+	s.running.Add(1) // under the lock, so that Close waits for the run
+	s.mu.Unlock()
+	err := s.o.Runs.Insert(ctx, a.record)
+	if err == nil && waits <= 0 {
+		err = s.setBusy(ctx, a.thread)
+	}
+	if err != nil && !errors.Is(err, runs.ErrExists) {
+		s.leave(a)
+		s.running.Done()
+		close(a.done)
+		return err
+	}
+	switch a.data.Request.Multitask {
+	case multitaskInterrupt:
+		stopAll(before, interruptRun)
+	case multitaskRollback:
+		stopAll(before, rollbackRun)
+	}
+	go func() {
+		defer s.running.Done()
+		s.supervise(a, waits, len(before) == 0)
+	}()
+	return nil
+}
+
+func stopAll(list []*activeRun, how cancellation) {
+	for _, a := range list {
+		a.stop(how)
+	}
+}
+
+func (s *Server) setBusy(ctx context.Context, thread string) error {
+	_, err := s.change(ctx, runs.Thread, thread, func(r *runs.Record) error {
+		r.Status, r.Updated = threadBusy, now()
+		return nil
+	})
+	return err
+}
+
+// supervise waits for the turn of a run, executes it, and lets the next one begin.
+func (s *Server) supervise(a *activeRun, waits time.Duration, first bool) {
+	if waits > 0 {
+		timer := time.NewTimer(waits)
+		select {
+		case <-timer.C:
+			first = s.join(a)
+		case <-a.ctx.Done():
+			timer.Stop()
+		}
+	}
+	if !first {
+		select {
+		case <-a.begin:
+		case <-a.ctx.Done():
+		}
+	}
+	s.finish(a, s.execute(a))
+}
+
+// join puts a run whose time has come into its lane. It reports whether the run is the first one.
+func (s *Server) join(a *activeRun) bool {
+	s.mu.Lock()
+	l := s.lanes[a.thread]
+	if l == nil {
+		l = &lane{}
+		s.lanes[a.thread] = l
+	}
+	l.runs = append(l.runs, a)
+	first := len(l.runs) == 1
+	s.mu.Unlock()
+	if err := s.setBusy(s.ctx, a.thread); err != nil {
+		s.o.Logger.Error("server: the status of a thread was not stored", "thread", a.thread, "error", err)
+	}
+	return first
+}
+
+// leave removes a run from its lane, and lets the next one begin. It reports whether there is none.
+func (s *Server) leave(a *activeRun) (idle bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.active, a.id)
+	l := s.lanes[a.thread]
+	if l == nil {
+		return true
+	}
+	i := slices.Index(l.runs, a)
+	if i >= 0 {
+		l.runs = slices.Delete(l.runs, i, i+1)
+	}
+	if len(l.runs) == 0 {
+		delete(s.lanes, a.thread)
+		return true
+	}
+	if i == 0 {
+		close(l.runs[0].begin)
+	}
+	return false
+}
+
+// busy reports whether other runs of the thread wait behind this one.
+func (s *Server) busy(a *activeRun) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.lanes[a.thread]
+	return l != nil && slices.ContainsFunc(l.runs, func(o *activeRun) bool { return o != a })
+}
+
+// turn reports whether the run is the first of its lane.
+func (s *Server) turn(a *activeRun) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.lanes[a.thread]
+	return l != nil && len(l.runs) > 0 && l.runs[0] == a
+}
+
+// cancelRuns cancels runs. With wait it returns when they have ended.
+func (s *Server) cancelRuns(ctx context.Context, ids []string, rollback, wait bool) error {
+	how := interruptRun
+	if rollback {
+		how = rollbackRun
+	}
+	var stopped []*activeRun
+	s.mu.Lock()
+	for _, id := range ids {
+		if a := s.active[id]; a != nil {
+			stopped = append(stopped, a)
+		}
+	}
+	s.mu.Unlock()
+	stopAll(stopped, how)
+	for _, a := range stopped {
+		if !wait {
+			break
+		}
+		select {
+		case <-a.done:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// cancelThread cancels all runs of a thread and waits for their end.
+func (s *Server) cancelThread(ctx context.Context, thread string) error {
+	s.mu.Lock()
+	var ids []string
+	for id, a := range s.active {
+		if a.thread == thread {
+			ids = append(ids, id)
+		}
+	}
+	s.mu.Unlock()
+	return s.cancelRuns(ctx, ids, false, true)
+}
+
+// resumeRuns continues the runs that another server left unfinished.
+func (s *Server) resumeRuns() error {
+	found, _, err := s.o.Runs.Search(s.ctx, runs.Query{Kind: runs.Run, Statuses: []string{runPending, runRunning}})
+	if err != nil {
+		return err
+	}
+	// A run that had begun comes first in its lane.
+	slices.SortStableFunc(found, func(a, b runs.Record) int {
+		return boolOrder(a.Status == runRunning, b.Status == runRunning)
+	})
+	for _, r := range found {
+		g := s.graphs[r.Graph]
+		if g == nil {
+			s.o.Logger.Error("server: a run cannot be continued: its graph is not served", "run", r.ID, "graph", r.Graph)
+			continue
+		}
+		a, err := newActiveRun(r, g)
+		if err != nil {
+			return err
+		}
+		a.data.Request.Multitask = multitaskEnqueue
+		if err := s.enqueue(s.ctx, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func boolOrder(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+// store replaces the record of a run with its present data.
+func (s *Server) storeRun(ctx context.Context, a *activeRun, status string) error {
+	_, err := s.change(ctx, runs.Run, a.id, func(r *runs.Record) error {
+		r.Status, r.Updated, r.Data = status, now(), encoded(a.data)
+		return nil
+	})
+	return err
+}
+
+// background returns a context that does not end with the run.
+func (a *activeRun) background() context.Context { return context.WithoutCancel(a.ctx) }

@@ -1,0 +1,111 @@
+package server_test
+
+import (
+	"context"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
+	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
+	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
+	"github.com/weft-go/weft/internal/pgtest"
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/inmemory"
+	"github.com/weft-go/weft/server"
+	"github.com/weft-go/weft/server/internal/replaytest"
+	"github.com/weft-go/weft/server/runs/memruns"
+)
+
+// The server answers the recorded requests like the reference server. WEFT_PROTOCOL names a
+// folder with other recordings.
+func TestProtocol(t *testing.T) {
+	t.Parallel()
+	for name, open := range map[string]func(*testing.T) checkpoint.Store{
+		"memory": func(*testing.T) checkpoint.Store { return memcheckpoint.New(memcheckpoint.Options{}) },
+		"SQLite": func(t *testing.T) checkpoint.Store {
+			t.Helper()
+			store, err := sqlitecheckpoint.Open(t.Context(), filepath.Join(t.TempDir(), "threads.db"), sqlitecheckpoint.Options{})
+			require.NoError(t, err)
+			t.Cleanup(func() { assert.NoError(t, store.Close()) })
+			return store
+		},
+		"PostgreSQL": func(t *testing.T) checkpoint.Store {
+			t.Helper()
+			store, err := pgcheckpoint.Open(t.Context(), pgtest.DirectURL(t), pgcheckpoint.Options{Schema: pgtest.Schema(t)})
+			require.NoError(t, err)
+			t.Cleanup(store.Close)
+			return store
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			base := serve(t, open(t))
+			scenarios := readScenarios(t)
+			hooks := replaytest.NewHooks()
+			t.Cleanup(hooks.Close)
+			slots, results := make(chan struct{}, 8), make([][]string, len(scenarios))
+			for i := range scenarios {
+				slots <- struct{}{}
+				go func() {
+					defer func() { <-slots }()
+					results[i] = scenarios[i].Run(t.Context(), base, hooks)
+				}()
+			}
+			for range cap(slots) {
+				slots <- struct{}{}
+			}
+			passed := 0
+			for i, diffs := range results {
+				assert.Empty(t, diffs, scenarios[i].Name)
+				if len(diffs) == 0 {
+					passed++
+				}
+			}
+			t.Logf("protocol: %d cases, %d passed", len(scenarios), passed)
+		})
+	}
+}
+
+// serve starts a server with the recorded graphs and returns its address.
+func serve(t *testing.T, store checkpoint.Store) string {
+	t.Helper()
+	graphs, err := protocolGraphs(store)
+	require.NoError(t, err)
+	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
+	require.NoError(t, err)
+	s, err := server.New(server.Options{Graphs: graphs, Runs: memruns.New(), Values: m.Values(), Webhook: func(string) error { return nil }})
+	require.NoError(t, err)
+	web := httptest.NewServer(s)
+	t.Cleanup(func() {
+		web.CloseClientConnections()
+		web.Close()
+		assert.NoError(t, s.Close(context.Background()))
+	})
+	return web.URL
+}
+
+func readScenarios(t *testing.T) []replaytest.Scenario {
+	t.Helper()
+	dir := os.Getenv("WEFT_PROTOCOL")
+	if dir == "" {
+		dir = filepath.Join("testdata", "protocol")
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files, "no recordings in %s", dir)
+	var out []replaytest.Scenario
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		require.NoError(t, err)
+		list, err := replaytest.Read(data)
+		require.NoError(t, err, f)
+		out = append(out, list...)
+	}
+	return out
+}

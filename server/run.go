@@ -1,0 +1,588 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/weft-go/weft/internal/uuid"
+	"github.com/weft-go/weft/server/runs"
+)
+
+// The statuses of a run.
+const (
+	runPending     = "pending"
+	runRunning     = "running"
+	runSuccess     = "success"
+	runError       = "error"
+	runInterrupted = "interrupted"
+	runTimeout     = "timeout"
+)
+
+// What a new run does if its thread is busy.
+const (
+	multitaskReject    = "reject"
+	multitaskEnqueue   = "enqueue"
+	multitaskInterrupt = "interrupt"
+	multitaskRollback  = "rollback"
+)
+
+// A run is a run as clients see it.
+type run struct {
+	ID        string          `json:"run_id"`
+	Thread    string          `json:"thread_id"`
+	Assistant string          `json:"assistant_id"`
+	Created   time.Time       `json:"created_at"`
+	Updated   time.Time       `json:"updated_at"`
+	Status    string          `json:"status"`
+	Metadata  json.RawMessage `json:"metadata"`
+	Kwargs    json.RawMessage `json:"kwargs"`
+	Multitask string          `json:"multitask_strategy"`
+}
+
+// runData is the part of a run that is not searched.
+type runData struct {
+	Assistant string
+	Request   runRequest
+	// Context is what the nodes of the graph read; see [Context].
+	Context json.RawMessage
+	// After is the time before which the run does not begin.
+	After time.Time
+	// Attempt counts how often the run was started. Base is the newest checkpoint before its first
+	// start, and Inputs the number of inputs of the state that it continues.
+	Attempt int
+	Base    string
+	Started bool
+	// Temporary says that the thread is deleted after the run.
+	Temporary  bool
+	Began      *time.Time
+	Ended      *time.Time
+	Checkpoint string // the checkpoint at which the run ended
+	Error      *failure
+}
+
+// A runRequest is the request for a run.
+type runRequest struct {
+	Assistant       string          `json:"assistant_id"`
+	Input           json.RawMessage `json:"input,omitempty"`
+	Command         *command        `json:"command,omitempty"`
+	Config          *config         `json:"config,omitempty"`
+	Context         json.RawMessage `json:"context,omitempty"`
+	Metadata        json.RawMessage `json:"metadata,omitempty"`
+	Checkpoint      *checkpointID   `json:"checkpoint,omitempty"`
+	CheckpointID    string          `json:"checkpoint_id,omitempty"`
+	StreamMode      texts           `json:"stream_mode,omitempty"`
+	StreamSubgraphs bool            `json:"stream_subgraphs,omitempty"`
+	StreamResumable bool            `json:"stream_resumable,omitempty"`
+	InterruptBefore texts           `json:"interrupt_before,omitempty"`
+	InterruptAfter  texts           `json:"interrupt_after,omitempty"`
+	Webhook         string          `json:"webhook,omitempty"`
+	OnDisconnect    string          `json:"on_disconnect,omitempty"`
+	Multitask       string          `json:"multitask_strategy,omitempty"`
+	AfterSeconds    float64         `json:"after_seconds,omitempty"`
+	IfNotExists     string          `json:"if_not_exists,omitempty"`
+	OnCompletion    string          `json:"on_completion,omitempty"`
+	Durability      string          `json:"durability,omitempty"`
+}
+
+// A config is the configuration of a run.
+type config struct {
+	Tags           []string        `json:"tags,omitempty"`
+	RecursionLimit int             `json:"recursion_limit,omitempty"`
+	Configurable   json.RawMessage `json:"configurable,omitempty"`
+	Metadata       json.RawMessage `json:"metadata,omitempty"`
+}
+
+// A command resumes a thread.
+type command struct {
+	Resume json.RawMessage `json:"resume,omitempty"`
+	Update json.RawMessage `json:"update,omitempty"`
+	Goto   json.RawMessage `json:"goto,omitempty"`
+}
+
+// texts is one text or an array of texts.
+type texts []string
+
+// UnmarshalJSON reads one text or an array of texts.
+func (t *texts) UnmarshalJSON(data []byte) error {
+	if bytes.Equal(data, []byte("null")) {
+		return nil
+	}
+	var one string
+	if json.Unmarshal(data, &one) == nil {
+		*t = texts{one}
+		return nil
+	}
+	var list []string
+	err := json.Unmarshal(data, &list)
+	*t = list
+	return err
+}
+
+// streamModes are the modes of a stream.
+var streamModes = []string{"values", "updates", "messages", "messages-tuple", "custom", "debug", "tasks", "checkpoints", "events"}
+
+// check finds what is wrong with a request.
+func (q *runRequest) check() error {
+	one := func(name, value string, allowed ...string) error {
+		if value == "" || slices.Contains(allowed, value) {
+			return nil
+		}
+		return invalid("%s is %q; it must be one of %q.", name, shortened(value), allowed)
+	}
+	var errs []error
+	for _, m := range q.StreamMode {
+		errs = append(errs, one("stream_mode", m, streamModes...))
+	}
+	if q.Assistant == "" {
+		errs = append(errs, invalid("assistant_id is missing."))
+	}
+	if q.AfterSeconds < 0 || q.AfterSeconds > maxAfter.Seconds() {
+		errs = append(errs, invalid("after_seconds is %g; it must be from 0 to %g.", q.AfterSeconds, maxAfter.Seconds()))
+	}
+	if q.Config != nil {
+		errs = append(errs, object("config.configurable", q.Config.Configurable), object("config.metadata", q.Config.Metadata))
+		if q.Config.RecursionLimit < 0 {
+			errs = append(errs, invalid("config.recursion_limit is %d; it cannot be negative.", q.Config.RecursionLimit))
+		}
+	}
+	errs = append(
+		errs, object("metadata", q.Metadata), object("context", q.Context),
+		one("multitask_strategy", q.Multitask, multitaskReject, multitaskEnqueue, multitaskInterrupt, multitaskRollback),
+		one("on_disconnect", q.OnDisconnect, "cancel", "continue"), one("if_not_exists", q.IfNotExists, "create", "reject"),
+		one("on_completion", q.OnCompletion, "delete", "keep"), one("durability", q.Durability, "sync", "async", "exit"),
+	)
+	if id := q.at(); id != "" && !isUUID(id) {
+		errs = append(errs, invalid("%q is not the id of a checkpoint.", shortened(id)))
+	}
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const maxAfter = 366 * 24 * time.Hour
+
+// at returns the id of the checkpoint at which the run begins, or "" for the newest one.
+func (q *runRequest) at() string {
+	if q.CheckpointID != "" {
+		return q.CheckpointID
+	}
+	if q.Checkpoint != nil && q.Checkpoint.ID != "" {
+		return q.Checkpoint.ID
+	}
+	var configurable struct {
+		ID string `json:"checkpoint_id"`
+	}
+	if q.Config != nil && json.Unmarshal(orEmpty(q.Config.Configurable), &configurable) == nil {
+		return configurable.ID
+	}
+	return ""
+}
+
+// runContext returns the values that the nodes of the graph read: those of the assistant, and
+// over them those of the request.
+func (q *runRequest) runContext(d assistantData) (json.RawMessage, error) {
+	configurable := emptyObject
+	if q.Config != nil {
+		configurable = orEmpty(q.Config.Configurable)
+	}
+	given, err := withoutReserved(configurable)
+	if err != nil {
+		return nil, invalid("config.configurable cannot be read: %v.", err)
+	}
+	if string(given) != "{}" && string(orEmpty(q.Context)) != "{}" {
+		return nil, refuse(http.StatusBadRequest, "A run takes config.configurable or context, not both.")
+	}
+	out, err := merged(d.Context, given)
+	if err == nil {
+		out, err = merged(out, orEmpty(q.Context))
+	}
+	return out, err
+}
+
+// withoutReserved returns configurable values without those that name the thread.
+func withoutReserved(configurable json.RawMessage) (json.RawMessage, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(configurable, &fields); err != nil {
+		return nil, err
+	}
+	for _, k := range []string{"thread_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map", "run_id", "graph_id", "assistant_id"} {
+		delete(fields, k)
+	}
+	return json.Marshal(fields)
+}
+
+func readRun(r runs.Record) (run, runData, error) {
+	var d runData
+	if err := json.Unmarshal(r.Data, &d); err != nil {
+		return run{}, d, err
+	}
+	return run{
+		ID: r.ID, Thread: r.Parent, Assistant: d.Assistant, Created: r.Created, Updated: r.Updated, Status: r.Status,
+		Metadata: r.Metadata, Multitask: d.Request.Multitask, Kwargs: encoded(d.Request),
+	}, d, nil
+}
+
+// newRun makes the record of a run of a thread. It creates the thread if the request says so.
+func (c *call) newRun(q *runRequest, thread string) (runs.Record, *served, error) {
+	if err := q.check(); err != nil {
+		return runs.Record{}, nil, err
+	}
+	if q.Webhook != "" {
+		if err := c.s.checkWebhook(q.Webhook); err != nil {
+			return runs.Record{}, nil, err
+		}
+	}
+	a, err := c.assistantOf(q.Assistant)
+	if err != nil {
+		return runs.Record{}, nil, err
+	}
+	_, data, err := readAssistant(a)
+	if err != nil {
+		return runs.Record{}, nil, err
+	}
+	d := runData{Assistant: a.ID, Request: *q, Temporary: thread == "" && q.OnCompletion != "keep"}
+	if d.Context, err = q.runContext(data); err != nil {
+		return runs.Record{}, nil, err
+	}
+	if d.Request.Multitask == "" {
+		d.Request.Multitask = multitaskEnqueue
+	}
+	g := c.s.graphs[a.Graph]
+	meta, err := q.metadata(a.ID, g.name, data)
+	if err != nil {
+		return runs.Record{}, nil, err
+	}
+	if thread, err = c.threadForRun(q, thread, a.ID, g); err != nil {
+		return runs.Record{}, nil, err
+	}
+	at := now()
+	if q.AfterSeconds > 0 {
+		d.After = at.Add(time.Duration(q.AfterSeconds * float64(time.Second)))
+	}
+	return runs.Record{
+		Kind: runs.Run, ID: uuid.New(), Parent: thread, Owner: c.user.ID, Graph: g.name, Status: runPending, Created: at, Updated: at,
+		Metadata: meta, Data: encoded(d),
+	}, g, nil
+}
+
+// metadata returns the metadata of the run.
+func (q *runRequest) metadata(assistant, graph string, d assistantData) (json.RawMessage, error) {
+	var fromConfig json.RawMessage
+	if q.Config != nil {
+		fromConfig = orEmpty(q.Config.Metadata)
+	}
+	meta, err := merged(fromConfig, orEmpty(q.Metadata))
+	if err != nil {
+		return nil, err
+	}
+	return merged(meta, encoded(map[string]string{"assistant_id": assistant, "graph_id": graph}))
+}
+
+// threadForRun returns the id of the thread of a run. It creates a temporary thread for an empty
+// id.
+func (c *call) threadForRun(q *runRequest, id, assistant string, g *served) (string, error) {
+	meta := encoded(map[string]string{"assistant_id": assistant, "graph_id": g.name})
+	if id != "" {
+		_, err := c.get(runs.Thread, id)
+		if err == nil {
+			_, err = c.s.change(c.ctx(), runs.Thread, id, func(r *runs.Record) (err error) {
+				r.Graph = g.name
+				r.Metadata, err = merged(r.Metadata, meta)
+				return err
+			})
+			return id, err
+		}
+		refusal, ok := errors.AsType[*Refusal](err)
+		if !ok || refusal.Status != http.StatusNotFound || q.IfNotExists != "create" {
+			return "", err
+		}
+	} else {
+		id = uuid.New()
+	}
+	t := newThread(id, c.user.ID, meta)
+	t.Graph = g.name
+	err := c.s.o.Runs.Insert(c.ctx(), t)
+	if errors.Is(err, runs.ErrExists) {
+		return "", notFound("thread", id) // it belongs to another user
+	}
+	return id, err
+}
+
+// start stores a run and puts it into the queue of its thread.
+func (c *call) start(q *runRequest, thread string) (*activeRun, error) {
+	r, g, err := c.newRun(q, thread)
+	if err != nil {
+		return nil, err
+	}
+	return c.s.startRun(c.ctx(), r, g)
+}
+
+// startRun stores a run and puts it into the queue of its thread.
+func (s *Server) startRun(ctx context.Context, r runs.Record, g *served) (*activeRun, error) {
+	a, err := newActiveRun(r, g)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.enqueue(ctx, a); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// runBody reads the request for a run, and the thread in the path.
+func (c *call) runBody() (q *runRequest, thread string, err error) {
+	if c.r.PathValue("thread") != "" {
+		if thread, err = c.id("thread"); err != nil {
+			return nil, "", err
+		}
+	}
+	q = &runRequest{}
+	if err := c.body(q, true); err != nil {
+		return nil, "", err
+	}
+	return q, thread, nil
+}
+
+// located sends where clients find a run: they read its id from Content-Location.
+func (c *call) located(a *activeRun, stateless bool, suffix string) {
+	path := fmt.Sprintf("/threads/%s/runs/%s", a.thread, a.id)
+	if stateless {
+		path = "/runs/" + a.id
+	}
+	c.w.Header().Set("Content-Location", path)
+	if suffix != "" {
+		c.w.Header().Set("Location", path+suffix)
+	}
+}
+
+func (c *call) createRun() error {
+	q, thread, err := c.runBody()
+	if err != nil {
+		return err
+	}
+	a, err := c.start(q, thread)
+	if err != nil {
+		return err
+	}
+	c.located(a, thread == "", "")
+	return c.send(a.created)
+}
+
+// createRuns starts several runs without a thread.
+func (c *call) createRuns() error {
+	var list []runRequest
+	if err := c.list(&list); err != nil {
+		return err
+	}
+	out := []run{}
+	for i := range list {
+		a, err := c.start(&list[i], "")
+		if err != nil {
+			return err
+		}
+		out = append(out, a.created)
+	}
+	return c.send(out)
+}
+
+func (c *call) waitRun() error {
+	q, thread, err := c.runBody()
+	if err != nil {
+		return err
+	}
+	a, err := c.start(q, thread)
+	if err != nil {
+		return err
+	}
+	c.located(a, false, "/join")
+	return c.join(a.thread, a.id, q.OnDisconnect == "cancel")
+}
+
+func (c *call) streamRun() error {
+	q, thread, err := c.runBody()
+	if err != nil {
+		return err
+	}
+	a, err := c.start(q, thread)
+	if err != nil {
+		return err
+	}
+	c.located(a, thread == "", "/stream")
+	v := newView(q, thread == "")
+	return c.stream(a, v, 0, q.OnDisconnect == "cancel")
+}
+
+// pathRun returns the run in the path.
+func (c *call) pathRun() (runs.Record, error) {
+	if c.r.PathValue("thread") != "" {
+		if _, err := c.pathThread(); err != nil {
+			return runs.Record{}, err
+		}
+	}
+	id, err := c.id("run")
+	if err != nil {
+		return runs.Record{}, err
+	}
+	r, err := c.get(runs.Run, id)
+	if thread := c.r.PathValue("thread"); err == nil && thread != "" && r.Parent != thread {
+		return r, notFound("run", id)
+	}
+	return r, err
+}
+
+func (c *call) getRun() error {
+	r, err := c.pathRun()
+	if err != nil {
+		return err
+	}
+	out, _, err := readRun(r)
+	if err != nil {
+		return err
+	}
+	return c.send(out)
+}
+
+func (c *call) listRuns() error {
+	t, err := c.pathThread()
+	if err != nil {
+		return err
+	}
+	limit, err := c.number("limit", 10)
+	if err != nil {
+		return err
+	}
+	offset, err := c.number("offset", 0)
+	if err != nil {
+		return err
+	}
+	values := c.r.URL.Query()
+	p := page{Limit: &limit, Offset: offset, Select: values["select"]}
+	q := runs.Query{Kind: runs.Run, Parent: t.ID}
+	if err := p.query(&q, nil); err != nil {
+		return err
+	}
+	if status := values.Get("status"); status != "" {
+		q.Statuses = []string{status}
+	}
+	found, _, err := c.s.o.Runs.Search(c.ctx(), q)
+	if err != nil {
+		return err
+	}
+	out := []any{}
+	for _, r := range found {
+		v, _, err := readRun(r)
+		if err != nil {
+			return err
+		}
+		selected, err := chosen(v, p.Select)
+		if err != nil {
+			return err
+		}
+		out = append(out, selected)
+	}
+	return c.send(out)
+}
+
+func (c *call) deleteRun() error {
+	r, err := c.pathRun()
+	if err != nil {
+		return err
+	}
+	if r.Status == runPending || r.Status == runRunning {
+		return refuse(http.StatusConflict, "The run %s has not ended. Cancel it first.", r.ID)
+	}
+	if err := c.s.o.Runs.Delete(c.ctx(), runs.Run, r.ID); err != nil {
+		return err
+	}
+	return c.sendNothing()
+}
+
+// joinRun waits for the end of a run and sends its final values.
+func (c *call) joinRun() error {
+	id, err := c.id("run")
+	if err != nil {
+		return err
+	}
+	thread, err := c.id("thread")
+	if err != nil {
+		return err
+	}
+	if _, err := c.pathRun(); err != nil {
+		return err
+	}
+	c.located(&activeRun{thread: thread, id: id}, false, "/join")
+	return c.join(thread, id, c.flag("cancel_on_disconnect"))
+}
+
+func (c *call) cancelRun() error {
+	r, err := c.pathRun()
+	if err != nil {
+		return err
+	}
+	action := c.r.URL.Query().Get("action")
+	if action != "" && action != multitaskInterrupt && action != multitaskRollback {
+		return invalid("action is %q; it must be interrupt or rollback.", shortened(action))
+	}
+	c.located(&activeRun{thread: r.Parent, id: r.ID}, c.r.PathValue("thread") == "", "/join")
+	if err := c.s.cancelRuns(c.ctx(), []string{r.ID}, action == multitaskRollback, c.flag("wait")); err != nil {
+		return err
+	}
+	if c.flag("wait") {
+		return c.send(emptyObject)
+	}
+	return c.sendStatus(http.StatusAccepted, emptyObject)
+}
+
+// cancelMany cancels runs of a thread, or all with a status.
+func (c *call) cancelMany() error {
+	var b struct {
+		Thread string   `json:"thread_id"`
+		Runs   []string `json:"run_ids"`
+		Status string   `json:"status"`
+	}
+	if err := c.body(&b, true); err != nil {
+		return err
+	}
+	q := runs.Query{Kind: runs.Run, Owner: c.owner(), Parent: b.Thread, IDs: b.Runs}
+	switch b.Status {
+	case "", "all":
+		q.Statuses = []string{runPending, runRunning}
+	case runPending, runRunning:
+		q.Statuses = []string{b.Status}
+	default:
+		return invalid("status is %q; it must be pending, running or all.", shortened(b.Status))
+	}
+	if b.Status == "" && len(b.Runs) == 0 {
+		return invalid("The request names no runs: it needs run_ids or status.")
+	}
+	found, _, err := c.s.o.Runs.Search(c.ctx(), q)
+	if err != nil {
+		return err
+	}
+	var ids []string
+	for _, r := range found {
+		ids = append(ids, r.ID)
+	}
+	if err := c.s.cancelRuns(c.ctx(), ids, c.r.URL.Query().Get("action") == multitaskRollback, true); err != nil {
+		return err
+	}
+	return c.sendNothing()
+}
+
+// list decodes a JSON array of the request.
+func (c *call) list(v any) error {
+	d := json.NewDecoder(http.MaxBytesReader(c.w, c.r.Body, c.s.o.MaxBody))
+	if err := d.Decode(v); err != nil {
+		return invalid("The body cannot be read: %v.", err)
+	}
+	return nil
+}

@@ -1,0 +1,151 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+)
+
+// The errors of a [Store]. Test for them with errors.Is.
+var (
+	// ErrNotFound is returned when there is no record with the given kind and id.
+	ErrNotFound = errors.New("not found")
+	// ErrExists is returned when a new record has the id of another one.
+	ErrExists = errors.New("exists already")
+	// ErrConflict is returned when a record was changed since it was read.
+	ErrConflict = errors.New("was changed meanwhile")
+)
+
+// A Kind is a kind of record.
+type Kind string
+
+// The kinds of records.
+const (
+	Assistant Kind = "assistant" // a graph with a configuration
+	Version   Kind = "version"   // a version of an assistant
+	Thread    Kind = "thread"    // what the server knows of a thread, besides its checkpoints
+	Run       Kind = "run"       // a run of a thread
+	Cron      Kind = "cron"      // a schedule of runs
+)
+
+// A Record is an object of a server. The fields besides Data can be searched.
+type Record struct {
+	Kind Kind
+	// ID is unique among the records of its kind.
+	ID string
+	// Parent is the id of the thread of a run, or of the assistant of a version.
+	Parent string
+	// Owner is the id of the user that owns the record. It is empty without authentication.
+	Owner string
+	// Graph, Name and Status are empty for kinds that do not have them.
+	Graph, Name, Status string
+	// Created and Updated are set by the caller, in microseconds.
+	Created, Updated time.Time
+	// Metadata is a JSON object.
+	Metadata json.RawMessage
+	// Data is JSON that the store does not interpret.
+	Data json.RawMessage
+	// Revision is 1 for a new record, and grows with each change. The store sets it.
+	Revision int64
+}
+
+// An Order is a field by which records are sorted.
+type Order string
+
+// The orders of a [Query]. Records that are equal are sorted by id.
+const (
+	ByID      Order = "id"
+	ByCreated Order = "created"
+	ByUpdated Order = "updated"
+	ByName    Order = "name"
+	ByStatus  Order = "status"
+	ByGraph   Order = "graph"
+)
+
+// A Query selects records of a kind. Empty fields select all.
+type Query struct {
+	Kind   Kind
+	IDs    []string
+	Parent string
+	// Owner selects the records of a user, if it is not nil.
+	Owner *string
+	Graph string
+	// Name selects names that contain it, whatever the case of their letters.
+	Name     string
+	Statuses []string
+	// Metadata is a JSON object. It selects records whose metadata contains it: an object
+	// contains another one if it has each of its keys with a value that contains the other
+	// value; an array contains another one if it has an element that contains each of its
+	// elements; any other value contains only itself. Numbers are compared by value.
+	Metadata json.RawMessage
+	Order    Order // empty means ByCreated
+	Reverse  bool
+	// Limit is the largest number of records; 0 means no limit. Offset leaves out the first ones.
+	Limit, Offset int
+}
+
+// An Event is an entry of the event log of a thread.
+type Event struct {
+	// Seq numbers the events of a thread from 1, without gaps.
+	Seq int64 `json:"seq"`
+	// Run is the id of the run.
+	Run  string    `json:"run"`
+	Time time.Time `json:"time"`
+	// Kind and Data are those of package server.
+	Kind string          `json:"kind"`
+	Data json.RawMessage `json:"data,omitempty"`
+	// Path names the subgraph in which the event happened: one "node:task" for each level,
+	// outermost first, separated by "|".
+	Path string `json:"path,omitempty"`
+	// Node and Task are the node and the id of the task, if the event belongs to one.
+	Node string `json:"node,omitempty"`
+	Task string `json:"task,omitempty"`
+	// Step is the number of the superstep of the task.
+	Step int `json:"step,omitempty"`
+}
+
+// A Task is the result of a task of a checkpoint. It is kept as long as the thread.
+type Task struct {
+	// ID is the id of the task, and Checkpoint the checkpoint at which it was due.
+	ID, Checkpoint string
+	// Data is JSON that the store does not interpret.
+	Data json.RawMessage
+}
+
+// A Store keeps the records and event logs of a server. It is safe for concurrent use. A call
+// that returned without an error has stored its changes.
+type Store interface {
+	// Insert adds new records, all or none. It returns [ErrExists] if there is a record of the
+	// same kind and id.
+	Insert(ctx context.Context, records ...Record) error
+	// Get returns a record, or [ErrNotFound].
+	Get(ctx context.Context, kind Kind, id string) (Record, error)
+	// Update replaces a record and returns its new revision. It returns [ErrConflict] if the
+	// stored record has another revision, and [ErrNotFound] if there is none.
+	Update(ctx context.Context, r Record) (revision int64, err error)
+	// Delete removes a record, or returns [ErrNotFound]. With a thread it removes its runs, tasks
+	// and events, with a run its events, and with an assistant its versions.
+	Delete(ctx context.Context, kind Kind, id string) error
+	// Search returns the records that a query selects, and how many there are without its
+	// Limit and Offset.
+	Search(ctx context.Context, q Query) (records []Record, total int, err error)
+
+	// Append adds events to the log of a thread. Their numbers follow those of the log.
+	Append(ctx context.Context, thread string, events []Event) error
+	// Events returns events of a thread with higher numbers than after, in order. A limit of 0
+	// means all.
+	Events(ctx context.Context, thread string, after int64, limit int) ([]Event, error)
+	// Last returns the number of the last event that was appended to the log of a thread, also if
+	// it has been removed. It is 0 for a log that never had one.
+	Last(ctx context.Context, thread string) (int64, error)
+	// Trim removes events that are older than a time, and returns their number.
+	Trim(ctx context.Context, before time.Time) (int, error)
+
+	// PutTasks adds tasks of a thread, or replaces those with the same id.
+	PutTasks(ctx context.Context, thread string, tasks []Task) error
+	// Tasks returns the tasks of checkpoints of a thread, in the order in which they were added.
+	Tasks(ctx context.Context, thread string, checkpoints ...string) ([]Task, error)
+	// CopyTasks copies the tasks of a thread to another one.
+	CopyTasks(ctx context.Context, from, to string) error
+}

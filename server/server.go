@@ -1,0 +1,202 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/server/runs"
+)
+
+// Options configures a [Server]. Graphs and Runs are required.
+type Options struct {
+	// Graphs are the graphs to serve, by the name under which clients know them. Each is
+	// compiled with a checkpoint store.
+	Graphs map[string]*graph.Graph
+	// Runs keeps the assistants, threads, runs, crons and event logs.
+	Runs runs.Store
+	// Values is the store of values that clients may read and write. Nil means that there is none.
+	Values *memory.Values
+	// Auth returns the user of a request. A [Refusal] is sent to the client; any other error is a
+	// refusal with status 401. A user sees and changes only objects of its own. Nil means that
+	// there are no users, and that only requests from this machine are accepted.
+	Auth func(*http.Request) (User, error)
+	// Hosts are the names by which clients reach the server, as in the Host header, without
+	// ports. Requests with another name are refused, so that a page of another site cannot
+	// reach the server by a name that resolves to it. Loopback addresses are always accepted if
+	// there is no Auth. Nil means any host if there is an Auth, and none besides otherwise.
+	Hosts []string
+	// Origins are the origins of pages that may call the server, such as https://example.com.
+	// "*" means all. The server's own origin is always accepted.
+	Origins []string
+	// Webhook reports whether the server may call the URL of a webhook. Nil means none.
+	Webhook func(url string) error
+	// MaxRuns is the number of runs that are executed at once. Zero means 256.
+	MaxRuns int
+	// MaxBody is the largest body of a request, in bytes. Zero means 16 MiB.
+	MaxBody int64
+	// KeepEvents is how long the events of a run can be read after it has ended. Zero means an
+	// hour.
+	KeepEvents time.Duration
+	// Heartbeat is the time after which an idle stream gets a comment. Zero means 5 s.
+	Heartbeat time.Duration
+	// Logger receives failures that no client is told. Nil means that nothing is logged.
+	Logger *slog.Logger
+}
+
+// A User is who sends a request.
+type User struct {
+	// ID is stored as the owner of what the user creates.
+	ID string
+}
+
+// A Server serves graphs over HTTP. It is an [http.Handler], and is safe for concurrent use.
+type Server struct {
+	o      Options
+	graphs map[string]*served
+	mux    *http.ServeMux
+	start  time.Time
+
+	ctx     context.Context // ends when the server is closed
+	stop    context.CancelCauseFunc
+	running sync.WaitGroup
+	slots   *semaphore.Weighted
+
+	mu     sync.Mutex
+	lanes  map[string]*lane
+	active map[string]*activeRun // by run id, queued runs included
+	logs   map[string]*threadLog
+	crons  map[string]context.CancelFunc
+	closed bool
+}
+
+const (
+	defaultMaxRuns    = 256
+	defaultMaxBody    = 16 << 20
+	defaultKeepEvents = time.Hour
+	defaultHeartbeat  = 5 * time.Second
+)
+
+// New returns a server. It continues the runs that a server with the same store left unfinished:
+// only one server may use a store. Close the server when it is no longer needed.
+func New(o Options) (*Server, error) {
+	if o.Runs == nil {
+		return nil, errors.New("server: Options.Runs is nil; memruns.New() keeps runs in memory")
+	}
+	if len(o.Graphs) == 0 {
+		return nil, errors.New("server: there are no graphs to serve; set Options.Graphs")
+	}
+	if o.MaxRuns <= 0 {
+		o.MaxRuns = defaultMaxRuns
+	}
+	if o.MaxBody <= 0 {
+		o.MaxBody = defaultMaxBody
+	}
+	if o.KeepEvents <= 0 {
+		o.KeepEvents = defaultKeepEvents
+	}
+	if o.Heartbeat <= 0 {
+		o.Heartbeat = defaultHeartbeat
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{
+		o: o, graphs: map[string]*served{}, mux: http.NewServeMux(), start: time.Now(), slots: semaphore.NewWeighted(int64(o.MaxRuns)),
+		lanes: map[string]*lane{}, active: map[string]*activeRun{}, logs: map[string]*threadLog{}, crons: map[string]context.CancelFunc{},
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.Graphs)) {
+		g := o.Graphs[name]
+		switch {
+		case g == nil:
+			return nil, fmt.Errorf("server: graph %q is nil: check the error of Compile", name)
+		case g.Checkpoints() == nil:
+			return nil, fmt.Errorf("server: graph %q has no checkpoint store; compile it with graph.Options.Checkpoints", name)
+		}
+		s.graphs[name] = newServed(name, g)
+	}
+	s.ctx, s.stop = context.WithCancelCause(context.Background())
+	s.routes()
+	if err := s.begin(); err != nil {
+		s.stop(err)
+		return nil, fmt.Errorf("server: %w", err)
+	}
+	return s, nil
+}
+
+// begin makes the assistants of the graphs, and continues runs and crons.
+func (s *Server) begin() error {
+	for _, g := range s.graphs {
+		if err := s.ensureAssistant(s.ctx, g); err != nil {
+			return err
+		}
+	}
+	if err := s.resumeRuns(); err != nil {
+		return err
+	}
+	if err := s.resumeCrons(); err != nil {
+		return err
+	}
+	s.running.Go(s.trimLogs)
+	return nil
+}
+
+// trimLogs removes old events from time to time.
+func (s *Server) trimLogs() {
+	tick := time.NewTicker(max(s.o.KeepEvents/10, time.Second))
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-tick.C:
+			if _, err := s.o.Runs.Trim(s.ctx, time.Now().Add(-s.o.KeepEvents)); err != nil && s.ctx.Err() == nil {
+				s.o.Logger.Error("server: old events were not removed", "error", err)
+			}
+		}
+	}
+}
+
+// Close stops the server. Each run stops at the end of its superstep, and the next server with
+// the same store continues it. Close waits for the runs until ctx ends; then it cancels them.
+func (s *Server) Close(ctx context.Context) error {
+	s.mu.Lock()
+	s.closed = true
+	runs := slices.Collect(maps.Values(s.active))
+	s.mu.Unlock()
+	for _, r := range runs {
+		r.drain()
+	}
+	ended := make(chan struct{})
+	go func() {
+		for _, r := range runs {
+			<-r.done
+		}
+		close(ended)
+	}()
+	var err error
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	s.stop(errClosed)
+	s.running.Wait()
+	<-ended
+	return err
+}
+
+var errClosed = errors.New("the server is closed")
+
+// ServeHTTP answers a request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.serve(w, r) }

@@ -1,0 +1,91 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// An sse writes server-sent events (HTML standard, section 9.2) to a client. It writes comments
+// while there are no events.
+type sse struct {
+	w  http.ResponseWriter
+	rc *http.ResponseController
+
+	mu   sync.Mutex
+	err  error
+	stop func()
+}
+
+// startSSE sends the head of the response.
+func (c *call) startSSE() *sse {
+	h := c.w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no") // nginx passes events on at once
+	c.w.WriteHeader(http.StatusOK)
+	s := &sse{w: c.w, rc: http.NewResponseController(c.w)}
+	ctx, cancel := context.WithCancel(c.ctx())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.beat(ctx, c.s.o.Heartbeat)
+	}()
+	s.stop = func() {
+		cancel()
+		<-ended
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.flush()
+	return s
+}
+
+func (s *sse) beat(ctx context.Context, every time.Duration) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			_ = s.write([]byte(": heartbeat\n\n")) // the next event has the error
+		}
+	}
+}
+
+// send writes an event. An empty id is left out.
+func (s *sse) send(name, id string, data json.RawMessage) error {
+	var b bytes.Buffer
+	b.WriteString("event: " + name + "\n")
+	b.WriteString("data: ")
+	if err := json.Compact(&b, data); err != nil { // no line breaks in the data
+		return err
+	}
+	b.WriteByte('\n')
+	if id != "" {
+		b.WriteString("id: " + id + "\n")
+	}
+	b.WriteByte('\n')
+	return s.write(b.Bytes())
+}
+
+func (s *sse) write(data []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil {
+		_, s.err = s.w.Write(data)
+	}
+	s.flush()
+	return s.err
+}
+
+// flush sends what was written. The caller holds the lock.
+func (s *sse) flush() {
+	if s.err == nil {
+		s.err = s.rc.Flush()
+	}
+}

@@ -1,0 +1,428 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/weft-go/weft/server/runs"
+)
+
+// A view turns the events of a run into those of its streams.
+type view struct {
+	modes      []string
+	subgraphs  bool
+	stateless  bool // without the events of checkpoints
+	ids        bool // the events have ids
+	first      bool // the stream has the event that the run begins
+	replies    map[string]*partialReply
+	metadataOf map[string]bool
+}
+
+// A partialReply is a streamed message so far.
+type partialReply struct {
+	text  strings.Builder
+	calls []*partialCall
+}
+
+type partialCall struct {
+	id, name string
+	args     strings.Builder
+}
+
+func newView(q *runRequest, stateless bool) *view {
+	modes := []string(q.StreamMode)
+	if len(modes) == 0 {
+		modes = []string{"values"}
+	}
+	return &view{
+		modes: modes, subgraphs: q.StreamSubgraphs, stateless: stateless, ids: q.StreamResumable, first: true,
+		replies: map[string]*partialReply{}, metadataOf: map[string]bool{},
+	}
+}
+
+func (v *view) has(mode string) bool { return slices.Contains(v.modes, mode) }
+
+// A streamed event is one that a client gets.
+type streamed struct {
+	name string
+	data any
+}
+
+// events returns what a client gets for an event of the log.
+func (v *view) events(e *runs.Event) ([]streamed, error) {
+	suffix := ""
+	if e.Path != "" {
+		// Messages of subgraphs are always part of the stream of messages.
+		if !v.subgraphs && e.Kind != kindMessage {
+			return nil, nil
+		}
+		if v.subgraphs {
+			suffix = "|" + e.Path
+		}
+	}
+	out, err := v.plain(e)
+	for i := range out {
+		out[i].name += suffix
+	}
+	return out, err
+}
+
+func (v *view) plain(e *runs.Event) (out []streamed, err error) {
+	add := func(mode string, data any) {
+		if v.has(mode) {
+			out = append(out, streamed{mode, data})
+		}
+	}
+	switch e.Kind {
+	case kindStart:
+		if v.first {
+			return startOf(e)
+		}
+	case kindValues:
+		add("values", e.Data)
+	case kindUpdates:
+		add("updates", e.Data)
+	case kindCustom:
+		add("custom", e.Data)
+	case kindTask:
+		add("tasks", e.Data)
+		err = v.debug(&out, e, "task")
+	case kindResult:
+		add("tasks", e.Data)
+		err = v.debug(&out, e, "task_result")
+	case kindCheckpoint:
+		if v.stateless {
+			return nil, nil
+		}
+		add("checkpoints", e.Data)
+		err = v.debug(&out, e, "checkpoint")
+	case kindInterrupt:
+		err = v.interrupt(e, add)
+	case kindMessage:
+		return v.message(e)
+	case kindEnd:
+		return errorOf(e)
+	}
+	return out, err
+}
+
+// startOf returns the event that a run begins.
+func startOf(e *runs.Event) ([]streamed, error) {
+	var s runStart
+	err := json.Unmarshal(e.Data, &s)
+	return []streamed{{"metadata", map[string]any{"run_id": e.Run, "attempt": s.Attempt}}}, err
+}
+
+// errorOf returns the event that a run has failed, if it has.
+func errorOf(e *runs.Event) ([]streamed, error) {
+	var end runEnd
+	if err := json.Unmarshal(e.Data, &end); err != nil || end.Error == nil {
+		return nil, err
+	}
+	return []streamed{{"error", end.Error}}, nil
+}
+
+// interrupt adds the events that a run waits.
+func (v *view) interrupt(e *runs.Event, add func(mode string, data any)) error {
+	var i interruptEvent
+	if err := json.Unmarshal(e.Data, &i); err != nil {
+		return err
+	}
+	add("updates", map[string]any{"__interrupt__": i.Interrupts})
+	if len(i.Interrupts) == 0 {
+		return nil
+	}
+	values := map[string]any{"__interrupt__": i.Interrupts}
+	for k, val := range i.Values {
+		values[k] = val
+	}
+	add("values", values)
+	return nil
+}
+
+// debug adds the event of the mode debug.
+func (v *view) debug(out *[]streamed, e *runs.Event, kind string) error {
+	if !v.has("debug") {
+		return nil
+	}
+	var d struct {
+		Metadata struct {
+			Step *int `json:"step"`
+		} `json:"metadata"`
+	}
+	step := e.Step
+	if kind == "checkpoint" {
+		if err := json.Unmarshal(e.Data, &d); err != nil {
+			return err
+		}
+		step = *d.Metadata.Step
+	}
+	*out = append(*out, streamed{"debug", map[string]any{"type": kind, "step": step, "timestamp": e.Time.UTC().Format(time.RFC3339Nano), "payload": e.Data}})
+	return nil
+}
+
+// message returns the events of a message or of a piece of one.
+func (v *view) message(e *runs.Event) (out []streamed, err error) {
+	var m messageEvent
+	if err := json.Unmarshal(e.Data, &m); err != nil {
+		return nil, err
+	}
+	if v.has("messages-tuple") {
+		out = append(out, streamed{"messages", []json.RawMessage{m.Message, m.Metadata}})
+	}
+	if !v.has("messages") {
+		return out, nil
+	}
+	if !v.metadataOf[m.ID] {
+		v.metadataOf[m.ID] = true
+		out = append(out, streamed{"messages/metadata", map[string]any{m.ID: map[string]any{"metadata": m.Metadata}}})
+	}
+	if m.Whole {
+		return append(out, streamed{"messages/complete", []json.RawMessage{m.Message}}), nil
+	}
+	reply, err := v.partial(&m)
+	return append(out, streamed{"messages/partial", []any{reply}}), err
+}
+
+// partial adds a piece to its message and returns the message so far.
+func (v *view) partial(m *messageEvent) (map[string]any, error) {
+	var c chunkMessage
+	if err := json.Unmarshal(m.Message, &c); err != nil {
+		return nil, err
+	}
+	r := v.replies[m.ID]
+	if r == nil {
+		r = &partialReply{}
+		v.replies[m.ID] = r
+	}
+	r.add(&c)
+	calls := []map[string]any{}
+	for _, call := range r.calls {
+		args := json.RawMessage(call.args.String())
+		if !json.Valid(args) {
+			args = emptyObject
+		}
+		calls = append(calls, map[string]any{"id": call.id, "name": call.name, "args": args, "type": "tool_call"})
+	}
+	return map[string]any{
+		"type": "ai", "id": m.ID, "content": r.text.String(), "tool_calls": calls, "invalid_tool_calls": []any{},
+		"additional_kwargs": emptyObject, "response_metadata": emptyObject,
+	}, nil
+}
+
+func (r *partialReply) add(c *chunkMessage) {
+	if text, ok := c.Content.(string); ok {
+		r.text.WriteString(text)
+	}
+	for _, d := range c.ToolCallChunks {
+		for len(r.calls) <= d.Index && d.Index < maxCalls {
+			r.calls = append(r.calls, &partialCall{})
+		}
+		if d.Index < 0 || d.Index >= len(r.calls) {
+			continue
+		}
+		call := r.calls[d.Index]
+		if d.ID != nil {
+			call.id = *d.ID
+		}
+		if d.Name != nil {
+			call.name = *d.Name
+		}
+		call.args.WriteString(d.Args)
+	}
+}
+
+const maxCalls = 1000
+
+// stream sends the events of a run after an event until the run ends.
+func (c *call) stream(a *activeRun, v *view, after int64, cancel bool) error {
+	log, err := c.s.openLog(c.ctx(), a.thread)
+	if err != nil {
+		return err
+	}
+	defer c.s.closeLog(log)
+	out := c.startSSE()
+	defer out.stop()
+	err = c.follow(log, a.id, max(log.before(a.id), 0), func(e *runs.Event) error {
+		events, err := v.events(e)
+		if err != nil {
+			return err
+		}
+		for i, ev := range events {
+			id := ""
+			if v.ids {
+				id = strconv.FormatInt(e.Seq, 10) + "-" + strconv.Itoa(i)
+			}
+			if e.Seq <= after {
+				continue
+			}
+			if err := out.send(ev.name, id, encoded(ev.data)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil && cancel && c.ctx().Err() != nil {
+		return c.s.cancelRuns(context.WithoutCancel(c.ctx()), []string{a.id}, false, false)
+	}
+	return nil // the response has begun
+}
+
+// follow calls f for each event of a run from a number on, until the run or the request ends.
+func (c *call) follow(log *threadLog, run string, after int64, f func(*runs.Event) error) error {
+	for {
+		events, _, changed := log.after(after)
+		for i := range events {
+			e := &events[i]
+			after = e.Seq
+			if e.Run != run {
+				continue
+			}
+			if err := f(e); err != nil {
+				return err
+			}
+			if e.Kind == kindEnd {
+				return nil
+			}
+		}
+		if changed == nil {
+			continue
+		}
+		if !c.s.isActive(run) {
+			if events, _, _ := log.after(after); len(events) == 0 {
+				return nil // the run ended and its events are gone
+			}
+			continue
+		}
+		select {
+		case <-changed:
+		case <-c.s.endOf(run):
+		case <-c.ctx().Done():
+			return c.ctx().Err()
+		case <-c.s.ctx.Done():
+			return errClosed
+		}
+	}
+}
+
+func (s *Server) isActive(run string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.active[run] != nil
+}
+
+// endOf returns a channel that is closed when a run has ended.
+func (s *Server) endOf(run string) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if a := s.active[run]; a != nil {
+		return a.done
+	}
+	ended := make(chan struct{})
+	close(ended)
+	return ended
+}
+
+// streamAgain joins the stream of a run. With Last-Event-ID it begins after that event, if the run
+// is resumable, and else with the next event.
+func (c *call) streamAgain() error {
+	r, err := c.pathRun()
+	if err != nil {
+		return err
+	}
+	_, d, err := readRun(r)
+	if err != nil {
+		return err
+	}
+	v := newView(&d.Request, d.Temporary)
+	if modes := c.r.URL.Query()["stream_mode"]; len(modes) > 0 {
+		v.modes, v.first = nil, false
+		for _, m := range modes {
+			v.modes = append(v.modes, strings.Split(m, ",")...)
+		}
+	}
+	after := int64(-1)
+	if last := c.r.Header.Get("Last-Event-ID"); last != "" && d.Request.StreamResumable {
+		if after, err = lastEvent(last); err != nil {
+			return err
+		}
+	}
+	a := &activeRun{id: r.ID, thread: r.Parent}
+	c.located(a, c.r.PathValue("thread") == "", "/stream")
+	if after < 0 {
+		log, err := c.s.openLog(c.ctx(), r.Parent)
+		if err != nil {
+			return err
+		}
+		after = log.end()
+		c.s.closeLog(log)
+	}
+	return c.stream(a, v, after, c.flag("cancel_on_disconnect"))
+}
+
+// lastEvent returns the number of the event in a Last-Event-ID. -1 means the beginning.
+func lastEvent(id string) (int64, error) {
+	if id == "-1" {
+		return 0, nil
+	}
+	text, _, _ := strings.Cut(id, "-")
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		return 0, invalid("Last-Event-ID is %q, which no event of this server has.", shortened(id))
+	}
+	return n, nil
+}
+
+// join waits for the end of a run and sends its final values. It sends line breaks meanwhile, so
+// that proxies keep the connection.
+func (c *call) join(thread, id string, cancel bool) error {
+	ended := c.s.endOf(id)
+	tick := time.NewTicker(c.s.o.Heartbeat)
+	defer tick.Stop()
+	c.w.Header().Set("Content-Type", "application/json")
+	rc := http.NewResponseController(c.w)
+	begun := false
+	for waiting := true; waiting; {
+		select {
+		case <-ended:
+			waiting = false
+		case <-tick.C:
+			begun = true
+			_, _ = c.w.Write([]byte("\n"))
+			_ = rc.Flush() // a client that left ends the context
+		case <-c.ctx().Done():
+			if cancel {
+				return c.s.cancelRuns(context.WithoutCancel(c.ctx()), []string{id}, false, false)
+			}
+			return nil
+		}
+	}
+	result, err := c.finalValues(thread, id)
+	if err != nil {
+		if begun {
+			result = encoded(map[string]any{"__error__": failure{"Error", "The result cannot be read."}})
+			c.s.o.Logger.Error("server: the result of a run cannot be read", "run", id, "error", err)
+		} else {
+			return err
+		}
+	}
+	_, _ = c.w.Write(append(result, '\n')) // the client may have left
+	return nil
+}
+
+func (c *call) finalValues(thread, id string) (json.RawMessage, error) {
+	r, err := c.s.o.Runs.Get(c.ctx(), runs.Run, id)
+	if errors.Is(err, runs.ErrNotFound) { // it was rolled back
+		return json.RawMessage("null"), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.s.result(c.ctx(), r)
+}

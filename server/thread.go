@@ -1,0 +1,431 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/internal/uuid"
+	"github.com/weft-go/weft/server/runs"
+)
+
+// The statuses of a thread.
+const (
+	threadIdle        = "idle"
+	threadBusy        = "busy"
+	threadInterrupted = "interrupted"
+	threadError       = "error"
+)
+
+// A thread is a thread as clients see it.
+type thread struct {
+	ID         string                 `json:"thread_id"`
+	Created    time.Time              `json:"created_at"`
+	Updated    time.Time              `json:"updated_at"`
+	Metadata   json.RawMessage        `json:"metadata"`
+	Status     string                 `json:"status"`
+	Values     json.RawMessage        `json:"values"`
+	Interrupts map[string][]interrupt `json:"interrupts"`
+	Error      *failure               `json:"error"`
+}
+
+// threadData is the part of a thread that is not searched.
+type threadData struct {
+	Error *failure
+}
+
+// A failure is the error of a graph as clients see it.
+type failure struct {
+	Name    string `json:"error"`
+	Message string `json:"message"`
+}
+
+// An interrupt is an open question as clients see it.
+type interrupt struct {
+	ID    string          `json:"id"`
+	Value json.RawMessage `json:"value"`
+}
+
+// readThread returns a thread as clients see it. It reads the state of the thread only if
+// values is set.
+func (s *Server) readThread(ctx context.Context, r runs.Record, values bool) (thread, error) {
+	var d threadData
+	if err := json.Unmarshal(r.Data, &d); err != nil {
+		return thread{}, err
+	}
+	t := thread{
+		ID: r.ID, Created: r.Created, Updated: r.Updated, Metadata: r.Metadata, Status: r.Status, Error: d.Error,
+		Values: json.RawMessage("null"), Interrupts: map[string][]interrupt{},
+	}
+	g := s.graphs[r.Graph]
+	if g == nil || !values {
+		return t, nil
+	}
+	snap, err := g.graph.Thread(r.ID).Snapshot(ctx)
+	if errors.Is(err, checkpoint.ErrNotFound) {
+		return t, nil
+	}
+	if err != nil {
+		return t, err
+	}
+	v, err := g.channels.values(snap.View)
+	if err != nil {
+		return t, err
+	}
+	t.Values = encoded(v)
+	if r.Status == threadInterrupted {
+		for _, p := range snap.Pauses {
+			if p.Kind == graph.Question {
+				id := taskID(snap.ID, firstOf(p.Path))
+				t.Interrupts[id] = append(t.Interrupts[id], newInterrupt(p))
+			}
+		}
+	}
+	return t, nil
+}
+
+func newInterrupt(p graph.Pause) interrupt {
+	return interrupt{ID: p.ID, Value: orNull(p.Prompt)}
+}
+
+func orNull(data json.RawMessage) json.RawMessage {
+	if len(data) == 0 {
+		return json.RawMessage("null")
+	}
+	return data
+}
+
+// pathThread returns the thread in the path.
+func (c *call) pathThread() (runs.Record, error) {
+	id, err := c.id("thread")
+	if err != nil {
+		return runs.Record{}, err
+	}
+	return c.get(runs.Thread, id)
+}
+
+func newThread(id, owner string, metadata json.RawMessage) runs.Record {
+	at := now()
+	return runs.Record{
+		Kind: runs.Thread, ID: id, Owner: owner, Status: threadIdle, Created: at, Updated: at, Metadata: orEmpty(metadata), Data: encoded(threadData{}),
+	}
+}
+
+type threadBody struct {
+	ID         string          `json:"thread_id"`
+	Metadata   json.RawMessage `json:"metadata"`
+	IfExists   string          `json:"if_exists"`
+	Graph      string          `json:"graph_id"`
+	Supersteps []struct {
+		Updates []stateUpdate `json:"updates"`
+	} `json:"supersteps"`
+}
+
+func (c *call) createThread() error {
+	var b threadBody
+	if err := c.body(&b, false); err != nil {
+		return err
+	}
+	if err := object("metadata", b.Metadata); err != nil {
+		return err
+	}
+	switch {
+	case b.ID == "":
+		b.ID = uuid.New()
+	case !isUUID(b.ID):
+		return invalid("thread_id is %q; it must be a UUID.", shortened(b.ID))
+	}
+	r := newThread(b.ID, c.user.ID, b.Metadata)
+	var meta struct {
+		Graph string `json:"graph_id"`
+	}
+	if json.Unmarshal(r.Metadata, &meta) == nil && b.Graph == "" {
+		b.Graph = meta.Graph
+	}
+	if c.s.graphs[b.Graph] != nil {
+		r.Graph = b.Graph
+	}
+	err := c.s.o.Runs.Insert(c.ctx(), r)
+	if errors.Is(err, runs.ErrExists) {
+		if b.IfExists != "do_nothing" {
+			return refuse(http.StatusConflict, "The thread %s exists.", b.ID)
+		}
+		if r, err = c.get(runs.Thread, b.ID); err == nil {
+			return c.sendThread(r)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	for _, step := range b.Supersteps {
+		if _, err := c.update(&r, "", "", step.Updates); err != nil {
+			return errors.Join(err, c.s.o.Runs.Delete(c.ctx(), runs.Thread, r.ID))
+		}
+	}
+	return c.sendThread(r)
+}
+
+func (c *call) sendThread(r runs.Record) error {
+	t, err := c.s.readThread(c.ctx(), r, true)
+	if err != nil {
+		return err
+	}
+	return c.send(t)
+}
+
+func (c *call) getThread() error {
+	r, err := c.pathThread()
+	if err != nil {
+		return err
+	}
+	return c.sendThread(r)
+}
+
+func (c *call) patchThread() error {
+	r, err := c.pathThread()
+	if err != nil {
+		return err
+	}
+	var b threadBody
+	if err := errors.Join(c.body(&b, true), object("metadata", b.Metadata)); err != nil {
+		return err
+	}
+	r, err = c.s.change(c.ctx(), runs.Thread, r.ID, func(r *runs.Record) (err error) {
+		r.Metadata, err = merged(r.Metadata, orEmpty(b.Metadata))
+		r.Updated = now()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if c.r.Header.Get("Prefer") == "return=minimal" {
+		return c.sendNothing()
+	}
+	return c.sendThread(r)
+}
+
+func (c *call) deleteThread() error {
+	r, err := c.pathThread()
+	if err != nil {
+		return err
+	}
+	if err := c.s.deleteThread(c.ctx(), r); err != nil {
+		return err
+	}
+	return c.sendNothing()
+}
+
+// deleteThread cancels the runs of a thread, and removes it with its states and events.
+func (s *Server) deleteThread(ctx context.Context, r runs.Record) error {
+	if err := s.cancelThread(ctx, r.ID); err != nil {
+		return err
+	}
+	if err := s.o.Runs.Delete(ctx, runs.Thread, r.ID); err != nil {
+		return err
+	}
+	s.dropLog(r.ID)
+	var errs error
+	deleted := map[checkpoint.Store]bool{}
+	for _, g := range s.graphs { // a thread may have had runs of several graphs
+		if store := g.graph.Checkpoints(); !deleted[store] {
+			deleted[store] = true
+			errs = errors.Join(errs, store.DeleteThread(ctx, r.ID))
+		}
+	}
+	return errs
+}
+
+// copyThread copies a thread with its states.
+func (c *call) copyThread() error {
+	r, err := c.pathThread()
+	if err != nil {
+		return err
+	}
+	to := newThread(uuid.New(), r.Owner, r.Metadata)
+	to.Graph, to.Status, to.Data = r.Graph, r.Status, r.Data
+	if r.Status == threadBusy {
+		return refuse(http.StatusConflict, "The thread is busy. Copy it when its run has ended.")
+	}
+	if g := c.s.graphs[r.Graph]; g != nil {
+		copier, ok := g.graph.Checkpoints().(checkpoint.ThreadCopier)
+		if !ok {
+			return refuse(http.StatusNotImplemented, "The checkpoint store cannot copy threads.")
+		}
+		if err := copier.CopyThread(c.ctx(), r.ID, to.ID); err != nil && !errors.Is(err, checkpoint.ErrNotFound) {
+			return err
+		}
+	}
+	if err := c.s.o.Runs.Insert(c.ctx(), to); err != nil {
+		return err
+	}
+	if err := c.s.o.Runs.CopyTasks(c.ctx(), r.ID, to.ID); err != nil {
+		return err
+	}
+	return c.sendThread(to)
+}
+
+type threadSearch struct {
+	page
+	IDs      []string        `json:"ids"`
+	Metadata json.RawMessage `json:"metadata"`
+	Values   json.RawMessage `json:"values"`
+	Status   string          `json:"status"`
+}
+
+var threadOrders = map[string]runs.Order{
+	"thread_id": runs.ByID, "status": runs.ByStatus, "created_at": runs.ByCreated, "updated_at": runs.ByUpdated, "state_updated_at": runs.ByUpdated,
+}
+
+func (c *call) threadQuery() (threadSearch, runs.Query, error) {
+	var b threadSearch
+	q := runs.Query{Kind: runs.Thread, Owner: c.owner()}
+	if err := c.body(&b, false); err != nil {
+		return b, q, err
+	}
+	q.Metadata, q.IDs = orEmpty(b.Metadata), b.IDs
+	switch b.Status {
+	case "":
+	case threadIdle, threadBusy, threadInterrupted, threadError:
+		q.Statuses = []string{b.Status}
+	default:
+		return b, q, invalid("There is no status %q.", shortened(b.Status))
+	}
+	if err := errors.Join(object("metadata", b.Metadata), object("values", b.Values)); err != nil {
+		return b, q, err
+	}
+	return b, q, b.query(&q, threadOrders)
+}
+
+func (c *call) searchThreads() error {
+	b, q, err := c.threadQuery()
+	if err != nil {
+		return err
+	}
+	found, total, err := c.foundThreads(b, q)
+	if err != nil {
+		return err
+	}
+	values := len(b.Select) == 0 || slices.Contains(b.Select, "values") || slices.Contains(b.Select, "interrupts")
+	out := []any{}
+	for _, r := range found {
+		t, err := c.s.readThread(c.ctx(), r, values)
+		if err != nil {
+			return err
+		}
+		v, err := chosen(t, b.Select)
+		if err != nil {
+			return err
+		}
+		out = append(out, v)
+	}
+	b.headers(c, q, total, len(out))
+	return c.send(out)
+}
+
+// foundThreads returns the page of the threads that a search selects. A search by values reads
+// the state of each thread.
+func (c *call) foundThreads(b threadSearch, q runs.Query) ([]runs.Record, int, error) {
+	if string(orEmpty(b.Values)) == "{}" {
+		return c.s.o.Runs.Search(c.ctx(), q)
+	}
+	limit, offset := q.Limit, q.Offset
+	q.Limit, q.Offset = 0, 0
+	all, _, err := c.s.o.Runs.Search(c.ctx(), q)
+	if err != nil {
+		return nil, 0, err
+	}
+	var found []runs.Record
+	for _, r := range all {
+		t, err := c.s.readThread(c.ctx(), r, true)
+		if err != nil {
+			return nil, 0, err
+		}
+		if runs.Contains(t.Values, b.Values) {
+			found = append(found, r)
+		}
+	}
+	rest := found[min(offset, len(found)):]
+	return rest[:min(limit, len(rest))], len(found), nil
+}
+
+func (c *call) countThreads() error {
+	b, q, err := c.threadQuery()
+	if err != nil {
+		return err
+	}
+	_, total, err := c.foundThreads(b, q)
+	if err != nil {
+		return err
+	}
+	return c.send(total)
+}
+
+// pruneThreads deletes threads, or all their states but the newest.
+func (c *call) pruneThreads() error {
+	var b struct {
+		IDs      []string `json:"thread_ids"`
+		Strategy string   `json:"strategy"`
+	}
+	if err := c.body(&b, true); err != nil {
+		return err
+	}
+	if b.Strategy != "" && b.Strategy != "delete" && b.Strategy != "keep_latest" {
+		return invalid("The strategy is %q; it must be delete or keep_latest.", shortened(b.Strategy))
+	}
+	pruned := 0
+	for _, id := range b.IDs {
+		r, err := c.get(runs.Thread, id)
+		if refusal, ok := errors.AsType[*Refusal](err); ok && refusal.Status == http.StatusNotFound {
+			continue
+		}
+		if err == nil {
+			err = c.prune(r, b.Strategy)
+		}
+		if err != nil {
+			return err
+		}
+		pruned++
+	}
+	return c.send(map[string]int{"pruned_count": pruned})
+}
+
+func (c *call) prune(r runs.Record, strategy string) error {
+	g := c.s.graphs[r.Graph]
+	if strategy != "keep_latest" {
+		return c.s.deleteThread(c.ctx(), r)
+	}
+	if g == nil {
+		return nil
+	}
+	pruner, ok := g.graph.Checkpoints().(checkpoint.Pruner)
+	if !ok {
+		return refuse(http.StatusNotImplemented, "The checkpoint store cannot prune threads.")
+	}
+	_, err := pruner.Prune(c.ctx(), checkpoint.PrunePolicy{Threads: []string{r.ID}, KeepLast: 1})
+	return err
+}
+
+// graphOf returns the graph of a thread.
+func (s *Server) graphOf(r *runs.Record) (*served, error) {
+	g := s.graphs[r.Graph]
+	if g == nil {
+		return nil, refuse(http.StatusBadRequest, "The thread has no graph yet. It has one after its first run.")
+	}
+	return g, nil
+}
+
+// taskID returns the id of a task as clients see it. The namespace is the id of the checkpoint at
+// which the task is due; for a task of a subgraph, see [subtaskID].
+func taskID(checkpoint, task string) string { return nameID(checkpoint, task) }
+
+// subtaskID returns the id of a task of a subgraph as clients see it: of the task that runs the
+// subgraph, the step of the subgraph, and the task.
+func subtaskID(parent string, step int, task string) string {
+	return nameID(parent, fmt.Sprintf("%d/%s", step, task))
+}

@@ -1,0 +1,109 @@
+package server
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/weft-go/weft/server/runs"
+)
+
+// watchThread sends the events of all runs of a thread, from the next one on or after
+// Last-Event-ID, until the client leaves.
+func (c *call) watchThread() error {
+	t, err := c.pathThread()
+	if err != nil {
+		return err
+	}
+	modes := map[string]bool{}
+	for _, m := range c.r.URL.Query()["stream_modes"] {
+		for one := range strings.SplitSeq(m, ",") {
+			modes[one] = true
+		}
+	}
+	if len(modes) == 0 {
+		modes["run_modes"] = true
+	}
+	log, err := c.s.openLog(c.ctx(), t.ID)
+	if err != nil {
+		return err
+	}
+	defer c.s.closeLog(log)
+	after := log.end()
+	if last := c.r.Header.Get("Last-Event-ID"); last != "" {
+		if after, err = lastEvent(last); err != nil {
+			return err
+		}
+	}
+	out := c.startSSE()
+	defer out.stop()
+	views := map[string]*view{}
+	_ = c.followAll(log, after, func(e *runs.Event) error { // the response has begun
+		events, err := c.watched(e, modes, views)
+		if err != nil {
+			return err
+		}
+		for i, ev := range events {
+			if err := out.send(ev.name, strconv.FormatInt(e.Seq, 10)+"-"+strconv.Itoa(i), encoded(ev.data)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return nil
+}
+
+// watched returns what a reader of a thread gets for an event.
+func (c *call) watched(e *runs.Event, modes map[string]bool, views map[string]*view) (out []streamed, err error) {
+	if modes["lifecycle"] {
+		switch e.Kind {
+		case kindStart:
+			out, err = startOf(e)
+		case kindEnd:
+			out = append(out, streamed{"metadata", map[string]any{"run_id": e.Run, "status": "run_done"}})
+		}
+	}
+	if modes["state_update"] && e.Kind == kindValues && e.Path == "" {
+		out = append(out, streamed{"state_update", e.Data})
+	}
+	if !modes["run_modes"] || err != nil {
+		return out, err
+	}
+	v := views[e.Run]
+	if v == nil {
+		r, err := c.s.o.Runs.Get(c.ctx(), runs.Run, e.Run)
+		if err != nil {
+			return out, nil //nolint:nilerr // the run was deleted meanwhile
+		}
+		_, d, err := readRun(r)
+		if err != nil {
+			return nil, err
+		}
+		v = newView(&d.Request, d.Temporary)
+		views[e.Run] = v
+	}
+	more, err := v.events(e)
+	return append(out, more...), err
+}
+
+// followAll calls f for each event of a thread after a number, until the request ends.
+func (c *call) followAll(log *threadLog, after int64, f func(*runs.Event) error) error {
+	for {
+		events, _, changed := log.after(after)
+		for i := range events {
+			after = events[i].Seq
+			if err := f(&events[i]); err != nil {
+				return err
+			}
+		}
+		if changed == nil {
+			continue
+		}
+		select {
+		case <-changed:
+		case <-c.ctx().Done():
+			return c.ctx().Err()
+		case <-c.s.ctx.Done():
+			return errClosed
+		}
+	}
+}
