@@ -57,7 +57,10 @@ func TestStepStartedHasNoStateOfFinishedTasks(t *testing.T) {
 	_, err = thread.Invoke(t.Context(), lines.Put("a"))
 	require.Error(t, err)
 	runs := map[string]bool{}
-	for e := range thread.Stream(t.Context()) {
+	for e, err := range thread.Stream(t.Context()) {
+		if err != nil {
+			break
+		}
 		if e, ok := e.(graph.StepStarted); ok {
 			for i, task := range e.Tasks {
 				runs[task] = e.States[i] != nil
