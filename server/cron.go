@@ -5,9 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
-	cronparser "github.com/robfig/cron/v3"
+	"github.com/hashicorp/cronexpr"
 
 	"github.com/weft-go/weft/internal/uuid"
 	"github.com/weft-go/weft/server/runs"
@@ -62,15 +63,21 @@ func readCron(r runs.Record) (cron, cronData, error) {
 
 // plan sets the time of the next run after a time. It is nil when there is none.
 func (d *cronData) plan(after time.Time) error {
-	text := d.Schedule
+	zone := time.UTC
 	if d.Timezone != nil && *d.Timezone != "" {
-		text = "CRON_TZ=" + *d.Timezone + " " + text
+		var err error
+		if zone, err = time.LoadLocation(*d.Timezone); err != nil {
+			return invalid("There is no time zone %q; names are those of the IANA data base, for instance Europe/Berlin.", *d.Timezone)
+		}
 	}
-	schedule, err := cronparser.ParseStandard(text)
+	if fields := len(strings.Fields(d.Schedule)); fields != 5 && !strings.HasPrefix(d.Schedule, "@") {
+		return invalid("The schedule %q has %d fields; it needs five: minute, hour, day of the month, month, day of the week.", d.Schedule, fields)
+	}
+	schedule, err := cronexpr.Parse(d.Schedule)
 	if err != nil {
-		return invalid("The schedule cannot be read: %v.", err)
+		return invalid("The schedule %q cannot be read: %v.", d.Schedule, err)
 	}
-	next := schedule.Next(after.UTC()).UTC()
+	next := schedule.Next(after.In(zone)).UTC()
 	d.Next = &next
 	if next.IsZero() || !d.Enabled || d.EndTime != nil && next.After(*d.EndTime) {
 		d.Next = nil
