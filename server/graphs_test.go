@@ -224,7 +224,8 @@ func fanoutGraph(o graph.Options) (*graph.Graph, error) {
 	b.Node("worker", func(ctx context.Context, s state.View) (state.Update, error) {
 		i := index.Get(s)
 		select {
-		case <-time.After(time.Duration(i) * 100 * time.Millisecond):
+		// The recorded workers wait for a third of this time. Here they have to finish in order on a busy machine too.
+		case <-time.After(time.Duration(i) * 300 * time.Millisecond):
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}

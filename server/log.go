@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"sort"
 	"sync"
 
 	"github.com/weft-go/weft/server/runs"
@@ -130,13 +131,9 @@ func (l *threadLog) after(seq int64) (events []runs.Event, missed int64, changed
 	if len(l.events) == 0 || l.events[len(l.events)-1].Seq <= seq {
 		return nil, 0, l.changed
 	}
-	at := 0
-	if oldest := l.events[0].Seq; seq >= oldest {
-		at = int(seq - oldest + 1)
-		for at > 0 && l.events[at-1].Seq > seq { // events of deleted runs are missing between others
-			at--
-		}
-	} else {
+	// Numbers have gaps where runs were deleted.
+	at := sort.Search(len(l.events), func(i int) bool { return l.events[i].Seq > seq })
+	if oldest := l.events[0].Seq; seq < oldest {
 		missed = oldest - seq - 1
 	}
 	return l.events[at:len(l.events):len(l.events)], missed, nil
@@ -204,7 +201,10 @@ func (w *logWriter) loop(ctx context.Context) {
 		w.mu.Unlock()
 		err := w.store(ctx, events, tasks)
 		w.mu.Lock()
-		w.err = err
+		if err != nil {
+			w.err = err
+			w.cond.Broadcast() // a writer may have begun to wait meanwhile
+		}
 	}
 }
 

@@ -87,7 +87,8 @@ type Query struct {
 
 // An Event is an entry of the event log of a thread.
 type Event struct {
-	// Seq numbers the events of a thread from 1, without gaps.
+	// Seq numbers the events of a thread from 1. A number is never used twice; the numbers of
+	// events that were removed are missing.
 	Seq int64 `json:"seq"`
 	// Run is the id of the run.
 	Run  string    `json:"run"`
