@@ -15,6 +15,7 @@ import (
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 	"github.com/weft-go/weft/internal/pgtest"
+	"github.com/weft-go/weft/internal/protocolgraphs"
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/inmemory"
 	"github.com/weft-go/weft/server"
@@ -75,7 +76,7 @@ func TestProtocol(t *testing.T) {
 // serve starts a server with the recorded graphs and returns its address.
 func serve(t *testing.T, store checkpoint.Store) string {
 	t.Helper()
-	graphs, err := protocolGraphs(store)
+	graphs, err := protocolgraphs.New(store)
 	require.NoError(t, err)
 	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
 	require.NoError(t, err)

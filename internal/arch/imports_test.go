@@ -86,13 +86,14 @@ var layers = map[string][]string{
 	"cmd/...": {"checkpoint", "checkpoint/..."},
 
 	// Other internal packages import no packages of this module, unless they are listed here.
-	"internal/...":         nil,
-	"internal/pgdb":        {"internal/migration"},
-	"internal/sqlitedb":    {"internal/migration"},
-	"internal/supatest":    {"internal/pgtest"},
-	"internal/interop":     {"llm"},
-	"internal/live":        {"graph", "graph/agent", "llm", "llm/langchainllm/...", "tools"},
-	"internal/liveextract": {"llm", "llm/langchainllm/...", "memory/extract"},
+	"internal/...":            nil,
+	"internal/pgdb":           {"internal/migration"},
+	"internal/sqlitedb":       {"internal/migration"},
+	"internal/supatest":       {"internal/pgtest"},
+	"internal/interop":        {"llm"},
+	"internal/protocolgraphs": {"checkpoint", "graph", "llm", "server", "state"},
+	"internal/live":           {"graph", "graph/agent", "llm", "llm/langchainllm/...", "tools"},
+	"internal/liveextract":    {"llm", "llm/langchainllm/...", "memory/extract"},
 }
 
 type pkg struct {
