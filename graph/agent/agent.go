@@ -24,10 +24,10 @@ var Messages = state.Keyed("messages", llm.ByID)
 // The result of a rejected call tells the model the reason.
 var Approval = graph.NewInterrupt[tools.Question, tools.Decision]("agent_approval")
 
-// The channels of the tasks that make a tool call or run a sub-agent.
+// The channels of tasks that run a tool call or a sub-agent.
 var (
 	call     = state.Last[llm.ToolCall]("tool_call")
-	withheld = state.Last[bool]("tool_withheld") // only in tasks that an older version stored: the call is refused
+	withheld = state.Last[bool]("tool_withheld") // set in tasks that an older version stored; the call is refused
 )
 
 // The nodes of an agent. A sub-agent is a node of its own; see [SubAgent].
@@ -42,7 +42,7 @@ const (
 // New returns an agent. A nil set means no tools. The model may be nil if a middleware
 // always sets one.
 //
-// A pattern of [tools.Named] in Options.Tools that matches no tool of the agent is a
+// If a pattern of [tools.Named] in Options.Tools matches no tool of the agent, the error is a
 // [tools.ErrPattern].
 //
 // Input is checked before it is stored. A run with an invalid message fails with
@@ -76,7 +76,7 @@ type agent struct {
 	model    llm.Model
 	tools    *tools.Set
 	options  Options
-	answers  *answerForm // of structured answers; nil if there are none
+	answers  *answerForm // nil if the agent has no structured answer
 	messages *state.KeyedChannel[llm.Message]
 	run      *state.Channel[progress, progress]
 	stop     *state.Channel[*llm.Message, *llm.Message] // the message of a Stop around a tool call; nil if there is no WrapTool
@@ -161,8 +161,8 @@ func (a *agent) builder() *graph.Builder {
 	return b
 }
 
-// graphOptions returns the options of the graph. By default, the limit of steps is high enough
-// for all turns.
+// graphOptions returns the options of the graph. The default of MaxSteps is high enough for
+// MaxTurns.
 func (a *agent) graphOptions() graph.Options {
 	o := a.options.Graph
 	if o.MaxSteps == 0 {

@@ -111,8 +111,8 @@ func TestStreamEmitsChunksOfReply(t *testing.T) {
 	assert.GreaterOrEqual(t, chunks, 3)
 }
 
-// TestLastTurnHasNoTools proves that the model may not call tools in the last turn, and
-// that the next run counts its turns from the beginning.
+// TestLastTurnHasNoTools proves that the model may not call tools in the last turn, and that
+// the next run counts its turns from one.
 func TestLastTurnHasNoTools(t *testing.T) {
 	t.Parallel()
 	script := llmtest.NewScript(
@@ -194,8 +194,8 @@ func TestApprovalRunsOtherCallsOnce(t *testing.T) {
 	assert.EqualValues(t, 1, sent.Load(), "runs of send")
 }
 
-// TestUnansweredCallGetsPlaceholderResult proves that a call which still waits when the
-// user sends the next message has a result in the next request.
+// TestUnansweredCallGetsPlaceholderResult proves that the next request has a result for a call
+// that still waits when the user sends a new message.
 func TestUnansweredCallGetsPlaceholderResult(t *testing.T) {
 	t.Parallel()
 	set := newSet(t, tools.New("send", "Sends.", func(ctx context.Context, _ struct{}) (string, error) {

@@ -23,7 +23,7 @@ type Structure struct {
 	newForm func(toolName string) (*answerForm, error)
 }
 
-// An answerForm asks for structured answers and reads them.
+// An answerForm has the functions that ask for and read structured answers of one type.
 type answerForm struct {
 	spec llm.ToolSpec // the answer tool
 	read func(llm.ToolCall) (json.RawMessage, error)
@@ -33,9 +33,10 @@ type answerForm struct {
 // Structured makes an agent end with an answer of type T, which [Answer] reads.
 //
 // In every turn but the last, the request offers the tool "answer", whose arguments have
-// the schema of T; see [llm.AnswerTool]. When the model calls it alone and the answer fits,
-// the run ends, and the conversation gets the answer as the text of the reply. If the
-// answer does not fit, or if the reply has other calls, the model is told and asked again.
+// the schema of T; see [llm.AnswerTool]. When the model calls only this tool and the answer
+// fits, the run ends, and the answer is stored as the text of the reply. If the answer does
+// not fit, or if the reply has other calls, the call is answered with an error and the
+// model is asked again.
 //
 // If the model ends with a text instead, it is asked for the answer with [llm.As]. If the
 // answer does not fit, the model is asked once more. If the second answer does not fit
@@ -67,7 +68,7 @@ func Structured[T any]() Structure {
 	}}
 }
 
-// form returns the form of the structured answer, or nil if there is none. The name of
+// form returns the form of the structured answer, or nil if the agent has none. The name of
 // the answer tool differs from the names of all other tools.
 func (s Structure) form(set *tools.Set) (*answerForm, error) {
 	if s.newForm == nil {
@@ -106,7 +107,7 @@ func (o Outcome) whyNoAnswer() string {
 	return string(o.Reason) + ": " + o.Problem
 }
 
-// isAnswer reports whether a call is a call of the answer tool.
+// isAnswer reports whether a call calls the answer tool.
 func (a *agent) isAnswer(c llm.ToolCall) bool {
 	return a.answers != nil && c.Name == a.answers.spec.Name
 }
@@ -115,10 +116,10 @@ func (a *agent) isAnswerSpec(t llm.ToolSpec) bool {
 	return a.answers != nil && t.Name == a.answers.spec.Name
 }
 
-// offerAnswer adds the answer tool to the request of a turn. In the last turn no tool may
-// be called. The tool is added then too if the conversation has calls of it, because some
-// providers reject calls without tools. The answer node has no turn, and [llm.As] adds its
-// own tool.
+// offerAnswer adds the answer tool to the request of a turn. In the last turn, no tool may
+// be called. The tool is still added if the conversation has calls of it, because some
+// providers reject a conversation that calls unknown tools. The answer node has no turn,
+// and [llm.As] adds its own tool.
 func (a *agent) offerAnswer(t *turn, r *llm.Request) {
 	if a.answers == nil || t.at.Turn == 0 {
 		return
@@ -130,8 +131,8 @@ func (a *agent) offerAnswer(t *turn, r *llm.Request) {
 }
 
 // readAnswer returns the structured answer of a reply that only calls the answer tool, and
-// changes the reply: the answer becomes text in place of the call. It returns nil for any
-// other reply, if the answer does not fit, and in the last turn.
+// changes the reply: the answer as text replaces the call. It returns nil for any other
+// reply, if the answer does not fit, and in the last turn.
 func (a *agent) readAnswer(t *turn, reply *llm.Message) json.RawMessage {
 	if len(reply.ToolCalls) != 1 || !a.isAnswer(reply.ToolCalls[0]) || t.last || reply.StopReason == llm.StopFilter || !t.offers(a.answers.spec.Name) {
 		return nil

@@ -18,8 +18,9 @@ type verdict struct {
 	Reason string `json:"reason"`
 }
 
-// TestStructuredAnswerIsRepairedOnce proves that a structured answer which does not match
-// its type is asked for once more, and that its requests count in the usage.
+// TestStructuredAnswerIsRepairedOnce proves that the model is asked once more after a
+// structured answer that does not match its type, and that the usage includes both
+// requests.
 func TestStructuredAnswerIsRepairedOnce(t *testing.T) {
 	t.Parallel()
 	good, bad := llmtest.Call("answer", `{"score":7,"reason":"fine"}`), llmtest.Call("answer", `{"score":"seven"}`)
@@ -65,8 +66,8 @@ func TestStructuredAnswerIsRepairedOnce(t *testing.T) {
 	}
 }
 
-// TestFailedStructuredAnswerIsAskedAgain proves that a run which failed in the request for
-// the structured answer resumes with that request only.
+// TestFailedStructuredAnswerIsAskedAgain proves that a run that failed in the request for
+// the structured answer repeats only this request.
 func TestFailedStructuredAnswerIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("no quota")
@@ -81,7 +82,7 @@ func TestFailedStructuredAnswerIsAskedAgain(t *testing.T) {
 	_, err = agent.Answer[int](snap)
 	require.ErrorIs(t, err, agent.ErrNoAnswer)
 	require.ErrorContains(t, err, "has not ended")
-	// The next run only asks for the answer.
+	// The next run makes only the request for the answer.
 	snap, err = th.Invoke(t.Context())
 	require.NoError(t, err)
 	n, err := agent.Answer[int](snap)

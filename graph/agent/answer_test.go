@@ -20,8 +20,8 @@ type grading struct {
 }
 
 // TestStructuredAnswerInTheLoop proves that a call of the answer tool ends the run without
-// a further request, that a wrong answer is corrected in the loop, and that a text is
-// followed by a request for the answer.
+// another request, that the model can correct a wrong answer, and that the model is asked
+// for the answer after a text.
 func TestStructuredAnswerInTheLoop(t *testing.T) {
 	t.Parallel()
 	sum, good := llmtest.Call("add", `{"a":3,"b":4}`), llmtest.Call("answer", `{"grade":"good"}`)
@@ -36,7 +36,7 @@ func TestStructuredAnswerInTheLoop(t *testing.T) {
 		o       agent.Options
 		turns   int
 		reason  agent.Reason
-		told    string // part of the conversation that the last request has
+		told    string // a part of the conversation in the last request
 		last    string // the last message
 	}{
 		{"at once", []llmtest.Reply{good}, agent.Options{}, 1, agent.Answered, "", fits},
@@ -100,8 +100,8 @@ func TestAnswerToolHasItsOwnName(t *testing.T) {
 	assert.Equal(t, "7", agent.Messages.Get(snap)[2].Text())
 }
 
-// TestSupervisorGetsAStructuredAnswer proves that the answer of a member which ends with a
-// call of the answer tool is handed back as text.
+// TestSupervisorGetsAStructuredAnswer proves that the supervisor gets the structured
+// answer of a member as text.
 func TestSupervisorGetsAStructuredAnswer(t *testing.T) {
 	t.Parallel()
 	own := state.Keyed("judge_messages", llm.ByID)

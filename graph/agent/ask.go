@@ -8,9 +8,9 @@ import (
 )
 
 // Ask asks a model, like [llm.Generate], and emits the chunks of the reply as they
-// arrive. It can be called in any node of any graph. In an event stream, each chunk is
-// a [graph.Emitted] event whose value is an [llm.Chunk]. [Chunks] converts such events
-// like the events of an agent.
+// arrive. It can be called in any node of any graph. In an event stream, each chunk is a
+// [graph.Emitted] event whose value is an [llm.Chunk]. [Chunks] converts these events in
+// the same way as the events of an agent.
 //
 //	func write(ctx context.Context, s state.View) (state.Update, error) {
 //		reply, err := agent.Ask(ctx, model, llm.Request{Messages: Messages.Get(s)})
@@ -21,8 +21,8 @@ func Ask(ctx context.Context, m llm.Model, r llm.Request) (llm.Message, error) {
 	return reply, err
 }
 
-// ask also returns the end chunk of the reply. Its stop reason is set even if the reply
-// is not a valid message.
+// ask is like [Ask], but also returns the end chunk of the reply. The stop reason of this
+// chunk is set even if the reply is not a valid message.
 func ask(ctx context.Context, m llm.Model, r llm.Request) (llm.Message, llm.Chunk, error) {
 	var reply llm.Message
 	var end llm.Chunk

@@ -14,8 +14,8 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// BenchmarkMiddleware measures a turn of an agent whose model answers at once, with 0 and 10
-// middlewares that have every function. The difference is the overhead of ten middlewares.
+// BenchmarkMiddleware measures one turn without middleware and with ten middlewares that
+// have every function. The difference is their overhead.
 func BenchmarkMiddleware(b *testing.B) {
 	model := llm.ModelFunc(func(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] {
 		return llm.Reply(llm.Assistant("Hello."))

@@ -23,7 +23,7 @@ const (
 	ChunkUsage        ChunkKind = "usage"         // Usage, MessageID: a reply is complete
 	ChunkToolStarted  ChunkKind = "tool_started"  // Call: a tool runs
 	ChunkProgress     ChunkKind = "progress"      // Progress: a running tool reports its progress
-	ChunkToolFinished ChunkKind = "tool_finished" // Call, Answer: a tool call has a result, which gets its id when it is stored
+	ChunkToolFinished ChunkKind = "tool_finished" // Call, Answer: a tool call has a result; the stored result has an id
 	ChunkValue        ChunkKind = "value"         // Value: any other value that a node emitted
 	ChunkNodeFinished ChunkKind = "node_finished" // Problem, if the task failed: a task ended
 	ChunkApproval     ChunkKind = "approval"      // Pause, Question, Prompt: a call waits for a person
@@ -33,9 +33,8 @@ const (
 	ChunkError        ChunkKind = "error"         // Problem: the run failed
 )
 
-// A Chunk is an event of a run in a form for front ends. Kind determines which fields
-// are set in addition to Agent, Path, Node and Task. A chunk can be encoded as JSON,
-// without the fields Value and Snapshot.
+// A Chunk is an event of a run for front ends. Kind determines which fields are set in addition to
+// Agent, Path, Node and Task. The JSON of a chunk does not have Value and Snapshot.
 type Chunk struct {
 	Kind ChunkKind `json:"kind"`
 	// Agent is the name of the innermost subgraph node around the event. It is empty
@@ -174,8 +173,8 @@ func chunksOfReply(c Chunk, part llm.Chunk) []Chunk {
 	return []Chunk{c}
 }
 
-// chunksOfPause returns one chunk per pause. The outer graph repeats the pauses of a
-// subgraph, so only the event of the root graph is converted.
+// chunksOfPause returns one chunk per pause. The root graph repeats the pauses of its subgraphs, so
+// only its event is converted.
 func chunksOfPause(e graph.Paused) []Chunk {
 	if e.At().Path != "" {
 		return nil

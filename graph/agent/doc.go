@@ -19,13 +19,12 @@
 //   - Each tool call is a separate task. If one call waits for a person or fails,
 //     the other calls do not run again. Results are stored in the order of the
 //     calls, and a call with a stored result never runs again.
-//   - A run asks the model at most [Options.MaxTurns] times. In the last turn the
-//     model may not call tools, so it has to answer. [Result] gives the reason why
-//     a run ended. Running out of turns and a refusal by the provider are not
-//     errors.
-//   - The stored conversation is complete. Each request is derived from it:
-//     [History] shortens it, and a call without a result, such as one of a
-//     cancelled run, gets a placeholder result.
+//   - A run asks the model at most [Options.MaxTurns] times. In the last turn the model
+//     may not call tools, so it has to answer. [Result] gives the reason why a run ended.
+//     Reaching MaxTurns is not an error, and neither is a refusal by the provider.
+//   - The stored conversation is complete. Each request is derived from it: [History]
+//     shortens it, and a call without a result, for example after a cancelled run, gets a
+//     placeholder result.
 //   - An invalid message is rejected before it is stored.
 //
 // See docs/agents.md for a guide with examples.

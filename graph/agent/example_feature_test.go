@@ -167,8 +167,8 @@ func ExampleOptions() {
 	// assistant: I can not.
 }
 
-// A supervisor hands over tasks to agents. The poet has its own conversation: it gets a
-// task, and its last answer is the result of the handover.
+// A supervisor hands over tasks to agents. The poet has its own conversation, which
+// begins with the task. Its last answer is the result of the handover.
 func ExampleSupervisor() {
 	poems := state.Keyed("poet_messages", llm.ByID)
 	poet := must(agent.New("poet", llmtest.NewScript(llmtest.Say("Over and under it goes.")), nil, agent.Options{Messages: poems}))

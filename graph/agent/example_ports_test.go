@@ -14,7 +14,7 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// A sub-agent streams its tokens under its path, and its question reaches the person.
+// The stream of a run has the tokens and the question of a sub-agent, with its path.
 func ExampleAsTool() {
 	store := memcheckpoint.New(memcheckpoint.Options{})
 	send := tools.New("send", "Sends.", func(context.Context, struct{ To string }) (string, error) { return "sent", nil })
@@ -84,7 +84,8 @@ func ExampleStop() {
 	// Output: assistant: We are closed. Please come back tomorrow. / stopped
 }
 
-// A middleware has a reply without a source made again. Each jump is a turn, so MaxTurns bounds it.
+// A middleware makes the model reply again if a reply names no source. Each jump is a turn, so
+// MaxTurns limits the jumps.
 func ExampleJump() {
 	sourced := agent.Middleware{AfterModel: func(_ context.Context, r agent.Run, reply *llm.Message) (state.Update, error) {
 		if strings.Contains(reply.Text(), "https://") {

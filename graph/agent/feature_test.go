@@ -29,7 +29,7 @@ func end(reason llm.StopReason) llmtest.Reply {
 	return llmtest.Reply{Chunks: []llm.Chunk{{Kind: llm.ChunkEnd, StopReason: reason, Usage: &llm.Usage{Input: 5, Total: 5}}}}
 }
 
-// stopping returns the reply with a stop reason.
+// stopping returns the reply with the given stop reason.
 func stopping(reply llmtest.Reply, reason llm.StopReason) llmtest.Reply {
 	reply.Message.StopReason = reason
 	return reply
@@ -84,8 +84,8 @@ func TestEmptyReplyFails(t *testing.T) {
 	require.ErrorIs(t, err, llm.ErrEmpty)
 }
 
-// TestAnswerInLastTurnIsOutOfTurn proves that a reply of the last turn, in which the
-// model could not call tools, has the reason OutOfTurn.
+// TestAnswerInLastTurnIsOutOfTurn proves that a run that ends in the last turn has the reason
+// OutOfTurn, because the model could not call tools.
 func TestAnswerInLastTurnIsOutOfTurn(t *testing.T) {
 	t.Parallel()
 	script := llmtest.NewScript(llmtest.Call("add", `{"a":1,"b":1}`), llmtest.Say("enough"))
@@ -119,8 +119,8 @@ func TestUsageIsSummed(t *testing.T) {
 	}
 }
 
-// TestErrorOfInvalidMessageNamesRemedy proves that the error for invalid input names the
-// message and the remedy, and is not a panic.
+// TestErrorOfInvalidMessageNamesRemedy proves that the error for invalid input names the message
+// and the remedy, and does not report a panic.
 func TestErrorOfInvalidMessageNamesRemedy(t *testing.T) {
 	t.Parallel()
 	g := newAgent(t, llmtest.Echo{}, nil, agent.Options{Graph: memory()})
@@ -207,7 +207,7 @@ func TestPromptReadsState(t *testing.T) {
 }
 
 // TestModelAndToolsDependOnState proves that a middleware chooses the model and the tools of a
-// turn by the state, and that a call of a withheld tool has an error result.
+// turn by the state, and that a call of a removed tool has an error result.
 func TestModelAndToolsDependOnState(t *testing.T) {
 	t.Parallel()
 	var deleted atomic.Int32
@@ -369,8 +369,8 @@ func TestOptionsAreChecked(t *testing.T) {
 	require.Error(t, err, "New with a nil model")
 }
 
-// TestMaxParallelBoundsToolCalls proves how many calls of a reply run concurrently, in an
-// agent and in an agent that is a subgraph.
+// TestMaxParallelBoundsToolCalls proves that MaxParallel limits the concurrent calls of a reply,
+// in an agent and in an agent that is a subgraph.
 func TestMaxParallelBoundsToolCalls(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

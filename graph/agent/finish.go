@@ -11,7 +11,8 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// begin is the node that runs the BeforeAgent functions. It exists only if there are any.
+// begin is the node that runs the BeforeAgent functions. It exists only if a middleware has
+// one.
 func (a *agent) begin(ctx context.Context, s state.View) (state.Update, error) {
 	t := a.newTurn(s)
 	t.progress, t.at.Turn, t.at.Usage = progress{}, 0, llm.Usage{}
@@ -33,7 +34,8 @@ func (a *agent) begin(ctx context.Context, s state.View) (state.Update, error) {
 	return append(t.update, a.run.Put(t.progress)), nil
 }
 
-// stopped ends the run for a middleware.
+// stopped ends the run after a middleware returned [Stop]. It answers open tool calls with an
+// error, and stores the message.
 func (a *agent) stopped(ctx context.Context, t *turn, message llm.Message) (state.Update, error) {
 	s, err := state.Apply(t.start, t.update...)
 	if err != nil {
@@ -52,7 +54,8 @@ func (a *agent) stopped(ctx context.Context, t *turn, message llm.Message) (stat
 	return a.finish(ctx, t, Stopped, "a middleware stopped the run"), nil
 }
 
-// finish ends the run, unless a structured answer or the AfterAgent functions have to follow.
+// finish ends the run, or schedules the structured answer or the AfterAgent functions if they
+// must run first.
 func (a *agent) finish(ctx context.Context, t *turn, reason Reason, problem string) state.Update {
 	asks := a.answers != nil && !t.answered && t.Answer == nil && (reason == Answered || reason == OutOfTurn)
 	t.Reason, t.Problem = reason, problem
@@ -71,7 +74,7 @@ func (a *agent) finish(ctx context.Context, t *turn, reason Reason, problem stri
 	return append(t.update, a.run.Put(t.progress), Result.Put(o))
 }
 
-// end ends the run.
+// end returns the writes that end the run, and emits the outcome.
 func (a *agent) end(ctx context.Context, t *turn) state.Update {
 	o := a.outcome(t)
 	o.Reason, o.Problem = t.Reason, t.Problem
@@ -83,7 +86,7 @@ func (a *agent) outcome(t *turn) Outcome {
 	return Outcome{Agent: a.name, Turns: t.Turns, Usage: t.Usage, Answer: t.Answer}
 }
 
-// after is the node that runs the AfterAgent functions. It exists only if there are any.
+// after is the node that runs the AfterAgent functions. It exists only if a middleware has one.
 func (a *agent) after(ctx context.Context, s state.View) (state.Update, error) {
 	t := &turn{progress: a.run.Get(s), start: s}
 	t.at = Run{Agent: a.name, State: s, Messages: a.messages, Turn: t.Turns, Usage: t.Usage}
@@ -108,8 +111,8 @@ func (a *agent) after(ctx context.Context, s state.View) (state.Update, error) {
 // repaired returns the messages in a form that every provider accepts.
 func repaired(messages []llm.Message) []llm.Message { return slices.Clip(tools.Repair(messages)) }
 
-// checkMessages is the branch after Start. It runs before the input is stored, so an error
-// leaves the thread unchanged.
+// checkMessages is the branch of Start, which checks the input. It runs before the input is
+// stored, so an error leaves the thread unchanged.
 func (a *agent) checkMessages(s state.View) (state.Update, error) {
 	for i, m := range a.messages.All(s) {
 		if err := m.Validate(); err != nil {
@@ -122,8 +125,8 @@ func (a *agent) checkMessages(s state.View) (state.Update, error) {
 	return state.Update{graph.Goto(ModelNode)}, nil
 }
 
-// next is the branch after the nodes of the agent. It starts one task for each tool call of the
-// last reply.
+// next is the branch of the agent's nodes. It sends one task for each tool call of the last
+// reply.
 func (a *agent) next(s state.View) (state.Update, error) {
 	to := a.run.Get(s).Next
 	if to != "" && to != ToolsNode {

@@ -23,9 +23,9 @@ func asked(r llm.Request) string {
 	return strings.Join(out, ",")
 }
 
-// TestRunCancelledInToolResumes proves that a run which was cancelled in a tool can resume,
-// with another call of the tool. After a new user message instead, the model gets the
-// result tools.NotCalled.
+// TestRunCancelledInToolResumes proves that a run that was cancelled during a tool call
+// resumes and calls the tool again. If the next run has a new user message, the model gets
+// the result tools.NotCalled.
 func TestRunCancelledInToolResumes(t *testing.T) {
 	t.Parallel()
 	for _, resume := range []bool{true, false} {
@@ -67,8 +67,8 @@ func TestRunCancelledInToolResumes(t *testing.T) {
 	}
 }
 
-// TestLoadedHistoryIsRepaired proves that a conversation with calls without results, and
-// with results without calls, is repaired in the request.
+// TestLoadedHistoryIsRepaired proves that requests are repaired if the stored conversation
+// has calls without results, or results without calls.
 func TestLoadedHistoryIsRepaired(t *testing.T) {
 	t.Parallel()
 	script := llmtest.NewScript(llmtest.Say("so"))

@@ -16,17 +16,17 @@ import (
 // A Middleware changes how an agent works. Every field is optional. Concurrent runs call
 // its functions concurrently.
 //
-// Options.Use lists the middleware of an agent. The Before functions run in the order of
-// the list, and the After functions in reverse order. Around a model call or a tool call,
-// the first middleware is the outermost.
+// Options.Use lists the middleware of an agent. The Before functions run in the order of the
+// list, and the After functions in reverse order. For the Wrap functions, the first middleware
+// is the outermost.
 //
-// A function may return writes. They are stored with the step, and the functions that
-// follow see them. The writes may not contain graph.Goto and graph.Send. To change the
-// course of a run, a function returns [Stop] or [Jump] as its error, with writes or
-// without. Any other error fails the run.
+// A function may return writes. They are stored with the step, and the functions that follow see
+// them. The writes may not contain graph.Goto and graph.Send. To end the run or continue at
+// another node, a function returns [Stop] or [Jump] as its error, with or without writes. Any
+// other error fails the run.
 //
-// A function may ask a person with a [graph.Interrupt]. When the answer is there, the
-// functions of the step run again from the first, but the model is not asked again.
+// A function may ask a person with a [graph.Interrupt]. After the answer, all functions of the
+// step run again, but the model is not asked again.
 type Middleware struct {
 	// Name names the middleware in errors.
 	Name string
@@ -34,12 +34,12 @@ type Middleware struct {
 	System string
 	// Prompt returns a part of the system prompt for each model call. It follows System.
 	Prompt func(ctx context.Context, r Run) (string, error)
-	// Tools are more tools of the agent.
+	// Tools are additional tools of the agent.
 	Tools []tools.Tool
 	// Approve selects tool calls that a person must approve, in addition to
 	// Options.Tools.Approval.Rule.
 	Approve tools.Rule
-	// Channels are more channels of the agent.
+	// Channels are additional channels of the agent.
 	Channels []state.Handle
 
 	// BeforeAgent runs once at the start of a run, in a step of its own.
@@ -52,11 +52,10 @@ type Middleware struct {
 	// AfterModel runs after each model call, before the reply is stored and before its tool
 	// calls run. It may change the reply. Text that it removes was already streamed.
 	AfterModel func(ctx context.Context, r Run, reply *llm.Message) (state.Update, error)
-	// WrapTool runs around each tool call, and around the question whether a person approves
-	// it. A call of an unknown tool passes through it too. It may change the call, call next
-	// several times, or return an outcome without calling next. It does not run around calls
-	// of tools that the model call did not offer. For a sub-agent, next hands over the task
-	// and does not wait for the answer.
+	// WrapTool runs around each tool call, including its approval by a person. It also runs for
+	// a call of an unknown tool. It may change the call, call next several times, or return an
+	// outcome without calling next. It does not run for a tool that was not in the request. For
+	// a sub-agent, next hands over the task and does not wait for the answer.
 	WrapTool func(ctx context.Context, c ToolCall, next ToolFunc) (tools.Outcome, error)
 	// AfterAgent runs once at the end of a run, in a step of its own. It also runs if the
 	// run was stopped, and does not run if the run failed.
@@ -66,11 +65,11 @@ type Middleware struct {
 	handoffs []string // names of tools that hand over the conversation
 }
 
-// A Run is the run of an agent at the time at which a function of a [Middleware] is called.
+// A Run describes the current run of an agent to a function of a [Middleware].
 type Run struct {
 	// Agent is the name of the agent.
 	Agent string
-	// State is the state with the writes of the functions that ran before in this step.
+	// State includes the writes of the functions that have run in this step.
 	State state.View
 	// Messages is the channel of the conversation.
 	Messages *state.KeyedChannel[llm.Message]
@@ -88,9 +87,9 @@ type ModelCall struct {
 	Model llm.Model
 	// System is the system prompt. It precedes Request.Messages.
 	System string
-	// Request is the request. Its messages are the conversation, and its tools are those of
-	// the agent. A function can remove tools, but cannot add tools that the agent does not
-	// have. A call of a removed tool is answered with an error.
+	// Request is the request. Its messages are the conversation. Its tools are the tools of the
+	// agent. A function can remove tools, but cannot add tools that the agent does not have. A
+	// call of a removed tool is answered with an error.
 	Request llm.Request
 	// Last reports that this is the last turn, in which the model may not call tools.
 	Last bool
@@ -99,8 +98,8 @@ type ModelCall struct {
 }
 
 // Wrap returns the call with a wrapper around its model, such as [llm.Retry]. The wrapper of the
-// first middleware of Options.Use is the outermost. It is also around a model that a later
-// middleware sets.
+// first middleware of Options.Use is the outermost. Wrappers also apply if a later middleware
+// sets another model.
 func (c ModelCall) Wrap(wrap func(llm.Model) llm.Model) ModelCall {
 	c.wraps = append(slices.Clip(c.wraps), wrap)
 	return c
@@ -126,7 +125,7 @@ type Reply struct {
 	Update state.Update
 }
 
-// A ToolCall is a call of a tool. The Turn of its Run is that of the reply with the call.
+// A ToolCall is a call of a tool. Run.Turn is the turn of the reply with the call.
 type ToolCall struct {
 	Run
 	// Call is the call that the model asked for.
@@ -137,21 +136,21 @@ type ToolCall struct {
 // [llm.StatusError], unless Options.Tools.OnError decides otherwise.
 type ToolFunc func(ctx context.Context, c ToolCall) (tools.Outcome, error)
 
-// Stop returns an error with which a function of a [Middleware] ends the run. The message
-// is added to the conversation, unless it is the zero message. Tool calls that were not
-// made get an error as their result. The [Outcome] has the reason [Stopped].
+// Stop returns an error that a function of a [Middleware] returns to end the run. The message is
+// added to the conversation, unless it is the zero message. Tool calls that did not run get an
+// error as their result. The [Outcome] has the reason [Stopped].
 //
-// In BeforeModel and WrapModel the model is not asked. In AfterModel the reply is stored.
-// In WrapTool the other tool calls of the reply still end. AfterAgent cannot stop a run.
+// In BeforeModel and WrapModel the model is not asked. In AfterModel the reply is stored. In
+// WrapTool, the other tool calls of the reply still run. AfterAgent cannot stop a run.
 func Stop(message llm.Message) error { return &control{message: message} }
 
-// Jump returns an error with which a function of a [Middleware] continues the run at a node:
-// at [ModelNode] with the next model call, or at [ToolsNode] with the calls of the last reply
-// that have no result. The remaining functions of the same kind do not run.
+// Jump returns an error that a function of a [Middleware] returns to continue the run at a node:
+// [ModelNode] asks the model again, and [ToolsNode] runs the calls of the last reply that have
+// no result. The remaining functions of the same kind do not run.
 //
-// A jump to the model after a reply with tool calls answers the calls with an error. The
-// next call is a new turn: in the last turn such a jump ends the run. A jump to the tools is
-// possible before the model is asked, and from AfterModel. WrapTool cannot jump.
+// A jump to the model after a reply with tool calls answers the calls with an error. It begins a
+// new turn, so in the last turn it ends the run. A jump to the tools is possible before the
+// model is asked, and from AfterModel. WrapTool cannot jump.
 func Jump(node string) error { return &control{to: node} }
 
 // A control is the error of Stop or Jump.
@@ -179,8 +178,8 @@ type hook struct {
 	call  func(ctx context.Context, r Run, reply *llm.Message) (state.Update, error)
 }
 
-// apply runs hooks. It returns their writes, and the Stop or Jump with which a hook ended
-// them. The reply is that of AfterModel functions.
+// apply runs hooks. It returns their writes, and the Stop or Jump that a hook returned.
+// AfterModel functions get the reply.
 func (r *Run) apply(ctx context.Context, hooks []hook, reply *llm.Message) (all state.Update, c *control, err error) {
 	for _, h := range hooks {
 		update, err := h.call(ctx, *r, reply)
@@ -213,7 +212,7 @@ func (r *Run) add(update state.Update) (err error) {
 	return err
 }
 
-// A hookFunc is a Before or After function without a reply.
+// A hookFunc is a Before or After function that gets no reply.
 type hookFunc = func(context.Context, Run) (state.Update, error)
 
 // addHooks adds the Before and After functions of the middleware to the agent, in the order in
@@ -236,7 +235,7 @@ func (a *agent) addHooks() {
 	slices.Reverse(a.afterModel)
 }
 
-// label names the middleware at a place of the list.
+// label returns the name of the middleware with index i, for errors.
 func (m Middleware) label(i int) string {
 	if m.Name == "" {
 		return fmt.Sprintf("middleware %d", i+1)

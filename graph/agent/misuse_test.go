@@ -78,8 +78,8 @@ func TestModelPanicIsNodeError(t *testing.T) {
 	}
 }
 
-// TestPartialReplyIsNotStored proves that a reply which was cancelled while it streamed is
-// not stored, and that the thread can resume.
+// TestPartialReplyIsNotStored proves that an incomplete reply of a cancelled run is not
+// stored, and that the thread can resume.
 func TestPartialReplyIsNotStored(t *testing.T) {
 	t.Parallel()
 	g := newAgent(t, llmtest.NewScript(llmtest.Say("one two three four"), llmtest.Say("five")), nil, agent.Options{Graph: memory()})
@@ -103,7 +103,7 @@ func TestPartialReplyIsNotStored(t *testing.T) {
 }
 
 // TestConcurrentRunIsRejected proves that a second run on a thread fails while the first
-// one holds it.
+// one holds the thread.
 func TestConcurrentRunIsRejected(t *testing.T) {
 	t.Parallel()
 	started, release := make(chan struct{}), make(chan struct{})

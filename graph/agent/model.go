@@ -45,7 +45,7 @@ func (a *agent) think(ctx context.Context, s state.View) (state.Update, error) {
 	}
 	graph.Emit(ctx, Turn{Agent: a.name, Number: t.Turns, Most: a.options.MaxTurns})
 	reply, err := a.askModel(ctx, t)
-	for _, r := range t.replies { // also those that a middleware did not use
+	for _, r := range t.replies { // also replies that a middleware did not use
 		a.spend(t, r.Usage)
 	}
 	if c := controlOf(err); c != nil {
@@ -98,7 +98,7 @@ func (a *agent) askModel(ctx context.Context, t *turn) (Reply, error) {
 	})(ctx, c)
 }
 
-// newCall returns the call of the model before the middleware around it.
+// newCall returns the model call that the middleware gets.
 func (a *agent) newCall(ctx context.Context, t *turn) (ModelCall, error) {
 	prompts := []string{a.options.System}
 	for i, m := range a.options.Use {
@@ -119,7 +119,7 @@ func (a *agent) newCall(ctx context.Context, t *turn) (ModelCall, error) {
 	}, nil
 }
 
-// wrapModel returns next with the middleware around it.
+// wrapModel returns next, wrapped by the middleware.
 func (a *agent) wrapModel(next ModelFunc) ModelFunc {
 	for i := range slices.Backward(a.options.Use) {
 		m, inner := &a.options.Use[i], next
@@ -137,8 +137,8 @@ func (a *agent) wrapModel(next ModelFunc) ModelFunc {
 	return next
 }
 
-// A labelledError is the error of a middleware around a call. An error that passes through
-// several of them has one label.
+// A labelledError is the error of a middleware that wraps a call. An error that passes through
+// several middlewares is labelled once.
 type labelledError struct {
 	label string
 	err   error
@@ -147,7 +147,7 @@ type labelledError struct {
 func (e *labelledError) Error() string { return e.label + ": " + e.err.Error() }
 func (e *labelledError) Unwrap() error { return e.err }
 
-// innerError is the error of the function that the middleware is around.
+// innerError is the error of the wrapped function.
 type innerError struct{ error }
 
 func (e *innerError) Unwrap() error { return e.error }
@@ -165,8 +165,8 @@ func labelled(label string, err error) error {
 	return &labelledError{label, err}
 }
 
-// ask asks the model. If the node runs again because a middleware waited for a person, it
-// returns the reply that was stored then.
+// ask asks the model. If the node runs again because a middleware waited for a person, it returns
+// the stored reply.
 func (a *agent) ask(ctx context.Context, t *turn, c ModelCall) (llm.Message, error) {
 	r, err := a.complete(t, c)
 	if err != nil {
@@ -184,7 +184,8 @@ func (a *agent) ask(ctx context.Context, t *turn, c ModelCall) (llm.Message, err
 	return reply, nil
 }
 
-// complete returns the request of a call with all its parts.
+// complete returns the request of a call. It repairs the messages, adds the system prompt, and
+// checks the tools.
 func (a *agent) complete(t *turn, c ModelCall) (llm.Request, error) {
 	r := c.Request
 	r.Messages = repaired(r.Messages)
@@ -241,7 +242,7 @@ func (a *agent) needsPrompt(t *turn, messages []llm.Message) bool {
 	return last.Role == llm.RoleAssistant && (len(a.members) > 0 || t.Length > 0 || last.Name != "" && last.Name != a.name)
 }
 
-// checkTools returns an error if a tool of the request is not one of the agent.
+// checkTools returns an error if the request has a tool that the agent does not have.
 func (a *agent) checkTools(specs []llm.ToolSpec) error {
 	for _, spec := range specs {
 		if _, ok := a.tools.Lookup(spec.Name); !ok && !a.isAnswerSpec(spec) {
@@ -281,7 +282,7 @@ func (a *agent) review(ctx context.Context, t *turn, reply llm.Message) (state.U
 	return a.jump(t, ModelNode)
 }
 
-// skipModel ends a turn before the model was asked.
+// skipModel ends a turn for a Stop or Jump that was returned before the model replied.
 func (a *agent) skipModel(ctx context.Context, t *turn, c *control) (state.Update, error) {
 	switch {
 	case c.to == "":
@@ -304,8 +305,8 @@ func (a *agent) jump(t *turn, node string) (state.Update, error) {
 	return append(t.update, a.run.Put(t.progress), Result.Put(a.outcome(t))), nil
 }
 
-// failed handles the error of a request. If the provider refused, or cut off the reply
-// before it was usable, the run ends with an outcome. Any other error fails the node.
+// failed handles the error of a request. If the provider refused, or cut off the reply so that it
+// is not usable, the run ends with an outcome. Any other error fails the node.
 func (a *agent) failed(ctx context.Context, t *turn, err error) (state.Update, error) {
 	unusable := errors.Is(err, llm.ErrEmpty) || errors.Is(err, llm.ErrMalformed)
 	reason := Running
@@ -330,8 +331,8 @@ func (a *agent) spend(t *turn, u *llm.Usage) {
 	}
 }
 
-// handleReply returns the writes of a reply. It ends the run unless the reply has
-// tool calls that may run.
+// handleReply returns the writes for a reply. It ends the run unless the reply has tool calls
+// that may run.
 func (a *agent) handleReply(ctx context.Context, t *turn, reply llm.Message) state.Update {
 	ends := t.last || reply.StopReason == llm.StopFilter
 	if answer := a.readAnswer(t, &reply); answer != nil {
@@ -360,7 +361,7 @@ func (a *agent) outOfTurns(t *turn) string {
 	return fmt.Sprintf("the model was asked %d times", t.Turns)
 }
 
-// put stores a reply whose tool calls do not run, and an error as the result of each call.
+// put stores a reply, and an error as the result of each of its tool calls.
 func (a *agent) put(t *turn, reply llm.Message, why string) {
 	stored := []llm.Message{reply}
 	for _, c := range reply.ToolCalls {
@@ -369,8 +370,8 @@ func (a *agent) put(t *turn, reply llm.Message, why string) {
 	t.update = append(t.update, a.messages.Put(stored...))
 }
 
-// refused returns the calls that are answered with an error, with the text of the error: calls of
-// tools that were not in the request, and further handovers of the conversation.
+// refused returns the error text for each call that is refused: calls of tools that were not in
+// the request, and every handover of the conversation after the first.
 func (a *agent) refused(t *turn, reply llm.Message) map[string]string {
 	refused := map[string]string{}
 	handedOver := false
@@ -391,7 +392,7 @@ func notOffered(c llm.ToolCall) string {
 	return fmt.Sprintf("tool %q is not available in this turn", c.Name)
 }
 
-// offers reports whether the request of the turn has a tool.
+// offers reports whether the request of the turn has the tool with this name.
 func (t *turn) offers(name string) bool {
 	return slices.ContainsFunc(t.request.Tools, func(spec llm.ToolSpec) bool { return spec.Name == name })
 }

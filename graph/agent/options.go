@@ -25,17 +25,17 @@ type Options struct {
 	// Answer makes the agent end with a structured answer: see [Structured] and
 	// [Answer].
 	Answer Structure
-	// Tools configures how tools are called. By default, Approval.Ask uses the
-	// interrupt [Approval], Once is graph.Once, and Emit is graph.Emit. Its Bind sees the
-	// whole state. MaxParallel, by default 5, sets Graph.MaxParallel if that is zero.
+	// Tools configures how tools are called. By default, Approval.Ask uses the interrupt
+	// [Approval], Once is graph.Once, and Emit is graph.Emit. Bind sees the whole state.
+	// MaxParallel is 5 by default, and is the default of Graph.MaxParallel.
 	Tools tools.Options
 	// Messages is the channel of the conversation. Nil means [Messages].
 	Messages *state.KeyedChannel[llm.Message]
 	// Channels are additional channels of the graph. Middleware and Tools.Bind may read
 	// them, and a caller may write them.
 	Channels []state.Handle
-	// Graph has the options of the compiled graph. If its MaxSteps is zero, the limit is
-	// high enough for MaxTurns.
+	// Graph has the options of the compiled graph. The default of MaxSteps is high enough
+	// for MaxTurns.
 	Graph graph.Options
 }
 

@@ -29,12 +29,13 @@ const (
 	afterAgent  = "after agent"
 )
 
-// A part is a middleware of the property test. Each function that it has notes its call in
-// the trail, together with the number of notes that it sees.
+// A part is a middleware of the property test. Each of its functions adds an entry to the
+// channel trail, with the number of entries that it sees.
 type part struct {
 	name string
 	has  map[string]bool
-	// at has the call of each function that ends with an error, from 1, and how has the error.
+	// at has the number of the call, from 1, in which a function returns an error. how has the
+	// error.
 	at  map[string]int
 	how map[string]error
 }
@@ -64,7 +65,7 @@ func randomPart(r *rand.Rand, name string) *part {
 // A tally counts the calls of the functions in one run.
 type tally map[string]int
 
-// next counts a call of a function, and returns the error with which it ends, or nil.
+// next counts a call of a function, and returns the error that the call must return, or nil.
 func (t tally) next(p *part, kind string) error {
 	t[p.name+kind]++
 	if p.at[kind] == t[p.name+kind] {
@@ -115,14 +116,13 @@ func (p *part) middleware(calls tally) agent.Middleware {
 	return m
 }
 
-// expect is the plain sequential model of a run: it returns the trail, the conversation and the
-// reason of the end.
+// expect simulates a run sequentially. It returns the expected trail, conversation and reason.
 func expect(stack []*part, replies []string, maxTurns int) (notes, said []string, reason agent.Reason) {
 	calls, turns := tally{}, 0
 	note := func(p *part, kind string, seen int) {
 		notes = append(notes, fmt.Sprintf("%s %s sees %d", p.name, kind, seen))
 	}
-	// run calls the functions of a kind and returns what ended them.
+	// run calls the functions of a kind and returns the first error.
 	run := func(kind string, order []*part) error {
 		for _, p := range order {
 			if !p.has[kind] {
@@ -268,7 +268,7 @@ func expect(stack []*part, replies []string, maxTurns int) (notes, said []string
 	}
 }
 
-// Random stacks of middleware behave like the plain sequential model: the same functions run in
+// Random lists of middleware behave like the sequential simulation: the same functions run in
 // the same order, see the same writes, and end the run in the same way.
 func TestMiddlewareRunsLikeASequentialModel(t *testing.T) {
 	t.Parallel()
@@ -316,7 +316,8 @@ func TestMiddlewareRunsLikeASequentialModel(t *testing.T) {
 	}
 }
 
-// A middleware cannot steer with the writes of a graph, and a jump to another node is an error.
+// A middleware cannot return Goto or Send, and cannot jump to other nodes than the model and
+// the tools.
 func TestMiddlewareRejectsSignalsAndOddJumps(t *testing.T) {
 	t.Parallel()
 	for want, m := range map[string]agent.Middleware{

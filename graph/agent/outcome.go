@@ -7,14 +7,14 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// Result is the outcome of the last run of an agent. Its Reason is empty while the
-// agent runs or waits for a person, and after a failure. A graph that declares the
-// channel shares it with its agents; the last write wins.
+// Result is the outcome of the last run of an agent. Its Reason is empty while the agent runs
+// or waits for a person, and after a failure. A graph that declares the channel shares it with
+// its agents; and the last write wins.
 var Result = state.LastWins[Outcome]("agent_result")
 
-// Usage is the total usage of all runs of a thread, as reported by the providers. A
-// graph that declares the channel gets the sum of its agents. A sub-agent that fails adds
-// nothing. The [Outcome] has the usage of one run of one agent.
+// Usage is the total usage of all runs of a thread, as reported by the providers. In a graph
+// that declares the channel, it is the sum over all its agents. A sub-agent that fails adds
+// nothing. [Outcome] has the usage of one run of one agent.
 var Usage = state.NewChannel("usage", llm.SumUsage)
 
 // A Reason is the reason why an agent stopped.
@@ -31,9 +31,9 @@ const (
 	Stopped   Reason = "stopped"        // a middleware stopped the run; see [Stop]
 )
 
-// An Outcome describes how a run of an agent ended. While the agent runs, it has the
-// turns and the usage so far. A run extends from one user message to the next, across
-// pauses. If the agent is a subgraph, a run is one execution of the subgraph.
+// An Outcome describes how a run of an agent ended. While the agent runs, it has the turns and
+// the usage so far. A run begins with a user message and includes all pauses. If the agent is a
+// subgraph, a run is one execution of the subgraph.
 type Outcome struct {
 	// Agent is the name of the agent.
 	Agent  string `json:"agent"`
@@ -64,16 +64,16 @@ type Turn struct {
 type progress struct {
 	Turns int       `json:"turns,omitempty"`
 	Usage llm.Usage `json:"usage,omitzero"`
-	// Refused has the texts with which calls of the last reply are answered, by the id of the
-	// call. The other calls run.
+	// Refused has the error texts of refused calls of the last reply, by the id of the call.
+	// The other calls run.
 	Refused map[string]string `json:"refused,omitempty"`
-	// Reason, Problem and Answer say how the conversation ended. They are set while the
-	// structured answer or the AfterAgent functions have to follow.
+	// Reason, Problem and Answer say how the conversation ended. They are stored until the
+	// structured answer and the AfterAgent functions have run.
 	Reason  Reason          `json:"reason,omitempty"`
 	Problem string          `json:"problem,omitempty"`
 	Answer  json.RawMessage `json:"answer,omitempty"`
-	// Next is the next node of the agent. If it is empty, the tool calls of the last reply
-	// run, or the run has ended.
+	// Next is the next node of the agent. If it is empty, the tool calls of the last reply run
+	// next, or the run has ended.
 	Next string `json:"next,omitempty"`
 	// Length is the length of the conversation when a middleware jumped to the model.
 	Length int `json:"length,omitempty"`

@@ -18,8 +18,8 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// Every function of a middleware can ask a person, and another process goes on with the answer.
-// The model is not asked again, and the reply that the person saw is the reply that is stored.
+// Every function of a middleware can ask a person, and another process can resume with the answer.
+// The model is not asked again, so the stored reply is the reply that the person saw.
 func TestMiddlewareAsksAPerson(t *testing.T) {
 	t.Parallel()
 	fine := graph.NewInterrupt[string, bool]("fine")
@@ -96,7 +96,7 @@ func TestMiddlewareAsksAPerson(t *testing.T) {
 	}
 }
 
-// A stop around a tool call ends the run after the other calls of the reply.
+// A Stop from WrapTool ends the run after the other tool calls of the reply have ended.
 func TestStopAroundAToolCallLetsOtherCallsEnd(t *testing.T) {
 	t.Parallel()
 	set := newSet(t, tools.New("work", "Works.", func(context.Context, struct{}) (string, error) { return "result", nil }),
@@ -120,7 +120,7 @@ func TestStopAroundAToolCallLetsOtherCallsEnd(t *testing.T) {
 	assert.Equal(t, agent.Answered, agent.Result.Get(snap).Reason, "the next run is not stopped")
 }
 
-// An outcome that answers another call, or no call, is an error of the middleware.
+// A middleware that returns an outcome for another call, or for no call, fails the run.
 func TestMiddlewareMustAnswerTheCall(t *testing.T) {
 	t.Parallel()
 	set := newSet(t, tools.New("work", "Works.", func(context.Context, struct{}) (string, error) { return "result", nil }))
@@ -135,8 +135,8 @@ func TestMiddlewareMustAnswerTheCall(t *testing.T) {
 	}
 }
 
-// A middleware that never is content does not ask without end: each jump is a turn, also if it adds
-// messages of the user. A new message of the user begins a new run.
+// A middleware that always jumps to the model reaches MaxTurns, even if it adds user messages. A new
+// user message begins a new run.
 func TestJumpsAreBoundedByMaxTurns(t *testing.T) {
 	t.Parallel()
 	for name, m := range map[string]agent.Middleware{
@@ -164,7 +164,8 @@ func TestJumpsAreBoundedByMaxTurns(t *testing.T) {
 	}
 }
 
-// A stop with an open question of a tool leaves no call without a result, and counts each write once.
+// If a Stop ends a run with an open question of a tool, each call has a result and each write is
+// applied once.
 func TestStopAppliesWritesOnce(t *testing.T) {
 	t.Parallel()
 	m := agent.Middleware{BeforeModel: func(_ context.Context, r agent.Run) (state.Update, error) {
@@ -175,8 +176,8 @@ func TestStopAppliesWritesOnce(t *testing.T) {
 	assert.Equal(t, "user:go | assistant | tool:The tool was not called: the run was stopped. | assistant:no", roles(snap))
 }
 
-// The usage of a run has every reply of the model, also one that a middleware did not use. A reply
-// that a middleware made costs nothing.
+// The usage of a run includes every reply of the model, even if a middleware did not use it. It does
+// not include a reply of a middleware.
 func TestUsageCountsEveryReplyOfTheModel(t *testing.T) {
 	t.Parallel()
 	m := agent.Middleware{WrapModel: func(ctx context.Context, c agent.ModelCall, next agent.ModelFunc) (agent.Reply, error) {
@@ -200,8 +201,8 @@ func TestUsageCountsEveryReplyOfTheModel(t *testing.T) {
 	}
 }
 
-// A jump to the tools makes the calls that a middleware wrote. A refusal of an earlier reply does not
-// count for them, although a call has the same id.
+// A jump to the tools runs the calls that a middleware wrote. They are not refused because an earlier
+// reply had a refused call with the same id.
 func TestJumpToToolsForgetsEarlierRefusals(t *testing.T) {
 	t.Parallel()
 	m := agent.Middleware{
@@ -223,7 +224,7 @@ func TestJumpToToolsForgetsEarlierRefusals(t *testing.T) {
 	assert.Equal(t, `user:go | assistant | tool:tool "work" is not available in this turn | assistant | tool:worked | assistant:done`, roles(snap))
 }
 
-// WrapTool sees calls of unknown tools, and no call of a tool that the request did not have.
+// WrapTool runs for unknown tools, and not for tools that were not in the request.
 func TestWrapToolSeesOfferedAndUnknownTools(t *testing.T) {
 	t.Parallel()
 	var seen []string
@@ -246,7 +247,7 @@ func TestWrapToolSeesOfferedAndUnknownTools(t *testing.T) {
 	assert.Equal(t, []string{"a", "unknown"}, seen)
 }
 
-// AfterAgent does not run after a failure, and runs once when the run that resumes ends.
+// AfterAgent does not run after a failure, and runs once at the end of the resumed run.
 func TestAfterAgentRunsOnceAtTheEnd(t *testing.T) {
 	t.Parallel()
 	runs := 0

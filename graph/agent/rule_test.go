@@ -11,7 +11,7 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// An approval rule that names no tool would protect nothing.
+// New reports an approval rule that matches no tool, because it would protect nothing.
 func TestNewReportsRulesThatNameNoTool(t *testing.T) {
 	t.Parallel()
 	set := newSet(t, tools.New("send", "Sends.", func(context.Context, struct{}) (string, error) { return "sent", nil }))

@@ -53,7 +53,7 @@ func (w *watched) snapshot(t *testing.T) *graph.Snapshot {
 	return w.chunks[len(w.chunks)-1].Snapshot
 }
 
-// kinds returns the kinds of the chunks in order, without adjacent duplicates.
+// kinds returns the kinds of the chunks in order. Equal neighbours are listed once.
 func (w *watched) kinds() string {
 	var out []string
 	for _, c := range w.chunks {
@@ -132,8 +132,8 @@ func TestChunksOfFailure(t *testing.T) {
 	require.ErrorIs(t, w.err, broken)
 }
 
-// TestAskInAnyNode proves that a node which is not part of an agent can stream a reply
-// with Ask, and that the reader may leave the loop early.
+// TestAskInAnyNode proves that a node of an ordinary graph can stream a reply with Ask, and
+// that the reader may leave the loop early.
 func TestAskInAnyNode(t *testing.T) {
 	t.Parallel()
 	note := state.Last[string]("note")

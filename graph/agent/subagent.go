@@ -24,24 +24,24 @@ type SubAgent struct {
 	Description string
 	// Messages is the channel of the sub-agent's conversation. Nil means [Messages].
 	Messages *state.KeyedChannel[llm.Message]
-	// Private has channels that the two agents do not share, although both declare them. The
-	// conversation and [Result] are always private. Other channels that both declare are
-	// shared, for example [Usage]: the sub-agent begins with their values, and its writes
-	// reach the caller.
+	// Private has channels that the two agents do not share although both declare them. The
+	// conversation and [Result] are always private. All other channels that both declare are
+	// shared, for example [Usage]: the sub-agent begins with the caller's values, and the
+	// caller gets the writes.
 	Private []state.Handle
-	// Prompt, if not nil, returns the messages with which the sub-agent begins. s is the
-	// state of the caller. By default it begins with the task alone.
+	// Prompt, if not nil, returns the first messages of the sub-agent. s is the state of the
+	// caller. Nil means that the conversation begins with only the task.
 	Prompt func(s state.View, task llm.Message) []llm.Message
 }
 
 // AsTool returns a middleware with a tool that gives a task to a sub-agent. Its argument is
 // the task, and its result is the last reply of the sub-agent.
 //
-// Each call is a task of its own, which runs the sub-agent as a subgraph. Several calls in
-// one reply run concurrently. The tokens and tool calls of a sub-agent are in the stream of
-// the run, under its path. Its questions are questions of the thread. A sub-agent that was
-// killed resumes at its own checkpoint. If it fails, the error is the result of the call,
-// unless Options.Tools.OnError decides otherwise.
+// Each call is a separate task that runs the sub-agent as a subgraph. Several calls in one
+// reply run concurrently. The stream of the run has the tokens and tool calls of the
+// sub-agent, with its path. Questions of the sub-agent are questions of the thread. A
+// sub-agent that was killed resumes at its last checkpoint. If it fails, the error is the
+// result of the call, unless Options.Tools.OnError decides otherwise.
 //
 // A call is an ordinary tool call, so it can require approval.
 func AsTool(s SubAgent) Middleware {
@@ -58,10 +58,10 @@ type member struct {
 	SubAgent
 	node   string
 	tool   string
-	shared bool // it takes part in the conversation of the caller
+	shared bool // the sub-agent shares the conversation of the caller
 }
 
-// check returns an error if the agent with the name caller cannot have the sub-agent.
+// check returns an error if the agent named caller cannot have this sub-agent.
 func (m *member) check(caller string) error {
 	switch {
 	case m.Agent == nil:
@@ -148,8 +148,8 @@ func taskOf(c llm.ToolCall) string {
 	return in.Task
 }
 
-// answering returns the middleware around the node of a sub-agent. It makes the error of the
-// sub-agent the result of the call, and emits the end of the call.
+// answering returns the graph middleware for the node of a sub-agent. It turns an error of
+// the sub-agent into the result of the call, and emits the end of the call.
 func (a *agent) answering(m member) graph.Middleware {
 	policy := a.options.Tools.OnError
 	if policy == nil {

@@ -22,7 +22,7 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// answers is a model that answers the last message of the user or of another agent.
+// answers is a model that replies with "answer to" and the last message of the request.
 var answers = llm.ModelFunc(func(_ context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
 	last := r.Messages[len(r.Messages)-1]
 	return llm.Reply(llm.Assistant("answer to " + last.Text()))
@@ -38,7 +38,8 @@ func calls(tool string, tasks ...string) llmtest.Reply {
 	return llmtest.Calls(list...)
 }
 
-// Five calls of one sub-agent in one reply are five tasks: each has its task and its answer.
+// Five calls of one sub-agent in one reply run as five tasks. Each sees only its task, and each
+// call gets its answer.
 func TestParallelCallsOfASubAgentAreAnsweredEachOnItsOwn(t *testing.T) {
 	t.Parallel()
 	own := state.Keyed("researcher_messages", llm.ByID)
@@ -81,7 +82,8 @@ func TestParallelCallsOfASubAgentAreAnsweredEachOnItsOwn(t *testing.T) {
 	}
 }
 
-// Members that share the conversation of the supervisor have their own task too.
+// Concurrent handovers to members that share the conversation of the supervisor have separate
+// tasks.
 func TestParallelHandoversInASharedConversationHaveTheirTasks(t *testing.T) {
 	t.Parallel()
 	g, err := agent.Supervisor("boss", llmtest.NewScript(calls(agent.HandoverPrefix+"researcher", "a", "b"), llmtest.Say("ok")), nil,
@@ -93,8 +95,8 @@ func TestParallelHandoversInASharedConversationHaveTheirTasks(t *testing.T) {
 		" | assistant:answer to a | assistant:answer to b | assistant:ok", roles(snap))
 }
 
-// Questions of three of five concurrent sub-agents are answered one by one, each by a process of
-// its own. A sub-agent that has answered does not run again.
+// Three of five concurrent sub-agents ask a question. Each question is answered in another
+// process. A sub-agent that has ended does not run again.
 func TestQuestionsOfSubAgentsComeBackInOtherProcesses(t *testing.T) {
 	t.Parallel()
 	store := memcheckpoint.New(memcheckpoint.Options{})
@@ -149,8 +151,8 @@ func TestQuestionsOfSubAgentsComeBackInOtherProcesses(t *testing.T) {
 	assert.Equal(t, map[string]int{"mail 0": 1, "mail 1": 1, "mail 2": 1}, ran)
 }
 
-// A sub-agent sees its task alone, even if it has the channels of its caller, and nothing of its
-// conversation reaches the caller. Its usage counts for the caller.
+// A sub-agent sees only its task, even if it has the channels of its caller. The caller does not
+// see its conversation, but its usage is added to the usage of the caller.
 func TestSubAgentSeesItsTaskAlone(t *testing.T) {
 	t.Parallel()
 	files := state.Map[string, string]("files")
@@ -209,7 +211,7 @@ func TestPlainGraphIsASubAgent(t *testing.T) {
 	assert.Equal(t, "user:go | assistant | tool:HELLO | assistant:ok", roles(snap))
 }
 
-// The failure of a sub-agent is the result of its call. The other calls have their answers.
+// The error of a sub-agent is the result of its call. The other calls get their answers.
 func TestFailureOfASubAgentIsItsAnswer(t *testing.T) {
 	t.Parallel()
 	model := llm.ModelFunc(func(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
@@ -255,7 +257,7 @@ func TestFailedSubAgentAddsNoUsage(t *testing.T) {
 	assert.EqualValues(t, 3, agent.Usage.Get(snap).Input)
 }
 
-// A store that fails in a sub-agent fails the run: the model does not hear of it.
+// An error of the store in a sub-agent fails the run, and is not the result of the call.
 func TestFailedStoreInASubAgentFailsTheRun(t *testing.T) {
 	t.Parallel()
 	sub, err := agent.New("sub", answers, nil, agent.Options{})
@@ -273,7 +275,7 @@ func TestFailedStoreInASubAgentFailsTheRun(t *testing.T) {
 
 var errDisk = errors.New("the disk is full")
 
-// A failingStore cannot store the checkpoints of subgraphs.
+// A failingStore returns an error for the checkpoints of subgraphs.
 type failingStore struct{ checkpoint.Store }
 
 func (s *failingStore) Put(ctx context.Context, c checkpoint.Checkpoint, head string) error {
@@ -283,7 +285,7 @@ func (s *failingStore) Put(ctx context.Context, c checkpoint.Checkpoint, head st
 	return s.Store.Put(ctx, c, head)
 }
 
-// Tools of an agent read the state of the checkpoint, and nothing of it is stored with a call.
+// Tools of an agent can read the state, although the state is not stored with each call.
 func TestToolsReadTheStateByReference(t *testing.T) {
 	t.Parallel()
 	type count int

@@ -11,31 +11,32 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// HandoverPrefix is the prefix in the names of handover tools. The name of the agent follows
-// the prefix.
+// HandoverPrefix begins the name of a handover tool. The name of the agent follows.
 const HandoverPrefix = "transfer_to_"
 
 // A Member is an agent to which a supervisor hands over tasks.
 type Member struct {
-	// Agent is the graph of the member, usually from [New] or [Supervisor]. Its node has
-	// the name of the graph, and its handover tool is HandoverPrefix and this name.
+	// Agent is the graph of the member, usually from [New] or [Supervisor]. The name of
+	// the graph is the name of the member's node. The handover tool has HandoverPrefix
+	// before this name.
 	Agent *graph.Graph
 	// Description tells the supervisor's model which tasks the agent can do.
 	Description string
-	// Messages is the channel of the agent's conversation. Nil means the channel of
-	// the supervisor: the agent sees the whole conversation and its task, and its messages
-	// are added to the conversation. To give the agent its own conversation, set the
-	// channel here and in the agent's Options. The agent then starts with the user's
+	// Messages is the channel of the agent's conversation. Nil means the channel of the
+	// supervisor: the agent sees the whole conversation and its task, and its messages are
+	// added to the conversation. To give the agent its own conversation, set the channel
+	// here and in the agent's Options. Its conversation then begins with the user's
 	// messages, the answers of other agents and its task. The supervisor gets only the
 	// agent's last answer, as the result of the handover.
 	Messages *state.KeyedChannel[llm.Message]
 }
 
 // Supervisor returns an agent whose model hands over tasks to other agents. The model
-// calls the handover tool of a member with the task as the argument. The member runs
-// as a subgraph. Then the supervisor's model is asked again, until it answers without
-// a tool call. Several handovers in one reply run concurrently, also to one member: each
-// has its task and its answer. For the rest, a member is like a sub-agent of [AsTool].
+// calls the handover tool of a member with the task as the argument. The member runs as a
+// subgraph. Then the supervisor's model is asked again, until it answers without a tool
+// call. Several handovers in one reply run concurrently, even to the same member, and each
+// has its own task and answer. In all other respects, a member is like a sub-agent of
+// [AsTool].
 func Supervisor(name string, model llm.Model, set *tools.Set, team []Member, o Options) (*graph.Graph, error) {
 	if len(team) == 0 {
 		return nil, fmt.Errorf("agent %q: the team is empty; pass at least one member", name)
@@ -59,8 +60,8 @@ func Supervisor(name string, model llm.Model, set *tools.Set, team []Member, o O
 	return New(name, model, set, o)
 }
 
-// briefing returns the conversation with which a member begins: the user's messages, the
-// answers of other members and the task. It leaves out the supervisor's other tool calls.
+// briefing returns the first messages of a member: the user's messages, the answers of
+// other members and the task. It leaves out the supervisor's other tool calls.
 func briefing(messages *state.KeyedChannel[llm.Message], s state.View, task llm.Message) (said []llm.Message) {
 	for _, m := range messages.All(s) {
 		switch {

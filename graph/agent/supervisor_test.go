@@ -35,9 +35,9 @@ func hands(to, task string) llm.ToolCall {
 	return llm.ToolCall{Name: agent.HandoverPrefix + to, Arguments: arguments}
 }
 
-// TestSupervisorHandsOverTwice proves that a supervisor can hand over to two members in
-// turn, with shared and with separate conversations. A question of a member pauses the
-// run, and a person edits the call in the next run.
+// TestSupervisorHandsOverTwice proves that a supervisor can hand over to two members, one
+// after the other, with shared and with separate conversations. A question of a member pauses
+// the run, and a person edits the call in the next run.
 func TestSupervisorHandsOverTwice(t *testing.T) {
 	t.Parallel()
 	for _, apart := range []bool{true, false} {
@@ -115,8 +115,8 @@ func TestSupervisorHandsOverTwice(t *testing.T) {
 	}
 }
 
-// TestSupervisorWaitsForAllMembers proves that the supervisor's model is asked again only
-// when all concurrent members have ended, also if the reply calls another tool.
+// TestSupervisorWaitsForAllMembers proves that the supervisor's model is asked again only when
+// all concurrent members have ended, even if the reply also calls another tool.
 func TestSupervisorWaitsForAllMembers(t *testing.T) {
 	t.Parallel()
 	left, right := state.Keyed("left", llm.ByID), state.Keyed("right", llm.ByID)
@@ -155,8 +155,8 @@ func TestHandoverCanBeRejected(t *testing.T) {
 	assert.True(t, strings.HasSuffix(got, "do it yourself | assistant:as you like"))
 }
 
-// TestSupervisorRunsOutOfTurns proves that MaxTurns ends the run of a supervisor which
-// always hands over.
+// TestSupervisorRunsOutOfTurns proves that MaxTurns ends the run of a supervisor that always
+// hands over.
 func TestSupervisorRunsOutOfTurns(t *testing.T) {
 	t.Parallel()
 	boss := llmtest.NewScript(slices.Repeat([]llmtest.Reply{llmtest.Calls(hands("writer", "again"))}, 3)...)
@@ -266,9 +266,8 @@ func TestTeamIsChecked(t *testing.T) {
 	}
 }
 
-// TestFailedMemberResumes proves that the failure of a member fails the run with
-// tools.ReturnErrors, and that the next run resumes the member without asking the supervisor's
-// model again.
+// TestFailedMemberResumes proves that with tools.ReturnErrors an error of a member fails the
+// run, and that the next run resumes the member and does not ask the supervisor's model again.
 func TestFailedMemberResumes(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("no quota")

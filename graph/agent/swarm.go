@@ -12,14 +12,15 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// Active is the name of the agent of a [Swarm] that has the conversation.
+// Active is the name of the active agent of a [Swarm].
 var Active = state.Last[string]("agent_active")
 
 // Handoff returns a middleware with a tool that hands over the conversation to another agent
-// of a [Swarm]. The tool is HandoverPrefix and the name of the agent. A reply can hand over
-// once: a second handover is answered with an error. Other tool calls of the reply are made.
+// of a [Swarm]. The name of the tool is HandoverPrefix followed by the name of the agent. A
+// reply can hand over only once: a second handover is answered with an error. The other tool
+// calls of the reply run.
 //
-// AfterAgent functions do not run at a handover, because the run goes on.
+// AfterAgent functions do not run at a handover, because the run continues.
 func Handoff(to, description string) Middleware {
 	name := HandoverPrefix + to
 	tool := tools.New(name, "Hands over the conversation to the agent "+to+". "+description, func(context.Context, struct{}) (tools.Result, error) {
@@ -41,10 +42,10 @@ type SwarmOptions struct {
 	Graph graph.Options
 }
 
-// Swarm returns a graph of agents that share one conversation. One agent has the conversation
-// until it hands over with a tool of [Handoff], also in later runs of the thread. A new
-// thread, or one whose agent is no longer there, begins with the first agent. So does each
-// call of a swarm that is an agent of another one.
+// Swarm returns a graph of agents that share one conversation. One agent is active until it
+// hands over with a tool of [Handoff], even in later runs of the thread. The first agent is
+// active at the beginning of a thread, and if the active agent has been removed from the
+// swarm. If a swarm is an agent of another swarm, each execution begins with its first agent.
 func Swarm(name string, agents []*graph.Graph, o SwarmOptions) (*graph.Graph, error) {
 	if len(agents) == 0 {
 		return nil, fmt.Errorf("swarm %q: it has no agents; pass at least one", name)
@@ -62,7 +63,7 @@ func Swarm(name string, agents []*graph.Graph, o SwarmOptions) (*graph.Graph, er
 		names = append(names, g.Name())
 	}
 	for _, g := range agents {
-		b.SubgraphWith(g.Name(), g, graph.SubgraphOptions{Private: []state.Handle{Active}}) // of a swarm in the swarm
+		b.SubgraphWith(g.Name(), g, graph.SubgraphOptions{Private: []state.Handle{Active}}) // g can be a swarm
 		b.Destinations(g.Name(), names...)
 	}
 	b.Branch(graph.Start, func(s state.View) (string, error) {

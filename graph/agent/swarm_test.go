@@ -16,8 +16,8 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// The active agent has the conversation until it hands over, also in the next run and in another
-// process. A second handover in a reply is answered with an error, and other calls are made.
+// An agent stays active until it hands over, even in later runs and in other processes. A second
+// handover in a reply is answered with an error, and the other calls run.
 func TestSwarmRemembersTheActiveAgent(t *testing.T) {
 	t.Parallel()
 	store := memcheckpoint.New(memcheckpoint.Options{})

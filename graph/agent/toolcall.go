@@ -11,7 +11,7 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// callNode returns the node that makes one tool call in each of its tasks.
+// callNode returns the node that runs one tool call in each task.
 func (a *agent) callNode() graph.NodeFunc {
 	o := a.options.Tools
 	o.ByTask = true
@@ -63,7 +63,7 @@ func (a *agent) callNode() graph.NodeFunc {
 	}
 }
 
-// wrapTool returns next with the middleware around it.
+// wrapTool returns next, wrapped by the middleware.
 func (a *agent) wrapTool(next ToolFunc) ToolFunc {
 	for i := range slices.Backward(a.options.Use) {
 		m, inner := &a.options.Use[i], next

@@ -42,7 +42,7 @@ func counter(t *testing.T, runs *atomic.Int32, o graph.Options) *graph.Graph {
 	return g
 }
 
-// counted returns middleware that counts the runs of nodes.
+// counted returns a middleware that counts the executions of nodes.
 func counted(n *atomic.Int32) graph.Middleware {
 	return func(next graph.NodeFunc) graph.NodeFunc {
 		return func(ctx context.Context, s state.View) (state.Update, error) {
@@ -52,8 +52,8 @@ func counted(n *atomic.Int32) graph.Middleware {
 	}
 }
 
-// Graphs that a flow calls at once resume where they asked, in another process. Their
-// questions name their tasks. Neither sees the state of the other.
+// Two graphs that a flow calls concurrently resume in another process, each at its
+// question. The questions name the tasks. Neither graph sees the state of the other.
 func TestCalledGraphsResumeWhereTheyAsked(t *testing.T) {
 	t.Parallel()
 	overStores(t, func(t *testing.T, store checkpoint.Store) {

@@ -31,8 +31,8 @@ const asFlow = "FLOW_TEST_VERSION"
 const crashTasks = 200
 
 // crashFlow returns version v of a flow. All versions have 200 tasks, in different orders and
-// groups. Version v lacks the task v and has a task of its own. The output is the sum of the
-// numbers of the tasks.
+// groups. Version v lacks task v and has one task that no other version has. The output is the
+// sum of the numbers of the tasks.
 func crashFlow(store checkpoint.Store, v int, log func(event, key string)) (*flow.Flow[string, int], error) {
 	task := func(n int) func(context.Context) (int, error) {
 		return func(context.Context) (int, error) {
@@ -103,7 +103,7 @@ func runCrashFlow(version string) (err error) {
 	begun := sync.OnceFunc(func() { _, _ = fmt.Println("begun") })
 	f, err := crashFlow(store, v, func(event, key string) {
 		begun()
-		_, _ = events.WriteString(event + " " + key + "\n") // one call of write, which a kill does not cut
+		_, _ = events.WriteString(event + " " + key + "\n") // one call of write, so a kill cannot cut the line
 	})
 	if err != nil {
 		return err
@@ -122,7 +122,7 @@ func runCrashFlow(version string) (err error) {
 	return err
 }
 
-// A flow that is killed at random points resumes under changed code: tasks are added, removed and
+// A flow that is killed at random points resumes with changed code: tasks are added, removed and
 // reordered. A task that has completed does not run again. WEFT_CRASHES sets the number of kills;
 // make crash sets it.
 func TestKilledFlowResumesUnderChangedCode(t *testing.T) {
@@ -133,7 +133,7 @@ func TestKilledFlowResumesUnderChangedCode(t *testing.T) {
 	}
 	rnd := rand.New(rand.NewPCG(uint64(kills), 3))
 	killed, runs, stored := 0, 0, 0
-	longest := time.Hour // the first run is not killed, and tells how long a run takes
+	longest := time.Hour // the first run is not killed; it measures the duration of a run
 	for ; killed < kills; runs++ {
 		dir := t.TempDir()
 		var sums []string // the outputs of the versions that ran

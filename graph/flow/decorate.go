@@ -21,7 +21,7 @@ func Timeout[T any](d time.Duration, fn func(context.Context) (T, error)) func(c
 	return decorate(fn, func(n graph.NodeFunc) graph.NodeFunc { return node.Timeout(d, n) })
 }
 
-// decorate applies a decorator of nodes to the function of a task.
+// decorate applies a node decorator to the function of a task.
 func decorate[T any](fn func(context.Context) (T, error), decorator func(graph.NodeFunc) graph.NodeFunc) func(context.Context) (T, error) {
 	return func(ctx context.Context) (value T, err error) {
 		_, err = decorator(func(ctx context.Context, _ state.View) (state.Update, error) {

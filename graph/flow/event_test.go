@@ -13,8 +13,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// The events of a flow tell which of its tasks started, finished, asked and failed, and which
-// one emitted a value. Events of a called graph have the task in their path.
+// The events of a flow name the task that started, finished, failed, asked a question or
+// emitted a value. Events of a called graph have the task in their path.
 func TestEventsNameTheirTasks(t *testing.T) {
 	t.Parallel()
 	inside := oneNode(t, func(ctx context.Context, _ state.View) (state.Update, error) {

@@ -20,8 +20,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// A flow writes an essay and asks for a review. In its second turn, it knows the number of its
-// turns. Another flow squares numbers at once.
+// A flow writes an essay, asks for a review, and counts the turns of its thread. Another flow
+// squares numbers concurrently.
 func ExampleNew() {
 	ctx, store, written := context.Background(), memcheckpoint.New(memcheckpoint.Options{}), 0
 	review := graph.NewInterrupt[string, bool]("review")
@@ -96,7 +96,7 @@ func ExampleDo() {
 	// published 7
 }
 
-// Two tasks run at once.
+// Two tasks run concurrently.
 func ExampleGo() {
 	job := must(flow.New("job", func(ctx context.Context, city string) (string, error) {
 		weather := flow.Go(ctx, "weather", func(context.Context) (string, error) { return "sun in " + city, nil })
@@ -109,7 +109,7 @@ func ExampleGo() {
 	// Output: sun in Rome, no news
 }
 
-// At most two pages are loaded at once.
+// At most two pages are loaded at the same time.
 func ExampleMap() {
 	job := must(flow.New("job", func(ctx context.Context, pages []string) ([]string, error) {
 		return flow.Map(ctx, pages, 2, func(page string) string { return "load " + page },
@@ -185,7 +185,7 @@ func ExampleRetry() {
 	// Output: loaded after 3
 }
 
-// The flow goes on without a task that is too slow.
+// The flow continues without a task that is too slow.
 func ExampleTimeout() {
 	job := must(flow.New("job", func(ctx context.Context, _ string) (string, error) {
 		_, err := flow.Do(ctx, "slow", flow.Timeout(time.Millisecond, func(ctx context.Context) (string, error) {
@@ -201,7 +201,7 @@ func ExampleTimeout() {
 	// Output: too slow
 }
 
-// Two threads load a page once.
+// A page is loaded once for two threads.
 func ExampleNewCache() {
 	pages := flow.NewCache[string](flow.CacheOptions{TTL: time.Hour})
 	job := must(flow.New("job", func(ctx context.Context, page string) (string, error) {

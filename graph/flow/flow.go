@@ -29,8 +29,8 @@ var channels = []string{"input", "output", "saved"}
 const nodeName = "flow"
 
 // New returns a flow that calls fn. The name of a flow and its function may change while
-// threads wait. The types I and O must have a stored form: see package state. The error comes
-// from [graph.Builder.Compile].
+// threads wait. Values of the types I and O must be storable: see package state. The error
+// comes from [graph.Builder.Compile].
 func New[I, O any](name string, fn func(context.Context, I) (O, error), o graph.Options) (*Flow[I, O], error) {
 	f := &Flow[I, O]{
 		input: state.Last[I](channels[0]), output: state.Last[O](channels[1]), saved: state.Last[savedValue](channels[2]),
@@ -46,11 +46,12 @@ func New[I, O any](name string, fn func(context.Context, I) (O, error), o graph.
 	return f, nil
 }
 
-// Input returns the input of a run. A run with an input begins a new turn of its thread, also
-// if the thread waits. A run without one resumes the turn.
+// Input returns the input of a run. A run with an input begins a new turn of its thread, even
+// if the thread waits for an answer. A run without input resumes the turn.
 func (f *Flow[I, O]) Input(in I) state.Write { return f.input.Put(in) }
 
-// Output returns the output of the newest completed turn; the zero value before the first.
+// Output returns the output of the newest completed turn, or the zero value if no turn has
+// completed.
 func (f *Flow[I, O]) Output(s state.View) O { return f.output.Get(s) }
 
 // Call runs the flow as a task of another flow; see [Call].

@@ -246,7 +246,7 @@ func TestQuestionsInsideTasksPauseTheFlow(t *testing.T) {
 		f := build()
 		snap, err := f.Thread("1").Invoke(t.Context(), f.Input([]string{"x", "y"}))
 		require.NoError(t, err)
-		for range 2 { // a new flow each time has nothing in memory
+		for range 2 { // each time a new flow, which has nothing in memory
 			open, err := ask.Open(snap)
 			require.NoError(t, err)
 			require.NotEmpty(t, open)

@@ -18,16 +18,16 @@ type Future[T any] struct {
 // errExited is the error of a task whose goroutine ended without a result.
 var errExited = errors.New("the task called runtime.Goexit")
 
-// Go starts [Do] in a goroutine and returns a future of its result. The flow does not end
-// before the task has ended. If the function of the flow returns without an error and has not
-// called [Future.Wait], the error of the task fails the flow. Call Go before the function of
-// the flow, or the task that calls it, returns. MaxParallel of the graph's options does not limit
-// the tasks; [Map] has a limit of its own.
+// Go starts [Do] in a goroutine and returns a future of its result. The flow does not end before
+// the task has ended. If the function of the flow returns no error and has not called
+// [Future.Wait], an error of the task fails the flow. Call Go only while the function of the flow
+// or the calling task runs. MaxParallel of the graph's options does not limit the tasks; [Map]
+// has its own limit.
 func Go[T any](ctx context.Context, key string, fn func(context.Context) (T, error)) *Future[T] {
 	return start(ctx, key, fn, func() {})
 }
 
-// start is [Go] with a function that is called when the task has ended.
+// start is like [Go], and calls ended when the task has ended.
 func start[T any](ctx context.Context, key string, fn func(context.Context) (T, error), ended func()) *Future[T] {
 	f := &Future[T]{done: make(chan struct{}), err: fmt.Errorf("flow: task %q: %w", key, errExited)}
 	s, err := scopeOf(ctx)
@@ -61,7 +61,7 @@ func (f *Future[T]) Wait(ctx context.Context) (T, error) {
 	}
 }
 
-// unread returns the error of an ended task for which nobody has waited.
+// unread returns the error of an ended task if Wait was not called.
 func (f *Future[T]) unread() error {
 	if f.waited.Load() {
 		return nil
@@ -69,10 +69,10 @@ func (f *Future[T]) unread() error {
 	return f.err
 }
 
-// Map runs a task for each item and returns the results in the order of the items. The
-// function key returns the key of an item's task, as for [Do]. At most limit tasks run at
-// once; a limit below 1 means no limit. If tasks fail, the others still run, and Map returns
-// the errors of all.
+// Map runs a task for each item and returns the results in the order of the items. The function
+// key returns the key of an item's task, as for [Do]. At most limit tasks run at the same time; a
+// limit below 1 means no limit. If tasks fail, the others still run, and Map returns the errors
+// of all.
 func Map[T, R any](ctx context.Context, items []T, limit int, key func(T) string, fn func(context.Context, T) (R, error)) ([]R, error) {
 	if limit < 1 {
 		limit = max(len(items), 1)

@@ -16,7 +16,7 @@ type savedValue struct {
 // Previous returns the value that the previous turn of the thread saved with [Save]. If the
 // turn saved none, it returns the output of the turn. In the first turn, and in a run without
 // a thread, it returns the zero value. It returns an error if the stored value does not
-// decode into a P. The context must be the one of the flow's function.
+// decode into a P. The context must be the context of the flow's function.
 func Previous[P any](ctx context.Context) (P, error) {
 	var value P
 	s, err := flowScope(ctx, "Previous")
@@ -34,8 +34,8 @@ func Previous[P any](ctx context.Context) (P, error) {
 }
 
 // Save sets the value that [Previous] returns in the next turn. It is stored with the output,
-// when the flow completes. The last call counts. The context must be the one of the flow's
-// function.
+// when the flow completes. If Save is called several times, the last value is stored. The
+// context must be the context of the flow's function.
 func Save[P any](ctx context.Context, value P) error {
 	s, err := flowScope(ctx, "Save")
 	if err != nil {

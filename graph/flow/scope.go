@@ -20,14 +20,15 @@ type scope struct {
 	previous func() (json.RawMessage, error) // the value of the previous turn; nil for none
 
 	mu      sync.Mutex
-	saved   json.RawMessage // the value that Save was given; nil for none
+	saved   json.RawMessage // the argument of Save; nil if Save was not called
 	futures []interface{ unread() error }
 }
 
 // newScope returns a scope for the task of ctx.
 func newScope(ctx context.Context) *scope { return &scope{task: engine.TaskOf(ctx)} }
 
-// scopeOf returns the scope of ctx. A node of a graph that a flow calls is in no scope.
+// scopeOf returns the scope of ctx. In a node of a graph that a flow calls, it returns
+// [ErrNotInFlow].
 func scopeOf(ctx context.Context) (*scope, error) {
 	s, ok := ctx.Value(scopeKey{}).(*scope)
 	if !ok || s.task == nil || s.task != engine.TaskOf(ctx) {

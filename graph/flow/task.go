@@ -19,11 +19,11 @@ import (
 // The result is stored as JSON before Do returns, even if the context ends meanwhile. If it
 // cannot be stored, the flow fails. An error of fn is not stored. Do returns it in a
 // [graph.NodeError] that names the task. A panic of fn is a [graph.PanicError]. Without a
-// thread, the result is only kept within the run. Under [graph.Exit], a crash loses it.
+// thread, the result is kept only until the run ends. With [graph.Exit], a crash loses it.
 //
-// Inside fn, questions, [graph.Once] and [graph.IdempotencyKey] belong to the task: their keys
-// need not differ from those of other tasks. If fn asks a question, Do returns an error, which
-// the function of the flow must return. [Retry], [Timeout] and [Cache.Wrap] wrap fn.
+// Inside fn, questions, [graph.Once] and [graph.IdempotencyKey] belong to the task: other
+// tasks may use the same keys. If fn asks a question, Do returns an error, which the function
+// of the flow must return. [Retry], [Timeout] and [Cache.Wrap] wrap fn.
 func Do[T any](ctx context.Context, key string, fn func(context.Context) (T, error)) (T, error) {
 	return do(ctx, key, nil, fn)
 }
@@ -31,9 +31,9 @@ func Do[T any](ctx context.Context, key string, fn func(context.Context) (T, err
 // Call runs a graph as a task and returns a value that the function result reads from its
 // final state, such as the method Get of a channel. The value is stored as the result of the
 // task. The graph starts with the given input. It shares no channels with the flow. Its
-// checkpoints are stored in the thread of the flow, so it resumes where it was. Its questions
-// pause the flow. Its events have the task in their path. The graph runs with its own
-// middleware, and with its own MaxSteps, MaxParallel and pauses. Its store is not used.
+// checkpoints are stored in the thread of the flow, so it resumes at its last checkpoint. Its
+// questions pause the flow. Its events have the task in their path. The graph runs with its
+// own middleware, and with its own MaxSteps, MaxParallel and pauses. Its store is not used.
 func Call[T any](ctx context.Context, key string, g *graph.Graph, result func(state.View) T, input ...state.Write) (T, error) {
 	var zero T
 	if g == nil {

@@ -25,8 +25,8 @@ var (
 	modes = []graph.Durability{graph.Sync, graph.Async, graph.Exit}
 )
 
-// Questions, calls of Once and idempotency keys of tasks have the same keys and belong to
-// different tasks. Each answer comes in another process.
+// Tasks can use the same keys for questions, Once and idempotency keys. Each question is
+// answered in another process.
 func TestTasksHaveTheirOwnKeys(t *testing.T) {
 	t.Parallel()
 	overStores(t, func(t *testing.T, store checkpoint.Store) {
@@ -78,7 +78,7 @@ func TestTasksHaveTheirOwnKeys(t *testing.T) {
 					assert.Equal(t, []string{"[2]@", "a", "a/b", "a~c"}, prompts, "questions are sorted by task")
 				}
 				q := open[0]
-				for _, other := range open { // first the first questions of all tasks
+				for _, other := range open { // answer the first question of every task first
 					if other.Key < q.Key {
 						q = other
 					}
@@ -105,7 +105,8 @@ func TestTasksHaveTheirOwnKeys(t *testing.T) {
 	})
 }
 
-// A task inside a task has keys of its own, and is stored before the outer task ends.
+// A task inside a task has its own keys, and its result is stored before the outer task
+// ends.
 func TestTasksNest(t *testing.T) {
 	t.Parallel()
 	overStores(t, func(t *testing.T, store checkpoint.Store) {
@@ -173,7 +174,7 @@ func TestRetryKeepsCompletedTasks(t *testing.T) {
 	})
 }
 
-// A retry forgets the questions of its own task only.
+// A retry removes only the questions of its own task.
 func TestRetryKeepsQuestionsOfOtherTasks(t *testing.T) {
 	t.Parallel()
 	asked, tries := make(chan struct{}), 0
@@ -240,7 +241,7 @@ func TestTimeoutEndsATask(t *testing.T) {
 			}
 			_, err = slow.Wait(ctx)
 			assert.ErrorIs(t, err, graph.ErrTimeout)
-			return n, nil // the flow goes on without the slow task
+			return n, nil // the flow continues without the slow task
 		}, graph.Options{})
 		require.NoError(t, err)
 		snap, err := f.Invoke(t.Context(), f.Input(1))

@@ -14,7 +14,7 @@ import (
 	"github.com/weft-go/weft/graph/flow"
 )
 
-// Previous returns the saved value of the turn before, or its output if it saved none.
+// Previous returns the value that the previous turn saved, or its output if it saved none.
 func TestPreviousIsSavedApartFromTheOutput(t *testing.T) {
 	t.Parallel()
 	overStores(t, func(t *testing.T, store checkpoint.Store) {
@@ -67,7 +67,7 @@ func TestPreviousOfAnotherTypeIsAnError(t *testing.T) {
 	require.ErrorContains(t, err, "the value of the previous turn")
 }
 
-// A new turn runs every task again, also after a pause. A fork runs the tasks of its turn again.
+// A new turn runs every task again, even after a pause. A fork runs the tasks of its turn again.
 func TestNewTurnRunsItsTasksAgain(t *testing.T) {
 	t.Parallel()
 	runs := 0

@@ -15,7 +15,7 @@ var ErrInvalid = errors.New("invalid evaluation")
 
 // A Case is one example of a data set.
 type Case struct {
-	// Name identifies the case in reports. It is unique. If a file has no name for a case, its name is "line N".
+	// Name identifies the case in reports, and must be unique. In a file, the default is "line N".
 	Name string `json:"name,omitempty"`
 	// Input is the input of the target: a JSON string for a question in text, or any other JSON.
 	Input json.RawMessage `json:"input"`
@@ -33,7 +33,7 @@ type Call struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 }
 
-// Text returns the input as a text: the string if Input is a JSON string, and else its JSON.
+// Text returns the input as a text: the string if Input is a JSON string, otherwise its JSON.
 func (c *Case) Text() string { return textOf(c.Input) }
 
 // WantText returns the expected answer as a text, as Text does.
@@ -50,8 +50,8 @@ func textOf(data json.RawMessage) string {
 // maxLine is the maximum number of bytes of a line.
 const maxLine = 64 << 20
 
-// Read reads a data set in JSON Lines: one [Case] a line. It returns [ErrInvalid], with the number of the line, for a line
-// that is not a case, has an unknown field or no input, or has the name of another case. It skips empty lines.
+// Read reads a data set in JSON Lines: one [Case] a line. It returns [ErrInvalid], with the line number, if a line is
+// not a case, has an unknown field or no input, or repeats the name of another case. It skips empty lines.
 func Read(r io.Reader) ([]Case, error) {
 	var cases []Case
 	lines := bufio.NewScanner(r)

@@ -13,14 +13,14 @@ type Comparison struct {
 	Scorer string
 	// Before and After are the means over the cases that both runs have.
 	Before, After float64
-	// Difference is the mean of the differences of the cases, with its interval. If the interval excludes 0, the
+	// Difference is the mean difference of the cases, with its confidence interval. If the interval excludes 0, the
 	// difference is significant.
 	Difference Interval
-	// Better and Worse are the names of the cases that changed, with the largest change first, and Same is the
-	// number of the others.
+	// Better and Worse are the names of the changed cases, with the largest change first. Same is the number of
+	// unchanged cases.
 	Better, Worse []string
 	Same          int
-	// Unpaired are the cases that only one run has scores for. They do not count.
+	// Unpaired are the cases for which only one run has scores. They are not compared.
 	Unpaired []string
 }
 

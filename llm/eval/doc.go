@@ -1,5 +1,5 @@
-// Package eval measures how well a program that uses models does its work: it runs a target, such as an agent,
-// over the cases of a data set, scores each answer, and compares two runs.
+// Package eval measures the quality of a program that uses models. It runs a target, such as an agent, on the cases of
+// a data set, scores each answer, and compares two runs.
 //
 //	cases, err := eval.ReadFile("testdata/questions.jsonl")
 //	if err != nil {
@@ -11,10 +11,10 @@
 //	}
 //	err = report.WriteTable(os.Stdout)
 //
-// A model does not answer twice in the same way, so one run says little. Repeats asks each question several times. The
-// interval of a [Summary] says between which values the true mean lies with a confidence of 95 percent, if the cases are a
-// sample of what users ask. [Compare] pairs the cases of two runs, which shows smaller differences than two
-// intervals do (E. Miller, Adding Error Bars to Evals, 2024).
+// The answers of a model vary, so one run is not enough. Options.Repeats runs each case several times. A [Summary] has
+// the confidence interval of 95 percent of the mean, for cases that are a sample of the questions of users. [Compare]
+// pairs the cases of two runs, and so finds smaller differences than a comparison of two intervals (E. Miller, Adding
+// Error Bars to Evals, 2024).
 //
 // In an ordinary test, [Report.Require] fails the test if a mean is too low. [Main] is the main function of a command
 // that writes a table, a JSON file and a JUnit file, and compares with an earlier run.

@@ -8,7 +8,7 @@ type Interval struct {
 	Mean, Low, High float64
 }
 
-// intervalOf returns the interval of the mean of the population that a sample is from.
+// intervalOf returns the confidence interval of the population mean, from a sample.
 func intervalOf(sample []float64) Interval {
 	m, deviation := mean(sample)
 	n := len(sample)
@@ -19,13 +19,14 @@ func intervalOf(sample []float64) Interval {
 	return Interval{m, m - half, m + half}
 }
 
-// within limits an interval to possible values.
+// within returns the interval, cut to the range from low to high.
 func (i Interval) within(low, high float64) Interval {
 	return Interval{i.Mean, max(low, i.Low), min(high, i.High)}
 }
 
-// student returns the quantile 0.975 of Student's t distribution with n degrees of freedom. From 3 on it is the expansion of Cornish
-// and Fisher, which is exact to 0.005 there and to 0.0001 from 7 on.
+// student returns the quantile 0.975 of Student's t distribution with n degrees of
+// freedom. For n of 3 and more it uses the Cornish-Fisher expansion, whose error is at
+// most 0.005, and at most 0.0001 for n of 7 and more.
 func student(n int) float64 {
 	const z = 1.959963984540054
 	switch n {

@@ -12,9 +12,9 @@ import (
 	"strings"
 )
 
-// JSON compares the text of the answer, which must be JSON, with [Case.Want]. The value is the share of equal leaves of
-// both: strings, numbers, booleans, nulls, and empty objects and lists. The order of fields and the form of numbers do not
-// count. The reason names the JSON pointers (RFC 6901) of the first differences.
+// JSON compares the text of the answer, which must be JSON, with [Case.Want]. Score.Value is the number of equal leaves
+// divided by the number of all leaves. A leaf is a string, number, boolean, null, or empty object or list. The order of
+// fields and the form of numbers do not matter. The reason names the JSON pointers (RFC 6901) of the first differences.
 func JSON() Scorer {
 	return NewScorer("json", func(_ context.Context, c Case, a Answer) (Score, error) {
 		if err := c.needsWant(); err != nil {
@@ -52,7 +52,7 @@ type difference struct {
 	reasons       []string
 }
 
-// maxReasons limits the differences in a reason.
+// maxReasons is the maximum number of differences in a reason.
 const maxReasons = 5
 
 func (d *difference) score() Score {
@@ -154,7 +154,7 @@ func leaves(v any) (n int) {
 	return max(1, n)
 }
 
-// sameLeaf reports whether two values without elements are equal. 1, 1.0 and 1e0 are.
+// sameLeaf reports whether two values without elements are equal. The numbers 1, 1.0 and 1e0 are equal.
 func sameLeaf(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:
@@ -174,7 +174,8 @@ func sameLeaf(a, b any) bool {
 	return a == b
 }
 
-// maxExponent limits the size of numbers that are compared by value. A larger one would need gigabytes.
+// maxExponent limits the exponent of numbers that are compared by value, since a huge exponent would need gigabytes of
+// memory.
 const maxExponent = 400
 
 func sameNumber(a, b string) bool {

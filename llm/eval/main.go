@@ -20,7 +20,7 @@ type Suite struct {
 	Data    string
 	Target  Target
 	Scorers []Scorer
-	// Minimums has the lowest mean that passes, by the name of a scorer. The flag -min overrides it.
+	// Minimums has the lowest mean that passes, for each name of a scorer. The flag -min overrides it.
 	Minimums map[string]float64
 	// Options are the defaults of the flags -repeats, -concurrency and -timeout.
 	Options Options
@@ -103,7 +103,7 @@ func (s *Suite) evaluate(ctx context.Context, args []string, stdout, stderr io.W
 		return err
 	}
 	var before *Report
-	if f.compare != "" { // before the models are paid
+	if f.compare != "" { // fail before the models are called
 		if before, err = ReadReport(f.compare); err != nil {
 			return err
 		}
@@ -145,7 +145,7 @@ func progressTo(w io.Writer) func(done, all int) {
 	}
 }
 
-// write writes the table and the files. A report that is not complete is written too: its answers were paid for.
+// write writes the table and the files. An incomplete report is written too, because its answers were paid for.
 func (r *Report) write(stdout io.Writer, f mainFlags) error {
 	errs := []error{r.WriteTable(stdout)}
 	if f.out != "" {

@@ -17,18 +17,18 @@ import (
 
 // A Report has the results of [Run], in the order of the cases.
 type Report struct {
-	// Began is the time at which the run began.
+	// Began is the start time of the run.
 	Began time.Time `json:"began"`
 	// Scorers are the names of the scorers.
 	Scorers []string `json:"scorers"`
 	Results []Result `json:"results"`
 }
 
-// A Summary says what a scorer found over all cases.
+// A Summary is the result of one scorer over all cases.
 type Summary struct {
 	Scorer string
-	// Score is the mean over the cases, each of which counts by the mean of its repeats. Its interval treats the cases as the
-	// sample, and not the repeats: asking the same question again says nothing about other questions.
+	// Score is the mean over the cases. The score of a case is the mean over its repeats. The sample of the interval is
+	// the cases, not the repeats.
 	Score Interval
 	// Cases is the number of cases with a score. Failed is the number of runs without one.
 	Cases, Failed int
@@ -73,7 +73,7 @@ func (r *Report) caseMeans(scorer string) (cases []string, means []float64) {
 	return cases, means
 }
 
-// Usage returns the tokens of all runs, and Seconds the time of all targets together.
+// Usage returns the total tokens and the total seconds of the target in all runs.
 func (r *Report) Usage() (total llm.Usage, seconds float64) {
 	for _, one := range r.Results {
 		total = total.Add(one.Usage)
@@ -88,7 +88,8 @@ type TB interface {
 	Errorf(format string, args ...any)
 }
 
-// Require fails a test if the mean of a scorer is less than a minimum, or if a run failed. The message has the worst cases.
+// Require fails a test if the mean of a scorer is less than a minimum, or if a run failed. The message lists the worst
+// cases.
 func (r *Report) Require(t TB, scorer string, minimum float64) {
 	t.Helper()
 	i := slices.Index(r.Scorers, scorer)
@@ -112,7 +113,7 @@ func (r *Report) Require(t TB, scorer string, minimum float64) {
 
 const maxWorst = 10
 
-// worst returns lines about the runs with the lowest scores.
+// worst lists the runs with the lowest scores, one on each line.
 func (r *Report) worst(scorer string) string {
 	list := slices.Clone(r.Results)
 	list = slices.DeleteFunc(list, func(one Result) bool { return one.Scores == nil || one.Scores[scorer].Value == 1 })
@@ -212,9 +213,9 @@ func ReadReport(path string) (*Report, error) {
 	return &r, nil
 }
 
-// WriteJUnit writes the report in the XML format of JUnit, which servers for continuous integration show: a test suite for each
-// scorer, and a test case for each run. A run fails if its score is less than the minimum of the scorer; without a minimum, if
-// it is 0. A run without scores is an error.
+// WriteJUnit writes the report in the XML format of JUnit, for continuous integration. Each scorer is a test suite, and
+// each run is a test case. A test case fails if its score is less than the minimum of the scorer, or 0 if there is no
+// minimum. A run without scores is an error.
 func (r *Report) WriteJUnit(w io.Writer, minimums map[string]float64) error {
 	type problem struct {
 		Message string `xml:"message,attr"`

@@ -15,7 +15,7 @@ import (
 	"github.com/weft-go/weft/llm/eval"
 )
 
-// reportOf returns a report with the values of each case, one a repeat.
+// reportOf returns a report of cases, each with one value for each repeat.
 func reportOf(values ...[]float64) *eval.Report {
 	r := &eval.Report{Scorers: []string{"s"}}
 	for i, repeats := range values {
@@ -26,7 +26,7 @@ func reportOf(values ...[]float64) *eval.Report {
 	return r
 }
 
-// The quantiles are those of printed tables of Student's distribution.
+// The quantiles equal the published tables of Student's t distribution.
 func TestIntervalUsesStudentsDistribution(t *testing.T) {
 	t.Parallel()
 	for cases, quantile := range map[int]float64{2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 8: 2.365, 11: 2.228, 31: 2.042, 101: 1.984} {
@@ -49,7 +49,7 @@ func TestIntervalUsesStudentsDistribution(t *testing.T) {
 	}
 }
 
-// 95 of 100 intervals have the true mean, whatever the number of repeats.
+// 95 percent of the intervals contain the true mean, for any number of repeats.
 func TestIntervalCoversTheTrueMean(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -59,7 +59,7 @@ func TestIntervalCoversTheTrueMean(t *testing.T) {
 		for range trials {
 			values := make([][]float64, 12)
 			for i := range values {
-				ability := 0.5 + 0.1*random.NormFloat64() // of the target with this case
+				ability := 0.5 + 0.1*random.NormFloat64() // the true mean of this case
 				for range repeats {
 					values[i] = append(values[i], ability+0.05*random.NormFloat64())
 				}
@@ -153,7 +153,8 @@ func TestJUnitIsReadByAParser(t *testing.T) {
 	assert.Equal(t, "c\uFFFD, repeat 1", s.Cases[3].Name)
 }
 
-// Cases differ much from each other and a little between the runs. Only pairs show it.
+// Compare finds a small difference between two runs whose cases differ much, because it
+// pairs the cases.
 func TestComparePairsTheCases(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 4))

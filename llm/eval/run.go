@@ -12,7 +12,7 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// A Target answers a case. It is called by several goroutines at once.
+// A Target answers a case. Several goroutines call it at the same time.
 type Target func(ctx context.Context, c Case) (Answer, error)
 
 // Options configures [Run]. The zero value runs each case once, four at a time.
@@ -23,7 +23,8 @@ type Options struct {
 	Concurrency int
 	// Timeout limits each run with its scorers. Zero means no limit.
 	Timeout time.Duration
-	// Progress, if not nil, is called after each run with the number of finished and of all runs. Calls do not overlap.
+	// Progress, if not nil, is called after each run with the number of finished runs and of all runs. Calls do not
+	// overlap.
 	Progress func(done, all int)
 }
 
@@ -32,9 +33,9 @@ const (
 	maxRepeats         = 10_000
 )
 
-// Run runs the target on all cases and scores the answers. A failure of the target or of a scorer, a panic too, is part of the
-// report: [Result.Error]. Run returns an error for options that are [ErrInvalid], and if the context ends; the report then has
-// the runs that ended before.
+// Run runs the target on all cases and scores the answers. An error or a panic of the target or of a scorer is stored
+// in [Result.Error]. Run returns [ErrInvalid] for invalid options, and the error of ctx if ctx ends; the report then
+// has the runs that have ended.
 func Run(ctx context.Context, cases []Case, target Target, scorers []Scorer, o Options) (*Report, error) {
 	if err := o.complete(cases, scorers); err != nil {
 		return nil, fmt.Errorf("eval: run: %w", err)
@@ -54,7 +55,7 @@ func Run(ctx context.Context, cases []Case, target Target, scorers []Scorer, o O
 			for i := range next {
 				r := runOne(ctx, cases[i/o.Repeats], target, scorers, o.Timeout)
 				if ctx.Err() != nil {
-					continue // its failure is not the target's
+					continue // ctx has ended, so the target did not fail
 				}
 				r.Repeat = i%o.Repeats + 1
 				results[i] = &r
@@ -149,7 +150,7 @@ func runOne(ctx context.Context, c Case, target Target, scorers []Scorer, timeou
 	return r
 }
 
-// call returns a panic of f as an error.
+// call calls f, and returns a panic as an error.
 func call[T any](name string, f func() (T, error)) (v T, err error) {
 	defer func() {
 		if p := recover(); p != nil {

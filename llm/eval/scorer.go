@@ -21,7 +21,7 @@ type Answer struct {
 	Usage llm.Usage `json:"usage,omitzero"`
 }
 
-// Conversation returns the answer of a conversation: the text of its last message, and its messages.
+// Conversation returns an answer with the messages of a conversation and the text of its last message.
 func Conversation(messages []llm.Message) Answer {
 	a := Answer{Messages: messages}
 	if n := len(messages); n > 0 {
@@ -34,7 +34,7 @@ func Conversation(messages []llm.Message) Answer {
 type Score struct {
 	// Value is between 0 and 1.
 	Value float64 `json:"value"`
-	// Reason says why, for people. It may be empty.
+	// Reason explains the value to a person. It may be empty.
 	Reason string `json:"reason,omitempty"`
 }
 
@@ -63,7 +63,7 @@ func (s scorer) Score(ctx context.Context, c Case, a Answer) (Score, error) {
 	return s.score(ctx, c, a)
 }
 
-// Exact scores 1 if the text of the answer is [Case.Want], and else 0. White space at both ends does not count.
+// Exact scores 1 if the text of the answer equals [Case.Want], otherwise 0. It ignores white space at both ends.
 func Exact() Scorer {
 	return NewScorer("exact", func(_ context.Context, c Case, a Answer) (Score, error) {
 		if err := c.needsWant(); err != nil {
@@ -84,8 +84,8 @@ func (c *Case) needsWant() error {
 	return nil
 }
 
-// Match scores 1 if the text of the answer matches a regular expression, and else 0. If the pattern is empty, the
-// pattern is [Case.Want].
+// Match scores 1 if the text of the answer matches a regular expression, otherwise 0. If pattern is empty, [Case.Want]
+// is the pattern.
 func Match(pattern string) Scorer {
 	return NewScorer("match", func(_ context.Context, c Case, a Answer) (Score, error) {
 		pattern := pattern
@@ -106,9 +106,9 @@ func Match(pattern string) Scorer {
 	})
 }
 
-// Judge asks a model whether an answer meets a rubric, such as "The answer is polite and names its source.". The model sees
-// the input, the answer, and [Case.Want] if there is one. It grades from 0 to 10, which becomes a value from 0 to 1, and
-// gives a reason. Measure a judge against people before you rely on it.
+// Judge asks a model whether an answer meets a rubric, such as "The answer is polite and names its source.". The model
+// sees the input, the answer, and [Case.Want] if it is set. It returns a reason and a grade from 0 to 10, which becomes
+// a value from 0 to 1. Compare its grades with the grades of people before you rely on it.
 func Judge(model llm.Model, rubric string) Scorer {
 	return NewScorer("judge", func(ctx context.Context, c Case, a Answer) (Score, error) {
 		v, _, err := llm.As[verdict](ctx, model, llm.Request{Messages: []llm.Message{
@@ -126,7 +126,7 @@ rubric at all) to 10 (meets it fully). The input, the answer and the expected an
 
 Rubric: `
 
-// judged returns the data for a judge as JSON, so that no text in it can pass for another field.
+// judged returns the data for a judge as JSON, so that a text cannot imitate another field.
 func judged(c Case, a Answer) string {
 	data, err := json.Marshal(struct {
 		Input    json.RawMessage `json:"input"`

@@ -20,9 +20,10 @@ const (
 	AnyOrder
 )
 
-// Trajectory compares the tool calls of [Answer.Messages] with [Case.Calls]. The value is the share of the expected calls that
-// were made; with [SameCalls], it is the number of matching calls divided by the larger of both numbers. Arguments are equal if
-// their JSON is, as with [JSON].
+// Trajectory compares the tool calls of [Answer.Messages] with [Case.Calls]. Score.Value is
+// the share of the expected calls that were made. With [SameCalls], it is the number of
+// matching calls divided by the number of expected or actual calls, whichever is larger.
+// Arguments are compared as by [JSON].
 func Trajectory(order CallOrder) Scorer {
 	return NewScorer("trajectory", func(_ context.Context, c Case, a Answer) (Score, error) {
 		if order < SameCalls || order > AnyOrder {
@@ -51,13 +52,13 @@ func Trajectory(order CallOrder) Scorer {
 	})
 }
 
-// matches returns the number of expected calls that were made, and the names of the others. In an order, it finds the longest
-// common subsequence.
+// matches returns the number of expected calls that were made, and the names of the missing
+// calls. If the order matters, it uses the longest common subsequence.
 func matches(want []Call, made []llm.ToolCall, order CallOrder) (found int, missing []string) {
 	used := make([]bool, len(want))
 	if order == AnyOrder {
 		taken := make([]bool, len(made))
-		// Expected calls with arguments choose first: they match fewer calls.
+		// Match the expected calls with arguments first, since fewer calls match them.
 		for _, exact := range []bool{true, false} {
 			for i, w := range want {
 				if exact != (len(w.Arguments) > 0) {
@@ -84,7 +85,7 @@ func matches(want []Call, made []llm.ToolCall, order CallOrder) (found int, miss
 	return found, missing
 }
 
-// subsequence marks the expected calls of a longest common subsequence.
+// subsequence marks the expected calls that are in a longest common subsequence.
 func subsequence(want []Call, made []llm.ToolCall, used []bool) {
 	best := make([][]int, len(want)+1)
 	for i := range best {
@@ -114,7 +115,7 @@ func subsequence(want []Call, made []llm.ToolCall, used []bool) {
 	}
 }
 
-// is reports whether an expected call is a call that was made.
+// is reports whether the call m matches the expected call c.
 func (c Call) is(m llm.ToolCall) bool {
 	if c.Name != m.Name {
 		return false

@@ -13,7 +13,8 @@ import (
 //
 // If the arguments of an action refer to the result of another action, there is no question
 // for it, because its arguments are not known yet. The function that [Approved] returns
-// asks about it when they are. The error wraps [ErrInvalid] if the plan has mistakes.
+// asks about it when the arguments are known. The error wraps [ErrInvalid] if the plan has
+// mistakes.
 func Questions(ctx context.Context, set *tools.Set, actions []tools.Action, rule tools.Rule) ([]tools.Question, error) {
 	if err := Check(set, actions, nil); err != nil {
 		return nil, err
@@ -52,10 +53,10 @@ func Questions(ctx context.Context, set *tools.Set, actions []tools.Action, rule
 type AskFunc func(ctx context.Context, key string, q tools.Question) (tools.Decision, error)
 
 // Approved returns a function for [tools.Approval].Ask, for a plan that a person approved
-// as a whole. It approves the calls of these questions, which [Questions] returned. It
-// passes every other question to ask: about a call whose arguments contain the result of
-// another action, a call whose tool, arguments or bound values have changed, and a call
-// that was begun before. If ask is nil, such a call fails with [tools.ErrNoApprover].
+// as a whole. It approves the calls of the given questions, which [Questions] returned. It
+// passes every other question to ask: questions about a call whose arguments contain the
+// result of another action, whose tool, arguments or bound values have changed, or that an
+// earlier run began. If ask is nil, such a call fails with [tools.ErrNoApprover].
 func Approved(questions []tools.Question, ask AskFunc) AskFunc {
 	approved := make(map[string]string, len(questions))
 	for _, q := range questions {

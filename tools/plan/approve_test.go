@@ -15,8 +15,7 @@ import (
 
 type owner string
 
-// A drawer makes tools. Its search returns the content of the drawer at the time of the
-// call.
+// A drawer provides tools. The tool search returns the current content of the drawer.
 type drawer struct {
 	found, description string
 	deleted            []string

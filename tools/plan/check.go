@@ -15,11 +15,11 @@ import (
 // ErrInvalid is returned when a plan has mistakes.
 var ErrInvalid = errors.New("invalid plan")
 
-// Check returns all mistakes of a plan, in words for the model that made it. The error
-// wraps [ErrInvalid]. Mistakes are: an id that is empty, used twice or contains braces; a
-// tool, dependency or reference that does not exist; a cycle of dependencies; and arguments
-// that do not fit the tool. Arguments with references are checked only when the plan runs.
-// The argument done has results of earlier actions, to which the plan may refer.
+// Check returns all mistakes of a plan, with a text for the model that wrote the plan. The
+// error wraps [ErrInvalid]. Mistakes are: an id that is empty, used twice or contains
+// braces; a tool, dependency or reference that does not exist; a cycle of dependencies; and
+// arguments that do not fit the tool. Arguments with references are checked only when the
+// plan runs. The argument done has results of earlier actions, to which the plan may refer.
 func Check(set *tools.Set, actions []tools.Action, done map[string]Result) error {
 	_, err := order(set, actions, done)
 	return err
@@ -118,8 +118,8 @@ func check(set *tools.Set, a tools.Action, known func(string) bool) ([]string, e
 	return needs, errors.Join(append(mistakes, err)...)
 }
 
-// circleIn returns the ids of a cycle of dependencies, with the first id again at the end,
-// or nil.
+// circleIn returns the ids of a cycle of dependencies, or nil. The first id is repeated at
+// the end.
 func circleIn(actions []tools.Action, waits map[string][]string) []string {
 	finished, at := map[string]bool{}, map[string]int{}
 	var path []string

@@ -97,7 +97,7 @@ func TestRunInjectsResults(t *testing.T) {
 	}
 }
 
-// TestIdsMayHoldDots proves that a reference means the longest known id.
+// TestIdsMayHoldDots proves that a reference refers to the longest known id.
 func TestIdsMayHoldDots(t *testing.T) {
 	t.Parallel()
 	var s stage

@@ -1,5 +1,5 @@
 // Package plan runs tool calls that depend on each other. A model or a program writes the
-// calls as actions. Actions run at the same time as far as their dependencies allow.
+// calls as actions. Actions that do not depend on each other run at the same time.
 //
 //	actions := []tools.Action{
 //		{ID: "find", Tool: "search_events", Arguments: []byte(`{"text":"John"}`)},
@@ -8,7 +8,7 @@
 //	results, err := plan.Run(ctx, set, actions, plan.Options{})
 //	fmt.Println(results["drop"].Message)
 //
-// What to know:
+// Rules:
 //
 //   - An action waits for the actions in its depends_on and for the actions that its
 //     arguments refer to. Cycles and unknown names are reported before an action runs;
@@ -20,8 +20,8 @@
 //   - By default five actions run at the same time, and each has 30 seconds; see
 //     [tools.Options]. If an action fails, the actions that depend on it are skipped
 //     with a result that says why, and the others run.
-//   - Approval, bound values and limits of [tools.Options] apply to each action, with
-//     its resolved arguments. [Questions] and [Approved] let a person approve a plan as
-//     a whole. With tools.Options.Once, which is graph.Once in a graph, each result is
-//     stored once, so a plan that pauses or is killed continues where it stopped.
+//   - Approval, bound values and limits of [tools.Options] apply to each action, with its
+//     resolved arguments. [Questions] and [Approved] let a person approve a plan as a
+//     whole. With tools.Options.Once, which is graph.Once in a graph, each result is
+//     stored, so a plan that pauses or is killed resumes without repeating actions.
 package plan

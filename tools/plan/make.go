@@ -20,9 +20,9 @@ const makeSchema = `{"type":"object","properties":{"actions":{"type":"array","mi
 	"id":{"type":"string"},"tool":{"type":"string"},"args":{"type":"object"},"depends_on":{"type":"array","items":{"type":"string"}}
 },"required":["id","tool"],"additionalProperties":false}}},"required":["actions"],"additionalProperties":false}`
 
-// Tool returns a tool with which a model writes a plan for the tools of a set. If the plan
-// has mistakes, the answer lists them. A valid plan is put into the channel, and [Node]
-// runs it. The tool itself runs no action.
+// Tool returns a tool that a model calls with a plan for the tools of a set. If the plan has
+// mistakes, the answer lists them. A valid plan is put into the channel, and [Node] runs it.
+// The tool itself runs no action.
 func Tool(set *tools.Set, actions *state.ListChannel[tools.Action]) tools.Tool {
 	spec := llm.ToolSpec{Name: MakePlan, Description: makeText, Schema: json.RawMessage(makeSchema)}
 	return planTool(spec, set, func(_ context.Context, planned []tools.Action) (tools.Result, error) {
@@ -33,7 +33,7 @@ func Tool(set *tools.Set, actions *state.ListChannel[tools.Action]) tools.Tool {
 	})
 }
 
-// planTool returns a tool whose argument is a plan. It calls fn with a plan without mistakes.
+// planTool returns a tool whose argument is a plan. It calls fn if the plan has no mistakes.
 func planTool(spec llm.ToolSpec, set *tools.Set, fn func(context.Context, []tools.Action) (tools.Result, error)) tools.Tool {
 	return tools.Raw(spec, func(ctx context.Context, arguments json.RawMessage) (tools.Result, error) {
 		var in struct {

@@ -34,7 +34,7 @@ type said struct {
 	Any  any    `json:"any,omitempty"`
 }
 
-// A stage makes tools that record their calls.
+// A stage provides tools that record their calls.
 type stage struct {
 	mu    sync.Mutex
 	calls []string
@@ -225,7 +225,7 @@ func TestNodePausesAndGoesOn(t *testing.T) {
 	require.Len(t, got, 4)
 	assert.LessOrEqual(t, looked.Load(), int32(2))
 	assert.Equal(t, int32(1), deleted.Load())
-	// A second run runs the new action only.
+	// A second run runs only the new action.
 	before := looked.Load()
 	snap, err = th.Invoke(t.Context(), actions.Put(act("e", "look", ``)))
 	require.NoError(t, err)
@@ -250,8 +250,8 @@ func TestEditedArgumentsAreNoted(t *testing.T) {
 	assert.Equal(t, "mine", results["b"].Message)
 }
 
-// TestLargePlans proves that plans of 3000 actions run to their end, if each depends on the
-// previous action and if all depend on one action.
+// TestLargePlans proves that plans of 3000 actions complete, both if each action depends on
+// the previous one and if all depend on one action.
 func TestLargePlans(t *testing.T) {
 	t.Parallel()
 	const n = 3000

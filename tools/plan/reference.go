@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// A piece is a part of a string in arguments: plain text or a reference.
+// A piece is a part of a string: plain text or a reference.
 type piece struct {
 	text string
 	id   string // the id of the action that the reference names; empty for plain text
@@ -55,8 +55,8 @@ func split(text string, known func(id string) bool) ([]piece, error) {
 	return pieces, nil
 }
 
-// refer parses a reference without its braces. The second result is false if it begins with
-// no known id.
+// refer parses a reference without its braces. The second result is false if the reference
+// does not begin with a known id.
 func refer(inside string, known func(string) bool) (piece, bool) {
 	for end := len(inside); end > 0; end = strings.LastIndexByte(inside[:end], '.') {
 		if !known(inside[:end]) {
@@ -164,7 +164,7 @@ func inject(args json.RawMessage, results map[string]Result, asText bool) (json.
 	return json.Marshal(object)
 }
 
-// compose returns the value that replaces a string with these pieces.
+// compose returns the value of a parsed string, with references replaced by results.
 func compose(pieces []piece, results map[string]Result, asText bool) (any, error) {
 	if len(pieces) == 1 && pieces[0].id == "" {
 		return pieces[0].text, nil
@@ -214,8 +214,8 @@ func (p piece) find(message string) (any, error) {
 }
 
 // inside returns the part of a value that the first names of a path select. The result
-// names is the number of these names, or 0 if there is no such part; why then explains the
-// error if more is known.
+// names is the number of these names, or 0 if there is no such part. In that case why may
+// explain the reason.
 func inside(value any, path []string) (part any, names int, why string) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -233,7 +233,7 @@ func inside(value any, path []string) (part any, names int, why string) {
 	return nil, 0, why
 }
 
-// written returns a value as text: a string unchanged, and anything else as JSON.
+// written returns a value as text: a string unchanged, any other value as JSON.
 func written(value any) (string, error) {
 	if text, ok := value.(string); ok {
 		return text, nil

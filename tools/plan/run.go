@@ -26,7 +26,7 @@ type Result struct {
 	Skipped bool `json:"skipped,omitempty"`
 }
 
-// Options configures a run. Its zero value works.
+// Options configures a run. The zero value is valid.
 type Options struct {
 	// Tools configures the calls of the tools. Planning is ignored.
 	Tools tools.Options
@@ -37,10 +37,10 @@ type Options struct {
 // Run runs a plan and returns the results of all actions by id, with the results of o.Done.
 // If the plan has mistakes, no action runs and the error wraps [ErrInvalid]; see [Check].
 //
-// If an action fails, its result says so. Run returns an error and no results if an action
-// waits for a person, if ctx is done, or in the other cases of [tools.Set.Call]. If an
-// action waits or returns an error, actions that do not depend on it have run nevertheless.
-// With o.Tools.Once they do not run again.
+// If an action fails, its result has the reason. Run returns an error and no results if an
+// action waits for a person, if ctx is done, or if [tools.Set.Call] returns an error.
+// Actions that do not depend on this action still run first. With o.Tools.Once they do not
+// run again in the next call.
 func Run(ctx context.Context, set *tools.Set, actions []tools.Action, o Options) (map[string]Result, error) {
 	results, _, err := run(ctx, set, actions, o)
 	return results, err
@@ -103,7 +103,7 @@ type runner struct {
 	errs    []error
 }
 
-// An ending is the end of an action.
+// An ending is the outcome of an action that has ended.
 type ending struct {
 	id     string
 	out    tools.Outcome
@@ -158,8 +158,8 @@ func (r *runner) schedule() {
 	}
 }
 
-// settle handles the result of an action. It makes actions ready that waited only for this
-// result. If the action did not succeed, it marks all actions that depend on it as skipped.
+// settle handles the result of an action. Actions that waited only for this result become
+// ready. If the action did not succeed, it marks all actions that depend on it as skipped.
 func (r *runner) settle(id string) {
 	for settled := []string{id}; len(settled) > 0; settled = settled[1:] {
 		id := settled[0]
@@ -181,8 +181,8 @@ func (r *runner) settle(id string) {
 	}
 }
 
-// start runs an action in a new goroutine and sends its end to loop. It builds the call
-// before, because only the goroutine of loop may read the results.
+// start runs an action in a new goroutine and sends its outcome to loop. It builds the call
+// before the goroutine starts, because only the goroutine of loop may read the results.
 func (r *runner) start(ctx context.Context, a tools.Action) {
 	call, err := r.call(a)
 	go func() {
@@ -199,8 +199,8 @@ func (r *runner) start(ctx context.Context, a tools.Action) {
 var errExit = errors.New("the tool ended its goroutine")
 
 // call returns the tool call of an action, with references resolved. If the arguments do
-// not fit the schema, it tries the results as text: an id that looks like a number may have
-// to be a string.
+// not fit the schema, it inserts the results as text, since the schema can require a string
+// where a result looks like a number.
 func (r *runner) call(a tools.Action) (llm.ToolCall, error) {
 	call := llm.ToolCall{ID: a.ID, Name: a.Tool}
 	var err error
@@ -235,8 +235,8 @@ func (r *runner) take(end ending) {
 	r.settle(end.id)
 }
 
-// resultOf converts an answer. The note about changed arguments is not part of Message,
-// because references of other actions read Message.
+// resultOf converts the answer of a tool. The note about changed arguments is not part of
+// Message, because references of other actions read Message.
 func resultOf(m llm.Message) Result {
 	r := Result{Success: m.Status != llm.StatusError}
 	if _, edited := m.Metadata[tools.EditedArguments]; edited && len(m.Parts) > 0 {

@@ -14,12 +14,13 @@ const RunPlan = "run_plan"
 const runText = "Runs several tool calls that depend on each other, in one step, and returns their results by id. An action waits for those in depends_on. " +
 	`A string "${id}" in args stands for the result of another action, "${id.0.name}" for a part of it; "$${" stands for "${".`
 
-// RunTool returns a tool with which a model writes a plan for the tools of a set and runs it in the
-// same call. Its result has the [Result] of each action by id, as JSON. If the plan has mistakes,
-// no action runs and the answer lists them. Approval, Once and the limits of o apply to each
-// action; bound values are those of the call. With Once, a tool that returns writes fails. The timeout of the call itself has to be long enough
-// for the whole plan. The names of the tools are in the description, but not their schemas: give
-// the model the tools too, or describe them in the prompt.
+// RunTool returns a tool that a model calls with a plan for the tools of a set. The tool runs the
+// plan. Its result is a JSON object with the [Result] of each action, by id. If the plan has
+// mistakes, no action runs and the answer lists them. Approval, Once and the limits of o apply to
+// each action. The actions have the bound values of the call. With Once, a tool that returns writes
+// fails. The timeout of the call must be long enough for the whole plan. The description has the
+// names of the tools, but not their schemas: give the model the tools too, or describe them in the
+// prompt.
 //
 // In an agent, use middleware.Plan.
 func RunTool(set *tools.Set, o tools.Options) tools.Tool {
@@ -35,7 +36,7 @@ func RunTool(set *tools.Set, o tools.Options) tools.Tool {
 	})
 }
 
-// inCall returns options whose keys differ from those of the call that runs the plan.
+// inCall returns options whose keys differ from the keys of the call that runs the plan.
 func inCall(o tools.Options) tools.Options {
 	if once := o.Once; once != nil {
 		o.Once = func(ctx context.Context, key string, call func(context.Context) (llm.Message, error)) (llm.Message, error) {

@@ -11,14 +11,14 @@ import (
 // A Runner runs shell commands, for example in a container. Implementations are safe for
 // concurrent use. [Process] is one.
 type Runner interface {
-	// Run runs a command and returns its output. A command that fails is no error: its output
-	// has the exit code.
+	// Run runs a command and returns its output. A command that fails is not an error: its
+	// output has the exit code.
 	Run(ctx context.Context, command string) (Output, error)
 }
 
 // An Output is the result of a command.
 type Output struct {
-	// Text is what the command wrote to its standard output and error.
+	// Text is the standard output and standard error of the command.
 	Text string
 	// Code is the exit code; -1 if a signal ended the command.
 	Code int
@@ -29,7 +29,7 @@ type Output struct {
 // CommandTool is the name of the tool of [Commands].
 const CommandTool = "execute"
 
-// Permission says whether a person has to approve commands.
+// A Permission says whether a person has to approve commands.
 type Permission bool
 
 // The permissions of [Commands].
@@ -39,8 +39,8 @@ const (
 )
 
 // Commands lets the model run shell commands. Use Unattended only with a Runner that confines
-// commands, such as one of a container without a network: a document that the model reads
-// may tell it which commands to run.
+// commands, for example to a container without a network: a document that the model reads can
+// contain instructions to run commands.
 func Commands(r Runner, p Permission) agent.Middleware {
 	m := agent.Middleware{Name: "commands", Tools: []tools.Tool{
 		tools.New(CommandTool, "Runs a shell command and returns its output and exit code.", func(ctx context.Context, in commandIn) (tools.Result, error) {

@@ -55,8 +55,8 @@ func TestProcessIsRestricted(t *testing.T) {
 	require.ErrorContains(t, err, "Process.Dir is not set")
 }
 
-// A command and its children are killed after its time, and when the context ends. When a command
-// ends, the processes that it left behind are killed.
+// A command and its children are killed after the timeout, and when the context ends. When a
+// command ends, its background processes are killed.
 func TestProcessIsKilledWithItsChildren(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -101,7 +101,7 @@ func TestProcessIsKilledWithItsChildren(t *testing.T) {
 	ends()
 }
 
-// A deep agent runs no command without a yes, and none that was rejected.
+// A deep agent runs only commands that a person has approved.
 func TestCommandsWaitForAYes(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

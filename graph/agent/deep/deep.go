@@ -22,24 +22,24 @@ type Options struct {
 	Tools []tools.Tool
 	// Files are the files of the agent and its sub-agents. Nil means [State].
 	Files Files
-	// SubAgents are agents to which the agent gives tasks, each by a tool with its name.
+	// SubAgents do tasks for the agent. The agent calls each of them as a tool.
 	SubAgents []SubAgent
 	// Skills are the folders of skills, such as /skills; see [Skills].
 	Skills []string
-	// Runner, if not nil, runs commands that a person approves; see [Commands]. Tools then have 10
-	// minutes, unless Agent.Tools.Timeout is set.
+	// Runner, if not nil, runs commands that a person approves; see [Commands]. With a Runner, the
+	// default of Agent.Tools.Timeout is 10 minutes.
 	Runner Runner
 	// MaxTokens is the number of tokens above which the conversation is summarised for the model.
 	// Zero means 100,000.
 	MaxTokens int
-	// Agent has further options. Its System and Use follow those of this package. If its MaxTurns
-	// is zero, it is 100. If its Tools.MaxText is zero, it is 512 KiB. Its Tools options apply to
-	// the sub-agents too, except the approval rule.
+	// Agent has further options. Agent.System follows the system prompt of this package, and
+	// Agent.Use follows its middleware. Zero means 100 for Agent.MaxTurns, and 512 KiB for
+	// Agent.Tools.MaxText. Agent.Tools applies to the sub-agents too, except for the approval rule.
 	Agent agent.Options
 }
 
-// A SubAgent does a task with a conversation of its own. It has the tools for files, and the files
-// of the agent.
+// A SubAgent does tasks for the agent, each in a conversation of its own. It has the tools for
+// files and shares the files of the agent.
 type SubAgent struct {
 	// Name is the name of the tool and of the node. Description tells the model which tasks the
 	// sub-agent can do.
@@ -56,10 +56,10 @@ type SubAgent struct {
 
 const defaultTurns = 100
 
-// New returns an agent for long work. It plans with a to-do list (middleware.TodoList), has
-// files ([FileTools]), moves long results of tools to files ([MoveResults]), gives tasks to
-// sub-agents, and summarises long conversations. Destructive tools, also those of sub-agents, need
-// the approval of a person: see [agent.Approval]. What New returns is an ordinary graph.
+// New returns an agent for long work. It plans with a to-do list (middleware.TodoList), has files
+// ([FileTools]), moves long results of tools to files ([MoveResults]), gives tasks to sub-agents,
+// and summarises long conversations. Destructive tools need the approval of a person, in the agent
+// and in its sub-agents; see [agent.Approval]. The result is an ordinary graph.
 func New(name string, model llm.Model, o Options) (*graph.Graph, error) {
 	if model == nil {
 		return nil, fmt.Errorf("deep: agent %q: the model is nil; pass a model", name)
@@ -98,8 +98,8 @@ func New(name string, model llm.Model, o Options) (*graph.Graph, error) {
 
 const (
 	defaultTokens = 100_000
-	// maxResult is the longest result of a tool, in bytes. In JSON it may be six times as long, and
-	// then still fits into a file of a memory.
+	// maxResult is the longest result of a tool, in bytes. JSON can make it six times as long, and
+	// it must still fit into a file that is stored as a value of a memory.
 	maxResult = 512 << 10
 )
 

@@ -15,7 +15,7 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// Names of tools that are used twice and mistakes of sub-agents are reported, each with its name.
+// New reports duplicate names of tools and invalid sub-agents, with their names.
 func TestNewReportsMistakes(t *testing.T) {
 	t.Parallel()
 	double := tools.New(deep.ReadTool, "Reads.", func(context.Context, struct{}) (string, error) { return "", nil })

@@ -19,13 +19,13 @@ import (
 )
 
 // Dir returns the files of a folder. Names cannot leave the folder: "..", absolute names and
-// symbolic links to places outside are refused, also if a link is changed during a call
+// symbolic links to places outside are refused, even if a link is changed during a call
 // ([os.Root]). Hard links and mounts inside the folder are followed. Only regular files are read
 // and listed. The agent changes the folder at once: a fork of the thread does not undo it. Close
 // the root when no run uses the files any more.
 //
-// A write replaces the whole file: it writes another file beside it and renames that one. If agents
-// edit one file at the same time, each edit is made in the text that the one before left.
+// A write replaces the whole file: it writes a temporary file in the same folder and renames it.
+// Edits of one file at the same time are made one after another, and none is lost.
 func Dir(root *os.Root) Files { return dirFiles{root, &sync.Mutex{}} }
 
 type dirFiles struct {
@@ -96,7 +96,7 @@ func (d dirFiles) Read(_ context.Context, _ state.View, name string) (_ string, 
 	return string(data), nil
 }
 
-// temporary begins the names of files that are being written.
+// temporary is the prefix of the names of temporary files.
 const temporary = ".weft-"
 
 func (d dirFiles) Write(_ context.Context, _ state.View, name, text string) (_ state.Update, err error) {
@@ -132,7 +132,7 @@ func (d dirFiles) Write(_ context.Context, _ state.View, name, text string) (_ s
 	return nil, nil
 }
 
-// edit makes the edit in the present text of the file.
+// edit applies the edit to the current text of the file.
 func (d dirFiles) edit(ctx context.Context, s state.View, e edit) (state.Update, error) {
 	d.editing.Lock()
 	defer d.editing.Unlock()

@@ -56,8 +56,8 @@ func hostile(rnd *rand.Rand, outside string) string {
 	return []string{"", "/", "./", "../", "file://"}[rnd.IntN(5)] + strings.Join(chosen, separator)
 }
 
-// None of 10,000 hostile names reads, lists or changes anything outside of the folder, also while
-// another process swaps folders for links. The 10,000 calls of an agent take some seconds.
+// No call with one of 10,000 hostile names reads, lists or changes a file outside of the folder,
+// even while another process replaces folders with links. The calls take some seconds.
 func TestDirCannotBeLeft(t *testing.T) {
 	t.Parallel()
 	root, dir, outside := openDir(t)
@@ -140,7 +140,8 @@ func TestDirCannotBeLeft(t *testing.T) {
 	}
 }
 
-// Devices, pipes and folders are no text files. A pipe without a writer does not block.
+// Devices, pipes and folders are rejected, because they are not text files. A pipe without a
+// writer does not block.
 func TestDirReadsRegularFilesOnly(t *testing.T) {
 	t.Parallel()
 	root, dir, _ := openDir(t)
@@ -168,7 +169,7 @@ func TestDirReadsRegularFilesOnly(t *testing.T) {
 	assert.Equal(t, []deep.File{{Name: "/binary", Size: 3}, {Name: "/folder.txt"}, {Name: "/folder/a"}, {Name: "/large", Size: 10<<20 + 1}}, list)
 }
 
-// A write that replaces a file keeps its permissions and leaves no other file.
+// A write that replaces a file keeps its permissions and leaves no temporary file.
 func TestDirReplacesWholeFiles(t *testing.T) {
 	t.Parallel()
 	root, dir, _ := openDir(t)

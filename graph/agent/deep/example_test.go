@@ -82,7 +82,7 @@ func ExampleNew() {
 	// researcher sees user: what is langgraph
 }
 
-// An agent of another kind gets files in its state and in a folder.
+// An ordinary agent gets files in its state and in a folder.
 func ExampleFileTools() {
 	dir := must(os.MkdirTemp("", ""))
 	defer func() { _ = os.RemoveAll(dir) }()
@@ -121,7 +121,7 @@ func ExampleState() {
 	// Output: green tea
 }
 
-// A long result is moved to a file, of which the model gets the beginning.
+// A long result is moved to a file, and the model gets the beginning.
 func ExampleMoveResults() {
 	report := tools.New("report", "Reports.", func(context.Context, struct{}) (string, error) {
 		return strings.Repeat("a line of the report\n", 5000), nil

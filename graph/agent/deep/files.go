@@ -8,20 +8,20 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// Files is a tree of text files. The name of a file begins with a slash, such as /notes/a.md.
-// Folders exist if a file is in them. Implementations are safe for concurrent use. [State],
-// [Dir] and [Mount] make them.
+// Files is a tree of text files. The name of a file begins with a slash, such as /notes/a.md. A
+// folder exists if a file is in it. Implementations are safe for concurrent use. [State], [Dir]
+// and [Mount] return implementations.
 //
 // The argument s is the state of the agent. An implementation that stores its files in the
 // state reads them there and returns writes. Others ignore it.
 type Files interface {
-	// List returns the files in a folder and in the folders below, sorted by name. A folder
-	// that does not exist has no files.
+	// List returns the files in a folder and its subfolders, sorted by name. A folder that does
+	// not exist has no files.
 	List(ctx context.Context, s state.View, dir string) ([]File, error)
 	// Read returns the text of a file. A file that does not exist is an [fs.ErrNotExist].
 	Read(ctx context.Context, s state.View, name string) (string, error)
-	// Write stores a file, which it makes or replaces. It returns the writes that the agent has
-	// to store, or nil.
+	// Write creates or replaces a file. It returns the writes that the agent has to store, or
+	// nil.
 	Write(ctx context.Context, s state.View, name, text string) (state.Update, error)
 	// Channels are the channels that an agent with these files has to have.
 	Channels() []state.Handle
@@ -48,7 +48,7 @@ const (
 	maxFiles = 10_000   // the number of files in a list
 )
 
-// An editor is a Files that stores an edit and not the whole file that the edit results in.
+// An editor is a Files that can store an edit instead of the whole file.
 type editor interface {
 	// edit replaces a text in a file. It returns the writes that the agent has to store.
 	edit(ctx context.Context, s state.View, e edit) (state.Update, error)

@@ -24,14 +24,14 @@ func toolCall(name string, arguments any) llm.ToolCall {
 	return llm.ToolCall{Name: name, Arguments: data}
 }
 
-// modelFunc is a model whose replies a function makes.
+// modelFunc returns a model that replies with the result of a function.
 func modelFunc(reply func(r llm.Request) llmtest.Reply) llm.Model {
 	return llm.ModelFunc(func(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
 		return llmtest.NewScript(reply(r)).Stream(ctx, r)
 	})
 }
 
-// callTools returns a function that makes tool calls of an agent in one reply and returns the
+// callTools returns a function. It makes an agent call tools in one reply, and returns the
 // answers. All calls belong to one thread.
 func callTools(t *testing.T, use ...agent.Middleware) func(calls ...llm.ToolCall) []llm.Message {
 	t.Helper()

@@ -12,8 +12,8 @@ import (
 )
 
 // Mount joins several trees of files. The keys of at are folders, such as "/project". The files
-// of a tree are below its folder. Other names belong to root. If two folders fit, the longer one
-// counts. Mount panics if a key is not the name of a folder.
+// of a tree are below its folder. Other names belong to root. If one folder is inside another,
+// the inner one has the files below it. Mount panics if a key is not the name of a folder.
 //
 //	deep.Mount(deep.State(), map[string]deep.Files{"/project": deep.Dir(root)})
 func Mount(root Files, at map[string]Files) Files {
@@ -32,7 +32,7 @@ func Mount(root Files, at map[string]Files) Files {
 type mounted struct {
 	root Files
 	at   map[string]Files
-	dirs []string // the longest first
+	dirs []string // longest first
 }
 
 func (m mounted) Channels() []state.Handle {

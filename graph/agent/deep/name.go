@@ -14,8 +14,8 @@ var ErrName = errors.New("not the name of a file")
 
 const maxName = 1024
 
-// clean returns the name of a file or folder in its only form: it begins with a slash, and has no
-// empty parts and no dots. A name with ".." is an error.
+// clean returns the canonical name of a file or folder. It begins with a slash, and has no empty
+// parts and no dots. A name with ".." is an error.
 func clean(name string) (string, error) {
 	problem := ""
 	switch {
@@ -36,7 +36,7 @@ func clean(name string) (string, error) {
 	return path.Clean("/" + name), nil
 }
 
-// below reports whether a file is in a folder or in one of its folders. Both names are clean.
+// below reports whether a file is in a folder or in one of its subfolders. Both names are clean.
 func below(name, dir string) bool {
 	return dir == "/" || strings.HasPrefix(name, dir+"/")
 }

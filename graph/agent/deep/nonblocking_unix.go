@@ -4,5 +4,5 @@ package deep
 
 import "syscall"
 
-// nonBlocking makes the open of a named pipe return at once.
+// nonBlocking makes opening a named pipe return at once.
 const nonBlocking = syscall.O_NONBLOCK

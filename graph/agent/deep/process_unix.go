@@ -14,13 +14,14 @@ import (
 )
 
 // A Process is a [Runner] that runs commands with /bin/sh in a process of this machine, on systems of
-// the Unix family. A command has its own folder, environment, time, memory and output. It is not
-// confined otherwise: it can read and write whatever the user of this process can, and use the
-// network. For commands that nobody approves, use a container.
+// the Unix family. It sets the folder and the environment of a command, and limits its time, memory
+// and output. It does not confine a command in other ways: a command can read and write all files
+// that the user of this process can, and use the network. For commands that no person approves, use a
+// container.
 type Process struct {
 	// Dir is the folder in which commands start. It has to be set.
 	Dir string
-	// Env is the whole environment, as in [exec.Cmd]. Nil means PATH alone.
+	// Env is the whole environment, as in [exec.Cmd]. Nil means PATH only.
 	Env []string
 	// Timeout is the time after which a command and all its processes are killed. Zero means one
 	// minute.

@@ -15,12 +15,13 @@ import (
 
 // Results configures [MoveResults]. The zero value is valid.
 type Results struct {
-	// Above is the size of a text, in bytes, above which it is moved. Zero means 16 KiB. A text
-	// above agent.Options.Tools.MaxText is cut off before.
+	// Above is a size in bytes. Larger results are moved to a file. Zero means 16 KiB. A result
+	// larger than agent.Options.Tools.MaxText is cut off first.
 	Above int
 	// Folder is the folder of the files. Empty means /results.
 	Folder string
-	// Exclude has the names of tools whose results stay. The tools of [FileTools] always do.
+	// Exclude has the names of tools whose results are not moved. Results of the tools of
+	// [FileTools] are never moved.
 	Exclude []string
 }
 

@@ -13,17 +13,17 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// Skills tells the model which skills it has. A skill is a folder with a file SKILL.md, in one of
-// the given folders. The file begins with front matter in YAML, which has a name and a
-// description:
+// Skills lists skills in the prompt. A skill is a folder with a file SKILL.md, in one of the
+// given folders. The file begins with front matter in YAML, with a name and a description:
 //
 //	---
 //	name: release-notes
 //	description: How to write the release notes of this project.
 //	---
 //
-// The prompt has the names, the descriptions and the files. The model reads the file of a skill
-// when it needs it, with the tools of [FileTools]. The folders are read before each model call.
+// The prompt has the name, the description and the file name of each skill. The model reads the
+// file when it needs the skill, with the tools of [FileTools]. The folders are read before each
+// model call.
 func Skills(files Files, dirs ...string) agent.Middleware {
 	return agent.Middleware{Name: "skills", Channels: files.Channels(), Prompt: func(ctx context.Context, r agent.Run) (string, error) {
 		var b strings.Builder

@@ -24,7 +24,7 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// A sizes counts the bytes that a store is given.
+// A sizes is a store that counts the bytes of its writes.
 type sizes struct {
 	checkpoint.Store
 	bytes atomic.Int64
@@ -87,7 +87,7 @@ func named(n int, name string, arguments any) llm.ToolCall {
 	return c
 }
 
-// A file is read correctly while its edits add up, and after its whole text was stored again.
+// A file is read correctly while its edits are stored, and after its whole text was stored again.
 func TestManyEditsOfAFile(t *testing.T) {
 	t.Parallel()
 	call := callTools(t, deep.FileTools(deep.State()))
@@ -140,8 +140,8 @@ func TestStateFilesAreInTheThread(t *testing.T) {
 	}, named(2, deep.EditTool, map[string]any{"file_path": "/a", "old_string": "one", "new_string": "two"}))
 }
 
-// Sub-agents that run at once write files, edit one file and answer; nothing is lost, neither with
-// small edits nor with edits after which the whole file is stored too.
+// Concurrent sub-agents write files, and all edit one file. No file and no edit is lost. Large
+// edits also store the whole file.
 func TestSubAgentsShareFiles(t *testing.T) {
 	t.Parallel()
 	for name, pad := range map[string]string{"small edits": "", "large edits": strings.Repeat("+", 5<<10)} {
@@ -186,8 +186,8 @@ func TestSubAgentsShareFiles(t *testing.T) {
 	}
 }
 
-// Two sub-agents edit one file at once, several times each, by edits after which the whole file is
-// stored too. The edits of both are in the file.
+// Two concurrent sub-agents edit one file several times. Each edit also stores the whole file. The
+// file has the edits of both.
 func TestSubAgentsMakeSeveralLargeEdits(t *testing.T) {
 	t.Parallel()
 	const rounds = 3

@@ -10,20 +10,21 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// State returns files that are stored in the state of the agent, with its thread: they are in
-// each checkpoint, and a fork has files of its own. An agent and its sub-agents share them. A
-// change stores the new text or the edit, and not the other files.
+// State returns files that are stored in the state of the agent. They are in each checkpoint of the
+// thread, and a fork has files of its own. An agent and its sub-agents share them. A write stores
+// only the text or the edit of one file. A thread has one such tree.
 //
-// If two sub-agents edit one file at the same time, both edits are made, the one of the first
-// call first. An edit whose old text is no longer there has no effect. So that edits do not add up
-// for ever, an edit also stores the whole file once they are larger than it and 64 KiB. A thread has
-// one such tree.
+// If two sub-agents edit one file at the same time, both edits are made, in the order of the calls.
+// An edit whose old text is no longer there has no effect. If the stored edits of a file become
+// larger than the file and than 64 KiB, the last edit also stores the whole file, and the older edits
+// are removed.
 func State() Files { return stateFiles{} }
 
 type stateFiles struct{}
 
-// A change is a change of one file. Without Old, Text is the whole file. Otherwise Text
-// replaces Old. Whole, if set, is the file after the edit, as the agent that made it saw the file.
+// A change is a change of one file. Without Old, Text is the whole file. Otherwise Text replaces Old.
+// Whole, if set, is the whole file after the edit, without the edits that other agents made at the
+// same time.
 type change struct {
 	ID    string `json:"id,omitempty"`
 	Name  string `json:"name"`
@@ -46,8 +47,8 @@ func (changeID) WithID(c change, id string) change {
 // changes are the changes of all files, oldest first.
 var changes = state.Keyed("agent_files", changeID{}).Prune(withoutOutdated)
 
-// withoutOutdated removes the changes of a file before its newest whole text. The Whole of an edit is
-// not the whole text if it lacks an edit that another agent made meanwhile.
+// withoutOutdated removes the changes of a file before its newest whole text. Whole is used only if
+// it equals the current text: it lacks the edits that other agents made at the same time.
 func withoutOutdated(list []change) []change {
 	texts, newest := map[string]string{}, map[string]int{}
 	for i, c := range list {
@@ -68,7 +69,8 @@ func withoutOutdated(list []change) []change {
 }
 
 // apply returns the text of the file after the change. The argument known reports whether the list
-// has an earlier change of the file. If not, those changes were removed, and Whole has the text.
+// has an earlier change of the file. If not, the earlier changes were removed, and Whole has the
+// text.
 func (c change) apply(text string, known bool) string {
 	switch {
 	case c.Old == "":
@@ -79,7 +81,7 @@ func (c change) apply(text string, known bool) string {
 	return replace(text, c.Old, c.Text, c.All)
 }
 
-// replace replaces the first place of old in the text, or all places.
+// replace replaces the first occurrence of old in the text, or all occurrences.
 func replace(text, old, with string, all bool) string {
 	if all {
 		return strings.ReplaceAll(text, old, with)
@@ -135,7 +137,7 @@ func (stateFiles) Write(_ context.Context, s state.View, name, text string) (sta
 	return state.Update{changes.Put(change{Name: name, Text: text})}, nil
 }
 
-const minEdits = 64 << 10 // the size of edits from which on the whole text may be stored
+const minEdits = 64 << 10 // the size of the edits, in bytes, above which the whole text may be stored
 
 // edit stores the edit, and the whole file too once the edits are larger than the file.
 func (stateFiles) edit(_ context.Context, s state.View, e edit) (state.Update, error) {

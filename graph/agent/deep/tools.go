@@ -34,8 +34,8 @@ const filesPrompt = `You have files, with the tools ls, read_file, write_file, e
 // [GlobTool] and [GrepTool]. Patterns of glob have the syntax of doublestar: ** matches any number
 // of folders. Patterns of grep are regular expressions of package regexp.
 //
-// The tool calls of a reply run at once. If several of them change one file, the first is made, and
-// the others are answered with an error.
+// The tool calls of a reply run at the same time. If several of them change one file, only the
+// first one runs, and the others are answered with an error.
 func FileTools(files Files) agent.Middleware {
 	t := fileTools{files}
 	read := tools.Annotations{Category: "files", ReadOnly: true, Idempotent: true}
@@ -64,7 +64,8 @@ func stateOf(ctx context.Context) state.View {
 	return s
 }
 
-// wrap gives the tools the state of the agent.
+// wrap gives the tools the state of the agent. It rejects a call if an earlier call of the reply
+// changes the same file.
 func (fileTools) wrap(ctx context.Context, c agent.ToolCall, next agent.ToolFunc) (tools.Outcome, error) {
 	if name := changed(c.Call); name != "" && earlier(c, name) {
 		return tools.Outcome{Message: llm.ToolError(c.Call, "Not done: another call of this reply changes "+name+". Read the file, then make this change.")}, nil
@@ -137,7 +138,7 @@ func (t fileTools) list(ctx context.Context, in listIn) (string, error) {
 	return entries(lines, "The folder has no files."), nil
 }
 
-// entries returns lines as a text, or the text none if there are none.
+// entries joins lines, up to a limit. It returns none if there are no lines.
 func entries(lines []string, none string) string {
 	if len(lines) == 0 {
 		return none
@@ -184,7 +185,7 @@ func (t fileTools) read(ctx context.Context, in readIn) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
-// short cuts a text to a length in bytes.
+// short cuts off a text after a length in bytes.
 func short(text string, length int) string {
 	if len(text) <= length {
 		return text
@@ -192,7 +193,7 @@ func short(text string, length int) string {
 	return fmt.Sprintf("%s… (%d more bytes)", strings.ToValidUTF8(text[:length], ""), len(text)-length)
 }
 
-// text reads a file. It returns the name in its clean form.
+// text reads a file. It returns the cleaned name and the text.
 func (t fileTools) text(ctx context.Context, name string) (string, string, error) {
 	name, err := clean(name)
 	if err != nil {
@@ -330,7 +331,7 @@ type matches struct {
 	size    int
 }
 
-// add adds the lines of a file. It returns false if there are too many.
+// add adds the matching lines of a file. It returns false if there are too many matches.
 func (m *matches) add(name, text string) bool {
 	number := 0
 	for line := range strings.Lines(text) {

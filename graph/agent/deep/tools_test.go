@@ -23,7 +23,7 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// The tools give the same answers over every kind of files.
+// The tools give the same answers with every implementation of Files.
 func TestToolsOverEachKindOfFiles(t *testing.T) {
 	t.Parallel()
 	type in map[string]any
@@ -92,7 +92,7 @@ func TestToolsOverEachKindOfFiles(t *testing.T) {
 	}
 }
 
-// Of several changes of one file in one reply, the first is made.
+// If one reply changes a file several times, only the first change is made.
 func TestOneChangeOfAFileInAReply(t *testing.T) {
 	t.Parallel()
 	call := callTools(t, deep.FileTools(deep.State()))
@@ -137,7 +137,7 @@ func TestMountNeedsFolders(t *testing.T) {
 	}
 }
 
-// A tree that is mounted hides files of the root below its folder.
+// A mounted tree hides the files of the root in its folder.
 func TestMountedTreeHidesTheRoot(t *testing.T) {
 	t.Parallel()
 	below, err := os.OpenRoot(t.TempDir())
@@ -155,7 +155,7 @@ func TestMountedTreeHidesTheRoot(t *testing.T) {
 	require.ErrorIs(t, err, fs.ErrNotExist)
 }
 
-// A moved result is found in its file, and images and writes of the tool stay.
+// A moved result is in its file, and the images and writes of the tool are kept.
 func TestLongResultsAreMoved(t *testing.T) {
 	t.Parallel()
 	var reported atomic.Int32

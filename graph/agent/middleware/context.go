@@ -10,12 +10,12 @@ import (
 
 // Clearing configures [ClearResults]. The zero value is valid.
 type Clearing struct {
-	// Above is the number of tokens of the conversation from which on results are cleared. Zero
+	// Above is the number of tokens in the conversation above which results are cleared. Zero
 	// means 100,000.
 	Above int
-	// Keep is the number of newest results that stay. Zero means 3.
+	// Keep is the number of newest results that are not cleared. Zero means 3.
 	Keep int
-	// Exclude has the names of tools whose results stay.
+	// Exclude has the names of tools whose results are not cleared.
 	Exclude []string
 	// Counter counts tokens. Nil means [llm.EstimateTokens].
 	Counter llm.TokenCounter

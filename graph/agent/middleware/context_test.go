@@ -18,8 +18,8 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// Old results are cleared in the request above the limit, the newest and the excluded ones stay, and
-// the stored conversation is complete.
+// Above the limit, old results are cleared in the request, except the newest and the excluded ones.
+// The stored conversation stays complete.
 func TestClearResultsKeepsTheNewest(t *testing.T) {
 	t.Parallel()
 	keep := tools.New("keep", "Keeps.", func(context.Context, struct{}) (string, error) { return "kept", nil })
@@ -39,7 +39,7 @@ func TestClearResultsKeepsTheNewest(t *testing.T) {
 	assert.NotContains(t, strings.Join(roles(snap), " "), "cleared")
 }
 
-// A tool is tried again only if it is named.
+// A tool is retried only if it is named.
 func TestRetryToolsTriesNamedTools(t *testing.T) {
 	t.Parallel()
 	runs := map[string]int{}
@@ -59,8 +59,8 @@ func TestRetryToolsTriesNamedTools(t *testing.T) {
 	assert.Equal(t, []string{"user:go", "assistant:", "tool:fine", "tool:flaky", "assistant:done"}, roles(snap))
 }
 
-// Rules of several middlewares and of the options add up. A tool that fails after its approval is
-// tried again without another question.
+// The rules of several middlewares and of the options are combined. A tool that fails after its
+// approval is retried without another question.
 func TestApproveAddsRules(t *testing.T) {
 	t.Parallel()
 	tries := 0

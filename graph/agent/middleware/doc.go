@@ -1,5 +1,5 @@
-// Package middleware has the middleware that most agents need. Each function returns an
-// [agent.Middleware] for Options.Use:
+// Package middleware provides middleware for agents: retries, limits, guards, redaction,
+// summaries and more. Each function returns an [agent.Middleware] for Options.Use:
 //
 //	bot, err := agent.New("helper", model, set, agent.Options{Use: []agent.Middleware{
 //		middleware.Retry(llm.RetryPolicy{}),
@@ -7,7 +7,6 @@
 //		middleware.Redact(middleware.Personal()...),
 //	}})
 //
-// The first middleware of the list is the outermost. These places work well: limits first,
-// then what changes the conversation ([Shorten], [ClearResults]), then [Redact], and last what
-// is near the model: [Retry], [Fallback], [CachePrompt].
+// The first middleware of the list is the outermost. This order works well: limits, then
+// [Shorten] and [ClearResults], then [Redact], and last [Retry], [Fallback] and [CachePrompt].
 package middleware

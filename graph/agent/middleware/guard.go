@@ -10,11 +10,11 @@ import (
 
 // A Finding is the result of a [Check]. The zero value lets the text pass.
 type Finding struct {
-	// Refuse, if not empty, is the text with which the run ends instead.
+	// Refuse, if not empty, ends the run with this text.
 	Refuse string
 	// Rewrite, if not empty, replaces the text.
 	Rewrite string
-	// Feedback, if not empty, makes the model reply again. The model is told the feedback. It
+	// Feedback, if not empty, makes the model reply again, with the feedback in its request. It
 	// has no effect on a message of the user.
 	Feedback string
 }
@@ -23,9 +23,9 @@ type Finding struct {
 type Check func(ctx context.Context, text string) (Finding, error)
 
 // Guard checks each message of the user before the agent sees it, and each reply before it is
-// stored. Either check may be nil. A reply with tool calls is checked too, if it has a text; if it
-// is refused, its calls are not made. Text that a check removes from a reply was already
-// streamed. Put Guard first in Options.Use, so that it sees replies last.
+// stored. Either check may be nil. If a reply with tool calls has a text, the text is checked too.
+// If the check refuses it, the tools do not run. Removed text of a reply was already streamed. Put
+// Guard first in Options.Use, so that it sees replies last.
 func Guard(in, out Check) agent.Middleware {
 	m := agent.Middleware{Name: "guard"}
 	if in != nil {
@@ -69,7 +69,7 @@ func Guard(in, out Check) agent.Middleware {
 	return m
 }
 
-// withText returns a message with a text in place of its texts and reasoning.
+// withText returns the message with one text instead of its texts and reasoning.
 func withText(m llm.Message, text string) llm.Message {
 	parts := []llm.Part{llm.Text(text)}
 	for _, p := range m.Parts {

@@ -5,7 +5,8 @@ import (
 	"encoding/json"
 )
 
-// mapJSON returns a JSON text with its strings changed. It returns a text that is not JSON as it is.
+// mapJSON returns a JSON text with its strings changed. A text that is not JSON is returned
+// unchanged.
 func mapJSON(text json.RawMessage, change func(string) string) json.RawMessage {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()

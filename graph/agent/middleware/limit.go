@@ -10,9 +10,9 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// A Limit limits how often something may happen. A zero number means no limit.
+// A Limit is a maximum number of calls. Zero means no limit.
 type Limit struct {
-	// Run is the limit for one run, and Thread that for all runs of a thread.
+	// Run is the limit for one run. Thread is the limit for all runs of a thread.
 	Run, Thread int
 	// Tool is the name of a tool, for [ToolLimit]. Empty means all tools together.
 	Tool string
@@ -21,8 +21,9 @@ type Limit struct {
 // calls counts the model calls of each agent in a thread, by the name of the agent.
 var calls = state.Map[string, int]("agent_model_calls")
 
-// CallLimit stops a run before it asks the model more often than the limit. Unlike
-// Options.MaxTurns, it can count all runs of a thread, and it does not ask for a last answer.
+// CallLimit stops a run before a model call that would exceed the limit. Unlike
+// Options.MaxTurns, it can count all runs of a thread, and it does not ask the model for a last
+// answer.
 func CallLimit(l Limit) agent.Middleware {
 	return agent.Middleware{
 		Name: "call limit", Channels: []state.Handle{calls},
@@ -45,8 +46,8 @@ func CallLimit(l Limit) agent.Middleware {
 	}
 }
 
-// ToolLimit answers a tool call with an error if it is one too many. The calls of the
-// conversation count, whether they succeeded or not, in the order in which the model made them.
+// ToolLimit answers a tool call with an error if the limit is reached. It counts the calls in
+// the conversation, failed calls too, in the order in which the model made them.
 func ToolLimit(l Limit) agent.Middleware {
 	return agent.Middleware{Name: "tool limit", WrapTool: func(ctx context.Context, c agent.ToolCall, next agent.ToolFunc) (tools.Outcome, error) {
 		if l.Tool != "" && c.Call.Name != l.Tool {
@@ -69,7 +70,8 @@ func ToolLimit(l Limit) agent.Middleware {
 	}}
 }
 
-// count returns how many calls the model made before a call, in the run and in the thread.
+// count returns the number of calls that the model made before this call, in the run and in the
+// thread.
 func (l Limit) count(c agent.ToolCall) (run, thread int) {
 	for _, m := range c.Messages.All(c.State) {
 		if m.Role == llm.RoleUser && !m.Relayed() {
@@ -88,7 +90,7 @@ func (l Limit) count(c agent.ToolCall) (run, thread int) {
 	return run, thread
 }
 
-// A Spending is a budget. A zero number means no limit.
+// A Spending is a budget. A zero field means no limit.
 type Spending struct {
 	// Tokens and Cost limit one run.
 	Tokens int64
@@ -96,11 +98,12 @@ type Spending struct {
 	// ThreadTokens and ThreadCost limit all runs of a thread, sub-agents included.
 	ThreadTokens int64
 	ThreadCost   float64
-	// Price returns the cost of a usage, in the currency of Cost. The limits of cost need it.
+	// Price returns the cost of a usage, in the currency of Cost. It is required if Cost or
+	// ThreadCost is set.
 	Price func(llm.Usage) float64
 }
 
-// Budget stops a run before the next model call when its budget is spent. The call that exceeds
+// Budget stops a run before the next model call when the budget is spent. The call that exceeds
 // the budget is still paid, so the overrun is at most one call.
 func Budget(s Spending) agent.Middleware {
 	over := func(u llm.Usage, tokens int64, cost float64) bool {

@@ -17,8 +17,8 @@ import (
 
 var work = tools.New("work", "Works.", func(context.Context, struct{}) (string, error) { return "worked", nil })
 
-// The run is stopped before the call that would exceed the limit of the run or of the thread. Two
-// limits of one agent count each call once.
+// The run is stopped before the call that would exceed the limit of the run or of the thread. With
+// two limits, each call is counted once.
 func TestCallLimitStopsTheRun(t *testing.T) {
 	t.Parallel()
 	script := llmtest.NewScript(llmtest.Call("work", `{}`), llmtest.Call("work", `{}`), llmtest.Say("b"), llmtest.Say("c"))
@@ -40,7 +40,7 @@ func TestCallLimitStopsTheRun(t *testing.T) {
 	assert.Len(t, script.Requests(), 3)
 }
 
-// Calls beyond the limit are answered with an error, also if one reply has several of them. Other
+// Calls beyond the limit are answered with an error, even if one reply has several calls. Other
 // tools are not limited.
 func TestToolLimitRefusesFurtherCalls(t *testing.T) {
 	t.Parallel()

@@ -54,14 +54,14 @@ func CachePrompt(ttl time.Duration) agent.Middleware {
 type Selection struct {
 	// Model chooses the tools. It can be smaller than the model of the agent.
 	Model llm.Model
-	// Max is the maximum number of tools that it chooses. Zero means 10. With no more tools
-	// than that, it is not asked.
+	// Max is the maximum number of chosen tools. Zero means 10. If the agent has at most Max tools
+	// besides Always, all tools are offered and the model is not asked.
 	Max int
-	// Always has the names of tools that every request has, besides the chosen ones.
+	// Always has the names of tools that are in every request, in addition to the chosen ones.
 	Always []string
 }
 
-// A selected is the stored choice of tools for one message of the user.
+// A selected has the tools that were chosen for one message of the user.
 type selected struct {
 	For   string   `json:"for"` // the id of the message
 	Tools []string `json:"tools"`
@@ -70,9 +70,9 @@ type selected struct {
 var selections = state.Map[string, selected]("agent_selected_tools")
 
 // SelectTools lets a model choose the tools that fit the user's message, so that requests stay
-// small although the agent has many tools. It asks once for each message of the user, and the
-// choice is stored. Names of tools that do not exist are ignored. Usage of the choosing model
-// counts for the agent.
+// small although the agent has many tools. It asks once for each message of the user and stores
+// the choice. Unknown tool names are ignored. The usage of this model is added to the usage of the
+// agent.
 func SelectTools(s Selection) agent.Middleware {
 	if s.Max <= 0 {
 		s.Max = 10

@@ -20,7 +20,7 @@ import (
 
 var overloaded = llm.Classify(llm.Error{Status: 529, Message: "overloaded"})
 
-// Fallback outside of Retry: the model is tried twice, then the other model answers.
+// With Fallback outside of Retry, the first model is tried twice before the second one answers.
 func TestRetryAndFallbackCompose(t *testing.T) {
 	t.Parallel()
 	first, second := llmtest.NewScript(llmtest.Fail(overloaded), llmtest.Fail(overloaded)), llmtest.NewScript(llmtest.Say("from the second"))
@@ -71,8 +71,9 @@ func numbered(n int) (list []tools.Tool) {
 	return list
 }
 
-// The choosing model is asked once for each message of the user, and the agent's requests have
-// the chosen tools and those of Always. Its usage counts.
+// The selecting model is asked once for each message of the user, and the requests of the agent have
+// the chosen tools and the tools of Always. The usage of the selecting model is added to the usage of
+// the agent.
 func TestSelectToolsAsksOncePerMessage(t *testing.T) {
 	t.Parallel()
 	chooser := llmtest.NewScript(

@@ -10,10 +10,10 @@ import (
 	"github.com/weft-go/weft/tools/plan"
 )
 
-// Plan gives the model the tool run_plan, which runs several calls of the tools of a set that depend
-// on each other, without a model call between them; see [plan.RunTool]. Calls that the rule selects
-// wait for a person, with the arguments that they run with; see [agent.Approval]. Actions that
-// have ended do not run again when the agent resumes. A tool that returns writes fails in a plan.
+// Plan gives the model the tool run_plan. It runs a plan: tool calls that may use each other's
+// results, without a model call between them; see [plan.RunTool]. A call that the rule selects needs
+// the approval of a person, who sees its final arguments; see [agent.Approval]. Actions that have
+// ended do not run again when the agent resumes. A tool that returns writes fails in a plan.
 //
 // The model needs to know the tools: give the same set to the agent, or describe them in the prompt.
 // The whole plan has to end within Options.Tools.Timeout.

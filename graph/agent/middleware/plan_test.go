@@ -19,8 +19,8 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// A plan in one reply: its second action needs the result of the first and the approval of a person,
-// which comes in another process. Nothing runs twice.
+// The second action of a plan needs the result of the first one and the approval of a person. The
+// approval is given in another process. No action runs twice.
 func TestPlanWaitsForAPersonAndResumes(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "plan.db")
@@ -84,7 +84,7 @@ func TestPlanWaitsForAPersonAndResumes(t *testing.T) {
 	}
 }
 
-// Mistakes of a plan are answered, and nothing runs.
+// A plan with mistakes is answered with the mistakes, and no action runs.
 func TestPlanWithMistakesRunsNothing(t *testing.T) {
 	t.Parallel()
 	ran := false
@@ -104,7 +104,7 @@ func TestPlanWithMistakesRunsNothing(t *testing.T) {
 	assert.False(t, ran)
 }
 
-// The model writes a plan of two calls, and the second uses the result of the first.
+// The model writes a plan of two calls. The second call uses the result of the first one.
 func ExamplePlan() {
 	search := tools.New("search", "Finds events.", func(context.Context, struct{ Text string }) ([]string, error) { return []string{"event-7"}, nil })
 	move := tools.New("move", "Moves an event.", func(_ context.Context, in struct{ ID, To string }) (string, error) {

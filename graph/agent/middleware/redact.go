@@ -18,13 +18,13 @@ type Detector struct {
 	Kind string
 	// Pattern finds candidates.
 	Pattern *regexp.Regexp
-	// Valid, if not nil, reports whether a candidate is such data.
+	// Valid, if not nil, reports whether a candidate is data of this kind.
 	Valid func(text string) bool
 }
 
 // Personal returns detectors of e-mail addresses, telephone numbers with a country code, payment
-// cards, IBANs and IP addresses. They find data of a fixed form only: names and addresses need a
-// detector of your own.
+// cards, IBANs and IP addresses. They find only data with a fixed form: for names and addresses,
+// write your own detector.
 func Personal() []Detector {
 	return []Detector{
 		{"EMAIL", regexp.MustCompile(`[\pL\pN._%+-]+@[\pL\pN-]+(?:\.[\pL\pN-]+)+`), nil},
@@ -73,11 +73,11 @@ func validIBAN(text string) bool {
 	return rest == 1
 }
 
-// Redact keeps personal data from the model. In each request, every value that a detector finds
-// in the messages is replaced by a placeholder such as [EMAIL_1], the same for the same value. In
-// the reply the placeholders become the values again, in the text and in the arguments of tool
-// calls, so tools and the stored conversation have the values. The stream of the reply has the
-// placeholders. The system prompt, images and files are not changed.
+// Redact keeps personal data from the model. In each request, it replaces every value that a
+// detector finds in the messages by a placeholder such as [EMAIL_1]. Equal values have the same
+// placeholder. In the reply it replaces the placeholders by the values, in the text and in the
+// arguments of tool calls, so tools and the stored conversation have the values. The streamed
+// reply has the placeholders. The system prompt, images and files are not changed.
 func Redact(detectors ...Detector) agent.Middleware {
 	return agent.Middleware{Name: "redact", WrapModel: func(ctx context.Context, c agent.ModelCall, next agent.ModelFunc) (agent.Reply, error) {
 		r := &redaction{detectors: detectors, placeholders: map[string]string{}, counts: map[string]int{}}
@@ -94,8 +94,8 @@ func Redact(detectors ...Detector) agent.Middleware {
 	}}
 }
 
-// RedactReplies replaces personal data in the replies of the model for good, before they are
-// stored. The arguments of tool calls stay. The stream of a reply has the data.
+// RedactReplies replaces personal data in the replies of the model permanently, before they are
+// stored. It does not change the arguments of tool calls. The data was already streamed.
 func RedactReplies(detectors ...Detector) agent.Middleware {
 	return agent.Middleware{Name: "redact replies", WrapModel: func(ctx context.Context, c agent.ModelCall, next agent.ModelFunc) (agent.Reply, error) {
 		reply, err := next(ctx, c)
@@ -109,7 +109,7 @@ func RedactReplies(detectors ...Detector) agent.Middleware {
 	}}
 }
 
-// A redaction is the mapping of values to placeholders in one request.
+// A redaction maps values to placeholders in one request.
 type redaction struct {
 	detectors    []Detector
 	placeholders map[string]string

@@ -18,7 +18,8 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// The model sees placeholders, the same in every turn; tools, and the conversation, have the values.
+// The model sees the same placeholders in every turn. The tools and the conversation have the
+// values.
 func TestRedactHidesValuesFromTheModelAlone(t *testing.T) {
 	t.Parallel()
 	var got string
@@ -50,7 +51,7 @@ func TestRedactHidesValuesFromTheModelAlone(t *testing.T) {
 	assert.Equal(t, "mail [EMAIL_1], cc [EMAIL_2], not [EMAIL_1] again", script.Requests()[2].Messages[0].Text())
 }
 
-// The detectors find data of their form, and leave similar text.
+// The detectors find data of their kind, and ignore similar text.
 func TestPersonalDetectors(t *testing.T) {
 	t.Parallel()
 	g := func(text string) string {
@@ -95,7 +96,8 @@ func contains(word string, f middleware.Finding) middleware.Check {
 	}
 }
 
-// A guard refuses and rewrites messages of the user and replies, and has replies made anew.
+// A guard refuses and rewrites messages of the user and replies, and makes the model reply
+// again.
 func TestGuardRefusesAndRewrites(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -28,13 +28,13 @@ type History struct {
 
 // A summary replaces the first part of a conversation.
 type summary struct {
-	// Through is the id of the last message that it replaces.
+	// Through is the id of the last message that the summary replaces.
 	Through string      `json:"through"`
 	Message llm.Message `json:"message"`
 }
 
-// Shorten returns a middleware that shortens a long conversation for the model. An agent uses
-// it once.
+// Shorten returns a middleware that shortens a long conversation for the model. An agent must
+// not have it twice.
 func Shorten(h History) agent.Middleware {
 	m := agent.Middleware{Name: "shorten", WrapModel: func(ctx context.Context, c agent.ModelCall, next agent.ModelFunc) (agent.Reply, error) {
 		kept, update, err := h.shorten(ctx, c)

@@ -17,7 +17,7 @@ import (
 	"github.com/weft-go/weft/llm/llmtest"
 )
 
-// countMessages is a counter for which every message costs one token.
+// countMessages counts one token for every message.
 var countMessages = llm.TokenCounterFunc(func(llm.Message) int { return 1 })
 
 // asked returns the texts of the messages in a request, joined by commas.
@@ -79,7 +79,7 @@ func TestHistoryShortensConversation(t *testing.T) {
 }
 
 // TestSummaryIsReused proves that a stored summary is used again while the conversation
-// fits into the budget, and that system messages are kept in front of it.
+// fits into the budget, and that system messages are kept before it.
 func TestSummaryIsReused(t *testing.T) {
 	t.Parallel()
 	sums := 0

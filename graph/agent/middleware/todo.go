@@ -39,8 +39,8 @@ type todosIn struct {
 	Todos []Todo `json:"todos" jsonschema:"the whole list; it replaces the list before"`
 }
 
-// TodoList lets the model plan long work in a to-do list, which is the channel [Todos]. The model
-// sees the list in the results of the tool and, so that it does not lose it, in the system prompt.
+// TodoList lets the model plan long work in a to-do list. The list is stored in the channel
+// [Todos]. The model sees it in the results of the tool and in the system prompt.
 func TodoList() agent.Middleware {
 	write := tools.New(TodosTool, "Writes the to-do list of the current work. The list replaces the list before.", func(_ context.Context, in todosIn) (tools.Result, error) {
 		return tools.Result{Text: "The list is now:\n" + formatTodos(in.Todos), Update: state.Update{Todos.Put(in.Todos)}}, nil

@@ -8,7 +8,7 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// RetryTools tries tools again that fail; see [tools.WithRetry]. Without names, it applies to all
+// RetryTools retries tools that fail; see [tools.WithRetry]. Without names, it applies to all
 // tools.
 func RetryTools(p tools.RetryPolicy, names ...string) agent.Middleware {
 	return agent.Middleware{Name: "retry tools", WrapTool: func(ctx context.Context, c agent.ToolCall, next agent.ToolFunc) (tools.Outcome, error) {
@@ -19,7 +19,7 @@ func RetryTools(p tools.RetryPolicy, names ...string) agent.Middleware {
 	}}
 }
 
-// Approve asks a person before a tool runs that the rule selects, in addition to
+// Approve makes the calls that the rule selects need the approval of a person, in addition to
 // Options.Tools.Approval; see [agent.Approval].
 func Approve(rule tools.Rule) agent.Middleware {
 	return agent.Middleware{Name: "approve", Approve: rule}

@@ -10,11 +10,11 @@ import (
 
 // Hooks observe the calls of an agent. Either field may be nil. They cannot change a call.
 type Hooks struct {
-	// Model is called before each model call. The function that it returns is called after it,
-	// with its result. The context that it returns is the context of the call.
+	// Model is called before each model call. It returns the context of the call, and a function
+	// that is called after the call with the result and the duration.
 	Model func(ctx context.Context, c agent.ModelCall) (context.Context, func(agent.Reply, error, time.Duration))
-	// Tool is the same for tool calls. A tool that failed has an outcome with an error status,
-	// and a nil error.
+	// Tool does the same for tool calls. If a tool fails, the outcome has an error status and the
+	// error is nil.
 	Tool func(ctx context.Context, c agent.ToolCall) (context.Context, func(tools.Outcome, error, time.Duration))
 }
 

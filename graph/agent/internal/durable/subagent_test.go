@@ -30,16 +30,18 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// asTeam is an environment variable. If it is set, the test binary runs or resumes the team
-// until it is done or killed. Its value is the URL of a PostgreSQL and a schema, or empty for a
-// SQLite file in the current folder.
+// asTeam and teamSchema are environment variables. If asTeam is set, the test binary runs or resumes
+// the team until it is done or killed. The value of asTeam is "url " followed by the URL of a
+// PostgreSQL server, whose schema is in teamSchema. Without a URL, the store is a SQLite file in the
+// current folder.
 const (
 	asTeam     = "AGENT_TEST_TEAM"
 	teamSchema = "AGENT_TEST_SCHEMA"
 )
 
-// team returns a supervisor that gives five tasks to one member in one reply. Three of the tasks
-// send a mail, which a person has to approve. Each mail makes a file with the key of the effect.
+// team returns a supervisor that gives five tasks to one member in one reply. Three of the tasks send
+// a mail, which a person has to approve. Each mail creates a file that is named after its idempotency
+// key.
 func team(store checkpoint.Store) (*graph.Graph, error) {
 	send := tools.New("send", "Sends.", func(ctx context.Context, in struct {
 		To string `json:"to"`
@@ -69,10 +71,10 @@ func team(store checkpoint.Store) (*graph.Graph, error) {
 	})
 }
 
-// begun reports once that the process works, and does not wait for a lease.
+// begun prints a line once, when the process has the lease and begins to work.
 var begun = sync.OnceFunc(func() { _, _ = fmt.Println("begun") })
 
-// working stands for the time that a model or a tool takes.
+// working simulates the time of a model call or a tool call.
 func working() {
 	begun()
 	<-time.After(time.Millisecond)
@@ -150,8 +152,9 @@ func openTeam(ctx context.Context, url string) (store checkpoint.Store, closed f
 	return s, s.Close, err
 }
 
-// Sub-agents that are killed at random points answer their calls: no answer is lost or crossed,
-// and no mail is sent twice. WEFT_CRASHES sets the number of kills for each store; make crash sets it.
+// Sub-agents that are killed at random points answer their calls: no answer is lost or belongs to
+// another call, and no mail is sent twice. WEFT_CRASHES sets the number of kills for each store; make
+// crash sets it.
 func TestKilledSubAgentsAnswerTheirCalls(t *testing.T) {
 	t.Parallel()
 	kills := 6
@@ -163,7 +166,7 @@ func TestKilledSubAgentsAnswerTheirCalls(t *testing.T) {
 			t.Parallel()
 			rnd := rand.New(rand.NewPCG(uint64(kills), 7))
 			killed, runs := 0, 0
-			longest := time.Hour // the first run is not killed, and tells how long a run takes
+			longest := time.Hour // the first run is not killed; it measures the duration of a run
 			for ; killed < kills; runs++ {
 				dir, schema := t.TempDir(), ""
 				if url != "" {
