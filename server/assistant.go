@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -84,15 +85,19 @@ func (s *Server) system(r *runs.Record) bool {
 	return g != nil && g.assistant == r.ID
 }
 
-// assistantOf returns the assistant with an id, or that of a graph with a name.
-func (c *call) assistantOf(id string) (runs.Record, error) {
+// assistantOf returns the assistant with an id, or that of a graph with a name, for an action.
+func (c *call) assistantOf(action Action, id string) (runs.Record, error) {
 	if g := c.s.graphs[id]; g != nil {
 		id = g.assistant
 	} else if !isUUID(id) {
 		return runs.Record{}, invalid("There is no assistant or graph %q.", shortened(id))
 	}
+	var err error
+	if c.filter, err = c.allow(Access{Resource: ResourceAssistants, Action: action, ID: id}); err != nil {
+		return runs.Record{}, err
+	}
 	r, err := c.s.o.Runs.Get(c.ctx(), runs.Assistant, id)
-	if errors.Is(err, runs.ErrNotFound) || err == nil && !c.owns(&r) && !c.s.system(&r) {
+	if errors.Is(err, runs.ErrNotFound) || err == nil && !c.filter.has(&r) && !c.s.system(&r) {
 		return r, notFound("assistant", id)
 	}
 	if err == nil && c.s.graphs[r.Graph] == nil {
@@ -106,7 +111,7 @@ func (c *call) pathAssistant() (runs.Record, error) {
 	if _, err := c.id("assistant"); err != nil {
 		return runs.Record{}, err
 	}
-	return c.assistantOf(c.r.PathValue("assistant"))
+	return c.assistantOf(c.action, c.r.PathValue("assistant"))
 }
 
 type assistantBody struct {
@@ -168,18 +173,25 @@ func (c *call) createAssistant() error {
 		return invalid("The configuration cannot be read: %v.", err)
 	}
 	r := runs.Record{
-		Kind: runs.Assistant, ID: b.ID, Owner: c.user.ID, Graph: b.Graph, Name: b.Graph, Created: at, Updated: at,
+		Kind: runs.Assistant, ID: b.ID, Graph: b.Graph, Name: b.Graph, Created: at, Updated: at,
 		Metadata: orEmpty(b.Metadata), Data: encoded(d),
 	}
 	if b.Name != nil {
 		r.Name = *b.Name
 	}
-	err := c.s.o.Runs.Insert(c.ctx(), r, versionOf(r, 1))
+	f, err := c.allow(Access{Resource: ResourceAssistants, Action: ActionCreate, Graph: b.Graph})
+	if err == nil {
+		err = f.stamp(&r, c.user)
+	}
+	if err != nil {
+		return err
+	}
+	err = c.s.o.Runs.Insert(c.ctx(), r, versionOf(r, 1))
 	if errors.Is(err, runs.ErrExists) {
 		if b.IfExists != "do_nothing" {
 			return refuse(http.StatusConflict, "The assistant %s exists.", b.ID)
 		}
-		r, err = c.get(runs.Assistant, b.ID)
+		r, err = c.getFor(ActionRead, runs.Assistant, b.ID)
 	}
 	if err != nil {
 		return err
@@ -212,13 +224,14 @@ func (c *call) patchAssistant() error {
 	if err := errors.Join(c.body(&b, true), b.check()); err != nil {
 		return err
 	}
-	if !c.owns(&r) {
+	if c.s.system(&r) {
 		return refuse(http.StatusForbidden, "The assistant of a graph belongs to the server.")
 	}
 	if b.Graph != "" && c.s.graphs[b.Graph] == nil {
 		return notFound("graph", b.Graph)
 	}
-	r, err = c.s.change(c.ctx(), runs.Assistant, r.ID, func(r *runs.Record) error { return b.apply(r) })
+	f := c.filter
+	r, err = c.s.change(c.ctx(), runs.Assistant, r.ID, func(r *runs.Record) error { return cmp.Or(b.apply(r), f.keep(r)) })
 	if err != nil {
 		return err
 	}
@@ -282,7 +295,15 @@ func (c *call) deleteAssistant() error {
 
 // deleteThreadsOf deletes the threads whose last run was of an assistant.
 func (c *call) deleteThreadsOf(assistant string) error {
-	threads, _, err := c.s.o.Runs.Search(c.ctx(), runs.Query{Kind: runs.Thread, Owner: c.owner(), Metadata: encoded(map[string]string{"assistant_id": assistant})})
+	f, err := c.allow(Access{Resource: ResourceThreads, Action: ActionDelete})
+	if err != nil {
+		return err
+	}
+	q := runs.Query{Kind: runs.Thread, Metadata: encoded(map[string]string{"assistant_id": assistant})}
+	if !f.restrict(&q) {
+		return nil
+	}
+	threads, _, err := c.s.o.Runs.Search(c.ctx(), q)
 	for _, t := range threads {
 		err = errors.Join(err, c.s.deleteThread(c.ctx(), t))
 	}
@@ -340,7 +361,11 @@ func (c *call) searchAssistants() error {
 
 // visibleAssistants returns the page of the assistants that the user may see.
 func (c *call) visibleAssistants(q runs.Query) ([]runs.Record, int, error) {
-	if c.s.o.Auth == nil {
+	f, err := c.allow(Access{Resource: ResourceAssistants, Action: ActionSearch})
+	if err != nil {
+		return nil, 0, err
+	}
+	if f.Owner == "" && len(f.Metadata) == 0 {
 		return c.s.o.Runs.Search(c.ctx(), q)
 	}
 	limit, offset := q.Limit, q.Offset
@@ -351,7 +376,7 @@ func (c *call) visibleAssistants(q runs.Query) ([]runs.Record, int, error) {
 	}
 	var seen []runs.Record
 	for _, r := range all {
-		if c.owns(&r) || c.s.system(&r) {
+		if f.has(&r) || c.s.system(&r) {
 			seen = append(seen, r)
 		}
 	}
@@ -414,7 +439,7 @@ func (c *call) setLatest() error {
 	if err := c.body(&b, true); err != nil {
 		return err
 	}
-	if !c.owns(&r) {
+	if c.s.system(&r) {
 		return refuse(http.StatusForbidden, "The assistant of a graph belongs to the server.")
 	}
 	v, err := c.s.o.Runs.Get(c.ctx(), runs.Version, fmt.Sprintf("%s/%d", r.ID, b.Version))
@@ -424,6 +449,7 @@ func (c *call) setLatest() error {
 	if err != nil {
 		return err
 	}
+	f := c.filter
 	_, old, err := readAssistant(v)
 	if err != nil {
 		return err
@@ -435,7 +461,7 @@ func (c *call) setLatest() error {
 		}
 		old.Context, old.Last = d.Context, d.Last
 		r.Graph, r.Name, r.Metadata, r.Updated, r.Data = v.Graph, v.Name, v.Metadata, now(), encoded(old)
-		return nil
+		return f.keep(r)
 	})
 	if err != nil {
 		return err
@@ -462,7 +488,7 @@ type drawnEdge struct {
 }
 
 func (c *call) drawAssistant() error {
-	r, err := c.assistantOf(c.r.PathValue("assistant"))
+	r, err := c.assistantOf(c.action, c.r.PathValue("assistant"))
 	if err != nil {
 		return err
 	}

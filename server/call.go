@@ -36,6 +36,12 @@ func invalid(format string, args ...any) error {
 	return refuse(http.StatusUnprocessableEntity, format, args...)
 }
 
+// isNotFound reports whether an object does not exist, or is hidden from the user.
+func isNotFound(err error) bool {
+	refusal, ok := errors.AsType[*Refusal](err)
+	return ok && refusal.Status == http.StatusNotFound
+}
+
 func notFound(kind, id string) error {
 	return refuse(http.StatusNotFound, "There is no %s %s.", kind, id)
 }
@@ -46,12 +52,21 @@ type call struct {
 	w    http.ResponseWriter
 	r    *http.Request
 	user User
+	// action is what the request does, and filter that of the last object that was read.
+	action Action
+	filter Filter
 }
 
 func (c *call) ctx() context.Context { return c.r.Context() }
 
 // A handler answers a call. An error becomes the response.
 type handler func(c *call) error
+
+// An endpoint is the handler of a method of a path, and its action on the object of the path.
+type endpoint struct {
+	handle handler
+	action Action
+}
 
 // serve checks a request and passes it to its handler.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
@@ -99,6 +114,10 @@ func (c *call) check() error {
 	if err != nil {
 		return refuse(http.StatusUnauthorized, "The request has no valid credentials.")
 	}
+	if user.ID == "" {
+		c.s.o.Logger.Error("server: Options.Auth returned a user without an ID; the request is refused")
+		return refuse(http.StatusUnauthorized, "The request has no valid credentials.")
+	}
 	c.user = user
 	return nil
 }
@@ -141,18 +160,19 @@ func (c *call) checkOrigin(origin string) error {
 }
 
 // route registers the handlers of a path by method.
-func (s *Server) route(path string, methods map[string]handler) {
+func (s *Server) route(path string, methods map[string]endpoint) {
 	s.mux.HandleFunc(path, func(_ http.ResponseWriter, r *http.Request) {
 		c := r.Context().Value(callKey{}).(*call) //nolint:forcetypeassert // serve sets it
 		c.r = r
-		h := methods[r.Method]
+		e := methods[r.Method]
+		c.action = e.action
 		switch {
 		case r.Method == http.MethodOptions:
 			c.w.WriteHeader(http.StatusNoContent)
-		case h == nil:
+		case e.handle == nil:
 			c.fail(refuse(http.StatusMethodNotAllowed, "This path has no method %s.", r.Method))
 		default:
-			if err := h(c); err != nil {
+			if err := e.handle(c); err != nil {
 				c.fail(err)
 			}
 		}
@@ -201,9 +221,14 @@ func (c *call) sendNothing() error {
 	return nil
 }
 
+// read returns the body of the request.
+func (c *call) read() ([]byte, error) {
+	return io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, c.s.o.MaxBody))
+}
+
 // body decodes the JSON object of the request. An optional body may be missing.
 func (c *call) body(v any, needed bool) error {
-	data, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, c.s.o.MaxBody))
+	data, err := c.read()
 	if err != nil {
 		return err
 	}
@@ -244,26 +269,6 @@ func (c *call) number(name string, otherwise int) (int, error) {
 func (c *call) flag(name string) bool {
 	v := c.r.URL.Query().Get(name)
 	return v == "true" || v == "1" || v == "True"
-}
-
-// owner selects the objects of the user, or all without authentication.
-func (c *call) owner() *string {
-	if c.s.o.Auth == nil {
-		return nil
-	}
-	return &c.user.ID
-}
-
-// owns reports whether the user may see a record.
-func (c *call) owns(r *runs.Record) bool { return c.s.o.Auth == nil || r.Owner == c.user.ID }
-
-// get returns a record of the user.
-func (c *call) get(kind runs.Kind, id string) (runs.Record, error) {
-	r, err := c.s.o.Runs.Get(c.ctx(), kind, id)
-	if errors.Is(err, runs.ErrNotFound) || err == nil && !c.owns(&r) {
-		return runs.Record{}, notFound(string(kind), id)
-	}
-	return r, err
 }
 
 // change replaces a record by what f makes of it. It repeats f if the record was changed

@@ -3,7 +3,6 @@ package server
 import (
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -39,7 +38,7 @@ func (c *call) command() error {
 	if err != nil {
 		return err
 	}
-	data, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, c.s.o.MaxBody))
+	data, err := c.read()
 	if err != nil {
 		return err
 	}
@@ -115,8 +114,7 @@ func (c *call) startCommand(thread string, data json.RawMessage) (any, error) {
 	if id := q.at(); id != "" && !isUUID(id) {
 		return nil, &commandError{codeInvalid, "The id of the checkpoint is not valid."}
 	}
-	c.waitIdle(thread)
-	snap, err := c.snapshot(thread)
+	snap, err := c.idleSnapshot(thread)
 	if err != nil {
 		return nil, err
 	}
@@ -156,11 +154,19 @@ func (c *call) waitIdle(thread string) {
 	}
 }
 
-// snapshot returns the newest state of a thread of the user, or nil if there is none.
-func (c *call) snapshot(thread string) (*graph.Snapshot, error) {
+// idleSnapshot waits a while for the end of the runs of a thread, and returns its newest state, or
+// nil if there is none.
+func (c *call) idleSnapshot(thread string) (*graph.Snapshot, error) {
+	if _, err := c.getFor(ActionCreateRun, runs.Thread, thread); err != nil {
+		if isNotFound(err) {
+			return nil, nil // the run creates the thread, or says that it is hidden
+		}
+		return nil, err
+	}
+	c.waitIdle(thread)
 	r, err := c.s.o.Runs.Get(c.ctx(), runs.Thread, thread)
-	if err != nil || !c.owns(&r) || c.s.graphs[r.Graph] == nil {
-		return nil, nil //nolint:nilerr // the run creates the thread, or says what is wrong
+	if err != nil || c.s.graphs[r.Graph] == nil {
+		return nil, nil //nolint:nilerr // a thread without a state
 	}
 	snap, err := c.s.graphs[r.Graph].graph.Thread(thread).Snapshot(c.ctx())
 	if err != nil {
@@ -210,8 +216,7 @@ func (c *call) respond(thread string, data json.RawMessage) (any, error) {
 	if len(answers) == 0 || answers[""] != nil {
 		return nil, &commandError{codeInvalid, "interrupt_id is missing."}
 	}
-	c.waitIdle(thread)
-	snap, err := c.snapshot(thread)
+	snap, err := c.idleSnapshot(thread)
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +229,7 @@ func (c *call) respond(thread string, data json.RawMessage) (any, error) {
 			return nil, &commandError{codeNoInterrupt, "The thread has no open question " + shortened(id) + "."}
 		}
 	}
-	r, err := c.get(runs.Thread, thread)
+	r, err := c.getFor(ActionCreateRun, runs.Thread, thread)
 	if err != nil {
 		return nil, err
 	}
@@ -290,8 +295,9 @@ func (c *call) streamEvents() error {
 	if err := c.body(&sub, true); err != nil {
 		return err
 	}
-	if r, err := c.s.o.Runs.Get(c.ctx(), runs.Thread, thread); err == nil && !c.owns(&r) {
-		return notFound("thread", thread)
+	_, hidden := c.getFor(ActionRead, runs.Thread, thread)
+	if hidden != nil && !isNotFound(hidden) {
+		return hidden
 	}
 	log, err := c.s.openLog(c.ctx(), thread)
 	if err != nil {
@@ -302,6 +308,11 @@ func (c *call) streamEvents() error {
 	defer out.stop()
 	v, seq := newThreadView(), int64(0)
 	_ = c.followAll(log, 0, func(e *runs.Event) error { // the response has begun
+		if hidden != nil {
+			if hidden = c.shown(thread); hidden != nil {
+				return hidden
+			}
+		}
 		events, err := v.events(e)
 		if err != nil {
 			return err
@@ -322,4 +333,18 @@ func (c *call) streamEvents() error {
 		return nil
 	})
 	return nil
+}
+
+// shown is for the stream of a thread that the user could not see at its beginning. It returns nil
+// if the thread was created since and the user may read it. Otherwise it returns when the client
+// has left: the stream of another user's thread is like that of a thread that does not exist.
+func (c *call) shown(thread string) error {
+	_, err := c.getFor(ActionRead, runs.Thread, thread)
+	if err != nil {
+		select {
+		case <-c.ctx().Done():
+		case <-c.s.ctx.Done():
+		}
+	}
+	return err
 }

@@ -41,6 +41,7 @@ type cronData struct {
 	OnDone            string
 	Payload           json.RawMessage
 	Next              *time.Time
+	Permissions       []string // of the user that made the cron
 }
 
 type cronBody struct {
@@ -98,26 +99,14 @@ func (c *call) createCron() error {
 	if b.Schedule == nil {
 		return invalid("schedule is missing.")
 	}
-	if err := q.check(); err != nil {
-		return err
-	}
-	if c.s.graphs[q.Assistant] == nil && !isUUID(q.Assistant) {
-		return notFound("assistant", q.Assistant)
-	}
-	a, err := c.assistantOf(q.Assistant)
+	a, thread, err := c.cronTarget(&q)
 	if err != nil {
 		return err
-	}
-	thread := c.r.PathValue("thread")
-	if thread != "" {
-		if _, err := c.pathThread(); err != nil {
-			return err
-		}
 	}
 	at := now()
 	d := cronData{
 		Assistant: a.ID, Thread: thread, Schedule: *b.Schedule, Timezone: b.Timezone, EndTime: b.EndTime, Enabled: b.Enabled == nil || *b.Enabled,
-		OnDone: b.OnDone, Payload: data,
+		OnDone: b.OnDone, Payload: data, Permissions: c.user.Permissions,
 	}
 	if d.OnDone == "" {
 		d.OnDone = "delete"
@@ -126,13 +115,43 @@ func (c *call) createCron() error {
 		return err
 	}
 	r := runs.Record{
-		Kind: runs.Cron, ID: uuid.New(), Parent: thread, Owner: c.user.ID, Graph: a.Graph, Created: at, Updated: at, Metadata: orEmpty(q.Metadata), Data: encoded(d),
+		Kind: runs.Cron, ID: uuid.New(), Parent: thread, Graph: a.Graph, Created: at, Updated: at, Metadata: orEmpty(q.Metadata), Data: encoded(d),
 	}
-	if err := c.s.o.Runs.Insert(c.ctx(), r); err != nil {
+	f, err := c.allow(Access{Resource: ResourceCrons, Action: ActionCreate, Graph: a.Graph})
+	if err == nil {
+		err = f.stamp(&r, c.user)
+	}
+	if err == nil {
+		err = c.s.o.Runs.Insert(c.ctx(), r)
+	}
+	if err != nil {
 		return err
 	}
 	c.s.schedule(r.ID, d.Next)
 	return c.sendCron(r)
+}
+
+// cronTarget checks the request of a cron's runs, and returns their assistant and the thread in
+// the path.
+func (c *call) cronTarget(q *runRequest) (a runs.Record, thread string, err error) {
+	if err := q.check(); err != nil {
+		return a, "", err
+	}
+	if q.Webhook != "" {
+		if err := c.s.checkWebhook(q.Webhook); err != nil {
+			return a, "", err
+		}
+	}
+	if c.s.graphs[q.Assistant] == nil && !isUUID(q.Assistant) {
+		return a, "", notFound("assistant", q.Assistant)
+	}
+	if a, err = c.assistantOf(ActionRead, q.Assistant); err != nil || c.r.PathValue("thread") == "" {
+		return a, "", err
+	}
+	if thread, err = c.id("thread"); err == nil {
+		_, err = c.find(Access{Resource: ResourceThreads, Action: ActionCreateRun, ID: thread, Graph: a.Graph}, runs.Thread)
+	}
+	return a, thread, err
 }
 
 func (c *call) raw() (json.RawMessage, error) {
@@ -224,7 +243,18 @@ func (c *call) foundCrons() ([]cron, cronSearch, error) {
 	if err := c.body(&b, false); err != nil {
 		return nil, b, err
 	}
-	found, _, err := c.s.o.Runs.Search(c.ctx(), runs.Query{Kind: runs.Cron, Owner: c.owner(), Parent: b.Thread, Metadata: orEmpty(b.Metadata), Reverse: true})
+	if err := object("metadata", b.Metadata); err != nil {
+		return nil, b, err
+	}
+	f, err := c.allow(Access{Resource: ResourceCrons, Action: ActionSearch})
+	if err != nil {
+		return nil, b, err
+	}
+	q := runs.Query{Kind: runs.Cron, Parent: b.Thread, Metadata: orEmpty(b.Metadata), Reverse: true}
+	if !f.restrict(&q) {
+		return []cron{}, b, nil
+	}
+	found, _, err := c.s.o.Runs.Search(c.ctx(), q)
 	if err != nil {
 		return nil, b, err
 	}
@@ -338,7 +368,7 @@ func (s *Server) startCron(ctx context.Context, r runs.Record, d *cronData) erro
 	if err != nil {
 		return err
 	}
-	c := &call{s: s, r: request, user: User{ID: r.Owner}}
+	c := &call{s: s, r: request, user: User{ID: r.Owner, Permissions: d.Permissions}}
 	_, err = c.start(&q, d.Thread)
 	return err
 }

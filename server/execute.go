@@ -70,7 +70,7 @@ func (s *Server) runGraph(a *activeRun, w *logWriter) outcome {
 	rec.began()
 	err = p.err
 	if err == nil {
-		ctx := context.WithValue(a.ctx, contextKey{}, a.data.Context)
+		ctx := context.WithValue(context.WithValue(a.ctx, contextKey{}, a.data.Context), userKey{}, a.record.Owner)
 		for e, eerr := range p.thread.Stream(ctx, p.input...) {
 			if eerr != nil {
 				err = eerr

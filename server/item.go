@@ -31,16 +31,46 @@ func newItem(i memory.Item) item {
 	return item{Namespace: i.Namespace, Key: i.Key, Value: i.Value, Created: i.CreatedAt.UTC(), Updated: i.UpdatedAt.UTC()}
 }
 
-// values returns the namespace of the user's values with these labels.
+// The tenants of the values of users, and of those that all users share.
+const (
+	ownValues    = "server"
+	sharedValues = "server/shared"
+)
+
+// values returns the namespace with these labels, of the user or of all users.
 func (c *call) values(labels []string) (memory.Namespace, error) {
+	scope, err := c.scope(labels)
+	if err != nil {
+		return memory.Namespace{}, err
+	}
+	return c.s.o.Values.In(scope, labels...), nil
+}
+
+// scope returns the scope of the values that the request may use.
+func (c *call) scope(labels []string) (memory.Scope, error) {
 	if c.s.o.Values == nil {
-		return memory.Namespace{}, refuse(http.StatusNotImplemented, "This server has no store of values. Set Options.Values.")
+		return memory.Scope{}, refuse(http.StatusNotImplemented, "This server has no store of values. Set Options.Values.")
 	}
-	user := c.user.ID
-	if user == "" {
-		user = "local"
+	f, err := c.allow(Access{Resource: ResourceStore, Action: c.action, Namespace: labels})
+	switch {
+	case err != nil:
+		return memory.Scope{}, err
+	case len(f.Metadata) > 0:
+		return memory.Scope{}, errors.New("server: Options.Authorize returned a filter with Metadata for the store, whose items have none")
+	case f.Owner != "":
+		return memory.Scope{Tenant: ownValues, User: f.Owner}, nil
+	case c.s.o.Auth == nil:
+		return memory.Scope{Tenant: ownValues, User: "local"}, nil
 	}
-	return c.s.o.Values.In(memory.Scope{Tenant: "server", User: user}, labels...), nil
+	return memory.Scope{Tenant: sharedValues, User: "all"}, nil
+}
+
+// failedItem is the error of an item: a mistake of the client, or a failure of the store.
+func failedItem(err error) error {
+	if errors.Is(err, memory.ErrInvalid) {
+		return invalid("The store refuses the request: %v.", err)
+	}
+	return err
 }
 
 type itemBody struct {
@@ -75,7 +105,7 @@ func (c *call) putItem() error {
 		return err
 	}
 	if _, err := n.Put(c.ctx(), b.Key, b.Value, o); err != nil {
-		return invalid("The item cannot be stored: %v.", err)
+		return failedItem(err)
 	}
 	return c.sendNothing()
 }
@@ -114,7 +144,7 @@ func (c *call) getItem() error {
 		return c.send(nil)
 	}
 	if err != nil {
-		return err
+		return failedItem(err)
 	}
 	return c.send(newItem(i))
 }
@@ -129,7 +159,7 @@ func (c *call) deleteItem() error {
 		return err
 	}
 	if err := n.Delete(c.ctx(), b.Key, 0); err != nil && !errors.Is(err, memory.ErrNotFound) {
-		return err
+		return failedItem(err)
 	}
 	return c.sendNothing()
 }
@@ -163,7 +193,7 @@ func (c *call) searchItems() error {
 	if b.Query != "" {
 		hits, err := n.Search(c.ctx(), memory.Question{Text: b.Query, Limit: b.Offset + limit}, memory.ValueFilter{Where: where})
 		if err != nil {
-			return err
+			return failedItem(err)
 		}
 		for _, h := range hits[min(b.Offset, len(hits)):] {
 			out = append(out, foundItem{newItem(h.Item), &h.Score.Total})
@@ -173,7 +203,7 @@ func (c *call) searchItems() error {
 	i := 0
 	for v, err := range n.List(c.ctx(), memory.ValueQuery{Where: where, Limit: b.Offset + limit}) {
 		if err != nil {
-			return err
+			return failedItem(err)
 		}
 		if i++; i > b.Offset {
 			out = append(out, foundItem{newItem(v), nil})
@@ -233,14 +263,18 @@ func (c *call) listNamespaces() error {
 	if b.Limit != nil {
 		limit = *b.Limit
 	}
-	n, err := c.values(nil)
+	if limit < 1 || limit > maxLimit || b.Offset < 0 || b.Depth < 0 {
+		return invalid("The limit is %d, the offset is %d and the depth is %d; the limit must be from 1 to %d, and the others not negative.", limit, b.Offset, b.Depth, maxLimit)
+	}
+	scope, err := c.scope(b.Prefix)
 	if err != nil {
 		return err
 	}
+	n := c.s.o.Values.In(scope)
 	out, i := [][]string{}, 0
 	for labels, err := range n.Namespaces(c.ctx(), memory.NamespaceQuery{Prefix: b.Prefix, Suffix: b.Suffix, MaxDepth: b.Depth, Limit: b.Offset + limit}) {
 		if err != nil {
-			return err
+			return failedItem(err)
 		}
 		if i++; i > b.Offset {
 			out = append(out, labels)

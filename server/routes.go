@@ -16,60 +16,65 @@ func (s *Server) routes() {
 		c := r.Context().Value(callKey{}).(*call) //nolint:forcetypeassert // serve sets it
 		c.fail(refuse(http.StatusNotFound, "There is no path %s.", shortened(r.URL.Path)))
 	})
-	for path, methods := range map[string]map[string]handler{
-		"/ok":      {get: (*call).ok},
-		"/healthz": {get: (*call).ok},
-		"/readyz":  {get: (*call).ready},
-		"/info":    {get: (*call).info},
-
-		"/assistants":                      {post: (*call).createAssistant},
-		"/assistants/search":               {post: (*call).searchAssistants},
-		"/assistants/count":                {post: (*call).countAssistants},
-		"/assistants/{assistant}":          {get: (*call).getAssistant, patch: (*call).patchAssistant, remove: (*call).deleteAssistant},
-		"/assistants/{assistant}/graph":    {get: (*call).drawAssistant},
-		"/assistants/{assistant}/schemas":  {get: (*call).schemas},
-		"/assistants/{assistant}/versions": {post: (*call).listVersions},
-		"/assistants/{assistant}/latest":   {post: (*call).setLatest},
-
-		"/threads":                             {post: (*call).createThread},
-		"/threads/search":                      {post: (*call).searchThreads},
-		"/threads/count":                       {post: (*call).countThreads},
-		"/threads/prune":                       {post: (*call).pruneThreads},
-		"/threads/{thread}":                    {get: (*call).getThread, patch: (*call).patchThread, remove: (*call).deleteThread},
-		"/threads/{thread}/copy":               {post: (*call).copyThread},
-		"/threads/{thread}/state":              {get: (*call).getState, post: (*call).updateState},
-		"/threads/{thread}/state/checkpoint":   {post: (*call).getStateAt},
-		"/threads/{thread}/state/{checkpoint}": {get: (*call).getState},
-		"/threads/{thread}/history":            {get: (*call).history, post: (*call).history},
-		"/threads/{thread}/stream":             {get: (*call).watchThread},
-		"/threads/{thread}/commands":           {post: (*call).command},
-		"/threads/{thread}/stream/events":      {post: (*call).streamEvents},
-		"/threads/{thread}/runs":               {get: (*call).listRuns, post: (*call).createRun},
-		"/threads/{thread}/runs/wait":          {post: (*call).waitRun},
-		"/threads/{thread}/runs/stream":        {post: (*call).streamRun},
-		"/threads/{thread}/runs/{run}":         {get: (*call).getRun, remove: (*call).deleteRun},
-		"/threads/{thread}/runs/{run}/join":    {get: (*call).joinRun},
-		"/threads/{thread}/runs/{run}/stream":  {get: (*call).streamAgain},
-		"/threads/{thread}/runs/{run}/cancel":  {post: (*call).cancelRun},
-		"/threads/{thread}/runs/crons":         {post: (*call).createCron},
-
-		"/runs":                {post: (*call).createRun},
-		"/runs/wait":           {post: (*call).waitRun},
-		"/runs/stream":         {post: (*call).streamRun},
-		"/runs/batch":          {post: (*call).createRuns},
-		"/runs/cancel":         {post: (*call).cancelMany},
-		"/runs/{run}/{action}": {get: only("stream", (*call).streamAgain), post: only("cancel", (*call).cancelRun)},
-
-		"/runs/crons":        {post: (*call).createCron},
-		"/runs/crons/search": {post: (*call).searchCrons},
-		"/runs/crons/count":  {post: (*call).countCrons},
-		"/runs/crons/{cron}": {patch: (*call).patchCron, remove: (*call).deleteCron},
-
-		"/store/items":        {get: (*call).getItem, put: (*call).putItem, remove: (*call).deleteItem},
-		"/store/items/search": {post: (*call).searchItems},
-		"/store/namespaces":   {post: (*call).listNamespaces},
-	} {
+	for path, methods := range endpoints() {
 		s.route(path, methods)
+	}
+}
+
+// endpoints returns the handlers by path and method.
+func endpoints() map[string]map[string]endpoint {
+	return map[string]map[string]endpoint{
+		"/ok":      {get: {(*call).ok, ActionRead}},
+		"/healthz": {get: {(*call).ok, ActionRead}},
+		"/readyz":  {get: {(*call).ready, ActionRead}},
+		"/info":    {get: {(*call).info, ActionRead}},
+
+		"/assistants":                      {post: {(*call).createAssistant, ActionCreate}},
+		"/assistants/search":               {post: {(*call).searchAssistants, ActionSearch}},
+		"/assistants/count":                {post: {(*call).countAssistants, ActionSearch}},
+		"/assistants/{assistant}":          {get: {(*call).getAssistant, ActionRead}, patch: {(*call).patchAssistant, ActionUpdate}, remove: {(*call).deleteAssistant, ActionDelete}},
+		"/assistants/{assistant}/graph":    {get: {(*call).drawAssistant, ActionRead}},
+		"/assistants/{assistant}/schemas":  {get: {(*call).schemas, ActionRead}},
+		"/assistants/{assistant}/versions": {post: {(*call).listVersions, ActionRead}},
+		"/assistants/{assistant}/latest":   {post: {(*call).setLatest, ActionUpdate}},
+
+		"/threads":                             {post: {(*call).createThread, ActionCreate}},
+		"/threads/search":                      {post: {(*call).searchThreads, ActionSearch}},
+		"/threads/count":                       {post: {(*call).countThreads, ActionSearch}},
+		"/threads/prune":                       {post: {(*call).pruneThreads, ActionDelete}},
+		"/threads/{thread}":                    {get: {(*call).getThread, ActionRead}, patch: {(*call).patchThread, ActionUpdate}, remove: {(*call).deleteThread, ActionDelete}},
+		"/threads/{thread}/copy":               {post: {(*call).copyThread, ActionRead}},
+		"/threads/{thread}/state":              {get: {(*call).getState, ActionRead}, post: {(*call).updateState, ActionUpdate}},
+		"/threads/{thread}/state/checkpoint":   {post: {(*call).getStateAt, ActionRead}},
+		"/threads/{thread}/state/{checkpoint}": {get: {(*call).getState, ActionRead}},
+		"/threads/{thread}/history":            {get: {(*call).history, ActionRead}, post: {(*call).history, ActionRead}},
+		"/threads/{thread}/stream":             {get: {(*call).watchThread, ActionRead}},
+		"/threads/{thread}/commands":           {post: {(*call).command, ActionCreateRun}},
+		"/threads/{thread}/stream/events":      {post: {(*call).streamEvents, ActionRead}},
+		"/threads/{thread}/runs":               {get: {(*call).listRuns, ActionSearch}, post: {(*call).createRun, ActionCreateRun}},
+		"/threads/{thread}/runs/wait":          {post: {(*call).waitRun, ActionCreateRun}},
+		"/threads/{thread}/runs/stream":        {post: {(*call).streamRun, ActionCreateRun}},
+		"/threads/{thread}/runs/{run}":         {get: {(*call).getRun, ActionRead}, remove: {(*call).deleteRun, ActionDelete}},
+		"/threads/{thread}/runs/{run}/join":    {get: {(*call).joinRun, ActionRead}},
+		"/threads/{thread}/runs/{run}/stream":  {get: {(*call).streamAgain, ActionRead}},
+		"/threads/{thread}/runs/{run}/cancel":  {post: {(*call).cancelRun, ActionUpdate}},
+		"/threads/{thread}/runs/crons":         {post: {(*call).createCron, ActionCreate}},
+
+		"/runs":                {post: {(*call).createRun, ActionCreateRun}},
+		"/runs/wait":           {post: {(*call).waitRun, ActionCreateRun}},
+		"/runs/stream":         {post: {(*call).streamRun, ActionCreateRun}},
+		"/runs/batch":          {post: {(*call).createRuns, ActionCreateRun}},
+		"/runs/cancel":         {post: {(*call).cancelMany, ActionUpdate}},
+		"/runs/{run}/{action}": {get: {only("stream", (*call).streamAgain), ActionRead}, post: {only("cancel", (*call).cancelRun), ActionUpdate}},
+
+		"/runs/crons":        {post: {(*call).createCron, ActionCreate}},
+		"/runs/crons/search": {post: {(*call).searchCrons, ActionSearch}},
+		"/runs/crons/count":  {post: {(*call).countCrons, ActionSearch}},
+		"/runs/crons/{cron}": {patch: {(*call).patchCron, ActionUpdate}, remove: {(*call).deleteCron, ActionDelete}},
+
+		"/store/items":        {get: {(*call).getItem, ActionRead}, put: {(*call).putItem, ActionUpdate}, remove: {(*call).deleteItem, ActionDelete}},
+		"/store/items/search": {post: {(*call).searchItems, ActionSearch}},
+		"/store/namespaces":   {post: {(*call).listNamespaces, ActionSearch}},
 	}
 }
 

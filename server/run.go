@@ -241,7 +241,7 @@ func (c *call) newRun(q *runRequest, thread string) (runs.Record, *served, error
 			return runs.Record{}, nil, err
 		}
 	}
-	a, err := c.assistantOf(q.Assistant)
+	a, err := c.assistantOf(ActionRead, q.Assistant)
 	if err != nil {
 		return runs.Record{}, nil, err
 	}
@@ -292,29 +292,36 @@ func (q *runRequest) metadata(assistant, graph string, d assistantData) (json.Ra
 func (c *call) threadForRun(q *runRequest, id, assistant string, g *served) (string, error) {
 	meta := encoded(map[string]string{"assistant_id": assistant, "graph_id": g.name})
 	if id != "" {
-		_, err := c.get(runs.Thread, id)
-		if err == nil {
-			_, err = c.s.change(c.ctx(), runs.Thread, id, func(r *runs.Record) (err error) {
-				r.Graph = g.name
-				r.Metadata, err = merged(r.Metadata, meta)
-				return err
-			})
+		err := c.useThread(id, g, meta)
+		if !isNotFound(err) || q.IfNotExists != "create" {
 			return id, err
 		}
-		refusal, ok := errors.AsType[*Refusal](err)
-		if !ok || refusal.Status != http.StatusNotFound || q.IfNotExists != "create" {
+	} else {
+		if _, err := c.allow(Access{Resource: ResourceThreads, Action: ActionCreateRun, Graph: g.name}); err != nil {
 			return "", err
 		}
-	} else {
 		id = uuid.New()
 	}
-	t := newThread(id, c.user.ID, meta)
+	t := newThread(id, meta)
 	t.Graph = g.name
-	err := c.s.o.Runs.Insert(c.ctx(), t)
-	if errors.Is(err, runs.ErrExists) {
-		return "", notFound("thread", id) // it belongs to another user
+	err := c.insertThread(&t)
+	if errors.Is(err, runs.ErrExists) { // it is of another user, or was created meanwhile
+		return id, c.useThread(id, g, meta)
 	}
 	return id, err
+}
+
+// useThread prepares a thread for a run.
+func (c *call) useThread(id string, g *served, meta json.RawMessage) error {
+	if _, err := c.find(Access{Resource: ResourceThreads, Action: ActionCreateRun, ID: id, Graph: g.name}, runs.Thread); err != nil {
+		return err
+	}
+	_, err := c.s.change(c.ctx(), runs.Thread, id, func(r *runs.Record) (err error) {
+		r.Graph = g.name
+		r.Metadata, err = merged(r.Metadata, meta)
+		return err
+	})
+	return err
 }
 
 // start stores a run and puts it into the queue of its thread.
@@ -423,8 +430,10 @@ func (c *call) streamRun() error {
 
 // pathRun returns the run in the path.
 func (c *call) pathRun() (runs.Record, error) {
-	if c.r.PathValue("thread") != "" {
-		if _, err := c.pathThread(); err != nil {
+	thread := c.r.PathValue("thread")
+	if thread != "" {
+		var err error
+		if thread, err = c.id("thread"); err != nil {
 			return runs.Record{}, err
 		}
 	}
@@ -433,8 +442,11 @@ func (c *call) pathRun() (runs.Record, error) {
 		return runs.Record{}, err
 	}
 	r, err := c.get(runs.Run, id)
-	if thread := c.r.PathValue("thread"); err == nil && thread != "" && r.Parent != thread {
+	if err == nil && thread != "" && r.Parent != thread {
 		return r, notFound("run", id)
+	}
+	if err == nil && c.flag("cancel_on_disconnect") && c.action == ActionRead {
+		_, err = c.getFor(ActionUpdate, runs.Run, id)
 	}
 	return r, err
 }
@@ -452,7 +464,11 @@ func (c *call) getRun() error {
 }
 
 func (c *call) listRuns() error {
-	t, err := c.pathThread()
+	id, err := c.id("thread")
+	if err != nil {
+		return err
+	}
+	t, err := c.find(Access{Resource: ResourceRuns, Action: ActionSearch, ID: id}, runs.Thread)
 	if err != nil {
 		return err
 	}
@@ -552,7 +568,11 @@ func (c *call) cancelMany() error {
 	if err := c.body(&b, true); err != nil {
 		return err
 	}
-	q := runs.Query{Kind: runs.Run, Owner: c.owner(), Parent: b.Thread, IDs: b.Runs}
+	f, err := c.allow(Access{Resource: ResourceRuns, Action: ActionUpdate})
+	if err != nil {
+		return err
+	}
+	q := runs.Query{Kind: runs.Run, Parent: b.Thread, IDs: b.Runs}
 	switch b.Status {
 	case "", "all":
 		q.Statuses = []string{runPending, runRunning}
@@ -568,9 +588,9 @@ func (c *call) cancelMany() error {
 	if err != nil {
 		return err
 	}
-	var ids []string
-	for _, r := range found {
-		ids = append(ids, r.ID)
+	ids, err := c.runsIn(f, found)
+	if err != nil {
+		return err
 	}
 	if err := c.s.cancelRuns(c.ctx(), ids, c.r.URL.Query().Get("action") == multitaskRollback, true); err != nil {
 		return err
@@ -578,10 +598,34 @@ func (c *call) cancelMany() error {
 	return c.sendNothing()
 }
 
+// runsIn returns the ids of those runs whose threads a filter selects.
+func (c *call) runsIn(f Filter, found []runs.Record) ([]string, error) {
+	var ids []string
+	selected := map[string]bool{}
+	for _, r := range found {
+		has, known := selected[r.Parent]
+		if !known {
+			t, err := c.s.o.Runs.Get(c.ctx(), runs.Thread, r.Parent)
+			if err != nil && !errors.Is(err, runs.ErrNotFound) {
+				return nil, err
+			}
+			has = err == nil && f.has(&t)
+			selected[r.Parent] = has
+		}
+		if has {
+			ids = append(ids, r.ID)
+		}
+	}
+	return ids, nil
+}
+
 // list decodes a JSON array of the request.
 func (c *call) list(v any) error {
-	d := json.NewDecoder(http.MaxBytesReader(c.w, c.r.Body, c.s.o.MaxBody))
-	if err := d.Decode(v); err != nil {
+	data, err := c.read()
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, v); err != nil {
 		return invalid("The body cannot be read: %v.", err)
 	}
 	return nil

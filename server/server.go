@@ -31,6 +31,12 @@ type Options struct {
 	// refusal with status 401. A user sees and changes only objects of its own. Nil means that
 	// there are no users, and that only requests from this machine are accepted.
 	Auth func(*http.Request) (User, error)
+	// Authorize decides what a user may do. A [Refusal] is sent to the client; any other error is
+	// logged, and refuses the request with status 403. The filter that it returns is applied to
+	// what the request reads, searches and changes, and stamps new objects. It is called often
+	// and at the same time by several requests. Nil means that a user may use its own objects,
+	// and the assistants of the graphs. The assistants of the graphs are not filtered.
+	Authorize func(context.Context, Access) (Filter, error)
 	// Hosts are the names by which clients reach the server, as in the Host header, without
 	// ports. Requests with another name are refused, so that a page of another site cannot
 	// reach the server by a name that resolves to it. Loopback addresses are always accepted if
@@ -52,12 +58,6 @@ type Options struct {
 	Heartbeat time.Duration
 	// Logger receives failures that no client is told. Nil means that nothing is logged.
 	Logger *slog.Logger
-}
-
-// A User is who sends a request.
-type User struct {
-	// ID is stored as the owner of what the user creates.
-	ID string
 }
 
 // A Server serves graphs over HTTP. It is an [http.Handler], and is safe for concurrent use.

@@ -110,10 +110,10 @@ func (c *call) pathThread() (runs.Record, error) {
 	return c.get(runs.Thread, id)
 }
 
-func newThread(id, owner string, metadata json.RawMessage) runs.Record {
+func newThread(id string, metadata json.RawMessage) runs.Record {
 	at := now()
 	return runs.Record{
-		Kind: runs.Thread, ID: id, Owner: owner, Status: threadIdle, Created: at, Updated: at, Metadata: orEmpty(metadata), Data: encoded(threadData{}),
+		Kind: runs.Thread, ID: id, Status: threadIdle, Created: at, Updated: at, Metadata: orEmpty(metadata), Data: encoded(threadData{}),
 	}
 }
 
@@ -141,7 +141,7 @@ func (c *call) createThread() error {
 	case !isUUID(b.ID):
 		return invalid("thread_id is %q; it must be a UUID.", shortened(b.ID))
 	}
-	r := newThread(b.ID, c.user.ID, b.Metadata)
+	r := newThread(b.ID, b.Metadata)
 	var meta struct {
 		Graph string `json:"graph_id"`
 	}
@@ -151,12 +151,12 @@ func (c *call) createThread() error {
 	if c.s.graphs[b.Graph] != nil {
 		r.Graph = b.Graph
 	}
-	err := c.s.o.Runs.Insert(c.ctx(), r)
+	err := c.insertThread(&r)
 	if errors.Is(err, runs.ErrExists) {
 		if b.IfExists != "do_nothing" {
 			return refuse(http.StatusConflict, "The thread %s exists.", b.ID)
 		}
-		if r, err = c.get(runs.Thread, b.ID); err == nil {
+		if r, err = c.getFor(ActionRead, runs.Thread, b.ID); err == nil {
 			return c.sendThread(r)
 		}
 	}
@@ -169,6 +169,18 @@ func (c *call) createThread() error {
 		}
 	}
 	return c.sendThread(r)
+}
+
+// insertThread stores a new thread of the user.
+func (c *call) insertThread(r *runs.Record) error {
+	f, err := c.allow(Access{Resource: ResourceThreads, Action: ActionCreate})
+	if err == nil {
+		err = f.stamp(r, c.user)
+	}
+	if err != nil {
+		return err
+	}
+	return c.s.o.Runs.Insert(c.ctx(), *r)
 }
 
 func (c *call) sendThread(r runs.Record) error {
@@ -196,10 +208,13 @@ func (c *call) patchThread() error {
 	if err := errors.Join(c.body(&b, true), object("metadata", b.Metadata)); err != nil {
 		return err
 	}
+	f := c.filter
 	r, err = c.s.change(c.ctx(), runs.Thread, r.ID, func(r *runs.Record) (err error) {
-		r.Metadata, err = merged(r.Metadata, orEmpty(b.Metadata))
+		if r.Metadata, err = merged(r.Metadata, orEmpty(b.Metadata)); err != nil {
+			return err
+		}
 		r.Updated = now()
-		return err
+		return f.keep(r)
 	})
 	if err != nil {
 		return err
@@ -247,27 +262,32 @@ func (c *call) copyThread() error {
 	if err != nil {
 		return err
 	}
-	to := newThread(uuid.New(), r.Owner, r.Metadata)
+	to := newThread(uuid.New(), r.Metadata)
 	to.Graph, to.Status, to.Data = r.Graph, r.Status, r.Data
 	if r.Status == threadBusy {
 		return refuse(http.StatusConflict, "The thread is busy. Copy it when its run has ended.")
 	}
+	if err := c.insertThread(&to); err != nil {
+		return err
+	}
+	if err := c.copyStates(&r, to.ID); err != nil {
+		return errors.Join(err, c.s.o.Runs.Delete(c.ctx(), runs.Thread, to.ID))
+	}
+	return c.sendThread(to)
+}
+
+// copyStates copies the states and tasks of a thread.
+func (c *call) copyStates(r *runs.Record, to string) error {
 	if g := c.s.graphs[r.Graph]; g != nil {
 		copier, ok := g.graph.Checkpoints().(checkpoint.ThreadCopier)
 		if !ok {
 			return refuse(http.StatusNotImplemented, "The checkpoint store cannot copy threads.")
 		}
-		if err := copier.CopyThread(c.ctx(), r.ID, to.ID); err != nil && !errors.Is(err, checkpoint.ErrNotFound) {
+		if err := copier.CopyThread(c.ctx(), r.ID, to); err != nil && !errors.Is(err, checkpoint.ErrNotFound) {
 			return err
 		}
 	}
-	if err := c.s.o.Runs.Insert(c.ctx(), to); err != nil {
-		return err
-	}
-	if err := c.s.o.Runs.CopyTasks(c.ctx(), r.ID, to.ID); err != nil {
-		return err
-	}
-	return c.sendThread(to)
+	return c.s.o.Runs.CopyTasks(c.ctx(), r.ID, to)
 }
 
 type threadSearch struct {
@@ -284,7 +304,7 @@ var threadOrders = map[string]runs.Order{
 
 func (c *call) threadQuery() (threadSearch, runs.Query, error) {
 	var b threadSearch
-	q := runs.Query{Kind: runs.Thread, Owner: c.owner()}
+	q := runs.Query{Kind: runs.Thread}
 	if err := c.body(&b, false); err != nil {
 		return b, q, err
 	}
@@ -331,6 +351,10 @@ func (c *call) searchThreads() error {
 // foundThreads returns the page of the threads that a search selects. A search by values reads
 // the state of each thread.
 func (c *call) foundThreads(b threadSearch, q runs.Query) ([]runs.Record, int, error) {
+	f, err := c.allow(Access{Resource: ResourceThreads, Action: ActionSearch})
+	if err != nil || !f.restrict(&q) {
+		return nil, 0, err
+	}
 	if string(orEmpty(b.Values)) == "{}" {
 		return c.s.o.Runs.Search(c.ctx(), q)
 	}
@@ -378,10 +402,13 @@ func (c *call) pruneThreads() error {
 	if b.Strategy != "" && b.Strategy != "delete" && b.Strategy != "keep_latest" {
 		return invalid("The strategy is %q; it must be delete or keep_latest.", shortened(b.Strategy))
 	}
+	if b.Strategy == "keep_latest" {
+		c.action = ActionUpdate
+	}
 	pruned := 0
 	for _, id := range b.IDs {
 		r, err := c.get(runs.Thread, id)
-		if refusal, ok := errors.AsType[*Refusal](err); ok && refusal.Status == http.StatusNotFound {
+		if isNotFound(err) {
 			continue
 		}
 		if err == nil {

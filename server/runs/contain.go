@@ -79,3 +79,50 @@ func equalNumbers(a, b json.Number) bool {
 	g, err2 := b.Float64()
 	return a == b || err == nil && err2 == nil && f == g
 }
+
+// Both returns JSON that a value contains if and only if it contains both a and b, as
+// [Query.Metadata] defines it. It reports false if no value contains both. Empty JSON counts as an
+// object without keys.
+func Both(a, b json.RawMessage) (json.RawMessage, bool) {
+	if len(bytes.TrimSpace(b)) == 0 {
+		return a, true
+	}
+	x, ok := decode(a)
+	if !ok {
+		return nil, false
+	}
+	y, ok := decode(b)
+	if !ok {
+		return nil, false
+	}
+	v, ok := both(x, y)
+	if !ok {
+		return nil, false
+	}
+	out, err := json.Marshal(v)
+	return out, err == nil
+}
+
+func both(a, b any) (any, bool) {
+	switch a := a.(type) {
+	case map[string]any:
+		object, ok := b.(map[string]any)
+		if !ok {
+			return nil, false
+		}
+		for k, v := range object {
+			have, has := a[k]
+			if has {
+				if v, ok = both(have, v); !ok {
+					return nil, false
+				}
+			}
+			a[k] = v
+		}
+		return a, true
+	case []any:
+		list, ok := b.([]any)
+		return append(a, list...), ok
+	}
+	return a, contains(a, b)
+}

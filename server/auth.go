@@ -1,0 +1,172 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/weft-go/weft/server/runs"
+)
+
+// A User sends requests.
+type User struct {
+	// ID is stored as the owner of what the user creates. It is not empty.
+	ID string
+	// Permissions are for [Options.Authorize]. The server itself knows one: [PermissionMetrics].
+	Permissions []string
+}
+
+// PermissionMetrics allows a user to read /metrics, if there is no [Options.Authorize].
+const PermissionMetrics = "metrics"
+
+// A Resource is a kind of object that requests use.
+type Resource string
+
+// The resources of an [Access]. A run belongs to its thread: a [Filter] for runs is applied to
+// their threads.
+const (
+	ResourceAssistants Resource = "assistants"
+	ResourceThreads    Resource = "threads"
+	ResourceRuns       Resource = "runs"
+	ResourceCrons      Resource = "crons"
+	ResourceStore      Resource = "store"
+	ResourceMetrics    Resource = "metrics"
+)
+
+// An Action is what a request does with objects.
+type Action string
+
+// The actions of an [Access]. A run is created by ActionCreateRun on its thread; to stop a run is
+// an update of the run. To store an item is an update of the store.
+const (
+	ActionCreate    Action = "create"
+	ActionRead      Action = "read"
+	ActionUpdate    Action = "update"
+	ActionDelete    Action = "delete"
+	ActionSearch    Action = "search"
+	ActionCreateRun Action = "create_run"
+)
+
+// An Access is what a request wants to do. A request may need several: a run on a new thread
+// needs read of the assistant, create_run of threads, and create of threads.
+type Access struct {
+	User     User
+	Resource Resource
+	Action   Action
+	// ID is the id of the object. It is empty for a search, for the store, and for an object that
+	// does not exist yet. For a run it is the id of the run, and for create_run that of the thread.
+	ID string
+	// Graph is the name of the graph of a new assistant, run or cron. Otherwise it is empty.
+	Graph string
+	// Namespace is the namespace of an item of the store, or the prefix of a search.
+	Namespace []string
+}
+
+// A Filter selects the objects that a request may use. The zero value selects all objects. An
+// object that it does not select is not found: the client does not learn that it exists.
+type Filter struct {
+	// Owner selects the objects of a user, and is the owner of a new object. If it is empty, objects
+	// of all owners are selected, and a new object belongs to the user of the request. For the
+	// store it chooses the user whose items are used; if it is empty, all users share them.
+	Owner string
+	// Metadata is a JSON object. It selects objects whose metadata contains it; see
+	// [runs.Query.Metadata]. A new or changed object gets its fields. The items of the store have
+	// no metadata: there it must be empty.
+	Metadata json.RawMessage
+}
+
+// has reports whether the filter selects a record.
+func (f *Filter) has(r *runs.Record) bool {
+	return (f.Owner == "" || r.Owner == f.Owner) && runs.Contains(r.Metadata, f.Metadata)
+}
+
+// restrict adds the filter to a query. It reports false if nothing can be found.
+func (f *Filter) restrict(q *runs.Query) bool {
+	if f.Owner != "" {
+		q.Owner = &f.Owner
+	}
+	both, ok := runs.Both(q.Metadata, f.Metadata)
+	q.Metadata = both
+	return ok
+}
+
+// stamp gives a new record its owner and the metadata of the filter.
+func (f *Filter) stamp(r *runs.Record, user User) error {
+	r.Owner = user.ID
+	if f.Owner != "" {
+		r.Owner = f.Owner
+	}
+	return f.keep(r)
+}
+
+// keep gives a changed record the metadata of the filter.
+func (f *Filter) keep(r *runs.Record) (err error) {
+	if len(f.Metadata) > 0 {
+		r.Metadata, err = merged(r.Metadata, f.Metadata)
+	}
+	return err
+}
+
+var resources = map[runs.Kind]Resource{
+	runs.Assistant: ResourceAssistants, runs.Thread: ResourceThreads, runs.Run: ResourceRuns, runs.Cron: ResourceCrons,
+}
+
+// allow asks whether the user may do something, and returns the filter for it.
+func (c *call) allow(a Access) (Filter, error) {
+	a.User = c.user
+	if c.s.o.Authorize != nil {
+		f, err := c.s.o.Authorize(c.ctx(), a)
+		if err == nil {
+			return f, object("metadata of the filter", f.Metadata)
+		}
+		if refusal, ok := errors.AsType[*Refusal](err); ok {
+			return f, refusal
+		}
+		c.s.o.Logger.Warn("server: a request was not authorized", "resource", a.Resource, "action", a.Action, "user", a.User.ID, "error", err)
+		return f, refuse(http.StatusForbidden, "The user has no right to %s of %s.", a.Action, a.Resource)
+	}
+	if c.s.o.Auth == nil {
+		return Filter{}, nil
+	}
+	return Filter{Owner: c.user.ID}, nil
+}
+
+// get returns a record for the action of the request.
+func (c *call) get(kind runs.Kind, id string) (runs.Record, error) { return c.getFor(c.action, kind, id) }
+
+// getFor returns a record for an action. A record that the user may not use is not found. The
+// filter stays in c.filter.
+func (c *call) getFor(action Action, kind runs.Kind, id string) (runs.Record, error) {
+	return c.find(Access{Resource: resources[kind], Action: action, ID: id}, kind)
+}
+
+// find returns the record with the id of an access, if the user may use it. A run is judged by its
+// thread.
+func (c *call) find(a Access, kind runs.Kind) (runs.Record, error) {
+	f, err := c.allow(a)
+	if err != nil {
+		return runs.Record{}, err
+	}
+	c.filter = f
+	id := a.ID
+	r, err := c.s.o.Runs.Get(c.ctx(), kind, id)
+	judged := r
+	if err == nil && kind == runs.Run {
+		judged, err = c.s.o.Runs.Get(c.ctx(), runs.Thread, r.Parent)
+	}
+	if errors.Is(err, runs.ErrNotFound) || err == nil && !f.has(&judged) {
+		return runs.Record{}, notFound(string(kind), id)
+	}
+	return r, err
+}
+
+// userKey is the key of the user in the context of a run.
+type userKey struct{}
+
+// UserID returns the id of the user that started the run in which a node is, and "" without
+// authentication or outside a run of a server.
+func UserID(ctx context.Context) string {
+	id, _ := ctx.Value(userKey{}).(string)
+	return id
+}
