@@ -133,7 +133,9 @@ func (c *call) allow(a Access) (Filter, error) {
 }
 
 // get returns a record for the action of the request.
-func (c *call) get(kind runs.Kind, id string) (runs.Record, error) { return c.getFor(c.action, kind, id) }
+func (c *call) get(kind runs.Kind, id string) (runs.Record, error) {
+	return c.getFor(c.action, kind, id)
+}
 
 // getFor returns a record for an action. A record that the user may not use is not found. The
 // filter stays in c.filter.
