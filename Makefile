@@ -124,6 +124,16 @@ seeds: ## run the tests that prove what the examples promise, and print which pa
 browser: ## use the examples' pages in headless Chromium (needs chromium; WEFT_SCREENSHOTS=DIR keeps pictures)
 	$(BROWSER) test -count=1 -timeout=15m ./...
 
+.PHONY: studio
+studio: ## build the pages of the server, server/ui/dist (needs node >= 20.19 and npm >= 11)
+	scripts/need node npm
+	cd server/ui && npm ci --no-audit --no-fund && node scripts/build.mjs
+
+.PHONY: studio-check
+studio-check: ## fail if server/ui/dist is not what its source builds (needs node >= 20.19 and npm >= 11)
+	scripts/need node npm
+	cd server/ui && npm ci --no-audit --no-fund && node scripts/check.mjs
+
 .PHONY: interop
 interop: ## exchange messages with the real LangChain of npm and PyPI (needs node, npm and python3)
 	WEFT_INTEROP=1 $(GO) test ./internal/interop -count=1 -v -timeout=15m

@@ -2,6 +2,9 @@ module github.com/weft-go/weft
 
 go 1.26.0
 
+// The packages of npm may contain Go files.
+ignore ./server/ui/node_modules
+
 require (
 	github.com/aws/aws-sdk-go-v2 v1.36.3
 	github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream v1.7.8

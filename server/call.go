@@ -104,7 +104,7 @@ func (c *call) check() error {
 		}
 		return nil
 	}
-	if c.r.Method == http.MethodOptions || slices.Contains(publicPaths, c.r.URL.Path) {
+	if c.r.Method == http.MethodOptions || slices.Contains(publicPaths, c.r.URL.Path) || c.s.isOpen(c.r.URL.Path) {
 		return nil
 	}
 	user, err := c.s.o.Auth(c.r)

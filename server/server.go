@@ -16,6 +16,7 @@ import (
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/server/runs"
+	"github.com/weft-go/weft/server/ui"
 )
 
 // Options configures a [Server]. Graphs and Runs are required.
@@ -56,6 +57,10 @@ type Options struct {
 	KeepEvents time.Duration
 	// Heartbeat is the time after which an idle stream gets a comment. Zero means 5 s.
 	Heartbeat time.Duration
+	// Chat is the chat page for end users, which the server serves at /chat/. Nil means none.
+	Chat *ui.Chat
+	// Studio is the page at /studio/ for people who build and look after graphs. Nil means none.
+	Studio *ui.Studio
 	// Logger receives failures that no client is told. Nil means that nothing is logged.
 	Logger *slog.Logger
 }
@@ -65,6 +70,7 @@ type Server struct {
 	o      Options
 	graphs map[string]*served
 	mux    *http.ServeMux
+	open   []string // the paths of pages
 	start  time.Time
 
 	ctx     context.Context // ends when the server is closed
@@ -127,6 +133,10 @@ func New(o Options) (*Server, error) {
 	}
 	s.ctx, s.stop = context.WithCancelCause(context.Background())
 	s.routes()
+	if err := s.pages(); err != nil {
+		s.stop(err)
+		return nil, fmt.Errorf("server: %w", err)
+	}
 	if err := s.begin(); err != nil {
 		s.stop(err)
 		return nil, fmt.Errorf("server: %w", err)

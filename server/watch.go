@@ -1,6 +1,7 @@
 package server
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,7 +16,8 @@ func (c *call) watchThread() error {
 		return err
 	}
 	modes := map[string]bool{}
-	for _, m := range c.r.URL.Query()["stream_modes"] {
+	query := c.r.URL.Query() // the SDK for JavaScript names the parameter stream_mode
+	for _, m := range slices.Concat(query["stream_modes"], query["stream_mode"]) {
 		for one := range strings.SplitSeq(m, ",") {
 			modes[one] = true
 		}

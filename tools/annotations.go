@@ -20,6 +20,9 @@ type Annotations struct {
 	// OpenWorld reports that the tool reaches systems that the program does not control,
 	// such as the web. Its results may be written by anyone.
 	OpenWorld bool `json:"open_world,omitempty"`
+	// Result is the type of the result, by which a page shows it: "table", "chart", "product".
+	// The page of package server/ui has a list.
+	Result string `json:"result,omitempty"`
 }
 
 // Annotations returns the annotations of the tool.

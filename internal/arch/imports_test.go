@@ -76,7 +76,8 @@ var layers = map[string][]string{
 	"server/runs":                nil,
 	"server/runs/...":            {"server/runs", "internal/migration", "internal/pgdb", "internal/sqlitedb"},
 	"server/internal/replaytest": {"internal/uuid"},
-	"server":                     {"checkpoint", "graph", "graph/draw", "llm", "memory", "server/runs", "state", "internal/uuid"},
+	"server/ui":                  {"tools"},
+	"server":                     {"checkpoint", "graph", "graph/draw", "llm", "memory", "server/runs", "server/ui", "state", "internal/uuid"},
 
 	// Examples and commands import only what users can import.
 	"examples/...": {

@@ -1,0 +1,74 @@
+package ui
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/weft-go/weft/tools"
+)
+
+// Chat describes the chat page for end users. Its zero value is a page that talks to the only
+// graph of the server.
+type Chat struct {
+	// Assistant is the name of the graph, or the id of the assistant, that the page talks to.
+	// Its state has a channel of messages with the name "messages". Empty means the only graph
+	// of the server.
+	Assistant string
+	// Title is the name of the page. Empty means "Chat".
+	Title string
+	// Greeting is a sentence on the empty page.
+	Greeting string
+	// Suggestions are first messages that the empty page offers.
+	Suggestions []string
+	// Placeholder is the text in the empty field for messages.
+	Placeholder string
+	// Tools are the tools of the graph. The page shows their titles instead of their names,
+	// shows each result in the form that [tools.Annotations].Result declares, and makes forms of
+	// their schemas. Everyone who can open the page can read these texts.
+	Tools []tools.Tool
+	// Attach lets a person attach images and text files to a message.
+	Attach bool
+	// Theme has values for variables of the page's style, such as "accent": "#7c3aed". A value may
+	// be light-dark(#7c3aed, #c4b5fd). The variables are accent, on-accent, bg, surface, raised,
+	// sunk, line, text, muted, danger, warn, ok, info and radius.
+	Theme map[string]string
+	// Script is the address of a module of JavaScript on the server's own origin, such as
+	// "/app.js". The module can add cards for types of results, and set the headers of
+	// requests:
+	//
+	//	weft.card("invoice", (element, value) => { element.textContent = value.total })
+	//	weft.headers(async () => ({ Authorization: "Bearer " + await token() }))
+	Script string
+	// Login is the address at which a person signs in. The page goes there if the server answers
+	// 401, with its own address in the parameter "return". Empty means that the page asks for a
+	// token, which it sends as a bearer token.
+	Login string
+}
+
+// Handler returns the page. Serve it under a path that ends with a slash, behind
+// [http.StripPrefix]. The API of the server must be at the parent of that path. It returns an
+// error if Theme has an unknown variable, or a tool or an address is invalid.
+func (c Chat) Handler() (http.Handler, error) {
+	for _, address := range []string{c.Script, c.Login} {
+		if u, err := url.Parse(address); err != nil || u.Scheme != "" && u.Scheme != "https" && u.Scheme != "http" {
+			return nil, fmt.Errorf("ui: %q is not an address of a page", address)
+		}
+	}
+	if u, _ := url.Parse(c.Script); u.Host != "" {
+		return nil, fmt.Errorf("ui: Chat.Script is %q; the page's policy allows scripts of its own origin only: give a path such as /app.js", c.Script)
+	}
+	infos, err := toolInfos(c.Tools)
+	if err != nil {
+		return nil, err
+	}
+	title := c.Title
+	if strings.TrimSpace(title) == "" {
+		title = "Chat"
+	}
+	return newPage("chat.html", settings{
+		Assistant: c.Assistant, Title: title, Greeting: c.Greeting, Suggestions: c.Suggestions, Placeholder: c.Placeholder,
+		Login: c.Login, Attach: c.Attach, Tools: infos,
+	}, c.Script, c.Theme)
+}

@@ -1,0 +1,124 @@
+package ui
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"html"
+	"io/fs"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/weft-go/weft/tools"
+)
+
+// A page is an [http.Handler] of the files under the path of a page.
+type page struct {
+	html  []byte
+	theme []byte // the style sheet with the tokens of the application
+}
+
+// settings are what the page reads; src/config.ts has the same fields.
+type settings struct {
+	Assistant   string              `json:"assistant,omitempty"`
+	Title       string              `json:"title,omitempty"`
+	Greeting    string              `json:"greeting,omitempty"`
+	Suggestions []string            `json:"suggestions,omitempty"`
+	Placeholder string              `json:"placeholder,omitempty"`
+	Login       string              `json:"login,omitempty"`
+	Attach      bool                `json:"attach,omitempty"`
+	Write       bool                `json:"write,omitempty"`
+	Tools       map[string]toolInfo `json:"tools,omitempty"`
+}
+
+// toolInfo is what a page shows of a tool.
+type toolInfo struct {
+	Title       string          `json:"title,omitempty"`
+	Result      string          `json:"result,omitempty"`
+	Description string          `json:"description,omitempty"`
+	Destructive bool            `json:"destructive,omitempty"`
+	Schema      json.RawMessage `json:"schema,omitempty"`
+}
+
+func toolInfos(list []tools.Tool) (map[string]toolInfo, error) {
+	out := map[string]toolInfo{}
+	for _, t := range list {
+		if err := t.Err(); err != nil {
+			return nil, fmt.Errorf("ui: tool %q: %w", t.Name(), err)
+		}
+		spec, a := t.Spec(), t.Annotations()
+		out[t.Name()] = toolInfo{Title: a.Title, Result: a.Result, Description: spec.Description, Destructive: a.Destructive, Schema: spec.Schema}
+	}
+	return out, nil
+}
+
+// newPage returns the page of a built file with its settings.
+func newPage(file string, s settings, script string, theme map[string]string) (*page, error) {
+	text, err := fs.ReadFile(built(), file)
+	if err != nil {
+		return nil, fmt.Errorf("ui: %w", err)
+	}
+	config, err := json.Marshal(s) // < is escaped, so a text cannot end the element
+	if err != nil {
+		return nil, fmt.Errorf("ui: the settings of the page: %w", err)
+	}
+	text = bytes.Replace(text, []byte(`<script type="application/json" id="config">{}</script>`),
+		[]byte(`<script type="application/json" id="config">`+string(config)+`</script>`), 1)
+	if s.Title != "" {
+		text = title.ReplaceAllLiteral(text, []byte("<title>"+html.EscapeString(s.Title)+"</title>"))
+	}
+	head := ""
+	if len(theme) > 0 {
+		head += `<link rel="stylesheet" href="./app-theme.css">` // after the tokens that it replaces
+	}
+	if script != "" {
+		head += `<script type="module" src="` + html.EscapeString(script) + `"></script>`
+	}
+	text = bytes.Replace(text, []byte("</head>"), []byte(head+"</head>"), 1)
+	css, err := themeSheet(theme)
+	return &page{html: text, theme: css}, err
+}
+
+var (
+	title      = regexp.MustCompile(`<title>[^<]*</title>`)
+	tokenValue = regexp.MustCompile(`^[\w#%.,()/ -]+$`)
+)
+
+// tokenNames are the variables that an application may set.
+var tokenNames = []string{"accent", "bg", "danger", "info", "line", "muted", "ok", "on-accent", "radius", "raised", "sunk", "surface", "text", "warn"}
+
+func themeSheet(theme map[string]string) ([]byte, error) {
+	var b bytes.Buffer
+	for _, name := range slices.Sorted(maps.Keys(theme)) {
+		if !slices.Contains(tokenNames, name) {
+			return nil, fmt.Errorf("ui: there is no variable %q in a theme; the variables are %s", name, strings.Join(tokenNames, ", "))
+		}
+		if !tokenValue.MatchString(theme[name]) {
+			return nil, fmt.Errorf("ui: the variable %q of the theme is %q; it must be a colour or a length of CSS", name, theme[name])
+		}
+		fmt.Fprintf(&b, "  --%s: %s;\n", name, theme[name])
+	}
+	return []byte(":root {\n" + b.String() + "}\n"), nil
+}
+
+// ServeHTTP serves the page and what it loads. The path of the request begins behind that of the
+// page.
+func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	setHeaders(w.Header())
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, "a page can only be read", http.StatusMethodNotAllowed)
+		return
+	}
+	switch name := strings.TrimPrefix(r.URL.Path, "/"); name {
+	case "":
+		serveData(w, r, "page.html", p.html)
+	case "app-theme.css":
+		serveData(w, r, name, p.theme)
+	default:
+		serveFile(w, r, name)
+	}
+}

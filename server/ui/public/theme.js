@@ -1,0 +1,10 @@
+// Runs before the first paint, so that the page does not flash in the other theme.
+{
+  let chosen = null;
+  try {
+    chosen = localStorage.getItem("weft.theme");
+  } catch {
+    // The browser keeps no values for this page.
+  }
+  if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;
+}

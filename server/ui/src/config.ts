@@ -1,0 +1,61 @@
+// The configuration that the server writes into the page; see package ui.
+
+/** Tool is a tool as the page shows it. */
+export type Tool = {
+  title?: string;
+  /** The type of the result, which selects its card. */
+  result?: string;
+  destructive?: boolean;
+  description?: string;
+  /** The JSON schema of the arguments. */
+  schema?: Schema;
+};
+
+/** Schema is the part of JSON schema that forms are made of. */
+export type Schema = {
+  type?: string | string[];
+  title?: string;
+  description?: string;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  items?: Schema;
+  enum?: unknown[];
+  const?: unknown;
+  default?: unknown;
+  format?: string;
+  minimum?: number;
+  maximum?: number;
+  minLength?: number;
+  maxLength?: number;
+  pattern?: string;
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+  additionalProperties?: boolean | Schema;
+  $ref?: string;
+  $defs?: Record<string, Schema>;
+};
+
+export type Config = {
+  /** The address of the server; relative addresses are relative to the page. */
+  api?: string;
+  /** The graph or assistant that the chat talks to. */
+  assistant?: string;
+  title?: string;
+  greeting?: string;
+  suggestions?: string[];
+  placeholder?: string;
+  /** Where a person signs in when the server refuses the credentials. */
+  login?: string;
+  tools?: Record<string, Tool>;
+  /** Whether files can be attached. */
+  attach?: boolean;
+  /** Whether the studio may change things. */
+  write?: boolean;
+};
+
+function read(): Config {
+  const text = document.getElementById("config")?.textContent;
+  return text ? (JSON.parse(text) as Config) : {};
+}
+
+export const config: Config = read();

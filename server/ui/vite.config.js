@@ -1,0 +1,21 @@
+import { defineConfig } from "vite";
+import react from "@vitejs/plugin-react";
+import tailwind from "@tailwindcss/vite";
+
+// Two pages of one project: each loads its own entry, and they share chunks. Addresses are
+// relative, so that a page works under any path.
+export default defineConfig({
+  base: "./",
+  plugins: [react(), tailwind()],
+  build: {
+    target: "es2022",
+    outDir: process.env.WEFT_OUT ?? "build",
+    emptyOutDir: true,
+    modulePreload: { polyfill: false },
+    sourcemap: false,
+    rollupOptions: { input: { chat: "chat.html", studio: "studio.html" } },
+  },
+  server: {
+    proxy: { "^/(threads|runs|assistants|store|info|ok)": process.env.WEFT_SERVER ?? "http://127.0.0.1:8123" },
+  },
+});
