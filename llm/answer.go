@@ -26,8 +26,8 @@ import (
 type OneOf struct{}
 
 // An AnswerError reports that a model did not give an answer of the wanted type. It wraps
-// [ErrMalformed] if the answer did not fit, and else the error of the request that failed
-// after the model had written something.
+// [ErrMalformed] if the answer did not fit. Otherwise it wraps the error of a request that
+// failed after the model had written a part of the answer.
 type AnswerError struct {
 	// Type is the wanted Go type.
 	Type string
@@ -51,8 +51,9 @@ func (e *AnswerError) Error() string {
 func (e *AnswerError) Unwrap() error { return e.Err }
 
 // An AnswerTool is a tool that a model calls to answer with a value of type T. [As] offers
-// the model such a tool. A loop that calls tools can offer one beside its own tools, and
-// then needs no further request for the answer. An AnswerTool is safe for concurrent use.
+// the model such a tool. A loop that calls tools can offer one in addition to its own
+// tools, and so needs no separate request for the answer. An AnswerTool is safe for
+// concurrent use.
 type AnswerTool[T any] struct {
 	name string
 	form *form

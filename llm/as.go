@@ -24,9 +24,9 @@ import (
 // enum tag lists its values. [OneOf] makes a struct a union.
 //
 // By default the model answers by calling a tool with this schema; see [AnswerTool]. If
-// r.Format has the type [FormatSchema] or [FormatJSON], the model writes JSON instead.
-// The model gets r.Format.Schema, if it is set, in place of the schema of T. As also
-// accepts an answer that the model writes as text.
+// r.Format has the type [FormatSchema] or [FormatJSON], the model writes JSON instead. If
+// r.Format.Schema is set, the model gets it instead of the schema of T. As also accepts an
+// answer that the model writes as text.
 //
 // The answer is checked against the schema of T. If *T has the method Validate() error,
 // or T is a pointer to such a type, it must return nil. If the answer does not fit, As
@@ -138,8 +138,8 @@ func generate(ctx context.Context, m Model, r Request) (reply Message, said stri
 	return reply, "", spent, nil
 }
 
-// read decodes a reply into the value to which answer points. It returns the text that it
-// took for the answer, and the problems of the text.
+// read decodes a reply into the value to which answer points. It returns the text of the
+// answer and its problems.
 func (q *question) read(reply Message, answer any) (text string, problems []string) {
 	for _, call := range reply.ToolCalls {
 		if q.tool != "" && call.Name == q.tool {
@@ -191,7 +191,7 @@ func (q *question) writtenCall(text []byte) (name string, arguments json.RawMess
 	return name, arguments, true
 }
 
-// within returns the JSON in a text, or the text if it finds none.
+// within returns the JSON in a text, or the whole text if it finds no JSON.
 func within(said []byte) []byte {
 	if json.Valid(said) {
 		return said

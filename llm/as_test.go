@@ -128,8 +128,8 @@ func TestAsReadsAnyType(t *testing.T) {
 	checkAs(t, llmtest.Call("answer", `{"walk":null,"wait":{"score":1}}`), move{Wait: &verdict{Score: 1}})
 }
 
-// TestAsNamesTheAlternativesOfAUnion proves that an answer with no or several alternatives
-// is corrected with their names.
+// TestAsNamesTheAlternativesOfAUnion proves that the correction of an answer with no
+// alternative or several alternatives names the alternatives.
 func TestAsNamesTheAlternativesOfAUnion(t *testing.T) {
 	t.Parallel()
 	for _, wrong := range []string{`{}`, `{"walk":{"Steps":1},"wait":{"score":1}}`} {
@@ -188,8 +188,8 @@ type toolPlan struct {
 	Arguments map[string]int `json:"arguments"`
 }
 
-// TestAsDoesNotReadAWrittenCallAsTheAnswer proves that a tool call which a model wrote as
-// text is read as a call of the answer tool, or corrected if it names another tool.
+// TestAsDoesNotReadAWrittenCallAsTheAnswer proves that a tool call written as text is read
+// as a call of the answer tool, or corrected if it names another tool.
 func TestAsDoesNotReadAWrittenCallAsTheAnswer(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -238,7 +238,7 @@ func TestAsDoesNotReadAWrittenCallAsTheAnswer(t *testing.T) {
 	})
 }
 
-// TestAsErrorsKeepTheText proves that the last text of the model is in the error, also if
+// TestAsErrorsKeepTheText proves that the last text of the model is in the error, even if
 // the request for a better answer fails.
 func TestAsErrorsKeepTheText(t *testing.T) {
 	t.Parallel()

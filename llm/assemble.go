@@ -17,7 +17,7 @@ import (
 // An assembly builds a message from the chunks of a reply.
 type assembly struct {
 	id    string
-	own   bool // stamp made the id, since the model gave none
+	own   bool // stamp created the id, since the model gave none
 	parts []Part
 	open  PartType // the type of the part to which text is appended
 	text  strings.Builder
@@ -140,7 +140,7 @@ func (a *assembly) addCall(d ToolCallDelta) error {
 	return nil
 }
 
-// message returns the message that the chunks make.
+// message returns the message of all chunks.
 func (a *assembly) message() (Message, error) {
 	a.flush()
 	m := Message{ID: a.id, Role: RoleAssistant, Parts: a.parts}
@@ -180,14 +180,14 @@ func (m Message) says() bool {
 	return false
 }
 
-// complete reports whether the model ended its reply by itself, so that a fault in
-// the reply is the model's.
+// complete reports whether the model ended its reply by itself. Then a fault in the reply
+// is a mistake of the model and not of a cut-off.
 func (a *assembly) complete() bool {
 	return a.end != nil && a.end.StopReason != StopLength && a.end.StopReason != StopFilter
 }
 
-// finish returns the call. In a complete reply, arguments that are not JSON make
-// the call invalid. In any other, the arguments broke off, which is an error.
+// finish returns the call. In a complete reply, a call whose arguments are not JSON is
+// invalid. In an incomplete reply, the arguments were cut off, which is an error.
 func (d *draft) finish(complete bool) (ToolCall, error) {
 	if d.name == "" {
 		return ToolCall{}, errors.New("no name")

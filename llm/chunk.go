@@ -26,9 +26,8 @@ const (
 // have a text or a tool call, because an empty stream is an error.
 type Chunk struct {
 	Kind ChunkKind `json:"kind"`
-	// MessageID is the id of the message. It is the same on all chunks. A model
-	// sets it only to an id that no other message of any conversation has; if it
-	// is empty, [Stream] sets it.
+	// MessageID is the id of the message. It is the same on all chunks. A model may set
+	// it only to a globally unique id. If it is empty, [Stream] sets it.
 	MessageID string `json:"message_id,omitempty"`
 	// Text is appended to the text or the reasoning before it. It can end within
 	// a character.
@@ -53,8 +52,8 @@ type Chunk struct {
 type ToolCallDelta struct {
 	// Index is the place of the call among the calls of the reply.
 	Index int `json:"index"`
-	// ID and Name are set, and whole, on at least one piece of a call. A model
-	// without ids leaves ID empty, and [Stream] sets the id of the call.
+	// At least one piece of a call has the whole ID and the whole Name. A model without
+	// ids leaves ID empty, and [Stream] sets the id of the call.
 	ID   string `json:"id,omitempty"`
 	Name string `json:"name,omitempty"`
 	// Arguments is appended to the JSON before it.

@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// Classify completes an error that an adapter got from a provider. It sets Kind by the
-// code, the message, the status and the cause. It sets Status and RetryAfter if one of
-// these texts contains them. It does not change fields that are set. Of a text of more
-// than 16 KiB, it reads the first and the last 8 KiB.
+// Classify completes an error that an adapter got from a provider. It sets Kind by the code,
+// the message, the status and the cause. It sets Status and RetryAfter if the code, the
+// message or the cause contains them. It does not change fields that are set. It reads only
+// the first and the last 8 KiB of a longer text.
 //
 //	return llm.Classify(llm.Error{Provider: "openai", Status: 429, Message: body, Err: err})
 //
-// If the context of the call is done, an adapter returns ctx.Err() instead. Classify takes
-// [context.DeadlineExceeded] for a time limit of the provider's client, and sets no Kind
-// for [context.Canceled].
+// If the context of the call is done, an adapter returns ctx.Err() instead. Classify treats
+// [context.DeadlineExceeded] as a timeout of the provider's client, and sets no Kind for
+// [context.Canceled].
 func Classify(e Error) *Error {
 	said := ends(e.Code) + "\n" + ends(e.Message)
 	if e.Err != nil {
@@ -38,8 +38,8 @@ func Classify(e Error) *Error {
 	return &e
 }
 
-// ends returns the beginning and the end of a long text: searching a megabyte would take
-// a second.
+// ends returns the beginning and the end of a long text, since searching the whole text would
+// be slow.
 func ends(text string) string {
 	const most = 8 << 10
 	if len(text) <= 2*most {
@@ -107,7 +107,7 @@ var tooLarge = regexp.MustCompile(`request_too_large|request too large`)
 
 var noCredit = regexp.MustCompile(`insufficient_quota|exceeded your current quota|credit balance`)
 
-// signs are more specific than a status.
+// signs are checked before the status, since they are more specific.
 var signs = []sign{
 	{regexp.MustCompile(`context[_ ](?:length|window|size)|exceed context limit|prompt is too long|maximum (?:context|prompt length)|input is too long|too many input tokens|too many tokens: |input token count.{0,40}exceeds`), ErrContextTooLong},
 	{regexp.MustCompile("max_new_tokens`? must be"), ErrContextTooLong},
@@ -155,7 +155,7 @@ func statusIn(said string) int {
 
 var waitText = regexp.MustCompile(`(?:try again in|retry(?:ing)? (?:after|in)|retry-after["']?:|retrydelay["']?\s*:)\s*["']?((?:\d+(?:\.\d+)?\s*(?:ms|milli|h|m|s))+|\d+(?:\.\d+)?)`)
 
-// waitIn returns the wait that a text asks for, such as "try again in 1m2.5s", or zero.
+// waitIn returns the wait that a text requests, such as "try again in 1m2.5s", or zero.
 func waitIn(said string) time.Duration {
 	m := waitText.FindStringSubmatch(said)
 	if m == nil {
@@ -164,7 +164,7 @@ func waitIn(said string) time.Duration {
 	return duration(strings.NewReplacer(" ", "", "milli", "ms").Replace(m[1]))
 }
 
-// maxWait limits a wait that a provider asks for.
+// maxWait limits the wait that a provider requests.
 const maxWait = 7 * 24 * time.Hour
 
 // duration parses a Go duration, or a number of seconds. It returns zero for any other text.

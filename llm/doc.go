@@ -9,15 +9,15 @@
 //
 // [Stream] does the same, and yields each [Chunk] as it arrives.
 //
-// What to know:
+// Rules:
 //
 //   - A [Model] only streams. [Generate] and [Stream] check the request before it is sent,
 //     and then the reply: the text of the message is the text of its chunks, tool calls are
 //     complete, and a reply that breaks off is an error.
 //   - A [Message] is a value. Its copies share slices and maps, so do not change the
 //     elements of these; [Message.Clone] returns a copy that can be changed.
-//   - The JSON form of a message is described at [Message]. A message is the same after it
-//     was encoded and decoded. [Message.Validate] rejects a message that would not be.
+//   - The JSON form of a message is described at [Message]. Encoding and decoding do not
+//     change a message. [Message.Validate] rejects a message that they would change.
 //   - A graph keeps a conversation in the channel state.Keyed("messages", llm.ByID), and its
 //     usage in state.NewChannel("usage", llm.SumUsage).
 //   - [ToLangChain] and [FromLangChain] convert messages to the form in which LangChain

@@ -15,8 +15,8 @@ var (
 	ErrInvalid = errors.New("invalid request")
 	// ErrEmpty is the error of a stream that ended without content.
 	ErrEmpty = errors.New("empty reply")
-	// ErrMalformed is the error of a stream whose chunks do not make a message, for
-	// example because the arguments of a tool call broke off.
+	// ErrMalformed is the error of a stream whose chunks do not form a message, for example
+	// because the arguments of a tool call are cut off.
 	ErrMalformed = errors.New("malformed reply")
 )
 
@@ -54,14 +54,14 @@ type Error struct {
 	Code string
 	// Message is the provider's text.
 	Message string
-	// RetryAfter is the wait before a retry that the provider asks for. Zero means that it
-	// asks for none.
+	// RetryAfter is the wait before a retry that the provider requests. Zero means that it
+	// requests none.
 	RetryAfter time.Duration
 	// Err is the cause, or nil.
 	Err error
 }
 
-// Error describes the error in one line. It has at most 2000 bytes each of the code, the
+// Error describes the error in one line. It has at most 2000 bytes of each of the code, the
 // message and the cause, since some providers answer with a whole page.
 func (e *Error) Error() string {
 	var b strings.Builder
@@ -125,15 +125,15 @@ func (e *Error) Retryable() bool {
 
 // Retryable reports whether a retry can help. It returns true for a retryable [Error], and
 // for [ErrEmpty] and [ErrMalformed]. It returns false for any other error, and for the error
-// of a context that is done. For joined errors, such as those of [Fallback], it returns true
-// if a retry can help after one of them and none is the error of a context.
+// of a context that is done. For joined errors, such as the errors of [Fallback], it returns
+// true if a retry can help after one of them and none is the error of a context.
 func Retryable(err error) bool {
 	worth, over := judge(err)
 	return worth && !over
 }
 
 // judge reports whether a retry can help after any of the errors in err, and whether one of
-// them is the error of a context. It does not look into the cause of an [Error].
+// them is the error of a context. It ignores the cause of an [Error].
 func judge(err error) (worth, over bool) {
 	switch e := err.(type) { //nolint:errorlint // errors.As would look into the cause of an Error
 	case *Error:

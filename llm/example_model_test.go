@@ -50,7 +50,7 @@ func ExampleOneOf() {
 		Search *search `json:"search" jsonschema:"look for more sources"`
 		Report *report `json:"report" jsonschema:"the sources are sufficient"`
 	}
-	// The first answer has both fields.
+	// The first answer is invalid, because it has both fields.
 	model := llmtest.NewScript(
 		llmtest.Call("answer", `{"search":{"query":"rain"},"report":{"text":"?"}}`),
 		llmtest.Call("answer", `{"search":{"query":"rain"}}`),
@@ -100,7 +100,7 @@ func ExampleFallback() {
 	// model 1 of 2 failed: llm: context too long
 }
 
-// If every model fails, the error has the error of each.
+// If every model fails, the error joins the errors of all models.
 func ExampleModelError() {
 	small := llmtest.NewScript(llmtest.Fail(&llm.Error{Kind: llm.ErrAuth, Provider: "small"}))
 	large := llmtest.NewScript(llmtest.Fail(&llm.Error{Kind: llm.ErrOverloaded, Provider: "large"}))

@@ -43,18 +43,17 @@ func (m Message) PassedOver() []PassedOver {
 	return failed
 }
 
-// Fallback returns a model that asks the first of models. If that fails, it asks the
-// next, until one replies. It continues after every error except [ErrInvalid] and
-// that of a context that is done: a request that is too long for one model, or that
-// one model's filter rejects, can succeed with another.
+// Fallback returns a model that asks the first of models. If a model fails, it asks the
+// next one. It continues after every error except [ErrInvalid] and the error of a
+// context, because a request that is too long for one model, or is rejected by its
+// filter, can succeed with another model.
 //
-// [Message.PassedOver] of a reply returns the models that failed, provided that the
-// stream of the model that replied has a ChunkEnd. If every model fails, the error
-// joins a [*ModelError] for each.
+// [Message.PassedOver] of a reply returns the models that failed, if the stream of the
+// reply has a ChunkEnd. If every model fails, the error joins a [*ModelError] for each.
 //
-// After Fallback has passed on a chunk it does not ask another model, and passes on
-// the error. To fall back from a stream that breaks off, too, use a [Retry] with
-// [RetryPolicy].Whole as the inner model.
+// After Fallback has passed on a chunk it does not ask another model, and returns the
+// error. To fall back after a stream that breaks off, wrap the inner model in a [Retry]
+// with [RetryPolicy].Whole.
 func Fallback(models ...Model) Model {
 	return ModelFunc(func(ctx context.Context, r Request) iter.Seq2[Chunk, error] {
 		return func(yield func(Chunk, error) bool) {
@@ -78,7 +77,7 @@ func Fallback(models ...Model) Model {
 	})
 }
 
-// A wrapper is a model around another one, whose name it has.
+// A wrapper is a model that wraps another one and has the same name.
 type wrapper struct {
 	ModelFunc
 	inner Model

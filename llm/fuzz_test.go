@@ -11,8 +11,8 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// FuzzStream proves that a stream of any chunks makes either an error or a valid reply with the
-// text and the calls of the chunks. For the form of the script, see read.
+// FuzzStream proves that a stream of any chunks results in an error, or in a valid reply with the
+// text and the calls of the chunks. The function read describes the script.
 func FuzzStream(f *testing.F) {
 	f.Add("t hello\nt world\ne")
 	f.Add("r thinking\nt é\nn0add\ni0id\na0{\"a\":\na0 1}\ne")

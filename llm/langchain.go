@@ -13,10 +13,10 @@ import (
 // JSON array of {"type", "data"}. Python's messages_from_dict and JavaScript's
 // mapStoredMessagesToChatMessages read it.
 //
-// A message that [FromLangChain] returned is written as it was read, with its
-// unknown keys, its nulls and its form of content, except for fields that were
-// changed since. LangChain has two lists for the tool calls of a message, so
-// invalid calls are written after the valid ones.
+// A message that [FromLangChain] returned is written as it was read, with its unknown
+// keys, its nulls and its form of content. Fields that were changed since have their new
+// values. LangChain has two lists for the tool calls of a message, so invalid calls are
+// written after valid calls.
 //
 // If a message is not valid, the error wraps [ErrInvalid].
 func ToLangChain(messages []Message) (json.RawMessage, error) {
@@ -44,8 +44,7 @@ func ToLangChain(messages []Message) (json.RawMessage, error) {
 //   - A tool call without an id gets one. A call of invalid_tool_calls has
 //     [ToolCall.Invalid] set.
 //   - response_metadata becomes Metadata. Its finish reason becomes StopReason.
-//   - A remove message removes the message of its id, or all messages, from those
-//     before it.
+//   - A remove message removes the earlier message with its id, or all earlier messages.
 //
 // All other fields of a message, a block or a call are kept in its Metadata, most
 // of them under the key "langchain", so that [ToLangChain] can write them. If data
@@ -103,7 +102,7 @@ func removed(messages []Message, entry object) ([]Message, error) {
 	return slices.Delete(messages, i, i+1), nil
 }
 
-// langChainTypes are the types of messages by role. The first is the one that is
+// langChainTypes are the types of messages by role. The first type is the type that is
 // written.
 var langChainTypes = map[Role][]string{
 	RoleSystem:    {"system", "SystemMessageChunk", "developer"},

@@ -18,8 +18,7 @@ const (
 	formReasoning     = "reasoning"
 )
 
-// contentBlocksKey is the key at which JavaScript can store a content instead of
-// at "content".
+// contentBlocksKey is the key that JavaScript can use for a content instead of "content".
 const contentBlocksKey = "contentBlocks"
 
 // redactedPrefix marks the signature of reasoning whose text Anthropic does not
@@ -42,8 +41,8 @@ func readAnyContent(data object) ([]Part, string, error) {
 	return parts, formContentBlocks, err
 }
 
-// readContent reads a content. The form is not empty if [langChainContent] would
-// by itself write the parts in another one.
+// readContent reads a content. The second result is the form of the content if it differs
+// from the default form that langChainContent writes, otherwise "".
 func readContent(content json.RawMessage) ([]Part, string, error) {
 	if len(content) == 0 || string(content) == "null" {
 		return nil, "", nil

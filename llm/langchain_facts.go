@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// stopKeys are the keys at which providers say why a reply ended.
+// stopKeys are the keys under which providers store the stop reason.
 var stopKeys = []string{"finish_reason", "stop_reason", "finishReason", "stopReason", "done_reason"}
 
-// finishReasons are the providers' words for each reason. The first is written.
+// finishReasons are the providers' names for each stop reason. The first name is written.
 var finishReasons = map[StopReason][]string{
 	StopEnd:       {"stop", "end_turn", "stop_sequence", "eos", "complete", "completed"},
 	StopToolCalls: {"tool_calls", "tool_use", "function_call"},
@@ -26,9 +26,9 @@ func finishReason(r StopReason) string {
 	return string(r)
 }
 
-// ParseStopReason returns the reason for a provider's word, such as "end_turn",
-// "MAX_TOKENS" or "FinishReasonSafety", or "" for an unknown word. It ignores case
-// and the characters between words.
+// ParseStopReason returns the reason for a provider's name of it, such as "end_turn",
+// "MAX_TOKENS" or "FinishReasonSafety". It ignores case, and separators such as "_". It
+// returns "" for an unknown name.
 func ParseStopReason(word string) StopReason {
 	word = plainWord(word)
 	for reason, words := range finishReasons {
@@ -47,8 +47,8 @@ func plainWord(word string) string {
 	return strings.TrimPrefix(betweenWords.Replace(strings.ToLower(word)), "finishreason")
 }
 
-// readStop sets the reason from the metadata. It removes the reason from the
-// metadata if the same word would be written for it.
+// readStop sets the stop reason from the metadata. It removes it from the metadata if the
+// same name would be written again.
 func (m *Message) readStop() {
 	metadata := object(m.Metadata)
 	m.StopReason = ParseStopReason(metadata.firstText(stopKeys...))

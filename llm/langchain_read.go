@@ -12,8 +12,8 @@ import (
 
 // A langChainReader reads the messages of one conversation, in order.
 type langChainReader struct {
-	// functions holds the ids given to calls of functions, by name: LangChain has
-	// no ids for them.
+	// functions has the ids that were created for function calls, by name, because
+	// LangChain has no ids for them.
 	functions map[string]string
 	count     int
 }
@@ -61,8 +61,8 @@ func compactAll(values map[string]json.RawMessage) {
 	}
 }
 
-// readReply reads the fields of an assistant's message. It reports whether the
-// message has its calls in the provider's form, too.
+// readReply reads the fields of an assistant's message. It reports whether the message
+// also has its calls in the provider's form.
 func (r *langChainReader) readReply(m *Message, data object) bool {
 	m.readStop()
 	m.Usage = readUsage(data)

@@ -12,18 +12,16 @@ import (
 // that was read from LangChain.
 const restKey = "langchain"
 
-// A rest is the information in an object of LangChain's for which the types here
-// have no field. With it, the object can be written as it was read.
+// A rest is the data of a LangChain object for which the types of this package have no
+// field. It is needed to write the object as it was read.
 type rest struct {
-	// Type is the type of a message's entry, if it is not the one that is written
-	// for its role.
+	// Type is the type of a message's entry, if it is not the default type of its role.
 	Type string `json:"type,omitempty"`
-	// Form is the form of a content, if it is not the one that is written by
-	// default: "blocks" for a list that could be a text, "contentBlocks" for the
-	// key of that name, "string" for a text among blocks, "thinking" or
-	// "reasoning" for a block of that type.
+	// Form is the form of a content, if it is not the default form: "blocks" for a list
+	// that could be a text, "contentBlocks" for the key of that name, "string" for a text
+	// among blocks, "thinking" or "reasoning" for a block of that type.
 	Form string `json:"form,omitempty"`
-	// Calls reports whether a message has its calls in the provider's form, too.
+	// Calls reports whether a message also has its calls in the provider's form.
 	Calls bool `json:"calls,omitempty"`
 	// Outer holds the other keys of a message's entry.
 	Outer object `json:"outer,omitempty"`
@@ -40,7 +38,7 @@ type change struct {
 	Is  json.RawMessage `json:"is,omitempty"`  // empty for no value
 }
 
-// compare notes the differences of theirs from own, for the keys that keep accepts.
+// compare records how theirs differs from own, for the keys that keep accepts.
 func (r *rest) compare(own, theirs object, keep func(key string) bool) {
 	note := func(key string) {
 		was, is := own[key], theirs[key]

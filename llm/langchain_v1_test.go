@@ -84,7 +84,7 @@ func TestRedactedThinkingIsReasoning(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, own.Parts[0].Signature, again[0].Parts[0].Signature)
 
-	// As an earlier version wrote it.
+	// The form that an earlier version wrote.
 	got = storedAndBack(t, `[{"type":"ai","data":{"content":[{"type":"reasoning","reasoning":"","extras":{"signature":"redacted_thinking:eA=="}},{"type":"text","text":"so"}]}}]`)
 	assert.Equal(t, own.Parts[0].Signature, got[0].Parts[0].Signature)
 	got = storedAndBack(t, `[{"type":"ai","data":{"content":[{"type":"redacted_thinking"},{"type":"text","text":"so"}]}}]`)

@@ -8,7 +8,8 @@ import (
 
 // Limits are the limits of [Limit]. If Concurrent or PerMinute is zero, it sets no limit.
 type Limits struct {
-	// Concurrent is the maximum number of requests at once. A request ends with its stream.
+	// Concurrent is the maximum number of requests at the same time. A request ends when its
+	// stream ends.
 	Concurrent int
 	// PerMinute is the number of requests that may start per minute, at even intervals.
 	PerMinute int
@@ -77,8 +78,8 @@ type pace struct {
 	every time.Duration // the interval
 	slack time.Duration // a request may start this much before next
 
-	// turn has an element while a request waits for its start. The others wait for turn, so
-	// a request whose context ends does not delay the others.
+	// turn has an element while one request waits for its start. Other requests wait to send
+	// to turn, so a request whose context ends does not delay them.
 	turn chan struct{}
 	next time.Time // the start of the next request, without slack
 }

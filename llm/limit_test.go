@@ -17,8 +17,8 @@ import (
 	"github.com/weft-go/weft/llm/llmtest"
 )
 
-// ticks asks a limited model n times at once, in a synctest bubble. It returns the times from the
-// start to the beginning of each answer.
+// ticks asks a limited model n times concurrently, in a synctest bubble. It returns the times
+// from the start to the beginning of each answer.
 func ticks(t *testing.T, l llm.Limits, n int, takes time.Duration) []time.Duration {
 	t.Helper()
 	begin := time.Now()
@@ -90,7 +90,7 @@ func TestLimitHonoursItsContext(t *testing.T) {
 		require.NoError(t, ask(time.Second))
 		err := ask(time.Second)
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
-		// A request that gave up does not use up a start.
+		// A request whose context has ended does not count.
 		begin := time.Now()
 		err = ask(time.Minute)
 		assert.NoError(t, err)

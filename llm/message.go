@@ -77,8 +77,8 @@ type Message struct {
 
 // A ToolCall is a request of an assistant to call a tool.
 type ToolCall struct {
-	// ID identifies the call in its message. The tool message that answers the call
-	// has it, too.
+	// ID identifies the call in its message. The tool message that answers the call has
+	// the same id.
 	ID string `json:"id"`
 	// Name is the name of the tool.
 	Name string `json:"name"`
@@ -87,13 +87,13 @@ type ToolCall struct {
 	// unlike a graph's storage, escapes <, > and & in it, which does not change the
 	// value. If the model did not write JSON, see Invalid.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
-	// Invalid, if not empty, says why the text of the model is not JSON. Arguments
-	// is then that text as a JSON string, which fits no tool's schema. Such a call
-	// is never executed. It is answered with a [ToolError], so that the model can
-	// correct it. See [InvalidCall] and [ToolCall.Text].
+	// Invalid, if not empty, says why the text of the model is not JSON. Arguments is
+	// then the text as a JSON string, which fits no schema of a tool. Such a call is
+	// never executed. It is answered with a [ToolError], so that the model can correct
+	// it. See [InvalidCall] and [ToolCall.Text].
 	Invalid string `json:"invalid,omitempty"`
-	// Signature is the provider's signature of the call. Some providers sign their
-	// calls and want the signature back; see [Part].
+	// Signature is the provider's signature of the call. Some providers sign calls and
+	// require the signature in the next request; see [Part].
 	Signature string `json:"signature,omitempty"`
 	// Metadata is anything else that a provider or another program keeps with the
 	// call. Models do not see it.
@@ -136,8 +136,8 @@ func User(text string, more ...Part) Message {
 	return m
 }
 
-// Relay returns a message of role user that no user wrote, but one agent passes to
-// another. A model reads it like a message of the user. With [Message.Relayed], a
+// Relay returns a message that one agent passes to another. Its role is user, although no
+// user wrote it. A model reads it like a message of the user. With [Message.Relayed], a
 // program can distinguish it from the user's own words.
 func Relay(text string) Message {
 	m := newMessage(RoleUser, text)
@@ -208,7 +208,7 @@ func (m Message) String() string {
 }
 
 // Cache returns a copy of m whose last part has a mark for the provider's cache; see
-// [Part.Cache]. A message without parts is returned as it is.
+// [Part.Cache]. A message without parts is returned unchanged.
 func (m Message) Cache(ttl time.Duration) Message {
 	m.Parts = slices.Clone(m.Parts)
 	if n := len(m.Parts); n > 0 {

@@ -35,7 +35,7 @@ func TestMiddlewareLeftEarly(t *testing.T) {
 	require.Equal(t, 1, exchange.Chunks)
 	require.NoError(t, exchange.Err)
 	assert.EqualValues(t, "", exchange.Reply.Role)
-	// The place is free again.
+	// The limit allows a request again.
 	_, err := llm.Generate(t.Context(), limited, hello)
 	assert.ErrorIs(t, err, llmtest.ErrNoReply)
 }

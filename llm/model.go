@@ -11,12 +11,12 @@ import (
 // A Model answers a conversation. It is safe for concurrent use.
 //
 // Stream yields the reply in chunks; see [Chunk] for the rules. It ends soon after ctx is
-// done. An error is in the last pair, and the chunks before an error are not an answer. If
-// the caller leaves the loop, the request ends, and no goroutine is left. The result can be
-// iterated only once. A model does not change r.
+// done. An error is in the last pair, and the chunks before it must not be used as an answer.
+// If the caller leaves the loop, the request ends, and no goroutine is left. The result can
+// be iterated only once. A model does not change r.
 //
-// Use [Generate] or [Stream] to ask a model: they check the reply. A model that has its whole
-// reply at once returns [Reply].
+// Use [Generate] or [Stream] to ask a model: they check the reply. A model that does not
+// stream can return the result of [Reply].
 type Model interface {
 	Stream(ctx context.Context, r Request) iter.Seq2[Chunk, error]
 }
@@ -45,7 +45,7 @@ type Request struct {
 	// TopP is the threshold of nucleus sampling, greater than 0 and at most 1. Nil means the
 	// provider's default.
 	TopP *float64
-	// Seed asks for the same reply to the same request. Providers do not guarantee it. Nil
+	// Seed requests the same reply to the same request. Providers do not guarantee it. Nil
 	// means no seed.
 	Seed *int64
 	// Stop lists texts at which the model ends its reply.

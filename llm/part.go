@@ -20,7 +20,7 @@ const (
 	PartOther     PartType = "other"     // Metadata: a part that has no type here; models do not see it
 )
 
-// A Part is a piece of a message. Type decides which of the other fields count. Its
+// A Part is a piece of a message. Type decides which of the other fields are used. Its
 // JSON form has a key for each field that is not empty, and "type"; data is base64.
 type Part struct {
 	Type PartType `json:"type"`
@@ -37,10 +37,10 @@ type Part struct {
 	// Detail is the resolution at which a model sees an image: low, high or auto.
 	// Optional, and only for providers that have such a setting.
 	Detail string `json:"detail,omitempty"`
-	// Signature is the provider's signature of a part of a reply. Only that provider
-	// understands it, and some want the part back unchanged with the next request: a
+	// Signature is the provider's signature of a part of a reply. Only this provider
+	// understands it. Some providers require the part unchanged in the next request: a
 	// reasoning part is sent back with its signature or not at all. A reasoning part
-	// without text has a signature of reasoning that the provider does not show.
+	// without text is reasoning that the provider does not show.
 	Signature string `json:"signature,omitempty"`
 	// Metadata is anything else that a provider, the caller or another program keeps
 	// with the part. Adapters read the key "cache_control"; see [Part.Cache].
@@ -76,11 +76,10 @@ const cacheControlKey = "cache_control"
 // and including p in its cache for ttl. Zero means the provider's default. Mark the
 // last part that is the same in every request, such as the last system message.
 //
-// The mark is for providers that cache on demand. Anthropic does, for 5 minutes, or
-// for an hour if ttl is longer than that; it allows 4 marks in a request, which
-// count for the tools, the system messages and the conversation, in this order.
-// OpenAI and Gemini cache by themselves, and adapters do not send the mark to
-// them; see [Request.CacheKey].
+// The mark is for providers that cache on demand. Anthropic caches for 5 minutes, or for
+// an hour if ttl is longer than 5 minutes; it allows 4 marks in a request: on the tools,
+// the system messages and the conversation together. OpenAI and Gemini cache
+// automatically, and adapters do not send the mark to them; see [Request.CacheKey].
 //
 // The mark is kept in the Metadata, under "cache_control", in Anthropic's form.
 func (p Part) Cache(ttl time.Duration) Part {

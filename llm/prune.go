@@ -15,7 +15,7 @@ type Pruning struct {
 	// MinMessages is the number of newest messages that are always kept. Zero means
 	// [DefaultMinMessages], a negative number means none.
 	MinMessages int
-	// DropSystem treats system messages like any other. Without it, they are always kept.
+	// DropSystem treats system messages like other messages. Without it, they are always kept.
 	DropSystem bool
 	// FromUser makes the kept messages begin with a message of the user, apart from system
 	// messages, because some providers require that. If necessary, Prune keeps the newest
@@ -45,9 +45,9 @@ func (p Pruning) withDefaults() Pruning {
 // more than p.MinMessages.
 //
 // Otherwise it keeps the system messages, the last p.MinMessages messages, and as many of the
-// messages before these as fit in the rest of the budget. It goes from the newest message
-// back, and stops at the first that does not fit. The result exceeds the budget if the system
-// messages and the last messages do.
+// messages before these as fit in the rest of the budget. It starts with the newest of these, and
+// stops at the first message that does not fit. The result exceeds the budget if the system
+// messages and the last messages exceed it.
 //
 // A tool call and its results are kept or dropped together: if the last messages begin with a
 // result, Prune also keeps its call and the messages between them. A result without a call is
@@ -127,7 +127,7 @@ func (c *cut) pinned(i int) bool { return c.system(i) || i == c.question }
 
 func (c *cut) system(i int) bool { return c.messages[i].Role == RoleSystem && !c.DropSystem }
 
-// cost returns the tokens that it takes to keep a message.
+// cost returns the number of tokens that a kept message uses.
 func (c *cut) cost(i int) int {
 	if c.calls[i] < 0 {
 		return 0 // a result without a call is not kept
@@ -155,8 +155,8 @@ func (c *cut) extend() {
 // parts reports whether a cut at i would separate a result from its call.
 func (c *cut) parts(i int) bool { return i < len(c.first) && c.first[i] < i }
 
-// fromUser reports whether the first message from i on that is not a kept system message is
-// the user's. It returns true if there is no such message.
+// fromUser reports whether the first message from i on, apart from kept system messages, is a
+// message of the user. It returns true if there is no such message.
 func (c *cut) fromUser(i int) bool {
 	for ; i < len(c.messages); i++ {
 		if !c.system(i) {

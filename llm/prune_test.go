@@ -121,7 +121,7 @@ func TestPruneDefaults(t *testing.T) {
 	assert.Len(t, llm.Prune(messages, llm.Pruning{MaxTokens: 6100}), 6)
 }
 
-// plainly prunes a conversation without tools, in a simpler way than Prune.
+// plainly is a simple implementation of Prune for a conversation without tools.
 func plainly(messages []llm.Message, limit, least int) []llm.Message {
 	total := 0
 	for _, m := range messages {
@@ -184,15 +184,16 @@ func FuzzPrune(f *testing.F) {
 	})
 }
 
-// checkFromUser checks that the first kept message that is not of the system is the user's, unless
-// no message before it is the user's.
+// checkFromUser checks that the first kept message, apart from system messages, is a message of the
+// user. If no earlier message is of the user, any message may be first.
 func checkFromUser(t *testing.T, all, kept []llm.Message) {
 	t.Helper()
 	first := slices.IndexFunc(kept, func(m llm.Message) bool { return m.Role != llm.RoleSystem })
 	if first < 0 || kept[first].Role == llm.RoleUser {
 		return
 	}
-	// If another message is equal, its place in the conversation is unknown.
+	// If several messages equal the first kept one, it is unknown which of them was kept, and
+	// nothing is checked.
 	at := len(all) - 1
 	for !reflect.DeepEqual(all[at], kept[first]) {
 		at--

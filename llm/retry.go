@@ -16,14 +16,14 @@ type RetryPolicy struct {
 	// Initial is the longest wait before the second attempt. Zero means 500 ms.
 	// It doubles with each attempt.
 	Initial time.Duration
-	// Max is the longest wait. Zero means 30 s. If a provider asks for a longer
-	// wait, Retry returns its error.
+	// Max is the longest wait. Zero means 30 s. If a provider requests a longer wait,
+	// Retry returns its error.
 	Max time.Duration
 	// If reports whether to try again after an error. Nil means [Retryable].
 	If func(error) bool
-	// Whole withholds a reply until it is complete and has passed the checks of
-	// [Stream]. A reply that breaks off, or makes no message, is then retried, too.
-	// The reply is not streamed.
+	// Whole withholds a reply until it is complete and has passed the checks of [Stream].
+	// A reply that breaks off or is malformed is then retried, too. The reply is not
+	// streamed.
 	Whole bool
 }
 
@@ -43,17 +43,17 @@ func (p RetryPolicy) withDefaults() RetryPolicy {
 	return p
 }
 
-// Retry returns a model that asks m again if it fails. It waits for a random time:
-// at most p.Initial before the second attempt, twice that before the third, and so
-// on. The wait is never shorter than the [Error] asks for.
+// Retry returns a model that asks m again if it fails. It waits for a random time: at
+// most p.Initial before the second attempt, twice that before the third, and so on. The
+// wait is never shorter than [Error.RetryAfter].
 //
-// After Retry has passed on a chunk it does not try again, and passes on the error:
-// another attempt would not repeat the text that the reader has seen. With p.Whole
-// it passes on no chunk before the reply is complete. A stream that ends without a
-// chunk fails with [ErrEmpty].
+// After Retry has passed on a chunk it does not try again, and returns the error, because
+// another attempt would not repeat the text that the reader has seen. With p.Whole it
+// passes on no chunk before the reply is complete. A stream that ends without a chunk
+// fails with [ErrEmpty].
 //
-// The error is that of the last attempt, with the number of attempts. If ctx is
-// done during a wait, the error wraps its error, too.
+// Retry returns the error of the last attempt, with the number of attempts. If ctx is
+// done during a wait, the error also wraps the error of ctx.
 func Retry(m Model, p RetryPolicy) Model {
 	p = p.withDefaults()
 	if p.Whole {
@@ -87,7 +87,7 @@ func Retry(m Model, p RetryPolicy) Model {
 	}}
 }
 
-// wait returns the wait after an attempt. It reports false if the provider asks for a
+// wait returns the wait after an attempt. It reports false if the provider requests a
 // longer wait than p.Max.
 func (p RetryPolicy) wait(attempt int, err error) (time.Duration, bool) {
 	ceiling := p.Initial

@@ -62,7 +62,7 @@ func TestMessagesMerge(t *testing.T) {
 	}
 }
 
-// TestMessagesAreStamped proves that messages have ids before they are stored, so that a message is
+// TestMessagesAreStamped proves that messages get ids before they are stored, so that a message is
 // not duplicated if its step runs again.
 func TestMessagesAreStamped(t *testing.T) {
 	t.Parallel()

@@ -7,8 +7,8 @@ import (
 	"iter"
 )
 
-// Generate asks a model and returns its whole reply, an assistant's message with an
-// id. Its errors are those of [Stream].
+// Generate asks a model and returns its whole reply, an assistant's message with an id.
+// It returns the same errors as [Stream].
 func Generate(ctx context.Context, m Model, r Request) (Message, error) {
 	var reply Message
 	for _, err := range Stream(ctx, m, r, &reply) {
@@ -35,9 +35,9 @@ func Generate(ctx context.Context, m Model, r Request) (Message, error) {
 // The texts of all chunks of kind ChunkText, joined, are reply.Text().
 //
 // An error is in the last pair. It wraps [ErrInvalid] if the request is not valid,
-// [ErrEmpty] if the stream had no content, and [ErrMalformed] if the chunks do not
-// make a message. If ctx is done, it wraps ctx.Err() and its cause, even if the model
-// reports no error. Errors of the model are passed on unchanged.
+// [ErrEmpty] if the stream had no content, and [ErrMalformed] if the chunks do not form a
+// message. If ctx is done, it wraps ctx.Err() and its cause, even if the model reports no
+// error. Errors of the model are passed on unchanged.
 func Stream(ctx context.Context, m Model, r Request, reply *Message) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
 		*reply = Message{}
@@ -85,8 +85,8 @@ func streamOf(ctx context.Context, m Model, r Request) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) { yield(Chunk{}, err) }
 }
 
-// cancelled returns err, with the error of ctx if ctx is done: the reply of a model
-// after that time cannot be trusted.
+// cancelled returns err joined with the error of ctx if ctx is done. A reply that ended
+// after ctx is not trusted.
 func cancelled(ctx context.Context, err error) error {
 	why, cause := ctx.Err(), context.Cause(ctx)
 	if why == nil || errors.Is(err, why) && errors.Is(err, cause) {

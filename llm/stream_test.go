@@ -170,7 +170,7 @@ func TestGenerateChecksTheRequest(t *testing.T) {
 	checkInvalid(t, err, "no messages")
 }
 
-// TestNoModel proves that a nil model is an error, also if middleware wraps it.
+// TestNoModel proves that a nil model is an error, even if middleware wraps it.
 func TestNoModel(t *testing.T) {
 	t.Parallel()
 	through := func(m llm.Model) []llm.Model {
@@ -362,7 +362,7 @@ func TestWholePartsAreStreamed(t *testing.T) {
 	}
 }
 
-// TestNullArgumentsAreNone proves that the arguments null of a tool call are read as {}.
+// TestNullArgumentsAreNone proves that null as the arguments of a tool call is read as {}.
 func TestNullArgumentsAreNone(t *testing.T) {
 	t.Parallel()
 	got, err := llm.Generate(t.Context(), playing([]llm.Chunk{delta(0, "a", "now", "nu"), delta(0, "", "", "ll")}, nil), hello)

@@ -6,7 +6,7 @@ import (
 )
 
 // A TokenCounter counts the tokens of a message in a request. It is safe for concurrent use.
-// An exact one uses the tokeniser of the model:
+// An exact counter uses the tokeniser of the model:
 //
 //	counter := llm.TokenCounterFunc(func(m llm.Message) int {
 //		return len(encoding.Encode(m.Text())) + 4
@@ -27,7 +27,7 @@ const (
 	callTokens    = 8    // the id and the separators of a tool call
 	imageTokens   = 1000 // an image of common size; a photograph can have more
 	glanceTokens  = 85   // an image with Detail "low"
-	bytesPerToken = 50   // a binary file has one token for so many bytes
+	bytesPerToken = 50   // the number of bytes of a binary file for one token
 )
 
 // EstimateTokens estimates the number of tokens of a message. It is the default counter of
@@ -78,7 +78,7 @@ const (
 	runMark      // punctuation
 )
 
-// perToken is the number of runes in a token, for each run.
+// perToken is the number of runes in a token, for each kind of run.
 var perToken = [...]int{runWord: 7, runDigit: 3, runSpace: 8, runMark: 2}
 
 // A script is a range of letters, with the weight of a letter in hundredths of a token.
@@ -87,8 +87,8 @@ type script struct {
 	weight   int
 }
 
-// scripts lists the scripts in the order of their ranges. Letters of all others are counted
-// in words.
+// scripts lists the scripts in the order of their ranges. Letters of all other scripts are
+// counted in words.
 var scripts = []script{
 	{0x0370, 0x03ff, 65},    // Greek
 	{0x0400, 0x052f, 42},    // Cyrillic

@@ -22,10 +22,10 @@ type Hooks struct {
 // An Exchange is a request to a model and its result.
 type Exchange struct {
 	Request Request
-	// Reply is the message that the chunks make, as [Stream] would return it. It is zero if
-	// the chunks do not make a message.
+	// Reply is the message of the chunks, as [Stream] would return it. It is zero if the
+	// chunks do not form a message.
 	Reply Message
-	// Err is the error of the stream, or the reason why its chunks do not make a message.
+	// Err is the error of the stream, or the reason why its chunks do not form a message.
 	Err error
 	// Left reports whether the caller left the stream before its end. Reply and Err are then
 	// zero.
@@ -34,8 +34,8 @@ type Exchange struct {
 	Chunks int
 	// FirstChunk is the time from the start to the first chunk. It is zero if there was none.
 	FirstChunk time.Duration
-	// Duration is the time of the whole exchange. It includes the time that the caller spent
-	// on the chunks.
+	// Duration is the time of the whole exchange, including the time in which the caller
+	// handled the chunks.
 	Duration time.Duration
 }
 

@@ -68,8 +68,8 @@ func TestTrace(t *testing.T) {
 	})
 }
 
-// A reply after other models failed is logged as a warning that names them: a wrong key of the first
-// model would otherwise never be seen.
+// A reply after other models have failed is logged as a warning with their names. Otherwise nobody
+// would notice a wrong key of the first model.
 func TestLogWarnsOfModelsThatWerePassedOver(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer

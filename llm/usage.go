@@ -1,10 +1,9 @@
 package llm
 
-// Usage counts the tokens of one reply, or of several. It has the same meaning for
-// every provider: Cached and CacheWrite are parts of Input, and Reasoning is a part
-// of Output. An adapter converts the numbers of a provider that counts otherwise:
-// Anthropic reports cached tokens apart from its input, OpenAI and Gemini report
-// them within it.
+// Usage counts the tokens of one reply, or of several. It has the same meaning for every
+// provider: Cached and CacheWrite are parts of Input, and Reasoning is a part of Output.
+// Adapters convert the numbers of the providers. For example, Anthropic's input excludes
+// cached tokens, but the input of OpenAI and Gemini includes them.
 type Usage struct {
 	// Input is the number of tokens that the model read, cached or not.
 	Input int64 `json:"input"`
@@ -14,8 +13,8 @@ type Usage struct {
 	Total int64 `json:"total"`
 	// Cached is the part of Input that was read from the provider's cache.
 	Cached int64 `json:"cached,omitempty"`
-	// CacheWrite is the part of Input that was written to the provider's cache.
-	// Providers that cache by themselves do not report it.
+	// CacheWrite is the part of Input that was written to the provider's cache. Providers
+	// that cache automatically do not report it.
 	CacheWrite int64 `json:"cache_write,omitempty"`
 	// Reasoning is the part of Output that was reasoning.
 	Reasoning int64 `json:"reasoning,omitempty"`

@@ -11,9 +11,9 @@ import (
 )
 
 // Validate returns an error that wraps [ErrInvalid] if the message is not valid: it has an
-// unknown role, part or status, a field that its role cannot have, a tool call without id or
-// name or with arguments that are not JSON, two tool calls of one id, or a text that is not
-// UTF-8, which cannot be stored.
+// unknown role, part or status; a field that its role cannot have; a tool call without id or
+// name, or with arguments that are not JSON; two tool calls with the same id; or a text that
+// is not UTF-8, which cannot be stored.
 func (m Message) Validate() error {
 	if err := m.check(); err != nil {
 		return fmt.Errorf("llm: message: %w: %w", err, ErrInvalid)
@@ -140,8 +140,8 @@ func checkText(pairs ...string) error {
 }
 
 // Validate returns an error that wraps [ErrInvalid] if the request is not valid: it has no
-// messages, an invalid message or tool, two tools of one name, a choice of a tool that it does
-// not have, or a setting out of its range.
+// messages, an invalid message or tool, two tools with the same name, a choice of a tool that
+// it does not have, or a setting out of its range.
 func (r Request) Validate() error {
 	if err := r.check(); err != nil {
 		return fmt.Errorf("llm: request: %w: %w", err, ErrInvalid)

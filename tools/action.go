@@ -20,9 +20,9 @@ type Action struct {
 	DependsOn []string `json:"depends_on,omitempty"`
 }
 
-// Planning records calls as actions instead of making them. By default it records calls of
-// destructive tools only, so a model that plans still gets the results of its reading calls
-// at once.
+// Planning records calls as actions instead of running the tools. By default it records
+// calls of destructive tools only, so a planning model still gets the results of other
+// calls at once.
 type Planning struct {
 	// Rule selects the calls that are recorded. The zero Rule means [Destructive].
 	Rule Rule

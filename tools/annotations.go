@@ -1,7 +1,7 @@
 package tools
 
-// Annotations describe a tool. [Set.Select] finds tools by them, and [Destructive] selects
-// the calls that need a person's approval by them. They are hints from the author of the
+// Annotations describe a tool. [Set.Select] finds tools by their annotations, and
+// [Destructive] selects calls for approval by them. They are hints from the author of the
 // tool: do not rely on the annotations of a server that you do not trust.
 type Annotations struct {
 	// Title is a name to show to people.
@@ -28,7 +28,8 @@ type Annotations struct {
 // Annotations returns the annotations of the tool.
 func (t Tool) Annotations() Annotations { return t.annotations }
 
-// Annotate returns a copy of the tool with these annotations. They replace all former ones.
+// Annotate returns a copy of the tool with these annotations. They replace all earlier
+// annotations.
 func (t Tool) Annotate(a Annotations) Tool {
 	t.annotations = a
 	return t

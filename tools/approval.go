@@ -34,8 +34,7 @@ type Approval struct {
 type Question struct {
 	// CallID is the id of the call.
 	CallID string `json:"call_id"`
-	// Tool is the name of the tool. Description is the description that the model was
-	// given.
+	// Tool is the name of the tool. Description is the description that the model sees.
 	Tool        string `json:"tool"`
 	Description string `json:"description"`
 	// Annotations describe the tool.
@@ -87,8 +86,8 @@ type Decision struct {
 
 // Text returns the question as text for a person: one line each for the tool with its
 // description, the arguments, every bound value, and the problem. It replaces invisible
-// characters as [VisibleLine] does. Otherwise a model, a tool or a document could write a
-// question that looks like another.
+// characters as [VisibleLine] does. Otherwise a model, a tool or a document could make one
+// question look like another.
 func (q Question) Text() string {
 	var b strings.Builder
 	line := func(name, text string) {
@@ -129,9 +128,9 @@ func (q Question) Edit(arguments json.RawMessage) Decision {
 	return Decision{Verdict: Edited, Hash: q.Hash, Arguments: arguments}
 }
 
-// EditedArguments is a key in the metadata of an answer. Its value has the arguments with
-// which a person replaced those of the model. The first part of such an answer tells the
-// model about them.
+// EditedArguments is a key in the metadata of an answer. Its value has the arguments of a
+// person, which replaced the arguments of the model. The first part of such an answer tells
+// the model about the change.
 const EditedArguments = "edited_arguments"
 
 // noted returns the answer m. If a person changed the arguments, it adds a note for the
@@ -157,7 +156,7 @@ type approvalState struct {
 	run     int    // the number of earlier starts of the approved call
 }
 
-// approve asks until a decision is valid, and follows that decision.
+// approve asks until a decision is valid, and applies this decision.
 func (e *callRun) approve(ctx context.Context) error {
 	if e.options.Approval.Ask == nil {
 		return ErrNoApprover
@@ -182,9 +181,9 @@ func (e *callRun) approve(ctx context.Context) error {
 	}
 }
 
-// judge follows a decision, or returns the reason why the decision is invalid. With Once,
-// that reason is stored, so an invalid decision remains invalid if a later run has the
-// binding that the decision was for: the person may have decided otherwise since.
+// judge applies a decision, or returns the reason why the decision is invalid. With Once,
+// the reason is stored. So an invalid decision stays invalid even if a later run has the
+// binding of the decision, because the person may have changed the decision meanwhile.
 func (e *callRun) judge(ctx context.Context, d Decision, bound binding) (problem string, err error) {
 	if e.options.Once == nil {
 		return e.follow(d, bound), nil
@@ -261,8 +260,8 @@ func (e *callRun) begin(ctx context.Context) error {
 	}
 }
 
-// pause stores that the tool paused. The approval then remains valid when the tool is
-// resumed.
+// pause stores that the tool paused, so that the approval is still valid when the tool
+// resumes.
 func (e *callRun) pause(ctx context.Context) error {
 	if e.approval == nil || e.options.Once == nil {
 		return nil

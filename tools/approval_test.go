@@ -16,7 +16,7 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// An onceStore stores results by key as graph.Once does, beyond one run of a node.
+// An onceStore stores results by key like graph.Once, for several executions of a node.
 type onceStore struct {
 	mu     sync.Mutex
 	values map[string]llm.Message
@@ -138,8 +138,8 @@ func TestApprovalVerdicts(t *testing.T) {
 	}
 }
 
-// TestApprovalIsAskedAgain proves that a decision is asked for again, with the reason, if
-// it has another hash, no verdict or invalid arguments.
+// TestApprovalIsAskedAgain proves that a person is asked again, with the reason, if a
+// decision has another hash, no verdict or invalid arguments.
 func TestApprovalIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

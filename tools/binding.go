@@ -21,7 +21,7 @@ type binding struct {
 // String returns the form in which questions and decisions store a binding.
 func (b binding) String() string { return b.tool + "." + b.arguments + "." + b.bound }
 
-// mismatch returns the reason why a decision with the hash given is not for this
+// mismatch returns the reason why a decision with the hash given does not match this
 // binding, or "".
 func (b binding) mismatch(given string) string {
 	if given == b.String() {

@@ -115,7 +115,7 @@ func TestApprovalIsForOneUserInAGraph(t *testing.T) {
 	assert.Equal(t, []string{`{"id":"7","user":"ann"}`}, ran)
 }
 
-// The hash and the key of a question that versions without bound values stored, for a call
+// The hash and the key of a question that a version before bound values stored, for a call
 // of the tool delete with the arguments {"id":"7"}.
 const (
 	oldHash = "b2ffcb7ff40ea2a2cd3d66b7d1a7ae4ceaf7a5b7a2e3c3a0d3b70b1a0f8a6c11"
@@ -123,8 +123,8 @@ const (
 )
 
 // TestApprovalOfAnOlderVersionIsAskedAgain proves that a stored question of an older
-// version can be answered, and that the call is then asked about again, because the old
-// hash covers less.
+// version can be answered, and that the person is then asked again, because the old hash
+// covers less.
 func TestApprovalOfAnOlderVersionIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	var ran []string
@@ -251,7 +251,7 @@ type sealed struct{ open func() }
 func (*sealed) Redacted() string { return "a secret" }
 
 // TestApprovalNeedsMoreThanARedactedText proves that the result of Redacted does not
-// identify a value, because two secrets may have the same one.
+// identify a value, because two secrets may have the same result.
 func TestApprovalNeedsMoreThanARedactedText(t *testing.T) {
 	t.Parallel()
 	_, err := boundQuestion(t, &sealed{func() {}})

@@ -99,7 +99,7 @@ func boundFrom[T any](ctx context.Context) (T, error) {
 	return value, nil
 }
 
-// A Binding finds one value for [Bound] fields. [Bind] makes it.
+// A Binding finds one value for [Bound] fields. [Bind] returns one.
 type Binding struct {
 	apply func(context.Context, state.View) (context.Context, error)
 }
@@ -133,9 +133,9 @@ func (b Bindings) Apply(ctx context.Context, s state.View) (context.Context, err
 	return ctx, nil
 }
 
-// Fix returns a copy of the tool in which the run sets one argument, as for a [Bound] of
-// type T. The model does not see the argument and cannot set it. Fix is for tools made by
-// [Raw], such as the tools of a server. [NewSet] reports a tool that has no such argument.
+// Fix returns a copy of the tool in which the run sets one argument, like a [Bound] of type
+// T. The model does not see the argument and cannot set it. Fix is for tools made by [Raw],
+// such as the tools of a server. [NewSet] reports a tool that has no such argument.
 func Fix[T any](t Tool, argument string) Tool {
 	if t.Err() != nil {
 		return t

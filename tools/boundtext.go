@@ -58,8 +58,8 @@ func describeBound(name string, value any, pointer any) (shown BoundValue, exact
 	return shown, exact, nil
 }
 
-// methods returns the value, or the pointer to it, whichever has a method Redacted or
-// String. It returns nil if neither has.
+// methods returns the value or the pointer to it, depending on which of them has a method
+// Redacted or String. It returns nil if neither has one.
 func methods(value, pointer any) any {
 	for _, v := range []any{value, pointer} {
 		switch v.(type) {
@@ -131,8 +131,8 @@ func writeExact(b *strings.Builder, v reflect.Value, depth int) error {
 	return nil
 }
 
-// writeMarshalled writes a value that encodes itself. The result done reports whether the
-// type of v does.
+// writeMarshalled writes a value that encodes itself. The result done reports whether v encodes
+// itself.
 func writeMarshalled(b *strings.Builder, v reflect.Value) (done bool, err error) {
 	if !v.IsValid() || !v.CanInterface() || v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer && v.IsNil() {
 		return false, nil

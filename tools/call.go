@@ -55,8 +55,8 @@ func (s *Set) Call(ctx context.Context, call llm.ToolCall, o Options) (llm.Messa
 
 // CallAll calls tools at the same time, at most o.MaxParallel of them, and returns the
 // answers in the order of the calls. No tool runs until all calls that need approval have
-// it. Then every call runs to its end, even if another fails. If calls return errors, as
-// described at [Set.Call], CallAll returns no answers and all errors joined.
+// it. Then every call runs to its end, even if another fails. If calls return errors, for
+// the reasons listed at [Set.Call], CallAll returns no answers and all errors joined.
 func (s *Set) CallAll(ctx context.Context, calls []llm.ToolCall, o Options) ([]llm.Message, error) {
 	outcomes, err := s.runAll(ctx, calls, o)
 	for i, out := range outcomes {
@@ -124,8 +124,8 @@ func (s *Set) runAll(ctx context.Context, calls []llm.ToolCall, o Options) ([]Ou
 	return outcomes, nil
 }
 
-// distinct returns an error if two calls have the same id. Their answers, approvals and
-// results of Once would have the same keys.
+// distinct returns an error if two calls have the same id. Otherwise their answers,
+// approvals and results of Once would have the same keys.
 func distinct(calls []llm.ToolCall) error {
 	seen := make(map[string]bool, len(calls))
 	for _, call := range calls {
@@ -137,8 +137,8 @@ func distinct(calls []llm.ToolCall) error {
 	return nil
 }
 
-// prepare does everything for a call that does not run the tool: it finds the tool, checks
-// the arguments and the bound values, and asks for approval.
+// prepare does all work before the tool runs: it finds the tool, checks the arguments and
+// the bound values, and asks for approval.
 func (s *Set) prepare(ctx context.Context, call llm.ToolCall, o *Options) *callRun {
 	e := &callRun{asked: call, call: call.Clone(), options: o}
 	if call.ID == "" {

@@ -28,8 +28,8 @@ func (e *callRun) refuse(why string) *callRun {
 	return e
 }
 
-// remembered answers the call: with the prepared answer, with the answer that Once stored,
-// or by running the tool.
+// remembered answers the call with the prepared answer, with the stored answer of Once, or
+// by running the tool.
 func (e *callRun) remembered(ctx context.Context) (Outcome, error) {
 	switch {
 	case e.answer != nil:

@@ -1,5 +1,5 @@
-// Package tools defines the tools of an agent: typed functions that a model may call, sets
-// of them, and the graph node that calls them.
+// Package tools defines the tools of an agent: typed functions that a model may call, sets of
+// tools, and the graph node that calls tools.
 //
 //	type Where struct {
 //		City string `json:"city" jsonschema:"the city, in English"`
@@ -12,7 +12,7 @@
 //	set, err := tools.NewSet(weather, search)
 //	b.Node("tools", tools.Node(set, Messages, tools.Options{Once: graph.Once[llm.Message]}))
 //
-// What to know:
+// Rules:
 //
 //   - The JSON schema that the model sees is inferred from the type of the arguments. A
 //     field is required unless it is a pointer or has omitempty or omitzero in its json
@@ -27,10 +27,9 @@
 //   - By default five calls run at the same time, and each has 30 seconds. The answers
 //     are in the order of the calls. The node waits for every goroutine, so a tool that
 //     ignores its context delays the run.
-//   - A call that [Approval] selects waits for a person, who approves one call with its
-//     exact arguments. If the call changes, the person is asked again. [Set.Meta] puts
-//     three tools in the place of a large set; approvals and limits then apply to the
-//     tool that is invoked.
+//   - A call that [Approval] selects waits for a person, who approves one call with its exact
+//     arguments. If the call changes, the person is asked again. [Set.Meta] replaces a large
+//     set by three tools; approvals and limits then apply to the invoked tool.
 //
 // A Tool and a Set are immutable and safe for concurrent use. The function of a tool must
 // be safe for concurrent use.

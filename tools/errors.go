@@ -34,8 +34,7 @@ func (e *PanicError) Error() string { return fmt.Sprintf("panic: %s", e.Value) }
 // Unwrap returns the value of the panic if it was an error, or nil.
 func (e *PanicError) Unwrap() error { return e.cause }
 
-// errNotInvoked is returned by invoke_tool if it runs itself, and not the tool that it
-// invokes.
+// errNotInvoked is returned by invoke_tool if it runs without a tool to invoke.
 var errNotInvoked = errors.New("invoke_tool ran without a tool to invoke")
 
 // errExit is the error of a call whose function ended its goroutine.

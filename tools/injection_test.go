@@ -282,7 +282,8 @@ func (in injection) test(t *testing.T, w *world, place string) {
 	w.check(t, in, script.Requests())
 }
 
-// withoutFileTools returns the tools of a set without those whose names a deep agent has.
+// withoutFileTools returns the tools of a set, without tools whose names a deep agent already
+// uses.
 func withoutFileTools(set *tools.Set) (list []tools.Tool) {
 	for _, t := range set.Tools() {
 		if t.Name() != deep.ReadTool {

@@ -17,8 +17,7 @@ const (
 )
 
 // maxResultParts is the maximum number of parts of a result. maxNoted is the maximum number
-// of parts that are replaced by a note because they are too large; further ones are only
-// counted.
+// of notes about parts that are too large; further parts are only counted.
 const (
 	maxResultParts = 1000
 	maxNoted       = 10
@@ -76,14 +75,14 @@ func orDefault(n, standard int) int {
 	return n
 }
 
-// An allowance is the rest of a result's limits, in bytes. A negative number means no
-// limit.
+// An allowance is the number of bytes that a result may still have. A negative number means
+// no limit.
 type allowance struct {
 	text, data int
 	full       bool // a text was cut
 }
 
-// cut shortens a text to the rest of the limit. A shortened text ends with a note for the
+// cut shortens a text to the remaining bytes. A shortened text ends with a note for the
 // model.
 func (a *allowance) cut(text string) string {
 	if a.text < 0 || len(text) <= a.text {

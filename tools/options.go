@@ -7,19 +7,19 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// Options configures calls of tools. Its zero value works.
+// Options configures calls of tools. The zero value is valid.
 type Options struct {
 	// MaxParallel is the maximum number of calls that run at the same time. Zero means 5. A
 	// negative number means no limit.
 	MaxParallel int
 	// Timeout is the time after which the context of one call is done. Zero means 30
-	// seconds. A negative duration means no limit. The call still waits for the tool, and a
-	// result without an error is used even if it is late.
+	// seconds. A negative duration means no limit. The call still waits for the tool, and
+	// uses a late result if it is not an error.
 	Timeout time.Duration
 	// MaxText is the maximum size of the text of a result, in bytes. Longer text is cut off
 	// with a note for the model. Zero means 64 KiB. A negative number means no limit.
 	MaxText int
-	// MaxData is the maximum size of the images and files of a result together, in bytes.
+	// MaxData is the maximum total size of the images and files of a result, in bytes.
 	// Parts that exceed it are left out, with a note for the model. Zero means 8 MiB. A
 	// negative number means no limit.
 	MaxData int
@@ -48,7 +48,7 @@ type Options struct {
 	// Once also stores that an approved call was begun. If a later run finds no answer of
 	// that call, a person is asked again.
 	Once func(ctx context.Context, key string, call func(context.Context) (llm.Message, error)) (llm.Message, error)
-	// ByTask says that each call runs in a task of its own. The graph then stores the result
+	// ByTask says that each call runs in a separate task. The graph then stores the result
 	// with its writes, and Once stores approvals only. [CallNode] sets it.
 	ByTask bool
 }

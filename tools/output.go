@@ -10,9 +10,9 @@ import (
 )
 
 // OutputSchema returns the JSON schema of the tool's results, or nil. A tool of [New] has
-// one if its result type is a struct, or a map with string keys, that does not encode
-// itself. The result is the caller's own. Models do not get it; servers of other protocols
-// may publish it.
+// a schema if its result type is a struct or a map with string keys, and does not
+// implement its own JSON encoding. The result is the caller's own. Models do not get it;
+// servers of other protocols may publish it.
 func (t Tool) OutputSchema() json.RawMessage { return bytes.Clone(t.output) }
 
 // outputSchema returns the schema of a result type, or nil.

@@ -6,8 +6,8 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// A CallStarted is emitted when a tool begins to run. The arguments are then checked and
-// the call has any approval that it needs.
+// A CallStarted is emitted when a tool begins to run. At this time the arguments are
+// checked, and a required approval has been given.
 type CallStarted struct {
 	// Call is the call of the tool that runs. For invoke_tool, that is the invoked tool.
 	Call llm.ToolCall `json:"call"`

@@ -13,8 +13,8 @@ const NotCalled = "The tool was not called: the conversation went on without it.
 // error. Repair does not change the slice messages, and returns it unchanged if it needs no
 // repair.
 //
-// Repair the messages for a model after a history was loaded or pruned, but not while calls
-// are [Pending] that you want to make.
+// Call Repair on the messages for a model after a history was loaded or pruned, but not
+// while calls are [Pending] that should still run.
 func Repair(messages []llm.Message) []llm.Message {
 	if inOrder(messages) {
 		return messages

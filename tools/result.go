@@ -10,8 +10,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A Result is the result of a tool that returns more than a text or a value. A function of
-// [New] may return it as Out. A function of [Raw] always returns it.
+// A Result is the result of a tool. It can have more than a text or a value. A function of
+// [New] may return a Result as Out. A function of [Raw] always returns one.
 type Result struct {
 	// Text is the text that the model reads first. It may be empty.
 	Text string

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A RetryPolicy says how often a tool is tried; see [WithRetry]. The zero value is valid.
+// A RetryPolicy configures [WithRetry]. The zero value is valid.
 type RetryPolicy struct {
 	// Attempts is the maximum number of attempts. Zero means 3.
 	Attempts int
@@ -21,12 +21,12 @@ type RetryPolicy struct {
 
 type retryKey struct{}
 
-// WithRetry returns a context in which a tool that fails is tried again. Options.Timeout limits
-// each attempt. A tool that waits for a person is not tried again, and neither is one whose
-// context has ended. The answer after the last attempt has the number of attempts.
+// WithRetry returns a context in which a failed tool is retried. Options.Timeout limits each
+// attempt. A tool is not retried if it waits for a person, or if its context has ended. The
+// answer after the last attempt has the number of attempts.
 //
-// Use it for tools that may run more than once: graph.Once and graph.IdempotencyKey have the
-// same keys in each attempt.
+// Use it for tools that may run more than once. The keys of graph.Once and
+// graph.IdempotencyKey are the same in each attempt.
 func WithRetry(ctx context.Context, p RetryPolicy) context.Context {
 	if p.Attempts <= 0 {
 		p.Attempts = 3
@@ -40,7 +40,7 @@ func WithRetry(ctx context.Context, p RetryPolicy) context.Context {
 	return context.WithValue(ctx, retryKey{}, p)
 }
 
-// tried runs the tool until it succeeds or its attempts are used up.
+// tried runs the tool until it succeeds or reaches the maximum number of attempts.
 func (e *callRun) tried(ctx context.Context) (Result, error) {
 	p, _ := ctx.Value(retryKey{}).(RetryPolicy)
 	wait := p.Initial

@@ -14,7 +14,7 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// A tool that fails is tried again after waits that double, as often as the policy says.
+// A failed tool is retried up to the limit of the policy, and the wait doubles each time.
 func TestToolIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	fatal := errors.New("fatal")

@@ -12,7 +12,7 @@ import (
 
 // A Rule selects calls by their tool and arguments. The zero Rule selects nothing. For a
 // call of invoke_tool, a rule sees the invoked tool and its arguments. [Named],
-// [Destructive], [ReadOnly] and [RuleFunc] make rules. Rules are safe for concurrent use.
+// [Destructive], [ReadOnly] and [RuleFunc] return rules. Rules are safe for concurrent use.
 type Rule struct {
 	pick     func(t Tool, call llm.ToolCall) bool
 	patterns []string // of Named, in this rule and in the rules that it combines

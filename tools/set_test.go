@@ -26,7 +26,7 @@ type point struct {
 	Y float64 `json:"y"`
 }
 
-// ownJSON has its own JSON form.
+// ownJSON implements its own JSON decoding.
 type ownJSON struct{ hidden string }
 
 func (o *ownJSON) UnmarshalJSON(text []byte) error {
@@ -283,8 +283,8 @@ type (
 	}
 )
 
-// TestTypesThatWouldMislead proves that NewSet reports, all at once, the fields and types that
-// a schema cannot describe or whose values would not reach the function.
+// TestTypesThatWouldMislead proves that NewSet reports every field and type that a schema
+// cannot describe, or whose value would not reach the function.
 func TestTypesThatWouldMislead(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -110,7 +110,7 @@ func (t Tool) Err() error {
 
 // Check checks arguments and returns them in the form that the tool gets: each key once and
 // sorted, whole numbers as integers, and no null for an optional value. The error describes
-// the problems in words for the model.
+// the problems for the model.
 func (t Tool) Check(arguments json.RawMessage) (json.RawMessage, error) {
 	if err := t.Err(); err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func checkOutput[Out any]() (err error) {
 	if reflect.TypeFor[Out]() == reflect.TypeFor[Result]() {
 		return nil
 	}
-	// A MarshalJSON that fails or panics for the zero value may work for other values.
+	// Ignore a MarshalJSON that panics for the zero value: it may work for other values.
 	defer func() { _ = recover() }()
 	var out Out
 	_, err = json.Marshal(out)

@@ -10,18 +10,18 @@
 //
 // Package providers, below this one, opens a model by its name or by the environment.
 //
-// What to know:
+// Rules:
 //
 //   - With llms/openai, llms/anthropic and llms/googleai, the library only opens the
 //     connection and sends the settings. A [Transport] in the HTTP client writes the
 //     conversation and reads the reply. Without one, every call fails with an error that
 //     says what to do.
-//   - With any other provider, [New] works around the faults of the library. docs/models.md
-//     has a table of what each provider can do. A request that a provider cannot take is an
-//     error that names the provider, the message and the part.
+//   - With any other provider, the Model works around faults of the library. docs/models.md
+//     lists the features of each provider. If a provider does not support a request, the
+//     error names the provider, the message and the part.
 //   - The error of a provider is an [llm.Error], which says whether a retry can help. The
-//     package sends a request again in one case only: if the library, without a Transport,
-//     garbled a streamed reply, it asks once more without streaming.
+//     package repeats a request in one case only: if the library, without a Transport,
+//     garbled a streamed reply, the request is sent once more without streaming.
 //   - The package never fetches an image or a file.
 //   - The package compiles langchaingo's llms and embeddings, and no provider.
 package langchainllm

@@ -11,15 +11,15 @@ import (
 	"github.com/weft-go/weft/llm/langchainllm/internal/wire"
 )
 
-// EmbedderOptions are the settings of an [Embedder]. The zero value works.
+// EmbedderOptions are the settings of an [Embedder]. The zero value is valid.
 type EmbedderOptions struct {
 	// Provider is the provider's name in errors. Empty means "langchaingo".
 	Provider string
 	// Model is the name of the model. A store keeps it with the vectors, since
 	// vectors of different models cannot be compared.
 	Model string
-	// Dimension is the length of a vector. Zero means the length of the first one;
-	// all others must have the same.
+	// Dimension is the length of a vector. Zero means the length of the first vector. All
+	// vectors must have the same length.
 	Dimension int
 	// BatchSize is the largest number of texts in a request. Zero means 128.
 	BatchSize int
@@ -50,10 +50,10 @@ func (e *Embedder) Model() string { return e.o.Model }
 // Dimension returns the length of a vector in the options, or zero.
 func (e *Embedder) Dimension() int { return e.o.Dimension }
 
-// Embed returns a vector for each of the texts, in their order. It does not change
-// texts. It sends the batches one after the other, and no request for no texts. An
-// error of the provider is an [llm.Error]. If there are too few vectors, or one has
-// another length, the error wraps [llm.ErrMalformed].
+// Embed returns a vector for each of the texts, in their order. It does not change texts.
+// It sends the batches one after the other. Without texts it sends no request. An error
+// of the provider is an [llm.Error]. If there are too few vectors, or one has another
+// length, the error wraps [llm.ErrMalformed].
 func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	all := make([][]float32, 0, len(texts))
 	dimension := e.o.Dimension

@@ -9,12 +9,12 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// refused returns the error of a request that the provider cannot take.
+// refused returns the error of a request that the provider does not support.
 func (m *Model) refused(err error) error {
 	return &llm.Error{Kind: llm.ErrBadRequest, Provider: m.name, Err: fmt.Errorf("langchainllm: %w", err)}
 }
 
-// broke returns the error of a reply that is not whole.
+// broke returns the error of an incomplete reply.
 func (m *Model) broke(what string) error {
 	return &llm.Error{Kind: llm.ErrTransport, Provider: m.name, Message: what}
 }
@@ -52,6 +52,6 @@ func (m *Model) failed(a *attempt) error {
 	return classified
 }
 
-// garbage matches the errors of the libraries for a reply that they could not read or get. Their
-// causes are only in the text.
+// garbage matches the errors of the libraries for a reply that they could not receive or decode.
+// Their cause is only in the text.
 var garbage = regexp.MustCompile(`invalid character|unexpected end of JSON|cannot unmarshal|failed to (?:parse|process) stream event|unexpected opening token|network error|failed to reach API server|returned no reply`)

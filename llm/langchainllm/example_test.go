@@ -73,7 +73,7 @@ func ExampleNew() {
 	// tool_calls 42
 }
 
-// A request that a provider cannot take is an error, and nothing is sent.
+// A request that the provider does not support is an error, and nothing is sent.
 func ExampleModel_Stream() {
 	model := langchainllm.New(aModel{}, langchainllm.Options{Provider: langchainllm.GoogleAI})
 	request := llm.Request{Messages: []llm.Message{llm.User("What is this?", llm.ImageURL("https://example.com/cat.png"))}}

@@ -9,21 +9,21 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// Options are the settings of a [Model]. The zero value works for the models of llms/openai with
-// OpenAI's API, llms/anthropic, llms/googleai and llms/bedrock.
+// Options are the settings of a [Model]. The zero value is valid for the models of llms/openai
+// with OpenAI's API, llms/anthropic, llms/googleai and llms/bedrock.
 type Options struct {
 	// Provider is the provider of the model. Empty means the result of [Detect]. Set it
 	// for a wrapped model, and for llms/openai with another server than OpenAI's.
 	Provider Provider
 	// Name is the provider's name in errors. Empty means Provider.
 	Name string
-	// MaxTokens is the most tokens of a reply, for requests that do not say. Zero means the
-	// provider's default, and 4096 where the provider has none.
+	// MaxTokens is the maximum number of tokens of a reply, for requests without a limit. Zero
+	// means the provider's default, and 4096 where the provider has none.
 	MaxTokens int
 }
 
-// A Model makes a model of langchaingo an [llm.Model]. It is safe for concurrent use if the
-// model within is.
+// A Model adapts a model of langchaingo to [llm.Model]. It is safe for concurrent use if the
+// langchaingo model is.
 type Model struct {
 	inner     llms.Model
 	profile   profile
@@ -56,13 +56,13 @@ func New(m llms.Model, o Options) *Model {
 func (m *Model) String() string { return m.name }
 
 // Stream asks the model. With a provider that needs a [Transport], text, reasoning and tool calls
-// are yielded as they arrive. With any other, text is, and a tool call is yielded as one chunk at
-// the end.
+// are yielded as they arrive. With any other provider, only text is yielded as it arrives, and
+// each tool call is one chunk at the end.
 //
-// A request that the provider cannot take fails with an [llm.Error] of kind
-// [llm.ErrBadRequest], and nothing is sent. When ctx is done, the error is that of ctx. If the
-// caller leaves the loop, the request ends, and Stream waits for the library to return; the
-// exception is llms/mistral, which ignores its context and ends after its own time limit.
+// A request that the provider does not support fails with an [llm.Error] of kind
+// [llm.ErrBadRequest], and nothing is sent. When ctx is done, the error is the error of ctx. If
+// the caller leaves the loop, the request ends, and Stream waits for the library to return; it
+// does not wait for llms/mistral, which ignores its context and ends after its own timeout.
 func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
 		if r.MaxTokens == 0 {

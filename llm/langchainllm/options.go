@@ -46,7 +46,7 @@ func (t *translation) tools(r llm.Request) ([]llms.Tool, error) {
 	return tools, nil
 }
 
-// choosesNone reports whether the provider can be offered tools and told to call none.
+// choosesNone reports whether a request to the provider can offer tools and forbid calls.
 func (t *translation) choosesNone() bool {
 	return t.profile.dialect != wire.None || t.profile.choice && !t.profile.callsDeclared
 }
@@ -100,7 +100,7 @@ func (m *Model) options(r llm.Request, tools []llms.Tool) []llms.CallOption {
 		o.Seed = int(*r.Seed)
 	}
 	if p.legacyMax {
-		// An option of the library, which it does not send.
+		// The library reads this option and does not send it.
 		o.Metadata = map[string]any{"openai:use_legacy_max_tokens": true}
 	}
 	if thinking := m.thinking(r, len(tools) > 0, &o); thinking != nil {
@@ -109,8 +109,8 @@ func (m *Model) options(r llm.Request, tools []llms.Tool) []llms.CallOption {
 	return []llms.CallOption{overlay(o)}
 }
 
-// overlay returns an option that replaces the options by o. It keeps the model, the candidate
-// count, the functions, and the TopP, TopK, MaxTokens and Seed that are zero in o.
+// overlay returns an option that replaces all options by o, except the model, the candidate
+// count, the functions, and TopP, TopK, MaxTokens and Seed where they are zero in o.
 func overlay(o llms.CallOptions) llms.CallOption {
 	return func(to *llms.CallOptions) {
 		model, count, functions := to.Model, to.CandidateCount, to.Functions
@@ -164,8 +164,9 @@ func (m *Model) thinking(r llm.Request, tools bool, o *llms.CallOptions) *llms.T
 	return &llms.ThinkingConfig{Mode: llms.ThinkingMode(effort), BudgetTokens: budget, ReturnThinking: true, StreamThinking: true}
 }
 
-// mayThink reports whether the provider accepts reasoning with tools. It does not if a tool is
-// required, or if the calls that are being answered lack the signed reasoning before them.
+// mayThink reports whether the provider accepts reasoning in this request. It does not if a
+// tool is required, or if the calls that are being answered have no signed reasoning before
+// them.
 func (m *Model) mayThink(r llm.Request) bool {
 	if r.ToolChoice.Name != "" || r.ToolChoice.Mode == llm.ToolsRequired {
 		return false

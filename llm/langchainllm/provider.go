@@ -45,7 +45,7 @@ func Detect(m llms.Model) Provider {
 	return Generic
 }
 
-// A profile describes what a provider of langchaingo does to a request and a reply.
+// A profile describes the features and faults of a provider of langchaingo.
 type profile struct {
 	// dialect is the form of the provider's API, if a Transport has to translate requests
 	// and replies. The fields up to limitFails are then not used.
@@ -64,7 +64,7 @@ type profile struct {
 	streamTools bool
 	// omitsZero: the library does not send a temperature of zero.
 	omitsZero bool
-	// deaf: the library ignores the context of a call.
+	// deaf: the library ignores the end of the context of a call.
 	deaf bool
 	// ids is the form that the ids of tool calls must have.
 	ids wire.IDForm
@@ -72,7 +72,7 @@ type profile struct {
 	userLast bool
 	// saysStop: the library returns the stop reason of a reply.
 	saysStop bool
-	// wrongUsage: the usage of a stream is that of its first chunk.
+	// wrongUsage: the library returns the usage of the first chunk as the usage of a stream.
 	wrongUsage bool
 	// limitFails: without streaming, the library returns an error for a reply that a limit
 	// or a filter cut off.
@@ -94,9 +94,9 @@ type profile struct {
 	topP      float64
 	topK      int
 	maxTokens int
-	// legacyMax: the server knows only the old name of the limit of tokens.
+	// legacyMax: the server supports only the old name of the token limit.
 	legacyMax bool
-	// userNeeded: a request needs a message that is not of the system.
+	// userNeeded: a request needs a message whose role is not system.
 	userNeeded bool
 }
 

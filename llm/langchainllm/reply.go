@@ -74,7 +74,7 @@ func (a *answer) call(call llms.ToolCall) {
 	if call.FunctionCall != nil {
 		delta.Name, delta.Arguments = call.FunctionCall.Name, call.FunctionCall.Arguments
 	}
-	// Use no id twice. An empty one is set later.
+	// Remove an id that another call has. An empty id is set later.
 	for _, other := range a.calls {
 		if other.ID == delta.ID {
 			delta.ID = ""
@@ -97,8 +97,8 @@ func (a *answer) sound() bool {
 	return true
 }
 
-// noEnd are the stop reasons of replies that did not end normally. Such a reply is an
-// error if it is empty.
+// noEnd has the stop reasons of replies that did not end normally. An empty reply with
+// one of them is an error.
 var noEnd = []string{"", "error", "other", "malformedfunctioncall", "unexpectedtoolcall", "malformedresponse", "toomanytoolcalls"}
 
 // stopReason translates a provider's stop reason.
@@ -116,8 +116,8 @@ func stopReason(said string, calls bool) llm.StopReason {
 	return llm.StopEnd
 }
 
-// usage reads the numbers of tokens. Each library has its own keys and number types.
-// It returns nil if there are none.
+// usage reads the numbers of tokens, or returns nil if there are none. Each library has
+// its own keys and number types.
 func usage(info map[string]any) *llm.Usage {
 	if nested, ok := info["usage"]; ok && nested != nil {
 		return usageOf(nested)
@@ -176,7 +176,7 @@ func number(info map[string]any, keys ...string) (int64, bool) {
 }
 
 // metadata returns the values for which a message has no field: the provider's stop
-// reason, and all others of the library that are not zero.
+// reason, and all other values of the library that are not zero.
 func (a *answer) metadata() map[string]json.RawMessage {
 	kept := map[string]json.RawMessage{}
 	for key, value := range a.info {

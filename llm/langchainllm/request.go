@@ -20,7 +20,7 @@ type question struct {
 	calls    bool      // tools are offered
 }
 
-// question translates a request. It fails if the provider cannot take a part of it.
+// question translates a request. It fails if the provider does not support a part of it.
 func (m *Model) question(r llm.Request) (question, error) {
 	if m.inner == nil {
 		return question{}, errors.New("New was given no model")
@@ -47,7 +47,7 @@ func (m *Model) question(r llm.Request) (question, error) {
 	return q, nil
 }
 
-// wiredQuestion translates a request for a [Transport]. The library gets a stub in place of the
+// wiredQuestion translates a request for a [Transport]. The library gets a stub instead of the
 // conversation.
 func (m *Model) wiredQuestion(r llm.Request, tools []llms.Tool) (question, error) {
 	asks := func(message llm.Message) bool { return message.Role != llm.RoleSystem }

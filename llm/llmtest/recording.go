@@ -21,8 +21,8 @@ var ErrNotRecorded = errors.New("the request is not recorded")
 
 // RecordingOptions are the settings of a [Recording].
 type RecordingOptions struct {
-	// Update asks Model for every request and writes the file anew. Without it, Model is
-	// never asked. Tests usually set it by a flag: go test -update.
+	// Update asks Model for every request and replaces the file. Without it, Model is never
+	// asked. Tests usually set it by a flag: go test -update.
 	Update bool
 	// Model is the model to record. It can be nil without Update.
 	Model llm.Model
@@ -31,17 +31,17 @@ type RecordingOptions struct {
 // A Recording is a model that replies from a file. The file is made once, with another model and
 // [RecordingOptions].Update, and can be committed.
 //
-// A request finds its reply by its content: its messages, tools and settings. Message ids and
-// metadata do not count, and ids of tool calls count by their order. If a request occurs in the
-// file more than once, its replies are used in order, and the last one again and again. A request
-// that is not in the file fails with [ErrNotRecorded] and shows the difference from the nearest
-// recorded request.
+// The reply to a request is found by the messages, tools and settings of the request. Message ids
+// and metadata are ignored, and ids of tool calls are compared by their order. If a request
+// occurs in the file more than once, its replies are used in order, and the last reply is
+// repeated. A request that is not in the file fails with [ErrNotRecorded] and shows the
+// difference from the nearest recorded request.
 //
-// A reply is streamed in the same chunks as it was recorded, without message ids. A reply that
-// failed, or whose stream was not read to its end, is not recorded.
+// A reply is streamed in the recorded chunks, without message ids. A reply that failed, or whose
+// stream was not read to its end, is not recorded.
 //
-// The file has one line of JSON per reply. It holds requests and replies only, and so no keys or
-// headers of a provider. It is safe for concurrent use.
+// The file has one line of JSON per reply. It has only requests and replies, and no keys or
+// headers of a provider. A Recording is safe for concurrent use.
 type Recording struct {
 	path  string
 	model llm.Model // nil unless the file is being written

@@ -16,9 +16,9 @@ import (
 // ErrNoReply is returned by a [Script] that has played all its replies.
 var ErrNoReply = errors.New("no reply left")
 
-// A Reply is the reply of a [Script] to one request. It streams Message, and then
-// fails with Err unless Err is nil. With an error, a zero Message streams nothing,
-// and any other breaks off before its end.
+// A Reply is the reply of a [Script] to one request. It streams Message. If Err is set,
+// the stream breaks off before the end of Message and fails with Err; with a zero
+// Message, nothing is streamed.
 type Reply struct {
 	Message llm.Message
 	Err     error
@@ -57,8 +57,8 @@ func (r Reply) Thinking(text string) Reply {
 // Say replies with a text.
 func Say(text string) Reply { return Reply{Message: llm.Assistant(text)} }
 
-// Call replies with one tool call. The script sets its id. Arguments that are not
-// JSON are streamed unchanged, and make an invalid call.
+// Call replies with one tool call. The script sets its id. Arguments that are not JSON
+// are streamed unchanged, and the call is invalid.
 func Call(name, arguments string) Reply {
 	if !json.Valid([]byte(arguments)) {
 		return Calls(llm.InvalidCall("", name, arguments, "not JSON"))
@@ -103,7 +103,7 @@ func (s *Script) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk,
 	}
 }
 
-// next keeps a request and returns its reply.
+// next stores a request and returns its reply.
 func (s *Script) next(r llm.Request) (Reply, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -50,8 +50,8 @@ func From(t Tool) tools.Tool {
 // result is returned. To returns an error if the tool or a rule in the options has
 // mistakes.
 //
-// Call of the new tool returns an error only in the cases of tools.Set.Call. If the tool
-// fails, Call returns the text of the failure as the result.
+// The method Call of the new tool returns an error only if tools.Set.Call returns one. If
+// the tool fails, the result of Call is the text of the failure.
 func To(t tools.Tool, o tools.Options) (Tool, error) {
 	set, err := tools.NewSet(t)
 	if err != nil {
@@ -95,8 +95,8 @@ func (c *carried) Call(ctx context.Context, text string) (string, error) {
 	return answer.Text(), nil
 }
 
-// arguments returns the arguments for an input: the input itself, or an object in which the
-// input is the only argument.
+// arguments returns the arguments for an input: the input itself, or an object with the
+// input as the only argument.
 func (c *carried) arguments(text string) json.RawMessage {
 	trimmed := []byte(strings.TrimSpace(text))
 	if c.only == "" || bytes.HasPrefix(trimmed, []byte("{")) && json.Valid(trimmed) {
@@ -109,7 +109,7 @@ func (c *carried) arguments(text string) json.RawMessage {
 	return arguments
 }
 
-// onlyText returns the name of the argument that a plain text stands for: the only required
+// onlyText returns the name of the argument that plain text sets: the only required
 // argument, or the only argument if none is required. It returns "" if there is no such
 // argument or if it is not a string.
 func onlyText(schema json.RawMessage) string {

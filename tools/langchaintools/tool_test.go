@@ -159,7 +159,7 @@ func FuzzTo(f *testing.F) {
 	})
 }
 
-// From converts a tool of langchaingo, such as its duckduckgo. Here search is in its place.
+// From converts a tool of langchaingo, such as duckduckgo. The example uses search instead.
 func ExampleFrom() {
 	web := langchaintools.From(search{"Web Search", "Searches the web."})
 	fmt.Println(web.Name(), string(web.Spec().Schema))

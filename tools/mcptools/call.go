@@ -51,9 +51,8 @@ func (c *Client) call(ctx context.Context, name string, arguments json.RawMessag
 	return tools.Result{}, c.blame(ctx, s, err)
 }
 
-// rejected is the code of an error that the MCP library itself makes when a request over
-// HTTP fails. The library means that the server did not receive the request, but the server
-// may have received it.
+// rejected is the code of an error that the MCP library creates when a request over HTTP
+// fails. Despite its meaning, the server may have received the request.
 const rejected = -32005
 
 // blame returns the error of a call that failed over the session s.
@@ -62,8 +61,8 @@ func (c *Client) blame(ctx context.Context, s *session, err error) error {
 		return c.failed(nil, errors.New(plain(reply.Message, maxMessage)))
 	}
 	if s.InitializeResult().ProtocolVersion >= stateless {
-		// In this version a session has no state to lose. A new session is notified of
-		// changes again.
+		// In this protocol version a session has no state, so it can be dropped. A new
+		// session is notified of changes again.
 		c.drop(s, short(err))
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {

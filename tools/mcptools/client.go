@@ -13,7 +13,7 @@ import (
 )
 
 // A Client connects to an MCP server and provides its tools to an agent; see
-// [Client.Tools]. [New] makes it. It connects when it is used, and must be closed.
+// [Client.Tools]. [New] returns one. It connects when it is first used, and must be closed.
 type Client struct {
 	endpoint Endpoint
 	options  Options

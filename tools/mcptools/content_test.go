@@ -99,7 +99,7 @@ func TestContent(t *testing.T) {
 	}
 }
 
-// TestInputIsNotGiven proves that a tool that asks for input from a person fails.
+// TestInputIsNotGiven proves that a tool fails if it asks a person for input.
 func TestInputIsNotGiven(t *testing.T) {
 	t.Parallel()
 	answer := &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"1": &mcp.ElicitParams{Message: "your password?"}}}

@@ -10,7 +10,7 @@
 //	server, err := mcptools.NewServer(set, mcptools.ServerOptions{Name: "weather"})
 //	err = server.Serve(ctx, os.Stdin, os.Stdout) // or http.Handle("/mcp", server)
 //
-// What to know:
+// Rules:
 //
 //   - A [Client] connects when it is first used, and again after the server has died. A
 //     call that was in progress fails with an error and is not repeated, because the

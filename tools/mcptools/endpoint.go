@@ -34,8 +34,8 @@ type link struct {
 	// release waits until the connection has ended and its resources are free. It returns
 	// the exit error of a program, or nil.
 	release func() error
-	// forgotten reports that the server no longer knows the session. It then did not
-	// execute the last request.
+	// forgotten reports that the server no longer knows the session, and so did not execute
+	// the last request.
 	forgotten func() bool
 	// stderr returns the end of the server's standard error.
 	stderr func() string
@@ -94,8 +94,8 @@ func (c Command) label() string {
 // An HTTP is a server at a URL, with the transport streamable HTTP.
 type HTTP struct {
 	URL string
-	// Header is sent with each request to the scheme and host of URL, and to no other. Use
-	// it for keys: Header: http.Header{"Authorization": {"Bearer " + key}}.
+	// Header is sent with each request to the scheme and host of URL, and to no other host.
+	// Use it for keys: Header: http.Header{"Authorization": {"Bearer " + key}}.
 	Header http.Header
 	// Client sends the requests. Nil means a new client. It must have no timeout, because
 	// answers are streamed. Redirects to another host are refused unless Client has a

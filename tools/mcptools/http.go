@@ -64,8 +64,8 @@ type roundTripper struct {
 }
 
 // RoundTrip adds the headers, limits the size of responses that are not event streams, and
-// records a server that has forgotten the session. The library limits the events of a
-// stream only, and detects a forgotten session only in some responses.
+// records a server that has forgotten the session. The library limits only the events of a
+// stream, and detects a forgotten session only in some responses.
 func (d *roundTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	if sameOrigin(r.URL, d.origin) && len(d.header) > 0 {
 		r = r.Clone(r.Context())

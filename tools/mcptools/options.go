@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Options configures a [Client]. Its zero value works.
+// Options configures a [Client]. The zero value is valid.
 type Options struct {
 	// Name is the name of the server in errors, in the log, and as the category of its
 	// tools. Empty means the name of the program or the host, or "server" for a [Dial].

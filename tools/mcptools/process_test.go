@@ -16,7 +16,7 @@ import (
 	"github.com/weft-go/weft/tools/mcptools"
 )
 
-// broken returns the test binary as a server that misbehaves in the way of the mode.
+// broken returns the test binary as a faulty server. mode selects the fault.
 func broken(t testing.TB, mode string) mcptools.Command {
 	t.Helper()
 	c := serverCommand(t)

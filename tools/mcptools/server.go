@@ -20,7 +20,7 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// ServerOptions configures a [Server]. Its zero value works.
+// ServerOptions configures a [Server]. The zero value is valid.
 type ServerOptions struct {
 	// Name and Version identify the server to clients. Empty means "weft" and "0".
 	Name, Version string

@@ -60,9 +60,9 @@ func (s *session) sever() {
 // errNotReading is the error of a session that does not read requests.
 var errNotReading = errors.New("the server does not read its input")
 
-// hurried calls do, which uses the session s. If do does not return soon after ctx is done,
-// hurried closes the session: a context does not interrupt a write to a server that does
-// not read.
+// hurried calls the function do, which uses the session s. If do does not return soon after
+// ctx is done, hurried closes the session: a context does not interrupt a write to a server
+// that does not read.
 func (c *Client) hurried(ctx context.Context, s *session, do func() error) error {
 	back := make(chan struct{})
 	defer close(back)
@@ -198,7 +198,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// dial opens a connection. The end of ctx stops the attempt, but its values are not used,
+// dial opens a connection. If ctx ends, the attempt stops. The values of ctx are not used,
 // because other callers use the session too.
 func (c *Client) dial(ctx context.Context) (*session, error) {
 	within, cancel := context.WithTimeout(context.Background(), c.options.ConnectTimeout)
@@ -268,9 +268,9 @@ func (c *Client) drop(s *session, err error) {
 // server.
 const stateless = "2026-07-28"
 
-// with calls do with a session. If the server certainly did not receive the request, it
-// calls do once more with a new session. The result is the last session, nil if connecting
-// failed.
+// with calls the function do with a session. If the server certainly did not receive the
+// request, with calls do once more with a new session. It returns the last session, or nil
+// if connecting failed.
 func (c *Client) with(ctx context.Context, wait time.Duration, do func(*session) error) (*session, error) {
 	for again := false; ; again = true {
 		s, err := c.connect(ctx, wait)

@@ -19,7 +19,8 @@ import (
 	"github.com/weft-go/weft/tools/mcptools"
 )
 
-// reply returns the response of a server with a tool that runs only as a task.
+// reply returns the response to a request, from a server with a tool that runs only as a
+// task.
 func reply(request []byte) string {
 	var in struct {
 		ID     json.RawMessage `json:"id"`

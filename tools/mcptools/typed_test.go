@@ -99,8 +99,8 @@ func TestServerReturnsStructuredContent(t *testing.T) {
 	}
 }
 
-// TestServerReturnsNoStructuredContentOfAPart proves that a result that was cut off and the
-// error of a tool have no structured content.
+// TestServerReturnsNoStructuredContentOfAPart proves that a cut-off result and an error of
+// a tool have no structured content.
 func TestServerReturnsNoStructuredContentOfAPart(t *testing.T) {
 	t.Parallel()
 	long := returning("tool", forecast{City: strings.Repeat("x", 1000)})

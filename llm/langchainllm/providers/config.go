@@ -14,15 +14,15 @@ import (
 var ErrUnset = errors.New("no provider is set up")
 
 // A Config selects a model. [Read] returns one from the environment; a program can also make
-// one, and add the key with [Config.WithKey]. Its text does not contain the key.
+// one, and add the key with [Config.WithKey]. String does not return the key.
 type Config struct {
 	// Provider is openai, anthropic, googleai, mistral, ollama or compatible.
 	Provider string
 	// Model is the provider's name of the model. Empty means the default of the provider;
-	// compatible has none.
+	// compatible has no default.
 	Model string
-	// BaseURL is the address of a server with OpenAI's API. Empty means the provider's own;
-	// compatible has none. Anthropic and googleai ignore it.
+	// BaseURL is the address of a server with OpenAI's API. Empty means the address of the
+	// provider; compatible has no default. Anthropic and googleai ignore it.
 	BaseURL string
 	// Dimension is the length of vectors, for embeddings. Zero means the model's own length,
 	// which [Config.OpenEmbedder] then measures.
@@ -128,7 +128,8 @@ func (e environment) read() (Config, error) {
 	return c, nil
 }
 
-// isCompatible reports whether another server than those of OpenAI and Mistral has OpenAI's API.
+// isCompatible reports whether the server has OpenAI's API but is not the server of OpenAI or
+// Mistral.
 func (c Config) isCompatible() bool {
 	if c.Provider == "mistral" || c.BaseURL == "" {
 		return false

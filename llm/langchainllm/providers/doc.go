@@ -1,4 +1,5 @@
-// Package providers opens models, and models for embeddings, by the environment or by name.
+// Package providers opens chat models and embedding models, selected by environment variables
+// or by name.
 //
 //	import (
 //		"github.com/weft-go/weft/llm/langchainllm/providers"
@@ -12,10 +13,10 @@
 //	}
 //	reply, err := llm.Generate(ctx, model, request)
 //
-// This package links no provider. Import a package for each API that the program uses, as a
-// database driver: providers/openai (also for Mistral, Ollama and other servers with
-// OpenAI's API), providers/anthropic, providers/googleai, or providers/all. A model whose
-// package is not linked is [ErrNotLinked].
+// This package links no provider. Import a package for each API that the program uses, like a
+// database driver: providers/openai (also for Mistral, Ollama and other servers with OpenAI's
+// API), providers/anthropic, providers/googleai, or providers/all. A model whose package is not
+// linked is [ErrNotLinked].
 //
 // The environment variables are:
 //
@@ -30,8 +31,8 @@
 //	                 [EmbedderFromEnv]. The default provider is the one above. Without a
 //	                 length, opening the model requests one vector to measure it.
 //
-// If LLM_PROVIDER is not set, the provider is the one whose variable is set. If the variables
-// of several providers are set, the error names them.
+// If LLM_PROVIDER is not set, the variables of one provider must be set, and select this
+// provider. If the variables of several providers are set, the error names them.
 //
 // Every model has a [langchainllm.Transport]. Errors, logs and the text of a [Config] do not
 // contain the key.

@@ -120,8 +120,8 @@ func TestEmbeddersSpeakToTheirProviders(t *testing.T) {
 	}
 }
 
-// TestLengthIsMeasured proves that, without EMBEDDING_DIM, the length is that of the first
-// vector, and that no request asks for a length.
+// TestLengthIsMeasured proves that, without EMBEDDING_DIM, the length is the length of the
+// first vector, and that no request specifies a length.
 func TestLengthIsMeasured(t *testing.T) {
 	t.Parallel()
 	const openAI = `{"data":[{"index":0,"embedding":[1,2,3]}]}`

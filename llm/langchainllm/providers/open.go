@@ -12,7 +12,7 @@ import (
 )
 
 // ErrNotLinked is returned for a provider whose package the program does not import. Its
-// text has the import that is missing.
+// text names the missing import.
 var ErrNotLinked = errors.New("the provider is not linked into this program")
 
 // FromEnv opens the model that the environment selects; see the package and [Read]. It makes

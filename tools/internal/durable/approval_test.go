@@ -51,7 +51,7 @@ func (c *counter) tool(name string) tools.Tool {
 }
 
 // thread returns a thread of a new graph, which shares only the store with other graphs. The
-// model of the graph makes the calls; without calls it only answers.
+// model of the graph makes the calls; without calls it answers with a text.
 func thread(t *testing.T, shape string, set *tools.Set, store checkpoint.Store, calls ...llm.ToolCall) *graph.Thread {
 	t.Helper()
 	o, run := approving(tools.Named("guarded")), graph.Options{Checkpoints: store}

@@ -38,8 +38,8 @@ var (
 	killResults = state.Map[string, plan.Result]("results")
 )
 
-// stubborn is a model whose replies depend on the conversation only, so that they are the
-// same in every process.
+// stubborn is a model whose replies depend only on the conversation, so that they are the same
+// in every process.
 func stubborn(_ context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
 	turn := 0
 	for _, m := range r.Messages {

@@ -35,8 +35,8 @@ func TestCacheMarksReachAnthropic(t *testing.T) {
 	assert.NotContains(t, f.last(t).text, "cache_control")
 }
 
-// TestCacheKeyReachesOpenAI proves that the cache key is sent only to OpenAI, that the marks of
-// parts are sent to no API that would reject them, and that no text is lost.
+// TestCacheKeyReachesOpenAI proves that only OpenAI gets the cache key, that no API gets cache
+// marks that it would reject, and that no text is lost.
 func TestCacheKeyReachesOpenAI(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b backend) {
@@ -55,8 +55,8 @@ func TestCacheKeyReachesOpenAI(t *testing.T) {
 	})
 }
 
-// TestCachedTokensAreAPartOfTheInput proves that usage has one meaning: every provider here read
-// 100 tokens, 60 of them from its cache.
+// TestCachedTokensAreAPartOfTheInput proves that usage has the same meaning for every provider:
+// each one read 100 tokens, 60 of them from its cache.
 func TestCachedTokensAreAPartOfTheInput(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -46,7 +46,7 @@ func TestModelThatDoesNotStream(t *testing.T) {
 	}
 }
 
-// TestTail proves that text which a library returned and did not stream is yielded at the end.
+// TestTail proves that text that a library returned but did not stream is yielded at the end.
 func TestTail(t *testing.T) {
 	t.Parallel()
 	m := langchainllm.New(modelFunc(func(ctx context.Context, _ []llms.MessageContent, o llms.CallOptions) (*llms.ContentResponse, error) {
@@ -77,8 +77,8 @@ func TestTextLikeACall(t *testing.T) {
 	}
 }
 
-// TestSecondAnswer proves that text which was yielded before a stream turned out to be garbled
-// stays in the reply.
+// TestSecondAnswer proves that the reply keeps the text that was yielded before a stream was
+// found to be garbled.
 func TestSecondAnswer(t *testing.T) {
 	t.Parallel()
 	broken := &llms.ContentChoice{Content: "Let me see.", ToolCalls: []llms.ToolCall{{ID: "1", FunctionCall: &llms.FunctionCall{Name: "add", Arguments: `{"a":`}}}}
@@ -120,7 +120,7 @@ func TestSecondAnswer(t *testing.T) {
 	}
 }
 
-// TestChoices proves that the choices of a reply make one message, and that their usage is
+// TestChoices proves that the choices of a reply become one message, and that their usage is
 // counted once.
 func TestChoices(t *testing.T) {
 	t.Parallel()

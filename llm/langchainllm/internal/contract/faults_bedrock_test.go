@@ -61,7 +61,7 @@ func malformedFrame() []byte {
 }
 
 // TestMalformedFrameIsAnError proves that a malformed frame is an error. The decoder runs on a
-// goroutine of the AWS SDK, so a panic of it would end the program.
+// goroutine of the AWS SDK, where a panic would end the program.
 func TestMalformedFrameIsAnError(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -12,7 +12,8 @@ import (
 	"github.com/weft-go/weft/llm/langchainllm"
 )
 
-// answering replies to every request with a stream, or with whole if no stream is asked for.
+// answering replies to every request with streamed, or with whole if the request does not ask for
+// a stream.
 type answering struct{ streamed, whole string }
 
 func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -26,8 +27,8 @@ func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// FuzzReply proves that any stream, with a Transport and without one, makes an error, or a message
-// whose text is the text that was yielded.
+// FuzzReply proves that any stream, with or without a Transport, results in an error, or in a
+// message with the yielded text.
 func FuzzReply(f *testing.F) {
 	f.Add("data: "+delta(`{"content":"a"}`)+"\ndata: "+stopped+"\ndata: [DONE]\n", `{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}]}`)
 	f.Add("data: "+delta(`{"content":"a","tool_calls":[{"index":1,"id":"x","type":"function","function":{"name":"f","arguments":"{"}},null]}`)+"\ndata: "+finished+"\n",

@@ -136,7 +136,7 @@ func (h heard) text() string {
 	return b.String()
 }
 
-// ask streams a reply, and checks that the chunks make its text.
+// ask streams a reply, and checks that its text is the text of the chunks.
 func ask(t *testing.T, m llm.Model, r llm.Request) heard {
 	t.Helper()
 	var h heard

@@ -12,9 +12,9 @@ import (
 	"github.com/weft-go/weft/llm/langchainllm"
 )
 
-// TestNothingIsLeftBehind proves that no goroutine still runs after a stream that the reader
-// left, that was cancelled, rejected or read to its end. It is not parallel, because it must see
-// only its own goroutines.
+// TestNothingIsLeftBehind proves that no goroutine still runs after a stream was left,
+// cancelled, rejected or read to its end. It is not parallel, because it must see only its own
+// goroutines.
 func TestNothingIsLeftBehind(t *testing.T) {
 	for _, b := range backends {
 		if !b.wires || b.name == "googleai" { // Google's client keeps connections of its own

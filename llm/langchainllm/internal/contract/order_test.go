@@ -157,8 +157,8 @@ func TestThinkTagsAreReasoning(t *testing.T) {
 	assert.NotContains(t, f.last(t).text, "hm")
 }
 
-// TestToolCallsWithoutIDsAreTwo proves that the calls of a server that gives no ids and one index
-// are not merged, from the server to the message.
+// TestToolCallsWithoutIDsAreTwo proves that two calls without ids and with the same index stay
+// two calls in the message.
 func TestToolCallsWithoutIDsAreTwo(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, sse(piece(0, `"function":{"name":"add","arguments":"{\"a\":1}"}`), piece(0, `"function":{"name":"add","arguments":"{\"a\":2}"}`),
@@ -167,8 +167,8 @@ func TestToolCallsWithoutIDsAreTwo(t *testing.T) {
 	assert.Equal(t, `add{"a":1} add{"a":2} now{}`, calls(h.message))
 }
 
-// TestStoredRedactedThinkingReachesClaude proves that redacted reasoning of a row that LangChain
-// stored goes back to Anthropic as it was.
+// TestStoredRedactedThinkingReachesClaude proves that redacted reasoning in a row of LangChain is
+// sent back to Anthropic unchanged.
 func TestStoredRedactedThinkingReachesClaude(t *testing.T) {
 	t.Parallel()
 	messages, err := llm.FromLangChain([]byte(`[{"type":"human","data":{"content":"hi"}},

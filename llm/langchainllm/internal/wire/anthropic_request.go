@@ -201,8 +201,8 @@ func anthropicResult(m *llm.Message) ([]object, error) {
 	return []object{result}, nil
 }
 
-// anthropicAssistant returns the parts of a reply in their order, with the reasoning that
-// Anthropic signed as it came: the API rejects a changed one.
+// anthropicAssistant returns the parts of a reply in their order. Reasoning that Anthropic
+// signed is unchanged, since the API rejects changed reasoning.
 func anthropicAssistant(m *llm.Message) ([]object, error) {
 	if err := textOnly(m, "in an assistant's message"); err != nil {
 		return nil, err

@@ -11,16 +11,17 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// A Call is one request to a model. It carries the request's own form to the transport, and
-// the reply and the facts about it back. The library can use several goroutines, so the
-// methods of a Call lock.
+// A Call is one request to a model. It passes the request to the transport, and the reply and
+// its Facts back to the model. The library can use several goroutines, so the methods of a
+// Call are safe for concurrent use.
 type Call struct {
 	// Dialect is the form of the request and the reply. With None, the transport changes
-	// neither and only notes facts.
+	// neither of them and only records facts.
 	Dialect Dialect
 	// Request is the request. It is not changed.
 	Request llm.Request
-	// Body holds the fields that replace those of the library's request; see [Encode].
+	// Body has the fields that replace the fields of the library's request; see
+	// [Dialect.Encode].
 	Body Body
 	// Emit receives the reply, chunk by chunk and without the end. The transport calls it
 	// on the library's goroutine. An error ends the request.
@@ -54,7 +55,7 @@ type Facts struct {
 	Failure *Failure
 }
 
-// A Failure is an error that the provider sent in place of a reply, or within one.
+// A Failure is an error that the provider sent instead of a reply, or within a reply.
 type Failure struct {
 	// Code is an HTTP status, or zero.
 	Code int
@@ -114,8 +115,8 @@ func (c *Call) toolCall(d llm.ToolCallDelta) {
 // newID returns an id for a tool call to which the provider gave none.
 func newID() string { return "call_" + rand.Text() }
 
-// fail notes a failure, unless one is noted already: the later ones follow from the first.
-// The text can get into logs, so fail removes the request's keys from it.
+// fail records the first failure. Later failures are its consequences. The text can get into
+// logs, so fail removes the request's keys from it.
 func (c *Call) fail(f Failure) {
 	c.note(func(facts *Facts) {
 		for _, key := range c.keys {
@@ -127,8 +128,8 @@ func (c *Call) fail(f Failure) {
 	})
 }
 
-// answered notes the header of a reply, and forgets the facts of an earlier one: a library can
-// send a request again.
+// answered records the header of a reply. It resets the facts of an earlier reply, because a
+// library can repeat a request.
 func (c *Call) answered(resp *http.Response, decoded bool) {
 	c.note(func(f *Facts) {
 		*f = Facts{

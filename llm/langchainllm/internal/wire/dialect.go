@@ -25,8 +25,8 @@ const (
 type Body map[string]json.RawMessage
 
 // Encode returns the fields of a request's body that replace those of the library. extra is
-// added to the system messages. An error names the message and the part that the API cannot
-// take.
+// added to the system messages. An error names the message and the part that the API does not
+// support.
 func (d Dialect) Encode(r llm.Request, extra []string) (Body, error) {
 	switch d {
 	case OpenAI, Compatible, Mistral:
@@ -58,8 +58,8 @@ func (d Dialect) asks(req *http.Request) bool {
 	return false
 }
 
-// settle corrects the settings in the library's body, which has zeros and defaults of its own
-// where the request has no value.
+// settle corrects the settings in the library's body: the library sends zeros or its own
+// defaults for settings that the request does not have.
 func (d Dialect) settle(body object, r *llm.Request) {
 	switch d {
 	case OpenAI, Compatible, Mistral:
@@ -76,8 +76,7 @@ func (d Dialect) settle(body object, r *llm.Request) {
 type decoder interface {
 	// event reads one event of a stream. It reports true after the last one.
 	event(data []byte) (done bool)
-	// whole reads a reply that was not streamed. It reports false if it does not know the
-	// form.
+	// whole reads a reply that was not streamed. It reports false if the form is unknown.
 	whole(data []byte) bool
 	// end is called once at the end of the reply, if the reply has not failed.
 	end()

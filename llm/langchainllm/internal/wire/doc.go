@@ -6,6 +6,6 @@
 // passes it chunk by chunk to the [Call] in the request's context. The library gets a stub in
 // the reply's place.
 //
-// A request without a Call passes unchanged. Of a request with a Call whose form is none of the
-// three, only the status, the wait and the error of the reply are noted.
+// A request without a Call passes unchanged. For a Call with another form, only the status, the
+// wait and the error of the reply are recorded.
 package wire

@@ -8,7 +8,7 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// signedByGemini marks the signature of reasoning of Gemini, which no other provider takes.
+// signedByGemini marks the signature of reasoning of Gemini, which no other provider accepts.
 const signedByGemini = "gemini:"
 
 // A geminiReply decodes a reply of Gemini's generateContent.
@@ -41,7 +41,8 @@ func (g *geminiReply) whole(data []byte) bool {
 	return true
 }
 
-// read reads a reply, or an event of one. It reports false for a failure.
+// read reads a whole reply or one event of a stream. It reports false if the body has an
+// error.
 func (g *geminiReply) read(body object) bool {
 	if usage := read[geminiUsage](body["usageMetadata"]).usage(); usage != nil {
 		g.call.note(func(f *Facts) { f.Usage = usage })

@@ -47,8 +47,8 @@ func geminiConfig(config object, r *llm.Request) {
 	}
 }
 
-// geminiBudget returns the most tokens to reason in. The efforts have the values of Google's
-// own translation of OpenAI's API.
+// geminiBudget returns the maximum number of reasoning tokens. The numbers for efforts are
+// from Google's OpenAI-compatible API.
 func geminiBudget(r llm.Reasoning) (int, bool) {
 	if r.Budget > 0 && r.Effort != llm.EffortNone {
 		return r.Budget, true
@@ -67,8 +67,8 @@ func set[T any](o object, key string, value *T) {
 	o[key] = raw(*value)
 }
 
-// geminiTools declares the tools again: the library loses enums, alternatives and more of a
-// schema.
+// geminiTools declares the tools again, because the library loses enums, alternatives and
+// other parts of a schema.
 func geminiTools(tools []llm.ToolSpec) any {
 	declarations := make([]map[string]any, len(tools))
 	for i, tool := range tools {
@@ -135,7 +135,7 @@ func geminiContents(r *llm.Request) ([]geminiContent, error) {
 		if err != nil {
 			return nil, fmt.Errorf("message %d: %w", i, err)
 		}
-		// Gemini wants as many results in one content as there were calls in the one before.
+		// Gemini requires all results of one reply in one content.
 		if n := len(contents); content.tools && n > 0 && contents[n-1].tools {
 			contents[n-1].Parts = append(contents[n-1].Parts, content.Parts...)
 		} else if len(content.Parts) > 0 {

@@ -23,8 +23,8 @@ func raw(v any) json.RawMessage {
 	return data
 }
 
-// read decodes a value. It returns the zero value if the JSON has another form: a provider can
-// change a field that is not needed.
+// read decodes a value. It returns the zero value if the JSON has another form, since a
+// provider may change a field that is not needed.
 func read[T any](data json.RawMessage) T {
 	var v T
 	if len(data) == 0 || json.Unmarshal(data, &v) != nil {
@@ -74,8 +74,8 @@ func failureOf(data json.RawMessage) Failure {
 	return f
 }
 
-// refusalOf reads the body of a reply with an error status. It reports false if
-// the body has no message for people.
+// refusalOf reads the body of a reply with an error status. It reports false if the body
+// has no error message.
 func refusalOf(data []byte) (Failure, bool) {
 	body := read[object](data)
 	if list := read[[]object](data); len(list) == 1 {
@@ -95,5 +95,5 @@ func refusalOf(data []byte) (Failure, bool) {
 	return Failure{Message: text}, true
 }
 
-// maxSaid is the largest length of a text that counts as a message for people.
+// maxSaid is the maximum length of a text that is read as an error message.
 const maxSaid = 500

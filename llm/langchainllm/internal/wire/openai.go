@@ -74,8 +74,8 @@ func (s *completion) whole(data []byte) bool {
 	return false
 }
 
-// read reads an event, or a whole reply, which has a message in place of a delta. It reports
-// false for an error.
+// read reads an event, or a whole reply, which has a message instead of a delta. It reports
+// false if the event has an error.
 func (s *completion) read(e completionEvent, data []byte) bool {
 	if said := errorIn(object{"error": e.Error, "object": e.Object}, data); said != nil {
 		s.call.fail(failureOf(said))
@@ -141,8 +141,8 @@ func (s *completion) end() {
 	}
 }
 
-// contentTexts reads content that is a text, or a list of parts as some servers have it.
-// Mistral's API has reasoning among the parts.
+// contentTexts reads content that is a text or, from some servers, a list of parts.
+// Mistral's API has reasoning parts.
 func contentTexts(data json.RawMessage) (reasoning, text string) {
 	if len(data) == 0 || data[0] != '[' {
 		return "", read[string](data)
@@ -169,7 +169,8 @@ type openAIUsage struct {
 	} `json:"completion_tokens_details"`
 }
 
-// usage returns nil if the server counted nothing. The prompt includes cached tokens.
+// usage returns the usage, or nil if the server sent none. The prompt includes cached
+// tokens.
 func (u openAIUsage) usage() *llm.Usage {
 	if u.Prompt == 0 && u.Completion == 0 {
 		return nil

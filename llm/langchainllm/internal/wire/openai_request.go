@@ -107,7 +107,7 @@ func openAIUser(d Dialect, m *llm.Message) (object, error) {
 			parts = append(parts, part)
 		}
 	}
-	// Some servers know a content of text only, and no list.
+	// Some servers accept only a text as content, and no list.
 	switch {
 	case len(parts) == 0:
 		return object{"role": raw("user"), "content": raw("")}, nil

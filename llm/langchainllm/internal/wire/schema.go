@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// maxNodes is the largest number of nodes in a schema whose references are replaced.
+// maxNodes is the maximum number of nodes in a schema after its references are replaced.
 const maxNodes = 2000
 
 // SimpleSchema converts a JSON Schema to the keywords that Gemini knows: it replaces
 // references by their targets, null by "nullable", and omits other keywords. The result
-// accepts all that the schema accepts. A recursive reference becomes an object with any
-// properties.
+// accepts every value that the schema accepts. A recursive reference becomes an object
+// with any properties.
 func SimpleSchema(schema json.RawMessage) map[string]any {
 	root := read[map[string]any](schema)
 	s := &simplifier{root: root, within: map[string]bool{}}
@@ -142,7 +142,8 @@ func (s *simplifier) children(schema, out map[string]any) {
 	}
 }
 
-// fixEnum removes an enum whose values are not texts: Gemini knows no other.
+// fixEnum removes an enum whose values are not strings, because Gemini supports only
+// strings.
 func fixEnum(out map[string]any) {
 	enum, ok := out["enum"].([]any)
 	if !ok {

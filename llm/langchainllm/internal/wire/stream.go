@@ -59,7 +59,7 @@ func receiveArray(body io.Reader, d decoder, call *Call) {
 	ended(io.EOF, call)
 }
 
-// unreadable notes the failure of an array that cannot be read.
+// unreadable records the failure of an array that cannot be read.
 func unreadable(err error, call *Call) {
 	_, syntax := errors.AsType[*json.SyntaxError](err)
 	if err == nil || syntax {
@@ -73,7 +73,7 @@ func unreadable(err error, call *Call) {
 	ended(err, call)
 }
 
-// ended notes the end of a stream, which is a failure unless the reply said that it had ended.
+// ended records the end of a stream. It is a failure unless the reply was complete.
 func ended(err error, call *Call) {
 	switch {
 	case !errors.Is(err, io.EOF):

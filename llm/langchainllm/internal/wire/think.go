@@ -9,7 +9,7 @@ const (
 )
 
 // thinkTags finds the reasoning in a text that begins with <think>. Servers without a field
-// for reasoning write it so. Tags at any other place are text.
+// for reasoning use these tags. Tags at any other place are text.
 type thinkTags struct {
 	off    bool // the rest is text
 	inside bool

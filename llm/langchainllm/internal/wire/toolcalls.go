@@ -8,7 +8,7 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// toolCalls puts together the tool calls of a stream in OpenAI's form. Servers differ: some
+// toolCalls assembles the tool calls of a stream in OpenAI's form. Servers differ: some
 // send no index, no id, one index for all calls, another id with each piece, a name in
 // pieces, or the name with each piece.
 type toolCalls struct {
@@ -58,7 +58,7 @@ type piece struct {
 	id, name, arguments string
 }
 
-// find returns the call that a piece can belong to, or nil.
+// find returns the last call to which a piece can belong, or nil.
 func (t *toolCalls) find(p piece) *toolCall {
 	for i := len(t.calls) - 1; i >= 0; i-- {
 		call := t.calls[i]
@@ -129,7 +129,7 @@ func (t *toolCalls) idTaken(c *toolCall) bool {
 	return false
 }
 
-// end returns the calls that were held back because more of their name could have come.
+// end returns the calls that were held back because their name could have continued.
 func (t *toolCalls) end() []llm.ToolCallDelta {
 	var out []llm.ToolCallDelta
 	for _, call := range t.calls {
@@ -159,7 +159,8 @@ func beginsName(text string, tools []llm.ToolSpec) bool {
 	return false
 }
 
-// finalName reports whether name is that of a tool, and cannot grow to the name of another.
+// finalName reports whether name is the name of a tool, and not the beginning of another
+// tool's name.
 func finalName(name string, tools []llm.ToolSpec) bool {
 	for _, tool := range tools {
 		if tool.Name != name && strings.HasPrefix(tool.Name, name) {

@@ -17,8 +17,8 @@ import (
 const maxReply = 64 << 20
 
 // RoundTrip sends a request with base. If the request's context has a [Call], RoundTrip
-// replaces the fields of the request that the Call has, passes the reply to the Call, and
-// returns a stub in the reply's place.
+// replaces the fields of the request that are in Call.Body, passes the reply to the Call, and
+// returns a stub instead of the reply.
 func RoundTrip(base http.RoundTripper, req *http.Request) (*http.Response, error) {
 	call := from(req.Context())
 	if call == nil {
@@ -66,18 +66,19 @@ func keys(h http.Header) []string {
 	return all
 }
 
-// minKey is the least length of a key. A shorter text is a placeholder, and can be any word.
+// minKey is the minimum length of a key that is removed from errors. A shorter text is a
+// placeholder, and could be any word.
 const minKey = 8
 
-// hidden replaces a key in a text.
+// hidden is the text that replaces a key in an error.
 const hidden = "[key]"
 
 // refusal reads a reply with an error status. The libraries lose its code, and in some forms
 // its message.
 func refusal(resp *http.Response, call *Call, decoded bool) (*http.Response, error) {
 	if call.Dialect == Gemini && resp.StatusCode == http.StatusServiceUnavailable {
-		// Google's client repeats a request with status 503 for ten minutes. The caller
-		// decides about retries, so the client must not see that status.
+		// Google's client would retry after status 503 for ten minutes. Hide the status,
+		// since the caller decides about retries.
 		resp.StatusCode, resp.Status = 529, "529 Overloaded"
 	}
 	data, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))

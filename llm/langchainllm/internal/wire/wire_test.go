@@ -89,7 +89,7 @@ func send(t testing.TB, path, contentType, text string) reply {
 	resp, err := wire.RoundTrip(tripper(func(r *http.Request) (*http.Response, error) {
 		return &http.Response{
 			StatusCode: http.StatusOK, Request: r, Header: http.Header{"Content-Type": {contentType}},
-			// One byte at a time: the result must not depend on how the bytes arrive.
+			// Read one byte at a time, since the result must not depend on how the bytes arrive.
 			Body: io.NopCloser(iotest.OneByteReader(strings.NewReader(text))),
 		}, nil
 	}), req)
