@@ -25,8 +25,8 @@
 //
 //   - message.go, graph.go, draw.go: messages, values and graphs as clients see them.
 //   - context.go: what nodes read of a request.
-//   - log.go, record.go: the event log of a thread, and how a run writes it.
-//   - lane.go, execute.go: the queue of a thread, and one run.
+//   - log.go, logwriter.go, record.go: the event log of a thread, and how a run writes it.
+//   - lane.go, execute.go, finish.go: the queue of a thread, and one run.
 //   - auth.go, server.go, call.go, routes.go: requests.
 //   - assistant.go, thread.go, state.go, run.go, item.go, cron.go, webhook.go: the objects.
 //   - sse.go, stream.go, watch.go: streams of runs and threads.

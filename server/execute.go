@@ -19,11 +19,10 @@ import (
 type outcome struct {
 	status string
 	err    *failure
-	// failed is a failure of a store. It is told like that of a graph.
+	// failed is a failure of a store or of the server. Clients are told only that there was one.
 	failed error
 	// undone says that the run was rolled back, and drained that the next server continues it.
 	undone, drained bool
-	began           bool
 }
 
 // execute runs the graph of a run and writes its events.
@@ -46,9 +45,13 @@ func (s *Server) execute(a *activeRun) outcome {
 		return failedOutcome(err)
 	}
 	defer s.closeLog(log)
+	before := log.begin(a.id, a.data.Before)
+	a.data.Before = &before
 	w := newLogWriter(ctx, log, a.id)
-	out := s.runGraph(a, w)
-	out.began = true
+	var out outcome
+	if err := safely(func() error { out = s.runGraph(a, w); return nil }); err != nil {
+		out = failedOutcome(fmt.Errorf("writing the events: %w", err))
+	}
 	if werr := w.close(); werr != nil && out.failed == nil {
 		out = failedOutcome(fmt.Errorf("storing the events: %w", werr))
 	}
@@ -58,13 +61,13 @@ func (s *Server) execute(a *activeRun) outcome {
 // runGraph runs the graph, and returns how it ended.
 func (s *Server) runGraph(a *activeRun, w *logWriter) outcome {
 	p, err := s.prepare(a)
+	if serr := s.storeRun(a.background(), a, runRunning); serr != nil { // before the first event
+		return failedOutcome(serr)
+	}
 	if err != nil {
 		rec := newRecorder(a, w, nil, nil)
 		rec.began()
 		return failureOutcome(err)
-	}
-	if err := s.storeRun(context.WithoutCancel(a.ctx), a, runRunning); err != nil {
-		return failedOutcome(err)
 	}
 	rec := newRecorder(a, w, p, s.reader(a.g, a.thread))
 	rec.began()
@@ -107,12 +110,13 @@ func canceledOutcome(a *activeRun) outcome {
 
 func failureOutcome(err error) outcome { return outcome{status: runError, err: newFailure(err)} }
 
-// failedOutcome is the end of a run whose events could not be stored.
+// failedOutcome is the end of a run that the server could not execute or whose events could not be
+// stored.
 func failedOutcome(err error) outcome {
-	out := failureOutcome(err)
-	out.failed = err
-	return out
+	return outcome{status: runError, err: &failure{Name: "Error", Message: failedText}, failed: err}
 }
+
+const failedText = "the server could not execute the run or store its events; its log has the reason"
 
 // newFailure returns the error of a graph as clients see it: the name of the error, and the text
 // that the node returned.
@@ -400,86 +404,8 @@ func readGoto(g *served, data json.RawMessage) (state.Update, error) {
 	return out, nil
 }
 
-// finish stores the end of a run and of its thread.
-func (s *Server) finish(a *activeRun, out outcome) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	defer close(a.done)
-	at := now()
-	a.data.Ended, a.data.Error = &at, out.err
-	if out.drained {
-		a.data.Ended = nil
-	}
-	err := s.storeEnd(ctx, a, out)
-	idle := s.leave(a)
-	if idle && !out.drained {
-		err = errors.Join(err, s.rest(ctx, a, out))
-	}
-	if out.failed != nil {
-		err = errors.Join(err, out.failed)
-	}
-	if err != nil && !errors.Is(err, runs.ErrNotFound) { // the thread may be deleted
-		s.o.Logger.Error("server: the end of a run was not stored", "run", a.id, "thread", a.thread, "error", err)
-	}
-	if out.drained {
-		return
-	}
-	if a.data.Request.Webhook != "" {
-		s.running.Go(func() { s.callWebhook(a, out) })
-	}
-	if a.data.Temporary {
-		if r, err := s.o.Runs.Get(ctx, runs.Thread, a.thread); err == nil {
-			s.running.Go(func() { s.forget(a, r) })
-		}
-	}
-}
-
-// storeEnd stores the end of a run, and writes the event that ends its streams.
-func (s *Server) storeEnd(ctx context.Context, a *activeRun, out outcome) error {
-	log, err := s.openLog(ctx, a.thread)
-	if err != nil {
-		return err
-	}
-	defer s.closeLog(log)
-	if out.undone {
-		err = s.o.Runs.Delete(ctx, runs.Run, a.id)
-	} else {
-		err = s.storeRun(ctx, a, out.status)
-	}
-	if out.drained {
-		return err
-	}
-	end := runEnd{Status: out.status, Error: out.err, Undone: out.undone}
-	if snap, serr := a.g.graph.Thread(a.thread).Snapshot(ctx); serr == nil && out.status == runSuccess && !snap.Done() {
-		end.Paused = true
-	}
-	if !s.busy(a) { // the status of the thread is there before a reader knows of the end
-		err = errors.Join(err, s.rest(ctx, a, out))
-	}
-	return errors.Join(err, log.append(ctx, []runs.Event{{Run: a.id, Time: now(), Kind: kindEnd, Data: encoded(end)}}))
-}
-
-// rest stores the status of a thread without runs.
-func (s *Server) rest(ctx context.Context, a *activeRun, out outcome) error {
-	status, failed := threadIdle, (*failure)(nil)
-	snap, err := a.g.graph.Thread(a.thread).Snapshot(ctx)
-	switch {
-	case err != nil && !errors.Is(err, checkpoint.ErrNotFound):
-		return err
-	case out.status == runError:
-		status, failed = threadError, out.err
-	case err == nil && !snap.Done():
-		status = threadInterrupted
-	}
-	_, err = s.change(ctx, runs.Thread, a.thread, func(r *runs.Record) error {
-		r.Status, r.Updated, r.Data = status, now(), encoded(threadData{Error: failed})
-		return nil
-	})
-	return err
-}
-
 // forget deletes the thread of a run that had none, when its readers have left.
-func (s *Server) forget(a *activeRun, r runs.Record) {
+func (s *Server) forget(a *activeRun) {
 	timer := time.NewTimer(time.Second)
 	defer timer.Stop()
 	select {
@@ -488,7 +414,7 @@ func (s *Server) forget(a *activeRun, r runs.Record) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	if err := s.deleteThread(ctx, r); err != nil && !errors.Is(err, runs.ErrNotFound) {
+	if err := s.deleteThread(ctx, a.thread); err != nil && !errors.Is(err, runs.ErrNotFound) {
 		s.o.Logger.Error("server: a temporary thread was not deleted", "thread", a.thread, "error", err)
 	}
 }

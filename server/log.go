@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"sort"
 	"sync"
 
@@ -9,21 +10,38 @@ import (
 )
 
 // A threadLog gives the events of a thread to any number of readers. An event is stored before
-// a reader gets it. The log is open while a run or a reader uses it.
+// a reader gets it. The newest events are in memory; a reader that is behind them reads the store.
+// The log is open while a run or a reader uses it.
 type threadLog struct {
 	store  runs.Store
 	thread string
-	users  int // guarded by Server.mu
+	keep   runs.Bounds // without Since
+	users  int         // guarded by Server.mu
 
-	load      sync.Once
-	loadErr   error
-	appending sync.Mutex // held while events are stored
+	load    sync.Once
+	loadErr error
+
+	appending  sync.Mutex // held while events are stored
+	grown      int        // the number of events since the last trim; guarded by appending
+	grownBytes int64      // their size
 
 	mu      sync.Mutex
-	events  []runs.Event
+	events  []runs.Event // the events after base
+	size    int          // the size of their data
+	base    int64
 	last    int64
-	first   map[string]int64 // the number of the first event of each run
+	begun   map[string]int64 // the number of the event before the first one of each run that has not ended
 	changed chan struct{}    // closed, and replaced, when events were added
+}
+
+const (
+	maxRecent      = 1024    // events in memory
+	maxRecentBytes = 1 << 20 // and the size of their data
+	logPage        = 256     // events that a reader gets from the store at once
+)
+
+func newThreadLog(store runs.Store, thread string, keep runs.Bounds) *threadLog {
+	return &threadLog{store: store, thread: thread, keep: keep, begun: map[string]int64{}, changed: make(chan struct{})}
 }
 
 // openLog returns the log of a thread. Call closeLog afterwards.
@@ -31,13 +49,18 @@ func (s *Server) openLog(ctx context.Context, thread string) (*threadLog, error)
 	s.mu.Lock()
 	l := s.logs[thread]
 	if l == nil {
-		l = &threadLog{store: s.o.Runs, thread: thread, first: map[string]int64{}, changed: make(chan struct{})}
+		l = newThreadLog(s.o.Runs, thread, runs.Bounds{Events: s.o.MaxEvents, Bytes: s.o.MaxEventBytes})
 		s.logs[thread] = l
 	}
 	l.users++
 	s.mu.Unlock()
-	l.load.Do(func() { l.loadErr = l.read(context.WithoutCancel(ctx)) })
+	l.load.Do(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
+		defer cancel()
+		l.loadErr = l.open(ctx)
+	})
 	if l.loadErr != nil {
+		s.dropLog(thread, l) // the next one tries again
 		s.closeLog(l)
 		return nil, l.loadErr
 	}
@@ -52,68 +75,152 @@ func (s *Server) closeLog(l *threadLog) {
 	}
 }
 
-// dropLog forgets the log of a thread that was deleted. Its readers see no more events.
-func (s *Server) dropLog(thread string) {
+// dropLog forgets the log of a thread that was deleted. Its readers see no more events. If l is not
+// nil, only this log is forgotten.
+func (s *Server) dropLog(thread string, l *threadLog) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.logs, thread)
+	if l == nil || s.logs[thread] == l {
+		delete(s.logs, thread)
+	}
 }
 
-// read loads the stored events.
-func (l *threadLog) read(ctx context.Context) error {
-	events, err := l.store.Events(ctx, l.thread, 0, 0)
-	if err != nil {
-		return err
-	}
-	last, err := l.store.Last(ctx, l.thread)
-	if err != nil {
-		return err
-	}
+func (l *threadLog) open(ctx context.Context) error {
+	last, _, err := l.store.Last(ctx, l.thread)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.add(events)
-	l.last = last
-	return nil
+	l.base, l.last = last, last
+	return err
 }
 
+// add adds stored events to those in memory.
 func (l *threadLog) add(events []runs.Event) {
-	for _, e := range events {
-		if _, ok := l.first[e.Run]; !ok {
-			l.first[e.Run] = e.Seq
-		}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range events {
+		e := &events[i]
 		l.last = e.Seq
+		l.size += len(e.Data)
+		if e.Kind == kindEnd {
+			delete(l.begun, e.Run)
+		}
 	}
 	l.events = append(l.events, events...)
-}
-
-// append stores events and wakes the readers.
-func (l *threadLog) append(ctx context.Context, events []runs.Event) error {
-	l.appending.Lock()
-	defer l.appending.Unlock()
-	l.mu.Lock()
-	for i := range events {
-		events[i].Seq = l.last + int64(i) + 1
+	drop := 0
+	for size := l.size; drop < len(l.events)-1 && (len(l.events)-drop > maxRecent || size > maxRecentBytes); drop++ {
+		size -= len(l.events[drop].Data)
 	}
-	l.mu.Unlock()
-	if err := l.store.Append(ctx, l.thread, events); err != nil {
-		return err
+	// Events are dropped in portions, since the others are copied: readers may have the old slice.
+	if drop > maxRecent/2 || drop > 0 && l.size > 2*maxRecentBytes {
+		for _, e := range l.events[:drop] {
+			l.size -= len(e.Data)
+		}
+		l.base = l.events[drop-1].Seq
+		l.events = append(make([]runs.Event, 0, len(l.events)), l.events[drop:]...)
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.add(events)
 	close(l.changed)
 	l.changed = make(chan struct{})
+}
+
+// append stores events and wakes the readers. It replaces records in the same change.
+func (l *threadLog) append(ctx context.Context, events []runs.Event, replaced ...runs.Record) error {
+	l.appending.Lock()
+	defer l.appending.Unlock()
+	for {
+		last := l.end()
+		for i := range events {
+			events[i].Seq = last + int64(i) + 1
+		}
+		err := l.store.Append(ctx, l.thread, events, replaced...)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, runs.ErrConflict) {
+			return err
+		}
+		if moved, merr := l.catchUp(ctx); merr != nil || !moved {
+			return errors.Join(err, merr)
+		}
+	}
+	l.add(events)
+	l.trim(ctx, events)
 	return nil
 }
 
-// before returns the number of the event before the first one of a run.
-func (l *threadLog) before(run string) int64 {
+// catchUp reads the events that were stored without this log: a call of a server that was killed
+// may take effect after its end. It reports whether there were any.
+func (l *threadLog) catchUp(ctx context.Context) (moved bool, err error) {
+	last, _, err := l.store.Last(ctx, l.thread)
+	if err != nil || last == l.end() {
+		return false, err
+	}
+	for at := l.end(); at < last; {
+		events, err := l.store.Events(ctx, l.thread, at, logPage)
+		if err != nil {
+			return false, err
+		}
+		if len(events) == 0 {
+			break
+		}
+		l.add(events)
+		at = events[len(events)-1].Seq
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if first, ok := l.first[run]; ok {
-		return first - 1
+	if l.last != last { // the thread was deleted, or the newest events were
+		l.events, l.size, l.base, l.last = nil, 0, last, last
 	}
-	return l.last
+	return true, nil
+}
+
+// trim removes old events after the log has grown by a tenth of its bounds.
+func (l *threadLog) trim(ctx context.Context, added []runs.Event) {
+	l.grown += len(added)
+	for i := range added {
+		l.grownBytes += int64(len(added[i].Data))
+	}
+	if (l.keep.Events <= 0 || l.grown < l.keep.Events/10+1) && (l.keep.Bytes <= 0 || l.grownBytes < l.keep.Bytes/10+1) {
+		return
+	}
+	if _, err := l.store.Trim(ctx, l.thread, l.keep); err == nil { // after an error, the next event tries again
+		l.grown, l.grownBytes = 0, 0
+	}
+}
+
+// begin notes that the next event is the first one of a run, and returns the number of the event
+// before it. The number is before if that is not nil, for a run that began earlier.
+func (l *threadLog) begin(run string, before *int64) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.begun[run] = l.last
+	if before != nil {
+		l.begun[run] = *before
+	}
+	return l.begun[run]
+}
+
+// before returns the number of the event before the first one of a run, also if that is no longer
+// kept. It is the number of the last event if the run has not begun.
+func (l *threadLog) before(ctx context.Context, run string) (int64, error) {
+	l.mu.Lock()
+	first, begun := l.begun[run]
+	last := l.last
+	l.mu.Unlock()
+	if begun {
+		return first, nil
+	}
+	r, err := l.store.Get(ctx, runs.Run, run)
+	if errors.Is(err, runs.ErrNotFound) {
+		return last, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	_, d, err := readRun(r)
+	if err != nil || d.Before == nil {
+		return last, err
+	}
+	return *d.Before, nil
 }
 
 // end returns the number of the last event.
@@ -123,109 +230,36 @@ func (l *threadLog) end() int64 {
 	return l.last
 }
 
-// after returns the events with higher numbers. If there is none, it returns a channel that is
-// closed when there is one. An event that is no longer kept is missed.
-func (l *threadLog) after(seq int64) (events []runs.Event, missed int64, changed <-chan struct{}) {
+// after returns events with higher numbers. If there is none, it returns a channel that is closed
+// when there is one. Missed is the number of events before the returned ones that are no longer
+// kept.
+func (l *threadLog) after(ctx context.Context, seq int64) (events []runs.Event, missed int64, changed <-chan struct{}, err error) {
+	events, changed, found := l.recent(seq)
+	if found {
+		return events, 0, changed, nil
+	}
+	page, err := l.store.Events(ctx, l.thread, seq, logPage)
+	if err != nil {
+		return nil, 0, nil, err
+	}
+	if len(page) > 0 && page[0].Seq == seq+1 {
+		return page, 0, nil, nil
+	}
+	_, trimmed, err := l.store.Last(ctx, l.thread)
+	if err != nil || len(page) == 0 {
+		return nil, 0, changed, err
+	}
+	return page, max(min(trimmed, page[0].Seq-1)-seq, 0), nil, nil
+}
+
+// recent returns the events in memory after a number, or a channel that is closed when there is
+// one. It returns false if older events are in the store only; the channel is set also then.
+func (l *threadLog) recent(seq int64) (events []runs.Event, changed <-chan struct{}, found bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.events) == 0 || l.events[len(l.events)-1].Seq <= seq {
-		return nil, 0, l.changed
+	if seq >= l.last || seq < l.base {
+		return nil, l.changed, seq >= l.last
 	}
-	// Numbers have gaps where runs were deleted.
 	at := sort.Search(len(l.events), func(i int) bool { return l.events[i].Seq > seq })
-	if oldest := l.events[0].Seq; seq < oldest {
-		missed = oldest - seq - 1
-	}
-	return l.events[at:len(l.events):len(l.events)], missed, nil
-}
-
-// A logWriter appends the events of a run to a log. It stores events while the run goes on: all
-// events that came while others were being stored are stored together.
-type logWriter struct {
-	log *threadLog
-	run string
-
-	mu      sync.Mutex
-	cond    *sync.Cond
-	pending []runs.Event
-	tasks   []runs.Task
-	closed  bool
-	err     error
-	ended   chan struct{}
-}
-
-const maxPending = 1024 // events that may wait to be stored
-
-func newLogWriter(ctx context.Context, l *threadLog, run string) *logWriter {
-	w := &logWriter{log: l, run: run, ended: make(chan struct{})}
-	w.cond = sync.NewCond(&w.mu)
-	go w.loop(ctx)
-	return w
-}
-
-// write adds an event. It blocks while too many events wait, and returns the error of the store.
-func (w *logWriter) write(e runs.Event) error {
-	e.Run = w.run
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for len(w.pending) >= maxPending && w.err == nil {
-		w.cond.Wait()
-	}
-	w.pending = append(w.pending, e)
-	w.cond.Broadcast()
-	return w.err
-}
-
-// keep adds the result of a task.
-func (w *logWriter) keep(t runs.Task) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.tasks = append(w.tasks, t)
-	w.cond.Broadcast()
-}
-
-func (w *logWriter) loop(ctx context.Context) {
-	defer close(w.ended)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for {
-		for len(w.pending) == 0 && len(w.tasks) == 0 && !w.closed {
-			w.cond.Wait()
-		}
-		if len(w.pending) == 0 && len(w.tasks) == 0 || w.err != nil {
-			return
-		}
-		events, tasks := w.pending, w.tasks
-		w.pending, w.tasks = nil, nil
-		w.cond.Broadcast()
-		w.mu.Unlock()
-		err := w.store(ctx, events, tasks)
-		w.mu.Lock()
-		if err != nil {
-			w.err = err
-			w.cond.Broadcast() // a writer may have begun to wait meanwhile
-		}
-	}
-}
-
-func (w *logWriter) store(ctx context.Context, events []runs.Event, tasks []runs.Task) error {
-	if len(tasks) > 0 {
-		if err := w.log.store.PutTasks(ctx, w.log.thread, tasks); err != nil {
-			return err
-		}
-	}
-	if len(events) == 0 {
-		return nil
-	}
-	return w.log.append(ctx, events)
-}
-
-// close stores the remaining events.
-func (w *logWriter) close() error {
-	w.mu.Lock()
-	w.closed = true
-	w.cond.Broadcast()
-	w.mu.Unlock()
-	<-w.ended
-	return w.err
+	return l.events[at:len(l.events):len(l.events)], nil, true
 }

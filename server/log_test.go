@@ -2,7 +2,9 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -13,39 +15,122 @@ import (
 	"github.com/weft-go/weft/server/runs/memruns"
 )
 
-func TestLogIsReadAcrossEventsOfDeletedRuns(t *testing.T) {
+// newLog returns the log of a thread with n events.
+func newLog(t *testing.T, store runs.Store, keep runs.Bounds, n int) *threadLog {
+	t.Helper()
+	l := newThreadLog(store, "t", keep)
+	for range n {
+		require.NoError(t, l.append(t.Context(), []runs.Event{{Run: "r", Time: now(), Kind: kindCustom, Data: json.RawMessage(`"data"`)}}))
+	}
+	return l
+}
+
+// numbers returns the numbers of events.
+func numbers(events []runs.Event) []int64 {
+	var out []int64
+	for _, e := range events {
+		out = append(out, e.Seq)
+	}
+	return out
+}
+
+func TestLogTellsReadersOfTrimmedEvents(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		kept   []int64
-		after  int64
-		want   []int64
-		missed int64
+		deleted bool // the run of the events 4 and 5
+		trimmed int  // how many events are kept; 0 means all
+		after   int64
+		want    []int64
+		missed  int64
 	}{
-		"from the start":   {kept: []int64{1, 2, 3}, want: []int64{1, 2, 3}},
-		"no gap":           {kept: []int64{1, 2, 3}, after: 2, want: []int64{3}},
-		"behind a gap":     {kept: []int64{1, 5, 9}, after: 5, want: []int64{9}},
-		"far behind a gap": {kept: []int64{1, 2, 9}, after: 8, want: []int64{9}},
-		"in a gap":         {kept: []int64{1, 5, 9}, after: 3, want: []int64{5, 9}},
-		"before all":       {kept: []int64{4, 9}, after: 1, want: []int64{4, 9}, missed: 2},
-		"at the end":       {kept: []int64{1, 9}, after: 9},
-		"nothing is kept":  {after: 3},
+		"from the start":         {want: []int64{1, 2, 3, 4, 5, 6}},
+		"no gap":                 {after: 4, want: []int64{5, 6}},
+		"at the end":             {after: 6},
+		"before a deleted run":   {deleted: true, after: 2, want: []int64{3, 6}},
+		"in a deleted run":       {deleted: true, after: 4, want: []int64{6}},
+		"trimmed":                {trimmed: 2, want: []int64{5, 6}, missed: 4},
+		"in the trimmed ones":    {trimmed: 2, after: 3, want: []int64{5, 6}, missed: 1},
+		"after the trimmed ones": {trimmed: 2, after: 4, want: []int64{5, 6}},
+		"trimmed and deleted":    {trimmed: 2, deleted: true, after: 1, want: []int64{3, 6}, missed: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := &threadLog{first: map[string]int64{}, changed: make(chan struct{})}
-			for _, seq := range c.kept {
-				l.add([]runs.Event{{Seq: seq, Run: "r"}})
+			store := memruns.New()
+			require.NoError(t, store.Insert(t.Context(), runs.Record{Kind: runs.Run, ID: "other", Parent: "t"}))
+			writer := newThreadLog(store, "t", runs.Bounds{})
+			for i := range 6 {
+				run := "r"
+				if i == 3 || i == 4 {
+					run = "other"
+				}
+				require.NoError(t, writer.append(t.Context(), []runs.Event{{Run: run, Kind: kindCustom}}))
 			}
-			events, missed, changed := l.after(c.after)
-			var got []int64
-			for _, e := range events {
-				got = append(got, e.Seq)
+			if c.deleted {
+				require.NoError(t, store.Delete(t.Context(), runs.Run, "other"))
 			}
-			assert.Equal(t, c.want, got)
+			if c.trimmed > 0 {
+				_, err := store.Trim(t.Context(), "t", runs.Bounds{Events: c.trimmed})
+				require.NoError(t, err)
+			}
+			l := newThreadLog(store, "t", runs.Bounds{})
+			require.NoError(t, l.open(t.Context()))
+			events, missed, changed, err := l.after(t.Context(), c.after)
+			require.NoError(t, err)
+			assert.Equal(t, c.want, numbers(events))
 			assert.Equal(t, c.missed, missed)
 			assert.Equal(t, len(c.want) == 0, changed != nil, "a reader waits if and only if there is nothing to read")
 		})
 	}
+}
+
+// A reader that is behind the events in memory reads the store, and gets each event once.
+func TestSlowReaderGetsEachEventInOrder(t *testing.T) {
+	t.Parallel()
+	const n = 5 * maxRecent
+	l := newLog(t, memruns.New(), runs.Bounds{}, n)
+	assert.LessOrEqual(t, len(l.events), 2*maxRecent)
+	var got []int64
+	for len(got) < n {
+		events, missed, _, err := l.after(t.Context(), int64(len(got)))
+		require.NoError(t, err)
+		require.NotEmpty(t, events)
+		assert.Zero(t, missed)
+		got = append(got, numbers(events)...)
+	}
+	for i, seq := range got {
+		require.Equal(t, int64(i+1), seq)
+	}
+}
+
+func TestLogKeepsLargeEventsWithinItsBounds(t *testing.T) {
+	t.Parallel()
+	store := memruns.New()
+	l := newThreadLog(store, "t", runs.Bounds{Bytes: 10 << 20})
+	large, err := json.Marshal(strings.Repeat("x", 200<<10))
+	require.NoError(t, err)
+	for range 200 {
+		require.NoError(t, l.append(t.Context(), []runs.Event{{Run: "r", Kind: kindValues, Data: large}}))
+	}
+	assert.LessOrEqual(t, l.size, 3*maxRecentBytes, "in memory")
+	stored, err := store.Events(t.Context(), "t", 0, 0)
+	require.NoError(t, err)
+	assert.InDelta(t, (10<<20)/len(large), len(stored), 8, "in the store")
+	_, missed, _, err := l.after(t.Context(), 0)
+	require.NoError(t, err)
+	assert.Equal(t, stored[0].Seq-1, missed)
+}
+
+// A statement of a server that was killed may take effect after the next server has begun.
+func TestLogTakesInEventsThatAnotherServerHasStored(t *testing.T) {
+	t.Parallel()
+	store := memruns.New()
+	l := newLog(t, store, runs.Bounds{}, 2)
+	require.NoError(t, store.Append(t.Context(), "t", []runs.Event{{Seq: 3, Kind: "late"}}))
+	require.NoError(t, l.append(t.Context(), []runs.Event{{Kind: "new"}}))
+	events, _, _, err := l.after(t.Context(), 2)
+	require.NoError(t, err)
+	assert.Equal(t, []int64{3, 4}, numbers(events))
+	assert.Equal(t, "late", events[0].Kind)
 }
 
 // A brokenStore fails when events are stored, after allow was closed.
@@ -56,7 +141,7 @@ type brokenStore struct {
 
 var errBroken = errors.New("the disk is full")
 
-func (s *brokenStore) Append(context.Context, string, []runs.Event) error {
+func (s *brokenStore) Append(context.Context, string, []runs.Event, ...runs.Record) error {
 	<-s.allow
 	return errBroken
 }
@@ -65,7 +150,7 @@ func TestWriterThatWaitsForAFailingStoreGetsItsError(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := &brokenStore{Store: memruns.New(), allow: make(chan struct{})}
-		l := &threadLog{store: store, thread: "t", first: map[string]int64{}, changed: make(chan struct{})}
+		l := newThreadLog(store, "t", runs.Bounds{})
 		w := newLogWriter(t.Context(), l, "r")
 		require.NoError(t, w.write(runs.Event{Kind: "first"}))
 		synctest.Wait() // The store has the first event and does not answer.

@@ -83,7 +83,7 @@ func (c *call) ok() error { return c.send(map[string]bool{"ok": true}) }
 // ready reports whether the store answers.
 func (c *call) ready() error {
 	for name, g := range c.s.graphs {
-		if _, err := c.s.o.Runs.Last(c.ctx(), g.assistant); err != nil {
+		if _, _, err := c.s.o.Runs.Last(c.ctx(), g.assistant); err != nil {
 			c.s.o.Logger.Error("server: the store does not answer", "graph", name, "error", err)
 			return refuse(http.StatusServiceUnavailable, "The store does not answer.")
 		}

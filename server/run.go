@@ -58,6 +58,8 @@ type runData struct {
 	Attempt int
 	Base    string
 	Started bool
+	// Before is the number of the event before the first one of the run, if the run has begun.
+	Before *int64
 	// Temporary says that the thread is deleted after the run.
 	Temporary  bool
 	Began      *time.Time

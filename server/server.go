@@ -52,9 +52,13 @@ type Options struct {
 	MaxRuns int
 	// MaxBody is the largest body of a request, in bytes. Zero means 16 MiB.
 	MaxBody int64
-	// KeepEvents is how long the events of a run can be read after it has ended. Zero means an
-	// hour.
+	// KeepEvents is how long an event of a run can be read. Zero means an hour.
 	KeepEvents time.Duration
+	// MaxEvents and MaxEventBytes are the largest number of events that are kept of a thread, and
+	// the largest size of their data. The oldest events are removed when the log of a thread has
+	// grown by about a tenth beyond them. Zero means 100,000 events and 64 MiB.
+	MaxEvents     int
+	MaxEventBytes int64
 	// Heartbeat is the time after which an idle stream gets a comment. Zero means 5 s.
 	Heartbeat time.Duration
 	// Chat is the chat page for end users, which the server serves at /chat/. Nil means none.
@@ -87,10 +91,12 @@ type Server struct {
 }
 
 const (
-	defaultMaxRuns    = 256
-	defaultMaxBody    = 16 << 20
-	defaultKeepEvents = time.Hour
-	defaultHeartbeat  = 5 * time.Second
+	defaultMaxRuns       = 256
+	defaultMaxBody       = 16 << 20
+	defaultKeepEvents    = time.Hour
+	defaultMaxEvents     = 100_000
+	defaultMaxEventBytes = 64 << 20
+	defaultHeartbeat     = 5 * time.Second
 )
 
 // New returns a server. It continues the runs that a server with the same store left unfinished:
@@ -110,6 +116,12 @@ func New(o Options) (*Server, error) {
 	}
 	if o.KeepEvents <= 0 {
 		o.KeepEvents = defaultKeepEvents
+	}
+	if o.MaxEvents <= 0 {
+		o.MaxEvents = defaultMaxEvents
+	}
+	if o.MaxEventBytes <= 0 {
+		o.MaxEventBytes = defaultMaxEventBytes
 	}
 	if o.Heartbeat <= 0 {
 		o.Heartbeat = defaultHeartbeat
@@ -170,7 +182,13 @@ func (s *Server) trimLogs() {
 		case <-s.ctx.Done():
 			return
 		case <-tick.C:
-			if _, err := s.o.Runs.Trim(s.ctx, time.Now().Add(-s.o.KeepEvents)); err != nil && s.ctx.Err() == nil {
+			err := safely(func() error {
+				_, err := s.o.Runs.Trim(s.ctx, "", runs.Bounds{
+					Since: time.Now().Add(-s.o.KeepEvents), Events: s.o.MaxEvents, Bytes: s.o.MaxEventBytes,
+				})
+				return err
+			})
+			if err != nil && s.ctx.Err() == nil {
 				s.o.Logger.Error("server: old events were not removed", "error", err)
 			}
 		}

@@ -247,9 +247,13 @@ func (c *call) stream(a *activeRun, v *view, after int64, cancel bool) error {
 		return err
 	}
 	defer c.s.closeLog(log)
+	before, err := log.before(c.ctx(), a.id)
+	if err != nil {
+		return err
+	}
 	out := c.startSSE()
 	defer out.stop()
-	err = c.follow(log, a.id, max(log.before(a.id), 0), func(e *runs.Event) error {
+	err = c.follow(log, a.id, before, func(e *runs.Event) error {
 		events, err := v.events(e)
 		if err != nil {
 			return err
@@ -277,7 +281,10 @@ func (c *call) stream(a *activeRun, v *view, after int64, cancel bool) error {
 // follow calls f for each event of a run from a number on, until the run or the request ends.
 func (c *call) follow(log *threadLog, run string, after int64, f func(*runs.Event) error) error {
 	for {
-		events, _, changed := log.after(after)
+		events, _, changed, err := log.after(c.ctx(), after)
+		if err != nil {
+			return err
+		}
 		for i := range events {
 			e := &events[i]
 			after = e.Seq
@@ -295,8 +302,8 @@ func (c *call) follow(log *threadLog, run string, after int64, f func(*runs.Even
 			continue
 		}
 		if !c.s.isActive(run) {
-			if events, _, _ := log.after(after); len(events) == 0 {
-				return nil // the run ended and its events are gone
+			if events, _, _, err := log.after(c.ctx(), after); err != nil || len(events) == 0 {
+				return err // the run ended and its events are gone
 			}
 			continue
 		}

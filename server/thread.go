@@ -230,30 +230,30 @@ func (c *call) deleteThread() error {
 	if err != nil {
 		return err
 	}
-	if err := c.s.deleteThread(c.ctx(), r); err != nil {
+	if err := c.s.deleteThread(c.ctx(), r.ID); err != nil {
 		return err
 	}
 	return c.sendNothing()
 }
 
 // deleteThread cancels the runs of a thread, and removes it with its states and events.
-func (s *Server) deleteThread(ctx context.Context, r runs.Record) error {
-	if err := s.cancelThread(ctx, r.ID); err != nil {
+func (s *Server) deleteThread(ctx context.Context, id string) error {
+	if err := s.cancelThread(ctx, id); err != nil {
 		return err
 	}
-	if err := s.o.Runs.Delete(ctx, runs.Thread, r.ID); err != nil {
-		return err
-	}
-	s.dropLog(r.ID)
 	var errs error
 	deleted := map[checkpoint.Store]bool{}
 	for _, g := range s.graphs { // a thread may have had runs of several graphs
 		if store := g.graph.Checkpoints(); !deleted[store] {
 			deleted[store] = true
-			errs = errors.Join(errs, store.DeleteThread(ctx, r.ID))
+			errs = errors.Join(errs, store.DeleteThread(ctx, id))
 		}
 	}
-	return errs
+	if errs != nil {
+		return errs // the thread can be deleted again
+	}
+	defer s.dropLog(id, nil)
+	return s.o.Runs.Delete(ctx, runs.Thread, id)
 }
 
 // copyThread copies a thread with its states.
@@ -425,7 +425,7 @@ func (c *call) pruneThreads() error {
 func (c *call) prune(r runs.Record, strategy string) error {
 	g := c.s.graphs[r.Graph]
 	if strategy != "keep_latest" {
-		return c.s.deleteThread(c.ctx(), r)
+		return c.s.deleteThread(c.ctx(), r.ID)
 	}
 	if g == nil {
 		return nil

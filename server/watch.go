@@ -90,7 +90,10 @@ func (c *call) watched(e *runs.Event, modes map[string]bool, views map[string]*v
 // followAll calls f for each event of a thread after a number, until the request ends.
 func (c *call) followAll(log *threadLog, after int64, f func(*runs.Event) error) error {
 	for {
-		events, _, changed := log.after(after)
+		events, _, changed, err := log.after(c.ctx(), after)
+		if err != nil {
+			return err
+		}
 		for i := range events {
 			after = events[i].Seq
 			if err := f(&events[i]); err != nil {

@@ -13,8 +13,11 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrExists is returned when a new record has the id of another one.
 	ErrExists = errors.New("exists already")
-	// ErrConflict is returned when a record was changed since it was read.
+	// ErrConflict is returned when a record was changed since it was read, or when the numbers of
+	// new events do not follow those of the log.
 	ErrConflict = errors.New("was changed meanwhile")
+	// ErrInvalid is returned for a record that no store can keep; see [Record.Check].
+	ErrInvalid = errors.New("is not valid")
 )
 
 // A Kind is a kind of record.
@@ -29,7 +32,8 @@ const (
 	Cron      Kind = "cron"      // a schedule of runs
 )
 
-// A Record is an object of a server. The fields besides Data can be searched.
+// A Record is an object of a server. The fields besides Data can be searched. [Record.Check] has
+// the limits of its texts.
 type Record struct {
 	Kind Kind
 	// ID is unique among the records of its kind.
@@ -42,7 +46,9 @@ type Record struct {
 	Graph, Name, Status string
 	// Created and Updated are set by the caller, in microseconds.
 	Created, Updated time.Time
-	// Metadata is a JSON object.
+	// Expires is the time from which the server may delete the record. Zero means never.
+	Expires time.Time
+	// Metadata is a JSON object. Empty means an object without keys.
 	Metadata json.RawMessage
 	// Data is JSON that the store does not interpret.
 	Data json.RawMessage
@@ -65,7 +71,8 @@ const (
 
 // A Query selects records of a kind. Empty fields select all.
 type Query struct {
-	Kind   Kind
+	Kind Kind
+	// IDs selects the records with one of these ids, if it is not nil.
 	IDs    []string
 	Parent string
 	// Owner selects the records of a user, if it is not nil.
@@ -79,16 +86,18 @@ type Query struct {
 	// value; an array contains another one if it has an element that contains each of its
 	// elements; any other value contains only itself. Numbers are compared by value.
 	Metadata json.RawMessage
-	Order    Order // empty means ByCreated
-	Reverse  bool
+	// Expired selects the records that expire before this time or at it.
+	Expired time.Time
+	Order   Order // empty means ByCreated
+	Reverse bool  // reverses the whole order, also that of equal records
 	// Limit is the largest number of records; 0 means no limit. Offset leaves out the first ones.
 	Limit, Offset int
 }
 
 // An Event is an entry of the event log of a thread.
 type Event struct {
-	// Seq numbers the events of a thread from 1. A number is never used twice; the numbers of
-	// events that were removed are missing.
+	// Seq numbers the events of a thread from 1. The caller of [Store.Append] sets it. A number is
+	// never used twice; the numbers of events that were removed are missing.
 	Seq int64 `json:"seq"`
 	// Run is the id of the run.
 	Run  string    `json:"run"`
@@ -114,11 +123,24 @@ type Task struct {
 	Data json.RawMessage
 }
 
+// Bounds are the events of a log that are kept: the newest ones, within all bounds that are not
+// zero.
+type Bounds struct {
+	// Since removes the events that are older.
+	Since time.Time
+	// Events is the largest number of events of a log.
+	Events int
+	// Bytes is the largest size of the data of the events of a log.
+	Bytes int64
+}
+
 // A Store keeps the records and event logs of a server. It is safe for concurrent use. A call
-// that returned without an error has stored its changes.
+// that returned without an error has stored its changes. A call whose context has ended returns
+// its error soon. The caller and the store share no memory: each may change what it gave to the
+// other one.
 type Store interface {
 	// Insert adds new records, all or none. It returns [ErrExists] if there is a record of the
-	// same kind and id.
+	// same kind and id, and [ErrInvalid] for a record that no store can keep.
 	Insert(ctx context.Context, records ...Record) error
 	// Get returns a record, or [ErrNotFound].
 	Get(ctx context.Context, kind Kind, id string) (Record, error)
@@ -132,18 +154,22 @@ type Store interface {
 	// Limit and Offset.
 	Search(ctx context.Context, q Query) (records []Record, total int, err error)
 
-	// Append adds events to the log of a thread. Their numbers follow those of the log.
-	Append(ctx context.Context, thread string, events []Event) error
+	// Append adds events to the log of a thread and replaces records, as Update does: all or
+	// nothing. The number of the first event must be one more than Last returns, and each other
+	// one more than that of the event before. Otherwise Append returns [ErrConflict].
+	Append(ctx context.Context, thread string, events []Event, replaced ...Record) error
 	// Events returns events of a thread with higher numbers than after, in order. A limit of 0
 	// means all.
 	Events(ctx context.Context, thread string, after int64, limit int) ([]Event, error)
 	// Last returns the number of the last event that was appended to the log of a thread, also if
-	// it has been removed. It is 0 for a log that never had one.
-	Last(ctx context.Context, thread string) (int64, error)
-	// Trim removes events that are older than a time, and returns their number.
-	Trim(ctx context.Context, before time.Time) (int, error)
+	// it has been removed, and the highest number of the events that Trim has removed from it. They
+	// are 0 if there never was such an event.
+	Last(ctx context.Context, thread string) (last, trimmed int64, err error)
+	// Trim removes the oldest events of the log of a thread, until the log is within bounds. It
+	// returns how many it has removed. An empty thread means each log.
+	Trim(ctx context.Context, thread string, keep Bounds) (int, error)
 
-	// PutTasks adds tasks of a thread, or replaces those with the same id.
+	// PutTasks adds tasks of a thread, or replaces the data of those with the same id.
 	PutTasks(ctx context.Context, thread string, tasks []Task) error
 	// Tasks returns the tasks of checkpoints of a thread, in the order in which they were added.
 	Tasks(ctx context.Context, thread string, checkpoints ...string) ([]Task, error)

@@ -3,20 +3,21 @@
 package memruns
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/weft-go/weft/server/runs"
 )
 
 // A Store keeps records in memory. It is safe for concurrent use.
 type Store struct {
-	mu      sync.RWMutex
+	mu sync.RWMutex
+	// A record in the store never changes; a new one replaces it.
 	records map[runs.Kind]map[string]*runs.Record
 	runsOf  map[string]map[string]*runs.Record // the runs of each thread
 	logs    map[string]*log
@@ -24,19 +25,6 @@ type Store struct {
 }
 
 var _ runs.Store = (*Store)(nil)
-
-// A log is the event log of a thread.
-type log struct {
-	events []runs.Event
-	last   int64
-}
-
-// A taskList has the tasks of a thread.
-type taskList struct {
-	tasks        []runs.Task
-	byID         map[string]int
-	byCheckpoint map[string][]int
-}
 
 // New returns an empty store.
 func New() *Store {
@@ -46,18 +34,42 @@ func New() *Store {
 	}
 }
 
+// clone returns a copy of a record that shares no memory with it.
+func clone(r *runs.Record) *runs.Record {
+	c := *r
+	c.Metadata, c.Data = bytes.Clone(r.Metadata), bytes.Clone(r.Data)
+	return &c
+}
+
 // Insert implements [runs.Store].
-func (s *Store) Insert(_ context.Context, records ...runs.Record) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, r := range records {
-		if s.records[r.Kind][r.ID] != nil {
-			return fmt.Errorf("%s %s %w", r.Kind, r.ID, runs.ErrExists)
+func (s *Store) Insert(ctx context.Context, records ...runs.Record) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	for i := range records {
+		if err := records[i].Check(); err != nil {
+			return err
 		}
 	}
-	for _, r := range records {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	type key struct {
+		kind runs.Kind
+		id   string
+	}
+	seen := map[key]bool{}
+	for i := range records {
+		r := &records[i]
+		if k := (key{r.Kind, r.ID}); s.records[r.Kind][r.ID] != nil || seen[k] {
+			return fmt.Errorf("%s %s %w", r.Kind, r.ID, runs.ErrExists)
+		} else {
+			seen[k] = true
+		}
+	}
+	for i := range records {
+		r := clone(&records[i])
 		r.Revision = 1
-		s.put(&r)
+		s.put(r)
 	}
 	return nil
 }
@@ -77,14 +89,17 @@ func put[K comparable](all map[K]map[string]*runs.Record, group K, r *runs.Recor
 }
 
 // Get implements [runs.Store].
-func (s *Store) Get(_ context.Context, kind runs.Kind, id string) (runs.Record, error) {
+func (s *Store) Get(ctx context.Context, kind runs.Kind, id string) (runs.Record, error) {
+	if err := ctx.Err(); err != nil {
+		return runs.Record{}, err
+	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	r := s.records[kind][id]
 	if r == nil {
 		return runs.Record{}, notFound(kind, id)
 	}
-	return *r, nil
+	return *clone(r), nil
 }
 
 func notFound(kind runs.Kind, id string) error {
@@ -92,23 +107,45 @@ func notFound(kind runs.Kind, id string) error {
 }
 
 // Update implements [runs.Store].
-func (s *Store) Update(_ context.Context, r runs.Record) (int64, error) {
+func (s *Store) Update(ctx context.Context, r runs.Record) (int64, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := s.replaceable(&r); err != nil {
+		return 0, err
+	}
+	s.replace(&r)
+	return r.Revision + 1, nil
+}
+
+// replaceable returns an error if a record cannot replace the stored one.
+func (s *Store) replaceable(r *runs.Record) error {
 	old := s.records[r.Kind][r.ID]
 	switch {
 	case old == nil:
-		return 0, notFound(r.Kind, r.ID)
+		return notFound(r.Kind, r.ID)
 	case old.Revision != r.Revision:
-		return 0, fmt.Errorf("%s %s %w", r.Kind, r.ID, runs.ErrConflict)
+		return fmt.Errorf("%s %s %w", r.Kind, r.ID, runs.ErrConflict)
 	}
-	r.Revision++
-	s.put(&r)
-	return r.Revision, nil
+	return r.Check()
+}
+
+func (s *Store) replace(r *runs.Record) {
+	c := clone(r)
+	c.Revision++
+	if old := s.records[r.Kind][r.ID]; old.Kind == runs.Run {
+		delete(s.runsOf[old.Parent], old.ID)
+	}
+	s.put(c)
 }
 
 // Delete implements [runs.Store].
-func (s *Store) Delete(_ context.Context, kind runs.Kind, id string) error {
+func (s *Store) Delete(ctx context.Context, kind runs.Kind, id string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.records[kind][id]
@@ -127,7 +164,7 @@ func (s *Store) Delete(_ context.Context, kind runs.Kind, id string) error {
 	case runs.Run:
 		delete(s.runsOf[r.Parent], id)
 		if l := s.logs[r.Parent]; l != nil {
-			l.events = slices.DeleteFunc(slices.Clone(l.events), func(e runs.Event) bool { return e.Run == id })
+			l.remove(id)
 		}
 	case runs.Assistant:
 		for _, v := range s.records[runs.Version] {
@@ -140,8 +177,11 @@ func (s *Store) Delete(_ context.Context, kind runs.Kind, id string) error {
 }
 
 // Search implements [runs.Store].
-func (s *Store) Search(_ context.Context, q runs.Query) ([]runs.Record, int, error) {
-	found := s.selected(q)
+func (s *Store) Search(ctx context.Context, q runs.Query) ([]runs.Record, int, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, 0, err
+	}
+	found := s.selected(&q)
 	slices.SortFunc(found, func(a, b *runs.Record) int {
 		c := compare(q.Order, a, b)
 		if q.Reverse {
@@ -156,14 +196,13 @@ func (s *Store) Search(_ context.Context, q runs.Query) ([]runs.Record, int, err
 	}
 	out := make([]runs.Record, len(found))
 	for i, r := range found {
-		out[i] = *r
+		out[i] = *clone(r)
 	}
 	return out, total, nil
 }
 
-// selected returns the records that a query selects. A record in the store never changes; a
-// new one replaces it.
-func (s *Store) selected(q runs.Query) []*runs.Record {
+// selected returns the records that a query selects.
+func (s *Store) selected(q *runs.Query) []*runs.Record {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	all := s.records[q.Kind]
@@ -187,10 +226,11 @@ func (s *Store) selected(q runs.Query) []*runs.Record {
 	return found
 }
 
-func matches(q runs.Query, r *runs.Record) bool {
+func matches(q *runs.Query, r *runs.Record) bool {
 	return (q.Parent == "" || r.Parent == q.Parent) && (q.Owner == nil || r.Owner == *q.Owner) &&
 		(q.Graph == "" || r.Graph == q.Graph) && (len(q.Statuses) == 0 || slices.Contains(q.Statuses, r.Status)) &&
-		(q.Name == "" || strings.Contains(strings.ToLower(r.Name), strings.ToLower(q.Name))) && runs.Contains(r.Metadata, q.Metadata)
+		(q.Name == "" || strings.Contains(strings.ToLower(r.Name), strings.ToLower(q.Name))) &&
+		(q.Expired.IsZero() || !r.Expires.IsZero() && !r.Expires.After(q.Expired)) && runs.Contains(r.Metadata, q.Metadata)
 }
 
 func compare(o runs.Order, a, b *runs.Record) int {
@@ -209,115 +249,4 @@ func compare(o runs.Order, a, b *runs.Record) int {
 		c = a.Created.Compare(b.Created)
 	}
 	return cmp.Or(c, strings.Compare(a.ID, b.ID))
-}
-
-// Append implements [runs.Store].
-func (s *Store) Append(_ context.Context, thread string, events []runs.Event) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	l := s.logs[thread]
-	if l == nil {
-		l = &log{}
-		s.logs[thread] = l
-	}
-	for _, e := range events {
-		l.last++
-		e.Seq = l.last
-		l.events = append(l.events, e)
-	}
-	return nil
-}
-
-// Events implements [runs.Store].
-func (s *Store) Events(_ context.Context, thread string, after int64, limit int) ([]runs.Event, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	l := s.logs[thread]
-	if l == nil {
-		return nil, nil
-	}
-	at, _ := slices.BinarySearchFunc(l.events, after+1, func(e runs.Event, seq int64) int { return cmp.Compare(e.Seq, seq) })
-	found := l.events[at:]
-	if limit > 0 {
-		found = found[:min(limit, len(found))]
-	}
-	return slices.Clone(found), nil
-}
-
-// Last implements [runs.Store].
-func (s *Store) Last(_ context.Context, thread string) (int64, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if l := s.logs[thread]; l != nil {
-		return l.last, nil
-	}
-	return 0, nil
-}
-
-// Trim implements [runs.Store].
-func (s *Store) Trim(_ context.Context, before time.Time) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := 0
-	for _, l := range s.logs {
-		kept := slices.DeleteFunc(slices.Clone(l.events), func(e runs.Event) bool { return e.Time.Before(before) })
-		n += len(l.events) - len(kept)
-		l.events = kept
-	}
-	return n, nil
-}
-
-// PutTasks implements [runs.Store].
-func (s *Store) PutTasks(_ context.Context, thread string, tasks []runs.Task) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.putTasks(thread, tasks)
-	return nil
-}
-
-func (s *Store) putTasks(thread string, tasks []runs.Task) {
-	l := s.tasks[thread]
-	if l == nil {
-		l = &taskList{byID: map[string]int{}, byCheckpoint: map[string][]int{}}
-		s.tasks[thread] = l
-	}
-	for _, t := range tasks {
-		if i, ok := l.byID[t.ID]; ok {
-			l.tasks[i].Data = t.Data
-			continue
-		}
-		i := len(l.tasks)
-		l.byID[t.ID], l.byCheckpoint[t.Checkpoint] = i, append(l.byCheckpoint[t.Checkpoint], i)
-		l.tasks = append(l.tasks, t)
-	}
-}
-
-// Tasks implements [runs.Store].
-func (s *Store) Tasks(_ context.Context, thread string, checkpoints ...string) ([]runs.Task, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	l := s.tasks[thread]
-	if l == nil {
-		return nil, nil
-	}
-	var at []int
-	for _, c := range checkpoints {
-		at = append(at, l.byCheckpoint[c]...)
-	}
-	slices.Sort(at)
-	out := make([]runs.Task, len(at))
-	for i, n := range at {
-		out[i] = l.tasks[n]
-	}
-	return out, nil
-}
-
-// CopyTasks implements [runs.Store].
-func (s *Store) CopyTasks(_ context.Context, from, to string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if l := s.tasks[from]; l != nil {
-		s.putTasks(to, slices.Clone(l.tasks))
-	}
-	return nil
 }

@@ -1,0 +1,169 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/server/runs"
+)
+
+// finish stores the end of a run and of its thread, and lets the next run begin.
+func (s *Server) finish(a *activeRun, out outcome) {
+	defer close(a.done)
+	if out.failed != nil {
+		s.o.Logger.Error("server: a run failed", "run", a.id, "thread", a.thread, "error", out.failed)
+	}
+	if !out.drained {
+		at := now()
+		a.data.Ended, a.data.Error = &at, out.err
+	}
+	rested := false
+	s.persist(a, func(ctx context.Context) (err error) {
+		rested, err = s.storeEnd(ctx, a, out)
+		return err
+	})
+	if idle := s.leave(a); idle && !rested && !out.drained {
+		s.persist(a, func(ctx context.Context) error { return s.rest(ctx, a, out) })
+	}
+	if out.drained {
+		return
+	}
+	if a.data.Request.Webhook != "" {
+		s.running.Go(func() { s.callWebhook(a, out) })
+	}
+	if a.data.Temporary {
+		s.running.Go(func() { s.forget(a) })
+	}
+}
+
+// persist calls f until it succeeds: a run whose end is not stored would be busy until the next
+// start. It gives up when the server is closed or the record does not exist any more.
+func (s *Server) persist(a *activeRun, f func(context.Context) error) {
+	for wait := minRetry; ; wait = min(2*wait, maxRetry) {
+		err := safely(func() error {
+			ctx, cancel := context.WithTimeoutCause(context.Background(), storeTime, errStoreSilent)
+			defer cancel()
+			return f(ctx)
+		})
+		if err == nil || errors.Is(err, runs.ErrNotFound) { // the thread may be deleted
+			return
+		}
+		s.o.Logger.Error("server: the end of a run was not stored", "run", a.id, "thread", a.thread, "error", err)
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-s.ctx.Done():
+			timer.Stop()
+			return
+		}
+	}
+}
+
+const (
+	minRetry = 100 * time.Millisecond
+	maxRetry = 5 * time.Second
+)
+
+// storeEnd stores the end of a run, the status of its thread and the event that ends its streams in
+// one change. It reports whether it has stored the status of the thread, which it does if no other
+// run of the thread waits.
+func (s *Server) storeEnd(ctx context.Context, a *activeRun, out outcome) (rested bool, err error) {
+	if out.drained {
+		return false, s.storeRun(ctx, a, out.status)
+	}
+	log, err := s.openLog(ctx, a.thread)
+	if err != nil {
+		return false, err
+	}
+	defer s.closeLog(log)
+	state, err := s.stateOf(ctx, a, out)
+	if err != nil {
+		return false, err
+	}
+	end := runEnd{Status: out.status, Error: out.err, Undone: out.undone, Paused: out.status == runSuccess && state == threadInterrupted}
+	if out.undone {
+		if err := s.o.Runs.Delete(ctx, runs.Run, a.id); err != nil && !errors.Is(err, runs.ErrNotFound) {
+			return false, err
+		}
+	}
+	for {
+		replaced, stored, err := s.endedRecords(ctx, a, out, state)
+		if err != nil || stored {
+			return false, err
+		}
+		err = log.append(ctx, []runs.Event{{Run: a.id, Time: now(), Kind: kindEnd, Data: encoded(end)}}, replaced...)
+		if !errors.Is(err, runs.ErrConflict) {
+			n := len(replaced)
+			return n > 0 && replaced[n-1].Kind == runs.Thread, err
+		}
+	}
+}
+
+// endedRecords returns the records that the end of a run changes. It reports whether they are
+// stored already, by a call whose answer was lost.
+func (s *Server) endedRecords(ctx context.Context, a *activeRun, out outcome, state string) (replaced []runs.Record, stored bool, err error) {
+	if !out.undone {
+		r, err := s.o.Runs.Get(ctx, runs.Run, a.id)
+		if err != nil {
+			return nil, false, err
+		}
+		if r.Status != runPending && r.Status != runRunning {
+			return nil, true, nil
+		}
+		r.Status, r.Updated, r.Data = out.status, now(), encoded(a.data)
+		replaced = append(replaced, r)
+	}
+	t, err := s.o.Runs.Get(ctx, runs.Thread, a.thread)
+	if err != nil {
+		return nil, false, err
+	}
+	// A run that joins the lane after this changes the record of the thread, which is a conflict.
+	if !s.busy(a) {
+		if err := s.setStatus(&t, state, out.err); err != nil {
+			return nil, false, err
+		}
+		replaced = append(replaced, t)
+	}
+	return replaced, false, nil
+}
+
+// stateOf returns the status that a thread has after a run, if no other run waits.
+func (s *Server) stateOf(ctx context.Context, a *activeRun, out outcome) (string, error) {
+	if out.status == runError {
+		return threadError, nil
+	}
+	snap, err := a.g.graph.Thread(a.thread).Snapshot(ctx)
+	switch {
+	case errors.Is(err, checkpoint.ErrNotFound):
+		return threadIdle, nil
+	case err != nil:
+		return "", err
+	case !snap.Done():
+		return threadInterrupted, nil
+	}
+	return threadIdle, nil
+}
+
+// rest stores the status of a thread without runs.
+func (s *Server) rest(ctx context.Context, a *activeRun, out outcome) error {
+	state, err := s.stateOf(ctx, a, out)
+	if err != nil {
+		return err
+	}
+	_, err = s.change(ctx, runs.Thread, a.thread, func(r *runs.Record) error { return s.setStatus(r, state, out.err) })
+	return err
+}
+
+// setStatus changes the status of a thread.
+func (s *Server) setStatus(r *runs.Record, status string, failed *failure) error {
+	var d threadData
+	if err := json.Unmarshal(r.Data, &d); err != nil {
+		return err
+	}
+	d.Error = failed
+	r.Status, r.Updated, r.Data = status, now(), encoded(d)
+	return nil
+}
