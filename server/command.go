@@ -1,10 +1,10 @@
 package server
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/weft-go/weft/graph"
@@ -18,6 +18,8 @@ const (
 	codeFailed      = "unknown_error"
 	codeNoRun       = "no_such_run"
 	codeNoInterrupt = "no_such_interrupt"
+
+	codeNoSubscription = "no_such_subscription"
 )
 
 // A commandError is the failure of a command of the thread-centric protocol.
@@ -46,22 +48,42 @@ func (c *call) command() error {
 	if err := json.Unmarshal(data, &b); err != nil {
 		return refuse(http.StatusBadRequest, "The command is not a JSON object.")
 	}
-	var id int64
-	if err := json.Unmarshal(orNull(b.ID), &id); err != nil || b.Method == "" || len(b.ID) == 0 {
-		return c.sendStatus(http.StatusBadRequest, commandFailure(b.ID, &commandError{codeInvalid, "A command has a number as its id, and a method."}))
-	}
-	result, err := c.execute(thread, &b)
-	if err != nil {
-		return c.send(commandFailure(b.ID, err))
+	if err := b.check(); err != nil {
+		return c.sendStatus(http.StatusBadRequest, commandFailure(b.ID, err))
 	}
 	log, err := c.s.openLog(c.ctx(), thread)
 	if err != nil {
 		return err
 	}
 	defer c.s.closeLog(log)
-	return c.send(map[string]any{
-		"type": "success", "id": b.ID, "result": result, "meta": map[string]any{"thread_id": thread, "applied_through_seq": log.end()},
-	})
+	return c.send(c.answer(log, &b))
+}
+
+// check finds what is wrong with a command.
+func (b *commandBody) check() error {
+	var id int64
+	if err := json.Unmarshal(orNull(b.ID), &id); err != nil || b.Method == "" || len(b.ID) == 0 {
+		return &commandError{codeInvalid, "A command has a number as its id, and a method."}
+	}
+	return nil
+}
+
+// answer executes a command and returns its response.
+func (c *call) answer(log *threadLog, b *commandBody) map[string]any {
+	result, err := c.execute(log.thread, b)
+	if err != nil {
+		if _, ok := errors.AsType[*Refusal](err); !ok && !errors.As(err, new(*commandError)) && c.ctx().Err() == nil {
+			c.s.o.Logger.Error("server: a command failed", "method", shortened(b.Method), "thread", log.thread, "error", err)
+		}
+		return commandFailure(b.ID, err)
+	}
+	return c.success(log, b, result)
+}
+
+func (c *call) success(log *threadLog, b *commandBody, result any) map[string]any {
+	return map[string]any{
+		"type": "success", "id": b.ID, "result": result, "meta": map[string]any{"thread_id": log.thread, "applied_through_seq": log.end()},
+	}
 }
 
 func commandFailure(id json.RawMessage, err error) map[string]any {
@@ -95,7 +117,8 @@ type startParams struct {
 	Input     json.RawMessage `json:"input"`
 	Config    *config         `json:"config"`
 	Metadata  json.RawMessage `json:"metadata"`
-	Multitask string          `json:"multitaskStrategy"`
+	Multitask string          `json:"multitask_strategy"`
+	Older     string          `json:"multitaskStrategy"` // the name in older clients
 }
 
 // startCommand starts a run. It creates the thread if there is none. If the thread waits for an
@@ -109,7 +132,7 @@ func (c *call) startCommand(thread string, data json.RawMessage) (any, error) {
 		return nil, &commandError{codeInvalid, "assistant_id is missing."}
 	}
 	q := &runRequest{
-		Assistant: p.Assistant, Input: p.Input, Config: p.Config, Metadata: p.Metadata, Multitask: p.Multitask, IfNotExists: "create",
+		Assistant: p.Assistant, Input: p.Input, Config: p.Config, Metadata: p.Metadata, Multitask: cmp.Or(p.Multitask, p.Older), IfNotExists: "create",
 	}
 	if id := q.at(); id != "" && !isUUID(id) {
 		return nil, &commandError{codeInvalid, "The id of the checkpoint is not valid."}
@@ -240,111 +263,4 @@ func (c *call) respond(thread string, data json.RawMessage) (any, error) {
 		return nil, err
 	}
 	return emptyObject, nil
-}
-
-// A subscription selects events of the thread-centric protocol.
-type subscription struct {
-	Channels   []string   `json:"channels"`
-	Namespaces [][]string `json:"namespaces"`
-	Depth      *int       `json:"depth"`
-	Since      int64      `json:"since"`
-}
-
-// has reports whether the subscription selects events of a channel in a namespace.
-func (s *subscription) has(channel string, namespace []string) bool {
-	found := false
-	for _, ch := range s.Channels {
-		found = found || ch == channel
-	}
-	if !found {
-		return false
-	}
-	if len(s.Namespaces) == 0 {
-		return s.Depth == nil || len(namespace) <= *s.Depth
-	}
-	for _, prefix := range s.Namespaces {
-		if within(namespace, prefix) && (s.Depth == nil || len(namespace)-len(prefix) <= *s.Depth) {
-			return true
-		}
-	}
-	return false
-}
-
-// within reports whether a namespace begins with a prefix. A part of the prefix without a task
-// matches all tasks of the node.
-func within(namespace, prefix []string) bool {
-	if len(prefix) > len(namespace) {
-		return false
-	}
-	for i, want := range prefix {
-		node, _, _ := strings.Cut(namespace[i], ":")
-		if want != namespace[i] && want != node {
-			return false
-		}
-	}
-	return true
-}
-
-// streamEvents sends the events of a thread, from its first one on, until the client leaves.
-func (c *call) streamEvents() error {
-	thread, err := c.id("thread")
-	if err != nil {
-		return err
-	}
-	var sub subscription
-	if err := c.body(&sub, true); err != nil {
-		return err
-	}
-	_, hidden := c.getFor(ActionRead, runs.Thread, thread)
-	if hidden != nil && !isNotFound(hidden) {
-		return hidden
-	}
-	log, err := c.s.openLog(c.ctx(), thread)
-	if err != nil {
-		return err
-	}
-	defer c.s.closeLog(log)
-	out := c.startSSE()
-	defer out.stop()
-	v, seq := newThreadView(), int64(0)
-	_ = c.followAll(log, 0, func(e *runs.Event) error { // the response has begun
-		if hidden != nil {
-			if hidden = c.shown(thread); hidden != nil {
-				return hidden
-			}
-		}
-		events, err := v.events(e)
-		if err != nil {
-			return err
-		}
-		for _, ev := range events {
-			if !sub.has(ev.channel, ev.Params.Namespace) {
-				continue
-			}
-			seq++
-			if seq <= sub.Since {
-				continue
-			}
-			ev.Seq = seq
-			if err := out.send(ev.Method, ev.ID, encoded(ev)); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	return nil
-}
-
-// shown is for the stream of a thread that the user could not see at its beginning. It returns nil
-// if the thread was created since and the user may read it. Otherwise it returns when the client
-// has left: the stream of another user's thread is like that of a thread that does not exist.
-func (c *call) shown(thread string) error {
-	_, err := c.getFor(ActionRead, runs.Thread, thread)
-	if err != nil {
-		select {
-		case <-c.ctx().Done():
-		case <-c.s.ctx.Done():
-		}
-	}
-	return err
 }

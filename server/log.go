@@ -223,6 +223,17 @@ func (l *threadLog) before(ctx context.Context, run string) (int64, error) {
 	return *d.Before, nil
 }
 
+// runAfter returns the number before the first event of the run that has the next event after a
+// number, or the number itself if the run begins later.
+func (l *threadLog) runAfter(ctx context.Context, seq int64) (int64, error) {
+	events, _, _, err := l.after(ctx, seq)
+	if err != nil || len(events) == 0 {
+		return seq, err
+	}
+	before, err := l.before(ctx, events[0].Run)
+	return min(before, seq), err
+}
+
 // end returns the number of the last event.
 func (l *threadLog) end() int64 {
 	l.mu.Lock()
@@ -231,8 +242,8 @@ func (l *threadLog) end() int64 {
 }
 
 // after returns events with higher numbers. If there is none, it returns a channel that is closed
-// when there is one. Missed is the number of events before the returned ones that are no longer
-// kept.
+// when there is one. Missed is the number of events before the returned ones, or of all, that are
+// no longer kept.
 func (l *threadLog) after(ctx context.Context, seq int64) (events []runs.Event, missed int64, changed <-chan struct{}, err error) {
 	events, changed, found := l.recent(seq)
 	if found {
@@ -246,8 +257,11 @@ func (l *threadLog) after(ctx context.Context, seq int64) (events []runs.Event, 
 		return page, 0, nil, nil
 	}
 	_, trimmed, err := l.store.Last(ctx, l.thread)
-	if err != nil || len(page) == 0 {
-		return nil, 0, changed, err
+	if err != nil {
+		return nil, 0, nil, err
+	}
+	if len(page) == 0 {
+		return nil, max(trimmed-seq, 0), changed, nil
 	}
 	return page, max(min(trimmed, page[0].Seq-1)-seq, 0), nil, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/server/runs"
 	"github.com/weft-go/weft/state"
+	"github.com/weft-go/weft/tools"
 )
 
 // The kinds of events in the log of a thread. All protocols are views of these events.
@@ -21,6 +22,7 @@ const (
 	kindUpdates    = "updates"    // a task has finished: its updates by channel
 	kindCustom     = "custom"     // a node emitted a value
 	kindMessage    = "message"    // a message, or a piece of one: messageEvent
+	kindTool       = "tool"       // a call of a tool begins, reports progress or ends: toolEvent
 	kindCheckpoint = "checkpoint" // a superstep begins at a checkpoint: checkpointEvent
 	kindTask       = "task"       // a task begins: taskEvent
 	kindResult     = "result"     // a task ends: resultEvent
@@ -48,6 +50,24 @@ type messageEvent struct {
 	Whole    bool            `json:"whole,omitempty"`
 	Message  json.RawMessage `json:"message"`
 	Metadata json.RawMessage `json:"metadata"`
+}
+
+// The events of a call of a tool.
+const (
+	toolStarted  = "started"
+	toolProgress = "progress"
+	toolFinished = "finished"
+	toolFailed   = "failed"
+)
+
+type toolEvent struct {
+	Event    string          `json:"event"`
+	ID       string          `json:"id"`
+	Name     string          `json:"name"`
+	Input    json.RawMessage `json:"input,omitempty"`    // the arguments
+	Progress json.RawMessage `json:"progress,omitempty"` // a tools.Progress
+	Output   json.RawMessage `json:"output,omitempty"`   // the message of the tool
+	Error    string          `json:"error,omitempty"`    // its text, if the call failed
 }
 
 type checkpointEvent struct {
@@ -463,12 +483,31 @@ func (r *recorder) emitted(sc *scope, at *graph.Place, e graph.Emitted) error {
 		return r.write(sc, at, kindMessage, messageEvent{ID: v.MessageID, Message: encoded(newChunkMessage(v)), Metadata: r.metadata(sc, at)})
 	case llm.Message:
 		return r.messages(sc, at, []llm.Message{v})
+	case tools.CallStarted:
+		return r.write(sc, at, kindTool, toolEvent{Event: toolStarted, ID: v.Call.ID, Name: v.Call.Name, Input: v.Call.Arguments})
+	case tools.Progress:
+		return r.write(sc, at, kindTool, toolEvent{Event: toolProgress, ID: v.CallID, Name: v.Tool, Progress: encoded(v)})
+	case tools.CallFinished:
+		return r.called(sc, at, v)
 	}
 	data, err := json.Marshal(e.Value)
 	if err != nil {
 		data = encoded(fmt.Sprint(e.Value))
 	}
 	return r.write(sc, at, kindCustom, json.RawMessage(data))
+}
+
+// called writes that a call of a tool was answered.
+func (r *recorder) called(sc *scope, at *graph.Place, f tools.CallFinished) error {
+	flat, err := flatMessages([]llm.Message{f.Answer})
+	if err != nil {
+		return err
+	}
+	e := toolEvent{Event: toolFinished, ID: f.Call.ID, Name: f.Call.Name, Input: f.Call.Arguments, Output: flat[1 : len(flat)-1]}
+	if f.Answer.Status == llm.StatusError {
+		e.Event, e.Error = toolFailed, f.Answer.Text()
+	}
+	return r.write(sc, at, kindTool, e)
 }
 
 // messages writes messages that clients have not got.

@@ -50,7 +50,7 @@ func endpoints() map[string]map[string]endpoint {
 		"/threads/{thread}/history":            {get: {(*call).history, ActionRead}, post: {(*call).history, ActionRead}},
 		"/threads/{thread}/stream":             {get: {(*call).watchThread, ActionRead}},
 		"/threads/{thread}/commands":           {post: {(*call).command, ActionCreateRun}},
-		"/threads/{thread}/stream/events":      {post: {(*call).streamEvents, ActionRead}},
+		"/threads/{thread}/stream/events":      {get: {(*call).events, ActionRead}, post: {(*call).streamEvents, ActionRead}},
 		"/threads/{thread}/runs":               {get: {(*call).listRuns, ActionSearch}, post: {(*call).createRun, ActionCreateRun}},
 		"/threads/{thread}/runs/wait":          {post: {(*call).waitRun, ActionCreateRun}},
 		"/threads/{thread}/runs/stream":        {post: {(*call).streamRun, ActionCreateRun}},

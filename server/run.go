@@ -427,7 +427,7 @@ func (c *call) streamRun() error {
 	}
 	c.located(a, thread == "", "/stream")
 	v := newView(q, thread == "")
-	return c.stream(a, v, 0, q.OnDisconnect == "cancel")
+	return c.stream(a, v, whole(0), q.OnDisconnect == "cancel")
 }
 
 // pathRun returns the run in the path.

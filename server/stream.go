@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -240,8 +239,8 @@ func (r *partialReply) add(c *chunkMessage) {
 
 const maxCalls = 1000
 
-// stream sends the events of a run after an event until the run ends.
-func (c *call) stream(a *activeRun, v *view, after int64, cancel bool) error {
+// stream sends the events of a run after a position until the run ends.
+func (c *call) stream(a *activeRun, v *view, at position, cancel bool) error {
 	log, err := c.s.openLog(c.ctx(), a.thread)
 	if err != nil {
 		return err
@@ -253,24 +252,22 @@ func (c *call) stream(a *activeRun, v *view, after int64, cancel bool) error {
 	}
 	out := c.startSSE()
 	defer out.stop()
-	err = c.follow(log, a.id, before, func(e *runs.Event) error {
+	send := func(p position, ev streamed) error {
+		id := ""
+		if v.ids {
+			id = p.id()
+		}
+		return out.send(ev.name, id, encoded(ev.data))
+	}
+	skip := c.skipper(a.thread, at, v.valuesName(), send)
+	err = c.follow(log, a.id, before, skip, func(e *runs.Event) error {
 		events, err := v.events(e)
-		if err != nil {
-			return err
-		}
 		for i, ev := range events {
-			id := ""
-			if v.ids {
-				id = strconv.FormatInt(e.Seq, 10) + "-" + strconv.Itoa(i)
-			}
-			if e.Seq <= after {
-				continue
-			}
-			if err := out.send(ev.name, id, encoded(ev.data)); err != nil {
-				return err
+			if err == nil && !at.has(e.Seq, i) {
+				err = send(position{e.Seq, i}, ev)
 			}
 		}
-		return nil
+		return err
 	})
 	if err != nil && cancel && c.ctx().Err() != nil {
 		return c.s.cancelRuns(context.WithoutCancel(c.ctx()), []string{a.id}, false, false)
@@ -278,10 +275,24 @@ func (c *call) stream(a *activeRun, v *view, after int64, cancel bool) error {
 	return nil // the response has begun
 }
 
-// follow calls f for each event of a run from a number on, until the run or the request ends.
-func (c *call) follow(log *threadLog, run string, after int64, f func(*runs.Event) error) error {
+// valuesName returns the name of the event with the values of the state, or "" if the stream has
+// none.
+func (v *view) valuesName() string {
+	if v.has("values") {
+		return "values"
+	}
+	return ""
+}
+
+// follow calls f for each event of a run after a number, until the run or the request ends. It
+// calls skip where events are missing.
+func (c *call) follow(log *threadLog, run string, after int64, skip skipFunc, f func(*runs.Event) error) error {
 	for {
-		events, _, changed, err := log.after(c.ctx(), after)
+		events, missed, changed, err := log.after(c.ctx(), after)
+		if missed > 0 {
+			after += missed
+			err = skip(missed, after)
+		}
 		if err != nil {
 			return err
 		}
@@ -354,36 +365,22 @@ func (c *call) streamAgain() error {
 			v.modes = append(v.modes, strings.Split(m, ",")...)
 		}
 	}
-	after := int64(-1)
-	if last := c.r.Header.Get("Last-Event-ID"); last != "" && d.Request.StreamResumable {
-		if after, err = lastEvent(last); err != nil {
-			return err
-		}
-	}
 	a := &activeRun{id: r.ID, thread: r.Parent}
 	c.located(a, c.r.PathValue("thread") == "", "/stream")
-	if after < 0 {
+	var at position
+	if last := c.r.Header.Get("Last-Event-ID"); last != "" && d.Request.StreamResumable {
+		if at, err = readPosition(last); err != nil {
+			return err
+		}
+	} else {
 		log, err := c.s.openLog(c.ctx(), r.Parent)
 		if err != nil {
 			return err
 		}
-		after = log.end()
+		at = whole(log.end())
 		c.s.closeLog(log)
 	}
-	return c.stream(a, v, after, c.flag("cancel_on_disconnect"))
-}
-
-// lastEvent returns the number of the event in a Last-Event-ID. -1 means the beginning.
-func lastEvent(id string) (int64, error) {
-	if id == "-1" {
-		return 0, nil
-	}
-	text, _, _ := strings.Cut(id, "-")
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 0 {
-		return 0, invalid("Last-Event-ID is %q, which no event of this server has.", shortened(id))
-	}
-	return n, nil
+	return c.stream(a, v, at, c.flag("cancel_on_disconnect"))
 }
 
 // join waits for the end of a run and sends its final values. It sends line breaks meanwhile, so

@@ -2,7 +2,6 @@ package server
 
 import (
 	"encoding/json"
-	"strconv"
 	"strings"
 
 	"github.com/weft-go/weft/server/runs"
@@ -29,16 +28,15 @@ type eventParams struct {
 type threadView struct {
 	graphs  map[string]string // the graph of each run
 	replies map[string]*streamedReply
+	held    *heldValues
 }
 
-// A streamedReply is a message that is being streamed, as blocks of content.
-type streamedReply struct {
-	open  int // the index of the open block, or -1
-	next  int
-	kind  string
-	text  strings.Builder
-	call  partialCall
-	index int // the index of the call
+// heldValues are values that clients get after the event of their checkpoint, which follows them in
+// the log. A client takes the checkpoint before the values for theirs.
+type heldValues struct {
+	event threadEvent
+	run   string
+	path  string
 }
 
 func newThreadView() *threadView {
@@ -47,49 +45,110 @@ func newThreadView() *threadView {
 
 // events returns the events of the protocol for an event of the log.
 func (v *threadView) events(e *runs.Event) ([]threadEvent, error) {
-	var out []threadEvent
+	out, err := v.plain(e)
+	if h := v.held; h != nil {
+		v.held = nil
+		if e.Kind == kindCheckpoint && h.run == e.Run && h.path == e.Path {
+			out = append(out, h.event)
+		} else {
+			out = append([]threadEvent{h.event}, out...)
+		}
+	}
+	if e.Kind == kindValues && err == nil {
+		last := len(out) - 1
+		v.held = &heldValues{event: out[last], run: e.Run, path: e.Path}
+		out = out[:last]
+	}
+	return out, err
+}
+
+// plain returns the events for an event of the log without regard to those before it.
+func (v *threadView) plain(e *runs.Event) (out []threadEvent, err error) {
 	namespace := []string{}
 	if e.Path != "" {
 		namespace = strings.Split(e.Path, "|")
 	}
 	add := func(channel, method string, data any) {
 		out = append(out, threadEvent{
-			Type: "event", ID: strconv.FormatInt(e.Seq, 10) + "-" + strconv.Itoa(len(out)), Method: method, channel: channel,
+			Type: "event", ID: position{e.Seq, len(out)}.id(), Seq: e.Seq*maxEvents + int64(len(out)), Method: method, channel: channel,
 			Params: eventParams{Namespace: namespace, Timestamp: e.Time.UnixMilli(), Node: e.Node, Data: data},
 		})
 	}
 	switch e.Kind {
 	case kindStart:
-		err := v.start(e, add)
-		return out, err
+		err = v.start(e, add)
 	case kindValues:
 		add("values", "values", e.Data)
 	case kindUpdates:
-		add("updates", "updates", e.Data)
+		err = v.updates(e, add)
 	case kindCustom:
-		add("custom", "custom", e.Data)
+		v.custom(e, add)
+	case kindTool:
+		err = v.tool(e, add)
 	case kindTask, kindResult:
 		add("tasks", "tasks", e.Data)
 	case kindCheckpoint:
-		err := v.checkpoint(e, add)
-		return out, err
+		err = v.checkpoint(e, add)
 	case kindSubgraph:
-		err := v.subgraph(e, namespace, add)
-		return out, err
+		err = v.subgraph(e, namespace, add)
 	case kindMessage:
-		err := v.message(e, add)
-		return out, err
+		err = v.message(e, add)
 	case kindInterrupt:
-		if len(namespace) > 0 {
-			return nil, nil // the root has the same question
+		if len(namespace) == 0 { // the root has the questions of its subgraphs
+			err = v.interrupt(e, add)
 		}
-		err := v.interrupt(e, add)
-		return out, err
 	case kindEnd:
-		err := v.end(e, add)
-		return out, err
+		err = v.end(e, add)
 	}
-	return out, nil
+	return out, err
+}
+
+// maxEvents is more than the number of events of the protocol for an event of the log.
+const maxEvents = 1024
+
+// updates adds the update of a node. Its event has the name of the node beside the data.
+func (v *threadView) updates(e *runs.Event, add addEvent) error {
+	var byNode map[string]json.RawMessage
+	if err := json.Unmarshal(e.Data, &byNode); err != nil {
+		return err
+	}
+	for _, update := range byNode {
+		add("updates", "updates", orEmpty(update))
+	}
+	return nil
+}
+
+// custom adds a value that a node emitted. One with a name is on the channel of this name.
+func (v *threadView) custom(e *runs.Event, add addEvent) {
+	var named struct {
+		Name *string `json:"name"`
+	}
+	if json.Unmarshal(e.Data, &named) == nil && named.Name != nil {
+		add("custom:"+*named.Name, "custom", e.Data)
+		return
+	}
+	add("custom", "custom", map[string]any{"payload": e.Data})
+}
+
+// tool adds what happened to a call of a tool.
+func (v *threadView) tool(e *runs.Event, add addEvent) error {
+	var t toolEvent
+	if err := json.Unmarshal(e.Data, &t); err != nil {
+		return err
+	}
+	data := map[string]any{"tool_call_id": t.ID}
+	switch t.Event {
+	case toolStarted:
+		data["event"], data["tool_name"], data["input"] = "tool-started", t.Name, orEmpty(t.Input)
+	case toolProgress:
+		data["event"], data["delta"] = "tool-output-delta", string(t.Progress)
+	case toolFailed:
+		data["event"], data["message"] = "tool-error", t.Error
+	default:
+		data["event"], data["output"] = "tool-finished", t.Output
+	}
+	add("tools", "tools", data)
+	return nil
 }
 
 type addEvent func(channel, method string, data any)
@@ -156,104 +215,4 @@ func (v *threadView) end(e *runs.Event, add addEvent) error {
 	delete(v.graphs, e.Run)
 	add("lifecycle", "lifecycle", data)
 	return nil
-}
-
-// message turns a piece of a message into events of its blocks. Whole messages come with the
-// values.
-func (v *threadView) message(e *runs.Event, add addEvent) error {
-	var m messageEvent
-	if err := json.Unmarshal(e.Data, &m); err != nil || m.Whole {
-		return err
-	}
-	var c chunkMessage
-	if err := json.Unmarshal(m.Message, &c); err != nil {
-		return err
-	}
-	r := v.replies[m.ID]
-	emit := func(data map[string]any) { add("messages", "messages", data) }
-	if r == nil {
-		r = &streamedReply{open: -1}
-		v.replies[m.ID] = r
-		emit(map[string]any{"event": "message-start", "id": m.ID, "role": "ai", "metadata": m.Metadata})
-	}
-	switch content := c.Content.(type) {
-	case string:
-		if content != "" {
-			r.add("text", content, emit)
-		}
-	case []any:
-		for _, b := range content {
-			block, _ := b.(map[string]any)
-			if text, ok := block["reasoning"].(string); ok {
-				r.add("reasoning", text, emit)
-			}
-		}
-	}
-	for _, d := range c.ToolCallChunks {
-		r.addCall(&d, emit)
-	}
-	if c.Position == "last" {
-		r.finish(emit)
-		end := map[string]any{"event": "message-finish"}
-		if c.Usage != nil {
-			end["usage"] = c.Usage
-		}
-		emit(end)
-		delete(v.replies, m.ID)
-	}
-	return nil
-}
-
-// add appends a text to the open block, or opens one of its kind.
-func (r *streamedReply) add(kind, text string, emit func(map[string]any)) {
-	if r.open < 0 || r.kind != kind {
-		r.finish(emit)
-		r.start(kind)
-		emit(map[string]any{"event": "content-block-start", "index": r.open, "content": map[string]any{"type": kind, kind: ""}})
-	}
-	r.text.WriteString(text)
-	emit(map[string]any{"event": "content-block-delta", "index": r.open, "delta": map[string]any{"type": kind + "-delta", kind: text}})
-}
-
-func (r *streamedReply) start(kind string) {
-	r.open, r.kind = r.next, kind
-	r.next++
-	r.text.Reset()
-}
-
-// addCall appends a piece of a call to the open block, or opens one for the call.
-func (r *streamedReply) addCall(d *toolCallChunk, emit func(map[string]any)) {
-	if r.open < 0 || r.kind != "tool_call" || r.index != d.Index {
-		r.finish(emit)
-		r.start("tool_call")
-		r.call, r.index = partialCall{}, d.Index
-		if d.ID != nil {
-			r.call.id = *d.ID
-		}
-		if d.Name != nil {
-			r.call.name = *d.Name
-		}
-		emit(map[string]any{"event": "content-block-start", "index": r.open, "content": map[string]any{
-			"type": "tool_call_chunk", "id": r.call.id, "name": r.call.name, "args": "", "index": d.Index,
-		}})
-	}
-	r.text.WriteString(d.Args)
-	emit(map[string]any{"event": "content-block-delta", "index": r.open, "delta": map[string]any{"type": "tool-call-delta", "args": d.Args}})
-}
-
-// finish ends the open block.
-func (r *streamedReply) finish(emit func(map[string]any)) {
-	if r.open < 0 {
-		return
-	}
-	content := map[string]any{"type": r.kind, r.kind: r.text.String()}
-	if r.kind == "tool_call" {
-		args := json.RawMessage(r.text.String())
-		if !json.Valid(args) {
-			args = emptyObject
-		}
-		content = map[string]any{"type": "tool_call", "id": r.call.id, "name": r.call.name, "args": args}
-	}
-	emit(map[string]any{"event": "content-block-finish", "index": r.open, "content": content})
-	r.open = -1
 }

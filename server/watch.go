@@ -2,7 +2,6 @@ package server
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/weft-go/weft/server/runs"
@@ -30,26 +29,33 @@ func (c *call) watchThread() error {
 		return err
 	}
 	defer c.s.closeLog(log)
-	after := log.end()
+	at := whole(log.end())
 	if last := c.r.Header.Get("Last-Event-ID"); last != "" {
-		if after, err = lastEvent(last); err != nil {
+		if at, err = readPosition(last); err != nil {
 			return err
 		}
 	}
+	begin, err := log.runAfter(c.ctx(), at.last()) // the pieces of a message make sense only together
+	if err != nil {
+		return err
+	}
 	out := c.startSSE()
 	defer out.stop()
+	send := func(p position, ev streamed) error { return out.send(ev.name, p.id(), encoded(ev.data)) }
+	values := "values"
+	if modes["state_update"] {
+		values = "state_update"
+	}
 	views := map[string]*view{}
-	_ = c.followAll(log, after, func(e *runs.Event) error { // the response has begun
+	// The response has begun: nobody is told an error.
+	_ = c.followAll(log, begin, c.skipper(t.ID, at, values, send), func(e *runs.Event) error {
 		events, err := c.watched(e, modes, views)
-		if err != nil {
-			return err
-		}
 		for i, ev := range events {
-			if err := out.send(ev.name, strconv.FormatInt(e.Seq, 10)+"-"+strconv.Itoa(i), encoded(ev.data)); err != nil {
-				return err
+			if err == nil && !at.has(e.Seq, i) {
+				err = send(position{e.Seq, i}, ev)
 			}
 		}
-		return nil
+		return err
 	})
 	return nil
 }
@@ -87,10 +93,15 @@ func (c *call) watched(e *runs.Event, modes map[string]bool, views map[string]*v
 	return append(out, more...), err
 }
 
-// followAll calls f for each event of a thread after a number, until the request ends.
-func (c *call) followAll(log *threadLog, after int64, f func(*runs.Event) error) error {
+// followAll calls f for each event of a thread after a number, until the request ends. It calls
+// skip where events are missing.
+func (c *call) followAll(log *threadLog, after int64, skip skipFunc, f func(*runs.Event) error) error {
 	for {
-		events, _, changed, err := log.after(c.ctx(), after)
+		events, missed, changed, err := log.after(c.ctx(), after)
+		if missed > 0 {
+			after += missed
+			err = skip(missed, after)
+		}
 		if err != nil {
 			return err
 		}

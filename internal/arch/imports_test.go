@@ -77,7 +77,7 @@ var layers = map[string][]string{
 	"server/runs/...":            {"server/runs", "internal/migration", "internal/pgdb", "internal/sqlitedb"},
 	"server/internal/replaytest": {"internal/uuid"},
 	"server/ui":                  {"tools"},
-	"server":                     {"checkpoint", "graph", "graph/draw", "llm", "memory", "server/runs", "server/ui", "state", "internal/uuid"},
+	"server":                     {"checkpoint", "graph", "graph/draw", "llm", "memory", "server/runs", "server/ui", "state", "tools", "internal/uuid"},
 
 	// Examples and commands import only what users can import.
 	"examples/...": {

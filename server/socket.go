@@ -1,0 +1,295 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/weft-go/weft/internal/uuid"
+)
+
+// A socket is a WebSocket (RFC 6455) that speaks the thread-centric protocol. The client sends
+// commands and gets their responses and the events of its subscriptions.
+//
+// The events are read from the log of the thread as fast as the client takes them. Nothing is
+// queued for a slow client but what its connection holds.
+type socket struct {
+	c    *call
+	conn *websocket.Conn
+	log  *threadLog
+	subs map[string]*subscription // used by pump only
+
+	asks     chan subscriptionCommand
+	commands chan *commandBody
+}
+
+// A subscriptionCommand adds or removes a subscription between two events.
+type subscriptionCommand struct {
+	body *commandBody
+	add  *subscription // nil to remove
+	id   string        // of the subscription to remove
+}
+
+const (
+	maxSubscriptions = 100              // of a socket
+	maxCommands      = 16               // that wait for the one before them
+	sendTimeout      = 30 * time.Second // in which a client takes a message or answers a ping
+)
+
+// socket upgrades the request to a WebSocket and serves it until the client leaves. The origin of
+// the request has been checked like that of any other.
+func (c *call) socket() error {
+	log, err := c.openThread()
+	if err != nil {
+		return err
+	}
+	defer c.s.closeLog(log)
+	conn, err := websocket.Accept(c.w, c.r, &websocket.AcceptOptions{InsecureSkipVerify: true})
+	if err != nil {
+		return nil //nolint:nilerr // Accept has sent the error
+	}
+	conn.SetReadLimit(c.s.o.MaxBody)
+	ctx, cancel := context.WithCancelCause(c.ctx())
+	defer cancel(nil)
+	c.r = c.r.WithContext(ctx)
+	s := &socket{c: c, conn: conn, log: log, subs: map[string]*subscription{}, asks: make(chan subscriptionCommand), commands: make(chan *commandBody, maxCommands)}
+	var parts sync.WaitGroup
+	for _, part := range []func(context.Context) error{s.pump, s.work, s.ping, s.read} {
+		parts.Go(func() { cancel(part(ctx)) })
+	}
+	<-ctx.Done()
+	s.close(context.Cause(ctx)) // ends read
+	parts.Wait()
+	return nil
+}
+
+// close tells the client why the socket ends. For clients, the number of a refusal is 4000 plus its
+// status.
+func (s *socket) close(cause error) {
+	code, reason := websocket.StatusNormalClosure, ""
+	refusal, refused := errors.AsType[*Refusal](cause)
+	switch {
+	case refused:
+		code, reason = websocket.StatusCode(4000+refusal.Status), shortened(refusal.Detail)
+	case errors.Is(cause, errClosed):
+		code, reason = websocket.StatusGoingAway, "The server is shutting down."
+	case errors.Is(cause, errInternal):
+		code, reason = websocket.StatusInternalError, "The server failed. Its log says why."
+	}
+	_ = s.conn.Close(code, reason) // the client may have left
+}
+
+var errInternal = errors.New("the server failed")
+
+// read takes the commands of the client until the connection is closed.
+func (s *socket) read(ctx context.Context) error {
+	for {
+		// A context that ends would close the connection without a reason.
+		_, data, err := s.conn.Read(context.WithoutCancel(ctx))
+		if err != nil {
+			return err
+		}
+		b := &commandBody{}
+		if err = json.Unmarshal(data, b); err != nil {
+			err = s.write(ctx, commandFailure(nil, &commandError{codeInvalid, "A command is a JSON object."}))
+		} else {
+			err = s.execute(ctx, b)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// work executes commands in their order. Subscriptions do not wait for them.
+func (s *socket) work(ctx context.Context) error {
+	c := new(*s.c) // a call is not safe for concurrent use
+	for {
+		select {
+		case b := <-s.commands:
+			if err := s.write(ctx, c.answer(s.log, b)); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// execute passes a command on to pump or to work.
+func (s *socket) execute(ctx context.Context, b *commandBody) error {
+	ask := subscriptionCommand{body: b}
+	err := b.check()
+	switch {
+	case err != nil:
+	case b.Method == "subscription.subscribe":
+		ask.add = &subscription{}
+		if err = json.Unmarshal(orEmpty(b.Params), ask.add); err != nil {
+			err = &commandError{codeInvalid, "The parameters cannot be read."}
+		} else {
+			err = ask.add.check()
+		}
+	case b.Method == "subscription.unsubscribe":
+		var p struct {
+			ID string `json:"subscription_id"`
+		}
+		if err = json.Unmarshal(orEmpty(b.Params), &p); err != nil || p.ID == "" {
+			err = &commandError{codeInvalid, "subscription_id is missing."}
+		}
+		ask.id = p.ID
+	default:
+		select {
+		case s.commands <- b:
+			return nil
+		default:
+			err = &commandError{codeInvalid, "Too many commands wait. Send the next one after a response."}
+		}
+	}
+	if err != nil {
+		return s.write(ctx, commandFailure(b.ID, err))
+	}
+	select {
+	case s.asks <- ask:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// pump sends the events of the subscriptions, and adds and removes these.
+func (s *socket) pump(ctx context.Context) error {
+	r := s.c.readThread(s.log)
+	for {
+		events, changed, err := r.next()
+		if err != nil {
+			return s.failed(err)
+		}
+		for i := range events {
+			if !s.selected(&events[i]) {
+				continue
+			}
+			if err := s.write(ctx, &events[i]); err != nil {
+				return err
+			}
+		}
+		select {
+		case ask := <-s.asks:
+			if err := s.subscribe(ctx, ask, r.after); err != nil {
+				return err
+			}
+		case <-orReady(changed):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-s.c.s.ctx.Done():
+			return errClosed
+		}
+	}
+}
+
+// failed logs an error that the client is not told.
+func (s *socket) failed(err error) error {
+	if _, ok := errors.AsType[*Refusal](err); ok || s.c.ctx().Err() != nil {
+		return err
+	}
+	s.c.s.o.Logger.Error("server: a WebSocket failed", "thread", s.log.thread, "error", err)
+	return errInternal
+}
+
+// selected reports whether a subscription selects an event.
+func (s *socket) selected(ev *threadEvent) bool {
+	for _, sub := range s.subs {
+		if ev.Method == gapEvent || sub.has(ev.channel, ev.Params.Namespace) {
+			return true
+		}
+	}
+	return false
+}
+
+// subscribe adds or removes a subscription. After the response, a new one gets all that it selects
+// of the events up to a number; those after it come from pump.
+func (s *socket) subscribe(ctx context.Context, ask subscriptionCommand, until int64) error {
+	switch {
+	case ask.add == nil && s.subs[ask.id] == nil:
+		return s.write(ctx, commandFailure(ask.body.ID, &commandError{codeNoSubscription, "There is no subscription " + shortened(ask.id) + "."}))
+	case ask.add == nil:
+		delete(s.subs, ask.id)
+		return s.write(ctx, s.c.success(s.log, ask.body, emptyObject))
+	case len(s.subs) == maxSubscriptions:
+		return s.write(ctx, commandFailure(ask.body.ID, &commandError{codeInvalid, "The connection has too many subscriptions."}))
+	}
+	id, count := uuid.New(), 0
+	err := s.replay(ask.add, until, func(*threadEvent) error { count++; return nil })
+	if err == nil {
+		err = s.write(ctx, s.c.success(s.log, ask.body, map[string]any{"subscription_id": id, "replayed_events": count}))
+	}
+	if err == nil {
+		err = s.replay(ask.add, until, func(ev *threadEvent) error { return s.write(ctx, ev) })
+	}
+	s.subs[id] = ask.add
+	return err
+}
+
+// replay calls f for each event up to a number that a subscription selects.
+func (s *socket) replay(sub *subscription, until int64, f func(*threadEvent) error) error {
+	r := s.c.readThread(s.log)
+	r.until = until
+	for until > 0 && r.after < until {
+		events, changed, err := r.next()
+		if err != nil {
+			return s.failed(err)
+		}
+		for i := range events {
+			ev := &events[i]
+			if ev.Method != gapEvent && !sub.has(ev.channel, ev.Params.Namespace) {
+				continue
+			}
+			if err := f(ev); err != nil {
+				return err
+			}
+		}
+		if changed != nil {
+			return nil
+		}
+	}
+	return nil
+}
+
+// write sends a message. A client that does not take it in time is left.
+func (s *socket) write(ctx context.Context, message any) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTimeout)
+	defer cancel()
+	return s.conn.Write(ctx, websocket.MessageText, encoded(message))
+}
+
+// ping finds out whether the client is still there.
+func (s *socket) ping(ctx context.Context) error {
+	tick := time.NewTicker(s.c.s.o.Heartbeat)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-tick.C:
+		}
+		waits, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTimeout)
+		err := s.conn.Ping(waits)
+		cancel()
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// events is the stream of events of a thread: a WebSocket for GET.
+func (c *call) events() error {
+	if c.r.Header.Get("Upgrade") == "" {
+		c.w.Header().Set("Upgrade", "websocket")
+		return refuse(http.StatusUpgradeRequired, "This path is a WebSocket. Send POST for server-sent events.")
+	}
+	return c.socket()
+}

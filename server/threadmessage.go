@@ -1,0 +1,118 @@
+package server
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/weft-go/weft/server/runs"
+)
+
+// A streamedReply is a message that is being streamed, as blocks of content.
+type streamedReply struct {
+	open  int // the index of the open block, or -1
+	next  int
+	kind  string
+	text  strings.Builder
+	call  partialCall
+	index int // the index of the call
+}
+
+// message turns a piece of a message into events of its blocks. Whole messages come with the
+// values.
+func (v *threadView) message(e *runs.Event, add addEvent) error {
+	var m messageEvent
+	if err := json.Unmarshal(e.Data, &m); err != nil || m.Whole {
+		return err
+	}
+	var c chunkMessage
+	if err := json.Unmarshal(m.Message, &c); err != nil {
+		return err
+	}
+	r := v.replies[m.ID]
+	emit := func(data map[string]any) { add("messages", "messages", data) }
+	if r == nil {
+		r = &streamedReply{open: -1}
+		v.replies[m.ID] = r
+		emit(map[string]any{"event": "message-start", "id": m.ID, "role": "ai", "metadata": m.Metadata})
+	}
+	switch content := c.Content.(type) {
+	case string:
+		if content != "" {
+			r.add("text", content, emit)
+		}
+	case []any:
+		for _, b := range content {
+			block, _ := b.(map[string]any)
+			if text, ok := block["reasoning"].(string); ok {
+				r.add("reasoning", text, emit)
+			}
+		}
+	}
+	for _, d := range c.ToolCallChunks {
+		r.addCall(&d, emit)
+	}
+	if c.Position == "last" {
+		r.finish(emit)
+		end := map[string]any{"event": "message-finish"}
+		if c.Usage != nil {
+			end["usage"] = c.Usage
+		}
+		emit(end)
+		delete(v.replies, m.ID)
+	}
+	return nil
+}
+
+// add appends a text to the open block, or opens one of its kind.
+func (r *streamedReply) add(kind, text string, emit func(map[string]any)) {
+	if r.open < 0 || r.kind != kind {
+		r.finish(emit)
+		r.start(kind)
+		emit(map[string]any{"event": "content-block-start", "index": r.open, "content": map[string]any{"type": kind, kind: ""}})
+	}
+	r.text.WriteString(text)
+	emit(map[string]any{"event": "content-block-delta", "index": r.open, "delta": map[string]any{"type": kind + "-delta", kind: text}})
+}
+
+func (r *streamedReply) start(kind string) {
+	r.open, r.kind = r.next, kind
+	r.next++
+	r.text.Reset()
+}
+
+// addCall appends a piece of a call to the open block, or opens one for the call.
+func (r *streamedReply) addCall(d *toolCallChunk, emit func(map[string]any)) {
+	if r.open < 0 || r.kind != "tool_call" || r.index != d.Index {
+		r.finish(emit)
+		r.start("tool_call")
+		r.call, r.index = partialCall{}, d.Index
+		if d.ID != nil {
+			r.call.id = *d.ID
+		}
+		if d.Name != nil {
+			r.call.name = *d.Name
+		}
+		emit(map[string]any{"event": "content-block-start", "index": r.open, "content": map[string]any{
+			"type": "tool_call_chunk", "id": r.call.id, "name": r.call.name, "args": "", "index": d.Index,
+		}})
+	}
+	r.text.WriteString(d.Args)
+	emit(map[string]any{"event": "content-block-delta", "index": r.open, "delta": map[string]any{"type": "tool-call-delta", "args": d.Args}})
+}
+
+// finish ends the open block.
+func (r *streamedReply) finish(emit func(map[string]any)) {
+	if r.open < 0 {
+		return
+	}
+	content := map[string]any{"type": r.kind, r.kind: r.text.String()}
+	if r.kind == "tool_call" {
+		args := json.RawMessage(r.text.String())
+		if !json.Valid(args) {
+			args = emptyObject
+		}
+		content = map[string]any{"type": "tool_call", "id": r.call.id, "name": r.call.name, "args": args}
+	}
+	emit(map[string]any{"event": "content-block-finish", "index": r.open, "content": content})
+	r.open = -1
+}
