@@ -169,6 +169,8 @@ func (s *Server) route(path string, methods map[string]endpoint) {
 		switch {
 		case r.Method == http.MethodOptions:
 			c.w.WriteHeader(http.StatusNoContent)
+		case e.handle != nil && s.o.ReadOnly && !onlyReads(c, path):
+			c.fail(errReadOnly)
 		case e.handle == nil:
 			c.fail(refuse(http.StatusMethodNotAllowed, "This path has no method %s.", r.Method))
 		default:

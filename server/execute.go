@@ -428,7 +428,10 @@ func (s *Server) result(ctx context.Context, r runs.Record) (json.RawMessage, er
 	if d.Error != nil {
 		return encoded(map[string]any{"__error__": d.Error}), nil
 	}
-	g := s.graphs[r.Graph]
+	g, err := s.servedOf(ctx, &runs.Record{ID: r.Parent, Graph: r.Graph})
+	if err != nil {
+		return nil, err
+	}
 	if g == nil {
 		return json.RawMessage("null"), nil
 	}
@@ -442,11 +445,7 @@ func (s *Server) result(ctx context.Context, r runs.Record) (json.RawMessage, er
 	}
 	live := d.Checkpoint == "" || d.Checkpoint == snap.ID
 	if !live {
-		older, err := rd.thread.At(d.Checkpoint).Snapshot(ctx)
-		switch {
-		case err == nil:
-			snap = older
-		case !errors.Is(err, checkpoint.ErrNotFound):
+		if snap, err = snapshotOr(ctx, rd.thread.At(d.Checkpoint), snap); err != nil {
 			return nil, err
 		}
 	}
@@ -461,6 +460,15 @@ func (s *Server) result(ctx context.Context, r runs.Record) (json.RawMessage, er
 		values["__interrupt__"] = encoded(open)
 	}
 	return encoded(values), nil
+}
+
+// snapshotOr returns the state at the checkpoint of a handle, or another one if it is gone.
+func snapshotOr(ctx context.Context, at *graph.Thread, otherwise *graph.Snapshot) (*graph.Snapshot, error) {
+	snap, err := at.Snapshot(ctx)
+	if errors.Is(err, checkpoint.ErrNotFound) {
+		return otherwise, nil
+	}
+	return snap, err
 }
 
 func questionsIn(snap *graph.Snapshot) []interrupt {

@@ -540,14 +540,15 @@ func (r *recorder) taskFinished(sc *scope, at *graph.Place, e graph.TaskFinished
 	}
 	id := r.taskID(sc, at.Task, at.Step)
 	result := resultEvent{ID: id, Name: nodeOf(at.Task), Result: emptyObject, Interrupts: []interrupt{}}
-	kept := taskResult{Started: r.begun[id], Ended: at.Time}
+	kept := taskResult{Started: r.begun[id], Ended: at.Time, Node: result.Name, Step: r.stepOf(sc, at.Step), Run: r.run.id}
 	if e.Err != nil {
 		f := newFailure(e.Err)
 		text := f.Name + ": " + f.Message
 		result.Error, kept.Error = &text, text
 	} else {
 		if _, sub := sc.channels.subs[nodeOf(at.Task)]; !sub { // those of a subgraph were written there
-			if err := r.updated(sc, at, e.Update); err != nil {
+			var err error
+			if kept.Usage, err = r.updated(sc, at, e.Update); err != nil {
 				return err
 			}
 		}
@@ -566,8 +567,9 @@ func (r *recorder) taskFinished(sc *scope, at *graph.Place, e graph.TaskFinished
 	return r.write(sc, at, kindResult, result)
 }
 
-// updated writes the messages of an update.
-func (r *recorder) updated(sc *scope, at *graph.Place, u state.Update) error {
+// updated writes the messages of an update, and returns the sum of their tokens.
+func (r *recorder) updated(sc *scope, at *graph.Place, u state.Update) (*llm.Usage, error) {
+	var usage *llm.Usage
 	for _, w := range u {
 		if _, ok := sc.channels.messages[w.Channel()]; !ok {
 			continue
@@ -581,7 +583,7 @@ func (r *recorder) updated(sc *scope, at *graph.Place, u state.Update) error {
 			err = json.Unmarshal(data, &write)
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if write.Op == "remove" || write.Op == "clear" {
 			continue
@@ -591,13 +593,22 @@ func (r *recorder) updated(sc *scope, at *graph.Place, u state.Update) error {
 		}
 		list, err := storedMessages(write.Value)
 		if err != nil {
-			return err
+			return nil, err
+		}
+		for _, m := range list {
+			if m.Usage != nil {
+				sum := *m.Usage
+				if usage != nil {
+					sum = usage.Add(sum)
+				}
+				usage = &sum
+			}
 		}
 		if err := r.messages(sc, at, list); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return usage, nil
 }
 
 // paused writes the questions at which the run waits: those of subgraphs also in the graphs
@@ -664,7 +675,7 @@ func (r *recorder) askTask(sc *scope, at *graph.Place, task string, questions []
 	task, _, _ = strings.Cut(task, "~")
 	id := r.taskID(sc, task, sc.step)
 	if len(sc.tasks) == 0 {
-		r.keep(id+asked, sc.checkpoint, taskResult{Interrupts: open})
+		r.keep(id+asked, sc.checkpoint, taskResult{Interrupts: open, Node: nodeOf(task), Step: r.stepOf(sc, sc.step), Run: r.run.id})
 	}
 	if err := r.write(sc, at, kindInterrupt, interruptEvent{Interrupts: open, Values: sc.values}); err != nil {
 		return err

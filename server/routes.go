@@ -75,6 +75,12 @@ func endpoints() map[string]map[string]endpoint {
 		"/store/items":        {get: {(*call).getItem, ActionRead}, put: {(*call).putItem, ActionUpdate}, remove: {(*call).deleteItem, ActionDelete}},
 		"/store/items/search": {post: {(*call).searchItems, ActionSearch}},
 		"/store/namespaces":   {post: {(*call).listNamespaces, ActionSearch}},
+
+		"/weft/info":                        {get: {(*call).about, ActionRead}},
+		"/weft/runs/search":                 {post: {(*call).searchRuns, ActionSearch}},
+		"/weft/threads/{thread}/graph":      {get: {(*call).drawThread, ActionRead}},
+		"/weft/threads/{thread}/timeline":   {get: {(*call).timeline, ActionRead}},
+		"/weft/threads/{thread}/runs/{run}": {get: {(*call).traceRun, ActionRead}},
 	}
 }
 

@@ -13,8 +13,10 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/server/internal/stored"
 	"github.com/weft-go/weft/server/runs"
 	"github.com/weft-go/weft/server/ui"
 )
@@ -24,6 +26,14 @@ type Options struct {
 	// Graphs are the graphs to serve, by the name under which clients know them. Each is
 	// compiled with a checkpoint store.
 	Graphs map[string]*graph.Graph
+	// Stored is a checkpoint store whose threads are shown although the program does not have their
+	// graphs: their states, history and questions can be read, and nothing can run. It needs to be a
+	// [checkpoint.ThreadLister]. With it, Graphs may be empty. A thread whose id is not a UUID has
+	// another id here, and its own one as the title in its metadata.
+	Stored checkpoint.Store
+	// ReadOnly refuses requests that change anything. The server then continues no runs and no
+	// crons, and removes no events. Other servers may use the store of a server that is only read.
+	ReadOnly bool
 	// Runs keeps the assistants, threads, runs, crons and event logs.
 	Runs runs.Store
 	// Values is the store of values that clients may read and write. Nil means that there is none.
@@ -73,6 +83,7 @@ type Options struct {
 type Server struct {
 	o      Options
 	graphs map[string]*served
+	stored *stored.Threads // the threads of Options.Stored, or nil
 	mux    *http.ServeMux
 	open   []string // the paths of pages
 	start  time.Time
@@ -105,8 +116,12 @@ func New(o Options) (*Server, error) {
 	if o.Runs == nil {
 		return nil, errors.New("server: Options.Runs is nil; memruns.New() keeps runs in memory")
 	}
-	if len(o.Graphs) == 0 {
+	if len(o.Graphs) == 0 && o.Stored == nil {
 		return nil, errors.New("server: there are no graphs to serve; set Options.Graphs")
+	}
+	threads, err := o.storedThreads()
+	if err != nil {
+		return nil, err
 	}
 	if o.MaxRuns <= 0 {
 		o.MaxRuns = defaultMaxRuns
@@ -130,7 +145,7 @@ func New(o Options) (*Server, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Server{
-		o: o, graphs: map[string]*served{}, mux: http.NewServeMux(), start: time.Now(), slots: semaphore.NewWeighted(int64(o.MaxRuns)),
+		o: o, stored: threads, graphs: map[string]*served{}, mux: http.NewServeMux(), start: time.Now(), slots: semaphore.NewWeighted(int64(o.MaxRuns)),
 		lanes: map[string]*lane{}, active: map[string]*activeRun{}, logs: map[string]*threadLog{}, crons: map[string]context.CancelFunc{},
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Graphs)) {
@@ -162,6 +177,9 @@ func (s *Server) begin() error {
 		if err := s.ensureAssistant(s.ctx, g); err != nil {
 			return err
 		}
+	}
+	if s.o.ReadOnly {
+		return nil
 	}
 	if err := s.resumeRuns(); err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/server/runs"
 	"github.com/weft-go/weft/state"
 )
@@ -81,6 +82,11 @@ type taskResult struct {
 	Interrupts []interrupt     `json:"interrupts,omitempty"`
 	Started    time.Time       `json:"started,omitzero"`
 	Ended      time.Time       `json:"ended,omitzero"`
+	// Node, Step and Run are those of the task. Usage is the sum of the tokens of its messages.
+	Node  string     `json:"node,omitempty"`
+	Step  int        `json:"step,omitempty"`
+	Run   string     `json:"run,omitempty"`
+	Usage *llm.Usage `json:"usage,omitempty"`
 }
 
 // A reader reads the states of a thread.
@@ -380,7 +386,10 @@ func emptyState() *threadState {
 
 // readState answers a request for the state at a checkpoint; an empty id means the newest one.
 func (c *call) readState(r runs.Record, id string, deep bool) error {
-	g := c.s.graphs[r.Graph]
+	g, err := c.s.servedOf(c.ctx(), &r)
+	if err != nil {
+		return err
+	}
 	if g == nil {
 		return c.send(emptyState())
 	}
@@ -629,7 +638,10 @@ func (c *call) history() error {
 	if err := object("metadata", b.Metadata); err != nil {
 		return err
 	}
-	g := c.s.graphs[r.Graph]
+	g, err := c.s.servedOf(c.ctx(), &r)
+	if err != nil {
+		return err
+	}
 	if g == nil {
 		return c.send([]*threadState{})
 	}

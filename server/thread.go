@@ -63,9 +63,12 @@ func (s *Server) readThread(ctx context.Context, r runs.Record, values bool) (th
 		ID: r.ID, Created: r.Created, Updated: r.Updated, Metadata: r.Metadata, Status: r.Status, Error: d.Error,
 		Values: json.RawMessage("null"), Interrupts: map[string][]interrupt{},
 	}
-	g := s.graphs[r.Graph]
-	if g == nil || !values {
+	if !values {
 		return t, nil
+	}
+	g, err := s.servedOf(ctx, &r)
+	if g == nil || err != nil {
+		return t, err
 	}
 	snap, err := g.graph.Thread(r.ID).Snapshot(ctx)
 	if errors.Is(err, checkpoint.ErrNotFound) {
@@ -278,7 +281,11 @@ func (c *call) copyThread() error {
 
 // copyStates copies the states and tasks of a thread.
 func (c *call) copyStates(r *runs.Record, to string) error {
-	if g := c.s.graphs[r.Graph]; g != nil {
+	g, err := c.s.servedOf(c.ctx(), r)
+	if err != nil {
+		return err
+	}
+	if g != nil {
 		copier, ok := g.graph.Checkpoints().(checkpoint.ThreadCopier)
 		if !ok {
 			return refuse(http.StatusNotImplemented, "The checkpoint store cannot copy threads.")
@@ -423,24 +430,27 @@ func (c *call) pruneThreads() error {
 }
 
 func (c *call) prune(r runs.Record, strategy string) error {
-	g := c.s.graphs[r.Graph]
 	if strategy != "keep_latest" {
 		return c.s.deleteThread(c.ctx(), r.ID)
 	}
-	if g == nil {
-		return nil
+	g, err := c.s.servedOf(c.ctx(), &r)
+	if g == nil || err != nil {
+		return err
 	}
 	pruner, ok := g.graph.Checkpoints().(checkpoint.Pruner)
 	if !ok {
 		return refuse(http.StatusNotImplemented, "The checkpoint store cannot prune threads.")
 	}
-	_, err := pruner.Prune(c.ctx(), checkpoint.PrunePolicy{Threads: []string{r.ID}, KeepLast: 1})
+	_, err = pruner.Prune(c.ctx(), checkpoint.PrunePolicy{Threads: []string{r.ID}, KeepLast: 1})
 	return err
 }
 
 // graphOf returns the graph of a thread.
 func (s *Server) graphOf(r *runs.Record) (*served, error) {
 	g := s.graphs[r.Graph]
+	if g == nil && s.stored != nil {
+		return nil, refuse(http.StatusNotImplemented, "The graph of the thread is not part of this server. Only the program that has its code can do this.")
+	}
 	if g == nil {
 		return nil, refuse(http.StatusBadRequest, "The thread has no graph yet. It has one after its first run.")
 	}

@@ -76,15 +76,18 @@ var layers = map[string][]string{
 	"server/runs":                nil,
 	"server/runs/...":            {"server/runs", "internal/migration", "internal/pgdb", "internal/sqlitedb"},
 	"server/internal/replaytest": {"internal/uuid"},
+	"server/internal/stored":     {"checkpoint", "graph", "internal/lru", "internal/statecore", "llm", "server/runs", "server/runs/memruns", "state"},
 	"server/ui":                  {"tools"},
-	"server":                     {"checkpoint", "graph", "graph/draw", "llm", "memory", "server/runs", "server/ui", "state", "tools", "internal/uuid"},
+	"server/ui/internal/...":     {"checkpoint", "checkpoint/...", "graph", "graph/agent", "graph/node", "llm", "llm/llmtest", "memory", "memory/inmemory", "server", "server/runs/memruns", "server/ui", "state", "tools"},
+	"server":                     {"checkpoint", "graph", "graph/draw", "llm", "memory", "server/internal/stored", "server/runs", "server/ui", "state", "tools", "internal/uuid"},
 
 	// Examples and commands import only what users can import.
 	"examples/...": {
 		"state", "graph", "graph/draw", "graph/flow", "graph/node", "graph/agent", "graph/agent/deep", "graph/agent/middleware", "checkpoint", "checkpoint/...",
 		"llm", "llm/...", "memory", "memory/...", "tools", "tools/...",
 	},
-	"cmd/...": {"checkpoint", "checkpoint/..."},
+	"cmd/...":  {"checkpoint", "checkpoint/..."},
+	"cmd/weft": {"checkpoint", "checkpoint/...", "server", "server/runs", "server/runs/...", "server/ui"},
 
 	// Other internal packages import no packages of this module, unless they are listed here.
 	"internal/...":            nil,

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
+	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
+	"github.com/weft-go/weft/internal/pgtest"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(pgtest.Main(m))
+}
+
+func noEnv(string) string { return "" }
+
+// put stores a checkpoint with a value.
+func put(t *testing.T, s checkpoint.Store, thread string) {
+	t.Helper()
+	require.NoError(t, s.Put(t.Context(), checkpoint.Checkpoint{
+		Key: checkpoint.Key{Thread: thread, ID: "0190a0a0-0000-7000-8000-000000000001"}, Source: checkpoint.Input,
+		Control: []byte(`{"by":["count"]}`), Changes: []checkpoint.Change{{Channel: "n", Kind: 1, Data: []byte("9007199254740993")}},
+	}, ""))
+}
+
+// start runs the studio until the test ends, and returns its address.
+func start(t *testing.T, args ...string) string {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	out, in := io.Pipe()
+	done := make(chan int, 1)
+	var log bytes.Buffer
+	go func() {
+		done <- run(ctx, append([]string{"studio", "-listen", "127.0.0.1:0"}, args...), &streams{noEnv, in, &log})
+	}()
+	t.Cleanup(func() {
+		stop()
+		assert.Equal(t, exitDone, <-done, "%s", &log)
+		http.DefaultClient.CloseIdleConnections()
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	address, _, ok := strings.Cut(line, "/studio/")
+	require.True(t, ok, line)
+	return address
+}
+
+func fetch(t *testing.T, method, address, body string) (int, []byte) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
+	require.NoError(t, err)
+	resp, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	defer func() { _ = resp.Body.Close() }()
+	data, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	return resp.StatusCode, data
+}
+
+// check reads the only thread of a store over HTTP.
+func check(t *testing.T, address, title string) (id string) {
+	t.Helper()
+	status, page := fetch(t, http.MethodGet, address, "")
+	require.Equal(t, http.StatusOK, status)
+	assert.Contains(t, string(page), `id="root"`)
+	status, data := fetch(t, http.MethodPost, address+"/threads/search", `{}`)
+	require.Equal(t, http.StatusOK, status, "%s", data)
+	var found []struct {
+		ID       string `json:"thread_id"`
+		Metadata struct{ Title string }
+		Values   map[string]json.RawMessage
+		Status   string
+	}
+	require.NoError(t, json.Unmarshal(data, &found))
+	require.Len(t, found, 1)
+	assert.Equal(t, title, found[0].Metadata.Title)
+	assert.Equal(t, "9007199254740993", string(found[0].Values["n"]))
+	assert.Equal(t, "idle", found[0].Status)
+	return found[0].ID
+}
+
+func TestTheStudioShowsAFileAndChangesNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "threads.db")
+	s, err := sqlitecheckpoint.Open(t.Context(), path, sqlitecheckpoint.Options{})
+	require.NoError(t, err)
+	put(t, s, "trip/1")
+	require.NoError(t, s.Close())
+
+	address := start(t, "-db", path)
+	id := check(t, address, "trip/1")
+	status, _ := fetch(t, http.MethodDelete, address+"/threads/"+id, "")
+	assert.Equal(t, http.StatusForbidden, status)
+	check(t, address, "trip/1")
+}
+
+func TestTheStudioDeletesAThreadIfItMayWrite(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "threads.db")
+	s, err := sqlitecheckpoint.Open(t.Context(), path, sqlitecheckpoint.Options{})
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, s.Close()) }()
+	put(t, s, "trip/1")
+
+	address := start(t, "-db", path, "-write")
+	id := check(t, address, "trip/1")
+	status, _ := fetch(t, http.MethodDelete, address+"/threads/"+id, "")
+	assert.Equal(t, http.StatusNoContent, status)
+	_, err = s.Get(t.Context(), checkpoint.Key{Thread: "trip/1"})
+	assert.ErrorIs(t, err, checkpoint.ErrNotFound)
+}
+
+func TestTheStudioShowsAPostgreSQLDatabase(t *testing.T) {
+	url, schema := pgtest.DirectURL(t), pgtest.Schema(t)
+	s, err := pgcheckpoint.Open(t.Context(), url, pgcheckpoint.Options{Schema: schema})
+	require.NoError(t, err)
+	put(t, s, "5f0e2a3c-98b3-4f4e-8a33-000000000001")
+	s.Close()
+	check(t, start(t, "-db", url, "-schema", schema), "5f0e2a3c-98b3-4f4e-8a33-000000000001")
+}
+
+func TestWrongArgumentsAreRefused(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "none.db")
+	for _, test := range []struct {
+		name string
+		args []string
+		code int
+		want string
+	}{
+		{"no command", nil, exitUsage, "usage: weft COMMAND"},
+		{"an unknown command", []string{"stud"}, exitUsage, `there is no command "stud"`},
+		{"help", []string{"help", "studio"}, exitUsage, "usage: weft studio"},
+		{"an unknown flag", []string{"studio", "-x"}, exitUsage, "-x"},
+		{"no store", []string{"studio"}, exitUsage, "-db"},
+		{"an argument", []string{"studio", file}, exitUsage, "name the store with -db"},
+		{"another machine", []string{"studio", "-db", file, "-listen", "0.0.0.0:1"}, exitUsage, "this machine only"},
+		{"a missing file", []string{"studio", "-db", file}, exitFailed, "none.db"},
+		{"a folder", []string{"studio", "-db", t.TempDir()}, exitFailed, "is a folder"},
+		{"a schema of a file", []string{"studio", "-db", file, "-schema", "x"}, exitUsage, "PostgreSQL"},
+		{"an invalid URL", []string{"studio", "-db", "postgres://u:secret@h:x/d"}, exitFailed, "is invalid"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var out, errs bytes.Buffer
+			assert.Equal(t, test.code, run(t.Context(), test.args, &streams{noEnv, &out, &errs}))
+			assert.Contains(t, errs.String(), test.want)
+			assert.NotContains(t, errs.String(), "secret")
+			assert.NoFileExists(t, file)
+		})
+	}
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/weft-go/weft/server"
+	"github.com/weft-go/weft/server/ui"
+)
+
+const studioUsage = `usage: weft studio -db FILE [flags]
+
+Opens the studio over a store: a page with the threads, their states and history, their open
+questions and, if a server has stored them, their runs. The store is only read unless -write is
+given. The page has no password, and so only this machine can reach it.
+`
+
+// studioOptions are the flags of the command.
+type studioOptions struct {
+	address
+	listen string
+	write  bool
+}
+
+func runStudio(ctx context.Context, args []string, std *streams) error {
+	o, err := parseStudio(args, std)
+	if err != nil {
+		return err
+	}
+	db, err := o.open(ctx)
+	if err != nil {
+		return err
+	}
+	err = o.serve(ctx, db, std)
+	return errors.Join(err, db.close())
+}
+
+func parseStudio(args []string, std *streams) (*studioOptions, error) {
+	o := &studioOptions{}
+	flags := flag.NewFlagSet("weft studio", flag.ContinueOnError)
+	flags.SetOutput(std.err)
+	flags.StringVar(&o.db, "db", "", "the path of a SQLite `FILE`, or the URL of a PostgreSQL database (default $DATABASE_URL)")
+	flags.StringVar(&o.schema, "schema", "", "`NAME` of the schema of a PostgreSQL store (default weft)")
+	flags.StringVar(&o.tenant, "tenant", "", "`NAME` of the tenant of a PostgreSQL store")
+	flags.StringVar(&o.listen, "listen", "127.0.0.1:8124", "`ADDRESS` on this machine; port 0 chooses a free one")
+	flags.BoolVar(&o.write, "write", false, "allow to rename, copy, prune and delete threads")
+	flags.Usage = func() {
+		say(std.err, studioUsage)
+		flags.PrintDefaults()
+	}
+	if err := flags.Parse(args); err != nil {
+		return nil, flag.ErrHelp
+	}
+	if flags.NArg() > 0 {
+		return nil, fmt.Errorf("%w: %q is not a flag; name the store with -db", errUsage, flags.Arg(0))
+	}
+	if o.db == "" {
+		o.db = std.getenv("DATABASE_URL")
+	}
+	host, _, err := net.SplitHostPort(o.listen)
+	if err != nil {
+		return nil, fmt.Errorf("%w: -listen: %w", errUsage, err)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, fmt.Errorf("%w: -listen is %q; the studio has no password, and so it listens on this machine only, such as on 127.0.0.1", errUsage, o.listen)
+	}
+	return o, nil
+}
+
+// serve shows the store until the context ends.
+func (o *studioOptions) serve(ctx context.Context, db *store, std *streams) error {
+	logger := slog.New(slog.NewTextHandler(std.err, &slog.HandlerOptions{Level: slog.LevelError}))
+	s, err := server.New(server.Options{
+		Runs: db.runs, Stored: db.checkpoints, ReadOnly: !o.write, Studio: &ui.Studio{Write: o.write}, Logger: logger,
+	})
+	if err != nil {
+		return err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/", s)
+	mux.Handle("GET /{$}", http.RedirectHandler("/studio/", http.StatusFound))
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.listen)
+	if err != nil {
+		return err
+	}
+	web := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	mode := "read-only; -write allows changes"
+	if o.write {
+		mode = "threads can be renamed, copied, pruned and deleted"
+	}
+	say(std.out, "http://%s/studio/  (%s)", listener.Addr(), mode)
+	served := make(chan error, 1)
+	go func() { served <- web.Serve(listener) }()
+	select {
+	case err = <-served:
+	case <-ctx.Done():
+		err = nil
+	}
+	_ = web.Close() // streams would never end by themselves
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	return errors.Join(err, s.Close(closing))
+}

@@ -1,0 +1,128 @@
+package stored
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/weft-go/weft/internal/statecore"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/state"
+)
+
+// A channel collects what is known of a channel from its stored changes.
+type channel struct {
+	list, elements, entries bool // the changes are those of a list, of elements with keys, of a map
+	messages                bool // each element so far was a message
+	seen                    bool
+}
+
+// change adds a stored change.
+func (c *channel) change(k statecore.Kind, data []byte) {
+	array := len(data) > 0 && data[0] == '['
+	switch k {
+	case statecore.KindAppend:
+		c.list = true
+	case statecore.KindPut:
+		c.elements = true
+	case statecore.KindMerge:
+		c.entries = true
+	case statecore.KindRemove:
+		c.elements, c.entries = c.elements || array, c.entries || !array
+		return
+	case statecore.KindClear:
+		return
+	}
+	messages := array && areMessages(data)
+	if bytes.Equal(data, []byte("[]")) {
+		return
+	}
+	c.messages = messages && (c.messages || !c.seen)
+	c.seen = true
+}
+
+// write adds a stored write. Most writes do not tell the kind of their channel.
+func (c *channel) write(k statecore.Kind, data []byte) {
+	if k == statecore.KindPut || k == statecore.KindMerge || k == statecore.KindRemove {
+		c.change(k, data)
+	}
+}
+
+// areMessages reports whether each element of an array is a message of package llm.
+func areMessages(data []byte) bool {
+	var list []struct {
+		Role llm.Role `json:"role"`
+	}
+	if json.Unmarshal(data, &list) != nil || len(list) == 0 {
+		return false
+	}
+	var messages []llm.Message
+	if json.Unmarshal(data, &messages) != nil {
+		return false
+	}
+	for i := range messages {
+		switch list[i].Role {
+		case llm.RoleSystem, llm.RoleUser, llm.RoleAssistant, llm.RoleTool:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// handle returns a channel that replays the changes.
+func (c *channel) handle(name string) state.Handle {
+	switch {
+	case c.messages && c.list:
+		return state.Append[llm.Message](name)
+	case c.messages:
+		return state.Keyed(name, messageID{})
+	case c.list:
+		return state.Append[json.RawMessage](name)
+	case c.elements:
+		return state.Keyed(name, elementID{})
+	case c.entries:
+		return state.Map[string, json.RawMessage](name)
+	}
+	return state.NewChannel(name, unchanged)
+}
+
+// unchanged is the reducer of a channel with a reducer that only the program has. The value with
+// the updates of an unfinished superstep is unknown, and so the value before it is shown.
+func unchanged(value, _ json.RawMessage) (json.RawMessage, error) { return value, nil }
+
+// messageID identifies messages by their ids.
+type messageID struct{}
+
+func (messageID) ID(m llm.Message) string { return m.ID }
+
+func (messageID) WithID(m llm.Message, id string) llm.Message {
+	m.ID = id
+	return m
+}
+
+// elementID identifies the elements of a channel. The function that a program uses for it is not
+// stored, and so the id is the first field that is usually one, or else the whole element.
+type elementID struct{}
+
+var idFields = []string{"id", "key", "name", "path"}
+
+func (elementID) ID(e json.RawMessage) string {
+	var text string
+	if json.Unmarshal(e, &text) == nil {
+		return text
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(e, &fields) == nil {
+		for _, want := range idFields {
+			for name, value := range fields {
+				if strings.EqualFold(name, want) && json.Unmarshal(value, &text) == nil && text != "" {
+					return text
+				}
+			}
+		}
+	}
+	return string(e)
+}
+
+func (elementID) WithID(e json.RawMessage, _ string) json.RawMessage { return e }

@@ -1,0 +1,195 @@
+package stored_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/server/internal/stored"
+	"github.com/weft-go/weft/state"
+)
+
+type item struct {
+	ID string `json:"id"`
+	N  int64  `json:"n"`
+}
+
+type itemID struct{}
+
+func (itemID) ID(i item) string                      { return i.ID }
+func (itemID) WithID(i item, id string) item         { i.ID = id; return i }
+func messageID(m llm.Message, id string) llm.Message { m.ID = id; return m }
+
+var (
+	messages = state.Keyed("messages", llm.ByID)
+	items    = state.Keyed("items", itemID{})
+	lines    = state.Append[string]("lines")
+	tags     = state.Set[string]("tags")
+	prices   = state.Map[string, float64]("prices")
+	total    = state.Sum[int64]("total")
+	topic    = state.Last[string]("topic")
+	notes    = state.Append[string]("notes")
+	approve  = graph.NewInterrupt[string, bool]("approve")
+)
+
+// program returns a graph with channels of each kind, and with a subgraph that asks a question.
+func program(t *testing.T, o graph.Options) *graph.Graph {
+	t.Helper()
+	sub := graph.New("review", messages, notes)
+	sub.Node("ask", func(ctx context.Context, _ state.View) (state.Update, error) {
+		ok, err := approve.Wait(ctx, "Ship it?")
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			return nil, errors.New("refused")
+		}
+		return state.Update{notes.Put("approved"), messages.Put(messageID(llm.Assistant("done"), "m9"))}, nil
+	})
+	sub.Node("read", func(context.Context, state.View) (state.Update, error) { return state.Update{notes.Put("read")}, nil })
+	sub.Edge(graph.Start, "read")
+	sub.Edge("read", "ask")
+	inner, err := sub.Compile(graph.Options{})
+	require.NoError(t, err)
+
+	b := graph.New("program", messages, items, lines, tags, prices, total, topic)
+	b.Node("first", func(context.Context, state.View) (state.Update, error) {
+		return state.Update{
+			messages.Put(messageID(llm.Assistant("hello <you>"), "m2")), items.Put(item{"a", 1}, item{"b", 9007199254740993}),
+			lines.Put("one"), tags.Put("x", "y"), prices.Put(map[string]float64{"tea": 1.5, "rum": 9}), total.Put(4), topic.Put("ships"),
+		}, nil
+	})
+	b.Node("second", func(context.Context, state.View) (state.Update, error) {
+		return state.Update{
+			items.Put(item{"a", 2}), items.Remove("b"), lines.Put("two"), tags.Remove("x"), prices.Remove("rum"), total.Put(5),
+		}, nil
+	})
+	b.Subgraph("review", inner)
+	b.Edge(graph.Start, "first")
+	b.Edge("first", "second")
+	b.Edge("second", "review")
+	g, err := b.Compile(o)
+	require.NoError(t, err)
+	return g
+}
+
+func values(t *testing.T, v state.View) map[string]string {
+	t.Helper()
+	all, err := state.Values(v)
+	require.NoError(t, err)
+	out := map[string]string{}
+	for name, data := range all {
+		out[name] = string(data)
+	}
+	return out
+}
+
+func TestAThreadIsReadWithoutItsGraph(t *testing.T) {
+	t.Parallel()
+	store := memcheckpoint.New(memcheckpoint.Options{})
+	g := program(t, graph.Options{Checkpoints: store})
+	thread := g.Thread("t")
+	_, err := thread.Invoke(t.Context(), messages.Put(messageID(llm.User("hi"), "m1")))
+	require.NoError(t, err)
+	check(t, g, "while a question is open")
+
+	snap, err := thread.Snapshot(t.Context())
+	require.NoError(t, err)
+	_, err = thread.Invoke(t.Context(), approve.Answer(snap.Pauses[0].ID, true))
+	require.NoError(t, err)
+	_, err = thread.Update(t.Context(), "review", topic.Put("boats"), lines.Overwrite([]string{"zero"}))
+	require.NoError(t, err)
+	check(t, g, "at its end")
+}
+
+// check compares all states of the thread with those that the program reads.
+func check(t *testing.T, g *graph.Graph, when string) {
+	t.Helper()
+	read, err := stored.Graph(t.Context(), g.Checkpoints(), "t")
+	require.NoError(t, err)
+	a, b := g.Thread("t"), read.Thread("t")
+	want, err := a.Snapshot(t.Context())
+	require.NoError(t, err)
+	got, err := b.Snapshot(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, values(t, want.View), values(t, got.View), when)
+	assert.Equal(t, want.Info, got.Info, when)
+	assert.Equal(t, want.Tasks, got.Tasks, when)
+	assert.Equal(t, want.Pauses, got.Pauses, when)
+	n := 0
+	for info, err := range a.History(t.Context(), graph.HistoryQuery{}) {
+		require.NoError(t, err)
+		n++
+		want, err := a.At(info.ID).Snapshot(t.Context())
+		require.NoError(t, err)
+		got, err := b.At(info.ID).Snapshot(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, values(t, want.View), values(t, got.View), "%s: checkpoint %d", when, info.Step)
+	}
+	assert.Greater(t, n, 2)
+	if len(want.Pauses) > 0 {
+		path := []string{want.Tasks[0].ID}
+		inWant, err := a.Subgraph(path...).Snapshot(t.Context())
+		require.NoError(t, err)
+		inGot, err := b.Subgraph(path...).Snapshot(t.Context())
+		require.NoError(t, err)
+		want := values(t, inWant.View)
+		delete(want, "messages") // no checkpoint says that the subgraph has it, since it did not write to it
+		assert.Equal(t, want, values(t, inGot.View), "%s: the subgraph", when)
+		assert.Equal(t, inWant.Tasks, inGot.Tasks, "%s: the subgraph", when)
+	}
+}
+
+func TestTheGraphOfAThreadIsDrawnFromItsCheckpoints(t *testing.T) {
+	t.Parallel()
+	store := memcheckpoint.New(memcheckpoint.Options{})
+	g := program(t, graph.Options{Checkpoints: store})
+	_, err := g.Thread("t").Invoke(t.Context(), messages.Put(messageID(llm.User("hi"), "m1")))
+	require.NoError(t, err)
+	read, err := stored.Graph(t.Context(), store, "t")
+	require.NoError(t, err)
+	d := read.Describe()
+	var nodes, edges []string
+	for _, n := range d.Nodes {
+		nodes = append(nodes, n.Name)
+		if n.Name == "review" {
+			require.NotNil(t, n.Subgraph)
+			assert.Len(t, n.Subgraph.Nodes, 2)
+		}
+	}
+	for _, e := range d.Edges {
+		edges = append(edges, e.From+">"+e.To)
+	}
+	assert.ElementsMatch(t, []string{"first", "second", "review"}, nodes)
+	assert.ElementsMatch(t, []string{"__start__>first", "first>second", "second>review"}, edges)
+	for _, ch := range d.Channels {
+		if ch.Name == "messages" {
+			assert.Equal(t, "[]llm.Message", ch.Type)
+		}
+	}
+}
+
+func TestAGraphFromCheckpointsCannotRun(t *testing.T) {
+	t.Parallel()
+	store := memcheckpoint.New(memcheckpoint.Options{})
+	g := program(t, graph.Options{Checkpoints: store, PauseBefore: []string{"first"}})
+	_, err := g.Thread("t").Invoke(t.Context(), topic.Put("x"))
+	require.NoError(t, err)
+	read, err := stored.Graph(t.Context(), store, "t")
+	require.NoError(t, err)
+	_, err = read.Thread("t").Invoke(t.Context())
+	require.ErrorIs(t, err, stored.ErrNoCode)
+}
+
+func TestAThreadWithoutCheckpointsHasAGraph(t *testing.T) {
+	t.Parallel()
+	g, err := stored.Graph(t.Context(), memcheckpoint.New(memcheckpoint.Options{}), "none")
+	require.NoError(t, err)
+	assert.Len(t, g.Describe().Nodes, 1)
+}

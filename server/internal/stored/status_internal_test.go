@@ -1,0 +1,35 @@
+package stored
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/weft-go/weft/checkpoint"
+)
+
+func TestTheStatusOfAThreadIsReadFromItsNewestCheckpoint(t *testing.T) {
+	t.Parallel()
+	ask := checkpoint.Write{Task: "a", Channel: "$ask", Data: []byte(`[{"id":"q"}]`)}
+	answer := checkpoint.Write{Channel: "$answer", Data: []byte(`{"id":"q","value":1}`)}
+	for _, test := range []struct {
+		name, control string
+		writes        []checkpoint.Write
+		want          string
+	}{
+		{"at its end", `{"by":["a"]}`, nil, "idle"},
+		{"no control", ``, nil, "idle"},
+		{"a task is due", `{"next":["a"]}`, nil, "busy"},
+		{"a sent task is due", `{"sends":[{"node":"a"}]}`, nil, "busy"},
+		{"a question is open", `{"next":["a"]}`, []checkpoint.Write{ask}, "interrupted"},
+		{"the question has an answer", `{"next":["a"]}`, []checkpoint.Write{ask, answer}, "busy"},
+		{"the answer was refused", `{"next":["a"]}`, []checkpoint.Write{ask, {Channel: "$answer", Data: []byte(`{"id":"q","refused":true}`)}}, "interrupted"},
+		{"the task that asked has finished", `{"next":["a"]}`, []checkpoint.Write{ask, {Task: "a", Channel: "n", Kind: 0x87, Index: 1}}, "busy"},
+		{"a task has failed", `{"next":["a"]}`, []checkpoint.Write{{Task: "a", Channel: "$error", Data: []byte("boom")}}, "error"},
+		{"a failed task has finished", `{"next":["a"]}`, []checkpoint.Write{{Task: "a", Channel: "$error"}, {Task: "a", Channel: "$done"}}, "busy"},
+		{"a static pause", `{"next":["a"]}`, []checkpoint.Write{{Channel: "$stop"}}, "interrupted"},
+		{"damaged", `{`, nil, "error"},
+	} {
+		assert.Equal(t, test.want, statusOf(&checkpoint.Checkpoint{Control: []byte(test.control), Writes: test.writes}), test.name)
+	}
+}

@@ -1,0 +1,260 @@
+package stored
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/internal/lru"
+	"github.com/weft-go/weft/server/runs"
+	"github.com/weft-go/weft/server/runs/memruns"
+)
+
+// Threads is a store of records that also has a record for each thread of a checkpoint store. Such
+// a record is only in memory. It is safe for concurrent use.
+type Threads struct {
+	runs.Store // runs, assistants and events, and the threads that a server has stored
+	lister     checkpoint.ThreadLister
+	store      checkpoint.Store
+	id         func(thread string) string
+
+	mu     sync.Mutex
+	all    *memruns.Store
+	synced time.Time
+	known  map[string]known // by the id of the record
+	graphs *lru.Cache[string, cached]
+}
+
+// A known thread is in the memory.
+type known struct {
+	name    string // the id in the checkpoint store, or "" if there are no checkpoints
+	updated time.Time
+	stored  int64 // the revision of the stored record, or 0 if there is none
+}
+
+type cached struct {
+	head  string
+	graph *graph.Graph
+}
+
+// fresh is the time for which the list of threads is not read again.
+const fresh = time.Second
+
+// maxGraphs is the number of threads whose graphs are kept.
+const maxGraphs = 64
+
+// NewThreads returns the records of inner, and a record for each thread of the checkpoint store.
+// The function id returns the id of the record of a thread.
+func NewThreads(inner runs.Store, store checkpoint.Store, id func(thread string) string) (*Threads, error) {
+	lister, ok := store.(checkpoint.ThreadLister)
+	if !ok {
+		return nil, fmt.Errorf("%T cannot list threads: %w", store, errors.ErrUnsupported)
+	}
+	return &Threads{
+		Store: inner, store: store, lister: lister, id: id, all: memruns.New(), known: map[string]known{}, graphs: lru.New[string, cached](maxGraphs),
+	}, nil
+}
+
+// Graph returns the graph of a thread, and reads it again if the thread has changed.
+func (t *Threads) Graph(ctx context.Context, id string) (*graph.Graph, error) {
+	t.mu.Lock()
+	k, ok := t.known[id]
+	t.mu.Unlock()
+	if !ok {
+		if _, err := t.Get(ctx, runs.Thread, id); err != nil {
+			return nil, err
+		}
+		t.mu.Lock()
+		k = t.known[id]
+		t.mu.Unlock()
+	}
+	store := t.store
+	if k.name != id && k.name != "" {
+		store = alias{store: t.store, id: id, name: k.name}
+	}
+	head := ""
+	for c, err := range store.List(ctx, checkpoint.Query{Thread: id, AllNamespaces: true, Limit: 1, Writes: true}) {
+		if err != nil {
+			return nil, err
+		}
+		head = fmt.Sprintf("%s/%d", c.ID, len(c.Writes))
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if c, ok := t.graphs.Get(id); ok && c.head == head {
+		return c.graph, nil
+	}
+	g, err := Graph(ctx, store, id)
+	if err == nil {
+		t.graphs.Put(id, cached{head, g}, 0)
+	}
+	return g, err
+}
+
+// Get returns a record.
+func (t *Threads) Get(ctx context.Context, kind runs.Kind, id string) (runs.Record, error) {
+	if kind != runs.Thread {
+		return t.Store.Get(ctx, kind, id)
+	}
+	if err := t.sync(ctx); err != nil {
+		return runs.Record{}, err
+	}
+	return t.all.Get(ctx, kind, id)
+}
+
+// Search returns the records that a query selects.
+func (t *Threads) Search(ctx context.Context, q runs.Query) ([]runs.Record, int, error) {
+	if q.Kind != runs.Thread {
+		return t.Store.Search(ctx, q)
+	}
+	if err := t.sync(ctx); err != nil {
+		return nil, 0, err
+	}
+	return t.all.Search(ctx, q)
+}
+
+// Insert adds records.
+func (t *Threads) Insert(ctx context.Context, records ...runs.Record) error {
+	defer t.stale()
+	return t.Store.Insert(ctx, records...)
+}
+
+// Update replaces a record. The record of a thread that no server has stored is changed in memory.
+func (t *Threads) Update(ctx context.Context, r runs.Record) (int64, error) {
+	if r.Kind != runs.Thread {
+		return t.Store.Update(ctx, r)
+	}
+	t.mu.Lock()
+	k := t.known[r.ID]
+	t.mu.Unlock()
+	if k.stored == 0 {
+		return t.all.Update(ctx, r)
+	}
+	defer t.stale()
+	own := r.Revision
+	r.Revision = k.stored
+	if _, err := t.Store.Update(ctx, r); err != nil {
+		return 0, err
+	}
+	return own + 1, nil
+}
+
+// Delete removes a record, and a thread with its checkpoints.
+func (t *Threads) Delete(ctx context.Context, kind runs.Kind, id string) error {
+	if kind != runs.Thread {
+		return t.Store.Delete(ctx, kind, id)
+	}
+	t.mu.Lock()
+	k := t.known[id]
+	t.mu.Unlock()
+	defer t.stale()
+	if k.name != "" {
+		if err := t.store.DeleteThread(ctx, k.name); err != nil {
+			return err
+		}
+	}
+	err := t.Store.Delete(ctx, kind, id)
+	if errors.Is(err, runs.ErrNotFound) && k.name != "" {
+		return nil
+	}
+	return err
+}
+
+// stale makes the next call read the list of threads.
+func (t *Threads) stale() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.synced = time.Time{}
+}
+
+// sync reads which threads there are, and the newest checkpoint of each thread that has changed.
+func (t *Threads) sync(ctx context.Context) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if time.Since(t.synced) < fresh {
+		return nil
+	}
+	now, err := t.readStored(ctx)
+	if err != nil {
+		return err
+	}
+	for info, err := range t.lister.ListThreads(ctx, "") {
+		if err != nil {
+			return err
+		}
+		id := t.id(info.ID)
+		k := now[id]
+		k.name = info.ID
+		if k.stored == 0 {
+			k.updated = info.Updated
+			if old, ok := t.known[id]; !ok || !old.updated.Equal(info.Updated) {
+				if err := t.addThread(ctx, id, info); err != nil {
+					return err
+				}
+			}
+		}
+		now[id] = k
+	}
+	for id := range t.known {
+		if _, ok := now[id]; !ok {
+			if err := t.all.Delete(ctx, runs.Thread, id); err != nil && !errors.Is(err, runs.ErrNotFound) {
+				return err
+			}
+		}
+	}
+	t.known, t.synced = now, time.Now()
+	return nil
+}
+
+// readStored returns the threads that a server has stored, and adds those that changed.
+func (t *Threads) readStored(ctx context.Context) (map[string]known, error) {
+	found, _, err := t.Store.Search(ctx, runs.Query{Kind: runs.Thread})
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]known, len(found))
+	for _, r := range found {
+		out[r.ID] = known{updated: r.Updated, stored: r.Revision}
+		if old, ok := t.known[r.ID]; ok && old.stored == r.Revision {
+			continue
+		}
+		if err := t.put(ctx, r); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// put adds a record to the memory, or replaces it.
+func (t *Threads) put(ctx context.Context, r runs.Record) error {
+	old, err := t.all.Get(ctx, r.Kind, r.ID)
+	if errors.Is(err, runs.ErrNotFound) {
+		return t.all.Insert(ctx, r)
+	}
+	r.Revision = old.Revision
+	_, err = t.all.Update(ctx, r)
+	return err
+}
+
+// addThread adds the record of a thread that no server has stored.
+func (t *Threads) addThread(ctx context.Context, id string, info checkpoint.ThreadInfo) error {
+	status := "idle"
+	for c, err := range t.store.List(ctx, checkpoint.Query{Thread: info.ID, Limit: 1, Writes: true}) {
+		if err != nil {
+			return err
+		}
+		status = statusOf(&c)
+	}
+	meta, err := json.Marshal(map[string]any{"title": info.ID, "checkpoints": info.Checkpoints})
+	if err != nil {
+		return err
+	}
+	return t.put(ctx, runs.Record{
+		Kind: runs.Thread, ID: id, Status: status, Created: info.Created.UTC(), Updated: info.Updated.UTC(), Metadata: meta, Data: json.RawMessage("{}"),
+	})
+}

@@ -1,0 +1,204 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/weft-go/weft/server/runs"
+)
+
+// A trace is a run with its tasks, calls of models and calls of tools, as its events tell them.
+type trace struct {
+	runInfo
+	// Complete is false if the events of the run have been removed, or at least its first ones. The
+	// spans of removed events are missing.
+	Complete bool   `json:"complete"`
+	Spans    []span `json:"spans"`
+}
+
+// A span is a part of a run.
+type span struct {
+	ID     string     `json:"id"`
+	Parent string     `json:"parent,omitempty"` // the id of a task
+	Kind   string     `json:"kind"`             // task, model or tool
+	Name   string     `json:"name"`
+	Step   int        `json:"step"`
+	Path   string     `json:"path,omitempty"`
+	Start  time.Time  `json:"start"`
+	End    *time.Time `json:"end"`
+	Status string     `json:"status"` // running, success, error or waiting
+	Error  string     `json:"error,omitempty"`
+	Usage  *tokens    `json:"usage,omitempty"`
+}
+
+type tokens struct {
+	Input  int64 `json:"input_tokens"`
+	Output int64 `json:"output_tokens"`
+	Total  int64 `json:"total_tokens"`
+}
+
+func (c *call) traceRun() error {
+	r, err := c.pathRun()
+	if err != nil {
+		return err
+	}
+	info, err := newRunInfo(r)
+	if err != nil {
+		return err
+	}
+	t := tracer{byID: map[string]int{}}
+	complete, err := c.s.eachEvent(c.ctx(), r.Parent, r.ID, t.add)
+	if err != nil {
+		return err
+	}
+	return c.send(trace{runInfo: info, Complete: complete, Spans: append([]span{}, t.spans...)})
+}
+
+// eventPage is the number of events that are read at once.
+const eventPage = 1000
+
+// eachEvent calls f for the stored events of a run. It reports whether the first one was there.
+func (s *Server) eachEvent(ctx context.Context, thread, run string, f func(*runs.Event) error) (complete bool, err error) {
+	for after := int64(0); ; {
+		events, err := s.o.Runs.Events(ctx, thread, after, eventPage)
+		if err != nil || len(events) == 0 {
+			return complete, err
+		}
+		for i := range events {
+			e := &events[i]
+			after = e.Seq
+			if e.Run != run {
+				continue
+			}
+			complete = complete || e.Kind == kindStart
+			if err := f(e); err != nil {
+				return false, err
+			}
+		}
+		if len(events) < eventPage {
+			return complete, nil
+		}
+	}
+}
+
+// A tracer makes spans of events.
+type tracer struct {
+	spans []span
+	byID  map[string]int
+}
+
+func (t *tracer) add(e *runs.Event) error {
+	switch e.Kind {
+	case kindTask:
+		var d taskEvent
+		if err := json.Unmarshal(e.Data, &d); err != nil {
+			return err
+		}
+		t.open(span{ID: d.ID, Parent: callerOf(e.Path), Kind: "task", Name: d.Name, Step: e.Step, Path: e.Path, Start: e.Time})
+	case kindResult:
+		var d resultEvent
+		if err := json.Unmarshal(e.Data, &d); err != nil {
+			return err
+		}
+		t.result(e, &d)
+	case kindMessage:
+		var d messageEvent
+		if err := json.Unmarshal(e.Data, &d); err != nil {
+			return err
+		}
+		return t.message(e, &d)
+	case kindEnd:
+		t.close(e.Time)
+	}
+	return nil
+}
+
+// open adds a span, or begins it again if a run was continued after a crash.
+func (t *tracer) open(s span) {
+	s.Status = "running"
+	if i, ok := t.byID[s.ID]; ok {
+		t.spans[i] = s
+		return
+	}
+	t.byID[s.ID] = len(t.spans)
+	t.spans = append(t.spans, s)
+}
+
+// result ends the span of a task.
+func (t *tracer) result(e *runs.Event, d *resultEvent) {
+	i, ok := t.byID[d.ID]
+	if !ok { // the task began in an earlier run
+		t.open(span{ID: d.ID, Parent: callerOf(e.Path), Kind: "task", Name: d.Name, Step: e.Step, Path: e.Path, Start: e.Time})
+		i = t.byID[d.ID]
+	}
+	s := &t.spans[i]
+	end := e.Time
+	s.End, s.Status = &end, runSuccess
+	switch {
+	case d.Error != nil:
+		s.Status, s.Error = runError, *d.Error
+	case len(d.Interrupts) > 0:
+		s.Status = "waiting"
+	}
+}
+
+// callerOf returns the id of the task that runs the subgraph with a path.
+func callerOf(path string) string {
+	last := path[strings.LastIndexByte(path, '|')+1:]
+	_, id, _ := strings.Cut(last, ":")
+	return id
+}
+
+// message adds a piece of a message: the call of a model lasts from its first piece to its last
+// one. The call of a tool, and of a model that does not stream, begins with its task.
+func (t *tracer) message(e *runs.Event, d *messageEvent) error {
+	var m struct {
+		Type  string  `json:"type"`
+		Name  string  `json:"name"`
+		Call  string  `json:"tool_call_id"`
+		State string  `json:"status"`
+		Usage *tokens `json:"usage_metadata"`
+	}
+	if err := json.Unmarshal(d.Message, &m); err != nil {
+		return err
+	}
+	kind, id := "model", "message "+d.ID
+	switch m.Type {
+	case "ai", "AIMessageChunk":
+		m.Name = "model"
+	case "tool", "ToolMessageChunk":
+		kind, id = "tool", "call "+m.Call
+	default:
+		return nil
+	}
+	i, ok := t.byID[id]
+	if !ok {
+		s := span{ID: id, Parent: e.Task, Kind: kind, Name: m.Name, Step: e.Step, Path: e.Path, Start: e.Time}
+		if task, known := t.byID[e.Task]; known {
+			s.Start = t.spans[task].Start
+		}
+		t.open(s)
+		i = t.byID[id]
+	}
+	s := &t.spans[i]
+	end := e.Time
+	s.End, s.Status = &end, runSuccess
+	if m.State == runError {
+		s.Status = runError
+	}
+	if m.Usage != nil {
+		s.Usage = m.Usage
+	}
+	return nil
+}
+
+// close ends the spans that still run when the run ends: it was cancelled.
+func (t *tracer) close(at time.Time) {
+	for i := range t.spans {
+		if s := &t.spans[i]; s.End == nil {
+			s.End, s.Status = &at, runInterrupted
+		}
+	}
+}
