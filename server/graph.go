@@ -188,6 +188,9 @@ func (s *served) readInput(data json.RawMessage) (state.Update, error) {
 	if err := json.Unmarshal(data, &values); err != nil {
 		return nil, errors.New("it is not an object with the names of channels as keys")
 	}
+	if err := s.dropUnknown(values); err != nil {
+		return nil, err
+	}
 	var first, removed state.Update
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		list, ok := s.channels.messages[name]
@@ -223,6 +226,25 @@ func (s *served) readInput(data json.RawMessage) (state.Update, error) {
 	}
 	update, err := s.graph.ReadInput(encoded(values))
 	return slices.Concat(first, removed, update), err
+}
+
+// dropUnknown removes the values that are for no channel of the graph: clients of LangGraph Server send
+// some to each graph. It returns an error if there are no others.
+func (s *served) dropUnknown(values map[string]json.RawMessage) error {
+	var unknown []string
+	for name := range values {
+		if !slices.ContainsFunc(s.draw.Channels, func(c state.Description) bool { return c.Name == name }) {
+			unknown = append(unknown, name)
+		}
+	}
+	if len(unknown) > 0 && len(unknown) == len(values) {
+		slices.Sort(unknown)
+		return fmt.Errorf("the graph %q has none of the channels %q", s.name, unknown)
+	}
+	for _, name := range unknown {
+		delete(values, name)
+	}
+	return nil
 }
 
 func (s *served) write(channel, op string, value json.RawMessage) (state.Write, error) {

@@ -127,7 +127,7 @@ func (t *texts) UnmarshalJSON(data []byte) error {
 }
 
 // streamModes are the modes of a stream.
-var streamModes = []string{"values", "updates", "messages", "messages-tuple", "custom", "debug", "tasks", "checkpoints", "events"}
+var streamModes = []string{"values", "updates", "messages", "messages-tuple", "custom", "debug", "tasks", "checkpoints", "tools", "events"}
 
 // check finds what is wrong with a request.
 func (q *runRequest) check() error {

@@ -21,6 +21,7 @@ type view struct {
 	first      bool // the stream has the event that the run begins
 	replies    map[string]*partialReply
 	metadataOf map[string]bool
+	runnable   *runnableView
 }
 
 // A partialReply is a streamed message so far.
@@ -41,7 +42,7 @@ func newView(q *runRequest, stateless bool) *view {
 	}
 	return &view{
 		modes: modes, subgraphs: q.StreamSubgraphs, stateless: stateless, ids: q.StreamResumable, first: true,
-		replies: map[string]*partialReply{}, metadataOf: map[string]bool{},
+		replies: map[string]*partialReply{}, metadataOf: map[string]bool{}, runnable: newRunnableView(),
 	}
 }
 
@@ -55,6 +56,19 @@ type streamed struct {
 
 // events returns what a client gets for an event of the log.
 func (v *view) events(e *runs.Event) ([]streamed, error) {
+	out, err := v.byMode(e)
+	if err != nil || !v.has("events") {
+		return out, err
+	}
+	more, err := v.runnable.events(e)
+	if e.Kind == kindEnd {
+		return append(more, out...), err // an error is the last event
+	}
+	return append(out, more...), err
+}
+
+// byMode returns what a client gets for an event of the log in the modes that show the graph.
+func (v *view) byMode(e *runs.Event) ([]streamed, error) {
 	suffix := ""
 	if e.Path != "" {
 		// Messages of subgraphs are always part of the stream of messages.
@@ -89,6 +103,10 @@ func (v *view) plain(e *runs.Event) (out []streamed, err error) {
 		add("updates", e.Data)
 	case kindCustom:
 		add("custom", e.Data)
+	case kindTool:
+		data, err := toolData(e)
+		add("tools", data)
+		return out, err
 	case kindTask:
 		add("tasks", e.Data)
 		err = v.debug(&out, e, "task")
@@ -201,6 +219,11 @@ func (v *view) partial(m *messageEvent) (map[string]any, error) {
 		v.replies[m.ID] = r
 	}
 	r.add(&c)
+	return r.message(m.ID), nil
+}
+
+// message returns the message so far.
+func (r *partialReply) message(id string) map[string]any {
 	calls := []map[string]any{}
 	for _, call := range r.calls {
 		args := json.RawMessage(call.args.String())
@@ -210,9 +233,9 @@ func (v *view) partial(m *messageEvent) (map[string]any, error) {
 		calls = append(calls, map[string]any{"id": call.id, "name": call.name, "args": args, "type": "tool_call"})
 	}
 	return map[string]any{
-		"type": "ai", "id": m.ID, "content": r.text.String(), "tool_calls": calls, "invalid_tool_calls": []any{},
+		"type": "ai", "id": id, "content": r.text.String(), "tool_calls": calls, "invalid_tool_calls": []any{},
 		"additional_kwargs": emptyObject, "response_metadata": emptyObject,
-	}, nil
+	}
 }
 
 func (r *partialReply) add(c *chunkMessage) {
@@ -296,18 +319,16 @@ func (c *call) follow(log *threadLog, run string, after int64, skip skipFunc, f 
 		if err != nil {
 			return err
 		}
+		ended := false
 		for i := range events {
-			e := &events[i]
-			after = e.Seq
-			if e.Run != run {
-				continue
+			after = events[i].Seq
+			if events[i].Run == run && !ended {
+				err = errors.Join(err, f(&events[i]))
+				ended = err != nil || events[i].Kind == kindEnd
 			}
-			if err := f(e); err != nil {
-				return err
-			}
-			if e.Kind == kindEnd {
-				return nil
-			}
+		}
+		if ended {
+			return err
 		}
 		if changed == nil {
 			continue
