@@ -40,8 +40,8 @@ type Turn struct {
 	Mode Mode
 	// Last, if not zero, stores only this number of messages from the end.
 	Last int
-	// Once skips a message if the session already has one with the same role and text. A user's repeated
-	// message is then stored once.
+	// Once skips a message if the session already has a message with the same role and text. A message that
+	// the user repeats is then stored only once.
 	Once bool
 	// Began, if not zero, is the time at which the turn began. If the session was deleted or the scope was
 	// forgotten after that, nothing is stored and the error is [ErrForgotten].
@@ -53,7 +53,7 @@ type Turn struct {
 }
 
 // Append appends a turn to a session of a scope, completely or not at all, and returns the changed session.
-// It creates a session that does not exist, also for a turn without messages.
+// It creates a session that does not exist, even if the turn has no messages.
 func (h *Conversations) Append(ctx context.Context, s Scope, t Turn) (Session, error) {
 	session, err := h.append(ctx, s, t)
 	if err != nil {
@@ -102,8 +102,9 @@ func (h *Conversations) Get(ctx context.Context, s Scope, id string) (Session, e
 	return Session{}, fmt.Errorf("conversations: get: session %.60q in the scope %s: %w", id, s, ErrNotFound)
 }
 
-// Load returns the messages of a session of a scope. A session that does not exist has none. Messages of an
-// unknown type, which [Conversations.FromLangChain] stores, are left out and leave a gap in the positions.
+// Load returns the messages of a session of a scope. A session that does not exist has no messages.
+// Messages of an unknown type, which [Conversations.FromLangChain] stores, are left out and leave a gap in
+// the positions.
 func (h *Conversations) Load(ctx context.Context, s Scope, id string) ([]Message, error) {
 	messages, err := h.messages(ctx, driver.MessageRange{Scope: s, Session: id})
 	if err != nil {
@@ -112,8 +113,8 @@ func (h *Conversations) Load(ctx context.Context, s Scope, id string) ([]Message
 	return messages, nil
 }
 
-// Last returns up to n messages from the end of a session. Tool results at the beginning whose calls are
-// not among them are left out, because models reject them.
+// Last returns up to n messages from the end of a session. Tool results at the beginning are left out if
+// their calls are not among these messages, because models reject them.
 func (h *Conversations) Last(ctx context.Context, s Scope, id string, n int) ([]Message, error) {
 	if n < 1 {
 		return nil, fmt.Errorf("conversations: last: %d messages: %w", n, ErrInvalid)
@@ -291,9 +292,9 @@ func (h *Conversations) ToLangChain(ctx context.Context, s Scope, id string) (js
 }
 
 // FromLangChain replaces the messages of a session with a list in the form of Python's messages_to_dict,
-// for programs that save the whole conversation each time. Equal messages at the beginning of both stay, so
-// one more message adds one row. It creates a session that does not exist. If another program writes at the
-// same time, the error is [ErrConflict]. For null it returns [ErrInvalid].
+// for programs that save the whole conversation each time. Messages at the beginning that are equal in both
+// lists are not written again, so one more message adds one row. It creates a session that does not exist.
+// If another program writes at the same time, the error is [ErrConflict]. For null it returns [ErrInvalid].
 //
 // A message of a type that [llm.FromLangChain] does not know is stored unchanged, in its position.
 // [Conversations.ToLangChain] writes it, and functions that return messages skip it.

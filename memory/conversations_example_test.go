@@ -82,8 +82,8 @@ func ExampleConversations_Append_answersOnly() {
 	// assistant: Yes, 31 °C.
 }
 
-// A program that keeps all of a conversation at hand saves the end of each turn, and
-// what it has saved before is not stored twice, even without ids.
+// A program that has the whole conversation in memory saves the end of it after each turn. Messages that are
+// already saved are not stored twice, even without ids.
 func ExampleConversations_Append_once() {
 	ctx := context.Background()
 	history := newHistory()

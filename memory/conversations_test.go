@@ -101,7 +101,7 @@ func TestAppendAgain(t *testing.T) {
 	session := appendTurn(t, h, memory.Turn{Messages: []llm.Message{llm.User("one"), llm.Assistant("two")}})
 	require.NotEqual(t, "", session.ID)
 	require.EqualValues(t, 2, session.Messages)
-	// All of the conversation, with what was read before.
+	// The whole conversation, with the messages that were read before.
 	all := append(load(t, h, session.ID), llm.User("three"), llm.Assistant("four"))
 	appendTurn(t, h, memory.Turn{Session: session.ID, Messages: all})
 	checkText(t, texts(load(t, h, session.ID)), "user: one | assistant: two | user: three | assistant: four")
@@ -209,7 +209,7 @@ func TestMessagesAreFound(t *testing.T) {
 	checkText(t, search(memory.Question{Text: "fjord"}, memory.MessageFilter{Before: time.Now().Add(-time.Hour)}), "")
 	far := strings.Repeat("x ", 5000)
 	checkText(t, search(memory.Question{Text: far + "fjord"}), "trip/1 trip/2")
-	checkText(t, search(memory.Question{Text: far + "fjord" + far}), "") // not within what counts
+	checkText(t, search(memory.Question{Text: far + "fjord" + far}), "") // not within the part that is searched
 }
 
 func TestDeleteAndUpdate(t *testing.T) {
@@ -380,7 +380,7 @@ func TestExport(t *testing.T) {
 	checkText(t, texts(messages), "user: q | assistant: a")
 }
 
-// brokenSessions is a store of conversations whose every call fails with errStoreDown.
+// brokenSessions is a store of conversations in which every call fails with errStoreDown.
 type brokenSessions struct{ driver.ConversationStore }
 
 func (brokenSessions) Apply(context.Context, memory.Scope, driver.SessionChange) (memory.Session, error) {

@@ -29,9 +29,9 @@ type Edit struct {
 	Actor string
 }
 
-// Update changes a fact of a scope, also one that is no longer valid. The history keeps the old content. It
+// Update changes a fact of a scope, even if it is no longer valid. The history keeps the old content. It
 // returns [ErrNotFound] if the scope has no fact with this ID, and [ErrConflict] if another valid fact of
-// the same kind has the same content. If a statement stops being true and another one takes its place, call
+// the same kind has the same content. If a new statement replaces one that is no longer true, call
 // [Memory.Supersede] instead.
 func (m *Memory) Update(ctx context.Context, s Scope, id string, e Edit) error {
 	if err := m.edit(ctx, s, id, e); err != nil {
@@ -53,7 +53,7 @@ func (m *Memory) edit(ctx context.Context, s Scope, id string, e Edit) error {
 			return err
 		case e.Version != 0 && e.Version != r.Version:
 			return fmt.Errorf("fact %s has version %d and not %d: %w", id, r.Version, e.Version, ErrConflict)
-		case r.Version == version: // nobody changed it meanwhile: trying again does not help
+		case r.Version == version: // no other program changed it, so a retry does not help
 			return failed
 		}
 		version = r.Version
@@ -87,7 +87,7 @@ func (m *Memory) record(ctx context.Context, s Scope, id string) (FactRecord, er
 	return FactRecord{}, fmt.Errorf("fact %.60q in the scope %s: %w", id, s, ErrNotFound)
 }
 
-// apply applies an edit to a record, and checks the changed fields only.
+// apply applies an edit to a record, and checks only the changed fields.
 func (e *Edit) apply(r *FactRecord) error {
 	if e.Content != "" {
 		r.Content = e.Content

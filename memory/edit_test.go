@@ -122,7 +122,8 @@ func TestUpdateAtOnce(t *testing.T) {
 	assert.NotEqual(t, "one", f.Content)
 }
 
-// A fact with an end that is stored again without one stays valid after the first end.
+// If a fact with an end is stored again without an end, it stays valid after the first
+// end.
 func TestStoredAgainForLonger(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

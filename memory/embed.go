@@ -7,9 +7,10 @@ import (
 	"github.com/weft-go/weft/memory/internal/input"
 )
 
-// An Embedder makes vectors of texts. langchainllm.Embedder is one. It is safe for concurrent use.
+// An Embedder converts texts to vectors. langchainllm.Embedder implements it. It is safe for concurrent
+// use.
 type Embedder interface {
-	// Embed returns a vector for each text, in order. It does not keep the slice.
+	// Embed returns a vector for each text, in order. It does not keep texts.
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 	// Model returns the name of the model. Vectors of models with different names, or with different
 	// lengths, are never compared.
@@ -21,8 +22,8 @@ type Embedder interface {
 // MaxDimension is the maximum length of a vector.
 const MaxDimension = 16_000
 
-// CheckEmbedder returns [ErrInvalid] for an embedder whose model has no name, or whose vectors no store can
-// keep. It makes no vector.
+// CheckEmbedder returns [ErrInvalid] for an embedder whose model has no name, or whose vectors have a
+// length that no store accepts. It does not call Embed.
 func CheckEmbedder(e Embedder) error {
 	model, dimension := e.Model(), e.Dimension()
 	if err := input.Name("model of the embedder", model); err != nil {

@@ -123,8 +123,8 @@ func ExampleMemory_Forget() {
 	// 1 facts <nil>
 }
 
-// A user's own words are stored as stated facts. What a model or a document says is stored with
-// less trust, and recalled only if it is asked for.
+// A user's own words are stored as stated facts. Statements of a model or a document are stored
+// with less trust, and recalled only if a query includes them.
 func ExampleMemory_Remember() {
 	ctx := context.Background()
 	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})

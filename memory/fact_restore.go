@@ -35,7 +35,7 @@ func completeFact(s *driver.SavedFact) error {
 	}
 	checked := r.Fact
 	if checked.ValidTo.Equal(checked.ValidFrom) {
-		checked.ValidTo = time.Time{} // a fact that was superseded before it began ended when it began
+		checked.ValidTo = time.Time{} // a fact that was superseded before it became valid has its ValidFrom as the end
 	}
 	f, err := checked.Complete(s.Scope)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 // tenant and a user select the user's data in every workspace and with every agent. An empty tenant selects
 // only data without a tenant. For an empty scope it returns [ErrInvalid].
 //
-// A turn or a message from before the call that is stored after it is rejected with [ErrForgotten]. An
-// error in one part does not stop the others. Forget can be called again.
+// If a turn or a message that is older than the call is stored later, the error is [ErrForgotten]. An error
+// in one part does not stop the other parts. Forget can be called again.
 func (m *Memory) Forget(ctx context.Context, s Scope) (Counts, error) {
 	var c Counts
 	if err := checkForgotten(s); err != nil {
@@ -43,9 +43,9 @@ func checkForgotten(s Scope) error {
 	return s.Validate()
 }
 
-// Sweep removes expired facts and values of all scopes and returns their numbers. Searches leave them out
-// even before that. Several programs may call it at the same time. [Conversations.Retain] removes old
-// conversations.
+// Sweep removes expired facts and values of all scopes and returns their numbers. Searches leave out
+// expired items even before they are removed. Several programs may call it at the same time.
+// [Conversations.Retain] removes old conversations.
 func (m *Memory) Sweep(ctx context.Context) (int, error) {
 	facts, err := sweep(ctx, m.backend.Facts().Sweep)
 	if err != nil {

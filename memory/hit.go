@@ -10,14 +10,14 @@ type Hit[T any] struct {
 type Score struct {
 	// Rank is the place of the item among the hits, from 1.
 	Rank int `json:"rank"`
-	// Similarity is the cosine of the vectors of the item and the question, between -1 and 1. It can be
-	// compared between all searches with one embedder. It is zero if one of them has no vector.
+	// Similarity is the cosine of the vectors of the item and the question, between -1 and 1. It is
+	// comparable between all searches with one embedder. It is zero if one of them has no vector.
 	Similarity float64 `json:"similarity,omitempty"`
-	// BM25 says how well the words fit. It is zero if the item has none of the question's words. It can be
-	// compared within one search.
+	// BM25 scores the common words. It is zero if the item has none of the question's words. It is
+	// comparable within one search.
 	BM25 float64 `json:"bm25,omitempty"`
-	// Total decides the order. It is between 0 and 1, and the sum of the next five fields. It can be
-	// compared within one search.
+	// Total decides the order. It is between 0 and 1, and the sum of the next five fields. It is
+	// comparable within one search.
 	Total      float64 `json:"total"`
 	Keyword    float64 `json:"keyword,omitempty"`    // from BM25
 	Vector     float64 `json:"vector,omitempty"`     // from Similarity

@@ -18,7 +18,7 @@ var (
 	lea = memory.Scope{Tenant: "acme", User: "lea"}
 )
 
-// concepts is an embedder that gives some different words the same vector.
+// concepts is an embedder that returns the same vector for words with a similar meaning.
 type concepts struct {
 	model string
 	size  int

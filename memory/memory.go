@@ -17,7 +17,7 @@ import (
 
 // Options configures [New]. With the zero value, recall uses words only.
 type Options struct {
-	// Embedder makes the vectors of stored data and of questions.
+	// Embedder computes the vectors of stored data and of questions.
 	Embedder Embedder
 	// Reranker, if not nil, orders the best hits of each search again.
 	Reranker Reranker
@@ -34,9 +34,8 @@ type Options struct {
 
 const maxCandidates = 10_000
 
-// A Memory stores facts, values, conversations, documents and turns in one backend. Its methods are those
-// of facts, and those that cover all parts: Forget, Sweep, Export and Import. It is safe for concurrent
-// use.
+// A Memory stores facts, values, conversations, documents and turns in one backend. Its own methods are for
+// facts, except Forget, Sweep, Export and Import, which cover all parts. It is safe for concurrent use.
 type Memory struct {
 	backend driver.Backend
 	store   driver.FactStore
@@ -126,10 +125,11 @@ const MaxBatch = 1000
 // A fact is not stored again if the scope has a valid fact of the same kind with the same text (see
 // [SameText]), even if several programs store it at the same time. The stored fact is then valid as long as
 // either of them: from the earlier ValidFrom to the later expiry. Its content, metadata, importance and
-// trust do not change, and its history gets an update. If letter case or marks matter, as in a code, put it
-// into the metadata too.
+// trust do not change, and its history gets an update. If letter case or marks matter, for example in a
+// code, put the text into the metadata too.
 //
-// An ID that another fact of the scope has is [ErrConflict], unless both have the same text.
+// If another fact of the scope has the given ID, the error is [ErrConflict], unless both have the same
+// text.
 func (m *Memory) Store(ctx context.Context, s Scope, facts ...Fact) ([]Stored, error) {
 	changes := make([]FactChange, len(facts))
 	for i, f := range facts {
@@ -157,9 +157,9 @@ func (m *Memory) Remember(ctx context.Context, s Scope, texts ...string) ([]Stor
 	return m.Store(ctx, s, facts...)
 }
 
-// Apply applies changes in a scope, all of them or none. It is for programs that decide themselves how a
-// new fact changes older ones. It derives key, terms and vector from the content, so a change needs only
-// the [Fact], or its ID.
+// Apply applies changes in a scope, all of them or none. It is for programs that decide how a new fact
+// changes older facts. It derives key, terms and vector from the content, so a change needs only the
+// [Fact], or its ID.
 func (m *Memory) Apply(ctx context.Context, s Scope, changes ...FactChange) ([]Applied, error) {
 	applied, err := m.apply(ctx, s, slices.Clone(changes))
 	if err != nil {
@@ -251,7 +251,7 @@ func (m *Memory) embedChanges(ctx context.Context, changes []FactChange, said []
 	return nil
 }
 
-// Get returns a fact of a scope, also if it is no longer valid. It returns [ErrNotFound] if the scope has
+// Get returns a fact of a scope, even if it is no longer valid. It returns [ErrNotFound] if the scope has
 // no fact with this ID.
 func (m *Memory) Get(ctx context.Context, s Scope, id string) (Fact, error) {
 	if input.ValidID(id) {
@@ -281,9 +281,9 @@ func (m *Memory) List(ctx context.Context, q FactQuery) iter.Seq2[Fact, error] {
 	}
 }
 
-// Supersede stores a fact that replaces others. Those stop being valid at its ValidFrom, and
-// [FactQuery.AsOf] still finds them. A replaced fact that would have begun later was never valid: it ends
-// at its beginning, and only [FactQuery.Closed] and the history have it.
+// Supersede stores a fact that replaces old facts. The old facts are valid until its ValidFrom, and
+// [FactQuery.AsOf] still finds them. The validity of an old fact with a later ValidFrom is empty: only
+// [FactQuery.Closed] and the history include it.
 func (m *Memory) Supersede(ctx context.Context, s Scope, f Fact, old ...string) (Stored, error) {
 	applied, err := m.apply(ctx, s, []FactChange{{Kind: Add, Record: FactRecord{Fact: f}, Supersedes: old}})
 	if err != nil {
@@ -300,8 +300,8 @@ func (m *Memory) Close(ctx context.Context, s Scope, ids ...string) error {
 	return nil
 }
 
-// Delete removes facts of a scope, all of them or, if one does not exist, none and returns [ErrNotFound].
-// The history keeps them and their content.
+// Delete removes facts of a scope. If one does not exist, it removes none and returns [ErrNotFound]. The
+// history keeps the facts with their content.
 func (m *Memory) Delete(ctx context.Context, s Scope, ids ...string) error {
 	if err := m.each(ctx, s, Delete, ids); err != nil {
 		return fmt.Errorf("memory: delete: %w", err)
@@ -351,7 +351,7 @@ func (m *Memory) Clear(ctx context.Context, q FactQuery) (int, error) {
 	return removed, nil
 }
 
-// History yields the changes of a fact of a scope, oldest first, also if the fact is deleted. It yields
+// History yields the changes of a fact of a scope, oldest first, even if the fact is deleted. It yields
 // nothing for a fact that never existed.
 func (m *Memory) History(ctx context.Context, s Scope, id string) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
@@ -374,7 +374,7 @@ func (m *Memory) History(ctx context.Context, s Scope, id string) iter.Seq2[Even
 	}
 }
 
-// remove deletes facts. It ignores facts that another program has deleted meanwhile.
+// remove deletes facts. It ignores facts that another program has already deleted.
 func (m *Memory) remove(ctx context.Context, s Scope, ids []string) (int, error) {
 	err := m.each(ctx, s, Delete, ids)
 	if !errors.Is(err, ErrNotFound) {

@@ -141,7 +141,7 @@ func TestSupersede(t *testing.T) {
 		_, err = m.Supersede(t.Context(), ann, memory.Fact{Content: "Ann lives in Rome", Trust: memory.Stated}, old)
 		assert.ErrorIs(t, err, memory.ErrConflict, "superseded twice")
 		assert.Len(t, list(t, m, memory.FactQuery{Reach: ann.Only()}), 1)
-		// The fact that was so once can be so again.
+		// A superseded fact can become valid again.
 		stored, err := m.Supersede(t.Context(), ann, memory.Fact{Content: "Ann lives in Athens", Trust: memory.Stated}, now.ID)
 		require.NoError(t, err)
 		require.False(t, stored.Existed)

@@ -14,8 +14,8 @@ import (
 	"github.com/weft-go/weft/memory/internal/rank"
 )
 
-// A Message is a stored message of a session. Its ID is never empty: a message without an ID gets one when
-// it is appended.
+// A Message is a stored message of a session. Its ID is never empty: a message without an ID gets an ID
+// when it is appended.
 type Message struct {
 	llm.Message
 	// Position is the index of the message in its session, from 1.
@@ -42,8 +42,8 @@ func Images(m llm.Message) []Image {
 	return images
 }
 
-// MessageMetadata returns {"images":[…]} for a message with images, and nil for one without. Tables that
-// store the text of a message keep it beside the text.
+// MessageMetadata returns {"images":[…]} for a message with images, and nil for a message without
+// images. It is for tables that store the text of a message in a column of its own.
 func MessageMetadata(m llm.Message) (json.RawMessage, error) {
 	images := Images(m)
 	if images == nil {
@@ -148,7 +148,7 @@ func messagesOf(rows []driver.MessageRow) ([]Message, error) {
 			return nil, err
 		}
 	}
-	if len(read) != len(rows) { // a row is a removal, which llm.FromLangChain has applied
+	if len(read) != len(rows) { // a row removed a message: llm.FromLangChain applies removals
 		return nil, fmt.Errorf("%d rows are %d messages: %w", len(rows), len(read), ErrInvalid)
 	}
 	messages := make([]Message, len(rows))

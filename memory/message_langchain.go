@@ -93,7 +93,7 @@ func readEntries(data []byte) ([]entry, error) {
 	return entries, nil
 }
 
-// sameJSON reports whether two JSON values are equal. Numbers are compared as they are written.
+// sameJSON reports whether two JSON values are equal. Numbers are compared by their text.
 func sameJSON(a, b json.RawMessage) bool {
 	return bytes.Equal(a, b) || bytes.Equal(canonical(a), canonical(b))
 }
@@ -112,8 +112,8 @@ func canonical(data json.RawMessage) []byte {
 	return sorted
 }
 
-// ExportedSession is one line of [Conversations.Export]: a session with its messages, in the form of a row
-// of the table agent_conversations.
+// ExportedSession is one line of [Conversations.Export]: a session with its messages, as in the table
+// agent_conversations.
 type ExportedSession struct {
 	SessionID string          `json:"session_id"`
 	Messages  json.RawMessage `json:"messages"` // as Python's messages_to_dict writes them

@@ -15,7 +15,7 @@ import (
 	"github.com/weft-go/weft/memory"
 )
 
-// rows are lists as LangChain's programs wrote them.
+// rows are files with lists that programs with LangChain wrote.
 var rows = []string{"langchain-py.json", "langchain-js.json"}
 
 func readRow(tb testing.TB, name string) []json.RawMessage {
@@ -57,8 +57,9 @@ func stored(tb testing.TB, h *memory.Conversations, id string) []json.RawMessage
 	return entries
 }
 
-// A row that Python wrote is read, appended to, and read back: what Python wrote is as it was,
-// what was appended is behind it, and Python's next row with one more message makes one row more.
+// A row from Python is loaded, a turn is appended, and the row is read back: the messages from
+// Python are unchanged, and the new messages follow them. Python's next list, with one more message,
+// adds one row.
 func TestRowOfPython(t *testing.T) {
 	t.Parallel()
 	for _, name := range rows {
@@ -71,7 +72,7 @@ func TestRowOfPython(t *testing.T) {
 			assert.Equal(t, int64(len(python)), session.Messages)
 			checkText(t, sorted(t, joinRow(stored(t, h, "s"))), sorted(t, joinRow(python)))
 
-			// A turn in Go, saved with all that was read before.
+			// A turn in Go, saved together with all messages that were read before.
 			all := append(load(t, h, "s"), llm.User("And now?"), llm.Assistant("Now this."))
 			for range 2 {
 				appendTurn(t, h, memory.Turn{Session: "s", Messages: load(t, h, "s")})
@@ -100,7 +101,7 @@ func TestRowOfPython(t *testing.T) {
 	}
 }
 
-// A list that is another from some message on takes the place of what was there.
+// A list that differs from some message on replaces the stored messages from there on.
 func TestRowChanged(t *testing.T) {
 	t.Parallel()
 	h := newHistory()
@@ -115,7 +116,7 @@ func TestRowChanged(t *testing.T) {
 	checkText(t, texts(load(t, h, "s")), "user: one")
 	write("[" + two + "," + one + "]")
 	checkText(t, texts(load(t, h, "s")), "assistant: two | user: one")
-	write("[" + one + "," + one + "]") // of one id
+	write("[" + one + "," + one + "]") // two messages with the same id
 	checkText(t, texts(load(t, h, "s")), "user: one | user: one")
 	checkText(t, sorted(t, joinRow(stored(t, h, "s"))), sorted(t, []byte("["+one+","+one+"]")))
 	write("[]")
@@ -165,7 +166,8 @@ func TestForeignTypes(t *testing.T) {
 	require.NoError(t, err, "search")
 	require.Len(t, found, 1, "search")
 	assert.Equal(t, "3", found[0].Item.ID, "search")
-	// A turn in Go, and then Python's list with one more message: what is there is not stored again.
+	// A turn in Go, and then Python's list with one more message: stored messages are not stored
+	// again.
 	appendTurn(t, h, memory.Turn{Session: "s", Messages: append(load(t, h, "s"), llm.Assistant("four"))})
 	longer := append(stored(t, h, "s"), json.RawMessage(`{"type":"video","data":{}}`))
 	session, err = h.FromLangChain(t.Context(), lea, "s", joinRow(longer))
@@ -178,7 +180,7 @@ func TestForeignTypes(t *testing.T) {
 	assert.Contains(t, out.String(), `"frames"`, "export")
 }
 
-// Every type that the files of LangChain have, and that is known, is known here.
+// Every known message type in the files of LangChain is recognised.
 func TestKnownTypes(t *testing.T) {
 	t.Parallel()
 	h := newHistory()

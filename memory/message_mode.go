@@ -13,7 +13,7 @@ type Mode int
 
 // The modes.
 const (
-	// Full keeps all messages as they are.
+	// Full keeps all messages unchanged.
 	Full Mode = iota
 	// AnswersOnly keeps the texts of the system, the user and the assistant. It leaves out tool calls, tool
 	// results, reasoning, and messages of the assistant without text.
@@ -59,7 +59,7 @@ func Answers(messages []llm.Message) []llm.Message {
 	return answers
 }
 
-// answer returns the text of an assistant's message, and whether there is any.
+// answer returns the text of an assistant's message, and false if it has no text.
 func answer(m llm.Message) (llm.Message, bool) {
 	m = m.Clone()
 	m.ToolCalls = nil

@@ -21,8 +21,8 @@ type FoundMessage struct {
 	Session string
 }
 
-// Search returns the messages that fit the text of a question best, the best first: those with the most and the
-// rarest of its words, by themselves and beside other messages that fit. At most one filter may be given.
+// Search returns the messages that fit the text of a question best, the best first. A message ranks higher if it
+// has more and rarer words of the text, and if adjacent messages fit too. At most one filter may be given.
 // Messages have no vectors: an Embedding or a MinSimilarity is [ErrInvalid]. A text without words finds nothing.
 func (h *Conversations) Search(ctx context.Context, q Question, only ...MessageFilter) ([]Hit[FoundMessage], error) {
 	found, err := h.search(ctx, q, only)
@@ -77,7 +77,7 @@ func (f *MessageFilter) check() error {
 	return nil
 }
 
-// score returns the candidates with their scores. Of messages that fit equally well, the newer is first.
+// score returns the candidates with their scores. Of messages with equal scores, the newer is first.
 func (h *Conversations) score(s *driver.MessageSearch, c *driver.MessageCandidates) *search.Candidates {
 	slices.SortFunc(c.Rows, func(a, b driver.MessageRow) int {
 		return cmp.Or(
@@ -93,7 +93,7 @@ func (h *Conversations) score(s *driver.MessageSearch, c *driver.MessageCandidat
 	return &search.Candidates{Docs: docs, Scores: rank.Weights{}.Score(s.Terms, nil, corpus, docs), Reranker: h.options.Reranker}
 }
 
-// hits chooses the hits among candidates. Messages of other programs that are no [llm.Message] are left out.
+// hits chooses the hits among candidates. Messages of other programs that are not an [llm.Message] are left out.
 func (h *Conversations) hits(ctx context.Context, q *search.Question, c *search.Candidates, rows []driver.MessageRow) ([]Hit[FoundMessage], error) {
 	c.Text = func(i int) string { return rows[i].Text }
 	c.Tokens = func(i int) int { return h.options.Tokens.CountTokens(llm.User(rows[i].Text)) }

@@ -10,15 +10,15 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// A Namespace is a handle on the values under a list of labels in a scope. Creating one stores nothing and
-// asks nothing. It is safe for concurrent use.
+// A Namespace is a handle on the values under a list of labels in a scope. Creating a Namespace makes no
+// request to the store. It is safe for concurrent use.
 type Namespace struct {
 	values *Values
 	scope  Scope
 	labels []string
 }
 
-// In returns a namespace of a scope. Without labels it cannot hold values itself, but it can be listed and
+// In returns a namespace of a scope. Without labels it cannot have values itself, but it can be listed and
 // searched.
 func (v *Values) In(s Scope, labels ...string) Namespace {
 	return Namespace{v, s, slices.Clone(labels)}
@@ -45,7 +45,7 @@ func (n Namespace) check() error {
 	return driver.CheckNamespace(n.labels)
 }
 
-// Put stores a JSON value and returns it as it is stored.
+// Put stores a JSON value and returns the stored item.
 func (n Namespace) Put(ctx context.Context, key string, value json.RawMessage, o PutOptions) (Item, error) {
 	if value == nil {
 		value = json.RawMessage("null")
@@ -103,8 +103,8 @@ func (n Namespace) List(ctx context.Context, q ValueQuery) iter.Seq2[Item, error
 	}
 }
 
-// Namespaces yields the namespaces with values: this one and those within it, in the byte order of their
-// labels. Each is complete and begins with the labels of this one.
+// Namespaces yields the namespaces with values, among this namespace and the namespaces within it, in the
+// byte order of their labels. Each result has all labels, and begins with the labels of this namespace.
 func (n Namespace) Namespaces(ctx context.Context, q NamespaceQuery) iter.Seq2[[]string, error] {
 	return func(yield func([]string, error) bool) {
 		err := n.check()

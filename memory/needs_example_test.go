@@ -19,8 +19,8 @@ import (
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
 
-// What a program needs most often of a memory. Each example has a memory in the process;
-// sqlitememory.Open and pgmemory.Open open one in a database.
+// The most common uses of a memory. The examples have a memory in the process;
+// sqlitememory.Open and pgmemory.Open open a memory in a database.
 
 var (
 	ctx   = context.Background()

@@ -16,8 +16,8 @@ import (
 	"github.com/weft-go/weft/memory/knowledge"
 )
 
-// searches has the four searches of one memory in which each part says the same five things. Each returns the
-// contents of its hits.
+// searches returns the four kinds of search of one memory. Each part of the memory has the same five texts. A
+// search returns the contents of its hits.
 func searches(t *testing.T, o memory.Options) map[string]func(q memory.Question) ([]string, error) {
 	t.Helper()
 	o.Values.Index = [][]string{{}}

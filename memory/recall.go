@@ -14,9 +14,9 @@ import (
 	"github.com/weft-go/weft/memory/internal/search"
 )
 
-// Weights are the weights of the signals in recall. Only their ratios count. If Vector, Keyword and
-// Neighbour are all zero, defaults are used that were measured on several collections, see docs/memory.md.
-// Recency and Importance count only if they are set.
+// Weights are the weights of the signals in recall. Only their ratios count. If Vector, Keyword and Neighbour
+// are all zero, the defaults 0.4, 0.6 and 0.5 are used; see docs/memory.md. The default of Recency and
+// Importance is zero.
 type Weights struct {
 	Vector, Keyword, Neighbour, Recency, Importance float64
 	// HalfLife is the age at which recency is one half. Zero means 30 days.
@@ -48,12 +48,12 @@ func (f RerankerFunc) Rerank(ctx context.Context, query string, texts []string) 
 	return f(ctx, query, texts)
 }
 
-// Recall returns the facts that fit the text of a question best, the best first. At most one filter may
-// be given. A fact that fits nothing in the text is not found.
+// Recall returns the facts that fit the text of a question best, the best first. At most one filter may be
+// given. A fact that does not fit the text at all is not found.
 //
-// Without words and symbols in the text, Recall returns the newest facts. Words that nearly every English text
-// has, as in "who are you", find facts that have them as a name ("The Who"), if there is no embedder and the
-// text has no other words. If no fact has them, Recall returns the newest facts.
+// If the text has no words or symbols, Recall returns the newest facts. If it has only stop words, as in "who
+// are you", and there is no embedder, it finds facts that have them in a name ("The Who"). If no fact has
+// them, Recall returns the newest facts.
 func (m *Memory) Recall(ctx context.Context, q Question, only ...FactFilter) ([]Hit[Fact], error) {
 	found, err := m.recall(ctx, q, only)
 	if err != nil {
@@ -108,7 +108,7 @@ func (m *Memory) newest(ctx context.Context, q *search.Question, query FactQuery
 	return m.hits(ctx, q, search.Unscored(len(records)), records)
 }
 
-// score returns the candidates with their scores. Of facts that fit equally well, the newer is first.
+// score returns the candidates with their scores. Of facts with equal scores, the newer is first.
 func (m *Memory) score(s *driver.FactSearch, c *driver.FactCandidates) *search.Candidates {
 	slices.SortFunc(c.Records, func(a, b FactRecord) int { return strings.Compare(b.ID, a.ID) })
 	now := time.Now()

@@ -148,7 +148,7 @@ func TestRecallLimits(t *testing.T) {
 	}
 }
 
-// A fact ranks higher if the facts of the turns beside it match the query.
+// A fact ranks higher if the facts of adjacent turns match the query.
 func TestRecallNeighbours(t *testing.T) {
 	t.Parallel()
 	m := newMemory(t, memory.Options{})

@@ -9,10 +9,10 @@ import (
 	"github.com/weft-go/weft/memory/internal/search"
 )
 
-// Reembed makes vectors for the facts that have none of the current model and length, and returns their
-// number. The query selects the facts; without a Limit it selects all. It can be stopped at any time and
-// called again, also by several programs: finished work stays. Recall works meanwhile, with words for facts
-// without a vector.
+// Reembed computes vectors for the facts that have no vector of the current model and length, and returns
+// their number. The query selects the facts; without a Limit it selects all. It can be stopped at any time
+// and called again, and several programs may call it: finished work is kept. Recall works meanwhile; it
+// finds facts without a vector by words.
 //
 // A query covers one tenant. For all tenants, call it for each of [Memory.Scopes].
 func (m *Memory) Reembed(ctx context.Context, q FactQuery) (int, error) {
@@ -52,7 +52,7 @@ func (m *Memory) Reembed(ctx context.Context, q FactQuery) (int, error) {
 // indexBatch is the number of facts that are indexed together.
 const indexBatch = 100
 
-// stale returns all facts of a query, also those that are no longer valid.
+// stale returns all facts of a query, including facts that are no longer valid.
 func (m *Memory) stale(ctx context.Context, q FactQuery) ([]FactRecord, error) {
 	q.Closed, q.Untrusted = true, true
 	if err := q.Validate(); err != nil {
@@ -85,7 +85,7 @@ func (m *Memory) embedRecords(ctx context.Context, records []FactRecord) error {
 }
 
 // index stores the terms and vectors of records. It skips facts that were changed meanwhile, because the
-// change has set them.
+// change has set their terms and vectors.
 func (m *Memory) index(ctx context.Context, records []FactRecord) error {
 	changes := map[Scope][]FactChange{}
 	for _, r := range records {
@@ -111,9 +111,9 @@ func (m *Memory) index(ctx context.Context, records []FactRecord) error {
 
 func gone(err error) bool { return errors.Is(err, ErrConflict) || errors.Is(err, ErrNotFound) }
 
-// Reindex updates the terms of facts that are not the terms of this version of the package. Call it after
-// an update that changes how words are read, or after another program has written facts directly. It needs
-// no embedder and does not change vectors. It returns the number of changed facts. The query selects the
+// Reindex updates the terms of facts for which this version of the package computes other terms. Call it
+// after an update that changes the terms, or after another program has written facts directly. It needs no
+// embedder and does not change vectors. It returns the number of changed facts. The query selects the
 // facts to check; without a Limit it selects all. It can be stopped at any time and called again.
 func (m *Memory) Reindex(ctx context.Context, q FactQuery) (int, error) {
 	if q.Limit <= 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/weft-go/weft/memory/inmemory"
 )
 
-// Whoever keeps the memory of many tenants goes through all scopes after a change of the model
-// for embeddings, or of the length of its vectors. What is done stays done if it is stopped.
+// After a change of the embedding model, or of the length of its vectors, Reembed is called
+// for the scopes of all tenants. If it is stopped, finished work is kept.
 func ExampleMemory_Reembed() {
 	ctx := context.Background()
 	store := inmemory.NewFacts(inmemory.Options{})

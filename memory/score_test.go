@@ -15,8 +15,8 @@ import (
 	"github.com/weft-go/weft/memory/inmemory"
 )
 
-// angles is an embedder whose vectors have a known cosine with that of the question: the one that the
-// text names.
+// angles is an embedder of texts with a known cosine to the question. The map has the cosine of each
+// text.
 type angles map[string]float64
 
 func (a angles) Embed(_ context.Context, texts []string) ([][]float32, error) {
@@ -35,7 +35,7 @@ func (angles) Model() string { return "angles" }
 
 func (angles) Dimension() int { return 2 }
 
-// The similarity of a fact is the cosine, whatever else was found.
+// The similarity of a fact is the cosine, and does not depend on other candidates.
 func TestSimilarityIsTheCosine(t *testing.T) {
 	t.Parallel()
 	for _, best := range []float64{0.99, 0.85, 0.72} {
@@ -60,7 +60,7 @@ func TestSimilarityIsTheCosine(t *testing.T) {
 	}
 }
 
-// A fact without a vector cannot be compared, so a least similarity leaves it out.
+// A fact without a vector cannot be compared, so MinSimilarity leaves it out.
 func TestMinSimilarityLeavesOutFactsWithoutVectors(t *testing.T) {
 	t.Parallel()
 	stored := inmemory.NewFacts(inmemory.Options{})
@@ -79,7 +79,7 @@ func TestMinSimilarityLeavesOutFactsWithoutVectors(t *testing.T) {
 	assert.Positive(t, found[0].Score.BM25)
 }
 
-// A larger limit adds to what a smaller one finds.
+// A larger limit only adds hits after the hits of a smaller limit.
 func TestLimitDoesNotChangeTheOrder(t *testing.T) {
 	t.Parallel()
 	m := newMemory(t, memory.Options{})
@@ -115,7 +115,7 @@ func TestRareWordIsFound(t *testing.T) {
 	assert.Equal(t, "The pet is an axolotl", got[0])
 }
 
-// A question of symbols, or of a letter, finds what has them, and nothing else.
+// A question of symbols or of one letter finds only facts that have them.
 func TestSymbolsAreFound(t *testing.T) {
 	t.Parallel()
 	m := newMemory(t, memory.Options{})
@@ -128,7 +128,7 @@ func TestSymbolsAreFound(t *testing.T) {
 	for _, text := range []string{"☂", "z"} {
 		assert.Empty(t, recall(t, m, memory.Question{Reach: ann.Only(), Text: text}), text)
 	}
-	for _, text := range []string{" \n", "???", "who are you", "…"} { // nothing to look for: the newest
+	for _, text := range []string{" \n", "???", "who are you", "…"} { // no words, so the newest facts are found
 		assert.Len(t, recall(t, m, memory.Question{Reach: ann.Only(), Text: text}), 6, text)
 	}
 }

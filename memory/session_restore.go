@@ -39,7 +39,7 @@ func completeSession(s *driver.SavedSession) error {
 	return nil
 }
 
-// complete returns the row of a message from its ID and its data.
+// completeMessage returns the row of a message from its ID and its data.
 func completeMessage(r *driver.MessageRow, known types) (driver.MessageRow, error) {
 	if known.foreign(r.Data) {
 		if err := input.Name("id", r.ID); err != nil {

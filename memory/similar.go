@@ -16,7 +16,7 @@ type Near struct {
 	Fact
 	// Same reports whether the fact has the same text, see [SameText].
 	Same bool
-	// Cosine is the cosine of both vectors, 0 without an embedder.
+	// Cosine is the cosine of both vectors, or 0 without an embedder.
 	Cosine float64
 	// Overlap is the number of common words divided by the number of all words of both (Jaccard index).
 	Overlap float64
@@ -87,7 +87,7 @@ func (n *Near) both() float64 {
 	return n.Cosine + n.Overlap
 }
 
-// overlap returns the Jaccard index of two lists without repetitions.
+// overlap returns the Jaccard index of two lists of distinct terms.
 func overlap(a, b []string) float64 {
 	in := make(map[string]bool, len(a))
 	for _, term := range a {

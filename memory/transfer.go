@@ -6,7 +6,7 @@ import (
 
 // Counts are the numbers of items that were exported, imported or forgotten.
 type Counts struct {
-	Facts         int `json:"facts"`     // with their histories, also of those that were deleted
+	Facts         int `json:"facts"`     // with their histories, including deleted facts
 	Documents     int `json:"documents"` // with their chunks
 	Values        int `json:"values"`
 	Conversations int `json:"conversations"` // with their messages
@@ -19,10 +19,10 @@ func (c Counts) Total() int {
 }
 
 var (
-	// ErrFormat means that a file is not an export, or is one of a newer version.
+	// ErrFormat means that a file is not an export, or is an export of a newer version.
 	ErrFormat = errors.New("not an export of a memory")
 	// ErrTruncated means that lines of an export are missing, usually at its end. The complete items before
-	// are stored.
+	// them are stored.
 	ErrTruncated = errors.New("lines of the export are missing; import the whole file again")
 )
 

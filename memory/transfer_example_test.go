@@ -10,8 +10,7 @@ import (
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
 
-// What a program kept in memory goes to a database. The file between them could be on
-// another machine.
+// The memory of a process is copied to a database, by a file.
 func ExampleMemory_Export() {
 	ctx := context.Background()
 	old, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})

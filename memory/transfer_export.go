@@ -16,8 +16,8 @@ type TransferOptions struct {
 	// Scope, if not nil, exports only this scope. An empty part means any, except for the tenant, as in
 	// [Memory.Forget]. Nil exports all scopes of all tenants. Import ignores it.
 	Scope *Scope
-	// Progress, if not nil, is called from time to time with the counts so far, and once at the end, by the
-	// goroutine that copies.
+	// Progress, if not nil, is called from time to time with the counts so far, and once at the end. The
+	// goroutine of the call calls it.
 	Progress func(Counts)
 }
 
@@ -25,8 +25,8 @@ const progressEvery = 500
 
 // Export writes all parts of the memory as lines of JSON, and returns the counts: facts with their
 // histories, documents with their chunks, values, conversations with their messages, and turns to learn
-// from. The memory can be used meanwhile; [driver.FactStore] and the other stores define which changes the
-// export then has.
+// from. The memory can be used meanwhile; [driver.FactStore] and the other stores define which concurrent
+// changes are in the export.
 func (m *Memory) Export(ctx context.Context, w io.Writer, o TransferOptions) (Counts, error) {
 	buffer := bufio.NewWriterSize(w, 1<<16)
 	e := exporter{lines: json.NewEncoder(buffer), options: &o}
@@ -111,7 +111,7 @@ func (e *exporter) document(s driver.SavedSource) error {
 }
 
 func (e *exporter) conversation(s driver.SavedSession) error {
-	s.Version = 0 // of this store
+	s.Version = 0 // versions are not transferred
 	err := e.lines.Encode(line{Conversation: &s.Session})
 	for i := 0; i < len(s.Rows) && err == nil; i++ {
 		err = e.lines.Encode(line{Message: newMessageLine(s.Rows[i])})

@@ -11,10 +11,9 @@ import (
 )
 
 const (
-	// batchRows is the number of facts, values or turns, or of chunks or messages together, that are stored
-	// at once.
+	// batchRows is the number of rows that are stored together: facts, values, turns, chunks or messages.
 	batchRows = 500
-	// batchBytes is the maximum number of bytes of lines that are stored at once, except for one larger
+	// batchBytes is the maximum number of bytes of lines that are stored together, except for one larger
 	// document or conversation.
 	batchBytes = 4 << 20
 )
@@ -46,9 +45,9 @@ type importer struct {
 	conversations []driver.SavedSession
 	turns         []driver.SavedTurn
 	rows          int
-	first         int    // the line at which what is collected begins
-	begin         int64  // its offset in the file
-	read          Counts // what the lines had, new or not
+	first         int    // the first line of the batch
+	begin         int64  // the offset of this line in the file
+	read          Counts // the items in the lines, new or not
 }
 
 func (i *importer) all(lines *json.Decoder) error {
@@ -80,7 +79,7 @@ func (i *importer) all(lines *json.Decoder) error {
 	}
 }
 
-// end stores the last batch, and compares the counts with those that the export names.
+// end stores the last batch, and compares the counts with the counts in the export.
 func (i *importer) end(want *Counts) error {
 	err := i.store()
 	if *want != i.read {

@@ -65,7 +65,7 @@ func (l *chunkLine) record() driver.ChunkRecord {
 	return driver.ChunkRecord{Chunk: l.Chunk, Embedding: l.Vector}
 }
 
-// A valueLine has the terms of the value, because no other field says which parts of it are indexed.
+// A valueLine has the terms of the value, because no other field shows which parts of it are indexed.
 type valueLine struct {
 	Scope Scope `json:"scope"`
 	Item
@@ -109,7 +109,7 @@ type turnLine struct {
 
 func newTurnLine(s driver.SavedTurn) *turnLine {
 	if s.State == driver.TurnDone {
-		return &turnLine{Key: s.Key, Scope: s.Scope, State: s.State} // all that every queue keeps of it
+		return &turnLine{Key: s.Key, Scope: s.Scope, State: s.State} // the fields that every queue keeps
 	}
 	return &turnLine{Key: s.Key, Scope: s.Scope, State: s.State, Cause: s.Cause, Said: s.Said, Attempts: s.Attempts, Turn: s.Payload}
 }

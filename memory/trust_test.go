@@ -10,7 +10,7 @@ import (
 	"github.com/weft-go/weft/memory"
 )
 
-// A fact that says nothing of its trust is trusted least, and recall leaves it out.
+// A fact without a trust is untrusted, and recall leaves it out.
 func TestTrustOfAFactThatNamesNone(t *testing.T) {
 	t.Parallel()
 	var zero memory.Trust

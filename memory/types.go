@@ -98,11 +98,11 @@ const (
 const (
 	// Absent is the version of a value, or a session, that must not exist.
 	Absent = driver.Absent
-	// Any is a label of a [NamespaceQuery] that every label matches.
+	// Any is a label in a [NamespaceQuery] that matches every label.
 	Any = driver.Any
-	// MaxValue is the largest number of bytes of a value.
+	// MaxValue is the maximum number of bytes of a value.
 	MaxValue = driver.MaxValue
-	// MaxLabels is the largest number of labels of a namespace; together they have at most 1024 bytes.
+	// MaxLabels is the maximum number of labels of a namespace. Together they have at most 1024 bytes.
 	MaxLabels = driver.MaxLabels
 )
 
@@ -125,7 +125,7 @@ func Kinds() []Kind { return driver.Kinds() }
 // metadata, or a path of keys joined by dots.
 func Where(field string, op Op, value any) Condition { return driver.Where(field, op, value) }
 
-// SameText reports whether two texts count as one fact. They may differ in white space, in the form of
-// quotation marks and dashes, in invisible characters, and in a full stop at the end. Letter case and all
-// other marks count.
+// SameText reports whether two texts are the same fact. It ignores differences in white space, the form
+// of quotation marks and dashes, invisible characters, and a full stop at the end. Differences in letter
+// case and all other marks are significant.
 func SameText(a, b string) bool { return input.SameText(a, b) }

@@ -18,7 +18,7 @@ import (
 const (
 	maxPaths        = 32
 	maxPath         = 8
-	maxIndexedValue = 16 << 10 // bytes of the text of a value
+	maxIndexedValue = 16 << 10 // the bytes of a value's text that are indexed
 )
 
 func checkIndex(paths [][]string) error {
@@ -38,7 +38,7 @@ func checkIndex(paths [][]string) error {
 	return nil
 }
 
-// textOf returns the texts at some paths of a value, one a line.
+// textOf returns the texts at some paths of a value, one on each line.
 func textOf(value json.RawMessage, paths [][]string) string {
 	if len(paths) == 0 {
 		return ""

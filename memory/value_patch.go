@@ -19,11 +19,11 @@ const profileNamespace = "weft.profile"
 func (m *Memory) Profile(s Scope) Namespace { return m.Values().In(s, profileNamespace) }
 
 // Patch changes the JSON object of a key by a merge patch, which is an object (RFC 7396): fields of the patch replace
-// fields of the value, objects are merged with objects, and null removes a field. Numbers stay as they are
-// written. A value that does not exist counts as an empty object. Patch returns the value that it stored.
+// fields of the value, objects are merged with objects, and null removes a field. Numbers keep their text. A value
+// that does not exist is treated as an empty object. Patch returns the value that it stored.
 //
-// If the value changes meanwhile, the patch is applied to the new value. With a version that is not
-// zero, the value must have that version, or else the error is an [ErrConflict].
+// If the value changes meanwhile, the patch is applied to the new value. If version is not zero, it must be the
+// version of the value; otherwise the error is [ErrConflict].
 func (n Namespace) Patch(ctx context.Context, key string, patch json.RawMessage, version int64) (Item, error) {
 	item, err := n.change(ctx, key, version, func(old json.RawMessage) (json.RawMessage, error) {
 		if trimmed := bytes.TrimSpace(patch); len(trimmed) == 0 || trimmed[0] != '{' {

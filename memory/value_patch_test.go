@@ -12,8 +12,8 @@ import (
 	"github.com/weft-go/weft/memory"
 )
 
-// The cases of RFC 7396, appendix A, whose documents and patches are objects, and numbers that
-// a float64 would change.
+// The cases of RFC 7396, appendix A, in which document and patch are objects, and cases with
+// numbers that a float64 would change.
 func TestPatchMergesAsRFC7396Says(t *testing.T) {
 	t.Parallel()
 	n := newMemory(t, memory.Options{}).Profile(ann)

@@ -8,13 +8,13 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// Reembed makes terms and vectors for the indexed values of the namespace, and of the namespaces within it,
-// that have no vector of the current model and length. It returns their number. Their versions, times and
-// remaining TTL do not change. The query selects the values; without a Limit it selects all, and its Order
-// and After are ignored. It can be stopped at any time and called again, and searches work meanwhile.
+// Reembed computes terms and vectors for the indexed values of the namespace, and of the namespaces within
+// it, that have no vector of the current model and length. It returns their number. Their versions, times
+// and remaining TTL do not change. The query selects the values; without a Limit it selects all, and its
+// Order and After are ignored. It can be stopped at any time and called again, and searches work meanwhile.
 //
-// The store does not keep the Index that a value was put with. Reembed indexes all values by the given
-// fields, or by [ValueOptions.Index] if none are given.
+// The store does not keep [PutOptions.Index]. Reembed indexes all values by the given fields, or by
+// [ValueOptions.Index] if no fields are given.
 func (n Namespace) Reembed(ctx context.Context, q ValueQuery, index ...[]string) (int, error) {
 	done, err := n.reembed(ctx, q, index)
 	if err != nil {

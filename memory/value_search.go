@@ -14,7 +14,7 @@ import (
 
 // Search returns the values of the namespace, and of the namespaces within it, that fit the text of a question
 // best, the best first. At most one filter may be given. Only indexed values are found. For a text without
-// words and symbols, it returns the values that were written last.
+// words and symbols, it returns the newest values.
 func (n Namespace) Search(ctx context.Context, q Question, only ...ValueFilter) ([]Hit[Item], error) {
 	found, err := n.search(ctx, q, only)
 	if err != nil {
@@ -72,7 +72,7 @@ func (n Namespace) search(ctx context.Context, q Question, only []ValueFilter) (
 	return n.refresh(ctx, found)
 }
 
-// newest returns the values that were written last, for a question without words.
+// newest returns the newest values, for a question without words.
 func (n Namespace) newest(ctx context.Context, q *search.Question, query ValueQuery) ([]Hit[Item], error) {
 	var items []Item
 	for item, err := range n.values.store.Find(ctx, n.scope, driver.ValueSelection{ValueQuery: query, Prefix: n.labels, Refresh: !query.Peek}) {
@@ -84,7 +84,7 @@ func (n Namespace) newest(ctx context.Context, q *search.Question, query ValueQu
 	return n.values.hits(ctx, q, search.Unscored(len(items)), items)
 }
 
-// score returns the candidates with their scores. Of values that fit equally well, the newer is first.
+// score returns the candidates with their scores. Of values with equal scores, the newer is first.
 func (v *Values) score(s *driver.ValueSearch, c *driver.ValueCandidates) *search.Candidates {
 	slices.SortFunc(c.Records, func(a, b driver.ValueRecord) int {
 		return cmp.Or(b.UpdatedAt.Compare(a.UpdatedAt), a.Compare(b.Address))

@@ -37,12 +37,13 @@ func PutValue[T any](ctx context.Context, n Namespace, key string, value T, o Pu
 	return n.Put(ctx, key, data, o)
 }
 
-// maxTries limits the attempts of [UpdateValue] when each one meets a conflicting write.
+// maxTries limits the attempts of [UpdateValue] after conflicting writes.
 const maxTries = 100
 
 // UpdateValue reads a value, calls the function change with it and stores the result. If the value
-// was written in between, it calls change again with the new value. An absent value is the zero T.
-// An error of change ends the update, and nothing is stored. PutOptions.Version is ignored.
+// was written in between, it calls change again with the new value. If the value does not exist,
+// change gets the zero T. If change returns an error, nothing is stored. PutOptions.Version is
+// ignored.
 func UpdateValue[T any](ctx context.Context, n Namespace, key string, o PutOptions, change func(T) (T, error)) (T, error) {
 	var none T
 	for range maxTries {

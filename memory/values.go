@@ -12,13 +12,13 @@ import (
 
 // ValueOptions configures [Memory.Values]. With the zero value, values do not expire and are not indexed.
 type ValueOptions struct {
-	// TTL is the time to live of values that are put without one. Zero means no expiry.
+	// TTL is the time to live of values whose [PutOptions] have none. Zero means no expiry.
 	TTL time.Duration
-	// Sliding makes each read of these values restart their TTL.
+	// Sliding makes each read of these values restart the TTL.
 	Sliding bool
 	// Index lists the fields that are indexed if a value is put without an Index. Each is a path of field
 	// names. A list on the path, or at its end, means all its elements. An empty path means the whole
-	// value. Nil means none.
+	// value. Nil means that no field is indexed.
 	Index [][]string
 }
 
@@ -45,11 +45,11 @@ type PutOptions struct {
 	// Version, if not zero, has to be the version of the stored value; otherwise the put returns
 	// [ErrConflict]. [Absent] requires that no value is stored.
 	Version int64
-	// TTL is the time to live of the value from the put on. Zero means [ValueOptions.TTL] and
+	// TTL is the time to live of the value after the put. Zero means [ValueOptions.TTL] and
 	// [ValueOptions.Sliding]. A negative TTL means no expiry.
 	TTL time.Duration
 	// Sliding makes each read of the value restart its TTL, except reads with [ValueQuery.Peek]. Without
-	// it, the value expires at the end of its TTL, read or not.
+	// it, reads do not extend the TTL.
 	Sliding bool
 	// Index lists the fields of this value that are indexed, instead of [ValueOptions.Index]. NoIndex means
 	// none.
@@ -81,11 +81,11 @@ type Done struct {
 	Written []Item
 }
 
-// maxWrites is the largest number of reads, and of writes, in a [Batch].
+// maxWrites is the maximum number of reads, and of writes, in a [Batch].
 const maxWrites = 1000
 
-// Batch reads and then writes values of a scope: one round trip for each, and one call of the
-// embedder.
+// Batch reads and then writes values of a scope, with one round trip for the reads, one for the writes, and
+// one call of the embedder.
 func (v *Values) Batch(ctx context.Context, s Scope, b Batch) (Done, error) {
 	done, err := v.batch(ctx, s, b)
 	if err != nil {
@@ -188,8 +188,9 @@ func (v *Values) write(e *Entry) (w driver.ValueWrite, text string, err error) {
 	return w, textOf(w.Value, index), nil
 }
 
-// Forget removes all values of a scope, and returns how many. Parts that are empty mean all, but for
-// the tenant: of a tenant and user, all workspaces and agents. An empty scope is an [ErrInvalid].
+// Forget removes all values of a scope and returns their number. An empty part of the scope means any,
+// except for the tenant: a tenant and a user select all workspaces and agents. For an empty scope it
+// returns [ErrInvalid].
 func (v *Values) Forget(ctx context.Context, s Scope) (int, error) {
 	err := s.Validate()
 	if err == nil && s == (Scope{}) {

@@ -127,10 +127,10 @@ func ExampleValues_Batch() {
 		panic(err)
 	}
 	done, err := values.Batch(ctx, s, memory.Batch{
-		Get: []memory.Address{tasks.At("old"), tasks.At("new")}, // as they were before
+		Get: []memory.Address{tasks.At("old"), tasks.At("new")}, // the values before the writes
 		Write: []memory.Entry{
 			{Address: tasks.At("new"), Value: []byte(`"write"`)},
-			{Address: tasks.At("old")}, // is removed
+			{Address: tasks.At("old")}, // a nil value removes the entry
 		},
 	})
 	if err != nil {
@@ -147,7 +147,7 @@ func ExampleValues_Batch() {
 func ExamplePutOptions() {
 	ctx := context.Background()
 	locks := newValues(memory.ValueOptions{}).In(memory.Scope{Tenant: "acme"}, "locks")
-	o := memory.PutOptions{Version: memory.Absent, TTL: time.Minute} // the first one has it, for a minute
+	o := memory.PutOptions{Version: memory.Absent, TTL: time.Minute} // only the first writer succeeds, for a minute
 	for _, who := range []string{"ann", "bob"} {
 		_, err := memory.PutValue(ctx, locks, "report", who, o)
 		fmt.Println(who, err == nil)

@@ -163,7 +163,7 @@ func TestBatch(t *testing.T) {
 	assert.Nil(t, done.Written, "nothing")
 }
 
-// meaning is an embedder that gives some different words the same vector.
+// meaning is an embedder that returns the same vector for words with a similar meaning.
 type meaning struct {
 	dimension int
 	err       error
@@ -327,7 +327,7 @@ func TestQuotaOfValues(t *testing.T) {
 	checkItems(t, listItems(t, n, memory.ValueQuery{}), "2 1")
 }
 
-// brokenValues is a store of values whose every call fails with errStoreDown.
+// brokenValues is a store of values in which every call fails with errStoreDown.
 type brokenValues struct{ driver.ValueStore }
 
 func (brokenValues) Apply(context.Context, memory.Scope, []driver.ValueWrite) ([]memory.Item, error) {

@@ -6,8 +6,8 @@ import (
 	"github.com/weft-go/weft/memory/internal/rank"
 )
 
-// termsOf returns the words that a fact is found by: those of its content and, for a fact of a
-// conversation, the date from which on it is so.
+// termsOf returns the terms of a fact: the terms of its content and, for a fact of a
+// conversation, the date of its ValidFrom.
 func termsOf(f *Fact) []string {
 	terms := rank.Terms(f.Content)
 	if f.Conversation == "" {
@@ -15,7 +15,7 @@ func termsOf(f *Fact) []string {
 	}
 	at := f.ValidFrom
 	if at.IsZero() {
-		at = time.Now() // as the store sets it
+		at = time.Now() // the store sets ValidFrom to now
 	}
 	return append(terms, rank.DateTerms(at)...)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-go/weft/memory"
 )
 
-// Recall finds the fact that answers a question in other forms of its words.
+// Recall finds a fact by other forms of its words.
 func TestRecallWords(t *testing.T) {
 	t.Parallel()
 	pasted := strings.Repeat("Dear team, the minutes of meeting number seven list twelve open points about budgets. ", 20)
@@ -45,7 +45,7 @@ func TestRecallWords(t *testing.T) {
 	}
 }
 
-// Nothing but words that are left out finds the newest, if no name is made of them.
+// A question with only stop words finds the newest facts, unless a fact has a name with these words.
 func TestRecallStopped(t *testing.T) {
 	t.Parallel()
 	m := newMemory(t, memory.Options{})
@@ -60,7 +60,8 @@ func TestRecallStopped(t *testing.T) {
 	assert.Equal(t, "Owns two bikes", found[0].Item.Content)
 }
 
-// A text is stored once, in whichever way its letters are put together. An accent makes another word.
+// Texts with different Unicode compositions of the same letters are stored once. A letter with an
+// accent is another word.
 func TestStoreComposed(t *testing.T) {
 	t.Parallel()
 	m := newMemory(t, memory.Options{})

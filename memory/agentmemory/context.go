@@ -22,7 +22,8 @@ type Context struct {
 	// Usage and Preferences are any JSON: a text (see [Text]), an object, or nil.
 	Usage       json.RawMessage `json:"usage,omitempty"`
 	Preferences json.RawMessage `json:"preferences,omitempty"`
-	// Version changes with each change. It is zero for a user without a stored context.
+	// Version identifies the stored state and changes with each write. It is zero for a user without a
+	// stored context.
 	Version int64 `json:"-"`
 	// UpdatedAt is a time of the store's clock.
 	UpdatedAt time.Time `json:"-"`
@@ -67,7 +68,7 @@ func loadContext(ctx context.Context, m *memory.Memory, s memory.Scope) (Context
 	}
 	c := Context{Usage: present(fields["usage"]), Preferences: present(fields["preferences"]), Version: d.Version, UpdatedAt: d.UpdatedAt}
 	if plan := fields["plan"]; json.Unmarshal(plan, &c.Plan) != nil {
-		c.Plan = string(plan) // as somebody wrote it who is not of this package
+		c.Plan = string(plan) // another program wrote a value that is not a string
 	}
 	return c, nil
 }
@@ -89,8 +90,8 @@ func present(value json.RawMessage) json.RawMessage {
 }
 
 // StoreContext replaces the plan, the usage and the preferences of a user by those of c. Other fields of
-// the stored value do not change. If c has a Version, it must be the stored one; otherwise the error is
-// [memory.ErrConflict]. It returns [memory.ErrInvalid] for a scope without a user.
+// the stored value do not change. If c.Version is not zero, it must be the stored version; otherwise the
+// error is [memory.ErrConflict]. It returns [memory.ErrInvalid] for a scope without a user.
 func StoreContext(ctx context.Context, m *memory.Memory, s memory.Scope, c Context) (Context, error) {
 	stored, err := storeContext(ctx, m, s, c)
 	if err != nil {

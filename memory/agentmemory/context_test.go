@@ -77,7 +77,7 @@ func TestContextInWords(t *testing.T) {
 	}
 }
 
-// A context that another program wrote, as a table of texts has it, is read.
+// A context is read even if another program wrote its fields as texts.
 func TestContextOfAnotherProgram(t *testing.T) {
 	t.Parallel()
 	for document, want := range map[string]string{

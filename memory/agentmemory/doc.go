@@ -13,20 +13,19 @@
 //	ctx = agentmemory.For(ctx, memory.Scope{User: "ann"})
 //	snap, err := bot.Thread("7").Invoke(ctx, agent.Messages.Put(llm.User("hello")))
 //
-// Rules to know:
+// Rules:
 //
 //   - The scope comes from the run, by [For] or [Options.Scope], and never from the model: no
 //     tool has an argument for it.
-//   - Each field of [Options] adds one part. With no field set, the agent runs as without this
-//     package.
-//   - A failure of memory fails no turn. The agent continues without what it knows, the
+//   - Each field of [Options] adds one part. If no field is set, the agent is unchanged.
+//   - A failure of memory does not fail a turn. The agent continues without facts, the
 //     failure is logged, and a tool returns the error to the model. Turns that the learner's
 //     queue does not accept wait in the thread.
 //   - Facts reach the model as quoted data. Facts of [extract.Lowest] trust do not reach it,
 //     unless [Options.Unverified] is set.
 //   - The tool store_memory requires a verbatim quote of the user's words in this turn. The
-//     words of tools, documents and other agents are no evidence. Set [Options.Verifier] to
+//     words of tools, documents and other agents are not evidence. Set [Options.Verifier] to
 //     check that the quote supports the fact.
-//   - All user messages are taken for the user's own words, except relayed ones. Do not use a
+//   - All user messages count as the user's own words, except relayed messages. Do not use a
 //     kit for an agent whose tasks another model writes as user messages.
 package agentmemory

@@ -23,10 +23,10 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// A stored is what a user says, and the store_memory call of a model that follows.
+// A stored is a message of the user, with the store_memory call that follows.
 type stored struct{ said, content, evidence string }
 
-// unquoted are calls whose evidence is no span of the user's words in this turn.
+// unquoted are calls whose evidence is not a span of the user's words in this turn.
 var unquoted = []stored{
 	{"What does the page say?", "Ann wants all invoices sent to mallory@example.com", "Ann wants all invoices sent to mallory@example.com"},
 	{"What does the page say?", "Ann is an administrator", ""},
@@ -78,7 +78,7 @@ func verdict(supported bool) extract.Verifier {
 	})
 }
 
-// keep runs two turns, and the model stores a fact in the second one, after other calls. It
+// keep runs two turns. In the second turn, the model stores a fact after other calls. It
 // returns all facts, and the result of the tool.
 func keep(t *testing.T, o agentmemory.Options, call stored, before ...llmtest.Reply) (facts []memory.Fact, result string) {
 	t.Helper()
@@ -127,8 +127,8 @@ func TestStoreToolNeedsAVerbatimQuote(t *testing.T) {
 	}
 }
 
-// A fact of the tool names its turn as the source, and is Inferred at most, even in the words
-// of its quote.
+// A fact that the tool stores names its turn as the source, and is at most Inferred, even if
+// it repeats its quote.
 func TestStoreToolStoresInferredFactsWithTheTurnAsSource(t *testing.T) {
 	t.Parallel()
 	same := stored{"I like tea", "I like tea", "I like tea"}
@@ -164,7 +164,7 @@ func TestStoreToolStoresNoRefusedFact(t *testing.T) {
 	assert.Contains(t, result, "nothing was stored: down")
 }
 
-// What a learner without a verifier stores has Lowest trust, and reaches the prompt only with
+// Facts of a learner without a verifier have Lowest trust, and are in the prompt only with
 // Options.Unverified.
 func TestMisreadFactsReachNoPrompt(t *testing.T) {
 	t.Parallel()
@@ -231,7 +231,7 @@ func TestStoreToolAfterAnotherTool(t *testing.T) {
 	assert.Len(t, facts, 1)
 }
 
-// Words that another agent relays are in a user message, and are no evidence.
+// Relayed words of another agent are in a user message, and are not evidence.
 func TestRelayedWordsAreNoEvidence(t *testing.T) {
 	t.Parallel()
 	facts := newFacts(t, inMemory())

@@ -24,7 +24,7 @@ const maxFiles = 1000
 // Files returns files that are values of a memory, in the namespace "files" of the scope of the
 // run; see [For]. All threads of a user share them, and they are forgotten with the user. A file
 // has at most [memory.MaxValue] bytes as JSON. If two threads change one file at the same time, the
-// last change counts. A run whose scope has no user gets an error.
+// last write wins. A run whose scope has no user gets an error.
 func Files(m *memory.Memory) deep.Files { return files{m} }
 
 type files struct{ m *memory.Memory }

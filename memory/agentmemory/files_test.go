@@ -106,7 +106,8 @@ func ExampleFiles() {
 	// Output: green <nil>
 }
 
-// A long result of a tool fits into a file, even if each of its bytes takes six in JSON.
+// A long result of a tool fits into a file, even if JSON needs six bytes for each of its
+// bytes.
 func TestLongResultFitsIntoAFile(t *testing.T) {
 	t.Parallel()
 	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})

@@ -18,7 +18,7 @@ import (
 	"github.com/weft-go/weft/memory/knowledge"
 )
 
-// fillAll stores one thing of every kind.
+// fillAll stores an item in every part of the memory.
 func fillAll(ctx context.Context, m *memory.Memory, s memory.Scope) error {
 	base, err := knowledge.New(m, knowledge.Options{})
 	if err != nil {
@@ -77,7 +77,8 @@ func TestForgetGoesOnAfterAFailure(t *testing.T) {
 	assert.Equal(t, memory.Counts{Documents: 1, Values: 1, Conversations: 1, Turns: 1}, got)
 }
 
-// One call forgets a user: facts, documents, values, conversations, and turns that are not learned yet.
+// One call removes all data of a user: facts, documents, values, conversations, and turns that are not
+// learned yet.
 func Example_forget() {
 	ctx := context.Background()
 	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})

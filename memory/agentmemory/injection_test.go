@@ -19,7 +19,7 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// orders are texts that are injected, with the calls of a model that obeys them.
+// orders are injected texts, with the calls of a model that obeys them.
 var orders = []struct {
 	text  string
 	calls []llm.ToolCall

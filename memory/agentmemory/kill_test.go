@@ -25,7 +25,7 @@ import (
 // asChild is the environment variable with the folder of the process that is killed.
 const asChild = "WEFT_MEMORY_CHILD"
 
-// child runs one turn, prints that it was committed, and learns nothing.
+// child runs one turn, prints that the turn was committed, and learns nothing.
 func child(folder string) {
 	if err := turn(context.Background(), folder); err != nil {
 		fmt.Println(err)

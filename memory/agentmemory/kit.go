@@ -29,11 +29,12 @@ type Options struct {
 	Learner *extract.Learner
 	// Knowledge is searched by the tool search_knowledge_base.
 	Knowledge *knowledge.Base
-	// Search limits that tool, and Documents filters the documents. The scope and the text come
-	// from the run. A MaxTokens of zero means 2,000.
+	// Search limits the results of search_knowledge_base, and Documents filters the documents. The
+	// scope and the text come from the run. A MaxTokens of zero means 2,000.
 	Search    memory.Question
 	Documents knowledge.Filter
-	// Profiles has the user contexts that the tool get_user_context reads, see [LoadContext].
+	// Profiles is the memory with the user contexts, which the tool get_user_context reads; see
+	// [LoadContext].
 	Profiles *memory.Memory
 	// Scope returns the scope of a run. Nil means the scope that [For] set. An error that
 	// wraps [tools.ErrUnbound] means that this run has no memory.
@@ -45,16 +46,16 @@ type Options struct {
 	// Unverified adds facts of [extract.Lowest] trust to the prompt and to the results of
 	// recall_memory. They are marked as unverified. Without it the model does not see them.
 	Unverified bool
-	// Shared permits scopes without a user, whose facts everybody with the scope knows.
-	// Without it, a run in such a scope fails with [extract.ErrNoUser].
+	// Shared permits scopes without a user, whose facts all users of the scope share. Without it, a
+	// run in such a scope fails with [extract.ErrNoUser].
 	Shared bool
-	// Verifier checks the facts of store_memory. It may take up to 30 s. A fact that it
-	// refuses is not stored. If it is nil, a verbatim quote of the user is all that a fact
-	// needs, and the model may misread the quote.
+	// Verifier checks the facts of store_memory. It may take up to 30 s. A fact that it rejects is
+	// not stored. If it is nil, a fact needs only a verbatim quote of the user, and the model may
+	// misread the quote.
 	Verifier extract.Verifier
-	// Confirm is asked before store_memory stores a fact in a turn in which the model also
-	// read words that are not the user's: a tool answered, or the user gave a file. It may
-	// wait for an interrupt:
+	// Confirm is called before store_memory stores a fact, if the model has read other words than
+	// the user's in this turn: the result of a tool, or a file of the user. It may wait for an
+	// interrupt:
 	//
 	//	var Keep = graph.NewInterrupt[string, bool]("keep_fact")
 	//
@@ -65,9 +66,9 @@ type Options struct {
 	// Without Confirm and Verifier, such a fact is stored with [extract.Lowest] trust, until
 	// the user repeats it.
 	Confirm func(ctx context.Context, f memory.Fact) (bool, error)
-	// Patience limits how long a turn waits for recalled facts or for a tool; then it
-	// continues without. While a call of a scope has not returned after that, the scope has
-	// no other calls. Zero means 2 s.
+	// Patience limits how long a turn waits for recalled facts or for a tool. Then the turn
+	// continues without them. Until a late call returns, all other calls in its scope fail at once.
+	// Zero means 2 s.
 	Patience time.Duration
 	// NoPrompt leaves the prompt unchanged: the model must use recall_memory.
 	NoPrompt bool
@@ -164,8 +165,8 @@ var (
 	oldRead = state.Ephemeral[bool]("memory_read")
 )
 
-// Middleware returns the middleware that adds the kit to an agent, with its tools. Put it first
-// in Options.Use, so that it learns replies as they are stored.
+// Middleware returns the middleware that adds the kit to an agent, with its tools. Put it first in
+// Options.Use, so that it learns the stored form of replies.
 func (k *Kit) Middleware() agent.Middleware {
 	m := agent.Middleware{Name: "memory", Tools: k.Tools(), Channels: k.Channels()}
 	if k.options.tools() || k.options.Learner != nil {
@@ -211,7 +212,7 @@ func (k *Kit) Channels() (list []state.Handle) {
 	return list
 }
 
-// Bind returns what the tools need from the run, for a graph of your own. The node of the tools
+// Bind returns the bindings that the tools need, for a graph of your own. The node of the tools
 // must see the whole state: it is a [tools.Node], or a [tools.CallNode] that graph.SendOver
 // schedules.
 func (k *Kit) Bind() tools.Bindings { return k.bind(k.options.Messages) }
@@ -229,15 +230,14 @@ func (k *Kit) bind(messages *state.KeyedChannel[llm.Message]) tools.Bindings {
 	return list
 }
 
-// heard is what store_memory needs from the conversation.
+// heard is the part of the conversation that store_memory needs.
 type heard struct {
 	said  string // the user's words in the turn
 	turn  int64
-	mixed bool // the model also read words that are not the user's
+	mixed bool // the model also read words of tools, files or other agents
 }
 
-// mixed reports whether the turn has words that are not the user's: the answer of a tool or of
-// another agent, or a file that the user gave.
+// mixed reports whether the turn has words of a tool, of another agent, or of a file of the user.
 func mixed(messages *state.KeyedChannel[llm.Message], s state.View) (read bool) {
 	for _, m := range messages.All(s) {
 		switch m.Role {
@@ -252,8 +252,8 @@ func mixed(messages *state.KeyedChannel[llm.Message], s state.View) (read bool) 
 	return read
 }
 
-// last returns the user's words since the last answer, without the messages that a filter
-// excludes, and the number of answers before.
+// last returns the user's words since the last answer, and the number of earlier answers. It skips
+// the messages for which without returns true.
 func last(messages *state.KeyedChannel[llm.Message], s state.View, without func(llm.Message) bool) (text string, turn int64) {
 	var parts []string
 	for _, m := range messages.All(s) {
@@ -333,9 +333,9 @@ func addToSystem(r *llm.Request, text string) {
 	r.Messages = messages
 }
 
-// Review learns a turn, for a graph of your own with [Kit.Channels]. It gives a turn with its
-// answer to the learner before the step is stored, with a key that is the same if the step runs
-// again. Turns that the queue does not accept are in the update, and are stored with the step.
+// Review learns a turn, for a graph of your own with [Kit.Channels]. It passes a turn with its
+// answer to the learner before the step is stored. The key of the turn is the same if the step runs
+// again. Turns that the queue does not accept are in the update, and so are stored with the step.
 func (k *Kit) Review(ctx context.Context, s state.View, reply *llm.Message) (state.Update, error) {
 	return k.review(ctx, k.options.Messages, s, reply)
 }
@@ -358,7 +358,7 @@ func (k *Kit) review(ctx context.Context, messages *state.KeyedChannel[llm.Messa
 	}
 	before := unlearned.Get(s)
 	waiting := before
-	if k.options.Learner.Stats().Waiting == 0 { // the queue seems to answer
+	if k.options.Learner.Stats().Waiting == 0 { // the queue probably answers
 		waiting = k.learn(ctx, before...)
 	}
 	if t.User != "" && t.Key != "" {
@@ -371,7 +371,7 @@ func (k *Kit) review(ctx context.Context, messages *state.KeyedChannel[llm.Messa
 	return state.Update{unlearned.Put(waiting)}, nil
 }
 
-// learn gives turns to the learner, and returns the turns that the queue may not have yet.
+// learn passes turns to the learner, and returns the turns that the queue may not have accepted.
 func (k *Kit) learn(ctx context.Context, turns ...extract.Turn) []extract.Turn {
 	for i, t := range turns {
 		if err := k.options.Learner.Learn(ctx, t); err != nil {

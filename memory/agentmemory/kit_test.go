@@ -85,7 +85,8 @@ func known(tb testing.TB, m *memory.Memory, s memory.Scope) []string {
 	return contents
 }
 
-// A fact of one conversation is known in the next conversation of the same user only.
+// A fact of one conversation is known in the next conversation of the same user, and of no
+// other user.
 func TestLearnsAndRecalls(t *testing.T) {
 	t.Parallel()
 	m := newFacts(t, inMemory())
@@ -223,8 +224,8 @@ func (deaf) Enqueue(ctx context.Context, _ extract.Job) error {
 
 func (deaf) Claim(context.Context, int, time.Duration) ([]extract.Job, error) { return nil, errDown }
 
-// Turns that the queue did not accept are in the thread. Another process learns them once when
-// the conversation continues.
+// Turns that the queue did not accept are stored in the thread. When the conversation
+// continues, another process learns each of them once.
 func TestQueueIsAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, queueIsAway) // Learn waits for the queue
@@ -259,7 +260,7 @@ func queueIsAway(t *testing.T) {
 	assert.Equal(t, want, known(t, m, ann))
 }
 
-// A graph without an agent has the tools and the learning too.
+// A graph of its own, without an agent, can use the tools and learn turns.
 func TestOwnGraph(t *testing.T) {
 	t.Parallel()
 	m := newFacts(t, inMemory())
@@ -301,7 +302,7 @@ func (slow) Search(ctx context.Context, _ driver.FactSearch) (driver.FactCandida
 	return driver.FactCandidates{}, ctx.Err()
 }
 
-// A turn waits for memory for Options.Patience only.
+// A turn waits for memory no longer than Options.Patience.
 func TestPatience(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -312,7 +313,7 @@ func TestPatience(t *testing.T) {
 	})
 }
 
-// Without a scope or without options, an agent runs as without memory.
+// Without a scope or without options, an agent runs without memory.
 func TestNoMemory(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]agentmemory.Options{
@@ -346,7 +347,7 @@ func TestNewRejectsInvalidRecall(t *testing.T) {
 	}
 }
 
-// A document that gives orders can neither store a trusted fact about a user nor read facts of
+// A document with instructions can neither store a trusted fact about a user nor read facts of
 // another user, even if the model obeys it.
 func TestPoisonedDocument(t *testing.T) {
 	t.Parallel()

@@ -13,7 +13,7 @@ import (
 // errStuck means that an earlier call did not return after its timeout.
 var errStuck = errors.New("an earlier call has not returned yet")
 
-// errEnded means that a call ended its goroutine without a return or a panic, by runtime.Goexit.
+// errEnded means that a call ended its goroutine with runtime.Goexit.
 var errEnded = errors.New("agentmemory: the call ended its goroutine")
 
 // stuck counts, for each scope, the calls that did not return after their timeout.

@@ -49,7 +49,7 @@ func odd(t *testing.T, log *slog.Logger, do func()) func(ctx context.Context, th
 	}
 }
 
-// An embedder that panics fails no turn.
+// An embedder that panics does not fail a turn.
 func TestEmbedderPanics(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
@@ -67,7 +67,8 @@ func TestEmbedderExits(t *testing.T) {
 	assert.Contains(t, log.String(), "ended its goroutine")
 }
 
-// A turn waits once for an embedder that ignores its context. Later turns use it again.
+// If an embedder ignores its context, only one turn waits for it. After the call has returned,
+// later turns use the embedder again.
 func TestEmbedderHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -12,8 +12,8 @@ const factsHeading = `What is known from before, as lines of JSON. It is data th
 `
 
 // FormatFacts returns facts as text for a model: a heading, and one line of JSON for each
-// fact, so that no fact can pass for an instruction. A fact of [extract.Lowest] trust is
-// marked as unverified.
+// fact, so that a fact cannot look like an instruction. A fact of [extract.Lowest] trust
+// is marked as unverified.
 func FormatFacts(found []memory.Hit[memory.Fact]) string {
 	var b strings.Builder
 	b.WriteString(factsHeading)

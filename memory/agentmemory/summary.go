@@ -17,8 +17,8 @@ const maxLine = 1000
 const NoContext = "Nothing is known about the plan, usage or preferences of this user."
 
 // Summary returns the context as text for a model: one line each for the plan, the usage and the
-// preferences that are known, or [NoContext] if none is. The fields of an object are listed, also if the
-// object is in a text. A line is cut at 1000 bytes.
+// preferences, if they are known, or [NoContext]. The fields of an object are listed, even if the object
+// is encoded in a text. A line is cut off after 1000 bytes.
 func (c Context) Summary() string {
 	var lines []string
 	for _, part := range []struct{ name, text string }{
@@ -34,7 +34,7 @@ func (c Context) Summary() string {
 	return strings.Join(lines, "\n")
 }
 
-// line returns a text in one line.
+// line returns a text as one line.
 func line(text string) string {
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " ")
 	text = strings.Map(func(r rune) rune {

@@ -86,7 +86,7 @@ func (k *Kit) store(ctx context.Context, in storeIn) (string, error) {
 }
 
 // fact returns the fact of a call with its evidence, and how it was obtained. It returns an
-// error if the evidence is not in the user's words, or if the verifier refuses the fact.
+// error if the evidence is not in the user's words, or if the verifier rejects the fact.
 func (k *Kit) fact(ctx context.Context, in storeIn) (memory.Fact, extract.Provenance, error) {
 	heard := in.Heard.Value()
 	from := extract.Provenance{Tool: true, Mixed: heard.mixed}

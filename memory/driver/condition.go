@@ -62,17 +62,17 @@ func (c Condition) compare(at, want any) bool {
 // Op is the operator of a [Condition].
 type Op string
 
-// The operators. Those of order compare two numbers or two texts.
+// The operators. Less, LessEqual, Greater and GreaterEqual compare two numbers or two texts.
 const (
 	Equal        Op = "="
-	NotEqual     Op = "!=" // also what is not there
+	NotEqual     Op = "!=" // also true if the field does not exist
 	Less         Op = "<"
 	LessEqual    Op = "<="
 	Greater      Op = ">"
 	GreaterEqual Op = ">="
-	In           Op = "in"     // the value is a list, and what is there is one of it
-	Has          Op = "has"    // what is there is a list, and has the value
-	Exists       Op = "exists" // there is something, also null; the value is left out
+	In           Op = "in"     // the value is a list that contains the field
+	Has          Op = "has"    // the field is a list that contains the value
+	Exists       Op = "exists" // the field exists, even if it is null; the condition has no value
 )
 
 var ops = []Op{Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual, In, Has, Exists}

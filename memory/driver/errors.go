@@ -7,8 +7,8 @@ import (
 )
 
 var (
-	// ErrNotFound means that the scope has no such fact, value or session. Items of other scopes are not
-	// found either.
+	// ErrNotFound means that the scope has no such fact, value or session. It is also returned for an
+	// item of another scope.
 	ErrNotFound = errors.New("not found")
 	// ErrInvalid means that a query, an option or a value is not valid. The error text names it.
 	ErrInvalid = input.ErrInvalid
@@ -18,11 +18,11 @@ var (
 	ErrDimension = errors.New("wrong dimension")
 	// ErrQuota means that a change would exceed the quota of a scope.
 	ErrQuota = errors.New("quota exceeded")
-	// ErrBusy means that too many calls of a tenant wait, see package limit. The call can be repeated
+	// ErrBusy means that too many calls of a tenant are waiting; see package limit. Try the call again
 	// later.
 	ErrBusy = errors.New("busy")
 	// ErrDenied means that the rights of the database user do not allow the call.
 	ErrDenied = errors.New("not allowed")
-	// ErrForgotten means that the scope was forgotten after the time of the data, so it is not stored.
+	// ErrForgotten means that the data is older than the last Forget of its scope, and was not stored.
 	ErrForgotten = errors.New("forgotten")
 )

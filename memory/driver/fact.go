@@ -17,13 +17,13 @@ type Kind string
 
 // The kinds of facts.
 const (
-	Preference   Kind = "preference"   // what somebody likes, or how they want things
-	Plain        Kind = "fact"         // what is so
-	Context      Kind = "context"      // what matters for what is going on
-	Relationship Kind = "relationship" // who or what has to do with whom
-	Episode      Kind = "episode"      // what happened
-	Procedural   Kind = "procedural"   // how something is done
-	Profile      Kind = "profile"      // what a user is, in one document
+	Preference   Kind = "preference"   // a like, a dislike or a wish
+	Plain        Kind = "fact"         // any other statement
+	Context      Kind = "context"      // a current situation or project
+	Relationship Kind = "relationship" // a relation between people or things
+	Episode      Kind = "episode"      // an event in the past
+	Procedural   Kind = "procedural"   // a way to do something
+	Profile      Kind = "profile"      // a description of a user in one document
 )
 
 var kinds = []Kind{Preference, Plain, Context, Relationship, Episode, Procedural, Profile}
@@ -61,8 +61,8 @@ type Fact struct {
 	Trust Trust `json:"trust,omitempty"`
 	// Importance is between 0 and 1. Zero means 0.5.
 	Importance float64 `json:"importance"`
-	// ValidFrom is the beginning of the fact's validity; zero means now. ValidTo is its end, zero if it has
-	// none. SupersededBy is the ID of the fact that replaced it.
+	// ValidFrom is the beginning of the fact's validity; zero means now. ValidTo is its end; zero means no
+	// end. SupersededBy is the ID of the fact that replaced this one.
 	ValidFrom    time.Time `json:"valid_from"`
 	ValidTo      time.Time `json:"valid_to,omitzero"`
 	SupersededBy string    `json:"superseded_by,omitempty"`
@@ -158,7 +158,7 @@ func checkMetadata(data json.RawMessage) error {
 }
 
 // A surrogate escape in JSON is half of a rune, and some databases reject a single one. Metadata with a
-// surrogate escape is refused, also after an escaped backslash.
+// surrogate escape is rejected, even after an escaped backslash.
 var (
 	wholeRune = regexp.MustCompile(`(?i)\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}`)
 	halfRune  = regexp.MustCompile(`(?i)\\ud[89a-f][0-9a-f]{2}`)
@@ -174,8 +174,9 @@ func (f *Fact) ValidAt(at time.Time) bool {
 func (f *Fact) never() bool { return !f.ValidTo.IsZero() && !f.ValidTo.After(f.ValidFrom) }
 
 // Repeats reports whether f has the same text as a known fact and a validity that overlaps. An untrusted
-// fact does not repeat a trusted one, nor the reverse: it must not prevent a user from stating the same. A
-// superseded fact that has ended is not repeated, because another fact is valid instead.
+// fact does not repeat a trusted fact, nor the reverse, because an untrusted fact must not prevent a user
+// from stating the same. A superseded fact that has ended is not repeated, because another fact is valid
+// instead.
 func (f *Fact) Repeats(known *Fact, now time.Time) bool {
 	switch {
 	case f.Kind != known.Kind || (f.Trust == Untrusted) != (known.Trust == Untrusted),

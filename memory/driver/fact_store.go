@@ -20,10 +20,10 @@ type SavedFact struct {
 // is safe for concurrent use and uses its own clock. Package drivertest tests it.
 type FactStore interface {
 	// Apply applies changes in a scope in their order, all of them or none, and returns the result of each.
-	// It returns [ErrNotFound] for a fact that is not in the scope. It returns [ErrConflict] for another
-	// version than the fact's, for an added ID that a fact with another text has, and for an update to the
-	// text of another fact. It returns [ErrForgotten] if [FactChange.Said] is before the scope was
-	// forgotten, and [ErrQuota] if the scope would have too many facts.
+	// It returns [ErrNotFound] for a fact that is not in the scope. It returns [ErrConflict] if a fact has
+	// another version than the change names, if a fact with another text has the ID of an added fact, and
+	// if an update sets the text of another fact. It returns [ErrForgotten] if [FactChange.Said] is before
+	// the scope was forgotten, and [ErrQuota] if the scope would have too many facts.
 	Apply(ctx context.Context, s Scope, changes []FactChange) ([]Applied, error)
 	// Find yields facts, the newest CreatedAt first, and equal ones by descending ID.
 	Find(ctx context.Context, q FactQuery) iter.Seq2[FactRecord, error]
@@ -76,12 +76,12 @@ type FactChange struct {
 	// Supersedes are the IDs of facts of the scope that an added fact replaces. Each ends at the ValidFrom
 	// of the added fact or, if it would begin later, at its own beginning: it was never valid.
 	Supersedes []string
-	// Said is the time of the statement, if that is not now.
+	// Said is the time of the statement. Zero means now.
 	Said time.Time
 	// Actor names the author of the change in the history.
 	Actor string
-	// Job, if not empty, names the job that makes the changes. All changes of a call have the same one. If
-	// the changes of the job were applied in the scope before, they are not applied again, and their
+	// Job, if not empty, names the job that makes the changes. All changes of a call have the same job. If
+	// the changes of the job were already applied in the scope, they are not applied again, and their
 	// results are zero [Applied]. A store remembers a job for at least 30 days.
 	Job string
 }
@@ -91,11 +91,11 @@ type FactChangeKind string
 
 // The kinds of changes.
 const (
-	Add    FactChangeKind = "add"    // unless a valid fact with its key is there, which then holds as long as either; that is an Update
+	Add    FactChangeKind = "add"    // if a valid fact has the same text, its validity is extended instead
 	Update FactChangeKind = "update" // content, metadata, importance, trust, expiry, and the vector
-	Close  FactChangeKind = "close"  // it is no longer so, from the record's ValidTo on, or else from now, but not before its ValidFrom
-	Delete FactChangeKind = "delete" // its history stays, with its text, until the scope is forgotten
-	Embed  FactChangeKind = "embed"  // the vector and the terms alone; it is no [Event], and the version stays
+	Close  FactChangeKind = "close"  // ends the validity at the record's ValidTo, or now if that is zero, but not before its ValidFrom
+	Delete FactChangeKind = "delete" // the history, with the text, is kept until the scope is forgotten
+	Embed  FactChangeKind = "embed"  // only the vector and the terms; adds no [Event] and does not change the version
 )
 
 // Applied is the result of a change.
@@ -111,7 +111,7 @@ type FactSearch struct {
 	Query FactQuery
 	// Terms are distinct terms. A candidate found by words has at least one of them.
 	Terms []string
-	// Embedding is the vector of the question, made by Model. It is nil if only words count.
+	// Embedding is the vector of the question, from Model. Nil means a search by words only.
 	Embedding []float32
 	Model     string
 	// Limit is the number of candidates found by words, and of candidates found by the vector. A store must
@@ -119,8 +119,8 @@ type FactSearch struct {
 	Limit int
 }
 
-// FactCandidates are the candidates, each once and in any order, with the counts from which the rarity of a
-// term follows.
+// FactCandidates are the candidates, each once and in any order, with the counts that determine the rarity
+// of a term.
 type FactCandidates struct {
 	Records []FactRecord
 	// Facts is the number of facts that the query selects. Terms is the number of their terms, with
@@ -138,6 +138,6 @@ type Event struct {
 	Kind   FactChangeKind `json:"kind"`
 	Before string         `json:"before,omitempty"` // the content
 	After  string         `json:"after,omitempty"`
-	By     string         `json:"by,omitempty"` // an actor, or the fact that took its place
+	By     string         `json:"by,omitempty"` // an actor, or the ID of the fact that superseded it
 	At     time.Time      `json:"at"`
 }

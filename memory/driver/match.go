@@ -30,7 +30,7 @@ func compare(a, b any) (order int, ok bool) {
 	return 0, false
 }
 
-// compareNumbers compares numbers exactly, except for extreme exponents.
+// compareNumbers compares numbers exactly, unless an exponent is extreme.
 func compareNumbers(a, b string) (order int, ok bool) {
 	x, _, err1 := big.ParseFloat(a, 10, 256, big.ToNearestEven)
 	y, _, err2 := big.ParseFloat(b, 10, 256, big.ToNearestEven)

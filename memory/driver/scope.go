@@ -14,15 +14,15 @@ func CompareScopes(a, b Scope) int {
 		strings.Compare(a.User, b.User), strings.Compare(a.Agent, b.Agent))
 }
 
-// Covers reports whether forgetting s forgets other.
+// Covers reports whether Forget(s) also forgets the scope other.
 func (s Scope) Covers(other Scope) bool {
 	return s.Tenant == other.Tenant && (s.Workspace == "" || s.Workspace == other.Workspace) &&
 		(s.User == "" || s.User == other.User) && (s.Agent == "" || s.Agent == other.Agent)
 }
 
-// A Scope is the owner of data. Each part is any text and may be empty: a fact without a user is known to
-// the whole workspace, and one without an agent to all agents. Two scopes are equal if all parts are equal,
-// byte by byte.
+// A Scope is the owner of data. Each part is any text and may be empty: a fact without a user belongs to
+// the whole workspace, and a fact without an agent to all agents. Two scopes are equal if all parts are
+// equal, byte by byte.
 type Scope struct {
 	Tenant    string `json:"tenant,omitempty"`
 	Workspace string `json:"workspace,omitempty"`

@@ -21,14 +21,15 @@ type SavedSession struct {
 // not. A store is safe for concurrent use and uses its own clock. Package drivertest tests it.
 type ConversationStore interface {
 	// Apply applies a change to a session of a scope, completely or not at all, and returns the changed
-	// session. It returns [ErrNotFound] if the session must exist and does not, [ErrConflict] for another
-	// version than the session's, [ErrForgotten] if [SessionChange.Said] is not after the session was
-	// deleted or its scope forgotten, and [ErrQuota].
+	// session. It returns [ErrNotFound] if the change requires a session that does not exist, [ErrConflict]
+	// if the session has another version than the change names, [ErrForgotten] if [SessionChange.Said] is
+	// not after the last deletion of the session and the last Forget of its scope, and [ErrQuota] if the
+	// session would have too many messages.
 	Apply(ctx context.Context, s Scope, c SessionChange) (Session, error)
 	// Sessions yields sessions, the most recently changed first: by UpdatedAt, ID, and the parts of the
 	// scope in the order of its fields, all descending, texts by their bytes.
 	Sessions(ctx context.Context, q SessionQuery) iter.Seq2[Session, error]
-	// Messages yields the messages of a session, in order. A session that does not exist has none.
+	// Messages yields the messages of a session, in order. A session that does not exist has no messages.
 	Messages(ctx context.Context, r MessageRange) iter.Seq2[MessageRow, error]
 	// Search returns candidate messages by words.
 	Search(ctx context.Context, s MessageSearch) (MessageCandidates, error)
@@ -127,8 +128,7 @@ type MessageSearch struct {
 	Limit int
 }
 
-// MessageCandidates are the candidates in any order, with the counts from which the rarity of a term
-// follows.
+// MessageCandidates are the candidates in any order, with the counts that determine the rarity of a term.
 type MessageCandidates struct {
 	Rows []MessageRow
 	// Messages is the number of messages that the search selects. Terms is the number of their terms, with

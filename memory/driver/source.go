@@ -30,15 +30,14 @@ type Source struct {
 	// Metadata is any JSON object of the caller of at most 16 KB, or nil. Its bytes are stored
 	// unchanged.
 	Metadata json.RawMessage `json:"metadata,omitempty"`
-	// SHA256, in hexadecimal, and Size, in bytes, are of the text. An [knowledge.Extractor] has made it
-	// from the file.
+	// SHA256, in hexadecimal, and Size, in bytes, describe the text, which a [knowledge.Extractor] may have
+	// extracted from a file.
 	SHA256 string `json:"sha256"`
 	Size   int64  `json:"size"`
 	// Chunks is the number of its chunks.
 	Chunks int `json:"chunks"`
-	// Recipe is equal for sources that were cut and indexed in the same way with vectors of
-	// the same length. Model is the embedding model of all chunks, or empty if a chunk has no
-	// vector.
+	// Recipe identifies how the source was cut and indexed. It is equal for sources with equal settings and equal
+	// lengths of vectors. Model is the embedding model of all chunks, or empty if a chunk has no vector.
 	Recipe string `json:"recipe"`
 	Model  string `json:"model,omitempty"`
 	// Revision counts the changes from 1. The store sets it, CreatedAt and UpdatedAt.

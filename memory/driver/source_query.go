@@ -17,7 +17,7 @@ type SourceQuery struct {
 	// Where selects the sources whose metadata meet all conditions.
 	Where []Condition
 	// Trusted selects the sources with [knowledge.Document.Trusted]. Set it if untrusted content must not
-	// influence the result. Answers to questions from documents do not need it.
+	// influence the result. It is not necessary to answer questions from documents.
 	Trusted bool
 }
 

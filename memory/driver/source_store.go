@@ -15,8 +15,8 @@ type SavedSource struct {
 
 // A Reindexer is a [DocumentStore] that can update the terms of its chunks.
 type Reindexer interface {
-	// Reindex updates the terms of the chunks of the selected sources that are not the terms of this
-	// version of the module. It returns the number of changed chunks. It does not change vectors.
+	// Reindex updates the terms of chunks of the selected sources if this version of the module computes
+	// other terms. It returns the number of changed chunks. It does not change vectors.
 	Reindex(ctx context.Context, q SourceQuery) (int, error)
 }
 
@@ -33,8 +33,8 @@ func Reindex(ctx context.Context, s DocumentStore, q SourceQuery) (int, error) {
 // a store need not. A store is safe for concurrent use and uses its own clock. Package drivertest tests it.
 type DocumentStore interface {
 	// Swap replaces sources with all their chunks, completely or not at all. A search sees the state before
-	// or after it. It returns [ErrConflict] if a source has another revision than the change says, and
-	// [ErrQuota].
+	// or after it. It returns [ErrConflict] if a source has another revision than the change names, and
+	// [ErrQuota] if the scope would exceed [SourceChange.Quota].
 	Swap(ctx context.Context, c SourceChange) error
 	// Sources yields the selected sources by the bytes of their URI, and then by ID.
 	Sources(ctx context.Context, q SourceQuery) iter.Seq2[Source, error]
@@ -111,7 +111,7 @@ type ChunkSearch struct {
 	Query SourceQuery
 	// Terms are distinct terms. A candidate found by words has at least one of them.
 	Terms []string
-	// Embedding is the vector of the question, made by Model. It is nil if only words count.
+	// Embedding is the vector of the question, from Model. Nil means a search by words only.
 	Embedding []float32
 	Model     string
 	// Limit is the number of candidates found by words, and of candidates found by the vector. A store must
@@ -119,8 +119,8 @@ type ChunkSearch struct {
 	Limit int
 }
 
-// ChunkCandidates are the candidates, each once and in any order, with the counts from which the rarity of
-// a term follows.
+// ChunkCandidates are the candidates, each once and in any order, with the counts that determine the rarity
+// of a term.
 type ChunkCandidates struct {
 	Records []ChunkRecord
 	// Sources are the sources of the records, each once.

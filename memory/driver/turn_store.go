@@ -22,21 +22,21 @@ type Turn struct {
 	Claim string
 }
 
-// TurnStore stores jobs until they are finished. It uses its own clock. It is safe for concurrent use, and
-// a durable store also for use by several processes.
+// TurnStore stores jobs until they are finished. It uses its own clock. It is safe for concurrent use.
+// Several processes may use a durable store.
 type TurnStore interface {
 	// Enqueue stores a job. It does nothing if a job with the same key and scope exists or
 	// is finished.
 	Enqueue(ctx context.Context, j Turn) error
-	// Claim returns up to n due jobs, oldest first. They belong to the caller until the
-	// lease ends; then they can be claimed again.
+	// Claim returns up to n due jobs, oldest first. The caller owns them until the lease ends; then they
+	// can be claimed again.
 	Claim(ctx context.Context, n int, lease time.Duration) ([]Turn, error)
 	// Finish removes a claimed job. It returns [ErrConflict] if the claim is not
 	// valid any more.
 	Finish(ctx context.Context, j Turn) error
-	// Retry returns a claimed job to the queue, to be due after a delay. A negative delay
-	// parks the job: it is kept with the cause, and not claimed. Retry returns
-	// [ErrConflict] as Finish does.
+	// Retry returns a claimed job to the queue. It is due again after a delay. A negative delay parks the
+	// job: it is kept with the cause, and cannot be claimed. Retry returns [ErrConflict] if the claim is
+	// not valid any more.
 	Retry(ctx context.Context, j Turn, after time.Duration, cause string) error
 	// Count returns the numbers of jobs.
 	Count(ctx context.Context) (TurnCounts, error)

@@ -2,10 +2,10 @@ package driver
 
 import "time"
 
-// Repeated returns the position of the fact that a new fact repeats, among facts of one scope, or -1 if it
-// repeats none. A repeated fact has the same text, the same kind, and a validity that overlaps. If there
-// are several, Repeated returns the one that ends last. After [Fact.Join], it must not begin before floor,
-// the end of the others.
+// Repeated returns the position of the fact of the same scope that a new fact repeats, or -1 if it repeats
+// none. A repeated fact has the same text, the same kind, and a validity that overlaps. If there are
+// several, Repeated returns the fact that ends last. After [Fact.Join], this fact must not begin before
+// floor, the end of the other facts.
 func Repeated(f *Fact, known []*Fact, now time.Time) (position int, floor time.Time) {
 	position = -1
 	for i, k := range known {

@@ -34,8 +34,8 @@ type Item struct {
 	Address
 	// Value is any JSON.
 	Value json.RawMessage `json:"value"`
-	// Version is new and larger for each write, also if the value was deleted in between. It is zero for a
-	// value that does not exist.
+	// Each write sets a larger Version, even if the value was deleted in between. It is zero for a value that
+	// does not exist.
 	Version int64 `json:"version"`
 	// CreatedAt and UpdatedAt are times of the store's clock. ExpiresAt is zero for a value that does not
 	// expire.

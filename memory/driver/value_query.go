@@ -62,7 +62,7 @@ func most(limit, otherwise int) (int, bool) {
 	return max(limit, 0), limit > 0
 }
 
-// Validate returns [ErrInvalid] for a query that cannot be asked.
+// Validate returns [ErrInvalid] for an invalid query.
 func (q *ValueQuery) Validate() error {
 	if err := input.Name("prefix of keys", q.KeyPrefix); err != nil {
 		return err
@@ -125,7 +125,7 @@ func fits(pattern, labels []string) bool {
 	return true
 }
 
-// Validate returns [ErrInvalid] for a query that cannot be asked.
+// Validate returns [ErrInvalid] for an invalid query.
 func (q *NamespaceQuery) Validate() error {
 	if q.MaxDepth < 0 {
 		return fmt.Errorf("a depth of %d: %w", q.MaxDepth, ErrInvalid)

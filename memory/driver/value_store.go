@@ -21,8 +21,8 @@ type SavedValue struct {
 // except Sweep and Forget, an expired value does not exist.
 type ValueStore interface {
 	// Apply applies writes in a scope in their order, all of them or none. It returns the item after each
-	// write; for a removed value, that is its address alone. It returns [ErrConflict] for another version
-	// than the value's, and [ErrQuota].
+	// write; for a removed value, only its address is set. It returns [ErrConflict] if a value has another
+	// version than the write names, and [ErrQuota] if the scope would have too many values.
 	Apply(ctx context.Context, s Scope, writes []ValueWrite) ([]Item, error)
 	// Find yields items of a scope, in the order of [ValueQuery.Order].
 	Find(ctx context.Context, s Scope, q ValueSelection) iter.Seq2[Item, error]
@@ -37,9 +37,9 @@ type ValueStore interface {
 	// Sweep removes up to limit expired values of all scopes and returns their number. Several processes
 	// may call it at the same time.
 	Sweep(ctx context.Context, limit int) (int, error)
-	// Index sets the Terms, Embedding and Model of the values whose Version is that of the write. It skips
-	// the others, and returns the number of changed values. Other data of a value, its version and times
-	// too, does not change.
+	// Index sets the Terms, Embedding and Model of values. It skips a value whose Version differs from the
+	// Version of the write, and returns the number of changed values. It does not change other data of a
+	// value, such as its version and times.
 	Index(ctx context.Context, s Scope, writes []ValueWrite) (int, error)
 	// Dump yields the values of all scopes that Forget(s) covers, or of all scopes if s is nil. They are
 	// ordered by scope, as [CompareScopes] does, and then by namespace and key. It reads page by page: it
@@ -62,8 +62,8 @@ type ValueWrite struct {
 	Value json.RawMessage
 	// Version, if not zero, must be the version of the value. [Absent] requires that it does not exist.
 	Version int64
-	// TTL, if not zero, is the time to live of the value. Refresh makes each read that refreshes restart
-	// it.
+	// TTL, if not zero, is the time to live of the value. Refresh makes reads with [ValueSelection.Refresh]
+	// restart it.
 	TTL     time.Duration
 	Refresh bool
 	// Terms are the terms that find the value, with repetitions. Embedding is its vector by the model with
@@ -99,7 +99,7 @@ type ValueSearch struct {
 	Selection ValueSelection
 	// Terms are distinct terms. A candidate found by words has at least one of them.
 	Terms []string
-	// Embedding is the vector of the question, made by Model. It is nil if only words count.
+	// Embedding is the vector of the question, from Model. Nil means a search by words only.
 	Embedding []float32
 	Model     string
 	// Limit is the number of candidates found by words, and of candidates found by the vector.
@@ -114,8 +114,8 @@ type ValueRecord struct {
 	Model     string
 }
 
-// ValueCandidates are the candidates, each once and in any order, with the counts from which the rarity of
-// a term follows.
+// ValueCandidates are the candidates, each once and in any order, with the counts that determine the rarity
+// of a term.
 type ValueCandidates struct {
 	Records []ValueRecord
 	// Values is the number of selected values that are indexed. Terms is the number of their terms, with

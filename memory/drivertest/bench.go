@@ -28,7 +28,7 @@ func BenchFacts(b *testing.B, open func(tb testing.TB) driver.FactStore) {
 
 const benchDimension = 384
 
-// A writer makes facts whose words have the frequencies of a natural language.
+// A writer generates facts whose words have the frequencies of a natural language.
 type writer struct {
 	r     *rand.Rand
 	words *rand.Zipf

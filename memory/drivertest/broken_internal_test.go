@@ -16,8 +16,8 @@ import (
 	"github.com/weft-go/weft/memory/inmemory"
 )
 
-// A suite that finds nothing wrong proves nothing: each of these stores breaks
-// one promise, and the case named has to fail on it.
+// brokenStores test the suite itself: each store breaks one promise, and the named case
+// must fail.
 var brokenStores = []struct {
 	name, found string
 	store       broken
@@ -106,7 +106,7 @@ func TestSuiteFindsBrokenStores(t *testing.T) {
 	}
 }
 
-// fails runs a case with a test of its own.
+// fails runs a case in a recorded test, and reports whether it fails.
 func fails(c factCase, b broken) bool {
 	r := &recorder{}
 	var done sync.WaitGroup
@@ -124,7 +124,7 @@ func fails(c factCase, b broken) bool {
 	return r.Failed()
 }
 
-// broken is a store that does what it should, but for what is set.
+// broken is a correct store, except for the faults that its fields set.
 type broken struct {
 	*inmemory.Facts
 	apply     func(*inmemory.Facts, driver.Scope, []driver.FactChange) ([]driver.Applied, error)
@@ -201,7 +201,7 @@ func (b *broken) Forget(ctx context.Context, s driver.Scope) (int, error) {
 	return b.Facts.Forget(ctx, s)
 }
 
-// A recorder stands for a test. What it does not have, no case uses.
+// A recorder replaces a test. It implements only the methods that the cases use.
 type recorder struct {
 	testing.TB
 	mu       sync.Mutex

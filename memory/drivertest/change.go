@@ -213,7 +213,7 @@ var jobCases = []factCase{
 			var done counter
 			err := parallel(8, func(int) error {
 				c := driver.FactChange{Kind: driver.Add, Record: newRecord("learned"), Job: idOf(round)}
-				c.Record.Key = [16]byte([]byte(c.Record.ID[20:])) // not to be taken for a duplicate
+				c.Record.Key = [16]byte([]byte(c.Record.ID[20:])) // so that it is not a duplicate
 				applied, err := k.store.Apply(k.ctx, ann, []driver.FactChange{c})
 				if err == nil && applied[0] != (driver.Applied{}) {
 					done.add()

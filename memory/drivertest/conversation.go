@@ -45,7 +45,7 @@ type conversationKit struct {
 	store driver.ConversationStore
 }
 
-// said returns a row as package memory makes it, with the ID "m-" and the text.
+// said returns a row in the form of package memory. Its ID is "m-" and the text.
 func said(role llm.Role, text string) driver.MessageRow {
 	typ := map[llm.Role]string{llm.RoleUser: "human", llm.RoleAssistant: "ai", llm.RoleSystem: "system", llm.RoleTool: "tool"}[role]
 	data, err := json.Marshal(map[string]any{"type": typ, "data": map[string]any{"content": text, "id": nil, "x": 1.5}})

@@ -334,7 +334,7 @@ var conversationForgetCases = []conversationCase{
 			}
 		}
 		sweep(ann, time.Hour, 100, 0)
-		// All stored data is older than a time in the future.
+		// A negative age means a time in the future, so all stored data is older.
 		sweep(ann, -time.Hour, 3, 3)
 		sweep(ann, -time.Hour, 3, 2)
 		sweep(ann, -time.Hour, 3, 0)

@@ -16,7 +16,7 @@ import (
 	"github.com/weft-go/weft/memory/inmemory"
 )
 
-// Each of these stores breaks one promise, and the case named has to fail on it.
+// Each of these stores breaks one promise, and the named case must fail.
 var brokenTalks = []struct {
 	name, found string
 	store       brokenTalk
@@ -126,7 +126,7 @@ func recorded(test func(tb testing.TB)) bool {
 	return r.Failed()
 }
 
-// A brokenTalk is a store that does what it should, but for what is set.
+// A brokenTalk is a correct store, except for the faults that its fields set.
 type brokenTalk struct {
 	*inmemory.Conversations
 	change    func(*driver.SessionChange)

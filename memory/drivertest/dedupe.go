@@ -146,7 +146,7 @@ var dedupeCases = []factCase{
 	}},
 }
 
-// manyWriters stores through [memory.Memory], which decides what is a repetition.
+// manyWriters stores facts through [memory.Memory], which detects repetitions.
 func manyWriters(k *kit) {
 	facts, variants, writers := k.size(1000, 100), 10, 16
 	m, err := memory.New(inmemory.Fill(driver.Stores{FactStore: k.store}), memory.Options{})
@@ -222,7 +222,7 @@ var extendCases = []factCase{
 			"both":             {until(future.Add(-time.Hour), long), until(future, before), until(future, before)},
 			"one of the two":   {until(future.Add(-time.Hour), before), until(future, long), until(future, before)},
 		} {
-			many := make([]driver.FactChange, k.rand().IntN(2)*20) // alone, or among others
+			many := make([]driver.FactChange, k.rand().IntN(2)*20) // alone, or with other changes
 			for i := range many {
 				many[i] = k.adding(fmt.Sprint("beside ", name, " ", i))
 			}

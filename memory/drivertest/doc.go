@@ -15,5 +15,5 @@
 //	func BenchmarkFacts(b *testing.B) { drivertest.BenchFacts(b, open) }
 //
 // Each case is a subtest with the name group/case, on a new store. A failure names the promise
-// that the store does not keep. With -short the large cases are smaller.
+// that the store breaks. With -short, the large cases are smaller.
 package drivertest

@@ -7,7 +7,7 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// strangers are scopes that are similar to ann's scope and differ from it.
+// strangers are scopes that are similar to ann's scope but not equal.
 var strangers = []driver.Scope{
 	bob,
 	{},
@@ -88,7 +88,7 @@ var foreignCases = []factCase{
 			q := all(ann)
 			q.IDs = []string{text}
 			k.want(q)
-			if text != "" { // which stands for all facts
+			if text != "" { // an empty text selects all facts
 				k.wantHistory(ann, text)
 			}
 		}

@@ -149,7 +149,7 @@ var forgetCases = []factCase{
 		err := parallel(writers+1, func(w int) error {
 			if w == writers {
 				for range writers {
-					<-stored // some of it is there
+					<-stored // some facts are stored
 				}
 				_, err := k.store.Forget(k.ctx, driver.Scope{Tenant: "acme", User: "ann"})
 				return err

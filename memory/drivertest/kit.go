@@ -53,7 +53,7 @@ var (
 	future = time.Date(2999, 12, 31, 23, 59, 59, 999999000, time.UTC)
 )
 
-// uuid returns a number as an ID.
+// idOf returns a number as an ID.
 func idOf(n int) string { return fmt.Sprintf("0197a6b0-7c1a-7e2f-8a3b-%012x", n) }
 
 // A mod changes a record before it is stored.
@@ -87,7 +87,7 @@ func during(conversation string, turn int64) mod {
 	return func(r *driver.FactRecord) { r.Conversation, r.Turn = conversation, turn }
 }
 
-// record returns a record with an ID, as package memory makes it.
+// record returns a record with an ID, in the form of package memory.
 func (k *kit) record(content string, mods ...mod) driver.FactRecord {
 	k.made++
 	sum := sha256.Sum256([]byte(strings.Trim(strings.Join(strings.Fields(strings.ToLower(content)), " "), ".")))

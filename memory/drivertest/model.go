@@ -14,7 +14,7 @@ import (
 )
 
 var modelCases = []factCase{
-	{name: "model/random", promise: "after any changes, everything that can be asked has the same answer as from memory.NewInMemory", run: func(k *kit) {
+	{name: "model/random", promise: "after any changes, every query has the same result as in package inmemory", run: func(k *kit) {
 		t := &twins{kit: k, r: k.rand(), model: inmemory.NewFacts(inmemory.Options{}), began: time.Now().Add(-time.Minute)}
 		for range k.size(2000, 600) {
 			t.step()

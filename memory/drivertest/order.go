@@ -96,7 +96,7 @@ var orderCases = []factCase{
 				k.Fatal(err)
 			}
 			switch at % 4 {
-			case 0: // it stays
+			case 0: // no change
 			case 1:
 				k.apply(ann, deleting(r.ID))
 			case 2:

@@ -16,7 +16,7 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// All memories find the same ten facts in the same order, by words alone and with vectors. The facts are
+// All backends find the same ten facts in the same order, by words only and with vectors. The facts are
 // imported, so that they have the same IDs everywhere.
 func TestStoresFindTheSameFactsInTheSameOrder(t *testing.T) {
 	t.Parallel()
@@ -71,8 +71,8 @@ func tenEach(t *testing.T, in driver.FactStore, e memory.Embedder, questions []s
 	return all
 }
 
-// scales is an embedder of parallel vectors: mathematically their cosines with a question are equal, and
-// differ only by the rounding of each store.
+// scales is an embedder of parallel vectors. Their cosines with a question are equal, except for the
+// rounding of each store.
 type scales struct{}
 
 func (scales) Model() string  { return "scales" }

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// parallel runs a function several times at once and returns the results.
+// parallel runs a function n times concurrently and joins the errors.
 func parallel(n int, fn func(i int) error) error {
 	errs := make([]error, n)
 	var wg sync.WaitGroup

@@ -16,8 +16,8 @@ import (
 	"github.com/weft-go/weft/memory/knowledge/split"
 )
 
-// A lengthy embedder makes vectors of a given length under one model name. A beverage is similar to tea,
-// and an automobile to a car.
+// A lengthy embedder returns vectors of a given length under one model name. A beverage is similar to
+// tea, and an automobile to a car.
 type lengthy int
 
 func (lengthy) Model() string { return "m" }
@@ -210,7 +210,8 @@ func (k *documentKit) ingest(b *knowledge.Base, uri, text string) knowledge.Repo
 	return total
 }
 
-// wantLength requires that all chunks of a source have vectors of one length, and of no other.
+// wantLength requires that all chunks of a source have vectors of one length, and no chunk has a
+// vector of another length.
 func (k *documentKit) wantLength(uri string, want lengthy) {
 	k.Helper()
 	s := k.get(acme, uri)

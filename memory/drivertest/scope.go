@@ -72,7 +72,7 @@ func scopeMatrix(k *kit) {
 	}
 	for _, s := range scopes {
 		if s.Workspace == "y" || s.User == "y" || s.Agent == "y" {
-			continue // as good as x
+			continue // a query for y would repeat the query for x
 		}
 		for way := range 16 {
 			q := driver.FactQuery{Reach: driver.Reach{Scope: s, AnyWorkspace: way&1 != 0, AnyUser: way&2 != 0, AnyAgent: way&4 != 0, Inherit: way&8 != 0}, Limit: -1}

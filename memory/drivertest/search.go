@@ -156,7 +156,7 @@ var searchCases = []factCase{
 	}},
 }
 
-// wantStatistics compares the counts with those of a listing.
+// wantStatistics compares the counts with the counts of a listing.
 func (k *kit) wantStatistics(q driver.FactQuery, terms []string) {
 	k.Helper()
 	list := k.find(q)

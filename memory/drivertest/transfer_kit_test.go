@@ -28,7 +28,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Main(m)) }
 
-// kinds are the memories of this module, by their names.
+// kinds are the backends of this module, by their names.
 var kinds = map[string]func(tb testing.TB) driver.Backend{
 	"in memory": func(testing.TB) driver.Backend {
 		return inmemory.New(inmemory.Options{})
@@ -77,7 +77,7 @@ func (letters) Model() string { return "letters" }
 
 func (letters) Dimension() int { return 4 }
 
-// fill stores something of every kind, in states of every kind.
+// fill stores items of every kind, in every state.
 func fill(tb testing.TB, in driver.Backend) {
 	tb.Helper()
 	for _, s := range []memory.Scope{ann, bob, eve} {
@@ -121,7 +121,7 @@ func fillDocuments(tb testing.TB, in driver.Backend, s memory.Scope) {
 	require.NoError(tb, err)
 	text := "# Title\n\nAn introduction.\n\n## Part\n\n" + strings.Repeat("A sentence about tea. ", 400)
 	files := fstest.MapFS{"a.md": {Data: []byte(text)}, "b.txt": {Data: []byte("short")}, "empty.txt": {Data: []byte(" ")}}
-	for range 2 { // the second time, one of them has changed
+	for range 2 { // the second time, one source has changed
 		for _, err := range base.Ingest(context.Background(), s, knowledge.Folder(files, knowledge.FolderOptions{Version: "v1"}), knowledge.IngestOptions{}) {
 			require.NoError(tb, err)
 		}
@@ -198,7 +198,7 @@ func fillTurns(tb testing.TB, in driver.Backend, s memory.Scope) {
 	}
 }
 
-// export returns what a memory keeps.
+// export returns the export of a memory, with the counts.
 func export(tb testing.TB, from driver.Backend, o memory.TransferOptions) (string, memory.Counts) {
 	tb.Helper()
 	var b bytes.Buffer

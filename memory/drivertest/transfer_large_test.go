@@ -30,7 +30,7 @@ import (
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
 
-// How much the large memory has: with the chunks and messages, 500,000 rows.
+// The size of the large memory. With chunks and messages it has 500,000 rows.
 const (
 	largeFacts         = 100_000
 	largeDocuments     = 10_000
@@ -40,9 +40,9 @@ const (
 	largeDimension     = 32
 )
 
-// A large memory goes from SQLite to PostgreSQL and back, and is then what it was. The whole
-// process stays within 200 MB. It takes some minutes, so it runs where the environment asks for it: see
-// make transfer.
+// A large memory is copied from SQLite to PostgreSQL and back, and is unchanged. The process needs less
+// than 200 MB. The test takes some minutes, so it runs only if an environment variable is set: see make
+// transfer.
 func TestLargeMemoryGoesToPostgreSQLAndBack(t *testing.T) {
 	if os.Getenv("WEFT_TRANSFER") == "" {
 		t.Skip("it takes some minutes: make transfer runs it")
@@ -107,7 +107,7 @@ func digestOf(t *testing.T, path string) string {
 
 var peakPattern = regexp.MustCompile(`VmHWM:\s*(\d+) kB`)
 
-// peakMemory returns how many bytes the process had in memory at most.
+// peakMemory returns the maximum memory of the process, in bytes.
 func peakMemory(t *testing.T) int64 {
 	t.Helper()
 	status, err := os.ReadFile("/proc/self/status")
@@ -171,7 +171,7 @@ func fillLarge(t *testing.T, in driver.Backend) {
 	require.Equal(t, 500_000, largeFacts+largeDocuments*(1+chunksEach)+largeConversations*messagesEach)
 }
 
-// restoreAll stores n of what made returns, so many at once.
+// restoreAll restores n items that the function made returns, in batches.
 func restoreAll[T any](t *testing.T, restore func(context.Context, []T) (int, error), n, batch int, made func(i int) T) {
 	t.Helper()
 	var list []T

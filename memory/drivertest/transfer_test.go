@@ -16,8 +16,8 @@ import (
 	"github.com/weft-go/weft/memory/knowledge"
 )
 
-// What a memory keeps is the same after it has been through another memory, whichever two
-// they are.
+// The data of a memory is unchanged after an export to another memory and back, for any
+// two backends.
 func TestExportIsEqualAfterAnImport(t *testing.T) {
 	t.Parallel()
 	for from, openFrom := range kinds {
@@ -29,7 +29,7 @@ func TestExportIsEqualAfterAnImport(t *testing.T) {
 				want, counts := export(t, source, memory.TransferOptions{})
 				assert.Equal(t, memory.Counts{Facts: 21, Documents: 9, Values: 15, Conversations: 12, Turns: 9}, counts)
 
-				for _, added := range []memory.Counts{counts, {}} { // the second time, all is there
+				for _, added := range []memory.Counts{counts, {}} { // the second import adds nothing
 					got, err := in(t, target).Import(context.Background(), strings.NewReader(want), memory.TransferOptions{})
 					require.NoError(t, err)
 					assert.Equal(t, added, got)
@@ -52,7 +52,7 @@ func assertSameLines(t *testing.T, want, got string) {
 	}
 }
 
-// assertUsable finds, changes and adds something of every kind.
+// assertUsable finds, changes and adds an item of every kind.
 func assertUsable(t *testing.T, in driver.Backend) {
 	t.Helper()
 	ctx := context.Background()
@@ -97,7 +97,7 @@ func assertUsable(t *testing.T, in driver.Backend) {
 	assert.Equal(t, 3, counts.Parked)
 }
 
-// A scope that is exported has all of its own and nothing of others.
+// The export of a scope has all data of the scope and no data of other scopes.
 func TestExportOfAScope(t *testing.T) {
 	t.Parallel()
 	for name, open := range kinds {
@@ -115,7 +115,8 @@ func TestExportOfAScope(t *testing.T) {
 	}
 }
 
-// An import that was cut off says so, and goes on when it is repeated.
+// An import of a truncated file returns an error, and a second import of the whole file
+// adds the rest.
 func TestImportGoesOnAfterATruncatedFile(t *testing.T) {
 	t.Parallel()
 	source, target := kinds["in memory"](t), kinds["SQLite"](t)
@@ -134,7 +135,8 @@ func TestImportGoesOnAfterATruncatedFile(t *testing.T) {
 	assertSameLines(t, text, got)
 }
 
-// A file that is no export, or has what cannot be stored, is refused with its line.
+// For a file that is not an export, or has an item that cannot be stored, the error names
+// the line.
 func TestImportRefusesWhatIsNoExport(t *testing.T) {
 	t.Parallel()
 	head := `{"format":"weft memory","version":1}` + "\n"
@@ -163,7 +165,7 @@ func TestImportRefusesWhatIsNoExport(t *testing.T) {
 	}
 }
 
-// A fact that a list has twice is stored once, with its history.
+// A fact that occurs twice in a list is stored once, with its history.
 func TestRestoreStoresAnIDOnce(t *testing.T) {
 	t.Parallel()
 	source := kinds["in memory"](t)
@@ -192,7 +194,7 @@ func TestRestoreStoresAnIDOnce(t *testing.T) {
 	}
 }
 
-// A line that got lost within a file is noticed, and so is a chunk of another document.
+// A missing line within a file is an error, and so is a chunk of another document.
 func TestImportNoticesMissingLines(t *testing.T) {
 	t.Parallel()
 	source := kinds["in memory"](t)
@@ -208,7 +210,7 @@ func TestImportNoticesMissingLines(t *testing.T) {
 	}
 }
 
-// A backend without one of its parts is refused, with the name of the part.
+// A backend that lacks a part is an error, with the name of the part.
 func TestBackendsHaveEveryPart(t *testing.T) {
 	t.Parallel()
 	whole := inmemory.New(inmemory.Options{})

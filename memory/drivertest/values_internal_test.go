@@ -16,7 +16,7 @@ import (
 	"github.com/weft-go/weft/memory/inmemory"
 )
 
-// Each of these stores breaks one promise, and the case named has to fail on it.
+// Each of these stores breaks one promise, and the named case must fail.
 var brokenValues = []struct {
 	name, found string
 	store       brokenValue
@@ -106,7 +106,7 @@ func TestSuiteFindsBrokenValues(t *testing.T) {
 	}
 }
 
-// A brokenValue is a store that does what it should, but for what is set.
+// A brokenValue is a correct store, except for the faults that its fields set.
 type brokenValue struct {
 	*inmemory.Values
 	write     func(*driver.ValueWrite)
@@ -116,7 +116,7 @@ type brokenValue struct {
 	forget    func(*driver.Scope)
 	scope     func(*driver.Scope)
 	one       bool
-	late      bool // what is read has changed since
+	late      bool // a read returns the previous state
 	before    *read
 	twice     bool
 	texts     bool
@@ -126,7 +126,7 @@ type brokenValue struct {
 	given     driver.ValueWrite
 }
 
-// A read is what was read last, if that was something.
+// A read has the items of the last read that found any.
 type read struct {
 	mu   sync.Mutex
 	list []driver.Item

@@ -16,7 +16,7 @@ import (
 )
 
 // A sentence is an entry of testdata/sentences.json: a turn, a claim that it supports, and a
-// claim that says the opposite or too much. Both quotes are verbatim.
+// claim that is false or says too much. Both quotes are verbatim.
 type sentence struct {
 	ID, Form, Turn string
 	Right, Wrong   quoted
@@ -90,8 +90,8 @@ func learnAll(t *testing.T, o extract.Options, sentences []sentence) (*memory.Me
 	return m, l
 }
 
-// Without a verifier every proposal is stored with a verbatim quote of its own turn and with
-// Lowest trust, so no prompt has it unless it is asked for.
+// Without a verifier, every proposal is stored with a verbatim quote of its turn and with
+// Lowest trust, so recall leaves it out by default.
 func TestSentencesWithoutVerifier(t *testing.T) {
 	t.Parallel()
 	sentences := readSentences(t)
@@ -122,8 +122,9 @@ func TestSentencesWithoutVerifier(t *testing.T) {
 	}
 }
 
-// With a verifier no refused fact is stored. Its answers, in testdata/verdicts.json, are those
-// of a model with mistakes of both kinds: they do not follow from the sentences.
+// With a verifier, no rejected fact is stored. The recorded answers of the verifier, in
+// testdata/verdicts.json, have mistakes of both kinds: some true claims are rejected, and some
+// false claims are accepted.
 func TestSentencesWithVerifier(t *testing.T) {
 	t.Parallel()
 	type verdict struct {

@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	// grace is how long an attempt may take to return after its context has ended. After
-	// that its goroutine is abandoned, and the job is tried again.
+	// grace is the time that an attempt may take to return after its context has ended. Then
+	// its goroutine is abandoned, and the job is tried again.
 	grace = 2 * time.Second
-	// A job that was claimed max(claimsPerAttempt*Attempts, minClaims) times without an end
-	// is held to crash the process each time, and is parked. Claims that an orderly shutdown
-	// interrupts count as well, so the limit is high.
+	// A job is parked after max(claimsPerAttempt*Attempts, minClaims) claims without a result,
+	// because it probably crashes the process each time. Claims that a normal shutdown
+	// interrupts count too, so the limit is high.
 	claimsPerAttempt = 4
 	minClaims        = 20
 )
@@ -28,7 +28,7 @@ var (
 	errExited    = errors.New("the extractor, verifier or decider ended its goroutine")
 )
 
-// attempt tries a job once, and returns how many changes of memory it made.
+// attempt tries a job once, and returns the number of changes to the memory.
 func (l *Learner) attempt(ctx context.Context, j Job) (facts int, err error) {
 	if before := j.Attempts - 1; before >= max(claimsPerAttempt*l.options.Attempts, minClaims) {
 		return 0, fmt.Errorf("it was begun %d times, and never ended: %w", before, errPermanent)
@@ -84,12 +84,13 @@ func (l *Learner) learn(ctx context.Context, j Job) (facts int, err error) {
 	if facts, err = l.settle(ctx, &t, supported); err != nil {
 		return 0, err
 	}
-	// Counted only here, so that a turn with several attempts is counted once.
+	// Count only here, so that a turn with several attempts is counted once.
 	l.count(ctx, &t, append(rejected, refused...))
 	return facts, nil
 }
 
-// facts returns the facts of the proposals that have evidence, and why the others have none.
+// facts returns the facts of the proposals with evidence, and a rejection for each other
+// proposal.
 func (t *Turn) facts(proposals []Proposal) (facts []memory.Fact, rejected []*Rejection) {
 	for _, p := range proposals {
 		f, err := t.Fact(p)
@@ -124,8 +125,8 @@ func (l *Learner) verify(ctx context.Context, t *Turn, facts []memory.Fact) (sup
 	return supported, refused, nil
 }
 
-// settle compares facts with the known ones and changes memory. It handles one turn of a scope
-// at a time, so that each turn sees the changes of the one before.
+// settle compares facts with the known facts and changes the memory. It handles one turn of a
+// scope at a time, so that each turn sees the changes of the previous turn.
 func (l *Learner) settle(ctx context.Context, t *Turn, facts []memory.Fact) (changed int, err error) {
 	if len(facts) == 0 {
 		return 0, nil

@@ -8,7 +8,7 @@ import (
 	"github.com/weft-go/weft/memory"
 )
 
-// enqueue gives a job to the queue. If the queue fails, the job waits in the process.
+// enqueue adds a job to the queue. If the queue fails, the job waits in the process.
 func (l *Learner) enqueue(ctx context.Context, j Job) error {
 	err := l.tryEnqueue(context.WithoutCancel(ctx), j)
 	if err == nil || isPermanent(err) {
@@ -31,11 +31,11 @@ func (l *Learner) tryEnqueue(ctx context.Context, j Job) error {
 	return l.options.Queue.Enqueue(ctx, j)
 }
 
-// maxFlushFailures is how many jobs may fail in one flush, so that a queue that does not
-// answer delays the caller for a few timeouts only.
+// maxFlushFailures is the number of jobs that may fail in one flush, so that a queue that
+// does not answer delays the caller only for a few timeouts.
 const maxFlushFailures = 3
 
-// flush gives the waiting jobs to the queue. A job that the queue will never accept is
+// flush adds the waiting jobs to the queue. A job that the queue will never accept is
 // dropped. A job that fails goes to the end, so that it does not block the others.
 func (l *Learner) flush(ctx context.Context) {
 	failed := 0
@@ -66,7 +66,7 @@ func (l *Learner) flush(ctx context.Context) {
 	}
 }
 
-// isPermanent reports whether a queue will fail again with an error for the same job.
+// isPermanent reports whether the queue will reject the same job again after this error.
 func isPermanent(err error) bool {
 	return errors.Is(err, memory.ErrInvalid) || errors.Is(err, memory.ErrDenied)
 }
@@ -81,7 +81,7 @@ func (l *Learner) first() (Job, bool) {
 	return l.waiting[0], true
 }
 
-// backlog returns how many jobs wait in the process.
+// backlog returns the number of jobs that wait in the process.
 func (l *Learner) backlog() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// relatedCosine and relatedOverlap are the similarities from which a decider is asked
+	// relatedCosine and relatedOverlap are the least similarities at which a decider is asked
 	// about a known fact.
 	relatedCosine  = 0.55
 	relatedOverlap = 0.2
-	// maxKnown is how many known facts are compared with a new one.
+	// maxKnown is the maximum number of known facts that are compared with a new fact.
 	maxKnown = 5
 	// actor names this package in the history of facts.
 	actor = "extract"
@@ -49,14 +49,14 @@ func (l *Learner) changes(ctx context.Context, t *Turn, facts []memory.Fact) ([]
 	return append(changes, decided...), err
 }
 
-// isKnown reports whether the nearest fact says the same as a new one. Vectors do not decide that:
-// those of a sentence and of its negation can be very similar.
+// isKnown reports whether the nearest fact has the same text as a new one. It ignores vectors,
+// since the vectors of a sentence and its negation can be very similar.
 func isKnown(near []memory.Near) bool { return len(near) > 0 && near[0].Same }
 
 func isRelated(n memory.Near) bool { return n.Cosine >= relatedCosine || n.Overlap >= relatedOverlap }
 
-// mayEnd reports whether a new fact may close or replace a known one. A fact of Lowest trust
-// must not remove a better one.
+// mayEnd reports whether a new fact may close or replace a known fact. A fact of Lowest trust
+// must not replace a fact of higher trust.
 func mayEnd(f, known memory.Fact) bool { return f.Trust != Lowest || known.Trust == Lowest }
 
 // decide asks the decider, and returns the changes for its decisions.

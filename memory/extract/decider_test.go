@@ -56,7 +56,7 @@ func TestDecisionsChangeMemory(t *testing.T) {
 	}
 }
 
-// A fact that nothing vouches for may replace another such fact, and no other fact.
+// A fact of Lowest trust may replace only facts of Lowest trust.
 func TestLowestTrustEndsOnlyLowestTrust(t *testing.T) {
 	t.Parallel()
 	for _, trust := range []memory.Trust{memory.Stated, memory.Inferred, extract.Lowest} {
@@ -71,7 +71,7 @@ func TestLowestTrustEndsOnlyLowestTrust(t *testing.T) {
 	}
 }
 
-// A verified fact is stored although the same words are known with Lowest trust.
+// A verified fact is stored although a fact of Lowest trust has the same text.
 func TestVerifiedFactIsStoredBesideAnUnverifiedOne(t *testing.T) {
 	t.Parallel()
 	m := newMemory(t)
@@ -84,8 +84,8 @@ func TestVerifiedFactIsStoredBesideAnUnverifiedOne(t *testing.T) {
 	assert.ElementsMatch(t, []memory.Trust{extract.Lowest, memory.Stated}, trusts)
 }
 
-// flat is an embedder for which all texts are the same, as a weak one may hold a sentence and
-// its negation.
+// flat is an embedder that returns the same vector for all texts, as a weak embedder may do for a
+// sentence and its negation.
 type flat struct{}
 
 func (flat) Model() string { return "flat" }
@@ -107,8 +107,8 @@ func TestDeciderIsAskedAboutEqualVectorsOfOtherWords(t *testing.T) {
 	assert.Equal(t, []string{"Ann does not smoke"}, known(t, m))
 }
 
-// TestNegationIsStoredWithoutADecider proves that a fact is not dropped because its vector equals
-// that of a known fact with other words.
+// TestNegationIsStoredWithoutADecider proves that a fact is stored although its vector equals the
+// vector of a known fact with other words.
 func TestNegationIsStoredWithoutADecider(t *testing.T) {
 	t.Parallel()
 	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{Embedder: flat{}})
@@ -160,7 +160,7 @@ func TestTurnsLearnedOutOfOrder(t *testing.T) {
 	t.Parallel()
 	for action, want := range map[extract.Action][][]string{
 		extract.Replace: {nil, {"Oslo"}, {"Oslo"}, {"Rome"}},
-		extract.Close:   {nil, nil, nil, {"Rome"}}, // a closing adds nothing, and no older fact was known
+		extract.Close:   {nil, nil, nil, {"Rome"}}, // Close adds no fact, and no older fact was known
 	} {
 		t.Run(string(action), func(t *testing.T) {
 			t.Parallel()

@@ -13,20 +13,20 @@
 //	...
 //	err = learner.Drain(ctx)               // on shutdown
 //
-// Rules to know:
+// Rules:
 //
 //   - A turn is a job in a [driver.TurnStore]. With a durable queue, such as those of sqlitememory and
 //     pgmemory, a turn that [Learner.Learn] accepted is learned even if the process is
 //     killed. A turn is learned once, by its key.
-//   - A failure reaches no caller. It is counted and logged, and the turn is tried again. A
+//   - A failure is not returned to a caller. It is counted and logged, and the turn is tried again. A
 //     turn that always fails is parked after [Options.Attempts].
-//   - Each fact has a quote: a verbatim span of the user's own words in that turn, which
-//     [Evidence] returns. A proposal without one is dropped and counted. Words of tools,
-//     documents and the assistant are no evidence.
-//   - A quote proves that the user wrote these words, and not that they support the fact. So
-//     a fact has [Lowest] trust, which recall leaves out, unless [Options.Verifier] supports
-//     it. [TrustOf] has all the rules.
-//   - A fact that is known already is not stored again. A decider is asked only if related
-//     facts are known. A fact that a new fact contradicts is closed, and not deleted. A fact
-//     of Lowest trust closes only facts of Lowest trust.
+//   - Each fact has a quote: a verbatim span of the user's own words in that turn, which [Evidence]
+//     returns. A proposal without a quote is dropped and counted. Words of tools, documents and the
+//     assistant are not evidence.
+//   - A quote proves that the user wrote these words, but not that they support the fact. So a fact
+//     has [Lowest] trust, and recall leaves it out, unless [Options.Verifier] supports it. [TrustOf]
+//     lists all rules.
+//   - A known fact is not stored again. A decider is asked only if related facts are known. If a new
+//     fact contradicts a known fact, the known fact is closed and not deleted. A fact of Lowest trust
+//     closes only facts of Lowest trust.
 package extract

@@ -16,7 +16,7 @@ import (
 // Use [Evidence] to read it.
 const EvidenceKey = "weft.evidence"
 
-// maxQuote is the largest quote in bytes.
+// maxQuote is the maximum length of a quote in bytes.
 const maxQuote = 2000
 
 // A Quote is the evidence of a fact: a verbatim span of the user's words in one turn.
@@ -53,9 +53,9 @@ func (q Quote) metadata() (json.RawMessage, error) {
 	return bytes.TrimSpace(b.Bytes()), err
 }
 
-// quote returns the first span of the user's words that equals the given words in Unicode
-// NFC with each run of white space as one space. It returns false if there is no such span,
-// or if the words are marks only.
+// quote returns the first span of the user's words that equals the given words in Unicode NFC
+// with each run of white space as one space. It returns false if there is no such span, or if
+// the words have only marks.
 func (t *Turn) quote(words string) (Quote, bool) {
 	wanted := strings.TrimSpace(newAligned(words).text)
 	if !strings.ContainsFunc(wanted, func(r rune) bool { return !unicode.IsPunct(r) && !unicode.IsSpace(r) }) {
@@ -69,7 +69,7 @@ func (t *Turn) quote(words string) (Quote, bool) {
 	return Quote{Conversation: t.Conversation, Turn: t.Number, Text: t.User[start:end], Offset: start}, true
 }
 
-// aligned is a normalized text that knows the place of its characters in the original.
+// aligned is a normalized text with the positions of its characters in the original.
 type aligned struct {
 	text string
 	// For the first byte of each character, starts has the start of the character in the
@@ -99,7 +99,7 @@ func newAligned(text string) *aligned {
 	return a
 }
 
-// leadingSpace returns how many bytes of white space a text starts with.
+// leadingSpace returns the number of bytes of white space at the beginning of a text.
 func leadingSpace(text string) (size int) {
 	for size < len(text) {
 		r, n := utf8.DecodeRuneInString(text[size:])
@@ -111,8 +111,8 @@ func leadingSpace(text string) (size int) {
 	return size
 }
 
-// find returns the first span of the original that has the given words, which start and end
-// with whole characters.
+// find returns the first span of the original that has the given words. The span starts and
+// ends with whole characters.
 func (a *aligned) find(words string) (start, end int, ok bool) {
 	for from := 0; ; from++ {
 		i := strings.Index(a.text[from:], words)

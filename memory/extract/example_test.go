@@ -32,7 +32,7 @@ func Example() {
 	if err := learner.Drain(ctx); err != nil { // on shutdown
 		panic(err)
 	}
-	// Nothing verified the fact, so it is found only by those who ask for untrusted facts.
+	// The fact is not verified, so only a query with Untrusted finds it.
 	for f, err := range m.List(ctx, memory.FactQuery{Reach: ann.Only(), Untrusted: true}) {
 		if err != nil {
 			panic(err)

@@ -27,7 +27,7 @@ func (f ExtractorFunc) Extract(ctx context.Context, t Turn) ([]Proposal, error) 
 
 // ExtractorOptions configures [NewExtractor]. The zero value is valid.
 type ExtractorOptions struct {
-	// Max is the largest number of facts of a turn. Zero means [DefaultMax].
+	// Max is the maximum number of facts of a turn. Zero means [DefaultMax].
 	Max int
 	// Kinds are the kinds of facts to look for. Nil means preferences, facts, context and
 	// relationships.
@@ -36,7 +36,7 @@ type ExtractorOptions struct {
 	Instructions string
 }
 
-// DefaultMax is the largest number of facts of a turn, by default.
+// DefaultMax is the default of ExtractorOptions.Max.
 const DefaultMax = 5
 
 // ModelExtractor is an [Extractor] that asks a model. It is safe for concurrent use.
@@ -80,8 +80,8 @@ func (e *ModelExtractor) schema() json.RawMessage {
 	},"required":["kind","content","evidence"],"additionalProperties":false}}},"required":["facts"],"additionalProperties":false}`, kinds))
 }
 
-// Extract implements [Extractor]. It leaves out facts without content or of a kind that is not
-// in the options. An unknown kind counts as [memory.Plain].
+// Extract implements [Extractor]. It leaves out facts without content, and facts of a kind
+// that is not in the options. An unknown kind counts as [memory.Plain].
 func (e *ModelExtractor) Extract(ctx context.Context, t Turn) ([]Proposal, error) {
 	temperature := 0.0
 	answer, _, err := llm.As[extracted](ctx, e.model, llm.Request{
@@ -133,7 +133,7 @@ func (e *ModelExtractor) prompt() string {
 	return text
 }
 
-// turnAsJSON returns the turn as JSON, so that no text in it can pass for the frame around it.
+// turnAsJSON returns the turn as JSON, so that a text in it cannot imitate the text around it.
 func turnAsJSON(t Turn) string {
 	at := t.At
 	if at.IsZero() {

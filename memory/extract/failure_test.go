@@ -19,7 +19,7 @@ import (
 	"github.com/weft-go/weft/memory/inmemory"
 )
 
-// choosy is a queue that refuses jobs with some keys.
+// choosy is a queue that rejects jobs with some keys.
 type choosy struct {
 	*inmemory.Turns
 	mu  sync.Mutex

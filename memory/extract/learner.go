@@ -20,27 +20,28 @@ import (
 type Options struct {
 	// Extractor finds facts in a turn. It is required.
 	Extractor Extractor
-	// Verifier checks facts against the user's words. Facts that it refuses are not stored.
+	// Verifier checks facts against the user's words. Facts that it rejects are not stored.
 	// If it is nil, every fact is stored with [Lowest] trust.
 	Verifier Verifier
 	// Decider says how a new fact relates to known facts. If it is nil, new facts are added.
 	Decider Decider
 	// Queue keeps turns until they are learned. Nil means the queue of the memory.
 	Queue driver.TurnStore
-	// Workers is how many turns are learned at the same time. Zero means 2.
+	// Workers is the number of turns that are learned at the same time. Zero means 2.
 	Workers int
-	// Attempts is how often a turn is tried before it is parked. Zero means 5. A turn that
-	// crashes the process each time is parked after four times as many claims, at least 20.
+	// Attempts is the number of attempts before a turn is parked. Zero means 5. A turn that
+	// crashes the process each time is parked after four times as many claims, but at least
+	// 20.
 	Attempts int
-	// Delay is the longest delay before the second attempt. It doubles for each later one,
-	// up to an hour. Zero means 2 s.
+	// Delay is the longest delay before the second attempt. It doubles with each attempt, up
+	// to an hour. Zero means 2 s.
 	Delay time.Duration
 	// Timeout limits one attempt. Zero means a minute.
 	Timeout time.Duration
-	// Poll is how often Work looks for turns of other processes. Zero means 5 s.
+	// Poll is the interval at which Work looks for turns of other processes. Zero means 5 s.
 	Poll time.Duration
-	// Logger receives failures, and the reason for each dropped fact without its words. Nil
-	// means no log.
+	// Logger logs failures, and the reason for each dropped fact without its text. Nil means
+	// no log.
 	Logger *slog.Logger
 }
 
@@ -52,8 +53,8 @@ const (
 	defaultPoll     = 5 * time.Second
 	maxDelay        = time.Hour
 	maxWaiting      = 10_000
-	// claimSpare is how much longer a claim is than an attempt, so that there is time to
-	// store the result.
+	// claimSpare is the time by which a claim is longer than an attempt, for storing the
+	// result.
 	claimSpare     = 10 * time.Second
 	enqueueTimeout = time.Second
 )
@@ -100,8 +101,8 @@ func New(m *memory.Memory, o Options) (*Learner, error) {
 
 // Learn enqueues a turn and returns. If the queue does not answer within a second, the turn
 // waits in the process until it does. Learn returns an error only for a turn that cannot be
-// accepted: [memory.ErrInvalid], [memory.ErrDenied], or [ErrFull] if 10,000 turns wait
-// already.
+// accepted: [memory.ErrInvalid], [memory.ErrDenied], or [ErrFull] if 10,000 turns are
+// already waiting.
 func (l *Learner) Learn(ctx context.Context, t Turn) error {
 	err := t.check()
 	var j Job
@@ -121,7 +122,7 @@ func (l *Learner) Learn(ctx context.Context, t Turn) error {
 	return nil
 }
 
-// do tries a job once and tells the queue the result.
+// do tries a job once and reports the result to the queue.
 func (l *Learner) do(ctx context.Context, j Job) {
 	n, err := l.attempt(ctx, j)
 	done := context.WithoutCancel(ctx) // a shutdown must not lose the result
@@ -146,8 +147,8 @@ func (l *Learner) do(ctx context.Context, j Job) {
 	}
 }
 
-// retryAfter returns the delay before the next attempt of a job. Negative means no more
-// attempts.
+// retryAfter returns the delay before the next attempt of a job. A negative delay means no
+// more attempts.
 func (l *Learner) retryAfter(ctx context.Context, j Job, err error) time.Duration {
 	if ctx.Err() != nil { // a shutdown is not the job's fault
 		return 0
@@ -160,7 +161,7 @@ func (l *Learner) retryAfter(ctx context.Context, j Job, err error) time.Duratio
 	return longest/2 + rand.N(longest/2+1)
 }
 
-// count counts and logs dropped proposals. The log must not repeat the user's words.
+// count counts and logs dropped proposals. The log must not have the user's words.
 func (l *Learner) count(ctx context.Context, t *Turn, rejected []*Rejection) {
 	for _, r := range rejected {
 		l.mu.Lock()
@@ -170,13 +171,13 @@ func (l *Learner) count(ctx context.Context, t *Turn, rejected []*Rejection) {
 	}
 }
 
-// Stats counts what a learner did since it was created.
+// Stats has the counts of a learner since it was created.
 type Stats struct {
 	// Learned counts turns, and Facts the changes of memory that they caused.
 	Learned, Facts int64
 	// Failed counts failed attempts, and Parked the turns that were given up.
 	Failed, Parked int64
-	// Waiting is how many turns wait in the process for the queue.
+	// Waiting is the number of turns that wait in the process for the queue.
 	Waiting int
 	// Dropped counts proposals of learned turns that were not stored, by reason.
 	Dropped map[Reason]int64

@@ -86,7 +86,7 @@ func TestRetryAndPark(t *testing.T) {
 	})
 }
 
-// A queue that does not answer delays no turn for long, and no turn is lost.
+// A queue that does not answer delays a turn only briefly, and no turn is lost.
 func TestQueueDown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -127,7 +127,8 @@ func (h *hanging) Enqueue(ctx context.Context, j extract.Job) error {
 	return h.Turns.Enqueue(ctx, j)
 }
 
-// A turn is not parked because its tenant is over its share, however often that happens.
+// A turn is not parked because its tenant is over its limit, no matter how often this
+// happens.
 func TestBusyTenantParksNoTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -142,7 +143,7 @@ func TestBusyTenantParksNoTurn(t *testing.T) {
 	})
 }
 
-// crowded is a store that refuses a number of calls.
+// crowded is a store that rejects a number of calls.
 type crowded struct {
 	driver.FactStore
 	left atomic.Int64
@@ -171,7 +172,7 @@ type refusing struct{ *inmemory.Turns }
 
 func (refusing) Enqueue(context.Context, extract.Job) error { return errors.New("down") }
 
-// Turns from before their user was forgotten are not learned.
+// Turns that are older than the last Forget of their user are not learned.
 func TestForgottenUser(t *testing.T) {
 	t.Parallel()
 	m := newMemory(t)

@@ -76,7 +76,7 @@ var echo = extract.ExtractorFunc(func(_ context.Context, t extract.Turn) ([]extr
 	return list, nil
 })
 
-// proposing is an extractor that always finds the same.
+// proposing is an extractor that always returns the same proposals.
 func proposing(list ...extract.Proposal) extract.Extractor {
 	return extract.ExtractorFunc(func(context.Context, extract.Turn) ([]extract.Proposal, error) { return list, nil })
 }
@@ -86,7 +86,7 @@ var trusting = extract.VerifierFunc(func(_ context.Context, claims []extract.Cla
 	return slices.Repeat([]extract.Verdict{{Supported: true}}, len(claims)), nil
 })
 
-// deciding is a decider that always answers the same.
+// deciding is a decider that always returns the same decision.
 func deciding(d extract.Decision) extract.Decider {
 	return extract.DeciderFunc(func(_ context.Context, qs []extract.Question) ([]extract.Decision, error) {
 		return slices.Repeat([]extract.Decision{d}, len(qs)), nil

@@ -13,15 +13,15 @@ import (
 type Proposal struct {
 	// Kind is read without regard to case and plural. An unknown kind is [memory.Plain].
 	Kind memory.Kind
-	// Content is the fact in words.
+	// Content is the text of the fact.
 	Content string
 	// Evidence is a verbatim span of the user's words in the turn, at most 2,000 bytes. Only
 	// white space and the Unicode form (NFC or NFD) may differ. A proposal without such a
 	// span is dropped.
 	Evidence string
-	// Importance is between 0 and 1. Values outside are moved to the nearer end.
+	// Importance is between 0 and 1. Other values are set to the nearer limit.
 	Importance float64
-	// ExpiresAt is when the fact stops being useful. Zero means never.
+	// ExpiresAt is the time at which the fact expires. Zero means never.
 	ExpiresAt time.Time
 }
 
@@ -30,16 +30,16 @@ type Reason string
 
 // The reasons.
 const (
-	Unquoted Reason = "unquoted" // the evidence is no verbatim span of the user's words
+	Unquoted Reason = "unquoted" // the evidence is not a verbatim span of the user's words
 	Refused  Reason = "refused"  // the verifier does not support the fact
 	Invalid  Reason = "invalid"  // the fact or its evidence is too long, empty or cannot be stored
 )
 
-// A Rejection is the error for a proposal that is not stored. Its text is fit for the model
-// that made the proposal.
+// A Rejection is the error for a proposal that is not stored. Its text can be shown to the
+// model that made the proposal.
 type Rejection struct {
 	Reason Reason
-	// Doubt is what the verifier holds against the fact. It is empty for other reasons.
+	// Doubt is the objection of the verifier. It is empty for other reasons.
 	Doubt string
 	// Err is the cause, or nil.
 	Err error
@@ -66,8 +66,8 @@ func (r *Rejection) Error() string {
 func (r *Rejection) Unwrap() error { return r.Err }
 
 // Fact returns the fact of a proposal, with its evidence and with [Lowest] trust. It returns
-// a [*Rejection] if the evidence is no verbatim span of t.User, or if a memory cannot store
-// the fact.
+// a [*Rejection] if the evidence is not a verbatim span of t.User, or if the fact cannot be
+// stored.
 func (t Turn) Fact(p Proposal) (memory.Fact, error) {
 	t.User = clean(t.User)
 	p = p.normal()
@@ -93,8 +93,7 @@ func (t Turn) Fact(p Proposal) (memory.Fact, error) {
 	return f, nil
 }
 
-// normal returns the proposal with near misses corrected: white space, the kind and the
-// importance.
+// normal returns the proposal with corrected white space, kind and importance.
 func (p Proposal) normal() Proposal {
 	p.Content = strings.TrimSpace(p.Content)
 	p.Kind = kindOf(p.Kind)

@@ -127,7 +127,7 @@ func TestDroppedProposalsAreCountedAndLogged(t *testing.T) {
 	assert.Contains(t, log.String(), "reason=refused doubt=question")
 }
 
-// A kind or an importance that is nearly valid loses no fact.
+// A fact whose kind or importance is nearly valid is still stored.
 func TestNearlyValidProposals(t *testing.T) {
 	t.Parallel()
 	turn := extract.Turn{User: "I like tea"}

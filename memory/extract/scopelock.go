@@ -14,8 +14,8 @@ type scopeLocks struct {
 	held map[memory.Scope]chan struct{} // closed when the holder unlocks
 }
 
-// lock waits for the lock of a scope. The lock is released when unlock is called or the
-// context ends, whichever is first, so that a hanging holder does not block the scope.
+// lock waits for the lock of a scope. The lock is released when unlock is called or when
+// the context ends, so that a hanging holder does not block the scope.
 func (s *scopeLocks) lock(ctx context.Context, scope memory.Scope) (unlock func(), err error) {
 	for {
 		s.mu.Lock()

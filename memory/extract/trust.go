@@ -2,8 +2,8 @@ package extract
 
 import "github.com/weft-go/weft/memory"
 
-// Lowest is the trust of a fact that nothing but its extractor vouches for. Recall leaves
-// such facts out unless they are asked for.
+// Lowest is the trust of a fact that was extracted but not verified. Recall leaves such facts
+// out unless a query includes them.
 const Lowest = memory.Untrusted
 
 // Provenance says how a fact with evidence was obtained.

@@ -10,21 +10,20 @@ import (
 	"github.com/weft-go/weft/memory"
 )
 
-// A Turn is what the user said and the assistant answered.
+// A Turn has the words of the user and the answer of the assistant.
 type Turn struct {
 	// Key identifies the turn within its scope, such as the thread and the checkpoint. A
 	// second turn with the same key is ignored.
 	Key string `json:"key"`
 	// Scope is the scope of the facts. It must have a user, unless Shared is true.
 	Scope memory.Scope `json:"scope"`
-	// Shared permits a scope without a user. Its facts are known to everybody who has the
-	// scope.
+	// Shared permits a scope without a user. All users of the scope share its facts.
 	Shared bool `json:"shared,omitempty"`
 	// Conversation and Number name the turn in the facts and in their evidence.
 	Conversation string `json:"conversation,omitempty"`
 	Number       int64  `json:"number,omitempty"`
 	// User has the user's own words, and no words of tools or files: every part of it may
-	// become evidence. At most 256 KB of it are kept.
+	// become evidence. At most 256 KB of them are kept.
 	User string `json:"user"`
 	// Assistant is the answer. It is context for the extractor, and never evidence.
 	Assistant string `json:"assistant,omitempty"`

@@ -16,7 +16,7 @@ import (
 type Claim struct {
 	// Content is the fact, and Quote its evidence, a verbatim span of Said.
 	Content, Quote string
-	// Said is everything that the user said in the turn.
+	// Said has all words of the user in the turn.
 	Said string
 	// At is the time of the turn.
 	At time.Time
@@ -26,13 +26,13 @@ type Claim struct {
 type Verdict struct {
 	// Supported means that the user states the fact in the turn.
 	Supported bool
-	// Doubt names what speaks against the fact in a word or two, such as "negation". It is
-	// logged, so it must not repeat the user's words.
+	// Doubt names the objection to the fact in one or two words, such as "negation". It is
+	// logged, so it must not have the user's words.
 	Doubt string
 }
 
 // A Verifier checks whether quotes, read within their turn, support facts. It returns one
-// verdict for each claim, in the same order. All claims of a call are of one turn. If it
+// verdict for each claim, in the same order. All claims of a call belong to one turn. If it
 // returns an error, nothing is stored and the turn is tried again. It must be safe for
 // concurrent use.
 type Verifier interface {
@@ -154,8 +154,8 @@ func (o *verifiedOne) verdict() Verdict {
 	return Verdict{Doubt: otherDoubt}
 }
 
-// verifyRequest writes claims of one turn as JSON, so that no text in them can pass for the
-// frame around it.
+// verifyRequest writes claims of one turn as JSON, so that a text in them cannot imitate
+// the text around it.
 func verifyRequest(claims []Claim) (string, error) {
 	type numbered struct {
 		Number int    `json:"number"`

@@ -112,7 +112,7 @@ func TestModelVerifierErrors(t *testing.T) {
 	require.Empty(t, verdicts)
 }
 
-// A verifier that fails stores nothing. The turn is tried again, and parked in the end.
+// If the verifier fails, nothing is stored. The turn is tried again, and finally parked.
 func TestVerifierErrorsAreRetried(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Work learns turns from the queue, also those that other processes enqueued, until the
-// context ends, and returns its error. It waits for its workers, except for an extractor,
-// verifier or decider that does not return: after two seconds it is abandoned. Several
-// goroutines and processes may work on one queue.
+// Work learns turns from the queue until the context ends, and returns the error of the
+// context. It also learns turns that other processes enqueued. It waits for its workers,
+// but abandons an extractor, verifier or decider that does not return within two seconds.
+// Several goroutines and processes may work on one queue.
 func (l *Learner) Work(ctx context.Context) error {
 	w := newWorkers(l.options.Workers)
 	defer w.busy.Wait()
@@ -25,8 +25,8 @@ func (l *Learner) Work(ctx context.Context) error {
 
 // Drain learns all turns in the queue, including those that wait for another attempt. It
 // returns nil once only parked turns are left. If the context ends first, it returns the
-// context's error, and the rest stays in the queue. Like Work it abandons calls that do not
-// return.
+// context's error, and the other turns stay in the queue. Like Work, it abandons calls that
+// do not return.
 func (l *Learner) Drain(ctx context.Context) error {
 	w := newWorkers(l.options.Workers)
 	defer w.busy.Wait()
@@ -46,7 +46,7 @@ func (l *Learner) Drain(ctx context.Context) error {
 }
 
 // wait returns when there may be work, and at the latest after the given time. If more jobs
-// are due and all workers are busy, it waits for an idle worker only.
+// are due and all workers are busy, it only waits for an idle worker.
 func (l *Learner) wait(ctx context.Context, w *workers, longest time.Duration, more bool) {
 	if more {
 		select {

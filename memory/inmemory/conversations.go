@@ -158,7 +158,7 @@ func (m *Conversations) allowed(at sessionKey, was *sessionRow, c driver.Session
 	return m.late(at, c)
 }
 
-// late returns [driver.ErrForgotten] if the messages are older than a call of Forget or Delete.
+// late returns [driver.ErrForgotten] if the messages are older than the last Forget or Delete.
 func (m *Conversations) late(at sessionKey, c driver.SessionChange) error {
 	if c.Said.IsZero() {
 		return nil

@@ -193,7 +193,7 @@ func cloneChunk(r driver.ChunkRecord) driver.ChunkRecord {
 	return r
 }
 
-// allowed reports whether the quota permits the new size of the scope.
+// allowed returns [driver.ErrQuota] if the quota does not permit the new size of the scope.
 func (m *Documents) allowed(c driver.SourceChange, next []*sourceRow) error {
 	if c.Quota == (driver.SourceQuota{}) {
 		return nil
@@ -253,7 +253,7 @@ func (m *Documents) remove(b *sourceRow) {
 	m.alive -= len(b.rows)
 }
 
-// sweep removes deleted rows from the index when they are most of it.
+// sweep removes deleted rows from the index when it has more deleted rows than others.
 func (m *Documents) sweep() {
 	if m.dead < m.alive || m.dead < 100 {
 		return

@@ -24,7 +24,7 @@ type Facts struct {
 
 	mu        sync.RWMutex
 	scopes    map[driver.Scope]*scopeFacts
-	forgotten map[driver.Scope]time.Time // by the scope as it was asked for
+	forgotten map[driver.Scope]time.Time // by the argument of Forget
 	clock
 }
 
@@ -95,7 +95,8 @@ func (m *Facts) Restore(ctx context.Context, list []driver.SavedFact) (int, erro
 	return n, nil
 }
 
-// in reports whether the record has a vector of a model, and of a length unless that is zero.
+// inSpace reports whether the record has a vector of a model and, unless dimension is zero, of this
+// length.
 func inSpace(r *driver.FactRecord, model string, dimension int) bool {
 	return r.Model == model && r.Embedding != nil && (dimension == 0 || dimension == len(r.Embedding))
 }
@@ -140,7 +141,7 @@ func (m *Facts) Apply(ctx context.Context, s driver.Scope, changes []driver.Fact
 	return applied, nil
 }
 
-// allowed returns [driver.ErrForgotten] for a fact from before its scope was forgotten.
+// allowed returns [driver.ErrForgotten] for a fact that is older than the last Forget of its scope.
 func (m *Facts) allowed(s driver.Scope, c driver.FactChange) error {
 	if c.Said.IsZero() {
 		return nil
@@ -188,7 +189,7 @@ func (m *Facts) selected(q *driver.FactQuery) []*driver.FactRecord {
 	defer m.mu.RUnlock()
 	now := input.Exact(time.Now())
 	if now.Before(m.last) {
-		now = m.last // what was just stored is there, also by a clock that is coarse or was set back
+		now = m.last // so that new facts are found even if the clock is coarse or was set back
 	}
 	var rows []*driver.FactRecord
 	add := func(f *scopeFacts) {
@@ -212,7 +213,7 @@ func (m *Facts) selected(q *driver.FactQuery) []*driver.FactRecord {
 	return rows
 }
 
-// holds reports whether a query selects a row of a scope in its reach.
+// holdsFact reports whether a query selects a row of a scope in its reach.
 func holdsFact(q *driver.FactQuery, r *driver.FactRecord, now time.Time) bool {
 	switch {
 	case len(q.IDs) > 0 && !slices.Contains(q.IDs, r.ID),
@@ -260,7 +261,7 @@ func (m *Facts) events(s driver.Scope, id string) []driver.Event {
 	defer m.mu.RUnlock()
 	if id != "" {
 		if f := m.scopes[s]; f != nil {
-			return f.events[id] // only ever appended to, in another array
+			return f.events[id] // append never changes the elements that a reader has
 		}
 		return nil
 	}
@@ -349,7 +350,7 @@ func (m *Facts) Search(ctx context.Context, s driver.FactSearch) (driver.FactCan
 	if err := ctx.Err(); err != nil {
 		return driver.FactCandidates{}, err
 	}
-	seen := map[*driver.FactRecord]bool{} // an id is of its scope alone
+	seen := map[*driver.FactRecord]bool{} // by row, since ids are unique only in a scope
 	for _, hits := range [][]hit{best(byWords, s.Limit), best(byVector, s.Limit)} {
 		for _, h := range hits {
 			if !seen[h.row] {

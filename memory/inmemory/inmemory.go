@@ -1,5 +1,5 @@
-// Package inmemory stores a memory in the process, for tests and for small programs. What it
-// stores is gone when the process ends.
+// Package inmemory stores a memory in the process, for tests and for small programs. The data is lost
+// when the process ends.
 //
 //	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
 package inmemory
@@ -8,9 +8,9 @@ import "github.com/weft-go/weft/memory/driver"
 
 // Options configures [New]. The zero value has no limits.
 type Options struct {
-	// MaxFacts is the maximum number of valid facts of a scope, MaxValues that of its values, and
-	// MaxMessages that of the messages of a session. Zero means no limit. A change that would exceed a
-	// limit returns [driver.ErrQuota].
+	// MaxFacts is the maximum number of valid facts of a scope, MaxValues the maximum number of values
+	// of a scope, and MaxMessages the maximum number of messages of a session. Zero means no limit. A
+	// change that would exceed a limit returns [driver.ErrQuota].
 	MaxFacts, MaxValues, MaxMessages int
 }
 
@@ -23,7 +23,7 @@ func New(o Options) driver.Stores {
 	}
 }
 
-// Fill returns a backend with the given stores, and with stores in memory for those that are nil.
+// Fill returns a backend with the given stores. Each nil store is replaced by a store in memory.
 func Fill(s driver.Stores) driver.Stores {
 	in := New(Options{})
 	if s.FactStore == nil {

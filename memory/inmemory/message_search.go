@@ -6,7 +6,7 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// A hit is a row with terms of the search.
+// A messageHit is a row that has terms of the search.
 type messageHit struct {
 	row   *driver.MessageRow
 	score float64
@@ -16,7 +16,8 @@ func selectsMessage(s *driver.MessageSearch, r *driver.MessageRow) bool {
 	return slices.Contains(s.Roles, r.Role) && !r.At.Before(s.Since) && (s.Before.IsZero() || r.At.Before(s.Before))
 }
 
-// count adds a row to the statistics. It reports whether the row has any of the terms.
+// countMessage adds a row to the statistics. It reports whether the row has any of the
+// terms.
 func countMessage(c *driver.MessageCandidates, r *driver.MessageRow, terms []string) (found bool) {
 	c.Messages++
 	c.Terms += int64(len(r.Terms))

@@ -17,7 +17,7 @@ type scopeFacts struct {
 	keys   map[[16]byte][]string // the ids of the rows that have a key
 	events map[string][]driver.Event
 	jobs   map[string]bool
-	undo   []func() // what takes back the changes of a call, in their order
+	undo   []func() // functions that undo the changes of a call, in order
 }
 
 func newScopeFacts(s driver.Scope) *scopeFacts {
@@ -34,7 +34,7 @@ func (f *scopeFacts) count(now time.Time) (n int) {
 	return n
 }
 
-// lasts reports whether a fact has not ended.
+// factLasts reports whether a fact has not ended.
 func factLasts(r *driver.FactRecord, now time.Time) bool {
 	return r.ValidTo.IsZero() || r.ValidTo.After(now)
 }
@@ -162,7 +162,7 @@ func (f *scopeFacts) add(s driver.Scope, c driver.FactChange, now time.Time) (dr
 		id = same.ID
 	}
 	for _, old := range c.Supersedes {
-		if same != nil && old == same.ID { // it says the same, and so stays
+		if same != nil && old == same.ID { // it has the same text, so it is kept
 			continue
 		}
 		if err := f.supersede(old, row.ValidFrom, id, now); err != nil {
@@ -178,12 +178,12 @@ func (f *scopeFacts) add(s driver.Scope, c driver.FactChange, now time.Time) (dr
 	return driver.Applied{ID: id}, nil
 }
 
-// says reports whether two facts have the same text, at any time.
+// saysSame reports whether two facts have the same text. It ignores their validity.
 func saysSame(r *driver.FactRecord, other *driver.FactRecord) bool {
 	return r.Kind == other.Kind && (r.Trust == driver.Untrusted) == (other.Trust == driver.Untrusted) && input.SameText(r.Content, other.Content)
 }
 
-// supersede ends a fact at the time at which another one replaces it.
+// supersede ends the validity of a fact when another fact replaces it.
 func (f *scopeFacts) supersede(id string, at time.Time, by string, now time.Time) error {
 	was, ok := f.rows[id]
 	if !ok {
@@ -200,7 +200,7 @@ func (f *scopeFacts) supersede(id string, at time.Time, by string, now time.Time
 	return nil
 }
 
-// extend extends the validity of a fact by that of a fact that repeats it.
+// extend extends the validity of a fact by the validity of a fact that repeats it.
 func (f *scopeFacts) extend(was, again *driver.FactRecord, floor time.Time, actor string, now time.Time) {
 	next := *was
 	next.Fact = was.Join(&again.Fact, floor)
@@ -222,7 +222,8 @@ func (f *scopeFacts) update(next *driver.FactRecord, to driver.FactRecord, now t
 	return nil
 }
 
-// close ends the validity of a row, not before it began. A row that ends earlier keeps its end.
+// closeFact ends the validity of a row, but not before its ValidFrom. A row that ends earlier keeps its
+// end.
 func closeFact(r *driver.FactRecord, at time.Time, by string) {
 	if at.Before(r.ValidFrom) {
 		at = r.ValidFrom

@@ -104,8 +104,8 @@ func (q *Turns) Retry(_ context.Context, j driver.Turn, after time.Duration, cau
 	return nil
 }
 
-// Forget implements [driver.TurnStore].
-// Their claims become invalid, and turns that are older than the call are not accepted later.
+// Forget implements [driver.TurnStore]. Claims of removed turns become invalid, and turns
+// that are older than the call are not accepted later.
 func (q *Turns) Forget(_ context.Context, s driver.Scope) (int, error) {
 	if s == (driver.Scope{}) {
 		return 0, fmt.Errorf("extract: forget: the scope is empty: %w", driver.ErrInvalid)

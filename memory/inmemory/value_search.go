@@ -27,13 +27,13 @@ func selectsValue(q *driver.ValueSelection, r *valueRow) bool {
 	return !slices.ContainsFunc(q.Where, func(c driver.Condition) bool { return !c.Match(r.Value) })
 }
 
-// A hit is a row with its score.
+// A valueHit is a row with its score.
 type valueHit struct {
 	row   *valueRow
 	score float64
 }
 
-// count adds a row to the statistics.
+// countValue adds a row to the statistics.
 func countValue(c *driver.ValueCandidates, r *valueRow, terms []string) {
 	if len(r.Terms) == 0 {
 		return

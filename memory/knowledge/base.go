@@ -13,7 +13,7 @@ import (
 
 // Options configures [New]. With the zero value, search uses words only.
 type Options struct {
-	// Embedder makes vectors of chunks and of questions.
+	// Embedder converts chunks and questions to vectors.
 	Embedder memory.Embedder
 	// Splitter cuts documents into chunks. After a change of the splitter, documents are cut again when
 	// they are ingested again.
@@ -123,7 +123,7 @@ func (b *Base) Sources(ctx context.Context, q Query) iter.Seq2[Source, error] {
 	}
 }
 
-// Chunks yields the chunks of a source, in order. A source that does not exist has none.
+// Chunks yields the chunks of a source, in order. A source that does not exist has no chunks.
 func (b *Base) Chunks(ctx context.Context, s Source) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
 		for c, err := range b.store.Chunks(ctx, []driver.ChunkSpan{wholeOf(&s)}) {

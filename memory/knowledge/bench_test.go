@@ -11,7 +11,8 @@ import (
 	"github.com/weft-go/weft/memory/knowledge"
 )
 
-// corpus makes documents of ten chunks each, of words as rare as they are in texts.
+// corpus returns documents of ten chunks each, whose words have the frequencies of
+// natural texts.
 func corpus(chunks int) []string {
 	r := rand.New(rand.NewPCG(1, 2))
 	words := rand.NewZipf(r, 1.1, 8, 20_000)

@@ -17,7 +17,7 @@ import (
 
 // A Document is a document to ingest.
 type Document struct {
-	// URI identifies the document in its scope. A document replaces the earlier document of
+	// URI identifies the document in its scope. A document replaces the earlier document with
 	// the same URI.
 	URI string
 	// Title is the title of the document. Empty means the title in its text.
@@ -25,12 +25,12 @@ type Document struct {
 	Version string
 	// Format is the format of the text. Empty means the format of the URI's extension.
 	Format split.Format
-	// Extractor, if not nil, extracts the text, its format and its title from Text or Open.
-	// The offsets of chunks, the size and the hash of the source are those of the extracted
-	// text. An error of the extractor fails the document.
+	// Extractor, if not nil, extracts the text, its format and its title from Text or Open. The
+	// offsets of chunks, the size and the hash refer to the extracted text. An error of the
+	// extractor fails the document.
 	Extractor Extractor
-	// Trusted documents get the source [memory.Stated] and are found with [Query.Trusted].
-	// The others get [memory.Untrusted]. Set it if somebody vouches for the content.
+	// Trusted documents have the trust [memory.Stated] and are found with [Query.Trusted]. Other
+	// documents have [memory.Untrusted]. Set it if the content is from a source that you trust.
 	Trusted  bool
 	Metadata json.RawMessage
 	// Text is the content. If Open is not nil, the content comes from the reader that it
@@ -39,8 +39,8 @@ type Document struct {
 	Open func() (io.ReadCloser, error)
 }
 
-// read returns the text, or an error if there is none. The file and its text may have at most
-// that many bytes each.
+// read returns the text, or an error if there is none. The argument most limits the bytes of the
+// file and of its text.
 func (d *Document) read(ctx context.Context, most int64) (got Extracted, err error) {
 	got.Text = d.Text
 	if d.Open != nil {
@@ -98,10 +98,10 @@ func readAll(open func() (io.ReadCloser, error), most int64) (string, error) {
 	return b.String(), err
 }
 
-// A steady reader fails if its reader keeps reading nothing.
+// A steady reader fails if its reader returns no bytes many times in a row.
 type steady struct {
 	io.Reader
-	empty int // reads of nothing in a row
+	empty int // the number of consecutive reads without bytes
 }
 
 func (s *steady) Read(p []byte) (int, error) {
@@ -157,9 +157,9 @@ type FolderOptions struct {
 	Version string
 }
 
-// Folder yields the files of a folder and of the folders in it, in the order of their paths. A
-// file or folder that cannot be read is yielded with its error, and the next files follow.
-// Symbolic links are not followed: they are yielded with [ErrNotRegular].
+// Folder yields the files of a folder and its subfolders, in the order of their paths. A file or
+// folder that cannot be read is yielded with its error, and the next files follow. Symbolic
+// links are not followed: they are yielded with [ErrNotRegular].
 //
 // With [os.Root.FS] no file outside of the folder is read, even if the folder changes meanwhile.
 func Folder(fsys fs.FS, o FolderOptions) iter.Seq2[Document, error] {
@@ -273,8 +273,8 @@ func matches(pattern, name string) bool {
 	return matchParts(strings.Split(strings.TrimPrefix(pattern, "/"), "/"), strings.Split(name, "/"))
 }
 
-// matchParts matches a path part by part. It only returns to the last **: the parts before that
-// are matched for good.
+// matchParts matches a path part by part. It backtracks only to the last **, since the parts
+// before it cannot match better.
 func matchParts(pattern, parts []string) bool {
 	star, from, p := -1, 0, 0
 	for at := 0; at < len(parts); {

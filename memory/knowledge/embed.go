@@ -18,20 +18,20 @@ type toEmbed struct {
 	text   string
 }
 
-// If the complete documents have this number of new vectors, or have waited this long, they are stored
-// while others are still embedded.
+// Complete documents are stored when they have this number of new vectors, or have waited this long. Other
+// documents are still embedded meanwhile.
 const (
 	storeChunks = 256
 	storeTime   = 2 * time.Second
 )
 
-// embed makes the vectors of the new chunks of documents.
+// embed computes the vectors of the new chunks of documents.
 func (r *ingest) embed(ctx context.Context, window []*work) {
 	_ = r.stream(ctx, window, func([]*work) error { return nil })
 }
 
-// stream makes the vectors of the new chunks of documents with several concurrent calls. It passes complete
-// documents to ready, in order, and continues with the next ones meanwhile. It returns the error of the
+// stream computes the vectors of the new chunks of documents with several concurrent calls. It passes
+// complete documents to ready, in order, while later documents are embedded. It returns the error of the
 // context or of ready.
 func (r *ingest) stream(ctx context.Context, window []*work, ready func([]*work) error) error {
 	inner, cancel := context.WithCancel(ctx)
@@ -70,21 +70,22 @@ func (r *ingest) stream(ctx context.Context, window []*work, ready func([]*work)
 type stream struct {
 	*ingest
 	window  []*work
-	list    []toEmbed     // what no call has been made for
-	waits   map[*work]int // how many chunks have no answer yet
+	list    []toEmbed     // chunks without a call
+	waits   map[*work]int // the number of chunks without an answer
 	failed  map[*work]bool
 	done    chan called
 	calls   sync.WaitGroup
 	running int
-	// ready is the number of documents of the window that have all their answers, from is the first that
-	// was not handed over, and fresh is the number of their new vectors.
+	// ready is the number of documents of the window with all answers, from is the index of the first
+	// document that was not returned, and fresh is the number of new vectors of the documents between
+	// them.
 	from, ready, fresh int
 }
 
-// errEnded means that an embedder ended its goroutine without a return or a panic.
+// errEnded means that an embedder ended its goroutine with runtime.Goexit.
 var errEnded = errors.New("the embedder ended its goroutine")
 
-// A called is the result of a call of the embedder.
+// A called is a call of the embedder with its result.
 type called struct {
 	batch []toEmbed
 	err   error
@@ -134,7 +135,7 @@ func (s *stream) note(c called) {
 	}
 }
 
-// advance counts the documents that have all their answers.
+// advance counts the documents that have all answers.
 func (s *stream) advance() int {
 	for at := s.from + s.ready; at < len(s.window) && s.waits[s.window[at]] == 0; at++ {
 		s.ready++
@@ -172,7 +173,7 @@ func (r *ingest) embedAlone(ctx context.Context, w *work) {
 	}
 }
 
-// embedBatch makes vectors with one call.
+// embedBatch computes vectors with one call.
 func (b *Base) embedBatch(ctx context.Context, batch []toEmbed) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -26,7 +26,7 @@ You have 30 days of leave a year. Ask for them two weeks before.
 The notice period is three months to the end of a quarter.
 `
 
-// handbookBase has one document, which is cut at each section.
+// handbookBase returns a base with one document, which is cut at each section.
 func handbookBase(ctx context.Context, scope memory.Scope) (*knowledge.Base, error) {
 	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
 	if err != nil {
@@ -64,7 +64,7 @@ func Example() {
 	// by its words alone: true
 }
 
-// A folder is ingested again, after one of its files has changed and one is gone.
+// A folder is ingested again after one file was changed and another was removed.
 func ExampleBase_Ingest() {
 	ctx, scope := context.Background(), memory.Scope{Tenant: "acme"}
 	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
@@ -145,7 +145,7 @@ func ExampleBase_Search_neighbours() {
 	// Output: true
 }
 
-// What a document says can not leave its passage.
+// The text of a document cannot end its passage.
 func ExamplePrompt() {
 	results := []memory.Hit[knowledge.Passage]{{Item: knowledge.Passage{
 		Source: knowledge.Source{URI: `https://example.com/?q="x"`, Title: "Offers", Trust: memory.Untrusted},
@@ -164,7 +164,7 @@ func ExamplePrompt() {
 }
 
 func ExampleFolder() {
-	root, err := os.OpenRoot("split") // what is in it can not lead out of it
+	root, err := os.OpenRoot("split") // links in the folder cannot lead outside
 	if err != nil {
 		fmt.Println(err)
 		return

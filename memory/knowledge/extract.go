@@ -31,7 +31,7 @@ type Extracted struct {
 	// Format is the format of the text. Empty means plain text. [split.Pages] keeps the page
 	// numbers of chunks.
 	Format split.Format
-	// Title is the title that the file gives itself, if any. It is cut to 512 bytes.
+	// Title is the title in the file, if it has one. It is cut off after 512 bytes.
 	Title string
 }
 
@@ -53,8 +53,7 @@ func (e Extractors) For(name string) Extractor {
 	return e[strings.ToLower(path.Ext(name))]
 }
 
-// title returns the title as a source can have it.
-// maxTitle is the largest number of bytes of a title.
+// maxTitle is the maximum number of bytes of a title.
 const maxTitle = 512
 
 func (e *Extracted) title() string {

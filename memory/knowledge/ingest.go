@@ -19,8 +19,8 @@ type IngestOptions struct {
 	// Stop ends the run at the first document that fails, with its error.
 	Stop bool
 	// Prune removes, at the end, the sources of the scope whose URI begins with Under and that were not
-	// among the documents, or were skipped. Without documents, that is all of them. It removes nothing if
-	// documents could not be listed, or if the run ends early.
+	// among the documents, or were skipped. Without documents, it removes all these sources. It removes
+	// nothing if documents could not be listed, or if the run ends early.
 	Prune bool
 	Under string
 }
@@ -33,7 +33,7 @@ const (
 	Added     Status = "added"
 	Updated   Status = "updated"
 	Unchanged Status = "unchanged" // nothing was embedded or written
-	Skipped   Status = "skipped"   // it is not one to ingest: [ErrTooLarge], [ErrNotText], [ErrNotRegular]
+	Skipped   Status = "skipped"   // it cannot be ingested: [ErrTooLarge], [ErrNotText], [ErrNotRegular]
 	Failed    Status = "failed"
 	Pruned    Status = "pruned"
 )
@@ -42,7 +42,7 @@ const (
 type Progress struct {
 	URI    string
 	Status Status
-	// Err is the reason for which the document was skipped or failed.
+	// Err is the reason why the document was skipped or failed.
 	Err error
 	// Chunks is the number of chunks of the document, and Embedded the number of new vectors.
 	Chunks, Embedded int
@@ -86,10 +86,10 @@ func Collect(run iter.Seq2[Progress, error]) (total Report, troubles []Progress,
 // Documents are read in windows of a few megabytes, which limits the memory. Each document is stored as a
 // whole: no search sees a part of it. Documents are stored and yielded when they have 256 new vectors
 // together, or after two seconds. A yielded document is stored. After an early end, call Ingest again: it
-// repeats only the vectors that were not stored, which are most for a single large document.
+// computes only the vectors that were not stored.
 //
-// If another program changes the same source meanwhile, Ingest tries again for some seconds. Then the
-// document fails with [memory.ErrConflict] and can be ingested again.
+// If another program changes the same source at the same time, Ingest tries again for some seconds. After
+// that, the document fails with [memory.ErrConflict] and can be ingested again.
 func (b *Base) Ingest(ctx context.Context, s memory.Scope, documents iter.Seq2[Document, error], o IngestOptions) iter.Seq2[Progress, error] {
 	return func(yield func(Progress, error) bool) {
 		q := Query{Reach: s.Only(), Prefix: o.Under}
@@ -123,8 +123,8 @@ type ingest struct {
 
 	window     []*work
 	size       int
-	began      time.Time // the window
-	told       int       // how many of it were reported
+	began      time.Time // the start of the window
+	told       int       // the number of reported documents of the window
 	total      Report
 	seen       map[[16]byte]bool
 	incomplete bool // not all documents could be listed
@@ -223,7 +223,7 @@ func (w *work) read(ctx context.Context, d *Document, most int64) error {
 	return nil
 }
 
-// skips reports whether a document with this error is skipped and not failed.
+// skips reports whether a document with this error counts as skipped, and not as failed.
 func skips(err error) bool {
 	return errors.Is(err, ErrTooLarge) || errors.Is(err, ErrNotText) || errors.Is(err, ErrNotRegular)
 }
@@ -235,7 +235,7 @@ func (r *ingest) flush(ctx context.Context) error {
 	return r.work(ctx, window)
 }
 
-// tell yields the results of a window in order, up to the first document without a result.
+// tell yields the results of a window, in order, up to the first document without a result.
 func (r *ingest) tell(window []*work) error {
 	for r.told < len(window) && window[r.told].status != "" {
 		r.told++

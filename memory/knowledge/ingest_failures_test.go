@@ -87,12 +87,13 @@ func TestIngestBadEmbedder(t *testing.T) {
 	}
 }
 
-// stuck reads nothing, for ever.
+// stuck is a reader that never returns a byte.
 type stuck struct{}
 
 func (stuck) Read([]byte) (int, error) { return 0, nil }
 
-// TestIngestPanickingEmbedder: a panic is the trouble of its documents.
+// TestIngestPanickingEmbedder proves that a panic of the embedder fails only the
+// documents of the call.
 func TestIngestPanickingEmbedder(t *testing.T) {
 	t.Parallel()
 	b := newBase(t, inmemory.NewDocuments(), knowledge.Options{Embedder: violent{}})

@@ -38,7 +38,7 @@ Press the red switch. It stops by itself when the water boils.
 Use vinegar once a month, and rinse it well.
 `
 
-// small makes a chunk of each section.
+// small cuts each section into its own chunk.
 var small = split.Splitter{Size: 40, Small: -1}
 
 func TestIngestUnchanged(t *testing.T) {
@@ -276,7 +276,7 @@ func TestIngestConflicts(t *testing.T) {
 	})
 }
 
-// Six who write one document at once, each another text, all get it done.
+// Six concurrent writers of one document, each with another text, all succeed.
 func TestIngestOneURI(t *testing.T) {
 	t.Parallel()
 	store := inmemory.NewDocuments()
@@ -294,19 +294,20 @@ func TestIngestOneURI(t *testing.T) {
 	wg.Wait()
 }
 
-// What is embedded is stored and yielded while the rest is still embedded: after 256 vectors, or two seconds.
+// Complete documents are stored and yielded after 256 vectors or two seconds, while other documents are still
+// embedded.
 func TestIngestStoresMeanwhile(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		options  knowledge.Options
 		call     time.Duration
-		first    time.Duration // when something is yielded first
-		atOnce   int           // how many are yielded at one time, at most
-		lost     int64         // how many more vectors a stop loses, at most
+		first    time.Duration // the time of the first yielded document
+		atOnce   int           // the maximum number of documents that are yielded together
+		lost     int64         // the maximum number of additional vectors that a stop loses
 		duration time.Duration
 	}{
-		// 255 vectors are too few. The first of four calls may be the last to be noted: it adds 40 vectors,
-		// and the rest of a document of 7.
+		// 255 vectors are too few to store. The first of four calls may be recorded last: it adds 40 vectors,
+		// and the rest of a document with 7 chunks.
 		"by number":          {knowledge.Options{Batch: 10, Parallel: 4}, 100 * time.Millisecond, 700 * time.Millisecond, 255 + 40 + 6, 40, 2 * time.Second},
 		"by time":            {knowledge.Options{Batch: 1, Parallel: 1}, 300 * time.Millisecond, 2100 * time.Millisecond, 7, 8, 211 * time.Second},
 		"calls that go long": {knowledge.Options{Batch: 10, Parallel: 2}, 5 * time.Second, 6 * time.Second, 28, 40, 180 * time.Second},
@@ -360,7 +361,7 @@ func TestIngestStoresMeanwhile(t *testing.T) {
 	}
 }
 
-// Documents that come slowly are not waited for.
+// A window does not wait for documents that are listed slowly.
 func TestIngestSlowDocuments(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -426,7 +427,8 @@ func TestIngestPrune(t *testing.T) {
 	assert.Equal(t, "d/a e/a", uris(t, b, acme))
 }
 
-// TestIngestMemory takes 50 MB in many documents, into a store that keeps none of it.
+// TestIngestMemory proves that an ingest of 50 MB in many documents needs little memory. The store discards
+// the documents.
 func TestIngestMemory(t *testing.T) {
 	documents, size := 1000, 50<<10
 	if testing.Short() {
@@ -461,8 +463,7 @@ func inUse() uint64 {
 	return m.HeapAlloc
 }
 
-// nowhere is a store that forgets everything but how much memory was in use when it was to
-// store something.
+// nowhere is a store that discards its data, and records the maximum memory in use at a call of Swap.
 type nowhere struct {
 	driver.DocumentStore
 	most uint64

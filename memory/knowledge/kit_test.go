@@ -18,7 +18,8 @@ import (
 
 var acme = memory.Scope{Tenant: "acme"}
 
-// words is an embedder that knows which words are in a text, and counts what it does.
+// words is an embedder whose vectors show the words of a text. It counts its calls and
+// texts.
 type words struct {
 	model          string
 	calls, texts   atomic.Int64
@@ -68,7 +69,7 @@ func raise(most *atomic.Int64, n int64) {
 	}
 }
 
-// watched is a store that counts writes, and fails when a test wants it.
+// watched is a store that counts writes. A test can make its calls fail.
 type watched struct {
 	driver.DocumentStore
 	writes   atomic.Int64
@@ -111,13 +112,14 @@ func newBase(t testing.TB, store driver.DocumentStore, o knowledge.Options) *kno
 	return b
 }
 
-// ingest ingests texts by URI, which must not fail.
+// ingest ingests texts, given as pairs of a URI and a text. It fails the test after an
+// error.
 func ingest(t testing.TB, b *knowledge.Base, texts ...string) knowledge.Report {
 	t.Helper()
 	return collect(t, b.Ingest(t.Context(), acme, documents(texts...), knowledge.IngestOptions{}))
 }
 
-// documents are made of pairs of a URI and a text.
+// documents returns documents from pairs of a URI and a text.
 func documents(texts ...string) iter.Seq2[knowledge.Document, error] {
 	var list []knowledge.Document
 	for i := 0; i < len(texts); i += 2 {

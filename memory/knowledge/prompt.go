@@ -10,10 +10,10 @@ import (
 )
 
 // Prompt returns search results as text for a model: delimited data with the name of each source, and a
-// note that nothing in it is an instruction. A document cannot end its part or begin another one. Without
-// results the text is empty.
+// note that nothing in it is an instruction. The text of a document cannot end its part or begin another
+// part. Without results the text is empty.
 //
-// It does not prevent all prompt injection: limit the tools of the model too.
+// Prompt does not prevent all prompt injection, so limit the tools of the model too.
 func Prompt(results []memory.Hit[Passage]) string {
 	if len(results) == 0 {
 		return ""
@@ -38,8 +38,8 @@ func Prompt(results []memory.Hit[Passage]) string {
 	return b.String()
 }
 
-// Text returns the text of the passage with its neighbours. Text that chunks share, because they were cut
-// with an overlap, is in it once.
+// Text returns the text of the passage with its neighbours. Overlapping text of adjacent chunks is
+// included once.
 func (r *Passage) Text() string {
 	var b strings.Builder
 	end := 0
@@ -64,7 +64,7 @@ func attribute(text string) string {
 		switch {
 		case unicode.IsSpace(r) || unicode.IsControl(r):
 			return ' '
-		case unicode.Is(unicode.Cf, r): // also what turns the direction of writing
+		case unicode.Is(unicode.Cf, r): // also characters that change the direction of text
 			return -1
 		}
 		return r

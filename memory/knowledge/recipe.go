@@ -11,7 +11,7 @@ import (
 	"github.com/weft-go/weft/memory/knowledge/split"
 )
 
-// cutterVersion is raised when package split cuts a document in another way than before.
+// cutterVersion is increased when package split changes the way in which it cuts documents.
 const cutterVersion = 2
 
 // A recipe describes how the chunks of a source were made. The zero recipe is unknown.
@@ -42,10 +42,10 @@ func recipeOfSource(s *Source) recipe {
 	return recipe{parts[0], parts[1], length}
 }
 
-// text reports whether two recipes make the same chunks of a text, with the same words.
+// text reports whether two recipes produce the same chunks of a text, with the same words.
 func (r recipe) text(of recipe) bool { return r.cut == of.cut && r.words == of.words }
 
-// of returns the recipe with another length of vectors.
+// of returns the recipe with the given length of vectors.
 func (r recipe) of(length int) recipe {
 	r.length = length
 	return r

@@ -12,9 +12,9 @@ import (
 	"github.com/weft-go/weft/memory/internal/rank"
 )
 
-// Reembed makes vectors for the chunks of the selected sources that have none of the current model and
-// length. It does not need the documents. It yields the result of each changed source. It can be stopped at
-// any time and called again. Without an embedder it does nothing.
+// Reembed computes vectors for the chunks of the selected sources that have no vector of the current model
+// and length. It does not need the documents. It yields the result of each changed source. It can be
+// stopped at any time and called again. Without an embedder it does nothing.
 //
 // A query covers one tenant. For all tenants, call it for each of [Base.Scopes].
 func (b *Base) Reembed(ctx context.Context, q Query) iter.Seq2[Progress, error] {

@@ -24,7 +24,7 @@ type Filter struct {
 	// Where keeps the documents whose metadata meet all conditions.
 	Where []memory.Condition
 	// Trusted keeps the documents with [Document.Trusted]. Set it if untrusted text must not influence the
-	// result. Answers to questions from documents do not need it.
+	// result. It is not necessary to answer questions from documents.
 	Trusted bool
 	// Neighbours is the number of chunks before and after each passage to return with it, at most 10. If
 	// [memory.Question.MaxTokens] leaves no room for a neighbour, it is left out.
@@ -42,7 +42,7 @@ type Passage struct {
 const maxNeighbours = 10
 
 // Search returns the passages that answer a question best, the best first. At most one filter may be given. It
-// asks the store once, and once more for neighbours. A text without words finds nothing.
+// makes one call of the store, and one more for neighbours. A text without words finds nothing.
 func (b *Base) Search(ctx context.Context, q memory.Question, only ...Filter) ([]memory.Hit[Passage], error) {
 	results, err := b.search(ctx, q, only)
 	if err != nil {

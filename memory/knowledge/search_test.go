@@ -18,7 +18,7 @@ import (
 	"github.com/weft-go/weft/memory/knowledge/split"
 )
 
-// library has some pages.
+// library returns a base with some pages.
 func library(t testing.TB, o knowledge.Options) *knowledge.Base {
 	t.Helper()
 	o.Splitter = small

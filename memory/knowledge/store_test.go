@@ -17,7 +17,7 @@ import (
 	"github.com/weft-go/weft/memory/knowledge"
 )
 
-// broken is a store of which methods fail.
+// broken is a store whose methods fail.
 type broken struct {
 	driver.DocumentStore
 	method string
@@ -148,8 +148,8 @@ func TestReembedFailures(t *testing.T) {
 	}
 }
 
-// TestInMemoryForgets checks that what was replaced is not found, when it is still in the
-// index, and after it was swept out.
+// TestInMemoryForgets proves that replaced chunks are not found, neither while they are
+// still in the index nor after they were removed from it.
 func TestInMemoryForgets(t *testing.T) {
 	t.Parallel()
 	b := newBase(t, inmemory.NewDocuments(), knowledge.Options{})

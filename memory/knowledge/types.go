@@ -3,7 +3,7 @@ package knowledge
 import "github.com/weft-go/weft/memory/driver"
 
 type (
-	// Source is a document that is stored, without its text.
+	// Source describes a stored document, without its text.
 	Source = driver.Source
 	// Chunk is a part of a source that a search can find.
 	Chunk = driver.Chunk

@@ -22,11 +22,11 @@ import (
 // A work is a document that is being stored.
 type work struct {
 	text string
-	next Source // as it is to be
+	next Source // the new state
 	// had is the stored source, and records are its new chunks.
 	had     Source
 	records []driver.ChunkRecord
-	texts   []string // of each record, what is embedded
+	texts   []string // the text to embed, for each record
 	// vectors has vectors of earlier attempts, by the IDs of chunks.
 	vectors map[string][]float32
 
@@ -50,8 +50,8 @@ const (
 	maxPause = time.Second
 )
 
-// work stores documents with different URIs and reports them. It returns the error of the context or of the
-// report; other errors belong to documents.
+// work stores documents with different URIs and reports them. It returns only errors of the context or of
+// the report; other errors are the results of documents.
 func (r *ingest) work(ctx context.Context, window []*work) error {
 	open := window
 	for try := range maxTries {
@@ -142,7 +142,7 @@ func (r *ingest) prepare(ctx context.Context, window []*work) {
 	r.cut(ctx, changed)
 }
 
-// again resets the work but keeps the vectors that were made.
+// again resets the work, but keeps its vectors.
 func (w *work) again() {
 	for i := range w.records {
 		if c := &w.records[i]; !c.Kept && c.Embedding != nil {
@@ -155,8 +155,8 @@ func (w *work) again() {
 	w.had, w.records = Source{}, nil
 }
 
-// unchanged reports whether the stored source is current. A title from the document itself follows from its
-// text.
+// unchanged reports whether the stored source is current. A title that is in the text of the document is
+// not compared, since the text is.
 func (r *ingest) unchanged(w *work) bool {
 	had, next := &w.had, &w.next
 	return had.SHA256 == next.SHA256 && had.Size == next.Size && recipeOfSource(had).text(r.recipe) && had.Format == next.Format &&
@@ -164,7 +164,7 @@ func (r *ingest) unchanged(w *work) bool {
 		(next.Title == "" || had.Title == next.Title) && bytes.Equal(had.Metadata, next.Metadata)
 }
 
-// cut makes the records of documents and marks the chunks that the store already has. A chunk is kept if
+// cut creates the records of documents and marks the chunks that the store already has. A chunk is kept if
 // its text, headings, terms and tokens are the same, even if the splitter has changed.
 func (r *ingest) cut(ctx context.Context, window []*work) {
 	stored, err := r.stored(ctx, window)
@@ -216,7 +216,7 @@ func (r *ingest) stored(ctx context.Context, window []*work) (map[string]Chunk, 
 	return stored, nil
 }
 
-// cut makes the records of a document.
+// cut creates the records of a document.
 func (w *work) cut(s split.Splitter) {
 	d := s.Split(w.text, split.Format(w.next.Format))
 	if w.next.Title == "" {
@@ -253,8 +253,8 @@ func chunkID(s *Source, c *Chunk, text string, same map[string]int) string {
 	return x[:8] + "-" + x[8:12] + "-" + x[12:16] + "-" + x[16:20] + "-" + x[20:]
 }
 
-// swap stores documents in one change. If that fails, it stores each separately, so that one does not fail
-// the others. A document that another program has changed meanwhile is not stored.
+// swap stores documents in one change. If the change fails, it stores each document separately, so that one
+// document does not fail the others. A document that another program has changed meanwhile is not stored.
 func (r *ingest) swap(ctx context.Context, window []*work) {
 	if len(window) == 0 {
 		return

@@ -1,4 +1,4 @@
-// Package limit keeps one tenant from slowing down the others that share a backend.
+// Package limit limits the calls of each tenant, so that no tenant slows down others that share a backend.
 //
 //	b, err := limit.New(db, limit.Options{Concurrent: 8, PerTenant: 2, Rate: 50})
 //	if err != nil {
@@ -6,7 +6,7 @@
 //	}
 //	m, err := memory.New(b, memory.Options{})
 //
-// The tenant is [driver.Scope.Tenant]. Calls of a tenant enter in the order in which they came. All memories
+// The tenant is [driver.Scope.Tenant]. Calls of a tenant begin in the order of their arrival. All memories
 // of one database should share the backend that New returns.
 package limit
 
@@ -30,7 +30,7 @@ type Options struct {
 	// PerTenant is the maximum number of concurrent calls of one tenant. Zero means no limit. It should be
 	// less than Concurrent.
 	PerTenant int
-	// Rate is the maximum number of calls of one tenant per second, and Burst the number of them that may
+	// Rate is the maximum number of calls of one tenant per second, and Burst the number of calls that may
 	// begin at once. A Rate of zero means no limit. A Burst of zero means the Rate, at least 1.
 	Rate  float64
 	Burst int
@@ -46,7 +46,7 @@ const (
 )
 
 // New returns a backend that limits the calls of each tenant to another backend. A call waits until it may
-// begin or its context ends. Searches and changes count for all limits. Listings count for the Rate only,
+// begin or its context ends. Searches and changes count for all limits. Listings count only for the Rate,
 // because their caller may make other calls during the iteration. Dump, Restore, Scopes, Sweep and the
 // queue of turns are not limited. New returns [driver.ErrInvalid] for negative options.
 func New(b driver.Backend, o Options) (driver.Backend, error) {
@@ -83,8 +83,8 @@ type limits struct {
 type tenant struct {
 	places *semaphore.Weighted // nil without a limit
 	rate   *rate.Limiter       // nil without a limit
-	calls  int                 // that wait or are at the backend
-	wait   int                 // that wait
+	calls  int                 // calls that wait or are at the backend
+	wait   int                 // calls that wait
 }
 
 // join counts a waiting call.
@@ -124,8 +124,8 @@ func (l *limits) add(t *tenant, calls, wait int) {
 	t.wait += wait
 }
 
-// enter waits until a call may begin. The caller calls leave when the call has ended. Without a place, the
-// call counts for the rate only.
+// enter waits until a call may begin. The caller calls leave when the call has ended. If place is false,
+// the call counts only for the rate.
 func (l *limits) enter(ctx context.Context, name string, place bool) (leave func(), err error) {
 	t, err := l.join(name)
 	if err != nil {
@@ -143,7 +143,7 @@ func (l *limits) enter(ctx context.Context, name string, place bool) (leave func
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			return nil, fmt.Errorf("%w: %w", driver.ErrBusy, err) // the context would end before
+			return nil, fmt.Errorf("%w: %w", driver.ErrBusy, err) // the context would end first
 		}
 	}
 	if !place {

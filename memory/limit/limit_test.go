@@ -28,7 +28,7 @@ func limited(tb testing.TB, b driver.Backend, o limit.Options) driver.Backend {
 	return l
 }
 
-// Limits change nothing about the results of a store.
+// Limits do not change the results of a store.
 func TestLimitedStoresPassTheSuites(t *testing.T) {
 	t.Parallel()
 	open := func(tb testing.TB) driver.Backend {
@@ -117,7 +117,7 @@ func TestAllTenantsShareTheBackend(t *testing.T) {
 	})
 }
 
-// A call that finds too many waiting calls of its tenant is refused at once, and counts as busy.
+// If too many calls of a tenant are waiting, a further call returns ErrBusy at once.
 func TestTooManyWaitingCallsAreRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -135,8 +135,8 @@ func TestTooManyWaitingCallsAreRefused(t *testing.T) {
 	})
 }
 
-// Rate limits how many calls begin in a second, listings too. A call whose deadline comes first is refused
-// at once.
+// Rate limits the number of calls per second, including listings. A call whose deadline is too early
+// returns an error at once.
 func TestRateOfATenant(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -20,7 +20,8 @@ import (
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
-// Messages as messages_to_dict of two versions of LangChain for Python writes them.
+// Messages in the form that messages_to_dict writes, in two versions of LangChain for
+// Python.
 const (
 	human  = `{"type":"human","data":{"content":"Is it warm in Athens? ☀️","additional_kwargs":{},"response_metadata":{},"type":"human","name":null,"id":null,"example":false}}`
 	caller = `{"type":"ai","data":{"content":"","additional_kwargs":{"tool_calls":[{"id":"c1","function":{"name":"weather","arguments":"{\"city\": \"Athens\"}"},"type":"function"}]},` +
@@ -167,7 +168,7 @@ func TestConversationsBySQL(t *testing.T) {
 		const load = `SELECT public.get_conversation(session_id => $1, user_id => $2)::text`
 		assert.Equal(t, "[]", one(t, pool, "", load, "none", annID))
 		const save = `SELECT public.save_conversation(session_id => $1, messages => $2::jsonb, user_id => $3)::text`
-		one(t, pool, "", save, "s3", list(human), "") // a session of no user
+		one(t, pool, "", save, "s3", list(human), "") // a session without a user
 		if got, err := service.Load(ctx, driver.Scope{}, "s3"); err != nil || len(got) != 1 {
 			t.Errorf("got %v, error %v", got, err)
 		}
@@ -182,7 +183,7 @@ func TestConversationsBySQL(t *testing.T) {
 			}
 		}
 		one(t, pool, "", `DELETE FROM public.agent_conversations WHERE session_id = 's3' AND user_id = $1 RETURNING session_id`, bobID)
-		// The service gives a session of no user to a user.
+		// The service assigns a session without a user to a user.
 		one(t, pool, "", save, "s5", list(human, reply), "")
 		one(t, pool, "", `UPDATE public.agent_conversations SET user_id = $1 WHERE session_id = 's5' AND user_id IS NULL RETURNING session_id`, annID)
 		got, err := hers.Load(ctx, scope, "s5")
@@ -226,7 +227,7 @@ func TestConversationsBySQL(t *testing.T) {
 		err := json.Unmarshal([]byte(one(t, pool, annID, readSession, "s9")), &back)
 		require.NoError(t, err)
 		assert.Contains(t, fmt.Sprint(back), "zebras")
-		one(t, pool, annID, insertSession, "s9", list(human, alien, human), annID) // as Python does when it has read it
+		one(t, pool, annID, insertSession, "s9", list(human, alien, human), annID) // as a Python program writes after reading it
 		got, err := hers.Load(ctx, scope, "s9")
 		require.NoError(t, err)
 		assert.Len(t, got, 2)

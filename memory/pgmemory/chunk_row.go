@@ -23,7 +23,8 @@ const (
 	placeColumns = `f.key, f.id::text, o.id::text, f.ordinal, f.headings, f.content, f.starts, f.ends, f.tokens, f.model`
 )
 
-// A shelved is a source with its key, and the scanned values from which its fields are set.
+// A shelved is a source with its key, and with scanned values from which fields of the source are
+// set.
 type shelved struct {
 	driver.Source
 	key    int64
@@ -32,7 +33,8 @@ type shelved struct {
 	raw    []byte
 }
 
-// dest returns the destinations of sourceColumns. After each scan, done sets the remaining fields.
+// dest returns the scan destinations for sourceColumns. After each scan, call done to set the
+// remaining fields.
 func (s *shelved) dest() (columns []any, done func()) {
 	columns = []any{
 		&s.key, &s.ID, &s.Scope.Tenant, &s.Scope.Workspace, &s.Scope.User, &s.Scope.Agent, &s.URI, &s.Title, &s.Version, &s.format, &s.trust, &s.raw,
@@ -55,12 +57,12 @@ func scanSource(rows pgx.Rows) (shelved, error) {
 	return s, err
 }
 
-// chunkDest returns the destinations of placeColumns.
+// chunkDest returns the scan destinations for placeColumns.
 func chunkDest(key *int64, c *driver.Chunk) []any {
 	return []any{key, &c.ID, &c.Source, &c.Ordinal, &c.Headings, &c.Content, &c.Start, &c.End, &c.Tokens, &c.Model}
 }
 
-// plainChunk sets empty headings to nil, as they were before the chunk was stored.
+// plainChunk sets empty headings to nil, which is their value before the chunk is stored.
 func plainChunk(c driver.Chunk) driver.Chunk {
 	if len(c.Headings) == 0 {
 		c.Headings = nil

@@ -8,8 +8,8 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// foundColumns are the columns of a candidate. The metadata of a source may be large, so only one of
-// its chunks has them.
+// foundColumns are the columns of a candidate. The metadata of a source may be large, so only one
+// candidate of each source has them.
 var foundColumns = placeColumns + `, f.terms, ` + strings.Replace(sourceColumns, `o.raw`,
 	`CASE WHEN row_number() OVER (PARTITION BY f.source ORDER BY f.key) = 1 THEN o.raw END`, 1)
 
@@ -37,7 +37,7 @@ func (k *Documents) search(ctx context.Context, s *driver.ChunkSearch) (driver.C
 	return f.ChunkCandidates, err
 }
 
-// A finding collects candidates. Its lower fields hold the row that was scanned last.
+// A finding collects candidates. The fields in its second half have the last scanned row.
 type finding struct {
 	driver.ChunkCandidates
 	places map[int64]int // from the key of a source to its index in Sources
@@ -49,7 +49,7 @@ type finding struct {
 	done   func() // sets the remaining fields of source
 }
 
-// dest returns the destinations of the columns.
+// dest returns the scan destinations for the columns.
 func (f *finding) dest() []any {
 	columns, done := f.source.dest()
 	f.done = done

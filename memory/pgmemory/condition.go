@@ -56,9 +56,9 @@ func plainList(data []byte) ([]string, error) {
 	return texts, nil
 }
 
-// orderPath returns an SQL/JSON path that compares two numbers, or two texts by their bytes. Without
-// an index, a path is faster than an expression that extracts the value. In strict mode a value that
-// is not an object has no fields, and values that cannot be compared are not selected.
+// orderPath returns an SQL/JSON path that compares two numbers, or two texts by their bytes. A path is
+// faster than an expression that extracts the value, if there is no index. In strict mode, a value
+// that is not an object has no fields, and values that cannot be compared are not selected.
 func orderPath(c driver.Condition, value string) string {
 	b := []byte("strict $")
 	for _, name := range c.Path {

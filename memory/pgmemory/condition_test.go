@@ -14,7 +14,7 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// names are field names, among them names that break a statement without quoting.
+// names are field names. Some of them would break a statement without quoting.
 var names = []string{
 	"a", "b", "", "A", "a.b", "0", "1", "-1", `"`, `'`, `\`, "$1", "$.a", "{a}", "{a,b}", "é", "日本", "%", "_", "?", "a'); DROP TABLE weft.mem_fact; --",
 	`' OR '1'='1`, `" OR 1=1 --`, "::jsonb", "null", "@>", `\u0061`, "\u2028", strings.Repeat("n", 512), ";", "*/", "/*", "weft.", "\ttab",

@@ -25,8 +25,8 @@ const (
 	SELECT count(*) FROM gone`
 )
 
-// stone returns the digest under which it is recorded that the conversations of a scope, or a session,
-// were forgotten. It differs from the digest for facts.
+// stone returns the digest that identifies a scope, or a session, in the table of forgotten
+// conversations. It differs from the digest for facts.
 func stone(s driver.Scope, session ...string) []byte {
 	return digest(append(append([]string{"conversations"}, names(s)...), session...)...)
 }

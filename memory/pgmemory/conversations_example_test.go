@@ -27,7 +27,7 @@ func ExampleDB_Conversations() {
 	history := m.Conversations()
 
 	ann := driver.Scope{Tenant: "acme", User: "ann"}
-	// As a program in Python has saved it.
+	// A row that a Python program has saved.
 	row := []byte(`[{"type":"human","data":{"content":"What is a weft?","id":null}},{"type":"ai","data":{"content":"Threads across a warp.","id":"run-1"}}]`)
 	if _, err := history.FromLangChain(ctx, ann, "s1", row); err != nil {
 		log.Panic(err)
@@ -50,7 +50,7 @@ func ExampleDB_Conversations() {
 	// 4 assistant: Threads along it.
 }
 
-// The values of a memory, and the profiles of its users.
+// A program stores values, and the profiles of users.
 func ExampleDB_Values() {
 	ctx := context.Background()
 	address, options, drop := exampleDatabase()

@@ -123,7 +123,7 @@ func TestConversationsAreApart(t *testing.T) {
 	assert.Equal(t, before, content(t, p, talkTables))
 }
 
-// After Forget, a dump and the statistics of the columns have none of the user's messages.
+// After Forget, neither a dump nor the statistics of the columns have a message of the user.
 func TestForgetConversationsLeavesNothing(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

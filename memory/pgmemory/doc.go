@@ -13,13 +13,12 @@
 //     exceptions. A search ranks by words and by vectors, and counts, in one statement. More than 64 new
 //     chunks are stored with COPY.
 //   - Vectors are compared exactly, which is fast for scopes of up to about 20,000 facts or chunks. For
-//     larger scopes, create an index with [DB.Index]. If the index finds too few rows, all vectors
-//     are compared.
+//     larger scopes, create an index with [DB.Index]. If the index returns too few rows, all vectors are
+//     compared.
 //   - Vectors of several models and dimensions can be stored together. Each model and dimension has its
 //     own index.
 //   - It works with transaction poolers, such as PgBouncer and Supavisor, and in every query
 //     execution mode of pgx. [PoolConfig] returns a suitable pool configuration.
 //   - pgvector may be installed in any schema, even one that is not in the search path.
-//   - [Options.Before] and [Bind] give each call the rights of a user, if row-level security separates
-//     users.
+//   - With row-level security, [Options.Before] and [Bind] give each call the rights of a user.
 package pgmemory

@@ -12,7 +12,7 @@ import (
 
 // Documents is a [driver.DocumentStore]. It is safe for concurrent use if its [DB] is.
 //
-// [Facts.Forget] leaves documents; [Documents.Forget] and [Documents.Delete] remove them.
+// [Facts.Forget] does not remove documents; use [Documents.Forget] or [Documents.Delete].
 type Documents struct{ db *DB }
 
 var _ driver.DocumentStore = (*Documents)(nil)
@@ -135,7 +135,7 @@ func newSpans(spans []driver.ChunkSpan) (l spanList) {
 	return l
 }
 
-// after returns the spans from number nr on, without the chunks of that span up to ordinal.
+// after returns the spans from number nr on, without the chunks of span nr up to ordinal.
 func (l spanList) after(nr, ordinal int) spanList {
 	l = spanList{l.scope[nr-1:], l.id[nr-1:], append([]int32(nil), l.first[nr-1:]...), l.past[nr-1:]}
 	l.first[0] = int32(ordinal) + 1

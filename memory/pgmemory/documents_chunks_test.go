@@ -27,7 +27,7 @@ const remoteCall = `SELECT call.id::text || ' ' || call.content || ' of ' || cal
 	LATERAL (SELECT * FROM json_to_record(payload.data) AS x (query_embedding extensions.vector, match_count int)) body,
 	LATERAL public.match_knowledge(query_embedding := body.query_embedding, match_count := body.match_count) call`
 
-// knownAs returns the documents of a user, or of the service role.
+// knownAs returns the store of documents with the rights of a user, or of the service role.
 func knownAs(tb testing.TB, db *pgmemory.DB, user string) driver.DocumentStore {
 	tb.Helper()
 	bound, err := pgmemory.Bind(db, binding(user))

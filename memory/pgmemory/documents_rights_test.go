@@ -13,8 +13,7 @@ import (
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
-// A user has own documents, and can neither see nor change documents of others, with the store or
-// with SQL.
+// A user can neither see nor change documents of other users, with the store or with SQL.
 func TestKnowledgeOfUsers(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -56,7 +55,7 @@ func TestKnowledgeOfUsers(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-// foreignDocuments runs SQL as bob, and without a user.
+// foreignDocuments runs SQL as bob and without a user, on documents of another user.
 func foreignDocuments(t *testing.T, p place) {
 	t.Helper()
 	ctx := context.Background()
@@ -115,7 +114,7 @@ func foreignDocuments(t *testing.T, p place) {
 			assert.Error(t, err, "%s: %s: got %d rows want an error", who, sql, n)
 		}
 	}
-	// Bob cannot move own chunks to the scope of another user.
+	// Bob cannot move his own chunks to the scope of another user.
 	n, err := raw(ctx, pool, bobID, p.sql(fmt.Sprintf(`UPDATE weft.mem_chunk SET shelf = %d WHERE shelf = %d`, shelf, own)))
 	assert.Error(t, err, "bob gives ann %d chunks", n)
 	assert.Equal(t, before, digests(), "something was changed")

@@ -36,8 +36,8 @@ func TestKnowledgeOfServiceRole(t *testing.T) {
 	drivertest.RunDocuments(t, func(tb testing.TB) driver.DocumentStore { return supabasePlace(tb).served(tb).Documents() })
 }
 
-// The suite passes with the rights of a user, if policies of the project allow it. Here a policy
-// allows the tenants in the user's claims.
+// The suite passes with the rights of a user if the policies of the project permit it. In this
+// test, a policy permits the tenants in the user's claims.
 func TestKnowledgeOfUser(t *testing.T) {
 	t.Parallel()
 	drivertest.RunDocuments(t, func(tb testing.TB) driver.DocumentStore {

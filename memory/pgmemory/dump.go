@@ -18,9 +18,9 @@ type savedScope struct {
 	key int64
 }
 
-// scopesFor returns the scopes of a table that are forgotten with s, or all if s is nil, in
-// the order of [driver.CompareScopes]. The argument keys is SQL: the expression for the key of
-// a scope s, FROM, and the table.
+// scopesFor returns the scopes of a table that Forget(s) covers, or all scopes if s is nil, in the order
+// of [driver.CompareScopes]. The argument keys is SQL: the expression for the key of a scope s, FROM, and
+// the table.
 func (d *DB) scopesFor(ctx context.Context, keys string, s *driver.Scope) (list []savedScope, err error) {
 	var a args
 	where := `true`
@@ -65,8 +65,8 @@ func dump[T any](ctx context.Context, d *DB, keys string, s *driver.Scope, read 
 	}
 }
 
-// restore calls store in one transaction. It first takes locks so that no scope of the rows can be
-// forgotten before the transaction ends. The argument scopes of store has the digest of each row's scope.
+// restore calls store in one transaction. It first takes locks, so that Forget of a scope of the rows
+// waits until the transaction ends. The argument scopes of store has the digest of each row's scope.
 func restore[T any](ctx context.Context, d *DB, list []T, scopeOf func(*T) driver.Scope, store func(l *link, scopes [][]byte) (int, error)) (count int, err error) {
 	if len(list) == 0 {
 		return 0, ctx.Err()
@@ -133,8 +133,8 @@ func (d *DB) enterScopes(ctx context.Context, l *link, table string, list []driv
 	return l.exec(ctx, d.sql(lock), digests)
 }
 
-// newest raises the newest time of each scope in a table to the latest of the restored times. Later
-// writes then have later times.
+// newest sets the newest time of each scope in a table to at least the latest restored time, so that
+// later writes have later times.
 func (d *DB) newest(ctx context.Context, l *link, table string, scopes [][]byte, times []time.Time) error {
 	text := fmt.Sprintf(`UPDATE %s s SET newest = greatest(s.newest, g.at) FROM (SELECT o.digest, max(o.at) AS at
 	FROM unnest($1::bytea[], $2::timestamptz[]) AS o (digest, at) GROUP BY o.digest) AS g WHERE s.digest = g.digest`, table)

@@ -11,15 +11,15 @@ import (
 
 // Errors of this package, in addition to the errors of package driver.
 var (
-	// ErrNotMigrated says that the database lacks tables or functions that [Migrate] creates.
+	// ErrNotMigrated means that the database lacks tables or functions that [Migrate] creates.
 	ErrNotMigrated = errors.New("the database is not migrated, see Migrate")
-	// ErrFormat says that another version of this package has migrated or written the database.
+	// ErrFormat means that another version of this package has migrated or written the database.
 	ErrFormat = errors.New("unknown format")
-	// ErrUnreachable says that the database could not be reached for [Options.Patience]. The last
-	// statement may have taken effect.
+	// ErrUnreachable means that the database could not be reached for [Options.Patience]. The
+	// last statement may have taken effect.
 	ErrUnreachable = errors.New("the database can not be reached")
-	// ErrFull says that the database has run out of disk or memory. Nothing was written; stored
-	// data can still be read.
+	// ErrFull means that the database has no free disk space or memory. Nothing was written;
+	// stored data can still be read.
 	ErrFull = errors.New("the database is full")
 	// ErrDenied is [driver.ErrDenied]. Row-level security or missing privileges caused it.
 	ErrDenied = driver.ErrDenied
@@ -30,7 +30,7 @@ func (d *DB) fail(what string, err error) error {
 	return fmt.Errorf("pgmemory: %s: schema %q: %w", what, d.schema, classify(err))
 }
 
-// classify adds the sentinel error that an error code of the database stands for.
+// classify adds the sentinel error for an error code of the database.
 func classify(err error) error {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok {

@@ -31,7 +31,7 @@ func (*exampleTB) Errorf(text string, a ...any) { log.Panicf(text, a...) }
 
 func (e *exampleTB) Cleanup(drop func()) { e.drops = append(e.drops, drop) }
 
-// exampleDatabase stands for the address of a database.
+// exampleDatabase returns the address of a database for the examples.
 func exampleDatabase() (address string, o pgmemory.Options, drop func()) {
 	tb := &exampleTB{}
 	p := newPlace(tb)
@@ -167,7 +167,7 @@ func ExampleDB_Index() {
 	// <nil>
 }
 
-// The scripts are for programs such as the Supabase CLI, which apply migrations by themselves.
+// The scripts are for programs that apply migrations, such as the Supabase CLI.
 func ExampleScripts() {
 	scripts, err := pgmemory.Scripts("agents")
 	if err != nil {

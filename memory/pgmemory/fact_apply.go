@@ -19,7 +19,7 @@ const applyQuery = `SELECT o_id, o_existed, o_status, o_change, o_about FROM wef
 	$21::int[], $22::float8[], $23::timestamptz[], $24::timestamptz[], $25::text[], $26::timestamptz[],
 	$27::text[], $28::text[], $29::text[], $30::bigint[], $31::text[])`
 
-// bulk is the number of facts from which on one statement adds them together. Fewer are added one
+// bulk is the minimum number of facts that one statement adds together. Fewer facts are added one
 // by one.
 const bulk = 8
 

@@ -15,7 +15,7 @@ const (
 )
 
 // Forget implements [driver.FactStore], in one round trip. A later pg_dump does not contain the
-// facts. VACUUM makes their space in the files of the database available again.
+// facts. VACUUM frees their space in the files of the database.
 func (f *Facts) Forget(ctx context.Context, s driver.Scope) (int, error) {
 	shared, alone := f.db.forgetLocks(s)
 	f.db.sizes.clear()
@@ -39,8 +39,8 @@ func (f *Facts) Sweep(ctx context.Context, limit int) (int, error) {
 	return count, nil
 }
 
-// count runs a statement that removes rows and returns their number. The statement may be sent
-// again, as it then removes only rows that are left.
+// count runs a statement that removes rows and returns their number. The statement can be sent
+// again safely, because it then removes only the remaining rows.
 func (d *DB) count(ctx context.Context, text string, args ...any) (n int, err error) {
 	err = d.link.read(ctx, d.sql(text), args, func() {}, func(rows pgx.Rows) error { return rows.Scan(&n) })
 	return n, err

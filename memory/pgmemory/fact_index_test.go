@@ -13,8 +13,8 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// With conditions on metadata that many facts fulfil, a search uses the index; with conditions that
-// few fulfil, it does not. Both find and count all matching facts.
+// A search uses the index if many facts meet its conditions on metadata, and does not use it if few
+// facts meet them. Both find and count all matching facts.
 func TestFactsByIndexAndConditions(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

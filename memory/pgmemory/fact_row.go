@@ -18,7 +18,8 @@ const (
 // columns returns the columns of a fact f with its vector.
 func (d *DB) columns() string { return factColumns + d.vector + `.vector_send(f.embedding)` }
 
-// A row is a fact with its key, and the scanned values from which its fields are set.
+// A row is a fact with its key, and with scanned values from which fields of the fact are
+// set.
 type row struct {
 	driver.FactRecord
 	key       int64
@@ -29,7 +30,7 @@ type row struct {
 	to, ends  *time.Time
 }
 
-// dest returns the destinations of the columns.
+// dest returns the scan destinations for the columns.
 func (r *row) dest() []any {
 	return []any{
 		&r.key, &r.ID, &r.kind, &r.Content, &r.said, &r.raw, &r.Conversation, &r.Turn, &r.trust, &r.Importance, &r.ValidFrom, &r.to,

@@ -8,7 +8,7 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// A selection is a query as SQL. Its text consists of constants; all values of the caller are
+// A selection is a query in SQL. Its text has only constants; all values of the caller are
 // arguments.
 type selection struct {
 	args
@@ -16,13 +16,13 @@ type selection struct {
 	where string // a condition on the rows f
 	size  string // a statement that counts the rows, and their terms
 	one   bool   // it selects from at most one scope
-	slow  bool   // the time to count grows with the number of rows
-	dear  bool   // to evaluate the condition on a row takes longer than to read the row
-	rough string // if dear, a cheap condition on the rows for which where has to be evaluated
+	slow  bool   // the time for counting grows with the number of rows
+	dear  bool   // evaluating the condition on a row takes longer than reading the row
+	rough string // if dear, a cheap condition that every selected row meets
 }
 
-// The scopes and the time come first in a statement. The time is not before the newest write in the
-// scopes.
+// A statement begins with the scopes and the time. The time is not earlier than the newest write in
+// the scopes.
 const (
 	readScopes = `WITH reach AS MATERIALIZED (SELECT s.key, s.newest FROM weft.mem_scope s WHERE `
 	countFacts = `SELECT count(*) AS rows, coalesce(sum(f.word_count), 0)::bigint AS terms FROM weft.mem_fact f WHERE `
@@ -86,8 +86,8 @@ func newSelection(q *driver.FactQuery) (*selection, error) {
 	return s, nil
 }
 
-// without returns the condition that a row has no vector of a model, and, unless dimension is zero,
-// of that dimension.
+// without returns the condition that a row has no vector of a model and, unless dimension is zero,
+// of this dimension.
 func without(a *args, model string, dimension int) string {
 	text := `(f.space IS NULL OR f.model <> ` + a.add(model, "text")
 	if dimension > 0 {

@@ -30,8 +30,8 @@ const eventsQuery = `SELECT e.key, e.kind, e.was, e.became, e.actor, e.at FROM w
 const allEventsQuery = `SELECT e.key, e.fact::text, e.kind, e.was, e.became, e.actor, e.at FROM weft.mem_event e
 	WHERE e.scope = $1::bigint AND (e.fact, e.key) > ($2::text::uuid, $3::bigint) ORDER BY e.fact, e.key LIMIT $4::int`
 
-// History implements [driver.FactStore], with one round trip for each 256 events. With an empty id
-// it takes one more for each scope.
+// History implements [driver.FactStore], with one round trip for each 256 events. With an empty
+// id, it needs one more round trip for each scope.
 func (f *Facts) History(ctx context.Context, s driver.Scope, id string) iter.Seq2[driver.Event, error] {
 	return func(yield func(driver.Event, error) bool) {
 		var err error
@@ -71,7 +71,7 @@ func pages(yield func(driver.Event, error) bool, next func(after place) ([]drive
 	}
 }
 
-// eachScope yields the events of all facts in the scopes that Forget would forget with s.
+// eachScope yields the events of all facts in the scopes that Forget(s) covers.
 func (f *Facts) eachScope(ctx context.Context, s driver.Scope, yield func(driver.Event, error) bool) error {
 	var a args
 	within := s.Within()
@@ -110,7 +110,7 @@ func (f *Facts) allEvents(ctx context.Context, key int64, s driver.Scope, after 
 	return list, last, err
 }
 
-// events returns a page of the events of a fact, and the place of the last one.
+// events returns a page of the events of a fact, and the place of the last event.
 func (f *Facts) events(ctx context.Context, s driver.Scope, id string, after place) (list []driver.Event, last place, err error) {
 	err = f.db.link.read(ctx, f.db.sql(eventsQuery), []any{scopeDigest(s), id, after.key, page}, func() { list = nil }, func(rows pgx.Rows) error {
 		e := driver.Event{ID: id, Scope: s}

@@ -11,8 +11,8 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// If a user writes another user's scope into the table of forgotten scopes, the service can still
-// store data of that other user.
+// Even if a user writes the scope of another user into the table of forgotten scopes, the service
+// can store data of the other user.
 func TestForgedForgetting(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -18,7 +18,7 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// dump returns all data of a schema, with pg_dump if there is one, and otherwise row by row.
+// dump returns all data of a schema, with pg_dump if it is installed, otherwise row by row.
 func dump(t *testing.T, p place) string {
 	t.Helper()
 	if program := dumper(t, p); program != "" {
@@ -58,8 +58,8 @@ func dumper(t *testing.T, p place) string {
 	return ""
 }
 
-// After Forget, a dump and the statistics of the columns have none of the user's stored, changed,
-// superseded and deleted facts.
+// After Forget, neither a dump nor the statistics of the columns have a stored, changed,
+// superseded or deleted fact of the user.
 func TestForgetLeavesNothing(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -117,8 +117,8 @@ func TestForgetLeavesNothing(t *testing.T) {
 	assert.Equal(t, 0, known)
 }
 
-// If a user is forgotten while runs and jobs store facts, nothing that was said before is stored
-// afterwards.
+// If a user is forgotten while runs and jobs store facts, no fact that was said before the call
+// is stored after it.
 func TestForgetDuringRuns(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

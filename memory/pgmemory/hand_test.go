@@ -13,8 +13,8 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// A form is a handwritten search for comparison: one prepared statement, in one round trip. It
-// returns the same columns, and counts nothing.
+// A form is a handwritten search for comparison: one prepared statement in one round trip, with
+// the same columns and without counts.
 type form struct {
 	name     string
 	pool     *pgxpool.Pool
@@ -30,7 +30,7 @@ type form struct {
 const indexSettings = `SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', '200', true),
 	set_config('hnsw.max_scan_tuples', '20000', true), set_config('hnsw.scan_mem_multiplier', '4', true)`
 
-// measure runs the forms for a vector, without those that have found too few rows before.
+// measure runs a form for a vector, unless the form has found too few rows before.
 func (f *form) measure(v []float32, full int, counts bool) {
 	if f.short {
 		return

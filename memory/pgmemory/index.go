@@ -17,10 +17,10 @@ const (
 	maxHalf  = 4000
 )
 
-// half reports whether indexes have vectors of a length in half precision.
+// half reports whether vectors of this dimension are indexed in half precision.
 func (d *DB) half(dimension int) bool { return dimension > maxWhole || d.options.HalfIndexes }
 
-// vectorType is the type of vectors of a length in an index.
+// vectorType returns the type that an index uses for vectors of this dimension.
 func (d *DB) vectorType(dimension int) string {
 	if d.half(dimension) {
 		return d.vector + `.halfvec(` + strconv.Itoa(dimension) + `)`
@@ -32,7 +32,7 @@ func (d *DB) vectorType(dimension int) string {
 func (d *DB) indexName(t *table, space int64, dimension int) string {
 	name := t.near
 	if d.options.HalfIndexes && dimension <= maxWhole {
-		name += "half_" // beside one of whole vectors
+		name += "half_" // an index in full precision may exist too
 	}
 	return fmt.Sprintf("%s%016x", name, uint64(space))
 }
@@ -46,14 +46,14 @@ func vectorsQuery(schema, name string) string {
 const createIndex = `CREATE INDEX CONCURRENTLY %s ON %s USING hnsw ((embedding::%s) %s) WITH (m = 16, ef_construction = 128) WHERE space = %s`
 
 // Index creates the HNSW indexes for the vectors of a model and dimension, unless they exist: one
-// each for facts, chunks of documents, and values. An index is useful for scopes of more than about
-// 20,000 rows, see [Options.Exact]. Creating one takes minutes for 100,000 vectors; the table can
-// be read and written meanwhile. No other call creates an index. Index cannot run in a transaction,
-// and should not run within a request. It returns [driver.ErrInvalid] for more than 4000
-// dimensions.
+// for facts, one for chunks of documents, and one for values. An index is useful for scopes of more
+// than about 20,000 rows; see [Options.Exact]. For 100,000 vectors it takes minutes; the table can
+// be read and written meanwhile. No other method creates an index. Index cannot run in a
+// transaction, and should not run within a request. It returns [driver.ErrInvalid] for more than
+// 4000 dimensions.
 //
-// A larger maintenance_work_mem makes it faster. If Index was interrupted, the next call removes
-// the incomplete index first.
+// Index is faster with a larger maintenance_work_mem. If Index was interrupted, the next call
+// removes the incomplete index first.
 func (d *DB) Index(ctx context.Context, model string, dimension int) error {
 	if err := d.index(ctx, model, dimension); err != nil {
 		return d.fail(fmt.Sprintf("index %d numbers of model %.60q", dimension, model), err)

@@ -37,8 +37,8 @@ type link struct {
 	// mode, if not empty, is the query execution mode of pgx for every statement. Otherwise the
 	// connection's default applies.
 	mode []any
-	// again says that a failed call may be repeated. It is false in a transaction of the caller, as
-	// a failed transaction cannot continue.
+	// again means that a failed call may be repeated. It is false in a transaction of the caller,
+	// since a failed transaction cannot continue.
 	again    bool
 	patience time.Duration
 	timeout  time.Duration
@@ -58,8 +58,8 @@ func newLink(on Conn, o *Options) (*link, error) {
 	return l, l.check()
 }
 
-// check returns an error if Before is set behind a pooler and the connections cache statements,
-// since a batch uses the connection's own mode.
+// check returns an error if Before is set, the connection goes through a transaction pooler, and
+// the connections cache statements, because a batch uses the mode of the connection.
 func (l *link) check() error {
 	if l.before != nil && len(l.mode) > 0 {
 		return fmt.Errorf("behind a pooler, Before needs connections that cache no statements, as those of Open: %w", driver.ErrInvalid)
@@ -68,7 +68,7 @@ func (l *link) check() error {
 }
 
 // read sends one statement in one round trip, and calls fn for each row. It may send the statement
-// again after any fault that can pass; it calls reset before each attempt.
+// again after any temporary fault; it calls reset before each attempt.
 func (l *link) read(ctx context.Context, sql string, args []any, reset func(), fn func(pgx.Rows) error) error {
 	return l.retry(ctx, l.timeout, anyFault, func(ctx context.Context) error {
 		reset()
@@ -142,8 +142,7 @@ func readAll(rows pgx.Rows, fn func(pgx.Rows) error) error {
 	return rows.Err()
 }
 
-// within calls fn with a context that ends after limit. The error distinguishes that end from the
-// end of ctx.
+// within calls fn with a context that ends after limit. The error distinguishes the two ends.
 func within(ctx context.Context, limit time.Duration, fn func(context.Context) error) error {
 	inner, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

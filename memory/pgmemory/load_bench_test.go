@@ -40,8 +40,9 @@ func longDocument(r *rand.Rand, uri string, chunks, dimension int) driver.Source
 	return s
 }
 
-// BenchmarkLoad stores 2,000 chunks with vectors in one swap, which uses COPY; in swaps of 50, each
-// with one statement; in swaps of one; and, for comparison, with one prepared INSERT each.
+// BenchmarkLoad stores 2,000 chunks with vectors: in one swap, which uses COPY; in swaps of 50
+// chunks, each with one statement; in swaps of one chunk; and, for comparison, with a prepared
+// INSERT for each chunk.
 func BenchmarkLoad(b *testing.B) {
 	const chunks = 2000
 	for _, dimension := range []int{384, 1536} {

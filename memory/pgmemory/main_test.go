@@ -24,7 +24,7 @@ type place struct {
 	options pgmemory.Options
 }
 
-// newPlace returns a new schema. The environment may ask for connections through PgBouncer.
+// newPlace returns a new schema. An environment variable can select connections through PgBouncer.
 func newPlace(tb testing.TB) place {
 	tb.Helper()
 	if pgtest.Pooled() {
@@ -52,7 +52,7 @@ func (p place) open(tb testing.TB) *pgmemory.DB {
 	return db
 }
 
-// pool opens a pool as [pgmemory.Open] does.
+// pool opens a pool in the same way as [pgmemory.Open].
 func (p place) pool(tb testing.TB, changes ...func(*pgxpool.Config)) *pgxpool.Pool {
 	tb.Helper()
 	config, err := pgmemory.PoolConfig(p.url, p.options.Pooling)

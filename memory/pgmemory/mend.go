@@ -12,13 +12,12 @@ import (
 	"github.com/weft-go/weft/memory/internal/rank"
 )
 
-// unread is the empty term, which no text has. The trigger for rows of programs in other languages
-// splits the text into terms in a simpler way than this package, and adds the term unread. Each
-// search also asks for it. If a selected row has it, the search computes the terms of such rows
-// again, and is then repeated.
+// unread is the empty term, which no text has. A trigger computes simple terms for rows of programs
+// in other languages, and adds the term unread. Each search also looks for this term. If a selected
+// row has it, the search computes the terms of such rows with this package, and is repeated.
 const unread = ""
 
-// maxUnread is the most rows that a search updates. Call Reindex after larger imports.
+// maxUnread is the maximum number of rows that a search updates. Call Reindex after larger imports.
 const maxUnread = 512
 
 // mending is a row whose terms are computed again.
@@ -27,11 +26,11 @@ type mending struct {
 	version    int64 // of a fact
 	content    string
 	terms      []string // the stored terms
-	reads      []string // the terms as this package computes them
+	reads      []string // the terms that this package computes
 }
 
-// searchRead is search, and also updates the terms of facts that programs in other languages have
-// written.
+// searchRead is like search, and also updates the terms of facts that programs in other languages
+// have written.
 func (f *Facts) searchRead(ctx context.Context, s driver.FactSearch) (driver.FactCandidates, error) {
 	n := len(s.Terms)
 	if n == 0 {
@@ -54,8 +53,8 @@ func (f *Facts) searchRead(ctx context.Context, s driver.FactSearch) (driver.Fac
 	return c, nil
 }
 
-// searchRead is search, and also updates the terms of chunks that programs in other languages have
-// written.
+// searchRead is like search, and also updates the terms of chunks that programs in other languages
+// have written.
 func (k *Documents) searchRead(ctx context.Context, s driver.ChunkSearch) (driver.ChunkCandidates, error) {
 	n := len(s.Terms)
 	if n == 0 {
@@ -85,8 +84,8 @@ func hasAny(has, asked []string) bool {
 	return slices.ContainsFunc(asked, func(term string) bool { return slices.Contains(has, term) })
 }
 
-// Rows are not updated in a read-only transaction, as on a replica, or without the privilege to
-// update. A search then uses the terms of the trigger.
+// Rows are not updated in a read-only transaction, such as on a replica, or without the privilege
+// to update. A search then uses the terms of the trigger.
 const (
 	mayMend      = ` AND f.words @> `
 	mayMendFact  = ` AND current_setting('transaction_read_only') = 'off' AND has_table_privilege('weft.mem_fact', 'UPDATE')`
@@ -94,7 +93,7 @@ const (
 )
 
 // mend updates the terms of marked facts that a query selects, and returns their number. It ignores
-// errors, as the facts can still be found by the terms of the trigger.
+// errors, because the facts can still be found by the terms of the trigger.
 func (f *Facts) mend(ctx context.Context, q *driver.FactQuery) int {
 	sel, err := newSelection(q)
 	if err != nil {
@@ -126,8 +125,8 @@ func (f *Facts) mend(ctx context.Context, q *driver.FactQuery) int {
 	return n
 }
 
-// Lock the scopes first, as every change of facts does. A fact that has changed since it was read
-// stays unchanged.
+// Lock the scopes first, like every change of facts. Skip a fact that has changed since it was
+// read.
 const mendFacts = `WITH held AS MATERIALIZED (SELECT s.key FROM weft.mem_scope s WHERE s.key = ANY ($1::bigint[]) ORDER BY s.key FOR UPDATE),
 	done AS (UPDATE weft.mem_fact f SET terms = g.terms::text[], words = g.words::bigint[], word_count = cardinality(g.terms::text[])
 		FROM unnest($2::bigint[], $3::bigint[], $4::text[], $5::text[]) AS g (key, version, terms, words)
@@ -184,8 +183,8 @@ func (k *Documents) unread(ctx context.Context, q *driver.SourceQuery, after int
 	return list, err
 }
 
-// Lock the shelves first, as every change of sources does, and since a shelf has the number of its
-// terms. A chunk that has changed since it was read stays unchanged.
+// Lock the shelves first, like every change of sources, because a shelf has the number of its
+// terms. Skip a chunk that has changed since it was read.
 const mendChunks = `WITH held AS MATERIALIZED (SELECT s.key FROM weft.mem_shelf s WHERE s.key = ANY ($1::bigint[]) ORDER BY s.key FOR UPDATE),
 	given AS MATERIALIZED (SELECT * FROM unnest($2::bigint[], $3::bytea[], $4::text[], $5::text[]) AS g (key, digest, terms, words)),
 	was AS MATERIALIZED (SELECT f.key, f.word_count FROM weft.mem_chunk f JOIN given g ON g.key = f.key
@@ -208,8 +207,8 @@ func (k *Documents) rewrite(ctx context.Context, tenant string, list []mending) 
 	return k.db.count(ctx, mendChunks, place, key, digests, terms, words)
 }
 
-// Reindex implements [driver.Reindexer], with at most two round trips for each 512 chunks. It
-// leaves chunks that the role may not update.
+// Reindex implements [driver.Reindexer], with at most two round trips for each 512 chunks. It skips
+// chunks that the role may not update.
 func (k *Documents) Reindex(ctx context.Context, q driver.SourceQuery) (int, error) {
 	done := 0
 	for after, more := int64(0), true; more; {

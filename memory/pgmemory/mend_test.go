@@ -18,7 +18,7 @@ import (
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
-// Texts that other programs write, and the words with which a search finds them.
+// Texts of other programs, and the words by which a search must find them.
 var written = []struct{ content, asked string }{
 	{"Her children play outside", "playing"},
 	{"She met him in a café", "cafe"},
@@ -56,8 +56,7 @@ func answered(t *testing.T, store driver.DocumentStore, s driver.Scope, text str
 	return fmt.Sprint(list)
 }
 
-// A search finds facts and chunks of other programs by the same words as facts and chunks of this
-// package.
+// The same words find facts and chunks of other programs and of this package.
 func TestWrittenBySQLIsFoundByWords(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -87,11 +86,9 @@ func TestWrittenBySQLIsFoundByWords(t *testing.T) {
 		assert.True(t, sums)
 	}
 	wantUnread(len(written), len(written))
-	assert.
-
-		// A search of another user, or in a read-only transaction, does not update the terms. The
-		// second finds the terms of the trigger.
-		Equal(t, "[]", recalled(t, as(t, db, bobID), scope, "playing"))
+	// A search of another user, or in a read-only transaction, does not update the terms. The search
+	// in a read-only transaction uses the terms of the trigger.
+	assert.Equal(t, "[]", recalled(t, as(t, db, bobID), scope, "playing"))
 
 	wantUnread(len(written), len(written))
 	err := pgx.BeginTxFunc(ctx, owner, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
@@ -131,14 +128,12 @@ func TestWrittenBySQLIsFoundByWords(t *testing.T) {
 	assert.Equal(t, "[Many ducks]", recalled(t, as(t, db, annID), scope, "duck"), "facts")
 	assert.Equal(t, "[Many ducks]", answered(t, knownAs(t, db, annID), scope, "duck"), "chunks")
 	n, err := request[int](pool, annID, `SELECT count(embedding)::int FROM public.agent_memories UNION ALL SELECT count(embedding)::int FROM public.knowledge_chunks`)
-	require.NoError(
-		// all vectors but those of rows with changed content
-		t, err)
-	assert.Equal(t, "[5 5]", fmt.Sprint(n))
+	require.NoError(t, err)
+	assert.Equal(t, "[5 5]", fmt.Sprint(n), "all vectors except the vectors of rows with changed content")
 }
 
-// reindexed reindexes all facts and chunks of a scope, and checks that the given number of each
-// changes for the user, and none for bob, who may not change them.
+// reindexed reindexes all facts and chunks of a scope. It checks that the given number of each is
+// changed with the rights of the user, and none with the rights of bob, who may not change them.
 func reindexed(t *testing.T, db *pgmemory.DB, user string, scope driver.Scope, want int) {
 	t.Helper()
 	for _, who := range []string{bobID, user} {

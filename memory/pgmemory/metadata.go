@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// plainJSON returns a JSON value in a form that jsonb can store, and that compares as in
-// [driver.Condition.Match]: without repeated names and unpaired surrogates, and with numbers of at
-// most 256 bits. It removes NULs, which only messages can have.
+// plainJSON returns a JSON value in a form that jsonb can store, and for which comparisons agree
+// with [driver.Condition.Match]: it has no repeated names and no unpaired surrogates, and numbers
+// of at most 256 bits. It removes NULs, which only messages can have.
 func plainJSON(data []byte) (string, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()

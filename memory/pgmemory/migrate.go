@@ -23,11 +23,11 @@ func migrationsOf(schema string) *pgdb.Migrations {
 }
 
 // A Script is a migration as plain SQL, for programs that do not use [Migrate] or
-// [MigrateSupabase]. Running it again changes nothing.
+// [MigrateSupabase]. A second run has no effect.
 type Script struct {
 	// Name begins with the number of the migration: "001_facts".
 	Name string
-	// SQL is to be run in one transaction.
+	// SQL must run in one transaction.
 	SQL string
 }
 
@@ -35,8 +35,8 @@ type Script struct {
 //
 // Each script is one statement, so it takes effect as a whole or not at all. It records itself in
 // the table mem_migration. If it was applied before, it changes nothing and raises a notice. It
-// fails if the previous migration is missing, or if a migration with its number and another text
-// was applied.
+// fails if the previous migration is missing, or if a migration with the same number and another
+// text was applied.
 func Scripts(schema string) ([]Script, error) {
 	o := Options{Schema: schema}
 	if err := o.check(); err != nil {
@@ -51,9 +51,9 @@ func Scripts(schema string) ([]Script, error) {
 }
 
 // Migrate applies the missing migrations to the schema of the options, each in its own transaction.
-// Several processes may call it at once. If it is interrupted, call it again. It needs the rights
-// to create the schema, tables and functions. If the extension vector is missing, it creates that
-// in a schema named "extensions", and needs the right to do so.
+// Several processes may call it concurrently. If it is interrupted, call it again. It needs the
+// rights to create the schema, tables and functions. If the extension vector is missing, Migrate
+// creates it in a schema named "extensions", and needs the right to do so.
 func Migrate(ctx context.Context, on Conn, o Options) error {
 	d, err := makeDB(on, o)
 	if err == nil {

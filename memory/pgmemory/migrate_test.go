@@ -81,7 +81,7 @@ func TestScripts(t *testing.T) {
 	t.Cleanup(func() { do(t, p, `DROP SCHEMA "`+p.options.Schema+`" CASCADE`) })
 	scripts, err := pgmemory.Scripts(p.options.Schema)
 	require.NoError(t, err)
-	for _, s := range append(scripts, scripts...) { // the second time changes nothing
+	for _, s := range append(scripts, scripts...) { // the second run has no effect
 		_, err := conn.Exec(ctx, s.SQL, pgx.QueryExecModeSimpleProtocol)
 		wantNoErr(t, s.Name, err)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// A DB is a memory in a PostgreSQL database. It is safe for concurrent use, unless
-// it was made from a single connection or a transaction.
+// A DB is a memory in a PostgreSQL database. It is safe for concurrent use, unless it uses a single
+// connection or a transaction.
 type DB struct {
 	link    *link
 	pool    *pgxpool.Pool // closed by Close; nil if the caller owns the connection
@@ -99,12 +99,12 @@ func (d *DB) Close() {
 	}
 }
 
-// Bind returns a memory on the database of d with another [Options.Before], such as one that gives
+// Bind returns a memory on the database of d with another [Options.Before], for example to give
 // each call the rights of a user. It sends no statement, so a program may call it for each request.
 // The memory cannot be used after d is closed.
 //
-// Bind is not a method, so that a type that embeds a bound DB has no method to bind to another
-// user.
+// Bind is not a method, so that a type that embeds a bound DB has no method that binds it to
+// another user.
 func Bind(d *DB, before func(ctx context.Context, b *pgx.Batch) error) (*DB, error) {
 	n, l := *d, *d.link
 	l.before = before

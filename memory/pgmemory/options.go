@@ -11,40 +11,40 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// Options configures [New], [Open] and [Migrate]. Its zero value works.
+// Options configures [New], [Open] and [Migrate]. The zero value is valid.
 type Options struct {
-	// Schema holds the tables and functions. Empty means "weft". It is made of
-	// letters, digits, "_" and "-", and does not begin with a digit.
+	// Schema has the tables and functions. Empty means "weft". The name has letters, digits, "_" and "-",
+	// and does not begin with a digit.
 	Schema string
-	// MaxFacts is the most valid facts that a scope may have. A change beyond it returns
+	// MaxFacts is the maximum number of valid facts of a scope. A change that would exceed it returns
 	// [driver.ErrQuota]. Zero means no limit.
 	MaxFacts int
-	// MaxMessages is the most messages of a session, and MaxValues the most values of a scope. A
-	// change beyond them returns [driver.ErrQuota]. Zero means no limit.
+	// MaxMessages is the maximum number of messages of a session, and MaxValues the maximum number of
+	// values of a scope. A change that would exceed one of them returns [driver.ErrQuota]. Zero means no
+	// limit.
 	MaxMessages int
 	MaxValues   int
-	// Exact is the most facts or chunks that a search may select and still compare all their
-	// vectors. Beyond it, a search uses the index of [DB.Index], if there is one. If conditions on
-	// metadata have to be evaluated on more rows than this, the search uses the index when that is
-	// faster. Zero means 20,000.
+	// Exact is the maximum number of selected facts or chunks for which a search compares all vectors. If
+	// more are selected, a search uses the index of [DB.Index], if it exists. If conditions on metadata
+	// must be evaluated on more rows than Exact, the search uses the index if this is faster. Zero means
+	// 20,000.
 	Exact int
-	// HalfIndexes makes [DB.Index] index vectors in half precision, so that an index takes about half
-	// the space. Searches compare the whole vectors of what the index finds. An index that was made without
-	// HalfIndexes is not used then: call Index again, and drop the other one. Vectors of more than
-	// 2,000 numbers always have such an index.
+	// HalfIndexes makes [DB.Index] index vectors in half precision, so that an index needs about half the
+	// space. Searches compare the candidates of the index in full precision. With HalfIndexes, an index in
+	// full precision is not used: call Index again, and drop the old index. Vectors with more than 2,000
+	// dimensions always have an index in half precision.
 	HalfIndexes bool
 	// Pooling says whether the connections go through a transaction pooler. Zero means [Detect].
 	Pooling Pooling
-	// Patience is how long a call is retried while the database cannot be reached, before it
+	// Patience is the time for which a call is retried while the database cannot be reached. Then the call
 	// returns [ErrUnreachable]. Zero means 15 seconds. A negative value means one attempt.
 	Patience time.Duration
-	// Timeout is the most time for one statement. After that its connection counts as lost. Zero
-	// means 30 seconds. It does not limit [Migrate] and [DB.Index].
+	// Timeout is the maximum time of one statement. Then its connection counts as lost. Zero means 30
+	// seconds. It does not limit [Migrate] and [DB.Index].
 	Timeout time.Duration
-	// Before, if not nil, queues statements that run ahead of each call in the same transaction and
-	// round trip, such as one that sets a role. It must be safe for concurrent use. Behind a
-	// transaction pooler, the connections must not cache statements; the connections of [Open] do
-	// not.
+	// Before, if not nil, queues statements, for example to set a role. They run before the statements of
+	// each call, in the same transaction and round trip. It must be safe for concurrent use. Behind a
+	// transaction pooler, the connections must not cache statements; the connections of [Open] do not.
 	Before func(ctx context.Context, b *pgx.Batch) error
 }
 
@@ -69,7 +69,7 @@ const (
 	defaultPatience = 15 * time.Second
 	defaultTimeout  = 30 * time.Second
 
-	// labour is the most time for a migration.
+	// labour is the maximum time of a migration.
 	labour = 10 * time.Minute
 )
 

@@ -17,9 +17,9 @@ import (
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
-// People runs the suites under row-level security. A call in the scope of a user has the rights of
-// that user; other calls have the rights of the service role. The database knows users by ids, and
-// the suites by names.
+// people is a backend that runs the suites under row-level security. A call in the scope of a user
+// has the rights of this user; other calls have the rights of the service role. The database
+// identifies users by ids, and the suites by names.
 type people struct {
 	tb testing.TB
 	db *pgmemory.DB
@@ -71,7 +71,7 @@ func (p *people) as(s driver.Scope) *pgmemory.DB {
 
 type theirConversations struct {
 	*people
-	driver.ConversationStore // nil, as users may not dump or restore
+	driver.ConversationStore // nil, since users may not dump or restore
 }
 
 func (p theirConversations) query(q driver.SessionQuery) (driver.SessionQuery, driver.ConversationStore) {
@@ -139,7 +139,7 @@ func (p theirConversations) Sweep(ctx context.Context, s driver.Scope, age time.
 
 type theirValues struct {
 	*people
-	driver.ValueStore // nil, as users may not dump or restore
+	driver.ValueStore // nil, since users may not dump or restore
 }
 
 func (p theirValues) Apply(ctx context.Context, s driver.Scope, writes []driver.ValueWrite) ([]driver.Item, error) {

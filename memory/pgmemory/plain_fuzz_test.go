@@ -14,8 +14,8 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// Any message that is JSON is read as it was stored, and jsonb can hold its plain form. Any value
-// is read as it was stored, and conditions can select it.
+// Any message in JSON is returned unchanged, and jsonb can store its plain form. Any value is
+// returned unchanged, and conditions can select it.
 func FuzzPlain(f *testing.F) {
 	for _, seed := range []string{
 		`"a\u0000b \\u0000 \\\u0000"`, `{"\u0000":1,"a\u0000":{"\u0000":[]}}`, `"\ud800 \udc00 \ud83d\ude42 \\ud800"`, `[1e400000,-1E-99999,1e999,0e99999,1e+0001]`,

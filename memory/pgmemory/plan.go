@@ -17,7 +17,7 @@ type table struct {
 	rows string // the table, joined with the other tables of the selected columns
 }
 
-// A wanted has the words and the vector that a search looks for, and the limit for each of the two.
+// A wanted has the words and the vector of a search, and the limit for each of them.
 type wanted struct {
 	words     []int64
 	terms     []string // of the words
@@ -26,12 +26,11 @@ type wanted struct {
 	limit     int
 }
 
-// A plan is a search as one statement. It counts the selected rows, ranks them by words and by
-// vector, and returns the best with the counts, in at least one row.
+// A plan is a search in one statement. It counts the selected rows, ranks them by words and by vector,
+// and returns the best rows with the counts. It returns at least one row.
 //
-// The text must be the same for each search of a form, so that the database can reuse its query
-// plan. Limits are part of the text, since the database assumes that an unknown limit is a tenth of
-// the table.
+// Searches of the same form must have the same text, so that the database can reuse its query plan.
+// Limits are part of the text, since the database assumes a tenth of the table for an unknown limit.
 type plan struct {
 	args
 	found
@@ -54,28 +53,28 @@ type plan struct {
 	asks   bool // the statement counts the vectors of the index
 }
 
-// A found has the counts that the statement of a plan returns beside the candidates.
+// A found has the counts that the statement of a plan returns in addition to the candidates.
 type found struct {
 	rows, terms int64
 	frequency   []int64
 	vectors     int64 // of the index; zero if there is none
-	among       int64 // number of rows on which a dear condition was evaluated
+	among       int64 // the number of rows on which a dear condition was evaluated
 	since       time.Time
 }
 
 // Parts of statements. They are concatenated and not formatted, so a percent sign needs no escape.
 const (
-	// A pair is a row and a word that it has, with the number of times that it has it. Only a row
-	// that has more terms than words has a word twice: the terms of other rows need not be read.
+	// A pair is a row and one of its words, with the number of occurrences. Only a row with more terms
+	// than words has a word twice, so the terms of other rows need not be read.
 	pairHits  = `), pair AS MATERIALIZED (SELECT h.key, h.word_count, q.nr, ` + wordTimes + ` FROM hit h JOIN unnest(`
 	wordTimes = `CASE WHEN h.word_count > cardinality(h.words) THEN cardinality(array_positions(h.terms, q.term)) ELSE 1 END AS times`
 	anyOf     = `) WITH ORDINALITY AS q (word, term, nr) ON q.word = ANY (h.words)`
-	// Where much is selected, no more than some of the rows that have a common word are looked at.
+	// For a large selection, read only a limited number of rows for each word.
 	pairMost  = `, pair AS MATERIALIZED (SELECT h.key, h.word_count, q.nr, ` + wordTimes + ` FROM unnest(`
 	eachOf    = `) WITH ORDINALITY AS q (word, term, nr) CROSS JOIN LATERAL (SELECT f.key, f.word_count, f.words, f.terms FROM `
 	mostWords = ` LIMIT 10000) h`
 	freqPairs = `), freq AS MATERIALIZED (SELECT p.nr, least(count(*), 10000) AS n FROM pair p GROUP BY p.nr)`
-	// The order is that of BM25, as package rank computes it.
+	// The order is by BM25, as in package rank.
 	bestWords = `, worded AS MATERIALIZED (SELECT p.key FROM pair p JOIN freq q USING (nr), size z GROUP BY p.key
 	ORDER BY sum(ln(1 + (greatest(z.rows - q.n, 0) + 0.5) / (q.n + 0.5)) * p.times / (p.times + 0.3 + 0.9 * p.word_count * z.rows / greatest(z.terms, 1))) DESC, p.key DESC LIMIT `
 )
@@ -97,8 +96,8 @@ func (d *DB) newPlan(t *table, sel *selection, w *wanted, columns string) *plan 
 	if p.asks {
 		p.tell(vectorsQuery(d.quoted, p.index), &p.vectors)
 	}
-	// If the rows are counted by each search, the size still expires, so that the choice of the
-	// index follows the data.
+	// Even if each search counts the rows, the size expires, so that the choice of the index follows the
+	// data.
 	if p.among, p.since = known.among, known.at; !p.once || known.among == 0 {
 		p.since = time.Now()
 	}
@@ -124,24 +123,25 @@ func (d *DB) newPlan(t *table, sel *selection, w *wanted, columns string) *plan 
 	return p
 }
 
-// tell adds a column with the same value in each row, before the columns of the candidates.
+// tell adds a column before the columns of the candidates. It has the same value in each row.
 func (p *plan) tell(column string, into any) {
 	p.ahead, p.head = append(p.ahead, column), append(p.head, into)
 }
 
 const (
-	// maxScan is the most vectors that an index scan visits. Beyond it, comparing all selected
-	// vectors is faster.
+	// maxScan is the maximum number of vectors that an index scan visits. For more, comparing all
+	// selected vectors is faster.
 	maxScan = 20_000
-	// stride is how many rows a condition is evaluated on in the time in which the index returns
-	// one more vector.
+	// stride is the number of rows on which a condition can be evaluated in the time that the index
+	// needs for one more vector.
 	stride = 12
-	// wider is how many more vectors than wanted the index returns, in halves: 3 means 1.5 times as
-	// many. The order of the index is approximate, so the result is compared exactly afterwards.
+	// wider is the number of vectors that the index returns, in halves of the wanted number: 3 means 1.5
+	// times as many. The order of the index is approximate, so the result is compared exactly
+	// afterwards.
 	wider = 3
 )
 
-// route chooses how a plan reads the rows, from the known size. It returns the least number of
+// route chooses how a plan reads the rows, from the known size. It returns the minimum number of
 // selected rows for which the index is used.
 func (d *DB) route(p *plan, sel *selection, w *wanted, known size, ok bool) (least int64) {
 	exact, vectors := int64(d.options.Exact), int64(0)
@@ -149,7 +149,7 @@ func (d *DB) route(p *plan, sel *selection, w *wanted, known size, ok bool) (lea
 		vectors = d.sizes.vectors(p.index)
 		p.asks = !ok || max(known.rows, known.among) > exact
 	}
-	// The index visits selected and other vectors alike: to find limit selected ones it visits
+	// The index also visits vectors that are not selected: to find limit selected vectors, it visits
 	// about limit * vectors / rows.
 	passed := int64(w.limit) * vectors
 	least = max(exact, passed/(maxScan/4)) + 1
@@ -185,9 +185,9 @@ func (d *DB) distance() string {
 	return `f.embedding OPERATOR(` + d.vector + `.<=>) (SELECT v FROM want)`
 }
 
-// addWords adds the search by words: the rows that have any of the words, and, if the limit is
-// positive, the best of them. For a large selection it reads by word and not by scope. It returns
-// SQL for the number of rows that have each word.
+// addWords adds the search by words: the rows that have any of the words and, if the limit is positive,
+// the best of these rows. For a large selection, it reads rows by word and not by scope. It returns SQL
+// for the number of rows that have each word.
 func (p *plan) addWords(where string, w *wanted) (frequency string) {
 	list := p.add(w.words, "bigint[]")
 	both := list + `, ` + p.add(w.terms, "text[]")
@@ -203,12 +203,12 @@ func (p *plan) addWords(where string, w *wanted) (frequency string) {
 	return `ARRAY(SELECT coalesce(q.n, 0) FROM generate_series(1, cardinality(` + list + `)) AS t (nr) LEFT JOIN freq q USING (nr) ORDER BY t.nr)`
 }
 
-// throughIndex hides a condition from the planner, so that it neither uses the condition to find
-// rows nor assumes that few rows fulfil it.
+// throughIndex hides a condition from the planner, so that the planner does not use it to find rows, and
+// does not assume that few rows meet it.
 func throughIndex(where string) string { return `CASE WHEN ` + where + ` THEN true ELSE false END` }
 
 // addNearest adds the search by vector. If the plan is quick, the index is used first. All selected
-// vectors are compared if the plan is not quick, or if the index returns too few.
+// vectors are compared if the plan is not quick, or if the index returns too few rows.
 func (d *DB) addNearest(p *plan, w *wanted, where string, least int64) {
 	if p.once {
 		p.text += `, near AS MATERIALIZED (SELECT c.key FROM chosen c WHERE c.distance IS NOT NULL ORDER BY c.distance, c.key DESC LIMIT ` + p.limit + `)`
@@ -232,7 +232,7 @@ func (d *DB) addNearest(p *plan, w *wanted, where string, least int64) {
 func (p *plan) literal() string { return `'` + strconv.FormatInt(p.space, 10) + `'::bigint` }
 
 // addQuick adds the search in the vector index. The settings of the index apply to the transaction. They
-// are set when the condition on route is evaluated, which is before the index scan.
+// are set during the evaluation of the condition on route, before the index scan.
 func (d *DB) addQuick(p *plan, w *wanted, same, where string, least int64) {
 	n := len(w.embedding)
 	reach := itoa(min(max(2*w.limit, 200), 1000))

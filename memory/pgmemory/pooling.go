@@ -6,10 +6,10 @@ import (
 	"github.com/weft-go/weft/internal/pgdb"
 )
 
-// PoolConfig returns the configuration of a pool for an address. Behind a transaction pooler its
-// connections prepare no statements. The connect timeout is five seconds, unless the address has
-// another one. Idle connections are not pinged before use; a call that finds a lost connection is
-// retried.
+// PoolConfig returns the configuration of a pool for an address. Behind a transaction pooler, its
+// connections do not prepare statements. The connect timeout is five seconds, unless the address
+// sets another timeout. Idle connections are not pinged before use; a call that finds a lost
+// connection is retried.
 func PoolConfig(address string, p Pooling) (*pgxpool.Config, error) {
 	return pgdb.PoolConfig(address, p.known())
 }
@@ -22,7 +22,7 @@ func pooled(on Conn, p Pooling) bool {
 	return pgdb.Pooled(on)
 }
 
-// known returns nil for Detect, and otherwise whether there is a transaction pooler.
+// known returns nil for Detect. Otherwise the result says whether there is a transaction pooler.
 func (p Pooling) known() *bool {
 	if p == Detect {
 		return nil

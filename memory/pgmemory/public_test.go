@@ -21,11 +21,11 @@ import (
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
-// public is locked by a test that uses the schema public, as all schemas of tests share its names.
+// public is locked by a test that uses the schema public, since all tests share its names.
 var public sync.Mutex
 
-// publicPlace returns a new schema with the objects in the schema public, and a pool of the owner.
-// It waits until no other test uses the schema public.
+// publicPlace returns a new schema, whose objects are also in the schema public, and a pool of the
+// owner. It waits until no other test uses the schema public.
 func publicPlace(t *testing.T) (place, *pgxpool.Pool) {
 	t.Helper()
 	public.Lock()
@@ -34,9 +34,8 @@ func publicPlace(t *testing.T) (place, *pgxpool.Pool) {
 	owner, err := pgxpool.New(context.Background(), p.direct)
 	require.NoError(t, err)
 	t.Cleanup(owner.Close)
-	for range 2 {
-		require. // the second time changes nothing
-				NoError(t, pgmemory.MigratePublic(context.Background(), owner, p.options))
+	for range 2 { // the second run has no effect
+		require.NoError(t, pgmemory.MigratePublic(context.Background(), owner, p.options))
 	}
 	return p, owner
 }
@@ -63,8 +62,8 @@ func request[T any](pool *pgxpool.Pool, who, sql string, args ...any) (list []T,
 	return list, err
 }
 
-// Scripts that run by hand, with each statement in its own transaction as in psql, have the same
-// effect as MigratePublic, and can run again.
+// Scripts that are run by hand, with each statement in its own transaction as in psql, have the
+// same effect as MigratePublic. They can be run again.
 func TestScriptsByHand(t *testing.T) {
 	t.Parallel()
 	public.Lock()
@@ -103,13 +102,13 @@ func TestScriptsByHand(t *testing.T) {
 	assert.Len(t, got, 1)
 }
 
-// Programs in Go recall facts that programs in other languages write, and the reverse.
+// Programs in Go recall facts that programs in other languages write, and vice versa.
 func ExampleMigratePublic() {
 	public.Lock()
 	defer public.Unlock()
 	ctx := context.Background()
 	tb := &exampleTB{}
-	address := supatest.Database(tb, nil) // stands for the database of a Supabase project
+	address := supatest.Database(tb, nil) // a database like that of a Supabase project
 	options := pgmemory.Options{Schema: pgtest.SchemaIn(tb, address)}
 	defer func() {
 		for _, drop := range tb.drops {

@@ -20,7 +20,8 @@ import (
 
 const overQuota = "WQ001"
 
-// The quota of a user holds for SQL and for Go, for the user and for the service. Users without a row have the default quota.
+// The quota of a user applies to SQL and to Go, and to the user and the service. Users without a row have the default
+// quota.
 func TestQuotasHoldForSQL(t *testing.T) {
 	t.Parallel()
 	p, _ := publicPlace(t)
@@ -91,7 +92,7 @@ func TestQuotasHoldForConcurrentInserts(t *testing.T) {
 	assert.Equal(t, [2]int64{10, 30}, [2]int64{stored.Load(), refused.Load()})
 }
 
-// rows counts what the tables of a place have of a user, by the marks in the texts.
+// rows counts the rows of a user in each table, by a mark in the texts.
 func rows(t *testing.T, p place, mark string) map[string]int {
 	t.Helper()
 	counts := map[string]int{}
@@ -103,8 +104,8 @@ func rows(t *testing.T, p place, mark string) map[string]int {
 	return counts
 }
 
-// forget_me removes everything of the user, also what a DELETE has left in the history, and nothing of others. Plan and usage
-// stay until the service calls forget_user.
+// forget_me removes all data of the user, including the history of deleted rows, and no data of other users. Plan and
+// usage are kept until the service calls forget_user.
 func TestUsersForgetThemselves(t *testing.T) {
 	t.Parallel()
 	p, _ := publicPlace(t)
@@ -135,14 +136,15 @@ func TestUsersForgetThemselves(t *testing.T) {
 	assert.Empty(t, rows(t, p, bobID))
 	assert.Equal(t, anns, rows(t, p, annID))
 	assert.Equal(t, "", answer(t, pool, bobUser, `SELECT plan FROM public.user_context`))
-	// What was said before and arrives later is refused.
+	// A fact that was said before forget_me and arrives later is rejected.
 	late := adding("late")
 	late.Said = time.Now().Add(-time.Hour)
 	_, err := as(t, p.served(t), bobID).Apply(t.Context(), driver.Scope{User: bobID}, []driver.FactChange{late})
 	assert.ErrorIs(t, err, driver.ErrForgotten)
 }
 
-// A database of an older version keeps its rows, also those that are larger than a new limit or in a tenant of no claim.
+// A migrated database of an older version keeps its rows, even rows that are larger than a new limit or in a tenant
+// without a claim.
 func TestOlderDatabasesMigrateForward(t *testing.T) {
 	t.Parallel()
 	p, owner := publicPlace(t)
@@ -153,7 +155,7 @@ func TestOlderDatabasesMigrateForward(t *testing.T) {
 		_, err := owner.Exec(context.Background(), `DROP SCHEMA IF EXISTS `+old.options.Schema+` CASCADE`)
 		assert.NoError(t, err)
 	})
-	// The names in schema public belong to the schema of the last migration.
+	// The views in the schema public refer to the schema of the last migration.
 	_, err := owner.Exec(ctx, `DROP VIEW public.agent_memories, public.agent_conversations, public.user_context, public.knowledge_chunks, public.user_quota`)
 	require.NoError(t, err)
 	require.NoError(t, pgmemory.Migrate(ctx, owner, old.options))

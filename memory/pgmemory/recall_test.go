@@ -20,8 +20,8 @@ import (
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
-// A cloud generates vectors that are distributed as those of texts: around about a thousand
-// subjects, which are themselves clustered around a few dozen points.
+// A cloud generates vectors with a distribution like vectors of texts: around about a thousand
+// subjects, which are clustered around a few dozen points.
 type cloud struct {
 	r        *rand.Rand
 	subjects [][]float32
@@ -80,8 +80,8 @@ func userOf(i int) string {
 	return "rest"
 }
 
-// fill stores n facts of the tenant "t": a tenth of them has the user "u10", a hundredth "u1", and
-// a thousandth "u0.1". Each has a number from 0 to 999.
+// fill stores n facts of the tenant "t": a tenth of them have the user "u10", a hundredth "u1",
+// and a thousandth "u0.1". Each fact has a number from 0 to 999.
 func fill(tb testing.TB, store driver.FactStore, n int) []stored {
 	tb.Helper()
 	c := newCloud(1)
@@ -144,7 +144,7 @@ func filters() []filter {
 }
 
 // TestRecallOfIndex compares the results of searches with the nearest facts, and their time with
-// that of handwritten SQL.
+// the time of handwritten SQL.
 func TestRecallOfIndex(t *testing.T) {
 	n := vectorCount(t)
 	ctx := context.Background()
@@ -194,8 +194,8 @@ func fillChunks(tb testing.TB, store driver.DocumentStore, n int) (list []stored
 	return list
 }
 
-// TestRecallOfChunks is TestRecallOfIndex for chunks of documents. It also measures searches by
-// words.
+// TestRecallOfChunks is like TestRecallOfIndex, for chunks of documents. It also measures searches
+// by words.
 func TestRecallOfChunks(t *testing.T) {
 	n := vectorCount(t)
 	ctx := context.Background()
@@ -240,13 +240,13 @@ func TestRecallOfChunks(t *testing.T) {
 const (
 	recallLimit   = 100
 	recallQueries = 50
-	recallMost    = 500             // the most queries of a measurement
-	recallTime    = 2 * time.Second // the most time of a measurement
+	recallMost    = 500             // the maximum number of queries of a measurement
+	recallTime    = 2 * time.Second // the maximum time of a measurement
 	recallWarm    = 6               // calls after which PostgreSQL has cached the plan
 )
 
-// measureRecall checks that a search finds the ten nearest rows. It logs its time, and the time of
-// the fastest handwritten form that finds as many.
+// measureRecall checks that a search finds the ten nearest rows. It logs the time of the search,
+// and the time of the fastest handwritten form that finds as many rows.
 func measureRecall(t *testing.T, f filter, list []stored, byHand []form, search func(v []float32) []string) {
 	t.Helper()
 	var selected []stored

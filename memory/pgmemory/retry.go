@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// tries is the most attempts for a statement that the database rolls back because of other
-	// transactions.
+	// tries is the maximum number of attempts for a statement that the database rolls back because
+	// of other transactions.
 	tries = 5
 
 	minWait = 20 * time.Millisecond
@@ -26,7 +26,7 @@ const (
 type fault int
 
 const (
-	faultOther   fault = iota // a retry is of no use
+	faultOther   fault = iota // a retry does not help
 	faultUndone               // the database rolled back because of another transaction
 	faultRefused              // there was no connection, or nothing was sent
 	faultLost                 // the connection was lost; the statement may have taken effect
@@ -61,14 +61,14 @@ func faultOf(err error) fault {
 	return faultOther
 }
 
-// anyFault and unsent report whether a call is retried after a fault: any that can pass, or only
-// one that had no effect.
+// anyFault and unsent report whether a call is retried after a fault: anyFault after every
+// temporary fault, and unsent only if the statement had no effect.
 func anyFault(f fault) bool { return f != faultOther }
 func unsent(f fault) bool   { return f == faultUndone || f == faultRefused }
 
 // retry calls fn until it succeeds, a fault is not one of may, or the patience ends. It waits a
-// random time between attempts, up to a bound that doubles, so that clients that failed together do
-// not retry together.
+// random time between attempts, up to a limit that doubles, so that clients do not all retry at the
+// same time.
 func (l *link) retry(ctx context.Context, limit time.Duration, may func(fault) bool, fn func(context.Context) error) error {
 	if err := ctx.Err(); err != nil {
 		return err

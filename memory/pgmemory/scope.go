@@ -13,11 +13,11 @@ import (
 func scopeDigest(s driver.Scope) []byte { return digest(s.Tenant, s.Workspace, s.User, s.Agent) }
 
 // ownerDigest returns a hash that identifies a user. The policies of row-level security compute the
-// same.
+// same hash.
 func ownerDigest(user string) []byte { return digest(user) }
 
-// digest returns a hash of texts, computed as by mem_digest in the database: from the length of
-// each text, a colon and the text.
+// digest returns a hash of texts, computed from the length of each text, a colon and the text, like
+// the function mem_digest in the database.
 func digest(parts ...string) []byte {
 	var b []byte
 	for _, part := range parts {
@@ -36,8 +36,8 @@ func names(s driver.Scope) []string { return []string{s.Tenant, s.Workspace, s.U
 // around returns the digests of the scopes whose Forget covers s.
 func around(s driver.Scope) [][]byte { return named(s, scopeDigest) }
 
-// named returns the name of s, and of each scope whose Forget covers s: s with any of its
-// workspace, user and agent empty.
+// named returns the result of name for s and for each scope whose Forget covers s: all variants of
+// s with an empty workspace, user or agent.
 func named(s driver.Scope, name func(driver.Scope) []byte) [][]byte {
 	var list [][]byte
 	for mask := range 8 {
@@ -52,13 +52,13 @@ func named(s driver.Scope, name func(driver.Scope) []byte) [][]byte {
 	return list
 }
 
-// locks returns the advisory locks of a scope: of its tenant, and of its user. A write takes them
-// shared, so that the scope cannot be forgotten meanwhile. Forget takes one of them exclusively.
+// locks returns the advisory locks of a scope: of its tenant, and of its user. A write takes shared
+// locks, so that Forget of the scope waits. Forget takes one of the locks exclusively.
 func (d *DB) locks(s driver.Scope) (tenant, user int64) {
 	return number("weft memory", d.schema, s.Tenant), number("weft memory", d.schema, s.Tenant, s.User)
 }
 
-// forgetLocks returns the locks that Forget takes: the first result shared, and alone exclusively.
+// forgetLocks returns the locks that Forget takes: shared locks, and the exclusive lock alone.
 func (d *DB) forgetLocks(s driver.Scope) (shared []int64, alone int64) {
 	tenant, user := d.locks(s)
 	if s.User == "" {
@@ -76,7 +76,7 @@ func (a *args) add(value any, as string) string {
 	return "$" + itoa(len(*a)) + "::" + as
 }
 
-// addOnce is like add, with a further cast that the database evaluates once and not for each row.
+// addOnce is like add, with a second cast that the database evaluates once and not for each row.
 func (a *args) addOnce(value any, as, into string) string {
 	return "(SELECT " + a.add(value, as) + "::" + into + ")"
 }
@@ -107,9 +107,9 @@ func reach(q *driver.Reach, a *args) (text string, one bool) {
 	return b.String(), false
 }
 
-// only returns a condition for rows of the single scope in the common table of. The range makes the
-// planner use an index: it estimates few rows for a range with unknown ends, but for equality it
-// assumes that all scopes have the same size.
+// only returns a condition for rows of the single scope in the common table expression named of. It
+// is a range, so that the planner uses an index: the planner estimates few rows for a range with
+// unknown ends, but for equality it assumes that all scopes have the same size.
 func only(column, of string) string {
 	key := `(SELECT key FROM ` + of + `)`
 	return column + ` = ` + key + ` AND ` + column + ` BETWEEN ` + key + ` AND ` + key

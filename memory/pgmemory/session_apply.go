@@ -16,8 +16,9 @@ const converseQuery = `SELECT o_status, o_about, o_title, o_raw, o_messages, o_c
 	$18::text[], $19::bytea[], $20::text[], $21::text[], $22::text[], $23::text[], $24::text[], $25::text[])`
 
 // Apply implements [driver.ConversationStore], in one round trip. If the connection is lost during
-// the call, the change may or may not have been made, and the error is [ErrUnreachable]. To append
-// the same messages again is safe, as a message whose ID the session has is not stored twice.
+// the call, the change may or may not have been made, and the error is [ErrUnreachable]. It is
+// safe to append the same messages again, because a message whose ID the session has is not stored
+// twice.
 func (c *Conversations) Apply(ctx context.Context, s driver.Scope, change driver.SessionChange) (driver.Session, error) {
 	session, err := c.apply(ctx, s, &change)
 	if err != nil {
@@ -101,7 +102,7 @@ func refusedChange(status string, about *string, s driver.Scope, c *driver.Sessi
 }
 
 // newRows returns the columns of the messages of a change. It leaves out messages that repeat an
-// earlier one of the change.
+// earlier message of the change.
 func newRows(s driver.Scope, c *driver.SessionChange) ([]any, error) {
 	var id, role, text, data, terms, words []string
 	var plain []*string
@@ -127,7 +128,7 @@ func newRows(s driver.Scope, c *driver.SessionChange) ([]any, error) {
 // unplain matches JSON that jsonb may not be able to store: NULs, surrogates, and large numbers.
 var unplain = regexp.MustCompile(`\\u0000|\\u[dD][89a-fA-F]|[0-9][eE][-+]?[0-9]{4}|[0-9]{1000}`)
 
-// plainIfNot returns nil if jsonb can store the JSON unchanged, and otherwise its plainJSON form.
+// plainIfNot returns the plainJSON form of the JSON, or nil if jsonb can store the JSON unchanged.
 func plainIfNot(data []byte) (*string, error) {
 	if !unplain.Match(data) {
 		return nil, nil

@@ -19,8 +19,8 @@ const sessionColumns = `s.tenant, s.workspace, s.user_id, s.agent, s.id, s.title
 // messageColumns are the columns of a message f.
 const messageColumns = `f.position, f.at, f.id, f.said, f.role, f.text, f.data, f.terms`
 
-// finish sets the fields that depend on scanned ones. The version is the time of the last change.
-// Each change has a later time, even if the session was deleted and created again.
+// finish sets the fields that depend on scanned fields. The version is the time of the last
+// change. Each change has a later time, even if the session was deleted and created again.
 func finish(s *driver.Session) {
 	if len(s.Metadata) == 0 {
 		s.Metadata = nil
@@ -38,14 +38,14 @@ func scanSession(rows pgx.Rows) (driver.Session, error) {
 	return s, err
 }
 
-// A messageRow is a message, and the scanned values from which its fields are set.
+// A messageRow is a message, with scanned values from which its fields are set.
 type messageRow struct {
 	driver.MessageRow
 	said, data []byte
 	role       string
 }
 
-// dest returns the destinations of messageColumns.
+// dest returns the scan destinations for messageColumns.
 func (m *messageRow) dest() []any {
 	return []any{&m.Position, &m.At, &m.ID, &m.said, &m.role, &m.Text, &m.data, &m.Terms}
 }

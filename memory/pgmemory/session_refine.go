@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// roughBatch is how many messages are refined at once, and maxBatches the most batches of one
-	// search. Later searches refine the rest.
+	// roughBatch is the number of messages that are refined together, and maxBatches the maximum
+	// number of batches in one search. Later searches refine the rest.
 	roughBatch = 500
 	maxBatches = 8
 

@@ -17,8 +17,8 @@ const spotColumns = `s.tenant, s.workspace, s.user_id, s.agent, s.id, `
 var messageTable = table{name: "weft.mem_message", rows: `(weft.mem_message f JOIN weft.mem_session s ON s.key = f.session)`}
 
 // Search implements [driver.ConversationStore], in one round trip. It takes more if programs in
-// other languages have written messages since the last search, as it then computes their terms
-// first.
+// other languages have written messages since the last search, because it first computes their
+// terms.
 func (c *Conversations) Search(ctx context.Context, s driver.MessageSearch) (driver.MessageCandidates, error) {
 	found, rough, err := c.search(ctx, &s)
 	for batch := 0; err == nil && rough && batch < maxBatches; batch++ {
@@ -34,7 +34,8 @@ func (c *Conversations) Search(ctx context.Context, s driver.MessageSearch) (dri
 	return found, nil
 }
 
-// search also reports whether there are messages whose terms are not computed yet.
+// search returns the candidates, and reports whether there are messages whose terms are not
+// computed yet.
 func (c *Conversations) search(ctx context.Context, s *driver.MessageSearch) (found driver.MessageCandidates, rough bool, err error) {
 	sel, err := messageSelection(s)
 	if err != nil {

@@ -19,13 +19,13 @@ type sizeKey [sha256.Size]byte
 
 type size struct {
 	rows, terms int64
-	among       int64 // number of rows on which a dear condition was evaluated; zero if it is not dear
+	among       int64 // the number of rows on which a dear condition was evaluated; zero if the condition is not dear
 	at          time.Time
 }
 
 const (
-	// sizeAge is how long a size is used. The rarity of words, which depends on it, changes slowly
-	// in large selections.
+	// sizeAge is the time for which a size is used. The rarity of words depends on the size, and
+	// changes slowly in large selections.
 	sizeAge   = time.Minute
 	sizeCount = 10_000
 )

@@ -41,8 +41,8 @@ func onShelf(row string, one bool) string {
 	return row + `.shelf IN (SELECT key FROM shelf)`
 }
 
-// newChunkSelection selects the chunks f of sources. Their number is stored with shelves and
-// sources.
+// newChunkSelection selects the chunks f of sources. The number of chunks is stored with
+// shelves and sources.
 func newChunkSelection(q *driver.SourceQuery) (*selection, error) {
 	s, err := newSourceSelection(q)
 	if err != nil {

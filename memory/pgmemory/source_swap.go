@@ -22,21 +22,21 @@ const (
 )
 
 const (
-	// load is the number of new chunks above which they are copied, and not arguments of the
+	// load is the number of new chunks above which COPY is used instead of arguments of the
 	// statement.
 	load = 64
-	// putMost is the most chunks of one statement if COPY is not allowed.
+	// putMost is the maximum number of chunks in one statement if COPY is not allowed.
 	putMost = 500
-	// perChunk is how much each new chunk adds to the time limit of a swap, as a vector index may
+	// perChunk is added to the time limit of a swap for each new chunk, since a vector index may
 	// have to be updated.
 	perChunk = 20 * time.Millisecond
 )
 
 // Swap implements [driver.DocumentStore]. With up to 64 new chunks it takes one round trip. With
-// more it takes a transaction of five round trips, and stores the chunks with COPY. Row-level
-// security does not allow COPY; the chunks are then inserted, 500 in each round trip. If the
-// connection is lost during the call, the change may or may not have been made, and the error is
-// [ErrUnreachable]. If it was made, a second call returns [driver.ErrConflict].
+// more chunks it takes a transaction of five round trips, and stores the chunks with COPY.
+// Row-level security does not allow COPY; the chunks are then inserted, 500 in each round trip.
+// If the connection is lost during the call, the change may or may not have been made, and the
+// error is [ErrUnreachable]. If it was made, a second call returns [driver.ErrConflict].
 func (k *Documents) Swap(ctx context.Context, c driver.SourceChange) error {
 	if len(c.Swaps) == 0 {
 		return ctx.Err()
@@ -92,14 +92,15 @@ func (d *DB) loadSwap(ctx context.Context, tx pgx.Tx, c *driver.SourceChange, l 
 	return nil
 }
 
-// A landing has the keys of the swapped sources, and of their shelf.
+// A landing has the row keys that the new chunks need: the keys of the swapped sources, and of
+// their scope in mem_shelf.
 type landing struct {
 	shelf   int64
 	sources []int64
 	secured bool // row-level security applies, so COPY is not allowed
 }
 
-// swapIn swaps sources, and stores the chunks of the argument fresh.
+// swapIn swaps sources, and stores the chunks in fresh.
 func (d *DB) swapIn(ctx context.Context, l *link, c *driver.SourceChange, list *swapList, fresh []freshChunk) (at landing, err error) {
 	values := append([]any{scopeDigest(c.Scope), names(c.Scope), c.Quota.Sources, c.Quota.Chunks}, list.values()...)
 	columns := newColumns(c.Scope.Tenant, fresh)

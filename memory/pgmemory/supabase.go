@@ -16,16 +16,17 @@ import (
 var supabaseFiles embed.FS
 
 // SupabaseScripts returns the migrations that a Supabase project needs in addition to [Scripts], oldest first. An empty
-// schema means "weft". The scripts have the names that the Supabase CLI requires. Each is idempotent. If an older script runs
-// again, the later ones have to run again too.
+// schema means "weft". The scripts have the names that the Supabase CLI requires. Each is idempotent. If a script is
+// run again, all later scripts must be run again too.
 //
-// The scripts whose names end in "_security" set up row-level security: a user reaches the scopes whose [memory.Scope.User]
-// is the id of the user, and writes into the tenants of the claim app_metadata.tenants. They also limit sizes, and add quotas.
+// The scripts whose names end in "_security" set up row-level security: a user can read and write the scopes whose
+// [memory.Scope.User] is the id of the user, in the tenants of the claim app_metadata.tenants. They also limit sizes,
+// and add quotas.
 //
 // The other scripts are for programs in other languages. They create the views agent_memories, knowledge_chunks,
-// agent_conversations, user_context and user_quota in the schema public, and the functions match_memories, match_knowledge,
-// get_conversation, save_conversation, forget_me and forget_user. PostgreSQL has no ON CONFLICT for the first four views. An
-// INSERT of an existing session or user updates it.
+// agent_conversations, user_context and user_quota in the schema public, and the functions match_memories,
+// match_knowledge, get_conversation, save_conversation, forget_me and forget_user. The first four views do not support
+// ON CONFLICT: an INSERT of an existing session or user updates it.
 //
 // The section "Who may read and write what" of docs/supabase.md lists the rights of each role.
 //
@@ -74,7 +75,7 @@ func MigratePublic(ctx context.Context, on Conn, o Options) error {
 	return migrateSupabase(ctx, on, o, func(Script) bool { return false })
 }
 
-// supabaseLock is held until the transaction ends, so it also works behind a transaction pooler.
+// supabaseLock takes a lock until the transaction ends, so it also works behind a transaction pooler.
 const supabaseLock = `SELECT pg_advisory_xact_lock(hashtextextended('weft memory supabase', 0))`
 
 func migrateSupabase(ctx context.Context, on Conn, o Options, without func(Script) bool) error {

@@ -34,7 +34,7 @@ const (
 var annScope = driver.Scope{Tenant: "acme", User: annID}
 
 // supabasePlace returns a new schema in a database like that of a Supabase project. Its address is
-// for a role that owns nothing.
+// for a role that owns no objects.
 func supabasePlace(tb testing.TB) place {
 	tb.Helper()
 	database := supatest.Database(tb, nil)
@@ -57,7 +57,7 @@ func binding(user string) func(context.Context, *pgx.Batch) error {
 	return bindingIn(user, "acme", "other", "t")
 }
 
-// bindingIn is binding with other tenants.
+// bindingIn is like binding, with other tenants.
 func bindingIn(user string, tenants ...string) func(context.Context, *pgx.Batch) error {
 	role, claims := "service_role", `{"role":"service_role"}`
 	if user != "" {
@@ -107,7 +107,7 @@ func contents(tb testing.TB, store driver.FactStore, q driver.FactQuery) []strin
 	return texts
 }
 
-// A user can make all calls in the own scope. The scopes of other users appear to be empty.
+// A user can make all calls in the user's own scope. The scopes of other users appear to be empty.
 func TestUsersAreApart(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -163,7 +163,7 @@ func TestUsersAreApart(t *testing.T) {
 	wantNoErr(t, "the service forgets all", err)
 }
 
-// A user forgets all of her own data by one call, with her own rights, and nothing of another user.
+// One call with the rights of a user removes all data of this user, and no data of another user.
 func TestUsersForgetEverythingInOneCall(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -318,15 +318,15 @@ func TestCatalogue(t *testing.T) {
 	loose := ask[[]string](t, p, `SELECT coalesce(array_agg(p.proname::text), '{}') FROM pg_proc p WHERE p.pronamespace = $1::regnamespace
 		AND (p.prosecdef OR NOT EXISTS (SELECT FROM unnest(p.proconfig) c WHERE c LIKE 'search_path=%'))`, schema)
 	assert.Empty(t, loose, "functions with others' rights or path")
-	// The second time changes nothing.
+	// The second run has no effect.
 	pool, err := pgxpool.New(context.Background(), p.direct)
 	require.NoError(t, err)
 	defer pool.Close()
 	wantNoErr(t, "migrate again", pgmemory.MigrateSupabase(context.Background(), pool, p.options))
 }
 
-// Users that share a few connections, with cancelled and failed calls between, never see each
-// other's data. A call leaves no rights to the next one.
+// Users that share a few connections never see each other's data, even after cancelled and failed
+// calls. A call does not leave its rights to the next call on a connection.
 func TestUsersOnFewConnections(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

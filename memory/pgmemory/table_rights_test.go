@@ -19,7 +19,8 @@ import (
 var update = flag.Bool("update", false, "write the table of rights in docs/supabase.md again")
 
 // rightsQuery describes the tables, views and functions of a project: the name, the rights of anon, authenticated and
-// service_role, and the rows that authenticated reaches. The functions of the schema weft are one row for each set of rights.
+// service_role, and the rows that authenticated reaches. The functions of the schema weft are grouped in one row for
+// each set of rights.
 const rightsQuery = `WITH relation AS (
 	SELECT c.oid, c.relkind, n.nspname = 'public' AS shared, n.nspname, c.relname, coalesce(c.reloptions @> '{security_invoker=true}', false) AS invoker,
 		c.relrowsecurity AND c.relforcerowsecurity AS secured
@@ -72,7 +73,7 @@ var publicNames = []string{
 	"proposal_sessions", "match_memories", "match_knowledge", "get_conversation", "save_conversation", "forget_me", "forget_user",
 }
 
-// The table in docs/supabase.md has the grants and policies of the database. The flag -update writes it again.
+// The table in docs/supabase.md lists the grants and policies of the database. The flag -update rewrites the table.
 func TestDocumentedRightsAreThoseOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	p, owner := publicPlace(t)

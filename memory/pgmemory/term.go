@@ -28,10 +28,10 @@ type lexicon struct {
 
 func newLexicon(tenant string) *lexicon { return &lexicon{tenant, map[string]int64{}} }
 
-// maxKnown is the most words in a lexicon. A full lexicon is emptied.
+// maxKnown is the maximum number of words in a lexicon. A full lexicon is cleared.
 const maxKnown = 100_000
 
-// different returns the numbers of the terms without repetition.
+// different returns the distinct numbers of the terms.
 func (l *lexicon) different(terms []string) []int64 {
 	list := make([]int64, len(terms))
 	for i, term := range terms {
@@ -49,7 +49,7 @@ func (l *lexicon) different(terms []string) []int64 {
 	return slices.Compact(list)
 }
 
-// array returns the numbers of the different terms as an array literal of PostgreSQL.
+// array returns the numbers of the distinct terms as an array literal of PostgreSQL.
 func (l *lexicon) array(terms []string) string {
 	b := []byte{'{'}
 	for i, w := range l.different(terms) {
@@ -61,7 +61,7 @@ func (l *lexicon) array(terms []string) string {
 	return string(append(b, '}'))
 }
 
-// wordArray returns such an array with a new lexicon, for a single row.
+// wordArray returns the array for a single row, with a new lexicon.
 func wordArray(tenant string, terms []string) string { return newLexicon(tenant).array(terms) }
 
 var quoting = strings.NewReplacer(`\`, `\\`, `"`, `\"`)

@@ -13,10 +13,9 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// Turns is a [driver.TurnStore], which any number of processes may use. It is safe for concurrent
-// use if its [DB] is. If the DB was made from a transaction, other connections can claim a turn
-// after the commit. A turn that was said before the last call of [Facts.Forget] for its scope is
-// not stored.
+// Turns is a [driver.TurnStore]. Any number of processes may use it. It is safe for concurrent use if its
+// [DB] is. If the DB uses a transaction, other connections can claim a turn after the commit. A turn that
+// was said before the last call of [Facts.Forget] for its scope is not stored.
 type Turns struct{ db *DB }
 
 var _ driver.TurnStore = (*Turns)(nil)
@@ -38,7 +37,7 @@ const (
 	parkedQuery = `SELECT s.tenant, s.workspace, s.user_id, s.agent, t.name, t.said, t.payload, t.attempts, t.claim, t.cause
 	FROM weft.mem_turn t JOIN weft.mem_scope s ON s.key = t.scope WHERE t.state = 'parked' ORDER BY t.due, t.key LIMIT $1::int`
 
-	// Each claim has its own id, so a claim that has ended matches no row.
+	// Each claim has its own id, so an old claim matches no row.
 	finishQuery = `SELECT 1 WHERE weft.mem_finish($1::bytea, $2::text, $3::text)`
 	retryQuery  = `UPDATE weft.mem_turn SET state = $4::text, due = statement_timestamp() + $5::bigint * interval '1 microsecond', claim = '', cause = $6::text
 	WHERE scope = (SELECT s.key FROM weft.mem_scope s WHERE s.digest = $1::bytea) AND name = $2::text AND claim = $3::text RETURNING 1`
@@ -76,7 +75,7 @@ func (t *Turns) Claim(ctx context.Context, n int, lease time.Duration) ([]driver
 	return jobs, nil
 }
 
-// maxCause is the most bytes of a stored cause.
+// maxCause is the maximum number of bytes of a stored cause.
 const maxCause = 8 << 10
 
 // storable returns the first maxCause bytes of a text. It replaces invalid UTF-8 and NULs.
@@ -114,7 +113,7 @@ func (t *Turns) Retry(ctx context.Context, j driver.Turn, after time.Duration, c
 	return t.settle(ctx, "retry", j, retryQuery, state, after.Microseconds(), storable(cause))
 }
 
-// settle ends a claim. It returns [driver.ErrConflict] if the claim has ended already.
+// settle ends a claim. It returns [driver.ErrConflict] if the claim has already ended.
 func (t *Turns) settle(ctx context.Context, what string, j driver.Turn, query string, args ...any) error {
 	found, err := false, ctx.Err()
 	if err == nil && j.Claim != "" {

@@ -100,7 +100,7 @@ func TestTurnWithinTransaction(t *testing.T) {
 	wantCounts(t, "after the end", db.Turns(), 1, 0)
 }
 
-// The key of a finished turn is stored for 60 days.
+// The key of a finished turn is kept for 60 days.
 func TestTurnsDoneAreForgotten(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -142,7 +142,7 @@ func TestCausesAreKept(t *testing.T) {
 	assert.False(t, len(parked[0].Cause) > 10_000)
 }
 
-// A user has own turns, and can neither see nor change turns of others.
+// A user can neither see nor change turns of other users.
 func TestTurnsOfUsers(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -32,7 +32,7 @@ func selectValues(s driver.Scope, q *driver.ValueSelection) (*selection, error) 
 		and(`f.namespace = ` + sel.add(append([]string{}, q.Prefix...), "text[]"))
 	case n > 0:
 		// U+0001 is the least character of a label, so no label sorts between the last label and
-		// itself with U+0001 appended.
+		// the last label followed by U+0001.
 		end := slices.Clone(q.Prefix)
 		end[n-1] += "\x01"
 		and(`f.namespace >= ` + sel.add(q.Prefix, "text[]") + ` AND f.namespace < ` + sel.add(end, "text[]"))
@@ -135,8 +135,8 @@ func (v *Values) next(ctx context.Context, s driver.Scope, q *driver.ValueSelect
 	return list, err
 }
 
-// refreshing returns a statement that selects values and extends the lifetime of the sliding ones.
-// It does not extend values that another transaction has locked.
+// refreshing returns a statement that selects values and restarts the TTL of sliding values. It
+// skips values that another transaction has locked.
 func refreshing(chosen, order string) string {
 	return `, found AS MATERIALIZED (SELECT f.key, f.refresh, ` + chosen + `)
 	, due AS MATERIALIZED (SELECT v.key FROM weft.mem_value v WHERE v.key = ANY (ARRAY(SELECT f.key FROM found f WHERE f.refresh))
@@ -147,14 +147,14 @@ func refreshing(chosen, order string) string {
 	FROM found f LEFT JOIN living l USING (key)` + order
 }
 
-// An itemRow is a value, and the scanned values from which its fields are set.
+// An itemRow is a value, with scanned columns from which its fields are set.
 type itemRow struct {
 	driver.Item
 	raw  []byte
 	ends *time.Time
 }
 
-// dest returns the destinations of valueColumns.
+// dest returns the scan destinations for valueColumns.
 func (r *itemRow) dest() []any {
 	return []any{&r.Namespace, &r.Key, &r.raw, &r.Version, &r.CreatedAt, &r.UpdatedAt, &r.ends}
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// Lock the scope first, as every write of values does.
+// Lock the scope first, like every write of values.
 const indexValuesQuery = `WITH scope AS MATERIALIZED (SELECT s.key FROM weft.mem_value_scope s WHERE s.digest = $1::bytea FOR UPDATE),
 	given AS MATERIALIZED (SELECT * FROM unnest($2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[])
 		AS g (namespace, name, version, terms, words, model, space, embedding)),

@@ -100,8 +100,8 @@ func (v *Values) namespaces(ctx context.Context, s driver.Scope, q *driver.Names
 	return list, err
 }
 
-// fitting returns conditions that a namespace has at least as many labels as the pattern, and that
-// its labels from a position on match the pattern.
+// fitting returns two conditions: a namespace has at least as many labels as the pattern, and its
+// labels from a position on match the pattern.
 func fitting(a *args, pattern []string, from string) []string {
 	if len(pattern) == 0 {
 		return nil

@@ -93,7 +93,7 @@ func TestValuesAreApart(t *testing.T) {
 	assert.Equal(t, before, content(t, p, valueTables))
 }
 
-// After Forget, a dump and the statistics of the columns have none of the user's values.
+// After Forget, neither a dump nor the statistics of the columns have a value of the user.
 func TestForgetValuesLeavesNothing(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -155,7 +155,7 @@ func TestValueQuota(t *testing.T) {
 	assert.Equal(t, 2, n)
 }
 
-// Concurrent reads that extend the lifetime of the same values in different orders, and concurrent
+// Concurrent reads that restart the TTL of the same values in different orders, and concurrent
 // writes, neither fail nor block for long.
 func TestRefreshAtOnce(t *testing.T) {
 	t.Parallel()

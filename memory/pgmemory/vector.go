@@ -27,6 +27,6 @@ func readVector(b []byte) ([]float32, error) {
 	return v.Slice(), nil
 }
 
-// space returns the number that identifies a model and dimension. Vectors of one space can be
-// compared.
+// space returns the number that identifies a model and dimension. Only vectors of the same
+// space are comparable.
 func space(model string, dimension int) int64 { return number("space", model, strconv.Itoa(dimension)) }

@@ -50,7 +50,7 @@ func TestVisibleTextIsComparedAsInGo(t *testing.T) {
 	assert.Greater(t, equal, 100)
 }
 
-// The stored numbers of trust are the numbers of earlier versions.
+// The stored numbers for trust are the same as in earlier versions.
 func TestTrustIsStoredAsBefore(t *testing.T) {
 	t.Parallel()
 	p := directPlace(t)

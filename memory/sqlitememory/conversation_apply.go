@@ -71,7 +71,7 @@ func (t *talk) apply(ctx context.Context, c *driver.SessionChange) (s *session, 
 	return s, t.save(s)
 }
 
-// allowed returns an error if a change of a session is not allowed. The session is nil if it does
+// allowed returns an error if a change of a session is not allowed. s is nil if the session does
 // not exist.
 func (t *talk) allowed(s *session, c *driver.SessionChange) error {
 	switch {
@@ -131,8 +131,8 @@ func (t *talk) change(ctx context.Context, s *session, c *driver.SessionChange) 
 	return nil
 }
 
-// append stores a message, unless the session has one with its id, or, if once is true, with its
-// digest.
+// append stores a message, unless the session has a message with the same id or, if once is
+// true, with the same digest.
 func (t *talk) append(s *session, r *driver.MessageRow, once bool) error {
 	var one int
 	there, err := t.One(`SELECT 1 FROM mem_message WHERE session = ? AND id = ?`, []any{s.key, r.ID}, &one)

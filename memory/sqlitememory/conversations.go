@@ -101,8 +101,8 @@ func (c *Conversations) Sessions(ctx context.Context, q driver.SessionQuery) ite
 	}
 }
 
-// sessions returns up to n sessions after the session after, before conditions on metadata are
-// checked.
+// sessions returns up to n sessions that follow the session after. It does not check conditions on
+// metadata.
 func sessions(q *sqlitedb.Session, query *driver.SessionQuery, after *driver.Session, n int) (page []driver.Session, err error) {
 	sel, err := sessionSelection(q, query)
 	if err != nil || sel.none {
@@ -215,7 +215,7 @@ func (c *Conversations) Sweep(ctx context.Context, s driver.Scope, age time.Dura
 	return count, nil
 }
 
-// removeSessions removes up to limit sessions of a scope that fulfil a condition. A negative limit
+// removeSessions removes up to limit sessions of a scope that meet a condition. A negative limit
 // means all.
 func removeSessions(ctx context.Context, w *sqlitedb.Session, s *scope, text string, args []any, limit int) (int, error) {
 	var keys []int64

@@ -9,15 +9,16 @@ import (
 )
 
 // A corpus is a table that can be searched by words, and by vectors if it has them. Its rows have
-// the columns key, words and terms, and with vectors also model, dimension, norm and embedding.
+// the columns key, words and terms, and a corpus with vectors also has model, dimension, norm and
+// embedding.
 type corpus struct {
 	table string
 	// index is the table of the words, and scopes the table of the scopes. Each corpus has its own,
 	// since the secret of a scope is deleted when the scope is forgotten in one corpus.
 	index, scopes string
-	// counts is a condition for the rows that count in statistics.
+	// counts is a condition for the rows that are included in statistics.
 	counts string
-	// document is the column of JSON to which conditions apply, or NULL.
+	// document is the JSON column to which conditions apply, or NULL.
 	document string
 	vectors  bool
 }
@@ -52,8 +53,8 @@ func (c *corpus) replaceWords(w *sqlitedb.Session, s *scope, key int64, was, ter
 	return c.addWords(w, s, key, terms)
 }
 
-// removeRows removes the rows of a scope that fulfil a condition on f, with their words, and
-// returns their number.
+// removeRows removes the rows of a scope that meet a condition on f, with their words, and returns
+// their number.
 func (c *corpus) removeRows(ctx context.Context, w *sqlitedb.Session, s *scope, text string, args ...any) (count int, err error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -67,7 +68,7 @@ func (c *corpus) removeRows(ctx context.Context, w *sqlitedb.Session, s *scope, 
 	}
 }
 
-// removeSome removes up to limit such rows.
+// removeSome is like removeRows, and removes up to limit rows.
 func (c *corpus) removeSome(w *sqlitedb.Session, s *scope, limit int, text string, args ...any) (int, error) {
 	type doomed struct {
 		key   int64
@@ -99,8 +100,8 @@ func (c *corpus) removeSome(w *sqlitedb.Session, s *scope, limit int, text strin
 	return len(some), nil
 }
 
-// forget removes the scopes of a corpus that are forgotten with s. It first calls note, unless that
-// is nil. It calls remove for each scope, which removes the rows and returns their number. Removed
+// forget removes the scopes of a corpus that Forget(s) covers. It first calls note if it is not
+// nil. For each scope it calls remove, which removes the rows and returns their number. Removed
 // data is overwritten in the file, and removed from the write-ahead log; see [ErrInUse].
 func (d *DB) forget(ctx context.Context, of *corpus, s driver.Scope, note func(w *sqlitedb.Session) error, remove func(w *sqlitedb.Session, s *scope) (int, error)) (count int, err error) {
 	err = d.sql.Change(ctx, func(w *sqlitedb.Session) error {

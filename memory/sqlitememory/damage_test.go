@@ -23,7 +23,7 @@ func errorOf[T any](list iter.Seq2[T, error]) (err error) {
 	return err
 }
 
-// A damaged row is an error, and is never returned as different data.
+// A read of a damaged row returns an error, and never different data.
 func TestCorruptElsewhere(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -80,7 +80,7 @@ func (wordEmbedder) Embed(_ context.Context, texts []string) ([][]float32, error
 	return vectors, nil
 }
 
-// rawDB opens a database with SQL alone.
+// rawDB opens a database with package database/sql.
 func rawDB(tb testing.TB, path string) *sql.DB {
 	tb.Helper()
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(60000)")
@@ -214,7 +214,7 @@ func TestFull(t *testing.T) {
 	assert.Equal(t, stored, len(find(t, store, everything(ann))))
 }
 
-// A damaged row is an error, and is never returned as another fact.
+// A search returns an error for a damaged row, and never another fact.
 func TestCorrupt(t *testing.T) {
 	t.Parallel()
 	for column, damage := range map[string]string{
@@ -252,7 +252,8 @@ func TestCorrupt(t *testing.T) {
 	}
 }
 
-// A search finds the same with the full-text index and without, for any number of words and scopes.
+// A search finds the same facts with and without the full-text index, for any number of words and
+// scopes.
 func TestManyWords(t *testing.T) {
 	t.Parallel()
 	store := open(t, sqlitememory.Memory, options).Facts()

@@ -41,8 +41,8 @@ func fillChunks(tb testing.TB, store driver.DocumentStore, s driver.Scope, n, ea
 	}
 }
 
-// BenchmarkDelete measures how long the deletion of a scope of documents takes, and how long
-// concurrent writes and searches wait.
+// BenchmarkDelete measures the time to delete a scope of documents, and the waiting time of
+// concurrent writes and searches.
 func BenchmarkDelete(b *testing.B) {
 	ctx := b.Context()
 	chunks := 95_000

@@ -61,7 +61,7 @@ func (k *Documents) Sources(ctx context.Context, q driver.SourceQuery) iter.Seq2
 	}
 }
 
-// sources returns up to n sources after a source, before conditions on metadata are checked.
+// sources returns up to n sources that follow a source. It does not check conditions on metadata.
 func sources(q *sqlitedb.Session, query *driver.SourceQuery, after **source, n int) (page []*source, err error) {
 	sel, err := sourceSelection(q, query)
 	if err != nil || sel.none {

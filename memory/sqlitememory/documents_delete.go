@@ -9,11 +9,11 @@ import (
 )
 
 // Delete implements [driver.DocumentStore]. The first transaction removes the sources, so that
-// readers no longer see them. Further transactions remove the chunks. Each takes less than a tenth
-// of a second, so that others can write in between. Delete returns when no chunk is left. If it is
-// interrupted, the next [Open] removes the rest. Removed data is overwritten in the file. If the
-// query selects by scope alone, Delete also removes the data from the write-ahead log; see
-// [ErrInUse].
+// readers no longer see them. Further transactions remove the chunks. Each transaction takes less
+// than a tenth of a second, so that other writers can write in between. Delete returns when no
+// chunk is left. If it is interrupted, the next [Open] removes the rest. Removed data is
+// overwritten in the file. If the query selects by scope alone, Delete also removes the data from
+// the write-ahead log; see [ErrInUse].
 func (k *Documents) Delete(ctx context.Context, q driver.SourceQuery) (int, error) {
 	var keys []int64
 	err := k.db.sql.Change(ctx, func(w *sqlitedb.Session) (err error) {
@@ -24,7 +24,7 @@ func (k *Documents) Delete(ctx context.Context, q driver.SourceQuery) (int, erro
 	if err == nil && (whole || len(keys) > 0) {
 		left := keys
 		if whole {
-			left = nil // also remove chunks that an interrupted call has left
+			left = nil // also remove the remaining chunks of an interrupted call
 		}
 		err = k.db.sweepSources(ctx, left)
 	}
@@ -82,16 +82,16 @@ func hideSources(w *sqlitedb.Session, q *driver.SourceQuery) (keys []int64, err 
 }
 
 const (
-	// slice is the time after which a transaction of a sweep ends. rest is the pause after it, in
-	// which others can write. Other processes poll for the lock, so it must not be too short.
+	// slice is the time after which a transaction of a sweep ends. rest is the pause after it, for
+	// other writers. Other processes poll for the lock, so the pause must not be too short.
 	slice = 30 * time.Millisecond
 	rest  = 15 * time.Millisecond
-	// sweepRows is how many chunks are removed between two looks at the clock.
+	// sweepRows is the number of chunks that are removed between two checks of the time.
 	sweepRows = 32
 )
 
-// sweepSources removes the chunks of removed sources: of those with the keys, or of all if keys is
-// nil.
+// sweepSources removes the chunks of removed sources: of the sources with the given keys, or of all
+// if keys is nil.
 func (d *DB) sweepSources(ctx context.Context, keys []int64) error {
 	for {
 		var s sweeping
@@ -130,12 +130,12 @@ func (d *DB) finish(ctx context.Context) {
 // A sweeping is one transaction of a sweep.
 type sweeping struct {
 	*sqlitedb.Session
-	keys []int64 // of the sources that are left, the next one first
+	keys []int64 // the keys of the remaining sources, the next one first
 	all  bool    // sweep all removed sources after these
 	done bool
 }
 
-// slice removes chunks until the time is over or none is left.
+// slice removes chunks until its time has passed or no chunk is left.
 func (s *sweeping) slice(ctx context.Context) error {
 	for end := time.Now().Add(slice); time.Now().Before(end); {
 		if err := ctx.Err(); err != nil {
@@ -159,7 +159,8 @@ func (s *sweeping) slice(ctx context.Context) error {
 	return nil
 }
 
-// next returns the key of a source to sweep, and the scope whose secret its words are indexed with.
+// next returns the key of a source to sweep, and its scope, whose secret is used in the index of
+// words.
 func (s *sweeping) next() (key int64, of scope, err error) {
 	for len(s.keys) > 0 {
 		found, err := s.One(`SELECT source, secret FROM mem_source_dead WHERE source = ?`, []any{s.keys[0]}, &key, &of.secret)

@@ -98,7 +98,7 @@ type place struct {
 	first, behind int
 }
 
-// chunks replaces the chunks of a source. It does not write chunks that stay at their place.
+// chunks replaces the chunks of a source. It does not write unchanged chunks.
 func (s *swapping) chunks(ctx context.Context, source int64, records []driver.ChunkRecord) error {
 	had, err := s.places(source)
 	if err != nil {

@@ -15,7 +15,7 @@ type savedScope struct {
 	name driver.Scope
 }
 
-// scopesFor returns the scopes of a corpus that are forgotten with s, or all if s is nil, in
+// scopesFor returns the scopes of a corpus that Forget(s) covers, or all scopes if s is nil, in
 // the order of [driver.CompareScopes].
 func (c *corpus) scopesFor(ctx context.Context, db *DB, s *driver.Scope) (list []savedScope, err error) {
 	where, args := `true`, []any(nil)
@@ -64,8 +64,8 @@ func dump[T any](ctx context.Context, db *DB, of *corpus, s *driver.Scope, read 
 	}
 }
 
-// restore stores rows in one transaction. The function add gets each row and its scope, which is
-// created if necessary. It reports whether it stored the row.
+// restore stores rows in one transaction. It creates the scope of each row if necessary. The
+// function add stores a row and reports whether the row is new.
 func restore[T any](ctx context.Context, db *DB, of *corpus, list []T, scopeOf func(*T) driver.Scope, add func(w *sqlitedb.Session, in *scope, row *T) (bool, error)) (count int, err error) {
 	if len(list) == 0 {
 		return 0, ctx.Err()
@@ -190,7 +190,7 @@ func restoreFact(w *sqlitedb.Session, in *scope, one *driver.SavedFact) (bool, e
 	return true, nil
 }
 
-// requireID returns the bytes of a UUID, and [driver.ErrInvalid] for any other text.
+// requireID returns the bytes of a UUID, or [driver.ErrInvalid] for any other text.
 func requireID(what, id string) ([]byte, error) {
 	packed, ok := packID(id)
 	if !ok {

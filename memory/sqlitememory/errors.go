@@ -9,17 +9,17 @@ import (
 )
 
 var (
-	// ErrFull says that the disk is full, or that the file has reached [Options.MaxSize]. Nothing
-	// was written; stored data can still be read. Forget also needs space, for the write-ahead log,
-	// until it returns.
+	// ErrFull means that the disk is full, or that the file has reached [Options.MaxSize]. Nothing
+	// was written; stored data can still be read. Until it returns, Forget also needs space for the
+	// write-ahead log.
 	ErrFull = errors.New("no room is left")
-	// ErrCorrupt says that stored data is damaged: a checksum or a size is wrong.
+	// ErrCorrupt means that stored data is damaged: a checksum or a size is wrong.
 	ErrCorrupt = errors.New("stored data is damaged")
-	// ErrFormat says that a file is not an SQLite database, or that another version of this package
-	// has written it.
+	// ErrFormat means that a file is not an SQLite database, or that another version of this
+	// package has written it.
 	ErrFormat = errors.New("unknown format")
-	// ErrInUse says that data was forgotten, but that bytes of it are still in the write-ahead log,
-	// as another process has been reading for too long. Forget the same scope again to remove them.
+	// ErrInUse means that data was removed, but is still in the write-ahead log, because another
+	// process has been reading for too long. Forget the same scope again to remove it from the log.
 	ErrInUse = errors.New("file is in use")
 )
 
@@ -28,7 +28,7 @@ func (d *DB) fail(what string, err error) error {
 	return fmt.Errorf("sqlitememory: %s: file %q: %w", what, d.path, classify(err))
 }
 
-// classify adds the sentinel error that an error of SQLite stands for.
+// classify adds the sentinel error for an error of SQLite.
 func classify(err error) error {
 	var sentinel error
 	switch sqlitedb.FaultOf(err) {

@@ -33,7 +33,7 @@ type applying struct {
 	*sqlitedb.Session
 	of    driver.Scope
 	most  int
-	scope scope // its key is 0 until something is stored in it
+	scope scope // its key is 0 until the scope is stored
 	now   int64
 	added bool
 
@@ -70,7 +70,8 @@ const (
 	hasJob    = `SELECT 1 FROM mem_job WHERE scope = ? AND job = ?`
 	insertJob = `INSERT INTO mem_job (scope, job, at) VALUES (?, ?, ?)`
 	deleteJob = `DELETE FROM mem_job WHERE at < ?`
-	// keepJobs is how long jobs are stored, which is longer than [driver.FactChange] requires.
+	// keepJobs is the time for which jobs are stored. It is longer than [driver.FactChange]
+	// requires.
 	keepJobs = 60 * 24 * time.Hour
 )
 
@@ -228,7 +229,8 @@ func (a *applying) add(c *driver.FactChange) (driver.Applied, error) {
 	return driver.Applied{ID: id}, a.insert(r, c.Actor)
 }
 
-// repeated returns the stored fact that a row repeats, or nil, and the floor of [driver.Repeated].
+// repeated returns the stored fact that a row repeats, or nil, and the result floor of
+// [driver.Repeated].
 func (a *applying) repeated(r *row, packed []byte) (*row, time.Time, error) {
 	rows, err := a.there(findByDigest, a.scope.key, r.Key[:], packed)
 	if err != nil {
@@ -244,8 +246,7 @@ func (a *applying) repeated(r *row, packed []byte) (*row, time.Time, error) {
 	return nil, time.Time{}, nil
 }
 
-// there returns facts without their large columns. It removes facts that have expired, as Sweep
-// does.
+// there returns facts without their large columns. Like Sweep, it removes expired facts.
 func (a *applying) there(query string, args ...any) (rows []*row, err error) {
 	var dead []int64
 	err = a.Each(query, args, func(scan func(...any) error) (bool, error) {
@@ -287,7 +288,7 @@ func (r *row) says(other *row) bool {
 // lasts reports whether a fact has not ended.
 func lasts(r *row, now int64) bool { return r.ValidTo.IsZero() || r.ValidTo.UnixMicro() > now }
 
-// repeats reports whether r says the same as other for an overlapping time.
+// repeats reports whether r has the same text as other and an overlapping validity.
 func (r *row) repeats(other *row, now time.Time) bool {
 	i, _ := driver.Repeated(&r.Fact, []*driver.Fact{&other.Fact}, now)
 	return i == 0
@@ -305,8 +306,8 @@ func (a *applying) extend(r, again *row, floor time.Time, actor string) error {
 	return note(a.Session, a.scope.key, a.now, driver.Event{ID: r.ID, Kind: driver.Update, Before: r.Content, After: r.Content, By: actor})
 }
 
-// supersede closes the facts that another one replaces at a time, without the fact same, which says
-// the same as the new one.
+// supersede closes the facts that a new fact replaces at a time, except the fact same, which has
+// the same text as the new fact.
 func (a *applying) supersede(ids []string, same, by string, at time.Time) error {
 	for _, id := range ids {
 		if same != "" && id == same {

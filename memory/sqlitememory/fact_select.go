@@ -46,10 +46,11 @@ func factSelection(q *sqlitedb.Session, query *driver.FactQuery) (*selection, er
 }
 
 // without is the condition that a row has no vector of a model and dimension. Its arguments are the
-// model, and twice the dimension. A dimension of zero means any.
+// model, the dimension and the dimension again. Zero means any dimension.
 const without = `NOT (f.model = ? AND f.dimension > 0 AND (? = 0 OR f.dimension = ?))`
 
-// hexIDs returns the hexadecimal digits of ids. It leaves out invalid ids, as no fact has one.
+// hexIDs returns the hexadecimal digits of ids. It leaves out invalid ids, since no fact has an
+// invalid id.
 func hexIDs(ids []string) []string {
 	list := make([]string, 0, len(ids))
 	for _, id := range ids {

@@ -53,8 +53,8 @@ func (f *Facts) History(ctx context.Context, s driver.Scope, id string) iter.Seq
 	}
 }
 
-// events returns a page of events, and the key of the last one. If id is nil, it reads the events
-// of all facts in the scopes that Forget would forget with s.
+// events returns a page of events, and the key of the last event. If id is nil, it reads the
+// events of all facts in the scopes that Forget(s) covers.
 func events(q *sqlitedb.Session, s driver.Scope, id []byte, after int64) (page []driver.Event, last int64, err error) {
 	text, args := within(s)
 	text = `e.scope IN (SELECT key FROM mem_scope WHERE ` + text + `)`

@@ -19,7 +19,7 @@ import (
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
 
-// Words that occur nowhere else, to search for in files.
+// markers are words that occur nowhere else, so that a test can search for them in files.
 type markers struct {
 	kind string
 	list []string
@@ -85,8 +85,8 @@ func fillKnowledge(t *testing.T, base *knowledge.Base, s driver.Scope, word func
 	}
 }
 
-// After a user is forgotten in one store, no file has any byte of that data. The user's data in
-// other stores, and the data of other users, are unchanged.
+// After a user is forgotten in one store, no file has any byte of the removed data. The user's
+// data in other stores, and the data of other users, are unchanged.
 func TestForgetLeavesNothingElsewhere(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -144,8 +144,8 @@ func TestForgetLeavesNothingElsewhere(t *testing.T) {
 	assert.NoError(t, err, "knowledge")
 }
 
-// Forget of one store does not affect the other. Conversations accept older turns after Forget of
-// facts, but not after Forget of conversations.
+// Forget of one store does not affect other stores. After Forget of facts, older messages can
+// still be appended to conversations; after Forget of conversations they cannot.
 func TestForgetOneKind(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -14,7 +14,8 @@ import (
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
 
-// For any labels and keys, the values and their order are the same as in package inmemory.
+// For any labels and keys, the store returns the same values in the same order as package
+// inmemory.
 func FuzzAddresses(f *testing.F) {
 	for _, seed := range []string{"a", "a.b", "A", "\x01", "\xc3\xa9", "'; DROP TABLE mem_value; --", "%", "_", `\`, "日本", "🙂", "z\x7f"} {
 		f.Add(seed, "a", "b")

@@ -44,8 +44,8 @@ func handbook(n, paragraphs int) []knowledge.Document {
 	return list
 }
 
-// An interrupted ingest can be continued by a second one, which embeds no reported document again.
-// An ingest of unchanged documents neither embeds nor writes.
+// A second ingest continues an interrupted one, and does not embed a reported document again. An
+// ingest of unchanged documents neither embeds nor writes.
 func TestIngestStoppedAndResumed(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "memory.db")

@@ -9,11 +9,12 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// A namespaceWalk lists the namespaces of a scope. It reads one value of each namespace.
+// A namespaceWalk lists the namespaces of a scope by reading one value of each namespace.
 type namespaceWalk struct {
 	scope driver.Scope
 	query *driver.NamespaceQuery
-	// Addresses in the list are at least from, and less than end, unless end is empty.
+	// The addresses in the list are at least from and less than end. An empty end means
+	// no upper limit.
 	from, end string
 }
 

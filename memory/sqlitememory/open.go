@@ -15,8 +15,8 @@ var migrationFiles embed.FS
 
 var migrations = migration.MustRead(migrationFiles, "migration")
 
-// DB is a database with a memory. It is safe for concurrent use. One file can be
-// open in several DBs.
+// DB is a memory in a SQLite database. It is safe for concurrent use. Several DBs can have the same
+// file open.
 type DB struct {
 	path    string
 	options Options
@@ -26,7 +26,7 @@ type DB struct {
 // Open opens the database at path, creates it if it does not exist, and migrates it to this
 // version. The folder must exist. Other processes may have the file open. The path [Memory] opens a
 // new database in memory. Call [DB.Close] at the end. The file and its folder must be writable,
-// even if the program only reads, as SQLite writes a log beside the file.
+// even if the program only reads, because SQLite writes a log beside the file.
 //
 // Open returns [ErrFormat] for a file that is not an SQLite database, or that a newer version of
 // this package has written.

@@ -10,22 +10,22 @@ import (
 // Memory is the path of a database in memory. Closing its [DB] deletes it.
 const Memory = ":memory:"
 
-// Options configures [Open]. Its zero value works.
+// Options configures [Open]. The zero value is valid.
 type Options struct {
-	// MaxFacts is the most valid facts that a scope may have. A change beyond it returns
-	// [driver.ErrQuota]. Zero means no limit.
+	// MaxFacts is the maximum number of valid facts of a scope. A change that would exceed it
+	// returns [driver.ErrQuota]. Zero means no limit.
 	MaxFacts int
-	// MaxMessages is the most messages that a session may have. A change beyond it returns
-	// [driver.ErrQuota]. Zero means no limit.
+	// MaxMessages is the maximum number of messages of a session. A change that would exceed it
+	// returns [driver.ErrQuota]. Zero means no limit.
 	MaxMessages int
-	// MaxValues is the most values that a scope may have. A change beyond it returns
+	// MaxValues is the maximum number of values of a scope. A change that would exceed it returns
 	// [driver.ErrQuota]. Zero means no limit.
 	MaxValues int
-	// MaxSize is the most bytes to which this DB lets the file grow. A change beyond it returns
-	// [ErrFull]. Zero means no limit.
+	// MaxSize is the maximum size of the file, in bytes. A change of this DB that would exceed it
+	// returns [ErrFull]. Zero means no limit.
 	MaxSize int64
-	// BusyTimeout is how long a write waits while another process writes. Zero means 5 seconds. A
-	// negative value means no wait.
+	// BusyTimeout is the time that a write waits while another process writes. Zero means 5
+	// seconds. A negative value means no wait.
 	BusyTimeout time.Duration
 	// Synchronous says when a commit is complete. Zero means [Full].
 	Synchronous Synchronous
@@ -39,8 +39,8 @@ const (
 	// Full means that a commit waits until its data is on the disk.
 	Full Synchronous = iota
 	// Normal means that a commit waits until the operating system has its data. The data survives
-	// the end of the process. A power cut may undo the newest commits, but never an older one
-	// without all newer ones.
+	// the end of the process. A power failure may undo the newest commits, but never an older
+	// commit without all newer commits.
 	Normal
 )
 

@@ -77,7 +77,7 @@ func TestPages(t *testing.T) {
 		for s, err := range db.Conversations().Sessions(t.Context(), driver.SessionQuery{Reach: bob.Only(), Limit: -1}) {
 			must(t, err)
 			require.False(t, seen[s.ID])
-			if seen[s.ID] = true; len(seen)%50 == 0 { // from now on it is first in the order
+			if seen[s.ID] = true; len(seen)%50 == 0 { // a change moves the session to the front
 				_, err := db.Conversations().Apply(t.Context(), bob, driver.SessionChange{Session: s.ID})
 				must(t, err)
 			}
@@ -123,8 +123,7 @@ func TestPages(t *testing.T) {
 		}
 		assert.Equal(t, 190+many+10, count(t, db.Documents().Chunks(t.Context(), []driver.ChunkSpan{span(10, 200), span(0, many), span(290, 999), span(5, 5)})))
 		for from, to := range map[int]int{0: 128, 100: 228, 172: many} {
-			assert. // a full page
-				Equal(t, 129, count(t, db.Documents().Chunks(t.Context(), []driver.ChunkSpan{span(from, to), span(0, 1)})))
+			assert.Equal(t, 129, count(t, db.Documents().Chunks(t.Context(), []driver.ChunkSpan{span(from, to), span(0, 1)})), "a full page")
 		}
 	})
 	checkIndex(t, path)

@@ -22,8 +22,8 @@ import (
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
 
-// The other processes run this test binary with an environment variable that selects their task.
-// They read one command per line and reply with one line.
+// childEnv is an environment variable that makes the test binary run as a child process. A child
+// reads one command from each line and replies with one line.
 const childEnv = "SQLITEMEMORY_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -142,8 +142,8 @@ func (c *child) want(answer, what string, args ...string) {
 	}
 }
 
-// Several processes that store the same fact in one file store it once, and each finds facts of the
-// others.
+// If several processes store the same fact in one file, it is stored once. Each process finds facts
+// of the others.
 func TestProcessesStore(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "memory.db")

@@ -44,7 +44,7 @@ func listOf[T any](list []T) string {
 }
 
 // byKeys returns the rows of a query whose first argument is a list of keys, in the order of the
-// keys. It leaves out keys that have no row.
+// keys. It skips keys without a row.
 func byKeys[T keyed](q *sqlitedb.Session, query string, keys []int64, args []any, scan func(scan func(...any) error) (T, error)) ([]T, error) {
 	const most = 512
 	rows := make([]T, 0, len(keys))
@@ -71,7 +71,7 @@ func byKeys[T keyed](q *sqlitedb.Session, query string, keys []int64, args []any
 	return rows, nil
 }
 
-// The most rows and bytes of a page. No transaction is open between two pages.
+// The maximum number of rows and bytes of a page. No transaction is open between two pages.
 const (
 	pageRows  = 128
 	pageBytes = 4 << 20
@@ -79,14 +79,14 @@ const (
 
 // A listing yields rows page by page. Each page is read in one transaction.
 type listing[T any] struct {
-	// limit is the most rows to yield. A negative limit means all.
+	// limit is the maximum number of rows to yield. A negative limit means all.
 	limit int
-	// holds, if not nil, reports whether to yield a row.
+	// holds, if not nil, reports whether a row is yielded.
 	holds func(T) bool
 	// read returns up to n rows after the row last, or the first rows if last is nil, and whether
 	// there may be more.
 	read func(last *T, n int) (page []T, more bool, err error)
-	// then, if not nil, is called with the rows of a page that are yielded.
+	// then, if not nil, is called with the yielded rows of a page.
 	then func(page []T) error
 }
 
@@ -122,7 +122,8 @@ func (l listing[T]) all() iter.Seq2[T, error] {
 	}
 }
 
-// kept returns the rows of a page that are yielded: those that hold, up to the number left.
+// kept returns the rows of a page that are yielded: the rows for which holds returns true, at
+// most left rows.
 func (l listing[T]) kept(page []T, left int) []T {
 	if l.holds != nil {
 		kept := page[:0]

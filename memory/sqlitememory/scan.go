@@ -8,8 +8,8 @@ import (
 	"github.com/weft-go/weft/memory/internal/rank"
 )
 
-// readWords ranks by words without the index, from the terms of all selected rows. It is used if
-// the index would have to be asked for too many words, as each scope has different index words.
+// readWords ranks by words without the index: it reads the terms of all selected rows. It is used if a query of the
+// index would have too many words, since each scope has different index words.
 func (u *survey) readWords(ctx context.Context) ([]int64, error) {
 	text := `SELECT f.key, f.terms FROM ` + u.of.table + ` f WHERE ` + u.sel.text
 	err := u.eachTerms(ctx, text, u.sel.args, func(_ int64, terms []string) {
@@ -25,8 +25,8 @@ func (u *survey) readWords(ctx context.Context) ([]int64, error) {
 	return u.bestByWords(ctx, text, u.sel.args)
 }
 
-// bestByWords returns the keys of the best rows of a statement by BM25 among everything that is selected. The statement
-// selects keys and terms.
+// bestByWords ranks the rows of a statement by BM25, with the counts of all selected rows, and returns the keys of the
+// best rows. The statement selects keys and terms.
 func (u *survey) bestByWords(ctx context.Context, text string, args []any) ([]int64, error) {
 	c := rank.Corpus{Docs: u.rows, Terms: u.words, Frequency: make(map[string]int64, len(u.terms))}
 	for i, term := range u.terms {

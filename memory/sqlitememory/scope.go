@@ -9,7 +9,7 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// findScope returns a scope, whose key is 0 if the scope does not exist.
+// findScope returns a scope. If the scope does not exist, its key is 0.
 func (c *corpus) findScope(q *sqlitedb.Session, s driver.Scope) (found scope, err error) {
 	_, err = q.One(`SELECT key, secret FROM `+c.scopes+` WHERE tenant = ? AND workspace = ? AND user = ? AND agent = ?`,
 		[]any{s.Tenant, s.Workspace, s.User, s.Agent}, &found.key, &found.secret)
@@ -39,7 +39,7 @@ func (c *corpus) scopeOf(q *sqlitedb.Session, key int64) (found scope, err error
 	return found, err
 }
 
-// someScopes returns up to limit scopes that fulfil a condition. A negative limit means all.
+// someScopes returns up to limit scopes that meet a condition. A negative limit means all.
 func (c *corpus) someScopes(q *sqlitedb.Session, text string, args []any, limit int) (list []scope, err error) {
 	query := `SELECT key, secret FROM ` + c.scopes + ` WHERE ` + text + ` ORDER BY key LIMIT ?`
 	err = q.Each(query, append(args[:len(args):len(args)], limit), func(scan func(...any) error) (bool, error) {
@@ -77,14 +77,14 @@ func scopesOf(q *driver.Reach) (text string, args []any) {
 	return b.String(), args
 }
 
-// within returns a condition on a table of scopes for the scopes that Forget would forget with s.
+// within returns a condition on a table of scopes for the scopes that Forget(s) covers.
 func within(s driver.Scope) (text string, args []any) {
 	r := s.Within()
 	return scopesOf(&r)
 }
 
-// around returns the digests of the scopes whose Forget covers s: s with any of its workspace, user
-// and agent empty.
+// around returns the digests of the scopes whose Forget covers s: s, and all variants of s with an
+// empty workspace, user or agent.
 func around(s driver.Scope, names ...string) [][]byte {
 	var digests [][]byte
 	for mask := range 8 {
@@ -112,7 +112,8 @@ func scopeDigest(s driver.Scope, names ...string) []byte {
 
 const insertForgotten = `INSERT INTO mem_forgotten (scope, at) VALUES (?, ?) ON CONFLICT (scope) DO UPDATE SET at = excluded.at`
 
-// forgottenAt returns the latest time at which one of the digests was forgotten, or 0 if none was.
+// forgottenAt returns the latest time at which the scope of one of the digests was forgotten, or
+// 0.
 func forgottenAt(q *sqlitedb.Session, digests ...[]byte) (at int64, err error) {
 	args := make([]any, len(digests))
 	for i, digest := range digests {

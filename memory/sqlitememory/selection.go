@@ -7,19 +7,19 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// A selection is a query as an SQL condition on a table f with its arguments, and the conditions on
-// JSON, which are checked in Go.
+// A selection is a query: an SQL condition on a table f, its arguments, and conditions on JSON,
+// which are checked in Go.
 type selection struct {
 	text  string
 	args  []any
 	where []driver.Condition
-	// scopes are all selected scopes, or nil if there are more than fewScopes. none says that no
+	// scopes are all selected scopes, or nil if there are more than fewScopes. none means that no
 	// scope is selected.
 	scopes []scope
 	none   bool
 }
 
-// fewScopes is the most scopes for which an index of words is used.
+// fewScopes is the maximum number of scopes for which an index of words is used.
 const fewScopes = 32
 
 // selection selects the rows of the scopes of a reach, from a table with a column scope.
@@ -72,7 +72,7 @@ func prefixEnd(prefix string) string {
 	return ""
 }
 
-// holds reports whether a JSON document fulfils the conditions of the query.
+// holds reports whether a JSON document meets the conditions of the query.
 func (s *selection) holds(document []byte) bool {
 	for _, c := range s.where {
 		if !c.Match(document) {
@@ -82,7 +82,7 @@ func (s *selection) holds(document []byte) bool {
 	return true
 }
 
-// parts returns a selection of the rows whose column is the key of a row that s selects from the
+// parts returns a selection of the rows whose column has the key of a row that s selects from the
 // table.
 func (s *selection) parts(q *sqlitedb.Session, column, table string) (*selection, error) {
 	of := &selection{scopes: s.scopes}

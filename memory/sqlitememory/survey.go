@@ -14,15 +14,15 @@ type survey struct {
 	*sqlitedb.Session
 	of  *corpus
 	sel *selection
-	// The search: different words, a vector and its model, and the most candidates for the words
-	// and for the vector each.
+	// The search: distinct words, a vector and its model, and the maximum number of candidates by
+	// words, and by the vector.
 	terms     []string
 	embedding []float32
 	model     string
 	limit     int
 
-	// The result: the number of rows that count, the number of their words, and for each term the
-	// number of rows that have it.
+	// The result: the number of rows in the statistics, the number of their words, and for each term
+	// the number of rows that have it.
 	rows, words int64
 	frequency   []int64
 	selected    keySet
@@ -55,7 +55,7 @@ func (u *survey) find(ctx context.Context, sel *selection) ([]int64, error) {
 	return keys, ctx.Err()
 }
 
-// look counts the selected rows, and compares their vectors.
+// look counts the selected rows and compares their vectors.
 func (u *survey) look(ctx context.Context) error {
 	document, vector := `NULL`, `0, NULL`
 	var args []any
@@ -97,7 +97,7 @@ func (u *survey) look(ctx context.Context) error {
 	})
 }
 
-// maxTokens is the most words in one query of the index.
+// maxTokens is the maximum number of words in one query of the index.
 const maxTokens = 512
 
 // byWords counts the selected rows that have each term, and returns the keys of the best rows.
@@ -118,8 +118,8 @@ func (u *survey) byWords(ctx context.Context) ([]int64, error) {
 	return u.ranked(ctx)
 }
 
-// maxFrequency is the count at which counting ends: more rows make no difference to the rank of a
-// common word.
+// maxFrequency is the count at which counting stops, since a larger count does not change the rank
+// of a common word.
 const maxFrequency = 10_000
 
 func (c *corpus) wordsQuery() string {
@@ -141,13 +141,14 @@ func (u *survey) count(ctx context.Context, term string) (n int64, err error) {
 	return n, err
 }
 
-// wider is how many times more rows than wanted are read from the index. Its bm25 counts the rows of
-// all scopes, so the best rows of the selection are chosen from these.
+// wider is the factor by which more rows than wanted are read from the index. The function bm25 of
+// the index counts the rows of all scopes, so the best rows of the selection are chosen from the
+// rows that were read.
 const wider = 4
 
-// ranked returns the keys of the selected rows with the best words. The index also returns rows
-// that are not selected. If too few of its first rows are selected, ranked queries it again without
-// a limit.
+// ranked returns the keys of the selected rows with the best words. The index also returns rows that
+// are not selected. If too few of the first rows are selected, ranked queries the index again
+// without a limit.
 func (u *survey) ranked(ctx context.Context) (keys []int64, err error) {
 	if u.limit <= 0 {
 		return nil, nil

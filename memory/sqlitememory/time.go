@@ -7,12 +7,12 @@ import (
 	"github.com/weft-go/weft/internal/sqlitedb"
 )
 
-// newestQuery returns the time of the last write that has stored an event or a forgotten scope.
+// newestQuery returns the time of the last write of an event or of a forgotten scope.
 const newestQuery = `SELECT max(coalesce((SELECT at FROM mem_event ORDER BY key DESC LIMIT 1), 0),
 	coalesce((SELECT max(at) FROM mem_forgotten), 0))`
 
-// readTime returns the time for a read: the clock, but not before the last write, as clocks have a
-// low resolution and may be set back.
+// readTime returns the time for a read: the clock, but not earlier than the last write, since a
+// clock may be coarse or set back.
 func readTime(q *sqlitedb.Session) (now int64, err error) {
 	_, err = q.One(newestQuery, nil, &now)
 	return max(now, time.Now().UnixMicro()), err
@@ -24,8 +24,8 @@ func writeTime(w *sqlitedb.Session) (now int64, err error) {
 	return max(now+1, time.Now().UnixMicro()), err
 }
 
-// tick returns a time later than all that it returned before, and the first of n new versions.
-// Stores without events use it.
+// tick returns a time that is later than all its earlier results, and the first of n new
+// versions. Stores without events use it.
 func tick(w *sqlitedb.Session, n int) (now, version int64, err error) {
 	_, err = w.One(`UPDATE mem_clock SET at = max(at + 1, ?), version = version + ? RETURNING at, version`,
 		[]any{time.Now().UnixMicro(), n}, &now, &version)

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// Turns is a [driver.TurnStore]. It is safe for concurrent use, also by several processes. A turn
+// Turns is a [driver.TurnStore]. It is safe for concurrent use, even by several processes. A turn
 // that was said before the last call of [Facts.Forget] for its scope is not stored.
 type Turns struct{ db *DB }
 
@@ -24,7 +24,7 @@ const (
 	waiting = "waiting"
 	parked  = "parked"
 	done    = "done"
-	// keepTurns is how long the keys of finished turns are kept.
+	// keepTurns is the time for which the keys of finished turns are kept.
 	keepTurns = keepJobs
 
 	enqueueQuery = `INSERT INTO mem_turn (scope, name, state, due, said, payload) VALUES (?, ?, '` + waiting + `', ?, ?, ?)
@@ -35,7 +35,7 @@ const (
 	dueQuery    = selectTurn + ` WHERE t.state = '` + waiting + `' AND t.due <= ? ORDER BY t.due, t.key LIMIT ?`
 	parkedQuery = selectTurn + ` WHERE t.state = '` + parked + `' ORDER BY t.due, t.key LIMIT ?`
 	claimQuery  = `UPDATE mem_turn SET due = ?, attempts = attempts + 1, claim = ? WHERE key = ?`
-	// Each claim has its own id, so a claim that has ended matches no row.
+	// Each claim has its own id, so an old claim matches no row.
 	finishQuery = `UPDATE mem_turn SET state = '` + done + `', due = ?, claim = '', cause = '', payload = '' WHERE scope = ? AND name = ? AND claim = ?`
 	retryQuery  = `UPDATE mem_turn SET state = ?, due = ?, claim = '', cause = ? WHERE scope = ? AND name = ? AND claim = ?`
 	reviveQuery = `UPDATE mem_turn SET state = '` + waiting + `', due = ?, attempts = 0, cause = '' WHERE scope = ? AND name = ? AND state = '` + parked + `'`
@@ -148,7 +148,7 @@ func (t *Turns) Retry(ctx context.Context, j driver.Turn, after time.Duration, c
 	})
 }
 
-// settle ends a claim. It returns [driver.ErrConflict] if the claim has ended already.
+// settle ends a claim. It returns [driver.ErrConflict] if the claim has already ended.
 func (t *Turns) settle(ctx context.Context, what string, j driver.Turn, change func(w *sqlitedb.Session, scope int64) (int64, error)) error {
 	err := t.db.sql.Change(ctx, func(w *sqlitedb.Session) error {
 		s, err := factCorpus.findScope(w, j.Scope)

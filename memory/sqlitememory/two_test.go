@@ -19,7 +19,7 @@ import (
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
 
-// twice opens a file twice, as two programs do. For each DB it calls do in a loop, and both loops
+// twice opens a file twice, as two programs do. It calls do in a loop for each DB, and both loops
 // run at the same time. The argument who is the index of the DB.
 func twice(t *testing.T, rounds int, do func(db *sqlitememory.DB, who, round int) error) *sqlitememory.DB {
 	t.Helper()

@@ -10,8 +10,8 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// packLabels encodes labels so that the encodings sort as the labels do, one label after the other,
-// and so that the encoding of a namespace is a prefix of all namespaces in it. No label has a zero
+// packLabels encodes labels. The encodings have the same order as the lists of labels, and the
+// encoding of a namespace is a prefix of the encodings of all namespaces in it. No label has a zero
 // byte.
 func packLabels(labels []string) string {
 	var b strings.Builder
@@ -92,7 +92,7 @@ func scanValue(scan func(...any) error) (*value, error) {
 	return &v, nil
 }
 
-// findValue returns the value at an address, even if it has expired, or nil if there is none.
+// findValue returns the value at an address, even if it has expired, or nil if it does not exist.
 func findValue(q *sqlitedb.Session, scope int64, a driver.Address) (v *value, err error) {
 	err = q.Each(valueAt, []any{scope, packAddress(a)}, func(scan func(...any) error) (bool, error) {
 		v, err = scanValue(scan)

@@ -126,7 +126,7 @@ func (p *putting) remove(v *value) error {
 	return err
 }
 
-// store updates the row there with the value next, or inserts next if there is nil.
+// store replaces the row there by the value next, or inserts next if there is nil.
 func (p *putting) store(there, next *value) (err error) {
 	if there == nil {
 		if next.key, err = p.Insert(insertValue, next.columns(p.scope.key)...); err != nil {

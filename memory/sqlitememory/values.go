@@ -92,8 +92,8 @@ func (v *Values) Find(ctx context.Context, s driver.Scope, q driver.ValueSelecti
 	}
 }
 
-// values returns up to n values after a value, or fewer if they are large, and whether there may be
-// more.
+// values returns up to n values that follow a value, or fewer values if they are large, and whether
+// there may be more.
 func values(q *sqlitedb.Session, in driver.Scope, query *driver.ValueSelection, after *driver.Item, n int) (page []*value, more bool, err error) {
 	sel, err := valueSelection(q, in, query)
 	if err != nil || sel.none {
@@ -122,7 +122,7 @@ func values(q *sqlitedb.Session, in driver.Scope, query *driver.ValueSelection, 
 	return page, len(page) == n || size >= pageBytes, err
 }
 
-// refresh extends the lifetime of sliding values, unless they have changed since they were read.
+// refresh restarts the TTL of sliding values, unless they have changed since they were read.
 func (v *Values) refresh(ctx context.Context, page []*value) error {
 	refreshes := false
 	for _, r := range page {

@@ -32,7 +32,7 @@ func unpackTerms(b []byte) ([]string, error) {
 	return terms, nil
 }
 
-// A scope is a row of a table of scopes: its key, and the secret with which its words are indexed.
+// A scope is a row of a table of scopes: its key, and the secret for the index of its words.
 type scope struct {
 	key    int64
 	secret []byte
@@ -62,7 +62,7 @@ func (s *scope) tokens(terms []string) string {
 	return string(b)
 }
 
-// match returns a query of the index for rows of the scopes that have any of the terms.
+// match returns a full-text query for the rows of the scopes that have any of the terms.
 func match(terms []string, scopes []scope) string {
 	var b []byte
 	for i := range scopes {

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
 
-// The length of the facts of one scope does not change which facts of another scope are the best by BM25.
+// The lengths of facts in one scope do not change the order by BM25 in another scope.
 func TestSearchRanksWordsWithinTheSelection(t *testing.T) {
 	t.Parallel()
 	facts := open(t, sqlitememory.Memory, sqlitememory.Options{}).Facts()

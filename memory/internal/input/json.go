@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Decode decodes one JSON value. Numbers stay as they are written.
+// Decode decodes one JSON value. Numbers keep their text.
 func Decode(data json.RawMessage) (v any, err error) {
 	if !utf8.Valid(data) {
 		return nil, fmt.Errorf("not UTF-8: %w", ErrInvalid)

@@ -22,7 +22,7 @@ func FactKey(content string) [16]byte {
 		}
 	}
 	text := strings.Join(kept, " ")
-	if len(kept) == 0 { // nothing but marks: they are what it says
+	if len(kept) == 0 { // the text has only marks, so keep them
 		text = strings.TrimSpace(content)
 	}
 	sum := sha256.Sum256([]byte(text))
@@ -31,7 +31,8 @@ func FactKey(content string) [16]byte {
 
 // SameText reports whether two contents look the same to a reader. They may differ in Unicode composition
 // (NFC), in the amount of white space, in the form of quotation marks, apostrophes and dashes, in invisible
-// characters, and in one full stop at the end. Letter case and all other marks count.
+// characters, and in one full stop at the end. Differences in letter case and all other marks are
+// significant.
 func SameText(a, b string) bool { return a == b || visible(a) == visible(b) }
 
 func visible(content string) string {

@@ -1,9 +1,9 @@
-// Package passage makes the text of a chunk that is indexed.
+// Package passage returns the text of a chunk for the index.
 package passage
 
 import "strings"
 
-// Text returns a chunk with its title and headings before it, because they name its subject.
+// Text returns a chunk, preceded by its title and headings, because they name its subject.
 func Text(title string, headings []string, content string) string {
 	var b strings.Builder
 	if title != "" && (len(headings) == 0 || headings[0] != title) {

@@ -9,8 +9,8 @@ const (
 	b  = 0.75
 )
 
-// maxFrequency is the highest frequency that counts. Stores may stop counting there, and a term must be
-// equally rare in all stores.
+// maxFrequency limits the frequency of a term. Stores may stop counting there, and a term must be equally
+// rare in all stores.
 const maxFrequency = 10_000
 
 // bm25 scores documents by the terms that they share with a query.
@@ -18,14 +18,14 @@ type bm25 struct {
 	terms   []string
 	idf     []float64
 	average float64 // terms a document
-	most    float64 // what no document can exceed
+	most    float64 // the upper bound of a score
 	quick   [256]bool
 }
 
 func newBM25(query []string, c Corpus, docs []Doc) *bm25 {
 	q := &bm25{terms: Distinct(query)}
 	all, terms := float64(c.Docs), float64(c.Terms)
-	if all < float64(len(docs)) || terms <= 0 { // nothing is known but the candidates
+	if all < float64(len(docs)) || terms <= 0 { // only the candidates are known
 		all, terms = max(all, float64(len(docs))), 0
 		for i := range docs {
 			terms += float64(len(docs[i].Terms))
@@ -45,8 +45,9 @@ func newBM25(query []string, c Corpus, docs []Doc) *bm25 {
 	return q
 }
 
-// certain is a share of the highest possible score. If the best document has more, it counts as 1; if it
-// has less, the words say little about this query, and vectors count more. Few documents reach one half.
+// certain is a share of the upper bound of the score. If the best document has a larger share, its
+// relative score is 1. With a smaller share, words are less reliable for this query, and vectors have more
+// weight. Few documents reach one half.
 const certain = 0.25
 
 // score sets the BM25 of each document. It returns the scores relative to the best one, between 0 and 1.
@@ -105,7 +106,7 @@ func (q *bm25) one(terms []string, counts []float64) (score float64) {
 	return score
 }
 
-// mark is a one-byte hash that tells most terms apart.
+// mark is a one-byte hash that distinguishes most terms.
 func mark(term string) byte {
 	n := len(term)
 	if n == 0 {

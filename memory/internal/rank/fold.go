@@ -8,7 +8,7 @@ import (
 	"golang.org/x/text/width"
 )
 
-// A class says what a rune is to a name.
+// A class is the kind of a rune within a name.
 type class int
 
 const (
@@ -17,7 +17,7 @@ const (
 	digit
 	ideograph // of a script without spaces between its words
 	emoji
-	ignored // as if it were not there
+	ignored // skipped
 )
 
 func classOf(r rune) class {
@@ -38,8 +38,7 @@ func classOf(r rune) class {
 	return other
 }
 
-// spaceless are the scripts that do not show where a word ends, or add endings to words
-// without end.
+// spaceless are the scripts without spaces between words, or with an unlimited number of word endings.
 var spaceless = []*unicode.RangeTable{
 	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
 	unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
@@ -58,12 +57,12 @@ func init() {
 	}
 }
 
-// fold returns a text in the width and the composition that all its forms share: full-width letters are
-// ASCII, half-width kana are full-width, and a letter and its accent are one rune (Unicode NFC).
+// fold normalizes a text: full-width letters become ASCII, half-width kana become full-width, and a
+// letter and its accent become one rune (Unicode NFC).
 func fold(text string) string { return norm.NFC.String(width.Fold.String(text)) }
 
-// dropped reports whether a rune does not change the word that it is in: invisible hyphens and joiners,
-// accents, the vowels of Hebrew and Arabic, and a mark of kana without its kana.
+// dropped reports whether a rune is removed from a word: invisible hyphens and joiners, accents, the
+// vowels of Hebrew and Arabic, and a mark of kana without its kana.
 func dropped(r rune) bool {
 	switch {
 	case r == 0xAD || r >= 0x200B && r <= 0x200F || r == 0x2060 || r == 0xFEFF,

@@ -8,7 +8,7 @@ import (
 	"github.com/weft-go/weft/memory/internal/rank"
 )
 
-// A store may stop to count at 10,000, so a store that counts all facts has to get the same scores.
+// A store may stop counting at 10,000, so a store that counts all facts must get the same scores.
 func TestFrequencyCountsUpTo10000(t *testing.T) {
 	t.Parallel()
 	score := func(frequency int64) float64 {

@@ -103,7 +103,7 @@ func TestTerms_scripts(t *testing.T) {
 	assert.False(t, meet("か", "が"), "a kana is not the one without its mark")
 }
 
-// Words that are left out are terms where they are a part of a name.
+// Stop words are terms if they are a part of a name.
 func TestTerms_names(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ text, want string }{
@@ -118,7 +118,7 @@ func TestTerms_names(t *testing.T) {
 	assert.Equal(t, []string{"the", "who"}, rank.Stopped("the who?"))
 }
 
-// A word has one term, and that term has itself.
+// A word has one term, and the only term of this term is itself.
 func TestTermsOfAWordAreOne(t *testing.T) {
 	t.Parallel()
 	words := strings.Fields(strings.Join(forms, " "))

@@ -2,8 +2,8 @@ package rank
 
 // MMR chooses up to k items by maximal marginal relevance (Carbonell and Goldstein 1998). It always takes
 // the item with the highest value of lambda times its relevance, minus (1-lambda) times its similarity to
-// the most similar chosen item. It returns positions in relevance, the best first. With lambda 1 that is
-// the order by relevance; equal items keep their order.
+// the most similar chosen item. It returns positions in relevance, the best first. With lambda 1, the
+// order is by relevance. Equal items keep their order.
 //
 // Relevance and similarity should be between 0 and 1. MMR calls similarity at most k times the length of
 // relevance.

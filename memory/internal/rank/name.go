@@ -95,8 +95,8 @@ func (s *scanner) compound() {
 	}
 }
 
-// joints reports whether the name has letters only, and returns its joint, 0 if it has none and -1 if it
-// has different ones.
+// joints reports whether the name has only letters, and returns its joint: 0 for no joint, and -1 for
+// different joints.
 func (s *scanner) joints() (letters bool, one rune) {
 	letters = true
 	for _, p := range s.parts {
@@ -128,8 +128,8 @@ func (s *scanner) piece(from, to int) {
 	s.add(stem(s.text(from, to, false)))
 }
 
-// word adds the term of a word, unless it is a stop word. A stop word in capitals, or after a capitalised
-// word, is part of a name and is added.
+// word adds the term of a word, unless the word is a stop word. A stop word in capitals, or after a
+// capitalised word, is part of a name and is added.
 func (s *scanner) word(p part) {
 	word := string(s.name[p.start:p.end])
 	switch {

@@ -9,8 +9,7 @@ import (
 	"github.com/weft-go/weft/memory/internal/rank"
 )
 
-// Documents that words bring are told apart by their vectors, also if 400 others are nearer than all of
-// them.
+// Vectors order the documents that were found by words, even if 400 other documents are nearer.
 func TestVectorsOrderWhatWordsBring(t *testing.T) {
 	t.Parallel()
 	with := func(cos float64, terms ...string) rank.Doc {
@@ -24,7 +23,7 @@ func TestVectorsOrderWhatWordsBring(t *testing.T) {
 	scores := rank.Weights{}.Score([]string{"ann"}, []float32{1, 0}, c, docs)
 	assert.Greater(t, scores[1].Vector, scores[0].Vector)
 	assert.Equal(t, 1, rank.Order(scores)[0])
-	// Documents that are among the best neither by words nor by vectors change nothing.
+	// Documents that are not among the best by words or by vectors do not change the scores.
 	more := append(docs, with(-0.9, "other"), with(-0.2, "other"))
 	assert.Equal(t, scores, rank.Weights{}.Score([]string{"ann"}, []float32{1, 0}, c, more)[:len(docs)])
 }

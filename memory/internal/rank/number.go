@@ -21,8 +21,8 @@ func (s *scanner) numeric() bool {
 	return last > 0
 }
 
-// number adds the terms of a number: one that is the same for all ways to write it, and its beginnings. A
-// list of numbers has the terms of its numbers only.
+// number adds the terms of a number: a term that is the same for all notations of the number, and the
+// beginnings of the number. A list of numbers has only the terms of its numbers.
 func (s *scanner) number() {
 	first, last := &s.parts[0], &s.parts[len(s.parts)-1]
 	if first.letters > 0 {
@@ -40,7 +40,7 @@ func (s *scanner) number() {
 	}
 	if whole, ok := s.grouped(); ok {
 		s.add(whole)
-		if s.parts[1].joint == '.' && !strings.Contains(whole, ".") { // it may as well be a version
+		if s.parts[1].joint == '.' && !strings.Contains(whole, ".") { // it could also be a version
 			s.ungrouped()
 		}
 		if i := strings.IndexByte(whole, '.'); i > 0 {
@@ -52,8 +52,8 @@ func (s *scanner) number() {
 	s.affix(unit)
 }
 
-// affix adds the letters before or after a number, such as a unit. It leaves out those of ordinals and stop
-// words.
+// affix adds the letters before or after a number, such as a unit. It leaves out the letters of ordinals
+// and stop words.
 func (s *scanner) affix(letters string) {
 	switch letters {
 	case "st", "nd", "rd", "th":
@@ -67,7 +67,7 @@ func (s *scanner) affix(letters string) {
 // grouped returns a number whose digits are in groups of three, such as 1,299.99 or 1.299,99, as 1299.99.
 func (s *scanner) grouped() (whole string, ok bool) {
 	n := len(s.parts)
-	end := n // of the groups
+	end := n // the end of the groups
 	separator := s.parts[1].joint
 	if n > 2 && s.parts[n-1].joint != separator {
 		end--

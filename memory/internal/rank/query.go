@@ -4,13 +4,13 @@ import "strings"
 
 // The limits of a question.
 const (
-	MaxText  = 8 << 10 // bytes that count
+	MaxText  = 8 << 10 // the bytes of the text that are used
 	MaxQuery = 64      // terms
 )
 
-// Clip returns the part of a question's text that counts: valid UTF-8 of at most [MaxText] bytes. From a
-// longer text it keeps the beginning and the end, because people ask before or after a text that they
-// paste.
+// Clip returns the part of a question's text that is searched: valid UTF-8 of at most [MaxText] bytes.
+// It keeps the beginning and the end of a longer text, because the question is usually before or after a
+// pasted text.
 func Clip(text string) string {
 	if len(text) > MaxText {
 		half := MaxText / 2
@@ -20,11 +20,11 @@ func Clip(text string) string {
 }
 
 // Query returns the distinct terms of a question, at most [MaxQuery]. If there are more, it returns the
-// first and the last ones.
+// first and the last terms.
 func Query(text string) []string { return ends64(Terms(text)) }
 
-// Stopped returns the stop words of a text, which [Terms] leaves out. If a question has no other words,
-// they find texts that have them in capitals: "The Who".
+// Stopped returns the stop words of a text, which [Terms] leaves out. If a question has only stop words,
+// they find texts with the same words in capitals: "The Who".
 func Stopped(text string) []string {
 	s := scanner{stopped: true}
 	s.scan(text)

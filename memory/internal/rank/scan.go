@@ -8,15 +8,15 @@ type scanner struct {
 
 	name  []byte // the parts of the name, folded, with nothing between them
 	parts []part
-	joint rune // what came after the last part and may join it to a next one, or 0
+	joint rune // the rune after the last part that may join it to the next part, or 0
 	last  rune // the last rune of the name, as it was written
-	lone  int  // where that one begins in name
+	lone  int  // the offset of the last rune in name
 
 	run []rune // characters of a script without spaces
 
 	sequence sequence
-	title    bool // what is before is a capitalised word and one space
-	stopped  bool // words that are left out are kept
+	title    bool // a capitalised word and one space are before
+	stopped  bool // keep stop words
 }
 
 func (s *scanner) scan(text string) {
@@ -28,10 +28,10 @@ func (s *scanner) scan(text string) {
 	s.endSequence()
 }
 
-// A part of a name ends at a joint, or before a capital within a word (a hump), as before the B of fooBar.
+// A part of a name ends at a joint, or before a capital within a word (a hump), such as the B of fooBar.
 type part struct {
 	start, end int
-	joint      rune // what is before it: 0 for nothing, hump for a hump
+	joint      rune // the rune before the part: 0 for none, hump for a hump
 	letters    int
 	digits     int
 	capitals   int
@@ -63,7 +63,7 @@ func (s *scanner) next(r rune) {
 	}
 }
 
-// grow adds a rune to the name, in the part that it belongs to.
+// grow adds a rune to the name, in the current part or in a new one.
 func (s *scanner) grow(r rune, c class) {
 	upper := unicode.IsUpper(r)
 	switch {
@@ -98,7 +98,7 @@ func (s *scanner) begin(joint rune) {
 	s.parts = append(s.parts, part{start: len(s.name), end: len(s.name), joint: joint})
 }
 
-// moveLast gives the last capital to a part of its own: HTTPServer is HTTP and Server.
+// moveLast moves the last capital to a new part: HTTPServer is HTTP and Server.
 func (s *scanner) moveLast() {
 	p := &s.parts[len(s.parts)-1]
 	if p.capitals < 2 || s.lone == p.start {
@@ -121,7 +121,7 @@ func (s *scanner) joins(next class) bool {
 	return true
 }
 
-// separate is told what stands between words, 0 if it cannot be within a name.
+// separate handles a rune between words. The argument is 0 for a rune that cannot be within a name.
 func (s *scanner) separate(r rune) {
 	switch {
 	case len(s.parts) == 0:
@@ -135,7 +135,7 @@ func (s *scanner) separate(r rune) {
 	}
 }
 
-// endWith ends a name of one part that a mark belongs to.
+// endWith ends a name of one part, and adds the mark to it.
 func (s *scanner) endWith(mark string) {
 	if len(s.parts) == 1 && s.parts[0].letters > 0 && len(s.name) <= 8 {
 		s.terms = append(s.terms, string(s.name)+mark)
@@ -146,12 +146,12 @@ func (s *scanner) endWith(mark string) {
 	s.endName()
 }
 
-// clear forgets the name.
+// clear resets the name.
 func (s *scanner) clear() {
 	s.name, s.parts, s.joint = s.name[:0], s.parts[:0], 0
 }
 
-// endRun adds what a run of ideographs is found by.
+// endRun adds the terms of a run of ideographs.
 func (s *scanner) endRun() {
 	if len(s.run) == 0 {
 		return
@@ -168,7 +168,7 @@ func (s *scanner) endRun() {
 	s.run = s.run[:0]
 }
 
-// characters returns runes with the marks that follow each.
+// characters returns the runes, each with the marks that follow it.
 func characters(run []rune) (chars []string) {
 	start := 0
 	for i := 1; i <= len(run); i++ {

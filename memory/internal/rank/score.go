@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A Corpus has the number of documents among which the candidates were found, the number of all their terms
-// together, and the number of documents with each term of the query. Unknown numbers may be zero.
+// A Corpus has the number of searched documents, the total number of their terms, and the number of
+// documents with each term of the query. Unknown numbers may be zero.
 type Corpus struct {
 	Docs, Terms int64
 	Frequency   map[string]int64
@@ -31,10 +31,10 @@ const Candidates = 400
 type Doc struct {
 	// Terms are the terms of the document, from [Terms].
 	Terms []string
-	// Vector may be nil. A vector of another length than the query's does not count.
+	// Vector may be nil. A vector whose length differs from the query's is ignored.
 	Vector []float32
-	// Group and Position name the neighbours of the document: the candidates of the same group whose
-	// position differs by one. Without a group there are none.
+	// Group and Position determine the neighbours of the document: the candidates of the same group whose
+	// position differs by one. A document without a group has no neighbours.
 	Group    string
 	Position int64
 	// Age is used with Weights.Recency, and Importance, between 0 and 1, with Weights.Importance.
@@ -42,24 +42,21 @@ type Doc struct {
 	Importance float64
 }
 
-// Weights are the weights of the signals. Only their ratios count: a [Score] is between 0 and 1.
+// Weights are the weights of the signals. Only their ratios matter: a [Score] is between 0 and 1.
 //
-// If Vector, Keyword and Neighbour are all zero, the defaults are used: 0.4, 0.6 and 0.5. Recency and
-// Importance count only if they are set. If the query or a document has no vector, the weight of vectors
-// goes to words.
+// If Vector, Keyword and Neighbour are all zero, the defaults are used: 0.4, 0.6 and 0.5. The default of
+// Recency and Importance is 0. If the query or a document has no vector, the weight of vectors is added to
+// the weight of words.
 type Weights struct {
 	Vector, Keyword, Neighbour, Recency, Importance float64
 	// HalfLife is the age at which recency is one half. Zero means 30 days.
 	HalfLife time.Duration
-	// Candidates is the number of documents that decide the order: this many of the best by words, and this
-	// many of the best by vectors. Thus the order does not depend on the limit of a search. Zero means
-	// [Candidates].
+	// Candidates is the number of documents by words, and of documents by vectors, that decide the order.
+	// So the order does not depend on the limit of a search. Zero means [Candidates].
 	Candidates int
 }
 
-// The defaults were measured with benchmarks/recall. With vectors that are worse than words, weights of 0.5
-// to 0.8 for words hardly differ; with better vectors, less is better. The weight of neighbours hardly
-// matters between 0.25 and 1.
+// The defaults; see benchmarks/recall.
 const (
 	defaultVector    = 0.4
 	defaultKeyword   = 0.6
@@ -67,13 +64,13 @@ const (
 	defaultHalfLife  = 30 * 24 * time.Hour
 )
 
-// Signals say how well a document fits, and why. They convert to memory.Score.
+// Signals are the score of a document and its parts. They can be converted to memory.Score.
 type Signals struct {
 	Rank int // the place among the hits, from 1; zero before they are chosen
 	// Similarity is the cosine of the vectors, BM25 the score of the words.
 	Similarity, BM25 float64
-	// Total is between 0 and 1, and the sum of the five fields after it. They compare the candidates of one
-	// search. They do not say whether one of them is an answer.
+	// Total is between 0 and 1, and the sum of the next five fields. It compares the candidates of one
+	// search, and does not show whether a candidate is an answer.
 	Total, Keyword, Vector, Neighbour, Recency, Importance float64
 	Reranked                                               *float64 // the score of a reranker
 }
@@ -81,15 +78,15 @@ type Signals struct {
 // A Score has the signals of a candidate.
 type Score struct {
 	Signals
-	// Compared means that query and document have comparable vectors. Without them Similarity is zero.
+	// Compared means that query and document have comparable vectors. Otherwise Similarity is zero.
 	Compared bool
-	// First means that the document is among the Candidates best by words or by vectors. [Order] puts the
-	// others after them, and they do not count as neighbours.
+	// First means that the document is among the best Candidates by words or by vectors. [Order] puts all
+	// other documents after these, and does not use them as neighbours.
 	First bool
 }
 
-// Score returns a score for each document. Documents that are not among the Candidates best by words or by
-// vectors do not change the scores of others. Of equal documents, the first ranks higher.
+// Score returns a score for each document. Documents that are not among the best Candidates by words or by
+// vectors do not change the scores of other documents. Of equal documents, the first one ranks higher.
 func (w Weights) Score(query []string, vector []float32, c Corpus, docs []Doc) []Score {
 	scores := make([]Score, len(docs))
 	words := newBM25(query, c, docs).score(docs, scores)
@@ -191,7 +188,7 @@ func (w Weights) complete(words, vector bool) Weights {
 	}
 	sum := 0.0
 	for _, p := range all {
-		*p /= most // so that the sum is a number
+		*p /= most // so that the sum is finite
 		sum += *p
 	}
 	for _, p := range all {
@@ -205,7 +202,8 @@ type place struct {
 	position int64
 }
 
-// neighbours returns the best score of the neighbours of each document, 0 if it has none.
+// neighbours returns the best score among the neighbours of each document, or 0 for a document without
+// neighbours.
 func neighbours(docs []Doc, scores []Score, own []float64) []float64 {
 	at := make(map[place]float64, len(docs))
 	for i := range docs {

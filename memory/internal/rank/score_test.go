@@ -45,7 +45,7 @@ func TestScore_words(t *testing.T) {
 	require.Equal(t, 0, order[0])
 	require.Equal(t, 3, order[3])
 	assert.EqualValues(t, 0, scores[3].Total)
-	// By hand: 4 documents with 9 terms, both words in 2 of them.
+	// Computed by hand: 4 documents with 9 terms, and both words in 2 of them.
 	idf, average := math.Log(2), 9.0/4
 	bm25 := func(tf, length float64) float64 { return idf * tf * 2.2 / (tf + 1.2*(0.25+0.75*length/average)) }
 	got, want := scores[1].Keyword/scores[0].Keyword, bm25(3, 3)/(2*bm25(1, 2))
@@ -90,8 +90,8 @@ func TestScore_noCorpus(t *testing.T) {
 	assert.Empty(t, (rank.Weights{}).Score([]string{"green"}, []float32{1}, rank.Corpus{}, nil))
 }
 
-// What is alone is as good as can be, and what differs by a hair does not differ by all. Of many, the worst is
-// next to nothing, however near a model finds it.
+// A single candidate has the score 1, and two nearly equal candidates have nearly equal scores. Among many
+// candidates, the farthest has a score near 0, even if its cosine is high.
 func TestScore_fewCandidates(t *testing.T) {
 	t.Parallel()
 	query := []float32{1, 0.5}

@@ -5,7 +5,7 @@ type sequence struct {
 	digits []byte
 	groups int
 	opened bool // it began with +, with ( or with 0, as telephone numbers do
-	fours  bool // all its groups are of four, as those of cards are
+	fours  bool // all its groups have four digits, as in card numbers
 }
 
 // The minimum and the maximum number of digits of a sequence.

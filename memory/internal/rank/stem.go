@@ -7,7 +7,7 @@ import (
 	"github.com/blevesearch/snowballstem/english"
 )
 
-// stopped reports whether a word is in nearly every English text and says nothing about it.
+// stopped reports whether a word is a stop word, which occurs in nearly every English text.
 func stopped(word string) bool { return len(word) <= 6 && stopWords[word] }
 
 var stopWords = wordSet(`a about an and are as at be been but by did do does for from had has have he her him his how i if in
@@ -22,8 +22,8 @@ func wordSet(words string) map[string]bool {
 	return set
 }
 
-// stem returns the part of a word that the forms of an English word share. A word with other letters
-// than a to z is returned as it is.
+// stem returns the stem that all forms of an English word share. A word with other letters than a to
+// z is returned unchanged.
 func stem(word string) string {
 	if len(word) > MaxTerm || !simple(word) {
 		return word

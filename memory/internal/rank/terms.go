@@ -11,19 +11,19 @@ const MaxTerm = 64
 //   - A word is in lower case and without accents. The English Snowball stemmer (Porter2) reduces a
 //     word of the letters a to z to its stem: "studies" becomes "studi". It is applied to all languages
 //     that use these letters.
-//   - English stop words are left out, unless they are in capitals or after a capitalised word: "IT"
-//     has a term, "it" has none, and the last word of "The Who" has one.
+//   - English stop words are left out, unless they are in capitals or after a capitalised word: "IT" is a
+//     term, "it" is not, and the last word of "The Who" is.
 //   - A name of several parts is a term, and so are its parts: "foo_bar", "fooBar", "foo.bar",
 //     "ann@example.com". Two parts with a hyphen are also joined: "e-mail" is also "email".
 //   - A number is one term: 1.5, 10:30, 2026-11-21. v1.2.3 is 1.2.3, and also its beginning 1.2;
 //     1,299.99 is 1299.99 and 1299. Digits in groups are also one number: +44 7700 900123. Letters and
 //     digits are also separate terms: 50mg is also 50 and mg. A hexadecimal number also has its first
 //     six digits.
-//   - In scripts without spaces between words, each two adjacent characters are a term. In Chinese,
-//     each single character is one too.
+//   - In scripts without spaces between words, each pair of adjacent characters is a term. In Chinese, each
+//     single character is also a term.
 //
-// A term has letters, digits and marks, and may have . _ - @ : + # among them, or it is one emoji or
-// another symbol. It has no spaces.
+// A term has letters, digits and marks, and may contain . _ - @ : + #. A single emoji or other symbol is
+// also a term. A term has no spaces.
 func Terms(text string) []string {
 	s := scanner{terms: make([]string, 0, len(text)/6+1)}
 	s.scan(text)
@@ -31,7 +31,7 @@ func Terms(text string) []string {
 }
 
 // DateTerms returns the terms that find a message by its date: the day, the month and the year in English,
-// and the date in digits, in UTC. The zero time has none.
+// and the date in digits, in UTC. The zero time has no terms.
 func DateTerms(at time.Time) []string {
 	if at.IsZero() {
 		return nil

@@ -43,7 +43,7 @@ func TestDistinct(t *testing.T) {
 	assert.Equal(t, []string{"b", "a"}, rank.Distinct([]string{"b", "a", "b"}))
 }
 
-// Time and terms grow with the text and no faster, whatever it is made of.
+// The time and the number of terms grow linearly with the length of any text.
 func TestTerms_long(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"a", "aB", "a_", "a-b.", "a'", "9,", "A", "é", "猫", "ก้", "+", "a+", "\u0301", "🍕", "x y "} {

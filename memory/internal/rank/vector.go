@@ -3,10 +3,9 @@ package rank
 import "math"
 
 const (
-	// spread is the smallest difference between the cosines of the nearest and the farthest candidate that
-	// counts fully.
+	// spread is the least range of cosines that is scaled to 0 to 1, so that tiny differences stay small.
 	spread = 0.1
-	// few is the number of candidates at which half of the lowest cosine counts as the cosine of unrelated
+	// few is the number of candidates at which half of the lowest cosine is used as the cosine of unrelated
 	// texts.
 	few = 20
 )
@@ -26,10 +25,10 @@ func cosines(query []float32, docs []Doc, scores []Score) (compared int) {
 	return compared
 }
 
-// nearness returns how near each document is to the query, between 0 and 1. The nearest has 1. Depending on
-// the model, unrelated texts have a cosine of 0 or of 0.7, so the lowest cosine of the first documents
-// counts as nearly 0: most documents that only words found are unrelated. With few candidates, the lowest
-// may be a good one, and keeps most of its cosine.
+// nearness returns the nearness of each document to the query, between 0 and 1. The nearest document has 1.
+// The cosine of unrelated texts depends on the model, for example 0 or 0.7. So the lowest cosine of the
+// first documents becomes nearly 0, since most documents that were found only by words are unrelated. With
+// few candidates, even the lowest may be related, and keeps most of its cosine.
 func nearness(scores []Score) []float64 {
 	lowest, highest, n := 1.0, 0.0, 0.0
 	for i := range scores {
@@ -55,7 +54,7 @@ func Cosine(a, b []float32) float64 {
 		return 0
 	}
 	b = b[:len(a)]
-	var dot0, aa0, bb0, dot1, aa1, bb1 float32 // two sums of each, as a sum waits for the one before it
+	var dot0, aa0, bb0, dot1, aa1, bb1 float32 // two sums of each, which the processor can compute at the same time
 	n := len(a) &^ 1
 	for i := 0; i < n; i += 2 {
 		x, y := a[i], b[i]

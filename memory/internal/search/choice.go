@@ -11,7 +11,7 @@ import (
 	"github.com/weft-go/weft/memory/internal/rank"
 )
 
-// maxReranked is the number of the best candidates that a reranker reads. Diversity orders twice as many.
+// maxReranked is the maximum number of candidates for a reranker. Diversity reorders twice as many.
 const maxReranked = 100
 
 // A Reranker scores texts, as memory.Reranker does.
@@ -30,13 +30,13 @@ type Candidates struct {
 	Reranker Reranker
 }
 
-// Unscored returns n candidates that are ordered already.
+// Unscored returns n candidates that are already ordered.
 func Unscored(n int) *Candidates {
 	return &Candidates{Docs: make([]rank.Doc, n), Scores: make([]rank.Score, n)}
 }
 
-// Choose returns the positions of the hits, the best first, and the number of tokens that are left of
-// MaxTokens. It sets Rank and Reranked of their scores.
+// Choose returns the positions of the hits, the best first, and the remaining number of MaxTokens. It
+// sets Rank and Reranked of their scores.
 func (q *Question) Choose(ctx context.Context, c *Candidates) (hits []int, left int, err error) {
 	order := rank.Order(c.Scores)
 	if q.MinSimilarity != 0 {
@@ -93,7 +93,7 @@ func (c *Candidates) diversify(order []int, diversity float64) {
 		first, score := &c.Scores[best[0]], &c.Scores[i]
 		switch {
 		case first.Reranked != nil:
-			relevance[place] = 1 / float64(place+1) // the scores of a reranker have no scale
+			relevance[place] = 1 / float64(place+1) // use the rank, since scores of a reranker have no fixed range
 		case first.Total > 0:
 			relevance[place] = score.Total / first.Total
 		}

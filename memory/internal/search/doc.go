@@ -1,3 +1,3 @@
-// Package search has the steps that the searches of facts, values, messages and documents share: it checks
-// a question, makes its terms and its vector, and chooses the hits among ranked candidates.
+// Package search has the common steps of searches for facts, values, messages and documents: it checks a
+// question, computes its terms and its vector, and chooses the hits among ranked candidates.
 package search

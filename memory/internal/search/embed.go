@@ -8,14 +8,15 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// An Embedder makes vectors of texts, as memory.Embedder does.
+// An Embedder converts texts to vectors, as memory.Embedder does.
 type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 	Model() string
 	Dimension() int
 }
 
-// Vectors returns the vectors of texts. It checks the number of vectors, their lengths and their numbers.
+// Vectors returns the vectors of texts. It checks the number of vectors, their lengths and their
+// elements.
 func Vectors(ctx context.Context, e Embedder, texts []string) ([][]float32, error) {
 	if len(texts) == 0 {
 		return nil, nil

@@ -15,7 +15,7 @@ const (
 	MaxLimit     = 1000
 )
 
-// A Question is a memory.Question, which converts to it.
+// A Question has the fields of memory.Question, so one can be converted to the other.
 type Question struct {
 	Reach         driver.Reach
 	Text          string
@@ -26,8 +26,8 @@ type Question struct {
 	Diversity     float64
 }
 
-// Check returns [driver.ErrInvalid] for a question that cannot be asked, and sets the default limit. Without
-// an embedder there are no vectors to compare.
+// Check returns [driver.ErrInvalid] for an invalid question, and sets the default limit. Without an embedder,
+// options about vectors are invalid.
 func (q *Question) Check(e Embedder) error {
 	if q.Limit == 0 {
 		q.Limit = DefaultLimit
@@ -51,21 +51,21 @@ func (q *Question) Check(e Embedder) error {
 	return nil
 }
 
-// margin is the number of candidates that a store returns in addition. Stores compute cosines with different
-// rounding, so they may disagree about the last candidates, but not about those that decide the order.
+// margin is the number of additional candidates that a store returns. Stores compute cosines with different
+// rounding, so they may disagree about the last candidates, but not about the candidates that decide the order.
 const margin = 16
 
-// Candidates returns the number of candidates by words, and by the vector, that a store must return so that the best
-// n decide the order.
+// Candidates returns the number of candidates by words, and of candidates by the vector, that a store must return so
+// that the best n decide the order.
 func (q *Question) Candidates(n int) int { return max(n, q.Limit) + margin }
 
 // A Wanted has the terms and the vector that a store looks for.
 type Wanted struct {
-	Text      string // the part of the question's text that counts
+	Text      string // the part of the question's text that is searched
 	Terms     []string
 	Model     string
 	Embedding []float32
-	// Common means that Terms has words that are in nearly every text, because the question has no others.
+	// Common means that Terms has stop words, because the question has no other words.
 	Common bool
 }
 
@@ -93,7 +93,7 @@ func (q *Question) Wanted(ctx context.Context, e Embedder) (Wanted, error) {
 	return w, nil
 }
 
-// One returns the filter of a list of at most one, or the zero filter.
+// One returns the only filter of a list, or the zero filter. It returns an error for several filters.
 func One[F any](only []F) (filter F, err error) {
 	switch len(only) {
 	case 0:

@@ -7,9 +7,9 @@
 // Rules:
 //
 //   - A chunk never spans two pages. Its heading is its page, as in "Page 3".
-//   - A PDF can be made to exhaust the memory or to occupy a parser forever. The program
-//     therefore runs in its own process with limits of time, output and, on Linux, memory.
-//     Of the environment it gets PATH only. It reads the PDF from its standard input.
-//   - A broken file fails with [ErrUnreadable], an encrypted one with [ErrEncrypted], and one
-//     without text, such as a scan, with [ErrNoText].
+//   - A malicious PDF can use all memory, or keep a parser busy forever. So the program runs in its own
+//     process with limits of time, output and, on Linux, memory. Its environment has only PATH. It reads
+//     the PDF from its standard input.
+//   - A broken file fails with [ErrUnreadable], an encrypted file with [ErrEncrypted], and a file without
+//     text, such as a scan, with [ErrNoText].
 package pdf

@@ -8,7 +8,7 @@ import (
 	"github.com/weft-go/weft/memory/knowledge/pdf"
 )
 
-// Files that end with .pdf are read by pdftotext, and the other files as they are.
+// Program pdftotext reads the files that end with .pdf. Other files are read directly.
 func Example() {
 	extractors := knowledge.Extractors{".pdf": pdf.Extractor{Timeout: time.Minute, MaxMemory: 512 << 20}}
 	documents := knowledge.Folder(os.DirFS("handbook"), knowledge.FolderOptions{Extractors: extractors})

@@ -25,14 +25,14 @@ var (
 	ErrTimeout      = errors.New("pdf: the time limit was reached")
 )
 
-// The limits of an [Extractor] that sets none.
+// The default limits of an [Extractor].
 const (
 	DefaultTimeout   = 30 * time.Second
 	DefaultMaxText   = 16 << 20
 	DefaultMaxMemory = 1 << 30
 )
 
-// An Extractor is a [knowledge.Extractor] for PDF files. Its zero value runs the pdftotext in
+// An Extractor is a [knowledge.Extractor] for PDF files. The zero value runs pdftotext from
 // PATH with the default limits. It is safe for concurrent use.
 type Extractor struct {
 	// Program is the name or path of pdftotext. Another program must accept the same
@@ -50,7 +50,7 @@ type Extractor struct {
 
 var _ knowledge.Extractor = Extractor{}
 
-// Extract returns the text of a PDF file, of which every page ends with a form feed.
+// Extract returns the text of a PDF file. A form feed ends each page.
 func (x Extractor) Extract(ctx context.Context, file []byte) (knowledge.Extracted, error) {
 	if !bytes.Contains(file[:min(len(file), 1024)], []byte("%PDF-")) {
 		return knowledge.Extracted{}, fmt.Errorf("%w: it has no PDF header", ErrUnreadable)
@@ -82,7 +82,7 @@ func (x Extractor) withDefaults() Extractor {
 	return x
 }
 
-// maxMessage limits the error messages of the program that are kept.
+// maxMessage is the maximum number of bytes of the program's error messages that are kept.
 const maxMessage = 4 << 10
 
 // run returns the output of the program for a file.
@@ -134,8 +134,8 @@ func (x Extractor) failure(err error, messages string) error {
 	return fmt.Errorf("%w: %s: %w: %.200q", ErrUnreadable, x.Program, err, first)
 }
 
-// A gate is a reader that blocks until it is opened. The program cannot read the file before
-// its memory is limited.
+// A gate is a reader that blocks until it is opened, so that the program cannot read the file
+// before its memory is limited.
 type gate struct {
 	open chan struct{}
 	data io.Reader

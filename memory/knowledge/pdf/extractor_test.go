@@ -18,7 +18,7 @@ import (
 	"github.com/weft-go/weft/memory/knowledge/pdf"
 )
 
-// TestMain makes the test binary stand for pdftotext if it gets its arguments.
+// TestMain makes the test binary act as pdftotext if it gets the arguments of pdftotext.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 7 && os.Args[1] == "-enc" {
 		os.Exit(program())
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// program does what its input asks for, and returns the exit code.
+// program performs the task in its input, and returns the exit code.
 func program() int {
 	input, err := io.ReadAll(os.Stdin)
 	if err != nil {
@@ -61,8 +61,8 @@ func program() int {
 	return 0
 }
 
-// fake runs the test binary as the program. Its memory is not limited unless the test does, as
-// the race detector needs terabytes of address space.
+// fake runs the test binary as the program. Its memory is limited only if the test sets a
+// limit, because the race detector needs terabytes of address space.
 func fake(t *testing.T, x pdf.Extractor, task string) (knowledge.Extracted, error) {
 	t.Helper()
 	x.Program = os.Args[0]

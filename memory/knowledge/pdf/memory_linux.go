@@ -2,7 +2,7 @@ package pdf
 
 import "golang.org/x/sys/unix"
 
-// limitMemory limits the address space of a process. A negative limit means none.
+// limitMemory limits the address space of a process. A negative limit means no limit.
 func limitMemory(pid int, limit int64) error {
 	if limit < 0 {
 		return nil

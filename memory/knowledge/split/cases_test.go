@@ -10,7 +10,7 @@ type splitCase struct {
 	want   []string
 }
 
-const separate = -1 // Small: sections stay apart
+const separate = -1 // a value of Small: do not join sections
 
 var splitCases = []splitCase{
 	{"markdown headings", split.Markdown, "intro\n\n# A\n\none\n\n## B\n\ntwo\n\n# C\nthree\n", "A", []string{": intro", "A: # A\n\none", "A>B: ## B\n\ntwo", "C: # C\nthree"}},

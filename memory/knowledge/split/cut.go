@@ -10,7 +10,7 @@ import (
 // with the space after it.
 type cutter func(text string, at int) (next int)
 
-// levels holds the cutters for each kind of block, the best first.
+// levels has the cutters for each kind of block, the preferred cutter first.
 var levels = [...][]cutter{
 	paragraph: {sentences, textLines, words, scraps},
 	heading:   {words, scraps},
@@ -103,7 +103,8 @@ func startsSentence(text string, at int) bool {
 }
 
 const (
-	// scrapBytes is less than [MinSize], as a byte can be a token and a last character several.
+	// scrapBytes is less than [MinSize], because a byte can be one token, and the last
+	// character several.
 	scrapBytes = 12
 	// maxCharacter limits the bytes of a character that is not cut.
 	maxCharacter = 64
@@ -168,7 +169,8 @@ func characterStarts(text string, from, i int) bool {
 	return true
 }
 
-// stray reports whether no byte starts a rune. So many of these bytes in a row are not UTF-8.
+// stray reports whether no byte starts a rune. If bytes is longer than a rune, it is then not
+// valid UTF-8.
 func stray(bytes string) bool {
 	for i := range len(bytes) {
 		if utf8.RuneStart(bytes[i]) {

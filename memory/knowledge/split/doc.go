@@ -12,13 +12,13 @@
 //     sentences, words or, at last, characters.
 //   - Markdown is CommonMark with tables and front matter. Only headings outside of lists,
 //     quotes and HTML start a section.
-//   - Of HTML the visible text is cut. Scripts, styles, templates, menus, comments and hidden
-//     elements are dropped.
-//   - A piece has the headings above it and its offsets in the source. The pieces of Markdown,
-//     plain text and pages are exactly these bytes.
-//   - No text is lost: the pieces hold all visible text in order.
+//   - For HTML, only the visible text is cut. Scripts, styles, templates, menus, comments and
+//     hidden elements are dropped.
+//   - A piece has the headings above it and its offsets in the source. For Markdown, plain
+//     text and pages, the piece is exactly the bytes between the offsets.
+//   - No text is lost: the pieces have all visible text, in order.
 //   - Split accepts every text, even if it is invalid. Its time grows linearly with the length
-//     of the text, whatever the nesting.
+//     of the text, even with deep nesting.
 //
 // A [Splitter] is a value and safe for concurrent use.
 package split

@@ -53,7 +53,7 @@ func ExampleSplitter_json() {
 	// menu: "tea: Sencha\nprice: 4.5\ntea: Assam\nprice: 3" from "tea": "Sencha", "price": 4.5}, {"tea": "Assam", "price": 3
 }
 
-// The counter of the model that reads the pieces is more exact than the estimate.
+// A counter that uses the tokeniser of the model is more exact than the estimate.
 func ExampleCounterFunc() {
 	words := split.CounterFunc(func(text string) int { return len(strings.Fields(text)) })
 	for _, p := range (split.Splitter{Size: 16, Counter: words}).Split(guide, split.Markdown).Pieces {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// An htmlReader extracts the visible text of a page. It reads one tag at a time and keeps no
-// tree, so that deep nesting costs nothing, and it closes unclosed elements as browsers do.
+// An htmlReader extracts the visible text of a page. It reads one tag at a time and builds no
+// tree, so deep nesting needs no memory. It closes unclosed elements as browsers do.
 type htmlReader struct {
 	rewriting
 	parsed  *parsed
@@ -30,7 +30,8 @@ type htmlReader struct {
 	nested  int    // number of open elements of that name
 }
 
-// A table is the part of a table that was read. A header is a first row of th cells only.
+// A table is the part of a table that was read. The first row is a header if it has only th
+// cells.
 type table struct {
 	row     int  // offset of the open row in the text
 	headers int  // number of th cells in the open row
@@ -54,8 +55,8 @@ func parseHTML(source string) *parsed {
 	return p.settle()
 }
 
-// read reads the page from an offset on. The raw tokens are the whole source in order, so
-// that their lengths give the offset of each.
+// read reads the page from an offset on. The raw tokens cover the whole source in order, so
+// the sum of their lengths is the current offset.
 func (r *htmlReader) read(at int) {
 	z := html.NewTokenizer(strings.NewReader(r.source[at:]))
 	z.AllowCDATA(true)
@@ -63,7 +64,7 @@ func (r *htmlReader) read(at int) {
 		token, start := z.Next(), at
 		at += len(z.Raw())
 		switch token {
-		case html.ErrorToken: // the end, where the rest is a tag without an end
+		case html.ErrorToken: // the end of the source; the rest is an unclosed tag
 			r.characters(start, len(r.source))
 			return
 		case html.TextToken:
@@ -169,7 +170,7 @@ func (r *htmlReader) inLine() bool {
 	return n > r.begin && r.text[n-1] != '\n' && r.text[n-1] != ' '
 }
 
-// glue appends the space before a word.
+// glue appends a pending space before a word.
 func (r *htmlReader) glue() {
 	if r.space && r.inLine() {
 		r.insert(" ")

@@ -53,7 +53,7 @@ func TestSplitSizes(t *testing.T) {
 	}
 }
 
-// checkSizes splits a text as plain text, and as a part of documents of other formats.
+// checkSizes splits a text as plain text, and as a part of documents in other formats.
 func checkSizes(t *testing.T, s split.Splitter, source string) {
 	for _, format := range []split.Format{split.Plain, split.Markdown, split.Pages} {
 		check(t, s, source, format, s.Split(source, format))
@@ -86,7 +86,7 @@ var units = []string{
 	"\u0301", "\u200d", "🇩", "。", ".", "! ", "e.g. ", "\x80", "\xff", "ก", "字", "\x00", "\r", "\r\n", "\f", "a\f", "\u00a0", "    a\n", "\ta\n\n",
 }
 
-// A parser whose time grows with the square of the text takes far longer than is allowed here.
+// The time of Split grows linearly: quadratic time would exceed the limit by far.
 func TestSplitLinear(t *testing.T) {
 	t.Parallel()
 	size := 48 << 10
@@ -134,7 +134,7 @@ func TestSplitDeepNesting(t *testing.T) {
 		assert.Less(t, time.Since(begin), 10*time.Second, "%q", c.unit)
 		check(t, split.Splitter{}, source, c.format, d)
 		switch {
-		case c.format == split.JSON: // so deep a value is invalid for encoding/json, and is plain text
+		case c.format == split.JSON: // encoding/json rejects such a deep value, so it is plain text
 		case c.unit == "<div hidden>":
 			assert.Empty(t, d.Pieces)
 		default:

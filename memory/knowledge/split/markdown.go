@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// maxNesting limits how deep lists and quotes are parsed. Each level costs the parser
-	// another pass over the line, and deeper levels do not change where a text is cut.
+	// maxNesting limits how deep lists and quotes are parsed. The parser passes over the line
+	// once more for each level, and deeper levels do not change the cuts.
 	maxNesting = 32
-	// maxDefinitions limits the lines of a paragraph that is searched for link
-	// definitions, since the time for that grows with the square of their number.
+	// maxDefinitions limits the lines of a paragraph that are searched for link definitions,
+	// since the time grows with the square of their number.
 	maxDefinitions = 2000
 )
 
-// blockParser parses blocks only: inline markup does not change where a text is cut.
+// blockParser parses only blocks, since inline markup does not change the cuts.
 var blockParser = parser.NewParser(
 	parser.WithBlockParsers(
 		util.Prioritized(parser.NewSetextHeadingParser(), 100),
@@ -43,7 +43,7 @@ var inlineParser = parser.NewParser(
 	parser.WithInlineParsers(parser.DefaultInlineParsers()...),
 )
 
-// shallow is a parser of containers that opens none below [maxNesting].
+// shallow is a parser of containers that opens no container deeper than [maxNesting].
 type shallow struct{ parser.BlockParser }
 
 func (s shallow) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
@@ -66,8 +66,8 @@ func (definitions) Transform(node *ast.Paragraph, reader text.Reader, pc parser.
 	}
 }
 
-// parse returns the syntax tree of a text, or nil if the parser panics. The text may be from
-// anyone, and a fault of the parser must not end the program.
+// parse returns the syntax tree of a text, or nil if the parser panics. The text is not
+// trusted, and a bug of the parser must not end the program.
 func parse(p parser.Parser, source []byte, pc parser.Context) (root ast.Node) {
 	defer func() {
 		if recover() != nil {
@@ -109,8 +109,8 @@ func parseMarkdown(source string) *parsed {
 	return p
 }
 
-// unixLines returns a copy of the same length, in which every line ends with \n, as the
-// parser does not know the other line endings of CommonMark.
+// unixLines returns a copy of the same length in which every line ends with \n, because the
+// parser does not support the other line endings of CommonMark.
 func unixLines(source string) []byte {
 	data := []byte(source)
 	for i, c := range data {
@@ -182,7 +182,8 @@ func (m *markdownReader) heading(n *ast.Heading) string {
 	return m.inline([]byte(label))
 }
 
-// references is the context of a heading, which knows the link definitions of its document.
+// references is the parser context of a heading. It finds the link definitions of the
+// document.
 type references struct {
 	parser.Context
 	document parser.Context
@@ -222,9 +223,9 @@ func (m *markdownReader) inline(source []byte) string {
 	return label(b.String())
 }
 
-// paragraph adds a paragraph, or the table that it ends with. The table extension of the
-// parser is not used: it makes a node for each missing cell, so that a short text with a wide
-// header takes all memory.
+// paragraph adds a paragraph, and the table at its end if there is one. The table extension
+// of the parser is not used, because it creates a node for each missing cell, so a short text
+// with a wide header would use all memory.
 func (m *markdownReader) paragraph(start, end int) {
 	before := start
 	for at := lineEnd(m.text[:end], start); at < end; {

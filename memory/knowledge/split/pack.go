@@ -47,7 +47,7 @@ func (k *packer) pack() {
 func (k *packer) block(b block) {
 	i := item{b.start, b.end, k.Counter.Count(k.text[b.start:b.end]), b}
 	room := k.Size
-	if k.cur.end > 0 && !k.cur.body && k.cur.tokens <= k.Size/2 { // keep a heading with the text below it
+	if k.cur.end > 0 && !k.cur.body && k.cur.tokens <= k.Size/2 { // put a heading into the same piece as the text below it
 		room -= k.cur.tokens
 	}
 	if i.tokens <= room {
@@ -78,11 +78,11 @@ func (k *packer) cut(whole item, levels []cutter, room int) {
 	}
 }
 
-// item puts an item into the open piece if it fits, or else into the next piece.
+// item puts an item into the open piece if it fits, otherwise into the next piece.
 func (k *packer) item(i item) {
 	c := &k.cur
 	if c.end > 0 && c.inTable() && c.first != i.block {
-		k.flush() // the header of the table is not one of the next block
+		k.flush() // the next block does not have the header of this table
 	}
 	if c.end > 0 {
 		section := i.block.section
@@ -142,7 +142,7 @@ func (k *packer) flush() {
 		p.Headings = append(slices.Clip(c.headings), c.first.columns)
 	}
 	p.Start, p.End = k.origin(c.start, end)
-	if n := len(k.pieces); p.End <= p.Start || n > 0 && p.End <= k.pieces[n-1].End { // it has only inserted text
+	if n := len(k.pieces); p.End <= p.Start || n > 0 && p.End <= k.pieces[n-1].End { // the piece has only inserted text
 		return
 	}
 	if n := len(k.pieces); n > 0 && k.Overlap == 0 {
@@ -161,9 +161,9 @@ func (k *packer) source(at int) int {
 // windowBytes limits the bytes that are searched for each token of an overlap.
 const windowBytes = 12
 
-// repeat ends the open piece and starts the next one with the end of it, as far as there is
-// room beside an item. The repeated text starts with a sentence or a line, or else with a
-// word. Code and tables are repeated only if they are cut themselves.
+// repeat ends the open piece, and starts the next piece with the end of it, as far as there
+// is room beside an item. The repeated text starts with a sentence or a line, or else with a
+// word. Code and tables are repeated only if they are cut in two.
 func (k *packer) repeat(i item) {
 	c := k.cur
 	tokens := min(k.Overlap, k.Size-i.tokens-k.gap(i))
@@ -194,7 +194,7 @@ func (k *packer) repeat(i item) {
 	if sentence > 0 {
 		begin = sentence
 	}
-	if begin < c.end && k.source(begin) > k.source(c.start) { // not all but an inserted mark
+	if begin < c.end && k.source(begin) > k.source(c.start) { // more than an inserted mark is left out
 		k.cur = c
 		k.cur.start, k.cur.tokens, k.cur.first = begin, k.Counter.Count(text[begin:]), block{}
 		if begin >= c.block.start {

@@ -32,7 +32,7 @@ type kind uint8
 const (
 	paragraph kind = iota
 	heading
-	lines // code, tables and values, which are cut between lines
+	lines // code, tables and JSON values, which are cut between lines
 	list
 )
 

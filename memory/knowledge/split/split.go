@@ -50,13 +50,13 @@ func (f Format) Validate() error {
 	return fmt.Errorf("format %.20q is not one of %q: %w", string(f), []Format{Plain, Markdown, HTML, JSON, Pages}, ErrInvalid)
 }
 
-// A Splitter cuts documents into pieces. Its zero value makes pieces of up to 400 tokens
-// without overlap.
+// A Splitter cuts documents into pieces. The zero value cuts pieces of up to 400 tokens without
+// overlap.
 type Splitter struct {
-	// Size is the most tokens of a piece, from 16 to 8192. Zero means 400.
+	// Size is the maximum number of tokens of a piece, from 16 to 8192. Zero means 400.
 	Size int
-	// Overlap is the most tokens that a piece repeats from the previous piece of its section.
-	// It is at most half of the size.
+	// Overlap is the maximum number of tokens that a piece repeats from the previous piece of
+	// its section. It is at most half of the size.
 	Overlap int
 	// Small is the number of tokens below which a section is joined to the next one. Zero
 	// means an eighth of the size. A negative number joins only headings without text.
@@ -102,8 +102,8 @@ func (s Splitter) fit() Splitter {
 
 // A Document is the result of a split.
 type Document struct {
-	// Title is from the front matter, the title element or the first heading of the document.
-	// It is empty if there is none.
+	// Title is the title in the front matter, the title element or the first heading of the
+	// document. It is empty if the document has none of them.
 	Title  string
 	Pieces []Piece
 }
@@ -117,7 +117,8 @@ type Piece struct {
 	// a table after its header, the last one is the header of the table, as in "Tea | Price".
 	// Pieces share the slice: do not modify it.
 	Headings []string
-	// The piece is made from source[Start:End], in bytes. Both grow from piece to piece.
+	// Start and End are the offsets of the piece in the source, in bytes. Both grow from piece
+	// to piece.
 	Start, End int
 	// Tokens is the number of tokens of the content.
 	Tokens int
@@ -136,7 +137,7 @@ func (s Splitter) Split(text string, f Format) Document {
 		p = parseJSON(text)
 	case Pages:
 		p = parsePages(text)
-		s.Small = -1 // keep small pages apart
+		s.Small = -1 // do not join small pages
 	}
 	if p == nil {
 		p = parsePlain(text)

@@ -64,7 +64,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// check checks the promises that hold for every text.
+// check checks the rules that apply to every text.
 func check(t *testing.T, s split.Splitter, source string, format split.Format, d split.Document) {
 	t.Helper()
 	verbatim, valid := format != split.HTML && format != split.JSON, utf8.ValidString(source)
@@ -93,7 +93,7 @@ func check(t *testing.T, s split.Splitter, source string, format split.Format, d
 	}
 }
 
-// requireBlank fails for text that is in no piece.
+// requireBlank fails the test if the gap between two pieces has text.
 func requireBlank(t *testing.T, gap string) {
 	t.Helper()
 	if strings.TrimSpace(strings.TrimPrefix(gap, "\ufeff")) != "" {

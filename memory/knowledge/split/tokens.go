@@ -23,11 +23,11 @@ func (f CounterFunc) Count(text string) int { return f(text) }
 var Estimate Counter = CounterFunc(estimate)
 
 const (
-	lettersAToken = 7  // after the first token of a word
-	blanksAToken  = 16 // after the first
+	lettersAToken = 7  // letters for each further token of a word
+	blanksAToken  = 16 // blanks for each further token
 	linesAToken   = 16
 	digitsAToken  = 3
-	marksAToken   = 4 // of a mark that is repeated
+	marksAToken   = 4 // marks for each token of a repeated mark
 )
 
 func estimate(text string) (tokens int) {
@@ -123,7 +123,7 @@ type class uint8
 const (
 	mark class = iota
 	space
-	carriage // returns, which end lines: a text may be cut between one and a space
+	carriage // carriage returns, which end lines: a text may be cut between one and a space
 	line
 	letter
 	digit
