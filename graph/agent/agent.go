@@ -94,6 +94,9 @@ func (a *agent) use(set *tools.Set) error {
 	for i, m := range list {
 		added = append(added, m.Tools...)
 		a.options.Tools.Approval.Rule = a.options.Tools.Approval.Rule.Or(m.Approve)
+		if slices.Contains(m.handoffs, HandoverPrefix) {
+			return fmt.Errorf("agent %q: %s: the name of the agent is empty; pass it to Handoff", a.name, m.label(i))
+		}
 		a.handoffs = append(a.handoffs, m.handoffs...)
 		for _, sub := range m.members {
 			if err := sub.check(a.name); err != nil {

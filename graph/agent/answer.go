@@ -170,45 +170,74 @@ const askForAnswer = "Now give the answer in the required form."
 
 // answer is the node that asks the model for the structured answer.
 func (a *agent) answer(ctx context.Context, s state.View) (state.Update, error) {
-	t := &turn{progress: a.run.Get(s), start: s}
+	t := &turn{progress: a.run.Get(s), start: s, answered: true}
 	t.at = Run{Agent: a.name, State: s, Messages: a.messages, Usage: t.Usage}
+	var failed llm.Usage // of a request that did not give an answer
+	reply, err := a.askForm(ctx, t, &failed)
+	for _, r := range t.replies {
+		a.spend(t, r.Usage)
+	}
+	a.spend(t, &failed)
+	if c := controlOf(err); c != nil {
+		t.last = t.Turns >= a.options.MaxTurns
+		return a.skipModel(ctx, t, c)
+	}
+	if err == nil {
+		t.update = append(t.update, reply.Update...)
+		if err := t.at.add(reply.Update); err != nil {
+			return nil, fmt.Errorf("a middleware around the model: %w", err)
+		}
+		t.Answer, err = a.readForm(reply.Message)
+	}
+	switch {
+	case err == nil:
+		return a.finish(ctx, t, t.Reason, t.Problem), nil
+	case ctx.Err() != nil:
+	case errors.Is(err, llm.ErrContentFilter):
+		return a.finish(ctx, t, Filtered, err.Error()), nil
+	case errors.Is(err, llm.ErrMalformed), errors.Is(err, llm.ErrEmpty):
+		return a.finish(ctx, t, Unfit, err.Error()), nil
+	}
+	a.keepReplies(ctx, t, err)
+	return nil, err
+}
+
+// askForm asks the model for the structured answer through the middleware. Middleware sees the
+// answer as a call of the answer tool, as in other turns.
+func (a *agent) askForm(ctx context.Context, t *turn, failed *llm.Usage) (Reply, error) {
 	c, err := a.newCall(ctx, t)
 	if err != nil {
-		return nil, err
+		return Reply{}, err
 	}
-	var usage llm.Usage
-	reply, err := a.wrapModel(func(ctx context.Context, c ModelCall) (Reply, error) {
+	return a.wrapModel(func(ctx context.Context, c ModelCall) (Reply, error) {
 		r, err := a.complete(t, c)
 		if err != nil {
 			return Reply{}, err
 		}
 		r.Messages = append(r.Messages, llm.User(askForAnswer))
-		var text json.RawMessage
-		var cost llm.Usage
-		text, cost, err = a.answers.ask(ctx, c.wrapped(), r)
-		usage = usage.Add(cost)
+		reply, err := a.storedReply(ctx, t)
+		if errors.Is(err, errNoReply) {
+			var text json.RawMessage
+			var cost llm.Usage
+			if text, cost, err = a.answers.ask(ctx, c.wrapped(), r); err != nil {
+				*failed = failed.Add(cost)
+			}
+			reply = llm.Assistant("", llm.ToolCall{ID: "answer", Name: a.answers.spec.Name, Arguments: text})
+			reply.Usage = &cost
+		}
 		if err != nil {
 			return Reply{}, &innerError{err}
 		}
-		return Reply{Message: llm.Assistant(string(text))}, nil
+		t.replies = append(t.replies, reply)
+		return Reply{Message: reply}, nil
 	})(ctx, c)
-	reason, problem := t.Reason, t.Problem
-	switch {
-	case err == nil:
-		t.Answer = json.RawMessage(reply.Message.Text())
-	case ctx.Err() != nil:
-		return nil, err
-	case controlOf(err) != nil:
-		return a.skipModel(ctx, t, controlOf(err))
-	case errors.Is(err, llm.ErrContentFilter):
-		reason, problem = Filtered, err.Error()
-	case errors.Is(err, llm.ErrMalformed), errors.Is(err, llm.ErrEmpty):
-		reason, problem = Unfit, err.Error()
-	default:
-		return nil, err
+}
+
+// readForm returns the structured answer of a reply that askForm returned.
+func (a *agent) readForm(reply llm.Message) (json.RawMessage, error) {
+	call := llm.ToolCall{Arguments: json.RawMessage(reply.Text())} // a middleware may reply with a text
+	if at := slices.IndexFunc(reply.ToolCalls, a.isAnswer); at >= 0 {
+		call = reply.ToolCalls[at]
 	}
-	a.spend(t, &usage)
-	t.update = append(t.update, reply.Update...)
-	t.answered = true
-	return a.finish(ctx, t, reason, problem), nil
+	return a.answers.read(call)
 }

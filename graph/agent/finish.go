@@ -37,6 +37,9 @@ func (a *agent) begin(ctx context.Context, s state.View) (state.Update, error) {
 // stopped ends the run after a middleware returned [Stop]. It answers open tool calls with an
 // error, and stores the message.
 func (a *agent) stopped(ctx context.Context, t *turn, message llm.Message) (state.Update, error) {
+	if err := checkStop(message); err != nil {
+		return nil, err
+	}
 	s, err := state.Apply(t.start, t.update...)
 	if err != nil {
 		return nil, err
@@ -52,6 +55,17 @@ func (a *agent) stopped(ctx context.Context, t *turn, message llm.Message) (stat
 		t.update = append(t.update, a.messages.Put(stored...))
 	}
 	return a.finish(ctx, t, Stopped, "a middleware stopped the run"), nil
+}
+
+// checkStop returns an error for a message of a Stop that the conversation cannot have.
+func checkStop(message llm.Message) error {
+	if message.Role == "" {
+		return nil
+	}
+	if err := message.Validate(); err != nil {
+		return fmt.Errorf("agent: the message of Stop: %w: %w; create it with llm.Assistant", err, llm.ErrInvalid)
+	}
+	return nil
 }
 
 // finish ends the run, or schedules the structured answer or the AfterAgent functions if they

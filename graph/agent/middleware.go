@@ -47,7 +47,7 @@ type Middleware struct {
 	// BeforeModel runs before each model call.
 	BeforeModel func(ctx context.Context, r Run) (state.Update, error)
 	// WrapModel runs around each model call. It may change the call, call next several
-	// times, or return a reply without calling next.
+	// times, one call after the other, or return a reply without calling next.
 	WrapModel func(ctx context.Context, c ModelCall, next ModelFunc) (Reply, error)
 	// AfterModel runs after each model call, before the reply is stored and before its tool
 	// calls run. It may change the reply. Text that it removes was already streamed.
@@ -55,7 +55,9 @@ type Middleware struct {
 	// WrapTool runs around each tool call, including its approval by a person. It also runs for
 	// a call of an unknown tool. It may change the call, call next several times, or return an
 	// outcome without calling next. It does not run for a tool that was not in the request. For
-	// a sub-agent, next hands over the task and does not wait for the answer.
+	// a sub-agent, next hands over the task and does not wait for the answer. If it asks a person
+	// after next, the tool runs again when the answer is there; a tool keeps its effects from
+	// that with [graph.Once].
 	WrapTool func(ctx context.Context, c ToolCall, next ToolFunc) (tools.Outcome, error)
 	// AfterAgent runs once at the end of a run, in a step of its own. It also runs if the
 	// run was stopped, and does not run if the run failed.
@@ -119,7 +121,7 @@ type ModelFunc func(ctx context.Context, c ModelCall) (Reply, error)
 
 // A Reply is the result of a model call.
 type Reply struct {
-	// Message is the reply of the model.
+	// Message is the reply of the model. A structured answer is a call of the tool "answer".
 	Message llm.Message
 	// Update has writes that are stored with the reply.
 	Update state.Update
@@ -161,9 +163,9 @@ type control struct {
 
 func (c *control) Error() string {
 	if c.to == "" {
-		return "agent: the run was stopped here, which has no effect"
+		return "agent: the run was stopped here, which has no effect: AfterAgent and tools cannot stop a run"
 	}
-	return fmt.Sprintf("agent: a jump to %q from here is not possible", c.to)
+	return fmt.Sprintf("agent: a jump to %q from here is not possible: the nodes are agent.ModelNode and agent.ToolsNode; WrapTool cannot jump, and AfterAgent can jump to the model only", c.to)
 }
 
 // controlOf returns the Stop or Jump in err, or nil.

@@ -144,7 +144,7 @@ type labelledError struct {
 	err   error
 }
 
-func (e *labelledError) Error() string { return e.label + ": " + e.err.Error() }
+func (e *labelledError) Error() string { return fmt.Sprintf("%s: %v", e.label, e.err) } // err may be a nil pointer
 func (e *labelledError) Unwrap() error { return e.err }
 
 // innerError is the error of the wrapped function.

@@ -49,6 +49,9 @@ func (a *agent) callNode() graph.NodeFunc {
 		}
 		out, err := run(ctx, ToolCall{Run{a.name, s, a.messages, p.Turns, p.Usage}, c})
 		if stop := controlOf(err); stop != nil && stop.to == "" {
+			if err := checkStop(stop.message); err != nil {
+				return nil, err
+			}
 			out = tools.Outcome{Message: llm.ToolError(c, "The tool was not called: the run was stopped.")}
 			emit(ctx, tools.CallFinished{Call: c, Answer: out.Message})
 			return state.Update{a.messages.Put(out.Message), a.stop.Put(&stop.message)}, nil
