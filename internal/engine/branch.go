@@ -70,7 +70,7 @@ func (t *Task) follow(s statecore.Signal, allowed []string) error {
 		return t.addTarget(s.Node, allowed)
 	case ToParent:
 		if t.scope.parent == nil {
-			return fmt.Errorf("%s: %w: the graph has no parent", s.Signal(), ErrSignal)
+			return fmt.Errorf("%s: %w: the graph has no parent; make it a node of another graph", s.Signal(), ErrSignal)
 		}
 		t.ensureExtras().toParent = append(t.ensureExtras().toParent, s.Write)
 		return nil

@@ -94,7 +94,7 @@ func (s *scope) encodeParentWrite(w state.Write) (storedParent, error) {
 		return storedParent{Send: &stored}, err
 	case ToParent:
 		if outer.parent == nil {
-			return storedParent{}, fmt.Errorf("%s: %w: the graph has no parent", sig.Signal(), ErrSignal)
+			return storedParent{}, fmt.Errorf("%s: %w: the graph has no parent; make it a node of another graph", sig.Signal(), ErrSignal)
 		}
 		up, err := outer.encodeParentWrite(sig.Write)
 		return storedParent{Up: &up}, err

@@ -24,27 +24,13 @@ type Check func(ctx context.Context, text string) (Finding, error)
 
 // Guard checks each message of the user before the agent sees it, and each reply before it is
 // stored. Either check may be nil. If a reply with tool calls has a text, the text is checked too.
-// If the check refuses it, the tools do not run. Removed text of a reply was already streamed. Put
-// Guard first in Options.Use, so that it sees replies last.
+// If the check refuses it, the tools do not run. Results of tools and structured answers are not
+// checked. Removed text of a reply was already streamed. Put Guard first in Options.Use, so that it
+// sees replies last.
 func Guard(in, out Check) agent.Middleware {
 	m := agent.Middleware{Name: "guard"}
 	if in != nil {
-		m.BeforeAgent = func(ctx context.Context, r agent.Run) (state.Update, error) {
-			last, _ := r.Messages.Last(r.State)
-			if last.Role != llm.RoleUser {
-				return nil, nil
-			}
-			found, err := in(ctx, last.Text())
-			switch {
-			case err != nil:
-				return nil, err
-			case found.Refuse != "":
-				return nil, agent.Stop(llm.Assistant(found.Refuse))
-			case found.Rewrite != "":
-				return state.Update{r.Messages.Put(withText(last, found.Rewrite))}, nil
-			}
-			return nil, nil
-		}
+		m.BeforeAgent = in.begin
 	}
 	if out != nil {
 		m.AfterModel = func(ctx context.Context, r agent.Run, reply *llm.Message) (state.Update, error) {
@@ -67,6 +53,30 @@ func Guard(in, out Check) agent.Middleware {
 		}
 	}
 	return m
+}
+
+// begin checks the messages of the user since the last reply.
+func (check Check) begin(ctx context.Context, r agent.Run) (update state.Update, err error) {
+	messages := r.Messages.Get(r.State)
+	for len(messages) > 0 {
+		last := messages[len(messages)-1]
+		if messages = messages[:len(messages)-1]; last.Role == llm.RoleAssistant {
+			break
+		}
+		if last.Role != llm.RoleUser {
+			continue
+		}
+		found, err := check(ctx, last.Text())
+		switch {
+		case err != nil:
+			return nil, err
+		case found.Refuse != "":
+			return nil, agent.Stop(llm.Assistant(found.Refuse))
+		case found.Rewrite != "":
+			update = append(update, r.Messages.Put(withText(last, found.Rewrite)))
+		}
+	}
+	return update, nil
 }
 
 // withText returns the message with one text instead of its texts and reasoning.

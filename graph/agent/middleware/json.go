@@ -3,9 +3,12 @@ package middleware
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
+	"slices"
 )
 
-// mapJSON returns a JSON text with its strings changed. A text that is not JSON is returned
+// mapJSON returns a JSON text with its strings and the names of its fields changed. If change
+// changes a number, the result has a string in its place. A text that is not JSON is returned
 // unchanged.
 func mapJSON(text json.RawMessage, change func(string) string) json.RawMessage {
 	decoder := json.NewDecoder(bytes.NewReader(text))
@@ -32,8 +35,14 @@ func mapStrings(value any, change func(string) string) any {
 			v[i] = mapStrings(v[i], change)
 		}
 	case map[string]any:
-		for key := range v {
-			v[key] = mapStrings(v[key], change)
+		out := make(map[string]any, len(v))
+		for _, key := range slices.Sorted(maps.Keys(v)) { // the order numbers the placeholders
+			out[change(key)] = mapStrings(v[key], change)
+		}
+		return out
+	case json.Number:
+		if text := change(v.String()); text != v.String() {
+			return text
 		}
 	}
 	return value

@@ -3,6 +3,7 @@ package middleware
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/llm"
@@ -18,12 +19,27 @@ type Limit struct {
 	Tool string
 }
 
-// calls counts the model calls of each agent in a thread, by the name of the agent.
-var calls = state.Map[string, int]("agent_model_calls")
+// calls counts the model calls of each agent in a thread, by the name of the agent. A write adds, so
+// that the calls of sub-agents which run at once all count.
+var calls = state.NewChannel("agent_call_counts", func(counts, more map[string]int) (map[string]int, error) {
+	if counts == nil {
+		return more, nil
+	}
+	for name, n := range more {
+		counts[name] += n
+	}
+	return counts, nil
+})
+
+// countedKey is the context key of a model call that an outer CallLimit counts.
+type countedKey struct{}
 
 // CallLimit stops a run before a model call that would exceed the limit. Unlike
 // Options.MaxTurns, it can count all runs of a thread, and it does not ask the model for a last
 // answer.
+//
+// The calls of a sub-agent count in the thread if its caller has a CallLimit too. Otherwise each
+// task of the sub-agent counts from zero.
 func CallLimit(l Limit) agent.Middleware {
 	return agent.Middleware{
 		Name: "call limit", Channels: []state.Handle{calls},
@@ -38,9 +54,11 @@ func CallLimit(l Limit) agent.Middleware {
 			return nil, nil
 		},
 		WrapModel: func(ctx context.Context, c agent.ModelCall, next agent.ModelFunc) (agent.Reply, error) {
-			reply, err := next(ctx, c)
-			// Two limits of one agent write the same number.
-			reply.Update = append(reply.Update, calls.Put(map[string]int{c.Agent: calls.Get(c.State)[c.Agent] + 1}))
+			if ctx.Value(countedKey{}) == c.Agent {
+				return next(ctx, c)
+			}
+			reply, err := next(context.WithValue(ctx, countedKey{}, c.Agent), c)
+			reply.Update = append(reply.Update, calls.Put(map[string]int{c.Agent: 1}))
 			return reply, err
 		},
 	}
@@ -48,6 +66,7 @@ func CallLimit(l Limit) agent.Middleware {
 
 // ToolLimit answers a tool call with an error if the limit is reached. It counts the calls in
 // the conversation, failed calls too, in the order in which the model made them.
+// A sub-agent has a conversation of its own.
 func ToolLimit(l Limit) agent.Middleware {
 	return agent.Middleware{Name: "tool limit", WrapTool: func(ctx context.Context, c agent.ToolCall, next agent.ToolFunc) (tools.Outcome, error) {
 		if l.Tool != "" && c.Call.Name != l.Tool {
@@ -73,12 +92,18 @@ func ToolLimit(l Limit) agent.Middleware {
 // count returns the number of calls that the model made before this call, in the run and in the
 // thread.
 func (l Limit) count(c agent.ToolCall) (run, thread int) {
-	for _, m := range c.Messages.All(c.State) {
+	isCall := func(made llm.ToolCall) bool { return made.ID == c.Call.ID }
+	messages := c.Messages.Get(c.State)
+	last := len(messages) - 1 // the reply with the call; earlier replies may have used its id
+	for last > 0 && !slices.ContainsFunc(messages[last].ToolCalls, isCall) {
+		last--
+	}
+	for i, m := range messages {
 		if m.Role == llm.RoleUser && !m.Relayed() {
 			run = 0
 		}
 		for _, made := range m.ToolCalls {
-			if made.ID == c.Call.ID {
+			if i == last && isCall(made) {
 				return run, thread
 			}
 			if l.Tool == "" || made.Name == l.Tool {
@@ -105,6 +130,9 @@ type Spending struct {
 
 // Budget stops a run before the next model call when the budget is spent. The call that exceeds
 // the budget is still paid, so the overrun is at most one call.
+//
+// Sub-agents that run concurrently see the usage of the others when all have ended. So they can
+// exceed a budget of the thread by what they spend in this time.
 func Budget(s Spending) agent.Middleware {
 	over := func(u llm.Usage, tokens int64, cost float64) bool {
 		return tokens > 0 && u.Total >= tokens || cost > 0 && s.Price != nil && s.Price(u) >= cost

@@ -3,6 +3,7 @@ package middleware_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -139,4 +140,39 @@ func must[T any](v T, err error) T {
 		panic(err)
 	}
 	return v
+}
+
+// A limit for the thread counts the calls of sub-agents that ran at once, each.
+func TestCallLimitCountsParallelSubAgents(t *testing.T) {
+	t.Parallel()
+	one, two := middleware.CallLimit(middleware.Limit{Thread: 3}), middleware.CallLimit(middleware.Limit{Run: 9})
+	said := llmtest.Say("ok")
+	model := llmtest.NewScript(said, said, said, said, said, said)
+	sub, err := agent.New("sub", model, nil, agent.Options{Use: []agent.Middleware{one, two}})
+	require.NoError(t, err)
+	three := func(first int) llmtest.Reply {
+		var list []llm.ToolCall
+		for i := range 3 {
+			list = append(list, llm.ToolCall{ID: fmt.Sprint(first + i), Name: "sub", Arguments: []byte(`{"task":"x"}`)})
+		}
+		return llmtest.Calls(list...)
+	}
+	o := use(agent.AsTool(agent.SubAgent{Agent: sub, Description: "Helps."}), middleware.CallLimit(middleware.Limit{Thread: 100}))
+	snap, err := newAgent(t, llmtest.NewScript(three(0), three(3), llmtest.Say("done")), o).Thread("1").Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+	require.NoError(t, err)
+	assert.Len(t, model.Requests(), 3)
+	assert.Contains(t, strings.Join(roles(snap), "\n"), "the limit of 3 model calls for this conversation is reached")
+}
+
+// Some providers use the ids of calls again in later replies. The limit counts all of them.
+func TestToolLimitCountsCallsWithTheSameID(t *testing.T) {
+	t.Parallel()
+	ran := 0
+	search := tools.New("search", "Searches.", func(context.Context, struct{}) (string, error) { ran++; return "found", nil })
+	call := llmtest.Calls(llm.ToolCall{ID: "0", Name: "search", Arguments: []byte(`{}`)})
+	g := newAgent(t, llmtest.NewScript(call, call, call, llmtest.Say("done")), use(middleware.ToolLimit(middleware.Limit{Run: 2})), search)
+	snap, err := g.Thread("1").Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+	require.NoError(t, err)
+	assert.Equal(t, 2, ran)
+	assert.Contains(t, strings.Join(roles(snap), "\n"), "The limit of 2 tool calls")
 }

@@ -78,9 +78,14 @@ func validIBAN(text string) bool {
 // placeholder. In the reply it replaces the placeholders by the values, in the text and in the
 // arguments of tool calls, so tools and the stored conversation have the values. The streamed
 // reply has the placeholders. The system prompt, images and files are not changed.
+// The placeholder of a number is a string.
+//
+// The detectors run in order. A detector does not search the placeholders of the detectors before
+// it. If a message already has the text of a placeholder, the next number is used, so such a text
+// stays unchanged.
 func Redact(detectors ...Detector) agent.Middleware {
 	return agent.Middleware{Name: "redact", WrapModel: func(ctx context.Context, c agent.ModelCall, next agent.ModelFunc) (agent.Reply, error) {
-		r := &redaction{detectors: detectors, placeholders: map[string]string{}, counts: map[string]int{}}
+		r := newRedaction(detectors, c.Request.Messages...)
 		messages := slices.Clone(c.Request.Messages)
 		for i, m := range messages {
 			messages[i] = mapTexts(m, r.hide)
@@ -95,14 +100,14 @@ func Redact(detectors ...Detector) agent.Middleware {
 }
 
 // RedactReplies replaces personal data in the replies of the model permanently, before they are
-// stored. It does not change the arguments of tool calls. The data was already streamed.
+// stored. It does not change the arguments of tool calls and structured answers. The data was
+// already streamed.
 func RedactReplies(detectors ...Detector) agent.Middleware {
 	return agent.Middleware{Name: "redact replies", WrapModel: func(ctx context.Context, c agent.ModelCall, next agent.ModelFunc) (agent.Reply, error) {
 		reply, err := next(ctx, c)
 		if err == nil {
 			calls := reply.Message.ToolCalls
-			r := &redaction{detectors: detectors, placeholders: map[string]string{}, counts: map[string]int{}}
-			reply.Message = mapTexts(reply.Message, r.hide)
+			reply.Message = mapTexts(reply.Message, newRedaction(detectors, reply.Message).hide)
 			reply.Message.ToolCalls = calls
 		}
 		return reply, err
@@ -112,28 +117,79 @@ func RedactReplies(detectors ...Detector) agent.Middleware {
 // A redaction maps values to placeholders in one request.
 type redaction struct {
 	detectors    []Detector
-	placeholders map[string]string
-	counts       map[string]int // by kind
-	values       []string       // pairs of a placeholder and its value
+	taken        map[string]bool   // texts of the messages that look like placeholders
+	placeholders map[string]string // by value
+	counts       map[string]int    // by kind
+	values       []string          // pairs of a placeholder and its value
 }
 
-func (r *redaction) hide(text string) string {
-	for _, d := range r.detectors {
-		text = d.Pattern.ReplaceAllStringFunc(text, func(value string) string {
-			if d.Valid != nil && !d.Valid(value) {
-				return value
-			}
-			p := r.placeholders[value]
-			if p == "" {
-				r.counts[d.Kind]++
-				p = fmt.Sprintf("[%s_%d]", d.Kind, r.counts[d.Kind])
-				r.placeholders[value] = p
-				r.values = append(r.values, p, value)
-			}
-			return p
-		})
+var placeholder = regexp.MustCompile(`\[[^\[\]\n]{1,100}_\d+\]`)
+
+func newRedaction(detectors []Detector, messages ...llm.Message) *redaction {
+	r := &redaction{detectors: detectors, taken: map[string]bool{}, placeholders: map[string]string{}, counts: map[string]int{}}
+	take := func(text string) {
+		for _, found := range placeholder.FindAllString(text, -1) {
+			r.taken[found] = true
+		}
 	}
-	return text
+	for _, m := range messages {
+		for _, p := range m.Parts {
+			take(p.Text)
+		}
+		for _, c := range m.ToolCalls {
+			take(string(c.Arguments))
+		}
+	}
+	return r
+}
+
+// hide replaces the values in a text by placeholders.
+func (r *redaction) hide(text string) string {
+	pieces := []string{text} // every second one is a placeholder
+	for _, d := range r.detectors {
+		var next []string
+		for i, piece := range pieces {
+			if i%2 == 0 {
+				next = append(next, r.split(d, piece)...)
+			} else {
+				next = append(next, piece)
+			}
+		}
+		pieces = next
+	}
+	return strings.Join(pieces, "")
+}
+
+// split returns the text before the first value of a detector, its placeholder, the text up to the
+// next value, and so on.
+func (r *redaction) split(d Detector, text string) (pieces []string) {
+	end := 0
+	for _, at := range d.Pattern.FindAllStringIndex(text, -1) {
+		value := text[at[0]:at[1]]
+		if value == "" || d.Valid != nil && !d.Valid(value) {
+			continue
+		}
+		pieces = append(pieces, text[end:at[0]], r.replace(d.Kind, value))
+		end = at[1]
+	}
+	return append(pieces, text[end:])
+}
+
+// replace returns the placeholder of a value.
+func (r *redaction) replace(kind, value string) string {
+	if p := r.placeholders[value]; p != "" {
+		return p
+	}
+	for {
+		r.counts[kind]++
+		p := fmt.Sprintf("[%s_%d]", kind, r.counts[kind])
+		if r.taken[p] {
+			continue
+		}
+		r.placeholders[value] = p
+		r.values = append(r.values, p, value)
+		return p
+	}
 }
 
 func (r *redaction) restore(text string) string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -233,4 +234,96 @@ func ExampleTrace() {
 	// turn 1 assistant: work({}) <nil>
 	// work tool: worked <nil>
 	// turn 2 assistant: Done. <nil>
+}
+
+// A guard checks all messages of the user that are new, also if others follow them.
+func TestGuardChecksAllNewMessages(t *testing.T) {
+	t.Parallel()
+	refuse := contains("bomb", middleware.Finding{Refuse: "No."})
+	rewrite := contains("bomb", middleware.Finding{Rewrite: "a cake"})
+	for name, c := range map[string]struct {
+		check middleware.Check
+		input []llm.Message
+		want  []string
+	}{
+		"refuse the first": {refuse, []llm.Message{llm.User("a bomb"), llm.User("hello")}, []string{"user:a bomb", "user:hello", "assistant:No."}},
+		"before a system":  {refuse, []llm.Message{llm.User("a bomb"), llm.System("help")}, []string{"user:a bomb", "system:help", "assistant:No."}},
+		"rewrite both":     {rewrite, []llm.Message{llm.User("a bomb"), llm.User("2 bombs")}, []string{"user:a cake", "user:a cake", "assistant:Hi."}},
+		"not an old one":   {refuse, []llm.Message{llm.User("a bomb"), llm.Assistant("Which?"), llm.User("hello")}, []string{"user:a bomb", "assistant:Which?", "user:hello", "assistant:Hi."}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := newAgent(t, llmtest.NewScript(llmtest.Say("Hi.")), use(middleware.Guard(c.check, nil)))
+			snap, err := g.Thread("1").Invoke(t.Context(), agent.Messages.Put(c.input...))
+			require.NoError(t, err)
+			assert.Equal(t, c.want, roles(snap))
+		})
+	}
+}
+
+// A text that looks like a placeholder stays as it is, in requests and in replies.
+func TestRedactKeepsTextsThatLookLikePlaceholders(t *testing.T) {
+	t.Parallel()
+	script := llmtest.NewScript(llmtest.Say("[EMAIL_1] is a field; I told [EMAIL_2]"))
+	g := newAgent(t, script, use(middleware.Redact(middleware.Personal()...)))
+	snap, err := g.Thread("1").Invoke(t.Context(), agent.Messages.Put(llm.User("ann@example.com fills [EMAIL_1]")))
+	require.NoError(t, err)
+	assert.Equal(t, "[EMAIL_2] fills [EMAIL_1]", script.Requests()[0].Messages[0].Text())
+	assert.Equal(t, "assistant:[EMAIL_1] is a field; I told ann@example.com", roles(snap)[1])
+}
+
+// A detector finds nothing in the placeholders of the ones before it.
+func TestRedactLeavesPlaceholdersToTheirDetector(t *testing.T) {
+	t.Parallel()
+	ids := middleware.Detector{Kind: "ID", Pattern: regexp.MustCompile(`[A-Z]+_\d+`)}
+	script := llmtest.NewScript(llmtest.Say("I told [EMAIL_1] of [ID_1]"))
+	g := newAgent(t, script, use(middleware.Redact(append(middleware.Personal(), ids)...)))
+	snap, err := g.Thread("1").Invoke(t.Context(), agent.Messages.Put(llm.User("tell ann@example.com of ORDER_7")))
+	require.NoError(t, err)
+	assert.Equal(t, "tell [EMAIL_1] of [ID_1]", script.Requests()[0].Messages[0].Text())
+	assert.Equal(t, "assistant:I told ann@example.com of ORDER_7", roles(snap)[1])
+}
+
+// Values are also found in the names of fields, in numbers, and in arguments that are not JSON.
+func TestRedactFindsValuesEverywhereInArguments(t *testing.T) {
+	t.Parallel()
+	script := llmtest.NewScript(llmtest.Call("mail", `{"to":{"[EMAIL_1]":1}}`), llmtest.Say("ok"))
+	var got map[string]int
+	mail := tools.New("mail", "Mails.", func(_ context.Context, in struct {
+		To map[string]int `json:"to"`
+	},
+	) (string, error) {
+		got = in.To
+		return "sent", nil
+	})
+	g := newAgent(t, script, use(middleware.Redact(middleware.Personal()...)), mail)
+	before := llm.Assistant("",
+		llm.ToolCall{ID: "1", Name: "mail", Arguments: []byte(`{"card":4111111111111111,"to":{"zoe@example.com":1}}`)},
+		llm.InvalidCall("2", "mail", `{"to":"zoe@example.com"`, "unexpected end"))
+	_, err := g.Thread("1").Invoke(t.Context(), agent.Messages.Put(llm.User("mail ann@example.com"), before, llm.User("again")))
+	require.NoError(t, err)
+	assert.Equal(t, map[string]int{"ann@example.com": 1}, got)
+	for _, r := range script.Requests() {
+		text, err := json.Marshal(r.Messages)
+		require.NoError(t, err)
+		assert.NotContains(t, string(text), "example.")
+		assert.NotContains(t, string(text), "4111")
+	}
+}
+
+// A structured answer with values that JSON has to escape stays whole.
+func TestRedactRestoresStructuredAnswers(t *testing.T) {
+	t.Parallel()
+	type note struct {
+		Text string `json:"text"`
+	}
+	names := middleware.Detector{Kind: "NAME", Pattern: regexp.MustCompile(`"[A-Z]\w+"`)}
+	script := llmtest.NewScript(llmtest.Say("ok"), llmtest.Say(`{"text":"for [NAME_1]"}`))
+	o := use(middleware.Redact(names))
+	o.Answer = agent.Structured[note]()
+	snap, err := newAgent(t, script, o).Thread("1").Invoke(t.Context(), agent.Messages.Put(llm.User(`I am "Ann"`)))
+	require.NoError(t, err)
+	got, err := agent.Answer[note](snap)
+	require.NoError(t, err)
+	assert.Equal(t, note{`for "Ann"`}, got)
 }
