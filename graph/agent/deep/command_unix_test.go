@@ -138,3 +138,12 @@ func TestCommandsWaitForAYes(t *testing.T) {
 	assert.True(t, snap.Done())
 	assert.Equal(t, []string{"yes"}, files())
 }
+
+// Options that make no sense are refused before a command starts.
+func TestProcessRefusesNegativeLimits(t *testing.T) {
+	t.Parallel()
+	for _, p := range []deep.Process{{Dir: t.TempDir(), Timeout: -1}, {Dir: t.TempDir(), MaxOutput: -1}} {
+		_, err := p.Run(t.Context(), "echo hello")
+		require.ErrorContains(t, err, "negative")
+	}
+}

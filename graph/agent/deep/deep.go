@@ -71,6 +71,11 @@ func New(name string, model llm.Model, o Options) (*graph.Graph, error) {
 		o.MaxTokens = defaultTokens
 	}
 	var errs []error
+	for _, dir := range o.Skills {
+		if _, err := clean(dir); err != nil {
+			return nil, fmt.Errorf("deep: agent %q: Options.Skills: %w", name, err)
+		}
+	}
 	use := append([]agent.Middleware{middleware.TodoList()}, o.shared(model)...)
 	if len(o.Skills) > 0 {
 		use = append(use, Skills(o.Files, o.Skills...))

@@ -21,7 +21,8 @@ import (
 // Dir returns the files of a folder. Names cannot leave the folder: "..", absolute names and
 // symbolic links to places outside are refused, even if a link is changed during a call
 // ([os.Root]). Hard links and mounts inside the folder are followed. Only regular files are read
-// and listed. The agent changes the folder at once: a fork of the thread does not undo it. Close
+// and listed. Lists leave out files with names that the tools do not take, and folders that the
+// program may not read. The agent changes the folder at once: a fork of the thread does not undo it. Close
 // the root when no run uses the files any more.
 //
 // A write replaces the whole file: it writes a temporary file in the same folder and renames it.
@@ -49,6 +50,13 @@ func (d dirFiles) List(ctx context.Context, _ state.View, dir string) ([]File, e
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // another process removed it
 			return nil
+		case name != local(dir) && !usable(name):
+			if entry.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case errors.Is(err, fs.ErrPermission) && name != local(dir):
+			return nil
 		case err != nil:
 			return err
 		case ctx.Err() != nil:
@@ -69,6 +77,12 @@ func (d dirFiles) List(ctx context.Context, _ state.View, dir string) ([]File, e
 	})
 	slices.SortFunc(list, func(a, b File) int { return cmp.Compare(a.Name, b.Name) })
 	return list, err
+}
+
+// usable reports whether tools can name a file or folder.
+func usable(local string) bool {
+	name, err := clean(local)
+	return err == nil && name == "/"+local
 }
 
 func (d dirFiles) Read(_ context.Context, _ state.View, name string) (_ string, err error) {
@@ -102,6 +116,9 @@ const temporary = ".weft-"
 func (d dirFiles) Write(_ context.Context, _ state.View, name, text string) (_ state.Update, err error) {
 	if len(text) > maxSize {
 		return nil, fmt.Errorf("%s: %w: %d bytes; the limit is %d", name, ErrTooLarge, len(text), maxSize)
+	}
+	if strings.HasPrefix(path.Base(name), temporary) {
+		return nil, fmt.Errorf("%s: %w: files that begin with %s are being written", name, ErrName, temporary)
 	}
 	name = local(name)
 	mode := fs.FileMode(0o644)

@@ -232,3 +232,36 @@ func TestDirHasALimitOfFiles(t *testing.T) {
 	_, err = deep.Dir(root).List(t.Context(), nil, path.Join("/", "none"))
 	require.NoError(t, err)
 }
+
+// A folder with names that the tools cannot use is listed and searched all the same, without them. A
+// line of a list is always one file.
+func TestDirLeavesOutUnusableNames(t *testing.T) {
+	t.Parallel()
+	root, dir, _ := openDir(t)
+	for _, name := range []string{"ok.txt", "bad\xff.txt", "a\n/forged.txt (1 bytes)", "back\\slash", "dir\xff/a", "dir\n/a", "locked/a"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("hello\n"), 0o644))
+	}
+	locked := filepath.Join(dir, "locked")
+	require.NoError(t, os.Chmod(locked, 0)) // root reads it all the same
+	t.Cleanup(func() { assert.NoError(t, os.Chmod(locked, 0o700)) })
+	call := callTools(t, deep.FileTools(deep.Dir(root)))
+	for _, c := range []llm.ToolCall{
+		toolCall(deep.ListTool, map[string]any{}), toolCall(deep.GlobTool, map[string]any{"pattern": "*"}), toolCall(deep.GrepTool, map[string]any{"pattern": "hello"}),
+	} {
+		answer := call(c)[0]
+		assert.NotEqual(t, llm.StatusError, answer.Status, answer.Text())
+		for line := range strings.Lines(answer.Text()) {
+			assert.Regexp(t, `^/(ok\.txt|locked/)`, line)
+		}
+		assert.Contains(t, answer.Text(), "/ok.txt")
+	}
+}
+
+// The names of files that are being written are refused, so that no file is hidden from the lists.
+func TestDirRefusesNamesOfTemporaryFiles(t *testing.T) {
+	t.Parallel()
+	root, _, _ := openDir(t)
+	_, err := deep.Dir(root).Write(t.Context(), nil, "/notes/.weft-x", "hidden")
+	require.ErrorIs(t, err, deep.ErrName)
+}

@@ -36,6 +36,14 @@ func clean(name string) (string, error) {
 	return path.Clean("/" + name), nil
 }
 
+// mustBeFolder panics if a text is not the name of a folder. The argument caller names the function
+// that was given the name.
+func mustBeFolder(caller, name string) {
+	if _, err := clean(name); err != nil {
+		panic(fmt.Sprintf("deep: %s: %q is not the name of a folder", caller, name))
+	}
+}
+
 // below reports whether a file is in a folder or in one of its subfolders. Both names are clean.
 func below(name, dir string) bool {
 	return dir == "/" || strings.HasPrefix(name, dir+"/")

@@ -23,8 +23,9 @@ type Process struct {
 	Dir string
 	// Env is the whole environment, as in [exec.Cmd]. Nil means PATH only.
 	Env []string
-	// Timeout is the time after which a command and all its processes are killed. Zero means one
-	// minute.
+	// Timeout is the time after which a command and the processes of its group are killed. Zero
+	// means one minute. When a command ends, the processes that it left in the group are killed
+	// too. A process that makes a session of its own, as with setsid, lives on.
 	Timeout time.Duration
 	// MaxOutput is the number of bytes of the output that are kept, the last ones. Zero means
 	// 30,000.
@@ -38,8 +39,11 @@ var errTimeout = errors.New("the command took too long")
 
 // Run runs a command; see [Runner]. If ctx ends, it returns the cause.
 func (p Process) Run(ctx context.Context, command string) (Output, error) {
-	if p.Dir == "" {
+	switch {
+	case p.Dir == "":
 		return Output{}, errors.New("deep: Process.Dir is not set")
+	case p.Timeout < 0 || p.MaxOutput < 0:
+		return Output{}, fmt.Errorf("deep: Process.Timeout is %v and MaxOutput is %d; neither may be negative", p.Timeout, p.MaxOutput)
 	}
 	timeout := p.Timeout
 	if timeout == 0 {

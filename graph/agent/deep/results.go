@@ -28,7 +28,8 @@ type Results struct {
 const beginning = 1000 // bytes of a moved result that the model gets
 
 // MoveResults writes long results of tools to files. The model gets the beginning and the name of
-// the file, which it can read or search with the tools of [FileTools].
+// the file, which it can read or search with the tools of [FileTools]. The answers of sub-agents are
+// not moved. MoveResults panics if the folder is not the name of a folder.
 func MoveResults(files Files, o Results) agent.Middleware {
 	if o.Above <= 0 {
 		o.Above = 16 << 10
@@ -36,6 +37,7 @@ func MoveResults(files Files, o Results) agent.Middleware {
 	if o.Folder == "" {
 		o.Folder = "/results"
 	}
+	mustBeFolder("MoveResults", o.Folder)
 	return agent.Middleware{Name: "move results", Channels: files.Channels(), WrapTool: func(ctx context.Context, c agent.ToolCall, next agent.ToolFunc) (tools.Outcome, error) {
 		out, err := next(ctx, c)
 		text := out.Message.Text()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"strings"
 
@@ -24,14 +25,15 @@ import (
 // The prompt has the name, the description and the file name of each skill. The model reads the
 // file when it needs the skill, with the tools of [FileTools]. The folders are read before each
 // model call.
+// Skills panics if one of dirs is not the name of a folder.
 func Skills(files Files, dirs ...string) agent.Middleware {
+	for _, dir := range dirs {
+		mustBeFolder("Skills", dir)
+	}
 	return agent.Middleware{Name: "skills", Channels: files.Channels(), Prompt: func(ctx context.Context, r agent.Run) (string, error) {
 		var b strings.Builder
 		for _, dir := range dirs {
-			dir, err := clean(dir)
-			if err != nil {
-				return "", fmt.Errorf("deep: skills: %w", err)
-			}
+			dir, _ := clean(dir)
 			all, err := files.List(ctx, r.State, dir)
 			if err != nil {
 				return "", fmt.Errorf("deep: skills in %s: %w", dir, err)
@@ -41,14 +43,20 @@ func Skills(files Files, dirs ...string) agent.Middleware {
 					continue
 				}
 				text, err := files.Read(ctx, r.State, f.Name)
-				if err != nil {
-					return "", fmt.Errorf("deep: skill %s: %w", f.Name, err)
+				if ctx.Err() != nil {
+					return "", context.Cause(ctx)
 				}
-				s, err := parseSkill(text)
+				if errors.Is(err, fs.ErrNotExist) { // it was removed meanwhile
+					continue
+				}
+				var s skill
+				if err == nil {
+					s, err = parseSkill(text)
+				}
 				if err != nil { // the agent may have written the file
 					s = skill{path.Base(path.Dir(f.Name)), "This skill cannot be used: " + err.Error()}
 				}
-				fmt.Fprintf(&b, "\n- %s: %s (%s)", tools.VisibleLine(s.Name), tools.VisibleLine(short(s.Description, maxDescription)), f.Name)
+				fmt.Fprintf(&b, "\n- %s: %s (%s)", tools.VisibleLine(short(s.Name, maxSkillName)), tools.VisibleLine(short(s.Description, maxDescription)), f.Name)
 			}
 		}
 		if b.Len() == 0 {
@@ -58,7 +66,11 @@ func Skills(files Files, dirs ...string) agent.Middleware {
 	}}
 }
 
-const maxDescription = 1024
+// The lengths of what the prompt has of a skill, in bytes.
+const (
+	maxSkillName   = 100
+	maxDescription = 1024
+)
 
 type skill struct {
 	Name        string `yaml:"name"`
@@ -67,7 +79,7 @@ type skill struct {
 
 // parseSkill reads the front matter of a skill.
 func parseSkill(text string) (s skill, err error) {
-	text = strings.ReplaceAll(text, "\r\n", "\n")
+	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
 	front, ok := strings.CutPrefix(text, "---\n")
 	front, _, closed := strings.Cut(front, "\n---")
 	if !ok || !closed {

@@ -44,7 +44,7 @@ func FileTools(files Files) agent.Middleware {
 		Name: "files", System: filesPrompt, Channels: files.Channels(), WrapTool: t.wrap,
 		Tools: []tools.Tool{
 			tools.New(ListTool, "Lists the files and folders in a folder, with their sizes in bytes.", t.list).Annotate(read),
-			tools.New(ReadTool, "Reads lines of a text file. Each line begins with its number and a tab.", t.read).Annotate(read),
+			tools.New(ReadTool, "Reads lines of a text file. Each line begins with its number and a tab. The end of a long line needs another call, with column.", t.read).Annotate(read),
 			tools.New(WriteTool, "Writes a text file. It makes the file or replaces the whole text.", t.write).Annotate(write),
 			tools.New(EditTool, "Replaces a text in a file. The old text has to be in the file once, without the line numbers of read_file.", t.edit).Annotate(write),
 			tools.New(GlobTool, "Finds files by a pattern of their names. * matches within a folder, ** matches any folders.", t.glob).Annotate(read),
@@ -155,6 +155,7 @@ type readIn struct {
 	Path   string `json:"file_path" jsonschema:"the name of the file"`
 	Offset int    `json:"offset,omitempty" jsonschema:"the number of lines to skip"`
 	Limit  int    `json:"limit,omitempty" jsonschema:"the number of lines to read; 500 if it is absent"`
+	Column int    `json:"column,omitempty" jsonschema:"the number of bytes to skip in the first of these lines, if it is long"`
 }
 
 func (t fileTools) read(ctx context.Context, in readIn) (string, error) {
@@ -171,26 +172,24 @@ func (t fileTools) read(ctx context.Context, in readIn) (string, error) {
 		return "The file is empty.", nil
 	case in.Offset < 0 || in.Offset >= len(lines):
 		return "", fmt.Errorf("%s has %d lines; offset is %d", name, len(lines), in.Offset)
+	case in.Column < 0 || in.Column > len(lines[in.Offset]):
+		return "", fmt.Errorf("line %d of %s has %d bytes; column is %d", in.Offset+1, name, len(lines[in.Offset]), in.Column)
 	case in.Limit <= 0:
 		in.Limit = maxLines
 	}
 	var b strings.Builder
-	at := in.Offset
-	for ; at < min(len(lines), in.Offset+in.Limit) && b.Len() < maxText; at++ {
-		fmt.Fprintf(&b, "%d\t%s\n", at+1, short(strings.TrimRight(lines[at], "\r\n"), maxLine))
+	at, end := in.Offset, in.Offset+min(in.Limit, len(lines)-in.Offset)
+	for ; at < end && b.Len() < maxText; at++ {
+		line, column, most := strings.TrimRight(lines[at], "\r\n"), 0, maxLine
+		if at == in.Offset && in.Column > 0 {
+			column, most = in.Column, maxText
+		}
+		fmt.Fprintf(&b, "%d\t%s\n", at+1, piece(line, at, column, most))
 	}
 	if at < len(lines) {
 		fmt.Fprintf(&b, "… %d more lines; continue with offset %d", len(lines)-at, at)
 	}
 	return strings.TrimSuffix(b.String(), "\n"), nil
-}
-
-// short cuts off a text after a length in bytes.
-func short(text string, length int) string {
-	if len(text) <= length {
-		return text
-	}
-	return fmt.Sprintf("%s… (%d more bytes)", strings.ToValidUTF8(text[:length], ""), len(text)-length)
 }
 
 // text reads a file. It returns the cleaned name and the text.
@@ -336,13 +335,15 @@ func (m *matches) add(name, text string) bool {
 	number := 0
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
-		if number++; !m.pattern.MatchString(line) {
+		number++
+		at := m.pattern.FindStringIndex(line)
+		if at == nil {
 			continue
 		}
 		if len(m.lines) >= maxMatches || m.size > maxText {
 			return false
 		}
-		m.lines = append(m.lines, fmt.Sprintf("%s:%d: %s", name, number, short(line, 300)))
+		m.lines = append(m.lines, fmt.Sprintf("%s:%d: %s", name, number, around(line, at[0])))
 		m.size += len(m.lines[len(m.lines)-1])
 	}
 	return true

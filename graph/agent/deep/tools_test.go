@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -45,7 +46,10 @@ func TestToolsOverEachKindOfFiles(t *testing.T) {
 		{deep.ReadTool, in{"file_path": "/p/notes/a.md", "offset": 1, "limit": 1}, "2\ttwo\n… 1 more lines; continue with offset 2", false},
 		{deep.ReadTool, in{"file_path": "/p/notes/a.md", "offset": 3}, "/p/notes/a.md has 3 lines; offset is 3", true},
 		{deep.ReadTool, in{"file_path": "/p/top.md"}, "The file is empty.", false},
-		{deep.ReadTool, in{"file_path": "/p/long"}, "1\t" + long[:2000] + "… (1000 more bytes)", false},
+		{deep.ReadTool, in{"file_path": "/p/long"}, "1\t" + long[:2000] + "… (1000 more bytes; continue with offset 0 and column 2000)", false},
+		{deep.ReadTool, in{"file_path": "/p/long", "column": 2000}, "1\t" + long[2000:], false},
+		{deep.ReadTool, in{"file_path": "/p/long", "column": 3001}, "line 1 of /p/long has 3000 bytes; column is 3001", true},
+		{deep.ReadTool, in{"file_path": "/p/notes/a.md", "offset": 1, "limit": math.MaxInt}, "2\ttwo\n3\ttwo", false},
 		{deep.ReadTool, in{"file_path": "/p/none"}, "/p/none: file does not exist; find its name with ls or glob", true},
 		{deep.EditTool, in{"file_path": "/p/notes/a.md", "old_string": "two", "new_string": "2"}, "old_string is 2 times in /p/notes/a.md; add lines around it, or set replace_all", true},
 		{deep.EditTool, in{"file_path": "/p/notes/a.md", "old_string": "none", "new_string": "2"}, "old_string is not in /p/notes/a.md; read the file again, and copy the text without line numbers", true},
@@ -225,4 +229,55 @@ func TestSkillsAreDescribed(t *testing.T) {
 	assert.Contains(t, prompt, "- bad: This skill cannot be used: SKILL.md does not begin with front matter")
 	assert.Contains(t, prompt, "- worse: This skill cannot be used: yaml:")
 	assert.Contains(t, prompt, "- empty: This skill cannot be used: the front matter of SKILL.md needs a name and a description")
+}
+
+// brokenFiles are files of which some cannot be read.
+type brokenFiles struct {
+	deep.Files
+	broken map[string]error
+}
+
+func (f brokenFiles) List(context.Context, state.View, string) (list []deep.File, err error) {
+	for name := range f.broken {
+		list = append(list, deep.File{Name: name})
+	}
+	return list, nil
+}
+
+func (f brokenFiles) Read(_ context.Context, _ state.View, name string) (string, error) {
+	if err := f.broken[name]; err != nil {
+		return "", err
+	}
+	return "\ufeff---\nname: " + strings.Repeat("n", 5000) + "\ndescription: Long.\n---\n", nil
+}
+
+// A skill that cannot be read does not keep the agent from its work, and no skill fills the prompt.
+func TestBrokenSkillsAreToldApart(t *testing.T) {
+	t.Parallel()
+	files := brokenFiles{deep.State(), map[string]error{
+		"/skills/binary/SKILL.md": deep.ErrNotText, "/skills/large/SKILL.md": deep.ErrTooLarge, "/skills/locked/SKILL.md": fs.ErrPermission,
+		"/skills/gone/SKILL.md": fs.ErrNotExist, "/skills/long/SKILL.md": nil,
+	}}
+	model := llmtest.NewScript(llmtest.Say("ok"))
+	a, err := agent.New("a", model, nil, agent.Options{Use: []agent.Middleware{deep.Skills(files, "/skills")}})
+	require.NoError(t, err)
+	_, err = a.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+	require.NoError(t, err)
+	prompt := model.Requests()[0].Messages[0].Text()
+	for _, name := range []string{"binary", "large", "locked"} {
+		assert.Contains(t, prompt, "- "+name+": This skill cannot be used: ")
+	}
+	assert.NotContains(t, prompt, "gone")
+	assert.Contains(t, prompt, ": Long. (/skills/long/SKILL.md)")
+	assert.Less(t, len(prompt), 1000)
+}
+
+// A folder that cannot exist is refused when the agent is made.
+func TestFoldersAreCheckedWhenTheAgentIsMade(t *testing.T) {
+	t.Parallel()
+	_, err := deep.New("a", llmtest.NewScript(), deep.Options{Skills: []string{"/skills", "../secrets"}})
+	require.ErrorIs(t, err, deep.ErrName)
+	require.ErrorContains(t, err, "Options.Skills")
+	assert.PanicsWithValue(t, `deep: Skills: "../x" is not the name of a folder`, func() { deep.Skills(deep.State(), "../x") })
+	assert.PanicsWithValue(t, `deep: MoveResults: "../x" is not the name of a folder`, func() { deep.MoveResults(deep.State(), deep.Results{Folder: "../x"}) })
 }

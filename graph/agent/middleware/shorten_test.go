@@ -133,3 +133,42 @@ func ExampleShorten() {
 	// "and now?"
 	// 4 messages are stored
 }
+
+// TestTwoSummariesLoseNothing proves that two middlewares which summarise can share the stored summary:
+// each request stands for the whole conversation, and summaries are not made in each turn.
+func TestTwoSummariesLoseNothing(t *testing.T) {
+	t.Parallel()
+	for _, budgets := range [][2]int{{12, 6}, {6, 12}, {8, 8}, {9, 8}} {
+		t.Run(fmt.Sprint(budgets), func(t *testing.T) {
+			t.Parallel()
+			made := 0
+			shorten := func(budget int) agent.Middleware {
+				return middleware.Shorten(middleware.History{
+					Pruning: llm.Pruning{MaxTokens: budget, MinMessages: 1, Counter: countMessages},
+					Summarise: func(_ context.Context, dropped []llm.Message, _ int) (string, error) {
+						made++
+						return strings.ReplaceAll(asked(llm.Request{Messages: dropped}), "SUM ", ""), nil
+					},
+				})
+			}
+			var replies []llmtest.Reply
+			var input, said []string
+			for i := range 30 {
+				replies = append(replies, llmtest.Say(fmt.Sprint("a", i)))
+			}
+			script := llmtest.NewScript(replies...)
+			g := newAgent(t, script, agent.Options{Use: []agent.Middleware{shorten(budgets[0]), shorten(budgets[1])}, Graph: memory()})
+			for i := range 30 {
+				input = append(input, fmt.Sprint("u", i))
+				said = append(said, input[i])
+				_, err := g.Thread("t").Invoke(t.Context(), agent.Messages.Put(llm.User(input[i])))
+				require.NoError(t, err)
+				requests := script.Requests()
+				got := strings.ReplaceAll(asked(requests[len(requests)-1]), "SUM ", "")
+				require.Equal(t, strings.Join(said, ","), got)
+				said = append(said, fmt.Sprint("a", i))
+			}
+			assert.LessOrEqual(t, made, 20)
+		})
+	}
+}
