@@ -40,9 +40,9 @@ func (c *Case) Text() string { return textOf(c.Input) }
 func (c *Case) WantText() string { return textOf(c.Want) }
 
 func textOf(data json.RawMessage) string {
-	var text string
-	if json.Unmarshal(data, &text) == nil {
-		return text
+	var text *string
+	if json.Unmarshal(data, &text) == nil && text != nil {
+		return *text
 	}
 	return string(data)
 }

@@ -86,7 +86,7 @@ func compareScorer(name string, before, after *Report) Comparison {
 	if len(differences) > 0 {
 		c.Before, _ = mean(befores)
 		c.After, _ = mean(afters)
-		c.Difference = intervalOf(differences).within(-1, 1)
+		c.Difference = intervalOf(differences, -1, 1)
 	}
 	return c
 }

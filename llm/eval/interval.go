@@ -1,27 +1,31 @@
 package eval
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
-// An Interval is a mean with its confidence interval of 95 percent, by Student's t distribution. With fewer than two cases there
-// is no interval: Low is -Inf and High is +Inf.
+// An Interval is a mean with its confidence interval of 95 percent, by Student's t distribution. If all values are equal, they say
+// nothing about the spread. The interval then allows for as many other cases, with the most distant value, as such a sample
+// misses with a probability of 2.5 percent. With fewer than two cases there is no interval: it has every possible value.
 type Interval struct {
 	Mean, Low, High float64
 }
 
-// intervalOf returns the confidence interval of the population mean, from a sample.
-func intervalOf(sample []float64) Interval {
+// intervalOf returns the confidence interval of the population mean, from a sample. The possible
+// values are between low and high.
+func intervalOf(sample []float64, low, high float64) Interval {
 	m, deviation := mean(sample)
 	n := len(sample)
 	if n < 2 {
-		return Interval{m, math.Inf(-1), math.Inf(1)}
+		return Interval{m, low, high}
+	}
+	if !slices.ContainsFunc(sample, func(v float64) bool { return math.Abs(v-sample[0]) > 1e-9 }) {
+		others := 1 - math.Pow(0.025, 1/float64(n))
+		return Interval{m, m - others*(m-low), m + others*(high-m)}
 	}
 	half := student(n-1) * deviation / math.Sqrt(float64(n))
-	return Interval{m, m - half, m + half}
-}
-
-// within returns the interval, cut to the range from low to high.
-func (i Interval) within(low, high float64) Interval {
-	return Interval{i.Mean, max(low, i.Low), min(high, i.High)}
+	return Interval{m, max(low, m-half), min(high, m+half)}
 }
 
 // student returns the quantile 0.975 of Student's t distribution with n degrees of

@@ -47,7 +47,7 @@ func (r *Report) Summaries() []Summary {
 		_, means := r.caseMeans(name)
 		list[i] = Summary{Scorer: name, Cases: len(means), Failed: failed}
 		if len(means) > 0 {
-			list[i].Score = intervalOf(means).within(0, 1)
+			list[i].Score = intervalOf(means, 0, 1)
 		}
 	}
 	return list

@@ -40,6 +40,9 @@ func Run(ctx context.Context, cases []Case, target Target, scorers []Scorer, o O
 	if err := o.complete(cases, scorers); err != nil {
 		return nil, fmt.Errorf("eval: run: %w", err)
 	}
+	if target == nil {
+		return nil, fmt.Errorf("eval: run: the target is nil: %w", ErrInvalid)
+	}
 	report := &Report{Began: time.Now().UTC()}
 	for _, s := range scorers {
 		report.Scorers = append(report.Scorers, s.Name())
@@ -102,6 +105,9 @@ func (o *Options) complete(cases []Case, scorers []Scorer) error {
 	}
 	seen := map[string]bool{}
 	for _, s := range scorers {
+		if s == nil {
+			return fmt.Errorf("a scorer is nil: %w", ErrInvalid)
+		}
 		if s.Name() == "" || seen[s.Name()] {
 			return fmt.Errorf("two scorers have the name %q, or it is empty; wrap one with NewScorer: %w", s.Name(), ErrInvalid)
 		}
@@ -128,7 +134,7 @@ func runOne(ctx context.Context, c Case, target Target, scorers []Scorer, timeou
 	answer, err := call("the target", func() (Answer, error) { return target(ctx, c) })
 	r.Seconds = time.Since(began).Seconds()
 	if err != nil {
-		r.Error = err.Error()
+		r.Error = fmt.Sprint(err) // err may be a nil pointer
 		return r
 	}
 	r.Answer, r.Usage = answer.Text, answer.Usage

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -89,7 +90,7 @@ func TestRunRepeatsEachCase(t *testing.T) {
 		usage, seconds := report.Usage()
 		assert.Equal(t, llm.Usage{Input: 60, Output: 30, Total: 90}, usage)
 		assert.InDelta(t, 30, seconds, 1e-9)
-		assert.Equal(t, []eval.Summary{{Scorer: "exact", Cases: 10, Score: eval.Interval{Mean: 1, Low: 1, High: 1}}}, report.Summaries())
+		assert.Equal(t, []eval.Summary{{Scorer: "exact", Cases: 10, Score: eval.Interval{Mean: 1, Low: 1 - (1 - math.Pow(0.025, 0.1)), High: 1}}}, report.Summaries())
 	})
 }
 
@@ -176,4 +177,82 @@ func TestRunRejectsWhatItCannotRun(t *testing.T) {
 		_, err := f()
 		require.ErrorIs(t, err, eval.ErrInvalid, name)
 	}
+}
+
+type nilError struct{ text string }
+
+func (e *nilError) Error() string { return e.text }
+
+// A nil pointer as an error of a target or scorer is a failure of the run, and does not end the program.
+func TestNilPointerAsErrorIsAFailure(t *testing.T) {
+	t.Parallel()
+	var none *nilError
+	good := func(context.Context, eval.Case) (eval.Answer, error) { return eval.Answer{Text: "1"}, nil }
+	bad := func(context.Context, eval.Case) (eval.Answer, error) { return eval.Answer{}, none }
+	scorer := eval.NewScorer("bad", func(context.Context, eval.Case, eval.Answer) (eval.Score, error) { return eval.Score{}, none })
+	cases := []eval.Case{{Name: "a", Input: []byte(`1`), Want: []byte(`1`)}}
+	for name, run := range map[string]func() (*eval.Report, error){
+		"target": func() (*eval.Report, error) {
+			return eval.Run(t.Context(), cases, bad, []eval.Scorer{eval.Exact()}, eval.Options{})
+		},
+		"scorer": func() (*eval.Report, error) {
+			return eval.Run(t.Context(), cases, good, []eval.Scorer{scorer}, eval.Options{})
+		},
+	} {
+		r, err := run()
+		require.NoError(t, err, name)
+		assert.Contains(t, r.Results[0].Error, "nil", name)
+	}
+}
+
+func TestRunNeedsATargetAndScorers(t *testing.T) {
+	t.Parallel()
+	cases := []eval.Case{{Name: "a", Input: []byte(`1`)}}
+	target := func(context.Context, eval.Case) (eval.Answer, error) { return eval.Answer{}, nil }
+	_, err := eval.Run(t.Context(), cases, nil, []eval.Scorer{eval.Exact()}, eval.Options{})
+	require.ErrorIs(t, err, eval.ErrInvalid)
+	require.ErrorContains(t, err, "the target is nil")
+	_, err = eval.Run(t.Context(), cases, target, []eval.Scorer{nil}, eval.Options{})
+	require.ErrorIs(t, err, eval.ErrInvalid)
+	require.ErrorContains(t, err, "a scorer is nil")
+}
+
+// Equal scores of few cases do not make the mean certain, and no difference of two cases is significant.
+func TestEqualScoresOfFewCasesAreNotCertain(t *testing.T) {
+	t.Parallel()
+	report := func(n int, value float64) *eval.Report {
+		r := &eval.Report{Scorers: []string{"s"}}
+		for i := range n {
+			r.Results = append(r.Results, eval.Result{Case: fmt.Sprint(i), Repeat: 1, Scores: map[string]eval.Score{"s": {Value: value}}})
+		}
+		return r
+	}
+	for _, tt := range []struct {
+		n         int
+		value     float64
+		low, high float64
+	}{
+		{2, 1, 0.158, 1}, {2, 0, 0, 0.842}, {10, 1, 0.692, 1}, {10, 0.5, 0.346, 0.654}, {100, 1, 0.964, 1},
+	} {
+		got := report(tt.n, tt.value).Summaries()[0].Score
+		assert.InDelta(t, tt.low, got.Low, 0.001, "%+v", tt)
+		assert.InDelta(t, tt.high, got.High, 0.001, "%+v", tt)
+	}
+	for n, want := range map[int]bool{2: false, 3: false, 5: false, 6: true, 50: true} {
+		list, err := eval.Compare(report(n, 0), report(n, 1))
+		require.NoError(t, err)
+		assert.Equal(t, want, list[0].Significant(), "%d cases", n)
+	}
+	list, err := eval.Compare(report(50, 1), report(50, 1))
+	require.NoError(t, err)
+	assert.False(t, list[0].Significant())
+}
+
+// An input of null is the text null.
+func TestNullIsAText(t *testing.T) {
+	t.Parallel()
+	cases, err := eval.Read(strings.NewReader(`{"input":null,"want":null}`))
+	require.NoError(t, err)
+	assert.Equal(t, "null", cases[0].Text())
+	assert.Equal(t, "null", cases[0].WantText())
 }
