@@ -177,7 +177,9 @@ func TestNilPointerAsErrorIsReadable(t *testing.T) {
 	var none *nilError
 	for name, m := range map[string]agent.Middleware{
 		"prompt": {Name: "m", Prompt: func(context.Context, agent.Run) (string, error) { return "", none }},
-		"around": {Name: "m", WrapModel: func(context.Context, agent.ModelCall, agent.ModelFunc) (agent.Reply, error) { return agent.Reply{}, none }},
+		"around": {Name: "m", WrapModel: func(context.Context, agent.ModelCall, agent.ModelFunc) (agent.Reply, error) {
+			return agent.Reply{}, none
+		}},
 		"before": {Name: "m", BeforeModel: func(context.Context, agent.Run) (state.Update, error) { return nil, none }},
 	} {
 		_, err := newAgent(t, llmtest.NewScript(), nil, agent.Options{Use: []agent.Middleware{m}}).Invoke(t.Context(), agent.Messages.Put(llm.User("hi")))

@@ -39,11 +39,8 @@ var errTimeout = errors.New("the command took too long")
 
 // Run runs a command; see [Runner]. If ctx ends, it returns the cause.
 func (p Process) Run(ctx context.Context, command string) (Output, error) {
-	switch {
-	case p.Dir == "":
-		return Output{}, errors.New("deep: Process.Dir is not set")
-	case p.Timeout < 0 || p.MaxOutput < 0:
-		return Output{}, fmt.Errorf("deep: Process.Timeout is %v and MaxOutput is %d; neither may be negative", p.Timeout, p.MaxOutput)
+	if err := p.check(); err != nil {
+		return Output{}, err
 	}
 	timeout := p.Timeout
 	if timeout == 0 {
@@ -88,6 +85,16 @@ func (p Process) Run(ctx context.Context, command string) (Output, error) {
 		return result, fmt.Errorf("deep: a command: %w", err)
 	}
 	return result, nil
+}
+
+func (p Process) check() error {
+	switch {
+	case p.Dir == "":
+		return errors.New("deep: Process.Dir is not set; set it to the folder in which commands start")
+	case p.Timeout < 0 || p.MaxOutput < 0:
+		return fmt.Errorf("deep: Process.Timeout is %v and MaxOutput is %d; neither may be negative", p.Timeout, p.MaxOutput)
+	}
+	return nil
 }
 
 // A tail keeps the last bytes that are written to it.
