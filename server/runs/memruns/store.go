@@ -37,6 +37,7 @@ func New() *Store {
 // clone returns a copy of a record that shares no memory with it.
 func clone(r *runs.Record) *runs.Record {
 	c := *r
+	c.Created, c.Updated, c.Expires = r.Created.UTC(), r.Updated.UTC(), r.Expires.UTC()
 	c.Metadata, c.Data = bytes.Clone(r.Metadata), bytes.Clone(r.Data)
 	return &c
 }

@@ -1,0 +1,119 @@
+package runstest
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/weft-go/weft/server/runs"
+)
+
+// people are the records of the cases of searches.
+func people() []runs.Record {
+	at := func(n int) time.Time { return start.Add(time.Duration(n) * time.Microsecond) }
+	return []runs.Record{
+		{Kind: runs.Thread, ID: "a", Parent: "p", Owner: "ann", Graph: "g1", Name: "Über alles", Status: "idle", Created: at(1), Updated: at(9), Expires: at(5), Metadata: json.RawMessage(`{"n":1,"tags":["x","y"],"o":{"k":"v","l":[1,{"m":2}]}}`)},
+		{Kind: runs.Thread, ID: "b", Parent: "p", Owner: "bob", Graph: "g1", Name: "under_100%", Status: "busy", Created: at(1), Updated: at(8), Expires: at(6), Metadata: json.RawMessage(`{"n":1.0,"tags":["y"],"o":{}}`)},
+		{Kind: runs.Thread, ID: "c", Parent: "q", Owner: "ann", Graph: "g2", Name: "", Status: "idle", Created: at(0), Updated: at(9)},
+		{Kind: runs.Thread, ID: "d", Parent: "q", Owner: "", Graph: "g2", Name: "Under", Status: "error", Created: at(2), Updated: at(7), Metadata: json.RawMessage(`{"n":"1","nul":"\u0000","tags":"x"}`)},
+		{Kind: runs.Run, ID: "e", Owner: "ann", Created: at(0), Updated: at(0)},
+	}
+}
+
+var searchCases = []testCase{
+	{"search/fields", "Search selects by each field, and by all of them at once.", func(f *fixture) {
+		f.insert(people()...)
+		ann, nobody := "ann", ""
+		for _, c := range []struct {
+			q    runs.Query
+			want string
+		}{
+			{runs.Query{}, "abcd"},
+			{runs.Query{IDs: []string{"d", "a", "d", "x", "e"}}, "ad"},
+			{runs.Query{IDs: []string{}}, ""},
+			{runs.Query{Parent: "q"}, "cd"},
+			{runs.Query{Owner: &ann}, "ac"},
+			{runs.Query{Owner: &nobody}, "d"},
+			{runs.Query{Graph: "g1"}, "ab"},
+			{runs.Query{Name: "UNDER"}, "bd"},
+			{runs.Query{Name: "über"}, "a"},
+			{runs.Query{Name: "0%"}, "b"},
+			{runs.Query{Name: "r_1"}, "b"},
+			{runs.Query{Name: "%"}, "b"},
+			{runs.Query{Statuses: []string{"busy", "error"}}, "bd"},
+			{runs.Query{Statuses: []string{"none"}}, ""},
+			{runs.Query{Expired: start.Add(5 * time.Microsecond)}, "a"},
+			{runs.Query{Expired: start.Add(time.Hour)}, "ab"},
+			{runs.Query{Parent: "p", Owner: &ann, Graph: "g1", Name: "all", Statuses: []string{"idle"}, Metadata: json.RawMessage(`{"n":1}`)}, "a"},
+			{runs.Query{Parent: "p", Owner: &ann, Graph: "g2"}, ""},
+		} {
+			c.q.Kind, c.q.Order = runs.Thread, runs.ByID
+			equal(f, fmt.Sprintf("%+v", c.q), fmt.Sprint(f.ids(c.q, len(c.want))), fmt.Sprint(letters(c.want)))
+		}
+	}},
+	{"search/metadata", "Search by metadata selects the records whose metadata contains the object.", func(f *fixture) {
+		f.insert(people()...)
+		for query, want := range map[string]string{
+			``: "abcd", `{}`: "abcd", `{"n":1}`: "ab", `{"n":1.00}`: "ab", `{"n":10e-1}`: "ab", `{"n":"1"}`: "d", `{"n":2}`: "", `{"n":null}`: "",
+			`{"tags":["y"]}`: "ab", `{"tags":["y","x"]}`: "a", `{"tags":["y","y"]}`: "ab", `{"tags":[]}`: "ab", `{"tags":"x"}`: "d", `{"tags":{}}`: "",
+			`{"o":{}}`: "ab", `{"o":{"k":"v"}}`: "a", `{"o":{"l":[{"m":2}]}}`: "a", `{"o":{"l":[{"m":2},1]}}`: "a", `{"o":{"l":1}}`: "", `{"o":[]}`: "",
+			`{"nul":"\u0000"}`: "d", `{"nul":""}`: "", `{"missing":{}}`: "",
+		} {
+			q := runs.Query{Kind: runs.Thread, Order: runs.ByID, Metadata: json.RawMessage(query)}
+			equal(f, "metadata "+query, f.ids(q, len(want)), letters(want))
+		}
+	}},
+	{"search/orders", "Records are sorted by each field, and equal ones by id; Reverse reverses the order.", func(f *fixture) {
+		f.insert(people()...)
+		for order, want := range map[runs.Order]string{
+			"": "cabd", runs.ByCreated: "cabd", runs.ByUpdated: "dbac", runs.ByID: "abcd", runs.ByName: "cdba", runs.ByStatus: "bdac", runs.ByGraph: "abcd",
+		} {
+			equal(f, "by "+string(order), f.ids(runs.Query{Kind: runs.Thread, Order: order}, 4), letters(want))
+			backwards := letters(want)
+			slices.Reverse(backwards)
+			equal(f, "by "+string(order)+", reversed", f.ids(runs.Query{Kind: runs.Thread, Order: order, Reverse: true}, 4), backwards)
+		}
+	}},
+	{"search/pages", "Limit and Offset select a page; the total counts all pages.", func(f *fixture) {
+		f.insert(people()...)
+		for _, meta := range []string{``, `{"n":1}`} { // stores may count in another way
+			all, total := "abcd", 4
+			if meta != "" {
+				all, total = "ab", 2
+			}
+			for offset := range 6 {
+				for limit := range 6 {
+					want := all[min(offset, total):]
+					if limit > 0 {
+						want = want[:min(limit, len(want))]
+					}
+					q := runs.Query{Kind: runs.Thread, Order: runs.ByID, Offset: offset, Limit: limit, Metadata: json.RawMessage(meta)}
+					equal(f, fmt.Sprintf("%d from %d of %s", limit, offset, meta), f.ids(q, total), letters(want))
+				}
+			}
+		}
+	}},
+	{"search/whole records", "Search returns whole records.", func(f *fixture) {
+		r := record(runs.Assistant, "x")
+		f.insert(r)
+		for _, q := range []runs.Query{{}, {Metadata: json.RawMessage(`{"a":1.5}`)}, {Name: "name", Limit: 1}} {
+			q.Kind = runs.Assistant
+			found, _, err := f.store.Search(f.ctx, q)
+			f.must(err)
+			if len(found) != 1 {
+				f.Fatalf("got %d records, want 1", len(found))
+			}
+			f.wantRecord(found[0], r, 1)
+		}
+	}},
+}
+
+// letters returns the letters of a text.
+func letters(text string) []string {
+	out := []string{}
+	for _, r := range text {
+		out = append(out, string(r))
+	}
+	return out
+}
