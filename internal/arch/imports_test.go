@@ -74,7 +74,7 @@ var layers = map[string][]string{
 	"memory/agentmemory":     {"memory", "memory/...", "llm", "tools", "graph", "graph/agent", "graph/agent/deep", "state"},
 
 	"server/runs":                nil,
-	"server/runs/...":            {"server/runs", "internal/migration", "internal/pgdb", "internal/sqlitedb"},
+	"server/runs/...":            {"server/runs", "internal/migration", "internal/pgdb", "internal/sqlitedb", "internal/uuid"},
 	"server/internal/replaytest": {"internal/uuid"},
 	"server/internal/stored":     {"checkpoint", "graph", "internal/lru", "internal/statecore", "llm", "server/runs", "server/runs/memruns", "state"},
 	"server/ui":                  {"tools"},

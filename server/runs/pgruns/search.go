@@ -1,0 +1,135 @@
+package pgruns
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/weft-go/weft/server/runs"
+)
+
+// A condition is the part of a search after FROM.
+type condition struct {
+	text string
+	args []any
+}
+
+// and adds a condition, in which %s is the argument.
+func (c *condition) and(text string, arg any) {
+	c.text += ` AND ` + strings.Replace(text, `%s`, c.arg(arg), 1)
+}
+
+// arg adds an argument and returns its name.
+func (c *condition) arg(arg any) string {
+	c.args = append(c.args, arg)
+	return fmt.Sprintf(`$%d`, len(c.args))
+}
+
+func conditionOf(q *runs.Query) (*condition, error) {
+	c := &condition{text: ` FROM weft.run_record WHERE kind = $1`, args: []any{string(q.Kind)}}
+	if q.Kind != runs.Run {
+		c.text += ` AND kind <> 'run'` // so that the index of labels can be used
+	}
+	if q.IDs != nil {
+		c.and(`id = ANY(%s::text[])`, q.IDs)
+	}
+	if q.Parent != "" {
+		c.and(`parent = %s`, q.Parent)
+	}
+	if q.Owner != nil {
+		c.and(`owner = %s`, *q.Owner)
+	}
+	if q.Graph != "" {
+		c.and(`graph = %s`, q.Graph)
+	}
+	if q.Name != "" {
+		c.and(`strpos(folded, %s) > 0`, strings.ToLower(q.Name))
+	}
+	if len(q.Statuses) > 0 {
+		c.and(`status = ANY(%s::text[])`, q.Statuses)
+	}
+	if !q.Expired.IsZero() {
+		c.and(`expires <= %s`, q.Expired)
+	}
+	labels, err := labelsOf(q.Metadata)
+	if err == nil && labels != "{}" {
+		c.and(`labels @> %s::text::jsonb`, labels)
+	}
+	return c, err
+}
+
+var orders = map[runs.Order]string{
+	runs.ByID: "id", runs.ByUpdated: "updated, id", runs.ByName: "name, id", runs.ByStatus: "status, id", runs.ByGraph: "graph, id",
+}
+
+func orderOf(q *runs.Query) string {
+	columns := orders[q.Order]
+	if columns == "" {
+		columns = "created, id"
+	}
+	if q.Reverse {
+		columns = strings.ReplaceAll(columns, ",", " DESC,") + " DESC"
+	}
+	return ` ORDER BY ` + columns
+}
+
+// Search implements [runs.Store]. The total is that of another moment if records change meanwhile.
+func (s *Store) Search(ctx context.Context, q runs.Query) ([]runs.Record, int, error) {
+	found, total, err := s.search(ctx, &q)
+	if err != nil {
+		return nil, 0, s.fail("search", err)
+	}
+	return found, total, nil
+}
+
+func (s *Store) search(ctx context.Context, q *runs.Query) (found []runs.Record, total int, err error) {
+	if hasNUL(q) {
+		return nil, 0, ctx.Err() // no record has such a text
+	}
+	c, err := conditionOf(q)
+	if err != nil {
+		return nil, 0, err
+	}
+	page := &condition{text: `SELECT ` + recordColumns + c.text + orderOf(q), args: c.args[:len(c.args):len(c.args)]}
+	if q.Limit > 0 {
+		page.text += ` LIMIT ` + page.arg(q.Limit)
+	}
+	if q.Offset > 0 {
+		page.text += ` OFFSET ` + page.arg(q.Offset)
+	}
+	err = s.rows(ctx, s.timeout, anyFault, page.text, page.args, func() { found = nil }, func(rows pgx.Rows) error {
+		r, err := scanRecord(rows)
+		found = append(found, r)
+		return err
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	if (q.Limit <= 0 || len(found) < q.Limit) && (q.Offset <= 0 || len(found) > 0) {
+		return found, q.Offset + len(found), nil
+	}
+	err = s.query(ctx, `SELECT count(*)`+c.text, c.args, func(rows pgx.Rows) error { return rows.Scan(&total) })
+	return found, total, err
+}
+
+// hasNUL reports whether a text that all found records must have contains a NUL, which PostgreSQL
+// cannot compare. A list of ids or statuses may have such texts beside others.
+func hasNUL(q *runs.Query) bool {
+	q.IDs, q.Statuses = withoutNUL(q.IDs), withoutNUL(q.Statuses)
+	return strings.ContainsRune(q.Parent+q.Graph+q.Name, 0) || q.Owner != nil && strings.ContainsRune(*q.Owner, 0)
+}
+
+func withoutNUL(list []string) []string {
+	if list == nil {
+		return nil
+	}
+	kept := []string{}
+	for _, text := range list {
+		if !strings.ContainsRune(text, 0) {
+			kept = append(kept, text)
+		}
+	}
+	return kept
+}
