@@ -37,7 +37,7 @@ endif
 
 .PHONY: test-pooled
 test-pooled: ## the tests on PostgreSQL once more, through PgBouncer in transaction mode
-	WEFT_POSTGRES_POOLED=1 $(GO) test $(RACED) -timeout=20m $(TESTFLAGS) ./internal/pgtest ./internal/pgdb ./checkpoint/pgcheckpoint/... ./checkpoint/supacheckpoint ./memory/pgmemory
+	WEFT_POSTGRES_POOLED=1 $(GO) test $(RACED) -timeout=20m $(TESTFLAGS) ./internal/pgtest ./internal/pgdb ./checkpoint/pgcheckpoint/... ./checkpoint/supacheckpoint ./memory/pgmemory ./server/runs/pgruns
 
 .PHONY: check
 check: format-check vet lint tidy-check docs-check test ## all that a change has to pass

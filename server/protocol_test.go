@@ -11,42 +11,23 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint"
-	"github.com/weft-go/weft/checkpoint/memcheckpoint"
-	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
-	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
-	"github.com/weft-go/weft/internal/pgtest"
 	"github.com/weft-go/weft/internal/protocolgraphs"
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/inmemory"
 	"github.com/weft-go/weft/server"
 	"github.com/weft-go/weft/server/internal/replaytest"
-	"github.com/weft-go/weft/server/runs/memruns"
+	"github.com/weft-go/weft/server/runs"
 )
 
 // The server answers the recorded requests like the reference server. WEFT_PROTOCOL names a
 // folder with other recordings.
 func TestProtocol(t *testing.T) {
 	t.Parallel()
-	for name, open := range map[string]func(*testing.T) checkpoint.Store{
-		"memory": func(*testing.T) checkpoint.Store { return memcheckpoint.New(memcheckpoint.Options{}) },
-		"SQLite": func(t *testing.T) checkpoint.Store {
-			t.Helper()
-			store, err := sqlitecheckpoint.Open(t.Context(), filepath.Join(t.TempDir(), "threads.db"), sqlitecheckpoint.Options{})
-			require.NoError(t, err)
-			t.Cleanup(func() { assert.NoError(t, store.Close()) })
-			return store
-		},
-		"PostgreSQL": func(t *testing.T) checkpoint.Store {
-			t.Helper()
-			store, err := pgcheckpoint.Open(t.Context(), pgtest.DirectURL(t), pgcheckpoint.Options{Schema: pgtest.Schema(t)})
-			require.NoError(t, err)
-			t.Cleanup(store.Close)
-			return store
-		},
-	} {
+	for name, open := range openStores {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			base := serve(t, open(t))
+			checkpoints, store := open(t)
+			base := serve(t, checkpoints, store)
 			scenarios := readScenarios(t)
 			hooks := replaytest.NewHooks()
 			t.Cleanup(hooks.Close)
@@ -74,13 +55,13 @@ func TestProtocol(t *testing.T) {
 }
 
 // serve starts a server with the recorded graphs and returns its address.
-func serve(t *testing.T, store checkpoint.Store) string {
+func serve(t *testing.T, checkpoints checkpoint.Store, store runs.Store) string {
 	t.Helper()
-	graphs, err := protocolgraphs.New(store)
+	graphs, err := protocolgraphs.New(checkpoints)
 	require.NoError(t, err)
 	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
 	require.NoError(t, err)
-	s, err := server.New(server.Options{Graphs: graphs, Runs: memruns.New(), Values: m.Values(), Webhook: func(string) error { return nil }})
+	s, err := server.New(server.Options{Graphs: graphs, Runs: store, Values: m.Values(), Webhook: func(string) error { return nil }})
 	require.NoError(t, err)
 	web := httptest.NewServer(s)
 	t.Cleanup(func() {

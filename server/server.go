@@ -123,27 +123,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.MaxRuns <= 0 {
-		o.MaxRuns = defaultMaxRuns
-	}
-	if o.MaxBody <= 0 {
-		o.MaxBody = defaultMaxBody
-	}
-	if o.KeepEvents <= 0 {
-		o.KeepEvents = defaultKeepEvents
-	}
-	if o.MaxEvents <= 0 {
-		o.MaxEvents = defaultMaxEvents
-	}
-	if o.MaxEventBytes <= 0 {
-		o.MaxEventBytes = defaultMaxEventBytes
-	}
-	if o.Heartbeat <= 0 {
-		o.Heartbeat = defaultHeartbeat
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.setDefaults()
 	s := &Server{
 		o: o, stored: threads, graphs: map[string]*served{}, mux: http.NewServeMux(), start: time.Now(), slots: semaphore.NewWeighted(int64(o.MaxRuns)),
 		lanes: map[string]*lane{}, active: map[string]*activeRun{}, logs: map[string]*threadLog{}, crons: map[string]context.CancelFunc{},
@@ -169,6 +149,31 @@ func New(o Options) (*Server, error) {
 		return nil, fmt.Errorf("server: %w", err)
 	}
 	return s, nil
+}
+
+// setDefaults replaces zero values.
+func (o *Options) setDefaults() {
+	if o.MaxRuns <= 0 {
+		o.MaxRuns = defaultMaxRuns
+	}
+	if o.MaxBody <= 0 {
+		o.MaxBody = defaultMaxBody
+	}
+	if o.KeepEvents <= 0 {
+		o.KeepEvents = defaultKeepEvents
+	}
+	if o.MaxEvents <= 0 {
+		o.MaxEvents = defaultMaxEvents
+	}
+	if o.MaxEventBytes <= 0 {
+		o.MaxEventBytes = defaultMaxEventBytes
+	}
+	if o.Heartbeat <= 0 {
+		o.Heartbeat = defaultHeartbeat
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
 }
 
 // begin makes the assistants of the graphs, and continues runs and crons.

@@ -88,8 +88,12 @@ var recordCases = []testCase{
 		r := runs.Record{Kind: runs.Assistant, ID: long, Parent: long, Owner: long, Graph: long, Name: long, Status: long, Created: start, Updated: start}
 		f.insert(r)
 		for _, bad := range []runs.Record{
-			{Kind: runs.Run, ID: ""}, {Kind: runs.Run, ID: "a\x00"}, {Kind: runs.Run, ID: "b", Name: long + "x"}, {Kind: runs.Run, ID: "c", Owner: "\xff"},
-			{Kind: runs.Run, ID: "d", Metadata: json.RawMessage(`[]`)}, {Kind: runs.Run, ID: "e", Metadata: json.RawMessage(`{`)},
+			{Kind: runs.Run, ID: ""},
+			{Kind: runs.Run, ID: "a\x00"},
+			{Kind: runs.Run, ID: "b", Name: long + "x"},
+			{Kind: runs.Run, ID: "c", Owner: "\xff"},
+			{Kind: runs.Run, ID: "d", Metadata: json.RawMessage(`[]`)},
+			{Kind: runs.Run, ID: "e", Metadata: json.RawMessage(`{`)},
 		} {
 			f.want(f.store.Insert(f.ctx, run("good", "t"), bad), runs.ErrInvalid)
 		}

@@ -1,0 +1,50 @@
+package server_test
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
+	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
+	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
+	"github.com/weft-go/weft/internal/pgtest"
+	"github.com/weft-go/weft/server/runs"
+	"github.com/weft-go/weft/server/runs/memruns"
+	"github.com/weft-go/weft/server/runs/pgruns"
+	"github.com/weft-go/weft/server/runs/sqliteruns"
+)
+
+// openStores opens the stores of a server, by the name of their kind. The end of the test closes
+// them.
+var openStores = map[string]func(*testing.T) (checkpoint.Store, runs.Store){
+	"memory": func(*testing.T) (checkpoint.Store, runs.Store) {
+		return memcheckpoint.New(memcheckpoint.Options{}), memruns.New()
+	},
+	"SQLite": func(t *testing.T) (checkpoint.Store, runs.Store) {
+		t.Helper()
+		file := filepath.Join(t.TempDir(), "weft.db") // both in one file
+		checkpoints, err := sqlitecheckpoint.Open(t.Context(), file, sqlitecheckpoint.Options{})
+		require.NoError(t, err)
+		t.Cleanup(func() { assert.NoError(t, checkpoints.Close()) })
+		store, err := sqliteruns.Open(t.Context(), file, sqliteruns.Options{})
+		require.NoError(t, err)
+		t.Cleanup(func() { assert.NoError(t, store.Close()) })
+		return checkpoints, store
+	},
+	"PostgreSQL": func(t *testing.T) (checkpoint.Store, runs.Store) {
+		t.Helper()
+		schema := pgtest.Schema(t)
+		checkpoints, err := pgcheckpoint.Open(context.Background(), pgtest.DirectURL(t), pgcheckpoint.Options{Schema: schema})
+		require.NoError(t, err)
+		t.Cleanup(checkpoints.Close)
+		store, err := pgruns.Open(context.Background(), pgtest.DirectURL(t), pgruns.Options{Schema: schema})
+		require.NoError(t, err)
+		t.Cleanup(store.Close)
+		return checkpoints, store
+	},
+}
