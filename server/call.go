@@ -183,6 +183,20 @@ func (s *Server) route(path string, methods map[string]endpoint) {
 
 // fail sends an error. The text of an error that is not meant for the client is logged.
 func (c *call) fail(err error) {
+	refusal := c.refusal(err)
+	var body any = map[string]string{"detail": refusal.Detail}
+	status := refusal.Status
+	if strings.HasPrefix(c.r.URL.Path, openaiPath) {
+		body = openaiError(refusal)
+		if status == http.StatusUnprocessableEntity {
+			status = http.StatusBadRequest
+		}
+	}
+	_ = c.sendStatus(status, body) // texts can be encoded
+}
+
+// refusal returns what the client is told of an error.
+func (c *call) refusal(err error) *Refusal {
 	refusal, ok := errors.AsType[*Refusal](err)
 	var tooLarge *http.MaxBytesError
 	switch {
@@ -199,7 +213,7 @@ func (c *call) fail(err error) {
 		c.s.o.Logger.Error("server: a request failed", "method", c.r.Method, "path", c.r.URL.Path, "error", err)
 		refusal = &Refusal{http.StatusInternalServerError, "The request failed. The log of the server says why."}
 	}
-	_ = c.sendStatus(refusal.Status, map[string]string{"detail": refusal.Detail}) // texts can be encoded
+	return refusal
 }
 
 // send sends a value as JSON.

@@ -32,4 +32,5 @@
 //   - gap.go, sse.go, runnable.go, stream.go, watch.go: streams of runs and threads.
 //   - threadmessage.go, threadview.go, subscription.go, command.go, socket.go: the thread-centric
 //     protocol.
+//   - adapter.go, openaianswer.go, openai.go: the graphs as models of OpenAI's protocol.
 package server

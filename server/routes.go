@@ -72,6 +72,10 @@ func endpoints() map[string]map[string]endpoint {
 		"/runs/crons/count":  {post: {(*call).countCrons, ActionSearch}},
 		"/runs/crons/{cron}": {patch: {(*call).patchCron, ActionUpdate}, remove: {(*call).deleteCron, ActionDelete}},
 
+		"/v1/chat/completions": {post: {(*call).completeChat, ActionCreateRun}},
+		"/v1/models":           {get: {(*call).listModels, ActionSearch}},
+		"/v1/models/{model}":   {get: {(*call).getModel, ActionRead}},
+
 		"/store/items":        {get: {(*call).getItem, ActionRead}, put: {(*call).putItem, ActionUpdate}, remove: {(*call).deleteItem, ActionDelete}},
 		"/store/items/search": {post: {(*call).searchItems, ActionSearch}},
 		"/store/namespaces":   {post: {(*call).listNamespaces, ActionSearch}},

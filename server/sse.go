@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
@@ -71,6 +72,11 @@ func (s *sse) send(name, id string, data json.RawMessage) error {
 	}
 	b.WriteByte('\n')
 	return s.write(b.Bytes())
+}
+
+// data writes an event without a name, whose data is one line.
+func (s *sse) data(data json.RawMessage) error {
+	return s.write(slices.Concat([]byte("data: "), data, []byte("\n\n")))
 }
 
 func (s *sse) write(data []byte) error {

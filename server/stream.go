@@ -316,38 +316,45 @@ func (c *call) follow(log *threadLog, run string, after int64, skip skipFunc, f 
 			after += missed
 			err = skip(missed, after)
 		}
-		if err != nil {
-			return err
-		}
-		ended := false
 		for i := range events {
+			if err != nil {
+				return err
+			}
 			after = events[i].Seq
-			if events[i].Run == run && !ended {
-				err = errors.Join(err, f(&events[i]))
-				ended = err != nil || events[i].Kind == kindEnd
+			if events[i].Run != run {
+				continue
+			}
+			if err = f(&events[i]); err == nil && events[i].Kind == kindEnd {
+				return nil
 			}
 		}
-		if ended {
+		if err != nil {
 			return err
 		}
 		if changed == nil {
 			continue
 		}
-		if !c.s.isActive(run) {
-			if events, _, _, err := log.after(c.ctx(), after); err != nil || len(events) == 0 {
-				return err // the run ended and its events are gone
-			}
-			continue
-		}
-		select {
-		case <-changed:
-		case <-c.s.endOf(run):
-		case <-c.ctx().Done():
-			return c.ctx().Err()
-		case <-c.s.ctx.Done():
-			return errClosed
+		if more, err := c.await(log, run, after, changed); !more {
+			return err
 		}
 	}
+}
+
+// await waits for events of a run after a number. It returns false if there will be none.
+func (c *call) await(log *threadLog, run string, after int64, changed <-chan struct{}) (more bool, err error) {
+	if !c.s.isActive(run) {
+		events, _, _, err := log.after(c.ctx(), after)
+		return len(events) > 0 && err == nil, err // otherwise the run ended and its events are gone
+	}
+	select {
+	case <-changed:
+	case <-c.s.endOf(run):
+	case <-c.ctx().Done():
+		return false, c.ctx().Err()
+	case <-c.s.ctx.Done():
+		return false, errClosed
+	}
+	return true, nil
 }
 
 func (s *Server) isActive(run string) bool {

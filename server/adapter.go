@@ -1,0 +1,131 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/server/runs"
+	"github.com/weft-go/weft/state"
+)
+
+// ClientTools is a channel for the tools of a client of the OpenAI or the AG-UI protocol. A graph that
+// has it gets them with each run. Its model may call them; the graph then ends, and the client sends
+// the results as the messages of the next run. A request with tools to a graph without this channel
+// is refused.
+var ClientTools = state.LastWins[[]llm.ToolSpec]("client_tools")
+
+// conversation returns the channel with the messages of a conversation, or "" if the graph has none.
+// It is the channel "messages", or else the first one with messages.
+func (s *served) conversation() string {
+	if s.channels.messages["messages"] {
+		return "messages"
+	}
+	i := slices.IndexFunc(s.draw.Channels, func(d state.Description) bool { return s.channels.messages[d.Name] })
+	if i < 0 {
+		return ""
+	}
+	return s.draw.Channels[i].Name
+}
+
+// has reports whether the graph has a channel.
+func (s *served) has(channel string) bool {
+	return slices.ContainsFunc(s.draw.Channels, func(d state.Description) bool { return d.Name == channel })
+}
+
+// withTools adds the tools of a client to the input of a run.
+func (s *served) withTools(input map[string]any, specs []llm.ToolSpec) error {
+	switch {
+	case s.has(ClientTools.Name()):
+		input[ClientTools.Name()] = slices.Concat([]llm.ToolSpec{}, specs) // never null
+	case len(specs) > 0:
+		return invalid("The graph %s takes no tools of a client: it has no channel %q.", s.name, ClientTools.Name())
+	}
+	return nil
+}
+
+// chatGraph returns the graph of an assistant, which has a conversation.
+func (c *call) chatGraph(assistant string) (*served, error) {
+	a, err := c.assistantOf(ActionRead, assistant)
+	if err != nil {
+		return nil, err
+	}
+	g := c.s.graphs[a.Graph]
+	if g.conversation() == "" {
+		return nil, invalid("The graph %s has no channel of messages.", g.name)
+	}
+	return g, nil
+}
+
+// observe calls f for each event of a run until it ends. It cancels the run if the client leaves.
+func (c *call) observe(a *activeRun, f func(*runs.Event) error) error {
+	log, err := c.s.openLog(c.ctx(), a.thread)
+	if err != nil {
+		return err
+	}
+	defer c.s.closeLog(log)
+	before, err := log.before(c.ctx(), a.id)
+	if err != nil {
+		return err
+	}
+	err = c.follow(log, a.id, before, func(int64, int64) error { return errTooSlow }, f)
+	if err != nil && c.ctx().Err() != nil {
+		err = errors.Join(err, c.s.cancelRuns(context.WithoutCancel(c.ctx()), []string{a.id}, false, false))
+	}
+	return err
+}
+
+var errTooSlow = errors.New("the client takes the events of the run too slowly: some are no longer kept")
+
+// openOf returns the open questions of a thread, or none if it does not exist yet.
+func (c *call) openOf(thread string) ([]graph.Pause, error) {
+	snap, err := c.idleSnapshot(thread)
+	if err != nil {
+		return nil, err
+	}
+	return openQuestions(snap), nil
+}
+
+// threadID returns the UUID of the thread that a client names by any text. Users have threads of
+// their own.
+func (c *call) threadID(name string) string {
+	if isUUID(name) {
+		return name
+	}
+	return nameID(nameID(oidNamespace, "thread of "+c.user.ID), name)
+}
+
+// answerOf returns the answer to a question that a person wrote as text: its JSON value if it is an
+// object, an array, true or false, and else the text.
+func answerOf(text string) json.RawMessage {
+	data := json.RawMessage(text)
+	var v any
+	if json.Unmarshal(data, &v) == nil {
+		switch v.(type) {
+		case map[string]any, []any, bool:
+			return data
+		}
+	}
+	return encoded(text)
+}
+
+// questionText returns the text of a question for people: the value itself, or its field "question"
+// or "message" if that is a text, or else its JSON.
+func questionText(value json.RawMessage) string {
+	var text string
+	if json.Unmarshal(value, &text) == nil {
+		return text
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(value, &fields) == nil {
+		for _, name := range []string{"question", "message"} {
+			if json.Unmarshal(fields[name], &text) == nil && text != "" {
+				return text
+			}
+		}
+	}
+	return string(value)
+}

@@ -1,0 +1,317 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/server/runs"
+)
+
+// Each graph with a conversation is a model of OpenAI's protocol of chat completions. A request is a
+// run on a thread of its own, unless it names a thread.
+
+const (
+	openaiPath   = "/v1/"
+	threadHeader = "X-Thread-Id"
+)
+
+// A chatRequest is a request for a chat completion. Settings of the model, such as the temperature, are
+// a matter of the graph and are ignored.
+type chatRequest struct {
+	Model         string        `json:"model"`
+	Messages      []chatMessage `json:"messages"`
+	Stream        bool          `json:"stream"`
+	StreamOptions struct {
+		Usage bool `json:"include_usage"`
+	} `json:"stream_options"`
+	Tools []struct {
+		Type     string `json:"type"`
+		Function struct {
+			Name        string          `json:"name"`
+			Description string          `json:"description"`
+			Parameters  json.RawMessage `json:"parameters"`
+		} `json:"function"`
+	} `json:"tools"`
+	N      *int `json:"n"`
+	Format *struct {
+		Type string `json:"type"`
+	} `json:"response_format"`
+	Metadata map[string]string `json:"metadata"`
+}
+
+// A chatMessage is a message of OpenAI's protocol.
+type chatMessage struct {
+	Role    string          `json:"role"`
+	Content json.RawMessage `json:"content"`
+	Name    string          `json:"name,omitempty"`
+	Call    string          `json:"tool_call_id,omitempty"`
+	Calls   []chatCall      `json:"tool_calls,omitempty"`
+}
+
+type chatCall struct {
+	Index    *int   `json:"index,omitempty"`
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Function struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	} `json:"function"`
+}
+
+// flat returns the message in the form of the other clients.
+func (m *chatMessage) flat() (json.RawMessage, error) {
+	out := map[string]any{"role": m.Role, "content": m.Content}
+	if len(m.Content) == 0 || string(m.Content) == "null" {
+		out["content"] = ""
+	}
+	if m.Name != "" {
+		out["name"] = m.Name
+	}
+	if m.Call != "" {
+		out["tool_call_id"] = m.Call
+	}
+	calls := []map[string]any{}
+	for _, call := range m.Calls {
+		args := json.RawMessage(call.Function.Arguments)
+		if len(args) == 0 {
+			args = emptyObject
+		}
+		if !json.Valid(args) {
+			return nil, invalid("The arguments of the call %s are not JSON.", shortened(call.ID))
+		}
+		calls = append(calls, map[string]any{"id": call.ID, "name": call.Function.Name, "args": args, "type": "tool_call"})
+	}
+	if len(calls) > 0 {
+		out["tool_calls"] = calls
+	}
+	return json.Marshal(out)
+}
+
+// check finds what is wrong with a request.
+func (q *chatRequest) check() error {
+	switch {
+	case q.Model == "":
+		return invalid("model is missing. It is the name of a graph.")
+	case len(q.Messages) == 0:
+		return invalid("messages is empty.")
+	case q.N != nil && *q.N != 1:
+		return invalid("n is %d; a graph gives one answer.", *q.N)
+	case q.Format != nil && q.Format.Type != "text":
+		return invalid("response_format is %q; the format of the answer is a matter of the graph.", shortened(q.Format.Type))
+	}
+	return nil
+}
+
+// specs returns the tools of the client.
+func (q *chatRequest) specs() ([]llm.ToolSpec, error) {
+	var out []llm.ToolSpec
+	for _, t := range q.Tools {
+		if t.Type != "function" || t.Function.Name == "" {
+			return nil, invalid("A tool is not a function with a name.")
+		}
+		schema := t.Function.Parameters
+		if string(orNull(schema)) == "null" {
+			schema = json.RawMessage(`{"type":"object","properties":{}}`)
+		}
+		out = append(out, llm.ToolSpec{Name: t.Function.Name, Description: t.Function.Description, Schema: schema})
+	}
+	return out, nil
+}
+
+// completeChat runs a graph and answers with its last message, or streams its messages.
+func (c *call) completeChat() error {
+	var q chatRequest
+	if err := c.body(&q, true); err != nil {
+		return err
+	}
+	if err := q.check(); err != nil {
+		return err
+	}
+	g, err := c.modelGraph(q.Model)
+	if err != nil {
+		return err
+	}
+	thread := c.r.Header.Get(threadHeader)
+	if thread == "" {
+		thread = q.Metadata["thread_id"]
+	}
+	kept := thread != ""
+	if kept {
+		thread = c.threadID(thread)
+	}
+	rq, err := c.chatRun(&q, g, thread)
+	if err != nil {
+		return err
+	}
+	a, err := c.start(rq, thread)
+	if err != nil {
+		return err
+	}
+	if kept {
+		c.w.Header().Set(threadHeader, thread)
+	}
+	answer := newChatAnswer(&q, g, a, kept)
+	if q.Stream {
+		return c.streamChat(a, answer)
+	}
+	if err := c.observe(a, func(e *runs.Event) error { return answer.add(e, nil) }); err != nil {
+		return err
+	}
+	if answer.failure != nil {
+		return answer.failure
+	}
+	return c.send(answer.whole())
+}
+
+// chatRun returns the run for a request. On a thread the new messages are those after the last one of
+// the assistant. If the thread waits for an answer, the text of the last message is the answer.
+func (c *call) chatRun(q *chatRequest, g *served, thread string) (*runRequest, error) {
+	specs, err := q.specs()
+	if err != nil {
+		return nil, err
+	}
+	list := q.Messages
+	rq := &runRequest{Assistant: q.Model, IfNotExists: "create"}
+	if thread != "" {
+		for i, m := range slices.Backward(q.Messages) {
+			if m.Role == "assistant" {
+				list = q.Messages[i+1:]
+				break
+			}
+		}
+		open, err := c.openOf(thread)
+		if err != nil {
+			return nil, err
+		}
+		if len(open) > 0 {
+			last := q.Messages[len(q.Messages)-1]
+			rq.Command = &command{Resume: answerOf(partText(last.Content))}
+			return rq, nil
+		}
+	}
+	flat := []json.RawMessage{}
+	for i := range list {
+		m, err := list[i].flat()
+		if err != nil {
+			return nil, err
+		}
+		flat = append(flat, m)
+	}
+	if _, err := readMessages(encoded(flat)); err != nil {
+		return nil, invalid("The messages cannot be read: %v.", err)
+	}
+	input := map[string]any{g.conversation(): flat}
+	if err := g.withTools(input, specs); err != nil {
+		return nil, err
+	}
+	rq.Input = encoded(input)
+	return rq, nil
+}
+
+// partText returns the text of the content of a message: a text, or an array of parts.
+func partText(content json.RawMessage) string {
+	var text string
+	if json.Unmarshal(content, &text) == nil {
+		return text
+	}
+	var parts []struct {
+		Text string `json:"text"`
+	}
+	_ = json.Unmarshal(content, &parts) // other content has no text
+	var b strings.Builder
+	for _, p := range parts {
+		b.WriteString(p.Text)
+	}
+	return b.String()
+}
+
+// streamChat sends the answer in pieces.
+func (c *call) streamChat(a *activeRun, answer *chatAnswer) error {
+	out := c.startSSE()
+	defer out.stop()
+	err := c.observe(a, func(e *runs.Event) error {
+		return answer.add(e, func(delta map[string]any) error { return out.data(encoded(answer.piece(delta, nil))) })
+	})
+	if err == nil && answer.failure != nil {
+		err = answer.failure
+	}
+	if err != nil {
+		_ = out.data(encoded(openaiError(c.refusal(err)))) // the client may have left
+		return nil
+	}
+	for _, piece := range answer.last() {
+		if err := out.data(encoded(piece)); err != nil {
+			return nil //nolint:nilerr // the client has left
+		}
+	}
+	_ = out.data(json.RawMessage("[DONE]"))
+	return nil
+}
+
+// openaiError returns a refusal in OpenAI's form.
+func openaiError(r *Refusal) map[string]any {
+	kind := "invalid_request_error"
+	var code any
+	switch {
+	case r.Status == http.StatusUnauthorized:
+		kind, code = "authentication_error", "invalid_api_key"
+	case r.Status == http.StatusForbidden:
+		kind = "permission_error"
+	case r.Status == http.StatusNotFound:
+		code = "model_not_found"
+	case r.Status == http.StatusTooManyRequests:
+		kind, code = "rate_limit_error", "rate_limit_exceeded"
+	case r.Status >= http.StatusInternalServerError:
+		kind = "server_error"
+	}
+	return map[string]any{"error": map[string]any{"message": r.Detail, "type": kind, "param": nil, "code": code}}
+}
+
+// A model is a graph as OpenAI's clients see it.
+type model struct {
+	ID      string `json:"id"`
+	Object  string `json:"object"`
+	Created int64  `json:"created"`
+	Owner   string `json:"owned_by"`
+}
+
+// listModels sends the graphs with a conversation that the user may see.
+func (c *call) listModels() error {
+	list := []model{}
+	for name := range c.s.graphs {
+		m, err := c.model(name)
+		if err == nil {
+			list = append(list, m)
+		} else if _, ok := errors.AsType[*Refusal](err); !ok {
+			return err
+		}
+	}
+	slices.SortFunc(list, func(a, b model) int { return strings.Compare(a.ID, b.ID) })
+	return c.send(map[string]any{"object": "list", "data": list})
+}
+
+func (c *call) getModel() error {
+	m, err := c.model(c.r.PathValue("model"))
+	if err != nil {
+		return err
+	}
+	return c.send(m)
+}
+
+func (c *call) model(name string) (model, error) {
+	_, err := c.modelGraph(name)
+	return model{ID: name, Object: "model", Created: c.s.start.Unix(), Owner: "weft"}, err
+}
+
+// modelGraph returns the graph of a model, which is an assistant with a conversation.
+func (c *call) modelGraph(name string) (*served, error) {
+	g, err := c.chatGraph(name)
+	if refusal, ok := errors.AsType[*Refusal](err); ok && refusal.Status == http.StatusUnprocessableEntity {
+		return nil, notFound("model", shortened(name))
+	}
+	return g, err
+}
