@@ -84,7 +84,7 @@ var layers = map[string][]string{
 	// Examples and commands import only what users can import.
 	"examples/...": {
 		"state", "graph", "graph/draw", "graph/flow", "graph/node", "graph/agent", "graph/agent/deep", "graph/agent/middleware", "checkpoint", "checkpoint/...",
-		"llm", "llm/...", "memory", "memory/...", "tools", "tools/...",
+		"llm", "llm/...", "memory", "memory/...", "server", "server/...", "tools", "tools/...",
 	},
 	"cmd/...":  {"checkpoint", "checkpoint/..."},
 	"cmd/weft": {"checkpoint", "checkpoint/...", "server", "server/runs", "server/runs/...", "server/ui"},

@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import { defineConfig } from "vite";
 import react from "@vitejs/plugin-react";
 import tailwind from "@tailwindcss/vite";
@@ -6,6 +7,7 @@ import tailwind from "@tailwindcss/vite";
 // relative, so that a page works under any path.
 export default defineConfig({
   base: "./",
+  resolve: { alias: [{ find: /^@langchain\/core\/.*/, replacement: fileURLToPath(new URL("src/core.ts", import.meta.url)) }] },
   plugins: [react(), tailwind()],
   build: {
     target: "es2022",

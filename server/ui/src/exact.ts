@@ -79,7 +79,8 @@ export function parse(json: string): unknown {
 /** exactFetch fetches JSON and streams of JSON, with exact numbers in both directions. */
 export const exactFetch: typeof fetch = async (input, init) => {
   const body = typeof init?.body === "string" ? plainText(init.body) : init?.body;
-  const response = await fetch(input, { ...init, body });
+  // A thread may be deleted while the page is left.
+  const response = await fetch(input, { ...init, body, keepalive: init?.method === "DELETE" });
   const type = response.headers.get("Content-Type") ?? "";
   if (!response.body || response.status === 204) return response;
   let through: ReadableStream;

@@ -1,29 +1,20 @@
-import hljs from "highlight.js/lib/core";
-import bash from "highlight.js/lib/languages/bash";
-import css from "highlight.js/lib/languages/css";
-import diff from "highlight.js/lib/languages/diff";
-import go from "highlight.js/lib/languages/go";
-import javascript from "highlight.js/lib/languages/javascript";
-import json from "highlight.js/lib/languages/json";
-import python from "highlight.js/lib/languages/python";
-import sql from "highlight.js/lib/languages/sql";
-import typescript from "highlight.js/lib/languages/typescript";
-import xml from "highlight.js/lib/languages/xml";
-import yaml from "highlight.js/lib/languages/yaml";
-import { memo, useMemo } from "react";
+import { memo, useEffect, useState } from "react";
 import { CopyButton } from "./copy";
 
-const languages = { bash, css, diff, go, javascript, json, python, sql, typescript, xml, yaml };
-for (const [name, language] of Object.entries(languages)) hljs.registerLanguage(name, language);
-hljs.registerAliases(["html"], { languageName: "xml" });
-
-/** Colored shows code with its syntax in colour. Long code, and code of unknown languages, has none. */
+/**
+ * Colored shows code with its syntax in colour, as soon as the highlighter is loaded. Long code, and
+ * code of unknown languages, has none.
+ */
 export const Colored = memo(function Colored({ code, language }: { code: string; language?: string }) {
-  const html = useMemo(
-    () => (language && code.length < 20_000 && hljs.getLanguage(language) ? hljs.highlight(code, { language, ignoreIllegals: true }).value : null),
-    [code, language],
-  );
-  // highlight.js escapes the code, and adds only spans with classes.
+  const [html, setHtml] = useState<string | null>(null);
+  useEffect(() => {
+    if (!language || code.length > 20_000) return setHtml(null);
+    let live = true;
+    void import("./highlight").then((h) => live && setHtml(h.highlight(code, language)));
+    return () => {
+      live = false;
+    };
+  }, [code, language]);
   return html === null ? <code>{code}</code> : <code dangerouslySetInnerHTML={{ __html: html }} />;
 });
 

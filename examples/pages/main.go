@@ -1,0 +1,85 @@
+// Pages serves the chat page and the studio with an assistant for a furniture shop. It needs no key: instead of a
+// model, it plays what model.go says, so that each state of the pages can be seen.
+//
+//	go run ./examples/pages               http://127.0.0.1:8123/chat/
+//	go run ./examples/pages -addr :8123
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/server"
+	"github.com/weft-go/weft/server/runs/memruns"
+	"github.com/weft-go/weft/server/ui"
+	"github.com/weft-go/weft/tools"
+)
+
+func main() {
+	log.SetFlags(0)
+	addr := flag.String("addr", "127.0.0.1:8123", "address to listen on")
+	pace := flag.Duration("pace", 18*time.Millisecond, "time between two pieces of a reply")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, *addr, *pace); err != nil {
+		log.Fatal("pages: ", err)
+	}
+}
+
+func run(ctx context.Context, addr string, pace time.Duration) error {
+	// docs:begin chat
+	list := shopTools()
+	set, err := tools.NewSet(list...)
+	if err != nil {
+		return err
+	}
+	g, err := agent.New("shop", shopModel(pace), set, agent.Options{
+		Tools: tools.Options{Approval: tools.Approval{Rule: tools.Destructive()}},
+		Graph: graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})},
+	})
+	if err != nil {
+		return err
+	}
+	s, err := server.New(server.Options{
+		Graphs: map[string]*graph.Graph{"shop": g},
+		Runs:   memruns.New(),
+		Chat: &ui.Chat{
+			Title:       "Kontor",
+			Greeting:    "Ask about our furniture, your orders or this month's figures.",
+			Suggestions: suggestions,
+			Tools:       list,
+			Attach:      true,
+		},
+		Studio: &ui.Studio{Write: true},
+		Logger: slog.Default(),
+	})
+	// docs:end
+	if err != nil {
+		return err
+	}
+	web := &http.Server{Addr: addr, Handler: withPictures(s), ReadHeaderTimeout: 10 * time.Second}
+	fmt.Printf("chat:   http://%s/chat/\nstudio: http://%s/studio/\n", addr, addr)
+	failed := make(chan error, 1)
+	go func() { failed <- web.ListenAndServe() }()
+	select {
+	case err := <-failed:
+		return errors.Join(err, s.Close(context.WithoutCancel(ctx)))
+	case <-ctx.Done():
+	}
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	err = s.Close(ending)
+	return errors.Join(err, web.Close())
+}

@@ -1,0 +1,127 @@
+import { Menu as MenuIcon, SquarePen, X } from "lucide-react";
+import { useEffect, useRef, useState, useSyncExternalStore } from "react";
+import { messageOf } from "../client";
+import { config } from "../config";
+import { IconButton } from "../parts/Button";
+import { hostOf } from "../parts/Markdown";
+import { SignIn } from "../parts/SignIn";
+import { navigate, useRoute } from "../route";
+import { v7 } from "../core";
+import { Conversation, Start } from "./Conversation";
+import { type Block, textOfContent } from "./messages";
+import { begin as startThread, Session } from "./session";
+import { Sidebar } from "./Sidebar";
+import { threads } from "./threads";
+import type { Source } from "./Turns";
+
+/** useSession returns the session of a thread, and closes it when another one is shown. */
+function useSession(thread: string | undefined): Session | undefined {
+  const [session, setSession] = useState<Session>();
+  useEffect(() => {
+    if (!thread) return setSession(undefined);
+    const s = new Session(thread);
+    setSession(s);
+    return () => s.close();
+  }, [thread]);
+  return session?.thread === thread ? session : undefined;
+}
+
+export function App() {
+  const { path } = useRoute();
+  const thread = path[0];
+  const session = useSession(thread);
+  const [drawer, setDrawer] = useState(false);
+  const [sources, setSources] = useState<{ list: Source[]; index: number }>();
+  const [failed, setFailed] = useState<string>();
+  const first = useRef<{ thread: string; content: string | Block[]; id: string }>(undefined);
+
+  useEffect(() => {
+    setSources(undefined);
+    setFailed(undefined);
+  }, [thread]);
+
+  // The first message is sent when the thread is there. It is given back if it cannot be sent.
+  const begin = async (content: string | Block[]) => {
+    setFailed(undefined);
+    // The same ids again, so that a message that reached the server is not there twice.
+    const text = textOfContent(content);
+    const next = first.current && textOfContent(first.current.content) === text ? first.current : { thread: v7(), content, id: v7() };
+    first.current = next;
+    try {
+      await threads.create(text, next.thread);
+      await startThread(next.thread, content, next.id);
+      first.current = undefined;
+      navigate(`#/${next.thread}`);
+    } catch (error) {
+      setFailed(`The message was not sent. ${messageOf(error)}`);
+      throw error;
+    }
+  };
+
+  const send = async (content: string | Block[]) => {
+    if (!session) throw new Error("The conversation is not there yet.");
+    setFailed(undefined);
+    try {
+      await session.send(content);
+    } catch (error) {
+      setFailed(`The message was not sent. ${messageOf(error)}`);
+      throw error;
+    }
+  };
+
+  return (
+    <div className="flex h-full">
+      <div className="hidden w-[260px] shrink-0 border-e lg:block"><Sidebar shown={thread} onClose={() => undefined} /></div>
+      {drawer && (
+        <div className="fixed inset-0 z-40 lg:hidden" onKeyDown={(e) => e.key === "Escape" && setDrawer(false)}>
+          <div className="absolute inset-0 bg-black/40" onClick={() => setDrawer(false)} />
+          <div className="animate-rise absolute inset-y-0 start-0 w-[300px] max-w-[85vw] border-e shadow-float"><Sidebar shown={thread} onClose={() => setDrawer(false)} /></div>
+        </div>
+      )}
+      <div className="flex min-w-0 flex-1 flex-col">
+        <header className="flex h-13 shrink-0 items-center gap-1 border-b px-2 lg:hidden">
+          <IconButton label="Open the sidebar" className="size-10!" onClick={() => setDrawer(true)}><MenuIcon size={20} /></IconButton>
+          <Title thread={thread} />
+          <IconButton label="New chat" className="size-10!" onClick={() => navigate("#/")}><SquarePen size={18} /></IconButton>
+        </header>
+        <main className="flex min-h-0 flex-1 flex-col">
+          {!thread ? <Start onSend={begin} failed={failed} /> : session && <Conversation key={thread} session={session} failed={failed} onSend={send} onSource={(list, index) => setSources({ list, index })} />}
+        </main>
+      </div>
+      {sources && <Sources list={sources.list} index={sources.index} onClose={() => setSources(undefined)} />}
+      <SignIn />
+    </div>
+  );
+}
+
+function Title({ thread }: { thread?: string }) {
+  const list = useSyncExternalStore(threads.subscribe, threads.view);
+  const title = list.threads.find((t) => t.id === thread)?.title ?? config.title ?? "Chat";
+  return <span dir="auto" className="min-w-0 flex-1 truncate text-center text-sm font-medium">{thread ? title : ""}</span>;
+}
+
+// The panel with the places that the assistant has cited.
+function Sources({ list, index, onClose }: { list: Source[]; index: number; onClose: () => void }) {
+  const at = useRef<HTMLLIElement>(null);
+  useEffect(() => {
+    at.current?.scrollIntoView({ block: "nearest" });
+    at.current?.querySelector("a")?.focus();
+  }, [index, list]);
+  return (
+    <aside aria-label="Sources" onKeyDown={(e) => e.key === "Escape" && onClose()} className="animate-rise fixed inset-x-0 bottom-0 z-30 flex max-h-[60dvh] flex-col rounded-t-card border bg-raised shadow-float lg:static lg:max-h-none lg:w-[320px] lg:shrink-0 lg:rounded-none lg:border-y-0 lg:border-e-0 lg:bg-surface lg:shadow-none">
+      <div className="flex items-center px-4 py-2.5">
+        <h2 className="flex-1 text-sm font-semibold">Sources</h2>
+        <IconButton label="Close the sources" onClick={onClose}><X size={17} /></IconButton>
+      </div>
+      <ol className="min-h-0 flex-1 space-y-2 overflow-y-auto px-3 pb-4">
+        {list.map((s, i) => (
+          <li key={i} ref={i === index ? at : undefined} className={`rounded-card border bg-bg p-3 text-sm ${i === index ? "border-accent" : ""}`}>
+            <div className="num mb-0.5 text-xs text-muted">{i + 1} · {hostOf(s.url)}</div>
+            <a href={s.url} target="_blank" rel="noopener noreferrer" className="font-medium text-accent hover:underline">{s.title}</a>
+            {s.snippet && <p dir="auto" className="mt-1 text-muted">{s.snippet}</p>}
+          </li>
+        ))}
+      </ol>
+    </aside>
+  );
+}

@@ -1,0 +1,107 @@
+import { Ellipsis, Hand, LoaderCircle, Monitor, Moon, PanelLeftClose, Pencil, Search, SquarePen, Sun, Trash2, X } from "lucide-react";
+import { type FormEvent, useEffect, useMemo, useState, useSyncExternalStore } from "react";
+import { config } from "../config";
+import { Button, IconButton } from "../parts/Button";
+import { Dialog } from "../parts/Dialog";
+import { Menu } from "../parts/Menu";
+import { Skeleton } from "../parts/Skeleton";
+import { dayOf } from "../parts/Time";
+import { href } from "../route";
+import { setTheme, useTheme } from "../theme";
+import { type Thread, threads } from "./threads";
+
+const themes = { light: { icon: Sun, label: "Light" }, dark: { icon: Moon, label: "Dark" }, system: { icon: Monitor, label: "As the system" } } as const;
+
+function ThemeMenu() {
+  const theme = useTheme();
+  const Icon = themes[theme].icon;
+  return (
+    <Menu
+      align="start"
+      trigger={<button type="button" className="flex min-h-9 w-full items-center gap-2.5 rounded-[10px] px-2.5 text-sm text-muted hover:bg-hover hover:text-text"><Icon size={16} aria-hidden /> Theme: {themes[theme].label.toLowerCase()}</button>}
+      items={(["light", "dark", "system"] as const).map((t) => {
+        const I = themes[t].icon;
+        return { label: themes[t].label, icon: <I size={16} />, checked: t === theme, onSelect: () => setTheme(t) };
+      })}
+    />
+  );
+}
+
+/** Sidebar has the conversations. */
+export function Sidebar({ shown, onClose }: { shown?: string; onClose: () => void }) {
+  const list = useSyncExternalStore(threads.subscribe, threads.view);
+  const [query, setQuery] = useState("");
+  const [renaming, setRenaming] = useState<Thread>();
+  useEffect(() => void threads.load(), []);
+  const groups = useMemo(() => {
+    const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+    const found = list.threads.filter((t) => words.every((w) => t.title.toLowerCase().includes(w)));
+    return Map.groupBy(found, (t) => dayOf(t.updated));
+  }, [list, query]);
+  return (
+    <nav aria-label="Conversations" className="flex h-full w-full flex-col bg-surface">
+      <div className="flex items-center gap-1 p-3 pb-1">
+        <a href="#/" onClick={onClose} className="flex min-h-9 flex-1 items-center gap-2.5 rounded-[10px] px-2.5 text-sm font-medium hover:bg-hover"><SquarePen size={16} aria-hidden className="text-accent" /> New chat</a>
+        <IconButton label="Close the sidebar" className="lg:hidden!" onClick={onClose}><PanelLeftClose size={17} className="rtl:-scale-x-100" /></IconButton>
+      </div>
+      <div className="relative mx-3 mt-1 mb-2">
+        <Search size={15} aria-hidden className="absolute start-2.5 top-2.5 text-muted" />
+        <input type="text" role="searchbox" aria-label="Search conversations" placeholder="Search" value={query} onChange={(e) => setQuery(e.target.value)} className="h-9 w-full rounded-[10px] border bg-bg ps-8 pe-8 text-sm" />
+        {query && <IconButton label="Clear the search" className="absolute! end-0.5 top-0.5" onClick={() => setQuery("")}><X size={15} /></IconButton>}
+      </div>
+      <div className="min-h-0 flex-1 overflow-y-auto px-3 pb-2">
+        {list.loading && <div className="px-2.5 pt-2"><Skeleton lines={4} label="Loading the conversations" /></div>}
+        {list.error && <p role="alert" className="px-2.5 py-2 text-sm text-danger">{list.error} <button type="button" className="underline" onClick={() => void threads.load()}>Try again</button></p>}
+        {!list.loading && !list.error && groups.size === 0 && <p className="px-2.5 py-2 text-sm text-muted">{query ? "Nothing found." : "Your conversations appear here."}</p>}
+        {[...groups].map(([day, found]) => (
+          <section key={day} aria-label={day}>
+            <h2 className="px-2.5 pt-3 pb-1 text-xs font-medium text-muted">{day}</h2>
+            <ul>
+              {found.map((t) => (
+                <li key={t.id} className={`group relative flex items-center rounded-[10px] ${t.id === shown ? "bg-hover" : "hover:bg-hover"}`}>
+                  <a href={href([t.id])} onClick={onClose} aria-current={t.id === shown ? "page" : undefined} dir="auto" className="min-w-0 flex-1 truncate rounded-[10px] py-1.5 ps-2.5 pe-9 text-sm">{t.title}</a>
+                  {t.status === "busy" && <LoaderCircle size={14} role="img" aria-label="running" className="absolute end-3 animate-spin text-info group-focus-within:hidden group-hover:hidden" />}
+                  {t.status === "interrupted" && <Hand size={14} role="img" aria-label="waiting for you" className="absolute end-3 text-warn group-focus-within:hidden group-hover:hidden" />}
+                  <span className="absolute end-1 opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 has-[[data-state=open]]:opacity-100 max-lg:opacity-100">
+                    <Menu
+                      trigger={<button type="button" aria-label={`Actions for ${t.title}`} className="grid size-7 place-items-center rounded-lg text-muted hover:text-text"><Ellipsis size={16} aria-hidden /></button>}
+                      items={[
+                        { label: "Rename", icon: <Pencil size={15} />, onSelect: () => setRenaming(t) },
+                        { label: "Delete", icon: <Trash2 size={15} />, danger: true, onSelect: () => threads.remove(t, t.id === shown) },
+                      ]}
+                    />
+                  </span>
+                </li>
+              ))}
+            </ul>
+          </section>
+        ))}
+        {list.more && <Button kind="quiet" className="mt-2 w-full" onClick={() => threads.more()}>Older conversations</Button>}
+      </div>
+      <div className="border-t p-3 py-2"><ThemeMenu /></div>
+      {renaming && <Rename thread={renaming} onClose={() => setRenaming(undefined)} />}
+    </nav>
+  );
+}
+
+function Rename({ thread, onClose }: { thread: Thread; onClose: () => void }) {
+  const [title, setTitle] = useState(thread.title);
+  const save = (e: FormEvent) => {
+    e.preventDefault();
+    if (title.trim()) void threads.rename(thread, title.trim());
+    onClose();
+  };
+  return (
+    <Dialog title="Rename the conversation" onClose={onClose}>
+      <form onSubmit={save}>
+        <input autoFocus aria-label="Title" dir="auto" maxLength={120} value={title} onChange={(e) => setTitle(e.target.value)} className="w-full rounded-[10px] border bg-bg px-3 py-2" />
+        <div className="mt-4 flex justify-end gap-2">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button kind="primary" type="submit" disabled={!title.trim()}>Rename</Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+export const appTitle = () => config.title ?? "Chat";

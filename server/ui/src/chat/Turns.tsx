@@ -1,0 +1,170 @@
+import { ChevronLeft, ChevronRight, Lightbulb, Pencil, RefreshCw } from "lucide-react";
+import { memo, useMemo, useState } from "react";
+import { messageOf } from "../client";
+import { config } from "../config";
+import { Button, IconButton } from "../parts/Button";
+import { valueOf } from "../parts/cards";
+import { listOf, safeLink, text } from "../parts/cards/value";
+import { CopyButton } from "../parts/copy";
+import { Markdown, Picture } from "../parts/Markdown";
+import { Status } from "../parts/Status";
+import { toast } from "../parts/Toast";
+import type { Choice } from "./branches";
+import { imageOf, type Piece, textOfContent, type Turn, type Work } from "./messages";
+import type { Session } from "./session";
+import { ToolLine } from "./ToolLine";
+
+export type Source = { title: string; url: string; snippet?: string };
+
+function Versions({ choice, onChoose, what }: { choice?: Choice; onChoose: (checkpoint: string) => void; what: string }) {
+  if (!choice || choice.checkpoints.length < 2) return null;
+  const { index, checkpoints } = choice;
+  const go = (i: number) => checkpoints[i] && onChoose(checkpoints[i]);
+  return (
+    <span role="group" aria-label={`Versions of the ${what}`} className="num inline-flex items-center text-xs text-muted">
+      <IconButton label={`Previous ${what}`} className="size-7!" disabled={index <= 0} onClick={() => go(index - 1)}><ChevronLeft size={15} className="rtl:-scale-x-100" /></IconButton>
+      {index + 1}/{checkpoints.length}
+      <IconButton label={`Next ${what}`} className="size-7!" disabled={index >= checkpoints.length - 1} onClick={() => go(index + 1)}><ChevronRight size={15} className="rtl:-scale-x-100" /></IconButton>
+    </span>
+  );
+}
+
+const report = (error: unknown) => toast(error instanceof Error && !("status" in error) ? error.message : messageOf(error));
+
+type HumanProps = { turn: Extract<Turn, { kind: "human" }>; session: Session; busy: boolean; choice?: Choice };
+
+export const HumanTurn = memo(function HumanTurn({ turn, session, busy, choice }: HumanProps) {
+  const [draft, setDraft] = useState<string>();
+  const { message } = turn;
+  const words = textOfContent(message.content);
+  const images = typeof message.content === "string" ? [] : message.content.flatMap((b) => imageOf(b) ?? []);
+  const resend = () => {
+    const value = draft?.trim();
+    if (!value) return;
+    const others = typeof message.content === "string" ? [] : message.content.filter((b) => b.type !== "text");
+    session.edit(message.id, others.length ? [{ type: "text", text: value }, ...others] : value).then(() => setDraft(undefined), report);
+  };
+  if (draft !== undefined)
+    return (
+      <div className="rounded-card border bg-raised p-3">
+        <textarea
+          aria-label="Edit the message" autoFocus dir="auto" value={draft} onChange={(e) => setDraft(e.target.value)}
+          onKeyDown={(e) => {
+            if (e.key === "Escape") setDraft(undefined);
+            if (e.key === "Enter" && !e.shiftKey && !e.nativeEvent.isComposing && e.keyCode !== 229) {
+              e.preventDefault();
+              resend();
+            }
+          }}
+          className="field-sizing-content max-h-60 w-full resize-none bg-transparent outline-none"
+        />
+        <div className="mt-2 flex items-center justify-end gap-2">
+          <span className="me-auto text-xs text-muted">The old version is kept.</span>
+          <Button onClick={() => setDraft(undefined)}>Cancel</Button>
+          <Button kind="primary" disabled={!draft.trim() || busy} onClick={resend}>Send</Button>
+        </div>
+      </div>
+    );
+  return (
+    <div className="group flex flex-col items-end gap-1">
+      <div dir="auto" className="max-w-[85%] rounded-[18px] rounded-ee-md bg-tint px-4 py-2.5 break-words whitespace-pre-wrap sm:max-w-[75%]">
+        {images.length > 0 && <div className="mb-2 flex flex-wrap gap-2">{images.map((src, i) => <img key={i} src={src} alt={`Attachment ${i + 1}`} className="max-h-52 rounded-lg" />)}</div>}
+        {words}
+      </div>
+      <div className="actions flex h-8 items-center">
+        {turn.queued && <Status state="queued" word="queued until the answer is there" />}
+        <Versions choice={choice} what="message" onChoose={(c) => void session.choose(c).catch(report)} />
+        {!turn.queued && (
+          <span className="reveal inline-flex">
+            <CopyButton text={words} label="Copy the message" />
+            <IconButton label="Edit and send again" disabled={busy} onClick={() => setDraft(words)}><Pencil size={15} /></IconButton>
+          </span>
+        )}
+      </div>
+    </div>
+  );
+}, (a, b) => a.busy === b.busy && a.turn.queued === b.turn.queued && a.choice?.index === b.choice?.index && a.choice?.checkpoints.length === b.choice?.checkpoints.length && a.turn.id === b.turn.id && JSON.stringify(a.turn.message.content) === JSON.stringify(b.turn.message.content));
+
+// sourcesOf returns the links that the tools of a turn found, which the text cites as [1].
+function sourcesOf(pieces: Piece[]): Source[] {
+  return pieces.flatMap((p) => {
+    if (p.kind !== "use" || p.use.state !== "done" || config.tools?.[p.use.call.name]?.result !== "links") return [];
+    return listOf(valueOf(textOfContent(p.use.answer?.content)), "links").flatMap((l) => {
+      const url = safeLink(l.url);
+      return url ? [{ title: text(l.title) ?? url, url, snippet: text(l.snippet) }] : [];
+    });
+  });
+}
+
+// cited makes links of the numbers of sources: [1] becomes a link to #source-1.
+function cited(words: string, n: number): string {
+  return n === 0 ? words : words.replace(/\[(\d{1,2})\](?![(:[])/g, (whole, d: string) => (Number(d) >= 1 && Number(d) <= n ? `[${d}](#source-${d})` : whole));
+}
+
+type Props = {
+  turn: Extract<Turn, { kind: "assistant" }>; session: Session; busy: boolean; work: ReadonlyMap<string, Work>; choice?: Choice;
+  onSource: (sources: Source[], index: number) => void;
+};
+
+export const AssistantTurn = memo(function AssistantTurn({ turn, session, busy, work, choice, onSource }: Props) {
+  const sources = useMemo(() => sourcesOf(turn.pieces), [turn]);
+  const words = turn.pieces.flatMap((p) => (p.kind === "text" ? [p.text] : [])).join("\n\n");
+  const done = !(turn.last && busy);
+  const open = (e: React.MouseEvent) => {
+    const link = (e.target as HTMLElement).closest?.("a[href^='#source-']");
+    if (!link) return;
+    e.preventDefault();
+    onSource(sources, Number(link.getAttribute("href")?.slice(8)) - 1);
+  };
+  return (
+    <div className="group space-y-3" onClick={open}>
+      {turn.pieces.map((p) => {
+        switch (p.kind) {
+          case "text":
+            return <div key={p.id} className={p.streaming ? "caret-after" : ""}><Markdown text={cited(p.text, sources.length)} streaming={p.streaming} /></div>;
+          case "reasoning":
+            return <Reasoning key={p.id} text={p.text} streaming={p.streaming} />;
+          case "image":
+            return <Picture key={p.id} src={p.src} alt="Image of the assistant" />;
+          case "use":
+            return <ToolLine key={p.id} use={p.use} work={turn.last ? work.get(p.use.call.id) : undefined} />;
+        }
+      })}
+      {done && words && (
+        <div className="actions -ms-2 flex h-8 items-center">
+          <Versions choice={choice} what="answer" onChoose={(c) => void session.choose(c).catch(report)} />
+          <span className={turn.last ? "inline-flex" : "reveal inline-flex"}>
+            <CopyButton text={words} label="Copy the answer" />
+            {turn.after && <IconButton label="Answer again" disabled={busy} onClick={() => void session.again(turn.after ?? "").catch(report)}><RefreshCw size={15} /></IconButton>}
+          </span>
+        </div>
+      )}
+    </div>
+  );
+}, (a, b) => a.busy === b.busy && a.choice?.index === b.choice?.index && a.choice?.checkpoints.length === b.choice?.checkpoints.length && same(a.turn, b.turn) && (!b.turn.last || a.work === b.work));
+
+// same reports whether two turns look the same. Comparing is cheaper than rendering Markdown.
+function same(a: Props["turn"], b: Props["turn"]): boolean {
+  if (a.last !== b.last || a.after !== b.after || a.pieces.length !== b.pieces.length) return false;
+  return a.pieces.every((p, i) => {
+    const q = b.pieces[i];
+    if (!q || p.kind !== q.kind || p.id !== q.id) return false;
+    if (p.kind === "use" && q.kind === "use") return p.use.state === q.use.state && p.use.answer?.id === q.use.answer?.id && JSON.stringify(p.use.call.args) === JSON.stringify(q.use.call.args);
+    return JSON.stringify(p) === JSON.stringify(q);
+  });
+}
+
+function Reasoning({ text, streaming }: { text: string; streaming: boolean }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <div className="text-sm">
+      <button type="button" aria-expanded={open} onClick={() => setOpen(!open)} className="-mx-2 flex min-h-8 items-center gap-2 rounded-[10px] px-2 text-muted hover:bg-hover">
+        <Lightbulb size={14} aria-hidden />
+        <span className={streaming ? "animate-soft" : ""}>{streaming ? "Thinking…" : "Thoughts"}</span>
+        <ChevronRight size={15} aria-hidden className={`transition-transform duration-150 rtl:-scale-x-100 ${open ? "rotate-90" : ""}`} />
+      </button>
+      {open && <div dir="auto" className="ms-1.5 border-s-2 ps-4 whitespace-pre-wrap text-muted">{text}</div>}
+    </div>
+  );
+}
+

@@ -1,0 +1,218 @@
+import type { State } from "../parts/Status";
+
+export type Block = { type: string; [key: string]: unknown };
+
+export type Call = { id: string; name: string; args: unknown };
+
+/** Message is a message in the flat form of the protocol. */
+export type Message = {
+  id: string;
+  type: string;
+  content: string | Block[];
+  name?: string;
+  tool_calls?: Call[];
+  tool_call_id?: string;
+  status?: string;
+  additional_kwargs?: Record<string, unknown>;
+};
+
+export type Interrupt = { id: string; value: unknown };
+
+/** Progress is what a running tool reports. */
+export type Progress = { done?: number; total?: number; message?: string };
+
+/** Work is what the page has seen of a call while it ran. */
+export type Work = { started?: number; ended?: number; progress?: Progress };
+
+/** Use is a call of a tool with its answer. */
+export type Use = { call: Call; answer?: Message; state: State; question?: Interrupt };
+
+/** Piece is a part of an assistant's turn, in order. */
+export type Piece =
+  | { kind: "text"; id: string; text: string; streaming: boolean }
+  | { kind: "reasoning"; id: string; text: string; streaming: boolean }
+  | { kind: "image"; id: string; src: string }
+  | { kind: "use"; id: string; use: Use };
+
+/** Turn is a message of a person, or all that the assistant did after it. */
+export type Turn =
+  | { kind: "human"; id: string; message: Message; queued?: boolean; last: boolean }
+  | { kind: "assistant"; id: string; pieces: Piece[]; after?: string; last: boolean };
+
+/** textOfContent returns the text of a message. */
+export function textOfContent(content: Message["content"] | undefined): string {
+  if (typeof content === "string") return content;
+  return (content ?? []).filter((b) => b.type === "text").map((b) => String(b.text ?? "")).join("");
+}
+
+/** imageOf returns the address of an image in a content, or undefined. */
+export function imageOf(b: Block): string | undefined {
+  if (b.type === "image_url") {
+    const u = b.image_url as string | { url?: string } | undefined;
+    return typeof u === "string" ? u : u?.url;
+  }
+  if (b.type !== "image") return undefined;
+  if (typeof b.url === "string") return b.url;
+  const data = b.data ?? b.base64;
+  return typeof data === "string" ? `data:${String(b.mime_type ?? b.mimeType ?? "image/png")};base64,${data}` : undefined;
+}
+
+/** callIdOf returns the id of the call that a question is about. */
+export function callIdOf(q: Interrupt): string | undefined {
+  const v = q.value as { call_id?: unknown } | null;
+  return typeof v?.call_id === "string" ? v.call_id : undefined;
+}
+
+const rejection = "a person rejected this call";
+
+function stateOf(answer: Message | undefined, closed: boolean, running: boolean, stopped: boolean): State {
+  if (answer) {
+    if (answer.status !== "error") return "done";
+    return textOfContent(answer.content).includes(rejection) ? "rejected" : "failed";
+  }
+  if (closed) return "superseded";
+  return running ? "running" : stopped ? "stopped" : "waiting";
+}
+
+type Options = {
+  /** The id of the message that is being streamed. */
+  streaming?: string;
+  running: boolean;
+  stopped: boolean;
+  interrupts: Interrupt[];
+  queued: ReadonlySet<string>;
+};
+
+/**
+ * turnsOf groups messages to turns. A result belongs to the last open call with its id before it:
+ * models may use an id again in a later turn.
+ */
+export function turnsOf(messages: Message[], o: Options): Turn[] {
+  const turns: Turn[] = [];
+  let open = new Map<string, Use>();
+  let current: Extract<Turn, { kind: "assistant" }> | undefined;
+  let human: string | undefined;
+  const uses: { use: Use; turn: Turn }[] = [];
+  for (const m of messages) {
+    if (m.type === "human") {
+      turns.push({ kind: "human", id: m.id, message: m, queued: o.queued.has(m.id), last: false });
+      human = m.id;
+      current = undefined;
+      open = new Map();
+      continue;
+    }
+    if (m.type === "tool") {
+      const use = open.get(m.tool_call_id ?? "");
+      if (use) {
+        use.answer = m;
+        open.delete(m.tool_call_id ?? "");
+      }
+      continue;
+    }
+    if (m.type !== "ai") continue;
+    if (!current) {
+      current = { kind: "assistant", id: m.id, pieces: [], after: human, last: false };
+      turns.push(current);
+    }
+    current.pieces.push(...piecesOf(m, m.id === o.streaming));
+    for (const [i, call] of (m.tool_calls ?? []).entries()) {
+      const use: Use = { call, state: "running" };
+      open.set(call.id, use);
+      uses.push({ use, turn: current });
+      current.pieces.push({ kind: "use", id: `${m.id}-${i}`, use });
+    }
+  }
+  const last = turns.at(-1);
+  if (last) last.last = true;
+  const asked = new Map(o.interrupts.map((q) => [callIdOf(q), q]));
+  for (const { use, turn } of uses) {
+    use.question = turn === last && !use.answer ? asked.get(use.call.id) : undefined;
+    use.state = use.question ? "waiting" : stateOf(use.answer, turn !== last, o.running, o.stopped);
+  }
+  return turns;
+}
+
+function piecesOf(m: Message, streaming: boolean): Piece[] {
+  const blocks: Block[] = typeof m.content === "string" ? [{ type: "text", text: m.content }] : m.content;
+  const pieces: Piece[] = [];
+  blocks.forEach((b, i) => {
+    const id = `${m.id}:${i}`;
+    const end = streaming && i === blocks.length - 1 && !m.tool_calls?.length;
+    const src = imageOf(b);
+    if (src) pieces.push({ kind: "image", id, src });
+    else if (b.type === "text" && b.text) pieces.push({ kind: "text", id, text: String(b.text), streaming: end });
+    else if ((b.type === "reasoning" || b.type === "thinking") && (b.reasoning || b.thinking || b.text))
+      pieces.push({ kind: "reasoning", id, text: String(b.reasoning ?? b.thinking ?? b.text), streaming: end });
+  });
+  return pieces;
+}
+
+// A reply while it is streamed.
+type Partial = { text: string; reasoning: string; calls: { id: string; name: string; args: string }[] };
+
+/** Chunk is a piece of a reply, or a whole message. */
+export type Chunk = Message & {
+  tool_call_chunks?: { index: number; id?: string | null; name?: string | null; args?: string }[];
+};
+
+/** Replies puts the pieces of streamed replies together. */
+export class Replies {
+  #partial = new Map<string, Partial>();
+  #whole = new Map<string, Message>();
+
+  add(chunk: Chunk) {
+    if (chunk.type !== "AIMessageChunk") {
+      this.#partial.delete(chunk.id);
+      this.#whole.set(chunk.id, chunk);
+      return;
+    }
+    let p = this.#partial.get(chunk.id);
+    if (!p) this.#partial.set(chunk.id, (p = { text: "", reasoning: "", calls: [] }));
+    if (typeof chunk.content === "string") p.text += chunk.content;
+    else
+      for (const b of chunk.content) {
+        if (b.type === "reasoning") p.reasoning += String(b.reasoning ?? "");
+        else if (b.type === "text") p.text += String(b.text ?? "");
+      }
+    for (const d of chunk.tool_call_chunks ?? []) {
+      const call = (p.calls[d.index] ??= { id: "", name: "", args: "" });
+      if (d.id) call.id = d.id;
+      if (d.name) call.name = d.name;
+      call.args += d.args ?? "";
+    }
+  }
+
+  /** forget removes the replies that the state has. */
+  forget(ids: ReadonlySet<string>) {
+    for (const map of [this.#partial, this.#whole]) for (const id of map.keys()) if (ids.has(id)) map.delete(id);
+  }
+
+  clear() {
+    this.#partial.clear();
+    this.#whole.clear();
+  }
+
+  get streaming(): string | undefined {
+    return [...this.#partial.keys()].at(-1);
+  }
+
+  /** messages returns what was streamed and is not in the state yet. */
+  messages(): Message[] {
+    const list: Message[] = [...this.#whole.values()];
+    for (const [id, p] of this.#partial) {
+      const content: Block[] = [];
+      if (p.reasoning) content.push({ type: "reasoning", reasoning: p.reasoning });
+      if (p.text) content.push({ type: "text", text: p.text });
+      list.push({ id, type: "ai", content, tool_calls: p.calls.filter(Boolean).map((c) => ({ id: c.id, name: c.name, args: argsOf(c.args) })) });
+    }
+    return list;
+  }
+}
+
+function argsOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // not complete yet
+  }
+}

@@ -1,0 +1,424 @@
+import { client, light, messageOf, statusOf } from "../client";
+import { config } from "../config";
+import { v7 } from "../core";
+import { type Branches, branchesOf, type Checkpoint, checkpointsOf } from "./branches";
+import { type Block, type Chunk, type Interrupt, type Message, type Progress, Replies, type Turn, turnsOf, type Work } from "./messages";
+
+export type Phase = "loading" | "ready" | "missing" | "failed";
+
+export type View = {
+  phase: Phase;
+  /** Why the thread cannot be shown. */
+  reason?: string;
+  turns: Turn[];
+  interrupts: Interrupt[];
+  running: boolean;
+  /** No text of the answer has arrived yet. */
+  pending: boolean;
+  connection: "online" | "reconnecting" | "offline";
+  error?: string;
+  stopped: boolean;
+  work: ReadonlyMap<string, Work>;
+  branches?: Branches;
+  /** Whether a branch is shown that is not the newest. */
+  old: boolean;
+  typing: boolean;
+};
+
+const modes = ["values", "messages-tuple", "custom"] as const;
+const historyLimit = 300;
+
+type Outgoing = { message: Message; run?: string };
+
+type Payload = { input?: Record<string, unknown> | null; command?: { resume: unknown } };
+
+async function createRun(thread: string, payload: Payload, checkpoint?: string): Promise<string> {
+  const run = await client.runs.create(thread, await assistantId(), {
+    ...payload,
+    ...(checkpoint ? { checkpointId: checkpoint } : {}),
+    streamMode: [...modes],
+    streamResumable: true,
+    multitaskStrategy: "enqueue",
+  } as Parameters<typeof client.runs.create>[2]);
+  return run.run_id;
+}
+
+// The first messages of threads whose sessions do not exist yet.
+const firsts = new Map<string, Outgoing>();
+
+/** begin begins a thread with its first message. The thread exists. */
+export async function begin(thread: string, content: string | Block[], id: string) {
+  const message: Message = { id, type: "human", content };
+  const run = await createRun(thread, { input: { messages: [message] } });
+  firsts.set(thread, { message, run });
+}
+
+type Values = { messages?: Message[] };
+
+/**
+ * Session is a thread in the page. It follows the thread's stream, which has the events of all its
+ * runs: those that this page began, and those of other tabs. A run that was running before is
+ * joined from its first event.
+ */
+export class Session {
+  readonly thread: string;
+  #listeners = new Set<() => void>();
+  #view: View = {
+    phase: "loading", turns: [], interrupts: [], running: false, pending: false, connection: "online", stopped: false, work: new Map(), old: false, typing: false,
+  };
+  #messages: Message[] = [];
+  #replies = new Replies();
+  #outgoing: Outgoing[] = [];
+  #interrupts: Interrupt[] = [];
+  #work = new Map<string, Work>();
+  #history: Checkpoint[] = [];
+  #shown: string | undefined; // the checkpoint of the shown branch, unless it is the newest
+  #run: string | undefined;
+  #joining = false;
+  #error: string | undefined;
+  #stopped = false;
+  #frame = 0;
+  #end = new AbortController();
+  #channel: BroadcastChannel;
+  #typing = 0;
+
+  constructor(thread: string) {
+    this.thread = thread;
+    const first = firsts.get(thread);
+    if (first) this.#outgoing.push(first);
+    this.#channel = new BroadcastChannel(`weft.${thread}`);
+    this.#channel.onmessage = () => this.#otherTypes();
+    addEventListener("offline", this.#online);
+    addEventListener("online", this.#online);
+    void this.#follow();
+  }
+
+  close() {
+    this.#end.abort();
+    this.#channel.close();
+    clearTimeout(this.#typing);
+    cancelAnimationFrame(this.#frame);
+    removeEventListener("offline", this.#online);
+    removeEventListener("online", this.#online);
+  }
+
+  subscribe = (f: () => void) => {
+    this.#listeners.add(f);
+    return () => this.#listeners.delete(f);
+  };
+
+  view = (): View => this.#view;
+
+  // ------------------------------------------------------------------ what a person does
+
+  /** send begins a run with a message. It throws if the server does not take the message. */
+  async send(content: string | Block[], id = v7()) {
+    await this.#begin({ id, type: "human", content }, this.#shown);
+  }
+
+  /** edit sends another message in the place of an earlier one: a fork. */
+  async edit(message: string, content: string | Block[]) {
+    const at = await this.#place((b) => b.before.get(message));
+    this.#cut(message, false);
+    await this.#begin({ id: v7(), type: "human", content }, at);
+  }
+
+  /** again makes another answer to a message: a fork. */
+  async again(message: string) {
+    const at = await this.#place((b) => b.with.get(message));
+    this.#cut(message, true);
+    await this.#start({ input: null }, at);
+  }
+
+  /** retry continues after a failure, or after the run was stopped. */
+  async retry() {
+    await this.#start({ input: null }, this.#shown);
+  }
+
+  /** answer answers a question. */
+  async answer(question: string, value: unknown) {
+    try {
+      await this.#start({ command: { resume: { [question]: value } } }, undefined);
+    } catch (error) {
+      await this.#load();
+      throw error;
+    }
+  }
+
+  async stop() {
+    const run = this.#run;
+    if (!run) return;
+    this.#stopped = true;
+    await client.runs.cancel(this.thread, run);
+  }
+
+  /** choose shows another branch. */
+  async choose(checkpoint: string) {
+    const leaf = branchesOf(this.#history).leaf(checkpoint);
+    this.#shown = leaf === this.#history[0]?.id ? undefined : leaf;
+    await this.#load();
+  }
+
+  /** types tells other tabs that a person is typing here. */
+  types() {
+    this.#channel.postMessage("typing");
+  }
+
+  // ------------------------------------------------------------------ runs
+
+  async #place(find: (b: Branches) => string | undefined): Promise<string> {
+    let at = find(branchesOf(this.#history, this.#shown));
+    if (!at) {
+      await this.#loadHistory(1000);
+      at = find(branchesOf(this.#history, this.#shown));
+    }
+    if (!at) throw new Error("The checkpoint before this message is not kept any more.");
+    return at;
+  }
+
+  // cut removes the messages after one from the view, until the fork has some.
+  #cut(message: string, keep: boolean) {
+    const at = this.#messages.findIndex((m) => m.id === message);
+    if (at < 0) return;
+    this.#messages = this.#messages.slice(0, keep ? at + 1 : at);
+    this.#interrupts = [];
+    this.#changed();
+  }
+
+  async #begin(message: Message, checkpoint: string | undefined) {
+    const out: Outgoing = { message };
+    this.#outgoing.push(out);
+    this.#changed();
+    try {
+      out.run = await this.#start({ input: { messages: [message] } }, checkpoint);
+    } catch (error) {
+      this.#outgoing = this.#outgoing.filter((o) => o !== out);
+      void this.#load().catch(() => undefined);
+      throw error;
+    }
+  }
+
+  async #start(payload: Payload, checkpoint: string | undefined): Promise<string> {
+    const run = await createRun(this.thread, payload, checkpoint);
+    this.#shown = undefined;
+    this.#error = undefined;
+    if (!this.#run) {
+      this.#stopped = false;
+      this.#replies.clear();
+    }
+    this.#changed();
+    return run;
+  }
+
+  // ------------------------------------------------------------------ the stream
+
+  #online = () => this.#set({ connection: navigator.onLine ? this.#view.connection : "offline" });
+
+  async #follow() {
+    const signal = this.#end.signal;
+    let last: string | undefined;
+    for (let tries = 0; !signal.aborted; tries++) {
+      try {
+        await this.#load();
+        await this.#join();
+        const stream = client.threads.joinStream(this.thread, { signal, lastEventId: last, streamMode: ["lifecycle", "run_modes"] });
+        const events = stream[Symbol.asyncIterator]();
+        let next = events.next(); // the request is sent now
+        if (tries > 0) await this.#load(); // what was missed
+        this.#set({ connection: "online" });
+        for (let e = await next; !e.done; e = await next) {
+          tries = 0;
+          last = e.value.id ?? last;
+          this.#event(e.value.event, e.value.data);
+          next = events.next();
+        }
+      } catch (error) {
+        if (signal.aborted) return;
+        const status = statusOf(error);
+        if (status === 401 || status === 403 || status === 404 || status === 422) {
+          this.#set({ phase: status === 404 || status === 422 ? "missing" : "failed", reason: messageOf(error) });
+          if (status === 401) dispatchEvent(new Event("weft-denied"));
+          return;
+        }
+      }
+      this.#set({ connection: navigator.onLine ? "reconnecting" : "offline" });
+      await new Promise((f) => setTimeout(f, Math.min(500 * 2 ** tries, 8000)));
+    }
+  }
+
+  // join reads the events of a run that began before the page was there.
+  async #join() {
+    const runs = await client.runs.list(this.thread, { limit: 10 });
+    const run = runs.find((r) => r.status === "running") ?? runs.findLast((r) => r.status === "pending");
+    if (!run) {
+      this.#run = undefined;
+      this.#stopped = runs[0]?.status === "interrupted";
+      this.#changed();
+      return;
+    }
+    this.#begun(run.run_id);
+    this.#joining = true;
+    void this.#replay(run.run_id);
+  }
+
+  async #replay(run: string) {
+    try {
+      for await (const e of client.runs.joinStream(this.thread, run, { signal: this.#end.signal, lastEventId: "-1", streamMode: [...modes] }))
+        if (this.#run === run) this.#event(e.event, e.data, true);
+    } catch {
+      // The stream of the thread says when the run has ended.
+    }
+    this.#joining = false;
+    if (this.#run === run && !this.#end.signal.aborted) await this.#ended();
+  }
+
+  #event(name: string, data: unknown, replayed = false) {
+    if (name === "metadata") {
+      const m = data as { run_id?: string; status?: string };
+      if (m.status === "run_done") {
+        if (!this.#joining) void this.#ended();
+      } else if (m.run_id && m.run_id !== this.#run && !replayed) this.#begun(m.run_id);
+      return;
+    }
+    if (this.#joining && !replayed) return;
+    switch (name.split("|")[0]) {
+      case "values":
+        if (!name.includes("|")) this.#setValues(data as Values);
+        break;
+      case "messages":
+        this.#replies.add((data as [Chunk])[0]);
+        break;
+      case "custom":
+        this.#custom(data, replayed);
+        break;
+      case "error":
+        this.#error = (data as { message?: string }).message ?? "The run failed.";
+        break;
+    }
+    this.#changed();
+  }
+
+  #begun(run: string) {
+    this.#run = run;
+    this.#stopped = false;
+    this.#error = undefined;
+    this.#interrupts = [];
+    this.#replies.clear();
+    this.#changed();
+    dispatchEvent(new Event("weft-threads"));
+  }
+
+  async #ended() {
+    const run = this.#run;
+    this.#run = undefined;
+    this.#outgoing = this.#outgoing.filter((o) => o.run !== run);
+    this.#changed();
+    dispatchEvent(new Event("weft-threads"));
+    try {
+      await this.#load();
+    } catch {
+      // The stream is read again, and then the state.
+    }
+  }
+
+  #custom(data: unknown, replayed: boolean) {
+    const d = data as { call?: { id: string }; answer?: unknown; call_id?: string } & Progress;
+    const id = d?.call?.id ?? d?.call_id;
+    if (!id) return;
+    const work = { ...this.#work.get(id) };
+    if (d.call && d.answer) work.ended = work.started === undefined || replayed ? undefined : Date.now();
+    else if (d.call) work.started = replayed ? undefined : Date.now();
+    else work.progress = { done: d.done, total: d.total, message: d.message };
+    this.#work.set(id, work);
+  }
+
+  // ------------------------------------------------------------------ the state
+
+  async #load() {
+    const state = await client.threads.getState<Values>(this.thread, this.#shown);
+    if (this.#end.signal.aborted) return;
+    if (!this.#run) {
+      this.#setValues(state.values);
+      const tasks = state.tasks ?? [];
+      this.#interrupts = tasks.flatMap((t) => (t.interrupts ?? []) as Interrupt[]);
+      const failed = tasks.find((t) => t.error)?.error;
+      if (failed && !this.#stopped && !this.#shown) this.#error ??= String(failed).replace(/^\w+(\.\w+)*: /, "");
+    } else if (this.#messages.length === 0) this.#setValues(state.values);
+    this.#set({ phase: "ready" });
+    this.#changed();
+    void this.#loadHistory(historyLimit).catch(() => undefined);
+  }
+
+  async #loadHistory(limit: number) {
+    this.#history = checkpointsOf(await light.threads.getHistory(this.thread, { limit }));
+    this.#changed();
+  }
+
+  #setValues(values: Values | null | undefined) {
+    const list = values?.messages;
+    this.#messages = Array.isArray(list) ? list : [];
+    const ids = new Set(this.#messages.map((m) => m.id));
+    this.#replies.forget(ids);
+    firsts.delete(this.thread);
+    this.#outgoing = this.#outgoing.filter((o) => !ids.has(o.message.id));
+  }
+
+  #otherTypes() {
+    clearTimeout(this.#typing);
+    this.#typing = window.setTimeout(() => this.#set({ typing: false }), 3000);
+    this.#set({ typing: true });
+  }
+
+  // changed shows the state with the next frame: many events may come before it.
+  #changed() {
+    if (this.#frame) return;
+    this.#frame = requestAnimationFrame(() => {
+      this.#frame = 0;
+      this.#set({});
+    });
+    if (document.hidden) {
+      cancelAnimationFrame(this.#frame); // there are no frames
+      this.#frame = 0;
+      this.#set({});
+    }
+  }
+
+  #set(change: Partial<View>) {
+    const running = this.#run !== undefined;
+    const streamed = this.#replies.messages();
+    const queued = new Set(this.#outgoing.filter((o) => running && o.run !== undefined && o.run !== this.#run).map((o) => o.message.id));
+    const now = this.#outgoing.filter((o) => !queued.has(o.message.id)).map((o) => o.message);
+    const later = this.#outgoing.filter((o) => queued.has(o.message.id)).map((o) => o.message);
+    const streaming = running ? this.#replies.streaming : undefined;
+    const messages = [...this.#messages, ...now, ...streamed, ...later];
+    const turns = turnsOf(messages, { streaming, running, stopped: this.#stopped, interrupts: this.#interrupts, queued });
+    const tail = turns.findLast((t) => !(t.kind === "human" && t.queued));
+    this.#view = {
+      ...this.#view, turns, interrupts: this.#interrupts, running, stopped: this.#stopped && !running, error: running ? undefined : this.#error,
+      pending: (running || now.length > 0) && (tail?.kind !== "assistant" || waits(tail)),
+      work: new Map(this.#work), branches: this.#history.length ? branchesOf(this.#history, this.#shown) : undefined, old: this.#shown !== undefined,
+      ...change,
+    };
+    for (const f of this.#listeners) f();
+  }
+}
+
+// waits reports whether nothing in a turn shows that the assistant is at work.
+function waits(t: Extract<Turn, { kind: "assistant" }>): boolean {
+  const last = t.pieces.at(-1);
+  if (!last) return true;
+  return last.kind === "use" ? last.use.state !== "running" : last.kind !== "image" && !last.streaming;
+}
+
+let assistant: Promise<string> | undefined;
+
+/** assistantId returns the assistant that the page talks to. */
+export function assistantId(): Promise<string> {
+  if (config.assistant) return Promise.resolve(config.assistant);
+  assistant ??= client.assistants.search({ limit: 1 }).then((list) => {
+    if (!list[0]) throw new Error("The server has no assistant.");
+    return list[0].assistant_id;
+  });
+  assistant.catch(() => (assistant = undefined));
+  return assistant;
+}

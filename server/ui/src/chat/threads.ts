@@ -1,0 +1,101 @@
+import { client, messageOf, statusOf } from "../client";
+import { toast } from "../parts/Toast";
+import { navigate } from "../route";
+import { assistantId } from "./session";
+
+export type Thread = { id: string; title: string; updated: string; status: string };
+
+export type List = { threads: Thread[]; loading: boolean; more: boolean; error?: string };
+
+const size = 50;
+
+/** Threads is the list of the conversations of a person, newest first. */
+class Threads {
+  #list: List = { threads: [], loading: true, more: false };
+  #listeners = new Set<() => void>();
+  #hidden = new Set<string>(); // deleted unless the person undoes it
+  #limit = size;
+  #timer = 0;
+
+  constructor() {
+    const soon = () => {
+      clearTimeout(this.#timer);
+      this.#timer = window.setTimeout(() => void this.load(), 150);
+    };
+    addEventListener("weft-threads", soon);
+    addEventListener("focus", soon);
+  }
+
+  subscribe = (f: () => void) => {
+    this.#listeners.add(f);
+    return () => this.#listeners.delete(f);
+  };
+
+  view = () => this.#list;
+
+  async load() {
+    try {
+      const found = await client.threads.search({
+        metadata: { page: "chat" }, limit: this.#limit + 1, sortBy: "updated_at", sortOrder: "desc",
+        select: ["thread_id", "metadata", "updated_at", "status"],
+      });
+      const threads = found.slice(0, this.#limit).map((t) => ({
+        id: t.thread_id, title: String((t.metadata as { title?: unknown } | null)?.title ?? "Conversation"), updated: t.updated_at, status: t.status,
+      }));
+      this.#set({ threads: threads.filter((t) => !this.#hidden.has(t.id)), loading: false, more: found.length > this.#limit, error: undefined });
+    } catch (error) {
+      if (statusOf(error) === 401) dispatchEvent(new Event("weft-denied"));
+      this.#set({ ...this.#list, loading: false, error: messageOf(error) });
+    }
+  }
+
+  more() {
+    this.#limit += size;
+    void this.load();
+  }
+
+  /** create makes a thread whose title is the beginning of its first message. */
+  async create(text: string, id: string): Promise<void> {
+    const line = text.trim().replace(/\s+/g, " ");
+    const title = line.length > 60 ? `${line.slice(0, 59).trimEnd()}…` : line || "Conversation";
+    await client.threads.create({ threadId: id, ifExists: "do_nothing", metadata: { page: "chat", title, assistant: await assistantId() } });
+    void this.load();
+  }
+
+  async rename(t: Thread, title: string) {
+    this.#set({ ...this.#list, threads: this.#list.threads.map((o) => (o.id === t.id ? { ...o, title } : o)) });
+    try {
+      await client.threads.update(t.id, { metadata: { title } });
+    } catch (error) {
+      toast(`The conversation was not renamed. ${messageOf(error)}`);
+      void this.load();
+    }
+  }
+
+  /** remove deletes a thread unless the person undoes it within some seconds. */
+  remove(t: Thread, shown: boolean) {
+    this.#hidden.add(t.id);
+    this.#set({ ...this.#list, threads: this.#list.threads.filter((o) => o.id !== t.id) });
+    if (shown) navigate("#/");
+    const undo = () => {
+      this.#hidden.delete(t.id);
+      void this.load();
+      if (shown) navigate(`#/${t.id}`);
+    };
+    toast(`Deleted “${t.title}”`, { label: "Undo", run: undo }, () => {
+      client.threads.delete(t.id).catch((error: unknown) => {
+        if (statusOf(error) === 404) return;
+        toast(`“${t.title}” was not deleted. ${messageOf(error)}`);
+        this.#hidden.delete(t.id);
+        void this.load();
+      });
+    });
+  }
+
+  #set(list: List) {
+    this.#list = list;
+    for (const f of this.#listeners) f();
+  }
+}
+
+export const threads = new Threads();

@@ -1,0 +1,213 @@
+import { Check, CornerDownLeft, Pencil, ShieldAlert, X } from "lucide-react";
+import { useState } from "react";
+import { messageOf } from "../client";
+import { config, type Schema } from "../config";
+import { isNumber, numberText } from "../exact";
+import { Button } from "./Button";
+import { blank, check, type Errors, inferred, label, resolved, SchemaForm } from "./SchemaForm";
+import { Scalar, Tree } from "./Tree";
+
+// A question of a tool asks to approve a call; its answer is a verdict. Any other question has a
+// prompt of its own: a text, or an object with title, description and the schema of the answer.
+
+export type Asked = { id: string; value: unknown };
+
+type Approval = {
+  tool: string; description?: string; arguments: unknown; hash: string; problem?: string;
+  annotations?: { title?: string; destructive?: boolean };
+  bound?: { name: string; text: string; secret?: boolean }[];
+};
+
+type Props = { question: Asked; busy: boolean; onAnswer: (value: unknown) => Promise<void> };
+
+function isApproval(v: unknown): v is Approval {
+  const a = v as Partial<Approval> | null;
+  return typeof a?.tool === "string" && typeof a.hash === "string" && "arguments" in a;
+}
+
+// Invisible characters could make a question look like another one.
+const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** visible replaces the characters that cannot be seen by their codes. */
+export function visible(text: string): string {
+  return text.replace(hidden, (c) => (c === "\n" || c === "\t" ? c : `⟨U+${c.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}⟩`));
+}
+
+function deepVisible(v: unknown): unknown {
+  if (isNumber(v)) return v;
+  if (typeof v === "string") return visible(v);
+  if (Array.isArray(v)) return v.map(deepVisible);
+  if (typeof v === "object" && v !== null) return Object.fromEntries(Object.entries(v).map(([k, x]) => [visible(k), deepVisible(x)]));
+  return v;
+}
+
+/** QuestionCard shows a question as a form. */
+export function QuestionCard(p: Props) {
+  return isApproval(p.question.value) ? <ApprovalCard {...p} approval={p.question.value} /> : <FormCard {...p} />;
+}
+
+/** Arguments shows the arguments of a call with their names, lists of objects as tables. */
+export function Arguments({ value, schema }: { value: unknown; schema?: Schema }) {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return <Scalar value={value} />;
+  const entries = Object.entries(value);
+  if (entries.length === 0) return <i className="text-sm text-muted">no arguments</i>;
+  return (
+    <dl className="grid grid-cols-[minmax(90px,auto)_1fr] gap-x-4 gap-y-1.5 text-sm">
+      {entries.map(([k, v]) => (
+        <div key={k} className="contents">
+          <dt className="text-muted">{label(k, schema?.properties?.[k])}</dt>
+          <dd className="min-w-0"><Value value={v} /></dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Value({ value }: { value: unknown }) {
+  if (typeof value !== "object" || value === null) return <Scalar value={value} />;
+  const rows = Array.isArray(value) ? value : [];
+  const flat = rows.length > 0 && rows.length <= 20 && rows.every((r) => typeof r === "object" && r !== null && !Array.isArray(r) && Object.values(r).every((x) => typeof x !== "object" || x === null));
+  if (!flat) return <Tree value={value} copy={false} />;
+  const columns = [...new Set(rows.flatMap((r) => Object.keys(r as object)))];
+  return (
+    <div tabIndex={0} role="region" aria-label="List" className="max-w-full overflow-x-auto">
+      <table className="num text-sm">
+        <thead><tr>{columns.map((c) => <th key={c} className="pe-5 pb-0.5 text-start text-xs font-normal text-muted">{label(c)}</th>)}</tr></thead>
+        <tbody>
+          {rows.map((r, i) => (
+            <tr key={i}>{columns.map((c) => { const x = (r as Record<string, unknown>)[c]; return <td key={c} className="pe-5 pb-0.5 align-top">{isNumber(x) ? numberText(x) : <Scalar value={x} />}</td>; })}</tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function useAnswer(onAnswer: Props["onAnswer"]) {
+  const [sent, setSent] = useState(false);
+  const [failed, setFailed] = useState<string>();
+  const send = async (value: unknown) => {
+    setSent(true);
+    setFailed(undefined);
+    try {
+      await onAnswer(value);
+    } catch (error) {
+      setFailed(messageOf(error));
+      setSent(false);
+    }
+  };
+  return { sent, failed, send, again: () => setSent(false) };
+}
+
+function ApprovalCard({ busy, onAnswer, approval }: Props & { approval: Approval }) {
+  const tool = config.tools?.[approval.tool];
+  const schema = tool?.schema ?? inferred(approval.arguments);
+  const danger = approval.annotations?.destructive ?? tool?.destructive ?? false;
+  const title = visible(approval.annotations?.title || tool?.title || label(approval.tool));
+  const [mode, setMode] = useState<"ask" | "edit" | "reject" | "sure">("ask");
+  const [edited, setEdited] = useState<unknown>(approval.arguments);
+  const [reason, setReason] = useState("");
+  const [errors, setErrors] = useState<Errors>({});
+  const { sent, failed, send } = useAnswer(onAnswer);
+  const off = sent || busy;
+  const { hash } = approval;
+
+  const save = () => {
+    const found = check(edited, schema, schema);
+    setErrors(found);
+    if (Object.keys(found).length === 0) void send({ verdict: "edit", hash, arguments: edited });
+  };
+
+  return (
+    <section aria-label={`Question: ${title}`} className={`animate-rise rounded-card border bg-raised ${danger ? "border-danger/60" : ""}`}>
+      <header className={`flex items-center gap-2.5 border-b px-4 py-2.5 ${danger ? "border-danger/30 text-danger" : ""}`}>
+        {danger ? <ShieldAlert size={18} aria-hidden /> : <CornerDownLeft size={18} aria-hidden className="text-accent" />}
+        <h3 className="font-semibold">{title}?</h3>
+        {danger && <span className="ms-auto text-xs">cannot be undone</span>}
+      </header>
+      <div className="space-y-3 px-4 py-3.5">
+        {approval.description && <p className="text-sm text-muted">{visible(approval.description)}</p>}
+        {approval.problem && <p role="alert" className="rounded-[10px] border border-warn px-3 py-2 text-sm text-warn">Asked again: {visible(approval.problem)}</p>}
+        {mode === "edit" ? <SchemaForm schema={schema} value={edited} errors={errors} onChange={setEdited} /> : <Arguments value={deepVisible(approval.arguments)} schema={schema} />}
+        {approval.bound?.map((b) => (
+          <p key={b.name} className="text-sm"><span className="text-muted">{visible(b.name)}</span> {b.secret ? <i>secret</i> : visible(b.text)}</p>
+        ))}
+        {mode === "reject" && (
+          <label className="block text-sm">
+            <span className="mb-1 block font-medium">Why? <span className="font-normal text-muted">(optional; the assistant reads it)</span></span>
+            <input autoFocus dir="auto" className="w-full rounded-[10px] border bg-bg px-3 py-1.5" value={reason} onChange={(e) => setReason(e.target.value)} onKeyDown={(e) => e.key === "Enter" && !e.nativeEvent.isComposing && void send({ verdict: "reject", hash, reason })} />
+          </label>
+        )}
+        {failed && <p role="alert" className="text-sm text-danger">The answer was not sent. {failed}</p>}
+      </div>
+      <footer className="flex flex-wrap items-center gap-2 border-t px-4 py-3">
+        {mode === "edit" ? (
+          <>
+            <Button kind={danger ? "danger" : "primary"} disabled={off} onClick={save} icon={<Check size={16} />}>{sent ? "Sent" : `${title} with these changes`}</Button>
+            <Button disabled={off} onClick={() => { setMode("ask"); setEdited(approval.arguments); setErrors({}); }}>Back</Button>
+          </>
+        ) : mode === "reject" ? (
+          <>
+            <Button kind="primary" disabled={off} onClick={() => void send({ verdict: "reject", hash, reason })} icon={<X size={16} />}>{sent ? "Sent" : "Reject"}</Button>
+            <Button disabled={off} onClick={() => setMode("ask")}>Back</Button>
+          </>
+        ) : (
+          <>
+            {mode === "sure" ? (
+              <Button autoFocus kind="danger" className="bg-danger! text-bg!" disabled={off} onClick={() => void send({ verdict: "approve", hash })} icon={<Check size={16} />}>{sent ? "Sent" : `Yes, ${title.charAt(0).toLowerCase()}${title.slice(1)}`}</Button>
+            ) : (
+              <Button kind={danger ? "danger" : "primary"} disabled={off} onClick={() => (danger ? setMode("sure") : void send({ verdict: "approve", hash }))} icon={<Check size={16} />}>{sent ? "Sent" : "Approve"}</Button>
+            )}
+            <Button disabled={off} onClick={() => setMode("edit")} icon={<Pencil size={15} />}>Edit</Button>
+            <Button disabled={off} onClick={() => setMode("reject")} icon={<X size={16} />}>Reject</Button>
+            {mode === "sure" && !sent && <span role="status" className="text-xs text-danger">Press once more to confirm.</span>}
+          </>
+        )}
+      </footer>
+    </section>
+  );
+}
+
+type Prompt = { title?: string; description?: string; question?: string; message?: string; schema?: Schema; default?: unknown };
+
+function FormCard({ question, busy, onAnswer }: Props) {
+  const raw = question.value;
+  const p = (typeof raw === "object" && raw !== null && !Array.isArray(raw) ? raw : {}) as Prompt;
+  const schema = p.schema ?? { type: "string" };
+  const title = typeof raw === "string" ? raw : (p.title ?? p.question ?? p.message ?? "The assistant asks");
+  const rest = Object.entries(p).filter(([k]) => !["title", "question", "message", "description", "schema", "default"].includes(k));
+  const [value, setValue] = useState<unknown>(() => p.default ?? blank(schema, schema));
+  const [errors, setErrors] = useState<Errors>({});
+  const { sent, failed, send } = useAnswer(onAnswer);
+  const root = resolved(schema, schema);
+  const submit = () => {
+    const found = check(value, root, schema);
+    setErrors(found);
+    if (Object.keys(found).length === 0) void send(value);
+  };
+  return (
+    <form
+      aria-label={`Question: ${title}`}
+      className="animate-rise rounded-card border bg-raised"
+      noValidate
+      onSubmit={(e) => {
+        e.preventDefault();
+        submit();
+      }}
+    >
+      <header className="flex items-center gap-2.5 border-b px-4 py-2.5">
+        <CornerDownLeft size={18} aria-hidden className="shrink-0 text-accent" />
+        <h3 dir="auto" className="font-semibold">{visible(title)}</h3>
+      </header>
+      <div className="space-y-3 px-4 py-3.5">
+        {p.description && <p dir="auto" className="text-sm text-muted">{visible(p.description)}</p>}
+        {rest.length > 0 && <Arguments value={deepVisible(Object.fromEntries(rest))} />}
+        <SchemaForm schema={root.title || root.properties ? schema : { ...schema, title: "Your answer" }} value={value} errors={errors} onChange={setValue} />
+        {failed && <p role="alert" className="text-sm text-danger">The answer was not sent. {failed}</p>}
+      </div>
+      <footer className="border-t px-4 py-3">
+        <Button type="submit" kind="primary" disabled={sent || busy} icon={<Check size={16} />}>{sent ? "Sent" : "Answer"}</Button>
+      </footer>
+    </form>
+  );
+}

@@ -1,0 +1,43 @@
+import { type FormEvent, useEffect, useState } from "react";
+import { setToken } from "../client";
+import { config } from "../config";
+import { Button } from "./Button";
+import { Dialog } from "./Dialog";
+
+/**
+ * SignIn shows how to sign in when the server has refused the credentials: parts of the page say so
+ * by the event weft-denied.
+ */
+export function SignIn() {
+  const [open, setOpen] = useState(false);
+  const [token, setText] = useState("");
+  useEffect(() => {
+    const denied = () => {
+      if (config.login) {
+        const to = new URL(config.login, location.href);
+        to.searchParams.set("return", location.href);
+        location.assign(to);
+      } else setOpen(true);
+    };
+    addEventListener("weft-denied", denied);
+    return () => removeEventListener("weft-denied", denied);
+  }, []);
+  if (!open) return null;
+  const save = (e: FormEvent) => {
+    e.preventDefault();
+    if (!token.trim()) return;
+    setToken(token.trim());
+    location.reload();
+  };
+  return (
+    <Dialog title="Sign in" onClose={() => setOpen(false)}>
+      <form onSubmit={save}>
+        <label className="block text-sm">
+          <span className="mb-1 block text-muted">The server wants to know who you are. Your token is kept until you close this tab.</span>
+          <input autoFocus type="password" autoComplete="off" aria-label="Token" value={token} onChange={(e) => setText(e.target.value)} className="w-full rounded-[10px] border bg-bg px-3 py-2" />
+        </label>
+        <div className="mt-4 flex justify-end"><Button kind="primary" type="submit" disabled={!token.trim()}>Sign in</Button></div>
+      </form>
+    </Dialog>
+  );
+}

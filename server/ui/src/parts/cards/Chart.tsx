@@ -1,0 +1,106 @@
+import { useEffect, useMemo, useRef, useState } from "react";
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import { isNumber, numberText } from "../../exact";
+import { useTheme } from "../../theme";
+import { Tree } from "../Tree";
+import { Table } from "./Table";
+import { grouped, isObject, text } from "./value";
+
+// A chart is {type: "bar" or "line", title, unit, x: [names or numbers], series: [{name, values}]}.
+
+type Series = { name: string; values: (number | null)[] };
+type Data = { bars: boolean; title?: string; unit: string; x: string[]; series: Series[] };
+
+function read(value: unknown): Data | undefined {
+  if (!isObject(value) || !Array.isArray(value.x) || !Array.isArray(value.series)) return undefined;
+  const number = (v: unknown) => (isNumber(v) ? Number(numberText(v)) : null);
+  const series = value.series.filter(isObject).map((s) => ({ name: text(s.name) ?? "", values: Array.isArray(s.values) ? s.values.map(number) : [] }));
+  return { bars: value.type !== "line", title: text(value.title), unit: text(value.unit) ?? "", x: value.x.map((v) => text(v) ?? ""), series };
+}
+
+const colours = ["--accent", "--info", "--warn", "--danger", "--ok", "--muted"];
+
+// A canvas reads no variables, so the colours are those of an element.
+function colourOf(element: HTMLElement, name: string): string {
+  const probe = document.createElement("span");
+  probe.style.color = `var(${name})`;
+  element.append(probe);
+  const colour = getComputedStyle(probe).color;
+  probe.remove();
+  return colour;
+}
+
+function optionsOf(d: Data, box: HTMLElement, shown: boolean[]): uPlot.Options {
+  const muted = colourOf(box, "--muted");
+  const line = colourOf(box, "--line");
+  const font = `12px ${getComputedStyle(box).fontFamily}`;
+  const n = d.series.length;
+  const bars = (i: number): uPlot.Series.PathBuilder => (u, s, from, to) =>
+    uPlot.paths.bars!({ size: [0.7 / n, 48], align: n === 1 ? 0 : 0, radius: 0.15, disp: { x0: { unit: 2, values: () => d.x.map((_, j) => j + ((i - (n - 1) / 2) * 0.74) / n - 0.35 / n) }, size: { unit: 2, values: () => d.x.map(() => 0.7 / n) } } })(u, s, from, to);
+  const short = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
+  return {
+    width: box.clientWidth, height: 240, legend: { show: false }, cursor: { y: false, points: { show: !d.bars } }, padding: [12, 8, 0, 0],
+    scales: { x: { time: false, range: d.bars ? [-0.6, d.x.length - 0.4] : [0, Math.max(1, d.x.length - 1)] }, y: { range: (_u, min, max) => uPlot.rangeNum(Math.min(0, min ?? 0), max ?? 1, 0.1, true) } },
+    axes: [
+      { stroke: muted, font, grid: { show: false }, ticks: { show: false }, gap: 6, splits: () => d.x.map((_, i) => i), values: (_u, s) => s.map((i) => d.x[i] ?? ""), space: 44 },
+      { stroke: muted, font, grid: { stroke: line, width: 1 }, ticks: { show: false }, gap: 6, size: 56, values: (_u, s) => s.map((v) => short.format(v)) },
+    ],
+    series: [
+      {},
+      ...d.series.map((s, i): uPlot.Series => {
+        const c = colourOf(box, colours[i % colours.length] ?? "--accent");
+        return { label: s.name, show: shown[i] !== false, stroke: c, width: d.bars ? 0 : 2, fill: d.bars ? c : undefined, paths: d.bars ? bars(i) : undefined, points: { show: false } };
+      }),
+    ],
+  };
+}
+
+export default function Chart({ value }: { value: unknown }) {
+  const data = useMemo(() => read(value), [value]);
+  const theme = useTheme();
+  const box = useRef<HTMLDivElement>(null);
+  const [at, setAt] = useState<number | null>(null);
+  const [asTable, setTable] = useState(false);
+  useEffect(() => {
+    const element = box.current;
+    if (!element || !data || asTable) return;
+    let plot: uPlot | undefined;
+    const draw = () => {
+      plot?.destroy();
+      const o = optionsOf(data, element, []);
+      o.hooks = { setCursor: [(u) => setAt(u.cursor.idx ?? null)] };
+      plot = new uPlot(o, [data.x.map((_, i) => i), ...data.series.map((s) => s.values)], element);
+    };
+    draw();
+    const resized = new ResizeObserver(() => plot && plot.width !== element.clientWidth && plot.setSize({ width: element.clientWidth, height: 240 }));
+    resized.observe(element);
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    dark.addEventListener("change", draw);
+    return () => {
+      resized.disconnect();
+      dark.removeEventListener("change", draw);
+      plot?.destroy();
+    };
+  }, [data, theme, asTable]);
+  if (!data) return <Tree value={value} />;
+  const rows = data.x.map((x, i) => [x, ...data.series.map((s) => s.values[i] ?? null)]);
+  return (
+    <figure className="rounded-card border bg-raised p-4">
+      <figcaption className="mb-2 flex flex-wrap items-center gap-x-4 gap-y-1 text-sm">
+        <span className="me-auto font-semibold">{data.title}</span>
+        {data.series.map((s, i) => (
+          <span key={s.name} className="inline-flex items-center gap-1.5 text-xs text-muted">
+            <span aria-hidden className="size-2.5 rounded-sm" style={{ background: `var(${colours[i % colours.length]})` }} />
+            {s.name}
+            <span className="num text-text">{at === null || s.values[at] == null ? "" : `${grouped(s.values[at])} ${data.unit}`}</span>
+          </span>
+        ))}
+        <button type="button" onClick={() => setTable(!asTable)} className="rounded px-1.5 text-xs text-accent underline underline-offset-2">
+          {asTable ? "Chart" : "Table"}
+        </button>
+      </figcaption>
+      {asTable ? <Table value={{ columns: ["", ...data.series.map((s) => s.name)], rows }} /> : <div ref={box} role="img" aria-label={`${data.title ?? "Chart"}: ${data.series.map((s) => s.name).join(", ")}. The button Table shows the numbers.`} className="min-h-60 w-full overflow-hidden" dir="ltr" />}
+    </figure>
+  );
+}
