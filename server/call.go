@@ -282,6 +282,9 @@ func (c *call) number(name string, otherwise int) (int, error) {
 	return n, nil
 }
 
+// prefersMinimal reports whether the client asks for a short response (RFC 7240).
+func (c *call) prefersMinimal() bool { return c.r.Header.Get("Prefer") == "return=minimal" }
+
 func (c *call) flag(name string) bool {
 	v := c.r.URL.Query().Get(name)
 	return v == "true" || v == "1" || v == "True"

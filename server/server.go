@@ -140,10 +140,6 @@ func New(o Options) (*Server, error) {
 	}
 	s.ctx, s.stop = context.WithCancelCause(context.Background())
 	s.routes()
-	if err := s.pages(); err != nil {
-		s.stop(err)
-		return nil, fmt.Errorf("server: %w", err)
-	}
 	if err := s.begin(); err != nil {
 		s.stop(err)
 		return nil, fmt.Errorf("server: %w", err)
@@ -178,6 +174,9 @@ func (o *Options) setDefaults() {
 
 // begin makes the assistants of the graphs, and continues runs and crons.
 func (s *Server) begin() error {
+	if err := s.pages(); err != nil {
+		return err
+	}
 	for _, g := range s.graphs {
 		if err := s.ensureAssistant(s.ctx, g); err != nil {
 			return err

@@ -94,6 +94,7 @@ type reader struct {
 	s      *Server
 	g      *served
 	thread *graph.Thread
+	light  bool // the states of a history have no values, and only inputs have results
 }
 
 func (s *Server) reader(g *served, thread string) *reader {
@@ -336,6 +337,10 @@ func (r *reader) start(ctx context.Context, i *graph.Info) (*threadState, error)
 	}
 	task.add(results[task.ID])
 	st.Tasks = append(st.Tasks, task)
+	if r.light {
+		st.Values = map[string]json.RawMessage{}
+		return st, nil
+	}
 	st.Values, err = r.valuesAt(ctx, i.Parent)
 	return st, err
 }
@@ -649,7 +654,9 @@ func (c *call) history() error {
 	if err != nil {
 		return err
 	}
-	list, err := c.s.reader(g, r.ID).history(c.ctx(), before, b.Metadata, limit)
+	read := c.s.reader(g, r.ID)
+	read.light = c.prefersMinimal()
+	list, err := read.history(c.ctx(), before, b.Metadata, limit)
 	if err != nil {
 		return err
 	}
@@ -689,7 +696,7 @@ func (r *reader) history(ctx context.Context, before string, metadata json.RawMe
 		if len(out) >= limit {
 			break
 		}
-		states, err := r.statesAt(ctx, info.ID, newest)
+		states, err := r.statesOf(ctx, &info, newest)
 		if err != nil {
 			return nil, err
 		}
@@ -698,6 +705,20 @@ func (r *reader) history(ctx context.Context, before string, metadata json.RawMe
 		}
 	}
 	return out[:min(limit, len(out))], nil
+}
+
+// statesOf returns what a history has for a checkpoint.
+func (r *reader) statesOf(ctx context.Context, i *graph.Info, newest *graph.Snapshot) ([]*threadState, error) {
+	if !r.light {
+		return r.statesAt(ctx, i.ID, newest)
+	}
+	st := r.frame(i, place{}, false)
+	st.Next, st.Values = append([]string{}, i.Next...), map[string]json.RawMessage{}
+	if i.Source != checkpoint.Input {
+		return []*threadState{st}, nil
+	}
+	start, err := r.start(ctx, i)
+	return []*threadState{st, start}, err
 }
 
 // statesAt returns the state at a checkpoint, and that before it if it is the checkpoint of an

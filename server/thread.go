@@ -222,7 +222,7 @@ func (c *call) patchThread() error {
 	if err != nil {
 		return err
 	}
-	if c.r.Header.Get("Prefer") == "return=minimal" {
+	if c.prefersMinimal() {
 		return c.sendNothing()
 	}
 	return c.sendThread(r)

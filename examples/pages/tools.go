@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"image"
@@ -10,6 +11,7 @@ import (
 	"image/png"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/weft-go/weft/graph"
@@ -67,9 +69,9 @@ type deletion struct {
 
 // A deliveryQuestion asks a person. Its schema is that of the answer.
 type deliveryQuestion struct {
-	Title       string `json:"title"`
-	Description string `json:"description"`
-	Schema      any    `json:"schema"`
+	Title       string          `json:"title"`
+	Description string          `json:"description"`
+	Schema      json.RawMessage `json:"schema"`
 }
 
 type deliveryAnswer struct {
@@ -82,16 +84,17 @@ type deliveryAnswer struct {
 
 var askDelivery = graph.NewInterrupt[deliveryQuestion, deliveryAnswer]("delivery")
 
-var deliverySchema = obj{
-	"type": "object", "required": []string{"day", "slot", "floor"},
-	"properties": obj{
-		"day":     obj{"type": "string", "format": "date", "title": "Day"},
-		"slot":    obj{"type": "string", "enum": []string{"morning", "afternoon", "evening"}, "title": "Time of day"},
-		"floor":   obj{"type": "integer", "minimum": 0, "maximum": 40, "title": "Floor"},
-		"lift":    obj{"type": "boolean", "title": "There is a lift"},
-		"remarks": obj{"type": "string", "maxLength": 200, "title": "Remarks", "description": "For the driver."},
-	},
-}
+var deliverySchema = json.RawMessage(`{
+	"type": "object",
+	"required": ["day", "slot", "floor"],
+	"properties": {
+		"day": {"type": "string", "format": "date", "title": "Day"},
+		"slot": {"type": "string", "enum": ["morning", "afternoon", "evening"], "title": "Time of day"},
+		"floor": {"type": "integer", "minimum": 0, "maximum": 40, "title": "Floor"},
+		"lift": {"type": "boolean", "title": "There is a lift"},
+		"remarks": {"type": "string", "maxLength": 200, "title": "Remarks", "description": "For the driver."}
+	}
+}`)
 
 func shopTools() []tools.Tool {
 	return append(cards(),
@@ -118,22 +121,26 @@ func cards() []tools.Tool {
 		shown("search_products", "Search products", "product", 600*time.Millisecond, func(productQuery) any { return products }),
 		shown("sales_by_month", "Sales by month", "chart", 700*time.Millisecond, func(struct {
 			Year int `json:"year"`
-		}) any {
+		},
+		) any {
 			return sales
 		}),
 		shown("show_day", "Show the calendar", "day", 300*time.Millisecond, func(struct {
 			Date string `json:"date"`
-		}) any {
+		},
+		) any {
 			return day
 		}),
 		shown("stock_list", "List the stock", "table", 400*time.Millisecond, func(in struct {
 			Rows int `json:"rows"`
-		}) any {
+		},
+		) any {
 			return stock(in.Rows)
 		}),
 		shown("find_documents", "Find documents", "links", 500*time.Millisecond, func(struct {
 			Query string `json:"query"`
-		}) any {
+		},
+		) any {
 			return documents
 		}),
 		shown("make_invoice", "Make an invoice", "file", 400*time.Millisecond, func(in orderQuery) any {
@@ -145,7 +152,8 @@ func cards() []tools.Tool {
 		shown("compare_terms", "Compare the terms", "diff", 200*time.Millisecond, func(struct {
 			From string `json:"from"`
 			To   string `json:"to"`
-		}) any {
+		},
+		) any {
 			return obj{"before": terms2025, "after": terms2026, "name": "terms.txt"}
 		}),
 		shown("order_details", "Order details", "", 200*time.Millisecond, func(in orderQuery) any {
@@ -202,45 +210,81 @@ const (
 
 // withPictures serves the pictures of the products beside the server: a chair of few lines.
 func withPictures(next http.Handler) http.Handler {
-	colours := map[string]color.RGBA{"lund": {176, 128, 78, 255}, "aske": {141, 100, 62, 255}, "fjord": {120, 126, 134, 255}}
+	colours := map[string]color.RGBA{"lund": {188, 142, 92, 255}, "aske": {150, 104, 66, 255}, "fjord": {128, 134, 142, 255}}
+	pictures := map[string]func() []byte{}
+	for name, c := range colours {
+		pictures[name] = sync.OnceValue(func() []byte { return chair(c) })
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, isPicture := strings.CutPrefix(r.URL.Path, "/pictures/")
-		c, known := colours[strings.TrimSuffix(name, ".png")]
+		picture, known := pictures[strings.TrimSuffix(name, ".png")]
 		if !isPicture || !known {
 			next.ServeHTTP(w, r)
 			return
 		}
 		w.Header().Set("Content-Type", "image/png")
-		_, _ = w.Write(chair(c)) // the client may have left
+		_, _ = w.Write(picture()) // the client may have left
 	})
 }
 
-// chair returns a picture of a chair.
+// chair returns a picture of a chair, drawn four times as large and then made smaller, so that its
+// edges are smooth.
 func chair(c color.RGBA) []byte {
-	const size = 320
-	img := image.NewRGBA(image.Rect(0, 0, size, size))
-	fill := func(x0, y0, x1, y1 int, c color.RGBA) {
-		for y := y0; y < y1; y++ {
-			for x := x0; x < x1; x++ {
-				img.SetRGBA(x, y, c)
+	const size, fine = 320, 4
+	big := image.NewRGBA(image.Rect(0, 0, size*fine, size*fine))
+	fill := func(c color.RGBA, inside func(x, y float64) bool) {
+		for y := range size * fine {
+			for x := range size * fine {
+				if inside(float64(x)/fine, float64(y)/fine) {
+					big.SetRGBA(x, y, c)
+				}
 			}
 		}
 	}
-	dark := color.RGBA{c.R * 4 / 5, c.G * 4 / 5, c.B * 4 / 5, 255}
-	fill(0, 0, size, size, color.RGBA{240, 236, 228, 255})
-	fill(0, 262, size, size, color.RGBA{226, 220, 208, 255})
-	fill(100, 60, 112, 276, c)
-	fill(208, 60, 220, 276, c)
-	for _, y := range []int{70, 100, 130} {
-		fill(112, y, 208, y+14, c)
+	box := func(c color.RGBA, x0, y0, x1, y1, lean float64) {
+		fill(c, func(x, y float64) bool {
+			at := lean * (y - y0) / (y1 - y0)
+			return y >= y0 && y < y1 && x >= x0+at && x < x1+at
+		})
 	}
-	fill(92, 172, 228, 190, dark)
-	fill(92, 190, 104, 284, dark)
-	fill(216, 190, 228, 284, dark)
-	fill(104, 228, 216, 236, dark)
-	var b bytes.Buffer
-	if err := png.Encode(&b, img); err != nil {
+	shade := func(percent int) color.RGBA {
+		return color.RGBA{uint8(int(c.R) * percent / 100), uint8(int(c.G) * percent / 100), uint8(int(c.B) * percent / 100), 255}
+	}
+	box(color.RGBA{243, 240, 233, 255}, 0, 0, size, size, 0)
+	box(color.RGBA{230, 225, 214, 255}, 0, 250, size, size, 0)
+	fill(color.RGBA{214, 207, 194, 255}, func(x, y float64) bool { return (x-160)*(x-160)/8100+(y-282)*(y-282)/100 < 1 })
+	for _, y := range []float64{78, 104, 130} {
+		box(shade(108), 112, y, 208, y+13, 0)
+	}
+	box(shade(92), 104, 62, 115, 180, -4)
+	box(shade(92), 205, 62, 216, 180, 4)
+	box(shade(70), 112, 190, 120, 270, -6)
+	box(shade(70), 200, 190, 208, 270, 6)
+	box(shade(80), 110, 232, 210, 238, 0)
+	fill(shade(105), func(x, y float64) bool { return y >= 172 && y < 190 && x >= 92+(190-y)/3 && x < 228-(190-y)/3 })
+	box(shade(84), 92, 188, 228, 196, 0)
+	box(c, 94, 196, 104, 284, -6)
+	box(c, 216, 196, 226, 284, 6)
+	return encode(big, size, fine)
+}
+
+// encode returns a picture as PNG, made smaller by a factor.
+func encode(big *image.RGBA, size, fine int) []byte {
+	img := image.NewRGBA(image.Rect(0, 0, size, size))
+	for y := range size {
+		for x := range size {
+			var r, g, b int
+			for i := range fine * fine {
+				c := big.RGBAAt(x*fine+i%fine, y*fine+i/fine)
+				r, g, b = r+int(c.R), g+int(c.G), b+int(c.B)
+			}
+			n := fine * fine
+			img.SetRGBA(x, y, color.RGBA{uint8(r / n), uint8(g / n), uint8(b / n), 255})
+		}
+	}
+	var out bytes.Buffer
+	if err := png.Encode(&out, img); err != nil {
 		panic(err) // a picture in memory can be encoded
 	}
-	return b.Bytes()
+	return out.Bytes()
 }

@@ -125,7 +125,7 @@ export function Composer({ thread, running, onSend, onStop, onType, failed }: Pr
         setOver(false);
         void add(e.dataTransfer.files);
       }}
-      className={`rounded-[20px] border bg-raised shadow-[0_2px_12px_rgb(0_0_0/0.05)] transition-colors duration-150 focus-within:border-accent ${over ? "border-accent bg-tint" : ""}`}
+      className={`rounded-[20px] border bg-raised shadow-[0_2px_12px_rgb(0_0_0/0.05)] transition-colors duration-150 focus-within:border-[color-mix(in_srgb,var(--accent)_55%,var(--line))] ${over ? "border-accent bg-tint" : ""}`}
     >
       {(failed || problem) && <p role="alert" className="px-4 pt-3 text-sm text-danger">{problem ?? failed}</p>}
       {files.length > 0 && (

@@ -43,7 +43,7 @@ export const ToolLine = memo(function ToolLine({ use, work }: Props) {
           <span className={`shrink-0 font-medium ${state === "running" ? "animate-soft" : ""}`}>{titleOf(call.name)}</span>
           <span dir="auto" className="min-w-0 truncate text-muted">{objectOf(call.args)}</span>
           {time && <span className="num shrink-0 text-xs text-muted">{time}</span>}
-          <span className="ms-auto shrink-0"><Status state={state} word={progress?.message} /></span>
+          <span className="ms-auto flex shrink-0 items-center"><Status state={state} word={progress?.message} /></span>
           <ChevronRight size={15} aria-hidden className={`shrink-0 text-muted transition-transform duration-150 rtl:-scale-x-100 ${open ? "rotate-90" : ""}`} />
         </button>
         {progress?.total ? <progress aria-label={`Progress of ${titleOf(call.name)}`} className="mx-2 h-1 w-[calc(100%-16px)] accent-(--accent)" value={progress.done ?? 0} max={progress.total} /> : null}

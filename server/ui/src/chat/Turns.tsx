@@ -71,7 +71,7 @@ export const HumanTurn = memo(function HumanTurn({ turn, session, busy, choice }
         {images.length > 0 && <div className="mb-2 flex flex-wrap gap-2">{images.map((src, i) => <img key={i} src={src} alt={`Attachment ${i + 1}`} className="max-h-52 rounded-lg" />)}</div>}
         {words}
       </div>
-      <div className="actions flex h-8 items-center">
+      <div className="-mb-3 flex h-8 items-center">
         {turn.queued && <Status state="queued" word="queued until the answer is there" />}
         <Versions choice={choice} what="message" onChoose={(c) => void session.choose(c).catch(report)} />
         {!turn.queued && (
@@ -109,7 +109,7 @@ type Props = {
 export const AssistantTurn = memo(function AssistantTurn({ turn, session, busy, work, choice, onSource }: Props) {
   const sources = useMemo(() => sourcesOf(turn.pieces), [turn]);
   const words = turn.pieces.flatMap((p) => (p.kind === "text" ? [p.text] : [])).join("\n\n");
-  const done = !(turn.last && busy);
+  const done = !(turn.last && busy) && !turn.pieces.some((p) => p.kind === "use" && p.use.state === "waiting");
   const open = (e: React.MouseEvent) => {
     const link = (e.target as HTMLElement).closest?.("a[href^='#source-']");
     if (!link) return;
@@ -131,7 +131,7 @@ export const AssistantTurn = memo(function AssistantTurn({ turn, session, busy, 
         }
       })}
       {done && words && (
-        <div className="actions -ms-2 flex h-8 items-center">
+        <div className="-ms-2 -mt-1 flex h-8 items-center">
           <Versions choice={choice} what="answer" onChoose={(c) => void session.choose(c).catch(report)} />
           <span className={turn.last ? "inline-flex" : "reveal inline-flex"}>
             <CopyButton text={words} label="Copy the answer" />

@@ -27,6 +27,7 @@ export type View = {
 
 const modes = ["values", "messages-tuple", "custom"] as const;
 const historyLimit = 300;
+const burst = 250; // milliseconds in which the old events of a run arrive
 
 type Outgoing = { message: Message; run?: string };
 
@@ -75,6 +76,7 @@ export class Session {
   #shown: string | undefined; // the checkpoint of the shown branch, unless it is the newest
   #run: string | undefined;
   #joining = false;
+  #joined = 0; // when the run that was running before was joined
   #error: string | undefined;
   #stopped = false;
   #frame = 0;
@@ -258,6 +260,7 @@ export class Session {
     }
     this.#begun(run.run_id);
     this.#joining = true;
+    this.#joined = Date.now();
     void this.#replay(run.run_id);
   }
 
@@ -326,8 +329,10 @@ export class Session {
     const id = d?.call?.id ?? d?.call_id;
     if (!id) return;
     const work = { ...this.#work.get(id) };
-    if (d.call && d.answer) work.ended = work.started === undefined || replayed ? undefined : Date.now();
-    else if (d.call) work.started = replayed ? undefined : Date.now();
+    // When old events happened is not known; they arrive at once.
+    const at = replayed && Date.now() - this.#joined < burst ? undefined : Date.now();
+    if (d.call && d.answer) work.ended = work.started === undefined ? undefined : at;
+    else if (d.call) work.started = at;
     else work.progress = { done: d.done, total: d.total, message: d.message };
     this.#work.set(id, work);
   }

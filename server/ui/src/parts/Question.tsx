@@ -2,10 +2,10 @@ import { Check, CornerDownLeft, Pencil, ShieldAlert, X } from "lucide-react";
 import { useState } from "react";
 import { messageOf } from "../client";
 import { config, type Schema } from "../config";
-import { isNumber, numberText } from "../exact";
+import { isNumber, numberText, textOf } from "../exact";
 import { Button } from "./Button";
 import { blank, check, type Errors, inferred, label, resolved, SchemaForm } from "./SchemaForm";
-import { Scalar, Tree } from "./Tree";
+import { Tree } from "./Tree";
 
 // A question of a tool asks to approve a call; its answer is a verdict. Any other question has a
 // prompt of its own: a text, or an object with title, description and the schema of the answer.
@@ -48,7 +48,7 @@ export function QuestionCard(p: Props) {
 
 /** Arguments shows the arguments of a call with their names, lists of objects as tables. */
 export function Arguments({ value, schema }: { value: unknown; schema?: Schema }) {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return <Scalar value={value} />;
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return <Plain value={value} />;
   const entries = Object.entries(value);
   if (entries.length === 0) return <i className="text-sm text-muted">no arguments</i>;
   return (
@@ -63,8 +63,15 @@ export function Arguments({ value, schema }: { value: unknown; schema?: Schema }
   );
 }
 
+function Plain({ value }: { value: unknown }) {
+  if (isNumber(value)) return <span className="num">{numberText(value)}</span>;
+  if (typeof value === "string") return <span dir="auto" className="break-words whitespace-pre-wrap">{textOf(value) || <i className="text-muted">empty</i>}</span>;
+  if (typeof value === "boolean") return <>{value ? "yes" : "no"}</>;
+  return <i className="text-muted">none</i>;
+}
+
 function Value({ value }: { value: unknown }) {
-  if (typeof value !== "object" || value === null) return <Scalar value={value} />;
+  if (typeof value !== "object" || value === null) return <Plain value={value} />;
   const rows = Array.isArray(value) ? value : [];
   const flat = rows.length > 0 && rows.length <= 20 && rows.every((r) => typeof r === "object" && r !== null && !Array.isArray(r) && Object.values(r).every((x) => typeof x !== "object" || x === null));
   if (!flat) return <Tree value={value} copy={false} />;
@@ -72,10 +79,10 @@ function Value({ value }: { value: unknown }) {
   return (
     <div tabIndex={0} role="region" aria-label="List" className="max-w-full overflow-x-auto">
       <table className="num text-sm">
-        <thead><tr>{columns.map((c) => <th key={c} className="pe-5 pb-0.5 text-start text-xs font-normal text-muted">{label(c)}</th>)}</tr></thead>
+        <thead><tr>{columns.map((c) => <th key={c} className={`pe-6 pb-0.5 text-xs font-normal text-muted ${isNumber((rows[0] as Record<string, unknown>)[c]) ? "text-end" : "text-start"}`}>{label(c)}</th>)}</tr></thead>
         <tbody>
           {rows.map((r, i) => (
-            <tr key={i}>{columns.map((c) => { const x = (r as Record<string, unknown>)[c]; return <td key={c} className="pe-5 pb-0.5 align-top">{isNumber(x) ? numberText(x) : <Scalar value={x} />}</td>; })}</tr>
+            <tr key={i}>{columns.map((c) => { const x = (r as Record<string, unknown>)[c]; return <td key={c} className={`pe-6 pb-0.5 align-top ${isNumber(x) ? "text-end" : ""}`}>{<Plain value={x} />}</td>; })}</tr>
           ))}
         </tbody>
       </table>
@@ -123,7 +130,7 @@ function ApprovalCard({ busy, onAnswer, approval }: Props & { approval: Approval
       <header className={`flex items-center gap-2.5 border-b px-4 py-2.5 ${danger ? "border-danger/30 text-danger" : ""}`}>
         {danger ? <ShieldAlert size={18} aria-hidden /> : <CornerDownLeft size={18} aria-hidden className="text-accent" />}
         <h3 className="font-semibold">{title}?</h3>
-        {danger && <span className="ms-auto text-xs">cannot be undone</span>}
+        {danger && <span className="ms-auto text-xs">cannot be taken back</span>}
       </header>
       <div className="space-y-3 px-4 py-3.5">
         {approval.description && <p className="text-sm text-muted">{visible(approval.description)}</p>}
