@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"regexp"
+	"syscall"
+)
+
+func main() {
+	only := flag.String("run", "", "run only the projects whose name matches this `regexp`")
+	store := flag.String("store", "memory", "keep threads and runs in memory, sqlite or postgres; DATABASE_URL names the PostgreSQL")
+	address := flag.String("serve", "", "only serve the graphs at this `address`, such as 127.0.0.1:8123")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var err error
+	if *address != "" {
+		err = serve(ctx, *store, *address)
+	} else {
+		err = run(ctx, *only, *store)
+	}
+	switch {
+	case errors.Is(err, errFailed):
+		os.Exit(1)
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "clients:", err)
+		os.Exit(2)
+	}
+}
+
+// errFailed means that a test of a client has failed.
+var errFailed = errors.New("a test failed")
+
+// serve serves the graphs until ctx ends.
+func serve(ctx context.Context, store, address string) error {
+	s, err := startServer(ctx, store, address)
+	if err != nil {
+		return err
+	}
+	fmt.Println(s.url)
+	<-ctx.Done()
+	return s.close()
+}
+
+// run installs the projects, runs their tests against one server and prints the table.
+func run(ctx context.Context, only, store string) error {
+	match, err := regexp.Compile(only)
+	if err != nil {
+		return err
+	}
+	var chosen []project
+	for _, p := range projects {
+		if match.MatchString(p.name) {
+			chosen = append(chosen, p)
+		}
+	}
+	if len(chosen) == 0 {
+		return fmt.Errorf("no project matches %q", only)
+	}
+	if err := findPrograms(chosen); err != nil {
+		return err
+	}
+	home, err := cacheFolder()
+	if err != nil {
+		return err
+	}
+	for _, p := range chosen {
+		if err := p.install(ctx, home); err != nil {
+			return fmt.Errorf("install the packages of %s: %w", p.name, err)
+		}
+	}
+	s, err := startServer(ctx, store, "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	var all []result
+	for _, p := range chosen {
+		fmt.Fprintf(os.Stderr, "clients: %s\n", p.name)
+		r, err := p.test(ctx, home, s.url)
+		if err != nil {
+			return errors.Join(fmt.Errorf("%s: %w", p.name, err), s.close())
+		}
+		all = append(all, r)
+	}
+	if err := s.close(); err != nil {
+		return err
+	}
+	return report(os.Stdout, store, all)
+}

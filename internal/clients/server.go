@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
+	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
+	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
+	"github.com/weft-go/weft/internal/protocolgraphs"
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/inmemory"
+	"github.com/weft-go/weft/server"
+	"github.com/weft-go/weft/server/runs"
+	"github.com/weft-go/weft/server/runs/memruns"
+)
+
+// A started server serves the graphs until it is closed.
+type started struct {
+	url   string
+	close func() error
+}
+
+// startServer serves the graphs at an address.
+func startServer(ctx context.Context, store, address string) (*started, error) {
+	k, err := openKept(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	graphs, err := protocolgraphs.New(k.checkpoints)
+	if err != nil {
+		return nil, errors.Join(err, k.close())
+	}
+	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
+	if err != nil {
+		return nil, errors.Join(err, k.close())
+	}
+	s, err := server.New(server.Options{
+		Graphs: graphs, Runs: k.runs, Values: m.Values(),
+		Origins: []string{"*"}, // the page comes from a server of its own
+		Webhook: func(string) error { return nil },
+	})
+	if err != nil {
+		return nil, errors.Join(err, k.close())
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, errors.Join(err, s.Close(context.WithoutCancel(ctx)), k.close())
+	}
+	web := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
+	served := make(chan error, 1)
+	go func() { served <- web.Serve(listener) }()
+	return &started{url: "http://" + listener.Addr().String(), close: func() error {
+		stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		defer cancel()
+		err := s.Close(stopping)
+		err = errors.Join(err, web.Close())
+		if serr := <-served; !errors.Is(serr, http.ErrServerClosed) {
+			err = errors.Join(err, serr)
+		}
+		return errors.Join(err, k.close())
+	}}, nil
+}
+
+// kept are the stores of a server.
+type kept struct {
+	checkpoints checkpoint.Store
+	runs        runs.Store
+	close       func() error
+}
+
+func openKept(ctx context.Context, store string) (kept, error) {
+	switch store {
+	case "memory":
+		return kept{memcheckpoint.New(memcheckpoint.Options{}), memruns.New(), func() error { return nil }}, nil
+	case "sqlite":
+		dir, err := os.MkdirTemp("", "weft-clients-")
+		if err != nil {
+			return kept{}, err
+		}
+		c, err := sqlitecheckpoint.Open(ctx, filepath.Join(dir, "threads.db"), sqlitecheckpoint.Options{})
+		if err != nil {
+			return kept{}, errors.Join(err, os.RemoveAll(dir))
+		}
+		return kept{c, memruns.New(), func() error { return errors.Join(c.Close(), os.RemoveAll(dir)) }}, nil
+	case "postgres":
+		url := os.Getenv("DATABASE_URL")
+		if url == "" {
+			return kept{}, errors.New("-store=postgres: set DATABASE_URL; scripts/postgres prints one")
+		}
+		c, err := pgcheckpoint.Open(ctx, url, pgcheckpoint.Options{})
+		if err != nil {
+			return kept{}, err
+		}
+		return kept{c, memruns.New(), func() error { c.Close(); return nil }}, nil
+	}
+	return kept{}, fmt.Errorf("-store=%s: the stores are memory, sqlite and postgres", store)
+}
