@@ -235,6 +235,7 @@ type cronSearch struct {
 	page
 	Assistant string          `json:"assistant_id"`
 	Thread    string          `json:"thread_id"`
+	Enabled   *bool           `json:"enabled"`
 	Metadata  json.RawMessage `json:"metadata"`
 }
 
@@ -264,7 +265,7 @@ func (c *call) foundCrons() ([]cron, cronSearch, error) {
 		if err != nil {
 			return nil, b, err
 		}
-		if b.Assistant == "" || v.Assistant == b.Assistant {
+		if (b.Assistant == "" || v.Assistant == b.Assistant) && (b.Enabled == nil || v.Enabled == *b.Enabled) {
 			out = append(out, v)
 		}
 	}

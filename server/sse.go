@@ -53,7 +53,8 @@ func (s *sse) beat(ctx context.Context, every time.Duration) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			_ = s.write([]byte(": heartbeat\n\n")) // the next event has the error
+			// An empty line would end an event, and some clients then read one without a name.
+			_ = s.write([]byte(": heartbeat\n")) // the next event has the error
 		}
 	}
 }

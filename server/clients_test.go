@@ -1,0 +1,106 @@
+package server_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
+	"github.com/weft-go/weft/internal/protocolgraphs"
+	"github.com/weft-go/weft/server"
+	"github.com/weft-go/weft/server/runs/memruns"
+)
+
+// The tests of this file are for mistakes that real clients have shown.
+
+// exchange sends a request and decodes the answer.
+func exchange(t *testing.T, method, url, body string, into any) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	require.NoError(t, err)
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, resp.Body.Close()) }()
+	require.Equal(t, http.StatusOK, resp.StatusCode, "%s %s", method, url)
+	require.NoError(t, json.NewDecoder(resp.Body).Decode(into))
+}
+
+func TestSubgraphsAreDescribed(t *testing.T) {
+	t.Parallel()
+	base := serve(t, memcheckpoint.New(memcheckpoint.Options{}))
+	var found []struct {
+		ID string `json:"assistant_id"`
+	}
+	exchange(t, http.MethodPost, base+"/assistants/search", `{"graph_id": "sub"}`, &found)
+	require.Len(t, found, 1)
+	for path, want := range map[string][]string{
+		"/subgraphs": {"child"}, "/subgraphs?recurse=true": {"child"}, "/subgraphs/child": {"child"}, "/subgraphs/close": {}, "/subgraphs/child%7Cx": {},
+	} {
+		got := map[string]struct {
+			State struct {
+				Properties map[string]struct{ Type string }
+			} `json:"state_schema"`
+		}{}
+		exchange(t, http.MethodGet, base+"/assistants/"+found[0].ID+path, "", &got)
+		assert.Len(t, got, len(want), path)
+		for _, name := range want {
+			properties := got[name].State.Properties
+			assert.Len(t, properties, 3)
+			for _, channel := range []string{"topic", "draft", "out"} {
+				assert.Equal(t, "string", properties[channel].Type, channel)
+			}
+		}
+	}
+}
+
+func TestCronsAreFoundByWhetherTheyAreEnabled(t *testing.T) {
+	t.Parallel()
+	base := serve(t, memcheckpoint.New(memcheckpoint.Options{}))
+	var made struct {
+		ID string `json:"cron_id"`
+	}
+	exchange(t, http.MethodPost, base+"/runs/crons", `{"assistant_id": "echo", "schedule": "0 0 1 1 *", "enabled": false}`, &made)
+	for body, want := range map[string]int{`{}`: 1, `{"enabled": true}`: 0, `{"enabled": false}`: 1} {
+		var found []json.RawMessage
+		exchange(t, http.MethodPost, base+"/runs/crons/search", body, &found)
+		assert.Len(t, found, want, body)
+	}
+}
+
+// The SDK for JavaScript reads an event at each empty line once it has seen an id.
+func TestHeartbeatsEndNoEvent(t *testing.T) {
+	t.Parallel()
+	graphs, err := protocolgraphs.New(memcheckpoint.New(memcheckpoint.Options{}))
+	require.NoError(t, err)
+	s, err := server.New(server.Options{Graphs: graphs, Runs: memruns.New(), Heartbeat: 10 * time.Millisecond})
+	require.NoError(t, err)
+	web := httptest.NewServer(s)
+	t.Cleanup(func() {
+		web.CloseClientConnections()
+		web.Close()
+		assert.NoError(t, s.Close(context.Background()))
+	})
+	body := `{"assistant_id": "slow", "input": {"tag": "a", "n": 2}, "stream_mode": "custom", "stream_resumable": true}`
+	resp, err := http.Post(web.URL+"/runs/stream", "application/json", strings.NewReader(body)) //nolint:noctx // the test ends the server
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, resp.Body.Close()) }()
+	beats, before := 0, ""
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); before = lines.Text() {
+		if strings.HasPrefix(lines.Text(), ":") {
+			beats++
+		}
+		if lines.Text() == "" {
+			assert.False(t, strings.HasPrefix(before, ":"), "an empty line follows a comment")
+		}
+	}
+	assert.Positive(t, beats)
+}
