@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -103,4 +104,29 @@ func TestHeartbeatsEndNoEvent(t *testing.T) {
 		}
 	}
 	assert.Positive(t, beats)
+}
+
+// Version 2.0.0 of the SDK for JavaScript sends a JSON array.
+func TestModesOfJoinedStreams(t *testing.T) {
+	t.Parallel()
+	base := serve(t, memcheckpoint.New(memcheckpoint.Options{}))
+	var run struct {
+		ID     string `json:"run_id"`
+		Thread string `json:"thread_id"`
+	}
+	exchange(t, http.MethodPost, base+"/runs", `{"assistant_id": "slow", "input": {"tag": "a", "n": 1}, "stream_mode": ["custom", "updates"],
+		"stream_resumable": true, "on_completion": "keep"}`, &run)
+	for _, query := range []string{"stream_mode=custom&stream_mode=updates", "stream_mode=custom,updates", "stream_mode=%5B%22custom%22,%22updates%22%5D"} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+"/threads/"+run.Thread+"/runs/"+run.ID+"/stream?"+query, nil)
+		require.NoError(t, err)
+		req.Header.Set("Last-Event-ID", "-1")
+		resp, err := http.DefaultClient.Do(req)
+		require.NoError(t, err)
+		body, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		for _, name := range []string{"custom", "updates"} {
+			assert.Contains(t, string(body), "event: "+name+"\n", query)
+		}
+	}
 }

@@ -387,11 +387,8 @@ func (c *call) streamAgain() error {
 		return err
 	}
 	v := newView(&d.Request, d.Temporary)
-	if modes := c.r.URL.Query()["stream_mode"]; len(modes) > 0 {
-		v.modes, v.first = nil, false
-		for _, m := range modes {
-			v.modes = append(v.modes, strings.Split(m, ",")...)
-		}
+	if modes := readModes(c.r.URL.Query()["stream_mode"]); len(modes) > 0 {
+		v.modes, v.first = modes, false
 	}
 	a := &activeRun{id: r.ID, thread: r.Parent}
 	c.located(a, c.r.PathValue("thread") == "", "/stream")

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -16,10 +17,8 @@ func (c *call) watchThread() error {
 	}
 	modes := map[string]bool{}
 	query := c.r.URL.Query() // the SDK for JavaScript names the parameter stream_mode
-	for _, m := range slices.Concat(query["stream_modes"], query["stream_mode"]) {
-		for one := range strings.SplitSeq(m, ",") {
-			modes[one] = true
-		}
+	for _, m := range readModes(slices.Concat(query["stream_modes"], query["stream_mode"])) {
+		modes[m] = true
 	}
 	if len(modes) == 0 {
 		modes["run_modes"] = true
@@ -58,6 +57,19 @@ func (c *call) watchThread() error {
 		return err
 	})
 	return nil
+}
+
+// readModes returns the modes of a parameter. A client repeats the parameter, divides the modes by
+// commas, or sends a JSON array.
+func readModes(values []string) (modes []string) {
+	for _, v := range values {
+		var list []string
+		if json.Unmarshal([]byte(v), &list) != nil {
+			list = strings.Split(v, ",")
+		}
+		modes = append(modes, list...)
+	}
+	return modes
 }
 
 // watched returns what a reader of a thread gets for an event.

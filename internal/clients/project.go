@@ -152,7 +152,7 @@ func (p project) test(ctx context.Context, home, url string) (result, error) {
 		return result{}, err
 	}
 	args := []string{
-		"node", "--test", "--test-force-exit", "--test-reporter=spec", "--test-reporter-destination=stdout",
+		"node", "--test", "--test-reporter=spec", "--test-reporter-destination=stdout",
 		"--test-reporter=junit", "--test-reporter-destination=" + file,
 	}
 	if p.python {
