@@ -138,6 +138,10 @@ studio-check: ## fail if server/ui/dist is not what its source builds (needs nod
 interop: ## exchange messages with the real LangChain of npm and PyPI (needs node, npm and python3)
 	WEFT_INTEROP=1 $(GO) test ./internal/interop -count=1 -v -timeout=15m
 
+.PHONY: clients
+clients: ## run the field's clients against the server (needs node, npm, python3, chromium; CLIENTSFLAGS="-run sdk")
+	$(GO) run ./internal/clients $(CLIENTSFLAGS)
+
 .PHONY: pdf
 pdf: ## read real PDF files (needs pdftotext of Poppler, and fails without it)
 	$(GO) test -race -tags=poppler ./memory/knowledge/pdf -count=1

@@ -106,7 +106,7 @@ func TestHeartbeatsEndNoEvent(t *testing.T) {
 	assert.Positive(t, beats)
 }
 
-// Version 2.0.0 of the SDK for JavaScript sends a JSON array.
+// Version 2.0.0 of the SDK for JavaScript sends a JSON array, that for Python an empty value.
 func TestModesOfJoinedStreams(t *testing.T) {
 	t.Parallel()
 	base := serve(t, memcheckpoint.New(memcheckpoint.Options{}))
@@ -116,7 +116,7 @@ func TestModesOfJoinedStreams(t *testing.T) {
 	}
 	exchange(t, http.MethodPost, base+"/runs", `{"assistant_id": "slow", "input": {"tag": "a", "n": 1}, "stream_mode": ["custom", "updates"],
 		"stream_resumable": true, "on_completion": "keep"}`, &run)
-	for _, query := range []string{"stream_mode=custom&stream_mode=updates", "stream_mode=custom,updates", "stream_mode=%5B%22custom%22,%22updates%22%5D"} {
+	for _, query := range []string{"stream_mode=&cancel_on_disconnect=false", "stream_mode=custom&stream_mode=updates", "stream_mode=custom,updates", "stream_mode=%5B%22custom%22,%22updates%22%5D"} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+"/threads/"+run.Thread+"/runs/"+run.ID+"/stream?"+query, nil)
 		require.NoError(t, err)
 		req.Header.Set("Last-Event-ID", "-1")
@@ -128,5 +128,19 @@ func TestModesOfJoinedStreams(t *testing.T) {
 		for _, name := range []string{"custom", "updates"} {
 			assert.Contains(t, string(body), "event: "+name+"\n", query)
 		}
+	}
+}
+
+// AG-UI sends tools and contexts beside the messages.
+func TestKeysThatAreNoChannelsAreLeftOut(t *testing.T) {
+	t.Parallel()
+	base := serve(t, memcheckpoint.New(memcheckpoint.Options{}))
+	for input, want := range map[string]string{
+		`{"text": "a", "tools": []}`: `{"log":["prep","ok a"],"text":"a"}`,
+		`{"tools": []}`:              `{"__error__":{"error":"InvalidUpdateError","message":"the input cannot be read: graph \"fail\": state: channel \"tools\": the graph does not have this channel"}}`,
+	} {
+		var got json.RawMessage
+		exchange(t, http.MethodPost, base+"/runs/wait", `{"assistant_id": "fail", "input": `+input+`}`, &got)
+		assert.JSONEq(t, want, string(got))
 	}
 }

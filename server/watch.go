@@ -60,14 +60,18 @@ func (c *call) watchThread() error {
 }
 
 // readModes returns the modes of a parameter. A client repeats the parameter, divides the modes by
-// commas, or sends a JSON array.
+// commas, or sends a JSON array. The SDK for Python sends an empty value for no mode.
 func readModes(values []string) (modes []string) {
 	for _, v := range values {
 		var list []string
 		if json.Unmarshal([]byte(v), &list) != nil {
 			list = strings.Split(v, ",")
 		}
-		modes = append(modes, list...)
+		for _, m := range list {
+			if m != "" {
+				modes = append(modes, m)
+			}
+		}
 	}
 	return modes
 }

@@ -94,6 +94,7 @@ var layers = map[string][]string{
 	"internal/pgdb":           {"internal/migration"},
 	"internal/sqlitedb":       {"internal/migration"},
 	"internal/supatest":       {"internal/pgtest"},
+	"internal/clients":        {"checkpoint", "checkpoint/...", "internal/protocolgraphs", "memory", "memory/inmemory", "server", "server/runs", "server/runs/..."},
 	"internal/interop":        {"llm"},
 	"internal/protocolgraphs": {"checkpoint", "graph", "llm", "server", "state"},
 	"internal/live":           {"graph", "graph/agent", "llm", "llm/langchainllm/...", "tools"},
