@@ -130,17 +130,3 @@ func TestModesOfJoinedStreams(t *testing.T) {
 		}
 	}
 }
-
-// AG-UI sends tools and contexts beside the messages.
-func TestKeysThatAreNoChannelsAreLeftOut(t *testing.T) {
-	t.Parallel()
-	base := serve(t, memcheckpoint.New(memcheckpoint.Options{}))
-	for input, want := range map[string]string{
-		`{"text": "a", "tools": []}`: `{"log":["prep","ok a"],"text":"a"}`,
-		`{"tools": []}`:              `{"__error__":{"error":"InvalidUpdateError","message":"the input cannot be read: graph \"fail\": state: channel \"tools\": the graph does not have this channel"}}`,
-	} {
-		var got json.RawMessage
-		exchange(t, http.MethodPost, base+"/runs/wait", `{"assistant_id": "fail", "input": `+input+`}`, &got)
-		assert.JSONEq(t, want, string(got))
-	}
-}
