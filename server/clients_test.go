@@ -37,7 +37,7 @@ func exchange(t *testing.T, method, url, body string, into any) {
 
 func TestSubgraphsAreDescribed(t *testing.T) {
 	t.Parallel()
-	base := serve(t, memcheckpoint.New(memcheckpoint.Options{}))
+	base := serve(t, memcheckpoint.New(memcheckpoint.Options{}), memruns.New())
 	var found []struct {
 		ID string `json:"assistant_id"`
 	}
@@ -65,7 +65,7 @@ func TestSubgraphsAreDescribed(t *testing.T) {
 
 func TestCronsAreFoundByWhetherTheyAreEnabled(t *testing.T) {
 	t.Parallel()
-	base := serve(t, memcheckpoint.New(memcheckpoint.Options{}))
+	base := serve(t, memcheckpoint.New(memcheckpoint.Options{}), memruns.New())
 	var made struct {
 		ID string `json:"cron_id"`
 	}
@@ -109,7 +109,7 @@ func TestHeartbeatsEndNoEvent(t *testing.T) {
 // Version 2.0.0 of the SDK for JavaScript sends a JSON array, that for Python an empty value.
 func TestModesOfJoinedStreams(t *testing.T) {
 	t.Parallel()
-	base := serve(t, memcheckpoint.New(memcheckpoint.Options{}))
+	base := serve(t, memcheckpoint.New(memcheckpoint.Options{}), memruns.New())
 	var run struct {
 		ID     string `json:"run_id"`
 		Thread string `json:"thread_id"`

@@ -70,7 +70,7 @@ func (r *result) add(s suite, client string) {
 	}
 	for _, inner := range s.Suites {
 		name := client
-		if inner.Name != "" && inner.Name != "pytest" {
+		if client == r.project && inner.Name != "" && inner.Name != "pytest" { // the outermost suite is the client
 			name = inner.Name
 		}
 		r.add(inner, name)
