@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -244,4 +245,33 @@ func TestResultOverTheLimitFitsIntoAFile(t *testing.T) {
 	require.NoError(t, err)
 	assert.InDelta(t, 512<<10, len(text), 1000)
 	assert.Contains(t, text[len(text)-1000:], "cut")
+}
+
+// The edits of a large file do not add up: after many of them, an edit costs no more than after 64. The
+// test is not parallel, since it measures the memory that the process requests.
+func TestManyEditsOfALargeFileStayCheap(t *testing.T) {
+	text := strings.Repeat("x", 100_000)
+	n, last := 0, 200
+	model := modelFunc(func(llm.Request) llmtest.Reply {
+		n++
+		switch {
+		case n == 1:
+			return llmtest.Calls(named(n, deep.WriteTool, map[string]any{"file_path": "/big", "content": "edit 1." + text}))
+		case n <= last:
+			return llmtest.Calls(named(n, deep.EditTool, map[string]any{"file_path": "/big", "old_string": fmt.Sprintf("edit %d.", n-1), "new_string": fmt.Sprintf("edit %d.", n)}))
+		}
+		return llmtest.Say("done")
+	})
+	g, err := agent.New("a", model, nil, agent.Options{MaxTurns: 1000, Use: []agent.Middleware{deep.FileTools(deep.State())}})
+	require.NoError(t, err)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	snap, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+	require.NoError(t, err)
+	runtime.ReadMemStats(&after)
+	got, err := deep.State().Read(t.Context(), snap, "/big")
+	require.NoError(t, err)
+	assert.Equal(t, fmt.Sprintf("edit %d.", last)+text, got)
+	// Each edit makes at most 64 texts of 100 kB, once.
+	assert.Less(t, (after.TotalAlloc-before.TotalAlloc)>>20, uint64(last*100_000*80>>20))
 }

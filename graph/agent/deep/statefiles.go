@@ -15,9 +15,9 @@ import (
 // only the text or the edit of one file. A thread has one such tree.
 //
 // If two sub-agents edit one file at the same time, both edits are made, in the order of the calls.
-// An edit whose old text is no longer there has no effect. If the stored edits of a file become
-// larger than the file and than 64 KiB, the last edit also stores the whole file, and the older edits
-// are removed.
+// An edit whose old text is no longer there has no effect. After 64 edits of a file, or if they become
+// larger than the file and than 64 KiB, an edit also stores the whole file, and the older edits are
+// removed.
 func State() Files { return stateFiles{} }
 
 type stateFiles struct{}
@@ -50,14 +50,26 @@ var changes = state.Keyed("agent_files", changeID{}).Prune(withoutOutdated)
 // withoutOutdated removes the changes of a file before its newest whole text. Whole is used only if
 // it equals the current text: it lacks the edits that other agents made at the same time.
 func withoutOutdated(list []change) []change {
-	texts, newest := map[string]string{}, map[string]int{}
+	newest, compare := map[string]int{}, map[string]bool{}
 	for i, c := range list {
+		_, known := newest[c.Name]
+		switch {
+		case c.Old == "", !known:
+			newest[c.Name], compare[c.Name] = i, false
+		case c.Whole != "":
+			compare[c.Name] = true
+		}
+	}
+	texts := map[string]string{} // it takes time to make them, so only where a Whole is new
+	for i, c := range list {
+		if i < newest[c.Name] || !compare[c.Name] {
+			continue
+		}
 		before, known := texts[c.Name]
-		text := c.apply(before, known)
-		if c.Old == "" || c.Whole == text {
+		texts[c.Name] = c.apply(before, known)
+		if c.Whole != "" && c.Whole == texts[c.Name] {
 			newest[c.Name] = i
 		}
-		texts[c.Name] = text
 	}
 	var kept []change
 	for i, c := range list {
@@ -107,27 +119,32 @@ func (stateFiles) List(_ context.Context, s state.View, dir string) ([]File, err
 	return list, nil
 }
 
-func (stateFiles) Read(_ context.Context, s state.View, name string) (string, error) {
-	text, _, err := read(s, name)
-	return text, err
-}
-
-// read returns the text of a file, and the size of the edits since its whole text was stored.
-func read(s state.View, name string) (text string, edits int, err error) {
+func (stateFiles) Read(_ context.Context, s state.View, name string) (text string, err error) {
 	found := false
 	for _, c := range changes.All(s) {
-		if c.Name != name {
-			continue
-		}
-		text, found = c.apply(text, found), true
-		if edits += len(c.Old) + len(c.Text); c.Old == "" || c.Whole == text {
-			edits = 0
+		if c.Name == name {
+			text, found = c.apply(text, found), true
 		}
 	}
 	if !found {
-		return "", 0, notExist("read", name)
+		return "", notExist("read", name)
 	}
-	return text, edits, nil
+	return text, nil
+}
+
+// edits returns the number and the size of the edits of a file since its whole text was stored.
+func edits(s state.View, name string) (number, size int) {
+	found := false
+	for _, c := range changes.All(s) {
+		switch {
+		case c.Name != name:
+		case c.Old == "", !found:
+			number, size, found = 0, 0, true
+		default:
+			number, size = number+1, size+len(c.Old)+len(c.Text)
+		}
+	}
+	return number, size
 }
 
 func (stateFiles) Write(_ context.Context, s state.View, name, text string) (state.Update, error) {
@@ -137,19 +154,20 @@ func (stateFiles) Write(_ context.Context, s state.View, name, text string) (sta
 	return state.Update{changes.Put(change{Name: name, Text: text})}, nil
 }
 
-const minEdits = 64 << 10 // the size of the edits, in bytes, above which the whole text may be stored
+// The whole text of a file is stored with an edit if the edits before it are more than maxEdits, which
+// takes time for each read, or if they are larger than minEdits and than the file.
+const (
+	maxEdits = 64
+	minEdits = 64 << 10 // in bytes
+)
 
-// edit stores the edit, and the whole file too once the edits are larger than the file.
 func (stateFiles) edit(_ context.Context, s state.View, e edit) (state.Update, error) {
-	_, edits, err := read(s, e.name)
-	if err != nil {
-		return nil, err
-	}
 	if len(e.result) > maxSize {
 		return nil, fmt.Errorf("%s: %w: %d bytes; the limit is %d", e.name, ErrTooLarge, len(e.result), maxSize)
 	}
 	c := change{Name: e.name, Old: e.old, Text: e.new, All: e.all}
-	if edits+len(e.old)+len(e.new) > max(minEdits, len(e.result)) {
+	number, size := edits(s, e.name)
+	if number >= maxEdits || size+len(e.old)+len(e.new) > max(minEdits, len(e.result)) {
 		c.Whole = e.result
 	}
 	return state.Update{changes.Put(c)}, nil
