@@ -118,6 +118,11 @@ func (a *agent) use(set *tools.Set) error {
 	if err != nil {
 		return fmt.Errorf("agent %q: %w", a.name, err)
 	}
+	for i, m := range list {
+		if err := tools.Named(m.ToolNames...).Check(a.tools); err != nil {
+			return fmt.Errorf("agent %q: %s: %w", a.name, m.label(i), err)
+		}
+	}
 	return nil
 }
 

@@ -41,6 +41,9 @@ type Middleware struct {
 	Approve tools.Rule
 	// Channels are additional channels of the agent.
 	Channels []state.Handle
+	// ToolNames are names of tools on which the functions depend. If the agent has no such
+	// tool, New returns a [tools.ErrPattern].
+	ToolNames []string
 
 	// BeforeAgent runs once at the start of a run, in a step of its own.
 	BeforeAgent func(ctx context.Context, r Run) (state.Update, error)

@@ -68,7 +68,11 @@ func CallLimit(l Limit) agent.Middleware {
 // the conversation, failed calls too, in the order in which the model made them.
 // A sub-agent has a conversation of its own.
 func ToolLimit(l Limit) agent.Middleware {
-	return agent.Middleware{Name: "tool limit", WrapTool: func(ctx context.Context, c agent.ToolCall, next agent.ToolFunc) (tools.Outcome, error) {
+	var names []string
+	if l.Tool != "" {
+		names = []string{l.Tool}
+	}
+	return agent.Middleware{Name: "tool limit", ToolNames: names, WrapTool: func(ctx context.Context, c agent.ToolCall, next agent.ToolFunc) (tools.Outcome, error) {
 		if l.Tool != "" && c.Call.Name != l.Tool {
 			return next(ctx, c)
 		}

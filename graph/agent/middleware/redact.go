@@ -83,6 +83,10 @@ func validIBAN(text string) bool {
 // The detectors run in order. A detector does not search the placeholders of the detectors before
 // it. If a message already has the text of a placeholder, the next number is used, so such a text
 // stays unchanged.
+//
+// The middleware before Redact in Options.Use has the values, and so have the models of [Shorten] and
+// [SelectTools] there, and sub-agents: a sub-agent needs a Redact of its own. Do not put Redact before
+// Shorten: a stored summary would have placeholders, whose numbers change.
 func Redact(detectors ...Detector) agent.Middleware {
 	return agent.Middleware{Name: "redact", WrapModel: func(ctx context.Context, c agent.ModelCall, next agent.ModelFunc) (agent.Reply, error) {
 		r := newRedaction(detectors, c.Request.Messages...)

@@ -57,10 +57,12 @@ func TodoList() agent.Middleware {
 	}
 }
 
+// formatTodos returns a list with one task a line. A task may have text of a document, which cannot
+// pass for another part of the prompt.
 func formatTodos(list []Todo) string {
 	var b strings.Builder
 	for _, t := range list {
-		fmt.Fprintf(&b, "- [%s] %s\n", t.Status, t.Content)
+		fmt.Fprintf(&b, "- [%s] %s\n", t.Status, tools.VisibleLine(t.Content))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

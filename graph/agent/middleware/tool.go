@@ -11,7 +11,7 @@ import (
 // RetryTools retries tools that fail; see [tools.WithRetry]. Without names, it applies to all
 // tools.
 func RetryTools(p tools.RetryPolicy, names ...string) agent.Middleware {
-	return agent.Middleware{Name: "retry tools", WrapTool: func(ctx context.Context, c agent.ToolCall, next agent.ToolFunc) (tools.Outcome, error) {
+	return agent.Middleware{Name: "retry tools", ToolNames: names, WrapTool: func(ctx context.Context, c agent.ToolCall, next agent.ToolFunc) (tools.Outcome, error) {
 		if len(names) == 0 || slices.Contains(names, c.Call.Name) {
 			ctx = tools.WithRetry(ctx, p)
 		}

@@ -27,7 +27,9 @@ func Trace(h Hooks) agent.Middleware {
 			start := time.Now()
 			ctx, done := h.Model(ctx, c)
 			reply, err := next(ctx, c)
-			done(reply, err, time.Since(start))
+			if done != nil {
+				done(reply, err, time.Since(start))
+			}
 			return reply, err
 		}
 	}
@@ -36,7 +38,9 @@ func Trace(h Hooks) agent.Middleware {
 			start := time.Now()
 			ctx, done := h.Tool(ctx, c)
 			out, err := next(ctx, c)
-			done(out, err, time.Since(start))
+			if done != nil {
+				done(out, err, time.Since(start))
+			}
 			return out, err
 		}
 	}
