@@ -32,5 +32,7 @@
 //   - gap.go, sse.go, runnable.go, stream.go, watch.go: streams of runs and threads.
 //   - threadmessage.go, threadview.go, subscription.go, command.go, socket.go: the thread-centric
 //     protocol.
-//   - adapter.go, openaianswer.go, openai.go: the graphs as models of OpenAI's protocol.
+//   - adapter.go: what the protocols below share.
+//   - openaianswer.go, openai.go: graphs as models of OpenAI's protocol.
+//   - aguiview.go, agui.go: graphs as agents of AG-UI.
 package server

@@ -63,7 +63,7 @@ type chatCall struct {
 }
 
 // flat returns the message in the form of the other clients.
-func (m *chatMessage) flat() (json.RawMessage, error) {
+func (m *chatMessage) flat() (map[string]any, error) {
 	out := map[string]any{"role": m.Role, "content": m.Content}
 	if len(m.Content) == 0 || string(m.Content) == "null" {
 		out["content"] = ""
@@ -88,7 +88,7 @@ func (m *chatMessage) flat() (json.RawMessage, error) {
 	if len(calls) > 0 {
 		out["tool_calls"] = calls
 	}
-	return json.Marshal(out)
+	return out, nil
 }
 
 // check finds what is wrong with a request.
@@ -193,7 +193,7 @@ func (c *call) chatRun(q *chatRequest, g *served, thread string) (*runRequest, e
 			return rq, nil
 		}
 	}
-	flat := []json.RawMessage{}
+	flat := []any{}
 	for i := range list {
 		m, err := list[i].flat()
 		if err != nil {

@@ -20,6 +20,7 @@ type chatAnswer struct {
 
 	text     strings.Builder // what was streamed
 	message  string          // the id of the message that is being streamed
+	streamed map[string]bool // the ids of the messages that were
 	begun    bool
 	usage    chatUsage
 	reason   string // why the model stopped
@@ -36,7 +37,7 @@ type chatUsage struct {
 
 func newChatAnswer(q *chatRequest, g *served, a *activeRun, kept bool) *chatAnswer {
 	answer := &chatAnswer{
-		id: "chatcmpl-" + a.id, created: now().Unix(), model: q.Model, channel: g.conversation(), kept: kept, withUsage: q.StreamOptions.Usage, tools: map[string]bool{}, reason: "stop",
+		id: "chatcmpl-" + a.id, created: now().Unix(), model: q.Model, channel: g.conversation(), kept: kept, withUsage: q.StreamOptions.Usage, tools: map[string]bool{}, streamed: map[string]bool{}, reason: "stop",
 	}
 	for _, t := range q.Tools {
 		answer.tools[t.Function.Name] = true
@@ -105,7 +106,7 @@ func (a *chatAnswer) addMessage(e *runs.Event, stream func(map[string]any) error
 	if a.message != "" && a.message != m.ID { // a blank line between two messages
 		text = "\n\n" + text
 	}
-	a.message = m.ID
+	a.message, a.streamed[m.ID] = m.ID, true
 	return a.write(text, stream)
 }
 
@@ -162,11 +163,13 @@ func (a *chatAnswer) end(e *runs.Event, stream func(map[string]any) error) error
 	return nil
 }
 
-// result returns the text of the last message of the assistant, and its calls of the client's tools.
-func (a *chatAnswer) result() (text string, calls []chatCall) {
+// result returns the text of the last message of the assistant, its id, and its calls of the client's
+// tools.
+func (a *chatAnswer) result() (text, id string, calls []chatCall) {
 	text = a.text.String()
 	var values map[string]json.RawMessage
 	var list []struct {
+		ID      string          `json:"id"`
 		Type    string          `json:"type"`
 		Content json.RawMessage `json:"content"`
 		Calls   []struct {
@@ -176,11 +179,11 @@ func (a *chatAnswer) result() (text string, calls []chatCall) {
 		} `json:"tool_calls"`
 	}
 	if json.Unmarshal(a.values, &values) != nil || json.Unmarshal(values[a.channel], &list) != nil || len(list) == 0 {
-		return text, nil
+		return text, "", nil
 	}
 	last := list[len(list)-1]
 	if last.Type != "ai" || len(a.question) > 0 {
-		return text, nil
+		return text, "", nil
 	}
 	for _, c := range last.Calls {
 		if a.tools[c.Name] {
@@ -189,7 +192,7 @@ func (a *chatAnswer) result() (text string, calls []chatCall) {
 			calls = append(calls, call)
 		}
 	}
-	return partText(last.Content), calls
+	return partText(last.Content), last.ID, calls
 }
 
 func (a *chatAnswer) finish(calls []chatCall) string {
@@ -201,7 +204,7 @@ func (a *chatAnswer) finish(calls []chatCall) string {
 
 // whole returns the answer as one object.
 func (a *chatAnswer) whole() map[string]any {
-	text, calls := a.result()
+	text, _, calls := a.result()
 	message := map[string]any{"role": "assistant", "content": text, "refusal": nil}
 	if len(calls) > 0 {
 		message["tool_calls"] = calls
@@ -223,10 +226,21 @@ func (a *chatAnswer) piece(delta map[string]any, reason any) map[string]any {
 	}
 }
 
-// last returns the pieces that end the streamed answer.
+// last returns the pieces that end the streamed answer. A message of a subgraph was not streamed, and
+// may be the last one of the conversation.
 func (a *chatAnswer) last() []map[string]any {
-	_, calls := a.result()
+	text, id, calls := a.result()
 	var out []map[string]any
+	stream := func(delta map[string]any) error {
+		out = append(out, a.piece(delta, nil))
+		return nil
+	}
+	if id != "" && text != "" && !a.streamed[id] {
+		if a.text.Len() > 0 {
+			text = "\n\n" + text
+		}
+		_ = a.write(text, stream) // stream returns no error
+	}
 	for i := range calls {
 		calls[i].Index = &i
 		delta := map[string]any{"tool_calls": calls[i : i+1]}

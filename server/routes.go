@@ -74,6 +74,7 @@ func endpoints() map[string]map[string]endpoint {
 		"/runs/crons/count":  {post: {(*call).countCrons, ActionSearch}},
 		"/runs/crons/{cron}": {patch: {(*call).patchCron, ActionUpdate}, remove: {(*call).deleteCron, ActionDelete}},
 
+		"/ag-ui/{assistant}":   {post: {(*call).runAGUI, ActionCreateRun}},
 		"/v1/chat/completions": {post: {(*call).completeChat, ActionCreateRun}},
 		"/v1/models":           {get: {(*call).listModels, ActionSearch}},
 		"/v1/models/{model}":   {get: {(*call).getModel, ActionRead}},
