@@ -157,10 +157,30 @@ func (in *aguiInput) input(g *served, present map[string]json.RawMessage) (map[s
 		}
 		input[name] = value
 	}
+	messages, err := in.unknown(present[conversation])
+	if err != nil {
+		return nil, err
+	}
+	if len(messages) > 0 {
+		input[conversation] = messages
+	}
+	var specs []llm.ToolSpec
+	for _, t := range in.Tools {
+		schema := t.Parameters
+		if string(orNull(schema)) == "null" {
+			schema = json.RawMessage(`{"type":"object","properties":{}}`)
+		}
+		specs = append(specs, llm.ToolSpec{Name: t.Name, Description: t.Description, Schema: schema})
+	}
+	return input, g.withTools(input, specs)
+}
+
+// unknown returns the messages that are not among those of a conversation.
+func (in *aguiInput) unknown(conversation json.RawMessage) ([]any, error) {
 	var known []struct {
 		ID string `json:"id"`
 	}
-	_ = json.Unmarshal(orNull(present[conversation]), &known) // values of the server
+	_ = json.Unmarshal(orNull(conversation), &known) // values of the server
 	ids := map[string]bool{}
 	for _, k := range known {
 		ids[k.ID] = true
@@ -179,18 +199,7 @@ func (in *aguiInput) input(g *served, present map[string]json.RawMessage) (map[s
 	if _, err := readMessages(encoded(messages)); err != nil {
 		return nil, invalid("The messages cannot be read: %v.", err)
 	}
-	if len(messages) > 0 {
-		input[conversation] = messages
-	}
-	var specs []llm.ToolSpec
-	for _, t := range in.Tools {
-		schema := t.Parameters
-		if string(orNull(schema)) == "null" {
-			schema = json.RawMessage(`{"type":"object","properties":{}}`)
-		}
-		specs = append(specs, llm.ToolSpec{Name: t.Name, Description: t.Description, Schema: schema})
-	}
-	return input, g.withTools(input, specs)
+	return messages, nil
 }
 
 // sameJSON reports whether two JSON values are equal but for white space and the order of keys.
