@@ -26,7 +26,7 @@
 //   - message.go, graph.go, draw.go: messages, values and graphs as clients see them.
 //   - context.go: what nodes read of a request.
 //   - log.go, logwriter.go, record.go: the event log of a thread, and how a run writes it.
-//   - lane.go, execute.go, finish.go: the queue of a thread, and one run.
+//   - lane.go, prepare.go, execute.go, finish.go: the queue of a thread, and one run.
 //   - auth.go, server.go, call.go, routes.go: requests.
 //   - assistant.go, subgraph.go, thread.go, state.go, run.go, item.go, cron.go, webhook.go: the objects.
 //   - gap.go, sse.go, runnable.go, stream.go, watch.go: streams of runs and threads.

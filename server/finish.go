@@ -132,8 +132,11 @@ func (s *Server) endedRecords(ctx context.Context, a *activeRun, out outcome, st
 
 // stateOf returns the status that a thread has after a run, if no other run waits.
 func (s *Server) stateOf(ctx context.Context, a *activeRun, out outcome) (string, error) {
-	if out.status == runError {
+	switch {
+	case out.status == runError:
 		return threadError, nil
+	case a.g == nil:
+		return threadIdle, nil
 	}
 	snap, err := a.g.graph.Thread(a.thread).Snapshot(ctx)
 	switch {

@@ -83,6 +83,12 @@ func (a *activeRun) cancellation() cancellation {
 
 // enqueue stores a run and puts it into the lane of its thread.
 func (s *Server) enqueue(ctx context.Context, a *activeRun) error {
+	return s.queue(ctx, a, a.data.Request.Multitask, false)
+}
+
+// queue puts a run into the lane of its thread, by a strategy. It stores the run unless that is
+// stored.
+func (s *Server) queue(ctx context.Context, a *activeRun, strategy string, stored bool) error {
 	waits := time.Until(a.data.After)
 	s.mu.Lock()
 	if s.closed {
@@ -94,7 +100,7 @@ func (s *Server) enqueue(ctx context.Context, a *activeRun) error {
 		l = &lane{}
 	}
 	before := slices.Clone(l.runs)
-	if len(before) > 0 && a.data.Request.Multitask == multitaskReject {
+	if len(before) > 0 && strategy == multitaskReject && !stored {
 		s.mu.Unlock()
 		return refuse(http.StatusConflict, "The thread %s is busy.", a.thread)
 	}
@@ -105,17 +111,22 @@ func (s *Server) enqueue(ctx context.Context, a *activeRun) error {
 	}
 	s.running.Add(1) // under the lock, so that Close waits for the run
 	s.mu.Unlock()
-	err := s.o.Runs.Insert(ctx, a.record)
-	if err == nil && waits <= 0 {
-		err = s.setBusy(ctx, a.thread)
+	var err error
+	if !stored {
+		err = s.o.Runs.Insert(ctx, a.record)
 	}
-	if err != nil && !errors.Is(err, runs.ErrExists) {
+	if err == nil && waits <= 0 {
+		if err = s.setBusy(ctx, a.thread); errors.Is(err, runs.ErrNotFound) { // the thread was deleted meanwhile
+			err = errors.Join(err, s.o.Runs.Delete(ctx, runs.Run, a.id))
+		}
+	}
+	if err != nil {
 		s.leave(a)
 		s.running.Done()
 		close(a.done)
 		return err
 	}
-	switch a.data.Request.Multitask {
+	switch strategy {
 	case multitaskInterrupt:
 		stopAll(before, interruptRun)
 	case multitaskRollback:
@@ -271,17 +282,35 @@ func (s *Server) resumeRuns() error {
 	})
 	for _, r := range found {
 		g := s.graphs[r.Graph]
-		if g == nil {
-			s.o.Logger.Error("server: a run cannot be continued: its graph is not served", "run", r.ID, "graph", r.Graph)
-			continue
+		if g == nil && s.stored != nil {
+			continue // the server shows the threads of a program that has the graph
 		}
 		a, err := newActiveRun(r, g)
 		if err != nil {
 			return err
 		}
-		a.data.Request.Multitask = multitaskEnqueue
-		if err := s.enqueue(s.ctx, a); err != nil {
+		// A run that was to interrupt those before it does so now.
+		if err := s.queue(s.ctx, a, a.data.Request.Multitask, true); err != nil && !errors.Is(err, runs.ErrNotFound) {
 			return err
+		}
+	}
+	return s.restThreads()
+}
+
+// restThreads corrects the status of threads that another server left busy without a run.
+func (s *Server) restThreads() error {
+	busy, _, err := s.o.Runs.Search(s.ctx, runs.Query{Kind: runs.Thread, Statuses: []string{threadBusy}})
+	if err != nil {
+		return err
+	}
+	for _, t := range busy {
+		s.mu.Lock()
+		l := s.lanes[t.ID]
+		s.mu.Unlock()
+		if g := s.graphs[t.Graph]; l == nil && g != nil {
+			if err := s.rest(s.ctx, &activeRun{thread: t.ID, g: g}, outcome{}); err != nil {
+				s.o.Logger.Error("server: the status of a thread was not stored", "thread", t.ID, "error", err)
+			}
 		}
 	}
 	return nil

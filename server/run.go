@@ -54,9 +54,10 @@ type runData struct {
 	// After is the time before which the run does not begin.
 	After time.Time
 	// Attempt counts how often the run was started. Base is the newest checkpoint before its first
-	// start, and Inputs the number of inputs of the state that it continues.
+	// start, and Pending the number of pending writes of that checkpoint.
 	Attempt int
 	Base    string
+	Pending int
 	Started bool
 	// Before is the number of the event before the first one of the run, if the run has begun.
 	Before *int64

@@ -38,8 +38,10 @@ func (s *Server) callWebhook(a *activeRun, out outcome) {
 	if out.err != nil {
 		body["error"] = out.err
 	}
-	if values, err := s.reader(a.g, a.thread).valuesAt(ctx, a.data.Checkpoint); err == nil {
-		body["values"] = values
+	if a.g != nil {
+		if values, err := s.reader(a.g, a.thread).valuesAt(ctx, a.data.Checkpoint); err == nil {
+			body["values"] = values
+		}
 	}
 	var err error
 	for range webhookTry {
