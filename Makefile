@@ -106,6 +106,7 @@ crash: ## kill a run CRASHES times at random points and resume it
 	WEFT_CRASHES=$(CRASHES) $(GO) test ./graph -run='^TestCrash' -count=1 -v -timeout=120m
 	WEFT_CRASHES=$(CRASHES) $(GO) test ./graph/agent/internal/durable -run='^TestKilled' -count=1 -v -timeout=120m
 	WEFT_CRASHES=$(CRASHES) $(GO) test ./graph/flow -run='^TestKilled' -count=1 -v -timeout=120m
+	WEFT_CRASHES=$$(($(CRASHES) / 10)) $(GO) test ./server -run='^TestKilledServer' -count=1 -v -timeout=120m
 
 .PHONY: faults
 faults: ## the faults of docs/reliability.md in full: about 15 minutes (WEFT_SEED=N plays one again)
