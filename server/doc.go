@@ -19,6 +19,9 @@
 //   - Without [Options.Auth], only requests from this machine are accepted. With it, a user sees
 //     and changes only objects of its own.
 //
+// The other protocols are OpenAI's chat completions, AG-UI, and, by package server/mcpserver, MCP. See
+// docs/protocols.md.
+//
 // # The code
 //
 // The files of this package, lowest layer first:

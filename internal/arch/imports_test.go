@@ -75,6 +75,7 @@ var layers = map[string][]string{
 
 	"server/runs":                nil,
 	"server/runs/...":            {"server/runs", "internal/migration", "internal/pgdb", "internal/sqlitedb", "internal/uuid"},
+	"server/mcpserver":           {"internal/uuid"},
 	"server/internal/replaytest": {"internal/uuid"},
 	"server/internal/stored":     {"checkpoint", "graph", "internal/lru", "internal/statecore", "llm", "server/runs", "server/runs/memruns", "state"},
 	"server/ui":                  {"tools"},
