@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/llm"
@@ -35,7 +36,7 @@ type SubAgent struct {
 }
 
 // AsTool returns a middleware with a tool that gives a task to a sub-agent. Its argument is
-// the task, and its result is the last reply of the sub-agent.
+// the task, and its result is the last reply of the sub-agent, with its structured answer if it has one.
 //
 // Each call is a separate task that runs the sub-agent as a subgraph. Several calls in one
 // reply run concurrently. The stream of the run has the tokens and tool calls of the
@@ -209,20 +210,24 @@ func (a *agent) answered(s state.View, answer llm.Message) state.Update {
 	return state.Update{a.messages.Put(m)}
 }
 
-// lastAnswer returns the last reply of the sub-agent as a tool result.
+// lastAnswer returns the last reply of the sub-agent, with its structured answer, as a tool result.
 func (m *member) lastAnswer(sub state.View) llm.Message {
+	var r Outcome
+	if m.Agent.Declares(Result) {
+		r = Result.Get(sub)
+	}
 	last, _ := m.Messages.Last(sub)
 	answer := llm.Message{Status: llm.StatusSuccess}
 	if last.Role == llm.RoleAssistant {
 		answer.Parts = slices.DeleteFunc(slices.Clone(last.Parts), func(p llm.Part) bool { return p.Type == llm.PartReasoning })
 	}
-	if len(answer.Parts) == 0 {
-		text := "The agent did not answer."
-		if m.Agent.Declares(Result) {
-			r := Result.Get(sub)
-			text = fmt.Sprintf("The agent did not answer: %s %s", r.Reason, r.Problem)
-		}
-		answer.Status, answer.Parts = llm.StatusError, []llm.Part{llm.Text(text)}
+	switch text := last.Text(); {
+	case len(answer.Parts) == 0 && len(r.Answer) == 0:
+		answer.Status, answer.Parts = llm.StatusError, []llm.Part{llm.Text(strings.TrimSpace(fmt.Sprintf("The agent did not answer: %s %s", r.Reason, r.Problem)))}
+	case r.Reason == Unfit:
+		answer.Status, answer.Parts = llm.StatusError, append(answer.Parts, llm.Text("\n\nThe agent did not give its structured answer: "+r.Problem))
+	case !strings.HasSuffix(text, string(r.Answer)): // the answer was asked for after the reply
+		answer.Parts = append(answer.Parts, llm.Text("\n\n"+string(r.Answer)))
 	}
 	return answer
 }

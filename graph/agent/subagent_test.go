@@ -357,3 +357,34 @@ func TestSubAgentIsChecked(t *testing.T) {
 	}})
 	require.NoError(t, err)
 }
+
+// TestStructuredAnswerOfASubAgentIsItsResult proves that the result of a call has the structured answer
+// of the sub-agent, in whichever way it was given, and is an error if there is none.
+func TestStructuredAnswerOfASubAgentIsItsResult(t *testing.T) {
+	t.Parallel()
+	const fits = `{"grade":"good"}`
+	for _, tt := range []struct {
+		name    string
+		replies []llmtest.Reply
+		want    string
+		status  llm.Status
+	}{
+		{"by the tool", []llmtest.Reply{llmtest.Call("answer", fits)}, fits, llm.StatusSuccess},
+		{"after a text", []llmtest.Reply{llmtest.Say("Fine."), llmtest.Say(fits)}, "Fine.\n\n" + fits, llm.StatusSuccess},
+		{"unfit", []llmtest.Reply{llmtest.Say("Fine."), llmtest.Say("no"), llmtest.Say("no")}, "Fine.\n\nThe agent did not give its structured answer: ", llm.StatusError},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			sub, err := agent.New("sub", llmtest.NewScript(tt.replies...), nil, agent.Options{Answer: agent.Structured[grading]()})
+			require.NoError(t, err)
+			boss := newAgent(t, llmtest.NewScript(llmtest.Call("sub", `{"task":"grade"}`), llmtest.Say("ok")), nil, agent.Options{
+				Use: []agent.Middleware{agent.AsTool(agent.SubAgent{Agent: sub, Description: "It grades."})},
+			})
+			snap, err := boss.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+			require.NoError(t, err)
+			result := agent.Messages.Get(snap)[2]
+			assert.True(t, strings.HasPrefix(result.Text(), tt.want), result.Text())
+			assert.Equal(t, tt.status, result.Status)
+		})
+	}
+}
