@@ -135,6 +135,16 @@ studio-check: ## fail if server/ui/dist is not what its source builds (needs nod
 	scripts/need node npm
 	cd server/ui && npm ci --no-audit --no-fund && node scripts/check.mjs
 
+.PHONY: pages
+pages: ## use the pages of the server in headless Chromium, with axe-core (needs node, npm and chromium)
+	scripts/need node npm chromium
+	cd server/ui && npm ci --no-audit --no-fund && node --test --test-concurrency=1 tests/*.test.mjs
+
+.PHONY: pictures
+pictures: ## take the pictures of the chat in docs/images (needs node, npm, chromium and pngquant)
+	scripts/need node npm chromium pngquant
+	cd server/ui && npm ci --no-audit --no-fund && node tests/pictures.mjs
+
 .PHONY: interop
 interop: ## exchange messages with the real LangChain of npm and PyPI (needs node, npm and python3)
 	WEFT_INTEROP=1 $(GO) test ./internal/interop -count=1 -v -timeout=15m

@@ -30,6 +30,7 @@ export function App() {
   const { path } = useRoute();
   const thread = path[0];
   const session = useSession(thread);
+  const title = useTitle(thread);
   const [drawer, setDrawer] = useState(false);
   const [sources, setSources] = useState<{ list: Source[]; index: number }>();
   const [failed, setFailed] = useState<string>();
@@ -81,10 +82,11 @@ export function App() {
       <div className="flex min-w-0 flex-1 flex-col">
         <header className="flex h-13 shrink-0 items-center gap-1 border-b px-2 lg:hidden">
           <IconButton label="Open the sidebar" className="size-10!" onClick={() => setDrawer(true)}><MenuIcon size={20} /></IconButton>
-          <Title thread={thread} />
+          <span dir="auto" aria-hidden className="min-w-0 flex-1 truncate text-center text-sm font-medium">{thread ? title : ""}</span>
           <IconButton label="New chat" className="size-10!" onClick={() => navigate("#/")}><SquarePen size={18} /></IconButton>
         </header>
         <main className="flex min-h-0 flex-1 flex-col">
+          {thread && <h1 className="sr-only">{title}</h1>}
           {!thread ? <Start onSend={begin} failed={failed} /> : session && <Conversation key={thread} session={session} failed={failed} onSend={send} onSource={(list, index) => setSources({ list, index })} />}
         </main>
       </div>
@@ -94,10 +96,14 @@ export function App() {
   );
 }
 
-function Title({ thread }: { thread?: string }) {
+function useTitle(thread: string | undefined): string {
   const list = useSyncExternalStore(threads.subscribe, threads.view);
-  const title = list.threads.find((t) => t.id === thread)?.title ?? config.title ?? "Chat";
-  return <span dir="auto" className="min-w-0 flex-1 truncate text-center text-sm font-medium">{thread ? title : ""}</span>;
+  const name = config.title ?? "Chat";
+  const title = thread ? list.threads.find((t) => t.id === thread)?.title : undefined;
+  useEffect(() => {
+    document.title = title ? `${title} · ${name}` : name;
+  }, [title, name]);
+  return title ?? name;
 }
 
 // The panel with the places that the assistant has cited.

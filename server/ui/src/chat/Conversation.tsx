@@ -47,7 +47,7 @@ export function Conversation({ session, failed, onSend, onSource }: Props) {
   if (view.phase === "missing" || view.phase === "failed")
     return (
       <div className="m-auto max-w-md px-6 text-center">
-        <h1 className="text-lg font-semibold">{view.phase === "missing" ? "There is no such conversation" : "The conversation cannot be shown"}</h1>
+        <h2 className="text-lg font-semibold">{view.phase === "missing" ? "There is no such conversation" : "The conversation cannot be shown"}</h2>
         <p className="mt-1 mb-5 text-muted">{view.phase === "missing" ? "It was deleted, or it belongs to somebody else." : view.reason}</p>
         <Button kind="primary" onClick={() => navigate("#/")}>New chat</Button>
       </div>
@@ -73,7 +73,7 @@ function Notices({ view, session }: { view: View; session: Session }) {
         </p>
       )}
       {view.old && <p role="status" className="text-center text-xs text-muted">An earlier branch. The next message continues it.</p>}
-      {view.typing && <p role="status" className="animate-soft text-center text-xs text-muted">You are typing in another tab.</p>}
+      {view.typing && <p role="status" className="text-center text-xs text-muted">You are typing in another tab.</p>}
       <span className="sr-only" role="status">{view.running ? "The assistant is answering." : view.interrupts.length ? "The assistant asks a question." : ""}</span>
       {view.error && !view.running && (
         <div role="alert" className="animate-rise flex flex-wrap items-center gap-x-3 gap-y-2 rounded-card border border-danger/50 bg-raised px-4 py-2.5">

@@ -1,6 +1,5 @@
 import { Ellipsis, Hand, LoaderCircle, Monitor, Moon, PanelLeftClose, Pencil, Search, SquarePen, Sun, Trash2, X } from "lucide-react";
 import { type FormEvent, useEffect, useMemo, useState, useSyncExternalStore } from "react";
-import { config } from "../config";
 import { Button, IconButton } from "../parts/Button";
 import { Dialog } from "../parts/Dialog";
 import { Menu } from "../parts/Menu";
@@ -103,5 +102,3 @@ function Rename({ thread, onClose }: { thread: Thread; onClose: () => void }) {
     </Dialog>
   );
 }
-
-export const appTitle = () => config.title ?? "Chat";

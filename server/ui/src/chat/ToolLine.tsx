@@ -40,7 +40,7 @@ export const ToolLine = memo(function ToolLine({ use, work }: Props) {
       <div className={`rounded-[10px] ${open ? "border" : ""}`}>
         <button type="button" aria-expanded={open} onClick={() => setOpen(!open)} className={`flex min-h-8 w-full min-w-0 items-center gap-2 rounded-[10px] px-2 text-start text-sm hover:bg-hover ${open ? "" : "-mx-2 w-[calc(100%+16px)]"}`}>
           <Wrench size={14} aria-hidden className="shrink-0 text-muted" />
-          <span className={`shrink-0 font-medium ${state === "running" ? "animate-soft" : ""}`}>{titleOf(call.name)}</span>
+          <span className="shrink-0 font-medium">{titleOf(call.name)}</span>
           <span dir="auto" className="min-w-0 truncate text-muted">{objectOf(call.args)}</span>
           {time && <span className="num shrink-0 text-xs text-muted">{time}</span>}
           <span className="ms-auto flex shrink-0 items-center"><Status state={state} word={progress?.message} /></span>

@@ -160,7 +160,7 @@ function Reasoning({ text, streaming }: { text: string; streaming: boolean }) {
     <div className="text-sm">
       <button type="button" aria-expanded={open} onClick={() => setOpen(!open)} className="-mx-2 flex min-h-8 items-center gap-2 rounded-[10px] px-2 text-muted hover:bg-hover">
         <Lightbulb size={14} aria-hidden />
-        <span className={streaming ? "animate-soft" : ""}>{streaming ? "Thinking…" : "Thoughts"}</span>
+        <span>{streaming ? "Thinking…" : "Thoughts"}</span>
         <ChevronRight size={15} aria-hidden className={`transition-transform duration-150 rtl:-scale-x-100 ${open ? "rotate-90" : ""}`} />
       </button>
       {open && <div dir="auto" className="ms-1.5 border-s-2 ps-4 whitespace-pre-wrap text-muted">{text}</div>}

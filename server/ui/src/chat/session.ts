@@ -75,6 +75,8 @@ export class Session {
   #history: Checkpoint[] = [];
   #shown: string | undefined; // the checkpoint of the shown branch, unless it is the newest
   #run: string | undefined;
+  #live = false; // the stream of the thread is read
+  #heard: string | undefined; // the last run whose beginning the stream has told
   #joining = false;
   #joined = 0; // when the run that was running before was joined
   #error: string | undefined;
@@ -93,6 +95,7 @@ export class Session {
     addEventListener("offline", this.#online);
     addEventListener("online", this.#online);
     void this.#follow();
+    void this.#watch();
   }
 
   close() {
@@ -214,7 +217,7 @@ export class Session {
 
   // ------------------------------------------------------------------ the stream
 
-  #online = () => this.#set({ connection: navigator.onLine ? this.#view.connection : "offline" });
+  #online = () => this.#set({ connection: !navigator.onLine ? "offline" : this.#live ? "online" : "reconnecting" });
 
   async #follow() {
     const signal = this.#end.signal;
@@ -227,7 +230,8 @@ export class Session {
         const events = stream[Symbol.asyncIterator]();
         let next = events.next(); // the request is sent now
         if (tries > 0) await this.#load(); // what was missed
-        this.#set({ connection: "online" });
+        this.#live = true;
+        this.#online();
         for (let e = await next; !e.done; e = await next) {
           tries = 0;
           last = e.value.id ?? last;
@@ -243,25 +247,47 @@ export class Session {
           return;
         }
       }
-      this.#set({ connection: navigator.onLine ? "reconnecting" : "offline" });
+      this.#live = false;
+      this.#online();
       await new Promise((f) => setTimeout(f, Math.min(500 * 2 ** tries, 8000)));
     }
   }
 
-  // join reads the events of a run that began before the page was there.
+  // join reads the events of a run whose beginning the stream of the thread has not told.
   async #join() {
     const runs = await client.runs.list(this.thread, { limit: 10 });
+    if (this.#end.signal.aborted) return;
     const run = runs.find((r) => r.status === "running") ?? runs.findLast((r) => r.status === "pending");
-    if (!run) {
-      this.#run = undefined;
-      this.#stopped = runs[0]?.status === "interrupted";
-      this.#changed();
+    if (run) {
+      if (run.run_id === this.#run) return;
+      this.#begun(run.run_id);
+      if (this.#heard === run.run_id) return;
+      this.#joining = true;
+      this.#joined = Date.now();
+      void this.#replay(run.run_id);
       return;
     }
-    this.#begun(run.run_id);
-    this.#joining = true;
-    this.#joined = Date.now();
-    void this.#replay(run.run_id);
+    if (this.#run) return this.#ended();
+    if (this.#outgoing.length > 0) {
+      this.#outgoing = this.#outgoing.filter((o) => !o.run);
+      await this.#load();
+    }
+    if (runs[0]?.status === "interrupted") {
+      this.#stopped = true;
+      this.#error = undefined;
+    }
+    this.#changed();
+  }
+
+  // watch compares with the server what the page takes to be running: a run may begin and end before
+  // the stream of the thread is there.
+  async #watch() {
+    const signal = this.#end.signal;
+    for (let wait = 500; !signal.aborted; wait = 3000) {
+      await new Promise((f) => setTimeout(f, wait));
+      if (signal.aborted || this.#joining || !this.#live || (wait > 500 && !this.#run && this.#outgoing.length === 0)) continue;
+      await this.#join().catch(() => undefined); // the next time
+    }
   }
 
   async #replay(run: string) {
@@ -271,16 +297,20 @@ export class Session {
     } catch {
       // The stream of the thread says when the run has ended.
     }
+    if (this.#run !== run) return; // another one has begun meanwhile
     this.#joining = false;
-    if (this.#run === run && !this.#end.signal.aborted) await this.#ended();
+    if (!this.#end.signal.aborted) await this.#ended();
   }
 
   #event(name: string, data: unknown, replayed = false) {
     if (name === "metadata") {
       const m = data as { run_id?: string; status?: string };
       if (m.status === "run_done") {
-        if (!this.#joining) void this.#ended();
-      } else if (m.run_id && m.run_id !== this.#run && !replayed) this.#begun(m.run_id);
+        if (m.run_id === this.#run && !this.#joining) void this.#ended();
+      } else if (m.run_id && !replayed) {
+        this.#heard = m.run_id;
+        if (m.run_id !== this.#run) this.#begun(m.run_id);
+      }
       return;
     }
     if (this.#joining && !replayed) return;
@@ -303,6 +333,7 @@ export class Session {
 
   #begun(run: string) {
     this.#run = run;
+    this.#joining = false;
     this.#stopped = false;
     this.#error = undefined;
     this.#interrupts = [];

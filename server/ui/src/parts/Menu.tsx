@@ -3,12 +3,11 @@ import type { ReactElement, ReactNode } from "react";
 
 export type Item = { label: string; icon?: ReactNode; danger?: boolean; checked?: boolean; onSelect: () => void };
 
-/** Menu opens a list of actions under its trigger. */
+/** Menu opens a list of actions under its trigger, in the landmark of the trigger. */
 export function Menu({ trigger, items, align = "end" }: { trigger: ReactElement; items: Item[]; align?: "start" | "end" }) {
   return (
     <M.Root modal={false}>
       <M.Trigger asChild>{trigger}</M.Trigger>
-      <M.Portal>
         <M.Content align={align} sideOffset={4} collisionPadding={8} className="animate-rise z-50 min-w-44 rounded-card border bg-raised p-1 shadow-float">
           {items.map((i) => (
             <M.Item
@@ -22,7 +21,6 @@ export function Menu({ trigger, items, align = "end" }: { trigger: ReactElement;
             </M.Item>
           ))}
         </M.Content>
-      </M.Portal>
     </M.Root>
   );
 }

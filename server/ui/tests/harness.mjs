@@ -1,0 +1,111 @@
+// What the tests of the pages have in common: the demonstration server, a browser, and axe.
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { chromium } from "playwright-core";
+
+const root = resolve(fileURLToPath(import.meta.url), "../../../..");
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const program = process.env.CHROMIUM ?? ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
+
+function freePort() {
+  return new Promise((done) => {
+    const s = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = s.address();
+      s.close(() => done(port));
+    });
+  });
+}
+
+/** begin starts the demonstration server and a browser. */
+export async function begin() {
+  if (!program) throw new Error("there is no Chromium: install it, or set CHROMIUM to its path");
+  const folder = mkdtempSync(join(tmpdir(), "weft-pages-"));
+  const binary = join(folder, "pages");
+  execFileSync("go", ["build", "-o", binary, "./examples/pages"], { cwd: root, stdio: "inherit" });
+  const port = await freePort();
+  const server = spawn(binary, ["-addr", `127.0.0.1:${port}`], { stdio: ["ignore", "pipe", "inherit"] });
+  await new Promise((done, fail) => {
+    server.stdout.on("data", (text) => String(text).includes("studio:") && done());
+    server.on("exit", (code) => fail(new Error(`the server ended with ${code}`)));
+  });
+  const browser = await chromium.launch({
+    executablePath: program,
+    args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+  });
+  const origin = `http://127.0.0.1:${port}`;
+  const end = async () => {
+    await browser.close();
+    server.removeAllListeners("exit");
+    server.kill();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  return { origin, browser, end };
+}
+
+/** Chat is the chat page in a tab. */
+export class Chat {
+  problems = [];
+
+  constructor(page, origin) {
+    this.page = page;
+    this.origin = origin;
+    page.on("console", (m) => m.type() === "error" && !/ERR_INTERNET_DISCONNECTED|ERR_FAILED|status of [45]/.test(m.text()) && this.problems.push(m.text()));
+    page.on("pageerror", (e) => this.problems.push(String(e.stack)));
+    page.on("request", (r) => /^(data|blob):/.test(r.url()) || r.url().startsWith(origin) || this.problems.push(`a request to ${r.url()}`));
+  }
+
+  static async open(at, { width = 1440, height = 900, dark = false, hash = "", context, ...more } = {}) {
+    context ??= await at.browser.newContext({ viewport: { width, height }, colorScheme: dark ? "dark" : "light", locale: "en-GB", ...more });
+    const chat = new Chat(await context.newPage(), at.origin);
+    await chat.page.goto(`${at.origin}/chat/${hash}`);
+    await chat.field.waitFor();
+    return chat;
+  }
+
+  get field() {
+    return this.page.getByRole("textbox", { name: "Message" });
+  }
+
+  get thread() {
+    return new URL(this.page.url()).hash.slice(2);
+  }
+
+  /** say sends a message. With wait, it waits for the end of the answer. */
+  async say(text, { wait = true } = {}) {
+    const before = await this.page.locator("[data-index]").count();
+    await this.field.fill(text);
+    await this.field.press("Enter");
+    await this.page.locator("[data-index]").nth(0).waitFor();
+    if (before === 0) await this.page.waitForURL(/#\/.+/);
+    if (wait) await this.idle();
+  }
+
+  /** idle waits until the last message has an answer or a question, and nothing runs. */
+  async idle() {
+    await this.page.waitForFunction(() => {
+      const rows = document.querySelectorAll("[data-index]");
+      const busy = document.querySelector("[aria-label^='Stop'], [aria-label='The answer is coming']");
+      return rows.length > 1 && !busy;
+    });
+  }
+
+  async close() {
+    await this.page.context().close();
+    assert.deepEqual(this.problems, [], "errors in the console, or requests to other hosts");
+  }
+
+  /** axe returns the violations of the page as it is. */
+  async axe() {
+    await this.page.waitForFunction(() => document.getAnimations().every((a) => a.playState !== "running" || a.effect?.getTiming().iterations === Infinity));
+    // The page's policy forbids scripts that are not its own; the tool is not part of the page.
+    await this.page.evaluate(axe);
+    const found = await this.page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+    return found.violations.map((v) => `${v.id}: ${v.help} (${v.nodes.map((n) => `${n.target} ${n.failureSummary?.split("\n").slice(1, 2)}`).slice(0, 3).join("; ")})`);
+  }
+}
