@@ -230,12 +230,12 @@ func withPictures(next http.Handler) http.Handler {
 // chair returns a picture of a chair, drawn four times as large and then made smaller, so that its
 // edges are smooth.
 func chair(c color.RGBA) []byte {
-	const size, fine = 320, 4
-	big := image.NewRGBA(image.Rect(0, 0, size*fine, size*fine))
+	const wide, high, fine, left = 427, 320, 4, 53
+	big := image.NewRGBA(image.Rect(0, 0, wide*fine, high*fine))
 	fill := func(c color.RGBA, inside func(x, y float64) bool) {
-		for y := range size * fine {
-			for x := range size * fine {
-				if inside(float64(x)/fine, float64(y)/fine) {
+		for y := range high * fine {
+			for x := range wide * fine {
+				if inside(float64(x)/fine-left, float64(y)/fine) {
 					big.SetRGBA(x, y, c)
 				}
 			}
@@ -250,8 +250,8 @@ func chair(c color.RGBA) []byte {
 	shade := func(percent int) color.RGBA {
 		return color.RGBA{uint8(int(c.R) * percent / 100), uint8(int(c.G) * percent / 100), uint8(int(c.B) * percent / 100), 255}
 	}
-	box(color.RGBA{243, 240, 233, 255}, 0, 0, size, size, 0)
-	box(color.RGBA{230, 225, 214, 255}, 0, 250, size, size, 0)
+	box(color.RGBA{243, 240, 233, 255}, -left, 0, wide, high, 0)
+	box(color.RGBA{230, 225, 214, 255}, -left, 250, wide, high, 0)
 	fill(color.RGBA{214, 207, 194, 255}, func(x, y float64) bool { return (x-160)*(x-160)/8100+(y-282)*(y-282)/100 < 1 })
 	for _, y := range []float64{78, 104, 130} {
 		box(shade(108), 112, y, 208, y+13, 0)
@@ -265,14 +265,14 @@ func chair(c color.RGBA) []byte {
 	box(shade(84), 92, 188, 228, 196, 0)
 	box(c, 94, 196, 104, 284, -6)
 	box(c, 216, 196, 226, 284, 6)
-	return encode(big, size, fine)
+	return encode(big, fine)
 }
 
 // encode returns a picture as PNG, made smaller by a factor.
-func encode(big *image.RGBA, size, fine int) []byte {
-	img := image.NewRGBA(image.Rect(0, 0, size, size))
-	for y := range size {
-		for x := range size {
+func encode(big *image.RGBA, fine int) []byte {
+	img := image.NewRGBA(image.Rect(0, 0, big.Rect.Dx()/fine, big.Rect.Dy()/fine))
+	for y := range img.Rect.Dy() {
+		for x := range img.Rect.Dx() {
 			var r, g, b int
 			for i := range fine * fine {
 				c := big.RGBAAt(x*fine+i%fine, y*fine+i/fine)

@@ -40,11 +40,12 @@ for (const [name, { state, ...options }] of Object.entries(pictures)) {
     await fill(at);
     const chat = await Chat.open(at, { ...options, deviceScaleFactor: 2 });
     await states[state](chat);
+    if (state === "streaming") await chat.page.getByText("lacquered").waitFor();
     await chat.page.mouse.move(0, 0);
     await chat.page.waitForTimeout(400);
     const path = `${folder}/${name}.png`;
     await chat.page.screenshot({ path });
-    execFileSync("pngquant", ["--force", "--skip-if-larger", "--strip", "--quality=70-95", "--output", path, path]);
+    execFileSync("pngquant", ["--force", "--strip", "--quality=60-95", "--output", path, path]);
     await chat.close();
     console.log(path);
   } finally {

@@ -55,16 +55,21 @@ export function Arguments({ value, schema }: { value: unknown; schema?: Schema }
     <dl className="grid grid-cols-[minmax(90px,auto)_1fr] gap-x-4 gap-y-1.5 text-sm">
       {entries.map(([k, v]) => (
         <div key={k} className="contents">
-          <dt className="text-muted">{label(k, schema?.properties?.[k])}</dt>
-          <dd className="min-w-0"><Value value={v} /></dd>
+          <dt className={`text-muted ${isPlain(v) ? "" : "col-span-2"}`}>{label(k, schema?.properties?.[k])}</dt>
+          <dd className={`min-w-0 ${isPlain(v) ? "" : "col-span-2 border-s-2 ps-3"}`}><Value value={v} /></dd>
         </div>
       ))}
     </dl>
   );
 }
 
+const isPlain = (v: unknown) => typeof v !== "object" || v === null;
+
+const dates = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
+
 function Plain({ value }: { value: unknown }) {
   if (isNumber(value)) return <span className="num">{numberText(value)}</span>;
+  if (typeof value === "string" && /^\d{4}-\d{2}-\d{2}$/.test(value) && !Number.isNaN(Date.parse(value))) return <time dateTime={value} title={value}>{dates.format(new Date(`${value}T12:00`))}</time>;
   if (typeof value === "string") return <span dir="auto" className="break-words whitespace-pre-wrap">{textOf(value) || <i className="text-muted">empty</i>}</span>;
   if (typeof value === "boolean") return <>{value ? "yes" : "no"}</>;
   return <i className="text-muted">none</i>;
@@ -129,7 +134,7 @@ function ApprovalCard({ busy, onAnswer, approval }: Props & { approval: Approval
     <section aria-label={`Question: ${title}`} className={`animate-rise rounded-card border bg-raised ${danger ? "border-danger/60" : ""}`}>
       <header className={`flex items-center gap-2.5 border-b px-4 py-2.5 ${danger ? "border-danger/30 text-danger" : ""}`}>
         {danger ? <ShieldAlert size={18} aria-hidden /> : <CornerDownLeft size={18} aria-hidden className="text-accent" />}
-        <h3 className="font-semibold">{title}?</h3>
+        <h2 className="font-semibold">{title}?</h2>
         {danger && <span className="ms-auto text-xs">cannot be taken back</span>}
       </header>
       <div className="space-y-3 px-4 py-3.5">
@@ -204,7 +209,7 @@ function FormCard({ question, busy, onAnswer }: Props) {
     >
       <header className="flex items-center gap-2.5 border-b px-4 py-2.5">
         <CornerDownLeft size={18} aria-hidden className="shrink-0 text-accent" />
-        <h3 dir="auto" className="font-semibold">{visible(title)}</h3>
+        <h2 dir="auto" className="font-semibold">{visible(title)}</h2>
       </header>
       <div className="space-y-3 px-4 py-3.5">
         {p.description && <p dir="auto" className="text-sm text-muted">{visible(p.description)}</p>}

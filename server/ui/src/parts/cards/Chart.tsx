@@ -31,26 +31,38 @@ function colourOf(element: HTMLElement, name: string): string {
   return colour;
 }
 
-function optionsOf(d: Data, box: HTMLElement, shown: boolean[]): uPlot.Options {
+function optionsOf(d: Data, box: HTMLElement): uPlot.Options {
   const muted = colourOf(box, "--muted");
   const line = colourOf(box, "--line");
   const font = `12px ${getComputedStyle(box).fontFamily}`;
   const n = d.series.length;
-  const bars = (i: number): uPlot.Series.PathBuilder => (u, s, from, to) =>
-    uPlot.paths.bars!({ size: [0.7 / n, 48], align: n === 1 ? 0 : 0, radius: 0.15, disp: { x0: { unit: 2, values: () => d.x.map((_, j) => j + ((i - (n - 1) / 2) * 0.74) / n - 0.35 / n) }, size: { unit: 2, values: () => d.x.map(() => 0.7 / n) } } })(u, s, from, to);
+  const bars = (i: number): uPlot.Series.PathBuilder => (u, series, from, to) => {
+    const fill = new Path2D();
+    const size = Math.min(((u.valToPos(1, "x", true) - u.valToPos(0, "x", true)) * 0.74) / n, 44 * devicePixelRatio);
+    const zero = u.valToPos(0, "y", true);
+    for (let j = from; j <= to; j++) {
+      const v = u.data[series]?.[j];
+      if (v === null || v === undefined) continue;
+      const x = u.valToPos(j, "x", true) + (i - n / 2) * size;
+      const y = u.valToPos(v, "y", true);
+      const radius = Math.min(4 * devicePixelRatio, size / 3, Math.abs(zero - y));
+      fill.roundRect(x + size * 0.04, Math.min(y, zero), size * 0.92, Math.abs(zero - y), v >= 0 ? [radius, radius, 0, 0] : [0, 0, radius, radius]);
+    }
+    return { stroke: null, fill };
+  };
   const short = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
   return {
     width: box.clientWidth, height: 240, legend: { show: false }, cursor: { y: false, points: { show: !d.bars } }, padding: [12, 8, 0, 0],
     scales: { x: { time: false, range: d.bars ? [-0.6, d.x.length - 0.4] : [0, Math.max(1, d.x.length - 1)] }, y: { range: (_u, min, max) => uPlot.rangeNum(Math.min(0, min ?? 0), max ?? 1, 0.1, true) } },
     axes: [
-      { stroke: muted, font, grid: { show: false }, ticks: { show: false }, gap: 6, splits: () => d.x.map((_, i) => i), values: (_u, s) => s.map((i) => d.x[i] ?? ""), space: 44 },
+      { stroke: muted, font, grid: { show: false }, ticks: { show: false }, gap: 6, splits: () => d.x.map((_, i) => i), values: (_u, s) => s.map((i) => d.x[i] ?? ""), space: 44, size: 30 },
       { stroke: muted, font, grid: { stroke: line, width: 1 }, ticks: { show: false }, gap: 6, size: 56, values: (_u, s) => s.map((v) => short.format(v)) },
     ],
     series: [
       {},
       ...d.series.map((s, i): uPlot.Series => {
         const c = colourOf(box, colours[i % colours.length] ?? "--accent");
-        return { label: s.name, show: shown[i] !== false, stroke: c, width: d.bars ? 0 : 2, fill: d.bars ? c : undefined, paths: d.bars ? bars(i) : undefined, points: { show: false } };
+        return { label: s.name, stroke: c, width: d.bars ? 0 : 2, fill: d.bars ? c : undefined, paths: d.bars ? bars(i) : undefined, points: { show: false } };
       }),
     ],
   };
@@ -68,7 +80,7 @@ export default function Chart({ value }: { value: unknown }) {
     let plot: uPlot | undefined;
     const draw = () => {
       plot?.destroy();
-      const o = optionsOf(data, element, []);
+      const o = optionsOf(data, element);
       o.hooks = { setCursor: [(u) => setAt(u.cursor.idx ?? null)] };
       plot = new uPlot(o, [data.x.map((_, i) => i), ...data.series.map((s) => s.values)], element);
     };

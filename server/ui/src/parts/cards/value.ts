@@ -18,12 +18,12 @@ export function listOf(v: unknown, field: string): Obj[] {
   return list.filter(isObject);
 }
 
-/** money writes an amount in the currency, by the locale. */
-export function money(v: number | string, currency: string): string {
+/** money writes an amount in the currency, by the locale. With short, whole amounts have no cents. */
+export function money(v: number | string, currency: string, short = false): string {
   // Intl takes a text of digits exactly.
   const amount = (typeof v === "number" ? v : numberText(v)) as number;
   try {
-    const whole = typeof v === "number" && Number.isInteger(v);
+    const whole = short && typeof v === "number" && Number.isInteger(v);
     return new Intl.NumberFormat(undefined, { style: "currency", currency, minimumFractionDigits: whole ? 0 : undefined }).format(amount);
   } catch {
     return `${amount} ${currency}`;
