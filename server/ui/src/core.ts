@@ -1,5 +1,5 @@
 // In place of @langchain/core, of which the SDK needs ids and, for streams of the newer protocol,
-// message classes. The package brings the client of a tracing service along: 100 kB that no page
+// message classes. The package brings the client of a tracing service along: 80 kB that no page
 // needs. vite.config.js puts this in its place. Messages are plain objects here.
 
 /** v7 returns a UUID of version 7: it begins with the time. It works without TLS, too. */
