@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
 
@@ -122,7 +121,7 @@ func (s *Server) endedRecords(ctx context.Context, a *activeRun, out outcome, st
 	}
 	// A run that joins the lane after this changes the record of the thread, which is a conflict.
 	if !s.busy(a) {
-		if err := s.setStatus(&t, state, out.err); err != nil {
+		if err := s.setStatus(&t, a, state, out.err); err != nil {
 			return nil, false, err
 		}
 		replaced = append(replaced, t)
@@ -156,17 +155,12 @@ func (s *Server) rest(ctx context.Context, a *activeRun, out outcome) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.change(ctx, runs.Thread, a.thread, func(r *runs.Record) error { return s.setStatus(r, state, out.err) })
+	_, err = s.change(ctx, runs.Thread, a.thread, func(r *runs.Record) error { return s.setStatus(r, a, state, out.err) })
 	return err
 }
 
-// setStatus changes the status of a thread.
-func (s *Server) setStatus(r *runs.Record, status string, failed *failure) error {
-	var d threadData
-	if err := json.Unmarshal(r.Data, &d); err != nil {
-		return err
-	}
-	d.Error = failed
-	r.Status, r.Updated, r.Data = status, now(), encoded(d)
-	return nil
+// setStatus changes the status of a thread after a run.
+func (s *Server) setStatus(r *runs.Record, a *activeRun, status string, failed *failure) error {
+	r.Status, r.Updated = status, now()
+	return s.setThreadData(r, func(d *threadData) { d.Error, d.Temporary = failed, d.Temporary || a.data.Temporary })
 }

@@ -147,7 +147,7 @@ func stopAll(list []*activeRun, how cancellation) {
 
 func (s *Server) setBusy(ctx context.Context, thread string) error {
 	_, err := s.change(ctx, runs.Thread, thread, func(r *runs.Record) error {
-		r.Status, r.Updated = threadBusy, now()
+		r.Status, r.Updated, r.Expires = threadBusy, now(), time.Time{}
 		return nil
 	})
 	return err

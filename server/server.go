@@ -69,6 +69,10 @@ type Options struct {
 	// grown by about a tenth beyond them. Zero means 100,000 events and 64 MiB.
 	MaxEvents     int
 	MaxEventBytes int64
+	// ThreadTTL is the time for which an unused thread is kept. Requests that create or change a
+	// thread may set another one for it. It begins with the next change of a thread. The zero value
+	// keeps threads forever.
+	ThreadTTL TTL
 	// Heartbeat is the time after which an idle stream gets a comment. Zero means 5 s.
 	Heartbeat time.Duration
 	// Chat is the chat page for end users, which the server serves at /chat/. Nil means none.
@@ -192,6 +196,7 @@ func (s *Server) begin() error {
 		return err
 	}
 	s.running.Go(s.trimLogs)
+	s.running.Go(s.expireThreads)
 	return nil
 }
 

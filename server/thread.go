@@ -38,6 +38,9 @@ type thread struct {
 // threadData is the part of a thread that is not searched.
 type threadData struct {
 	Error *failure
+	// TTL is nil for that of the server. Temporary says that the thread belongs to one run.
+	TTL       *TTL `json:",omitempty"`
+	Temporary bool `json:",omitempty"`
 }
 
 // A failure is the error of a graph as clients see it.
@@ -125,6 +128,7 @@ type threadBody struct {
 	Metadata   json.RawMessage `json:"metadata"`
 	IfExists   string          `json:"if_exists"`
 	Graph      string          `json:"graph_id"`
+	TTL        *ttlBody        `json:"ttl"`
 	Supersteps []struct {
 		Updates []stateUpdate `json:"updates"`
 	} `json:"supersteps"`
@@ -144,7 +148,12 @@ func (c *call) createThread() error {
 	case !isUUID(b.ID):
 		return invalid("thread_id is %q; it must be a UUID.", shortened(b.ID))
 	}
+	ttl, err := b.TTL.ttl()
+	if err != nil {
+		return err
+	}
 	r := newThread(b.ID, b.Metadata)
+	r.Data = encoded(threadData{TTL: ttl})
 	var meta struct {
 		Graph string `json:"graph_id"`
 	}
@@ -154,7 +163,7 @@ func (c *call) createThread() error {
 	if c.s.graphs[b.Graph] != nil {
 		r.Graph = b.Graph
 	}
-	err := c.insertThread(&r)
+	err = c.insertThread(&r)
 	if errors.Is(err, runs.ErrExists) {
 		if b.IfExists != "do_nothing" {
 			return refuse(http.StatusConflict, "The thread %s exists.", b.ID)
@@ -179,6 +188,9 @@ func (c *call) insertThread(r *runs.Record) error {
 	f, err := c.allow(Access{Resource: ResourceThreads, Action: ActionCreate})
 	if err == nil {
 		err = f.stamp(r, c.user)
+	}
+	if err == nil {
+		err = c.s.setThreadData(r, func(*threadData) {})
 	}
 	if err != nil {
 		return err
@@ -211,9 +223,21 @@ func (c *call) patchThread() error {
 	if err := errors.Join(c.body(&b, true), object("metadata", b.Metadata)); err != nil {
 		return err
 	}
+	ttl, err := b.TTL.ttl()
+	if err != nil {
+		return err
+	}
 	f := c.filter
 	r, err = c.s.change(c.ctx(), runs.Thread, r.ID, func(r *runs.Record) (err error) {
 		if r.Metadata, err = merged(r.Metadata, orEmpty(b.Metadata)); err != nil {
+			return err
+		}
+		err = c.s.setThreadData(r, func(d *threadData) {
+			if ttl != nil {
+				d.TTL = ttl
+			}
+		})
+		if err != nil {
 			return err
 		}
 		r.Updated = now()
