@@ -18,7 +18,7 @@ import (
 
 // files are the projects without what is installed.
 //
-//go:embed */package.json */package-lock.json */*.mjs python/*.py python/*.txt python/*.ini
+//go:embed */package.json */package-lock.json */*.mjs page/index.html page/src python/*.py python/*.txt python/*.ini
 var files embed.FS
 
 // A project is a folder with tests of clients. It is for Node, or for Python.
@@ -34,7 +34,9 @@ var projects = []project{
 	{name: "remote"},
 	{name: "assistant-ui"},
 	{name: "ag-ui"},
+	{name: "others"},
 	{name: "python", python: true},
+	{name: "page", browser: true},
 }
 
 // browsers lists the possible names of the Chromium program.

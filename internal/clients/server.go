@@ -14,6 +14,7 @@ import (
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
+	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/internal/protocolgraphs"
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/inmemory"
@@ -36,6 +37,9 @@ func startServer(ctx context.Context, store, address string) (*started, error) {
 	}
 	graphs, err := protocolgraphs.New(k.checkpoints)
 	if err != nil {
+		return nil, errors.Join(err, k.close())
+	}
+	if graphs["talk"], err = talkGraph(graph.Options{Checkpoints: k.checkpoints}); err != nil {
 		return nil, errors.Join(err, k.close())
 	}
 	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})

@@ -1,0 +1,160 @@
+// The hooks for React, in a page that Vite builds and Chromium shows.
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { extname, join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { Client } from "langgraph-sdk-1";
+import { chromium } from "playwright-core";
+import { build } from "vite";
+
+const api = process.env.BASE_URL;
+const client = new Client({ apiUrl: api });
+const types = { ".html": "text/html", ".js": "text/javascript" };
+let browser, web, origin;
+
+before(async () => {
+  await build({ logLevel: "error", build: { outDir: "dist", chunkSizeWarningLimit: 4000 } });
+  web = createServer(async (request, response) => {
+    const path = new URL(request.url, "http://page").pathname;
+    const file = join("dist", path === "/" ? "index.html" : path);
+    try {
+      const data = await readFile(file);
+      response.writeHead(200, { "content-type": types[extname(file)] ?? "application/octet-stream" }).end(data);
+    } catch {
+      response.writeHead(404).end();
+    }
+  });
+  await new Promise((resolve) => web.listen(0, "127.0.0.1", resolve));
+  origin = `http://127.0.0.1:${web.address().port}`;
+  browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM,
+    args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+  });
+});
+
+after(async () => {
+  await browser?.close();
+  web?.closeAllConnections();
+  web?.close();
+});
+
+/** Opens the page in a browser of its own. Errors of the page fail the test. */
+async function open(t, hook, graph) {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  page.setDefaultTimeout(10_000);
+  const errors = [];
+  page.on("pageerror", (error) => errors.push(String(error)));
+  page.on("console", (message) => { if (message.type() === "error" && !message.text().includes("404")) errors.push(message.text()); });
+  t.after(async () => {
+    await context.close();
+    assert.deepEqual(errors, []);
+  });
+  await page.goto(`${origin}/?${new URLSearchParams({ hook, graph, api })}`);
+  return page;
+}
+
+async function send(page, text) {
+  await page.fill("#input", text);
+  await page.press("#input", "Enter");
+}
+
+const messages = (page) => page.$$eval("li .text", (list) => list.map((e) => e.textContent));
+const thread = (page) => new URL(page.url()).searchParams.get("thread");
+
+/** Waits until the page shows these messages and no run. */
+async function shows(page, want) {
+  await page.waitForFunction((texts) => document.querySelector("#status").textContent === "ready"
+    && JSON.stringify([...document.querySelectorAll("li .text")].map((e) => e.textContent)) === texts, JSON.stringify(want))
+    .catch(async () => assert.deepEqual(await messages(page), want, await page.textContent("body")));
+}
+
+/** Records each text that the last message has. */
+const record = (page) => page.evaluate(() => {
+  window.texts = [];
+  new MutationObserver(() => {
+    const text = [...document.querySelectorAll("li.ai .text")].at(-1)?.textContent;
+    if (text && text !== window.texts.at(-1)) window.texts.push(text);
+  }).observe(document.body, { subtree: true, childList: true, characterData: true });
+});
+
+const reply = (text) => `You said ${text}. 1 2 3 4 5 6 7 8 9 10`;
+
+for (const [hook, name] of [
+  ["react", "useStream of @langchain/react 1.1.0"],
+  ["sdk1", "useStream of @langchain/langgraph-sdk 1.15.0"],
+  ["sdk2", "useStream of @langchain/langgraph-sdk 2.0.0"],
+]) {
+  describe(name, () => {
+    test("streams the tokens of a conversation", async (t) => {
+      const page = await open(t, hook, "talk");
+      await record(page);
+      await send(page, "one");
+      await shows(page, ["one", reply("one")]);
+      const texts = await page.evaluate(() => window.texts);
+      assert.ok(texts.length > 4, `the reply came in ${texts.length} pieces`);
+      for (const text of texts) assert.ok(reply("one").startsWith(text), text);
+      await send(page, "two");
+      await shows(page, ["one", reply("one"), "two", reply("two")]);
+    });
+
+    test("shows the call of a tool and its result", async (t) => {
+      const page = await open(t, hook, "tools");
+      await send(page, "add 2 3");
+      await shows(page, ["add 2 3", "", "5", "The sum is 5."]);
+    });
+
+    test("shows a question and sends the answer", async (t) => {
+      const page = await open(t, hook, "approve");
+      await send(page, "r");
+      await page.waitForSelector("#question");
+      assert.equal(await page.textContent("#question p"), "approve r?");
+      await page.click("#question button:text('yes')");
+      await page.waitForFunction(() => document.querySelector("#result").textContent === "r: yes");
+      await page.waitForSelector("#question", { state: "detached" });
+    });
+
+    test("shows a question again after a reload", async (t) => {
+      const page = await open(t, hook, "approve");
+      await send(page, "r");
+      await page.waitForSelector("#question");
+      await page.reload();
+      await page.waitForSelector("#question");
+      await page.click("#question button:text('no')");
+      await page.waitForFunction(() => document.querySelector("#result").textContent === "r: no");
+    });
+
+    test("edits a message in a branch", async (t) => {
+      const page = await open(t, hook, "talk");
+      await send(page, "one");
+      await shows(page, ["one", reply("one")]);
+      await send(page, "two");
+      await shows(page, ["one", reply("one"), "two", reply("two")]);
+      const edit = page.locator("li.human .edit").nth(1);
+      await edit.fill("three");
+      await edit.press("Enter");
+      await shows(page, ["one", reply("one"), "three", reply("three")]);
+      if (hook !== "react") {
+        await page.click(".branches button:text('branch 1')");
+        await shows(page, ["one", reply("one"), "two", reply("two")]);
+      }
+      const state = await client.threads.getState(thread(page));
+      assert.equal(state.values.messages.at(-1).content, reply("three"));
+    });
+
+    test("joins its run again after a reload in the middle", async (t) => {
+      const page = await open(t, hook, "talk");
+      await send(page, "one");
+      await page.waitForFunction(() => [...document.querySelectorAll("li.ai .text")].at(-1)?.textContent.includes(" 2"));
+      await page.reload();
+      await page.waitForSelector("#status");
+      assert.equal((await client.threads.get(thread(page))).status, "busy", "the run goes on");
+      await record(page);
+      await shows(page, ["one", reply("one")]);
+      const texts = await page.evaluate(() => window.texts);
+      assert.ok(texts.length > 1, `the rest came in ${texts.length} pieces`);
+      assert.deepEqual((await client.runs.list(thread(page))).map((r) => r.status), ["success"]);
+    });
+  });
+}

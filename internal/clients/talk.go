@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/state"
+)
+
+var messages = state.Keyed("messages", llm.ByID)
+
+// talkGraph returns a conversation whose replies take a second. The tests of streams and of rejoined
+// runs read the replies while they come.
+func talkGraph(o graph.Options) (*graph.Graph, error) {
+	b := graph.New("talk", messages)
+	b.Node("reply", func(ctx context.Context, s state.View) (state.Update, error) {
+		var reply llm.Message
+		for _, err := range graph.Tee(ctx, llm.Stream(ctx, llm.ModelFunc(talk), llm.Request{Messages: messages.Get(s)}, &reply)) {
+			if err != nil {
+				return nil, err
+			}
+		}
+		return state.Update{messages.Put(reply)}, nil
+	})
+	b.Edge(graph.Start, "reply")
+	b.Edge("reply", graph.End)
+	return b.Compile(o)
+}
+
+// talk is a model that repeats the last message and counts to ten, one word at a time.
+func talk(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
+	n := len(r.Messages)
+	text := "You said " + r.Messages[n-1].Text() + "."
+	for i := range 10 {
+		text += fmt.Sprint(" ", i+1)
+	}
+	return func(yield func(llm.Chunk, error) bool) {
+		for word := range strings.SplitAfterSeq(text, " ") {
+			select {
+			case <-time.After(100 * time.Millisecond):
+			case <-ctx.Done():
+				yield(llm.Chunk{}, ctx.Err())
+				return
+			}
+			if !yield(llm.Chunk{Kind: llm.ChunkText, Text: word, MessageID: fmt.Sprint("reply-", n)}, nil) {
+				return
+			}
+		}
+		yield(llm.Chunk{Kind: llm.ChunkEnd, MessageID: fmt.Sprint("reply-", n)}, nil)
+	}
+}
