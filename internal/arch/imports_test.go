@@ -91,11 +91,13 @@ var layers = map[string][]string{
 	"cmd/weft": {"checkpoint", "checkpoint/...", "server", "server/runs", "server/runs/...", "server/ui"},
 
 	// Other internal packages import no packages of this module, unless they are listed here.
-	"internal/...":            nil,
-	"internal/pgdb":           {"internal/migration"},
-	"internal/sqlitedb":       {"internal/migration"},
-	"internal/supatest":       {"internal/pgtest"},
-	"internal/clients":        {"checkpoint", "checkpoint/...", "internal/protocolgraphs", "memory", "memory/inmemory", "server", "server/runs", "server/runs/..."},
+	"internal/...":      nil,
+	"internal/pgdb":     {"internal/migration"},
+	"internal/sqlitedb": {"internal/migration"},
+	"internal/supatest": {"internal/pgtest"},
+	"internal/clients": {
+		"checkpoint", "checkpoint/...", "graph", "internal/protocolgraphs", "llm", "memory", "memory/inmemory", "server", "server/runs", "server/runs/...", "state",
+	},
 	"internal/interop":        {"llm"},
 	"internal/protocolgraphs": {"checkpoint", "graph", "llm", "server", "state"},
 	"internal/live":           {"graph", "graph/agent", "llm", "llm/langchainllm/...", "tools"},

@@ -42,7 +42,7 @@ func serve(ctx context.Context, store, address string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println(s.url)
+	fmt.Fprintln(os.Stderr, s.url)
 	<-ctx.Done()
 	return s.close()
 }

@@ -79,9 +79,7 @@ func (r *result) add(s suite, client string) {
 
 // report prints a table with a line for each client.
 func report(w io.Writer, store string, all []result) error {
-	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(out, "clients, stores: %s\n", store)
-	fmt.Fprintln(out, "project\tclient\ttests\tpassed\tfailed")
+	lines := []string{"clients, stores: " + store, "project\tclient\ttests\tpassed\tfailed"}
 	var tests, failed int
 	for _, r := range all {
 		var names []string
@@ -103,14 +101,18 @@ func report(w io.Writer, store string, all []result) error {
 					broken = append(broken, t.name)
 				}
 			}
-			fmt.Fprintf(out, "%s\t%s\t%d\t%d\t%s\n", r.project, name, n, n-bad, strings.Join(broken, "; "))
+			lines = append(lines, fmt.Sprintf("%s\t%s\t%d\t%d\t%s", r.project, name, n, n-bad, strings.Join(broken, "; ")))
 			tests, failed = tests+n, failed+bad
 		}
+	}
+	lines = append(lines, fmt.Sprintf("clients: %d tests, %d passed", tests, tests-failed), "")
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	if _, err := io.WriteString(out, strings.Join(lines, "\n")); err != nil {
+		return err
 	}
 	if err := out.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "clients: %d tests, %d passed\n", tests, tests-failed)
 	if failed > 0 {
 		return errFailed
 	}

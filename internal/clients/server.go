@@ -21,6 +21,8 @@ import (
 	"github.com/weft-go/weft/server"
 	"github.com/weft-go/weft/server/runs"
 	"github.com/weft-go/weft/server/runs/memruns"
+	"github.com/weft-go/weft/server/runs/pgruns"
+	"github.com/weft-go/weft/server/runs/sqliteruns"
 )
 
 // A started server serves the graphs until it is closed.
@@ -85,25 +87,42 @@ func openKept(ctx context.Context, store string) (kept, error) {
 	case "memory":
 		return kept{memcheckpoint.New(memcheckpoint.Options{}), memruns.New(), func() error { return nil }}, nil
 	case "sqlite":
-		dir, err := os.MkdirTemp("", "weft-clients-")
-		if err != nil {
-			return kept{}, err
-		}
-		c, err := sqlitecheckpoint.Open(ctx, filepath.Join(dir, "threads.db"), sqlitecheckpoint.Options{})
-		if err != nil {
-			return kept{}, errors.Join(err, os.RemoveAll(dir))
-		}
-		return kept{c, memruns.New(), func() error { return errors.Join(c.Close(), os.RemoveAll(dir)) }}, nil
+		return openSQLite(ctx)
 	case "postgres":
-		url := os.Getenv("DATABASE_URL")
-		if url == "" {
-			return kept{}, errors.New("-store=postgres: set DATABASE_URL; scripts/postgres prints one")
-		}
-		c, err := pgcheckpoint.Open(ctx, url, pgcheckpoint.Options{})
-		if err != nil {
-			return kept{}, err
-		}
-		return kept{c, memruns.New(), func() error { c.Close(); return nil }}, nil
+		return openPostgres(ctx)
 	}
 	return kept{}, fmt.Errorf("-store=%s: the stores are memory, sqlite and postgres", store)
+}
+
+func openSQLite(ctx context.Context) (kept, error) {
+	dir, err := os.MkdirTemp("", "weft-clients-")
+	if err != nil {
+		return kept{}, err
+	}
+	c, err := sqlitecheckpoint.Open(ctx, filepath.Join(dir, "threads.db"), sqlitecheckpoint.Options{})
+	if err != nil {
+		return kept{}, errors.Join(err, os.RemoveAll(dir))
+	}
+	r, err := sqliteruns.Open(ctx, filepath.Join(dir, "runs.db"), sqliteruns.Options{})
+	if err != nil {
+		return kept{}, errors.Join(err, c.Close(), os.RemoveAll(dir))
+	}
+	return kept{c, r, func() error { return errors.Join(r.Close(), c.Close(), os.RemoveAll(dir)) }}, nil
+}
+
+func openPostgres(ctx context.Context) (kept, error) {
+	url := os.Getenv("DATABASE_URL")
+	if url == "" {
+		return kept{}, errors.New("-store=postgres: set DATABASE_URL; scripts/postgres prints one")
+	}
+	c, err := pgcheckpoint.Open(ctx, url, pgcheckpoint.Options{})
+	if err != nil {
+		return kept{}, err
+	}
+	r, err := pgruns.Open(ctx, url, pgruns.Options{})
+	if err != nil {
+		c.Close()
+		return kept{}, err
+	}
+	return kept{c, r, func() error { r.Close(); c.Close(); return nil }}, nil
 }
