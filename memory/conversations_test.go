@@ -90,7 +90,7 @@ func TestAnswersOfProvider(t *testing.T) {
 	got, err := h.ToLangChain(t.Context(), lea, "s")
 	require.NoError(t, err)
 	for _, word := range []string{"tool_use", `"c1"`, "thinking", "function"} {
-		assert.False(t, strings.Contains(string(got), word))
+		assert.NotContains(t, string(got), word)
 	}
 	checkText(t, texts(load(t, h, "s")), "assistant: Let me look.")
 }
@@ -192,9 +192,9 @@ func TestMessagesAreFound(t *testing.T) {
 		for _, m := range found {
 			list = append(list, fmt.Sprintf("%s/%d", m.Item.Session, m.Item.Position))
 			s := m.Score
-			require.False(t, s.Total <= 0)
-			require.False(t, s.Total > 1)
-			require.False(t, s.Total-s.Keyword-s.Neighbour > 1e-9)
+			require.Positive(t, s.Total)
+			require.LessOrEqual(t, s.Total, float64(1))
+			require.LessOrEqual(t, s.Total-s.Keyword-s.Neighbour, 1e-9)
 			require.False(t, m.Item.At.IsZero())
 			require.Equal(t, lea, m.Item.Scope)
 			assert.NotEqual(t, "", m.Item.ID)
@@ -344,12 +344,12 @@ func TestRetain(t *testing.T) {
 		appendTurn(t, h, memory.Turn{Session: "old0"})
 		appendTurn(t, h, memory.Turn{Session: "new"})
 		time.Sleep(time.Hour)
-		if n, err := h.Retain(t.Context(), memory.Scope{Tenant: "else"}, time.Minute); n != 0 || err != nil {
-			t.Errorf("another tenant: got %d and %v", n, err)
-		}
-		if n, err := h.Retain(t.Context(), memory.Scope{Tenant: "acme"}, 90*time.Minute); n != 599 || err != nil {
-			t.Errorf("got %d and %v, want 599", n, err)
-		}
+		n, err := h.Retain(t.Context(), memory.Scope{Tenant: "else"}, time.Minute)
+		assert.Zero(t, n, "another tenant")
+		assert.NoError(t, err, "another tenant")
+		n, err = h.Retain(t.Context(), memory.Scope{Tenant: "acme"}, 90*time.Minute)
+		assert.Equal(t, 599, n)
+		assert.NoError(t, err)
 		var left []string
 		for session, err := range h.List(t.Context(), memory.SessionQuery{Reach: lea.Only()}) {
 			require.NoError(t, err)

@@ -9,6 +9,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/inmemory"
 )
@@ -70,9 +73,7 @@ func (c concepts) Embed(_ context.Context, texts []string) ([][]float32, error) 
 func newMemory(tb testing.TB, o memory.Options) *memory.Memory {
 	tb.Helper()
 	m, err := memory.New(inmemory.New(inmemory.Options{}), o)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	return m
 }
 
@@ -83,9 +84,7 @@ func store(tb testing.TB, m *memory.Memory, s memory.Scope, contents ...string) 
 		facts[i] = memory.Fact{Content: content, Trust: memory.Stated}
 	}
 	stored, err := m.Store(tb.Context(), s, facts...)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	ids := make([]string, len(stored))
 	for i, one := range stored {
 		ids[i] = one.ID
@@ -96,15 +95,13 @@ func store(tb testing.TB, m *memory.Memory, s memory.Scope, contents ...string) 
 func recall(tb testing.TB, m *memory.Memory, r memory.Question, only ...memory.FactFilter) []string {
 	tb.Helper()
 	found, err := m.Recall(tb.Context(), r, only...)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	contents := make([]string, len(found))
 	for i, f := range found {
 		s := f.Score
-		if sum := s.Keyword + s.Vector + s.Neighbour + s.Recency + s.Importance; math.Abs(sum-s.Total) > 1e-9 || s.Total < 0 || s.Total > 1+1e-9 {
-			tb.Errorf("the score of %q does not add up: %+v", f.Item.Content, s)
-		}
+		assert.LessOrEqual(tb, math.Abs(s.Keyword+s.Vector+s.Neighbour+s.Recency+s.Importance-s.Total), 1e-9, "the score of %q does not add up: %+v", f.Item.Content, s)
+		require.GreaterOrEqual(tb, s.Total, float64(0), "the score of %q does not add up: %+v", f.Item.Content, s)
+		assert.LessOrEqual(tb, s.Total, 1+1e-9, "the score of %q does not add up: %+v", f.Item.Content, s)
 		contents[i] = f.Item.Content
 	}
 	return contents
@@ -114,9 +111,7 @@ func list(tb testing.TB, m *memory.Memory, q memory.FactQuery) []string {
 	tb.Helper()
 	contents := []string{}
 	for f, err := range m.List(tb.Context(), q) {
-		if err != nil {
-			tb.Fatal(err)
-		}
+		require.NoError(tb, err)
 		contents = append(contents, f.Content)
 	}
 	return contents

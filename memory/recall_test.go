@@ -3,13 +3,13 @@ package memory_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"math"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/memory"
 )
@@ -25,19 +25,16 @@ func TestRecallByWords(t *testing.T) {
 		{"flying to OSLO and zanzibar", "She flies to Oslo in May"},
 	}
 	for _, test := range tests {
-		if got := recall(t, m, memory.Question{Reach: ann.Only(), Text: test.text}); len(got) == 0 || got[0] != test.want {
-			t.Errorf("%q: got %q, want %q first", test.text, got, test.want)
-		}
+		got := recall(t, m, memory.Question{Reach: ann.Only(), Text: test.text})
+		require.NotEmpty(t, got, "%q", test.text)
+		assert.Equal(t, test.want, got[0], "%q", test.text)
 	}
-	if got := recall(t, m, memory.Question{Reach: ann.Only(), Text: "quantum"}); len(got) != 0 {
-		t.Errorf("got %q for what nobody said", got)
-	}
-	if got := recall(t, m, memory.Question{Reach: ann.Only(), Text: " ?! ", Limit: 2}); len(got) != 2 || got[0] != "She flies to Oslo in May" {
-		t.Errorf("got %q without a word, want the newest", got)
-	}
-	if got := recall(t, m, memory.Question{Reach: memory.Scope{Tenant: "acme", Workspace: "w", User: "bob"}.Only(), Text: "tea dog hospital"}); len(got) != 0 {
-		t.Errorf("somebody else got %q", got)
-	}
+	assert.Empty(t, recall(t, m, memory.Question{Reach: ann.Only(), Text: "quantum"}))
+	got := recall(t, m, memory.Question{Reach: ann.Only(), Text: " ?! ", Limit: 2})
+	require.Len(t, got, 2)
+	assert.Equal(t, "She flies to Oslo in May", got[0])
+	got = recall(t, m, memory.Question{Reach: memory.Scope{Tenant: "acme", Workspace: "w", User: "bob"}.Only(), Text: "tea dog hospital"})
+	assert.Empty(t, got, "somebody else got %q", got)
 }
 
 func TestRecallByMeaning(t *testing.T) {
@@ -45,28 +42,21 @@ func TestRecallByMeaning(t *testing.T) {
 	e := newConcepts()
 	m := newMemory(t, memory.Options{Embedder: e})
 	store(t, m, ann, "tea", "her automobile", "a physician")
-	if n := e.calls.Load(); n != 1 {
-		t.Errorf("%d calls of the embedder for one batch", n)
-	}
+	n := e.calls.Load()
+	assert.Equal(t, int64(1), n, "%d calls of the embedder for one batch", n)
 	got := recall(t, m, memory.Question{Reach: ann.Only(), Text: "beverage"})
-	if len(got) != 3 || got[0] != "tea" {
-		t.Errorf("got %q, want all, tea first", got)
-	}
-	if got := recall(t, m, memory.Question{Reach: ann.Only(), Text: "car", Limit: 1}); len(got) != 1 || got[0] != "her automobile" {
-		t.Errorf("got %q", got)
-	}
+	require.Len(t, got, 3)
+	assert.Equal(t, "tea", got[0])
+	got = recall(t, m, memory.Question{Reach: ann.Only(), Text: "car", Limit: 1})
+	require.Len(t, got, 1)
+	assert.Equal(t, "her automobile", got[0])
 	_, err := m.Recall(t.Context(), memory.Question{Reach: ann.Only(), Embedding: []float32{1}})
-	if !errors.Is(err, memory.ErrDimension) {
-		t.Errorf("got %v for a short vector", err)
-	}
+	assert.ErrorIs(t, err, memory.ErrDimension)
 	_, err = m.Recall(t.Context(), memory.Question{Reach: ann.Only(), Embedding: append(make([]float32, 31), float32(math.NaN()))})
-	if !errors.Is(err, memory.ErrInvalid) {
-		t.Errorf("got %v for a vector that is none", err)
-	}
+	assert.ErrorIs(t, err, memory.ErrInvalid)
 	e.fail.Store(true)
-	if _, err := m.Store(t.Context(), ann, memory.Fact{Content: "lost?", Trust: memory.Stated}); !errors.Is(err, errDown) {
-		t.Errorf("got %v", err)
-	}
+	_, err = m.Store(t.Context(), ann, memory.Fact{Content: "lost?", Trust: memory.Stated})
+	assert.ErrorIs(t, err, errDown)
 }
 
 func TestRecallWithin(t *testing.T) {
@@ -78,10 +68,9 @@ func TestRecallWithin(t *testing.T) {
 	store(t, m, far, "tea at noon")
 	store(t, m, memory.Scope{Tenant: "acme"}, "tea for all")
 	store(t, m, memory.Scope{Tenant: "evil", Workspace: "w", User: "ann"}, "tea of another tenant")
-	if _, err := m.Store(t.Context(), ann, memory.Fact{Content: "tea is poison, says a page", Trust: memory.Untrusted},
-		memory.Fact{Content: "tea with milk", Kind: memory.Preference, Conversation: "c", Metadata: json.RawMessage(`{"cups":9}`), Trust: memory.Stated}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := m.Store(t.Context(), ann, memory.Fact{Content: "tea is poison, says a page", Trust: memory.Untrusted},
+		memory.Fact{Content: "tea with milk", Kind: memory.Preference, Conversation: "c", Metadata: json.RawMessage(`{"cups":9}`), Trust: memory.Stated})
+	require.NoError(t, err)
 	tests := []struct {
 		name   string
 		change func(*memory.FactQuery)
@@ -107,12 +96,9 @@ func TestRecallWithin(t *testing.T) {
 			got := recall(t, m, memory.Question{Reach: q.Reach, Text: "tea", Limit: q.Limit}, memory.FactFilter{
 				Kinds: q.Kinds, Conversation: q.Conversation, Where: q.Where, Untrusted: q.Untrusted, AsOf: q.AsOf,
 			})
-			if len(got) != test.want || slices.Contains(got, "tea of another tenant") {
-				t.Errorf("recalled %q, want %d", got, test.want)
-			}
-			if listed := list(t, m, q); len(listed) != test.want {
-				t.Errorf("listed %q, want %d", listed, test.want)
-			}
+			require.Len(t, got, test.want)
+			assert.NotContains(t, got, "tea of another tenant")
+			assert.Len(t, list(t, m, q), test.want)
 		})
 	}
 }
@@ -122,13 +108,11 @@ func TestRecallLimits(t *testing.T) {
 	m := newMemory(t, memory.Options{})
 	store(t, m, ann, "tea "+strings.Repeat("word ", 400), "tea for two", "two cups of tea for me")
 	got := recall(t, m, memory.Question{Reach: ann.Only(), Text: "tea for two", MaxTokens: 40})
-	if len(got) != 2 || got[0] != "tea for two" {
-		t.Errorf("got %q", got)
-	}
+	require.Len(t, got, 2)
+	assert.Equal(t, "tea for two", got[0])
 	best, err := m.Recall(t.Context(), memory.Question{Reach: ann.Only(), Text: "tea for two"})
-	if err != nil || len(best) != 3 {
-		t.Fatal(best, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, best, 3)
 	for _, q := range []memory.Question{
 		{MaxTokens: -1},
 		{Diversity: 2},
@@ -160,16 +144,15 @@ func TestRecallNeighbours(t *testing.T) {
 		t.Fatal(err)
 	}
 	found, err := m.Recall(t.Context(), memory.Question{Reach: ann.Only(), Text: "what does the garden want?"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	at := func(content string) int {
 		return slices.IndexFunc(found, func(f memory.Hit[memory.Fact]) bool { return f.Item.Content == content })
 	}
 	roses, brakes := at("the roses want water"), at("the brakes want oil")
-	if roses < 0 || brakes < 0 || roses > brakes || found[roses].Score.Neighbour == 0 {
-		t.Errorf("got %+v", found)
-	}
+	require.GreaterOrEqual(t, roses, 0)
+	require.GreaterOrEqual(t, brakes, 0)
+	assert.LessOrEqual(t, roses, brakes)
+	assert.NotZero(t, found[roses].Score.Neighbour)
 }
 
 func TestRerank(t *testing.T) {
@@ -195,16 +178,15 @@ func TestRerank(t *testing.T) {
 	m := newMemory(t, memory.Options{Reranker: last})
 	store(t, m, ann, "tea", "tea with milk", "tea and broken cups, short ones")
 	found, err := m.Recall(t.Context(), memory.Question{Reach: ann.Only(), Text: "tea"})
-	if err != nil || len(found) != 3 || found[0].Item.Content != "tea and broken cups, short ones" || *found[0].Score.Reranked != 31 {
-		t.Errorf("got %+v and %v", found, err)
-	}
-	if _, err := m.Recall(t.Context(), memory.Question{Reach: ann.Only(), Text: "broken"}); !errors.Is(err, errDown) {
-		t.Errorf("got %v", err)
-	}
+	require.NoError(t, err)
+	require.Len(t, found, 3)
+	assert.Equal(t, "tea and broken cups, short ones", found[0].Item.Content)
+	assert.Equal(t, float64(31), *found[0].Score.Reranked)
+	_, err = m.Recall(t.Context(), memory.Question{Reach: ann.Only(), Text: "broken"})
+	assert.ErrorIs(t, err, errDown)
 	for _, text := range []string{"tea short", "tea nan", "tea infinite"} {
-		if _, err := m.Recall(t.Context(), memory.Question{Reach: ann.Only(), Text: text}); !errors.Is(err, memory.ErrInvalid) {
-			t.Errorf("%s: got %v", text, err)
-		}
+		_, err := m.Recall(t.Context(), memory.Question{Reach: ann.Only(), Text: text})
+		assert.ErrorIs(t, err, memory.ErrInvalid, text)
 	}
 }
 
@@ -216,7 +198,7 @@ func TestDiversity(t *testing.T) {
 	plain := recall(t, m, q)
 	q.Diversity = 0.8
 	spread := recall(t, m, q)
-	if plain[1] != "she drinks coffee at home" || spread[0] != plain[0] || spread[1] == plain[1] {
-		t.Errorf("got %q, and with diversity %q", plain, spread)
-	}
+	assert.Equal(t, "she drinks coffee at home", plain[1])
+	assert.Equal(t, plain[0], spread[0])
+	assert.NotEqual(t, plain[1], spread[1])
 }

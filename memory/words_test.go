@@ -78,8 +78,7 @@ func TestStoreComposed(t *testing.T) {
 		{"Says да, и\u0306", true},
 	} {
 		stored, err := m.Store(t.Context(), memory.Scope{User: "ann"}, memory.Fact{Content: c.content, Trust: memory.Stated})
-		if err != nil || stored[0].Existed != c.existed {
-			t.Errorf("%q: got %+v, %v", c.content, stored, err)
-		}
+		require.NoError(t, err, "%q", c.content)
+		assert.Equal(t, c.existed, stored[0].Existed, "%q", c.content)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/inmemory"
 	"github.com/weft-go/weft/memory/knowledge"
@@ -42,9 +44,9 @@ func BenchmarkSearch(b *testing.B) {
 			for b.Loop() {
 				n++
 				q := memory.Question{Reach: acme.Only(), Text: fmt.Sprintf("w%d w%d w%d part", n%50, n%1000, n%10_000)}
-				if results, err := base.Search(b.Context(), q); err != nil || len(results) != 20 {
-					b.Fatalf("got %d results, error %v", len(results), err)
-				}
+				results, err := base.Search(b.Context(), q)
+				require.NoError(b, err)
+				require.Len(b, results, 20)
 			}
 		})
 	}

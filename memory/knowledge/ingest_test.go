@@ -117,9 +117,9 @@ func TestIngestDescription(t *testing.T) {
 	require.Equal(t, "2", r.Item.Source.Version)
 	require.Equal(t, `{"n": 2}`, string(r.Item.Source.Metadata))
 	assert.Equal(t, memory.Stated, r.Item.Source.Trust)
-	if d.Title = "Tea"; run(d).Updated != 1 || search(t, b, memory.Question{Text: "tea"}) == nil {
-		t.Error("a new title is not found")
-	}
+	d.Title = "Tea"
+	assert.Equal(t, 1, run(d).Updated, "a new title is not found")
+	assert.NotNil(t, search(t, b, memory.Question{Text: "tea"}), "a new title is not found")
 }
 
 func TestIngestSettings(t *testing.T) {
@@ -142,7 +142,7 @@ func TestIngestSettings(t *testing.T) {
 	got = collect(t, b.Reembed(t.Context(), knowledge.Query{Reach: acme.Only()}))
 	require.Equal(t, 1, got.Updated, "reembed")
 	require.Equal(t, got.Chunks, got.Embedded, "reembed")
-	assert.False(t, got.Chunks < 3, "reembed")
+	assert.GreaterOrEqual(t, got.Chunks, 3, "reembed")
 	assert.Equal(t, 0, collect(t, b.Reembed(t.Context(), knowledge.Query{Reach: acme.Only()})).Documents(), "reembed again")
 	r := search(t, b, memory.Question{Text: "vinegar", Limit: 1})[0]
 	require.Equal(t, "other", r.Item.Chunk.Model)
@@ -349,13 +349,13 @@ func TestIngestStoresMeanwhile(t *testing.T) {
 						first = at
 					}
 					lost := e.texts.Load() - int64(p.Total.Embedded)
-					assert.False(t, lost > c.lost+int64(c.atOnce), "%d vectors were made and %d are stored", e.texts.Load(), p.Total.Embedded)
+					assert.LessOrEqual(t, lost, c.lost+int64(c.atOnce), "%d vectors were made and %d are stored", e.texts.Load(), p.Total.Embedded)
 				}
 				t.Logf("%d chunks, first after %v, %d at once, all after %v, %d writes", e.texts.Load(), first, atOnce, at, store.writes.Load())
 				require.Equal(t, 100, n)
-				require.False(t, atOnce > c.atOnce)
-				require.False(t, first > c.first)
-				assert.False(t, at > c.duration)
+				require.LessOrEqual(t, atOnce, c.atOnce)
+				require.LessOrEqual(t, first, c.first)
+				assert.LessOrEqual(t, at, c.duration)
 			})
 		})
 	}
@@ -378,7 +378,7 @@ func TestIngestSlowDocuments(t *testing.T) {
 		for _, err := range b.Ingest(t.Context(), acme, list, knowledge.IngestOptions{}) {
 			got := time.Since(began)
 			require.NoError(t, err)
-			assert.False(t, got > 4*time.Second)
+			assert.LessOrEqual(t, got, 4*time.Second)
 			break
 		}
 	})
@@ -452,8 +452,8 @@ func TestIngestMemory(t *testing.T) {
 	most := int64(store.most) - int64(before)
 	t.Logf("%d documents, %d chunks, %d MB: %d MB in use at most", total.Added, total.Chunks, total.Bytes>>20, most>>20)
 	require.Equal(t, documents, total.Added, "got %+v, with %d MB in use", total, most>>20)
-	require.False(t, total.Bytes < int64(documents)*48<<10, "got %+v, with %d MB in use", total, most>>20)
-	assert.False(t, most > 64<<20, "got %+v, with %d MB in use", total, most>>20)
+	require.GreaterOrEqual(t, total.Bytes, int64(documents)*48<<10, "got %+v, with %d MB in use", total, most>>20)
+	assert.LessOrEqual(t, most, int64(64<<20), "got %+v, with %d MB in use", total, most>>20)
 }
 
 func inUse() uint64 {

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/inmemory"
@@ -102,13 +104,9 @@ var errSorry = errors.New("sorry")
 func newBase(t testing.TB, store driver.DocumentStore, o knowledge.Options) *knowledge.Base {
 	t.Helper()
 	m, err := memory.New(inmemory.Fill(driver.Stores{DocumentStore: store}), memory.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b, err := knowledge.New(m, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return b
 }
 
@@ -131,9 +129,8 @@ func documents(texts ...string) iter.Seq2[knowledge.Document, error] {
 func collect(t testing.TB, run iter.Seq2[knowledge.Progress, error]) knowledge.Report {
 	t.Helper()
 	report, troubles, err := knowledge.Collect(run)
-	if err != nil || len(troubles) > 0 {
-		t.Fatalf("got error %v, troubles %+v", err, troubles)
-	}
+	require.NoError(t, err)
+	require.Empty(t, troubles)
 	return report
 }
 
@@ -143,9 +140,7 @@ func search(t testing.TB, b *knowledge.Base, q memory.Question, only ...knowledg
 		q.Reach.Scope = acme
 	}
 	results, err := b.Search(t.Context(), q, only...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return results
 }
 
@@ -153,9 +148,7 @@ func uris(t testing.TB, b *knowledge.Base, s memory.Scope) string {
 	t.Helper()
 	var list []string
 	for s, err := range b.Sources(t.Context(), knowledge.Query{Reach: s.Only()}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		list = append(list, s.URI)
 	}
 	return strings.Join(list, " ")

@@ -2,13 +2,13 @@ package knowledge_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/memory"
@@ -46,15 +46,15 @@ func TestSearch(t *testing.T) {
 				last := math.Inf(1)
 				for _, r := range results {
 					s := r.Score
-					if sum := s.Keyword + s.Vector + s.Neighbour + s.Recency + s.Importance; math.Abs(sum-s.Total) > 1e-9 || s.Total > last || s.Total > 1 {
-						t.Errorf("%q: score %+v after %v", text, s, last)
-					}
+					assert.LessOrEqual(t, math.Abs(s.Keyword+s.Vector+s.Neighbour+s.Recency+s.Importance-s.Total), 1e-9, "%q: score %+v after %v", text, s, last)
+					assert.LessOrEqual(t, s.Total, last, "%q: score %+v after %v", text, s, last)
+					assert.LessOrEqual(t, s.Total, float64(1), "%q: score %+v after %v", text, s, last)
 					last = s.Total
 				}
 			}
 			for _, text := range []string{"", "   ", "?!"} {
-				if results := search(t, b, memory.Question{Text: text}); o.Embedder == nil && len(results) > 0 {
-					t.Errorf("%q: got %d results", text, len(results))
+				if results := search(t, b, memory.Question{Text: text}); o.Embedder == nil {
+					assert.Empty(t, results, "%q", text)
 				}
 			}
 		})
@@ -66,25 +66,20 @@ func TestSearchLimits(t *testing.T) {
 	b := library(t, knowledge.Options{Embedder: newWords()})
 	ask := memory.Question{Text: "tea water"}
 	all := search(t, b, ask)
-	if len(all) < 6 {
-		t.Fatalf("got %d results, want more", len(all))
-	}
+	require.GreaterOrEqual(t, len(all), 6)
 	ask.Limit = 2
-	if got := search(t, b, ask); len(got) != 2 || got[0].Item.Chunk.ID != all[0].Item.Chunk.ID {
-		t.Errorf("limit: got %d", len(got))
-	}
+	got := search(t, b, ask)
+	require.Len(t, got, 2, "limit")
+	assert.Equal(t, all[0].Item.Chunk.ID, got[0].Item.Chunk.ID, "limit")
 	ask.Limit, ask.MaxTokens = 0, all[0].Item.Chunk.Tokens+all[1].Item.Chunk.Tokens
 	tokens := 0
 	for _, r := range search(t, b, ask) {
 		tokens += r.Item.Chunk.Tokens
 	}
-	if tokens == 0 || tokens > ask.MaxTokens {
-		t.Errorf("got %d tokens, and %d are allowed", tokens, ask.MaxTokens)
-	}
+	assert.NotZero(t, tokens)
+	assert.LessOrEqual(t, tokens, ask.MaxTokens)
 	for i, r := range all {
-		if r.Score.Rank != i+1 {
-			t.Errorf("result %d has the rank %d", i+1, r.Score.Rank)
-		}
+		assert.Equal(t, i+1, r.Score.Rank, "result %d has the rank %d", i+1, r.Score.Rank)
 	}
 }
 
@@ -93,20 +88,19 @@ func TestSearchNeighbours(t *testing.T) {
 	b := library(t, knowledge.Options{})
 	ask, around := memory.Question{Text: "red switch", Limit: 1}, knowledge.Filter{Neighbours: 1}
 	r := search(t, b, ask, around)[0]
-	if len(r.Item.Before) != 1 || len(r.Item.After) != 1 || !strings.Contains(r.Item.Before[0].Content, "cold water") || !strings.Contains(r.Item.After[0].Content, "vinegar") {
-		t.Errorf("got before %+v, after %+v", r.Item.Before, r.Item.After)
-	}
-	if got := r.Item.Text(); got != strings.TrimSpace(manual) {
-		t.Errorf("got %q", got)
-	}
+	require.Len(t, r.Item.Before, 1)
+	require.Len(t, r.Item.After, 1)
+	assert.Contains(t, r.Item.Before[0].Content, "cold water")
+	assert.Contains(t, r.Item.After[0].Content, "vinegar")
+	assert.Equal(t, strings.TrimSpace(manual), r.Item.Text())
 	around.Neighbours = 5
 	if r := search(t, b, ask, around)[0]; len(r.Item.Before) != 1 || len(r.Item.After) != 1 {
 		t.Errorf("got %d before, %d after, want what there is", len(r.Item.Before), len(r.Item.After))
 	}
 	ask.MaxTokens = r.Item.Chunk.Tokens + r.Item.Before[0].Tokens
-	if r := search(t, b, ask, around)[0]; len(r.Item.Before) != 1 || len(r.Item.After) != 0 {
-		t.Errorf("with a budget: got %d before, %d after", len(r.Item.Before), len(r.Item.After))
-	}
+	r = search(t, b, ask, around)[0]
+	require.Len(t, r.Item.Before, 1, "with a budget")
+	assert.Empty(t, r.Item.After, "with a budget")
 }
 
 func TestResultTextOverlap(t *testing.T) {
@@ -120,9 +114,7 @@ func TestResultTextOverlap(t *testing.T) {
 	b := newBase(t, inmemory.NewDocuments(), knowledge.Options{Splitter: s})
 	ingest(t, b, "a", text.String())
 	r := search(t, b, memory.Question{Text: "20", Limit: 1}, knowledge.Filter{Neighbours: 10})[0]
-	if got, want := r.Item.Text(), strings.TrimSpace(text.String()); got != want {
-		t.Errorf("got\n%q\nwant\n%q", got, want)
-	}
+	assert.Equal(t, strings.TrimSpace(text.String()), r.Item.Text())
 }
 
 func TestSearchScopes(t *testing.T) {
@@ -149,13 +141,12 @@ func TestSearchScopes(t *testing.T) {
 		{ann.Only(), knowledge.Filter{URIs: []string{"b"}}, 0},
 		{ann.Only(), knowledge.Filter{Prefix: "a"}, 1},
 	} {
-		if got := search(t, b, memory.Question{Reach: c.reach, Text: "secret"}, c.only); len(got) != c.want {
-			t.Errorf("%+v, %+v: got %d results, want %d", c.reach, c.only, len(got), c.want)
-		}
+		assert.Len(t, search(t, b, memory.Question{Reach: c.reach, Text: "secret"}, c.only), c.want, "%+v, %+v", c.reach, c.only)
 	}
-	if n, err := b.Delete(t.Context(), knowledge.Query{Reach: ann.Only()}); n != 1 || err != nil || uris(t, b, acme) != "a" {
-		t.Errorf("delete: got %d, error %v", n, err)
-	}
+	n, err := b.Delete(t.Context(), knowledge.Query{Reach: ann.Only()})
+	assert.Equal(t, 1, n, "delete")
+	require.NoError(t, err, "delete")
+	assert.Equal(t, "a", uris(t, b, acme), "delete")
 }
 
 func TestSearchRerank(t *testing.T) {
@@ -180,19 +171,16 @@ func TestSearchRerank(t *testing.T) {
 	b := library(t, knowledge.Options{Reranker: rerank})
 	for _, diversity := range []float64{0, 0.1} {
 		results := search(t, b, memory.Question{Text: "water", Diversity: diversity})
-		if !slices.IsSortedFunc(results, func(x, y memory.Hit[knowledge.Passage]) int { return int(*y.Score.Reranked - *x.Score.Reranked) }) || len(results) < 3 {
-			t.Errorf("got %+v", results)
-		}
+		assert.True(t, slices.IsSortedFunc(results, func(x, y memory.Hit[knowledge.Passage]) int { return int(*y.Score.Reranked - *x.Score.Reranked) }))
+		assert.GreaterOrEqual(t, len(results), 3)
 	}
 	for _, text := range []string{"water short", "water nan"} {
-		if _, err := b.Search(t.Context(), memory.Question{Reach: acme.Only(), Text: text}); !errors.Is(err, memory.ErrInvalid) {
-			t.Errorf("%s: got %v", text, err)
-		}
+		_, err := b.Search(t.Context(), memory.Question{Reach: acme.Only(), Text: text})
+		assert.ErrorIs(t, err, memory.ErrInvalid, text)
 	}
 	fail = true
-	if _, err := b.Search(t.Context(), memory.Question{Reach: acme.Only(), Text: "water"}); !errors.Is(err, errSorry) {
-		t.Errorf("got %v", err)
-	}
+	_, err := b.Search(t.Context(), memory.Question{Reach: acme.Only(), Text: "water"})
+	assert.ErrorIs(t, err, errSorry)
 }
 
 func TestSearchDiversity(t *testing.T) {
@@ -202,9 +190,9 @@ func TestSearchDiversity(t *testing.T) {
 		ingest(t, b, "a", "The port is 5432.", "b", "The port is 5432.", "c", "The port is 5432.", "d", "The port of a harbour has ships in it, and cranes.")
 		plain := search(t, b, memory.Question{Text: "port", Limit: 2})
 		diverse := search(t, b, memory.Question{Text: "port", Limit: 2, Diversity: 0.7})
-		if plain[1].Item.Source.URI != "b" || diverse[0].Item.Source.URI != "a" || diverse[1].Item.Source.URI != "d" {
-			t.Errorf("%s: got %s and %s", name, plain[1].Item.Source.URI, diverse[1].Item.Source.URI)
-		}
+		assert.Equal(t, "b", plain[1].Item.Source.URI, name)
+		assert.Equal(t, "a", diverse[0].Item.Source.URI, name)
+		assert.Equal(t, "d", diverse[1].Item.Source.URI, name)
 	}
 }
 
@@ -237,12 +225,10 @@ func TestSearchInvalid(t *testing.T) {
 		_, err := b.Search(t.Context(), memory.Question{Reach: acme.Only(), Text: "x"}, only...)
 		require.ErrorIs(t, err, memory.ErrInvalid, "%+v", only)
 	}
-	if _, err := b.Search(t.Context(), memory.Question{Text: "x", Embedding: []float32{1}}); !errors.Is(err, memory.ErrDimension) {
-		t.Errorf("got %v, want ErrDimension", err)
-	}
-	if _, err := library(t, knowledge.Options{}).Search(t.Context(), memory.Question{Text: "x", Embedding: []float32{1}}); !errors.Is(err, memory.ErrInvalid) {
-		t.Errorf("a vector without an embedder: got %v", err)
-	}
+	_, err := b.Search(t.Context(), memory.Question{Text: "x", Embedding: []float32{1}})
+	assert.ErrorIs(t, err, memory.ErrDimension)
+	_, err = library(t, knowledge.Options{}).Search(t.Context(), memory.Question{Text: "x", Embedding: []float32{1}})
+	assert.ErrorIs(t, err, memory.ErrInvalid, "a vector without an embedder")
 	bad := knowledge.Query{Reach: memory.Scope{Tenant: "\xff"}.Only()}
 	_, deleted := b.Delete(t.Context(), bad)
 	_, _, ingested := knowledge.Collect(b.Ingest(t.Context(), bad.Scope, documents(), knowledge.IngestOptions{}))
@@ -251,9 +237,7 @@ func TestSearchInvalid(t *testing.T) {
 	for _, listed = range b.Sources(t.Context(), bad) {
 	}
 	for i, err := range []error{deleted, ingested, reembedded, listed} {
-		if !errors.Is(err, memory.ErrInvalid) {
-			t.Errorf("call %d: got %v", i, err)
-		}
+		assert.ErrorIs(t, err, memory.ErrInvalid, "call %d", i)
 	}
 }
 
@@ -262,9 +246,7 @@ func TestNewInvalid(t *testing.T) {
 	nameless := newWords()
 	nameless.model = ""
 	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, o := range []knowledge.Options{
 		{Embedder: nameless},
 		{Batch: -1},
@@ -276,31 +258,26 @@ func TestNewInvalid(t *testing.T) {
 		{Weights: memory.Weights{HalfLife: -1}},
 		{Splitter: split.Splitter{Size: 5}},
 	} {
-		if _, err := knowledge.New(m, o); !errors.Is(err, memory.ErrInvalid) {
-			t.Errorf("%+v: got %v", o, err)
-		}
+		_, err := knowledge.New(m, o)
+		assert.ErrorIs(t, err, memory.ErrInvalid, "%+v", o)
 	}
-	if _, err := knowledge.New(nil, knowledge.Options{}); !errors.Is(err, memory.ErrInvalid) {
-		t.Errorf("no store: got %v", err)
-	}
+	_, err = knowledge.New(nil, knowledge.Options{})
+	assert.ErrorIs(t, err, memory.ErrInvalid, "no store")
 }
 
 func TestChunks(t *testing.T) {
 	t.Parallel()
 	b := library(t, knowledge.Options{})
 	for s, err := range b.Sources(t.Context(), knowledge.Query{Reach: acme.Only(), URIs: []string{"kettle.md"}}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		n := 0
 		for c, err := range b.Chunks(t.Context(), s) {
-			if err != nil || c.Ordinal != n || c.Content != manual[c.Start:c.End] {
-				t.Errorf("got %+v, error %v", c, err)
-			}
+			require.NoError(t, err)
+			assert.Equal(t, n, c.Ordinal)
+			assert.Equal(t, manual[c.Start:c.End], c.Content)
 			n++
 		}
-		if n != s.Chunks || n != 3 {
-			t.Errorf("got %d chunks, and it says %d", n, s.Chunks)
-		}
+		assert.Equal(t, s.Chunks, n)
+		assert.Equal(t, 3, n)
 	}
 }

@@ -89,9 +89,7 @@ func TestBrokenStore(t *testing.T) {
 			}
 			note("sources", err)
 			for s, err := range store.DocumentStore.Sources(t.Context(), all) {
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				for _, err = range b.Chunks(t.Context(), s) {
 				}
 				note("chunks", err)
@@ -113,9 +111,8 @@ func TestBrokenStore(t *testing.T) {
 			want := map[string]string{
 				"sources": "sources document prune reembed", "chunks": "chunks search document reembed", "search": "search", "delete": "delete prune",
 			}[method]
-			if s := strings.Join(got, " "); s != want {
-				t.Errorf("failed: %s, want %s", s, want)
-			}
+			s := strings.Join(got, " ")
+			assert.Equal(t, want, s, "failed: %s", s)
 		})
 	}
 }
@@ -138,14 +135,15 @@ func TestReembedFailures(t *testing.T) {
 	}
 	b := newBase(t, store, knowledge.Options{Embedder: e})
 	total, troubles, err := knowledge.Collect(b.Reembed(t.Context(), knowledge.Query{Reach: acme.Only()}))
-	if err != nil || total.Updated != 1 || len(troubles) != 2 || !errors.Is(troubles[0].Err, errSorry) || !errors.Is(troubles[1].Err, memory.ErrConflict) {
-		t.Errorf("got %+v, %+v, error %v", total, troubles, err)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, 1, total.Updated)
+	require.Len(t, troubles, 2)
+	assert.ErrorIs(t, troubles[0].Err, errSorry)
+	assert.ErrorIs(t, troubles[1].Err, memory.ErrConflict)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := knowledge.Collect(b.Reembed(ctx, knowledge.Query{Reach: acme.Only()})); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: got %v", err)
-	}
+	_, _, err = knowledge.Collect(b.Reembed(ctx, knowledge.Query{Reach: acme.Only()}))
+	assert.ErrorIs(t, err, context.Canceled, "cancelled")
 }
 
 // TestInMemoryForgets proves that replaced chunks are not found, neither while they are
@@ -161,13 +159,9 @@ func TestInMemoryForgets(t *testing.T) {
 		ingest(t, b, texts...)
 		results := search(t, b, memory.Question{Text: fmt.Sprintf("word round%d round%d", round, round-1), Limit: 100})
 		for _, r := range results {
-			if r.Item.Chunk.Content != texts[1] {
-				t.Errorf("round %d: got %q", round, r.Item.Chunk.Content)
-			}
+			assert.Equal(t, texts[1], r.Item.Chunk.Content, "round %d", round)
 		}
-		if len(results) != 40 {
-			t.Errorf("round %d: got %d results, want 40", round, len(results))
-		}
+		assert.Len(t, results, 40, "round %d", round)
 	}
 	n, err := b.Delete(t.Context(), knowledge.Query{Reach: acme.Only()})
 	require.NoError(t, err)

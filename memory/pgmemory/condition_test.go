@@ -90,9 +90,8 @@ func TestConditionsMatch(t *testing.T) {
 		documents[c.Record.ID] = c.Record.Metadata
 		changes = append(changes, c)
 	}
-	if _, err := store.Apply(ctx, ann, changes); err != nil {
-		t.Fatal(err)
-	}
+	_, err := store.Apply(ctx, ann, changes)
+	require.NoError(t, err)
 	asked, held := 0, 0
 	for asked < 1500 {
 		c := randomCondition(r)

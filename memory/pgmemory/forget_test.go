@@ -103,13 +103,13 @@ func TestForgetLeavesNothing(t *testing.T) {
 	for _, m := range markers {
 		assert.Contains(t, before, m)
 	}
-	require.False(t, len(markers) < 20)
+	require.GreaterOrEqual(t, len(markers), 20)
 	n, err := store.Forget(ctx, driver.Scope{Tenant: "acme", User: scope.User})
 	require.Equal(t, 102, n)
 	assert.NoError(t, err)
 	after := dump(t, p)
 	for _, m := range markers {
-		assert.False(t, strings.Contains(after, m))
+		assert.NotContains(t, after, m)
 	}
 	assert.Contains(t, after, "what stays", "others' facts are gone")
 	known := ask[int](t, p, `SELECT count(*) FROM pg_stats WHERE schemaname = $1 AND tablename <> 'mem_scope' AND

@@ -133,12 +133,12 @@ func TestMemoriesBySQL(t *testing.T) {
 			require.EqualValues(t, 0, n, "bob: %s: got %d rows, error %v want none", c.sql, n, err)
 			assert.NoError(t, err, "bob: %s: got %d rows, error %v want none", c.sql, n, err)
 		}
-		if n, err := raw(ctx, pool, annID, `UPDATE public.agent_memories SET content = 'drives a bus' WHERE content = 'drives a van'`); n != 1 || err != nil {
-			t.Errorf("update: got %d rows, error %v want 1", n, err)
-		}
-		if n, err := raw(ctx, pool, annID, `DELETE FROM public.agent_memories WHERE memory_type = 'preference'`); n != 1 || err != nil {
-			t.Errorf("delete: got %d rows, error %v want 1", n, err)
-		}
+		n, err := raw(ctx, pool, annID, `UPDATE public.agent_memories SET content = 'drives a bus' WHERE content = 'drives a van'`)
+		assert.Equal(t, int64(1), n, "update")
+		assert.NoError(t, err, "update")
+		n, err = raw(ctx, pool, annID, `DELETE FROM public.agent_memories WHERE memory_type = 'preference'`)
+		assert.Equal(t, int64(1), n, "delete")
+		assert.NoError(t, err, "delete")
 		found := map[string]bool{}
 		for r, err := range store.Find(ctx, driver.FactQuery{Reach: scope.Only()}) {
 			wantNoErr(t, "find", err)

@@ -45,9 +45,8 @@ func FuzzPlain(f *testing.F) {
 		require.NoError(t, err, "%s: got %s as jsonb, error %v", text, plain, err)
 		assert.True(t, json.Valid([]byte(plain)), "%s: got %s as jsonb, error %v", text, plain, err)
 		write := driver.ValueWrite{Address: driver.Address{Namespace: []string{"n"}, Key: "k"}, Value: []byte(`{"v":` + text + `}`)}
-		if _, err := db.Values().Apply(ctx, scope, []driver.ValueWrite{write}); err != nil {
-			t.Fatal(err)
-		}
+		_, err = db.Values().Apply(ctx, scope, []driver.ValueWrite{write})
+		require.NoError(t, err)
 		n := 0
 		q := driver.ValueSelection{ValueQuery: driver.ValueQuery{Where: []driver.Condition{{Path: []string{"v"}, Op: driver.Exists}}}}
 		for item, err := range db.Values().Find(ctx, scope, q) {

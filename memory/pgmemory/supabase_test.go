@@ -339,9 +339,8 @@ func TestUsersOnFewConnections(t *testing.T) {
 		user := fmt.Sprintf("%08d-1111-4111-8111-111111111111", u)
 		scope := driver.Scope{Tenant: "acme", User: user}
 		store := as(t, db, user)
-		if _, err := store.Apply(ctx, scope, []driver.FactChange{adding("secret of " + user)}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := store.Apply(ctx, scope, []driver.FactChange{adding("secret of " + user)})
+		require.NoError(t, err)
 		wg.Go(func() {
 			for i := range rounds {
 				inner, cancel := context.WithCancel(ctx)

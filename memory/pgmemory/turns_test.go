@@ -66,7 +66,7 @@ func TestForgetTurns(t *testing.T) {
 	wantCounts(t, "forgotten", db.Turns(), 0, 0)
 	wantErr(t, "finish", db.Turns().Finish(ctx, claimed[0]), driver.ErrConflict)
 	wantNoErr(t, "enqueue late", db.Turns().Enqueue(ctx, late))
-	assert.False(t, strings.Contains(dump(t, p), "a secret"), "what was said is still there")
+	assert.NotContains(t, dump(t, p), "a secret", "what was said is still there")
 	wantNoErr(t, "enqueue", db.Turns().Enqueue(ctx, turn("4", ann)))
 	wantCounts(t, "what was said later", db.Turns(), 1, 0)
 }
@@ -139,7 +139,7 @@ func TestCausesAreKept(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, parked, 1)
 	require.True(t, strings.HasPrefix(parked[0].Cause, "a\ufffdb\ufffdcxxx"))
-	assert.False(t, len(parked[0].Cause) > 10_000)
+	assert.LessOrEqual(t, len(parked[0].Cause), 10_000)
 }
 
 // A user can neither see nor change turns of other users.

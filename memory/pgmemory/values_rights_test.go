@@ -111,19 +111,19 @@ func TestForgetValuesLeavesNothing(t *testing.T) {
 	_, err = store.Apply(ctx, ann, []driver.ValueWrite{putting("k", `"what stays"`)})
 	wantNoErr(t, "apply", err)
 	do(t, p, `ANALYZE weft.mem_value_scope, weft.mem_value`)
-	require.False(t, strings.Count(dump(t, p), "marker-value") < 100, "got nothing that could be forgotten")
+	require.GreaterOrEqual(t, strings.Count(dump(t, p), "marker-value"), 100, "got nothing that could be forgotten")
 	n, err := store.Forget(ctx, driver.Scope{Tenant: "acme", User: scope.User})
 	require.Equal(t, 100, n)
 	assert.NoError(t, err)
 	after := dump(t, p)
-	require.False(t, strings.Contains(after, "marker-"), "got something of what was forgotten, or nothing of what was not")
+	require.NotContains(t, after, "marker-", "got something of what was forgotten, or nothing of what was not")
 	assert.Contains(t, after, "what stays", "got something of what was forgotten, or nothing of what was not")
 	known := ask[int](t, p, `SELECT count(*) FROM pg_stats WHERE schemaname = $1 AND
 		(most_common_vals::text LIKE '%marker-%' OR histogram_bounds::text LIKE '%marker-%' OR most_common_elems::text LIKE '%marker-%')`, p.options.Schema)
 	assert.Equal(t, 0, known)
 	again, err := store.Apply(ctx, scope, writes[:1])
 	require.NoError(t, err)
-	assert.False(t, again[0].Version <= first[99].Version)
+	assert.Greater(t, again[0].Version, first[99].Version)
 }
 
 // MaxValues limits the values of a scope.

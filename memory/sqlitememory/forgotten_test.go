@@ -122,9 +122,7 @@ func TestForgetLeavesNothingElsewhere(t *testing.T) {
 		n, err := kind.forget(driver.Scope{Tenant: "acme", User: "gone"})
 		require.Equal(t, 2*kind.want, n, "%s: forgot %d, error %v want %d", kind.name, n, err, 2*kind.want)
 		assert.NoError(t, err, "%s: forgot %d, error %v want %d", kind.name, n, err, 2*kind.want)
-		if found := leftovers(t, path, words[i].list); len(found) > 0 {
-			t.Errorf("%s: got %q in the files", kind.name, found)
-		}
+		assert.Empty(t, leftovers(t, path, words[i].list), kind.name)
 		for j := i + 1; j < len(kinds); j++ {
 			assert.Len(t, leftovers(t, path, words[j].list[:1]), 1, "%s: forgotten with %s", kinds[j].name, kind.name)
 		}

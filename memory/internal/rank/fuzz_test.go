@@ -7,6 +7,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/memory/internal/rank"
 )
 
@@ -19,20 +22,20 @@ func FuzzTerms(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		terms := rank.Terms(text)
-		if len(terms) > len(text) {
-			t.Errorf("%d terms of %d bytes", len(terms), len(text))
-		}
+		assert.LessOrEqual(t, len(terms), len(text), "%d terms of %d bytes", len(terms), len(text))
 		for _, term := range terms {
-			if term == "" || len(term) > rank.MaxTerm || !utf8.ValidString(term) && utf8.ValidString(text) ||
-				strings.ContainsFunc(term, unicode.IsSpace) || strings.ContainsAny(term, "\x00\"'*()") {
-				t.Errorf("%q has the term %q", text, term)
+			require.NotEmpty(t, term, "%q has the term %q", text, term)
+			assert.LessOrEqual(t, len(term), rank.MaxTerm, "%q has the term %q", text, term)
+			if !utf8.ValidString(term) {
+				assert.False(t, utf8.ValidString(text), "%q has the term %q", text, term)
 			}
+			assert.False(t, strings.ContainsFunc(term, unicode.IsSpace), "%q has the term %q", text, term)
+			assert.False(t, strings.ContainsAny(term, "\x00\"'*()"), "%q has the term %q", text, term)
 		}
-		if again := rank.Terms(text); !slices.Equal(again, terms) {
-			t.Errorf("%q has first %q, then %q", text, terms, again)
-		}
-		if twice := rank.Terms(text + "\n" + text); utf8.ValidString(text) && !slices.Equal(twice, append(slices.Clone(terms), terms...)) {
-			t.Errorf("%q has %q, and twice it has %q", text, terms, twice)
+		again := rank.Terms(text)
+		assert.Equal(t, terms, again, "%q has first %q, then %q", text, terms, again)
+		if twice := rank.Terms(text + "\n" + text); utf8.ValidString(text) {
+			assert.Equal(t, append(slices.Clone(terms), terms...), twice, "%q has %q, and twice it has %q", text, terms, twice)
 		}
 	})
 }

@@ -32,9 +32,9 @@ func TestClip(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "tea", "a\xffb", strings.Repeat("é", rank.MaxText), "xé" + strings.Repeat("ab猫", rank.MaxText), strings.Repeat("a", rank.MaxText)} {
 		got := rank.Clip(text)
-		require.False(t, len(got) > rank.MaxText)
+		require.LessOrEqual(t, len(got), rank.MaxText)
 		require.True(t, utf8.ValidString(got))
-		assert.False(t, len(got) < min(len(text), rank.MaxText)-8)
+		assert.GreaterOrEqual(t, len(got), min(len(text), rank.MaxText)-8)
 	}
 	got := rank.Clip("first " + strings.Repeat("x ", rank.MaxText) + "last")
 	require.True(t, strings.HasPrefix(got, "first "), "got %q … %q", got[:10], got[len(got)-10:])

@@ -86,7 +86,7 @@ func TestScore_noCorpus(t *testing.T) {
 	t.Parallel()
 	list := docs("green tea", "black tea")
 	scores := rank.Weights{}.Score([]string{"green"}, nil, rank.Corpus{}, list)
-	assert.False(t, scores[0].Total <= scores[1].Total)
+	assert.Greater(t, scores[0].Total, scores[1].Total)
 	assert.Empty(t, (rank.Weights{}).Score([]string{"green"}, []float32{1}, rank.Corpus{}, nil))
 }
 
@@ -100,14 +100,14 @@ func TestScore_fewCandidates(t *testing.T) {
 	assert.True(t, near(w.Score(nil, query, rank.Corpus{}, list[:1])[0].Total, 1), "alone")
 	s := w.Score(nil, query, rank.Corpus{}, list)
 	require.True(t, near(s[0].Total, 1), "two")
-	require.False(t, s[1].Total < 0.9, "two")
-	assert.False(t, s[1].Total >= 1, "two")
+	require.GreaterOrEqual(t, s[1].Total, 0.9, "two")
+	assert.Less(t, s[1].Total, float64(1), "two")
 	for i := range 500 {
 		list = append(list, rank.Doc{Vector: []float32{1, 1 + float32(i)/500}})
 	}
 	s = w.Score(nil, query, rank.Corpus{}, list)
 	require.True(t, near(s[0].Total, 1), "many")
-	assert.False(t, s[len(s)-1].Total > 0.2, "many")
+	assert.LessOrEqual(t, s[len(s)-1].Total, 0.2, "many")
 }
 
 func TestScore_withoutVector(t *testing.T) {
@@ -119,7 +119,7 @@ func TestScore_withoutVector(t *testing.T) {
 	require.True(t, near(s[0].Total, 1))
 	require.True(t, near(s[1].Total, 1))
 	require.EqualValues(t, 0, s[1].Vector)
-	require.True(t, (s[2].Total < 0.5))
+	require.Less(t, s[2].Total, 0.5)
 	assert.EqualValues(t, 0, s[2].Keyword)
 }
 
@@ -132,7 +132,7 @@ func TestScore_neighbours(t *testing.T) {
 	}
 	list[3].Group = "other talk"
 	s := rank.Weights{}.Score(query, nil, corpus(query, list), list)
-	require.True(t, (s[1].Neighbour > 0))
+	require.Positive(t, s[1].Neighbour)
 	require.EqualValues(t, 0, s[2].Neighbour)
 	require.EqualValues(t, 0, s[3].Neighbour)
 	assert.EqualValues(t, 0, s[4].Neighbour)
@@ -144,7 +144,7 @@ func TestScore_recency(t *testing.T) {
 	s := rank.Weights{Recency: 1, HalfLife: 48 * time.Hour}.Score(nil, nil, rank.Corpus{}, list)
 	require.True(t, near(s[0].Recency, 1))
 	require.True(t, near(s[1].Recency, 0.5))
-	assert.False(t, s[2].Recency > 0.001)
+	assert.LessOrEqual(t, s[2].Recency, 0.001)
 }
 
 func TestScore_orderOfDocuments(t *testing.T) {
@@ -180,7 +180,7 @@ func TestCosine(t *testing.T) {
 		{[]float32{inf, 0}, []float32{1, 1}, 0},
 	} {
 		got := rank.Cosine(c.a, c.b)
-		assert.False(t, math.Abs(got-c.want) > 1e-6, "Cosine(%v, %v): got %v, want %v", c.a, c.b, got, c.want)
+		assert.LessOrEqual(t, math.Abs(got-c.want), 1e-6, "Cosine(%v, %v): got %v, want %v", c.a, c.b, got, c.want)
 	}
 }
 

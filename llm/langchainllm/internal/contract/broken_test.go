@@ -2,11 +2,11 @@ package contract_test
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/llm"
@@ -65,8 +65,9 @@ func TestMalformedStream(t *testing.T) {
 			write(w, "data: {\"choices\": nonsense\n\ndata: [1,2]\n\n")
 		})
 		h := ask(t, b.model(t, f), hello)
-		if h.err == nil || !llm.Retryable(h.err) && b.name != "googleai" {
-			t.Errorf("got %v and %q", h.err, h.text())
+		assert.Error(t, h.err)
+		if b.name != "googleai" {
+			assert.True(t, llm.Retryable(h.err))
 		}
 		if b.wires && !llm.Retryable(h.err) {
 			t.Errorf("got %v", h.err)
@@ -80,11 +81,9 @@ func TestLongLine(t *testing.T) {
 	each(t, func(t *testing.T, b backend) {
 		f := newFake(t, b.say(say(long)))
 		h := must(t, b.model(t, f), hello)
-		if h.text() != long {
-			t.Errorf("got %d bytes, want %d", len(h.text()), len(long))
-		}
-		if n := len(f.requests()); b.wires && n != 1 {
-			t.Errorf("%d requests", n)
+		assert.Equal(t, long, h.text())
+		if n := len(f.requests()); b.wires {
+			assert.Equal(t, 1, n, "%d requests", n)
 		}
 	})
 }
@@ -112,9 +111,7 @@ func TestCancelMidStream(t *testing.T) {
 				cancel()
 			}
 		}
-		if !errors.Is(last, context.Canceled) {
-			t.Errorf("got %v", last)
-		}
+		assert.ErrorIs(t, last, context.Canceled)
 	})
 }
 

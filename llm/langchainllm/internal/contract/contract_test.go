@@ -2,9 +2,7 @@ package contract_test
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -20,16 +18,13 @@ func TestPlainAnswer(t *testing.T) {
 	each(t, func(t *testing.T, b backend) {
 		f := newFake(t, b.say(say("Hello, ", "world", "! ☀️")))
 		h := must(t, b.model(t, f), hello)
-		if h.text() != "Hello, world! ☀️" || h.message.StopReason != llm.StopEnd {
-			t.Errorf("got %q, stopped by %q", h.text(), h.message.StopReason)
-		}
-		if len(h.chunks) < 4 {
-			t.Errorf("got %d chunks: it was not streamed", len(h.chunks))
-		}
+		assert.Equal(t, "Hello, world! ☀️", h.text())
+		assert.Equal(t, llm.StopEnd, h.message.StopReason)
+		assert.GreaterOrEqual(t, len(h.chunks), 4)
 		s := b.read(f.last(t))
-		if want := []turn{{"user", []string{"hi"}}}; !reflect.DeepEqual(s.Turns, want) || s.System != "" || s.Tools != nil {
-			t.Errorf("sent %+v", s)
-		}
+		assert.Equal(t, []turn{{"user", []string{"hi"}}}, s.Turns)
+		assert.Empty(t, s.System)
+		assert.Nil(t, s.Tools)
 	})
 }
 
@@ -67,12 +62,11 @@ func TestToolCalls(t *testing.T) {
 			each(t, func(t *testing.T, b backend) {
 				f := newFake(t, b.say(test.said))
 				h := must(t, b.model(t, f), withTools(hello))
-				if h.text() != test.said.text() || h.message.StopReason != llm.StopToolCalls {
-					t.Errorf("got %q, stopped by %q", h.text(), h.message.StopReason)
-				}
+				assert.Equal(t, test.said.text(), h.text())
+				assert.Equal(t, llm.StopToolCalls, h.message.StopReason)
 				checkCalls(t, b, h.message.ToolCalls, test.calls)
-				if s := b.read(f.last(t)); !reflect.DeepEqual(s.Tools, []string{"add", "now"}) && b.name != "googleai" {
-					t.Errorf("sent tools %v", s.Tools)
+				if s := b.read(f.last(t)); b.name != "googleai" {
+					assert.Equal(t, []string{"add", "now"}, s.Tools)
 				}
 			})
 		})
@@ -81,20 +75,17 @@ func TestToolCalls(t *testing.T) {
 
 func checkCalls(t *testing.T, b backend, got []llm.ToolCall, want []saidCall) {
 	t.Helper()
-	if len(got) != len(want) {
-		t.Fatalf("got %d calls %v, want %d", len(got), got, len(want))
-	}
+	require.Len(t, got, len(want))
 	ids := map[string]bool{}
 	for i, c := range got {
-		if c.Name != want[i].name || string(c.Arguments) != want[i].arguments || c.Invalid != "" {
-			t.Errorf("call %d: got %s(%s) %s, want %+v", i, c.Name, c.Arguments, c.Invalid, want[i])
+		assert.Equal(t, want[i].name, c.Name, "call %d", i)
+		assert.Equal(t, want[i].arguments, string(c.Arguments), "call %d", i)
+		assert.Empty(t, c.Invalid, "call %d", i)
+		if b.name != "googleai" {
+			assert.Equal(t, want[i].id, c.ID, "call %d", i)
 		}
-		if b.name != "googleai" && c.ID != want[i].id {
-			t.Errorf("call %d: got id %q, want %q", i, c.ID, want[i].id)
-		}
-		if c.ID == "" || ids[c.ID] {
-			t.Errorf("call %d: id %q is empty or used twice", i, c.ID)
-		}
+		require.NotEmpty(t, c.ID, "call %d: id %q is empty or used twice", i, c.ID)
+		assert.False(t, ids[c.ID], "call %d: id %q is empty or used twice", i, c.ID)
 		ids[c.ID] = true
 	}
 }
@@ -107,9 +98,7 @@ func TestHistory(t *testing.T) {
 		must(t, b.model(t, f), history())
 		s := b.read(f.last(t))
 		assert.Equal(t, "Be brief.\n\nBe kind.", s.System)
-		if want := historyTurns(b); !reflect.DeepEqual(s.Turns, want) {
-			t.Errorf("sent\n%s\nwant\n%s", toJSON(s.Turns), toJSON(want))
-		}
+		assert.Equal(t, historyTurns(b), s.Turns)
 	})
 }
 
@@ -179,14 +168,12 @@ func TestToolChoice(t *testing.T) {
 				must(t, b.model(t, f), r)
 				s := b.read(f.last(t))
 				want, told := test.want[key]
-				if s.Choice != want {
-					t.Errorf("sent %s, want %s", s.Choice, want)
+				assert.Equal(t, want, s.Choice)
+				if test.want != nil && !told {
+					assert.Contains(t, s.System, "calling")
 				}
-				if test.want != nil && !told && !strings.Contains(s.System, "calling") {
-					t.Errorf("sent no choice, and no word of it in %q", s.System)
-				}
-				if test.choice.Name != "" && !told && !reflect.DeepEqual(s.Tools, []string{"add"}) {
-					t.Errorf("sent tools %v, want the chosen one only", s.Tools)
+				if test.choice.Name != "" && !told {
+					assert.Equal(t, []string{"add"}, s.Tools)
 				}
 			})
 		})
@@ -202,14 +189,13 @@ func TestNoToolsWanted(t *testing.T) {
 		h := ask(t, b.model(t, f), r)
 		if b.name == "bedrock" {
 			// The API requires the tools of earlier calls, and cannot forbid a call.
-			if !errors.Is(h.err, llm.ErrBadRequest) || len(f.requests()) > 0 {
-				t.Errorf("got %v after %d requests, want a refusal", h.err, len(f.requests()))
-			}
+			assert.ErrorIs(t, h.err, llm.ErrBadRequest)
+			assert.Empty(t, f.requests())
 			return
 		}
 		require.NoError(t, h.err)
-		if s := b.read(f.last(t)); len(s.Tools) > 0 && !strings.Contains(strings.ToLower(s.Choice), "none") {
-			t.Errorf("sent tools %v and choice %q", s.Tools, s.Choice)
+		if s := b.read(f.last(t)); len(s.Tools) > 0 {
+			assert.Contains(t, strings.ToLower(s.Choice), "none")
 		}
 	})
 }
@@ -223,9 +209,9 @@ func TestImages(t *testing.T) {
 			r := llm.Request{Messages: []llm.Message{llm.User("What is", llm.Text("this?"), image)}}
 			must(t, b.model(t, f), r)
 			s := b.read(f.last(t))
-			if got := s.Turns[0].Parts; got[len(got)-1] != "image:data:image/png;base64,iVBORw==" || !strings.Contains(strings.Join(got, " "), "this?") {
-				t.Errorf("sent %q", got)
-			}
+			got := s.Turns[0].Parts
+			assert.Equal(t, "image:data:image/png;base64,iVBORw==", got[len(got)-1])
+			assert.Contains(t, strings.Join(got, " "), "this?")
 		}
 	})
 }
@@ -260,21 +246,20 @@ func TestJSONOutput(t *testing.T) {
 			r := hello
 			r.Format = format
 			h := must(t, b.model(t, f), r)
-			if h.text() != `{"city":"Athens"}` {
-				t.Errorf("got %q", h.text())
-			}
+			assert.Equal(t, `{"city":"Athens"}`, h.text())
 			a := f.last(t)
 			s := b.read(a)
 			native := strings.Contains(a.text, "json_object") || strings.Contains(a.text, "json_schema") || strings.Contains(a.text, "application/json")
-			if native == (b.name == "anthropic" || b.name == "bedrock") {
-				t.Errorf("JSON mode %v: %s", native, a.text)
-			}
+			assert.NotEqual(t, b.name == "anthropic" || b.name == "bedrock", native, "JSON mode %v: %s", native, a.text)
 			said := strings.Contains(s.System, "JSON")
-			if !said && format.Type == llm.FormatJSON || said == (b.wires && native) && format.Type == llm.FormatSchema {
-				t.Errorf("instructions %q", s.System)
+			if format.Type == llm.FormatJSON {
+				assert.True(t, said, "instructions %q", s.System)
 			}
-			if !strings.Contains(a.text, "city") && format.Type == llm.FormatSchema {
-				t.Errorf("the schema was not sent: %s", a.text)
+			if format.Type == llm.FormatSchema {
+				assert.NotEqual(t, b.wires && native, said, "instructions %q", s.System)
+			}
+			if format.Type == llm.FormatSchema {
+				assert.Contains(t, a.text, "city", "the schema was not sent: %s", a.text)
 			}
 		}
 	})
@@ -293,19 +278,22 @@ func TestSettings(t *testing.T) {
 		r.Temperature, r.TopP, r.Seed, r.MaxTokens, r.Stop = number(0), number(0.25), &seed, 99, []string{"END"}
 		must(t, m, r)
 		set := settings(f.last(t))
-		if t0, ok := unset["temperature"]; b.wires && ok || !b.wires && t0 == 0.0 {
-			t.Errorf("unset: sent %v", unset)
+		t0, ok := unset["temperature"]
+		if b.wires {
+			assert.False(t, ok, "unset")
+		}
+		if !b.wires {
+			assert.NotEqual(t, 0.0, t0, "unset")
 		}
 		if b.wires && (unset["top_p"] != nil || unset["top_k"] != nil) {
 			t.Errorf("unset: sent %v", unset)
 		}
 		temperature, _ := set["temperature"].(float64)
-		if _, ok := set["temperature"]; !ok || temperature > 1e-5 {
-			t.Errorf("set: sent %v", set)
-		}
-		if set["max"] != 99.0 || toJSON(set["stop"]) != `["END"]` {
-			t.Errorf("set: sent %v", set)
-		}
+		_, ok = set["temperature"]
+		require.True(t, ok, "set")
+		assert.LessOrEqual(t, temperature, 1e-5, "set")
+		assert.Equal(t, 99.0, set["max"], "set")
+		assert.Equal(t, `["END"]`, toJSON(set["stop"]), "set")
 		if set["top_p"] != 0.25 && (b.wires || b.name == "bedrock") {
 			t.Errorf("set: sent %v", set)
 		}

@@ -3,10 +3,10 @@ package contract_test
 import (
 	"errors"
 	"net/http"
-	"reflect"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"github.com/tmc/langchaingo/llms/googleai"
 	"github.com/tmc/langchaingo/llms/openai"
@@ -23,21 +23,20 @@ func TestEmbedByProviders(t *testing.T) {
 	require.NoError(t, err)
 	e := langchainllm.NewEmbedder(m, langchainllm.EmbedderOptions{Provider: "openai", Dimension: 2})
 	got, err := e.Embed(t.Context(), []string{"a", "b"})
-	if err != nil || !reflect.DeepEqual(got, [][]float32{{1, 2}, {3, 4}}) {
-		t.Errorf("got %v, %v", got, err)
-	}
-	if sent := f.last(t).body; toJSON(sent["input"]) != `["a","b"]` || sent["model"] != "e" {
-		t.Errorf("sent %v", sent)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, [][]float32{{1, 2}, {3, 4}}, got)
+	sent := f.last(t).body
+	assert.Equal(t, `["a","b"]`, toJSON(sent["input"]))
+	assert.Equal(t, "e", sent["model"])
 	_, err = e.Embed(t.Context(), []string{"a"})
-	if failed, ok := errors.AsType[*llm.Error](err); !ok || failed.RetryAfter != 7*time.Second || !errors.Is(err, llm.ErrRateLimit) {
-		t.Errorf("got %+v", err)
-	}
+	failed, ok := errors.AsType[*llm.Error](err)
+	require.True(t, ok)
+	assert.Equal(t, 7*time.Second, failed.RetryAfter)
+	assert.ErrorIs(t, err, llm.ErrRateLimit)
 
 	f = newFake(t, jsonBody(`{"embeddings":[{"values":[1,2]}]}`))
 	g := openGoogle(t, "", &http.Client{Transport: toServer{f.URL, http.DefaultTransport}}).(*googleai.GoogleAI)
 	got, err = langchainllm.NewEmbedder(g, langchainllm.EmbedderOptions{}).Embed(t.Context(), []string{"a"})
-	if err != nil || !reflect.DeepEqual(got, [][]float32{{1, 2}}) {
-		t.Errorf("got %v, %v", got, err)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, [][]float32{{1, 2}}, got)
 }

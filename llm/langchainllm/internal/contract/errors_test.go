@@ -38,14 +38,14 @@ func TestErrorsOfProviders(t *testing.T) {
 				}
 				f := newFake(t, status(test.code, said))
 				e := failure(t, b.model(t, f), hello, test.kind)
-				if e.Retryable() != test.retry || e.Status != test.code || e.Provider != b.name {
-					t.Errorf("got %+v", e)
+				assert.Equal(t, test.retry, e.Retryable())
+				assert.Equal(t, test.code, e.Status)
+				assert.Equal(t, b.name, e.Provider)
+				if b.wires {
+					assert.Equal(t, 7*time.Second, e.RetryAfter)
 				}
-				if b.wires && e.RetryAfter != 7*time.Second {
-					t.Errorf("got RetryAfter %v, want 7s", e.RetryAfter)
-				}
-				if b.wires && strings.Contains(fmt.Sprintf("%v %+v", e, *e), "key-of-the-test") {
-					t.Errorf("the key is in %+v", e)
+				if b.wires {
+					assert.NotContains(t, fmt.Sprintf("%v %+v", e, *e), "key-of-the-test", "the key is in %+v", e)
 				}
 				assert.Len(t, f.requests(), 1)
 			})

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -41,9 +40,9 @@ func TestModelThatDoesNotStream(t *testing.T) {
 		return response(&llms.ContentChoice{Content: "all at once"}), nil
 	}), langchainllm.Options{})
 	h := must(t, m, hello)
-	if h.text() != "all at once" || h.message.StopReason != llm.StopEnd || h.message.Usage != nil {
-		t.Errorf("got %q, %+v", h.text(), h.message)
-	}
+	assert.Equal(t, "all at once", h.text())
+	assert.Equal(t, llm.StopEnd, h.message.StopReason)
+	assert.Nil(t, h.message.Usage)
 }
 
 // TestTail proves that text that a library returned but did not stream is yielded at the end.
@@ -55,9 +54,9 @@ func TestTail(t *testing.T) {
 		}
 		return response(&llms.ContentChoice{Content: "half of it"}), nil
 	}), langchainllm.Options{})
-	if h := must(t, m, hello); h.text() != "half of it" || len(h.chunks) != 3 {
-		t.Errorf("got %q in %d chunks", h.text(), len(h.chunks))
-	}
+	h := must(t, m, hello)
+	assert.Equal(t, "half of it", h.text())
+	assert.Len(t, h.chunks, 3)
 }
 
 // TestTextLikeACall proves that text that looks like a piece of a call is text.
@@ -72,9 +71,8 @@ func TestTextLikeACall(t *testing.T) {
 		}
 		return response(&llms.ContentChoice{Content: "Look: " + text + " is it."}), nil
 	}), langchainllm.Options{})
-	if h := must(t, m, hello); h.text() != "Look: "+text+" is it." {
-		t.Errorf("got %q", h.text())
-	}
+	h := must(t, m, hello)
+	assert.Equal(t, "Look: "+text+" is it.", h.text())
 }
 
 // TestSecondAnswer proves that the reply keeps the text that was yielded before a stream was
@@ -110,9 +108,8 @@ func TestSecondAnswer(t *testing.T) {
 				return response(&choice), nil
 			}), langchainllm.Options{Provider: langchainllm.Vertex})
 			h := ask(t, m, withTools(hello))
-			if !errors.Is(h.err, test.err) || h.message.Text() != test.text {
-				t.Fatalf("got %q and %v", h.message.Text(), h.err)
-			}
+			require.ErrorIs(t, h.err, test.err)
+			require.Equal(t, test.text, h.message.Text())
 			if test.err == nil && (calls(h.message) != `add{"a":1}` || h.message.Usage.Total != 3) {
 				t.Errorf("got %s for %+v", calls(h.message), h.message.Usage)
 			}
@@ -139,12 +136,13 @@ func TestChoices(t *testing.T) {
 	}), langchainllm.Options{})
 	got := must(t, m, withTools(hello)).message
 	want := llm.Usage{Input: 10, Output: 2, Total: 12, Cached: 4, CacheWrite: 1}
-	if got.Text() != "ab" || calls(got) != `add{} now{} old{"z":1}` || *got.Usage != want || got.StopReason != llm.StopToolCalls {
-		t.Errorf("got %q, %s, %+v, %s", got.Text(), calls(got), got.Usage, got.StopReason)
-	}
-	if got.Parts[0].Signature != "S" || got.ToolCalls[0].ID != "x" || got.ToolCalls[1].ID == "x" {
-		t.Errorf("got %+v", got)
-	}
+	assert.Equal(t, "ab", got.Text())
+	assert.Equal(t, `add{} now{} old{"z":1}`, calls(got))
+	assert.Equal(t, want, *got.Usage)
+	assert.Equal(t, llm.StopToolCalls, got.StopReason)
+	assert.Equal(t, "S", got.Parts[0].Signature)
+	assert.Equal(t, "x", got.ToolCalls[0].ID)
+	assert.NotEqual(t, "x", got.ToolCalls[1].ID)
 }
 
 func TestOddReplies(t *testing.T) {
@@ -169,11 +167,9 @@ func TestOddReplies(t *testing.T) {
 				return test.reply()
 			}), langchainllm.Options{Name: "acme"})
 			h := ask(t, m, hello)
-			if h.err == nil || !strings.Contains(h.err.Error(), test.text) {
-				t.Errorf("got %v", h.err)
-			}
-			if e, ok := errors.AsType[*llm.Error](h.err); ok && e.Provider != "acme" {
-				t.Errorf("got %+v", e)
+			assert.ErrorContains(t, h.err, test.text)
+			if e, ok := errors.AsType[*llm.Error](h.err); ok {
+				assert.Equal(t, "acme", e.Provider)
 			}
 		})
 	}
@@ -202,9 +198,8 @@ func TestMissingTransportIsAnError(t *testing.T) {
 
 func TestNoModel(t *testing.T) {
 	t.Parallel()
-	if e := failure(t, langchainllm.New(nil, langchainllm.Options{}), hello, llm.ErrBadRequest); !strings.Contains(e.Error(), "no model") {
-		t.Errorf("got %v", e)
-	}
+	e := failure(t, langchainllm.New(nil, langchainllm.Options{}), hello, llm.ErrBadRequest)
+	assert.ErrorContains(t, e, "no model")
 }
 
 func TestRefusals(t *testing.T) {
@@ -229,9 +224,9 @@ func TestRefusals(t *testing.T) {
 				return nil, nil
 			}), langchainllm.Options{Provider: test.provider})
 			e := failure(t, m, test.request, llm.ErrBadRequest)
-			if e.Retryable() || e.Provider != string(test.provider) || !strings.Contains(e.Error(), test.text) {
-				t.Errorf("got %v", e)
-			}
+			assert.False(t, e.Retryable())
+			assert.Equal(t, string(test.provider), e.Provider)
+			assert.ErrorContains(t, e, test.text)
 		})
 	}
 }

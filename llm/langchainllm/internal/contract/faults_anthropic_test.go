@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/weft-go/weft/llm"
@@ -40,9 +41,9 @@ var anthropicFaults = []fault{
 		},
 		ours: func(t *testing.T, m llm.Model, f *fake) {
 			must(t, m, history())
-			if s := f.last(t).text; strings.Count(s, "tool_use_id") != 2 || strings.Count(s, `"tool_use"`) != 2 {
-				t.Errorf("sent %s", s)
-			}
+			s := f.last(t).text
+			assert.Equal(t, 2, strings.Count(s, "tool_use_id"))
+			assert.Equal(t, 2, strings.Count(s, `"tool_use"`))
 		},
 	},
 	{
@@ -79,9 +80,9 @@ var anthropicFaults = []fault{
 		answers: []http.HandlerFunc{sayAnthropic(said{stop: "end", in: 1, out: 1})},
 		bare:    failsWith("no response"),
 		ours: func(t *testing.T, m llm.Model, _ *fake) {
-			if h := must(t, m, hello); h.text() != "" || h.message.StopReason != llm.StopEnd {
-				t.Errorf("got %q, %q", h.text(), h.message.StopReason)
-			}
+			h := must(t, m, hello)
+			assert.Empty(t, h.text())
+			assert.Equal(t, llm.StopEnd, h.message.StopReason)
 		},
 	},
 	{
@@ -119,9 +120,7 @@ var anthropicFaults = []fault{
 			r := withTools(hello)
 			r.ToolChoice.Mode = llm.ToolsRequired
 			must(t, m, r)
-			if got := f.last(t).body["tool_choice"]; toJSON(got) != `{"type":"any"}` {
-				t.Errorf("sent %v", got)
-			}
+			assert.Equal(t, `{"type":"any"}`, toJSON(f.last(t).body["tool_choice"]))
 		},
 	},
 	{
@@ -141,9 +140,9 @@ var anthropicFaults = []fault{
 		},
 		ours: func(t *testing.T, m llm.Model, f *fake) {
 			must(t, m, history())
-			if s := f.last(t).text; !strings.Contains(s, `"call_1"`) || !strings.Contains(s, "no such number") {
-				t.Errorf("sent %s", s)
-			}
+			s := f.last(t).text
+			assert.Contains(t, s, `"call_1"`)
+			assert.Contains(t, s, "no such number")
 		},
 	},
 	{
@@ -180,9 +179,7 @@ var anthropicFaults = []fault{
 			r := withTools(hello)
 			r.Messages = append(r.Messages, reply, llm.ToolResult(reply.ToolCalls[0], "1"))
 			must(t, m, r)
-			if got := f.last(t).text; !strings.Contains(got, `"signature":"SIGNED"`) {
-				t.Errorf("sent back %s", got)
-			}
+			assert.Contains(t, f.last(t).text, `"signature":"SIGNED"`)
 		},
 	},
 	{
@@ -202,8 +199,10 @@ var anthropicFaults = []fault{
 			r.Reasoning.Effort, r.Temperature = llm.EffortLow, number(0)
 			must(t, m, r)
 			body := f.last(t).body
-			if got, ok := body["temperature"]; body["thinking"] == nil || ok && got != 1.0 {
-				t.Errorf("sent %v with temperature %v", body["thinking"], got)
+			got, ok := body["temperature"]
+			require.NotNil(t, body["thinking"])
+			if ok {
+				assert.Equal(t, 1.0, got)
 			}
 		},
 	},
@@ -251,9 +250,9 @@ var anthropicFaults = []fault{
 		},
 		ours: func(t *testing.T, m llm.Model, _ *fake) {
 			want := llm.Usage{Input: 10, Output: 4, Total: 14, Cached: 3}
-			if got := must(t, m, withTools(hello)).message.Usage; got == nil || *got != want {
-				t.Errorf("got %+v", got)
-			}
+			got := must(t, m, withTools(hello)).message.Usage
+			require.NotNil(t, got)
+			assert.Equal(t, want, *got)
 		},
 	},
 	{
@@ -268,9 +267,7 @@ var anthropicFaults = []fault{
 		},
 		ours: func(t *testing.T, m llm.Model, f *fake) {
 			must(t, m, history())
-			if s := f.last(t).text; strings.Count(s, `"is_error":true`) != 1 {
-				t.Errorf("sent %s", s)
-			}
+			assert.Equal(t, 1, strings.Count(f.last(t).text, `"is_error":true`))
 		},
 	},
 }

@@ -3,7 +3,6 @@ package contract_test
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"hash/crc32"
 	"net/http"
 	"testing"
@@ -41,9 +40,8 @@ var bedrockFaults = []fault{
 			// With tools, the reply is not streamed. The library loses its text but
 			// not its stop reason.
 			h := ask(t, m, withTools(hello))
-			if !errors.Is(h.err, llm.ErrEmpty) || h.chunks[len(h.chunks)-1].StopReason != llm.StopLength {
-				t.Errorf("got %v and %+v", h.err, h.chunks)
-			}
+			assert.ErrorIs(t, h.err, llm.ErrEmpty)
+			assert.Equal(t, llm.StopLength, h.chunks[len(h.chunks)-1].StopReason)
 		},
 	},
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/weft-go/weft/llm"
@@ -54,9 +55,7 @@ var googleFaults = []fault{
 				last = err
 				cancel()
 			}
-			if !errors.Is(last, context.Canceled) {
-				t.Errorf("got %v", last)
-			}
+			assert.ErrorIs(t, last, context.Canceled)
 		},
 	},
 	{
@@ -126,9 +125,9 @@ var googleFaults = []fault{
 			r := hello
 			r.Tools = []llm.ToolSpec{{Name: "weather", Schema: json.RawMessage(`{"type":"object","properties":{"unit":{"type":"string","enum":["celsius"]},"at":{"anyOf":[{"type":"string"},{"type":"integer"}]}}}`)}}
 			must(t, m, r)
-			if s := f.last(t).text; !strings.Contains(s, "celsius") || !strings.Contains(s, "anyOf") {
-				t.Errorf("sent %s", s)
-			}
+			s := f.last(t).text
+			assert.Contains(t, s, "celsius")
+			assert.Contains(t, s, "anyOf")
 		},
 	},
 	{
@@ -147,17 +146,13 @@ var googleFaults = []fault{
 			for range 4 {
 				all.Go(func() {
 					for _, err := range m.Stream(t.Context(), hello) {
-						if err != nil {
-							t.Error(err)
-						}
+						assert.NoError(t, err)
 					}
 				})
 			}
 			all.Wait()
 			for _, a := range f.requests() {
-				if !strings.Contains(a.path, "gemini-2.5-flash") {
-					t.Errorf("asked %s", a.path)
-				}
+				assert.Contains(t, a.path, "gemini-2.5-flash", "asked %s", a.path)
 			}
 		},
 	},
@@ -170,9 +165,8 @@ var googleFaults = []fault{
 		},
 		ours: func(t *testing.T, m llm.Model, f *fake) {
 			e := failure(t, m, llm.Request{Messages: []llm.Message{llm.System("be nice")}}, llm.ErrBadRequest)
-			if n := len(f.requests()); n != 0 || !strings.Contains(e.Error(), "message of the user") {
-				t.Errorf("got %v after %d requests", e, n)
-			}
+			assert.Empty(t, f.requests())
+			assert.ErrorContains(t, e, "message of the user")
 		},
 	},
 	{
@@ -187,9 +181,10 @@ var googleFaults = []fault{
 		},
 		ours: func(t *testing.T, m llm.Model, _ *fake) {
 			c := must(t, m, withTools(hello)).message.ToolCalls
-			if len(c) != 2 || c[0].ID == "" || c[1].ID == "" || c[0].ID == c[1].ID {
-				t.Errorf("got %+v", c)
-			}
+			require.Len(t, c, 2)
+			require.NotEmpty(t, c[0].ID)
+			require.NotEmpty(t, c[1].ID)
+			assert.NotEqual(t, c[1].ID, c[0].ID)
 		},
 	},
 	{
@@ -225,9 +220,8 @@ var googleFaults = []fault{
 		},
 		ours: func(t *testing.T, m llm.Model, f *fake) {
 			e := failure(t, m, llm.Request{Messages: []llm.Message{llm.User("", llm.ImageURL(f.URL+"/a.png"))}}, llm.ErrBadRequest)
-			if n := len(f.requests()); n != 0 || !strings.Contains(e.Error(), "no URL") {
-				t.Errorf("got %v after %d requests", e, n)
-			}
+			assert.Empty(t, f.requests())
+			assert.ErrorContains(t, e, "no URL")
 		},
 	},
 	{
@@ -241,9 +235,9 @@ var googleFaults = []fault{
 			return unless("4", fmt.Sprint(r.Choices[0].GenerationInfo["CompletionTokens"]))
 		},
 		ours: func(t *testing.T, m llm.Model, _ *fake) {
-			if got := must(t, m, hello).message.Usage; got == nil || got.Output != 4 {
-				t.Errorf("got %+v", got)
-			}
+			got := must(t, m, hello).message.Usage
+			require.NotNil(t, got)
+			assert.Equal(t, int64(4), got.Output)
 		},
 	},
 	{
@@ -259,9 +253,7 @@ var googleFaults = []fault{
 			r := withTools(hello)
 			r.ToolChoice.Mode = llm.ToolsRequired
 			must(t, m, r)
-			if got := readGoogle(f.last(t)).Choice; !strings.Contains(got, `"ANY"`) {
-				t.Errorf("sent %s", got)
-			}
+			assert.Contains(t, readGoogle(f.last(t)).Choice, `"ANY"`)
 		},
 	},
 }

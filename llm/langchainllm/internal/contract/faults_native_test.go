@@ -2,7 +2,6 @@ package contract_test
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -45,9 +44,8 @@ func nativeMistral(t *testing.T, f *fake) (llms.Model, *langchainllm.Model) {
 func refusesTools(t *testing.T, m llm.Model, f *fake) {
 	t.Helper()
 	for _, r := range []llm.Request{withTools(hello), {Messages: history().Messages}} {
-		if e := failure(t, m, r, llm.ErrBadRequest); !strings.Contains(e.Error(), "llms/openai") {
-			t.Errorf("got %v", e)
-		}
+		e := failure(t, m, r, llm.ErrBadRequest)
+		assert.ErrorContains(t, e, "llms/openai")
 	}
 	assert.Empty(t, f.requests())
 }
@@ -93,9 +91,7 @@ var nativeFaults = []nativeFault{
 		},
 		ours: func(t *testing.T, m llm.Model, f *fake) {
 			must(t, m, llm.Request{Messages: []llm.Message{llm.User("a", llm.Text("b"))}})
-			if s := f.last(t).text; !strings.Contains(s, `a\nb`) {
-				t.Errorf("sent %s", s)
-			}
+			assert.Contains(t, f.last(t).text, `a\nb`)
 		},
 	},
 	{
@@ -127,9 +123,8 @@ var nativeFaults = []nativeFault{
 		ours: func(t *testing.T, m llm.Model, _ *fake) {
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
-			if _, err := llm.Generate(ctx, m, hello); !errors.Is(err, context.Canceled) {
-				t.Errorf("got %v", err)
-			}
+			_, err := llm.Generate(ctx, m, hello)
+			assert.ErrorIs(t, err, context.Canceled)
 		},
 	},
 }
@@ -141,9 +136,7 @@ func TestFaultsOfNativeProviders(t *testing.T) {
 			t.Parallel()
 			f := newFake(t, fault.answer)
 			bare, _ := fault.open(t, f)
-			if shown := fault.bare(t.Context(), bare, f); shown == "" {
-				t.Error("langchaingo has no such fault any more")
-			}
+			assert.NotEmpty(t, fault.bare(t.Context(), bare, f), "langchaingo has no such fault any more")
 			f = newFake(t, fault.answer)
 			_, ours := fault.open(t, f)
 			fault.ours(t, ours, f)

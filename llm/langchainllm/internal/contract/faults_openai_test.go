@@ -125,9 +125,7 @@ var openAIFaults = []fault{
 		},
 		ours: func(t *testing.T, m llm.Model, f *fake) {
 			must(t, m, hello)
-			if got := f.last(t).body["temperature"]; got == 0.0 {
-				t.Errorf("sent %v", got)
-			}
+			assert.NotEqual(t, 0.0, f.last(t).body["temperature"])
 		},
 	},
 	{
@@ -172,9 +170,8 @@ var openAIFaults = []fault{
 			return errorText(err)
 		},
 		ours: func(t *testing.T, m llm.Model, _ *fake) {
-			if e := failure(t, m, hello, llm.ErrRateLimit); e.RetryAfter != 7*time.Second {
-				t.Errorf("got %v", e.RetryAfter)
-			}
+			e := failure(t, m, hello, llm.ErrRateLimit)
+			assert.Equal(t, 7*time.Second, e.RetryAfter)
 		},
 	},
 	{
@@ -191,9 +188,9 @@ var openAIFaults = []fault{
 			r.Reasoning.Effort, r.MaxTokens = llm.EffortHigh, 9
 			r.Messages[1].Metadata = map[string]json.RawMessage{"mine": json.RawMessage("1")}
 			must(t, m, r)
-			if body := f.last(t).body; body["metadata"] != nil || strings.Contains(f.last(t).text, "mine") {
-				t.Errorf("sent %v", body["metadata"])
-			}
+			body := f.last(t).body
+			assert.Nil(t, body["metadata"])
+			assert.NotContains(t, f.last(t).text, "mine")
 		},
 	},
 	{
@@ -213,9 +210,8 @@ var openAIFaults = []fault{
 			part := llm.Text("long ago")
 			part.Metadata = map[string]json.RawMessage{"cache_control": json.RawMessage(`{"type":"ephemeral"}`)}
 			must(t, m, llm.Request{Messages: []llm.Message{{Role: llm.RoleSystem, Parts: []llm.Part{part}}, llm.User("hi")}})
-			if s := readOpenAI(f.last(t)); s.System != "long ago" {
-				t.Errorf("sent %q", s.System)
-			}
+			s := readOpenAI(f.last(t))
+			assert.Equal(t, "long ago", s.System)
 		},
 	},
 	{

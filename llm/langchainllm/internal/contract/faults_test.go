@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"github.com/tmc/langchaingo/llms"
 
 	"github.com/weft-go/weft/llm"
@@ -132,9 +133,9 @@ func TestFaults(t *testing.T) {
 			t.Run(b.name+"/"+fault.name, func(t *testing.T) {
 				t.Parallel()
 				f := newFake(t, fault.answers...)
-				if shown := fault.bare(t.Context(), b.bare(t, f), f); shown == "" || shown == "<nil>" {
-					t.Error("langchaingo has no such fault any more")
-				}
+				shown := fault.bare(t.Context(), b.bare(t, f), f)
+				require.NotEmpty(t, shown, "langchaingo has no such fault any more")
+				assert.NotEqual(t, "<nil>", shown, "langchaingo has no such fault any more")
 				f = newFake(t, fault.answers...)
 				fault.ours(t, b.model(t, f), f)
 			})

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/llm"
@@ -42,8 +43,8 @@ func newFake(t *testing.T, answers ...http.HandlerFunc) *fake {
 			return // the client has left
 		}
 		a := asked{path: r.URL.Path, header: r.Header, text: string(text)}
-		if err := json.Unmarshal(text, &a.body); err != nil && r.Method != http.MethodGet {
-			t.Errorf("the request is not JSON: %v: %s", err, text)
+		if err := json.Unmarshal(text, &a.body); r.Method != http.MethodGet {
+			assert.NoError(t, err, "the request is not JSON: %v: %s", err, text)
 		}
 		f.mu.Lock()
 		n := len(f.asked)
@@ -65,9 +66,7 @@ func (f *fake) requests() []asked {
 func (f *fake) last(t *testing.T) asked {
 	t.Helper()
 	all := f.requests()
-	if len(all) == 0 {
-		t.Fatal("nothing was asked")
-	}
+	require.NotEmpty(t, all, "nothing was asked")
 	return all[len(all)-1]
 }
 
@@ -147,8 +146,8 @@ func ask(t *testing.T, m llm.Model, r llm.Request) heard {
 		}
 		h.chunks = append(h.chunks, c)
 	}
-	if h.err == nil && h.text() != h.message.Text() {
-		t.Errorf("the reader saw %q, the reply is %q", h.text(), h.message.Text())
+	if h.err == nil {
+		assert.Equal(t, h.message.Text(), h.text(), "the reader saw %q, the reply is %q", h.text(), h.message.Text())
 	}
 	return h
 }
@@ -167,9 +166,8 @@ func failure(t *testing.T, m llm.Model, r llm.Request, kind error) *llm.Error {
 	t.Helper()
 	h := ask(t, m, r)
 	e, ok := errors.AsType[*llm.Error](h.err)
-	if !ok || !errors.Is(h.err, kind) {
-		t.Fatalf("got %v (%T), want an llm.Error of kind %q", h.err, h.err, kind)
-	}
+	require.True(t, ok)
+	require.ErrorIs(t, h.err, kind)
 	return e
 }
 

@@ -2,7 +2,6 @@ package contract_test
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"testing"
 	"time"
@@ -23,9 +22,8 @@ func TestNativeOllama(t *testing.T) {
 `))
 	r := llm.Request{Messages: []llm.Message{llm.System("Be brief."), llm.User("a", llm.Text("b"), llm.Image("image/png", []byte("x")))}}
 	h := must(t, second(nativeOllama(t, f)), r)
-	if h.text() != "hey" || h.message.Usage.Total != 7 {
-		t.Errorf("got %q and %+v", h.text(), h.message.Usage)
-	}
+	assert.Equal(t, "hey", h.text())
+	assert.Equal(t, int64(7), h.message.Usage.Total)
 }
 
 func TestNativeMistral(t *testing.T) {
@@ -34,9 +32,8 @@ func TestNativeMistral(t *testing.T) {
 		`{"choices":[{"index":0,"delta":{"content":"he"}}]}`,
 		`{"choices":[{"index":0,"delta":{"content":"y"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7}}`, "[DONE]"))
 	h := must(t, second(nativeMistral(t, f)), hello)
-	if h.text() != "hey" || h.message.Usage.Total != 7 {
-		t.Errorf("got %q and %+v", h.text(), h.message.Usage)
-	}
+	assert.Equal(t, "hey", h.text())
+	assert.Equal(t, int64(7), h.message.Usage.Total)
 }
 
 // TestMistralIgnoresItsContext proves that a cancelled call returns although the library ignores
@@ -49,9 +46,7 @@ func TestMistralIgnoresItsContext(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	_, err := llm.Generate(ctx, second(nativeMistral(t, f)), hello)
-	if !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("got %v", err)
-	}
+	assert.ErrorIs(t, err, context.DeadlineExceeded)
 }
 
 func TestDetect(t *testing.T) {

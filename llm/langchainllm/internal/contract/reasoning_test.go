@@ -1,13 +1,12 @@
 package contract_test
 
 import (
-	"errors"
 	"net/http"
-	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/langchainllm"
@@ -33,12 +32,10 @@ func TestReasoningIsStreamedApart(t *testing.T) {
 		s := say("It is ", "4.")
 		s.reasoning = "Two and two."
 		h := must(t, b.model(t, newFake(t, b.say(s))), hello)
-		if h.text() != "It is 4." || reasoning(h) != "Two and two." {
-			t.Errorf("got %q and %q", h.text(), reasoning(h))
-		}
-		if h.message.Parts[0].Type != llm.PartReasoning || h.message.Parts[0].Text != "Two and two." {
-			t.Errorf("got parts %+v", h.message.Parts)
-		}
+		assert.Equal(t, "It is 4.", h.text())
+		assert.Equal(t, "Two and two.", reasoning(h))
+		assert.Equal(t, llm.PartReasoning, h.message.Parts[0].Type)
+		assert.Equal(t, "Two and two.", h.message.Parts[0].Text)
 	})
 }
 
@@ -62,11 +59,9 @@ func TestReasoningEffort(t *testing.T) {
 		if want == "" {
 			want = `[null,null,null]`
 		}
-		if got != want {
-			t.Errorf("sent %s, want %s", got, want)
-		}
-		if b.name == "anthropic" && sent.body["max_tokens"].(float64) <= 1024 {
-			t.Errorf("sent %v", sent.body)
+		assert.Equal(t, want, got)
+		if b.name == "anthropic" {
+			assert.Greater(t, sent.body["max_tokens"].(float64), float64(1024))
 		}
 	})
 }
@@ -85,16 +80,13 @@ func TestThinkingWithTools(t *testing.T) {
 	m := b.model(t, f)
 	reply := must(t, m, r).message
 	want := llm.Part{Type: llm.PartReasoning, Text: "Add them.", Signature: "SIGNED"}
-	if !reflect.DeepEqual(reply.Parts[0], want) {
-		t.Fatalf("got %+v, want %+v", reply.Parts[0], want)
-	}
+	require.Equal(t, want, reply.Parts[0])
 	r.Messages = append(r.Messages, reply, llm.ToolResult(reply.ToolCalls[0], "1"))
 	must(t, m, r)
 	got := readAnthropic(f.last(t)).Turns
 	parts := []string{`{"signature":"SIGNED","thinking":"Add them.","type":"thinking"}`, "Let me see.", `call:call_1:add{"a":1}`}
-	if len(got) != 3 || !reflect.DeepEqual(got[1].Parts, parts) {
-		t.Errorf("sent back %q", got)
-	}
+	require.Len(t, got, 3)
+	assert.Equal(t, parts, got[1].Parts)
 	assert.Len(t, list(f.last(t).body["messages"]), 3)
 }
 
@@ -152,18 +144,18 @@ func TestGeminiThoughts(t *testing.T) {
 		 "usageMetadata":{"promptTokenCount":5,"candidatesTokenCount":1,"thoughtsTokenCount":9,"totalTokenCount":15}},
 		{"usageMetadata":{"promptTokenCount":5,"candidatesTokenCount":1,"thoughtsTokenCount":9,"totalTokenCount":15}}]`))
 	h := must(t, backends[4].model(t, f), hello)
-	if h.text() != "4" || reasoning(h) != "hm" || h.message.Usage.Reasoning != 9 || h.message.Usage.Output != 10 {
-		t.Errorf("got %q, %q, %+v", h.text(), reasoning(h), h.message.Usage)
-	}
+	assert.Equal(t, "4", h.text())
+	assert.Equal(t, "hm", reasoning(h))
+	assert.Equal(t, int64(9), h.message.Usage.Reasoning)
+	assert.Equal(t, int64(10), h.message.Usage.Output)
 }
 
 func TestGeminiBlocksThePrompt(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, jsonBody(`[{"promptFeedback":{"blockReason":"SAFETY"}}]`))
 	e := failure(t, backends[4].model(t, f), hello, llm.ErrContentFilter)
-	if e.Retryable() || !strings.Contains(e.Error(), "SAFETY") {
-		t.Errorf("got %v", e)
-	}
+	assert.False(t, e.Retryable())
+	assert.ErrorContains(t, e, "SAFETY")
 }
 
 // TestNoAnswer proves that a reply that ended without content is an error.
@@ -188,9 +180,8 @@ func TestNoAnswer(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			_, err := llm.Generate(t.Context(), test.b.model(t, newFake(t, test.answer)), hello)
-			if !errors.Is(err, test.kind) || llm.Retryable(err) != test.retry {
-				t.Errorf("got %v, want %v", err, test.kind)
-			}
+			assert.ErrorIs(t, err, test.kind)
+			assert.Equal(t, test.retry, llm.Retryable(err))
 		})
 	}
 }
@@ -216,11 +207,8 @@ func TestMistralIsStrict(t *testing.T) {
 	must(t, backends[2].model(t, f), r)
 	sent := f.last(t).body
 	for _, key := range []string{"seed", "reasoning_effort", "stream_options", "metadata", "max_completion_tokens"} {
-		if sent[key] != nil {
-			t.Errorf("sent %s: %v", key, sent[key])
-		}
+		assert.Nil(t, sent[key])
 	}
-	if sent["random_seed"] != 7.0 || sent["max_tokens"] != 9.0 {
-		t.Errorf("sent %v", sent)
-	}
+	assert.Equal(t, 7.0, sent["random_seed"])
+	assert.Equal(t, 9.0, sent["max_tokens"])
 }
