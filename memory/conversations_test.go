@@ -46,11 +46,6 @@ func texts(messages []llm.Message) string {
 	return strings.Join(list, " | ")
 }
 
-func checkText(tb testing.TB, got, want string) {
-	tb.Helper()
-	assert.Equal(tb, want, got)
-}
-
 var (
 	call = llm.ToolCall{ID: "c1", Name: "f", Arguments: json.RawMessage(`{}`)}
 	// tooled is a turn with tools.
@@ -69,11 +64,11 @@ func TestModes(t *testing.T) {
 	require.Equal(t, "c1", got[3].ToolCallID, "full: got %s", texts(got))
 	assert.Equal(t, "f", got[2].ToolCalls[0].Name, "full: got %s", texts(got))
 	appendTurn(t, h, memory.Turn{Session: "answers", Messages: tooled, Mode: memory.AnswersOnly})
-	checkText(t, texts(load(t, h, "answers")), "system: Be brief. | user: q | assistant: Let me look again. | assistant: a")
+	assert.Equal(t, "system: Be brief. | user: q | assistant: Let me look again. | assistant: a", texts(load(t, h, "answers")))
 	assert.Len(t, tooled[4].ToolCalls, 1, "the caller's messages were changed")
 	_, err := h.Append(t.Context(), lea, memory.Turn{Session: "x", Mode: 7})
 	assert.ErrorIs(t, err, memory.ErrInvalid, "another mode")
-	checkText(t, fmt.Sprint(memory.Full, memory.AnswersOnly, memory.Mode(7)), "full answers only Mode(7)")
+	assert.Equal(t, "full answers only Mode(7)", fmt.Sprint(memory.Full, memory.AnswersOnly, memory.Mode(7)))
 }
 
 // Answers keeps the text of an assistant's message, without its reasoning and its
@@ -92,7 +87,7 @@ func TestAnswersOfProvider(t *testing.T) {
 	for _, word := range []string{"tool_use", `"c1"`, "thinking", "function"} {
 		assert.NotContains(t, string(got), word)
 	}
-	checkText(t, texts(load(t, h, "s")), "assistant: Let me look.")
+	assert.Equal(t, "assistant: Let me look.", texts(load(t, h, "s")))
 }
 
 func TestAppendAgain(t *testing.T) {
@@ -104,7 +99,7 @@ func TestAppendAgain(t *testing.T) {
 	// The whole conversation, with the messages that were read before.
 	all := append(load(t, h, session.ID), llm.User("three"), llm.Assistant("four"))
 	appendTurn(t, h, memory.Turn{Session: session.ID, Messages: all})
-	checkText(t, texts(load(t, h, session.ID)), "user: one | assistant: two | user: three | assistant: four")
+	assert.Equal(t, "user: one | assistant: two | user: three | assistant: four", texts(load(t, h, session.ID)))
 	again := appendTurn(t, h, memory.Turn{})
 	require.NotEqual(t, session.ID, again.ID)
 	assert.EqualValues(t, 0, again.Messages)
@@ -119,7 +114,7 @@ func TestOnce(t *testing.T) {
 	for range 2 {
 		appendTurn(t, h, memory.Turn{Session: "s", Last: 2, Once: true, Messages: []llm.Message{llm.User("old"), llm.Assistant("older"), q, llm.Assistant("a")}})
 	}
-	checkText(t, texts(load(t, h, "s")), "user: q | assistant: a")
+	assert.Equal(t, "user: q | assistant: a", texts(load(t, h, "s")))
 	appendTurn(t, h, memory.Turn{Session: "i", Once: true, Messages: []llm.Message{image(1), image(2), image(1)}})
 	got := load(t, h, "i")
 	require.Len(t, got, 2)
@@ -150,7 +145,7 @@ func TestResume(t *testing.T) {
 	}
 	appendTurn(t, h, memory.Turn{Session: one, Messages: tooled[:4]})
 	_, before, err = h.Resume(t.Context(), lea, one)
-	checkText(t, fmt.Sprintf("%s %v", texts(before), err), "system: Be brief. | user: q | assistant: f({}) | tool: r <nil>")
+	assert.Equal(t, "system: Be brief. | user: q | assistant: f({}) | tool: r <nil>", fmt.Sprintf("%s %v", texts(before), err))
 }
 
 func TestLastAndAround(t *testing.T) {
@@ -163,11 +158,11 @@ func TestLastAndAround(t *testing.T) {
 	} {
 		messages, err := h.Last(t.Context(), lea, "s", n)
 		require.NoError(t, err)
-		checkText(t, texts(memory.PlainMessages(messages)), want)
+		assert.Equal(t, want, texts(memory.PlainMessages(messages)))
 	}
 	around, err := h.Around(t.Context(), lea, "s", 2, 1)
 	require.NoError(t, err)
-	checkText(t, texts(memory.PlainMessages(around)), texts(tooled[:3]))
+	assert.Equal(t, texts(tooled[:3]), texts(memory.PlainMessages(around)))
 	_, err = h.Last(t.Context(), lea, "s", 0)
 	assert.ErrorIs(t, err, memory.ErrInvalid, "the last 0")
 	_, err = h.Around(t.Context(), lea, "s", 0, 1)
@@ -201,15 +196,15 @@ func TestMessagesAreFound(t *testing.T) {
 		}
 		return strings.Join(list, " ")
 	}
-	checkText(t, search(memory.Question{Text: "Which fjord did we talk about, in Norway?"}), "trip/2 trip/1")
-	checkText(t, search(memory.Question{Text: "fjord"}, memory.MessageFilter{Roles: []llm.Role{llm.RoleTool}}), "food/3")
-	checkText(t, search(memory.Question{Text: "fjords rice"}, memory.MessageFilter{Session: "food"}), "food/1")
-	checkText(t, search(memory.Question{Text: "fjords rice", Limit: 1}), "food/1")
-	checkText(t, search(memory.Question{Text: "the of ?"}), "")
-	checkText(t, search(memory.Question{Text: "fjord"}, memory.MessageFilter{Before: time.Now().Add(-time.Hour)}), "")
+	assert.Equal(t, "trip/2 trip/1", search(memory.Question{Text: "Which fjord did we talk about, in Norway?"}))
+	assert.Equal(t, "food/3", search(memory.Question{Text: "fjord"}, memory.MessageFilter{Roles: []llm.Role{llm.RoleTool}}))
+	assert.Equal(t, "food/1", search(memory.Question{Text: "fjords rice"}, memory.MessageFilter{Session: "food"}))
+	assert.Equal(t, "food/1", search(memory.Question{Text: "fjords rice", Limit: 1}))
+	assert.Equal(t, "", search(memory.Question{Text: "the of ?"}))
+	assert.Equal(t, "", search(memory.Question{Text: "fjord"}, memory.MessageFilter{Before: time.Now().Add(-time.Hour)}))
 	far := strings.Repeat("x ", 5000)
-	checkText(t, search(memory.Question{Text: far + "fjord"}), "trip/1 trip/2")
-	checkText(t, search(memory.Question{Text: far + "fjord" + far}), "") // not within the part that is searched
+	assert.Equal(t, "trip/1 trip/2", search(memory.Question{Text: far + "fjord"}))
+	assert.Equal(t, "", search(memory.Question{Text: far + "fjord" + far})) // not within the part that is searched
 }
 
 func TestDeleteAndUpdate(t *testing.T) {
@@ -305,7 +300,7 @@ func TestQuotaOfConversations(t *testing.T) {
 	_, err = h.Append(t.Context(), lea, memory.Turn{Session: "s", Messages: []llm.Message{llm.User("three")}})
 	assert.ErrorIs(t, err, memory.ErrQuota)
 	appendTurn(t, h, memory.Turn{Session: "s", Messages: load(t, h, "s")})
-	checkText(t, texts(load(t, h, "s")), "user: one | user: two")
+	assert.Equal(t, "user: one | user: two", texts(load(t, h, "s")))
 }
 
 // Concurrent turns of one session are all stored, and the messages of a turn stay together.
@@ -355,7 +350,7 @@ func TestRetain(t *testing.T) {
 			require.NoError(t, err)
 			left = append(left, session.ID)
 		}
-		checkText(t, fmt.Sprint(left), "[new old0]")
+		assert.Equal(t, "[new old0]", fmt.Sprint(left))
 	})
 }
 
@@ -377,7 +372,7 @@ func TestExport(t *testing.T) {
 	require.Equal(t, "one", line.SessionID)
 	require.Equal(t, "lea", *line.UserID)
 	assert.False(t, line.UpdatedAt.IsZero())
-	checkText(t, texts(messages), "user: q | assistant: a")
+	assert.Equal(t, "user: q | assistant: a", texts(messages))
 }
 
 // brokenSessions is a store of conversations in which every call fails with errStoreDown.

@@ -70,7 +70,7 @@ func TestRowOfPython(t *testing.T) {
 			session, err := h.FromLangChain(t.Context(), lea, "s", joinRow(python))
 			require.NoError(t, err)
 			assert.Equal(t, int64(len(python)), session.Messages)
-			checkText(t, sorted(t, joinRow(stored(t, h, "s"))), sorted(t, joinRow(python)))
+			assert.Equal(t, sorted(t, joinRow(python)), sorted(t, joinRow(stored(t, h, "s"))))
 
 			// A turn in Go, saved together with all messages that were read before.
 			all := append(load(t, h, "s"), llm.User("And now?"), llm.Assistant("Now this."))
@@ -80,8 +80,8 @@ func TestRowOfPython(t *testing.T) {
 			appendTurn(t, h, memory.Turn{Session: "s", Messages: all})
 			got := stored(t, h, "s")
 			require.Len(t, got, len(python)+2)
-			checkText(t, sorted(t, joinRow(got[:len(python)])), sorted(t, joinRow(python)))
-			checkText(t, texts(load(t, h, "s")[len(python):]), "user: And now? | assistant: Now this.")
+			assert.Equal(t, sorted(t, joinRow(python)), sorted(t, joinRow(got[:len(python)])))
+			assert.Equal(t, "user: And now? | assistant: Now this.", texts(load(t, h, "s")[len(python):]))
 
 			before, err := h.Load(t.Context(), lea, "s")
 			require.NoError(t, err)
@@ -112,14 +112,14 @@ func TestRowChanged(t *testing.T) {
 	const one, two = `{"type":"human","data":{"content":"one","id":"1"}}`, `{"type":"ai","data":{"content":"two","id":"2"}}`
 	write("[" + one + "," + two + "]")
 	write("[" + one + "]")
-	checkText(t, texts(load(t, h, "s")), "user: one")
+	assert.Equal(t, "user: one", texts(load(t, h, "s")))
 	write("[" + two + "," + one + "]")
-	checkText(t, texts(load(t, h, "s")), "assistant: two | user: one")
+	assert.Equal(t, "assistant: two | user: one", texts(load(t, h, "s")))
 	write("[" + one + "," + one + "]") // two messages with the same id
-	checkText(t, texts(load(t, h, "s")), "user: one | user: one")
-	checkText(t, sorted(t, joinRow(stored(t, h, "s"))), sorted(t, []byte("["+one+","+one+"]")))
+	assert.Equal(t, "user: one | user: one", texts(load(t, h, "s")))
+	assert.Equal(t, sorted(t, []byte("["+one+","+one+"]")), sorted(t, joinRow(stored(t, h, "s"))))
 	write("[]")
-	checkText(t, texts(load(t, h, "s")), "")
+	assert.Equal(t, "", texts(load(t, h, "s")))
 }
 
 // Of several concurrent writers of a list, one succeeds and the others get ErrConflict.
@@ -137,7 +137,7 @@ func TestRowConflict(t *testing.T) {
 		err := <-errs
 		assert.False(t, err != nil && !errors.Is(err, memory.ErrConflict))
 	}
-	checkText(t, texts(load(t, h, "s")), "user: one")
+	assert.Equal(t, "user: one", texts(load(t, h, "s")))
 }
 
 // A message of an unknown type keeps its position, and the other messages are read.
@@ -151,8 +151,8 @@ func TestForeignTypes(t *testing.T) {
 	session, err := h.FromLangChain(t.Context(), lea, "s", []byte(list))
 	require.NoError(t, err)
 	require.EqualValues(t, 7, session.Messages)
-	checkText(t, sorted(t, joinRow(stored(t, h, "s"))), sorted(t, []byte(list)))
-	checkText(t, texts(load(t, h, "s")), "user: one | assistant: two | user: three")
+	assert.Equal(t, sorted(t, []byte(list)), sorted(t, joinRow(stored(t, h, "s"))))
+	assert.Equal(t, "user: one | assistant: two | user: three", texts(load(t, h, "s")))
 	loaded, err := h.Load(t.Context(), lea, "s")
 	require.NoError(t, err)
 	require.EqualValues(t, 3, loaded[1].Position)
@@ -172,7 +172,7 @@ func TestForeignTypes(t *testing.T) {
 	session, err = h.FromLangChain(t.Context(), lea, "s", joinRow(longer))
 	require.NoError(t, err)
 	assert.EqualValues(t, 9, session.Messages)
-	checkText(t, sorted(t, joinRow(stored(t, h, "s"))), sorted(t, joinRow(longer)))
+	assert.Equal(t, sorted(t, joinRow(longer)), sorted(t, joinRow(stored(t, h, "s"))))
 	var out bytes.Buffer
 	err = h.Export(t.Context(), lea, &out)
 	require.NoError(t, err, "export")

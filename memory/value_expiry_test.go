@@ -28,7 +28,7 @@ func TestValuesExpire(t *testing.T) {
 		item, err := n.Get(ctx, "read")
 		require.NoError(t, err)
 		assert.EqualValues(t, 10*time.Minute, time.Until(item.ExpiresAt).Round(time.Second))
-		checkItems(t, listItems(t, n, memory.ValueQuery{Order: memory.ByKey, Peek: true}), "ever fixed long read unread")
+		assert.Equal(t, "ever fixed long read unread", listItems(t, n, memory.ValueQuery{Order: memory.ByKey, Peek: true}))
 		time.Sleep(6 * time.Minute)
 		found, err := n.Search(ctx, memory.Question{Text: "word"})
 		require.NoError(t, err)
@@ -39,20 +39,20 @@ func TestValuesExpire(t *testing.T) {
 		_, err = n.Get(ctx, "unread")
 		assert.ErrorIs(t, err, memory.ErrNotFound)
 		time.Sleep(6 * time.Minute)
-		checkItems(t, listItems(t, n, memory.ValueQuery{Order: memory.ByKey}), "ever long read")
+		assert.Equal(t, "ever long read", listItems(t, n, memory.ValueQuery{Order: memory.ByKey}))
 		time.Sleep(6 * time.Minute)
-		checkItems(t, listItems(t, n, memory.ValueQuery{Order: memory.ByKey, Peek: true}), "ever long read")
+		assert.Equal(t, "ever long read", listItems(t, n, memory.ValueQuery{Order: memory.ByKey, Peek: true}))
 		found, err = n.Search(ctx, memory.Question{Text: "word"}, memory.ValueFilter{Peek: true})
 		require.Len(t, found, 3)
 		assert.NoError(t, err)
 		time.Sleep(6 * time.Minute)
-		checkItems(t, listItems(t, n, memory.ValueQuery{Order: memory.ByKey}), "ever long")
+		assert.Equal(t, "ever long", listItems(t, n, memory.ValueQuery{Order: memory.ByKey}))
 		if n, err := m.Sweep(ctx); n != 3 || err != nil {
 			t.Errorf("swept %d, %v", n, err)
 		}
 		put(t, n, "fixed", `1`, memory.PutOptions{Version: memory.Absent})
 		time.Sleep(24 * time.Hour)
-		checkItems(t, listItems(t, n, memory.ValueQuery{}), "ever")
+		assert.Equal(t, "ever", listItems(t, n, memory.ValueQuery{}))
 	})
 }
 

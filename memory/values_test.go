@@ -20,11 +20,6 @@ import (
 	"github.com/weft-go/weft/memory/inmemory"
 )
 
-func checkItems(tb testing.TB, got, want string) {
-	tb.Helper()
-	assert.Equal(tb, want, got)
-}
-
 func put(tb testing.TB, n memory.Namespace, key, value string, o memory.PutOptions) memory.Item {
 	tb.Helper()
 	item, err := n.Put(tb.Context(), key, json.RawMessage(value), o)
@@ -149,7 +144,7 @@ func TestBatch(t *testing.T) {
 	require.Equal(t, old.Version, done.Got[2].Version)
 	require.True(t, done.Written[0].Known())
 	assert.False(t, done.Written[1].Known())
-	checkItems(t, listItems(t, n, memory.ValueQuery{}), "new")
+	assert.Equal(t, "new", listItems(t, n, memory.ValueQuery{}))
 	_, err = values.Batch(ctx, lea, memory.Batch{Write: []memory.Entry{
 		{Address: n.At("new"), Value: json.RawMessage(`3`)}, {Address: n.At("old"), PutOptions: memory.PutOptions{Version: old.Version}},
 	}})
@@ -212,16 +207,16 @@ func TestValuesAreFound(t *testing.T) {
 		}
 		return strings.Join(keys, " ")
 	}
-	checkItems(t, search(n, memory.Question{Text: "a beverage", Limit: 1}), "tea")
-	checkItems(t, search(n, memory.Question{Text: "automobile", Limit: 1}), "car")
-	checkItems(t, search(n, memory.Question{Text: "boat", Limit: 1}), "ferry")
-	checkItems(t, search(n, memory.Question{Text: "17", Limit: 1}), "number")
-	checkItems(t, search(n.In("deep"), memory.Question{Text: "tea"}), "ferry")
-	checkItems(t, search(n, memory.Question{Text: "tea"}, memory.ValueFilter{Own: true, KeyPrefix: "c"}), "car")
-	checkItems(t, search(n, memory.Question{Text: "", Limit: 2}), "number hidden")
+	assert.Equal(t, "tea", search(n, memory.Question{Text: "a beverage", Limit: 1}))
+	assert.Equal(t, "car", search(n, memory.Question{Text: "automobile", Limit: 1}))
+	assert.Equal(t, "ferry", search(n, memory.Question{Text: "boat", Limit: 1}))
+	assert.Equal(t, "number", search(n, memory.Question{Text: "17", Limit: 1}))
+	assert.Equal(t, "ferry", search(n.In("deep"), memory.Question{Text: "tea"}))
+	assert.Equal(t, "car", search(n, memory.Question{Text: "tea"}, memory.ValueFilter{Own: true, KeyPrefix: "c"}))
+	assert.Equal(t, "number hidden", search(n, memory.Question{Text: "", Limit: 2}))
 	all := strings.Fields(search(n, memory.Question{Text: "tea", Limit: 1000}))
-	checkItems(t, all[0], "tea")
-	checkItems(t, fmt.Sprint(slices.Sorted(slices.Values(all))), "[car ferry number tea]")
+	assert.Equal(t, "tea", all[0])
+	assert.Equal(t, "[car ferry number tea]", fmt.Sprint(slices.Sorted(slices.Values(all))))
 }
 
 func TestEmbedderFails(t *testing.T) {
@@ -309,8 +304,8 @@ func TestValuesRefuse(t *testing.T) {
 		require.ErrorIs(t, err, memory.ErrInvalid, "%s: got %v, want an ErrInvalid", name, err)
 		assert.False(t, !strings.HasPrefix(err.Error(), "values: ") && !strings.HasPrefix(err.Error(), "memory: new: "), "%s: got %v, want an ErrInvalid", name, err)
 	}
-	checkItems(t, listItems(t, values.In(lea), memory.ValueQuery{}), "")
-	checkItems(t, fmt.Sprint(memory.Newest, memory.ByKey, memory.Order(7)), "newest by key Order(7)")
+	assert.Equal(t, "", listItems(t, values.In(lea), memory.ValueQuery{}))
+	assert.Equal(t, "newest by key Order(7)", fmt.Sprint(memory.Newest, memory.ByKey, memory.Order(7)))
 }
 
 func TestQuotaOfValues(t *testing.T) {
@@ -324,7 +319,7 @@ func TestQuotaOfValues(t *testing.T) {
 	_, err = n.Put(t.Context(), "3", json.RawMessage(`1`), memory.PutOptions{})
 	assert.ErrorIs(t, err, memory.ErrQuota)
 	put(t, n, "2", `2`, memory.PutOptions{})
-	checkItems(t, listItems(t, n, memory.ValueQuery{}), "2 1")
+	assert.Equal(t, "2 1", listItems(t, n, memory.ValueQuery{}))
 }
 
 // brokenValues is a store of values in which every call fails with errStoreDown.

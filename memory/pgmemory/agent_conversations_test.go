@@ -135,7 +135,7 @@ func TestConversationsBySQL(t *testing.T) {
 			one(t, pool, annID, insertSession, id+" by SQL", list(caller, entry), annID)
 			row := func(id string) (r driver.MessageRow) {
 				for r, err = range ann.Conversations().Messages(ctx, driver.MessageRange{Scope: scope, Session: id, From: 2}) {
-					wantNoErr(t, "messages", err)
+					assert.NoError(t, err, "messages")
 				}
 				return r
 			}

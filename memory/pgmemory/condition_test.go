@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/memory/driver"
@@ -132,7 +133,7 @@ func TestHostileTexts(t *testing.T) {
 	ctx := context.Background()
 	store := newPlace(t).open(t).Facts()
 	_, err := store.Apply(ctx, driver.Scope{Tenant: "other"}, []driver.FactChange{adding("a secret", 1)})
-	wantNoErr(t, "apply", err)
+	assert.NoError(t, err, "apply")
 	r := rand.New(rand.NewPCG(rand.Uint64(), 0))
 	text := func() string { return names[r.IntN(len(names))] }
 	for i := range count(t, "WEFT_INJECTIONS", 500) {

@@ -48,14 +48,14 @@ func TestConversationsAreApart(t *testing.T) {
 	db := p.served(t)
 	bind := func(user string) driver.ConversationStore {
 		bound, err := pgmemory.Bind(db, binding(user))
-		wantNoErr(t, "bind", err)
+		assert.NoError(t, err, "bind")
 		return bound.Conversations()
 	}
 	ann, bob := bind(annID), bind(bobID)
 	for user, store := range map[string]driver.ConversationStore{annID: ann, bobID: bob} {
 		for _, c := range []driver.SessionChange{saying("gone", "x"), {Session: "gone", Delete: true}, saying("s", "secret of "+user)} {
 			_, err := store.Apply(ctx, driver.Scope{Tenant: "acme", User: user}, c)
-			wantNoErr(t, "apply", err)
+			assert.NoError(t, err, "apply")
 		}
 	}
 	before := content(t, p, talkTables)
@@ -74,11 +74,11 @@ func TestConversationsAreApart(t *testing.T) {
 	}
 	for name, s := range map[string]driver.Scope{"hers": annScope, "nobody's": {Tenant: "acme", User: "nobody"}, "of all": {Tenant: "acme"}} {
 		_, err := bob.Apply(ctx, s, saying("s", "bob was here"))
-		wantErr(t, "bob says in "+name, err, pgmemory.ErrDenied)
+		assert.ErrorIs(t, err, pgmemory.ErrDenied, "bob says in "+name)
 		_, err = bob.Apply(ctx, s, driver.SessionChange{Session: "s", Delete: true})
-		wantErr(t, "bob deletes in "+name, err, driver.ErrNotFound)
+		assert.ErrorIs(t, err, driver.ErrNotFound, "bob deletes in "+name)
 		_, err = bob.Forget(ctx, s)
-		wantErr(t, "bob forgets "+name, err, pgmemory.ErrDenied)
+		assert.ErrorIs(t, err, pgmemory.ErrDenied, "bob forgets "+name)
 	}
 	if n, err := bob.Sweep(ctx, annScope, -time.Hour, 9); n != 0 || err != nil {
 		t.Errorf("bob sweeps ann's: got %d, error %v", n, err)
@@ -134,14 +134,14 @@ func TestForgetConversationsLeavesNothing(t *testing.T) {
 		c := saying(fmt.Sprint("marker-session-", i), "marker-text", "marker-other")
 		c.Rows[0].ID = fmt.Sprint("marker-id-", i)
 		_, err := store.Apply(ctx, scope, c)
-		wantNoErr(t, "apply", err)
+		assert.NoError(t, err, "apply")
 		_, err = store.Apply(ctx, scope, driver.SessionChange{Session: c.Session, Describe: &driver.SessionDescription{Title: "marker-title", Metadata: []byte(`{"marker-name":"x"}`)}})
-		wantNoErr(t, "describe", err)
+		assert.NoError(t, err, "describe")
 	}
 	_, err := store.Apply(ctx, ann, saying("s", "what stays"))
-	wantNoErr(t, "apply", err)
+	assert.NoError(t, err, "apply")
 	_, err = store.Apply(ctx, scope, driver.SessionChange{Session: "marker-session-0", Delete: true})
-	wantNoErr(t, "delete", err)
+	assert.NoError(t, err, "delete")
 	do(t, p, `ANALYZE weft.mem_session, weft.mem_message`)
 	require.GreaterOrEqual(t, strings.Count(dump(t, p), "marker-title"), 29, "got nothing that could be forgotten")
 	n, err := store.Forget(ctx, driver.Scope{Tenant: "acme", User: scope.User})
@@ -164,20 +164,20 @@ func TestMessageQuota(t *testing.T) {
 	store := p.open(t).Conversations()
 	first := saying("s", "one", "two", "three")
 	_, err := store.Apply(ctx, ann, saying("t", "one", "two", "three", "four"))
-	wantErr(t, "too many", err, driver.ErrQuota)
+	assert.ErrorIs(t, err, driver.ErrQuota, "too many")
 	for s, err := range store.Sessions(ctx, driver.SessionQuery{Reach: ann.Only()}) {
 		t.Errorf("got session %+v, error %v want none", s, err)
 	}
 	_, err = store.Apply(ctx, ann, first)
-	wantNoErr(t, "as many as may be", err)
+	assert.NoError(t, err, "as many as may be")
 	_, err = store.Apply(ctx, ann, first)
-	wantNoErr(t, "those that are there", err)
+	assert.NoError(t, err, "those that are there")
 	_, err = store.Apply(ctx, ann, saying("s", "four"))
-	wantErr(t, "one more", err, driver.ErrQuota)
+	assert.ErrorIs(t, err, driver.ErrQuota, "one more")
 	c := saying("s", "four")
 	c.From = 3
 	_, err = store.Apply(ctx, ann, c)
-	wantNoErr(t, "one for one", err)
+	assert.NoError(t, err, "one for one")
 }
 
 // If the database lacks a function or a table, the error names it and says to call Migrate.
@@ -188,12 +188,12 @@ func TestMissingFunction(t *testing.T) {
 	store := p.open(t).Conversations()
 	do(t, p, `DROP FUNCTION weft.mem_converse`)
 	_, err := store.Apply(ctx, ann, saying("s", "x"))
-	wantErr(t, "no function", err, pgmemory.ErrNotMigrated)
+	assert.ErrorIs(t, err, pgmemory.ErrNotMigrated, "no function")
 	require.ErrorContains(t, err, "mem_converse")
 	assert.ErrorContains(t, err, "Migrate")
 	do(t, p, `DROP TABLE weft.mem_message`)
 	for _, err = range store.Messages(ctx, driver.MessageRange{Scope: ann, Session: "s"}) {
-		wantErr(t, "no table", err, pgmemory.ErrNotMigrated)
+		assert.ErrorIs(t, err, pgmemory.ErrNotMigrated, "no table")
 	}
 	assert.Error(t, err, "got no error for a table that is not there")
 }

@@ -88,9 +88,9 @@ func chunksAreSearched(t *testing.T, pool *pgxpool.Pool, db *pgmemory.DB, insert
 	require.EqualValues(t, 2, got[0].Revision)
 	assert.Equal(t, "shipping", got[1].URI)
 	m, err := memory.New(inmemory.Fill(driver.Stores{DocumentStore: store}), memory.Options{})
-	wantNoErr(t, "new", err)
+	assert.NoError(t, err, "new")
 	base, err := knowledge.New(m, knowledge.Options{})
-	wantNoErr(t, "new", err)
+	assert.NoError(t, err, "new")
 	found, err := base.Search(ctx, memory.Question{Text: "what is free?"}, knowledge.Filter{Neighbours: 1})
 	require.NoError(t, err)
 	require.Len(t, found, 1)
@@ -122,7 +122,7 @@ func chunksAreMatched(t *testing.T, p place, pool, owner *pgxpool.Pool, db *pgme
 	}
 	swap := func(s driver.Scope, uri string, r driver.ChunkRecord) {
 		err := db.Documents().Swap(ctx, driver.SourceChange{Scope: s, Swaps: []driver.SourceSwap{{Source: driver.Source{ID: newID(), URI: uri, Format: "text"}, Chunks: []driver.ChunkRecord{r}}}})
-		wantNoErr(t, "swap", err)
+		assert.NoError(t, err, "swap")
 	}
 	swap(driver.Scope{}, "hours.txt", ingested)
 	swap(driver.Scope{Tenant: "acme"}, "secret.txt", ingested)
@@ -149,8 +149,8 @@ func chunksAreMatched(t *testing.T, p place, pool, owner *pgxpool.Pool, db *pgme
 	o := p.options
 	o.Pooling = pgmemory.Direct
 	owned, err := pgmemory.New(ctx, owner, o)
-	wantNoErr(t, "new", err)
-	wantNoErr(t, "index", owned.Index(ctx, "m", 3))
+	assert.NoError(t, err, "new")
+	assert.NoError(t, owned.Index(ctx, "m", 3), "index")
 	got, err := request[string](pool, "", match(`'[0,1,0]', 1, filter_model => 'm'`))
 	wantTexts(t, "by the index", got, err, "Shops open at nine.")
 }

@@ -51,9 +51,9 @@ func TestKnowledgeByIndex(t *testing.T) {
 			for range 20 { // the first searches learn the size of the selection and of the index
 				s := driver.ChunkSearch{Query: c.query, Embedding: vector(), Model: "m", Limit: limit}
 				got, err := quick.Documents().Search(ctx, s)
-				wantNoErr(t, "search", err)
+				assert.NoError(t, err, "search")
 				want, err := exact.Documents().Search(ctx, s)
-				wantNoErr(t, "search", err)
+				assert.NoError(t, err, "search")
 				require.Len(t, got.Records, len(want.Records), "%s, limit %d: got %d of %d chunks want %d of %d", c.name, limit, len(got.Records), got.Chunks, len(want.Records), want.Chunks)
 				require.Equal(t, want.Chunks, got.Chunks, "%s, limit %d: got %d of %d chunks want %d of %d", c.name, limit, len(got.Records), got.Chunks, len(want.Records), want.Chunks)
 				found := chunkContents(got)
@@ -90,7 +90,7 @@ func TestKnowledgeIndexFollows(t *testing.T) {
 	swapIn(t, store, docs, next)
 	for range 3 {
 		c, err := store.Search(ctx, driver.ChunkSearch{Query: driver.SourceQuery{Reach: docs.Only()}, Embedding: []float32{1, 1}, Model: "m", Limit: 70})
-		wantNoErr(t, "search", err)
+		assert.NoError(t, err, "search")
 		want := map[string]bool{}
 		for _, r := range next.Chunks {
 			want[r.Content] = true
@@ -130,7 +130,7 @@ func TestKnowledgeIsNotMigrated(t *testing.T) {
 		assert.NoError(t, err, "before %s: %v", c.drop, err)
 		do(t, p, c.drop)
 		err = c.do()
-		wantErr(t, c.drop, err, pgmemory.ErrNotMigrated)
+		assert.ErrorIs(t, err, pgmemory.ErrNotMigrated, c.drop)
 	}
 }
 
@@ -149,10 +149,10 @@ func TestKnowledgeByWordsOfMany(t *testing.T) {
 	for _, q := range []driver.SourceQuery{{Reach: docs.Only()}, {Reach: docs.Only(), Prefix: "b/"}, {Reach: driver.Reach{Scope: docs, Inherit: true}}} {
 		s := driver.ChunkSearch{Query: q, Terms: []string{"part", "b/7", "42", "none", "a/2"}, Limit: 20}
 		want, err := few.Documents().Search(ctx, s)
-		wantNoErr(t, "search", err)
+		assert.NoError(t, err, "search")
 		for range 3 {
 			got, err := many.Documents().Search(ctx, s)
-			wantNoErr(t, "search", err)
+			assert.NoError(t, err, "search")
 			require.Equal(t, want.Frequency, got.Frequency, "got %d chunks, frequencies %d want %d, %d", len(got.Records), got.Frequency, len(want.Records), want.Frequency)
 			require.Equal(t, want.Terms, got.Terms, "got %d chunks, frequencies %d want %d, %d", len(got.Records), got.Frequency, len(want.Records), want.Frequency)
 			require.Equal(t, chunkContents(want), chunkContents(got), "got %d chunks, frequencies %d want %d, %d", len(got.Records), got.Frequency, len(want.Records), want.Frequency)

@@ -45,7 +45,7 @@ func TestKnowledgeOfUsers(t *testing.T) {
 	for name, s := range map[string]driver.Scope{"hers": annScope, "one that is not there": {Tenant: "acme", User: "nobody"}, "of all": {Tenant: "acme"}} {
 		for _, chunks := range []int{1, 100} {
 			err := his.Swap(ctx, driver.SourceChange{Scope: s, Swaps: []driver.SourceSwap{document("small", chunks, vector)}})
-			wantErr(t, fmt.Sprint("bob swaps in ", name), err, pgmemory.ErrDenied)
+			assert.ErrorIs(t, err, pgmemory.ErrDenied, fmt.Sprint("bob swaps in ", name))
 		}
 	}
 	foreignDocuments(t, p)
@@ -136,9 +136,9 @@ func TestKnowledgeIsShared(t *testing.T) {
 	require.Len(t, c.Records, 3)
 	assert.EqualValues(t, 3, c.Chunks)
 	err = store.Swap(ctx, driver.SourceChange{Scope: docs, Swaps: []driver.SourceSwap{document("poison", 1, nil)}})
-	wantErr(t, "a user writes for all", err, pgmemory.ErrDenied)
+	assert.ErrorIs(t, err, pgmemory.ErrDenied, "a user writes for all")
 	swapIn(t, store, q.Scope, document("ann's", 1, nil))
 	_, err = store.Delete(ctx, q)
-	wantErr(t, "a user removes what is for all", err, pgmemory.ErrDenied)
+	assert.ErrorIs(t, err, pgmemory.ErrDenied, "a user removes what is for all")
 	assert.Len(t, sourcesOf(t, store, q), 2)
 }

@@ -52,7 +52,7 @@ func documentCalls(t *testing.T, store driver.DocumentStore, user string) []call
 			n := 0
 			for _, err := range store.Chunks(ctx, []driver.ChunkSpan{{Scope: scope, Source: source.ID, From: 3, To: 9}, {Scope: scope, Source: source.ID, To: 9}}) {
 				n++
-				wantNoErr(t, "chunks", err)
+				assert.NoError(t, err, "chunks")
 			}
 			assert.Equal(t, 15, n)
 		}},
@@ -60,13 +60,13 @@ func documentCalls(t *testing.T, store driver.DocumentStore, user string) []call
 			c, err := store.Search(ctx, driver.ChunkSearch{
 				Query: driver.SourceQuery{Reach: driver.Reach{Scope: scope, Inherit: true}, Prefix: "a"}, Terms: []string{"part", "of"}, Embedding: []float32{1, 1}, Model: "m", Limit: 100,
 			})
-			wantNoErr(t, "search", err)
+			assert.NoError(t, err, "search")
 			require.Len(t, c.Records, 30)
 			assert.EqualValues(t, 30, c.Chunks)
 		}},
 		{"delete sources", func() {
 			_, err := store.Delete(ctx, driver.SourceQuery{Reach: scope.Only()})
-			wantNoErr(t, "delete", err)
+			assert.NoError(t, err, "delete")
 		}},
 	}
 }

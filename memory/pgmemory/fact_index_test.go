@@ -43,10 +43,10 @@ func TestFactsByIndexAndConditions(t *testing.T) {
 			for range 10 { // the first searches learn the size of the selection and of the index
 				s := driver.FactSearch{Query: q, Terms: terms, Embedding: vector(), Model: "m", Limit: 30}
 				got, err := quick.Facts().Search(ctx, s)
-				wantNoErr(t, "search", err)
+				assert.NoError(t, err, "search")
 				s.Terms = nil
 				want, err := exact.Facts().Search(ctx, s)
-				wantNoErr(t, "search", err)
+				assert.NoError(t, err, "search")
 				require.Len(t, want.Records, min(30, 20*percent), "%d %%", percent)
 				require.GreaterOrEqual(t, len(got.Records), len(want.Records), "%d %%", percent)
 				require.Equal(t, want.Facts, got.Facts, "%d %%", percent)

@@ -31,15 +31,15 @@ func TestForgedForgetting(t *testing.T) {
 	fact := adding("tea")
 	fact.Said = time.Now().Add(-time.Minute)
 	_, err := db.Facts().Apply(ctx, annScope, []driver.FactChange{fact})
-	wantNoErr(t, "a fact", err)
+	assert.NoError(t, err, "a fact")
 	said := saying("s", "hello")
 	said.Said = fact.Said
 	_, err = db.Conversations().Apply(ctx, annScope, said)
-	wantNoErr(t, "a message", err)
+	assert.NoError(t, err, "a message")
 	for s, err := range db.Conversations().Sessions(ctx, driver.SessionQuery{Reach: annScope.Only()}) {
 		require.NoError(t, err)
 		assert.LessOrEqual(t, time.Until(s.UpdatedAt), time.Hour)
 	}
-	wantNoErr(t, "enqueue", db.Turns().Enqueue(ctx, driver.Turn{Key: "k", Scope: annScope, Said: fact.Said, Payload: []byte(`{}`)}))
+	assert.NoError(t, db.Turns().Enqueue(ctx, driver.Turn{Key: "k", Scope: annScope, Said: fact.Said, Payload: []byte(`{}`)}), "enqueue")
 	assert.Equal(t, 1, ask[int](t, p, `SELECT count(*) FROM weft.mem_turn`))
 }

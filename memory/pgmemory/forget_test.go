@@ -86,16 +86,16 @@ func TestForgetLeavesNothing(t *testing.T) {
 			changes = append(changes, driver.FactChange{Kind: driver.Delete, Job: first.Job, Record: driver.FactRecord{Fact: driver.Fact{ID: first.Record.ID}}})
 		}
 		_, err := store.Apply(ctx, scope, changes)
-		wantNoErr(t, "apply", err)
+		assert.NoError(t, err, "apply")
 	}
 	var many []driver.FactChange
 	for i := range 100 {
 		many = append(many, adding(fmt.Sprint(markers[0], " ", markers[3], " ", i)))
 	}
 	_, err := store.Apply(ctx, scope, many)
-	wantNoErr(t, "apply", err)
+	assert.NoError(t, err, "apply")
 	_, err = store.Apply(ctx, ann, []driver.FactChange{adding("what stays")})
-	wantNoErr(t, "apply", err)
+	assert.NoError(t, err, "apply")
 	for _, table := range tables {
 		do(t, p, `ANALYZE weft.`+table)
 	}
@@ -151,7 +151,7 @@ func TestForgetDuringRuns(t *testing.T) {
 		<-begun
 	}
 	n, err := store.Forget(ctx, user)
-	wantNoErr(t, "forget", err)
+	assert.NoError(t, err, "forget")
 	wg.Wait()
 	late := 0
 	for _, f := range fenced {

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/internal/uuid"
@@ -29,16 +28,6 @@ func adding(content string, vector ...float32) driver.FactChange {
 		r.Model = "m"
 	}
 	return driver.FactChange{Kind: driver.Add, Record: r}
-}
-
-func wantErr(tb testing.TB, what string, err, want error) {
-	tb.Helper()
-	assert.ErrorIs(tb, err, want, "%s: got error %v want %v", what, err, want)
-}
-
-func wantNoErr(tb testing.TB, what string, err error) {
-	tb.Helper()
-	assert.NoError(tb, err, "%s: %v", what, err)
 }
 
 var ann = driver.Scope{Tenant: "acme", User: "ann"}

@@ -39,7 +39,7 @@ func TestMemoriesBySQL(t *testing.T) {
 		require.Equal(t, "c1", c.Records[0].Conversation)
 		assert.Equal(t, driver.Preference, c.Records[0].Kind)
 		m, err := memory.New(inmemory.Fill(driver.Stores{FactStore: store}), memory.Options{})
-		wantNoErr(t, "new", err)
+		assert.NoError(t, err, "new")
 		stored, err := m.Store(ctx, scope, driver.Fact{Kind: driver.Preference, Content: "Likes  green tea", Trust: driver.Stated})
 		require.NoError(t, err)
 		assert.True(t, stored[0].Existed)
@@ -55,7 +55,7 @@ func TestMemoriesBySQL(t *testing.T) {
 
 	t.Run("what is the same as in Go", func(t *testing.T) {
 		m, err := memory.New(inmemory.Fill(driver.Stores{FactStore: as(t, db, bobID)}), memory.Options{})
-		wantNoErr(t, "new", err)
+		assert.NoError(t, err, "new")
 		for here, there := range map[string]string{
 			"Likes Zo\u00eb's caf\u00e9.":  "Likes Zoe\u0308\u2019s  cafe\u0301", // NFC and NFD
 			`Says "maybe" - and waits`:     "Says \u201cmaybe\u201d \u2013 and waits.",
@@ -70,18 +70,18 @@ func TestMemoriesBySQL(t *testing.T) {
 			assert.True(t, stored[0].Existed, "%q beside %q: got %+v, error %v want the same memory", here, there, stored, err)
 		}
 		_, err = raw(ctx, pool, bobID, `DELETE FROM public.agent_memories WHERE user_id = $1`, bobID)
-		wantNoErr(t, "delete", err)
+		assert.NoError(t, err, "delete")
 	})
 
 	t.Run("what is remembered is matched", func(t *testing.T) {
 		_, err := store.Apply(ctx, scope, []driver.FactChange{adding("drives a van", 0, 1, 0), adding("two numbers", 0, 1)})
-		wantNoErr(t, "apply", err)
+		assert.NoError(t, err, "apply")
 		unsafe := adding("a document said so", 0, 1, 0)
 		unsafe.Record.Trust = driver.Untrusted
 		_, err = store.Apply(ctx, scope, []driver.FactChange{unsafe})
-		wantNoErr(t, "apply", err)
+		assert.NoError(t, err, "apply")
 		_, err = as(t, db, "").Apply(ctx, driver.Scope{}, []driver.FactChange{adding("known to all", 0, 1, 0.1)})
-		wantNoErr(t, "apply", err)
+		assert.NoError(t, err, "apply")
 		for _, c := range []struct{ who, args, want string }{
 			{annID, `'[0,1,0]', 5, '` + annID + `'`, "[drives a van Likes green tea.]"},
 			{annID, `'[0,1,0]', 1, '` + annID + `'`, "[drives a van]"},
@@ -100,8 +100,8 @@ func TestMemoriesBySQL(t *testing.T) {
 		o := p.options
 		o.Pooling = pgmemory.Direct
 		owned, err := pgmemory.New(ctx, owner, o)
-		wantNoErr(t, "new", err)
-		wantNoErr(t, "index", owned.Index(ctx, "m", 3))
+		assert.NoError(t, err, "new")
+		assert.NoError(t, owned.Index(ctx, "m", 3), "index")
 		for args, want := range map[string]string{
 			`query_embedding => '[0,1,0]', filter_model => 'm', match_count => 1, filter_user_id => '*'`: "[drives a van]",
 			`query_embedding => '[0,1,0]', filter_model => 'm', match_count => 9, filter_user_id => '*'`: "[drives a van known to all]",
@@ -141,7 +141,7 @@ func TestMemoriesBySQL(t *testing.T) {
 		assert.NoError(t, err, "delete")
 		found := map[string]bool{}
 		for r, err := range store.Find(ctx, driver.FactQuery{Reach: scope.Only()}) {
-			wantNoErr(t, "find", err)
+			assert.NoError(t, err, "find")
 			found[r.Content] = r.Embedding != nil
 		}
 		require.Len(t, found, 2)

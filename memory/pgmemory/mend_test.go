@@ -31,9 +31,9 @@ var written = []struct{ content, asked string }{
 func recalled(t *testing.T, store driver.FactStore, s driver.Scope, text string) string {
 	t.Helper()
 	m, err := memory.New(inmemory.Fill(driver.Stores{FactStore: store}), memory.Options{})
-	wantNoErr(t, "new", err)
+	assert.NoError(t, err, "new")
 	found, err := m.Recall(context.Background(), memory.Question{Reach: s.Only(), Text: text})
-	wantNoErr(t, "recall "+text, err)
+	assert.NoError(t, err, "recall "+text)
 	list := []string{}
 	for _, f := range found {
 		list = append(list, f.Item.Content)
@@ -44,11 +44,11 @@ func recalled(t *testing.T, store driver.FactStore, s driver.Scope, text string)
 func answered(t *testing.T, store driver.DocumentStore, s driver.Scope, text string) string {
 	t.Helper()
 	m, err := memory.New(inmemory.Fill(driver.Stores{DocumentStore: store}), memory.Options{})
-	wantNoErr(t, "new", err)
+	assert.NoError(t, err, "new")
 	b, err := knowledge.New(m, knowledge.Options{})
-	wantNoErr(t, "new", err)
+	assert.NoError(t, err, "new")
 	results, err := b.Search(context.Background(), memory.Question{Reach: s.Only(), Text: text})
-	wantNoErr(t, "search "+text, err)
+	assert.NoError(t, err, "search "+text)
 	list := []string{}
 	for _, r := range results {
 		list = append(list, r.Item.Chunk.Content)
@@ -70,7 +70,7 @@ func TestWrittenBySQLIsFoundByWords(t *testing.T) {
 	for _, w := range written {
 		for _, sql := range []string{putFact, putChunk} {
 			_, err := raw(ctx, pool, annID, sql, annID, w.content)
-			wantNoErr(t, "insert "+w.content, err)
+			assert.NoError(t, err, "insert "+w.content)
 		}
 	}
 	unread := `SELECT (SELECT count(*) FROM ` + p.options.Schema + `.mem_fact WHERE terms @> '{""}')::int, (SELECT count(*) FROM ` + p.options.Schema + `.mem_chunk WHERE terms @> '{""}')::int,
@@ -95,7 +95,7 @@ func TestWrittenBySQLIsFoundByWords(t *testing.T) {
 		o := p.options
 		o.Pooling = pgmemory.Direct
 		only, err := pgmemory.New(ctx, tx, o)
-		wantNoErr(t, "new", err)
+		assert.NoError(t, err, "new")
 		for asked, want := range map[string]string{"pond": "[Two herons at the pond]", "heron": "[]"} {
 			got := recalled(t, only.Facts(), scope, asked)
 			assert.Equal(t, want, got, "read only: facts: %s finds %s", asked, got)
@@ -104,7 +104,7 @@ func TestWrittenBySQLIsFoundByWords(t *testing.T) {
 		}
 		return nil
 	})
-	wantNoErr(t, "read only", err)
+	assert.NoError(t, err, "read only")
 	wantUnread(len(written), len(written))
 
 	for _, w := range written {
@@ -119,7 +119,7 @@ func TestWrittenBySQLIsFoundByWords(t *testing.T) {
 	// Changed rows get new terms, and keep their vectors.
 	for _, table := range []string{"agent_memories", "knowledge_chunks"} {
 		_, err := raw(ctx, pool, annID, `UPDATE public.`+table+` SET content = 'Many ducks' WHERE content LIKE 'Two herons%'`)
-		wantNoErr(t, "update", err)
+		assert.NoError(t, err, "update")
 	}
 	wantUnread(1, 1)
 	reindexed(t, db, annID, scope, 1)
@@ -142,14 +142,14 @@ func reindexed(t *testing.T, db *pgmemory.DB, user string, scope driver.Scope, w
 			continue
 		}
 		m, err := memory.New(inmemory.Fill(driver.Stores{FactStore: as(t, db, who)}), memory.Options{})
-		wantNoErr(t, "new", err)
+		assert.NoError(t, err, "new")
 		n, err := m.Reindex(context.Background(), driver.FactQuery{Reach: scope.Only()})
 		require.Equal(t, want, n, "facts")
 		assert.NoError(t, err, "facts")
 		m, err = memory.New(inmemory.Fill(driver.Stores{DocumentStore: knownAs(t, db, who)}), memory.Options{})
-		wantNoErr(t, "new", err)
+		assert.NoError(t, err, "new")
 		b, err := knowledge.New(m, knowledge.Options{})
-		wantNoErr(t, "new", err)
+		assert.NoError(t, err, "new")
 		n, err = b.Reindex(context.Background(), driver.SourceQuery{Reach: scope.Only()})
 		require.Equal(t, want, n, "chunks")
 		assert.NoError(t, err, "chunks")

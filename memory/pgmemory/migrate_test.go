@@ -28,7 +28,7 @@ func TestMigrateAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 	for _, err := range errs {
-		wantNoErr(t, "migrate", err)
+		assert.NoError(t, err, "migrate")
 	}
 	assert.GreaterOrEqual(t, ask[int](t, p, `SELECT count(*) FROM weft.mem_migration`), 2)
 }
@@ -39,16 +39,16 @@ func TestNewRefusesAnotherVersion(t *testing.T) {
 	p := newPlace(t)
 	pool := p.pool(t)
 	_, err := pgmemory.New(ctx, pool, p.options)
-	wantErr(t, "an empty schema", err, pgmemory.ErrNotMigrated)
+	assert.ErrorIs(t, err, pgmemory.ErrNotMigrated, "an empty schema")
 	p.migrated(t, pool)
 	do(t, p, `INSERT INTO weft.mem_migration (version, name, checksum) VALUES (99, 'later', '')`)
 	_, err = pgmemory.New(ctx, pool, p.options)
-	wantErr(t, "a newer version", err, pgmemory.ErrFormat)
+	assert.ErrorIs(t, err, pgmemory.ErrFormat, "a newer version")
 	do(t, p, `DELETE FROM weft.mem_migration WHERE version = 99`)
 	do(t, p, `UPDATE weft.mem_migration SET checksum = 'other' WHERE version = 1`)
 	_, err = pgmemory.New(ctx, pool, p.options)
-	wantErr(t, "another script", err, pgmemory.ErrFormat)
-	wantErr(t, "migrate", pgmemory.Migrate(ctx, pool, p.options), pgmemory.ErrFormat)
+	assert.ErrorIs(t, err, pgmemory.ErrFormat, "another script")
+	assert.ErrorIs(t, pgmemory.Migrate(ctx, pool, p.options), pgmemory.ErrFormat, "migrate")
 }
 
 func TestOptionsAreChecked(t *testing.T) {
@@ -63,12 +63,12 @@ func TestOptionsAreChecked(t *testing.T) {
 		"timeout": {Timeout: -1},
 	} {
 		_, err := pgmemory.New(context.Background(), pool, o)
-		wantErr(t, name, err, driver.ErrInvalid)
+		assert.ErrorIs(t, err, driver.ErrInvalid, name)
 	}
 	_, err := pgmemory.New(context.Background(), nil, pgmemory.Options{})
-	wantErr(t, "no database", err, driver.ErrInvalid)
+	assert.ErrorIs(t, err, driver.ErrInvalid, "no database")
 	_, err = pgmemory.Scripts(`x"`)
-	wantErr(t, "scripts", err, driver.ErrInvalid)
+	assert.ErrorIs(t, err, driver.ErrInvalid, "scripts")
 }
 
 // The scripts have the same effect as Migrate.
@@ -83,13 +83,13 @@ func TestScripts(t *testing.T) {
 	require.NoError(t, err)
 	for _, s := range append(scripts, scripts...) { // the second run has no effect
 		_, err := conn.Exec(ctx, s.SQL, pgx.QueryExecModeSimpleProtocol)
-		wantNoErr(t, s.Name, err)
+		assert.NoError(t, err, s.Name)
 	}
 	db, err := pgmemory.New(ctx, p.pool(t), p.options)
 	require.NoError(t, err)
 	scope := driver.Scope{User: "ann"}
 	_, err = db.Facts().Apply(ctx, scope, []driver.FactChange{adding("tea", 1, 2)})
-	wantNoErr(t, "apply", err)
+	assert.NoError(t, err, "apply")
 	c, err := db.Facts().Search(ctx, driver.FactSearch{Query: driver.FactQuery{Reach: scope.Only()}, Terms: []string{"tea"}, Embedding: []float32{1, 2}, Model: "m", Limit: 5})
 	require.NoError(t, err)
 	assert.Len(t, c.Records, 1)

@@ -72,9 +72,9 @@ func TestScriptsByHand(t *testing.T) {
 	database := supatest.Database(t, nil)
 	p := place{url: database, direct: database, options: pgmemory.Options{Schema: pgtest.SchemaIn(t, database)}}
 	own, err := pgmemory.Scripts(p.options.Schema)
-	wantNoErr(t, "scripts", err)
+	assert.NoError(t, err, "scripts")
 	more, err := pgmemory.SupabaseScripts(p.options.Schema)
-	wantNoErr(t, "scripts", err)
+	assert.NoError(t, err, "scripts")
 	conn := p.conn(t)
 	for _, s := range slices.Repeat(append(own, more...), 2) {
 		for _, statement := range pgtest.Statements(s.SQL) {
@@ -88,15 +88,15 @@ func TestScriptsByHand(t *testing.T) {
 				t.Logf("%s: run again: %v", s.Name, err)
 				_, err = conn.Exec(ctx, statement, pgx.QueryExecModeExec)
 			}
-			wantNoErr(t, s.Name, err)
+			assert.NoError(t, err, s.Name)
 		}
 	}
 	pool := p.pool(t)
-	wantNoErr(t, "migrate", pgmemory.MigratePublic(ctx, pool, p.options))
+	assert.NoError(t, pgmemory.MigratePublic(ctx, pool, p.options), "migrate")
 	db, err := pgmemory.New(ctx, pool, p.options)
-	wantNoErr(t, "new", err)
+	assert.NoError(t, err, "new")
 	_, err = db.Facts().Apply(ctx, driver.Scope{User: annID}, []driver.FactChange{adding("tea", 1, 2)})
-	wantNoErr(t, "apply", err)
+	assert.NoError(t, err, "apply")
 	got, err := request[string](pool, annID, `SELECT content FROM match_memories($1::text::extensions.vector, 1)`, "[1,2]")
 	require.NoError(t, err)
 	assert.Len(t, got, 1)

@@ -157,7 +157,7 @@ func TestRecallOfIndex(t *testing.T) {
 	for _, f := range filters() {
 		measureRecall(t, f, list, factsByHand(t, p, f.query), func(v []float32) (ids []string) {
 			found, err := db.Facts().Search(ctx, driver.FactSearch{Query: f.query, Embedding: v, Model: "m", Limit: recallLimit})
-			wantNoErr(t, f.name, err)
+			assert.NoError(t, err, f.name)
 			for _, r := range found.Records {
 				ids = append(ids, r.ID)
 			}
@@ -210,7 +210,7 @@ func TestRecallOfChunks(t *testing.T) {
 		q := driver.SourceQuery{Reach: driver.Reach{Scope: f.query.Scope, AnyUser: f.query.AnyUser}, Where: f.query.Where}
 		measureRecall(t, f, list, chunksByHand(t, p, f.query), func(v []float32) (ids []string) {
 			found, err := db.Documents().Search(ctx, driver.ChunkSearch{Query: q, Embedding: v, Model: "m", Limit: recallLimit})
-			wantNoErr(t, f.name, err)
+			assert.NoError(t, err, f.name)
 			for _, r := range found.Records {
 				ids = append(ids, r.ID)
 			}

@@ -116,13 +116,13 @@ func TestUsersAreApart(t *testing.T) {
 	secret := adding("ann's secret", 1, 0)
 	secret.Job = "job"
 	_, err := ann.Apply(ctx, annScope, []driver.FactChange{secret})
-	wantNoErr(t, "ann stores", err)
+	assert.NoError(t, err, "ann stores")
 	_, err = ann.Apply(ctx, annScope, []driver.FactChange{{Kind: driver.Update, Record: func() driver.FactRecord {
 		r := secret.Record
 		r.Content = "ann's own secret"
 		return r
 	}()}})
-	wantNoErr(t, "ann updates", err)
+	assert.NoError(t, err, "ann updates")
 
 	everywhere := driver.FactQuery{Reach: driver.Reach{Scope: driver.Scope{Tenant: "acme"}, AnyUser: true}, Closed: true, Untrusted: true, Limit: -1}
 	for name, q := range map[string]driver.FactQuery{"her scope": {Reach: annScope.Only()}, "all users": everywhere, "by id": {Reach: annScope.Only(), IDs: []string{secret.Record.ID}}} {
@@ -140,11 +140,11 @@ func TestUsersAreApart(t *testing.T) {
 	}
 	for name, s := range map[string]driver.Scope{"hers": annScope, "one that is not there": {Tenant: "acme", User: "nobody"}, "of all": {Tenant: "acme"}} {
 		_, err := bob.Apply(ctx, s, []driver.FactChange{adding("bob was here")})
-		wantErr(t, "bob stores in "+name, err, pgmemory.ErrDenied)
+		assert.ErrorIs(t, err, pgmemory.ErrDenied, "bob stores in "+name)
 		_, err = bob.Apply(ctx, s, []driver.FactChange{{Kind: driver.Delete, Record: driver.FactRecord{Fact: driver.Fact{ID: secret.Record.ID}}}})
-		wantErr(t, "bob deletes in "+name, err, pgmemory.ErrDenied)
+		assert.ErrorIs(t, err, pgmemory.ErrDenied, "bob deletes in "+name)
 		_, err = bob.Forget(ctx, s)
-		wantErr(t, "bob forgets "+name, err, pgmemory.ErrDenied)
+		assert.ErrorIs(t, err, pgmemory.ErrDenied, "bob forgets "+name)
 	}
 	n, err := bob.Sweep(ctx, 10)
 	require.Equal(t, 0, n, "bob sweeps")
@@ -158,9 +158,9 @@ func TestUsersAreApart(t *testing.T) {
 	late := adding("late")
 	late.Said = time.Now().Add(-time.Hour)
 	_, err = ann.Apply(ctx, annScope, []driver.FactChange{late})
-	wantErr(t, "late", err, driver.ErrForgotten)
+	assert.ErrorIs(t, err, driver.ErrForgotten, "late")
 	_, err = as(t, db, "").Forget(ctx, driver.Scope{Tenant: "acme"})
-	wantNoErr(t, "the service forgets all", err)
+	assert.NoError(t, err, "the service forgets all")
 }
 
 // One call with the rights of a user removes all data of this user, and no data of another user.
@@ -233,11 +233,11 @@ func TestPoliciesHoldForAnySQL(t *testing.T) {
 	secret := adding("ann's secret", 1, 0)
 	secret.Job = "job"
 	_, err := as(t, db, annID).Apply(ctx, annScope, []driver.FactChange{secret})
-	wantNoErr(t, "apply", err)
+	assert.NoError(t, err, "apply")
 	_, err = as(t, db, annID).Forget(ctx, driver.Scope{Tenant: "other", User: annID})
-	wantNoErr(t, "forget", err)
+	assert.NoError(t, err, "forget")
 	_, err = as(t, db, bobID).Apply(ctx, driver.Scope{Tenant: "acme", User: bobID}, []driver.FactChange{adding("bob's")})
-	wantNoErr(t, "apply", err)
+	assert.NoError(t, err, "apply")
 	pool := p.pool(t)
 	digests := func() string {
 		var all strings.Builder
@@ -322,7 +322,7 @@ func TestCatalogue(t *testing.T) {
 	pool, err := pgxpool.New(context.Background(), p.direct)
 	require.NoError(t, err)
 	defer pool.Close()
-	wantNoErr(t, "migrate again", pgmemory.MigrateSupabase(context.Background(), pool, p.options))
+	assert.NoError(t, pgmemory.MigrateSupabase(context.Background(), pool, p.options), "migrate again")
 }
 
 // Users that share a few connections never see each other's data, even after cancelled and failed
@@ -347,7 +347,7 @@ func TestUsersOnFewConnections(t *testing.T) {
 				switch i % 10 {
 				case 3:
 					_, err := store.Apply(inner, driver.Scope{Tenant: "acme", User: annID}, []driver.FactChange{adding("foreign")})
-					wantErr(t, "foreign", err, pgmemory.ErrDenied)
+					assert.ErrorIs(t, err, pgmemory.ErrDenied, "foreign")
 				case 7:
 					go cancel()
 					_, err := store.Apply(inner, scope, []driver.FactChange{adding("secret of " + user)})
@@ -379,10 +379,10 @@ func TestForeignFactsAreMissing(t *testing.T) {
 	db := newPlace(t).open(t)
 	mine := adding("mine")
 	_, err := db.Facts().Apply(ctx, ann, []driver.FactChange{mine})
-	wantNoErr(t, "apply", err)
+	assert.NoError(t, err, "apply")
 	text := func(id string) string {
 		_, err := db.Facts().Apply(ctx, driver.Scope{Tenant: "acme", User: "bob"}, []driver.FactChange{{Kind: driver.Close, Record: driver.FactRecord{Fact: driver.Fact{ID: id}}}})
-		wantErr(t, "foreign", err, driver.ErrNotFound)
+		assert.ErrorIs(t, err, driver.ErrNotFound, "foreign")
 		return strings.ReplaceAll(err.Error(), id, "")
 	}
 	foreign, missing := text(mine.Record.ID), text(newID())

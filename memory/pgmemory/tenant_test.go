@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/weft-go/weft/memory/driver"
 )
 
@@ -20,15 +22,15 @@ func TestQuota(t *testing.T) {
 		many = append(many, adding(fmt.Sprint("fact ", i)))
 	}
 	_, err := store.Apply(ctx, ann, many)
-	wantErr(t, "all at once", err, driver.ErrQuota)
+	assert.ErrorIs(t, err, driver.ErrQuota, "all at once")
 	_, err = store.Apply(ctx, ann, many[:20])
-	wantNoErr(t, "as many as may be", err)
+	assert.NoError(t, err, "as many as may be")
 	_, err = store.Apply(ctx, ann, many[20:])
-	wantErr(t, "one more", err, driver.ErrQuota)
+	assert.ErrorIs(t, err, driver.ErrQuota, "one more")
 	_, err = store.Apply(ctx, ann, []driver.FactChange{adding("fact 3")})
-	wantNoErr(t, "one that is there", err)
+	assert.NoError(t, err, "one that is there")
 	_, err = store.Apply(ctx, ann, []driver.FactChange{many[20], {Kind: driver.Close, Record: driver.FactRecord{Fact: driver.Fact{ID: many[0].Record.ID}}}})
-	wantNoErr(t, "one more, for one less", err)
+	assert.NoError(t, err, "one more, for one less")
 	_, err = store.Apply(ctx, driver.Scope{Tenant: "acme", User: "bob"}, many[:5])
-	wantNoErr(t, "another scope", err)
+	assert.NoError(t, err, "another scope")
 }

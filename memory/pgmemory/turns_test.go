@@ -56,18 +56,18 @@ func TestForgetTurns(t *testing.T) {
 	db := p.open(t)
 	late := turn("3", ann)
 	for _, key := range []string{"1", "2"} {
-		wantNoErr(t, "enqueue", db.Turns().Enqueue(ctx, turn(key, ann)))
+		assert.NoError(t, db.Turns().Enqueue(ctx, turn(key, ann)), "enqueue")
 	}
 	claimed, err := db.Turns().Claim(ctx, 1, time.Hour)
 	require.NoError(t, err)
 	require.Len(t, claimed, 1)
 	_, err = db.Facts().Forget(ctx, ann)
-	wantNoErr(t, "forget", err)
+	assert.NoError(t, err, "forget")
 	wantCounts(t, "forgotten", db.Turns(), 0, 0)
-	wantErr(t, "finish", db.Turns().Finish(ctx, claimed[0]), driver.ErrConflict)
-	wantNoErr(t, "enqueue late", db.Turns().Enqueue(ctx, late))
+	assert.ErrorIs(t, db.Turns().Finish(ctx, claimed[0]), driver.ErrConflict, "finish")
+	assert.NoError(t, db.Turns().Enqueue(ctx, late), "enqueue late")
 	assert.NotContains(t, dump(t, p), "a secret", "what was said is still there")
-	wantNoErr(t, "enqueue", db.Turns().Enqueue(ctx, turn("4", ann)))
+	assert.NoError(t, db.Turns().Enqueue(ctx, turn("4", ann)), "enqueue")
 	wantCounts(t, "what was said later", db.Turns(), 1, 0)
 }
 
@@ -79,7 +79,7 @@ func TestTurnWithinTransaction(t *testing.T) {
 	p := newPlace(t)
 	db, pool := p.open(t), p.pool(t)
 	_, err := db.Facts().Apply(ctx, ann, []driver.FactChange{adding("known before")})
-	wantNoErr(t, "apply", err)
+	assert.NoError(t, err, "apply")
 	failed := errors.New("failed")
 	for _, want := range []error{failed, nil} {
 		err := pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
@@ -92,10 +92,10 @@ func TestTurnWithinTransaction(t *testing.T) {
 			}
 			wantCounts(t, "before the end", db.Turns(), 0, 0)
 			_, err = db.Facts().Apply(ctx, ann, []driver.FactChange{adding("others go on " + newID())})
-			wantNoErr(t, "apply meanwhile", err)
+			assert.NoError(t, err, "apply meanwhile")
 			return want
 		})
-		wantErr(t, "the transaction", err, want)
+		assert.ErrorIs(t, err, want, "the transaction")
 	}
 	wantCounts(t, "after the end", db.Turns(), 1, 0)
 }
@@ -108,13 +108,13 @@ func TestTurnsDoneAreForgotten(t *testing.T) {
 	q := p.open(t).Turns()
 	finish := func(keys ...string) {
 		for _, key := range keys {
-			wantNoErr(t, "enqueue", q.Enqueue(ctx, turn(key, ann)))
+			assert.NoError(t, q.Enqueue(ctx, turn(key, ann)), "enqueue")
 		}
 		jobs, err := q.Claim(ctx, 10, time.Hour)
 		require.NoError(t, err)
 		require.Len(t, jobs, len(keys))
 		for _, j := range jobs {
-			wantNoErr(t, "finish", q.Finish(ctx, j))
+			assert.NoError(t, q.Finish(ctx, j), "finish")
 		}
 	}
 	finish("old", "older")
@@ -130,11 +130,11 @@ func TestCausesAreKept(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	q := newPlace(t).open(t).Turns()
-	wantNoErr(t, "enqueue", q.Enqueue(ctx, turn("1", ann)))
+	assert.NoError(t, q.Enqueue(ctx, turn("1", ann)), "enqueue")
 	jobs, err := q.Claim(ctx, 1, time.Hour)
 	require.NoError(t, err)
 	require.Len(t, jobs, 1)
-	wantNoErr(t, "retry", q.Retry(ctx, jobs[0], -1, "a\x00b\xffc"+strings.Repeat("x", 100_000)))
+	assert.NoError(t, q.Retry(ctx, jobs[0], -1, "a\x00b\xffc"+strings.Repeat("x", 100_000)), "retry")
 	parked, err := q.Parked(ctx, 5)
 	require.NoError(t, err)
 	require.Len(t, parked, 1)
@@ -154,11 +154,11 @@ func TestTurnsOfUsers(t *testing.T) {
 	}
 	hers, his := turns(annID), turns(bobID)
 	for _, key := range []string{"1", "2"} {
-		wantNoErr(t, "ann's turn", hers.Enqueue(ctx, turn(key, annScope)))
-		wantNoErr(t, "once more", hers.Enqueue(ctx, turn(key, annScope)))
+		assert.NoError(t, hers.Enqueue(ctx, turn(key, annScope)), "ann's turn")
+		assert.NoError(t, hers.Enqueue(ctx, turn(key, annScope)), "once more")
 	}
 	for _, s := range []driver.Scope{annScope, {Tenant: "acme"}, {Tenant: "acme", User: "nobody"}} {
-		wantErr(t, "bob's turn for another", his.Enqueue(ctx, turn("1", s)), pgmemory.ErrDenied)
+		assert.ErrorIs(t, his.Enqueue(ctx, turn("1", s)), pgmemory.ErrDenied, "bob's turn for another")
 	}
 	wantCounts(t, "bob", his, 0, 0)
 	jobs, err := his.Claim(ctx, 9, time.Hour)
@@ -167,14 +167,14 @@ func TestTurnsOfUsers(t *testing.T) {
 	claimed, err := hers.Claim(ctx, 9, time.Hour)
 	require.NoError(t, err, "ann")
 	require.Len(t, claimed, 2, "ann")
-	wantErr(t, "bob finishes", his.Finish(ctx, claimed[0]), driver.ErrConflict)
-	wantErr(t, "bob retries", his.Retry(ctx, claimed[0], 0, ""), driver.ErrConflict)
-	wantNoErr(t, "ann finishes", hers.Finish(ctx, claimed[0]))
-	wantNoErr(t, "ann parks", hers.Retry(ctx, claimed[1], -1, "no"))
+	assert.ErrorIs(t, his.Finish(ctx, claimed[0]), driver.ErrConflict, "bob finishes")
+	assert.ErrorIs(t, his.Retry(ctx, claimed[0], 0, ""), driver.ErrConflict, "bob retries")
+	assert.NoError(t, hers.Finish(ctx, claimed[0]), "ann finishes")
+	assert.NoError(t, hers.Retry(ctx, claimed[1], -1, "no"), "ann parks")
 	list, err := his.Parked(ctx, 9)
 	require.Empty(t, list)
 	assert.NoError(t, err)
-	wantErr(t, "bob revives", his.Revive(ctx, annScope, "2"), driver.ErrNotFound)
+	assert.ErrorIs(t, his.Revive(ctx, annScope, "2"), driver.ErrNotFound, "bob revives")
 	wantCounts(t, "ann", hers, 0, 1)
 	wantCounts(t, "the service role", turns(""), 0, 1)
 }

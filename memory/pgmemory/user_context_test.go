@@ -58,9 +58,9 @@ func TestUserContextBySQL(t *testing.T) {
 
 	t.Run("what is known here is read by others", func(t *testing.T) {
 		_, err := agentmemory.StoreContext(ctx, service, ann, agentmemory.Context{Plan: "pro", Usage: agentmemory.Text("9 of 10"), Preferences: json.RawMessage(`{"a":[1.50]}`)})
-		wantNoErr(t, "set", err)
+		assert.NoError(t, err, "set")
 		_, err = users.Profile(ann).Patch(ctx, "context", json.RawMessage(`{"more":"stays"}`), 0)
-		wantNoErr(t, "patch", err)
+		assert.NoError(t, err, "patch")
 		for _, who := range []string{annID, ""} {
 			assert.Equal(t, `pro "9 of 10" {"a": [1.50]}`, one(t, pool, who, readContext, annID))
 		}
@@ -77,11 +77,11 @@ func TestUserContextBySQL(t *testing.T) {
 				for i := range 10 {
 					if w%2 == 0 {
 						_, err := users.Profile(ann).Patch(ctx, "context", fmt.Appendf(nil, `{"w%d":%d}`, w, i), 0)
-						wantNoErr(t, "patch", err)
+						assert.NoError(t, err, "patch")
 						continue
 					}
 					_, err := request[string](pool, "", insertContext, annID, nil, nil, fmt.Sprintf(`{"w%d": %d}`, w, i))
-					wantNoErr(t, "insert", err)
+					assert.NoError(t, err, "insert")
 				}
 			})
 		}

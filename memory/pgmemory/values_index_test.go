@@ -31,18 +31,18 @@ func TestValuesByIndex(t *testing.T) {
 			writes = append(writes, w)
 		}
 		_, err := quick.Values().Apply(ctx, ann, writes)
-		wantNoErr(t, "put", err)
+		assert.NoError(t, err, "put")
 	}
-	wantNoErr(t, "index", quick.Index(ctx, "m", 3))
+	assert.NoError(t, quick.Index(ctx, "m", 3), "index")
 	for _, prefix := range [][]string{nil, {"n", "3"}, {"none"}} {
 		for _, limit := range []int{1, 30, 3000} {
 			hits, wanted := 0, 0
 			for range 20 { // the first searches learn the size of the selection and of the index
 				s := driver.ValueSearch{Selection: driver.ValueSelection{Prefix: prefix}, Embedding: vector(), Model: "m", Limit: limit}
 				got, err := quick.Values().Search(ctx, ann, s)
-				wantNoErr(t, "search", err)
+				assert.NoError(t, err, "search")
 				want, err := exact.Values().Search(ctx, ann, s)
-				wantNoErr(t, "search", err)
+				assert.NoError(t, err, "search")
 				require.Len(t, got.Records, len(want.Records), "%q, limit %d: got %d of %d values want %d of %d", prefix, limit, len(got.Records), got.Values, len(want.Records), want.Values)
 				require.Equal(t, want.Values, got.Values, "%q, limit %d: got %d of %d values want %d of %d", prefix, limit, len(got.Records), got.Values, len(want.Records), want.Values)
 				there := map[string]bool{}

@@ -32,14 +32,14 @@ func TestValuesAreApart(t *testing.T) {
 	db := p.served(t)
 	bind := func(user string) driver.ValueStore {
 		bound, err := pgmemory.Bind(db, binding(user))
-		wantNoErr(t, "bind", err)
+		assert.NoError(t, err, "bind")
 		return bound.Values()
 	}
 	ann, bob := bind(annID), bind(bobID)
 	w := putting("k", `"secret"`)
 	w.TTL, w.Refresh = time.Hour, true
 	_, err := ann.Apply(ctx, annScope, []driver.ValueWrite{w})
-	wantNoErr(t, "ann puts", err)
+	assert.NoError(t, err, "ann puts")
 	before := content(t, p, valueTables)
 	for item, err := range bob.Find(ctx, annScope, driver.ValueSelection{Refresh: true}) {
 		t.Errorf("bob finds %+v, error %v", item, err)
@@ -55,7 +55,7 @@ func TestValuesAreApart(t *testing.T) {
 	for name, s := range map[string]driver.Scope{"hers": annScope, "nobody's": {Tenant: "acme", User: "nobody"}, "of all": {Tenant: "acme"}} {
 		for what, w := range map[string]driver.ValueWrite{"puts": putting("k", `"bob"`), "removes": {Address: w.Address}} {
 			_, err := bob.Apply(ctx, s, []driver.ValueWrite{w})
-			wantErr(t, "bob "+what+" in "+name, err, pgmemory.ErrDenied)
+			assert.ErrorIs(t, err, pgmemory.ErrDenied, "bob "+what+" in "+name)
 		}
 		n, err := bob.Forget(ctx, s)
 		require.Equal(t, 0, n, "bob forgets %s: got %d, error %v want nothing", name, n, err)
@@ -107,9 +107,9 @@ func TestForgetValuesLeavesNothing(t *testing.T) {
 		writes = append(writes, w)
 	}
 	first, err := store.Apply(ctx, scope, writes)
-	wantNoErr(t, "apply", err)
+	assert.NoError(t, err, "apply")
 	_, err = store.Apply(ctx, ann, []driver.ValueWrite{putting("k", `"what stays"`)})
-	wantNoErr(t, "apply", err)
+	assert.NoError(t, err, "apply")
 	do(t, p, `ANALYZE weft.mem_value_scope, weft.mem_value`)
 	require.GreaterOrEqual(t, strings.Count(dump(t, p), "marker-value"), 100, "got nothing that could be forgotten")
 	n, err := store.Forget(ctx, driver.Scope{Tenant: "acme", User: scope.User})
@@ -137,9 +137,9 @@ func TestValueQuota(t *testing.T) {
 		t.Helper()
 		_, err := store.Apply(ctx, ann, writes)
 		if want == nil {
-			wantNoErr(t, "put", err)
+			assert.NoError(t, err, "put")
 		} else {
-			wantErr(t, "put", err, want)
+			assert.ErrorIs(t, err, want, "put")
 		}
 	}
 	put(driver.ErrQuota, putting("1", `1`), putting("2", `1`), putting("3", `1`))
@@ -149,7 +149,7 @@ func TestValueQuota(t *testing.T) {
 	put(nil, putting("3", `1`), driver.ValueWrite{Address: putting("1", "").Address})
 	n := 0
 	for _, err := range store.Find(ctx, ann, driver.ValueSelection{}) {
-		wantNoErr(t, "find", err)
+		assert.NoError(t, err, "find")
 		n++
 	}
 	assert.Equal(t, 2, n)
@@ -168,19 +168,19 @@ func TestRefreshAtOnce(t *testing.T) {
 		writes = append(writes, w)
 	}
 	put, err := store.Apply(ctx, ann, writes)
-	wantNoErr(t, "apply", err)
+	assert.NoError(t, err, "apply")
 	var wg sync.WaitGroup
 	for w := range 6 {
 		wg.Go(func() {
 			for range 20 {
 				if w == 0 {
 					_, err := store.Apply(ctx, ann, writes)
-					wantNoErr(t, "apply", err)
+					assert.NoError(t, err, "apply")
 					continue
 				}
 				n := 0
 				for _, err := range store.Find(ctx, ann, driver.ValueSelection{ValueQuery: driver.ValueQuery{Order: driver.Order(w % 2), Limit: -1}, Refresh: true}) {
-					wantNoErr(t, "find", err)
+					assert.NoError(t, err, "find")
 					n++
 				}
 				assert.Equal(t, 50, n)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory/driver"
@@ -74,18 +75,18 @@ func TestCorruptElsewhere(t *testing.T) {
 			_, err := db.Conversations().Apply(ctx, ann, driver.SessionChange{Session: "s", Rows: []driver.MessageRow{
 				{ID: "m", Role: llm.RoleUser, Text: "one", Data: []byte(`{"a":1}`), Terms: []string{"one"}},
 			}})
-			must(t, err)
+			require.NoError(t, err)
 			_, err = db.Values().Apply(ctx, ann, []driver.ValueWrite{{
 				Address: driver.Address{Namespace: []string{"n"}, Key: "k"}, Value: []byte(`1`), Terms: []string{"one"}, Model: "m", Embedding: []float32{1, 2},
 			}})
-			must(t, err)
-			must(t, db.Documents().Swap(ctx, driver.SourceChange{Scope: ann, Swaps: []driver.SourceSwap{{
+			require.NoError(t, err)
+			require.NoError(t, db.Documents().Swap(ctx, driver.SourceChange{Scope: ann, Swaps: []driver.SourceSwap{{
 				Source: driver.Source{ID: id, URI: "a", Format: "text", Metadata: []byte(`{"a":1}`)},
 				Chunks: []driver.ChunkRecord{{Chunk: driver.Chunk{ID: id, Content: "one", Headings: []string{"one"}, Model: "m"}, Terms: []string{"one"}, Embedding: []float32{1, 2}}},
 			}}}))
-			must(t, read(db))
+			require.NoError(t, read(db))
 			_, err = rawDB(t, path).Exec(`UPDATE ` + damage)
-			must(t, err)
+			require.NoError(t, err)
 			assert.ErrorIs(t, read(db), sqlitememory.ErrCorrupt)
 		})
 	}

@@ -40,7 +40,7 @@ func find(t *testing.T, store driver.FactStore, q driver.FactQuery) []driver.Fac
 	t.Helper()
 	var list []driver.FactRecord
 	for r, err := range store.Find(context.Background(), q) {
-		must(t, err)
+		require.NoError(t, err)
 		list = append(list, r)
 	}
 	return list
@@ -56,7 +56,7 @@ func add(t *testing.T, store driver.FactStore, s driver.Scope, content string, m
 		mod(&r)
 	}
 	applied, err := store.Apply(context.Background(), s, []driver.FactChange{{Kind: driver.Add, Record: r}})
-	must(t, err)
+	require.NoError(t, err)
 	return applied[0].ID
 }
 
@@ -95,13 +95,13 @@ func checkIndex(t *testing.T, path string) {
 	t.Helper()
 	db := rawDB(t, path)
 	var answer string
-	must(t, db.QueryRow(`PRAGMA integrity_check`).Scan(&answer))
+	require.NoError(t, db.QueryRow(`PRAGMA integrity_check`).Scan(&answer))
 	assert.Equal(t, "ok", answer, "integrity")
 	for table, index := range map[string]string{"mem_fact": "mem_word", "mem_message": "mem_message_word", "mem_value": "mem_value_word", "mem_chunk": "mem_chunk_word"} {
 		_, err := db.Exec(`INSERT INTO ` + index + ` (` + index + `) VALUES ('integrity-check')`)
-		must(t, err)
+		require.NoError(t, err)
 		var rows, words int
-		must(t, db.QueryRow(`SELECT (SELECT count(*) FROM `+table+` WHERE words > 0), (SELECT count(*) FROM `+index+`_docsize)`).Scan(&rows, &words))
+		require.NoError(t, db.QueryRow(`SELECT (SELECT count(*) FROM `+table+` WHERE words > 0), (SELECT count(*) FROM `+index+`_docsize)`).Scan(&rows, &words))
 		assert.Equal(t, words, rows, "%s: got %d rows and the words of %d want the same", table, rows, words)
 	}
 }
@@ -121,11 +121,11 @@ func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	text := filepath.Join(folder, "notes.txt")
-	must(t, os.WriteFile(text, []byte(strings.Repeat("not a database\n", 100)), 0o600))
+	require.NoError(t, os.WriteFile(text, []byte(strings.Repeat("not a database\n", 100)), 0o600))
 	newer := filepath.Join(folder, "newer.db")
-	must(t, open(t, newer, options).Close())
+	require.NoError(t, open(t, newer, options).Close())
 	_, err := rawDB(t, newer).Exec(`INSERT INTO mem_migration VALUES (1000, 'later', '', 0)`)
-	must(t, err)
+	require.NoError(t, err)
 	tests := []struct {
 		name, path string
 		o          sqlitememory.Options
@@ -160,8 +160,8 @@ func TestReopen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "memory.db")
 	db := open(t, path, options)
 	add(t, db.Facts(), ann, "stays there")
-	must(t, db.Close())
-	must(t, db.Close())
+	require.NoError(t, db.Close())
+	require.NoError(t, db.Close())
 	for _, err := range db.Facts().Find(context.Background(), everything(ann)) {
 		assert.ErrorIs(t, err, fs.ErrClosed, "closed")
 	}
@@ -180,22 +180,22 @@ func TestMaxFacts(t *testing.T) {
 	sqlite := open(t, sqlitememory.Memory, sqlitememory.Options{MaxFacts: 3}).Facts()
 	for name, store := range map[string]driver.FactStore{"sqlite": sqlite, "in memory": inmemory.NewFacts(inmemory.Options{MaxFacts: 3})} {
 		m, err := memory.New(inmemory.Fill(driver.Stores{FactStore: store}), memory.Options{})
-		must(t, err)
+		require.NoError(t, err)
 		stored, err := m.Store(ctx, ann, driver.Fact{Content: "one", Trust: driver.Stated}, driver.Fact{Content: "two", Trust: driver.Stated}, driver.Fact{Content: "three", Trust: driver.Stated})
-		must(t, err)
+		require.NoError(t, err)
 		_, err = m.Store(ctx, ann, driver.Fact{Content: "four", Trust: driver.Stated})
 		assert.ErrorIs(t, err, driver.ErrQuota, "%s: got %v want ErrQuota", name, err)
 		_, err = m.Store(ctx, ann, driver.Fact{Content: "one.", Trust: driver.Stated}) // the fact exists already
-		must(t, err)
+		require.NoError(t, err)
 		_, err = m.Store(ctx, driver.Scope{Tenant: "acme", User: "bob"}, driver.Fact{Content: "four", Trust: driver.Stated})
-		must(t, err)
+		require.NoError(t, err)
 		_, err = m.Supersede(ctx, ann, driver.Fact{Content: "four", Trust: driver.Stated}, stored[0].ID)
-		must(t, err)
+		require.NoError(t, err)
 		got := len(find(t, store, driver.FactQuery{Reach: ann.Only()}))
 		assert.Equal(t, 3, got, "%s: got %d facts want 3", name, got)
 		_, err = m.Apply(ctx, ann, driver.FactChange{Kind: driver.Add, Record: driver.FactRecord{Fact: driver.Fact{Content: "five", Trust: driver.Stated}}},
 			driver.FactChange{Kind: driver.Close, Record: driver.FactRecord{Fact: driver.Fact{ID: stored[1].ID}}})
-		must(t, err)
+		require.NoError(t, err)
 	}
 }
 
@@ -231,7 +231,7 @@ func TestCorrupt(t *testing.T) {
 				r.Metadata, r.Model, r.Embedding = json.RawMessage(`{"a":1}`), "m", []float32{1, 3}
 			})
 			_, err := rawDB(t, path).Exec(`UPDATE mem_fact SET ` + damage)
-			must(t, err)
+			require.NoError(t, err)
 			var findErr error
 			for _, err := range store.Find(context.Background(), everything(ann)) {
 				findErr = err
@@ -281,7 +281,7 @@ func TestManyWords(t *testing.T) {
 		}
 		for n, limit := range map[int]int{1: 1, 64: 1000} {
 			c, err := store.Search(context.Background(), driver.FactSearch{Query: q, Terms: terms[:n], Limit: limit})
-			must(t, err)
+			require.NoError(t, err)
 			require.Equal(t, words, c.Terms, "%+v, %d words: got %d candidates, %d words in all want %d, %d", q, n, len(c.Records), c.Terms, want, words)
 			require.False(t, n == 64 && int64(len(c.Records)) != want, "%+v, %d words: got %d candidates, %d words in all want %d, %d", q, n, len(c.Records), c.Terms, want, words)
 			assert.False(t, n == 1 && len(c.Records) != 1, "%+v, %d words: got %d candidates, %d words in all want %d, %d", q, n, len(c.Records), c.Terms, want, words)
@@ -317,15 +317,15 @@ func TestPlans(t *testing.T) {
 		`SELECT f.content FROM mem_chunk f WHERE f.source = 1 AND f.ordinal >= 2 AND f.ordinal < 9 ORDER BY f.ordinal LIMIT 9`:                                        "INDEX mem_chunk_place (source=? AND ordinal>? AND ordinal<?)",
 	} {
 		rows, err := db.Query(`EXPLAIN QUERY PLAN ` + query)
-		must(t, err)
+		require.NoError(t, err)
 		var plan bytes.Buffer
 		for rows.Next() {
 			var a, b, c int
 			var text string
-			must(t, rows.Scan(&a, &b, &c, &text))
+			require.NoError(t, rows.Scan(&a, &b, &c, &text))
 			plan.WriteString(text + "\n")
 		}
-		must(t, rows.Close())
+		require.NoError(t, rows.Close())
 		require.Contains(t, plan.String(), want, "%s: got %s want %s, without sorting", query, plan.String(), want)
 		assert.NotContains(t, plan.String(), "TEMP B-TREE", "%s: got %s want %s, without sorting", query, plan.String(), want)
 	}

@@ -137,7 +137,7 @@ func TestDeleteIsStoppedAnywhere(t *testing.T) {
 	for stop, done := 0, false; !done; stop++ {
 		path := filepath.Join(t.TempDir(), "memory.db")
 		db, err := sqlitememory.Open(t.Context(), path, options)
-		must(t, err)
+		require.NoError(t, err)
 		store := db.Documents()
 		fillChunks(t, store, ann, 60, 24)
 		fillChunks(t, store, bob, 6, 3)
@@ -157,13 +157,13 @@ func TestDeleteIsStoppedAnywhere(t *testing.T) {
 		assert.NoError(t, err)
 		if stop%2 == 0 {
 			_, err = store.Delete(t.Context(), driver.SourceQuery{Reach: driver.Scope{User: "nobody"}.Only()})
-			must(t, err)
+			require.NoError(t, err)
 		}
-		must(t, db.Close())
+		require.NoError(t, db.Close())
 		if stop%2 == 1 {
 			db, err = sqlitememory.Open(t.Context(), path, options)
-			must(t, err)
-			must(t, db.Close())
+			require.NoError(t, err)
+			require.NoError(t, db.Close())
 		}
 		wantSwept(t, path, 42)
 		checkIndex(t, path)
@@ -174,7 +174,7 @@ func TestDeleteIsStoppedAnywhere(t *testing.T) {
 func wantSwept(t *testing.T, path string, want int) {
 	t.Helper()
 	var chunks, gone int
-	must(t, rawDB(t, path).QueryRow(`SELECT (SELECT count(*) FROM mem_chunk), (SELECT count(*) FROM mem_source_dead)`).Scan(&chunks, &gone))
+	require.NoError(t, rawDB(t, path).QueryRow(`SELECT (SELECT count(*) FROM mem_chunk), (SELECT count(*) FROM mem_source_dead)`).Scan(&chunks, &gone))
 	require.Equal(t, want, chunks)
 	assert.Equal(t, 0, gone)
 }
@@ -196,13 +196,13 @@ func TestWritesWhileDeleting(t *testing.T) {
 	fillChunks(t, store, ann, 30, 30)
 	add(t, db.Facts(), ann, "a fact")
 	var gone int
-	must(t, rawDB(t, path).QueryRow(`SELECT count(*) FROM mem_source_dead`).Scan(&gone))
+	require.NoError(t, rawDB(t, path).QueryRow(`SELECT count(*) FROM mem_source_dead`).Scan(&gone))
 	assert.NotEqual(t, 0, gone, "everything was deleted before others could write")
 	sources, chunks, found := seen(t, store, ann)
 	require.Equal(t, 1, sources)
 	require.Equal(t, 30, chunks)
 	assert.GreaterOrEqual(t, found, 10)
-	must(t, <-done)
+	require.NoError(t, <-done)
 	sources, chunks, found = seen(t, store, ann)
 	require.Equal(t, 1, sources)
 	require.Equal(t, 30, chunks)
@@ -224,7 +224,7 @@ func TestKilledWhileDeleting(t *testing.T) {
 	waitGone(t, store, zoe)
 	c.kill()
 	var left int
-	must(t, rawDB(t, path).QueryRow(`SELECT count(*) FROM mem_source_dead`).Scan(&left))
+	require.NoError(t, rawDB(t, path).QueryRow(`SELECT count(*) FROM mem_source_dead`).Scan(&left))
 	assert.NotEqual(t, 0, left, "it was killed too late")
 	open(t, path, patient)
 	wantSwept(t, path, 0)

@@ -49,15 +49,15 @@ func TestForgetLeavesNothing(t *testing.T) {
 		noise(t, m, 50)
 	}
 	changed := fact()
-	must(t, m.Update(ctx, gone, ids[0], memory.Edit{Content: changed.Content, Metadata: changed.Metadata}))
+	require.NoError(t, m.Update(ctx, gone, ids[0], memory.Edit{Content: changed.Content, Metadata: changed.Metadata}))
 	_, err = m.Supersede(ctx, gone, driver.Fact{Content: "She moved to " + marker(), Trust: driver.Stated}, ids[0])
-	must(t, err)
+	require.NoError(t, err)
 	_, err = m.Apply(ctx, gone, driver.FactChange{Kind: driver.Delete, Record: driver.FactRecord{Fact: driver.Fact{ID: ids[1]}}, Actor: marker(), Job: marker()})
-	must(t, err)
+	require.NoError(t, err)
 	stored, err := m.Store(ctx, gone, driver.Fact{Content: "For today: " + marker(), ExpiresAt: time.Now().Add(-time.Hour), Trust: driver.Stated}, driver.Fact{Content: strings.Repeat(marker()+" ", 700), Trust: driver.Stated})
-	must(t, err)
+	require.NoError(t, err)
 	_, err = m.Sweep(ctx)
-	must(t, err)
+	require.NoError(t, err)
 	noise(t, m, 200)
 	require.GreaterOrEqual(t, len(markers), 20)
 	require.GreaterOrEqual(t, len(leftovers(t, path, markers)), len(markers)-1, "only the agent's marker may be missing")
@@ -86,11 +86,6 @@ func noise(t *testing.T, m *memory.Memory, n int) {
 		}
 	}
 	_, err := m.Store(context.Background(), driver.Scope{Tenant: "acme", User: "else"}, facts...)
-	must(t, err)
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
 	require.NoError(t, err)
 }
 
@@ -111,7 +106,7 @@ func leftovers(t *testing.T, path string, texts []string) (found []string) {
 			continue
 		}
 		b, err := os.ReadFile(copied)
-		must(t, err)
+		require.NoError(t, err)
 		all = append(all, b...)
 	}
 	for _, text := range texts {
@@ -131,14 +126,14 @@ func TestForgetWhileSomebodyReads(t *testing.T) {
 	add(t, store, ann, "a secret")
 	raw := rawDB(t, path)
 	tx, err := raw.Begin()
-	must(t, err)
+	require.NoError(t, err)
 	var n int
-	must(t, tx.QueryRow(`SELECT count(*) FROM mem_fact`).Scan(&n))
+	require.NoError(t, tx.QueryRow(`SELECT count(*) FROM mem_fact`).Scan(&n))
 	n, err = store.Forget(ctx, ann)
 	require.ErrorIs(t, err, sqlitememory.ErrInUse)
 	assert.Equal(t, 1, n)
 	assert.Empty(t, find(t, store, everything(ann)))
-	must(t, tx.Rollback())
+	require.NoError(t, tx.Rollback())
 	n, err = store.Forget(ctx, ann)
 	require.NoError(t, err, "again")
 	assert.Equal(t, 0, n, "again")

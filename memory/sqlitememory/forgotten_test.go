@@ -43,16 +43,16 @@ func fillTalks(t *testing.T, history *memory.Conversations, s driver.Scope, word
 	for range 2 {
 		id := word()
 		_, err := history.Append(ctx, s, memory.Turn{Session: id, Messages: say()})
-		must(t, err)
+		require.NoError(t, err)
 		_, err = history.Update(ctx, s, driver.Session{ID: id, Title: word(), Metadata: json.RawMessage(`{"` + word() + `":1}`)})
-		must(t, err)
+		require.NoError(t, err)
 		_, err = history.Update(ctx, s, driver.Session{ID: id, Title: word()})
-		must(t, err)
+		require.NoError(t, err)
 	}
 	id := word()
 	_, err := history.Append(ctx, s, memory.Turn{Session: id, Messages: say()})
-	must(t, err)
-	must(t, history.Delete(ctx, s, id))
+	require.NoError(t, err)
+	require.NoError(t, history.Delete(ctx, s, id))
 }
 
 func fillValues(t *testing.T, values *memory.Values, s driver.Scope, word func() string) {
@@ -62,13 +62,13 @@ func fillValues(t *testing.T, values *memory.Values, s driver.Scope, word func()
 		n, key := values.In(s, word(), word()), word()
 		for range 2 {
 			_, err := memory.PutValue(ctx, n, key, map[string]string{word(): strings.Repeat(word()+" ", 1+i*400)}, memory.PutOptions{TTL: time.Hour})
-			must(t, err)
+			require.NoError(t, err)
 		}
 		_, err := memory.PutValue(ctx, n, word(), word(), memory.PutOptions{TTL: time.Microsecond})
-		must(t, err)
+		require.NoError(t, err)
 		_, err = memory.PutValue(ctx, n, "gone", word(), memory.PutOptions{})
-		must(t, err)
-		must(t, n.Delete(ctx, "gone", 0))
+		require.NoError(t, err)
+		require.NoError(t, n.Delete(ctx, "gone", 0))
 	}
 }
 
@@ -95,10 +95,10 @@ func TestForgetLeavesNothingElsewhere(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "memory.db")
 	db := open(t, path, options)
 	m, err := memory.New(db, memory.Options{Embedder: wordEmbedder{}, Values: memory.ValueOptions{Index: [][]string{{}}}})
-	must(t, err)
+	require.NoError(t, err)
 	history, values := m.Conversations(), m.Values()
 	base, err := knowledge.New(m, knowledge.Options{})
-	must(t, err)
+	require.NoError(t, err)
 	everywhere := driver.SourceQuery{Reach: driver.Reach{Scope: driver.Scope{Tenant: "acme", User: "gone"}, AnyWorkspace: true, AnyAgent: true}}
 	kinds := []struct {
 		name   string
@@ -149,22 +149,22 @@ func TestForgetOneKind(t *testing.T) {
 	ctx := context.Background()
 	db := open(t, sqlitememory.Memory, options)
 	m, err := memory.New(db, memory.Options{})
-	must(t, err)
+	require.NoError(t, err)
 	history := m.Conversations()
 	began := time.Now()
 	turn := memory.Turn{Session: "s", Messages: []llm.Message{llm.User("hello")}, Began: began}
 	_, err = history.Append(ctx, ann, turn)
-	must(t, err)
+	require.NoError(t, err)
 	add(t, db.Facts(), ann, "a fact")
 	_, err = db.Facts().Forget(ctx, ann)
-	must(t, err)
+	require.NoError(t, err)
 	found, err := history.Search(ctx, memory.Question{Reach: ann.Only(), Text: "hello"})
 	require.NoError(t, err)
 	assert.Len(t, found, 1)
 	_, err = history.Append(ctx, ann, turn)
-	must(t, err)
+	require.NoError(t, err)
 	_, err = history.Forget(ctx, ann)
-	must(t, err)
+	require.NoError(t, err)
 	_, err = history.Append(ctx, ann, turn)
 	assert.ErrorIs(t, err, driver.ErrForgotten)
 	add(t, db.Facts(), ann, "a fact")

@@ -47,16 +47,16 @@ func FuzzConditions(f *testing.F) {
 		}
 		ctx := context.Background()
 		m, err := memory.New(inmemory.Fill(driver.Stores{FactStore: store}), memory.Options{})
-		must(t, err)
+		require.NoError(t, err)
 		ann := driver.Scope{Tenant: "acme", User: fmt.Sprint("ann ", users.Add(1))}
 		stored, err := m.Store(ctx, ann, driver.Fact{Content: "fact", Metadata: json.RawMessage(metadata), Trust: driver.Stated})
 		if err != nil {
 			return
 		}
 		_, err = m.Store(ctx, driver.Scope{Tenant: "acme", User: "bob of " + ann.User}, driver.Fact{Content: "foreign", Metadata: json.RawMessage(metadata), Trust: driver.Stated})
-		must(t, err)
+		require.NoError(t, err)
 		fact, err := m.Get(ctx, ann, stored[0].ID)
-		must(t, err)
+		require.NoError(t, err)
 		assert.Equal(t, strings.TrimSpace(metadata), string(fact.Metadata))
 		c := driver.Condition{Path: strings.Split(path, "\x00"), Op: fuzzOps[op], Value: json.RawMessage(value)}
 		q := driver.FactQuery{Reach: ann.Only(), Where: []driver.Condition{c}, Limit: -1}
@@ -70,7 +70,7 @@ func FuzzConditions(f *testing.F) {
 		got := find(t, store, q)
 		assert.Len(t, got, want, "%q %q %s %q: listed: got %d want %d", metadata, c.Path, c.Op, value, len(got), want)
 		found, err := store.Search(ctx, driver.FactSearch{Query: q, Terms: []string{"fact", "foreign"}, Limit: 5})
-		must(t, err)
+		require.NoError(t, err)
 		require.Len(t, found.Records, want, "%q %q %s %q: searched: got %d want %d", metadata, c.Path, c.Op, value, len(found.Records), want)
 		assert.Equal(t, int64(want), found.Facts, "%q %q %s %q: searched: got %d want %d", metadata, c.Path, c.Op, value, len(found.Records), want)
 	})
@@ -91,7 +91,7 @@ func FuzzNames(f *testing.F) {
 		}
 		for _, scope := range []driver.Scope{s, foreign} {
 			_, err := store.Forget(ctx, scope)
-			must(t, err)
+			require.NoError(t, err)
 		}
 		named := func(r *driver.FactRecord) {
 			r.Conversation, r.Model, r.Embedding, r.Terms = name, name, []float32{1}, []string{name, other + name}
@@ -103,7 +103,7 @@ func FuzzNames(f *testing.F) {
 		require.Len(t, got, 1)
 		assert.Equal(t, id, got[0].ID)
 		c, err := store.Search(ctx, driver.FactSearch{Query: q, Terms: []string{name}, Embedding: []float32{1}, Model: name, Limit: 5})
-		must(t, err)
+		require.NoError(t, err)
 		require.Len(t, c.Records, 1)
 		require.Equal(t, id, c.Records[0].ID)
 		require.EqualValues(t, 1, c.Facts)

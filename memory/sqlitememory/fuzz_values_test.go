@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/driver"
@@ -29,7 +30,7 @@ func FuzzAddresses(f *testing.F) {
 		listed := make([][]string, 2)
 		for i, store := range []driver.ValueStore{sqlite, inMemory} {
 			m, err := memory.New(inmemory.Fill(driver.Stores{ValueStore: store}), memory.Options{})
-			must(t, err)
+			require.NoError(t, err)
 			values := m.Values()
 			if _, err := memory.PutValue(t.Context(), values.In(s, first, second), key, 1, memory.PutOptions{}); err != nil {
 				return // not a valid name
@@ -48,20 +49,20 @@ func FuzzAddresses(f *testing.F) {
 						q.Order = driver.ByKey
 					}
 					for item, err := range values.In(s, labels...).List(t.Context(), q) {
-						must(t, err)
+						require.NoError(t, err)
 						listed[i] = append(listed[i], fmt.Sprintf("%q", append(slices.Clone(item.Namespace), item.Key)))
 					}
 				}
 				for depth := range 3 {
 					listed[i] = append(listed[i], fmt.Sprintf("%q depth %d", labels, depth))
 					for labels, err := range values.In(s, labels...).Namespaces(t.Context(), driver.NamespaceQuery{MaxDepth: depth, Suffix: []string{driver.Any}}) {
-						must(t, err)
+						require.NoError(t, err)
 						listed[i] = append(listed[i], fmt.Sprintf("%q", labels))
 					}
 				}
 			}
 			_, err = values.Forget(t.Context(), s)
-			must(t, err)
+			require.NoError(t, err)
 		}
 		assert.Equal(t, listed[1], listed[0], "%q %q %q:\ngot  %q\nwant %q", first, second, key, listed[0], listed[1])
 	})

@@ -52,9 +52,9 @@ func TestIngestStoppedAndResumed(t *testing.T) {
 	db := open(t, path, options)
 	embedder := &countingEmbedder{}
 	m, err := memory.New(db, memory.Options{})
-	must(t, err)
+	require.NoError(t, err)
 	base, err := knowledge.New(m, knowledge.Options{Embedder: embedder})
-	must(t, err)
+	require.NoError(t, err)
 	documents := handbook(250, 4)
 	ingest := func(ctx context.Context, stop func(knowledge.Progress)) (total knowledge.Report, err error) {
 		for p, err := range base.Ingest(ctx, ann, knowledge.Documents(documents...), knowledge.IngestOptions{}) {
@@ -76,18 +76,18 @@ func TestIngestStoppedAndResumed(t *testing.T) {
 	require.GreaterOrEqual(t, stopped.Added, 120, "stopped")
 	require.Less(t, stopped.Added, len(documents), "stopped")
 	resumed, err := ingest(t.Context(), func(knowledge.Progress) {})
-	must(t, err)
+	require.NoError(t, err)
 	require.Equal(t, stopped.Added, resumed.Unchanged, "resumed")
 	require.Equal(t, len(documents)-stopped.Added, resumed.Added, "resumed")
 	assert.Equal(t, resumed.Chunks, stopped.Embedded+resumed.Embedded, "resumed")
 	asked, other := embedder.texts.Load(), rawDB(t, path)
 	version := func() (n int64) { // it changes with each commit
-		must(t, other.QueryRow(`PRAGMA data_version`).Scan(&n))
+		require.NoError(t, other.QueryRow(`PRAGMA data_version`).Scan(&n))
 		return n
 	}
 	before := version()
 	again, err := ingest(t.Context(), func(knowledge.Progress) {})
-	must(t, err)
+	require.NoError(t, err)
 	require.Equal(t, len(documents), again.Unchanged, "unchanged: got %+v, and %d texts were embedded", again, embedder.texts.Load()-asked)
 	require.Equal(t, 0, again.Embedded, "unchanged: got %+v, and %d texts were embedded", again, embedder.texts.Load()-asked)
 	assert.Equal(t, asked, embedder.texts.Load(), "unchanged: got %+v, and %d texts were embedded", again, embedder.texts.Load()-asked)
@@ -97,7 +97,7 @@ func TestIngestStoppedAndResumed(t *testing.T) {
 	asked = embedder.texts.Load()
 	documents[7] = changed
 	again, err = ingest(t.Context(), func(knowledge.Progress) {})
-	must(t, err)
+	require.NoError(t, err)
 	require.Equal(t, 1, again.Updated, "one changed")
 	require.LessOrEqual(t, embedder.texts.Load()-asked, int64(2), "one changed")
 	assert.NotEqual(t, before, version(), "one changed")
@@ -108,9 +108,9 @@ func TestIngestStoppedAndResumed(t *testing.T) {
 func TestIngestInBoundedMemory(t *testing.T) {
 	db := open(t, filepath.Join(t.TempDir(), "memory.db"), options)
 	m, err := memory.New(db, memory.Options{})
-	must(t, err)
+	require.NoError(t, err)
 	base, err := knowledge.New(m, knowledge.Options{})
-	must(t, err)
+	require.NoError(t, err)
 	const documents, size = 400, 16 << 10
 	generated := func(yield func(knowledge.Document, error) bool) {
 		for i := range documents {
@@ -122,7 +122,7 @@ func TestIngestInBoundedMemory(t *testing.T) {
 	}
 	var early, late uint64
 	for p, err := range base.Ingest(t.Context(), ann, generated, knowledge.IngestOptions{Stop: true}) {
-		must(t, err)
+		require.NoError(t, err)
 		var m runtime.MemStats
 		switch p.Total.Added {
 		case 100:
@@ -168,9 +168,9 @@ func TestIngestOneURI(t *testing.T) {
 	var wait sync.WaitGroup
 	for i := range 6 {
 		m, err := memory.New(open(t, path, options), memory.Options{})
-		must(t, err)
+		require.NoError(t, err)
 		base, err := knowledge.New(m, knowledge.Options{Embedder: &countingEmbedder{}})
-		must(t, err)
+		require.NoError(t, err)
 		wait.Go(func() {
 			for round := range 5 {
 				d := knowledge.Document{URI: "a.md", Text: fmt.Sprintf("# Text %d\n\nOf writer %d.\n", round, i)}

@@ -18,7 +18,7 @@ import (
 func count[T any](t *testing.T, list iter.Seq2[T, error]) (n int) {
 	t.Helper()
 	for _, err := range list {
-		must(t, err)
+		require.NoError(t, err)
 		n++
 	}
 	return n
@@ -41,10 +41,10 @@ func TestPages(t *testing.T) {
 		large := driver.MessageRow{ID: "large", Role: llm.RoleUser, Data: []byte(`"` + strings.Repeat("x", 5<<20) + `"`)}
 		rows = append(rows[:50:50], append([]driver.MessageRow{large}, rows[50:]...)...)
 		_, err := db.Conversations().Apply(t.Context(), ann, driver.SessionChange{Session: "s", Rows: rows})
-		must(t, err)
+		require.NoError(t, err)
 		position := int64(0)
 		for r, err := range db.Conversations().Messages(t.Context(), driver.MessageRange{Scope: ann, Session: "s"}) {
-			must(t, err)
+			require.NoError(t, err)
 			if position++; r.Position != position || r.Scope != ann || r.Session != "s" {
 				t.Fatalf("got position %d of %q want %d", r.Position, r.Session, position)
 			}
@@ -61,10 +61,10 @@ func TestPages(t *testing.T) {
 		for i := range many {
 			c := driver.SessionChange{Session: fmt.Sprint(i)}
 			_, err := db.Conversations().Apply(t.Context(), bob, c)
-			must(t, err)
+			require.NoError(t, err)
 			c.Describe = &driver.SessionDescription{Metadata: numbered(i)}
 			_, err = db.Conversations().Apply(t.Context(), bob, c)
-			must(t, err)
+			require.NoError(t, err)
 		}
 		for want, q := range map[int]driver.SessionQuery{
 			many: {Limit: -1}, many / 3: {Limit: -1, Where: third}, 40: {Limit: 40, Where: third}, 140: {Limit: 140}, 20: {},
@@ -75,11 +75,11 @@ func TestPages(t *testing.T) {
 		}
 		seen := map[string]bool{}
 		for s, err := range db.Conversations().Sessions(t.Context(), driver.SessionQuery{Reach: bob.Only(), Limit: -1}) {
-			must(t, err)
+			require.NoError(t, err)
 			require.False(t, seen[s.ID])
 			if seen[s.ID] = true; len(seen)%50 == 0 { // a change moves the session to the front
 				_, err := db.Conversations().Apply(t.Context(), bob, driver.SessionChange{Session: s.ID})
-				must(t, err)
+				require.NoError(t, err)
 			}
 		}
 		assert.Len(t, seen, many)
@@ -94,7 +94,7 @@ func TestPages(t *testing.T) {
 			writes = append(writes, w)
 		}
 		_, err := db.Values().Apply(t.Context(), ann, writes)
-		must(t, err)
+		require.NoError(t, err)
 		for _, order := range []driver.Order{driver.Newest, driver.ByKey} {
 			for want, q := range map[int]driver.ValueQuery{many: {Limit: -1}, many / 3: {Limit: -1, Where: third}, 70: {Limit: 70, Where: third}, 20: {}} {
 				q.Order = order
@@ -112,7 +112,7 @@ func TestPages(t *testing.T) {
 			swaps = append(swaps, driver.SourceSwap{Source: driver.Source{ID: id(i), URI: fmt.Sprintf("%03d", i), Format: "text", Metadata: numbered(i)}})
 			swaps[0].Chunks = append(swaps[0].Chunks, driver.ChunkRecord{Chunk: driver.Chunk{ID: id(i), Ordinal: i, Content: "text"}})
 		}
-		must(t, db.Documents().Swap(t.Context(), driver.SourceChange{Scope: ann, Swaps: swaps}))
+		require.NoError(t, db.Documents().Swap(t.Context(), driver.SourceChange{Scope: ann, Swaps: swaps}))
 		for want, q := range map[int]driver.SourceQuery{many: {}, many / 3: {Where: third}, 10: {Prefix: "00"}} {
 			q.Scope = ann
 			got := count(t, db.Documents().Sources(t.Context(), q))

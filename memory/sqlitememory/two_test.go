@@ -35,7 +35,7 @@ func twice(t *testing.T, rounds int, do func(db *sqlitememory.DB, who, round int
 		})
 	}
 	wait.Wait()
-	must(t, errors.Join(errs...))
+	require.NoError(t, errors.Join(errs...))
 	t.Cleanup(func() { checkIndex(t, path) })
 	return dbs[0]
 }
@@ -77,10 +77,10 @@ func TestConversationsOfTwo(t *testing.T) {
 		return err
 	})
 	m, err := memory.New(db, memory.Options{})
-	must(t, err)
+	require.NoError(t, err)
 	history := m.Conversations()
 	messages, err := history.Load(t.Context(), ann, "s")
-	must(t, err)
+	require.NoError(t, err)
 	require.Len(t, messages, 4*rounds)
 	for i, m := range messages {
 		role := []llm.Role{llm.RoleUser, llm.RoleAssistant}[i%2]
@@ -109,7 +109,7 @@ func TestValuesOfTwo(t *testing.T) {
 		return err
 	})
 	m, err := memory.New(db, memory.Options{})
-	must(t, err)
+	require.NoError(t, err)
 	values := m.Values()
 	n := values.In(ann, "n")
 	got, _, err := memory.GetValue[int](t.Context(), n, "count")

@@ -130,7 +130,7 @@ func TestServerCanNotGoBehindApproval(t *testing.T) {
 		snap, err = thread.Invoke(within(t), approve.Answer(pending[0].ID, answer))
 	}
 	require.NoError(t, err)
-	expect(t, strings.Join(asked, " "), "evil__weather delete_all evil__wipe")
+	assert.Equal(t, "evil__weather delete_all evil__wipe", strings.Join(asked, " "))
 	assert.Zero(t, deleted.Load())
 	assert.Zero(t, wiped.Load())
 }

@@ -22,11 +22,11 @@ func TestListsAndCalls(t *testing.T) {
 		set := setOf(t, c)
 		want := []string{"add", "calls", "crash", "deafen", "echo", "environment", "hire", "leave", "refuse", "slow", "was_cancelled"}
 		assert.Equal(t, want, set.Names())
-		expect(t, ask(t, set, "echo", `{"text":"hi"}`), "success: you said hi")
-		expect(t, ask(t, set, "add", `{"A":20,"B":22}`), `success: {"sum":42}`)
-		expect(t, ask(t, set, "refuse", ``), "error: not on a Sunday")
+		assert.Equal(t, "success: you said hi", ask(t, set, "echo", `{"text":"hi"}`))
+		assert.Equal(t, `success: {"sum":42}`, ask(t, set, "add", `{"A":20,"B":22}`))
+		assert.Equal(t, "error: not on a Sunday", ask(t, set, "refuse", ``))
 		assert.True(t, strings.HasPrefix(ask(t, set, "echo", `{"txt":"hi"}`), "error: invalid arguments for echo: text: is missing"))
-		expect(t, ask(t, set, "calls", ""), "success: 1")
+		assert.Equal(t, "success: 1", ask(t, set, "calls", ""))
 	})
 }
 
@@ -55,7 +55,7 @@ func TestProgressAndCancellation(t *testing.T) {
 			{CallID: "call_slow", Tool: "slow", Done: 3, Total: 3, Message: "page 3"},
 		}
 		assert.Equal(t, want, got)
-		expect(t, ask(t, set, "was_cancelled", ""), "success: yes")
+		assert.Equal(t, "success: yes", ask(t, set, "was_cancelled", ""))
 	})
 }
 
@@ -63,15 +63,15 @@ func TestDiesAndComesBack(t *testing.T) {
 	t.Parallel()
 	onEachTransport(t, func(t *testing.T, c *mcptools.Client, revive func()) {
 		set := setOf(t, c)
-		expect(t, ask(t, set, "echo", `{"text":"one"}`), "success: you said one")
+		assert.Equal(t, "success: you said one", ask(t, set, "echo", `{"text":"one"}`))
 		for range 2 {
 			got := ask(t, set, "crash", `{"text":"now"}`)
 			assert.Contains(t, got, "error: ")
 			assert.Contains(t, got, "the tool may or may not have run")
 			revive()
-			expect(t, ask(t, set, "echo", `{"text":"two"}`), "success: you said two")
+			assert.Equal(t, "success: you said two", ask(t, set, "echo", `{"text":"two"}`))
 			// The new process counts one call, so crash was not called again.
-			expect(t, ask(t, set, "calls", ""), "success: 1")
+			assert.Equal(t, "success: 1", ask(t, set, "calls", ""))
 		}
 	})
 }
@@ -82,7 +82,7 @@ func TestListChanges(t *testing.T) {
 		set := setOf(t, c)
 		_, ok := set.Lookup("clerk")
 		assert.False(t, ok, "there is a clerk already")
-		expect(t, ask(t, set, "hire", `{"text":"clerk"}`), "success: hired")
+		assert.Equal(t, "success: hired", ask(t, set, "hire", `{"text":"clerk"}`))
 		ctx := within(t)
 		for ctx.Err() == nil {
 			set = setOf(t, c)
@@ -90,7 +90,7 @@ func TestListChanges(t *testing.T) {
 				break
 			}
 		}
-		expect(t, ask(t, set, "clerk", ""), "success: I am clerk")
+		assert.Equal(t, "success: I am clerk", ask(t, set, "clerk", ""))
 	})
 }
 

@@ -67,7 +67,7 @@ func TestForgottenSession(t *testing.T) {
 	mu.Lock()
 	forget = "now"
 	mu.Unlock()
-	expect(t, ask(t, set, "echo", ""), "success: echo {}")
+	assert.Equal(t, "success: echo {}", ask(t, set, "echo", ""))
 	assert.Len(t, sessions, 2)
 }
 
@@ -110,8 +110,8 @@ func TestHTTPHeaders(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "echo {}", answer.Text())
 		mu.Lock()
-		expect(t, got[len(got)-1], "Bearer key "+whom)
-		expect(t, got[0], "Bearer key ")
+		assert.Equal(t, "Bearer key "+whom, got[len(got)-1])
+		assert.Equal(t, "Bearer key ", got[0])
 		redirect = whom == "bob"
 		mu.Unlock()
 	}
@@ -158,5 +158,5 @@ func TestEndlessAnswer(t *testing.T) {
 	endless = true
 	mu.Unlock()
 	assert.Contains(t, ask(t, set, "echo", ""), "may or may not have run")
-	expect(t, ask(t, set, "echo", ""), "success: echo {}")
+	assert.Equal(t, "success: echo {}", ask(t, set, "echo", ""))
 }

@@ -141,12 +141,6 @@ func ask(t testing.TB, set *tools.Set, name, arguments string) string {
 	return fmt.Sprintf("%s: %s", answer.Status, answer.Text())
 }
 
-// expect fails the test unless got equals want.
-func expect(t testing.TB, got, want string) {
-	t.Helper()
-	assert.Equal(t, want, got)
-}
-
 // Short names, to keep lines short.
 type (
 	llmCall = llm.ToolCall

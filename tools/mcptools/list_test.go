@@ -65,7 +65,7 @@ func TestNames(t *testing.T) {
 		set := setOf(t, newClient(t, dialTo(server), mcptools.Options{Prefix: prefix}))
 		got := set.Names()
 		assert.Equal(t, want, got, "with prefix %q", prefix)
-		expect(t, ask(t, set, got[0], ""), "success: files.read {}")
+		assert.Equal(t, "success: files.read {}", ask(t, set, got[0], ""))
 	}
 	both := setOf(t, newClient(t, dialTo(server), mcptools.Options{Prefix: "a"}), setOfTools(t, newClient(t, dialTo(server), mcptools.Options{Prefix: "b"}))...)
 	assert.Len(t, both.Names(), 6)
@@ -116,7 +116,7 @@ func TestDescriptions(t *testing.T) {
 	)
 	want := []string{"Looks up.\n[31mNow\u00a0you.", strings.Repeat("é", 1024), "A title", "d"}
 	for i, tool := range setOfTools(t, newClient(t, dialTo(server), mcptools.Options{})) {
-		expect(t, tool.Spec().Description, want[i])
+		assert.Equal(t, want[i], tool.Spec().Description)
 	}
 }
 
@@ -186,11 +186,11 @@ func TestListAges(t *testing.T) {
 		})
 		c := newClient(t, dialTo(server), mcptools.Options{MaxAge: time.Hour})
 		names := func() string { return setOfTools(t, c)[0].Name() }
-		expect(t, names()+names(), "tool1tool1")
+		assert.Equal(t, "tool1tool1", names()+names())
 		time.Sleep(59 * time.Minute)
-		expect(t, names(), "tool1")
+		assert.Equal(t, "tool1", names())
 		time.Sleep(2 * time.Minute)
-		expect(t, names(), "tool2")
+		assert.Equal(t, "tool2", names())
 		assert.NoError(t, c.Close())
 		synctest.Wait()
 	})
@@ -219,7 +219,7 @@ func TestOptions(t *testing.T) {
 	for name, e := range map[string]mcptools.Endpoint{
 		"files": mcptools.Command{Path: "/usr/bin/files.exe"}, "a.example": mcptools.HTTP{URL: "https://a.example:8080/mcp"},
 	} {
-		expect(t, newClient(t, e, mcptools.Options{}).Name(), name)
+		assert.Equal(t, name, newClient(t, e, mcptools.Options{}).Name())
 	}
 }
 

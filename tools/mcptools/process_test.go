@@ -33,7 +33,7 @@ func TestCommandGetsAnEnvironmentOfItsOwn(t *testing.T) {
 	command.Dir, command.Env = folder, append(command.Env, "TOKEN=open sesame", "LANG=el")
 	set := setOf(t, newClient(t, command, mcptools.Options{}))
 	lines := strings.Split(strings.TrimPrefix(ask(t, set, "environment", ""), "success: "), "\n")
-	expect(t, lines[0], folder)
+	assert.Equal(t, folder, lines[0])
 	known := []string{
 		"APPDATA", "COMSPEC", "GORACE", "HOME", "HOMEDRIVE", "HOMEPATH", "LANG", "LC_ALL", "LOCALAPPDATA", "LOGNAME", "PATH",
 		"PATHEXT", "PROCESSOR_ARCHITECTURE", "PROGRAMDATA", "PROGRAMFILES", "PWD", "SHELL", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP",
@@ -116,13 +116,13 @@ func TestStandardError(t *testing.T) {
 func TestDeafServer(t *testing.T) {
 	t.Parallel()
 	set := setOf(t, newClient(t, serverCommand(t), mcptools.Options{}))
-	expect(t, ask(t, set, "deafen", ""), "success: what?")
+	assert.Equal(t, "success: what?", ask(t, set, "deafen", ""))
 	// The text is longer than a pipe can hold. The timeout includes the time to encode it.
 	long := `{"text":"` + strings.Repeat("x", 1<<20) + `"}`
 	answer, err := set.Call(within(t), callOf("echo", long), tools.Options{Timeout: 3 * time.Second})
 	require.NoError(t, err)
 	require.True(t, strings.HasPrefix(answer.Text(), "timed out after 3s"))
-	expect(t, ask(t, set, "echo", `{"text":"hi"}`), "success: you said hi")
+	assert.Equal(t, "success: you said hi", ask(t, set, "echo", `{"text":"hi"}`))
 }
 
 // TestServerThatLeavesAChild proves that the end of a server is detected even if a child
@@ -131,7 +131,7 @@ func TestServerThatLeavesAChild(t *testing.T) {
 	t.Parallel()
 	set := setOf(t, newClient(t, serverCommand(t), mcptools.Options{}))
 	assert.Contains(t, ask(t, set, "leave", ""), "exit status 4")
-	expect(t, ask(t, set, "echo", `{"text":"hi"}`), "success: you said hi")
+	assert.Equal(t, "success: you said hi", ask(t, set, "echo", `{"text":"hi"}`))
 }
 
 func TestCloseEndsTheServer(t *testing.T) {

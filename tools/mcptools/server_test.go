@@ -121,7 +121,7 @@ func talk(t *testing.T, transport mcp.Transport, version string) {
 	require.Len(t, list.Tools, 2)
 	assert.Equal(t, "keep", list.Tools[0].Name)
 	assert.NotContains(t, fmt.Sprint(list.Tools[0].InputSchema), "For")
-	expect(t, show(t, session, "keep", map[string]any{"text": "x"}), `kept "x" for ada`)
+	assert.Equal(t, `kept "x" for ada`, show(t, session, "keep", map[string]any{"text": "x"}))
 	for _, arguments := range []map[string]any{{"text": 7}, {"text": "x", "For": "bob"}} {
 		assert.True(t, strings.HasPrefix(show(t, session, "keep", arguments), "error: invalid arguments for keep: "), "%v", arguments)
 	}
@@ -137,7 +137,7 @@ func talk(t *testing.T, transport mcp.Transport, version string) {
 	}()
 	_, err = session.CallTool(ctx, params)
 	assert.ErrorIs(t, err, context.Canceled)
-	expect(t, fmt.Sprint(reports), "[1 3page 1 2 3page 2 3 3page 3]")
+	assert.Equal(t, "[1 3page 1 2 3page 2 3 3page 3]", fmt.Sprint(reports))
 }
 
 // TestServerLearnsOfCancellation proves for each version of the protocol that a call is
@@ -178,7 +178,7 @@ func TestServerTellsUsersApart(t *testing.T) {
 		session := connect(t, overHTTP(t, url, who), "2025-11-25", nil)
 		wg.Go(func() {
 			for i := range 20 {
-				expect(t, show(t, session, "keep", map[string]any{"text": fmt.Sprint(i)}), fmt.Sprintf(`kept "%d" for %s`, i, who))
+				assert.Equal(t, fmt.Sprintf(`kept "%d" for %s`, i, who), show(t, session, "keep", map[string]any{"text": fmt.Sprint(i)}))
 			}
 		})
 	}
@@ -221,7 +221,7 @@ func TestServerRefuses(t *testing.T) {
 		if name == "keep" {
 			arguments["text"] = "x"
 		}
-		expect(t, show(t, session, name, arguments), want)
+		assert.Equal(t, want, show(t, session, name, arguments))
 	}
 	answer, err := session.CallTool(within(t), &mcp.CallToolParams{Name: "picture"})
 	require.NoError(t, err)
@@ -229,7 +229,7 @@ func TestServerRefuses(t *testing.T) {
 	for _, c := range answer.Content {
 		kinds = append(kinds, fmt.Sprintf("%T", c))
 	}
-	expect(t, fmt.Sprint(kinds), "[*mcp.TextContent *mcp.ImageContent *mcp.EmbeddedResource *mcp.AudioContent *mcp.ResourceLink]")
+	assert.Equal(t, "[*mcp.TextContent *mcp.ImageContent *mcp.EmbeddedResource *mcp.AudioContent *mcp.ResourceLink]", fmt.Sprint(kinds))
 }
 
 // TestServerRefusesOtherOrigins proves that a web page of another origin cannot call the

@@ -39,7 +39,7 @@ func TestBackoff(t *testing.T) {
 			return here, err
 		}), mcptools.Options{})
 		set := setOf(t, c)
-		expect(t, ask(t, set, "echo", ""), "success: echo {}")
+		assert.Equal(t, "success: echo {}", ask(t, set, "echo", ""))
 
 		up = false
 		require.NoError(t, wires[0].Close())
@@ -63,7 +63,7 @@ func TestBackoff(t *testing.T) {
 
 		up = true
 		time.Sleep(time.Minute)
-		expect(t, ask(t, set, "echo", ""), "success: echo {}")
+		assert.Equal(t, "success: echo {}", ask(t, set, "echo", ""))
 		assert.NoError(t, c.Close())
 		synctest.Wait()
 	})
@@ -102,7 +102,7 @@ func TestManyCallsShareAConnection(t *testing.T) {
 			if !assert.NoError(t, err) {
 				return
 			}
-			expect(t, ask(t, set, "echo", fmt.Sprintf(`{"i":%d}`, i)), fmt.Sprintf(`success: echo {"i":%d}`, i))
+			assert.Equal(t, fmt.Sprintf(`success: echo {"i":%d}`, i), ask(t, set, "echo", fmt.Sprintf(`{"i":%d}`, i)))
 		})
 	}
 	wg.Wait()
