@@ -108,8 +108,8 @@ func (r rest) put(metadata object) map[string]json.RawMessage {
 	return metadata
 }
 
-// takeRest returns metadata without its rest, and the rest. A value under the key
-// that is not a rest stays in the metadata.
+// takeRest splits metadata into the entries that are not part of the rest, and the rest.
+// If the value under the key of the rest is not valid, it stays in the metadata.
 func takeRest(metadata map[string]json.RawMessage) (map[string]json.RawMessage, rest) {
 	text, ok := metadata[restKey]
 	if !ok {

@@ -17,8 +17,8 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// TestJumpsAreBoundedWithAStructuredAnswer proves that a middleware which always jumps ends the
-// run after MaxTurns, also if it jumps when the structured answer is asked for.
+// TestJumpsAreBoundedWithAStructuredAnswer proves that a run whose middleware always jumps ends after
+// MaxTurns, even if the middleware jumps in the request for the structured answer.
 func TestJumpsAreBoundedWithAStructuredAnswer(t *testing.T) {
 	t.Parallel()
 	for _, to := range []string{agent.ModelNode, agent.ToolsNode} {
@@ -65,8 +65,8 @@ func TestStopChecksItsMessage(t *testing.T) {
 	}
 }
 
-// TestRefusedControlNamesTheMiddleware proves that a Stop or Jump which is not possible says where
-// it came from, and what is possible.
+// TestRefusedControlNamesTheMiddleware proves that the error of a Stop or Jump that is not possible
+// names the middleware and the possible nodes.
 func TestRefusedControlNamesTheMiddleware(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -110,9 +110,9 @@ func shout(change func(string) string) agent.Middleware {
 	}}
 }
 
-// TestMiddlewareSeesTheAnswerAsACall proves that a structured answer that is asked for after a text
-// passes through WrapModel in the form of a call of the answer tool, that a change of it counts, and
-// that a change which does not fit ends the run with the reason.
+// TestMiddlewareSeesTheAnswerAsACall proves that WrapModel sees a structured answer that follows a
+// text as a call of the answer tool and can change it, and that a change that does not fit the type
+// ends the run with the reason.
 func TestMiddlewareSeesTheAnswerAsACall(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -149,8 +149,8 @@ func TestMiddlewareSeesTheAnswerAsACall(t *testing.T) {
 	}
 }
 
-// TestWritesBesideTheAnswerAreChecked proves that writes which a middleware returns with the
-// structured answer obey the rules of all writes of a middleware.
+// TestWritesBesideTheAnswerAreChecked proves that the writes that a middleware returns with the
+// structured answer are checked like its other writes.
 func TestWritesBesideTheAnswerAreChecked(t *testing.T) {
 	t.Parallel()
 	turn := 0
@@ -170,8 +170,8 @@ type nilError struct{ text string }
 
 func (e *nilError) Error() string { return e.text }
 
-// TestNilPointerAsErrorIsReadable proves that the error of a middleware which returns a nil pointer as
-// its error can be printed.
+// TestNilPointerAsErrorIsReadable proves that an error of a run can be printed if a middleware
+// returned a nil pointer as its error.
 func TestNilPointerAsErrorIsReadable(t *testing.T) {
 	t.Parallel()
 	var none *nilError
@@ -188,8 +188,8 @@ func TestNilPointerAsErrorIsReadable(t *testing.T) {
 	}
 }
 
-// TestQuestionAboutTheAnswerKeepsIt proves that the model is not asked again for a structured answer
-// about which a middleware asked a person, and that its usage counts once.
+// TestQuestionAboutTheAnswerKeepsIt proves that the model is not asked again if a middleware asks a
+// person about the structured answer, and that the usage counts once.
 func TestQuestionAboutTheAnswerKeepsIt(t *testing.T) {
 	t.Parallel()
 	agree := graph.NewInterrupt[string, bool]("agree")

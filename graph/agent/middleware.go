@@ -55,12 +55,12 @@ type Middleware struct {
 	// AfterModel runs after each model call, before the reply is stored and before its tool
 	// calls run. It may change the reply. Text that it removes was already streamed.
 	AfterModel func(ctx context.Context, r Run, reply *llm.Message) (state.Update, error)
-	// WrapTool runs around each tool call, including its approval by a person. It also runs for
-	// a call of an unknown tool. It may change the call, call next several times, or return an
-	// outcome without calling next. It does not run for a tool that was not in the request. For
-	// a sub-agent, next hands over the task and does not wait for the answer. If it asks a person
-	// after next, the tool runs again when the answer is there; a tool keeps its effects from
-	// that with [graph.Once].
+	// WrapTool runs around each tool call, including its approval by a person. It also runs for a
+	// call of an unknown tool. It may change the call, call next several times, or return an
+	// outcome without calling next. It does not run for a tool that was not in the request. For a
+	// sub-agent, next hands over the task and does not wait for the answer. If it asks a person
+	// after next, the tool runs again after the answer, so put the effects of the tool into
+	// [graph.Once].
 	WrapTool func(ctx context.Context, c ToolCall, next ToolFunc) (tools.Outcome, error)
 	// AfterAgent runs once at the end of a run, in a step of its own. It also runs if the
 	// run was stopped, and does not run if the run failed.

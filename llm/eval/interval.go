@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// An Interval is a mean with its confidence interval of 95 percent, by Student's t distribution. If all values are equal, they say
-// nothing about the spread. The interval then allows for as many other cases, with the most distant value, as such a sample
-// misses with a probability of 2.5 percent. With fewer than two cases there is no interval: it has every possible value.
+// An Interval is a mean with its confidence interval of 95 percent, by Student's t distribution. If all values of the
+// sample are equal, its deviation is zero. The interval then assumes that other cases have the most distant value, with
+// the largest frequency at which a sample has none of them with a probability of 2.5 percent. With fewer than two cases
+// there is no interval: it has every possible value.
 type Interval struct {
 	Mean, Low, High float64
 }

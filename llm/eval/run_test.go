@@ -183,7 +183,8 @@ type nilError struct{ text string }
 
 func (e *nilError) Error() string { return e.text }
 
-// A nil pointer as an error of a target or scorer is a failure of the run, and does not end the program.
+// If a target or scorer returns a nil pointer as its error, the run of the case fails, and the program
+// does not panic.
 func TestNilPointerAsErrorIsAFailure(t *testing.T) {
 	t.Parallel()
 	var none *nilError
@@ -217,7 +218,8 @@ func TestRunNeedsATargetAndScorers(t *testing.T) {
 	require.ErrorContains(t, err, "a scorer is nil")
 }
 
-// Equal scores of few cases do not make the mean certain, and no difference of two cases is significant.
+// If a few cases have equal scores, the interval of their mean is not empty, and the difference of two
+// cases is never significant.
 func TestEqualScoresOfFewCasesAreNotCertain(t *testing.T) {
 	t.Parallel()
 	report := func(n int, value float64) *eval.Report {

@@ -43,7 +43,7 @@ func (w *work) fail(err error) {
 }
 
 // maxTries is the number of attempts for a document that another program changes at the same time. The
-// delays are random, with a bound that doubles.
+// delay before an attempt is random, and its maximum doubles with each attempt.
 const (
 	maxTries = 12
 	minPause = 20 * time.Millisecond

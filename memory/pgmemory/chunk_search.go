@@ -37,7 +37,7 @@ func (k *Documents) search(ctx context.Context, s *driver.ChunkSearch) (driver.C
 	return f.ChunkCandidates, err
 }
 
-// A finding collects candidates. The fields in its second half have the last scanned row.
+// A finding collects candidates. The fields from record on hold the last scanned row.
 type finding struct {
 	driver.ChunkCandidates
 	places map[int64]int // from the key of a source to its index in Sources

@@ -55,8 +55,8 @@ func (p *people) out(s driver.Scope) driver.Scope {
 	return s
 }
 
-// as returns a memory with the rights of the user in the scope, whose User is an id, for the tenant
-// of the scope.
+// as returns a memory with the rights of the user and the tenant of a scope. The scope's User is
+// the id of a user.
 func (p *people) as(s driver.Scope) *pgmemory.DB {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -38,9 +38,9 @@ type Options struct {
 // If the plan has mistakes, no action runs and the error wraps [ErrInvalid]; see [Check].
 //
 // If an action fails, its result has the reason. Run returns an error and no results if an
-// action waits for a person, if ctx is done, or if [tools.Set.Call] returns an error.
-// Actions that do not depend on this action still run first. With o.Tools.Once they do not
-// run again in the next call.
+// action waits for a person, if ctx is done, or if [tools.Set.Call] returns an error for an
+// action. The actions that do not depend on it run before Run returns. With o.Tools.Once
+// they do not run again in the next call.
 func Run(ctx context.Context, set *tools.Set, actions []tools.Action, o Options) (map[string]Result, error) {
 	results, _, err := run(ctx, set, actions, o)
 	return results, err

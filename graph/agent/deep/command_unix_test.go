@@ -139,7 +139,7 @@ func TestCommandsWaitForAYes(t *testing.T) {
 	assert.Equal(t, []string{"yes"}, files())
 }
 
-// Options that make no sense are refused before a command starts.
+// Invalid options are an error before a command starts.
 func TestProcessRefusesNegativeLimits(t *testing.T) {
 	t.Parallel()
 	for _, p := range []deep.Process{{Dir: t.TempDir(), Timeout: -1}, {Dir: t.TempDir(), MaxOutput: -1}} {

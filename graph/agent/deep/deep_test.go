@@ -41,7 +41,8 @@ func TestNewReportsMistakes(t *testing.T) {
 	}
 }
 
-// A long conversation is summarised for the model, and a long result of a tool is moved.
+// A long conversation is summarised for the model, and a long result of a tool is moved
+// to a file.
 func TestLongWorkFitsTheModel(t *testing.T) {
 	t.Parallel()
 	load := tools.New("load", "Loads.", func(context.Context, struct{}) (string, error) { return strings.Repeat("data ", 20_000), nil })

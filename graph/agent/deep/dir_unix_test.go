@@ -233,8 +233,8 @@ func TestDirHasALimitOfFiles(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A folder with names that the tools cannot use is listed and searched all the same, without them. A
-// line of a list is always one file.
+// A folder that has names that the tools cannot use is listed and searched without these names. Each
+// line of a list is one file.
 func TestDirLeavesOutUnusableNames(t *testing.T) {
 	t.Parallel()
 	root, dir, _ := openDir(t)

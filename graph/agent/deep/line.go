@@ -14,8 +14,8 @@ func short(text string, length int) string {
 	return fmt.Sprintf("%s… (%d more bytes)", strings.ToValidUTF8(text[:length], ""), len(text)-length)
 }
 
-// piece returns the part of a line from a column on, at most most bytes. If there is more, it says how
-// to read on. The offset is the number of lines before.
+// piece returns up to most bytes of a line, from a column. If the line is longer, a note gives the
+// offset and column at which to continue. The offset is the number of lines before.
 func piece(line string, offset, column, most int) string {
 	begin := boundary(line, column)
 	end := boundary(line, begin+most)
@@ -25,7 +25,7 @@ func piece(line string, offset, column, most int) string {
 	return fmt.Sprintf("%s… (%d more bytes; continue with offset %d and column %d)", line[begin:end], len(line)-end, offset, end)
 }
 
-// boundary returns the last place up to at where a character begins, or the end of the text.
+// boundary returns the last position up to at where a character begins, or the end of the text.
 func boundary(text string, at int) int {
 	if at >= len(text) {
 		return len(text)

@@ -16,8 +16,8 @@ import (
 
 var readOn = regexp.MustCompile(`… \(\d+ more bytes; continue with offset (\d+) and column (\d+)\)$`)
 
-// A file of one long line, as tools return JSON, can be read to its end: each answer says how to read
-// on, and no character is cut.
+// A file of one long line, such as JSON of a tool, can be read to its end: each answer gives the
+// place at which to continue, and no character is cut.
 func TestLongLineIsReadToItsEnd(t *testing.T) {
 	t.Parallel()
 	var list []string

@@ -23,9 +23,9 @@ type Process struct {
 	Dir string
 	// Env is the whole environment, as in [exec.Cmd]. Nil means PATH only.
 	Env []string
-	// Timeout is the time after which a command and the processes of its group are killed. Zero
-	// means one minute. When a command ends, the processes that it left in the group are killed
-	// too. A process that makes a session of its own, as with setsid, lives on.
+	// Timeout is the time after which a command and the processes of its group are killed. Zero means
+	// one minute. When a command ends, the remaining processes of its group are killed too. A process
+	// that starts a new session, for example with setsid, is not killed.
 	Timeout time.Duration
 	// MaxOutput is the number of bytes of the output that are kept, the last ones. Zero means
 	// 30,000.

@@ -66,7 +66,7 @@ func Skills(files Files, dirs ...string) agent.Middleware {
 	}}
 }
 
-// The lengths of what the prompt has of a skill, in bytes.
+// The maximum lengths of a skill's name and description in the prompt, in bytes.
 const (
 	maxSkillName   = 100
 	maxDescription = 1024

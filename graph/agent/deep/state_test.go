@@ -247,8 +247,9 @@ func TestResultOverTheLimitFitsIntoAFile(t *testing.T) {
 	assert.Contains(t, text[len(text)-1000:], "cut")
 }
 
-// The edits of a large file do not add up: after many of them, an edit costs no more than after 64. The
-// test is not parallel, since it measures the memory that the process requests.
+// The cost of an edit of a large file does not grow with the number of earlier edits: after many edits,
+// it is no more than after 64. The test is not parallel, since it measures the memory that the process
+// allocates.
 func TestManyEditsOfALargeFileStayCheap(t *testing.T) {
 	text := strings.Repeat("x", 100_000)
 	n, last := 0, 200

@@ -14,9 +14,9 @@ import (
 // thread, and a fork has files of its own. An agent and its sub-agents share them. A write stores
 // only the text or the edit of one file. A thread has one such tree.
 //
-// If two sub-agents edit one file at the same time, both edits are made, in the order of the calls.
-// An edit whose old text is no longer there has no effect. After 64 edits of a file, or if they become
-// larger than the file and than 64 KiB, an edit also stores the whole file, and the older edits are
+// If two sub-agents edit one file at the same time, both edits are made, in the order of the calls. An
+// edit whose old text is no longer there has no effect. After 64 edits of a file, or if the edits are
+// larger than both the file and 64 KiB, an edit also stores the whole file, and the older edits are
 // removed.
 func State() Files { return stateFiles{} }
 
@@ -60,7 +60,7 @@ func withoutOutdated(list []change) []change {
 			compare[c.Name] = true
 		}
 	}
-	texts := map[string]string{} // it takes time to make them, so only where a Whole is new
+	texts := map[string]string{} // computed only for new whole texts, since this is slow
 	for i, c := range list {
 		if i < newest[c.Name] || !compare[c.Name] {
 			continue
@@ -154,8 +154,8 @@ func (stateFiles) Write(_ context.Context, s state.View, name, text string) (sta
 	return state.Update{changes.Put(change{Name: name, Text: text})}, nil
 }
 
-// The whole text of a file is stored with an edit if the edits before it are more than maxEdits, which
-// takes time for each read, or if they are larger than minEdits and than the file.
+// The whole text of a file is stored with an edit if more than maxEdits edits precede it, because each
+// read applies all of them, or if these edits are larger than both minEdits and the file.
 const (
 	maxEdits = 64
 	minEdits = 64 << 10 // in bytes

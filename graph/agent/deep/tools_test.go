@@ -231,7 +231,7 @@ func TestSkillsAreDescribed(t *testing.T) {
 	assert.Contains(t, prompt, "- empty: This skill cannot be used: the front matter of SKILL.md needs a name and a description")
 }
 
-// brokenFiles are files of which some cannot be read.
+// brokenFiles are files, some of which cannot be read.
 type brokenFiles struct {
 	deep.Files
 	broken map[string]error
@@ -251,7 +251,7 @@ func (f brokenFiles) Read(_ context.Context, _ state.View, name string) (string,
 	return "\ufeff---\nname: " + strings.Repeat("n", 5000) + "\ndescription: Long.\n---\n", nil
 }
 
-// A skill that cannot be read does not keep the agent from its work, and no skill fills the prompt.
+// A skill that cannot be read does not fail the run, and a large skill is cut off in the prompt.
 func TestBrokenSkillsAreToldApart(t *testing.T) {
 	t.Parallel()
 	files := brokenFiles{deep.State(), map[string]error{

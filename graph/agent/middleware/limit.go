@@ -19,8 +19,8 @@ type Limit struct {
 	Tool string
 }
 
-// calls counts the model calls of each agent in a thread, by the name of the agent. A write adds, so
-// that the calls of sub-agents which run at once all count.
+// calls counts the model calls of each agent in a thread, by the name of the agent. A write adds to
+// the number, so all calls of concurrent sub-agents count.
 var calls = state.NewChannel("agent_call_counts", func(counts, more map[string]int) (map[string]int, error) {
 	if counts == nil {
 		return more, nil
@@ -135,8 +135,8 @@ type Spending struct {
 // Budget stops a run before the next model call when the budget is spent. The call that exceeds
 // the budget is still paid, so the overrun is at most one call.
 //
-// Sub-agents that run concurrently see the usage of the others when all have ended. So they can
-// exceed a budget of the thread by what they spend in this time.
+// The usage of concurrent sub-agents counts only after all of them have ended, so until then they
+// can exceed a budget of the thread.
 func Budget(s Spending) agent.Middleware {
 	over := func(u llm.Usage, tokens int64, cost float64) bool {
 		return tokens > 0 && u.Total >= tokens || cost > 0 && s.Price != nil && s.Price(u) >= cost

@@ -143,7 +143,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// A limit for the thread counts the calls of sub-agents that ran at once, each.
+// A limit for the thread counts each call of concurrent sub-agents.
 func TestCallLimitCountsParallelSubAgents(t *testing.T) {
 	t.Parallel()
 	one, two := middleware.CallLimit(middleware.Limit{Thread: 3}), middleware.CallLimit(middleware.Limit{Run: 9})
@@ -165,7 +165,7 @@ func TestCallLimitCountsParallelSubAgents(t *testing.T) {
 	assert.Contains(t, strings.Join(roles(snap), "\n"), "the limit of 3 model calls for this conversation is reached")
 }
 
-// Some providers use the ids of calls again in later replies. The limit counts all of them.
+// Some providers reuse the ids of calls in later replies. The limit counts all these calls.
 func TestToolLimitCountsCallsWithTheSameID(t *testing.T) {
 	t.Parallel()
 	ran := 0

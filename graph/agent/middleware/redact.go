@@ -84,9 +84,9 @@ func validIBAN(text string) bool {
 // it. If a message already has the text of a placeholder, the next number is used, so such a text
 // stays unchanged.
 //
-// The middleware before Redact in Options.Use has the values, and so have the models of [Shorten] and
-// [SelectTools] there, and sub-agents: a sub-agent needs a Redact of its own. Do not put Redact before
-// Shorten: a stored summary would have placeholders, whose numbers change.
+// The middleware before Redact in Options.Use sees the values, and so do the models of [Shorten] and
+// [SelectTools] there. Sub-agents see the values too: give each sub-agent a Redact. Do not put Redact
+// before Shorten: a stored summary would have placeholders, whose numbers change.
 func Redact(detectors ...Detector) agent.Middleware {
 	return agent.Middleware{Name: "redact", WrapModel: func(ctx context.Context, c agent.ModelCall, next agent.ModelFunc) (agent.Reply, error) {
 		r := newRedaction(detectors, c.Request.Messages...)

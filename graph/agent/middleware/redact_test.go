@@ -236,7 +236,7 @@ func ExampleTrace() {
 	// turn 2 assistant: Done. <nil>
 }
 
-// A guard checks all messages of the user that are new, also if others follow them.
+// A guard checks all new messages of the user, even if other messages follow them.
 func TestGuardChecksAllNewMessages(t *testing.T) {
 	t.Parallel()
 	refuse := contains("bomb", middleware.Finding{Refuse: "No."})
@@ -272,7 +272,7 @@ func TestRedactKeepsTextsThatLookLikePlaceholders(t *testing.T) {
 	assert.Equal(t, "assistant:[EMAIL_1] is a field; I told ann@example.com", roles(snap)[1])
 }
 
-// A detector finds nothing in the placeholders of the ones before it.
+// A detector finds nothing in the placeholders of earlier detectors.
 func TestRedactLeavesPlaceholdersToTheirDetector(t *testing.T) {
 	t.Parallel()
 	ids := middleware.Detector{Kind: "ID", Pattern: regexp.MustCompile(`[A-Z]+_\d+`)}
@@ -311,7 +311,7 @@ func TestRedactFindsValuesEverywhereInArguments(t *testing.T) {
 	}
 }
 
-// A structured answer with values that JSON has to escape stays whole.
+// A structured answer with values that JSON escapes stays valid.
 func TestRedactRestoresStructuredAnswers(t *testing.T) {
 	t.Parallel()
 	type note struct {

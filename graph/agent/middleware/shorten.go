@@ -33,8 +33,8 @@ type summary struct {
 	Message llm.Message `json:"message"`
 }
 
-// Shorten returns a middleware that shortens a long conversation for the model. If an agent uses
-// several that summarise, they share one summary: the smallest budget counts.
+// Shorten returns a middleware that shortens a long conversation for the model. If an agent has
+// several with Summarise, they share one summary, and the smallest budget applies.
 func Shorten(h History) agent.Middleware {
 	m := agent.Middleware{Name: "shorten", WrapModel: func(ctx context.Context, c agent.ModelCall, next agent.ModelFunc) (agent.Reply, error) {
 		kept, update, err := h.shorten(ctx, c)

@@ -134,8 +134,8 @@ func ExampleShorten() {
 	// 4 messages are stored
 }
 
-// TestTwoSummariesLoseNothing proves that two middlewares which summarise can share the stored summary:
-// each request stands for the whole conversation, and summaries are not made in each turn.
+// TestTwoSummariesLoseNothing proves that two middlewares that summarise can share the stored summary:
+// each request has or summarises every message, and not every turn makes a summary.
 func TestTwoSummariesLoseNothing(t *testing.T) {
 	t.Parallel()
 	for _, budgets := range [][2]int{{12, 6}, {6, 12}, {8, 8}, {9, 8}} {

@@ -57,8 +57,8 @@ func TodoList() agent.Middleware {
 	}
 }
 
-// formatTodos returns a list with one task a line. A task may have text of a document, which cannot
-// pass for another part of the prompt.
+// formatTodos returns a list with one task a line. A task may have text of a document, so its
+// line breaks are escaped and cannot begin another part of the prompt.
 func formatTodos(list []Todo) string {
 	var b strings.Builder
 	for _, t := range list {

@@ -19,8 +19,8 @@ func RetryTools(p tools.RetryPolicy, names ...string) agent.Middleware {
 	}}
 }
 
-// Approve makes the calls that the rule selects need the approval of a person, in addition to
-// Options.Tools.Approval; see [agent.Approval].
+// Approve requires the approval of a person for the calls that the rule selects, in addition
+// to Options.Tools.Approval; see [agent.Approval].
 func Approve(rule tools.Rule) agent.Middleware {
 	return agent.Middleware{Name: "approve", Approve: rule}
 }
