@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"math/rand/v2"
@@ -218,15 +217,13 @@ func TestDeleteAndUpdate(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "A title", updated.Title)
 	assert.Equal(t, `{"pinned":true}`, string(updated.Metadata))
-	if _, err := h.Update(ctx, lea, session); !errors.Is(err, memory.ErrConflict) {
-		t.Errorf("an old version: got %v", err)
-	}
-	if got, err := h.Get(ctx, lea, "s"); err != nil || got.Title != "A title" {
-		t.Errorf("got %+v and %v", got, err)
-	}
-	if _, err := h.Append(ctx, lea, memory.Turn{Session: "s", Version: session.Version}); !errors.Is(err, memory.ErrConflict) {
-		t.Errorf("an old version: got %v", err)
-	}
+	_, err = h.Update(ctx, lea, session)
+	require.ErrorIs(t, err, memory.ErrConflict, "an old version")
+	stored, err := h.Get(ctx, lea, "s")
+	require.NoError(t, err)
+	assert.Equal(t, "A title", stored.Title)
+	_, err = h.Append(ctx, lea, memory.Turn{Session: "s", Version: session.Version})
+	require.ErrorIs(t, err, memory.ErrConflict, "an old version")
 	assert.NoError(t, h.Delete(ctx, lea, "s"))
 	for name, err := range map[string]error{
 		"get":    errorOf(h.Get(ctx, lea, "s")),

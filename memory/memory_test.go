@@ -238,15 +238,15 @@ func TestExportForget(t *testing.T) {
 	gone.Agent = "of deleted facts alone"
 	require.NoError(t, m.Delete(t.Context(), gone, store(t, m, gone, "Ann said something")...))
 	before := time.Now()
-	if n, err := m.Forget(t.Context(), memory.Scope{Tenant: "acme", User: "ann"}); n.Facts != 3 || err != nil {
-		t.Errorf("forgot %+v, %v", n, err)
-	}
+	n, err := m.Forget(t.Context(), memory.Scope{Tenant: "acme", User: "ann"})
+	require.NoError(t, err)
+	assert.Equal(t, 3, n.Facts)
 	assert.Equal(t, []string{"Bob is here"}, list(t, m, memory.FactQuery{Reach: memory.Reach{Scope: memory.Scope{Tenant: "acme"}, AnyAgent: true, AnyUser: true, AnyWorkspace: true}, Closed: true}))
 	for e, err := range m.History(t.Context(), ann, ids[0]) {
 		t.Errorf("there is a history left: %+v, %v", e, err)
 	}
 	late := memory.FactChange{Kind: memory.Add, Said: before, Record: memory.FactRecord{Fact: memory.Fact{Content: "Ann has a secret", Trust: memory.Stated}}}
-	_, err := m.Apply(t.Context(), agent, late)
+	_, err = m.Apply(t.Context(), agent, late)
 	assert.ErrorIs(t, err, memory.ErrForgotten, "what comes late")
 	_, err = m.Apply(t.Context(), bob, late)
 	assert.NoError(t, err, "for somebody else")

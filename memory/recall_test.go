@@ -140,9 +140,8 @@ func TestRecallNeighbours(t *testing.T) {
 	for i, content := range []string{"We talked about the garden", "the roses want water", "We talked about the car", "the brakes want oil"} {
 		facts = append(facts, memory.Fact{Content: content, Conversation: "c", Turn: int64(10*(i/2) + i%2), Trust: memory.Stated})
 	}
-	if _, err := m.Store(t.Context(), ann, facts...); err != nil {
-		t.Fatal(err)
-	}
+	_, err := m.Store(t.Context(), ann, facts...)
+	require.NoError(t, err)
 	found, err := m.Recall(t.Context(), memory.Question{Reach: ann.Only(), Text: "what does the garden want?"})
 	require.NoError(t, err)
 	at := func(content string) int {

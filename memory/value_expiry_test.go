@@ -47,9 +47,9 @@ func TestValuesExpire(t *testing.T) {
 		assert.NoError(t, err)
 		time.Sleep(6 * time.Minute)
 		assert.Equal(t, "ever long", listItems(t, n, memory.ValueQuery{Order: memory.ByKey}))
-		if n, err := m.Sweep(ctx); n != 3 || err != nil {
-			t.Errorf("swept %d, %v", n, err)
-		}
+		swept, err := m.Sweep(ctx)
+		require.NoError(t, err)
+		assert.Equal(t, 3, swept)
 		put(t, n, "fixed", `1`, memory.PutOptions{Version: memory.Absent})
 		time.Sleep(24 * time.Hour)
 		assert.Equal(t, "ever", listItems(t, n, memory.ValueQuery{}))

@@ -76,9 +76,9 @@ func TestTypedValues(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, got.Dark)
 	assert.Equal(t, item.Version, version)
-	if got, _, err := memory.GetValue[int](ctx, n, "k"); err == nil || got != 0 {
-		t.Errorf("another type: got %d and %v", got, err)
-	}
+	number, _, err := memory.GetValue[int](ctx, n, "k")
+	assert.Error(t, err, "another type")
+	assert.Zero(t, number, "another type")
 	_, err = memory.PutValue(ctx, n, "k", math.NaN(), memory.PutOptions{})
 	assert.ErrorIs(t, err, memory.ErrInvalid, "no JSON")
 	no := errors.New("no")

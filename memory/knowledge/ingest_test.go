@@ -198,9 +198,10 @@ func TestIngestBatches(t *testing.T) {
 	for i := range 95 {
 		texts = append(texts, fmt.Sprint(i), fmt.Sprintf("Text %d.", i))
 	}
-	if ingest(t, b, texts...); e.calls.Load() != 10 || e.mostTexts.Load() != 10 || e.mostAtOne.Load() > 3 {
-		t.Errorf("%d calls, of %d texts at most, %d at once", e.calls.Load(), e.mostTexts.Load(), e.mostAtOne.Load())
-	}
+	ingest(t, b, texts...)
+	assert.EqualValues(t, 10, e.calls.Load(), "calls")
+	assert.EqualValues(t, 10, e.mostTexts.Load(), "texts of a call")
+	assert.LessOrEqual(t, int(e.mostAtOne.Load()), 3, "concurrent calls")
 }
 
 func TestIngestDeadline(t *testing.T) {
@@ -411,9 +412,10 @@ func TestIngestPrune(t *testing.T) {
 	broken := func(yield func(knowledge.Document, error) bool) {
 		_ = yield(knowledge.Document{URI: "d/a", Text: "a"}, nil) && yield(knowledge.Document{URI: "d/sub"}, errSorry)
 	}
-	if report, _, err := knowledge.Collect(b.Ingest(t.Context(), acme, broken, prune)); err != nil || report.Pruned != 0 || report.Failed != 1 {
-		t.Errorf("not all listed: got %+v, error %v", report, err)
-	}
+	partial, _, err := knowledge.Collect(b.Ingest(t.Context(), acme, broken, prune))
+	require.NoError(t, err)
+	assert.Zero(t, partial.Pruned, "not all documents were listed")
+	assert.Equal(t, 1, partial.Failed)
 	for p, err := range b.Ingest(t.Context(), acme, documents("d/a", "a"), prune) {
 		require.NoError(t, err)
 		assert.Equal(t, knowledge.Unchanged, p.Status)

@@ -43,10 +43,11 @@ func TestPromptAttacks(t *testing.T) {
 		_, body, ok := strings.Cut(prompt, "<passages>\n")
 		body, rest, ok2 := strings.Cut(body, "\n</passages>\n")
 		parts := strings.Split(body, "\n</passage>")
-		if !ok || !ok2 || rest != "" || len(parts) != 3 || parts[2] != "" || strings.Count(body, "<passage number=") != 2 {
-			t.Errorf("%q leaves its passage:\n%s", attack, prompt)
-			continue
-		}
+		require.True(t, ok && ok2, "%q leaves its passage:\n%s", attack, prompt)
+		require.Empty(t, rest, attack)
+		require.Len(t, parts, 3, attack)
+		require.Empty(t, parts[2], attack)
+		require.Equal(t, 2, strings.Count(body, "<passage number="), attack)
 		tag, content, _ := strings.Cut(parts[0], "\n")
 		require.True(t, strings.HasSuffix(tag, ` trust="untrusted">`), "%q: got the tag %q with %q", attack, tag, content)
 		require.True(t, strings.HasPrefix(content, "before "), "%q: got the tag %q with %q", attack, tag, content)
@@ -57,10 +58,7 @@ func TestPromptAttacks(t *testing.T) {
 			if errors.Is(err, io.EOF) {
 				break
 			}
-			if err != nil {
-				t.Errorf("%q: the tag %q is none: %v", attack, tag, err)
-				break
-			}
+			require.NoError(t, err, "%q: the tag %q is invalid", attack, tag)
 			e, ok := token.(xml.StartElement)
 			assert.False(t, ok && (len(e.Attr) != 5 || e.Attr[4].Value != "untrusted"), "%q: got the attributes %q", attack, e.Attr)
 		}

@@ -39,10 +39,8 @@ func TestSearch(t *testing.T) {
 				"what do I clean it with, vinegar?": "Use vinegar", "black TEA": "Black tea wants", "Tuesday meetings": "The meeting", "iced": "Let it cool", "kettle filling": "Fill it",
 			} {
 				results := search(t, b, memory.Question{Text: text})
-				if len(results) == 0 || !strings.Contains(results[0].Item.Chunk.Content, want) {
-					t.Errorf("%q: got %+v, want %q first", text, results, want)
-					continue
-				}
+				require.NotEmpty(t, results, text)
+				assert.Contains(t, results[0].Item.Chunk.Content, want, text)
 				last := math.Inf(1)
 				for _, r := range results {
 					s := r.Score
@@ -94,9 +92,9 @@ func TestSearchNeighbours(t *testing.T) {
 	assert.Contains(t, r.Item.After[0].Content, "vinegar")
 	assert.Equal(t, strings.TrimSpace(manual), r.Item.Text())
 	around.Neighbours = 5
-	if r := search(t, b, ask, around)[0]; len(r.Item.Before) != 1 || len(r.Item.After) != 1 {
-		t.Errorf("got %d before, %d after, want what there is", len(r.Item.Before), len(r.Item.After))
-	}
+	all := search(t, b, ask, around)[0].Item
+	assert.Len(t, all.Before, 1)
+	assert.Len(t, all.After, 1)
 	ask.MaxTokens = r.Item.Chunk.Tokens + r.Item.Before[0].Tokens
 	r = search(t, b, ask, around)[0]
 	require.Len(t, r.Item.Before, 1, "with a budget")

@@ -1,7 +1,6 @@
 package pgmemory_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -50,10 +49,8 @@ func history(t *testing.T, db *pgmemory.DB) *memory.Conversations {
 func one(t *testing.T, pool *pgxpool.Pool, who, sql string, args ...any) string {
 	t.Helper()
 	got, err := request[string](pool, who, sql, args...)
-	if err != nil || len(got) != 1 {
-		t.Errorf("%s: got %d rows, error %v want one", sql, len(got), err)
-		return ""
-	}
+	require.NoError(t, err, sql)
+	require.Len(t, got, 1, sql)
 	return got[0]
 }
 
@@ -121,17 +118,18 @@ func TestConversationsBySQL(t *testing.T) {
 		assert.True(t, strings.HasPrefix(first, got[:strings.LastIndexByte(got, ',')]))
 		assert.True(t, sameJSON(one(t, pool, annID, readSession, "s2"), list(human, caller, reply)))
 		one(t, pool, annID, insertSession, "s2", list(human, human, reply, reply), nil)
-		if got, err := hers.Load(ctx, scope, "s2"); err != nil || len(got) != 4 || got[3].ID == got[2].ID || got[2].ID != "run-2" {
-			t.Errorf("got %v, error %v want four messages with ids of their own", got, err)
-		}
+		loaded, err := hers.Load(ctx, scope, "s2")
+		require.NoError(t, err)
+		require.Len(t, loaded, 4)
+		assert.Equal(t, "run-2", loaded[2].ID)
+		assert.NotEqual(t, loaded[2].ID, loaded[3].ID)
 	})
 
 	t.Run("a program here and one in Python agree on what a message says", func(t *testing.T) {
 		for i, entry := range []string{human, result, reply, caller} {
 			id := fmt.Sprint("same ", i)
-			if _, err := hers.FromLangChain(ctx, scope, id, []byte(list(caller, entry))); err != nil {
-				t.Fatal(err)
-			}
+			_, err := hers.FromLangChain(ctx, scope, id, []byte(list(caller, entry)))
+			require.NoError(t, err)
 			one(t, pool, annID, insertSession, id+" by SQL", list(caller, entry), annID)
 			row := func(id string) (r driver.MessageRow) {
 				for r, err = range ann.Conversations().Messages(ctx, driver.MessageRange{Scope: scope, Session: id, From: 2}) {
@@ -169,9 +167,9 @@ func TestConversationsBySQL(t *testing.T) {
 		assert.Equal(t, "[]", one(t, pool, "", load, "none", annID))
 		const save = `SELECT public.save_conversation(session_id => $1, messages => $2::jsonb, user_id => $3)::text`
 		one(t, pool, "", save, "s3", list(human), "") // a session without a user
-		if got, err := service.Load(ctx, driver.Scope{}, "s3"); err != nil || len(got) != 1 {
-			t.Errorf("got %v, error %v", got, err)
-		}
+		shared, err := service.Load(ctx, driver.Scope{}, "s3")
+		require.NoError(t, err)
+		assert.Len(t, shared, 1)
 		one(t, pool, "", save, "s3", list(human, reply), annID)
 		one(t, pool, "", save, "s3", list(reply), bobID) // two users can have sessions with the same id
 		for user, want := range map[string]int{"": 1, annID: 2, bobID: 1} {
@@ -213,9 +211,9 @@ func TestConversationsBySQL(t *testing.T) {
 		assert.Empty(t, got)
 		assert.Equal(t, before, one(t, pool, annID, readSession, "s1"))
 		one(t, pool, annID, `DELETE FROM public.agent_conversations WHERE session_id = 's2' RETURNING session_id`)
-		if got, err := hers.Load(ctx, scope, "s2"); err != nil || len(got) != 0 {
-			t.Errorf("got %v, error %v want a session that is gone", got, err)
-		}
+		deleted, err := hers.Load(ctx, scope, "s2")
+		require.NoError(t, err)
+		assert.Empty(t, deleted)
 	})
 
 	t.Run("a type that nobody here knows is kept, and neither shown nor found", func(t *testing.T) {
@@ -229,18 +227,18 @@ func TestConversationsBySQL(t *testing.T) {
 		got, err := hers.Load(ctx, scope, "s9")
 		require.NoError(t, err)
 		assert.Len(t, got, 2)
-		if got, err := hers.ToLangChain(ctx, scope, "s9"); err != nil || strings.Count(string(got), "alien") != 1 {
-			t.Errorf("got %s, error %v want the type once", got, err)
-		}
+		read, err := hers.ToLangChain(ctx, scope, "s9")
+		require.NoError(t, err)
+		assert.Equal(t, 1, strings.Count(string(read), "alien"), "%s", read)
 	})
 
 	t.Run("what jsonb can not hold is left out of what others read", func(t *testing.T) {
 		entry := `{"type":"human","data":{"content":"a\u0000b \\u0000 \ud83d\ude42 \ud800","id":"m1","n":1e200000}}`
 		_, err := hers.FromLangChain(ctx, scope, "s4", []byte(list(entry)))
 		require.NoError(t, err)
-		if got, err := hers.ToLangChain(ctx, scope, "s4"); err != nil || !bytes.Equal(got, []byte(list(entry))) {
-			t.Errorf("got %s, error %v want it as it was", got, err)
-		}
+		same, err := hers.ToLangChain(ctx, scope, "s4")
+		require.NoError(t, err)
+		assert.Equal(t, list(entry), string(same))
 		got := one(t, pool, annID, `SELECT messages #>> '{0,data,content}' FROM public.agent_conversations WHERE session_id = 's4'`)
 		assert.Equal(t, "ab \\u0000 🙂 \ufffd", got)
 	})

@@ -80,9 +80,9 @@ func TestConversationsAreApart(t *testing.T) {
 		_, err = bob.Forget(ctx, s)
 		assert.ErrorIs(t, err, pgmemory.ErrDenied, "bob forgets "+name)
 	}
-	if n, err := bob.Sweep(ctx, annScope, -time.Hour, 9); n != 0 || err != nil {
-		t.Errorf("bob sweeps ann's: got %d, error %v", n, err)
-	}
+	swept, err := bob.Sweep(ctx, annScope, -time.Hour, 9)
+	require.NoError(t, err, "bob sweeps ann's")
+	assert.Zero(t, swept, "bob sweeps ann's")
 
 	pool := p.pool(t)
 	session := ask[int64](t, p, `SELECT key FROM weft.mem_session WHERE user_id = '`+annID+`'`)

@@ -78,9 +78,8 @@ func chunksAreSearched(t *testing.T, pool *pgxpool.Pool, db *pgmemory.DB, insert
 			ids = append(ids, got[0])
 		}
 	}
-	if slices.Sort(ids); len(slices.Compact(ids)) != 3 {
-		t.Errorf("got the ids %q want three", ids)
-	}
+	slices.Sort(ids)
+	assert.Len(t, slices.Compact(ids), 3)
 	got := sourcesOf(t, store, driver.SourceQuery{})
 	require.Len(t, got, 2)
 	require.Equal(t, "faq.md", got[0].URI)

@@ -197,7 +197,7 @@ func TestReadWhileWritten(t *testing.T) {
 	}
 	close(failed)
 	for err := range failed {
-		t.Error(err)
+		assert.NoError(t, err)
 	}
 	s := driver.FactSearch{Query: driver.FactQuery{Reach: scope.Only()}, Terms: []string{"heron"}, Limit: 100}
 	c, err := as(t, db, annID).Search(ctx, s)
@@ -205,7 +205,8 @@ func TestReadWhileWritten(t *testing.T) {
 	require.EqualValues(t, 30, c.Frequency[0])
 	assert.Len(t, c.Records, 30)
 	k := driver.ChunkSearch{Query: driver.SourceQuery{Reach: scope.Only()}, Terms: []string{"heron"}, Limit: 100}
-	if c, err := knownAs(t, db, annID).Search(ctx, k); err != nil || c.Frequency[0] != 30 || len(c.Records) != 30 {
-		t.Errorf("got %d chunks, %v", c.Frequency, err)
-	}
+	chunks, err := knownAs(t, db, annID).Search(ctx, k)
+	require.NoError(t, err)
+	require.EqualValues(t, 30, chunks.Frequency[0])
+	assert.Len(t, chunks.Records, 30)
 }

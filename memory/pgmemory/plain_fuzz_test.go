@@ -32,15 +32,14 @@ func FuzzPlain(f *testing.F) {
 		ctx := context.Background()
 		scope := driver.Scope{User: uuid.New()}
 		row := driver.MessageRow{ID: "m", Role: llm.RoleUser, Data: []byte(`{"type":"human","data":` + text + `}`)}
-		if _, err := db.Conversations().Apply(ctx, scope, driver.SessionChange{Session: "s", Rows: []driver.MessageRow{row}}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := db.Conversations().Apply(ctx, scope, driver.SessionChange{Session: "s", Rows: []driver.MessageRow{row}})
+		require.NoError(t, err)
 		for r, err := range db.Conversations().Messages(ctx, driver.MessageRange{Scope: scope, Session: "s"}) {
 			require.NoError(t, err)
 			assert.Equal(t, string(row.Data), string(r.Data))
 		}
 		var plain string
-		err := pool.QueryRow(ctx, p.sql(`SELECT coalesce(m.plain, m.data::jsonb)::text FROM weft.mem_message m JOIN weft.mem_session s ON s.key = m.session
+		err = pool.QueryRow(ctx, p.sql(`SELECT coalesce(m.plain, m.data::jsonb)::text FROM weft.mem_message m JOIN weft.mem_session s ON s.key = m.session
 			WHERE s.user_id = $1`), scope.User).Scan(&plain)
 		require.NoError(t, err, "%s: got %s as jsonb, error %v", text, plain, err)
 		assert.True(t, json.Valid([]byte(plain)), "%s: got %s as jsonb, error %v", text, plain, err)
@@ -50,9 +49,9 @@ func FuzzPlain(f *testing.F) {
 		n := 0
 		q := driver.ValueSelection{ValueQuery: driver.ValueQuery{Where: []driver.Condition{{Path: []string{"v"}, Op: driver.Exists}}}}
 		for item, err := range db.Values().Find(ctx, scope, q) {
-			if n++; err != nil || string(item.Value) != string(write.Value) {
-				t.Errorf("got %s, error %v want %s", item.Value, err, write.Value)
-			}
+			n++
+			require.NoError(t, err)
+			assert.Equal(t, string(write.Value), string(item.Value))
 		}
 		assert.Equal(t, 1, n, "%s: got %d values want 1", text, n)
 	})

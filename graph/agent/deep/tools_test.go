@@ -251,7 +251,7 @@ func (f brokenFiles) Read(_ context.Context, _ state.View, name string) (string,
 	return "\ufeff---\nname: " + strings.Repeat("n", 5000) + "\ndescription: Long.\n---\n", nil
 }
 
-// A skill that cannot be read does not fail the run, and a large skill is cut off in the prompt.
+// The prompt says why a skill cannot be read, and has only the beginning of a long description.
 func TestBrokenSkillsAreToldApart(t *testing.T) {
 	t.Parallel()
 	files := brokenFiles{deep.State(), map[string]error{

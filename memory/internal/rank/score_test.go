@@ -202,8 +202,8 @@ func TestMMR(t *testing.T) {
 	} {
 		if got := rank.MMR(relevance, alike, c.lambda, c.k); c.lambda != 0.5 || c.k != 9 {
 			assert.Equal(t, c.want, got, "lambda %v, %d: got %v, want %v", c.lambda, c.k, got, c.want)
-		} else if len(got) != 4 {
-			t.Errorf("got %v of 4", got)
+		} else {
+			assert.Len(t, got, 4)
 		}
 	}
 }

@@ -110,8 +110,9 @@ func TestSecondAnswer(t *testing.T) {
 			h := ask(t, m, withTools(hello))
 			require.ErrorIs(t, h.err, test.err)
 			require.Equal(t, test.text, h.message.Text())
-			if test.err == nil && (calls(h.message) != `add{"a":1}` || h.message.Usage.Total != 3) {
-				t.Errorf("got %s for %+v", calls(h.message), h.message.Usage)
+			if test.err == nil {
+				assert.Equal(t, `add{"a":1}`, calls(h.message))
+				assert.Equal(t, int64(3), h.message.Usage.Total)
 			}
 		})
 	}

@@ -34,12 +34,12 @@ var bedrockFaults = []fault{
 			return errorText(err)
 		},
 		ours: func(t *testing.T, m llm.Model, _ *fake) {
-			if h := must(t, m, hello); h.text() != "Once" || h.message.StopReason != llm.StopLength {
-				t.Errorf("got %q, stopped by %q", h.text(), h.message.StopReason)
-			}
+			h := must(t, m, hello)
+			assert.Equal(t, "Once", h.text())
+			assert.Equal(t, llm.StopLength, h.message.StopReason)
 			// With tools, the reply is not streamed. The library loses its text but
 			// not its stop reason.
-			h := ask(t, m, withTools(hello))
+			h = ask(t, m, withTools(hello))
 			assert.ErrorIs(t, h.err, llm.ErrEmpty)
 			assert.Equal(t, llm.StopLength, h.chunks[len(h.chunks)-1].StopReason)
 		},

@@ -154,8 +154,8 @@ var openAIFaults = []fault{
 		},
 		ours: func(t *testing.T, m llm.Model, _ *fake) {
 			h := ask(t, m, withTools(hello))
-			if h.err != nil && !llm.Retryable(h.err) {
-				t.Errorf("got %v", h.err)
+			if h.err != nil {
+				assert.True(t, llm.Retryable(h.err), "got %v", h.err)
 			}
 		},
 	},
