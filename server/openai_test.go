@@ -276,3 +276,25 @@ func TestErrorsHaveTheFormOfOpenAI(t *testing.T) {
 	assert.Equal(t, "echo", secured.json(http.MethodGet, "/v1/models/echo", nil, "Authorization", "Bearer secret")["id"])
 	assert.Equal(t, http.StatusNotFound, secured.send(http.MethodGet, "/v1/models/slow", nil, "Authorization", "Bearer secret").StatusCode)
 }
+
+// The last message of the conversation may come from a subgraph, whose messages are not streamed.
+func TestAnOpenAIClientGetsTheAnswerOfASubgraph(t *testing.T) {
+	t.Parallel()
+	inner := weatherAgent(t, llmtest.Say("Sunny."), llmtest.Say("Sunny."))
+	b := graph.New("outer", agent.Messages)
+	b.Subgraph("agent", inner)
+	b.Edge(graph.Start, "agent")
+	outer, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
+	require.NoError(t, err)
+	w := newWire(t, func(o *server.Options) { o.Graphs["outer"] = outer })
+	body := map[string]any{"model": "outer", "messages": []any{user("the weather?")}}
+	got := w.json(http.MethodPost, "/v1/chat/completions", body)
+	assert.Equal(t, "Sunny.", got["choices"].([]any)[0].(map[string]any)["message"].(map[string]any)["content"])
+	body["stream"] = true
+	var text strings.Builder
+	for _, c := range w.chunks(w.send(http.MethodPost, "/v1/chat/completions", body)) {
+		part, _ := c["choices"].([]any)[0].(map[string]any)["delta"].(map[string]any)["content"].(string)
+		text.WriteString(part)
+	}
+	assert.Equal(t, "Sunny.", text.String())
+}

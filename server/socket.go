@@ -36,9 +36,9 @@ type subscriptionCommand struct {
 }
 
 const (
-	maxSubscriptions = 100              // of a socket
-	maxCommands      = 16               // that wait for the one before them
-	sendTimeout      = 30 * time.Second // in which a client takes a message or answers a ping
+	maxSubscriptions = 100 // of a socket
+	maxCommands      = 16  // that wait for the one before them
+	maxBeats         = 6   // in which a client takes a message or answers a ping
 )
 
 // socket upgrades the request to a WebSocket and serves it until the client leaves. The origin of
@@ -261,9 +261,15 @@ func (s *socket) replay(sub *subscription, until int64, f func(*threadEvent) err
 
 // write sends a message. A client that does not take it in time is left.
 func (s *socket) write(ctx context.Context, message any) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTimeout)
+	ctx, cancel := s.patience(ctx)
 	defer cancel()
 	return s.conn.Write(ctx, websocket.MessageText, encoded(message))
+}
+
+// patience returns the context of what a client has to take or to answer in time. A context that ends
+// early would close the connection without a reason.
+func (s *socket) patience(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), maxBeats*s.c.s.o.Heartbeat)
 }
 
 // ping finds out whether the client is still there.
@@ -276,7 +282,7 @@ func (s *socket) ping(ctx context.Context) error {
 			return context.Cause(ctx)
 		case <-tick.C:
 		}
-		waits, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTimeout)
+		waits, cancel := s.patience(ctx)
 		err := s.conn.Ping(waits)
 		cancel()
 		if err != nil {

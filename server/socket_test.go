@@ -252,7 +252,6 @@ func TestAServerThatEndsClosesItsWebSockets(t *testing.T) {
 	assert.Equal(t, websocket.StatusGoingAway, websocket.CloseStatus(err), "%v", err)
 }
 
-// A client that answers no ping is left.
 func TestAWebSocketPingsItsClient(t *testing.T) {
 	t.Parallel()
 	w := newWire(t, func(o *server.Options) { o.Heartbeat = 10 * time.Millisecond })
@@ -272,4 +271,16 @@ func TestAWebSocketPingsItsClient(t *testing.T) {
 	for range 3 {
 		<-pings
 	}
+}
+
+// Nothing is queued for a client that takes no events. It is left.
+func TestAWebSocketLeavesAClientThatReadsNothing(t *testing.T) {
+	t.Parallel()
+	w := newWire(t, func(o *server.Options) { o.Heartbeat = 50 * time.Millisecond })
+	s := w.socket(uuid.New(), nil)
+	s.send(1, "subscription.subscribe", map[string]any{"channels": []string{"values", "tasks"}})
+	s.send(2, "run.start", map[string]any{"assistant_id": "slow", "input": map[string]any{"tag": strings.Repeat("x", 8<<20), "n": 0}})
+	assert.EventuallyWithT(t, func(c *assert.CollectT) {
+		assert.Error(c, wsjson.Write(t.Context(), s.conn, map[string]any{"id": 3, "method": "state.get"}))
+	}, 20*time.Second, 20*time.Millisecond)
 }
