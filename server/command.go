@@ -20,6 +20,7 @@ const (
 	codeNoInterrupt = "no_such_interrupt"
 
 	codeNoSubscription = "no_such_subscription"
+	codeDenied         = "permission_denied"
 )
 
 // A commandError is the failure of a command of the thread-centric protocol.
@@ -70,6 +71,9 @@ func (b *commandBody) check() error {
 
 // answer executes a command and returns its response.
 func (c *call) answer(log *threadLog, b *commandBody) map[string]any {
+	if c.s.o.ReadOnly { // a WebSocket begins with a request that only reads
+		return commandFailure(b.ID, &commandError{codeDenied, errReadOnly.Detail})
+	}
 	result, err := c.execute(log.thread, b)
 	if err != nil {
 		if _, ok := errors.AsType[*Refusal](err); !ok && !errors.As(err, new(*commandError)) && c.ctx().Err() == nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/weft-go/weft/internal/uuid"
 	"github.com/weft-go/weft/server"
+	"github.com/weft-go/weft/server/runs"
 )
 
 // A socketMessage is a response or an event of the thread-centric protocol.
@@ -238,6 +239,38 @@ func TestAWebSocketIsRefusedLikeOtherRequests(t *testing.T) {
 		assert.EqualValues(t, 0, m.Result["replayed_events"])
 		s.send(3, "input.respond", map[string]any{"interrupt_id": "x"})
 		assert.Equal(t, "error", s.next().Type)
+	}
+}
+
+// A WebSocket begins with a GET, and its commands change things.
+func TestCommandsOfAWebSocketNeedTheirOwnPermission(t *testing.T) {
+	t.Parallel()
+	thread := uuid.New()
+	start := map[string]any{"assistant_id": "slow", "input": map[string]any{"tag": "a", "n": 0}}
+	for name, change := range map[string]func(*server.Options){
+		"a server that is only read": func(o *server.Options) { o.ReadOnly = true },
+		"a user that only reads": func(o *server.Options) {
+			o.Auth = func(*http.Request) (server.User, error) { return server.User{ID: "ada"}, nil }
+			o.Authorize = func(_ context.Context, a server.Access) (server.Filter, error) {
+				if a.Action != server.ActionRead && a.Action != server.ActionSearch {
+					return server.Filter{}, &server.Refusal{Status: http.StatusForbidden, Detail: "You may only read."}
+				}
+				return server.Filter{}, nil
+			}
+		},
+	} {
+		w := newWire(t, change)
+		s := w.socket(thread, nil)
+		s.send(1, "subscription.subscribe", map[string]any{"channels": []string{"values", "lifecycle"}})
+		assert.Equal(t, "success", s.next().Type, name)
+		for i, method := range []string{"run.start", "input.respond"} {
+			s.send(2+i, method, start)
+			assert.Equal(t, "error", s.next().Type, "%s: %s", name, method)
+		}
+		list, total, err := w.runs.Search(t.Context(), runs.Query{Kind: runs.Run})
+		require.NoError(t, err)
+		assert.Empty(t, list, name)
+		assert.Zero(t, total, name)
 	}
 }
 
