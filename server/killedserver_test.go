@@ -67,7 +67,7 @@ func serveChild(kind string) error {
 	if err := os.Rename(addressFile+".new", addressFile); err != nil {
 		return err
 	}
-	fmt.Println("serving") //nolint:forbidigo // the parent waits for it
+	fmt.Println("serving") // the parent waits for it
 	web := &http.Server{ReadHeaderTimeout: time.Minute}
 	quit := atomic.Bool{}
 	web.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

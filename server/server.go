@@ -223,7 +223,8 @@ func (s *Server) trimLogs() {
 }
 
 // Close stops the server. Each run stops at the end of its superstep, and the next server with
-// the same store continues it. Close waits for the runs until ctx ends; then it cancels them.
+// the same store continues it. Close waits for the runs until ctx ends, and returns its error if
+// there are runs then: the next server continues them as if this process had been killed.
 func (s *Server) Close(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true
@@ -232,24 +233,33 @@ func (s *Server) Close(ctx context.Context) error {
 	for _, r := range runs {
 		r.drain()
 	}
-	ended := make(chan struct{})
-	go func() {
-		for _, r := range runs {
-			<-r.done
+	for _, r := range runs {
+		select {
+		case <-r.done:
+		case <-ctx.Done():
 		}
-		close(ended)
-	}()
-	var err error
-	select {
-	case <-ended:
-	case <-ctx.Done():
-		err = context.Cause(ctx)
 	}
 	s.stop(errClosed)
-	s.running.Wait()
-	<-ended
-	return err
+	ended := make(chan struct{})
+	go func() {
+		s.running.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+	}
+	select {
+	case <-ended:
+		return nil
+	case <-time.After(closeGrace): // for goroutines that need no run
+		return fmt.Errorf("server: some runs have not stopped; the next server continues them: %w", context.Cause(ctx))
+	}
 }
+
+// closeGrace is the time for which Close waits after the end of its context.
+const closeGrace = 100 * time.Millisecond
 
 var errClosed = errors.New("the server is closed")
 
