@@ -23,6 +23,7 @@ func trimmed(t *testing.T, w *wire) (thread, run string, removed int) {
 	got := w.events(resp, nil)
 	require.Equal(t, []string{"metadata", "values", "values", "custom", "custom", "values"}, names(got))
 	_, run, _ = strings.Cut(resp.Header.Get("Content-Location"), "/runs/")
+	w.json(http.MethodGet, "/threads/"+thread+"/runs/"+run+"/join", nil) // then the log is closed, with its events in memory
 	log, err := w.runs.Events(t.Context(), thread, 0, 0)
 	require.NoError(t, err)
 	second := 0 // of the values that the node emits; it comes 100 ms after the first

@@ -58,8 +58,10 @@ func (c *call) socket() error {
 	defer cancel(nil)
 	c.r = c.r.WithContext(ctx)
 	s := &socket{c: c, conn: conn, log: log, subs: map[string]*subscription{}, asks: make(chan subscriptionCommand), commands: make(chan *commandBody, maxCommands)}
+	worker := new(*c) // a call is not safe for concurrent use
+	work := func(ctx context.Context) error { return s.work(ctx, worker) }
 	var parts sync.WaitGroup
-	for _, part := range []func(context.Context) error{s.pump, s.work, s.ping, s.read} {
+	for _, part := range []func(context.Context) error{s.pump, work, s.ping, s.read} {
 		parts.Go(func() { cancel(part(ctx)) })
 	}
 	<-ctx.Done()
@@ -107,8 +109,7 @@ func (s *socket) read(ctx context.Context) error {
 }
 
 // work executes commands in their order. Subscriptions do not wait for them.
-func (s *socket) work(ctx context.Context) error {
-	c := new(*s.c) // a call is not safe for concurrent use
+func (s *socket) work(ctx context.Context, c *call) error {
 	for {
 		select {
 		case b := <-s.commands:
