@@ -4,12 +4,15 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -19,6 +22,9 @@ import (
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 	"github.com/weft-go/weft/internal/pgtest"
+	"github.com/weft-go/weft/server/runs"
+	"github.com/weft-go/weft/server/runs/pgruns"
+	"github.com/weft-go/weft/server/runs/sqliteruns"
 )
 
 func TestMain(m *testing.M) {
@@ -106,6 +112,69 @@ func TestTheStudioShowsAFileAndChangesNothing(t *testing.T) {
 	check(t, address, "trip/1")
 }
 
+// putRun stores what a server knows of a thread: its record, and a run.
+func putRun(t *testing.T, s runs.Store, thread string) {
+	t.Helper()
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	require.NoError(t, s.Insert(
+		t.Context(),
+		runs.Record{Kind: runs.Thread, ID: thread, Graph: "trips", Status: "idle", Created: at, Updated: at, Metadata: json.RawMessage(`{"title":"Athens"}`), Data: json.RawMessage(`{}`)},
+		runs.Record{Kind: runs.Run, ID: "5f0e2a3c-98b3-4f4e-8a33-0000000000aa", Parent: thread, Graph: "trips", Status: "success", Created: at, Updated: at, Metadata: json.RawMessage(`{}`), Data: json.RawMessage(`{"Attempt":1}`)},
+	))
+}
+
+const served = "5f0e2a3c-98b3-4f4e-8a33-000000000001"
+
+func checkRun(t *testing.T, address string) {
+	t.Helper()
+	status, data := fetch(t, http.MethodPost, address+"/weft/runs/search", `{}`)
+	require.Equal(t, http.StatusOK, status, "%s", data)
+	var found struct {
+		Total int
+		Runs  []struct {
+			Thread string `json:"thread_id"`
+			Graph  string `json:"graph_id"`
+		}
+	}
+	require.NoError(t, json.Unmarshal(data, &found))
+	require.Equal(t, 1, found.Total)
+	assert.Equal(t, served, found.Runs[0].Thread)
+	assert.Equal(t, "trips", found.Runs[0].Graph)
+}
+
+func TestTheStudioShowsTheRunsThatAServerStoredInTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "threads.db")
+	s, err := sqlitecheckpoint.Open(t.Context(), path, sqlitecheckpoint.Options{})
+	require.NoError(t, err)
+	put(t, s, served)
+	require.NoError(t, s.Close())
+	r, err := sqliteruns.Open(t.Context(), path, sqliteruns.Options{})
+	require.NoError(t, err)
+	putRun(t, r, served)
+	require.NoError(t, r.Close())
+
+	address := start(t, "-db", path)
+	check(t, address, "Athens")
+	checkRun(t, address)
+}
+
+func TestAFileWithoutThreadsIsRefusedAndStaysAsItWas(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "other.db")
+	db, err := sql.Open("sqlite", path)
+	require.NoError(t, err)
+	_, err = db.ExecContext(t.Context(), "CREATE TABLE other (n INTEGER)")
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+	before, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var out, errs bytes.Buffer
+	assert.Equal(t, exitFailed, run(t.Context(), []string{"studio", "-db", path}, &streams{noEnv, &out, &errs}))
+	assert.Contains(t, errs.String(), "has no threads")
+	after, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, before, after)
+}
+
 func TestTheStudioDeletesAThreadIfItMayWrite(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "threads.db")
 	s, err := sqlitecheckpoint.Open(t.Context(), path, sqlitecheckpoint.Options{})
@@ -125,9 +194,17 @@ func TestTheStudioShowsAPostgreSQLDatabase(t *testing.T) {
 	url, schema := pgtest.DirectURL(t), pgtest.Schema(t)
 	s, err := pgcheckpoint.Open(t.Context(), url, pgcheckpoint.Options{Schema: schema})
 	require.NoError(t, err)
-	put(t, s, "5f0e2a3c-98b3-4f4e-8a33-000000000001")
+	put(t, s, served)
 	s.Close()
-	check(t, start(t, "-db", url, "-schema", schema), "5f0e2a3c-98b3-4f4e-8a33-000000000001")
+	check(t, start(t, "-db", url, "-schema", schema), served)
+
+	r, err := pgruns.Open(t.Context(), url, pgruns.Options{Schema: schema})
+	require.NoError(t, err)
+	putRun(t, r, served)
+	r.Close()
+	address := start(t, "-db", url, "-schema", schema)
+	check(t, address, "Athens")
+	checkRun(t, address)
 }
 
 func TestWrongArgumentsAreRefused(t *testing.T) {

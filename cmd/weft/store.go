@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -14,6 +17,8 @@ import (
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 	"github.com/weft-go/weft/server/runs"
 	"github.com/weft-go/weft/server/runs/memruns"
+	"github.com/weft-go/weft/server/runs/pgruns"
+	"github.com/weft-go/weft/server/runs/sqliteruns"
 )
 
 // An address names a database.
@@ -45,11 +50,53 @@ func (a address) open(ctx context.Context) (*store, error) {
 	} else if info.IsDir() {
 		return nil, fmt.Errorf("open the SQLite file: %s is a folder", a.db)
 	}
+	tables, err := tablesOf(ctx, a.db)
+	if err != nil {
+		return nil, fmt.Errorf("open the SQLite file: %w", err)
+	}
+	if !tables("cp_") {
+		return nil, fmt.Errorf("%s has no threads: it has no table of package sqlitecheckpoint", a.db)
+	}
 	cp, err := sqlitecheckpoint.Open(ctx, a.db, sqlitecheckpoint.Options{})
 	if err != nil {
 		return nil, err
 	}
-	return &store{checkpoints: cp, runs: memruns.New(), close: cp.Close}, nil
+	s := &store{checkpoints: cp, runs: memruns.New(), close: cp.Close}
+	if !tables("run_") {
+		return s, nil
+	}
+	r, err := sqliteruns.Open(ctx, a.db, sqliteruns.Options{})
+	if err != nil {
+		return nil, errors.Join(err, cp.Close())
+	}
+	s.runs, s.close = r, func() error { return errors.Join(r.Close(), cp.Close()) }
+	return s, nil
+}
+
+// tablesOf returns a function that reports whether a SQLite file has a table whose name begins
+// with a prefix. It changes nothing.
+func tablesOf(ctx context.Context, path string) (has func(prefix string) bool, err error) {
+	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?mode=ro")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	rows, err := db.QueryContext(ctx, "SELECT name FROM sqlite_master WHERE type = 'table'")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	var names []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+	}
+	return func(prefix string) bool {
+		return slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, prefix) })
+	}, rows.Err()
 }
 
 func (a address) openPostgres(ctx context.Context) (*store, error) {
@@ -66,5 +113,14 @@ func (a address) openPostgres(ctx context.Context) (*store, error) {
 		pool.Close()
 		return nil, err
 	}
-	return &store{checkpoints: cp, runs: memruns.New(), close: func() error { pool.Close(); return nil }}, nil
+	s := &store{checkpoints: cp, runs: memruns.New(), close: func() error { pool.Close(); return nil }}
+	r, err := pgruns.New(ctx, pool, pgruns.Options{Schema: a.schema})
+	switch {
+	case err == nil:
+		s.runs = r
+	case !errors.Is(err, pgruns.ErrNotMigrated): // without its tables, no server has stored runs here
+		pool.Close()
+		return nil, err
+	}
+	return s, nil
 }

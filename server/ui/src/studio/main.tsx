@@ -1,3 +1,4 @@
 import { start } from "../main";
+import { Studio } from "./Studio";
 
-start(<main className="p-6"><h1>Studio</h1></main>);
+start(<Studio />);
