@@ -19,6 +19,7 @@ import (
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/inmemory"
 	"github.com/weft-go/weft/server"
+	"github.com/weft-go/weft/server/mcpserver"
 	"github.com/weft-go/weft/server/runs"
 	"github.com/weft-go/weft/server/runs/memruns"
 	"github.com/weft-go/weft/server/runs/pgruns"
@@ -60,7 +61,10 @@ func startServer(ctx context.Context, store, address string) (*started, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.Close(context.WithoutCancel(ctx)), k.close())
 	}
-	web := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
+	mux := http.NewServeMux()
+	mux.Handle("/", s)
+	mux.Handle("/mcp", mcpserver.New(s, mcpserver.Options{}))
+	web := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	served := make(chan error, 1)
 	go func() { served <- web.Serve(listener) }()
 	return &started{url: "http://" + listener.Addr().String(), close: func() error {
