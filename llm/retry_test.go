@@ -55,8 +55,8 @@ func TestRetry(t *testing.T) {
 				assert.False(t, err != nil && !strings.Contains(err.Error(), test.want))
 				asked := len(script.Requests())
 				assert.Equal(t, test.asked, asked)
-				require.False(t, took < test.min)
-				assert.False(t, took > test.max)
+				require.GreaterOrEqual(t, took, test.min)
+				assert.LessOrEqual(t, took, test.max)
 			})
 		})
 	}
@@ -94,7 +94,7 @@ func TestRetryJitter(t *testing.T) {
 				if attempt > 0 {
 					wait := time.Since(last)
 					most := time.Duration(attempt) * time.Second
-					assert.False(t, wait > most, "attempt %d came after %v, want at most %v", attempt+1, wait, most)
+					assert.LessOrEqual(t, wait, most, "attempt %d came after %v, want at most %v", attempt+1, wait, most)
 					waits[attempt-1][wait] = true
 				}
 				attempt, last = attempt+1, time.Now()
@@ -105,7 +105,7 @@ func TestRetryJitter(t *testing.T) {
 			require.ErrorIs(t, err, llm.ErrOverloaded)
 		}
 		for i, seen := range waits {
-			assert.False(t, len(seen) < 40, "wait %d had %d different lengths of 50", i, len(seen))
+			assert.GreaterOrEqual(t, len(seen), 40, "wait %d had %d different lengths of 50", i, len(seen))
 		}
 	})
 }

@@ -59,9 +59,9 @@ func TestModes(t *testing.T) {
 	h := newHistory()
 	appendTurn(t, h, memory.Turn{Session: "full", Messages: tooled})
 	got := load(t, h, "full")
-	require.Len(t, got, len(tooled), "full: got %s", texts(got))
-	require.Equal(t, "c1", got[3].ToolCallID, "full: got %s", texts(got))
-	assert.Equal(t, "f", got[2].ToolCalls[0].Name, "full: got %s", texts(got))
+	require.Len(t, got, len(tooled), "full")
+	require.Equal(t, "c1", got[3].ToolCallID, "full")
+	assert.Equal(t, "f", got[2].ToolCalls[0].Name, "full")
 	appendTurn(t, h, memory.Turn{Session: "answers", Messages: tooled, Mode: memory.AnswersOnly})
 	assert.Equal(t, "system: Be brief. | user: q | assistant: Let me look again. | assistant: a", texts(load(t, h, "answers")))
 	assert.Len(t, tooled[4].ToolCalls, 1, "the caller's messages were changed")
@@ -230,7 +230,7 @@ func TestDeleteAndUpdate(t *testing.T) {
 		"delete": h.Delete(ctx, lea, "s"),
 		"update": errorOf(h.Update(ctx, lea, session)),
 	} {
-		assert.ErrorIs(t, err, memory.ErrNotFound, "%s: got %v, want an ErrNotFound", name, err)
+		assert.ErrorIs(t, err, memory.ErrNotFound, name)
 	}
 	_, err = h.Append(ctx, lea, memory.Turn{Session: "s", Began: began})
 	assert.ErrorIs(t, err, memory.ErrForgotten, "a late turn")
@@ -273,8 +273,8 @@ func TestConversationsRefuse(t *testing.T) {
 		"LangChain with rubble": errorOf(h.FromLangChain(ctx, lea, "s", []byte(`[{"type":"human","data":{"content":7}}]`))),
 		"LangChain removal":     errorOf(h.FromLangChain(ctx, lea, "s", []byte(`[{"type":"human","data":{"content":"x","id":"1"}},{"type":"remove","data":{"id":"1","content":""}}]`))),
 	} {
-		require.ErrorIs(t, err, memory.ErrInvalid, "%s: got %v, want an ErrInvalid", name, err)
-		assert.True(t, strings.HasPrefix(err.Error(), "conversations: "), "%s: got %v, want an ErrInvalid", name, err)
+		require.ErrorIs(t, err, memory.ErrInvalid, name)
+		assert.True(t, strings.HasPrefix(err.Error(), "conversations: "), name)
 	}
 	for session, err := range h.List(ctx, memory.SessionQuery{Reach: lea.Only()}) {
 		t.Errorf("stored %+v, %v", session, err)
@@ -361,7 +361,7 @@ func TestExport(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, h.Export(t.Context(), lea, &b))
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
-	require.Len(t, lines, 2, "got %s", b.String())
+	require.Len(t, lines, 2)
 	var line memory.ExportedSession
 	require.NoError(t, json.Unmarshal([]byte(lines[1]), &line))
 	messages, err := llm.FromLangChain(line.Messages)

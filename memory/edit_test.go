@@ -92,7 +92,7 @@ func TestUpdateRefused(t *testing.T) {
 		"an old version": {ann, id, memory.Edit{Content: "x", Version: 2}, memory.ErrConflict},
 	} {
 		err := m.Update(t.Context(), c.scope, c.id, c.edit)
-		assert.ErrorIs(t, err, c.want, "%s: got %v, want %v", name, err, c.want)
+		assert.ErrorIs(t, err, c.want, name)
 	}
 	f, err := m.Get(t.Context(), ann, id)
 	require.NoError(t, err)

@@ -29,9 +29,9 @@ func TestStoreOnce(t *testing.T) {
 		"Ann likes tea, not coffee", "Ann likes  tea,\u00a0 not\ncoffee.", " \u200bAnn likes tea, not coffee\n",
 	} {
 		stored, err := m.Store(t.Context(), ann, memory.Fact{Content: same, Trust: memory.Stated})
-		require.NoError(t, err, "%q: got %+v and %v, want the fact that is there", same, stored, err)
+		require.NoError(t, err, "%q", same)
 		require.True(t, stored[0].Existed, "%q: got %+v and %v, want the fact that is there", same, stored, err)
-		assert.Equal(t, first, stored[0].ID, "%q: got %+v and %v, want the fact that is there", same, stored, err)
+		assert.Equal(t, first, stored[0].ID, "%q", same)
 	}
 	different := []string{
 		"ann likes tea, not coffee", "Ann likes tea not coffee", "Ann likes tea, not coffee?", "Ann likes tea, not coffee..", "“Ann likes tea, not coffee.”",

@@ -29,8 +29,8 @@ func TestEmbedderOfNoLength(t *testing.T) {
 		e := newConcepts()
 		e.model, e.size = test.model, test.size
 		_, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{Embedder: e})
-		require.ErrorIs(t, err, memory.ErrInvalid, "model %.5q of %d: got %v want %q", test.model, test.size, err, test.want)
-		assert.ErrorContains(t, err, test.want, "model %.5q of %d: got %v want %q", test.model, test.size, err, test.want)
+		require.ErrorIs(t, err, memory.ErrInvalid, "model %.5q of %d", test.model, test.size)
+		assert.ErrorContains(t, err, test.want, "model %.5q of %d", test.model, test.size)
 	}
 	assert.NoError(t, memory.CheckEmbedder(newConcepts()))
 }

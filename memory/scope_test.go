@@ -25,6 +25,6 @@ func TestCovers(t *testing.T) {
 	}
 	for _, test := range tests {
 		got := test.scope.Covers(ann)
-		assert.Equal(t, test.want, got, "%s covers %s: got %t", test.scope, ann, got)
+		assert.Equal(t, test.want, got, "%s covers %s", test.scope, ann)
 	}
 }

@@ -140,13 +140,13 @@ func FuzzJSON(f *testing.F) {
 		}
 		c := eval.Case{Name: "c", Want: json.RawMessage(want)}
 		same, err := eval.JSON().Score(context.Background(), c, eval.Answer{Text: want})
-		if err != nil || same.Value != 1 || same.Reason != "" {
-			t.Fatalf("%s is not itself: %+v, %v", want, same, err)
-		}
+		require.NoError(t, err, "%s is not itself: %+v, %v", want, same, err)
+		require.Equal(t, float64(1), same.Value, "%s is not itself: %+v, %v", want, same, err)
+		require.Empty(t, same.Reason, "%s is not itself: %+v, %v", want, same, err)
 		s, err := eval.JSON().Score(context.Background(), c, eval.Answer{Text: answer})
-		if err != nil || !(s.Value >= 0 && s.Value <= 1) || (s.Value == 1) != (s.Reason == "") {
-			t.Fatalf("%s and %s: %+v, %v", want, answer, s, err)
-		}
+		require.NoError(t, err, "%s and %s: %+v, %v", want, answer, s, err)
+		require.True(t, s.Value >= 0 && s.Value <= 1, "%s and %s: %+v, %v", want, answer, s, err)
+		require.Equal(t, s.Reason == "", s.Value == 1, "%s and %s: %+v, %v", want, answer, s, err)
 	})
 }
 
@@ -155,13 +155,10 @@ func FuzzRead(f *testing.F) {
 	f.Add("{\"name\":\"a\",\"input\":\"x\"}\n\n{\"input\":[]}")
 	f.Fuzz(func(t *testing.T, data string) {
 		cases, err := eval.Read(strings.NewReader(data))
-		if (err == nil) == (len(cases) == 0) {
-			t.Fatalf("%d cases, %v", len(cases), err)
-		}
+		require.NotEqual(t, len(cases) == 0, err == nil, "%d cases, %v", len(cases), err)
 		for _, c := range cases {
-			if c.Name == "" || len(c.Input) == 0 {
-				t.Fatalf("%+v", c)
-			}
+			require.NotEmpty(t, c.Name, "%+v", c)
+			require.NotEmpty(t, c.Input, "%+v", c)
 		}
 	})
 }

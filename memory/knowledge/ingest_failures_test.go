@@ -79,11 +79,11 @@ func TestIngestBadEmbedder(t *testing.T) {
 	} {
 		b := newBase(t, inmemory.NewDocuments(), knowledge.Options{Embedder: fixed(c.vectors)})
 		_, troubles, err := knowledge.Collect(b.Ingest(t.Context(), acme, documents("a", "text"), knowledge.IngestOptions{}))
-		require.NoError(t, err, "%s: got %+v, error %v", name, troubles, err)
-		require.Len(t, troubles, 1, "%s: got %+v, error %v", name, troubles, err)
-		assert.ErrorIs(t, troubles[0].Err, c.want, "%s: got %+v, error %v", name, troubles, err)
+		require.NoError(t, err, name)
+		require.Len(t, troubles, 1, name)
+		assert.ErrorIs(t, troubles[0].Err, c.want, name)
 		_, err = b.Search(t.Context(), memory.Question{Text: "text"})
-		assert.ErrorIs(t, err, c.want, "%s: search: got %v", name, err)
+		assert.ErrorIs(t, err, c.want, "%s: search", name)
 	}
 }
 

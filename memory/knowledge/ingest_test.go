@@ -286,9 +286,9 @@ func TestIngestOneURI(t *testing.T) {
 		wg.Go(func() {
 			b := newBase(t, store, knowledge.Options{Embedder: newWords()})
 			for round := range 10 {
-				report, troubles, err := knowledge.Collect(b.Ingest(t.Context(), acme, documents("a", fmt.Sprintf("Text %d of %d.", round, i)), knowledge.IngestOptions{}))
-				require.NoError(t, err, "got %+v, %+v, error %v", report, troubles, err)
-				assert.Equal(t, 1, report.Added+report.Updated, "got %+v, %+v, error %v", report, troubles, err)
+				report, _, err := knowledge.Collect(b.Ingest(t.Context(), acme, documents("a", fmt.Sprintf("Text %d of %d.", round, i)), knowledge.IngestOptions{}))
+				require.NoError(t, err)
+				assert.Equal(t, 1, report.Added+report.Updated)
 			}
 		})
 	}
@@ -453,9 +453,9 @@ func TestIngestMemory(t *testing.T) {
 	total := collect(t, b.Ingest(t.Context(), acme, list, knowledge.IngestOptions{}))
 	most := int64(store.most) - int64(before)
 	t.Logf("%d documents, %d chunks, %d MB: %d MB in use at most", total.Added, total.Chunks, total.Bytes>>20, most>>20)
-	require.Equal(t, documents, total.Added, "got %+v, with %d MB in use", total, most>>20)
-	require.GreaterOrEqual(t, total.Bytes, int64(documents)*48<<10, "got %+v, with %d MB in use", total, most>>20)
-	assert.LessOrEqual(t, most, int64(64<<20), "got %+v, with %d MB in use", total, most>>20)
+	require.Equal(t, documents, total.Added)
+	require.GreaterOrEqual(t, total.Bytes, int64(documents)*48<<10)
+	assert.LessOrEqual(t, most, int64(64<<20))
 }
 
 func inUse() uint64 {

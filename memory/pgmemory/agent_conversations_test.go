@@ -174,8 +174,8 @@ func TestConversationsBySQL(t *testing.T) {
 		one(t, pool, "", save, "s3", list(reply), bobID) // two users can have sessions with the same id
 		for user, want := range map[string]int{"": 1, annID: 2, bobID: 1} {
 			got, err := service.Load(ctx, driver.Scope{User: user}, "s3")
-			require.NoError(t, err, "got %v, error %v want %d messages of %q", got, err, want, user)
-			assert.Len(t, got, want, "got %v, error %v want %d messages of %q", got, err, want, user)
+			require.NoError(t, err)
+			assert.Len(t, got, want)
 			assert.Equal(t, fmt.Sprint(want), one(t, pool, "", `SELECT jsonb_array_length(public.get_conversation('s3', $1))::text`, user))
 		}
 		one(t, pool, "", `DELETE FROM public.agent_conversations WHERE session_id = 's3' AND user_id = $1 RETURNING session_id`, bobID)
@@ -203,8 +203,8 @@ func TestConversationsBySQL(t *testing.T) {
 			"another's id":     {annID, `UPDATE public.agent_conversations SET session_id = $1 || 'x' WHERE session_id = $1 AND $2::jsonb IS NOT NULL AND $3::text IS NOT NULL`, list(human), "0A000"},
 		} {
 			got, err := request[string](pool, c.who, c.sql, "s1", c.messages, annID)
-			require.Equal(t, c.want, sqlState(err), "%s: got %q, error %v want %q", name, got, err, c.want)
-			assert.Empty(t, got, "%s: got %q, error %v want %q", name, got, err, c.want)
+			require.Equal(t, c.want, sqlState(err), name)
+			assert.Empty(t, got, name)
 		}
 		got, err := request[string](pool, bobID, `SELECT session_id FROM public.agent_conversations`)
 		require.NoError(t, err)

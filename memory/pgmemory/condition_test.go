@@ -146,11 +146,11 @@ func TestHostileTexts(t *testing.T) {
 			Reach: driver.Reach{Scope: s, AnyAgent: i%2 == 0, Inherit: i%3 == 0}, Conversation: c.Record.Conversation, IDs: []string{c.Record.ID, text()}, Kinds: []driver.Kind{driver.Plain, driver.Kind(text())}, Limit: i % 7, Without: text() + "y",
 		}
 		found, err := store.Search(ctx, driver.FactSearch{Query: q, Terms: c.Record.Terms, Embedding: []float32{1}, Model: c.Record.Model, Limit: 5})
-		require.NoError(t, err, "search %+v: got %d candidates, error %v want the one", q, len(found.Records), err)
-		require.Len(t, found.Records, 1, "search %+v: got %d candidates, error %v want the one", q, len(found.Records), err)
-		require.Equal(t, c.Record.ID, found.Records[0].ID, "search %+v: got %d candidates, error %v want the one", q, len(found.Records), err)
+		require.NoError(t, err, "search %+v", q)
+		require.Len(t, found.Records, 1, "search %+v", q)
+		require.Equal(t, c.Record.ID, found.Records[0].ID, "search %+v", q)
 		got := contents(t, store, q)
-		require.Len(t, got, 1, "find %+v: got %q want the one", q, got)
-		require.Equal(t, c.Record.Content, got[0], "find %+v: got %q want the one", q, got)
+		require.Len(t, got, 1, "find %+v", q)
+		require.Equal(t, c.Record.Content, got[0], "find %+v", q)
 	}
 }

@@ -97,8 +97,8 @@ func TestConversationsAreApart(t *testing.T) {
 			fmt.Sprint(`DELETE FROM weft.mem_session WHERE key = `, session),
 		} {
 			n, err := raw(ctx, pool, who, p.sql(sql))
-			require.EqualValues(t, 0, n, "%s: %s: got %d rows, error %v want none", who, sql, n, err)
-			assert.NoError(t, err, "%s: %s: got %d rows, error %v want none", who, sql, n, err)
+			require.EqualValues(t, 0, n, "%s: %s", who, sql)
+			assert.NoError(t, err, "%s: %s", who, sql)
 		}
 		const columns = `(session, position, at, owner, said, role, id, text, data, words, terms, word_count)`
 		values := func(user string) string {
@@ -113,13 +113,13 @@ func TestConversationsAreApart(t *testing.T) {
 				VALUES (weft.mem_digest('acme', '', '` + annID + `', ''), weft.mem_digest('` + annID + `'), 'acme', '', '` + annID + `', '', 'new', '', 0, now(), now())`,
 			`TRUNCATE weft.mem_message`,
 		} {
-			n, err := raw(ctx, pool, who, p.sql(sql))
-			assert.Error(t, err, "%s: %s: got %d rows want an error", who, sql, n)
+			_, err := raw(ctx, pool, who, p.sql(sql))
+			assert.Error(t, err, "%s: %s", who, sql)
 		}
 	}
 	move := p.sql(fmt.Sprint(`UPDATE weft.mem_message SET session = `, session, `, position = 2`))
-	n, err := raw(ctx, pool, bobID, move)
-	assert.Error(t, err, "%s: got %d rows want an error", move, n)
+	_, err = raw(ctx, pool, bobID, move)
+	assert.Error(t, err, move)
 	assert.Equal(t, before, content(t, p, talkTables))
 }
 

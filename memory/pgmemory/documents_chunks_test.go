@@ -135,15 +135,15 @@ func chunksAreMatched(t *testing.T, p place, pool, owner *pgxpool.Pool, db *pgme
 		{match(`'[0,1]', 9`), ""},
 	} {
 		got, err := request[string](pool, "", c.sql)
-		require.Equal(t, c.want, strings.Join(got, "|"), "%s: got %q, error %v want %q", c.sql, got, err, c.want)
-		assert.NoError(t, err, "%s: got %q, error %v want %q", c.sql, got, err, c.want)
+		require.Equal(t, c.want, strings.Join(got, "|"), c.sql)
+		assert.NoError(t, err, c.sql)
 	}
 	for _, body := range []string{`{"query_embedding": [0, 1, 0], "match_count": 2}`, `{"match_count": 2, "query_embedding": "[0,1,0]"}`} {
 		got, err := request[string](pool, "", remoteCall, body)
-		require.NoError(t, err, "%s: got %q, error %v", body, got, err)
-		require.Len(t, got, 2, "%s: got %q, error %v", body, got, err)
-		require.True(t, strings.HasSuffix(got[0], " Returns are free. of faq.md 1.00"), "%s: got %q, error %v", body, got, err)
-		assert.Equal(t, id+" Shops open at nine. of hours.txt 0.80", got[1], "%s: got %q, error %v", body, got, err)
+		require.NoError(t, err, body)
+		require.Len(t, got, 2, body)
+		require.True(t, strings.HasSuffix(got[0], " Returns are free. of faq.md 1.00"), body)
+		assert.Equal(t, id+" Shops open at nine. of hours.txt 0.80", got[1], body)
 	}
 	o := p.options
 	o.Pooling = pgmemory.Direct
@@ -160,8 +160,8 @@ func chunksAreChanged(t *testing.T, pool *pgxpool.Pool, db *pgmemory.DB) {
 	change := func(sql string, want int) {
 		t.Helper()
 		got, err := request[string](pool, "", sql+` RETURNING content`)
-		require.Len(t, got, want, "%s: got %d rows, error %v want %d", sql, len(got), err, want)
-		assert.NoError(t, err, "%s: got %d rows, error %v want %d", sql, len(got), err, want)
+		require.Len(t, got, want, sql)
+		assert.NoError(t, err, sql)
 	}
 	change(`UPDATE public.knowledge_chunks SET content = 'Returns cost a little.' WHERE content = 'Returns are free.'`, 1)
 	change(`UPDATE public.knowledge_chunks SET content = 'Refunds take a day or two.', embedding = '[1,1,0]' WHERE source = 'faq.md' AND ordinal = 0`, 1)

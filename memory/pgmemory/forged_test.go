@@ -25,8 +25,8 @@ func TestForgedForgetting(t *testing.T) {
 	} {
 		sql := p.sql(`INSERT INTO weft.mem_forgotten (scope, owner, at) VALUES (weft.mem_digest(` + parts + `), weft.mem_digest('` + bobID + `'), 'infinity')`)
 		n, err := raw(ctx, pool, bobID, sql)
-		require.EqualValues(t, 1, n, "%s: got %d rows, error %v want one, of bob's own", sql, n, err)
-		require.NoError(t, err, "%s: got %d rows, error %v want one, of bob's own", sql, n, err)
+		require.EqualValues(t, 1, n, sql)
+		require.NoError(t, err, sql)
 	}
 	fact := adding("tea")
 	fact.Said = time.Now().Add(-time.Minute)

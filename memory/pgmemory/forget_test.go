@@ -161,6 +161,6 @@ func TestForgetDuringRuns(t *testing.T) {
 	assert.Equal(t, 8*40, n+late)
 	for _, table := range []string{"mem_fact", "mem_event", "mem_job", "mem_scope"} {
 		n := ask[int](t, p, `SELECT count(*) FROM weft.`+table)
-		assert.Equal(t, 0, n, "%s: got %d rows want none", table, n)
+		assert.Equal(t, 0, n, table)
 	}
 }

@@ -44,8 +44,8 @@ func turn(key string, s driver.Scope) driver.Turn {
 func wantCounts(t *testing.T, what string, q driver.TurnStore, pending, parked int) {
 	t.Helper()
 	c, err := q.Count(context.Background())
-	require.NoError(t, err, "%s: got %+v, error %v want %d that wait and %d parked", what, c, err, pending, parked)
-	assert.Equal(t, (driver.TurnCounts{Pending: pending, Parked: parked}), c, "%s: got %+v, error %v want %d that wait and %d parked", what, c, err, pending, parked)
+	require.NoError(t, err, what)
+	assert.Equal(t, driver.TurnCounts{Pending: pending, Parked: parked}, c, what)
 }
 
 // Forget also removes queued turns of the user, and older turns are not accepted later.

@@ -104,8 +104,8 @@ func TestUserContextBySQL(t *testing.T) {
 			"large":  {annID, `UPDATE public.user_context SET preferences = to_jsonb(repeat('x', 70000)) WHERE user_id = $1`, "54000"},
 		} {
 			got, err := request[string](pool, c.who, c.sql, annID)
-			require.Equal(t, c.want, sqlState(err), "%s: got %q, error %v want %q", name, got, err, c.want)
-			assert.Empty(t, got, "%s: got %q, error %v want %q", name, got, err, c.want)
+			require.Equal(t, c.want, sqlState(err), name)
+			assert.Empty(t, got, name)
 		}
 		one(t, pool, annID, `DELETE FROM public.user_context WHERE user_id = $1 RETURNING user_id`, annID)
 		summary("Plan: free\nUsage: 9 of 10")

@@ -43,8 +43,8 @@ func TestValuesByIndex(t *testing.T) {
 				assert.NoError(t, err, "search")
 				want, err := exact.Values().Search(ctx, ann, s)
 				assert.NoError(t, err, "search")
-				require.Len(t, got.Records, len(want.Records), "%q, limit %d: got %d of %d values want %d of %d", prefix, limit, len(got.Records), got.Values, len(want.Records), want.Values)
-				require.Equal(t, want.Values, got.Values, "%q, limit %d: got %d of %d values want %d of %d", prefix, limit, len(got.Records), got.Values, len(want.Records), want.Values)
+				require.Len(t, got.Records, len(want.Records), "%q, limit %d", prefix, limit)
+				require.Equal(t, want.Values, got.Values, "%q, limit %d", prefix, limit)
 				there := map[string]bool{}
 				for _, r := range want.Records {
 					there[r.Key] = true
@@ -56,7 +56,7 @@ func TestValuesByIndex(t *testing.T) {
 				}
 				wanted += len(want.Records)
 			}
-			assert.GreaterOrEqual(t, hits*100, wanted*95, "%q, limit %d: got %d of the nearest want 95 %% of %d", prefix, limit, hits, wanted)
+			assert.GreaterOrEqual(t, hits*100, wanted*95, "%q, limit %d", prefix, limit)
 		}
 	}
 }

@@ -104,7 +104,7 @@ func TestQuotas(t *testing.T) {
 				c.Rows = append(c.Rows, driver.MessageRow{ID: id, Role: llm.RoleUser, Data: []byte(`{}`)})
 			}
 			_, err := store.Apply(ctx, ann, c)
-			assert.ErrorIs(t, err, want, "%s: %q: got %v want %v", name, ids, err, want)
+			assert.ErrorIs(t, err, want, "%s: %q", name, ids)
 		}
 		say(driver.ErrQuota, driver.SessionChange{}, "1", "2", "3", "4")
 		say(nil, driver.SessionChange{}, "1", "2", "3")
@@ -125,7 +125,7 @@ func TestQuotas(t *testing.T) {
 				writes = append(writes, w)
 			}
 			_, err := store.Apply(ctx, s, writes)
-			assert.ErrorIs(t, err, want, "%s: %q: got %v want %v", name, keys, err, want)
+			assert.ErrorIs(t, err, want, "%s: %q", name, keys)
 		}
 		put(driver.ErrQuota, ann, "1", "2", "3")
 		put(nil, ann, "1", "2")

@@ -88,9 +88,9 @@ func TestIngestStoppedAndResumed(t *testing.T) {
 	before := version()
 	again, err := ingest(t.Context(), func(knowledge.Progress) {})
 	require.NoError(t, err)
-	require.Equal(t, len(documents), again.Unchanged, "unchanged: got %+v, and %d texts were embedded", again, embedder.texts.Load()-asked)
-	require.Equal(t, 0, again.Embedded, "unchanged: got %+v, and %d texts were embedded", again, embedder.texts.Load()-asked)
-	assert.Equal(t, asked, embedder.texts.Load(), "unchanged: got %+v, and %d texts were embedded", again, embedder.texts.Load()-asked)
+	require.Equal(t, len(documents), again.Unchanged, "unchanged")
+	require.Equal(t, 0, again.Embedded, "unchanged")
+	assert.Equal(t, asked, embedder.texts.Load(), "unchanged")
 	assert.Equal(t, before, version(), "unchanged: something was written")
 	changed := documents[7]
 	changed.Text += "\n## New part\n\nIt says something else.\n"
@@ -174,9 +174,9 @@ func TestIngestOneURI(t *testing.T) {
 		wait.Go(func() {
 			for round := range 5 {
 				d := knowledge.Document{URI: "a.md", Text: fmt.Sprintf("# Text %d\n\nOf writer %d.\n", round, i)}
-				report, troubles, err := knowledge.Collect(base.Ingest(context.Background(), ann, knowledge.Documents(d), knowledge.IngestOptions{}))
-				require.NoError(t, err, "got %+v, %+v, error %v", report, troubles, err)
-				assert.Equal(t, 1, report.Added+report.Updated, "got %+v, %+v, error %v", report, troubles, err)
+				report, _, err := knowledge.Collect(base.Ingest(context.Background(), ann, knowledge.Documents(d), knowledge.IngestOptions{}))
+				require.NoError(t, err)
+				assert.Equal(t, 1, report.Added+report.Updated)
 			}
 		})
 	}

@@ -53,7 +53,7 @@ func TestPages(t *testing.T) {
 		for want, r := range map[int]driver.MessageRange{1060: {Last: 1060}, 1099: {To: 1100, From: 2}, 1030: {To: 1090, Last: 1030}} {
 			r.Scope, r.Session = ann, "s"
 			got := count(t, db.Conversations().Messages(t.Context(), r))
-			assert.Equal(t, want, got, "%+v: got %d messages want %d", r, got, want)
+			assert.Equal(t, want, got, "%+v", r)
 		}
 	})
 	t.Run("sessions", func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestPages(t *testing.T) {
 		} {
 			q.Scope = bob
 			got := count(t, db.Conversations().Sessions(t.Context(), q))
-			assert.Equal(t, want, got, "%+v: got %d sessions want %d", q, got, want)
+			assert.Equal(t, want, got, "%+v", q)
 		}
 		seen := map[string]bool{}
 		for s, err := range db.Conversations().Sessions(t.Context(), driver.SessionQuery{Reach: bob.Only(), Limit: -1}) {
@@ -99,7 +99,7 @@ func TestPages(t *testing.T) {
 			for want, q := range map[int]driver.ValueQuery{many: {Limit: -1}, many / 3: {Limit: -1, Where: third}, 70: {Limit: 70, Where: third}, 20: {}} {
 				q.Order = order
 				got := count(t, db.Values().Find(t.Context(), ann, driver.ValueSelection{ValueQuery: q}))
-				assert.Equal(t, want, got, "%+v: got %d values want %d", q, got, want)
+				assert.Equal(t, want, got, "%+v", q)
 			}
 		}
 		assert.Equal(t, many, count(t, db.Values().Namespaces(t.Context(), ann, driver.NamespaceQuery{Limit: -1})))
@@ -116,7 +116,7 @@ func TestPages(t *testing.T) {
 		for want, q := range map[int]driver.SourceQuery{many: {}, many / 3: {Where: third}, 10: {Prefix: "00"}} {
 			q.Scope = ann
 			got := count(t, db.Documents().Sources(t.Context(), q))
-			assert.Equal(t, want, got, "%+v: got %d sources want %d", q, got, want)
+			assert.Equal(t, want, got, "%+v", q)
 		}
 		span := func(from, to int) driver.ChunkSpan {
 			return driver.ChunkSpan{Scope: ann, Source: id(0), From: from, To: to}

@@ -156,7 +156,7 @@ func TestProcessesStore(t *testing.T) {
 	}
 	for i, c := range children {
 		got := c.answer()
-		require.Equal(t, "ok", got, "process %d: got %q want ok", i, got)
+		require.Equal(t, "ok", got, "process %d", i)
 	}
 	const facts = 100
 	for _, c := range children {
@@ -164,7 +164,7 @@ func TestProcessesStore(t *testing.T) {
 	}
 	for i, c := range children {
 		got := c.answer()
-		assert.Equal(t, "ok", got, "process %d: got %q want ok", i, got)
+		assert.Equal(t, "ok", got, "process %d", i)
 	}
 	store := open(t, path, patient).Facts()
 	assert.Equal(t, facts, len(find(t, store, everything(ann))))
@@ -203,7 +203,7 @@ func TestKilledWhileStoring(t *testing.T) {
 		calls[call]++
 	}
 	for call, n := range calls {
-		assert.Equal(t, batch, n, "%s: got %d facts want %d or none", call, n, batch)
+		assert.Equal(t, batch, n, call)
 	}
 	for call := range told {
 		assert.NotEqual(t, 0, calls[call])

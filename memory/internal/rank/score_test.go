@@ -180,7 +180,7 @@ func TestCosine(t *testing.T) {
 		{[]float32{inf, 0}, []float32{1, 1}, 0},
 	} {
 		got := rank.Cosine(c.a, c.b)
-		assert.LessOrEqual(t, math.Abs(got-c.want), 1e-6, "Cosine(%v, %v): got %v, want %v", c.a, c.b, got, c.want)
+		assert.LessOrEqual(t, math.Abs(got-c.want), 1e-6, "Cosine(%v, %v)", c.a, c.b)
 	}
 }
 
@@ -201,7 +201,7 @@ func TestMMR(t *testing.T) {
 		{0.5, -1, []int{}},
 	} {
 		if got := rank.MMR(relevance, alike, c.lambda, c.k); c.lambda != 0.5 || c.k != 9 {
-			assert.Equal(t, c.want, got, "lambda %v, %d: got %v, want %v", c.lambda, c.k, got, c.want)
+			assert.Equal(t, c.want, got, "lambda %v, %d", c.lambda, c.k)
 		} else {
 			assert.Len(t, got, 4)
 		}
