@@ -95,6 +95,10 @@ bench-stores: ## the same on PostgreSQL with fsync, and fan-out on SQLite (BENCH
 	DATABASE_URL=$$(WEFT_POSTGRES_CLUSTER=durable WEFT_POSTGRES_DURABLE=1 scripts/postgres) && export DATABASE_URL && \
 		$(BENCHMARKS) run . -stores $(BENCHFLAGS)
 
+.PHONY: bench-server
+bench-server: ## the server beside LangGraph's server and a bare writer of streams (needs python3; BENCHFLAGS="-streams 10m")
+	$(BENCHMARKS) run ./server $(BENCHFLAGS)
+
 .PHONY: bench-large
 bench-large: ## what an index finds, and how fast, among 300,000 vectors in PostgreSQL (seven minutes)
 	scripts/postgres >/dev/null
