@@ -1,5 +1,5 @@
 import { Plus, Trash2 } from "lucide-react";
-import { useId, type ReactNode } from "react";
+import { useId, useState, type ReactNode } from "react";
 import type { Schema } from "../config";
 import { isNumber, numberText, parse, parseNumber, stringify, textOf } from "../exact";
 import { IconButton } from "./Button";
@@ -231,10 +231,19 @@ function Input({ schema: s, value, required, onChange, props }: FieldProps & { p
       return <input {...props} dir="auto" className={field} value={t} onChange={(e) => onChange(empty(e.target.value))} />;
     }
   }
+  return <JSONInput value={value} onChange={onChange} props={props} />;
+}
+
+// JSONInput keeps the text as it is written: the same value may be written in other ways.
+function JSONInput({ value, onChange, props }: { value: unknown; onChange: (v: unknown) => void; props: Record<string, unknown> }) {
+  const [text, setText] = useState(() => (value instanceof Draft ? value.text : value === undefined ? "" : stringify(value)));
   return (
     <textarea
-      {...props} rows={4} spellCheck={false} className={`${field} font-mono text-xs`} value={value instanceof Draft ? value.text : value === undefined ? "" : stringify(value)}
-      onChange={(e) => onChange(e.target.value.trim() === "" ? undefined : readJSON(e.target.value))}
+      {...props} rows={4} spellCheck={false} className={`${field} font-mono text-xs`} value={text}
+      onChange={(e) => {
+        setText(e.target.value);
+        onChange(e.target.value.trim() === "" ? undefined : readJSON(e.target.value));
+      }}
     />
   );
 }
