@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -57,7 +58,7 @@ func (c *call) socket() error {
 	ctx, cancel := context.WithCancelCause(c.ctx())
 	defer cancel(nil)
 	c.r = c.r.WithContext(ctx)
-	s := &socket{c: c, conn: conn, log: log, subs: map[string]*subscription{}, asks: make(chan subscriptionCommand), commands: make(chan *commandBody, maxCommands)}
+	s := &socket{c: c, conn: conn, log: log, subs: map[string]*subscription{}, asks: make(chan subscriptionCommand, maxSubscriptions), commands: make(chan *commandBody, maxCommands)}
 	worker := new(*c) // a call is not safe for concurrent use
 	work := func(ctx context.Context) error { return s.work(ctx, worker) }
 	var parts sync.WaitGroup
@@ -171,7 +172,7 @@ func (s *socket) pump(ctx context.Context) error {
 			return s.failed(err)
 		}
 		for i := range events {
-			if !s.selected(&events[i]) {
+			if !s.selects(&events[i]) {
 				continue
 			}
 			if err := s.write(ctx, &events[i]); err != nil {
@@ -180,7 +181,7 @@ func (s *socket) pump(ctx context.Context) error {
 		}
 		select {
 		case ask := <-s.asks:
-			if err := s.subscribe(ctx, ask, r.after); err != nil {
+			if err := s.subscribe(ctx, s.gather(ask), r.after); err != nil {
 				return err
 			}
 		case <-orReady(changed):
@@ -201,52 +202,78 @@ func (s *socket) failed(err error) error {
 	return errInternal
 }
 
-// selected reports whether a subscription selects an event.
-func (s *socket) selected(ev *threadEvent) bool {
+// selects reports whether a subscription selects an event.
+func (s *socket) selects(ev *threadEvent) bool {
 	for _, sub := range s.subs {
-		if ev.Method == gapEvent || sub.has(ev.channel, ev.Params.Namespace) {
+		if ev.selectedBy(sub) {
 			return true
 		}
 	}
 	return false
 }
 
-// subscribe adds or removes a subscription. After the response, a new one gets all that it selects
-// of the events up to a number; those after it come from pump.
-func (s *socket) subscribe(ctx context.Context, ask subscriptionCommand, until int64) error {
-	switch {
-	case ask.add == nil && s.subs[ask.id] == nil:
-		return s.write(ctx, commandFailure(ask.body.ID, &commandError{codeNoSubscription, "There is no subscription " + shortened(ask.id) + "."}))
-	case ask.add == nil:
-		delete(s.subs, ask.id)
-		return s.write(ctx, s.c.success(s.log, ask.body, emptyObject))
-	case len(s.subs) == maxSubscriptions:
-		return s.write(ctx, commandFailure(ask.body.ID, &commandError{codeInvalid, "The connection has too many subscriptions."}))
+// gather returns a command and those that follow it at once. A client sends several subscriptions
+// together and takes the end of a run for the end of all of them, so that the replayed events of all
+// come in one order.
+func (s *socket) gather(first subscriptionCommand) []subscriptionCommand {
+	list := []subscriptionCommand{first}
+	timer := time.NewTimer(gatherTime)
+	defer timer.Stop()
+	for len(list) < maxSubscriptions {
+		select {
+		case ask := <-s.asks:
+			list = append(list, ask)
+		case <-timer.C:
+			return list
+		}
 	}
-	id, count := uuid.New(), 0
-	err := s.replay(ask.add, until, func(*threadEvent) error { count++; return nil })
-	if err == nil {
-		err = s.write(ctx, s.c.success(s.log, ask.body, map[string]any{"subscription_id": id, "replayed_events": count}))
-	}
-	if err == nil {
-		err = s.replay(ask.add, until, func(ev *threadEvent) error { return s.write(ctx, ev) })
-	}
-	s.subs[id] = ask.add
-	return err
+	return list
 }
 
-// replay calls f for each event up to a number that a subscription selects.
-func (s *socket) replay(sub *subscription, until int64, f func(*threadEvent) error) error {
+const gatherTime = 5 * time.Millisecond
+
+// subscribe adds and removes subscriptions. After the responses, the new ones get all that they select
+// of the events up to a number; those after it come from pump.
+func (s *socket) subscribe(ctx context.Context, asks []subscriptionCommand, until int64) error {
+	var added []*subscription
+	for _, ask := range asks {
+		var response any
+		switch {
+		case ask.add == nil && s.subs[ask.id] == nil:
+			response = commandFailure(ask.body.ID, &commandError{codeNoSubscription, "There is no subscription " + shortened(ask.id) + "."})
+		case ask.add == nil:
+			delete(s.subs, ask.id)
+			response = s.c.success(s.log, ask.body, emptyObject)
+		case len(s.subs) == maxSubscriptions:
+			response = commandFailure(ask.body.ID, &commandError{codeInvalid, "The connection has too many subscriptions."})
+		default:
+			id, count := uuid.New(), 0
+			if err := s.replay([]*subscription{ask.add}, until, func(*threadEvent) error { count++; return nil }); err != nil {
+				return err
+			}
+			s.subs[id] = ask.add
+			added = append(added, ask.add)
+			response = s.c.success(s.log, ask.body, map[string]any{"subscription_id": id, "replayed_events": count})
+		}
+		if err := s.write(ctx, response); err != nil {
+			return err
+		}
+	}
+	return s.replay(added, until, func(ev *threadEvent) error { return s.write(ctx, ev) })
+}
+
+// replay calls f for each event up to a number that one of the subscriptions selects.
+func (s *socket) replay(subs []*subscription, until int64, f func(*threadEvent) error) error {
 	r := s.c.readThread(s.log)
 	r.until = until
-	for until > 0 && r.after < until {
+	for len(subs) > 0 && until > 0 && r.after < until {
 		events, changed, err := r.next()
 		if err != nil {
 			return s.failed(err)
 		}
 		for i := range events {
 			ev := &events[i]
-			if ev.Method != gapEvent && !sub.has(ev.channel, ev.Params.Namespace) {
+			if !slices.ContainsFunc(subs, ev.selectedBy) {
 				continue
 			}
 			if err := f(ev); err != nil {
@@ -258,6 +285,11 @@ func (s *socket) replay(sub *subscription, until int64, f func(*threadEvent) err
 		}
 	}
 	return nil
+}
+
+// selectedBy reports whether a subscription selects the event. A gap is for all.
+func (ev *threadEvent) selectedBy(sub *subscription) bool {
+	return ev.Method == gapEvent || sub.has(ev.channel, ev.Params.Namespace)
 }
 
 // write sends a message. A client that does not take it in time is left.
