@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/weft-go/weft/server/runs"
 )
@@ -16,6 +17,8 @@ type User struct {
 	// Permissions are for [Options.Authorize]. The server itself knows one: [PermissionMetrics].
 	Permissions []string
 }
+
+func (u *User) may(permission string) bool { return slices.Contains(u.Permissions, permission) }
 
 // PermissionMetrics allows a user to read /metrics, if there is no [Options.Authorize].
 const PermissionMetrics = "metrics"

@@ -70,9 +70,7 @@ func ask(t *testing.T, web *httptest.Server, user, method, path string, body any
 	defer cancel()
 	var reader io.Reader
 	if body != nil {
-		data, err := json.Marshal(body)
-		require.NoError(t, err)
-		reader = bytes.NewReader(data)
+		reader = jsonBody(t, body)
 	}
 	r, err := http.NewRequestWithContext(ctx, method, web.URL+path, reader)
 	require.NoError(t, err)
@@ -90,6 +88,13 @@ func ask(t *testing.T, web *httptest.Server, user, method, path string, body any
 		require.ErrorIs(t, err, context.Canceled)
 	}
 	return reply{resp.StatusCode, resp.Header, string(data)}
+}
+
+func jsonBody(t *testing.T, v any) io.Reader {
+	t.Helper()
+	data, err := json.Marshal(v)
+	require.NoError(t, err)
+	return bytes.NewReader(data)
 }
 
 func (r reply) field(t *testing.T, name string) string {

@@ -7,12 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/url"
+	"os"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/server/runs"
@@ -22,6 +26,8 @@ import (
 type Refusal struct {
 	Status int
 	Detail string
+	// RetryAfter is the time after which the client may try again. Zero means that it is not told.
+	RetryAfter time.Duration
 }
 
 // Error returns the text for the client.
@@ -48,10 +54,13 @@ func notFound(kind, id string) error {
 
 // A call is a request and its response.
 type call struct {
-	s    *Server
-	w    http.ResponseWriter
-	r    *http.Request
-	user User
+	s     *Server
+	w     *response
+	r     *http.Request
+	user  User
+	route string // the pattern of the path, for metrics
+	// bodyRead says that the whole body was read.
+	bodyRead bool
 	// action is what the request does, and filter that of the last object that was read.
 	action Action
 	filter Filter
@@ -70,21 +79,40 @@ type endpoint struct {
 
 // serve checks a request and passes it to its handler.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
-	c := &call{s: s, w: w, r: r}
-	h := w.Header()
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	c := &call{s: s, w: newResponse(w, s.o.Limits.WriteTime), r: r}
+	for name, value := range securityHeaders {
+		w.Header()[name] = value
+	}
+	defer func() { s.meters.answered(r.Method, c.route, c.w.status) }()
+	if r.ContentLength != 0 && s.o.Limits.ReadTime > 0 { // read resets the deadline
+		_ = c.w.rc.SetReadDeadline(time.Now().Add(s.o.Limits.ReadTime))
+	}
 	if err := c.check(); err != nil {
 		c.fail(err)
 		return
 	}
-	s.mux.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callKey{}, c)))
+	s.mux.ServeHTTP(c.w, r.WithContext(context.WithValue(r.Context(), callKey{}, c)))
+}
+
+// securityHeaders are those of each response. A page may replace the policy of its content.
+var securityHeaders = http.Header{
+	"X-Content-Type-Options":  {"nosniff"},
+	"Content-Security-Policy": {"default-src 'none'; frame-ancestors 'none'"},
+	"X-Frame-Options":         {"DENY"},
+	"Referrer-Policy":         {"no-referrer"},
+	"Cache-Control":           {"no-store"},
 }
 
 type callKey struct{}
 
 // check refuses requests for another host, from a page of another origin, and of unknown users.
 func (c *call) check() error {
+	if err := c.s.o.Limits.checkHead(c.r); err != nil {
+		return err
+	}
+	if p := c.r.URL.Path; p == "" || p[0] != '/' || path.Clean(p) != strings.TrimSuffix(p, "/") && p != "/" {
+		return refuse(http.StatusNotFound, "There is no path %s.", shortened(p))
+	}
 	host := c.r.Host
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
@@ -98,9 +126,20 @@ func (c *call) check() error {
 			return err
 		}
 	}
+	return c.authenticate()
+}
+
+// authenticate finds the user of the request.
+func (c *call) authenticate() error {
 	if c.s.o.Auth == nil {
 		if ip, _, err := net.SplitHostPort(c.r.RemoteAddr); err == nil && !isLoopback(ip) {
 			return refuse(http.StatusForbidden, "This server has no authentication and accepts only requests from its own machine. Set Options.Auth.")
+		}
+		// A proxy on this machine makes the requests of everybody look like its own.
+		for _, name := range forwarded {
+			if c.r.Header.Get(name) != "" {
+				return refuse(http.StatusForbidden, "This server has no authentication, and the request came through a proxy. Set Options.Auth.")
+			}
 		}
 		return nil
 	}
@@ -119,8 +158,19 @@ func (c *call) check() error {
 		return refuse(http.StatusUnauthorized, "The request has no valid credentials.")
 	}
 	c.user = user
-	return nil
+	return c.s.admit(user)
 }
+
+// admit counts a request of a user.
+func (s *Server) admit(user User) error {
+	if s.o.Auth == nil {
+		return nil
+	}
+	return s.accounts.request(user.ID)
+}
+
+// forwarded are the headers that proxies add.
+var forwarded = []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip", "Via"}
 
 // publicPaths need no user.
 var publicPaths = []string{"/ok", "/healthz", "/readyz"}
@@ -163,7 +213,7 @@ func (c *call) checkOrigin(origin string) error {
 func (s *Server) route(path string, methods map[string]endpoint) {
 	s.mux.HandleFunc(path, func(_ http.ResponseWriter, r *http.Request) {
 		c := r.Context().Value(callKey{}).(*call) //nolint:forcetypeassert // serve sets it
-		c.r = r
+		c.r, c.route = r, path
 		e := methods[r.Method]
 		c.action = e.action
 		switch {
@@ -202,16 +252,28 @@ func (c *call) refusal(err error) *Refusal {
 	switch {
 	case ok:
 	case errors.As(err, &tooLarge):
-		refusal = &Refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("The body is larger than %d bytes.", tooLarge.Limit)}
+		refusal = &Refusal{Status: http.StatusRequestEntityTooLarge, Detail: fmt.Sprintf("The body is larger than %d bytes.", tooLarge.Limit)}
 	case errors.Is(err, runs.ErrNotFound), errors.Is(err, checkpoint.ErrNotFound):
-		refusal = &Refusal{http.StatusNotFound, "There is no such object."}
+		refusal = &Refusal{Status: http.StatusNotFound, Detail: "There is no such object."}
+	case errors.Is(err, runs.ErrInvalid):
+		refusal = &Refusal{Status: http.StatusUnprocessableEntity, Detail: fmt.Sprintf("The object cannot be stored: %v.", err)}
 	case errors.Is(err, runs.ErrExists), errors.Is(err, runs.ErrConflict), errors.Is(err, checkpoint.ErrConflict):
-		refusal = &Refusal{http.StatusConflict, "The object exists or was changed meanwhile."}
+		refusal = &Refusal{Status: http.StatusConflict, Detail: "The object exists or was changed meanwhile."}
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		refusal = &Refusal{Status: http.StatusRequestTimeout, Detail: "The body did not come in time."}
+	case errors.Is(err, errUnread):
+		refusal = &Refusal{Status: http.StatusBadRequest, Detail: "The body is not complete."}
 	case errors.Is(err, context.Canceled):
-		refusal = &Refusal{499, "The client has left."}
+		refusal = &Refusal{Status: 499, Detail: "The client has left."}
 	default:
 		c.s.o.Logger.Error("server: a request failed", "method", c.r.Method, "path", c.r.URL.Path, "error", err)
-		refusal = &Refusal{http.StatusInternalServerError, "The request failed. The log of the server says why."}
+		refusal = &Refusal{Status: http.StatusInternalServerError, Detail: "The request failed. The log of the server says why."}
+	}
+	if refusal.RetryAfter > 0 {
+		c.w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(refusal.RetryAfter.Seconds()))))
+	}
+	if c.r.ContentLength != 0 && !c.bodyRead { // a body that nobody needs is not awaited
+		c.w.Header().Set("Connection", "close")
 	}
 	return refusal
 }
@@ -239,8 +301,20 @@ func (c *call) sendNothing() error {
 
 // read returns the body of the request.
 func (c *call) read() ([]byte, error) {
-	return io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, c.s.o.MaxBody))
+	data, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, c.s.o.MaxBody))
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge || errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, err
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errUnread, err)
+	}
+	c.bodyRead = true
+	_ = c.w.rc.SetReadDeadline(time.Time{}) // a stream has no end
+	return data, nil
 }
+
+// errUnread is the error of a body that ended too early or has a wrong encoding.
+var errUnread = errors.New("the body cannot be read")
 
 // body decodes the JSON object of the request. An optional body may be missing.
 func (c *call) body(v any, needed bool) error {

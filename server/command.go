@@ -85,8 +85,12 @@ func (c *call) answer(log *threadLog, b *commandBody) map[string]any {
 }
 
 func (c *call) success(log *threadLog, b *commandBody, result any) map[string]any {
+	seq := log.end()
+	if _, err := c.getFor(ActionRead, runs.Thread, log.thread); err != nil {
+		seq = 0 // the client does not learn that a thread of another user has events
+	}
 	return map[string]any{
-		"type": "success", "id": b.ID, "result": result, "meta": map[string]any{"thread_id": log.thread, "applied_through_seq": log.end()},
+		"type": "success", "id": b.ID, "result": result, "meta": map[string]any{"thread_id": log.thread, "applied_through_seq": seq},
 	}
 }
 

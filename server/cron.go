@@ -138,7 +138,7 @@ func (c *call) cronTarget(q *runRequest) (a runs.Record, thread string, err erro
 		return a, "", err
 	}
 	if q.Webhook != "" {
-		if err := c.s.checkWebhook(q.Webhook); err != nil {
+		if err := c.s.o.Webhooks.check(q.Webhook); err != nil {
 			return a, "", err
 		}
 	}

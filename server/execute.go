@@ -35,6 +35,7 @@ func (s *Server) execute(a *activeRun) outcome {
 		return canceledOutcome(a)
 	}
 	defer s.slots.Release(1)
+	defer s.meters.began(a)()
 	ctx := context.WithoutCancel(a.ctx)
 	at := now()
 	a.data.Attempt++
@@ -109,43 +110,20 @@ func canceledOutcome(a *activeRun) outcome {
 	return outcome{status: runInterrupted}
 }
 
-func failureOutcome(err error) outcome { return outcome{status: runError, err: newFailure(err)} }
+// failureOutcome is the end of a run that failed. What clients do not see of it is logged.
+func failureOutcome(err error) outcome {
+	f, shown := newFailure(err)
+	out := outcome{status: runError, err: f}
+	if !shown {
+		out.failed = err
+	}
+	return out
+}
 
 // failedOutcome is the end of a run that the server could not execute or whose events could not be
 // stored.
 func failedOutcome(err error) outcome {
 	return outcome{status: runError, err: &failure{Name: "Error", Message: failedText}, failed: err}
-}
-
-const failedText = "the server could not execute the run or store its events; its log has the reason"
-
-// newFailure returns the error of a graph as clients see it: the name of the error, and the text
-// that the node returned.
-func newFailure(err error) *failure {
-	if e, ok := errors.AsType[*requestError](err); ok {
-		return &failure{Name: e.name, Message: e.text}
-	}
-	name := "Error"
-	switch {
-	case errors.Is(err, graph.ErrMaxSteps):
-		name = "GraphRecursionError"
-	case errors.Is(err, graph.ErrNoInput):
-		name = "EmptyInputError"
-	case errors.Is(err, graph.ErrTimeout):
-		name = "TimeoutError"
-	}
-	if e, ok := errors.AsType[*graph.NodeError](err); ok {
-		err = e.Err
-	} else if e, ok := errors.AsType[*graph.RunError](err); ok {
-		err = e.Err
-	}
-	if named, ok := errors.AsType[interface {
-		error
-		Name() string
-	}](err); ok {
-		name = named.Name()
-	}
-	return &failure{Name: name, Message: err.Error()}
 }
 
 // forget deletes the thread of a run that had none, when its readers have left.

@@ -10,3 +10,6 @@ func Routes() map[string][]string {
 	}
 	return out
 }
+
+// OpenStreams returns the number of requests that stay open.
+func OpenStreams(s *Server) int { return s.accounts.openStreams() }

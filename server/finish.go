@@ -32,6 +32,7 @@ func (s *Server) finish(a *activeRun, out outcome) {
 	if out.drained {
 		return
 	}
+	s.meters.finished(a, out.status)
 	if a.data.Request.Webhook != "" {
 		s.running.Go(func() { s.callWebhook(a, out) })
 	}

@@ -90,28 +90,10 @@ func (s *Server) enqueue(ctx context.Context, a *activeRun) error {
 // stored.
 func (s *Server) queue(ctx context.Context, a *activeRun, strategy string, stored bool) error {
 	waits := time.Until(a.data.After)
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		return refuse(http.StatusServiceUnavailable, "The server is shutting down.")
+	before, err := s.accept(a, strategy, stored, waits > 0)
+	if err != nil {
+		return err
 	}
-	l := s.lanes[a.thread]
-	if l == nil {
-		l = &lane{}
-	}
-	before := slices.Clone(l.runs)
-	if len(before) > 0 && strategy == multitaskReject && !stored {
-		s.mu.Unlock()
-		return refuse(http.StatusConflict, "The thread %s is busy.", a.thread)
-	}
-	s.active[a.id] = a
-	if waits <= 0 {
-		l.runs = append(l.runs, a)
-		s.lanes[a.thread] = l
-	}
-	s.running.Add(1) // under the lock, so that Close waits for the run
-	s.mu.Unlock()
-	var err error
 	if !stored {
 		err = s.o.Runs.Insert(ctx, a.record)
 	}
@@ -137,6 +119,34 @@ func (s *Server) queue(ctx context.Context, a *activeRun, strategy string, store
 		s.supervise(a, waits, len(before) == 0)
 	}()
 	return nil
+}
+
+// accept counts a run, and puts it into its lane unless it waits for its time. It returns the runs
+// before it, or a refusal.
+func (s *Server) accept(a *activeRun, strategy string, stored, waits bool) (before []*activeRun, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, refuse(http.StatusServiceUnavailable, "The server is shutting down.")
+	}
+	l := s.lanes[a.thread]
+	if l == nil {
+		l = &lane{}
+	}
+	before = slices.Clone(l.runs)
+	if len(before) > 0 && strategy == multitaskReject && !stored {
+		return nil, refuse(http.StatusConflict, "The thread %s is busy.", a.thread)
+	}
+	if err := s.accounts.take(a.record.Owner, s.o.Auth != nil && !stored); err != nil {
+		return nil, err
+	}
+	s.active[a.id] = a
+	if !waits {
+		l.runs = append(l.runs, a)
+		s.lanes[a.thread] = l
+	}
+	s.running.Add(1) // under the lock, so that Close waits for the run
+	return before, nil
 }
 
 func stopAll(list []*activeRun, how cancellation) {
@@ -194,7 +204,10 @@ func (s *Server) join(a *activeRun) bool {
 func (s *Server) leave(a *activeRun) (idle bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.active, a.id)
+	if s.active[a.id] == a {
+		delete(s.active, a.id)
+		s.accounts.give(a.record.Owner)
+	}
 	l := s.lanes[a.thread]
 	if l == nil {
 		return true

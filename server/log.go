@@ -6,6 +6,8 @@ import (
 	"sort"
 	"sync"
 
+	"github.com/VictoriaMetrics/metrics"
+
 	"github.com/weft-go/weft/server/runs"
 )
 
@@ -15,8 +17,9 @@ import (
 type threadLog struct {
 	store  runs.Store
 	thread string
-	keep   runs.Bounds // without Since
-	users  int         // guarded by Server.mu
+	stored *metrics.Counter // nil: events are not counted
+	keep   runs.Bounds      // without Since
+	users  int              // guarded by Server.mu
 
 	load    sync.Once
 	loadErr error
@@ -50,6 +53,7 @@ func (s *Server) openLog(ctx context.Context, thread string) (*threadLog, error)
 	l := s.logs[thread]
 	if l == nil {
 		l = newThreadLog(s.o.Runs, thread, runs.Bounds{Events: s.o.MaxEvents, Bytes: s.o.MaxEventBytes})
+		l.stored = s.meters.events
 		s.logs[thread] = l
 	}
 	l.users++
@@ -141,6 +145,9 @@ func (l *threadLog) append(ctx context.Context, events []runs.Event, replaced ..
 		if moved, merr := l.catchUp(ctx); merr != nil || !moved {
 			return errors.Join(err, merr)
 		}
+	}
+	if l.stored != nil {
+		l.stored.Add(len(events))
 	}
 	l.add(events)
 	l.trim(ctx, events)

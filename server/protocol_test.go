@@ -3,6 +3,7 @@ package server_test
 import (
 	"context"
 	"net/http/httptest"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"testing"
@@ -61,7 +62,8 @@ func serve(t *testing.T, checkpoints checkpoint.Store, store runs.Store) string 
 	require.NoError(t, err)
 	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
 	require.NoError(t, err)
-	s, err := server.New(server.Options{Graphs: graphs, Runs: store, Values: m.Values(), Webhook: func(string) error { return nil }})
+	hooks := server.Webhooks{Hosts: []string{"127.0.0.1"}, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, HTTP: true}
+	s, err := server.New(server.Options{Graphs: graphs, Runs: store, Values: m.Values(), Webhooks: hooks})
 	require.NoError(t, err)
 	web := httptest.NewServer(s)
 	t.Cleanup(func() {

@@ -542,7 +542,7 @@ func (r *recorder) taskFinished(sc *scope, at *graph.Place, e graph.TaskFinished
 	result := resultEvent{ID: id, Name: nodeOf(at.Task), Result: emptyObject, Interrupts: []interrupt{}}
 	kept := taskResult{Started: r.begun[id], Ended: at.Time, Node: result.Name, Step: r.stepOf(sc, at.Step), Run: r.run.id}
 	if e.Err != nil {
-		f := newFailure(e.Err)
+		f, _ := nodeFailure(e.Err)
 		text := f.Name + ": " + f.Message
 		result.Error, kept.Error = &text, text
 	} else {

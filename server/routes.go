@@ -26,6 +26,7 @@ func endpoints() map[string]map[string]endpoint {
 	return map[string]map[string]endpoint{
 		"/ok":      {get: {(*call).ok, ActionRead}},
 		"/healthz": {get: {(*call).ok, ActionRead}},
+		"/metrics": {get: {(*call).metrics, ActionRead}},
 		"/readyz":  {get: {(*call).ready, ActionRead}},
 		"/info":    {get: {(*call).info, ActionRead}},
 
@@ -50,24 +51,24 @@ func endpoints() map[string]map[string]endpoint {
 		"/threads/{thread}/state/checkpoint":   {post: {(*call).getStateAt, ActionRead}},
 		"/threads/{thread}/state/{checkpoint}": {get: {(*call).getState, ActionRead}},
 		"/threads/{thread}/history":            {get: {(*call).history, ActionRead}, post: {(*call).history, ActionRead}},
-		"/threads/{thread}/stream":             {get: {(*call).watchThread, ActionRead}},
+		"/threads/{thread}/stream":             {get: {open((*call).watchThread), ActionRead}},
 		"/threads/{thread}/commands":           {post: {(*call).command, ActionCreateRun}},
-		"/threads/{thread}/stream/events":      {get: {(*call).events, ActionRead}, post: {(*call).streamEvents, ActionRead}},
+		"/threads/{thread}/stream/events":      {get: {open((*call).events), ActionRead}, post: {open((*call).streamEvents), ActionRead}},
 		"/threads/{thread}/runs":               {get: {(*call).listRuns, ActionSearch}, post: {(*call).createRun, ActionCreateRun}},
-		"/threads/{thread}/runs/wait":          {post: {(*call).waitRun, ActionCreateRun}},
-		"/threads/{thread}/runs/stream":        {post: {(*call).streamRun, ActionCreateRun}},
+		"/threads/{thread}/runs/wait":          {post: {open((*call).waitRun), ActionCreateRun}},
+		"/threads/{thread}/runs/stream":        {post: {open((*call).streamRun), ActionCreateRun}},
 		"/threads/{thread}/runs/{run}":         {get: {(*call).getRun, ActionRead}, remove: {(*call).deleteRun, ActionDelete}},
-		"/threads/{thread}/runs/{run}/join":    {get: {(*call).joinRun, ActionRead}},
-		"/threads/{thread}/runs/{run}/stream":  {get: {(*call).streamAgain, ActionRead}},
+		"/threads/{thread}/runs/{run}/join":    {get: {open((*call).joinRun), ActionRead}},
+		"/threads/{thread}/runs/{run}/stream":  {get: {open((*call).streamAgain), ActionRead}},
 		"/threads/{thread}/runs/{run}/cancel":  {post: {(*call).cancelRun, ActionUpdate}},
 		"/threads/{thread}/runs/crons":         {post: {(*call).createCron, ActionCreate}},
 
 		"/runs":                {post: {(*call).createRun, ActionCreateRun}},
-		"/runs/wait":           {post: {(*call).waitRun, ActionCreateRun}},
-		"/runs/stream":         {post: {(*call).streamRun, ActionCreateRun}},
+		"/runs/wait":           {post: {open((*call).waitRun), ActionCreateRun}},
+		"/runs/stream":         {post: {open((*call).streamRun), ActionCreateRun}},
 		"/runs/batch":          {post: {(*call).createRuns, ActionCreateRun}},
 		"/runs/cancel":         {post: {(*call).cancelMany, ActionUpdate}},
-		"/runs/{run}/{action}": {get: {only("stream", (*call).streamAgain), ActionRead}, post: {only("cancel", (*call).cancelRun), ActionUpdate}},
+		"/runs/{run}/{action}": {get: {only("stream", open((*call).streamAgain)), ActionRead}, post: {only("cancel", (*call).cancelRun), ActionUpdate}},
 
 		"/runs/crons":        {post: {(*call).createCron, ActionCreate}},
 		"/runs/crons/search": {post: {(*call).searchCrons, ActionSearch}},
@@ -92,18 +93,6 @@ func endpoints() map[string]map[string]endpoint {
 }
 
 func (c *call) ok() error { return c.send(map[string]bool{"ok": true}) }
-
-// ready reports whether the store answers.
-func (c *call) ready() error {
-	for name, g := range c.s.graphs {
-		if _, _, err := c.s.o.Runs.Last(c.ctx(), g.assistant); err != nil {
-			c.s.o.Logger.Error("server: the store does not answer", "graph", name, "error", err)
-			return refuse(http.StatusServiceUnavailable, "The store does not answer.")
-		}
-		break
-	}
-	return c.ok()
-}
 
 func (c *call) info() error {
 	return c.send(map[string]any{

@@ -240,7 +240,7 @@ func (c *call) newRun(q *runRequest, thread string) (runs.Record, *served, error
 		return runs.Record{}, nil, err
 	}
 	if q.Webhook != "" {
-		if err := c.s.checkWebhook(q.Webhook); err != nil {
+		if err := c.s.o.Webhooks.check(q.Webhook); err != nil {
 			return runs.Record{}, nil, err
 		}
 	}
@@ -294,7 +294,8 @@ func (q *runRequest) metadata(assistant, graph string, d assistantData) (json.Ra
 // id.
 func (c *call) threadForRun(q *runRequest, id, assistant string, g *served) (string, error) {
 	meta := encoded(map[string]string{"assistant_id": assistant, "graph_id": g.name})
-	if id != "" {
+	named := id != ""
+	if named {
 		err := c.useThread(id, g, meta)
 		if !isNotFound(err) || q.IfNotExists != "create" {
 			return id, err
@@ -305,9 +306,10 @@ func (c *call) threadForRun(q *runRequest, id, assistant string, g *served) (str
 		}
 		id = uuid.New()
 	}
+	temporary := q.OnCompletion != "keep" && !named
 	t := newThread(id, meta)
 	t.Graph = g.name
-	err := c.insertThread(&t)
+	err := c.insertThread(&t, temporary)
 	if errors.Is(err, runs.ErrExists) { // it is of another user, or was created meanwhile
 		return id, c.useThread(id, g, meta)
 	}
@@ -329,11 +331,20 @@ func (c *call) useThread(id string, g *served, meta json.RawMessage) error {
 
 // start stores a run and puts it into the queue of its thread.
 func (c *call) start(q *runRequest, thread string) (*activeRun, error) {
+	if c.s.o.Auth != nil {
+		if err := c.s.accounts.room(c.user.ID, 1); err != nil {
+			return nil, err
+		}
+	}
 	r, g, err := c.newRun(q, thread)
 	if err != nil {
 		return nil, err
 	}
-	return c.s.startRun(c.ctx(), r, g)
+	a, err := c.s.startRun(c.ctx(), r, g)
+	if err != nil && thread == "" { // the thread was made for the run
+		err = errors.Join(err, c.s.o.Runs.Delete(context.WithoutCancel(c.ctx()), runs.Thread, r.Parent))
+	}
+	return a, err
 }
 
 // startRun stores a run and puts it into the queue of its thread.
@@ -392,6 +403,11 @@ func (c *call) createRuns() error {
 	var list []runRequest
 	if err := c.list(&list); err != nil {
 		return err
+	}
+	if c.s.o.Auth != nil {
+		if err := c.s.accounts.room(c.user.ID, len(list)); err != nil {
+			return err
+		}
 	}
 	out := []run{}
 	for i := range list {
@@ -627,6 +643,9 @@ func (c *call) list(v any) error {
 	data, err := c.read()
 	if err != nil {
 		return err
+	}
+	if !isArray(data) {
+		return invalid("The body is not a JSON array.")
 	}
 	if err := json.Unmarshal(data, v); err != nil {
 		return invalid("The body cannot be read: %v.", err)

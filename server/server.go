@@ -56,8 +56,11 @@ type Options struct {
 	// Origins are the origins of pages that may call the server, such as https://example.com.
 	// "*" means all. The server's own origin is always accepted.
 	Origins []string
-	// Webhook reports whether the server may call the URL of a webhook. Nil means none.
-	Webhook func(url string) error
+	// Webhooks says which webhooks the server calls. The zero value means none.
+	Webhooks Webhooks
+	// Limits bounds what clients can use. The zero value has limits for a service of a few
+	// hundred users.
+	Limits Limits
 	// MaxRuns is the number of runs that are executed at once. Zero means 256.
 	MaxRuns int
 	// MaxBody is the largest body of a request, in bytes. Zero means 16 MiB.
@@ -97,6 +100,11 @@ type Server struct {
 	running sync.WaitGroup
 	slots   *semaphore.Weighted
 
+	accounts  *accounts
+	meters    *meters
+	readiness readiness
+	webhooks  *http.Client
+
 	mu     sync.Mutex
 	lanes  map[string]*lane
 	active map[string]*activeRun // by run id, queued runs included
@@ -132,6 +140,8 @@ func New(o Options) (*Server, error) {
 		o: o, stored: threads, graphs: map[string]*served{}, mux: http.NewServeMux(), start: time.Now(), slots: semaphore.NewWeighted(int64(o.MaxRuns)),
 		lanes: map[string]*lane{}, active: map[string]*activeRun{}, logs: map[string]*threadLog{}, crons: map[string]context.CancelFunc{},
 	}
+	s.accounts, s.meters, s.webhooks = newAccounts(o.Limits), newMeters(s), newWebhookClient(&s.o.Webhooks)
+	s.o.Logger = slog.New(counting{o.Logger.Handler(), s.meters.errors})
 	for _, name := range slices.Sorted(maps.Keys(o.Graphs)) {
 		g := o.Graphs[name]
 		switch {
@@ -174,6 +184,7 @@ func (o *Options) setDefaults() {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	o.Limits.setDefaults()
 }
 
 // begin makes the assistants of the graphs, and continues runs and crons.
@@ -226,6 +237,7 @@ func (s *Server) trimLogs() {
 // the same store continues it. Close waits for the runs until ctx ends, and returns its error if
 // there are runs then: the next server continues them as if this process had been killed.
 func (s *Server) Close(ctx context.Context) error {
+	defer s.webhooks.CloseIdleConnections()
 	s.mu.Lock()
 	s.closed = true
 	runs := slices.Collect(maps.Values(s.active))

@@ -97,6 +97,9 @@ func (s *socket) read(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if err := s.c.s.admit(s.c.user); err != nil { // a command counts like a request
+			return err
+		}
 		b := &commandBody{}
 		if err = json.Unmarshal(data, b); err != nil {
 			err = s.write(ctx, commandFailure(nil, &commandError{codeInvalid, "A command is a JSON object."}))

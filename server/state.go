@@ -176,7 +176,8 @@ func (r *reader) state(ctx context.Context, snap *graph.Snapshot, live, deep boo
 			task.Interrupts = questionsOf(snap.Pauses, append(slices.Clone(p.tasks), t.ID))
 		}
 		if t.Err != "" {
-			task.Error = &t.Err
+			text := storedFailure(t.Err)
+			task.Error = &text
 		}
 		if isSubgraph(r.g.draw, t.Node) || t.Namespace != "" {
 			inner := p.inner(snap, t, task.ID)

@@ -62,7 +62,7 @@ var readPosts = []string{
 }
 
 // errReadOnly refuses a change.
-var errReadOnly = &Refusal{http.StatusForbidden, "This server is read-only: it refuses requests that change anything."}
+var errReadOnly = &Refusal{Status: http.StatusForbidden, Detail: "This server is read-only: it refuses requests that change anything."}
 
 // onlyReads reports whether a request changes nothing.
 func onlyReads(c *call, path string) bool {

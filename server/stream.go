@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -292,7 +291,7 @@ func (c *call) stream(a *activeRun, v *view, at position, cancel bool) error {
 		}
 		return err
 	})
-	if err != nil && cancel && c.ctx().Err() != nil {
+	if err != nil && cancel && !errors.Is(err, errClosed) {
 		return c.s.cancelRuns(context.WithoutCancel(c.ctx()), []string{a.id}, false, false)
 	}
 	return nil // the response has begun
@@ -415,7 +414,6 @@ func (c *call) join(thread, id string, cancel bool) error {
 	tick := time.NewTicker(c.s.o.Heartbeat)
 	defer tick.Stop()
 	c.w.Header().Set("Content-Type", "application/json")
-	rc := http.NewResponseController(c.w)
 	begun := false
 	for waiting := true; waiting; {
 		select {
@@ -424,7 +422,7 @@ func (c *call) join(thread, id string, cancel bool) error {
 		case <-tick.C:
 			begun = true
 			_, _ = c.w.Write([]byte("\n"))
-			_ = rc.Flush() // a client that left ends the context
+			_ = c.w.FlushError() // a client that left ends the context
 		case <-c.ctx().Done():
 			if cancel {
 				return c.s.cancelRuns(context.WithoutCancel(c.ctx()), []string{id}, false, false)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"time"
@@ -41,12 +42,6 @@ type threadData struct {
 	// TTL is nil for that of the server. Temporary says that the thread belongs to one run.
 	TTL       *TTL `json:",omitempty"`
 	Temporary bool `json:",omitempty"`
-}
-
-// A failure is the error of a graph as clients see it.
-type failure struct {
-	Name    string `json:"error"`
-	Message string `json:"message"`
 }
 
 // An interrupt is an open question as clients see it.
@@ -163,7 +158,7 @@ func (c *call) createThread() error {
 	if c.s.graphs[b.Graph] != nil {
 		r.Graph = b.Graph
 	}
-	err = c.insertThread(&r)
+	err = c.insertThread(&r, false)
 	if errors.Is(err, runs.ErrExists) {
 		if b.IfExists != "do_nothing" {
 			return refuse(http.StatusConflict, "The thread %s exists.", b.ID)
@@ -183,8 +178,8 @@ func (c *call) createThread() error {
 	return c.sendThread(r)
 }
 
-// insertThread stores a new thread of the user.
-func (c *call) insertThread(r *runs.Record) error {
+// insertThread stores a new thread of the user. A temporary thread does not count for its limit.
+func (c *call) insertThread(r *runs.Record, temporary bool) error {
 	f, err := c.allow(Access{Resource: ResourceThreads, Action: ActionCreate})
 	if err == nil {
 		err = f.stamp(r, c.user)
@@ -195,7 +190,27 @@ func (c *call) insertThread(r *runs.Record) error {
 	if err != nil {
 		return err
 	}
-	return c.s.o.Runs.Insert(c.ctx(), *r)
+	if err := c.s.o.Runs.Insert(c.ctx(), *r); err != nil || temporary {
+		return err
+	}
+	return c.checkThreads(r)
+}
+
+// checkThreads deletes a new thread again if its owner has too many. It counts afterwards, so that
+// requests at the same time do not exceed the limit together.
+func (c *call) checkThreads(r *runs.Record) error {
+	most := c.s.o.Limits.UserThreads
+	if c.s.o.Auth == nil || most == math.MaxInt {
+		return nil
+	}
+	_, n, err := c.s.o.Runs.Search(c.ctx(), runs.Query{Kind: runs.Thread, Owner: &r.Owner, Limit: 1})
+	if err == nil && n > most {
+		err = &Refusal{Status: http.StatusTooManyRequests, Detail: fmt.Sprintf("The user has %d threads, which is the limit. Delete some.", most)}
+	}
+	if err != nil {
+		err = errors.Join(err, c.s.o.Runs.Delete(context.WithoutCancel(c.ctx()), runs.Thread, r.ID))
+	}
+	return err
 }
 
 func (c *call) sendThread(r runs.Record) error {
@@ -294,7 +309,7 @@ func (c *call) copyThread() error {
 	if r.Status == threadBusy {
 		return refuse(http.StatusConflict, "The thread is busy. Copy it when its run has ended.")
 	}
-	if err := c.insertThread(&to); err != nil {
+	if err := c.insertThread(&to, false); err != nil {
 		return err
 	}
 	if err := c.copyStates(&r, to.ID); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"time"
@@ -51,8 +52,8 @@ func startServer(ctx context.Context, store, address string) (*started, error) {
 	}
 	s, err := server.New(server.Options{
 		Graphs: graphs, Runs: k.runs, Values: m.Values(),
-		Origins: []string{"*"}, // the page comes from a server of its own
-		Webhook: func(string) error { return nil },
+		Origins:  []string{"*"}, // the page comes from a server of its own
+		Webhooks: server.Webhooks{Hosts: []string{"127.0.0.1", "localhost"}, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, HTTP: true},
 	})
 	if err != nil {
 		return nil, errors.Join(err, k.close())

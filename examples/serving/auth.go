@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/weft-go/weft/server"
+)
+
+// tokens returns a function that finds the user of a request by its token. The text has the tokens
+// and their users: "token=ann,token2=bob". The user "ops" may read the metrics, and the threads of
+// all users.
+func tokens(text string) (func(*http.Request) (server.User, error), error) {
+	users := map[[sha256.Size]byte]server.User{} // the time of a look-up by a hash tells nothing about a token
+	for pair := range strings.SplitSeq(text, ",") {
+		token, user, ok := strings.Cut(pair, "=")
+		if !ok || token == "" || user == "" {
+			return nil, errors.New("TOKENS: each entry is token=user")
+		}
+		u := server.User{ID: user}
+		if user == "ops" {
+			u.Permissions = []string{"metrics", "all threads"}
+		}
+		users[sha256.Sum256([]byte(token))] = u
+	}
+	return func(r *http.Request) (server.User, error) {
+		token := r.Header.Get("X-Api-Key") // the header of LangGraph's SDKs
+		if scheme, rest, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
+			token = rest
+		}
+		u, ok := users[sha256.Sum256([]byte(token))]
+		if !ok {
+			return server.User{}, errors.New("no user has this token")
+		}
+		return u, nil
+	}, nil
+}
+
+// authorize lets users use their own objects. Those who look after the server read its metrics and
+// all threads, and change nothing of others.
+func authorize(_ context.Context, a server.Access) (server.Filter, error) {
+	own := server.Filter{Owner: a.User.ID}
+	may := func(permission string) bool { return slices.Contains(a.User.Permissions, permission) }
+	reads := a.Action == server.ActionRead || a.Action == server.ActionSearch
+	switch {
+	case a.Resource == server.ResourceMetrics && !may("metrics"):
+		return own, &server.Refusal{Status: http.StatusForbidden, Detail: "Only those who look after the server read its metrics."}
+	case (a.Resource == server.ResourceThreads || a.Resource == server.ResourceRuns) && reads && may("all threads"):
+		return server.Filter{}, nil
+	}
+	return own, nil
+}

@@ -1,0 +1,68 @@
+// Serving serves a small assistant over HTTP. It needs no key and no other service.
+//
+//	go run ./examples/serving
+//
+// Without TOKENS it accepts requests from this machine only. With TOKENS=token=ann,token2=bob it
+// knows the users by their tokens. DATABASE_URL names a PostgreSQL database; otherwise the data is
+// in the file DB, or in memory. See docs/serving.md and docs/deployment.md.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/server"
+	"github.com/weft-go/weft/server/ui"
+)
+
+func main() {
+	addr := flag.String("addr", "127.0.0.1:8123", "the address to listen at")
+	hosts := flag.String("hosts", "", "the names by which clients reach the server, separated by commas")
+	flag.Parse()
+	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
+	if err := run(context.Background(), *addr, *hosts, log); err != nil {
+		log.Error("the server ended", "error", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, addr, hosts string, log *slog.Logger) error {
+	k, err := openStores(ctx, os.Getenv("DATABASE_URL"), os.Getenv("DB"))
+	if err != nil {
+		return err
+	}
+	defer k.close()
+	g, err := assistant(k.checkpoints)
+	if err != nil {
+		return err
+	}
+	o := server.Options{
+		Graphs: map[string]*graph.Graph{"assistant": g},
+		Runs:   k.runs,
+		Chat:   &ui.Chat{Title: "Assistant"},
+		Studio: &ui.Studio{Write: true},
+		Logger: log,
+	}
+	if text := os.Getenv("TOKENS"); text != "" {
+		if o.Auth, err = tokens(text); err != nil {
+			return err
+		}
+		o.Authorize = authorize
+	}
+	if hosts != "" {
+		o.Hosts = strings.Split(hosts, ",")
+	}
+	s, err := server.New(o)
+	if err != nil {
+		return err
+	}
+	if err := s.ListenAndServe(ctx, addr, nil); err != nil {
+		return fmt.Errorf("serving at %s: %w", addr, err)
+	}
+	return nil
+}

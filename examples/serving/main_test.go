@@ -1,0 +1,50 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/server"
+)
+
+func TestUsersSeeTheirOwnThreads(t *testing.T) {
+	t.Parallel()
+	k, err := openStores(t.Context(), "", t.TempDir()+"/threads.db")
+	require.NoError(t, err)
+	t.Cleanup(k.close)
+	g, err := assistant(k.checkpoints)
+	require.NoError(t, err)
+	o := server.Options{Graphs: map[string]*graph.Graph{"assistant": g}, Runs: k.runs, Authorize: authorize}
+	o.Auth, err = tokens("one=ann,two=bob,three=ops")
+	require.NoError(t, err)
+	s, err := server.New(o)
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, s.Close(t.Context())) }()
+
+	ask := func(token, method, path, body string) *httptest.ResponseRecorder {
+		r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
+		r.Header.Set("Authorization", "bearer "+token)
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		return w
+	}
+	const thread = "11111111-1111-4111-8111-111111111111"
+	run := `{"assistant_id": "assistant", "if_not_exists": "create", "input": {"messages": [{"role": "user", "content": "one two"}]}}`
+	assert.Contains(t, ask("one", http.MethodPost, "/threads/"+thread+"/runs/wait", run).Body.String(), "for ann, in reverse: two one")
+	for token, status := range map[string]int{"one": 200, "two": 404, "three": 200, "none": 401} {
+		assert.Equal(t, status, ask(token, http.MethodGet, "/threads/"+thread+"/history", "").Code, token)
+	}
+	assert.Equal(t, http.StatusNotFound, ask("three", http.MethodDelete, "/threads/"+thread, "").Code)
+	assert.Equal(t, http.StatusOK, ask("three", http.MethodGet, "/metrics", "").Code)
+	assert.Equal(t, http.StatusForbidden, ask("one", http.MethodGet, "/metrics", "").Code)
+	for _, text := range []string{"", "x", "=ann", "x="} {
+		_, err := tokens(text)
+		assert.Error(t, err, text)
+	}
+}

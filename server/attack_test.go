@@ -1,0 +1,184 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-go/weft/internal/uuid"
+	"github.com/weft-go/weft/server"
+)
+
+// An attack is a request that the server must refuse.
+type attack struct {
+	method, path, body string
+	header             map[string]string
+	want               int // 0: any status of 4xx
+}
+
+// send sends a raw request as ann, and returns the status and the body.
+func (a *attack) send(t *testing.T, base string, client *http.Client) (int, string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, a.method, base+a.path, strings.NewReader(a.body))
+	require.NoError(t, err, a.path)
+	r.Header.Set("X-Test-User", "ann")
+	for k, v := range a.header {
+		if k == "Host" {
+			r.Host = v
+			continue
+		}
+		r.Header.Set(k, v)
+	}
+	resp, err := client.Do(r)
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, resp.Body.Close()) }()
+	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+		return resp.StatusCode, ""
+	}
+	data, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	return resp.StatusCode, string(data)
+}
+
+// named are attacks with a known answer.
+func named(thread string) []attack {
+	deep := strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)
+	long := strings.Repeat("x", 5000)
+	json := map[string]string{"Content-Type": "application/json"}
+	return []attack{
+		{"GET", "/info", "", map[string]string{"Host": "evil.example"}, 403},
+		{"GET", "/info", "", map[string]string{"Host": "127.0.0.1.evil.example"}, 403},
+		{"GET", "/ok", "", map[string]string{"Host": "evil.example:8123"}, 403},
+		{"GET", "/info", "", map[string]string{"Origin": "https://evil.example"}, 403},
+		{"POST", "/threads/search", "{}", map[string]string{"Origin": "null"}, 403},
+		{"POST", "/threads/search", "{}", map[string]string{"Origin": "http://127.0.0.1.evil.example"}, 403},
+		{"GET", "/info", "", map[string]string{"X-Test-User": ""}, 401},
+		{"GET", "/metrics", "", nil, 403},
+		{"GET", "/info?" + strings.Repeat("q", 9000), "", nil, 414},
+		{"GET", "/info", "", map[string]string{"X-Large": strings.Repeat("x", 70_000)}, 431},
+		{"POST", "/threads", `{"metadata":{"x":"` + strings.Repeat("x", 2<<20) + `"}}`, json, 413},
+		{"POST", "/runs/batch", `["` + strings.Repeat("x", 2<<20) + `"]`, json, 413},
+		{"POST", "/threads/search", `{"metadata":` + deep + `}`, json, 422},
+		{"POST", "/threads", `{"metadata":` + strings.Repeat(`{"a":`, 20_000) + "1" + strings.Repeat("}", 20_000) + `}`, json, 422},
+		{"POST", "/threads", `{"thread_id":"../../etc/passwd"}`, json, 422},
+		{"POST", "/threads", `{"thread_id":"` + long + `"}`, json, 422},
+		{"POST", "/threads/search", `{"limit":1e400}`, json, 422},
+		{"POST", "/threads/search", `{"limit":-1}`, json, 422},
+		{"POST", "/threads/search", `{"limit":99999999999999999999}`, json, 422},
+		{"POST", "/threads/search", `{"offset":-5}`, json, 422},
+		{"POST", "/threads/search", `{"sort_by":"metadata; drop table"}`, json, 422},
+		{"POST", "/threads/search", `{"status":"'"}`, json, 422},
+		{"POST", "/assistants", `{"graph_id":"nope"}`, json, 404},
+		{"POST", "/assistants", `{"graph_id":"echo","name":"` + long + `"}`, json, 422},
+		{"POST", "/assistants", `{"graph_id":"echo","name":"a\u0000b"}`, json, 422},
+		{"POST", "/runs/wait", `{"assistant_id":"echo","webhook":"http://169.254.169.254/latest"}`, json, 422},
+		{"POST", "/runs/wait", `{"assistant_id":"echo","webhook":"/threads"}`, json, 422},
+		{"POST", "/runs/crons", `{"assistant_id":"echo","schedule":"* * * * *","webhook":"http://127.0.0.1/"}`, json, 422},
+		{"POST", "/runs/crons", `{"assistant_id":"echo","schedule":"TZ=0"}`, json, 422},
+		{"POST", "/runs/crons", `{"assistant_id":"echo","schedule":"* * * * *","timezone":"../../etc/passwd"}`, json, 422},
+		{"POST", "/runs/wait", `{"assistant_id":"echo","after_seconds":1e300}`, json, 422},
+		{"POST", "/runs/wait", `{"assistant_id":"echo","after_seconds":-1}`, json, 422},
+		{"POST", "/runs/wait", `{"assistant_id":"echo","config":{"recursion_limit":-1}}`, json, 422},
+		{"POST", "/runs/wait", `{"assistant_id":"echo","stream_mode":["evil"]}`, json, 422},
+		{"POST", "/runs/wait", `{"assistant_id":"echo","multitask_strategy":"evil"}`, json, 422},
+		{"PUT", "/store/items", `{"namespace":[],"key":"k","value":{}}`, json, 422},
+		{"PUT", "/store/items", `{"namespace":["n"],"key":"k","value":[]}`, json, 422},
+		{"POST", "/store/items/search", `{"namespace_prefix":["n"],"filter":{"a":{"$where":"1"}}}`, json, 422},
+		{"POST", "/store/items/search", `{"limit":1000000}`, json, 422},
+		{"POST", "/store/namespaces", `{"limit":-1}`, json, 422},
+		{"GET", "/threads/" + thread + "/runs?limit=-1", "", nil, 422},
+		{"GET", "/threads/" + thread + "/runs?limit=99999999999999999999", "", nil, 422},
+		{"GET", "/threads/" + thread + "/history?limit=100000", "", nil, 422},
+		{"GET", "/threads/" + thread + "/stream", "", map[string]string{"Last-Event-ID": "evil"}, 422},
+		{"GET", "/threads/" + thread + "/stream", "", map[string]string{"Last-Event-ID": "-99"}, 422},
+		{"GET", "/threads/../metrics", "", nil, 404},
+		{"GET", "/chat/../threads", "", nil, 404},
+		{"GET", "//threads/" + thread, "", nil, 404},
+		{"GET", "/threads/" + thread + "/../../metrics", "", nil, 404},
+		{"GET", "/.git/config", "", nil, 404},
+		{"TRACE", "/info", "", nil, 405},
+		{"PROPFIND", "/threads", "", nil, 405},
+		{"POST", "/threads/" + thread + "/commands", `{"id":1}`, json, 400},
+		{"POST", "/threads/" + thread + "/commands", `[]`, json, 400},
+		{"GET", "/threads/" + thread + "/stream/events", "", nil, 426},
+	}
+}
+
+// generated are attacks on each route: hostile ids, and bodies that are not the JSON of a request.
+func generated(thread string) []attack {
+	ids := []string{"x", "%00", "..%2f..%2fetc", "%27%20or%201=1", "00000000-0000-0000-0000-00000000000g", strings.Repeat("a", 3000), "%F0%9F%92%A3", "1%0d%0aX-Evil:%201"}
+	bodies := []string{"{", "null", `"text"`, "1e999", `{"metadata":}`, "\xff\xfe", `{"metadata":[],"values":3,"ids":"x","limit":"x","params":1,"id":"x","namespace":1,"config":7,"thread_ids":1,"version":"x","channels":1,"checkpoint":1}`}
+	var out []attack
+	for _, route := range allRoutes() {
+		method, path := route[0], strings.ReplaceAll(route[1], "{action}", "stream")
+		if strings.Contains(path, "{") {
+			for _, id := range ids {
+				hostile := path
+				for strings.Contains(hostile, "{") {
+					i, j := strings.Index(hostile, "{"), strings.Index(hostile, "}")
+					hostile = hostile[:i] + id + hostile[j+1:]
+				}
+				out = append(out, attack{method: method, path: hostile, body: "{}"})
+			}
+		}
+		if slices.Contains([]string{http.MethodGet, http.MethodDelete}, method) && path != "/store/items" || method == http.MethodGet || strings.HasSuffix(path, "/cancel") && path != "/runs/cancel" {
+			continue
+		}
+		path = strings.NewReplacer("{thread}", thread, "{assistant}", uuid.New(), "{run}", uuid.New(), "{cron}", uuid.New(), "{checkpoint}", uuid.New()).Replace(path)
+		if strings.HasSuffix(path, "/copy") || strings.HasSuffix(path, "/stream") && strings.HasPrefix(path, "/runs/") && path != "/runs/stream" {
+			continue // they read no body
+		}
+		for _, body := range bodies {
+			out = append(out, attack{method: method, path: path, body: body})
+		}
+	}
+	return out
+}
+
+// Each hostile request is refused with a status of 4xx and a text without internals.
+func TestAttacksAreRefused(t *testing.T) {
+	t.Parallel()
+	var errs atomic.Int32
+	var logged bytes.Buffer
+	s, web := testServer(t, func(o *server.Options) {
+		o.Hosts, o.MaxBody, o.Limits.Requests = []string{"127.0.0.1"}, 1<<20, -1
+		o.Logger = slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelError}))
+	})
+	thread := ask(t, web, "ann", http.MethodPost, "/threads", nil).field(t, "thread_id")
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	defer client.CloseIdleConnections()
+	attacks := append(named(thread), generated(thread)...)
+	for _, a := range attacks {
+		status, body := a.send(t, web.URL, client)
+		what := fmt.Sprintf("%s %.100s %.80q: %d %.200s", a.method, a.path, a.body, status, body)
+		if a.want != 0 {
+			assert.Equal(t, a.want, status, what)
+		}
+		assert.True(t, status >= 400 && status < 500, what)
+		for _, leak := range []string{".go:", "goroutine", "panic", "runtime", "/work", "sql"} {
+			assert.NotContains(t, body, leak, what)
+		}
+		assert.Less(t, len(body), 2000, what)
+		if status >= 500 {
+			errs.Add(1)
+		}
+	}
+	t.Logf("%d attacks", len(attacks))
+	assert.GreaterOrEqual(t, len(attacks), 200)
+	assert.Zero(t, errs.Load())
+	assert.Empty(t, logged.String(), "no attack is a failure of the server")
+	assert.Eventually(t, func() bool { return server.OpenStreams(s) == 0 }, 10*time.Second, 10*time.Millisecond)
+}

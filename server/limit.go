@@ -1,0 +1,228 @@
+package server
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// Limits bounds what clients can use. Zero means the default of a field, and a negative number
+// means no limit. The limits of a user apply only with [Options.Auth].
+type Limits struct {
+	// Headers is the number of header fields of a request, 100 by default, and HeaderBytes their
+	// size, 64 KiB by default. The path with its query may have 8 KiB.
+	Headers, HeaderBytes int
+	// ReadTime is the time in which a client sends the body of a request: a minute by default.
+	ReadTime time.Duration
+	// WriteTime is the time in which a client takes each 64 KiB of a response, and each event of a
+	// stream: 30 s by default.
+	WriteTime time.Duration
+	// Streams is the number of requests that stay open at once: streams of events, and requests
+	// that wait for the end of a run. It is 4,096 by default. UserStreams is their number for one
+	// user: 100 by default.
+	Streams, UserStreams int
+	// Requests is the number of requests of a user in a second, on average: 100 by default.
+	// Twice as many may come at once.
+	Requests float64
+	// UserRuns is the number of runs of a user that wait or are executed at once: 100 by default.
+	UserRuns int
+	// UserThreads is the number of threads that a user may own. There is no limit by default.
+	// Threads that are deleted with their only run do not count.
+	UserThreads int
+}
+
+const maxPath = 8 << 10
+
+func (l *Limits) setDefaults() {
+	for _, f := range []struct {
+		value     *int
+		otherwise int
+	}{
+		{&l.Headers, 100},
+		{&l.HeaderBytes, 64 << 10},
+		{&l.Streams, 4096},
+		{&l.UserStreams, 100},
+		{&l.UserRuns, 100},
+		{&l.UserThreads, math.MaxInt},
+	} {
+		if *f.value == 0 {
+			*f.value = f.otherwise
+		} else if *f.value < 0 {
+			*f.value = math.MaxInt
+		}
+	}
+	if l.Requests == 0 {
+		l.Requests = 100
+	} else if l.Requests < 0 {
+		l.Requests = float64(rate.Inf)
+	}
+	for t, otherwise := range map[*time.Duration]time.Duration{&l.ReadTime: time.Minute, &l.WriteTime: 30 * time.Second} {
+		if *t == 0 {
+			*t = otherwise
+		}
+	}
+}
+
+// checkHead refuses a request whose path or header is too large.
+func (l *Limits) checkHead(r *http.Request) error {
+	if len(r.RequestURI) > maxPath {
+		return refuse(http.StatusRequestURITooLong, "The path and the query have more than %d bytes.", maxPath)
+	}
+	fields, size := 0, 0
+	for name, values := range r.Header {
+		fields += len(values)
+		for _, v := range values {
+			size += len(name) + len(v)
+		}
+	}
+	if fields > l.Headers || size > l.HeaderBytes {
+		return refuse(http.StatusRequestHeaderFieldsTooLarge, "The header has more than %d fields or %d bytes.", l.Headers, l.HeaderBytes)
+	}
+	return nil
+}
+
+// tooMany is the refusal of a request that exceeds a limit of its user.
+func tooMany(after time.Duration, format string, args ...any) error {
+	return &Refusal{Status: http.StatusTooManyRequests, Detail: fmt.Sprintf(format, args...), RetryAfter: after}
+}
+
+// accounts has what users use at present. A user that uses nothing has no account for long.
+type accounts struct {
+	limits Limits
+
+	mu      sync.Mutex
+	users   map[string]*account
+	sweepAt int // the number of accounts at which unused ones are removed
+	streams int
+}
+
+type account struct {
+	requests *rate.Limiter
+	streams  int
+	runs     int
+}
+
+const minSweep = 1024
+
+func newAccounts(l Limits) *accounts {
+	return &accounts{limits: l, users: map[string]*account{}, sweepAt: minSweep}
+}
+
+// of returns the account of a user. The caller holds the lock.
+func (a *accounts) of(user string) *account {
+	if u := a.users[user]; u != nil {
+		return u
+	}
+	if len(a.users) >= a.sweepAt {
+		a.sweep()
+	}
+	burst := 1
+	if twice := 2 * a.limits.Requests; twice > 1 && twice < math.MaxInt32 {
+		burst = int(twice)
+	}
+	u := &account{requests: rate.NewLimiter(rate.Limit(a.limits.Requests), burst)}
+	a.users[user] = u
+	return u
+}
+
+// sweep removes the accounts that are like new ones.
+func (a *accounts) sweep() {
+	for id, u := range a.users {
+		if u.streams == 0 && u.runs == 0 && u.requests.Tokens() >= float64(u.requests.Burst()) {
+			delete(a.users, id)
+		}
+	}
+	a.sweepAt = max(minSweep, 2*len(a.users))
+}
+
+// request counts a request of a user.
+func (a *accounts) request(user string) error {
+	a.mu.Lock()
+	r := a.of(user).requests.Reserve()
+	a.mu.Unlock()
+	if wait := r.Delay(); wait > 0 {
+		r.Cancel()
+		return tooMany(wait, "The user sends more than %g requests a second.", a.limits.Requests)
+	}
+	return nil
+}
+
+// stream counts a request that stays open. Call end when it has ended. Without a user, only the
+// limit of all streams applies.
+func (a *accounts) stream(user string, limited bool) (end func(), err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.streams >= a.limits.Streams {
+		return nil, &Refusal{Status: http.StatusServiceUnavailable, Detail: "The server has as many open streams as it may.", RetryAfter: time.Second}
+	}
+	u := a.of(user)
+	if limited && u.streams >= a.limits.UserStreams {
+		return nil, tooMany(time.Second, "The user has %d open streams, which is the limit.", u.streams)
+	}
+	a.streams++
+	u.streams++
+	return func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.streams--
+		u.streams--
+	}, nil
+}
+
+// room reports whether a user may start some runs.
+func (a *accounts) room(user string, more int) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.check(a.of(user), more)
+}
+
+func (a *accounts) check(u *account, more int) error {
+	if u.runs+more > a.limits.UserRuns {
+		return tooMany(time.Second, "The user has %d runs that have not ended; the limit is %d.", u.runs, a.limits.UserRuns)
+	}
+	return nil
+}
+
+// take counts a run of a user, until give.
+func (a *accounts) take(user string, limited bool) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	u := a.of(user)
+	if limited {
+		if err := a.check(u, 1); err != nil {
+			return err
+		}
+	}
+	u.runs++
+	return nil
+}
+
+// give counts the end of a run.
+func (a *accounts) give(user string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.of(user).runs--
+}
+
+// openStreams returns the number of requests that stay open.
+func (a *accounts) openStreams() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.streams
+}
+
+// open returns a handler that counts its requests as streams.
+func open(h handler) handler {
+	return func(c *call) error {
+		end, err := c.s.accounts.stream(c.user.ID, c.s.o.Auth != nil)
+		if err != nil {
+			return err
+		}
+		defer end()
+		return h(c)
+	}
+}
