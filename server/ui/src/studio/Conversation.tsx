@@ -130,7 +130,7 @@ const Row = memo(function Row({ item, busy, asked }: { item: Exclude<Item, { kin
         {usage && <span className="num opacity-0 transition-opacity duration-150 group-focus-within:opacity-100 group-hover:opacity-100">{usage.input_tokens} in · {usage.output_tokens} out</span>}
       </p>
       <div className={item.streaming ? "caret" : ""}><Blocks content={item.message.content} /></div>
-      {item.uses.length > 0 && <div className="mt-1.5 space-y-1">{item.uses.map((u) => <Use key={u.call.id} use={u} busy={busy} waits={asked.some((q) => (q.value as { call_id?: string } | null)?.call_id === u.call.id)} />)}</div>}
+      {item.uses.length > 0 && <div className="mt-1.5 space-y-1">{item.uses.map((u) => <Use key={u.call.id} use={u} busy={busy} asking={asked.length > 0} waits={asked.some((q) => (q.value as { call_id?: string } | null)?.call_id === u.call.id)} />)}</div>}
     </article>
   );
 });
@@ -181,11 +181,11 @@ function Reasoning({ text }: { text: string }) {
   );
 }
 
-function Use({ use, busy, waits }: { use: { call: Call; answer?: Message }; busy: boolean; waits: boolean }) {
+function Use({ use, busy, waits, asking }: { use: { call: Call; answer?: Message }; busy: boolean; waits: boolean; asking: boolean }) {
   const [open, setOpen] = useState(false);
   const { call, answer } = use;
   const rejected = answer && JSON.stringify(answer.content).includes("a person rejected this call");
-  const state: State = waits ? "waiting" : answer ? (rejected ? "rejected" : answer.status === "error" ? "failed" : "done") : busy ? "running" : "stopped";
+  const state: State = waits ? "waiting" : answer ? (rejected ? "rejected" : answer.status === "error" ? "failed" : "done") : busy ? "running" : asking ? "waiting" : "stopped";
   return (
     <div className="rounded-[10px] border">
       <button type="button" aria-expanded={open} onClick={() => setOpen(!open)} className="flex min-h-9 w-full items-center gap-2 rounded-[10px] px-2.5 text-start text-sm hover:bg-hover">

@@ -74,7 +74,7 @@ export function ThreadView({ id }: { id: string }) {
   const drawing = graph.data?.drawing;
   const picture = drawing && (
     <Suspense fallback={<div className="p-6"><Skeleton lines={4} /></div>}>
-      <Pictured drawing={drawing} chain={chain} live={at ? undefined : live} node={node} onNode={choose} />
+      <Pictured drawing={drawing} chain={chain} tasks={settled ? undefined : state.data?.tasks} live={at ? undefined : live} node={node} onNode={choose} />
     </Suspense>
   );
   const inspector = node && <Inspector key={node} thread={id} node={node} dots={chain} onClose={() => choose(undefined)} onGo={(c) => go({ checkpoint: c === newest?.mark.id ? undefined : c })} />;
@@ -339,13 +339,13 @@ function Compare({ history, dot, newest, onCompare }: { history: History; dot: D
 }
 
 // Pictured draws the graph with what the shown run did before the shown checkpoint.
-const Pictured = memo(function Pictured({ drawing, chain, live, node, onNode }: { drawing: GraphInfo["drawing"]; chain: Dot[]; live?: Live; node?: string; onNode: (id: string | undefined) => void }) {
+const Pictured = memo(function Pictured({ drawing, chain, tasks, live, node, onNode }: { drawing: GraphInfo["drawing"]; chain: Dot[]; tasks?: State["tasks"]; live?: Live; node?: string; onNode: (id: string | undefined) => void }) {
   const liveKey = [...(live?.tasks.values() ?? [])].map((t) => t.id + t.state).join();
-  const { states, traveled } = useMemo(() => statesOf(chain, live), [chain, liveKey]); // eslint-disable-line
+  const { states, traveled } = useMemo(() => statesOf(chain, tasks, live), [chain, tasks, liveKey]); // eslint-disable-line
   return <GraphView drawing={drawing} states={states} traveled={traveled} chosen={node} onChoose={onNode} />;
 });
 
-function statesOf(chain: Dot[], live?: Live): { states: Map<string, NodeState>; traveled: Set<string> } {
+function statesOf(chain: Dot[], tasks: State["tasks"] | undefined, live?: Live): { states: Map<string, NodeState>; traveled: Set<string> } {
   const states = new Map<string, NodeState>();
   const traveled = new Set<string>();
   const newest = chain[0];
@@ -378,6 +378,11 @@ function statesOf(chain: Dot[], live?: Live): { states: Map<string, NodeState>; 
     if (t.error) open.set(t.node, "failed");
     else if (t.asked && !t.ended_at) open.set(t.node, "waiting");
     else if (t.ended_at && t.node && !newest.mark.next.includes(t.node)) open.set(t.node, "done");
+  }
+  for (const t of tasks ?? []) { // a store without the records of a server tells only what is open
+    if (open.get(t.name) !== "due") continue;
+    if (t.error) open.set(t.name, "failed");
+    else if (t.interrupts.length > 0) open.set(t.name, "waiting");
   }
   for (const [name, state] of open) {
     const task = newest.mark.tasks.find((t) => t.node === name);
