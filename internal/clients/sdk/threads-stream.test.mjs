@@ -50,8 +50,9 @@ for (const transport of ["sse", "websocket"]) {
           if (text === "The sum is 9.") return;
         }
       })();
+      const result = thread.output; // before the run begins, else a quick run ends before the client reads values
       await thread.run.start({ input: human("add 4 5") });
-      const output = await thread.output;
+      const output = await result;
       assert.equal(output.messages.at(-1).content, "The sum is 9.");
       await reading;
       assert.equal(texts.at(-1), "The sum is 9.");
