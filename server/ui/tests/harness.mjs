@@ -78,16 +78,27 @@ export class Chat {
 
   /** say sends a message. With wait, it waits for the end of the answer. */
   async say(text, { wait = true } = {}) {
-    const before = await this.page.locator("[data-index]").count();
+    const last = () => this.page.evaluate(() => Math.max(-1, ...[...document.querySelectorAll("[data-index]")].map((e) => Number(e.dataset.index))));
+    const before = await last();
     await this.field.fill(text);
+    const taken = this.page.waitForResponse((r) => r.request().method() === "POST" && r.url().endsWith("/runs"));
     await this.field.press("Enter");
-    await this.page.locator("[data-index]").nth(0).waitFor();
-    if (before === 0) await this.page.waitForURL(/#\/.+/);
+    await taken;
+    if (before < 0) await this.page.waitForURL(/#\/.+/);
+    for (const until = Date.now() + 20_000; (await last()) <= before; ) {
+      if (Date.now() > until) throw new Error(`the message ${JSON.stringify(text)} is not shown`);
+      await this.page.waitForTimeout(20);
+    }
     if (wait) await this.idle();
   }
 
   /** idle waits until the last message has an answer or a question, and nothing runs. */
   async idle() {
+    const runs = async () => (await fetch(`${this.origin}/threads/${this.thread}/runs`)).json();
+    for (const until = Date.now() + 30_000; (await runs()).some((r) => r.status === "running" || r.status === "pending"); ) {
+      if (Date.now() > until) throw new Error("the run does not end");
+      await this.page.waitForTimeout(50);
+    }
     await this.page.waitForFunction(() => {
       const rows = document.querySelectorAll("[data-index]");
       const busy = document.querySelector("[aria-label^='Stop'], [aria-label='The answer is coming']");
