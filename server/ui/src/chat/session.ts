@@ -267,7 +267,10 @@ export class Session {
       void this.#replay(run.run_id);
       return;
     }
-    if (this.#run) return this.#ended();
+    if (this.#run) {
+      this.#joining = false; // its stream may have broken without an end
+      return this.#ended();
+    }
     if (this.#outgoing.length > 0) {
       this.#outgoing = this.#outgoing.filter((o) => !o.run);
       await this.#load();
@@ -285,7 +288,7 @@ export class Session {
     const signal = this.#end.signal;
     for (let wait = 500; !signal.aborted; wait = 3000) {
       await new Promise((f) => setTimeout(f, wait));
-      if (signal.aborted || this.#joining || !this.#live || (wait > 500 && !this.#run && this.#outgoing.length === 0)) continue;
+      if (signal.aborted || !this.#live || (wait > 500 && !this.#run && this.#outgoing.length === 0)) continue;
       await this.#join().catch(() => undefined); // the next time
     }
   }
@@ -427,10 +430,11 @@ export class Session {
     const later = this.#outgoing.filter((o) => queued.has(o.message.id)).map((o) => o.message);
     const streaming = running ? this.#replies.streaming : undefined;
     const messages = [...this.#messages, ...now, ...streamed, ...later];
-    const turns = turnsOf(messages, { streaming, running, stopped: this.#stopped, interrupts: this.#interrupts, queued });
+    const interrupts = this.#outgoing.length > 0 ? [] : this.#interrupts; // a message supersedes the questions
+    const turns = turnsOf(messages, { streaming, running, stopped: this.#stopped, interrupts, queued });
     const tail = turns.findLast((t) => !(t.kind === "human" && t.queued));
     this.#view = {
-      ...this.#view, turns, interrupts: this.#interrupts, running, stopped: this.#stopped && !running, error: running ? undefined : this.#error,
+      ...this.#view, turns, interrupts, running, stopped: this.#stopped && !running, error: running ? undefined : this.#error,
       pending: (running || now.length > 0) && (tail?.kind !== "assistant" || waits(tail)),
       work: new Map(this.#work), branches: this.#history.length ? branchesOf(this.#history, this.#shown) : undefined, old: this.#shown !== undefined,
       ...change,
