@@ -7,14 +7,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"log"
 	"log/slog"
-	"net/http"
-	"os"
-	"os/signal"
+	"net"
 	"time"
 
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
@@ -31,14 +28,18 @@ func main() {
 	addr := flag.String("addr", "127.0.0.1:8123", "address to listen on")
 	pace := flag.Duration("pace", 18*time.Millisecond, "time between two pieces of a reply")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, *addr, *pace); err != nil {
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", *addr)
+	if err == nil {
+		fmt.Printf("chat:   http://%s/chat/\nstudio: http://%s/studio/\n", l.Addr(), l.Addr())
+		err = run(context.Background(), l, *pace)
+	}
+	if err != nil {
 		log.Fatal("pages: ", err)
 	}
 }
 
-func run(ctx context.Context, addr string, pace time.Duration) error {
+// run serves until ctx ends or the process gets a signal.
+func run(ctx context.Context, l net.Listener, pace time.Duration) error {
 	// docs:begin chat
 	list := shopTools()
 	set, err := tools.NewSet(list...)
@@ -69,17 +70,5 @@ func run(ctx context.Context, addr string, pace time.Duration) error {
 	if err != nil {
 		return err
 	}
-	web := &http.Server{Addr: addr, Handler: withPictures(s), ReadHeaderTimeout: 10 * time.Second}
-	fmt.Printf("chat:   http://%s/chat/\nstudio: http://%s/studio/\n", addr, addr)
-	failed := make(chan error, 1)
-	go func() { failed <- web.ListenAndServe() }()
-	select {
-	case err := <-failed:
-		return errors.Join(err, s.Close(context.WithoutCancel(ctx)))
-	case <-ctx.Done():
-	}
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	err = s.Close(ending)
-	return errors.Join(err, web.Close())
+	return s.Serve(ctx, l, withPictures(s))
 }
