@@ -70,7 +70,7 @@ func (l *link) check() error {
 // read sends one statement in one round trip, and calls fn for each row. It may send the statement
 // again after any temporary fault; it calls reset before each attempt.
 func (l *link) read(ctx context.Context, sql string, args []any, reset func(), fn func(pgx.Rows) error) error {
-	return l.retry(ctx, l.timeout, anyFault, func(ctx context.Context) error {
+	return l.retry(ctx, l.timeout, pgdb.AnyFault, func(ctx context.Context) error {
 		reset()
 		return l.query(ctx, sql, args, fn)
 	})
@@ -79,7 +79,7 @@ func (l *link) read(ctx context.Context, sql string, args []any, reset func(), f
 // write is like read, for a statement that must not take effect twice. It sends the statement again
 // only if the first attempt had no effect.
 func (l *link) write(ctx context.Context, sql string, args []any, reset func(), fn func(pgx.Rows) error) error {
-	return l.retry(ctx, l.timeout, unsent, func(ctx context.Context) error {
+	return l.retry(ctx, l.timeout, pgdb.Unsent, func(ctx context.Context) error {
 		reset()
 		return l.query(ctx, sql, args, fn)
 	})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/weft-go/weft/internal/pgdb"
 	"github.com/weft-go/weft/internal/uuid"
 	"github.com/weft-go/weft/server/runs"
 )
@@ -46,14 +47,14 @@ func (s *Store) append(ctx context.Context, thread string, events []runs.Event, 
 		}
 		list = append(list, one)
 	}
-	may := unsent
+	may := pgdb.Unsent
 	if len(events) > 0 {
 		args, err := columns(events)
 		if err != nil {
 			return err
 		}
 		list = append(list, statement{appendEvents, append([]any{thread, id, events[0].Seq}, args...)})
-		may = anyFault // the id tells whether an earlier attempt took effect
+		may = pgdb.AnyFault // the id tells whether an earlier attempt took effect
 	}
 	return classify("a record or the log of thread "+thread, s.exec(ctx, may, list...))
 }
@@ -80,7 +81,7 @@ func (s *Store) Events(ctx context.Context, thread string, after int64, limit in
 	if limit > 0 {
 		most = &limit
 	}
-	err = s.rows(ctx, s.timeout, anyFault, getEvents, []any{thread, after, most}, func() { events = nil }, func(rows pgx.Rows) error {
+	err = s.rows(ctx, s.timeout, pgdb.AnyFault, getEvents, []any{thread, after, most}, func() { events = nil }, func(rows pgx.Rows) error {
 		var seq int64
 		var at time.Time
 		var head, data []byte
@@ -128,7 +129,7 @@ func (s *Store) Trim(ctx context.Context, thread string, keep runs.Bounds) (remo
 		text, args = logsOver, []any{count, size, since}
 	}
 	var logs []int64
-	err = s.rows(ctx, maintenanceTime, anyFault, text, args, func() { logs = nil }, func(rows pgx.Rows) error {
+	err = s.rows(ctx, maintenanceTime, pgdb.AnyFault, text, args, func() { logs = nil }, func(rows pgx.Rows) error {
 		var log int64
 		err := rows.Scan(&log)
 		logs = append(logs, log)
@@ -136,7 +137,7 @@ func (s *Store) Trim(ctx context.Context, thread string, keep runs.Bounds) (remo
 	})
 	for i := 0; i < len(logs) && err == nil; i++ { // one transaction a log, so that none is locked for long
 		n := 0
-		err = s.rows(ctx, maintenanceTime, anyFault, trimLog, []any{logs[i], since, count, size}, func() {}, func(rows pgx.Rows) error { return rows.Scan(&n) })
+		err = s.rows(ctx, maintenanceTime, pgdb.AnyFault, trimLog, []any{logs[i], since, count, size}, func() {}, func(rows pgx.Rows) error { return rows.Scan(&n) })
 		removed += n
 	}
 	if err != nil {

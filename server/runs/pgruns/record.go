@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/weft-go/weft/internal/pgdb"
 	"github.com/weft-go/weft/server/runs"
 )
 
@@ -87,7 +88,7 @@ func (s *Store) Insert(ctx context.Context, records ...runs.Record) error {
 		ids = append(ids, about(r.Kind, r.ID))
 		list = append(list, statement{insertRecord, append([]any{string(r.Kind), r.ID}, args...)})
 	}
-	if err := s.exec(ctx, unsent, list...); err != nil {
+	if err := s.exec(ctx, pgdb.Unsent, list...); err != nil {
 		return s.fail("insert", classify(strings.Join(ids, ", "), err))
 	}
 	return nil
@@ -112,7 +113,7 @@ func (s *Store) Get(ctx context.Context, kind runs.Kind, id string) (r runs.Reco
 func (s *Store) Update(ctx context.Context, r runs.Record) (int64, error) {
 	one, err := replacement("", nil, &r)
 	if err == nil {
-		err = s.exec(ctx, unsent, one)
+		err = s.exec(ctx, pgdb.Unsent, one)
 	}
 	if err != nil {
 		return 0, s.fail("update", classify(about(r.Kind, r.ID), err))
@@ -132,7 +133,7 @@ func replacement(thread string, batch *string, r *runs.Record) (statement, error
 
 // Delete implements [runs.Store].
 func (s *Store) Delete(ctx context.Context, kind runs.Kind, id string) error {
-	if err := s.exec(ctx, unsent, statement{deleteRecord, []any{string(kind), id}}); err != nil {
+	if err := s.exec(ctx, pgdb.Unsent, statement{deleteRecord, []any{string(kind), id}}); err != nil {
 		return s.fail("delete", classify(about(kind, id), err))
 	}
 	return nil

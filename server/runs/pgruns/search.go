@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/weft-go/weft/internal/pgdb"
 	"github.com/weft-go/weft/server/runs"
 )
 
@@ -99,7 +100,7 @@ func (s *Store) search(ctx context.Context, q *runs.Query) (found []runs.Record,
 	if q.Offset > 0 {
 		page.text += ` OFFSET ` + page.arg(q.Offset)
 	}
-	err = s.rows(ctx, s.timeout, anyFault, page.text, page.args, func() { found = nil }, func(rows pgx.Rows) error {
+	err = s.rows(ctx, s.timeout, pgdb.AnyFault, page.text, page.args, func() { found = nil }, func(rows pgx.Rows) error {
 		r, err := scanRecord(rows)
 		found = append(found, r)
 		return err

@@ -158,7 +158,7 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool, o Options) error {
 
 func (s *Store) migrate(ctx context.Context) error {
 	return s.migrations().Migrate(ctx, s.query, func(ctx context.Context, script string) error {
-		return s.retry(ctx, maintenanceTime, anyFault, func(ctx context.Context) error {
+		return s.retry(ctx, maintenanceTime, pgdb.AnyFault, func(ctx context.Context) error {
 			return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 				_, err := tx.Exec(ctx, script, pgx.QueryExecModeSimpleProtocol)
 				return err

@@ -5,6 +5,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/weft-go/weft/internal/pgdb"
 	"github.com/weft-go/weft/server/runs"
 )
 
@@ -23,7 +24,7 @@ func (s *Store) PutTasks(ctx context.Context, thread string, tasks []runs.Task) 
 	for i, t := range tasks {
 		list[i] = statement{putTask, []any{thread, t.ID, t.Checkpoint, []byte(t.Data)}}
 	}
-	if err := s.exec(ctx, anyFault, list...); err != nil {
+	if err := s.exec(ctx, pgdb.AnyFault, list...); err != nil {
 		return s.fail("put tasks", err)
 	}
 	return nil
@@ -34,7 +35,7 @@ func (s *Store) Tasks(ctx context.Context, thread string, checkpoints ...string)
 	if checkpoints == nil {
 		checkpoints = []string{}
 	}
-	err = s.rows(ctx, s.timeout, anyFault, getTasks, []any{thread, checkpoints}, func() { tasks = nil }, func(rows pgx.Rows) error {
+	err = s.rows(ctx, s.timeout, pgdb.AnyFault, getTasks, []any{thread, checkpoints}, func() { tasks = nil }, func(rows pgx.Rows) error {
 		var t runs.Task
 		var data []byte
 		err := rows.Scan(&t.ID, &t.Checkpoint, &data)
@@ -50,7 +51,7 @@ func (s *Store) Tasks(ctx context.Context, thread string, checkpoints ...string)
 
 // CopyTasks implements [runs.Store].
 func (s *Store) CopyTasks(ctx context.Context, from, to string) error {
-	if err := s.exec(ctx, anyFault, statement{copyTasks, []any{from, to}}); err != nil {
+	if err := s.exec(ctx, pgdb.AnyFault, statement{copyTasks, []any{from, to}}); err != nil {
 		return s.fail("copy tasks", err)
 	}
 	return nil

@@ -1,0 +1,57 @@
+package pgdb
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// A Fault is the kind of a failure of a statement. It decides whether the statement is sent again.
+type Fault int
+
+const (
+	Permanent Fault = iota // a retry does not help
+	Undone                 // the database rolled back because of another transaction
+	Refused                // there was no connection, or nothing was sent
+	Lost                   // the connection was lost; the statement may have taken effect
+)
+
+// FaultOf classifies an error. The end of a context is permanent.
+func FaultOf(err error) Fault {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return Permanent
+	}
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		switch e.Code {
+		case "40001", "40P01": // serialization_failure, deadlock_detected
+			return Undone
+		case "57P03", "53300": // the server starts; too many connections
+			return Refused
+		case "57P01", "57P02": // the server stops, has crashed
+			return Lost
+		}
+		return Permanent
+	}
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok || pgconn.SafeToRetry(err) {
+		return Refused
+	}
+	if _, ok := errors.AsType[net.Error](err); ok {
+		return Lost
+	}
+	for _, lost := range []error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, pgconn.ErrConnClosed} {
+		if errors.Is(err, lost) {
+			return Lost
+		}
+	}
+	return Permanent
+}
+
+// AnyFault and Unsent report whether a statement is sent again after a fault: AnyFault after every
+// temporary fault, and Unsent only if the statement had no effect.
+func AnyFault(f Fault) bool { return f != Permanent }
+
+// Unsent is described at [AnyFault].
+func Unsent(f Fault) bool { return f == Undone || f == Refused }

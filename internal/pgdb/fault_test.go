@@ -1,0 +1,46 @@
+package pgdb_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/stretchr/testify/assert"
+
+	"github.com/weft-go/weft/internal/pgdb"
+)
+
+func TestFaultsDecideWhetherAStatementIsSentAgain(t *testing.T) {
+	t.Parallel()
+	code := func(c string) error { return &pgconn.PgError{Code: c} }
+	for _, c := range []struct {
+		err         error
+		want        pgdb.Fault
+		any, unsent bool
+	}{
+		{context.Canceled, pgdb.Permanent, false, false},
+		{context.DeadlineExceeded, pgdb.Permanent, false, false},
+		{errors.New("a mistake"), pgdb.Permanent, false, false},
+		{code("23505"), pgdb.Permanent, false, false},
+		{code("40001"), pgdb.Undone, true, true},
+		{code("40P01"), pgdb.Undone, true, true},
+		{code("57P03"), pgdb.Refused, true, true},
+		{code("53300"), pgdb.Refused, true, true},
+		{code("57P01"), pgdb.Lost, true, false},
+		{code("57P02"), pgdb.Lost, true, false},
+		{&net.OpError{Op: "read", Err: errors.New("reset")}, pgdb.Lost, true, false},
+		{io.EOF, pgdb.Lost, true, false},
+		{io.ErrUnexpectedEOF, pgdb.Lost, true, false},
+		{net.ErrClosed, pgdb.Lost, true, false},
+		{pgconn.ErrConnClosed, pgdb.Lost, true, false},
+	} {
+		got := pgdb.FaultOf(fmt.Errorf("store: %w", c.err))
+		assert.Equal(t, c.want, got, "%v", c.err)
+		assert.Equal(t, c.any, pgdb.AnyFault(got), "%v", c.err)
+		assert.Equal(t, c.unsent, pgdb.Unsent(got), "%v", c.err)
+	}
+}
