@@ -12,6 +12,7 @@ import (
 // A Fault is the kind of a failure of a statement. It decides whether the statement is sent again.
 type Fault int
 
+// The kinds of failures.
 const (
 	Permanent Fault = iota // a retry does not help
 	Undone                 // the database rolled back because of another transaction
@@ -49,9 +50,8 @@ func FaultOf(err error) Fault {
 	return Permanent
 }
 
-// AnyFault and Unsent report whether a statement is sent again after a fault: AnyFault after every
-// temporary fault, and Unsent only if the statement had no effect.
+// AnyFault reports whether a fault is temporary. It is for statements that may take effect twice.
 func AnyFault(f Fault) bool { return f != Permanent }
 
-// Unsent is described at [AnyFault].
+// Unsent reports whether a statement had no effect, so that any statement can be sent again.
 func Unsent(f Fault) bool { return f == Undone || f == Refused }
