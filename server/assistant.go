@@ -305,7 +305,7 @@ func (c *call) deleteThreadsOf(assistant string) error {
 	}
 	threads, _, err := c.s.o.Runs.Search(c.ctx(), q)
 	for _, t := range threads {
-		err = errors.Join(err, c.s.deleteThread(c.ctx(), t.ID))
+		err = errors.Join(err, c.s.deleteThread(c.ctx(), t.ID, t.Owner))
 	}
 	return err
 }

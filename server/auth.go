@@ -166,11 +166,11 @@ func (c *call) find(a Access, kind runs.Kind) (runs.Record, error) {
 	return r, err
 }
 
-// userKey is the key of the user in the context of a run.
+// userKey is the key of the user in the context of a run and of a request.
 type userKey struct{}
 
-// UserID returns the id of the user that started the run in which a node is, and "" without
-// authentication or outside a run of a server.
+// UserID returns the id of the user that started the run in which a node is, or that sent the
+// request to a route of [Server.Handle]. It is "" without authentication, and for other contexts.
 func UserID(ctx context.Context) string {
 	id, _ := ctx.Value(userKey{}).(string)
 	return id

@@ -35,6 +35,7 @@
 //   - gap.go, sse.go, runnable.go, stream.go, watch.go: streams of runs and threads.
 //   - threadmessage.go, threadview.go, subscription.go, command.go, socket.go: the thread-centric
 //     protocol.
+//   - handle.go: routes of the application.
 //   - adapter.go: what the protocols below share.
 //   - openaianswer.go, openai.go: graphs as models of OpenAI's protocol.
 //   - aguiview.go, agui.go: graphs as agents of AG-UI.

@@ -139,7 +139,7 @@ func (s *Server) expireThread(ctx context.Context, r *runs.Record) error {
 		return err
 	}
 	if !s.ttlOf(&d).KeepLatest {
-		err := s.deleteThread(ctx, r.ID)
+		err := s.deleteThread(ctx, r.ID, r.Owner)
 		if errors.Is(err, runs.ErrNotFound) {
 			return nil
 		}

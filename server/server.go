@@ -76,6 +76,11 @@ type Options struct {
 	// thread may set another one for it. It begins with the next change of a thread. The zero value
 	// keeps threads forever.
 	ThreadTTL TTL
+	// OnDelete is called before a thread is removed, by a request or because it has expired or was
+	// made for one run, so that a program can remove what it keeps for the thread. The thread's runs
+	// have ended then, and [UserID] of the context returns its owner. An error keeps the thread,
+	// which can be deleted again. Nil means that nothing is called.
+	OnDelete func(ctx context.Context, thread string) error
 	// Heartbeat is the time after which an idle stream gets a comment. Zero means 5 s.
 	Heartbeat time.Duration
 	// Chat is the chat page for end users, which the server serves at /chat/. Nil means none.

@@ -272,16 +272,21 @@ func (c *call) deleteThread() error {
 	if err != nil {
 		return err
 	}
-	if err := c.s.deleteThread(c.ctx(), r.ID); err != nil {
+	if err := c.s.deleteThread(c.ctx(), r.ID, r.Owner); err != nil {
 		return err
 	}
 	return c.sendNothing()
 }
 
-// deleteThread cancels the runs of a thread, and removes it with its states and events.
-func (s *Server) deleteThread(ctx context.Context, id string) error {
+// deleteThread cancels the runs of a thread of a user, and removes it with its states and events.
+func (s *Server) deleteThread(ctx context.Context, id, owner string) error {
 	if err := s.cancelThread(ctx, id); err != nil {
 		return err
+	}
+	if s.o.OnDelete != nil {
+		if err := s.o.OnDelete(context.WithValue(ctx, userKey{}, owner), id); err != nil {
+			return err // the thread can be deleted again
+		}
 	}
 	var errs error
 	deleted := map[checkpoint.Store]bool{}
@@ -470,7 +475,7 @@ func (c *call) pruneThreads() error {
 
 func (c *call) prune(r runs.Record, strategy string) error {
 	if strategy != "keep_latest" {
-		return c.s.deleteThread(c.ctx(), r.ID)
+		return c.s.deleteThread(c.ctx(), r.ID, r.Owner)
 	}
 	g, err := c.s.servedOf(c.ctx(), &r)
 	if g == nil || err != nil {
