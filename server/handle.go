@@ -40,7 +40,7 @@ func (s *Server) Handle(pattern string, h func(http.ResponseWriter, *http.Reques
 		case c.w.status == 0:
 			c.fail(err)
 		default: // the response has begun
-			c.refusal(err) // logs it
+			_ = c.refusal(err) // it logs the error
 		}
 	})
 }
