@@ -16,13 +16,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/internal/protocolgraphs"
 	"github.com/weft-go/weft/internal/uuid"
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/inmemory"
 	"github.com/weft-go/weft/server"
-	"github.com/weft-go/weft/server/runs/memruns"
 )
 
 // userHeader authenticates a user by a header, for tests only.
@@ -37,17 +33,24 @@ func userHeader(r *http.Request) (server.User, error) {
 // testServer starts a server with the recorded graphs, in memory.
 func testServer(t *testing.T, change func(*server.Options)) (*server.Server, *httptest.Server) {
 	t.Helper()
-	graphs, err := protocolgraphs.New(memcheckpoint.New(memcheckpoint.Options{}))
+	return testServerOn(t, "memory", change)
+}
+
+// testServerOn starts a server with the recorded graphs on a kind of store.
+func testServerOn(t *testing.T, kind string, change func(*server.Options)) (*server.Server, *httptest.Server) {
+	t.Helper()
+	checkpoints, store := openStores[kind](t)
+	graphs, err := protocolgraphs.New(checkpoints)
 	require.NoError(t, err)
-	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
-	require.NoError(t, err)
-	o := server.Options{Graphs: graphs, Runs: memruns.New(), Values: m.Values(), Auth: userHeader}
+	o := server.Options{Graphs: graphs, Runs: store, Values: openMemory[kind](t).Values(), Auth: userHeader}
 	if change != nil {
 		change(&o)
 	}
 	s, err := server.New(o)
 	require.NoError(t, err)
-	web := httptest.NewServer(s)
+	web := httptest.NewUnstartedServer(s)
+	web.Config.ReadHeaderTimeout = 2 * time.Second
+	web.Start()
 	t.Cleanup(func() {
 		web.CloseClientConnections()
 		web.Close()
@@ -188,29 +191,43 @@ func allRoutes() [][2]string {
 // Each route answers a user about the objects of another one as about objects that do not exist.
 func TestObjectsOfAnotherUserDoNotExist(t *testing.T) {
 	t.Parallel()
-	_, web := testServer(t, nil)
-	ann := fill(t, web, "ann")
-	t.Run("routes", func(t *testing.T) {
-		for _, route := range allRoutes() {
-			for _, action := range []string{"stream", "cancel"} {
-				method, path := route[0], strings.ReplaceAll(route[1], "{action}", action)
-				if path == route[1] && action == "cancel" {
-					continue
+	for kind := range openStores {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			_, web := testServerOn(t, kind, nil)
+			ann := fill(t, web, "ann")
+			t.Run("routes", func(t *testing.T) {
+				for _, route := range allRoutes() {
+					for _, action := range []string{"stream", "cancel"} {
+						if method, path := route[0], strings.ReplaceAll(route[1], "{action}", action); path != route[1] || action == "stream" {
+							t.Run(method+" "+path, func(t *testing.T) {
+								t.Parallel()
+								hidden(t, web, method, path, ann)
+							})
+						}
+					}
 				}
-				t.Run(method+" "+path, func(t *testing.T) {
-					t.Parallel()
-					nobody := owned{uuid.New(), uuid.New(), uuid.New(), uuid.New(), uuid.New()}
-					got := ask(t, web, "bob", method, ann.in(path)+"?namespace=notes&key=k", bodyFor(method, path, ann))
-					want := ask(t, web, "bob", method, nobody.in(path)+"?namespace=notes&key=k", bodyFor(method, path, nobody))
-					assert.Equal(t, want.status, got.status, got.body)
-					assert.Less(t, got.status, 500, got.body)
-					assert.NotContains(t, got.body, secret)
-					assert.Equal(t, withoutIDs(want, nobody), withoutIDs(got, ann))
-				})
-			}
-		}
-	})
-	// Nothing has changed.
+			})
+			unchanged(t, web, ann)
+		})
+	}
+}
+
+// hidden sends a request of bob for the objects of ann.
+func hidden(t *testing.T, web *httptest.Server, method, path string, ann owned) {
+	t.Helper()
+	nobody := owned{uuid.New(), uuid.New(), uuid.New(), uuid.New(), uuid.New()}
+	got := ask(t, web, "bob", method, ann.in(path)+"?namespace=notes&key=k", bodyFor(method, path, ann))
+	want := ask(t, web, "bob", method, nobody.in(path)+"?namespace=notes&key=k", bodyFor(method, path, nobody))
+	assert.Equal(t, want.status, got.status, got.body)
+	assert.Less(t, got.status, 500, got.body)
+	assert.NotContains(t, got.body, secret)
+	assert.Equal(t, withoutIDs(want, nobody), withoutIDs(got, ann))
+}
+
+// unchanged proves that ann still has what fill made.
+func unchanged(t *testing.T, web *httptest.Server, ann owned) {
+	t.Helper()
 	state := ask(t, web, "ann", http.MethodGet, "/threads/"+ann.thread+"/state", nil)
 	assert.Equal(t, ann.checkpoint, state.field(t, "checkpoint_id"))
 	assert.Equal(t, http.StatusOK, ask(t, web, "ann", http.MethodGet, "/assistants/"+ann.assistant, nil).status)

@@ -256,7 +256,7 @@ func (c *call) refusal(err error) *Refusal {
 	case errors.Is(err, runs.ErrNotFound), errors.Is(err, checkpoint.ErrNotFound):
 		refusal = &Refusal{Status: http.StatusNotFound, Detail: "There is no such object."}
 	case errors.Is(err, runs.ErrInvalid):
-		refusal = &Refusal{Status: http.StatusUnprocessableEntity, Detail: fmt.Sprintf("The object cannot be stored: %v.", err)}
+		refusal = &Refusal{Status: http.StatusUnprocessableEntity, Detail: fmt.Sprintf("The object cannot be stored: %s.", whyInvalid(err))}
 	case errors.Is(err, runs.ErrExists), errors.Is(err, runs.ErrConflict), errors.Is(err, checkpoint.ErrConflict):
 		refusal = &Refusal{Status: http.StatusConflict, Detail: "The object exists or was changed meanwhile."}
 	case errors.Is(err, os.ErrDeadlineExceeded):
@@ -276,6 +276,16 @@ func (c *call) refusal(err error) *Refusal {
 		c.w.Header().Set("Connection", "close")
 	}
 	return refusal
+}
+
+// whyInvalid returns the text of a [runs.ErrInvalid] without that of the store, which names its file.
+func whyInvalid(err error) string {
+	for ; err != nil; err = errors.Unwrap(err) {
+		if errors.Unwrap(err) == runs.ErrInvalid { //nolint:errorlint // the innermost error is wanted
+			return err.Error()
+		}
+	}
+	return "it is not valid"
 }
 
 // send sends a value as JSON.

@@ -13,6 +13,11 @@ import (
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 	"github.com/weft-go/weft/internal/pgtest"
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
+	"github.com/weft-go/weft/memory/inmemory"
+	"github.com/weft-go/weft/memory/pgmemory"
+	"github.com/weft-go/weft/memory/sqlitememory"
 	"github.com/weft-go/weft/server/runs"
 	"github.com/weft-go/weft/server/runs/memruns"
 	"github.com/weft-go/weft/server/runs/pgruns"
@@ -47,4 +52,33 @@ var openStores = map[string]func(*testing.T) (checkpoint.Store, runs.Store){
 		t.Cleanup(store.Close)
 		return checkpoints, store
 	},
+}
+
+// openMemory opens a memory on the same kind of store.
+var openMemory = map[string]func(*testing.T) *memory.Memory{
+	"memory": func(t *testing.T) *memory.Memory {
+		t.Helper()
+		return newMemory(t, inmemory.New(inmemory.Options{}))
+	},
+	"SQLite": func(t *testing.T) *memory.Memory {
+		t.Helper()
+		db, err := sqlitememory.Open(t.Context(), filepath.Join(t.TempDir(), "memory.db"), sqlitememory.Options{})
+		require.NoError(t, err)
+		t.Cleanup(func() { assert.NoError(t, db.Close()) })
+		return newMemory(t, db)
+	},
+	"PostgreSQL": func(t *testing.T) *memory.Memory {
+		t.Helper()
+		db, err := pgmemory.Open(t.Context(), pgtest.DirectURL(t), pgmemory.Options{Schema: pgtest.Schema(t)})
+		require.NoError(t, err)
+		t.Cleanup(db.Close)
+		return newMemory(t, db)
+	},
+}
+
+func newMemory(t *testing.T, stores driver.Backend) *memory.Memory {
+	t.Helper()
+	m, err := memory.New(stores, memory.Options{})
+	require.NoError(t, err)
+	return m
 }

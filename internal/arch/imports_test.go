@@ -96,7 +96,7 @@ var layers = map[string][]string{
 	"internal/sqlitedb": {"internal/migration"},
 	"internal/supatest": {"internal/pgtest"},
 	"internal/clients": {
-		"checkpoint", "checkpoint/...", "graph", "internal/protocolgraphs", "llm", "memory", "memory/inmemory", "server", "server/mcpserver", "server/runs", "server/runs/...", "state",
+		"checkpoint", "checkpoint/...", "graph", "internal/protocolgraphs", "llm", "memory", "memory/driver", "memory/inmemory", "memory/pgmemory", "memory/sqlitememory", "server", "server/mcpserver", "server/runs", "server/runs/...", "state",
 	},
 	"internal/interop":        {"llm"},
 	"internal/protocolgraphs": {"checkpoint", "graph", "llm", "server", "state"},

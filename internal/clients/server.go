@@ -18,7 +18,10 @@ import (
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/internal/protocolgraphs"
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/inmemory"
+	"github.com/weft-go/weft/memory/pgmemory"
+	"github.com/weft-go/weft/memory/sqlitememory"
 	"github.com/weft-go/weft/server"
 	"github.com/weft-go/weft/server/mcpserver"
 	"github.com/weft-go/weft/server/runs"
@@ -46,7 +49,7 @@ func startServer(ctx context.Context, store, address string) (*started, error) {
 	if graphs["talk"], err = talkGraph(graph.Options{Checkpoints: k.checkpoints}); err != nil {
 		return nil, errors.Join(err, k.close())
 	}
-	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
+	m, err := memory.New(k.memory, memory.Options{})
 	if err != nil {
 		return nil, errors.Join(err, k.close())
 	}
@@ -84,13 +87,14 @@ func startServer(ctx context.Context, store, address string) (*started, error) {
 type kept struct {
 	checkpoints checkpoint.Store
 	runs        runs.Store
+	memory      driver.Backend
 	close       func() error
 }
 
 func openKept(ctx context.Context, store string) (kept, error) {
 	switch store {
 	case "memory":
-		return kept{memcheckpoint.New(memcheckpoint.Options{}), memruns.New(), func() error { return nil }}, nil
+		return kept{memcheckpoint.New(memcheckpoint.Options{}), memruns.New(), inmemory.New(inmemory.Options{}), func() error { return nil }}, nil
 	case "sqlite":
 		return openSQLite(ctx)
 	case "postgres":
@@ -112,7 +116,11 @@ func openSQLite(ctx context.Context) (kept, error) {
 	if err != nil {
 		return kept{}, errors.Join(err, c.Close(), os.RemoveAll(dir))
 	}
-	return kept{c, r, func() error { return errors.Join(r.Close(), c.Close(), os.RemoveAll(dir)) }}, nil
+	m, err := sqlitememory.Open(ctx, filepath.Join(dir, "memory.db"), sqlitememory.Options{})
+	if err != nil {
+		return kept{}, errors.Join(err, r.Close(), c.Close(), os.RemoveAll(dir))
+	}
+	return kept{c, r, m, func() error { return errors.Join(m.Close(), r.Close(), c.Close(), os.RemoveAll(dir)) }}, nil
 }
 
 func openPostgres(ctx context.Context) (kept, error) {
@@ -129,5 +137,11 @@ func openPostgres(ctx context.Context) (kept, error) {
 		c.Close()
 		return kept{}, err
 	}
-	return kept{c, r, func() error { r.Close(); c.Close(); return nil }}, nil
+	m, err := pgmemory.Open(ctx, url, pgmemory.Options{})
+	if err != nil {
+		r.Close()
+		c.Close()
+		return kept{}, err
+	}
+	return kept{c, r, m, func() error { m.Close(); r.Close(); c.Close(); return nil }}, nil
 }
