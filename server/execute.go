@@ -49,7 +49,7 @@ func (s *Server) execute(a *activeRun) outcome {
 	defer s.closeLog(log)
 	before := log.begin(a.id, a.data.Before)
 	a.data.Before = &before
-	w := newLogWriter(ctx, log, a.id)
+	w := newLogWriter(log, a.id)
 	var out outcome
 	if err := safely(func() error { out = s.runGraph(a, w); return nil }); err != nil {
 		out = failedOutcome(fmt.Errorf("writing the events: %w", err))

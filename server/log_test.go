@@ -151,7 +151,7 @@ func TestWriterThatWaitsForAFailingStoreGetsItsError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &brokenStore{Store: memruns.New(), allow: make(chan struct{})}
 		l := newThreadLog(store, "t", runs.Bounds{})
-		w := newLogWriter(t.Context(), l, "r")
+		w := newLogWriter(l, "r")
 		require.NoError(t, w.write(runs.Event{Kind: "first"}))
 		synctest.Wait() // The store has the first event and does not answer.
 		for range maxPending {

@@ -21,9 +21,8 @@ type logWriter struct {
 	cond    *sync.Cond
 	pending []runs.Event
 	tasks   []runs.Task
-	closed  bool
+	storing bool // a goroutine stores events; there is none while none wait
 	err     error
-	ended   chan struct{}
 }
 
 const (
@@ -31,10 +30,9 @@ const (
 	storeTime  = 30 * time.Second // the most time of a call of the store that a run waits for
 )
 
-func newLogWriter(ctx context.Context, l *threadLog, run string) *logWriter {
-	w := &logWriter{log: l, run: run, ended: make(chan struct{})}
+func newLogWriter(l *threadLog, run string) *logWriter {
+	w := &logWriter{log: l, run: run}
 	w.cond = sync.NewCond(&w.mu)
-	go w.loop(ctx)
 	return w
 }
 
@@ -47,7 +45,7 @@ func (w *logWriter) write(e runs.Event) error {
 		w.cond.Wait()
 	}
 	w.pending = append(w.pending, e)
-	w.cond.Broadcast()
+	w.begin()
 	return w.err
 }
 
@@ -56,36 +54,37 @@ func (w *logWriter) keep(t runs.Task) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.tasks = append(w.tasks, t)
-	w.cond.Broadcast()
+	w.begin()
 }
 
-func (w *logWriter) loop(ctx context.Context) {
-	defer close(w.ended)
+// begin starts to store what waits. The caller holds the lock.
+func (w *logWriter) begin() {
+	if !w.storing && w.err == nil {
+		w.storing = true
+		go w.loop()
+	}
+}
+
+// loop stores events and results until none wait.
+func (w *logWriter) loop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for {
-		for len(w.pending) == 0 && len(w.tasks) == 0 && !w.closed {
-			w.cond.Wait()
-		}
-		if len(w.pending) == 0 && len(w.tasks) == 0 || w.err != nil {
-			return
-		}
+	for w.err == nil && len(w.pending)+len(w.tasks) > 0 {
 		events, tasks := w.pending, w.tasks
 		w.pending, w.tasks = nil, nil
 		w.cond.Broadcast()
 		w.mu.Unlock()
-		err := w.store(ctx, events, tasks)
+		err := w.store(events, tasks)
 		w.mu.Lock()
-		if err != nil {
-			w.err = err
-			w.cond.Broadcast() // a writer may have begun to wait meanwhile
-		}
+		w.err = err
 	}
+	w.storing = false
+	w.cond.Broadcast()
 }
 
 // store stores events and results in a limited time.
-func (w *logWriter) store(ctx context.Context, events []runs.Event, tasks []runs.Task) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, storeTime, errStoreSilent)
+func (w *logWriter) store(events []runs.Event, tasks []runs.Task) error {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), storeTime, errStoreSilent)
 	defer cancel()
 	return safely(func() error {
 		if len(tasks) > 0 {
@@ -112,12 +111,12 @@ func safely(f func() error) (err error) {
 	return f()
 }
 
-// close stores the remaining events.
+// close waits until the remaining events are stored.
 func (w *logWriter) close() error {
 	w.mu.Lock()
-	w.closed = true
-	w.cond.Broadcast()
-	w.mu.Unlock()
-	<-w.ended
+	defer w.mu.Unlock()
+	for w.storing {
+		w.cond.Wait()
+	}
 	return w.err
 }

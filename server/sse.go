@@ -2,8 +2,8 @@ package server
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 	"sync"
@@ -16,9 +16,10 @@ type sse struct {
 	w  http.ResponseWriter
 	rc *http.ResponseController
 
-	mu   sync.Mutex
-	err  error
-	stop func()
+	mu      sync.Mutex
+	err     error
+	stopped bool
+	beats   *time.Timer
 }
 
 // startSSE sends the head of the response.
@@ -29,33 +30,30 @@ func (c *call) startSSE() *sse {
 	h.Set("X-Accel-Buffering", "no") // nginx passes events on at once
 	c.w.WriteHeader(http.StatusOK)
 	s := &sse{w: c.w, rc: http.NewResponseController(c.w)}
-	ctx, cancel := context.WithCancel(c.ctx())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		s.beat(ctx, c.s.o.Heartbeat)
-	}()
-	s.stop = func() {
-		cancel()
-		<-ended
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.beats = time.AfterFunc(c.s.o.Heartbeat, func() { s.beat(c.s.o.Heartbeat) }) // it needs no goroutine while it waits
 	s.flush()
 	return s
 }
 
-func (s *sse) beat(ctx context.Context, every time.Duration) {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			// An empty line would end an event, and some clients then read one without a name.
-			_ = s.write([]byte(": heartbeat\n")) // the next event has the error
-		}
+// stop ends the comments. Nothing is written afterwards.
+func (s *sse) stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stopped = true
+	s.beats.Stop()
+}
+
+func (s *sse) beat(every time.Duration) {
+	// An empty line would end an event, and some clients then read one without a name.
+	if s.write([]byte(": heartbeat\n")) != nil { // the next event has the error
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.stopped {
+		s.beats.Reset(every)
 	}
 }
 
@@ -83,12 +81,17 @@ func (s *sse) data(data json.RawMessage) error {
 func (s *sse) write(data []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.stopped {
+		return errStopped
+	}
 	if s.err == nil {
 		_, s.err = s.w.Write(data)
 	}
 	s.flush()
 	return s.err
 }
+
+var errStopped = errors.New("the stream has ended")
 
 // flush sends what was written. The caller holds the lock.
 func (s *sse) flush() {

@@ -1,7 +1,6 @@
 package memcheckpoint
 
 import (
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -50,11 +49,11 @@ type label struct {
 	source    checkpoint.Source
 	run       string
 	version   string
-	metadata  map[string]string
+	metadata  pairs
 }
 
 func newThread() *thread {
-	return &thread{created: time.Now().UnixNano(), records: make([]*record, 0, short)}
+	return &thread{created: time.Now().UnixNano(), records: make([]*record, 0, 4)}
 }
 
 // short is the maximum number of records in a thread that has no maps.
@@ -199,7 +198,7 @@ func (t *thread) checkpoint(thread string, r *record) checkpoint.Checkpoint {
 		Source:   r.label.source,
 		Run:      r.label.run,
 		Version:  r.label.version,
-		Metadata: maps.Clone(r.label.metadata),
+		Metadata: r.label.metadata.toMap(),
 		Control:  append([]byte(nil), r.control...),
 		Time:     time.Unix(0, r.time),
 	}
@@ -220,11 +219,15 @@ func (r *record) parentID() string { return r.parent.name() }
 func (r *record) labelOf(c *checkpoint.Checkpoint) *label {
 	if r != nil {
 		l := r.label
-		if l.source == c.Source && l.run == c.Run && l.version == c.Version && maps.Equal(l.metadata, c.Metadata) {
+		same := l.metadata.equal(c.Metadata)
+		if same && l.source == c.Source && l.run == c.Run && l.version == c.Version {
 			return l
 		}
+		if same {
+			return &label{namespace: l.namespace, source: c.Source, run: c.Run, version: c.Version, metadata: l.metadata}
+		}
 	}
-	return &label{namespace: c.Namespace, source: c.Source, run: c.Run, version: c.Version, metadata: maps.Clone(c.Metadata)}
+	return &label{namespace: c.Namespace, source: c.Source, run: c.Run, version: c.Version, metadata: newPairs(c.Metadata)}
 }
 
 // controlOf returns the checkpoint's Control as a string. r is the newest record of the
@@ -253,7 +256,7 @@ func (r *record) matches(q *checkpoint.Query) bool {
 		return false
 	}
 	for key, want := range q.Metadata {
-		if got, ok := l.metadata[key]; !ok || got != want {
+		if got, ok := l.metadata.get(key); !ok || got != want {
 			return false
 		}
 	}

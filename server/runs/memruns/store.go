@@ -3,9 +3,9 @@
 package memruns
 
 import (
-	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,30 +16,36 @@ import (
 
 // A Store keeps records in memory. It is safe for concurrent use.
 type Store struct {
-	mu sync.RWMutex
-	// A record in the store never changes; a new one replaces it.
-	records map[runs.Kind]map[string]*runs.Record
-	runsOf  map[string]map[string]*runs.Record // the runs of each thread
-	logs    map[string]*log
-	tasks   map[string]*taskList
+	mu      sync.RWMutex
+	records map[runs.Kind]map[string]*entry
+	threads map[string]*thread
+}
+
+// An entry is a stored record. Its string never changes; another one replaces it.
+type entry struct{ packed string }
+
+// A thread is what belongs to a thread, besides its record.
+type thread struct {
+	runs  []*entry
+	log   log
+	tasks taskList
 }
 
 var _ runs.Store = (*Store)(nil)
 
 // New returns an empty store.
 func New() *Store {
-	return &Store{
-		records: map[runs.Kind]map[string]*runs.Record{}, runsOf: map[string]map[string]*runs.Record{},
-		logs: map[string]*log{}, tasks: map[string]*taskList{},
-	}
+	return &Store{records: map[runs.Kind]map[string]*entry{}, threads: map[string]*thread{}}
 }
 
-// clone returns a copy of a record that shares no memory with it.
-func clone(r *runs.Record) *runs.Record {
-	c := *r
-	c.Created, c.Updated, c.Expires = r.Created.UTC(), r.Updated.UTC(), r.Expires.UTC()
-	c.Metadata, c.Data = bytes.Clone(r.Metadata), bytes.Clone(r.Data)
-	return &c
+// thread returns a thread, which it makes if there is none.
+func (s *Store) thread(id string) *thread {
+	t := s.threads[id]
+	if t == nil {
+		t = &thread{}
+		s.threads[strings.Clone(id)] = t
+	}
+	return t
 }
 
 // Insert implements [runs.Store].
@@ -68,25 +74,37 @@ func (s *Store) Insert(ctx context.Context, records ...runs.Record) error {
 		}
 	}
 	for i := range records {
-		r := clone(&records[i])
+		r := records[i]
 		r.Revision = 1
-		s.put(r)
+		e := &entry{packRecord(&r)}
+		s.put(r.Kind, e)
+		if r.Kind == runs.Run {
+			t := s.thread(r.Parent)
+			t.runs = append(t.runs, e)
+		}
 	}
 	return nil
 }
 
-func (s *Store) put(r *runs.Record) {
-	put(s.records, r.Kind, r)
-	if r.Kind == runs.Run {
-		put(s.runsOf, r.Parent, r)
+// put stores a record under its id.
+func (s *Store) put(kind runs.Kind, e *entry) {
+	if s.records[kind] == nil {
+		s.records[kind] = map[string]*entry{}
 	}
+	r, _ := e.record(kind)
+	s.records[kind][r.ID] = e
 }
 
-func put[K comparable](all map[K]map[string]*runs.Record, group K, r *runs.Record) {
-	if all[group] == nil {
-		all[group] = map[string]*runs.Record{}
-	}
-	all[group][r.ID] = r
+// record returns the record without its JSON, which is the rest. It shares memory with the store.
+func (e *entry) record(kind runs.Kind) (r runs.Record, rest unpacker) {
+	return unpackRecord(kind, e.packed)
+}
+
+// copy returns a record that shares no memory which changes with the store.
+func (e *entry) copy(kind runs.Kind) runs.Record {
+	r, rest := e.record(kind)
+	r.Metadata, r.Data = rest.bytes(), rest.bytes()
+	return r
 }
 
 // Get implements [runs.Store].
@@ -96,11 +114,11 @@ func (s *Store) Get(ctx context.Context, kind runs.Kind, id string) (runs.Record
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	r := s.records[kind][id]
-	if r == nil {
+	e := s.records[kind][id]
+	if e == nil {
 		return runs.Record{}, notFound(kind, id)
 	}
-	return *clone(r), nil
+	return e.copy(kind), nil
 }
 
 func notFound(kind runs.Kind, id string) error {
@@ -123,23 +141,34 @@ func (s *Store) Update(ctx context.Context, r runs.Record) (int64, error) {
 
 // replaceable returns an error if a record cannot replace the stored one.
 func (s *Store) replaceable(r *runs.Record) error {
-	old := s.records[r.Kind][r.ID]
-	switch {
-	case old == nil:
+	e := s.records[r.Kind][r.ID]
+	if e == nil {
 		return notFound(r.Kind, r.ID)
-	case old.Revision != r.Revision:
+	}
+	if old, _ := e.record(r.Kind); old.Revision != r.Revision {
 		return fmt.Errorf("%s %s %w", r.Kind, r.ID, runs.ErrConflict)
 	}
 	return r.Check()
 }
 
 func (s *Store) replace(r *runs.Record) {
-	c := clone(r)
+	e := s.records[r.Kind][r.ID]
+	old, _ := e.record(r.Kind)
+	c := *r
 	c.Revision++
-	if old := s.records[r.Kind][r.ID]; old.Kind == runs.Run {
-		delete(s.runsOf[old.Parent], old.ID)
+	if r.Kind == runs.Run && old.Parent != r.Parent {
+		s.removeRun(old.Parent, e)
+		t := s.thread(r.Parent)
+		t.runs = append(t.runs, e)
 	}
-	s.put(c)
+	e.packed = packRecord(&c)
+	s.put(r.Kind, e) // its key shares memory with the new string
+}
+
+// removeRun removes a run from those of its thread.
+func (s *Store) removeRun(id string, e *entry) {
+	t := s.threads[id]
+	t.runs = slices.DeleteFunc(t.runs, func(o *entry) bool { return o == e })
 }
 
 // Delete implements [runs.Store].
@@ -149,31 +178,33 @@ func (s *Store) Delete(ctx context.Context, kind runs.Kind, id string) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := s.records[kind][id]
-	if r == nil {
+	e := s.records[kind][id]
+	if e == nil {
 		return notFound(kind, id)
 	}
-	delete(s.records[kind], id)
+	r, _ := e.record(kind)
 	switch kind {
 	case runs.Thread:
-		for run := range s.runsOf[id] {
-			delete(s.records[runs.Run], run)
+		if t := s.threads[id]; t != nil {
+			for _, e := range t.runs {
+				run, _ := e.record(runs.Run)
+				delete(s.records[runs.Run], run.ID)
+			}
 		}
-		delete(s.runsOf, id)
-		delete(s.logs, id)
-		delete(s.tasks, id)
+		delete(s.threads, id)
 	case runs.Run:
-		delete(s.runsOf[r.Parent], id)
-		if l := s.logs[r.Parent]; l != nil {
-			l.remove(id)
+		if err := s.threads[r.Parent].log.remove(id); err != nil {
+			return err
 		}
+		s.removeRun(r.Parent, e)
 	case runs.Assistant:
-		for _, v := range s.records[runs.Version] {
-			if v.Parent == id {
+		for _, e := range s.records[runs.Version] {
+			if v, _ := e.record(runs.Version); v.Parent == id {
 				delete(s.records[runs.Version], v.ID)
 			}
 		}
 	}
+	delete(s.records[kind], id)
 	return nil
 }
 
@@ -182,9 +213,11 @@ func (s *Store) Search(ctx context.Context, q runs.Query) ([]runs.Record, int, e
 	if err := ctx.Err(); err != nil {
 		return nil, 0, err
 	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
 	found := s.selected(&q)
-	slices.SortFunc(found, func(a, b *runs.Record) int {
-		c := compare(q.Order, a, b)
+	slices.SortFunc(found, func(a, b match) int {
+		c := compare(q.Order, &a.record, &b.record)
 		if q.Reverse {
 			c = -c
 		}
@@ -196,42 +229,60 @@ func (s *Store) Search(ctx context.Context, q runs.Query) ([]runs.Record, int, e
 		found = found[:min(q.Limit, len(found))]
 	}
 	out := make([]runs.Record, len(found))
-	for i, r := range found {
-		out[i] = *clone(r)
+	for i := range found {
+		out[i] = found[i].copy(q.Kind)
 	}
 	return out, total, nil
 }
 
+// A match is a record that a query selects, without its JSON.
+type match struct {
+	*entry
+	record runs.Record
+}
+
 // selected returns the records that a query selects.
-func (s *Store) selected(q *runs.Query) []*runs.Record {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	all := s.records[q.Kind]
-	if q.Kind == runs.Run && q.Parent != "" {
-		all = s.runsOf[q.Parent]
+func (s *Store) selected(q *runs.Query) (found []match) {
+	add := func(e *entry) {
+		if e == nil {
+			return
+		}
+		r, rest := e.record(q.Kind)
+		if matches(q, &r) && contains(&rest, q.Metadata) {
+			found = append(found, match{e, r})
+		}
 	}
-	var found []*runs.Record
-	if q.IDs != nil {
-		for _, id := range q.IDs {
-			if r := all[id]; r != nil && !slices.Contains(found, r) && matches(q, r) {
-				found = append(found, r)
+	all := s.records[q.Kind]
+	switch {
+	case q.IDs != nil:
+		for _, id := range slices.Compact(slices.Sorted(slices.Values(q.IDs))) {
+			add(all[id])
+		}
+	case q.Kind == runs.Run && q.Parent != "":
+		if t := s.threads[q.Parent]; t != nil {
+			for _, e := range t.runs {
+				add(e)
 			}
 		}
-		return found
-	}
-	for _, r := range all {
-		if matches(q, r) {
-			found = append(found, r)
+	default:
+		for _, e := range all {
+			add(e)
 		}
 	}
 	return found
 }
 
+// matches reports whether a query selects a record, but for its metadata.
 func matches(q *runs.Query, r *runs.Record) bool {
 	return (q.Parent == "" || r.Parent == q.Parent) && (q.Owner == nil || r.Owner == *q.Owner) &&
 		(q.Graph == "" || r.Graph == q.Graph) && (len(q.Statuses) == 0 || slices.Contains(q.Statuses, r.Status)) &&
 		(q.Name == "" || strings.Contains(strings.ToLower(r.Name), strings.ToLower(q.Name))) &&
-		(q.Expired.IsZero() || !r.Expires.IsZero() && !r.Expires.After(q.Expired)) && runs.Contains(r.Metadata, q.Metadata)
+		(q.Expired.IsZero() || !r.Expires.IsZero() && !r.Expires.After(q.Expired))
+}
+
+// contains reports whether the metadata of a record contains other metadata.
+func contains(rest *unpacker, metadata json.RawMessage) bool {
+	return len(metadata) == 0 || runs.Contains(rest.bytes(), metadata)
 }
 
 func compare(o runs.Order, a, b *runs.Record) int {
