@@ -74,7 +74,7 @@ func (c *call) answer(log *threadLog, b *commandBody) map[string]any {
 	if c.s.o.ReadOnly { // a WebSocket begins with a request that only reads
 		return commandFailure(b.ID, &commandError{codeDenied, errReadOnly.Detail})
 	}
-	result, err := c.execute(log.thread, b)
+	result, err := c.execute(log, b)
 	if err != nil {
 		if _, ok := errors.AsType[*Refusal](err); !ok && !errors.As(err, new(*commandError)) && c.ctx().Err() == nil {
 			c.s.o.Logger.Error("server: a command failed", "method", shortened(b.Method), "thread", log.thread, "error", err)
@@ -108,14 +108,14 @@ func commandFailure(id json.RawMessage, err error) map[string]any {
 	return map[string]any{"type": "error", "id": orNull(id), "error": code, "message": text}
 }
 
-func (c *call) execute(thread string, b *commandBody) (any, error) {
+func (c *call) execute(log *threadLog, b *commandBody) (any, error) {
 	switch b.Method {
 	case "run.start":
-		return c.startCommand(thread, b.Params)
+		return c.startCommand(log.thread, b.Params)
 	case "input.respond":
-		return c.respond(thread, b.Params)
+		return c.respond(log.thread, b.Params)
 	case "agent.getTree":
-		return nil, &commandError{codeNoRun, "The thread has no run with a tree of agents."}
+		return c.tree(log, b.Params)
 	}
 	return nil, &commandError{codeUnknown, "There is no command " + shortened(b.Method) + "."}
 }

@@ -33,7 +33,7 @@
 //   - auth.go, server.go, call.go, routes.go: requests.
 //   - assistant.go, subgraph.go, thread.go, expiry.go, state.go, run.go, item.go, cron.go, webhook.go: the objects.
 //   - gap.go, sse.go, runnable.go, stream.go, watch.go: streams of runs and threads.
-//   - threadmessage.go, threadview.go, subscription.go, command.go, socket.go: the thread-centric
+//   - threadmessage.go, threadview.go, subscription.go, command.go, tree.go, socket.go: the thread-centric
 //     protocol.
 //   - handle.go: routes of the application.
 //   - adapter.go: what the protocols below share.

@@ -49,7 +49,7 @@ func (c *call) traceRun() error {
 		return err
 	}
 	t := tracer{byID: map[string]int{}}
-	complete, err := c.s.eachEvent(c.ctx(), r.Parent, r.ID, t.add)
+	complete, err := c.s.eachEvent(c.ctx(), r.Parent, r.ID, 0, t.add)
 	if err != nil {
 		return err
 	}
@@ -59,9 +59,10 @@ func (c *call) traceRun() error {
 // eventPage is the number of events that are read at once.
 const eventPage = 1000
 
-// eachEvent calls f for the stored events of a run. It reports whether the first one was there.
-func (s *Server) eachEvent(ctx context.Context, thread, run string, f func(*runs.Event) error) (complete bool, err error) {
-	for after := int64(0); ; {
+// eachEvent calls f for the stored events of a run, of those of the thread after a number. It reports
+// whether the first one was there.
+func (s *Server) eachEvent(ctx context.Context, thread, run string, after int64, f func(*runs.Event) error) (complete bool, err error) {
+	for {
 		events, err := s.o.Runs.Events(ctx, thread, after, eventPage)
 		if err != nil || len(events) == 0 {
 			return complete, err

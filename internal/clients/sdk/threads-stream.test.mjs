@@ -85,6 +85,18 @@ for (const transport of ["sse", "websocket"]) {
       assert.ok(events.some((e) => e.method === "updates" && e.params.namespace.length === 0));
     });
 
+    test("has the tree of a run with its subgraphs", async (t) => {
+      const thread = open(t, "sub");
+      const sub = await thread.subscribe({ channels: ["lifecycle"] });
+      const { run_id } = await thread.run.start({ input: { topic: "tea" } });
+      await until(sub, ended);
+      for (const params of [{}, { run_id }]) {
+        const { tree } = await thread.agent.getTree(params);
+        assert.deepEqual([tree.namespace, tree.status, tree.graph_name], [[], "completed", "sub"]);
+        assert.deepEqual(tree.children.map((c) => [c.namespace[0].split(":")[0], c.status, c.graph_name]), [["child", "completed", "child"]]);
+      }
+    });
+
     test("is joined by a second reader, in the middle and after the end", async (t) => {
       const first = open(t, "slow");
       const sub = await first.subscribe({ channels: ["custom", "lifecycle"] });
