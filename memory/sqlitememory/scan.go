@@ -4,12 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"slices"
-
-	"github.com/weft-go/weft/memory/internal/rank"
 )
 
-// readWords ranks by words without the index: it reads the terms of all selected rows. It is used if a query of the
-// index would have too many words, since each scope has different index words.
+// readWords ranks by words without the index: it reads the terms of all selected rows. It is used if too many
+// words would be looked up in the index, since each scope has different index words.
 func (u *survey) readWords(ctx context.Context) ([]int64, error) {
 	text := `SELECT f.key, f.terms FROM ` + u.of.table + ` f WHERE ` + u.sel.text
 	err := u.eachTerms(ctx, text, u.sel.args, func(_ int64, terms []string) {
@@ -22,19 +20,9 @@ func (u *survey) readWords(ctx context.Context) ([]int64, error) {
 	if err != nil || u.limit <= 0 {
 		return nil, err
 	}
-	return u.bestByWords(ctx, text, u.sel.args)
-}
-
-// bestByWords ranks the rows of a statement by BM25, with the counts of all selected rows, and returns the keys of the
-// best rows. The statement selects keys and terms.
-func (u *survey) bestByWords(ctx context.Context, text string, args []any) ([]int64, error) {
-	c := rank.Corpus{Docs: u.rows, Terms: u.words, Frequency: make(map[string]int64, len(u.terms))}
-	for i, term := range u.terms {
-		c.Frequency[term] = u.frequency[i]
-	}
-	words, best := rank.NewWords(u.terms, c), nearest{limit: u.limit}
-	err := u.eachTerms(ctx, text, args, func(key int64, terms []string) {
-		if score := words.Score(terms); score > 0 {
+	scorer, best := u.scorer(), nearest{limit: u.limit}
+	err = u.eachTerms(ctx, text, u.sel.args, func(key int64, terms []string) {
+		if score := scorer.Score(terms); score > 0 {
 			best.show(near{key, score})
 		}
 	})

@@ -4,9 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"math"
+	"slices"
 
 	"github.com/weft-go/weft/internal/sqlitedb"
+	"github.com/weft-go/weft/memory/internal/rank"
 )
 
 // A survey is a search of a corpus in progress.
@@ -25,13 +26,13 @@ type survey struct {
 	// the number of rows that have it.
 	rows, words int64
 	frequency   []int64
-	selected    keySet
+	selected    rowSet
 	nearest     nearest
 }
 
 // find returns the keys of the candidates in a selection, without repetition.
 func (u *survey) find(ctx context.Context, sel *selection) ([]int64, error) {
-	u.sel, u.selected, u.nearest = sel, keySet{}, nearest{limit: max(0, u.limit)}
+	u.sel, u.selected, u.nearest = sel, rowSet{}, nearest{limit: max(0, u.limit)}
 	u.frequency = make([]int64, len(u.terms))
 	if sel.none {
 		return nil, ctx.Err()
@@ -43,16 +44,9 @@ func (u *survey) find(ctx context.Context, sel *selection) ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := keySet{}
-	for _, key := range keys {
-		found.add(key)
-	}
-	for _, key := range u.nearest.best() {
-		if !found.has(key) {
-			keys = append(keys, key)
-		}
-	}
-	return keys, ctx.Err()
+	keys = append(keys, u.nearest.best()...)
+	slices.Sort(keys)
+	return slices.Compact(keys), ctx.Err()
 }
 
 // look counts the selected rows and compares their vectors.
@@ -81,7 +75,7 @@ func (u *survey) look(ctx context.Context) error {
 		}
 		u.rows += counts
 		u.words += words
-		u.selected.add(key)
+		u.selected.add(key, words)
 		if stored == nil {
 			return true, nil
 		}
@@ -97,7 +91,7 @@ func (u *survey) look(ctx context.Context) error {
 	})
 }
 
-// maxTokens is the maximum number of words in one query of the index.
+// maxTokens is the maximum number of words that are looked up in the index.
 const maxTokens = 512
 
 // byWords counts the selected rows that have each term, and returns the keys of the best rows.
@@ -108,78 +102,68 @@ func (u *survey) byWords(ctx context.Context) ([]int64, error) {
 	if n := len(u.sel.scopes); n == 0 || n*len(u.terms) > maxTokens {
 		return u.readWords(ctx)
 	}
+	found := make([][]occurrence, len(u.terms))
 	for i, term := range u.terms {
-		n, err := u.count(ctx, term)
+		list, err := u.occurrences(ctx, term)
 		if err != nil {
 			return nil, err
 		}
-		u.frequency[i] = n
+		found[i], u.frequency[i] = list, int64(len(list))
 	}
-	return u.ranked(ctx)
-}
-
-// maxFrequency is the count at which counting stops, since a larger count does not change the rank
-// of a common word.
-const maxFrequency = 10_000
-
-func (c *corpus) wordsQuery() string {
-	return `SELECT rowid FROM ` + c.index + ` WHERE ` + c.index + ` MATCH ?`
-}
-
-// count counts the selected rows that have a term.
-func (u *survey) count(ctx context.Context, term string) (n int64, err error) {
-	err = u.each(ctx, u.of.wordsQuery(), []any{match([]string{term}, u.sel.scopes)}, func(scan func(...any) error) (bool, error) {
-		var key int64
-		if err := scan(&key); err != nil {
-			return false, err
-		}
-		if u.selected.has(key) {
-			n++
-		}
-		return n < maxFrequency, nil
-	})
-	return n, err
-}
-
-// wider is the factor by which more rows than wanted are read from the index. The function bm25 of
-// the index counts the rows of all scopes, so the best rows of the selection are chosen from the
-// rows that were read.
-const wider = 4
-
-// ranked returns the keys of the selected rows with the best words. The index also returns rows that
-// are not selected. If too few of the first rows are selected, ranked queries the index again
-// without a limit.
-func (u *survey) ranked(ctx context.Context) (keys []int64, err error) {
 	if u.limit <= 0 {
 		return nil, nil
 	}
-	want := int(min(int64(u.limit)*wider, math.MaxInt32))
-	query, words := u.of.wordsQuery()+` ORDER BY bm25(`+u.of.index+`), rowid DESC LIMIT ?`, match(u.terms, u.sel.scopes)
-	for limit := want; ; {
-		keys = keys[:0]
-		read := 0
-		err := u.each(ctx, query, []any{words, limit}, func(scan func(...any) error) (bool, error) {
+	return u.ranked(found), nil
+}
+
+// An occurrence is a row that has a term, and how often.
+type occurrence struct {
+	key   int64
+	times int
+}
+
+// occurrences returns the selected rows that have a term.
+func (u *survey) occurrences(ctx context.Context, term string) (list []occurrence, err error) {
+	query := `SELECT doc FROM ` + u.of.index + `_occurrence WHERE term = ?`
+	for i := range u.sel.scopes {
+		token := string(u.sel.scopes[i].appendToken(nil, term))
+		err := u.each(ctx, query, []any{token}, func(scan func(...any) error) (bool, error) {
 			var key int64
 			if err := scan(&key); err != nil {
 				return false, err
 			}
-			if read++; u.selected.has(key) {
-				keys = append(keys, key)
+			if n := len(list); n > 0 && list[n-1].key == key {
+				list[n-1].times++
+			} else if u.selected.has(key) {
+				list = append(list, occurrence{key, 1})
 			}
-			return len(keys) < want, nil
+			return true, nil
 		})
 		if err != nil {
 			return nil, err
 		}
-		if len(keys) == want || limit < 0 || read < limit {
-			break
+	}
+	return list, nil
+}
+
+// ranked returns the keys of the rows with the best BM25. found has the rows of each term.
+func (u *survey) ranked(found [][]occurrence) []int64 {
+	scorer, scores := u.scorer(), map[int64]float64{}
+	for i, list := range found {
+		for _, o := range list {
+			scores[o.key] += scorer.Share(i, o.times, u.selected.words(o.key))
 		}
-		limit = -1
 	}
-	if len(keys) <= u.limit {
-		return keys, nil
+	best := nearest{limit: u.limit}
+	for key, score := range scores {
+		best.show(near{key, score})
 	}
-	return u.bestByWords(ctx, `SELECT f.key, f.terms FROM json_each(?) j CROSS JOIN `+u.of.table+` f ON f.key = j.value`, []any{listOf(keys)})
+	return best.best()
+}
+
+// scorer returns the BM25 of the terms in the selected rows. It needs the counts.
+func (u *survey) scorer() *rank.Words {
+	return rank.NewWords(u.terms, rank.NewCorpus(u.rows, u.words, u.terms, u.frequency))
 }
 
 // each runs a query, and checks ctx every 256 rows.
@@ -193,8 +177,28 @@ func (u *survey) each(ctx context.Context, query string, args []any, fn func(sca
 	})
 }
 
-// A keySet is a set of keys. It needs little memory if the keys are close together.
-type keySet map[int64]uint64
+// A rowSet has the keys of rows, and the number of words of each. It needs little memory if the keys are close together.
+type rowSet map[int64]*rowBlock
 
-func (s keySet) add(key int64)      { s[key>>6] |= 1 << (key & 63) }
-func (s keySet) has(key int64) bool { return s[key>>6]>>(key&63)&1 == 1 }
+type rowBlock struct {
+	has   uint64
+	words [64]int32
+}
+
+func (s rowSet) add(key, words int64) {
+	block := s[key>>6]
+	if block == nil {
+		block = &rowBlock{}
+		s[key>>6] = block
+	}
+	block.has |= 1 << (key & 63)
+	block.words[key&63] = int32(words)
+}
+
+func (s rowSet) has(key int64) bool {
+	block := s[key>>6]
+	return block != nil && block.has>>(key&63)&1 == 1
+}
+
+// words returns the number of words of a row of the set.
+func (s rowSet) words(key int64) int { return int(s[key>>6].words[key&63]) }

@@ -61,17 +61,3 @@ func (s *scope) tokens(terms []string) string {
 	}
 	return string(b)
 }
-
-// match returns a full-text query for the rows of the scopes that have any of the terms.
-func match(terms []string, scopes []scope) string {
-	var b []byte
-	for i := range scopes {
-		for _, term := range terms {
-			if b != nil {
-				b = append(b, " OR "...)
-			}
-			b = append(scopes[i].appendToken(append(b, '"'), term), '"')
-		}
-	}
-	return string(b)
-}

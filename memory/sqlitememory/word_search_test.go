@@ -12,12 +12,16 @@ import (
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
 
-// The lengths of facts in one scope do not change the order by BM25 in another scope.
+// The number and the lengths of facts in one scope do not change the order by BM25 in another scope: all facts with a
+// term are compared, also those that a ranking of the whole database puts last.
 func TestSearchRanksWordsWithinTheSelection(t *testing.T) {
 	t.Parallel()
 	facts := open(t, sqlitememory.Memory, sqlitememory.Options{}).Facts()
 	want := add(t, facts, ann, "tea tea tea "+strings.Repeat("long ", 37))
-	add(t, facts, ann, "tea "+strings.Repeat("short ", 9))
+	for i := range 20 {
+		add(t, facts, ann, fmt.Sprint("tea ", i, strings.Repeat(" short", 8)))
+		add(t, facts, ann, fmt.Sprint("coffee ", i, strings.Repeat(" longer", 98)))
+	}
 	for i := range 200 {
 		add(t, facts, bob, fmt.Sprint(i))
 	}

@@ -84,6 +84,12 @@ func NewWords(query []string, c Corpus) *Words {
 // query.
 func (w *Words) Score(terms []string) float64 { return w.bm25.one(terms, w.counts) }
 
+// Share returns the share of one term of the query in the score of a document that has it times times, and has this number
+// of terms. The score is the sum of the shares.
+func (w *Words) Share(term, times, terms int) float64 {
+	return w.bm25.share(term, float64(times), w.bm25.length(terms))
+}
+
 // one returns the BM25 score of a document. It uses counts as a buffer.
 func (q *bm25) one(terms []string, counts []float64) (score float64) {
 	clear(counts)
@@ -97,13 +103,20 @@ func (q *bm25) one(terms []string, counts []float64) (score float64) {
 			}
 		}
 	}
-	length := k1 * (1 - b + b*float64(len(terms))/q.average)
+	length := q.length(len(terms))
 	for j, tf := range counts {
 		if tf > 0 {
-			score += q.idf[j] * tf * (k1 + 1) / (tf + length)
+			score += q.share(j, tf, length)
 		}
 	}
 	return score
+}
+
+// length returns the part of BM25 that depends on the number of terms of a document.
+func (q *bm25) length(terms int) float64 { return k1 * (1 - b + b*float64(terms)/q.average) }
+
+func (q *bm25) share(term int, times, length float64) float64 {
+	return q.idf[term] * times * (k1 + 1) / (times + length)
 }
 
 // mark is a one-byte hash that distinguishes most terms.
