@@ -156,6 +156,10 @@ type approvalState struct {
 	run     int    // the number of earlier starts of the approved call
 }
 
+// maxDecisions is the maximum number of decisions about one call. Ask may be a function that returns the same invalid
+// decision at once, each time.
+const maxDecisions = 100
+
 // approve asks until a decision is valid, and applies this decision.
 func (e *callRun) approve(ctx context.Context) error {
 	if e.options.Approval.Ask == nil {
@@ -176,6 +180,12 @@ func (e *callRun) approve(ctx context.Context) error {
 		e.approval.problem, err = e.judge(ctx, d, bound)
 		e.approval.round++
 		if err != nil || e.approval.problem == "" {
+			return err
+		}
+		if e.approval.round >= maxDecisions {
+			return fmt.Errorf("%d decisions about the call were invalid; the last one: %s", maxDecisions, e.approval.problem)
+		}
+		if err := context.Cause(ctx); err != nil {
 			return err
 		}
 	}

@@ -347,6 +347,34 @@ func TestApprovalWithoutAnybodyToAsk(t *testing.T) {
 }
 
 // TestApprovalMemoryFails proves that an error of Once fails the call.
+// An Ask that always returns the decision about another call neither runs the call nor asks for ever.
+func TestInvalidDecisionsEnd(t *testing.T) {
+	t.Parallel()
+	ran := []int{}
+	set := mustSet(t, counting(&ran))
+	stale := tools.Question{Hash: "of another call"}.Approve()
+	for name, test := range map[string]struct {
+		cancel bool
+		asked  int
+	}{"by their number": {asked: 100}, "with the context": {cancel: true, asked: 1}} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			asked := 0
+			o := tools.Options{Approval: tools.Approval{Rule: tools.Named("*"), Ask: func(context.Context, string, tools.Question) (tools.Decision, error) {
+				if asked++; test.cancel {
+					cancel()
+				}
+				return stale, nil
+			}}}
+			_, err := set.Call(ctx, numbered(1, "tool"), o)
+			require.Error(t, err)
+			assert.Equal(t, test.asked, asked)
+			assert.Empty(t, ran)
+		})
+	}
+}
+
 func TestApprovalMemoryFails(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("disk full")
