@@ -92,7 +92,7 @@ func (s *Server) runGraph(a *activeRun, w *logWriter) outcome {
 	}
 	if a.ctx.Err() != nil {
 		out := canceledOutcome(a)
-		if out.undone && !errors.Is(err, graph.ErrRolledBack) {
+		if out.undone && errors.Is(context.Cause(a.ctx), graph.ErrRolledBack) && !errors.Is(err, graph.ErrRolledBack) {
 			return failureOutcome(err)
 		}
 		return out

@@ -146,7 +146,7 @@ func (s *Server) endedRecords(ctx context.Context, a *activeRun, out outcome, st
 		if r.Status != runPending && r.Status != runRunning {
 			return nil, true, nil
 		}
-		r.Status, r.Updated, r.Data = out.status, now(), encoded(a.data)
+		r.Status, r.Updated, r.Data = out.status, now(), a.encoded()
 		replaced = append(replaced, r)
 	}
 	t, err := s.o.Runs.Get(ctx, runs.Thread, a.thread)

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
@@ -32,14 +33,14 @@ type activeRun struct {
 	canceled cancellation
 }
 
-// A cancellation says what a client wants of a run that it cancels.
+// A cancellation says what a client wants of a run that it cancels, the weakest first.
 type cancellation int
 
 const (
 	notCanceled  cancellation = iota
+	drainRun                  // stop the run, and let the next server continue it
 	interruptRun              // stop the run, and keep its state
 	rollbackRun               // stop the run, and undo it
-	drainRun                  // stop the run, and let the next server continue it
 )
 
 var errCanceled = errors.New("the run was cancelled")
@@ -53,15 +54,19 @@ func newActiveRun(r runs.Record, g *served) (*activeRun, error) {
 		id: r.ID, thread: r.Parent, g: g, data: d, created: created, record: r, begin: make(chan struct{}), done: make(chan struct{}),
 	}
 	a.ctx, a.cancel = context.WithCancelCause(context.Background())
+	switch d.Cancel {
+	case multitaskInterrupt:
+		a.stop(interruptRun)
+	case multitaskRollback:
+		a.stop(rollbackRun)
+	}
 	return a, nil
 }
 
-// stop cancels the run. A rollback takes precedence.
+// stop cancels the run. The strongest of several requests takes precedence.
 func (a *activeRun) stop(how cancellation) {
 	a.mu.Lock()
-	if a.canceled == notCanceled || how == rollbackRun {
-		a.canceled = how
-	}
+	a.canceled = max(a.canceled, how)
 	a.mu.Unlock()
 	switch how {
 	case rollbackRun:
@@ -79,6 +84,24 @@ func (a *activeRun) cancellation() cancellation {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.canceled
+}
+
+// encoded returns the data of the run as it is stored.
+func (a *activeRun) encoded() json.RawMessage {
+	d := a.data
+	d.Cancel = a.canceledAs()
+	return encoded(d)
+}
+
+// canceledAs returns what a client wants of the run that it has cancelled, or nothing.
+func (a *activeRun) canceledAs() string {
+	switch a.cancellation() {
+	case interruptRun:
+		return multitaskInterrupt
+	case rollbackRun:
+		return multitaskRollback
+	}
+	return ""
 }
 
 // enqueue stores a run and puts it into the lane of its thread.
@@ -108,15 +131,22 @@ func (s *Server) queue(ctx context.Context, a *activeRun, strategy string, store
 		close(a.done)
 		return err
 	}
+	first := len(before) == 0
+	if stored { // the run stops those that were there before it
+		before = slices.DeleteFunc(before, func(b *activeRun) bool { return b.record.Created.After(a.record.Created) })
+	}
 	switch strategy {
 	case multitaskInterrupt:
-		stopAll(before, interruptRun)
+		err = s.stopRuns(ctx, before, interruptRun)
 	case multitaskRollback:
-		stopAll(before, rollbackRun)
+		err = s.stopRuns(ctx, before, rollbackRun)
+	}
+	if err != nil { // the next server does it again because of the record of this run
+		s.o.Logger.Error("server: the end of the runs before another one was not stored", "run", a.id, "thread", a.thread, "error", err)
 	}
 	go func() {
 		defer s.running.Done()
-		s.supervise(a, waits, len(before) == 0)
+		s.supervise(a, waits, first)
 	}()
 	return nil
 }
@@ -149,11 +179,30 @@ func (s *Server) accept(a *activeRun, strategy string, stored, waits bool) (befo
 	return before, nil
 }
 
-func stopAll(list []*activeRun, how cancellation) {
+// stopRuns cancels runs, and stores that they are cancelled.
+func (s *Server) stopRuns(ctx context.Context, list []*activeRun, how cancellation) error {
 	for _, a := range list {
 		a.stop(how)
 	}
+	var errs []error
+	for _, a := range list {
+		_, err := s.change(ctx, runs.Run, a.id, func(r *runs.Record) error {
+			if r.Status != runPending && r.Status != runRunning {
+				return errEnded
+			}
+			_, d, err := readRun(*r)
+			d.Cancel = a.canceledAs()
+			r.Data = encoded(d)
+			return err
+		})
+		if err != nil && !errors.Is(err, errEnded) && !errors.Is(err, runs.ErrNotFound) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
 }
+
+var errEnded = errors.New("the run has ended")
 
 func (s *Server) setBusy(ctx context.Context, thread string) error {
 	_, err := s.change(ctx, runs.Thread, thread, func(r *runs.Record) error {
@@ -242,7 +291,7 @@ func (s *Server) turn(a *activeRun) bool {
 	return l != nil && len(l.runs) > 0 && l.runs[0] == a
 }
 
-// cancelRuns cancels runs. With wait it returns when they have ended.
+// cancelRuns cancels runs, also if this server is killed before they end. With wait it returns when they have ended.
 func (s *Server) cancelRuns(ctx context.Context, ids []string, rollback, wait bool) error {
 	how := interruptRun
 	if rollback {
@@ -256,7 +305,9 @@ func (s *Server) cancelRuns(ctx context.Context, ids []string, rollback, wait bo
 		}
 	}
 	s.mu.Unlock()
-	stopAll(stopped, how)
+	if err := s.stopRuns(ctx, stopped, how); err != nil {
+		return err
+	}
 	for _, a := range stopped {
 		if !wait {
 			break
@@ -342,7 +393,7 @@ func boolOrder(a, b bool) int {
 // store replaces the record of a run with its present data.
 func (s *Server) storeRun(ctx context.Context, a *activeRun, status string) error {
 	_, err := s.change(ctx, runs.Run, a.id, func(r *runs.Record) error {
-		r.Status, r.Updated, r.Data = status, now(), encoded(a.data)
+		r.Status, r.Updated, r.Data = status, now(), a.encoded()
 		return nil
 	})
 	return err

@@ -62,7 +62,10 @@ type runData struct {
 	// Before is the number of the event before the first one of the run, if the run has begun.
 	Before *int64
 	// Temporary says that the thread is deleted after the run.
-	Temporary  bool
+	Temporary bool
+	// Cancel is what a client wants of the run that it has cancelled: interrupt or rollback. The next
+	// server ends the run so.
+	Cancel     string `json:",omitempty"`
 	Began      *time.Time
 	Ended      *time.Time
 	Checkpoint string // the checkpoint at which the run ended

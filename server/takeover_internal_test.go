@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/internal/uuid"
@@ -89,4 +90,71 @@ func TestCloseReturnsWhenItsContextEnds(t *testing.T) {
 		assert.Equal(t, runRunning, found[0].Status, "the next server continues the run")
 		close(stuck)
 	})
+}
+
+// The strongest request of several wins: a rollback over an interrupt, and each over the end of the
+// server.
+func TestStrongestCancellationWins(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		requests []cancellation
+		status   string // of the run then; none if it is undone
+	}{
+		"interrupt, rollback": {[]cancellation{interruptRun, rollbackRun}, ""},
+		"rollback, interrupt": {[]cancellation{rollbackRun, interruptRun}, ""},
+		"drain, interrupt":    {[]cancellation{drainRun, interruptRun}, runInterrupted},
+		"drain, rollback":     {[]cancellation{drainRun, rollbackRun}, ""},
+		"rollback, drain":     {[]cancellation{rollbackRun, drainRun}, ""},
+		"drain":               {[]cancellation{drainRun}, runPending},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				release := make(chan struct{})
+				b := graph.New("words", words)
+				for _, name := range []string{"first", "second"} {
+					b.Node(name, func(context.Context, state.View) (state.Update, error) {
+						<-release
+						return state.Update{words.Put(name)}, nil
+					})
+				}
+				b.Edge(graph.Start, "first")
+				b.Edge("first", "second")
+				b.Edge("second", graph.End)
+				g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
+				require.NoError(t, err)
+				store, thread, run := memruns.New(), uuid.New(), uuid.New()
+				require.NoError(t, store.Insert(
+					t.Context(), runs.Record{Kind: runs.Thread, ID: thread, Graph: "words", Data: encoded(threadData{})},
+					runs.Record{Kind: runs.Run, ID: run, Parent: thread, Graph: "words", Status: runPending, Data: encoded(runData{Request: runRequest{Input: json.RawMessage(`{"words":"x"}`)}})},
+				))
+				s, err := New(Options{Graphs: map[string]*graph.Graph{"words": g}, Runs: store})
+				require.NoError(t, err)
+				synctest.Wait()
+				for _, how := range c.requests {
+					s.mu.Lock()
+					a := s.active[run]
+					s.mu.Unlock()
+					require.NoError(t, s.stopRuns(t.Context(), []*activeRun{a}, how))
+					r, err := store.Get(t.Context(), runs.Run, run)
+					require.NoError(t, err)
+					_, d, err := readRun(r)
+					require.NoError(t, err)
+					assert.Equal(t, a.canceledAs(), d.Cancel)
+				}
+				close(release)
+				synctest.Wait()
+				require.NoError(t, s.Close(t.Context()))
+				r, err := store.Get(t.Context(), runs.Run, run)
+				if c.status == "" {
+					require.ErrorIs(t, err, runs.ErrNotFound, r.Status)
+					_, err = g.Thread(thread).Snapshot(t.Context())
+					require.ErrorIs(t, err, checkpoint.ErrNotFound)
+					return
+				}
+				require.NoError(t, err)
+				assert.Equal(t, c.status, r.Status)
+			})
+		})
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -274,5 +275,57 @@ func TestTakeOverKeepsTheStrategyOfAQueuedRun(t *testing.T) {
 		request(t, http.MethodGet, url+"/threads/"+thread+"/runs/"+run, "", &got)
 		assert.Equal(t, want, got.Status)
 		assert.NotEqual(t, "enqueue", got.Multitask)
+	}
+}
+
+// A client that was told that its run is cancelled can rely on it: the next server ends the run, also if
+// the process is killed before the run has stopped.
+func TestTakeOverEndsCancelledRuns(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		cancel, strategy string // how the run is cancelled: by a request, or by the strategy of another run
+		status           string // of the run then; none if it is undone
+	}{
+		"interrupt":                             {cancel: "interrupt", status: "interrupted"},
+		"rollback":                              {cancel: "rollback"},
+		"interrupted by a run that ended first": {strategy: "interrupt", status: "interrupted"},
+		"rolled back by a run that ended first": {strategy: "rollback"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, at := t.TempDir(), newGate()
+			checkpoints, store := openFile(t, filepath.Join(dir, "first.db"))
+			_, first := listen(t, server.Options{Graphs: map[string]*graph.Graph{"takeover": takeoverGraph(t, checkpoints, at)}, Runs: store})
+			t.Cleanup(func() { close(at.open) }) // before the server is closed
+			runsOf := "/threads/" + uuid.New() + "/runs"
+			var run, other struct {
+				ID string `json:"run_id"`
+			}
+			work := `{"assistant_id":"takeover","if_not_exists":"create","multitask_strategy":"` + c.strategy + `","command":{"goto":"work","update":{"log":["updated"]}}}`
+			request(t, http.MethodPost, first+runsOf, `{"assistant_id":"takeover","if_not_exists":"create","command":{"goto":"work","update":{"log":["updated"]}}}`, &run)
+			<-at.reached
+			if c.cancel != "" {
+				require.Equal(t, http.StatusAccepted, request(t, http.MethodPost, first+runsOf+"/"+run.ID+"/cancel?action="+c.cancel, "", nil))
+			} else {
+				require.Equal(t, http.StatusOK, request(t, http.MethodPost, first+runsOf, work, &other))
+				require.Equal(t, http.StatusOK, request(t, http.MethodPost, first+runsOf+"/"+other.ID+"/cancel?wait=1", "", nil))
+			}
+			copyFile(t, filepath.Join(dir, "first.db"), filepath.Join(dir, "second.db"))
+
+			checkpoints, store = openFile(t, filepath.Join(dir, "second.db"))
+			_, second := listen(t, server.Options{Graphs: map[string]*graph.Graph{"takeover": takeoverGraph(t, checkpoints, nil)}, Runs: store})
+			request(t, http.MethodGet, second+runsOf+"/"+run.ID+"/join", "", nil)
+			var got struct{ Status string }
+			status := request(t, http.MethodGet, second+runsOf+"/"+run.ID, "", &got)
+			assert.Equal(t, c.status, got.Status)
+			want := []string{"updated"}
+			if c.status == "" {
+				assert.Equal(t, http.StatusNotFound, status)
+				want = nil
+			}
+			var state struct{ Values struct{ Log []string } }
+			request(t, http.MethodGet, second+strings.TrimSuffix(runsOf, "/runs")+"/state", "", &state)
+			assert.Equal(t, want, append([]string(nil), state.Values.Log...), "the node that was cancelled did not run again")
+		})
 	}
 }
