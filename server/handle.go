@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/weft-go/weft/server/runs"
 )
 
 // Handle adds a route of the application beside those of the server. Its pattern is that of an
@@ -14,10 +16,11 @@ import (
 // before the first request.
 //
 // The route is under the checks of the server: Host, Origin, authentication, quotas and limits. The
-// body has at most Options.MaxBody bytes, and each part of the response must be taken within
-// [Limits].WriteTime. [UserID] of the request's context returns the user. Options.Authorize is not
-// asked. A server that is read-only refuses all methods but GET and HEAD. A handler that answers for
-// longer than [Limits].ReadTime reads the body to its end before.
+// body has at most Options.MaxBody bytes, unless the handler calls [AllowBody], and each part of the
+// response must be taken within [Limits].WriteTime. [UserID] of the request's context returns the
+// user. Options.Authorize is not asked, except by [Server.CheckThread]. A server that is read-only
+// refuses all methods but GET and HEAD. A handler that answers for longer than [Limits].ReadTime reads
+// the body to its end before.
 //
 // An error of h is sent like one of the server's own routes, if h has sent nothing: a [Refusal] as
 // it is, and others as a status that fits them, or as status 500 and a line in the log.
@@ -33,7 +36,9 @@ func (s *Server) Handle(pattern string, h func(http.ResponseWriter, *http.Reques
 			c.fail(errReadOnly)
 			return
 		}
-		r.Body = http.MaxBytesReader(c.w, &requestBody{r.Body, c}, s.o.MaxBody)
+		body := &requestBody{ReadCloser: r.Body, c: c}
+		r.Body = body
+		body.allow(s.o.MaxBody)
 		err := h(c.w, r.WithContext(context.WithValue(r.Context(), userKey{}, c.user.ID)))
 		switch {
 		case err == nil:
@@ -45,14 +50,47 @@ func (s *Server) Handle(pattern string, h func(http.ResponseWriter, *http.Reques
 	})
 }
 
-// A requestBody is a body that, once read, does not bound the time of the response.
+// AllowBody lets the body of a request to a route of [Server.Handle] have a size, and come within a
+// time from now, instead of Options.MaxBody and [Limits].ReadTime. Call it before the body is read. It
+// returns an error if the body is known to be larger.
+func AllowBody(r *http.Request, size int64, within time.Duration) error {
+	b, ok := r.Body.(*requestBody)
+	if !ok {
+		return nil
+	}
+	b.allow(size)
+	_ = b.c.w.rc.SetReadDeadline(time.Now().Add(within)) // a recorder of a test has none
+	if r.ContentLength > size {
+		return &http.MaxBytesError{Limit: size}
+	}
+	return nil
+}
+
+// CheckThread returns a [Refusal] unless the user of a request to a route of [Server.Handle] may
+// change a thread: one that does not exist, or belongs to another user, is not found.
+func (s *Server) CheckThread(r *http.Request, id string) error {
+	c, ok := r.Context().Value(callKey{}).(*call)
+	if !ok {
+		return errors.New("server: CheckThread is for requests to a route of Handle")
+	}
+	_, err := c.getFor(ActionUpdate, runs.Thread, id)
+	return err
+}
+
+// A requestBody is a body that has a limit, and that, once read, does not bound the time of the
+// response.
 type requestBody struct {
 	io.ReadCloser
-	c *call
+	limited io.Reader
+	c       *call
+}
+
+func (b *requestBody) allow(size int64) {
+	b.limited = http.MaxBytesReader(b.c.w, b.ReadCloser, size)
 }
 
 func (b *requestBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
+	n, err := b.limited.Read(p)
 	if errors.Is(err, io.EOF) && !b.c.bodyRead {
 		b.c.bodyRead = true
 		_ = b.c.w.rc.SetReadDeadline(time.Time{})

@@ -1,10 +1,13 @@
 package server_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -149,6 +152,94 @@ func TestRouteAnswersForLongerThanItsBodyMayTake(t *testing.T) {
 	status, text := answered(t, r, err)
 	assert.Equal(t, http.StatusOK, status)
 	assert.Equal(t, "done", text)
+}
+
+// A route that takes files has limits of its own, and is told of a thread that is not the user's.
+func TestRouteTakesFilesOfAThread(t *testing.T) {
+	t.Parallel()
+	s, web := application(t, server.Options{MaxBody: 100, Limits: server.Limits{ReadTime: 50 * time.Millisecond}})
+	s.Handle("POST /api/files", func(w http.ResponseWriter, r *http.Request) error {
+		if err := s.CheckThread(r, r.URL.Query().Get("thread")); err != nil {
+			return err
+		}
+		if err := server.AllowBody(r, 1000, time.Minute); err != nil {
+			return err
+		}
+		file, header, err := r.FormFile("file")
+		if err != nil {
+			return err
+		}
+		text, err := io.ReadAll(file)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(w, "%s has %d bytes", header.Filename, len(text))
+		return err
+	})
+	form := func(field string, size int) (string, string) {
+		var b bytes.Buffer
+		m := multipart.NewWriter(&b)
+		part, err := m.CreateFormFile(field, "a.csv")
+		require.NoError(t, err)
+		_, err = part.Write(bytes.Repeat([]byte("x"), size))
+		require.NoError(t, err)
+		require.NoError(t, m.Close())
+		return b.String(), m.FormDataContentType()
+	}
+	send := func(t *testing.T, user, path, kind string, body io.Reader) (int, string) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, web.URL+path, body)
+		require.NoError(t, err)
+		r.Header.Set("X-Api-Key", user)
+		r.Header.Set("Content-Type", kind)
+		return answered(t, r, err)
+	}
+	_, text := send(t, "ann", "/threads", "application/json", strings.NewReader("{}"))
+	var thread struct {
+		ID string `json:"thread_id"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(text), &thread))
+	small, _ := form("file", 300)
+	for name, c := range map[string]struct {
+		user, thread, field string
+		size                int
+		slow, counted       bool
+		status              int
+		want                string
+	}{
+		"a file":                     {"ann", thread.ID, "file", 300, false, true, 200, "a.csv has 300 bytes"},
+		"a file that comes slowly":   {"ann", thread.ID, "file", 300, true, false, 200, "a.csv has 300 bytes"},
+		"a file that is too large":   {"ann", thread.ID, "file", 2000, false, true, 413, "1000 bytes"},
+		"a large file without a sum": {"ann", thread.ID, "file", 2000, false, false, 413, "1000 bytes"},
+		"another user's thread":      {"bob", thread.ID, "file", 300, false, true, 404, "thread"},
+		"a thread that is not there": {"ann", "d9cbb8a2-21a0-4d8b-9b0e-0d1b5a1b9a10", "file", 300, false, true, 404, "thread"},
+		"another field":              {"ann", thread.ID, "other", 300, false, true, 400, "lacks a file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text, kind := form(c.field, c.size)
+			var body io.Reader = strings.NewReader(text)
+			if c.slow {
+				body = io.MultiReader(strings.NewReader(text[:50]), &waits{time: 200 * time.Millisecond}, strings.NewReader(text[50:]))
+			}
+			if !c.counted {
+				body = io.NopCloser(body)
+			}
+			status, got := send(t, c.user, "/api/files?thread="+c.thread, kind, body)
+			assert.Equal(t, c.status, status, got)
+			assert.Contains(t, got, c.want)
+		})
+	}
+	status, got := send(t, "ann", "/api/files?thread="+thread.ID, "text/plain", strings.NewReader(small))
+	assert.Equal(t, http.StatusUnsupportedMediaType, status, got)
+}
+
+// waits is a reader without data, whose end takes a time to come.
+type waits struct{ time time.Duration }
+
+func (w *waits) Read([]byte) (int, error) {
+	<-time.After(w.time)
+	return 0, io.EOF
 }
 
 // The application is told of a thread that is deleted, and of its owner. Its error keeps the thread.

@@ -53,6 +53,7 @@ func run(ctx context.Context, l net.Listener, pace time.Duration) error {
 	if err != nil {
 		return err
 	}
+	orders := lists{files: map[string]map[string][][]string{}}
 	s, err := server.New(server.Options{
 		Graphs: map[string]*graph.Graph{"shop": g},
 		Runs:   memruns.New(),
@@ -62,13 +63,18 @@ func run(ctx context.Context, l net.Listener, pace time.Duration) error {
 			Suggestions: suggestions,
 			Tools:       list,
 			Attach:      true,
+			Upload:      "/api/lists",
+			Accept:      ".csv,text/csv",
 		},
-		Studio: &ui.Studio{Write: true},
-		Logger: slog.Default(),
+		Studio:   &ui.Studio{Write: true},
+		OnDelete: orders.forget,
+		Logger:   slog.Default(),
 	})
 	// docs:end
 	if err != nil {
 		return err
 	}
-	return s.Serve(ctx, l, withPictures(s))
+	servePictures(s)
+	orders.serve(s)
+	return s.Serve(ctx, l, nil)
 }

@@ -10,11 +10,11 @@ import (
 	"image/color"
 	"image/png"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/server"
 	"github.com/weft-go/weft/tools"
 )
 
@@ -208,23 +208,17 @@ const (
 	terms2026 = "Quotes are valid for 30 days.\nDelivery is free above 400 euros.\nReturns within 30 days.\nWarranty of two years.\n"
 )
 
-// withPictures serves the pictures of the products beside the server: a chair of few lines.
-func withPictures(next http.Handler) http.Handler {
+// servePictures adds the pictures of the products to the server: a chair of few lines.
+func servePictures(s *server.Server) {
 	colours := map[string]color.RGBA{"lund": {188, 142, 92, 255}, "aske": {150, 104, 66, 255}, "fjord": {128, 134, 142, 255}}
-	pictures := map[string]func() []byte{}
 	for name, c := range colours {
-		pictures[name] = sync.OnceValue(func() []byte { return chair(c) })
+		picture := sync.OnceValue(func() []byte { return chair(c) })
+		s.Handle("GET /pictures/"+name+".png", func(w http.ResponseWriter, _ *http.Request) error {
+			w.Header().Set("Content-Type", "image/png")
+			_, err := w.Write(picture())
+			return err
+		})
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		name, isPicture := strings.CutPrefix(r.URL.Path, "/pictures/")
-		picture, known := pictures[strings.TrimSuffix(name, ".png")]
-		if !isPicture || !known {
-			next.ServeHTTP(w, r)
-			return
-		}
-		w.Header().Set("Content-Type", "image/png")
-		_, _ = w.Write(picture()) // the client may have left
-	})
 }
 
 // chair returns a picture of a chair, drawn four times as large and then made smaller, so that its

@@ -28,8 +28,20 @@ type Chat struct {
 	// shows each result in the form that [tools.Annotations].Result declares, and makes forms of
 	// their schemas. Everyone who can open the page can read these texts.
 	Tools []tools.Tool
-	// Attach lets a person attach images and text files to a message.
+	// Attach lets a person attach images and text files to a message. If Upload is set, too, only
+	// images become part of the message.
 	Attach bool
+	// Upload is the address on the server's own origin to which files go that a person attaches, such
+	// as "/api/files". The page sends each as a form with the field "file", and the id of the thread
+	// in the query: POST /api/files?thread=ID. The thread exists. The answer is a JSON object, of
+	// which the page shows "name" and "note". If it has an "id", the person can remove the file, until
+	// the message is sent: DELETE /api/files?thread=ID&id=ID. The message has the files in
+	// additional_kwargs, under "files". Empty means that there is no such address. The guide of the
+	// page has a handler.
+	Upload string
+	// Accept has the types of files that Upload takes, like the attribute "accept" of HTML:
+	// ".csv,text/csv". Empty means all files.
+	Accept string
 	// Theme has values for variables of the page's style, such as "accent": "#7c3aed". A value may
 	// be light-dark(#7c3aed, #c4b5fd). The variables are accent, on-accent, bg, surface, raised,
 	// sunk, line, text, muted, danger, warn, ok, info and radius.
@@ -51,13 +63,16 @@ type Chat struct {
 // [http.StripPrefix]. The API of the server must be at the parent of that path. It returns an
 // error if Theme has an unknown variable, or a tool or an address is invalid.
 func (c Chat) Handler() (http.Handler, error) {
-	for _, address := range []string{c.Script, c.Login} {
+	for _, address := range []string{c.Script, c.Upload, c.Login} {
 		if u, err := url.Parse(address); err != nil || u.Scheme != "" && u.Scheme != "https" && u.Scheme != "http" {
 			return nil, fmt.Errorf("ui: %q is not an address of a page", address)
 		}
 	}
 	if u, _ := url.Parse(c.Script); u.Host != "" {
 		return nil, fmt.Errorf("ui: Chat.Script is %q; the page's policy allows scripts of its own origin only: give a path such as /app.js", c.Script)
+	}
+	if u, _ := url.Parse(c.Upload); u.Host != "" {
+		return nil, fmt.Errorf("ui: Chat.Upload is %q; the page's policy allows requests to its own origin only: give a path such as /api/files", c.Upload)
 	}
 	infos, err := toolInfos(c.Tools)
 	if err != nil {
@@ -69,6 +84,6 @@ func (c Chat) Handler() (http.Handler, error) {
 	}
 	return newPage("chat.html", settings{
 		Assistant: c.Assistant, Title: title, Greeting: c.Greeting, Suggestions: c.Suggestions, Placeholder: c.Placeholder,
-		Login: c.Login, Attach: c.Attach, Tools: infos,
+		Login: c.Login, Attach: c.Attach, Upload: c.Upload, Accept: c.Accept, Tools: infos,
 	}, c.Script, c.Theme)
 }

@@ -30,6 +30,8 @@ type settings struct {
 	Placeholder string              `json:"placeholder,omitempty"`
 	Login       string              `json:"login,omitempty"`
 	Attach      bool                `json:"attach,omitempty"`
+	Upload      string              `json:"upload,omitempty"`
+	Accept      string              `json:"accept,omitempty"`
 	Write       bool                `json:"write,omitempty"`
 	Tools       map[string]toolInfo `json:"tools,omitempty"`
 }

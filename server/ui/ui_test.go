@@ -185,6 +185,7 @@ func TestInvalidOptionsAreErrors(t *testing.T) {
 		`no variable "colour"`: {Theme: map[string]string{"colour": "red"}},
 		"must be a colour":     {Theme: map[string]string{"accent": "red;} body{display:none"}},
 		"its own origin only":  {Script: "https://cdn.example.com/app.js"},
+		"requests to its own":  {Upload: "https://files.example.com/"},
 		"is not an address":    {Login: "javascript:alert(1)"},
 		`tool "broken"`:        {Tools: []tools.Tool{tools.New("broken", "", func(context.Context, func()) (string, error) { return "", nil })}},
 	} {

@@ -14,6 +14,11 @@ export function setCredentials(f: typeof credentials) {
   credentials = f;
 }
 
+/** credentialsNow returns the headers of a request that is not made by a client. */
+export async function credentialsNow(): Promise<Headers> {
+  return credentials();
+}
+
 /** setToken keeps a token until the tab is closed. */
 export function setToken(token: string) {
   sessionStorage.setItem("weft.token", token);

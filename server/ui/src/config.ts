@@ -47,8 +47,11 @@ export type Config = {
   /** Where a person signs in when the server refuses the credentials. */
   login?: string;
   tools?: Record<string, Tool>;
-  /** Whether files can be attached. */
+  /** Whether images and texts can be attached to messages. */
   attach?: boolean;
+  /** The address of the application that takes files, and the types that it takes. */
+  upload?: string;
+  accept?: string;
   /** Whether the studio may change things. */
   write?: boolean;
 };

@@ -133,6 +133,19 @@ export const states = {
     await states.sidebar(chat);
     await chat.page.getByRole("menuitem", { name: "Rename" }).click();
   },
+  files: async (chat) => {
+    const file = (name, text) => ({ name, mimeType: "text/csv", buffer: Buffer.from(text) });
+    await chat.page.getByLabel("Files", { exact: true }).setInputFiles([file("orders of May, north and south.csv", "product,pieces\nLund,4\n"), file("broken.csv", 'a,b\n"1,2\n')]);
+    await first(chat, "This is not a CSV file");
+    await chat.page.route("**/api/lists*", () => undefined);
+    await chat.page.getByLabel("Files", { exact: true }).setInputFiles([file("prices.csv", "a,b\n")]);
+    await chat.page.getByRole("progressbar").waitFor();
+  },
+  fileSent: async (chat) => {
+    await chat.page.getByLabel("Files", { exact: true }).setInputFiles([{ name: "orders.csv", mimeType: "text/csv", buffer: Buffer.from("product,pieces\nLund,4\n") }]);
+    await first(chat, "2 rows");
+    await chat.say("Make the invoice");
+  },
   missing: async (chat) => {
     await chat.page.evaluate(() => (location.hash = "#/00000000-0000-4000-8000-000000000000"));
     await first(chat, "There is no such conversation");

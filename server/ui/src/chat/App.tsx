@@ -13,6 +13,7 @@ import { begin as startThread, Session } from "./session";
 import { Sidebar } from "./Sidebar";
 import { threads } from "./threads";
 import type { Source } from "./Turns";
+import { forgetNew, uploadsOf } from "./uploads";
 
 /** useSession returns the session of a thread, and closes it when another one is shown. */
 function useSession(thread: string | undefined): Session | undefined {
@@ -31,10 +32,12 @@ export function App() {
   const thread = path[0];
   const session = useSession(thread);
   const title = useTitle(thread);
+  const uploads = uploadsOf(thread ?? "new");
+  const addFile = (file: File) => uploads.add(file, thread ? undefined : () => threads.create(file.name, uploads.thread));
   const [drawer, setDrawer] = useState(false);
   const [sources, setSources] = useState<{ list: Source[]; index: number }>();
   const [failed, setFailed] = useState<string>();
-  const first = useRef<{ thread: string; content: string | Block[]; id: string }>(undefined);
+  const first = useRef<{ thread: string; text: string; id: string }>(undefined);
 
   useEffect(() => {
     setSources(undefined);
@@ -46,12 +49,15 @@ export function App() {
     setFailed(undefined);
     // The same ids again, so that a message that reached the server is not there twice.
     const text = textOfContent(content);
-    const next = first.current && textOfContent(first.current.content) === text ? first.current : { thread: v7(), content, id: v7() };
+    const next = first.current?.text === text ? first.current : { thread: v7(), text, id: v7() };
+    if (uploads.created) next.thread = uploads.thread;
     first.current = next;
     try {
       await threads.create(text, next.thread);
-      await startThread(next.thread, content, next.id);
+      if (uploads.created) await threads.entitle(text, next.thread);
+      await startThread(next.thread, { content, files: uploads.files }, next.id);
       first.current = undefined;
+      forgetNew();
       navigate(`#/${next.thread}`);
     } catch (error) {
       setFailed(`The message was not sent. ${messageOf(error)}`);
@@ -63,7 +69,8 @@ export function App() {
     if (!session) throw new Error("The conversation is not there yet.");
     setFailed(undefined);
     try {
-      await session.send(content);
+      await session.send({ content, files: uploads.files });
+      uploads.clear();
     } catch (error) {
       setFailed(`The message was not sent. ${messageOf(error)}`);
       throw error;
@@ -87,7 +94,7 @@ export function App() {
         </header>
         <main className="flex min-h-0 flex-1 flex-col">
           {thread && <h1 className="sr-only">{title}</h1>}
-          {!thread ? <Start onSend={begin} failed={failed} /> : session && <Conversation key={thread} session={session} failed={failed} onSend={send} onSource={(list, index) => setSources({ list, index })} />}
+          {!thread ? <Start onSend={begin} failed={failed} uploads={uploads} onFile={addFile} /> : session && <Conversation key={thread} session={session} failed={failed} uploads={uploads} onFile={addFile} onSend={send} onSource={(list, index) => setSources({ list, index })} />}
         </main>
       </div>
       {sources && <Sources list={sources.list} index={sources.index} onClose={() => setSources(undefined)} />}

@@ -1,8 +1,10 @@
-import { ArrowUp, FileText, Paperclip, Square, X } from "lucide-react";
+import { ArrowUp, Paperclip, Square, X } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { config } from "../config";
 import { IconButton } from "../parts/Button";
+import { FileChip, UploadChip, useUploads } from "./Attachments";
 import type { Block } from "./messages";
+import { takes, type Uploads } from "./uploads";
 
 type Attachment = { name: string; block: Block; preview?: string };
 
@@ -47,6 +49,9 @@ async function attach(file: File): Promise<Attachment> {
 type Props = {
   thread: string;
   running: boolean;
+  uploads: Uploads;
+  /** onFile sends a file to the application. */
+  onFile: (file: File) => void;
   onSend: (content: string | Block[]) => Promise<void>;
   onStop: () => void;
   onType?: () => void;
@@ -54,11 +59,12 @@ type Props = {
 };
 
 /** Composer is the field for a message. It gives what was typed back if it was not sent. */
-export function Composer({ thread, running, onSend, onStop, onType, failed }: Props) {
+export function Composer({ thread, running, uploads, onFile, onSend, onStop, onType, failed }: Props) {
   const [text, setText] = useState(() => readDraft(thread));
   const [files, setFiles] = useState<Attachment[]>([]);
   const [problem, setProblem] = useState<string>();
   const [sending, setSending] = useState(false);
+  const { list: uploaded, busy } = useUploads(uploads);
   const [over, setOver] = useState(false);
   const area = useRef<HTMLTextAreaElement>(null);
   const picker = useRef<HTMLInputElement>(null);
@@ -75,7 +81,7 @@ export function Composer({ thread, running, onSend, onStop, onType, failed }: Pr
 
   const send = async () => {
     const words = text.trim();
-    if ((!words && files.length === 0) || sending) return;
+    if ((!words && files.length === 0) || sending || busy) return;
     const content = files.length ? [{ type: "text", text: words + files.map((f) => (f.block.type === "text" ? String(f.block.text) : "")).join("") }, ...files.flatMap((f) => (f.block.type === "text" ? [] : [f.block]))] : words;
     setSending(true);
     setText("");
@@ -98,6 +104,11 @@ export function Composer({ thread, running, onSend, onStop, onType, failed }: Pr
     setProblem(undefined);
     for (const f of list) {
       try {
+        if (config.upload && !(config.attach && f.type.startsWith("image/"))) {
+          if (!takes(f)) throw new Error(`${f.name} cannot be attached. These files can: ${config.accept}.`);
+          onFile(f);
+          continue;
+        }
         const a = await attach(f);
         setFiles((old) => [...old, a]);
       } catch (error) {
@@ -106,7 +117,9 @@ export function Composer({ thread, running, onSend, onStop, onType, failed }: Pr
     }
   };
 
-  const can = (text.trim() !== "" || files.length > 0) && !sending;
+  const can = (text.trim() !== "" || files.length > 0) && !sending && !busy;
+  const attaches = config.attach || config.upload;
+  const accept = config.upload && config.accept ? `${config.accept}${config.attach ? ",image/*" : ""}` : undefined;
   return (
     <form
       onSubmit={(e) => {
@@ -114,13 +127,13 @@ export function Composer({ thread, running, onSend, onStop, onType, failed }: Pr
         void send();
       }}
       onDragOver={(e) => {
-        if (!config.attach || !e.dataTransfer.types.includes("Files")) return;
+        if (!attaches || !e.dataTransfer.types.includes("Files")) return;
         e.preventDefault();
         setOver(true);
       }}
       onDragLeave={() => setOver(false)}
       onDrop={(e) => {
-        if (!config.attach) return;
+        if (!attaches) return;
         e.preventDefault();
         setOver(false);
         void add(e.dataTransfer.files);
@@ -128,13 +141,14 @@ export function Composer({ thread, running, onSend, onStop, onType, failed }: Pr
       className={`rounded-[20px] border bg-raised shadow-[0_2px_12px_rgb(0_0_0/0.05)] transition-colors duration-150 focus-within:border-[color-mix(in_srgb,var(--accent)_55%,var(--line))] ${over ? "border-accent bg-tint" : ""}`}
     >
       {(failed || problem) && <p role="alert" className="px-4 pt-3 text-sm text-danger">{problem ?? failed}</p>}
-      {files.length > 0 && (
-        <ul className="flex flex-wrap gap-2 px-3 pt-3">
+      {files.length + uploaded.length > 0 && (
+        <ul aria-label="Attached files" className="flex flex-wrap gap-2 px-3 pt-3">
+          {uploaded.map((u) => <li key={u.key}><UploadChip uploads={uploads} upload={u} /></li>)}
           {files.map((f, i) => (
-            <li key={i} className="flex items-center gap-2 rounded-[10px] border bg-surface py-1 ps-2 text-sm">
-              {f.preview ? <img src={f.preview} alt="" className="size-8 rounded object-cover" /> : <FileText size={16} aria-hidden />}
-              <span className="max-w-40 truncate">{f.name}</span>
-              <IconButton label={`Remove ${f.name}`} className="size-7!" onClick={() => setFiles(files.filter((_, j) => j !== i))}><X size={15} /></IconButton>
+            <li key={i}>
+              <FileChip name={f.name} preview={f.preview}>
+                <IconButton label={`Remove ${f.name}`} className="size-7!" onClick={() => setFiles(files.filter((_, j) => j !== i))}><X size={15} /></IconButton>
+              </FileChip>
             </li>
           ))}
         </ul>
@@ -148,7 +162,7 @@ export function Composer({ thread, running, onSend, onStop, onType, failed }: Pr
         placeholder={config.placeholder ?? "Write a message"}
         onChange={(e) => change(e.target.value)}
         onPaste={(e) => {
-          if (config.attach && e.clipboardData.files.length) {
+          if (attaches && e.clipboardData.files.length) {
             e.preventDefault();
             void add(e.clipboardData.files);
           }
@@ -162,9 +176,9 @@ export function Composer({ thread, running, onSend, onStop, onType, failed }: Pr
         className="field-sizing-content max-h-[calc(8lh+12px)] w-full resize-none bg-transparent px-4 pt-3 pb-1 outline-none"
       />
       <div className="flex items-center gap-1 px-2 pb-2">
-        {config.attach && (
+        {attaches && (
           <>
-            <input ref={picker} type="file" multiple hidden tabIndex={-1} aria-label="Files" onChange={(e) => { void add(e.target.files ?? []); e.target.value = ""; }} />
+            <input ref={picker} type="file" multiple accept={accept} hidden tabIndex={-1} aria-label="Files" onChange={(e) => { void add(e.target.files ?? []); e.target.value = ""; }} />
             <IconButton label="Attach files" onClick={() => picker.current?.click()}><Paperclip size={18} /></IconButton>
           </>
         )}

@@ -10,26 +10,31 @@ import { Skeleton } from "../parts/Skeleton";
 import { Status } from "../parts/Status";
 import { toast } from "../parts/Toast";
 import { navigate } from "../route";
+import { useUploads } from "./Attachments";
 import { Composer } from "./Composer";
 import type { Block } from "./messages";
 import type { Session, View } from "./session";
 import { AssistantTurn, HumanTurn, type Source } from "./Turns";
+import type { Uploads } from "./uploads";
+
+type Sending = { onSend: (content: string | Block[]) => Promise<void>; failed?: string; uploads: Uploads; onFile: (file: File) => void };
 
 /** Start is the page without a conversation. */
-export function Start({ onSend, failed }: { onSend: (content: string | Block[]) => Promise<void>; failed?: string }) {
+export function Start({ onSend, failed, uploads, onFile }: Sending) {
+  const { busy } = useUploads(uploads);
   return (
     <div className="flex h-full flex-col overflow-y-auto px-4">
       <div className="m-auto w-full max-w-[680px] py-8">
         <h1 className="text-center text-[28px] leading-tight font-semibold tracking-tight text-balance">{config.title ?? "Chat"}</h1>
         {config.greeting && <p className="mx-auto mt-2 mb-8 max-w-[52ch] text-center text-balance text-muted">{config.greeting}</p>}
         <div className={config.greeting ? "" : "mt-8"}>
-          <Composer thread="new" running={false} onSend={onSend} onStop={() => undefined} failed={failed} />
+          <Composer thread="new" running={false} uploads={uploads} onFile={onFile} onSend={onSend} onStop={() => undefined} failed={failed} />
         </div>
         {config.suggestions && (
           <ul className="mt-4 grid gap-2 sm:grid-cols-2">
             {config.suggestions.map((s) => (
               <li key={s}>
-                <button type="button" dir="auto" onClick={() => void onSend(s).catch(() => undefined)} className="h-full w-full rounded-card border px-4 py-2.5 text-start text-sm text-muted transition-colors duration-150 hover:border-accent hover:text-text">{s}</button>
+                <button type="button" dir="auto" disabled={busy} onClick={() => void onSend(s).catch(() => undefined)} className="h-full w-full rounded-card border px-4 py-2.5 text-start text-sm text-muted transition-colors duration-150 enabled:hover:border-accent enabled:hover:text-text">{s}</button>
               </li>
             ))}
           </ul>
@@ -39,10 +44,10 @@ export function Start({ onSend, failed }: { onSend: (content: string | Block[]) 
   );
 }
 
-type Props = { session: Session; failed?: string; onSend: (content: string | Block[]) => Promise<void>; onSource: (sources: Source[], index: number) => void };
+type Props = Sending & { session: Session; onSource: (sources: Source[], index: number) => void };
 
 /** Conversation shows a thread. */
-export function Conversation({ session, failed, onSend, onSource }: Props) {
+export function Conversation({ session, failed, uploads, onFile, onSend, onSource }: Props) {
   const view = useSyncExternalStore(session.subscribe, session.view);
   if (view.phase === "missing" || view.phase === "failed")
     return (
@@ -57,7 +62,7 @@ export function Conversation({ session, failed, onSend, onSource }: Props) {
       <Messages session={session} view={view} onSource={onSource} />
       <div className="mx-auto w-full max-w-[792px] px-4 pb-3 sm:pb-4">
         <Notices view={view} session={session} />
-        <Composer thread={session.thread} running={view.running} onSend={onSend} onStop={() => void session.stop().catch((e: unknown) => toast(`The run was not stopped. ${messageOf(e)}`))} onType={() => session.types()} failed={failed} />
+        <Composer thread={session.thread} running={view.running} uploads={uploads} onFile={onFile} onSend={onSend} onStop={() => void session.stop().catch((e: unknown) => toast(`The run was not stopped. ${messageOf(e)}`))} onType={() => session.types()} failed={failed} />
       </div>
     </div>
   );

@@ -10,7 +10,8 @@ import { Markdown, Picture } from "../parts/Markdown";
 import { Status } from "../parts/Status";
 import { toast } from "../parts/Toast";
 import type { Choice } from "./branches";
-import { imageOf, type Piece, textOfContent, type Turn, type Work } from "./messages";
+import { FileChip } from "./Attachments";
+import { filesOf, imageOf, type Piece, textOfContent, type Turn, type Work } from "./messages";
 import type { Session } from "./session";
 import { ToolLine } from "./ToolLine";
 
@@ -37,12 +38,13 @@ export const HumanTurn = memo(function HumanTurn({ turn, session, busy, choice }
   const [draft, setDraft] = useState<string>();
   const { message } = turn;
   const words = textOfContent(message.content);
+  const files = filesOf(message);
   const images = typeof message.content === "string" ? [] : message.content.flatMap((b) => imageOf(b) ?? []);
   const resend = () => {
     const value = draft?.trim();
     if (!value) return;
     const others = typeof message.content === "string" ? [] : message.content.filter((b) => b.type !== "text");
-    session.edit(message.id, others.length ? [{ type: "text", text: value }, ...others] : value).then(() => setDraft(undefined), report);
+    session.edit(message.id, { content: others.length ? [{ type: "text", text: value }, ...others] : value, files: filesOf(message) }).then(() => setDraft(undefined), report);
   };
   if (draft !== undefined)
     return (
@@ -69,6 +71,7 @@ export const HumanTurn = memo(function HumanTurn({ turn, session, busy, choice }
     <div className="group flex flex-col items-end gap-1">
       <div dir="auto" className="max-w-[85%] rounded-[18px] rounded-ee-md bg-tint px-4 py-2.5 break-words whitespace-pre-wrap sm:max-w-[75%]">
         {images.length > 0 && <div className="mb-2 flex flex-wrap gap-2">{images.map((src, i) => <img key={i} src={src} alt={`Attachment ${i + 1}`} className="max-h-52 rounded-lg" />)}</div>}
+        {files.length > 0 && <ul aria-label="Files" className="mb-2 flex flex-wrap gap-2">{files.map((f, i) => <li key={i}><FileChip name={f.name} note={f.note} /></li>)}</ul>}
         {words}
       </div>
       <div className="-mb-3 flex h-8 items-center">

@@ -1,4 +1,6 @@
+import { v7 } from "../core";
 import type { State } from "../parts/Status";
+import { readUploaded, type Uploaded } from "./uploads";
 
 export type Block = { type: string; [key: string]: unknown };
 
@@ -15,6 +17,20 @@ export type Message = {
   status?: string;
   additional_kwargs?: Record<string, unknown>;
 };
+
+/** Outgoing is what a person sends: a content, and the files that the application keeps. */
+export type Outgoing = { content: string | Block[]; files?: Uploaded[] };
+
+/** messageFrom returns the message of what a person sends. */
+export function messageFrom(out: Outgoing, id = v7()): Message {
+  return { id, type: "human", content: out.content, ...(out.files?.length ? { additional_kwargs: { files: out.files } } : {}) };
+}
+
+/** filesOf returns the files of a message that the application keeps. */
+export function filesOf(m: Message): Uploaded[] {
+  const list = m.additional_kwargs?.files;
+  return Array.isArray(list) ? list.map((f) => readUploaded(f)).filter((f) => f.name) : [];
+}
 
 export type Interrupt = { id: string; value: unknown };
 

@@ -1,8 +1,7 @@
 import { client, light, messageOf, statusOf } from "../client";
 import { config } from "../config";
-import { v7 } from "../core";
 import { type Branches, branchesOf, type Checkpoint, checkpointsOf } from "./branches";
-import { type Block, type Chunk, type Interrupt, type Message, type Progress, Replies, type Turn, turnsOf, type Work } from "./messages";
+import { type Chunk, type Interrupt, type Message, messageFrom, type Outgoing, type Progress, Replies, type Turn, turnsOf, type Work } from "./messages";
 
 export type Phase = "loading" | "ready" | "missing" | "failed";
 
@@ -29,7 +28,7 @@ const modes = ["values", "messages-tuple", "custom"] as const;
 const historyLimit = 300;
 const burst = 250; // milliseconds in which the old events of a run arrive
 
-type Outgoing = { message: Message; run?: string };
+type Sent = { message: Message; run?: string };
 
 type Payload = { input?: Record<string, unknown> | null; command?: { resume: unknown } };
 
@@ -45,11 +44,11 @@ async function createRun(thread: string, payload: Payload, checkpoint?: string):
 }
 
 // The first messages of threads whose sessions do not exist yet.
-const firsts = new Map<string, Outgoing>();
+const firsts = new Map<string, Sent>();
 
 /** begin begins a thread with its first message. The thread exists. */
-export async function begin(thread: string, content: string | Block[], id: string) {
-  const message: Message = { id, type: "human", content };
+export async function begin(thread: string, out: Outgoing, id: string) {
+  const message = messageFrom(out, id);
   const run = await createRun(thread, { input: { messages: [message] } });
   firsts.set(thread, { message, run });
 }
@@ -69,7 +68,7 @@ export class Session {
   };
   #messages: Message[] = [];
   #replies = new Replies();
-  #outgoing: Outgoing[] = [];
+  #outgoing: Sent[] = [];
   #interrupts: Interrupt[] = [];
   #work = new Map<string, Work>();
   #history: Checkpoint[] = [];
@@ -117,15 +116,15 @@ export class Session {
   // ------------------------------------------------------------------ what a person does
 
   /** send begins a run with a message. It throws if the server does not take the message. */
-  async send(content: string | Block[], id = v7()) {
-    await this.#begin({ id, type: "human", content }, this.#shown);
+  async send(out: Outgoing) {
+    await this.#begin(messageFrom(out), this.#shown);
   }
 
   /** edit sends another message in the place of an earlier one: a fork. */
-  async edit(message: string, content: string | Block[]) {
+  async edit(message: string, out: Outgoing) {
     const at = await this.#place((b) => b.before.get(message));
     this.#cut(message, false);
-    await this.#begin({ id: v7(), type: "human", content }, at);
+    await this.#begin(messageFrom(out), at);
   }
 
   /** again makes another answer to a message: a fork. */
@@ -191,7 +190,7 @@ export class Session {
   }
 
   async #begin(message: Message, checkpoint: string | undefined) {
-    const out: Outgoing = { message };
+    const out: Sent = { message };
     this.#outgoing.push(out);
     this.#changed();
     try {

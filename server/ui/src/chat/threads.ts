@@ -9,6 +9,11 @@ export type List = { threads: Thread[]; loading: boolean; more: boolean; error?:
 
 const size = 50;
 
+function titleOf(text: string): string {
+  const line = text.trim().replace(/\s+/g, " ");
+  return line.length > 60 ? `${line.slice(0, 59).trimEnd()}…` : line || "Conversation";
+}
+
 /** Threads is the list of the conversations of a person, newest first. */
 class Threads {
   #list: List = { threads: [], loading: true, more: false };
@@ -54,11 +59,16 @@ class Threads {
     void this.load();
   }
 
-  /** create makes a thread whose title is the beginning of its first message. */
+  /** create makes a thread, unless it is there. Its title is the beginning of its first message. */
   async create(text: string, id: string): Promise<void> {
-    const line = text.trim().replace(/\s+/g, " ");
-    const title = line.length > 60 ? `${line.slice(0, 59).trimEnd()}…` : line || "Conversation";
+    const title = titleOf(text);
     await client.threads.create({ threadId: id, ifExists: "do_nothing", metadata: { page: "chat", title, assistant: await assistantId() } });
+    void this.load();
+  }
+
+  /** entitle gives a thread that has files the title of its first message. */
+  async entitle(text: string, id: string) {
+    await client.threads.update(id, { metadata: { title: titleOf(text) } });
     void this.load();
   }
 

@@ -1,0 +1,174 @@
+import { credentialsNow, messageOf } from "../client";
+import { config } from "../config";
+import { v7 } from "../core";
+
+/** Uploaded is what the application has answered about a file that it keeps. */
+export type Uploaded = { id?: string; name: string; note?: string };
+
+export type Upload = {
+  key: string;
+  name: string;
+  /** The part that was sent, from 0 to 1. */
+  sent: number;
+  file?: Uploaded;
+  problem?: string;
+};
+
+type Kept = { thread: string; files: Uploaded[] };
+
+/** readUploaded returns what an answer, or a message, says about a file. */
+export function readUploaded(value: unknown, name = ""): Uploaded {
+  const v = (typeof value === "object" ? value : undefined) as Record<string, unknown> | null | undefined;
+  const text = (field: unknown) => (typeof field === "string" && field ? field : typeof field === "number" ? String(field) : undefined);
+  return { id: text(v?.id), name: text(v?.name) ?? name, note: text(v?.note) };
+}
+
+/** takes reports whether the application takes a file of this name and type. */
+export function takes(file: { name: string; type: string }): boolean {
+  const list = (config.accept ?? "").toLowerCase().split(",").map((a) => a.trim()).filter(Boolean);
+  const name = file.name.toLowerCase(), type = file.type.toLowerCase();
+  return list.length === 0 || list.some((a) => (a.startsWith(".") ? name.endsWith(a) : a.endsWith("/*") ? type.startsWith(a.slice(0, -1)) : type === a));
+}
+
+/**
+ * Uploads are the files that a person has attached to the next message of a thread. They are sent to
+ * the application one after the other, and are kept over a reload.
+ */
+export class Uploads {
+  readonly #place: string;
+  /** The thread; that of a new conversation is created with the first file. */
+  readonly thread: string;
+  /** Whether the thread was created for a file. */
+  created = false;
+  #list: Upload[] = [];
+  #listeners = new Set<() => void>();
+  #requests = new Map<string, XMLHttpRequest>();
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(place: string) {
+    this.#place = `weft.files.${place}`;
+    let kept: Kept | null = null;
+    try {
+      kept = JSON.parse(sessionStorage.getItem(this.#place) ?? "null") as Kept | null;
+    } catch {
+      // The browser keeps no values for this page.
+    }
+    this.created = kept !== null && place === "new";
+    this.thread = kept?.thread ?? (place === "new" ? v7() : place);
+    this.#list = (kept?.files ?? []).map((file) => ({ key: v7(), name: file.name, sent: 1, file }));
+  }
+
+  subscribe = (f: () => void) => {
+    this.#listeners.add(f);
+    return () => this.#listeners.delete(f);
+  };
+
+  view = () => this.#list;
+
+  get files(): Uploaded[] {
+    return this.#list.flatMap((u) => u.file ?? []);
+  }
+
+  /** add sends a file, after the files before it. The function creates the thread of a new conversation. */
+  add(file: File, create?: () => Promise<unknown>) {
+    const u: Upload = { key: v7(), name: file.name, sent: 0 };
+    this.#set([...this.#list, u]);
+    this.#last = this.#last.then(async () => {
+      if (!this.#list.some((o) => o.key === u.key)) return; // removed meanwhile
+      try {
+        if (create && !this.created) {
+          await create();
+          this.created = true;
+        }
+        const answer = await this.#send(u.key, file);
+        this.#change(u.key, { sent: 1, file: readUploaded(answer, file.name) });
+      } catch (error) {
+        if ((error as { status?: number }).status === 401) dispatchEvent(new Event("weft-denied"));
+        this.#change(u.key, { problem: messageOf(error) });
+      }
+    });
+  }
+
+  /** remove removes a file: it is not sent further, or the application is told to remove it. */
+  async remove(u: Upload) {
+    const request = this.#requests.get(u.key);
+    if (!request && u.file?.id) {
+      const response = await fetch(address(this.thread, u.file.id), { method: "DELETE", headers: await credentialsNow() });
+      if (!response.ok && response.status !== 404) throw { status: response.status, text: await response.text() };
+    }
+    this.#set(this.#list.filter((o) => o.key !== u.key));
+    request?.abort();
+  }
+
+  /** clear forgets the files that a message has. */
+  clear() {
+    this.#set([]);
+  }
+
+  async #send(key: string, file: File): Promise<unknown> {
+    const headers = await credentialsNow();
+    const request = new XMLHttpRequest(); // fetch does not tell how much was sent
+    this.#requests.set(key, request);
+    const form = new FormData();
+    form.append("file", file, file.name);
+    try {
+      return await new Promise((done, fail) => {
+        request.open("POST", address(this.thread));
+        for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
+        request.upload.onprogress = (e) => e.lengthComputable && this.#change(key, { sent: e.loaded / e.total });
+        request.onload = () => (request.status < 300 ? done(jsonOf(request.responseText)) : fail({ status: request.status, text: request.responseText }));
+        request.onerror = () => fail({ text: "The connection broke before the file was there." });
+        request.onabort = () => fail({});
+        request.send(form);
+      });
+    } finally {
+      this.#requests.delete(key);
+    }
+  }
+
+  #change(key: string, change: Partial<Upload>) {
+    this.#set(this.#list.map((u) => (u.key === key ? { ...u, ...change } : u)));
+  }
+
+  #set(list: Upload[]) {
+    this.#list = list;
+    try {
+      const files = this.files;
+      if (files.length) sessionStorage.setItem(this.#place, JSON.stringify({ thread: this.thread, files } satisfies Kept));
+      else sessionStorage.removeItem(this.#place);
+    } catch {
+      // The browser keeps no values for this page.
+    }
+    for (const f of this.#listeners) f();
+  }
+}
+
+function address(thread: string, file?: string): string {
+  const url = new URL(config.upload ?? "", location.href);
+  url.searchParams.set("thread", thread);
+  if (file !== undefined) url.searchParams.set("id", file);
+  return url.href;
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const all = new Map<string, Uploads>();
+
+/** uploadsOf returns the files for the next message of a thread, or of a new one. */
+export function uploadsOf(place: string): Uploads {
+  let u = all.get(place);
+  if (!u) all.set(place, (u = new Uploads(place)));
+  return u;
+}
+
+/** forget begins a new conversation with no files and another thread. */
+export function forgetNew() {
+  all.get("new")?.clear();
+  all.delete("new");
+}
