@@ -56,6 +56,33 @@ func TestValuesExpire(t *testing.T) {
 	})
 }
 
+// Reads do not restart the TTL of a value that is not sliding, whether the TTL is its own or the default.
+func TestReadsDoNotKeepValues(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory(t, memory.Options{Values: memory.ValueOptions{TTL: 200 * time.Millisecond, Index: [][]string{{}}}})
+		n := m.Values().In(lea, "n")
+		put(t, n, "own", `"word"`, memory.PutOptions{TTL: 200 * time.Millisecond})
+		put(t, n, "default", `"word"`, memory.PutOptions{})
+		for range 3 {
+			time.Sleep(60 * time.Millisecond)
+			for _, key := range []string{"own", "default"} {
+				_, err := n.Get(t.Context(), key)
+				require.NoError(t, err)
+			}
+			assert.Equal(t, "default own", listItems(t, n, memory.ValueQuery{Order: memory.ByKey}))
+			found, err := n.Search(t.Context(), memory.Question{Text: "word"})
+			require.NoError(t, err)
+			assert.Len(t, found, 2)
+		}
+		time.Sleep(21 * time.Millisecond)
+		for _, key := range []string{"own", "default"} {
+			_, err := n.Get(t.Context(), key)
+			assert.ErrorIs(t, err, memory.ErrNotFound)
+		}
+	})
+}
+
 func TestSweepMany(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
