@@ -88,7 +88,7 @@ func (d *DB) newPlan(t *table, sel *selection, w *wanted, columns string) *plan 
 	if near {
 		p.space = space(w.model, len(w.embedding))
 		p.index = d.indexName(t, p.space, len(w.embedding))
-		p.text += `, want AS MATERIALIZED (SELECT ` + p.add(w.embedding, "float4[]") + `::` + d.vector + `.vector AS v)`
+		p.text += `, want AS MATERIALIZED (SELECT ` + p.add(spellVector(w.embedding), "text") + `::` + d.vector + `.vector AS v)`
 	}
 	least := d.route(p, sel, w, known, ok)
 	p.tell(`z.rows`, &p.rows)
