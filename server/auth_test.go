@@ -16,9 +16,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/internal/protocolgraphs"
 	"github.com/weft-go/weft/internal/uuid"
 	"github.com/weft-go/weft/server"
+	"github.com/weft-go/weft/state"
 )
 
 // userHeader authenticates a user by a header, for tests only.
@@ -323,4 +325,27 @@ func TestAuthMustNameTheUser(t *testing.T) {
 		o.Auth = func(*http.Request) (server.User, error) { return server.User{}, nil }
 	})
 	assert.Equal(t, http.StatusUnauthorized, ask(t, web, "", http.MethodPost, "/threads/search", map[string]any{}).status)
+}
+
+// Threads that Go code runs have no owner: a user who knows an id does not get their states.
+func TestThreadsOfGoCodeAreNotTaken(t *testing.T) {
+	t.Parallel()
+	var graphs map[string]*graph.Graph
+	_, web := testServer(t, func(o *server.Options) { graphs = o.Graphs })
+	id := uuid.New()
+	_, err := graphs["fanout"].Thread(id).Invoke(t.Context(), state.Update{graph.Begin()}...)
+	require.NoError(t, err)
+	run := map[string]any{"assistant_id": "fanout", "input": map[string]any{}, "if_not_exists": "create"}
+	for path, c := range map[string]struct {
+		body   any
+		status int
+	}{
+		"/threads":                        {map[string]string{"thread_id": id}, http.StatusConflict},
+		"/threads?":                       {map[string]string{"thread_id": id, "if_exists": "do_nothing"}, http.StatusNotFound},
+		"/threads/" + id + "/runs/wait":   {run, http.StatusNotFound},
+		"/threads/" + id + "/runs/stream": {run, http.StatusNotFound},
+	} {
+		assert.Equal(t, c.status, ask(t, web, "ann", "POST", path, c.body).status, path)
+	}
+	assert.Equal(t, http.StatusNotFound, ask(t, web, "ann", "GET", "/threads/"+id+"/state", nil).status)
 }

@@ -179,10 +179,14 @@ func (c *call) createThread() error {
 }
 
 // insertThread stores a new thread of the user. A temporary thread does not count for its limit.
+// If Go code has run a thread with this id, the error is [runs.ErrExists].
 func (c *call) insertThread(r *runs.Record, temporary bool) error {
 	f, err := c.allow(Access{Resource: ResourceThreads, Action: ActionCreate})
 	if err == nil {
 		err = f.stamp(r, c.user)
+	}
+	if err == nil && !temporary {
+		err = c.checkStates(r.ID)
 	}
 	if err == nil {
 		err = c.s.setThreadData(r, func(*threadData) {})
@@ -194,6 +198,30 @@ func (c *call) insertThread(r *runs.Record, temporary bool) error {
 		return err
 	}
 	return c.checkThreads(r)
+}
+
+// checkStates refuses the id of a new thread if a graph has states for it. They may belong to
+// another user: threads that Go code runs have no owner here.
+func (c *call) checkStates(id string) error {
+	if c.s.o.Auth == nil {
+		return nil
+	}
+	asked := map[checkpoint.Store]bool{}
+	for _, g := range c.s.graphs {
+		store := g.graph.Checkpoints()
+		if asked[store] {
+			continue
+		}
+		asked[store] = true
+		_, err := store.Get(c.ctx(), checkpoint.Key{Thread: id})
+		if err == nil {
+			return fmt.Errorf("thread %s: %w", id, runs.ErrExists)
+		}
+		if !errors.Is(err, checkpoint.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
 }
 
 // checkThreads deletes a new thread again if its owner has too many. It counts afterwards, so that
