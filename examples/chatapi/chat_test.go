@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"net/http"
 	"os"
@@ -13,9 +15,9 @@ import (
 
 	"github.com/weft-go/weft/examples/chatapi/internal/api"
 	"github.com/weft-go/weft/examples/chatapi/internal/store"
-	"github.com/weft-go/weft/examples/internal/page"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/llmtest"
+	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/extract"
 )
@@ -42,7 +44,7 @@ func TestSessions(t *testing.T) {
 		if got := a.said("ann", first.SessionID); got != want {
 			t.Errorf("got %s\nwant %s", got, want)
 		}
-		list := into[[]page.Session](t, a.do("GET", "/api/sessions?user_id=ann", ""), http.StatusOK)
+		list := into[[]api.Session](t, a.do("GET", "/api/sessions?user_id=ann", ""), http.StatusOK)
 		if len(list) != 2 || list[0].ID != first.SessionID || list[0].Title != "Remember that my dog is called Rex." || list[1].Title != "Hello there" {
 			t.Errorf("got %+v", list)
 		}
@@ -69,39 +71,147 @@ func TestSessions(t *testing.T) {
 	})
 }
 
-// A stream begins with the session, tells the reply word by word, and ends with all of it.
-func TestStream(t *testing.T) {
+// A conversation of the page is a thread of the server. It is stored like that of the routes, and is
+// in one memory with it.
+func TestThread(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, c store.Config) {
 		a := start(t, c, rules())
-		r := a.do("POST", "/api/chat", `{"message":"Remember that I live in Oslo.","user_id":"ann"}`, "Accept: text/event-stream")
-		names, data := events(r.body)
-		if r.status != http.StatusOK || names[0] != "session" || names[len(names)-1] != "reply" || len(data["error"]) > 0 {
-			t.Fatalf("got %d %v %v", r.status, names, data["error"])
+		id := a.thread()
+		const first = "user: Remember that I live in Oslo.\nassistant: I will remember that you live in Oslo."
+		r := a.do("POST", "/threads/"+id+"/runs/stream", input("Remember that I live in Oslo."))
+		if streamed := streamed(t, r.body); streamed != "I will remember that you live in Oslo." {
+			t.Errorf("streamed %q of %s", streamed, r.body)
 		}
-		var streamed strings.Builder
-		for _, text := range data["text"] {
-			streamed.WriteString(into[struct{ Text string }](t, reply{200, text, nil}, 200).Text)
-		}
-		last := into[api.Reply](t, reply{200, data["reply"][0], nil}, 200)
-		session := into[api.Reply](t, reply{200, data["session"][0], nil}, 200).SessionID
-		if last.Reply != "I will remember that you live in Oslo." || streamed.String() != last.Reply || last.SessionID != session || len(data["text"]) < 5 {
-			t.Errorf("got %+v, streamed %q in %d pieces", last, streamed.String(), len(data["text"]))
-		}
-		if len(data["tool_started"]) != 1 || len(data["tool_finished"]) != 1 {
-			t.Errorf("got %v", names)
-		}
-		// The page's way to say something, and to go on where nothing is left to do.
-		for _, path := range []string{"/messages", "/resume"} {
-			r := a.do("POST", "/api/sessions/"+session+path+"?user_id=ann", `{"message":"Where do I live?"}`)
-			if _, data := events(r.body); len(data["reply"]) != 1 || !strings.Contains(data["reply"][0], "you live in Oslo") {
-				t.Errorf("%s: got %d %s", path, r.status, r.body)
-			}
-		}
-		if got := a.said("ann", session); strings.Count(got, "\n") != 4 {
+		if got := a.said("", id); got != first {
 			t.Errorf("got %s", got)
 		}
+		if got := a.ask("", "", "Where do I live?"); got.Reply != "You told me:\n- you live in Oslo" {
+			t.Errorf("got %+v", got)
+		}
+		if got := a.ask("", id, "Where do I live?"); got.SessionID != id {
+			t.Errorf("got %+v", got)
+		}
+		a.do("POST", "/threads/"+id+"/runs/wait", input("hello"))
+		state := into[struct {
+			Values struct {
+				Messages []struct{ Type string } `json:"messages"`
+			} `json:"values"`
+		}](t, a.do("GET", "/threads/"+id+"/state", ""), http.StatusOK)
+		var roles []string
+		for _, m := range state.Values.Messages {
+			roles = append(roles, m.Type)
+		}
+		if got := strings.Join(roles, " "); got != "system human ai tool ai human ai tool ai human ai" { // each call stays in the page
+			t.Errorf("got %s", got)
+		}
+		for path, status := range map[string]int{"/threads/" + id + "/state": 404, "/api/sessions/" + id: 404} {
+			if r := a.as("another").do("GET", path, ""); r.status != status {
+				t.Errorf("another got %d %s", r.status, r.body)
+			}
+		}
+		if r := a.do("DELETE", "/threads/"+id, ""); r.status != http.StatusNoContent {
+			t.Errorf("got %d %s", r.status, r.body)
+		}
+		if r := a.do("GET", "/api/sessions/"+id, ""); r.status != http.StatusNotFound {
+			t.Errorf("the deleted thread is %d %s", r.status, r.body)
+		}
 	})
+}
+
+// streamed is the text of the pieces in a stream.
+func streamed(t *testing.T, body string) string {
+	t.Helper()
+	var text strings.Builder
+	for part := range strings.SplitSeq(strings.ReplaceAll(body, "\r\n", "\n"), "\n\n") {
+		_, data, ok := strings.Cut(part, "event: messages\ndata: ")
+		if !ok {
+			continue
+		}
+		data, _, _ = strings.Cut(data, "\n")
+		var piece []struct {
+			Type    string `json:"type"`
+			Content string `json:"content"`
+		}
+		if err := json.Unmarshal([]byte(data), &piece); err != nil {
+			t.Fatalf("%v in %s", err, data)
+		}
+		if piece[0].Type == "AIMessageChunk" {
+			text.WriteString(piece[0].Content)
+		}
+	}
+	return text.String()
+}
+
+// A person who edits a message in the page, or asks for another answer, leaves what follows it: the
+// stored conversation is the branch that goes on. What other programs have added stays.
+func TestBranch(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, c store.Config) {
+		model := llmtest.NewScript(llmtest.Say("one"), llmtest.Say("two"), llmtest.Say("two again"), llmtest.Say("three"), llmtest.Say("four"))
+		a := start(t, c, scripted(model))
+		id := a.thread()
+		run := func(request string) { a.do("POST", "/threads/"+id+"/runs/wait", request) }
+		run(input("first"))
+		history, err := memory.New(a.stores.Memory, memory.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := memory.Turn{Session: id, Messages: []llm.Message{llm.User("by another"), llm.Assistant("to another")}}
+		if _, err := history.Conversations().Append(t.Context(), memory.Scope{}, other); err != nil {
+			t.Fatal(err)
+		}
+		run(input("second"))
+		before, with := a.checkpoints(id, "second")
+		leaf := a.checkpoint(id)
+		const foreign = "user: first\nassistant: one\nuser: by another\nassistant: to another"
+		run(fmt.Sprintf(`{"assistant_id":"chat","input":null,"checkpoint":{"checkpoint_id":%q}}`, with)) // another answer
+		if got := a.said("", id); got != foreign+"\nuser: second\nassistant: two again" {
+			t.Errorf("another answer: got %s", got)
+		}
+		at := func(checkpoint, message string) string {
+			return strings.Replace(input(message), "{", fmt.Sprintf(`{"checkpoint":{"checkpoint_id":%q},`, checkpoint), 1)
+		}
+		run(at(before, "edited"))
+		if got := a.said("", id); got != foreign+"\nuser: edited\nassistant: three" {
+			t.Errorf("an edit: got %s", got)
+		}
+		run(at(leaf, "third")) // the first branch goes on
+		if got := a.said("", id); got != foreign+"\nuser: second\nassistant: two\nuser: third\nassistant: four" {
+			t.Errorf("the first branch: got %s", got)
+		}
+	})
+}
+
+// checkpoints returns the newest checkpoint before a message of a thread, and the first with it.
+func (a *app) checkpoints(thread, message string) (before, with string) {
+	a.t.Helper()
+	for _, h := range into[[]checkpoint](a.t, a.do("GET", "/threads/"+thread+"/history?limit=100", ""), http.StatusOK) {
+		if !slices.ContainsFunc(h.Values.Messages, func(m said) bool { return m.Content == message }) {
+			return h.Checkpoint.ID, with
+		}
+		with = h.Checkpoint.ID
+	}
+	return "", with
+}
+
+// checkpoint returns the newest checkpoint of a thread.
+func (a *app) checkpoint(thread string) string {
+	a.t.Helper()
+	return into[checkpoint](a.t, a.do("GET", "/threads/"+thread+"/state", ""), http.StatusOK).Checkpoint.ID
+}
+
+type checkpoint struct {
+	Checkpoint struct {
+		ID string `json:"checkpoint_id"`
+	} `json:"checkpoint"`
+	Values struct {
+		Messages []said `json:"messages"`
+	} `json:"values"`
+}
+
+type said struct {
+	Content string `json:"content"`
 }
 
 // What a model is sent: the system prompt first, once, then what was said, then what is said now.
@@ -138,11 +248,7 @@ func TestInput(t *testing.T) {
 			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 		// Saved is what was sent and answered, each message once, without the call and its result.
-		scope, err := api.Scope(a.request(t.Context(), "GET", "/", ""), "ann")
-		if err != nil {
-			t.Fatal(err)
-		}
-		session, err := a.service.Session(t.Context(), scope, id)
+		session, err := a.service.Session(t.Context(), memory.Scope{User: "ann"}, id)
 		if err != nil || session.Messages != 7 || session.Scope.User != "ann" {
 			t.Errorf("got %+v, %v", session, err)
 		}
@@ -205,13 +311,13 @@ func TestLearningFails(t *testing.T) {
 		s := start(t, c, o)
 		got := s.ask("ann", "", "Remember that I live in Oslo")
 		<-tried
-		if got.Reply != "I will remember that you live in Oslo." || s.said("ann", got.SessionID) == "unfinished" {
+		if got.Reply != "I will remember that you live in Oslo." || s.said("ann", got.SessionID) == "" {
 			t.Errorf("got %+v", got)
 		}
 		b := startOn(t, &away, rules())
 		b.stores = stores
 		got = b.ask("bob", "", "Remember that I live in Bern")
-		if got.Reply != "I will remember that you live in Bern." || b.said("bob", got.SessionID) == "unfinished" {
+		if got.Reply != "I will remember that you live in Bern." || b.said("bob", got.SessionID) == "" {
 			t.Errorf("got %+v", got)
 		}
 	})
@@ -316,6 +422,11 @@ func TestNothingIsKept(t *testing.T) {
 	}
 	if got := a.said("ann", first.SessionID); got != "" || len(offered) > 0 {
 		t.Errorf("kept is %q, offered %v", got, offered)
+	}
+	thread := a.thread() // which ends with the program
+	a.do("POST", "/threads/"+thread+"/runs/wait", input("three"))
+	if r := a.do("GET", "/threads/"+thread+"/state", ""); !strings.Contains(r.body, "I heard three") {
+		t.Errorf("got %s", r.body)
 	}
 	b := start(t, store.Config{}, rules())
 	if got := b.ask("", "", "Remember that my dog is called Rex").Reply; !strings.Contains(got, "I have no memory and no documents here") {

@@ -1,11 +1,11 @@
-// Chatapi is a conversation over HTTP that remembers: what was said, what users want it to
-// remember, what it learns by itself, and what documents say.
+// Chatapi serves a conversation with a memory: of what was said, of what users want it to remember,
+// of what it learns by itself, and of documents.
 //
 //	go run ./examples/chatapi
 //	go run ./examples/chatapi ingest docs
 //
-// Read internal/chat for the graph, internal/api for the endpoints, and internal/store for what the
-// environment changes.
+// Read internal/chat for the graph, internal/api for the routes of the application, and internal/store
+// for what the environment changes.
 package main
 
 import (
@@ -26,16 +26,20 @@ import (
 	"github.com/weft-go/weft/examples/chatapi/internal/offline"
 	"github.com/weft-go/weft/examples/chatapi/internal/store"
 	"github.com/weft-go/weft/examples/internal/models"
-	"github.com/weft-go/weft/examples/internal/web"
+	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/llm/langchainllm/providers"
 	_ "github.com/weft-go/weft/llm/langchainllm/providers/all" // opens every provider
 	"github.com/weft-go/weft/memory/extract"
+	"github.com/weft-go/weft/server"
+	"github.com/weft-go/weft/server/runs"
+	"github.com/weft-go/weft/server/ui"
 )
 
 // config is what flags and the environment say.
 type config struct {
 	store       store.Config
 	address     string
+	hosts       []string
 	drain, pace time.Duration
 	learn       bool
 }
@@ -43,10 +47,14 @@ type config struct {
 func main() {
 	var c config
 	flag.StringVar(&c.address, "addr", "127.0.0.1:8083", "the `address` to listen on")
+	flag.Func("host", "another `name` by which clients reach the server; may be repeated", func(name string) error {
+		c.hosts = append(c.hosts, name)
+		return nil
+	})
 	flag.StringVar(&c.store.Folder, "data", "chatapi-data", "the `folder` of the SQLite files, unless the environment names a database; empty keeps nothing")
 	flag.StringVar(&c.store.Schema, "schema", "", "the `schema` in the database (default weft)")
 	flag.DurationVar(&c.store.Lease, "lease", 10*time.Second, "how long a run whose process died holds its session, in a database")
-	flag.DurationVar(&c.drain, "drain", 10*time.Second, "how long runs may take to finish when the program ends, and then what is to be learned")
+	flag.DurationVar(&c.drain, "drain", 10*time.Second, "how long the program may learn at its end what users have said")
 	flag.DurationVar(&c.pace, "pace", 12*time.Millisecond, "how long the offline model takes for a word")
 	flag.BoolVar(&c.learn, "learn", true, "learn facts from what users say")
 	prune := flag.Bool("prune", false, "ingest removes documents that are no longer in the folder")
@@ -96,18 +104,36 @@ func serve(ctx context.Context, c config) error {
 		return errors.Join(err, stores.Close())
 	}
 	fmt.Printf("model: %s\nstore: %s\nhttp://%s\n", name, c.store, l.Addr())
-	return errors.Join(run(ctx, c, s, o.Logger, l), stores.Close())
+	return errors.Join(run(ctx, c, s, stores.Runs, o.Logger, l), stores.Close())
 }
 
 // docs:begin run
-// run serves until the context ends, then lets the runs finish that are under way, and then
-// learns what is left.
-func run(ctx context.Context, c config, s *chat.Service, logger *slog.Logger, l net.Listener) error {
+// run serves until the context ends. Then runs stop, and the next process continues them; what users
+// have said is learned before.
+func run(ctx context.Context, c config, s *chat.Service, records runs.Store, logger *slog.Logger, l net.Listener) error {
+	to, err := server.New(server.Options{
+		Graphs: map[string]*graph.Graph{"chat": s.Graph()},
+		Runs:   records,
+		Chat: &ui.Chat{
+			Title: "Chat", Greeting: "A conversation that remembers: what you tell it, and what your documents say.",
+			Placeholder: "Remember that my dog is called Rex",
+			Suggestions: []string{"Remember that my dog is called Rex", "What is my dog called?", "What do you know about me?"},
+			Tools:       s.Tools(),
+		},
+		Studio:   &ui.Studio{Write: true},
+		Auth:     api.Caller,
+		Hosts:    append([]string{"127.0.0.1", "::1", "localhost"}, c.hosts...),
+		OnDelete: s.Forget,
+		Logger:   logger,
+	})
+	if err != nil {
+		return err
+	}
+	api.Handle(to, s)
 	working, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var work sync.WaitGroup
 	work.Go(func() { s.Work(working) })
-	h := api.Handler(s, logger)
-	err := web.Server{Handler: h, Logger: logger, Drain: c.drain}.Run(ctx, l)
+	err = to.Serve(ctx, l, nil)
 	s.Drain(c.drain)
 	stop()
 	work.Wait()

@@ -3,11 +3,11 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -19,10 +19,10 @@ import (
 	"github.com/weft-go/weft/examples/chatapi/internal/chat"
 	"github.com/weft-go/weft/examples/chatapi/internal/offline"
 	"github.com/weft-go/weft/examples/chatapi/internal/store"
-	"github.com/weft-go/weft/examples/internal/page"
 	"github.com/weft-go/weft/internal/pgtest"
 	"github.com/weft-go/weft/internal/supatest"
 	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/extract"
 )
 
@@ -112,7 +112,7 @@ func startOn(t *testing.T, stores *store.Stores, o chat.Options) *app {
 	ctx, stop := context.WithCancel(context.Background())
 	stopped := make(chan error, 1)
 	go func() {
-		err := run(ctx, config{drain: 2 * time.Second}, s, slog.New(slog.DiscardHandler), l)
+		err := run(ctx, config{drain: 2 * time.Second}, s, stores.Runs, slog.New(slog.DiscardHandler), l)
 		if closed := stores.Close(); err == nil {
 			err = closed
 		}
@@ -217,35 +217,39 @@ func (a *app) ask(user, session, message string) api.Reply {
 	return into[api.Reply](a.t, a.do("POST", "/api/chat", asJSON(a.t, body)), http.StatusOK)
 }
 
+// begin makes a session of the local caller.
+func (a *app) begin() memory.Session {
+	a.t.Helper()
+	s, err := a.service.Begin(a.t.Context(), memory.Scope{})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return s
+}
+
+// thread makes a thread of the server.
+func (a *app) thread() string {
+	a.t.Helper()
+	return into[thread](a.t, a.do("POST", "/threads", "{}"), http.StatusOK).ID
+}
+
+type thread struct {
+	ID string `json:"thread_id"`
+}
+
+// input is a request to run the graph with a message.
+func input(message string) string {
+	return fmt.Sprintf(`{"assistant_id":"chat","stream_mode":["messages-tuple","values"],"input":{"messages":[{"role":"user","content":%q}]}}`, message)
+}
+
 // said is what a session holds, in short.
 func (a *app) said(user, session string) string {
 	a.t.Helper()
-	thread := into[page.Thread](a.t, a.do("GET", "/api/sessions/"+session+"?user_id="+user, ""), http.StatusOK)
-	if thread.Unfinished {
-		return "unfinished"
-	}
-	return short(thread)
-}
-
-func short(thread page.Thread) string {
 	var lines []string
-	for _, m := range thread.Messages {
+	for _, m := range into[api.Session](a.t, a.do("GET", "/api/sessions/"+session+"?user_id="+user, ""), http.StatusOK).Messages {
 		lines = append(lines, string(m.Role)+": "+m.Text)
 	}
 	return strings.Join(lines, "\n")
-}
-
-// events are those of a stream, in order.
-func events(body string) (names []string, data map[string][]string) {
-	data = map[string][]string{}
-	for _, part := range strings.Split(body, "\n\n") {
-		name, rest, _ := strings.Cut(part, "\n")
-		if name, ok := strings.CutPrefix(name, "event: "); ok {
-			names = append(names, name)
-			data[name] = append(data[name], strings.TrimPrefix(rest, "data: "))
-		}
-	}
-	return names, data
 }
 
 // learned waits until nothing is left to be learned.
@@ -260,10 +264,3 @@ func (a *app) learned() {
 
 // scripted is an option with a model.
 func scripted(m llm.Model) chat.Options { return chat.Options{Model: m} }
-
-// handled asks the handler without a connection.
-func handled(s *chat.Service, r *http.Request) *httptest.ResponseRecorder {
-	w := httptest.NewRecorder()
-	api.Handler(s, slog.New(slog.DiscardHandler)).ServeHTTP(w, r)
-	return w
-}

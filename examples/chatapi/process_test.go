@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/weft-go/weft/examples/chatapi/internal/store"
-	"github.com/weft-go/weft/examples/internal/page"
 	"github.com/weft-go/weft/memory"
 )
 
@@ -62,12 +61,11 @@ func (p *program) finish(sig os.Signal) *os.ProcessState {
 	return p.cmd.ProcessState
 }
 
-// sayUntil says something and kills the program when so many events have come. It returns how
-// many there were.
-func (p *program) sayUntil(session, message string, most int) int {
+// sayUntil says something in a thread and kills the program when so many events have come. It returns
+// how many there were.
+func (p *program) sayUntil(thread, message string, most int) int {
 	p.t.Helper()
-	r := p.request(p.t.Context(), "POST", "/api/chat", asJSON(p.t, map[string]string{"message": message, "session_id": session, "user_id": "ann"}), "Accept: text/event-stream")
-	res, err := p.client.Do(r)
+	res, err := p.client.Do(p.request(p.t.Context(), "POST", "/threads/"+thread+"/runs/stream", input(message)))
 	if err != nil || res.StatusCode != http.StatusOK {
 		p.t.Fatalf("got %v, %v, %s", res, err, p.errs)
 	}
@@ -82,23 +80,26 @@ func (p *program) sayUntil(session, message string, most int) int {
 	return n
 }
 
-// Killed after any event of a run and started again, the program goes on with it. The message, the
-// answer and what was to be remembered are there once.
+// Killed after any event of a run and started again, the program continues it. The message, the answer
+// and what was to be remembered are there once.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, c store.Config) {
-		var sessions []string
+		var threads []string
 		for most := 1; ; most += 5 {
 			p := launch(t, c, "-pace", "1ms")
-			s := into[page.Session](t, p.do("POST", "/api/sessions", `{"user_id":"ann"}`), http.StatusCreated)
-			sessions = append(sessions, s.ID)
+			id := p.thread()
+			threads = append(threads, id)
 			message, replies := spoken(most)
-			had := p.sayUntil(s.ID, message, most)
+			had := p.sayUntil(id, message, most)
 			p = launch(t, c, "-pace", "0")
-			r := p.patiently("POST", "/api/sessions/"+s.ID+"/resume?user_id=ann", "")
-			reply, ok := strings.CutPrefix(p.said("ann", s.ID), "user: "+message+"\nassistant: ")
+			runs := into[[]struct {
+				ID string `json:"run_id"`
+			}](t, p.do("GET", "/threads/"+id+"/runs", ""), http.StatusOK)
+			r := p.do("GET", "/threads/"+id+"/runs/"+runs[0].ID+"/join", "")
+			reply, ok := strings.CutPrefix(p.said("", id), "user: "+message+"\nassistant: ")
 			if !ok || !slices.Contains(replies, reply) {
-				t.Errorf("killed after %d events, and resumed with %d %s: got %s", most, r.status, r.body, reply)
+				t.Errorf("killed after %d events, and continued with %d %s: got %s", most, r.status, r.body, reply)
 			}
 			if state := p.finish(syscall.SIGTERM); state.ExitCode() != 0 || strings.Contains(p.errs.String(), "ERROR") {
 				t.Errorf("the program ended with %v: %s", state, p.errs)
@@ -107,7 +108,7 @@ func TestKilled(t *testing.T) {
 				break
 			}
 		}
-		checkOnce(t, c, sessions)
+		checkOnce(t, c, threads)
 	})
 }
 
@@ -130,9 +131,9 @@ func checkOnce(t *testing.T, c store.Config, sessions []string) {
 		t.Fatal(err)
 	}
 	a := startOn(t, stores, rules())
-	ann := memory.Scope{User: "ann"}
+	local := memory.Scope{}
 	for _, id := range sessions {
-		if s, err := a.service.Session(t.Context(), ann, id); err != nil || s.Messages != 3 {
+		if s, err := a.service.Session(t.Context(), local, id); err != nil || s.Messages != 3 {
 			t.Errorf("got %+v, %v", s, err)
 		}
 	}
@@ -142,7 +143,7 @@ func checkOnce(t *testing.T, c store.Config, sessions []string) {
 		t.Fatal(err)
 	}
 	n := 0
-	for f, err := range facts.List(t.Context(), memory.FactQuery{Reach: ann.Only(), Closed: true, Limit: -1}) {
+	for f, err := range facts.List(t.Context(), memory.FactQuery{Reach: local.Only(), Closed: true, Limit: -1}) {
 		if err != nil || !strings.HasPrefix(strings.ToLower(f.Content), "my locker is number ") {
 			t.Errorf("got %+v, %v", f, err)
 		}

@@ -54,7 +54,7 @@ func TestReadme(t *testing.T) {
 				}
 				rest = after
 			}
-			if strings.Contains(string(out), `"error"`) {
+			if strings.Contains(string(out), `"detail"`) {
 				t.Errorf("%s\ngot %s", block[2], out)
 			}
 			p.settled()

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -10,16 +11,18 @@ import (
 	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/agentmemory"
 	"github.com/weft-go/weft/memory/extract"
+	"github.com/weft-go/weft/server"
 	"github.com/weft-go/weft/state"
 	"github.com/weft-go/weft/tools"
 )
 
-// The state beside the messages, for the time of a run. Who asks is not in it: that
-// comes with the run's context, and no model sees it.
+// The channels beside the messages. The user is not in the state: it comes with the context of a
+// run, and no model sees it.
 var (
-	known = state.Last[int]("known")       // how many messages the conversation has, from before
-	began = state.Last[time.Time]("began") // when the run was asked for
+	known = state.Last[int]("known")       // the number of messages from the beginning that are stored
+	began = state.Last[time.Time]("began") // the time at which the run began
 )
 
 // docs:begin graph
@@ -40,67 +43,62 @@ func (s *Service) whole(bot *graph.Graph, o graph.Options) (*graph.Graph, error)
 
 // docs:end
 
-// place says whose conversation a run is, and which one.
+// scoped gives a run of the server the memory of its user. Other runs have a memory already.
+func scoped(next graph.NodeFunc) graph.NodeFunc {
+	return func(ctx context.Context, v state.View) (state.Update, error) {
+		if _, ok := tools.BoundFrom[memory.Scope](ctx); !ok {
+			ctx = agentmemory.For(ctx, Scope(ctx))
+		}
+		return next(ctx, v)
+	}
+}
+
+// Scope returns the scope of the caller in a context of the server. Each caller has a workspace for
+// itself and its users; the local caller has the scope without a name.
+func Scope(ctx context.Context) (s memory.Scope) {
+	if caller := server.UserID(ctx); caller != Local {
+		s.Workspace = caller
+	}
+	return s
+}
+
+// Local is the id of the caller without a token.
+const Local = "local"
+
+// place returns the scope and the session of a run.
 func place(ctx context.Context) (memory.Scope, string) {
 	scope, _ := tools.BoundFrom[memory.Scope](ctx)
 	where, _ := graph.FromContext(ctx)
 	return scope, where.Thread
 }
 
-// load makes the messages those of the conversation, as it is stored, and what was said since:
-// the new message, and those of a run before that did not come to its end.
+// load puts into the state what the stored conversation has and the state has not: the messages of
+// other programs. A conversation that is not stored yet begins with the system prompt.
 func (s *Service) load(ctx context.Context, v state.View) (state.Update, error) {
-	scope, session := place(ctx)
-	stored, err := s.history.Load(ctx, scope, session)
+	have := agent.Messages.Get(v)
+	if len(have) == 0 {
+		return nil, errors.New("the input has no messages")
+	}
+	stored, err := s.conversation(ctx, have)
 	if err != nil {
 		return nil, err
 	}
-	want := memory.PlainMessages(stored)
-	is := map[string]bool{}
-	for _, m := range want {
-		is[m.ID] = true
+	all, n := merged(have, stored)
+	if len(stored) == 0 && have[0].Role != llm.RoleSystem {
+		all = append([]llm.Message{{ID: "system", Role: llm.RoleSystem, Parts: []llm.Part{llm.Text(prompt)}}}, have...)
 	}
-	update := state.Update{known.Put(len(want))}
-	have := agent.Messages.Get(v)
-	for _, m := range memory.Answers(have) {
-		if !is[m.ID] {
-			want = append(want, m)
-		}
+	update := state.Update{began.Put(time.Now().UTC()), known.Put(n)}
+	if len(all) > len(have) {
+		update = append(update, agent.Messages.Overwrite(all))
 	}
-	return append(update, become(have, want)...), nil
-}
-
-// become writes what makes one list the other: in most cases a few removals, so that a
-// conversation of n turns is not stored n times.
-func become(have, want []llm.Message) state.Update {
-	at := map[string]int{}
-	for i, m := range want {
-		at[m.ID] = i
-	}
-	var gone []string
-	var put []llm.Message
-	kept := 0
-	for _, m := range have {
-		i, ok := at[m.ID]
-		switch {
-		case !ok:
-			gone = append(gone, m.ID)
-			continue
-		case i != kept: // the order is another
-			return state.Update{agent.Messages.Overwrite(want)}
-		case len(m.ToolCalls) > 0: // its answers are gone
-			put = append(put, want[i])
-		}
-		kept++
-	}
-	return state.Update{agent.Messages.Remove(gone...), agent.Messages.Put(append(put, want[kept:]...)...)}
+	return update, nil
 }
 
 // save stores what is new, without tool calls and their results. What is stored already is not
 // stored again, and a session that was deleted meanwhile does not come back.
 func (s *Service) save(ctx context.Context, v state.View) (state.Update, error) {
 	scope, session := place(ctx)
-	said := fresh(v)
+	said := marked(fresh(v))
 	saved, err := s.history.Append(ctx, scope, memory.Turn{
 		Session: session, Messages: said, Mode: memory.AnswersOnly, Began: began.Get(v),
 	})
@@ -131,7 +129,7 @@ func (s *Service) learn(ctx context.Context, v state.View) (state.Update, error)
 	return nil, nil
 }
 
-// fresh are the messages that the conversation does not have.
+// fresh returns the messages that are not stored.
 func fresh(v state.View) []llm.Message { return agent.Messages.Get(v)[known.Get(v):] }
 
 func userText(messages []llm.Message) string {

@@ -68,14 +68,9 @@ func say(t *testing.T, s *chat.Service, session memory.Session, text string) (*g
 			t.Fatal(err)
 		}
 	}
-	var snap *graph.Snapshot
-	for c, err := range s.Say(t.Context(), session, text) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if c.Kind == agent.ChunkEnd {
-			snap = c.Snapshot
-		}
+	snap, err := s.Say(t.Context(), session, text)
+	if err != nil {
+		t.Fatal(err)
 	}
 	if session, err = s.Session(t.Context(), session.Scope, session.ID); err != nil {
 		t.Fatal(err)

@@ -1,5 +1,5 @@
-// Package chat is the conversation: a graph that reads what was said, asks an agent with
-// a memory, saves the answer, and has the turn learned. Read graph.go for the graph.
+// Package chat is the conversation: a graph that loads the stored messages, asks an agent with
+// a memory, saves the answer, and queues the turn for learning. Read graph.go for the graph.
 package chat
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/weft-go/weft/memory/agentmemory"
 	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/memory/knowledge"
-	"github.com/weft-go/weft/state"
+	"github.com/weft-go/weft/tools"
 )
 
 // prompt is the first message of each conversation.
@@ -53,7 +53,7 @@ type Options struct {
 // A Service holds conversations. It is safe for use by any number of goroutines.
 type Service struct {
 	graph   *graph.Graph
-	threads bool // runs are kept
+	kit     *agentmemory.Kit
 	history *memory.Conversations
 	memory  *memory.Memory // nil if nothing is kept
 	base    *knowledge.Base
@@ -61,10 +61,10 @@ type Service struct {
 	log     *slog.Logger
 }
 
-// New returns a service over stores. Without a memory, the agent runs with no memory of anything.
+// New returns a service over stores. Without a memory, the agent has no tools and nothing is saved.
 func New(s *store.Stores, o Options) (*Service, error) {
-	made := &Service{threads: s.Checkpoints != nil, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler))}
-	parts := agentmemory.Options{Logger: made.log, Shared: true} // a caller may name no user, and is one then
+	made := &Service{log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler))}
+	parts := agentmemory.Options{Logger: made.log, Shared: true} // a caller without a user is one
 	var err error
 	if s.Memory != nil {
 		m, err := memory.New(s.Memory, memory.Options{Embedder: o.Embedder})
@@ -83,20 +83,19 @@ func New(s *store.Stores, o Options) (*Service, error) {
 			return nil, err
 		}
 	}
-	made.graph, err = made.compile(o.Model, parts, graph.Options{Checkpoints: s.Checkpoints, Logger: made.log})
+	if made.kit, err = agentmemory.New(parts); err != nil {
+		return nil, err
+	}
+	made.graph, err = made.compile(o.Model, graph.Options{Checkpoints: s.Checkpoints, Logger: made.log, Middleware: []graph.Middleware{scoped}})
 	return made, err
 }
 
-func (s *Service) compile(model llm.Model, parts agentmemory.Options, o graph.Options) (*graph.Graph, error) {
-	kit, err := agentmemory.New(parts)
-	if err != nil {
-		return nil, err
-	}
+func (s *Service) compile(model llm.Model, o graph.Options) (*graph.Graph, error) {
 	options := agent.Options{Use: []agent.Middleware{
-		middleware.Shorten(middleware.History{Pruning: llm.Pruning{MaxTokens: maxTokens}}), kit.Middleware(),
+		answersOnly, middleware.Shorten(middleware.History{Pruning: llm.Pruning{MaxTokens: maxTokens}}), s.kit.Middleware(),
 	}}
 	if s.history == nil {
-		options.Graph = o
+		options.System, options.Graph = prompt, o
 		return agent.New("chat", model, nil, options)
 	}
 	bot, err := agent.New("assistant", model, nil, options)
@@ -108,6 +107,20 @@ func (s *Service) compile(model llm.Model, parts agentmemory.Options, o graph.Op
 
 // Graph is what the service runs. A session's thread has the session's id.
 func (s *Service) Graph() *graph.Graph { return s.graph }
+
+// Tools are the tools of the agent, with titles for people.
+func (s *Service) Tools() []tools.Tool {
+	list := s.kit.Tools()
+	for i, t := range list {
+		list[i] = t.Annotate(tools.Annotations{Title: titles[t.Name()]})
+	}
+	return list
+}
+
+var titles = map[string]string{
+	agentmemory.StoreTool: "Remember", agentmemory.RecallTool: "Recall",
+	agentmemory.ContextTool: "Look up the plan", agentmemory.SearchTool: "Search the documents",
+}
 
 // Base is where the documents are, or nil.
 func (s *Service) Base() *knowledge.Base { return s.base }
@@ -162,24 +175,16 @@ func (s *Service) Sessions(ctx context.Context, scope memory.Scope) iter.Seq2[me
 // maxSessions is how many sessions are listed.
 const maxSessions = 100
 
-// Thread returns what was said in a session, and where its last run is: nil if there is none. Of a run
-// that broke off, the messages are those that it had come to.
-func (s *Service) Thread(ctx context.Context, session memory.Session) ([]llm.Message, *graph.Snapshot, error) {
+// Messages returns the stored messages of a session.
+func (s *Service) Messages(ctx context.Context, session memory.Session) ([]llm.Message, error) {
 	if s.history == nil {
-		return nil, nil, nil
-	}
-	snap, err := s.graph.Thread(session.ID).Snapshot(ctx)
-	if err != nil && !errors.Is(err, checkpoint.ErrNotFound) {
-		return nil, nil, err
-	}
-	if err == nil && !snap.Done() {
-		return agent.Messages.Get(snap), snap, nil
+		return nil, nil
 	}
 	stored, err := s.history.Load(ctx, session.Scope, session.ID)
-	return memory.PlainMessages(stored), snap, err
+	return memory.PlainMessages(stored), err
 }
 
-// Delete removes a session with all that was said in it. One in which a run is under way is a
+// Delete removes a session with its messages. If a run is under way, the error is
 // [checkpoint.ErrConflict].
 func (s *Service) Delete(ctx context.Context, session memory.Session) error {
 	if s.history == nil {
@@ -191,29 +196,23 @@ func (s *Service) Delete(ctx context.Context, session memory.Session) error {
 	return s.history.Delete(ctx, session.Scope, session.ID)
 }
 
-// Say runs the graph for what a user says in a session. The system prompt is a part of
-// the first turn.
-func (s *Service) Say(ctx context.Context, session memory.Session, text string) iter.Seq2[agent.Chunk, error] {
-	said := []llm.Message{llm.User(text)}
-	if session.Messages == 0 {
-		said = append([]llm.Message{{ID: "system", Role: llm.RoleSystem, Parts: []llm.Part{llm.Text(prompt)}}}, said...)
+// Forget removes the messages of a thread of the server, before the server removes the thread.
+func (s *Service) Forget(ctx context.Context, thread string) error {
+	if s.history == nil {
+		return nil
 	}
-	writes := state.Update{agent.Messages.Put(said...)}
-	if s.history != nil {
-		writes = append(writes, began.Put(time.Now().UTC()))
+	if err := s.history.Delete(ctx, Scope(ctx), thread); err != nil && !errors.Is(err, memory.ErrNotFound) {
+		return err
 	}
-	return s.run(ctx, session, writes...)
+	return nil
 }
 
-// Resume goes on with a run that broke off.
-func (s *Service) Resume(ctx context.Context, session memory.Session) iter.Seq2[agent.Chunk, error] {
-	return s.run(ctx, session)
-}
-
-func (s *Service) run(ctx context.Context, session memory.Session, writes ...state.Write) iter.Seq2[agent.Chunk, error] {
-	ctx = agentmemory.For(ctx, session.Scope)
-	if !s.threads {
-		return agent.Chunks(s.graph.Stream(ctx, writes...))
+// Say runs the graph for a message in a session, and returns the state at the end. Where nothing is
+// kept, the run has no thread.
+func (s *Service) Say(ctx context.Context, session memory.Session, text string) (*graph.Snapshot, error) {
+	ctx = context.WithValue(agentmemory.For(ctx, session.Scope), straight{}, true)
+	if s.history == nil {
+		return s.graph.Invoke(ctx, agent.Messages.Put(llm.User(text)))
 	}
-	return agent.Chunks(s.graph.Thread(session.ID).Stream(ctx, writes...))
+	return s.graph.Thread(session.ID).Invoke(ctx, agent.Messages.Put(llm.User(text)))
 }

@@ -13,12 +13,17 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 	"github.com/weft-go/weft/checkpoint/supacheckpoint"
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/pgmemory"
 	"github.com/weft-go/weft/memory/sqlitememory"
+	"github.com/weft-go/weft/server/runs"
+	"github.com/weft-go/weft/server/runs/memruns"
+	"github.com/weft-go/weft/server/runs/pgruns"
+	"github.com/weft-go/weft/server/runs/sqliteruns"
 )
 
 // Config says where things are kept. Its zero value keeps nothing.
@@ -75,9 +80,11 @@ func (c Config) String() string {
 	return "nothing is kept"
 }
 
-// Stores are where each thing is kept. All of them are nil if nothing is.
+// Stores are the stores of the program. If nothing is kept, Memory is nil and the others are in
+// memory.
 type Stores struct {
 	Checkpoints checkpoint.Store
+	Runs        runs.Store
 	Memory      driver.Backend
 	closers     []func() error
 }
@@ -100,6 +107,8 @@ func Open(ctx context.Context, c Config) (*Stores, error) {
 		err = s.openPostgres(ctx, c)
 	case c.Folder != "":
 		err = s.openSQLite(ctx, c)
+	default:
+		s.Checkpoints, s.Runs = memcheckpoint.New(memcheckpoint.Options{}), memruns.New()
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -111,11 +120,17 @@ func (s *Stores) openSQLite(ctx context.Context, c Config) error {
 	if err := os.MkdirAll(c.Folder, 0o700); err != nil {
 		return err
 	}
-	threads, err := sqlitecheckpoint.Open(ctx, filepath.Join(c.Folder, "checkpoints.db"), sqlitecheckpoint.Options{})
+	file := filepath.Join(c.Folder, "checkpoints.db")
+	threads, err := sqlitecheckpoint.Open(ctx, file, sqlitecheckpoint.Options{})
 	if err != nil {
 		return err
 	}
 	s.Checkpoints, s.closers = threads, append(s.closers, threads.Close)
+	records, err := sqliteruns.Open(ctx, file, sqliteruns.Options{})
+	if err != nil {
+		return err
+	}
+	s.Runs, s.closers = records, append(s.closers, records.Close)
 	db, err := sqlitememory.Open(ctx, filepath.Join(c.Folder, "memory.db"), sqlitememory.Options{})
 	if err != nil {
 		return err
@@ -140,14 +155,15 @@ func (s *Stores) openPostgres(ctx context.Context, c Config) error {
 		}
 		s.Checkpoints, s.closers = threads, append(s.closers, quietly(threads.Close))
 	}
-	return s.openMemory(ctx, c)
+	return s.openPool(ctx, c)
 }
 
-// connections is how many the memory has, unless the address says pool_max_conns: those who ask and those who
+// connections is how many the pool has, unless the address says pool_max_conns: those who ask and those who
 // learn use it at once.
 const connections = 16
 
-func (s *Stores) openMemory(ctx context.Context, c Config) error {
+// openPool opens the memory and the records of the server.
+func (s *Stores) openPool(ctx context.Context, c Config) error {
 	config, err := pgmemory.PoolConfig(c.Database, pgmemory.Detect)
 	if err != nil {
 		return err
@@ -174,6 +190,14 @@ func (s *Stores) openMemory(ctx context.Context, c Config) error {
 		return err
 	}
 	s.Memory = db
+	if err := pgruns.Migrate(ctx, pool, pgruns.Options{Schema: c.Schema}); err != nil {
+		return err
+	}
+	records, err := pgruns.New(ctx, pool, pgruns.Options{Schema: c.Schema})
+	if err != nil {
+		return err
+	}
+	s.Runs = records
 	return nil
 }
 

@@ -92,11 +92,11 @@ func TestAnonKey(t *testing.T) {
 	}
 }
 
-// Where nothing is configured, nothing is opened.
+// Where nothing is configured, there is no memory, and the server's threads are kept until the program ends.
 func TestNothing(t *testing.T) {
 	t.Parallel()
 	s, err := store.Open(t.Context(), store.Config{})
-	if err != nil || s.Checkpoints != nil || s.Memory != nil || s.Close() != nil {
+	if err != nil || s.Checkpoints == nil || s.Runs == nil || s.Memory != nil || s.Close() != nil {
 		t.Errorf("got %+v, %v", s, err)
 	}
 }
