@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/state"
 )
 
 // TestStaticPausesStopRuns proves where a run stops for each option of the graph and of
@@ -129,5 +130,28 @@ func TestPauseAfterIsNotSkippedByACrash(t *testing.T) {
 		require.NoError(t, err)
 		assert.True(t, snap.Done())
 		assert.Equal(t, []string{"a", "b"}, trail.Get(snap))
+	})
+}
+
+// TestDrainedRunPauses proves that a run that is drained and reaches a static pause pauses: the next
+// run would ignore the pause of a run that was only drained.
+func TestDrainedRunPauses(t *testing.T) {
+	eachStore(t, func(t *testing.T, s checkpoint.Store) {
+		ctx, drain := context.WithCancelCause(t.Context())
+		b := graph.New("g", trail, note)
+		b.Node("a", func(context.Context, state.View) (state.Update, error) {
+			drain(graph.ErrDrained)
+			return state.Update{trail.Put("a")}, nil
+		})
+		b.Node("b", mark("b"))
+		b.Edge(graph.Start, "a")
+		b.Edge("a", "b")
+		b.Edge("b", graph.End)
+		th := compile(t, b, graph.Options{Checkpoints: s}).Thread("t").With(graph.RunOptions{PauseBefore: []string{"b"}})
+		snap, err := th.Invoke(ctx, note.Put("go"))
+		require.NoError(t, err)
+		require.Len(t, snap.Pauses, 1)
+		require.Equal(t, "b", snap.Pauses[0].Node)
+		require.True(t, invoke(t, th).Done())
 	})
 }

@@ -74,7 +74,11 @@ func (s *Server) runGraph(a *activeRun, w *logWriter) outcome {
 	rec := newRecorder(a, w, p, s.reader(a.g, a.thread))
 	rec.began()
 	err = p.err
-	if err == nil {
+	switch {
+	case err != nil:
+	case p.paused:
+		err = rec.stopped(p.before.Pauses)
+	default:
 		ctx := context.WithValue(context.WithValue(a.ctx, contextKey{}, a.data.Context), userKey{}, a.record.Owner)
 		for e, eerr := range p.thread.Stream(ctx, p.input...) {
 			if eerr != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/weft-go/weft/checkpoint"
@@ -31,6 +32,7 @@ type prepared struct {
 	base   string
 	inputs int
 	begins bool            // the run begins a new turn
+	paused bool            // the run has stopped at a static pause already, and another server has not stored its end
 	silent bool            // clients do not see the state at its beginning
 	raw    json.RawMessage // the input as the client wrote it
 	err    error
@@ -100,6 +102,7 @@ func (a *activeRun) resume(ctx context.Context, p *prepared, newest *graph.Snaps
 	switch {
 	case newest == nil:
 	case newest.Metadata[metaRun] == a.id:
+		p.paused = slices.ContainsFunc(newest.Pauses, func(pause graph.Pause) bool { return pause.Kind != graph.Question })
 		if newest.Source == checkpoint.Fork && pending == 0 && a.data.Request.commands() { // the branch began without the command
 			p.input, p.err = a.readCommand(a.data.Request.Command, newest, true)
 		}

@@ -635,6 +635,11 @@ func (r *recorder) paused(sc *scope, at *graph.Place, e graph.Paused) error {
 	return r.ask(sc, at, "", questions)
 }
 
+// stopped writes that the run has stopped at pauses, in place of the events of the graph.
+func (r *recorder) stopped(at []graph.Pause) error {
+	return r.paused(r.root(), &graph.Place{Time: now()}, graph.Paused{Pauses: at})
+}
+
 // ask writes the questions of the tasks of a scope, innermost first.
 func (r *recorder) ask(sc *scope, at *graph.Place, path string, questions []graph.Pause) error {
 	var tasks []string

@@ -329,3 +329,86 @@ func TestTakeOverEndsCancelledRuns(t *testing.T) {
 		})
 	}
 }
+
+// pairGraph has two nodes. The first one stops at the gate, unless that is nil.
+func pairGraph(t *testing.T, store *sqlitecheckpoint.Store, at *gate) *graph.Graph {
+	t.Helper()
+	lines := state.Append[string]("log")
+	b := graph.New("pair", lines)
+	b.Node("first", func(context.Context, state.View) (state.Update, error) {
+		if at != nil {
+			at.wait()
+		}
+		return state.Update{lines.Put("first")}, nil
+	})
+	b.Node("second", func(context.Context, state.View) (state.Update, error) { return state.Update{lines.Put("second")}, nil })
+	b.Edge(graph.Start, "first")
+	b.Edge("first", "second")
+	b.Edge("second", graph.End)
+	g, err := b.Compile(graph.Options{Checkpoints: store})
+	require.NoError(t, err)
+	return g
+}
+
+// A run stops at its static pauses also if its server ends before that is stored.
+func TestTakeOverKeepsStaticPauses(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		pauses string
+		drain  bool // the server is closed in the first node, and otherwise killed at the end of the run
+		want   []string
+	}{
+		"before the first node":        {`"interrupt_before":["first"]`, false, []string{"in"}},
+		"before":                       {`"interrupt_before":["second"]`, false, []string{"in", "first"}},
+		"after":                        {`"interrupt_after":["first"]`, false, []string{"in", "first"}},
+		"before, the server is closed": {`"interrupt_before":["second"]`, true, []string{"in", "first"}},
+		"after, the server is closed":  {`"interrupt_after":["first"]`, true, []string{"in", "first"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, at := t.TempDir(), newGate()
+			checkpoints, store := openFile(t, filepath.Join(dir, "first.db"))
+			inNode := at
+			o := server.Options{Runs: store}
+			if !c.drain {
+				inNode, o.Runs = nil, &gatedStore{Store: store, at: at, ends: 1}
+			}
+			o.Graphs = map[string]*graph.Graph{"pair": pairGraph(t, checkpoints, inNode)}
+			s, first := listen(t, o)
+			release := sync.OnceFunc(func() { close(at.open) })
+			t.Cleanup(release) // before the server is closed
+			thread := "/threads/" + uuid.New()
+			var run struct {
+				ID string `json:"run_id"`
+			}
+			request(t, http.MethodPost, first+thread+"/runs", `{"assistant_id":"pair","if_not_exists":"create","stream_mode":["updates"],"stream_resumable":true,"input":{"log":["in"]},`+c.pauses+`}`, &run)
+			<-at.reached
+			if c.drain {
+				closed := make(chan error)
+				go func() { closed <- s.Close(t.Context()) }()
+				require.Eventually(t, func() bool {
+					return request(t, http.MethodGet, first+"/readyz", "", nil) == http.StatusServiceUnavailable
+				}, 5*time.Second, time.Millisecond)
+				release()
+				require.NoError(t, <-closed)
+			}
+			copyFile(t, filepath.Join(dir, "first.db"), filepath.Join(dir, "second.db"))
+
+			checkpoints, store = openFile(t, filepath.Join(dir, "second.db"))
+			_, second := listen(t, server.Options{Graphs: map[string]*graph.Graph{"pair": pairGraph(t, checkpoints, nil)}, Runs: store})
+			request(t, http.MethodGet, second+thread+"/runs/"+run.ID+"/join", "", nil)
+			var got struct{ Status string }
+			request(t, http.MethodGet, second+thread+"/runs/"+run.ID, "", &got)
+			assert.Equal(t, "success", got.Status)
+			request(t, http.MethodGet, second+thread, "", &got)
+			assert.Equal(t, "interrupted", got.Status)
+			var state struct{ Values struct{ Log []string } }
+			request(t, http.MethodGet, second+thread+"/state", "", &state)
+			assert.Equal(t, c.want, state.Values.Log)
+
+			request(t, http.MethodPost, second+thread+"/runs/wait", `{"assistant_id":"pair"}`, nil)
+			request(t, http.MethodGet, second+thread+"/state", "", &state)
+			assert.Equal(t, []string{"in", "first", "second"}, state.Values.Log)
+		})
+	}
+}

@@ -60,6 +60,9 @@ func (r *run) loop() error {
 		if r.limits.pausesBefore() && !r.resuming && r.pauseAt(r.limits.PauseBefore, PauseBefore, r.front.dueNames()) {
 			return r.recordStop()
 		}
+		if r.ctx.drained() { // after the pause, which the next run would ignore
+			return errors.Join(fmt.Errorf("%w before %q", ErrDrained, r.front.dueNames()), r.recordStop())
+		}
 		if err := r.superstep(); err != nil || r.pauses != nil {
 			return err
 		}
@@ -91,9 +94,6 @@ func (r *run) checkLimits() error {
 		err := fmt.Errorf("%w: %d ran, and %q are due; %s; the next run continues",
 			ErrMaxSteps, r.stepsDone, r.front.dueNames(), r.loopAdvice())
 		return errors.Join(err, r.recordStop())
-	}
-	if r.ctx.drained() {
-		return errors.Join(fmt.Errorf("%w before %q", ErrDrained, r.front.dueNames()), r.recordStop())
 	}
 	return nil
 }
