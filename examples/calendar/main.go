@@ -41,6 +41,7 @@ func main() {
 type options struct {
 	terminal.Request
 	dir, calendar, serve string
+	database             string // the address of PostgreSQL
 	draw, offline        bool
 	pace                 time.Duration
 }
@@ -72,6 +73,7 @@ func parse(args []string, out io.Writer) (o options, err error) {
 		}
 		return o, command.Wrong("%v", err)
 	}
+	o.database = os.Getenv("DATABASE_URL")
 	o.Message = strings.TrimSpace(strings.Join(set.Args(), " "))
 	return o, o.check(set.NArg() > 0)
 }

@@ -8,12 +8,17 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 	"github.com/weft-go/weft/examples/calendar/internal/assistant"
 	"github.com/weft-go/weft/examples/calendar/internal/desk"
 	"github.com/weft-go/weft/examples/calendar/internal/ics"
 	"github.com/weft-go/weft/examples/internal/command"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/server/runs"
+	"github.com/weft-go/weft/server/runs/pgruns"
+	"github.com/weft-go/weft/server/runs/sqliteruns"
 )
 
 // open opens everything.
@@ -33,10 +38,16 @@ func (s *session) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.store, err = s.openStore(ctx); err != nil {
+	store, err := s.openStore(ctx)
+	if err != nil {
 		return err
 	}
-	if s.graph, err = assistant.New(model, set, d.Describe, s.store); err != nil {
+	s.tools = append(set.Tools(), set.Meta().Tools()...)
+	o := graph.Options{Checkpoints: store}
+	if s.serve == "" {
+		o.PauseBefore = []string{assistant.ConfirmActions} // the terminal asks, not the node
+	}
+	if s.graph, err = assistant.New(model, assistant.Desk{Tools: set, Describe: d.Describe, Now: time.Now}, o); err != nil {
 		return err
 	}
 	if s.draw {
@@ -79,25 +90,49 @@ func (s *session) openDesk(ctx context.Context) (*desk.Desk, error) {
 	return d, err
 }
 
+// postgres is the schema that conversations are kept in.
+const postgres = "weft_calendar"
+
 // openStore opens where conversations are kept: PostgreSQL where DATABASE_URL
 // names one, else a file.
-func (s *session) openStore(ctx context.Context) (threadStore, error) {
-	if address := os.Getenv("DATABASE_URL"); address != "" {
-		o := pgcheckpoint.Options{Schema: "weft_calendar", LeaseTime: 5 * time.Second}
+func (s *session) openStore(ctx context.Context) (checkpoint.Store, error) {
+	if s.database != "" {
+		o := pgcheckpoint.Options{Schema: postgres, LeaseTime: 5 * time.Second}
 		if s.serve == "" {
 			o.Busy = pgcheckpoint.Wait // until the lease of a process that was killed runs out
 		}
-		store, err := pgcheckpoint.Open(ctx, address, o)
+		store, err := pgcheckpoint.Open(ctx, s.database, o)
 		if err != nil {
 			return nil, command.Wrong("DATABASE_URL: %v", err)
 		}
 		s.close = append(s.close, func() error { store.Close(); return nil })
 		return store, nil
 	}
-	store, err := sqlitecheckpoint.Open(ctx, filepath.Join(s.dir, "conversations.db"), sqlitecheckpoint.Options{})
+	store, err := sqlitecheckpoint.Open(ctx, s.file(), sqlitecheckpoint.Options{})
 	if err != nil {
 		return nil, command.Wrong("conversations can not be kept in %s: %v", s.dir, err)
 	}
 	s.close = append(s.close, store.Close)
 	return store, nil
 }
+
+// openRuns opens the store of the server's runs, beside that of the conversations.
+func (s *session) openRuns(ctx context.Context) (runs.Store, error) {
+	if s.database != "" {
+		store, err := pgruns.Open(ctx, s.database, pgruns.Options{Schema: postgres})
+		if err != nil {
+			return nil, command.Wrong("DATABASE_URL: %v", err)
+		}
+		s.close = append(s.close, func() error { store.Close(); return nil })
+		return store, nil
+	}
+	store, err := sqliteruns.Open(ctx, s.file(), sqliteruns.Options{})
+	if err != nil {
+		return nil, command.Wrong("runs can not be kept in %s: %v", s.dir, err)
+	}
+	s.close = append(s.close, store.Close)
+	return store, nil
+}
+
+// file is the path of the database of conversations.
+func (o options) file() string { return filepath.Join(o.dir, "conversations.db") }

@@ -7,13 +7,15 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 
-	"github.com/weft-go/weft/checkpoint"
-	"github.com/weft-go/weft/examples/calendar/internal/api"
+	"github.com/weft-go/weft/examples/calendar/internal/assistant"
 	"github.com/weft-go/weft/examples/calendar/internal/terminal"
 	"github.com/weft-go/weft/examples/internal/command"
-	"github.com/weft-go/weft/examples/internal/web"
 	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/server"
+	"github.com/weft-go/weft/server/ui"
+	"github.com/weft-go/weft/tools"
 )
 
 // session is one use of this program.
@@ -21,15 +23,9 @@ type session struct {
 	options
 	out   io.Writer
 	graph *graph.Graph
-	store threadStore
+	tools []tools.Tool
 	path  string // of the calendar
 	close []func() error
-}
-
-// threadStore is a store that lists its threads, which all of Weft's do.
-type threadStore interface {
-	checkpoint.Store
-	checkpoint.ThreadLister
 }
 
 // do is what the user asked for.
@@ -50,13 +46,46 @@ func (o options) do(ctx context.Context, in io.Reader, out io.Writer) (err error
 	return t.Do(ctx)
 }
 
-// listen serves the page and the API until ctx ends.
+// listen serves the pages and the API until ctx ends.
 func (s *session) listen(ctx context.Context) error {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.serve)
 	if err != nil {
 		return command.Wrong("%v", err)
 	}
-	fmt.Fprintf(s.out, "page       http://%s\n", l.Addr())
-	logger := slog.New(slog.NewTextHandler(s.out, nil))
-	return web.Server{Handler: api.New(s.graph, s.store, logger), Logger: logger}.Run(ctx, l)
+	srv, err := s.server(ctx)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	fmt.Fprintf(s.out, "page       http://%s/chat/\nstudio     http://%[1]s/studio/\n", l.Addr())
+	return srv.Serve(ctx, l, nil)
+}
+
+// server returns the server of the graph.
+func (s *session) server(ctx context.Context) (*server.Server, error) {
+	kept, err := s.openRuns(ctx)
+	if err != nil {
+		return nil, err
+	}
+	srv, err := server.New(server.Options{
+		Graphs: map[string]*graph.Graph{"calendar": s.graph},
+		Runs:   kept,
+		Chat: &ui.Chat{
+			Title:       "Calendar",
+			Greeting:    "It works on your calendar, mail and tasks, and asks before it deletes, changes or sends anything.",
+			Placeholder: "delete my meeting with John",
+			Suggestions: []string{"what's on my calendar next week?", "delete my meeting with John", "any unread mail?", "help"},
+			Messages:    assistant.History.Name(),
+			Tools:       s.tools,
+		},
+		Studio: &ui.Studio{Write: true},
+		Logger: slog.New(slog.NewTextHandler(s.out, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	})
+	if err != nil {
+		return nil, err
+	}
+	srv.Handle("GET /{$}", func(w http.ResponseWriter, r *http.Request) error {
+		http.Redirect(w, r, "/chat/", http.StatusSeeOther)
+		return nil
+	})
+	return srv, nil
 }

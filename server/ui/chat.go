@@ -13,9 +13,11 @@ import (
 // graph of the server.
 type Chat struct {
 	// Assistant is the name of the graph, or the id of the assistant, that the page talks to.
-	// Its state has a channel of messages with the name "messages". Empty means the only graph
-	// of the server.
+	// Empty means the only graph of the server.
 	Assistant string
+	// Messages is the name of the channel of messages in the state of the graph. Empty means
+	// "messages".
+	Messages string
 	// Title is the name of the page. Empty means "Chat".
 	Title string
 	// Greeting is a sentence on the empty page.
@@ -83,7 +85,7 @@ func (c Chat) Handler() (http.Handler, error) {
 		title = "Chat"
 	}
 	return newPage("chat.html", settings{
-		Assistant: c.Assistant, Title: title, Greeting: c.Greeting, Suggestions: c.Suggestions, Placeholder: c.Placeholder,
+		Assistant: c.Assistant, Messages: c.Messages, Title: title, Greeting: c.Greeting, Suggestions: c.Suggestions, Placeholder: c.Placeholder,
 		Login: c.Login, Attach: c.Attach, Upload: c.Upload, Accept: c.Accept, Tools: infos,
 	}, c.Script, c.Theme)
 }

@@ -24,6 +24,7 @@ type page struct {
 // settings are what the page reads; src/config.ts has the same fields.
 type settings struct {
 	Assistant   string              `json:"assistant,omitempty"`
+	Messages    string              `json:"messages,omitempty"`
 	Title       string              `json:"title,omitempty"`
 	Greeting    string              `json:"greeting,omitempty"`
 	Suggestions []string            `json:"suggestions,omitempty"`

@@ -40,6 +40,8 @@ export type Config = {
   api?: string;
   /** The graph or assistant that the chat talks to. */
   assistant?: string;
+  /** The channel of messages of the graph, unless it is "messages". */
+  messages?: string;
   title?: string;
   greeting?: string;
   suggestions?: string[];
@@ -62,3 +64,6 @@ function read(): Config {
 }
 
 export const config: Config = read();
+
+/** channel is the name of the channel of messages. */
+export const channel = config.messages ?? "messages";

@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -13,36 +12,35 @@ const root = resolve(fileURLToPath(import.meta.url), "../../../..");
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const program = process.env.CHROMIUM ?? ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
 
-function freePort() {
-  return new Promise((done) => {
-    const s = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = s.address();
-      s.close(() => done(port));
-    });
-  });
-}
-
 /** begin starts the demonstration server and a browser. */
-export async function begin() {
+export const begin = () => beginExample("pages", ["-addr", "127.0.0.1:0"]);
+
+/** beginExample builds and starts an example, and a browser. The example prints the address of its page. */
+export async function beginExample(name, args, { cwd, env } = {}) {
   if (!program) throw new Error("there is no Chromium: install it, or set CHROMIUM to its path");
   const folder = mkdtempSync(join(tmpdir(), "weft-pages-"));
-  const binary = join(folder, "pages");
-  execFileSync("go", ["build", "-o", binary, "./examples/pages"], { cwd: root, stdio: "inherit" });
-  const port = await freePort();
-  const server = spawn(binary, ["-addr", `127.0.0.1:${port}`], { stdio: ["ignore", "pipe", "inherit"] });
-  await new Promise((done, fail) => {
-    server.stdout.on("data", (text) => String(text).includes("studio:") && done());
-    server.on("exit", (code) => fail(new Error(`the server ended with ${code}`)));
+  const binary = join(folder, name);
+  execFileSync("go", ["build", "-o", binary, `./examples/${name}`], { cwd: root, stdio: "inherit" });
+  const server = spawn(binary, args, { cwd, env: { ...process.env, DATABASE_URL: "", ...env }, stdio: ["ignore", "pipe", "inherit"] });
+  const origin = await new Promise((done, fail) => {
+    let said = "";
+    server.stdout.on("data", (text) => {
+      said += text;
+      const address = /(http:\/\/[^/\s]+)\/chat\//.exec(said);
+      if (address) done(address[1]);
+    });
+    server.on("exit", (code) => fail(new Error(`${name} ended with ${code}: ${said}`)));
   });
   const browser = await chromium.launch({
     executablePath: program,
     args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
   });
-  const origin = `http://127.0.0.1:${port}`;
   const end = async () => {
     await browser.close();
     server.removeAllListeners("exit");
+    const ended = new Promise((done) => server.on("exit", done));
     server.kill();
+    await ended;
     rmSync(folder, { recursive: true, force: true });
   };
   return { origin, browser, end };

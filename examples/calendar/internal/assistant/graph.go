@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/graph/agent/middleware"
@@ -32,20 +31,29 @@ const (
 // MaxIterations is how often the model is asked while it plans.
 const MaxIterations = 16
 
-// An assistant is what the nodes share.
-type assistant struct {
-	model    llm.Model
-	tools    *tools.Set
-	describe func(ctx context.Context, a tools.Action) string
+// A Desk is what the assistant works on.
+type Desk struct {
+	Tools *tools.Set
+	// Describe says to a person what an action will do.
+	Describe func(ctx context.Context, a tools.Action) string
+	// Now returns the time. Its zone is that of the person.
+	Now func() time.Time
 }
 
-// New builds the graph. Describe says to a person what an action will do.
+// An assistant is what the nodes share.
+type assistant struct {
+	Desk
+	model llm.Model
+}
+
+// New builds the graph. With confirm_actions in PauseBefore, a run pauses before that node, and
+// takes the answer of [Confirmation.Answer]. Otherwise the node itself asks, with a form.
 //
 //	plan_actions ─▶ route_execution ─┬▶ execute_parallel ───┬▶ synthesize_response
 //	                                 ├▶ execute_sequential ─┤
 //	                                 └▶ confirm_actions ────┘ (to either, or past both)
-func New(model llm.Model, set *tools.Set, describe func(context.Context, tools.Action) string, store checkpoint.Store) (*graph.Graph, error) {
-	a := &assistant{model, set, describe}
+func New(model llm.Model, d Desk, o graph.Options) (*graph.Graph, error) {
+	a := &assistant{d, model}
 	planner, err := a.planner()
 	if err != nil {
 		return nil, err
@@ -60,21 +68,21 @@ func New(model llm.Model, set *tools.Set, describe func(context.Context, tools.A
 	b.Edge(graph.Start, PlanActions)
 	b.Edge(PlanActions, RouteExecution)
 	b.Branch(RouteExecution, byMode, ConfirmActions, ExecuteParallel, ExecuteSequential)
-	b.Branch(ConfirmActions, byAnswer, ConfirmActions, ExecuteParallel, ExecuteSequential, SynthesizeResponse)
+	b.Branch(ConfirmActions, byAnswer, ExecuteParallel, ExecuteSequential, SynthesizeResponse)
 	b.Edge(ExecuteParallel, SynthesizeResponse)
 	b.Edge(ExecuteSequential, SynthesizeResponse)
 	b.Edge(SynthesizeResponse, graph.End)
-	return b.Compile(graph.Options{Checkpoints: store, PauseBefore: []string{ConfirmActions}})
+	return b.Compile(o)
 }
 
 // planner is the prebuilt agent with three tools that stand for all. What reads
 // or adds is called at once; what is destructive is noted in Actions.
 func (a *assistant) planner() (*graph.Graph, error) {
-	maker, err := tools.NewSet(plan.Tool(a.tools, Actions).Annotate(tools.Annotations{Category: "plan", Action: "create"}))
+	maker, err := tools.NewSet(plan.Tool(a.Tools, Actions).Annotate(tools.Annotations{Category: "plan", Action: "create"}))
 	if err != nil {
 		return nil, err
 	}
-	all, err := a.tools.Merge(maker)
+	all, err := a.Tools.Merge(maker)
 	if err != nil {
 		return nil, err
 	}
@@ -86,16 +94,69 @@ func (a *assistant) planner() (*graph.Graph, error) {
 					now := SessionContext.Get(r.State)
 					return fmt.Sprintf(planPrompt, now["today"], now["now"]), nil
 				},
-				AfterModel: func(_ context.Context, r agent.Run, _ *llm.Message) (state.Update, error) {
-					return a.review(r.State), nil
+				BeforeAgent: func(_ context.Context, r agent.Run) (state.Update, error) { return a.begin(r.State) },
+				AfterModel: func(_ context.Context, r agent.Run, reply *llm.Message) (state.Update, error) {
+					return append(a.review(r.State), putAside(reply)...), nil
 				},
+				WrapModel:  silently,
+				AfterAgent: func(_ context.Context, r agent.Run) (state.Update, error) { return withdraw(r.State), nil },
 			},
 		},
 		MaxTurns: MaxIterations,
 		Messages: History,
-		Channels: []state.Handle{Actions, RequiresConfirmation, Results, SessionContext, DiscoveredTools, ToolInvocations},
+		Channels: slices.DeleteFunc(slices.Clone(channels), func(c state.Handle) bool { return c.Name() == History.Name() }),
 		Tools:    tools.Options{Planning: &tools.Planning{Actions: Actions}},
 	})
+}
+
+// begin begins a turn with what the user said last. A yes or a no to the question that is open is
+// its answer, and no request.
+func (a *assistant) begin(s state.View) (state.Update, error) {
+	last, _ := History.Last(s)
+	said := Answer{Text: last.Text()}
+	if open := PendingConfirmation.Get(s); open != nil && (agreed(&said) || declined(&said)) {
+		said.To = open.ID
+		return state.Update{UserConfirmation.Put(&said)}, agent.Stop(llm.Message{})
+	}
+	now := a.Now()
+	return state.Update{
+		UserMessage.Put(said.Text),
+		SessionContext.Put(map[string]string{"now": now.Format(time.RFC3339), "today": now.Format("Monday 2 January 2006"), planner: ""}),
+		// What the turn before left.
+		Actions.Overwrite(nil), RequiresConfirmation.Put(false), ExecutionMode.Put(""), Results.Overwrite(nil),
+		PendingConfirmation.Put(nil), UserConfirmation.Put(nil), ConfirmationMessage.Put(""), FinalResponse.Put(""),
+		DiscoveredTools.Overwrite(nil), ToolInvocations.Overwrite(nil), Error.Put(""),
+	}, nil
+}
+
+// planner is the key of the session's context with the words with which the planning ended.
+const planner = "planner"
+
+// putAside takes the words from the planner's last reply: the answer of synthesize_response will
+// stand in its place.
+func putAside(reply *llm.Message) state.Update {
+	if len(reply.ToolCalls) > 0 {
+		return nil
+	}
+	said := reply.Text()
+	reply.Parts = nil
+	return state.Update{SessionContext.Put(map[string]string{planner: said})}
+}
+
+// withdraw removes that reply from the conversation.
+func withdraw(s state.View) state.Update {
+	last, _ := History.Last(s)
+	if last.Role != llm.RoleAssistant || len(last.ToolCalls) > 0 {
+		return nil
+	}
+	return state.Update{History.Remove(last.ID)}
+}
+
+// silently asks the model without showing its text while it is written.
+func silently(ctx context.Context, c agent.ModelCall, _ agent.ModelFunc) (agent.Reply, error) {
+	c.Request.Messages = append([]llm.Message{llm.System(c.System)}, c.Request.Messages...)
+	m, err := llm.Generate(ctx, c.Model, c.Request)
+	return agent.Reply{Message: m}, err
 }
 
 // review keeps the books of the planning: after each reply of the model, what
@@ -110,7 +171,7 @@ func (a *assistant) review(s state.View) state.Update {
 		case tools.DiscoverTools:
 			for line := range strings.Lines(step.answer.Text()) {
 				name, _, _ := strings.Cut(line, " ")
-				if _, ok := a.tools.Lookup(name); ok && !slices.Contains(found, name) {
+				if _, ok := a.Tools.Lookup(name); ok && !slices.Contains(found, name) {
 					found = append(found, name)
 				}
 			}
@@ -131,13 +192,12 @@ func (a *assistant) review(s state.View) state.Update {
 
 func (a *assistant) destructive(actions []tools.Action) bool {
 	return slices.ContainsFunc(actions, func(action tools.Action) bool {
-		t, ok := a.tools.Lookup(action.Tool)
+		t, ok := a.Tools.Lookup(action.Tool)
 		return !ok || t.Annotations().Destructive
 	})
 }
 
-// route decides how the actions are run, and says what the user is to be asked:
-// the run stops before confirm_actions, not in it.
+// route decides how the actions are run, and says what the user is to be asked.
 func (a *assistant) route(ctx context.Context, s state.View) (state.Update, error) {
 	actions := Actions.Get(s)
 	if !a.destructive(actions) {
@@ -147,13 +207,13 @@ func (a *assistant) route(ctx context.Context, s state.View) (state.Update, erro
 	if err != nil {
 		return nil, err
 	}
-	questions, err := plan.Questions(ctx, a.tools, actions, tools.Destructive())
+	questions, err := plan.Questions(ctx, a.Tools, actions, tools.Destructive())
 	if err != nil && !errors.Is(err, plan.ErrInvalid) { // the execution reports an invalid plan
 		return nil, err
 	}
 	var parts []string
 	for _, action := range actions {
-		parts = append(parts, tools.VisibleLine(a.describe(ctx, action)))
+		parts = append(parts, tools.VisibleLine(a.Describe(ctx, action)))
 	}
 	text := "This will " + parts[0] + ". Confirm? (yes/no)"
 	if len(parts) > 1 {
@@ -161,7 +221,7 @@ func (a *assistant) route(ctx context.Context, s state.View) (state.Update, erro
 	}
 	return state.Update{
 		ExecutionMode.Put(Confirm), ConfirmationMessage.Put(text),
-		PendingConfirmation.Put(&Confirmation{ID: id, Message: text, Actions: actions, Questions: questions}),
+		PendingConfirmation.Put(&Confirmation{ID: id, Message: text, Actions: actions, Steps: parts, Questions: questions}),
 	}, nil
 }
 
@@ -183,26 +243,31 @@ func byMode(s state.View) (string, error) {
 	return ExecuteParallel, nil
 }
 
-// confirm takes the answer that the user gave while the run was paused. What is
-// no answer to this question leaves it open.
-func (a *assistant) confirm(_ context.Context, s state.View) (state.Update, error) {
+// confirm takes the answer that the user gave while the run was paused, or asks. An answer to another
+// question is none.
+func (a *assistant) confirm(ctx context.Context, s state.View) (state.Update, error) {
 	said, pending := UserConfirmation.Get(s), PendingConfirmation.Get(s)
-	switch {
-	case said == nil || pending == nil || said.To != pending.ID:
-		return state.Update{UserConfirmation.Put(nil)}, nil
-	case !agreed(said):
-		return state.Update{PendingConfirmation.Put(nil), Actions.Overwrite(nil)}, nil
+	if pending == nil {
+		return state.Update{Actions.Overwrite(nil), UserConfirmation.Put(nil)}, nil
+	}
+	if said == nil || said.To != pending.ID {
+		text, err := askPlan.WaitKey(ctx, pending.ID, pending.form())
+		if err != nil {
+			return nil, err
+		}
+		said = &Answer{To: pending.ID, Text: text}
+	}
+	if !agreed(said) {
+		return state.Update{PendingConfirmation.Put(nil), Actions.Overwrite(nil), UserConfirmation.Put(said)}, nil
 	}
 	yes := Answer{To: said.To, Text: said.Text, Approved: pending.Questions}
 	return state.Update{PendingConfirmation.Put(nil), UserConfirmation.Put(&yes)}, nil
 }
 
-// byAnswer chooses the node after confirm_actions, which itself asks again.
+// byAnswer chooses the node after confirm_actions.
 func byAnswer(s state.View) (string, error) {
-	switch said := UserConfirmation.Get(s); {
-	case said == nil:
-		return ConfirmActions, nil
-	case !agreed(said):
+	switch {
+	case !agreed(UserConfirmation.Get(s)):
 		return SynthesizeResponse, nil
 	case plan.Ordered(Actions.Get(s)):
 		return ExecuteSequential, nil
@@ -211,9 +276,13 @@ func byAnswer(s state.View) (string, error) {
 }
 
 // agreed reports whether an answer is a yes. Everything else is a no.
-func agreed(said *Answer) bool {
-	word := strings.ToLower(strings.Trim(said.Text, " \t\r\n.!"))
-	return word == "yes" || word == "y"
+func agreed(said *Answer) bool { return said.is("yes", "y") }
+
+// declined reports whether an answer is a plain no.
+func declined(said *Answer) bool { return said.is("no", "n") }
+
+func (a *Answer) is(words ...string) bool {
+	return a != nil && slices.Contains(words, strings.ToLower(strings.Trim(a.Text, " \t\r\n.!")))
 }
 
 // execute runs the actions, each at most 30 seconds and five at a time unless
@@ -226,18 +295,62 @@ func (a *assistant) execute(parallel int) graph.NodeFunc {
 		if said := UserConfirmation.Get(s); said != nil {
 			approved = said.Approved
 		}
-		return plan.Node(a.tools, Actions, Results, tools.Options{
+		update, err := plan.Node(a.Tools, Actions, Results, tools.Options{
 			MaxParallel: parallel, Timeout: 30 * time.Second, Once: graph.Once[llm.Message], Emit: graph.Emit,
 			Approval: tools.Approval{Rule: tools.Destructive(), Ask: plan.Approved(approved, a.askLate)},
 		})(ctx, s)
+		if err != nil {
+			return update, err
+		}
+		after, err := state.Apply(s, update...)
+		if err != nil {
+			return nil, err
+		}
+		return append(update, called(after)...), nil
 	}
 	return node.Recover(func(_ context.Context, _ state.View, err error) (state.Update, error) {
 		return state.Update{Error.Put(err.Error())}, nil
 	}, run)
 }
 
+// called adds the actions of a plan that ran to the conversation, as calls with their results.
+func called(s state.View) state.Update {
+	results := Results.Get(s)
+	var calls []llm.ToolCall
+	var answers []llm.Message
+	for _, action := range Actions.Get(s) {
+		result, ok := results[action.ID]
+		if !ok {
+			continue
+		}
+		// The id is another one than that of the call that noted the action.
+		c := llm.ToolCall{ID: fmt.Sprintf("%s_%d", lastSaid(s), len(calls)+1), Name: tools.InvokeTool, Arguments: invocation(action)}
+		answer := llm.ToolResult(c, result.Message)
+		if !result.Success {
+			answer.Status = llm.StatusError
+		}
+		calls, answers = append(calls, c), append(answers, answer)
+	}
+	if len(calls) == 0 {
+		return nil
+	}
+	m := llm.Assistant("", calls...)
+	m.Name = PlanActions
+	return state.Update{History.Put(append([]llm.Message{m}, answers...)...)}
+}
+
+// lastSaid returns the id of the user's last message.
+func lastSaid(s state.View) (id string) {
+	for _, m := range History.All(s) {
+		if m.Role == llm.RoleUser {
+			id = m.ID
+		}
+	}
+	return id
+}
+
 // askLate asks about one call of a running plan.
 func (a *assistant) askLate(ctx context.Context, key string, q tools.Question) (tools.Decision, error) {
-	text := a.describe(ctx, tools.Action{ID: q.CallID, Tool: q.Tool, Arguments: q.Arguments})
-	return askLate.WaitKey(ctx, key, lateQuestion{"This will " + tools.VisibleLine(text) + ". Confirm? (yes/no)", q})
+	q.Description = "This will " + tools.VisibleLine(a.Describe(ctx, tools.Action{ID: q.CallID, Tool: q.Tool, Arguments: q.Arguments})) + "."
+	return askLate.WaitKey(ctx, key, q)
 }

@@ -26,7 +26,7 @@ import (
 
 func TestTopology(t *testing.T) {
 	t.Parallel()
-	g, err := assistant.New(llmtest.Echo{}, mustSet(t), nil, memory())
+	g, err := assistant.New(llmtest.Echo{}, assistant.Desk{Tools: mustSet(t)}, paused(memory()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestTopology(t *testing.T) {
 	wantNodes := []string{assistant.ConfirmActions, assistant.ExecuteParallel, assistant.ExecuteSequential, assistant.PlanActions, assistant.RouteExecution, assistant.SynthesizeResponse}
 	wantEdges := []string{
 		"__start__ edge plan_actions",
-		"confirm_actions branch confirm_actions", "confirm_actions branch execute_parallel",
+		"confirm_actions branch execute_parallel",
 		"confirm_actions branch execute_sequential", "confirm_actions branch synthesize_response",
 		"execute_parallel edge synthesize_response", "execute_sequential edge synthesize_response",
 		"plan_actions edge route_execution",
@@ -93,14 +93,19 @@ func (s *stage) set(t testing.TB) *tools.Set {
 	)
 }
 
-func (s *stage) thread(t testing.TB, model llm.Model, store checkpoint.Store) *graph.Thread {
+func (s *stage) graph(t testing.TB, model llm.Model, o graph.Options) *graph.Graph {
 	t.Helper()
 	describe := func(_ context.Context, a tools.Action) string { return a.Tool + " " + string(a.Arguments) }
-	g, err := assistant.New(model, s.set(t), describe, store)
+	g, err := assistant.New(model, assistant.Desk{Tools: s.set(t), Describe: describe, Now: func() time.Time { return now }}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return g.Thread("t")
+	return g
+}
+
+func (s *stage) thread(t testing.TB, model llm.Model, store checkpoint.Store) *graph.Thread {
+	t.Helper()
+	return s.graph(t, model, paused(store)).Thread("t")
 }
 
 func use(id, tool, params string) llmtest.Reply {
@@ -287,7 +292,7 @@ func TestYesLeadsToAnExecutor(t *testing.T) {
 // execution is the graph from plan_actions on, with a plan put there by the test.
 func (s *stage) execution(t *testing.T, actions []tools.Action, done map[string]plan.Result) (*graph.Snapshot, error) {
 	thread := s.thread(t, llmtest.NewScript(llmtest.Say("spoken")), memory())
-	if _, err := thread.Update(t.Context(), assistant.PlanActions, append(assistant.Ask("t", "go", now), assistant.Actions.Put(actions...), assistant.Results.Put(done))...); err != nil {
+	if _, err := thread.Update(t.Context(), assistant.PlanActions, append(assistant.Ask("t", "go"), assistant.Actions.Put(actions...), assistant.Results.Put(done))...); err != nil {
 		t.Fatal(err)
 	}
 	return thread.Invoke(t.Context())
@@ -374,7 +379,7 @@ func TestSynthesize(t *testing.T) {
 		t.Errorf("got  %+v\nwant %+v, %v", got, want, err)
 	}
 	last, _ := assistant.History.Last(snap)
-	if assistant.FinalResponse.Get(snap) != "Dropped b." || last.Text() != "Dropped b." || assistant.History.Len(snap) != 6 {
+	if assistant.FinalResponse.Get(snap) != "Dropped b." || last.Text() != "Dropped b." || assistant.History.Len(snap) != 8 {
 		t.Errorf("got %q and %v", assistant.FinalResponse.Get(snap), assistant.History.Get(snap))
 	}
 }
@@ -398,7 +403,7 @@ func TestFailuresEndInAResponse(t *testing.T) {
 	model := llmtest.NewScript(use("r1", "look", `{}`), llmtest.Fail(llm.ErrOverloaded), llmtest.Say("planned"), llmtest.Say("I looked."))
 	thread := s.thread(t, model, memory())
 	before := s.reads.Load()
-	if _, err := thread.Invoke(t.Context(), assistant.Ask("t", "look", now)...); !errors.Is(err, llm.ErrOverloaded) {
+	if _, err := thread.Invoke(t.Context(), assistant.Ask("t", "look")...); !errors.Is(err, llm.ErrOverloaded) {
 		t.Fatalf("got %v", err)
 	}
 	snap = must(t)(thread.Invoke(t.Context()))

@@ -81,11 +81,16 @@ func (o *office) thread(model llm.Model, store checkpoint.Store) *graph.Thread {
 	if err != nil {
 		o.t.Fatal(err)
 	}
-	g, err := assistant.New(model, set, o.desk.Describe, store)
+	g, err := assistant.New(model, assistant.Desk{Tools: set, Describe: o.desk.Describe, Now: func() time.Time { return now }}, paused(store))
 	if err != nil {
 		o.t.Fatal(err)
 	}
 	return g.Thread("t")
+}
+
+// paused are the options of a graph that pauses before it confirms.
+func paused(store checkpoint.Store) graph.Options {
+	return graph.Options{Checkpoints: store, PauseBefore: []string{assistant.ConfirmActions}}
 }
 
 // titles are those of the events of the next year.
@@ -106,7 +111,7 @@ func memory() checkpoint.Store { return memcheckpoint.New(memcheckpoint.Options{
 
 func invoke(t *testing.T, thread *graph.Thread, text string) *graph.Snapshot {
 	t.Helper()
-	return must(t)(thread.Invoke(t.Context(), assistant.Ask("t", text, now)...))
+	return must(t)(thread.Invoke(t.Context(), assistant.Ask("t", text)...))
 }
 
 func must(t *testing.T) func(*graph.Snapshot, error) *graph.Snapshot {

@@ -1,6 +1,7 @@
 package assistant_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,8 @@ import (
 	"github.com/weft-go/weft/examples/calendar/internal/assistant"
 	"github.com/weft-go/weft/examples/calendar/internal/desk"
 	"github.com/weft-go/weft/examples/calendar/internal/ics"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/llmtest"
 	"github.com/weft-go/weft/tools"
 )
@@ -72,4 +75,88 @@ func TestLateQuestion(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A graph that does not pause before confirm_actions asks there, with a form.
+func TestForm(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name, actions, title string
+		steps                int
+	}{
+		{"one", `{"id":"a","tool":"drop","args":{"text":"x"}}`, `This will drop {"text":"x"}. Confirm?`, 0},
+		{"two", `{"id":"a","tool":"drop","args":{"text":"x"}},{"id":"b","tool":"look","depends_on":["a"]}`, "This will do 2 things. Confirm?", 2},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			var s stage
+			model := llmtest.NewScript(write(test.actions), llmtest.Say("planned"), llmtest.Say("done"))
+			thread := s.graph(t, model, graph.Options{Checkpoints: memory()}).Thread("t")
+			snap := invoke(t, thread, "drop x")
+			require.Len(t, snap.Pauses, 1)
+			var form struct {
+				Title  string
+				Steps  []struct{ Step string }
+				Schema struct{ Enum []string }
+			}
+			require.NoError(t, json.Unmarshal(snap.Pauses[0].Prompt, &form))
+			assert.Equal(t, test.title, form.Title)
+			assert.Len(t, form.Steps, test.steps)
+			assert.Equal(t, []string{"yes", "no"}, form.Schema.Enum)
+			open := assistant.Waiting(snap)
+			require.NotNil(t, open)
+			assert.Equal(t, assistant.ConfirmationMessage.Get(snap), open.Message)
+			snap, err := thread.Invoke(t.Context(), open.Answer("yes")...)
+			require.NoError(t, err)
+			assert.True(t, snap.Done())
+			assert.EqualValues(t, 1, s.drops.Load())
+			assert.Nil(t, assistant.PendingConfirmation.Get(snap))
+		})
+	}
+}
+
+// A client that only sends messages may answer with one. Another message leaves the question, and
+// nothing of the plan runs.
+func TestMessageWhileAQuestionIsOpen(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[string]struct {
+		drops    int32
+		response string
+	}{"yes": {1, "done"}, "No.": {0, "done"}, "what else is there?": {0, "nothing"}} {
+		t.Run(said, func(t *testing.T) {
+			t.Parallel()
+			var s stage
+			replies := []llmtest.Reply{use("a1", "drop", `{}`), llmtest.Say("noted"), llmtest.Say("done")}
+			if want.response == "nothing" {
+				replies = []llmtest.Reply{use("a1", "drop", `{}`), llmtest.Say("noted"), llmtest.Say("looked"), llmtest.Say("nothing")}
+			}
+			thread := s.graph(t, llmtest.NewScript(replies...), graph.Options{Checkpoints: memory()}).Thread("t")
+			require.Len(t, invoke(t, thread, "drop it").Pauses, 1)
+			snap, err := thread.Invoke(t.Context(), assistant.History.Put(llm.User(said)))
+			require.NoError(t, err)
+			assert.True(t, snap.Done())
+			assert.Equal(t, want.drops, s.drops.Load())
+			assert.Equal(t, want.response, assistant.FinalResponse.Get(snap))
+			assert.Nil(t, assistant.PendingConfirmation.Get(snap))
+		})
+	}
+}
+
+// The conversation has what ran as calls with their results, and not what the planner said at the
+// end: a page shows them.
+func TestConversationShowsWhatRan(t *testing.T) {
+	t.Parallel()
+	var s stage
+	thread := s.thread(t, llmtest.NewScript(use("a1", "drop", `{"text":"x"}`), llmtest.Say("noted"), llmtest.Say("done")), memory())
+	snap := invoke(t, thread, "drop x")
+	last, _ := assistant.History.Last(snap)
+	assert.Equal(t, llm.RoleTool, last.Role, "the planner's words are put aside")
+	snap, err := thread.Invoke(t.Context(), assistant.Waiting(snap).Answer("yes")...)
+	require.NoError(t, err)
+	all := steps(snap)
+	require.Len(t, all, 2)
+	assert.Contains(t, all[0].answer.Text(), "was not run")
+	assert.JSONEq(t, `{"tool_name":"drop","params":{"text":"x"}}`, string(all[1].call.Arguments))
+	assert.Equal(t, "dropped x", all[1].answer.Text())
+	assert.NotEqual(t, all[0].call.ID, all[1].call.ID)
 }

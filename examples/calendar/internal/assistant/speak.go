@@ -44,12 +44,12 @@ type Report struct {
 
 // report gathers what there is to say.
 func report(s state.View) Report {
-	r := Report{UserMessage: UserMessage.Get(s), Confirmation: ConfirmationMessage.Get(s), Error: Error.Get(s)}
+	r := Report{
+		UserMessage: UserMessage.Get(s), Confirmation: ConfirmationMessage.Get(s), Error: Error.Get(s),
+		Planner: SessionContext.Get(s)[planner],
+	}
 	if said := UserConfirmation.Get(s); said != nil {
 		r.Answer, r.Cancelled = said.Text, !agreed(said)
-	}
-	if last, _ := History.Last(s); last.Role == llm.RoleAssistant {
-		r.Planner = last.Text()
 	}
 	results := Results.Get(s)
 	for _, a := range append(ToolInvocations.Get(s), Actions.Get(s)...) {
@@ -73,17 +73,13 @@ func (a *assistant) synthesize(ctx context.Context, s state.View) (state.Update,
 	if err != nil {
 		return nil, err
 	}
-	return final(s, reply.Text()), nil
+	return final(reply), nil
 }
 
-// final takes the place of what the planner said last.
-func final(s state.View, text string) state.Update {
-	m := llm.Assistant(text)
+// final is the answer to the user.
+func final(m llm.Message) state.Update {
 	m.Name = PlanActions
-	if last, _ := History.Last(s); last.Role == llm.RoleAssistant {
-		m.ID = last.ID
-	}
-	return state.Update{FinalResponse.Put(text), History.Put(m)}
+	return state.Update{FinalResponse.Put(m.Text()), History.Put(m)}
 }
 
 // unspoken is the response when the model has none: what was done is told all
@@ -98,7 +94,7 @@ func (a *assistant) unspoken(_ context.Context, s state.View, err error) (state.
 	for _, step := range r.Steps {
 		fmt.Fprintf(&b, "\n%s: %s", step.Tool, step.Message)
 	}
-	update := final(s, b.String())
+	update := final(llm.Assistant(b.String()))
 	if r.Error != "" {
 		err = fmt.Errorf("%s; %w", r.Error, err)
 	}
@@ -137,10 +133,22 @@ func steps(messages []llm.Message) (all []callStep) {
 
 // invoked is the action that a call of invoke_tool stands for.
 func invoked(c llm.ToolCall) tools.Action {
-	var in struct {
-		Tool   string          `json:"tool_name"`
-		Params json.RawMessage `json:"params"`
-	}
+	var in call
 	_ = json.Unmarshal(c.Arguments, &in) // what is no invocation has no name
 	return tools.Action{ID: c.ID, Tool: in.Tool, Arguments: in.Params}
+}
+
+// invocation returns the arguments of a call of invoke_tool that stands for an action.
+func invocation(a tools.Action) json.RawMessage {
+	data, err := json.Marshal(call{a.Tool, a.Arguments})
+	if err != nil {
+		return json.RawMessage("{}") // the arguments of an action that ran are JSON
+	}
+	return data
+}
+
+// A call has the arguments of invoke_tool.
+type call struct {
+	Tool   string          `json:"tool_name"`
+	Params json.RawMessage `json:"params,omitempty"`
 }

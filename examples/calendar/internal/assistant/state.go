@@ -4,7 +4,8 @@
 package assistant
 
 import (
-	"time"
+	"encoding/json"
+	"fmt"
 
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/llm"
@@ -58,18 +59,43 @@ type Confirmation struct {
 	ID      string         `json:"id"`
 	Message string         `json:"message"`
 	Actions []tools.Action `json:"actions"`
+	// Steps say what each action will do.
+	Steps []string `json:"steps,omitempty"`
 	// Questions are about the calls whose arguments are known.
 	Questions []tools.Question `json:"questions,omitempty"`
 }
 
-// A lateQuestion is about a call of a running plan. Its arguments contain the result of
-// another action, or have changed since the user said yes to the plan.
-type lateQuestion struct {
-	Message  string         `json:"message"`
-	Question tools.Question `json:"question"`
+// A form asks about a plan. A page makes it of Schema, which is that of the answer.
+type form struct {
+	Title  string          `json:"title"`
+	Steps  []formStep      `json:"steps,omitempty"`
+	Schema json.RawMessage `json:"schema"`
 }
 
-var askLate = graph.NewInterrupt[lateQuestion, tools.Decision]("confirm_call")
+type formStep struct {
+	Step string `json:"step"`
+}
+
+// form returns the form of a confirmation.
+func (c *Confirmation) form() form {
+	f := form{Schema: json.RawMessage(`{"type":"string","title":"Your answer","enum":["yes","no"]}`)}
+	if len(c.Steps) == 1 {
+		f.Title = "This will " + c.Steps[0] + ". Confirm?"
+		return f
+	}
+	f.Title = fmt.Sprintf("This will do %d things. Confirm?", len(c.Steps))
+	for _, step := range c.Steps {
+		f.Steps = append(f.Steps, formStep{step})
+	}
+	return f
+}
+
+var (
+	askPlan = graph.NewInterrupt[form, string]("confirm_plan")
+	// askLate asks about a call of a running plan. Its arguments contain the result of another
+	// action, or have changed since the user said yes to the plan.
+	askLate = graph.NewInterrupt[tools.Question, tools.Decision]("confirm_call")
+)
 
 // An Open is a question that waits for the user.
 type Open struct {
@@ -84,7 +110,11 @@ func Waiting(s *graph.Snapshot) *Open {
 	if s == nil || len(s.Pauses) == 0 {
 		return nil
 	}
-	if c := PendingConfirmation.Get(s); c != nil {
+	c := PendingConfirmation.Get(s)
+	if open, err := askPlan.Open(s); c != nil && err == nil && len(open) > 0 {
+		return &Open{open[0].ID, c.Message, func(text string) []state.Write { return []state.Write{askPlan.Answer(open[0].ID, text)} }}
+	}
+	if c != nil {
 		return &Open{c.ID, c.Message, c.Answer}
 	}
 	open, err := askLate.Open(s)
@@ -92,10 +122,10 @@ func Waiting(s *graph.Snapshot) *Open {
 		return nil
 	}
 	q := open[0]
-	return &Open{q.ID, q.Prompt.Message, func(text string) []state.Write {
-		decision := q.Prompt.Question.Reject("")
+	return &Open{q.ID, q.Prompt.Description + " Confirm? (yes/no)", func(text string) []state.Write {
+		decision := q.Prompt.Reject("")
 		if agreed(&Answer{Text: text}) {
-			decision = q.Prompt.Question.Approve()
+			decision = q.Prompt.Approve()
 		}
 		return []state.Write{askLate.Answer(q.ID, decision)}
 	}}
@@ -110,20 +140,13 @@ type Answer struct {
 	Approved []tools.Question `json:"approved,omitempty"`
 }
 
-// Ask is the input of a turn: what the user says in a session at a time, whose
-// zone is the user's.
-func Ask(session, text string, now time.Time) []state.Write {
-	return []state.Write{
-		UserMessage.Put(text), History.Put(llm.User(text)), SessionID.Put(session),
-		SessionContext.Put(map[string]string{"now": now.Format(time.RFC3339), "today": now.Format("Monday 2 January 2006")}),
-		// What the turn before left.
-		Actions.Overwrite(nil), RequiresConfirmation.Put(false), ExecutionMode.Put(""), Results.Overwrite(nil),
-		PendingConfirmation.Put(nil), UserConfirmation.Put(nil), ConfirmationMessage.Put(""), FinalResponse.Put(""),
-		DiscoveredTools.Overwrite(nil), ToolInvocations.Overwrite(nil), Error.Put(""),
-	}
+// Ask is the input of a turn: what the user says in a session.
+func Ask(session, text string) []state.Write {
+	return []state.Write{UserMessage.Put(text), History.Put(llm.User(text)), SessionID.Put(session)}
 }
 
-// Answer makes a conversation go on that waits for c. Anything but a yes is a no.
+// Answer makes a conversation go on that is paused before confirm_actions. Anything but a yes is a
+// no.
 func (c *Confirmation) Answer(text string) []state.Write {
 	return []state.Write{graph.Continue(), UserConfirmation.Put(&Answer{To: c.ID, Text: text})}
 }

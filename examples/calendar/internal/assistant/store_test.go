@@ -84,7 +84,7 @@ func TestStores(t *testing.T) {
 
 		// Back to where the first turn had ended: the second one was not.
 		thread = o.thread(offline.New(0), open())
-		back := must(t)(thread.At(first.ID).Invoke(t.Context(), assistant.Ask("t", "what are my tasks?", now)...))
+		back := must(t)(thread.At(first.ID).Invoke(t.Context(), assistant.Ask("t", "what are my tasks?")...))
 		if said := asked(back); said != "add a task to call Bob|what are my tasks?" || assistant.FinalResponse.Get(back) != "Your tasks:\n  - call Bob" {
 			t.Errorf("got %s and %q", said, assistant.FinalResponse.Get(back))
 		}

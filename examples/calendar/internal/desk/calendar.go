@@ -59,13 +59,28 @@ type spanInput struct {
 	To   string `json:"to,omitempty" jsonschema:"a time, or the last day; a week later if left out"`
 }
 
-func (d *Desk) listEvents(_ context.Context, in spanInput) ([]Event, error) {
+// A Day has the events that begin on a date.
+type Day struct {
+	Date   string  `json:"date"`
+	Events []Event `json:"events"`
+}
+
+func (d *Desk) listEvents(_ context.Context, in spanInput) ([]Day, error) {
 	from, to, err := d.span(in.From, in.To, d.now(), 7)
 	if err != nil {
 		return nil, err
 	}
 	found, err := d.calendar.Between(from, to)
-	return d.events(found), err
+	days := []Day{}
+	for _, e := range d.events(found) {
+		date := e.Start[:len(time.DateOnly)]
+		if len(days) == 0 || days[len(days)-1].Date != date {
+			days = append(days, Day{Date: date})
+		}
+		last := &days[len(days)-1]
+		last.Events = append(last.Events, e)
+	}
+	return days, err
 }
 
 type searchInput struct {
@@ -222,7 +237,14 @@ type updateInput struct {
 	Notes *string `json:"notes,omitempty"`
 }
 
-func (d *Desk) updateEvent(ctx context.Context, in updateInput) (string, error) {
+// A Changed is a thing before and after a change, as texts.
+type Changed struct {
+	Name   string `json:"name"`
+	Before string `json:"before"`
+	After  string `json:"after"`
+}
+
+func (d *Desk) updateEvent(ctx context.Context, in updateInput) (json.RawMessage, error) {
 	change := ics.Change{Title: in.Title, Place: in.Place, Notes: in.Notes}
 	for _, part := range []struct {
 		text *string
@@ -233,17 +255,57 @@ func (d *Desk) updateEvent(ctx context.Context, in updateInput) (string, error) 
 		}
 		t, _, err := d.parseTime(*part.text)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		*part.into = &t
 	}
 	if change.Start != nil && change.End != nil && !change.End.After(*change.Start) {
-		return "", errors.New("an event ends after it began")
+		return nil, errors.New("an event ends after it began")
 	}
-	return d.effect(ctx, func(*sql.Tx) (string, error) {
-		_, err := d.calendar.Event(in.ID)
-		return "Event changed", err
+	answer, err := d.effect(ctx, func(*sql.Tx) (string, error) {
+		e, err := d.calendar.Event(in.ID)
+		if err != nil {
+			return "", err
+		}
+		text, err := json.Marshal(Changed{e.Title, d.text(e), d.text(changed(e, change))})
+		return string(text), err
 	}, func(*sql.Tx) error { return d.calendar.Change(in.ID, change) })
+	return json.RawMessage(answer), err
+}
+
+// changed returns an event with a change.
+func changed(e ics.Event, c ics.Change) ics.Event {
+	long := e.End.Sub(e.Start)
+	set(&e.Title, c.Title)
+	set(&e.Place, c.Place)
+	set(&e.Notes, c.Notes)
+	if set(&e.Start, c.Start); c.Start != nil {
+		e.End = e.Start.Add(long)
+	}
+	set(&e.End, c.End)
+	return e
+}
+
+func set[T any](to, from *T) {
+	if from != nil {
+		*to = *from
+	}
+}
+
+// text shows an event to a person.
+func (d *Desk) text(e ics.Event) string {
+	form := "Monday 2 January 2006, 15:04"
+	if e.AllDay {
+		form = "Monday 2 January 2006"
+	}
+	text := fmt.Sprintf("Title: %s\nFrom:  %s\nTo:    %s", e.Title, e.Start.Format(form), e.End.Format(form))
+	if e.Place != "" {
+		text += "\nPlace: " + e.Place
+	}
+	if e.Notes != "" {
+		text += "\nNotes: " + e.Notes
+	}
+	return text
 }
 
 func (d *Desk) deleteEvent(ctx context.Context, in eventID) (string, error) {

@@ -229,6 +229,22 @@ type item struct {
 	Text    string `json:"text"`
 }
 
+// items reads what a search found. Events may be listed by the day.
+func items(text string) (all []item, err error) {
+	var found []struct {
+		item
+		Events []item `json:"events"`
+	}
+	err = json.Unmarshal([]byte(text), &found)
+	for _, f := range found {
+		if f.Events == nil {
+			f.Events = []item{f.item}
+		}
+		all = append(all, f.Events...)
+	}
+	return all, err
+}
+
 func (i item) name() string {
 	switch {
 	case i.Event != "":

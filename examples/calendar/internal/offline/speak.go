@@ -74,8 +74,8 @@ func (s step) about(steps []step) item {
 	var want item
 	_ = json.Unmarshal(s.Args, &want) // without an id nothing is found
 	for _, other := range steps {
-		var found []item
-		if json.Unmarshal([]byte(other.Message), &found) != nil {
+		found, err := items(other.Message)
+		if err != nil {
 			continue
 		}
 		for _, i := range found {
@@ -151,8 +151,8 @@ func (s step) show() string {
 	if json.Unmarshal([]byte(s.Message), &one) == nil && (one.Mail != 0 || one.Event != "") {
 		return strings.TrimSpace(fmt.Sprintf("%s\n%s", strings.TrimSpace(one.name()), one.Text))
 	}
-	var found []item
-	if json.Unmarshal([]byte(s.Message), &found) != nil {
+	found, err := items(s.Message)
+	if err != nil {
 		return s.Message
 	}
 	if len(found) == 0 {

@@ -93,7 +93,7 @@ func (t *Terminal) say(ctx context.Context, text string) error {
 }
 
 func (t *Terminal) ask(text string) []state.Write {
-	return append(assistant.Ask(t.Thread, text, time.Now()), assistant.SessionContext.Put(map[string]string{"calendar": t.Calendar}))
+	return append(assistant.Ask(t.Thread, text), assistant.SessionContext.Put(map[string]string{"calendar": t.Calendar}))
 }
 
 // goOn goes on where a run was killed, or asks again what it waits for.

@@ -1,3 +1,5 @@
+import { channel } from "../config";
+
 // The branches of a conversation. A message that was edited, or an answer that was made again, is a
 // fork: another child of the same checkpoint. The history of the thread has all checkpoints.
 
@@ -39,8 +41,8 @@ export function checkpointsOf(history: History[]): Checkpoint[] {
     const id = h.checkpoint?.checkpoint_id;
     if (!id) return [];
     const start = h.tasks?.find((t) => t.name === "__start__");
-    const result = start?.result as { messages?: unknown } | null | undefined;
-    const list = result?.messages;
+    const result = start?.result as Record<string, unknown> | null | undefined;
+    const list = result?.[channel];
     const messages = (Array.isArray(list) ? list : list ? [list] : []) as { id?: string }[];
     return [{
       id, parent: h.parent_checkpoint?.checkpoint_id ?? undefined, created: h.created_at ?? "",

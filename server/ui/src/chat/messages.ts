@@ -79,12 +79,22 @@ export function callIdOf(q: Interrupt): string | undefined {
   return typeof v?.call_id === "string" ? v.call_id : undefined;
 }
 
+// What the results of package tools say of calls that were rejected, and that were only noted.
 const rejection = "a person rejected this call";
+const planning = "It is noted as action";
+
+/** calledBy returns the call that a call of invoke_tool stands for, and any other call as it is. */
+export function calledBy(call: Call): Call {
+  const args = call.args as { tool_name?: unknown; params?: unknown } | null | undefined;
+  if (call.name !== "invoke_tool" || typeof args?.tool_name !== "string") return call;
+  return { id: call.id, name: args.tool_name, args: args.params };
+}
 
 function stateOf(answer: Message | undefined, closed: boolean, running: boolean, stopped: boolean): State {
   if (answer) {
-    if (answer.status !== "error") return "done";
-    return textOfContent(answer.content).includes(rejection) ? "rejected" : "failed";
+    const text = textOfContent(answer.content);
+    if (answer.status === "error") return text.includes(rejection) ? "rejected" : "failed";
+    return text.includes(planning) ? "planned" : "done";
   }
   if (closed) return "superseded";
   return running ? "running" : stopped ? "stopped" : "waiting";
@@ -132,7 +142,7 @@ export function turnsOf(messages: Message[], o: Options): Turn[] {
     }
     current.pieces.push(...piecesOf(m, m.id === o.streaming));
     for (const [i, call] of (m.tool_calls ?? []).entries()) {
-      const use: Use = { call, state: "running" };
+      const use: Use = { call: calledBy(call), state: "running" };
       open.set(call.id, use);
       uses.push({ use, turn: current });
       current.pieces.push({ kind: "use", id: `${m.id}-${i}`, use });

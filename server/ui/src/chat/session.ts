@@ -1,5 +1,5 @@
 import { client, light, messageOf, statusOf } from "../client";
-import { config } from "../config";
+import { channel, config } from "../config";
 import { type Branches, branchesOf, type Checkpoint, checkpointsOf } from "./branches";
 import { type Chunk, type Interrupt, type Message, messageFrom, type Outgoing, type Progress, Replies, type Turn, turnsOf, type Work } from "./messages";
 
@@ -49,11 +49,11 @@ const firsts = new Map<string, Sent>();
 /** begin begins a thread with its first message. The thread exists. */
 export async function begin(thread: string, out: Outgoing, id: string) {
   const message = messageFrom(out, id);
-  const run = await createRun(thread, { input: { messages: [message] } });
+  const run = await createRun(thread, { input: { [channel]: [message] } });
   firsts.set(thread, { message, run });
 }
 
-type Values = { messages?: Message[] };
+type Values = Record<string, unknown>;
 
 /**
  * Session is a thread in the page. It follows the thread's stream, which has the events of all its
@@ -194,7 +194,7 @@ export class Session {
     this.#outgoing.push(out);
     this.#changed();
     try {
-      out.run = await this.#start({ input: { messages: [message] } }, checkpoint);
+      out.run = await this.#start({ input: { [channel]: [message] } }, checkpoint);
     } catch (error) {
       this.#outgoing = this.#outgoing.filter((o) => o !== out);
       void this.#load().catch(() => undefined);
@@ -393,8 +393,8 @@ export class Session {
   }
 
   #setValues(values: Values | null | undefined) {
-    const list = values?.messages;
-    this.#messages = Array.isArray(list) ? list : [];
+    const list = values?.[channel];
+    this.#messages = Array.isArray(list) ? (list as Message[]) : [];
     const ids = new Set(this.#messages.map((m) => m.id));
     this.#replies.forget(ids);
     firsts.delete(this.thread);

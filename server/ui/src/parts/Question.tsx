@@ -2,7 +2,7 @@ import { Check, CornerDownLeft, Pencil, ShieldAlert, X } from "lucide-react";
 import { useState } from "react";
 import { messageOf } from "../client";
 import { config, type Schema } from "../config";
-import { isNumber, numberText, textOf } from "../exact";
+import { isNumber, numberText, stringify, textOf } from "../exact";
 import { Button } from "./Button";
 import { blank, check, type Errors, inferred, label, resolved, SchemaForm } from "./SchemaForm";
 import { Tree } from "./Tree";
@@ -192,6 +192,7 @@ function FormCard({ question, busy, onAnswer }: Props) {
   const [errors, setErrors] = useState<Errors>({});
   const { sent, failed, send } = useAnswer(onAnswer);
   const root = resolved(schema, schema);
+  const choices = root.enum && root.enum.length <= 4 ? root.enum : undefined; // one press answers
   const submit = () => {
     const found = check(value, root, schema);
     setErrors(found);
@@ -211,14 +212,17 @@ function FormCard({ question, busy, onAnswer }: Props) {
         <CornerDownLeft size={18} aria-hidden className="shrink-0 text-accent" />
         <h2 dir="auto" className="font-semibold">{visible(title)}</h2>
       </header>
-      <div className="space-y-3 px-4 py-3.5">
+      <div className="space-y-3 px-4 py-3.5 empty:hidden">
         {p.description && <p dir="auto" className="text-sm text-muted">{visible(p.description)}</p>}
         {rest.length > 0 && <Arguments value={deepVisible(Object.fromEntries(rest))} />}
-        <SchemaForm schema={root.title || root.properties ? schema : { ...schema, title: "Your answer" }} value={value} errors={errors} onChange={setValue} />
+        {!choices && <SchemaForm schema={root.title || root.properties ? schema : { ...schema, title: "Your answer" }} value={value} errors={errors} onChange={setValue} />}
         {failed && <p role="alert" className="text-sm text-danger">The answer was not sent. {failed}</p>}
       </div>
-      <footer className="border-t px-4 py-3">
-        <Button type="submit" kind="primary" disabled={sent || busy} icon={<Check size={16} />}>{sent ? "Sent" : "Answer"}</Button>
+      <footer className="flex flex-wrap gap-2 border-t px-4 py-3">
+        {choices ? choices.map((c) => {
+          const word = typeof c === "string" ? c : stringify(c);
+          return <Button key={word} disabled={sent || busy} onClick={() => void send(c)}>{word.charAt(0).toUpperCase() + word.slice(1)}</Button>;
+        }) : <Button type="submit" kind="primary" disabled={sent || busy} icon={<Check size={16} />}>{sent ? "Sent" : "Answer"}</Button>}
       </footer>
     </form>
   );

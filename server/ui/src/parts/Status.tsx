@@ -1,6 +1,6 @@
-import { Ban, Check, CircleDashed, CircleSlash, Hand, History, LoaderCircle, TriangleAlert } from "lucide-react";
+import { Ban, Check, CircleDashed, CircleSlash, Hand, History, ListTodo, LoaderCircle, TriangleAlert } from "lucide-react";
 
-export type State = "running" | "done" | "failed" | "rejected" | "waiting" | "superseded" | "stopped" | "queued";
+export type State = "running" | "done" | "failed" | "rejected" | "waiting" | "superseded" | "stopped" | "queued" | "planned";
 
 const looks = {
   running: { icon: LoaderCircle, word: "running", color: "text-info", spin: true },
@@ -10,6 +10,7 @@ const looks = {
   waiting: { icon: Hand, word: "waiting for you", color: "text-warn" },
   superseded: { icon: History, word: "superseded", color: "text-muted" },
   stopped: { icon: CircleSlash, word: "stopped", color: "text-muted" },
+  planned: { icon: ListTodo, word: "planned", color: "text-muted" },
   queued: { icon: CircleDashed, word: "queued", color: "text-muted" },
 } satisfies Record<State, { icon: unknown; word: string; color: string; spin?: boolean }>;
 

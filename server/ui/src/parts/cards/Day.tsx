@@ -2,7 +2,7 @@ import { Tree } from "../Tree";
 import { isObject, listOf, text } from "./value";
 
 // A day is {date: "2026-12-01", events: [{start: "09:00", end: "10:30", title, place}]}. An event
-// without a start lasts all day.
+// without a start lasts all day. Several days are a list of them.
 
 const hourHeight = 44;
 
@@ -35,6 +35,8 @@ function arrange(list: Omit<Event, "column" | "columns">[]): Event[] {
 }
 
 export function Day({ value }: { value: unknown }) {
+  if (Array.isArray(value) && value.length === 1) return <Day value={value[0]} />;
+  if (Array.isArray(value) && value.length > 0 && value.every((d) => isObject(d) && Array.isArray(d.events))) return <Days days={listOf(value, "days")} />;
   if (!isObject(value) || !Array.isArray(value.events)) return <Tree value={value} />;
   const all = listOf(value.events, "events");
   const whole = all.filter((e) => minutes(e.start) === undefined);
@@ -44,11 +46,9 @@ export function Day({ value }: { value: unknown }) {
   }));
   const from = Math.floor(Math.min(8 * 60, ...timed.map((e) => e.start)) / 60);
   const to = Math.ceil(Math.max(18 * 60, ...timed.map((e) => e.end)) / 60);
-  const date = text(value.date);
-  const day = date && !Number.isNaN(Date.parse(`${date}T12:00`)) ? new Intl.DateTimeFormat(undefined, { dateStyle: "full" }).format(new Date(`${date}T12:00`)) : date;
   return (
     <div className="overflow-hidden rounded-card border bg-raised text-sm">
-      <div className="border-b bg-surface px-4 py-2 font-semibold">{day}</div>
+      <div className="border-b bg-surface px-4 py-2 font-semibold">{dateOf(value.date)}</div>
       {whole.length > 0 && (
         <div className="flex flex-wrap gap-2 border-b px-4 py-2">
           {whole.map((e, i) => <span key={i} className="rounded-md bg-tint px-2 py-0.5">{text(e.title)} <span className="text-muted">all day</span></span>)}
@@ -76,6 +76,36 @@ export function Day({ value }: { value: unknown }) {
           ))}
         </ul>
       </div>
+    </div>
+  );
+}
+
+function dateOf(v: unknown): string | undefined {
+  const date = text(v);
+  return date && !Number.isNaN(Date.parse(`${date}T12:00`)) ? new Intl.DateTimeFormat(undefined, { dateStyle: "full" }).format(new Date(`${date}T12:00`)) : date;
+}
+
+// Days lists the events of several days.
+function Days({ days }: { days: Record<string, unknown>[] }) {
+  return (
+    <div className="overflow-hidden rounded-card border bg-raised text-sm">
+      {days.map((d, i) => (
+        <section key={i} className="border-b last:border-b-0">
+          <h2 className="bg-surface px-4 py-1.5 font-semibold">{dateOf(d.date)}</h2>
+          <ul className="px-4 py-1.5">
+            {listOf(d.events, "events").map((e, j) => {
+              const start = minutes(e.start), end = minutes(e.end);
+              const place = text(e.place);
+              return (
+                <li key={j} className="flex gap-3 py-0.5">
+                  <span className="num w-24 shrink-0 text-muted">{start === undefined ? "all day" : end === undefined ? clock(start) : `${clock(start)}–${clock(end)}`}</span>
+                  <span dir="auto" className="min-w-0">{text(e.title)}{place && <span className="text-muted"> · {place}</span>}</span>
+                </li>
+              );
+            })}
+          </ul>
+        </section>
+      ))}
     </div>
   );
 }
