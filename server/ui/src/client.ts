@@ -30,12 +30,19 @@ async function withCredentials(_url: URL, init: RequestInit): Promise<RequestIni
   return { ...init, headers: { ...(init.headers as Headers), ...(await credentials()) } };
 }
 
+// The parts of the page that ask for credentials hear of each refusal by this event.
+const deniedFetch: typeof fetch = async (input, init) => {
+  const response = await exactFetch(input, init);
+  if (response.status === 401) dispatchEvent(new Event("weft-denied"));
+  return response;
+};
+
 /** newClient returns a client. The page repeats failed requests itself, so that it can say so. */
 export function newClient(headers?: Headers) {
   return new Client({
     apiUrl,
     apiKey: null,
-    callerOptions: { fetch: exactFetch, maxRetries: 0, maxConcurrency: 16 },
+    callerOptions: { fetch: deniedFetch, maxRetries: 0, maxConcurrency: 16 },
     defaultHeaders: headers,
     onRequest: withCredentials,
   });

@@ -66,6 +66,14 @@ export function textOf(v: string): string {
   return v.startsWith(mark) ? v.slice(1) : v;
 }
 
+/** unmarked returns a value in which each exact number is a text of its digits, for code that knows no marks. */
+export function unmarked(v: unknown): unknown {
+  if (typeof v === "string") return textOf(v);
+  if (Array.isArray(v)) return v.map(unmarked);
+  if (v === null || typeof v !== "object") return v;
+  return Object.fromEntries(Object.entries(v).map(([k, inner]) => [k, unmarked(inner)]));
+}
+
 /** stringify returns JSON for people: indented, with exact numbers. */
 export function stringify(v: unknown, indent = 2): string {
   return plainText(JSON.stringify(v, null, indent) ?? "null");

@@ -97,6 +97,26 @@ test("P3: a closed tab does not end the run", limit, async () => {
   assert.match(await stateOf(thread), /between summer and winter\./);
 });
 
+test("P3: the answer of a run that ends while the page reads the state is shown", limit, () => tab({}, async (chat, page) => {
+  let first = true;
+  await page.route(/\/threads\/[^/]+\/state$/, async (r) => {
+    let response = await r.fetch();
+    if (first) {
+      first = false;
+      while (!(await response.text()).includes("A picture, please")) response = await r.fetch();
+      assert.doesNotMatch(await response.text(), /Lund chair/, "the run has ended before the test begins");
+      const thread = new URL(r.request().url()).pathname.split("/")[2];
+      const runs = async () => (await fetch(`${at.origin}/threads/${thread}/runs`)).json();
+      while ((await runs()).some((run) => run.status === "running" || run.status === "pending")) await new Promise((f) => setTimeout(f, 50));
+    }
+    await r.fulfill({ response });
+  });
+  await chat.field.fill("A picture, please");
+  await chat.field.press("Enter");
+  await page.getByText("This is the Lund chair").waitFor();
+  await page.unrouteAll({ behavior: "ignoreErrors" });
+}));
+
 test("P4: a message that was not sent comes back, also over a reload", limit, () => tab({}, async (chat, page) => {
   await chat.say("A picture, please");
   await page.route("**/runs", (r) => r.abort());

@@ -12,36 +12,54 @@ const root = resolve(fileURLToPath(import.meta.url), "../../../..");
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const program = process.env.CHROMIUM ?? ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
 
+/** launch starts a headless browser. */
+export function launch() {
+  if (!program) throw new Error("there is no Chromium: install it, or set CHROMIUM to its path");
+  return chromium.launch({
+    executablePath: program,
+    args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+  });
+}
+
+/** build builds a program of this repository. Its function serve starts it, and returns the address that it prints. */
+export function build(what) {
+  const folder = mkdtempSync(join(tmpdir(), "weft-pages-"));
+  const binary = join(folder, "program");
+  execFileSync("go", ["build", "-o", binary, what], { cwd: root, stdio: "inherit" });
+  const started = [];
+  const serve = (args, { cwd, env } = {}) => new Promise((done, fail) => {
+    const p = spawn(binary, args, { cwd, env: { ...process.env, DATABASE_URL: "", ...env }, stdio: ["ignore", "pipe", "inherit"] });
+    started.push(p);
+    let said = "";
+    p.stdout.on("data", (text) => {
+      said += text;
+      const address = /(http:\/\/[^/\s]+)\/(chat|studio)\//.exec(said);
+      if (address) done(address[1]);
+    });
+    p.on("exit", (code) => fail(new Error(`${what} ended with ${code}: ${said}`)));
+  });
+  const end = async () => {
+    for (const p of started) {
+      p.removeAllListeners("exit");
+      const ended = new Promise((done) => p.on("exit", done));
+      if (p.kill()) await ended;
+    }
+    rmSync(folder, { recursive: true, force: true });
+  };
+  return { serve, end };
+}
+
 /** begin starts the demonstration server and a browser. */
 export const begin = () => beginExample("pages", ["-addr", "127.0.0.1:0"]);
 
 /** beginExample builds and starts an example, and a browser. The example prints the address of its page. */
-export async function beginExample(name, args, { cwd, env } = {}) {
-  if (!program) throw new Error("there is no Chromium: install it, or set CHROMIUM to its path");
-  const folder = mkdtempSync(join(tmpdir(), "weft-pages-"));
-  const binary = join(folder, name);
-  execFileSync("go", ["build", "-o", binary, `./examples/${name}`], { cwd: root, stdio: "inherit" });
-  const server = spawn(binary, args, { cwd, env: { ...process.env, DATABASE_URL: "", ...env }, stdio: ["ignore", "pipe", "inherit"] });
-  const origin = await new Promise((done, fail) => {
-    let said = "";
-    server.stdout.on("data", (text) => {
-      said += text;
-      const address = /(http:\/\/[^/\s]+)\/chat\//.exec(said);
-      if (address) done(address[1]);
-    });
-    server.on("exit", (code) => fail(new Error(`${name} ended with ${code}: ${said}`)));
-  });
-  const browser = await chromium.launch({
-    executablePath: program,
-    args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
-  });
+export async function beginExample(name, args, options) {
+  const program = build(`./examples/${name}`);
+  const origin = await program.serve(args, options);
+  const browser = await launch();
   const end = async () => {
     await browser.close();
-    server.removeAllListeners("exit");
-    const ended = new Promise((done) => server.on("exit", done));
-    server.kill();
-    await ended;
-    rmSync(folder, { recursive: true, force: true });
+    await program.end();
   };
   return { origin, browser, end };
 }

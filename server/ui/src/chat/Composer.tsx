@@ -84,6 +84,7 @@ export function Composer({ thread, running, uploads, onFile, onSend, onStop, onT
     if ((!words && files.length === 0) || sending || busy) return;
     const content = files.length ? [{ type: "text", text: words + files.map((f) => (f.block.type === "text" ? String(f.block.text) : "")).join("") }, ...files.flatMap((f) => (f.block.type === "text" ? [] : [f.block]))] : words;
     setSending(true);
+    setProblem(undefined);
     setText("");
     setFiles([]);
     try {
@@ -102,7 +103,7 @@ export function Composer({ thread, running, uploads, onFile, onSend, onStop, onT
 
   const add = async (list: Iterable<File>) => {
     setProblem(undefined);
-    for (const f of list) {
+    for (const f of [...list]) { // the list of a field is emptied meanwhile
       try {
         if (config.upload && !(config.attach && f.type.startsWith("image/"))) {
           if (!takes(f)) throw new Error(`${f.name} cannot be attached. These files can: ${config.accept}.`);

@@ -1,3 +1,4 @@
+import type { Run } from "@langchain/langgraph-sdk";
 import { client, light, messageOf, statusOf } from "../client";
 import { channel, config } from "../config";
 import { type Branches, branchesOf, type Checkpoint, checkpointsOf } from "./branches";
@@ -76,6 +77,7 @@ export class Session {
   #run: string | undefined;
   #live = false; // the stream of the thread is read
   #heard: string | undefined; // the last run whose beginning the stream has told
+  #settled: string | undefined; // the newest run of which the state is known
   #joining = false;
   #joined = 0; // when the run that was running before was joined
   #error: string | undefined;
@@ -223,8 +225,10 @@ export class Session {
     let last: string | undefined;
     for (let tries = 0; !signal.aborted; tries++) {
       try {
+        const runs = await this.#runs();
         await this.#load();
-        await this.#join();
+        this.#settled = running(runs) ? undefined : runs[0]?.run_id;
+        await this.#join(runs);
         const stream = client.threads.joinStream(this.thread, { signal, lastEventId: last, streamMode: ["lifecycle", "run_modes"] });
         const events = stream[Symbol.asyncIterator]();
         let next = events.next(); // the request is sent now
@@ -242,7 +246,6 @@ export class Session {
         const status = statusOf(error);
         if (status === 401 || status === 403 || status === 404 || status === 422) {
           this.#set({ phase: status === 404 || status === 422 ? "missing" : "failed", reason: messageOf(error) });
-          if (status === 401) dispatchEvent(new Event("weft-denied"));
           return;
         }
       }
@@ -252,11 +255,14 @@ export class Session {
     }
   }
 
+  #runs(): Promise<Run[]> {
+    return client.runs.list(this.thread, { limit: 10 });
+  }
+
   // join reads the events of a run whose beginning the stream of the thread has not told.
-  async #join() {
-    const runs = await client.runs.list(this.thread, { limit: 10 });
+  async #join(runs: Run[]) {
     if (this.#end.signal.aborted) return;
-    const run = runs.find((r) => r.status === "running") ?? runs.findLast((r) => r.status === "pending");
+    const run = running(runs);
     if (run) {
       if (run.run_id === this.#run) return;
       this.#begun(run.run_id);
@@ -270,8 +276,10 @@ export class Session {
       this.#joining = false; // its stream may have broken without an end
       return this.#ended();
     }
-    if (this.#outgoing.length > 0) {
+    // A run may have begun and ended while nobody heard the stream.
+    if (this.#outgoing.length > 0 || runs[0]?.run_id !== this.#settled) {
       this.#outgoing = this.#outgoing.filter((o) => !o.run);
+      this.#settled = runs[0]?.run_id;
       await this.#load();
     }
     if (runs[0]?.status === "interrupted") {
@@ -288,7 +296,7 @@ export class Session {
     for (let wait = 500; !signal.aborted; wait = 3000) {
       await new Promise((f) => setTimeout(f, wait));
       if (signal.aborted || !this.#live || (wait > 500 && !this.#run && this.#outgoing.length === 0)) continue;
-      await this.#join().catch(() => undefined); // the next time
+      await this.#runs().then((runs) => this.#join(runs)).catch(() => undefined); // the next time
     }
   }
 
@@ -347,6 +355,7 @@ export class Session {
   async #ended() {
     const run = this.#run;
     this.#run = undefined;
+    this.#settled = run;
     this.#outgoing = this.#outgoing.filter((o) => o.run !== run);
     this.#changed();
     dispatchEvent(new Event("weft-threads"));
@@ -440,6 +449,11 @@ export class Session {
     };
     for (const f of this.#listeners) f();
   }
+}
+
+// running returns the run that is executed, or the next one that will be.
+function running(runs: Run[]): Run | undefined {
+  return runs.find((r) => r.status === "running") ?? runs.findLast((r) => r.status === "pending");
 }
 
 // waits reports whether nothing in a turn shows that the assistant is at work.

@@ -49,7 +49,6 @@ class Threads {
       }));
       this.#set({ threads: threads.filter((t) => !this.#hidden.has(t.id)), loading: false, more: found.length > this.#limit, error: undefined });
     } catch (error) {
-      if (statusOf(error) === 401) dispatchEvent(new Event("weft-denied"));
       this.#set({ ...this.#list, loading: false, error: messageOf(error) });
     }
   }

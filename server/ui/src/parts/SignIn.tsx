@@ -5,8 +5,8 @@ import { Button } from "./Button";
 import { Dialog } from "./Dialog";
 
 /**
- * SignIn shows how to sign in when the server has refused the credentials: parts of the page say so
- * by the event weft-denied.
+ * SignIn shows how to sign in when the server has refused the credentials: the client says so by the
+ * event weft-denied.
  */
 export function SignIn() {
   const [open, setOpen] = useState(false);

@@ -3,6 +3,7 @@ import { lazy, Suspense, useEffect, useState } from "react";
 import { client } from "../client";
 import { config } from "../config";
 import { Boundary } from "../parts/Boundary";
+import { SignIn } from "../parts/SignIn";
 import { Skeleton } from "../parts/Skeleton";
 import { Tooltip } from "../parts/Tooltip";
 import { href, navigate, useRoute } from "../route";
@@ -94,6 +95,7 @@ export function Studio() {
         ))}
       </nav>
       {searching && <Palette onClose={() => setSearching(false)} />}
+      <SignIn />
     </div>
   );
 }

@@ -1,5 +1,5 @@
 import { type ComponentType, lazy, Suspense, useEffect, useRef, useSyncExternalStore } from "react";
-import { parse } from "../../exact";
+import { parse, unmarked } from "../../exact";
 import { Boundary } from "../Boundary";
 import { Markdown } from "../Markdown";
 import { Skeleton } from "../Skeleton";
@@ -40,7 +40,7 @@ function Own({ render, value }: { render: Render; value: unknown }) {
     const element = ref.current;
     if (!element) return;
     element.replaceChildren();
-    render(element, value);
+    render(element, unmarked(value));
   }, [render, value]);
   return <div ref={ref} />;
 }

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/llm/llmtest"
+	"github.com/weft-go/weft/tools"
+)
+
+// An invoice is a result with a card of the application.
+type invoice struct {
+	Number   json.Number `json:"number"`
+	Customer string      `json:"customer"`
+	Total    float64     `json:"total"`
+}
+
+// newAssistant is an agent that says what it was given, and makes invoices.
+func newAssistant(store checkpoint.Store) (*graph.Graph, []tools.Tool, error) {
+	list := []tools.Tool{
+		tools.New("make_invoice", "Makes an invoice.", func(_ context.Context, in struct {
+			Customer string `json:"customer"`
+		},
+		) (invoice, error) {
+			return invoice{"9007199254740993", in.Customer, 1290.5}, nil
+		}).Annotate(tools.Annotations{Title: "Make an invoice", Result: "invoice"}),
+	}
+	set, err := tools.NewSet(list...)
+	if err != nil {
+		return nil, nil, err
+	}
+	g, err := agent.New("bureau", llm.ModelFunc(answer), set, agent.Options{Graph: graph.Options{Checkpoints: store}})
+	return g, list, err
+}
+
+// answer asks for an invoice, or says which parts the last message has.
+func answer(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
+	last := r.Messages[len(r.Messages)-1]
+	switch {
+	case last.Role == llm.RoleTool:
+		return llmtest.NewScript(llmtest.Say("Here it is.")).Stream(ctx, r)
+	case strings.Contains(last.Text(), "invoice"):
+		return llmtest.NewScript(llmtest.Call("make_invoice", `{"customer":"<b>Meyer</b> & Sons"}`)).Stream(ctx, r)
+	}
+	var parts []string
+	for _, p := range last.Parts {
+		switch p.Type {
+		case llm.PartText:
+			parts = append(parts, fmt.Sprintf("%d characters of text", len([]rune(p.Text))))
+		case llm.PartImage:
+			parts = append(parts, fmt.Sprintf("an image of the type %s with %d bytes", p.MIMEType, len(p.Data)))
+		default:
+			parts = append(parts, "a part of the type "+string(p.Type))
+		}
+	}
+	return llmtest.NewScript(llmtest.Say("I got "+strings.Join(parts, " and ")+".")).Stream(ctx, r)
+}

@@ -1,0 +1,243 @@
+// The chat page with users: sign-in, the script of an application, and attachments.
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { after, before, test } from "node:test";
+import { build, Chat, launch } from "./harness.mjs";
+
+const limit = { timeout: 60_000 };
+const at = {};
+let program;
+
+before(async () => {
+  program = build("./server/ui/internal/chattest");
+  at.browser = await launch();
+  for (const way of ["token", "login", "script"]) {
+    at[way] = { origin: await program.serve(["-listen", "127.0.0.1:0", "-sign-in", way]), browser: at.browser };
+  }
+});
+after(async () => {
+  await at.browser.close();
+  await program.end();
+});
+
+const newTab = async (way, context) => {
+  context ??= await at.browser.newContext({ viewport: { width: 1440, height: 900 }, locale: "en-GB" });
+  return new Chat(await context.newPage(), at[way].origin);
+};
+
+// signIn gives a token. The page loads again.
+async function signIn({ page }, token) {
+  await page.getByLabel("Token").fill(token);
+  const loaded = page.waitForEvent("load");
+  await page.keyboard.press("Enter");
+  await loaded;
+}
+
+test("sign-in: without credentials the page asks for a token, and a wrong one is asked for again", limit, async () => {
+  const chat = await newTab("token");
+  const { page } = chat;
+  await page.goto(`${at.token.origin}/chat/`);
+  const dialog = page.getByRole("dialog", { name: "Sign in" });
+  await dialog.waitFor();
+  assert.deepEqual(await chat.axe(), []);
+  await signIn(chat, "nonsense");
+  await dialog.waitFor();
+  await signIn(chat, "token-of-ada");
+  await chat.field.fill("hello");
+  await chat.field.press("Enter");
+  await page.getByText("I got 5 characters of text.").waitFor();
+  assert.equal(await dialog.count(), 0);
+  const sent = await page.evaluate(() => ({ cookie: document.cookie, kept: JSON.stringify(localStorage) }));
+  assert.doesNotMatch(sent.cookie + sent.kept + page.url(), /token-of-ada/, "the token is kept longer than the tab");
+
+  // Another person sees nothing of it, and the link of the conversation shows none.
+  const other = await newTab("token");
+  await other.page.goto(page.url());
+  await signIn(other, "token-of-bob");
+  await other.page.getByText("There is no such conversation").waitFor();
+  assert.equal(await other.page.getByText("hello").count(), 0);
+  await other.close();
+  await chat.close();
+});
+
+test("sign-in: credentials that end while a person writes lose nothing", limit, async () => {
+  const chat = await newTab("token");
+  const { page } = chat;
+  await page.goto(`${at.token.origin}/chat/`);
+  await signIn(chat, "token-of-ada");
+  await chat.field.fill("one");
+  await chat.field.press("Enter");
+  await page.getByText("I got 3 characters of text.").waitFor();
+  await page.evaluate(() => sessionStorage.setItem("weft.token", "ended"));
+  await chat.field.fill("precious words");
+  await chat.field.press("Enter");
+  await page.getByRole("dialog", { name: "Sign in" }).waitFor();
+  await signIn(chat, "token-of-ada");
+  await chat.field.waitFor();
+  assert.equal(await chat.field.inputValue(), "precious words");
+  await chat.field.press("Enter");
+  await page.getByText("I got 14 characters of text.").waitFor();
+  await chat.close();
+});
+
+test("sign-in: Login leads to the page of the application and back", limit, async () => {
+  const chat = await newTab("login");
+  const { page } = chat;
+  await page.goto(`${at.login.origin}/chat/#/`);
+  await page.waitForURL(/\/login\?return=/);
+  assert.equal(new URL(page.url()).searchParams.get("return"), `${at.login.origin}/chat/#/`);
+  await page.getByRole("button", { name: "Sign in as Ada" }).click();
+  await page.waitForURL(`${at.login.origin}/chat/#/`);
+  await chat.field.fill("hello");
+  await chat.field.press("Enter");
+  await page.getByText("I got 5 characters of text.").waitFor();
+  const { thread } = chat;
+  // The session ends: a link to a conversation leads to it after the sign-in.
+  await page.context().clearCookies();
+  await page.reload();
+  await page.waitForURL(/\/login\?return=/);
+  await page.getByRole("button", { name: "Sign in as Ada" }).click();
+  await page.getByText("I got 5 characters of text.").waitFor();
+  assert.equal(chat.thread, thread);
+  await chat.close();
+});
+
+test("sign-in: the studio asks for a token, and leads to the Login page", limit, async () => {
+  for (const way of ["token", "login"]) {
+    const chat = await newTab(way);
+    const { page } = chat;
+    const { origin } = at[way];
+    await page.goto(`${origin}/studio/#/settings`);
+    if (way === "login") {
+      await page.getByRole("button", { name: "Sign in as Ada" }).click();
+      await page.waitForURL(`${origin}/studio/#/settings`);
+    } else await signIn({ page }, "token-of-ada");
+    await page.goto(`${origin}/studio/#/graphs`);
+    await page.getByText("bureau").first().waitFor();
+    assert.equal(await page.getByRole("dialog").count(), 0);
+    await chat.close();
+  }
+});
+
+test("weft.headers: each request has the headers of the application's script", limit, async () => {
+  const chat = await newTab("script");
+  const { page } = chat;
+  const bare = [];
+  page.on("request", (r) => {
+    const { pathname } = new URL(r.url());
+    if (/^\/(threads|runs|assistants|store|info|weft)/.test(pathname) && r.headers().authorization !== "Bearer token-of-ada") bare.push(r.url());
+  });
+  await page.goto(`${at.script.origin}/chat/`);
+  await chat.field.fill("hello");
+  await chat.field.press("Enter");
+  await page.getByText("I got 5 characters of text.").waitFor();
+  await page.reload();
+  await page.getByText("I got 5 characters of text.").waitFor();
+  assert.deepEqual(bare, []);
+  assert.equal(await page.getByRole("dialog").count(), 0);
+  await chat.close();
+});
+
+test("weft.card: the application shows a result of its own type", limit, async () => {
+  const chat = await newTab("script");
+  const { page } = chat;
+  await page.goto(`${at.script.origin}/chat/`);
+  await chat.field.fill("Make the invoice");
+  await chat.field.press("Enter");
+  const card = page.locator("output");
+  // The number is exact, and what a tool wrote is text.
+  const text = "Invoice 9007199254740993: 1290.5 EUR for <b>Meyer</b> & Sons";
+  await page.getByText("Here it is.").waitFor();
+  assert.equal(await card.innerText(), text);
+  await page.reload();
+  await card.waitFor();
+  assert.equal(await card.innerText(), text);
+  assert.deepEqual(await chat.axe(), []);
+  await chat.close();
+});
+
+const pixel = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "base64");
+
+test("attachments: an image and a text reach the model, and are shown after a reload", limit, async () => {
+  const chat = await newTab("script");
+  const { page } = chat;
+  await page.goto(`${at.script.origin}/chat/`);
+  const choose = async (...files) => {
+    const chooser = page.waitForEvent("filechooser");
+    await page.getByRole("button", { name: "Attach files" }).click();
+    await (await chooser).setFiles(files);
+  };
+  await choose({ name: "dot.png", mimeType: "image/png", buffer: pixel }, { name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("grüße") });
+  await page.getByRole("button", { name: "Remove dot.png" }).waitFor();
+  await page.getByRole("button", { name: "Remove notes.txt" }).waitFor();
+  assert.deepEqual(await chat.axe(), []);
+  await chat.field.fill("look");
+  await chat.field.press("Enter");
+  const text = "look" + "\n\nnotes.txt:\n```\ngrüße\n```";
+  await page.getByText(`I got ${[...text].length} characters of text and an image of the type image/png with ${pixel.length} bytes.`).waitFor();
+  const shown = async () => {
+    await page.locator("[data-index] img[src^='data:image/png']").waitFor();
+    await page.getByText("grüße").first().waitFor();
+  };
+  await shown();
+  await page.reload();
+  await shown();
+  assert.deepEqual(await chat.axe(), []);
+  await chat.close();
+});
+
+test("attachments: what is too large or no text is refused in place, and the rest stays", limit, async () => {
+  const chat = await newTab("script");
+  const { page } = chat;
+  await page.goto(`${at.script.origin}/chat/`);
+  const files = page.getByLabel("Files", { exact: true });
+  await chat.field.fill("some words");
+  await files.setInputFiles([{ name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("fine") }, { name: "large.png", mimeType: "image/png", buffer: Buffer.alloc(5_000_001) }]);
+  await page.getByRole("alert").getByText("large.png is larger than 5 MB.").waitFor();
+  await files.setInputFiles({ name: "program.bin", mimeType: "application/octet-stream", buffer: Buffer.from([1, 0, 2]) });
+  await page.getByRole("alert").getByText("program.bin is neither an image nor a text.").waitFor();
+  assert.equal(await page.getByRole("button", { name: /^Remove / }).count(), 1);
+  // A message that was not sent keeps its files.
+  await page.route("**/threads", (r) => r.abort());
+  await chat.field.press("Enter");
+  await page.getByText("The message was not sent.").waitFor();
+  await page.getByRole("button", { name: "Remove notes.txt" }).waitFor();
+  assert.equal(await chat.field.inputValue(), "some words");
+  await page.unroute("**/threads");
+  await page.getByRole("button", { name: "Remove notes.txt" }).click();
+  await chat.field.press("Enter");
+  await page.getByText("I got 10 characters of text.").waitFor();
+  await chat.close();
+});
+
+test("reduced motion: nothing moves on the page", limit, async () => {
+  const moving = async (reducedMotion) => {
+    const chat = await newTab("script", await at.browser.newContext({ viewport: { width: 390, height: 844 }, reducedMotion }));
+    const { page } = chat;
+    await page.route("**/runs/*/stream*", async (r) => {
+      await new Promise((f) => setTimeout(f, 1500));
+      await r.continue().catch(() => undefined);
+    });
+    await page.goto(`${at.script.origin}/chat/`);
+    await chat.field.fill("hello");
+    // The moves of all that happens until the answer is there.
+    await page.evaluate(() => {
+      globalThis.moves = new Set();
+      const look = () => {
+        for (const a of document.getAnimations()) globalThis.moves.add(a.animationName ?? a.transitionProperty);
+        requestAnimationFrame(look);
+      };
+      look();
+    });
+    await chat.field.press("Enter");
+    await page.getByText("I got 5 characters of text.").waitFor();
+    await page.getByRole("button", { name: "Open the sidebar" }).click();
+    await page.waitForTimeout(200);
+    const moves = await page.evaluate(() => [...globalThis.moves]);
+    await page.unrouteAll({ behavior: "ignoreErrors" });
+    await chat.close();
+    return moves;
+  };
+  assert.notDeepEqual(await moving("no-preference"), [], "the test sees no move at all");
+  assert.deepEqual(await moving("reduce"), []);
+});
