@@ -169,8 +169,13 @@ func (c *call) find(a Access, kind runs.Kind) (runs.Record, error) {
 // userKey is the key of the user in the context of a run and of a request.
 type userKey struct{}
 
-// UserID returns the id of the user that started the run in which a node is, or that sent the
-// request to a route of [Server.Handle]. It is "" without authentication, and for other contexts.
+func withUser(ctx context.Context, id string) context.Context {
+	return context.WithValue(ctx, userKey{}, id)
+}
+
+// UserID returns the id of the user that started the run in which a node is, that sent the request,
+// or that owns the thread which is deleted. Stores of checkpoints get such contexts, too. It is ""
+// without authentication, and for other contexts.
 func UserID(ctx context.Context) string {
 	id, _ := ctx.Value(userKey{}).(string)
 	return id

@@ -28,6 +28,8 @@ type Refusal struct {
 	Detail string
 	// RetryAfter is the time after which the client may try again. Zero means that it is not told.
 	RetryAfter time.Duration
+	// Body is the body of the response, as JSON. Nil means {"detail": Detail}.
+	Body any
 }
 
 // Error returns the text for the client.
@@ -91,7 +93,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		c.fail(err)
 		return
 	}
-	s.mux.ServeHTTP(c.w, r.WithContext(context.WithValue(r.Context(), callKey{}, c)))
+	ctx := context.WithValue(r.Context(), callKey{}, c)
+	s.mux.ServeHTTP(c.w, r.WithContext(withUser(ctx, c.user.ID)))
 }
 
 // securityHeaders are those of each response. A page may replace the policy of its content.
@@ -234,15 +237,20 @@ func (s *Server) route(path string, methods map[string]endpoint) {
 // fail sends an error. The text of an error that is not meant for the client is logged.
 func (c *call) fail(err error) {
 	refusal := c.refusal(err)
-	var body any = map[string]string{"detail": refusal.Detail}
-	status := refusal.Status
+	status, body := refusal.Status, refusal.Body
+	if body == nil {
+		body = map[string]string{"detail": refusal.Detail}
+	}
 	if strings.HasPrefix(c.r.URL.Path, openaiPath) {
 		body = openaiError(refusal)
 		if status == http.StatusUnprocessableEntity {
 			status = http.StatusBadRequest
 		}
 	}
-	_ = c.sendStatus(status, body) // texts can be encoded
+	if err := c.sendStatus(status, body); err != nil {
+		c.s.o.Logger.Error("server: the body of a refusal cannot be encoded", "error", err)
+		c.w.WriteHeader(status)
+	}
 }
 
 // refusal returns what the client is told of an error.

@@ -79,7 +79,7 @@ func (s *Server) runGraph(a *activeRun, w *logWriter) outcome {
 	case p.paused:
 		err = rec.stopped(p.before.Pauses)
 	default:
-		ctx := context.WithValue(context.WithValue(a.ctx, contextKey{}, a.data.Context), userKey{}, a.record.Owner)
+		ctx := context.WithValue(a.ctx, contextKey{}, a.data.Context)
 		for e, eerr := range p.thread.Stream(ctx, p.input...) {
 			if eerr != nil {
 				err = eerr

@@ -46,7 +46,7 @@ func (s *Server) finish(a *activeRun, out outcome) {
 func (s *Server) persist(a *activeRun, f func(context.Context) error) {
 	for wait := minRetry; ; wait = min(2*wait, maxRetry) {
 		err := safely(func() error {
-			ctx, cancel := context.WithTimeoutCause(context.Background(), storeTime, errStoreSilent)
+			ctx, cancel := context.WithTimeoutCause(a.background(), storeTime, errStoreSilent)
 			defer cancel()
 			return f(ctx)
 		})

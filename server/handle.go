@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -39,7 +38,7 @@ func (s *Server) Handle(pattern string, h func(http.ResponseWriter, *http.Reques
 		body := &requestBody{ReadCloser: r.Body, c: c}
 		r.Body = body
 		body.allow(s.o.MaxBody)
-		err := h(c.w, r.WithContext(context.WithValue(r.Context(), userKey{}, c.user.ID)))
+		err := h(c.w, r)
 		switch {
 		case err == nil:
 		case c.w.status == 0:

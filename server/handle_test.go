@@ -7,16 +7,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/internal/protocolgraphs"
 	"github.com/weft-go/weft/server"
@@ -274,4 +277,113 @@ func TestApplicationIsToldOfDeletedThreads(t *testing.T) {
 	status, _ = do(http.MethodGet, "/threads/"+thread.ID)
 	assert.Equal(t, http.StatusNotFound, status)
 	assert.Equal(t, []string{"ann " + thread.ID, "ann " + thread.ID}, told)
+}
+
+// A refusal may have a body of the application's own form, also that of Options.Auth.
+func TestRefusalWithABody(t *testing.T) {
+	t.Parallel()
+	body := map[string]any{"error": "no", "details": []string{"a <b>"}}
+	graphs, err := protocolgraphs.New(memcheckpoint.New(memcheckpoint.Options{}))
+	require.NoError(t, err)
+	s, err := server.New(server.Options{Graphs: graphs, Runs: memruns.New(), Auth: func(r *http.Request) (server.User, error) {
+		if r.Header.Get("X-Api-Key") == "" {
+			return server.User{}, &server.Refusal{Status: http.StatusUnauthorized, Body: body}
+		}
+		return server.User{ID: "ann"}, nil
+	}})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, s.Close(context.Background())) })
+	s.Handle("GET /api/refused", func(http.ResponseWriter, *http.Request) error {
+		return &server.Refusal{Status: http.StatusGone, Detail: "not sent", Body: body}
+	})
+	s.Handle("GET /api/broken", func(http.ResponseWriter, *http.Request) error {
+		return &server.Refusal{Status: http.StatusGone, Body: func() {}}
+	})
+	web := httptest.NewServer(s)
+	t.Cleanup(web.Close)
+	for _, test := range []struct {
+		path, key, want string
+		status          int
+	}{
+		{"/api/refused", "", `{"details":["a <b>"],"error":"no"}`, http.StatusUnauthorized},
+		{"/api/refused", "x", `{"details":["a <b>"],"error":"no"}`, http.StatusGone},
+		{"/api/broken", "x", "", http.StatusGone},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, web.URL+test.path, nil)
+		require.NoError(t, err)
+		if test.key != "" {
+			r.Header.Set("X-Api-Key", test.key)
+		}
+		status, text := answered(t, r, nil)
+		assert.Equal(t, test.status, status, test.path)
+		assert.Equal(t, test.want, strings.TrimSpace(text), test.path)
+	}
+}
+
+// userStore notes the users for whom it is called.
+type userStore struct {
+	*memcheckpoint.Store
+	mu    sync.Mutex
+	users map[string]int
+}
+
+func (s *userStore) note(ctx context.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.users[server.UserID(ctx)]++
+}
+
+func (s *userStore) Put(ctx context.Context, c checkpoint.Checkpoint, head string) error {
+	s.note(ctx)
+	return s.Store.Put(ctx, c, head)
+}
+
+func (s *userStore) Get(ctx context.Context, k checkpoint.Key) (checkpoint.Checkpoint, error) {
+	s.note(ctx)
+	return s.Store.Get(ctx, k)
+}
+
+func (s *userStore) List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoint.Checkpoint, error] {
+	s.note(ctx)
+	return s.Store.List(ctx, q)
+}
+
+func (s *userStore) DeleteThread(ctx context.Context, thread string) error {
+	s.note(ctx)
+	return s.Store.DeleteThread(ctx, thread)
+}
+
+// A store of checkpoints is told the user of a thread: of requests, of runs, and where nobody asks.
+func TestStoresAreToldTheUser(t *testing.T) {
+	t.Parallel()
+	store := &userStore{Store: memcheckpoint.New(memcheckpoint.Options{}), users: map[string]int{}}
+	graphs, err := protocolgraphs.New(store)
+	require.NoError(t, err)
+	s, err := server.New(server.Options{Graphs: graphs, Runs: memruns.New(), Auth: func(r *http.Request) (server.User, error) {
+		return server.User{ID: r.Header.Get("X-Api-Key")}, nil
+	}})
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, s.Close(context.Background())) }()
+	web := httptest.NewServer(s)
+	defer web.Close()
+	const thread = "11111111-1111-4111-8111-111111111111"
+	ask := func(method, path, body string) {
+		r, err := http.NewRequestWithContext(t.Context(), method, web.URL+path, strings.NewReader(body))
+		require.NoError(t, err)
+		r.Header.Set("X-Api-Key", "ann")
+		status, text := answered(t, r, nil)
+		require.Less(t, status, 300, text)
+	}
+	run := `{"assistant_id": "tools", "if_not_exists": "create", "input": {"messages": [{"role": "user", "content": "hi"}]}}`
+	ask(http.MethodPost, "/threads/"+thread+"/runs/wait", run)
+	ask(http.MethodPost, "/threads/"+thread+"/runs/wait", run)
+	ask(http.MethodGet, "/threads/"+thread+"/state", "")
+	ask(http.MethodPost, "/threads/"+thread+"/history", "{}")
+	ask(http.MethodDelete, "/threads/"+thread, "")
+	ask(http.MethodPost, "/runs/wait", strings.Replace(run, `"if_not_exists": "create", `, "", 1)) // its thread is deleted by the server
+	require.NoError(t, s.Close(t.Context()))
+	store.mu.Lock()
+	defer store.mu.Unlock()
+	assert.Positive(t, store.users["ann"])
+	assert.Len(t, store.users, 1, "calls without the user: %v", store.users)
 }

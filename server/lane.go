@@ -53,7 +53,7 @@ func newActiveRun(r runs.Record, g *served) (*activeRun, error) {
 	a := &activeRun{
 		id: r.ID, thread: r.Parent, g: g, data: d, created: created, record: r, begin: make(chan struct{}), done: make(chan struct{}),
 	}
-	a.ctx, a.cancel = context.WithCancelCause(context.Background())
+	a.ctx, a.cancel = context.WithCancelCause(withUser(context.Background(), r.Owner))
 	switch d.Cancel {
 	case multitaskInterrupt:
 		a.stop(interruptRun)
@@ -372,7 +372,7 @@ func (s *Server) restThreads() error {
 		l := s.lanes[t.ID]
 		s.mu.Unlock()
 		if g := s.graphs[t.Graph]; l == nil && g != nil {
-			if err := s.rest(s.ctx, &activeRun{thread: t.ID, g: g}, outcome{}); err != nil {
+			if err := s.rest(withUser(s.ctx, t.Owner), &activeRun{thread: t.ID, g: g}, outcome{}); err != nil {
 				s.o.Logger.Error("server: the status of a thread was not stored", "thread", t.ID, "error", err)
 			}
 		}

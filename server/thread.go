@@ -308,11 +308,12 @@ func (c *call) deleteThread() error {
 
 // deleteThread cancels the runs of a thread of a user, and removes it with its states and events.
 func (s *Server) deleteThread(ctx context.Context, id, owner string) error {
+	ctx = withUser(ctx, owner)
 	if err := s.cancelThread(ctx, id); err != nil {
 		return err
 	}
 	if s.o.OnDelete != nil {
-		if err := s.o.OnDelete(context.WithValue(ctx, userKey{}, owner), id); err != nil {
+		if err := s.o.OnDelete(ctx, id); err != nil {
 			return err // the thread can be deleted again
 		}
 	}

@@ -151,7 +151,7 @@ func (s *Server) callWebhook(a *activeRun, out outcome) {
 		body["error"] = out.err
 	}
 	if a.g != nil {
-		if values, err := s.reader(a.g, a.thread).valuesAt(s.ctx, a.data.Checkpoint); err == nil {
+		if values, err := s.reader(a.g, a.thread).valuesAt(a.background(), a.data.Checkpoint); err == nil {
 			body["values"] = values
 		}
 	}

@@ -49,7 +49,10 @@ func TestCleanUp(t *testing.T) {
 	inPlaces(t, nil, func(t *testing.T, p *place) {
 		u := p.newUser()
 		old, done, fresh := u.start(rfp).ThreadID, u.start(rfp).ThreadID, u.start(rfp).ThreadID
-		s := into[map[string]string](t, u.post("/api/sessions", struct{}{}), 201)["id"] // active, and has no thread yet
+		s := "research_0000000000_1" // active, and has no thread yet
+		if err := p.account(u).PutSession(t.Context(), account.Session{Thread: s, Proposal: u.proposal()}); err != nil {
+			t.Fatal(err)
+		}
 		p.age(u, old, 40)
 		p.age(u, done, 20)
 		p.age(u, s, 20)

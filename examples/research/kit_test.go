@@ -213,7 +213,7 @@ func withEnv(t *testing.T, env map[string]string, fn func()) {
 func newPlace(t *testing.T, m llm.Model, database string, env map[string]string) *place {
 	t.Helper()
 	p := &place{t: t, database: database, issuer: account.Issuer, said: &log{}}
-	p.server = &server{api.Server{Desk: desk.Desk{Model: m, Logger: slog.New(slog.NewTextHandler(p.said, nil))}}}
+	p.server = &server{Server: api.Server{Desk: desk.Desk{Model: m, Logger: slog.New(slog.NewTextHandler(p.said, nil))}}}
 	c := config{folder: t.TempDir(), migrated: true}
 	if env["DATABASE_URL"] != "" {
 		c.schema = pgtest.Schema(t)
@@ -225,7 +225,7 @@ func newPlace(t *testing.T, m llm.Model, database string, env map[string]string)
 	}
 	p.secret, p.config = p.server.Secret, c
 	t.Cleanup(func() {
-		if err := p.Backend.Close(); err != nil {
+		if err := p.close(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -233,6 +233,11 @@ func newPlace(t *testing.T, m llm.Model, database string, env map[string]string)
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = p.Documents.Close() })
+	srv, err := p.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = srv.Close(context.Background()) }) // without its backend, if the test has closed that
 	served := httptest.NewServer(p.Handler())
 	p.url = served.URL
 	t.Cleanup(func() {
@@ -437,4 +442,57 @@ func (u user) start(text string) result {
 	u.t.Helper()
 	body := map[string]string{"proposalId": u.proposal(), "documentId": u.document(text)}
 	return into[result](u.t, u.post("/api/research", body), 200)
+}
+
+// A thread of the server, as a page reads it.
+type thread struct {
+	Next   []string
+	Values struct {
+		Messages []struct {
+			ID, Type string
+			Content  any
+		}
+		RFPDocument struct{ ID, Text string }
+		Findings    []struct{ Topic string }
+		Solution    string
+	}
+}
+
+// newThread begins a thread of the server, with a document unless the text is empty.
+func (u user) newThread(text string) string {
+	u.t.Helper()
+	id := into[map[string]any](u.t, u.post("/threads", struct{}{}), 200)["thread_id"].(string)
+	if text != "" {
+		into[map[string]any](u.t, u.upload("/api/documents?thread="+id, "ferry.md", text), 201)
+	}
+	return id
+}
+
+func question(text string) map[string]any {
+	return map[string]any{"assistant_id": "research", "input": map[string]any{"messages": []map[string]string{{"type": "human", "content": text}}}}
+}
+
+// asks runs a thread of the server with a question, and returns its state.
+func (u user) asks(id, text string) thread {
+	u.t.Helper()
+	if a := u.post("/threads/"+id+"/runs/wait", question(text)); a.status != 200 || strings.Contains(a.body, "__error__") {
+		u.t.Fatalf("got %d %s; the log has %s", a.status, a.body, u.said)
+	}
+	return into[thread](u.t, u.get("/threads/"+id+"/state"), 200)
+}
+
+// threads are those of the server.
+func (u user) threads() answer {
+	u.t.Helper()
+	return u.post("/threads/search", struct{}{})
+}
+
+// sessionsOf returns the sessions of a user, newest first.
+func (p *place) sessionsOf(u user) []account.Session {
+	p.t.Helper()
+	all, err := p.account(u).Sessions(p.t.Context())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return all
 }

@@ -19,24 +19,27 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/weft-go/weft/examples/internal/models"
-	"github.com/weft-go/weft/examples/internal/web"
 	"github.com/weft-go/weft/examples/research/internal/account"
 	"github.com/weft-go/weft/examples/research/internal/api"
 	"github.com/weft-go/weft/examples/research/internal/desk"
 	"github.com/weft-go/weft/examples/research/internal/document"
 	"github.com/weft-go/weft/examples/research/internal/offline"
+	"github.com/weft-go/weft/server/runs/pgruns"
+	"github.com/weft-go/weft/server/runs/sqliteruns"
 )
 
 // config is what flags say.
 type config struct {
 	address, folder, schema, user string
+	hosts                         string
 	token, migrated               bool
-	keep, drain, pace             time.Duration
+	keep, pace                    time.Duration
 }
 
 func main() {
@@ -48,7 +51,7 @@ func main() {
 	flag.StringVar(&c.user, "user", "ann", "the `user` that the token is for")
 	flag.BoolVar(&c.migrated, "migrated", false, "the Supabase project applies the migrations by itself")
 	flag.DurationVar(&c.keep, "keep", 30*24*time.Hour, "how long sessions and documents are kept after they were last used")
-	flag.DurationVar(&c.drain, "drain", 10*time.Second, "how long runs may take to finish when the program ends")
+	flag.StringVar(&c.hosts, "hosts", "", "the `names` by which clients reach the server, separated by commas, besides those of this machine")
 	flag.DurationVar(&c.pace, "pace", 12*time.Millisecond, "how long the offline model takes for a word")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -60,13 +63,18 @@ func main() {
 }
 
 // server is the program as it runs.
-type server struct{ api.Server }
+type server struct {
+	api.Server
+	closeRuns func() error
+}
 
 func run(ctx context.Context, c config) (err error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	if c.token {
 		return printToken(c)
 	}
-	s := &server{api.Server{Desk: desk.Desk{Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))}}}
+	s := &server{Server: api.Server{Desk: desk.Desk{Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))}}}
 	var name string
 	if s.Model, name, err = models.Open(ctx, os.Getenv, offline.Model{Pace: c.pace}); err != nil {
 		return err
@@ -84,13 +92,21 @@ func run(ctx context.Context, c config) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("model: %s\nkept in: %s\nhttp://%s\n", name, kept, l.Addr())
+	served, err := s.Open()
+	if err != nil {
+		return errors.Join(err, s.close())
+	}
+	fmt.Printf("model: %s\nkept in: %s\nhttp://%s/chat/\n", name, kept, l.Addr())
 	var background sync.WaitGroup
 	background.Go(func() { s.cleanUp(ctx, c.keep) })
-	err = web.Server{Handler: s.Handler(), Logger: s.Logger, Drain: c.drain}.Run(ctx, l)
+	err = served.Serve(ctx, l, s.Handler())
+	stop()
 	background.Wait()
-	return errors.Join(err, s.Backend.Close())
+	return errors.Join(err, s.close())
 }
+
+// close closes what open has opened.
+func (s *server) close() error { return errors.Join(s.closeRuns(), s.Backend.Close()) }
 
 // printToken prints what a user of the local program signs in with.
 func printToken(c config) error {
@@ -110,21 +126,51 @@ func printToken(c config) error {
 
 // open opens the backend that the environment names, and says which it is.
 func (s *server) open(ctx context.Context, c config) (kept string, err error) {
+	s.Keep = c.keep
+	if c.hosts != "" {
+		s.Hosts = strings.Split(c.hosts, ",")
+	}
 	if account.Configured() {
 		s.Cookie = account.CookieName(account.Project())
-		s.Backend, err = opened(account.OpenSupabase(ctx, c.migrated, s.Logger))
-		return "Supabase", err
+		if s.Backend, err = opened(account.OpenSupabase(ctx, c.migrated, s.Logger)); err != nil {
+			return "", err
+		}
+		return "Supabase, and runs in " + c.folder, s.runsInFile(ctx, c.folder)
 	}
 	s.Cookie = account.LocalCookie
 	if s.Secret, err = account.Secret(c.folder); err != nil {
 		return "", err
 	}
 	if url := os.Getenv("DATABASE_URL"); url != "" {
-		s.Backend, err = opened(account.OpenPostgres(ctx, url, c.schema, s.Secret))
-		return "PostgreSQL", err
+		if s.Backend, err = opened(account.OpenPostgres(ctx, url, c.schema, s.Secret)); err != nil {
+			return "", err
+		}
+		return "PostgreSQL", s.runsInPostgres(ctx, url, c.schema)
 	}
-	s.Backend, err = opened(account.OpenSQLite(ctx, c.folder, s.Secret))
-	return "SQLite, in " + c.folder, err
+	if s.Backend, err = opened(account.OpenSQLite(ctx, c.folder, s.Secret)); err != nil {
+		return "", err
+	}
+	return "SQLite, in " + c.folder, s.runsInFile(ctx, c.folder)
+}
+
+// runsInFile keeps the runs in a file of a folder.
+func (s *server) runsInFile(ctx context.Context, folder string) error {
+	store, err := sqliteruns.Open(ctx, filepath.Join(folder, "runs.db"), sqliteruns.Options{})
+	if err != nil {
+		return errors.Join(err, s.Backend.Close())
+	}
+	s.Runs, s.closeRuns = store, store.Close
+	return nil
+}
+
+// runsInPostgres keeps the runs in a schema of a database.
+func (s *server) runsInPostgres(ctx context.Context, address, schema string) error {
+	store, err := pgruns.Open(ctx, address, pgruns.Options{Schema: schema})
+	if err != nil {
+		return errors.Join(err, s.Backend.Close())
+	}
+	s.Runs, s.closeRuns = store, func() error { store.Close(); return nil }
+	return nil
 }
 
 // opened keeps a nil pointer from becoming a backend.

@@ -1,17 +1,18 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
+	"net/url"
 	"strings"
 	"testing"
 
-	"github.com/weft-go/weft/examples/internal/page"
+	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/examples/research/internal/account"
+	doc "github.com/weft-go/weft/examples/research/internal/document"
 )
 
 // Who opens the page on this machine is signed in; by another name of it, nobody is.
@@ -22,7 +23,7 @@ func TestPageSignsIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := &http.Client{Jar: jar, Transport: http.DefaultTransport}
+	client := &http.Client{Jar: jar, Transport: http.DefaultTransport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	get := func(path, host string) (int, string, []*http.Cookie) {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.url+path, nil)
@@ -41,21 +42,50 @@ func TestPageSignsIn(t *testing.T) {
 		}
 		return reply.StatusCode, string(text), reply.Cookies()
 	}
-	if status, _, _ := get("/api/sessions", ""); status != 401 {
+	if status, _, _ := get("/threads/x/state", ""); status != 401 {
 		t.Errorf("before: got %d want 401", status)
 	}
-	if status, _, cookies := get("/", "evil.example"); status != 200 || len(cookies) != 0 {
+	if status, _, cookies := get("/", "evil.example"); status != 303 || len(cookies) != 0 {
 		t.Errorf("by another name: got %d and the cookies %v", status, cookies)
 	}
-	status, text, cookies := get("/", "")
-	if status != 200 || !strings.Contains(text, "<main>") || len(cookies) != 1 || !cookies[0].HttpOnly || cookies[0].SameSite != http.SameSiteStrictMode {
-		t.Fatalf("got %d, cookies %v", status, cookies)
+	if status, _, cookies := get("/login?return=/chat/", "evil.example"); status != 403 || len(cookies) != 0 {
+		t.Errorf("by another name: got %d and the cookies %v", status, cookies)
 	}
-	if status, text, _ := get("/api/sessions", ""); status != 200 || strings.TrimSpace(text) != "[]" {
-		t.Errorf("after: got %d %s", status, text)
+	for _, path := range []string{"/", "/login?return=http%3A%2F%2Fevil.example%2Fstudio%2F"} {
+		status, _, cookies := get(path, "")
+		if status != 303 || len(cookies) != 1 || !cookies[0].HttpOnly || cookies[0].SameSite != http.SameSiteStrictMode {
+			t.Fatalf("%s: got %d, cookies %v", path, status, cookies)
+		}
 	}
-	if _, text, _ := get("/page.json", ""); !strings.Contains(text, `"name":"solutionSought"`) || !strings.Contains(text, `"token":false`) {
-		t.Errorf("got settings %s", text)
+	if status, _, _ := get("/threads/x/state", ""); status != 404 && status != 422 {
+		t.Errorf("after: got %d", status)
+	}
+	if status, text, _ := get("/chat/", ""); status != 200 || !strings.Contains(text, "<title>Research</title>") || !strings.Contains(text, `"login":"/login"`) {
+		t.Errorf("got %d %s", status, text)
+	}
+}
+
+// The sign-in leads back to a page of this server only.
+func TestSignInLeadsBack(t *testing.T) {
+	t.Parallel()
+	p := onSQLite(t, newOffline())
+	client := &http.Client{Transport: http.DefaultTransport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	for to, want := range map[string]string{
+		"": "/chat/", "https://evil.example/": "/chat/", "//evil.example/chat/": "/chat/", p.url + "/studio/#/threads": "/studio/#/threads",
+		"https://evil.example/chat/": "/chat/", "/api/research": "/chat/", "/chat/../login": "/chat/",
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.url+"/login?return="+url.QueryEscape(to), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reply, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reply.Body.Close()
+		if got := reply.Header.Get("Location"); got != want {
+			t.Errorf("%s: got %s want %s", to, got, want)
+		}
 	}
 }
 
@@ -77,7 +107,7 @@ func TestCookies(t *testing.T) {
 		"no session":            {map[string]string{"sb-127-auth-token": "base64-!"}, 401},
 		"a session of nobody's": {map[string]string{"sb-127-auth-token": "base64-e30"}, 401},
 	} {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.url+"/api/sessions", nil)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url+"/threads/search", strings.NewReader("{}"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,55 +125,79 @@ func TestCookies(t *testing.T) {
 	}
 }
 
-// What the page does: a session, a document, a question, and the session opened again.
+// What the page does: a thread, a document, a question, and the thread opened again.
 func TestConversation(t *testing.T) {
 	inPlaces(t, nil, func(t *testing.T, p *place) {
 		u := p.newUser()
-		id := into[page.Session](t, u.post("/api/sessions", struct{}{}), 201).ID
-		at := "/api/sessions/" + id
-		same(t, "before", u.get(at+"/resources"), 200, "[]")
-		file := into[page.Resource](t, u.upload(at+"/resources", "ferry.md", rfp), 201)
-		if file.OriginalName != "ferry.md" || file.Note == "" {
-			t.Errorf("got %+v", file)
+		id := u.newThread("")
+		if said := u.asks(id, "hello").Values.Messages; len(said) != 2 || !strings.Contains(fmt.Sprint(said[1].Content), "Attach a document first") {
+			t.Errorf("without a document: got %v", said)
 		}
-		if all := into[[]page.Resource](t, u.get(at+"/resources"), 200); len(all) != 1 || all[0] != file {
-			t.Errorf("got %+v", all)
+		file := into[map[string]any](t, u.upload("/api/documents?thread="+id, "ferry.md", rfp), 201)
+		if file["name"] != "ferry.md" || file["note"] != "62 words" {
+			t.Errorf("got %v", file)
 		}
-		for i, question := range []string{"How much money is there?", "When are answers due?"} {
-			a := u.post(at+"/messages", map[string]string{"message": question})
-			ids := events(t, bufio.NewScanner(strings.NewReader(a.body)), func(int) bool { return true })
-			if want := []int{8, 1}[i]; len(ids) != want || a.header.Get("Content-Type") != "text/event-stream; charset=utf-8" {
-				t.Fatalf("%s: got %d messages want %d: %d %s", question, len(ids), want, a.status, a.body)
-			}
+		u.asks(id, "How much money is there?")
+		shown := u.asks(id, "When are answers due?").Values
+		if len(shown.Findings) != 6 || !strings.Contains(shown.Solution, "Left open: evaluation") {
+			t.Errorf("got %+v", shown)
 		}
-		shown := into[page.Thread](t, u.get(at), 200)
-		if shown.Title != "ferry.md" || shown.Unfinished || len(shown.Messages) != 11 {
-			t.Fatalf("got %+v", shown)
-		}
-		var said bytes.Buffer
+		said := ""
 		for _, m := range shown.Messages {
-			_ = json.NewEncoder(&said).Encode([]string{string(m.Role), m.Text})
+			said += fmt.Sprintf("%s: %v\n", m.Type, m.Content)
 		}
 		for _, want := range []string{
-			`["user","How much money is there?"]`, `["user","When are answers due?"]`,
-			`["assistant","- The budget is 180,000 EUR including tax. [18]"]`, `["assistant","- Proposals are due on 2027-04-02 at noon. [14]"]`,
+			"human: How much money is there?\n", "human: When are answers due?\n",
+			"ai: - The budget is 180,000 EUR including tax. [18]\n", "ai: - Proposals are due on 2027-04-02 at noon. [14]\n",
 		} {
-			if !strings.Contains(said.String(), want) {
-				t.Errorf("got %s\nwant %s", said.String(), want)
+			if !strings.Contains(said, want) {
+				t.Errorf("got %s\nwant %s", said, want)
 			}
 		}
-		if strings.Contains(said.String(), "What is said about money?") {
+		if strings.Contains(said, "What is said about money?") {
 			t.Error("a question of the program's own is shown as the user's")
 		}
-		all := into[[]page.Session](t, u.get("/api/sessions"), 200)
-		if len(all) != 1 || all[0].ID != id || all[0].Title != "ferry.md" {
+		// The session is one of the seed's, too.
+		all := p.sessionsOf(u)
+		if len(all) != 1 && p.server.Secret != nil || p.server.Secret != nil && (all[0].Thread != id || all[0].Title != "ferry.md" || all[0].Status != account.Completed) {
 			t.Errorf("got sessions %+v", all)
 		}
 		// Another document begins anew.
-		into[page.Resource](t, u.upload(at+"/resources", "other.md", "The boat is red."), 201)
+		into[map[string]any](t, u.upload("/api/documents?thread="+id, "other.md", "The boat is red."), 201)
 		r := into[result](t, u.post("/api/research", map[string]string{"threadId": id}), 200)
 		if r.State.RFPDocument.Text != "The boat is red." || len(r.State.Findings) != 6 || strings.Contains(r.State.Solution, "ferr") {
 			t.Errorf("got %+v", r.State)
+		}
+	})
+}
+
+// A thread that is deleted takes its session, its document and what was published with it.
+func TestDeletedThread(t *testing.T) {
+	inPlaces(t, nil, func(t *testing.T, p *place) {
+		u, other := p.newUser(), p.newUser()
+		id := u.newThread(rfp)
+		u.asks(id, "When are answers due?")
+		document := into[thread](t, u.get("/threads/"+id+"/state"), 200).Values.RFPDocument.ID
+		if a := other.send(http.MethodDelete, "/threads/"+id, "", nil); a.status != 404 {
+			t.Errorf("another user deletes it: %d", a.status)
+		}
+		if a := u.send(http.MethodDelete, "/threads/"+id, "", nil); a.status != 204 {
+			t.Fatalf("got %d %s", a.status, a.body)
+		}
+		if _, err := p.account(u).Session(t.Context(), id); !errors.Is(err, account.ErrNotFound) {
+			t.Errorf("the session: %v", err)
+		}
+		if _, err := p.Documents.Load(u.id, document); !errors.Is(err, doc.ErrNotFound) {
+			t.Errorf("the document: %v", err)
+		}
+		store, name := p.account(u).Thread(id)
+		if _, err := store.Get(t.Context(), checkpoint.Key{Thread: name}); !errors.Is(err, checkpoint.ErrNotFound) {
+			t.Errorf("the checkpoints: %v", err)
+		}
+		if p.server.Secret == nil {
+			if n := ask[int](p, `SELECT count(*)::int FROM proposal_checkpoints WHERE thread_id = $1`, id); n != 0 {
+				t.Errorf("%d documents are published", n)
+			}
 		}
 	})
 }

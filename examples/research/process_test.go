@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -13,8 +12,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/weft-go/weft/examples/internal/page"
+	"time"
 )
 
 // program is the program in a process of its own.
@@ -50,7 +48,7 @@ func begin(t *testing.T, folder string, env map[string]string, args ...string) *
 	}
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		if strings.HasPrefix(lines.Text(), "http://") {
-			p.url = lines.Text()
+			p.url = strings.TrimSuffix(lines.Text(), "/chat/")
 			return p
 		}
 	}
@@ -67,34 +65,31 @@ func (p *program) end(s os.Signal) string {
 	if err := p.cmd.Wait(); (err == nil) != (s == os.Interrupt) {
 		p.t.Errorf("%v: got %v: %s", s, err, p.errs.String())
 	}
-	return p.errs.String()
+	_, said, _ := strings.Cut(p.errs.String(), "\n") // the first line says that it listens
+	return said
 }
 
-// events reads server-sent events: the id of each message, in order, and calls a function
-// after each message that is complete.
-func events(t *testing.T, lines *bufio.Scanner, complete func(n int) bool) (ids []string) {
+// replies reads the events of a run: the id of each message that is complete, in order. It ends after
+// so many, or with the run.
+func replies(t *testing.T, lines *bufio.Scanner, most int) (ids []string) {
 	t.Helper()
-	name := ""
-	for lines.Scan() {
-		text, isName := strings.CutPrefix(lines.Text(), "event: ")
-		if isName {
+	for name := ""; len(ids) < most && lines.Scan(); {
+		if text, ok := strings.CutPrefix(lines.Text(), "event: "); ok {
 			name = text
 		}
-		data, isData := strings.CutPrefix(lines.Text(), "data: ")
-		if name != "usage" || !isData {
-			if name == "error" && isData {
+		data, ok := strings.CutPrefix(lines.Text(), "data: ")
+		if !ok || name == "error" {
+			if ok {
 				t.Errorf("got the error %s", data)
 			}
 			continue
 		}
-		var c struct {
-			ID string `json:"message_id"`
+		var chunk []struct {
+			ID       string
+			Position string `json:"chunk_position"`
 		}
-		if err := json.Unmarshal([]byte(data), &c); err != nil {
-			t.Fatal(err)
-		}
-		if ids = append(ids, c.ID); !complete(len(ids)) {
-			return ids
+		if name == "messages" && json.Unmarshal([]byte(data), &chunk) == nil && chunk[0].Position == "last" {
+			ids = append(ids, chunk[0].ID)
 		}
 	}
 	return ids
@@ -124,28 +119,29 @@ func TestKilled(t *testing.T) {
 			}
 			first := begin(t, folder, env, "-migrated", "-pace", "10ms")
 			u.place = &place{t: t, url: first.url}
-			thread, ids := u.untilKilled(first, map[string]string{"proposalId": u.proposal(), "documentId": u.document(rfp)})
+			id := u.newThread(rfp)
+			ids := u.untilKilled(first, id)
 
 			second := begin(t, folder, env, "-migrated", "-pace", "0")
 			u.url = second.url
-			if w := into[page.Thread](t, u.get("/api/sessions/"+thread), 200); !w.Unfinished {
-				t.Errorf("got %+v, want it unfinished", w)
+			// The server goes on by itself, when the lease of who was killed has run out.
+			var shown thread
+			for tick := time.NewTicker(50 * time.Millisecond); len(shown.Next) > 0 || shown.Values.Solution == ""; <-tick.C {
+				shown = into[thread](t, u.get("/threads/"+id+"/state"), 200)
 			}
-			// The lease of who was killed runs out.
-			var later []string
-			a := patiently(t, func() answer { return u.post("/api/sessions/"+thread+"/resume", struct{}{}) })
-			later = events(t, bufio.NewScanner(strings.NewReader(a.body)), func(int) bool { return true })
-			if len(ids) != 2 || len(later) != 5 {
-				t.Fatalf("got %d answers, then %d: %d %s", len(ids), len(later), a.status, a.body)
+			said := shown.Values.Messages[2:] // after those of the system and the user
+			if len(said) != 8 {
+				t.Fatalf("got %+v", said)
 			}
-			shown := into[page.Thread](t, u.get("/api/sessions/"+thread), 200)
-			if shown.Unfinished || len(shown.Messages) != 7 {
-				t.Fatalf("got %+v", shown)
-			}
-			for i, id := range append(ids, later...) {
-				if shown.Messages[i].ID != id {
-					t.Errorf("message %d is %s want %s", i, shown.Messages[i].ID, id)
+			for i, id := range ids {
+				if said[i].ID != id {
+					t.Errorf("message %d is %s want %s", i, said[i].ID, id)
 				}
+			}
+			// The seed's route finds it done.
+			a := patiently(t, func() answer { return u.post("/api/research", map[string]string{"threadId": id}) })
+			if r := into[result](t, a, 200); !r.Success || !r.State.Status.SolutionSought || len(r.State.Findings) != 6 || len(r.State.Messages) != 10 {
+				t.Errorf("got %+v", r)
 			}
 			if said := second.end(os.Interrupt); said != "" {
 				t.Errorf("it logged %s", said)
@@ -154,34 +150,32 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// untilKilled starts a session and kills the program after two answers.
-func (u user) untilKilled(p *program, body any) (thread string, ids []string) {
+// untilKilled begins a run and kills the program after two answers.
+func (u user) untilKilled(p *program, id string) (ids []string) {
 	u.t.Helper()
+	body := question("When are answers due?")
+	body["stream_mode"] = []string{"messages-tuple"}
 	data, err := json.Marshal(body)
 	if err != nil {
 		u.t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(u.t.Context())
-	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, u.url+"/api/research", bytes.NewReader(data))
+	r, err := http.NewRequestWithContext(u.t.Context(), http.MethodPost, u.url+"/threads/"+id+"/runs/stream", bytes.NewReader(data))
 	if err != nil {
 		u.t.Fatal(err)
 	}
-	for k, v := range map[string]string{"Authorization": "Bearer " + u.token, "Content-Type": "application/json", "Accept": "text/event-stream"} {
-		r.Header.Set(k, v)
-	}
+	r.Header.Set("Authorization", "Bearer "+u.token)
 	reply, err := http.DefaultClient.Do(r)
 	if err != nil {
 		u.t.Fatal(err)
 	}
 	defer reply.Body.Close()
 	lines := bufio.NewScanner(reply.Body)
-	ids = events(u.t, lines, func(n int) bool { return n < 2 })
+	ids = replies(u.t, lines, 2)
 	// The second answer counts once it is stored, and then the third begins.
-	for lines.Scan() && lines.Text() != "event: text" {
+	for lines.Scan() && !strings.HasPrefix(lines.Text(), "data: ") {
 	}
 	p.end(os.Kill)
-	return reply.Header.Get("X-Thread-Id"), ids
+	return ids
 }
 
 var shell = regexp.MustCompile("(?s)<!-- a test runs these lines -->\n```sh\n(.*?)```")
@@ -216,7 +210,7 @@ func TestReadme(t *testing.T) {
 	}
 	for _, want := range []string{
 		`{"success":true,"state":{"rfpDocument":{"id":"`, `"threadId":"research_`, `"solutionSought":true`,
-		"\"finished \"}\n", "event: end\n",
+		"does not run again",
 	} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("got %s\nwant %q in it", out, want)

@@ -16,7 +16,6 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
-	"github.com/weft-go/weft/examples/research/internal/api"
 	"github.com/weft-go/weft/llm"
 )
 
@@ -43,7 +42,7 @@ func TestUnauthorized(t *testing.T) {
 			for _, body := range []any{map[string]string{"threadId": "research_x_1"}, "no object"} {
 				same(t, what, u.post("/api/research", body), 401, `{"error":"Unauthorized"}`)
 			}
-			same(t, what, u.get("/api/sessions"), 401, `{"error":"Unauthorized"}`)
+			same(t, what, u.threads(), 401, `{"detail":"The request has no valid credentials."}`)
 		}
 	})
 }
@@ -85,9 +84,8 @@ func TestResearch(t *testing.T) {
 			t.Errorf("continued: got %+v want %+v", c, r)
 		}
 		// The one whose program was killed before anything of the run was stored.
-		s := into[map[string]string](t, u.post("/api/sessions", struct{}{}), 201)["id"]
-		into[map[string]any](t, u.upload("/api/sessions/"+s+"/resources", "rfp.md", rfp), 201)
-		if r := into[result](t, u.post("/api/research", map[string]string{"threadId": s}), 200); !r.State.Status.SolutionSought {
+		id := u.newThread(rfp)
+		if r := into[result](t, u.post("/api/research", map[string]string{"threadId": id}), 200); !r.State.Status.SolutionSought {
 			t.Errorf("got %+v", r)
 		}
 	})
@@ -103,16 +101,18 @@ func TestForeign(t *testing.T) {
 		for what, thread := range map[string]string{"foreign": r.ThreadID, "unknown": "research_0000000000_1", "empty": "", "odd": "a\x00b", "long": strings.Repeat("x", 3000)} {
 			same(t, what, bob.post("/api/research", map[string]string{"threadId": thread}), 404, noSession)
 		}
-		for _, path := range []string{"", "/messages", "/resume", "/resources"} {
-			path = "/api/sessions/" + r.ThreadID + path
-			if !strings.HasSuffix(path, "messages") && !strings.HasSuffix(path, "resume") {
-				same(t, path, bob.get(path), 404, noSession)
-			}
-			if path != "/api/sessions/"+r.ThreadID {
-				same(t, path, bob.post(path, map[string]string{"message": "hi"}), 404, noSession)
+		id := ann.newThread(rfp)
+		same(t, "the session of a thread", bob.post("/api/research", map[string]string{"threadId": id}), 404, noSession)
+		same(t, "a document for a thread", bob.upload("/api/documents?thread="+id, "x.md", "x"), 404, `{"error":"There is no thread `+id+`."}`)
+		for _, path := range []string{"/state", "/history", "/runs"} {
+			if a := bob.get("/threads/" + id + path); a.status != 404 {
+				t.Errorf("%s: got %d %s", path, a.status, a.body)
 			}
 		}
-		same(t, "sessions", bob.get("/api/sessions"), 200, "[]")
+		if a := bob.post("/threads/"+id+"/runs/wait", question("hi")); a.status != 404 {
+			t.Errorf("a run: got %d %s", a.status, a.body)
+		}
+		same(t, "threads", bob.threads(), 200, "[]")
 		for what, id := range map[string]string{"foreign": proposal, "unknown": bob.id, "in capitals": strings.ToUpper(proposal)} {
 			same(t, what, bob.post("/api/research", map[string]string{"proposalId": id, "documentId": doc}), 404, noProposal)
 		}
@@ -164,19 +164,7 @@ func TestBadRequests(t *testing.T) {
 		}
 		same(t, what, a, c.status, c.want)
 	}
-	same(t, "no address", u.get("/api/other"), 404, `{"error":"There is no such address."}`)
-	s := into[map[string]string](t, u.post("/api/sessions", struct{}{}), 201)["id"]
-	for what, c := range map[string]struct {
-		message, want string
-		status        int
-	}{
-		"nothing to say": {" ", `{"error":"Invalid request format","details":{"message":"is empty"}}`, 400},
-		"too much":       {strings.Repeat("x", api.MaxMessage+1), `{"error":"A message may have at most 20000 bytes."}`, 413},
-		"no document":    {"hi", `{"error":"Upload a document first."}`, 409},
-	} {
-		same(t, what, u.post("/api/sessions/"+s+"/messages", map[string]string{"message": c.message}), c.status, c.want)
-	}
-	same(t, "sessions", u.get("/api/sessions/"+s), 200, `{"id":"`+s+`","title":"","messages":[],"waits":[],"unfinished":false}`)
+	same(t, "no thread", u.upload("/api/documents?thread="+u.id, "a.md", "x"), 404, `{"error":"There is no thread `+u.id+`."}`)
 }
 
 func TestBadFiles(t *testing.T) {
@@ -245,11 +233,9 @@ func TestBusy(t *testing.T) {
 		first := make(chan answer, 1)
 		go func() { first <- u.post("/api/research", body) }()
 		<-g.waits
-		sessions := into[[]map[string]string](t, u.get("/api/sessions"), 200)
-		thread := sessions[0]["id"]
+		thread := p.sessionsOf(u)[0].Thread
 		const busy = `{"error":"This session is busy with another request."}`
 		same(t, "the second", u.post("/api/research", map[string]string{"threadId": thread}), 409, busy)
-		same(t, "the page's", u.post("/api/sessions/"+thread+"/resume", struct{}{}), 409, busy)
 		if p.server.Secret != nil { // in the project there are sessions of other tests
 			if n, err := p.Backend.CleanUp(t.Context(), 0); n != 0 || err != nil {
 				t.Errorf("cleaned up %d, error %v", n, err)
@@ -264,49 +250,34 @@ func TestBusy(t *testing.T) {
 	})
 }
 
-// A client that hangs up ends the run, whether it waits for the state or reads events;
-// what was found stays, and is not asked again.
+// A client of /api/research that hangs up ends the run; what was found stays, and is not asked again.
 func TestHangUp(t *testing.T) {
 	inPlaces(t, nil, func(t *testing.T, p *place) {
-		for what, c := range map[string]struct {
-			begin func(u user) (path, body string)
-			asked int // afterwards: five topics, the solution, and perhaps the question
-		}{
-			"state": {func(u user) (string, string) {
-				return "/api/research", fmt.Sprintf(`{"proposalId":%q,"documentId":%q}`, u.proposal(), u.document(rfp))
-			}, 6},
-			"events": {func(u user) (string, string) {
-				id := into[map[string]string](u.t, u.post("/api/sessions", struct{}{}), 201)["id"]
-				into[map[string]any](u.t, u.upload("/api/sessions/"+id+"/resources", "rfp.md", rfp), 201)
-				return "/api/sessions/" + id + "/messages", `{"message":"Who trains the staff?"}`
-			}, 7},
-		} {
-			g := newGate()
-			p.Model = g
-			u := p.newUser()
-			path, body := c.begin(u)
-			ctx, hangUp := context.WithCancel(t.Context())
-			gone := make(chan error, 1)
-			go func() {
-				_, err := u.try(ctx, http.MethodPost, path, "application/json", strings.NewReader(body))
-				gone <- err
-			}()
-			<-g.waits
-			thread := into[[]map[string]string](t, u.get("/api/sessions"), 200)[0]["id"]
-			hangUp()
-			if err := <-gone; !errors.Is(err, context.Canceled) {
-				t.Fatalf("%s: got %v", what, err)
-			}
-			g.unlock()
-			a := patiently(t, func() answer { return u.post("/api/research", map[string]string{"threadId": thread}) })
-			r := into[result](t, a, 200)
-			if !r.State.Status.SolutionSought || len(r.State.Findings) != 6 {
-				t.Errorf("%s: got %+v", what, r)
-			}
-			g.once(t)
-			if len(g.asked) != c.asked {
-				t.Errorf("%s: asked %v, want not the first topic again", what, g.asked)
-			}
+		g := newGate()
+		p.Model = g
+		u := p.newUser()
+		body := fmt.Sprintf(`{"proposalId":%q,"documentId":%q}`, u.proposal(), u.document(rfp))
+		ctx, hangUp := context.WithCancel(t.Context())
+		gone := make(chan error, 1)
+		go func() {
+			_, err := u.try(ctx, http.MethodPost, "/api/research", "application/json", strings.NewReader(body))
+			gone <- err
+		}()
+		<-g.waits
+		thread := p.sessionsOf(u)[0].Thread
+		hangUp()
+		if err := <-gone; !errors.Is(err, context.Canceled) {
+			t.Fatalf("got %v", err)
+		}
+		g.unlock()
+		a := patiently(t, func() answer { return u.post("/api/research", map[string]string{"threadId": thread}) })
+		r := into[result](t, a, 200)
+		if !r.State.Status.SolutionSought || len(r.State.Findings) != 6 {
+			t.Errorf("got %+v", r)
+		}
+		g.once(t)
+		if len(g.asked) != 6 { // five topics and the solution
+			t.Errorf("asked %v, want not the first topic again", g.asked)
 		}
 	})
 }

@@ -45,8 +45,12 @@ type Backend interface {
 	Verify(ctx context.Context, token string) (supacheckpoint.User, error)
 	// As returns what a user has.
 	As(u supacheckpoint.User) (Account, error)
+	// Threads keeps the threads of the server, whose ids are UUIDs. A user is found in the context,
+	// by [server.UserID].
+	Threads() checkpoint.Store
 	// CleanUp removes sessions of all users, of these statuses or of any, that were
-	// idle for so long, with their threads. It returns how many.
+	// idle for so long, with their threads. It returns how many. It leaves those of the
+	// server, which removes its threads itself.
 	CleanUp(ctx context.Context, idle time.Duration, statuses ...string) (int, error)
 	Close() error
 }
@@ -63,6 +67,8 @@ type Account interface {
 	// PutSession begins a session, or sets what is known of it. Now is its last
 	// activity.
 	PutSession(ctx context.Context, s Session) error
+	// DeleteSession removes a session and what was published of it, if there is one.
+	DeleteSession(ctx context.Context, thread string) error
 	// Publish shows the state of a session to programs that read no checkpoints.
 	Publish(ctx context.Context, s Session, state json.RawMessage) error
 }

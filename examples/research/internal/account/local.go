@@ -107,13 +107,16 @@ func (l *Local) exec(ctx context.Context, statement string, args ...any) error {
 	return err
 }
 
+// Threads implements [Backend].
+func (l *Local) Threads() checkpoint.Store { return l.threads }
+
 // As implements [Backend].
 func (l *Local) As(u supacheckpoint.User) (Account, error) { return localAccount{l, u.ID}, nil }
 
 // CleanUp implements [Backend]. It passes over threads that a run has.
 func (l *Local) CleanUp(ctx context.Context, idle time.Duration, statuses ...string) (int, error) {
 	rows, err := l.db.QueryContext(ctx, l.in(`SELECT user_id, thread_id FROM proposal_sessions
-		WHERE last_activity <= ?1 AND (?2 = '' OR ?2 LIKE '%,' || status || ',%')`),
+		WHERE thread_id LIKE '`+threads+`%' AND last_activity <= ?1 AND (?2 = '' OR ?2 LIKE '%,' || status || ',%')`),
 		time.Now().Add(-idle).UnixMilli(), list(statuses))
 	if err != nil {
 		return 0, wrap("clean up", err)
@@ -155,8 +158,12 @@ type localAccount struct {
 	user  string
 }
 
-// Thread puts the user before the id: two users may have threads of one id.
+// Thread puts the user before the id: two users may have threads of one id. The ids of the server's
+// threads are unique.
 func (a localAccount) Thread(id string) (checkpoint.Store, string) {
+	if IsUUID(id) {
+		return a.local.threads, id
+	}
 	return a.local.threads, a.user + "/" + id
 }
 
@@ -168,7 +175,7 @@ func (a localAccount) remove(ctx context.Context, thread string) error {
 	}
 	err = lease.DeleteThread(ctx, name)
 	if err == nil {
-		err = a.local.exec(ctx, `DELETE FROM proposal_sessions WHERE user_id = ?1 AND thread_id = ?2`, a.user, thread)
+		err = a.DeleteSession(ctx, thread)
 	}
 	return errors.Join(err, lease.Release(ctx))
 }
@@ -235,6 +242,10 @@ func (a localAccount) PutSession(ctx context.Context, s Session) error {
 			s.Thread, a.user, s.Proposal, cmp.Or(s.Status, Active), time.Now().UnixMilli(), string(metadata))
 	}
 	return wrap("session", err)
+}
+
+func (a localAccount) DeleteSession(ctx context.Context, thread string) error {
+	return wrap("session", a.local.exec(ctx, `DELETE FROM proposal_sessions WHERE user_id = ?1 AND thread_id = ?2`, a.user, thread))
 }
 
 // Publish does nothing: no other program reads the local database.

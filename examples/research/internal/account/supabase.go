@@ -101,6 +101,9 @@ func (s *Supabase) As(u supacheckpoint.User) (Account, error) {
 	return supaAccount{mine}, nil
 }
 
+// Threads implements [Backend].
+func (s *Supabase) Threads() checkpoint.Store { return byUser{s.Store} }
+
 // threads are those of this program: [supacheckpoint.ProposalThreadID] begins so.
 const threads = "research_"
 
@@ -196,6 +199,18 @@ func (a supaAccount) PutSession(ctx context.Context, s Session) error {
 		return err
 	}
 	return a.mine.PutSession(ctx, s.Thread, u)
+}
+
+func (a supaAccount) DeleteSession(ctx context.Context, thread string) error {
+	q := supacheckpoint.SessionQuery{Prefix: thread, IdleFor: time.Nanosecond}
+	documents, err := a.documents("")
+	if err == nil {
+		_, err = documents.CleanUp(ctx, q)
+	}
+	if err == nil {
+		_, err = a.mine.CleanUp(ctx, q)
+	}
+	return wrap("session", err)
 }
 
 func (a supaAccount) Publish(ctx context.Context, s Session, state json.RawMessage) error {

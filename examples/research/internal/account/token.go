@@ -30,11 +30,15 @@ func CookieName(project string) string {
 	return "sb-" + host + "-auth-token"
 }
 
-// Token returns the access token of a request: the bearer token, or that of the
-// cookies of a project. It is empty if there is none.
+// Token returns the access token of a request: the bearer token, or without the header
+// Authorization that of the cookies of a project. It is empty if there is none.
 func Token(r *http.Request, cookie string) string {
-	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
-		return token
+	if header := r.Header.Get("Authorization"); header != "" {
+		scheme, token, _ := strings.Cut(header, " ")
+		if !strings.EqualFold(scheme, "Bearer") {
+			return ""
+		}
+		return strings.TrimSpace(token)
 	}
 	value := ""
 	if c, err := r.Cookie(cookie); err == nil {

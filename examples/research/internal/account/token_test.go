@@ -1,6 +1,8 @@
 package account_test
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"sync"
 	"testing"
@@ -51,6 +53,23 @@ func TestSecret(t *testing.T) {
 	}
 	if id := "6BA7B810-9DAD-41D1-80B4-00C04FD430C8"; account.UserID(id) != "6ba7b810-9dad-41d1-80b4-00c04fd430c8" {
 		t.Errorf("got %s", account.UserID(id))
+	}
+}
+
+// A header of another scheme is no token, and the cookies do not stand in for it.
+func TestToken(t *testing.T) {
+	t.Parallel()
+	for header, want := range map[string]string{
+		"": "of the cookie", "Bearer x": "x", "bearer x": "x", "BEARER  x": "x", "Token x": "", "Basic eDp5": "", "Bearer": "", "Bearer ": "", "x": "",
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
+		r.AddCookie(&http.Cookie{Name: account.LocalCookie, Value: account.Cookie("of the cookie")})
+		if header != "" {
+			r.Header.Set("Authorization", header)
+		}
+		if got := account.Token(r, account.LocalCookie); got != want {
+			t.Errorf("%q: got %q want %q", header, got, want)
+		}
 	}
 }
 

@@ -1,4 +1,4 @@
-// Package desk runs sessions of research for those who ask by HTTP.
+// Package desk runs sessions of research for users.
 package desk
 
 import (
@@ -6,20 +6,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"log/slog"
 	"net/http"
 	"time"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/supacheckpoint"
-	"github.com/weft-go/weft/examples/internal/web"
 	"github.com/weft-go/weft/examples/research/internal/account"
 	"github.com/weft-go/weft/examples/research/internal/document"
 	"github.com/weft-go/weft/examples/research/internal/research"
 	"github.com/weft-go/weft/graph"
-	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/server"
 	"github.com/weft-go/weft/state"
 )
 
@@ -34,29 +32,74 @@ type Desk struct {
 	Logger *slog.Logger
 }
 
-// A Caller is who asks, with what is theirs.
+// A Caller is a user with what is theirs.
 type Caller struct {
 	*Desk
 	account.Account
 	User string
 }
 
-// Caller finds out who asks. It is a 401 if nobody does.
-func (d *Desk) Caller(r *http.Request) (Caller, error) {
-	unauthorized := web.Refuse(http.StatusUnauthorized, "Unauthorized")
+// User finds the user of a request. It is a [supacheckpoint.ErrToken] if nobody has its token.
+func (d *Desk) User(r *http.Request) (supacheckpoint.User, error) {
 	token := account.Token(r, d.Cookie)
 	if token == "" {
-		return Caller{}, unauthorized
+		return supacheckpoint.User{}, supacheckpoint.ErrToken
 	}
-	user, err := d.Backend.Verify(r.Context(), token)
-	if errors.Is(err, supacheckpoint.ErrToken) {
-		return Caller{}, unauthorized
-	}
+	return d.Backend.Verify(r.Context(), token)
+}
+
+// Caller returns the user of a request, with the claims of the token.
+func (d *Desk) Caller(r *http.Request) (Caller, error) {
+	user, err := d.User(r)
 	if err != nil {
 		return Caller{}, err
 	}
+	return d.as(user)
+}
+
+func (d *Desk) as(user supacheckpoint.User) (Caller, error) {
 	a, err := d.Backend.As(user)
 	return Caller{d, a, user.ID}, err
+}
+
+// of returns the user of a context of the server.
+func (d *Desk) of(ctx context.Context) (Caller, error) {
+	return d.as(supacheckpoint.User{ID: server.UserID(ctx)})
+}
+
+// Graph returns the graph that the server runs, for the user of each run.
+func (d *Desk) Graph() (*graph.Graph, error) {
+	return research.NewGraph(research.Config{
+		Model: d.Model, Store: d.Backend.Threads(),
+		Load: func(ctx context.Context, id string) (document.File, error) {
+			return d.Documents.Load(server.UserID(ctx), id)
+		},
+		Current: func(ctx context.Context) (string, error) {
+			_, s, err := d.current(ctx)
+			if errors.Is(err, account.ErrNotFound) {
+				err = nil
+			}
+			return s.Document, err
+		},
+		Ended: func(ctx context.Context, result *research.State) error {
+			c, s, err := d.current(ctx)
+			if err != nil {
+				return err
+			}
+			return c.finish(ctx, s, result, nil)
+		},
+	})
+}
+
+// current returns the user and the session of a run of the server.
+func (d *Desk) current(ctx context.Context) (Caller, account.Session, error) {
+	c, err := d.of(ctx)
+	if err != nil {
+		return c, account.Session{}, err
+	}
+	run, _ := graph.FromContext(ctx)
+	s, err := c.Session(ctx, run.Thread)
+	return c, s, err
 }
 
 // Agent returns the agent of a thread of the caller, and the name of the thread for it.
@@ -79,82 +122,60 @@ func (c Caller) NewSession(ctx context.Context, proposal string, about account.A
 	return s, c.PutSession(ctx, s)
 }
 
-// A Turn is a run of a session.
-type Turn struct {
-	account.Session
-	// Message asks something. Without one the session goes on where it is.
-	Message string
-	// Events asks for what happens as it does, and not for the state at the end.
-	Events bool
-	// Started says that the session is new.
-	Started bool
-}
-
-// Run runs a session and answers the request.
-func (c Caller) Run(w http.ResponseWriter, r *http.Request, t Turn) error {
-	a, thread, err := c.Agent(t.Thread)
+// Attach gives a thread of the server its document, in place of the one before.
+func (c Caller) Attach(ctx context.Context, thread string, file document.File) error {
+	s, err := c.Session(ctx, thread)
+	if errors.Is(err, account.ErrNotFound) {
+		s = account.Session{Thread: thread, Status: account.Active}
+		s.Proposal, err = c.AddProposal(ctx)
+	}
 	if err != nil {
 		return err
 	}
-	input, err := c.input(r.Context(), a, thread, t)
+	s.Document, s.Title = file.ID, file.Name
+	return c.PutSession(ctx, s)
+}
+
+// Forget removes what is kept for a thread of the server.
+func (d *Desk) Forget(ctx context.Context, thread string) error {
+	c, err := d.of(ctx)
 	if err != nil {
 		return err
 	}
-	if t.Status != account.Active {
-		t.Status = account.Active
-		if err := c.PutSession(r.Context(), t.Session); err != nil {
-			return err
-		}
+	s, err := c.Session(ctx, thread)
+	if errors.Is(err, account.ErrNotFound) {
+		return nil
 	}
-	if t.Events {
-		events := c.finishing(r.Context(), t.Session, a.Stream(r.Context(), thread, input...))
-		return web.Send(w, r, web.Chunks(agent.Chunks(events)))
-	}
-	result := a.Run(r.Context(), thread, input...)
-	if err := errors.Join(result.Err(), c.finish(r.Context(), t.Session, result.State, result.Err())); err != nil {
+	if err != nil {
 		return err
 	}
-	if t.Started {
-		result.ThreadID = t.Thread
-	}
-	return web.Write(w, http.StatusOK, result)
+	return errors.Join(c.DeleteSession(ctx, thread), d.Documents.Remove(c.User, s.Document))
 }
 
-// input is what a run begins with: nothing, where it goes on.
-func (c Caller) input(ctx context.Context, a *research.Agent, thread string, t Turn) ([]state.Write, error) {
-	var input []state.Write
+// Run runs a session, from where it is, and notes how it ended.
+func (c Caller) Run(ctx context.Context, s account.Session) (research.Result, error) {
+	a, thread, err := c.Agent(s.Thread)
+	if err != nil {
+		return research.Result{}, err
+	}
+	var input []state.Write // nothing, where it goes on
 	snap, err := a.Snapshot(ctx, thread)
 	switch {
 	case errors.Is(err, checkpoint.ErrNotFound): // also when the program was killed before the first one
-		input = append(input, research.Initial(t.Document))
+		input = append(input, research.Initial(s.Document))
 	case err != nil:
-		return nil, err
-	case t.Message != "" && !snap.Done():
-		return nil, web.Refuse(http.StatusConflict, "The last run is not finished. Go on with it first.")
-	case research.RFPDocument.Get(snap).ID != t.Document:
-		input = append(input, research.Initial(t.Document))
+		return research.Result{}, err
+	case research.RFPDocument.Get(snap).ID != s.Document:
+		input = append(input, research.Initial(s.Document))
 	}
-	if t.Message != "" {
-		input = append(input, research.Messages.Put(llm.User(t.Message)))
-	}
-	return input, nil
-}
-
-// finishing passes events on, and notes how the run ended before the last of them.
-func (c Caller) finishing(ctx context.Context, s account.Session, events iter.Seq2[graph.Event, error]) iter.Seq2[graph.Event, error] {
-	return func(yield func(graph.Event, error) bool) {
-		for event, err := range events {
-			if end, ok := event.(graph.RunEnded); ok && end.Snapshot != nil {
-				result, problem := research.StateOf(end.Snapshot)
-				err = errors.Join(problem, c.finish(ctx, s, result, problem))
-			} else if err != nil {
-				err = errors.Join(err, c.finish(ctx, s, nil, err))
-			}
-			if !yield(event, err) || err != nil {
-				return
-			}
+	if s.Status != account.Active {
+		s.Status = account.Active
+		if err := c.PutSession(ctx, s); err != nil {
+			return research.Result{}, err
 		}
 	}
+	result := a.Run(ctx, thread, input...)
+	return result, errors.Join(result.Err(), c.finish(ctx, s, result.State, result.Err()))
 }
 
 // finish notes how a run ended. One that was broken off, or did not begin as another

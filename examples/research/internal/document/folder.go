@@ -83,6 +83,18 @@ func (f *Folder) Load(user, id string) (File, error) {
 	return file, nil
 }
 
+// Remove removes a document of a user, if there is one.
+func (f *Folder) Remove(user, id string) error {
+	if !plain.MatchString(user) || !plain.MatchString(id) {
+		return nil
+	}
+	err := f.root.Remove(user + "/" + id + ".json")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
 // CleanUp removes documents that were added so long ago. Runs that have read theirs
 // do not need them any more.
 func (f *Folder) CleanUp(age time.Duration) error {

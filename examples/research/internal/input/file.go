@@ -8,26 +8,24 @@ import (
 	"strings"
 	"time"
 
-	"github.com/weft-go/weft/examples/internal/web"
 	"github.com/weft-go/weft/examples/research/internal/document"
+	"github.com/weft-go/weft/server"
 )
 
 // uploadTime is how long a client may take to send a file.
 const uploadTime = 10 * time.Minute
 
-// ReadFile reads the field "file" of a form, and returns the name of the file and its
-// text. The error is a [web.Problem], or one of package document.
-func ReadFile(w http.ResponseWriter, r *http.Request, reader document.Reader) (name, text string, err error) {
+// ReadFile reads the field "file" of a form, and returns the name of the file and its text.
+func ReadFile(r *http.Request, reader document.Reader) (name, text string, err error) {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "multipart/form-data" {
-		return "", "", web.Refuse(http.StatusUnsupportedMediaType, "The content type has to be multipart/form-data, with a field file.")
+		return "", "", Refuse(http.StatusUnsupportedMediaType, "The content type has to be multipart/form-data, with a field file.", nil)
 	}
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(uploadTime)) // a recorder of a test has none
-	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
-	r.Body = http.MaxBytesReader(w, r.Body, document.MaxUpload)
+	if err := server.AllowBody(r, document.MaxUpload, uploadTime); err != nil {
+		return "", "", err
+	}
 	form, err := r.MultipartReader()
 	if err != nil {
-		return "", "", web.Invalid(err.Error())
+		return "", "", Invalid(err.Error())
 	}
 	for {
 		part, err := form.NextPart()
@@ -50,5 +48,5 @@ func broken(err error) error {
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		return err
 	}
-	return web.Invalid(map[string]string{"file": "is missing, or the form broke off"})
+	return Invalid(map[string]string{"file": "is missing, or the form broke off"})
 }

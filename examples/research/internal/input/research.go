@@ -1,11 +1,9 @@
-// Package input reads what clients send.
 package input
 
 import (
 	"encoding/json"
 	"net/http"
 
-	"github.com/weft-go/weft/examples/internal/web"
 	"github.com/weft-go/weft/examples/research/internal/account"
 )
 
@@ -19,11 +17,11 @@ type Research struct {
 // for nothing. The error says of each field what is wrong.
 func ReadResearch(w http.ResponseWriter, r *http.Request) (Research, error) {
 	var fields map[string]json.RawMessage
-	if err := web.Read(w, r, &fields, 0); err != nil {
+	if err := Read(w, r, &fields); err != nil {
 		return Research{}, err
 	}
 	if fields == nil {
-		return Research{}, web.Invalid("the body is null, and has to be an object")
+		return Research{}, Invalid("the body is null, and has to be an object")
 	}
 	wrong := map[string]string{}
 	text := func(name string) string {
@@ -51,7 +49,7 @@ func ReadResearch(w http.ResponseWriter, r *http.Request) (Research, error) {
 		}
 	}
 	if len(wrong) > 0 {
-		return Research{}, web.Invalid(wrong)
+		return Research{}, Invalid(wrong)
 	}
 	return in, nil
 }

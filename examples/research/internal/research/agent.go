@@ -2,7 +2,6 @@ package research
 
 import (
 	"context"
-	"iter"
 	"log/slog"
 
 	"github.com/weft-go/weft/graph"
@@ -62,11 +61,6 @@ func (a *Agent) Continue(ctx context.Context, thread string) Result { return a.R
 func (a *Agent) Run(ctx context.Context, thread string, writes ...state.Write) Result {
 	snap, err := a.graph.Thread(thread).Invoke(ctx, writes...)
 	return a.result(ctx, snap, err)
-}
-
-// Stream is Run with the events of the run.
-func (a *Agent) Stream(ctx context.Context, thread string, writes ...state.Write) iter.Seq2[graph.Event, error] {
-	return a.graph.Thread(thread).Stream(ctx, writes...)
 }
 
 // Graph returns the graph.

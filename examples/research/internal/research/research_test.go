@@ -119,7 +119,7 @@ func TestRoutes(t *testing.T) {
 	onStores(t, func(t *testing.T, store checkpoint.Store) {
 		a := newAgent(t, config(store))
 		for id, want := range map[string][]string{"d": {"documentLoader", "deepResearch", "solutionSought"}, "none": {"documentLoader"}} {
-			if got := ran(t, a.Stream(t.Context(), id, research.Initial(id))); !slices.Equal(got, want) {
+			if got := ran(t, a.Graph().Thread(id).Stream(t.Context(), research.Initial(id))); !slices.Equal(got, want) {
 				t.Errorf("document %s: ran %q want %q", id, got, want)
 			}
 		}
@@ -157,7 +157,7 @@ func TestInvoke(t *testing.T) {
 		if threads != 0 {
 			t.Errorf("without a thread %d were kept", threads)
 		}
-		for e, err := range a.Stream(t.Context(), "t", research.Initial("d")) {
+		for e, err := range a.Graph().Thread("t").Stream(t.Context(), research.Initial("d")) {
 			if err != nil {
 				t.Fatal(err)
 			}
