@@ -122,7 +122,7 @@ func named(thread string) []attack {
 // generated are attacks on each route: hostile ids, and bodies that are not the JSON of a request.
 func generated(thread string) []attack {
 	ids := []string{"x", "%00", "..%2f..%2fetc", "%27%20or%201=1", "00000000-0000-0000-0000-00000000000g", strings.Repeat("a", 3000), "%F0%9F%92%A3", "1%0d%0aX-Evil:%201"}
-	bodies := []string{"{", "null", `"text"`, "1e999", `{"metadata":}`, "\xff\xfe", `{"metadata":[],"values":3,"ids":"x","limit":"x","params":1,"id":"x","namespace":1,"config":7,"thread_ids":1,"version":"x","channels":1,"checkpoint":1}`}
+	bodies := []string{"{", "null", `"text"`, "1e999", `{"metadata":}`, "\xff\xfe", `{"metadata":[],"values":3,"ids":"x","limit":"x","params":1,"id":"x","namespace":1,"config":7,"thread_ids":1,"version":"x","channels":1,"checkpoint":1,"scope":1}`}
 	var out []attack
 	for _, route := range allRoutes() {
 		method, path := route[0], strings.ReplaceAll(route[1], "{action}", "stream")

@@ -19,6 +19,7 @@ import (
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/internal/protocolgraphs"
 	"github.com/weft-go/weft/internal/uuid"
+	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/server"
 	"github.com/weft-go/weft/state"
 )
@@ -44,7 +45,14 @@ func testServerOn(t *testing.T, kind string, change func(*server.Options)) (*ser
 	checkpoints, store := openStores[kind](t)
 	graphs, err := protocolgraphs.New(checkpoints)
 	require.NoError(t, err)
-	o := server.Options{Graphs: graphs, Runs: store, Values: openMemory[kind](t).Values(), Auth: userHeader}
+	m := openMemory[kind](t)
+	o := server.Options{
+		Graphs: graphs, Runs: store, Values: m.Values(), Memory: m, Auth: userHeader,
+		Scopes: func(_ context.Context, u server.User) ([]memory.Scope, error) {
+			return []memory.Scope{{User: u.ID}}, nil
+		},
+	}
+	storeFact(t, m, memory.Scope{User: "ann"}, secret)
 	if change != nil {
 		change(&o)
 	}
@@ -170,6 +178,8 @@ func bodyFor(method, path string, o owned) any {
 		return map[string]any{"values": input}
 	case strings.HasSuffix(path, "/prune"):
 		return map[string]any{"thread_ids": []string{o.thread}}
+	case path == "/weft/memory/facts":
+		return map[string]any{"scope": map[string]any{"user": "ann"}, "text": secret}
 	case path == "/assistants":
 		return map[string]any{"graph_id": "echo"}
 	case strings.HasPrefix(path, "/store/"):

@@ -31,7 +31,7 @@
 //   - log.go, logwriter.go, record.go: the event log of a thread, and how a run writes it.
 //   - lane.go, prepare.go, execute.go, finish.go: the queue of a thread, and one run.
 //   - auth.go, server.go, call.go, routes.go: requests.
-//   - assistant.go, subgraph.go, thread.go, expiry.go, state.go, run.go, item.go, cron.go, webhook.go: the objects.
+//   - assistant.go, subgraph.go, thread.go, expiry.go, state.go, run.go, item.go, fact.go, cron.go, webhook.go: the objects.
 //   - gap.go, sse.go, runnable.go, stream.go, watch.go: streams of runs and threads.
 //   - threadmessage.go, threadview.go, subscription.go, command.go, tree.go, socket.go: the thread-centric
 //     protocol.

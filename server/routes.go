@@ -84,6 +84,8 @@ func endpoints() map[string]map[string]endpoint {
 		"/store/items/search": {post: {(*call).searchItems, ActionSearch}},
 		"/store/namespaces":   {post: {(*call).listNamespaces, ActionSearch}},
 
+		"/weft/memory/scopes":               {get: {(*call).factScopes, ActionSearch}},
+		"/weft/memory/facts":                {post: {(*call).searchFacts, ActionSearch}},
 		"/weft/info":                        {get: {(*call).about, ActionRead}},
 		"/weft/runs/search":                 {post: {(*call).searchRuns, ActionSearch}},
 		"/weft/threads/{thread}/graph":      {get: {(*call).drawThread, ActionRead}},

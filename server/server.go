@@ -38,6 +38,11 @@ type Options struct {
 	Runs runs.Store
 	// Values is the store of values that clients may read and write. Nil means that there is none.
 	Values *memory.Values
+	// Memory is the memory whose facts the studio shows. Nil means that it shows none.
+	Memory *memory.Memory
+	// Scopes returns the scopes of Memory whose facts a user may see. Nil means all scopes if there is
+	// no Auth, and none otherwise. A [Refusal] is sent to the client.
+	Scopes func(context.Context, User) ([]memory.Scope, error)
 	// Auth returns the user of a request. A [Refusal] is sent to the client; any other error is a
 	// refusal with status 401. A user sees and changes only objects of its own. Nil means that
 	// there are no users, and that only requests from this machine are accepted.

@@ -58,7 +58,7 @@ func (s *Server) servedOf(ctx context.Context, thread *runs.Record) (*served, er
 var readPosts = []string{
 	"/assistants/search", "/assistants/count", "/assistants/{assistant}/versions", "/threads/search", "/threads/count",
 	"/threads/{thread}/state/checkpoint", "/threads/{thread}/history", "/threads/{thread}/stream/events",
-	"/runs/crons/search", "/runs/crons/count", "/store/items/search", "/store/namespaces", "/weft/runs/search",
+	"/runs/crons/search", "/runs/crons/count", "/store/items/search", "/store/namespaces", "/weft/runs/search", "/weft/memory/facts",
 }
 
 // errReadOnly refuses a change.

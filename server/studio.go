@@ -23,7 +23,9 @@ type serverInfo struct {
 	// Stored says that threads are shown whose graphs the server does not have.
 	Stored bool `json:"stored"`
 	// Values says that there is a store of values.
-	Values  bool        `json:"values"`
+	Values bool `json:"values"`
+	// Facts says that there is a memory with facts.
+	Facts   bool        `json:"facts"`
 	Started time.Time   `json:"started_at"`
 	Graphs  []graphInfo `json:"graphs"`
 }
@@ -35,7 +37,7 @@ type graphInfo struct {
 }
 
 func (c *call) about() error {
-	out := serverInfo{ReadOnly: c.s.o.ReadOnly, Stored: c.s.stored != nil, Values: c.s.o.Values != nil, Started: c.s.start.UTC(), Graphs: []graphInfo{}}
+	out := serverInfo{ReadOnly: c.s.o.ReadOnly, Stored: c.s.stored != nil, Values: c.s.o.Values != nil, Facts: c.s.o.Memory != nil, Started: c.s.start.UTC(), Graphs: []graphInfo{}}
 	for _, g := range c.s.graphs {
 		out.Graphs = append(out.Graphs, graphInfo{g.name, g.assistant, g.draw})
 	}

@@ -107,7 +107,7 @@ const views = [
   ["thread-runs", `#/threads/${orders}?view=runs`], ["missing", "#/threads/99999999-9999-4999-8999-999999999999"],
   ["runs", "#/runs"], ["run", async () => `#/runs/${await newestRun(published)}`], ["model-run", async () => `#/runs/${await newestRun(orders)}`],
   ["two-runs", async () => `#/runs/${await newestRun(report)}?with=${await newestRun(failed)}`],
-  ["questions", "#/questions"], ["memory", "#/memory"], ["memory-space", "#/memory/preferences/ada"], ["graphs", "#/graphs"], ["graph", "#/graphs/report"], ["settings", "#/settings"],
+  ["questions", "#/questions"], ["memory", "#/memory"], ["memory-space", "#/memory/preferences/ada"], ["facts", "#/facts?past=yes"], ["recall", "#/facts?q=which+shoes+does+Ada+wear"], ["graphs", "#/graphs"], ["graph", "#/graphs/report"], ["settings", "#/settings"],
   ["palette", "#/threads", (p) => p.keyboard.press("Control+k")],
   ["new-run", "#/runs", (p) => p.getByRole("button", { name: "Start a run" }).click()],
   ["edit", `#/threads/${report}`, (p) => p.getByRole("button", { name: "Edit state" }).click()],
@@ -166,6 +166,33 @@ test("the checkpoints are gone through by keyboard, and the state and the graph 
   assert.match(page.url(), /threads\/44444444/);
   assert.doesNotMatch(page.url(), /checkpoint=/);
   await close(page);
+});
+
+test("the facts of a scope are shown with trust and evidence, and what a question recalls and why", { timeout: 60_000 }, async () => {
+  const page = await open(base, "#/memory");
+  await page.getByRole("link", { name: "Facts", exact: true }).click();
+  await page.getByLabel("Scope").selectOption({ label: "tenant shop · user ada · agent support" });
+  const facts = page.getByRole("list", { name: "Facts" }).getByRole("listitem");
+  await facts.filter({ hasText: "Keswick" }).filter({ hasText: "stated" }).waitFor();
+  await facts.filter({ hasText: "size 43, wide" }).getByText("my left foot is a bit wider").waitFor();
+  await facts.filter({ hasText: "green jackets" }).filter({ hasText: "untrusted" }).waitFor();
+  assert.equal(await facts.filter({ hasText: "Leeds" }).count(), 0);
+  await page.getByRole("button", { name: "Past, too" }).click();
+  await facts.filter({ hasText: "Leeds" }).filter({ hasText: "superseded" }).waitFor();
+  await page.getByRole("searchbox", { name: "Ask the memory" }).fill("which shoes does Ada wear?");
+  await page.keyboard.press("Enter");
+  const first = facts.first();
+  await first.filter({ hasText: "size 43" }).filter({ hasText: /cosine 0\.\d+/ }).filter({ hasText: /BM25 \d/ }).waitFor();
+  await page.getByRole("button", { name: "Untrusted, too" }).click();
+  await page.waitForFunction(() => !document.querySelector("[aria-label=Facts]")?.textContent.includes("green jackets"));
+  assert.match(await first.innerText(), /size 43/);
+  const address = page.url();
+  await page.getByLabel("Scope").selectOption({ label: "tenant shop · user grace" });
+  await page.waitForFunction(() => !document.querySelector("[aria-label=Facts]")?.textContent.includes("size 43"));
+  await close(page);
+  const again = await open(base, new URL(address).hash);
+  await again.getByRole("list", { name: "Facts" }).getByText("size 43, wide").waitFor();
+  await close(again);
 });
 
 test("two checkpoints are compared, and the address opens the same view", { timeout: 60_000 }, async () => {

@@ -16,8 +16,6 @@ import (
 	"syscall"
 
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
-	"github.com/weft-go/weft/memory"
-	"github.com/weft-go/weft/memory/inmemory"
 	"github.com/weft-go/weft/server"
 	"github.com/weft-go/weft/server/runs/memruns"
 	"github.com/weft-go/weft/server/ui"
@@ -43,11 +41,11 @@ func serve(ctx context.Context, listen string, large, readOnly bool) error {
 	if err != nil {
 		return err
 	}
-	mem, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
+	mem, err := newMemory(ctx)
 	if err != nil {
 		return err
 	}
-	o := server.Options{Graphs: graphs, Runs: memruns.New(), Values: mem.Values(), Studio: &ui.Studio{Write: !readOnly}}
+	o := server.Options{Graphs: graphs, Runs: memruns.New(), Values: mem.Values(), Memory: mem, Studio: &ui.Studio{Write: !readOnly}}
 	s, err := server.New(o)
 	if err != nil {
 		return err

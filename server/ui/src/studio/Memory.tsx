@@ -10,12 +10,32 @@ import { toast } from "../parts/Toast";
 import { Tree } from "../parts/Tree";
 import { href, navigate, useRoute } from "../route";
 import { Empty, Failure, Page, plural } from "./bits";
-import { changed, useData, useInfo, whyNot } from "./data";
+import { changed, type Info, useData, useInfo, whyNot } from "./data";
+import { Facts } from "./Facts";
 import { Locking } from "./Thread";
 
 type Item = { namespace: string[]; key: string; value: Record<string, unknown>; createdAt: string; updatedAt: string; score?: number };
 
+/** Memory shows the values of the server's store, or the facts of its memory. */
 export default function Memory() {
+  const info = useInfo();
+  const route = useRoute();
+  if (!info) return <Page title="Memory"><Skeleton lines={6} /></Page>;
+  return info.facts && (route.path[0] === "facts" || !info.values) ? <Facts tabs={<Tabs info={info} at="facts" />} /> : <Values />;
+}
+
+function Tabs({ info, at }: { info: Info; at: "facts" | "memory" }) {
+  if (!info.facts || !info.values) return null;
+  return (
+    <nav aria-label="Kinds of memory" className="mb-4 flex gap-1 border-b text-sm">
+      {([["memory", "Values"], ["facts", "Facts"]] as const).map(([path, label]) => (
+        <a key={path} href={href([path])} aria-current={at === path ? "page" : undefined} className={`-mb-px border-b-2 px-3 py-1.5 ${at === path ? "border-accent font-medium" : "border-transparent text-muted hover:text-text"}`}>{label}</a>
+      ))}
+    </nav>
+  );
+}
+
+function Values() {
   const info = useInfo();
   const route = useRoute();
   const at = route.path.slice(1);
@@ -49,6 +69,7 @@ export default function Memory() {
         <Locking why={why}><Button kind="primary" icon={<Plus size={15} />} disabled={why !== undefined} onClick={() => setEditing("new")}>New value</Button></Locking>
       </>}
     >
+      {info && <Tabs info={info} at="memory" />}
       <nav aria-label="Namespace" className="mb-3 flex flex-wrap items-center gap-1 text-sm">
         {[[] as string[], ...at.map((_, i) => at.slice(0, i + 1))].map((p, i) => (
           <span key={p.join("/")} className="flex items-center gap-1">

@@ -25,7 +25,8 @@ function useOpenQuestions(): number {
 
 export function Studio() {
   const route = useRoute();
-  const at = route.path[0] ?? "threads";
+  const first = route.path[0] ?? "threads";
+  const at = first === "facts" ? "memory" : first;
   const [searching, setSearching] = useState(false);
   const info = useInfo();
   const open = useOpenQuestions();

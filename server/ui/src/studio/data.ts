@@ -9,7 +9,7 @@ export type GraphNode = { name: string; deferred?: boolean; pauseBefore?: boolea
 export type GraphEdge = { from: string; to: string; kind: "edge" | "branch" | "destination" | "join"; join?: number };
 export type Drawing = { name: string; channels: Channel[]; nodes: GraphNode[]; edges: GraphEdge[] };
 export type GraphInfo = { name: string; assistant_id: string; drawing: Drawing };
-export type Info = { read_only: boolean; stored: boolean; values: boolean; started_at: string; graphs: GraphInfo[] };
+export type Info = { read_only: boolean; stored: boolean; values: boolean; facts: boolean; started_at: string; graphs: GraphInfo[] };
 
 export type Usage = { input: number; output: number; total: number };
 export type MarkTask = {
