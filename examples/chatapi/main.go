@@ -123,6 +123,7 @@ func run(ctx context.Context, c config, s *chat.Service, records runs.Store, log
 		Studio:   &ui.Studio{Write: true},
 		Auth:     api.Caller,
 		Hosts:    append([]string{"127.0.0.1", "::1", "localhost"}, c.hosts...),
+		Limits:   server.Limits{Requests: 1000}, // a caller may be a service with many users
 		OnDelete: s.Forget,
 		Logger:   logger,
 	})

@@ -8,98 +8,92 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/examples/designer/internal/kai"
-	"github.com/weft-go/weft/examples/internal/page"
 )
 
-// Killed at any moment of a run with an order, and started again, the program goes on, and the order is
-// submitted once.
+// Killed at any moment of a run with an order, and started again, the program continues the run by itself, and
+// the order is submitted once.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	for name, newStore := range storesOf {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			where := newStore(t)
-			for i, at := range []string{"node_started", "tool_started", "tool_finished", "turn", "text", "final_response"} {
+			for i, at := range []string{"custom", "updates", "messages"} {
 				killedAt(t, where, at, i+1)
 			}
 			for i := range 4 {
-				killedAfter(t, where, time.Duration(i)*7*time.Millisecond, 7+i)
+				killedAfter(t, where, time.Duration(i)*7*time.Millisecond, 4+i)
 			}
 		})
 	}
 }
 
-// waits begins a conversation that waits for the approval of an order.
-func waits(t *testing.T, s *server) (kai.Wait, string) {
+// waits begins a thread that waits for the approval of an order.
+func waits(t *testing.T, s *process) (thread, approval string) {
 	t.Helper()
-	quote := s.result(t, messageBody("quote 2 of P042"))
-	status, events := s.get(t, "POST", "/api/sessions/"+quote.ConversationID+"/answers", approve(t, quote.Waits[0]))
-	if status != 200 || !strings.Contains(events, "Total: 1080 €") && !strings.Contains(events, "final_response") {
-		t.Fatalf("%d: %s", status, events)
+	thread = s.thread(t)
+	quote := s.run(t, thread, said("quote 2 of P042"))
+	if done := s.run(t, thread, approved(t, quote)); !strings.Contains(done.text(), "Total: 1080 €") {
+		t.Fatalf("got %s", done.text())
 	}
-	order := s.result(t, `{"message":"order it","conversationId":"`+quote.ConversationID+`"}`)
-	if len(order.Waits) != 1 || order.Waits[0].Question.Tool != "submitOrder" {
-		t.Fatalf("got %+v", order)
+	order := s.run(t, thread, said("order it"))
+	approval = approved(t, order)
+	if tool := order.Tasks[0].Interrupts[0].Value.Tool; tool != "submitOrder" {
+		t.Fatalf("got %s", tool)
 	}
-	return order.Waits[0], quote.ConversationID
+	return thread, approval
 }
 
 func killedAt(t *testing.T, where store, event string, orders int) {
 	t.Helper()
 	first := where.serve(t, "-pace", "3ms")
-	order, id := waits(t, first)
-	run := first.ask(t, "POST", "/api/sessions/"+id+"/answers", approve(t, order))
+	thread, approval := waits(t, first)
+	run := first.ask(t, "POST", "/threads/"+thread+"/runs/stream", approval)
 	readUntil(t, run.Body, event)
 	first.kill()
 	_, _ = io.Copy(io.Discard, run.Body) // what was sent before
 	run.Body.Close()
-	goesOn(t, where, id, order, orders)
+	goesOn(t, where, thread, approval, orders)
 }
 
 func killedAfter(t *testing.T, where store, d time.Duration, orders int) {
 	t.Helper()
 	first := where.serve(t)
-	order, id := waits(t, first)
+	thread, approval := waits(t, first)
 	killed := make(chan struct{})
 	time.AfterFunc(d, func() { _ = first.Process.Kill(); close(killed) }) // it is there, as it is not waited for yet
-	if r, err := first.client.Post(first.url+"/api/sessions/"+id+"/answers", "application/json", strings.NewReader(approve(t, order))); err == nil {
+	if r, err := first.client.Post(first.url+"/threads/"+thread+"/runs/wait", "application/json", strings.NewReader(approval)); err == nil {
 		_, _ = io.Copy(io.Discard, r.Body) // it breaks off somewhere
 		r.Body.Close()
 	}
 	<-killed
 	first.kill()
-	goesOn(t, where, id, order, orders)
+	goesOn(t, where, thread, approval, orders)
 }
 
-// goesOn ends the conversation in a new process, as a person would: by going on with it, or by the answer if it
-// was never taken.
-func goesOn(t *testing.T, where store, id string, order kai.Wait, orders int) {
+// goesOn waits in a new process for the run that the last one left, and approves the order if that was never
+// taken.
+func goesOn(t *testing.T, where store, thread, approval string, orders int) {
 	t.Helper()
 	second := where.serve(t)
 	defer second.kill()
-	var thread page.Thread
-	look := func() {
-		thread = page.Thread{}
-		_, body := second.get(t, "GET", "/api/sessions/"+id, "")
-		if err := json.Unmarshal([]byte(body), &thread); err != nil {
-			t.Fatalf("%s: %v", body, err)
-		}
+	var runs []struct {
+		ID string `json:"run_id"`
 	}
-	for look(); thread.Unfinished || len(thread.Waits) > 0; look() {
-		path, body := "/resume", ""
-		if len(thread.Waits) > 0 {
-			path, body = "/answers", approve(t, order)
-		}
-		// In PostgreSQL the process that was killed holds the conversation until its lease has run out.
-		if status, events := second.get(t, "POST", "/api/sessions/"+id+path, body); status != 200 && status != 409 {
-			t.Fatalf("%s: %d %s", path, status, events)
-		}
+	_, body := second.get(t, "GET", "/threads/"+thread+"/runs?limit=1", "")
+	if err := json.Unmarshal([]byte(body), &runs); err != nil || len(runs) != 1 {
+		t.Fatalf("the runs are %s, %v", body, err)
 	}
-	if last := thread.Messages[len(thread.Messages)-1]; !strings.Contains(last.Text, "is submitted") {
-		t.Errorf("it ended with %q", last.Text)
+	second.get(t, "GET", "/threads/"+thread+"/runs/"+runs[0].ID+"/join", "")
+	end := second.state(t, thread)
+	if len(end.Tasks) > 0 {
+		end = second.run(t, thread, approval)
+	}
+	if !strings.Contains(end.text(), "is submitted") {
+		t.Errorf("it ended with %q", end.text())
 	}
 	var all []kai.Order
-	_, body := second.get(t, "GET", "/api/orders", "")
+	_, body = second.get(t, "GET", "/api/orders", "")
 	if err := json.Unmarshal([]byte(body), &all); err != nil || len(all) != orders {
 		t.Fatalf("there are %d orders, want %d: %s, %v", len(all), orders, body, err)
 	}

@@ -2,15 +2,16 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
 	"github.com/weft-go/weft/examples/designer/internal/kai"
-	"github.com/weft-go/weft/examples/internal/page"
 )
 
 // What can not be done has a status and a message, and changes nothing.
@@ -21,7 +22,7 @@ func TestBadInput(t *testing.T) {
 			t.Parallel()
 			s := newStore(t).serve(t)
 			s.token = "ann"
-			mine := sessionOf(t, s)
+			mine := s.result(t, messageBody("hello")).ConversationID
 			quote := s.result(t, `{"message":"quote 2 of P042"}`)
 			answer := func(id, hash string) string {
 				return `{"id":"` + id + `","answer":{"verdict":"approve","hash":"` + hash + `"}}`
@@ -32,30 +33,28 @@ func TestBadInput(t *testing.T) {
 				want                            string
 			}{
 				{"wrong JSON", "POST", "/api/agents/kai", `{"message":`, "ann", 400, "unexpected EOF"},
-				{"no JSON", "POST", "/api/agents/kai", `hello`, "ann", 400, "Invalid request format"},
+				{"no JSON", "POST", "/api/agents/kai", `hello`, "ann", 400, "The body cannot be read"},
 				{"a wrong type", "POST", "/api/agents/kai", `{"message":7}`, "ann", 400, "message of type string"},
-				{"an unknown field", "POST", "/api/sessions/" + mine + "/messages", `{"massage":"x"}`, "ann", 400, "massage"},
-				{"an empty message", "POST", "/api/sessions/" + mine + "/messages", `{"message":"  "}`, "ann", 400, "message: is empty"},
-				{"a long message", "POST", "/api/sessions/" + mine + "/messages", messageBody(strings.Repeat("x", 20_001)), "ann", 413, "at most 20000 bytes"},
-				{"a large body", "POST", "/api/agents/kai", messageBody(strings.Repeat("x", 70_000)), "ann", 413, "at most 65536 bytes"},
+				{"an unknown field", "POST", "/api/agents/kai", `{"massage":"x"}`, "ann", 400, "massage"},
+				{"an empty message", "POST", "/api/agents/kai", `{"message":"  "}`, "ann", 400, "message is empty"},
+				{"a long message", "POST", "/api/agents/kai", messageBody(strings.Repeat("x", 20_001)), "ann", 413, "at most 20000 bytes"},
+				{"a large body", "POST", "/api/agents/kai", messageBody(strings.Repeat("x", 70_000)), "ann", 413, "larger than 65536 bytes"},
 				{"an unknown agent", "POST", "/api/agents/x", `{"message":"x"}`, "ann", 404, "no such agent"},
-				{"a session of an unknown agent", "POST", "/api/sessions", `{"agentId":"x"}`, "ann", 404, "no such agent"},
-				{"an unknown session", "POST", "/api/sessions/none/messages", `{"message":"x"}`, "ann", 404, "no such session"},
-				{"a foreign session", "POST", "/api/sessions/" + mine + "/messages", `{"message":"x"}`, "bob", 404, "no such session"},
+				{"an unknown session", "POST", "/api/sessions/none/resume", "", "ann", 404, "no such session"},
+				{"a foreign session", "POST", "/api/sessions/" + mine + "/resume", "", "bob", 404, "no such session"},
 				{"a foreign session without a token", "GET", "/api/sessions/" + mine, "", "", 404, "no such session"},
 				{"a foreign conversation", "POST", "/api/agents/kai", `{"message":"x","conversationId":"` + mine + `"}`, "bob", 404, "no such session"},
 				{"a conversation of another agent", "POST", "/api/agents/scout", `{"message":"x","conversationId":"` + mine + `"}`, "ann", 404, "no such session"},
 				{"a foreign answer", "POST", "/api/sessions/" + quote.ConversationID + "/answers", answer(quote.Waits[0].ID, quote.Waits[0].Question.Hash), "bob", 404, "no such session"},
 				{"a foreign deletion", "DELETE", "/api/sessions/" + mine, "", "bob", 404, "no such session"},
-				{"a path that escapes", "GET", "/api/scenes/..%2f..%2fetc%2fpasswd", "", "ann", 404, "no such scene"},
-				{"a session that escapes", "GET", "/api/sessions/..%2f..", "", "ann", 404, "no such session"},
+				{"a path that escapes", "GET", "/api/scenes/..%2f..%2fetc%2fpasswd", "", "ann", 404, "no path"},
+				{"a session that escapes", "GET", "/api/sessions/..%2f..", "", "ann", 404, "no path"},
 				{"a question that is not open", "POST", "/api/sessions/" + quote.ConversationID + "/answers", answer("x", "y"), "ann", 409, "not open"},
-				{"nothing to go on with", "POST", "/api/sessions/" + mine + "/resume", "", "ann", 409, "nothing to go on with"},
 				{"an unknown kind of memory", "POST", "/api/memories", `{"type":"mood","content":"x"}`, "ann", 400, "mood"},
-				{"an empty memory", "POST", "/api/memories", `{"type":"fact","content":""}`, "ann", 400, "Invalid"},
+				{"an empty memory", "POST", "/api/memories", `{"type":"fact","content":""}`, "ann", 400, "content"},
 				{"a list of an unknown kind", "GET", "/api/memories?type=mood", "", "ann", 400, "mood"},
 				{"an unknown memory", "DELETE", "/api/memories/11111111-1111-4111-8111-111111111111", "", "ann", 404, "no such memory"},
-				{"no address", "GET", "/api/nothing", "", "ann", 404, "no such address"},
+				{"no address", "GET", "/api/nothing", "", "ann", 404, "no path"},
 				{"a wrong method", "PUT", "/api/agents/kai", `{}`, "ann", 404, ""},
 			}
 			for _, tt := range tests {
@@ -74,6 +73,19 @@ func TestBadInput(t *testing.T) {
 				t.Fatal(err)
 			}
 			res.Body.Close()
+			for _, header := range []string{"Token ann", "Basic YTpi", "Bearer ", "ann"} {
+				other := r.Clone(t.Context())
+				other.Body, other.ContentLength = http.NoBody, 0
+				other.Header.Set("Authorization", header)
+				refused, err := s.client.Do(other)
+				if err != nil {
+					t.Fatal(err)
+				}
+				refused.Body.Close()
+				if refused.StatusCode != http.StatusUnauthorized {
+					t.Errorf("%q: %d, want 401", header, refused.StatusCode)
+				}
+			}
 			if res.StatusCode != http.StatusUnsupportedMediaType {
 				t.Errorf("another content type: %d, want 415", res.StatusCode)
 			}
@@ -82,14 +94,14 @@ func TestBadInput(t *testing.T) {
 				t.Errorf("something was ordered: %s", body)
 			}
 			again := s.result(t, `{"message":"hello","conversationId":"`+mine+`"}`)
-			if again.Turns != 1 {
-				t.Errorf("the conversation had %d turns before, want none", again.Turns-1)
+			if again.Turns != 2 {
+				t.Errorf("the conversation had %d turns before, want one", again.Turns-1)
 			}
 		})
 	}
 }
 
-// Everything that a person does, over HTTP: with a token, nobody else sees it.
+// Everything that a person does in the page: with a token, nobody else sees it.
 func TestConversation(t *testing.T) {
 	t.Parallel()
 	for name, newStore := range storesOf {
@@ -97,52 +109,51 @@ func TestConversation(t *testing.T) {
 			t.Parallel()
 			s := newStore(t).serve(t)
 			s.token = "ann"
-			id := sessionOf(t, s)
-			_, events := s.get(t, "POST", "/api/sessions/"+id+"/messages", messageBody("find marble floor tiles and make a 3D scene of them"))
-			for _, want := range []string{"event: products\n", "event: approval\n", "event: end\n", `"reason":"approval"`} {
+			id := s.thread(t)
+			_, events := s.get(t, "POST", "/threads/"+id+"/runs/stream", said("find marble floor tiles and make a 3D scene of them"))
+			for _, want := range []string{"event: custom\n", `"price_eur"`, `"tool":"generate3D"`} { // products are told as they are found
 				if !strings.Contains(events, want) {
 					t.Errorf("the events have no %q: %s", want, events)
 				}
 			}
-			var thread page.Thread
-			_, body := s.get(t, "GET", "/api/sessions/"+id, "")
-			if err := json.Unmarshal([]byte(body), &thread); err != nil || len(thread.Waits) != 1 || thread.Waits[0].Question.Tool != "generate3D" {
-				t.Fatalf("the thread is %s, %v", body, err)
+			waits := s.state(t, id)
+			approval := approved(t, waits)
+			made := s.run(t, id, approval)
+			if made.Values.Job == nil || made.Values.Final == nil || len(made.Values.Products) != 5 || made.Values.Iteration != 3 || made.Values.Turns != 1 {
+				t.Fatalf("got %+v", made.Values)
 			}
-			w := kai.Wait{ID: thread.Waits[0].Pause.ID, Question: *thread.Waits[0].Question}
-			_, events = s.get(t, "POST", "/api/sessions/"+id+"/answers", approve(t, w))
-			for _, want := range []string{"event: generation_job\n", "event: final_response\n", `"reason":"answered"`, `"generationJob":{`} {
-				if !strings.Contains(events, want) {
-					t.Errorf("the events have no %q: %s", want, events)
-				}
-			}
-			if status, _ := s.get(t, "POST", "/api/sessions/"+id+"/answers", approve(t, w)); status != 409 {
-				t.Errorf("the second answer: %d, want 409", status)
-			}
-			_, rest, _ := strings.Cut(events, `"url":"`)
-			url, _, _ := strings.Cut(rest, `"`)
+			url := made.Values.Job.URL
 			if status, scene := s.get(t, "GET", url, ""); status != 200 || strings.Count(scene, "\no ") != 5 {
 				t.Errorf("the scene: %d, %s", status, scene)
 			}
-			status, made := s.get(t, "POST", "/api/memories", `{"type":"fact","content":"Works on a hotel lobby"}`)
-			if status != 201 {
-				t.Errorf("a memory: %d %s", status, made)
+			if _, body := s.get(t, "POST", "/threads/"+id+"/runs/wait", approval); !strings.Contains(body, "__error__") && !strings.Contains(body, "detail") {
+				t.Errorf("the second answer: %s", body)
 			}
-			if r := s.result(t, messageBody("what do you know about me?")); !strings.Contains(*r.Response, "Works on a hotel lobby") {
-				t.Errorf("got %s", *r.Response)
+			status, kept := s.get(t, "POST", "/api/memories", `{"type":"fact","content":"Works on a hotel lobby"}`)
+			if status != 201 {
+				t.Errorf("a memory: %d %s", status, kept)
+			}
+			next := s.run(t, id, said("what do you know about me?"))
+			if v := next.Values; !strings.Contains(next.text(), "Works on a hotel lobby") || v.Turns != 2 || v.Iteration != 1 || len(v.Products) != 0 || v.Job != nil {
+				t.Errorf("the next turn is %+v", v)
+			}
+			image := `{` + modes + `,"input":{"messages":[{"role":"user","content":[{"type":"text","text":"find chairs like this"},{"type":"image","mime_type":"image/png","data":"iVBORw0KGgo="}]}]}}`
+			if status, body := s.get(t, "POST", "/threads/"+id+"/runs/wait", image); status != 200 || strings.Contains(body, "__error__") || !strings.Contains(body, "iVBORw0KGgo=") {
+				t.Errorf("with an image: %d %s", status, body)
 			}
 			s.token = "bob"
-			for path, want := range map[string]string{"/api/sessions": "[]", "/api/memories": "[]", url: "no such scene"} {
+			for path, want := range map[string]string{"/threads/" + id + "/state": "There is no thread", "/api/memories": "[]", url: "no such scene"} {
 				if _, body := s.get(t, "GET", path, ""); !strings.Contains(body, want) {
 					t.Errorf("bob sees %s at %s", body, path)
 				}
 			}
 			s.token = "ann"
 			var memory struct{ ID string }
-			if err := json.Unmarshal([]byte(made), &memory); err != nil {
+			if err := json.Unmarshal([]byte(kept), &memory); err != nil {
 				t.Fatal(err)
 			}
-			for path, want := range map[string]int{"/api/memories/" + memory.ID: 204, "/api/sessions/" + id: 204} {
+			session := s.result(t, messageBody("hello")).ConversationID
+			for path, want := range map[string]int{"/api/memories/" + memory.ID: 204, "/api/sessions/" + session: 204, "/threads/" + id: 204} {
 				if status, body := s.get(t, "DELETE", path, ""); status != want {
 					t.Errorf("delete %s: %d %s", path, status, body)
 				}
@@ -150,11 +161,8 @@ func TestConversation(t *testing.T) {
 					t.Errorf("delete %s again: %d", path, status)
 				}
 			}
-			if status, body := s.get(t, "GET", "/", ""); status != 200 || !strings.Contains(body, "<main>") {
-				t.Errorf("the page: %d", status)
-			}
-			if _, body := s.get(t, "GET", "/page.json", ""); !strings.Contains(body, `"human_approval"`) {
-				t.Errorf("the page draws %s", body)
+			if status, body := s.get(t, "GET", "/", ""); status != 200 || !strings.Contains(body, "Design studio") {
+				t.Errorf("the page: %d %s", status, body)
 			}
 		})
 	}
@@ -179,33 +187,46 @@ func TestBusyAndHangUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStore(t).serve(t, "-pace", "40ms")
-			id := sessionOf(t, s)
-			first := s.ask(t, "POST", "/api/sessions/"+id+"/messages", messageBody("find oak chairs"))
-			readUntil(t, first.Body, "text")
-			for _, path := range []string{"/messages", "/resume"} {
-				if status, body := s.get(t, "POST", "/api/sessions/"+id+path, messageBody("me too")); status != 409 || !strings.Contains(body, "busy") {
-					t.Errorf("%s: %d %s, want 409", path, status, body)
+			id := s.result(t, messageBody("hello")).ConversationID
+			message := `{"message":"find oak chairs","conversationId":"` + id + `"}`
+			first := make(chan string)
+			go func() {
+				_, body := s.get(t, "POST", "/api/agents/kai", message)
+				first <- body
+			}()
+			s.until(t, id, kai.Broken)
+			for path, body := range map[string]string{"/api/agents/kai": message, "/api/sessions/" + id + "/resume": ""} {
+				if status, text := s.get(t, "POST", path, body); status != 409 || !strings.Contains(text, "busy") {
+					t.Errorf("%s: %d %s, want 409", path, status, text)
 				}
 			}
-			readUntil(t, first.Body, "end")
-			first.Body.Close()
-			second := s.ask(t, "POST", "/api/sessions/"+id+"/messages", messageBody("find walnut armchairs"))
-			readUntil(t, second.Body, "text")
-			second.Body.Close()
-			var thread page.Thread
-			for !thread.Unfinished || thread.Messages == nil { // the server notices when it writes next
-				_, body := s.get(t, "GET", "/api/sessions/"+id, "")
-				if err := json.Unmarshal([]byte(body), &thread); err != nil {
-					t.Fatal(err)
-				}
+			if body := <-first; !strings.Contains(body, `"reason":"answered"`) {
+				t.Errorf("the first got %s", body)
 			}
+			ctx, hangUp := context.WithCancel(t.Context())
+			var gone sync.WaitGroup
+			gone.Go(func() {
+				r, err := http.NewRequestWithContext(ctx, "POST", s.url+"/api/agents/kai", strings.NewReader(strings.Replace(message, "oak", "walnut", 1)))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				r.Header.Set("Content-Type", "application/json")
+				if res, err := s.client.Do(r); err == nil {
+					res.Body.Close()
+					t.Error("the client did not hang up")
+				}
+			})
+			s.until(t, id, kai.Broken)
+			hangUp()
+			gone.Wait()
 			for {
-				status, events := s.get(t, "POST", "/api/sessions/"+id+"/resume", "")
+				status, result := s.get(t, "POST", "/api/sessions/"+id+"/resume", "")
 				if status == http.StatusConflict {
 					continue // the run that was hung up has not ended yet
 				}
-				if status != 200 || !strings.Contains(events, `"reason":"answered"`) || strings.Contains(events, "event: tool_started") {
-					t.Errorf("resumed: %d %s", status, events)
+				if status != 200 || !strings.Contains(result, `"reason":"answered"`) || !strings.Contains(result, `"turnCount":3`) {
+					t.Errorf("resumed: %d %s", status, result)
 				}
 				break
 			}
@@ -220,8 +241,22 @@ func TestBusyAndHangUp(t *testing.T) {
 	}
 }
 
-// When it is told to end, the program lets runs end, or stops them where they can be resumed, and learns what
-// was said.
+// until waits until the last turn of a conversation is where it is expected.
+func (s *process) until(t *testing.T, id string, reason kai.Reason) {
+	t.Helper()
+	for {
+		var r kai.Result
+		status, body := s.get(t, "GET", "/api/sessions/"+id, "")
+		if err := json.Unmarshal([]byte(body), &r); err != nil || status != 200 {
+			t.Fatalf("%d %s, %v", status, body, err)
+		}
+		if r.Reason == reason {
+			return
+		}
+	}
+}
+
+// When it is told to end, the program stops runs where they can be resumed, and learns what was said.
 func TestShutdown(t *testing.T) {
 	t.Parallel()
 	for name, newStore := range storesOf {
@@ -229,16 +264,31 @@ func TestShutdown(t *testing.T) {
 			t.Parallel()
 			where := newStore(t)
 			s := where.serve(t, "-pace", "20ms", "-drain", "20s")
-			id := sessionOf(t, s)
-			run := s.ask(t, "POST", "/api/sessions/"+id+"/messages", messageBody("I prefer walnut. Find me armchairs."))
-			readUntil(t, run.Body, "text")
+			id := s.thread(t)
+			run := s.ask(t, "POST", "/threads/"+id+"/runs/stream", said("I prefer walnut. Find me armchairs."))
+			readUntil(t, run.Body, "messages")
 			if err := s.Process.Signal(syscall.SIGTERM); err != nil {
 				t.Fatal(err)
 			}
-			readUntil(t, run.Body, "end")
+			_, _ = io.Copy(io.Discard, run.Body)
 			run.Body.Close()
 			s.client.CloseIdleConnections()
 			if err := s.Wait(); err != nil {
+				t.Errorf("the program ended with %v", err)
+			}
+			next := where.serve(t)
+			_, runs := next.get(t, "GET", "/threads/"+id+"/runs", "")
+			_, rest, _ := strings.Cut(runs, `"run_id":"`)
+			one, _, _ := strings.Cut(rest, `"`)
+			next.get(t, "GET", "/threads/"+id+"/runs/"+one+"/join", "")
+			if got := next.state(t, id); got.Values.Final == nil {
+				t.Errorf("the run ended with %+v", got.Values)
+			}
+			if err := next.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+			next.client.CloseIdleConnections()
+			if err := next.Wait(); err != nil {
 				t.Errorf("the program ended with %v", err)
 			}
 			if out, _ := where.says(t, "", "-memories"); !strings.Contains(out, "preference: I prefer walnut") {

@@ -30,8 +30,9 @@ import (
 	"github.com/weft-go/weft/examples/designer/internal/kai"
 	"github.com/weft-go/weft/examples/designer/internal/terminal"
 	"github.com/weft-go/weft/examples/internal/command"
-	"github.com/weft-go/weft/examples/internal/web"
 	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/server"
+	"github.com/weft-go/weft/server/ui"
 )
 
 func main() {
@@ -44,6 +45,7 @@ func main() {
 type options struct {
 	terminal.Request
 	data, schema, agents, catalogue, serve string
+	hosts                                  []string
 	pace, drain, lease                     time.Duration
 }
 
@@ -61,16 +63,20 @@ func parse(args []string, out io.Writer) (o options, err error) {
 	f.StringVar(&o.schema, "schema", "designer", "the `schema`, in PostgreSQL")
 	f.StringVar(&o.agents, "agents", "", "a `file` of agents, instead of those that come with the program")
 	f.StringVar(&o.catalogue, "catalogue", "", "a CSV `file` of products, instead of that which comes with the program")
-	f.StringVar(&o.Agent, "agent", "kai", "the `id` of the agent")
+	f.StringVar(&o.Agent, "agent", "kai", "the `id` of the agent, or with -serve of the page's")
 	f.StringVar(&o.Conversation, "conversation", "default", "the `id` of the conversation")
 	f.StringVar(&o.Workspace, "workspace", "studio", "the `workspace` that memories are of")
-	f.StringVar(&o.serve, "serve", "", "serve HTTP on this `address`")
+	f.StringVar(&o.serve, "serve", "", "serve the agents and a page on this `address`")
+	f.Func("host", "with -serve, another `name` by which clients reach the server; may be repeated", func(name string) error {
+		o.hosts = append(o.hosts, name)
+		return nil
+	})
 	f.StringVar(&o.Scene, "scene", "", "print the model of the scene of this `id`")
 	f.BoolVar(&o.Draw, "draw", false, "print the graph, for Mermaid")
 	f.BoolVar(&o.Orders, "orders", false, "print the orders")
 	f.BoolVar(&o.Memories, "memories", false, "print what is known")
 	f.DurationVar(&o.pace, "pace", 0, "how long the offline model waits before each word")
-	f.DurationVar(&o.drain, "drain", 10*time.Second, "how long runs and learning may take when the program ends")
+	f.DurationVar(&o.drain, "drain", 10*time.Second, "how long the program may learn at its end what was said")
 	f.DurationVar(&o.lease, "lease", 10*time.Second, "how long a process that died holds its conversations, in PostgreSQL")
 	err = f.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
@@ -133,14 +139,40 @@ func (o options) do(ctx context.Context, in io.Reader, out, errs io.Writer) (err
 	if listener != nil {
 		s.work()
 		fmt.Fprintf(out, "model: %s\nstore: %s\nhttp://%s\n", name, s.stores.Where, listener.Addr())
-		return web.Server{Handler: api.Handler(s.Platform, s.stores.Caller(), o.Workspace), Logger: logger, Drain: o.drain}.Run(ctx, listener)
+		return o.serveOn(ctx, listener, s)
 	}
 	return terminal.Terminal{Platform: s.Platform, Work: s.work, Model: name, In: in, Out: out}.Do(ctx, o.Request)
 }
 
+// serveOn serves the agents until the context ends. Then runs stop after their step, and the next process
+// continues them.
+func (o options) serveOn(ctx context.Context, l net.Listener, s *service) error {
+	graphs, err := s.Graphs()
+	if err != nil {
+		return err
+	}
+	page := &ui.Chat{
+		Title: "Design studio", Greeting: "Products, scenes, quotes and orders. Nothing is made or ordered without your approval.",
+		Placeholder: "What are you looking for?", Tools: s.Tools(), Attach: true,
+		Suggestions: []string{"Find oak chairs under 700", "Show marble floor tiles and make a 3D scene of them", "Quote 6 of the first"},
+	}
+	if page.Assistant = o.Agent; graphs[o.Agent] == nil {
+		return command.Wrong("-agent %s: there is no such agent", o.Agent)
+	}
+	to, err := server.New(server.Options{
+		Graphs: graphs, Runs: s.stores.Runs, Chat: page, Studio: &ui.Studio{Write: true}, Logger: s.Logger,
+		Auth: s.stores.Caller(), Hosts: append([]string{"127.0.0.1", "::1", "localhost"}, o.hosts...),
+	})
+	if err != nil {
+		return err
+	}
+	api.Handle(to, s.Platform)
+	return to.Serve(ctx, l, nil)
+}
+
 // parts is what a platform is made of, but for its stores, and the name of the model.
 func (o options) parts(ctx context.Context, logger *slog.Logger) (p kai.Parts, name string, err error) {
-	p.Logger = logger
+	p.Logger, p.Workspace = logger, o.Workspace
 	var agents []byte
 	if o.agents != "" {
 		if agents, err = os.ReadFile(o.agents); err != nil {

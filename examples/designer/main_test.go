@@ -18,6 +18,7 @@ import (
 
 	"github.com/weft-go/weft/examples/designer/internal/kai"
 	"github.com/weft-go/weft/internal/pgtest"
+	"github.com/weft-go/weft/tools"
 )
 
 // asProgram names the variable that makes this test be the program.
@@ -68,17 +69,17 @@ func (s store) says(t *testing.T, stdin string, args ...string) (string, int) {
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// A server is the program as a process that serves.
-type server struct {
+// A process is the program as a process that serves.
+type process struct {
 	*exec.Cmd
 	url    string
 	client *http.Client
 	token  string
 }
 
-func (s store) serve(t *testing.T, args ...string) *server {
+func (s store) serve(t *testing.T, args ...string) *process {
 	t.Helper()
-	srv := &server{Cmd: s.command(t, append(args, "-serve", "127.0.0.1:0")...), client: &http.Client{Transport: &http.Transport{}}}
+	srv := &process{Cmd: s.command(t, append(args, "-serve", "127.0.0.1:0")...), client: &http.Client{Transport: &http.Transport{}}}
 	var errs bytes.Buffer
 	srv.Stderr = &errs
 	out, err := srv.StdoutPipe()
@@ -102,13 +103,13 @@ func (s store) serve(t *testing.T, args ...string) *server {
 }
 
 // kill is kill -9.
-func (s *server) kill() {
+func (s *process) kill() {
 	s.client.CloseIdleConnections()
 	_ = s.Process.Kill() // it may have ended
 	_ = s.Wait()         // it was killed, and says so
 }
 
-func (s *server) ask(t *testing.T, method, path, body string) *http.Response {
+func (s *process) ask(t *testing.T, method, path, body string) *http.Response {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, s.url+path, strings.NewReader(body))
 	if err != nil {
@@ -128,7 +129,7 @@ func (s *server) ask(t *testing.T, method, path, body string) *http.Response {
 }
 
 // get returns the status and the body of an answer.
-func (s *server) get(t *testing.T, method, path, body string) (int, string) {
+func (s *process) get(t *testing.T, method, path, body string) (int, string) {
 	t.Helper()
 	res := s.ask(t, method, path, body)
 	defer res.Body.Close()
@@ -140,7 +141,7 @@ func (s *server) get(t *testing.T, method, path, body string) (int, string) {
 }
 
 // result reads the result of a turn.
-func (s *server) result(t *testing.T, body string) (r kai.Result) {
+func (s *process) result(t *testing.T, body string) (r kai.Result) {
 	t.Helper()
 	status, text := s.get(t, "POST", "/api/agents/kai", body)
 	if err := json.Unmarshal([]byte(text), &r); err != nil || status != 200 {
@@ -253,14 +254,81 @@ func TestOwnCatalogue(t *testing.T) {
 	}
 }
 
-func sessionOf(t *testing.T, s *server) string {
+// thread makes a thread of the server.
+func (s *process) thread(t *testing.T) string {
 	t.Helper()
-	var made struct{ ID string }
-	status, body := s.get(t, "POST", "/api/sessions", `{}`)
-	if err := json.Unmarshal([]byte(body), &made); err != nil || status != 201 {
+	var made struct {
+		ID string `json:"thread_id"`
+	}
+	status, body := s.get(t, "POST", "/threads", `{}`)
+	if err := json.Unmarshal([]byte(body), &made); err != nil || status != 200 {
 		t.Fatalf("%d: %s", status, body)
 	}
 	return made.ID
+}
+
+// run runs kai in a thread to its end or its next question, and returns the state.
+func (s *process) run(t *testing.T, thread, request string) state {
+	t.Helper()
+	if status, body := s.get(t, "POST", "/threads/"+thread+"/runs/wait", request); status != 200 || strings.Contains(body, `"__error__"`) {
+		t.Fatalf("%d: %s", status, body)
+	}
+	return s.state(t, thread)
+}
+
+// state is the state of a thread, as clients see it.
+type state struct {
+	Values struct {
+		Messages []struct {
+			Type    string `json:"type"`
+			Content string `json:"content"`
+			Status  string `json:"status"`
+		} `json:"messages"`
+		Turns     int      `json:"turnCount"`
+		Iteration int      `json:"iteration"`
+		Products  []any    `json:"collectedProducts"`
+		Job       *kai.Job `json:"generationJob"`
+		Final     *string  `json:"finalResponse"`
+	} `json:"values"`
+	Tasks []struct {
+		Interrupts []struct {
+			ID    string         `json:"id"`
+			Value tools.Question `json:"value"`
+		} `json:"interrupts"`
+	} `json:"tasks"`
+}
+
+func (s *process) state(t *testing.T, thread string) (out state) {
+	t.Helper()
+	status, body := s.get(t, "GET", "/threads/"+thread+"/state", "")
+	if err := json.Unmarshal([]byte(body), &out); err != nil || status != 200 {
+		t.Fatalf("%d: %s, %v", status, body, err)
+	}
+	return out
+}
+
+// text is the text of the last message.
+func (s state) text() string { return s.Values.Messages[len(s.Values.Messages)-1].Content }
+
+const modes = `"assistant_id":"kai","stream_mode":["messages-tuple","custom","updates"]`
+
+// said is a request to run kai with a message.
+func said(text string) string {
+	return fmt.Sprintf(`{%s,"input":{"messages":[{"role":"user","content":%q}]}}`, modes, text)
+}
+
+// approved is a request that approves the call that waits.
+func approved(t *testing.T, s state) string {
+	t.Helper()
+	if len(s.Tasks) != 1 || len(s.Tasks[0].Interrupts) != 1 {
+		t.Fatalf("waiting are %+v", s.Tasks)
+	}
+	one := s.Tasks[0].Interrupts[0]
+	data, err := json.Marshal(map[string]any{one.ID: one.Value.Approve()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf(`{%s,"command":{"resume":%s}}`, modes, data)
 }
 
 func messageBody(text string) string { return fmt.Sprintf(`{"message":%q}`, text) }

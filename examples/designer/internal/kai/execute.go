@@ -20,6 +20,7 @@ import (
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/agentmemory"
 	"github.com/weft-go/weft/memory/extract"
+	"github.com/weft-go/weft/server"
 	"github.com/weft-go/weft/state"
 	"github.com/weft-go/weft/tools"
 )
@@ -42,6 +43,8 @@ type Parts struct {
 	Learner     *extract.Learner
 	// Documents, when not nil, gets the state of each conversation as one document after a turn.
 	Documents *supacheckpoint.Agents
+	// Workspace is the workspace of the users of a server.
+	Workspace string
 	Logger    *slog.Logger
 }
 
@@ -84,6 +87,9 @@ func (t Turn) scope() memory.Scope {
 func (p *Platform) Execute(ctx context.Context, t Turn, onChunk func(Chunk)) (*Result, error) {
 	return last(p.Stream(ctx, t), onChunk)
 }
+
+// Last returns the result of a turn that [Platform.Answer] or [Platform.Resume] continues.
+func Last(chunks iter.Seq2[Chunk, error]) (*Result, error) { return last(chunks, nil) }
 
 // Stream is Execute for who wants to read the chunks. Leaving the loop ends the run; [Platform.Resume]
 // goes on with it.
@@ -169,9 +175,48 @@ func (p *Platform) Graph(id string) (*graph.Graph, error) {
 		return nil, err
 	}
 	return CreateAgentGraph(model, p.tools.Select(tools.Query{Names: config.Tools}), Options{
-		MaxIterations: config.MaxIterations, Critical: config.Critical, Kit: p.kit, Graph: graph.Options{Checkpoints: p.Checkpoints},
+		MaxIterations: config.MaxIterations, Critical: config.Critical, Kit: p.kit,
+		Prompt: func(ctx context.Context) string {
+			scope, _ := tools.BoundFrom[memory.Scope](ctx)
+			return p.prompt(ctx, config, scope)
+		},
+		Graph: graph.Options{Checkpoints: p.Checkpoints, Middleware: []graph.Middleware{p.scoped(id)}},
 	})
 }
+
+// Graphs returns the graphs of all agents by id, for a server.
+func (p *Platform) Graphs() (map[string]*graph.Graph, error) {
+	all := map[string]*graph.Graph{}
+	for _, id := range p.Agents.IDs() {
+		g, err := p.Graph(id)
+		if err != nil {
+			return nil, fmt.Errorf("agent %s: %w", id, err)
+		}
+		all[id] = g
+	}
+	return all, nil
+}
+
+// Tools are the tools of the platform.
+func (p *Platform) Tools() []tools.Tool { return p.tools.Tools() }
+
+// scoped gives a run of the server the memory of its user. [Platform.Execute] does it for its own.
+func (p *Platform) scoped(agent string) graph.Middleware {
+	return func(next graph.NodeFunc) graph.NodeFunc {
+		return func(ctx context.Context, s state.View) (state.Update, error) {
+			if _, ok := tools.BoundFrom[memory.Scope](ctx); !ok {
+				scope := Turn{User: server.UserID(ctx), Workspace: p.Workspace, Agent: agent}.scope()
+				ctx = context.WithValue(agentmemory.For(ctx, scope), serverKey{}, true)
+			}
+			return next(ctx, s)
+		}
+	}
+}
+
+type serverKey struct{}
+
+// ofServer reports whether a node is in a run of the server.
+func ofServer(ctx context.Context) bool { return ctx.Value(serverKey{}) != nil }
 
 // prompt is an agent's prompt with what is known of the user in this workspace, to whichever agent it was
 // said: the newest facts. A memory that is away holds nobody up.

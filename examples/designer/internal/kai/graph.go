@@ -33,6 +33,9 @@ type Options struct {
 	Critical []string
 	// Kit, when not nil, has each turn learned.
 	Kit *agentmemory.Kit
+	// Prompt returns the system prompt of a turn of the server, whose input is only a message. Nil
+	// means that the input has all that a turn begins with.
+	Prompt func(context.Context) string
 	// Graph is what the graph is compiled with.
 	Graph graph.Options
 }
@@ -83,17 +86,22 @@ func CreateAgentGraph(model llm.Model, set *tools.Set, o Options) (*graph.Graph,
 
 // ask asks the model what comes next.
 func (k *kai) ask(ctx context.Context, s state.View) (state.Update, error) {
-	turn := Iteration.Get(s) + 1
+	turn, prompt := Iteration.Get(s)+1, SystemPrompt.Get(s)
+	var update state.Update
+	if last, _ := Messages.Last(s); k.options.Prompt != nil && ofServer(ctx) && last.Role == llm.RoleUser {
+		turn, prompt = 1, k.options.Prompt(ctx)
+		update = fresh(prompt)
+	}
 	graph.Emit(ctx, agent.Turn{Agent: "designer", Number: turn, Most: k.options.MaxIterations})
 	messages := tools.Repair(Messages.Get(s)) // calls that were given up need an answer, or a provider refuses
-	if prompt := SystemPrompt.Get(s); prompt != "" {
+	if prompt != "" {
 		messages = append([]llm.Message{llm.System(prompt)}, messages...)
 	}
 	reply, err := agent.Ask(ctx, k.model, llm.Request{Messages: messages, Tools: k.tools.Specs()})
 	if err != nil {
 		return nil, err
 	}
-	update := state.Update{Messages.Put(reply), Iteration.Put(turn)}
+	update = append(update, Messages.Put(reply), Iteration.Put(turn))
 	if reply.Usage != nil {
 		update = append(update, InputTokens.Put(reply.Usage.Input), OutputTokens.Put(reply.Usage.Output))
 	}

@@ -80,6 +80,15 @@ func (p *Platform) Snapshot(ctx context.Context, t Turn) (*graph.Snapshot, error
 	return g.Thread(t.thread()).Snapshot(ctx)
 }
 
+// Look returns what the last turn of a conversation came to, or [checkpoint.ErrNotFound].
+func (p *Platform) Look(ctx context.Context, t Turn) (*Result, error) {
+	snap, err := p.Snapshot(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	return p.result(t, snap), nil
+}
+
 // Forget removes a conversation with its thread and its document. Orders, and what was learned, stay.
 func (p *Platform) Forget(ctx context.Context, t Turn) error {
 	g, err := p.Graph(t.Agent)

@@ -43,8 +43,12 @@ func channels() []state.Handle {
 // input is what a turn begins with: what the user said, the prompt, and counters at zero. What was
 // said before is in the checkpoint.
 func input(prompt, text string) state.Update {
+	return append(fresh(prompt), Messages.Put(llm.User(text)))
+}
+
+// fresh is the input of a turn without the message.
+func fresh(prompt string) state.Update {
 	return state.Update{
-		Messages.Put(llm.User(text)),
 		SystemPrompt.Put(prompt),
 		ToolResults.Overwrite(nil), CollectedProducts.Overwrite(nil),
 		Iteration.Put(0), InputTokens.Overwrite(0), OutputTokens.Overwrite(0),
@@ -68,6 +72,9 @@ type Job struct {
 	Prompt   string   `json:"prompt"`
 	Products []string `json:"products"`
 	URL      string   `json:"url"`
+	// Name and Type are for the page, which shows the scene as a file.
+	Name string `json:"name,omitempty"`
+	Type string `json:"type,omitempty"`
 }
 
 // document is the state as one JSON document, in the form that programs in JavaScript keep it in.

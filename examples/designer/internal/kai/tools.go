@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/weft-go/weft/examples/designer/internal/catalogue"
@@ -35,14 +37,18 @@ type caller = tools.Bound[memory.Scope]
 
 // tools returns all tools of the platform.
 func (d *desk) tools() (*tools.Set, error) {
-	critical := tools.Annotations{Category: "studio", Destructive: true}
-	look := tools.Annotations{Category: "catalogue", ReadOnly: true}
+	critical := func(title, result string) tools.Annotations {
+		return tools.Annotations{Title: title, Category: "studio", Destructive: true, Result: result}
+	}
+	look := func(title string) tools.Annotations {
+		return tools.Annotations{Title: title, Category: "catalogue", ReadOnly: true, Result: "product"}
+	}
 	return tools.NewSet(
-		tools.New("search_products", "Searches the catalogue. "+d.vocabulary(), d.search).Annotate(look),
-		tools.New("get_product", "Tells all that the catalogue has about one product.", d.product).Annotate(look),
-		tools.New("generate3D", "Generates a 3D scene with products. It costs money.", d.generate).Annotate(critical),
-		tools.New("createQuote", "Makes a binding quote for products.", d.quote).Annotate(critical),
-		tools.New("submitOrder", "Submits the order of a quote. It can not be taken back.", d.order).Annotate(critical),
+		tools.New("search_products", "Searches the catalogue. "+d.vocabulary(), d.search).Annotate(look("Search products")),
+		tools.New("get_product", "Tells all that the catalogue has about one product.", d.product).Annotate(look("Look up a product")),
+		tools.New("generate3D", "Generates a 3D scene with products. It costs money.", d.generate).Annotate(critical("Generate a 3D scene", "file")),
+		tools.New("createQuote", "Makes a binding quote for products.", d.quote).Annotate(critical("Make a quote", "")),
+		tools.New("submitOrder", "Submits the order of a quote. It can not be taken back.", d.order).Annotate(critical("Submit the order", "")),
 	)
 }
 
@@ -76,8 +82,44 @@ type searchInput struct {
 }
 
 type found struct {
-	Products []catalogue.Product `json:"products"`
-	All      int                 `json:"all_that_fit"`
+	Products []card `json:"products"`
+	All      int    `json:"all_that_fit"`
+}
+
+// A card is a product as the page shows it. The model reads the same.
+type card struct {
+	ID          string            `json:"id"`
+	Name        string            `json:"name"`
+	Price       float64           `json:"price"`
+	Currency    string            `json:"currency"`
+	Description string            `json:"description"`
+	Details     map[string]string `json:"details"`
+}
+
+func cardOf(p catalogue.Product) card {
+	c := card{p.ID, p.Name, p.Price, "EUR", joined(", ", p.ID, p.Category, p.Year), map[string]string{}}
+	size := joined(" × ", centimetres(p.Width), centimetres(p.Depth), centimetres(p.Height))
+	for name, value := range map[string]string{
+		"Designer": p.Designer, "Maker": p.Maker, "Material": p.Material, "Colour": p.Colour, "Style": p.Style, "Size (cm)": size,
+		"Price per": strings.TrimPrefix(p.Unit, "piece"),
+	} {
+		if value != "" {
+			c.Details[name] = value
+		}
+	}
+	return c
+}
+
+// joined joins the texts that are not empty.
+func joined(by string, texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), by)
+}
+
+func centimetres(v float64) string {
+	if v == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'f', -1, 64)
 }
 
 func (d *desk) search(ctx context.Context, in searchInput) (tools.Result, error) {
@@ -87,11 +129,15 @@ func (d *desk) search(ctx context.Context, in searchInput) (tools.Result, error)
 	products, all := d.catalogue.Search(catalogue.Query{
 		Text: in.Query, Category: in.Category, Material: in.Material, Colour: in.Colour, Style: in.Style, MaxPrice: in.MaxPrice,
 	}, min(in.Limit, 20))
+	cards := []card{}
+	for _, p := range products {
+		cards = append(cards, cardOf(p))
+	}
 	if len(products) == 0 {
-		return result(found{products, all})
+		return result(found{cards, all})
 	}
 	graph.Emit(ctx, products)
-	return result(found{products, all}, CollectedProducts.Put(products...))
+	return result(found{cards, all}, CollectedProducts.Put(products...))
 }
 
 func (d *desk) product(ctx context.Context, in struct {
@@ -103,7 +149,7 @@ func (d *desk) product(ctx context.Context, in struct {
 		return tools.Result{}, fmt.Errorf("there is no product %q", in.ID)
 	}
 	graph.Emit(ctx, []catalogue.Product{p})
-	return result(p, CollectedProducts.Put(p))
+	return result(cardOf(p), CollectedProducts.Put(p))
 }
 
 func (d *desk) generate(ctx context.Context, in struct {
@@ -125,7 +171,8 @@ func (d *desk) generate(ctx context.Context, in struct {
 	}
 	key := graph.IdempotencyKey(ctx)
 	job := Job{ID: name("J", key), Status: "finished", Prompt: in.Prompt, Products: in.ProductIDs}
-	job.URL = "/api/scenes/" + job.ID + ".obj"
+	job.Name, job.Type = job.ID+".obj", "model/obj"
+	job.URL = "/api/scenes/" + job.Name
 	scene := Scene{job, studio.Scene(in.Prompt, products)}
 	kept, err := studio.Keep(ctx, d.studio, studio.Record{Key: key, ID: job.ID, Kind: sceneKind, User: in.Caller.Value().User}, scene)
 	if err != nil {

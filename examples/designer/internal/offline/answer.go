@@ -31,7 +31,14 @@ func (d *dialogue) answer() string {
 	if len(out) == 0 {
 		return d.nothingDone()
 	}
-	return strings.Join(out, "\n")
+	var text strings.Builder
+	for i, line := range out {
+		if i > 0 && strings.HasPrefix(out[i-1], "- ") && !strings.HasPrefix(line, "- ") {
+			text.WriteString("\n") // the end of a list in Markdown
+		}
+		text.WriteString(line + "\n")
+	}
+	return strings.TrimSpace(text.String())
 }
 
 func (d *dialogue) lastSearch() int {
@@ -58,8 +65,9 @@ func (d *dialogue) found() (lines []string) {
 }
 
 func (p product) String() string {
-	by := strings.Join(slices.DeleteFunc([]string{p.Designer, p.Maker}, func(s string) bool { return s == "" }), ", ")
-	of := strings.Join(slices.DeleteFunc([]string{p.Material, p.Colour, p.Style}, func(s string) bool { return s == "" }), ", ")
+	d := p.Details
+	by := strings.Join(slices.DeleteFunc([]string{d.Designer, d.Maker}, func(s string) bool { return s == "" }), ", ")
+	of := strings.Join(slices.DeleteFunc([]string{d.Material, d.Colour, d.Style}, func(s string) bool { return s == "" }), ", ")
 	text := p.ID + " " + p.Name
 	if by != "" {
 		text += " by " + by
@@ -67,7 +75,7 @@ func (p product) String() string {
 	if of != "" {
 		text += " (" + of + ")"
 	}
-	return fmt.Sprintf("%s: %s € a %s", text, money(p.Price), map[bool]string{true: "piece", false: p.Unit}[p.Unit == ""])
+	return fmt.Sprintf("%s: %s € a %s", text, money(p.Price), map[bool]string{true: "piece", false: d.Unit}[d.Unit == ""])
 }
 
 func one(answer string) string {

@@ -10,15 +10,17 @@ import (
 
 // A product is what the tools tell of one.
 type product struct {
-	ID       string  `json:"id"`
-	Name     string  `json:"name"`
-	Maker    string  `json:"maker"`
-	Designer string  `json:"designer"`
-	Material string  `json:"material"`
-	Colour   string  `json:"colour"`
-	Style    string  `json:"style"`
-	Unit     string  `json:"unit"`
-	Price    float64 `json:"price_eur"`
+	ID      string  `json:"id"`
+	Name    string  `json:"name"`
+	Price   float64 `json:"price"`
+	Details struct {
+		Maker    string
+		Designer string
+		Material string
+		Colour   string
+		Style    string
+		Unit     string `json:"Price per"`
+	} `json:"details"`
 }
 
 // dialogue is what the model knows when it is asked.

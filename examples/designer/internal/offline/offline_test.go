@@ -23,7 +23,7 @@ var specs = []llm.ToolSpec{
 	{Name: "submitOrder", Description: "x", Schema: object},
 }
 
-const found = `{"products":[{"id":"P001","name":"One","price_eur":10},{"id":"P002","name":"Two","price_eur":20}],"all_that_fit":2}`
+const found = `{"products":[{"id":"P001","name":"One","price":10},{"id":"P002","name":"Two","price":20}],"all_that_fit":2}`
 
 func ask(t *testing.T, messages ...llm.Message) llm.Message {
 	t.Helper()

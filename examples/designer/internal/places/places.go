@@ -4,6 +4,8 @@ package places
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -20,16 +22,21 @@ import (
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 	"github.com/weft-go/weft/checkpoint/supacheckpoint"
 	"github.com/weft-go/weft/examples/designer/internal/studio"
-	"github.com/weft-go/weft/examples/internal/web"
+	"github.com/weft-go/weft/examples/internal/jsonhttp"
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/pgmemory"
 	"github.com/weft-go/weft/memory/sqlitememory"
+	"github.com/weft-go/weft/server"
+	"github.com/weft-go/weft/server/runs"
+	"github.com/weft-go/weft/server/runs/pgruns"
+	"github.com/weft-go/weft/server/runs/sqliteruns"
 )
 
 // Stores are what differs from place to place.
 type Stores struct {
 	Where       string
 	Checkpoints checkpoint.Store
+	Runs        runs.Store // of the server
 	Memory      driver.Backend
 	Studio      *studio.DB
 	// Documents is the table agent_checkpoints of a Supabase project, or nil.
@@ -79,11 +86,17 @@ func (o Options) openSQLite(ctx context.Context, st *Stores) error {
 	if err := os.MkdirAll(o.Data, 0o700); err != nil {
 		return fmt.Errorf("places: %w", err)
 	}
-	checkpoints, err := sqlitecheckpoint.Open(ctx, filepath.Join(o.Data, "checkpoints.db"), sqlitecheckpoint.Options{})
+	file := filepath.Join(o.Data, "checkpoints.db")
+	checkpoints, err := sqlitecheckpoint.Open(ctx, file, sqlitecheckpoint.Options{})
 	if err != nil {
 		return err
 	}
 	st.Checkpoints, st.close = checkpoints, append(st.close, checkpoints.Close)
+	records, err := sqliteruns.Open(ctx, file, sqliteruns.Options{})
+	if err != nil {
+		return err
+	}
+	st.Runs, st.close = records, append(st.close, records.Close)
 	facts, err := sqlitememory.Open(ctx, filepath.Join(o.Data, "memory.db"), sqlitememory.Options{})
 	if err != nil {
 		return err
@@ -107,11 +120,35 @@ func (o Options) openPostgres(ctx context.Context, st *Stores, address string) e
 		return err
 	}
 	st.Checkpoints, st.close = checkpoints, append(st.close, closer(checkpoints.Close))
-	facts, err := pgmemory.Open(ctx, address, pgmemory.Options{Schema: o.Schema})
+	return o.openPool(ctx, st, address, pgmemory.Migrate)
+}
+
+// openPool opens the memory, the records of the server and the studio.
+func (o Options) openPool(ctx context.Context, st *Stores, address string, migrate func(context.Context, pgmemory.Conn, pgmemory.Options) error) error {
+	config, err := pgmemory.PoolConfig(address, pgmemory.Detect)
 	if err != nil {
 		return err
 	}
-	st.Memory, st.close = facts, append(st.close, closer(facts.Close))
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return err
+	}
+	st.close = append(st.close, closer(pool.Close))
+	if err := migrate(ctx, pool, pgmemory.Options{Schema: o.Schema}); err != nil {
+		return err
+	}
+	facts, err := pgmemory.New(ctx, pool, pgmemory.Options{Schema: o.Schema})
+	if err != nil {
+		return err
+	}
+	if err := pgruns.Migrate(ctx, pool, pgruns.Options{Schema: o.Schema}); err != nil {
+		return err
+	}
+	records, err := pgruns.New(ctx, pool, pgruns.Options{Schema: o.Schema})
+	if err != nil {
+		return err
+	}
+	st.Memory, st.Runs = facts, records
 	st.Studio, err = studio.OpenPostgres(ctx, address, o.Schema)
 	return st.keepStudio(err)
 }
@@ -126,44 +163,50 @@ func (o Options) openSupabase(ctx context.Context, st *Stores) error {
 	}
 	st.Checkpoints, st.project, st.close = project, project, append(st.close, closer(project.Close))
 	address := cmp.Or(os.Getenv("SUPABASE_DB_URL"), os.Getenv("DATABASE_URL"))
-	config, err := pgmemory.PoolConfig(address, pgmemory.Detect)
-	if err != nil {
-		return err
-	}
-	pool, err := pgxpool.NewWithConfig(ctx, config)
-	if err != nil {
-		return err
-	}
-	st.close = append(st.close, closer(pool.Close))
 	if st.Documents, err = project.Agents(); err != nil {
 		return err
 	}
-	if err := pgmemory.MigratePublic(ctx, pool, pgmemory.Options{Schema: o.Schema}); err != nil {
-		return err
-	}
-	facts, err := pgmemory.New(ctx, pool, pgmemory.Options{Schema: o.Schema})
-	if err != nil {
-		return err
-	}
-	st.Memory = facts
-	st.Studio, err = studio.OpenPostgres(ctx, address, o.Schema)
-	return st.keepStudio(err)
+	return o.openPool(ctx, st, address, pgmemory.MigratePublic)
 }
 
-// Caller says who asks over HTTP: in a Supabase project whose tokens can be checked the user of the token,
-// else whoever knows the token.
-func (st *Stores) Caller() func(*http.Request) (string, error) {
+// Caller returns the user of a request: in a Supabase project whose tokens can be checked the user of
+// the token, else the one who knows the token, or "local" without credentials.
+func (st *Stores) Caller() func(*http.Request) (server.User, error) {
 	if st.project == nil || cmp.Or(os.Getenv("SUPABASE_URL"), os.Getenv("NEXT_PUBLIC_SUPABASE_URL"), os.Getenv("SUPABASE_JWT_SECRET")) == "" {
-		return func(r *http.Request) (string, error) { return web.Caller(r), nil }
-	}
-	return func(r *http.Request) (string, error) {
-		token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		user, err := st.project.VerifyJWT(r.Context(), token)
-		if errors.Is(err, supacheckpoint.ErrToken) {
-			return "", web.Refuse(http.StatusUnauthorized, "A token of the project is needed.")
+		return func(r *http.Request) (server.User, error) {
+			token, err := bearer(r)
+			if err != nil || token == "" {
+				return server.User{ID: "local"}, err
+			}
+			sum := sha256.Sum256([]byte(token)) // a secret of the user's own choice, of which the hash is stored
+			return server.User{ID: hex.EncodeToString(sum[:])}, nil
 		}
-		return user.ID, err
 	}
+	return func(r *http.Request) (server.User, error) {
+		token, err := bearer(r)
+		if err != nil {
+			return server.User{}, err
+		}
+		user, err := st.project.VerifyJWT(r.Context(), token)
+		switch {
+		case errors.Is(err, supacheckpoint.ErrToken):
+			return server.User{}, jsonhttp.Refuse(http.StatusUnauthorized, "A token of the project is needed.")
+		case err != nil:
+			return server.User{}, jsonhttp.Refuse(http.StatusServiceUnavailable, "The token cannot be verified now.")
+		}
+		return server.User{ID: user.ID}, nil
+	}
+}
+
+// bearer returns the token of a request, or "" without credentials.
+func bearer(r *http.Request) (string, error) {
+	header := r.Header.Get("Authorization")
+	scheme, token, _ := strings.Cut(header, " ")
+	token = strings.TrimSpace(token)
+	if header != "" && (!strings.EqualFold(scheme, "Bearer") || token == "") {
+		return "", jsonhttp.Refuse(http.StatusUnauthorized, "Authorization must be Bearer and a token.")
+	}
+	return token, nil
 }
 
 func closer(fn func()) func() error { return func() error { fn(); return nil } }
