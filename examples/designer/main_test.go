@@ -150,16 +150,6 @@ func (s *process) result(t *testing.T, body string) (r kai.Result) {
 	return r
 }
 
-// approve is the body of an approval.
-func approve(t *testing.T, w kai.Wait) string {
-	t.Helper()
-	data, err := json.Marshal(map[string]any{"id": w.ID, "answer": w.Question.Approve()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
-}
-
 // Each step is a process of its own.
 func TestTerminal(t *testing.T) {
 	t.Parallel()
