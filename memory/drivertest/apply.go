@@ -12,7 +12,7 @@ import (
 )
 
 var applyCases = []factCase{
-	{name: "apply/add", promise: "a fact comes back as it was stored, with the times of the store", run: func(k *kit) {
+	{name: "apply/add", promise: "Get returns a fact as it was stored, with the times of the store", run: func(k *kit) {
 		want := k.record("Ann likes tea", of(driver.Preference), about(`{ "b" : 1.50, "a" : [ null ] }`), during("c-1", 7),
 			trusted(driver.Inferred), from(before), to(long), expiring(future), near("m", 1, -2.5, 1e-7), words("ann", "tea", "tea"))
 		want.Importance, want.SupersededBy = 0.1, idOf(99)
@@ -27,7 +27,7 @@ var applyCases = []factCase{
 		k.wantSame(got, want)
 		k.want(all(bob))
 	}},
-	{name: "apply/left_out", promise: "what was left out stays empty, but for what the store gives", run: func(k *kit) {
+	{name: "apply/left_out", promise: "fields that were not set stay empty, except those that the store sets", run: func(k *kit) {
 		id := k.add(ann, "plain")
 		got := k.get(ann, id)
 		if !got.ValidFrom.Equal(got.CreatedAt) {
@@ -38,14 +38,14 @@ var applyCases = []factCase{
 			k.Errorf("got %s want nothing that was not given", brief(got))
 		}
 	}},
-	{name: "apply/id", promise: "a fact without an id gets a UUID", run: func(k *kit) {
+	{name: "apply/id", promise: "a fact without an ID gets a UUID", run: func(k *kit) {
 		one, two := k.add(ann, "one", named("")), k.add(ann, "two", named(""))
 		if len(one) != 36 || one == two {
 			k.Errorf("got ids %q and %q want two UUIDs", one, two)
 		}
 		k.get(ann, one)
 	}},
-	{name: "apply/id_again", promise: "a fact with an id that the scope has, and that says the same, is there already", run: func(k *kit) {
+	{name: "apply/id_again", promise: "adding a fact with an existing ID and the same content returns the existing fact", run: func(k *kit) {
 		id := k.add(ann, "first")
 		got := k.apply(ann, k.changing(driver.Add, id, "first."))
 		if got[0] != (driver.Applied{ID: id, Existed: true}) {
@@ -59,7 +59,7 @@ var applyCases = []factCase{
 		}
 		k.want(driver.FactQuery{Reach: ann.Only()})
 	}},
-	{name: "apply/id_taken", promise: "a fact with an id of one that says something else is an ErrConflict, alone and among many", run: func(k *kit) {
+	{name: "apply/id_taken", promise: "adding a fact with an existing ID and another content returns ErrConflict, also among many changes", run: func(k *kit) {
 		id := k.add(ann, "first")
 		for _, other := range []driver.FactChange{
 			k.changing(driver.Add, id, "second"), k.changing(driver.Add, id, "first", of(driver.Context)), k.changing(driver.Add, id, "first", trusted(driver.Untrusted)),
@@ -74,7 +74,7 @@ var applyCases = []factCase{
 		k.want(all(ann), "first")
 		k.wantHistory(ann, id, "add >first by ")
 	}},
-	{name: "apply/id_expired", promise: "the id of a fact that has expired is free, as if it had been swept", run: func(k *kit) {
+	{name: "apply/id_expired", promise: "the ID of an expired fact can be used again, as after Sweep", run: func(k *kit) {
 		id := k.add(ann, "first", from(before), expiring(long))
 		if got := k.apply(ann, k.changing(driver.Add, id, "second"))[0]; got != (driver.Applied{ID: id}) {
 			k.Errorf("got %+v want a new fact", got)
@@ -82,7 +82,7 @@ var applyCases = []factCase{
 		k.want(all(ann), "second")
 		k.wantHistory(ann, id, "add >first by ", "delete first> by expired", "add >second by ")
 	}},
-	{name: "apply/results", promise: "each change returns the id of the fact that is there now, and whether it was before", run: func(k *kit) {
+	{name: "apply/results", promise: "each result has the ID of the stored fact, and reports whether the fact existed before", run: func(k *kit) {
 		id := k.add(ann, "old")
 		got := k.apply(ann, k.adding("new", named(idOf(100))), k.adding("old."), k.changing(driver.Update, id, "newer"),
 			closing(id), deleting(id))
@@ -91,14 +91,14 @@ var applyCases = []factCase{
 			k.Errorf("got %+v want %+v", got, want)
 		}
 	}},
-	{name: "apply/in_order", promise: "changes are done in their order, each on what the one before left", run: func(k *kit) {
+	{name: "apply/in_order", promise: "changes are applied in their order, each to the result of the one before", run: func(k *kit) {
 		c := k.adding("one")
 		id := c.Record.ID
 		k.apply(ann, by("a", c), by("b", k.changing(driver.Update, id, "two", at(1))), by("c", closing(id, at(2))), by("d", deleting(id)), by("e", k.changing(driver.Add, id, "three")))
 		k.want(driver.FactQuery{Reach: ann.Only()}, "three")
 		k.wantHistory(ann, id, "add >one by a", "update one>two by b", "close two> by c", "delete two> by d", "add >three by e")
 	}},
-	{name: "apply/all_or_none", promise: "if a change is refused, none is done", run: func(k *kit) {
+	{name: "apply/all_or_none", promise: "if a change is refused, no change of the call is applied", run: func(k *kit) {
 		keep, other := k.add(ann, "keep", near("m", 1)), k.add(ann, "other")
 		held := k.get(ann, keep)
 		for name, last := range map[string]driver.FactChange{
@@ -126,17 +126,17 @@ var applyCases = []factCase{
 		}
 		k.wantAny(driver.FactQuery{Reach: ann.Only()}, "keep", "other")
 	}},
-	{name: "apply/nothing", promise: "no changes are no error", run: func(k *kit) {
+	{name: "apply/nothing", promise: "a call without changes returns no error", run: func(k *kit) {
 		if applied, err := k.store.Apply(k.ctx, ann, nil); len(applied) != 0 || err != nil {
 			k.Errorf("got %v, %v want nothing", applied, err)
 		}
 		k.want(all(ann))
 	}},
-	{name: "apply/unknown", promise: "a kind of change that does not exist is an ErrInvalid", run: func(k *kit) {
+	{name: "apply/unknown", promise: "an unknown kind of change returns ErrInvalid", run: func(k *kit) {
 		k.refuse(driver.ErrInvalid, ann, k.changing("wonder", k.add(ann, "a"), "b"))
 		k.want(all(ann), "a")
 	}},
-	{name: "apply/owns_nothing", promise: "what was handed over, or handed out, may be changed without changing what is stored", run: func(k *kit) {
+	{name: "apply/owns_nothing", promise: "the caller may modify arguments and results afterwards without changing stored data", run: func(k *kit) {
 		given := k.record("mine", about(`{"a":1}`), near("m", 1, 2), words("mine", "own"))
 		want := k.record("mine", named(given.ID), about(`{"a":1}`), near("m", 1, 2), words("mine", "own"))
 		k.apply(ann, driver.FactChange{Kind: driver.Add, Record: given})
@@ -156,7 +156,7 @@ var applyCases = []factCase{
 			k.wantValues(k.get(ann, want.ID), want)
 		}
 	}},
-	{name: "apply/parallel", promise: "any number of goroutines may write at once: nothing is lost", run: func(k *kit) {
+	{name: "apply/parallel", promise: "concurrent writers lose no change", run: func(k *kit) {
 		const writers = 16
 		each := k.size(50, 10)
 		failed := parallel(writers, func(w int) error {
@@ -178,7 +178,7 @@ var applyCases = []factCase{
 			k.Errorf("got %d facts want %d", got, writers*each)
 		}
 	}},
-	{name: "apply/parallel_updates", promise: "of those who change one version at once, one succeeds", run: func(k *kit) {
+	{name: "apply/parallel_updates", promise: "of concurrent changes of one version, exactly one succeeds", run: func(k *kit) {
 		id := k.add(ann, "version 1")
 		const writers = 8
 		rounds := k.size(20, 5)

@@ -24,7 +24,7 @@ var changeCases = []factCase{
 			k.Errorf("got updated at %v want after %v", got.UpdatedAt, was.UpdatedAt)
 		}
 	}},
-	{name: "update/search", promise: "an updated fact is found by its new words and vector, and not by the old ones", run: func(k *kit) {
+	{name: "update/search", promise: "an updated fact is found by its new words and vector, and not by its old ones", run: func(k *kit) {
 		id := k.add(ann, "old words", near("m", 1, 0))
 		k.apply(ann, k.changing(driver.Update, id, "new words", near("m", 0, 1)))
 		q := driver.FactQuery{Reach: ann.Only()}
@@ -36,7 +36,7 @@ var changeCases = []factCase{
 		k.apply(ann, k.changing(driver.Update, id, "newest words"))
 		k.wantSearch(driver.FactSearch{Query: q, Embedding: []float32{0, 1}, Model: "m", Limit: 5})
 	}},
-	{name: "update/said_already", promise: "an update to what another valid fact of the kind says is an ErrConflict", run: func(k *kit) {
+	{name: "update/said_already", promise: "an update to the content of another valid fact of the same kind returns ErrConflict", run: func(k *kit) {
 		one, two := k.add(ann, "one"), k.add(ann, "two")
 		other := k.add(ann, "three", of(driver.Context))
 		k.refuse(driver.ErrConflict, ann, k.changing(driver.Update, two, "one."))
@@ -50,7 +50,7 @@ var changeCases = []factCase{
 		k.apply(ann, k.adding("one."))
 		k.wantAny(all(ann), "one", "one", "two")
 	}},
-	{name: "update/frees", promise: "what a fact said before an update may be stored again", run: func(k *kit) {
+	{name: "update/frees", promise: "the content before an update can be stored again as a new fact", run: func(k *kit) {
 		id := k.add(ann, "one")
 		k.apply(ann, k.changing(driver.Update, id, "two"))
 		k.add(ann, "one")
@@ -59,7 +59,7 @@ var changeCases = []factCase{
 			k.Errorf("got %+v want the fact that was updated", got)
 		}
 	}},
-	{name: "close/now", promise: "a closed fact is no longer so, and was so before", run: func(k *kit) {
+	{name: "close/now", promise: "a closed fact is not valid from its end on, and stays valid before it", run: func(k *kit) {
 		id := k.add(ann, "so", from(before))
 		k.apply(ann, closing(id))
 		got := k.get(ann, id)
@@ -71,7 +71,7 @@ var changeCases = []factCase{
 		k.want(driver.FactQuery{Reach: ann.Only(), AsOf: future})
 		k.want(driver.FactQuery{Reach: ann.Only(), Closed: true}, "so")
 	}},
-	{name: "close/at", promise: "a fact may be closed at any time, from which on it is no longer so", run: func(k *kit) {
+	{name: "close/at", promise: "a fact can be closed at any time, and is not valid from that time on", run: func(k *kit) {
 		id := k.add(ann, "so", from(before))
 		k.apply(ann, closing(id, to(long)))
 		k.want(driver.FactQuery{Reach: ann.Only()})
@@ -83,7 +83,7 @@ var changeCases = []factCase{
 		k.apply(ann, closing(later, to(future)))
 		k.want(driver.FactQuery{Reach: ann.Only()}, "later")
 	}},
-	{name: "close/earlier", promise: "closing what is closed keeps the earlier end", run: func(k *kit) {
+	{name: "close/earlier", promise: "closing a closed fact keeps the earlier end", run: func(k *kit) {
 		id := k.add(ann, "so", from(before))
 		k.apply(ann, closing(id, to(long)))
 		k.apply(ann, closing(id))
@@ -97,7 +97,7 @@ var changeCases = []factCase{
 			k.Errorf("got %v, version %d want %v, 5", got.ValidTo, got.Version, earlier)
 		}
 	}},
-	{name: "delete/gone", promise: "a deleted fact is found by nothing, also by those that name it, but its history stays", run: func(k *kit) {
+	{name: "delete/gone", promise: "no query finds a deleted fact, also not by its ID, but its history stays", run: func(k *kit) {
 		id := k.add(ann, "gone", near("m", 1))
 		k.apply(ann, by("me", deleting(id)))
 		k.want(all(ann))
@@ -112,7 +112,7 @@ var changeCases = []factCase{
 			k.Error("got the deleted fact's id for a new one")
 		}
 	}},
-	{name: "embed/alone", promise: "Embed sets the vector and the terms alone, is no event, and leaves the version", run: func(k *kit) {
+	{name: "embed/alone", promise: "Embed changes only the vector and the terms; it adds no event and keeps the version", run: func(k *kit) {
 		id := k.add(ann, "old words", near("m", 1, 0), about(`{"a":1}`))
 		want := k.get(ann, id)
 		k.apply(ann, k.changing(driver.Embed, id, "something else", about(`{"b":1}`), at(1), near("n", 0.5, 2, 3), words("other", "terms", "other")))
@@ -132,7 +132,7 @@ var changeCases = []factCase{
 }
 
 var closeCases = []factCase{
-	{name: "close/not_before", promise: "what ends before it began was so at no time: it ends when it began", run: func(k *kit) {
+	{name: "close/not_before", promise: "a fact whose end is before its beginning was never valid: it ends when it begins", run: func(k *kit) {
 		id := k.add(ann, "so", from(long))
 		k.apply(ann, closing(id, to(before)))
 		later := k.add(ann, "to come", from(future))
@@ -150,7 +150,7 @@ var closeCases = []factCase{
 }
 
 var versionCases = []factCase{
-	{name: "versions/count", promise: "a version counts the changes of a fact from 1", run: func(k *kit) {
+	{name: "versions/count", promise: "the version of a fact is 1 at first, and each change adds 1", run: func(k *kit) {
 		id := k.add(ann, "1", at(77))
 		for v := int64(1); v < 5; v++ {
 			if got := k.get(ann, id).Version; got != v {
@@ -159,7 +159,7 @@ var versionCases = []factCase{
 			k.apply(ann, k.changing(driver.Update, id, "version", at(v)))
 		}
 	}},
-	{name: "versions/conflict", promise: "a change with a version that is not the fact's is an ErrConflict, of every kind", run: func(k *kit) {
+	{name: "versions/conflict", promise: "a change of any kind with another version than the fact's returns ErrConflict", run: func(k *kit) {
 		id := k.add(ann, "one")
 		k.apply(ann, k.changing(driver.Update, id, "two"))
 		want := k.get(ann, id)
@@ -178,7 +178,7 @@ var versionCases = []factCase{
 }
 
 var jobCases = []factCase{
-	{name: "jobs/once", promise: "the changes of a job are applied once in a scope, and no result comes of them again", run: func(k *kit) {
+	{name: "jobs/once", promise: "the changes of a job are applied once in a scope; repeating the job returns empty results", run: func(k *kit) {
 		job := func() []driver.FactChange {
 			changes := []driver.FactChange{k.adding("learned", named("")), k.adding("learned too", named(""))}
 			for i := range changes {
@@ -201,14 +201,14 @@ var jobCases = []factCase{
 		k.apply(ann, other...)
 		k.wantAny(all(ann), "learned", "learned too")
 	}},
-	{name: "jobs/failed", promise: "a job that was refused is not done", run: func(k *kit) {
+	{name: "jobs/failed", promise: "a job that was refused can be tried again", run: func(k *kit) {
 		add, bad := k.adding("learned"), closing(idOf(5000))
 		add.Job, bad.Job = "job", "job"
 		k.refuse(driver.ErrNotFound, ann, add, bad)
 		k.apply(ann, add)
 		k.want(all(ann), "learned")
 	}},
-	{name: "jobs/parallel", promise: "of those who do one job at once, one does it", run: func(k *kit) {
+	{name: "jobs/parallel", promise: "of concurrent calls with one job, one applies it", run: func(k *kit) {
 		for round := range k.size(20, 4) {
 			var done counter
 			err := parallel(8, func(int) error {

@@ -96,7 +96,7 @@ var conditions = []struct {
 }
 
 var conditionCases = []factCase{
-	{name: "conditions/table", promise: "conditions compare numbers as numbers and texts by their bytes, at exactly the path that they name", run: func(k *kit) {
+	{name: "conditions/table", promise: "conditions compare numbers by value and texts by bytes, and only at their exact path", run: func(k *kit) {
 		k.addDocuments()
 		for _, c := range conditions {
 			var want []string
@@ -106,7 +106,7 @@ var conditionCases = []factCase{
 			k.wantWhere(driver.Condition{Path: c.path, Op: c.op, Value: json.RawMessage(c.value)}, want)
 		}
 	}},
-	{name: "conditions/not_equal", promise: "what is not there is not equal to anything", run: func(k *kit) {
+	{name: "conditions/not_equal", promise: "a missing value is not equal to any value", run: func(k *kit) {
 		k.addDocuments()
 		for _, c := range conditions {
 			if c.op != driver.Equal {
@@ -121,7 +121,7 @@ var conditionCases = []factCase{
 			k.wantWhere(driver.Condition{Path: c.path, Op: driver.NotEqual, Value: json.RawMessage(c.value)}, want)
 		}
 	}},
-	{name: "conditions/exists", promise: "what is there exists, also null", run: func(k *kit) {
+	{name: "conditions/exists", promise: "Exists holds for every value, also null", run: func(k *kit) {
 		k.addDocuments()
 		var want []string
 		for name, data := range documents {
@@ -131,7 +131,7 @@ var conditionCases = []factCase{
 		}
 		k.wantWhere(driver.Condition{Path: []string{"a"}, Op: driver.Exists}, want)
 	}},
-	{name: "conditions/several", promise: "all conditions have to hold", run: func(k *kit) {
+	{name: "conditions/several", promise: "all conditions must hold", run: func(k *kit) {
 		for i := range 30 {
 			k.add(ann, fmt.Sprint("fact ", i), about(fmt.Sprintf(`{"n":%d,"m":{"even":%t},"tags":["t%d"]}`, i, i%2 == 0, i%5)))
 		}
@@ -149,7 +149,7 @@ var conditionCases = []factCase{
 		q.Limit = 0
 		k.want(q, "fact 10")
 	}},
-	{name: "conditions/exact", promise: "metadata come back as the bytes that were stored", run: func(k *kit) {
+	{name: "conditions/exact", promise: "metadata keeps its bytes", run: func(k *kit) {
 		for name, data := range documents {
 			id := k.add(ann, "document "+name, about(data))
 			if got := string(k.get(ann, id).Metadata); got != data {

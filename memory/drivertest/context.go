@@ -11,7 +11,7 @@ import (
 )
 
 var contextCases = []factCase{
-	{name: "context/cancelled", promise: "with a context that is done nothing is read or changed, and its error is returned", run: func(k *kit) {
+	{name: "context/cancelled", promise: "with a context that has ended, no method reads or changes anything, and each returns the context's error", run: func(k *kit) {
 		id := k.add(ann, "one", from(before), expiring(future))
 		k.add(ann, "expired", from(before), expiring(long))
 		ctx, cancel := context.WithCancel(k.ctx)
@@ -54,7 +54,7 @@ var contextCases = []factCase{
 		k.wantAny(all(ann), "one", "expired")
 		k.wantHistory(ann, id, "add >one by ")
 	}},
-	{name: "context/while_reading", promise: "a find ends with the error of a context that ends meanwhile", run: func(k *kit) {
+	{name: "context/while_reading", promise: "a Find whose context ends meanwhile returns the context's error", run: func(k *kit) {
 		k.fill(ann, 500)
 		ctx, cancel := context.WithCancel(k.ctx)
 		n := 0
@@ -72,7 +72,7 @@ var contextCases = []factCase{
 		}
 		cancel()
 	}},
-	{name: "context/while_writing", promise: "a call that is cancelled meanwhile has done all, or nothing", run: func(k *kit) {
+	{name: "context/while_writing", promise: "a call that is cancelled meanwhile has applied all of its changes or none", run: func(k *kit) {
 		for round := range k.size(30, 8) {
 			ctx, cancel := context.WithCancel(k.ctx)
 			var changes []driver.FactChange
@@ -108,7 +108,7 @@ var odd = []string{
 }
 
 var textCases = []factCase{
-	{name: "texts/content", promise: "any valid text is kept byte by byte, and found by its words", run: func(k *kit) {
+	{name: "texts/content", promise: "valid text of any kind keeps its bytes and is found by its words", run: func(k *kit) {
 		for i, text := range odd {
 			r := k.record(text, words(strings.Fields(text)...))
 			k.apply(ann, driver.FactChange{Kind: driver.Add, Record: r})
@@ -120,7 +120,7 @@ var textCases = []factCase{
 			}
 		}
 	}},
-	{name: "texts/everywhere", promise: "so in every other field", run: func(k *kit) {
+	{name: "texts/everywhere", promise: "the same holds for text in all other fields", run: func(k *kit) {
 		for _, text := range odd {
 			if len(text) > 512 {
 				text = text[:512]

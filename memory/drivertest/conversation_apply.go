@@ -14,7 +14,7 @@ import (
 )
 
 var conversationCases = []conversationCase{
-	{name: "append/row", promise: "a message comes back as it was stored, with the place and the time of the store", run: func(k *conversationKit) {
+	{name: "append/row", promise: "a message is read as it was stored, with the position and time of the store", run: func(k *conversationKit) {
 		want := said(llm.RoleTool, "Grüße ☀️")
 		want.Data = json.RawMessage(`{"type":"tool","data":{"content":"a\u0000b","tool_call_id":"c","x":[1.50,null,{"y":12345678901234567890}]},"z":"<&>"}`)
 		want.Terms = []string{"gruss", "gruss", "☀️"}
@@ -29,7 +29,7 @@ var conversationCases = []conversationCase{
 			k.Errorf("got %s want %s", brief(got), brief(want))
 		}
 	}},
-	{name: "append/session", promise: "a turn makes the session, and tells how it is then", run: func(k *conversationKit) {
+	{name: "append/session", promise: "the first turn creates the session, and each result describes the session after the turn", run: func(k *conversationKit) {
 		first := k.append(ann, "s", "one", "two")
 		if first.ID != "s" || first.Scope != ann || first.Messages != 2 || first.Version < 1 || first.CreatedAt.IsZero() || first.UpdatedAt.Before(first.CreatedAt) || first.Title != "" || first.Metadata != nil {
 			k.Errorf("got %+v", first)
@@ -48,7 +48,7 @@ var conversationCases = []conversationCase{
 		k.wantAll(ann, "empty")
 		k.wantSessions(driver.SessionQuery{Reach: ann.Only(), Prefix: "empty"}, "empty")
 	}},
-	{name: "append/positions", promise: "messages stand in the order in which they were appended, without gaps", run: func(k *conversationKit) {
+	{name: "append/positions", promise: "messages keep the order in which they were appended, without gaps", run: func(k *conversationKit) {
 		k.append(ann, "s", "one", "two")
 		k.append(ann, "s", "two", "three")
 		k.append(ann, "s", "four")
@@ -59,7 +59,7 @@ var conversationCases = []conversationCase{
 		}
 		k.wantAll(ann, "s", "one", "two", "three", "four")
 	}},
-	{name: "append/again", promise: "a message whose id the session has is not stored again, and stays as it was", run: func(k *conversationKit) {
+	{name: "append/again", promise: "a message with an ID of the session is not stored again, and the stored message stays unchanged", run: func(k *conversationKit) {
 		k.append(ann, "s", "one", "two")
 		changed := said(llm.RoleUser, "other")
 		changed.ID = "m-one"
@@ -71,7 +71,7 @@ var conversationCases = []conversationCase{
 		k.append(ann, "t", "one")
 		k.wantAll(ann, "t", "one")
 	}},
-	{name: "append/once", promise: "with Once, what says the same in the session is not stored again; without, it is", run: func(k *conversationKit) {
+	{name: "append/once", promise: "with Once, a message with the content of another message of the session is not stored again; without Once, it is", run: func(k *conversationKit) {
 		again := func(id string, role llm.Role, text string) driver.MessageRow {
 			r := said(role, text)
 			r.ID = id
@@ -87,7 +87,7 @@ var conversationCases = []conversationCase{
 		k.apply(ann, driver.SessionChange{Session: "t", Once: true, Rows: []driver.MessageRow{again("1", llm.RoleUser, "yes")}})
 		k.wantAll(ann, "t", "yes")
 	}},
-	{name: "append/writers", promise: "many writers lose nothing, and none stands within the turn of another", run: func(k *conversationKit) {
+	{name: "append/writers", promise: "concurrent writers lose no message, and the messages of a turn stay together", run: func(k *conversationKit) {
 		const writers, turns, size = 8, 10, 5
 		err := parallel(writers, func(w int) error {
 			for turn := range turns {
@@ -124,7 +124,7 @@ var conversationCases = []conversationCase{
 			last[writer] = turn
 		}
 	}},
-	{name: "append/same_turn", promise: "a turn that many store at once is stored once", run: func(k *conversationKit) {
+	{name: "append/same_turn", promise: "a turn that is stored concurrently several times is stored once", run: func(k *conversationKit) {
 		for round := range 10 {
 			id := fmt.Sprint("s", round)
 			err := parallel(8, func(int) error {
@@ -137,7 +137,7 @@ var conversationCases = []conversationCase{
 			k.wantAll(ann, id, "one", "two")
 		}
 	}},
-	{name: "version/checked", promise: "a version that is not the session's is refused, and nothing is done", run: func(k *conversationKit) {
+	{name: "version/checked", promise: "a turn with another version than the session's is refused, and changes nothing", run: func(k *conversationKit) {
 		session := k.append(ann, "s", "one")
 		for _, version := range []int64{session.Version + 1, session.Version + 100, driver.AbsentSession} {
 			k.refuse(driver.ErrConflict, ann, driver.SessionChange{Session: "s", Version: version, Rows: asked("no")})
@@ -153,7 +153,7 @@ var conversationCases = []conversationCase{
 			k.Errorf("a session that was deleted and made again has version %d, as it had before", again.Version)
 		}
 	}},
-	{name: "version/race", promise: "of writers that saw the same version one succeeds", run: func(k *conversationKit) {
+	{name: "version/race", promise: "of concurrent turns with the same version, one succeeds", run: func(k *conversationKit) {
 		session := k.append(ann, "s")
 		for round := range 10 {
 			var won atomic.Int64
@@ -174,7 +174,7 @@ var conversationCases = []conversationCase{
 }
 
 var conversationChangeCases = []conversationCase{
-	{name: "change/describe", promise: "title and metadata become what is said, and the messages stay", run: func(k *conversationKit) {
+	{name: "change/describe", promise: "title and metadata are replaced, and the messages stay", run: func(k *conversationKit) {
 		k.append(ann, "s", "one")
 		first := k.apply(ann, driver.SessionChange{Session: "s", Describe: &driver.SessionDescription{Title: "Ötzi", Metadata: json.RawMessage(`{"a":[1.5,null]}`)}})
 		if got := k.session(ann, "s"); got.Title != "Ötzi" || !equalJSON(got.Metadata, json.RawMessage(`{"a":[1.5,null]}`)) || got.Version != first.Version || got.Messages != 1 {
@@ -190,7 +190,7 @@ var conversationChangeCases = []conversationCase{
 		k.refuse(driver.ErrNotFound, ann, driver.SessionChange{Session: "t", Describe: &driver.SessionDescription{Title: "no"}})
 		k.refuse(driver.ErrNotFound, bob, driver.SessionChange{Session: "s", Describe: &driver.SessionDescription{Title: "no"}})
 	}},
-	{name: "change/from", promise: "messages from a position on give way to others, and their ids are free again", run: func(k *conversationKit) {
+	{name: "change/from", promise: "messages from a position on are replaced by others, and their IDs can be used again", run: func(k *conversationKit) {
 		k.append(ann, "s", "one", "two", "three")
 		got := k.apply(ann, driver.SessionChange{Session: "s", From: 2, Rows: asked("three", "four")})
 		k.wantAll(ann, "s", "one", "three", "four")
@@ -205,7 +205,7 @@ var conversationChangeCases = []conversationCase{
 		k.wantAll(ann, "s")
 		k.refuse(driver.ErrNotFound, ann, driver.SessionChange{Session: "t", From: 1, Rows: asked("no")})
 	}},
-	{name: "change/delete", promise: "a deleted session is gone with its messages, and no other", run: func(k *conversationKit) {
+	{name: "change/delete", promise: "deleting a session removes its messages and no other session", run: func(k *conversationKit) {
 		k.append(ann, "s", "one")
 		k.append(ann, "s2", "two")
 		k.append(bob, "s", "three")
@@ -219,7 +219,7 @@ var conversationChangeCases = []conversationCase{
 		k.append(ann, "s", "again")
 		k.wantAll(ann, "s", "again")
 	}},
-	{name: "change/late", promise: "a turn that began before its session was deleted does not come back", run: func(k *conversationKit) {
+	{name: "change/late", promise: "a turn that began before its session was deleted does not create it again", run: func(k *conversationKit) {
 		began := k.append(ann, "s", "one").UpdatedAt
 		k.apply(ann, driver.SessionChange{Session: "s", Said: began, Rows: asked("two")})
 		k.append(ann, "t", "one")
@@ -229,7 +229,7 @@ var conversationChangeCases = []conversationCase{
 		k.apply(ann, driver.SessionChange{Session: "s", Said: future, Rows: asked("new")})
 		k.wantAll(ann, "s", "new")
 	}},
-	{name: "change/scopes", promise: "a session of another scope is another session", run: func(k *conversationKit) {
+	{name: "change/scopes", promise: "sessions of different scopes are different, also with the same ID", run: func(k *conversationKit) {
 		scopes := []driver.Scope{ann, bob, {Tenant: "acme"}, {User: "ann"}, {}, {Tenant: "acme", User: "ann", Agent: "a"}, {Tenant: "acme", Workspace: "ann"}, {Tenant: "ACME", User: "ann"}}
 		for i, s := range scopes {
 			k.append(s, "s", fmt.Sprint("of ", i))
@@ -240,7 +240,7 @@ var conversationChangeCases = []conversationCase{
 			k.wantFound(driver.MessageSearch{Query: driver.SessionQuery{Reach: s.Only()}, Terms: []string{"of"}}, fmt.Sprint("of ", i))
 		}
 	}},
-	{name: "change/names", promise: "ids are any text", run: func(k *conversationKit) {
+	{name: "change/names", promise: "IDs can be any text", run: func(k *conversationKit) {
 		for i, id := range []string{"s", "S", "s ", "s'; DROP TABLE x; --", `"`, "%", "_", "é", "e\u0301", "\n", "日本", strings.Repeat("x", 512)} {
 			row := said(llm.RoleUser, fmt.Sprint("text ", i))
 			row.ID = id
@@ -254,7 +254,7 @@ var conversationChangeCases = []conversationCase{
 		k.wantSessions(driver.SessionQuery{Reach: ann.Only(), Prefix: "%"}, "%")
 		k.wantSessions(driver.SessionQuery{Reach: ann.Only(), Prefix: "_"}, "_")
 	}},
-	{name: "change/time", promise: "times of the store do not go back", run: func(k *conversationKit) {
+	{name: "change/time", promise: "times of the store never go back", run: func(k *conversationKit) {
 		last := time.Time{}
 		for i := range 20 {
 			session := k.append(ann, "s", fmt.Sprint(i))

@@ -14,7 +14,7 @@ import (
 )
 
 var conversationFindCases = []conversationCase{
-	{name: "sessions/order", promise: "the session that was changed last comes first, 20 unless a limit is given", run: func(k *conversationKit) {
+	{name: "sessions/order", promise: "sessions are ordered by their last change, the newest first, at most 20 without a limit", run: func(k *conversationKit) {
 		var want []string
 		for i := range 25 {
 			id := fmt.Sprintf("s%02d", i)
@@ -31,7 +31,7 @@ var conversationFindCases = []conversationCase{
 		k.wantSessions(driver.SessionQuery{Reach: ann.Only(), ID: "s07"}, "s07")
 		k.wantSessions(driver.SessionQuery{Reach: ann.Only(), ID: "none"})
 	}},
-	{name: "sessions/pages", promise: "page after page yields every session once", run: func(k *conversationKit) {
+	{name: "sessions/pages", promise: "reading page by page yields every session once", run: func(k *conversationKit) {
 		for i := range 10 {
 			for _, s := range []driver.Scope{ann, bob, {Tenant: "acme", Agent: "a"}} {
 				k.append(s, fmt.Sprint("s", i), "x")
@@ -55,7 +55,7 @@ var conversationFindCases = []conversationCase{
 			k.Errorf("got  %v\nwant %v", paged, all)
 		}
 	}},
-	{name: "sessions/scopes", promise: "any user, workspace and agent are looked at if asked for, and never another tenant", run: func(k *conversationKit) {
+	{name: "sessions/scopes", promise: "a query can include any user, workspace or agent, but never another tenant", run: func(k *conversationKit) {
 		for _, s := range []driver.Scope{
 			{Tenant: "acme"}, {Tenant: "acme", User: "ann"}, {Tenant: "acme", User: "ann", Agent: "a"}, {Tenant: "acme", Workspace: "w", User: "bob"}, {User: "ann"}, {Tenant: "else", User: "ann"},
 		} {
@@ -79,7 +79,7 @@ var conversationFindCases = []conversationCase{
 			}
 		}
 	}},
-	{name: "sessions/where", promise: "conditions on metadata compare numbers as numbers and texts by their bytes", run: func(k *conversationKit) {
+	{name: "sessions/where", promise: "conditions on metadata compare numbers by value and texts by bytes", run: func(k *conversationKit) {
 		for name, data := range documents {
 			k.append(ann, name, "x")
 			k.apply(ann, driver.SessionChange{Session: name, Describe: &driver.SessionDescription{Metadata: json.RawMessage(data)}})
@@ -98,7 +98,7 @@ var conversationFindCases = []conversationCase{
 			}
 		}
 	}},
-	{name: "messages/range", promise: "a range is of positions, and its last so many stay in order", run: func(k *conversationKit) {
+	{name: "messages/range", promise: "a range selects positions, and its last messages are returned in order", run: func(k *conversationKit) {
 		k.append(ann, "s", "1", "2", "3", "4", "5")
 		k.append(ann, "t", "6")
 		for _, test := range []struct {
@@ -124,7 +124,7 @@ var conversationFindCases = []conversationCase{
 		k.wantAll(ann, "none")
 		k.wantAll(bob, "s")
 	}},
-	{name: "messages/stop", promise: "a reader may stop, and go on with other calls", run: func(k *conversationKit) {
+	{name: "messages/stop", promise: "a reader may stop early, and call other methods afterwards", run: func(k *conversationKit) {
 		k.append(ann, "s", "1", "2", "3")
 		for range 50 {
 			for row, err := range k.store.Messages(k.ctx, driver.MessageRange{Scope: ann, Session: "s"}) {
@@ -142,7 +142,7 @@ var conversationFindCases = []conversationCase{
 		}
 		k.append(ann, "s", "4")
 	}},
-	{name: "messages/own", promise: "what a caller has is its own", run: func(k *conversationKit) {
+	{name: "messages/own", promise: "the caller may modify arguments and results afterwards without changing stored data", run: func(k *conversationKit) {
 		rows := asked("one two")
 		k.apply(ann, driver.SessionChange{Session: "s", Rows: rows, Version: driver.AbsentSession})
 		want := fmt.Sprint(k.rows(driver.MessageRange{Scope: ann, Session: "s"}))
@@ -153,7 +153,7 @@ var conversationFindCases = []conversationCase{
 			k.Errorf("got  %s\nwant %s", got, want)
 		}
 	}},
-	{name: "messages/cancelled", promise: "a call whose context has ended does nothing", run: func(k *conversationKit) {
+	{name: "messages/cancelled", promise: "a call with a context that has ended changes nothing", run: func(k *conversationKit) {
 		k.append(ann, "s", "one")
 		ctx, cancel := context.WithCancel(k.ctx)
 		cancel()
@@ -216,7 +216,7 @@ func (k *conversationKit) wantFound(s driver.MessageSearch, texts ...string) dri
 }
 
 var conversationSearchCases = []conversationCase{
-	{name: "search/any", promise: "a message is found by any of the words, and the words of all that are looked at are counted", run: func(k *conversationKit) {
+	{name: "search/any", promise: "a message is found by any of the words, and the counts of words include all selected messages", run: func(k *conversationKit) {
 		k.append(ann, "s", "red apple", "green pear pear")
 		k.append(ann, "t", "red plum", "kiwi")
 		c := k.wantFound(driver.MessageSearch{Query: driver.SessionQuery{Reach: ann.Only()}, Terms: []string{"red", "pear", "none"}}, "red apple", "green pear pear", "red plum")
@@ -232,7 +232,7 @@ var conversationSearchCases = []conversationCase{
 		k.wantFound(driver.MessageSearch{Query: driver.SessionQuery{Reach: ann.Only(), Prefix: "s"}, Terms: []string{"red"}}, "red apple")
 		k.wantFound(driver.MessageSearch{Query: driver.SessionQuery{Reach: bob.Only()}, Terms: []string{"red"}})
 	}},
-	{name: "search/limit", promise: "of more than are asked for, those with the most and the rarest of the words are returned", run: func(k *conversationKit) {
+	{name: "search/limit", promise: "if more messages match than the limit allows, those with the most and the rarest words are returned", run: func(k *conversationKit) {
 		for i := range 50 {
 			k.append(ann, "s", fmt.Sprint("common ", i))
 		}
@@ -249,7 +249,7 @@ var conversationSearchCases = []conversationCase{
 			k.Errorf("got %d rows: %v", len(c.Rows), texts)
 		}
 	}},
-	{name: "search/filters", promise: "roles, times and the sessions' metadata say what is looked at", run: func(k *conversationKit) {
+	{name: "search/filters", promise: "roles, times and metadata of sessions limit the selected messages", run: func(k *conversationKit) {
 		rows := []driver.MessageRow{said(llm.RoleUser, "word u"), said(llm.RoleAssistant, "word a"), said(llm.RoleTool, "word t"), said(llm.RoleSystem, "word s")}
 		first := k.apply(ann, driver.SessionChange{Session: "s", Rows: rows})
 		k.apply(ann, driver.SessionChange{Session: "s", Describe: &driver.SessionDescription{Metadata: json.RawMessage(`{"n":9}`)}})
@@ -269,7 +269,7 @@ var conversationSearchCases = []conversationCase{
 		q.Where = []driver.Condition{driver.Where("n", driver.Greater, 10)}
 		k.wantFound(driver.MessageSearch{Query: q, Terms: word})
 	}},
-	{name: "search/changes", promise: "what gave way to other messages is not found", run: func(k *conversationKit) {
+	{name: "search/changes", promise: "replaced messages are not found", run: func(k *conversationKit) {
 		k.append(ann, "s", "one word", "two word")
 		k.apply(ann, driver.SessionChange{Session: "s", From: 2, Rows: asked("three word")})
 		k.wantFound(driver.MessageSearch{Query: driver.SessionQuery{Reach: ann.Only()}, Terms: []string{"word", "two"}}, "one word", "three word")
@@ -277,7 +277,7 @@ var conversationSearchCases = []conversationCase{
 }
 
 var conversationForgetCases = []conversationCase{
-	{name: "forget/scope", promise: "forgetting removes the sessions of a scope, empty parts meaning all, and says how many", run: func(k *conversationKit) {
+	{name: "forget/scope", promise: "Forget removes the sessions of a scope and returns their number; an empty part of the scope means any", run: func(k *conversationKit) {
 		scopes := []driver.Scope{
 			ann, {Tenant: "acme", Workspace: "w", User: "ann"}, {Tenant: "acme", User: "ann", Agent: "a"}, bob, {Tenant: "acme"}, {User: "ann"}, {Tenant: "acme", User: "annabel"},
 		}
@@ -308,7 +308,7 @@ var conversationForgetCases = []conversationCase{
 			k.Errorf("again: got %d and %v want 0", n, err)
 		}
 	}},
-	{name: "forget/late", promise: "a turn that began before its scope was forgotten does not come back", run: func(k *conversationKit) {
+	{name: "forget/late", promise: "a turn that began before its scope was forgotten is not stored", run: func(k *conversationKit) {
 		wide := driver.Scope{Tenant: "acme", Workspace: "w", User: "ann", Agent: "a"}
 		began := k.append(wide, "s", "one").UpdatedAt
 		other := k.append(bob, "s", "one").UpdatedAt
@@ -322,7 +322,7 @@ var conversationForgetCases = []conversationCase{
 		k.append(ann, "s", "now")
 		k.wantAll(wide, "s", "new")
 	}},
-	{name: "sweep/age", promise: "sweeping removes what is old enough, no more than asked for, and of the scope only", run: func(k *conversationKit) {
+	{name: "sweep/age", promise: "sweeping removes sessions of the scope that are old enough, at most as many as the limit", run: func(k *conversationKit) {
 		for i := range 5 {
 			k.append(ann, fmt.Sprint("s", i), "x")
 		}

@@ -13,7 +13,7 @@ import (
 )
 
 var dedupeCases = []factCase{
-	{name: "dedupe/same", promise: "what a valid fact of the scope and kind says already is not stored again: that fact stays as it was", run: func(k *kit) {
+	{name: "dedupe/same", promise: "a fact with the same content, kind and scope as a valid fact is not stored again, and the valid fact stays unchanged", run: func(k *kit) {
 		id := k.add(ann, "Ann likes tea", about(`{"a":1}`))
 		want := k.get(ann, id)
 		got := k.apply(ann, k.adding("Ann likes tea.", about(`{"b":2}`), near("m", 1)))[0]
@@ -27,14 +27,14 @@ var dedupeCases = []factCase{
 		k.wantAny(all(ann), "Ann likes tea", "ann likes tea")
 		k.want(all(bob), "ann likes tea")
 	}},
-	{name: "dedupe/in_one_call", promise: "also within one call", run: func(k *kit) {
+	{name: "dedupe/in_one_call", promise: "the same holds within one call", run: func(k *kit) {
 		got := k.apply(ann, k.adding("one"), k.adding("two"), k.adding("one."))
 		if got[2] != (driver.Applied{ID: got[0].ID, Existed: true}) || got[1].Existed {
 			k.Errorf("got %+v want the third to be the first", got)
 		}
 		k.wantAny(all(ann), "one", "two")
 	}},
-	{name: "dedupe/closed", promise: "what is closed, or was so at an earlier time only, keeps nobody from saying it again", run: func(k *kit) {
+	{name: "dedupe/closed", promise: "a closed fact, or one that was valid only earlier, does not prevent storing the same content again", run: func(k *kit) {
 		id := k.add(ann, "on leave", from(before))
 		k.apply(ann, closing(id))
 		k.add(ann, "on leave.")
@@ -45,7 +45,7 @@ var dedupeCases = []factCase{
 			k.Error("got a second valid fact")
 		}
 	}},
-	{name: "dedupe/ends_later", promise: "what is so until a time to come is not stored again, and then holds for as long as either says", run: func(k *kit) {
+	{name: "dedupe/ends_later", promise: "a fact with a future end is not stored again, and is then valid as long as either of the two", run: func(k *kit) {
 		id := k.add(ann, "in Rome", from(before), to(future))
 		for _, c := range []driver.FactChange{k.adding("in Rome."), k.adding("in  Rome", to(future.Add(-time.Hour))), k.adding("in Rome", from(before.Add(-time.Hour)), to(after))} {
 			if got := k.apply(ann, c)[0]; got != (driver.Applied{ID: id, Existed: true}) {
@@ -57,14 +57,14 @@ var dedupeCases = []factCase{
 			k.Errorf("got from %v to %v, version %d want %v, no end, 3", got.ValidFrom, got.ValidTo, got.Version, before.Add(-time.Hour))
 		}
 	}},
-	{name: "dedupe/never_so", promise: "what was so at no time keeps nobody from saying it, and is not said again by it", run: func(k *kit) {
+	{name: "dedupe/never_so", promise: "a fact that was never valid neither prevents storing its content nor counts as a repetition", run: func(k *kit) {
 		id := k.add(ann, "in Rome", from(before))
 		k.apply(ann, superseding(k.adding("in Oslo", from(before)), id))
 		if got := k.apply(ann, k.adding("in Rome", from(before)))[0]; got.Existed {
 			k.Errorf("got %+v want a new fact", got)
 		}
 	}},
-	{name: "dedupe/reading", promise: "what a reader tells apart is stored apart, whatever the keys say", run: func(k *kit) {
+	{name: "dedupe/reading", promise: "texts that a reader can tell apart are stored as different facts, whatever their keys", run: func(k *kit) {
 		for _, text := range []string{"Polish", "polish", "5' long", "5\" long", "C", "C+", "really?", "really!", "1.5", "15"} {
 			c := k.adding(text)
 			c.Record.Key = [16]byte{1}
@@ -73,7 +73,7 @@ var dedupeCases = []factCase{
 			}
 		}
 	}},
-	{name: "supersede/ends_later", promise: "what is so until a time to come can be superseded before it, and what has ended can not", run: func(k *kit) {
+	{name: "supersede/ends_later", promise: "a fact with a future end can be superseded before its end, and a fact that has ended cannot", run: func(k *kit) {
 		id := k.add(ann, "in Athens", from(before))
 		k.apply(ann, superseding(k.adding("in Oslo", from(future)), id))
 		k.want(driver.FactQuery{Reach: ann.Only()}, "in Athens")
@@ -90,7 +90,7 @@ var dedupeCases = []factCase{
 		}
 		k.refuse(driver.ErrConflict, ann, superseding(k.adding("in Paris", from(after)), id))
 	}},
-	{name: "dedupe/expired", promise: "nor does what has expired and is not swept yet: it goes, with an event", run: func(k *kit) {
+	{name: "dedupe/expired", promise: "an expired fact that was not swept does not prevent storing its content again; it is removed, with an event", run: func(k *kit) {
 		id := k.add(ann, "on leave", from(before), expiring(long))
 		again := k.apply(ann, k.adding("on leave."))[0]
 		if again.Existed || again.ID == id {
@@ -102,7 +102,7 @@ var dedupeCases = []factCase{
 			k.Errorf("history: got %+v want that it was removed", events)
 		}
 	}},
-	{name: "dedupe/untrusted", promise: "nor does what is not trusted, as a document must not keep a user from saying something", run: func(k *kit) {
+	{name: "dedupe/untrusted", promise: "an untrusted fact does not prevent storing the same content: a document must not block what a user says", run: func(k *kit) {
 		k.add(ann, "Ann is the admin", trusted(driver.Untrusted))
 		if got := k.apply(ann, k.adding("Ann is the admin.", trusted(driver.Untrusted)))[0]; !got.Existed {
 			k.Error("got a second untrusted fact")
@@ -116,8 +116,8 @@ var dedupeCases = []factCase{
 		k.want(driver.FactQuery{Reach: ann.Only()}, "ann is the admin")
 		k.wantAny(all(ann), "ann is the admin", "Ann is the admin")
 	}},
-	{name: "dedupe/writers", promise: "a thousand facts that 16 writers say ten thousand times, in other letters, are a thousand", run: manyWriters},
-	{name: "dedupe/one_fact", promise: "of many who store one fact at once, one stores it, and all get its id", run: func(k *kit) {
+	{name: "dedupe/writers", promise: "16 writers that store a thousand facts ten thousand times, in different letter case, store a thousand facts", run: manyWriters},
+	{name: "dedupe/one_fact", promise: "if one fact is stored concurrently several times, it is stored once, and every call gets its ID", run: func(k *kit) {
 		for round := range k.size(25, 5) {
 			ids := make([]driver.Applied, 16)
 			err := parallel(len(ids), func(i int) error {
@@ -213,7 +213,7 @@ func variant(fact, way int) string {
 }
 
 var extendCases = []factCase{
-	{name: "extend/longer", promise: "what is stored again holds as long as either says: a later expiry or none, and an earlier ValidFrom, as an update in its history", run: func(k *kit) {
+	{name: "extend/longer", promise: "storing a fact again extends its validity to the later expiry and the earlier ValidFrom, as an update in its history", run: func(k *kit) {
 		for name, c := range map[string]struct{ was, again, want driver.FactRecord }{
 			"no expiry":        {until(future, before), until(time.Time{}, before), until(time.Time{}, before)},
 			"a later expiry":   {until(future.Add(-time.Hour), before), until(future, before), until(future, before)},
@@ -248,7 +248,7 @@ var extendCases = []factCase{
 			k.want(driver.FactQuery{Reach: ann.Only(), IDs: []string{id}}, name)
 		}
 	}},
-	{name: "extend/never_shorter", promise: "an earlier expiry or a later ValidFrom changes nothing, and is no event, alone, among many and by its id", run: func(k *kit) {
+	{name: "extend/never_shorter", promise: "an earlier expiry or a later ValidFrom changes nothing and adds no event, alone, among many changes, and by ID", run: func(k *kit) {
 		open, ends := k.add(ann, "open", from(before)), k.add(ann, "ends", from(before), expiring(future))
 		want := []driver.FactRecord{k.get(ann, open), k.get(ann, ends)}
 		for _, n := range []int{0, 20} {
@@ -266,7 +266,7 @@ var extendCases = []factCase{
 			k.wantHistory(ann, r.ID, "add >"+r.Content+" by ")
 		}
 	}},
-	{name: "extend/in_one_call", promise: "also within one call, also of many", run: func(k *kit) {
+	{name: "extend/in_one_call", promise: "the same holds within one call, also with many changes", run: func(k *kit) {
 		for _, n := range []int{0, 20} {
 			text := fmt.Sprint("fact of ", n)
 			changes := []driver.FactChange{k.adding(text, from(long), expiring(future)), k.adding(text, from(before))}
@@ -279,7 +279,7 @@ var extendCases = []factCase{
 			}
 		}
 	}},
-	{name: "extend/by_id", promise: "also a fact that is stored again by its id, but not one that is closed", run: func(k *kit) {
+	{name: "extend/by_id", promise: "a fact that is stored again by its ID is extended too, unless it is closed", run: func(k *kit) {
 		id := k.add(ann, "fact", expiring(future))
 		k.apply(ann, k.changing(driver.Add, id, "fact"))
 		if got := k.get(ann, id); !got.ExpiresAt.IsZero() || got.Version != 2 {
@@ -291,7 +291,7 @@ var extendCases = []factCase{
 			k.Errorf("got expires at %v, version %d want %v, 2", got.ExpiresAt, got.Version, future)
 		}
 	}},
-	{name: "extend/trust", promise: "what is not trusted makes no fact hold longer that is, and being said again makes none more trusted", run: func(k *kit) {
+	{name: "extend/trust", promise: "an untrusted fact does not extend a trusted one, and storing a fact again does not raise its trust", run: func(k *kit) {
 		id := k.add(ann, "fact", expiring(future), trusted(driver.Inferred))
 		k.add(ann, "fact", trusted(driver.Untrusted))
 		if got := k.get(ann, id); !got.ExpiresAt.Equal(future) || got.Version != 1 {
@@ -302,7 +302,7 @@ var extendCases = []factCase{
 			k.Errorf("got expires at %v, trust %d want never, %d", got.ExpiresAt, got.Trust, driver.Inferred)
 		}
 	}},
-	{name: "extend/parallel", promise: "of many who store one fact at once, the one who says longest counts", run: func(k *kit) {
+	{name: "extend/parallel", promise: "if one fact is stored concurrently with different validities, the longest one is kept", run: func(k *kit) {
 		for round := range k.size(25, 5) {
 			text := fmt.Sprint("fact ", round)
 			err := parallel(16, func(i int) error {
@@ -333,7 +333,7 @@ func until(expires, start time.Time) driver.FactRecord {
 }
 
 var supersedeCases = []factCase{
-	{name: "supersede/too_early", promise: "a fact that began after what takes its place was so at no time: it ends when it began", run: func(k *kit) {
+	{name: "supersede/too_early", promise: "a fact that began after the fact that supersedes it was never valid: it ends when it begins", run: func(k *kit) {
 		old := k.add(ann, "old", from(long))
 		c := superseding(k.adding("new", from(before)), old)
 		k.apply(ann, c)
@@ -345,7 +345,7 @@ var supersedeCases = []factCase{
 		}
 		k.wantHistory(ann, old, "add >old by ", "close old> by "+c.Record.ID)
 	}},
-	{name: "supersede/closes", promise: "an added fact closes those whose place it takes, at its ValidFrom, and they say which it was", run: func(k *kit) {
+	{name: "supersede/closes", promise: "an added fact ends the facts that it supersedes at its ValidFrom, and they name it", run: func(k *kit) {
 		old, older, other := k.add(ann, "old", from(before)), k.add(ann, "older", from(before)), k.add(ann, "other", from(before))
 		c := superseding(k.adding("new", from(long)), old, older)
 		k.apply(ann, by("me", c))
@@ -362,7 +362,7 @@ var supersedeCases = []factCase{
 		k.wantAny(driver.FactQuery{Reach: ann.Only(), AsOf: long}, "new", "other")
 		k.get(ann, other)
 	}},
-	{name: "supersede/now", promise: "one without a ValidFrom closes them now: there is no time at which neither or both are so", run: func(k *kit) {
+	{name: "supersede/now", promise: "without a ValidFrom it ends them now: at no time are both valid, or neither", run: func(k *kit) {
 		id := k.add(ann, "old", from(before))
 		c := superseding(k.adding("new"), id)
 		k.apply(ann, c)
@@ -374,7 +374,7 @@ var supersedeCases = []factCase{
 		k.want(driver.FactQuery{Reach: ann.Only(), AsOf: now.ValidFrom}, "new")
 		k.want(driver.FactQuery{Reach: ann.Only(), AsOf: now.ValidFrom.Add(-1000)}, "old")
 	}},
-	{name: "supersede/same", promise: "a fact that says the same stays, and takes the place of the others", run: func(k *kit) {
+	{name: "supersede/same", promise: "a superseded fact with the content of the new fact stays valid, and supersedes the others", run: func(k *kit) {
 		same, old := k.add(ann, "tea", from(before)), k.add(ann, "coffee", from(before))
 		got := k.apply(ann, superseding(k.adding("tea.", from(long)), same, old))[0]
 		if got != (driver.Applied{ID: same, Existed: true}) {
@@ -388,7 +388,7 @@ var supersedeCases = []factCase{
 			k.Errorf("got %s want it as it was", brief(got.Fact))
 		}
 	}},
-	{name: "supersede/refused", promise: "what is not there can not be superseded (ErrNotFound), nor what is not valid any more (ErrConflict)", run: func(k *kit) {
+	{name: "supersede/refused", promise: "superseding a missing fact returns ErrNotFound, and superseding a fact that has ended returns ErrConflict", run: func(k *kit) {
 		id, closed := k.add(ann, "old"), k.add(ann, "closed")
 		k.apply(ann, closing(closed))
 		k.refuse(driver.ErrNotFound, ann, superseding(k.adding("new"), id, idOf(7000)))
@@ -396,7 +396,7 @@ var supersedeCases = []factCase{
 		k.want(driver.FactQuery{Reach: ann.Only()}, "old")
 		k.wantHistory(ann, id, "add >old by ")
 	}},
-	{name: "supersede/race", promise: "of those who supersede one fact at once, one succeeds", run: func(k *kit) {
+	{name: "supersede/race", promise: "of concurrent facts that supersede the same fact, one succeeds", run: func(k *kit) {
 		for round := range k.size(20, 4) {
 			id := k.add(ann, fmt.Sprint("old ", round))
 			var won counter
@@ -418,7 +418,7 @@ var supersedeCases = []factCase{
 			}
 		}
 	}},
-	{name: "supersede/many", promise: "of 500 superseded facts, all new ones are so now, and all old ones were", run: func(k *kit) {
+	{name: "supersede/many", promise: "500 facts can be superseded at once: all new facts are valid now, and all old ones were valid before", run: func(k *kit) {
 		n := k.size(500, 100)
 		var now, then []string
 		var olds []driver.FactChange

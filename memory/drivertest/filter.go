@@ -8,7 +8,7 @@ import (
 )
 
 var filterCases = []factCase{
-	{name: "filters/kinds", promise: "Kinds keep the facts that have one of them", run: func(k *kit) {
+	{name: "filters/kinds", promise: "Kinds selects the facts of any of the kinds", run: func(k *kit) {
 		for _, kind := range driver.Kinds() {
 			k.add(ann, string(kind), of(kind))
 		}
@@ -16,7 +16,7 @@ var filterCases = []factCase{
 		k.wantAny(driver.FactQuery{Reach: ann.Only(), Kinds: []driver.Kind{driver.Episode, driver.Profile, driver.Plain}}, "episode", "profile", "fact")
 		k.wantAny(driver.FactQuery{Reach: ann.Only(), Kinds: driver.Kinds(), Limit: -1}, contents(k.find(all(ann)))...)
 	}},
-	{name: "filters/conversation", promise: "Conversation keeps the facts of one, by its exact name", run: func(k *kit) {
+	{name: "filters/conversation", promise: "Conversation selects the facts of one conversation, by its exact name", run: func(k *kit) {
 		for i, name := range alike {
 			k.add(ann, fmt.Sprint("fact ", i), during(name, 1))
 		}
@@ -25,7 +25,7 @@ var filterCases = []factCase{
 		}
 		k.want(driver.FactQuery{Reach: ann.Only(), Conversation: "none"})
 	}},
-	{name: "filters/ids", promise: "IDs keep the facts that have one of them, also a thousand", run: func(k *kit) {
+	{name: "filters/ids", promise: "IDs selects the facts with any of the IDs, also a thousand", run: func(k *kit) {
 		one, _, three := k.add(ann, "one"), k.add(ann, "two"), k.add(ann, "three", trusted(driver.Untrusted))
 		k.want(driver.FactQuery{Reach: ann.Only(), IDs: []string{one, one, "none"}}, "one")
 		k.want(driver.FactQuery{Reach: ann.Only(), IDs: []string{three}})
@@ -36,7 +36,7 @@ var filterCases = []factCase{
 		k.want(driver.FactQuery{Reach: ann.Only(), IDs: ids, Untrusted: true}, "three", "one")
 		k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only(), IDs: []string{one}}, Terms: []string{"one", "two"}, Limit: 5}, "one")
 	}},
-	{name: "filters/trust", promise: "what is not trusted is found when it is asked for, and never else", run: func(k *kit) {
+	{name: "filters/trust", promise: "untrusted facts are found only if the query asks for them", run: func(k *kit) {
 		k.add(ann, "stated here")
 		k.add(ann, "inferred here", trusted(driver.Inferred))
 		k.add(ann, "read here", trusted(driver.Untrusted), near("m", 1))
@@ -49,7 +49,7 @@ var filterCases = []factCase{
 		s.Query.Untrusted = true
 		k.wantSearch(s, "read here", "inferred here", "stated here")
 	}},
-	{name: "filters/expiry", promise: "what has expired is left out, also what had at the time that is asked for, but not with Closed", run: func(k *kit) {
+	{name: "filters/expiry", promise: "expired facts are left out, also facts that had expired at AsOf, but not with Closed", run: func(k *kit) {
 		k.add(ann, "expired here", from(before), expiring(long))
 		k.add(ann, "stays here", from(before), expiring(future))
 		k.want(driver.FactQuery{Reach: ann.Only()}, "stays here")
@@ -63,7 +63,7 @@ var filterCases = []factCase{
 			k.Errorf("got %d facts want 1", c.Facts)
 		}
 	}},
-	{name: "filters/validity", promise: "AsOf finds what was so then: from ValidFrom on, and until before ValidTo", run: func(k *kit) {
+	{name: "filters/validity", promise: "AsOf selects the facts that were valid then: from ValidFrom on, and before ValidTo", run: func(k *kit) {
 		k.add(ann, "past", from(before), to(long))
 		k.add(ann, "since", from(long))
 		k.add(ann, "to come", from(future))
@@ -88,7 +88,7 @@ var filterCases = []factCase{
 		k.want(driver.FactQuery{Reach: ann.Only(), Closed: true}, "to come", "since", "past")
 		k.want(driver.FactQuery{Reach: ann.Only(), Closed: true, AsOf: before}, "to come", "since", "past")
 	}},
-	{name: "filters/zone", promise: "a time is the same in every zone", run: func(k *kit) {
+	{name: "filters/zone", promise: "times are compared as instants, whatever their zones", run: func(k *kit) {
 		id := k.add(ann, "since", from(long.In(east)), expiring(future.In(east)))
 		k.want(driver.FactQuery{Reach: ann.Only(), AsOf: long.In(west)}, "since")
 		k.want(driver.FactQuery{Reach: ann.Only(), AsOf: long.In(west).Add(-1000)})
@@ -96,7 +96,7 @@ var filterCases = []factCase{
 			k.Errorf("got from %v, expires at %v want %v, %v", got.ValidFrom, got.ExpiresAt, long, future)
 		}
 	}},
-	{name: "filters/without", promise: "Without keeps the facts that have no vector by the model of the name", run: func(k *kit) {
+	{name: "filters/without", promise: "Without selects the facts that have no vector of the model", run: func(k *kit) {
 		k.add(ann, "none")
 		k.add(ann, "other", near("n", 1))
 		id := k.add(ann, "has", near("m", 1))
@@ -105,7 +105,7 @@ var filterCases = []factCase{
 		k.apply(ann, k.changing(driver.Embed, id, "has"))
 		k.want(driver.FactQuery{Reach: ann.Only(), Without: "m"}, "has", "other", "none")
 	}},
-	{name: "filters/together", promise: "a query's parts hold together, and for what is searched as for what is listed", run: func(k *kit) {
+	{name: "filters/together", promise: "all parts of a query must hold, for Search as for Find", run: func(k *kit) {
 		mods := []mod{of(driver.Episode), during("c", 1), about(`{"n":1}`), near("m", 1)}
 		k.add(ann, "wanted here", mods...)
 		k.add(ann, "kind here", append(mods, of(driver.Plain))...)

@@ -26,7 +26,7 @@ var strangers = []driver.Scope{
 }
 
 var foreignCases = []factCase{
-	{name: "foreign/changes", promise: "a fact of another scope is not found by any change, as if it was not there", run: func(k *kit) {
+	{name: "foreign/changes", promise: "a change of a fact in another scope returns ErrNotFound", run: func(k *kit) {
 		id := k.add(ann, "secret", near("m", 1))
 		want := k.get(ann, id)
 		missing := idOf(6000)
@@ -45,7 +45,7 @@ var foreignCases = []factCase{
 		k.wantSame(k.get(ann, id), want)
 		k.wantHistory(ann, id, "add >secret by ")
 	}},
-	{name: "foreign/queries", promise: "a fact of another scope is not found by any query", run: func(k *kit) {
+	{name: "foreign/queries", promise: "no query finds a fact of another scope", run: func(k *kit) {
 		id := k.add(ann, "secret", near("m", 1))
 		for _, s := range strangers {
 			q := all(s)
@@ -60,7 +60,7 @@ var foreignCases = []factCase{
 		}
 		k.want(all(ann), "secret")
 	}},
-	{name: "foreign/same_id", promise: "an id that another scope has may be used, and says nothing of the other", run: func(k *kit) {
+	{name: "foreign/same_id", promise: "an ID of another scope can be used, and tells nothing about the other scope", run: func(k *kit) {
 		id := k.add(ann, "ann's", near("m", 1))
 		if got := k.apply(bob, k.changing(driver.Add, id, "bob's", near("m", 1)))[0]; got != (driver.Applied{ID: id}) {
 			k.Errorf("got %+v want a new fact", got)
@@ -76,7 +76,7 @@ var foreignCases = []factCase{
 		k.want(all(ann), "ann's")
 		k.wantSearch(driver.FactSearch{Query: q, Terms: []string{"ann's", "own"}, Limit: 5}, "ann's")
 	}},
-	{name: "foreign/no_id", promise: "a text that is no id of a fact finds nothing", run: func(k *kit) {
+	{name: "foreign/no_id", promise: "a text that is not a valid ID finds nothing", run: func(k *kit) {
 		id := k.add(ann, "secret")
 		for _, text := range []string{
 			"", "%", "x", strings.ToUpper(id), strings.ReplaceAll(id, "-", ""), "{" + id + "}", " " + id, id + " ", id[:35], id[:35] + "g",

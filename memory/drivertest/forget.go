@@ -10,7 +10,7 @@ import (
 )
 
 var forgetCases = []factCase{
-	{name: "forget/all", promise: "forgetting removes all facts of a scope with their history, and says how many facts", run: func(k *kit) {
+	{name: "forget/all", promise: "Forget removes all facts of a scope with their history, and returns the number of facts", run: func(k *kit) {
 		one, two := k.add(ann, "one here", near("m", 1)), k.add(ann, "two here", from(before))
 		gone := k.add(ann, "deleted")
 		k.apply(ann, closing(two), deleting(gone))
@@ -39,7 +39,7 @@ var forgetCases = []factCase{
 			k.Errorf("again: got %d facts want 0", n)
 		}
 	}},
-	{name: "forget/parts", promise: "parts of the scope that are empty mean all, and what is not covered stays", run: func(k *kit) {
+	{name: "forget/parts", promise: "an empty part of the scope means any, and other scopes stay unchanged", run: func(k *kit) {
 		values := []string{"", "x", "y"}
 		for round := range 9 {
 			tenant := fmt.Sprint("t", round)
@@ -66,7 +66,7 @@ var forgetCases = []factCase{
 			k.wantAny(q, left...)
 		}
 	}},
-	{name: "forget/said_before", promise: "what was said before is refused afterwards with ErrForgotten; what is said later is not", run: func(k *kit) {
+	{name: "forget/said_before", promise: "facts said before Forget are refused afterwards with ErrForgotten, and later ones are not", run: func(k *kit) {
 		user := driver.Scope{Tenant: "acme", User: "ann"}
 		inner := driver.Scope{Tenant: "acme", Workspace: "w", User: "ann", Agent: "a"}
 		id := k.add(bob, "bob's")
@@ -95,7 +95,7 @@ var forgetCases = []factCase{
 		wider.Said = said
 		k.apply(driver.Scope{Tenant: "acme"}, wider)
 	}},
-	{name: "forget/again", promise: "the last time counts", run: func(k *kit) {
+	{name: "forget/again", promise: "the last Forget of a scope counts", run: func(k *kit) {
 		k.forget(ann)
 		first := time.Now().Add(2 * time.Hour)
 		c := k.adding("one")
@@ -107,7 +107,7 @@ var forgetCases = []factCase{
 		k.refuse(driver.ErrForgotten, ann, early)
 		k.want(all(ann))
 	}},
-	{name: "forget/empty", promise: "a scope in which nothing was stored can be forgotten too", run: func(k *kit) {
+	{name: "forget/empty", promise: "a scope without any facts can be forgotten too", run: func(k *kit) {
 		if n := k.forget(ann); n != 0 {
 			k.Errorf("got %d want 0", n)
 		}
@@ -115,7 +115,7 @@ var forgetCases = []factCase{
 		late.Said = time.Now().Add(-time.Minute)
 		k.refuse(driver.ErrForgotten, ann, late)
 	}},
-	{name: "forget/jobs", promise: "a job of a scope that was forgotten may be done again", run: func(k *kit) {
+	{name: "forget/jobs", promise: "a job of a forgotten scope can be applied again", run: func(k *kit) {
 		c := k.adding("learned", named(""))
 		c.Job = "job"
 		k.apply(ann, c)
@@ -123,7 +123,7 @@ var forgetCases = []factCase{
 		k.apply(ann, c)
 		k.want(all(ann), "learned")
 	}},
-	{name: "forget/large", promise: "any number of facts is forgotten", run: func(k *kit) {
+	{name: "forget/large", promise: "any number of facts can be forgotten", run: func(k *kit) {
 		n := k.size(3000, 600)
 		for start := 0; start < n; start += 500 {
 			var changes []driver.FactChange
@@ -141,7 +141,7 @@ var forgetCases = []factCase{
 			k.Errorf("bob: got %d facts want %d", len(c.Records), (n+499)/500)
 		}
 	}},
-	{name: "forget/parallel", promise: "whoever stores meanwhile what was said before leaves nothing behind", run: func(k *kit) {
+	{name: "forget/parallel", promise: "a concurrent Apply of facts said before Forget leaves no fact behind", run: func(k *kit) {
 		said := time.Now().Add(-time.Minute)
 		const writers = 8
 		each := k.size(60, 15)
@@ -178,7 +178,7 @@ var forgetCases = []factCase{
 }
 
 var sweepCases = []factCase{
-	{name: "sweep/expired", promise: "what has expired is removed, of all scopes, and nothing else", run: func(k *kit) {
+	{name: "sweep/expired", promise: "Sweep removes the expired facts of all scopes, and nothing else", run: func(k *kit) {
 		gone := k.add(ann, "expired here", from(before), expiring(long), near("m", 1))
 		k.add(bob, "expired too", from(before), expiring(long))
 		k.add(ann, "stays here", from(before), expiring(future))
@@ -198,7 +198,7 @@ var sweepCases = []factCase{
 		}
 		k.add(ann, "Expired here")
 	}},
-	{name: "sweep/limit", promise: "at most as many are removed as the limit says", run: func(k *kit) {
+	{name: "sweep/limit", promise: "Sweep removes at most as many facts as the limit", run: func(k *kit) {
 		k.fill(ann, 25, from(before), expiring(long))
 		for _, want := range []int{10, 10, 5, 0} {
 			if n := k.sweep(10); n != want {
@@ -207,7 +207,7 @@ var sweepCases = []factCase{
 		}
 		k.want(all(ann))
 	}},
-	{name: "sweep/undone", promise: "what was swept does not come back when a later change is refused", run: func(k *kit) {
+	{name: "sweep/undone", promise: "a swept fact does not come back when a later change is refused", run: func(k *kit) {
 		k.add(ann, "one", from(before), expiring(long))
 		k.add(ann, "two", from(before), expiring(long))
 		k.sweep(1)
@@ -216,7 +216,7 @@ var sweepCases = []factCase{
 			k.Errorf("got %d facts want 1", got)
 		}
 	}},
-	{name: "sweep/parallel", promise: "any number may sweep at once, and each fact is removed once", run: func(k *kit) {
+	{name: "sweep/parallel", promise: "concurrent Sweeps remove each fact once", run: func(k *kit) {
 		n := k.size(200, 50)
 		k.fill(ann, n, from(before), expiring(long))
 		var removed counter

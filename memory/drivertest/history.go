@@ -8,7 +8,7 @@ import (
 )
 
 var historyCases = []factCase{
-	{name: "history/events", promise: "history has each change with the content before and after, and who did it, the oldest first", run: func(k *kit) {
+	{name: "history/events", promise: "History yields each change with its author and the content before and after, the oldest first", run: func(k *kit) {
 		id := k.add(ann, "one")
 		k.apply(ann, by("ann", k.changing(driver.Update, id, "two")))
 		k.apply(ann, by("bob", k.changing(driver.Update, id, "three")), by("", closing(id)))
@@ -19,18 +19,18 @@ var historyCases = []factCase{
 			k.Errorf("got %+v want times that do not descend", events)
 		}
 	}},
-	{name: "history/none", promise: "there is none of what there never was", run: func(k *kit) {
+	{name: "history/none", promise: "a fact that never existed has no history", run: func(k *kit) {
 		k.wantHistory(ann, idOf(1))
 		k.add(ann, "one")
 		k.wantHistory(ann, idOf(8000))
 	}},
-	{name: "history/refused", promise: "what was refused, and what was there already, is no event", run: func(k *kit) {
+	{name: "history/refused", promise: "refused changes and repetitions add no event", run: func(k *kit) {
 		id := k.add(ann, "one")
 		k.apply(ann, k.adding("one."))
 		k.refuse(driver.ErrConflict, ann, k.changing(driver.Update, id, "two", at(5)))
 		k.wantHistory(ann, id, "add >one by ")
 	}},
-	{name: "history/all", promise: "without an id it is all that was done in the scopes that would be forgotten, also to what is deleted or has expired", run: func(k *kit) {
+	{name: "history/all", promise: "without an ID, History yields the changes of all scopes that Forget covers, also of deleted and expired facts", run: func(k *kit) {
 		helper, other := ann, driver.Scope{Tenant: "else", User: "ann"}
 		helper.Agent, helper.Workspace = "helper", "w"
 		one, gone := k.add(ann, "one"), k.add(ann, "gone")
@@ -74,7 +74,7 @@ var historyCases = []factCase{
 			k.Errorf("of nobody: got %v", got)
 		}
 	}},
-	{name: "history/long", promise: "any number of events is there, and who has enough may stop", run: func(k *kit) {
+	{name: "history/long", promise: "a history may have any number of events, and the caller may stop early", run: func(k *kit) {
 		id := k.add(ann, "version 1")
 		n := k.size(600, 300)
 		for i := 2; i <= n; i += 100 {

@@ -10,7 +10,7 @@ import (
 )
 
 var orderCases = []factCase{
-	{name: "order/newest", promise: "facts are found the newest first, by when they were stored, and by id where that is equal", run: func(k *kit) {
+	{name: "order/newest", promise: "Find yields the newest facts first, by the time of storing, and then by ID", run: func(k *kit) {
 		k.add(ann, "third", named(idOf(3)), from(future.AddDate(-1, 0, 0)))
 		k.add(ann, "second", named(idOf(2)))
 		k.add(ann, "first", named(idOf(1)), from(before))
@@ -18,7 +18,7 @@ var orderCases = []factCase{
 		k.apply(ann, k.changing(driver.Update, idOf(3), "third, changed"))
 		k.want(driver.FactQuery{Reach: ann.Only(), Closed: true}, "c", "b", "a", "first", "second", "third, changed")
 	}},
-	{name: "order/scopes", promise: "also over several scopes", run: func(k *kit) {
+	{name: "order/scopes", promise: "the same order holds over several scopes", run: func(k *kit) {
 		var want []string
 		for i := range 20 {
 			text := fmt.Sprint("fact ", i)
@@ -30,7 +30,7 @@ var orderCases = []factCase{
 		q.Limit = 3
 		k.want(q, want[:3]...)
 	}},
-	{name: "order/limit", promise: "a limit is the most that is found; zero stands for 20, a negative number for all", run: func(k *kit) {
+	{name: "order/limit", promise: "the limit is the maximum number of facts; zero means 20, and a negative number means all", run: func(k *kit) {
 		n := 45
 		var want []string
 		k.fill(ann, n)
@@ -69,7 +69,7 @@ var orderCases = []factCase{
 		q.Where = []driver.Condition{driver.Where("n", driver.Less, 3)}
 		k.want(q, "fact 2", "fact 1", "fact 0")
 	}},
-	{name: "order/break", promise: "who has enough may stop, and go on with something else", run: func(k *kit) {
+	{name: "order/break", promise: "the caller may stop early, and call other methods afterwards", run: func(k *kit) {
 		k.fill(ann, 300)
 		for range 50 {
 			for _, err := range k.store.Find(k.ctx, all(ann)) {
@@ -82,7 +82,7 @@ var orderCases = []factCase{
 			k.Errorf("got %d facts want 301", got)
 		}
 	}},
-	{name: "order/while_changing", promise: "the store may be used in the loop: what is not touched is found once, in order", run: func(k *kit) {
+	{name: "order/while_changing", promise: "the caller may call the store within the loop: unchanged facts are found once, in order", run: func(k *kit) {
 		n := 400
 		k.fill(ann, n)
 		seen := map[string]int{}
@@ -120,7 +120,7 @@ var orderCases = []factCase{
 			k.Errorf("afterwards: got %d facts want %d", got, n/4*3)
 		}
 	}},
-	{name: "order/again", promise: "a find may be done again", run: func(k *kit) {
+	{name: "order/again", promise: "a Find can be repeated", run: func(k *kit) {
 		k.add(ann, "one")
 		find := k.store.Find(k.ctx, all(ann))
 		for range 2 {

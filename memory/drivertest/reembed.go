@@ -68,7 +68,7 @@ func (k *kit) wantRecalled(m *memory.Memory, text string, want ...string) {
 }
 
 var embedderCases = []factCase{
-	{name: "embedder/dimension", promise: "with a Dimension, Without keeps also the facts whose vector has another length", run: func(k *kit) {
+	{name: "embedder/dimension", promise: "with a Dimension, Without also selects the facts whose vector has another length", run: func(k *kit) {
 		k.add(ann, "none")
 		k.add(ann, "other", near("n", 1, 2))
 		k.add(ann, "longer", near("m", 1, 2, 3))
@@ -79,7 +79,7 @@ var embedderCases = []factCase{
 		k.want(driver.FactQuery{Reach: ann.Only(), Without: "n", Dimension: 1}, "right", "longer", "other", "none")
 		k.want(driver.FactQuery{Reach: ann.Only(), Dimension: 3}, "right", "longer", "other", "none")
 	}},
-	{name: "embedder/shorter", promise: "what another length of the same model has left behind is embedded again, all of it", run: func(k *kit) {
+	{name: "embedder/shorter", promise: "facts with vectors of another length of the same model are all embedded again", run: func(k *kit) {
 		before, after := k.memory(long256), k.memory(short64)
 		facts := []driver.Fact{{Content: "She likes tea", Trust: driver.Stated}}
 		for i := range 29 {
@@ -105,7 +105,7 @@ var embedderCases = []factCase{
 			k.Errorf("embedded %d, %v want 7", n, err)
 		}
 	}},
-	{name: "embedder/reindex", promise: "words that are not those of the content are made anew, and the vector stays", run: func(k *kit) {
+	{name: "embedder/reindex", promise: "terms that do not belong to the content are made again, and the vector stays", run: func(k *kit) {
 		m := k.memory(short64)
 		if _, err := m.Store(k.ctx, ann, driver.Fact{Content: "Her dog plays", Trust: driver.Stated}, driver.Fact{Content: "Closed tea", Trust: driver.Stated}); err != nil {
 			k.Fatal(err)
@@ -130,7 +130,7 @@ var embedderCases = []factCase{
 		k.wantRecalled(plain, "playing", "Her dog plays")
 		k.wantRecalled(m, "a beverage", "Closed tea")
 	}},
-	{name: "scopes/listed", promise: "a store names the scopes of all tenants", run: func(k *kit) {
+	{name: "scopes/listed", promise: "a store yields the scopes of all tenants", run: func(k *kit) {
 		var want []driver.Scope
 		for i := range 300 {
 			s := driver.Scope{Tenant: fmt.Sprint("t", i%3), User: fmt.Sprint("u", i)}
@@ -230,7 +230,7 @@ func (k *documentKit) wantLength(uri string, want lengthy) {
 }
 
 var lengthCases = []documentCase{
-	{name: "embedder/shorter", promise: "no source has vectors of two lengths, and none of another length stays behind", run: func(k *documentKit) {
+	{name: "embedder/shorter", promise: "after embedding again, no source has vectors of two lengths, and none has the old length", run: func(k *documentKit) {
 		before, after := k.base(long256), k.base(short64)
 		for _, uri := range []string{"changed", "same", "left", "words"} {
 			k.ingest(before, uri, paper("The third is of cars"))
@@ -260,7 +260,7 @@ var lengthCases = []documentCase{
 			k.Errorf("left: got %+v", got)
 		}
 	}},
-	{name: "embedder/same", promise: "of a document that has changed, what stays keeps its vectors of the same length", run: func(k *documentKit) {
+	{name: "embedder/same", promise: "unchanged chunks of a changed document keep their vectors of the same length", run: func(k *documentKit) {
 		b := k.base(short64)
 		k.ingest(b, "a", paper("The third is of cars"))
 		if got := k.ingest(b, "a", paper("The third has changed")); got.Updated != 1 || got.Embedded == 0 || got.Embedded >= got.Chunks {
@@ -273,7 +273,7 @@ var lengthCases = []documentCase{
 		}
 		k.wantLength("a", short64)
 	}},
-	{name: "scopes/listed", promise: "a store names the scopes of all tenants", run: func(k *documentKit) {
+	{name: "scopes/listed", promise: "a store yields the scopes of all tenants", run: func(k *documentKit) {
 		want := []driver.Scope{acme, other, {Tenant: "acme", User: "ann"}, {User: "bob", Workspace: "w", Agent: "a"}}
 		for _, s := range want {
 			k.add(s, "one", "text")
@@ -309,7 +309,7 @@ func (k *valueKit) wantMeant(n memory.Namespace, text string, want ...string) {
 }
 
 var valueEmbedderCases = []valueCase{
-	{name: "embedder/without", promise: "Without keeps what can be searched, and has no vector of the model and the length", run: func(k *valueKit) {
+	{name: "embedder/without", promise: "Without selects the values that can be searched and have no vector of the model and length", run: func(k *valueKit) {
 		with := func(w driver.ValueWrite, model string, v ...float32) driver.ValueWrite {
 			w.Model, w.Embedding = model, v
 			return w
@@ -329,7 +329,7 @@ var valueEmbedderCases = []valueCase{
 			}
 		}
 	}},
-	{name: "embedder/index", promise: "Index changes words and vectors alone, of values that have the version", run: func(k *valueKit) {
+	{name: "embedder/index", promise: "Index changes only terms and vectors, and only of values with the given version", run: func(k *valueKit) {
 		items := k.apply(ann, worded(putting("n/a", `{"a":1}`), "old"), worded(putting("n/b", `2`), "old"))
 		before := fmt.Sprint(k.find(ann, driver.ValueSelection{ValueQuery: driver.ValueQuery{Limit: -1}}))
 		a, b := seen(items[0].Version, worded(putting("n/a", ""), "new words")), seen(items[1].Version+1000, worded(putting("n/b", ""), "new"))
@@ -350,7 +350,7 @@ var valueEmbedderCases = []valueCase{
 		k.wantFound(driver.ValueSearch{Terms: []string{"old"}}, "n/b")
 		k.wantFound(driver.ValueSearch{Embedding: []float32{0, 1}, Model: "m"}, "n/a")
 	}},
-	{name: "embedder/shorter", promise: "what another length of the same model has left behind is embedded again", run: func(k *valueKit) {
+	{name: "embedder/shorter", promise: "values with vectors of another length of the same model are embedded again", run: func(k *valueKit) {
 		before, after := k.values(long256).In(ann, "n"), k.values(short64).In(ann, "n")
 		for i := range 150 {
 			value := fmt.Sprintf(`{"text":"plain %d"}`, i)
@@ -384,7 +384,7 @@ var valueEmbedderCases = []valueCase{
 			k.Errorf("embedded %d, %v want 5", n, err)
 		}
 	}},
-	{name: "scopes/listed", promise: "a store names the scopes of all tenants", run: func(k *valueKit) {
+	{name: "scopes/listed", promise: "a store yields the scopes of all tenants", run: func(k *valueKit) {
 		want := []driver.Scope{ann, bob, {Tenant: "other"}, {User: "bob", Workspace: "w", Agent: "a"}}
 		for _, s := range want {
 			k.put(s, "n/a", `1`)

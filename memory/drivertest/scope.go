@@ -14,7 +14,7 @@ var alike = []string{
 }
 
 var scopeCases = []factCase{
-	{name: "scopes/names", promise: "scopes are kept apart exactly as they are, in each part", run: func(k *kit) {
+	{name: "scopes/names", promise: "scopes are kept apart by the exact text of each part", run: func(k *kit) {
 		var scopes []driver.Scope
 		for _, name := range alike {
 			scopes = append(scopes, driver.Scope{Tenant: name, User: "u"}, driver.Scope{Tenant: "t", Workspace: name, User: "v"},
@@ -36,8 +36,8 @@ var scopeCases = []factCase{
 			k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Reach: s.Only()}, Terms: []string{"fact"}, Limit: 5}, fmt.Sprint("fact ", i))
 		}
 	}},
-	{name: "scopes/matrix", promise: "AnyWorkspace, AnyUser, AnyAgent and Inherit reach exactly the scopes that they say, of one tenant", run: scopeMatrix},
-	{name: "scopes/many", promise: "a query over many scopes finds the facts of all", run: func(k *kit) {
+	{name: "scopes/matrix", promise: "AnyWorkspace, AnyUser, AnyAgent and Inherit reach exactly the documented scopes, of one tenant", run: scopeMatrix},
+	{name: "scopes/many", promise: "a query over many scopes finds the facts of all of them", run: func(k *kit) {
 		n := k.size(200, 80)
 		var texts []string
 		for i := range n {

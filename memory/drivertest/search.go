@@ -11,7 +11,7 @@ import (
 )
 
 var searchCases = []factCase{
-	{name: "search/words", promise: "what has one of the words at least is a candidate, and nothing else", run: func(k *kit) {
+	{name: "search/words", promise: "a fact is a candidate by words if it has at least one of them", run: func(k *kit) {
 		k.add(ann, "tea with milk")
 		k.add(ann, "tea")
 		k.add(ann, "coffee with milk", of(driver.Preference))
@@ -22,7 +22,7 @@ var searchCases = []factCase{
 		k.wantSearch(driver.FactSearch{Query: q, Terms: []string{"te", "TEA", "tea with", "*", ""}, Limit: 9})
 		k.wantSearch(driver.FactSearch{Query: q, Limit: 9})
 	}},
-	{name: "search/terms", promise: "the terms are words as they are, whatever they are made of", run: func(k *kit) {
+	{name: "search/terms", promise: "terms are compared exactly, whatever their characters", run: func(k *kit) {
 		terms := []string{
 			"c++", "c#", "c", ".net", "net", "v1.2.3", "foo_bar", "foo", "a-b", "a'b", `a"b`, "a*", "a", "ab", "é", "e", "e\u0301", "日本", "日", "本", "🙂", "🙂🙂",
 			"and", "or", "not", "near", "AND", "NEAR(", "terms", "terms:a", "scope", "1", "2", "01", "%", "_", "^a", "{a}", "(a)", "a:b", "\u200f", "a b", "x'00'", "--",
@@ -41,12 +41,12 @@ var searchCases = []factCase{
 			k.Errorf("all terms: got %d candidates want %d", len(c.Records), len(terms))
 		}
 	}},
-	{name: "search/records", promise: "candidates come whole, with their terms and vectors, each once", run: func(k *kit) {
+	{name: "search/records", promise: "candidates are complete, with their terms and vectors, each once", run: func(k *kit) {
 		id := k.add(ann, "tea with milk", about(`{"a":1}`), during("c", 2), near("m", 1, 2), expiring(future))
 		c := k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only()}, Terms: []string{"tea", "milk"}, Embedding: []float32{1, 2}, Model: "m", Limit: 5}, "tea with milk")
 		k.wantSame(c.Records[0], k.get(ann, id))
 	}},
-	{name: "search/statistics", promise: "facts, terms and frequencies are those of what the query selects, and of nothing else", run: func(k *kit) {
+	{name: "search/statistics", promise: "the counts of facts, terms and frequencies cover exactly the selected facts", run: func(k *kit) {
 		vocabulary := []string{"alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta"}
 		r := k.rand()
 		scopes := []driver.Scope{ann, bob, {Tenant: "acme"}, {Tenant: "else", User: "ann"}}
@@ -78,7 +78,7 @@ var searchCases = []factCase{
 			k.wantStatistics(q, vocabulary[:1+i%len(vocabulary)])
 		}
 	}},
-	{name: "search/limit", promise: "the words get as many candidates as the limit says, if there are so many, whatever the query's own limit", run: func(k *kit) {
+	{name: "search/limit", promise: "a search by words returns as many candidates as its limit, if there are so many, whatever the limit of the query", run: func(k *kit) {
 		k.fill(ann, 30)
 		for limit, want := range map[int]int{1: 1, 7: 7, 29: 29, 30: 30, 31: 30, math.MaxInt32: 30} {
 			s := driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only(), Limit: 3}, Terms: []string{"fact"}, Limit: limit}
@@ -90,7 +90,7 @@ var searchCases = []factCase{
 			k.Errorf("no limit: got %d candidates, %d facts, frequency %d want the statistics alone", len(c.Records), c.Facts, c.Frequency)
 		}
 	}},
-	{name: "search/rare", promise: "under a limit, what has more and rarer words comes first", run: func(k *kit) {
+	{name: "search/rare", promise: "if the limit leaves facts out, those with more and rarer words are returned", run: func(k *kit) {
 		var changes []driver.FactChange
 		for i := range 300 {
 			changes = append(changes, k.adding(fmt.Sprint("common word ", i)))
@@ -107,7 +107,7 @@ var searchCases = []factCase{
 			k.Errorf("got %q want 5, and the one with all words among them", got)
 		}
 	}},
-	{name: "search/newest", promise: "of facts that fit equally well, the newest are candidates", run: func(k *kit) {
+	{name: "search/newest", promise: "of equally good facts, the newest are candidates", run: func(k *kit) {
 		for i := range 10 {
 			k.add(ann, fmt.Sprint("tea ", i), near("m", 1, 0))
 		}
@@ -124,7 +124,7 @@ var searchCases = []factCase{
 		}
 		k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only()}, Terms: []string{"tea", "absent"}, Limit: 1}, often)
 	}},
-	{name: "search/filtered", promise: "what the query leaves out takes no place of what it selects", run: func(k *kit) {
+	{name: "search/filtered", promise: "facts that the query leaves out do not take the place of selected ones", run: func(k *kit) {
 		var changes, others []driver.FactChange
 		for i := range 100 {
 			changes = append(changes, k.adding(fmt.Sprint("tea tea tea ", i), trusted(driver.Untrusted), near("m", 1, 0)))
@@ -144,7 +144,7 @@ var searchCases = []factCase{
 			k.wantSearch(s, "some of the tea that ann has 4")
 		}
 	}},
-	{name: "search/both", promise: "what is found by words and what is found by vectors is united", run: func(k *kit) {
+	{name: "search/both", promise: "candidates by words and candidates by vectors are united", run: func(k *kit) {
 		k.add(ann, "by both", near("m", 1, 0))
 		k.add(ann, "by words")
 		k.add(ann, "near it", near("m", 1, 0.1))
@@ -183,7 +183,7 @@ func (k *kit) wantStatistics(q driver.FactQuery, terms []string) {
 }
 
 var vectorCases = []factCase{
-	{name: "vectors/nearest", promise: "the nearest by cosine are found, whatever their length", run: func(k *kit) {
+	{name: "vectors/nearest", promise: "the nearest facts by cosine are found, whatever the lengths of the vectors", run: func(k *kit) {
 		r := k.rand()
 		const dimension = 24
 		random := func() []float32 {
@@ -213,7 +213,7 @@ var vectorCases = []factCase{
 			}
 		}
 	}},
-	{name: "vectors/never_fewer", promise: "if as many facts have a vector as the limit says, as many are returned, however few a filter leaves", run: func(k *kit) {
+	{name: "vectors/never_fewer", promise: "if as many facts as the limit have a vector, so many are returned, however few a filter leaves", run: func(k *kit) {
 		n := k.size(2000, 300)
 		var changes []driver.FactChange
 		for i := range n {
@@ -247,7 +247,7 @@ var vectorCases = []factCase{
 		}
 		k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only()}, Embedding: []float32{1, 0}, Model: "x", Limit: 9})
 	}},
-	{name: "vectors/dimensions", promise: "a vector of another dimension does no harm", run: func(k *kit) {
+	{name: "vectors/dimensions", promise: "a vector of another dimension is ignored", run: func(k *kit) {
 		k.add(ann, "two", near("m", 1, 0))
 		k.add(ann, "three", near("m", 1, 0, 0))
 		k.add(ann, "one", near("m", 1))
@@ -258,14 +258,14 @@ var vectorCases = []factCase{
 			k.Errorf("got %d numbers want %d", got, memory.MaxDimension)
 		}
 	}},
-	{name: "vectors/zero", promise: "a vector of nothing but zeros is near nothing, and is found last", run: func(k *kit) {
+	{name: "vectors/zero", promise: "a vector of zeros has no similarity, and is found last", run: func(k *kit) {
 		k.add(ann, "zero", near("m", 0, 0))
 		k.add(ann, "some", near("m", 1, 1))
 		k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only()}, Embedding: []float32{1, 1}, Model: "m", Limit: 1}, "some")
 		k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only()}, Embedding: []float32{1, 1}, Model: "m", Limit: 2}, "some", "zero")
 		k.wantSearch(driver.FactSearch{Query: driver.FactQuery{Reach: ann.Only()}, Embedding: []float32{0, 0}, Model: "m", Limit: 2}, "some", "zero")
 	}},
-	{name: "vectors/exact", promise: "vectors come back number by number", run: func(k *kit) {
+	{name: "vectors/exact", promise: "vectors keep the value of each number", run: func(k *kit) {
 		v := []float32{0, 1, -1, math.MaxFloat32, -math.MaxFloat32, math.SmallestNonzeroFloat32, 0.1, 1.0 / 3, 16777217}
 		id := k.add(ann, "numbers", near("m", v...))
 		if got := k.get(ann, id).Embedding; !slices.Equal(got, v) {

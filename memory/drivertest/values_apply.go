@@ -14,7 +14,7 @@ import (
 )
 
 var valueCases = []valueCase{
-	{name: "put/value", promise: "a value comes back as the same JSON, with times of the store", run: func(k *valueKit) {
+	{name: "put/value", promise: "a value is read as the same JSON, with times of the store", run: func(k *valueKit) {
 		for i, value := range []string{
 			`{"b":1.50,"a":[null,true,{"c":"é\ud83d\ude42"}]}`, `null`, `true`, `0`, `-1.5e300`, `12345678901234567890`, `"text"`, `""`, `[]`, `{}`, `"\\u0000"`, `"<&>\u2028"`,
 			`{"'; DROP TABLE x; --":"%_"}`, `"` + strings.Repeat("x", 1<<20) + `"`,
@@ -30,7 +30,7 @@ var valueCases = []valueCase{
 			}
 		}
 	}},
-	{name: "put/over", promise: "a put takes the place of what was there, with a larger version", run: func(k *valueKit) {
+	{name: "put/over", promise: "a put replaces the value, with a larger version", run: func(k *valueKit) {
 		first, second := k.put(ann, "n/k", `1`), k.put(ann, "n/k", `2`)
 		if second.Version <= first.Version || !second.CreatedAt.Equal(first.CreatedAt) || second.UpdatedAt.Before(first.UpdatedAt) {
 			k.Errorf("got %+v after %+v", second, first)
@@ -38,7 +38,7 @@ var valueCases = []valueCase{
 		k.wantValue(ann, "n/k", `2`)
 		k.want(ann, within(), "n/k")
 	}},
-	{name: "put/names", promise: "labels and keys are any text, and are never mistaken for each other", run: func(k *valueKit) {
+	{name: "put/names", promise: "labels and keys can be any text, and are never confused with each other", run: func(k *valueKit) {
 		names := []string{"a", "A", "a.b", "a%", "a_", "%", "_", ".", "*", "a ", "'; DROP TABLE x; --", `"`, `\`, "{a,b}", "NULL", "é", "e\u0301", "日本", "\n", ",", strings.Repeat("x", 500)}
 		var writes []driver.ValueWrite
 		want := map[string]string{}
@@ -75,7 +75,7 @@ var valueCases = []valueCase{
 			}
 		}
 	}},
-	{name: "put/scopes", promise: "a scope sees its own values alone", run: func(k *valueKit) {
+	{name: "put/scopes", promise: "a scope contains only its own values", run: func(k *valueKit) {
 		scopes := []driver.Scope{ann, bob, {Tenant: "acme"}, {User: "ann"}, {}, {Tenant: "acme", User: "ann", Agent: "a"}, {Tenant: "acme", Workspace: "ann"}, {Tenant: "ACME", User: "ann"}}
 		for i, s := range scopes {
 			k.apply(s, worded(putting("n/k", strconv.Itoa(i)), "word"))
@@ -91,7 +91,7 @@ var valueCases = []valueCase{
 		k.apply(bob, removing("n/k"))
 		k.wantValue(ann, "n/k", `0`)
 	}},
-	{name: "put/order", promise: "writes are done in order, each on what the one before left", run: func(k *valueKit) {
+	{name: "put/order", promise: "writes are applied in their order, each to the result of the one before", run: func(k *valueKit) {
 		items := k.apply(ann, putting("n/k", `1`), removing("n/k"), seen(driver.Absent, putting("n/k", `2`)), putting("n/j", `3`), putting("n/k", `4`), removing("n/none"))
 		if items[1].Known() || items[5].Known() || items[1].Key != "k" || !items[4].Known() || items[4].Version <= items[2].Version || items[2].Version <= items[0].Version {
 			k.Errorf("got %+v", items)
@@ -99,12 +99,12 @@ var valueCases = []valueCase{
 		k.wantValue(ann, "n/k", `4`)
 		k.want(ann, within(), "n/j", "n/k")
 	}},
-	{name: "put/all_or_none", promise: "if a write is refused, none is done", run: func(k *valueKit) {
+	{name: "put/all_or_none", promise: "if a write is refused, no write of the call is applied", run: func(k *valueKit) {
 		k.put(ann, "n/k", `1`)
 		k.put(ann, "n/gone", `1`)
 		k.refuse(driver.ErrConflict, ann, putting("n/k", `2`), putting("n/new", `2`), removing("n/gone"), putting("n/new", `3`), seen(driver.Absent, putting("n/k", `4`)))
 	}},
-	{name: "version/checked", promise: "a version that is not the value's is refused", run: func(k *valueKit) {
+	{name: "version/checked", promise: "a write with another version than the value's is refused", run: func(k *valueKit) {
 		first := k.put(ann, "n/k", `1`)
 		for _, version := range []int64{first.Version + 1, first.Version + 100, driver.Absent} {
 			k.refuse(driver.ErrConflict, ann, seen(version, putting("n/k", `2`)))
@@ -120,7 +120,7 @@ var valueCases = []valueCase{
 			k.Errorf("a value that was removed and put again has version %d, as it had before", again.Version)
 		}
 	}},
-	{name: "version/race", promise: "of writers that saw the same version one succeeds", run: func(k *valueKit) {
+	{name: "version/race", promise: "of concurrent writes with the same version, one succeeds", run: func(k *valueKit) {
 		version := int64(driver.Absent)
 		for round := range 10 {
 			var won atomic.Int64
@@ -139,7 +139,7 @@ var valueCases = []valueCase{
 			version = k.get(ann, "n/k").Version
 		}
 	}},
-	{name: "version/count", promise: "many that count up by versions lose nothing", run: func(k *valueKit) {
+	{name: "version/count", promise: "concurrent counters that use versions lose nothing", run: func(k *valueKit) {
 		const writers, each = 4, 25
 		k.put(ann, "n/k", `0`)
 		err := parallel(writers, func(int) error {
@@ -169,7 +169,7 @@ var valueCases = []valueCase{
 		}
 		k.wantValue(ann, "n/k", strconv.Itoa(writers*each))
 	}},
-	{name: "put/cancelled", promise: "a call whose context has ended does nothing", run: func(k *valueKit) {
+	{name: "put/cancelled", promise: "a call with a context that has ended changes nothing", run: func(k *valueKit) {
 		k.put(ann, "n/k", `1`)
 		ctx, cancel := context.WithCancel(k.ctx)
 		cancel()
@@ -194,7 +194,7 @@ var valueCases = []valueCase{
 		}
 		k.wantValue(ann, "n/k", `1`)
 	}},
-	{name: "put/own", promise: "what a caller has is its own", run: func(k *valueKit) {
+	{name: "put/own", promise: "the caller may modify arguments and results afterwards without changing stored data", run: func(k *valueKit) {
 		w := worded(putting("n/k", `{"a":1}`), "word")
 		w.Embedding, w.Model = []float32{1, 2}, "m"
 		put := k.apply(ann, w)[0]
@@ -211,7 +211,7 @@ var valueCases = []valueCase{
 			k.Errorf("got %+v", r)
 		}
 	}},
-	{name: "forget/scope", promise: "forgetting removes the values of a scope, empty parts meaning all, and says how many", run: func(k *valueKit) {
+	{name: "forget/scope", promise: "Forget removes the values of a scope and returns their number; an empty part of the scope means any", run: func(k *valueKit) {
 		scopes := []driver.Scope{
 			ann, {Tenant: "acme", Workspace: "w", User: "ann"}, {Tenant: "acme", User: "ann", Agent: "a"}, bob, {Tenant: "acme"}, {User: "ann"}, {Tenant: "acme", User: "annabel"},
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 var valueFindCases = []valueCase{
-	{name: "find/prefix", promise: "a namespace has its own values and those within it, label by label", run: func(k *valueKit) {
+	{name: "find/prefix", promise: "a namespace contains its own values and those of the namespaces within it, by whole labels", run: func(k *valueKit) {
 		k.apply(ann, putting("a/1", `1`), putting("a/b/2", `1`), putting("a/b/c/3", `1`), putting("ab/4", `1`), putting("b/a/5", `1`), putting("a.b/6", `1`))
 		own := func(q driver.ValueSelection) driver.ValueSelection { q.Own = true; return q }
 		k.want(ann, within(), "a/1", "a/b/2", "a/b/c/3", "a.b/6", "ab/4", "b/a/5")
@@ -25,7 +25,7 @@ var valueFindCases = []valueCase{
 		k.want(ann, within("none"))
 		k.want(ann, within("a", "b", "c", "d"))
 	}},
-	{name: "find/keys", promise: "a prefix of keys is text, and no pattern", run: func(k *valueKit) {
+	{name: "find/keys", promise: "a prefix of keys is a text and not a pattern", run: func(k *valueKit) {
 		k.apply(ann, putting("n/a", `1`), putting("n/a%", `1`), putting("n/a%b", `1`), putting("n/a_", `1`), putting("n/ab", `1`), putting("n/A", `1`), putting("n/á", `1`), putting(`n/a\`, `1`))
 		for prefix, want := range map[string]string{
 			"": `n/A n/a n/a% n/a%b n/a\ n/a_ n/ab n/á`, "a": `n/a n/a% n/a%b n/a\ n/a_ n/ab`, "a%": "n/a% n/a%b", "a_": "n/a_", "ab": "n/ab", "á": "n/á", `a\`: `n/a\`, "none": "",
@@ -35,7 +35,7 @@ var valueFindCases = []valueCase{
 			k.want(ann, q, strings.Fields(want)...)
 		}
 	}},
-	{name: "find/addresses", promise: "values are found by their addresses, those that are there, each once", run: func(k *valueKit) {
+	{name: "find/addresses", promise: "values are found by their addresses: those that exist, each once", run: func(k *valueKit) {
 		k.apply(ann, putting("a/1", `1`), putting("a/2", `2`), putting("b/1", `3`))
 		at := func(list ...string) (found []driver.Address) {
 			for _, address := range list {
@@ -49,7 +49,7 @@ var valueFindCases = []valueCase{
 		}
 		k.want(ann, driver.ValueSelection{Addresses: []driver.Address{}})
 	}},
-	{name: "find/order", promise: "the newest come first, or those whose namespace and key are less, 20 unless a limit is given", run: func(k *valueKit) {
+	{name: "find/order", promise: "the newest values come first, or with ByKey the least namespace and key; at most 20 without a limit", run: func(k *valueKit) {
 		var written []string
 		for i := range 25 {
 			address := fmt.Sprintf("n%d/k%02d", i%3, (i*7)%25)
@@ -65,7 +65,7 @@ var valueFindCases = []valueCase{
 		sorted := slices.Sorted(slices.Values(written))
 		k.want(ann, driver.ValueSelection{ValueQuery: driver.ValueQuery{Order: driver.ByKey, Limit: 7}}, sorted[:7]...)
 	}},
-	{name: "find/labels_order", promise: "namespaces are ordered label by label, and not as one text", run: func(k *valueKit) {
+	{name: "find/labels_order", promise: "namespaces are ordered by label and not as one text", run: func(k *valueKit) {
 		k.apply(ann, putting("a/b/k", `1`), putting("a!/k", `1`), putting("a/k", `1`), putting("A/k", `1`), putting("á/k", `1`), putting("a\x01/k", `1`), putting("z/k", `1`), putting("\u2028/k", `1`), putting("\U0001f642/k", `1`))
 		want := []string{"A/k", "a/k", "a/b/k", "a\x01/k", "a!/k", "z/k", "á/k", "\u2028/k", "\U0001f642/k"}
 		k.want(ann, within(), want...)
@@ -74,7 +74,7 @@ var valueFindCases = []valueCase{
 		}
 		k.wantNamespaces(ann, driver.NamespaceQuery{}, want...)
 	}},
-	{name: "find/pages", promise: "page after page yields every value once, in either order, also of one write", run: func(k *valueKit) {
+	{name: "find/pages", promise: "reading page by page yields every value once, in both orders, also of one write", run: func(k *valueKit) {
 		var writes []driver.ValueWrite
 		for i := range 40 {
 			writes = append(writes, putting(fmt.Sprintf("n%d/m/k%02d", i%3, i), `1`))
@@ -103,7 +103,7 @@ var valueFindCases = []valueCase{
 			}
 		}
 	}},
-	{name: "find/where", promise: "conditions compare numbers as numbers and texts by their bytes, at exactly the path that they name", run: func(k *valueKit) {
+	{name: "find/where", promise: "conditions compare numbers by value and texts by bytes, and only at their exact path", run: func(k *valueKit) {
 		for name, data := range documents {
 			if data != "" {
 				k.apply(ann, driver.ValueWrite{Address: driver.Address{Namespace: []string{"d"}, Key: name}, Value: json.RawMessage(data), Terms: []string{"word"}})
@@ -129,7 +129,7 @@ var valueFindCases = []valueCase{
 		q.Order, q.Limit = driver.ByKey, 2
 		k.want(ann, q, "d/0.9e1", "d/9")
 	}},
-	{name: "namespaces/patterns", promise: "namespaces are listed once each, by what they begin and end with, and cut to a depth", run: func(k *valueKit) {
+	{name: "namespaces/patterns", promise: "each namespace is listed once, selected by its beginning and its end, and cut off at a depth", run: func(k *valueKit) {
 		k.apply(ann, putting("a/b/c/1", `1`), putting("a/b/c/2", `1`), putting("a/x/c/1", `1`), putting("a/1", `1`), putting("b/c/1", `1`), putting("c/1", `1`))
 		for _, test := range []struct {
 			prefix, suffix []string
@@ -157,7 +157,7 @@ var valueFindCases = []valueCase{
 		k.apply(ann, removing("b/c/1"))
 		k.wantNamespaces(ann, driver.NamespaceQuery{Prefix: []string{"b"}})
 	}},
-	{name: "namespaces/pages", promise: "page after page lists every namespace once, 100 unless a limit is given", run: func(k *valueKit) {
+	{name: "namespaces/pages", promise: "reading page by page lists every namespace once; at most 100 without a limit", run: func(k *valueKit) {
 		var writes []driver.ValueWrite
 		for i := range 130 {
 			writes = append(writes, putting(fmt.Sprintf("n%03d/m%d/k", i/2, i%2), `1`))
@@ -188,7 +188,7 @@ var valueFindCases = []valueCase{
 			}
 		}
 	}},
-	{name: "find/stop", promise: "a reader may stop, and go on with other calls", run: func(k *valueKit) {
+	{name: "find/stop", promise: "a reader may stop early, and call other methods afterwards", run: func(k *valueKit) {
 		k.apply(ann, putting("a/1", `1`), putting("a/2", `1`), putting("b/1", `1`))
 		for range 50 {
 			for item, err := range k.store.Find(k.ctx, ann, within()) {
@@ -238,7 +238,7 @@ func (k *valueKit) wantFound(q driver.ValueSearch, want ...string) driver.ValueC
 }
 
 var valueSearchCases = []valueCase{
-	{name: "search/words", promise: "a value is found by any of the words, and the words of all that are selected are counted", run: func(k *valueKit) {
+	{name: "search/words", promise: "a value is found by any of the words, and the counts of words include all selected values", run: func(k *valueKit) {
 		k.apply(ann, worded(putting("a/1", `1`), "red apple"), worded(putting("a/2", `1`), "green pear pear"), worded(putting("b/1", `1`), "red plum"), worded(putting("b/2", `1`), "kiwi"), putting("b/3", `"red"`))
 		c := k.wantFound(driver.ValueSearch{Terms: []string{"red", "pear", "none"}}, "a/1", "a/2", "b/1")
 		if c.Values != 4 || c.Terms != 8 || !slices.Equal(c.Frequency, []int64{2, 1, 0}) {
@@ -250,7 +250,7 @@ var valueSearchCases = []valueCase{
 		k.apply(ann, removing("b/1"))
 		k.wantFound(driver.ValueSearch{Terms: []string{"red"}})
 	}},
-	{name: "search/vectors", promise: "the nearest vectors of the model are found, as many as there are up to the limit", run: func(k *valueKit) {
+	{name: "search/vectors", promise: "the nearest vectors of the model are found, as many as exist up to the limit", run: func(k *valueKit) {
 		near := func(address, model string, v ...float32) driver.ValueWrite {
 			w := putting(address, `1`)
 			w.Embedding, w.Model = v, model
@@ -266,7 +266,7 @@ var valueSearchCases = []valueCase{
 			}
 		}
 	}},
-	{name: "search/limit", promise: "of more than are asked for, those with the most of the words are returned", run: func(k *valueKit) {
+	{name: "search/limit", promise: "if more values match than the limit allows, those with the most words are returned", run: func(k *valueKit) {
 		for i := range 60 {
 			k.apply(ann, worded(putting(fmt.Sprint("a/", i), `1`), "common"))
 		}
@@ -296,7 +296,7 @@ func (k *valueKit) until(s driver.Scope, address string) {
 }
 
 var valueTimeCases = []valueCase{
-	{name: "expiry/gone", promise: "a value that has expired is not there, for anything", run: func(k *valueKit) {
+	{name: "expiry/gone", promise: "no method finds an expired value", run: func(k *valueKit) {
 		k.apply(ann, putting("b/stays", `1`), living(putting("b/long", `1`), time.Hour, true))
 		first := k.apply(ann, living(worded(putting("a/k", `1`), "word"), soon, false))[0]
 		if first.ExpiresAt.Sub(first.UpdatedAt) != soon {
@@ -314,7 +314,7 @@ var valueTimeCases = []valueCase{
 			k.Errorf("got %+v after %+v", again, first)
 		}
 	}},
-	{name: "expiry/refresh", promise: "a read that refreshes makes a value live on that was put so, and says so; other reads and values do not", run: func(k *valueKit) {
+	{name: "expiry/refresh", promise: "a read that refreshes extends a sliding value and reports it; other reads and other values change nothing", run: func(k *valueKit) {
 		put := k.apply(ann, living(putting("a/on", `1`), time.Hour, true), living(putting("a/fixed", `1`), time.Hour, false), putting("a/ever", `1`))
 		until := func(q driver.ValueSelection, key string) time.Time {
 			k.Helper()
@@ -350,7 +350,7 @@ var valueTimeCases = []valueCase{
 			k.Errorf("got %+v want the version and the time of %+v", got, put[0])
 		}
 	}},
-	{name: "expiry/sweep", promise: "sweeping removes what has expired, no more than asked for, and of all scopes", run: func(k *valueKit) {
+	{name: "expiry/sweep", promise: "sweeping removes expired values of all scopes, at most as many as the limit", run: func(k *valueKit) {
 		for i, s := range []driver.Scope{ann, ann, ann, bob, {}} {
 			k.apply(s, living(putting(fmt.Sprint("a/", i), `1`), soon, true), putting("a/stays", `1`), living(putting("a/long", `1`), time.Hour, true))
 		}
