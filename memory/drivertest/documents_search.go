@@ -10,7 +10,7 @@ import (
 )
 
 var passageCases = []documentCase{
-	{"search/words", "what has one of the words at least is a candidate, and nothing else", func(k *documentKit) {
+	{"search/words", "a chunk is a candidate by words if it has at least one of them", func(k *documentKit) {
 		k.add(acme, "a", "tea with milk", "tea", "coffee with milk", "teapot")
 		q := driver.SourceQuery{Reach: acme.Only()}
 		k.wantFound(driver.ChunkSearch{Query: q, Terms: []string{"tea"}, Limit: 9}, "tea", "tea with milk")
@@ -18,7 +18,7 @@ var passageCases = []documentCase{
 		k.wantFound(driver.ChunkSearch{Query: q, Terms: []string{"te", "TEA", "tea with", "*", ""}, Limit: 9})
 		k.wantFound(driver.ChunkSearch{Query: q, Limit: 9})
 	}},
-	{"search/terms", "terms are words as they are, whatever they are made of", func(k *documentKit) {
+	{"search/terms", "terms are compared exactly, whatever their characters", func(k *documentKit) {
 		terms := []string{
 			"c++", "c#", "c", ".net", "v1.2.3", "foo_bar", "foo", "a-b", "a'b", `a"b`, "a*", "a", "é", "e", "日本", "日", "🙂", "and", "or", "not", "NEAR(", "terms:a",
 			"1", "01", "%", "_", "^a", "{a}", "a:b", "--", strings.Repeat("x", 64), strings.Repeat("x", 63), "@", "#1", "a&b", "a|b", "!a", "<->", `\`, `a\`,
@@ -37,7 +37,7 @@ var passageCases = []documentCase{
 			}
 		}
 	}},
-	{"search/whole", "candidates come whole, with terms, vectors and sources, each once", func(k *documentKit) {
+	{"search/whole", "candidates are complete, with terms, vectors and sources, each once", func(k *documentKit) {
 		r := vector(passage("a", "tea with milk and tea", 0), "m", 1, 2)
 		k.swap(acme, swap(k.source("a"), r, passage("a", "rum", 1)))
 		c := k.wantFound(driver.ChunkSearch{Query: driver.SourceQuery{Reach: acme.Only()}, Terms: []string{"tea", "milk"}, Embedding: []float32{1, 2}, Model: "m", Limit: 5}, "tea with milk and tea")
@@ -50,7 +50,7 @@ var passageCases = []documentCase{
 			k.Errorf("got\n%s\nwant\n%s", got, want)
 		}
 	}},
-	{"search/statistics", "chunks, terms and frequencies are those of the sources that the query selects", func(k *documentKit) {
+	{"search/statistics", "the counts of chunks, terms and frequencies cover exactly the selected sources", func(k *documentKit) {
 		words := []string{"alpha", "beta", "gamma", "delta", "epsilon"}
 		r := rand.New(rand.NewPCG(1, 2))
 		type counted struct {
@@ -111,7 +111,7 @@ var passageCases = []documentCase{
 			}
 		}
 	}},
-	{"search/limit", "each leg returns as many as there are, up to the limit, and the best", func(k *documentKit) {
+	{"search/limit", "the search by words and the search by vectors each return the best chunks, up to the limit", func(k *documentKit) {
 		var list []driver.ChunkRecord
 		for i := range 50 {
 			text := "padding " + strings.Repeat("filler ", i)
@@ -144,7 +144,7 @@ var passageCases = []documentCase{
 			k.Errorf("got %d candidates want all 50 that have a vector", len(c.Records))
 		}
 	}},
-	{"search/models", "vectors are compared with those of their model alone", func(k *documentKit) {
+	{"search/models", "vectors of different models are never compared", func(k *documentKit) {
 		k.swap(acme, swap(k.source("a"),
 			vector(passage("a", "first", 0), "m", 1, 0), vector(passage("a", "second", 1), "n", 1, 0), vector(passage("a", "third", 2), "o", 1, 0, 0), passage("a", "fourth", 3)))
 		q := driver.SourceQuery{Reach: acme.Only()}
@@ -154,7 +154,7 @@ var passageCases = []documentCase{
 		k.wantFound(driver.ChunkSearch{Query: q, Embedding: []float32{0, 1}, Model: "none", Limit: 9})
 		k.wantFound(driver.ChunkSearch{Query: q, Embedding: []float32{0, 1}, Model: "m", Terms: []string{"fourth"}, Limit: 9}, "first", "fourth")
 	}},
-	{"search/foreign", "nothing of another scope is found, or counted", func(k *documentKit) {
+	{"search/foreign", "no chunk of another scope is found or counted", func(k *documentKit) {
 		k.swap(acme, swap(k.source("a"), vector(passage("a", "secret", 0), "m", 1)))
 		for _, s := range []driver.Scope{{}, other, {Tenant: "ACME"}, {Tenant: "acme", User: "u"}, {Tenant: "acme", Workspace: "w"}, {Tenant: "acme", Agent: "a"}, {Workspace: "acme"}} {
 			c := k.wantFound(driver.ChunkSearch{Query: driver.SourceQuery{Reach: s.Only()}, Terms: []string{"secret"}, Embedding: []float32{1}, Model: "m", Limit: 9})
@@ -166,7 +166,7 @@ var passageCases = []documentCase{
 }
 
 var removalCases = []documentCase{
-	{"delete/query", "what a query selects is removed with its chunks, and counted, and nothing else is", func(k *documentKit) {
+	{"delete/query", "Delete removes exactly the selected sources with their chunks, and returns their number", func(k *documentKit) {
 		for _, uri := range []string{"a/1", "a/2", "b/1", "b/2", "c"} {
 			k.add(acme, uri, "text of "+uri)
 		}
@@ -190,7 +190,7 @@ var removalCases = []documentCase{
 		}
 		k.wantURIs(driver.SourceQuery{Reach: acme.Only()})
 	}},
-	{"delete/anew", "what was deleted may come again, as new", func(k *documentKit) {
+	{"delete/anew", "a deleted source can be stored again, as a new one", func(k *documentKit) {
 		first := k.add(acme, "a", "one")
 		k.delete(driver.SourceQuery{Reach: acme.Only()})
 		second := k.add(acme, "a", "one")
@@ -199,7 +199,7 @@ var removalCases = []documentCase{
 		}
 		k.wantChunks(second, passages("a", "one")...)
 	}},
-	{"delete/everywhere", "all of a tenant is removed by a query that looks everywhere in it", func(k *documentKit) {
+	{"delete/everywhere", "a query that reaches a whole tenant removes all of it", func(k *documentKit) {
 		for i, s := range []driver.Scope{acme, {Tenant: "acme", User: "u"}, {Tenant: "acme", Workspace: "w", Agent: "a"}} {
 			k.swap(s, swap(k.source("a"), passage(fmt.Sprint(i), "text", 0)))
 		}

@@ -15,7 +15,7 @@ import (
 )
 
 var swapCases = []documentCase{
-	{"swap/whole", "a source and its chunks come back as they were stored, and the store sets revision, count and times", func(k *documentKit) {
+	{"swap/whole", "a source and its chunks are read as they were stored; the store sets revision, count and times", func(k *documentKit) {
 		s := k.source("a.md")
 		list := []driver.ChunkRecord{vector(passage("a.md", "one é 🙂 '\"\\ \n\t", 0), "m", 1, -0.5), passage("a.md", "two", 1)}
 		list[1].Headings, list[1].Tokens, list[1].End = nil, 0, 1<<40
@@ -31,7 +31,7 @@ var swapCases = []documentCase{
 		}
 		k.wantChunks(got, list...)
 	}},
-	{"swap/little", "a source may have no chunks, and nothing but an id and a URI", func(k *documentKit) {
+	{"swap/little", "a source needs only an ID and a URI, and no chunks", func(k *documentKit) {
 		s := driver.Source{ID: k.source("").ID, URI: "x", Format: "text"}
 		k.swap(acme, swap(s))
 		got := k.get(acme, "x")
@@ -42,7 +42,7 @@ var swapCases = []documentCase{
 			k.Errorf("got\n%+v\nwant\n%+v", got, s)
 		}
 	}},
-	{"swap/replace", "a swap takes the place of a source with all its chunks, and the source keeps its id and CreatedAt", func(k *documentKit) {
+	{"swap/replace", "a swap replaces a source with all its chunks, and the source keeps its ID and CreatedAt", func(k *documentKit) {
 		first := k.add(acme, "a", "one", "two", "three")
 		other := k.add(acme, "b", "one")
 		next := k.source("a")
@@ -58,7 +58,7 @@ var swapCases = []documentCase{
 			k.Errorf("another source: got\n%+v\nwant\n%+v", now, other)
 		}
 	}},
-	{"swap/all_or_none", "one source that can not be swapped keeps out all of the change", func(k *documentKit) {
+	{"swap/all_or_none", "if one source cannot be swapped, no source of the change is", func(k *documentKit) {
 		k.add(acme, "a", "one")
 		again, fresh := k.source("a"), k.source("b")
 		again.Revision = 7
@@ -66,7 +66,7 @@ var swapCases = []documentCase{
 		k.wantURIs(driver.SourceQuery{Reach: acme.Only()}, "a")
 		k.wantFound(driver.ChunkSearch{Query: driver.SourceQuery{Reach: acme.Only()}, Terms: []string{"one", "new", "newer"}, Limit: 9}, "one")
 	}},
-	{"swap/revision", "a source with another revision than the swap says is an ErrConflict, also where it is there and should not be, or the other way round", func(k *documentKit) {
+	{"swap/revision", "a swap with another revision than the source's returns ErrConflict, also if the source is missing or must be missing", func(k *documentKit) {
 		k.add(acme, "a", "one")
 		for _, revision := range []int64{0, 2, -1} {
 			s := k.source("a")
@@ -79,7 +79,7 @@ var swapCases = []documentCase{
 		k.wantChunks(k.get(acme, "a"), passages("a", "one")...)
 		k.wantURIs(driver.SourceQuery{Reach: acme.Only()}, "a")
 	}},
-	{"swap/scopes", "sources of one URI in several scopes are different", func(k *documentKit) {
+	{"swap/scopes", "sources with one URI in several scopes are different", func(k *documentKit) {
 		scopes := []driver.Scope{{}, acme, other, {Tenant: "acme", User: "u"}, {Tenant: "acme", Workspace: "u"}, {Tenant: "acme", Agent: "u"}}
 		for i, s := range scopes {
 			k.swap(s, swap(k.source("a"), passage(fmt.Sprint(i), fmt.Sprint("text ", i), 0)))
@@ -106,7 +106,7 @@ var swapCases = []documentCase{
 			k.Errorf("got %d sources want 100", n)
 		}
 	}},
-	{"swap/quota", "what would have more than its quota is refused, and what takes nothing more is not", func(k *documentKit) {
+	{"swap/quota", "a change that exceeds the quota is refused, and a change that adds nothing is not", func(k *documentKit) {
 		quota := driver.SourceQuota{Sources: 2, Chunks: 4}
 		change := func(uri string, revision int64, contents ...string) driver.SourceChange {
 			s := k.source(uri)
@@ -126,7 +126,7 @@ var swapCases = []documentCase{
 			k.Error(err)
 		}
 	}},
-	{"swap/owned", "what was given or returned may be changed afterwards", func(k *documentKit) {
+	{"swap/owned", "the caller may modify arguments and results afterwards without changing stored data", func(k *documentKit) {
 		s, list := k.source("a"), []driver.ChunkRecord{vector(passage("a", "one", 0), "m", 1, 2)}
 		k.swap(acme, swap(s, list...))
 		s.Metadata[2], list[0].Embedding[0], list[0].Terms[0], list[0].Headings[0] = 'x', 9, "x", "x"
@@ -143,7 +143,7 @@ var swapCases = []documentCase{
 			k.chunks(whole(got))[0].Headings[0] = "y"
 		}
 	}},
-	{"swap/cancelled", "with a context that is done nothing happens, and the error says so", func(k *documentKit) {
+	{"swap/cancelled", "with a context that has ended, nothing is changed, and the context's error is returned", func(k *documentKit) {
 		s := k.add(acme, "a", "one")
 		ctx, cancel := context.WithCancel(k.ctx)
 		cancel()
@@ -165,7 +165,7 @@ var swapCases = []documentCase{
 }
 
 var keptCases = []documentCase{
-	{"kept/moved", "a chunk that is kept stays as it is, with its vector and words, but at another place", func(k *documentKit) {
+	{"kept/moved", "a kept chunk keeps its vector and words, at another place", func(k *documentKit) {
 		one, two, three := vector(passage("a", "one", 0), "m", 1, 0), vector(passage("a", "two", 1), "m", 0, 1), passage("a", "three", 2)
 		k.swap(acme, swap(k.source("a"), one, two, three))
 		s := k.source("a")
@@ -186,7 +186,7 @@ var keptCases = []documentCase{
 		one.Ordinal = 3
 		k.wantChunks(k.get(acme, "a"), one)
 	}},
-	{"kept/replaced", "a chunk that is not kept takes the place of one with its id", func(k *documentKit) {
+	{"kept/replaced", "a chunk that is not kept replaces the chunk with its ID", func(k *documentKit) {
 		one := vector(passage("a", "one", 0), "old", 1)
 		k.swap(acme, swap(k.source("a"), one))
 		s := k.source("a")
@@ -196,7 +196,7 @@ var keptCases = []documentCase{
 		k.wantFound(driver.ChunkSearch{Query: driver.SourceQuery{Reach: acme.Only()}, Embedding: []float32{1}, Model: "old", Limit: 9})
 		k.wantFound(driver.ChunkSearch{Query: driver.SourceQuery{Reach: acme.Only()}, Embedding: []float32{1, 1, 1}, Model: "new", Limit: 9}, "one")
 	}},
-	{"kept/not_there", "to keep a chunk that the source has not is an ErrConflict, also one of another source", func(k *documentKit) {
+	{"kept/not_there", "keeping a chunk that the source does not have returns ErrConflict, also if another source has it", func(k *documentKit) {
 		k.add(acme, "a", "one")
 		k.add(acme, "b", "two")
 		s := k.source("a")
@@ -210,7 +210,7 @@ var keptCases = []documentCase{
 }
 
 var sourceCases = []documentCase{
-	{"sources/order", "sources come by URI, byte by byte", func(k *documentKit) {
+	{"sources/order", "sources are ordered by the bytes of their URIs", func(k *documentKit) {
 		uris := []string{"b", "a/b", "a", "B", "é", "日", "a b", "a-b", "Z", "10", "9", "🙂", "a%b", "a_b", `a\b`, "a'b"}
 		for _, uri := range uris {
 			k.add(acme, uri)
@@ -228,7 +228,7 @@ var sourceCases = []documentCase{
 		}
 		k.add(acme, "after")
 	}},
-	{"sources/names", "a URI is any text, and a prefix is no pattern", func(k *documentKit) {
+	{"sources/names", "a URI can be any text, and a prefix is not a pattern", func(k *documentKit) {
 		for _, uri := range []string{"a%b/1", "a_b/1", "axb/1", `a\b/1`, "A%b/1", "'; DROP TABLE kb_source; --", strings.Repeat("x", driver.MaxURI)} {
 			k.add(acme, uri)
 		}
@@ -239,7 +239,7 @@ var sourceCases = []documentCase{
 		k.wantURIs(driver.SourceQuery{Reach: acme.Only(), Prefix: strings.Repeat("x", 1000)}, strings.Repeat("x", driver.MaxURI))
 		k.wantURIs(driver.SourceQuery{Reach: acme.Only(), URIs: []string{"none"}})
 	}},
-	{"sources/scopes", "a query looks in its scope, and further only if it says so", func(k *documentKit) {
+	{"sources/scopes", "a query selects its scope, and others only if its reach includes them", func(k *documentKit) {
 		parts := []string{"", "x", "y"}
 		var scopes []driver.Scope
 		for _, tenant := range []string{"", "t"} {
@@ -273,7 +273,7 @@ var sourceCases = []documentCase{
 			}
 		}
 	}},
-	{"sources/conditions", "metadata are compared as they are for facts", func(k *documentKit) {
+	{"sources/conditions", "conditions on metadata work as they do for facts", func(k *documentKit) {
 		for name, data := range documents {
 			s := k.source(name)
 			s.Metadata = nil
@@ -300,7 +300,7 @@ var sourceCases = []documentCase{
 			}
 		}
 	}},
-	{"sources/trusted", "a query for trusted sources leaves out those that are untrusted", func(k *documentKit) {
+	{"sources/trusted", "a query for trusted sources leaves out untrusted ones", func(k *documentKit) {
 		for i, trust := range []driver.Trust{driver.Stated, driver.Inferred, driver.Untrusted} {
 			s := k.source(fmt.Sprint(i))
 			s.Trust = trust
@@ -313,7 +313,7 @@ var sourceCases = []documentCase{
 }
 
 var chunkCases = []documentCase{
-	{"chunks/spans", "chunks come span by span, and what is not there is left out", func(k *documentKit) {
+	{"chunks/spans", "chunks are returned in order, and missing ones are left out", func(k *documentKit) {
 		a, b := k.add(acme, "a", "a0", "a1", "a2", "a3"), k.add(acme, "b", "b0", "b1")
 		span := func(s driver.Source, from, to int) driver.ChunkSpan {
 			return driver.ChunkSpan{Scope: s.Scope, Source: s.ID, From: from, To: to}
@@ -324,7 +324,7 @@ var chunkCases = []documentCase{
 		k.wantContents(k.chunks(span(a, 0, 2), span(a, 1, 3)), "a0", "a1", "a1", "a2")
 		k.wantContents(k.chunks())
 	}},
-	{"chunks/foreign", "chunks of a source in another scope are not there", func(k *documentKit) {
+	{"chunks/foreign", "the chunks of a source in another scope are not found", func(k *documentKit) {
 		s := k.add(acme, "a", "secret")
 		for _, scope := range []driver.Scope{{}, other, {Tenant: "acme", User: "u"}, {Tenant: "acme", Workspace: "w"}} {
 			k.wantContents(k.chunks(driver.ChunkSpan{Scope: scope, Source: s.ID, To: 9}))
@@ -334,7 +334,7 @@ var chunkCases = []documentCase{
 }
 
 var contestCases = []documentCase{
-	{"contest/one_wins", "of many that swap one revision at once, one does, and the others get an ErrConflict", func(k *documentKit) {
+	{"contest/one_wins", "of concurrent swaps of one revision, one succeeds, and the others return ErrConflict", func(k *documentKit) {
 		const writers, rounds = 8, 10
 		for round := range rounds {
 			var wg sync.WaitGroup
@@ -363,7 +363,7 @@ var contestCases = []documentCase{
 			k.wantContents(k.chunks(whole(got)), won[0])
 		}
 	}},
-	{"contest/whole", "a search that runs while sources are swapped sees each as it was or as it is", func(k *documentKit) {
+	{"contest/whole", "a search during swaps sees each source as it was before or after its swap", func(k *documentKit) {
 		contents := func(revision int) []string {
 			list := make([]string, 5)
 			for i := range list {
