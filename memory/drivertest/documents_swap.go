@@ -313,7 +313,7 @@ var sourceCases = []documentCase{
 }
 
 var chunkCases = []documentCase{
-	{"chunks/spans", "chunks are returned in order, and missing ones are left out", func(k *documentKit) {
+	{"chunks/spans", "chunks are returned in the order of the spans, and missing ones are left out", func(k *documentKit) {
 		a, b := k.add(acme, "a", "a0", "a1", "a2", "a3"), k.add(acme, "b", "b0", "b1")
 		span := func(s driver.Source, from, to int) driver.ChunkSpan {
 			return driver.ChunkSpan{Scope: s.Scope, Source: s.ID, From: from, To: to}
