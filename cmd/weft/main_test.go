@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"encoding/base64"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -110,6 +111,52 @@ func TestTheStudioShowsAFileAndChangesNothing(t *testing.T) {
 	status, _ := fetch(t, http.MethodDelete, address+"/threads/"+id, "")
 	assert.Equal(t, http.StatusForbidden, status)
 	check(t, address, "trip/1")
+}
+
+func TestTheStudioShowsEncryptedValues(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "threads.db")
+	file := func(text string) string {
+		name := filepath.Join(t.TempDir(), "keys")
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
+		return name
+	}
+	text := func(b byte) string { return base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{b}, checkpoint.KeySize)) }
+	inner, err := sqlitecheckpoint.Open(t.Context(), path, sqlitecheckpoint.Options{})
+	require.NoError(t, err)
+	s, err := checkpoint.Encrypted(inner, checkpoint.KeyRing{Active: "2026", Keys: map[string][]byte{"2026": bytes.Repeat([]byte{1}, checkpoint.KeySize)}})
+	require.NoError(t, err)
+	put(t, s, "trip/1")
+	require.NoError(t, inner.Close())
+	plain := filepath.Join(folder, "plain.db")
+	inner, err = sqlitecheckpoint.Open(t.Context(), plain, sqlitecheckpoint.Options{})
+	require.NoError(t, err)
+	put(t, inner, "trip/1")
+	require.NoError(t, inner.Close())
+
+	check(t, start(t, "-db", path, "-keys", file("# keys of the service\n2027 "+text(2)+"\n2026 "+text(1)+"\n")), "trip/1")
+	for _, tt := range []struct {
+		name, want string
+		args       []string
+	}{
+		{"no keys", "give -keys FILE", []string{"-db", path}},
+		{"another key", `needs key "2026"`, []string{"-db", path, "-keys", file("2027 " + text(2))}},
+		{"the id of another key", `key "2026" is another key`, []string{"-db", path, "-keys", file("2026 " + text(2))}},
+		{"a short key", `line 1: the key "2026" is not 32 bytes`, []string{"-db", path, "-keys", file("2026 c2VjcmV0")}},
+		{"one field", "line 2: a line has the id of a key", []string{"-db", path, "-keys", file("\nsecret")}},
+		{"an empty file", "has none", []string{"-db", path, "-keys", file("# nothing\n")}},
+		{"no file", "read the keys", []string{"-db", path, "-keys", filepath.Join(folder, "none")}},
+		{"a store without encryption", "leave out -keys", []string{"-db", plain, "-keys", file("2026 " + text(1))}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var log bytes.Buffer
+			assert.Equal(t, exitFailed, run(t.Context(), append([]string{"studio", "-listen", "127.0.0.1:0"}, tt.args...), &streams{noEnv, io.Discard, &log}))
+			assert.Contains(t, log.String(), tt.want)
+			for _, secret := range []string{text(1), text(2), "c2VjcmV0"} {
+				assert.NotContains(t, log.String(), secret)
+			}
+		})
+	}
 }
 
 // putRun stores what a server knows of a thread: its record, and a run.

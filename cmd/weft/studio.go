@@ -25,6 +25,7 @@ given. The page has no password, and so only this machine can reach it.
 type studioOptions struct {
 	address
 	listen string
+	keys   string // a file
 	write  bool
 }
 
@@ -37,7 +38,9 @@ func runStudio(ctx context.Context, args []string, std *streams) error {
 	if err != nil {
 		return err
 	}
-	err = o.serve(ctx, db, std)
+	if db.checkpoints, err = decrypted(ctx, db.checkpoints, o.keys); err == nil {
+		err = o.serve(ctx, db, std)
+	}
 	return errors.Join(err, db.close())
 }
 
@@ -49,6 +52,7 @@ func parseStudio(args []string, std *streams) (*studioOptions, error) {
 	flags.StringVar(&o.schema, "schema", "", "`NAME` of the schema of a PostgreSQL store (default weft)")
 	flags.StringVar(&o.tenant, "tenant", "", "`NAME` of the tenant of a PostgreSQL store")
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:8124", "`ADDRESS` on this machine; port 0 chooses a free one")
+	flags.StringVar(&o.keys, "keys", "", "`FILE` with the keys of a store of checkpoint.Encrypted: a line ID BASE64 for each")
 	flags.BoolVar(&o.write, "write", false, "allow to rename, copy, prune and delete threads")
 	flags.Usage = func() {
 		say(std.err, studioUsage)
