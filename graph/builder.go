@@ -116,7 +116,7 @@ type SubgraphOptions struct {
 	// superstep cannot use the same name.
 	Persist string
 	// Private has channels that the subgraph does not share, although both graphs declare
-	// them. They are like the subgraph's other private channels: they begin empty, or with
+	// them, or each declares one of its own with this name. They are like the subgraph's other private channels: they begin empty, or with
 	// Persist as the last call left them, and writes to them do not reach the parent. Channels
 	// that the subgraph does not declare are ignored.
 	Private []state.Handle

@@ -120,7 +120,9 @@ func (c *compiler) checkSubgraph(n *nodeSpec) {
 		return
 	}
 	for _, name := range n.sub.plan.Schema.Conflicts(c.schema) {
-		c.fail(n.name, "the subgraph and the graph each have a channel %q of their own; share one handle, or rename one", name)
+		if !slices.ContainsFunc(n.subOptions.Private, func(h state.Handle) bool { return h.Name() == name }) {
+			c.fail(n.name, "the subgraph and the graph each have a channel %q of their own; share one handle, rename one, or name it in SubgraphOptions.Private", name)
+		}
 	}
 }
 

@@ -97,3 +97,41 @@ func TestPrivateChannelOfAPersistentSubgraphIsKept(t *testing.T) {
 	}
 	assert.Equal(t, []string{"sees 0", "sees 1"}, kept)
 }
+
+// A private channel of the subgraph may have the name of another channel of the parent.
+func TestPrivateChannelMayHaveTheNameOfAnother(t *testing.T) {
+	t.Parallel()
+	outer, inner := state.Append[string]("notes"), state.LastWins[int]("notes")
+	total := state.Sum[int]("total")
+	in := graph.New("in", inner)
+	in.Node("double", func(_ context.Context, s state.View) (state.Update, error) {
+		return state.Update{inner.Put(2 * inner.Get(s))}, nil
+	})
+	in.Edge(graph.Start, "double")
+	sub, err := in.Compile(graph.Options{})
+	require.NoError(t, err)
+	build := func(private ...state.Handle) (*graph.Graph, error) {
+		b := graph.New("out", outer, total)
+		b.SubgraphWith("in", sub, graph.SubgraphOptions{
+			Private: private,
+			Input: func(parent state.View) (state.Update, error) {
+				return state.Update{inner.Put(len(outer.Get(parent)))}, nil
+			},
+			Output: func(_, sub state.View) (state.Update, error) {
+				return state.Update{total.Put(inner.Get(sub)), outer.Put("done")}, nil
+			},
+		})
+		b.Edge(graph.Start, "in")
+		return b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
+	}
+	_, err = build()
+	require.ErrorContains(t, err, `each have a channel "notes" of their own`)
+	for _, private := range []state.Handle{outer, inner} {
+		g, err := build(private)
+		require.NoError(t, err)
+		snap, err := g.Thread("1").Invoke(t.Context(), outer.Put("a"), outer.Put("b"))
+		require.NoError(t, err)
+		assert.Equal(t, []string{"a", "b", "done"}, outer.Get(snap))
+		assert.Equal(t, 4, total.Get(snap))
+	}
+}

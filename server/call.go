@@ -269,7 +269,7 @@ func (c *call) refusal(err error) *Refusal {
 		refusal = &Refusal{Status: http.StatusConflict, Detail: "The object exists or was changed meanwhile."}
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		refusal = &Refusal{Status: http.StatusRequestTimeout, Detail: "The body did not come in time."}
-	case errors.Is(err, http.ErrNotMultipart):
+	case errors.Is(err, http.ErrNotMultipart), errors.Is(err, http.ErrMissingBoundary):
 		refusal = &Refusal{Status: http.StatusUnsupportedMediaType, Detail: "The body is not a form of the type multipart/form-data."}
 	case errors.Is(err, http.ErrMissingFile):
 		refusal = &Refusal{Status: http.StatusBadRequest, Detail: "The form lacks a file."}

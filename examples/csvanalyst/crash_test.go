@@ -9,8 +9,9 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
-	"github.com/weft-go/weft/examples/internal/page"
+	"github.com/weft-go/weft/examples/csvanalyst/internal/api"
 	"github.com/weft-go/weft/internal/pgtest"
 )
 
@@ -39,8 +40,8 @@ func child(t *testing.T, folder, pace string, more ...string) (*app, func()) {
 	}
 	a := &app{t: t, client: &http.Client{Transport: &http.Transport{}}, folder: folder}
 	for lines := bufio.NewScanner(out); a.url == "" && lines.Scan(); {
-		if strings.HasPrefix(lines.Text(), "http://") {
-			a.url = lines.Text()
+		if page, ok := strings.CutPrefix(lines.Text(), "chat:   "); ok {
+			a.url = strings.TrimSuffix(page, "/chat/")
 		}
 	}
 	kill := func() {
@@ -87,9 +88,9 @@ func TestKilled(t *testing.T) {
 			res.Body.Close()
 
 			second, _ := child(t, folder, "0s", flags...)
-			var thread page.Thread
-			if err := json.Unmarshal([]byte(second.do("GET", "/api/sessions/"+id, "").body), &thread); err != nil || !thread.Unfinished || len(thread.Messages) != 1 {
-				t.Fatalf("the thread is %+v, %v", thread, err)
+			var session api.Session
+			if err := json.Unmarshal([]byte(second.do("GET", "/api/sessions/"+id, "").body), &session); err != nil || !session.Unfinished {
+				t.Fatalf("the session is %+v, %v", session, err)
 			}
 			went := second.resume(id)
 			if strings.Contains(went, "tool_started") || strings.Contains(went, `"node":"loadCsvMetadata"`) {
@@ -118,5 +119,6 @@ func (a *app) resume(id string) string {
 		if r.status != http.StatusConflict {
 			a.t.Fatalf("resume: %d %s", r.status, r.body)
 		}
+		<-time.After(50 * time.Millisecond)
 	}
 }

@@ -10,16 +10,17 @@ import (
 	"image/png"
 	"io"
 	"iter"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/weft-go/weft/examples/csvanalyst/internal/api"
 	"github.com/weft-go/weft/examples/csvanalyst/internal/offline"
-	"github.com/weft-go/weft/examples/internal/page"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/llmtest"
 )
@@ -42,9 +43,9 @@ func TestBadInput(t *testing.T) {
 		{"no JSON", "POST", in + "/messages", `{"message":`, j, 400, "unexpected EOF"},
 		{"a wrong field", "POST", in + "/messages", `{"massage":"x"}`, j, 400, "massage"},
 		{"a wrong type", "POST", in + "/messages", `{"message":7}`, j, 400, "string"},
-		{"an empty message", "POST", in + "/messages", `{"message":" "}`, j, 400, "message: is empty"},
+		{"an empty message", "POST", in + "/messages", `{"message":" "}`, j, 400, "The message is empty"},
 		{"a long message", "POST", in + "/messages", `{"message":"` + strings.Repeat("x", api.MaxMessage+1) + `"}`, j, 413, "at most 20000 bytes"},
-		{"a long body", "POST", in + "/messages", `{"message":"` + strings.Repeat("x", 9<<20) + `"}`, j, 413, "at most 8388608 bytes"},
+		{"a long body", "POST", in + "/messages", `{"message":"` + strings.Repeat("x", 9<<20) + `"}`, j, 413, "larger than 8388608 bytes"},
 		{"another content type", "POST", in + "/messages", `{"message":"x"}`, "Content-Type: text/plain", 415, "application/json"},
 		{"an image that is none", "POST", in + "/messages", `{"message":"x","images":[{"data":"aGk=","mimeType":"image/png"}]}`, j, 422, "PNG"},
 		{"an image that is not there", "POST", in + "/messages", `{"message":"x","images":[{"resourceId":"../records.db"}]}`, j, 404, "no such file"},
@@ -56,12 +57,12 @@ func TestBadInput(t *testing.T) {
 		{"foreign files", "GET", "/api/sessions/" + others + "/resources", "", "", 404, "no such session"},
 		{"a foreign resume", "POST", "/api/sessions/" + others + "/resume", "", "", 404, "no such session"},
 		{"a foreign deletion", "DELETE", "/api/sessions/" + foreign, "", "", 404, "no such session"},
-		{"a path that escapes", "GET", "/api/sessions/..%2f..%2frecords.db/resources", "", "", 404, "no such session"},
+		{"a path that escapes", "GET", "/api/sessions/..%2f..%2frecords.db/resources", "", "", 404, "no path"},
 		{"nothing to go on with", "POST", in + "/resume", "", "", 409, "nothing to go on with"},
-		{"an unknown address", "GET", "/api/none", "", "", 404, "no such address"},
-		{"an unknown method", "PUT", in + "/messages", "", "", 404, "no such address"},
+		{"an unknown address", "GET", "/api/none", "", "", 404, "no path"},
+		{"an unknown method", "PUT", in + "/messages", "", "", 404, "no path"},
 		{"an upload that is JSON", "POST", in + "/resources", `{}`, j, 415, "multipart/form-data"},
-		{"an upload without a file", "POST", in + "/resources", "--b\r\nContent-Disposition: form-data; name=\"x\"\r\n\r\n1\r\n--b--\r\n", "Content-Type: multipart/form-data; boundary=b", 400, "file: is missing"},
+		{"an upload without a file", "POST", in + "/resources", "--b\r\nContent-Disposition: form-data; name=\"x\"\r\n\r\n1\r\n--b--\r\n", "Content-Type: multipart/form-data; boundary=b", 400, "has no file"},
 		{"an upload that breaks off", "POST", in + "/resources", "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.csv\"\r\n\r\na,b\n1,2", "Content-Type: multipart/form-data; boundary=b", 400, "broke off"},
 		{"an upload to a foreign session", "POST", "/api/sessions/" + others + "/resources", "--b--\r\n", "Content-Type: multipart/form-data; boundary=b", 404, "no such session"},
 	}
@@ -72,9 +73,9 @@ func TestBadInput(t *testing.T) {
 		}
 		r := a.do(tt.method, tt.path, tt.body, headers...)
 		var problem struct {
-			Error string `json:"error"`
+			Detail string `json:"detail"`
 		}
-		if err := json.Unmarshal([]byte(r.body), &problem); r.status != tt.status || err != nil || problem.Error == "" || !strings.Contains(r.body, tt.want) {
+		if err := json.Unmarshal([]byte(r.body), &problem); r.status != tt.status || err != nil || problem.Detail == "" || !strings.Contains(r.body, tt.want) {
 			t.Errorf("%s: got %d %.200s, want %d and %q", tt.name, r.status, r.body, tt.status, tt.want)
 		}
 	}
@@ -95,7 +96,7 @@ func TestBadUploads(t *testing.T) {
 		{"a workbook", "a.csv", "PK\x03\x04", 422, "Excel workbook"},
 		{"an open quote", "a.csv", "a,b\n1,\"x\n2,y\n", 422, "never closed"},
 		{"nothing", "a.csv", "", 422, "it is empty"},
-		{"too large", "a.csv", "a,b\n" + strings.Repeat("1,2\n", 1<<19), 413, "at most 1048576 bytes"},
+		{"too large", "a.csv", "a,b\n" + strings.Repeat("1,2\n", 1<<19), 413, "larger than 1048576 bytes"},
 	}
 	for _, tt := range tests {
 		if r := a.upload(id, tt.file, tt.content); r.status != tt.status || !strings.Contains(r.body, tt.want) {
@@ -124,7 +125,7 @@ func TestNamesOfUploads(t *testing.T) {
 	for name, want := range map[string]string{
 		"../../../etc/cron.d/x.csv": "x.csv", `..\..\boot.ini`: "boot.ini", "..": "upload.csv", "a\u200bb.csv": "ab.csv",
 	} {
-		var r page.Resource
+		var r api.Resource
 		got := a.upload(id, name, sales)
 		if err := json.Unmarshal([]byte(got.body), &r); err != nil || r.OriginalName != want {
 			t.Errorf("%q is called %q, %v (%s), want %q", name, r.OriginalName, err, got.body, want)
@@ -203,9 +204,9 @@ func TestHangUp(t *testing.T) {
 	<-asked
 	hangUp()
 	res.Body.Close()
-	var thread page.Thread
-	for !thread.Unfinished { // the run is over when the thread says so and is not busy
-		if err := json.Unmarshal([]byte(a.do("GET", "/api/sessions/"+id, "").body), &thread); err != nil {
+	var session api.Session
+	for !session.Unfinished { // the run is over when the thread says so and is not busy
+		if err := json.Unmarshal([]byte(a.do("GET", "/api/sessions/"+id, "").body), &session); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -213,7 +214,8 @@ func TestHangUp(t *testing.T) {
 	for {
 		again := a.do("POST", "/api/sessions/"+id+"/resume", "")
 		if again.status == http.StatusConflict {
-			continue // the first run is still ending
+			<-time.After(20 * time.Millisecond) // the first run is still ending
+			continue
 		}
 		if !strings.Contains(again.body, `"text":"second"`) || !strings.Contains(again.body, "event: end\n") {
 			t.Errorf("the resumed run: %d %s", again.status, again.body)
@@ -295,12 +297,16 @@ func pixel(t *testing.T) []byte {
 	return b.Bytes()
 }
 
+func dataURL(data []byte) string {
+	return "data:image/png;base64," + base64.StdEncoding.EncodeToString(data)
+}
+
 func TestImages(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewScript(llmtest.Say("one"), llmtest.Say("two"))
 	a := start(t, t.TempDir(), model)
 	id := a.session()
-	var stored page.Resource
+	var stored api.Resource
 	if err := json.Unmarshal([]byte(a.upload(id, "dot.png", string(pixel(t))).body), &stored); err != nil || stored.MIMEType != "image/png" {
 		t.Fatalf("the upload is %+v, %v", stored, err)
 	}
@@ -316,17 +322,15 @@ func TestImages(t *testing.T) {
 			t.Errorf("request %d ends with %+v", i, last)
 		}
 	}
-	var thread page.Thread
-	if err := json.Unmarshal([]byte(a.do("GET", "/api/sessions/"+id, "").body), &thread); err != nil || len(thread.Messages) != 4 || thread.Messages[0].Images[0] != "data:image/png;base64,"+encoded {
-		t.Errorf("the page gets %+v, %v", thread, err)
+	if all := a.do("GET", "/api/sessions/"+id+"/messages", "").body; strings.Count(all, `"images":1`) != 2 {
+		t.Errorf("stored are %s", all)
 	}
 }
 
 func TestImagesThatAreTooLarge(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	a := start(t, folder, llmtest.NewScript())
-	a.server.MaxUpload = 16 << 20
+	a := startWith(t, config{folder: folder, maxUpload: 16 << 20, logger: slog.New(slog.DiscardHandler)}, llmtest.NewScript())
 	id := a.session()
 	large := string(pixel(t)) + strings.Repeat("x", 4<<20)
 	if r := a.upload(id, "large.png", large); r.status != http.StatusRequestEntityTooLarge {
@@ -342,11 +346,11 @@ func TestImagesThatAreTooLarge(t *testing.T) {
 func TestPageIsServed(t *testing.T) {
 	t.Parallel()
 	a := start(t, t.TempDir(), offline.Model{})
-	if r := a.do("GET", "/", ""); r.status != http.StatusOK || !strings.Contains(r.body, "<main>") {
+	if r := a.do("GET", "/", ""); r.status != http.StatusOK || !strings.Contains(r.body, "<title>CSV analyst</title>") {
 		t.Errorf("got %d %.80s", r.status, r.body)
 	}
-	if r := a.do("GET", "/page.json", ""); !strings.Contains(r.body, `"name":"loadCsvMetadata"`) {
-		t.Errorf("the page is told %s", r.body)
+	if r := a.do("GET", "/assistants/csvanalyst/graph?xray=true", ""); !strings.Contains(r.body, `loadCsvMetadata`) {
+		t.Errorf("the studio is told %s", r.body)
 	}
 }
 

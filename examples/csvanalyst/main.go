@@ -1,5 +1,5 @@
-// Csvanalyst answers questions about CSV files that users upload, over HTTP and on a
-// page.
+// Csvanalyst answers questions about CSV files that users upload: on a chat page, in the protocol of
+// LangGraph Server, and by routes of its own.
 //
 //	go run ./examples/csvanalyst
 //
@@ -15,48 +15,47 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"os/signal"
-	"path/filepath"
-	"syscall"
 	"time"
 
-	"github.com/weft-go/weft/checkpoint"
-	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
-	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 	"github.com/weft-go/weft/examples/csvanalyst/internal/analyst"
 	"github.com/weft-go/weft/examples/csvanalyst/internal/api"
 	"github.com/weft-go/weft/examples/csvanalyst/internal/files"
 	"github.com/weft-go/weft/examples/csvanalyst/internal/offline"
-	"github.com/weft-go/weft/examples/csvanalyst/internal/records"
 	"github.com/weft-go/weft/examples/internal/models"
-	"github.com/weft-go/weft/examples/internal/web"
+	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/server"
+	"github.com/weft-go/weft/server/ui"
 )
 
 // config is what flags and the environment say.
 type config struct {
 	address, folder, database, schema string
+	hosts                             []string
 	maxUpload                         int64
-	drain, pace                       time.Duration
+	pace                              time.Duration
+	logger                            *slog.Logger
 }
 
 func main() {
-	c := config{database: os.Getenv("DATABASE_URL")}
+	c := config{database: os.Getenv("DATABASE_URL"), logger: slog.New(slog.NewTextHandler(os.Stderr, nil))}
 	flag.StringVar(&c.address, "addr", "127.0.0.1:8082", "the `address` to listen on")
+	flag.Func("host", "a `name` under which clients reach the program, besides those of this machine; may be repeated", func(name string) error {
+		c.hosts = append(c.hosts, name)
+		return nil
+	})
 	flag.StringVar(&c.folder, "data", "csvanalyst-data", "the `folder` of the files, and of the databases unless DATABASE_URL is set")
 	flag.StringVar(&c.schema, "schema", "csvanalyst", "the `schema` in the database of DATABASE_URL")
 	flag.Int64Var(&c.maxUpload, "max-upload", 2<<30, "how many `bytes` an upload may have")
-	flag.DurationVar(&c.drain, "drain", 10*time.Second, "how long runs may take to finish when the program ends")
 	flag.DurationVar(&c.pace, "pace", 12*time.Millisecond, "how long the offline model takes for a word")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, c); err != nil {
+	if err := run(context.Background(), c); err != nil {
 		fmt.Fprintln(os.Stderr, "csvanalyst:", err)
 		os.Exit(1)
 	}
 }
 
+// run serves until ctx ends or the process gets a signal.
 func run(ctx context.Context, c config) error {
 	model, name, err := models.Open(ctx, gemini(os.Getenv), offline.Model{Pace: c.pace})
 	if err != nil {
@@ -71,57 +70,70 @@ func run(ctx context.Context, c config) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("model: %s\nhttp://%s\n", name, l.Addr())
-	return errors.Join(web.Server{Handler: s.Handler(), Logger: s.Logger, Drain: c.drain}.Run(ctx, l), finish())
+	fmt.Printf("model:  %s\nchat:   http://%s/chat/\nstudio: http://%s/studio/\n", name, l.Addr(), l.Addr())
+	return errors.Join(s.Serve(ctx, l, nil), finish())
 }
 
-// open opens the stores and compiles the graph.
-func open(ctx context.Context, c config, model llm.Model) (*api.Server, func() error, error) {
+// open opens the stores, and returns the server and a function that closes the stores.
+func open(ctx context.Context, c config, model llm.Model) (*server.Server, func() error, error) {
 	if err := os.MkdirAll(c.folder, 0o700); err != nil {
 		return nil, nil, err
 	}
-	store, closeStore, err := openCheckpoints(ctx, c)
+	st, err := openStores(ctx, c)
 	if err != nil {
 		return nil, nil, err
 	}
-	db, err := openRecords(ctx, c)
+	s, err := serve(c, st, model)
 	if err != nil {
-		return nil, nil, errors.Join(err, closeStore())
+		return nil, nil, errors.Join(err, st.close())
 	}
-	finish := func() error { return errors.Join(db.Close(), closeStore()) }
-	uploads, err := files.Open(c.folder, db)
-	if err != nil {
-		return nil, nil, errors.Join(err, finish())
-	}
-	service, err := analyst.New(model, db, uploads, store)
-	if err != nil {
-		return nil, nil, errors.Join(err, finish())
-	}
-	logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	return &api.Server{Service: service, Records: db, Files: uploads, MaxUpload: c.maxUpload, Logger: logger}, finish, nil
+	return s, st.close, nil
 }
 
-func openCheckpoints(ctx context.Context, c config) (checkpoint.Store, func() error, error) {
-	if c.database != "" {
-		store, err := pgcheckpoint.Open(ctx, c.database, pgcheckpoint.Options{Schema: c.schema, LeaseTime: 5 * time.Second})
-		if err != nil {
-			return nil, nil, err
-		}
-		return store, func() error { store.Close(); return nil }, nil
-	}
-	store, err := sqlitecheckpoint.Open(ctx, filepath.Join(c.folder, "checkpoints.db"), sqlitecheckpoint.Options{})
+// docs:begin serve
+// serve returns a server of the conversation, with the routes of the application.
+func serve(c config, st *stores, model llm.Model) (*server.Server, error) {
+	uploads, err := files.Open(c.folder, st.records)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return store, store.Close, nil
+	service, err := analyst.New(model, st.records, uploads, st.checkpoints)
+	if err != nil {
+		return nil, err
+	}
+	conversation, err := service.Conversation()
+	if err != nil {
+		return nil, err
+	}
+	s, err := server.New(server.Options{
+		Graphs: map[string]*graph.Graph{"csvanalyst": conversation},
+		Runs:   st.runs,
+		Chat: &ui.Chat{
+			Title:       "CSV analyst",
+			Greeting:    "Attach CSV files, then ask about them. Every figure comes from the file.",
+			Placeholder: "What is the total amount by city?",
+			Tools:       service.Tools(),
+			Attach:      true,
+			Upload:      "/api/files",
+			Accept:      ".csv,.tsv,.txt,text/csv",
+		},
+		Studio: &ui.Studio{Write: true},
+		Auth:   api.Caller,
+		Hosts:  append([]string{"127.0.0.1", "::1", "localhost"}, c.hosts...),
+		OnDelete: func(ctx context.Context, thread string) error {
+			return uploads.DeleteSession(ctx, thread)
+		},
+		Logger: c.logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	routes := api.Routes{Service: service, Records: st.records, Files: uploads, Runs: st.runs, MaxUpload: c.maxUpload}
+	routes.Handle(s)
+	return s, nil
 }
 
-func openRecords(ctx context.Context, c config) (*records.DB, error) {
-	if c.database != "" {
-		return records.OpenPostgres(ctx, c.database, c.schema)
-	}
-	return records.OpenSQLite(ctx, filepath.Join(c.folder, "records.db"))
-}
+// docs:end
 
 // gemini reads the environment, in which a key in LLM_API_KEY alone is one for Gemini.
 func gemini(getenv func(string) string) func(string) string {

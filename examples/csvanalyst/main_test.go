@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"mime/multipart"
@@ -12,14 +13,11 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/weft-go/weft/examples/csvanalyst/internal/api"
 	"github.com/weft-go/weft/examples/csvanalyst/internal/offline"
-	"github.com/weft-go/weft/examples/internal/page"
-	"github.com/weft-go/weft/examples/internal/web"
 	"github.com/weft-go/weft/internal/pgtest"
 	"github.com/weft-go/weft/llm"
 )
@@ -50,7 +48,6 @@ type app struct {
 	client  *http.Client
 	token   string
 	folder  string
-	server  *api.Server
 	stop    func()
 	stopped <-chan error
 }
@@ -58,12 +55,15 @@ type app struct {
 // start runs the program in a folder. It ends with the test at the latest.
 func start(t *testing.T, folder string, model llm.Model) *app {
 	t.Helper()
-	c := config{folder: folder, schema: "csvanalyst", maxUpload: 1 << 20, drain: 5 * time.Second}
+	return startWith(t, config{folder: folder, maxUpload: 1 << 20, logger: slog.New(slog.DiscardHandler)}, model)
+}
+
+func startWith(t *testing.T, c config, model llm.Model) *app {
+	t.Helper()
 	s, finish, err := open(t.Context(), c, model)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Logger = slog.New(slog.DiscardHandler)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -71,13 +71,9 @@ func start(t *testing.T, folder string, model llm.Model) *app {
 	ctx, stop := context.WithCancel(context.Background())
 	stopped := make(chan error, 1)
 	go func() {
-		err := web.Server{Handler: s.Handler(), Drain: c.drain}.Run(ctx, l)
-		if err == nil {
-			err = finish()
-		}
-		stopped <- err
+		stopped <- errors.Join(s.Serve(ctx, l, nil), finish())
 	}()
-	a := &app{t: t, url: "http://" + l.Addr().String(), client: &http.Client{Transport: &http.Transport{}}, folder: folder, server: s, stop: stop, stopped: stopped}
+	a := &app{t: t, url: "http://" + l.Addr().String(), client: &http.Client{Transport: &http.Transport{}}, folder: c.folder, stop: stop, stopped: stopped}
 	t.Cleanup(a.end)
 	return a
 }
@@ -137,7 +133,7 @@ func (a *app) json(method, path, body string, headers ...string) reply {
 func (a *app) session() string {
 	a.t.Helper()
 	r := a.json("POST", "/api/sessions", "{}")
-	var s page.Session
+	var s api.Session
 	if err := json.Unmarshal([]byte(r.body), &s); err != nil || r.status != http.StatusCreated {
 		a.t.Fatalf("POST /api/sessions: %d %s", r.status, r.body)
 	}
@@ -145,6 +141,11 @@ func (a *app) session() string {
 }
 
 func (a *app) upload(session, name, content string) reply {
+	a.t.Helper()
+	return a.uploadTo("/api/sessions/"+session+"/resources", name, content)
+}
+
+func (a *app) uploadTo(address, name, content string) reply {
 	a.t.Helper()
 	var b bytes.Buffer
 	form := multipart.NewWriter(&b)
@@ -158,7 +159,7 @@ func (a *app) upload(session, name, content string) reply {
 	if err := form.Close(); err != nil {
 		a.t.Fatal(err)
 	}
-	return a.do("POST", "/api/sessions/"+session+"/resources", b.String(), "Content-Type: "+form.FormDataContentType())
+	return a.do("POST", address, b.String(), "Content-Type: "+form.FormDataContentType())
 }
 
 // withFile makes a session with a file.
@@ -192,22 +193,22 @@ func TestQuestions(t *testing.T) {
 	tests := []struct{ question, want string }{
 		{"How many rows are there?", "There are 5 rows in sales.csv."},
 		{"What is the total amount?", "The total amount is 78.5, in sales.csv."},
-		{"what's the average amount by city?", "The average amount by city, in sales.csv:\n  Athens: 25\n  Bern: 20.5\n  Zürich: 5\n  New York: 3"},
+		{"what's the average amount by city?", "The average amount by city, in sales.csv:\n- Athens: 25\n- Bern: 20.5\n- Zürich: 5\n- New York: 3"},
 		{"How many orders are there in Athens?", "There are 2 rows in sales.csv where city is Athens."},
 		{"total amount of cup in New York", "The total amount is 3, in sales.csv where product is cup and city is New York."},
-		{"which city has the highest total amount?", "The total amount by city, in sales.csv:\n  Athens: 50"},
-		{"which product has the most sales?", "The number of rows by product, in sales.csv:\n  cup: 3"},
+		{"which city has the highest total amount?", "The total amount by city, in sales.csv:\n- Athens: 50"},
+		{"which product has the most sales?", "The number of rows by product, in sales.csv:\n- cup: 3"},
 		{"What is the highest amount?", "The highest amount is 40, in sales.csv."},
 		{"median amount", "The median amount is 10, in sales.csv."},
 		{"how many different cities are there?", "The number of different values of city is 4, in sales.csv."},
-		{"top 2 rows by amount", "sales.csv has 5 rows; here are 2:\n  id | city | product | amount | day\n  4 | Athens | bowl | 40 | 2024-02-04\n  2 | Bern"},
+		{"top 2 rows by amount", "sales.csv has 5 rows; here are 2:\n- id | city | product | amount | day\n- 4 | Athens | bowl | 40 | 2024-02-04\n- 2 | Bern"},
 		{"show rows where amount is over 10", "sales.csv where amount > 10 has 2 rows:"},
 		{"how many rows with amount between 5 and 20", "There are 2 rows in sales.csv where amount is between 5 and 20."},
 		{"how many rows where day is after 2024-01-31", "There are 2 rows in sales.csv where day > 2024-01-31."},
 		{"how many rows where city is New York?", "There are 1 row in sales.csv where city is New York."},
-		{"find \"zür\"", "\"zür\" is in 1 row of sales.csv, in the columns city (1 row):\n  3 | Zürich"},
-		{"compare the total amount of Athens and Bern", "The total amount of Athens and of Bern:\n  50 and 20.5, a difference of -29.5 (-59 %)"},
-		{"describe the columns", "sales.csv has 5 rows.\n  id: integer, from 1 to 5, 5 different, mean 3, median 3\n  city: text, from Athens to Zürich, 4 different"},
+		{"find \"zür\"", "\"zür\" is in 1 row of sales.csv, in the columns city (1 row):\n- 3 | Zürich"},
+		{"compare the total amount of Athens and Bern", "The total amount of Athens and of Bern:\n- 50 and 20.5, a difference of -29.5 (-59 %)"},
+		{"describe the columns", "sales.csv has 5 rows.\n- id: integer, from 1 to 5, 5 different, mean 3, median 3\n- city: text, from Athens to Zürich, 4 different"},
 		{"how many rows are in Atlantis?", "I find \"Atlantis\" nowhere in sales.csv."},
 		{"hello", "I find \"hello\" nowhere in sales.csv. Its columns are id, city, product, amount, day.\nI am a set of rules"},
 	}

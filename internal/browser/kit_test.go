@@ -240,3 +240,11 @@ func (b *tab) checkAccessibleNames() {
 		assert.NotZero(b.t, roles[role], "elements with the role %s; the page has %v", role, roles)
 	}
 }
+
+// upload writes a file and uploads the file in the page.
+func (b *tab) upload(name, content string) {
+	b.t.Helper()
+	path := filepath.Join(b.t.TempDir(), name)
+	require.NoError(b.t, os.WriteFile(path, []byte(content), 0o600))
+	b.do(chromedp.SetUploadFiles("#upload", []string{path}))
+}

@@ -60,3 +60,38 @@ example("calendar", (folder) => ["-data", folder, "-offline", "-serve", "127.0.0
     await page.getByText("at 2:00 PM: Meeting with John").first().waitFor();
   },
 });
+
+const csv = (name, text) => ({ name, mimeType: "text/csv", buffer: Buffer.from(text) });
+const attach = (page, ...files) => page.getByLabel("Files", { exact: true }).setInputFiles(files);
+
+example("csvanalyst", (folder) => ["-data", folder, "-addr", "127.0.0.1:0", "-pace", "2ms"], {
+  "figures are a chart, rows a table, and both stay": async (chat, page) => {
+    await attach(page, csv("sales.csv", "city;amount\nAthens;10\nBern;20,5\nAthens;40\n"));
+    await page.getByText("3 rows, 2 columns: city, amount").waitFor();
+    await chat.say("What is the total amount by city?");
+    const look = async () => {
+      await page.getByRole("img", { name: /sum amount/ }).waitFor();
+      await page.getByText("Bern: 20.5").waitFor();
+      await page.getByRole("button", { name: /Compute figures.*sales\.csv/ }).waitFor();
+    };
+    await look();
+    await chat.say("show rows where amount is over 15");
+    await page.getByRole("table", { name: "Result" }).getByRole("cell", { name: "20.5" }).waitFor();
+    await page.getByText("2 rows", { exact: true }).waitFor();
+    await page.reload();
+    await look();
+    await page.getByRole("button", { name: "Table", exact: true }).click();
+    await page.getByRole("cell", { name: "50", exact: true }).waitFor();
+  },
+  "a file that is none is refused, and another one can be asked about": async (chat, page) => {
+    await attach(page, csv("x.csv", "%PDF-1.7"));
+    await page.getByRole("alert").filter({ hasText: "a PDF document" }).waitFor();
+    await page.getByRole("button", { name: "Remove x.csv" }).click();
+    await chat.say("hello");
+    await page.getByText("There is no CSV file in this session yet.").waitFor();
+    await attach(page, csv("people.csv", "name,age\nAnn,40\nBob,30\n"));
+    await page.getByText("2 rows, 2 columns").waitFor();
+    await chat.say("What is the average age?");
+    await page.getByText("The average age is 35, in people.csv.").waitFor();
+  },
+});

@@ -34,7 +34,7 @@ type analyst struct {
 
 // initializeGraph compiles the graph, once for all sessions.
 func initializeGraph(a *analyst, store checkpoint.Store) (*graph.Graph, error) {
-	b := graph.New("csvanalyst", sessionID, messages, csvMetadata, currentQuery, currentQueryImages)
+	b := graph.New("csvanalyst", sessionID, messages, csvMetadata, currentQuery, currentQueryImages, said)
 	b.Node("loadCsvMetadata", a.loadCsvMetadata)
 	b.Node("agent", a.agent)
 	b.Node("saveMessage", a.saveMessage)
@@ -82,7 +82,8 @@ func (a *analyst) agent(ctx context.Context, s state.View) (state.Update, error)
 	query := message{llm.RoleUser, currentQuery.Get(s), currentQueryImages.Get(s)}
 	history := append(messages.Get(s), query)
 	r := llm.Request{Messages: conversation(csvMetadata.Get(s), history), Tools: a.tools.Specs(), Temperature: new(0.0)}
-	var said []string
+	var texts []string
+	var shown []llm.Message
 	for turn := 1; turn <= maxTurns; turn++ {
 		graph.Emit(ctx, agent.Turn{Agent: "agent", Number: turn, Most: maxTurns})
 		if turn == maxTurns {
@@ -95,22 +96,30 @@ func (a *analyst) agent(ctx context.Context, s state.View) (state.Update, error)
 			return nil, err
 		}
 		if text := reply.Text(); text != "" {
-			said = append(said, text)
+			texts = append(texts, text)
 		}
 		if len(reply.ToolCalls) == 0 || turn == maxTurns {
+			reply.ToolCalls = nil
+			shown = append(shown, reply)
 			break
 		}
 		answers, err := a.tools.CallAll(ctx, reply.ToolCalls, options)
 		if err != nil {
 			return nil, err
 		}
+		for i := range answers {
+			answers[i].ID = reply.ID + " " + answers[i].ToolCallID // the same if the node runs again
+			graph.Emit(ctx, answers[i])
+		}
 		r.Messages = append(append(r.Messages, reply), answers...)
+		shown = append(append(shown, reply), answers...)
 	}
-	if len(said) == 0 {
-		said = []string{fmt.Sprintf("I did not come to an answer in %d steps.", maxTurns)}
+	if len(texts) == 0 {
+		texts = []string{fmt.Sprintf("I did not come to an answer in %d steps.", maxTurns)}
+		shown = append(shown, llm.Assistant(texts[0]))
 	}
-	history = append(history, message{Role: llm.RoleAssistant, Content: strings.Join(said, paragraph)})
-	return state.Update{messages.Put(&history)}, nil
+	history = append(history, message{Role: llm.RoleAssistant, Content: strings.Join(texts, paragraph)})
+	return state.Update{messages.Put(&history), said.Put(&shown)}, nil
 }
 
 // docs:end

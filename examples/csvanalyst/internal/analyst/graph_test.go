@@ -127,13 +127,14 @@ func TestSystemPrompt(t *testing.T) {
 	prompt := buildSystemPrompt([]csvResource{
 		{ID: "r1", OriginalName: "sales.csv", StoredPath: "files/r1.csv", Columns: []string{"city"}, RowCount: &rows, Notes: []string{"2 rows have fewer cells"}},
 		{ID: "r2", OriginalName: "b.csv", StoredPath: "files/r2.csv"},
+		{ID: "r3", OriginalName: "B.csv", StoredPath: "files/r3.csv"}, // this name is not enough
 	})
 	const begin = "You are a helpful AI assistant that can analyze CSV files and images. "
 	if !strings.HasPrefix(prompt, begin) || !strings.HasPrefix(buildSystemPrompt(nil), begin) {
 		t.Errorf("the prompt begins %.80q", prompt)
 	}
 	at := 0
-	for _, part := range []string{`"resourceId":"r1"`, `"name":"sales.csv"`, `"rowCount":3`, "2 rows have fewer cells", `"resourceId":"r2"`, "Guidance", "aggregateCsvData", "compareCsvData"} {
+	for _, part := range []string{`"resourceId":"sales.csv"`, `"name":"sales.csv"`, `"rowCount":3`, "2 rows have fewer cells", `"resourceId":"r2"`, `"resourceId":"r3"`, "Guidance", "aggregateCsvData", "compareCsvData"} {
 		i := strings.Index(prompt[at:], part)
 		if i < 0 {
 			t.Fatalf("%q is missing, or not in its place, in %s", part, prompt)
@@ -320,7 +321,7 @@ func TestExtensions(t *testing.T) {
 	}
 	model := llmtest.NewScript(llmtest.Call("shout", `{"Text":"ja"}`), llmtest.Say("JA"))
 	a := &analyst{model: model, tools: set}
-	b := graph.New("mine", sessionID, messages, csvMetadata, currentQuery, currentQueryImages, language)
+	b := graph.New("mine", sessionID, messages, csvMetadata, currentQuery, currentQueryImages, said, language)
 	b.Node("detect", func(context.Context, state.View) (state.Update, error) {
 		return state.Update{language.Put(new("de")), csvMetadata.Put(&[]csvResource{})}, nil
 	})

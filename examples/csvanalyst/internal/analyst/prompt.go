@@ -10,12 +10,22 @@ const (
 	promptTools = `
 Guidance:
 - Answer from what the tools return, and never from a guess. Name the file that you looked at.
-- Give resourceId as the id of the file, and columns as they are written above.
+- Give resourceId and columns as they are written above.
 - For a figure over all rows use aggregateCsvData; over some rows, filterAndAggregateCsvData.
 - To see rows use loadCsvData or filterCsvRows, which return a part of the rows: do not count these.
 - To learn what a column holds use getCsvStatistics, and to find where a word is searchCsvText.
 - For two files, or two groups of rows, use compareCsvData.`
 )
+
+// nameOf is what the model calls a file: its name, or its id if another file has the name, too.
+func nameOf(f csvResource, files []csvResource) string {
+	for _, other := range files {
+		if other.ID != f.ID && strings.EqualFold(other.OriginalName, f.OriginalName) {
+			return f.ID
+		}
+	}
+	return f.OriginalName
+}
 
 // buildSystemPrompt tells the model which files there are, one a line in JSON, and
 // how to use the tools.
@@ -34,7 +44,7 @@ func buildSystemPrompt(files []csvResource) string {
 			RowCount *int64   `json:"rowCount,omitempty"`
 			Columns  any      `json:"columns,omitempty"`
 			Notes    []string `json:"notes,omitempty"`
-		}{f.ID, f.OriginalName, f.RowCount, f.Details, f.Notes})
+		}{nameOf(f, files), f.OriginalName, f.RowCount, f.Details, f.Notes})
 		if err != nil {
 			continue // strings and numbers always make JSON
 		}

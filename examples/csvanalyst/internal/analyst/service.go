@@ -14,6 +14,7 @@ import (
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/tools"
 )
 
 // historyImages is how many bytes of images of earlier messages the model sees again.
@@ -23,6 +24,7 @@ const historyImages = 2 << 20
 type Service struct {
 	records *records.DB
 	graph   *graph.Graph
+	analyst *analyst
 }
 
 // New returns a service. The graph's threads are kept in the store.
@@ -31,12 +33,16 @@ func New(model llm.Model, r *records.DB, f *files.Store, store checkpoint.Store)
 	if err != nil {
 		return nil, err
 	}
-	g, err := initializeGraph(&analyst{model: model, tools: set, records: r, files: f}, store)
-	return &Service{r, g}, err
+	a := &analyst{model: model, tools: set, records: r, files: f}
+	g, err := initializeGraph(a, store)
+	return &Service{r, g, a}, err
 }
 
 // Graph is what the service runs. A session's thread has the session's id.
 func (s *Service) Graph() *graph.Graph { return s.graph }
+
+// Tools are what the model can call.
+func (s *Service) Tools() []tools.Tool { return s.analyst.tools.Tools() }
 
 // A Turn is what a user says in a session.
 type Turn struct {
@@ -125,16 +131,26 @@ func (s *Service) history(ctx context.Context, session string) ([]message, error
 	if err != nil {
 		return nil, err
 	}
-	out, left := make([]message, len(rows)), historyImages
-	for i := len(rows) - 1; i >= 0; i-- {
-		out[i] = message{Role: llm.Role(rows[i].Role), Content: rows[i].Content}
-		for _, image := range rows[i].Images {
+	out := make([]message, len(rows))
+	for i, row := range rows {
+		out[i] = message{llm.Role(row.Role), row.Content, row.Images}
+	}
+	return withoutOldImages(out), nil
+}
+
+// withoutOldImages keeps the newest images of a history that are not too many.
+func withoutOldImages(history []message) []message {
+	left := historyImages
+	for i := len(history) - 1; i >= 0; i-- {
+		all := history[i].Images
+		history[i].Images = nil
+		for _, image := range all {
 			if left -= len(image.Data); left >= 0 {
-				out[i].Images = append(out[i].Images, image)
+				history[i].Images = append(history[i].Images, image)
 			}
 		}
 	}
-	return out, nil
+	return history
 }
 
 // complete adds what was not said while the run went on: an answer that is not the
@@ -145,6 +161,10 @@ func complete(chunks iter.Seq2[agent.Chunk, error]) iter.Seq2[agent.Chunk, error
 		last := ""
 		for c, err := range chunks {
 			switch c.Kind {
+			case agent.ChunkValue:
+				if _, whole := c.Value.(llm.Message); whole {
+					continue // the answer of a tool, which has a chunk of its own
+				}
 			case agent.ChunkText:
 				if said.Len() > 0 && c.MessageID != last {
 					said.WriteString(paragraph)

@@ -13,10 +13,13 @@ import (
 // The state of a run. A node that writes nothing, or nil, to a channel leaves it as
 // it is; anything else replaces what is there, also an empty list.
 var (
-	sessionID          = state.Optional[string]("sessionId")
-	messages           = state.Optional[[]message]("messages").Default(func() []message { return []message{} })
-	csvMetadata        = state.Optional[[]csvResource]("csvResourcesMetadata").Default(func() []csvResource { return []csvResource{} })
-	currentQuery       = state.Optional[string]("currentQuery")
+	sessionID    = state.Optional[string]("sessionId")
+	messages     = state.Optional[[]message]("messages").Default(func() []message { return []message{} })
+	csvMetadata  = state.Optional[[]csvResource]("csvResourcesMetadata").Default(func() []csvResource { return []csvResource{} })
+	currentQuery = state.Optional[string]("currentQuery")
+	// said is what the model said and the tools returned in this run, which the graph of the page shows.
+	said = state.Optional[[]llm.Message]("said")
+
 	currentQueryImages = state.Optional[[]records.Image]("currentQueryImages").Default(func() []records.Image { return []records.Image{} })
 )
 

@@ -1,13 +1,10 @@
-// Package api is how clients reach the analyst: sessions, messages, uploads and the page, over HTTP.
+// Package api has the routes of the application beside those of the server: sessions, messages and files.
 package api
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
-	"fmt"
-	"io"
-	"iter"
-	"log/slog"
-	"mime"
 	"net/http"
 	"strings"
 	"time"
@@ -17,314 +14,176 @@ import (
 	"github.com/weft-go/weft/examples/csvanalyst/internal/csvdb"
 	"github.com/weft-go/weft/examples/csvanalyst/internal/files"
 	"github.com/weft-go/weft/examples/csvanalyst/internal/records"
-	"github.com/weft-go/weft/examples/internal/page"
-	"github.com/weft-go/weft/examples/internal/web"
-	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/examples/internal/jsonhttp"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/server"
+	"github.com/weft-go/weft/server/runs"
 )
 
-// MaxMessage is how many bytes the text of a message may have, and uploadTime how
-// long an upload may take.
-const (
-	MaxMessage = 20_000
-	uploadTime = time.Hour
-)
+// MaxMessage is the maximum number of bytes of the text of a message.
+const MaxMessage = 20_000
 
-var errImage = errors.New("this is not an image that can be used")
-
-// A Server answers over HTTP.
-type Server struct {
+// Routes are the routes of the application.
+type Routes struct {
 	*analyst.Service
 	Records *records.DB
 	Files   *files.Store
-	// MaxUpload is how many bytes a file may have.
+	// Runs is the store of the server. Sessions that are threads in it belong to the chat page.
+	Runs runs.Store
+	// MaxUpload is the maximum number of bytes of a file.
 	MaxUpload int64
-	Logger    *slog.Logger
 }
 
-// Handler answers all of it.
-func (s *Server) Handler() http.Handler {
-	mux := http.NewServeMux()
+// Caller returns the user of a request. The bearer token is a secret that the user chooses: all requests
+// with it are of one user. Only its hash is stored. A request without credentials is of the user
+// [analyst.Local].
+func Caller(r *http.Request) (server.User, error) {
+	header := r.Header.Get("Authorization")
+	if header == "" {
+		return server.User{ID: analyst.Local}, nil
+	}
+	scheme, token, _ := strings.Cut(header, " ")
+	if !strings.EqualFold(scheme, "Bearer") || strings.TrimSpace(token) == "" {
+		return server.User{}, jsonhttp.Refuse(http.StatusUnauthorized, "Authorization must be Bearer and a token.")
+	}
+	sum := sha256.Sum256([]byte(strings.TrimSpace(token)))
+	return server.User{ID: hex.EncodeToString(sum[:])}, nil
+}
+
+// Handle adds the routes to a server whose Options.Auth is [Caller].
+func (s *Routes) Handle(to *server.Server) {
 	for pattern, fn := range map[string]func(http.ResponseWriter, *http.Request) error{
-		"GET /api/sessions":                 s.listSessions,
-		"POST /api/sessions":                s.createSession,
-		"GET /api/sessions/{id}":            s.thread,
-		"DELETE /api/sessions/{id}":         s.deleteSession,
-		"GET /api/sessions/{id}/messages":   s.listMessages,
+		"GET /api/sessions":                 s.list,
+		"POST /api/sessions":                s.create,
+		"GET /api/sessions/{id}":            s.read,
+		"DELETE /api/sessions/{id}":         s.delete,
+		"GET /api/sessions/{id}/messages":   s.messages,
 		"POST /api/sessions/{id}/messages":  s.say,
-		"POST /api/sessions/{id}/resume":    s.goOn,
-		"GET /api/sessions/{id}/resources":  s.listResources,
+		"POST /api/sessions/{id}/resume":    s.resume,
+		"GET /api/sessions/{id}/resources":  s.resources,
 		"POST /api/sessions/{id}/resources": s.upload,
-		"/api/": func(http.ResponseWriter, *http.Request) error {
-			return web.Refuse(http.StatusNotFound, "There is no such address.")
+		// The chat page sends its files to /api/files.
+		"POST /api/files":   ofThread(to, s.uploadToThread),
+		"DELETE /api/files": ofThread(to, s.removeFromThread),
+		"GET /{$}": func(w http.ResponseWriter, r *http.Request) error {
+			http.Redirect(w, r, "/chat/", http.StatusSeeOther)
+			return nil
 		},
 	} {
-		mux.Handle(pattern, web.Handler(s.Logger, func(w http.ResponseWriter, r *http.Request) error { return explained(fn(w, r)) }))
+		to.Handle(pattern, func(w http.ResponseWriter, r *http.Request) error { return refused(fn(w, r)) })
 	}
-	page.Mount(mux, page.Options{
-		Title: "CSV analyst", Intro: "Upload CSV files, then ask about them. Every figure comes from the file.",
-		Placeholder: "What is the total amount by city?",
-		Upload:      ".csv,.tsv,.txt,text/csv,image/*", Images: true, Graph: s.Graph(),
-	})
-	return mux
 }
 
-// explained gives errors of this program a status.
-func explained(err error) error {
+// refused gives errors of this program a status.
+func refused(err error) error {
 	switch {
 	case errors.Is(err, records.ErrNotFound):
-		return web.Refuse(http.StatusNotFound, "There is no such session.")
+		return jsonhttp.Refuse(http.StatusNotFound, "There is no such session.")
 	case errors.Is(err, files.ErrNotFound):
-		return web.Refuse(http.StatusNotFound, "There is no such file in this session.")
+		return jsonhttp.Refuse(http.StatusNotFound, "There is no such file in this session.")
 	case errors.Is(err, files.ErrLarge):
-		return web.Refuse(http.StatusRequestEntityTooLarge, "Images may have %d MiB together.", files.MaxImages>>20)
-	case errors.Is(err, errImage):
-		return web.Refuse(http.StatusUnprocessableEntity, "Only PNG, JPEG, GIF and WebP images can be used.")
+		return jsonhttp.Refuse(http.StatusRequestEntityTooLarge, "Images may have %d MiB together.", files.MaxImages>>20)
+	case errors.Is(err, files.ErrImage):
+		return jsonhttp.Refuse(http.StatusUnprocessableEntity, "Only PNG, JPEG, GIF and WebP images can be used.")
 	case errors.Is(err, csvdb.ErrNotCSV):
-		return &web.Problem{Status: http.StatusUnprocessableEntity, Message: "This file can not be used.", Details: strings.TrimPrefix(err.Error(), "csvdb: ")}
+		return jsonhttp.Refuse(http.StatusUnprocessableEntity, "This file cannot be used: %s.", strings.TrimPrefix(err.Error(), "csvdb: "))
+	case errors.Is(err, checkpoint.ErrConflict):
+		return jsonhttp.Refuse(http.StatusConflict, "This session is busy with another request.")
+	case errors.Is(err, graph.ErrNoInput):
+		return jsonhttp.Refuse(http.StatusConflict, "There is nothing to go on with.")
 	}
 	return err
 }
 
-// session returns the session of a request, if it is the caller's.
-func (s *Server) session(r *http.Request) (records.Session, error) {
-	return s.Records.Session(r.Context(), web.Caller(r), r.PathValue("id"))
+// session returns the session in the path, if it is the caller's.
+func (s *Routes) session(r *http.Request) (records.Session, error) {
+	return s.Records.Session(r.Context(), server.UserID(r.Context()), r.PathValue("id"))
 }
 
-func (s *Server) createSession(w http.ResponseWriter, r *http.Request) error {
+// isThread reports whether a session is a thread of the server, as those of the chat page are.
+func (s *Routes) isThread(r *http.Request, session string) (bool, error) {
+	_, err := s.Runs.Get(r.Context(), runs.Thread, session)
+	if errors.Is(err, runs.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// ownSession is like session, but refuses threads of the server, which has another graph for them.
+func (s *Routes) ownSession(r *http.Request) (records.Session, error) {
+	session, err := s.session(r)
+	if err != nil {
+		return session, err
+	}
+	thread, err := s.isThread(r, session.ID)
+	if thread {
+		err = jsonhttp.Refuse(http.StatusConflict, "This session is a thread of the server: use /threads/%s.", session.ID)
+	}
+	return session, err
+}
+
+// A Session is a session as clients see it.
+type Session struct {
+	ID        string    `json:"id"`
+	Title     string    `json:"title,omitempty"`
+	UpdatedAt time.Time `json:"updatedAt"`
+	// Unfinished says that a run broke off and can be resumed.
+	Unfinished bool `json:"unfinished,omitempty"`
+}
+
+func (s *Routes) create(w http.ResponseWriter, r *http.Request) error {
 	var none struct{}
-	if err := web.Read(w, r, &none, 0); err != nil {
+	if err := jsonhttp.Read(w, r, &none, MaxMessage); err != nil {
 		return err
 	}
-	made, err := s.Records.CreateSession(r.Context(), web.Caller(r))
+	made, err := s.Records.CreateSession(r.Context(), server.UserID(r.Context()))
 	if err != nil {
 		return err
 	}
-	return web.Write(w, http.StatusCreated, page.Session{ID: made.ID, UpdatedAt: made.UpdatedAt})
+	return jsonhttp.Write(w, http.StatusCreated, Session{ID: made.ID, UpdatedAt: made.UpdatedAt})
 }
 
-func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) error {
-	all, err := s.Records.Sessions(r.Context(), web.Caller(r))
+func (s *Routes) list(w http.ResponseWriter, r *http.Request) error {
+	all, err := s.Records.Sessions(r.Context(), server.UserID(r.Context()))
 	if err != nil {
 		return err
 	}
-	out := []page.Session{}
+	out := []Session{}
 	for _, one := range all {
-		out = append(out, page.Session{ID: one.ID, Title: one.Title, UpdatedAt: one.UpdatedAt})
+		out = append(out, Session{ID: one.ID, Title: one.Title, UpdatedAt: one.UpdatedAt})
 	}
-	return web.Write(w, http.StatusOK, out)
+	return jsonhttp.Write(w, http.StatusOK, out)
 }
 
-// thread is what the page shows of a session.
-func (s *Server) thread(w http.ResponseWriter, r *http.Request) error {
+func (s *Routes) read(w http.ResponseWriter, r *http.Request) error {
 	session, err := s.session(r)
 	if err != nil {
 		return err
 	}
-	rows, err := s.Records.Messages(r.Context(), session.ID)
-	if err != nil {
-		return err
+	out := Session{ID: session.ID, Title: session.Title, UpdatedAt: session.UpdatedAt}
+	thread, err := s.isThread(r, session.ID)
+	if err == nil && !thread {
+		var snap *graph.Snapshot
+		snap, err = s.Graph().Thread(session.ID).Snapshot(r.Context())
+		out.Unfinished = err == nil && !snap.Done()
 	}
-	snap, err := s.Graph().Thread(session.ID).Snapshot(r.Context())
 	if err != nil && !errors.Is(err, checkpoint.ErrNotFound) {
 		return err
 	}
-	said := make([]llm.Message, len(rows))
-	for i, row := range rows {
-		said[i] = llm.Message{ID: fmt.Sprint(row.ID), Role: llm.Role(row.Role), Parts: []llm.Part{llm.Text(row.Content)}}
-		for _, image := range row.Images {
-			said[i].Parts = append(said[i].Parts, llm.Image(image.MIMEType, image.Data))
-		}
-	}
-	return web.Write(w, http.StatusOK, page.Of(session.ID, session.Title, snap, said))
+	return jsonhttp.Write(w, http.StatusOK, out)
 }
 
-func (s *Server) deleteSession(w http.ResponseWriter, r *http.Request) error {
-	session, err := s.session(r)
-	if err != nil {
-		return err
-	}
-	all, err := s.Records.Resources(r.Context(), session.ID)
+func (s *Routes) delete(w http.ResponseWriter, r *http.Request) error {
+	session, err := s.ownSession(r)
 	if err != nil {
 		return err
 	}
 	if err := s.Graph().Thread(session.ID).Delete(r.Context()); err != nil && !errors.Is(err, checkpoint.ErrNotFound) {
 		return err
 	}
-	err = s.Records.DeleteSession(r.Context(), session.ID)
-	for _, resource := range all {
-		err = errors.Join(err, s.Files.Remove(resource))
-	}
-	if err == nil {
-		w.WriteHeader(http.StatusNoContent)
-	}
-	return err
-}
-
-func (s *Server) listMessages(w http.ResponseWriter, r *http.Request) error {
-	session, err := s.session(r)
-	if err != nil {
+	if err := s.Files.DeleteSession(r.Context(), session.ID); err != nil {
 		return err
 	}
-	rows, err := s.Records.Messages(r.Context(), session.ID)
-	if err != nil {
-		return err
-	}
-	type said struct {
-		Role      string    `json:"role"`
-		Content   string    `json:"content"`
-		Images    int       `json:"images,omitempty"`
-		CreatedAt time.Time `json:"createdAt"`
-	}
-	out := []said{}
-	for _, m := range rows {
-		out = append(out, said{m.Role, m.Content, len(m.Images), m.CreatedAt})
-	}
-	return web.Write(w, http.StatusOK, out)
-}
-
-// say runs the graph for a message. A client that accepts text/plain gets what the
-// model says and nothing else; any other, all that happens, as events.
-func (s *Server) say(w http.ResponseWriter, r *http.Request) error {
-	session, err := s.session(r)
-	if err != nil {
-		return err
-	}
-	t := analyst.Turn{User: session.UserID, Session: session.ID}
-	if t.Text, t.Images, err = s.readMessage(w, r, session.ID); err != nil {
-		return err
-	}
-	if strings.Contains(r.Header.Get("Accept"), "text/plain") {
-		return tokens(w, s.StreamAgent(r.Context(), t))
-	}
-	return web.Send(w, r, web.Chunks(s.Run(r.Context(), t)))
-}
-
-func (s *Server) readMessage(w http.ResponseWriter, r *http.Request, session string) (string, []records.Image, error) {
-	var in struct {
-		Message string `json:"message"`
-		Images  []struct {
-			records.Image
-			Resource string `json:"resourceId"` // an image that was uploaded
-		} `json:"images"`
-	}
-	if err := web.Read(w, r, &in, 2*files.MaxImages); err != nil {
-		return "", nil, err
-	}
-	switch text := strings.TrimSpace(in.Message); {
-	case text == "":
-		return "", nil, web.Invalid("message: is empty")
-	case len(text) > MaxMessage:
-		return "", nil, web.Refuse(http.StatusRequestEntityTooLarge, "A message may have at most %d bytes.", MaxMessage)
-	}
-	var images []records.Image
-	total := 0
-	for _, one := range in.Images {
-		image := one.Image
-		if one.Resource != "" {
-			var err error
-			if image, err = s.Files.Image(r.Context(), session, one.Resource); err != nil {
-				return "", nil, err
-			}
-		}
-		if image.MIMEType = files.ImageType(image.Data); image.MIMEType == "" {
-			return "", nil, errImage
-		}
-		if total += len(image.Data); total > files.MaxImages {
-			return "", nil, files.ErrLarge
-		}
-		images = append(images, image)
-	}
-	return in.Message, images, nil
-}
-
-// tokens writes a text as it comes. What fails later can only break the answer off.
-func tokens(w http.ResponseWriter, deltas iter.Seq2[string, error]) error {
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	begun := false
-	for text, err := range deltas {
-		if err != nil && !begun {
-			return err
-		}
-		if err != nil {
-			panic(http.ErrAbortHandler) // so that the client does not take it for the whole
-		}
-		if !begun {
-			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		}
-		begun = true
-		if _, err := io.WriteString(w, text); err != nil {
-			return nil // who asked has gone; leaving the loop cancels the run
-		}
-		if err := http.NewResponseController(w).Flush(); err != nil {
-			return nil
-		}
-	}
+	w.WriteHeader(http.StatusNoContent)
 	return nil
-}
-
-func (s *Server) goOn(w http.ResponseWriter, r *http.Request) error {
-	return web.Send(w, r, web.Chunks(s.Resume(r.Context(), web.Caller(r), r.PathValue("id"))))
-}
-
-func (s *Server) listResources(w http.ResponseWriter, r *http.Request) error {
-	session, err := s.session(r)
-	if err != nil {
-		return err
-	}
-	all, err := s.Records.Resources(r.Context(), session.ID)
-	if err != nil {
-		return err
-	}
-	out := []page.Resource{}
-	for _, resource := range all {
-		out = append(out, s.describe(r, resource))
-	}
-	return web.Write(w, http.StatusOK, out)
-}
-
-// describe says in words what is in a file.
-func (s *Server) describe(r *http.Request, f records.Resource) page.Resource {
-	p := page.Resource{ID: f.ID, OriginalName: f.OriginalName, MIMEType: f.MIMEType, SizeBytes: f.SizeBytes}
-	if schema, err := s.Files.Schema(r.Context(), f); err == nil {
-		p.Note = strings.Join(append([]string{fmt.Sprintf("%d rows, %d columns: %s", schema.RowCount, len(schema.Columns), strings.Join(schema.Names(), ", "))}, schema.Notes...), "; ")
-	} else if files.IsCSV(f) {
-		p.Note = "This file can not be read."
-	}
-	return p
-}
-
-func (s *Server) upload(w http.ResponseWriter, r *http.Request) error {
-	session, err := s.session(r)
-	if err != nil {
-		return err
-	}
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "multipart/form-data" {
-		return web.Refuse(http.StatusUnsupportedMediaType, "The content type has to be multipart/form-data, with a field file.")
-	}
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(uploadTime)) // a recorder of a test has none
-	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
-	r.Body = http.MaxBytesReader(w, r.Body, s.MaxUpload)
-	form, err := r.MultipartReader()
-	if err != nil {
-		return web.Invalid(err.Error())
-	}
-	for {
-		part, err := form.NextPart()
-		switch _, large := errors.AsType[*http.MaxBytesError](err); {
-		case large:
-			return err
-		case err != nil:
-			return web.Invalid("file: is missing, or the form broke off")
-		case part.FormName() == "file" && part.FileName() != "":
-			added, err := s.Files.Add(r.Context(), session.ID, part.FileName(), part)
-			if errors.Is(err, io.ErrUnexpectedEOF) {
-				return web.Invalid("file: the form broke off")
-			}
-			if err != nil {
-				return err
-			}
-			return web.Write(w, http.StatusCreated, s.describe(r, added))
-		}
-	}
 }

@@ -100,9 +100,9 @@ func (d *DB) statistics(ctx context.Context, c Column) (Statistics, error) {
 
 // A Found says where a text was found.
 type Found struct {
-	// Columns says for each column in how many rows the text is found, and in how
+	// In says for each column in how many rows the text is found, and in how
 	// many of them it is all there is.
-	Columns []FoundIn `json:"columns"`
+	In []FoundIn `json:"in"`
 	Table
 }
 
@@ -135,7 +135,7 @@ func (d *DB) Search(ctx context.Context, text string, columns []string, limit in
 	}
 	anywhere, needle := strings.Join(parts, " OR "), strings.ToLower(strings.TrimSpace(text))
 	args := []any{pattern(needle), needle}
-	found := Found{Columns: []FoundIn{}}
+	found := Found{In: []FoundIn{}}
 	if limit <= 0 || limit > MaxRows {
 		limit = MaxRows
 	}
@@ -151,7 +151,7 @@ func (d *DB) Search(ctx context.Context, text string, columns []string, limit in
 	found.Matched = figure(0)
 	for i, name := range names {
 		if rows := figure(1 + 2*i); rows > 0 {
-			found.Columns = append(found.Columns, FoundIn{Column: name, Rows: rows, Equal: figure(2 + 2*i)})
+			found.In = append(found.In, FoundIn{Column: name, Rows: rows, Equal: figure(2 + 2*i)})
 		}
 	}
 	return found, nil

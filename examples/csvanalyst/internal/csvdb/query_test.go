@@ -144,7 +144,7 @@ func TestSearch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		columns, err := json.Marshal(found.Columns)
+		columns, err := json.Marshal(found.In)
 		if got := fmt.Sprintf("%d %s", found.Matched, columns); err != nil || got != want {
 			t.Errorf("%q: got %s, %v, want %s", text, got, err, want)
 		}

@@ -22,7 +22,7 @@ type (
 	}
 	comparison struct {
 		Figure string     `json:"figure"`
-		Groups []compared `json:"groups"`
+		Groups []compared `json:"rows"`
 		// Truncated says that a side has more groups than are compared.
 		Truncated bool     `json:"truncated,omitempty"`
 		SQL       []string `json:"sql"`

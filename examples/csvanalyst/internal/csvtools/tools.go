@@ -70,10 +70,20 @@ type (
 	}
 )
 
+// looks are the titles of the tools, and the forms in which a page shows their results.
+var looks = map[string]tools.Annotations{
+	"loadCsvData":               {Title: "Show rows", Result: "table"},
+	"filterCsvRows":             {Title: "Filter rows", Result: "table"},
+	"aggregateCsvData":          {Title: "Compute figures", Result: "chart"},
+	"filterAndAggregateCsvData": {Title: "Compute figures of some rows", Result: "chart"},
+	"getCsvStatistics":          {Title: "Describe columns"},
+	"searchCsvText":             {Title: "Search for a text", Result: "table"},
+	"compareCsvData":            {Title: "Compare", Result: "table"},
+}
+
 // New returns the seven tools.
 func New(files Files) (*tools.Set, error) {
 	b := box{files}
-	readOnly := tools.Annotations{Category: "csv", ReadOnly: true, Idempotent: true}
 	list := []tools.Tool{
 		tools.New("loadCsvData", "Returns rows of a CSV file as they are.", b.load),
 		tools.New("filterCsvRows", "Returns the rows of a CSV file that fulfil conditions.", b.filter),
@@ -84,7 +94,9 @@ func New(files Files) (*tools.Set, error) {
 		tools.New("compareCsvData", "Computes one figure for two files, or for two selections of rows, and the difference.", b.compare),
 	}
 	for i := range list {
-		list[i] = list[i].Annotate(readOnly)
+		a := looks[list[i].Name()]
+		a.Category, a.ReadOnly, a.Idempotent = "csv", true, true
+		list[i] = list[i].Annotate(a)
 	}
 	return tools.NewSet(list...)
 }

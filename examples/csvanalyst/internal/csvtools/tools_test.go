@@ -76,9 +76,9 @@ func TestSevenTools(t *testing.T) {
 		{"aggregateCsvData", `{"resourceId":"new.csv","groupBy":["city"],"aggregates":[{"function":"sum","column":"amount"}],"orderBy":"sum amount","descending":true}`, `{"columns":["city","sum amount"],"rows":[["Athens",5],["Bern",2]],"matched":2,`},
 		{"filterAndAggregateCsvData", `{"resourceId":"new.csv","conditions":[{"column":"city","op":"eq","value":"Athens"}],"aggregates":[{"function":"avg","column":"amount"}]}`, `{"columns":["avg amount"],"rows":[[2.5]],"matched":1,`},
 		{"getCsvStatistics", `{"resourceId":"new.csv","columns":["amount"]}`, `{"rowCount":3,"columns":[{"column":"amount","type":"integer","count":3,"empty":0,"distinct":3,"min":1,"max":4,`},
-		{"searchCsvText", `{"resourceId":"new.csv","text":"ATH"}`, `{"columns":[{"column":"city","rows":2,"equal":0}],"rows":[["Athens",1],["Athens",4]],"matched":2,`},
-		{"compareCsvData", `{"left":{"resourceId":"old.csv"},"right":{"resourceId":"new.csv"},"groupBy":"city","aggregate":{"function":"sum","column":"amount"}}`, `{"figure":"sum amount","groups":[{"group":"Athens","left":10,"right":5,"difference":-5,"percent":-50},{"group":"Chur","left":3,"right":null},{"group":"Bern","left":null,"right":2}],`},
-		{"compareCsvData", `{"left":{"resourceId":"new.csv","conditions":[{"column":"city","op":"eq","value":"Bern"}]},"right":{"resourceId":"new.csv"},"aggregate":{"function":"count"}}`, `{"figure":"count","groups":[{"left":1,"right":3,"difference":2,"percent":200}],`},
+		{"searchCsvText", `{"resourceId":"new.csv","text":"ATH"}`, `{"in":[{"column":"city","rows":2,"equal":0}],"columns":["city","amount"],"rows":[["Athens",1],["Athens",4]],"matched":2,`},
+		{"compareCsvData", `{"left":{"resourceId":"old.csv"},"right":{"resourceId":"new.csv"},"groupBy":"city","aggregate":{"function":"sum","column":"amount"}}`, `{"figure":"sum amount","rows":[{"group":"Athens","left":10,"right":5,"difference":-5,"percent":-50},{"group":"Chur","left":3,"right":null},{"group":"Bern","left":null,"right":2}],`},
+		{"compareCsvData", `{"left":{"resourceId":"new.csv","conditions":[{"column":"city","op":"eq","value":"Bern"}]},"right":{"resourceId":"new.csv"},"aggregate":{"function":"count"}}`, `{"figure":"count","rows":[{"left":1,"right":3,"difference":2,"percent":200}],`},
 	}
 	for _, tt := range tests {
 		if m := call(ctx, t, set, tt.tool, tt.arguments); m.Status == llm.StatusError || !json.Valid([]byte(m.Text())) || !strings.HasPrefix(m.Text(), tt.want) {
@@ -137,7 +137,7 @@ func TestRowCap(t *testing.T) {
 		}
 	}
 	var compared struct {
-		Groups    []any `json:"groups"`
+		Groups    []any `json:"rows"`
 		Truncated bool  `json:"truncated"`
 	}
 	text := call(ctx, t, set, "compareCsvData", `{"left":{"resourceId":"new.csv"},"right":{"resourceId":"new.csv"},"groupBy":"n","aggregate":{"function":"count"}}`).Text()

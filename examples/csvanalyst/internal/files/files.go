@@ -23,6 +23,7 @@ const MaxImages = 4 << 20
 var (
 	ErrLarge    = fmt.Errorf("images may have %d MiB together", MaxImages>>20)
 	ErrNotFound = errors.New("there is no such file in this session")
+	ErrImage    = errors.New("only PNG, JPEG, GIF and WebP images can be used")
 )
 
 // A Store keeps what users upload below a folder: the file as it is, and of a CSV
@@ -191,6 +192,43 @@ func (f *Store) Image(ctx context.Context, session, file string) (records.Image,
 // IsCSV goes by the type, or the end of the name.
 func IsCSV(r records.Resource) bool {
 	return r.MIMEType == "text/csv" || r.MIMEType == "application/csv" || strings.HasSuffix(strings.ToLower(r.OriginalName), ".csv")
+}
+
+// CheckImages gives the images of a message the types that their contents have. Images that are none are
+// an [ErrImage], and too many bytes an [ErrLarge].
+func CheckImages(images []records.Image) error {
+	total := 0
+	for i := range images {
+		if images[i].MIMEType = ImageType(images[i].Data); images[i].MIMEType == "" {
+			return ErrImage
+		}
+		if total += len(images[i].Data); total > MaxImages {
+			return ErrLarge
+		}
+	}
+	return nil
+}
+
+// Delete removes a resource of a session with its content.
+func (f *Store) Delete(ctx context.Context, session, id string) error {
+	r, err := f.find(ctx, session, id)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.records.DeleteResource(ctx, r.ID), f.Remove(r))
+}
+
+// DeleteSession removes a session with its messages and the contents of its files.
+func (f *Store) DeleteSession(ctx context.Context, session string) error {
+	all, err := f.records.Resources(ctx, session)
+	if err != nil {
+		return err
+	}
+	err = f.records.DeleteSession(ctx, session)
+	for _, r := range all {
+		err = errors.Join(err, f.Remove(r))
+	}
+	return err
 }
 
 // ImageType is the type of an image by its content, empty for anything else.

@@ -20,7 +20,7 @@ type (
 		Matched int64    `json:"matched"`
 	}
 	found struct {
-		Columns []foundIn `json:"columns"`
+		In      []foundIn `json:"in"`
 		Rows    [][]any   `json:"rows"`
 		Matched int64     `json:"matched"`
 	}
@@ -47,7 +47,7 @@ type (
 			Right      any `json:"right"`
 			Difference any `json:"difference"`
 			Percent    any `json:"percent"`
-		} `json:"groups"`
+		} `json:"rows"`
 	}
 	arguments struct {
 		Resource   string      `json:"resourceId"`
@@ -120,10 +120,10 @@ func (t talk) figures(in arguments, r table) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "The %s by %s, %s:", inWords(r.Columns[len(r.Columns)-1]), strings.Join(in.GroupBy, ", "), place)
 	for _, row := range r.Rows {
-		fmt.Fprintf(&b, "\n  %s: %s", shown(row[0]), shown(row[len(row)-1]))
+		fmt.Fprintf(&b, "\n- %s: %s", shown(row[0]), shown(row[len(row)-1]))
 	}
 	if left := r.Matched - int64(len(r.Rows)); left > 0 {
-		fmt.Fprintf(&b, "\n  and %d more", left)
+		fmt.Fprintf(&b, "\n- and %d more", left)
 	}
 	return b.String()
 }
@@ -150,7 +150,7 @@ func (t talk) description(in arguments, d described) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s has %s.", t.name(in.Resource), count(d.RowCount, "row"))
 	for _, c := range d.Columns {
-		fmt.Fprintf(&b, "\n  %s: %s, from %s to %s", c.Column, c.Type, shown(c.Least), shown(c.Most))
+		fmt.Fprintf(&b, "\n- %s: %s, from %s to %s", c.Column, c.Type, shown(c.Least), shown(c.Most))
 		if c.Kinds != nil {
 			fmt.Fprintf(&b, ", %s different", shown(c.Kinds))
 		}
@@ -178,12 +178,12 @@ func (t talk) places(in arguments, f found) string {
 		return fmt.Sprintf("%q is nowhere in %s.", in.Text, t.name(in.Resource))
 	}
 	var at []string
-	for _, c := range f.Columns {
+	for _, c := range f.In {
 		at = append(at, fmt.Sprintf("%s (%s)", c.Column, count(c.Rows, "row")))
 	}
 	out := fmt.Sprintf("%q is in %s of %s, in the columns %s:", in.Text, count(f.Matched, "row"), t.name(in.Resource), strings.Join(at, ", "))
 	for _, row := range f.Rows[:min(len(f.Rows), 10)] {
-		out += "\n  " + joined(row)
+		out += "\n- " + joined(row)
 	}
 	return out
 }
@@ -196,7 +196,7 @@ func (t talk) difference(in arguments, c comparison) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "The %s of %s and of %s:", inWords(c.Figure), left, right)
 	for _, g := range c.Groups {
-		b.WriteString("\n  ")
+		b.WriteString("\n- ")
 		if g.Group != nil {
 			b.WriteString(shown(g.Group) + ": ")
 		}
@@ -234,9 +234,9 @@ func where(conditions []condition) string {
 }
 
 func lines(r table) string {
-	out := "  " + strings.Join(r.Columns, " | ")
+	out := "- " + strings.Join(r.Columns, " | ")
 	for _, row := range r.Rows {
-		out += "\n  " + joined(row)
+		out += "\n- " + joined(row)
 	}
 	return out
 }

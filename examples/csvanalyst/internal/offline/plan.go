@@ -149,11 +149,11 @@ func (t talk) resolve(q question) (question, string) {
 	}
 	for _, v := range q.values[:min(len(q.values), 5)] {
 		f, _ := t.searched(v)
-		if len(f.Columns) == 0 {
+		if len(f.In) == 0 {
 			nowhere = append(nowhere, strconv.Quote(v))
 			continue
 		}
-		best := slices.MaxFunc(f.Columns, func(a, b foundIn) int {
+		best := slices.MaxFunc(f.In, func(a, b foundIn) int {
 			return int(a.Equal-b.Equal)*1_000_000 + int(a.Rows-b.Rows)
 		})
 		c := condition{Column: best.Column, Op: "contains", Value: v}

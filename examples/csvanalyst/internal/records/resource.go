@@ -39,3 +39,9 @@ func (d *DB) CreateResource(ctx context.Context, r Resource) error {
 func (d *DB) Resources(ctx context.Context, session string) ([]Resource, error) {
 	return all(ctx, d, scanResource, resources+`WHERE "sessionId" = ?1 ORDER BY "createdAt", id`, session)
 }
+
+// DeleteResource removes the record of a file.
+func (d *DB) DeleteResource(ctx context.Context, id string) error {
+	_, err := d.exec(ctx, `DELETE FROM resource WHERE id = ?1`, id)
+	return err
+}

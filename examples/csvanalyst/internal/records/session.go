@@ -33,6 +33,16 @@ func (d *DB) CreateSession(ctx context.Context, user string) (Session, error) {
 	return s, err
 }
 
+// EnsureSession returns a session of a user, and makes it if there is none with the id. The session of
+// somebody else is an [ErrNotFound].
+func (d *DB) EnsureSession(ctx context.Context, user, id string) (Session, error) {
+	_, err := d.exec(ctx, `INSERT INTO session (id, "userId", "createdAt", "updatedAt") VALUES (?1, ?2, ?3, ?3) ON CONFLICT DO NOTHING`, id, user, now())
+	if err != nil {
+		return Session{}, err
+	}
+	return d.Session(ctx, user, id)
+}
+
 // Session returns a session of a user, or [ErrNotFound].
 func (d *DB) Session(ctx context.Context, user, id string) (Session, error) {
 	return one(all(ctx, d, scanSession, sessions+`WHERE id = ?1 AND "userId" = ?2`, id, user))

@@ -3,20 +3,41 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { isNumber, numberText } from "../../exact";
 import { useTheme } from "../../theme";
-import { Tree } from "../Tree";
 import { Table } from "./Table";
 import { grouped, isObject, text } from "./value";
 
-// A chart is {type: "bar" or "line", title, unit, x: [names or numbers], series: [{name, values}]}.
+// A chart is {type: "bar" or "line", title, unit, x: [names or numbers], series: [{name, values}]}. A
+// table of at least two rows is drawn, too, if all its columns but the first have numbers.
 
 type Series = { name: string; values: (number | null)[] };
 type Data = { bars: boolean; title?: string; unit: string; x: string[]; series: Series[] };
 
+const number = (v: unknown) => (isNumber(v) ? Number(numberText(v)) : null);
+
+function ofTable(columns: unknown[], rows: unknown[]): Omit<Data, "bars" | "title" | "unit"> | undefined {
+  if (columns.length < 2 || rows.length < 2) return undefined;
+  if (!rows.every((r): r is unknown[] => Array.isArray(r) && r.slice(1).every((v) => v === null || isNumber(v)))) return undefined;
+  const names = columns.slice(1).map((c) => text(isObject(c) ? c.name : c) ?? "");
+  return { x: rows.map((r) => text((r as unknown[])[0]) ?? "–"), series: names.map((name, i) => ({ name, values: rows.map((r) => number((r as unknown[])[i + 1])) })) };
+}
+
 function read(value: unknown): Data | undefined {
-  if (!isObject(value) || !Array.isArray(value.x) || !Array.isArray(value.series)) return undefined;
-  const number = (v: unknown) => (isNumber(v) ? Number(numberText(v)) : null);
+  if (!isObject(value)) return undefined;
+  const rest = { bars: value.type !== "line", title: text(value.title), unit: text(value.unit) ?? "" };
+  if (Array.isArray(value.columns) && Array.isArray(value.rows)) {
+    const drawn = ofTable(value.columns, value.rows);
+    return drawn && { ...rest, ...drawn };
+  }
+  if (!Array.isArray(value.x) || !Array.isArray(value.series)) return undefined;
   const series = value.series.filter(isObject).map((s) => ({ name: text(s.name) ?? "", values: Array.isArray(s.values) ? s.values.map(number) : [] }));
-  return { bars: value.type !== "line", title: text(value.title), unit: text(value.unit) ?? "", x: value.x.map((v) => text(v) ?? ""), series };
+  return { ...rest, x: value.x.map((v) => text(v) ?? ""), series };
+}
+
+// shownOf returns the points whose names are shown below a chart of a width, so that they do not overlap.
+function shownOf(names: string[], width: number): number[] {
+  const widest = Math.max(0, ...names.map((n) => n.length)) * 7 + 12;
+  const every = Math.max(1, Math.ceil((widest * names.length) / width));
+  return names.flatMap((_, i) => (i % every === 0 ? [i] : []));
 }
 
 const colours = ["--accent", "--info", "--warn", "--danger", "--ok", "--muted"];
@@ -55,7 +76,7 @@ function optionsOf(d: Data, box: HTMLElement): uPlot.Options {
     width: box.clientWidth, height: 240, legend: { show: false }, cursor: { y: false, points: { show: !d.bars } }, padding: [12, 8, 0, 0],
     scales: { x: { time: false, range: d.bars ? [-0.6, d.x.length - 0.4] : [0, Math.max(1, d.x.length - 1)] }, y: { range: (_u, min, max) => uPlot.rangeNum(Math.min(0, min ?? 0), max ?? 1, 0.1, true) } },
     axes: [
-      { stroke: muted, font, grid: { show: false }, ticks: { show: false }, gap: 6, splits: () => d.x.map((_, i) => i), values: (_u, s) => s.map((i) => d.x[i] ?? ""), space: 44, size: 30 },
+      { stroke: muted, font, grid: { show: false }, ticks: { show: false }, gap: 6, splits: (u) => shownOf(d.x, u.bbox.width / devicePixelRatio), values: (_u, s) => s.map((i) => d.x[i] ?? ""), space: 44, size: 30 },
       { stroke: muted, font, grid: { stroke: line, width: 1 }, ticks: { show: false }, gap: 6, size: 56, values: (_u, s) => s.map((v) => short.format(v)) },
     ],
     series: [
@@ -95,8 +116,10 @@ export default function Chart({ value }: { value: unknown }) {
       plot?.destroy();
     };
   }, [data, theme, asTable]);
-  if (!data) return <Tree value={value} />;
-  const rows = data.x.map((x, i) => [x, ...data.series.map((s) => s.values[i] ?? null)]);
+  if (!data) return <Table value={value} />;
+  const table = isObject(value) && Array.isArray(value.rows) ? value : {
+    columns: ["Name", ...data.series.map((s) => s.name)], rows: data.x.map((x, i) => [x, ...data.series.map((s) => s.values[i] ?? null)]),
+  };
   return (
     <figure className="rounded-card border bg-raised p-4">
       <figcaption className="mb-2 flex flex-wrap items-center gap-x-4 gap-y-1 text-sm">
@@ -112,7 +135,7 @@ export default function Chart({ value }: { value: unknown }) {
           {asTable ? "Chart" : "Table"}
         </button>
       </figcaption>
-      {asTable ? <Table value={{ columns: ["", ...data.series.map((s) => s.name)], rows }} /> : <div ref={box} role="img" aria-label={`${data.title ?? "Chart"}: ${data.series.map((s) => s.name).join(", ")}. The button Table shows the numbers.`} className="min-h-60 w-full overflow-hidden" dir="ltr" />}
+      {asTable ? <Table value={table} /> : <div ref={box} role="img" aria-label={`${data.title ?? "Chart"}: ${data.series.map((s) => s.name).join(", ")}. The button Table shows the numbers.`} className="min-h-60 w-full overflow-hidden" dir="ltr" />}
     </figure>
   );
 }
