@@ -299,10 +299,7 @@ func (c *call) deleteThreadsOf(assistant string) error {
 	if err != nil {
 		return err
 	}
-	q := runs.Query{Kind: runs.Thread, Metadata: encoded(map[string]string{"assistant_id": assistant})}
-	if !f.restrict(&q) {
-		return nil
-	}
+	q := runs.Query{Kind: runs.Thread, Metadata: encoded(map[string]string{"assistant_id": assistant}), Filter: f.stored()}
 	threads, _, err := c.s.o.Runs.Search(c.ctx(), q)
 	for _, t := range threads {
 		err = errors.Join(err, c.s.deleteThread(c.ctx(), t.ID, t.Owner))
@@ -359,29 +356,14 @@ func (c *call) searchAssistants() error {
 	return c.send(out)
 }
 
-// visibleAssistants returns the page of the assistants that the user may see.
+// visibleAssistants returns the page of the assistants that the user may see: its own, and those of the
+// graphs.
 func (c *call) visibleAssistants(q runs.Query) ([]runs.Record, int, error) {
-	f, err := c.allow(Access{Resource: ResourceAssistants, Action: ActionSearch})
-	if err != nil {
-		return nil, 0, err
+	var system []string
+	for _, g := range c.s.graphs {
+		system = append(system, g.assistant)
 	}
-	if f.Owner == "" && len(f.Metadata) == 0 {
-		return c.s.o.Runs.Search(c.ctx(), q)
-	}
-	limit, offset := q.Limit, q.Offset
-	q.Limit, q.Offset = 0, 0
-	all, _, err := c.s.o.Runs.Search(c.ctx(), q)
-	if err != nil {
-		return nil, 0, err
-	}
-	var seen []runs.Record
-	for _, r := range all {
-		if f.has(&r) || c.s.system(&r) {
-			seen = append(seen, r)
-		}
-	}
-	rest := seen[min(offset, len(seen)):]
-	return rest[:min(limit, len(rest))], len(seen), nil
+	return c.search(q, system...)
 }
 
 func (c *call) countAssistants() error {

@@ -79,19 +79,19 @@ type Filter struct {
 	Metadata json.RawMessage
 }
 
-// has reports whether the filter selects a record.
-func (f *Filter) has(r *runs.Record) bool {
-	return (f.Owner == "" || r.Owner == f.Owner) && runs.Contains(r.Metadata, f.Metadata)
+// stored returns the filter for a search. Records with the ids are found besides.
+func (f *Filter) stored(besides ...string) runs.Filter {
+	out := runs.Filter{Metadata: f.Metadata, IDs: besides}
+	if f.Owner != "" {
+		out.Owner = &f.Owner
+	}
+	return out
 }
 
-// restrict adds the filter to a query. It reports false if nothing can be found.
-func (f *Filter) restrict(q *runs.Query) bool {
-	if f.Owner != "" {
-		q.Owner = &f.Owner
-	}
-	both, ok := runs.Both(q.Metadata, f.Metadata)
-	q.Metadata = both
-	return ok
+// has reports whether the filter selects a record.
+func (f *Filter) has(r *runs.Record) bool {
+	stored := f.stored()
+	return stored.Has(r)
 }
 
 // stamp gives a new record its owner and the metadata of the filter.
@@ -164,6 +164,17 @@ func (c *call) find(a Access, kind runs.Kind) (runs.Record, error) {
 		return runs.Record{}, notFound(string(kind), id)
 	}
 	return r, err
+}
+
+// search returns the records of a query that the user may see, and how many there are without its
+// limit and offset. The user may see the records with the given ids besides.
+func (c *call) search(q runs.Query, besides ...string) ([]runs.Record, int, error) {
+	f, err := c.allow(Access{Resource: resources[q.Kind], Action: ActionSearch})
+	if err != nil {
+		return nil, 0, err
+	}
+	q.Filter = f.stored(besides...)
+	return c.s.o.Runs.Search(c.ctx(), q)
 }
 
 // userKey is the key of the user in the context of a run and of a request.

@@ -247,15 +247,8 @@ func (c *call) foundCrons() ([]cron, cronSearch, error) {
 	if err := object("metadata", b.Metadata); err != nil {
 		return nil, b, err
 	}
-	f, err := c.allow(Access{Resource: ResourceCrons, Action: ActionSearch})
-	if err != nil {
-		return nil, b, err
-	}
 	q := runs.Query{Kind: runs.Cron, Parent: b.Thread, Metadata: orEmpty(b.Metadata), Reverse: true}
-	if !f.restrict(&q) {
-		return []cron{}, b, nil
-	}
-	found, _, err := c.s.o.Runs.Search(c.ctx(), q)
+	found, _, err := c.search(q)
 	if err != nil {
 		return nil, b, err
 	}

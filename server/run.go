@@ -594,7 +594,7 @@ func (c *call) cancelMany() error {
 	if err != nil {
 		return err
 	}
-	q := runs.Query{Kind: runs.Run, Parent: b.Thread, IDs: b.Runs}
+	q := runs.Query{Kind: runs.Run, Parent: b.Thread, IDs: b.Runs, Filter: f.stored()}
 	switch b.Status {
 	case "", "all":
 		q.Statuses = []string{runPending, runRunning}
@@ -610,35 +610,14 @@ func (c *call) cancelMany() error {
 	if err != nil {
 		return err
 	}
-	ids, err := c.runsIn(f, found)
-	if err != nil {
-		return err
+	ids := make([]string, len(found))
+	for i := range found {
+		ids[i] = found[i].ID
 	}
 	if err := c.s.cancelRuns(c.ctx(), ids, c.r.URL.Query().Get("action") == multitaskRollback, true); err != nil {
 		return err
 	}
 	return c.sendNothing()
-}
-
-// runsIn returns the ids of those runs whose threads a filter selects.
-func (c *call) runsIn(f Filter, found []runs.Record) ([]string, error) {
-	var ids []string
-	selected := map[string]bool{}
-	for _, r := range found {
-		has, known := selected[r.Parent]
-		if !known {
-			t, err := c.s.o.Runs.Get(c.ctx(), runs.Thread, r.Parent)
-			if err != nil && !errors.Is(err, runs.ErrNotFound) {
-				return nil, err
-			}
-			has = err == nil && f.has(&t)
-			selected[r.Parent] = has
-		}
-		if has {
-			ids = append(ids, r.ID)
-		}
-	}
-	return ids, nil
 }
 
 // list decodes a JSON array of the request.

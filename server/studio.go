@@ -98,7 +98,7 @@ func (c *call) searchRuns() error {
 	if err := b.query(&q, runOrders); err != nil {
 		return err
 	}
-	found, total, err := c.foundRuns(q)
+	found, total, err := c.search(q)
 	if err != nil {
 		return err
 	}
@@ -109,35 +109,6 @@ func (c *call) searchRuns() error {
 		}
 	}
 	return c.send(map[string]any{"runs": list, "total": total})
-}
-
-// foundRuns returns the page of the runs of the threads that the user may see.
-func (c *call) foundRuns(q runs.Query) ([]runs.Record, int, error) {
-	f, err := c.allow(Access{Resource: ResourceRuns, Action: ActionSearch})
-	if err != nil {
-		return nil, 0, err
-	}
-	if f.Owner == "" && len(f.Metadata) == 0 {
-		return c.s.o.Runs.Search(c.ctx(), q)
-	}
-	limit, offset := q.Limit, q.Offset
-	q.Limit, q.Offset = 0, 0
-	all, _, err := c.s.o.Runs.Search(c.ctx(), q)
-	if err != nil {
-		return nil, 0, err
-	}
-	ids, err := c.runsIn(f, all)
-	if err != nil {
-		return nil, 0, err
-	}
-	seen := make([]runs.Record, 0, len(ids))
-	for _, r := range all { // the ids are in the order of the runs
-		if len(seen) < len(ids) && r.ID == ids[len(seen)] {
-			seen = append(seen, r)
-		}
-	}
-	rest := seen[min(offset, len(seen)):]
-	return rest[:min(limit, len(rest))], len(seen), nil
 }
 
 // A mark is a checkpoint of a timeline.

@@ -231,7 +231,7 @@ func (c *call) checkThreads(r *runs.Record) error {
 	if c.s.o.Auth == nil || most == math.MaxInt {
 		return nil
 	}
-	_, n, err := c.s.o.Runs.Search(c.ctx(), runs.Query{Kind: runs.Thread, Owner: &r.Owner, Limit: 1})
+	_, n, err := c.s.o.Runs.Search(c.ctx(), runs.Query{Kind: runs.Thread, Filter: runs.Filter{Owner: &r.Owner}, Limit: 1})
 	if err == nil && n > most {
 		err = &Refusal{Status: http.StatusTooManyRequests, Detail: fmt.Sprintf("The user has %d threads, which is the limit. Delete some.", most)}
 	}
@@ -431,16 +431,12 @@ func (c *call) searchThreads() error {
 // foundThreads returns the page of the threads that a search selects. A search by values reads
 // the state of each thread.
 func (c *call) foundThreads(b threadSearch, q runs.Query) ([]runs.Record, int, error) {
-	f, err := c.allow(Access{Resource: ResourceThreads, Action: ActionSearch})
-	if err != nil || !f.restrict(&q) {
-		return nil, 0, err
-	}
 	if string(orEmpty(b.Values)) == "{}" {
-		return c.s.o.Runs.Search(c.ctx(), q)
+		return c.search(q)
 	}
 	limit, offset := q.Limit, q.Offset
 	q.Limit, q.Offset = 0, 0
-	all, _, err := c.s.o.Runs.Search(c.ctx(), q)
+	all, _, err := c.search(q)
 	if err != nil {
 		return nil, 0, err
 	}

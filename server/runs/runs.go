@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -75,9 +76,7 @@ type Query struct {
 	// IDs selects the records with one of these ids, if it is not nil.
 	IDs    []string
 	Parent string
-	// Owner selects the records of a user, if it is not nil.
-	Owner *string
-	Graph string
+	Graph  string
 	// Name selects names that contain it, whatever the case of their letters.
 	Name     string
 	Statuses []string
@@ -86,6 +85,8 @@ type Query struct {
 	// value; an array contains another one if it has an element that contains each of its
 	// elements; any other value contains only itself. Numbers are compared by value.
 	Metadata json.RawMessage
+	// Filter selects the records that a user may see.
+	Filter Filter
 	// Expired selects the records that expire before this time or at it.
 	Expired time.Time
 	Order   Order // empty means ByCreated
@@ -93,6 +94,25 @@ type Query struct {
 	// Limit is the largest number of records; 0 means no limit. Offset leaves out the first ones.
 	Limit, Offset int
 }
+
+// A Filter selects records by their owner and metadata. A run is selected if the record of its thread
+// is, and any other record by itself. The zero value selects all.
+type Filter struct {
+	// Owner selects the records of a user, if it is not nil.
+	Owner *string
+	// Metadata selects records as [Query.Metadata] does.
+	Metadata json.RawMessage
+	// IDs are the ids of records that are selected besides, whatever their owner and metadata.
+	IDs []string
+}
+
+// Has reports whether the filter selects a record: for a run that of its thread.
+func (f *Filter) Has(r *Record) bool {
+	return (f.Owner == nil || r.Owner == *f.Owner) && Contains(r.Metadata, f.Metadata) || slices.Contains(f.IDs, r.ID)
+}
+
+// Any reports whether the filter selects all records.
+func (f *Filter) Any() bool { return f.Owner == nil && Contains(nil, f.Metadata) }
 
 // An Event is an entry of the event log of a thread.
 type Event struct {

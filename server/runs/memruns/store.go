@@ -248,7 +248,7 @@ func (s *Store) selected(q *runs.Query) (found []match) {
 			return
 		}
 		r, rest := e.record(q.Kind)
-		if matches(q, &r) && contains(&rest, q.Metadata) {
+		if matches(q, &r) && contains(&rest, q.Metadata) && s.visible(q, e, &r) {
 			found = append(found, match{e, r})
 		}
 	}
@@ -274,10 +274,27 @@ func (s *Store) selected(q *runs.Query) (found []match) {
 
 // matches reports whether a query selects a record, but for its metadata.
 func matches(q *runs.Query, r *runs.Record) bool {
-	return (q.Parent == "" || r.Parent == q.Parent) && (q.Owner == nil || r.Owner == *q.Owner) &&
+	return (q.Parent == "" || r.Parent == q.Parent) &&
 		(q.Graph == "" || r.Graph == q.Graph) && (len(q.Statuses) == 0 || slices.Contains(q.Statuses, r.Status)) &&
 		(q.Name == "" || strings.Contains(strings.ToLower(r.Name), strings.ToLower(q.Name))) &&
 		(q.Expired.IsZero() || !r.Expires.IsZero() && !r.Expires.After(q.Expired))
+}
+
+// visible reports whether the filter of a query selects a record, which is that of an entry.
+func (s *Store) visible(q *runs.Query, e *entry, r *runs.Record) bool {
+	if q.Filter.Any() {
+		return true
+	}
+	kind := q.Kind
+	if kind == runs.Run {
+		kind, e = runs.Thread, s.records[runs.Thread][r.Parent]
+	}
+	if e == nil {
+		return false
+	}
+	judged, rest := e.record(kind)
+	judged.Metadata = rest.bytes()
+	return q.Filter.Has(&judged)
 }
 
 // contains reports whether the metadata of a record contains other metadata.

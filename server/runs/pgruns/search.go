@@ -39,9 +39,6 @@ func conditionOf(q *runs.Query) (*condition, error) {
 	if q.Parent != "" {
 		c.and(`parent = %s`, q.Parent)
 	}
-	if q.Owner != nil {
-		c.and(`owner = %s`, *q.Owner)
-	}
 	if q.Graph != "" {
 		c.and(`graph = %s`, q.Graph)
 	}
@@ -55,10 +52,43 @@ func conditionOf(q *runs.Query) (*condition, error) {
 		c.and(`expires <= %s`, q.Expired)
 	}
 	labels, err := labelsOf(q.Metadata)
-	if err == nil && labels != "{}" {
+	if err != nil {
+		return nil, err
+	}
+	if labels != "{}" {
 		c.and(`labels @> %s::text::jsonb`, labels)
 	}
-	return c, err
+	return c, c.filter(q)
+}
+
+// filter adds the condition of the filter of a query.
+func (c *condition) filter(q *runs.Query) error {
+	f := &q.Filter
+	labels, err := labelsOf(f.Metadata)
+	if err != nil {
+		return err
+	}
+	var own []string
+	if f.Owner != nil && strings.ContainsRune(*f.Owner, 0) {
+		own = append(own, `false`) // no record has such an owner
+	} else if f.Owner != nil {
+		own = append(own, `owner = `+c.arg(*f.Owner))
+	}
+	if labels != "{}" {
+		own = append(own, `labels @> `+c.arg(labels)+`::text::jsonb`)
+	}
+	if len(own) == 0 {
+		return nil
+	}
+	text := strings.Join(own, ` AND `)
+	if len(f.IDs) > 0 {
+		text = `(` + text + ` OR id = ANY(` + c.arg(withoutNUL(f.IDs)) + `::text[]))`
+	}
+	if q.Kind == runs.Run {
+		text = `parent IN (SELECT id FROM weft.run_record WHERE kind = 'thread' AND kind <> 'run' AND ` + text + `)`
+	}
+	c.text += ` AND ` + text
+	return nil
 }
 
 var orders = map[runs.Order]string{
@@ -119,7 +149,7 @@ func (s *Store) search(ctx context.Context, q *runs.Query) (found []runs.Record,
 // cannot compare. A list of ids or statuses may have such texts beside others.
 func hasNUL(q *runs.Query) bool {
 	q.IDs, q.Statuses = withoutNUL(q.IDs), withoutNUL(q.Statuses)
-	return strings.ContainsRune(q.Parent+q.Graph+q.Name, 0) || q.Owner != nil && strings.ContainsRune(*q.Owner, 0)
+	return strings.ContainsRune(q.Parent+q.Graph+q.Name, 0)
 }
 
 func withoutNUL(list []string) []string {

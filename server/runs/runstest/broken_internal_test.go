@@ -114,7 +114,10 @@ func TestSuiteFindsBrokenStores(t *testing.T) {
 			_ = s.Delete(context.Background(), kind, id)
 			return nil
 		}}},
-		"no owner":        {"search/fields", broken{query: func(q *runs.Query) { q.Owner = nil }}},
+		"no owner":        {"search/fields", broken{query: func(q *runs.Query) { q.Filter.Owner = nil }}},
+		"no ids besides":  {"search/filter", broken{query: func(q *runs.Query) { q.Filter.IDs = nil }}},
+		"no filter":       {"search/filter", broken{query: func(q *runs.Query) { q.Filter = runs.Filter{} }}},
+		"all runs":        {"search/filter of runs", broken{query: func(q *runs.Query) { q.Filter = runs.Filter{} }}},
 		"no expiry":       {"search/fields", broken{query: func(q *runs.Query) { q.Expired = start.AddDate(1, 0, 0) }}},
 		"no metadata":     {"search/metadata", broken{query: func(q *runs.Query) { q.Metadata = nil }}},
 		"one order":       {"search/orders", broken{query: func(q *runs.Query) { q.Order = runs.ByID }}},

@@ -24,7 +24,7 @@ func people() []runs.Record {
 var searchCases = []testCase{
 	{"search/fields", "Search selects by each field, and by all of them at once.", func(f *fixture) {
 		f.insert(people()...)
-		ann, nobody := "ann", ""
+		ann := runs.Filter{Owner: new("ann")}
 		for _, c := range []struct {
 			q    runs.Query
 			want string
@@ -33,8 +33,8 @@ var searchCases = []testCase{
 			{runs.Query{IDs: []string{"d", "a", "d", "x", "e"}}, "ad"},
 			{runs.Query{IDs: []string{}}, ""},
 			{runs.Query{Parent: "q"}, "cd"},
-			{runs.Query{Owner: &ann}, "ac"},
-			{runs.Query{Owner: &nobody}, "d"},
+			{runs.Query{Filter: ann}, "ac"},
+			{runs.Query{Filter: runs.Filter{Owner: new("")}}, "d"},
 			{runs.Query{Graph: "g1"}, "ab"},
 			{runs.Query{Name: "UNDER"}, "bd"},
 			{runs.Query{Name: "über"}, "a"},
@@ -45,8 +45,8 @@ var searchCases = []testCase{
 			{runs.Query{Statuses: []string{"none"}}, ""},
 			{runs.Query{Expired: start.Add(5 * time.Microsecond)}, "a"},
 			{runs.Query{Expired: start.Add(time.Hour)}, "ab"},
-			{runs.Query{Parent: "p", Owner: &ann, Graph: "g1", Name: "all", Statuses: []string{"idle"}, Metadata: json.RawMessage(`{"n":1}`)}, "a"},
-			{runs.Query{Parent: "p", Owner: &ann, Graph: "g2"}, ""},
+			{runs.Query{Parent: "p", Filter: ann, Graph: "g1", Name: "all", Statuses: []string{"idle"}, Metadata: json.RawMessage(`{"n":1}`)}, "a"},
+			{runs.Query{Parent: "p", Filter: ann, Graph: "g2"}, ""},
 		} {
 			c.q.Kind, c.q.Order = runs.Thread, runs.ByID
 			equal(f, fmt.Sprintf("%+v", c.q), fmt.Sprint(f.ids(c.q, len(c.want))), fmt.Sprint(letters(c.want)))
@@ -62,6 +62,67 @@ var searchCases = []testCase{
 		} {
 			q := runs.Query{Kind: runs.Thread, Order: runs.ByID, Metadata: json.RawMessage(query)}
 			equal(f, "metadata "+query, f.ids(q, len(want)), letters(want))
+		}
+	}},
+	{"search/filter", "A filter selects records by their owner and metadata, and those with its ids besides.", func(f *fixture) {
+		f.insert(people()...)
+		filter := func(owner, metadata string, ids ...string) runs.Filter {
+			out := runs.Filter{Metadata: json.RawMessage(metadata), IDs: ids}
+			if owner != "any" {
+				out.Owner = &owner
+			}
+			return out
+		}
+		for _, c := range []struct {
+			filter   runs.Filter
+			metadata string // of the query
+			want     string
+		}{
+			{filter("any", ``), ``, "abcd"},
+			{filter("any", `{}`, "a"), ``, "abcd"},
+			{filter("ann", ``), ``, "ac"},
+			{filter("ann", ``, "b", "none"), ``, "abc"},
+			{filter("ann", ``, "b"), `{"n":1}`, "ab"},
+			{filter("ann", `{"tags":["x"]}`), ``, "a"},
+			{filter("ann", `{"tags":["x"]}`), `{"tags":["y"]}`, "a"},
+			{filter("ann", `{"tags":["x"]}`, "d"), ``, "ad"},
+			{filter("any", `{"tags":["y"]}`), ``, "ab"},
+			{filter("any", `{"tags":["y"]}`, "d"), ``, "abd"},
+			{filter("any", `{"tags":["y"]}`, "d"), `{"n":"1"}`, "d"},
+			{filter("any", `{"missing":1}`), ``, ""},
+			{filter("bob", `{"tags":["x"]}`), ``, ""},
+			{filter("a\x00", ``), ``, ""},
+			{filter("a\x00", ``, "b", "b\x00"), ``, "b"},
+		} {
+			q := runs.Query{Kind: runs.Thread, Order: runs.ByID, Filter: c.filter, Metadata: json.RawMessage(c.metadata)}
+			equal(f, fmt.Sprintf("%+v", q), f.ids(q, len(c.want)), letters(c.want))
+			for limit := 1; limit <= len(c.want); limit++ {
+				q.Limit, q.Offset = limit, len(c.want)-limit
+				equal(f, fmt.Sprintf("a page of %+v", q), f.ids(q, len(c.want)), letters(c.want[q.Offset:]))
+			}
+		}
+	}},
+	{"search/filter of runs", "A filter selects the runs of the threads that it selects.", func(f *fixture) {
+		f.insert(people()...)
+		for i, thread := range []string{"a", "b", "c", "d", "none"} { // the owners of the runs do not matter
+			f.insert(runs.Record{Kind: runs.Run, ID: string(rune('v' + i)), Parent: thread, Owner: "bob", Metadata: json.RawMessage(`{"m":` + fmt.Sprint(i%2) + `}`)})
+		}
+		for _, c := range []struct {
+			q    runs.Query
+			want string
+		}{
+			{runs.Query{}, "evwxyz"},
+			{runs.Query{Filter: runs.Filter{Owner: new("ann")}}, "vx"},
+			{runs.Query{Filter: runs.Filter{Owner: new("ann")}, Parent: "c"}, "x"},
+			{runs.Query{Filter: runs.Filter{Owner: new("ann")}, Metadata: json.RawMessage(`{"m":1}`)}, ""},
+			{runs.Query{Filter: runs.Filter{Owner: new("ann"), IDs: []string{"b"}}}, "vwx"},
+			{runs.Query{Filter: runs.Filter{Metadata: json.RawMessage(`{"tags":["y"]}`)}}, "vw"},
+			{runs.Query{Filter: runs.Filter{Metadata: json.RawMessage(`{"tags":["y"]}`)}, Metadata: json.RawMessage(`{"m":1}`)}, "w"},
+			{runs.Query{Filter: runs.Filter{Owner: new("ann"), Metadata: json.RawMessage(`{"tags":["y"]}`), IDs: []string{"d"}}}, "vy"},
+			{runs.Query{Filter: runs.Filter{Owner: new("nobody")}}, ""},
+		} {
+			c.q.Kind, c.q.Order = runs.Run, runs.ByID
+			equal(f, fmt.Sprintf("%+v", c.q), f.ids(c.q, len(c.want)), letters(c.want))
 		}
 	}},
 	{"search/orders", "Records are sorted by each field, and equal ones by id; Reverse reverses the order.", func(f *fixture) {

@@ -3,6 +3,7 @@ package sqliteruns
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"github.com/weft-go/weft/internal/sqlitedb"
@@ -21,7 +22,11 @@ func (c *condition) and(text string, args ...any) {
 }
 
 func conditionOf(q *runs.Query) (*condition, error) {
-	c := &condition{text: ` FROM run_record WHERE kind = ?`, args: []any{string(q.Kind)}}
+	table := `run_record`
+	if q.Kind == runs.Run && q.IDs == nil && !q.Filter.Any() {
+		table += ` INDEXED BY run_record_parent` // SQLite would read the runs of all threads in order
+	}
+	c := &condition{text: ` FROM ` + table + ` WHERE kind = ?`, args: []any{string(q.Kind)}}
 	for _, list := range []struct {
 		column string
 		values []string
@@ -39,9 +44,6 @@ func conditionOf(q *runs.Query) (*condition, error) {
 	if q.Parent != "" {
 		c.and(`parent = ?`, q.Parent)
 	}
-	if q.Owner != nil {
-		c.and(`owner = ?`, *q.Owner)
-	}
 	if q.Graph != "" {
 		c.and(`graph = ?`, q.Graph)
 	}
@@ -52,6 +54,26 @@ func conditionOf(q *runs.Query) (*condition, error) {
 		c.and(`expires <= ?`, q.Expired.UnixMicro())
 	}
 	return c, nil
+}
+
+// filter adds the part of the filter of a query that SQLite evaluates.
+func (c *condition) filter(q *runs.Query) error {
+	if q.Filter.Owner == nil {
+		return nil
+	}
+	text, args := `owner = ?`, []any{*q.Filter.Owner}
+	if len(q.Filter.IDs) > 0 {
+		ids, err := json.Marshal(q.Filter.IDs)
+		if err != nil {
+			return err
+		}
+		text, args = `(`+text+` OR id IN (SELECT value FROM json_each(?)))`, append(args, string(ids))
+	}
+	if q.Kind == runs.Run {
+		text = `parent IN (SELECT id FROM run_record WHERE kind = 'thread' AND ` + text + `)`
+	}
+	c.and(text, args...)
+	return nil
 }
 
 var orders = map[runs.Order]string{
@@ -75,16 +97,43 @@ func (s *Store) Search(ctx context.Context, q runs.Query) (found []runs.Record, 
 	if err != nil {
 		return nil, 0, s.fail("search", err)
 	}
-	all := runs.Contains(json.RawMessage(`{}`), q.Metadata)
-	err = s.read(ctx, "search", func(r *sqlitedb.Session) (err error) {
-		if all {
-			found, total, err = page(r, &q, c)
-		} else {
-			found, total, err = filtered(ctx, r, &q, c)
-		}
+	err = s.read(ctx, "search", func(r *sqlitedb.Session) error {
+		found, total, err = search(ctx, r, &q, c)
 		return err
 	})
 	return found, total, err
+}
+
+func search(ctx context.Context, r *sqlitedb.Session, q *runs.Query, c *condition) ([]runs.Record, int, error) {
+	byThread := q.Kind == runs.Run && !runs.Contains(nil, q.Filter.Metadata)
+	if byThread {
+		threads, err := threadsOf(ctx, r, &q.Filter)
+		if err != nil {
+			return nil, 0, err
+		}
+		c.and(`parent IN (SELECT value FROM json_each(?))`, threads)
+	} else if err := c.filter(q); err != nil {
+		return nil, 0, err
+	}
+	if runs.Contains(nil, q.Metadata) && (byThread || runs.Contains(nil, q.Filter.Metadata)) {
+		return page(r, q, c)
+	}
+	return filtered(ctx, r, q, c)
+}
+
+// threadsOf returns the ids of the threads that a filter selects, as JSON.
+func threadsOf(ctx context.Context, r *sqlitedb.Session, f *runs.Filter) (string, error) {
+	q := &runs.Query{Kind: runs.Thread, Filter: *f}
+	c, err := conditionOf(q)
+	if err == nil {
+		err = c.filter(q)
+	}
+	ids := []string{}
+	if err == nil {
+		err = each(ctx, r, q, c, func(_ int64, thread *runs.Record) { ids = append(ids, thread.ID) })
+	}
+	data, merr := json.Marshal(ids)
+	return string(data), errors.Join(err, merr)
 }
 
 // page returns the page of a search without metadata.
@@ -105,22 +154,31 @@ func page(r *sqlitedb.Session, q *runs.Query, c *condition) (found []runs.Record
 	return found, total, err
 }
 
+// each calls f for each record of a search by metadata, with the fields that are searched.
+func each(ctx context.Context, r *sqlitedb.Session, q *runs.Query, c *condition, f func(key int64, r *runs.Record)) error {
+	return r.Each(`SELECT key, id, owner, metadata`+c.text+orderOf(q), c.args, func(scan func(...any) error) (bool, error) {
+		var key int64
+		var one runs.Record
+		var metadata []byte
+		if err := scan(&key, &one.ID, &one.Owner, &metadata); err != nil {
+			return false, err
+		}
+		one.Metadata = metadata
+		// The threads of runs have been selected.
+		if runs.Contains(one.Metadata, q.Metadata) && (q.Kind == runs.Run || q.Filter.Has(&one)) {
+			f(key, &one)
+		}
+		return true, ctx.Err()
+	})
+}
+
 // filtered returns the page of a search by metadata.
 func filtered(ctx context.Context, r *sqlitedb.Session, q *runs.Query, c *condition) (found []runs.Record, total int, err error) {
 	var keys []int64
-	err = r.Each(`SELECT key, metadata`+c.text+orderOf(q), c.args, func(scan func(...any) error) (bool, error) {
-		var key int64
-		var metadata []byte
-		if err := scan(&key, &metadata); err != nil {
-			return false, err
-		}
-		if !runs.Contains(metadata, q.Metadata) {
-			return true, ctx.Err()
-		}
+	err = each(ctx, r, q, c, func(key int64, _ *runs.Record) {
 		if total++; total > q.Offset && (q.Limit <= 0 || len(keys) < q.Limit) {
 			keys = append(keys, key)
 		}
-		return true, nil
 	})
 	if err != nil {
 		return nil, 0, err

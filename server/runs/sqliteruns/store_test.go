@@ -2,6 +2,7 @@ package sqliteruns_test
 
 import (
 	"context"
+	"database/sql"
 	"path/filepath"
 	"testing"
 
@@ -69,4 +70,32 @@ func TestFullFileIsToldAndStaysReadable(t *testing.T) {
 	events, err := store.Events(t.Context(), "t", 0, 0)
 	require.NoError(t, err)
 	assert.Len(t, events, int(n-1))
+}
+
+// Among many threads, the searches of a user read its own ones.
+func TestSearchesOfAUserUseIndexes(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "runs.db")
+	open(t, path, sqliteruns.Options{})
+	db, err := sql.Open("sqlite", path)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, db.Close()) })
+	for where, indexes := range map[string][]string{
+		`run_record WHERE kind = 'thread' AND owner = 'ann'`: {"run_record_owner"},
+		`run_record INDEXED BY run_record_parent WHERE kind = 'run' AND parent IN (SELECT id FROM run_record WHERE kind = 'thread' AND owner = 'ann')`: {"run_record_owner", "run_record_parent"},
+	} {
+		rows, err := db.QueryContext(t.Context(), `EXPLAIN QUERY PLAN SELECT id FROM `+where+` ORDER BY created DESC, id DESC LIMIT 10`)
+		require.NoError(t, err)
+		plan := ""
+		for rows.Next() {
+			var id, parent, unused int
+			var step string
+			require.NoError(t, rows.Scan(&id, &parent, &unused, &step))
+			plan += step + "\n"
+		}
+		require.NoError(t, rows.Err())
+		for _, index := range indexes {
+			assert.Contains(t, plan, index, where)
+		}
+	}
 }
