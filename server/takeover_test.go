@@ -384,7 +384,7 @@ func TestTakeOverKeepsStaticPauses(t *testing.T) {
 			request(t, http.MethodPost, first+thread+"/runs", `{"assistant_id":"pair","if_not_exists":"create","stream_mode":["updates"],"stream_resumable":true,"input":{"log":["in"]},`+c.pauses+`}`, &run)
 			<-at.reached
 			if c.drain {
-				closed := make(chan error)
+				closed := make(chan error, 1)
 				go func() { closed <- s.Close(t.Context()) }()
 				require.Eventually(t, func() bool {
 					return request(t, http.MethodGet, first+"/readyz", "", nil) == http.StatusServiceUnavailable
