@@ -6,9 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/weft-go/weft/internal/uuid"
@@ -71,12 +69,6 @@ func (s *Server) ensureAssistant(ctx context.Context, g *served) error {
 		return nil
 	}
 	return err
-}
-
-// versionOf returns the record of a version of an assistant.
-func versionOf(r runs.Record, version int) runs.Record {
-	r.Kind, r.Parent, r.ID = runs.Version, r.ID, fmt.Sprintf("%s/%d", r.ID, version)
-	return r
 }
 
 // system reports whether an assistant belongs to a graph. Every user sees it.
@@ -376,162 +368,4 @@ func (c *call) countAssistants() error {
 		return err
 	}
 	return c.send(total)
-}
-
-func (c *call) listVersions() error {
-	r, err := c.pathAssistant()
-	if err != nil {
-		return err
-	}
-	var b assistantSearch
-	if err := c.body(&b, false); err != nil {
-		return err
-	}
-	q := runs.Query{Kind: runs.Version, Parent: r.ID, Metadata: orEmpty(b.Metadata)}
-	if err := b.query(&q, assistantOrders); err != nil {
-		return err
-	}
-	q.Order, q.Reverse = runs.ByUpdated, true
-	found, _, err := c.s.o.Runs.Search(c.ctx(), q)
-	if err != nil {
-		return err
-	}
-	out := []assistant{}
-	for _, v := range found {
-		a, _, err := readAssistant(v)
-		if err != nil {
-			return err
-		}
-		a.ID = r.ID
-		out = append(out, a)
-	}
-	return c.send(out)
-}
-
-// setLatest makes an older version the present one. As with the reference server, the context
-// stays that of the newest version, and the configuration is that of the older one.
-func (c *call) setLatest() error {
-	r, err := c.pathAssistant()
-	if err != nil {
-		return err
-	}
-	var b struct {
-		Version int `json:"version"`
-	}
-	if err := c.body(&b, true); err != nil {
-		return err
-	}
-	if c.s.system(&r) {
-		return refuse(http.StatusForbidden, "The assistant of a graph belongs to the server.")
-	}
-	v, err := c.s.o.Runs.Get(c.ctx(), runs.Version, fmt.Sprintf("%s/%d", r.ID, b.Version))
-	if errors.Is(err, runs.ErrNotFound) {
-		return notFound("version", fmt.Sprint(b.Version))
-	}
-	if err != nil {
-		return err
-	}
-	f := c.filter
-	_, old, err := readAssistant(v)
-	if err != nil {
-		return err
-	}
-	r, err = c.s.change(c.ctx(), runs.Assistant, r.ID, func(r *runs.Record) error {
-		_, d, err := readAssistant(*r)
-		if err != nil {
-			return err
-		}
-		old.Context, old.Last = d.Context, d.Last
-		r.Graph, r.Name, r.Metadata, r.Updated, r.Data = v.Graph, v.Name, v.Metadata, now(), encoded(old)
-		return f.keep(r)
-	})
-	if err != nil {
-		return err
-	}
-	return c.sendAssistant(r)
-}
-
-// A drawing is a graph as clients draw it.
-type drawing struct {
-	Nodes []drawnNode `json:"nodes"`
-	Edges []drawnEdge `json:"edges"`
-}
-
-type drawnNode struct {
-	ID   string            `json:"id"`
-	Type string            `json:"type,omitempty"`
-	Data map[string]string `json:"data,omitempty"`
-}
-
-type drawnEdge struct {
-	Source      string `json:"source"`
-	Target      string `json:"target"`
-	Conditional bool   `json:"conditional,omitempty"`
-}
-
-func (c *call) drawAssistant() error {
-	r, err := c.assistantOf(c.action, c.r.PathValue("assistant"))
-	if err != nil {
-		return err
-	}
-	x := c.r.URL.Query().Get("xray")
-	return c.send(drawGraph(c.s.graphs[r.Graph].draw, x != "" && x != "false" && x != "0"))
-}
-
-func (c *call) schemas() error {
-	r, err := c.pathAssistant()
-	if err != nil {
-		return err
-	}
-	g := c.s.graphs[r.Graph]
-	values := withType(g.graph.JSONSchema())
-	return c.send(map[string]any{
-		"graph_id": g.name, "input_schema": withType(flatInput(g)), "output_schema": values, "state_schema": values,
-		"config_schema": nil, "context_schema": nil,
-	})
-}
-
-// withType adds the type to the schema of an object that has none.
-func withType(schema json.RawMessage) json.RawMessage {
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(schema, &fields) != nil || fields["type"] != nil {
-		return schema
-	}
-	fields["type"] = json.RawMessage(`"object"`)
-	return encoded(fields)
-}
-
-// flatInput is the schema of the input. A client that makes a form of it wants one type for a
-// list, and so the array without the single element.
-func flatInput(g *served) json.RawMessage {
-	var schema map[string]json.RawMessage
-	var properties map[string]json.RawMessage
-	if json.Unmarshal(g.graph.InputJSONSchema(), &schema) != nil || json.Unmarshal(schema["properties"], &properties) != nil {
-		return g.graph.InputJSONSchema()
-	}
-	for name, p := range properties {
-		var either struct {
-			AnyOf []json.RawMessage `json:"anyOf"`
-		}
-		if json.Unmarshal(p, &either) == nil && len(either.AnyOf) > 0 {
-			p = either.AnyOf[0]
-		}
-		properties[name] = withoutNull(p)
-	}
-	schema["properties"] = encoded(properties)
-	return encoded(schema)
-}
-
-// withoutNull returns the schema of a list without the type null, which stands for no elements.
-func withoutNull(schema json.RawMessage) json.RawMessage {
-	var fields map[string]json.RawMessage
-	var types []string
-	if json.Unmarshal(schema, &fields) != nil || json.Unmarshal(fields["type"], &types) != nil {
-		return schema
-	}
-	types = slices.DeleteFunc(types, func(t string) bool { return t == "null" })
-	if len(types) == 1 {
-		fields["type"] = encoded(types[0])
-	}
-	return encoded(fields)
 }

@@ -26,12 +26,16 @@
 //
 // The files of this package, lowest layer first:
 //
-//   - message.go, graph.go, draw.go: messages, values and graphs as clients see them.
+//   - message.go, graph.go, draw.go, schema.go: messages, values and graphs as clients see them.
 //   - context.go: what nodes read of a request.
-//   - log.go, logwriter.go, record.go: the event log of a thread, and how a run writes it.
+//   - log.go, logwriter.go, event.go: the event log of a thread.
+//   - record.go, recordtask.go, recordpause.go, place.go: how a run writes it.
 //   - lane.go, prepare.go, execute.go, finish.go: the queue of a thread, and one run.
-//   - auth.go, server.go, call.go, routes.go: requests.
-//   - assistant.go, subgraph.go, thread.go, expiry.go, state.go, run.go, item.go, fact.go, cron.go, webhook.go: the objects.
+//   - auth.go, server.go, call.go, list.go, routes.go: requests.
+//   - assistant.go, version.go, subgraph.go, thread.go, threadsearch.go, expiry.go, item.go, fact.go, cron.go,
+//     webhook.go: the objects.
+//   - state.go, stateupdate.go, history.go: states of threads.
+//   - run.go, runrequest.go: runs.
 //   - gap.go, sse.go, runnable.go, stream.go, watch.go: streams of runs and threads.
 //   - threadmessage.go, threadview.go, subscription.go, command.go, tree.go, socket.go: the thread-centric
 //     protocol.

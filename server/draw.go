@@ -7,6 +7,24 @@ import (
 	"github.com/weft-go/weft/graph/draw"
 )
 
+// A drawing is a graph as clients draw it.
+type drawing struct {
+	Nodes []drawnNode `json:"nodes"`
+	Edges []drawnEdge `json:"edges"`
+}
+
+type drawnNode struct {
+	ID   string            `json:"id"`
+	Type string            `json:"type,omitempty"`
+	Data map[string]string `json:"data,omitempty"`
+}
+
+type drawnEdge struct {
+	Source      string `json:"source"`
+	Target      string `json:"target"`
+	Conditional bool   `json:"conditional,omitempty"`
+}
+
 // drawGraph draws a graph. With deep, the nodes of subgraphs stand for the node that runs them.
 func drawGraph(g draw.Graph, deep bool) drawing {
 	d := drawing{Nodes: []drawnNode{newDrawnNode(graph.Start)}, Edges: []drawnEdge{}}
@@ -65,4 +83,13 @@ func (d *drawing) addEdge(g draw.Graph, e draw.Edge, deep bool) {
 
 func isSubgraph(g draw.Graph, node string) bool {
 	return slices.ContainsFunc(g.Nodes, func(n draw.Node) bool { return n.Name == node && n.Subgraph != nil })
+}
+
+func (c *call) drawAssistant() error {
+	r, err := c.assistantOf(c.action, c.r.PathValue("assistant"))
+	if err != nil {
+		return err
+	}
+	x := c.r.URL.Query().Get("xray")
+	return c.send(drawGraph(c.s.graphs[r.Graph].draw, x != "" && x != "false" && x != "0"))
 }

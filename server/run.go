@@ -1,13 +1,11 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/weft-go/weft/internal/uuid"
@@ -72,160 +70,6 @@ type runData struct {
 	Error      *failure
 }
 
-// A runRequest is the request for a run.
-type runRequest struct {
-	Assistant       string          `json:"assistant_id"`
-	Input           json.RawMessage `json:"input,omitempty"`
-	Command         *command        `json:"command,omitempty"`
-	Config          *config         `json:"config,omitempty"`
-	Context         json.RawMessage `json:"context,omitempty"`
-	Metadata        json.RawMessage `json:"metadata,omitempty"`
-	Checkpoint      *checkpointID   `json:"checkpoint,omitempty"`
-	CheckpointID    string          `json:"checkpoint_id,omitempty"`
-	StreamMode      texts           `json:"stream_mode,omitempty"`
-	StreamSubgraphs bool            `json:"stream_subgraphs,omitempty"`
-	StreamResumable bool            `json:"stream_resumable,omitempty"`
-	InterruptBefore texts           `json:"interrupt_before,omitempty"`
-	InterruptAfter  texts           `json:"interrupt_after,omitempty"`
-	Webhook         string          `json:"webhook,omitempty"`
-	OnDisconnect    string          `json:"on_disconnect,omitempty"`
-	Multitask       string          `json:"multitask_strategy,omitempty"`
-	AfterSeconds    float64         `json:"after_seconds,omitempty"`
-	IfNotExists     string          `json:"if_not_exists,omitempty"`
-	OnCompletion    string          `json:"on_completion,omitempty"`
-	Durability      string          `json:"durability,omitempty"`
-}
-
-// A config is the configuration of a run.
-type config struct {
-	Tags           []string        `json:"tags,omitempty"`
-	RecursionLimit int             `json:"recursion_limit,omitempty"`
-	Configurable   json.RawMessage `json:"configurable,omitempty"`
-	Metadata       json.RawMessage `json:"metadata,omitempty"`
-}
-
-// A command resumes a thread.
-type command struct {
-	Resume json.RawMessage `json:"resume,omitempty"`
-	Update json.RawMessage `json:"update,omitempty"`
-	Goto   json.RawMessage `json:"goto,omitempty"`
-}
-
-// texts is one text or an array of texts.
-type texts []string
-
-// UnmarshalJSON reads one text or an array of texts.
-func (t *texts) UnmarshalJSON(data []byte) error {
-	if bytes.Equal(data, []byte("null")) {
-		return nil
-	}
-	var one string
-	if json.Unmarshal(data, &one) == nil {
-		*t = texts{one}
-		return nil
-	}
-	var list []string
-	err := json.Unmarshal(data, &list)
-	*t = list
-	return err
-}
-
-// streamModes are the modes of a stream.
-var streamModes = []string{"values", "updates", "messages", "messages-tuple", "custom", "debug", "tasks", "checkpoints", "tools", "events"}
-
-// check finds what is wrong with a request.
-func (q *runRequest) check() error {
-	one := func(name, value string, allowed ...string) error {
-		if value == "" || slices.Contains(allowed, value) {
-			return nil
-		}
-		return invalid("%s is %q; it must be one of %q.", name, shortened(value), allowed)
-	}
-	var errs []error
-	for _, m := range q.StreamMode {
-		errs = append(errs, one("stream_mode", m, streamModes...))
-	}
-	if q.Assistant == "" {
-		errs = append(errs, invalid("assistant_id is missing."))
-	}
-	if q.AfterSeconds < 0 || q.AfterSeconds > maxAfter.Seconds() {
-		errs = append(errs, invalid("after_seconds is %g; it must be from 0 to %g.", q.AfterSeconds, maxAfter.Seconds()))
-	}
-	if q.Config != nil {
-		errs = append(errs, object("config.configurable", q.Config.Configurable), object("config.metadata", q.Config.Metadata))
-		if q.Config.RecursionLimit < 0 {
-			errs = append(errs, invalid("config.recursion_limit is %d; it cannot be negative.", q.Config.RecursionLimit))
-		}
-	}
-	errs = append(
-		errs, object("metadata", q.Metadata), object("context", q.Context),
-		one("multitask_strategy", q.Multitask, multitaskReject, multitaskEnqueue, multitaskInterrupt, multitaskRollback),
-		one("on_disconnect", q.OnDisconnect, "cancel", "continue"), one("if_not_exists", q.IfNotExists, "create", "reject"),
-		one("on_completion", q.OnCompletion, "delete", "keep"), one("durability", q.Durability, "sync", "async", "exit"),
-	)
-	if id := q.at(); id != "" && !isUUID(id) {
-		errs = append(errs, invalid("%q is not the id of a checkpoint.", shortened(id)))
-	}
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-const maxAfter = 366 * 24 * time.Hour
-
-// at returns the id of the checkpoint at which the run begins, or "" for the newest one.
-func (q *runRequest) at() string {
-	if q.CheckpointID != "" {
-		return q.CheckpointID
-	}
-	if q.Checkpoint != nil && q.Checkpoint.ID != "" {
-		return q.Checkpoint.ID
-	}
-	var configurable struct {
-		ID string `json:"checkpoint_id"`
-	}
-	if q.Config != nil && json.Unmarshal(orEmpty(q.Config.Configurable), &configurable) == nil {
-		return configurable.ID
-	}
-	return ""
-}
-
-// runContext returns the values that the nodes of the graph read: those of the assistant, and
-// over them those of the request.
-func (q *runRequest) runContext(d assistantData) (json.RawMessage, error) {
-	configurable := emptyObject
-	if q.Config != nil {
-		configurable = orEmpty(q.Config.Configurable)
-	}
-	given, err := withoutReserved(configurable)
-	if err != nil {
-		return nil, invalid("config.configurable cannot be read: %v.", err)
-	}
-	if string(given) != "{}" && string(orEmpty(q.Context)) != "{}" {
-		return nil, refuse(http.StatusBadRequest, "A run takes config.configurable or context, not both.")
-	}
-	out, err := merged(d.Context, given)
-	if err == nil {
-		out, err = merged(out, orEmpty(q.Context))
-	}
-	return out, err
-}
-
-// withoutReserved returns configurable values without those that name the thread.
-func withoutReserved(configurable json.RawMessage) (json.RawMessage, error) {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(configurable, &fields); err != nil {
-		return nil, err
-	}
-	for _, k := range []string{"thread_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map", "run_id", "graph_id", "assistant_id"} {
-		delete(fields, k)
-	}
-	return json.Marshal(fields)
-}
-
 func readRun(r runs.Record) (run, runData, error) {
 	var d runData
 	if err := json.Unmarshal(r.Data, &d); err != nil {
@@ -278,19 +122,6 @@ func (c *call) newRun(q *runRequest, thread string) (runs.Record, *served, error
 		Kind: runs.Run, ID: uuid.New(), Parent: thread, Owner: c.user.ID, Graph: g.name, Status: runPending, Created: at, Updated: at,
 		Metadata: meta, Data: encoded(d),
 	}, g, nil
-}
-
-// metadata returns the metadata of the run.
-func (q *runRequest) metadata(assistant, graph string, d assistantData) (json.RawMessage, error) {
-	var fromConfig json.RawMessage
-	if q.Config != nil {
-		fromConfig = orEmpty(q.Config.Metadata)
-	}
-	meta, err := merged(fromConfig, orEmpty(q.Metadata))
-	if err != nil {
-		return nil, err
-	}
-	return merged(meta, encoded(map[string]string{"assistant_id": assistant, "graph_id": graph}))
 }
 
 // threadForRun returns the id of the thread of a run. It creates a temporary thread for an empty

@@ -1,11 +1,9 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,7 +13,6 @@ import (
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/server/runs"
-	"github.com/weft-go/weft/state"
 )
 
 // Clients see a checkpoint more than a graph stores: before the checkpoint of each input, they
@@ -101,31 +98,6 @@ func (s *Server) reader(g *served, thread string) *reader {
 	return &reader{s: s, g: g, thread: g.graph.Thread(thread)}
 }
 
-// A place is a subgraph in a thread: the tasks that lead to it, with the ids that clients see.
-type place struct {
-	tasks  []string // the ids of the tasks, outermost first
-	nodes  []string
-	ids    []string          // the ids of the tasks as clients see them
-	points map[string]string // the checkpoints of the graphs around it, by namespace
-}
-
-// namespace returns the namespace as clients see it.
-func (p place) namespace() string {
-	parts := make([]string, len(p.nodes))
-	for i, n := range p.nodes {
-		parts[i] = n + ":" + p.ids[i]
-	}
-	return strings.Join(parts, "|")
-}
-
-// taskID returns the id of a task of the subgraph as clients see it.
-func (p place) taskID(snap *graph.Info, task string) string {
-	if len(p.ids) == 0 {
-		return taskID(snap.ID, task)
-	}
-	return subtaskID(p.ids[len(p.ids)-1], snap.Step+1, task)
-}
-
 // inputs is the key of the metadata of a checkpoint with the number of inputs of its thread.
 const (
 	metaInputs = "inputs"
@@ -141,15 +113,6 @@ func inputsOf(i *graph.Info) int {
 		return 1
 	}
 	return n
-}
-
-// stepOf returns the number of the step as clients see it: inputs count twice, and the first
-// input has the number -1.
-func (p place) stepOf(i *graph.Info) int {
-	if len(p.tasks) > 0 {
-		return i.Step
-	}
-	return i.Step + inputsOf(i) - 1
 }
 
 // state returns a snapshot as clients see it. A live snapshot has the open questions of the
@@ -204,16 +167,6 @@ func (t *taskState) add(r taskResult) {
 	if r.Error != "" {
 		t.Error = &r.Error
 	}
-}
-
-// inner returns the place of the subgraph that a task runs.
-func (p place) inner(snap *graph.Snapshot, t graph.Task, id string) place {
-	in := place{tasks: append(slices.Clone(p.tasks), t.ID), nodes: append(slices.Clone(p.nodes), t.Node), ids: append(slices.Clone(p.ids), id), points: map[string]string{}}
-	for ns, c := range p.points {
-		in.points[ns] = c
-	}
-	in.points[p.namespace()] = snap.ID
-	return in
 }
 
 // deepen adds the state of the subgraph that a task runs, if it has begun.
@@ -274,21 +227,6 @@ func (r *reader) frame(i *graph.Info, p place, start bool) *threadState {
 		st.ParentID = &parent
 	}
 	return st
-}
-
-// checkpoint names a checkpoint of the place. It returns nil if id is empty.
-func (p place) checkpoint(thread, id string) *checkpointID {
-	if id == "" {
-		return nil
-	}
-	c := &checkpointID{Thread: thread, Namespace: p.namespace(), ID: id}
-	if len(p.points) > 0 {
-		c.Map = map[string]string{c.Namespace: id}
-		for ns, at := range p.points {
-			c.Map[ns] = at
-		}
-	}
-	return c
 }
 
 // metadata returns the metadata of the run that wrote a checkpoint.
@@ -437,325 +375,4 @@ func (c *call) getStateAt() error {
 		return err
 	}
 	return c.readState(r, b.Checkpoint.ID, b.Subgraphs)
-}
-
-// A stateUpdate is an edit of a state as if a node had run.
-type stateUpdate struct {
-	Values json.RawMessage `json:"values"`
-	AsNode string          `json:"as_node"`
-}
-
-func (c *call) updateState() error {
-	r, err := c.pathThread()
-	if err != nil {
-		return err
-	}
-	var b struct {
-		stateUpdate
-		Checkpoint   *checkpointID `json:"checkpoint"`
-		CheckpointID string        `json:"checkpoint_id"`
-	}
-	if err := c.body(&b, true); err != nil {
-		return err
-	}
-	if b.Checkpoint != nil && b.CheckpointID == "" {
-		b.CheckpointID = b.Checkpoint.ID
-	}
-	ns := ""
-	if b.Checkpoint != nil {
-		ns = b.Checkpoint.Namespace
-	}
-	id, err := c.update(&r, b.CheckpointID, ns, []stateUpdate{b.stateUpdate})
-	if err != nil {
-		return err
-	}
-	point := checkpointID{Thread: r.ID, Namespace: ns, ID: id}
-	return c.send(map[string]any{"checkpoint": point, "checkpoint_id": id, "configurable": point})
-}
-
-// update edits the state of a thread at a checkpoint and returns the id of the new checkpoint.
-func (c *call) update(r *runs.Record, at, ns string, updates []stateUpdate) (string, error) {
-	g, err := c.s.graphOf(r)
-	if err != nil {
-		return "", err
-	}
-	var edits []graph.NodeUpdate
-	for _, u := range updates {
-		list, err := readUpdates(g, u)
-		if err != nil {
-			return "", refuse(http.StatusBadRequest, "The values cannot be read: %v.", err)
-		}
-		edits = append(edits, list)
-	}
-	inputs, base, err := c.base(g, r.ID, at)
-	if err != nil {
-		return "", err
-	}
-	th := g.graph.Thread(r.ID).With(graph.RunOptions{Metadata: map[string]string{metaInputs: strconv.Itoa(inputs)}}).At(base)
-	snap, err := c.edit(th, g, ns, edits)
-	switch {
-	case errors.Is(err, checkpoint.ErrConflict):
-		return "", refuse(http.StatusConflict, "The thread is busy.")
-	case errors.Is(err, checkpoint.ErrNotFound):
-		return "", notFound("checkpoint", at)
-	case err != nil:
-		return "", refuse(http.StatusBadRequest, "The state cannot be updated: %v.", err)
-	}
-	_, err = c.s.change(c.ctx(), runs.Thread, r.ID, func(r *runs.Record) error {
-		r.Updated = now()
-		return nil
-	})
-	return snap.ID, err
-}
-
-// edit applies updates to a thread, or to the subgraph with a namespace.
-func (c *call) edit(th *graph.Thread, g *served, ns string, edits []graph.NodeUpdate) (*graph.Snapshot, error) {
-	if ns == "" {
-		return th.UpdateNodes(c.ctx(), edits...)
-	}
-	tasks, err := c.s.reader(g, th.ID()).tasksOf(c.ctx(), ns)
-	if err != nil {
-		return nil, err
-	}
-	if len(edits) != 1 {
-		return nil, errors.New("a subgraph takes one update")
-	}
-	return th.Subgraph(tasks...).Update(c.ctx(), edits[0].Node, edits[0].Update...)
-}
-
-// tasksOf returns the ids of the tasks that lead to the subgraph with a namespace.
-func (r *reader) tasksOf(ctx context.Context, ns string) ([]string, error) {
-	st, err := r.thread.Snapshot(ctx)
-	if err != nil {
-		return nil, err
-	}
-	p := place{}
-	for part := range strings.SplitSeq(ns, "|") {
-		i := slices.IndexFunc(st.Tasks, func(t graph.Task) bool { return t.Node+":"+p.taskID(&st.Info, t.ID) == part })
-		if i < 0 {
-			return nil, checkpoint.ErrNotFound
-		}
-		p = p.inner(st, st.Tasks[i], p.taskID(&st.Info, st.Tasks[i].ID))
-		if st, err = r.thread.Subgraph(p.tasks...).Snapshot(ctx); err != nil {
-			return nil, err
-		}
-	}
-	return p.tasks, nil
-}
-
-func readUpdates(g *served, u stateUpdate) (graph.NodeUpdate, error) {
-	edit := graph.NodeUpdate{Node: u.AsNode}
-	list := []json.RawMessage{u.Values}
-	if isArray(u.Values) {
-		list = nil
-		if err := json.Unmarshal(u.Values, &list); err != nil {
-			return edit, err
-		}
-	}
-	for _, values := range list {
-		if string(orEmpty(values)) == "{}" {
-			continue
-		}
-		update, err := g.readInput(values)
-		if err != nil {
-			return edit, err
-		}
-		edit.Update = append(edit.Update, update...)
-	}
-	return edit, nil
-}
-
-// base returns the checkpoint of the graph that a checkpoint of a client stands for, and how many
-// inputs its state contains. A start stands for the checkpoint before it.
-func (c *call) base(g *served, thread, at string) (inputs int, id string, err error) {
-	th := g.graph.Thread(thread)
-	input, start := isStart(at)
-	if start {
-		at = input
-	}
-	snap, err := th.At(at).Snapshot(c.ctx())
-	switch {
-	case errors.Is(err, checkpoint.ErrNotFound) && at == "":
-		return 0, "", nil
-	case errors.Is(err, checkpoint.ErrNotFound):
-		return 0, "", notFound("checkpoint", at)
-	case err != nil:
-		return 0, "", err
-	case !start:
-		return inputsOf(&snap.Info), at, nil
-	case snap.Parent == "":
-		return 0, graph.Start, nil
-	}
-	return inputsOf(&snap.Info) - 1, snap.Parent, nil
-}
-
-type historyBody struct {
-	Limit      *int            `json:"limit"`
-	Before     json.RawMessage `json:"before"`
-	Metadata   json.RawMessage `json:"metadata"`
-	Checkpoint checkpointID    `json:"checkpoint"`
-}
-
-// beforeID returns the id of the checkpoint that a request names as the upper bound.
-func (b *historyBody) beforeID() (string, error) {
-	var text string
-	var named struct {
-		checkpointID
-		Configurable checkpointID `json:"configurable"`
-	}
-	switch data := bytes.TrimSpace(b.Before); {
-	case len(data) == 0 || string(data) == "null":
-		return "", nil
-	case json.Unmarshal(data, &text) == nil:
-		return text, nil
-	case json.Unmarshal(data, &named) == nil && named.Configurable.ID != "":
-		return named.Configurable.ID, nil
-	case named.ID != "":
-		return named.ID, nil
-	}
-	return "", invalid("before names no checkpoint.")
-}
-
-func (c *call) history() error {
-	r, err := c.pathThread()
-	if err != nil {
-		return err
-	}
-	var b historyBody
-	limit := 10
-	if c.r.Method == http.MethodGet {
-		if limit, err = c.number("limit", 1); err != nil {
-			return err
-		}
-		if before := c.r.URL.Query().Get("before"); before != "" {
-			b.Before = encoded(before)
-		}
-	} else {
-		if err := c.body(&b, false); err != nil {
-			return err
-		}
-		if b.Limit != nil {
-			limit = *b.Limit
-		}
-	}
-	if limit < 1 || limit > maxLimit {
-		return invalid("The limit is %d; it must be from 1 to %d.", limit, maxLimit)
-	}
-	if err := object("metadata", b.Metadata); err != nil {
-		return err
-	}
-	g, err := c.s.servedOf(c.ctx(), &r)
-	if err != nil {
-		return err
-	}
-	if g == nil {
-		return c.send([]*threadState{})
-	}
-	before, err := b.beforeID()
-	if err != nil {
-		return err
-	}
-	read := c.s.reader(g, r.ID)
-	read.light = c.prefersMinimal()
-	list, err := read.history(c.ctx(), before, b.Metadata, limit)
-	if err != nil {
-		return err
-	}
-	return c.send(list)
-}
-
-// history returns the states of a thread, newest first.
-func (r *reader) history(ctx context.Context, before string, metadata json.RawMessage, limit int) ([]*threadState, error) {
-	out := []*threadState{}
-	newest, err := r.thread.Snapshot(ctx)
-	if errors.Is(err, checkpoint.ErrNotFound) {
-		return out, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	input, start := isStart(before)
-	if before != "" && !start { // the checkpoint that clients see before that of an input comes first
-		if snap, err := r.thread.At(before).Snapshot(ctx); err == nil && snap.Source == checkpoint.Input {
-			st, err := r.start(ctx, &snap.Info)
-			if err != nil {
-				return nil, err
-			}
-			out = r.add(out, st, metadata)
-		}
-	}
-	if start {
-		before = input
-	}
-	for info, err := range r.thread.History(ctx, graph.HistoryQuery{Before: before}) {
-		if errors.Is(err, checkpoint.ErrNotFound) {
-			return out, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		if len(out) >= limit {
-			break
-		}
-		states, err := r.statesOf(ctx, &info, newest)
-		if err != nil {
-			return nil, err
-		}
-		for _, st := range states {
-			out = r.add(out, st, metadata)
-		}
-	}
-	return out[:min(limit, len(out))], nil
-}
-
-// statesOf returns what a history has for a checkpoint.
-func (r *reader) statesOf(ctx context.Context, i *graph.Info, newest *graph.Snapshot) ([]*threadState, error) {
-	if !r.light {
-		return r.statesAt(ctx, i.ID, newest)
-	}
-	st := r.frame(i, place{}, false)
-	st.Next, st.Values = append([]string{}, i.Next...), map[string]json.RawMessage{}
-	if i.Source != checkpoint.Input {
-		return []*threadState{st}, nil
-	}
-	start, err := r.start(ctx, i)
-	return []*threadState{st, start}, err
-}
-
-// statesAt returns the state at a checkpoint, and that before it if it is the checkpoint of an
-// input.
-func (r *reader) statesAt(ctx context.Context, id string, newest *graph.Snapshot) ([]*threadState, error) {
-	snap, live := newest, id == newest.ID
-	if !live {
-		var err error
-		if snap, err = r.thread.At(id).Snapshot(ctx); err != nil {
-			return nil, err
-		}
-	}
-	st, err := r.state(ctx, snap, live, false, place{})
-	if err != nil || snap.Source != checkpoint.Input {
-		return []*threadState{st}, err
-	}
-	start, err := r.start(ctx, &snap.Info)
-	return []*threadState{st, start}, err
-}
-
-// add appends a state whose metadata contains the wanted one.
-func (r *reader) add(list []*threadState, st *threadState, metadata json.RawMessage) []*threadState {
-	if runs.Contains(encoded(st.Metadata), metadata) {
-		list = append(list, st)
-	}
-	return list
-}
-
-// firstOf returns the first task of a path.
-func firstOf(path string) string {
-	first, _, _ := strings.Cut(path, "/")
-	first, _, _ = strings.Cut(first, "~")
-	return first
-}
-
-// noWrites says that an update has no writes to channels.
-func noWrites(u state.Update) bool {
-	return !slices.ContainsFunc(u, func(w state.Write) bool { return w.Channel() != "" })
 }

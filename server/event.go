@@ -1,0 +1,112 @@
+package server
+
+import (
+	"encoding/json"
+)
+
+// The kinds of events in the log of a thread. All protocols are views of these events.
+const (
+	kindStart      = "start"      // a run begins: runStart
+	kindValues     = "values"     // the state has changed: the values by channel
+	kindUpdates    = "updates"    // a task has finished: its updates by channel
+	kindCustom     = "custom"     // a node emitted a value
+	kindMessage    = "message"    // a message, or a piece of one: messageEvent
+	kindTool       = "tool"       // a call of a tool begins, reports progress or ends: toolEvent
+	kindCheckpoint = "checkpoint" // a superstep begins at a checkpoint: checkpointEvent
+	kindTask       = "task"       // a task begins: taskEvent
+	kindResult     = "result"     // a task ends: resultEvent
+	kindInterrupt  = "interrupt"  // the run waits: interruptEvent
+	kindSubgraph   = "subgraph"   // a subgraph begins or ends: subgraphEvent
+	kindEnd        = "end"        // a run ends: runEnd
+)
+
+type runStart struct {
+	Graph     string `json:"graph"`
+	Assistant string `json:"assistant"`
+	Attempt   int    `json:"attempt"`
+}
+
+type runEnd struct {
+	Status string   `json:"status"`
+	Paused bool     `json:"paused,omitempty"` // the thread is not done
+	Undone bool     `json:"undone,omitempty"`
+	Error  *failure `json:"error,omitempty"`
+}
+
+type messageEvent struct {
+	ID string `json:"id"`
+	// Whole says that Message is a whole message and not a piece.
+	Whole    bool            `json:"whole,omitempty"`
+	Message  json.RawMessage `json:"message"`
+	Metadata json.RawMessage `json:"metadata"`
+}
+
+// The events of a call of a tool.
+const (
+	toolStarted  = "started"
+	toolProgress = "progress"
+	toolFinished = "finished"
+	toolFailed   = "failed"
+)
+
+type toolEvent struct {
+	Event    string          `json:"event"`
+	ID       string          `json:"id"`
+	Name     string          `json:"name"`
+	Input    json.RawMessage `json:"input,omitempty"`    // the arguments
+	Progress json.RawMessage `json:"progress,omitempty"` // a tools.Progress
+	Output   json.RawMessage `json:"output,omitempty"`   // the message of the tool
+	Error    string          `json:"error,omitempty"`    // its text, if the call failed
+}
+
+type checkpointEvent struct {
+	Config       configurable               `json:"config"`
+	ParentConfig *configurable              `json:"parent_config"`
+	Checkpoint   *checkpointID              `json:"checkpoint"`
+	Parent       *checkpointID              `json:"parent_checkpoint"`
+	Metadata     map[string]any             `json:"metadata"`
+	Values       map[string]json.RawMessage `json:"values"`
+	Next         []string                   `json:"next"`
+	Tasks        []checkpointTask           `json:"tasks"`
+}
+
+type configurable struct {
+	Configurable *checkpointID `json:"configurable"`
+}
+
+type checkpointTask struct {
+	ID         string          `json:"id"`
+	Name       string          `json:"name"`
+	Interrupts []interrupt     `json:"interrupts"`
+	State      json.RawMessage `json:"state,omitempty"`
+	Checkpoint *checkpointID   `json:"checkpoint,omitempty"`
+}
+
+type taskEvent struct {
+	ID       string                     `json:"id"`
+	Name     string                     `json:"name"`
+	Input    map[string]json.RawMessage `json:"input"`
+	Triggers []string                   `json:"triggers"`
+	Metadata json.RawMessage            `json:"metadata"`
+}
+
+type resultEvent struct {
+	ID         string          `json:"id"`
+	Name       string          `json:"name"`
+	Error      *string         `json:"error"`
+	Result     json.RawMessage `json:"result"`
+	Interrupts []interrupt     `json:"interrupts"`
+}
+
+// An interruptEvent has the open questions of one task. Without any, the run waits at a static
+// pause. Values is the state in which it waits.
+type interruptEvent struct {
+	Interrupts []interrupt                `json:"interrupts"`
+	Values     map[string]json.RawMessage `json:"values"`
+}
+
+type subgraphEvent struct {
+	Event string `json:"event"`
+	Graph string `json:"graph"`
+	Task  string `json:"task"`
+}

@@ -1,0 +1,172 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/server/runs"
+)
+
+type historyBody struct {
+	Limit      *int            `json:"limit"`
+	Before     json.RawMessage `json:"before"`
+	Metadata   json.RawMessage `json:"metadata"`
+	Checkpoint checkpointID    `json:"checkpoint"`
+}
+
+// beforeID returns the id of the checkpoint that a request names as the upper bound.
+func (b *historyBody) beforeID() (string, error) {
+	var text string
+	var named struct {
+		checkpointID
+		Configurable checkpointID `json:"configurable"`
+	}
+	switch data := bytes.TrimSpace(b.Before); {
+	case len(data) == 0 || string(data) == "null":
+		return "", nil
+	case json.Unmarshal(data, &text) == nil:
+		return text, nil
+	case json.Unmarshal(data, &named) == nil && named.Configurable.ID != "":
+		return named.Configurable.ID, nil
+	case named.ID != "":
+		return named.ID, nil
+	}
+	return "", invalid("before names no checkpoint.")
+}
+
+func (c *call) history() error {
+	r, err := c.pathThread()
+	if err != nil {
+		return err
+	}
+	var b historyBody
+	limit := 10
+	if c.r.Method == http.MethodGet {
+		if limit, err = c.number("limit", 1); err != nil {
+			return err
+		}
+		if before := c.r.URL.Query().Get("before"); before != "" {
+			b.Before = encoded(before)
+		}
+	} else {
+		if err := c.body(&b, false); err != nil {
+			return err
+		}
+		if b.Limit != nil {
+			limit = *b.Limit
+		}
+	}
+	if limit < 1 || limit > maxLimit {
+		return invalid("The limit is %d; it must be from 1 to %d.", limit, maxLimit)
+	}
+	if err := object("metadata", b.Metadata); err != nil {
+		return err
+	}
+	g, err := c.s.servedOf(c.ctx(), &r)
+	if err != nil {
+		return err
+	}
+	if g == nil {
+		return c.send([]*threadState{})
+	}
+	before, err := b.beforeID()
+	if err != nil {
+		return err
+	}
+	read := c.s.reader(g, r.ID)
+	read.light = c.prefersMinimal()
+	list, err := read.history(c.ctx(), before, b.Metadata, limit)
+	if err != nil {
+		return err
+	}
+	return c.send(list)
+}
+
+// history returns the states of a thread, newest first.
+func (r *reader) history(ctx context.Context, before string, metadata json.RawMessage, limit int) ([]*threadState, error) {
+	out := []*threadState{}
+	newest, err := r.thread.Snapshot(ctx)
+	if errors.Is(err, checkpoint.ErrNotFound) {
+		return out, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	input, start := isStart(before)
+	if before != "" && !start { // the checkpoint that clients see before that of an input comes first
+		if snap, err := r.thread.At(before).Snapshot(ctx); err == nil && snap.Source == checkpoint.Input {
+			st, err := r.start(ctx, &snap.Info)
+			if err != nil {
+				return nil, err
+			}
+			out = r.add(out, st, metadata)
+		}
+	}
+	if start {
+		before = input
+	}
+	for info, err := range r.thread.History(ctx, graph.HistoryQuery{Before: before}) {
+		if errors.Is(err, checkpoint.ErrNotFound) {
+			return out, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(out) >= limit {
+			break
+		}
+		states, err := r.statesOf(ctx, &info, newest)
+		if err != nil {
+			return nil, err
+		}
+		for _, st := range states {
+			out = r.add(out, st, metadata)
+		}
+	}
+	return out[:min(limit, len(out))], nil
+}
+
+// statesOf returns what a history has for a checkpoint.
+func (r *reader) statesOf(ctx context.Context, i *graph.Info, newest *graph.Snapshot) ([]*threadState, error) {
+	if !r.light {
+		return r.statesAt(ctx, i.ID, newest)
+	}
+	st := r.frame(i, place{}, false)
+	st.Next, st.Values = append([]string{}, i.Next...), map[string]json.RawMessage{}
+	if i.Source != checkpoint.Input {
+		return []*threadState{st}, nil
+	}
+	start, err := r.start(ctx, i)
+	return []*threadState{st, start}, err
+}
+
+// statesAt returns the state at a checkpoint, and that before it if it is the checkpoint of an
+// input.
+func (r *reader) statesAt(ctx context.Context, id string, newest *graph.Snapshot) ([]*threadState, error) {
+	snap, live := newest, id == newest.ID
+	if !live {
+		var err error
+		if snap, err = r.thread.At(id).Snapshot(ctx); err != nil {
+			return nil, err
+		}
+	}
+	st, err := r.state(ctx, snap, live, false, place{})
+	if err != nil || snap.Source != checkpoint.Input {
+		return []*threadState{st}, err
+	}
+	start, err := r.start(ctx, &snap.Info)
+	return []*threadState{st, start}, err
+}
+
+// add appends a state whose metadata contains the wanted one.
+func (r *reader) add(list []*threadState, st *threadState, metadata json.RawMessage) []*threadState {
+	if runs.Contains(encoded(st.Metadata), metadata) {
+		list = append(list, st)
+	}
+	return list
+}

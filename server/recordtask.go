@@ -1,0 +1,185 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/state"
+	"github.com/weft-go/weft/tools"
+)
+
+// metadata describes a task for the readers of its messages.
+func (r *recorder) metadata(sc *scope, at *graph.Place) json.RawMessage {
+	step := r.stepOf(sc, at.Step)
+	ns := nodeOf(at.Task) + ":" + r.taskID(sc, at.Task, at.Step)
+	if outer := sc.namespace(); outer != "" {
+		ns = outer + "|" + ns
+	}
+	own := encoded(map[string]any{
+		"run_id": r.run.id, "thread_id": r.run.thread, "graph_id": r.run.g.name, "assistant_id": r.run.data.Assistant,
+		"langgraph_node": nodeOf(at.Task), "langgraph_step": step, "langgraph_checkpoint_ns": ns, "checkpoint_ns": ns,
+		"langgraph_triggers": []string{}, "langgraph_path": []string{"__pregel_pull", nodeOf(at.Task)},
+	})
+	all, err := merged(r.run.record.Metadata, own)
+	if err != nil {
+		return own
+	}
+	return all
+}
+
+// taskStarted writes that a task of a superstep begins.
+func (r *recorder) taskStarted(sc *scope, step *graph.Place, task string, v state.View) error {
+	at := *step
+	at.Task, at.Node = task, nodeOf(task)
+	read := sc.channels.values
+	if strings.HasSuffix(task, "]") { // a sent task sees what was sent to it
+		read = sc.channels.written
+	}
+	input, err := read(v)
+	if err != nil {
+		return err
+	}
+	id := r.taskID(sc, task, at.Step)
+	return r.write(sc, &at, kindTask, taskEvent{ID: id, Name: at.Node, Input: input, Triggers: []string{}, Metadata: r.metadata(sc, &at)})
+}
+
+// isInner reports whether a task is part of the task of a node, such as that of a flow.
+func isInner(task string) bool { return strings.Contains(task, "~") }
+
+func (r *recorder) emitted(sc *scope, at *graph.Place, e graph.Emitted) error {
+	switch v := e.Value.(type) {
+	case llm.Chunk:
+		r.sent[v.MessageID] = true
+		return r.write(sc, at, kindMessage, messageEvent{ID: v.MessageID, Message: encoded(newChunkMessage(v)), Metadata: r.metadata(sc, at)})
+	case llm.Message:
+		return r.messages(sc, at, []llm.Message{v})
+	case tools.CallStarted:
+		return r.write(sc, at, kindTool, toolEvent{Event: toolStarted, ID: v.Call.ID, Name: v.Call.Name, Input: v.Call.Arguments})
+	case tools.Progress:
+		return r.write(sc, at, kindTool, toolEvent{Event: toolProgress, ID: v.CallID, Name: v.Tool, Progress: encoded(v)})
+	case tools.CallFinished:
+		return r.called(sc, at, v)
+	}
+	data, err := json.Marshal(e.Value)
+	if err != nil {
+		data = encoded(fmt.Sprint(e.Value))
+	}
+	return r.write(sc, at, kindCustom, json.RawMessage(data))
+}
+
+// called writes that a call of a tool was answered.
+func (r *recorder) called(sc *scope, at *graph.Place, f tools.CallFinished) error {
+	flat, err := flatMessages([]llm.Message{f.Answer})
+	if err != nil {
+		return err
+	}
+	e := toolEvent{Event: toolFinished, ID: f.Call.ID, Name: f.Call.Name, Input: f.Call.Arguments, Output: flat[1 : len(flat)-1]}
+	if f.Answer.Status == llm.StatusError {
+		e.Event, e.Error = toolFailed, f.Answer.Text()
+	}
+	return r.write(sc, at, kindTool, e)
+}
+
+// messages writes messages that clients have not got.
+func (r *recorder) messages(sc *scope, at *graph.Place, list []llm.Message) error {
+	for _, m := range list {
+		if r.sent[m.ID] {
+			continue
+		}
+		r.sent[m.ID] = true
+		flat, err := flatMessages([]llm.Message{m})
+		if err != nil {
+			return err
+		}
+		if err := r.write(sc, at, kindMessage, messageEvent{ID: m.ID, Whole: true, Message: flat[1 : len(flat)-1], Metadata: r.metadata(sc, at)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *recorder) taskFinished(sc *scope, at *graph.Place, e graph.TaskFinished) error {
+	if isInner(at.Task) {
+		return nil
+	}
+	if !noWrites(e.Update) {
+		sc.wrote = true
+	}
+	if e.Saved || e.Asked {
+		return nil
+	}
+	id := r.taskID(sc, at.Task, at.Step)
+	result := resultEvent{ID: id, Name: nodeOf(at.Task), Result: emptyObject, Interrupts: []interrupt{}}
+	kept := taskResult{Started: r.begun[id], Ended: at.Time, Node: result.Name, Step: r.stepOf(sc, at.Step), Run: r.run.id}
+	if e.Err != nil {
+		f, _ := nodeFailure(e.Err)
+		text := f.Name + ": " + f.Message
+		result.Error, kept.Error = &text, text
+	} else {
+		if _, sub := sc.channels.subs[nodeOf(at.Task)]; !sub { // those of a subgraph were written there
+			var err error
+			if kept.Usage, err = r.updated(sc, at, e.Update); err != nil {
+				return err
+			}
+		}
+		update, err := sc.channels.update(e.Update)
+		if err != nil {
+			return err
+		}
+		if err := r.write(sc, at, kindUpdates, map[string]json.RawMessage{nodeOf(at.Task): update}); err != nil {
+			return err
+		}
+		if string(update) != "null" {
+			result.Result, kept.Result = update, update
+		}
+	}
+	r.keep(id, sc.checkpoint, kept)
+	return r.write(sc, at, kindResult, result)
+}
+
+// updated writes the messages of an update, and returns the sum of their tokens.
+func (r *recorder) updated(sc *scope, at *graph.Place, u state.Update) (*llm.Usage, error) {
+	var usage *llm.Usage
+	for _, w := range u {
+		if _, ok := sc.channels.messages[w.Channel()]; !ok {
+			continue
+		}
+		var write struct {
+			Op    string
+			Value json.RawMessage
+		}
+		data, err := json.Marshal(w)
+		if err == nil {
+			err = json.Unmarshal(data, &write)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if write.Op == "remove" || write.Op == "clear" {
+			continue
+		}
+		if !isArray(write.Value) {
+			write.Value = append(append(json.RawMessage("["), write.Value...), ']')
+		}
+		list, err := storedMessages(write.Value)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range list {
+			if m.Usage != nil {
+				sum := *m.Usage
+				if usage != nil {
+					sum = usage.Add(sum)
+				}
+				usage = &sum
+			}
+		}
+		if err := r.messages(sc, at, list); err != nil {
+			return nil, err
+		}
+	}
+	return usage, nil
+}

@@ -1,0 +1,64 @@
+package server
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+func (c *call) schemas() error {
+	r, err := c.pathAssistant()
+	if err != nil {
+		return err
+	}
+	g := c.s.graphs[r.Graph]
+	values := withType(g.graph.JSONSchema())
+	return c.send(map[string]any{
+		"graph_id": g.name, "input_schema": withType(flatInput(g)), "output_schema": values, "state_schema": values,
+		"config_schema": nil, "context_schema": nil,
+	})
+}
+
+// withType adds the type to the schema of an object that has none.
+func withType(schema json.RawMessage) json.RawMessage {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(schema, &fields) != nil || fields["type"] != nil {
+		return schema
+	}
+	fields["type"] = json.RawMessage(`"object"`)
+	return encoded(fields)
+}
+
+// flatInput is the schema of the input. A client that makes a form of it wants one type for a
+// list, and so the array without the single element.
+func flatInput(g *served) json.RawMessage {
+	var schema map[string]json.RawMessage
+	var properties map[string]json.RawMessage
+	if json.Unmarshal(g.graph.InputJSONSchema(), &schema) != nil || json.Unmarshal(schema["properties"], &properties) != nil {
+		return g.graph.InputJSONSchema()
+	}
+	for name, p := range properties {
+		var either struct {
+			AnyOf []json.RawMessage `json:"anyOf"`
+		}
+		if json.Unmarshal(p, &either) == nil && len(either.AnyOf) > 0 {
+			p = either.AnyOf[0]
+		}
+		properties[name] = withoutNull(p)
+	}
+	schema["properties"] = encoded(properties)
+	return encoded(schema)
+}
+
+// withoutNull returns the schema of a list without the type null, which stands for no elements.
+func withoutNull(schema json.RawMessage) json.RawMessage {
+	var fields map[string]json.RawMessage
+	var types []string
+	if json.Unmarshal(schema, &fields) != nil || json.Unmarshal(fields["type"], &types) != nil {
+		return schema
+	}
+	types = slices.DeleteFunc(types, func(t string) bool { return t == "null" })
+	if len(types) == 1 {
+		fields["type"] = encoded(types[0])
+	}
+	return encoded(fields)
+}
