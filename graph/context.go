@@ -23,6 +23,8 @@ type Running struct {
 	Step int
 	// Attempt counts the runs of the node under node.Retry, from 1.
 	Attempt int
+	// Resumed says that an earlier run began the task: it asked a question, failed or crashed.
+	Resumed bool
 }
 
 // FromContext describes the running task that ctx belongs to. It reports false if
@@ -32,11 +34,18 @@ func FromContext(ctx context.Context) (Running, bool) {
 	if t == nil {
 		return Running{}, false
 	}
-	r := t.Running()
+	running := t.Running()
+	r := newRunning(&running)
+	r.Attempt = engine.AttemptOf(ctx)
+	return r, true
+}
+
+// newRunning converts an identity of the engine.
+func newRunning(r *engine.Running) Running {
 	return Running{
 		Thread: r.Thread, Run: r.Run, Graph: r.Graph, Node: r.Node, Task: r.Task, Path: r.Path,
-		Checkpoint: r.Checkpoint, Step: r.Step, Attempt: engine.AttemptOf(ctx),
-	}, true
+		Checkpoint: r.Checkpoint, Step: r.Step, Resumed: r.Resumed,
+	}
 }
 
 // RemainingSteps returns the number of supersteps that the run may begin after the

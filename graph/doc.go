@@ -46,7 +46,7 @@
 //   - signal.go, once.go, context.go: values and functions for nodes.
 //   - snapshot.go, event.go, broadcast.go: states and events for readers.
 //   - interrupt.go: questions and answers.
-//   - options.go: configuration.
+//   - hooks.go, options.go: functions that a run calls; configuration.
 //   - graph.go, thread.go, history.go, subgraph.go: runs, threads and their history.
 //   - data.go, describe.go: states and graphs as data and as JSON.
 //   - builder.go, compile.go: a builder collects a graph, and Compile checks it.

@@ -34,6 +34,9 @@ type Options struct {
 	// the nodes of the subgraph inherit the values of its context. The middleware in
 	// the Options of a subgraph applies only when that graph is run by itself.
 	Middleware []Middleware
+	// Hooks are called when a run, a superstep and a task begin and end. The hooks in the
+	// Options of a subgraph apply only when that graph is run by itself. Nil means none.
+	Hooks *Hooks
 	// Migrations lists nodes and channels that were renamed since threads were stored.
 	Migrations Migrations
 	// Version is stored with every checkpoint, and returned as [Info.Version].
@@ -146,6 +149,9 @@ func (o Options) engineOptions(run RunOptions) *engine.Options {
 		MaxSteps:    o.MaxSteps, MaxParallel: o.MaxParallel, Durability: engine.Durability(o.Durability),
 		Metadata: maps.Clone(run.Metadata), Conflict: engine.ConflictPolicy(run.Conflict),
 		Version: o.Version, Logger: o.Logger, TaskError: newNodeError,
+	}
+	if o.Hooks != nil {
+		out.Hooks = &o.Hooks.hooks
 	}
 	if run.MaxSteps > 0 {
 		out.MaxSteps = run.MaxSteps

@@ -50,7 +50,7 @@ func Stream(ctx context.Context, m Model, r Request, reply *Message) iter.Seq2[C
 			return
 		}
 		var a assembly
-		for chunk, err := range streamOf(ctx, m, r) {
+		for chunk, err := range streamOf(ctx, wrapped(ctx, m), r) {
 			err = cancelled(ctx, err)
 			if err == nil {
 				err = a.add(&chunk)

@@ -59,7 +59,7 @@ func (e *callRun) carryOut(ctx context.Context) (Outcome, error) {
 		}
 	}
 	e.emit(ctx, CallStarted{Call: e.call})
-	result, err := e.tried(ctx)
+	result, err := e.wrapped(ctx)
 	if err != nil {
 		return e.failed(ctx, err)
 	}

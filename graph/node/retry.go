@@ -48,6 +48,9 @@ func Retry(p RetryPolicy, fn graph.NodeFunc) graph.NodeFunc {
 			if attempt >= p.Attempts || ctx.Err() != nil || !p.If(err) {
 				return nil, &engine.AttemptError{Attempt: attempt, Err: err}
 			}
+			if t := engine.TaskOf(ctx); t != nil {
+				t.Retrying(ctx, attempt, err)
+			}
 			if !sleep(ctx, p.jitter(wait)) {
 				return nil, &engine.AttemptError{Attempt: attempt, Err: errors.Join(context.Cause(ctx), err)}
 			}

@@ -59,6 +59,7 @@ var layers = map[string][]string{
 	},
 	"tools":                  {"llm", "state", "internal/display", "internal/schema", "internal/suggest"},
 	"tools/...":              {"tools", "llm", "state", "internal/toolname", "internal/uuid"},
+	"graph/otelgraph":        {"checkpoint", "graph", "llm", "tools"},
 	"graph/agent":            {"graph", "llm", "tools", "state"},
 	"graph/agent/middleware": {"graph", "graph/agent", "llm", "tools", "tools/plan", "state"},
 	"graph/agent/deep":       {"graph", "graph/agent", "graph/agent/middleware", "llm", "tools", "state"},

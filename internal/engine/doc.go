@@ -21,6 +21,7 @@
 //   - context.go: the context of the nodes, and the context for calls of the store.
 //   - exitwriter.go, durability.go: the three writers, one for each durability mode.
 //   - runlog.go: assigns ids to the checkpoints of a run and passes them to the writer.
+//   - hooks.go: functions that a run calls, for tracing and metrics.
 //   - options.go: the options of a run, and the session that its subgraphs share.
 //   - task.go: the task, which is also the context of its node.
 //   - branch.go: splits the update of a node into writes and targets; runs its branches.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -95,7 +96,14 @@ func (t *Task) call() (update state.Update, err error) {
 	if wrap := t.scope.wrap; wrap != nil {
 		run = wrap(t.node)
 	}
-	update, err = run(t, t.view)
+	if t.scope.Hooks == nil {
+		update, err = run(t, t.view)
+	} else {
+		t.hooked(t, func(ctx context.Context) error {
+			update, err = run(ctx, t.view)
+			return err
+		})
+	}
 	returned = true
 	return update, err
 }
@@ -122,4 +130,23 @@ func (t *Task) ended() Event {
 	e := t.event(TaskFinished, time.Now())
 	e.Update, e.Asked, e.Err = t.writes, t.extrasOrNone().pauses != nil, t.err
 	return e
+}
+
+// hooked calls fn inside the hook of the task.
+// The end of the hook may still store side effects of the task.
+func (t *Task) hooked(ctx context.Context, fn func(context.Context) error) {
+	ctx, end := t.scope.Hooks.Enter(ctx, TaskPart, t.running())
+	o := &Outcome{Err: errExited} // for a node that ends its goroutine with runtime.Goexit
+	defer func() {
+		t.mu.Lock()
+		switch x := t.extrasOrNone(); {
+		case x.fault != nil:
+			o.Err = x.fault
+		case x.asked != nil:
+			o.Paused, o.Err = true, nil
+		}
+		t.mu.Unlock()
+		end(o)
+	}()
+	o.Err = fn(ctx)
 }

@@ -63,11 +63,19 @@ func Inner(ctx context.Context, t *Task, key string, sub *Subgraph, fn func(cont
 // It returns an error if the task has an open question or a fault, even if fn returns none.
 func (t *Task) protect(fn func(context.Context) ([]byte, error)) func(context.Context) ([]byte, error) {
 	return func(ctx context.Context) (value []byte, err error) {
-		_, err = Protect(func(ctx context.Context, _ state.View) (state.Update, error) {
+		call := Protect(func(ctx context.Context, _ state.View) (state.Update, error) {
 			var err error
 			value, err = fn(ctx)
 			return nil, err
-		})(ctx, t.view)
+		})
+		if t.scope.Hooks == nil {
+			_, err = call(ctx, t.view)
+		} else {
+			t.hooked(ctx, func(ctx context.Context) error {
+				_, err = call(ctx, t.view)
+				return err
+			})
+		}
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		switch x := t.extrasOrNone(); {

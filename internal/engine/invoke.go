@@ -28,10 +28,12 @@ func (p *Plan) Invoke(ctx context.Context, o *Options, events *Stream, writes []
 	// Release the thread before the last events are delivered.
 	// So the reader of the events can start the next run at once.
 	defer events.offer(context.Background(), maxAhead)
+	r.identify()
+	ctx, end := r.begin(ctx)
+	defer func() { end(err) }()
 	r.makeContexts(ctx)
 	defer r.ctx.close()
 	if o.Store == nil {
-		r.id = uuid.New()
 		in.begin = in.begin || !in.resume
 		return r.invoke(in)
 	}
@@ -54,19 +56,26 @@ func newRun(p *Plan, o *Options) *run {
 	}}
 }
 
-// acquire takes the thread for the run, and gives the run an id and a runLog.
+// identify gives the run an id and, with a thread, a runLog.
+func (r *run) identify() {
+	if r.Store == nil {
+		r.id = uuid.New()
+		return
+	}
+	r.log = newRunLog(r.Durability)
+	r.id = r.log.nextID()
+}
+
+// acquire takes the thread for the run.
 func (r *run) acquire(ctx context.Context) (threadLease, error) {
 	if ctx.Err() != nil {
 		return threadLease{}, context.Cause(ctx)
 	}
-	log := newRunLog(r.Durability)
-	r.id = log.nextID()
 	lease, err := acquireThread(ctx, r.Options, r.ctx)
 	if err != nil {
 		return threadLease{}, err
 	}
-	log.setStore(lease.store)
-	r.log = log
+	r.log.setStore(lease.store)
 	return lease, nil
 }
 
@@ -91,6 +100,7 @@ func (r *run) invoke(in input) (snap *Snapshot, err error) {
 		r.events.drop()
 		return nil, err
 	}
+	r.resumed = resumed
 	started.State, started.Resumed, started.Step = r.view, resumed, r.step
 	r.events.replaceFirst(started)
 	err = r.loop()
@@ -190,6 +200,7 @@ func (r *run) findCheckpoint(in *input) (bool, error) {
 		}
 		c.Writes = nil // a fork runs all tasks of the superstep again
 	}
+	r.previous = c.Run
 	return true, r.load(&c)
 }
 

@@ -30,6 +30,8 @@ type Options struct {
 	Durability              Durability
 	Metadata                map[string]string
 	Version                 string
+	// Hooks are called during a run and the calls of its subgraphs. It may be nil.
+	Hooks *Hooks
 	// Logger receives warnings about conditions that are not errors. It may be nil.
 	Logger *slog.Logger
 	// TaskError converts the failure of a task to the error that users see.

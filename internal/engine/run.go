@@ -37,6 +37,8 @@ type run struct {
 	edits       []checkpoint.Change // changes before the superstep, which the next commit stores
 	pauses      []Pause
 	uncommitted []Task        // the tasks of a superstep that was not committed
+	resumed     bool          // the run resumes the turn of the thread, or the call of the subgraph
+	previous    string        // the id of the run that stored the checkpoint at which the run began
 	tx          *statecore.Tx // kept to use its memory again; see transaction
 	snapshots   snapshotPolicy
 	buffer      commitBuffer
@@ -126,7 +128,7 @@ func (r *run) superstep() error {
 	tasks := r.tasks()
 	r.single = len(tasks) == 1
 	r.step++
-	if err := r.runAndCommit(tasks); err != nil || r.pauses != nil {
+	if err := r.runHooked(tasks); err != nil || r.pauses != nil {
 		r.step--
 		return err
 	}
@@ -376,4 +378,32 @@ func (r *run) emit(e Event) {
 	default:
 		r.events.send(r.storeCtx, e)
 	}
+}
+
+// begin calls the hook of the run. It returns the context for the nodes and a function for the end.
+func (r *run) begin(ctx context.Context) (context.Context, func(error)) {
+	if r.Hooks == nil {
+		return ctx, func(error) {}
+	}
+	ctx, end := r.Hooks.Enter(ctx, RunPart, r.running())
+	return ctx, func(err error) {
+		o := &Outcome{Resumed: r.resumed, Previous: r.previous, Steps: r.stepsDone, Err: err}
+		if err == nil {
+			o.Pauses = r.pauses
+		}
+		end(o)
+	}
+}
+
+// runHooked runs and commits a superstep inside its hook.
+func (r *run) runHooked(tasks []Task) (err error) {
+	if r.Hooks == nil {
+		return r.runAndCommit(tasks)
+	}
+	ctx, end := r.Hooks.Enter(r.nodeCtx, StepPart, r.running())
+	for i := range tasks {
+		tasks[i].values = ctx
+	}
+	defer func() { end(&Outcome{Tasks: len(tasks), Paused: r.pauses != nil, Err: err}) }()
+	return r.runAndCommit(tasks)
 }

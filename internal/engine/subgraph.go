@@ -16,7 +16,7 @@ var errForeignContext = errors.New("the subgraph was called with a foreign conte
 // It resumes the call if an earlier run of the task has begun it.
 // It returns the writes of the subgraph for its parent.
 // If the subgraph pauses, RunSubgraph returns nil, and the task gets the questions.
-func RunSubgraph(ctx context.Context) (state.Update, error) {
+func RunSubgraph(ctx context.Context) (update state.Update, err error) {
 	t := TaskOf(ctx)
 	if t == nil || t.node.Subgraph == nil {
 		return nil, errForeignContext
@@ -28,17 +28,19 @@ func RunSubgraph(ctx context.Context) (state.Update, error) {
 	}
 	defer release()
 	r := t.subgraphRun(ctx)
-	resumed, err := r.resumeCall()
-	if err == nil && !resumed {
+	ctx, end := r.begin(ctx)
+	defer func() { end(err) }()
+	r.nodeCtx = ctx
+	if r.resumed, err = r.resumeCall(); err == nil && !r.resumed {
 		err = r.beginCall()
 	}
 	if err != nil {
 		return nil, err
 	}
 	e := r.event(RunStarted)
-	e.State, e.Resumed = r.view, resumed
+	e.State, e.Resumed = r.view, r.resumed
 	r.emit(e)
-	if !resumed {
+	if !r.resumed {
 		r.emitCheckpointed()
 	}
 	if err := r.loop(); err != nil {
@@ -129,6 +131,7 @@ func (r *run) resumeCallIn(call string) (bool, error) {
 	if ctl.Call != call {
 		return false, nil
 	}
+	r.previous = c.Run
 	if err := r.restore(&c); err != nil {
 		return false, err
 	}

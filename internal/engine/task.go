@@ -69,7 +69,8 @@ type Task struct {
 	view  state.View
 	saved *savedTask // the decoded pending writes of the task; nil for none
 
-	location *Location // the location of its events; nil if they have no reader
+	values   context.Context // the context of the superstep, for its values; nil for the nodes' context
+	location *Location       // the location of its events; nil if they have no reader
 
 	// These fields are the outcome of the task.
 	// The goroutine that runs the task writes them.
@@ -175,7 +176,7 @@ func (t *Task) AfterFunc(f func()) (stop func() bool) {
 // Err returns the error of the nodes' context.
 func (t *Task) Err() error { return t.scope.nodeCtx.Err() }
 
-// Value returns the task for its own key, else a value of the nodes' context.
+// Value returns the task for its own key, else a value of the superstep's or the nodes' context.
 // In a subgraph, it hides the attempt number of the parent's node,
 // which the nodes' context contains.
 func (t *Task) Value(key any) any {
@@ -184,6 +185,9 @@ func (t *Task) Value(key any) any {
 		return t
 	case attemptKey{}:
 		return nil
+	}
+	if t.values != nil {
+		return t.values.Value(key)
 	}
 	return t.scope.nodeCtx.Value(key)
 }

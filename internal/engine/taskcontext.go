@@ -7,19 +7,18 @@ import (
 	"time"
 )
 
-// Running identifies the task in which a node runs.
-type Running struct {
-	Thread, Run, Graph, Node, Task, Path, Checkpoint string
-	Step                                             int
+// Running returns the identity of the task.
+func (t *Task) Running() Running { return *t.running() }
+
+func (t *Task) running() *Running {
+	r := t.scope.running()
+	r.Node, r.Task, r.Resumed = t.node.Name, t.ID(), t.saved != nil
+	return r
 }
 
-// Running returns the identity of the task.
-func (t *Task) Running() Running {
-	s := t.scope
-	return Running{
-		Thread: s.thread, Run: s.id, Graph: s.plan.Name, Node: t.node.Name, Task: t.ID(),
-		Path: s.path, Checkpoint: s.checkpoint, Step: s.step,
-	}
+// running identifies the run and its current superstep.
+func (s *scope) running() *Running {
+	return &Running{Thread: s.thread, Run: s.id, Graph: s.plan.Name, Path: s.path, Checkpoint: s.checkpoint, Step: s.step}
 }
 
 // RemainingSteps returns the number of supersteps that the run may still begin.
@@ -101,4 +100,11 @@ func AttemptOf(ctx context.Context) int {
 		return n
 	}
 	return 1
+}
+
+// Retrying tells the hook that an attempt of the node failed and another one follows.
+func (t *Task) Retrying(ctx context.Context, attempt int, err error) {
+	if h := t.scope.Hooks; h != nil {
+		h.Retry(ctx, attempt, err)
+	}
 }

@@ -41,6 +41,7 @@ func (p *Plan) edit(ctx context.Context, o *Options, tasks []string, change func
 	sync := *o
 	sync.Durability = Sync
 	r.Options = &sync
+	r.identify()
 	r.makeContexts(ctx)
 	defer r.ctx.close()
 	_, _ = r.ctx.finish() // an edit is short, so no other run may supersede it

@@ -17,6 +17,8 @@ type Options struct {
 	Provider Provider
 	// Name is the provider's name in errors. Empty means Provider.
 	Name string
+	// Model is the provider's name of the model, for traces and metrics. Empty means unknown.
+	Model string
 	// MaxTokens is the maximum number of tokens of a reply, for requests without a limit. Zero
 	// means the provider's default, and 4096 where the provider has none.
 	MaxTokens int
@@ -28,6 +30,7 @@ type Model struct {
 	inner     llms.Model
 	profile   profile
 	name      string
+	model     string
 	maxTokens int
 }
 
@@ -49,11 +52,14 @@ func New(m llms.Model, o Options) *Model {
 	if name == "" {
 		name = string(provider)
 	}
-	return &Model{inner: m, profile: p, name: name, maxTokens: o.MaxTokens}
+	return &Model{inner: m, profile: p, name: name, model: o.Model, maxTokens: o.MaxTokens}
 }
 
 // String returns the name of the provider.
 func (m *Model) String() string { return m.name }
+
+// ModelName returns the name of the provider and the model.
+func (m *Model) ModelName() llm.ModelName { return llm.ModelName{Provider: m.name, Model: m.model} }
 
 // Stream asks the model. With a provider that needs a [Transport], text, reasoning and tool calls
 // are yielded as they arrive. With any other provider, only text is yielded as it arrives, and

@@ -45,7 +45,7 @@ func (c Config) Open(ctx context.Context) (*langchainllm.Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("providers: open %s: %w", c, err)
 	}
-	return langchainllm.New(model, langchainllm.Options{Name: c.Provider, Provider: c.kind()}), nil
+	return langchainllm.New(model, langchainllm.Options{Name: c.Provider, Model: c.Model, Provider: c.kind()}), nil
 }
 
 // complete returns c with the defaults of its provider, and the opener of its API.

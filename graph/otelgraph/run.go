@@ -1,0 +1,161 @@
+package otelgraph
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/tools"
+)
+
+// activeKey is the context key of the run of a graph that is no subgraph.
+type activeKey struct{}
+
+// An activeRun is a run in progress.
+type activeRun struct {
+	telemetry *Telemetry
+	span      trace.Span
+
+	mu     sync.Mutex
+	linked map[string]bool // the traceparents to which the span has links
+}
+
+// link links the span of the run to the span of an earlier run.
+func (a *activeRun) link(parent string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.linked[parent] {
+		return
+	}
+	if a.linked == nil {
+		a.linked = map[string]bool{}
+	}
+	a.linked[parent] = true
+	if link, ok := linkTo(parent); ok {
+		a.span.AddLink(link)
+	}
+}
+
+// run is the hook of a run.
+func (t *Telemetry) run(ctx context.Context, r graph.Running) (context.Context, func(graph.RunResult)) {
+	attrs := make([]attribute.KeyValue, 0, 6)
+	attrs = append(attrs, semconv.GenAIOperationNameInvokeWorkflow, semconv.GenAIWorkflowName(r.Graph), graphKey.String(r.Graph), runKey.String(r.Run))
+	if r.Thread != "" {
+		attrs = append(attrs, semconv.GenAIConversationID(r.Thread))
+	}
+	if r.Path != "" {
+		attrs = append(attrs, pathKey.String(r.Path))
+	}
+	ctx, span := t.tracer.Start(ctx, "invoke_workflow "+r.Graph, trace.WithAttributes(attrs...))
+	if r.Path != "" {
+		return ctx, func(e graph.RunResult) { endRun(ctx, span, &e) }
+	}
+	if wait, ok := ctx.Value(waitedKey{}).(time.Duration); ok && span.IsRecording() {
+		span.SetAttributes(waitKey.Float64(wait.Seconds()))
+	}
+	outer, _ := ctx.Value(activeKey{}).(*activeRun)
+	ctx = context.WithValue(ctx, activeKey{}, &activeRun{telemetry: t, span: span})
+	if outer == nil || outer.telemetry != t { // else the wrappers are in the context
+		ctx = tools.WithWrap(llm.WithWrap(ctx, t.model), t.tool)
+	}
+	begin := time.Now()
+	label := metric.WithAttributeSet(t.graphSet(r.Graph))
+	t.metrics.active.Add(ctx, 1, label)
+	return ctx, func(e graph.RunResult) {
+		t.metrics.active.Add(ctx, -1, label)
+		t.measureRun(ctx, r.Graph, time.Since(begin), &e)
+		endRun(ctx, span, &e)
+	}
+}
+
+// endRun ends the span of a run or of a call of a subgraph.
+func endRun(ctx context.Context, span trace.Span, e *graph.RunResult) {
+	if span.IsRecording() {
+		span.SetAttributes(stepsKey.Int(e.Steps), resumedKey.Bool(e.Resumed))
+		if e.Previous != "" {
+			span.SetAttributes(previousKey.String(e.Previous))
+		}
+		for _, p := range e.Pauses {
+			attrs := []attribute.KeyValue{attribute.String("weft.pause", string(p.Kind)), nodeKey.String(p.Node)}
+			if p.Interrupt != "" {
+				attrs = append(attrs, interruptKey.String(p.Interrupt), questionKey.String(p.ID))
+			}
+			span.AddEvent("weft.pause", trace.WithAttributes(attrs...))
+		}
+	}
+	endSpan(span, outcomeOf(ctx, e.Err, len(e.Pauses) > 0), e.Err)
+}
+
+// measureRun records the metrics of a run.
+func (t *Telemetry) measureRun(ctx context.Context, name string, d time.Duration, e *graph.RunResult) {
+	attrs := []attribute.KeyValue{graphKey.String(name), outcomeKey.String(outcomeOf(ctx, e.Err, len(e.Pauses) > 0))}
+	if e.Err != nil {
+		attrs = append(attrs, failureOf(e.Err))
+	}
+	t.metrics.runs.Record(ctx, d.Seconds(), metric.WithAttributes(attrs...))
+	for _, p := range e.Pauses {
+		t.metrics.pauses.Add(ctx, 1, metric.WithAttributes(graphKey.String(name), interruptKey.String(p.Interrupt)))
+	}
+	if errors.Is(e.Err, checkpoint.ErrConflict) {
+		t.metrics.conflicts.Add(ctx, 1, metric.WithAttributes(graphKey.String(name)))
+	}
+}
+
+// step is the hook of a superstep.
+func (t *Telemetry) step(ctx context.Context, r graph.Running) (context.Context, func(graph.StepResult)) {
+	ctx, span := t.tracer.Start(ctx, "superstep", trace.WithAttributes(graphKey.String(r.Graph), stepKey.Int(r.Step)))
+	begin := time.Now()
+	return ctx, func(e graph.StepResult) {
+		outcome := outcomeOf(ctx, e.Err, e.Paused)
+		t.metrics.steps.Record(ctx, time.Since(begin).Seconds(), metric.WithAttributeSet(t.stepSet(r.Graph, outcome)))
+		if span.IsRecording() {
+			span.SetAttributes(tasksKey.Int(e.Tasks))
+		}
+		endSpan(span, outcome, e.Err)
+	}
+}
+
+// task is the hook of a task.
+func (t *Telemetry) task(ctx context.Context, r graph.Running) (context.Context, func(graph.TaskResult)) {
+	attrs := trace.WithAttributes(graphKey.String(r.Graph), nodeKey.String(r.Node), taskKey.String(r.Task), stepKey.Int(r.Step), resumedKey.Bool(r.Resumed))
+	marks := 0
+	options := []trace.SpanStartOption{attrs}
+	active, _ := ctx.Value(activeKey{}).(*activeRun)
+	if r.Resumed {
+		var newest mark
+		if newest, marks = findMark(ctx); marks > 0 {
+			if link, ok := linkTo(newest.Task); ok {
+				options = append(options, trace.WithLinks(link))
+			}
+			active.link(newest.Run)
+		}
+	}
+	name := r.Node
+	if _, key, inner := strings.Cut(r.Task, "~"); inner { // a task of a flow
+		name = key
+	}
+	ctx, span := t.tracer.Start(ctx, "task "+name, options...)
+	return ctx, func(e graph.TaskResult) {
+		if e.Asked {
+			storeMark(ctx, marks, active.span.SpanContext(), span.SpanContext())
+		}
+		endSpan(span, outcomeOf(ctx, e.Err, e.Asked), e.Err)
+	}
+}
+
+// retry is the hook of a failed attempt.
+func retry(ctx context.Context, attempt int, err error) {
+	if span := trace.SpanFromContext(ctx); span.IsRecording() {
+		span.AddEvent("weft.retry", trace.WithAttributes(attemptKey.Int(attempt), failureOf(err), semconv.ExceptionMessage(err.Error())))
+	}
+}

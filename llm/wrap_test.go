@@ -1,0 +1,52 @@
+package llm_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/llm/llmtest"
+)
+
+// TestWithWrapNests proves that the wrappers of a context apply to each request, the outer one
+// outermost, and not to the models inside a model.
+func TestWithWrapNests(t *testing.T) {
+	t.Parallel()
+	var log []string
+	wrap := func(name string) func(llm.Model) llm.Model {
+		return func(m llm.Model) llm.Model {
+			return llm.ModelFunc(func(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
+				log = append(log, name+" "+llm.NameOf(m).Model)
+				return m.Stream(ctx, r)
+			})
+		}
+	}
+	ctx := llm.WithWrap(llm.WithWrap(t.Context(), wrap("outer")), wrap("inner"))
+	m := llm.Retry(llm.Named(llmtest.Echo{}, llm.ModelName{Provider: "test", Model: "echo"}), llm.RetryPolicy{})
+	reply, err := llm.Generate(ctx, m, llm.Request{Messages: []llm.Message{llm.User("hi")}})
+	require.NoError(t, err)
+	assert.Equal(t, "hi", reply.Text())
+	assert.Equal(t, []string{"outer ", "inner echo"}, log)
+
+	_, err = llm.Generate(ctx, nil, llm.Request{Messages: []llm.Message{llm.User("hi")}})
+	require.ErrorIs(t, err, llm.ErrInvalid)
+	assert.Len(t, log, 2)
+}
+
+// TestNameOfLooksThroughWrappers proves which models keep their name.
+func TestNameOfLooksThroughWrappers(t *testing.T) {
+	t.Parallel()
+	name := llm.ModelName{Provider: "test", Model: "echo"}
+	m := llm.Named(llmtest.Echo{}, name)
+	assert.Equal(t, name, llm.NameOf(m))
+	assert.Equal(t, "test echo", fmt.Sprint(m))
+	assert.Equal(t, name, llm.NameOf(llm.Retry(llm.Limit(llm.Trace(m, llm.Hooks{}), llm.Limits{Concurrent: 1}), llm.RetryPolicy{Whole: true})))
+	assert.Zero(t, llm.NameOf(llmtest.Echo{}))
+	assert.Zero(t, llm.NameOf(llm.Fallback(m, m)))
+	assert.Zero(t, llm.NameOf(nil))
+}

@@ -1,0 +1,37 @@
+package tools
+
+import (
+	"context"
+
+	"github.com/weft-go/weft/llm"
+)
+
+type wrapKey struct{}
+
+// A WrapFunc runs a tool for a call. It calls run with its context or one derived from it, and
+// returns the result, the error of the tool, or others.
+type WrapFunc func(ctx context.Context, call llm.ToolCall, run func(context.Context) (Result, error)) (Result, error)
+
+// WithWrap returns a context in which a function runs around each tool, for example to trace it.
+// The function of an outer context is the outermost.
+//
+// It sees a call whose arguments are checked and that a person has approved, if that was
+// necessary. For a call of invoke_tool, it sees the call of the invoked tool. It runs once for all
+// attempts of [WithRetry], and not for calls that are answered without a tool.
+func WithWrap(ctx context.Context, wrap WrapFunc) context.Context {
+	if outer, ok := ctx.Value(wrapKey{}).(WrapFunc); ok {
+		inner := wrap
+		wrap = func(ctx context.Context, call llm.ToolCall, run func(context.Context) (Result, error)) (Result, error) {
+			return outer(ctx, call, func(ctx context.Context) (Result, error) { return inner(ctx, call, run) })
+		}
+	}
+	return context.WithValue(ctx, wrapKey{}, wrap)
+}
+
+// wrapped runs the tool with the function of the context around it.
+func (e *callRun) wrapped(ctx context.Context) (Result, error) {
+	if wrap, ok := ctx.Value(wrapKey{}).(WrapFunc); ok {
+		return wrap(ctx, e.call.Clone(), e.tried)
+	}
+	return e.tried(ctx)
+}
