@@ -119,6 +119,21 @@ func TestBadInput(t *testing.T) {
 	})
 }
 
+// A model that is away is told as such, and the message is a part of the next turn.
+func TestModelIsAway(t *testing.T) {
+	t.Parallel()
+	a := start(t, sqlite(t), scripted(llmtest.NewScript(llmtest.Fail(llm.ErrRateLimit), llmtest.Say("Hello, both."))))
+	id := a.begin().ID
+	r := a.do("POST", "/api/chat", asJSON(t, map[string]string{"message": "hello", "session_id": id}))
+	if r.status != http.StatusServiceUnavailable || r.header.Get("Retry-After") != "2" || !strings.Contains(r.body, "cannot answer now") {
+		t.Errorf("got %d %s", r.status, r.body)
+	}
+	a.ask("", id, "again")
+	if got := a.said("", id); got != "user: hello\nuser: again\nassistant: Hello, both." {
+		t.Errorf("got %s", got)
+	}
+}
+
 // A second request on a session that is busy is refused, and the first is not disturbed.
 func TestBusy(t *testing.T) {
 	t.Parallel()

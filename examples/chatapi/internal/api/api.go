@@ -91,6 +91,8 @@ func refused(err error) error {
 		return jsonhttp.Refuse(http.StatusNotFound, "There is no such session.")
 	case errors.Is(err, checkpoint.ErrConflict), errors.Is(err, memory.ErrConflict):
 		return jsonhttp.Refuse(http.StatusConflict, "This session is busy with another request.")
+	case errors.Is(err, llm.ErrRateLimit), errors.Is(err, llm.ErrOverloaded), errors.Is(err, llm.ErrTransport):
+		return &server.Refusal{Status: http.StatusServiceUnavailable, Detail: "The model cannot answer now. Try again later.", RetryAfter: 2 * time.Second}
 	}
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/weft-go/weft/examples/designer/internal/studio"
 	"github.com/weft-go/weft/examples/internal/jsonhttp"
 	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/server"
 	"github.com/weft-go/weft/tools"
@@ -71,6 +72,8 @@ func refused(err error) error {
 		return jsonhttp.Refuse(http.StatusConflict, "This question is not open.")
 	case errors.Is(err, memory.ErrInvalid):
 		return jsonhttp.Refuse(http.StatusBadRequest, "%v.", err)
+	case errors.Is(err, llm.ErrRateLimit), errors.Is(err, llm.ErrOverloaded), errors.Is(err, llm.ErrTransport):
+		return &server.Refusal{Status: http.StatusServiceUnavailable, Detail: "The model cannot answer now. Try again later.", RetryAfter: 2 * time.Second}
 	}
 	return err
 }
