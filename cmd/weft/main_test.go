@@ -121,7 +121,9 @@ func TestTheStudioShowsEncryptedValues(t *testing.T) {
 		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
 		return name
 	}
-	text := func(b byte) string { return base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{b}, checkpoint.KeySize)) }
+	text := func(b byte) string {
+		return base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{b}, checkpoint.KeySize))
+	}
 	inner, err := sqlitecheckpoint.Open(t.Context(), path, sqlitecheckpoint.Options{})
 	require.NoError(t, err)
 	s, err := checkpoint.Encrypted(inner, checkpoint.KeyRing{Active: "2026", Keys: map[string][]byte{"2026": bytes.Repeat([]byte{1}, checkpoint.KeySize)}})
