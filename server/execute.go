@@ -80,6 +80,9 @@ func (s *Server) runGraph(a *activeRun, w *logWriter) outcome {
 		err = rec.stopped(p.before.Pauses)
 	default:
 		ctx := context.WithValue(a.ctx, contextKey{}, a.data.Context)
+		if f := s.o.RunContext; f != nil {
+			ctx = f(ctx, a.data.Trace, max(a.data.Began.Sub(a.due()), 0))
+		}
 		for e, eerr := range p.thread.Stream(ctx, p.input...) {
 			if eerr != nil {
 				err = eerr

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
+
+	"github.com/weft-go/weft/server/runs"
 )
 
 // meters has the metrics of a server.
@@ -75,6 +77,12 @@ func knownMethod(method string) string {
 		return method
 	}
 	return "other"
+}
+
+// PausedThreads returns the number of threads that wait for an answer, for a metric.
+func (s *Server) PausedThreads(ctx context.Context) (int64, error) {
+	_, total, err := s.o.Runs.Search(ctx, runs.Query{Kind: runs.Thread, Statuses: []string{threadInterrupted}, Limit: 1})
+	return int64(total), err
 }
 
 // counting is a handler of logs that counts errors.

@@ -63,7 +63,9 @@ type runData struct {
 	Temporary bool
 	// Cancel is what a client wants of the run that it has cancelled: interrupt or rollback. The next
 	// server ends the run so.
-	Cancel     string `json:",omitempty"`
+	Cancel string `json:",omitempty"`
+	// Trace is the trace of the request; see [Options.SaveTrace].
+	Trace      map[string]string `json:",omitempty"`
 	Began      *time.Time
 	Ended      *time.Time
 	Checkpoint string // the checkpoint at which the run ended
@@ -105,6 +107,9 @@ func (c *call) newRun(q *runRequest, thread string) (runs.Record, *served, error
 	}
 	if d.Request.Multitask == "" {
 		d.Request.Multitask = multitaskEnqueue
+	}
+	if save := c.s.o.SaveTrace; save != nil {
+		d.Trace = save(c.r)
 	}
 	g := c.s.graphs[a.Graph]
 	meta, err := q.metadata(a.ID, g.name, data)
