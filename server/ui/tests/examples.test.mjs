@@ -1,32 +1,51 @@
 // The pages of the examples, as a person uses them.
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
-import { beginExample, Chat } from "./harness.mjs";
+import { after, before, describe, test } from "node:test";
+import { build, Chat, launch } from "./harness.mjs";
 
 const limit = { timeout: 120_000 };
 
-/** example describes the tests of one example, which share a server. */
+/** example describes the tests of one example, which share a server. A test can kill the server and start it again. */
 function example(name, args, tests) {
-  let at, folder;
-  before(async () => {
-    folder = mkdtempSync(join(tmpdir(), "weft-example-"));
-    at = await beginExample(name, args(folder), { cwd: folder });
-  }, limit);
-  after(async () => {
-    await at?.end();
-    rmSync(folder, { recursive: true, force: true });
-  });
-  for (const [title, run] of Object.entries(tests))
-    test(`${name}: ${title}`, limit, async () => {
-      const chat = await Chat.open(at);
-      await run(chat, chat.page);
-      assert.deepEqual(await chat.axe(), []);
-      await chat.close();
+  describe(name, () => {
+    let program, folder;
+    const at = {};
+    before(async () => {
+      folder = mkdtempSync(join(tmpdir(), "weft-example-"));
+      program = build(`./examples/${name}`);
+      at.browser = await launch();
+      at.origin = await program.serve(args(folder), { cwd: folder });
+    }, limit);
+    after(async () => {
+      await at.browser?.close();
+      await program?.end();
+      rmSync(folder, { recursive: true, force: true });
     });
+    for (const [title, run] of Object.entries(tests))
+      test(title, limit, async () => {
+        let chat = await Chat.open(at);
+        // restart kills the server, and returns the conversation in a new tab of the next one.
+        const restart = async () => {
+          const hash = new URL(chat.page.url()).hash;
+          await chat.page.context().close(); // it would have errors in its console
+          await program.kill();
+          at.origin = await program.serve(args(folder), { cwd: folder });
+          return (chat = await Chat.open(at, { hash }));
+        };
+        await run(chat, chat.page, restart);
+        assert.deepEqual(await chat.axe(), []);
+        await chat.close();
+      });
+  });
 }
+
+const file = (name, text, mimeType = "text/plain") => ({ name, mimeType, buffer: Buffer.from(text) });
+const csv = (name, text) => file(name, text, "text/csv");
+const attach = (page, ...files) => page.getByLabel("Files", { exact: true }).setInputFiles(files);
 
 example("calendar", (folder) => ["-data", folder, "-offline", "-serve", "127.0.0.1:0"], {
   "days are a list, and one day has hours": async (chat, page) => {
@@ -61,9 +80,6 @@ example("calendar", (folder) => ["-data", folder, "-offline", "-serve", "127.0.0
   },
 });
 
-const csv = (name, text) => ({ name, mimeType: "text/csv", buffer: Buffer.from(text) });
-const attach = (page, ...files) => page.getByLabel("Files", { exact: true }).setInputFiles(files);
-
 example("csvanalyst", (folder) => ["-data", folder, "-addr", "127.0.0.1:0", "-pace", "2ms"], {
   "figures are a chart, rows a table, and both stay": async (chat, page) => {
     await attach(page, csv("sales.csv", "city;amount\nAthens;10\nBern;20,5\nAthens;40\n"));
@@ -93,5 +109,48 @@ example("csvanalyst", (folder) => ["-data", folder, "-addr", "127.0.0.1:0", "-pa
     await page.getByText("2 rows, 2 columns").waitFor();
     await chat.say("What is the average age?");
     await page.getByText("The average age is 35, in people.csv.").waitFor();
+  },
+  "a run goes on when its program was killed": async (chat, page, restart) => {
+    await attach(page, csv("sales.csv", "city;amount\nAthens;10\nBern;20,5\nAthens;40\n"));
+    await page.getByText("3 rows, 2 columns").waitFor();
+    await chat.say("What is the highest amount?", { wait: false });
+    await page.getByText("done", { exact: true }).first().waitFor();
+    chat = await restart();
+    await chat.page.getByText("The highest amount is 40").waitFor();
+  },
+});
+
+const tender = "Request for proposals\n\nThe bridge must carry 40 tonnes. Proposals are due on 3 May 2027.\nThe budget is 200,000 euros.\n";
+
+example("research", (folder) => ["-data", folder, "-addr", "127.0.0.1:0", "-pace", "10ms"], {
+  "a document is attached, researched and asked about": async (chat, page) => {
+    await chat.say("When are proposals due?");
+    await page.getByText("Attach a document first").waitFor();
+    await attach(page, file("tender.txt", tender));
+    await page.getByText("21 words").waitFor();
+    await chat.say("When are proposals due?");
+    await page.getByText("Left open:").waitFor();
+    assert.equal(await page.getByText("What is said about money?").count(), 0, "questions of the program are not shown");
+  },
+  "a run goes on when its program was killed": async (chat, page, restart) => {
+    await attach(page, file("tender.txt", tender));
+    await page.getByText("21 words").waitFor();
+    await chat.say("What must the bridge carry?", { wait: false });
+    await page.getByText(/^Requirements:/).waitFor();
+    chat = await restart();
+    await chat.page.getByText("Left open:").waitFor();
+    const said = await chat.page.getByRole("region", { name: "Conversation" }).innerText();
+    for (const topic of ["Purpose:", "Requirements:", "Deadlines:", "Budget:", "Evaluation:", "Submission:"])
+      assert.equal(said.split(`\n${topic}`).length, 2, `${topic} is there once: ${said}`);
+  },
+});
+
+example("chatapi", (folder) => ["-data", folder, "-addr", "127.0.0.1:0"], {
+  "a conversation is there after a restart": async (chat, page, restart) => {
+    await chat.say("hello");
+    const said = await page.getByRole("region", { name: "Conversation" }).innerText();
+    chat = await restart();
+    await chat.page.getByText("hello", { exact: true }).waitFor();
+    assert.equal(await chat.page.getByRole("region", { name: "Conversation" }).innerText(), said);
   },
 });

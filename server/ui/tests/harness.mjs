@@ -33,7 +33,7 @@ export function build(what) {
     let said = "";
     p.stdout.on("data", (text) => {
       said += text;
-      const address = /(http:\/\/[^/\s]+)\/(chat|studio)\//.exec(said);
+      const address = /(http:\/\/[^/\s]+)[/\s]/.exec(said);
       if (address) done(address[1]);
     });
     p.on("exit", (code) => fail(new Error(`${what} ended with ${code}: ${said}`)));
@@ -46,7 +46,15 @@ export function build(what) {
     }
     rmSync(folder, { recursive: true, force: true });
   };
-  return { serve, end };
+  /** kill ends what runs, without a warning. */
+  const kill = async () => {
+    for (const p of started.splice(0)) {
+      p.removeAllListeners("exit");
+      const ended = new Promise((done) => p.on("exit", done));
+      if (p.kill("SIGKILL")) await ended;
+    }
+  };
+  return { serve, kill, end };
 }
 
 /** begin starts the demonstration server and a browser. */
@@ -110,7 +118,7 @@ export class Chat {
 
   /** idle waits until the last message has an answer or a question, and nothing runs. */
   async idle() {
-    const runs = async () => (await fetch(`${this.origin}/threads/${this.thread}/runs`)).json();
+    const runs = async () => (await this.page.request.get(`${this.origin}/threads/${this.thread}/runs`)).json();
     for (const until = Date.now() + 30_000; (await runs()).some((r) => r.status === "running" || r.status === "pending"); ) {
       if (Date.now() > until) throw new Error("the run does not end");
       await this.page.waitForTimeout(50);
