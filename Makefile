@@ -18,7 +18,6 @@ RACED    := $(if $(strip $(RACE)),$(RACE) -gcflags=modernc.org/...=-d=checkptr=0
 # sees them.
 LINT := $(GO) tool -modfile=$(CURDIR)/internal/tools/go.mod golangci-lint
 BENCHMARKS := $(GO) -C benchmarks
-BROWSER := $(GO) -C internal/browser
 
 .PHONY: help
 help: ## list the targets
@@ -46,25 +45,21 @@ check: format-check vet lint tidy-check docs-check test ## all that a change has
 format-check:
 	$(LINT) fmt --diff
 	cd benchmarks && $(LINT) fmt --diff --config=../.golangci.yml
-	cd internal/browser && $(LINT) fmt --diff --config=../../.golangci.yml
 
 .PHONY: vet
 vet:
 	$(GO) vet -tags=poppler ./...
 	$(BENCHMARKS) vet ./...
-	$(BROWSER) vet ./...
 
 .PHONY: lint
 lint:
 	$(LINT) run ./...
 	cd benchmarks && $(LINT) run --config=../.golangci.yml ./...
-	cd internal/browser && $(LINT) run --config=../../.golangci.yml ./...
 
 .PHONY: tidy-check
 tidy-check:
 	$(GO) mod tidy -diff
 	$(BENCHMARKS) mod tidy -diff
-	$(BROWSER) mod tidy -diff
 
 .PHONY: docs-check
 docs-check:
@@ -80,10 +75,8 @@ docs: ## write api/, deps.txt and the code in the documents again
 fmt: ## format the code and tidy the modules
 	$(LINT) fmt
 	cd benchmarks && $(LINT) fmt --config=../.golangci.yml
-	cd internal/browser && $(LINT) fmt --config=../../.golangci.yml
 	$(GO) mod tidy
 	$(BENCHMARKS) mod tidy
-	$(BROWSER) mod tidy
 
 .PHONY: bench
 bench: ## measure against the floors and a peer, and check the targets (BENCHFLAGS="-run W1")
@@ -125,10 +118,6 @@ seeds: ## run the tests that prove what the examples promise, and print which pa
 	scripts/postgres >/dev/null
 	$(GO) run ./internal/proof
 
-.PHONY: browser
-browser: ## use the examples' pages in headless Chromium (needs chromium; WEFT_SCREENSHOTS=DIR keeps pictures)
-	$(BROWSER) test -count=1 -timeout=15m ./...
-
 .PHONY: studio
 studio: ## build the pages of the server, server/ui/dist (needs node >= 20.19 and npm >= 11)
 	scripts/need node npm
@@ -140,7 +129,7 @@ studio-check: ## fail if server/ui/dist is not what its source builds (needs nod
 	cd server/ui && npm ci --no-audit --no-fund && node scripts/check.mjs
 
 .PHONY: pages
-pages: ## use the pages of the server in headless Chromium, with axe-core (needs node, npm and chromium)
+pages: ## use the pages of the server and of the examples in headless Chromium, with axe-core (needs node, npm and chromium)
 	scripts/need node npm chromium
 	cd server/ui && npm ci --no-audit --no-fund && node --test --test-concurrency=1 tests/*.test.mjs
 

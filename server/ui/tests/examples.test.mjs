@@ -148,9 +148,10 @@ example("research", (folder) => ["-data", folder, "-addr", "127.0.0.1:0", "-pace
 example("chatapi", (folder) => ["-data", folder, "-addr", "127.0.0.1:0"], {
   "a conversation is there after a restart": async (chat, page, restart) => {
     await chat.say("hello");
-    const said = await page.getByRole("region", { name: "Conversation" }).innerText();
+    const talk = () => chat.page.getByRole("region", { name: "Conversation" });
+    const said = await talk().innerText();
     chat = await restart();
-    await chat.page.getByText("hello", { exact: true }).waitFor();
-    assert.equal(await chat.page.getByRole("region", { name: "Conversation" }).innerText(), said);
+    await talk().getByText("hello", { exact: true }).waitFor();
+    assert.equal(await talk().innerText(), said);
   },
 });
