@@ -349,9 +349,9 @@ func TestLayersPermitAndForbidImports(t *testing.T) {
 		{"examples/hello", "internal/uuid", false},
 		{"examples/hello", "examples/hello/internal/offline", true},
 		{"examples/hello/internal/offline", "examples/hello/internal/words", true},
-		{"examples/hello", "examples/internal/web", true},
-		{"examples/internal/web", "graph", true},
-		{"examples/internal/web", "internal/uuid", false},
+		{"examples/hello", "examples/internal/jsonhttp", true},
+		{"examples/internal/jsonhttp", "server", true},
+		{"examples/internal/jsonhttp", "internal/uuid", false},
 		{"tools", "examples/hello", false},
 		{"internal/anything", "state", false},
 	}
