@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -209,7 +208,7 @@ func (c *crashedRuns) run(ctx context.Context, thread string, body map[string]an
 		if _, run, ok := strings.Cut(resp.Header.Get("Content-Location"), "/runs/"); ok {
 			id = run
 		}
-		events, err := readEvents(resp.Body)
+		events, err := readEvents(resp.Body, nil)
 		for _, e := range events {
 			got, last = append(got, fmt.Sprint(e)), e.id
 		}
@@ -233,7 +232,7 @@ func (c *crashedRuns) run(ctx context.Context, thread string, body map[string]an
 			return err
 		}
 		defer func() { _ = resp.Body.Close() }()
-		events, err := readEvents(resp.Body)
+		events, err := readEvents(resp.Body, nil)
 		if err != nil {
 			return err
 		}
@@ -324,28 +323,4 @@ func (c *crashedRuns) read(ctx context.Context, path string, out any) error {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	return json.NewDecoder(resp.Body).Decode(out)
-}
-
-// readEvents reads whole events of a stream until its end.
-func readEvents(from io.Reader) (events []wireEvent, err error) {
-	var e wireEvent
-	lines := bufio.NewScanner(from)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		key, value, _ := strings.Cut(lines.Text(), ": ")
-		switch key {
-		case "event":
-			e.name = value
-		case "id":
-			e.id = value
-		case "data":
-			e.data = value
-		case "":
-			if lines.Text() == "" && e.name != "" {
-				events = append(events, e)
-			}
-			e = wireEvent{}
-		}
-	}
-	return events, lines.Err()
 }

@@ -287,7 +287,7 @@ func TestAServerThatEndsClosesItsWebSockets(t *testing.T) {
 
 func TestAWebSocketPingsItsClient(t *testing.T) {
 	t.Parallel()
-	w := newWire(t, func(o *server.Options) { o.Heartbeat = 10 * time.Millisecond })
+	w := newWire(t, func(o *server.Options) { o.Heartbeat = 200 * time.Millisecond })
 	pings := make(chan struct{}, 1)
 	conn, _, err := websocket.Dial(t.Context(), w.url+"/threads/"+uuid.New()+"/stream/events", &websocket.DialOptions{
 		OnPingReceived: func(context.Context, []byte) bool {
@@ -300,9 +300,13 @@ func TestAWebSocketPingsItsClient(t *testing.T) {
 	})
 	require.NoError(t, err)
 	defer func() { _ = conn.CloseNow() }()
-	conn.CloseRead(t.Context())
+	left := conn.CloseRead(t.Context())
 	for range 3 {
-		<-pings
+		select {
+		case <-pings:
+		case <-left.Done():
+			t.Fatal("the server has closed the connection")
+		}
 	}
 }
 

@@ -94,9 +94,15 @@ type wireEvent struct{ name, id, data string }
 func (w *wire) events(resp *http.Response, last func(wireEvent) bool) []wireEvent {
 	w.t.Helper()
 	require.Equal(w.t, http.StatusOK, resp.StatusCode)
-	var out []wireEvent
+	out, err := readEvents(resp.Body, last)
+	require.NoError(w.t, err)
+	return out
+}
+
+// readEvents reads whole events of a stream until last is true or the stream ends.
+func readEvents(from io.Reader, last func(wireEvent) bool) (out []wireEvent, err error) {
 	var e wireEvent
-	lines := bufio.NewScanner(resp.Body)
+	lines := bufio.NewScanner(from)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		field, value, _ := strings.Cut(lines.Text(), ": ")
@@ -113,13 +119,12 @@ func (w *wire) events(resp *http.Response, last func(wireEvent) bool) []wireEven
 			}
 			out = append(out, e)
 			if last != nil && last(e) {
-				return out
+				return out, nil
 			}
 			e = wireEvent{}
 		}
 	}
-	require.NoError(w.t, lines.Err())
-	return out
+	return out, lines.Err()
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }

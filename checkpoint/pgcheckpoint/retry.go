@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"sync"
 	"time"
 
@@ -42,28 +40,18 @@ const (
 // faultOf classifies an error. An error of a context is permanent. So is [ErrUnreachable],
 // because the patience of the call is used up.
 func faultOf(err error) fault {
-	if errors.Is(err, ErrUnreachable) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if errors.Is(err, ErrUnreachable) {
 		return faultPermanent
 	}
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		switch e.Code {
-		case "40001", "40P01": // serialization_failure, deadlock_detected
-			return faultAborted
-		case "57P01", "57P02", "57P03", "53300": // the server stops, has crashed, starts; too many connections
-			return faultLost
-		}
-		return faultPermanent
-	}
-	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+	switch pgdb.FaultOf(err) {
+	case pgdb.Undone:
+		return faultAborted
+	case pgdb.Refused, pgdb.Lost:
 		return faultLost
+	case pgdb.Permanent:
 	}
-	if _, ok := errors.AsType[net.Error](err); ok {
+	if errors.Is(err, errCircuitOpen) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 		return faultLost
-	}
-	for _, lost := range []error{errCircuitOpen, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, pgconn.ErrConnClosed} {
-		if errors.Is(err, lost) {
-			return faultLost
-		}
 	}
 	return faultPermanent
 }

@@ -2,9 +2,7 @@ package pgmemory
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -36,21 +34,18 @@ type link struct {
 	before func(ctx context.Context, b *pgx.Batch) error
 	// mode, if not empty, is the query execution mode of pgx for every statement. Otherwise the
 	// connection's default applies.
-	mode []any
-	// again means that a failed call may be repeated. It is false in a transaction of the caller,
-	// since a failed transaction cannot continue.
-	again    bool
-	patience time.Duration
-	timeout  time.Duration
+	mode    []any
+	retries pgdb.Retries
+	timeout time.Duration
 }
 
 func newLink(on Conn, o *Options) (*link, error) {
-	l := &link{on: on, before: o.Before, again: true, patience: o.patience(), timeout: o.Timeout}
+	l := &link{on: on, before: o.Before, retries: pgdb.Retries{Patience: o.patience(), Unreachable: ErrUnreachable}, timeout: o.Timeout}
 	if l.timeout == 0 {
 		l.timeout = defaultTimeout
 	}
 	if _, ok := on.(pgx.Tx); ok {
-		l.again = false
+		l.retries.Once = true // a failed transaction cannot continue
 	}
 	if pooled(on, o.Pooling) && pgdb.Caches(on) {
 		l.mode = []any{pgx.QueryExecModeExec}
@@ -70,7 +65,7 @@ func (l *link) check() error {
 // read sends one statement in one round trip, and calls fn for each row. It may send the statement
 // again after any temporary fault; it calls reset before each attempt.
 func (l *link) read(ctx context.Context, sql string, args []any, reset func(), fn func(pgx.Rows) error) error {
-	return l.retry(ctx, l.timeout, pgdb.AnyFault, func(ctx context.Context) error {
+	return l.retries.Do(ctx, l.timeout, pgdb.AnyFault, func(ctx context.Context) error {
 		reset()
 		return l.query(ctx, sql, args, fn)
 	})
@@ -79,7 +74,7 @@ func (l *link) read(ctx context.Context, sql string, args []any, reset func(), f
 // write is like read, for a statement that must not take effect twice. It sends the statement again
 // only if the first attempt had no effect.
 func (l *link) write(ctx context.Context, sql string, args []any, reset func(), fn func(pgx.Rows) error) error {
-	return l.retry(ctx, l.timeout, pgdb.Unsent, func(ctx context.Context) error {
+	return l.retries.Do(ctx, l.timeout, pgdb.Unsent, func(ctx context.Context) error {
 		reset()
 		return l.query(ctx, sql, args, fn)
 	})
@@ -140,18 +135,4 @@ func readAll(rows pgx.Rows, fn func(pgx.Rows) error) error {
 		}
 	}
 	return rows.Err()
-}
-
-// within calls fn with a context that ends after limit. The error distinguishes the two ends.
-func within(ctx context.Context, limit time.Duration, fn func(context.Context) error) error {
-	inner, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	err := fn(inner)
-	if err != nil && ctx.Err() != nil {
-		return errors.Join(ctx.Err(), err)
-	}
-	if err != nil && inner.Err() != nil {
-		return fmt.Errorf("no answer in %v: %w", limit, net.ErrClosed)
-	}
-	return err
 }

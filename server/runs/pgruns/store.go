@@ -52,11 +52,11 @@ const (
 
 // Store is a [runs.Store] in PostgreSQL. It is safe for concurrent use.
 type Store struct {
-	pool     *pgxpool.Pool
-	own      bool // Close closes the pool
-	schema   string
-	patience time.Duration
-	timeout  time.Duration
+	pool    *pgxpool.Pool
+	own     bool // Close closes the pool
+	schema  string
+	retries pgdb.Retries
+	timeout time.Duration
 }
 
 var _ runs.Store = (*Store)(nil)
@@ -119,8 +119,8 @@ func newStore(pool *pgxpool.Pool, o Options) (*Store, error) {
 		return nil, fmt.Errorf("negative Timeout %v", o.Timeout)
 	}
 	return &Store{
-		pool: pool, schema: cmp.Or(o.Schema, defaultSchema),
-		patience: max(cmp.Or(o.Patience, defaultPatience), 0), timeout: cmp.Or(o.Timeout, defaultTimeout),
+		pool: pool, schema: cmp.Or(o.Schema, defaultSchema), timeout: cmp.Or(o.Timeout, defaultTimeout),
+		retries: pgdb.Retries{Patience: max(cmp.Or(o.Patience, defaultPatience), 0), Unreachable: ErrUnreachable},
 	}, nil
 }
 
@@ -158,7 +158,7 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool, o Options) error {
 
 func (s *Store) migrate(ctx context.Context) error {
 	return s.migrations().Migrate(ctx, s.query, func(ctx context.Context, script string) error {
-		return s.retry(ctx, maintenanceTime, pgdb.AnyFault, func(ctx context.Context) error {
+		return s.retries.Do(ctx, maintenanceTime, pgdb.AnyFault, func(ctx context.Context) error {
 			return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 				_, err := tx.Exec(ctx, script, pgx.QueryExecModeSimpleProtocol)
 				return err

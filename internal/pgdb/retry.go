@@ -1,0 +1,70 @@
+package pgdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+)
+
+const (
+	// tries is the maximum number of attempts for a statement that the database rolls back because
+	// of other transactions.
+	tries = 5
+
+	minWait = 20 * time.Millisecond
+	maxWait = 2 * time.Second
+)
+
+// Retries says when a failed call is repeated.
+type Retries struct {
+	// Patience is the time for which a database without an answer is called again.
+	Patience time.Duration
+	// Unreachable is the error for a database that has not answered.
+	Unreachable error
+	// Once means that no call is repeated.
+	Once bool
+}
+
+// Do calls fn until it succeeds, a fault is not one of may, or the patience ends. An attempt takes at
+// most limit. Do waits a random time between attempts, up to a limit that doubles, so that clients do
+// not all retry at the same time.
+func (r *Retries) Do(ctx context.Context, limit time.Duration, may func(Fault) bool, fn func(context.Context) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	until := time.Now().Add(r.Patience)
+	for n := 1; ; n++ {
+		err := within(ctx, limit, fn)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		f := FaultOf(err)
+		again := !r.Once && may(f)
+		switch {
+		case (f == Refused || f == Lost) && (!again || !time.Now().Before(until)):
+			return fmt.Errorf("%w: %w", r.Unreachable, err)
+		case !again || f == Undone && n == tries:
+			return err
+		}
+		if err := Pause(ctx, min(minWait<<min(n, 16), maxWait)); err != nil {
+			return err
+		}
+	}
+}
+
+// within calls fn with a context that ends after limit. The error distinguishes that end from the
+// end of ctx.
+func within(ctx context.Context, limit time.Duration, fn func(context.Context) error) error {
+	inner, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err := fn(inner)
+	if err != nil && ctx.Err() != nil {
+		return errors.Join(ctx.Err(), err)
+	}
+	if err != nil && inner.Err() != nil {
+		return fmt.Errorf("no answer in %v: %w", limit, net.ErrClosed)
+	}
+	return err
+}
