@@ -50,26 +50,26 @@ type runData struct {
 	// Context is what the nodes of the graph read; see [Context].
 	Context json.RawMessage
 	// After is the time before which the run does not begin.
-	After time.Time
+	After time.Time `json:",omitzero"`
 	// Attempt counts how often the run was started. Base is the newest checkpoint before its first
 	// start, and Pending the number of pending writes of that checkpoint.
 	Attempt int
-	Base    string
-	Pending int
-	Started bool
+	Base    string `json:",omitempty"`
+	Pending int    `json:",omitempty"`
+	Started bool   `json:",omitempty"`
 	// Before is the number of the event before the first one of the run, if the run has begun.
-	Before *int64
+	Before *int64 `json:",omitempty"`
 	// Temporary says that the thread is deleted after the run.
-	Temporary bool
+	Temporary bool `json:",omitempty"`
 	// Cancel is what a client wants of the run that it has cancelled: interrupt or rollback. The next
 	// server ends the run so.
 	Cancel string `json:",omitempty"`
 	// Trace is the trace of the request; see [Options.SaveTrace].
 	Trace      map[string]string `json:",omitempty"`
-	Began      *time.Time
-	Ended      *time.Time
-	Checkpoint string // the checkpoint at which the run ended
-	Error      *failure
+	Began      *time.Time        `json:",omitempty"`
+	Ended      *time.Time        `json:",omitempty"`
+	Checkpoint string            `json:",omitempty"` // the checkpoint at which the run ended
+	Error      *failure          `json:",omitempty"`
 }
 
 func readRun(r runs.Record) (run, runData, error) {

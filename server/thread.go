@@ -37,7 +37,7 @@ type thread struct {
 
 // threadData is the part of a thread that is not searched.
 type threadData struct {
-	Error *failure
+	Error *failure `json:",omitempty"`
 	// TTL is nil for that of the server. Temporary says that the thread belongs to one run.
 	TTL       *TTL `json:",omitempty"`
 	Temporary bool `json:",omitempty"`
