@@ -148,7 +148,7 @@ func streamed(t *testing.T, body string) string {
 func TestBranch(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, c store.Config) {
-		model := llmtest.NewScript(llmtest.Say("one"), llmtest.Say("two"), llmtest.Say("two again"), llmtest.Say("three"), llmtest.Say("four"))
+		model := llmtest.NewScript(llmtest.Say("one"), llmtest.Say("two"), llmtest.Say("two again"), llmtest.Say("three"), llmtest.Say("four"), llmtest.Say("five"))
 		a := start(t, c, scripted(model))
 		id := a.thread()
 		run := func(request string) { a.do("POST", "/threads/"+id+"/runs/wait", request) }
@@ -179,6 +179,14 @@ func TestBranch(t *testing.T) {
 		run(at(leaf, "third")) // the first branch goes on
 		if got := a.said("", id); got != foreign+"\nuser: second\nassistant: two\nuser: third\nassistant: four" {
 			t.Errorf("the first branch: got %s", got)
+		}
+		before, _ = a.checkpoints(id, "first")
+		run(at(before, "another first"))
+		if got := a.said("", id); got != "user: by another\nassistant: to another\nuser: another first\nassistant: five" {
+			t.Errorf("an edit of the first message: got %s", got)
+		}
+		if last := model.Requests()[5].Messages; last[0].Role != llm.RoleSystem || len(last) != 4 {
+			t.Errorf("the model was sent %+v", last)
 		}
 	})
 }

@@ -108,8 +108,8 @@ func serve(ctx context.Context, c config) error {
 }
 
 // docs:begin run
-// run serves until the context ends. Then runs stop, and the next process continues them; what users
-// have said is learned before.
+// run serves until the context ends. Then runs stop after their step, and the next process continues
+// them. At last, it learns what users have said.
 func run(ctx context.Context, c config, s *chat.Service, records runs.Store, logger *slog.Logger, l net.Listener) error {
 	to, err := server.New(server.Options{
 		Graphs: map[string]*graph.Graph{"chat": s.Graph()},

@@ -11,8 +11,9 @@ import (
 	"github.com/weft-go/weft/memory"
 )
 
-// conversation returns the stored messages. A person who edits a message leaves the messages after
-// it: those that this program stored and that are not in the state are removed.
+// conversation returns the stored messages. When a person has edited a message, the state does not
+// have the messages after it: those that this program stored are removed from the store, too, except
+// for the system prompt.
 func (s *Service) conversation(ctx context.Context, have []llm.Message) ([]llm.Message, error) {
 	scope, session := place(ctx)
 	stored, err := s.history.Load(ctx, scope, session)
@@ -21,7 +22,7 @@ func (s *Service) conversation(ctx context.Context, have []llm.Message) ([]llm.M
 	}
 	left := map[string]bool{}
 	for _, m := range stored {
-		left[m.ID] = m.Metadata[ours] != nil && ctx.Value(straight{}) == nil
+		left[m.ID] = m.Metadata[ours] != nil && m.Role != llm.RoleSystem && ctx.Value(straight{}) == nil
 	}
 	for _, m := range have {
 		delete(left, m.ID)
@@ -41,7 +42,8 @@ func (s *Service) conversation(ctx context.Context, have []llm.Message) ([]llm.M
 	return kept, err
 }
 
-// straight is the key of a context whose run continues the newest state of its session.
+// straight is the key of the context of a run that continues the newest state of its session. Such a
+// run removes nothing: if the state is lost, the stored messages stay.
 type straight struct{}
 
 // ours is a key of the metadata of messages that this program has stored.
