@@ -179,7 +179,7 @@ func (a *app) ask(session, question string) string {
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	r := a.json("POST", "/api/sessions/"+session+"/messages", string(body), "Accept: text/plain")
+	r := a.json("POST", "/api/sessions/"+session+"/messages", string(body))
 	if r.status != http.StatusOK {
 		a.t.Fatalf("%s: %d %s", question, r.status, r.body)
 	}

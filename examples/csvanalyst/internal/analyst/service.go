@@ -54,9 +54,14 @@ type Turn struct {
 // piece: together the pieces are exactly the answer that is stored. An unknown
 // session is a [records.ErrNotFound], and nothing is stored.
 func (s *Service) StreamAgent(ctx context.Context, t Turn) iter.Seq2[string, error] {
+	return Words(s.Run(ctx, t))
+}
+
+// Words yields what the model says in a run.
+func Words(chunks iter.Seq2[agent.Chunk, error]) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		message, begun := "", false
-		for c, err := range s.Run(ctx, t) {
+		for c, err := range chunks {
 			if err != nil {
 				yield("", err)
 				return

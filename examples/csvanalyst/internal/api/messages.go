@@ -36,8 +36,7 @@ func (s *Routes) messages(w http.ResponseWriter, r *http.Request) error {
 	return jsonhttp.Write(w, http.StatusOK, out)
 }
 
-// say runs the graph for a message. A client that accepts text/plain gets what the model says and
-// nothing else; any other, all that happens, as events.
+// say runs the graph for a message, and sends what the model says.
 func (s *Routes) say(w http.ResponseWriter, r *http.Request) error {
 	session, err := s.ownSession(r)
 	if err != nil {
@@ -47,19 +46,16 @@ func (s *Routes) say(w http.ResponseWriter, r *http.Request) error {
 	if t.Text, t.Images, err = s.readMessage(w, r, session.ID); err != nil {
 		return err
 	}
-	if strings.Contains(r.Header.Get("Accept"), "text/plain") {
-		return tokens(w, s.StreamAgent(r.Context(), t))
-	}
-	return events(w, r, s.Run(r.Context(), t))
+	return tokens(w, s.StreamAgent(r.Context(), t))
 }
 
-// resume continues a run that broke off.
+// resume continues a run that broke off, and sends what the model says.
 func (s *Routes) resume(w http.ResponseWriter, r *http.Request) error {
 	session, err := s.ownSession(r)
 	if err != nil {
 		return err
 	}
-	return events(w, r, s.Resume(r.Context(), session.UserID, session.ID))
+	return tokens(w, analyst.Words(s.Resume(r.Context(), session.UserID, session.ID)))
 }
 
 func (s *Routes) readMessage(w http.ResponseWriter, r *http.Request, session string) (string, []records.Image, error) {
