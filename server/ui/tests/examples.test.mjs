@@ -80,11 +80,19 @@ example("calendar", (folder) => ["-data", folder, "-offline", "-serve", "127.0.0
   },
 });
 
-example("csvanalyst", (folder) => ["-data", folder, "-addr", "127.0.0.1:0", "-pace", "2ms"], {
+example("csvanalyst", (folder) => ["-data", folder, "-addr", "127.0.0.1:0", "-pace", "100ms"], {
   "figures are a chart, rows a table, and both stay": async (chat, page) => {
     await attach(page, csv("sales.csv", "city;amount\nAthens;10\nBern;20,5\nAthens;40\n"));
     await page.getByText("3 rows, 2 columns: city, amount").waitFor();
+    // The result is shown when it is there, and not at the end of the run.
+    const shown = page.evaluate(() => new Promise((done) => new MutationObserver((_, observer) => {
+      const text = document.querySelector("[aria-label='Conversation']")?.innerText ?? "";
+      if (!/\bdone\b/.test(text)) return;
+      observer.disconnect();
+      done(text);
+    }).observe(document.body, { subtree: true, childList: true, characterData: true })));
     await chat.say("What is the total amount by city?");
+    assert.doesNotMatch(await shown, /Bern: 20\.5/);
     const look = async () => {
       await page.getByRole("img", { name: /sum amount/ }).waitFor();
       await page.getByText("Bern: 20.5").waitFor();

@@ -32,7 +32,7 @@ test("a file goes to the application, and belongs to the message", limit, () => 
   assert.equal(chat.thread, thread, "the message is in another thread than the file");
   assert.equal(await attached(page).count(), 0);
   const look = async () => {
-    await page.getByRole("list", { name: "Files" }).getByText("orders of May.csv").waitFor();
+    await page.getByRole("list", { name: "Files of the message" }).getByText("orders of May.csv").waitFor();
     await page.getByText("3 rows").waitFor();
   };
   await look();
@@ -65,7 +65,7 @@ test("a first message of the list takes the file along, and waits for it", limit
   await attached(page).getByText("3 rows").waitFor();
   await suggestion.click();
   await page.waitForURL(/#\/.+/);
-  await page.getByRole("list", { name: "Files" }).getByText("slow.csv").waitFor();
+  await page.getByRole("list", { name: "Files of the message" }).getByText("slow.csv").waitFor();
   await chat.idle();
 }));
 
@@ -75,7 +75,7 @@ test("a refusal of the application is told, and the file can be put away", limit
   await page.getByRole("alert").filter({ hasText: "larger than 1048576 bytes" }).waitFor();
   for (const name of ["broken.csv", "large.csv"]) await page.getByRole("button", { name: `Remove ${name}` }).click();
   await send(chat, "Make the invoice");
-  const files = page.getByRole("list", { name: "Files" });
+  const files = page.getByRole("list", { name: "Files of the message" });
   assert.equal(await files.getByRole("listitem").count(), 1);
   await files.getByText("good.csv").waitFor();
 }));
@@ -102,7 +102,7 @@ test("a file is removed before the message is sent", limit, () => tab({}, async 
   await page.reload(); // what is attached stays
   await attached(page).getByText("right.csv").waitFor();
   await send(chat, "Make the invoice");
-  const files = page.getByRole("list", { name: "Files" });
+  const files = page.getByRole("list", { name: "Files of the message" });
   await files.getByText("right.csv").waitFor();
   assert.equal(await files.getByRole("listitem").count(), 1);
 }));
@@ -137,5 +137,5 @@ test("a file goes to the conversation that is shown, also one that is dropped", 
   assert.equal(new URL((await sent).url()).searchParams.get("thread"), chat.thread);
   await attached(page).getByText("2 rows").waitFor();
   await send(chat, "Make the invoice");
-  await page.getByRole("list", { name: "Files" }).getByText("dropped.csv").waitFor();
+  await page.getByRole("list", { name: "Files of the message" }).getByText("dropped.csv").waitFor();
 }));

@@ -181,19 +181,17 @@ export type Chunk = Message & {
   tool_call_chunks?: { index: number; id?: string | null; name?: string | null; args?: string }[];
 };
 
-/** Replies puts the pieces of streamed replies together. */
+/** Replies has what was streamed, in order: replies of which pieces have arrived, and whole messages. */
 export class Replies {
-  #partial = new Map<string, Partial>();
-  #whole = new Map<string, Message>();
+  #list = new Map<string, Partial | Message>();
 
   add(chunk: Chunk) {
     if (chunk.type !== "AIMessageChunk") {
-      this.#partial.delete(chunk.id);
-      this.#whole.set(chunk.id, chunk);
+      this.#list.set(chunk.id, chunk);
       return;
     }
-    let p = this.#partial.get(chunk.id);
-    if (!p) this.#partial.set(chunk.id, (p = { text: "", reasoning: "", calls: [] }));
+    let p = this.#list.get(chunk.id);
+    if (!p || !isPartial(p)) this.#list.set(chunk.id, (p = { text: "", reasoning: "", calls: [] }));
     if (typeof chunk.content === "string") p.text += chunk.content;
     else
       for (const b of chunk.content) {
@@ -208,31 +206,35 @@ export class Replies {
     }
   }
 
-  /** forget removes the replies that the state has. */
+  /** forget removes the messages that the state has. */
   forget(ids: ReadonlySet<string>) {
-    for (const map of [this.#partial, this.#whole]) for (const id of map.keys()) if (ids.has(id)) map.delete(id);
+    for (const id of this.#list.keys()) if (ids.has(id)) this.#list.delete(id);
   }
 
   clear() {
-    this.#partial.clear();
-    this.#whole.clear();
+    this.#list.clear();
   }
 
+  /** The id of the reply that is being streamed: the last message, unless it is whole. */
   get streaming(): string | undefined {
-    return [...this.#partial.keys()].at(-1);
+    const last = [...this.#list].at(-1);
+    return last && isPartial(last[1]) ? last[0] : undefined;
   }
 
   /** messages returns what was streamed and is not in the state yet. */
   messages(): Message[] {
-    const list: Message[] = [...this.#whole.values()];
-    for (const [id, p] of this.#partial) {
+    return [...this.#list].map(([id, p]) => {
+      if (!isPartial(p)) return p;
       const content: Block[] = [];
       if (p.reasoning) content.push({ type: "reasoning", reasoning: p.reasoning });
       if (p.text) content.push({ type: "text", text: p.text });
-      list.push({ id, type: "ai", content, tool_calls: p.calls.filter(Boolean).map((c) => ({ id: c.id, name: c.name, args: argsOf(c.args) })) });
-    }
-    return list;
+      return { id, type: "ai", content, tool_calls: p.calls.filter(Boolean).map((c) => ({ id: c.id, name: c.name, args: argsOf(c.args) })) };
+    });
   }
+}
+
+function isPartial(m: Partial | Message): m is Partial {
+  return "calls" in m;
 }
 
 function argsOf(text: string): unknown {
