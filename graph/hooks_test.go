@@ -260,3 +260,39 @@ func TestHooksOfFlow(t *testing.T) {
 	assert.Equal(t, "a!", f.Output(snap))
 	assert.Contains(t, log.take(), "task /run f/step 1/task flow/task flow~upper")
 }
+
+func TestHooksOfARunAreInsideThoseOfTheGraph(t *testing.T) {
+	t.Parallel()
+	named := func(name string, calls *[]string) *graph.Hooks {
+		return graph.NewHooks(graph.HookFuncs{Run: func(ctx context.Context, _ graph.Running) (context.Context, func(graph.RunResult)) {
+			*calls = append(*calls, name+" begins")
+			return ctx, func(graph.RunResult) { *calls = append(*calls, name+" ends") }
+		}})
+	}
+	for _, tt := range []struct {
+		ofGraph, ofRun bool
+		want           []string
+	}{
+		{true, true, []string{"graph begins", "run begins", "run ends", "graph ends"}},
+		{true, false, []string{"graph begins", "graph ends"}},
+		{false, true, []string{"run begins", "run ends"}},
+		{false, false, nil},
+	} {
+		var calls []string
+		text := state.LastWins[string]("text")
+		b := graph.New("g", text)
+		b.Node("n", func(context.Context, state.View) (state.Update, error) { return nil, nil })
+		b.Edge(graph.Start, "n")
+		o := graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})}
+		var run graph.RunOptions
+		if tt.ofGraph {
+			o.Hooks = named("graph", &calls)
+		}
+		if tt.ofRun {
+			run.Hooks = named("run", &calls)
+		}
+		_, err := compile(t, b, o).Thread("t").With(run).Invoke(t.Context(), text.Put("in"))
+		require.NoError(t, err)
+		assert.Equal(t, tt.want, calls)
+	}
+}

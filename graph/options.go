@@ -120,6 +120,8 @@ type RunOptions struct {
 	// Conflict says what a run, [Thread.Update] or [Thread.Delete] does when another run
 	// holds the thread.
 	Conflict ConflictPolicy
+	// Hooks are called inside those of [Options]. Nil means none.
+	Hooks *Hooks
 }
 
 // check finds mistakes in the options of a run.
@@ -150,8 +152,12 @@ func (o Options) engineOptions(run RunOptions) *engine.Options {
 		Metadata: maps.Clone(run.Metadata), Conflict: engine.ConflictPolicy(run.Conflict),
 		Version: o.Version, Logger: o.Logger, TaskError: newNodeError,
 	}
+	hooks := run.Hooks
 	if o.Hooks != nil {
-		out.Hooks = &o.Hooks.hooks
+		hooks = o.Hooks.Around(hooks)
+	}
+	if hooks != nil {
+		out.Hooks = &hooks.hooks
 	}
 	if run.MaxSteps > 0 {
 		out.MaxSteps = run.MaxSteps

@@ -16,6 +16,7 @@ const (
 	kindTask       = "task"       // a task begins: taskEvent
 	kindResult     = "result"     // a task ends: resultEvent
 	kindInterrupt  = "interrupt"  // the run waits: interruptEvent
+	kindAttempt    = "attempt"    // an attempt of a task failed, and another one follows: attemptEvent
 	kindSubgraph   = "subgraph"   // a subgraph begins or ends: subgraphEvent
 	kindEnd        = "end"        // a run ends: runEnd
 )

@@ -135,7 +135,7 @@ func (q *runRequest) commands() bool { return q.Command != nil && !q.Command.emp
 func (a *activeRun) options(inputs int) graph.RunOptions {
 	q := &a.data.Request
 	o := graph.RunOptions{
-		PauseBefore: q.InterruptBefore, PauseAfter: q.InterruptAfter, Conflict: graph.ConflictWait,
+		PauseBefore: q.InterruptBefore, PauseAfter: q.InterruptAfter, Conflict: graph.ConflictWait, Hooks: attemptHooks,
 		Metadata: map[string]string{metaRun: a.id, metaInputs: strconv.Itoa(inputs), metaUser: string(a.record.Metadata)},
 	}
 	if q.Config != nil {

@@ -22,6 +22,7 @@ type recorder struct {
 	scopes map[string]*scope // the graph and its subgraphs, by the path of their tasks
 	sent   map[string]bool   // the ids of messages that clients have got
 	begun  map[string]time.Time
+	failed map[string][]failedAttempt // the attempts of running tasks that failed, by the id of the task
 }
 
 // A scope is the graph of the run, or a subgraph that it runs.
@@ -40,7 +41,7 @@ type scope struct {
 }
 
 func newRecorder(a *activeRun, w *logWriter, p *prepared, r *reader) *recorder {
-	return &recorder{run: a, w: w, p: p, reader: r, scopes: map[string]*scope{}, sent: map[string]bool{}, begun: map[string]time.Time{}}
+	return &recorder{run: a, w: w, p: p, reader: r, scopes: map[string]*scope{}, sent: map[string]bool{}, begun: map[string]time.Time{}, failed: map[string][]failedAttempt{}}
 }
 
 // began writes that the run begins.

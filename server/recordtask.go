@@ -51,6 +51,8 @@ func isInner(task string) bool { return strings.Contains(task, "~") }
 
 func (r *recorder) emitted(sc *scope, at *graph.Place, e graph.Emitted) error {
 	switch v := e.Value.(type) {
+	case triedError:
+		return r.attempt(sc, at, v)
 	case llm.Chunk:
 		r.sent[v.MessageID] = true
 		return r.write(sc, at, kindMessage, messageEvent{ID: v.MessageID, Message: encoded(newChunkMessage(v)), Metadata: r.metadata(sc, at)})
@@ -113,7 +115,8 @@ func (r *recorder) taskFinished(sc *scope, at *graph.Place, e graph.TaskFinished
 	}
 	id := r.taskID(sc, at.Task, at.Step)
 	result := resultEvent{ID: id, Name: nodeOf(at.Task), Result: emptyObject, Interrupts: []interrupt{}}
-	kept := taskResult{Started: r.begun[id], Ended: at.Time, Node: result.Name, Step: r.stepOf(sc, at.Step), Run: r.run.id}
+	kept := taskResult{Started: r.begun[id], Ended: at.Time, Node: result.Name, Step: r.stepOf(sc, at.Step), Run: r.run.id, Attempts: r.failed[id]}
+	delete(r.failed, id)
 	if e.Err != nil {
 		f, _ := nodeFailure(e.Err)
 		text := f.Name + ": " + f.Message

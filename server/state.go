@@ -84,6 +84,8 @@ type taskResult struct {
 	Step  int        `json:"step,omitempty"`
 	Run   string     `json:"run,omitempty"`
 	Usage *llm.Usage `json:"usage,omitempty"`
+	// Attempts are those before the last one.
+	Attempts []failedAttempt `json:"attempts,omitempty"`
 }
 
 // A reader reads the states of a thread.

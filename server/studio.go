@@ -133,6 +133,8 @@ type markTask struct {
 	Asked   bool       `json:"asked,omitempty"`
 	Writes  []string   `json:"writes"`
 	Usage   *llm.Usage `json:"usage,omitempty"`
+	// Attempts are those that failed before the last one.
+	Attempts []failedAttempt `json:"attempts,omitempty"`
 }
 
 // timeline sends the checkpoints of a thread without their states, newest first.
@@ -211,7 +213,7 @@ func (m *mark) add(id string, kept *taskResult) {
 		m.Tasks = append(m.Tasks, markTask{ID: task, Node: kept.Node, Asked: true, Writes: []string{}})
 		return
 	}
-	task := markTask{ID: id, Node: kept.Node, Error: kept.Error, Writes: keysOf(kept.Result), Usage: kept.Usage}
+	task := markTask{ID: id, Node: kept.Node, Error: kept.Error, Writes: keysOf(kept.Result), Usage: kept.Usage, Attempts: kept.Attempts}
 	if !kept.Started.IsZero() {
 		task.Started = &kept.Started
 	}

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,7 +23,7 @@ type trace struct {
 type span struct {
 	ID     string     `json:"id"`
 	Parent string     `json:"parent,omitempty"` // the id of a task
-	Kind   string     `json:"kind"`             // task, model or tool
+	Kind   string     `json:"kind"`             // task, attempt, model or tool
 	Name   string     `json:"name"`
 	Step   int        `json:"step"`
 	Path   string     `json:"path,omitempty"`
@@ -104,6 +105,12 @@ func (t *tracer) add(e *runs.Event) error {
 			return err
 		}
 		t.result(e, &d)
+	case kindAttempt:
+		var d attemptEvent
+		if err := json.Unmarshal(e.Data, &d); err != nil {
+			return err
+		}
+		t.attempt(e, &d)
 	case kindMessage:
 		var d messageEvent
 		if err := json.Unmarshal(e.Data, &d); err != nil {
@@ -144,6 +151,23 @@ func (t *tracer) result(e *runs.Event, d *resultEvent) {
 		s.Status = "waiting"
 	}
 }
+
+// attempt adds an attempt of a task that failed. It begins at the end of the one before it.
+func (t *tracer) attempt(e *runs.Event, d *attemptEvent) {
+	start := e.Time
+	if i, ok := t.byID[d.ID]; ok {
+		start = t.spans[i].Start
+	}
+	if i, ok := t.byID[attemptID(d.ID, d.Attempt-1)]; ok {
+		start = *t.spans[i].End
+	}
+	id := attemptID(d.ID, d.Attempt)
+	t.open(span{ID: id, Parent: d.ID, Kind: "attempt", Name: "attempt " + strconv.Itoa(d.Attempt), Step: e.Step, Path: e.Path, Start: start})
+	s := &t.spans[t.byID[id]]
+	s.End, s.Status, s.Error = &d.Ended, runError, d.Error
+}
+
+func attemptID(task string, n int) string { return task + " attempt " + strconv.Itoa(n) }
 
 // callerOf returns the id of the task that runs the subgraph with a path.
 func callerOf(path string) string {

@@ -195,6 +195,22 @@ test("the facts of a scope are shown with trust and evidence, and what a questio
   await close(again);
 });
 
+test("the failed attempts of a node are in its run and at the node", { timeout: 60_000 }, async () => {
+  const page = await open(base, `#/threads/${published}?node=search&view=graph`);
+  const inspector = page.getByRole("region", { name: "Node search" });
+  for (let i = 0; i < 3 && !(await inspector.getByText("attempt 1").isVisible()); i++) {
+    await inspector.getByRole("button", { name: "Earlier call" }).click();
+    await settled(page);
+  }
+  await inspector.getByText("the search index is busy").waitFor();
+  await close(page);
+  const runs = await runsOf(base, { thread_id: published });
+  const first = await open(base, `#/runs/${published}/${runs.at(-1).run_id}`);
+  await first.getByRole("button", { name: /^attempt 1\s?, attempt, failed/ }).click();
+  await first.getByText("the search index is busy").waitFor();
+  await close(first);
+});
+
 test("two checkpoints are compared, and the address opens the same view", { timeout: 60_000 }, async () => {
   const page = await open(base, `#/threads/${published}`);
   await page.getByRole("button", { name: "Compare with" }).click();

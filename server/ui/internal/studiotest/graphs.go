@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/weft-go/weft/checkpoint"
@@ -187,8 +188,12 @@ func newReport(store checkpoint.Store) (*graph.Graph, error) {
 		}
 		return out, nil
 	}, "search")
+	var busy atomic.Bool
 	b.Node("search", node.Retry(node.RetryPolicy{}, func(ctx context.Context, s state.View) (state.Update, error) {
 		q := query.Get(s)
+		if q == "prices of bicycles" && !busy.Swap(true) { // the first attempt
+			return nil, errors.New("the search index is busy")
+		}
 		wait(ctx, time.Duration(120+40*len(q)%200)*time.Millisecond)
 		if strings.Contains(q, "risks of nothing") {
 			return nil, errors.New("the search index has no shard for \"nothing\"")

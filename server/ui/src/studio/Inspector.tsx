@@ -65,6 +65,19 @@ function Call({ thread, name, dot, task, onGo }: { thread: string; name: string;
         <button type="button" className="text-accent underline underline-offset-2" onClick={() => onGo(dot.mark.id)}>step {dot.mark.step}</button>
       </div>
       {error && <Part title="Error"><p className="rounded-[10px] bg-[color-mix(in_srgb,var(--danger)_8%,transparent)] px-3 py-2 font-mono text-xs break-words whitespace-pre-wrap text-danger">{error}</p></Part>}
+      {task?.attempts && (
+        <Part title="Attempts" note={`${task.attempts.length} failed before the last one`}>
+          <ol className="space-y-1 text-xs">
+            {task.attempts.map((a) => (
+              <li key={a.attempt} className="flex flex-wrap items-baseline gap-x-2">
+                <Status state="failed" word={`attempt ${a.attempt}`} />
+                {task.started_at && <span className="num text-muted">after {duration(Date.parse(a.ended_at) - Date.parse(task.started_at))}</span>}
+                <span className="font-mono break-words whitespace-pre-wrap">{a.error}</span>
+              </li>
+            ))}
+          </ol>
+        </Part>
+      )}
       {state.error !== undefined && <Failure error={state.error} again={state.reload} />}
       {!state.data ? <Skeleton lines={4} /> : (
         <>

@@ -1,10 +1,10 @@
-import { Bot, Box, ChevronRight, Wrench } from "lucide-react";
+import { Bot, Box, ChevronRight, RotateCw, Wrench } from "lucide-react";
 import { useMemo, useState } from "react";
 import { duration } from "../parts/Time";
 import type { Span, Trace } from "./data";
 
-const icons = { task: Box, model: Bot, tool: Wrench };
-const colors: Record<string, string> = { task: "bg-accent", model: "bg-info", tool: "bg-(--code-number)" };
+const icons = { task: Box, attempt: RotateCw, model: Bot, tool: Wrench };
+const colors: Record<string, string> = { task: "bg-accent", attempt: "bg-danger", model: "bg-info", tool: "bg-(--code-number)" };
 const words = { running: "running", success: "done", error: "failed", waiting: "waiting", interrupted: "stopped" };
 
 type Row = { span: Span; depth: number; children: number; step?: number };
@@ -100,6 +100,7 @@ function Detail({ span, begin }: { span: Span; begin: number }) {
     ["State", words[span.status]], ["Began", `${duration(Date.parse(span.start) - begin)} after the run`],
     ...(span.usage ? [["Tokens", `${span.usage.input_tokens} in, ${span.usage.output_tokens} out`] as [string, string]] : []),
     ...(span.path ? [["Subgraph", span.path.split("|").map((p) => p.split(":")[0]).join(" › ")] as [string, string]] : []),
+    ...(span.kind === "attempt" ? [["Time", "with the wait before it"] as [string, string]] : []),
     ...(span.kind === "model" ? [["Time", "from the first piece to the last; if it did not stream, since its task began"] as [string, string]] : []),
   ];
   return (

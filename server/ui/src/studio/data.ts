@@ -21,6 +21,8 @@ export type MarkTask = {
   asked?: boolean;
   writes: string[];
   usage?: Usage;
+  /** The attempts that failed before the last one. */
+  attempts?: { attempt: number; error: string; ended_at: string }[];
 };
 export type Mark = {
   id: string;
@@ -54,7 +56,7 @@ export type RunInfo = {
 export type Span = {
   id: string;
   parent?: string;
-  kind: "task" | "model" | "tool";
+  kind: "task" | "attempt" | "model" | "tool";
   name: string;
   step: number;
   path?: string;
