@@ -19,7 +19,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -37,9 +36,9 @@ import (
 // config is what flags say.
 type config struct {
 	address, folder, schema, user string
-	hosts                         string
 	token, migrated               bool
 	keep, pace                    time.Duration
+	hosts                         []string
 }
 
 func main() {
@@ -51,7 +50,10 @@ func main() {
 	flag.StringVar(&c.user, "user", "ann", "the `user` that the token is for")
 	flag.BoolVar(&c.migrated, "migrated", false, "the Supabase project applies the migrations by itself")
 	flag.DurationVar(&c.keep, "keep", 30*24*time.Hour, "how long sessions and documents are kept after they were last used")
-	flag.StringVar(&c.hosts, "hosts", "", "the `names` by which clients reach the server, separated by commas, besides those of this machine")
+	flag.Func("host", "another `name` by which clients reach the server; may be repeated", func(name string) error {
+		c.hosts = append(c.hosts, name)
+		return nil
+	})
 	flag.DurationVar(&c.pace, "pace", 12*time.Millisecond, "how long the offline model takes for a word")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -126,10 +128,7 @@ func printToken(c config) error {
 
 // open opens the backend that the environment names, and says which it is.
 func (s *server) open(ctx context.Context, c config) (kept string, err error) {
-	s.Keep = c.keep
-	if c.hosts != "" {
-		s.Hosts = strings.Split(c.hosts, ",")
-	}
+	s.Keep, s.Hosts = c.keep, c.hosts
 	if account.Configured() {
 		s.Cookie = account.CookieName(account.Project())
 		if s.Backend, err = opened(account.OpenSupabase(ctx, c.migrated, s.Logger)); err != nil {

@@ -24,13 +24,14 @@ func TestPageSignsIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	client := &http.Client{Jar: jar, Transport: http.DefaultTransport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	forwarded := http.Header{}
 	get := func(path, host string) (int, string, []*http.Cookie) {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.url+path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Host = host
+		r.Host, r.Header = host, forwarded.Clone()
 		reply, err := client.Do(r)
 		if err != nil {
 			t.Fatal(err)
@@ -51,6 +52,11 @@ func TestPageSignsIn(t *testing.T) {
 	if status, _, cookies := get("/login?return=/chat/", "evil.example"); status != 403 || len(cookies) != 0 {
 		t.Errorf("by another name: got %d and the cookies %v", status, cookies)
 	}
+	forwarded.Set("X-Forwarded-For", "203.0.113.9")
+	if status, _, cookies := get("/", ""); status != 303 || len(cookies) != 0 {
+		t.Errorf("through a proxy: got %d and the cookies %v", status, cookies)
+	}
+	forwarded.Del("X-Forwarded-For")
 	for _, path := range []string{"/", "/login?return=http%3A%2F%2Fevil.example%2Fstudio%2F"} {
 		status, _, cookies := get(path, "")
 		if status != 303 || len(cookies) != 1 || !cookies[0].HttpOnly || cookies[0].SameSite != http.SameSiteStrictMode {
