@@ -163,3 +163,15 @@ example("chatapi", (folder) => ["-data", folder, "-addr", "127.0.0.1:0"], {
     assert.equal(await talk().innerText(), said);
   },
 });
+
+example("designer", (folder) => ["-data", folder, "-serve", "127.0.0.1:0"], {
+  "an approval is given in another process": async (chat, page, restart) => {
+    await chat.say("find oak chairs under 700 and quote 6 of the first");
+    await page.getByRole("button", { name: "Approve" }).waitFor();
+    chat = await restart();
+    await chat.page.getByRole("button", { name: "Approve" }).click();
+    await chat.page.getByRole("button", { name: "Yes, make a quote" }).click(); // it cannot be taken back
+    await chat.page.getByText("waiting for you").waitFor({ state: "detached" });
+    await chat.idle();
+  },
+});

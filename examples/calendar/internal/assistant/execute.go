@@ -1,0 +1,84 @@
+package assistant
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/node"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/state"
+	"github.com/weft-go/weft/tools"
+	"github.com/weft-go/weft/tools/plan"
+)
+
+// execute runs the actions, each at most 30 seconds and five at a time unless
+// told otherwise. Its results are stored one by one, so that what a killed run
+// has done is not done again. The yes to the plan is for the calls that the question
+// showed; it asks about each other destructive call when its arguments are known.
+func (a *assistant) execute(parallel int) graph.NodeFunc {
+	run := func(ctx context.Context, s state.View) (state.Update, error) {
+		var approved []tools.Question
+		if said := UserConfirmation.Get(s); said != nil {
+			approved = said.Approved
+		}
+		update, err := plan.Node(a.Tools, Actions, Results, tools.Options{
+			MaxParallel: parallel, Timeout: 30 * time.Second, Once: graph.Once[llm.Message], Emit: graph.Emit,
+			Approval: tools.Approval{Rule: tools.Destructive(), Ask: plan.Approved(approved, a.askLate)},
+		})(ctx, s)
+		if err != nil {
+			return update, err
+		}
+		after, err := state.Apply(s, update...)
+		if err != nil {
+			return nil, err
+		}
+		return append(update, called(after)...), nil
+	}
+	return node.Recover(func(_ context.Context, _ state.View, err error) (state.Update, error) {
+		return state.Update{Error.Put(err.Error())}, nil
+	}, run)
+}
+
+// called adds the actions of a plan that ran to the conversation, as calls with their results.
+func called(s state.View) state.Update {
+	results := Results.Get(s)
+	var calls []llm.ToolCall
+	var answers []llm.Message
+	for _, action := range Actions.Get(s) {
+		result, ok := results[action.ID]
+		if !ok {
+			continue
+		}
+		// The id is another one than that of the call that noted the action.
+		c := llm.ToolCall{ID: fmt.Sprintf("%s_%d", lastSaid(s), len(calls)+1), Name: tools.InvokeTool, Arguments: invocation(action)}
+		answer := llm.ToolResult(c, result.Message)
+		if !result.Success {
+			answer.Status = llm.StatusError
+		}
+		calls, answers = append(calls, c), append(answers, answer)
+	}
+	if len(calls) == 0 {
+		return nil
+	}
+	m := llm.Assistant("", calls...)
+	m.Name = PlanActions
+	return state.Update{History.Put(append([]llm.Message{m}, answers...)...)}
+}
+
+// lastSaid returns the id of the user's last message.
+func lastSaid(s state.View) (id string) {
+	for _, m := range History.All(s) {
+		if m.Role == llm.RoleUser {
+			id = m.ID
+		}
+	}
+	return id
+}
+
+// askLate asks about one call of a running plan.
+func (a *assistant) askLate(ctx context.Context, key string, q tools.Question) (tools.Decision, error) {
+	q.Description = "This will " + tools.VisibleLine(a.Describe(ctx, tools.Action{ID: q.CallID, Tool: q.Tool, Arguments: q.Arguments})) + "."
+	return askLate.WaitKey(ctx, key, q)
+}
