@@ -86,7 +86,7 @@ func (s *Store) retry(ctx context.Context, limit time.Duration, fn func(t try) e
 		}
 		wait := min(minWait<<min(n, 16), maxWait)
 		switch f := faultOf(err); {
-		case !s.link.retries || f == faultPermanent, f == faultAborted && n == maxConflictTries:
+		case !s.link.retries || f == faultPermanent, f == faultAborted && n >= maxConflictTries:
 			return err
 		case f == faultLost:
 			left := time.Until(s.outage.until(start, s.patience))

@@ -85,6 +85,22 @@ func TestConflictsAreRetriedFiveTimes(t *testing.T) {
 	assert.Equal(t, 5, ask[int](t, p, `SELECT last_value::int FROM weft.tries`))
 }
 
+// A conflict after five lost connections ends the call, as the fifth conflict does.
+func TestAConflictAfterManyTriesEndsTheCall(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	store := p.open(t)
+	failing(t, p, "57P01", 5)
+	do(t, p, `CREATE OR REPLACE FUNCTION weft.fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+		IF nextval('weft.tries') <= TG_ARGV[0]::int THEN RAISE EXCEPTION 'made to fail' USING ERRCODE = TG_ARGV[1]; END IF;
+		RAISE EXCEPTION 'made to fail' USING ERRCODE = '40001'; END $$`)
+	err := store.Put(t.Context(), step("t", 1), "")
+	var e *pgconn.PgError
+	require.ErrorAs(t, err, &e)
+	assert.Equal(t, "40001", e.Code)
+	assert.Equal(t, 6, ask[int](t, p, `SELECT last_value::int FROM weft.tries`))
+}
+
 // A cutter closes a connection when the next statement is sent, or when the next answer
 // arrives.
 type cutter struct {

@@ -45,7 +45,7 @@ func (r *Retries) Do(ctx context.Context, limit time.Duration, may func(Fault) b
 		switch {
 		case (f == Refused || f == Lost) && (!again || !time.Now().Before(until)):
 			return fmt.Errorf("%w: %w", r.Unreachable, err)
-		case !again || f == Undone && n == tries:
+		case !again || f == Undone && n >= tries:
 			return err
 		}
 		if err := Pause(ctx, min(minWait<<min(n, 16), maxWait)); err != nil {

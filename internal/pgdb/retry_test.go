@@ -65,6 +65,25 @@ func TestRetriesEnd(t *testing.T) {
 	}
 }
 
+// A statement that is rolled back after five lost connections is not sent again.
+func TestRetriesEndIfRolledBackLate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := pgdb.Retries{Patience: 30 * time.Second, Unreachable: errUnreachable}
+		undone, calls := &pgconn.PgError{Code: "40001"}, 0
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		err := r.Do(ctx, time.Second, pgdb.AnyFault, func(context.Context) error {
+			if calls++; calls <= 5 {
+				return io.EOF
+			}
+			return undone
+		})
+		require.ErrorIs(t, err, undone)
+		assert.Equal(t, 6, calls)
+	})
+}
+
 func TestRetriesEndWithTheirContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
