@@ -48,7 +48,7 @@ format-check:
 
 .PHONY: vet
 vet:
-	$(GO) vet -tags=poppler ./...
+	$(GO) vet -tags=poppler,phoenix ./...
 	$(BENCHMARKS) vet ./...
 
 .PHONY: lint
@@ -169,3 +169,8 @@ live-memory: ## ask the same model to verify 120 facts in six languages, and cou
 .PHONY: fuzz
 fuzz: ## fuzz for FUZZTIME, divided over all fuzz targets
 	$(GO) run ./internal/fuzzrun -time=$(FUZZTIME) ./...
+
+.PHONY: phoenix
+phoenix: ## send traces to a real Phoenix and read them back (needs python3; WEFT_PHOENIX_PORT=6006)
+	PHOENIX_URL=$$(scripts/phoenix) && export PHOENIX_URL && \
+		$(GO) test -tags=phoenix ./examples/observability -run='^TestPhoenix' -count=1 -v

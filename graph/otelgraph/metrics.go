@@ -21,11 +21,19 @@ const (
 	runKey       = attribute.Key("weft.run")
 	previousKey  = attribute.Key("weft.run.previous")
 	resumedKey   = attribute.Key("weft.resumed")
+	pausedKey    = attribute.Key("weft.pause.trace_id")
 	outcomeKey   = attribute.Key("weft.outcome")
 	attemptKey   = attribute.Key("weft.attempt")
 	waitKey      = attribute.Key("weft.queue_wait")
 	interruptKey = attribute.Key("weft.interrupt")
 	questionKey  = attribute.Key("weft.question")
+)
+
+// The kinds of spans by the conventions of OpenInference, for backends such as Phoenix. They derive
+// the kinds of other spans from gen_ai.operation.name.
+var (
+	kindAgent = attribute.String("openinference.span.kind", "AGENT")
+	kindChain = attribute.String("openinference.span.kind", "CHAIN")
 )
 
 // The outcomes of a run, a superstep or a task.

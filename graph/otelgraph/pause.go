@@ -34,16 +34,26 @@ func findMark(ctx context.Context) (newest mark, count int) {
 	}
 }
 
-// storeMark stores the nth mark of a task that asks a question. Spans that were not sampled have
-// no mark: a link to them would lead nowhere.
-func storeMark(ctx context.Context, n int, run, task trace.SpanContext) {
-	if !task.IsSampled() {
-		return
-	}
+// storeMark stores the nth mark of a task that asks a question.
+func storeMark(ctx context.Context, n int, m mark) {
 	// If the mark cannot be stored, Once fails the task, and with it the run.
-	_, _ = graph.Once(ctx, markKey(n), func(context.Context) (mark, error) {
-		return mark{Run: parentOf(run), Task: parentOf(task)}, nil
-	})
+	_, _ = graph.Once(ctx, markKey(n), func(context.Context) (mark, error) { return m, nil })
+}
+
+// unsampled returns the function for the end of a task without a span. If the task asks again, it
+// adds an empty mark, so that the next run is not linked to the pause before.
+func unsampled(ctx context.Context, resumed bool) func(graph.TaskResult) {
+	if !resumed {
+		return nil
+	}
+	return func(e graph.TaskResult) {
+		if !e.Asked {
+			return
+		}
+		if _, n := findMark(ctx); n > 0 {
+			storeMark(ctx, n, mark{})
+		}
+	}
 }
 
 // parentOf returns a span context in the form of the header traceparent.

@@ -30,7 +30,8 @@ type activeRun struct {
 	linked map[string]bool // the traceparents to which the span has links
 }
 
-// link links the span of the run to the span of an earlier run.
+// link links the span of the run to the span of an earlier run. The attribute is for backends that
+// keep no links.
 func (a *activeRun) link(parent string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -43,13 +44,14 @@ func (a *activeRun) link(parent string) {
 	a.linked[parent] = true
 	if link, ok := linkTo(parent); ok {
 		a.span.AddLink(link)
+		a.span.SetAttributes(pausedKey.String(link.SpanContext.TraceID().String()))
 	}
 }
 
 // run is the hook of a run.
 func (t *Telemetry) run(ctx context.Context, r graph.Running) (context.Context, func(graph.RunResult)) {
-	attrs := make([]attribute.KeyValue, 0, 6)
-	attrs = append(attrs, semconv.GenAIOperationNameInvokeWorkflow, semconv.GenAIWorkflowName(r.Graph), graphKey.String(r.Graph), runKey.String(r.Run))
+	attrs := make([]attribute.KeyValue, 0, 7)
+	attrs = append(attrs, kindAgent, semconv.GenAIOperationNameInvokeWorkflow, semconv.GenAIWorkflowName(r.Graph), graphKey.String(r.Graph), runKey.String(r.Run))
 	if r.Thread != "" {
 		attrs = append(attrs, semconv.GenAIConversationID(r.Thread))
 	}
@@ -69,7 +71,7 @@ func (t *Telemetry) run(ctx context.Context, r graph.Running) (context.Context, 
 		ctx = tools.WithWrap(llm.WithWrap(ctx, t.model), t.tool)
 	}
 	begin := time.Now()
-	label := metric.WithAttributeSet(t.graphSet(r.Graph))
+	label := t.graphLabels(r.Graph)
 	t.metrics.active.Add(ctx, 1, label)
 	return ctx, func(e graph.RunResult) {
 		t.metrics.active.Add(ctx, -1, label)
@@ -113,11 +115,17 @@ func (t *Telemetry) measureRun(ctx context.Context, name string, d time.Duration
 
 // step is the hook of a superstep.
 func (t *Telemetry) step(ctx context.Context, r graph.Running) (context.Context, func(graph.StepResult)) {
-	ctx, span := t.tracer.Start(ctx, "superstep", trace.WithAttributes(graphKey.String(r.Graph), stepKey.Int(r.Step)))
 	begin := time.Now()
+	span := trace.SpanFromContext(ctx)
+	if !span.IsRecording() { // the run was not sampled
+		return ctx, func(e graph.StepResult) {
+			t.metrics.steps.Record(ctx, time.Since(begin).Seconds(), t.stepLabels(r.Graph, outcomeOf(ctx, e.Err, e.Paused)))
+		}
+	}
+	ctx, span = t.tracer.Start(ctx, "superstep", trace.WithAttributes(kindChain, graphKey.String(r.Graph), stepKey.Int(r.Step)))
 	return ctx, func(e graph.StepResult) {
 		outcome := outcomeOf(ctx, e.Err, e.Paused)
-		t.metrics.steps.Record(ctx, time.Since(begin).Seconds(), metric.WithAttributeSet(t.stepSet(r.Graph, outcome)))
+		t.metrics.steps.Record(ctx, time.Since(begin).Seconds(), t.stepLabels(r.Graph, outcome))
 		if span.IsRecording() {
 			span.SetAttributes(tasksKey.Int(e.Tasks))
 		}
@@ -127,7 +135,10 @@ func (t *Telemetry) step(ctx context.Context, r graph.Running) (context.Context,
 
 // task is the hook of a task.
 func (t *Telemetry) task(ctx context.Context, r graph.Running) (context.Context, func(graph.TaskResult)) {
-	attrs := trace.WithAttributes(graphKey.String(r.Graph), nodeKey.String(r.Node), taskKey.String(r.Task), stepKey.Int(r.Step), resumedKey.Bool(r.Resumed))
+	if !trace.SpanFromContext(ctx).IsRecording() {
+		return ctx, unsampled(ctx, r.Resumed)
+	}
+	attrs := trace.WithAttributes(kindChain, graphKey.String(r.Graph), nodeKey.String(r.Node), taskKey.String(r.Task), stepKey.Int(r.Step), resumedKey.Bool(r.Resumed))
 	marks := 0
 	options := []trace.SpanStartOption{attrs}
 	active, _ := ctx.Value(activeKey{}).(*activeRun)
@@ -147,7 +158,7 @@ func (t *Telemetry) task(ctx context.Context, r graph.Running) (context.Context,
 	ctx, span := t.tracer.Start(ctx, "task "+name, options...)
 	return ctx, func(e graph.TaskResult) {
 		if e.Asked {
-			storeMark(ctx, marks, active.span.SpanContext(), span.SpanContext())
+			storeMark(ctx, marks, mark{Run: parentOf(active.span.SpanContext()), Task: parentOf(span.SpanContext())})
 		}
 		endSpan(span, outcomeOf(ctx, e.Err, e.Asked), e.Err)
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/metric/noop"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
@@ -67,7 +69,7 @@ func TestSpansNestInSubgraphsAndParallelTasks(t *testing.T) {
 	assert.NotEmpty(t, attrs["weft.run"])
 	delete(attrs, "weft.run")
 	assert.Equal(t, map[string]string{
-		"gen_ai.operation.name": "invoke_workflow", "gen_ai.workflow.name": "outer", "gen_ai.conversation.id": "one",
+		"openinference.span.kind": "AGENT", "gen_ai.operation.name": "invoke_workflow", "gen_ai.workflow.name": "outer", "gen_ai.conversation.id": "one",
 		"weft.graph": "outer", "weft.outcome": "done", "weft.resumed": "false", "weft.steps": "3",
 	}, attrs)
 	assert.Equal(t, "sub", attributesOf(only(t, spans, "invoke_workflow inner").Attributes)["weft.path"])
@@ -134,6 +136,9 @@ func TestResumeIsLinkedToItsPause(t *testing.T) {
 			require.Len(t, links, 1, name)
 			assert.Equal(t, want.TraceID(), links[0].SpanContext.TraceID(), name)
 			assert.Equal(t, want.SpanID(), links[0].SpanContext.SpanID(), name)
+			if name == "invoke_workflow outer" {
+				assert.Equal(t, want.TraceID().String(), attributesOf(only(t, spans, name).Attributes)["weft.pause.trace_id"])
+			}
 		}
 		if open > 0 {
 			events := only(t, spans, "invoke_workflow outer").Events
@@ -145,6 +150,46 @@ func TestResumeIsLinkedToItsPause(t *testing.T) {
 			input = state.Update{ask.Answer(snap.Pauses[0].ID, "yes")}
 		}
 		before = spans
+	}
+}
+
+// TestUnsampledRunsHaveNoLinks proves that a run whose pause was not sampled has no link, also if an
+// earlier pause of the same task was.
+func TestUnsampledRunsHaveNoLinks(t *testing.T) {
+	t.Parallel()
+	ask := graph.NewInterrupt[string, string]("ask")
+	store := memcheckpoint.New(memcheckpoint.Options{})
+	input := state.Update{text.Put("in")}
+	for i, sampled := range []bool{true, false, true} {
+		r := record(otelgraph.Options{})
+		telemetry := r.Telemetry
+		if !sampled {
+			telemetry = otelgraph.New(otelgraph.Options{
+				Traces: sdktrace.NewTracerProvider(sdktrace.WithSyncer(r.exporter), sdktrace.WithSampler(sdktrace.NeverSample())), Metrics: noop.NewMeterProvider(),
+			})
+		}
+		b := graph.New("g", text)
+		b.Node("n", func(ctx context.Context, _ state.View) (state.Update, error) {
+			if _, err := ask.WaitKey(ctx, "1", "?"); err != nil {
+				return nil, err
+			}
+			_, err := ask.WaitKey(ctx, "2", "?")
+			return nil, err
+		})
+		b.Edge(graph.Start, "n")
+		snap, err := compile(t, b, telemetry.Graph(graph.Options{Checkpoints: store})).Thread("t").Invoke(t.Context(), input...)
+		require.NoError(t, err)
+		spans := r.take()
+		if !sampled {
+			assert.Empty(t, spans)
+		} else {
+			assert.Empty(t, only(t, spans, "invoke_workflow g").Links)
+			assert.Empty(t, only(t, spans, "task n").Links)
+		}
+		if i < 2 {
+			require.Len(t, snap.Pauses, 1)
+			input = state.Update{ask.Answer(snap.Pauses[0].ID, "yes")}
+		}
 	}
 }
 

@@ -38,7 +38,7 @@ type Telemetry struct {
 	metrics    *instruments
 	propagator propagation.TextMapPropagator
 	content    bool
-	sets       sync.Map // attribute.Set by [2]string, so that supersteps need not make them
+	known      sync.Map // labels by [2]string, so that supersteps need not make them
 }
 
 // New returns a telemetry.
@@ -67,21 +67,27 @@ func (t *Telemetry) Graph(o graph.Options) graph.Options {
 	return o
 }
 
-// graphSet returns the attributes of the metrics of a graph.
-func (t *Telemetry) graphSet(name string) attribute.Set {
-	return t.set([2]string{name}, graphKey.String(name))
+// labels are the attributes of a metric.
+type labels interface {
+	metric.AddOption
+	metric.RecordOption
 }
 
-// stepSet returns the attributes of the metrics of a superstep.
-func (t *Telemetry) stepSet(name, outcome string) attribute.Set {
-	return t.set([2]string{name, outcome}, graphKey.String(name), outcomeKey.String(outcome))
+// graphLabels returns the attributes of the metrics of a graph.
+func (t *Telemetry) graphLabels(name string) labels {
+	return t.labels([2]string{name}, graphKey.String(name))
 }
 
-func (t *Telemetry) set(key [2]string, attrs ...attribute.KeyValue) attribute.Set {
-	if s, ok := t.sets.Load(key); ok {
-		return s.(attribute.Set)
+// stepLabels returns the attributes of the metrics of a superstep.
+func (t *Telemetry) stepLabels(name, outcome string) labels {
+	return t.labels([2]string{name, outcome}, graphKey.String(name), outcomeKey.String(outcome))
+}
+
+func (t *Telemetry) labels(key [2]string, attrs ...attribute.KeyValue) labels {
+	if known, ok := t.known.Load(key); ok {
+		return known.(labels)
 	}
-	s := attribute.NewSet(attrs...)
-	t.sets.Store(key, s)
-	return s
+	made := metric.WithAttributeSet(attribute.NewSet(attrs...))
+	t.known.Store(key, made)
+	return made
 }

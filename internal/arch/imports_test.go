@@ -85,7 +85,7 @@ var layers = map[string][]string{
 
 	// Examples and commands import only what users can import.
 	"examples/...": {
-		"state", "graph", "graph/draw", "graph/flow", "graph/node", "graph/agent", "graph/agent/deep", "graph/agent/middleware", "checkpoint", "checkpoint/...",
+		"state", "graph", "graph/draw", "graph/flow", "graph/node", "graph/otelgraph", "graph/agent", "graph/agent/deep", "graph/agent/middleware", "checkpoint", "checkpoint/...",
 		"llm", "llm/...", "memory", "memory/...", "server", "server/...", "tools", "tools/...",
 	},
 	"cmd/...":  {"checkpoint", "checkpoint/..."},

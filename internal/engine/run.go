@@ -401,9 +401,7 @@ func (r *run) runHooked(tasks []Task) (err error) {
 		return r.runAndCommit(tasks)
 	}
 	ctx, end := r.Hooks.Enter(r.nodeCtx, StepPart, r.running())
-	for i := range tasks {
-		tasks[i].values = ctx
-	}
+	r.stepCtx = ctx
 	defer func() { end(&Outcome{Tasks: len(tasks), Paused: r.pauses != nil, Err: err}) }()
 	return r.runAndCommit(tasks)
 }

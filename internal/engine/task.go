@@ -36,6 +36,7 @@ type scope struct {
 	// nodeCtx is the context of the nodes.
 	// In a subgraph, it is the context with which the calling node runs the subgraph.
 	nodeCtx context.Context
+	stepCtx context.Context // the context of the superstep's hook
 
 	checkpoint string // the id of the current checkpoint
 	step       int
@@ -69,8 +70,7 @@ type Task struct {
 	view  state.View
 	saved *savedTask // the decoded pending writes of the task; nil for none
 
-	values   context.Context // the context of the superstep, for its values; nil for the nodes' context
-	location *Location       // the location of its events; nil if they have no reader
+	location *Location // the location of its events; nil if they have no reader
 
 	// These fields are the outcome of the task.
 	// The goroutine that runs the task writes them.
@@ -176,7 +176,7 @@ func (t *Task) AfterFunc(f func()) (stop func() bool) {
 // Err returns the error of the nodes' context.
 func (t *Task) Err() error { return t.scope.nodeCtx.Err() }
 
-// Value returns the task for its own key, else a value of the superstep's or the nodes' context.
+// Value returns the task for its own key, else a value of the nodes' context.
 // In a subgraph, it hides the attempt number of the parent's node,
 // which the nodes' context contains.
 func (t *Task) Value(key any) any {
@@ -186,10 +186,22 @@ func (t *Task) Value(key any) any {
 	case attemptKey{}:
 		return nil
 	}
-	if t.values != nil {
-		return t.values.Value(key)
-	}
 	return t.scope.nodeCtx.Value(key)
+}
+
+// A hookedTask is the context of a task in a superstep with a hook.
+type hookedTask struct {
+	*Task
+	step context.Context
+}
+
+// Value is that of the task, with the values of the superstep's context.
+func (t *hookedTask) Value(key any) any {
+	switch key {
+	case taskKey{}, attemptKey{}:
+		return t.Task.Value(key)
+	}
+	return t.step.Value(key)
 }
 
 // TaskOf returns the task whose node runs with ctx.

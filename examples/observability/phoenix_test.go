@@ -1,0 +1,136 @@
+//go:build phoenix
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestPhoenixShowsTheTrace sends the traces of the example to the Phoenix of PHOENIX_URL, and reads
+// them back: the spans are nested, the tokens are summed, a cost is computed, and the run that was
+// resumed names the trace of its pause. The target phoenix of the Makefile runs it.
+func TestPhoenixShowsTheTrace(t *testing.T) {
+	address := os.Getenv("PHOENIX_URL")
+	require.NotEmpty(t, address, "run make phoenix")
+	project := "weft-" + time.Now().Format("20060102-150405.000000")
+	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", address+"/v1/traces")
+	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "openinference.project.name="+project)
+	t.Setenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "true")
+	require.NoError(t, run(t.Context(), io.Discard, os.Getenv))
+
+	const want = 33
+	var spans []phoenixSpan
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		spans = phoenixSpans(c, address, project)
+		assert.Equal(c, want, len(spans)) // not Len, which prints all spans
+	}, 30*time.Second, 200*time.Millisecond)
+
+	byID, roots := map[string]phoenixSpan{}, []phoenixSpan{}
+	for _, s := range spans {
+		byID[s.Context.Span] = s
+		if s.Parent == "" {
+			roots = append(roots, s)
+		}
+	}
+	require.Len(t, roots, 2)
+	for _, s := range spans { // each span has the parent that its name asks for
+		if s.Parent == "" {
+			continue
+		}
+		parent, found := byID[s.Parent]
+		require.True(t, found, s.Name)
+		kind, _, _ := strings.Cut(s.Name, " ")
+		parentKind, _, _ := strings.Cut(parent.Name, " ")
+		assert.Equal(t, map[string]string{
+			"superstep": "invoke_workflow", "task": "superstep", "chat": "task", "execute_tool": "task", "invoke_workflow": "task",
+		}[kind], parentKind, s.Name)
+		switch kind {
+		case "chat":
+			assert.Equal(t, "LLM", s.Kind)
+			assert.NotEmpty(t, s.Attributes["llm.input_messages.0.message.role"], "%v", s.Attributes)
+		case "execute_tool":
+			assert.Equal(t, "TOOL", s.Kind)
+		}
+	}
+	paused, resumed := roots[0], roots[1]
+	if paused.Attributes["weft.outcome"] != "paused" {
+		paused, resumed = resumed, paused
+	}
+	assert.Equal(t, paused.Context.Trace, resumed.Attributes["weft.pause.trace_id"])
+	assert.Equal(t, "customer-7", resumed.Attributes["session.id"])
+
+	totals := phoenixTotals(t, address, project)
+	assert.EqualValues(t, 1350, totals.Prompt)
+	assert.EqualValues(t, 118, totals.Completion)
+	assert.Positive(t, totals.Cost.Total.Cost)
+	t.Logf("%d spans, %v tokens in and %v out, %v USD", len(spans), totals.Prompt, totals.Completion, totals.Cost.Total.Cost)
+}
+
+type phoenixSpan struct {
+	Name    string `json:"name"`
+	Kind    string `json:"span_kind"`
+	Parent  string `json:"parent_id"`
+	Context struct {
+		Trace string `json:"trace_id"`
+		Span  string `json:"span_id"`
+	} `json:"context"`
+	Attributes map[string]any `json:"attributes"`
+}
+
+// phoenixSpans returns the spans of a project; none if it does not exist yet.
+func phoenixSpans(t require.TestingT, address, project string) []phoenixSpan {
+	response, err := http.Get(address + "/v1/projects/" + project + "/spans?limit=100") //nolint:noctx // a test
+	require.NoError(t, err)
+	defer func() { _ = response.Body.Close() }()
+	var page struct{ Data []phoenixSpan }
+	if response.StatusCode != http.StatusNotFound {
+		require.Equal(t, http.StatusOK, response.StatusCode)
+		require.NoError(t, json.NewDecoder(response.Body).Decode(&page))
+	}
+	return page.Data
+}
+
+type phoenixSums struct {
+	Name       string
+	Prompt     float64                                `json:"tokenCountPrompt"`
+	Completion float64                                `json:"tokenCountCompletion"`
+	Cost       struct{ Total struct{ Cost float64 } } `json:"costSummary"`
+}
+
+// phoenixTotals returns the sums of a project. Costs are computed after the spans are stored.
+func phoenixTotals(t *testing.T, address, project string) phoenixSums {
+	t.Helper()
+	query, err := json.Marshal(map[string]string{
+		"query": "{ projects { edges { node { name tokenCountPrompt tokenCountCompletion costSummary { total { cost } } } } } }",
+	})
+	require.NoError(t, err)
+	var found phoenixSums
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		response, err := http.Post(address+"/graphql", "application/json", bytes.NewReader(query)) //nolint:noctx // a test
+		require.NoError(c, err)
+		defer func() { _ = response.Body.Close() }()
+		var answer struct {
+			Data struct {
+				Projects struct{ Edges []struct{ Node phoenixSums } }
+			}
+		}
+		require.NoError(c, json.NewDecoder(response.Body).Decode(&answer))
+		for _, e := range answer.Data.Projects.Edges {
+			if e.Node.Name == project {
+				found = e.Node
+			}
+		}
+		assert.Positive(c, found.Cost.Total.Cost)
+	}, 30*time.Second, 500*time.Millisecond)
+	return found
+}
