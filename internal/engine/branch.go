@@ -47,7 +47,7 @@ func (t *Task) splitUpdate(update state.Update, allowed []string) (state.Update,
 			writes = append(writes, w)
 		case *Send:
 			if tx == nil {
-				tx = t.scope.plan.Schema.Begin(t.scope.plan.empty)
+				tx = t.scope.plan.Schema.NewTx()
 				x := t.ensureExtras()
 				x.sends = slices.Grow(x.sends, len(update)-i)
 			}

@@ -87,9 +87,10 @@ func (r *run) commit(tx *statecore.Tx, view state.View, tasks []Task, front *fro
 	if err := r.addSnapshot(c, view); err != nil {
 		return err
 	}
-	if err := r.log.put(r.storeCtx, c); err != nil {
+	if err := r.log.put(r.storeCtx, c, r.head); err != nil {
 		return r.failCallers(err)
 	}
+	r.head = c.ID
 	r.buffer.keep(c, r.stored, r.log.mode)
 	r.setCurrent(c, time.Now())
 	r.settles, r.edits = false, nil

@@ -30,16 +30,18 @@ const grace = 10 * time.Second
 // It ends with the run at the latest.
 type runContext struct {
 	caller context.Context
-	done   chan struct{}
-	unhook func() bool
 
-	// store is the context for calls of the store.
+	// store is the context for calls of the store and for the delivery of events.
 	// It ends the grace period after the context of the nodes.
 	// So the results of finished tasks are stored even if the run was cancelled.
-	store       context.Context
+	store       context.Context         // nil if the run has neither a thread nor a reader of events
 	cancelStore context.CancelCauseFunc // nil if store can never end
 
+	doneOnce sync.Once
+	done     chan struct{} // made by the first call of Done
+
 	mu         sync.Mutex
+	unwatch    func() bool // nil if the context is not watched
 	err        error
 	closed     bool        // the run has ended
 	timer      *time.Timer // fires at the end of the grace period
@@ -51,16 +53,24 @@ type runContext struct {
 }
 
 // newRunContext returns the context of a run.
-// The argument thread is true if the run has a thread.
-func newRunContext(caller context.Context, thread bool) *runContext {
-	c := &runContext{caller: caller, done: make(chan struct{}), store: context.WithoutCancel(caller)}
-	if thread || caller.Done() != nil {
-		c.store, c.cancelStore = context.WithCancelCause(c.store)
-	}
-	if caller.Done() != nil {
-		c.unhook = context.AfterFunc(caller, func() { _ = c.cause() })
+// The argument stores is true if the run has a thread or a reader of its events.
+func newRunContext(caller context.Context, stores bool) *runContext {
+	c := &runContext{caller: caller}
+	if stores {
+		c.store, c.cancelStore = context.WithCancelCause(context.WithoutCancel(caller))
+		c.watch()
 	}
 	return c
+}
+
+// watch makes the context end as soon as the context of the caller ends.
+// Without watch, it ends when Err is called next.
+func (c *runContext) watch() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.unwatch == nil && !c.closed && c.caller.Done() != nil {
+		c.unwatch = context.AfterFunc(c.caller, func() { _ = c.cause() })
+	}
 }
 
 // drained reports whether the caller has asked to drain the run.
@@ -115,11 +125,11 @@ func (c *runContext) cause() error {
 
 // close ends the context of the nodes and the context for the store, at the end of the run.
 func (c *runContext) close() {
-	if c.unhook != nil {
-		c.unhook()
-	}
 	c.mu.Lock()
 	c.closed = true
+	if c.unwatch != nil {
+		c.unwatch()
+	}
 	if c.timer != nil {
 		c.timer.Stop()
 	}
@@ -138,7 +148,9 @@ func (c *runContext) end(err error) {
 		return
 	}
 	c.err = err
-	close(c.done)
+	if c.done != nil {
+		close(c.done)
+	}
 	if c.cancelStore != nil && !c.closed {
 		c.timer = time.AfterFunc(grace, func() { c.cancelStore(c.cause()) })
 	}
@@ -152,7 +164,18 @@ func (c *runContext) end(err error) {
 func (c *runContext) Deadline() (time.Time, bool) { return c.caller.Deadline() }
 
 // Done returns a channel that is closed when the context ends.
-func (c *runContext) Done() <-chan struct{} { return c.done }
+func (c *runContext) Done() <-chan struct{} {
+	c.doneOnce.Do(func() {
+		c.watch()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.done = make(chan struct{})
+		if c.err != nil {
+			close(c.done)
+		}
+	})
+	return c.done
+}
 
 // Err returns the error with which the context ended, or nil.
 func (c *runContext) Err() error {
@@ -168,6 +191,7 @@ func (c *runContext) Value(key any) any { return c.caller.Value(key) }
 // AfterFunc calls f in a goroutine after the context has ended.
 // Package context uses it to derive a context without starting a goroutine.
 func (c *runContext) AfterFunc(f func()) (stop func() bool) {
+	c.watch()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err != nil {

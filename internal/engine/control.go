@@ -146,7 +146,7 @@ func (p *Plan) decodeControl(c *control, pending *pendingWrites, mustRun func(*s
 	f.next = p.findNodes(c.Next, &f.missing)
 	f.waiting = p.findNodes(c.Waiting, &f.missing)
 	f.sends = make([]sentTask, 0, len(c.Sends))
-	tx := p.Schema.Begin(p.empty)
+	tx := p.Schema.NewTx()
 	for i, stored := range c.Sends {
 		n := p.byName[p.current(stored.Node)]
 		if n != nil {

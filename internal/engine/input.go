@@ -63,7 +63,7 @@ func (in *input) hasTargets() bool { return len(in.gotos)+len(in.sends) > 0 }
 // targets returns the tasks that the caller schedules with Goto and Send.
 func (in *input) targets(s *scope) (routed, error) {
 	caller := &Task{scope: s, node: s.plan.Start}
-	tx := s.plan.Schema.Begin(s.plan.empty)
+	tx := s.plan.Schema.NewTx()
 	for _, g := range in.gotos {
 		if err := caller.addTarget(g.Node, s.plan.callerTargets(g.Node)); err != nil {
 			return routed{}, err

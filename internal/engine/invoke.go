@@ -81,7 +81,7 @@ func (r *run) acquire(ctx context.Context) (threadLease, error) {
 
 // makeContexts makes the contexts of the run.
 func (r *run) makeContexts(ctx context.Context) {
-	r.ctx = newRunContext(ctx, r.Store != nil)
+	r.ctx = newRunContext(ctx, r.Store != nil || r.events != nil)
 	r.nodeCtx, r.storeCtx = r.ctx, r.ctx.store
 }
 
@@ -183,7 +183,7 @@ func (r *run) findCheckpoint(in *input) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	r.log.setHead("", c.ID)
+	r.head = c.ID
 	if r.At == Start {
 		return false, nil
 	}
@@ -217,7 +217,7 @@ func (r *run) recordAnswers(in *input) {
 
 // newOrigin sets a new origin for a branch or turn; see [Task.IdempotencyKey].
 func (r *run) newOrigin() {
-	origin := r.log.head("")
+	origin := r.head
 	if r.checkpoint != origin {
 		origin += "<" + r.checkpoint
 	}

@@ -37,7 +37,7 @@ var holders struct {
 // A holder is a run, or an edit, that has its thread for itself in this process.
 type holder struct {
 	ctx  *runContext
-	done chan struct{} // closed when the thread is released
+	done chan struct{} // closed when the thread is released; nil if no run waits for it
 	// rollback is the error of a failed rollback. It is set before done is closed.
 	rollback error
 }
@@ -48,6 +48,9 @@ func claim(key threadKey, h *holder) (other *holder) {
 	holders.mu.Lock()
 	defer holders.mu.Unlock()
 	if other = holders.active[key]; other != nil {
+		if other.done == nil {
+			other.done = make(chan struct{})
+		}
 		return other
 	}
 	if holders.active == nil {
@@ -65,7 +68,9 @@ func unclaim(key threadKey, h *holder) {
 	holders.mu.Lock()
 	defer holders.mu.Unlock()
 	delete(holders.active, key)
-	close(h.done)
+	if h.done != nil {
+		close(h.done)
+	}
 }
 
 // A threadLease is the right of one run to a thread, with the store for that run.
@@ -100,7 +105,7 @@ func acquireThread(ctx context.Context, o *Options, rc *runContext) (threadLease
 	if _, ok := o.Store.(checkpoint.RunDeleter); !ok && o.Conflict == Rollback {
 		return threadLease{}, fmt.Errorf("rollback needs a store that can delete runs, and %T cannot: %w", o.Store, errors.ErrUnsupported)
 	}
-	lease := threadLease{store: o.Store, key: o.threadKey(), holder: &holder{ctx: rc, done: make(chan struct{})}}
+	lease := threadLease{store: o.Store, key: o.threadKey(), holder: &holder{ctx: rc}}
 	for {
 		other := claim(lease.key, lease.holder)
 		if other == nil {

@@ -365,7 +365,7 @@ func (d *pendingDecoder) decodeSend(t *savedTask, data []byte) error {
 		return err
 	}
 	if d.tx == nil {
-		d.tx = d.plan.Schema.Begin(d.plan.empty)
+		d.tx = d.plan.Schema.NewTx()
 	}
 	s, err := d.plan.decodeSend(d.tx, stored)
 	if err != nil {

@@ -362,8 +362,12 @@ func (r *run) event(kind EventKind) Event {
 
 // emitDetail emits an event of the run with a detail.
 func (r *run) emitDetail(kind EventKind, d EventDetail) {
+	if r.events == nil {
+		return
+	}
 	e := r.event(kind)
-	e.Detail = &d
+	detail := d // without a reader, nothing is allocated
+	e.Detail = &detail
 	r.emit(e)
 }
 

@@ -24,12 +24,11 @@ type runLog struct {
 	writer writer
 
 	mu    sync.Mutex
-	ids   uuid.Series       // ids ascend across all namespaces
-	heads map[string]string // the newest checkpoint by namespace; it may not be stored yet
-	found []foundWrites     // for a rollback of this run
+	ids   uuid.Series   // ids ascend across all namespaces
+	found []foundWrites // for a rollback of this run
 }
 
-func newRunLog(mode Durability) *runLog { return &runLog{mode: mode, heads: map[string]string{}} }
+func newRunLog(mode Durability) *runLog { return &runLog{mode: mode} }
 
 // setStore sets the store. It is called after the run has acquired its thread.
 func (l *runLog) setStore(store checkpoint.Store) {
@@ -44,12 +43,9 @@ func (l *runLog) nextID() string {
 }
 
 // put assigns an id to a checkpoint and stores it as the newest of its namespace.
-func (l *runLog) put(ctx context.Context, c *checkpoint.Checkpoint) error {
-	l.mu.Lock()
-	c.ID = l.ids.Next()
-	head := l.heads[c.Namespace]
-	l.heads[c.Namespace] = c.ID
-	l.mu.Unlock()
+// The argument head is the id of the newest checkpoint before it; empty for none.
+func (l *runLog) put(ctx context.Context, c *checkpoint.Checkpoint, head string) error {
+	c.ID = l.nextID()
 	return l.writer.put(ctx, c, head)
 }
 
@@ -76,18 +72,4 @@ func (l *runLog) get(ctx context.Context, k checkpoint.Key) (checkpoint.Checkpoi
 		return checkpoint.Checkpoint{}, err
 	}
 	return l.store.Get(ctx, k)
-}
-
-// setHead records the id of the newest checkpoint that the store has for a namespace.
-func (l *runLog) setHead(namespace, id string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.heads[namespace] = id
-}
-
-// head returns the id of the newest checkpoint of a namespace, or "".
-func (l *runLog) head(namespace string) string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.heads[namespace]
 }

@@ -117,6 +117,7 @@ func (r *run) resumeCall() (bool, error) {
 // It returns false if there is no checkpoint, or if it belongs to another call.
 func (r *run) resumeCallIn(call string) (bool, error) {
 	c, err := r.log.get(r.storeCtx, checkpoint.Key{Thread: r.thread, Namespace: r.ns})
+	r.head = c.ID
 	if errors.Is(err, checkpoint.ErrNotFound) {
 		return false, nil
 	}
@@ -127,7 +128,6 @@ func (r *run) resumeCallIn(call string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	r.log.setHead(r.ns, c.ID)
 	if ctl.Call != call {
 		return false, nil
 	}

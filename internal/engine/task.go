@@ -39,6 +39,7 @@ type scope struct {
 	stepCtx context.Context // the context of the superstep's hook
 
 	checkpoint string // the id of the current checkpoint
+	head       string // the id of the newest checkpoint of the namespace; it may not be stored yet
 	step       int
 	stepsDone  int // the number of supersteps of this run
 	view       state.View

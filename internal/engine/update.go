@@ -91,7 +91,7 @@ func (r *run) editSubgraph(tasks []string, change func(*run) error) (*run, error
 	if err != nil {
 		return nil, err
 	}
-	r.log.setHead(inner.ns, head.ID)
+	inner.head = head.ID
 	// The step follows the newest step of the namespace, even if the edit starts earlier.
 	// So the tasks of two branches of a subgraph have different idempotency keys.
 	inner.step = max(inner.step, head.Step)

@@ -16,13 +16,19 @@ type Tx struct {
 
 // Begin starts a transaction on a state of this schema.
 func (s *Schema) Begin(v View) *Tx {
-	tx := &Tx{schema: s}
+	tx := s.NewTx()
+	tx.Reset(v)
+	return tx
+}
+
+// NewTx returns a transaction that has not started. [Tx.Reset] starts it, and so does [Only].
+func (s *Schema) NewTx() *Tx {
+	tx := &Tx{schema: s, done: true}
 	if n := len(s.channels); n <= inlineChannels {
 		tx.marks = tx.inline[:n]
 	} else {
 		tx.marks = make([]Mark, n)
 	}
-	tx.Reset(v)
 	return tx
 }
 
@@ -36,13 +42,6 @@ func (tx *Tx) Reset(v View) {
 
 func (tx *Tx) begin(next *values) {
 	tx.next, tx.slots, tx.done = next, next.slots, false
-	clear(tx.marks)
-}
-
-// Clear removes all references to states, so that they can be garbage collected.
-// Call [Tx.Reset] before the next use.
-func (tx *Tx) Clear() {
-	tx.next, tx.slots, tx.done = nil, nil, true
 	clear(tx.marks)
 }
 

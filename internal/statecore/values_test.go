@@ -239,7 +239,7 @@ func TestErrorOfAnUnknownChannelContainsAdvice(t *testing.T) {
 	const shared = `state: channel "count": the graph does not have this channel; the graph has another channel of this name: declare the channel once and share the handle`
 	assert.PanicsWithError(t, shared, func() { other.Get(schema.Empty()) })
 	assert.EqualError(t, statecore.Apply(schema.Begin(schema.Empty()), 0, []state.Write{other.Put(1)}), shared)
-	_, err := statecore.Only(schema.Begin(schema.Empty()), []state.Write{other.Put(1)})
+	_, err := statecore.Only(schema.NewTx(), []state.Write{other.Put(1)})
 	assert.EqualError(t, err, shared)
 	_, _, _, err = schema.EncodeWrite(other.Put(1).Core())
 	assert.EqualError(t, err, shared)
@@ -470,16 +470,15 @@ func TestJSONSchemaOfValuesAndInput(t *testing.T) {
 	assert.JSONEq(t, `{"type":["object","null"],"additionalProperties":{"type":"integer"}}`, part(input, "entries"))
 }
 
-func TestClearedTransactionNeedsAReset(t *testing.T) {
+func TestNewTransactionNeedsAReset(t *testing.T) {
 	t.Parallel()
 	c := newChannels()
 	schema := schemaOf(t, c.handles()...)
 	assert.False(t, schema.HasEphemeral())
 	assert.True(t, schemaOf(t, c.last, state.Ephemeral[int]("hint")).HasEphemeral())
 
-	tx := schema.Begin(schema.Empty())
-	tx.Clear()
-	require.Error(t, statecore.Apply(tx, 0, []state.Write{c.last.Put("a")}), "a write after Clear")
+	tx := schema.NewTx()
+	require.Error(t, statecore.Apply(tx, 0, []state.Write{c.last.Put("a")}), "a write before Reset")
 	tx.Reset(schema.Empty())
 	require.NoError(t, statecore.Apply(tx, 0, []state.Write{c.last.Put("a")}))
 	v, err := tx.Finish(true)
