@@ -19,11 +19,28 @@ func New() string {
 // (RFC 9562, section 6.2, method 2), so every id contains the time of the first id. The zero
 // Series is ready to use. It is not safe for concurrent use.
 type Series struct {
-	last [16]byte
+	last  [16]byte
+	texts string // the next ids, which share one allocation
 }
 
 // Next returns the next id of the series.
 func (s *Series) Next() string {
+	if s.texts == "" {
+		var texts [4 * size]byte
+		for i := 0; i < len(texts); i += size {
+			s.increment()
+			text := format(s.last)
+			copy(texts[i:], text[:])
+		}
+		s.texts = string(texts[:])
+	}
+	id := s.texts[:size]
+	s.texts = s.texts[size:]
+	return id
+}
+
+// increment adds one to the last id. The first id is random, and so is the id after the greatest.
+func (s *Series) increment() {
 	// The lower half has two bits for the variant and 62 random bits.
 	low := binary.BigEndian.Uint64(s.last[8:]) + 1
 	if low>>62 != variant { // this is the first call, or all random bits were 1
@@ -31,7 +48,6 @@ func (s *Series) Next() string {
 	} else {
 		binary.BigEndian.PutUint64(s.last[8:], low)
 	}
-	return Unpack(s.last)
 }
 
 const variant = 0b10 // the highest bits of the lower half of every UUID of RFC 9562
