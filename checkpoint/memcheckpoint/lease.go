@@ -24,16 +24,23 @@ func (s *Store) Lease(ctx context.Context, thread string) (checkpoint.Lease, err
 		return nil, fmt.Errorf("memcheckpoint: lease: empty thread id: %w", checkpoint.ErrInvalid)
 	}
 	l := &lease{Store: s, thread: thread}
-	if _, held := s.leases.LoadOrStore(thread, l); held {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.leases[thread] != nil {
 		return nil, fmt.Errorf("memcheckpoint: lease of thread %q: another run holds it: %w", thread, checkpoint.ErrConflict)
 	}
+	s.leases[thread] = l
 	return l, nil
 }
 
 // Release implements [checkpoint.Lease].
 func (l *lease) Release(context.Context) error {
 	l.released.Store(true)
-	l.leases.CompareAndDelete(l.thread, l)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.leases[l.thread] == l {
+		delete(l.leases, l.thread)
+	}
 	return nil
 }
 

@@ -53,7 +53,9 @@ func (s *Store) remove(id string, mark func(*thread)) int {
 	n := t.sweep()
 	if len(t.records) == 0 {
 		t.deleted = true
-		s.threads.Delete(id)
+		s.mu.Lock()
+		delete(s.threads, id)
+		s.mu.Unlock()
 	}
 	return n
 }

@@ -21,13 +21,15 @@ type Options struct {
 // concurrent use. Create one with [New].
 type Store struct {
 	maxValue int
-	threads  sync.Map // each *thread by its id
-	leases   sync.Map // each *lease by the id of its thread
+
+	mu      sync.RWMutex // guards the maps; a goroutine may lock it while it holds the lock of a thread
+	threads map[string]*thread
+	leases  map[string]*lease // by the id of the thread
 }
 
 // New returns an empty store.
 func New(o Options) *Store {
-	return &Store{maxValue: o.MaxValue}
+	return &Store{maxValue: o.MaxValue, threads: map[string]*thread{}, leases: map[string]*lease{}}
 }
 
 // Put implements [checkpoint.Store].
@@ -60,12 +62,12 @@ func (s *Store) PutWrites(ctx context.Context, k checkpoint.Key, writes []checkp
 	}
 	t := s.lock(k.Thread, false)
 	if t == nil {
-		return notFound(k)
+		return notFoundError{k}
 	}
 	defer t.mu.Unlock()
 	r := t.find(k)
 	if r == nil {
-		return notFound(k)
+		return notFoundError{k}
 	}
 	t.putWrites(r, writes)
 	return nil
@@ -81,12 +83,12 @@ func (s *Store) Get(ctx context.Context, k checkpoint.Key) (checkpoint.Checkpoin
 	}
 	t := s.lock(k.Thread, false)
 	if t == nil {
-		return checkpoint.Checkpoint{}, notFound(k)
+		return checkpoint.Checkpoint{}, notFoundError{k}
 	}
 	r := t.find(k)
 	if r == nil {
 		t.mu.Unlock()
-		return checkpoint.Checkpoint{}, notFound(k)
+		return checkpoint.Checkpoint{}, notFoundError{k}
 	}
 	c := t.checkpoint(k.Thread, r)
 	c.Writes = t.writes(r)
@@ -121,7 +123,7 @@ func (s *Store) list(ctx context.Context, q *checkpoint.Query, yield func(checkp
 	t := s.lock(q.Thread, false)
 	if t == nil {
 		if q.Before != "" {
-			return notFound(checkpoint.Key{Thread: q.Thread, ID: q.Before})
+			return notFoundError{checkpoint.Key{Thread: q.Thread, ID: q.Before}}
 		}
 		return ctx.Err()
 	}
@@ -162,18 +164,20 @@ func (s *Store) DeleteThread(ctx context.Context, id string) error {
 // thread, and must add a checkpoint to a thread that is new.
 func (s *Store) lock(id string, create bool) *thread {
 	for {
-		found, ok := s.threads.Load(id)
-		if !ok {
+		s.mu.RLock()
+		t := s.threads[id]
+		s.mu.RUnlock()
+		if t == nil {
 			if !create {
 				return nil
 			}
 			created := newThread()
 			created.mu.Lock() // before others can find the thread
-			if found, ok = s.threads.LoadOrStore(id, created); !ok {
+			if s.add(id, created) {
 				return created
 			}
+			continue
 		}
-		t := found.(*thread)
 		t.mu.Lock()
 		if !t.deleted {
 			return t
@@ -182,12 +186,32 @@ func (s *Store) lock(id string, create bool) *thread {
 	}
 }
 
-func notFound(k checkpoint.Key) error {
-	if k.ID == "" {
-		return fmt.Errorf("memcheckpoint: thread %q, namespace %q: no checkpoint: %w", k.Thread, k.Namespace, checkpoint.ErrNotFound)
+// add adds a thread, or reports false if the thread exists.
+func (s *Store) add(id string, t *thread) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.threads[id] != nil {
+		return false
 	}
-	return fmt.Errorf("memcheckpoint: thread %q, namespace %q: checkpoint %q: %w", k.Thread, k.Namespace, k.ID, checkpoint.ErrNotFound)
+	s.threads[id] = t
+	return true
 }
+
+// A notFoundError says that a checkpoint does not exist. It makes its text when it is asked for
+// it, because the first run of every thread causes one.
+type notFoundError struct{ key checkpoint.Key }
+
+// Error names the checkpoint.
+func (e notFoundError) Error() string {
+	which := "no checkpoint"
+	if e.key.ID != "" {
+		which = fmt.Sprintf("checkpoint %q", e.key.ID)
+	}
+	return fmt.Sprintf("memcheckpoint: thread %q, namespace %q: %s: %v", e.key.Thread, e.key.Namespace, which, checkpoint.ErrNotFound)
+}
+
+// Unwrap returns [checkpoint.ErrNotFound].
+func (notFoundError) Unwrap() error { return checkpoint.ErrNotFound }
 
 func parentNotFound(c *checkpoint.Checkpoint) error {
 	return fmt.Errorf("memcheckpoint: thread %q, namespace %q: put checkpoint %q: parent %q: %w",

@@ -165,7 +165,7 @@ func (t *thread) before(q *checkpoint.Query) ([]*record, error) {
 	}
 	limit := t.withID(q.Before)
 	if limit == nil {
-		return nil, notFound(checkpoint.Key{Thread: q.Thread, ID: q.Before})
+		return nil, notFoundError{checkpoint.Key{Thread: q.Thread, ID: q.Before}}
 	}
 	return t.records[:slices.Index(t.records, limit)], nil
 }

@@ -43,9 +43,11 @@ func (s *Store) ListThreads(ctx context.Context, prefix string) iter.Seq2[checkp
 
 // threadIDs returns the ids with the prefix in order.
 func (s *Store) threadIDs(prefix string) []string {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
 	var ids []string
-	for key := range s.threads.Range {
-		if id := key.(string); strings.HasPrefix(id, prefix) {
+	for id := range s.threads {
+		if strings.HasPrefix(id, prefix) {
 			ids = append(ids, id)
 		}
 	}
@@ -68,7 +70,7 @@ func (s *Store) CopyThread(ctx context.Context, from, to string) error {
 	}
 	copied := t.copy()
 	t.mu.Unlock()
-	if _, exists := s.threads.LoadOrStore(to, copied); exists {
+	if !s.add(to, copied) {
 		return fmt.Errorf("memcheckpoint: copy thread %q: thread %q already exists: %w", from, to, checkpoint.ErrConflict)
 	}
 	return nil
