@@ -22,7 +22,9 @@ type exitWriter struct {
 
 // A heldCheckpoint is the unstored progress of one namespace.
 type heldCheckpoint struct {
-	checkpoint *checkpoint.Checkpoint // nil if only pending writes are held
+	checkpoint *checkpoint.Checkpoint // without changes and snapshot; nil if only pending writes are held
+	changes    changeList             // its changes, or its snapshot
+	snapshot   bool                   // the list changes is a snapshot
 	head       string                 // the newest stored checkpoint of the namespace
 	key        checkpoint.Key         // the checkpoint of the pending writes
 	writes     []checkpoint.Write
@@ -57,26 +59,55 @@ func (h *heldCheckpoint) merge(c *checkpoint.Checkpoint) {
 	if before.Source == checkpoint.Input && c.Namespace != "" {
 		c.Source = checkpoint.Input // the call of the subgraph begins with this checkpoint
 	}
-	control, changes, snapshot := append(before.Control[:0], c.Control...), before.Changes, before.Snapshot
+	control := append(before.Control[:0], c.Control...)
 	*before = *c
-	before.Control, before.Changes = control, nil
-	if c.Snapshot == nil {
-		list := &before.Changes
-		if snapshot != nil {
-			list, changes = &before.Snapshot, snapshot
-		}
-		*list = appendCopies(changes, c.Changes)
+	before.Control, before.Changes, before.Snapshot = control, nil, nil
+	if c.Snapshot != nil {
+		h.changes, h.snapshot = changeList{}, true
+		h.changes.add(c.Snapshot)
+	} else {
+		h.changes.add(c.Changes)
 	}
 	h.key, h.writes = c.Key, nil
 }
 
-// appendCopies appends deep copies of changes to list.
-func appendCopies(list, changes []checkpoint.Change) []checkpoint.Change {
+// A changeList holds copies of changes. It never copies its own elements,
+// so an addition costs the same at any length.
+type changeList struct {
+	parts [][]checkpoint.Change // a full part is followed by one with as many elements as are in the list
+	n     int
+	data  []byte // the end of its capacity has room for the data of further changes
+}
+
+// Capacities of the first part of a changeList, in elements, and of its buffers for data, in bytes.
+const (
+	firstChanges = 8
+	minHeldData  = 512
+	maxHeldData  = 64 << 10
+)
+
+// add appends deep copies of changes to the list.
+func (l *changeList) add(changes []checkpoint.Change) {
 	for _, c := range changes {
-		c.Data = slices.Clone(c.Data)
-		list = append(list, c)
+		if free := cap(l.data) - len(l.data); free < len(c.Data) {
+			l.data = make([]byte, 0, max(len(c.Data), minHeldData, min(2*cap(l.data), maxHeldData)))
+		}
+		start := len(l.data)
+		l.data = append(l.data, c.Data...)
+		c.Data = slices.Clip(l.data[start:])
+		last := len(l.parts) - 1
+		if last < 0 || len(l.parts[last]) == cap(l.parts[last]) {
+			l.parts = append(l.parts, make([]checkpoint.Change, 0, max(l.n, firstChanges)))
+			last++
+		}
+		l.parts[last] = append(l.parts[last], c)
+		l.n++
 	}
-	return list
+}
+
+// all returns all changes. The result is not nil.
+func (l *changeList) all() []checkpoint.Change {
+	return append([]checkpoint.Change{}, slices.Concat(l.parts...)...)
 }
 
 func (w *exitWriter) write(_ context.Context, k checkpoint.Key, writes []checkpoint.Write) error {
@@ -109,7 +140,13 @@ func (w *exitWriter) release(ctx context.Context, h *heldCheckpoint) error {
 		return nil
 	}
 	if h.checkpoint != nil {
-		if err := w.store.Put(ctx, *h.checkpoint, h.head); err != nil {
+		c := *h.checkpoint
+		if h.snapshot {
+			c.Snapshot = h.changes.all()
+		} else {
+			c.Changes = h.changes.all()
+		}
+		if err := w.store.Put(ctx, c, h.head); err != nil {
 			return err
 		}
 	}
