@@ -83,7 +83,7 @@ func IdempotencyKey(ctx context.Context) string {
 // does nothing.
 func Emit(ctx context.Context, value any) {
 	if t := engine.TaskOf(ctx); t != nil {
-		t.Emit(ctx, value)
+		t.Emit(ctx, value, newEmitted)
 	}
 }
 

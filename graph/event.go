@@ -48,17 +48,13 @@ type Place struct {
 	Node, Task string
 }
 
-// where is the place of an event. All events of a task share its location.
-type where struct {
-	time     time.Time
-	step     int
-	location *engine.Location // nil for none
-}
+// where is the place of an event. All events of a task share its location, which may be nil.
+type where struct{ place engine.Place }
 
 // At returns the place and time of the event.
 func (w where) At() Place {
-	p := Place{Time: w.time, Step: w.step}
-	if l := w.location; l != nil {
+	p := Place{Time: w.place.Time, Step: w.place.Step}
+	if l := w.place.Location; l != nil {
 		p.Run, p.Path, p.Node, p.Task = l.Run, l.Path, l.Node, l.Task
 	}
 	return p
@@ -217,9 +213,12 @@ func (Checkpointed) event() {}
 func (Paused) event()       {}
 func (RunEnded) event()     {}
 
+// newEmitted makes the event of a value that a node emitted.
+func newEmitted(p engine.Place, value any) any { return Emitted{where: where{p}, Value: value} }
+
 // newEvent converts an event of the engine to an [Event].
 func newEvent(e engine.Event) any {
-	w := where{time: e.Time, step: e.Step, location: e.Location}
+	w := where{e.Place}
 	switch e.Kind {
 	case engine.RunStarted:
 		return RunStarted{where: w, State: e.State, Resumed: e.Resumed}
@@ -227,8 +226,6 @@ func newEvent(e engine.Event) any {
 		return StepStarted{where: w, Tasks: e.Detail.Tasks, States: e.Detail.Views}
 	case engine.TaskStarted:
 		return TaskStarted{w}
-	case engine.Emitted:
-		return Emitted{where: w, Value: e.Value}
 	case engine.TaskFinished:
 		return TaskFinished{where: w, Update: e.Update, Saved: e.Saved, Asked: e.Asked, Err: e.Err}
 	case engine.StateChanged:

@@ -31,11 +31,8 @@ const grace = 10 * time.Second
 type runContext struct {
 	caller context.Context
 
-	// store is the context for calls of the store and for the delivery of events.
-	// It ends the grace period after the context of the nodes.
-	// So the results of finished tasks are stored even if the run was cancelled.
-	store       context.Context         // nil if the run has neither a thread nor a reader of events
-	cancelStore context.CancelCauseFunc // nil if store can never end
+	store       storeContext
+	cancelStore context.CancelCauseFunc // nil if the run has neither a thread nor a reader of events
 
 	doneOnce sync.Once
 	done     chan struct{} // made by the first call of Done
@@ -52,19 +49,40 @@ type runContext struct {
 	id         int
 }
 
+// A storeContext is the context for calls of the store and for the delivery of events.
+// It ends the grace period after the context of the nodes.
+// So the results of finished tasks are stored even if the run was cancelled.
+type storeContext struct {
+	context.Context // ends when the grace period ends
+	run             *runContext
+}
+
+// Done returns the channel that is closed when the context ends.
+// Only a call that waits needs it, so Done starts the watch that starts the grace period.
+func (c *storeContext) Done() <-chan struct{} {
+	c.run.watch()
+	return c.Context.Done()
+}
+
+// Err returns the error with which the context ended, or nil.
+func (c *storeContext) Err() error {
+	_ = c.run.cause() // starts the grace period if the caller's context has ended
+	return c.Context.Err()
+}
+
 // newRunContext returns the context of a run.
 // The argument stores is true if the run has a thread or a reader of its events.
 func newRunContext(caller context.Context, stores bool) *runContext {
 	c := &runContext{caller: caller}
 	if stores {
-		c.store, c.cancelStore = context.WithCancelCause(context.WithoutCancel(caller))
-		c.watch()
+		c.store.run = c
+		c.store.Context, c.cancelStore = context.WithCancelCause(context.WithoutCancel(caller))
 	}
 	return c
 }
 
 // watch makes the context end as soon as the context of the caller ends.
-// Without watch, it ends when Err is called next.
+// Without watch, it ends at the next call of Err.
 func (c *runContext) watch() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,7 +14,6 @@ const (
 	RunStarted EventKind = iota
 	StepStarted
 	TaskStarted
-	Emitted
 	TaskFinished
 	StateChanged
 	Checkpointed
@@ -22,17 +21,15 @@ const (
 	RunEnded
 )
 
-// An Event reports something that happened in a run.
+// An Event reports something that happened in a run, except that a node emitted a value:
+// [Task.Emit] makes such an event at once, in the form that users see.
 // The comment of a field names the kinds of event that set it.
 type Event struct {
 	// These fields are set for every kind.
-	Kind     EventKind
-	Time     time.Time
-	Step     int
-	Location *Location
+	Kind EventKind
+	Place
 
 	State   state.View   // RunStarted, StateChanged
-	Value   any          // Emitted
 	Update  state.Update // TaskFinished
 	Err     error        // TaskFinished
 	Resumed bool         // RunStarted
@@ -40,6 +37,13 @@ type Event struct {
 	Asked   bool         // TaskFinished: the task has an open question
 	// Detail is set for StepStarted, Checkpointed, Paused and RunEnded, and nil for other kinds.
 	Detail *EventDetail
+}
+
+// A Place is the time and place of an event.
+type Place struct {
+	Time     time.Time
+	Step     int
+	Location *Location
 }
 
 // An EventDetail holds the fields that only the rarer kinds of event set.

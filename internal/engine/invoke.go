@@ -82,7 +82,7 @@ func (r *run) acquire(ctx context.Context) (threadLease, error) {
 // makeContexts makes the contexts of the run.
 func (r *run) makeContexts(ctx context.Context) {
 	r.ctx = newRunContext(ctx, r.Store != nil || r.events != nil)
-	r.nodeCtx, r.storeCtx = r.ctx, r.ctx.store
+	r.nodeCtx, r.storeCtx = r.ctx, &r.ctx.store
 }
 
 // invoke executes the run after it has acquired its thread.
@@ -94,7 +94,7 @@ func (r *run) invoke(in input) (snap *Snapshot, err error) {
 		}
 	}()
 	started := r.event(RunStarted) // it must come before the event of the first checkpoint
-	r.emit(started)
+	r.emit(&started)
 	resumed, err := r.start(in)
 	if err != nil {
 		r.events.drop()
@@ -187,21 +187,26 @@ func (r *run) findCheckpoint(in *input) (bool, error) {
 	if r.At == Start {
 		return false, nil
 	}
+	return true, r.loadNewest(c, in)
+}
+
+// loadNewest restores the newest checkpoint c of the thread, or the checkpoint r.At.
+func (r *run) loadNewest(c checkpoint.Checkpoint, in *input) (err error) {
 	r.log.keepWrites(&c)
 	r.recordAnswers(in)
 	if r.At != "" && (r.At != c.ID || len(in.answers) == 0) {
 		if len(in.answers) > 0 {
-			return false, fmt.Errorf("checkpoint %s is not the thread's newest, and a run from it asks its questions again: %w", r.At, ErrNoQuestion)
+			return fmt.Errorf("checkpoint %s is not the thread's newest, and a run from it asks its questions again: %w", r.At, ErrNoQuestion)
 		}
 		if c.ID != r.At {
 			if c, err = r.log.store.Get(r.ctx, checkpoint.Key{Thread: r.thread, ID: r.At}); err != nil {
-				return false, err
+				return err
 			}
 		}
 		c.Writes = nil // a fork runs all tasks of the superstep again
 	}
 	r.previous = c.Run
-	return true, r.load(&c)
+	return r.load(&c)
 }
 
 // recordAnswers records the answers of the caller before the checkpoint is restored.
@@ -237,7 +242,10 @@ func (r *run) beginTurn(in input) error {
 	}
 	r.view = view
 	// Targets that callers added belong to the unfinished superstep, which the new turn drops.
-	before := frontier{waiting: r.restored.waiting, arrived: r.front.arrived, persistent: r.front.persistent}
+	before := frontier{arrived: r.front.arrived, persistent: r.front.persistent}
+	if r.restored != nil {
+		before.waiting = r.restored.waiting
+	}
 	var front frontier
 	if in.hasTargets() {
 		to, terr := in.targets(&r.scope)

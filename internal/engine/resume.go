@@ -145,7 +145,8 @@ func (r *run) load(c *checkpoint.Checkpoint) error {
 	if err := r.restore(c); err != nil {
 		return err
 	}
-	r.restored = r.front
+	restored := r.front
+	r.restored = &restored
 	own := r.pending.tasks[""]
 	if own == nil {
 		return nil

@@ -33,7 +33,7 @@ type run struct {
 	source      checkpoint.Source
 	resuming    bool                // static pauses at the current checkpoint have no effect
 	settles     bool                // the current checkpoint has pending writes
-	restored    frontier            // the frontier of the restored checkpoint, without targets of callers
+	restored    *frontier           // the frontier of the restored checkpoint, without targets of callers; nil for none
 	edits       []checkpoint.Change // changes before the superstep, which the next commit stores
 	pauses      []Pause
 	uncommitted []Task        // the tasks of a superstep that was not committed
@@ -139,7 +139,7 @@ func (r *run) superstep() error {
 	}
 	e := r.event(StateChanged)
 	e.State = r.view
-	r.emit(e)
+	r.emit(&e)
 	if r.log != nil && r.parent == nil {
 		r.events.offer(r.storeCtx, 0) // the reader sees a commit before the run continues
 	}
@@ -194,7 +194,7 @@ func (r *run) emitStepStarted(tasks []Task) {
 	}
 	e := r.event(StepStarted)
 	r.began = e.Time
-	d := &EventDetail{Tasks: make([]string, len(tasks)), Views: make([]state.View, len(tasks))}
+	d := newTaskDetail(len(tasks))
 	e.Detail = d
 	for i := range tasks {
 		t := &tasks[i]
@@ -204,14 +204,28 @@ func (r *run) emitStepStarted(tasks []Task) {
 			d.Views[i] = t.view
 		}
 	}
-	r.emit(e)
+	r.emit(&e)
 	for i := range tasks {
 		if t := &tasks[i]; t.restored() {
 			e := t.event(TaskFinished, r.began)
 			e.Update, e.Saved = t.writes, true
-			r.emit(e)
+			r.emit(&e)
 		}
 	}
+}
+
+// newTaskDetail returns a detail with room for so many tasks. It makes one allocation for one task.
+func newTaskDetail(tasks int) *EventDetail {
+	if tasks != 1 {
+		return &EventDetail{Tasks: make([]string, tasks), Views: make([]state.View, tasks)}
+	}
+	d := &struct {
+		EventDetail
+		task [1]string
+		view [1]state.View
+	}{}
+	d.Tasks, d.Views = d.task[:], d.view[:]
+	return &d.EventDetail
 }
 
 // locationOf returns the location of a task.
@@ -270,7 +284,7 @@ func (r *run) preview(tasks []Task) error {
 	if r.events != nil && view != r.view {
 		e := r.event(StateChanged)
 		e.State = view
-		r.emit(e)
+		r.emit(&e)
 	}
 	return nil
 }
@@ -357,7 +371,7 @@ func (r *run) event(kind EventKind) Event {
 	if r.location == nil {
 		r.location = &Location{Run: r.id, Path: r.path}
 	}
-	return Event{Kind: kind, Time: time.Now(), Step: r.step, Location: r.location}
+	return Event{Kind: kind, Place: Place{time.Now(), r.step, r.location}}
 }
 
 // emitDetail emits an event of the run with a detail.
@@ -368,19 +382,19 @@ func (r *run) emitDetail(kind EventKind, d EventDetail) {
 	e := r.event(kind)
 	detail := d // without a reader, nothing is allocated
 	e.Detail = &detail
-	r.emit(e)
+	r.emit(&e)
 }
 
 // emit delivers an event of the run.
 // A subgraph runs in the goroutine of a task and sends its events at once.
 // The events of the outermost graph wait for the next call of offer.
-func (r *run) emit(e Event) {
+func (r *run) emit(e *Event) {
 	switch {
 	case r.events == nil:
 	case r.parent == nil:
 		r.events.add(e)
 	default:
-		r.events.send(r.storeCtx, e)
+		r.events.send(r.storeCtx, *e)
 	}
 }
 

@@ -19,7 +19,7 @@ const maxAhead = 64
 // The goroutine of the run collects its events with add, without waiting.
 // It offers them to the consumer with offer before it runs a node.
 // The consumer then takes all collected events at once.
-// Other goroutines deliver each event with send.
+// Other goroutines deliver each event with send, after the offered events.
 // A slow consumer makes the run wait, so the memory for events is bounded.
 type Stream struct {
 	// newEvent converts an event to the type that users see.
@@ -41,12 +41,10 @@ func newStream(newEvent func(Event) any) *Stream {
 }
 
 // add collects an event. Only the goroutine of the run calls it.
-func (s *Stream) add(e Event) {
-	if s != nil {
-		s.mu.Lock()
-		s.pending = append(s.pending, e)
-		s.mu.Unlock()
-	}
+func (s *Stream) add(e *Event) {
+	s.mu.Lock()
+	s.pending = append(s.pending, *e)
+	s.mu.Unlock()
 }
 
 // send delivers an event and may be called by any goroutine.
@@ -63,6 +61,17 @@ func (s *Stream) send(ctx context.Context, e Event) {
 	}
 	s.mu.Unlock()
 	s.deliver(ctx, s.newEvent(e))
+}
+
+// sendConverted is like send for an event of the type that users see.
+func (s *Stream) sendConverted(ctx context.Context, event any) {
+	s.mu.Lock()
+	if len(s.pending) == 0 {
+		s.mu.Unlock()
+	} else if !s.waitAndUnlock(ctx) {
+		return
+	}
+	s.deliver(ctx, event)
 }
 
 // offer tells the consumer to take the pending events.
@@ -88,7 +97,8 @@ func (s *Stream) offer(ctx context.Context, limit int) {
 }
 
 // waitAndUnlock unlocks s and waits until the pending events are taken or ctx ends.
-func (s *Stream) waitAndUnlock(ctx context.Context) {
+// It reports whether they are taken.
+func (s *Stream) waitAndUnlock(ctx context.Context) bool {
 	if s.taken == nil {
 		s.taken = make(chan struct{})
 	}
@@ -96,9 +106,11 @@ func (s *Stream) waitAndUnlock(ctx context.Context) {
 	s.mu.Unlock()
 	select {
 	case <-taken:
+		return true
 	case <-s.abandoned:
 	case <-ctx.Done():
 	}
+	return false
 }
 
 // take returns the pending events.

@@ -39,7 +39,7 @@ func RunSubgraph(ctx context.Context) (update state.Update, err error) {
 	}
 	e := r.event(RunStarted)
 	e.State, e.Resumed = r.view, r.resumed
-	r.emit(e)
+	r.emit(&e)
 	if !r.resumed {
 		r.emitCheckpointed()
 	}

@@ -65,13 +65,16 @@ func (s *scope) after(writes state.Update) state.View {
 // A Task is one execution of a node in a superstep, and the context of the node.
 // Any goroutine of the node may call its exported methods.
 type Task struct {
-	scope *scope
+	// Emit reads these fields for every token, so they are next to each other.
+	scope    *scope
+	returned atomic.Bool // the node has returned
+	watched  atomic.Bool // the context of the node has an IdleWatch
+	location *Location   // the location of its events; nil if they have no reader
+
 	node  *Node
 	sent  int // the number among the sent tasks of the superstep, from 1; 0 for a plain task
 	view  state.View
 	saved *savedTask // the decoded pending writes of the task; nil for none
-
-	location *Location // the location of its events; nil if they have no reader
 
 	// These fields are the outcome of the task.
 	// The goroutine that runs the task writes them.
@@ -81,8 +84,6 @@ type Task struct {
 	targets  []*Node
 	err      error // made by session.taskError
 
-	returned  atomic.Bool // the node has returned
-	watched   atomic.Bool // the context of the node has an IdleWatch
 	mu        sync.Mutex  // guards extras and nextIndex
 	nextIndex int         // the index of the next pending write
 	extras    *taskExtras // nil for most tasks
@@ -243,7 +244,7 @@ func (t *Task) routed() routed {
 }
 
 func (t *Task) event(kind EventKind, at time.Time) Event {
-	return Event{Kind: kind, Time: at, Step: t.scope.step, Location: t.location}
+	return Event{Kind: kind, Place: Place{at, t.scope.step, t.location}}
 }
 
 // wrote reports whether the update of the task has a write to the channel.

@@ -62,18 +62,16 @@ func (t *Task) keyID() string {
 	return t.ID()
 }
 
-// Emit delivers a value to the reader of the run's events.
-// It returns when the reader has the value or receives it next, or when ctx has ended.
+// Emit delivers a value to the reader of the run's events, as an event that newEmitted makes.
+// It returns when the reader has the event or receives it next, or when ctx has ended.
 // If a watch of [WatchIdle] counts calls of Emit, Emit gives it a heartbeat,
 // even without a reader.
-func (t *Task) Emit(ctx context.Context, value any) {
+func (t *Task) Emit(ctx context.Context, value any, newEmitted func(Place, any) any) {
 	if t.watched.Load() {
 		defer suspendIdle(ctx)()
 	}
 	if s := t.scope.events; s != nil {
-		e := t.event(Emitted, time.Now())
-		e.Value = value
-		s.send(ctx, e)
+		s.sendConverted(ctx, newEmitted(Place{time.Now(), t.scope.step, t.location}, value))
 	}
 }
 

@@ -42,12 +42,14 @@ func (r *run) runSingle(t *Task) error {
 	if r.events == nil {
 		t.execute()
 	} else {
-		r.emit(t.event(TaskStarted, r.began))
+		e := t.event(TaskStarted, r.began)
+		r.emit(&e)
 		if r.parent == nil {
 			r.events.offer(r.storeCtx, maxAhead)
 		}
 		t.execute()
-		r.emit(t.ended())
+		e = t.ended()
+		r.emit(&e)
 	}
 	if t.finished {
 		return nil

@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// However a store waits for the end of its context, the context ends the grace period after that
+// of the caller, with the cause of the caller.
+func TestStoreContextEndsAfterTheGracePeriod(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		wait func(ctx context.Context)
+	}{
+		{"Done", func(ctx context.Context) { <-ctx.Done() }},
+		{"Err", func(ctx context.Context) {
+			for ctx.Err() == nil {
+				time.Sleep(time.Millisecond)
+			}
+		}},
+		{"a derived context", func(ctx context.Context) {
+			ctx, cancel := context.WithTimeout(ctx, time.Hour)
+			defer cancel()
+			<-ctx.Done()
+		}},
+		{"AfterFunc", func(ctx context.Context) {
+			ended := make(chan struct{})
+			context.AfterFunc(ctx, func() { close(ended) })
+			<-ended
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				caller, cancel := context.WithCancelCause(t.Context())
+				rc := newRunContext(caller, true)
+				defer rc.close()
+				cause := errors.New("the user left")
+				began := time.Now()
+				time.AfterFunc(time.Second, func() { cancel(cause) })
+
+				tt.wait(&rc.store)
+				assert.InDelta(t, time.Second+grace, time.Since(began), float64(time.Millisecond))
+				require.ErrorIs(t, rc.store.Err(), context.Canceled)
+				assert.Equal(t, cause, context.Cause(&rc.store))
+			})
+		})
+	}
+}
+
+// The context of the nodes ends with the context of the caller, whether a node asked for its
+// channel before or after.
+func TestRunContextEndsWithItsCaller(t *testing.T) {
+	t.Parallel()
+	for _, stores := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			caller, cancel := context.WithCancel(t.Context())
+			asked, later := newRunContext(caller, stores), newRunContext(caller, stores)
+			defer asked.close()
+			defer later.close()
+			done := asked.Done()
+			synctest.Wait()
+			require.NoError(t, asked.Err())
+
+			cancel()
+			<-done
+			<-later.Done()
+			require.ErrorIs(t, asked.Err(), context.Canceled)
+			require.ErrorIs(t, later.Err(), context.Canceled)
+		})
+	}
+}
+
+// A goroutine that outlives its run sees that the context of the nodes has ended.
+func TestRunContextEndsWithItsRun(t *testing.T) {
+	t.Parallel()
+	rc := newRunContext(t.Context(), false)
+	require.NoError(t, rc.Err())
+	rc.close()
+	<-rc.Done()
+	require.ErrorIs(t, rc.Err(), context.Canceled)
+}
