@@ -79,7 +79,7 @@ type Filter struct {
 	Metadata json.RawMessage
 }
 
-// stored returns the filter for a search. Records with the ids are found besides.
+// stored returns the filter of a search. The search also finds the records with these ids.
 func (f *Filter) stored(besides ...string) runs.Filter {
 	out := runs.Filter{Metadata: f.Metadata, IDs: besides}
 	if f.Owner != "" {
@@ -118,6 +118,9 @@ var resources = map[runs.Kind]Resource{
 // allow asks whether the user may do something, and returns the filter for it.
 func (c *call) allow(a Access) (Filter, error) {
 	a.User = c.user
+	if c.s.o.Auth != nil && c.user.ID == "" {
+		return Filter{}, refuse(http.StatusUnauthorized, "The request has no valid credentials.")
+	}
 	if c.s.o.Authorize != nil {
 		f, err := c.s.o.Authorize(c.ctx(), a)
 		if err == nil {
@@ -167,7 +170,7 @@ func (c *call) find(a Access, kind runs.Kind) (runs.Record, error) {
 }
 
 // search returns the records of a query that the user may see, and how many there are without its
-// limit and offset. The user may see the records with the given ids besides.
+// limit and offset. The user also sees the records with the given ids.
 func (c *call) search(q runs.Query, besides ...string) ([]runs.Record, int, error) {
 	f, err := c.allow(Access{Resource: resources[q.Kind], Action: ActionSearch})
 	if err != nil {

@@ -93,6 +93,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		c.fail(err)
 		return
 	}
+	if r.Method == http.MethodOptions { // a browser asks before a request of another origin
+		c.w.WriteHeader(http.StatusNoContent)
+		return
+	}
 	ctx := context.WithValue(r.Context(), callKey{}, c)
 	s.mux.ServeHTTP(c.w, r.WithContext(withUser(ctx, c.user.ID)))
 }
@@ -149,6 +153,11 @@ func (c *call) authenticate() error {
 	if c.r.Method == http.MethodOptions || slices.Contains(publicPaths, c.r.URL.Path) || c.s.isOpen(c.r.URL.Path) {
 		return nil
 	}
+	return c.identify()
+}
+
+// identify asks Options.Auth for the user of the request.
+func (c *call) identify() error {
 	user, err := c.s.o.Auth(c.r)
 	if refusal, ok := errors.AsType[*Refusal](err); ok {
 		return refusal
@@ -220,8 +229,6 @@ func (s *Server) route(path string, methods map[string]endpoint) {
 		e := methods[r.Method]
 		c.action = e.action
 		switch {
-		case r.Method == http.MethodOptions:
-			c.w.WriteHeader(http.StatusNoContent)
 		case e.handle != nil && s.o.ReadOnly && !onlyReads(c, path):
 			c.fail(errReadOnly)
 		case e.handle == nil:

@@ -18,11 +18,12 @@ import (
 // body has at most Options.MaxBody bytes, unless the handler calls [AllowBody], and each part of the
 // response must be taken within [Limits].WriteTime. [UserID] of the request's context returns the
 // user. Options.Authorize is not asked, except by [Server.CheckThread]. A server that is read-only
-// refuses all methods but GET and HEAD. A handler that answers for longer than [Limits].ReadTime reads
-// the body to its end before.
+// refuses all methods but GET and HEAD. The server answers OPTIONS itself. A handler that needs longer
+// than [Limits].ReadTime for its answer must first read the body to its end. Otherwise the context is
+// cancelled at that time.
 //
-// An error of h is sent like one of the server's own routes, if h has sent nothing: a [Refusal] as
-// it is, and others as a status that fits them, or as status 500 and a line in the log.
+// If h returns an error before it has sent anything, the server sends the error: a [Refusal] unchanged,
+// an error that it knows with a fitting status, and any other with status 500 and a line in the log.
 func (s *Server) Handle(pattern string, h func(http.ResponseWriter, *http.Request) error) {
 	path := pattern
 	if _, after, ok := strings.Cut(pattern, " "); ok {
@@ -34,6 +35,13 @@ func (s *Server) Handle(pattern string, h func(http.ResponseWriter, *http.Reques
 		if s.o.ReadOnly && r.Method != http.MethodGet && r.Method != http.MethodHead {
 			c.fail(errReadOnly)
 			return
+		}
+		if s.o.Auth != nil && c.user.ID == "" { // the path is below one of the pages, which need no user
+			if err := c.identify(); err != nil {
+				c.fail(err)
+				return
+			}
+			r = r.WithContext(withUser(r.Context(), c.user.ID))
 		}
 		body := &requestBody{ReadCloser: r.Body, c: c}
 		r.Body = body

@@ -24,6 +24,7 @@ import (
 	"github.com/weft-go/weft/internal/protocolgraphs"
 	"github.com/weft-go/weft/server"
 	"github.com/weft-go/weft/server/runs/memruns"
+	"github.com/weft-go/weft/server/ui"
 )
 
 // application returns a server with users "ann" and "bob", to which routes are added.
@@ -113,6 +114,39 @@ func TestRoutesOfTheApplicationAreChecked(t *testing.T) {
 			assert.Contains(t, text, c.want)
 			assert.NotContains(t, text, "secret")
 		})
+	}
+}
+
+// No route of the application is called without a user: not by OPTIONS, which browsers send without
+// credentials before a request of another origin, and not below the paths of the pages.
+func TestRoutesOfTheApplicationAlwaysHaveAUser(t *testing.T) {
+	t.Parallel()
+	s, web := application(t, server.Options{Chat: &ui.Chat{}, Origins: []string{"https://app.example"}})
+	route := func(_ http.ResponseWriter, r *http.Request) error {
+		assert.Equal(t, "ann", server.UserID(r.Context()))
+		return nil
+	}
+	s.Handle("/api/any", route)
+	s.Handle("POST /api/files", route)
+	s.Handle("POST /chat/files", route)
+	for _, c := range []struct {
+		method, path, user string
+		want               int
+	}{
+		{"OPTIONS", "/api/any", "", 204},
+		{"OPTIONS", "/api/files", "", 204},
+		{"POST", "/chat/files", "", 401},
+		{"POST", "/chat/files", "ann", 200},
+		{"POST", "/api/any", "", 401},
+		{"POST", "/api/any", "ann", 200},
+		{"GET", "/chat/", "", 200},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), c.method, web.URL+c.path, nil)
+		require.NoError(t, err)
+		r.Header.Set("Origin", "https://app.example")
+		r.Header.Set("X-Api-Key", c.user)
+		status, text := answered(t, r, err)
+		assert.Equal(t, c.want, status, "%s %s as %q: %s", c.method, c.path, c.user, text)
 	}
 }
 

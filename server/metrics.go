@@ -79,7 +79,8 @@ func knownMethod(method string) string {
 	return "other"
 }
 
-// PausedThreads returns the number of threads that wait for an answer, for a metric.
+// PausedThreads returns the number of threads that can be resumed, for a metric: they wait for an
+// answer, or their run was stopped.
 func (s *Server) PausedThreads(ctx context.Context) (int64, error) {
 	_, total, err := s.o.Runs.Search(ctx, runs.Query{Kind: runs.Thread, Statuses: []string{threadInterrupted}, Limit: 1})
 	return int64(total), err

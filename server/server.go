@@ -94,8 +94,8 @@ type Options struct {
 	Studio *ui.Studio
 	// SaveTrace and RunContext make a run a part of the trace of the request that created it, also if
 	// another server continues it: the server stores the result of SaveTrace with the run, and the
-	// nodes of the run see the values of the context that RunContext returns. wait is the time for
-	// which the run waited until it first began. Package graph/otelgraph has both. Nil means none.
+	// nodes of the run see the values of the context that RunContext returns. wait is the time
+	// from when the run was due until it first began. Package graph/otelgraph has both. Nil means none.
 	SaveTrace  func(*http.Request) map[string]string
 	RunContext func(ctx context.Context, trace map[string]string, wait time.Duration) context.Context
 	// Logger receives failures that no client is told. Nil means that nothing is logged.

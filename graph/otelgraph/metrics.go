@@ -84,13 +84,13 @@ func newInstruments(m metric.Meter) *instruments {
 	return i
 }
 
-// ObserveOpenPauses reports the number of open questions as the metric weft.pauses.open. The
-// function count is called for each collection of metrics; it usually asks the store, which knows
-// the questions of all processes, so register it in one process only. The error is that of the
+// ObserveOpenPauses reports the number of paused threads as the metric weft.pauses.open. The
+// function count is called for each collection of metrics. It usually asks the store, which knows
+// the threads of all processes, so register it in one process only. The error is that of the
 // meter.
 func (t *Telemetry) ObserveOpenPauses(count func(context.Context) (int64, error)) error {
 	_, err := t.meter.Int64ObservableGauge("weft.pauses.open", metric.WithUnit("{pause}"),
-		metric.WithDescription("Questions that wait for an answer."),
+		metric.WithDescription("Threads that can be resumed: they wait for an answer, or were stopped."),
 		metric.WithInt64Callback(func(ctx context.Context, o metric.Int64Observer) error {
 			n, err := count(ctx)
 			if err == nil {

@@ -102,7 +102,7 @@ type Filter struct {
 	Owner *string
 	// Metadata selects records as [Query.Metadata] does.
 	Metadata json.RawMessage
-	// IDs are the ids of records that are selected besides, whatever their owner and metadata.
+	// IDs are ids of records that are selected too, whatever their owner and metadata.
 	IDs []string
 }
 

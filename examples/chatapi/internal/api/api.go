@@ -51,7 +51,10 @@ func Caller(r *http.Request) (server.User, error) {
 	return server.User{ID: hex.EncodeToString(sum[:])}, nil
 }
 
-type routes struct{ *chat.Service }
+type routes struct {
+	*chat.Service
+	to *server.Server
+}
 
 // all are the routes that openapi.json describes.
 func (s routes) all() map[string]func(http.ResponseWriter, *http.Request) error {
@@ -70,7 +73,7 @@ func Routes() []string { return slices.Sorted(maps.Keys(routes{}.all())) }
 
 // Handle adds the routes to a server whose Options.Auth is [Caller].
 func Handle(to *server.Server, service *chat.Service) {
-	for pattern, fn := range (routes{service}).all() {
+	for pattern, fn := range (routes{service, to}).all() {
 		to.Handle(pattern, func(w http.ResponseWriter, r *http.Request) error { return refused(fn(w, r)) })
 	}
 	to.Handle("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) error {
@@ -222,6 +225,9 @@ func (s routes) read(w http.ResponseWriter, r *http.Request) error {
 
 func (s routes) delete(w http.ResponseWriter, r *http.Request) error {
 	session, err := s.session(r, r.URL.Query().Get("user_id"), r.PathValue("id"))
+	if err == nil && s.to.CheckThread(r, session.ID) == nil {
+		return jsonhttp.Refuse(http.StatusConflict, "This session is a thread of the server: delete /threads/%s.", session.ID)
+	}
 	if err == nil {
 		err = s.Delete(r.Context(), session)
 	}

@@ -55,6 +55,9 @@ func (s *Routes) resume(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if _, err := io.Copy(io.Discard, r.Body); err != nil { // an unread body bounds the time of the answer
+		return err
+	}
 	return tokens(w, analyst.Words(s.Resume(r.Context(), session.UserID, session.ID)))
 }
 
