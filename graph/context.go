@@ -23,7 +23,8 @@ type Running struct {
 	Step int
 	// Attempt counts the runs of the node under node.Retry, from 1.
 	Attempt int
-	// Resumed says that an earlier run began the task: it asked a question, failed or crashed.
+	// Resumed says that an earlier run stored something of the task: a question, a failure or a
+	// result of Once.
 	Resumed bool
 }
 

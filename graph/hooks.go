@@ -6,7 +6,7 @@ import (
 	"github.com/weft-go/weft/internal/engine"
 )
 
-// HookFuncs are functions that a run calls when it, a superstep or a task begins, for tracing
+// HookFuncs are functions that are called when a run, a superstep or a task begins, for tracing
 // and metrics. Any of them may be nil. Package graph/otelgraph has them for OpenTelemetry.
 //
 // A hook returns a context derived from its own. What runs inside sees the values of that
@@ -15,7 +15,7 @@ import (
 // Hooks delay the run, and must not panic. Concurrent tasks and runs call them concurrently.
 type HookFuncs struct {
 	// Run is called for each run, before the run takes its thread, and for each call of a
-	// subgraph. Only Thread, Run, Graph, Path and Step of its argument are set. A run whose
+	// subgraph. Only Thread, Run, Graph and Path of its argument are set; Step has no meaning there. A run whose
 	// input is invalid does not call it.
 	Run func(ctx context.Context, r Running) (context.Context, func(RunResult))
 	// Step is called for each superstep. Node and Task of its argument are empty.
@@ -25,7 +25,7 @@ type HookFuncs struct {
 	// function for the end is called, so both may use [Once].
 	Task func(ctx context.Context, r Running) (context.Context, func(TaskResult))
 	// Retry is called when an attempt of a node under node.Retry has failed, and another one
-	// follows. Attempts are counted from 1. The context is that of the node.
+	// follows unless the run ends before. Attempts are counted from 1. The context is that of the node.
 	Retry func(ctx context.Context, attempt int, err error)
 }
 
@@ -62,7 +62,8 @@ type TaskResult struct {
 	Err error
 }
 
-// Hooks are the hooks of a graph, in [Options]. They are immutable.
+// Hooks are the hooks of a graph, in [Options]. They are immutable. [NewHooks] makes them; the zero
+// value is not valid.
 type Hooks struct{ hooks engine.Hooks }
 
 // NewHooks returns hooks that call the functions.

@@ -145,8 +145,7 @@ func TestHooksNest(t *testing.T) {
 }
 
 // TestHooksReportFailures proves that the ends of a task, a superstep and a run have the
-// error of a node, of a panic, and of a node that ends its goroutine, and that Retry is
-// called between attempts.
+// error of a node and of a panic, and that Retry is called between attempts.
 func TestHooksReportFailures(t *testing.T) {
 	t.Parallel()
 	text := state.Last[string]("text")

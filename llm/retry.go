@@ -142,7 +142,7 @@ func (w whole) Stream(ctx context.Context, r Request) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
 		var chunks []Chunk
 		var reply Message
-		for chunk, err := range Stream(ctx, w.Model, r, &reply) {
+		for chunk, err := range stream(ctx, w.Model, r, &reply) {
 			if err != nil {
 				yield(Chunk{}, err)
 				return

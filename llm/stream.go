@@ -39,6 +39,11 @@ func Generate(ctx context.Context, m Model, r Request) (Message, error) {
 // message. If ctx is done, it wraps ctx.Err() and its cause, even if the model reports no
 // error. Errors of the model are passed on unchanged.
 func Stream(ctx context.Context, m Model, r Request, reply *Message) iter.Seq2[Chunk, error] {
+	return stream(ctx, wrapped(ctx, m), r, reply)
+}
+
+// stream is Stream without the wrapper of the context.
+func stream(ctx context.Context, m Model, r Request, reply *Message) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
 		*reply = Message{}
 		if err := r.Validate(); err != nil {
@@ -50,7 +55,7 @@ func Stream(ctx context.Context, m Model, r Request, reply *Message) iter.Seq2[C
 			return
 		}
 		var a assembly
-		for chunk, err := range streamOf(ctx, wrapped(ctx, m), r) {
+		for chunk, err := range streamOf(ctx, m, r) {
 			err = cancelled(ctx, err)
 			if err == nil {
 				err = a.add(&chunk)

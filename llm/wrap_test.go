@@ -27,13 +27,16 @@ func TestWithWrapNests(t *testing.T) {
 		}
 	}
 	ctx := llm.WithWrap(llm.WithWrap(t.Context(), wrap("outer")), wrap("inner"))
-	m := llm.Retry(llm.Named(llmtest.Echo{}, llm.ModelName{Provider: "test", Model: "echo"}), llm.RetryPolicy{})
-	reply, err := llm.Generate(ctx, m, llm.Request{Messages: []llm.Message{llm.User("hi")}})
-	require.NoError(t, err)
-	assert.Equal(t, "hi", reply.Text())
-	assert.Equal(t, []string{"outer ", "inner echo"}, log)
+	for _, policy := range []llm.RetryPolicy{{}, {Whole: true}} {
+		log = nil
+		m := llm.Retry(llm.Named(llmtest.Echo{}, llm.ModelName{Provider: "test", Model: "echo"}), policy)
+		reply, err := llm.Generate(ctx, m, llm.Request{Messages: []llm.Message{llm.User("hi")}})
+		require.NoError(t, err)
+		assert.Equal(t, "hi", reply.Text())
+		assert.Equal(t, []string{"outer ", "inner echo"}, log)
+	}
 
-	_, err = llm.Generate(ctx, nil, llm.Request{Messages: []llm.Message{llm.User("hi")}})
+	_, err := llm.Generate(ctx, nil, llm.Request{Messages: []llm.Message{llm.User("hi")}})
 	require.ErrorIs(t, err, llm.ErrInvalid)
 	assert.Len(t, log, 2)
 }

@@ -26,7 +26,8 @@ type Approval struct {
 	//		return Approve.WaitKey(ctx, key, q)
 	//	}
 	//
-	// If Ask is nil, a call that Rule selects fails with [ErrNoApprover].
+	// If Ask is nil, a call that Rule selects fails with [ErrNoApprover]. If 100 decisions about a
+	// call were invalid, the call fails; in a graph, these of earlier runs count too.
 	Ask func(ctx context.Context, key string, q Question) (Decision, error)
 }
 
@@ -183,7 +184,7 @@ func (e *callRun) approve(ctx context.Context) error {
 			return err
 		}
 		if e.approval.round >= maxDecisions {
-			return fmt.Errorf("%d decisions about the call were invalid; the last one: %s", maxDecisions, e.approval.problem)
+			return fmt.Errorf("there were %d decisions about the call, and none that is valid; the last one: %s", maxDecisions, e.approval.problem)
 		}
 		if err := context.Cause(ctx); err != nil {
 			return err

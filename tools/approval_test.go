@@ -346,7 +346,6 @@ func TestApprovalWithoutAnybodyToAsk(t *testing.T) {
 	assert.Empty(t, ran)
 }
 
-// TestApprovalMemoryFails proves that an error of Once fails the call.
 // An Ask that always returns the decision about another call neither runs the call nor asks for ever.
 func TestInvalidDecisionsEnd(t *testing.T) {
 	t.Parallel()
@@ -375,6 +374,7 @@ func TestInvalidDecisionsEnd(t *testing.T) {
 	}
 }
 
+// TestApprovalMemoryFails proves that an error of Once fails the call.
 func TestApprovalMemoryFails(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("disk full")

@@ -79,13 +79,16 @@ func kindOf(err error) string {
 	}
 }
 
-// outcomeOf returns the outcome of an end. Runs that were stopped from outside did not fail.
+// outcomeOf returns the outcome of a run, superstep, task, request or tool call that ended with err.
+// One that was stopped from outside has not failed; one that took too long has.
 func outcomeOf(ctx context.Context, err error, paused bool) string {
 	switch {
 	case err == nil && paused:
 		return outcomePaused
 	case err == nil:
 		return outcomeDone
+	case errors.Is(err, graph.ErrTimeout), errors.Is(context.Cause(ctx), graph.ErrTimeout):
+		return outcomeFailed
 	case errors.Is(err, graph.ErrDrained), errors.Is(err, graph.ErrSuperseded), errors.Is(err, graph.ErrRolledBack),
 		errors.Is(ctx.Err(), context.Canceled), errors.Is(err, context.Canceled):
 		return outcomeCancelled

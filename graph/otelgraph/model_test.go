@@ -3,8 +3,10 @@ package otelgraph_test
 import (
 	"context"
 	"errors"
+	"iter"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -14,6 +16,7 @@ import (
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/graph/node"
 	"github.com/weft-go/weft/graph/otelgraph"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/llmtest"
@@ -269,4 +272,33 @@ func TestGraphInsideANodeIsTracedOnce(t *testing.T) {
 		"invoke_workflow outer", "  superstep", "    task run",
 		"      invoke_workflow g", "        superstep", "          task ask", "            chat",
 	}, tree(r.take()))
+}
+
+// TestRequestThatTakesTooLongHasFailed proves that a request which the time limit of its node ends has
+// failed, and was not cancelled.
+func TestRequestThatTakesTooLongHasFailed(t *testing.T) {
+	t.Parallel()
+	waits := llm.ModelFunc(func(ctx context.Context, _ llm.Request) iter.Seq2[llm.Chunk, error] {
+		return func(yield func(llm.Chunk, error) bool) {
+			<-ctx.Done()
+			yield(llm.Chunk{}, ctx.Err())
+		}
+	})
+	for name, limit := range map[string]node.TimeoutPolicy{
+		"in all": {Run: time.Millisecond}, "without a sign of life": {Idle: time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := record(otelgraph.Options{})
+			b := graph.New("g", text)
+			b.Node("ask", limit.Wrap(func(ctx context.Context, _ state.View) (state.Update, error) {
+				_, err := llm.Generate(ctx, waits, llm.Request{Messages: []llm.Message{llm.User("hi")}})
+				return nil, err
+			}))
+			b.Edge(graph.Start, "ask")
+			_, err := compile(t, b, r.Graph(graph.Options{})).Invoke(t.Context())
+			require.ErrorIs(t, err, graph.ErrTimeout)
+			assert.Equal(t, codes.Error, only(t, r.take(), "chat").Status.Code)
+		})
+	}
 }

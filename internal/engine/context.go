@@ -100,6 +100,7 @@ func (c *runContext) drained() bool {
 // If rollback is true, the run also deletes its checkpoints.
 // Without rollback, a run whose context has already ended keeps its own cause.
 func (c *runContext) supersede(rollback bool) {
+	_ = c.cause() // the context of the caller may have ended unseen
 	c.mu.Lock()
 	if c.finished {
 		c.mu.Unlock()

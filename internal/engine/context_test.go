@@ -87,3 +87,19 @@ func TestRunContextEndsWithItsRun(t *testing.T) {
 	<-rc.Done()
 	require.ErrorIs(t, rc.Err(), context.Canceled)
 }
+
+// A run that its caller has cancelled keeps this cause if another run supersedes it afterwards, also
+// if nothing has asked the context in between.
+func TestCancelledRunIsNotSuperseded(t *testing.T) {
+	t.Parallel()
+	caller, cancel := context.WithCancelCause(t.Context())
+	rc := newRunContext(caller, true)
+	defer rc.close()
+	cause := errors.New("the user left")
+	cancel(cause)
+
+	rc.supersede(false)
+	assert.Equal(t, cause, rc.cause())
+	_, err := rc.finish()
+	require.NoError(t, err)
+}
