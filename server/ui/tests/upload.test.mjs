@@ -139,3 +139,127 @@ test("a file goes to the conversation that is shown, also one that is dropped", 
   await send(chat, "Make the invoice");
   await page.getByRole("list", { name: "Files of the message" }).getByText("dropped.csv").waitFor();
 }));
+
+const newChat = async (page) => {
+  await page.getByRole("link", { name: "New chat" }).click();
+  await page.waitForURL(/#\/$/);
+};
+const field = (page) => page.getByRole("textbox", { name: "Message" });
+
+test("the files of a new conversation go with its thread when that is opened", limit, () => tab({}, async (chat, page) => {
+  for (const remove of [false, true]) {
+    const name = remove ? "removed.csv" : "kept.csv";
+    await attach(page, csv(name));
+    await attached(page).getByText("3 rows").waitFor();
+    if (remove) {
+      await page.getByRole("button", { name: `Remove ${name}` }).click();
+      await attached(page).waitFor({ state: "detached" });
+    }
+    await page.getByRole("link", { name }).click();
+    await page.waitForURL(/#\/.+/);
+    const thread = chat.thread;
+    if (!remove) {
+      await attached(page).getByText(name).waitFor();
+      await page.reload();
+      await attached(page).getByText(name).waitFor();
+    }
+    await send(chat, "A picture, please");
+    assert.equal(await page.getByRole("list", { name: "Files of the message" }).count(), remove ? 0 : 1);
+    await newChat(page);
+    assert.equal(await attached(page).count(), 0);
+    await send(chat, "hello");
+    assert.notEqual(chat.thread, thread, "the message went into another conversation");
+    assert.equal((await threadsOf(name)).length, 1, "another message has changed the title");
+    await newChat(page);
+  }
+}));
+
+test("the files of a new conversation go with its thread when that is deleted", limit, () => tab({}, async (chat, page) => {
+  await attach(page, csv("deleted.csv"));
+  await attached(page).getByText("3 rows").waitFor();
+  const [{ thread_id: thread }] = await threadsOf("deleted.csv");
+  const remove = async () => {
+    const row = page.getByRole("listitem").filter({ has: page.getByRole("link", { name: "deleted.csv" }) });
+    await row.hover();
+    await row.getByRole("button").click();
+    await page.getByRole("menuitem", { name: "Delete" }).click();
+  };
+  await remove();
+  await attached(page).waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Undo" }).click();
+  await page.getByRole("link", { name: "deleted.csv" }).click();
+  await attached(page).getByText("deleted.csv").waitFor();
+  await newChat(page);
+  await remove();
+  await send(chat, "hello");
+  assert.notEqual(chat.thread, thread, "the message went into a deleted conversation");
+  assert.equal(await page.getByRole("list", { name: "Files of the message" }).count(), 0);
+}));
+
+test("a message that was not sent does not go into a thread that was opened since", limit, () => tab({}, async (chat, page) => {
+  await page.route("**/runs", (r) => r.abort());
+  await field(page).fill("Say it once");
+  await field(page).press("Enter");
+  await page.getByText("The message was not sent.").waitFor();
+  await page.unroute("**/runs");
+  await page.getByRole("link", { name: "Say it once" }).click();
+  await page.waitForURL(/#\/.+/);
+  const thread = chat.thread;
+  await send(chat, "A picture, please");
+  await newChat(page);
+  await send(chat, "Say it once");
+  assert.notEqual(chat.thread, thread);
+}));
+
+test("a file that is attached while a message is sent stays for the next one", limit, () => tab({}, async (chat, page) => {
+  const during = async (text, late) => {
+    let go;
+    const asked = new Promise((f) => {
+      void page.route("**/runs", async (r) => {
+        await new Promise((open) => f((go = open)));
+        await r.continue();
+      });
+    });
+    await field(page).fill(text);
+    await field(page).press("Enter");
+    await asked;
+    await attach(page, csv(late));
+    await attached(page).getByText(late).waitFor();
+    await attached(page).getByText("3 rows").last().waitFor();
+    go();
+    await page.getByText(text, { exact: true }).last().waitFor();
+    await page.waitForURL(/#\/.+/);
+    await page.unroute("**/runs");
+    await chat.idle();
+  };
+  await during("A picture, please", "late.csv"); // the first message, without a file
+  await attached(page).getByText("late.csv").waitFor();
+  assert.equal(await attached(page).getByRole("listitem").count(), 1);
+  assert.equal((await threadsOf("late.csv")).length, 0, "the file has a thread of its own");
+  await during("Make the invoice", "later.csv");
+  await page.getByRole("list", { name: "Files of the message" }).getByText("late.csv").waitFor();
+  await attached(page).getByText("later.csv").waitFor();
+  assert.equal(await attached(page).getByRole("listitem").count(), 1);
+  await send(chat, "Show me a picture again");
+  await page.getByRole("list", { name: "Files of the message" }).getByText("later.csv").waitFor();
+  assert.equal(await attached(page).count(), 0);
+}));
+
+test("a file that is removed while its thread is created is not sent", limit, () => tab({}, async (chat, page) => {
+  const uploads = [];
+  page.on("request", (r) => r.url().includes("/api/lists") && uploads.push(r.method()));
+  let go;
+  const asked = new Promise((f) => {
+    void page.route("**/threads", async (r) => {
+      await new Promise((open) => f((go = open)));
+      await r.continue();
+    });
+  });
+  await attach(page, csv("early.csv"), csv("next.csv"));
+  await asked;
+  await page.getByRole("button", { name: "Remove early.csv" }).click();
+  await page.getByRole("button", { name: "Remove early.csv" }).waitFor({ state: "detached" });
+  go();
+  await attached(page).getByText("3 rows").waitFor();
+  assert.deepEqual(uploads, ["POST"], "the removed file was sent");
+}));

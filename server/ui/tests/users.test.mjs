@@ -1,6 +1,7 @@
 // The chat page with users: sign-in, the script of an application, and attachments.
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
+import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { build, Chat, launch } from "./harness.mjs";
 
@@ -154,6 +155,33 @@ test("weft.card: the application shows a result of its own type", limit, async (
   assert.equal(await card.innerText(), text);
   assert.deepEqual(await chat.axe(), []);
   await chat.close();
+});
+
+test("a file card: the download has the credentials of the page", limit, async () => {
+  for (const way of ["token", "login", "script"]) {
+    const chat = await newTab(way);
+    const { page } = chat;
+    await page.goto(`${at[way].origin}/chat/`);
+    if (way === "token") await signIn(chat, "token-of-ada");
+    if (way === "login") await page.getByRole("button", { name: "Sign in as Ada" }).click();
+    await chat.field.fill("Write the letter");
+    await chat.field.press("Enter");
+    await page.getByText("Here it is.").waitFor();
+    const started = page.waitForEvent("download");
+    const link = page.getByRole("link", { name: "Download letter.txt" });
+    await link.click();
+    const download = await started;
+    assert.equal(await download.failure(), null, way);
+    assert.equal(download.suggestedFilename(), "letter.txt");
+    assert.equal(readFileSync(await download.path(), "utf8"), "Dear Ms Meyer,\n");
+    if (way === "script") {
+      // A refusal is told.
+      await page.route("**/api/letter.txt", (r) => r.fulfill({ status: 404, json: { detail: "The letter was removed." } }));
+      await link.click();
+      await page.getByText("letter.txt was not downloaded. The letter was removed.").waitFor();
+    }
+    await chat.close();
+  }
 });
 
 const pixel = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "base64");

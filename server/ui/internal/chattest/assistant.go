@@ -22,6 +22,14 @@ type invoice struct {
 	Total    float64     `json:"total"`
 }
 
+// A file is an invoice to download.
+type file struct {
+	Name string `json:"name"`
+	Type string `json:"type"`
+	Size int    `json:"size"`
+	URL  string `json:"url"`
+}
+
 // newAssistant is an agent that says what it was given, and makes invoices.
 func newAssistant(store checkpoint.Store) (*graph.Graph, []tools.Tool, error) {
 	list := []tools.Tool{
@@ -31,6 +39,9 @@ func newAssistant(store checkpoint.Store) (*graph.Graph, []tools.Tool, error) {
 		) (invoice, error) {
 			return invoice{"9007199254740993", in.Customer, 1290.5}, nil
 		}).Annotate(tools.Annotations{Title: "Make an invoice", Result: "invoice"}),
+		tools.New("write_letter", "Writes a letter.", func(context.Context, struct{}) (file, error) {
+			return file{"letter.txt", "text/plain", len(letter), "/api/letter.txt"}, nil
+		}).Annotate(tools.Annotations{Title: "Write a letter", Result: "file"}),
 	}
 	set, err := tools.NewSet(list...)
 	if err != nil {
@@ -40,7 +51,7 @@ func newAssistant(store checkpoint.Store) (*graph.Graph, []tools.Tool, error) {
 	return g, list, err
 }
 
-// answer asks for an invoice, or says which parts the last message has.
+// answer asks for an invoice or a letter, or says which parts the last message has.
 func answer(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
 	last := r.Messages[len(r.Messages)-1]
 	switch {
@@ -48,6 +59,9 @@ func answer(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
 		return llmtest.NewScript(llmtest.Say("Here it is.")).Stream(ctx, r)
 	case strings.Contains(last.Text(), "invoice"):
 		return llmtest.NewScript(llmtest.Call("make_invoice", `{"customer":"<b>Meyer</b> & Sons"}`)).Stream(ctx, r)
+	}
+	if strings.Contains(last.Text(), "letter") {
+		return llmtest.NewScript(llmtest.Call("write_letter", `{}`)).Stream(ctx, r)
 	}
 	var parts []string
 	for _, p := range last.Parts {

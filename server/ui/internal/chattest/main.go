@@ -61,6 +61,10 @@ func serve(ctx context.Context, listen, signIn string) error {
 	if err != nil {
 		return err
 	}
+	s.Handle("GET /api/letter.txt", func(w http.ResponseWriter, _ *http.Request) error {
+		_, err := fmt.Fprint(w, letter)
+		return err
+	})
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listen)
 	if err != nil {
 		return err
@@ -76,6 +80,9 @@ func serve(ctx context.Context, listen, signIn string) error {
 	}
 	return s.Close(context.WithoutCancel(ctx))
 }
+
+// letter is a file that only users get.
+const letter = "Dear Ms Meyer,\n"
 
 // user knows two people by a bearer token or by a cookie.
 func user(r *http.Request) (server.User, error) {

@@ -13,7 +13,7 @@ import { begin as startThread, Session } from "./session";
 import { Sidebar } from "./Sidebar";
 import { threads } from "./threads";
 import type { Source } from "./Turns";
-import { forgetNew, uploadsOf } from "./uploads";
+import { filesOf, leaveNew, uploadsOf } from "./uploads";
 
 /** useSession returns the session of a thread, and closes it when another one is shown. */
 function useSession(thread: string | undefined): Session | undefined {
@@ -42,6 +42,7 @@ export function App() {
   useEffect(() => {
     setSources(undefined);
     setFailed(undefined);
+    if (first.current?.thread === thread) first.current = undefined; // it is no new conversation any more
   }, [thread]);
 
   // The first message is sent when the thread is there. It is given back if it cannot be sent.
@@ -51,13 +52,16 @@ export function App() {
     const text = textOfContent(content);
     const next = first.current?.text === text ? first.current : { thread: v7(), text, id: v7() };
     if (uploads.created) next.thread = uploads.thread;
+    else uploads.thread = next.thread; // for a file that is attached meanwhile
     first.current = next;
     try {
       await threads.create(text, next.thread);
       if (uploads.created) await threads.entitle(text, next.thread);
-      await startThread(next.thread, { content, files: uploads.files }, next.id);
+      const sent = uploads.view();
+      await startThread(next.thread, { content, files: filesOf(sent) }, next.id);
       first.current = undefined;
-      forgetNew();
+      uploads.drop(sent);
+      leaveNew(next.thread);
       navigate(`#/${next.thread}`);
     } catch (error) {
       setFailed(`The message was not sent. ${messageOf(error)}`);
@@ -69,8 +73,9 @@ export function App() {
     if (!session) throw new Error("The conversation is not there yet.");
     setFailed(undefined);
     try {
-      await session.send({ content, files: uploads.files });
-      uploads.clear();
+      const sent = uploads.view();
+      await session.send({ content, files: filesOf(sent) });
+      uploads.drop(sent);
     } catch (error) {
       setFailed(`The message was not sent. ${messageOf(error)}`);
       throw error;

@@ -2,6 +2,7 @@ import { client, messageOf, statusOf } from "../client";
 import { toast } from "../parts/Toast";
 import { navigate } from "../route";
 import { assistantId } from "./session";
+import { leaveNew } from "./uploads";
 
 export type Thread = { id: string; title: string; updated: string; status: string };
 
@@ -84,6 +85,7 @@ class Threads {
   /** remove deletes a thread unless the person undoes it within some seconds. */
   remove(t: Thread, shown: boolean) {
     this.#hidden.add(t.id);
+    leaveNew(t.id);
     this.#set({ ...this.#list, threads: this.#list.threads.filter((o) => o.id !== t.id) });
     if (shown) navigate("#/");
     const undo = () => {

@@ -14,6 +14,11 @@ export type Upload = {
   problem?: string;
 };
 
+/** filesOf returns what a message says about its files. */
+export function filesOf(list: Upload[]): Uploaded[] {
+  return list.flatMap((u) => u.file ?? []);
+}
+
 type Kept = { thread: string; files: Uploaded[] };
 
 /** readUploaded returns what an answer, or a message, says about a file. */
@@ -35,9 +40,9 @@ export function takes(file: { name: string; type: string }): boolean {
  * the application one after the other, and are kept over a reload.
  */
 export class Uploads {
-  readonly #place: string;
+  #place: string;
   /** The thread; that of a new conversation is created with the first file. */
-  readonly thread: string;
+  thread: string;
   /** Whether the thread was created for a file. */
   created = false;
   #list: Upload[] = [];
@@ -65,22 +70,22 @@ export class Uploads {
 
   view = () => this.#list;
 
-  get files(): Uploaded[] {
-    return this.#list.flatMap((u) => u.file ?? []);
-  }
 
   /** add sends a file, after the files before it. The function creates the thread of a new conversation. */
   add(file: File, create?: () => Promise<unknown>) {
     const u: Upload = { key: v7(), name: file.name, sent: 0 };
     this.#set([...this.#list, u]);
+    const removed = () => !this.#list.some((o) => o.key === u.key);
     this.#last = this.#last.then(async () => {
-      if (!this.#list.some((o) => o.key === u.key)) return; // removed meanwhile
+      if (removed()) return;
       try {
         if (create && !this.created) {
           await create();
           this.created = true;
         }
-        const answer = await this.#send(u.key, file);
+        const headers = await credentialsNow();
+        if (removed()) return;
+        const answer = await this.#send(u.key, file, headers);
         this.#change(u.key, { sent: 1, file: readUploaded(answer, file.name) });
       } catch (error) {
         if ((error as { status?: number }).status === 401) dispatchEvent(new Event("weft-denied"));
@@ -100,13 +105,23 @@ export class Uploads {
     request?.abort();
   }
 
-  /** clear forgets the files that a message has. */
-  clear() {
-    this.#set([]);
+  /** drop forgets the files that a message has. A file that was attached later stays. */
+  drop(sent: Upload[]) {
+    this.#set(this.#list.filter((u) => !sent.some((s) => s.key === u.key)));
   }
 
-  async #send(key: string, file: File): Promise<unknown> {
-    const headers = await credentialsNow();
+  /** move makes them the files of another place: a new conversation has become a thread. */
+  move(place: string) {
+    try {
+      sessionStorage.removeItem(this.#place);
+    } catch {
+      // The browser keeps no values for this page.
+    }
+    this.#place = `weft.files.${place}`;
+    this.#keep();
+  }
+
+  async #send(key: string, file: File, headers: Record<string, string>): Promise<unknown> {
     const request = new XMLHttpRequest(); // fetch does not tell how much was sent
     this.#requests.set(key, request);
     const form = new FormData();
@@ -132,14 +147,18 @@ export class Uploads {
 
   #set(list: Upload[]) {
     this.#list = list;
+    this.#keep();
+    for (const f of this.#listeners) f();
+  }
+
+  #keep() {
     try {
-      const files = this.files;
+      const files = filesOf(this.#list);
       if (files.length) sessionStorage.setItem(this.#place, JSON.stringify({ thread: this.thread, files } satisfies Kept));
       else sessionStorage.removeItem(this.#place);
     } catch {
       // The browser keeps no values for this page.
     }
-    for (const f of this.#listeners) f();
   }
 }
 
@@ -162,13 +181,20 @@ const all = new Map<string, Uploads>();
 
 /** uploadsOf returns the files for the next message of a thread, or of a new one. */
 export function uploadsOf(place: string): Uploads {
+  if (place !== "new") leaveNew(place);
   let u = all.get(place);
   if (!u) all.set(place, (u = new Uploads(place)));
   return u;
 }
 
-/** forget begins a new conversation with no files and another thread. */
-export function forgetNew() {
-  all.get("new")?.clear();
+/**
+ * leaveNew is called when the thread of the new conversation is opened, used or deleted. Its files
+ * belong to the thread from then on, and the next new conversation has another one.
+ */
+export function leaveNew(thread: string) {
+  const u = uploadsOf("new");
+  if (u.thread !== thread) return;
   all.delete("new");
+  all.set(thread, u);
+  u.move(thread);
 }

@@ -4,6 +4,7 @@ import { client, messageOf } from "../client";
 import { parse, stringify } from "../exact";
 import { Button, IconButton } from "../parts/Button";
 import { Dialog } from "../parts/Dialog";
+import { saveBlob } from "../parts/download";
 import { Skeleton } from "../parts/Skeleton";
 import { Time } from "../parts/Time";
 import { toast } from "../parts/Toast";
@@ -120,11 +121,7 @@ function children(all: string[][], at: string[]): { name: string }[] {
 }
 
 function save(items: Item[], at: string[]) {
-  const a = document.createElement("a");
-  a.href = URL.createObjectURL(new Blob([stringify(items)], { type: "application/json" }));
-  a.download = `${["memory", ...at].join("-")}.json`;
-  a.click();
-  URL.revokeObjectURL(a.href);
+  saveBlob(new Blob([stringify(items)], { type: "application/json" }), `${["memory", ...at].join("-")}.json`);
 }
 
 function EditItem({ item, at, onClose }: { item?: Item; at: string[]; onClose: () => void }) {

@@ -1,6 +1,10 @@
 import { Download, FileText } from "lucide-react";
+import type { MouseEvent } from "react";
+import { messageOf } from "../../client";
 import { isNumber, numberText } from "../../exact";
+import { download } from "../download";
 import { hostOf, Picture } from "../Markdown";
+import { toast } from "../Toast";
 import { Tree } from "../Tree";
 import { listOf, safeLink, text } from "./value";
 
@@ -32,6 +36,13 @@ function sizeOf(bytes: number): string {
   return `${(bytes / 1000 ** i).toFixed(i && bytes / 1000 ** i < 10 ? 1 : 0)} ${units[i]}`;
 }
 
+// A click on a file of another origin, or one that opens a new tab, is left to the browser.
+function onDownload(e: MouseEvent, link: string, name: string) {
+  if (e.ctrlKey || e.metaKey || e.shiftKey || e.altKey || new URL(link, location.href).origin !== location.origin) return;
+  e.preventDefault();
+  void download(link, name).catch((error: unknown) => toast(`${name} was not downloaded. ${messageOf(error)}`));
+}
+
 // A file is {name, type, size, url}; several are a list, or {files: […]}.
 
 export function Files({ value }: { value: unknown }) {
@@ -40,16 +51,16 @@ export function Files({ value }: { value: unknown }) {
   return (
     <ul className="space-y-2">
       {list.map((f, i) => {
-        const link = safeLink(f.url);
+        const link = safeLink(f.url), name = text(f.name) ?? "";
         const facts = [text(f.type), isNumber(f.size) ? sizeOf(Number(numberText(f.size))) : undefined].filter(Boolean).join(" · ");
         return (
           <li key={i} className="flex max-w-md items-center gap-3 rounded-card border bg-raised px-3.5 py-2.5 text-sm">
             <span className="grid size-10 shrink-0 place-items-center rounded-[10px] bg-tint text-accent"><FileText size={20} aria-hidden /></span>
             <div className="min-w-0 flex-1">
-              <div className="truncate font-medium">{text(f.name)}</div>
+              <div className="truncate font-medium">{name}</div>
               <div className="num text-xs text-muted">{facts}</div>
             </div>
-            {link && <a href={link} download={text(f.name)} aria-label={`Download ${text(f.name)}`} className="grid size-9 place-items-center rounded-[10px] text-muted hover:bg-hover hover:text-text"><Download size={18} aria-hidden /></a>}
+            {link && <a href={link} download={name} aria-label={`Download ${name}`} onClick={(e) => onDownload(e, link, name)} className="grid size-9 place-items-center rounded-[10px] text-muted hover:bg-hover hover:text-text"><Download size={18} aria-hidden /></a>}
           </li>
         );
       })}
