@@ -95,6 +95,9 @@ func (s *Server) runGraph(a *activeRun, w *logWriter) outcome {
 	}
 	a.data.Checkpoint = rec.root().checkpoint
 	if err == nil {
+		if a.cancellation() == rollbackRun { // the graph obeys only the first of several requests
+			return canceledOutcome(a)
+		}
 		return outcome{status: runSuccess}
 	}
 	if a.ctx.Err() != nil {

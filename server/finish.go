@@ -3,11 +3,9 @@ package server
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/weft-go/weft/checkpoint"
-	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/server/runs"
 )
 
@@ -20,6 +18,9 @@ func (s *Server) finish(a *activeRun, out outcome) {
 	if !out.drained {
 		at := now()
 		a.data.Ended, a.data.Error = &at, out.err
+		if !out.undone {
+			a.data.Found = nil
+		}
 	}
 	rested := false
 	s.persist(a, func(ctx context.Context) (err error) {
@@ -81,15 +82,17 @@ func (s *Server) storeEnd(ctx context.Context, a *activeRun, out outcome) (reste
 		return false, err
 	}
 	defer s.closeLog(log)
+	if out.undone {
+		if err := a.undo(ctx); err != nil {
+			return false, err
+		}
+	}
 	state, err := s.stateOf(ctx, a, out)
 	if err != nil {
 		return false, err
 	}
 	end := runEnd{Status: out.status, Error: out.err, Undone: out.undone, Paused: out.status == runSuccess && state == threadInterrupted}
 	if out.undone {
-		if err := s.undo(ctx, a); err != nil {
-			return false, err
-		}
 		if err := s.o.Runs.Delete(ctx, runs.Run, a.id); err != nil && !errors.Is(err, runs.ErrNotFound) {
 			return false, err
 		}
@@ -105,34 +108,6 @@ func (s *Server) storeEnd(ctx context.Context, a *activeRun, out outcome) (reste
 			return n > 0 && replaced[n-1].Kind == runs.Thread, err
 		}
 	}
-}
-
-// undo removes the checkpoints that a run has stored. The graph removes those of a run that this
-// server executes; there may be others of a server before it.
-func (s *Server) undo(ctx context.Context, a *activeRun) error {
-	if a.g == nil || a.data.Attempt == 0 {
-		return nil
-	}
-	deleter, ok := a.g.graph.Checkpoints().(checkpoint.RunDeleter)
-	if !ok {
-		return nil
-	}
-	var ids []string
-	for info, err := range a.g.graph.Thread(a.thread).History(ctx, graph.HistoryQuery{Metadata: map[string]string{metaRun: a.id}}) {
-		if errors.Is(err, checkpoint.ErrNotFound) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if !slices.Contains(ids, info.Run) {
-			ids = append(ids, info.Run)
-		}
-	}
-	if len(ids) == 0 {
-		return nil
-	}
-	return deleter.DeleteRuns(ctx, a.thread, ids...)
 }
 
 // endedRecords returns the records that the end of a run changes. It reports whether they are

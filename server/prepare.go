@@ -84,6 +84,11 @@ func (s *Server) prepare(a *activeRun) (*prepared, error) {
 
 // start makes the input of a run that begins.
 func (a *activeRun) start(ctx context.Context, p *prepared, newest *graph.Snapshot, head string) (err error) {
+	if newest != nil {
+		if a.data.Found, err = a.findWrites(ctx, newest); err != nil {
+			return err
+		}
+	}
 	if a.data.Pending, err = a.pending(ctx); err != nil {
 		return err
 	}

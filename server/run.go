@@ -57,6 +57,9 @@ type runData struct {
 	Base    string `json:",omitempty"`
 	Pending int    `json:",omitempty"`
 	Started bool   `json:",omitempty"`
+	// Found has the pending writes before the first start. A rollback restores them. A run that has
+	// ended does not have them any more.
+	Found []foundWrites `json:",omitempty"`
 	// Before is the number of the event before the first one of the run, if the run has begun.
 	Before *int64 `json:",omitempty"`
 	// Temporary says that the thread is deleted after the run.

@@ -81,7 +81,7 @@ var layers = map[string][]string{
 	"server/internal/stored":     {"checkpoint", "graph", "internal/lru", "internal/statecore", "llm", "server/runs", "server/runs/memruns", "state"},
 	"server/ui":                  {"tools"},
 	"server/ui/internal/...":     {"checkpoint", "checkpoint/...", "graph", "graph/agent", "graph/node", "llm", "llm/llmtest", "memory", "memory/inmemory", "server", "server/runs/memruns", "server/ui", "state", "tools"},
-	"server":                     {"checkpoint", "graph", "graph/draw", "llm", "memory", "server/internal/stored", "server/runs", "server/ui", "state", "tools", "internal/uuid"},
+	"server":                     {"checkpoint", "graph", "graph/draw", "llm", "memory", "server/internal/stored", "server/runs", "server/ui", "state", "tools", "internal/engine", "internal/uuid"},
 
 	// Examples and commands import only what users can import.
 	"examples/...": {

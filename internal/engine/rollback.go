@@ -55,24 +55,29 @@ func (r *run) rollBack(ctx context.Context) error {
 		return err
 	}
 	for _, f := range r.log.found {
-		c, err := r.log.store.Get(ctx, f.key)
-		if err != nil {
-			return err
-		}
-		// A store cannot delete a single pending write, so a mark replaces it.
-		restored := slices.Clone(f.writes)
-		for _, w := range c.Writes {
-			same := func(before checkpoint.Write) bool { return before.Task == w.Task && before.Index == w.Index }
-			if !slices.ContainsFunc(f.writes, same) {
-				restored = append(restored, checkpoint.Write{Task: w.Task, Index: w.Index, Channel: markGone})
-			}
-		}
-		if len(restored) == 0 {
-			continue
-		}
-		if err := r.log.store.PutWrites(ctx, f.key, restored); err != nil {
+		if err := RestoreWrites(ctx, r.log.store, f.key, f.writes); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// RestoreWrites gives a checkpoint the pending writes that it had before a run.
+func RestoreWrites(ctx context.Context, store checkpoint.Store, key checkpoint.Key, before []checkpoint.Write) error {
+	c, err := store.Get(ctx, key)
+	if err != nil {
+		return err
+	}
+	// A store cannot delete a single pending write, so a mark replaces it.
+	restored := slices.Clone(before)
+	for _, w := range c.Writes {
+		same := func(b checkpoint.Write) bool { return b.Task == w.Task && b.Index == w.Index }
+		if !slices.ContainsFunc(before, same) {
+			restored = append(restored, checkpoint.Write{Task: w.Task, Index: w.Index, Channel: markGone})
+		}
+	}
+	if len(restored) == 0 {
+		return nil
+	}
+	return store.PutWrites(ctx, key, restored)
 }
