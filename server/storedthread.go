@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/weft-go/weft/checkpoint"
-	"github.com/weft-go/weft/server/internal/stored"
+	"github.com/weft-go/weft/internal/stored"
 	"github.com/weft-go/weft/server/runs"
 )
 

@@ -78,18 +78,19 @@ var layers = map[string][]string{
 	"server/runs/...":            {"server/runs", "internal/migration", "internal/pgdb", "internal/sqlitedb", "internal/uuid"},
 	"server/mcpserver":           {"internal/uuid"},
 	"server/internal/replaytest": {"internal/uuid"},
-	"server/internal/stored":     {"checkpoint", "graph", "internal/lru", "internal/statecore", "llm", "server/runs", "server/runs/memruns", "state"},
+	"internal/stored":            {"checkpoint", "graph", "internal/lru", "internal/statecore", "llm", "server/runs", "server/runs/memruns", "state"},
 	"server/ui":                  {"tools"},
 	"server/ui/internal/...":     {"checkpoint", "checkpoint/...", "graph", "graph/agent", "graph/node", "llm", "llm/llmtest", "memory", "memory/inmemory", "server", "server/runs/memruns", "server/ui", "state", "tools"},
-	"server":                     {"checkpoint", "graph", "graph/draw", "llm", "memory", "server/internal/stored", "server/runs", "server/ui", "state", "tools", "internal/engine", "internal/uuid"},
+	"server":                     {"checkpoint", "graph", "graph/draw", "llm", "memory", "internal/stored", "server/runs", "server/ui", "state", "tools", "internal/engine", "internal/uuid"},
 
-	// Examples and commands import only what users can import.
+	// Examples and commands import only what users can import. The command weft also reads threads
+	// without their graphs.
 	"examples/...": {
 		"state", "graph", "graph/draw", "graph/flow", "graph/node", "graph/otelgraph", "graph/agent", "graph/agent/deep", "graph/agent/middleware", "checkpoint", "checkpoint/...",
 		"llm", "llm/...", "memory", "memory/...", "server", "server/...", "tools", "tools/...",
 	},
 	"cmd/...":  {"checkpoint", "checkpoint/..."},
-	"cmd/weft": {"checkpoint", "checkpoint/...", "server", "server/runs", "server/runs/...", "server/ui"},
+	"cmd/weft": {"checkpoint", "checkpoint/...", "graph", "internal/stored", "state", "server", "server/runs", "server/runs/...", "server/ui"},
 
 	// Other internal packages import no packages of this module, unless they are listed here.
 	"internal/...":      nil,

@@ -2,16 +2,18 @@ package stored_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/internal/stored"
 	"github.com/weft-go/weft/llm"
-	"github.com/weft-go/weft/server/internal/stored"
 	"github.com/weft-go/weft/state"
 )
 
@@ -173,6 +175,28 @@ func TestTheGraphOfAThreadIsDrawnFromItsCheckpoints(t *testing.T) {
 			assert.Equal(t, "[]llm.Message", ch.Type)
 		}
 	}
+}
+
+func TestTheNextRunUsesAStoredAnswer(t *testing.T) {
+	t.Parallel()
+	store := memcheckpoint.New(memcheckpoint.Options{})
+	thread := program(t, graph.Options{Checkpoints: store}).Thread("t")
+	snap, err := thread.Invoke(t.Context(), messages.Put(messageID(llm.User("hi"), "m1")))
+	require.NoError(t, err)
+	require.Len(t, snap.Pauses, 1)
+
+	require.ErrorIs(t, stored.Answer(t.Context(), store, "t", "other", json.RawMessage("true")), stored.ErrNoQuestion)
+	lease, err := store.Lease(t.Context(), "t")
+	require.NoError(t, err)
+	require.ErrorIs(t, stored.Answer(t.Context(), store, "t", snap.Pauses[0].ID, json.RawMessage("true")), checkpoint.ErrConflict)
+	require.NoError(t, lease.Release(t.Context()))
+
+	require.NoError(t, stored.Answer(t.Context(), store, "t", snap.Pauses[0].ID, json.RawMessage("true")))
+	require.ErrorIs(t, stored.Answer(t.Context(), store, "t", snap.Pauses[0].ID, json.RawMessage("true")), stored.ErrNoQuestion, "it has an answer")
+	snap, err = thread.Invoke(t.Context())
+	require.NoError(t, err)
+	assert.True(t, snap.Done())
+	assert.Equal(t, "done", messages.Get(snap)[len(messages.Get(snap))-1].Text())
 }
 
 func TestAGraphFromCheckpointsCannotRun(t *testing.T) {

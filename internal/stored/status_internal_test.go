@@ -30,6 +30,6 @@ func TestTheStatusOfAThreadIsReadFromItsNewestCheckpoint(t *testing.T) {
 		{"a static pause", `{"next":["a"]}`, []checkpoint.Write{{Channel: "$stop"}}, "interrupted"},
 		{"damaged", `{`, nil, "error"},
 	} {
-		assert.Equal(t, test.want, statusOf(&checkpoint.Checkpoint{Control: []byte(test.control), Writes: test.writes}), test.name)
+		assert.Equal(t, test.want, StatusOf(&checkpoint.Checkpoint{Control: []byte(test.control), Writes: test.writes}), test.name)
 	}
 }

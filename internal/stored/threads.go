@@ -248,7 +248,7 @@ func (t *Threads) addThread(ctx context.Context, id string, info checkpoint.Thre
 		if err != nil {
 			return err
 		}
-		status = statusOf(&c)
+		status = StatusOf(&c)
 	}
 	meta, err := json.Marshal(map[string]any{"title": info.ID, "checkpoints": info.Checkpoints})
 	if err != nil {

@@ -1,0 +1,107 @@
+package stored
+
+import (
+	"encoding/json"
+
+	"github.com/weft-go/weft/checkpoint"
+)
+
+// pending is what the pending writes of a checkpoint tell about its thread.
+type pending struct {
+	done            map[string]bool   // the tasks that have finished
+	open            map[string]bool   // the questions that have no answer
+	tasks           map[string]string // the tasks that asked, by the id of the question
+	failed, stopped bool
+}
+
+func readPending(writes []checkpoint.Write) pending {
+	p := pending{done: map[string]bool{}, open: map[string]bool{}, tasks: map[string]string{}}
+	for _, w := range writes {
+		if w.Channel == "$done" || w.Kind&0x80 != 0 {
+			p.done[w.Task] = true
+		}
+	}
+	for _, w := range writes {
+		switch {
+		case w.Channel == "$ask" && !p.done[w.Task]:
+			p.ask(w.Task, w.Data)
+		case w.Channel == "$error":
+			p.failed = p.failed || !p.done[w.Task]
+		case w.Channel == "$stop":
+			p.stopped = true
+		}
+	}
+	for _, w := range writes {
+		if w.Channel == "$answer" {
+			p.answer(w.Data)
+		}
+	}
+	return p
+}
+
+func (p *pending) ask(task string, data []byte) {
+	var list []struct {
+		ID string `json:"id"`
+	}
+	if json.Unmarshal(data, &list) == nil {
+		for _, q := range list {
+			p.open[q.ID], p.tasks[q.ID] = true, task
+		}
+	}
+}
+
+// An answer is the stored form of an answer. Refused means that the node refused the last one.
+type answer struct {
+	ID      string          `json:"id"`
+	Value   json.RawMessage `json:"value,omitempty"`
+	Refused bool            `json:"refused,omitempty"`
+}
+
+func (p *pending) answer(data []byte) {
+	var a answer
+	if json.Unmarshal(data, &a) == nil && !a.Refused {
+		delete(p.open, a.ID)
+	}
+}
+
+// The statuses of a thread.
+const (
+	Idle        = "idle"        // no task is due
+	Busy        = "busy"        // tasks are due
+	Interrupted = "interrupted" // a question is open, or a static pause holds the thread
+	Error       = "error"       // a task has failed, or the control of the checkpoint is damaged
+)
+
+// Due returns the nodes of the tasks that are due at a checkpoint, in the order of the tasks.
+func Due(c *checkpoint.Checkpoint) []string {
+	var ctl control
+	if len(c.Control) == 0 || json.Unmarshal(c.Control, &ctl) != nil {
+		return nil
+	}
+	due := ctl.Next
+	for _, s := range ctl.Sends {
+		due = append(due, s.Node)
+	}
+	return due
+}
+
+// StatusOf returns the status of the thread with this newest checkpoint of its graph. The checkpoint
+// has its pending writes.
+func StatusOf(c *checkpoint.Checkpoint) string {
+	p := readPending(c.Writes)
+	var ctl control
+	if len(c.Control) > 0 && json.Unmarshal(c.Control, &ctl) != nil {
+		return Error
+	}
+	switch {
+	case len(p.open) > 0:
+		return Interrupted
+	case p.failed:
+		return Error
+	case len(ctl.Next)+len(ctl.Sends) == 0:
+		return Idle
+	case p.stopped:
+		return Interrupted
+	}
+	return Busy
+}
