@@ -17,6 +17,9 @@ import (
 // Compile checks the graph and makes it ready to run. Its error joins every
 // mistake, each a [BuildError].
 func (b *Builder) Compile(opts Options) (*Graph, error) {
+	if isNilPointer(opts.Logger) { // a nil *slog.Logger logs nothing
+		opts.Logger = nil
+	}
 	c := &compiler{b: b, opts: opts, errs: slices.Clone(b.errs)}
 	schema, err := statecore.NewSchema(b.channels...)
 	if err != nil {
@@ -207,7 +210,7 @@ func (c *compiler) checkOptions() {
 	if o.MaxSteps < 0 || o.MaxParallel < 0 {
 		c.fail("", "MaxSteps and MaxParallel cannot be negative")
 	}
-	if v := reflect.ValueOf(o.Checkpoints); v.Kind() == reflect.Pointer && v.IsNil() {
+	if isNilPointer(o.Checkpoints) {
 		c.fail("", "Checkpoints is a nil %T; check the error of its constructor", o.Checkpoints)
 	}
 	if o.Durability > Exit {
@@ -218,6 +221,11 @@ func (c *compiler) checkOptions() {
 			c.fail("", "Middleware %d is nil", i+1)
 		}
 	}
+}
+
+func isNilPointer(v any) bool {
+	r := reflect.ValueOf(v)
+	return r.Kind() == reflect.Pointer && r.IsNil()
 }
 
 func (c *compiler) checkMigrations() {

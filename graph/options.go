@@ -3,7 +3,6 @@ package graph
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"slices"
 
@@ -43,8 +42,9 @@ type Options struct {
 	Version string
 	// Logger receives warnings, such as a stored channel that the graph no longer has,
 	// a join that still waits when the run has finished, or a sent task that reads a
-	// channel which was not sent to it. Nil means that nothing is logged.
-	Logger *slog.Logger
+	// channel which was not sent to it. A [log/slog.Logger] is such a logger; a program that
+	// uses none does not contain that package. Nil means that nothing is logged.
+	Logger interface{ Warn(msg string, args ...any) }
 }
 
 // Migrations maps former names of nodes and channels to their present names. A thread

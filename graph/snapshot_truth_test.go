@@ -191,6 +191,11 @@ func TestFinishedThreadReportsWaitingJoins(t *testing.T) {
 	ended, err := g.Invoke(t.Context(), trail.Put("in"))
 	require.NoError(t, err)
 	require.Equal(t, want, ended.Waiting, "without a thread")
+
+	var none *slog.Logger
+	ended, err = compile(t, b, graph.Options{Logger: none}).Invoke(t.Context(), trail.Put("in"))
+	require.NoError(t, err)
+	require.Equal(t, want, ended.Waiting, "with a nil logger")
 }
 
 // TestReadOfUnsentChannelIsLogged proves that a warning is logged once if a sent task reads

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"net/http"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -289,16 +290,18 @@ func TestRequestThatTakesTooLongHasFailed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := record(otelgraph.Options{})
-			b := graph.New("g", text)
-			b.Node("ask", limit.Wrap(func(ctx context.Context, _ state.View) (state.Update, error) {
-				_, err := llm.Generate(ctx, waits, llm.Request{Messages: []llm.Message{llm.User("hi")}})
-				return nil, err
-			}))
-			b.Edge(graph.Start, "ask")
-			_, err := compile(t, b, r.Graph(graph.Options{})).Invoke(t.Context())
-			require.ErrorIs(t, err, graph.ErrTimeout)
-			assert.Equal(t, codes.Error, only(t, r.take(), "chat").Status.Code)
+			synctest.Test(t, func(t *testing.T) {
+				r := record(otelgraph.Options{})
+				b := graph.New("g", text)
+				b.Node("ask", limit.Wrap(func(ctx context.Context, _ state.View) (state.Update, error) {
+					_, err := llm.Generate(ctx, waits, llm.Request{Messages: []llm.Message{llm.User("hi")}})
+					return nil, err
+				}))
+				b.Edge(graph.Start, "ask")
+				_, err := compile(t, b, r.Graph(graph.Options{})).Invoke(t.Context())
+				require.ErrorIs(t, err, graph.ErrTimeout)
+				assert.Equal(t, codes.Error, only(t, r.take(), "chat").Status.Code)
+			})
 		})
 	}
 }

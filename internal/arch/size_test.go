@@ -11,12 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// maxSize is the maximum size of a program that imports only package graph, in bytes. A program
-// that runs a graph has the engine too, and may have 2 % more.
-const (
-	maxSize    = 3_000_000
-	maxRunning = maxSize * 102 / 100
-)
+// maxSize is the maximum size of a program that imports only package graph, in bytes. It also
+// bounds a stripped program that runs a graph.
+const maxSize = 3_000_000
 
 const emptyProgram = "package main\n\nfunc main() {}\n"
 
@@ -62,7 +59,7 @@ func TestStrippedProgramThatRunsAGraphIsSmall(t *testing.T) {
 	t.Parallel()
 	size := programSize(t, runningProgram, "-ldflags=-s -w")
 	t.Logf("a stripped program that runs a graph: %d bytes", size)
-	assert.LessOrEqual(t, size, int64(maxRunning))
+	assert.LessOrEqual(t, size, int64(maxSize))
 	assert.Greater(t, size, programSize(t, importingProgram, "-ldflags=-s -w"), "the engine was not linked")
 }
 

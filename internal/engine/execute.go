@@ -99,7 +99,7 @@ func (t *Task) call() (update state.Update, err error) {
 	if t.scope.Hooks == nil {
 		update, err = run(t, t.view)
 	} else {
-		t.hooked(&hookedTask{t, t.scope.stepCtx}, func(ctx context.Context) error {
+		t.hooked(&hookedTask{t.scope.stepCtx, t}, func(ctx context.Context) error {
 			update, err = run(ctx, t.view)
 			return err
 		})

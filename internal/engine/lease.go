@@ -13,17 +13,17 @@ import (
 
 // A threadKey identifies a thread of a store in this process.
 type threadKey struct {
-	store  any
+	store  checkpoint.Store // nil if the store is not comparable
+	graph  *Plan            // set instead of the store
 	thread string
 }
 
 // threadKey returns the key of the thread.
-// For a store that is not comparable, the key holds the graph instead of the store.
 func (o *Options) threadKey() threadKey {
 	if reflect.ValueOf(o.Store).Comparable() {
-		return threadKey{o.Store, o.Thread}
+		return threadKey{store: o.Store, thread: o.Thread}
 	}
-	return threadKey{o.Graph, o.Thread}
+	return threadKey{graph: o.Graph, thread: o.Thread}
 }
 
 // holders are the runs of this process that hold a thread or wait for its lease.

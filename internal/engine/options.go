@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"encoding/json"
-	"log/slog"
 	"slices"
 	"sync"
 
@@ -20,8 +19,8 @@ type Options struct {
 	// At is the id of the checkpoint to start from; empty for the newest.
 	At string
 
-	// Graph identifies the graph in this process. Its value must be comparable.
-	Graph any
+	// Graph is the plan of the thread's graph.
+	Graph *Plan
 	// Conflict selects the reaction if another run holds the thread.
 	Conflict ConflictPolicy
 
@@ -33,9 +32,15 @@ type Options struct {
 	// Hooks are called during a run and the calls of its subgraphs. It may be nil.
 	Hooks *Hooks
 	// Logger receives warnings about conditions that are not errors. It may be nil.
-	Logger *slog.Logger
+	Logger Logger
 	// TaskError converts the failure of a task to the error that users see.
 	TaskError func(TaskFailure) error
+}
+
+// A Logger logs warnings. A *slog.Logger is a Logger.
+type Logger interface {
+	// Warn logs a message, with pairs of a name and a value.
+	Warn(msg string, args ...any)
 }
 
 // A ConflictPolicy selects the reaction of a run if another run holds its thread.

@@ -193,17 +193,17 @@ func (t *Task) Value(key any) any {
 
 // A hookedTask is the context of a task in a superstep with a hook.
 type hookedTask struct {
-	*Task
-	step context.Context
+	context.Context // of the superstep
+	task            *Task
 }
 
-// Value is that of the task, with the values of the superstep's context.
+// Value returns a value of the task, or of the superstep's context.
 func (t *hookedTask) Value(key any) any {
 	switch key {
 	case taskKey{}, attemptKey{}:
-		return t.Task.Value(key)
+		return t.task.Value(key)
 	}
-	return t.step.Value(key)
+	return t.Context.Value(key)
 }
 
 // TaskOf returns the task whose node runs with ctx.

@@ -2,7 +2,8 @@ package statecore
 
 import (
 	"fmt"
-	"strings"
+
+	"github.com/weft-go/weft/internal/suggest"
 )
 
 // Rename declares that older stored records use another name for a channel.
@@ -43,41 +44,12 @@ func (s *Schema) unknown(name string) error {
 	err := ErrUnknownChannel
 	if _, taken := s.byName[name]; taken {
 		err = fmt.Errorf("%w; the graph has another channel of this name: declare the channel once and share the handle", err)
-	} else if similar := s.similar(name); similar != "" {
-		err = fmt.Errorf("%w; did you mean %q?", err, similar)
+	} else {
+		names := make([]string, len(s.channels))
+		for i, t := range s.channels {
+			names[i] = t.Name
+		}
+		err = fmt.Errorf("%w%s", err, suggest.For(name, names))
 	}
 	return NewChannelError(name, err)
-}
-
-// similar returns the channel name that is most similar to name, or "" if no channel
-// has a similar name.
-func (s *Schema) similar(name string) string {
-	best, least := "", 2+len(name)/3
-	for _, t := range s.channels {
-		if d := distance(strings.ToLower(name), strings.ToLower(t.Name)); d < least {
-			best, least = t.Name, d
-		}
-	}
-	return best
-}
-
-// distance returns the Levenshtein distance of two strings in bytes.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
