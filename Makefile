@@ -90,7 +90,7 @@ bench-stores: ## the same on PostgreSQL with fsync, and fan-out on SQLite (BENCH
 
 .PHONY: bench-server
 bench-server: ## the server beside LangGraph's server and a bare writer of streams (needs python3; BENCHFLAGS="-streams 10m")
-	$(BENCHMARKS) run ./server $(BENCHFLAGS)
+	CGO_ENABLED=0 $(BENCHMARKS) run ./server $(BENCHFLAGS)
 
 .PHONY: bench-large
 bench-large: ## what an index finds, and how fast, among 300,000 vectors in PostgreSQL (seven minutes)

@@ -276,17 +276,26 @@ func (c *call) waitRun() error {
 }
 
 func (c *call) streamRun() error {
-	q, thread, err := c.runBody()
+	a, v, err := c.startStream()
 	if err != nil {
 		return err
+	}
+	return c.stream(a, v, whole(0), a.data.Request.OnDisconnect == "cancel")
+}
+
+// startStream starts a run for a stream. It is a function of its own so that the goroutine that waits
+// in the stream keeps a small stack.
+func (c *call) startStream() (*activeRun, *view, error) {
+	q, thread, err := c.runBody()
+	if err != nil {
+		return nil, nil, err
 	}
 	a, err := c.start(q, thread)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	c.located(a, thread == "", "/stream")
-	v := newView(q, thread == "")
-	return c.stream(a, v, whole(0), q.OnDisconnect == "cancel")
+	return a, newView(q, thread == ""), nil
 }
 
 // pathRun returns the run in the path.

@@ -33,6 +33,7 @@ func startChild(ctx context.Context, name string) (*process, error) {
 	}
 	cmd := exec.CommandContext(ctx, self, "-serve", name)
 	cmd.Stderr = os.Stderr
+	cmd.Env = append(os.Environ(), "GOGC=25") // as in examples/serving
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
