@@ -166,7 +166,17 @@ func (c *call) find(a Access, kind runs.Kind) (runs.Record, error) {
 	if errors.Is(err, runs.ErrNotFound) || err == nil && !f.has(&judged) {
 		return runs.Record{}, notFound(string(kind), id)
 	}
+	if judged.Kind == runs.Thread {
+		c.ofThread(&judged)
+	}
 	return r, err
+}
+
+// ofThread gives the context of the request the owner of a thread.
+func (c *call) ofThread(thread *runs.Record) {
+	if ThreadOwner(c.ctx()) != thread.Owner {
+		c.r = c.r.WithContext(withOwner(c.ctx(), thread.Owner))
+	}
 }
 
 // search returns the records of a query that the user may see, and how many there are without its
@@ -180,6 +190,25 @@ func (c *call) search(q runs.Query, besides ...string) ([]runs.Record, int, erro
 	return c.s.o.Runs.Search(c.ctx(), q)
 }
 
+// withOwner returns a context for calls about a thread of a user.
+func withOwner(ctx context.Context, owner string) context.Context {
+	return context.WithValue(ctx, ownerKey{}, owner)
+}
+
+// ownerKey is the key of the owner of a thread in the context of a run and of a request.
+type ownerKey struct{}
+
+// ThreadOwner returns the id of the user that owns the thread of a run, of a request or of a deletion.
+// It differs from [UserID] if [Options.Authorize] lets a user run the thread of another one, or gives
+// threads another owner. A store of checkpoints that keeps the threads of users apart uses it. It
+// returns [UserID] for contexts without a thread.
+func ThreadOwner(ctx context.Context) string {
+	if owner, ok := ctx.Value(ownerKey{}).(string); ok {
+		return owner
+	}
+	return UserID(ctx)
+}
+
 // userKey is the key of the user in the context of a run and of a request.
 type userKey struct{}
 
@@ -188,8 +217,8 @@ func withUser(ctx context.Context, id string) context.Context {
 }
 
 // UserID returns the id of the user that started the run in which a node is, that sent the request,
-// or that owns the thread which is deleted. Stores of checkpoints get such contexts, too. It is ""
-// without authentication, and for other contexts.
+// or that owns the thread which is deleted. It is "" without authentication, and for other contexts.
+// Stores of checkpoints use [ThreadOwner].
 func UserID(ctx context.Context) string {
 	id, _ := ctx.Value(userKey{}).(string)
 	return id

@@ -23,6 +23,9 @@ const (
 	codeDenied         = "permission_denied"
 )
 
+// treeCommand is the only command that changes nothing.
+const treeCommand = "agent.getTree"
+
 // A commandError is the failure of a command of the thread-centric protocol.
 type commandError struct{ code, text string }
 
@@ -52,6 +55,9 @@ func (c *call) command() error {
 	if err := b.check(); err != nil {
 		return c.sendStatus(http.StatusBadRequest, commandFailure(b.ID, err))
 	}
+	if c.s.o.ReadOnly && b.Method != treeCommand {
+		return errReadOnly
+	}
 	log, err := c.s.openLog(c.ctx(), thread)
 	if err != nil {
 		return err
@@ -71,7 +77,7 @@ func (b *commandBody) check() error {
 
 // answer executes a command and returns its response.
 func (c *call) answer(log *threadLog, b *commandBody) map[string]any {
-	if c.s.o.ReadOnly { // a WebSocket begins with a request that only reads
+	if c.s.o.ReadOnly && b.Method != treeCommand { // a WebSocket begins with a request that only reads
 		return commandFailure(b.ID, &commandError{codeDenied, errReadOnly.Detail})
 	}
 	result, err := c.execute(log, b)
@@ -114,7 +120,7 @@ func (c *call) execute(log *threadLog, b *commandBody) (any, error) {
 		return c.startCommand(log.thread, b.Params)
 	case "input.respond":
 		return c.respond(log.thread, b.Params)
-	case "agent.getTree":
+	case treeCommand:
 		return c.tree(log, b.Params)
 	}
 	return nil, &commandError{codeUnknown, "There is no command " + shortened(b.Method) + "."}

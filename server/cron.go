@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,7 +42,9 @@ type cronData struct {
 	OnDone            string
 	Payload           json.RawMessage
 	Next              *time.Time
-	Permissions       []string // of the user that made the cron
+	// User made the cron, if it is not the owner.
+	User        string   `json:",omitempty"`
+	Permissions []string // of the user that made the cron
 }
 
 type cronBody struct {
@@ -120,6 +123,10 @@ func (c *call) createCron() error {
 	f, err := c.allow(Access{Resource: ResourceCrons, Action: ActionCreate, Graph: a.Graph})
 	if err == nil {
 		err = f.stamp(&r, c.user)
+	}
+	if err == nil && r.Owner != c.user.ID {
+		d.User = c.user.ID
+		r.Data = encoded(d)
 	}
 	if err == nil {
 		err = c.s.o.Runs.Insert(c.ctx(), r)
@@ -358,11 +365,12 @@ func (s *Server) startCron(ctx context.Context, r runs.Record, d *cronData) erro
 		return err
 	}
 	q.OnCompletion = d.OnDone
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "/runs", nil)
+	user := User{ID: cmp.Or(d.User, r.Owner), Permissions: d.Permissions}
+	request, err := http.NewRequestWithContext(withUser(ctx, user.ID), http.MethodPost, "/runs", nil)
 	if err != nil {
 		return err
 	}
-	c := &call{s: s, r: request, user: User{ID: r.Owner, Permissions: d.Permissions}}
+	c := &call{s: s, r: request, user: user}
 	_, err = c.start(&q, d.Thread)
 	return err
 }

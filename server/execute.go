@@ -146,7 +146,7 @@ func (s *Server) forget(a *activeRun) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	if err := s.deleteThread(ctx, a.thread, a.record.Owner); err != nil && !errors.Is(err, runs.ErrNotFound) {
+	if err := s.deleteThread(ctx, a.thread, a.owner()); err != nil && !errors.Is(err, runs.ErrNotFound) {
 		s.o.Logger.Error("server: a temporary thread was not deleted", "thread", a.thread, "error", err)
 	}
 }

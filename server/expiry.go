@@ -147,7 +147,7 @@ func (s *Server) expireThread(ctx context.Context, r *runs.Record) error {
 	}
 	if g := s.graphs[r.Graph]; g != nil {
 		if pruner, ok := g.graph.Checkpoints().(checkpoint.Pruner); ok {
-			if _, err := pruner.Prune(withUser(ctx, r.Owner), checkpoint.PrunePolicy{Threads: []string{r.ID}, KeepLast: 1}); err != nil {
+			if _, err := pruner.Prune(withOwner(withUser(ctx, r.Owner), r.Owner), checkpoint.PrunePolicy{Threads: []string{r.ID}, KeepLast: 1}); err != nil {
 				return err
 			}
 		}

@@ -7,19 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/internal/protocolgraphs"
 	"github.com/weft-go/weft/server"
@@ -354,70 +351,39 @@ func TestRefusalWithABody(t *testing.T) {
 	}
 }
 
-// userStore notes the users for whom it is called.
-type userStore struct {
-	*memcheckpoint.Store
-	mu    sync.Mutex
-	users map[string]int
-}
-
-func (s *userStore) note(ctx context.Context) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.users[server.UserID(ctx)]++
-}
-
-func (s *userStore) Put(ctx context.Context, c checkpoint.Checkpoint, head string) error {
-	s.note(ctx)
-	return s.Store.Put(ctx, c, head)
-}
-
-func (s *userStore) Get(ctx context.Context, k checkpoint.Key) (checkpoint.Checkpoint, error) {
-	s.note(ctx)
-	return s.Store.Get(ctx, k)
-}
-
-func (s *userStore) List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoint.Checkpoint, error] {
-	s.note(ctx)
-	return s.Store.List(ctx, q)
-}
-
-func (s *userStore) DeleteThread(ctx context.Context, thread string) error {
-	s.note(ctx)
-	return s.Store.DeleteThread(ctx, thread)
-}
-
-// A store of checkpoints is told the user of a thread: of requests, of runs, and where nobody asks.
-func TestStoresAreToldTheUser(t *testing.T) {
+// A thread that is being deleted gets no run: the application has removed what it kept for the thread.
+func TestAThreadThatIsBeingDeletedGetsNoRun(t *testing.T) {
 	t.Parallel()
-	store := &userStore{Store: memcheckpoint.New(memcheckpoint.Options{}), users: map[string]int{}}
-	graphs, err := protocolgraphs.New(store)
-	require.NoError(t, err)
-	s, err := server.New(server.Options{Graphs: graphs, Runs: memruns.New(), Auth: func(r *http.Request) (server.User, error) {
-		return server.User{ID: r.Header.Get("X-Api-Key")}, nil
+	told, goOn := make(chan struct{}), make(chan struct{})
+	_, web := application(t, server.Options{OnDelete: func(context.Context, string) error {
+		close(told)
+		<-goOn
+		return nil
 	}})
-	require.NoError(t, err)
-	defer func() { assert.NoError(t, s.Close(context.Background())) }()
-	web := httptest.NewServer(s)
-	defer web.Close()
-	const thread = "11111111-1111-4111-8111-111111111111"
-	ask := func(method, path, body string) {
+	do := func(method, path, body string) (int, string) {
 		r, err := http.NewRequestWithContext(t.Context(), method, web.URL+path, strings.NewReader(body))
 		require.NoError(t, err)
 		r.Header.Set("X-Api-Key", "ann")
-		status, text := answered(t, r, nil)
-		require.Less(t, status, 300, text)
+		r.Header.Set("Content-Type", "application/json")
+		return answered(t, r, err)
 	}
-	run := `{"assistant_id": "tools", "if_not_exists": "create", "input": {"messages": [{"role": "user", "content": "hi"}]}}`
-	ask(http.MethodPost, "/threads/"+thread+"/runs/wait", run)
-	ask(http.MethodPost, "/threads/"+thread+"/runs/wait", run)
-	ask(http.MethodGet, "/threads/"+thread+"/state", "")
-	ask(http.MethodPost, "/threads/"+thread+"/history", "{}")
-	ask(http.MethodDelete, "/threads/"+thread, "")
-	ask(http.MethodPost, "/runs/wait", strings.Replace(run, `"if_not_exists": "create", `, "", 1)) // its thread is deleted by the server
-	require.NoError(t, s.Close(t.Context()))
-	store.mu.Lock()
-	defer store.mu.Unlock()
-	assert.Positive(t, store.users["ann"])
-	assert.Len(t, store.users, 1, "calls without the user: %v", store.users)
+	const thread = "11111111-1111-4111-8111-111111111111"
+	status, text := do(http.MethodPost, "/threads", `{"thread_id": "`+thread+`"}`)
+	require.Equal(t, http.StatusOK, status, text)
+	deleted := make(chan int, 1)
+	go func() {
+		status, _ := do(http.MethodDelete, "/threads/"+thread, "")
+		deleted <- status
+	}()
+	<-told
+	for _, body := range []string{runOfTools, strings.Replace(runOfTools, "{", `{"after_seconds": 60, `, 1)} {
+		status, text = do(http.MethodPost, "/threads/"+thread+"/runs", body)
+		assert.Equal(t, http.StatusConflict, status, text)
+	}
+	status, _ = do(http.MethodDelete, "/threads/"+thread, "")
+	assert.Equal(t, http.StatusConflict, status, "another deletion at the same time")
+	close(goOn)
+	assert.Equal(t, http.StatusNoContent, <-deleted)
+	status, text = do(http.MethodPost, "/threads/"+thread+"/runs/wait", runOfTools)
+	assert.Equal(t, http.StatusOK, status, text)
 }

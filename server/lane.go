@@ -53,7 +53,7 @@ func newActiveRun(r runs.Record, g *served) (*activeRun, error) {
 	a := &activeRun{
 		id: r.ID, thread: r.Parent, g: g, data: d, created: created, record: r, begin: make(chan struct{}), done: make(chan struct{}),
 	}
-	a.ctx, a.cancel = context.WithCancelCause(withUser(context.Background(), r.Owner))
+	a.ctx, a.cancel = context.WithCancelCause(withOwner(withUser(context.Background(), r.Owner), a.owner()))
 	switch d.Cancel {
 	case multitaskInterrupt:
 		a.stop(interruptRun)
@@ -61,6 +61,14 @@ func newActiveRun(r runs.Record, g *served) (*activeRun, error) {
 		a.stop(rollbackRun)
 	}
 	return a, nil
+}
+
+// owner returns the owner of the thread.
+func (a *activeRun) owner() string {
+	if a.data.Owner != nil {
+		return *a.data.Owner
+	}
+	return a.record.Owner
 }
 
 // stop cancels the run. The strongest of several requests takes precedence.
@@ -158,6 +166,9 @@ func (s *Server) accept(a *activeRun, strategy string, stored, waits bool) (befo
 	defer s.mu.Unlock()
 	if s.closed {
 		return nil, refuse(http.StatusServiceUnavailable, "The server is shutting down.")
+	}
+	if s.deleting[a.thread] {
+		return nil, beingDeleted(a.thread)
 	}
 	l := s.lanes[a.thread]
 	if l == nil {
@@ -372,7 +383,7 @@ func (s *Server) restThreads() error {
 		l := s.lanes[t.ID]
 		s.mu.Unlock()
 		if g := s.graphs[t.Graph]; l == nil && g != nil {
-			if err := s.rest(withUser(s.ctx, t.Owner), &activeRun{thread: t.ID, g: g}, outcome{}); err != nil {
+			if err := s.rest(withOwner(withUser(s.ctx, t.Owner), t.Owner), &activeRun{thread: t.ID, g: g}, outcome{}); err != nil {
 				s.o.Logger.Error("server: the status of a thread was not stored", "thread", t.ID, "error", err)
 			}
 		}

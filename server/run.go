@@ -47,6 +47,8 @@ type run struct {
 type runData struct {
 	Assistant string
 	Request   runRequest
+	// Owner is the owner of the thread, if that is not the user who started the run.
+	Owner *string `json:",omitempty"`
 	// Context is what the nodes of the graph read; see [Context].
 	Context json.RawMessage
 	// After is the time before which the run does not begin.
@@ -121,6 +123,9 @@ func (c *call) newRun(q *runRequest, thread string) (runs.Record, *served, error
 	}
 	if thread, err = c.threadForRun(q, thread, a.ID, g); err != nil {
 		return runs.Record{}, nil, err
+	}
+	if owner := ThreadOwner(c.ctx()); owner != c.user.ID {
+		d.Owner = &owner
 	}
 	at := now()
 	if q.AfterSeconds > 0 {

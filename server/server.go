@@ -83,7 +83,7 @@ type Options struct {
 	ThreadTTL TTL
 	// OnDelete is called before a thread is removed, by a request or because it has expired or was
 	// made for one run, so that a program can remove what it keeps for the thread. The thread's runs
-	// have ended then, and [UserID] of the context returns its owner. An error keeps the thread,
+	// have ended then, new ones are refused, and [UserID] of the context returns its owner. An error keeps the thread,
 	// which can be deleted again. Nil means that nothing is called.
 	OnDelete func(ctx context.Context, thread string) error
 	// Heartbeat is the time after which an idle stream gets a comment. Zero means 5 s.
@@ -126,7 +126,9 @@ type Server struct {
 	active map[string]*activeRun // by run id, queued runs included
 	logs   map[string]*threadLog
 	crons  map[string]context.CancelFunc
-	closed bool
+	// deleting has the threads that are being deleted. They get no more runs.
+	deleting map[string]bool
+	closed   bool
 }
 
 const (
@@ -154,7 +156,7 @@ func New(o Options) (*Server, error) {
 	o.setDefaults()
 	s := &Server{
 		o: o, stored: threads, graphs: map[string]*served{}, mux: http.NewServeMux(), start: time.Now(), slots: semaphore.NewWeighted(int64(o.MaxRuns)),
-		lanes: map[string]*lane{}, active: map[string]*activeRun{}, logs: map[string]*threadLog{}, crons: map[string]context.CancelFunc{},
+		lanes: map[string]*lane{}, active: map[string]*activeRun{}, logs: map[string]*threadLog{}, crons: map[string]context.CancelFunc{}, deleting: map[string]bool{},
 	}
 	s.accounts, s.meters, s.webhooks = newAccounts(o.Limits), newMeters(s), newWebhookClient(&s.o.Webhooks)
 	s.o.Logger = slog.New(counting{o.Logger.Handler(), s.meters.errors})

@@ -54,10 +54,11 @@ func (s *Server) servedOf(ctx context.Context, thread *runs.Record) (*served, er
 	return newServed(name, g), nil
 }
 
-// readPosts are the paths with POST that change nothing.
+// readPosts are the paths with POST that change nothing. Of the commands, the handler refuses those that
+// change something.
 var readPosts = []string{
 	"/assistants/search", "/assistants/count", "/assistants/{assistant}/versions", "/threads/search", "/threads/count",
-	"/threads/{thread}/state/checkpoint", "/threads/{thread}/history", "/threads/{thread}/stream/events",
+	"/threads/{thread}/state/checkpoint", "/threads/{thread}/history", "/threads/{thread}/stream/events", "/threads/{thread}/commands",
 	"/runs/crons/search", "/runs/crons/count", "/store/items/search", "/store/namespaces", "/weft/runs/search", "/weft/memory/facts",
 }
 

@@ -221,6 +221,8 @@ func TestAReadOnlyServerRefusesWhatChanges(t *testing.T) {
 		status, out := send(t, s, "POST", path, `{}`)
 		assert.Equal(t, http.StatusOK, status, "%s: %v", path, out)
 	}
+	_, out := send(t, s, "POST", "/threads/"+studioThread+"/commands", `{"id":1,"method":"agent.getTree"}`)
+	assert.Equal(t, "success", field(out, "type"), "a command that only reads: %v", out)
 	assert.Equal(t, true, field(get(t, s, "/weft/info"), "read_only"))
 }
 

@@ -52,6 +52,7 @@ type interrupt struct {
 // readThread returns a thread as clients see it. It reads the state of the thread only if
 // values is set.
 func (s *Server) readThread(ctx context.Context, r runs.Record, values bool) (thread, error) {
+	ctx = withOwner(ctx, r.Owner)
 	var d threadData
 	if err := json.Unmarshal(r.Data, &d); err != nil {
 		return thread{}, err
@@ -183,6 +184,7 @@ func (c *call) insertThread(r *runs.Record, temporary bool) error {
 	f, err := c.allow(Access{Resource: ResourceThreads, Action: ActionCreate})
 	if err == nil {
 		err = f.stamp(r, c.user)
+		c.ofThread(r)
 	}
 	if err == nil && !temporary {
 		err = c.checkStates(r.ID)
@@ -306,8 +308,21 @@ func (c *call) deleteThread() error {
 }
 
 // deleteThread cancels the runs of a thread of a user, and removes it with its states and events.
+// The thread gets no other run meanwhile.
 func (s *Server) deleteThread(ctx context.Context, id, owner string) error {
-	ctx = withUser(ctx, owner)
+	s.mu.Lock()
+	if s.deleting[id] {
+		s.mu.Unlock()
+		return beingDeleted(id)
+	}
+	s.deleting[id] = true
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		delete(s.deleting, id)
+		s.mu.Unlock()
+	}()
+	ctx = withOwner(withUser(ctx, owner), owner)
 	if err := s.cancelThread(ctx, id); err != nil {
 		return err
 	}
@@ -329,6 +344,10 @@ func (s *Server) deleteThread(ctx context.Context, id, owner string) error {
 	}
 	defer s.dropLog(id, nil)
 	return s.o.Runs.Delete(ctx, runs.Thread, id)
+}
+
+func beingDeleted(thread string) error {
+	return refuse(http.StatusConflict, "The thread %s is being deleted.", thread)
 }
 
 // copyThread copies a thread with its states.

@@ -21,10 +21,10 @@ type foundWrites struct {
 // findWrites returns the pending writes of the checkpoints at which a run can resume: the newest one
 // of the thread, and the newest one of each subgraph whose call has not ended.
 func (a *activeRun) findWrites(ctx context.Context, newest *graph.Snapshot) ([]foundWrites, error) {
-	q := checkpoint.Query{Thread: a.thread, Writes: true, Limit: 1}
-	if !newest.Done() { // a subgraph may be in the middle of a call
-		q.AllNamespaces, q.Limit = true, 0
+	if newest.Done() { // nothing of a superstep is pending
+		return []foundWrites{{ID: newest.ID}}, nil
 	}
+	q := checkpoint.Query{Thread: a.thread, Writes: true, AllNamespaces: true} // a subgraph may be in the middle of a call
 	var found []foundWrites
 	for c, err := range a.g.graph.Checkpoints().List(ctx, q) {
 		if err != nil {

@@ -177,13 +177,17 @@ func TestConversation(t *testing.T) {
 	})
 }
 
-// A thread that is deleted takes its session, its document and what was published with it.
+// A thread that is deleted takes its session, its proposal, its document and what was published with it.
 func TestDeletedThread(t *testing.T) {
 	inPlaces(t, nil, func(t *testing.T, p *place) {
 		u, other := p.newUser(), p.newUser()
 		id := u.newThread(rfp)
 		u.asks(id, "When are answers due?")
 		document := into[thread](t, u.get("/threads/"+id+"/state"), 200).Values.RFPDocument.ID
+		session, err := p.account(u).Session(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if a := other.send(http.MethodDelete, "/threads/"+id, "", nil); a.status != 404 {
 			t.Errorf("another user deletes it: %d", a.status)
 		}
@@ -192,6 +196,9 @@ func TestDeletedThread(t *testing.T) {
 		}
 		if _, err := p.account(u).Session(t.Context(), id); !errors.Is(err, account.ErrNotFound) {
 			t.Errorf("the session: %v", err)
+		}
+		if has, err := p.account(u).HasProposal(t.Context(), session.Proposal); has || err != nil {
+			t.Errorf("the proposal: %t, %v", has, err)
 		}
 		if _, err := p.Documents.Load(u.id, document); !errors.Is(err, doc.ErrNotFound) {
 			t.Errorf("the document: %v", err)

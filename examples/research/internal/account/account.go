@@ -46,7 +46,7 @@ type Backend interface {
 	// As returns what a user has.
 	As(u supacheckpoint.User) (Account, error)
 	// Threads keeps the threads of the server, whose ids are UUIDs. A user is found in the context,
-	// by [server.UserID].
+	// by [server.ThreadOwner].
 	Threads() checkpoint.Store
 	// CleanUp removes sessions of all users, of these statuses or of any, that were
 	// idle for so long, with their threads. It returns how many. It leaves those of the
@@ -61,12 +61,16 @@ type Account interface {
 	Thread(id string) (checkpoint.Store, string)
 	AddProposal(ctx context.Context) (id string, err error)
 	HasProposal(ctx context.Context, id string) (bool, error)
+	// DeleteProposal removes a proposal without sessions. It is no error if there is none.
+	DeleteProposal(ctx context.Context, id string) error
 	Session(ctx context.Context, thread string) (Session, error)
 	// Sessions returns the newest sessions.
 	Sessions(ctx context.Context) ([]Session, error)
 	// PutSession begins a session, or sets what is known of it. Now is its last
 	// activity.
 	PutSession(ctx context.Context, s Session) error
+	// PutStatus sets the status of a session, and not what it is about. Now is its last activity.
+	PutStatus(ctx context.Context, s Session) error
 	// DeleteSession removes a session and what was published of it, if there is one.
 	DeleteSession(ctx context.Context, thread string) error
 	// Publish shows the state of a session to programs that read no checkpoints.

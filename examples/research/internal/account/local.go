@@ -193,6 +193,11 @@ func (a localAccount) HasProposal(ctx context.Context, id string) (has bool, err
 	return has, wrap("proposal", err)
 }
 
+func (a localAccount) DeleteProposal(ctx context.Context, id string) error {
+	return wrap("proposal", a.local.exec(ctx, `DELETE FROM proposals WHERE id = ?1 AND user_id = ?2
+		AND NOT EXISTS (SELECT 1 FROM proposal_sessions WHERE proposal_id = ?1)`, id, a.user))
+}
+
 const sessionColumns = `SELECT thread_id, proposal_id, status, last_activity, metadata FROM proposal_sessions WHERE user_id = ?1 `
 
 func (a localAccount) sessions(ctx context.Context, rest string, args ...any) (all []Session, err error) {
@@ -242,6 +247,11 @@ func (a localAccount) PutSession(ctx context.Context, s Session) error {
 			s.Thread, a.user, s.Proposal, cmp.Or(s.Status, Active), time.Now().UnixMilli(), string(metadata))
 	}
 	return wrap("session", err)
+}
+
+func (a localAccount) PutStatus(ctx context.Context, s Session) error {
+	return wrap("session", a.local.exec(ctx, `UPDATE proposal_sessions SET status = ?3, last_activity = ?4 WHERE user_id = ?1 AND thread_id = ?2`,
+		a.user, s.Thread, cmp.Or(s.Status, Active), time.Now().UnixMilli()))
 }
 
 func (a localAccount) DeleteSession(ctx context.Context, thread string) error {

@@ -136,6 +136,14 @@ func (a supaAccount) HasProposal(ctx context.Context, id string) (has bool, err 
 	return has, wrap("proposal", err)
 }
 
+func (a supaAccount) DeleteProposal(ctx context.Context, id string) error {
+	return wrap("proposal", a.mine.Do(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `DELETE FROM public.proposals WHERE id = $1::text::uuid AND user_id = auth.uid()
+			AND NOT EXISTS (SELECT FROM public.proposal_sessions WHERE proposal_id = $1::text::uuid)`, id)
+		return err
+	}))
+}
+
 func (a supaAccount) Session(ctx context.Context, thread string) (Session, error) {
 	documents, err := a.documents("")
 	if err != nil {
@@ -190,11 +198,18 @@ func (a supaAccount) PutSession(ctx context.Context, s Session) error {
 	if err != nil {
 		return wrap("session", err)
 	}
+	return a.put(ctx, s, supacheckpoint.SessionUpdate{Status: cmp.Or(s.Status, Active), Metadata: metadata})
+}
+
+func (a supaAccount) PutStatus(ctx context.Context, s Session) error {
+	return a.put(ctx, s, supacheckpoint.SessionUpdate{Status: cmp.Or(s.Status, Active)})
+}
+
+func (a supaAccount) put(ctx context.Context, s Session, u supacheckpoint.SessionUpdate) error {
 	documents, err := a.documents(s.Proposal)
 	if err != nil {
 		return err
 	}
-	u := supacheckpoint.SessionUpdate{Status: cmp.Or(s.Status, Active), Metadata: metadata}
 	if err := documents.PutSession(ctx, s.Thread, u); err != nil {
 		return err
 	}

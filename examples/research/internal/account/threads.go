@@ -24,7 +24,7 @@ var _ interface {
 
 // of returns the store of the user. Without one there are no threads.
 func (b byUser) of(ctx context.Context) (*supacheckpoint.Store, error) {
-	id := server.UserID(ctx)
+	id := server.ThreadOwner(ctx)
 	if id == "" {
 		return nil, fmt.Errorf("account: threads without a user: %w", checkpoint.ErrNotFound)
 	}

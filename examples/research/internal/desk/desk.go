@@ -149,7 +149,11 @@ func (d *Desk) Forget(ctx context.Context, thread string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(c.DeleteSession(ctx, thread), d.Documents.Remove(c.User, s.Document))
+	err = c.DeleteSession(ctx, thread)
+	if err == nil { // Attach made the proposal for the thread
+		err = c.DeleteProposal(ctx, s.Proposal)
+	}
+	return errors.Join(err, d.Documents.Remove(c.User, s.Document))
 }
 
 // Run runs a session, from where it is, and notes how it ended.
@@ -170,7 +174,7 @@ func (c Caller) Run(ctx context.Context, s account.Session) (research.Result, er
 	}
 	if s.Status != account.Active {
 		s.Status = account.Active
-		if err := c.PutSession(ctx, s); err != nil {
+		if err := c.PutStatus(ctx, s); err != nil {
 			return research.Result{}, err
 		}
 	}
@@ -197,5 +201,5 @@ func (c Caller) finish(ctx context.Context, s account.Session, result *research.
 			s.Status = account.Completed
 		}
 	}
-	return c.PutSession(ctx, s)
+	return c.PutStatus(ctx, s) // another document may be attached by now
 }
