@@ -48,6 +48,7 @@
 //   - interrupt.go: questions and answers.
 //   - hooks.go, options.go: functions that a run calls; configuration.
 //   - graph.go, thread.go, history.go, subgraph.go: runs, threads and their history.
+//   - executor.go: tasks that other processes run.
 //   - data.go, describe.go: states and graphs as data and as JSON.
 //   - builder.go, compile.go: a builder collects a graph, and Compile checks it.
 //

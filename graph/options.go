@@ -36,6 +36,10 @@ type Options struct {
 	// Hooks are called when a run, a superstep and a task begin and end. The hooks in the
 	// Options of a subgraph apply only when that graph is run by itself. Nil means none.
 	Hooks *Hooks
+	// Executor runs tasks of this graph's threads elsewhere, such as in other processes. It needs
+	// the durability [Sync]. It has no effect on runs without a thread, on the tasks inside of a
+	// subgraph, and on a graph that is a subgraph. Nil means that every task runs in the process of its run.
+	Executor *Executor
 	// Migrations lists nodes and channels that were renamed since threads were stored.
 	Migrations Migrations
 	// Version is stored with every checkpoint, and returned as [Info.Version].
@@ -137,6 +141,9 @@ func (o *RunOptions) check(g *Graph) error {
 	if o.Durability != nil && *o.Durability > Exit {
 		return fmt.Errorf("%w: %s", checkpoint.ErrInvalid, *o.Durability)
 	}
+	if g.opts.Executor != nil && g.options.Durability != engine.Sync {
+		return fmt.Errorf("%w: the graph has an Executor, which needs the durability sync, and this is %s", checkpoint.ErrInvalid, g.options.Durability)
+	}
 	if o.Conflict > ConflictRollback {
 		return fmt.Errorf("%w: conflict policy %d", checkpoint.ErrInvalid, o.Conflict)
 	}
@@ -151,6 +158,9 @@ func (o Options) engineOptions(run RunOptions) *engine.Options {
 		MaxSteps:    o.MaxSteps, MaxParallel: o.MaxParallel, Durability: engine.Durability(o.Durability),
 		Metadata: maps.Clone(run.Metadata), Conflict: engine.ConflictPolicy(run.Conflict),
 		Version: o.Version, Logger: o.Logger, TaskError: newNodeError,
+	}
+	if o.Executor != nil {
+		out.Executor = o.Executor.executor
 	}
 	hooks := run.Hooks
 	if o.Hooks != nil {

@@ -44,6 +44,7 @@ var layers = map[string][]string{
 	"graph/draw":         {"state"},
 	"graph":              {"state", "checkpoint", "graph/draw", "internal/engine", "internal/statecore", "internal/jsonform", "internal/suggest"},
 	"graph/node":         {"graph", "internal/engine", "internal/lru", "state"},
+	"graph/executortest": {"checkpoint", "checkpoint/memcheckpoint", "graph", "graph/node", "state"},
 	"graph/flow":         {"graph", "graph/node", "internal/engine", "internal/jsonform", "internal/lru", "state"},
 
 	"checkpoint/...":            {"checkpoint", "internal/migration", "internal/pgdb", "internal/sqlitedb", "internal/uuid"},

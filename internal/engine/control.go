@@ -136,9 +136,8 @@ func DueNodes(data []byte) ([]string, error) {
 // decodeControl rebuilds a frontier from its stored form.
 // If the graph does not have the node of a plain task or a waiting node, decodeControl adds
 // the stored name to frontier.missing, and a run from the frontier fails.
-// It decodes the writes of a sent task only if the task has to run.
-// For a task with pending writes, the function mustRun reports this; any other task has to run.
-func (p *Plan) decodeControl(c *control, pending *pendingWrites, mustRun func(*savedTask) bool) (frontier, error) {
+// It decodes the writes of a sent task only if the function mustRun returns true for its id.
+func (p *Plan) decodeControl(c *control, mustRun func(id string) bool) (frontier, error) {
 	f := frontier{persistent: c.Memory, call: c.Call, left: c.Left}
 	for _, name := range c.By {
 		f.by = append(f.by, p.current(name))
@@ -149,11 +148,9 @@ func (p *Plan) decodeControl(c *control, pending *pendingWrites, mustRun func(*s
 	tx := p.Schema.NewTx()
 	for i, stored := range c.Sends {
 		n := p.byName[p.current(stored.Node)]
-		if n != nil {
-			if t := pending.tasks[taskID(n.Name, i+1, "")]; t != nil && !mustRun(t) {
-				f.sends = append(f.sends, sentTask{node: n, view: p.empty})
-				continue
-			}
+		if n != nil && mustRun != nil && !mustRun(taskID(n.Name, i+1, "")) {
+			f.sends = append(f.sends, sentTask{node: n, view: p.empty})
+			continue
 		}
 		s, err := p.decodeSend(tx, stored)
 		if err != nil {

@@ -34,6 +34,7 @@
 //   - parentwrites.go: the writes of a subgraph for its parent graph.
 //   - pending.go: stores the result of a task before the commit, and restores it.
 //   - workers.go: runs the tasks of a superstep concurrently.
+//   - executor.go: passes tasks to other processes, and reads their outcomes.
 //   - commit.go: applies the writes of a superstep and stores a checkpoint.
 //   - rollback.go: removes a run that another run on the thread replaced.
 //   - resume.go: rebuilds a run from a stored checkpoint.
@@ -41,5 +42,6 @@
 //   - subgraph.go: runs the graph of a subgraph node.
 //   - answer.go: finds the open question for an answer.
 //   - input.go, invoke.go: reads the input of a run; runs the graph from start to end.
+//   - remotetasks.go: runs tasks that the run of another process passed on.
 //   - read.go, update.go: read and edit a thread without running its nodes.
 package engine

@@ -33,6 +33,8 @@ type Options struct {
 	Hooks *Hooks
 	// Logger receives warnings about conditions that are not errors. It may be nil.
 	Logger Logger
+	// Executor runs tasks elsewhere. It may be nil.
+	Executor Executor
 	// TaskError converts the failure of a task to the error that users see.
 	TaskError func(TaskFailure) error
 }

@@ -22,6 +22,9 @@ func (r *run) storeResult(t *Task) error {
 	if err != nil {
 		return err
 	}
+	if r.pack != nil && t.finished {
+		writes = r.pack(writes)
+	}
 	r.touched.Store(true)
 	err = r.log.write(r.storeCtx, r.key(), writes)
 	if r.log.mode == Sync && t.err == nil && (errors.Is(err, checkpoint.ErrTooLarge) || errors.Is(err, checkpoint.ErrInvalid)) {
@@ -65,11 +68,16 @@ func (t *Task) result() ([]checkpoint.Write, error) {
 func (r *run) void(tasks []Task) error {
 	below := map[string]int{}
 	for i := range tasks {
-		writes, err := tasks[i].result()
+		t := &tasks[i]
+		below[t.ID()] = t.nextIndex
+		if t.restored() { // nextIndex is above the stored result
+			continue
+		}
+		writes, err := t.result()
 		if err != nil {
 			return err
 		}
-		below[tasks[i].ID()] = tasks[i].nextIndex + len(writes)
+		below[t.ID()] += len(writes)
 	}
 	w, err := encodeMark("", markVoid, indexVoid, below)
 	if err != nil {

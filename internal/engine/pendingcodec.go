@@ -16,6 +16,7 @@ import (
 // These are the channels of marks. A mark is a pending write of the engine.
 // A pending write with any other channel is a write to a channel of the graph.
 const (
+	markResult  = "$result" // the whole result of a task that RunTasks ran; the data is a list of Change
 	markDone    = "$done"   // the task has finished, and its result has no other pending write; no data
 	markGoto    = "$goto"   // a target of the task; the data is the name of a node
 	markSend    = "$send"   // a target of the task; the data is a storedSend
@@ -91,6 +92,7 @@ type storedOnce struct {
 // A savedTask holds the decoded pending writes of one task.
 type savedTask struct {
 	done       bool
+	whole      bool // the result is that of a markResult; other writes of results do not count
 	writes     state.Update
 	targets    []*Node
 	sends      []sentTask
@@ -193,7 +195,7 @@ func (p *Plan) decodePending(writes []checkpoint.Write) (*pendingWrites, error) 
 		id := p.currentTask(w.Task)
 		t := d.task(id)
 		t.next = max(t.next, w.Index+1)
-		if isResult(w) && w.Index < d.out.void[id] {
+		if isResult(w) && (w.Index < d.out.void[id] || t.whole && w.Channel != markResult) {
 			continue
 		}
 		if err := d.decode(id, t, w); err != nil {
@@ -314,6 +316,8 @@ func (d *pendingDecoder) task(id string) *savedTask {
 func (d *pendingDecoder) decode(id string, t *savedTask, w *checkpoint.Write) (err error) {
 	switch w.Channel {
 	case markVoid, markDone: // decodePending has decoded them before
+	case markResult:
+		err = d.decodeResult(id, t, w)
 	case markError:
 		t.failure = string(w.Data)
 	case markGoto:
@@ -342,12 +346,7 @@ func (d *pendingDecoder) decode(id string, t *savedTask, w *checkpoint.Write) (e
 			err = d.decodeAnswer(w.Data)
 		}
 	case markOnce:
-		var o storedOnce
-		err = json.Unmarshal(w.Data, &o)
-		if t.once == nil {
-			t.once = map[string]json.RawMessage{}
-		}
-		t.once[o.Key] = o.Value
+		err = t.decodeOnce(w.Data)
 	case markStop:
 		d.out.stopped = true
 		err = json.Unmarshal(w.Data, &d.out.stops)
@@ -355,6 +354,29 @@ func (d *pendingDecoder) decode(id string, t *savedTask, w *checkpoint.Write) (e
 		var write statecore.Write
 		write, err = d.plan.Schema.DecodeWrite(w.Channel, statecore.Kind(w.Kind&^endOfResult), w.Data)
 		t.writes = append(t.writes, state.Write{Write: write})
+	}
+	return err
+}
+
+func (t *savedTask) decodeOnce(data []byte) error {
+	var o storedOnce
+	err := json.Unmarshal(data, &o)
+	if t.once == nil {
+		t.once = map[string]json.RawMessage{}
+	}
+	t.once[o.Key] = o.Value
+	return err
+}
+
+// decodeResult decodes a whole result, which replaces an earlier result of the task.
+func (d *pendingDecoder) decodeResult(id string, t *savedTask, w *checkpoint.Write) error {
+	var parts []checkpoint.Change
+	err := json.Unmarshal(w.Data, &parts)
+	t.whole, t.writes, t.targets, t.sends, t.toParent, t.persistent = true, nil, nil, nil, nil, nil
+	for i := range parts {
+		if p := &parts[i]; err == nil {
+			err = d.decode(id, t, &checkpoint.Write{Task: w.Task, Channel: p.Channel, Kind: p.Kind, Data: p.Data})
+		}
 	}
 	return err
 }

@@ -32,8 +32,11 @@ func (r *run) restore(c *checkpoint.Checkpoint) error {
 		maps.Copy(r.pending.answers, r.answers) // the answers of the caller take precedence
 		r.answers = r.pending.answers
 	}
-	front, err := r.plan.decodeControl(&ctl, r.pending, func(t *savedTask) bool {
-		return !t.done && !(t.asked && r.stillWaits(t.pauses))
+	front, err := r.plan.decodeControl(&ctl, func(id string) bool {
+		if t := r.pending.tasks[id]; t != nil && (t.done || t.asked && r.stillWaits(t.pauses)) {
+			return false
+		}
+		return r.only == nil || r.only[id]
 	})
 	if err != nil {
 		return fmt.Errorf("checkpoint %s (version %q): %w", c.ID, c.Version, err)

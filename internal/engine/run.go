@@ -41,7 +41,11 @@ type run struct {
 	previous    string        // the id of the run that stored the checkpoint at which the run began
 	tx          *statecore.Tx // kept to use its memory again; see transaction
 	snapshots   snapshotPolicy
-	buffer      commitBuffer
+
+	// RunTasks sets these fields.
+	only   map[string]bool                             // the ids of the tasks to run
+	pack   func([]checkpoint.Write) []checkpoint.Write // changes the stored form of a result
+	buffer commitBuffer
 
 	// These are the writes of a subgraph for its parent:
 	// writes to shared channels, and writes that were passed with ToParent.

@@ -7,22 +7,29 @@ import (
 	"time"
 )
 
-// runTasks runs the due tasks concurrently, up to the limit, and waits for them.
-// It returns the errors of the store. The error of a task is in the task.
+// runTasks runs the due tasks and waits for them.
+// It returns the errors of the store and of the executor. The error of a task is in the task.
 func (r *run) runTasks(tasks []Task) error {
+	if r.Executor != nil && r.log != nil && r.parent == nil {
+		if ran, err := r.Executor.runTasks(r, tasks); ran {
+			return err
+		}
+	}
 	if r.single {
 		return r.runSingle(&tasks[0])
 	}
+	return r.runHere(tasks, nil)
+}
+
+// runHere runs the due tasks concurrently in this process, up to the limit, and waits for them.
+// It leaves out the tasks for which the list others is true. The list may be nil.
+// It returns the errors of the store. The error of a task is in the task.
+func (r *run) runHere(tasks []Task, others []bool) error {
 	if r.parent == nil {
 		r.events.offer(r.storeCtx, maxAhead)
 	}
-	w := &workers{run: r, tasks: tasks}
-	due := 0
-	for i := range tasks {
-		if tasks[i].due() {
-			due++
-		}
-	}
+	w := &workers{run: r, tasks: tasks, others: others}
+	due := countDue(tasks, others)
 	if limit := r.limits.MaxParallel; limit > 0 {
 		due = min(due, limit)
 	}
@@ -30,6 +37,17 @@ func (r *run) runTasks(tasks []Task) error {
 	w.start()
 	w.group.Wait()
 	return errors.Join(w.errs...)
+}
+
+// countDue returns the number of due tasks, without others.
+func countDue(tasks []Task, others []bool) int {
+	due := 0
+	for i := range tasks {
+		if tasks[i].due() && (others == nil || !others[i]) {
+			due++
+		}
+	}
+	return due
 }
 
 // runSingle runs the only task of a superstep in the goroutine of the run.
@@ -63,6 +81,7 @@ func (r *run) runSingle(t *Task) error {
 type workers struct {
 	run       *run
 	tasks     []Task
+	others    []bool       // for each task, whether the workers leave it out; nil for none
 	next      atomic.Int64 // the index of the first task that no worker has taken
 	unstarted atomic.Int64 // the number of workers that may still start
 	starting  atomic.Bool  // a worker was started and does not run yet
@@ -96,7 +115,7 @@ func (w *workers) work() {
 			return
 		}
 		t := &w.tasks[i]
-		if !t.due() {
+		if !t.due() || w.others != nil && w.others[i] {
 			continue
 		}
 		if i+1 < len(w.tasks) {

@@ -1,0 +1,108 @@
+package executortest
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
+	"github.com/weft-go/weft/graph"
+)
+
+type executeFunc = func(context.Context, []graph.TaskSet) error
+
+// runAll returns a correct executor, which runs the sets one after the other.
+func runAll(run RunFunc) executeFunc {
+	return func(ctx context.Context, sets []graph.TaskSet) error {
+		for _, s := range sets {
+			if err := run(ctx, s); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// brokenExecutors are executors that each break one promise, and the name of a case that must
+// fail for the executor.
+var brokenExecutors = []struct {
+	name, fails string
+	make        func(RunFunc) executeFunc
+}{
+	{"drops the last task", "results/fan_out", func(run RunFunc) executeFunc {
+		return func(ctx context.Context, sets []graph.TaskSet) error {
+			sets[0].Tasks = sets[0].Tasks[:len(sets[0].Tasks)-1]
+			return runAll(run)(ctx, sets)
+		}
+	}},
+	{"drops a set", "results/beside", func(run RunFunc) executeFunc {
+		return func(ctx context.Context, sets []graph.TaskSet) error { return runAll(run)(ctx, sets[1:]) }
+	}},
+	{"changes the set", "results/identity", func(run RunFunc) executeFunc {
+		return runAll(func(ctx context.Context, s graph.TaskSet) error {
+			s.RemainingSteps = 1
+			return run(ctx, s)
+		})
+	}},
+	{"answers for the node", "failures/error", func(run RunFunc) executeFunc {
+		return func(ctx context.Context, sets []graph.TaskSet) error {
+			_ = runAll(run)(ctx, sets)
+			return context.DeadlineExceeded
+		}
+	}},
+}
+
+func TestSuiteFindsBrokenExecutors(t *testing.T) {
+	t.Parallel()
+	for _, broken := range brokenExecutors {
+		t.Run(broken.name, func(t *testing.T) {
+			t.Parallel()
+			h := Harness{
+				Open: func(testing.TB) checkpoint.Store { return memcheckpoint.New(memcheckpoint.Options{}) },
+				Start: func(_ testing.TB, run RunFunc) graph.ExecutorFuncs {
+					return graph.ExecutorFuncs{Execute: broken.make(run)}
+				},
+			}
+			i := slices.IndexFunc(allCases(), func(c testCase) bool { return c.name == broken.fails })
+			require.GreaterOrEqual(t, i, 0, "no case %s", broken.fails)
+			assert.True(t, fails(h, allCases()[i]), "%s accepts the broken executor", broken.fails)
+		})
+	}
+}
+
+// fails reports whether a case fails for the executors of a harness.
+func fails(h Harness, c testCase) bool {
+	r := &recorder{}
+	var done sync.WaitGroup
+	done.Go(func() { h.check(r, c) })
+	done.Wait()
+	for _, cleanup := range slices.Backward(r.cleanups) {
+		cleanup()
+	}
+	return r.failed
+}
+
+// A recorder is a [testing.TB] that records a failure. It implements the methods that cases call
+// in their own goroutine.
+type recorder struct {
+	testing.TB
+	failed   bool
+	cleanups []func()
+}
+
+func (r *recorder) Failed() bool          { return r.failed }
+func (r *recorder) Helper()               {}
+func (r *recorder) Logf(string, ...any)   {}
+func (r *recorder) Errorf(string, ...any) { r.failed = true }
+func (r *recorder) Cleanup(f func())      { r.cleanups = append(r.cleanups, f) }
+
+func (r *recorder) Fatalf(string, ...any) {
+	r.failed = true
+	runtime.Goexit()
+}

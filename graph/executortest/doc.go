@@ -1,0 +1,17 @@
+// Package executortest is the conformance suite of [graph.ExecutorFuncs].
+//
+// The tests of an executor run the suite. The harness connects the two ends of a queue: what the
+// executor passes on reaches the function run, in a worker.
+//
+//	func TestExecutor(t *testing.T) {
+//		executortest.Run(t, executortest.Harness{
+//			Start: func(tb testing.TB, run executortest.RunFunc) graph.ExecutorFuncs {
+//				queue := startQueue(tb, run) // its workers call run, and repeat a call that failed
+//				return graph.ExecutorFuncs{Execute: queue.Execute}
+//			},
+//		})
+//	}
+//
+// Each case is a subtest with the name group/case, and with an executor and a store of its own. A
+// failed case logs the promise that the executor broke. The cases run concurrently.
+package executortest
