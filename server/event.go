@@ -2,6 +2,8 @@ package server
 
 import (
 	"encoding/json"
+
+	"github.com/weft-go/weft/server/runs"
 )
 
 // The kinds of events in the log of a thread. All protocols are views of these events.
@@ -38,8 +40,24 @@ type messageEvent struct {
 	ID string `json:"id"`
 	// Whole says that Message is a whole message and not a piece.
 	Whole    bool            `json:"whole,omitempty"`
-	Message  json.RawMessage `json:"message"`
-	Metadata json.RawMessage `json:"metadata"`
+	Message json.RawMessage `json:"message"`
+	// Metadata describes the task. The first piece of a message has it; see metadataByID.
+	Metadata json.RawMessage `json:"metadata,omitempty"`
+}
+
+// metadataByID has the metadata of messages that are streamed.
+type metadataByID map[string]json.RawMessage
+
+// of returns the metadata of a message or of a piece of one. If the first piece is no longer kept, it
+// has only what each event has.
+func (by metadataByID) of(e *runs.Event, m *messageEvent) json.RawMessage {
+	if len(m.Metadata) > 0 {
+		by[m.ID] = m.Metadata
+	}
+	if by[m.ID] == nil {
+		by[m.ID] = encoded(map[string]any{"run_id": e.Run, "langgraph_node": e.Node, "langgraph_step": e.Step})
+	}
+	return by[m.ID]
 }
 
 // The events of a call of a tool.

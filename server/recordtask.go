@@ -54,8 +54,12 @@ func (r *recorder) emitted(sc *scope, at *graph.Place, e graph.Emitted) error {
 	case triedError:
 		return r.attempt(sc, at, v)
 	case llm.Chunk:
-		r.sent[v.MessageID] = true
-		return r.write(sc, at, kindMessage, messageEvent{ID: v.MessageID, Message: encoded(newChunkMessage(v)), Metadata: r.metadata(sc, at)})
+		m := messageEvent{ID: v.MessageID, Message: encoded(newChunkMessage(v))}
+		if !r.sent[v.MessageID] {
+			r.sent[v.MessageID] = true
+			m.Metadata = r.metadata(sc, at)
+		}
+		return r.write(sc, at, kindMessage, m)
 	case llm.Message:
 		return r.messages(sc, at, []llm.Message{v})
 	case tools.CallStarted:

@@ -13,10 +13,11 @@ type runnableView struct {
 	values  json.RawMessage            // the last values of the graph of the run
 	tasks   map[string]json.RawMessage // the metadata of the tasks that run
 	replies map[string]*partialReply   // the messages that are being streamed
+	about   metadataByID
 }
 
 func newRunnableView() *runnableView {
-	return &runnableView{tasks: map[string]json.RawMessage{}, replies: map[string]*partialReply{}}
+	return &runnableView{tasks: map[string]json.RawMessage{}, replies: map[string]*partialReply{}, about: metadataByID{}}
 }
 
 // A runnableEvent is an event of LangChain.
@@ -132,21 +133,22 @@ func (v *runnableView) message(e *runs.Event, add addRunnable) error {
 	}
 	const name = "model"
 	run := nameID(e.Run, m.ID)
-	r := v.replies[m.ID]
+	r, metadata := v.replies[m.ID], v.about.of(e, &m)
 	if r == nil {
 		r = &partialReply{}
 		v.replies[m.ID] = r
-		add("on_chat_model_start", name, run, m.Metadata, map[string]any{"input": map[string]any{"messages": []any{}}})
+		add("on_chat_model_start", name, run, metadata, map[string]any{"input": map[string]any{"messages": []any{}}})
 	}
 	r.add(&c)
 	for _, piece := range namedFirst(&c, m.Message) {
-		add("on_chat_model_stream", name, run, m.Metadata, map[string]any{"chunk": piece})
+		add("on_chat_model_stream", name, run, metadata, map[string]any{"chunk": piece})
 	}
 	if c.Position == "last" {
 		delete(v.replies, m.ID)
+		delete(v.about, m.ID)
 		output := r.message(m.ID)
 		output["response_metadata"], output["usage_metadata"] = c.Response, c.Usage
-		add("on_chat_model_end", name, run, m.Metadata, map[string]any{"output": output})
+		add("on_chat_model_end", name, run, metadata, map[string]any{"output": output})
 	}
 	return nil
 }

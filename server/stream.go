@@ -13,14 +13,15 @@ import (
 
 // A view turns the events of a run into those of its streams.
 type view struct {
-	modes      []string
-	subgraphs  bool
-	stateless  bool // without the events of checkpoints
-	ids        bool // the events have ids
-	first      bool // the stream has the event that the run begins
-	replies    map[string]*partialReply
-	metadataOf map[string]bool
-	runnable   *runnableView
+	modes     []string
+	subgraphs bool
+	stateless bool // without the events of checkpoints
+	ids       bool // the events have ids
+	first     bool // the stream has the event that the run begins
+	replies   map[string]*partialReply
+	metadata  metadataByID
+	described map[string]bool // the messages whose metadata the client has got
+	runnable  *runnableView
 }
 
 // A partialReply is a streamed message so far.
@@ -41,7 +42,7 @@ func newView(q *runRequest, stateless bool) *view {
 	}
 	return &view{
 		modes: modes, subgraphs: q.StreamSubgraphs, stateless: stateless, ids: q.StreamResumable, first: true,
-		replies: map[string]*partialReply{}, metadataOf: map[string]bool{}, runnable: newRunnableView(),
+		replies: map[string]*partialReply{}, metadata: metadataByID{}, described: map[string]bool{}, runnable: newRunnableView(),
 	}
 }
 
@@ -189,15 +190,16 @@ func (v *view) message(e *runs.Event) (out []streamed, err error) {
 	if err := json.Unmarshal(e.Data, &m); err != nil {
 		return nil, err
 	}
+	metadata := v.metadata.of(e, &m)
 	if v.has("messages-tuple") {
-		out = append(out, streamed{"messages", []json.RawMessage{m.Message, m.Metadata}})
+		out = append(out, streamed{"messages", []json.RawMessage{m.Message, metadata}})
 	}
 	if !v.has("messages") {
 		return out, nil
 	}
-	if !v.metadataOf[m.ID] {
-		v.metadataOf[m.ID] = true
-		out = append(out, streamed{"messages/metadata", map[string]any{m.ID: map[string]any{"metadata": m.Metadata}}})
+	if !v.described[m.ID] {
+		v.described[m.ID] = true
+		out = append(out, streamed{"messages/metadata", map[string]any{m.ID: map[string]any{"metadata": metadata}}})
 	}
 	if m.Whole {
 		return append(out, streamed{"messages/complete", []json.RawMessage{m.Message}}), nil

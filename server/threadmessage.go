@@ -33,7 +33,7 @@ func (v *threadView) message(e *runs.Event, add addEvent) error {
 	if r == nil {
 		r = &streamedReply{open: -1}
 		v.replies[m.ID] = r
-		emit(map[string]any{"event": "message-start", "id": m.ID, "role": "ai", "metadata": m.Metadata})
+		emit(map[string]any{"event": "message-start", "id": m.ID, "role": "ai", "metadata": metadataByID{}.of(e, &m)})
 	}
 	switch content := c.Content.(type) {
 	case string:
