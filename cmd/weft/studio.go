@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/server"
 	"github.com/weft-go/weft/server/ui"
 )
@@ -17,7 +18,8 @@ import (
 const studioUsage = `usage: weft studio -db FILE [flags]
 
 Opens the studio over a store: a page with the threads, their states and history, their open
-questions and, if a server has stored them, their runs. The store is only read unless -write is
+questions and, if a server has stored them, their runs. It has the facts of a memory in the same
+database, or in the one that -memory names. The store is only read unless -write is
 given. The page has no password, and so only this machine can reach it.
 `
 
@@ -26,6 +28,7 @@ type studioOptions struct {
 	address
 	listen string
 	keys   string // a file
+	memory string // the database of the memory, if it is another one
 	write  bool
 }
 
@@ -39,7 +42,7 @@ func runStudio(ctx context.Context, args []string, std *streams) error {
 		return err
 	}
 	if db.checkpoints, err = decrypted(ctx, db.checkpoints, o.keys); err == nil {
-		err = o.serve(ctx, db, std)
+		err = o.serveWithMemory(ctx, db, std)
 	}
 	return errors.Join(err, db.close())
 }
@@ -53,6 +56,7 @@ func parseStudio(args []string, std *streams) (*studioOptions, error) {
 	flags.StringVar(&o.tenant, "tenant", "", "`NAME` of the tenant of a PostgreSQL store")
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:8124", "`ADDRESS` on this machine; port 0 chooses a free one")
 	flags.StringVar(&o.keys, "keys", "", "`FILE` with the keys of a store of checkpoint.Encrypted: a line ID BASE64 for each")
+	flags.StringVar(&o.memory, "memory", "", "the path of a SQLite `FILE` with a memory, or the URL of a PostgreSQL database (default that of -db)")
 	flags.BoolVar(&o.write, "write", false, "allow to rename, copy, prune and delete threads")
 	flags.Usage = func() {
 		say(std.err, studioUsage)
@@ -77,11 +81,27 @@ func parseStudio(args []string, std *streams) (*studioOptions, error) {
 	return o, nil
 }
 
+// serveWithMemory opens the memory, and shows it beside the store.
+func (o *studioOptions) serveWithMemory(ctx context.Context, db *store, std *streams) error {
+	from := o.address
+	if o.memory != "" {
+		from = address{db: o.memory, schema: o.schema}
+	}
+	facts, end, err := from.openMemory(ctx)
+	if err != nil {
+		return err
+	}
+	if facts == nil && o.memory != "" {
+		return fmt.Errorf("the database of -memory has no memory")
+	}
+	return errors.Join(o.serve(ctx, db, facts, std), end())
+}
+
 // serve shows the store until the context ends.
-func (o *studioOptions) serve(ctx context.Context, db *store, std *streams) error {
+func (o *studioOptions) serve(ctx context.Context, db *store, facts *memory.Memory, std *streams) error {
 	logger := slog.New(slog.NewTextHandler(std.err, &slog.HandlerOptions{Level: slog.LevelError}))
 	s, err := server.New(server.Options{
-		Runs: db.runs, Stored: db.checkpoints, ReadOnly: !o.write, Studio: &ui.Studio{Write: o.write}, Logger: logger,
+		Runs: db.runs, Stored: db.checkpoints, Memory: facts, ReadOnly: !o.write, Studio: &ui.Studio{Write: o.write}, Logger: logger,
 	})
 	if err != nil {
 		return err

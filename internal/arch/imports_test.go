@@ -91,7 +91,7 @@ var layers = map[string][]string{
 		"llm", "llm/...", "memory", "memory/...", "server", "server/...", "tools", "tools/...",
 	},
 	"cmd/...":  {"checkpoint", "checkpoint/..."},
-	"cmd/weft": {"checkpoint", "checkpoint/...", "graph", "internal/stored", "state", "server", "server/runs", "server/runs/...", "server/ui"},
+	"cmd/weft": {"checkpoint", "checkpoint/...", "graph", "internal/stored", "memory", "memory/driver", "memory/pgmemory", "memory/sqlitememory", "state", "server", "server/runs", "server/runs/...", "server/ui"},
 
 	// Other internal packages import no packages of this module, unless they are listed here.
 	"internal/...":      nil,
