@@ -53,6 +53,16 @@ func (e *EncryptedStore) ListThreads(ctx context.Context, prefix string) iter.Se
 	}
 }
 
+// ListStatus implements [StatusLister]. It does not list static pauses, because their nodes are
+// encrypted.
+func (e *EncryptedStore) ListStatus(ctx context.Context, q StatusQuery) iter.Seq2[ThreadStatus, error] {
+	lister, ok := e.inner.(StatusLister)
+	if !ok {
+		return func(yield func(ThreadStatus, error) bool) { yield(ThreadStatus{}, e.lacks("list by status")) }
+	}
+	return lister.ListStatus(ctx, q)
+}
+
 // Prune implements [Pruner].
 func (e *EncryptedStore) Prune(ctx context.Context, p PrunePolicy) (int, error) {
 	if pruner, ok := e.inner.(Pruner); ok {

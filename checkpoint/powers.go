@@ -54,12 +54,13 @@ type Pruner interface {
 	// Prune removes old checkpoints and returns their number. A checkpoint that is
 	// kept can still be read, forked and continued: the store keeps the changes that
 	// it builds on, and its parent becomes the nearest ancestor that is kept. Threads
-	// that do not exist are ignored.
+	// that do not exist are ignored. If Prune was interrupted, another call removes the rest.
 	Prune(ctx context.Context, p PrunePolicy) (int, error)
 }
 
 // A PrunePolicy says which checkpoints [Pruner.Prune] keeps. It keeps a checkpoint if at
-// least one of the rules applies, and always keeps the newest of each namespace.
+// least one of the rules applies, and always keeps the newest of each namespace. Only
+// DeleteIdle removes whole threads.
 //
 // There is one exception: the namespace of one call of a subgraph, as [CalledAt] reports.
 // When the checkpoint at which the call was made is removed, Prune removes the whole
@@ -75,6 +76,25 @@ type PrunePolicy struct {
 	// KeepPending keeps checkpoints that have pending writes, such as the questions
 	// of a paused run.
 	KeepPending bool
+	// DeleteIdle, if above zero, deletes each thread whose newest checkpoint is older, with
+	// all its checkpoints. It does not delete a thread that a run holds, and with KeepPending
+	// none that has pending writes. The other rules prune the threads that remain, so set
+	// KeepLast or KeepFor too.
+	DeleteIdle time.Duration
+	// Progress, if not nil, is called from time to time, by the goroutine of Prune.
+	Progress func(PruneProgress)
+}
+
+// PruneProgress says what a call of [Pruner.Prune] has done until now.
+type PruneProgress struct {
+	Threads     int // threads that were deleted
+	Checkpoints int // checkpoints that were removed, also with their threads
+}
+
+// Deletes reports whether the policy deletes a thread, given the age of its newest checkpoint
+// and whether it has pending writes. It is for implementers of [Pruner].
+func (p PrunePolicy) Deletes(age time.Duration, pending bool) bool {
+	return p.DeleteIdle > 0 && age >= p.DeleteIdle && !(p.KeepPending && pending)
 }
 
 // Keeps reports whether the policy keeps a checkpoint, given the number of newer

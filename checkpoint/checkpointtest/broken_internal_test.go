@@ -41,6 +41,8 @@ var brokenStores = []struct {
 	{"prune forgets", "prune/keep_latest_single_thread", func(s *memcheckpoint.Store) checkpoint.Store { return forgets{s} }},
 	{"prune ignores calls", "prune/calls_of_removed_checkpoints", func(s *memcheckpoint.Store) checkpoint.Store { return ignoresCalls{s} }},
 	{"prune ignores calls", "model/with_powers", func(s *memcheckpoint.Store) checkpoint.Store { return ignoresCalls{s} }},
+	{"prune deletes no thread", "prune/idle", func(s *memcheckpoint.Store) checkpoint.Store { return neverDeletes{s} }},
+	{"list ignores the node", "list_status/questions_and_failures", func(s *memcheckpoint.Store) checkpoint.Store { return anyNode{s} }},
 	{"replaces writes of a task", "put_writes/one_by_one", func(s *memcheckpoint.Store) checkpoint.Store { return oneWriteATask{s} }},
 	{"leases for all", "lease/exclusive", func(s *memcheckpoint.Store) checkpoint.Store { return leasesForAll{s} }},
 	{"list ignores Before", "list/pagination", func(s *memcheckpoint.Store) checkpoint.Store { return noBefore{s} }},
@@ -303,4 +305,18 @@ func (s noContext) Put(_ context.Context, c checkpoint.Checkpoint, head string) 
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	return s.Store.Put(ctx, c, head)
+}
+
+type neverDeletes struct{ *memcheckpoint.Store }
+
+func (s neverDeletes) Prune(ctx context.Context, p checkpoint.PrunePolicy) (int, error) {
+	p.DeleteIdle = 0
+	return s.Store.Prune(ctx, p)
+}
+
+type anyNode struct{ *memcheckpoint.Store }
+
+func (s anyNode) ListStatus(ctx context.Context, q checkpoint.StatusQuery) iter.Seq2[checkpoint.ThreadStatus, error] {
+	q.Node = ""
+	return s.Store.ListStatus(ctx, q)
 }

@@ -81,7 +81,7 @@ func TestCasesAreWellFormed(t *testing.T) {
 		assert.NotNil(t, c.run, c.name)
 		group, _, _ := strings.Cut(c.name, "/")
 		want := map[string]string{
-			"lease": needsLease, "list_threads": needsThreads, "copy_thread": needsCopy, "prune": needsPrune, "delete_for_runs": needsRuns,
+			"lease": needsLease, "list_threads": needsThreads, "list_status": needsStatus, "copy_thread": needsCopy, "prune": needsPrune, "delete_for_runs": needsRuns,
 		}[group]
 		if want != "" {
 			assert.Equal(t, want, c.needs, c.name)

@@ -12,6 +12,7 @@ import (
 const (
 	needsLease   = "Leaser"
 	needsThreads = "ThreadLister"
+	needsStatus  = "StatusLister"
 	needsCopy    = "ThreadCopier"
 	needsPrune   = "Pruner"
 	needsRuns    = "RunDeleter"
@@ -46,6 +47,13 @@ func (h Harness) features(tb testing.TB) []string {
 			failed = err
 		}
 		add(needsThreads, failed)
+	}
+	if s, ok := store.(checkpoint.StatusLister); ok {
+		var failed error
+		for _, err := range s.ListStatus(ctx, checkpoint.StatusQuery{Status: checkpoint.Paused, Limit: 1}) {
+			failed = err
+		}
+		add(needsStatus, failed)
 	}
 	if s, ok := store.(checkpoint.ThreadCopier); ok {
 		add(needsCopy, s.CopyThread(ctx, "unknown", "target"))

@@ -108,6 +108,6 @@ func allCases() []testCase {
 		putCases, writeCases, getCases, listCases, deleteCases,
 		runCases, copyCases, pruneCases, lineageCases, forkCases,
 		concurrencyCases, atomicityCases, limitCases, nameCases,
-		leaseCases, threadCases, durableCases, modelCases,
+		leaseCases, threadCases, statusCases, idleCases, durableCases, modelCases,
 	)
 }

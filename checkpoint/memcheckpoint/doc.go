@@ -5,8 +5,8 @@
 //	g, err := b.Compile(graph.Options{Checkpoints: store})
 //
 // The store implements every optional interface: [checkpoint.Leaser],
-// [checkpoint.ThreadLister], [checkpoint.ThreadCopier], [checkpoint.Pruner] and
-// [checkpoint.RunDeleter].
+// [checkpoint.ThreadLister], [checkpoint.StatusLister], [checkpoint.ThreadCopier],
+// [checkpoint.Pruner] and [checkpoint.RunDeleter].
 //
 //   - A store is safe for concurrent use. Calls for different threads do not wait
 //     for each other, except while a thread is added or removed.

@@ -15,14 +15,45 @@ func (s *Store) Prune(ctx context.Context, p checkpoint.PrunePolicy) (int, error
 	if threads == nil {
 		threads = s.threadIDs("")
 	}
-	removed := 0
-	for _, id := range threads {
+	var done checkpoint.PruneProgress
+	for i, id := range threads {
 		if err := ctx.Err(); err != nil {
-			return removed, err
+			return done.Checkpoints, err
 		}
-		removed += s.remove(id, func(t *thread) { t.markExpired(&p) })
+		deleted := false
+		done.Checkpoints += s.remove(id, func(t *thread) {
+			if deleted = !s.held(id) && t.idle(&p); deleted {
+				t.mark(func(*record) bool { return true })
+			} else {
+				t.markExpired(&p)
+			}
+		})
+		if deleted {
+			done.Threads++
+		}
+		if p.Progress != nil && (i+1)%progressEvery == 0 {
+			p.Progress(done)
+		}
 	}
-	return removed, ctx.Err()
+	if p.Progress != nil {
+		p.Progress(done)
+	}
+	return done.Checkpoints, ctx.Err()
+}
+
+// progressEvery is the number of threads after which Prune reports its progress.
+const progressEvery = 1000
+
+// held reports whether a run has a lease of the thread.
+func (s *Store) held(id string) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.leases[id] != nil
+}
+
+// idle reports whether the policy deletes the thread.
+func (t *thread) idle(p *checkpoint.PrunePolicy) bool {
+	return p.Deletes(time.Since(time.Unix(0, t.updated)), len(t.pending) > 0)
 }
 
 // DeleteRuns implements [checkpoint.RunDeleter].

@@ -31,6 +31,8 @@ func ExampleScripts() {
 	// 002_functions true
 	// 003_load true
 	// 004_writes true
+	// 005_status true
+	// 006_status_of_old_threads true
 }
 
 // PoolConfig detects a transaction pooler by its address.

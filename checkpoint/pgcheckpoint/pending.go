@@ -14,6 +14,10 @@ import (
 const putWritesQuery = `SELECT weft.cp_put_writes($1::text, $2::text, $3::uuid, $4::int, $5::float8,
 	$6::text, $7::uuid, $8::text[], $9::bigint[], $10::bytea[])`
 
+// putMarkedQuery has the parameters of putWritesQuery, and the changes of the thread's status.
+const putMarkedQuery = `SELECT weft.cp_put_marked($1::text, $2::text, $3::uuid, $4::int, $5::float8,
+	$6::text, $7::uuid, $8::text[], $9::bigint[], $10::bytea[], $11::text::jsonb)`
+
 // PutWrites implements [checkpoint.Store].
 func (s *Store) PutWrites(ctx context.Context, k checkpoint.Key, writes []checkpoint.Write) error {
 	return s.putWrites(ctx, k, writes, nil)
@@ -31,8 +35,18 @@ func (s *Store) putWrites(ctx context.Context, k checkpoint.Key, writes []checkp
 		s.tenant, k.Thread, l.ownerID(), l.number(), s.leaseTime.Seconds(),
 		k.Namespace, packID(k.ID).uuid, w.tasks, w.numbers, w.data,
 	}
+	text := putWritesQuery
+	if k.Namespace == "" {
+		marks, err := markChanges(writes)
+		if err != nil {
+			return s.fail("put writes", k, err)
+		}
+		if marks != nil {
+			text, args = putMarkedQuery, append(args, marks)
+		}
+	}
 	var status int
-	err = s.query(ctx, putWritesQuery, args, func(rows pgx.Rows) error { return rows.Scan(&status) })
+	err = s.query(ctx, text, args, func(rows pgx.Rows) error { return rows.Scan(&status) })
 	if err == nil {
 		err = statusError(status)
 	}

@@ -12,98 +12,7 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-const (
-	// pruneBatch is the maximum number of checkpoints that one transaction of Prune
-	// removes, so that writers of the thread do not wait for long.
-	pruneBatch     = 1000
-	unlimitedBatch = math.MaxInt
-)
-
-// Prune implements [checkpoint.Pruner]. It removes the oldest checkpoints first, at most
-// a thousand in each transaction. If it returns an error, some checkpoints may be
-// removed already. A checkpoint with a tag is kept. Ages are measured by the clock of
-// the database.
-//
-// Any number of processes may prune concurrently. When all threads are pruned, a thread
-// that is being written to at that moment is skipped. A later call prunes it.
-func (s *Store) Prune(ctx context.Context, p checkpoint.PrunePolicy) (int, error) {
-	removed := 0
-	prune := func(thread string) error {
-		n, err := s.remove(ctx, thread, removal{
-			batch: pruneBatch,
-			skip:  p.Threads == nil,
-			read: func(ctx context.Context, tx *link, key int64, nodes []node) error {
-				markExpired(nodes, &p)
-				return s.markEndedCalls(ctx, tx, key, nodes)
-			},
-		})
-		removed += n
-		if err != nil {
-			return s.fail("prune", checkpoint.Key{Thread: thread}, err)
-		}
-		return nil
-	}
-	if p.Threads != nil {
-		for _, thread := range p.Threads {
-			if err := prune(thread); err != nil {
-				return removed, err
-			}
-		}
-		return removed, nil
-	}
-	for after, more := "", true; more; {
-		threads, err := s.prunable(ctx, after, &p)
-		if err != nil {
-			return removed, err
-		}
-		for _, thread := range threads {
-			if err := prune(thread); err != nil {
-				return removed, err
-			}
-			after = thread
-		}
-		more = len(threads) == listPage
-	}
-	return removed, s.dropEmptyThreads(ctx)
-}
-
-// prunableQuery has the parameters tenant, the id to list after, a minimum number of
-// checkpoints, and a limit. It skips a thread without namespaces that has no more
-// checkpoints than the minimum, because there is nothing to prune.
-const prunableQuery = `SELECT t.id FROM weft.cp_thread t WHERE t.tenant = $1::text AND t.id > $2::text
-	AND t.steps > 0 AND (t.steps > $3::bigint OR EXISTS (SELECT FROM weft.cp_space v WHERE v.thread = t.key))
-	ORDER BY t.id LIMIT $4::int`
-
-// prunable returns the next page of the threads that may have checkpoints to prune.
-func (s *Store) prunable(ctx context.Context, after string, p *checkpoint.PrunePolicy) ([]string, error) {
-	var page []string
-	text, args := s.sql(prunableQuery), []any{s.tenant, after, int64(max(p.KeepLast, 1)), listPage}
-	err := s.retry(ctx, maintenanceTimeout, func(t try) error {
-		page = page[:0]
-		return s.link.send(ctx, t.limit, text, args, func(rows pgx.Rows) error {
-			var thread string
-			err := rows.Scan(&thread)
-			page = append(page, thread)
-			return err
-		})
-	})
-	if err != nil {
-		return nil, s.fail("prune", checkpoint.Key{}, err)
-	}
-	return page, nil
-}
-
-// dropEmptyQuery has the parameter tenant. It deletes threads that have no checkpoint and
-// whose lease has expired. A run that dies before it stores a checkpoint leaves such a thread.
-const dropEmptyQuery = `DELETE FROM weft.cp_thread WHERE key IN (SELECT key FROM weft.cp_thread
-	WHERE tenant = $1::text AND steps = 0 AND until < clock_timestamp() FOR UPDATE SKIP LOCKED)`
-
-func (s *Store) dropEmptyThreads(ctx context.Context) error {
-	if err := s.query(ctx, dropEmptyQuery, []any{s.tenant}, ignoreRow); err != nil {
-		return s.fail("prune", checkpoint.Key{}, err)
-	}
-	return nil
-}
+const unlimitedBatch = math.MaxInt
 
 // DeleteRuns implements [checkpoint.RunDeleter], in one transaction.
 func (s *Store) DeleteRuns(ctx context.Context, thread string, runs ...string) error {
@@ -113,7 +22,7 @@ func (s *Store) DeleteRuns(ctx context.Context, thread string, runs ...string) e
 		err = fmt.Errorf("empty run id: %w", checkpoint.ErrInvalid)
 	}
 	if err == nil {
-		_, err = s.remove(ctx, thread, removal{batch: unlimitedBatch, mark: func(nodes []node) {
+		_, err = s.remove(ctx, thread, removal{batch: unlimitedBatch, status: true, mark: func(nodes []node) {
 			for i := range nodes {
 				nodes[i].remove = slices.Contains(runs, nodes[i].run)
 			}
@@ -150,6 +59,8 @@ type removal struct {
 	batch int                // maximum number of checkpoints in one transaction
 	skip  bool               // do nothing if another transaction has locked the thread
 	mark  func(nodes []node) // sets the field remove of the nodes to remove
+	// status is set if the newest checkpoint may be removed, which changes the thread's status.
+	status bool
 	// read, when set, is called instead of mark. It can query the database.
 	read func(ctx context.Context, tx *link, key int64, nodes []node) error
 }
@@ -230,7 +141,10 @@ func (s *Store) removeSome(ctx context.Context, tx *link, thread string, r remov
 	if err := s.rebase(ctx, tx, key, nodes); err != nil {
 		return 0, false, err
 	}
-	return n, more, s.removeNodes(ctx, tx, key, nodes)
+	if err := s.removeNodes(ctx, tx, key, nodes); err != nil || !r.status {
+		return n, more, err
+	}
+	return n, more, s.resetStatus(ctx, tx, key)
 }
 
 func (s *Store) readNodes(ctx context.Context, tx *link, key int64) ([]node, error) {

@@ -21,7 +21,7 @@ import (
 func (s *Store) Repair(ctx context.Context, thread string) (removed int, err error) {
 	k := checkpoint.Key{Thread: thread}
 	if err = checkKey(k); err == nil {
-		removed, err = s.remove(ctx, thread, removal{batch: unlimitedBatch, read: s.markDamaged})
+		removed, err = s.remove(ctx, thread, removal{batch: unlimitedBatch, status: true, read: s.markDamaged})
 	}
 	if err != nil {
 		return 0, s.fail("repair", k, err)

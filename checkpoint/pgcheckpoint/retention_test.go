@@ -15,10 +15,11 @@ import (
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
 )
 
-// age makes the first n checkpoints of the only thread older by an interval.
+// age makes the first n checkpoints of the only thread, and the thread, older by an interval.
 func age(t *testing.T, p place, n int, by string) {
 	t.Helper()
 	do(t, p, `UPDATE weft.cp_step SET time = time - $2::text::interval WHERE seq <= $1::int`, n, by)
+	do(t, p, `UPDATE weft.cp_thread SET created = created - $1::text::interval`, by)
 }
 
 func TestPruneKeepsWhatThePolicyKeeps(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 )
 
 // Store is a [checkpoint.Store] in PostgreSQL. It is also a [checkpoint.Leaser],
-// [checkpoint.ThreadLister], [checkpoint.ThreadCopier], [checkpoint.Pruner] and
-// [checkpoint.RunDeleter]. It is safe for concurrent use. On a single connection or in
+// [checkpoint.ThreadLister], [checkpoint.StatusLister], [checkpoint.ThreadCopier],
+// [checkpoint.Pruner] and [checkpoint.RunDeleter]. It is safe for concurrent use. On a single connection or in
 // a transaction, its calls are serialized.
 type Store struct {
 	link      *link
@@ -39,6 +39,7 @@ var _ interface {
 	checkpoint.Store
 	checkpoint.Leaser
 	checkpoint.ThreadLister
+	checkpoint.StatusLister
 	checkpoint.ThreadCopier
 	checkpoint.Pruner
 	checkpoint.RunDeleter

@@ -95,7 +95,7 @@ func markReadOnly(t *testing.T, path string) {
 func TestNewerSchemaIsAnError(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{
-		"a newer version":           `INSERT INTO cp_migration (version, name, checksum, applied) VALUES (3, 'later', 'x', 0)`,
+		"a newer version":           `INSERT INTO cp_migration (version, name, checksum, applied) VALUES (1000, 'later', 'x', 0)`,
 		"another version one":       `UPDATE cp_migration SET checksum = 'x' WHERE version = 1`,
 		"a version that is missing": `UPDATE cp_migration SET version = 0 WHERE version = 1`,
 	}

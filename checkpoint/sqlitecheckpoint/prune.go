@@ -3,6 +3,8 @@ package sqlitecheckpoint
 import (
 	"cmp"
 	"context"
+	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -14,34 +16,93 @@ import (
 // first, a few thousand in each transaction. If it returns an error, some checkpoints may
 // be removed already. SQLite reuses their space, but the file does not shrink.
 func (s *Store) Prune(ctx context.Context, p checkpoint.PrunePolicy) (int, error) {
-	removed := 0
-	prune := func(thread string) error {
-		n, err := s.remove(ctx, thread, removeBatch, func(w *sqlitedb.Session, steps []step) error {
-			return s.selectOutdated(w, steps, &p)
-		})
-		removed += n
-		if err != nil {
-			return s.fail("prune", checkpoint.Key{Thread: thread}, err)
+	r := pruning{store: s, policy: &p}
+	err := r.threads(ctx)
+	if p.Progress != nil && err == nil {
+		p.Progress(r.done)
+	}
+	return r.done.Checkpoints, err
+}
+
+// progressEvery is the number of threads after which Prune reports its progress.
+const progressEvery = 1000
+
+// A pruning is a call of Prune.
+type pruning struct {
+	store  *Store
+	policy *checkpoint.PrunePolicy
+	seen   int
+	done   checkpoint.PruneProgress
+}
+
+// threads prunes the threads that the policy names, or all of them.
+func (r *pruning) threads(ctx context.Context) error {
+	for _, thread := range r.policy.Threads {
+		if err := r.thread(ctx, thread); err != nil {
+			return err
 		}
+	}
+	if r.policy.Threads != nil {
 		return nil
 	}
-	for _, thread := range p.Threads {
-		if err := prune(thread); err != nil {
-			return removed, err
+	for t, err := range r.store.ListThreads(ctx, "") {
+		if err == nil {
+			err = r.thread(ctx, t.ID)
 		}
-	}
-	if p.Threads != nil {
-		return removed, nil
-	}
-	for t, err := range s.ListThreads(ctx, "") {
 		if err != nil {
-			return removed, err
-		}
-		if err := prune(t.ID); err != nil {
-			return removed, err
+			return err
 		}
 	}
-	return removed, nil
+	return nil
+}
+
+func (r *pruning) thread(ctx context.Context, thread string) error {
+	deleted, n, err := r.deleteIdle(ctx, thread)
+	if err == nil && !deleted {
+		n, err = r.store.remove(ctx, thread, removeBatch, func(w *sqlitedb.Session, steps []step) error {
+			return r.store.selectOutdated(w, steps, r.policy)
+		})
+	}
+	r.done.Checkpoints += n
+	if deleted {
+		r.done.Threads++
+	}
+	if err != nil {
+		return r.store.fail("prune", checkpoint.Key{Thread: thread}, err)
+	}
+	if r.seen++; r.policy.Progress != nil && r.seen%progressEvery == 0 {
+		r.policy.Progress(r.done)
+	}
+	return nil
+}
+
+// deleteIdle deletes a thread if the policy does, and reports whether it has deleted it. It holds
+// the lease of the thread meanwhile, because a run that holds it keeps the thread.
+func (r *pruning) deleteIdle(ctx context.Context, thread string) (deleted bool, n int, err error) {
+	if r.policy.DeleteIdle <= 0 {
+		return false, 0, nil
+	}
+	l, err := r.store.Lease(ctx, thread)
+	if errors.Is(err, checkpoint.ErrConflict) {
+		return false, 0, nil
+	}
+	if err != nil {
+		return false, 0, err
+	}
+	n, err = r.store.remove(ctx, thread, math.MaxInt, func(_ *sqlitedb.Session, steps []step) error {
+		deleted = r.deletes(steps)
+		for i := range steps {
+			steps[i].remove = deleted
+		}
+		return nil
+	})
+	return deleted && n > 0 && err == nil, n, errors.Join(err, l.Release(ctx))
+}
+
+// deletes reports whether the policy deletes a thread with these steps.
+func (r *pruning) deletes(steps []step) bool {
+	pending := slices.ContainsFunc(steps, func(s step) bool { return s.pending })
+	return len(steps) > 0 && r.policy.Deletes(time.Since(time.UnixMicro(steps[len(steps)-1].time)), pending)
 }
 
 // selectOutdated selects the checkpoints that the policy does not keep.

@@ -9,8 +9,8 @@ import (
 )
 
 // Store is a [checkpoint.Store] in a SQLite file. It is also a
-// [checkpoint.Leaser], [checkpoint.ThreadLister], [checkpoint.ThreadCopier],
-// [checkpoint.Pruner] and [checkpoint.RunDeleter]. It is safe for use by any
+// [checkpoint.Leaser], [checkpoint.ThreadLister], [checkpoint.StatusLister],
+// [checkpoint.ThreadCopier], [checkpoint.Pruner] and [checkpoint.RunDeleter]. It is safe for use by any
 // number of goroutines. Several stores may have one file open.
 type Store struct {
 	path     string
@@ -28,6 +28,7 @@ var _ interface {
 	checkpoint.Store
 	checkpoint.Leaser
 	checkpoint.ThreadLister
+	checkpoint.StatusLister
 	checkpoint.ThreadCopier
 	checkpoint.Pruner
 	checkpoint.RunDeleter

@@ -447,4 +447,7 @@ func ExampleScripts() {
 	// 20261122090001_weft_load.sql
 	// 20261123090001_weft_writes.sql
 	// 20261123090002_proposal_sessions.sql
+	// 20261126090001_weft_status.sql
+	// 20261126090002_weft_status_of_old_threads.sql
+	// 20261126090003_weft_status_security.sql
 }

@@ -23,6 +23,9 @@ var stamps = map[string]string{
 	"002_functions":  "20261121090002_weft_functions",
 	"003_load":       "20261122090001_weft_load",
 	"004_writes":     "20261123090001_weft_writes",
+	"005_status":     "20261126090001_weft_status",
+
+	"006_status_of_old_threads": "20261126090002_weft_status_of_old_threads",
 }
 
 // folder contains the migrations as the Supabase CLI expects them.

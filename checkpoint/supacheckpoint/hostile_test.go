@@ -280,7 +280,7 @@ func TestSecretsStayEncrypted(t *testing.T) {
 func searchDatabase(t *testing.T, p place, since time.Time, text string) int {
 	t.Helper()
 	hits := 0
-	for _, table := range []string{"cp_thread", "cp_space", "cp_origin", "cp_step", "cp_write", "cp_tag", "cp_session"} {
+	for _, table := range []string{"cp_thread", "cp_space", "cp_origin", "cp_step", "cp_write", "cp_open", "cp_tag", "cp_session"} {
 		hits += ask[int](t, p, `SELECT count(*)::int FROM weft.`+table+` x
 			WHERE position($1 in x::text) > 0 OR position(encode($1::text::bytea, 'hex') in x::text) > 0`, text)
 	}

@@ -62,7 +62,7 @@ func TestEveryTableEnforcesRowLevelSecurity(t *testing.T) {
 	t.Parallel()
 	p := documentPlace(t, directPlace)
 	conn := p.conn(t)
-	for schema, tables := range map[string]int{p.options.Checkpoint.Schema: 9, "public": 4} {
+	for schema, tables := range map[string]int{p.options.Checkpoint.Schema: 10, "public": 4} {
 		n := ask[int](t, p, `SELECT count(*)::int FROM pg_class WHERE relnamespace = $1::regnamespace AND relkind = 'r'`, schema)
 		assert.Equal(t, tables, n, "tables of %s", schema)
 		for what, query := range catalogue {
@@ -219,12 +219,12 @@ func TestPoliciesStopHostileSQL(t *testing.T) {
 	store := p.open(t)
 	anns := as(t, store, ann)
 	putAll(t, anns, "plan", 2)
-	require.NoError(t, anns.PutWrites(t.Context(), checkpoint.Key{Thread: "plan", ID: stepID(2)}, []checkpoint.Write{{Task: "a", Channel: "x"}}))
+	require.NoError(t, anns.PutWrites(t.Context(), checkpoint.Key{Thread: "plan", ID: stepID(2)}, []checkpoint.Write{{Task: "a", Channel: "x"}, {Task: "a", Index: -1, Channel: "$ask"}}))
 	require.NoError(t, anns.Tag(t.Context(), checkpoint.Key{Thread: "plan", ID: stepID(1)}, "first"))
 	do(t, p, `INSERT INTO weft.cp_space SELECT key, 1, 'x' FROM weft.cp_thread`)
 	conn := p.conn(t)
 	key := ask[int64](t, p, `SELECT key FROM weft.cp_thread`)
-	tables := []string{"cp_thread", "cp_space", "cp_origin", "cp_step", "cp_write", "cp_tag", "cp_session"}
+	tables := []string{"cp_thread", "cp_space", "cp_origin", "cp_step", "cp_write", "cp_open", "cp_tag", "cp_session"}
 	var attacks []string
 	for _, table := range tables {
 		column := "thread"
@@ -286,7 +286,7 @@ func TestPoliciesStopHostileSQL(t *testing.T) {
 	c, err := anns.Get(t.Context(), checkpoint.Key{Thread: "plan"})
 	assert.NoError(t, err)
 	assert.Len(t, c.Lineage, 2)
-	assert.Len(t, c.Writes, 1)
+	assert.Len(t, c.Writes, 2)
 }
 
 // refusedAttacks returns statements that write rows of ann or change the schema. PostgreSQL
@@ -300,6 +300,8 @@ func refusedAttacks(p place, key int64) []string {
 		`INSERT INTO weft.cp_session (tenant, thread_id) VALUES ('` + ann + `', 'plan') ON CONFLICT (tenant, thread_id) DO UPDATE SET status = 'x'`,
 		`INSERT INTO weft.cp_space VALUES ($key, 7, 'y')`,
 		`INSERT INTO weft.cp_tag VALUES ($key, 'mine', 1)`,
+		`INSERT INTO weft.cp_open VALUES ($key, 't', -1, 'n', 'paused', '` + ann + `', 'plan', now())`,
+		`INSERT INTO weft.cp_open VALUES ($key, 't', -1, 'n', 'paused', '` + bob + `', 'plan', now())`,
 		`INSERT INTO weft.cp_write VALUES ($key, 1, 't', 0, '')`,
 		`INSERT INTO weft.cp_write VALUES ($key, 2, 'a', 0, '') ON CONFLICT (thread, seq, task, number) DO UPDATE SET data = ''`,
 		`INSERT INTO weft.cp_origin (thread, key, digest, run, version) VALUES ($key, 7, 'x', '', '')`,

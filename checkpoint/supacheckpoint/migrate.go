@@ -103,7 +103,9 @@ func checkProject(ctx context.Context, pool *pgxpool.Pool, o Options) error {
 
 // The migrations that pgcheckpoint does not have.
 var (
-	ownMigrations      = []string{"20261121090003_weft_security", "20261121090004_weft_sessions"}
+	ownMigrations = []string{
+		"20261121090003_weft_security", "20261121090004_weft_sessions", "20261126090003_weft_status_security",
+	}
 	documentMigrations = []string{
 		"20261121090005_agent_checkpoints", "20261121090006_proposals", "20261123090002_proposal_sessions",
 	}

@@ -153,7 +153,7 @@ func TestConcurrentOpensMigrateOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	assert.Equal(t, 2, ask[int](t, p, `SELECT count(*)::int FROM weft.cp_project`))
+	assert.Equal(t, 3, ask[int](t, p, `SELECT count(*)::int FROM weft.cp_project`))
 }
 
 // Migrate needs no superuser. It works for a role with fewer privileges than the role

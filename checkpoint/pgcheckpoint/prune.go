@@ -1,0 +1,218 @@
+package pgcheckpoint
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/weft-go/weft/checkpoint"
+)
+
+const (
+	// pruneBatch is the maximum number of checkpoints that one transaction of Prune
+	// removes, so that writers of the thread do not wait for long.
+	pruneBatch = 1000
+	// prunePage is the number of threads that one query selects.
+	prunePage = 500
+)
+
+// Prune implements [checkpoint.Pruner]. It works in the order in which the threads were
+// created, in transactions that remove at most a thousand checkpoints. So no lock is held for
+// long, and another call continues after an interruption. A checkpoint or a thread with a tag
+// is kept. Ages are measured by the clock of the database.
+//
+// Any number of processes may prune concurrently. When all threads are pruned, a thread
+// that is being written to at that moment is skipped. A later call prunes it.
+func (s *Store) Prune(ctx context.Context, p checkpoint.PrunePolicy) (int, error) {
+	r := pruning{store: s, policy: &p}
+	err := r.all(ctx)
+	if err == nil && p.Threads == nil {
+		err = s.dropEmptyThreads(ctx)
+	}
+	if err != nil {
+		return r.done.Checkpoints, s.fail("prune", checkpoint.Key{Thread: r.at}, err)
+	}
+	return r.done.Checkpoints, nil
+}
+
+// A pruning is a call of Prune.
+type pruning struct {
+	store  *Store
+	policy *checkpoint.PrunePolicy
+	done   checkpoint.PruneProgress
+	at     string // the thread that is being pruned, for errors
+}
+
+func (r *pruning) all(ctx context.Context) error {
+	if r.policy.DeleteIdle > 0 {
+		if err := r.each(ctx, selection{ofIdle, r.policy.DeleteIdle, r.policy.KeepPending}, r.deleteIdle); err != nil {
+			return err
+		}
+	}
+	return r.each(ctx, selection{ofPrunable, r.policy.KeepFor, int64(max(r.policy.KeepLast, 1))}, r.prune)
+}
+
+// A pruned is a thread that is considered.
+type pruned struct {
+	key   int64
+	id    string
+	steps int
+}
+
+const (
+	// prunedQuery has the parameters tenant, the key to list after, the last key, the names of
+	// the threads or null for all, a limit, and an age in seconds.
+	prunedQuery = `SELECT t.key, t.id, t.steps FROM weft.cp_thread t
+	WHERE t.tenant = $1::text AND t.key > $2::bigint AND t.key <= $3::bigint AND t.steps > 0
+	AND ($4::text[] IS NULL OR t.id = ANY ($4::text[])) AND %s ORDER BY t.key LIMIT $5::int`
+
+	// ofIdle has one more parameter, whether to keep threads with pending writes.
+	ofIdle = `coalesce(t.at, t.created) <= clock_timestamp() - make_interval(secs => $6::float8)
+	AND NOT ($7::boolean AND EXISTS (SELECT FROM weft.cp_write w WHERE w.thread = t.key))`
+
+	// ofPrunable has one more parameter, the number of checkpoints that are kept. It skips a
+	// thread without namespaces that has no more of them, because there is nothing to prune.
+	ofPrunable = `t.created <= clock_timestamp() - make_interval(secs => $6::float8)
+	AND (t.steps > $7::bigint OR EXISTS (SELECT FROM weft.cp_space v WHERE v.thread = t.key))`
+
+	// lastKeyQuery has one parameter, an age in seconds.
+	lastKeyQuery = `SELECT weft.cp_last_key(clock_timestamp() - make_interval(secs => $1::float8))`
+)
+
+// A selection selects threads to prune.
+type selection struct {
+	condition string
+	age       time.Duration
+	argument  any // of the condition
+}
+
+// each calls fn for pages of the threads of a selection, oldest first.
+func (r *pruning) each(ctx context.Context, sel selection, fn func(context.Context, []pruned) error) error {
+	s := r.store
+	last, names, err := r.bounds(ctx, sel.age)
+	if err != nil {
+		return err
+	}
+	text := s.sql(fmt.Sprintf(prunedQuery, sel.condition))
+	for after, more := int64(0), true; more; {
+		var page []pruned
+		args := []any{s.tenant, after, last, names, prunePage, sel.age.Seconds(), sel.argument}
+		err := s.retry(ctx, maintenanceTimeout, func(t try) error {
+			page = page[:0]
+			return s.link.send(ctx, t.limit, text, args, func(rows pgx.Rows) error {
+				var one pruned
+				err := rows.Scan(&one.key, &one.id, &one.steps)
+				page = append(page, one)
+				return err
+			})
+		})
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		if err := fn(ctx, page); err != nil {
+			return err
+		}
+		after, more = page[len(page)-1].key, len(page) == prunePage
+	}
+	return nil
+}
+
+// bounds returns the key of the last thread that can be old enough, and the names of the threads of
+// the policy.
+func (r *pruning) bounds(ctx context.Context, age time.Duration) (last int64, names []string, err error) {
+	if r.policy.Threads == nil {
+		err = r.store.query(ctx, lastKeyQuery, []any{age.Seconds()}, func(rows pgx.Rows) error { return rows.Scan(&last) })
+		return last, nil, err
+	}
+	names = []string{}
+	for _, name := range r.policy.Threads {
+		if storable(name) {
+			names = append(names, name)
+		}
+	}
+	return math.MaxInt64, names, nil
+}
+
+// progress reports what was done.
+func (r *pruning) progress() {
+	if r.policy.Progress != nil {
+		r.policy.Progress(r.done)
+	}
+}
+
+// prune removes the old checkpoints of threads.
+func (r *pruning) prune(ctx context.Context, page []pruned) error {
+	for i := range page {
+		if err := r.pruneThread(ctx, page[i].id, r.policy); err != nil {
+			return err
+		}
+	}
+	r.progress()
+	return nil
+}
+
+func (r *pruning) pruneThread(ctx context.Context, thread string, p *checkpoint.PrunePolicy) error {
+	r.at = thread
+	n, err := r.store.remove(ctx, thread, removal{
+		batch: pruneBatch,
+		skip:  p.Threads == nil,
+		read: func(ctx context.Context, tx *link, key int64, nodes []node) error {
+			markExpired(nodes, p)
+			return r.store.markEndedCalls(ctx, tx, key, nodes)
+		},
+	})
+	r.done.Checkpoints += n
+	if err == nil {
+		r.at = ""
+	}
+	return err
+}
+
+// deleteIdle deletes threads, in transactions of at most pruneBatch checkpoints. It first prunes
+// a thread that has more of them.
+func (r *pruning) deleteIdle(ctx context.Context, page []pruned) error {
+	for len(page) > 0 {
+		keys, steps := []int64{}, 0
+		for len(page) > 0 && (steps == 0 || steps+page[0].steps <= pruneBatch) {
+			if page[0].steps > pruneBatch {
+				if err := r.pruneThread(ctx, page[0].id, &checkpoint.PrunePolicy{KeepPending: r.policy.KeepPending}); err != nil {
+					return err
+				}
+				page[0].steps = pruneBatch
+			}
+			keys, steps, page = append(keys, page[0].key), steps+page[0].steps, page[1:]
+		}
+		if err := r.deleteKeys(ctx, keys); err != nil {
+			return err
+		}
+		r.progress()
+	}
+	return nil
+}
+
+// deleteIdleQuery has the parameters keys, age in seconds, and whether to keep threads with
+// pending writes.
+const deleteIdleQuery = `SELECT threads, checkpoints FROM weft.cp_delete_idle($1::bigint[], $2::float8, $3::boolean)`
+
+func (r *pruning) deleteKeys(ctx context.Context, keys []int64) error {
+	var threads, checkpoints int
+	args := []any{keys, r.policy.DeleteIdle.Seconds(), r.policy.KeepPending}
+	err := r.store.queryWithin(ctx, maintenanceTimeout, deleteIdleQuery, args, func(rows pgx.Rows) error {
+		return rows.Scan(&threads, &checkpoints)
+	})
+	r.done.Threads += threads
+	r.done.Checkpoints += checkpoints
+	return err
+}
+
+// dropEmptyQuery has the parameter tenant. It deletes threads that have no checkpoint and
+// whose lease has expired. A run that dies before it stores a checkpoint leaves such a thread.
+const dropEmptyQuery = `DELETE FROM weft.cp_thread WHERE key IN (SELECT key FROM weft.cp_thread
+	WHERE tenant = $1::text AND steps = 0 AND until < clock_timestamp() FOR UPDATE SKIP LOCKED)`
+
+func (s *Store) dropEmptyThreads(ctx context.Context) error {
+	return s.queryWithin(ctx, maintenanceTimeout, dropEmptyQuery, []any{s.tenant}, ignoreRow)
+}

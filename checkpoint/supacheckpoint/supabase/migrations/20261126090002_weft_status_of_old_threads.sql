@@ -1,0 +1,51 @@
+-- The migration 006_status_of_old_threads of checkpoint/pgcheckpoint.
+
+DO $once$
+DECLARE
+  place constant text := 'weft';
+  latest int := 0;
+  noted text;
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtextextended('weft checkpoint ' || place, 0));
+  IF EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = place AND c.relname = 'cp_migration') THEN
+    SELECT coalesce(max(version), 0), max(checksum) FILTER (WHERE version = 6) INTO latest, noted FROM weft.cp_migration;
+  END IF;
+  IF noted = 'c1eeb22100bcf8698703295523335addb782567d0e320e75a74cbe8a9a61f33e' THEN
+    RAISE NOTICE 'migration 006_status_of_old_threads was applied to schema % before, and is not applied again', place;
+    RETURN;
+  ELSIF noted IS NOT NULL THEN
+    RAISE EXCEPTION 'schema % has another migration of the number of 006_status_of_old_threads', place USING ERRCODE = 'object_not_in_prerequisite_state';
+  ELSIF latest <> 6 - 1 THEN
+    RAISE EXCEPTION 'schema % has version %, and migration 006_status_of_old_threads makes version 6 of the one before', place, latest
+      USING ERRCODE = 'object_not_in_prerequisite_state';
+  END IF;
+EXECUTE $script$
+-- Fills cp_open for the threads that paused or failed under an older version. The numbers -1, -2 and
+-- -4 are those of questions, failures and static pauses. It locks these threads only: a run that
+-- resumes one of them waits. Two kinds of threads get a wrong status until their next
+-- checkpoint: a task that asked and then ended still counts, and a static pause counts only
+-- if its value is not compressed.
+WITH mark AS (
+  SELECT t.key, w.task, w.number, t.tenant, t.id, t.at, w.data
+  FROM weft.cp_thread t JOIN weft.cp_write w ON w.thread = t.key
+  WHERE w.number IN (-1, -2, -4)
+  AND w.seq = (SELECT max(s.seq) FROM weft.cp_step s WHERE s.thread = t.key AND s.space = 0)
+  AND (t.head IS NULL OR t.newest = w.seq)
+  FOR NO KEY UPDATE OF t
+), named AS (
+  SELECT mark.*, n.node FROM mark CROSS JOIN LATERAL (
+    SELECT regexp_replace(mark.task, '[[~].*', '') AS node WHERE mark.number > -4
+    UNION
+    SELECT convert_from(decode(m[1], 'escape'), 'UTF8')
+    FROM regexp_matches(encode(mark.data, 'escape'), '"node":"([^"]+)"', 'g') AS m WHERE mark.number = -4) AS n
+), added AS (
+  INSERT INTO weft.cp_open (thread, task, number, node, status, tenant, id, time)
+  SELECT key, task, number, node, CASE number WHEN -2 THEN 'failed' ELSE 'paused' END, tenant, id, coalesce(at, now())
+  FROM named WHERE octet_length(node) + octet_length(id) + octet_length(tenant) < 2500
+  ON CONFLICT DO NOTHING RETURNING thread
+)
+UPDATE weft.cp_thread SET open = true WHERE key IN (SELECT thread FROM added) AND NOT open;
+
+INSERT INTO weft.cp_migration (version, name, checksum) VALUES (6, '006_status_of_old_threads', 'c1eeb22100bcf8698703295523335addb782567d0e320e75a74cbe8a9a61f33e');
+$script$;
+END $once$;
