@@ -115,10 +115,10 @@ type SubgraphOptions struct {
 	// call to the next in a thread. They are stored under this name. Two tasks of one
 	// superstep cannot use the same name.
 	Persist string
-	// Private has channels that the subgraph does not share, although both graphs declare
-	// them, or each declares one of its own with this name. They are like the subgraph's other private channels: they begin empty, or with
-	// Persist as the last call left them, and writes to them do not reach the parent. Channels
-	// that the subgraph does not declare are ignored.
+	// Private has channels of the subgraph that it does not share with its parent. The parent may
+	// declare the same channel, or another channel with the same name. A private channel begins
+	// empty, or with Persist as the last call left it. Writes to it do not reach the parent.
+	// Channels that the subgraph does not declare are ignored.
 	Private []state.Handle
 	// Input maps channels of the parent to private channels of the subgraph: it
 	// returns writes computed from the state that the node sees. It runs once for each

@@ -53,6 +53,13 @@ func TestSnapshotAsJSONShowsEveryChannelAndReadsBack(t *testing.T) {
 		assert.False(t, shown.Done)
 		assert.Len(t, shown.Pauses, 1)
 
+		values, err := state.Values(snap)
+		require.NoError(t, err)
+		assert.JSONEq(t, `["a","b"]`, string(values["lines"]), "a snapshot is a view")
+		edited, err := state.Apply(snap, sum.Put(1))
+		require.NoError(t, err)
+		assert.Equal(t, 8, sum.Get(edited))
+
 		back, err := g.ReadSnapshot(data)
 		require.NoError(t, err)
 		assert.Equal(t, []string{"a", "b"}, lines.Get(back))

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -69,4 +71,41 @@ func goexit(t *testing.T, siblings, parallel int, stream bool) {
 	}
 	exits = false
 	assert.Len(t, trail.Get(done(t, th, note.Put("go"))), siblings)
+}
+
+// TestGoexitIsAnErrorForHooks proves that the hooks of the task, the superstep and the run are told
+// of an error if a node calls runtime.Goexit, and those of a subgraph and its caller too.
+func TestGoexitIsAnErrorForHooks(t *testing.T) {
+	t.Parallel()
+	build := func(name string) *graph.Builder {
+		b := graph.New(name, note)
+		b.Edge(graph.Start, "n")
+		return b
+	}
+	inner := build("inner")
+	inner.Node("n", func(context.Context, state.View) (state.Update, error) {
+		runtime.Goexit()
+		return nil, nil
+	})
+	outer := build("outer")
+	outer.Subgraph("n", compile(t, inner, graph.Options{}))
+	var log hookLog
+	for name, o := range map[string]graph.Options{"without a thread": {}, "with a thread": {Checkpoints: stores["memory"](t)}} {
+		o.Hooks = log.hooks()
+		g := compile(t, outer, o)
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if o.Checkpoints == nil {
+				_, _ = g.Invoke(t.Context(), note.Put("go"))
+			} else {
+				_, _ = g.Thread("t").Invoke(t.Context(), note.Put("go"))
+			}
+		})
+		wg.Wait()
+		ends := slices.DeleteFunc(log.take(), func(line string) bool { return !strings.HasPrefix(line, "end") })
+		require.Len(t, ends, 6, name)
+		for _, line := range ends {
+			assert.Contains(t, line, "error true", name)
+		}
+	}
 }

@@ -24,8 +24,9 @@ type HookFuncs struct {
 	// is stored does not run. The context belongs to the running node, also when the
 	// function for the end is called, so both may use [Once].
 	Task func(ctx context.Context, r Running) (context.Context, func(TaskResult))
-	// Retry is called when an attempt of a node under node.Retry has failed, and another one
-	// follows unless the run ends before. Attempts are counted from 1. The context is that of the node.
+	// Retry is called when an attempt of a node under node.Retry has failed, before the wait for
+	// the next attempt. If the run ends while the node waits, no attempt follows. Attempts are
+	// counted from 1. The context is that of the node.
 	Retry func(ctx context.Context, attempt int, err error)
 }
 

@@ -197,8 +197,8 @@ func (s *Store) add(id string, t *thread) bool {
 	return true
 }
 
-// A notFoundError says that a checkpoint does not exist. It makes its text when it is asked for
-// it, because the first run of every thread causes one.
+// A notFoundError reports that a checkpoint does not exist. Error makes the text, because the
+// first run of a thread needs the error and not its text.
 type notFoundError struct{ key checkpoint.Key }
 
 // Error names the checkpoint.

@@ -20,6 +20,7 @@ var Active = state.Last[string]("agent_active")
 // reply can hand over only once: a second handover is answered with an error. The other tool
 // calls of the reply run.
 //
+// If the swarm has no agent of this name, the handover fails the run.
 // AfterAgent functions do not run at a handover, because the run continues.
 func Handoff(to, description string) Middleware {
 	name := HandoverPrefix + to

@@ -67,12 +67,21 @@ func TestTraceCrossesAQueue(t *testing.T) {
 	b := graph.New("g", text)
 	b.Node("n", put("x"))
 	b.Edge(graph.Start, "n")
+	inner := compile(t, b, r.Graph(graph.Options{}))
+	b = graph.New("outer", text)
+	b.Node("call", func(ctx context.Context, _ state.View) (state.Update, error) {
+		_, err := inner.Invoke(ctx)
+		return nil, err
+	})
+	b.Edge(graph.Start, "call")
 	g := compile(t, b, r.Graph(graph.Options{}))
 	run := func(request *http.Request) (trace.SpanContext, string) {
 		saved := r.SaveTrace(request)
 		_, err := g.Invoke(r.RunContext(t.Context(), saved, 1500*time.Millisecond))
 		require.NoError(t, err)
-		root := only(t, r.take(), "invoke_workflow g")
+		spans := r.take()
+		assert.NotContains(t, attributesOf(only(t, spans, "invoke_workflow g").Attributes), "weft.queue_wait", "the run that the node calls")
+		root := only(t, spans, "invoke_workflow outer")
 		return root.Parent, attributesOf(root.Attributes)["weft.queue_wait"]
 	}
 	request := httptest.NewRequest(http.MethodPost, "/", http.NoBody)

@@ -62,10 +62,10 @@ func (t *Telemetry) run(ctx context.Context, r graph.Running) (context.Context, 
 	if r.Path != "" {
 		return ctx, func(e graph.RunResult) { endRun(ctx, span, &e) }
 	}
-	if wait, ok := ctx.Value(waitedKey{}).(time.Duration); ok && span.IsRecording() {
+	outer, _ := ctx.Value(activeKey{}).(*activeRun)
+	if wait, ok := ctx.Value(waitedKey{}).(time.Duration); ok && outer == nil && span.IsRecording() { // a run that a node calls did not wait
 		span.SetAttributes(waitKey.Float64(wait.Seconds()))
 	}
-	outer, _ := ctx.Value(activeKey{}).(*activeRun)
 	ctx = context.WithValue(ctx, activeKey{}, &activeRun{telemetry: t, span: span})
 	if outer == nil || outer.telemetry != t { // else the wrappers are in the context
 		ctx = tools.WithWrap(llm.WithWrap(ctx, t.model), t.tool)

@@ -89,12 +89,9 @@ const (
 // add appends deep copies of changes to the list.
 func (l *changeList) add(changes []checkpoint.Change) {
 	for _, c := range changes {
-		if free := cap(l.data) - len(l.data); free < len(c.Data) {
-			l.data = make([]byte, 0, max(len(c.Data), minHeldData, min(2*cap(l.data), maxHeldData)))
+		if len(c.Data) > 0 { // else the data may be nil, and stays so
+			c.Data = l.copyData(c.Data)
 		}
-		start := len(l.data)
-		l.data = append(l.data, c.Data...)
-		c.Data = slices.Clip(l.data[start:])
 		last := len(l.parts) - 1
 		if last < 0 || len(l.parts[last]) == cap(l.parts[last]) {
 			l.parts = append(l.parts, make([]checkpoint.Change, 0, max(l.n, firstChanges)))
@@ -103,6 +100,16 @@ func (l *changeList) add(changes []checkpoint.Change) {
 		l.parts[last] = append(l.parts[last], c)
 		l.n++
 	}
+}
+
+// copyData returns a copy of data, without room after it.
+func (l *changeList) copyData(data []byte) []byte {
+	if cap(l.data)-len(l.data) < len(data) {
+		l.data = make([]byte, 0, max(len(data), minHeldData, min(2*cap(l.data), maxHeldData)))
+	}
+	start := len(l.data)
+	l.data = append(l.data, data...)
+	return slices.Clip(l.data[start:])
 }
 
 // all returns all changes. The result is not nil.

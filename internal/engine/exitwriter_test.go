@@ -32,4 +32,9 @@ func TestChangeListCopiesChangesInOrder(t *testing.T) {
 	for i := range want {
 		assert.True(t, want[i].Channel == got[i].Channel && want[i].Kind == got[i].Kind && bytes.Equal(want[i].Data, got[i].Data), "change %d", i)
 	}
+
+	list.add([]checkpoint.Change{{Channel: "a", Kind: 6}, {Channel: "a", Kind: 1, Data: []byte{}}})
+	got = list.all()[len(want):]
+	assert.Nil(t, got[0].Data)
+	assert.NotNil(t, got[1].Data)
 }

@@ -6,7 +6,7 @@ import "context"
 type Hooks struct {
 	// Enter returns the context for the inside of the part, and a function for its end.
 	Enter func(context.Context, Part, *Running) (context.Context, func(*Outcome))
-	// Retry is called when an attempt of a node failed and another one follows.
+	// Retry is called when an attempt of a node has failed, before the wait for the next attempt.
 	Retry func(ctx context.Context, attempt int, err error)
 }
 

@@ -30,10 +30,16 @@ func (p *Plan) Invoke(ctx context.Context, o *Options, events *Stream, writes []
 	defer events.offer(context.Background(), maxAhead)
 	r.identify()
 	ctx, end := r.begin(ctx)
+	err = errExited // for a node that ends this goroutine with runtime.Goexit
 	defer func() { end(err) }()
+	return r.invokeInside(ctx, in)
+}
+
+// invokeInside acquires the thread, if there is one, and executes the run inside its hook.
+func (r *run) invokeInside(ctx context.Context, in input) (snap *Snapshot, err error) {
 	r.makeContexts(ctx)
 	defer r.ctx.close()
-	if o.Store == nil {
+	if r.Store == nil {
 		in.begin = in.begin || !in.resume
 		return r.invoke(in)
 	}

@@ -55,7 +55,7 @@ type run struct {
 
 // loop runs supersteps until no task is due or the run pauses.
 func (r *run) loop() error {
-	// An earlier run may have crashed between a commit and the static pause after it.
+	// An earlier run may have stored this checkpoint and crashed before it recorded a static pause.
 	if r.source == checkpoint.Loop && !r.resuming && r.pausesHere() {
 		return r.recordStop()
 	}
@@ -66,7 +66,7 @@ func (r *run) loop() error {
 		if r.limits.pausesBefore() && !r.resuming && r.pauseAt(r.limits.PauseBefore, PauseBefore, r.front.dueNames()) {
 			return r.recordStop()
 		}
-		if r.ctx.drained() { // after the pause, which the next run would ignore
+		if r.ctx.drained() { // checked last: after recordStop, the next run ignores static pauses here
 			return errors.Join(fmt.Errorf("%w before %q", ErrDrained, r.front.dueNames()), r.recordStop())
 		}
 		if err := r.superstep(); err != nil || r.pauses != nil {
@@ -384,14 +384,14 @@ func (r *run) emitDetail(kind EventKind, d EventDetail) {
 		return
 	}
 	e := r.event(kind)
-	detail := d // without a reader, nothing is allocated
+	detail := d // a copy, so that a call without a reader allocates nothing
 	e.Detail = &detail
 	r.emit(&e)
 }
 
 // emit delivers an event of the run.
-// A subgraph runs in the goroutine of a task and sends its events at once.
-// The events of the outermost graph wait for the next call of offer.
+// A subgraph sends each event at once, because it runs in the goroutine of a task.
+// The outermost graph collects its events, and offers them to the reader later.
 func (r *run) emit(e *Event) {
 	switch {
 	case r.events == nil:
@@ -424,6 +424,7 @@ func (r *run) runHooked(tasks []Task) (err error) {
 	}
 	ctx, end := r.Hooks.Enter(r.nodeCtx, StepPart, r.running())
 	r.stepCtx = ctx
+	err = errExited // for a node that ends this goroutine with runtime.Goexit
 	defer func() { end(&Outcome{Tasks: len(tasks), Paused: r.pauses != nil, Err: err}) }()
 	return r.runAndCommit(tasks)
 }

@@ -28,9 +28,15 @@ func RunSubgraph(ctx context.Context) (update state.Update, err error) {
 	}
 	defer release()
 	r := t.subgraphRun(ctx)
-	ctx, end := r.begin(ctx)
+	var end func(error)
+	r.nodeCtx, end = r.begin(ctx)
+	err = errExited // for a node that ends this goroutine with runtime.Goexit
 	defer func() { end(err) }()
-	r.nodeCtx = ctx
+	return r.runCall()
+}
+
+// runCall begins or resumes the call of a subgraph and runs it.
+func (r *run) runCall() (update state.Update, err error) {
 	if r.resumed, err = r.resumeCall(); err == nil && !r.resumed {
 		err = r.beginCall()
 	}

@@ -100,7 +100,7 @@ func AttemptOf(ctx context.Context) int {
 	return 1
 }
 
-// Retrying tells the hook that an attempt of the node failed and another one follows.
+// Retrying calls the hook for a failed attempt, before the wait for the next attempt.
 func (t *Task) Retrying(ctx context.Context, attempt int, err error) {
 	if h := t.scope.Hooks; h != nil {
 		h.Retry(ctx, attempt, err)

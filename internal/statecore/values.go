@@ -14,7 +14,7 @@ import (
 // ValuesOf returns the value of each channel of v as JSON, by channel name. It omits
 // channels that are absent or never stored.
 func ValuesOf(v View) (map[string]json.RawMessage, error) {
-	own, out := valuesOf(v), map[string]json.RawMessage{}
+	own, out := v.values(), map[string]json.RawMessage{}
 	err := own.schema.Snapshot(own, func(channel string, _ Kind, data []byte) { out[channel] = data })
 	if err != nil {
 		return nil, err

@@ -7,6 +7,9 @@ type View interface {
 	// Slot returns the value of a channel in the state. It panics with a channel
 	// error if the schema of the state does not have the channel.
 	Slot(c Channel) Slot
+	// values returns the state with one slot for each channel. A type that embeds a View,
+	// such as graph.Snapshot, has the method too.
+	values() *values
 }
 
 // values is a View that has one slot for each channel of its schema.
@@ -31,6 +34,8 @@ func newValues(s *Schema) *values {
 
 func (v *values) Slot(c Channel) Slot { return v.slots[v.schema.mustIndex(c)] }
 
+func (v *values) values() *values { return v }
+
 // singleChannelView is a View in which only one channel has a value.
 type singleChannelView struct {
 	schema *Schema
@@ -43,6 +48,12 @@ func (v *singleChannelView) Slot(c Channel) Slot {
 		return v.slot
 	}
 	return Slot{}
+}
+
+func (v *singleChannelView) values() *values {
+	out := newValues(v.schema)
+	out.slots[v.index] = v.slot
+	return out
 }
 
 // sentView is the view of a sent task. It reports reads of channels that were not
@@ -91,6 +102,14 @@ func Overlay[W Source](s *Schema, v View, writes []W) View {
 
 func (o *overlay) Slot(c Channel) Slot { return o.slot(o.base.schema.mustIndex(c)) }
 
+func (o *overlay) values() *values {
+	out := newValues(o.base.schema)
+	for i := range out.slots {
+		out.slots[i] = o.slot(i)
+	}
+	return out
+}
+
 func (o *overlay) slot(i int) Slot {
 	slot, err := o.fold(i)
 	if err != nil {
@@ -123,7 +142,7 @@ func (o *overlay) fold(i int) (slot Slot, err error) {
 // After returns the state after the writes of one task on v. Unlike [Overlay], it folds the
 // writes at once. It ignores signals.
 func After[W Source](v View, writes []W) (View, error) {
-	o := &overlay{base: valuesOf(v), writes: make([]Write, len(writes))}
+	o := &overlay{base: v.values(), writes: make([]Write, len(writes))}
 	next := newValues(o.base.schema)
 	copy(next.slots, o.base.slots)
 	for i, w := range writes {
@@ -145,28 +164,9 @@ func After[W Source](v View, writes []W) (View, error) {
 	return next, nil
 }
 
-// valuesOf returns the state of v with one slot for each channel.
-func valuesOf(v View) *values {
-	switch v := v.(type) {
-	case *sentView:
-		return valuesOf(v.View)
-	case *overlay:
-		out := newValues(v.base.schema)
-		for i := range out.slots {
-			out.slots[i] = v.slot(i)
-		}
-		return out
-	case *singleChannelView:
-		out := newValues(v.schema)
-		out.slots[v.index] = v.slot
-		return out
-	}
-	return v.(*values)
-}
-
 // own returns the values of v. It panics if v is a view of another schema.
 func (s *Schema) own(v View) *values {
-	own := valuesOf(v)
+	own := v.values()
 	if own.schema != s {
 		panic("state: the view belongs to another schema; pass a view of the same graph")
 	}
@@ -186,7 +186,7 @@ func (s *Schema) imported(base, v View, private []string) *values {
 	if base != nil {
 		copy(next.slots, s.own(base).slots)
 	}
-	from := valuesOf(v)
+	from := v.values()
 	for i, t := range s.channels {
 		if j := from.schema.index(t); j >= 0 && !slices.Contains(private, t.Name) {
 			next.slots[i] = from.slots[j]

@@ -28,8 +28,11 @@ type Comparison struct {
 func (c *Comparison) Significant() bool { return c.Difference.Low > 0 || c.Difference.High < 0 }
 
 // Compare compares two runs, case by case, for each scorer that both have. It returns [ErrInvalid] if they have no scorer or
-// no case in common.
+// no case in common, or if a report is nil.
 func Compare(before, after *Report) ([]Comparison, error) {
+	if before == nil || after == nil {
+		return nil, fmt.Errorf("eval: compare: a report is nil; check the error of its run: %w", ErrInvalid)
+	}
 	var list []Comparison
 	for _, name := range after.Scorers {
 		if slices.Contains(before.Scorers, name) {

@@ -198,4 +198,8 @@ func TestCompareNamesWhatItCannotPair(t *testing.T) {
 	c.Results[0].Case = "elsewhere"
 	_, err = eval.Compare(a, c)
 	require.ErrorIs(t, err, eval.ErrInvalid)
+	_, err = eval.Compare(nil, a)
+	require.ErrorIs(t, err, eval.ErrInvalid)
+	_, err = eval.Compare(a, nil)
+	require.ErrorIs(t, err, eval.ErrInvalid)
 }
