@@ -234,7 +234,8 @@ func TestOnlyImportersLinkProviders(t *testing.T) {
 		{root + "/providers/anthropic", []string{"anthropic"}},
 		{root + "/providers/googleai", []string{"googleai"}},
 		{root + "/providers/all", []string{"anthropic", "googleai", "openai"}},
-		{"github.com/weft-go/weft/examples/quickstart", []string{"anthropic", "openai"}},
+		{"github.com/weft-go/weft/examples/quickstart", nil},
+		{"github.com/weft-go/weft/examples/quickstart/withmodel", []string{"anthropic", "openai"}},
 	} {
 		t.Run(test.path, func(t *testing.T) {
 			t.Parallel()

@@ -71,14 +71,14 @@ func similar(words []string) string {
 func defineAnswer(in intent, f found) string {
 	words := query(in.topic)
 	if len(f.Passages) == 0 {
-		return fmt.Sprintf("The document does not say: %s does not mention %q.", f.File, words) + similar(f.Similar)
+		return fmt.Sprintf("I found no passage about that: %s does not mention %q.", f.File, words) + similar(f.Similar)
 	}
 	var b strings.Builder
 	switch missing := len(f.Missing); {
 	case 2*missing >= len(strings.Fields(words)):
-		return fmt.Sprintf("The document does not say: %s does not mention %q.", f.File, strings.Join(f.Missing, " ")) + similar(f.Similar)
+		return fmt.Sprintf("I found no passage about that: %s does not mention %q.", f.File, strings.Join(f.Missing, " ")) + similar(f.Similar)
 	case missing > 0:
-		fmt.Fprintf(&b, "The document does not mention %q.%s The closest passage:\n\n", strings.Join(f.Missing, " "), similar(f.Similar))
+		fmt.Fprintf(&b, "The text does not mention %q.%s The closest passage:\n\n", strings.Join(f.Missing, " "), similar(f.Similar))
 	case f.Total == 0:
 		fmt.Fprintf(&b, "No passage has all of %q. The closest one:\n\n", words)
 	}
@@ -90,7 +90,7 @@ func defineAnswer(in intent, f found) string {
 	var also []string
 	seen := []string{best.Heading}
 	for _, p := range f.Passages[1:max(1, min(len(f.Passages), f.Total))] {
-		if !slices.Contains(seen, p.Heading) && len(also) < 3 {
+		if !slices.Contains(seen, p.Heading) && len(also) < 2 {
 			also = append(also, p.where())
 			seen = append(seen, p.Heading)
 		}

@@ -152,10 +152,10 @@ func TestAnswers(t *testing.T) {
 		want           string
 	}{
 		{"quotes the best passage", "what is a loom?", [][]llm.Message{lookup("a", "search", passages(`"total":4`))}, quoted + "\n  see also line 3 (Old); lines 4-5"},
-		{"names a missing word", "what is a red loom frame?", [][]llm.Message{lookup("a", "search", passages(`"total":0,"missing":["red"]`))}, "The document does not mention \"red\". The closest passage:\n\n" + quoted},
+		{"names a missing word", "what is a red loom frame?", [][]llm.Message{lookup("a", "search", passages(`"total":0,"missing":["red"]`))}, "The text does not mention \"red\". The closest passage:\n\n" + quoted},
 		{"no passage has all", "what is a loom frame?", [][]llm.Message{lookup("a", "search", passages(`"total":0`))}, "No passage has all of \"loom frame\". The closest one:\n\n" + quoted},
 		{"quotes code as code", "what is f?", [][]llm.Message{lookup("a", "search", `{"file":"a.go","total":1,"passages":[{"from":1,"to":2,"text":"f()\ng()","code":true}]}`)}, "    f()\n    g()\n\n  a.go, lines 1-2"},
-		{"finds nothing", "what is a lom?", [][]llm.Message{lookup("a", "search", `{"file":"a.md","total":0,"passages":[],"missing":["lom"],"similar":["loom"]}`)}, `The document does not say: a.md does not mention "lom". Similar words in the file: loom.`},
+		{"finds nothing", "what is a lom?", [][]llm.Message{lookup("a", "search", `{"file":"a.md","total":0,"passages":[],"missing":["lom"],"similar":["loom"]}`)}, `I found no passage about that: a.md does not mention "lom". Similar words in the file: loom.`},
 		{"lists lines by number", "where is loom?", [][]llm.Message{lookup("a", "find_lines", lines)}, "\"loom\" is on 2 lines:\n     3 | looms\n    12 | A loom is"},
 		{"counts", "how many words?", [][]llm.Message{lookup("a", "count_words", `{"from":1,"to":9,"lines":9,"words":1234,"characters":1}`)}, "The file has 9 lines, 1,234 words and 1 character."},
 		{"one occurrence", "how often does loom appear", [][]llm.Message{lookup("a", "count_words", `{"occurrences":1,"on_lines":[4]}`)}, `The file has "loom" 1 time as a whole word, on line 4.`},

@@ -1,5 +1,36 @@
 package terminal
 
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// saysSo are the beginnings of answers that do not claim to be right.
+var saysSo = regexp.MustCompile(`^(?:I found no passage|No passage has all of|The text does not mention|No line)`)
+
+// TestNaturalQuestions proves that at least 80 % of the answers are right, and that no answer
+// is wrong without saying so.
+func TestNaturalQuestions(t *testing.T) {
+	t.Parallel()
+	right := 0
+	for _, tt := range naturalQuestions {
+		answer := strings.Join(strings.Fields(askAbout(t, "examples/quickstart/internal/terminal/testdata/"+tt.file, tt.question)), " ")
+		caveat := saysSo.MatchString(answer)
+		switch {
+		case tt.words != "" && strings.Contains(answer, tt.words), tt.words == "" && strings.HasPrefix(answer, "I found no passage"):
+			right++
+		default:
+			assert.True(t, caveat, "wrong, and does not say so: %s\n%s", tt.question, answer)
+			t.Logf("not answered: %s\n%s", tt.question, answer)
+		}
+	}
+	t.Logf("%d of %d are right", right, len(naturalQuestions))
+	assert.GreaterOrEqual(t, right*100, 80*len(naturalQuestions))
+}
+
 // naturalQuestions were written before the first of them was tried. They are about two
 // documents that no rule was written for. A row without words has no answer in its document.
 var naturalQuestions = []struct{ file, question, words string }{

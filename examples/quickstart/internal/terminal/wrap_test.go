@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"strings"
@@ -26,7 +26,7 @@ func TestWrapper(t *testing.T) {
 			t.Parallel()
 			for _, size := range []int{1, 3, 1000} { // of the pieces
 				var out strings.Builder
-				w := wrapper{out: &out, width: 14}
+				w := wrapper{console: &console{out: &out}, width: 14}
 				for rest := []rune(tt.text); len(rest) > 0; {
 					n := min(size, len(rest))
 					w.write(string(rest[:n]))

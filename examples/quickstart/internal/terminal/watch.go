@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 // A watcher shows the events of a run: the answer as it is written, and with -v the
 // steps of the run.
 type watcher struct {
-	console console
+	console *console
 	verbose bool
 	answer  *wrapper
 	end     *graph.Snapshot // where the run ended

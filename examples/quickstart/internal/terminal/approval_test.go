@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -14,6 +15,7 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/examples/quickstart/internal/offline"
+	"github.com/weft-go/weft/examples/quickstart/internal/reader"
 	"github.com/weft-go/weft/examples/quickstart/internal/textfile"
 	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/llm"
@@ -118,7 +120,7 @@ func TestStopAtTheQuestion(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	out := &trigger{text: "yes or no?", do: cancel}
 	var errs strings.Builder
-	status := run(ctx, f.args([]string{"save a note that looms are big"}), person{r}, out, &errs)
+	status := quickstart.Run(ctx, f.args([]string{"save a note that looms are big"}), person{r}, out, &errs)
 	f.check(outcome{status, "", errs.String()}, stopped, "the question stays open")
 	wantAll(t, f.ask("-resume", "yes"), "Saved in ")
 }
@@ -161,20 +163,25 @@ func (s *interrupted) PutWrites(ctx context.Context, k checkpoint.Key, writes []
 func TestNoteIsWrittenOnce(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "notes.md")
+	synctest.Test(t, func(t *testing.T) { noteIsWrittenOnce(t, path) })
+}
+
+func noteIsWrittenOnce(t *testing.T, path string) {
+	t.Helper()
 	doc, err := textfile.Parse("text.md", []byte(text))
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	store := &interrupted{Store: memcheckpoint.New(memcheckpoint.Options{}), notes: path, cancel: cancel}
-	g, err := newAgent(offline.Model{}, &desk{text: doc, notes: path}, store)
+	g, err := reader.New(offline.Model{}, &reader.Desk{Text: doc, Notes: path}, store)
 	require.NoError(t, err)
 	th := g.Thread("t")
 	snap, err := th.Invoke(ctx, agent.Messages.Put(llm.User("save a note that looms are big")))
 	require.NoError(t, err)
-	open, err := approve.Open(snap)
+	open, err := reader.Approve.Open(snap)
 	require.NoError(t, err)
 	require.Len(t, open, 1)
-	_, err = th.Invoke(ctx, approve.Answer(open[0].ID, true))
+	_, err = th.Invoke(ctx, reader.Approve.Answer(open[0].ID, "yes"))
 	require.ErrorIs(t, err, context.Canceled, "the run was not interrupted")
 	snap, err = th.Invoke(t.Context())
 	require.NoError(t, err)

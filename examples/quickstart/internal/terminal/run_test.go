@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"context"
@@ -15,7 +15,7 @@ func TestTranscript(t *testing.T) {
 	f := newFolder(t)
 	const want = `file        DIR/text.md (9 lines)
 thread      default in DIR/q.db (a new conversation)
-model       offline: rules in this example, no key, no network
+model       offline: rules
 
 step  checkpoint
    0  ID  user asks: What is a loom?
@@ -45,14 +45,14 @@ func TestQuiet(t *testing.T) {
 
   text.md, lines 3-4 (Weaving)
 
--v shows what happened inside; with OPENAI_API_KEY=… a real model answers.
+-v shows more.
 `, ""}, o)
 	o = f.finish(f.program("where is it mentioned?"))
 	assert.Equal(t, outcome{done, "\"loom\" is on 1 line:\n    3 | A loom is a frame for weaving cloth.\n", ""}, o)
 	o = f.finish(f.program("save that"))
 	assert.Equal(t, "approval    append this to quickstart-notes.md?\n            > \"loom\" is on 1 line:\n", o.out[:strings.Index(o.out, "            >     3")])
 	o = f.finish(f.program("-resume", "Y"))
-	wantAll(t, o.out, "answer      Y", "Saved in ")
+	assert.Regexp(t, "^Saved in .*\n$", o.out)
 }
 
 func TestAnswersComeFromTheFile(t *testing.T) {

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"os"
@@ -8,7 +8,7 @@ import (
 
 // command returns the command line that continues the conversation.
 func (s *session) command(verb string) string {
-	words := []string{program()}
+	words := []string{s.program.command()}
 	if s.db != "quickstart.db" {
 		words = append(words, "-db", quote(s.db))
 	}
@@ -21,16 +21,16 @@ func (s *session) command(verb string) string {
 	return strings.Join(words, " ")
 }
 
-// program returns the command that started this program. The binary of go run is
+// command returns the command that started this program. The binary of go run is
 // removed at its end, so go run is part of the command.
-func program() string {
+func (p Program) command() string {
 	if !strings.Contains(os.Args[0], "go-build") {
 		return quote(os.Args[0])
 	}
-	if _, err := os.Stat(filepath.Join("examples", "quickstart", "main.go")); err == nil {
-		return "go run ./examples/quickstart"
+	if _, err := os.Stat(filepath.Join(filepath.FromSlash(p.Command), "main.go")); err == nil {
+		return "go run ./" + p.Command
 	}
-	return "go run github.com/weft-go/weft/examples/quickstart"
+	return "go run github.com/weft-go/weft/" + p.Command
 }
 
 // quote quotes a word for a shell if necessary.

@@ -1,7 +1,6 @@
-package main
+package terminal
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,15 +16,6 @@ func short(path string) string {
 		return near
 	}
 	return path
-}
-
-// isFolder returns an error if path is not a folder.
-func isFolder(path string) error {
-	info, err := os.Stat(path)
-	if err == nil && !info.IsDir() {
-		err = fmt.Errorf("%s is not a folder", path)
-	}
-	return err
 }
 
 // readme returns the README.md of the working folder, or else of the module around it,

@@ -1,8 +1,9 @@
-package main
+package terminal
 
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -11,9 +12,14 @@ import (
 	"unicode"
 )
 
-const usage = `Asks an agent about a text file. The next question continues the conversation.
+// usage returns the help text.
+func (p Program) usage() string {
+	return fmt.Sprintf(usageText, "go run ./"+p.Command, p.Models)
+}
 
-  go run ./examples/quickstart [flags] "question"
+const usageText = `Asks an agent about a text file. The next question continues the conversation.
+
+  %s [flags] "question"
 
   -file PATH      the text: UTF-8, at most 8 MB (default: the file of the
                   conversation; in a new one README.md, here or in the module)
@@ -28,14 +34,12 @@ const usage = `Asks an agent about a text file. The next question continues the 
                   one, run its next step again. ID may be a part of the id
   -v              show what happens inside: steps, tool calls, checkpoints
   -draw           print the agent's graph for Mermaid
-  -offline        use the offline model, even if the environment names another
   -pace DURATION  the time that the offline model takes for a word
                   (default 12ms on a terminal, else 0)
 
-OPENAI_API_KEY, ANTHROPIC_API_KEY, GOOGLE_API_KEY, MISTRAL_API_KEY, OLLAMA_HOST or
-LLM_PROVIDER selects the model, and LLM_MODEL its name. Without any of them the
-offline model answers: rules that need no network.
-Without a question, the program resumes a run that was stopped or killed.
+%s
+Without a question, the program resumes a run that was stopped or killed. Otherwise
+it reads questions from the input, one a line: a conversation.
 It writes the database, and notes only after your yes.
 Exit status: 0 done or waiting for your answer, 1 failure, 2 bad input and nothing
 changed, 130 stopped by Ctrl-C.
@@ -43,10 +47,10 @@ changed, 130 stopped by Ctrl-C.
 
 // options is the command line.
 type options struct {
-	file, thread, db, notes, resume, at   string
-	drop, history, draw, offline, verbose bool
-	pace                                  time.Duration
-	question                              string
+	file, thread, db, notes, resume, at string
+	drop, history, draw, verbose        bool
+	pace                                time.Duration
+	question                            string
 }
 
 var errHelp = errors.New("help")
@@ -65,7 +69,6 @@ func parse(args []string) (options, error) {
 	set.BoolVar(&o.history, "history", false, "")
 	set.BoolVar(&o.draw, "draw", false, "")
 	set.BoolVar(&o.verbose, "v", false, "")
-	set.BoolVar(&o.offline, "offline", false, "")
 	set.DurationVar(&o.pace, "pace", -1, "")
 	if err := set.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return o, errHelp

@@ -1,7 +1,6 @@
-package main
+package terminal
 
 import (
-	"io"
 	"strings"
 	"unicode/utf8"
 )
@@ -12,15 +11,17 @@ const defaultWidth = 80
 // A wrapper breaks lines between words. Text may come in pieces of any size. A line
 // that is indented by four spaces or stands between ``` is code and is not broken.
 type wrapper struct {
-	out    io.Writer
-	width  int
-	column int // where the next character is written
-	word   strings.Builder
-	spaces int    // before the word
-	indent string // of the lines after a break
-	inLine bool   // the first word of the line was written
-	code   bool
-	fenced bool
+	console *console
+	width   int
+	style   string // of the text
+	faint   bool   // the line is indented by two spaces: the source of an answer
+	column  int    // where the next character is written
+	word    strings.Builder
+	spaces  int    // before the word
+	indent  string // of the lines after a break
+	inLine  bool   // the first word of the line was written
+	code    bool
+	fenced  bool
 }
 
 func (w *wrapper) write(piece string) {
@@ -55,7 +56,7 @@ func (w *wrapper) flush() {
 		w.column = len(w.indent)
 		space = ""
 	}
-	w.put(space + word)
+	w.put(w.styled(space + word))
 	w.column += len(space) + utf8.RuneCountInString(word)
 	w.spaces, w.inLine = 0, true
 }
@@ -67,10 +68,21 @@ func (w *wrapper) begin(word, space string) {
 		w.code = true
 	}
 	w.code = w.code || len(space) >= 4
+	w.faint = len(space) == 2
 	w.indent = space
 	if word == "-" || word == "*" {
 		w.indent += "  "
 	}
 }
 
-func (w *wrapper) put(text string) { _, _ = io.WriteString(w.out, text) }
+func (w *wrapper) styled(text string) string {
+	switch {
+	case w.style != "":
+		return w.console.style(w.style, text)
+	case w.faint:
+		return w.console.style(faint, text)
+	}
+	return text
+}
+
+func (w *wrapper) put(text string) { w.console.say(text) }

@@ -1,4 +1,6 @@
-package main
+// Package reader is the agent of the quickstart: it answers questions about a text file,
+// and saves notes after a person's approval.
+package reader
 
 import (
 	"context"
@@ -15,23 +17,23 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// file is the path of the text that a conversation is about. It is a channel of the
+// File is the path of the text that a conversation is about. It is a channel of the
 // agent's graph, like agent.Messages: its value is stored with the conversation, and
 // the next process reads it.
-var file = state.Last[string]("file")
+var File = state.Last[string]("file")
 
-// approve asks before a note is written. The prompt is the note, the answer is yes or
-// no. The answer may come days later, in another process.
-var approve = graph.NewInterrupt[note, bool]("approve")
+// Approve asks before a note is written. The prompt is the note, the answer is "yes"
+// or "no". The answer may come days later, in another process.
+var Approve = graph.NewInterrupt[Note, string]("approve")
 
 const system = "You answer questions about one text file, only from what the tools return. " +
 	"Answer in a few sentences of plain text. End with the file and the lines of the passage, such as: notes.md, lines 3-6. " +
 	"If the file does not answer the question, say so."
 
-// newAgent returns the graph of this program: the prebuilt agent. It asks the model,
+// New returns the graph of the quickstart: the prebuilt agent. It asks the model,
 // runs each tool call as a task, and asks the model again until it answers. The store
 // keeps every step.
-func newAgent(model llm.Model, d *desk, store checkpoint.Store) (*graph.Graph, error) {
+func New(model llm.Model, d *Desk, store checkpoint.Store) (*graph.Graph, error) {
 	set, err := tools.NewSet(
 		tools.New("search", "Finds passages by words, the best first.", d.search),
 		tools.New("find_lines", "Lists the lines that mention words, in the order of the file.", d.findLines),
@@ -45,15 +47,15 @@ func newAgent(model llm.Model, d *desk, store checkpoint.Store) (*graph.Graph, e
 	}
 	return agent.New("quickstart", model, set, agent.Options{
 		System:   system,
-		Channels: []state.Handle{file},
+		Channels: []state.Handle{File},
 		Graph:    graph.Options{Checkpoints: store},
 	})
 }
 
-// A desk holds what the tools work on: the text, and the path of the notes.
-type desk struct {
-	text  *textfile.File
-	notes string
+// A Desk holds what the tools work on: the text, and the path of the notes.
+type Desk struct {
+	Text  *textfile.File
+	Notes string
 }
 
 // The arguments of a tool are a struct. The model sees the JSON schema of the struct,
@@ -77,24 +79,24 @@ type (
 	}
 )
 
-func (d *desk) search(_ context.Context, in searchInput) (textfile.Found, error) {
-	return d.text.Search(in.Query, in.Limit), nil
+func (d *Desk) search(_ context.Context, in searchInput) (textfile.Found, error) {
+	return d.Text.Search(in.Query, in.Limit), nil
 }
 
-func (d *desk) findLines(_ context.Context, in searchInput) (textfile.FoundLines, error) {
-	return d.text.FindLines(in.Query, in.Limit), nil
+func (d *Desk) findLines(_ context.Context, in searchInput) (textfile.FoundLines, error) {
+	return d.Text.FindLines(in.Query, in.Limit), nil
 }
 
-func (d *desk) readLines(_ context.Context, in linesInput) (textfile.Excerpt, error) {
-	return d.text.Read(in.From, in.To)
+func (d *Desk) readLines(_ context.Context, in linesInput) (textfile.Excerpt, error) {
+	return d.Text.Read(in.From, in.To)
 }
 
-func (d *desk) countWords(_ context.Context, in countInput) (textfile.Count, error) {
-	return d.text.Count(in.From, in.To, in.Word)
+func (d *Desk) countWords(_ context.Context, in countInput) (textfile.Count, error) {
+	return d.Text.Count(in.From, in.To, in.Word)
 }
 
-func (d *desk) outline(context.Context, struct{}) (textfile.Outline, error) {
-	return d.text.Outline(), nil
+func (d *Desk) outline(context.Context, struct{}) (textfile.Outline, error) {
+	return d.Text.Outline(), nil
 }
 
 // noteSaved is the result of save_note.
@@ -107,20 +109,20 @@ type noteSaved struct {
 // answer, it runs again from its top, in this process or another. Once stores the
 // results of the steps that must not run twice: the choice of the path, so that the
 // note goes where the user agreed to, and the writing.
-func (d *desk) saveNote(ctx context.Context, in noteInput) (noteSaved, error) {
-	path, err := graph.Once(ctx, "path", func(context.Context) (string, error) { return d.notes, nil })
+func (d *Desk) saveNote(ctx context.Context, in noteInput) (noteSaved, error) {
+	path, err := graph.Once(ctx, "path", func(context.Context) (string, error) { return d.Notes, nil })
 	if err != nil {
 		return noteSaved{}, err
 	}
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return noteSaved{}, fmt.Errorf("%s is not a file to write notes in", path)
 	}
-	if err := isFolder(filepath.Dir(path)); err != nil {
+	if err := CheckFolder(filepath.Dir(path)); err != nil {
 		return noteSaved{}, err
 	}
-	n := note{Text: in.Text, File: path}
-	yes, err := approve.Wait(ctx, n)
-	if err != nil || !yes {
+	n := Note{Title: "Append this to your notes?", Text: in.Text, File: path, Schema: yesOrNo}
+	answer, err := Approve.Wait(ctx, n)
+	if err != nil || answer != "yes" {
 		return noteSaved{}, err
 	}
 	// After a crash between the write and the storage of its result, this runs again.

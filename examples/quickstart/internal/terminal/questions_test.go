@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"path/filepath"
@@ -32,7 +32,7 @@ func TestQuestions(t *testing.T) {
 		{"docs/memory.md", "what is a chunk?", "Documents", "into chunks of some 400 tokens"},
 		{"examples/csvanalyst/README.md", "which model is used without a key?", "Questions about CSV files", "the model is a set of rules"},
 		{"examples/calendar/README.md", "which process takes the answer?", "An assistant that asks first", "go run ./examples/calendar yes"},
-		{"examples/quickstart/agent.go", "what is newAgent?", "", "newAgent returns the graph of this program"},
+		{"examples/quickstart/internal/reader/agent.go", "what is New?", "", "New returns the graph of the quickstart"},
 		{"examples/hello/main.go", "what is hello?", "", "Hello is an agent with one tool"},
 		{"LICENSE", "is there a warranty?", "", "WITHOUT WARRANTY OF ANY KIND"},
 	}
@@ -61,7 +61,7 @@ func TestQuestionsWithoutAnswer(t *testing.T) {
 		{"LICENSE", "what is a superstep?", `does not mention "superstep"`},
 	} {
 		got := strings.Join(strings.Fields(askAbout(t, tt.file, tt.question)), " ")
-		assert.Contains(t, got, "The document does not say: ", tt.question)
+		assert.Contains(t, got, "I found no passage about that: ", tt.question)
 		assert.Contains(t, got, tt.want, tt.question)
 	}
 }
@@ -70,7 +70,7 @@ func TestQuestionsWithoutAnswer(t *testing.T) {
 func TestQuestionsWithAnUnknownWord(t *testing.T) {
 	t.Parallel()
 	got := askAbout(t, "docs/execution.md", "when does a zebra run a subgraph of the parent?")
-	assert.Contains(t, got, `The document does not mention "zebra".`)
+	assert.Contains(t, got, `The text does not mention "zebra".`)
 	assert.Contains(t, got, "docs/execution.md, lines ")
 }
 
@@ -79,8 +79,8 @@ func askAbout(t *testing.T, file, question string) string {
 	t.Helper()
 	f := folder{t, t.TempDir()}
 	var out, errs strings.Builder
-	path := filepath.Join("..", "..", filepath.FromSlash(file))
-	status := run(t.Context(), []string{"-db", f.path("q.db"), "-file", path, question}, strings.NewReader(""), &out, &errs)
+	path := filepath.Join("..", "..", "..", "..", filepath.FromSlash(file))
+	status := quickstart.Run(t.Context(), []string{"-db", f.path("q.db"), "-file", path, question}, strings.NewReader(""), &out, &errs)
 	require.Equal(t, done, status, errs.String())
 	return out.String()
 }

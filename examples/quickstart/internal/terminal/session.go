@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"bytes"
@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 	"github.com/weft-go/weft/examples/quickstart/internal/offline"
+	"github.com/weft-go/weft/examples/quickstart/internal/reader"
 	"github.com/weft-go/weft/examples/quickstart/internal/textfile"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
@@ -21,9 +23,14 @@ import (
 // A session is one run of this program: a conversation, its file and the user.
 type session struct {
 	options
-	console console
+	program Program
+	console *console
+	lines   *input
+	typed   bool         // a person types the lines
+	talking bool         // the lines are questions and answers
+	hinted  bool         // the hint was shown
 	intro   bytes.Buffer // shown when the run has begun
-	desk    *desk
+	desk    *reader.Desk
 	thread  *graph.Thread
 	from    *graph.Thread   // thread, or its checkpoint that -at names
 	here    *graph.Snapshot // the snapshot of from; nil in a new conversation
@@ -32,31 +39,22 @@ type session struct {
 }
 
 // do executes the command line.
-func (o options) do(ctx context.Context, c console) (err error) {
-	s := &session{options: o, console: c, desk: &desk{}}
+func (p Program) do(ctx context.Context, o options, c *console) (err error) {
+	s := &session{program: p, options: o, console: c, desk: &reader.Desk{}, typed: c.terminal(c.in)}
 	if o.draw {
-		g, err := newAgent(offline.Model{}, s.desk, nil)
-		if err == nil {
-			c.say(g.Mermaid())
-		}
-		return err
+		return s.draw()
 	}
-	model, name, err := s.openModel(ctx, c)
+	s.lines = newInput(ctx, c.in)
+	if s.pace < 0 && c.terminal(c.out) {
+		s.pace = 12 * time.Millisecond
+	}
+	model, name, err := p.Model(ctx, max(s.pace, 0))
 	if err != nil {
-		return err
+		return wrong("%v", err)
 	}
 	s.model = name
-	if _, err := os.Stat(o.db); errors.Is(err, os.ErrNotExist) {
-		// Find errors in the input before a database is created.
-		if err := isFolder(filepath.Dir(o.db)); err != nil {
-			return o.cannotOpen(err)
-		}
-		if err := s.mustBegin(); err != nil {
-			return err
-		}
-		if err := s.openText(); err != nil {
-			return err
-		}
+	if err := s.precheck(ctx); err != nil {
+		return err
 	}
 	store, err := sqlitecheckpoint.Open(ctx, o.db, sqlitecheckpoint.Options{})
 	if err != nil {
@@ -74,8 +72,32 @@ func (o options) do(ctx context.Context, c console) (err error) {
 		return s.answer(ctx, yes)
 	case o.question != "":
 		return s.ask(ctx)
+	case s.at == "" && !unfinished(s.here):
+		return s.converse(ctx)
 	}
 	return s.goOn(ctx)
+}
+
+func (s *session) draw() error {
+	g, err := reader.New(offline.Model{}, s.desk, nil)
+	if err == nil {
+		s.console.say(g.Mermaid())
+	}
+	return err
+}
+
+// precheck finds errors in the input before a database is created.
+func (s *session) precheck(ctx context.Context) error {
+	if _, err := os.Stat(s.db); !errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err := reader.CheckFolder(filepath.Dir(s.db)); err != nil {
+		return s.cannotOpen(err)
+	}
+	if err := s.mustBegin(ctx); err != nil {
+		return err
+	}
+	return s.openText()
 }
 
 // cannotOpen returns the error for a database that cannot be opened. Explain handles
@@ -88,19 +110,19 @@ func (o options) cannotOpen(err error) error {
 }
 
 // mustBegin returns an error if the command needs a conversation, since there is none.
-func (s *session) mustBegin() error {
-	if s.question != "" && s.at == "" {
-		return nil
-	}
+func (s *session) mustBegin(ctx context.Context) error {
 	if s.history || s.resume != "" || s.at != "" {
 		return wrong("there is no conversation %q in %s", s.options.thread, s.db)
+	}
+	if s.question != "" || s.typed || s.lines.more(ctx) {
+		return nil
 	}
 	return wrong("what is your question? -h shows how to ask")
 }
 
 // begin reads the conversation and its file.
 func (s *session) begin(ctx context.Context, store checkpoint.Store, model llm.Model) error {
-	g, err := newAgent(model, s.desk, store)
+	g, err := reader.New(model, s.desk, store)
 	if err != nil {
 		return err
 	}
@@ -108,10 +130,13 @@ func (s *session) begin(ctx context.Context, store checkpoint.Store, model llm.M
 	s.from = s.thread
 	s.here, err = s.thread.Snapshot(ctx)
 	if errors.Is(err, checkpoint.ErrNotFound) {
-		err = s.mustBegin()
+		err = s.mustBegin(ctx)
 	}
 	if err != nil || s.history {
 		return err
+	}
+	if s.here != nil && s.here.Done() && s.question+s.resume+s.at == "" && !s.typed && !s.lines.more(ctx) {
+		return wrong("nothing is unfinished in conversation %q; what is your question?", s.options.thread)
 	}
 	if s.at != "" {
 		if err := s.goBack(ctx); err != nil {
@@ -126,14 +151,14 @@ func (s *session) begin(ctx context.Context, store checkpoint.Store, model llm.M
 func (s *session) openText() (err error) {
 	path, hint := s.file, ""
 	if path == "" && s.here != nil {
-		path, hint = file.Get(s.here), " (the conversation is about it; name another one with -file)"
+		path, hint = reader.File.Get(s.here), " (the conversation is about it; name another one with -file)"
 	}
 	if path == "" {
 		if path = readme(); path == "" {
 			return wrong("there is no README.md here; name a text with -file")
 		}
 	}
-	if s.desk.text, err = textfile.Open(short(path)); err != nil {
+	if s.desk.Text, err = textfile.Open(short(path)); err != nil {
 		return wrong("%v%s", err, hint)
 	}
 	if s.path, err = filepath.Abs(path); err != nil {
@@ -142,10 +167,10 @@ func (s *session) openText() (err error) {
 	if s.notes == "" {
 		s.notes = filepath.Join(filepath.Dir(s.db), "quickstart-notes.md")
 	}
-	if s.desk.notes, err = filepath.Abs(s.notes); err != nil {
+	if s.desk.Notes, err = filepath.Abs(s.notes); err != nil {
 		return err
 	}
-	if err := isFolder(filepath.Dir(s.desk.notes)); err != nil {
+	if err := reader.CheckFolder(filepath.Dir(s.desk.Notes)); err != nil {
 		return wrong("cannot save notes in %s; name another file with -notes (%v)", s.notes, err)
 	}
 	return nil
@@ -162,15 +187,12 @@ func (s *session) ask(ctx context.Context) error {
 	if s.at == "" && s.here != nil && !s.here.Done() {
 		intro.line("note", "the question before stays unfinished; -history lists it")
 	}
-	return s.run(ctx, file.Put(s.path), agent.Messages.Put(llm.User(s.question)))
+	return s.run(ctx, reader.File.Put(s.path), agent.Messages.Put(llm.User(s.question)))
 }
 
 // goOn starts a run without input. It resumes a run that was stopped or killed, or runs
 // the next step of a checkpoint again.
 func (s *session) goOn(ctx context.Context) error {
-	if s.at == "" && s.here.Done() {
-		return wrong("nothing is unfinished in conversation %q; what is your question?", s.options.thread)
-	}
 	intro := s.head()
 	if s.at == "" && len(s.here.Pauses) > 0 {
 		s.console.say(s.intro.String())
@@ -185,7 +207,7 @@ func (s *session) goOn(ctx context.Context) error {
 // answer answers every open question. Each question has an id, so a late answer cannot
 // reach another question.
 func (s *session) answer(ctx context.Context, yes bool) error {
-	open, err := approve.Open(s.here)
+	open, err := reader.Approve.Open(s.here)
 	if err != nil {
 		return err
 	}
@@ -193,25 +215,31 @@ func (s *session) answer(ctx context.Context, yes bool) error {
 		return wrong("conversation %q waits for no answer", s.options.thread)
 	}
 	intro := s.head()
-	for _, q := range open {
-		intro.approval(q.Prompt)
+	if s.verbose {
+		for _, q := range open {
+			intro.approval(q.Prompt)
+		}
+		intro.line("answer", s.resume)
 	}
-	intro.line("answer", s.resume)
 	return s.run(ctx, s.edit(answers(open, yes)...)...)
 }
 
-func answers(open []graph.OpenQuestion[note], yes bool) []state.Write {
+func answers(open []graph.OpenQuestion[reader.Note], yes bool) []state.Write {
+	answer := "no"
+	if yes {
+		answer = "yes"
+	}
 	var writes []state.Write
 	for _, q := range open {
-		writes = append(writes, approve.Answer(q.ID, yes))
+		writes = append(writes, reader.Approve.Answer(q.ID, answer))
 	}
 	return writes
 }
 
 // edit adds the file to the writes of a resumed run if -file names another file.
 func (s *session) edit(writes ...state.Write) []state.Write {
-	if s.path != file.Get(s.here) {
-		writes = append(writes, file.Put(s.path))
+	if s.path != reader.File.Get(s.here) {
+		writes = append(writes, reader.File.Put(s.path))
 	}
 	return writes
 }
@@ -237,27 +265,24 @@ func (s *session) run(ctx context.Context, writes ...state.Write) error {
 
 // hint says once in a conversation what else there is to see.
 func (s *session) hint() {
-	if s.here != nil || s.verbose {
+	if s.here != nil || s.verbose || s.hinted {
 		return
 	}
-	text := "-v shows what happened inside."
-	if s.offline {
-		text = "-v shows what happened inside; with OPENAI_API_KEY=… a real model answers."
-	}
-	s.console.dim(text)
+	s.hinted = true
+	s.console.dim(s.program.Hint)
 }
 
 // pending shows the open questions. On a terminal the user can answer at once.
 func (s *session) pending(ctx context.Context, at *graph.Snapshot) error {
-	open, err := approve.Open(at)
+	open, err := reader.Approve.Open(at)
 	if err != nil || len(open) == 0 {
 		return err
 	}
 	for _, q := range open {
 		s.console.approval(q.Prompt)
 	}
-	if s.console.terminal(s.console.in) {
-		yes, given, err := s.console.confirm(ctx)
+	if s.typed || s.talking {
+		yes, given, err := s.confirm(ctx)
 		if err != nil {
 			return err
 		}
@@ -270,10 +295,24 @@ func (s *session) pending(ctx context.Context, at *graph.Snapshot) error {
 	return nil
 }
 
-// A stoppedError is returned for a run that was cancelled.
-type stoppedError struct{ text string }
-
-func (e *stoppedError) Error() string { return e.text }
+// confirm asks until the user answers yes or no. Given is false at the end of input.
+func (s *session) confirm(ctx context.Context) (yes, given bool, err error) {
+	for {
+		s.console.say("yes or no?  ")
+		answer, given, err := s.lines.line(ctx)
+		if err != nil {
+			s.console.say("\n")
+			return false, false, &stoppedError{"stopped; the question stays open"}
+		}
+		if !given {
+			s.console.say("\n")
+			return false, false, nil
+		}
+		if yes, ok := yesOrNo(answer); ok {
+			return yes, true, nil
+		}
+	}
+}
 
 // halted returns the error for a failed run. For a cancelled run, it says how to resume.
 func (s *session) halted(ctx context.Context, err error) error {
@@ -290,4 +329,21 @@ func (s *session) halted(ctx context.Context, err error) error {
 		return &stoppedError{"stopped"}
 	}
 	return &stoppedError{"stopped; to resume: " + s.command("")}
+}
+
+// head returns a console for the lines above a run. They are shown when the run has
+// started, so that a run with an error shows only the error.
+func (s *session) head() *console {
+	c := &console{in: s.console.in, out: &s.intro}
+	if !s.verbose {
+		return c
+	}
+	messages := "a new conversation"
+	if s.here != nil {
+		messages = fmt.Sprintf("%d messages", agent.Messages.Len(s.here))
+	}
+	c.line("file", fmt.Sprintf("%s (%d lines)", short(s.path), s.desk.Text.Len()))
+	c.line("thread", fmt.Sprintf("%s in %s (%s)", s.options.thread, s.db, messages))
+	c.line("model", s.model)
+	return c
 }

@@ -1,8 +1,9 @@
-package main
+package reader
 
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,15 +11,20 @@ import (
 	"strings"
 )
 
-// A note is a text for the notes file. It is the prompt of the question to the user.
-type note struct {
-	Text string `json:"text"`
-	File string `json:"file"`
+// A Note is a text for the notes file. It is the prompt of the question to the user. The
+// chat page shows the title and makes buttons of the schema.
+type Note struct {
+	Title  string          `json:"title"`
+	Text   string          `json:"text"`
+	File   string          `json:"file"`
+	Schema json.RawMessage `json:"schema"` // of the answer
 }
+
+var yesOrNo = json.RawMessage(`{"type":"string","enum":["yes","no"]}`)
 
 // append adds the note to its file and creates the file if necessary. It does nothing
 // if the file has a note with the same key.
-func (n note) append(key string) (err error) {
+func (n Note) append(key string) (err error) {
 	f, err := os.OpenFile(n.File, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
@@ -38,5 +44,14 @@ func (n note) append(key string) (err error) {
 	}
 	// One write, so that a process that dies leaves all of the note or none.
 	_, err = f.WriteString(entry)
+	return err
+}
+
+// CheckFolder returns an error if path is not a folder.
+func CheckFolder(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is not a folder", path)
+	}
 	return err
 }
