@@ -68,7 +68,7 @@ func needs(command string) string {
 		return "values that the reader fills in"
 	case strings.Contains(command, "DATABASE_URL"), strings.Contains(command, "./examples/supabase"):
 		return "a database"
-	case strings.Contains(command, "-serve"), regexp.MustCompile(`\./examples/(chatapi|csvanalyst|pages|quickstart/chat|research|serving)$`).MatchString(command):
+	case strings.Contains(command, "-serve"), regexp.MustCompile(`\./examples/(chatapi|csvanalyst|pages|quickstart/chat|research|serving)( -file \S+)?$`).MatchString(command):
 		return "to be stopped: it serves"
 	}
 	return ""
