@@ -71,6 +71,11 @@ docs: ## write api/, deps.txt and the code in the documents again
 	$(GO) run ./internal/docgen
 	$(GO) run ./internal/proof -write
 
+.PHONY: site
+site: ## build the documentation site, site/public (needs python3; downloads 15 MB once)
+	scripts/need python3
+	scripts/site
+
 .PHONY: fmt
 fmt: ## format the code and tidy the modules
 	$(LINT) fmt

@@ -14,53 +14,70 @@ import (
 var (
 	// ErrNoInput is returned when a run has no input and the thread has no checkpoint
 	// to resume.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#grapherrnoinput.
 	ErrNoInput = engine.ErrNoInput
 	// ErrMaxSteps is returned when a run needs more supersteps than MaxSteps allows.
 	// The state is stored, and the next run resumes.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#grapherrmaxsteps.
 	ErrMaxSteps = engine.ErrMaxSteps
 	// ErrDrained is returned by a run that the caller stopped at the end of a
 	// superstep. To stop a run in this way, cancel its context with ErrDrained as the
 	// cause; see [context.WithCancelCause]. The next run resumes.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#grapherrdrained.
 	ErrDrained = engine.ErrDrained
 	// ErrRolledBack is returned by a run that the caller undid. To undo a run, cancel its
 	// context with ErrRolledBack as the cause: the thread returns to its state before the
 	// run, even if the run reached its end meanwhile. The store must be a [checkpoint.RunDeleter].
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#grapherrrolledback.
 	ErrRolledBack = engine.ErrRolledBack
 	// ErrSuperseded is returned by a run that another run cancelled: see
 	// [ConflictPolicy].
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#grapherrsuperseded.
 	ErrSuperseded = engine.ErrSuperseded
 	// ErrNoStore is returned when a call needs a stored thread and there is none.
 	// Compile the graph with [Options.Checkpoints], and run it on a [Thread].
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#grapherrnostore.
 	ErrNoStore = engine.ErrNoStore
 	// ErrNoQuestion is returned when an answer is for a question that is not open.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#grapherrnoquestion.
 	ErrNoQuestion = engine.ErrNoQuestion
 	// ErrDuplicateKey is returned when a node uses one key for two questions of an
 	// interrupt, when a question gets two answers, or when a call of [Once] is nested
 	// in a call with the same key.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#grapherrduplicatekey.
 	ErrDuplicateKey = engine.ErrDuplicateKey
 	// ErrAmbiguous is returned by [Thread.Update] without a node when several nodes ran
 	// or were updated last. Name the node.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#grapherrambiguous.
 	ErrAmbiguous = engine.ErrAmbiguous
 	// ErrUnknownNode is returned when the graph has no node with the given name.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#grapherrunknownnode.
 	ErrUnknownNode = engine.ErrUnknownNode
 	// ErrRoute is returned when a node or branch chooses a target that is not declared.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#grapherrroute.
 	ErrRoute = engine.ErrRoute
 	// ErrTimeout is the error of a node that exceeded its timeout.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#grapherrtimeout.
 	ErrTimeout = engine.ErrTimeout
 	// ErrMissed is returned to a reader of a [Broadcast] whose next event is no longer
 	// kept, or that asks for a number which the run has not reached.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#grapherrmissed.
 	ErrMissed = errors.New("events were missed")
 	// ErrNotInNode is returned by a function that needs the context of a running node.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#grapherrnotinnode.
 	ErrNotInNode = errors.New("the context does not belong to a running node")
 	// ErrSignal is returned for a write that is not allowed where it is used, such as
 	// an answer that a node returns.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#grapherrsignal.
 	ErrSignal = engine.ErrSignal
 	// ErrPersistentBusy is returned when two tasks of one superstep run the same
 	// persistent subgraph.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#grapherrpersistentbusy.
 	ErrPersistentBusy = engine.ErrPersistentBusy
 )
 
 // A NodeError is the failure of one task.
+// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#graphnodeerror.
 type NodeError struct {
 	// Path has the ids of the tasks that run the subgraphs around the node, outermost
 	// first, joined by "/". It is empty in the root graph.
@@ -104,6 +121,7 @@ func newNodeError(f engine.TaskFailure) error {
 }
 
 // A PanicError is a panic of a node or branch.
+// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#graphpanicerror.
 type PanicError struct {
 	// Value is the argument of panic.
 	Value any
@@ -155,6 +173,7 @@ func panicLocation() string {
 }
 
 // A BuildError is one mistake in a graph, found by [Builder.Compile].
+// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#graphbuilderror.
 type BuildError struct {
 	// Graph and Node name the place of the mistake. Node is empty if the mistake
 	// concerns the whole graph.
@@ -176,6 +195,7 @@ func (e *BuildError) Unwrap() error { return e.Err }
 
 // A RunError is the error of a run or of another call on a thread. It wraps a
 // [NodeError] for each failed task.
+// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#graphrunerror.
 type RunError struct {
 	// Graph is the name of the graph. Thread is the id of the thread, or "" for a run
 	// without a thread.

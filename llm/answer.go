@@ -28,6 +28,7 @@ type OneOf struct{}
 // An AnswerError reports that a model did not give an answer of the wanted type. It wraps
 // [ErrMalformed] if the answer did not fit. Otherwise it wraps the error of a request that
 // failed after the model had written a part of the answer.
+// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#llmanswererror.
 type AnswerError struct {
 	// Type is the wanted Go type.
 	Type string

@@ -12,11 +12,14 @@ import (
 // passed on unchanged.
 var (
 	// ErrInvalid is the error of a message or a request that is not valid.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#llmerrinvalid.
 	ErrInvalid = errors.New("invalid request")
 	// ErrEmpty is the error of a stream that ended without content.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#llmerrempty.
 	ErrEmpty = errors.New("empty reply")
 	// ErrMalformed is the error of a stream whose chunks do not form a message, for example
 	// because the arguments of a tool call are cut off.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#llmerrmalformed.
 	ErrMalformed = errors.New("malformed reply")
 )
 
@@ -24,25 +27,33 @@ var (
 var (
 	// ErrRateLimit: the caller has sent too many requests. A retry can help, after
 	// [Error.RetryAfter] if it is set.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#llmerrratelimit.
 	ErrRateLimit = errors.New("rate limit")
 	// ErrOverloaded: the provider is overloaded, or failed. A retry can help.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#llmerroverloaded.
 	ErrOverloaded = errors.New("provider overloaded")
 	// ErrTransport: the connection failed, timed out or broke off. A retry can help.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#llmerrtransport.
 	ErrTransport = errors.New("connection failed")
 	// ErrAuth: the key is missing or wrong, has no permission for the request, or has no
 	// credit.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#llmerrauth.
 	ErrAuth = errors.New("not allowed")
 	// ErrBadRequest: the provider does not accept the request, or does not know the model.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#llmerrbadrequest.
 	ErrBadRequest = errors.New("bad request")
 	// ErrContextTooLong: the conversation is too long for the model, or the request is
 	// above a size limit of the provider. [Prune] shortens a conversation.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#llmerrcontexttoolong.
 	ErrContextTooLong = errors.New("context too long")
 	// ErrContentFilter: a filter of the provider rejected the request or the reply.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#llmerrcontentfilter.
 	ErrContentFilter = errors.New("content filter")
 )
 
 // An Error is the error of a provider, or of the connection to it. Use [errors.As] to read
 // its fields, and [errors.Is] with a kind, such as [ErrRateLimit].
+// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#llmerror.
 type Error struct {
 	// Kind is one of the kinds above, such as [ErrRateLimit], or nil if it is unknown.
 	Kind error

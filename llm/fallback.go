@@ -10,6 +10,7 @@ import (
 )
 
 // A ModelError is the error of one of the models of a [Fallback].
+// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#llmmodelerror.
 type ModelError struct {
 	// Model is the result of the model's String method, or "model 1 of 2" if it has
 	// none. A model in a [Retry], [Limit], [Trace] or [Log] keeps its name.

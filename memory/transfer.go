@@ -20,9 +20,11 @@ func (c Counts) Total() int {
 
 var (
 	// ErrFormat means that a file is not an export, or is an export of a newer version.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#memoryerrformat.
 	ErrFormat = errors.New("not an export of a memory")
 	// ErrTruncated means that lines of an export are missing, usually at its end. The complete items before
 	// them are stored.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#memoryerrtruncated.
 	ErrTruncated = errors.New("lines of the export are missing; import the whole file again")
 )
 

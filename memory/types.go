@@ -108,13 +108,21 @@ const (
 
 // The errors of a memory. Package driver documents them.
 var (
-	ErrNotFound  = driver.ErrNotFound
-	ErrInvalid   = driver.ErrInvalid
-	ErrConflict  = driver.ErrConflict
+	// ErrNotFound: see https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#memoryerrnotfound.
+	ErrNotFound = driver.ErrNotFound
+	// ErrInvalid: see https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#memoryerrinvalid.
+	ErrInvalid = driver.ErrInvalid
+	// ErrConflict: see https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#memoryerrconflict.
+	ErrConflict = driver.ErrConflict
+	// ErrDimension: see https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#memoryerrdimension.
 	ErrDimension = driver.ErrDimension
-	ErrQuota     = driver.ErrQuota
-	ErrBusy      = driver.ErrBusy
-	ErrDenied    = driver.ErrDenied
+	// ErrQuota: see https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#memoryerrquota.
+	ErrQuota = driver.ErrQuota
+	// ErrBusy: see https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#memoryerrbusy.
+	ErrBusy = driver.ErrBusy
+	// ErrDenied: see https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#memoryerrdenied.
+	ErrDenied = driver.ErrDenied
+	// ErrForgotten: see https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#memoryerrforgotten.
 	ErrForgotten = driver.ErrForgotten
 )
 

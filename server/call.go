@@ -23,6 +23,7 @@ import (
 )
 
 // A Refusal is an error that a client is told, with the status of the response.
+// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#serverrefusal.
 type Refusal struct {
 	Status int
 	Detail string

@@ -13,6 +13,7 @@ import (
 )
 
 // ErrUnbound is returned when a run does not have a [Bound] value that a tool needs.
+// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#toolserrunbound.
 var ErrUnbound = errors.New("the run has no such value")
 
 // A Bound is an argument of a tool that the program sets and the model cannot see, such as

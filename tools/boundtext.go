@@ -26,6 +26,7 @@ type BoundValue struct {
 // ErrBoundText is returned when a call needs approval and one of its [Bound] values
 // has no text that identifies it, such as a pointer to a database connection. Give
 // the type a method String() string.
+// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#toolserrboundtext.
 var ErrBoundText = errors.New("a bound value has no text that identifies it")
 
 // maxBoundText is the maximum number of characters in [BoundValue].Text.

@@ -20,6 +20,7 @@ type Rule struct {
 
 // ErrPattern is returned when a pattern of [Named] matches no tool of the set. A
 // misspelt pattern in an approval rule would protect nothing.
+// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#toolserrpattern.
 var ErrPattern = errors.New("the pattern matches no tool")
 
 // RuleFunc returns a rule that selects the calls for which fn returns true. The arguments

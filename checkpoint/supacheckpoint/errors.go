@@ -14,22 +14,29 @@ import (
 // and pgcheckpoint.
 var (
 	// ErrNotConfigured means that no Supabase project is configured.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#supacheckpointerrnotconfigured.
 	ErrNotConfigured = errors.New("no Supabase project is configured")
 	// ErrAnonKey means that a key is the anon or a publishable key. A service role or
 	// secret key is required.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#supacheckpointerranonkey.
 	ErrAnonKey = errors.New("this is the anon key, and a service role key is needed")
 	// ErrKey means that a key does not belong to this project.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#supacheckpointerrkey.
 	ErrKey = errors.New("not a key of this project")
 	// ErrRole means that the store does not have the role for a call, or that a role is
 	// not allowed. It wraps [checkpoint.ErrInvalid].
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#supacheckpointerrrole.
 	ErrRole = fmt.Errorf("role not allowed: %w", checkpoint.ErrInvalid)
 	// ErrDenied means that the database denied access to a role, by its privileges or a
 	// policy.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#supacheckpointerrdenied.
 	ErrDenied = errors.New("not allowed by the database")
 	// ErrToken means that a token is invalid. The error text gives the reason and does
 	// not contain the token.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#supacheckpointerrtoken.
 	ErrToken = errors.New("token refused")
 	// ErrNotMigrated is [pgcheckpoint.ErrNotMigrated].
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#supacheckpointerrnotmigrated.
 	ErrNotMigrated = pgcheckpoint.ErrNotMigrated
 )
 

@@ -16,9 +16,11 @@ import (
 )
 
 // ErrNoOwner means that the user or the proposal of a document is unknown.
+// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#supacheckpointerrnoowner.
 var ErrNoOwner = errors.New("cannot store checkpoint without user ID and proposal ID")
 
 // ErrDocument means that a document does not have the required form.
+// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#supacheckpointerrdocument.
 var ErrDocument = errors.New("invalid checkpoint data format")
 
 // ProposalOptions configures [Store.Proposals].

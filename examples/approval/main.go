@@ -124,6 +124,7 @@ func answer(ctx context.Context, thread *graph.Thread, open []graph.OpenQuestion
 		ask(out, open)
 		return nil
 	}
+	// docs:begin answer
 	snap, err := thread.Invoke(ctx, Approve.Answer(open[0].ID, yes))
 	if err != nil {
 		return err
@@ -132,6 +133,7 @@ func answer(ctx context.Context, thread *graph.Thread, open []graph.OpenQuestion
 		fmt.Fprintln(out, line)
 	}
 	return nil
+	// docs:end
 }
 
 // ask prints the open questions and the command that answers them.

@@ -15,6 +15,7 @@ import (
 
 // ErrNoAnswer is returned by [Answer] when an agent ended without a structured
 // answer or has not ended.
+// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#agenterrnoanswer.
 var ErrNoAnswer = errors.New("there is no structured answer")
 
 // A Structure describes the structured answer of an agent. [Structured] creates one. The

@@ -11,6 +11,7 @@ import (
 )
 
 // ErrNotInFlow is returned if a context does not belong to a running flow or task.
+// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#flowerrnotinflow.
 var ErrNotInFlow = errors.New("the context does not belong to a running flow")
 
 // A Flow is a durable function from I to O. It is immutable and safe for concurrent use. The

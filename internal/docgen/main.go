@@ -3,6 +3,7 @@
 //   - api/NAME.txt is the documentation of a public package. A diff of it shows every change
 //     of the API.
 //   - deps.txt lists the modules that each public package compiles.
+//   - docs/reference.md lists the public packages.
 //   - The marked code blocks of every Markdown file come from files that compile.
 //
 // With -check it writes nothing, but lists the files that are not current.
@@ -79,6 +80,7 @@ func generate(ctx context.Context, root string) (map[string][]byte, error) {
 	maps.Copy(want, apis)
 	docs, docErr := documents(root, compiled(pkgs))
 	maps.Copy(want, docs)
+	want[filepath.Join("docs", "reference.md")] = reference(pkgs)
 	return want, errors.Join(apiErr, docErr)
 }
 

@@ -71,6 +71,7 @@ two
 	entries, err := os.ReadDir(filepath.Join(root, "api"))
 	require.NoError(t, err)
 	assert.Len(t, entries, 2, "files of the two public packages")
+	assert.Contains(t, read(t, root, "docs/reference.md"), "## two\n\n| package | |\n| --- | --- |\n| [`two`](../two) | Alone. |\n")
 	wantReadme := "# M\n\n<!-- begin: cmd/hello/main.go#greet -->\n```go\nif true {\n\tprintln(\"hello\")\n}\n```\n<!-- end -->\n\ntext\n\n" +
 		"<!-- begin: cmd/hello/out.txt -->\n```text\nhello\n```\n<!-- end -->\n"
 	assert.Equal(t, wantReadme, read(t, root, "README.md"))

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -19,6 +20,7 @@ type pkg struct {
 	ImportPath   string
 	Name         string
 	Dir          string
+	Doc          string
 	Standard     bool
 	DepOnly      bool
 	Module       *module
@@ -37,7 +39,7 @@ type module struct {
 // list returns the packages of the module and all their dependencies.
 func list(ctx context.Context, root string) ([]pkg, error) {
 	out, err := goTool(ctx, root, "list", "-deps",
-		"-json=ImportPath,Name,Dir,Standard,DepOnly,Module,Deps,GoFiles,TestGoFiles,XTestGoFiles", "./...")
+		"-json=ImportPath,Name,Dir,Doc,Standard,DepOnly,Module,Deps,GoFiles,TestGoFiles,XTestGoFiles", "./...")
 	if err != nil {
 		return nil, err
 	}
@@ -134,6 +136,46 @@ func deps(pkgs []pkg) []byte {
 	}
 	return b.Bytes()
 }
+
+// reference returns the content of docs/reference.md: the public packages with the first sentence
+// of their documentation.
+func reference(pkgs []pkg) []byte {
+	var b bytes.Buffer
+	b.WriteString(referenceHead)
+	group := ""
+	for _, p := range slices.SortedFunc(slices.Values(pkgs), pkg.byPath) {
+		if !p.public() {
+			continue
+		}
+		if top, _, _ := strings.Cut(p.path(), "/"); top != group {
+			group = top
+			fmt.Fprintf(&b, "\n## %s\n\n| package | |\n| --- | --- |\n", group)
+		}
+		sentence := strings.TrimPrefix(strings.TrimPrefix(p.Doc, "Package "+p.Name+" "), "is ")
+		if sentence != "" {
+			sentence = strings.ToUpper(sentence[:1]) + sentence[1:]
+		}
+		sentence = docLink.ReplaceAllString(sentence, "`$1`")
+		fmt.Fprintf(&b, "| [`%s`](../%s) | %s |\n", p.path(), p.path(), sentence)
+	}
+	return b.Bytes()
+}
+
+// docLink matches a link to a declaration, such as [Store].
+var docLink = regexp.MustCompile(`\[(\w[\w.]*)\]`)
+
+const referenceHead = `# Packages
+
+All public packages of Weft. On the documentation site, each link leads to the documentation of the
+package, which comes from its source. On GitHub, it leads to the source; ` + "`go doc`" + ` prints the same
+documentation:
+
+` + "```sh" + `
+go doc github.com/weft-go/weft/graph.Thread
+` + "```" + `
+
+[deps.txt](../deps.txt) lists the modules that each package compiles. This page is written by ` + "`make docs`" + `.
+`
 
 // compiled returns the paths of the Go files that a build or test of the module compiles.
 func compiled(pkgs []pkg) map[string]bool {

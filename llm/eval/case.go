@@ -11,6 +11,7 @@ import (
 )
 
 // ErrInvalid is the error for a data set, a scorer or an option that cannot be used.
+// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#evalerrinvalid.
 var ErrInvalid = errors.New("invalid evaluation")
 
 // A Case is one example of a data set.

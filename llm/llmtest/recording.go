@@ -17,6 +17,7 @@ import (
 )
 
 // ErrNotRecorded is returned by a [Recording] for a request that is not in its file.
+// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#llmtesterrnotrecorded.
 var ErrNotRecorded = errors.New("the request is not recorded")
 
 // RecordingOptions are the settings of a [Recording].

@@ -14,6 +14,7 @@ import (
 )
 
 // ErrNoReply is returned by a [Script] that has played all its replies.
+// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#llmtesterrnoreply.
 var ErrNoReply = errors.New("no reply left")
 
 // A Reply is the reply of a [Script] to one request. It streams Message. If Err is set,

@@ -60,6 +60,7 @@ const (
 )
 
 // ErrFull means that the queue does not answer, and too many turns wait in the process.
+// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#extracterrfull.
 var ErrFull = errors.New("too many turns wait in the process: check the queue's database")
 
 // A Learner learns turns. It is safe for concurrent use.

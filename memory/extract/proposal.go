@@ -37,6 +37,7 @@ const (
 
 // A Rejection is the error for a proposal that is not stored. Its text can be shown to the
 // model that made the proposal.
+// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#extractrejection.
 type Rejection struct {
 	Reason Reason
 	// Doubt is the objection of the verifier. It is empty for other reasons.

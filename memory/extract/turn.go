@@ -33,6 +33,7 @@ type Turn struct {
 
 // ErrNoUser means that a scope has no user and is not marked as shared. It wraps
 // [memory.ErrInvalid].
+// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#extracterrnouser.
 var ErrNoUser = fmt.Errorf("no user in the scope: %w", memory.ErrInvalid)
 
 const (

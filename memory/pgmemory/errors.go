@@ -12,16 +12,21 @@ import (
 // Errors of this package, in addition to the errors of package driver.
 var (
 	// ErrNotMigrated means that the database lacks tables or functions that [Migrate] creates.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#pgmemoryerrnotmigrated.
 	ErrNotMigrated = errors.New("the database is not migrated, see Migrate")
 	// ErrFormat means that another version of this package has migrated or written the database.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#pgmemoryerrformat.
 	ErrFormat = errors.New("unknown format")
 	// ErrUnreachable means that the database could not be reached for [Options.Patience]. The
 	// last statement may have taken effect.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#pgmemoryerrunreachable.
 	ErrUnreachable = errors.New("the database can not be reached")
 	// ErrFull means that the database has no free disk space or memory. Nothing was written;
 	// stored data can still be read.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#pgmemoryerrfull.
 	ErrFull = errors.New("the database is full")
 	// ErrDenied is [driver.ErrDenied]. Row-level security or missing privileges caused it.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#pgmemoryerrdenied.
 	ErrDenied = driver.ErrDenied
 )
 

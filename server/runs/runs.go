@@ -11,13 +11,17 @@ import (
 // The errors of a [Store]. Test for them with errors.Is.
 var (
 	// ErrNotFound is returned when there is no record with the given kind and id.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#runserrnotfound.
 	ErrNotFound = errors.New("not found")
 	// ErrExists is returned when a new record has the id of another one.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#runserrexists.
 	ErrExists = errors.New("exists already")
 	// ErrConflict is returned when a record was changed since it was read, or when the numbers of
 	// new events do not follow those of the log.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#runserrconflict.
 	ErrConflict = errors.New("was changed meanwhile")
 	// ErrInvalid is returned for a record that no store can keep; see [Record.Check].
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#runserrinvalid.
 	ErrInvalid = errors.New("is not valid")
 )
 

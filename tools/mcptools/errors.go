@@ -11,15 +11,19 @@ import (
 var (
 	// ErrUnavailable is returned when the server cannot be reached. The tool has not run. A
 	// later call tries to connect again.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#mcptoolserrunavailable.
 	ErrUnavailable = errors.New("not available")
 	// ErrLost is returned when the server died or the connection broke before the answer to
 	// a call. The tool may or may not have run. The call is not repeated.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#mcptoolserrlost.
 	ErrLost = errors.New("no answer came; the tool may or may not have run")
 	// ErrClosed is returned after Close of the [Client].
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#mcptoolserrclosed.
 	ErrClosed = errors.New("the client is closed")
 )
 
 // A ServerError is an error of a [Client] or of its server.
+// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#mcptoolsservererror.
 type ServerError struct {
 	// Server is the name of the server; see Options.Name.
 	Server string

@@ -13,6 +13,7 @@ import (
 )
 
 // ErrInvalid is returned when a plan has mistakes.
+// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#planerrinvalid.
 var ErrInvalid = errors.New("invalid plan")
 
 // Check returns all mistakes of a plan, with a text for the model that wrote the plan. The

@@ -37,8 +37,10 @@ type File struct {
 // Errors of files.
 var (
 	// ErrTooLarge is returned for a file that is too large, and for a folder with too many files.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#deeperrtoolarge.
 	ErrTooLarge = errors.New("too large")
 	// ErrNotText is returned for a file that is not UTF-8 text or not a regular file.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#deeperrnottext.
 	ErrNotText = errors.New("not a text file")
 )
 

@@ -10,6 +10,7 @@ import (
 )
 
 // ErrName is returned for a text that is not the name of a file.
+// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#deeperrname.
 var ErrName = errors.New("not the name of a file")
 
 const maxName = 1024

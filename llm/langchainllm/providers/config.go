@@ -11,6 +11,7 @@ import (
 )
 
 // ErrUnset is returned if the environment names no provider.
+// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#providerserrunset.
 var ErrUnset = errors.New("no provider is set up")
 
 // A Config selects a model. [Read] returns one from the environment; a program can also make

@@ -13,6 +13,7 @@ import (
 
 // ErrNotLinked is returned for a provider whose package the program does not import. Its
 // text names the missing import.
+// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#providerserrnotlinked.
 var ErrNotLinked = errors.New("the provider is not linked into this program")
 
 // FromEnv opens the model that the environment selects; see the package and [Read]. It makes

@@ -18,11 +18,16 @@ import (
 // Errors of [Extractor.Extract]. Text that is larger than the limit is a
 // [knowledge.ErrTooLarge].
 var (
+	// ErrNotInstalled: see https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#pdferrnotinstalled.
 	ErrNotInstalled = errors.New("pdf: the program is not installed")
-	ErrUnreadable   = errors.New("pdf: the file cannot be read")
-	ErrEncrypted    = errors.New("pdf: the file is encrypted")
-	ErrNoText       = errors.New("pdf: the file has no text")
-	ErrTimeout      = errors.New("pdf: the time limit was reached")
+	// ErrUnreadable: see https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#pdferrunreadable.
+	ErrUnreadable = errors.New("pdf: the file cannot be read")
+	// ErrEncrypted: see https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#pdferrencrypted.
+	ErrEncrypted = errors.New("pdf: the file is encrypted")
+	// ErrNoText: see https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#pdferrnotext.
+	ErrNoText = errors.New("pdf: the file has no text")
+	// ErrTimeout: see https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#pdferrtimeout.
+	ErrTimeout = errors.New("pdf: the time limit was reached")
 )
 
 // The default limits of an [Extractor].

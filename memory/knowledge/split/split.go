@@ -8,6 +8,7 @@ import (
 )
 
 // ErrInvalid is returned for an invalid [Splitter] or [Format].
+// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#spliterrinvalid.
 var ErrInvalid = errors.New("invalid")
 
 // Format is the format of a text.

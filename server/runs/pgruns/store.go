@@ -20,10 +20,13 @@ import (
 // The errors of this package, in addition to those of package runs.
 var (
 	// ErrNotMigrated is returned by [New] if the database lacks the tables of this version.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#pgrunserrnotmigrated.
 	ErrNotMigrated = errors.New("the database is not migrated; see Migrate")
 	// ErrFormat is returned if another version of this package has migrated the database.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#pgrunserrformat.
 	ErrFormat = errors.New("unknown format")
 	// ErrUnreachable is returned if the database could not be reached for [Options.Patience].
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#pgrunserrunreachable.
 	ErrUnreachable = errors.New("the database cannot be reached")
 )
 

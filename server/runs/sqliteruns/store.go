@@ -17,6 +17,7 @@ const Memory = sqlitedb.Memory
 
 // ErrFull is returned by calls that write when the disk is full or the file has reached
 // [Options.MaxSize]. Nothing was written.
+// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#sqliterunserrfull.
 var ErrFull = errors.New("database or disk is full")
 
 // Options configures [Open]. The zero value is ready to use.

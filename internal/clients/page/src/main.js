@@ -9,6 +9,7 @@ import { useStream as useSDK2 } from "langgraph-sdk-2/react";
 const query = new URLSearchParams(location.search);
 const client = new Client({ apiUrl: query.get("api") });
 
+// docs:begin react
 /** The options of the hooks. The thread is kept in the address, so that a reload shows it again. */
 function useOptions() {
   const [threadId, setThreadId] = useState(query.get("thread"));
@@ -21,6 +22,8 @@ function useOptions() {
     },
   };
 }
+
+// docs:end
 
 const human = (content) => ({ messages: [{ type: "human", content }] });
 

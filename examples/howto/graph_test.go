@@ -1,0 +1,144 @@
+package howto_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/checkpointtest"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/llm/llmtest"
+	"github.com/weft-go/weft/state"
+	"github.com/weft-go/weft/tools"
+)
+
+// docs:begin store
+// countingStore counts the checkpoints that it passes on to another store. The embedded Store has
+// the other methods.
+type countingStore struct {
+	checkpoint.Store
+	puts atomic.Int64
+}
+
+// Put implements checkpoint.Store.
+func (s *countingStore) Put(ctx context.Context, c checkpoint.Checkpoint, head string) error {
+	s.puts.Add(1)
+	return s.Store.Put(ctx, c, head)
+}
+
+// TestStore runs the cases that every store has to pass.
+func TestStore(t *testing.T) {
+	t.Parallel()
+	checkpointtest.Run(t, func(testing.TB) checkpoint.Store {
+		return &countingStore{Store: memcheckpoint.New(memcheckpoint.Options{})}
+	})
+}
+
+// docs:end
+
+func Example_addAStore() {
+	store := &countingStore{Store: memcheckpoint.New(memcheckpoint.Options{})}
+	topic := state.Last[string]("topic")
+	b := graph.New("note", topic)
+	b.Node("nothing", func(context.Context, state.View) (state.Update, error) { return nil, nil })
+	b.Edge(graph.Start, "nothing")
+	g := must(b.Compile(graph.Options{Checkpoints: store}))
+	must(g.Thread("1").Invoke(context.Background(), topic.Put("tea")))
+	fmt.Println(store.puts.Load(), "checkpoints")
+	// Output: 2 checkpoints
+}
+
+// docs:begin test-agent
+// newShop returns the agent under test. The model is an argument, so that a test can pass a script.
+func newShop(model llm.Model) (*graph.Graph, error) {
+	price := tools.New("price", "Returns the price of an article in euros.",
+		func(_ context.Context, in struct {
+			Article string `json:"article"`
+		},
+		) (int, error) {
+			if in.Article != "cup" {
+				return 0, errors.New("there is no such article")
+			}
+			return 4, nil
+		})
+	set, err := tools.NewSet(price)
+	if err != nil {
+		return nil, err
+	}
+	return agent.New("shop", model, set, agent.Options{System: "You sell cups."})
+}
+
+func TestShopTellsThePrice(t *testing.T) {
+	t.Parallel()
+	model := llmtest.NewScript(llmtest.Call("price", `{"article":"cup"}`), llmtest.Say("A cup costs 4 euros."))
+	shop, err := newShop(model)
+	require.NoError(t, err)
+	snap, err := shop.Invoke(t.Context(), agent.Messages.Put(llm.User("What is a cup?")))
+	require.NoError(t, err)
+
+	messages := agent.Messages.Get(snap)
+	require.Equal(t, "4", messages[2].Text(), "the result of the tool")
+	require.Equal(t, agent.Answered, agent.Result.Get(snap).Reason)
+	require.Equal(t, "You sell cups.", model.Requests()[0].Messages[0].Text(), "what the model was sent")
+}
+
+// docs:end
+
+// A run ends when its context is cancelled. Finished supersteps stay stored.
+func Example_cancel() {
+	ctx, cancel := context.WithCancel(context.Background())
+	text := state.Append[string]("text")
+	b := graph.New("report", text)
+	b.Node("first", func(context.Context, state.View) (state.Update, error) {
+		return state.Update{text.Put("first")}, nil
+	})
+	b.Node("slow", func(ctx context.Context, _ state.View) (state.Update, error) {
+		if ctx.Value(restarted{}) != nil {
+			return state.Update{text.Put("second")}, nil
+		}
+		cancel()     // a person clicks on Stop
+		<-ctx.Done() // a model, a query or a request ends here
+		return nil, ctx.Err()
+	})
+	b.Edge(graph.Start, "first")
+	b.Edge("first", "slow")
+	g := must(b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})}))
+
+	snap, err := g.Thread("1").Invoke(ctx, graph.Begin())
+	fmt.Println(text.Get(snap), errors.Is(err, context.Canceled))
+
+	again := context.WithValue(context.Background(), restarted{}, true)
+	snap, err = g.Thread("1").Invoke(again) // no input: the run resumes
+	fmt.Println(text.Get(snap), err)
+	// Output:
+	// [first] true
+	// [first second] <nil>
+}
+
+type restarted struct{}
+
+// Tenants and users are separated by the id of the thread.
+func Example_threadsOfTenants() {
+	ctx := context.Background()
+	notes := state.Append[string]("notes")
+	b := graph.New("notes", notes)
+	b.Node("nothing", func(context.Context, state.View) (state.Update, error) { return nil, nil })
+	b.Edge(graph.Start, "nothing")
+	g := must(b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})}))
+
+	thread := func(tenant, user, name string) *graph.Thread { // tenant and user come from a verified token
+		return g.Thread(tenant + "/" + user + "/" + name)
+	}
+	must(thread("acme", "ann", "1").Invoke(ctx, notes.Put("a secret")))
+	snap := must(thread("other", "ann", "1").Invoke(ctx, notes.Put("hello")))
+	fmt.Println(notes.Get(snap))
+	// Output: [hello]
+}

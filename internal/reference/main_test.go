@@ -1,0 +1,51 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestRunWritesAPageForEachPublicPackage(t *testing.T) {
+	t.Parallel()
+	root, out := t.TempDir(), t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod":          "module example.com/m\n\ngo 1.26\n",
+		"one/one.go":      "// Package one counts, see [two.T.M] and [Number.Add].\npackage one\n\n// A Number is a number.\ntype Number struct {\n\tValue int\n}\n\n// Add returns n and 1, or an error of [os.Open].\nfunc (n Number) Add() int { return n.Value + 1 }\n",
+		"one/one_test.go": "package one_test\n\nimport \"fmt\"\n\nfunc ExampleNumber_Add() {\n\tfmt.Println(2)\n\t// Output: 2\n}\n",
+		"two/three/t.go":  "// Package three uses [example.com/m/one.Number.Value].\npackage three\n\nconst A, b = 1, 2\n",
+		"internal/i/i.go": "package i\n",
+		"cmd/c/main.go":   "package main\n\nfunc main() {}\n",
+	} {
+		path := filepath.Join(root, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	}
+	require.NoError(t, run(root, out))
+
+	one, err := os.ReadFile(filepath.Join(out, "one.md"))
+	require.NoError(t, err)
+	for _, want := range []string{
+		"# Package one\n\n```go\nimport \"example.com/m/one\"\n```\n",
+		`see \[two.T.M] and [Number.Add](#Number.Add).`,
+		"### type Number { #Number }\n\n<span id=\"Number.Value\"></span>",
+		"### func (Number) Add { #Number.Add }\n\n```go\nfunc (n Number) Add() int\n```\n",
+		"??? example \"Example\"\n\n    ```go\n    fmt.Println(2)\n    ```\n\n    Output:\n\n    ```text\n    2\n    ```\n",
+	} {
+		assert.Contains(t, string(one), want)
+	}
+	three, err := os.ReadFile(filepath.Join(out, "two", "three.md"))
+	require.NoError(t, err)
+	assert.Contains(t, string(three), "(../one.md#Number.Value)")
+	assert.NotContains(t, string(three), "id=\"b\"", "a name that is not exported has no anchor")
+	assert.NoFileExists(t, filepath.Join(out, "internal", "i.md"))
+	assert.NoFileExists(t, filepath.Join(out, "cmd", "c.md"))
+}
+
+func TestRunNeedsAFolder(t *testing.T) {
+	t.Parallel()
+	require.ErrorContains(t, run(".", ""), "-out")
+}
