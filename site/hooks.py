@@ -14,7 +14,6 @@ repository, and a picture is a file. These hooks
 import os
 import posixpath
 import re
-import textwrap
 from pathlib import Path
 
 from markupsafe import Markup
@@ -109,8 +108,8 @@ def drawing(match, page, here):
 def on_env(env, config, files):
     """Gives home.html the program that it shows."""
     text = (ROOT / "examples/howto/home_test.go").read_text()
-    part = text.split("// docs:begin home\n")[1].split("\t// docs:end")[0]
-    env.globals["program"] = Markup(highlight(textwrap.dedent(part), GoLexer(), HtmlFormatter(nowrap=True)))
+    part = text.split("// docs:begin home\n")[1].split("// docs:end")[0]
+    env.globals["program"] = Markup(highlight(part, GoLexer(), HtmlFormatter(nowrap=True)))
     return env
 
 
