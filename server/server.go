@@ -15,8 +15,8 @@ import (
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
-	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/internal/stored"
+	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/server/runs"
 	"github.com/weft-go/weft/server/ui"
 )

@@ -65,6 +65,8 @@ func (c *call) drawThread() error {
 type runInfo struct {
 	run
 	Graph      string     `json:"graph_id"`
+	User       string     `json:"user_id,omitempty"`
+	After      *time.Time `json:"begins_after,omitempty"` // the run waits until then
 	Began      *time.Time `json:"began_at"`
 	Ended      *time.Time `json:"ended_at"`
 	Attempt    int        `json:"attempt"`
@@ -74,7 +76,11 @@ type runInfo struct {
 
 func newRunInfo(r runs.Record) (runInfo, error) {
 	out, d, err := readRun(r)
-	return runInfo{run: out, Graph: r.Graph, Began: d.Began, Ended: d.Ended, Attempt: d.Attempt, Checkpoint: d.Checkpoint, Error: d.Error}, err
+	i := runInfo{run: out, Graph: r.Graph, User: r.Owner, Began: d.Began, Ended: d.Ended, Attempt: d.Attempt, Checkpoint: d.Checkpoint, Error: d.Error}
+	if !d.After.IsZero() {
+		i.After = &d.After
+	}
+	return i, err
 }
 
 var runOrders = map[string]runs.Order{"created_at": runs.ByCreated, "updated_at": runs.ByUpdated, "status": runs.ByStatus}
@@ -83,6 +89,7 @@ var runOrders = map[string]runs.Order{"created_at": runs.ByCreated, "updated_at"
 func (c *call) searchRuns() error {
 	var b struct {
 		page
+		IDs      []string        `json:"run_ids"`
 		Statuses []string        `json:"status"`
 		Graph    string          `json:"graph_id"`
 		Thread   string          `json:"thread_id"`
@@ -94,7 +101,7 @@ func (c *call) searchRuns() error {
 	if err := object("metadata", b.Metadata); err != nil {
 		return err
 	}
-	q := runs.Query{Kind: runs.Run, Statuses: b.Statuses, Graph: b.Graph, Parent: b.Thread, Metadata: orEmpty(b.Metadata)}
+	q := runs.Query{Kind: runs.Run, IDs: b.IDs, Statuses: b.Statuses, Graph: b.Graph, Parent: b.Thread, Metadata: orEmpty(b.Metadata)}
 	if err := b.query(&q, runOrders); err != nil {
 		return err
 	}

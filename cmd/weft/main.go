@@ -1,8 +1,14 @@
-// Command weft works with stores of threads.
+// Command weft looks after threads and the servers that run them.
 //
-//	weft studio -db FILE [flags]
+//	weft threads list -db FILE
+//	weft runs list -server URL
+//	weft doctor -db "$DATABASE_URL"
+//	weft studio -db FILE
 //
-// weft help COMMAND prints the flags of a command.
+// weft help COMMAND says what a command does. docs/operating.md has the tasks of an operator.
+//
+// The exit status is 0 if the command has done its work, 1 if it has failed or weft doctor has found a
+// fault, and 2 if its arguments are wrong; then nothing was changed.
 package main
 
 import (
@@ -13,7 +19,9 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
+	"time"
 )
 
 const (
@@ -22,20 +30,28 @@ const (
 	exitUsage
 )
 
-// A command is a subcommand. Its function returns an error of [errUsage] for wrong arguments.
+// A command is a subcommand, or a group of subcommands. Its function returns an error of [errUsage] for
+// wrong arguments.
 type command struct {
 	name, about string
 	run         func(ctx context.Context, args []string, std *streams) error
+	sub         []command
 }
 
-// streams are what a command reads and writes.
+// streams are what a command reads and writes, and its clock.
 type streams struct {
 	getenv   func(string) string
+	in       io.Reader
 	out, err io.Writer
+	now      func() time.Time
 }
 
 var commands = []command{
-	{"studio", "open the studio over a store", runStudio},
+	{"threads", "list, read, answer and copy threads", nil, threadCommands},
+	{"runs", "list, follow and cancel the runs of a server", nil, runCommands},
+	{"queue", "count the runs that wait", runQueue, nil},
+	
+	{"studio", "open the studio over a store", runStudio, nil},
 }
 
 // errUsage wraps the errors of arguments.
@@ -43,47 +59,72 @@ var errUsage = errors.New("usage")
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], &streams{os.Getenv, os.Stdout, os.Stderr})
+	code := run(ctx, os.Args[1:], &streams{os.Getenv, os.Stdin, os.Stdout, os.Stderr, time.Now})
 	stop()
 	os.Exit(code)
 }
 
 func run(ctx context.Context, args []string, std *streams) int {
-	if len(args) > 1 && args[0] == "help" {
-		args = []string{args[1], "-h"}
+	if len(args) > 0 && args[0] == "help" {
+		args = append(args[1:], "-h")
 	}
-	if len(args) == 0 || args[0] == "help" || args[0] == "-h" || args[0] == "--help" {
-		usage(std.err)
+	return dispatch(ctx, "weft", commands, args, std)
+}
+
+// dispatch calls the command that the first argument names.
+func dispatch(ctx context.Context, path string, list []command, args []string, std *streams) int {
+	if len(args) > 0 && (args[0] == "-h" || args[0] == "-help" || args[0] == "--help") {
+		usage(std.out, path, list)
+		return exitDone
+	}
+	if len(args) == 0 {
+		usage(std.err, path, list)
 		return exitUsage
 	}
-	for _, c := range commands {
-		if c.name != args[0] {
-			continue
-		}
-		err := c.run(ctx, args[1:], std)
+	for _, c := range list {
 		switch {
-		case err == nil:
-			return exitDone
-		case errors.Is(err, flag.ErrHelp): // the flag set has printed its message
-			return exitUsage
+		case c.name != args[0]:
+		case c.sub != nil:
+			return dispatch(ctx, path+" "+c.name, c.sub, args[1:], std)
+		default:
+			return exitOf(path+" "+c.name, c.run(ctx, args[1:], std), std)
 		}
-		say(std.err, "weft %s: %v", c.name, err)
-		if errors.Is(err, errUsage) {
-			return exitUsage
-		}
-		return exitFailed
 	}
-	say(std.err, "weft: there is no command %q", args[0])
-	usage(std.err)
+	say(std.err, "%s: there is no command %q", path, args[0])
+	usage(std.err, path, list)
 	return exitUsage
 }
 
-func usage(w io.Writer) {
-	say(w, "usage: weft COMMAND [flags]\n\nCommands:")
-	for _, c := range commands {
+// exitOf prints an error and returns the exit status.
+func exitOf(path string, err error, std *streams) int {
+	switch {
+	case err == nil || errors.Is(err, flag.ErrHelp):
+		return exitDone
+	case false:
+		return exitFailed
+	}
+	text := err.Error()
+	if errors.Is(err, errUsage) {
+		text = strings.TrimPrefix(text, errUsage.Error()+": ")
+	}
+	say(std.err, "%s: %s", path, text)
+	if errors.Is(err, errUsage) {
+		say(std.err, "%s -h prints the flags.", path)
+		return exitUsage
+	}
+	return exitFailed
+}
+
+func usage(w io.Writer, path string, list []command) {
+	say(w, "usage: %s COMMAND [flags]\n\nCommands:", path)
+	for _, c := range list {
 		say(w, "  %-10s %s", c.name, c.about)
 	}
-	say(w, "\nweft help COMMAND prints the flags of a command.")
+	say(w, "\n%s COMMAND -h prints what a command does, and its flags.", path)
+	if path == "weft" {
+		say(w, "The exit status is 0 if the command has done its work, 1 if it has failed or weft doctor has found a\n"+
+			"fault, and 2 if its arguments are wrong.")
+	}
 }
 
 // say writes a line. There is nobody to report an error to if that fails.

@@ -51,7 +51,7 @@ func start(t *testing.T, args ...string) string {
 	done := make(chan int, 1)
 	var log bytes.Buffer
 	go func() {
-		done <- run(ctx, append([]string{"studio", "-listen", "127.0.0.1:0"}, args...), &streams{noEnv, in, &log})
+		done <- run(ctx, append([]string{"studio", "-listen", "127.0.0.1:0"}, args...), &streams{noEnv, nil, in, &log, time.Now})
 	}()
 	t.Cleanup(func() {
 		stop()
@@ -152,7 +152,7 @@ func TestTheStudioShowsEncryptedValues(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var log bytes.Buffer
-			assert.Equal(t, exitFailed, run(t.Context(), append([]string{"studio", "-listen", "127.0.0.1:0"}, tt.args...), &streams{noEnv, io.Discard, &log}))
+			assert.Equal(t, exitFailed, run(t.Context(), append([]string{"studio", "-listen", "127.0.0.1:0"}, tt.args...), &streams{noEnv, nil, io.Discard, &log, time.Now}))
 			assert.Contains(t, log.String(), tt.want)
 			for _, secret := range []string{text(1), text(2), "c2VjcmV0"} {
 				assert.NotContains(t, log.String(), secret)
@@ -217,7 +217,7 @@ func TestAFileWithoutThreadsIsRefusedAndStaysAsItWas(t *testing.T) {
 	before, err := os.ReadFile(path)
 	require.NoError(t, err)
 	var out, errs bytes.Buffer
-	assert.Equal(t, exitFailed, run(t.Context(), []string{"studio", "-db", path}, &streams{noEnv, &out, &errs}))
+	assert.Equal(t, exitFailed, run(t.Context(), []string{"studio", "-db", path}, &streams{noEnv, nil, &out, &errs, time.Now}))
 	assert.Contains(t, errs.String(), "has no threads")
 	after, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -266,10 +266,13 @@ func TestWrongArgumentsAreRefused(t *testing.T) {
 	}{
 		{"no command", nil, exitUsage, "usage: weft COMMAND"},
 		{"an unknown command", []string{"stud"}, exitUsage, `there is no command "stud"`},
-		{"help", []string{"help", "studio"}, exitUsage, "usage: weft studio"},
+		{"help", []string{"help", "studio"}, exitDone, "usage: weft studio"},
+		{"help of a group", []string{"help", "threads"}, exitDone, "usage: weft threads COMMAND"},
+		{"no subcommand", []string{"threads"}, exitUsage, "usage: weft threads COMMAND"},
+		{"an unknown subcommand", []string{"threads", "lst"}, exitUsage, `weft threads: there is no command "lst"`},
 		{"an unknown flag", []string{"studio", "-x"}, exitUsage, "-x"},
 		{"no store", []string{"studio"}, exitUsage, "-db"},
-		{"an argument", []string{"studio", file}, exitUsage, "name the store with -db"},
+		{"an argument", []string{"studio", file}, exitUsage, "is one too many"},
 		{"another machine", []string{"studio", "-db", file, "-listen", "0.0.0.0:1"}, exitUsage, "this machine only"},
 		{"a missing file", []string{"studio", "-db", file}, exitFailed, "none.db"},
 		{"a folder", []string{"studio", "-db", t.TempDir()}, exitFailed, "is a folder"},
@@ -278,8 +281,8 @@ func TestWrongArgumentsAreRefused(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var out, errs bytes.Buffer
-			assert.Equal(t, test.code, run(t.Context(), test.args, &streams{noEnv, &out, &errs}))
-			assert.Contains(t, errs.String(), test.want)
+			assert.Equal(t, test.code, run(t.Context(), test.args, &streams{noEnv, nil, &out, &errs, time.Now}))
+			assert.Contains(t, errs.String()+out.String(), test.want)
 			assert.NotContains(t, errs.String(), "secret")
 			assert.NoFileExists(t, file)
 		})

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
+	"github.com/weft-go/weft/checkpoint/supacheckpoint"
 	"github.com/weft-go/weft/server/runs"
 	"github.com/weft-go/weft/server/runs/memruns"
 	"github.com/weft-go/weft/server/runs/pgruns"
@@ -27,6 +29,11 @@ type address struct {
 	schema, tenant string
 }
 
+// isPostgres reports whether the address is the URL of a PostgreSQL database.
+func (a address) isPostgres() bool {
+	return strings.HasPrefix(a.db, "postgres://") || strings.HasPrefix(a.db, "postgresql://")
+}
+
 // A store is an open database.
 type store struct {
 	checkpoints checkpoint.Store
@@ -34,28 +41,29 @@ type store struct {
 	close       func() error
 }
 
+// opened returns the store of an address, with its values decrypted if there is a file with keys.
+func (a address) opened(ctx context.Context, keys string) (*store, error) {
+	s, err := a.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if s.checkpoints, err = decrypted(ctx, s.checkpoints, keys); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
 // open opens a database. It does not create one.
 func (a address) open(ctx context.Context) (*store, error) {
 	if a.db == "" {
 		return nil, fmt.Errorf("%w: no store: give -db with the path of a SQLite file or the URL of a PostgreSQL database", errUsage)
 	}
-	if strings.HasPrefix(a.db, "postgres://") || strings.HasPrefix(a.db, "postgresql://") {
+	if a.isPostgres() {
 		return a.openPostgres(ctx)
 	}
-	if a.schema != "" || a.tenant != "" {
-		return nil, fmt.Errorf("%w: -schema and -tenant are for a PostgreSQL database, and %q is not the URL of one", errUsage, a.db)
-	}
-	if info, err := os.Stat(a.db); err != nil {
-		return nil, fmt.Errorf("open the SQLite file: %w", err)
-	} else if info.IsDir() {
-		return nil, fmt.Errorf("open the SQLite file: %s is a folder", a.db)
-	}
-	tables, err := tablesOf(ctx, a.db)
+	tables, err := a.check(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("open the SQLite file: %w", err)
-	}
-	if !tables("cp_") {
-		return nil, fmt.Errorf("%s has no threads: it has no table of package sqlitecheckpoint", a.db)
+		return nil, err
 	}
 	cp, err := sqlitecheckpoint.Open(ctx, a.db, sqlitecheckpoint.Options{})
 	if err != nil {
@@ -73,47 +81,65 @@ func (a address) open(ctx context.Context) (*store, error) {
 	return s, nil
 }
 
+// check refuses an address that is not a SQLite file with threads. It returns a function that reports
+// whether the file has a table whose name begins with a prefix.
+func (a address) check(ctx context.Context) (has func(prefix string) bool, err error) {
+	if a.schema != "" || a.tenant != "" {
+		return nil, fmt.Errorf("%w: -schema and -tenant are for a PostgreSQL database, and %q is not the URL of one", errUsage, a.db)
+	}
+	if info, err := os.Stat(a.db); err != nil {
+		return nil, fmt.Errorf("open the SQLite file: %w", err)
+	} else if info.IsDir() {
+		return nil, fmt.Errorf("open the SQLite file: %s is a folder", a.db)
+	}
+	tables, err := tablesOf(ctx, a.db)
+	if err != nil {
+		return nil, fmt.Errorf("open the SQLite file: %w", err)
+	}
+	if !tables("cp_") {
+		return nil, fmt.Errorf("%s has no threads: it has no table of package sqlitecheckpoint", a.db)
+	}
+	return tables, nil
+}
+
 // tablesOf returns a function that reports whether a SQLite file has a table whose name begins
 // with a prefix. It changes nothing.
 func tablesOf(ctx context.Context, path string) (has func(prefix string) bool, err error) {
-	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?mode=ro")
+	db, err := readOnly(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	rows, err := db.QueryContext(ctx, "SELECT name FROM sqlite_master WHERE type = 'table'")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	var names []string
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return nil, err
-		}
-		names = append(names, name)
-	}
+	names, err := column(ctx, db, "SELECT name FROM sqlite_master WHERE type = 'table'")
 	return func(prefix string) bool {
 		return slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, prefix) })
-	}, rows.Err()
+	}, err
 }
 
-func (a address) openPostgres(ctx context.Context) (*store, error) {
+// readOnly opens a SQLite file that is not changed.
+func readOnly(path string) (*sql.DB, error) {
+	return sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?mode=ro")
+}
+
+// pool returns the connections of a PostgreSQL database.
+func (a address) pool(ctx context.Context) (*pgxpool.Pool, error) {
 	config, err := pgcheckpoint.PoolConfig(a.db, pgcheckpoint.Detect)
 	if err != nil {
 		return nil, errors.New("the URL of the PostgreSQL database is invalid") // the error may contain the password
 	}
-	pool, err := pgxpool.NewWithConfig(ctx, config)
+	return pgxpool.NewWithConfig(ctx, config)
+}
+
+func (a address) openPostgres(ctx context.Context) (*store, error) {
+	pool, err := a.pool(ctx)
 	if err != nil {
 		return nil, err
 	}
-	cp, err := pgcheckpoint.New(ctx, pool, pgcheckpoint.Options{Schema: a.schema, Tenant: a.tenant})
-	if err != nil {
+	s := &store{runs: memruns.New(), close: func() error { pool.Close(); return nil }}
+	if s.checkpoints, err = a.checkpoints(ctx, pool); err != nil {
 		pool.Close()
 		return nil, err
 	}
-	s := &store{checkpoints: cp, runs: memruns.New(), close: func() error { pool.Close(); return nil }}
 	r, err := pgruns.New(ctx, pool, pgruns.Options{Schema: a.schema})
 	switch {
 	case err == nil:
@@ -124,3 +150,28 @@ func (a address) openPostgres(ctx context.Context) (*store, error) {
 	}
 	return s, nil
 }
+
+// checkpoints opens the checkpoints of a database. In a Supabase project the tenant is a user.
+func (a address) checkpoints(ctx context.Context, pool *pgxpool.Pool) (checkpoint.Store, error) {
+	project, err := a.isProject(ctx, pool)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the PostgreSQL database: %w", err)
+	}
+	if !project {
+		return pgcheckpoint.New(ctx, pool, pgcheckpoint.Options{Schema: a.schema, Tenant: a.tenant})
+	}
+	s, err := supacheckpoint.New(ctx, pool, supacheckpoint.Options{Checkpoint: pgcheckpoint.Options{Schema: a.schema}})
+	if err != nil || a.tenant == "" {
+		return s, err
+	}
+	return s.For(a.tenant)
+}
+
+// isProject reports whether package supacheckpoint has migrated the schema.
+func (a address) isProject(ctx context.Context, pool *pgxpool.Pool) (is bool, err error) {
+	err = pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+	WHERE n.nspname = $1::text AND c.relname = 'cp_project')`, cmp.Or(a.schema, defaultSchema)).Scan(&is)
+	return is, err
+}
+
+const defaultSchema = "weft"

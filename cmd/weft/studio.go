@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"log/slog"
 	"net"
@@ -25,9 +24,8 @@ given. The page has no password, and so only this machine can reach it.
 
 // studioOptions are the flags of the command.
 type studioOptions struct {
-	address
+	source source
 	listen string
-	keys   string // a file
 	memory string // the database of the memory, if it is another one
 	write  bool
 }
@@ -37,40 +35,23 @@ func runStudio(ctx context.Context, args []string, std *streams) error {
 	if err != nil {
 		return err
 	}
-	db, err := o.open(ctx)
+	db, err := o.source.opened(ctx, o.source.keys)
 	if err != nil {
 		return err
 	}
-	if db.checkpoints, err = decrypted(ctx, db.checkpoints, o.keys); err == nil {
-		err = o.serveWithMemory(ctx, db, std)
-	}
-	return errors.Join(err, db.close())
+	return errors.Join(o.serveWithMemory(ctx, db, std), db.close())
 }
 
 func parseStudio(args []string, std *streams) (*studioOptions, error) {
+	c := newCall(std, studioUsage).ofDatabase()
 	o := &studioOptions{}
-	flags := flag.NewFlagSet("weft studio", flag.ContinueOnError)
-	flags.SetOutput(std.err)
-	flags.StringVar(&o.db, "db", "", "the path of a SQLite `FILE`, or the URL of a PostgreSQL database (default $DATABASE_URL)")
-	flags.StringVar(&o.schema, "schema", "", "`NAME` of the schema of a PostgreSQL store (default weft)")
-	flags.StringVar(&o.tenant, "tenant", "", "`NAME` of the tenant of a PostgreSQL store")
-	flags.StringVar(&o.listen, "listen", "127.0.0.1:8124", "`ADDRESS` on this machine; port 0 chooses a free one")
-	flags.StringVar(&o.keys, "keys", "", "`FILE` with the keys of a store of checkpoint.Encrypted: a line ID BASE64 for each")
-	flags.StringVar(&o.memory, "memory", "", "the path of a SQLite `FILE` with a memory, or the URL of a PostgreSQL database (default that of -db)")
-	flags.BoolVar(&o.write, "write", false, "allow to rename, copy, prune and delete threads")
-	flags.Usage = func() {
-		say(std.err, studioUsage)
-		flags.PrintDefaults()
+	c.flags.StringVar(&o.listen, "listen", "127.0.0.1:8124", "`ADDRESS` on this machine; port 0 chooses a free one")
+	c.flags.StringVar(&o.memory, "memory", "", "the path of a SQLite `FILE` with a memory, or the URL of a PostgreSQL database (default that of -db)")
+	c.flags.BoolVar(&o.write, "write", false, "allow to rename, copy, prune and delete threads")
+	if err := c.parse(args); err != nil {
+		return nil, err
 	}
-	if err := flags.Parse(args); err != nil {
-		return nil, flag.ErrHelp
-	}
-	if flags.NArg() > 0 {
-		return nil, fmt.Errorf("%w: %q is not a flag; name the store with -db", errUsage, flags.Arg(0))
-	}
-	if o.db == "" {
-		o.db = std.getenv("DATABASE_URL")
-	}
+	o.source = c.source
 	host, _, err := net.SplitHostPort(o.listen)
 	if err != nil {
 		return nil, fmt.Errorf("%w: -listen: %w", errUsage, err)
@@ -83,9 +64,9 @@ func parseStudio(args []string, std *streams) (*studioOptions, error) {
 
 // serveWithMemory opens the memory, and shows it beside the store.
 func (o *studioOptions) serveWithMemory(ctx context.Context, db *store, std *streams) error {
-	from := o.address
+	from := o.source.address
 	if o.memory != "" {
-		from = address{db: o.memory, schema: o.schema}
+		from = address{db: o.memory, schema: o.source.schema}
 	}
 	facts, end, err := from.openMemory(ctx)
 	if err != nil {

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/weft-go/weft/server"
+)
+
+// A source names where a command reads: a database, or a server.
+type source struct {
+	address
+	keys              string // a file
+	server, tokenFile string
+	getenv            func(string) string
+}
+
+// A client calls a server.
+type client struct {
+	base  string
+	token string
+	http  *http.Client
+	close func() error
+}
+
+// client returns a client of the server.
+func (s *source) client() (*client, error) {
+	u, err := url.Parse(s.server)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, fmt.Errorf("%w: -server is not a URL such as http://127.0.0.1:8123", errUsage)
+	}
+	if u.User != nil {
+		return nil, fmt.Errorf("%w: -server has a password; give a token in $WEFT_TOKEN or by -token-file", errUsage)
+	}
+	c := &client{base: strings.TrimRight(u.String(), "/"), token: s.getenv("WEFT_TOKEN"), http: &http.Client{CheckRedirect: keepHost}}
+	c.close = func() error { c.http.CloseIdleConnections(); return nil }
+	if s.tokenFile != "" {
+		data, err := os.ReadFile(s.tokenFile)
+		if err != nil {
+			return nil, fmt.Errorf("read the token: %w", err)
+		}
+		c.token = strings.TrimSpace(string(data))
+	}
+	return c, nil
+}
+
+// inProcess returns a client of a server over a database, which can only be read.
+func inProcess(db *store) (*client, error) {
+	s, err := server.New(server.Options{Runs: db.runs, Stored: db.checkpoints, ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	return &client{
+		base: "http://localhost", http: &http.Client{Transport: local{s}},
+		close: func() error { return errors.Join(s.Close(context.Background()), db.close()) },
+	}, nil
+}
+
+// open returns a client of the server, or of the database.
+func (s *source) open(ctx context.Context) (*client, error) {
+	if s.server != "" {
+		return s.client()
+	}
+	db, err := s.opened(ctx, s.keys)
+	if err != nil {
+		return nil, err
+	}
+	c, err := inProcess(db)
+	if err != nil {
+		return nil, errors.Join(err, db.close())
+	}
+	return c, nil
+}
+
+// A local transport calls a handler.
+type local struct{ handler http.Handler }
+
+func (l local) RoundTrip(r *http.Request) (*http.Response, error) {
+	r.RemoteAddr = "127.0.0.1:1"
+	w := &answer{header: http.Header{}, status: http.StatusOK}
+	l.handler.ServeHTTP(w, r)
+	return &http.Response{
+		StatusCode: w.status, Status: fmt.Sprintf("%d %s", w.status, http.StatusText(w.status)), Header: w.header,
+		Body: io.NopCloser(&w.body), Request: r, ProtoMajor: 1, ProtoMinor: 1,
+	}, nil
+}
+
+// An answer is what a handler has written.
+type answer struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (a *answer) Header() http.Header         { return a.header }
+func (a *answer) WriteHeader(status int)      { a.status = status }
+func (a *answer) Write(b []byte) (int, error) { return a.body.Write(b) }
+
+// maxAnswer bounds what is read of an answer.
+const maxAnswer = 256 << 20
+
+// call sends a request with a JSON body, unless it is nil, and reads the JSON of the answer into out.
+func (c *client) call(ctx context.Context, method, path string, body, out any) error {
+	var send io.Reader
+	if body != nil {
+		data, err := json.Marshal(body)
+		if err != nil {
+			return err
+		}
+		send = bytes.NewReader(data)
+	}
+	r, err := http.NewRequestWithContext(ctx, method, c.base+path, send)
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	if c.token != "" {
+		r.Header.Set("Authorization", "Bearer "+c.token)
+		r.Header.Set("X-Api-Key", c.token)
+	}
+	resp, err := c.http.Do(r)
+	if err != nil {
+		return fmt.Errorf("call the server: %w", err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return fmt.Errorf("call the server: %w", err)
+	}
+	if resp.StatusCode >= http.StatusMultipleChoices {
+		return refused(resp, data)
+	}
+	if out == nil || len(data) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(data, out); err != nil {
+		return fmt.Errorf("%s does not answer like a server of package server: %w", c.base, err)
+	}
+	return nil
+}
+
+// A statusError is the refusal of a server.
+type statusError struct {
+	status int
+	text   string
+}
+
+func (e *statusError) Error() string { return e.text }
+
+// refused returns the error of an answer.
+func refused(resp *http.Response, data []byte) error {
+	var b struct {
+		Detail string `json:"detail"`
+	}
+	text := strings.TrimSpace(string(data))
+	if json.Unmarshal(data, &b) == nil && b.Detail != "" {
+		text = b.Detail
+	}
+	text = "the server refuses: " + cmp.Or(oneLine(text, 500), resp.Status)
+	if resp.StatusCode == http.StatusUnauthorized {
+		text += " Give a token in $WEFT_TOKEN or by -token-file."
+	}
+	return &statusError{resp.StatusCode, text}
+}
+
+func isMissing(err error) bool {
+	e, ok := errors.AsType[*statusError](err)
+	return ok && e.status == http.StatusNotFound
+}
+
+// keepHost does not follow redirects: another host would get the token.
+func keepHost(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const listUsage = `usage: weft threads list [flags]
+
+Lists threads: of a database in the order of their ids, of a server the last changed first. It reads the
+threads one by one and prints them as it reads.
+
+  STATUS  running (tasks are due), paused (a question is open), failed (a task has failed), done
+  NODES   the nodes whose tasks are due
+  AGE     the time since the last checkpoint
+`
+
+// A threadFilter selects threads.
+type threadFilter struct {
+	statuses            []string
+	node, prefix, after string
+	older, newer        span
+	limit               int
+	now                 time.Time
+}
+
+func (f *threadFilter) check(status string) error {
+	if status != "" {
+		f.statuses = strings.Split(status, ",")
+	}
+	for _, s := range f.statuses {
+		if !slices.Contains([]string{running, paused, failed, done}, s) {
+			return fmt.Errorf("%w: -status is %q; it is running, paused, failed or done, or several of them separated by commas", errUsage, s)
+		}
+	}
+	if f.limit < 0 {
+		return fmt.Errorf("%w: -limit is %d; it cannot be negative", errUsage, f.limit)
+	}
+	return nil
+}
+
+// begins applies the part of the filter that needs no checkpoint.
+func (f *threadFilter) begins(r *threadRow) bool {
+	age := f.now.Sub(r.Updated)
+	return (f.after == "" || r.ID > f.after) && (f.older == 0 || age >= time.Duration(f.older)) && (f.newer == 0 || age < time.Duration(f.newer))
+}
+
+// has applies the whole filter.
+func (f *threadFilter) has(r *threadRow) bool {
+	return f.begins(r) && (f.statuses == nil || slices.Contains(f.statuses, r.Status)) && (f.node == "" || slices.Contains(r.Nodes, f.node))
+}
+
+func runList(ctx context.Context, args []string, std *streams) (err error) {
+	c := newCall(std, listUsage).ofDatabase().ofServer().asJSON()
+	f := threadFilter{now: std.now()}
+	status := ""
+	c.flags.StringVar(&status, "status", "", "only threads with this `STATUS`, or one of several separated by commas")
+	c.flags.StringVar(&f.node, "node", "", "only threads with a due task of this `NODE`")
+	c.flags.StringVar(&f.prefix, "prefix", "", "only threads whose id begins with this `TEXT`")
+	c.flags.Var(&f.older, "older", "only threads without a checkpoint for this `TIME`, such as 12h or 30d")
+	c.flags.Var(&f.newer, "newer", "only threads with a checkpoint within this `TIME`")
+	c.flags.IntVar(&f.limit, "limit", 50, "at most this `NUMBER` of threads; 0 means all")
+	c.flags.StringVar(&f.after, "after", "", "only threads after this `ID`: the next page of the list")
+	if err := errors.Join(c.parse(args), f.check(status)); err != nil {
+		return err
+	}
+	t, err := c.source.threads(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.close()) }()
+	return c.printThreads(ctx, t, &f)
+}
+
+// printThreads prints the threads of a list.
+func (c *call) printThreads(ctx context.Context, t threads, f *threadFilter) error {
+	var out *table
+	n, last := 0, ""
+	for row, err := range t.list(ctx, f) {
+		if err != nil {
+			return err
+		}
+		if f.limit > 0 && n == f.limit {
+			more := "-limit 0 lists all"
+			if c.source.server == "" {
+				more = "-after " + cell(last) + " lists the next ones"
+			}
+			defer say(c.err, "The list has ended after %d threads; %s.", n, more)
+			break
+		}
+		n, last = n+1, row.ID
+		if c.json {
+			if err := printLine(c.out, row); err != nil {
+				return err
+			}
+			continue
+		}
+		if out == nil {
+			out = newTable(c.out, "THREAD", "STATUS", "NODES", "STEP", "AGE")
+		}
+		at := ""
+		if row.Step != nil {
+			at = strconv.Itoa(*row.Step)
+		}
+		out.row(row.ID, row.Status, strings.Join(row.Nodes, ","), at, c.ago(row.Updated))
+	}
+	switch {
+	case out != nil:
+		out.flush()
+	case !c.json && n == 0:
+		say(c.err, "There are no such threads.")
+	}
+	return nil
+}

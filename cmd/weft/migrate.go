@@ -1,0 +1,235 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
+	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
+	"github.com/weft-go/weft/checkpoint/supacheckpoint"
+	"github.com/weft-go/weft/server/runs/pgruns"
+	"github.com/weft-go/weft/server/runs/sqliteruns"
+)
+
+const migrateUsage = `usage: weft threads migrate [flags]
+
+Brings the tables of a store to the form of this version of the command, and prints the migrations that it has
+applied. Programs of older versions may refuse the store afterwards: migrate with the version that your
+programs use, and stop older ones before. weft doctor says whether migrations are pending.
+
+A new SQLite file needs -create. The tables of a server's runs are migrated where they exist, or with -runs.
+`
+
+func runMigrate(ctx context.Context, args []string, std *streams) error {
+	c := newCall(std, migrateUsage).ofDatabase().asJSON()
+	create := c.createFlag()
+	m := migrator{}
+	c.flags.BoolVar(&m.runs, "runs", false, "create the tables of a server's runs, too")
+	c.flags.BoolVar(&m.supabase, "supabase", false, "create the roles' rights and the policies of a Supabase project, too")
+	if err := c.parse(args); err != nil {
+		return err
+	}
+	m.address = c.source.address
+	if *create {
+		if err := c.source.create(ctx); err != nil {
+			return err
+		}
+	}
+	run := m.sqlite
+	if m.isPostgres() {
+		run = m.postgres
+	}
+	applied, err := run(ctx)
+	if err != nil {
+		return err
+	}
+	if c.json {
+		return printJSON(c.out, map[string][]string{"applied": applied})
+	}
+	for _, name := range applied {
+		say(c.out, "applied %s", name)
+	}
+	if len(applied) == 0 {
+		say(c.out, "The store is up to date.")
+	}
+	return nil
+}
+
+// createFlag adds the flag of commands that may make a new file.
+func (c *call) createFlag() *bool {
+	return c.flags.Bool("create", false, "make the SQLite file if it does not exist")
+}
+
+// create makes a new SQLite file.
+func (a address) create(ctx context.Context) error {
+	if a.isPostgres() {
+		return fmt.Errorf("%w: -create is for a SQLite file; weft threads migrate makes the tables of PostgreSQL", errUsage)
+	}
+	if _, err := os.Stat(a.db); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	s, err := sqlitecheckpoint.Open(ctx, a.db, sqlitecheckpoint.Options{})
+	if err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+// A migrator migrates a store.
+type migrator struct {
+	address
+	runs, supabase bool
+}
+
+// sqlite opens the stores of a file, which migrate it.
+func (m migrator) sqlite(ctx context.Context) ([]string, error) {
+	if _, err := m.check(ctx); err != nil {
+		return nil, err
+	}
+	before, err := fileMigrations(ctx, m.db)
+	if err != nil {
+		return nil, err
+	}
+	s, err := m.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.close(); err != nil {
+		return nil, err
+	}
+	if m.runs {
+		r, err := sqliteruns.Open(ctx, m.db, sqliteruns.Options{})
+		if err != nil {
+			return nil, err
+		}
+		if err := r.Close(); err != nil {
+			return nil, err
+		}
+	}
+	after, err := fileMigrations(ctx, m.db)
+	return without(after, before), err
+}
+
+// without returns the names that are not among others.
+func without(names, others []string) []string {
+	out := []string{}
+	for _, n := range names {
+		if !slices.Contains(others, n) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// migrationTables have the names of the migrations that were applied.
+var migrationTables = map[string]string{"cp_migration": "name", "cp_project": "migration", "run_migration": "name"}
+
+// fileMigrations returns the names of the migrations of a SQLite file. It changes nothing.
+func fileMigrations(ctx context.Context, file string) (names []string, err error) {
+	db, err := readOnly(file)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	for _, table := range sortedKeys(migrationTables) {
+		var has bool
+		err := db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?)`, table).Scan(&has)
+		if err != nil {
+			return nil, err
+		}
+		if !has {
+			continue
+		}
+		list, err := column(ctx, db, "SELECT name FROM "+table+" ORDER BY version")
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, list...)
+	}
+	return names, nil
+}
+
+// column returns the texts that a query selects.
+func column(ctx context.Context, db *sql.DB, query string) (list []string, err error) {
+	rows, err := db.QueryContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return nil, err
+		}
+		list = append(list, text)
+	}
+	return list, rows.Err()
+}
+
+func (m migrator) postgres(ctx context.Context) ([]string, error) {
+	pool, err := m.pool(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer pool.Close()
+	before, err := m.migrations(ctx, pool)
+	if err != nil {
+		return nil, err
+	}
+	project, err := m.isProject(ctx, pool)
+	if err != nil {
+		return nil, err
+	}
+	o := pgcheckpoint.Options{Schema: m.schema}
+	if project || m.supabase {
+		err = supacheckpoint.Migrate(ctx, pool, supacheckpoint.Options{Checkpoint: o})
+	} else {
+		err = pgcheckpoint.Migrate(ctx, pool, o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if m.runs || slices.ContainsFunc(before, func(n string) bool { return n == "001_runs" }) {
+		if err := pgruns.Migrate(ctx, pool, pgruns.Options{Schema: m.schema}); err != nil {
+			return nil, err
+		}
+	}
+	after, err := m.migrations(ctx, pool)
+	return without(after, before), err
+}
+
+// migrations returns the names of the migrations of a PostgreSQL schema.
+func (a address) migrations(ctx context.Context, pool *pgxpool.Pool) ([]string, error) {
+	schema := cmp.Or(a.schema, defaultSchema)
+	var names []string
+	for _, table := range sortedKeys(migrationTables) {
+		var has bool
+		err := pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+		WHERE n.nspname = $1::text AND c.relname = $2::text)`, schema, table).Scan(&has)
+		if err != nil {
+			return nil, fmt.Errorf("read the migrations: %w", err)
+		}
+		if !has {
+			continue
+		}
+		rows, err := pool.Query(ctx, "SELECT "+migrationTables[table]+" FROM "+pgx.Identifier{schema, table}.Sanitize()+" ORDER BY 1")
+		if err != nil {
+			return nil, err
+		}
+		list, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			return nil, fmt.Errorf("read the migrations: %w", err)
+		}
+		names = append(names, list...)
+	}
+	return names, nil
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"unicode"
+)
+
+// A table prints rows in aligned columns. It holds back a page of rows, so that a long list appears
+// while it is read.
+type table struct {
+	w    *tabwriter.Writer
+	rows int
+}
+
+const tablePage = 100
+
+func newTable(w io.Writer, titles ...string) *table {
+	t := &table{w: tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
+	t.row(titles...)
+	return t
+}
+
+// row adds a row. An empty cell is shown as "-".
+func (t *table) row(cells ...string) {
+	for i, c := range cells {
+		if c == "" {
+			c = "-"
+		}
+		c = cell(c)
+		if i < len(cells)-1 {
+			c += "\t"
+		}
+		_, _ = io.WriteString(t.w, c) // nobody is left to report an error to
+	}
+	_, _ = io.WriteString(t.w, "\n")
+	if t.rows++; t.rows%tablePage == 0 {
+		t.flush()
+	}
+}
+
+func (t *table) flush() { _ = t.w.Flush() }
+
+// clean replaces line ends and control characters, which stored texts may contain: a terminal would
+// obey them.
+func clean(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+// cell replaces the tabs of a stored text, too.
+func cell(text string) string { return strings.ReplaceAll(clean(text), "\t", " ") }
+
+// oneLine returns at most n characters of a text in one line.
+func oneLine(text string, n int) string {
+	r := []rune(strings.Join(strings.Fields(cell(text)), " "))
+	if len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return string(r)
+}
+
+// printLine writes a value as one line of JSON.
+func printLine(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// printJSON writes a value as an indented JSON document.
+func printJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// brief returns JSON for a person. A long array has a line for each element, and a long object one for each
+// key; a long line is cut.
+func brief(data json.RawMessage, indent string, width int) string {
+	var flat bytes.Buffer
+	if json.Compact(&flat, data) != nil {
+		return cell(fmt.Sprintf("%q", data))
+	}
+	if flat.Len() <= width {
+		return cell(flat.String())
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(data, &list) == nil {
+		return "[" + briefLines(len(list), indent, func(i int) string { return oneLine(string(list[i]), width) }) + indent + "]"
+	}
+	var object map[string]json.RawMessage
+	if json.Unmarshal(data, &object) == nil {
+		keys := sortedKeys(object)
+		return "{" + briefLines(len(keys), indent, func(i int) string { return cell(keys[i]) + ": " + oneLine(string(object[keys[i]]), width) }) + indent + "}"
+	}
+	return oneLine(flat.String(), width)
+}
+
+func briefLines(n int, indent string, line func(i int) string) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString("\n" + indent + "  " + line(i))
+	}
+	b.WriteString("\n")
+	return b.String()
+}
+
+// count returns a number with its noun.
+func count(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}

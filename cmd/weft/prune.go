@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strconv"
+	"time"
+
+	"github.com/weft-go/weft/checkpoint"
+)
+
+const pruneUsage = `usage: weft threads prune [THREAD...] -keep-last N [-keep-for TIME] [flags]
+
+Removes old checkpoints. It keeps a checkpoint if it is one of the newest N of its namespace, or younger than
+TIME, or has an open question or another pending write, or has a tag. The newest checkpoint always stays, and
+the states that stay do not change. With the checkpoint at which a subgraph was called, the checkpoints of that
+call go. Without names it prunes all threads, which needs -all.
+
+-dry-run removes nothing, and prints the number of checkpoints that would go.
+`
+
+func runPrune(ctx context.Context, args []string, std *streams) (err error) {
+	c := newCall(std, pruneUsage).ofDatabase().asJSON()
+	p, all, dry := checkpoint.PrunePolicy{}, false, false
+	keepFor, forget := span(0), false
+	c.flags.IntVar(&p.KeepLast, "keep-last", 0, "keep this `NUMBER` of the newest checkpoints of each namespace")
+	c.flags.Var(&keepFor, "keep-for", "keep checkpoints that are younger than this `TIME`, such as 12h or 30d")
+	c.flags.BoolVar(&forget, "prune-pending", false, "remove old checkpoints with pending writes, too")
+	c.flags.BoolVar(&all, "all", false, "prune all threads")
+	c.flags.BoolVar(&dry, "dry-run", false, "remove nothing, and print what would go")
+	if err := c.parse(args, "[THREAD...]"); err != nil {
+		return err
+	}
+	switch {
+	case p.KeepLast < 1 && keepFor == 0:
+		return fmt.Errorf("%w: say what stays: give -keep-last, -keep-for or both", errUsage)
+	case all == (len(c.args) > 0):
+		return fmt.Errorf("%w: name threads, or give -all", errUsage)
+	}
+	p.Threads, p.KeepFor, p.KeepPending = c.args, time.Duration(keepFor), !forget
+	db, err := c.source.opened(ctx, c.source.keys)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.close()) }()
+	if dry {
+		return c.printOutdated(ctx, db.checkpoints, p)
+	}
+	pruner, ok := db.checkpoints.(checkpoint.Pruner)
+	if !ok {
+		return fmt.Errorf("the store cannot prune: %w", errors.ErrUnsupported)
+	}
+	n, err := pruner.Prune(ctx, p)
+	if err != nil {
+		return err
+	}
+	if c.json {
+		return printJSON(c.out, map[string]int{"removed": n})
+	}
+	say(c.out, "Removed %s.", count(n, "checkpoint"))
+	return nil
+}
+
+// A prunedThread says how many checkpoints of a thread would go.
+type prunedThread struct {
+	ID      string `json:"id"`
+	Stay    int    `json:"stay"`
+	Removed int    `json:"remove"`
+}
+
+func (c *call) printOutdated(ctx context.Context, s checkpoint.Store, p checkpoint.PrunePolicy) error {
+	out, total, found := newTable(c.out, "THREAD", "REMOVE", "STAY"), 0, 0
+	for id, err := range named(ctx, s, p.Threads, "") {
+		if err != nil {
+			return err
+		}
+		t := prunedThread{ID: id}
+		if t.Removed, t.Stay, err = outdated(ctx, s, id, p, c.now()); err != nil {
+			return fmt.Errorf("thread %q: %w", id, err)
+		}
+		if t.Removed == 0 {
+			continue
+		}
+		total, found = total+t.Removed, found+1
+		if !c.json {
+			out.row(id, strconv.Itoa(t.Removed), strconv.Itoa(t.Stay))
+		} else if err := printLine(c.out, t); err != nil {
+			return err
+		}
+	}
+	if c.json {
+		return nil
+	}
+	if found > 0 {
+		out.flush()
+	}
+	say(c.out, "This would remove %s of %s.", count(total, "checkpoint"), count(found, "thread"))
+	return nil
+}
+
+// outdated counts the checkpoints of a thread that a policy removes and keeps.
+func outdated(ctx context.Context, s checkpoint.Store, thread string, p checkpoint.PrunePolicy, now time.Time) (remove, stay int, err error) {
+	tagged := map[string]bool{}
+	if tagger, ok := s.(interface {
+		Tags(ctx context.Context, thread string) (map[string]checkpoint.Key, error)
+	}); ok {
+		tags, err := tagger.Tags(ctx, thread)
+		if err != nil {
+			return 0, 0, err
+		}
+		for _, k := range tags {
+			tagged[k.ID] = true
+		}
+	}
+	newer, gone := map[string]int{}, map[string]bool{}
+	spaces := map[string][]string{}
+	for c, err := range s.List(ctx, checkpoint.Query{Thread: thread, AllNamespaces: true, Writes: true}) {
+		if err != nil {
+			return 0, 0, err
+		}
+		if !p.Keeps(newer[c.Namespace], now.Sub(c.Time), len(c.Writes) > 0) && !tagged[c.ID] {
+			gone[c.ID] = true
+		}
+		newer[c.Namespace]++
+		spaces[c.Namespace] = append(spaces[c.Namespace], c.ID)
+	}
+	for _, namespace := range sortedKeys(spaces) { // a namespace comes after that of its caller
+		_, caller, called := checkpoint.CalledAt(namespace)
+		for _, id := range spaces[namespace] {
+			if called && gone[caller] {
+				gone[id] = true
+			}
+			if !gone[id] {
+				stay++
+			}
+		}
+	}
+	return len(gone), stay, nil
+}
+
+// named yields the names, or the ids of all threads that begin with the prefix.
+func named(ctx context.Context, s checkpoint.Store, names []string, prefix string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for _, name := range names {
+			if !yield(name, nil) {
+				return
+			}
+		}
+		if len(names) > 0 {
+			return
+		}
+		lister, ok := s.(checkpoint.ThreadLister)
+		if !ok {
+			yield("", fmt.Errorf("the store cannot list threads: %w", errors.ErrUnsupported))
+			return
+		}
+		for info, err := range lister.ListThreads(ctx, prefix) {
+			if !yield(info.ID, err) || err != nil {
+				return
+			}
+		}
+	}
+}

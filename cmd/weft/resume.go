@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+)
+
+const resumeUsage = `usage: weft threads resume THREAD -server URL [flags]
+
+Starts a run that continues a thread where it stands: after a failure, a static pause, an answer that was
+stored, or the death of its process. The run needs the nodes of the graph, and so this needs the server;
+a thread without a server is continued by its program, with Thread.Invoke without writes.
+`
+
+func runResume(ctx context.Context, args []string, std *streams) (err error) {
+	c := newCall(std, resumeUsage).ofServer().asJSON()
+	graph := ""
+	c.flags.StringVar(&graph, "graph", "", "`NAME` of the graph, if no run of the server has used the thread")
+	if err := c.parse(args, "THREAD"); err != nil {
+		return err
+	}
+	server, err := c.source.client()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.close()) }()
+	v, err := (&servedThreads{server}).show(ctx, c.args[0])
+	if err != nil {
+		return err
+	}
+	if graph == "" {
+		graph = v.Graph
+	}
+	if graph == "" {
+		return fmt.Errorf("%w: no run of the server has used thread %q; name its graph with -graph", errUsage, v.ID)
+	}
+	var r runView
+	err = server.call(ctx, http.MethodPost, path(v.ID)+"/runs", map[string]any{"assistant_id": graph, "input": nil}, &r)
+	if err != nil {
+		return err
+	}
+	if c.json {
+		return printJSON(c.out, &r)
+	}
+	say(c.out, "The run %s continues the thread; weft runs join %s waits for its end.", r.ID, r.ID)
+	return nil
+}
+
+const cancelThreadUsage = `usage: weft threads cancel THREAD -server URL [flags]
+
+Cancels the runs of a thread: the one that is executed, and those that wait. Stored states stay; -rollback
+removes those that the runs have stored. Only the server that executes a run can cancel it.
+`
+
+func runCancelThread(ctx context.Context, args []string, std *streams) (err error) {
+	c := newCall(std, cancelThreadUsage).ofServer()
+	rollback := c.rollback()
+	if err := c.parse(args, "THREAD"); err != nil {
+		return err
+	}
+	server, err := c.source.client()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.close()) }()
+	list, err := server.runs(ctx, map[string]any{"thread_id": c.args[0], "status": waiting}, 0)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		say(c.out, "The thread has no run that waits or is executed.")
+		return nil
+	}
+	body := map[string]any{"thread_id": c.args[0], "status": "all"}
+	if err := server.call(ctx, http.MethodPost, "/runs/cancel?action="+action(*rollback), body, nil); err != nil {
+		return err
+	}
+	say(c.out, "Cancelled %s.", count(len(list), "run"))
+	return nil
+}
+
+// rollback adds the flag of commands that cancel runs.
+func (c *call) rollback() *bool {
+	return c.flags.Bool("rollback", false, "also remove the states that the runs have stored")
+}
+
+func action(rollback bool) string {
+	if rollback {
+		return "rollback"
+	}
+	return "interrupt"
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+const tailUsage = `usage: weft threads tail THREAD [flags]
+
+Prints the last checkpoints of a thread, and then each new one as it is stored, until Ctrl C.
+-follow=false ends after the last one.
+`
+
+func runTail(ctx context.Context, args []string, std *streams) (err error) {
+	c := newCall(std, tailUsage).ofDatabase().ofServer().asJSON()
+	n, every, follow := 10, time.Second, true
+	c.flags.IntVar(&n, "n", n, "begin with this `NUMBER` of checkpoints; 0 means all")
+	c.flags.DurationVar(&every, "every", every, "look for new checkpoints after this `TIME`")
+	c.flags.BoolVar(&follow, "follow", follow, "wait for new checkpoints")
+	if err := c.parse(args, "THREAD"); err != nil {
+		return err
+	}
+	if n < 0 || every <= 0 {
+		return fmt.Errorf("%w: -n cannot be negative, and -every must be positive", errUsage)
+	}
+	t, err := c.source.threads(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.close()) }()
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for last := ""; ; {
+		steps, err := newSteps(ctx, t, c.args[0], last, n)
+		switch {
+		case ctx.Err() != nil:
+			return nil // Ctrl C is the way to end it
+		case err != nil:
+			return err
+		case last == "" && len(steps) == 0:
+			return missing(c.args[0], "")
+		}
+		for _, s := range slices.Backward(steps) {
+			if err := c.printStep(&s); err != nil {
+				return err
+			}
+			last = s.ID
+		}
+		if !follow {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// newSteps returns the checkpoints after the last one, newest first. Without a last one, it returns at
+// most n.
+func newSteps(ctx context.Context, t threads, thread, last string, n int) ([]step, error) {
+	var out []step
+	if last != "" {
+		n = 0
+	}
+	for s, err := range t.history(ctx, thread, n) {
+		if err != nil || s.ID == last {
+			return out, err
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+func (c *call) printStep(s *step) error {
+	if c.json {
+		return printLine(c.out, s)
+	}
+	due := "done"
+	if len(s.Next) > 0 {
+		due = "due: " + strings.Join(unique(s.Next), ", ")
+	}
+	say(c.out, "%s  %s  step %-4d %-7s %s", s.Time.Format(time.RFC3339), cell(s.ID), s.Step, cell(s.Source), cell(due))
+	return nil
+}

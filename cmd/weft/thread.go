@@ -1,0 +1,250 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/internal/stored"
+	"github.com/weft-go/weft/server/runs"
+	"github.com/weft-go/weft/state"
+)
+
+var threadCommands = []command{
+	{"list", "list threads by status, node and age", runList, nil},
+	{"show", "print the state, tasks and open questions of a thread", runShow, nil},
+	{"tail", "print the checkpoints of a thread, and follow it", runTail, nil},
+	{"diff", "compare the states of two checkpoints", runDiff, nil},
+	{"answer", "answer an open question", runAnswer, nil},
+	{"resume", "continue a thread on its server", runResume, nil},
+	{"cancel", "cancel the runs of a thread on its server", runCancelThread, nil},
+	{"fork", "copy a thread, as it is or as it was at a checkpoint", runFork, nil},
+	{"prune", "remove old checkpoints", runPrune, nil},
+	{"export", "write threads to a file", runExport, nil},
+	{"import", "read threads from a file", runImport, nil},
+	{"migrate", "bring a store to the form of this version", runMigrate, nil},
+}
+
+// The statuses of a thread.
+const (
+	running = "running" // tasks are due
+	paused  = "paused"  // a question is open, or a static pause holds it
+	failed  = "failed"  // a task has failed
+	done    = "done"    // nothing is due
+)
+
+// statuses are the statuses by the names that servers use.
+var statuses = map[string]string{stored.Busy: running, stored.Interrupted: paused, stored.Error: failed, stored.Idle: done}
+
+// A threadRow is a thread in a list.
+type threadRow struct {
+	ID          string    `json:"id"`
+	Status      string    `json:"status"`
+	Nodes       []string  `json:"nodes,omitempty"` // those that are due
+	Step        *int      `json:"step,omitempty"`
+	Checkpoints int       `json:"checkpoints,omitempty"`
+	Graph       string    `json:"graph,omitempty"`
+	Updated     time.Time `json:"updated"`
+}
+
+// A threadView is all that is shown of a thread.
+type threadView struct {
+	threadRow
+	User       string                     `json:"user,omitempty"`
+	Checkpoint string                     `json:"checkpoint"`
+	Run        string                     `json:"run,omitempty"`
+	Version    string                     `json:"version,omitempty"`
+	Metadata   map[string]json.RawMessage `json:"metadata,omitempty"`
+	Tasks      []taskView                 `json:"tasks"`
+	Questions  []question                 `json:"questions"`
+	Values     map[string]json.RawMessage `json:"values"`
+}
+
+type taskView struct {
+	ID       string `json:"id"`
+	Node     string `json:"node"`
+	Finished bool   `json:"finished,omitempty"`
+	Error    string `json:"error,omitempty"`
+}
+
+// A question waits for an answer.
+type question struct {
+	ID        string          `json:"id"`
+	Node      string          `json:"node"`
+	Interrupt string          `json:"interrupt,omitempty"`
+	Key       string          `json:"key,omitempty"`
+	Prompt    json.RawMessage `json:"prompt"`
+}
+
+// A step is a checkpoint of a thread.
+type step struct {
+	ID     string    `json:"id"`
+	Parent string    `json:"parent,omitempty"`
+	Step   int       `json:"step"`
+	Source string    `json:"source"`
+	Run    string    `json:"run,omitempty"`
+	Next   []string  `json:"next"`
+	Time   time.Time `json:"time"`
+}
+
+// threads is what commands read of threads, in a database or through a server.
+type threads interface {
+	// list yields the threads that the filter selects. It need not apply the limit.
+	list(ctx context.Context, f *threadFilter) iter.Seq2[threadRow, error]
+	show(ctx context.Context, id string) (*threadView, error)
+	// history yields the checkpoints of a thread, newest first.
+	history(ctx context.Context, id string, limit int) iter.Seq2[step, error]
+	// values returns the state at a checkpoint; an empty id means the newest one.
+	values(ctx context.Context, thread, checkpoint string) (map[string]json.RawMessage, error)
+	// answer stores the answer to a question.
+	answer(ctx context.Context, thread, question string, value json.RawMessage) error
+	close() error
+}
+
+// threads opens the threads of a database or of a server.
+func (s *source) threads(ctx context.Context) (threads, error) {
+	if s.server != "" {
+		c, err := s.client()
+		return &servedThreads{c}, err
+	}
+	db, err := s.opened(ctx, s.keys)
+	if err != nil {
+		return nil, err
+	}
+	return &storedThreads{db}, nil
+}
+
+// storedThreads are the threads of a database.
+type storedThreads struct{ db *store }
+
+func (t *storedThreads) close() error { return t.db.close() }
+
+func (t *storedThreads) list(ctx context.Context, f *threadFilter) iter.Seq2[threadRow, error] {
+	return func(yield func(threadRow, error) bool) {
+		lister, ok := t.db.checkpoints.(checkpoint.ThreadLister)
+		if !ok {
+			yield(threadRow{}, fmt.Errorf("the store cannot list threads: %w", errors.ErrUnsupported))
+			return
+		}
+		for info, err := range lister.ListThreads(ctx, f.prefix) {
+			if err != nil {
+				yield(threadRow{}, err)
+				return
+			}
+			row := threadRow{ID: info.ID, Checkpoints: info.Checkpoints, Updated: info.Updated.UTC()}
+			if !f.begins(&row) {
+				continue
+			}
+			if err := t.newest(ctx, &row); err != nil {
+				yield(row, err)
+				return
+			}
+			if f.has(&row) && !yield(row, nil) {
+				return
+			}
+		}
+	}
+}
+
+// newest adds what the newest checkpoint of the graph says.
+func (t *storedThreads) newest(ctx context.Context, row *threadRow) error {
+	for c, err := range t.db.checkpoints.List(ctx, checkpoint.Query{Thread: row.ID, Limit: 1, Writes: true}) {
+		if err != nil {
+			return fmt.Errorf("thread %q: %w", row.ID, err)
+		}
+		row.Status, row.Nodes, row.Step = statuses[stored.StatusOf(&c)], unique(stored.Due(&c)), &c.Step
+	}
+	return nil
+}
+
+// unique removes later copies of texts.
+func unique(list []string) []string {
+	var out []string
+	for _, s := range list {
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func (t *storedThreads) show(ctx context.Context, id string) (*threadView, error) {
+	snap, err := t.snapshot(ctx, id, "")
+	if err != nil {
+		return nil, err
+	}
+	v := &threadView{
+		threadRow:  threadRow{ID: id, Step: &snap.Step, Nodes: unique(snap.Next), Updated: snap.Time.UTC()},
+		Checkpoint: snap.ID, Run: snap.Run, Version: snap.Version, Metadata: map[string]json.RawMessage{}, Tasks: []taskView{}, Questions: []question{},
+	}
+	if err := t.newest(ctx, &v.threadRow); err != nil {
+		return nil, err
+	}
+	for key, value := range snap.Metadata {
+		v.Metadata[key], _ = json.Marshal(value) //nolint:errchkjson // a text
+	}
+	for _, task := range snap.Tasks {
+		v.Tasks = append(v.Tasks, taskView{task.ID, task.Node, task.Finished, task.Err})
+	}
+	for _, p := range snap.Pauses {
+		if p.Kind == graph.Question {
+			v.Questions = append(v.Questions, question{p.ID, p.Node, p.Interrupt, p.Key, p.Prompt})
+		}
+	}
+	r, err := t.db.runs.Get(ctx, runs.Thread, id)
+	if err != nil && !errors.Is(err, runs.ErrNotFound) {
+		return nil, err
+	}
+	v.Graph, v.User = r.Graph, r.Owner
+	v.Values, err = state.Values(snap.View)
+	return v, err
+}
+
+// snapshot returns the state of a thread at a checkpoint.
+func (t *storedThreads) snapshot(ctx context.Context, thread, at string) (*graph.Snapshot, error) {
+	g, err := stored.Graph(ctx, t.db.checkpoints, thread)
+	if err != nil {
+		return nil, err
+	}
+	snap, err := g.Thread(thread).At(at).Snapshot(ctx)
+	if errors.Is(err, checkpoint.ErrNotFound) {
+		return nil, missing(thread, at)
+	}
+	return snap, err
+}
+
+// missing is the error for a thread or checkpoint that does not exist.
+func missing(thread, at string) error {
+	if at == "" {
+		return fmt.Errorf("there is no thread %q; weft threads list prints the ids", thread)
+	}
+	return fmt.Errorf("thread %q has no checkpoint %s; weft threads tail prints the ids", thread, at)
+}
+
+func (t *storedThreads) values(ctx context.Context, thread, at string) (map[string]json.RawMessage, error) {
+	snap, err := t.snapshot(ctx, thread, at)
+	if err != nil {
+		return nil, err
+	}
+	return state.Values(snap.View)
+}
+
+func (t *storedThreads) history(ctx context.Context, id string, limit int) iter.Seq2[step, error] {
+	return func(yield func(step, error) bool) {
+		for c, err := range t.db.checkpoints.List(ctx, checkpoint.Query{Thread: id, Limit: limit}) {
+			next := stored.Due(&c)
+			if next == nil {
+				next = []string{}
+			}
+			if !yield(step{c.ID, c.Parent, c.Step, string(c.Source), c.Run, next, c.Time.UTC()}, err) || err != nil {
+				return
+			}
+		}
+	}
+}
