@@ -88,26 +88,33 @@ func (c *call) count(names []string) error {
 	return nil
 }
 
-// complete takes what no flag says from the environment.
+// complete takes what no flag says from the environment, and refuses flags that do not fit together.
 func (c *call) complete() error {
 	s := &c.source
+	s.getenv = c.getenv
 	db, server := c.flags.Lookup("db") != nil, c.flags.Lookup("server") != nil
-	if db && server && s.db != "" && s.server != "" {
+	given := s.db != "" || s.server != ""
+	if s.db != "" && s.server != "" {
 		return fmt.Errorf("%w: give -db or -server, and not both", errUsage)
 	}
-	if s.db == "" && s.server == "" && server {
+	if server && !given {
 		s.server = c.getenv("WEFT_SERVER")
 	}
-	if s.db == "" && s.server == "" && db {
+	if db && !given && s.server == "" {
 		s.db = cmp.Or(c.getenv("DATABASE_URL"), c.getenv("SUPABASE_DB_URL"))
 	}
 	if s.server != "" && (s.schema != "" || s.tenant != "" || s.keys != "") {
 		return fmt.Errorf("%w: -schema, -tenant and -keys are for -db", errUsage)
 	}
-	s.getenv = c.getenv
+	if s.db == "" && s.server == "" {
+		return noSource(db, server)
+	}
+	return nil
+}
+
+// noSource is the error of a call that names no store.
+func noSource(db, server bool) error {
 	switch {
-	case s.db != "" || s.server != "" || !db && !server:
-		return nil
 	case db && server:
 		return fmt.Errorf("%w: no store: give -db with a SQLite file or the URL of a PostgreSQL database, or -server with the URL of a server", errUsage)
 	case server:

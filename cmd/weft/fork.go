@@ -67,8 +67,11 @@ func (c *call) forkStored(ctx context.Context, at, to string) (_ string, err err
 	thread, to := c.args[0], cmp.Or(to, uuid.New())
 	if copier, ok := db.checkpoints.(checkpoint.ThreadCopier); ok && at == "" {
 		err := copier.CopyThread(ctx, thread, to)
-		if errors.Is(err, checkpoint.ErrNotFound) {
+		switch {
+		case errors.Is(err, checkpoint.ErrNotFound):
 			err = missing(thread, "")
+		case errors.Is(err, checkpoint.ErrConflict):
+			err = exists(to)
 		}
 		return to, err
 	}

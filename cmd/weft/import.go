@@ -35,7 +35,7 @@ func runImport(ctx context.Context, args []string, std *streams) (err error) {
 		in = f
 	}
 	if *create {
-		if err := c.source.create(ctx); err != nil {
+		if _, err := c.source.create(ctx); err != nil {
 			return err
 		}
 	}

@@ -50,7 +50,8 @@ var commands = []command{
 	{"threads", "list, read, answer and copy threads", nil, threadCommands},
 	{"runs", "list, follow and cancel the runs of a server", nil, runCommands},
 	{"queue", "count the runs that wait", runQueue, nil},
-	
+	{"doctor", "look for faults of a store", runDoctor, nil},
+
 	{"studio", "open the studio over a store", runStudio, nil},
 }
 
@@ -100,7 +101,7 @@ func exitOf(path string, err error, std *streams) int {
 	switch {
 	case err == nil || errors.Is(err, flag.ErrHelp):
 		return exitDone
-	case false:
+	case errors.Is(err, errFaults): // they are printed
 		return exitFailed
 	}
 	text := err.Error()

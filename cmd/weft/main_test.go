@@ -126,7 +126,7 @@ func TestTheStudioShowsEncryptedValues(t *testing.T) {
 	}
 	inner, err := sqlitecheckpoint.Open(t.Context(), path, sqlitecheckpoint.Options{})
 	require.NoError(t, err)
-	s, err := checkpoint.Encrypted(inner, checkpoint.KeyRing{Active: "2026", Keys: map[string][]byte{"2026": bytes.Repeat([]byte{1}, checkpoint.KeySize)}})
+	s, err := checkpoint.Encrypted(inner, checkpoint.KeyRing{Active: "2026", Keys: map[string][]byte{"2026": key(1)}})
 	require.NoError(t, err)
 	put(t, s, "trip/1")
 	require.NoError(t, inner.Close())

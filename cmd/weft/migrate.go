@@ -40,9 +40,11 @@ func runMigrate(ctx context.Context, args []string, std *streams) error {
 	}
 	m.address = c.source.address
 	if *create {
-		if err := c.source.create(ctx); err != nil {
+		made, err := c.source.create(ctx)
+		if err != nil {
 			return err
 		}
+		m.made = made
 	}
 	run := m.sqlite
 	if m.isPostgres() {
@@ -69,25 +71,26 @@ func (c *call) createFlag() *bool {
 	return c.flags.Bool("create", false, "make the SQLite file if it does not exist")
 }
 
-// create makes a new SQLite file.
-func (a address) create(ctx context.Context) error {
+// create makes a SQLite file unless it exists.
+func (a address) create(ctx context.Context) (made bool, err error) {
 	if a.isPostgres() {
-		return fmt.Errorf("%w: -create is for a SQLite file; weft threads migrate makes the tables of PostgreSQL", errUsage)
+		return false, fmt.Errorf("%w: -create is for a SQLite file; weft threads migrate makes the tables of PostgreSQL", errUsage)
 	}
 	if _, err := os.Stat(a.db); !errors.Is(err, fs.ErrNotExist) {
-		return err
+		return false, err
 	}
 	s, err := sqlitecheckpoint.Open(ctx, a.db, sqlitecheckpoint.Options{})
 	if err != nil {
-		return err
+		return false, err
 	}
-	return s.Close()
+	return true, s.Close()
 }
 
 // A migrator migrates a store.
 type migrator struct {
 	address
 	runs, supabase bool
+	made           bool // the file is new
 }
 
 // sqlite opens the stores of a file, which migrate it.
@@ -98,6 +101,9 @@ func (m migrator) sqlite(ctx context.Context) ([]string, error) {
 	before, err := fileMigrations(ctx, m.db)
 	if err != nil {
 		return nil, err
+	}
+	if m.made {
+		before = nil
 	}
 	s, err := m.open(ctx)
 	if err != nil {

@@ -41,7 +41,7 @@ func runResume(ctx context.Context, args []string, std *streams) (err error) {
 	if err != nil {
 		return err
 	}
-	if c.json {
+	if r.Graph = graph; c.json {
 		return printJSON(c.out, &r)
 	}
 	say(c.out, "The run %s continues the thread; weft runs join %s waits for its end.", r.ID, r.ID)

@@ -140,7 +140,7 @@ func (t transfer) until(at string) (transfer, bool) {
 func (t transfer) write(ctx context.Context, s checkpoint.Store, thread string) error {
 	for _, err := range s.List(ctx, checkpoint.Query{Thread: thread, AllNamespaces: true, Limit: 1}) {
 		if err == nil {
-			err = fmt.Errorf("thread %q exists in this store", thread)
+			err = exists(thread)
 		}
 		return err
 	}
@@ -150,6 +150,9 @@ func (t transfer) write(ctx context.Context, s checkpoint.Store, thread string) 
 	}
 	return err
 }
+
+// exists is the error for a new thread with the id of another one.
+func exists(thread string) error { return fmt.Errorf("thread %q exists in this store", thread) }
 
 // put stores the checkpoints. Those that were removed are stored for a run of their own, and removed
 // again with it: then the store keeps their changes for the checkpoints that build on them.

@@ -90,11 +90,11 @@ var layers = map[string][]string{
 		"state", "graph", "graph/draw", "graph/flow", "graph/node", "graph/otelgraph", "graph/agent", "graph/agent/deep", "graph/agent/middleware", "checkpoint", "checkpoint/...",
 		"llm", "llm/...", "memory", "memory/...", "server", "server/...", "tools", "tools/...",
 	},
-	"examples/quickstart/chat":      {"checkpoint/sqlitecheckpoint", "examples/quickstart/internal/...", "graph", "llm/...", "server", "server/..."},
-	"examples/quickstart/withmodel": {"examples/quickstart/internal/...", "llm", "llm/..."},
-
-	"cmd/...":  {"checkpoint", "checkpoint/..."},
-	"cmd/weft": {"checkpoint", "checkpoint/...", "graph", "internal/stored", "memory", "memory/driver", "memory/pgmemory", "memory/sqlitememory", "state", "server", "server/runs", "server/runs/...", "server/ui"},
+	"cmd/...": {"checkpoint", "checkpoint/..."},
+	"cmd/weft": {
+		"checkpoint", "checkpoint/...", "graph", "internal/sqlitedb", "internal/stored", "internal/uuid", "memory", "memory/driver",
+		"memory/pgmemory", "memory/sqlitememory", "state", "server", "server/runs", "server/runs/...", "server/ui",
+	},
 
 	// Other internal packages import no packages of this module, unless they are listed here.
 	"internal/...":      nil,

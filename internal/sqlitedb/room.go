@@ -19,6 +19,12 @@ const minFree = 8 << 20
 // The system call takes a noticeable part of the time of a small commit.
 const plentyFree = 4 << 30
 
+// MinFree is the space on the disk below which writes that add data are refused, in bytes.
+const MinFree = minFree
+
+// FreeSpace returns the number of bytes that a user may still write to the disk of a folder.
+func FreeSpace(folder string) (uint64, error) { return freeSpace(folder) }
+
 // CheckRoom returns an error of the kind [Full] if less than 8 MB are free on the disk
 // and inside the file. Call it before a write that adds data, but not before a removal.
 func (d *DB) CheckRoom(w *Session) error {

@@ -1,0 +1,254 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/sqlitedb"
+	"github.com/weft-go/weft/internal/stored"
+	"github.com/weft-go/weft/server/runs"
+)
+
+const doctorUsage = `usage: weft doctor [flags]
+
+Looks for faults of a store and prints each with a remedy. It changes nothing. The exit status is 1 if there is
+a fault.
+
+  of every store   reachable, keys, schema, a sample of threads (readable, checksums), threads that are stuck,
+                   clock, runs and threads beyond their retention
+  SQLite           mode of the files, journal, log, free space, integrity of the file
+  PostgreSQL       pooler, leases, parked threads, pgvector, row-level security
+`
+
+// errFaults is returned if there are faults, after they were printed.
+var errFaults = errors.New("there are faults")
+
+// A finding is the result of one check.
+type finding struct {
+	Check  string `json:"check"`
+	Fault  bool   `json:"fault"`
+	Text   string `json:"text"`
+	Remedy string `json:"remedy,omitempty"`
+}
+
+// A doctor looks for faults of one store.
+type doctor struct {
+	address
+	keys   string
+	now    func() time.Time
+	free   func(folder string) (uint64, error)
+	sample int
+	idle   time.Duration // a thread that has stored nothing for so long does not make progress
+	found  []finding
+}
+
+func runDoctor(ctx context.Context, args []string, std *streams) error {
+	c := newCall(std, doctorUsage).ofDatabase().asJSON()
+	d := &doctor{now: std.now, free: sqlitedb.FreeSpace}
+	c.flags.IntVar(&d.sample, "sample", 200, "read this `NUMBER` of threads, chosen at random; 0 means all")
+	c.flags.DurationVar(&d.idle, "idle", 15*time.Minute, "a thread with due tasks is stuck after this `TIME` without a checkpoint")
+	if err := c.parse(args); err != nil {
+		return err
+	}
+	d.address, d.keys = c.source.address, c.source.keys
+	d.examine(ctx)
+	return c.printFindings(d.found)
+}
+
+func (d *doctor) examine(ctx context.Context) {
+	if d.isPostgres() {
+		d.postgres(ctx)
+	} else {
+		d.sqlite(ctx)
+	}
+}
+
+func (c *call) printFindings(found []finding) error {
+	faults := 0
+	for _, f := range found {
+		if f.Fault {
+			faults++
+		}
+	}
+	if c.json {
+		if err := printJSON(c.out, map[string]any{"faults": faults, "findings": found}); err != nil {
+			return err
+		}
+	} else {
+		for _, f := range found {
+			word := "ok"
+			if f.Fault {
+				word = "FAULT"
+			}
+			say(c.out, "%-6s %-10s %s", word, f.Check, cell(f.Text))
+			if f.Remedy != "" {
+				say(c.out, "%-17s remedy: %s", "", cell(f.Remedy))
+			}
+		}
+		say(c.out, "%s", count(faults, "fault"))
+	}
+	if faults > 0 {
+		return errFaults
+	}
+	return nil
+}
+
+func (d *doctor) ok(check, format string, args ...any) {
+	d.found = append(d.found, finding{Check: check, Text: fmt.Sprintf(format, args...)})
+}
+
+func (d *doctor) fault(check, remedy, format string, args ...any) {
+	d.found = append(d.found, finding{check, true, fmt.Sprintf(format, args...), remedy})
+}
+
+// A lessor reports which threads a run holds.
+type lessor func(ctx context.Context, threads []string) (held map[string]bool, err error)
+
+// contents checks what is in an open store.
+func (d *doctor) contents(ctx context.Context, s *store, held lessor) {
+	cp, err := decrypted(ctx, s.checkpoints, d.keys)
+	switch {
+	case err == nil:
+	case errors.Is(err, checkpoint.ErrDecrypt), errors.Is(err, checkpoint.ErrFormat) && d.keys != "":
+		d.fault("keys", "give the file with the keys of the program by -keys", "%v", err)
+		return
+	default: // the sample finds it, too
+		cp = s.checkpoints
+	}
+	if d.keys != "" && err == nil {
+		d.ok("keys", "the keys decrypt the values")
+	}
+	r := &storedThreads{&store{checkpoints: cp, runs: s.runs}}
+	chosen, total, err := d.choose(ctx, cp)
+	if err != nil {
+		d.fault("threads", "restore the store from a backup if the error stays", "the threads cannot be listed: %v", err)
+		return
+	}
+	d.read(ctx, r, chosen, total)
+	d.stuck(ctx, r, chosen, held)
+	d.retention(ctx, s.runs)
+}
+
+// choose returns a random sample of the threads, and the number of all.
+func (d *doctor) choose(ctx context.Context, s checkpoint.Store) (chosen []checkpoint.ThreadInfo, total int, err error) {
+	lister, ok := s.(checkpoint.ThreadLister)
+	if !ok {
+		return nil, 0, errors.ErrUnsupported
+	}
+	for info, err := range lister.ListThreads(ctx, "") {
+		if err != nil {
+			return nil, 0, err
+		}
+		total++
+		if d.sample <= 0 || len(chosen) < d.sample {
+			chosen = append(chosen, info)
+		} else if i := rand.IntN(total); i < d.sample {
+			chosen[i] = info
+		}
+	}
+	return chosen, total, nil
+}
+
+// read reads the newest checkpoint of each chosen thread with its lineage, and so checks their checksums.
+func (d *doctor) read(ctx context.Context, t *storedThreads, chosen []checkpoint.ThreadInfo, total int) {
+	damaged, ahead, checkpoints := []string{}, time.Duration(0), 0
+	var first error
+	for _, info := range chosen {
+		ahead = max(ahead, info.Updated.Sub(d.now()))
+		c, err := t.db.checkpoints.Get(ctx, checkpoint.Key{Thread: info.ID})
+		if errors.Is(err, checkpoint.ErrNotFound) {
+			continue // it was deleted, or has checkpoints of subgraphs only
+		}
+		if err != nil {
+			damaged = append(damaged, info.ID)
+			if first == nil {
+				first = err
+			}
+		}
+		checkpoints += len(c.Lineage)
+	}
+	if len(damaged) > 0 {
+		remedy := "restore the threads from a backup, or delete them"
+		if d.isPostgres() {
+			remedy = "restore the threads from a backup; pgcheckpoint.Store.Repair removes damaged checkpoints from the end of a thread"
+		}
+		d.fault("data", remedy, "%d of %d read threads cannot be read: %s: %v", len(damaged), len(chosen), some(damaged), first)
+	} else {
+		d.ok("data", "%s of %d read, with %s", count(len(chosen), "thread"), total, count(checkpoints, "checkpoint"))
+	}
+	if ahead > skewLimit && !d.isPostgres() {
+		d.fault("clock", "set the clock of this machine", "a checkpoint is %s younger than the present: the clock of this machine is behind, or was ahead when the checkpoint was stored", short(ahead))
+	}
+}
+
+// skewLimit is the difference of clocks that is not a fault.
+const skewLimit = 5 * time.Second
+
+// some names at most three threads.
+func some(ids []string) string {
+	text := strings.Join(ids[:min(len(ids), 3)], ", ")
+	if len(ids) > 3 {
+		text += ", …"
+	}
+	return text
+}
+
+// stuck looks for threads with due tasks that nobody executes.
+func (d *doctor) stuck(ctx context.Context, t *storedThreads, chosen []checkpoint.ThreadInfo, held lessor) {
+	var ids []string
+	for _, info := range chosen {
+		if d.now().Sub(info.Updated) < d.idle {
+			continue
+		}
+		for c, err := range t.db.checkpoints.List(ctx, checkpoint.Query{Thread: info.ID, Limit: 1, Writes: true}) {
+			if err == nil && stored.StatusOf(&c) == stored.Busy {
+				ids = append(ids, info.ID)
+			}
+		}
+	}
+	busy, err := held(ctx, ids)
+	if err != nil {
+		d.fault("stuck", "", "the leases cannot be read: %v", err)
+		return
+	}
+	var stuck []string
+	for _, id := range ids {
+		if !busy[id] {
+			stuck = append(stuck, id)
+		}
+	}
+	if len(stuck) == 0 {
+		d.ok("stuck", "no thread with due tasks is without a run for longer than %s", short(d.idle))
+		return
+	}
+	d.fault("stuck", "continue them: weft threads resume THREAD -server URL, or Thread.Invoke in the program",
+		"%s with due tasks and no run for longer than %s: %s", count(len(stuck), "thread"), short(d.idle), some(stuck))
+}
+
+// grace is the time after which a server has removed what has expired.
+const grace = time.Hour
+
+// retention looks for records that a server should have removed.
+func (d *doctor) retention(ctx context.Context, s runs.Store) {
+	for _, kind := range []runs.Kind{runs.Thread, runs.Run} {
+		found, total, err := s.Search(ctx, runs.Query{Kind: kind, Expired: d.now().Add(-grace), Limit: 3})
+		if err != nil {
+			d.fault("retention", "", "the %ss of the server cannot be searched: %v", kind, err)
+			return
+		}
+		if total > 0 {
+			var ids []string
+			for i := range found {
+				ids = append(ids, found[i].ID)
+			}
+			d.fault("retention", "start the server, which removes them; its log says why if it does not", "%s older than their retention: %s", count(total, string(kind)), some(ids))
+			return
+		}
+	}
+	d.ok("retention", "the server has removed what has expired")
+}

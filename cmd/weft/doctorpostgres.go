@@ -1,0 +1,267 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
+	"github.com/weft-go/weft/server/runs/memruns"
+	"github.com/weft-go/weft/server/runs/pgruns"
+)
+
+// postgres checks a PostgreSQL database.
+func (d *doctor) postgres(ctx context.Context) {
+	pool, err := d.pool(ctx)
+	if err != nil {
+		d.fault("store", "check -db", "%v", err)
+		return
+	}
+	defer pool.Close()
+	if err := d.connection(ctx, pool); err != nil {
+		d.fault("store", "check the address, the network and the rights of the user", "the database cannot be reached: %v", err)
+		return
+	}
+	if err := errors.Join(d.clock(ctx, pool), d.vector(ctx, pool), d.security(ctx, pool)); err != nil {
+		d.fault("rights", "run weft doctor as the role that owns the tables", "the database cannot be examined: %v", err)
+	}
+	s, ok := d.tables(ctx, pool)
+	if !ok {
+		return
+	}
+	if err := d.leases(ctx, pool); err != nil {
+		d.fault("leases", "run weft doctor as the role that owns the tables", "the leases cannot be read: %v", err)
+	}
+	d.contents(ctx, s, func(ctx context.Context, threads []string) (map[string]bool, error) {
+		return d.held(ctx, pool, threads)
+	})
+}
+
+// connection reports the server, and whether a pooler is in between.
+func (d *doctor) connection(ctx context.Context, pool *pgxpool.Pool) error {
+	conn, err := pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	var version, database string
+	if err := conn.QueryRow(ctx, `SELECT current_setting('server_version'), current_database()`).Scan(&version, &database); err != nil {
+		return err
+	}
+	d.ok("store", "PostgreSQL %s, database %s, schema %s", version, database, d.schemaName())
+	if conn.Conn().Config().DefaultQueryExecMode == pgx.QueryExecModeExec {
+		d.ok("pooler", "a pooler in transaction mode: statements are not prepared")
+	} else {
+		d.ok("pooler", "a direct connection, or a pooler in session mode")
+	}
+	return nil
+}
+
+func (d *doctor) schemaName() string { return cmp.Or(d.address.schema, defaultSchema) }
+
+// clock compares the clocks of this machine and of the database.
+func (d *doctor) clock(ctx context.Context, pool *pgxpool.Pool) error {
+	began, before := time.Now(), d.now()
+	var theirs time.Time
+	if err := pool.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&theirs); err != nil {
+		return err
+	}
+	skew := before.Add(time.Since(began) / 2).Sub(theirs)
+	if skew.Abs() > skewLimit {
+		d.fault("clock", "set the clocks by NTP; leases and ages are those of the database", "the clock of this machine differs from that of the database by %s", skew.Round(time.Second))
+		return nil
+	}
+	d.ok("clock", "it agrees with that of the database")
+	return nil
+}
+
+// leastVector is the version of pgvector with iterative scans.
+const leastVector = "0.8"
+
+// vector checks pgvector, which only a memory needs.
+func (d *doctor) vector(ctx context.Context, db querier) error {
+	var installed, available *string
+	var memory bool
+	err := db.QueryRow(ctx, `SELECT (SELECT extversion FROM pg_extension WHERE extname = 'vector'),
+	(SELECT default_version FROM pg_available_extensions WHERE name = 'vector'),
+	EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1::text AND c.relname = 'mem_fact')`,
+		d.schemaName()).Scan(&installed, &available, &memory)
+	switch {
+	case err != nil:
+		return err
+	case installed != nil && older(*installed, leastVector):
+		d.fault("pgvector", "install pgvector "+leastVector+" or newer, then ALTER EXTENSION vector UPDATE",
+			"the extension has the version %s; searches with filters need %s", *installed, leastVector)
+	case installed != nil:
+		d.ok("pgvector", "version %s", *installed)
+	case memory:
+		d.fault("pgvector", "CREATE EXTENSION vector", "the schema has a memory, and the extension is not there")
+	case available != nil:
+		d.ok("pgvector", "not installed; version %s is available, which package pgmemory needs", *available)
+	default:
+		d.ok("pgvector", "not available; package pgmemory needs it")
+	}
+	return nil
+}
+
+// older compares the first two numbers of versions.
+func older(version, than string) bool {
+	var a, b, c, e int
+	_, err1 := fmt.Sscanf(version, "%d.%d", &a, &b)
+	_, err2 := fmt.Sscanf(than, "%d.%d", &c, &e)
+	return err1 == nil && err2 == nil && (a < c || a == c && b < e)
+}
+
+const (
+	// policiesQuery has the parameter schema. It returns the tables of the schema with or without
+	// policies, and whether a user of the project can use them.
+	policiesQuery = `SELECT c.relname, c.relrowsecurity AND c.relforcerowsecurity AND EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid)
+	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+	WHERE n.nspname = $1::text AND c.relkind IN ('r', 'p') AND (c.relname LIKE 'cp\_%'
+		OR EXISTS (SELECT FROM pg_roles r WHERE r.rolname IN ('anon', 'authenticated')
+			AND has_table_privilege(r.oid, c.oid, 'SELECT, INSERT, UPDATE, DELETE'))) ORDER BY 1`
+	bypassQuery = `SELECT rolname FROM pg_roles WHERE rolname IN ('anon', 'authenticated') AND (rolbypassrls OR rolsuper) ORDER BY 1`
+)
+
+// security checks row-level security, in the schema of a Supabase project.
+func (d *doctor) security(ctx context.Context, pool *pgxpool.Pool) error {
+	project, err := d.isProject(ctx, pool)
+	if err != nil {
+		return err
+	}
+	if !project {
+		d.ok("security", "no row-level security: the program keeps users apart")
+		return nil
+	}
+	rows, err := pool.Query(ctx, policiesQuery, d.schemaName())
+	if err != nil {
+		return err
+	}
+	var open []string
+	n, name, guarded := 0, "", false
+	_, err = pgx.ForEachRow(rows, []any{&name, &guarded}, func() error {
+		if n++; !guarded {
+			open = append(open, name)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if len(open) > 0 {
+		d.fault("security", "apply the policies of package supacheckpoint again (supabase/migrations/20261121090003_weft_security.sql); until then users may see threads of others",
+			"tables without forced row-level security or without a policy: %s", strings.Join(open, ", "))
+	}
+	if len(open) == 0 {
+		d.ok("security", "row-level security on %s", count(n, "table"))
+	}
+	return d.roles(ctx, pool)
+}
+
+// roles looks for roles of users to which no policy applies.
+func (d *doctor) roles(ctx context.Context, db querier) error {
+	rows, err := db.Query(ctx, bypassQuery)
+	if err != nil {
+		return err
+	}
+	free, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err == nil && len(free) > 0 {
+		d.fault("roles", "ALTER ROLE "+free[0]+" NOSUPERUSER NOBYPASSRLS", "the policies do not apply to the role %s", strings.Join(free, ", "))
+	}
+	return err
+}
+
+// A querier is a pool, a connection or a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+// tables opens the stores, which check their schema.
+func (d *doctor) tables(ctx context.Context, pool *pgxpool.Pool) (*store, bool) {
+	s := &store{runs: memruns.New()}
+	var err error
+	if s.checkpoints, err = d.checkpoints(ctx, pool); err == nil {
+		r, failed := pgruns.New(ctx, pool, pgruns.Options{Schema: d.address.schema})
+		switch names, read := d.migrations(ctx, pool); {
+		case failed == nil:
+			s.runs = r
+		case read != nil:
+			err = read
+		case !errors.Is(failed, pgruns.ErrNotMigrated) || contains(names, "001_runs"): // a database without any run has none
+			err = failed
+		}
+	}
+	switch {
+	case err == nil:
+		d.ok("schema", "of this version, none pending")
+		return s, true
+	case errors.Is(err, pgcheckpoint.ErrNotMigrated), errors.Is(err, pgruns.ErrNotMigrated):
+		d.schemaFault(true, err.Error())
+	case errors.Is(err, checkpoint.ErrFormat), errors.Is(err, pgruns.ErrFormat):
+		d.schemaFault(false, err.Error())
+	default:
+		d.fault("store", "", "the store cannot be opened: %v", err)
+	}
+	return nil, false
+}
+
+// leasesQuery has the parameters tenant and idle time in seconds. It returns threads with the kind of
+// their fault: a run that died repeatedly without storing anything, one that died, and one that holds
+// its lease and stores nothing.
+const leasesQuery = `SELECT t.id, CASE WHEN t.until >= clock_timestamp() THEN 'hangs'
+	WHEN s.epoch > 0 AND t.epoch - s.epoch >= 5 THEN 'parked' ELSE 'died' END
+	FROM %s t LEFT JOIN LATERAL (SELECT epoch, time FROM %s WHERE thread = t.key ORDER BY seq DESC LIMIT 1) s ON true
+	WHERE t.tenant = $1::text AND t.owner IS NOT NULL
+	AND (t.until < clock_timestamp() OR coalesce(s.time, t.created) < clock_timestamp() - make_interval(secs => $2::float8)) ORDER BY t.id`
+
+// leases looks for leases of runs that have died or hang.
+func (d *doctor) leases(ctx context.Context, pool *pgxpool.Pool) error {
+	schema := d.schemaName()
+	text := fmt.Sprintf(leasesQuery, pgx.Identifier{schema, "cp_thread"}.Sanitize(), pgx.Identifier{schema, "cp_step"}.Sanitize())
+	rows, err := pool.Query(ctx, text, d.tenant, d.idle.Seconds())
+	if err != nil {
+		return err
+	}
+	by := map[string][]string{}
+	var id, kind string
+	_, err = pgx.ForEachRow(rows, []any{&id, &kind}, func() error { by[kind] = append(by[kind], id); return nil })
+	if err != nil {
+		return err
+	}
+	for _, f := range []struct{ kind, what, remedy string }{
+		{"died", "whose run died: its lease has expired and was not released", "continue them: weft threads resume THREAD -server URL, or Thread.Invoke in the program"},
+		{"parked", "whose last five runs died without storing anything", "find out why (memory?), then pgcheckpoint.Store.Unpark"},
+		{"hangs", "held by a run that has stored nothing for longer than " + short(d.idle), "look at the process; weft threads cancel THREAD -server URL ends the run"},
+	} {
+		if ids := by[f.kind]; len(ids) > 0 {
+			d.fault("leases", f.remedy, "%s %s: %s", count(len(ids), "thread"), f.what, some(ids))
+		}
+	}
+	if len(by) == 0 {
+		d.ok("leases", "no run has died or hangs")
+	}
+	return nil
+}
+
+// held returns the threads that a run holds.
+func (d *doctor) held(ctx context.Context, pool *pgxpool.Pool, threads []string) (map[string]bool, error) {
+	rows, err := pool.Query(ctx, "SELECT id FROM "+pgx.Identifier{d.schemaName(), "cp_thread"}.Sanitize()+
+		" WHERE tenant = $1::text AND id = ANY ($2::text[]) AND owner IS NOT NULL AND until >= clock_timestamp()", d.tenant, threads)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	held := map[string]bool{}
+	for _, id := range ids {
+		held[id] = true
+	}
+	return held, err
+}

@@ -1,0 +1,235 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
+	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
+	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/internal/pgtest"
+	"github.com/weft-go/weft/server"
+	"github.com/weft-go/weft/server/runs"
+	"github.com/weft-go/weft/server/runs/memruns"
+	"github.com/weft-go/weft/server/runs/pgruns"
+	"github.com/weft-go/weft/server/runs/sqliteruns"
+)
+
+// serve serves the shop until the test ends, for users whose tokens are their names.
+func serve(t *testing.T, options ...func(*server.Options)) *terminal {
+	t.Helper()
+	store := memcheckpoint.New(memcheckpoint.Options{})
+	o := server.Options{Graphs: map[string]*graph.Graph{"shop": shop(t, store)}, Runs: memruns.New()}
+	for _, option := range options {
+		option(&o)
+	}
+	s, err := server.New(o)
+	require.NoError(t, err)
+	h := httptest.NewServer(s)
+	t.Cleanup(func() {
+		h.Close()
+		assert.NoError(t, s.Close(t.Context()))
+	})
+	return newTerminal(t, map[string]string{"http://127.0.0.1:8123": h.URL})
+}
+
+func withTokens(o *server.Options) {
+	o.Auth = func(r *http.Request) (server.User, error) {
+		if token := r.Header.Get("X-Api-Key"); token != "" {
+			return server.User{ID: token}, nil
+		}
+		return server.User{}, http.ErrNoCookie
+	}
+}
+
+// post sends a request to the server of a terminal.
+func (m *terminal) post(path string, body any) map[string]json.RawMessage {
+	m.t.Helper()
+	c := client{base: m.words["http://127.0.0.1:8123"], http: http.DefaultClient, token: m.env["WEFT_TOKEN"]}
+	var out map[string]json.RawMessage
+	require.NoError(m.t, c.call(m.t.Context(), http.MethodPost, path, body, &out))
+	return out
+}
+
+// thread makes a thread on the server of a terminal, and waits for the end of a run.
+func (m *terminal) thread(n int) string {
+	m.t.Helper()
+	var id string
+	require.NoError(m.t, json.Unmarshal(m.post("/threads", map[string]any{})["thread_id"], &id))
+	m.post("/threads/"+id+"/runs/wait", map[string]any{"assistant_id": "shop", "input": map[string]int{"cups": n}})
+	return id
+}
+
+func TestThreadsOfAServer(t *testing.T) {
+	t.Parallel()
+	m := serve(t, withTokens)
+	m.env = map[string]string{"WEFT_SERVER": m.words["http://127.0.0.1:8123"]}
+	m.run("threads", "list", "-server", "http://127.0.0.1:8123")
+	m.env["WEFT_TOKEN"] = "ann"
+	id := m.thread(12)
+	m.run("threads", "list", "-server", "http://127.0.0.1:8123")
+	m.run("threads", "show", id)
+	m.run("threads", "tail", id, "-follow=false")
+	m.run("threads", "answer", id, `{"approved":"yes"}`)
+	m.run("threads", "answer", id, `{"approved":true}`)
+	join(m, id)
+	m.run("threads", "diff", id)
+	m.run("threads", "list", "-status", "paused")
+	m.run("threads", "list", "-node", "brew")
+	m.run("threads", "fork", id)
+	m.run("threads", "fork", id, "-at", "x")
+	m.run("threads", "show", id[:35]+"0")
+	m.golden("server_threads")
+}
+
+// join waits for the end of the newest run of a thread.
+func join(m *terminal, thread string) {
+	m.t.Helper()
+	_, out, errs := m.call("runs", "list", "-json", "-limit", "1", "-thread", thread)
+	var r runView
+	require.NoError(m.t, json.Unmarshal([]byte(out), &r), errs)
+	code, _, errs := m.call("runs", "join", r.ID)
+	require.Equal(m.t, exitDone, code, errs)
+}
+
+func TestAFailedThreadIsResumed(t *testing.T) {
+	t.Parallel()
+	m := serve(t)
+	m.env = map[string]string{"WEFT_SERVER": m.words["http://127.0.0.1:8123"]}
+	id := m.thread(-1)
+	m.post("/threads/"+id+"/state", map[string]any{"values": map[string]int{"cups": 5}, "as_node": "check"})
+	m.run("threads", "resume", id)
+	join(m, id)
+	m.run("threads", "cancel", id)
+	m.run("threads", "resume", id, "-json")
+	m.golden("resume")
+	_, out, _ := m.call("threads", "show", id, "-json")
+	assert.Contains(t, out, "brewed 5")
+}
+
+// A run that hangs is shown, awaited and cancelled. Another one waits behind it.
+func TestRunsOfAServer(t *testing.T) {
+	t.Parallel()
+	m := serve(t, withTokens, func(o *server.Options) {
+		o.Graphs["slow"] = hanging(t)
+	})
+	m.env = map[string]string{"WEFT_SERVER": m.words["http://127.0.0.1:8123"], "WEFT_TOKEN": "ann"}
+	var id string
+	require.NoError(t, json.Unmarshal(m.post("/threads", map[string]any{})["thread_id"], &id))
+	for range 2 {
+		m.post("/threads/"+id+"/runs", map[string]any{"assistant_id": "slow", "input": map[string]int{"cups": 1}})
+	}
+	m.post("/threads/"+id+"/runs", map[string]any{"assistant_id": "slow", "after_seconds": 3600, "input": map[string]int{"cups": 1}})
+	require.Eventually(t, func() bool {
+		_, out, _ := m.call("runs", "list", "-status", "running")
+		return strings.Contains(out, "running")
+	}, 10*time.Second, 10*time.Millisecond)
+	m.run("queue")
+	m.run("queue", "-json")
+	_, out, _ := m.call("runs", "list", "-status", "running", "-json")
+	var r runView
+	require.NoError(t, json.Unmarshal([]byte(out), &r))
+	m.run("runs", "cancel", r.ID)
+	m.run("runs", "cancel", r.ID)
+	m.run("runs", "show", r.ID)
+	m.run("runs", "join", r.ID)
+	m.run("threads", "cancel", id)
+	m.run("threads", "cancel", id)
+	m.run("queue")
+	m.run("runs", "show", "5f0e2a3c-98b3-4f4e-8a33-000000000001")
+	m.golden("server_runs")
+}
+
+// The runs that a server has stored can be read without it.
+func TestStoredRuns(t *testing.T) {
+	t.Parallel()
+	at := time.Now().Truncate(time.Second)
+	insert := func(t *testing.T, s runs.Store) {
+		t.Helper()
+		began := at.Add(10 * time.Second)
+		for i, r := range []struct{ id, user, status, data string }{
+			{"a", "ann", "success", `{"Began":"` + began.Format(time.RFC3339) + `","Ended":"` + began.Add(90*time.Second).Format(time.RFC3339) + `","Attempt":1}`},
+			{"b", "ann", "error", `{"Attempt":3,"Error":{"error":"NodeError","message":"the kettle is empty"}}`},
+			{"c", "ann", "pending", `{}`},
+			{"d", "bob", "pending", `{"After":"` + at.Add(24*time.Hour).Format(time.RFC3339) + `"}`},
+			{"e", "bob", "running", `{"Attempt":1}`},
+		} {
+			require.NoError(t, s.Insert(t.Context(), runs.Record{
+				Kind: runs.Run, ID: "5f0e2a3c-98b3-4f4e-8a33-00000000000" + r.id, Parent: "5f0e2a3c-98b3-4f4e-8a33-000000000001", Owner: r.user, Graph: "shop", Status: r.status,
+				Created: at.Add(time.Duration(i) * time.Second), Updated: at, Metadata: json.RawMessage(`{}`), Data: json.RawMessage(r.data),
+			}))
+		}
+	}
+	check := func(t *testing.T, p place) {
+		t.Helper()
+		m := newTerminal(t, nil)
+		m.place = &p
+		m.now = func() time.Time { return at.Add(5 * time.Minute) }
+		m.run("runs", "list", "-db", "threads.db")
+		m.run("runs", "list", "-status", "pending,running", "-limit", "2", "-db", "threads.db")
+		m.run("runs", "show", "5f0e2a3c-98b3-4f4e-8a33-00000000000b", "-db", "threads.db")
+		m.run("runs", "join", "5f0e2a3c-98b3-4f4e-8a33-00000000000b", "-db", "threads.db")
+		m.run("queue", "-db", "threads.db")
+		m.golden("stored_runs")
+	}
+	t.Run("SQLite", func(t *testing.T) {
+		t.Parallel()
+		file := filepath.Join(t.TempDir(), "threads.db")
+		s, err := sqlitecheckpoint.Open(t.Context(), file, sqlitecheckpoint.Options{})
+		require.NoError(t, err)
+		require.NoError(t, s.Close())
+		r, err := sqliteruns.Open(t.Context(), file, sqliteruns.Options{})
+		require.NoError(t, err)
+		insert(t, r)
+		require.NoError(t, r.Close())
+		check(t, place{flags: []string{"-db", file}})
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		url, schema := pgtest.DirectURL(t), pgtest.Schema(t)
+		s, err := pgcheckpoint.Open(t.Context(), url, pgcheckpoint.Options{Schema: schema})
+		require.NoError(t, err)
+		s.Close()
+		r, err := pgruns.Open(t.Context(), url, pgruns.Options{Schema: schema})
+		require.NoError(t, err)
+		insert(t, r)
+		r.Close()
+		check(t, place{flags: []string{"-db", url, "-schema", schema}})
+	})
+}
+
+// What a server is told stays between the command and the server.
+func TestCommandsKeepTokensAndPasswordsToThemselves(t *testing.T) {
+	t.Parallel()
+	other := ""
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { other += r.Header.Get("X-Api-Key") }))
+	defer elsewhere.Close()
+	moved := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
+	defer moved.Close()
+	for _, args := range [][]string{
+		{"threads", "list", "-server", moved.URL},
+		{"threads", "list", "-server", "http://user:tok3n@127.0.0.1:1"},
+		{"threads", "list", "-server", "tok3n"},
+		{"threads", "list", "-server", "http://127.0.0.1:1"},
+		{"threads", "list", "-db", "postgres://u:tok3n@127.0.0.1:1/d?connect_timeout=1"},
+		{"runs", "list", "-db", "postgres://u:tok3n@127.0.0.1:1/d?connect_timeout=1"},
+		{"threads", "migrate", "-db", "postgres://u:tok3n@127.0.0.1:1/d?connect_timeout=1"},
+	} {
+		m := newTerminal(t, nil)
+		m.env = map[string]string{"WEFT_TOKEN": "tok3n"}
+		code, out, errs := m.call(args...)
+		assert.NotEqual(t, exitDone, code, "%v", args)
+		assert.NotEmpty(t, errs, "%v", args)
+		assert.NotContains(t, out+errs, "tok3n", "%v", args)
+	}
+	assert.Empty(t, other, "another host got the token")
+}

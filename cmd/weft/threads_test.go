@@ -1,0 +1,322 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
+	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
+	"github.com/weft-go/weft/checkpoint/supacheckpoint"
+	"github.com/weft-go/weft/internal/pgtest"
+	"github.com/weft-go/weft/internal/supatest"
+)
+
+// A place is a store of threads with the flags that name it.
+type place struct {
+	store checkpoint.Store
+	flags []string
+}
+
+// places returns an empty store of each kind.
+func places(t *testing.T) map[string]place {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "threads.db")
+	s, err := sqlitecheckpoint.Open(t.Context(), file, sqlitecheckpoint.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, s.Close()) })
+	url, schema := pgtest.DirectURL(t), pgtest.Schema(t)
+	p, err := pgcheckpoint.Open(t.Context(), url, pgcheckpoint.Options{Schema: schema})
+	require.NoError(t, err)
+	t.Cleanup(p.Close)
+	return map[string]place{
+		"SQLite":     {s, []string{"-db", file}},
+		"PostgreSQL": {p, []string{"-db", url, "-schema", schema}},
+		"Supabase":   supabase(t),
+	}
+}
+
+const supabaseUser = "5f0e2a3c-98b3-4f4e-8a33-0000000000bb"
+
+// supabase returns the threads of a user of a Supabase project.
+func supabase(t *testing.T) place {
+	t.Helper()
+	schema := strings.ToLower("s" + strings.ReplaceAll(t.Name(), "/", ""))
+	schema = schema[:min(len(schema), 40)]
+	url := supatest.Database(t, nil)
+	config, err := pgcheckpoint.PoolConfig(url, pgcheckpoint.Detect)
+	require.NoError(t, err)
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	o := supacheckpoint.Options{Checkpoint: pgcheckpoint.Options{Schema: schema}}
+	require.NoError(t, supacheckpoint.Migrate(t.Context(), pool, o))
+	s, err := supacheckpoint.New(t.Context(), pool, o)
+	require.NoError(t, err)
+	own, err := s.For(supabaseUser)
+	require.NoError(t, err)
+	return place{own, []string{"-db", url, "-schema", schema, "-tenant", supabaseUser}}
+}
+
+// in replaces the flag -db threads.db.
+func (p place) in(args ...string) []string {
+	var out []string
+	for i := 0; i < len(args); i++ {
+		if args[i] == "-db" && args[i+1] == "threads.db" {
+			out, i = append(out, p.flags...), i+1
+			continue
+		}
+		out = append(out, args[i])
+	}
+	return out
+}
+
+// each calls a function for a filled store of each kind.
+func each(t *testing.T, fn func(t *testing.T, p place, m *terminal)) {
+	t.Helper()
+	for name, p := range places(t) {
+		t.Run(name, func(t *testing.T) {
+			fill(t, p.store)
+			m := newTerminal(t, nil)
+			m.place = &p
+			fn(t, p, m)
+		})
+	}
+}
+
+func TestThreadsAreListedByStatusNodeAndAge(t *testing.T) {
+	t.Parallel()
+	each(t, func(_ *testing.T, _ place, m *terminal) {
+		m.run("threads", "list", "-db", "threads.db")
+		m.run("threads", "list", "-db", "threads.db", "-status", "paused,failed")
+		m.run("threads", "list", "-db", "threads.db", "-node", "brew", "-older", "1m")
+		m.run("threads", "list", "-db", "threads.db", "-newer", "1m")
+		m.run("threads", "list", "-db", "threads.db", "-limit", "2")
+		m.run("threads", "list", "-db", "threads.db", "-after", "order-2", "-json")
+		m.golden("list")
+	})
+}
+
+func TestAThreadIsShown(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, _ place, m *terminal) {
+		m.run("threads", "show", "order-2", "-db", "threads.db")
+		m.run("threads", "show", "order-3", "-db", "threads.db")
+		m.run("threads", "show", "order-9", "-db", "threads.db")
+		m.golden("show")
+		code, out, _ := m.call("threads", "show", "order-2", "-db", "threads.db", "-json")
+		require.Equal(t, exitDone, code)
+		var v threadView
+		require.NoError(t, json.Unmarshal([]byte(out), &v))
+		assert.Equal(t, "12", string(v.Values["cups"]))
+		require.Len(t, v.Questions, 1)
+		assert.JSONEq(t, `{"title":"Brew 12 cups?","schema":`+approvalSchema+`}`, string(v.Questions[0].Prompt))
+	})
+}
+
+func TestTailPrintsTheLastCheckpointsAndDiffComparesThem(t *testing.T) {
+	t.Parallel()
+	each(t, func(_ *testing.T, _ place, m *terminal) {
+		m.run("threads", "tail", "order-1", "-db", "threads.db", "-follow=false")
+		m.run("threads", "diff", "order-1", "-db", "threads.db")
+		from := ""
+		for id, shown := range m.ids {
+			if strings.HasSuffix(shown, "001") { // the first checkpoint
+				from = id
+			}
+		}
+		m.run("threads", "diff", "order-1", from, "-db", "threads.db")
+		m.run("threads", "diff", "order-1", from, "-db", "threads.db", "-json")
+		m.run("threads", "diff", "order-1", from, from, "-db", "threads.db")
+		m.golden("diff")
+	})
+}
+
+// A thread that is followed prints each new checkpoint, and the end of the command is no failure.
+func TestTailFollowsAThread(t *testing.T) {
+	t.Parallel()
+	for name, p := range places(t) {
+		t.Run(name, func(t *testing.T) {
+			fill(t, p.store)
+			ctx, stop := context.WithCancel(t.Context())
+			lines := make(chan string, 20)
+			code := make(chan int, 1)
+			args := p.in("threads", "tail", "order-1", "-db", "threads.db", "-n", "1", "-every", "5ms")
+			go func() { code <- run(ctx, args, &streams{noEnv, nil, lineWriter(lines), os.Stderr, time.Now}) }()
+			assert.Contains(t, <-lines, "step 2    loop    done")
+			_, err := shop(t, p.store).Thread("order-1").Invoke(t.Context(), cups.Put(1))
+			require.NoError(t, err)
+			assert.Contains(t, <-lines, "step 3    input   due: check")
+			assert.Contains(t, <-lines, "step 4    loop    due: brew")
+			assert.Contains(t, <-lines, "step 5    loop    done")
+			stop()
+			assert.Equal(t, exitDone, <-code)
+			assert.Empty(t, lines)
+		})
+	}
+}
+
+type lineWriter chan<- string
+
+func (w lineWriter) Write(b []byte) (int, error) {
+	w <- string(b)
+	return len(b), nil
+}
+
+func TestAnAnswerIsCheckedAndStoredForTheNextRun(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, p place, m *terminal) {
+		m.run("threads", "answer", "order-2", "yes", "-db", "threads.db")
+		m.run("threads", "answer", "order-2", `{"approved":"yes"}`, "-db", "threads.db")
+		m.run("threads", "answer", "order-2", "other", "true", "-db", "threads.db")
+		m.run("threads", "answer", "order-1", "true", "-db", "threads.db")
+		m.stdin = `{"approved":true}`
+		m.run("threads", "answer", "order-2", "-", "-db", "threads.db")
+		m.run("threads", "answer", "order-2", `{"approved":true}`, "-db", "threads.db")
+		m.golden("answer")
+		snap, err := shop(t, p.store).Thread("order-2").Invoke(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, []string{"checked", "brewed 12"}, journal.Get(snap))
+	})
+}
+
+func TestAThreadIsCopiedAsItWasAtACheckpoint(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, p place, m *terminal) {
+		g := shop(t, p.store)
+		var first string
+		for c, err := range p.store.List(t.Context(), checkpoint.Query{Thread: "order-1"}) {
+			require.NoError(t, err)
+			first = c.ID
+		}
+		m.run("threads", "fork", "order-1", "-at", first, "-to", "copy-1", "-db", "threads.db")
+		m.run("threads", "fork", "order-2", "-to", "copy-2", "-db", "threads.db")
+		m.run("threads", "list", "-prefix", "copy", "-db", "threads.db")
+		m.run("threads", "fork", "order-1", "-to", "order-2", "-db", "threads.db")
+		m.run("threads", "fork", "order-1", "-at", "nowhere", "-db", "threads.db")
+		m.golden("fork")
+		snap, err := g.Thread("copy-1").Invoke(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, []string{"checked", "brewed 2"}, journal.Get(snap), "the copy runs from its end")
+		snap, err = g.Thread("copy-2").Snapshot(t.Context())
+		require.NoError(t, err)
+		assert.Len(t, snap.Pauses, 1, "the question is open in the copy, too")
+		out, code := m.run("threads", "fork", "order-1", "-db", "threads.db")
+		require.Equal(t, exitDone, code)
+		_, err = g.Thread(strings.TrimSpace(out)).Snapshot(t.Context())
+		assert.NoError(t, err)
+	})
+}
+
+// The dry run says what the store then removes.
+func TestPruneRemovesWhatItsDryRunSays(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, p place, m *terminal) {
+		g := shop(t, p.store)
+		_, err := g.Thread("order-1").Invoke(t.Context(), cups.Put(1))
+		require.NoError(t, err)
+		m.run("threads", "prune", "-db", "threads.db", "-keep-last", "2")
+		m.run("threads", "prune", "-db", "threads.db", "-all")
+		m.run("threads", "prune", "-db", "threads.db", "-all", "-keep-last", "2", "-dry-run")
+		m.run("threads", "prune", "-db", "threads.db", "-all", "-keep-last", "2")
+		m.run("threads", "prune", "-db", "threads.db", "-all", "-keep-last", "2", "-keep-for", "30d", "-dry-run")
+		m.golden("prune")
+		snap, err := g.Thread("order-1").Snapshot(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, []string{"checked", "brewed 2", "checked", "brewed 1"}, journal.Get(snap))
+	})
+}
+
+// A store of each kind is exported and read into a store of each other kind. The threads were pruned.
+func TestThreadsMoveBetweenStores(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, p place, m *terminal) {
+		_, err := shop(t, p.store).Thread("order-1").Invoke(t.Context(), cups.Put(1))
+		require.NoError(t, err)
+		code, _, errs := m.call("threads", "prune", "-all", "-keep-last", "2", "-db", "threads.db")
+		require.Equal(t, exitDone, code, errs)
+		folder := t.TempDir()
+		file := filepath.Join(folder, "threads.jsonl")
+		m.hidden[folder+string(filepath.Separator)] = ""
+		m.run("threads", "export", "-o", file, "-db", "threads.db")
+		m.run("threads", "export", "-o", file, "-db", "threads.db")
+		info, err := os.Stat(file)
+		require.NoError(t, err)
+		assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+		for name, to := range places(t) {
+			other := newTerminal(t, nil)
+			other.place = &to
+			code, _, errs := other.call("threads", "import", file, "-db", "threads.db")
+			require.Equal(t, exitDone, code, "%s: %s", name, errs)
+			for _, id := range []string{"order-1", "order-2", "order-3", "order-4"} {
+				_, want, _ := m.call("threads", "show", id, "-json", "-db", "threads.db")
+				_, got, _ := other.call("threads", "show", id, "-json", "-db", "threads.db")
+				assert.Equal(t, stamps.ReplaceAllString(want, ""), stamps.ReplaceAllString(got, ""), "%s: %s", name, id)
+			}
+			snap, err := shop(t, to.store).Thread("order-3").Invoke(t.Context(), cups.Put(1))
+			require.NoError(t, err, name)
+			assert.True(t, snap.Done())
+		}
+		m.run("threads", "import", file, "-db", "threads.db")
+		m.golden("export")
+	})
+}
+
+// importing a store that has a thread already does not touch it.
+func TestAnImportChangesNoThreadThatExists(t *testing.T) {
+	t.Parallel()
+	p := places(t)["SQLite"]
+	fill(t, p.store)
+	m := newTerminal(t, nil)
+	m.place = &p
+	_, file, _ := m.call("threads", "export", "order-1", "-db", "threads.db")
+	_, before, _ := m.call("threads", "show", "order-1", "-json", "-db", "threads.db")
+	m.stdin = file
+	code, _, errs := m.call("threads", "import", "-", "-db", "threads.db")
+	assert.Equal(t, exitFailed, code)
+	assert.Contains(t, errs, `thread "order-1" exists`)
+	_, after, _ := m.call("threads", "show", "order-1", "-json", "-db", "threads.db")
+	assert.Equal(t, before, after)
+	for _, bad := range []string{"", "{}", `{"format":"weft threads 2"}`, `{"format":"weft threads 1"}` + "\n{", `{"format":"weft threads 1"}{"thread":"x"}`} {
+		m.stdin = bad
+		code, _, errs = m.call("threads", "import", "-", "-db", "threads.db")
+		assert.Equal(t, exitFailed, code, bad)
+		assert.NotEmpty(t, errs, bad)
+	}
+}
+
+func TestAStoreIsMigrated(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "threads.db")
+	m := newTerminal(t, map[string]string{"threads.db": file})
+	m.run("threads", "migrate", "-db", "threads.db")
+	m.run("threads", "migrate", "-db", "threads.db", "-create", "-runs")
+	m.run("threads", "migrate", "-db", "threads.db")
+	m.golden("migrate_sqlite")
+
+	url, schema := pgtest.DirectURL(t), pgtest.Schema(t)
+	m = newTerminal(t, map[string]string{"$DATABASE_URL": url, "weft_schema": schema})
+	out, _ := m.run("threads", "migrate", "-db", "$DATABASE_URL", "-schema", "weft_schema", "-runs")
+	assert.Contains(t, out, "applied 004_writes\n")
+	assert.Contains(t, out, "applied 001_runs\n")
+	m.run("threads", "migrate", "-db", "$DATABASE_URL", "-schema", "weft_schema", "-json")
+	m.run("threads", "list", "-db", "$DATABASE_URL", "-schema", "weft_schema")
+	m.golden("migrate_postgres")
+}
+
+func TestASupabaseProjectIsMigrated(t *testing.T) {
+	t.Parallel()
+	m := newTerminal(t, map[string]string{"$SUPABASE_DB_URL": supatest.Database(t, nil)})
+	m.run("threads", "migrate", "-db", "$SUPABASE_DB_URL", "-schema", "weft_ops", "-supabase")
+	m.run("threads", "migrate", "-db", "$SUPABASE_DB_URL", "-schema", "weft_ops")
+	m.golden("migrate_supabase")
+}
