@@ -87,7 +87,7 @@ func TestThreadsOfAServer(t *testing.T) {
 	m.run("threads", "list", "-node", "brew")
 	m.run("threads", "fork", id)
 	m.run("threads", "fork", id, "-at", "x")
-	m.run("threads", "show", id[:35]+"0")
+	m.run("threads", "show", served)
 	m.golden("server_threads")
 }
 

@@ -90,6 +90,9 @@ var layers = map[string][]string{
 		"state", "graph", "graph/draw", "graph/flow", "graph/node", "graph/otelgraph", "graph/agent", "graph/agent/deep", "graph/agent/middleware", "checkpoint", "checkpoint/...",
 		"llm", "llm/...", "memory", "memory/...", "server", "server/...", "tools", "tools/...",
 	},
+	"examples/quickstart/chat":      {"checkpoint/sqlitecheckpoint", "examples/quickstart/internal/...", "graph", "llm/...", "server", "server/..."},
+	"examples/quickstart/withmodel": {"examples/quickstart/internal/...", "llm", "llm/..."},
+
 	"cmd/...": {"checkpoint", "checkpoint/..."},
 	"cmd/weft": {
 		"checkpoint", "checkpoint/...", "graph", "internal/sqlitedb", "internal/stored", "internal/uuid", "memory", "memory/driver",
