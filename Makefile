@@ -102,6 +102,12 @@ bench-large: ## what an index finds, and how fast, among 300,000 vectors in Post
 	scripts/postgres >/dev/null
 	WEFT_LARGE=1 WEFT_VECTORS=300000 $(GO) test ./memory/pgmemory -run='^TestRecallOfIndex$$' -count=1 -v -timeout=90m
 
+# The server of its own waits for the disk. The data takes up to 6 GB, and is deleted at the end.
+.PHONY: scale
+scale: ## a million threads in PostgreSQL: sizes, lists, and pruning beside runs (15 minutes; SCALEFLAGS="-threads 100000")
+	DATABASE_URL=$$(WEFT_POSTGRES_CLUSTER=scale WEFT_POSTGRES_DURABLE=1 scripts/postgres) && export DATABASE_URL && \
+		$(BENCHMARKS) run ./scale $(SCALEFLAGS); status=$$?; WEFT_POSTGRES_CLUSTER=scale scripts/postgres stop; exit $$status
+
 .PHONY: crash
 crash: ## kill a run CRASHES times at random points and resume it
 	scripts/postgres >/dev/null

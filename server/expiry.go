@@ -101,11 +101,14 @@ func (s *Server) expireThreads() {
 	}
 }
 
-// expire deletes or prunes the threads that have expired.
+// expire deletes or prunes the threads that have expired, one at a time, those that have waited
+// longest first. Another call continues after an interruption.
 func (s *Server) expire(ctx context.Context) error {
 	var errs error
 	for offset := 0; ; {
-		found, _, err := s.o.Runs.Search(ctx, runs.Query{Kind: runs.Thread, Expired: now(), Order: runs.ByID, Offset: offset, Limit: expiryPage})
+		found, _, err := s.o.Runs.Search(ctx, runs.Query{
+			Kind: runs.Thread, Expired: now(), Order: runs.ByExpires, Offset: offset, Limit: expiryPage, Uncounted: true,
+		})
 		if err != nil || len(found) == 0 {
 			return errors.Join(errs, err)
 		}

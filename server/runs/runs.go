@@ -72,6 +72,7 @@ const (
 	ByName    Order = "name"
 	ByStatus  Order = "status"
 	ByGraph   Order = "graph"
+	ByExpires Order = "expires" // only for a query with Expired
 )
 
 // A Query selects records of a kind. Empty fields select all.
@@ -97,6 +98,9 @@ type Query struct {
 	Reverse bool  // reverses the whole order, also that of equal records
 	// Limit is the largest number of records; 0 means no limit. Offset leaves out the first ones.
 	Limit, Offset int
+	// Uncounted says that the caller does not need the total. It is then at least the number of
+	// the records that are returned.
+	Uncounted bool
 }
 
 // A Filter selects records by their owner and metadata. A run is selected if the record of its thread

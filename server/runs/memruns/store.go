@@ -313,6 +313,8 @@ func compare(o runs.Order, a, b *runs.Record) int {
 		c = strings.Compare(a.Status, b.Status)
 	case runs.ByGraph:
 		c = strings.Compare(a.Graph, b.Graph)
+	case runs.ByExpires:
+		c = a.Expires.Compare(b.Expires)
 	case runs.ByID:
 	default:
 		c = a.Created.Compare(b.Created)

@@ -20,8 +20,10 @@ const (
 	getLast = `SELECT last, trimmed FROM weft.run_log WHERE thread = $1`
 
 	logOf    = `SELECT key FROM weft.run_log WHERE thread = $1`
-	logsOver = `SELECT key FROM weft.run_log WHERE events > $1 OR bytes > $2 UNION SELECT log FROM weft.run_event WHERE time < $3::timestamptz`
-	trimLog  = `SELECT weft.run_trim($1, $2::timestamptz, $3::bigint, $4::bigint)`
+	logsOver = `SELECT key FROM weft.run_log WHERE events > $1 OR bytes > $2`
+	// logsBefore selects the logs of the oldest events before a time.
+	logsBefore = `SELECT DISTINCT log FROM (SELECT log FROM weft.run_event WHERE time < $1::timestamptz ORDER BY time LIMIT 1000) e`
+	trimLog    = `SELECT weft.run_trim($1, $2::timestamptz, $3::bigint, $4::bigint)`
 )
 
 // Append implements [runs.Store].
@@ -111,37 +113,69 @@ func (s *Store) Last(ctx context.Context, thread string) (last, trimmed int64, e
 	return last, trimmed, nil
 }
 
-// Trim implements [runs.Store].
-func (s *Store) Trim(ctx context.Context, thread string, keep runs.Bounds) (removed int, err error) {
-	var since *time.Time
-	var count, size *int64
+// Trim implements [runs.Store]. It trims each log in a transaction of its own, so that none is locked for
+// long. Another call continues after an interruption.
+func (s *Store) Trim(ctx context.Context, thread string, keep runs.Bounds) (int, error) {
+	t := trimming{store: s}
 	if !keep.Since.IsZero() {
-		since = &keep.Since
+		t.since = &keep.Since
 	}
 	if n := int64(keep.Events); n > 0 {
-		count = &n
+		t.count = &n
 	}
 	if keep.Bytes > 0 {
-		size = &keep.Bytes
+		t.size = &keep.Bytes
 	}
-	text, args := logOf, []any{thread}
-	if thread == "" {
-		text, args = logsOver, []any{count, size, since}
+	var err error
+	if thread != "" {
+		err = t.logs(ctx, logOf, thread)
+	} else {
+		err = t.all(ctx)
 	}
+	if err != nil {
+		return t.removed, s.fail("trim", err)
+	}
+	return t.removed, nil
+}
+
+// A trimming is a call of Trim. A nil bound is none.
+type trimming struct {
+	store       *Store
+	since       *time.Time
+	count, size *int64
+	removed     int
+}
+
+// all trims all logs: those that are too long, and then those with old events, oldest first.
+func (t *trimming) all(ctx context.Context) error {
+	if t.count != nil || t.size != nil {
+		if err := t.logs(ctx, logsOver, t.count, t.size); err != nil {
+			return err
+		}
+	}
+	for before := -1; t.since != nil && before < t.removed; {
+		before = t.removed
+		if err := t.logs(ctx, logsBefore, t.since); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// logs trims the logs that a query selects.
+func (t *trimming) logs(ctx context.Context, query string, args ...any) error {
+	s := t.store
 	var logs []int64
-	err = s.rows(ctx, maintenanceTime, pgdb.AnyFault, text, args, func() { logs = nil }, func(rows pgx.Rows) error {
+	err := s.rows(ctx, maintenanceTime, pgdb.AnyFault, query, args, func() { logs = nil }, func(rows pgx.Rows) error {
 		var log int64
 		err := rows.Scan(&log)
 		logs = append(logs, log)
 		return err
 	})
-	for i := 0; i < len(logs) && err == nil; i++ { // one transaction a log, so that none is locked for long
+	for i := 0; i < len(logs) && err == nil; i++ {
 		n := 0
-		err = s.rows(ctx, maintenanceTime, pgdb.AnyFault, trimLog, []any{logs[i], since, count, size}, func() {}, func(rows pgx.Rows) error { return rows.Scan(&n) })
-		removed += n
+		err = s.rows(ctx, maintenanceTime, pgdb.AnyFault, trimLog, []any{logs[i], t.since, t.count, t.size}, func() {}, func(rows pgx.Rows) error { return rows.Scan(&n) })
+		t.removed += n
 	}
-	if err != nil {
-		return removed, s.fail("trim", err)
-	}
-	return removed, nil
+	return err
 }

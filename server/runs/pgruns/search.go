@@ -28,9 +28,23 @@ func (c *condition) arg(arg any) string {
 	return fmt.Sprintf(`$%d`, len(c.args))
 }
 
+// ofOpen reports whether a query selects threads of one of the statuses in the table run_open, in
+// the order of its index.
+func ofOpen(q *runs.Query) bool {
+	return q.Kind == runs.Thread && len(q.Statuses) == 1 && (q.Statuses[0] == "interrupted" || q.Statuses[0] == "error") &&
+		(q.Order == "" || q.Order == runs.ByCreated)
+}
+
+const (
+	openThreads = ` FROM weft.run_open JOIN weft.run_record ON id = thread AND kind = $1 AND kind <> 'run' WHERE state = $2`
+	countOpen   = `SELECT count(*) FROM weft.run_open WHERE state = $1`
+)
+
 func conditionOf(q *runs.Query) (*condition, error) {
 	c := &condition{text: ` FROM weft.run_record WHERE kind = $1`, args: []any{string(q.Kind)}}
-	if q.Kind != runs.Run {
+	if ofOpen(q) {
+		c = &condition{text: openThreads, args: append(c.args, q.Statuses[0])}
+	} else if q.Kind != runs.Run {
 		c.text += ` AND kind <> 'run'` // so that the index of labels can be used
 	}
 	if q.IDs != nil {
@@ -45,7 +59,7 @@ func conditionOf(q *runs.Query) (*condition, error) {
 	if q.Name != "" {
 		c.and(`strpos(folded, %s) > 0`, strings.ToLower(q.Name))
 	}
-	if len(q.Statuses) > 0 {
+	if len(q.Statuses) > 0 && !ofOpen(q) {
 		c.and(`status = ANY(%s::text[])`, q.Statuses)
 	}
 	if !q.Expired.IsZero() {
@@ -93,12 +107,16 @@ func (c *condition) filter(q *runs.Query) error {
 
 var orders = map[runs.Order]string{
 	runs.ByID: "id", runs.ByUpdated: "updated, id", runs.ByName: "name, id", runs.ByStatus: "status, id", runs.ByGraph: "graph, id",
+	runs.ByExpires: "expires, id",
 }
 
 func orderOf(q *runs.Query) string {
 	columns := orders[q.Order]
 	if columns == "" {
 		columns = "created, id"
+	}
+	if ofOpen(q) {
+		columns = "made, thread"
 	}
 	if q.Reverse {
 		columns = strings.ReplaceAll(columns, ",", " DESC,") + " DESC"
@@ -138,10 +156,14 @@ func (s *Store) search(ctx context.Context, q *runs.Query) (found []runs.Record,
 	if err != nil {
 		return nil, 0, err
 	}
-	if (q.Limit <= 0 || len(found) < q.Limit) && (q.Offset <= 0 || len(found) > 0) {
+	if q.Uncounted || (q.Limit <= 0 || len(found) < q.Limit) && (q.Offset <= 0 || len(found) > 0) {
 		return found, q.Offset + len(found), nil
 	}
-	err = s.query(ctx, `SELECT count(*)`+c.text, c.args, func(rows pgx.Rows) error { return rows.Scan(&total) })
+	text, args := `SELECT count(*)`+c.text, c.args
+	if c.text == openThreads { // there is no other condition
+		text, args = countOpen, args[1:]
+	}
+	err = s.query(ctx, text, args, func(rows pgx.Rows) error { return rows.Scan(&total) })
 	return found, total, err
 }
 

@@ -136,6 +136,19 @@ var searchCases = []testCase{
 			equal(f, "by "+string(order)+", reversed", f.ids(runs.Query{Kind: runs.Thread, Order: order, Reverse: true}, 4), backwards)
 		}
 	}},
+	{"search/expired", "Expired records are sorted by the time at which they expire, also without a total.", func(f *fixture) {
+		f.insert(people()...)
+		q := runs.Query{Kind: runs.Thread, Expired: start.Add(time.Hour), Order: runs.ByExpires, Reverse: true, Limit: 1}
+		equal(f, "the last one", f.ids(q, 2), []string{"b"})
+		q.Uncounted, q.Reverse = true, false
+		for offset, want := range []string{"a", "b"} {
+			q.Offset = offset
+			found, total, err := f.store.Search(f.ctx, q)
+			if err != nil || len(found) != 1 || found[0].ID != want || total < 1 {
+				f.Errorf("without a total: got %+v, %d, %v want %s", found, total, err, want)
+			}
+		}
+	}},
 	{"search/pages", "Limit and Offset select a page; the total counts all pages.", func(f *fixture) {
 		f.insert(people()...)
 		for _, meta := range []string{``, `{"n":1}`} { // stores may count in another way

@@ -78,6 +78,7 @@ func (c *condition) filter(q *runs.Query) error {
 
 var orders = map[runs.Order]string{
 	runs.ByID: "id", runs.ByUpdated: "updated, id", runs.ByName: "name, id", runs.ByStatus: "status, id", runs.ByGraph: "graph, id",
+	runs.ByExpires: "expires, id",
 }
 
 func orderOf(q *runs.Query) string {
@@ -138,8 +139,10 @@ func threadsOf(ctx context.Context, r *sqlitedb.Session, f *runs.Filter) (string
 
 // page returns the page of a search without metadata.
 func page(r *sqlitedb.Session, q *runs.Query, c *condition) (found []runs.Record, total int, err error) {
-	if _, err := r.One(`SELECT count(*)`+c.text, c.args, &total); err != nil {
-		return nil, 0, err
+	if !q.Uncounted {
+		if _, err := r.One(`SELECT count(*)`+c.text, c.args, &total); err != nil {
+			return nil, 0, err
+		}
 	}
 	limit := q.Limit
 	if limit <= 0 {
@@ -151,7 +154,7 @@ func page(r *sqlitedb.Session, q *runs.Query, c *condition) (found []runs.Record
 		found = append(found, one)
 		return true, err
 	})
-	return found, total, err
+	return found, max(total, len(found)), err
 }
 
 // each calls f for each record of a search by metadata, with the fields that are searched.

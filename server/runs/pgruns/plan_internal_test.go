@@ -1,0 +1,115 @@
+package pgruns
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-go/weft/internal/pgdb"
+	"github.com/weft-go/weft/internal/pgtest"
+	"github.com/weft-go/weft/server/runs"
+)
+
+// A page of the threads that wait, or that have expired, is read in the order of an index, and the number
+// of those that wait from an index alone. The threads of a store of the second version are found too.
+func TestThreadsOfAStatusAreReadFromAnIndex(t *testing.T) {
+	t.Parallel()
+	schema, url := pgtest.Schema(t), pgtest.DirectURL(t)
+	store, err := Open(t.Context(), url, Options{Schema: schema})
+	require.NoError(t, err)
+	t.Cleanup(store.Close)
+	pgtest.Do(t, url, `INSERT INTO `+schema+`.run_record (kind, id, parent, owner, graph, name, folded, status, created, updated, expires, labels)
+		SELECT 'thread', 'thread' || n, '', '', 'graph', '', '', CASE n % 10 WHEN 0 THEN 'interrupted' WHEN 1 THEN 'error' ELSE 'idle' END,
+		now() + n * interval '1 second', now(), CASE WHEN n % 2 = 0 THEN now() - n * interval '1 second' END, '{}' FROM generate_series(1, 20000) n`)
+	interrupted := runs.Query{Kind: runs.Thread, Statuses: []string{"interrupted"}, Limit: 10, Reverse: true}
+	wantNewest := func() {
+		found, total, err := store.Search(t.Context(), interrupted)
+		require.NoError(t, err)
+		assert.Equal(t, 2000, total)
+		require.Len(t, found, 10)
+		assert.Equal(t, "thread20000", found[0].ID)
+	}
+	wantNewest()
+	pgtest.Do(t, url, `DELETE FROM `+schema+`.run_open`)
+	pgtest.Do(t, url, `DELETE FROM `+schema+`.run_migration WHERE version = 4`)
+	require.NoError(t, store.migrate(t.Context()))
+	wantNewest()
+
+	pgtest.Do(t, url, `INSERT INTO `+schema+`.run_open (thread, state, made) SELECT 'failed' || n, 'error', now() FROM generate_series(1, 50000) n`)
+	pgtest.Do(t, url, `VACUUM ANALYZE `+schema+`.run_record, `+schema+`.run_open`)
+	expired := runs.Query{Kind: runs.Thread, Expired: time.Now(), Order: runs.ByExpires, Limit: 10}
+	for _, c := range []struct {
+		query runs.Query
+		index string
+	}{{interrupted, "run_open_state"}, {expired, "run_record_expires"}} {
+		condition, err := conditionOf(&c.query)
+		require.NoError(t, err)
+		plan := planOf(t, store, url, `SELECT id`+condition.text+orderOf(&c.query)+` LIMIT 10`, condition.args)
+		assert.Contains(t, plan, c.index)
+		assert.NotContains(t, plan, "Seq Scan")
+		if c.index == "run_open_state" { // an index of the time alone sorts those of the same microsecond
+			assert.NotContains(t, plan, "Sort")
+		}
+		assert.NotRegexp(t, `rows=\d{3,} loops`, plan, "a page of ten reads hundreds of rows")
+	}
+	plan := planOf(t, store, url, countOpen, []any{"interrupted"})
+	assert.Contains(t, plan, "Index Only Scan using run_open_state")
+	assert.Contains(t, plan, "Heap Fetches: 0")
+}
+
+// planOf returns the plan with which a query was executed.
+func planOf(t *testing.T, store *Store, url, query string, args []any) string {
+	t.Helper()
+	conn := pgtest.Connect(t, url)
+	args = append([]any{pgx.QueryExecModeSimpleProtocol}, args...)
+	rows, err := conn.Query(t.Context(), pgdb.InSchema(store.schema, `EXPLAIN (ANALYZE, COSTS off, TIMING off) `+query), args...)
+	require.NoError(t, err)
+	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	return fmt.Sprintln(lines)
+}
+
+// The status of a thread in the list follows its record.
+func TestListOfAStatusFollowsTheRecords(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	store, err := Open(ctx, pgtest.DirectURL(t), Options{Schema: pgtest.Schema(t)})
+	require.NoError(t, err)
+	t.Cleanup(store.Close)
+	r := runs.Record{Kind: runs.Thread, ID: "t", Status: "idle", Created: time.Now(), Owner: "ann"}
+	require.NoError(t, store.Insert(ctx, r, runs.Record{Kind: runs.Run, ID: "r", Parent: "t", Status: "error"}))
+	want := func(status string, owner string, n int) {
+		t.Helper()
+		q := runs.Query{Kind: runs.Thread, Statuses: []string{status}, Limit: 1}
+		if owner != "" {
+			q.Filter.Owner = &owner
+		}
+		found, total, err := store.Search(ctx, q)
+		require.NoError(t, err)
+		assert.Len(t, found, n)
+		assert.Equal(t, n, total)
+	}
+	for _, status := range []string{"busy", "interrupted", "error", "idle", "interrupted"} {
+		got, err := store.Get(ctx, runs.Thread, "t")
+		require.NoError(t, err)
+		got.Status = status
+		_, err = store.Update(ctx, got)
+		require.NoError(t, err)
+		for _, other := range []string{"busy", "interrupted", "error", "idle"} {
+			n := 0
+			if other == status {
+				n = 1
+			}
+			want(other, "", n)
+			want(other, "ann", n)
+			want(other, "bob", 0)
+			want(other, "\x00", 0)
+		}
+	}
+	require.NoError(t, store.Delete(ctx, runs.Thread, "t"))
+	want("interrupted", "", 0)
+}
