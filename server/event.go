@@ -39,7 +39,7 @@ type runEnd struct {
 type messageEvent struct {
 	ID string `json:"id"`
 	// Whole says that Message is a whole message and not a piece.
-	Whole    bool            `json:"whole,omitempty"`
+	Whole   bool            `json:"whole,omitempty"`
 	Message json.RawMessage `json:"message"`
 	// Metadata describes the task. The first piece of a message has it; see metadataByID.
 	Metadata json.RawMessage `json:"metadata,omitempty"`

@@ -189,6 +189,30 @@ type usageMetadata struct {
 	Input  int64 `json:"input_tokens"`
 	Output int64 `json:"output_tokens"`
 	Total  int64 `json:"total_tokens"`
+	// The details are parts of Input and Output.
+	Read  *inputTokens  `json:"input_token_details,omitempty"`
+	Wrote *outputTokens `json:"output_token_details,omitempty"`
+}
+
+type inputTokens struct {
+	Cached     int64 `json:"cache_read"`
+	CacheWrite int64 `json:"cache_creation"`
+}
+
+type outputTokens struct {
+	Reasoning int64 `json:"reasoning"`
+}
+
+// usage returns the tokens as package llm counts them.
+func (u *usageMetadata) usage() llm.Usage {
+	out := llm.Usage{Input: u.Input, Output: u.Output, Total: u.Total}
+	if u.Read != nil {
+		out.Cached, out.CacheWrite = u.Read.Cached, u.Read.CacheWrite
+	}
+	if u.Wrote != nil {
+		out.Reasoning = u.Wrote.Reasoning
+	}
+	return out
 }
 
 // newChunkMessage converts a piece of a model's reply.
@@ -215,7 +239,14 @@ func newChunkMessage(c llm.Chunk) chunkMessage {
 }
 
 func newUsage(u llm.Usage) *usageMetadata {
-	return &usageMetadata{Input: u.Input, Output: u.Output, Total: u.Total}
+	m := &usageMetadata{Input: u.Input, Output: u.Output, Total: u.Total}
+	if u.Cached > 0 || u.CacheWrite > 0 {
+		m.Read = &inputTokens{u.Cached, u.CacheWrite}
+	}
+	if u.Reasoning > 0 {
+		m.Wrote = &outputTokens{u.Reasoning}
+	}
+	return m
 }
 
 func optional(s string) *string {

@@ -23,6 +23,7 @@ type recorder struct {
 	sent   map[string]bool   // the ids of messages that clients have got
 	begun  map[string]time.Time
 	failed map[string][]failedAttempt // the attempts of running tasks that failed, by the id of the task
+	logs   map[string][]logLine       // what running tasks wrote to a logger, by the id of the task
 }
 
 // A scope is the graph of the run, or a subgraph that it runs.
@@ -41,7 +42,7 @@ type scope struct {
 }
 
 func newRecorder(a *activeRun, w *logWriter, p *prepared, r *reader) *recorder {
-	return &recorder{run: a, w: w, p: p, reader: r, scopes: map[string]*scope{}, sent: map[string]bool{}, begun: map[string]time.Time{}, failed: map[string][]failedAttempt{}}
+	return &recorder{run: a, w: w, p: p, reader: r, scopes: map[string]*scope{}, sent: map[string]bool{}, begun: map[string]time.Time{}, failed: map[string][]failedAttempt{}, logs: map[string][]logLine{}}
 }
 
 // began writes that the run begins.

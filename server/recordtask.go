@@ -53,6 +53,9 @@ func (r *recorder) emitted(sc *scope, at *graph.Place, e graph.Emitted) error {
 	switch v := e.Value.(type) {
 	case triedError:
 		return r.attempt(sc, at, v)
+	case logLine:
+		r.logged(sc, at, v)
+		return nil
 	case llm.Chunk:
 		m := messageEvent{ID: v.MessageID, Message: encoded(newChunkMessage(v))}
 		if !r.sent[v.MessageID] {
@@ -119,8 +122,9 @@ func (r *recorder) taskFinished(sc *scope, at *graph.Place, e graph.TaskFinished
 	}
 	id := r.taskID(sc, at.Task, at.Step)
 	result := resultEvent{ID: id, Name: nodeOf(at.Task), Result: emptyObject, Interrupts: []interrupt{}}
-	kept := taskResult{Started: r.begun[id], Ended: at.Time, Node: result.Name, Step: r.stepOf(sc, at.Step), Run: r.run.id, Attempts: r.failed[id]}
+	kept := taskResult{Started: r.begun[id], Ended: at.Time, Node: result.Name, Step: r.stepOf(sc, at.Step), Run: r.run.id, Attempts: r.failed[id], Logs: r.logs[id]}
 	delete(r.failed, id)
+	delete(r.logs, id)
 	if e.Err != nil {
 		f, _ := nodeFailure(e.Err)
 		text := f.Name + ": " + f.Message

@@ -16,6 +16,7 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/internal/stored"
+	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/server/runs"
 	"github.com/weft-go/weft/server/ui"
@@ -98,6 +99,9 @@ type Options struct {
 	// from when the run was due until it first began. Package graph/otelgraph has both. Nil means none.
 	SaveTrace  func(*http.Request) map[string]string
 	RunContext func(ctx context.Context, trace map[string]string, wait time.Duration) context.Context
+	// Cost returns the price of tokens that a node of a graph has used, in the currency of
+	// [ui.Studio]. The studio shows it beside the tokens. Nil means that it shows no costs.
+	Cost func(graph, node string, used llm.Usage) float64
 	// Logger receives failures that no client is told. Nil means that nothing is logged.
 	Logger *slog.Logger
 }

@@ -86,6 +86,7 @@ type taskResult struct {
 	Usage *llm.Usage `json:"usage,omitempty"`
 	// Attempts are those before the last one.
 	Attempts []failedAttempt `json:"attempts,omitempty"`
+	Logs     []logLine       `json:"logs,omitempty"`
 }
 
 // A reader reads the states of a thread.

@@ -142,6 +142,8 @@ type markTask struct {
 	Usage   *llm.Usage `json:"usage,omitempty"`
 	// Attempts are those that failed before the last one.
 	Attempts []failedAttempt `json:"attempts,omitempty"`
+	Logs     []logLine       `json:"logs,omitempty"`
+	Cost     *float64        `json:"cost,omitempty"` // see Options.Cost
 }
 
 // timeline sends the checkpoints of a thread without their states, newest first.
@@ -171,6 +173,15 @@ func (c *call) timeline() error {
 	return c.send(map[string]any{"checkpoints": marks, "more": len(marks) == limit})
 }
 
+// cost returns the price of tokens that a node has used, or nil if the program knows none.
+func (s *Server) cost(graph, node string, used llm.Usage) *float64 {
+	if s.o.Cost == nil {
+		return nil
+	}
+	c := s.o.Cost(graph, node, used)
+	return &c
+}
+
 // marks returns checkpoints of a thread with what is kept of their tasks.
 func (s *Server) marks(ctx context.Context, g *served, thread string, q graph.HistoryQuery) ([]*mark, error) {
 	out, ids, byID := []*mark{}, []string{}, map[string]*mark{}
@@ -191,6 +202,12 @@ func (s *Server) marks(ctx context.Context, g *served, thread string, q graph.Hi
 	if len(ids) == 0 {
 		return out, nil
 	}
+	price := func(node string, used *llm.Usage) *float64 {
+		if used == nil {
+			return nil
+		}
+		return s.cost(g.name, node, *used)
+	}
 	tasks, err := s.o.Runs.Tasks(ctx, thread, ids...)
 	if err != nil {
 		return nil, err
@@ -201,14 +218,14 @@ func (s *Server) marks(ctx context.Context, g *served, thread string, q graph.Hi
 			return nil, err
 		}
 		if m := byID[t.Checkpoint]; m != nil {
-			m.add(t.ID, &kept)
+			m.add(t.ID, &kept, price(kept.Node, kept.Usage))
 		}
 	}
 	return out, nil
 }
 
 // add adds what is kept of a task. A record of questions belongs to the task with the same id.
-func (m *mark) add(id string, kept *taskResult) {
+func (m *mark) add(id string, kept *taskResult, cost *float64) {
 	if len(kept.Interrupts) > 0 {
 		task := id[:len(id)-len(asked)]
 		for i := range m.Tasks {
@@ -220,7 +237,7 @@ func (m *mark) add(id string, kept *taskResult) {
 		m.Tasks = append(m.Tasks, markTask{ID: task, Node: kept.Node, Asked: true, Writes: []string{}})
 		return
 	}
-	task := markTask{ID: id, Node: kept.Node, Error: kept.Error, Writes: keysOf(kept.Result), Usage: kept.Usage, Attempts: kept.Attempts}
+	task := markTask{ID: id, Node: kept.Node, Error: kept.Error, Writes: keysOf(kept.Result), Usage: kept.Usage, Attempts: kept.Attempts, Logs: kept.Logs, Cost: cost}
 	if !kept.Started.IsZero() {
 		task.Started = &kept.Started
 	}

@@ -139,7 +139,10 @@ func TestTheTimelineHasTheTasksOfEachCheckpoint(t *testing.T) {
 func TestATraceHasTheModelsAndToolsOfARun(t *testing.T) {
 	t.Parallel()
 	store := memcheckpoint.New(memcheckpoint.Options{})
-	s, run := asked(t, server.Options{Graphs: map[string]*graph.Graph{"helper": helper(t, store)}, Runs: memruns.New()})
+	s, run := asked(t, server.Options{Graphs: map[string]*graph.Graph{"helper": helper(t, store)}, Runs: memruns.New(), Cost: func(graph, node string, used llm.Usage) float64 {
+		assert.Equal(t, "helper agent", graph+" "+node)
+		return float64(used.Input) + 1000*float64(used.Output)
+	}})
 	trace := get(t, s, "/weft/threads/"+studioThread+"/runs/"+run)
 	assert.Equal(t, true, field(trace, "complete"))
 	kinds := map[string]string{}
@@ -149,6 +152,12 @@ func TestATraceHasTheModelsAndToolsOfARun(t *testing.T) {
 		}
 	}
 	assert.Equal(t, map[string]string{"task agent": "success", "model model": "success", "task tools": "waiting"}, kinds)
+
+	line := get(t, s, "/weft/threads/"+studioThread+"/timeline")
+	for _, cost := range []any{field(trace, "spans", 1, "cost"), field(line, "checkpoints", 1, "tasks", 0, "cost")} {
+		assert.Equal(t, json.Number("5012"), cost)
+	}
+	assert.Nil(t, field(trace, "spans", 0, "cost"), "of a task")
 
 	state := get(t, s, "/threads/"+studioThread+"/state")
 	hash, _ := field(state, "interrupts", 0, "value", "hash").(string)

@@ -21,23 +21,18 @@ type trace struct {
 
 // A span is a part of a run.
 type span struct {
-	ID     string     `json:"id"`
-	Parent string     `json:"parent,omitempty"` // the id of a task
-	Kind   string     `json:"kind"`             // task, attempt, model or tool
-	Name   string     `json:"name"`
-	Step   int        `json:"step"`
-	Path   string     `json:"path,omitempty"`
-	Start  time.Time  `json:"start"`
-	End    *time.Time `json:"end"`
-	Status string     `json:"status"` // running, success, error or waiting
-	Error  string     `json:"error,omitempty"`
-	Usage  *tokens    `json:"usage,omitempty"`
-}
-
-type tokens struct {
-	Input  int64 `json:"input_tokens"`
-	Output int64 `json:"output_tokens"`
-	Total  int64 `json:"total_tokens"`
+	ID     string         `json:"id"`
+	Parent string         `json:"parent,omitempty"` // the id of a task
+	Kind   string         `json:"kind"`             // task, attempt, model or tool
+	Name   string         `json:"name"`
+	Step   int            `json:"step"`
+	Path   string         `json:"path,omitempty"`
+	Start  time.Time      `json:"start"`
+	End    *time.Time     `json:"end"`
+	Status string         `json:"status"` // running, success, error or waiting
+	Error  string         `json:"error,omitempty"`
+	Usage  *usageMetadata `json:"usage,omitempty"`
+	Cost   *float64       `json:"cost,omitempty"` // see Options.Cost
 }
 
 func (c *call) traceRun() error {
@@ -49,7 +44,7 @@ func (c *call) traceRun() error {
 	if err != nil {
 		return err
 	}
-	t := tracer{byID: map[string]int{}}
+	t := tracer{byID: map[string]int{}, cost: func(node string, used *usageMetadata) *float64 { return c.s.cost(r.Graph, node, used.usage()) }}
 	complete, err := c.s.eachEvent(c.ctx(), r.Parent, r.ID, 0, t.add)
 	if err != nil {
 		return err
@@ -89,6 +84,7 @@ func (s *Server) eachEvent(ctx context.Context, thread, run string, after int64,
 type tracer struct {
 	spans []span
 	byID  map[string]int
+	cost  func(node string, used *usageMetadata) *float64
 }
 
 func (t *tracer) add(e *runs.Event) error {
@@ -180,11 +176,11 @@ func callerOf(path string) string {
 // one. The call of a tool, and of a model that does not stream, begins with its task.
 func (t *tracer) message(e *runs.Event, d *messageEvent) error {
 	var m struct {
-		Type  string  `json:"type"`
-		Name  string  `json:"name"`
-		Call  string  `json:"tool_call_id"`
-		State string  `json:"status"`
-		Usage *tokens `json:"usage_metadata"`
+		Type  string         `json:"type"`
+		Name  string         `json:"name"`
+		Call  string         `json:"tool_call_id"`
+		State string         `json:"status"`
+		Usage *usageMetadata `json:"usage_metadata"`
 	}
 	if err := json.Unmarshal(d.Message, &m); err != nil {
 		return err
@@ -214,7 +210,7 @@ func (t *tracer) message(e *runs.Event, d *messageEvent) error {
 		s.Status = runError
 	}
 	if m.Usage != nil {
-		s.Usage = m.Usage
+		s.Usage, s.Cost = m.Usage, t.cost(e.Node, m.Usage)
 	}
 	return nil
 }

@@ -119,6 +119,7 @@ func run(ctx context.Context, c config, s *chat.Service, records runs.Store, log
 			Placeholder: "Remember that my dog is called Rex",
 			Suggestions: []string{"Remember that my dog is called Rex", "What is my dog called?", "What do you know about me?"},
 			Tools:       s.Tools(),
+			SignIn:      true, // a caller without a token is a user, too
 		},
 		Studio:   &ui.Studio{Write: true},
 		Auth:     api.Caller,

@@ -59,6 +59,9 @@ type Chat struct {
 	// 401, with its own address in the parameter "return". Empty means that the page asks for a
 	// token, which it sends as a bearer token.
 	Login string
+	// SignIn lets a person sign in before the server refuses a request, for a server that also answers
+	// requests without credentials. The sidebar then has a button for it.
+	SignIn bool
 }
 
 // Handler returns the page. Serve it under a path that ends with a slash, behind
@@ -86,6 +89,6 @@ func (c Chat) Handler() (http.Handler, error) {
 	}
 	return newPage("chat.html", settings{
 		Assistant: c.Assistant, Messages: c.Messages, Title: title, Greeting: c.Greeting, Suggestions: c.Suggestions, Placeholder: c.Placeholder,
-		Login: c.Login, Attach: c.Attach, Upload: c.Upload, Accept: c.Accept, Tools: infos,
+		Login: c.Login, SignIn: c.SignIn, Attach: c.Attach, Upload: c.Upload, Accept: c.Accept, Tools: infos,
 	}, c.Script, c.Theme)
 }

@@ -30,10 +30,12 @@ type settings struct {
 	Suggestions []string            `json:"suggestions,omitempty"`
 	Placeholder string              `json:"placeholder,omitempty"`
 	Login       string              `json:"login,omitempty"`
+	SignIn      bool                `json:"signIn,omitempty"`
 	Attach      bool                `json:"attach,omitempty"`
 	Upload      string              `json:"upload,omitempty"`
 	Accept      string              `json:"accept,omitempty"`
 	Write       bool                `json:"write,omitempty"`
+	Currency    string              `json:"currency,omitempty"`
 	Tools       map[string]toolInfo `json:"tools,omitempty"`
 }
 

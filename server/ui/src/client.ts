@@ -19,6 +19,16 @@ export async function credentialsNow(): Promise<Headers> {
   return credentials();
 }
 
+/** hasToken reports whether a token is kept. */
+export function hasToken(): boolean {
+  return sessionStorage.getItem("weft.token") !== null;
+}
+
+/** dropToken forgets the token. */
+export function dropToken() {
+  sessionStorage.removeItem("weft.token");
+}
+
 /** setToken keeps a token until the tab is closed. */
 export function setToken(token: string) {
   sessionStorage.setItem("weft.token", token);

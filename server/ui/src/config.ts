@@ -48,12 +48,16 @@ export type Config = {
   placeholder?: string;
   /** Where a person signs in when the server refuses the credentials. */
   login?: string;
+  /** Whether a person can sign in before the server refuses a request. */
+  signIn?: boolean;
   tools?: Record<string, Tool>;
   /** Whether images and texts can be attached to messages. */
   attach?: boolean;
   /** The address of the application that takes files, and the types that it takes. */
   upload?: string;
   accept?: string;
+  /** The currency of costs: a code of ISO 4217. */
+  currency?: string;
   /** Whether the studio may change things. */
   write?: boolean;
 };

@@ -211,6 +211,39 @@ test("the failed attempts of a node are in its run and at the node", { timeout: 
   await close(first);
 });
 
+test("what a node wrote to a logger is at the node", { timeout: 60_000 }, async () => {
+  const page = await open(base, `#/threads/${published}?node=search&view=graph`);
+  const inspector = page.getByRole("region", { name: "Node search" });
+  for (let i = 0; i < 3 && !(await inspector.getByText("the index answered with status 429").isVisible()); i++) {
+    await inspector.getByRole("button", { name: "Earlier call" }).click();
+    await settled(page);
+  }
+  const lines = inspector.getByRole("listitem").filter({ hasText: /INFO|WARN/ });
+  await lines.filter({ hasText: "WARN the index answered with status 429" }).waitFor();
+  assert.match((await lines.first().innerText()).replaceAll("\n", " "), /INFO the search begins.*prices of bicycles/);
+  await close(page);
+});
+
+test("the cost of a run is at the run, at its models and at the nodes", { timeout: 60_000 }, async () => {
+  const runs = (await runsOf(base, {})).filter((r) => r.graph_id === "support" && r.status === "success");
+  const { thread_id, run_id } = runs[0];
+  const trace = await (await fetch(new URL(`../weft/threads/${thread_id}/runs/${run_id}`, base))).json();
+  const models = trace.spans.filter((s) => s.kind === "model");
+  const cost = models.reduce((n, s) => n + (0.4 * s.usage.input_tokens + 1.6 * s.usage.output_tokens) / 1e6, 0);
+  assert.ok(cost > 0);
+  const shown = (n) => new RegExp(`€\\s?${n.toFixed(4).replace(".", "\\.").replace(/0{1,2}$/, "0*")}|${n.toFixed(4)}\\s?€`);
+  const page = await open(base, `#/runs/${thread_id}/${run_id}`);
+  const fact = page.locator("dl div", { has: page.getByText("Cost", { exact: true }) }).first();
+  await fact.waitFor();
+  assert.match(await fact.innerText(), shown(cost));
+  await page.getByRole("button", { name: /^model\s?, model/ }).first().click();
+  await page.getByRole("listitem").getByText("Cost", { exact: true }).waitFor();
+  await close(page);
+  const other = await open(base, `#/threads/${thread_id}?node=agent&view=graph`);
+  await other.getByRole("region", { name: "Node agent" }).getByText(/€/).first().waitFor();
+  await close(other);
+});
+
 test("two checkpoints are compared, and the address opens the same view", { timeout: 60_000 }, async () => {
   const page = await open(base, `#/threads/${published}`);
   await page.getByRole("button", { name: "Compare with" }).click();

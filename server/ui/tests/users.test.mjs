@@ -12,7 +12,7 @@ let program;
 before(async () => {
   program = build("./server/ui/internal/chattest");
   at.browser = await launch();
-  for (const way of ["token", "login", "script"]) {
+  for (const way of ["token", "login", "script", "optional"]) {
     at[way] = { origin: await program.serve(["-listen", "127.0.0.1:0", "-sign-in", way]), browser: at.browser };
   }
 });
@@ -182,6 +182,60 @@ test("a file card: the download has the credentials of the page", limit, async (
     }
     await chat.close();
   }
+});
+
+test("an image of the server is shown with the credentials of the page", limit, async () => {
+  for (const way of ["token", "login", "script"]) {
+    const chat = await newTab(way);
+    const { page } = chat;
+    await page.goto(`${at[way].origin}/chat/`);
+    if (way === "token") await signIn(chat, "token-of-ada");
+    if (way === "login") await page.getByRole("button", { name: "Sign in as Ada" }).click();
+    await chat.field.fill("Draw a picture");
+    await chat.field.press("Enter");
+    await page.getByText("Here it is.").waitFor();
+    const shown = async () => {
+      const image = page.getByRole("img", { name: "A grey field" });
+      await image.waitFor();
+      await page.waitForFunction(() => document.querySelector("img[alt='A grey field']")?.naturalWidth === 40);
+    };
+    await shown();
+    await page.reload();
+    await shown();
+    if (way === "token") {
+      await page.route("**/api/picture.png", (r) => r.fulfill({ status: 404, body: "gone" }));
+      await page.reload();
+      await page.getByRole("img", { name: "A grey field cannot be shown" }).waitFor();
+      assert.deepEqual(await chat.axe(), []);
+    }
+    await chat.close();
+  }
+});
+
+test("sign-in: a guest can sign in and out", limit, async () => {
+  const chat = await newTab("optional");
+  const { page } = chat;
+  await page.goto(`${at.optional.origin}/chat/`);
+  await chat.field.fill("hello");
+  await chat.field.press("Enter");
+  await page.getByText("I got 5 characters of text.").waitFor();
+  assert.equal(await page.getByRole("dialog").count(), 0);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("dialog", { name: "Sign in" }).waitFor();
+  await signIn(chat, "token-of-ada");
+  await page.getByText("There is no such conversation").waitFor(); // it is the guest's
+  await page.getByRole("button", { name: "New chat" }).first().click();
+  await chat.field.fill("secret words");
+  await chat.field.press("Enter");
+  await page.getByText("I got 12 characters of text.").waitFor();
+  assert.deepEqual(await chat.axe(), []);
+  const loaded = page.waitForEvent("load");
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await loaded;
+  await page.getByRole("button", { name: "Sign in" }).waitFor();
+  await page.getByRole("link", { name: "hello" }).waitFor();
+  assert.equal(await page.getByText("secret words").count(), 0);
+  await chat.close();
 });
 
 const pixel = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "base64");

@@ -42,6 +42,9 @@ func newAssistant(store checkpoint.Store) (*graph.Graph, []tools.Tool, error) {
 		tools.New("write_letter", "Writes a letter.", func(context.Context, struct{}) (file, error) {
 			return file{"letter.txt", "text/plain", len(letter), "/api/letter.txt"}, nil
 		}).Annotate(tools.Annotations{Title: "Write a letter", Result: "file"}),
+		tools.New("draw_picture", "Draws a picture.", func(context.Context, struct{}) (map[string]string, error) {
+			return map[string]string{"url": "/api/picture.png", "alt": "A grey field"}, nil
+		}).Annotate(tools.Annotations{Title: "Draw a picture", Result: "image"}),
 	}
 	set, err := tools.NewSet(list...)
 	if err != nil {
@@ -57,6 +60,8 @@ func answer(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
 	switch {
 	case last.Role == llm.RoleTool:
 		return llmtest.NewScript(llmtest.Say("Here it is.")).Stream(ctx, r)
+	case strings.Contains(last.Text(), "picture"):
+		return llmtest.NewScript(llmtest.Call("draw_picture", `{}`)).Stream(ctx, r)
 	case strings.Contains(last.Text(), "invoice"):
 		return llmtest.NewScript(llmtest.Call("make_invoice", `{"customer":"<b>Meyer</b> & Sons"}`)).Stream(ctx, r)
 	}

@@ -4,6 +4,7 @@
 //	go run ./server/ui/internal/chattest -sign-in token    the page asks for a token
 //	go run ./server/ui/internal/chattest -sign-in login    a page of the application sets a cookie
 //	go run ./server/ui/internal/chattest -sign-in script   the application's script sets the headers
+//	go run ./server/ui/internal/chattest -sign-in optional a person without a token is a guest
 package main
 
 import (
@@ -11,6 +12,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"image"
+	"image/png"
 	"net"
 	"net/http"
 	"net/url"
@@ -28,7 +31,7 @@ import (
 
 func main() {
 	listen := flag.String("listen", "127.0.0.1:8125", "`ADDRESS` on this machine")
-	signIn := flag.String("sign-in", "token", "token, login or script")
+	signIn := flag.String("sign-in", "token", "token, login, script or optional")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := serve(ctx, *listen, *signIn)
@@ -48,15 +51,17 @@ func serve(ctx context.Context, listen, signIn string) error {
 	chat := &ui.Chat{Title: "Bureau", Tools: list, Attach: true}
 	switch signIn {
 	case "token":
+	case "optional":
+		chat.SignIn = true
 	case "login":
 		chat.Login = "/login"
 	case "script":
 		chat.Script = "/app.js"
 	default:
-		return fmt.Errorf("-sign-in=%s: the ways are token, login and script", signIn)
+		return fmt.Errorf("-sign-in=%s: the ways are token, login, script and optional", signIn)
 	}
 	s, err := server.New(server.Options{
-		Graphs: map[string]*graph.Graph{"bureau": g}, Runs: memruns.New(), Auth: user, Chat: chat, Studio: &ui.Studio{Write: true, Login: chat.Login},
+		Graphs: map[string]*graph.Graph{"bureau": g}, Runs: memruns.New(), Auth: user(chat.SignIn), Chat: chat, Studio: &ui.Studio{Write: true, Login: chat.Login},
 	})
 	if err != nil {
 		return err
@@ -64,6 +69,10 @@ func serve(ctx context.Context, listen, signIn string) error {
 	s.Handle("GET /api/letter.txt", func(w http.ResponseWriter, _ *http.Request) error {
 		_, err := fmt.Fprint(w, letter)
 		return err
+	})
+	s.Handle("GET /api/picture.png", func(w http.ResponseWriter, _ *http.Request) error {
+		w.Header().Set("Content-Type", "image/png")
+		return png.Encode(w, image.NewGray(image.Rect(0, 0, 40, 30)))
 	})
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listen)
 	if err != nil {
@@ -84,8 +93,17 @@ func serve(ctx context.Context, listen, signIn string) error {
 // letter is a file that only users get.
 const letter = "Dear Ms Meyer,\n"
 
-// user knows two people by a bearer token or by a cookie.
-func user(r *http.Request) (server.User, error) {
+// user knows two people by a bearer token or by a cookie, and may let in guests.
+func user(guests bool) func(*http.Request) (server.User, error) {
+	return func(r *http.Request) (server.User, error) {
+		if guests && r.Header.Get("Authorization") == "" {
+			return server.User{ID: "guest"}, nil
+		}
+		return userOf(r)
+	}
+}
+
+func userOf(r *http.Request) (server.User, error) {
 	given := r.Header.Get("Authorization")
 	if c, err := r.Cookie("session"); err == nil {
 		given = "Bearer " + c.Value

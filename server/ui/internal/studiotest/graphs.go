@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -16,9 +18,13 @@ import (
 	"github.com/weft-go/weft/graph/node"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/llmtest"
+	"github.com/weft-go/weft/server"
 	"github.com/weft-go/weft/state"
 	"github.com/weft-go/weft/tools"
 )
+
+// logger shows what nodes write in the studio only.
+var logger = slog.New(server.LogHandler(slog.NewTextHandler(io.Discard, nil)))
 
 func newGraphs(store checkpoint.Store) (map[string]*graph.Graph, error) {
 	support, err := newSupport(store)
@@ -191,7 +197,9 @@ func newReport(store checkpoint.Store) (*graph.Graph, error) {
 	var busy atomic.Bool
 	b.Node("search", node.Retry(node.RetryPolicy{}, func(ctx context.Context, s state.View) (state.Update, error) {
 		q := query.Get(s)
+		logger.InfoContext(ctx, "the search begins", "query", q)
 		if q == "prices of bicycles" && !busy.Swap(true) { // the first attempt
+			logger.WarnContext(ctx, "the index answered with status 429")
 			return nil, errors.New("the search index is busy")
 		}
 		wait(ctx, time.Duration(120+40*len(q)%200)*time.Millisecond)

@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
+	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/server"
 	"github.com/weft-go/weft/server/runs/memruns"
 	"github.com/weft-go/weft/server/ui"
@@ -45,7 +46,12 @@ func serve(ctx context.Context, listen string, large, readOnly bool) error {
 	if err != nil {
 		return err
 	}
-	o := server.Options{Graphs: graphs, Runs: memruns.New(), Values: mem.Values(), Memory: mem, Studio: &ui.Studio{Write: !readOnly}}
+	o := server.Options{
+		Graphs: graphs, Runs: memruns.New(), Values: mem.Values(), Memory: mem, Studio: &ui.Studio{Write: !readOnly, Currency: "EUR"},
+		Cost: func(_, _ string, used llm.Usage) float64 {
+			return (0.4*float64(used.Input) + 1.6*float64(used.Output)) / 1e6
+		},
+	}
 	s, err := server.New(o)
 	if err != nil {
 		return err

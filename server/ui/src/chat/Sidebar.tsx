@@ -1,5 +1,7 @@
-import { Ellipsis, Hand, LoaderCircle, Monitor, Moon, PanelLeftClose, Pencil, Search, SquarePen, Sun, Trash2, X } from "lucide-react";
+import { Ellipsis, Hand, LoaderCircle, LogIn, LogOut, Monitor, Moon, PanelLeftClose, Pencil, Search, SquarePen, Sun, Trash2, X } from "lucide-react";
 import { type FormEvent, useEffect, useMemo, useState, useSyncExternalStore } from "react";
+import { dropToken, hasToken } from "../client";
+import { config } from "../config";
 import { Button, IconButton } from "../parts/Button";
 import { Dialog } from "../parts/Dialog";
 import { Menu } from "../parts/Menu";
@@ -10,6 +12,17 @@ import { setTheme, useTheme } from "../theme";
 import { type Thread, threads } from "./threads";
 
 const themes = { light: { icon: Sun, label: "Light" }, dark: { icon: Moon, label: "Dark" }, system: { icon: Monitor, label: "As the system" } } as const;
+
+function SignInButton() {
+  const signed = hasToken();
+  const press = () => {
+    if (!signed) return void dispatchEvent(new Event("weft-sign-in"));
+    dropToken();
+    location.assign(location.pathname); // the shown conversation is the user's
+  };
+  const Icon = signed ? LogOut : LogIn;
+  return <button type="button" onClick={press} className="flex min-h-9 w-full items-center gap-2.5 rounded-[10px] px-2.5 text-sm text-muted hover:bg-hover hover:text-text"><Icon size={16} aria-hidden /> {signed ? "Sign out" : "Sign in"}</button>;
+}
 
 function ThemeMenu() {
   const theme = useTheme();
@@ -77,7 +90,10 @@ export function Sidebar({ shown, onClose }: { shown?: string; onClose: () => voi
         ))}
         {list.more && <Button kind="quiet" className="mt-2 w-full" onClick={() => threads.more()}>Older conversations</Button>}
       </div>
-      <div className="border-t p-3 py-2"><ThemeMenu /></div>
+      <div className="border-t p-3 py-2">
+        {config.signIn && <SignInButton />}
+        <ThemeMenu />
+      </div>
       {renaming && <Rename thread={renaming} onClose={() => setRenaming(undefined)} />}
     </nav>
   );

@@ -6,6 +6,7 @@ import { Button, IconButton } from "../parts/Button";
 import { valueOf } from "../parts/cards";
 import { listOf, safeLink, text } from "../parts/cards/value";
 import { CopyButton } from "../parts/copy";
+import { Image } from "../parts/Image";
 import { Markdown, Picture } from "../parts/Markdown";
 import { Status } from "../parts/Status";
 import { toast } from "../parts/Toast";
@@ -70,7 +71,7 @@ export const HumanTurn = memo(function HumanTurn({ turn, session, busy, choice }
   return (
     <div className="group flex flex-col items-end gap-1">
       <div dir="auto" className="max-w-[85%] rounded-[18px] rounded-ee-md bg-tint px-4 py-2.5 break-words whitespace-pre-wrap sm:max-w-[75%]">
-        {images.length > 0 && <div className="mb-2 flex flex-wrap gap-2">{images.map((src, i) => <img key={i} src={src} alt={`Attachment ${i + 1}`} className="max-h-52 rounded-lg" />)}</div>}
+        {images.length > 0 && <div className="mb-2 flex flex-wrap gap-2">{images.map((src, i) => <Image key={i} src={src} alt={`Attachment ${i + 1}`} className="max-h-52 rounded-lg" />)}</div>}
         {files.length > 0 && <ul aria-label="Files of the message" className="mb-2 flex flex-wrap gap-2">{files.map((f, i) => <li key={i}><FileChip name={f.name} note={f.note} /></li>)}</ul>}
         {words}
       </div>

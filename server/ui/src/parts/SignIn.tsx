@@ -6,7 +6,7 @@ import { Dialog } from "./Dialog";
 
 /**
  * SignIn shows how to sign in when the server has refused the credentials: the client says so by the
- * event weft-denied.
+ * event weft-denied. A person may want to sign in before: the event is weft-sign-in.
  */
 export function SignIn() {
   const [open, setOpen] = useState(false);
@@ -19,8 +19,11 @@ export function SignIn() {
         location.assign(to);
       } else setOpen(true);
     };
-    addEventListener("weft-denied", denied);
-    return () => removeEventListener("weft-denied", denied);
+    const events = ["weft-denied", "weft-sign-in"];
+    for (const e of events) addEventListener(e, denied);
+    return () => {
+      for (const e of events) removeEventListener(e, denied);
+    };
   }, []);
   if (!open) return null;
   const save = (e: FormEvent) => {

@@ -7,8 +7,8 @@ import { Skeleton } from "../parts/Skeleton";
 import { Status } from "../parts/Status";
 import { duration, Time } from "../parts/Time";
 import { Tree } from "../parts/Tree";
-import { Failure } from "./bits";
-import { type MarkTask, readOnce, useData } from "./data";
+import { Failure, price } from "./bits";
+import { type LogLine, type MarkTask, readOnce, useData } from "./data";
 import type { Dot } from "./history";
 
 type State = ThreadState<Record<string, unknown>> & { tasks: { id: string; name: string; result?: unknown; error?: string | null; interrupts: unknown[]; checkpoint?: { checkpoint_ns?: string } | null }[] };
@@ -61,6 +61,7 @@ function Call({ thread, name, dot, task, onGo }: { thread: string; name: string;
         <Status state={error ? "failed" : asked ? "waiting" : task?.ended_at ? "done" : "queued"} word={error ? "failed" : asked ? "waiting" : task?.ended_at ? "done" : "due"} />
         {took !== undefined && <span className="num">{duration(took)}</span>}
         {task?.usage && <span className="num">{task.usage.input} tokens in, {task.usage.output} out</span>}
+        {task?.cost !== undefined && <span className="num">{price(task.cost)}</span>}
         <Time at={task?.started_at ?? dot.mark.time} />
         <button type="button" className="text-accent underline underline-offset-2" onClick={() => onGo(dot.mark.id)}>step {dot.mark.step}</button>
       </div>
@@ -81,12 +82,28 @@ function Call({ thread, name, dot, task, onGo }: { thread: string; name: string;
       {state.error !== undefined && <Failure error={state.error} again={state.reload} />}
       {!state.data ? <Skeleton lines={4} /> : (
         <>
+          {task?.logs && <Part title="Logs" note={task.logs.length < 100 ? undefined : "the first 100 lines"}><Logs lines={task.logs} /></Part>}
           {found?.interrupts && found.interrupts.length > 0 && <Part title="Questions"><Tree value={found.interrupts} open={2} /></Part>}
           <Part title="Update" note="what the node wrote"><Value value={found?.result} none={task?.ended_at ? "The node wrote nothing." : "There is no update yet."} /></Part>
           <Part title="Input" note="the state before it ran"><Tree value={state.data.values} open={1} /></Part>
         </>
       )}
     </div>
+  );
+}
+
+const loud: Record<string, string> = { WARN: "text-warn", ERROR: "text-danger" };
+
+function Logs({ lines }: { lines: LogLine[] }) {
+  return (
+    <ol className="space-y-1 text-xs">
+      {lines.map((l, i) => (
+        <li key={i} className="font-mono break-words whitespace-pre-wrap">
+          <span className="text-muted"><Time at={l.time} /></span> <span className={loud[l.level] ?? "text-muted"}>{l.level}</span> {l.message}
+          {l.attrs && <Tree value={l.attrs} />}
+        </li>
+      ))}
+    </ol>
   );
 }
 

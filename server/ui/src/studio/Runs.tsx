@@ -8,7 +8,7 @@ import { duration, Time } from "../parts/Time";
 import { toast } from "../parts/Toast";
 import { Tree } from "../parts/Tree";
 import { href, navigate, useRoute } from "../route";
-import { Chip, Empty, Failure, Page, plural, RunState } from "./bits";
+import { Chip, Empty, Failure, Page, plural, price, RunState } from "./bits";
 import { changed, type RunInfo, type RunStatus, type Trace, useData, useInfo, weft, whyNot } from "./data";
 import { NewRun } from "./NewRun";
 import { inputOf, RunTable, tookOf } from "./RunTable";
@@ -117,6 +117,12 @@ function tokensOf(t: Trace): number {
   return t.spans.reduce((n, s) => n + (s.usage?.total_tokens ?? 0), 0);
 }
 
+/** costOf is the sum of the costs, or undefined if the program knows no prices. */
+function costOf(t: Trace): number | undefined {
+  const costs = t.spans.flatMap((s) => (s.cost === undefined ? [] : [s.cost]));
+  return costs.length > 0 ? costs.reduce((a, b) => a + b) : undefined;
+}
+
 function Facts({ trace }: { trace: Trace }) {
   const wait = trace.began_at ? Date.parse(trace.began_at) - Date.parse(trace.created_at) : undefined;
   const steps = new Set(trace.spans.filter((s) => s.kind === "task" && !s.path).map((s) => s.step)).size;
@@ -127,8 +133,10 @@ function Facts({ trace }: { trace: Trace }) {
     ["Supersteps", String(steps)], ["Tasks", String(n("task"))], ["Model calls", String(n("model"))], ["Tool calls", String(n("tool"))],
     ["Tokens", tokensOf(trace) ? tokensOf(trace).toLocaleString() : "–"], ["Attempts", String(Math.max(1, trace.attempt))],
   ];
+  const cost = costOf(trace);
+  if (cost !== undefined) facts.splice(7, 0, ["Cost", price(cost)]);
   return (
-    <dl className="mb-5 grid grid-cols-2 gap-px overflow-hidden rounded-card border bg-line sm:grid-cols-4 lg:grid-cols-8">
+    <dl className={`mb-5 grid grid-cols-2 gap-px overflow-hidden rounded-card border bg-line sm:grid-cols-4 ${cost === undefined ? "lg:grid-cols-8" : "sm:grid-cols-3 lg:grid-cols-9"}`}>
       {facts.map(([k, v]) => (
         <div key={k} className="bg-bg px-3.5 py-2.5"><dt className="text-xs text-muted">{k}</dt><dd className="num text-[17px] leading-6 font-semibold">{v}</dd></div>
       ))}
@@ -145,7 +153,7 @@ function Pair({ a, b }: { a: [string, string]; b: [string, string] }) {
   const side = (t: Trace | undefined, id: [string, string]) => (
     <section className="min-w-0">
       <h2 className="mb-2 flex items-center gap-3 text-sm font-semibold"><a className="truncate text-accent underline-offset-2 hover:underline" href={href(["runs", ...id])}>{t ? inputOf(t) : id[1]}</a>{t && <RunState status={t.status} />}</h2>
-      {t ? <><p className="num mb-2 text-xs text-muted">{duration(span(t))} · {tokensOf(t).toLocaleString()} tokens · {plural(t.spans.length, "span")}</p><Waterfall trace={t} scale={scale} label={`Waterfall of ${id[1].slice(-6)}`} /></> : <Skeleton lines={6} />}
+      {t ? <><p className="num mb-2 text-xs text-muted">{duration(span(t))} · {tokensOf(t).toLocaleString()} tokens{costOf(t) !== undefined && ` · ${price(costOf(t) as number)}`} · {plural(t.spans.length, "span")}</p><Waterfall trace={t} scale={scale} label={`Waterfall of ${id[1].slice(-6)}`} /></> : <Skeleton lines={6} />}
     </section>
   );
   return (

@@ -1,6 +1,7 @@
 import { Bot, Box, ChevronRight, RotateCw, Wrench } from "lucide-react";
 import { useMemo, useState } from "react";
 import { duration } from "../parts/Time";
+import { price } from "./bits";
 import type { Span, Trace } from "./data";
 
 const icons = { task: Box, attempt: RotateCw, model: Bot, tool: Wrench };
@@ -99,6 +100,7 @@ function Detail({ span, begin }: { span: Span; begin: number }) {
   const rows: [string, string][] = [
     ["State", words[span.status]], ["Began", `${duration(Date.parse(span.start) - begin)} after the run`],
     ...(span.usage ? [["Tokens", `${span.usage.input_tokens} in, ${span.usage.output_tokens} out`] as [string, string]] : []),
+    ...(span.cost !== undefined ? [["Cost", price(span.cost)] as [string, string]] : []),
     ...(span.path ? [["Subgraph", span.path.split("|").map((p) => p.split(":")[0]).join(" › ")] as [string, string]] : []),
     ...(span.kind === "attempt" ? [["Time", "with the wait before it"] as [string, string]] : []),
     ...(span.kind === "model" ? [["Time", "from the first piece to the last; if it did not stream, since its task began"] as [string, string]] : []),

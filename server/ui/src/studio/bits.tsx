@@ -2,6 +2,7 @@ import type { ThreadStatus } from "@langchain/langgraph-sdk";
 import { Inbox, Lock, TriangleAlert } from "lucide-react";
 import type { ReactNode } from "react";
 import { messageOf } from "../client";
+import { config } from "../config";
 import { Button } from "../parts/Button";
 import { type State, Status } from "../parts/Status";
 import type { RunStatus } from "./data";
@@ -108,6 +109,13 @@ export function titleOf(thread: { thread_id: string; metadata?: unknown; values?
 }
 
 export const count = new Intl.NumberFormat();
+
+/** price writes a cost in the currency of the server, with the digits that small amounts need. */
+export function price(cost: number): string {
+  const digits = cost !== 0 && Math.abs(cost) < 1 ? 4 : 2;
+  const format = { minimumFractionDigits: 2, maximumFractionDigits: digits };
+  return new Intl.NumberFormat(undefined, config.currency ? { ...format, style: "currency", currency: config.currency } : format).format(cost);
+}
 
 export function plural(n: number, one: string, many = `${one}s`): string {
   return `${count.format(n)} ${n === 1 ? one : many}`;

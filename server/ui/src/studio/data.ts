@@ -23,7 +23,12 @@ export type MarkTask = {
   usage?: Usage;
   /** The attempts that failed before the last one. */
   attempts?: { attempt: number; error: string; ended_at: string }[];
+  /** What the node wrote to a logger: the first 100 lines. */
+  logs?: LogLine[];
+  /** The price of the tokens, if the program knows it. */
+  cost?: number;
 };
+export type LogLine = { time: string; level: string; message: string; attrs?: Record<string, unknown> };
 export type Mark = {
   id: string;
   parent?: string;
@@ -65,6 +70,7 @@ export type Span = {
   status: "running" | "success" | "error" | "waiting" | "interrupted";
   error?: string;
   usage?: { input_tokens: number; output_tokens: number; total_tokens: number };
+  cost?: number;
 };
 export type Trace = RunInfo & { complete: boolean; spans: Span[] };
 

@@ -1,4 +1,5 @@
 import { isNumber } from "../../exact";
+import { Image } from "../Image";
 import { isLocal } from "../Markdown";
 import { Tree } from "../Tree";
 import { isObject, listOf, money, safeLink, text } from "./value";
@@ -16,7 +17,7 @@ export function Products({ value }: { value: unknown }) {
         const link = safeLink(p.url);
         return (
           <li key={i} className="flex overflow-hidden rounded-card border bg-raised sm:flex-col">
-            {picture && isLocal(picture) && <img src={picture} alt="" loading="lazy" className="w-28 shrink-0 bg-sunk object-cover sm:aspect-4/3 sm:w-full" />}
+            {picture && isLocal(picture) && <Image src={picture} alt="" className="w-28 shrink-0 bg-sunk object-cover sm:aspect-4/3 sm:w-full" />}
             <div className="flex min-w-0 flex-1 flex-col gap-1 p-3.5 text-sm">
               <div className="flex items-baseline justify-between gap-2">
                 {link ? <a href={link} target="_blank" rel="noopener noreferrer" className="font-semibold underline">{text(p.name)}</a> : <span className="font-semibold">{text(p.name)}</span>}

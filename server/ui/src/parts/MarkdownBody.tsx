@@ -1,0 +1,39 @@
+import { Children, isValidElement, type ReactElement, type ReactNode } from "react";
+import ReactMarkdown, { type Components } from "react-markdown";
+import rehypeSanitize from "rehype-sanitize";
+import remarkGfm from "remark-gfm";
+import { Code } from "./Code";
+import { Picture } from "./Markdown";
+
+function plain(node: ReactNode): string {
+  if (typeof node === "string" || typeof node === "number") return String(node);
+  return Children.toArray(node).map((n) => (isValidElement(n) ? plain((n as ReactElement<{ children?: ReactNode }>).props.children) : plain(n))).join("");
+}
+
+const components: Components = {
+  pre({ children }) {
+    const code = Children.toArray(children)[0] as ReactElement<{ className?: string; children?: ReactNode }> | undefined;
+    const language = /language-([\w+#-]+)/.exec(code?.props.className ?? "")?.[1];
+    return <Code code={plain(code?.props.children).replace(/\n$/, "")} language={language} />;
+  },
+  a({ href, children }) {
+    if (!href) return <>{children}</>;
+    const own = href.startsWith("#");
+    return <a href={href} {...(own ? {} : { target: "_blank", rel: "noopener noreferrer" })}>{children}</a>;
+  },
+  img({ src, alt }) {
+    return <Picture src={typeof src === "string" ? src : ""} alt={alt ?? ""} />;
+  },
+  table({ children }) {
+    return (
+      <div tabIndex={0} role="region" aria-label="Table" className="max-w-full overflow-x-auto rounded-card border">
+        <table className="w-full border-collapse text-sm [&_td]:border-t [&_td]:px-3 [&_td]:py-2 [&_td]:align-top [&_th]:bg-surface [&_th]:px-3 [&_th]:py-2 [&_th]:text-start [&_th]:font-semibold">{children}</table>
+      </div>
+    );
+  },
+};
+
+/** Body is a text of a model as elements. HTML in it is text. */
+export default function Body({ text }: { text: string }) {
+  return <ReactMarkdown remarkPlugins={[remarkGfm]} rehypePlugins={[rehypeSanitize]} components={components}>{text}</ReactMarkdown>;
+}
