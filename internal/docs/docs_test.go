@@ -139,3 +139,16 @@ func TestNamesInDocumentsAreDeclared(t *testing.T) {
 	}
 	assert.Greater(t, names, 300, "the test finds names")
 }
+
+// Code that no compiler has seen is wrong sooner or later. docgen quotes code from programs and
+// Examples; see CONTRIBUTING.md.
+func TestGoCodeInDocumentsIsQuotedFromCompiledFiles(t *testing.T) {
+	t.Parallel()
+	for _, d := range documents(t) {
+		for _, b := range d.blocks {
+			if b.language == "go" && !b.quoted {
+				t.Errorf("%s:%d: Go code outside of a block of docgen", d.path, b.line)
+			}
+		}
+	}
+}

@@ -1,0 +1,45 @@
+// Package guides_test has short pieces of code that the pages in docs quote. They are compiled, so
+// that they follow the API; complete programs and Examples with their output are elsewhere.
+package guides_test
+
+import (
+	"context"
+
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/llm/llmtest"
+	"github.com/weft-go/weft/state"
+	"github.com/weft-go/weft/tools"
+)
+
+// What the pieces of code use.
+var (
+	ctx = context.Background()
+
+	model, small, stronger, other llm.Model = llmtest.Echo{}, llmtest.Echo{}, llmtest.Echo{}, llmtest.Echo{}
+
+	set    *tools.Set
+	store  = memcheckpoint.New(memcheckpoint.Options{})
+	thread *graph.Thread
+	snap   *graph.Snapshot
+
+	Messages       = agent.Messages
+	WriterMessages = state.Keyed("writer_messages", llm.ByID)
+	ClerkMessages  = state.Keyed("clerk_messages", llm.ByID)
+	Notes          = state.Append[string]("notes")
+	User           = state.Last[UserID]("user")
+	Tenant         = state.Last[string]("tenant")
+	Topic          = state.Last[string]("topic")
+	Text           = state.Last[string]("text")
+	Actions        = state.Append[tools.Action]("actions")
+)
+
+type (
+	TenantID string
+	ThreadID string
+)
+
+// use takes the results of a piece of code.
+func use(...any) {}
