@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
@@ -33,7 +34,7 @@ import (
 
 var _ = []any{
 	theme, productTool, evalTarget, evalMain, askInFlow, flowAsNode, embedder, counter, order, transport, byName, telemetry,
-	mcpServer, serve, route, studio, supabase, sessions, retention, reindex,
+	mcpServer, serve, route, studio, nodeLogs, costs, supabase, sessions, retention, reindex,
 }
 
 func theme() ui.Chat {
@@ -230,6 +231,25 @@ func studio(graphs map[string]*graph.Graph, runs runs.Store) error {
 	// docs:end
 	use(s)
 	return err
+}
+
+func nodeLogs(query string) {
+	// docs:begin logs
+	logger := slog.New(server.LogHandler(slog.NewJSONHandler(os.Stderr, nil)))
+	// in a node or a tool:
+	logger.InfoContext(ctx, "the search begins", "query", query)
+	// docs:end
+}
+
+func costs() server.Options {
+	return server.Options{
+		// docs:begin costs
+		Cost: func(graph, node string, used llm.Usage) float64 {
+			return (0.4*float64(used.Input-used.Cached) + 0.1*float64(used.Cached) + 1.6*float64(used.Output)) / 1e6
+		},
+		Studio: &ui.Studio{Currency: "USD"},
+		// docs:end
+	}
 }
 
 func supabase() error {
