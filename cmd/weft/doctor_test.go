@@ -315,6 +315,23 @@ func TestDoctorNamesTheFaultsOfASupabaseProject(t *testing.T) {
 	only(t, s.doctor, "security", "without a policy: notes", "policies")
 }
 
+func TestDoctorPrintsAPostgreSQLStore(t *testing.T) {
+	t.Parallel()
+	p := newPostgresStore(t, pgtest.DirectURL(t), pgtest.Schema(t))
+	s, err := pgcheckpoint.Open(t.Context(), p.url, pgcheckpoint.Options{Schema: p.schema})
+	require.NoError(t, err)
+	fill(t, s)
+	s.Close()
+	p.exec(t, "UPDATE weft.cp_thread SET owner = gen_random_uuid(), epoch = epoch + 1, until = now() - interval '1 minute' WHERE id = 'order-4'")
+	m := newTerminal(t, map[string]string{"weft_schema": p.schema, "$DATABASE_URL": p.url})
+	m.now = time.Now
+	var version, database string
+	require.NoError(t, p.conn.QueryRow(t.Context(), "SELECT current_setting('server_version'), current_database()").Scan(&version, &database))
+	m.hidden["PostgreSQL "+version+", database "+database] = "PostgreSQL 17.12, database agents"
+	m.run("doctor", "-db", "$DATABASE_URL", "-schema", "weft_schema")
+	m.golden("doctor_postgres")
+}
+
 // Roles belong to the whole server, and so the change is made in a transaction that is not committed.
 func TestDoctorNamesARoleToWhichNoPolicyApplies(t *testing.T) {
 	t.Parallel()
@@ -376,11 +393,12 @@ func TestDoctorPrintsFaultsWithRemedies(t *testing.T) {
 	m := newTerminal(t, map[string]string{"threads.db": file})
 	m.now = time.Now
 	m.run("doctor", "-db", "threads.db")
+	m.golden("doctor")
 	require.NoError(t, os.Chmod(file, 0o644))
 	m.now = func() time.Time { return time.Now().Add(24 * time.Hour) }
 	_, code := m.run("doctor", "-db", "threads.db")
 	assert.Equal(t, exitFailed, code)
-	m.golden("doctor")
+	m.golden("doctor_faults")
 	_, out, _ := m.call("doctor", "-db", "threads.db", "-json")
 	var report struct {
 		Faults   int

@@ -8,12 +8,15 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/weft-go/weft/checkpoint"
 )
 
 const listUsage = `usage: weft threads list [flags]
 
 Lists threads: of a database in the order of their ids, of a server the last changed first. It reads the
-threads one by one and prints them as it reads.
+threads one by one and prints them as it reads. With the one status paused or failed, a database is asked for
+these threads alone, and the list is in the order of nodes and ids.
 
   STATUS  running (tasks are due), paused (a question is open), failed (a task has failed), done
   NODES   the nodes whose tasks are due
@@ -47,7 +50,17 @@ func (f *threadFilter) check(status string) error {
 // begins applies the part of the filter that needs no checkpoint.
 func (f *threadFilter) begins(r *threadRow) bool {
 	age := f.now.Sub(r.Updated)
-	return (f.after == "" || r.ID > f.after) && (f.older == 0 || age >= time.Duration(f.older)) && (f.newer == 0 || age < time.Duration(f.newer))
+	return strings.HasPrefix(r.ID, f.prefix) && (f.older == 0 || age >= time.Duration(f.older)) && (f.newer == 0 || age < time.Duration(f.newer))
+}
+
+// byStatus returns the query of a store that finds threads by their status: the filter has one status that
+// a store can find, and perhaps a node. A text of -after then has the node and the id.
+func (f *threadFilter) byStatus() (q checkpoint.StatusQuery, ok bool) {
+	if len(f.statuses) != 1 || f.statuses[0] != paused && f.statuses[0] != failed {
+		return q, false
+	}
+	node, id, _ := strings.Cut(f.after, "/")
+	return checkpoint.StatusQuery{Status: checkpoint.Status(f.statuses[0]), Node: f.node, After: checkpoint.ThreadStatus{Node: node, Thread: id}}, true
 }
 
 // has applies the whole filter.
@@ -65,7 +78,7 @@ func runList(ctx context.Context, args []string, std *streams) (err error) {
 	c.flags.Var(&f.older, "older", "only threads without a checkpoint for this `TIME`, such as 12h or 30d")
 	c.flags.Var(&f.newer, "newer", "only threads with a checkpoint within this `TIME`")
 	c.flags.IntVar(&f.limit, "limit", 50, "at most this `NUMBER` of threads; 0 means all")
-	c.flags.StringVar(&f.after, "after", "", "only threads after this `ID`: the next page of the list")
+	c.flags.StringVar(&f.after, "after", "", "only threads after this `PLACE`, which the end of a list names")
 	if err := errors.Join(c.parse(args), f.check(status)); err != nil {
 		return err
 	}
@@ -90,10 +103,10 @@ func (c *call) printThreads(ctx context.Context, t threads, f *threadFilter) err
 			if c.source.server == "" {
 				more = "-after " + cell(last) + " lists the next ones"
 			}
-			defer say(c.err, "The list has ended after %d threads; %s.", n, more)
+			defer say(c.err, "The list has ended after %s; %s.", count(n, "thread"), more)
 			break
 		}
-		n, last = n+1, row.ID
+		n, last = n+1, row.at
 		if c.json {
 			if err := printLine(c.out, row); err != nil {
 				return err

@@ -18,16 +18,21 @@ TIME, or has an open question or another pending write, or has a tag. The newest
 the states that stay do not change. With the checkpoint at which a subgraph was called, the checkpoints of that
 call go. Without names it prunes all threads, which needs -all.
 
--dry-run removes nothing, and prints the number of checkpoints that would go.
+-delete-idle deletes whole threads whose newest checkpoint is older, unless a run holds them or they have an open
+question or another pending write. What a server keeps of a thread is not removed: a server has a retention of its
+own.
+
+-dry-run removes nothing, and prints what would go.
 `
 
 func runPrune(ctx context.Context, args []string, std *streams) (err error) {
 	c := newCall(std, pruneUsage).ofDatabase().asJSON()
 	p, all, dry := checkpoint.PrunePolicy{}, false, false
-	keepFor, forget := span(0), false
+	keepFor, idle, forget := span(0), span(0), false
 	c.flags.IntVar(&p.KeepLast, "keep-last", 0, "keep this `NUMBER` of the newest checkpoints of each namespace")
 	c.flags.Var(&keepFor, "keep-for", "keep checkpoints that are younger than this `TIME`, such as 12h or 30d")
-	c.flags.BoolVar(&forget, "prune-pending", false, "remove old checkpoints with pending writes, too")
+	c.flags.Var(&idle, "delete-idle", "delete threads whose newest checkpoint is older than this `TIME`")
+	c.flags.BoolVar(&forget, "prune-pending", false, "remove old checkpoints and idle threads with pending writes, too")
 	c.flags.BoolVar(&all, "all", false, "prune all threads")
 	c.flags.BoolVar(&dry, "dry-run", false, "remove nothing, and print what would go")
 	if err := c.parse(args, "[THREAD...]"); err != nil {
@@ -39,7 +44,7 @@ func runPrune(ctx context.Context, args []string, std *streams) (err error) {
 	case all == (len(c.args) > 0):
 		return fmt.Errorf("%w: name threads, or give -all", errUsage)
 	}
-	p.Threads, p.KeepFor, p.KeepPending = c.args, time.Duration(keepFor), !forget
+	p.Threads, p.KeepFor, p.KeepPending, p.DeleteIdle = c.args, time.Duration(keepFor), !forget, time.Duration(idle)
 	db, err := c.source.opened(ctx, c.source.keys)
 	if err != nil {
 		return err
@@ -52,14 +57,20 @@ func runPrune(ctx context.Context, args []string, std *streams) (err error) {
 	if !ok {
 		return fmt.Errorf("the store cannot prune: %w", errors.ErrUnsupported)
 	}
+	var did checkpoint.PruneProgress
+	p.Progress = func(now checkpoint.PruneProgress) { did = now }
 	n, err := pruner.Prune(ctx, p)
 	if err != nil {
-		return err
+		return fmt.Errorf("after %s were removed: %w", count(max(n, did.Checkpoints), "checkpoint"), err)
 	}
 	if c.json {
-		return printJSON(c.out, map[string]int{"removed": n})
+		return printJSON(c.out, map[string]int{"removed": n, "deleted": did.Threads})
 	}
-	say(c.out, "Removed %s.", count(n, "checkpoint"))
+	text := ""
+	if idle > 0 {
+		text = ", and deleted " + count(did.Threads, "thread")
+	}
+	say(c.out, "Removed %s%s.", count(n, "checkpoint"), text)
 	return nil
 }
 
@@ -102,20 +113,13 @@ func (c *call) printOutdated(ctx context.Context, s checkpoint.Store, p checkpoi
 
 // outdated counts the checkpoints of a thread that a policy removes and keeps.
 func outdated(ctx context.Context, s checkpoint.Store, thread string, p checkpoint.PrunePolicy, now time.Time) (remove, stay int, err error) {
-	tagged := map[string]bool{}
-	if tagger, ok := s.(interface {
-		Tags(ctx context.Context, thread string) (map[string]checkpoint.Key, error)
-	}); ok {
-		tags, err := tagger.Tags(ctx, thread)
-		if err != nil {
-			return 0, 0, err
-		}
-		for _, k := range tags {
-			tagged[k.ID] = true
-		}
+	tagged, err := tagsOf(ctx, s, thread)
+	if err != nil {
+		return 0, 0, err
 	}
 	newer, gone := map[string]int{}, map[string]bool{}
 	spaces := map[string][]string{}
+	total, youngest, pending := 0, time.Time{}, false
 	for c, err := range s.List(ctx, checkpoint.Query{Thread: thread, AllNamespaces: true, Writes: true}) {
 		if err != nil {
 			return 0, 0, err
@@ -123,21 +127,48 @@ func outdated(ctx context.Context, s checkpoint.Store, thread string, p checkpoi
 		if !p.Keeps(newer[c.Namespace], now.Sub(c.Time), len(c.Writes) > 0) && !tagged[c.ID] {
 			gone[c.ID] = true
 		}
+		if c.Time.After(youngest) {
+			youngest = c.Time
+		}
+		pending = pending || len(c.Writes) > 0
+		total++
 		newer[c.Namespace]++
 		spaces[c.Namespace] = append(spaces[c.Namespace], c.ID)
 	}
+	if total > 0 && p.Deletes(now.Sub(youngest), pending) {
+		return total, 0, nil
+	}
+	endCalls(spaces, gone)
+	return len(gone), total - len(gone), nil
+}
+
+// endCalls adds the checkpoints of the subgraphs whose callers go.
+func endCalls(spaces map[string][]string, gone map[string]bool) {
 	for _, namespace := range sortedKeys(spaces) { // a namespace comes after that of its caller
 		_, caller, called := checkpoint.CalledAt(namespace)
+		if !called || !gone[caller] {
+			continue
+		}
 		for _, id := range spaces[namespace] {
-			if called && gone[caller] {
-				gone[id] = true
-			}
-			if !gone[id] {
-				stay++
-			}
+			gone[id] = true
 		}
 	}
-	return len(gone), stay, nil
+}
+
+// tagsOf returns the ids of the checkpoints with tags, which a store keeps.
+func tagsOf(ctx context.Context, s checkpoint.Store, thread string) (map[string]bool, error) {
+	tagger, ok := s.(interface {
+		Tags(ctx context.Context, thread string) (map[string]checkpoint.Key, error)
+	})
+	if !ok {
+		return nil, nil
+	}
+	tags, err := tagger.Tags(ctx, thread)
+	out := map[string]bool{}
+	for _, k := range tags {
+		out[k.ID] = true
+	}
+	return out, err
 }
 
 // named yields the names, or the ids of all threads that begin with the prefix.

@@ -51,6 +51,7 @@ type threadRow struct {
 	Checkpoints int       `json:"checkpoints,omitempty"`
 	Graph       string    `json:"graph,omitempty"`
 	Updated     time.Time `json:"updated"`
+	at          string    // what -after takes to continue after it
 }
 
 // A threadView is all that is shown of a thread.
@@ -127,6 +128,11 @@ func (t *storedThreads) close() error { return t.db.close() }
 
 func (t *storedThreads) list(ctx context.Context, f *threadFilter) iter.Seq2[threadRow, error] {
 	return func(yield func(threadRow, error) bool) {
+		if q, ok := f.byStatus(); ok {
+			if err := t.listStatus(ctx, f, q, yield); !errors.Is(err, errors.ErrUnsupported) {
+				return
+			}
+		}
 		lister, ok := t.db.checkpoints.(checkpoint.ThreadLister)
 		if !ok {
 			yield(threadRow{}, fmt.Errorf("the store cannot list threads: %w", errors.ErrUnsupported))
@@ -137,8 +143,8 @@ func (t *storedThreads) list(ctx context.Context, f *threadFilter) iter.Seq2[thr
 				yield(threadRow{}, err)
 				return
 			}
-			row := threadRow{ID: info.ID, Checkpoints: info.Checkpoints, Updated: info.Updated.UTC()}
-			if !f.begins(&row) {
+			row := threadRow{ID: info.ID, Checkpoints: info.Checkpoints, Updated: info.Updated.UTC(), at: info.ID}
+			if row.ID <= f.after || !f.begins(&row) {
 				continue
 			}
 			if err := t.newest(ctx, &row); err != nil {
@@ -150,6 +156,37 @@ func (t *storedThreads) list(ctx context.Context, f *threadFilter) iter.Seq2[thr
 			}
 		}
 	}
+}
+
+// listStatus yields the threads that the store finds by their status. It returns
+// [errors.ErrUnsupported] if the store cannot do that, and has yielded other errors.
+func (t *storedThreads) listStatus(ctx context.Context, f *threadFilter, q checkpoint.StatusQuery, yield func(threadRow, error) bool) error {
+	lister, ok := t.db.checkpoints.(checkpoint.StatusLister)
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	seen := map[string]bool{}
+	for s, err := range lister.ListStatus(ctx, q) {
+		if errors.Is(err, errors.ErrUnsupported) {
+			return err
+		}
+		row := threadRow{ID: s.Thread, Updated: s.Time.UTC(), at: s.Node + "/" + s.Thread}
+		if err == nil && (seen[row.ID] || !f.begins(&row)) {
+			continue
+		}
+		seen[row.ID] = true
+		if err == nil {
+			err = t.newest(ctx, &row)
+		}
+		if err != nil {
+			yield(row, err)
+			return err
+		}
+		if f.has(&row) && !yield(row, nil) {
+			return nil
+		}
+	}
+	return nil
 }
 
 // newest adds what the newest checkpoint of the graph says.

@@ -98,11 +98,33 @@ func TestThreadsAreListedByStatusNodeAndAge(t *testing.T) {
 	each(t, func(_ *testing.T, _ place, m *terminal) {
 		m.run("threads", "list", "-db", "threads.db")
 		m.run("threads", "list", "-db", "threads.db", "-status", "paused,failed")
+		m.run("threads", "list", "-db", "threads.db", "-status", "paused", "-node", "check")
 		m.run("threads", "list", "-db", "threads.db", "-node", "brew", "-older", "1m")
-		m.run("threads", "list", "-db", "threads.db", "-newer", "1m")
 		m.run("threads", "list", "-db", "threads.db", "-limit", "2")
-		m.run("threads", "list", "-db", "threads.db", "-after", "order-2", "-json")
 		m.golden("list")
+		m.run("threads", "list", "-db", "threads.db", "-newer", "1m")
+		m.run("threads", "list", "-db", "threads.db", "-after", "order-2", "-json")
+		m.run("threads", "list", "-db", "threads.db", "-status", "broken")
+		m.golden("list_json")
+	})
+}
+
+// A store that finds threads by their status lists what reading all of them finds, page by page.
+func TestAListByStatusHasEachThreadOnce(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, p place, m *terminal) {
+		for _, id := range []string{"order-5", "order-6", "order-7"} {
+			_, err := shop(t, p.store).Thread(id).Invoke(t.Context(), cups.Put(20))
+			require.NoError(t, err)
+		}
+		require.NoError(t, p.store.DeleteThread(t.Context(), "order-6"))
+		code, _, errs := m.call("threads", "answer", "order-5", `{"approved":true}`, "-db", "threads.db")
+		require.Equal(t, exitDone, code, errs)
+		m.run("threads", "list", "-status", "paused", "-limit", "1", "-db", "threads.db")
+		m.run("threads", "list", "-status", "paused", "-limit", "1", "-after", "check/order-2", "-db", "threads.db")
+		m.run("threads", "list", "-status", "paused", "-prefix", "order-7", "-newer", "6m", "-db", "threads.db")
+		m.run("threads", "list", "-status", "failed", "-node", "check", "-db", "threads.db")
+		m.golden("list_status")
 	})
 }
 
@@ -111,8 +133,9 @@ func TestAThreadIsShown(t *testing.T) {
 	each(t, func(t *testing.T, _ place, m *terminal) {
 		m.run("threads", "show", "order-2", "-db", "threads.db")
 		m.run("threads", "show", "order-3", "-db", "threads.db")
-		m.run("threads", "show", "order-9", "-db", "threads.db")
 		m.golden("show")
+		m.run("threads", "show", "order-9", "-db", "threads.db")
+		m.golden("show_missing")
 		code, out, _ := m.call("threads", "show", "order-2", "-db", "threads.db", "-json")
 		require.Equal(t, exitDone, code)
 		var v threadView
@@ -135,9 +158,11 @@ func TestTailPrintsTheLastCheckpointsAndDiffComparesThem(t *testing.T) {
 			}
 		}
 		m.run("threads", "diff", "order-1", from, "-db", "threads.db")
+		m.golden("diff")
 		m.run("threads", "diff", "order-1", from, "-db", "threads.db", "-json")
 		m.run("threads", "diff", "order-1", from, from, "-db", "threads.db")
-		m.golden("diff")
+		m.run("threads", "diff", "order-1", "nowhere", "-db", "threads.db")
+		m.golden("diff_json")
 	})
 }
 
@@ -175,14 +200,17 @@ func (w lineWriter) Write(b []byte) (int, error) {
 func TestAnAnswerIsCheckedAndStoredForTheNextRun(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, p place, m *terminal) {
-		m.run("threads", "answer", "order-2", "yes", "-db", "threads.db")
 		m.run("threads", "answer", "order-2", `{"approved":"yes"}`, "-db", "threads.db")
-		m.run("threads", "answer", "order-2", "other", "true", "-db", "threads.db")
-		m.run("threads", "answer", "order-1", "true", "-db", "threads.db")
 		m.stdin = `{"approved":true}`
 		m.run("threads", "answer", "order-2", "-", "-db", "threads.db")
-		m.run("threads", "answer", "order-2", `{"approved":true}`, "-db", "threads.db")
 		m.golden("answer")
+		m.run("threads", "answer", "order-2", `{"approved":true}`, "-db", "threads.db")
+		m.run("threads", "answer", "order-1", "true", "-db", "threads.db")
+		m.run("threads", "answer", "order-2", "yes", "-db", "threads.db")
+		_, err := shop(t, p.store).Thread("order-5").Invoke(t.Context(), cups.Put(99))
+		require.NoError(t, err)
+		m.run("threads", "answer", "order-5", "other", "true", "-db", "threads.db")
+		m.golden("answer_refused")
 		snap, err := shop(t, p.store).Thread("order-2").Invoke(t.Context())
 		require.NoError(t, err)
 		assert.Equal(t, []string{"checked", "brewed 12"}, journal.Get(snap))
@@ -201,9 +229,10 @@ func TestAThreadIsCopiedAsItWasAtACheckpoint(t *testing.T) {
 		m.run("threads", "fork", "order-1", "-at", first, "-to", "copy-1", "-db", "threads.db")
 		m.run("threads", "fork", "order-2", "-to", "copy-2", "-db", "threads.db")
 		m.run("threads", "list", "-prefix", "copy", "-db", "threads.db")
+		m.golden("fork")
 		m.run("threads", "fork", "order-1", "-to", "order-2", "-db", "threads.db")
 		m.run("threads", "fork", "order-1", "-at", "nowhere", "-db", "threads.db")
-		m.golden("fork")
+		m.golden("fork_refused")
 		snap, err := g.Thread("copy-1").Invoke(t.Context())
 		require.NoError(t, err)
 		assert.Equal(t, []string{"checked", "brewed 2"}, journal.Get(snap), "the copy runs from its end")
@@ -224,15 +253,27 @@ func TestPruneRemovesWhatItsDryRunSays(t *testing.T) {
 		g := shop(t, p.store)
 		_, err := g.Thread("order-1").Invoke(t.Context(), cups.Put(1))
 		require.NoError(t, err)
-		m.run("threads", "prune", "-db", "threads.db", "-keep-last", "2")
-		m.run("threads", "prune", "-db", "threads.db", "-all")
 		m.run("threads", "prune", "-db", "threads.db", "-all", "-keep-last", "2", "-dry-run")
 		m.run("threads", "prune", "-db", "threads.db", "-all", "-keep-last", "2")
-		m.run("threads", "prune", "-db", "threads.db", "-all", "-keep-last", "2", "-keep-for", "30d", "-dry-run")
 		m.golden("prune")
+		m.run("threads", "prune", "-db", "threads.db", "-keep-last", "2")
+		m.run("threads", "prune", "-db", "threads.db", "-all")
+		m.run("threads", "prune", "-db", "threads.db", "-all", "-keep-last", "2", "-keep-for", "30d", "-dry-run")
+		m.golden("prune_refused")
 		snap, err := g.Thread("order-1").Snapshot(t.Context())
 		require.NoError(t, err)
 		assert.Equal(t, []string{"checked", "brewed 2", "checked", "brewed 1"}, journal.Get(snap))
+	})
+}
+
+func TestPruneDeletesIdleThreads(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, _ place, m *terminal) {
+		for _, args := range [][]string{{"-dry-run"}, nil} {
+			m.run(append([]string{"threads", "prune", "-all", "-keep-last", "5", "-delete-idle", "1ms", "-db", "threads.db"}, args...)...)
+		}
+		m.run("threads", "list", "-db", "threads.db")
+		m.golden("prune_idle")
 	})
 }
 
@@ -248,6 +289,9 @@ func TestThreadsMoveBetweenStores(t *testing.T) {
 		file := filepath.Join(folder, "threads.jsonl")
 		m.hidden[folder+string(filepath.Separator)] = ""
 		m.run("threads", "export", "-o", file, "-db", "threads.db")
+		m.words = map[string]string{"new.db": filepath.Join(folder, "new.db")}
+		m.run("threads", "import", file, "-db", "new.db", "-create")
+		m.golden("export")
 		m.run("threads", "export", "-o", file, "-db", "threads.db")
 		info, err := os.Stat(file)
 		require.NoError(t, err)
@@ -267,7 +311,7 @@ func TestThreadsMoveBetweenStores(t *testing.T) {
 			assert.True(t, snap.Done())
 		}
 		m.run("threads", "import", file, "-db", "threads.db")
-		m.golden("export")
+		m.golden("export_refused")
 	})
 }
 
@@ -299,6 +343,7 @@ func TestAStoreIsMigrated(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "threads.db")
 	m := newTerminal(t, map[string]string{"threads.db": file})
 	m.run("threads", "migrate", "-db", "threads.db")
+	m.golden("migrate_missing")
 	m.run("threads", "migrate", "-db", "threads.db", "-create", "-runs")
 	m.run("threads", "migrate", "-db", "threads.db")
 	m.golden("migrate_sqlite")
