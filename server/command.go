@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -171,6 +172,10 @@ const waitBusy = 5 * time.Second
 func (c *call) waitIdle(thread string) {
 	timer := time.NewTimer(waitBusy)
 	defer timer.Stop()
+	if c.s.o.Queue != nil {
+		c.waitShared(thread)
+		return
+	}
 	for {
 		c.s.mu.Lock()
 		var done chan struct{}
@@ -188,6 +193,19 @@ func (c *call) waitIdle(thread string) {
 		case <-c.ctx().Done():
 			return
 		}
+	}
+}
+
+// waitShared waits a while for the end of the runs of a thread, whichever servers have them.
+func (c *call) waitShared(thread string) {
+	ctx, cancel := context.WithTimeout(c.ctx(), waitBusy)
+	defer cancel()
+	for ctx.Err() == nil {
+		list, err := c.s.unfinished(ctx, thread)
+		if err != nil || len(list) == 0 {
+			return
+		}
+		<-c.s.endOfRun(ctx, thread, list[0].ID)
 	}
 }
 

@@ -314,6 +314,10 @@ func (s *Server) resumeCrons() error {
 // schedule starts the timer of a cron instead of the one that it had. Without a time, there is
 // none.
 func (s *Server) schedule(id string, next *time.Time) {
+	if s.o.Queue != nil {
+		s.scheduleShared(id, next)
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if stop := s.crons[id]; stop != nil {
@@ -349,7 +353,7 @@ func (s *Server) fire(ctx context.Context, id string) {
 		return err
 	})
 	if err == nil {
-		err = s.startCron(ctx, r, &d)
+		err = s.startCron(ctx, r, &d, "")
 	}
 	if err != nil && ctx.Err() == nil {
 		s.o.Logger.Error("server: a cron failed", "cron", id, "error", err)
@@ -359,12 +363,64 @@ func (s *Server) fire(ctx context.Context, id string) {
 	}
 }
 
-func (s *Server) startCron(ctx context.Context, r runs.Record, d *cronData) error {
+// scheduleShared adds the job of a cron. The job of an older schedule does nothing.
+func (s *Server) scheduleShared(id string, next *time.Time) {
+	if next == nil {
+		return
+	}
+	if err := s.o.Queue.Add(s.ctx, runs.Job{Kind: runs.JobCron, Key: id, At: *next}); err != nil && s.ctx.Err() == nil {
+		s.o.Logger.Error("server: a cron has no job yet", "cron", id, "error", err) // a sweep adds it
+	}
+}
+
+// lateCron is the time for which the run of a cron is tried again.
+const lateCron = time.Minute
+
+// fireAt starts the run of a cron for a time, and plans the next one. If a server dies in between,
+// another one does the rest: the id of the run keeps it from starting twice.
+func (s *Server) fireAt(ctx context.Context, id string, at time.Time) error {
+	r, err := s.o.Runs.Get(ctx, runs.Cron, id)
+	if errors.Is(err, runs.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, d, err := readCron(r)
+	if err != nil || d.Next == nil || !d.Next.Equal(at) {
+		return err
+	}
+	err = s.startCron(ctx, r, &d, nameID(id, at.UTC().Format(time.RFC3339Nano)))
+	if err != nil && !errors.Is(err, runs.ErrExists) {
+		if _, refused := errors.AsType[*Refusal](err); !refused && time.Since(at) < lateCron {
+			return err
+		}
+		s.o.Logger.Error("server: a cron failed", "cron", id, "error", err)
+	}
+	_, err = s.change(ctx, runs.Cron, id, func(r *runs.Record) error {
+		if _, d, err = readCron(*r); err != nil || d.Next == nil || !d.Next.Equal(at) {
+			return err // it was changed meanwhile
+		}
+		err := d.plan(now())
+		r.Updated, r.Data = now(), encoded(d)
+		return err
+	})
+	if errors.Is(err, runs.ErrNotFound) {
+		return nil
+	}
+	if err == nil {
+		s.scheduleShared(id, d.Next)
+	}
+	return err
+}
+
+// startCron starts the run of a cron. The run has the id unless that is empty.
+func (s *Server) startCron(ctx context.Context, r runs.Record, d *cronData, id string) error {
 	var q runRequest
 	if err := json.Unmarshal(d.Payload, &q); err != nil {
 		return err
 	}
-	q.OnCompletion = d.OnDone
+	q.OnCompletion, q.id = d.OnDone, id
 	user := User{ID: cmp.Or(d.User, r.Owner), Permissions: d.Permissions}
 	request, err := http.NewRequestWithContext(withUser(ctx, user.ID), http.MethodPost, "/runs", nil)
 	if err != nil {

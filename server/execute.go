@@ -50,12 +50,18 @@ func (s *Server) execute(a *activeRun) outcome {
 	before := log.begin(a.id, a.data.Before)
 	a.data.Before = &before
 	w := newLogWriter(log, a.id)
+	if s.o.Queue != nil {
+		w.owns = func(ctx context.Context) error { return s.owns(ctx, a) }
+	}
 	var out outcome
 	if err := safely(func() error { out = s.runGraph(a, w); return nil }); err != nil {
 		out = failedOutcome(fmt.Errorf("writing the events: %w", err))
 	}
 	if werr := w.close(); werr != nil && out.failed == nil {
 		out = failedOutcome(fmt.Errorf("storing the events: %w", werr))
+	}
+	if a.cancellation() == lostRun {
+		return canceledOutcome(a)
 	}
 	return out
 }
@@ -138,7 +144,11 @@ func failedOutcome(err error) outcome {
 
 // forget deletes the thread of a run that had none, when its readers have left.
 func (s *Server) forget(a *activeRun) {
-	timer := time.NewTimer(time.Second)
+	wait := time.Second
+	if s.o.Queue != nil { // readers at other servers get the last events later
+		wait = forgetShared
+	}
+	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -150,6 +160,8 @@ func (s *Server) forget(a *activeRun) {
 		s.o.Logger.Error("server: a temporary thread was not deleted", "thread", a.thread, "error", err)
 	}
 }
+
+const forgetShared = 5 * time.Second
 
 // result returns what wait and join send for a run that has ended.
 func (s *Server) result(ctx context.Context, r runs.Record) (json.RawMessage, error) {

@@ -123,6 +123,10 @@ func (s *Server) expire(ctx context.Context) error {
 
 // uses reports whether a run of the thread waits or is executed.
 func (s *Server) uses(thread string) bool {
+	if s.o.Queue != nil {
+		ids, err := s.unfinishedIDs(s.ctx, thread)
+		return len(ids) > 0 || err != nil
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, a := range s.active {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -12,6 +13,11 @@ import (
 // finish stores the end of a run and of its thread, and lets the next run begin.
 func (s *Server) finish(a *activeRun, out outcome) {
 	defer close(a.done)
+	if a.cancellation() == lostRun {
+		s.leave(a)
+		return
+	}
+	a.drained.Store(out.drained)
 	if out.failed != nil {
 		s.o.Logger.Error("server: a run failed", "run", a.id, "thread", a.thread, "error", out.failed)
 	}
@@ -23,12 +29,16 @@ func (s *Server) finish(a *activeRun, out outcome) {
 		}
 	}
 	rested := false
-	s.persist(a, func(ctx context.Context) (err error) {
+	err := s.persist(a, func(ctx context.Context) (err error) {
 		rested, err = s.storeEnd(ctx, a, out)
 		return err
 	})
-	if idle := s.leave(a); idle && !rested && !out.drained {
-		s.persist(a, func(ctx context.Context) error { return s.rest(ctx, a, out) })
+	idle := s.leave(a) || s.o.Queue != nil
+	if errors.Is(err, errSuperseded) {
+		return
+	}
+	if idle && !rested && !out.drained {
+		_ = s.persist(a, func(ctx context.Context) error { return s.rest(ctx, a, out) })
 	}
 	if out.drained {
 		return
@@ -44,15 +54,15 @@ func (s *Server) finish(a *activeRun, out outcome) {
 
 // persist calls f until it succeeds: a run whose end is not stored would be busy until the next
 // start. It gives up when the server is closed or the record does not exist any more.
-func (s *Server) persist(a *activeRun, f func(context.Context) error) {
+func (s *Server) persist(a *activeRun, f func(context.Context) error) error {
 	for wait := minRetry; ; wait = min(2*wait, maxRetry) {
 		err := safely(func() error {
 			ctx, cancel := context.WithTimeoutCause(a.background(), storeTime, errStoreSilent)
 			defer cancel()
 			return f(ctx)
 		})
-		if err == nil || errors.Is(err, runs.ErrNotFound) { // the thread may be deleted
-			return
+		if err == nil || errors.Is(err, runs.ErrNotFound) || errors.Is(err, errSuperseded) { // the thread may be deleted
+			return err
 		}
 		s.o.Logger.Error("server: the end of a run was not stored", "run", a.id, "thread", a.thread, "error", err)
 		timer := time.NewTimer(wait)
@@ -60,7 +70,7 @@ func (s *Server) persist(a *activeRun, f func(context.Context) error) {
 		case <-timer.C:
 		case <-s.ctx.Done():
 			timer.Stop()
-			return
+			return err
 		}
 	}
 }
@@ -83,6 +93,13 @@ func (s *Server) storeEnd(ctx context.Context, a *activeRun, out outcome) (reste
 	}
 	defer s.closeLog(log)
 	if out.undone {
+		r, err := s.o.Runs.Get(ctx, runs.Run, a.id)
+		if err == nil {
+			err = s.adopt(a, &r)
+		}
+		if err != nil && !errors.Is(err, runs.ErrNotFound) { // it is deleted when this is tried again
+			return false, err
+		}
 		if err := a.undo(ctx); err != nil {
 			return false, err
 		}
@@ -104,6 +121,7 @@ func (s *Server) storeEnd(ctx context.Context, a *activeRun, out outcome) (reste
 		}
 		err = log.append(ctx, []runs.Event{{Run: a.id, Time: now(), Kind: kindEnd, Data: encoded(end)}}, replaced...)
 		if !errors.Is(err, runs.ErrConflict) {
+			s.tell(a.thread)
 			n := len(replaced)
 			return n > 0 && replaced[n-1].Kind == runs.Thread, err
 		}
@@ -121,6 +139,9 @@ func (s *Server) endedRecords(ctx context.Context, a *activeRun, out outcome, st
 		if r.Status != runPending && r.Status != runRunning {
 			return nil, true, nil
 		}
+		if err := s.adopt(a, &r); err != nil {
+			return nil, false, err
+		}
 		r.Status, r.Updated, r.Data = out.status, now(), a.encoded()
 		replaced = append(replaced, r)
 	}
@@ -129,7 +150,11 @@ func (s *Server) endedRecords(ctx context.Context, a *activeRun, out outcome, st
 		return nil, false, err
 	}
 	// A run that joins the lane after this changes the record of the thread, which is a conflict.
-	if !s.busy(a) {
+	busy, err := s.busy(ctx, a)
+	if err != nil {
+		return nil, false, err
+	}
+	if !busy {
 		if err := s.setStatus(&t, a, state, out.err); err != nil {
 			return nil, false, err
 		}
@@ -164,9 +189,21 @@ func (s *Server) rest(ctx context.Context, a *activeRun, out outcome) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.change(ctx, runs.Thread, a.thread, func(r *runs.Record) error { return s.setStatus(r, a, state, out.err) })
+	_, err = s.change(ctx, runs.Thread, a.thread, func(r *runs.Record) error {
+		if s.o.Queue != nil {
+			if others, err := s.others(ctx, a); others || err != nil {
+				return cmp.Or(err, errBusy)
+			}
+		}
+		return s.setStatus(r, a, state, out.err)
+	})
+	if errors.Is(err, errBusy) {
+		return nil
+	}
 	return err
 }
+
+var errBusy = errors.New("the thread has other runs")
 
 // setStatus changes the status of a thread after a run.
 func (s *Server) setStatus(r *runs.Record, a *activeRun, status string, failed *failure) error {

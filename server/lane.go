@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weft-go/weft/graph"
@@ -29,6 +30,8 @@ type activeRun struct {
 	begin  chan struct{} // closed when the run is the first of its lane
 	done   chan struct{} // closed when the run has ended
 
+	drained atomic.Bool // another server continues the run
+
 	mu       sync.Mutex
 	canceled cancellation
 }
@@ -41,6 +44,7 @@ const (
 	drainRun                  // stop the run, and let the next server continue it
 	interruptRun              // stop the run, and keep its state
 	rollbackRun               // stop the run, and undo it
+	lostRun                   // stop the run, which another server has
 )
 
 var errCanceled = errors.New("the run was cancelled")
@@ -81,6 +85,8 @@ func (a *activeRun) stop(how cancellation) {
 		a.cancel(graph.ErrRolledBack)
 	case drainRun:
 		a.cancel(graph.ErrDrained)
+	case lostRun:
+		a.cancel(errSuperseded)
 	default:
 		a.cancel(errCanceled)
 	}
@@ -114,6 +120,9 @@ func (a *activeRun) canceledAs() string {
 
 // enqueue stores a run and puts it into the lane of its thread.
 func (s *Server) enqueue(ctx context.Context, a *activeRun) error {
+	if s.o.Queue != nil {
+		return s.share(ctx, a, a.data.Request.Multitask)
+	}
 	return s.queue(ctx, a, a.data.Request.Multitask, false)
 }
 
@@ -175,6 +184,9 @@ func (s *Server) accept(a *activeRun, strategy string, stored, waits bool) (befo
 		l = &lane{}
 	}
 	before = slices.Clone(l.runs)
+	if !stored && len(s.active)-int(s.meters.executing.Load()) >= s.o.Limits.QueuedRuns {
+		return nil, &Refusal{Status: http.StatusServiceUnavailable, Detail: "As many runs wait as may.", RetryAfter: time.Second}
+	}
 	if len(before) > 0 && strategy == multitaskReject && !stored {
 		return nil, refuse(http.StatusConflict, "The thread %s is busy.", a.thread)
 	}
@@ -287,11 +299,14 @@ func (s *Server) leave(a *activeRun) (idle bool) {
 }
 
 // busy reports whether other runs of the thread wait behind this one.
-func (s *Server) busy(a *activeRun) bool {
+func (s *Server) busy(ctx context.Context, a *activeRun) (bool, error) {
+	if s.o.Queue != nil {
+		return s.others(ctx, a)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.lanes[a.thread]
-	return l != nil && slices.ContainsFunc(l.runs, func(o *activeRun) bool { return o != a })
+	return l != nil && slices.ContainsFunc(l.runs, func(o *activeRun) bool { return o != a }), nil
 }
 
 // turn reports whether the run is the first of its lane.
@@ -307,6 +322,9 @@ func (s *Server) cancelRuns(ctx context.Context, ids []string, rollback, wait bo
 	how := interruptRun
 	if rollback {
 		how = rollbackRun
+	}
+	if s.o.Queue != nil {
+		return s.cancelShared(ctx, ids, how, wait)
 	}
 	var stopped []*activeRun
 	s.mu.Lock()
@@ -334,6 +352,13 @@ func (s *Server) cancelRuns(ctx context.Context, ids []string, rollback, wait bo
 
 // cancelThread cancels all runs of a thread and waits for their end.
 func (s *Server) cancelThread(ctx context.Context, thread string) error {
+	if s.o.Queue != nil {
+		ids, err := s.unfinishedIDs(ctx, thread)
+		if err != nil {
+			return err
+		}
+		return s.cancelShared(ctx, ids, interruptRun, true)
+	}
 	s.mu.Lock()
 	var ids []string
 	for id, a := range s.active {
@@ -369,20 +394,22 @@ func (s *Server) resumeRuns() error {
 			return err
 		}
 	}
-	return s.restThreads()
+	return s.restThreads(func(t *runs.Record) bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.lanes[t.ID] != nil
+	})
 }
 
-// restThreads corrects the status of threads that another server left busy without a run.
-func (s *Server) restThreads() error {
+// restThreads corrects the status of threads that another server left busy without a run. It leaves out
+// threads that are in use.
+func (s *Server) restThreads(uses func(*runs.Record) bool) error {
 	busy, _, err := s.o.Runs.Search(s.ctx, runs.Query{Kind: runs.Thread, Statuses: []string{threadBusy}})
 	if err != nil {
 		return err
 	}
 	for _, t := range busy {
-		s.mu.Lock()
-		l := s.lanes[t.ID]
-		s.mu.Unlock()
-		if g := s.graphs[t.Graph]; l == nil && g != nil {
+		if g := s.graphs[t.Graph]; g != nil && !uses(&t) {
 			if err := s.rest(withOwner(withUser(s.ctx, t.Owner), t.Owner), &activeRun{thread: t.ID, g: g}, outcome{}); err != nil {
 				s.o.Logger.Error("server: the status of a thread was not stored", "thread", t.ID, "error", err)
 			}
@@ -404,6 +431,9 @@ func boolOrder(a, b bool) int {
 // store replaces the record of a run with its present data.
 func (s *Server) storeRun(ctx context.Context, a *activeRun, status string) error {
 	_, err := s.change(ctx, runs.Run, a.id, func(r *runs.Record) error {
+		if err := s.adopt(a, r); err != nil {
+			return err
+		}
 		r.Status, r.Updated, r.Data = status, now(), a.encoded()
 		return nil
 	})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sort"
 	"sync"
+	"sync/atomic"
 
 	"github.com/VictoriaMetrics/metrics"
 
@@ -18,6 +19,8 @@ type threadLog struct {
 	store  runs.Store
 	thread string
 	stored *metrics.Counter // nil: events are not counted
+	tell   func()           // tells other servers that there are events; nil if there are none
+	soon   atomic.Bool      // a refresh is to begin
 	keep   runs.Bounds      // without Since
 	users  int              // guarded by Server.mu
 
@@ -54,9 +57,13 @@ func (s *Server) openLog(ctx context.Context, thread string) (*threadLog, error)
 	if l == nil {
 		l = newThreadLog(s.o.Runs, thread, runs.Bounds{Events: s.o.MaxEvents, Bytes: s.o.MaxEventBytes})
 		l.stored = s.meters.events
+		if s.o.Queue != nil {
+			l.tell = func() { s.tell(thread) }
+		}
 		s.logs[thread] = l
 	}
 	l.users++
+	again := l.users > 1 && s.o.Queue != nil
 	s.mu.Unlock()
 	l.load.Do(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
@@ -67,6 +74,12 @@ func (s *Server) openLog(ctx context.Context, thread string) (*threadLog, error)
 		s.dropLog(thread, l) // the next one tries again
 		s.closeLog(l)
 		return nil, l.loadErr
+	}
+	if again { // other servers may have stored events since
+		if err := l.refresh(ctx); err != nil {
+			s.closeLog(l)
+			return nil, err
+		}
 	}
 	return l, nil
 }
@@ -128,10 +141,21 @@ func (l *threadLog) add(events []runs.Event) {
 
 // append stores events and wakes the readers. It replaces records in the same change.
 func (l *threadLog) append(ctx context.Context, events []runs.Event, replaced ...runs.Record) error {
+	return l.appendOf(ctx, nil, events, replaced...)
+}
+
+// appendOf is like append, for a writer: its events follow those of others only if it owns its run.
+func (l *threadLog) appendOf(ctx context.Context, w *logWriter, events []runs.Event, replaced ...runs.Record) error {
 	l.appending.Lock()
 	defer l.appending.Unlock()
 	for {
 		last := l.end()
+		if w != nil && w.owns != nil && last != w.last {
+			if err := w.owns(ctx); err != nil {
+				return err
+			}
+			w.last = last
+		}
 		for i := range events {
 			events[i].Seq = last + int64(i) + 1
 		}
@@ -149,7 +173,13 @@ func (l *threadLog) append(ctx context.Context, events []runs.Event, replaced ..
 	if l.stored != nil {
 		l.stored.Add(len(events))
 	}
+	if w != nil && len(events) > 0 {
+		w.last = events[len(events)-1].Seq
+	}
 	l.add(events)
+	if l.tell != nil {
+		l.tell()
+	}
 	l.trim(ctx, events)
 	return nil
 }
@@ -158,26 +188,60 @@ func (l *threadLog) append(ctx context.Context, events []runs.Event, replaced ..
 // may take effect after its end. It reports whether there were any.
 func (l *threadLog) catchUp(ctx context.Context) (moved bool, err error) {
 	last, _, err := l.store.Last(ctx, l.thread)
-	if err != nil || last == l.end() {
+	at := l.end()
+	if err != nil || last == at {
 		return false, err
 	}
-	for at := l.end(); at < last; {
+	if last < at || last > at+maxRecent { // the thread was deleted, or readers read the store
+		l.restart(last)
+		return true, nil
+	}
+	for at < last {
 		events, err := l.store.Events(ctx, l.thread, at, logPage)
 		if err != nil {
 			return false, err
 		}
-		if len(events) == 0 {
+		if len(events) == 0 || events[0].Seq != at+1 { // the others are no longer kept
+			l.restart(last)
 			break
 		}
 		l.add(events)
 		at = events[len(events)-1].Seq
 	}
+	return true, nil
+}
+
+// restart forgets the events in memory. The next one follows the number last.
+func (l *threadLog) restart(last int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.last != last { // the thread was deleted, or the newest events were
-		l.events, l.size, l.base, l.last = nil, 0, last, last
+	l.events, l.size, l.base, l.last = nil, 0, last, last
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+// refresh reads the events that other servers have stored.
+func (l *threadLog) refresh(ctx context.Context) error {
+	l.appending.Lock()
+	defer l.appending.Unlock()
+	_, err := l.catchUp(ctx)
+	return err
+}
+
+// refreshSoon reads the events that other servers have stored, without waiting for that. Calls before
+// the reading begins are one.
+func (l *threadLog) refreshSoon(s *Server) {
+	if l.soon.Swap(true) {
+		return
 	}
-	return true, nil
+	s.running.Go(func() {
+		ctx, cancel := context.WithTimeout(s.ctx, storeTime)
+		defer cancel()
+		l.appending.Lock()
+		defer l.appending.Unlock()
+		l.soon.Store(false)
+		_, _ = l.catchUp(ctx) // the next call tries again
+	})
 }
 
 // trim removes old events after the log has grown by a tenth of its bounds.

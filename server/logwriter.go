@@ -16,6 +16,10 @@ import (
 type logWriter struct {
 	log *threadLog
 	run string
+	// owns is called before events follow those of others: it returns an error if the run is that of
+	// another server. Nil means that there is none.
+	owns func(context.Context) error
+	last int64 // the number of the last event that the run may follow
 
 	mu      sync.Mutex
 	cond    *sync.Cond
@@ -31,7 +35,7 @@ const (
 )
 
 func newLogWriter(l *threadLog, run string) *logWriter {
-	w := &logWriter{log: l, run: run}
+	w := &logWriter{log: l, run: run, last: l.end()}
 	w.cond = sync.NewCond(&w.mu)
 	return w
 }
@@ -95,7 +99,7 @@ func (w *logWriter) store(events []runs.Event, tasks []runs.Task) error {
 		if len(events) == 0 {
 			return nil
 		}
-		return w.log.append(ctx, events)
+		return w.log.appendOf(ctx, w, events)
 	})
 }
 

@@ -28,14 +28,32 @@ func newMeters(s *Server) *meters {
 	m := &meters{set: metrics.NewSet()}
 	m.events = m.set.NewCounter("weft_events_total")
 	m.errors = m.set.NewCounter("weft_errors_total")
+	m.set.NewGauge("weft_streams", func() float64 { return float64(s.accounts.openStreams()) })
 	m.set.NewGauge("weft_runs_active", func() float64 { return float64(m.executing.Load()) })
+	if s.o.Queue != nil {
+		m.queue(s)
+		return m
+	}
 	m.set.NewGauge("weft_runs_queued", func() float64 {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return max(float64(len(s.active))-float64(m.executing.Load()), 0)
 	})
-	m.set.NewGauge("weft_streams", func() float64 { return float64(s.accounts.openStreams()) })
 	return m
+}
+
+// queue adds the metrics of a queue that servers share. All but the last one are of all servers.
+func (m *meters) queue(s *Server) {
+	for name, value := range map[string]func(runs.QueueStats) float64{
+		"weft_runs_queued":          func(q runs.QueueStats) float64 { return float64(q.Waiting + q.Held) },
+		"weft_runs_held":            func(q runs.QueueStats) float64 { return float64(q.Held) },
+		"weft_queue_running":        func(q runs.QueueStats) float64 { return float64(q.Running) },
+		"weft_queue_scheduled":      func(q runs.QueueStats) float64 { return float64(q.Scheduled) },
+		"weft_queue_oldest_seconds": func(q runs.QueueStats) float64 { return q.Oldest.Seconds() },
+		"weft_runs_rescued_total":   func(q runs.QueueStats) float64 { return float64(q.Rescued) },
+	} {
+		m.set.NewGauge(name, func() float64 { return value(s.queueStats()) })
+	}
 }
 
 // began counts a run that leaves the queue, and returns the function that counts its end.

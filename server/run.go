@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -64,6 +65,8 @@ type runData struct {
 	Found []foundWrites `json:",omitempty"`
 	// Before is the number of the event before the first one of the run, if the run has begun.
 	Before *int64 `json:",omitempty"`
+	// Worker is the token of the server that executes the run, if servers share a queue.
+	Worker string `json:",omitempty"`
 	// Temporary says that the thread is deleted after the run.
 	Temporary bool `json:",omitempty"`
 	// Cancel is what a client wants of the run that it has cancelled: interrupt or rollback. The next
@@ -132,7 +135,7 @@ func (c *call) newRun(q *runRequest, thread string) (runs.Record, *served, error
 		d.After = at.Add(time.Duration(q.AfterSeconds * float64(time.Second)))
 	}
 	return runs.Record{
-		Kind: runs.Run, ID: uuid.New(), Parent: thread, Owner: c.user.ID, Graph: g.name, Status: runPending, Created: at, Updated: at,
+		Kind: runs.Run, ID: cmp.Or(q.id, uuid.New()), Parent: thread, Owner: c.user.ID, Graph: g.name, Status: runPending, Created: at, Updated: at,
 		Metadata: meta, Data: encoded(d),
 	}, g, nil
 }
@@ -179,7 +182,7 @@ func (c *call) useThread(id string, g *served, meta json.RawMessage) error {
 // start stores a run and puts it into the queue of its thread.
 func (c *call) start(q *runRequest, thread string) (*activeRun, error) {
 	if c.s.o.Auth != nil {
-		if err := c.s.accounts.room(c.user.ID, 1); err != nil {
+		if err := c.roomFor(1); err != nil {
 			return nil, err
 		}
 	}
@@ -204,6 +207,19 @@ func (s *Server) startRun(ctx context.Context, r runs.Record, g *served) (*activ
 		return nil, err
 	}
 	return a, nil
+}
+
+// roomFor refuses more runs than the user may have.
+func (c *call) roomFor(more int) error {
+	if c.s.o.Queue == nil {
+		return c.s.accounts.room(c.user.ID, more)
+	}
+	q := runs.Query{Kind: runs.Run, Statuses: unfinishedStatuses, Filter: runs.Filter{Owner: &c.user.ID}, Limit: 1}
+	_, n, err := c.s.o.Runs.Search(c.ctx(), q)
+	if err == nil && n+more > c.s.o.Limits.UserRuns {
+		err = tooMany(time.Second, "The user has %d runs that have not ended; the limit is %d.", n, c.s.o.Limits.UserRuns)
+	}
+	return err
 }
 
 // runBody reads the request for a run, and the thread in the path.
@@ -252,7 +268,7 @@ func (c *call) createRuns() error {
 		return err
 	}
 	if c.s.o.Auth != nil {
-		if err := c.s.accounts.room(c.user.ID, len(list)); err != nil {
+		if err := c.roomFor(len(list)); err != nil {
 			return err
 		}
 	}

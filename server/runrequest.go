@@ -10,6 +10,7 @@ import (
 
 // A runRequest is the request for a run.
 type runRequest struct {
+	id              string          // of the run; empty for a new one
 	Assistant       string          `json:"assistant_id"`
 	Input           json.RawMessage `json:"input,omitempty"`
 	Command         *command        `json:"command,omitempty"`

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -37,6 +38,10 @@ type Options struct {
 	ReadOnly bool
 	// Runs keeps the assistants, threads, runs, crons and event logs.
 	Runs runs.Store
+	// Queue lets any number of servers share Runs and the checkpoint store: any of them executes the next run
+	// of a thread, and clients read a run at any of them. Package riverqueue has one for PostgreSQL. A queue
+	// belongs to one server, which closes it. Nil means that only this server uses Runs.
+	Queue runs.Queue
 	// Values is the store of values that clients may read and write. Nil means that there is none.
 	Values *memory.Values
 	// Memory is the memory whose facts the studio shows. Nil means that it shows none.
@@ -133,6 +138,8 @@ type Server struct {
 	// deleting has the threads that are being deleted. They get no more runs.
 	deleting map[string]bool
 	closed   bool
+
+	queued atomic.Pointer[runs.QueueStats] // what the queue had a moment ago
 }
 
 const (
@@ -145,7 +152,7 @@ const (
 )
 
 // New returns a server. It continues the runs that a server with the same store left unfinished:
-// only one server may use a store. Close the server when it is no longer needed.
+// only one server may use a store, unless they share an [Options.Queue]. Close the server when it is no longer needed.
 func New(o Options) (*Server, error) {
 	if o.Runs == nil {
 		return nil, errors.New("server: Options.Runs is nil; memruns.New() keeps runs in memory")
@@ -222,6 +229,9 @@ func (s *Server) begin() error {
 	if s.o.ReadOnly {
 		return nil
 	}
+	if s.o.Queue != nil { // its sweeps do the rest
+		return s.startQueue()
+	}
 	if err := s.resumeRuns(); err != nil {
 		return err
 	}
@@ -242,16 +252,24 @@ func (s *Server) trimLogs() {
 		case <-s.ctx.Done():
 			return
 		case <-tick.C:
-			err := safely(func() error {
-				_, err := s.o.Runs.Trim(s.ctx, "", runs.Bounds{
-					Since: time.Now().Add(-s.o.KeepEvents), Events: s.o.MaxEvents, Bytes: s.o.MaxEventBytes,
-				})
-				return err
-			})
+			err := safely(s.trim)
 			if err != nil && s.ctx.Err() == nil {
 				s.o.Logger.Error("server: old events were not removed", "error", err)
 			}
 		}
+	}
+}
+
+// trim removes the events that are older than those that are kept.
+func (s *Server) trim() error {
+	_, err := s.o.Runs.Trim(s.ctx, "", runs.Bounds{Since: time.Now().Add(-s.o.KeepEvents), Events: s.o.MaxEvents, Bytes: s.o.MaxEventBytes})
+	return err
+}
+
+// tell tells other servers that a thread has changed.
+func (s *Server) tell(thread string) {
+	if s.o.Queue != nil {
+		s.o.Queue.Tell(thread)
 	}
 }
 
@@ -266,6 +284,11 @@ func (s *Server) Close(ctx context.Context) error {
 	s.mu.Unlock()
 	for _, r := range runs {
 		r.drain()
+	}
+	if s.o.Queue != nil {
+		if err := s.o.Queue.Close(ctx); err != nil {
+			s.o.Logger.Error("server: the queue was not closed; other servers take its jobs", "error", err)
+		}
 	}
 	for _, r := range runs {
 		select {

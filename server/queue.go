@@ -1,0 +1,392 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/weft-go/weft/internal/uuid"
+	"github.com/weft-go/weft/server/runs"
+)
+
+// This file and replica.go are for servers that share a queue: the records say which runs there are, and
+// the queue which server executes the next run of a thread.
+
+// errSuperseded says that the run is executed by another server, or was ended by one.
+var errSuperseded = errors.New("another server has the run")
+
+// maxRescues is the number of servers that may die while they execute a run, before the run fails.
+const maxRescues = 5
+
+// startQueue begins to take jobs.
+func (s *Server) startQueue() error {
+	err := s.o.Queue.Start(s.ctx, runs.Worker{Slots: s.o.MaxRuns, Do: s.work, Done: s.worked, Changed: s.changed})
+	if err != nil {
+		return err
+	}
+	s.running.Go(s.countQueue)
+	s.running.Go(func() { // what servers before this one left
+		if err := safely(func() error { return s.sweep(s.ctx) }); err != nil && s.ctx.Err() == nil {
+			s.o.Logger.Error("server: work without a job was not looked for", "error", err)
+		}
+	})
+	return nil
+}
+
+// countQueue keeps what the queue has, for its bound and for metrics.
+func (s *Server) countQueue() {
+	tick := time.NewTicker(countTick)
+	defer tick.Stop()
+	for {
+		if stats, err := s.o.Queue.Stats(s.ctx); err == nil {
+			s.queued.Store(&stats)
+		} else if s.ctx.Err() == nil {
+			s.o.Logger.Error("server: the queue was not counted", "error", err)
+		}
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+const countTick = time.Second
+
+// queueStats returns what the queue had a moment ago.
+func (s *Server) queueStats() runs.QueueStats {
+	if stats := s.queued.Load(); stats != nil {
+		return *stats
+	}
+	return runs.QueueStats{}
+}
+
+// work executes a job.
+func (s *Server) work(ctx context.Context, j runs.Job) error {
+	switch j.Kind {
+	case runs.JobThread:
+		return s.executeNext(ctx, &j)
+	case runs.JobRun:
+		return s.joinDelayed(ctx, j.Key)
+	case runs.JobCron:
+		return s.fireAt(ctx, j.Key, j.At)
+	case runs.JobSweep:
+		return s.sweep(ctx)
+	}
+	return nil
+}
+
+// worked adds the job of the next run of a thread.
+func (s *Server) worked(ctx context.Context, j runs.Job) {
+	if j.Kind != runs.JobThread {
+		return
+	}
+	err := s.addThread(ctx, j.Key)
+	if err != nil && ctx.Err() == nil { // a sweep does it later
+		s.o.Logger.Error("server: the next run of a thread was not queued", "thread", j.Key, "error", err)
+	}
+}
+
+// addThread adds the job of a thread, if it has a run to execute.
+func (s *Server) addThread(ctx context.Context, thread string) error {
+	next, err := s.unfinished(ctx, thread)
+	if err != nil || len(next) == 0 {
+		return err
+	}
+	return s.o.Queue.Add(ctx, next[0].job())
+}
+
+// A storedRun is the record of a run that has not ended.
+type storedRun struct {
+	runs.Record
+	data runData
+}
+
+// job returns the job of the thread of a run.
+func (r *storedRun) job() runs.Job {
+	return runs.Job{Kind: runs.JobThread, Key: r.Parent, Owner: r.Owner, Graph: r.Graph, Assistant: r.data.Assistant}
+}
+
+// due returns the time from which the run waits for its turn.
+func (r *storedRun) due() time.Time {
+	if r.data.After.After(r.Created) {
+		return r.data.After
+	}
+	return r.Created
+}
+
+var unfinishedStatuses = []string{runPending, runRunning}
+
+// unfinished returns the runs of a thread that are executed or wait for their turn, in their order.
+func (s *Server) unfinished(ctx context.Context, thread string) ([]storedRun, error) {
+	found, _, err := s.o.Runs.Search(ctx, runs.Query{Kind: runs.Run, Parent: thread, Statuses: unfinishedStatuses})
+	if err != nil {
+		return nil, err
+	}
+	return ordered(found, time.Now())
+}
+
+// ordered returns the runs whose time has come, in the order of their execution. A run that had begun
+// comes first.
+func ordered(found []runs.Record, now time.Time) ([]storedRun, error) {
+	list := make([]storedRun, 0, len(found))
+	for _, r := range found {
+		_, d, err := readRun(r)
+		if err != nil {
+			return nil, err
+		}
+		if !d.After.After(now) {
+			list = append(list, storedRun{r, d})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b storedRun) int {
+		if c := boolOrder(a.Status == runRunning, b.Status == runRunning); c != 0 {
+			return c
+		}
+		return a.due().Compare(b.due())
+	})
+	return list, nil
+}
+
+// others reports whether other runs of the thread are executed or wait.
+func (s *Server) others(ctx context.Context, a *activeRun) (bool, error) {
+	list, err := s.unfinished(ctx, a.thread)
+	return slices.ContainsFunc(list, func(r storedRun) bool { return r.ID != a.id }), err
+}
+
+// executeNext executes the first run of a thread. Another server that was slow and not dead cannot
+// store anything of the run any more.
+func (s *Server) executeNext(ctx context.Context, j *runs.Job) error {
+	list, err := s.unfinished(ctx, j.Key)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	for i := range list { // again, in case that the server which accepted the run has died
+		if how := strategyCancels(list[i].data.Request.Multitask); how != notCanceled {
+			if err := s.cancelBefore(ctx, list[:i], how); err != nil {
+				return err
+			}
+		}
+	}
+	a, err := s.claim(ctx, list[0].ID, notCanceled)
+	if errors.Is(err, errEnded) || errors.Is(err, runs.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if a.g == nil && s.stored != nil {
+		return runs.ErrHandOver // the program that has the graph executes it
+	}
+	if err := s.activate(a); err != nil {
+		return runs.ErrHandOver
+	}
+	defer s.running.Done()
+	unhook := context.AfterFunc(ctx, func() { a.stop(lostRun) })
+	defer unhook()
+	out := failureOutcome(&requestError{"Error", "the run was stopped: the servers that executed it have died again and again"})
+	if j.Rescued < maxRescues {
+		out = s.execute(a)
+	}
+	s.finish(a, out)
+	switch {
+	case a.cancellation() == lostRun:
+		return context.Cause(ctx)
+	case out.drained:
+		return runs.ErrHandOver
+	}
+	return nil
+}
+
+// strategyCancels returns what a run with a strategy wants of the runs before it.
+func strategyCancels(strategy string) cancellation {
+	switch strategy {
+	case multitaskInterrupt:
+		return interruptRun
+	case multitaskRollback:
+		return rollbackRun
+	}
+	return notCanceled
+}
+
+// claim stores that this server has a run, and returns it. With a cancellation it cancels the run, and
+// claims it only if no server executes it.
+func (s *Server) claim(ctx context.Context, id string, how cancellation) (*activeRun, error) {
+	token := uuid.New()
+	r, err := s.change(ctx, runs.Run, id, func(r *runs.Record) error {
+		if r.Status != runPending && r.Status != runRunning {
+			return errEnded
+		}
+		_, d, err := readRun(*r)
+		if err != nil {
+			return err
+		}
+		d.Cancel = stronger(d.Cancel, how)
+		if how == notCanceled || r.Status == runPending {
+			d.Worker = token
+		}
+		r.Data = encoded(d)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return newActiveRun(r, s.graphs[r.Graph])
+}
+
+// stronger returns the stronger one of two requests, as it is stored.
+func stronger(stored string, how cancellation) string {
+	switch max(how, strategyCancels(stored)) {
+	case interruptRun:
+		return multitaskInterrupt
+	case rollbackRun:
+		return multitaskRollback
+	}
+	return ""
+}
+
+// activate adds a run to those of this process.
+func (s *Server) activate(a *activeRun) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return errClosed
+	}
+	if err := s.accounts.take(a.record.Owner, false); err != nil {
+		return err
+	}
+	s.active[a.id] = a
+	s.lanes[a.thread] = &lane{runs: []*activeRun{a}}
+	s.running.Add(1)
+	return nil
+}
+
+// adopt applies what other servers have stored for a run. It returns errSuperseded if the run is not
+// that of this server any more.
+func (s *Server) adopt(a *activeRun, r *runs.Record) error {
+	if s.o.Queue == nil {
+		return nil
+	}
+	_, d, err := readRun(*r)
+	if err != nil {
+		return err
+	}
+	if d.Worker != a.data.Worker || r.Status != runPending && r.Status != runRunning {
+		a.stop(lostRun)
+		return errSuperseded
+	}
+	if how := strategyCancels(d.Cancel); how > a.cancellation() {
+		a.stop(how)
+	}
+	return nil
+}
+
+// owns returns errSuperseded if the run is not that of this server any more.
+func (s *Server) owns(ctx context.Context, a *activeRun) error {
+	r, err := s.o.Runs.Get(ctx, runs.Run, a.id)
+	if errors.Is(err, runs.ErrNotFound) {
+		a.stop(lostRun)
+		return errSuperseded
+	}
+	if err != nil {
+		return err
+	}
+	return s.adopt(a, &r)
+}
+
+// joinDelayed puts a run whose time has come into the queue of its thread.
+func (s *Server) joinDelayed(ctx context.Context, id string) error {
+	r, err := s.o.Runs.Get(ctx, runs.Run, id)
+	if errors.Is(err, runs.ErrNotFound) || err == nil && r.Status != runPending {
+		return nil
+	}
+	if err == nil {
+		err = s.setBusy(ctx, r.Parent)
+	}
+	if errors.Is(err, runs.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return s.addThread(ctx, r.Parent)
+}
+
+// share stores a run and adds its job. It applies the strategy of the run to those before it.
+func (s *Server) share(ctx context.Context, a *activeRun, strategy string) error {
+	if err := s.roomInQueue(); err != nil {
+		return err
+	}
+	delayed := a.data.After.After(time.Now())
+	if strategy == multitaskReject {
+		if err := s.reserve(ctx, a.thread); err != nil {
+			return err
+		}
+	}
+	err := s.o.Runs.Insert(ctx, a.record)
+	if err == nil && !delayed {
+		if err = s.setBusy(ctx, a.thread); errors.Is(err, runs.ErrNotFound) { // the thread was deleted meanwhile
+			err = errors.Join(err, s.o.Runs.Delete(ctx, runs.Run, a.id))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if how := strategyCancels(strategy); how != notCanceled {
+		before, err := s.unfinished(ctx, a.thread)
+		before = slices.DeleteFunc(before, func(r storedRun) bool { return r.ID == a.id || r.Created.After(a.record.Created) })
+		if err == nil {
+			err = s.cancelBefore(ctx, before, how)
+		}
+		if err != nil { // the server that executes the next run does it again
+			s.o.Logger.Error("server: the end of the runs before another one was not stored", "run", a.id, "thread", a.thread, "error", err)
+		}
+	}
+	r := storedRun{a.record, a.data}
+	j := r.job()
+	if delayed {
+		j.Kind, j.Key, j.At = runs.JobRun, a.id, a.data.After
+	}
+	if err := s.o.Queue.Add(ctx, j); err != nil { // a sweep adds it later
+		s.o.Logger.Error("server: a run has no job yet", "run", a.id, "thread", a.thread, "error", err)
+	}
+	return nil
+}
+
+// roomInQueue refuses a run if too many wait.
+func (s *Server) roomInQueue() error {
+	s.mu.Lock()
+	closed := s.closed
+	s.mu.Unlock()
+	if closed {
+		return refuse(http.StatusServiceUnavailable, "The server is shutting down.")
+	}
+	if q := s.queueStats(); q.Waiting+q.Held >= s.o.Limits.QueuedRuns {
+		return &Refusal{Status: http.StatusServiceUnavailable, Detail: "As many runs wait as may.", RetryAfter: time.Second}
+	}
+	return nil
+}
+
+// reserve makes a thread busy, unless it is busy already.
+func (s *Server) reserve(ctx context.Context, thread string) error {
+	_, err := s.change(ctx, runs.Thread, thread, func(r *runs.Record) error {
+		if r.Status == threadBusy {
+			list, err := s.unfinished(ctx, thread)
+			if err != nil {
+				return err
+			}
+			// Another server may just insert the run for which it has made the thread busy.
+			if len(list) > 0 || time.Since(r.Updated) < reserveTime {
+				return refuse(http.StatusConflict, "The thread %s is busy.", thread)
+			}
+		}
+		r.Status, r.Updated, r.Expires = threadBusy, now(), time.Time{}
+		return nil
+	})
+	return err
+}
+
+// reserveTime is the time in which a server inserts the run for which it has made a thread busy.
+const reserveTime = 10 * time.Second

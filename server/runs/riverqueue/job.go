@@ -1,0 +1,235 @@
+package riverqueue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivertype"
+
+	"github.com/weft-go/weft/internal/pgdb"
+	"github.com/weft-go/weft/server/runs"
+)
+
+// threadArgs are the arguments of a job that executes the next run of a thread.
+type threadArgs struct {
+	Thread    string `json:"thread" river:"unique"`
+	Owner     string `json:"owner,omitempty"`
+	Graph     string `json:"graph,omitempty"`
+	Assistant string `json:"assistant,omitempty"`
+	Rescued   int    `json:"rescued,omitempty"`
+}
+
+// taskArgs are the arguments of any other job.
+type taskArgs struct {
+	What runs.JobKind `json:"what" river:"unique"`
+	Key  string       `json:"key" river:"unique"`
+	At   time.Time    `json:"at" river:"unique"`
+}
+
+const (
+	threadKind = "weft_thread"
+	taskKind   = "weft_task"
+)
+
+// Kind implements [river.JobArgs].
+func (threadArgs) Kind() string { return threadKind }
+
+// Kind implements [river.JobArgs].
+func (taskArgs) Kind() string { return taskKind }
+
+// live are the states of jobs that have not ended.
+var live = []rivertype.JobState{
+	rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable, rivertype.JobStateRunning, rivertype.JobStateScheduled,
+}
+
+// insertion returns a job as River inserts it.
+func (q *Queue) insertion(j *runs.Job) (river.JobArgs, *river.InsertOpts) {
+	opts := &river.InsertOpts{
+		MaxAttempts: maxAttempts, Queue: otherQueue, ScheduledAt: j.At, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: live},
+	}
+	if j.Kind != runs.JobThread {
+		return taskArgs{What: j.Kind, Key: j.Key, At: j.At.UTC()}, opts
+	}
+	opts.Queue, opts.Priority = runQueue, q.priority(j)
+	return threadArgs{Thread: j.Key, Owner: j.Owner, Graph: j.Graph, Assistant: j.Assistant, Rescued: j.Rescued}, opts
+}
+
+const defaultPriority = 2
+
+func (q *Queue) priority(j *runs.Job) int {
+	for _, name := range []string{j.Assistant, j.Graph} {
+		if p, ok := q.o.Priorities[name]; ok {
+			return min(max(p, river.PriorityDefault), 4)
+		}
+	}
+	return defaultPriority
+}
+
+// Add implements [runs.Queue].
+func (q *Queue) Add(ctx context.Context, jobs ...runs.Job) error {
+	err := q.add(ctx, jobs)
+	if err != nil {
+		return fmt.Errorf("riverqueue: add: %w", err)
+	}
+	return nil
+}
+
+func (q *Queue) add(ctx context.Context, jobs []runs.Job) (err error) {
+	if q.client == nil {
+		return errors.New("the queue is not started")
+	}
+	if len(jobs) > 1 { // a sweep: most of the jobs are there
+		if jobs, err = q.missing(ctx, jobs); err != nil {
+			return err
+		}
+	}
+	for i := range jobs {
+		// An insertion may be sent again, since it has no effect if the job is there.
+		err := retries.Do(ctx, statementTime, pgdb.AnyFault, func(ctx context.Context) error { return q.insert(ctx, &jobs[i]) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// insert adds a job. A job of a user that executes as many runs as it may is held.
+func (q *Queue) insert(ctx context.Context, j *runs.Job) error {
+	args, opts := q.insertion(j)
+	if j.Kind != runs.JobThread || j.Owner == "" || q.o.UserRuns < 0 {
+		_, err := q.client.Insert(ctx, args, opts)
+		return err
+	}
+	return pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
+		n, err := q.lockUser(ctx, tx, j.Owner)
+		if err != nil {
+			return err
+		}
+		opts.Pending = n >= q.o.UserRuns
+		_, err = q.client.InsertTx(ctx, tx, args, opts)
+		return err
+	})
+}
+
+// lockUser locks the jobs of a user until the end of a transaction. It returns how many of them are
+// executed or wait without being held.
+func (q *Queue) lockUser(ctx context.Context, tx pgx.Tx, owner string) (n int, err error) {
+	b := &pgx.Batch{} // the second statement sees what was stored before the lock was taken
+	b.Queue(lockUser, q.o.Schema+" "+owner)
+	b.Queue(q.sql(countUser), owner).QueryRow(func(row pgx.Row) error { return row.Scan(&n) })
+	return n, tx.SendBatch(ctx, b).Close()
+}
+
+// missing returns the jobs that are not there.
+func (q *Queue) missing(ctx context.Context, jobs []runs.Job) ([]runs.Job, error) {
+	there := map[string]bool{}
+	err := q.rows(ctx, q.sql(liveKeys), nil, func(rows pgx.Rows) error {
+		var what, key string
+		err := rows.Scan(&what, &key)
+		there[what+" "+key] = true
+		return err
+	})
+	var out []runs.Job
+	for _, j := range jobs {
+		// A cron may have a job of an older schedule.
+		if j.Kind == runs.JobCron || !there[string(j.Kind)+" "+j.Key] {
+			out = append(out, j)
+		}
+	}
+	return out, err
+}
+
+// A threadWorker executes the next run of a thread.
+type threadWorker struct {
+	river.WorkerDefaults[threadArgs]
+	q *Queue
+}
+
+// Work implements [river.Worker].
+func (w *threadWorker) Work(ctx context.Context, job *river.Job[threadArgs]) error {
+	a := &job.Args
+	j := runs.Job{Kind: runs.JobThread, Key: a.Thread, Owner: a.Owner, Graph: a.Graph, Assistant: a.Assistant, Rescued: a.Rescued}
+	return w.q.work(ctx, job.ID, j, func(ctx context.Context, tx pgx.Tx) error {
+		if a.Owner != "" && w.q.o.UserRuns >= 0 {
+			n, err := w.q.lockUser(ctx, tx, a.Owner)
+			if err == nil && n <= w.q.o.UserRuns { // with this job, which ends
+				err = w.q.releaseHeld(ctx, tx, a.Owner, w.q.o.UserRuns-n+1)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		_, err := river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, job)
+		return err
+	})
+}
+
+// releaseHeld makes held jobs of a user available.
+func (q *Queue) releaseHeld(ctx context.Context, tx pgx.Tx, owner string, n int) error {
+	tag, err := tx.Exec(ctx, q.sql(releaseHeld), owner, n)
+	if err != nil || tag.RowsAffected() == 0 || q.direct == nil {
+		return err
+	}
+	return q.client.Driver().UnwrapExecutor(tx).NotifyMany(ctx, &riverdriver.NotifyManyParams{
+		Payload: []string{fmt.Sprintf(`{"queue": %q}`, runQueue)}, Schema: q.o.Schema, Topic: "river_insert",
+	})
+}
+
+// A taskWorker executes any other job.
+type taskWorker struct {
+	river.WorkerDefaults[taskArgs]
+	q *Queue
+}
+
+// Work implements [river.Worker].
+func (w *taskWorker) Work(ctx context.Context, job *river.Job[taskArgs]) error {
+	j := runs.Job{Kind: job.Args.What, Key: job.Args.Key, At: job.Args.At}
+	return w.q.work(ctx, job.ID, j, func(ctx context.Context, tx pgx.Tx) error {
+		_, err := river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, job)
+		return err
+	})
+}
+
+// work executes a job and ends it.
+func (q *Queue) work(ctx context.Context, id int64, j runs.Job, complete func(context.Context, pgx.Tx) error) error {
+	run, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	q.hold(id, cancel)
+	err := q.worker.Do(run, j)
+	if err == nil {
+		err = retries.Do(ctx, statementTime, pgdb.AnyFault, func(ctx context.Context) error {
+			return pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error { return complete(ctx, tx) })
+		})
+	}
+	q.drop(id)
+	switch {
+	case errors.Is(context.Cause(run), errLost), errors.Is(err, rivertype.ErrNotFound):
+		return nil // another server has the job under another id; River changes only jobs that run
+	case errors.Is(err, runs.ErrHandOver):
+		return river.JobSnooze(0)
+	case err != nil:
+		return err
+	}
+	q.worker.Done(ctx, j)
+	return nil
+}
+
+var errLost = errors.New("another server has the job")
+
+func (q *Queue) hold(id int64, cancel context.CancelCauseFunc) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.held[id] = cancel
+}
+
+func (q *Queue) drop(id int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.held, id)
+}

@@ -1,0 +1,141 @@
+package riverqueue
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+
+	"github.com/weft-go/weft/internal/pgdb"
+	"github.com/weft-go/weft/server/runs"
+)
+
+// renew renews the leases of the jobs that are executed, and takes those of servers that have died,
+// until ctx ends. The lease of a job is the column attempted_at: River itself writes it when a job
+// begins, and rescues no jobs that have no time limit.
+func (q *Queue) renew(ctx context.Context) {
+	tick := time.NewTicker(q.o.Lease / renewals)
+	defer tick.Stop()
+	for since := time.Now(); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		err := q.renewOnce(ctx)
+		// After a time without the database, the other servers get the time to renew their leases.
+		if err == nil && time.Since(since) > q.o.Lease {
+			err = q.rescue(ctx)
+		}
+		if err != nil {
+			since = time.Now()
+			if ctx.Err() == nil {
+				q.o.Logger.Error("riverqueue: the leases of jobs were not renewed", "error", err)
+			}
+		}
+	}
+}
+
+// renewals is how often a lease is renewed before it ends.
+const renewals = 4
+
+// renewOnce renews the leases. It ends the jobs whose lease is lost.
+func (q *Queue) renewOnce(ctx context.Context) error {
+	q.mu.Lock()
+	ids := make([]int64, 0, len(q.held))
+	for id := range q.held {
+		ids = append(ids, id)
+	}
+	q.mu.Unlock()
+	if len(ids) == 0 {
+		return q.pool.Ping(ctx)
+	}
+	ctx, cancel := context.WithTimeout(ctx, q.o.Lease)
+	defer cancel()
+	kept := map[int64]bool{}
+	rows, err := q.pool.Query(ctx, q.sql(renewLeases), ids)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return err
+		}
+		kept[id] = true
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, id := range ids {
+		if end := q.held[id]; end != nil && !kept[id] {
+			end(errLost)
+		}
+	}
+	return nil
+}
+
+// A deadJob is a job whose server has died.
+type deadJob struct {
+	kind string
+	args []byte
+}
+
+// rescue takes the jobs of servers that have died. It ends each of them and adds a new one, so that a
+// server which was only slow cannot end a job that another one executes.
+func (q *Queue) rescue(ctx context.Context) error {
+	n := 0
+	err := retries.Do(ctx, statementTime, pgdb.Unsent, func(ctx context.Context) error {
+		return pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
+			rows, err := tx.Query(ctx, q.sql(endDead), q.o.Lease.Seconds())
+			if err != nil {
+				return err
+			}
+			dead, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (d deadJob, err error) {
+				return d, row.Scan(&d.kind, &d.args)
+			})
+			if err != nil || len(dead) == 0 {
+				return err
+			}
+			n = len(dead)
+			again := make([]river.InsertManyParams, n)
+			for i := range dead {
+				if again[i], err = q.again(&dead[i]); err != nil {
+					return err
+				}
+			}
+			_, err = q.client.InsertManyTx(ctx, tx, again)
+			return err
+		})
+	})
+	if err == nil && n > 0 {
+		q.rescued.Add(int64(n))
+		q.o.Logger.Warn("riverqueue: took the jobs of a server that has died", "jobs", n)
+	}
+	return err
+}
+
+// again returns a new job for one whose server has died.
+func (q *Queue) again(d *deadJob) (river.InsertManyParams, error) {
+	var j runs.Job
+	if d.kind == threadKind {
+		var a threadArgs
+		if err := json.Unmarshal(d.args, &a); err != nil {
+			return river.InsertManyParams{}, err
+		}
+		j = runs.Job{Kind: runs.JobThread, Key: a.Thread, Owner: a.Owner, Graph: a.Graph, Assistant: a.Assistant, Rescued: a.Rescued + 1}
+	} else {
+		var a taskArgs
+		if err := json.Unmarshal(d.args, &a); err != nil {
+			return river.InsertManyParams{}, err
+		}
+		j = runs.Job{Kind: a.What, Key: a.Key, At: a.At}
+	}
+	args, opts := q.insertion(&j)
+	return river.InsertManyParams{Args: args, InsertOpts: opts}, nil
+}

@@ -1,0 +1,163 @@
+package riverqueue
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/weft-go/weft/internal/pgdb"
+)
+
+// findListener sets the connection for LISTEN. It reports whether the pool leads through a
+// transaction pooler.
+func (q *Queue) findListener(ctx context.Context) (pooled bool, err error) {
+	config := q.pool.Config().ConnConfig
+	if pooled, err = pgdb.DetectPooler(ctx, config); err != nil {
+		return false, err
+	}
+	switch {
+	case q.o.Listen != "":
+		q.direct, err = pgx.ParseConfig(q.o.Listen)
+	case !pooled:
+		q.direct = config
+	}
+	return pooled, err
+}
+
+const (
+	lookAlways = 250 * time.Millisecond // the time between two looks without LISTEN
+	lookRarely = 5 * time.Second        // and with it, in case that a message was lost
+	maxPayload = 7000                   // bytes; the limit of PostgreSQL is 8000
+	minBackOff = 100 * time.Millisecond
+	maxBackOff = 5 * time.Second
+)
+
+// channel is the name of the channel of NOTIFY. A schema has its own.
+func (q *Queue) channel() string {
+	sum := sha256.Sum256([]byte(q.o.Schema))
+	return "weft_runs_" + hex.EncodeToString(sum[:8])
+}
+
+// Tell implements [runs.Queue]. Threads that are told while a message is sent are one message.
+func (q *Queue) Tell(thread string) {
+	if q.direct == nil {
+		return // the others look by themselves
+	}
+	q.mu.Lock()
+	q.told[thread] = true
+	q.mu.Unlock()
+	select {
+	case q.tell <- struct{}{}:
+	default:
+	}
+}
+
+// send sends messages until ctx ends.
+func (q *Queue) send(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-q.tell:
+		}
+		q.mu.Lock()
+		told := q.told
+		q.told = make(map[string]bool, len(told))
+		q.mu.Unlock()
+		text := strings.Builder{}
+		flush := func() {
+			if text.Len() > 0 {
+				// A message that is lost is made up for by the next look of the others.
+				sctx, cancel := context.WithTimeout(ctx, statementTime)
+				if _, err := q.pool.Exec(sctx, notify, q.channel(), q.id+text.String()); err != nil && ctx.Err() == nil {
+					q.o.Logger.Warn("riverqueue: a message was not sent", "error", err)
+				}
+				cancel()
+			}
+			text.Reset()
+		}
+		for thread := range told {
+			if text.Len()+len(thread) > maxPayload {
+				flush()
+			}
+			text.WriteString(" " + thread)
+		}
+		flush()
+	}
+}
+
+// listen passes on the messages of others, and looks for changes from time to time, until ctx ends.
+func (q *Queue) listen(ctx context.Context) {
+	if q.direct == nil {
+		tick := time.NewTicker(lookAlways)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				q.worker.Changed()
+			}
+		}
+	}
+	for wait := minBackOff; ctx.Err() == nil; wait = min(2*wait, maxBackOff) {
+		begun := time.Now()
+		err := q.listenOnce(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		q.o.Logger.Warn("riverqueue: the connection for LISTEN was lost", "error", err)
+		if time.Since(begun) > maxBackOff {
+			wait = minBackOff
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+			q.worker.Changed()
+		}
+		timer.Stop()
+	}
+}
+
+// listenOnce passes on messages until the connection is lost.
+func (q *Queue) listenOnce(ctx context.Context) error {
+	setup, cancel := context.WithTimeout(ctx, statementTime)
+	defer cancel()
+	conn, err := pgx.ConnectConfig(setup, q.direct.Copy())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	if _, err := conn.Exec(setup, `LISTEN `+q.channel()); err != nil {
+		return err
+	}
+	q.worker.Changed() // messages before LISTEN were lost
+	for {
+		wait, cancel := context.WithTimeout(ctx, lookRarely)
+		m, err := conn.WaitForNotification(wait)
+		quiet := wait.Err() != nil && ctx.Err() == nil
+		cancel()
+		switch {
+		case quiet: // a connection that is lost without a sign fails now
+			ping, cancel := context.WithTimeout(ctx, statementTime)
+			err := conn.Ping(ping)
+			cancel()
+			if err != nil {
+				return err
+			}
+			q.worker.Changed()
+		case err != nil:
+			return err
+		default:
+			from, threads, _ := strings.Cut(m.Payload, " ")
+			if from != q.id {
+				q.worker.Changed(strings.Fields(threads)...)
+			}
+		}
+	}
+}

@@ -1,0 +1,192 @@
+package riverqueue
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivertype"
+
+	"github.com/weft-go/weft/internal/uuid"
+	"github.com/weft-go/weft/server/runs"
+)
+
+// Options configures a [Queue]. The zero value works.
+type Options struct {
+	// Schema holds the tables of River. Empty means "weft".
+	Schema string
+	// Lease is the time after which the jobs of a server that does not answer are given to others.
+	// Zero means 10 s. It has to be longer than any pause of a process, and is at least 1 s.
+	Lease time.Duration
+	// Priorities are the priorities of runs by the id of their assistant or the name of their graph,
+	// from 1, which comes first, to 4. The others have 2.
+	Priorities map[string]int
+	// UserRuns is the number of runs of a user that are executed at once, over all servers. More runs
+	// are held, so that the runs of other users do not wait for them. Zero means 16, and a
+	// negative number means no limit. Runs without a user have no limit.
+	UserRuns int
+	// Listen is the address of the database for LISTEN. It must not lead through a transaction
+	// pooler. Empty means the address of the pool, unless a pooler is found there.
+	Listen string
+	// Sweep is the time between two looks for work without a job, which is left if a server dies
+	// between two statements. Zero means a minute.
+	Sweep time.Duration
+	// Logger receives failures. Nil means that nothing is logged.
+	Logger *slog.Logger
+}
+
+// Queue is a [runs.Queue] in PostgreSQL. It is safe for concurrent use.
+type Queue struct {
+	pool   *pgxpool.Pool
+	o      Options
+	id     string // tells the messages of this process from those of others
+	worker runs.Worker
+	client *river.Client[pgx.Tx] // nil before Start
+	direct *pgx.ConnConfig       // for LISTEN; nil if the queue polls
+
+	stop    context.CancelFunc
+	tasks   sync.WaitGroup
+	rescued atomic.Int64
+
+	mu   sync.Mutex
+	held map[int64]context.CancelCauseFunc // the jobs that are executed, by id
+	told map[string]bool                   // threads that the others are told about
+	tell chan struct{}
+}
+
+var _ runs.Queue = (*Queue)(nil)
+
+const (
+	defaultSchema   = "weft"
+	defaultLease    = 10 * time.Second
+	defaultUserRuns = 16
+	defaultSweep    = time.Minute
+
+	runQueue   = "weft_runs"  // of threads
+	otherQueue = "weft_other" // of the rest, which does not wait for long runs
+	otherSlots = 8
+
+	fetchPause = 10 * time.Millisecond  // the time between two fetches when there are new jobs
+	fetchPoll  = 500 * time.Millisecond // and when River was told of none
+	pooledPoll = 100 * time.Millisecond // the same behind a pooler
+
+	keepEnded  = time.Hour // a job after its end
+	retryAfter = time.Second
+	// maxAttempts never ends a job: the server decides when a run has failed.
+	maxAttempts = 30_000
+	setupTime   = 2 * time.Minute
+)
+
+// New returns a queue. It works when a server has called Start. The caller closes the pool, after the
+// server.
+func New(pool *pgxpool.Pool, o Options) *Queue {
+	o.Schema = cmp.Or(o.Schema, defaultSchema)
+	o.Lease = max(cmp.Or(o.Lease, defaultLease), time.Second)
+	o.UserRuns = cmp.Or(o.UserRuns, defaultUserRuns)
+	o.Sweep = cmp.Or(o.Sweep, defaultSweep)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Queue{
+		pool: pool, o: o, id: uuid.New(), held: map[int64]context.CancelCauseFunc{}, told: map[string]bool{}, tell: make(chan struct{}, 1),
+	}
+}
+
+// Start implements [runs.Queue]. It migrates the tables of River if needed; several servers may do so
+// at once.
+func (q *Queue) Start(ctx context.Context, w runs.Worker) error {
+	if err := q.start(ctx, w); err != nil {
+		return fmt.Errorf("riverqueue: start: schema %q: %w", q.o.Schema, err)
+	}
+	return nil
+}
+
+func (q *Queue) start(ctx context.Context, w runs.Worker) error {
+	switch {
+	case q.pool == nil:
+		return errors.New("no pool")
+	case q.client != nil:
+		return errors.New("the queue has been started; each server needs its own")
+	case q.pool.Config().MaxConns < minConns:
+		return fmt.Errorf("the pool has at most %d connections; it needs %d", q.pool.Config().MaxConns, minConns)
+	}
+	setup, cancel := context.WithTimeout(ctx, setupTime)
+	defer cancel()
+	if err := q.migrate(setup); err != nil {
+		return err
+	}
+	pooled, err := q.findListener(setup)
+	if err != nil {
+		return err
+	}
+	q.worker = w
+	client, err := river.NewClient(riverpgxv5.New(q.pool), q.config(w, pooled))
+	if err != nil {
+		return err
+	}
+	if err := client.Start(context.WithoutCancel(ctx)); err != nil {
+		return err
+	}
+	q.client = client
+	ctx, q.stop = context.WithCancel(context.WithoutCancel(ctx))
+	q.tasks.Go(func() { q.renew(ctx) })
+	q.tasks.Go(func() { q.send(ctx) })
+	q.tasks.Go(func() { q.listen(ctx) })
+	return nil
+}
+
+// minConns is the number of connections that a queue uses at once: River listens with one and works
+// with others.
+const minConns = 4
+
+// config returns the configuration of River.
+func (q *Queue) config(w runs.Worker, pooled bool) *river.Config {
+	workers := river.NewWorkers()
+	river.AddWorker(workers, &threadWorker{q: q})
+	river.AddWorker(workers, &taskWorker{q: q})
+	poll := fetchPoll
+	if pooled {
+		poll = pooledPoll
+	}
+	sweep := river.NewPeriodicJob(river.PeriodicInterval(q.o.Sweep), func() (river.JobArgs, *river.InsertOpts) {
+		args, opts := q.insertion(&runs.Job{Kind: runs.JobSweep})
+		return args, opts
+	}, nil)
+	return &river.Config{
+		Schema: q.o.Schema, Logger: q.o.Logger, Workers: workers, PollOnly: pooled,
+		Queues:        map[string]river.QueueConfig{runQueue: {MaxWorkers: w.Slots}, otherQueue: {MaxWorkers: otherSlots}},
+		FetchCooldown: fetchPause, FetchPollInterval: poll,
+		JobTimeout: -1, MaxAttempts: maxAttempts, RetryPolicy: &retryPolicy{},
+		CompletedJobRetentionPeriod: keepEnded, DiscardedJobRetentionPeriod: 24 * keepEnded,
+		PeriodicJobs: []*river.PeriodicJob{sweep},
+	}
+}
+
+// A retryPolicy tries a job again after a while.
+type retryPolicy struct{}
+
+// NextRetry implements [river.ClientRetryPolicy].
+func (*retryPolicy) NextRetry(*rivertype.JobRow) time.Time { return time.Now().Add(retryAfter) }
+
+// Close implements [runs.Queue].
+func (q *Queue) Close(ctx context.Context) error {
+	if q.client == nil {
+		return nil
+	}
+	err := q.client.Stop(ctx)
+	q.stop()
+	q.tasks.Wait()
+	if err != nil {
+		return fmt.Errorf("riverqueue: close: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+package riverqueue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivermigrate"
+
+	"github.com/weft-go/weft/internal/pgdb"
+	"github.com/weft-go/weft/server/runs"
+)
+
+// These statements read and write the table of River beside River itself. They change only jobs of
+// this package.
+const (
+	lockUser  = `SELECT pg_advisory_xact_lock(hashtextextended('weft queue ' || $1::text, 0))`
+	countUser = `SELECT count(*) FROM weft.river_job
+	WHERE kind = 'weft_thread' AND state IN ('available', 'retryable', 'running') AND args->>'owner' = $1::text`
+	releaseHeld = `UPDATE weft.river_job SET state = 'available' WHERE id IN (
+		SELECT id FROM weft.river_job WHERE kind = 'weft_thread' AND state = 'pending' AND args->>'owner' = $1::text
+		ORDER BY priority, id LIMIT $2::int)`
+	liveKeys = `SELECT coalesce(args->>'what', 'thread'), coalesce(args->>'key', args->>'thread') FROM weft.river_job
+	WHERE kind IN ('weft_thread', 'weft_task') AND state IN ('available', 'pending', 'retryable', 'running', 'scheduled')`
+	renewLeases = `UPDATE weft.river_job SET attempted_at = now() WHERE id = ANY($1::bigint[]) AND state = 'running' RETURNING id`
+	endDead     = `UPDATE weft.river_job SET state = 'discarded', finalized_at = now(), errors = array_append(errors,
+		jsonb_build_object('at', now(), 'attempt', attempt, 'error', 'the server of the job has died', 'trace', ''))
+	WHERE id IN (
+		SELECT id FROM weft.river_job WHERE state = 'running' AND kind IN ('weft_thread', 'weft_task')
+		AND attempted_at < now() - make_interval(secs => $1::float8) FOR UPDATE SKIP LOCKED) AND state = 'running'
+	RETURNING kind, args`
+	stats = `SELECT
+		count(*) FILTER (WHERE kind = 'weft_thread' AND state IN ('available', 'retryable')),
+		count(*) FILTER (WHERE kind = 'weft_thread' AND state = 'pending'),
+		count(*) FILTER (WHERE kind = 'weft_thread' AND state = 'running'),
+		count(*) FILTER (WHERE kind = 'weft_task' AND state = 'scheduled'),
+		coalesce(extract(epoch FROM now() - min(created_at) FILTER (WHERE kind = 'weft_thread' AND state <> 'running')), 0)::float8
+	FROM weft.river_job WHERE state IN ('available', 'pending', 'retryable', 'running', 'scheduled')`
+	notify   = `SELECT pg_notify($1, $2)`
+	userJobs = `CREATE INDEX IF NOT EXISTS weft_river_owner ON weft.river_job ((args->>'owner'))
+	WHERE kind = 'weft_thread' AND state IN ('available', 'pending', 'retryable', 'running')`
+	migrating  = `SELECT pg_advisory_xact_lock(hashtextextended('weft queue migration ' || $1::text, 0))`
+	haveSchema = `SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1::text)`
+)
+
+const statementTime = 10 * time.Second
+
+// retries are those of each statement while the database cannot be reached.
+var retries = pgdb.Retries{Patience: 15 * time.Second, Unreachable: errors.New("the database cannot be reached")}
+
+func (q *Queue) sql(text string) string { return pgdb.InSchema(q.o.Schema, text) }
+
+// rows sends a statement without effects and calls f for each row.
+func (q *Queue) rows(ctx context.Context, sql string, args []any, f func(pgx.Rows) error) error {
+	return retries.Do(ctx, statementTime, pgdb.AnyFault, func(ctx context.Context) error {
+		rows, err := q.pool.Query(ctx, sql, args...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			if err := f(rows); err != nil {
+				return err
+			}
+		}
+		return rows.Err()
+	})
+}
+
+// migrate applies the migrations of River that are missing. The transaction has the lock that keeps
+// other servers out; River uses other connections.
+func (q *Queue) migrate(ctx context.Context) error {
+	migrator, err := rivermigrate.New(riverpgxv5.New(q.pool), &rivermigrate.Config{Schema: q.o.Schema, Logger: q.o.Logger})
+	if err != nil {
+		return err
+	}
+	return pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, migrating, q.o.Schema); err != nil {
+			return err
+		}
+		there := false
+		if err := q.pool.QueryRow(ctx, haveSchema, q.o.Schema).Scan(&there); err != nil {
+			return err
+		}
+		if !there {
+			if _, err := q.pool.Exec(ctx, `CREATE SCHEMA `+pgx.Identifier{q.o.Schema}.Sanitize()); err != nil {
+				return err
+			}
+		}
+		if _, err := migrator.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
+			return fmt.Errorf("migrate: %w", err)
+		}
+		_, err := q.pool.Exec(ctx, q.sql(userJobs))
+		return err
+	})
+}
+
+// Stats implements [runs.Queue]. It works also without Start, for programs that only look. There is
+// nothing to count before the first server has started.
+func (q *Queue) Stats(ctx context.Context) (runs.QueueStats, error) {
+	var s runs.QueueStats
+	var oldest float64
+	err := q.rows(ctx, q.sql(stats), nil, func(rows pgx.Rows) error {
+		return rows.Scan(&s.Waiting, &s.Held, &s.Running, &s.Scheduled, &oldest)
+	})
+	if err != nil {
+		return s, fmt.Errorf("riverqueue: stats: schema %q: %w", q.o.Schema, err)
+	}
+	s.Oldest, s.Rescued = time.Duration(oldest*float64(time.Second)), q.rescued.Load()
+	return s, nil
+}
