@@ -47,6 +47,7 @@ type Options struct {
 // Queue is a [runs.Queue] in PostgreSQL. It is safe for concurrent use.
 type Queue struct {
 	pool   *pgxpool.Pool
+	own    bool // Close closes the pool
 	o      Options
 	id     string // tells the messages of this process from those of others
 	worker runs.Worker
@@ -121,19 +122,24 @@ func (q *Queue) start(ctx context.Context, w runs.Worker) error {
 	}
 	setup, cancel := context.WithTimeout(ctx, setupTime)
 	defer cancel()
-	if err := q.migrate(setup); err != nil {
-		return err
-	}
 	pooled, err := q.findListener(setup)
+	if err == nil && pooled {
+		err = q.openPool(setup)
+	}
+	if err == nil {
+		err = q.migrate(setup)
+	}
 	if err != nil {
+		q.closePool()
 		return err
 	}
 	q.worker = w
 	client, err := river.NewClient(riverpgxv5.New(q.pool), q.config(w, pooled))
-	if err != nil {
-		return err
+	if err == nil {
+		err = client.Start(context.WithoutCancel(ctx))
 	}
-	if err := client.Start(context.WithoutCancel(ctx)); err != nil {
+	if err != nil {
+		q.closePool()
 		return err
 	}
 	q.client = client
@@ -142,6 +148,25 @@ func (q *Queue) start(ctx context.Context, w runs.Worker) error {
 	q.tasks.Go(func() { q.send(ctx) })
 	q.tasks.Go(func() { q.listen(ctx) })
 	return nil
+}
+
+// openPool replaces the pool by one like it whose configuration says that nothing is prepared. River sends
+// JSON in another form then.
+func (q *Queue) openPool(ctx context.Context) error {
+	config := q.pool.Config()
+	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
+	config.ConnConfig.StatementCacheCapacity, config.ConnConfig.DescriptionCacheCapacity = 0, 0
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err == nil {
+		q.pool, q.own = pool, true
+	}
+	return err
+}
+
+func (q *Queue) closePool() {
+	if q.own {
+		q.pool.Close()
+	}
 }
 
 // minConns is the number of connections that a queue uses at once: River listens with one and works
@@ -185,6 +210,7 @@ func (q *Queue) Close(ctx context.Context) error {
 	err := q.client.Stop(ctx)
 	q.stop()
 	q.tasks.Wait()
+	q.closePool()
 	if err != nil {
 		return fmt.Errorf("riverqueue: close: %w", err)
 	}
