@@ -229,6 +229,9 @@ var errEnded = errors.New("the run has ended")
 
 func (s *Server) setBusy(ctx context.Context, thread string) error {
 	_, err := s.change(ctx, runs.Thread, thread, func(r *runs.Record) error {
+		if err := checkDeleting(r); err != nil {
+			return err
+		}
 		r.Status, r.Updated, r.Expires = threadBusy, now(), time.Time{}
 		return nil
 	})

@@ -327,8 +327,10 @@ func (s *Server) share(ctx context.Context, a *activeRun, strategy string) error
 	}
 	err := s.o.Runs.Insert(ctx, a.record)
 	if err == nil && !delayed {
-		if err = s.setBusy(ctx, a.thread); errors.Is(err, runs.ErrNotFound) { // the thread was deleted meanwhile
-			err = errors.Join(err, s.o.Runs.Delete(ctx, runs.Run, a.id))
+		if err = s.setBusy(ctx, a.thread); err != nil { // the thread was deleted meanwhile
+			if derr := s.o.Runs.Delete(context.WithoutCancel(ctx), runs.Run, a.id); !errors.Is(derr, runs.ErrNotFound) {
+				err = errors.Join(err, derr)
+			}
 		}
 	}
 	if err != nil {
@@ -383,7 +385,7 @@ func (s *Server) reserve(ctx context.Context, thread string) error {
 			}
 		}
 		r.Status, r.Updated, r.Expires = threadBusy, now(), time.Time{}
-		return nil
+		return checkDeleting(r)
 	})
 	return err
 }

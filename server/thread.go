@@ -41,6 +41,8 @@ type threadData struct {
 	// TTL is nil for that of the server. Temporary says that the thread belongs to one run.
 	TTL       *TTL `json:",omitempty"`
 	Temporary bool `json:",omitempty"`
+	// Deleting is when a server began to delete the thread, if servers share a queue.
+	Deleting time.Time `json:",omitzero"`
 }
 
 // An interrupt is an open question as clients see it.
@@ -323,6 +325,9 @@ func (s *Server) deleteThread(ctx context.Context, id, owner string) error {
 		s.mu.Unlock()
 	}()
 	ctx = withOwner(withUser(ctx, owner), owner)
+	if err := s.markDeleting(ctx, id); err != nil {
+		return err
+	}
 	if err := s.cancelThread(ctx, id); err != nil {
 		return err
 	}
@@ -344,6 +349,33 @@ func (s *Server) deleteThread(ctx context.Context, id, owner string) error {
 	}
 	defer s.dropLog(id, nil)
 	return s.o.Runs.Delete(ctx, runs.Thread, id)
+}
+
+// markDeleting tells the servers that share a queue that a thread is being deleted.
+func (s *Server) markDeleting(ctx context.Context, id string) error {
+	if s.o.Queue == nil {
+		return nil
+	}
+	_, err := s.change(ctx, runs.Thread, id, func(r *runs.Record) error {
+		return s.setThreadData(r, func(d *threadData) { d.Deleting = now() })
+	})
+	return err
+}
+
+// deletingTime is the time after which the mark of a thread has no effect: the server that was to delete
+// the thread has died or failed.
+const deletingTime = 10 * time.Second
+
+// checkDeleting refuses a run if another server is deleting the thread.
+func checkDeleting(r *runs.Record) error {
+	var d threadData
+	if err := json.Unmarshal(r.Data, &d); err != nil {
+		return err
+	}
+	if time.Since(d.Deleting) < deletingTime {
+		return beingDeleted(r.ID)
+	}
+	return nil
 }
 
 func beingDeleted(thread string) error {

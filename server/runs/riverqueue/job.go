@@ -173,7 +173,7 @@ func (w *threadWorker) Work(ctx context.Context, job *river.Job[threadArgs]) err
 // releaseHeld makes held jobs of a user available.
 func (q *Queue) releaseHeld(ctx context.Context, tx pgx.Tx, owner string, n int) error {
 	tag, err := tx.Exec(ctx, q.sql(releaseHeld), owner, n)
-	if err != nil || tag.RowsAffected() == 0 || q.direct == nil {
+	if err != nil || tag.RowsAffected() == 0 {
 		return err
 	}
 	return q.client.Driver().UnwrapExecutor(tx).NotifyMany(ctx, &riverdriver.NotifyManyParams{

@@ -44,9 +44,6 @@ func (q *Queue) channel() string {
 
 // Tell implements [runs.Queue]. Threads that are told while a message is sent are one message.
 func (q *Queue) Tell(thread string) {
-	if q.direct == nil {
-		return // the others look by themselves
-	}
 	q.mu.Lock()
 	q.told[thread] = true
 	q.mu.Unlock()

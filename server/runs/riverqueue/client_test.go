@@ -1,0 +1,239 @@
+//go:build unix
+
+package riverqueue_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/weft-go/weft/internal/uuid"
+)
+
+// clients are the clients of replicas. Each request goes to any of them.
+type clients struct {
+	t        *testing.T
+	replicas []*replica
+	http     *http.Client
+	streams  atomic.Int64 // how often a stream was begun or joined
+	events   atomic.Int64
+	ended    atomic.Int64 // runs
+}
+
+func newClients(t *testing.T, replicas []*replica) *clients {
+	t.Helper()
+	c := &clients{t: t, replicas: replicas, http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 300, ResponseHeaderTimeout: silence}}}
+	t.Cleanup(c.http.CloseIdleConnections)
+	return c
+}
+
+// silence is the time after which a client leaves a replica that does not answer.
+const silence = 6 * heartbeat
+
+// thread executes runs on a thread, all at once, and checks what they left.
+func (c *clients) thread(ctx context.Context, user, tag string, n int) {
+	thread := uuid.New()
+	c.retry(ctx, func() error {
+		_, err := c.post(ctx, user, "/threads", map[string]any{"thread_id": thread, "if_exists": "do_nothing"})
+		return err
+	})
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() { c.run(ctx, user, thread, fmt.Sprint(tag, ".", i)) })
+	}
+	all.Wait()
+	var got struct{ Values struct{ Log []string } }
+	c.retry(ctx, func() error { return c.read(ctx, user, "/threads/"+thread+"/state", &got) })
+	lines := map[string][]string{}
+	for _, line := range got.Values.Log {
+		run, left, _ := strings.Cut(line, ":")
+		lines[run] = append(lines[run], left)
+	}
+	want := map[string][]string{}
+	for i := range n {
+		for left := supersteps; left > 0; left-- {
+			want[fmt.Sprint(tag, ".", i)] = append(want[fmt.Sprint(tag, ".", i)], fmt.Sprint(left))
+		}
+	}
+	assert.Equal(c.t, want, lines, "what the runs of thread %s wrote", thread)
+}
+
+// run executes a run to its end, over the ends of replicas, and reads it once more at another one.
+func (c *clients) run(ctx context.Context, user, thread, tag string) {
+	mark := uuid.New()
+	body := map[string]any{
+		"assistant_id": "steps", "input": map[string]any{"tag": tag, "left": supersteps}, "metadata": map[string]string{"mark": mark},
+		"stream_mode": []string{"values", "updates", "custom"}, "stream_resumable": true,
+	}
+	var got []string // the events, with their ids
+	id, last := "", "-1"
+	c.retry(ctx, func() error {
+		if id == "" { // a replica may have stored the run before it was killed
+			var err error
+			if id, err = c.find(ctx, user, thread, mark); err != nil {
+				return err
+			}
+		}
+		run, events, err := c.stream(ctx, user, thread, id, last, body)
+		if run != "" {
+			id = run
+		}
+		for _, e := range events {
+			got, last = append(got, e), strings.Fields(e)[0]
+		}
+		if err != nil {
+			return err
+		}
+		var r struct{ Status string }
+		if err := c.read(ctx, user, "/threads/"+thread+"/runs/"+id, &r); err != nil {
+			return err
+		}
+		if r.Status != "success" {
+			return fmt.Errorf("the stream of run %s ended with the status %s", id, r.Status)
+		}
+		return nil
+	})
+	c.ended.Add(1)
+	c.events.Add(int64(len(got)))
+	c.retry(ctx, func() error {
+		_, want, err := c.stream(ctx, user, thread, id, "-1", nil)
+		if err == nil {
+			assert.Equal(c.t, want, got, "the events of run %s of thread %s", id, thread)
+		}
+		return err
+	})
+}
+
+// stream begins a run, or joins the run with an id. It returns the id of the run and the events so far also with
+// an error.
+func (c *clients) stream(ctx context.Context, user, thread, id, last string, body any) (run string, events []string, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	method, path, header := http.MethodPost, "/threads/"+thread+"/runs/stream", http.Header{}
+	if id != "" {
+		method, path, body = http.MethodGet, "/threads/"+thread+"/runs/"+id+"/stream", nil
+		header.Set("Last-Event-Id", last)
+	}
+	resp, err := c.do(ctx, user, method, path, body, header)
+	if err != nil {
+		return "", nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	c.streams.Add(1)
+	_, run, _ = strings.Cut(resp.Header.Get("Content-Location"), "/runs/")
+	silent := time.AfterFunc(silence, cancel)
+	defer silent.Stop()
+	var e struct{ id, name, data string }
+	lines := bufio.NewReader(resp.Body)
+	for {
+		line, err := lines.ReadString('\n')
+		if errors.Is(err, io.EOF) && line == "" {
+			return run, events, nil
+		}
+		if err != nil {
+			return run, events, err
+		}
+		silent.Reset(silence)
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		switch name {
+		case "id":
+			e.id = value
+		case "event":
+			e.name = value
+		case "data":
+			e.data = value
+		case "":
+			if e.id != "" {
+				events = append(events, e.id+" "+e.name+" "+e.data)
+			}
+			e.id, e.name, e.data = "", "", ""
+		}
+	}
+}
+
+// find returns the id of the run with a mark, or "" if it does not exist.
+func (c *clients) find(ctx context.Context, user, thread, mark string) (string, error) {
+	var list []struct {
+		ID       string            `json:"run_id"`
+		Metadata map[string]string `json:"metadata"`
+	}
+	err := c.read(ctx, user, "/threads/"+thread+"/runs?limit=100", &list)
+	for _, r := range list {
+		if r.Metadata["mark"] == mark {
+			return r.ID, err
+		}
+	}
+	return "", err
+}
+
+// retry calls f until it succeeds.
+func (c *clients) retry(ctx context.Context, f func() error) {
+	for err := f(); err != nil; err = f() {
+		select {
+		case <-time.After(20*time.Millisecond + rand.N(50*time.Millisecond)):
+		case <-ctx.Done():
+			assert.NoError(c.t, err)
+			return
+		}
+	}
+}
+
+func (c *clients) post(ctx context.Context, user, path string, body any) (string, error) {
+	resp, err := c.do(ctx, user, http.MethodPost, path, body, http.Header{})
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	data, err := io.ReadAll(resp.Body)
+	return string(data), err
+}
+
+// read decodes the answer to a GET request.
+func (c *clients) read(ctx context.Context, user, path string, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, silence)
+	defer cancel()
+	resp, err := c.do(ctx, user, http.MethodGet, path, nil, http.Header{})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	return json.NewDecoder(resp.Body).Decode(out)
+}
+
+// do sends a request to any replica.
+func (c *clients) do(ctx context.Context, user, method, path string, body any, header http.Header) (*http.Response, error) {
+	var content io.Reader
+	if body != nil {
+		data, err := json.Marshal(body)
+		if err != nil {
+			return nil, err
+		}
+		content = strings.NewReader(string(data))
+		header.Set("Content-Type", "application/json")
+	}
+	r, err := http.NewRequestWithContext(ctx, method, "http://"+c.replicas[rand.IntN(len(c.replicas))].address()+path, content)
+	if err != nil {
+		return nil, err
+	}
+	r.Header = header
+	r.Header.Set(userHeader, user)
+	resp, err := c.http.Do(r)
+	if err == nil && resp.StatusCode >= http.StatusBadRequest {
+		text, _ := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		return nil, fmt.Errorf("%s %s: %s: %s", method, path, resp.Status, text)
+	}
+	return resp, err
+}

@@ -1,0 +1,254 @@
+//go:build unix
+
+package riverqueue_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-go/weft/internal/fault"
+	"github.com/weft-go/weft/internal/pgtest"
+)
+
+// In the short version, few runs are executed and the database is not restarted.
+const (
+	shortRuns  = 60
+	testLease  = time.Second
+	fullLease  = 2 * time.Second
+	testPause  = 20 * time.Millisecond
+	runsThread = 2   // runs that are queued on a thread
+	atOnce     = 100 // threads
+	testUsers  = 20
+)
+
+// fullRuns returns the number of runs that WEFT_REPLICA_RUNS asks for, and 0 for the short version.
+func fullRuns(t *testing.T) int {
+	t.Helper()
+	text := os.Getenv("WEFT_REPLICA_RUNS")
+	if text == "" {
+		return 0
+	}
+	n, err := strconv.Atoi(text)
+	require.NoError(t, err)
+	return n
+}
+
+// Replicas are killed, stopped for longer than their lease, and drained, while clients begin and read runs at any
+// of them. Each run ends in the state that it has without faults, each reader gets each event once and in order, and
+// no effect is repeated after its result was stored.
+func TestKilledReplicasLoseAndRepeatNothing(t *testing.T) {
+	t.Parallel()
+	runs := fullRuns(t)
+	if runs == 0 {
+		t.Run("one of two behind PgBouncer", func(t *testing.T) {
+			t.Parallel()
+			n := newRound(t, pgtest.Schema(t), testLease, pgtest.DirectURL(t), pgtest.PooledURL(t))
+			n.faults = []faultFunc{n.kill, n.stop, n.drain}
+			n.between = 700 * time.Millisecond
+			n.run(shortRuns)
+		})
+		return
+	}
+	for _, replicas := range []int{2, 4} {
+		t.Run(fmt.Sprint(replicas, " replicas"), func(t *testing.T) {
+			database, url := ownDatabase(t)
+			urls := make([]string, replicas)
+			for i := range urls {
+				urls[i] = url
+			}
+			n := newRound(t, "weft", fullLease, urls...)
+			n.database = database
+			n.faults = []faultFunc{n.kill, n.kill, n.stop, n.drain, n.restart}
+			n.between = 3 * time.Second
+			n.run(runs)
+		})
+	}
+	t.Run("2 replicas behind PgBouncer", func(t *testing.T) {
+		n := newRound(t, pgtest.Schema(t), fullLease, pgtest.PooledURL(t), pgtest.PooledURL(t))
+		n.faults = []faultFunc{n.kill, n.kill, n.stop, n.drain}
+		n.between = 3 * time.Second
+		n.run(runs / 10)
+	})
+}
+
+// ownDatabase starts a PostgreSQL that the test may stop.
+func ownDatabase(t *testing.T) (*fault.Server, string) {
+	t.Helper()
+	programs, err := fault.Programs(t.Context(), filepath.Join("..", "..", "..", "scripts", "postgres"))
+	require.NoError(t, err)
+	s, err := fault.NewServer(t.Context(), os.TempDir(), programs, "max_connections=300")
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, s.Close()) })
+	require.NoError(t, s.Start(t.Context()))
+	return s, s.URL()
+}
+
+// A faultFunc does harm, and returns the name of the harm.
+type faultFunc func(ctx context.Context) string
+
+// A round is a number of runs with faults.
+type round struct {
+	t        *testing.T
+	configs  []replicaConfig
+	replicas []*replica
+	database *fault.Server
+	faults   []faultFunc
+	between  time.Duration // the mean time between two faults
+	lease    time.Duration
+	counts   map[string]int
+	stopped  map[string]bool // the ids of processes that were stopped
+}
+
+func newRound(t *testing.T, schema string, lease time.Duration, urls ...string) *round {
+	t.Helper()
+	n := &round{t: t, lease: lease, counts: map[string]int{}, stopped: map[string]bool{}}
+	effects := filepath.Join(t.TempDir(), effectsFile)
+	for _, url := range urls {
+		n.configs = append(n.configs, replicaConfig{
+			Database: url, Schema: schema, Effects: effects, Lease: lease, MaxRuns: 64, Pause: testPause,
+		})
+	}
+	return n
+}
+
+func (n *round) any() *replica { return n.replicas[rand.IntN(len(n.replicas))] }
+
+func (n *round) kill(context.Context) string {
+	n.any().signal(syscall.SIGKILL)
+	return "kills"
+}
+
+// stop stops a replica for longer than its lease.
+func (n *round) stop(ctx context.Context) string {
+	r := n.any()
+	n.stopped[fmt.Sprint(r.signal(syscall.SIGSTOP))] = true
+	select {
+	case <-time.After(2 * n.lease):
+	case <-ctx.Done():
+	}
+	r.signal(syscall.SIGCONT)
+	return "stops"
+}
+
+func (n *round) drain(context.Context) string {
+	n.any().signal(syscall.SIGTERM)
+	return "drains"
+}
+
+// restart restarts the database.
+func (n *round) restart(ctx context.Context) string {
+	how := []fault.Stop{fault.Immediate, fault.Fast, fault.Kill}[rand.IntN(3)]
+	if assert.NoError(n.t, n.database.Stop(how)) {
+		select {
+		case <-time.After(rand.N(2 * time.Second)):
+		case <-ctx.Done():
+		}
+		assert.NoError(n.t, n.database.Start(context.WithoutCancel(ctx)))
+	}
+	return "restarts of the database"
+}
+
+// run executes runs while faults happen.
+func (n *round) run(total int) {
+	t := n.t
+	begun := time.Now()
+	processes, end := context.WithCancel(context.Background())
+	var ended sync.WaitGroup
+	t.Cleanup(func() {
+		end()
+		ended.Wait()
+	})
+	n.replicas = startProcesses(processes, t, &ended, n.configs...)
+	c := newClients(t, n.replicas)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute+time.Duration(total)*50*time.Millisecond)
+	defer cancel()
+	harm, enough := context.WithCancel(ctx)
+	var chaos sync.WaitGroup
+	chaos.Go(func() {
+		for i := rand.IntN(len(n.faults)); ; i++ {
+			select {
+			case <-time.After(n.between/2 + rand.N(n.between)):
+				n.counts[n.faults[i%len(n.faults)](harm)]++
+			case <-harm.Done():
+				return
+			}
+		}
+	})
+	slots := make(chan struct{}, atOnce)
+	var all sync.WaitGroup
+	for i := range total / runsThread {
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			c.thread(ctx, fmt.Sprint("user", i%testUsers), fmt.Sprint("t", i), runsThread)
+		})
+	}
+	all.Wait()
+	enough()
+	chaos.Wait()
+	again, late := n.checkEffects(total / runsThread * runsThread * supersteps)
+	took := time.Since(begun)
+	t.Logf("%d replicas, %d runs in %v (%.0f a second), faults: %v; %d streams, %d events, each once; %d effects again before their result was stored, %d late ones of stopped replicas",
+		len(n.replicas), c.ended.Load(), took.Round(time.Millisecond), float64(c.ended.Load())/took.Seconds(), n.counts, c.streams.Load(), c.events.Load(), again, late)
+	if t.Failed() {
+		n.showLogs()
+	}
+}
+
+func (n *round) showLogs() {
+	for i, r := range n.replicas {
+		data, _ := os.ReadFile(filepath.Join(r.dir, "log"))
+		n.t.Logf("the log of replica %d ends: %s", i, data[max(0, len(data)-4000):])
+	}
+}
+
+// checkEffects fails if an effect was repeated after its result was stored. It returns how many were repeated before.
+// A replica that is stopped in a node goes on with the node when it wakes: it may have the effect late, but cannot
+// store its result.
+func (n *round) checkEffects(want int) (again, late int) {
+	data, err := os.ReadFile(n.configs[0].Effects)
+	require.NoError(n.t, err)
+	stored, did, lateBy := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for line := range strings.Lines(string(data)) {
+		f := strings.Fields(line)
+		key, by := f[1], f[1]+" "+f[2]
+		switch {
+		case f[0] == "stored":
+			assert.False(n.t, lateBy[by], "a result was stored after that of another replica: %s", key)
+			stored[key] = true
+			continue
+		case stored[key] && n.stopped[f[2]]:
+			lateBy[by] = true
+			late++
+		case stored[key]:
+			n.t.Errorf("effect %s was repeated after its result was stored: %v", key, linesWith(string(data), key))
+		case did[key]:
+			again++
+		}
+		did[key] = true
+	}
+	assert.Len(n.t, did, want, "effects")
+	return again, late
+}
+
+// linesWith returns the lines that contain a word.
+func linesWith(text, word string) (found []string) {
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, word+" ") {
+			found = append(found, strings.TrimSpace(line))
+		}
+	}
+	return found
+}

@@ -1,0 +1,107 @@
+//go:build unix
+
+package riverqueue_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A replica is a process that serves stepsGraph. It is started again when it ends.
+type replica struct {
+	dir string
+
+	mu  sync.Mutex
+	cmd *exec.Cmd // nil while there is no process
+}
+
+// startProcesses starts replicas. They end with ctx; wait for done then.
+func startProcesses(ctx context.Context, t *testing.T, done *sync.WaitGroup, configs ...replicaConfig) []*replica {
+	t.Helper()
+	replicas := make([]*replica, len(configs))
+	var serving sync.WaitGroup
+	for i := range configs {
+		r := &replica{dir: t.TempDir()}
+		replicas[i] = r
+		data, err := json.Marshal(configs[i])
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(r.dir, configFile), data, 0o600))
+		serving.Add(1)
+		served := sync.OnceFunc(serving.Done)
+		done.Go(func() {
+			defer served()
+			for ctx.Err() == nil && assert.NoError(t, r.once(ctx, served)) {
+			}
+		})
+	}
+	serving.Wait()
+	return replicas
+}
+
+// once runs a process until it ends.
+func (r *replica) once(ctx context.Context, served func()) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	log, err := os.OpenFile(filepath.Join(r.dir, "log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }()
+	cmd := exec.CommandContext(ctx, self)
+	cmd.Env = append(os.Environ(), asReplica+"="+r.dir, "GORACE=atexit_sleep_ms=0")
+	cmd.Stderr = log
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	r.cmd = cmd
+	r.mu.Unlock()
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		served()
+	}
+	_ = cmd.Wait() // the signals of the test end it
+	r.mu.Lock()
+	r.cmd = nil
+	r.mu.Unlock()
+	if code := cmd.ProcessState.ExitCode(); code > 0 { // a database that is restarted may end a start
+		<-time.After(100 * time.Millisecond)
+	}
+	return nil
+}
+
+// signal sends the process a signal. It returns its id, or 0 if there is no process.
+func (r *replica) signal(s syscall.Signal) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.cmd == nil || r.cmd.Process.Signal(s) != nil {
+		return 0
+	}
+	return r.cmd.Process.Pid
+}
+
+// address returns the address of the process, or of the one before.
+func (r *replica) address() string {
+	data, err := os.ReadFile(filepath.Join(r.dir, addressFile))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(data))
+}
