@@ -36,7 +36,7 @@ endif
 
 .PHONY: test-pooled
 test-pooled: ## the tests on PostgreSQL once more, through PgBouncer in transaction mode
-	WEFT_POSTGRES_POOLED=1 $(GO) test $(RACED) -timeout=20m $(TESTFLAGS) ./internal/pgtest ./internal/pgdb ./checkpoint/pgcheckpoint/... ./checkpoint/supacheckpoint ./memory/pgmemory ./server/runs/pgruns
+	WEFT_POSTGRES_POOLED=1 $(GO) test $(RACED) -timeout=20m $(TESTFLAGS) ./internal/pgtest ./internal/pgdb ./checkpoint/pgcheckpoint/... ./checkpoint/supacheckpoint ./memory/pgmemory ./server/runs/pgruns ./server/runs/riverqueue
 
 .PHONY: check
 check: format-check vet lint tidy-check docs-check test ## all that a change has to pass
@@ -115,6 +115,13 @@ crash: ## kill a run CRASHES times at random points and resume it
 	WEFT_CRASHES=$(CRASHES) $(GO) test ./graph/agent/internal/durable -run='^TestKilled' -count=1 -v -timeout=120m
 	WEFT_CRASHES=$(CRASHES) $(GO) test ./graph/flow -run='^TestKilled' -count=1 -v -timeout=120m
 	WEFT_CRASHES=$$(($(CRASHES) / 10)) $(GO) test ./server -run='^TestKilledServer' -count=1 -v -timeout=120m
+
+# In the first two rounds the database is stopped and started, too. REPLICARUNS is the number of runs of a round.
+REPLICARUNS ?= 10000
+.PHONY: replicas
+replicas: ## execute REPLICARUNS runs on two and four replicas that are killed, stopped and drained (half an hour)
+	scripts/postgres >/dev/null
+	WEFT_REPLICA_RUNS=$(REPLICARUNS) $(GO) test ./server/runs/riverqueue -run='^(TestKilledReplicas|TestThroughput|TestFlood)' -count=1 -v -timeout=180m $(TESTFLAGS)
 
 .PHONY: faults
 faults: ## the faults of docs/reliability.md in full: about 15 minutes (WEFT_SEED=N plays one again)

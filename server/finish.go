@@ -93,14 +93,7 @@ func (s *Server) storeEnd(ctx context.Context, a *activeRun, out outcome) (reste
 	}
 	defer s.closeLog(log)
 	if out.undone {
-		r, err := s.o.Runs.Get(ctx, runs.Run, a.id)
-		if err == nil {
-			err = s.adopt(a, &r)
-		}
-		if err != nil && !errors.Is(err, runs.ErrNotFound) { // it is deleted when this is tried again
-			return false, err
-		}
-		if err := a.undo(ctx); err != nil {
+		if err := s.undo(ctx, a); err != nil {
 			return false, err
 		}
 	}
@@ -108,12 +101,29 @@ func (s *Server) storeEnd(ctx context.Context, a *activeRun, out outcome) (reste
 	if err != nil {
 		return false, err
 	}
-	end := runEnd{Status: out.status, Error: out.err, Undone: out.undone, Paused: out.status == runSuccess && state == threadInterrupted}
 	if out.undone {
 		if err := s.o.Runs.Delete(ctx, runs.Run, a.id); err != nil && !errors.Is(err, runs.ErrNotFound) {
 			return false, err
 		}
 	}
+	return s.appendEnd(ctx, log, a, out, state)
+}
+
+// undo removes what a run has stored, unless another server has the run.
+func (s *Server) undo(ctx context.Context, a *activeRun) error {
+	r, err := s.o.Runs.Get(ctx, runs.Run, a.id)
+	if err == nil {
+		err = s.adopt(a, &r)
+	}
+	if err != nil && !errors.Is(err, runs.ErrNotFound) { // it is deleted when this is tried again
+		return err
+	}
+	return a.undo(ctx)
+}
+
+// appendEnd stores the event of the end of a run, and the records that it changes.
+func (s *Server) appendEnd(ctx context.Context, log *threadLog, a *activeRun, out outcome, state string) (rested bool, err error) {
+	end := runEnd{Status: out.status, Error: out.err, Undone: out.undone, Paused: out.status == runSuccess && state == threadInterrupted}
 	for {
 		replaced, stored, err := s.endedRecords(ctx, a, out, state)
 		if err != nil || stored {
@@ -121,7 +131,6 @@ func (s *Server) storeEnd(ctx context.Context, a *activeRun, out outcome) (reste
 		}
 		err = log.append(ctx, []runs.Event{{Run: a.id, Time: now(), Kind: kindEnd, Data: encoded(end)}}, replaced...)
 		if !errors.Is(err, runs.ErrConflict) {
-			s.tell(a.thread)
 			n := len(replaced)
 			return n > 0 && replaced[n-1].Kind == runs.Thread, err
 		}
@@ -136,11 +145,11 @@ func (s *Server) endedRecords(ctx context.Context, a *activeRun, out outcome, st
 		if err != nil {
 			return nil, false, err
 		}
-		if r.Status != runPending && r.Status != runRunning {
-			return nil, true, nil
-		}
 		if err := s.adopt(a, &r); err != nil {
 			return nil, false, err
+		}
+		if r.Status != runPending && r.Status != runRunning {
+			return nil, true, nil
 		}
 		r.Status, r.Updated, r.Data = out.status, now(), a.encoded()
 		replaced = append(replaced, r)

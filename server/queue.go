@@ -3,10 +3,12 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
 
+	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/internal/uuid"
 	"github.com/weft-go/weft/server/runs"
 )
@@ -17,8 +19,8 @@ import (
 // errSuperseded says that the run is executed by another server, or was ended by one.
 var errSuperseded = errors.New("another server has the run")
 
-// maxRescues is the number of servers that may die while they execute a run, before the run fails.
-const maxRescues = 5
+// maxDeaths is the number of servers that may die at the same checkpoint of a run, before the run fails.
+const maxDeaths = 5
 
 // startQueue begins to take jobs.
 func (s *Server) startQueue() error {
@@ -186,18 +188,32 @@ func (s *Server) executeNext(ctx context.Context, j *runs.Job) error {
 	defer s.running.Done()
 	unhook := context.AfterFunc(ctx, func() { a.stop(lostRun) })
 	defer unhook()
-	out := failureOutcome(&requestError{"Error", "the run was stopped: the servers that executed it have died again and again"})
-	if j.Rescued < maxRescues {
-		out = s.execute(a)
-	}
-	s.finish(a, out)
+	s.finish(a, s.executeAgain(a, j))
 	switch {
 	case a.cancellation() == lostRun:
 		return context.Cause(ctx)
-	case out.drained:
+	case a.drained.Load():
 		return runs.ErrHandOver
 	}
 	return nil
+}
+
+// executeAgain executes a run, unless it is the reason why servers die.
+func (s *Server) executeAgain(a *activeRun, j *runs.Job) outcome {
+	if j.Rescued > 0 && a.g != nil {
+		c, err := a.g.graph.Checkpoints().Get(a.background(), checkpoint.Key{Thread: a.thread})
+		if err != nil && !errors.Is(err, checkpoint.ErrNotFound) {
+			return failedOutcome(err)
+		}
+		if c.ID != a.data.DiedAt {
+			a.data.DiedAt, a.data.Deaths = c.ID, 0
+		}
+		if a.data.Deaths++; a.data.Deaths >= maxDeaths {
+			text := fmt.Sprintf("the run was stopped: %d servers have died while they executed it, without a new checkpoint", a.data.Deaths)
+			return failureOutcome(&requestError{"Error", text})
+		}
+	}
+	return s.execute(a)
 }
 
 // strategyCancels returns what a run with a strategy wants of the runs before it.
@@ -273,7 +289,7 @@ func (s *Server) adopt(a *activeRun, r *runs.Record) error {
 	if err != nil {
 		return err
 	}
-	if d.Worker != a.data.Worker || r.Status != runPending && r.Status != runRunning {
+	if d.Worker != a.data.Worker {
 		a.stop(lostRun)
 		return errSuperseded
 	}
@@ -326,9 +342,11 @@ func (s *Server) share(ctx context.Context, a *activeRun, strategy string) error
 		}
 	}
 	err := s.o.Runs.Insert(ctx, a.record)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime) // a client that leaves leaves no half of a run
+	defer cancel()
 	if err == nil && !delayed {
 		if err = s.setBusy(ctx, a.thread); err != nil { // the thread was deleted meanwhile
-			if derr := s.o.Runs.Delete(context.WithoutCancel(ctx), runs.Run, a.id); !errors.Is(derr, runs.ErrNotFound) {
+			if derr := s.o.Runs.Delete(ctx, runs.Run, a.id); !errors.Is(derr, runs.ErrNotFound) {
 				err = errors.Join(err, derr)
 			}
 		}

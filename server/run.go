@@ -67,6 +67,9 @@ type runData struct {
 	Before *int64 `json:",omitempty"`
 	// Worker is the token of the server that executes the run, if servers share a queue.
 	Worker string `json:",omitempty"`
+	// Deaths counts the servers that died while they executed the run at the checkpoint DiedAt.
+	Deaths int    `json:",omitempty"`
+	DiedAt string `json:",omitempty"`
 	// Temporary says that the thread is deleted after the run.
 	Temporary bool `json:",omitempty"`
 	// Cancel is what a client wants of the run that it has cancelled: interrupt or rollback. The next

@@ -4,7 +4,9 @@
 //
 // Without TOKENS it accepts requests from this machine only. With TOKENS=token=ann,token2=bob it
 // knows the users by their tokens. DATABASE_URL names a PostgreSQL database; otherwise the data is
-// in the file DB, or in memory. See docs/serving.md and docs/deployment.md.
+// in the file DB, or in memory. Any number of processes may use one database: start the program again
+// with another -addr. LISTEN_URL is a direct address of the database if DATABASE_URL leads through a
+// transaction pooler. See docs/serving.md and docs/deployment.md.
 package main
 
 import (
@@ -44,6 +46,7 @@ func run(ctx context.Context, addr, hosts string, log *slog.Logger) error {
 	o := server.Options{
 		Graphs: map[string]*graph.Graph{"assistant": g},
 		Runs:   k.runs,
+		Queue:  k.queue,
 		Chat:   &ui.Chat{Title: "Assistant"},
 		Studio: &ui.Studio{Write: true},
 		Logger: log,

@@ -3,6 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
@@ -11,6 +15,7 @@ import (
 	"github.com/weft-go/weft/server/runs"
 	"github.com/weft-go/weft/server/runs/memruns"
 	"github.com/weft-go/weft/server/runs/pgruns"
+	"github.com/weft-go/weft/server/runs/riverqueue"
 	"github.com/weft-go/weft/server/runs/sqliteruns"
 )
 
@@ -18,23 +23,18 @@ import (
 type stores struct {
 	checkpoints checkpoint.Store
 	runs        runs.Store
+	queue       runs.Queue // nil unless several processes may use the stores
 	close       func()
 }
+
+// lease is the time after which other processes take the runs of one that has died.
+const lease = 10 * time.Second
 
 // openStores opens a PostgreSQL database, or a SQLite file, or memory.
 func openStores(ctx context.Context, url, file string) (*stores, error) {
 	switch {
 	case url != "":
-		c, err := pgcheckpoint.Open(ctx, url, pgcheckpoint.Options{})
-		if err != nil {
-			return nil, err
-		}
-		r, err := pgruns.Open(ctx, url, pgruns.Options{})
-		if err != nil {
-			c.Close()
-			return nil, err
-		}
-		return &stores{c, r, func() { r.Close(); c.Close() }}, nil
+		return openPostgres(ctx, url)
 	case file != "":
 		c, err := sqlitecheckpoint.Open(ctx, file, sqlitecheckpoint.Options{})
 		if err != nil {
@@ -44,7 +44,43 @@ func openStores(ctx context.Context, url, file string) (*stores, error) {
 		if err != nil {
 			return nil, errors.Join(err, c.Close())
 		}
-		return &stores{c, r, func() { _ = errors.Join(r.Close(), c.Close()) }}, nil
+		return &stores{c, r, nil, func() { _ = errors.Join(r.Close(), c.Close()) }}, nil
 	}
-	return &stores{memcheckpoint.New(memcheckpoint.Options{}), memruns.New(), func() {}}, nil
+	return &stores{memcheckpoint.New(memcheckpoint.Options{}), memruns.New(), nil, func() {}}, nil
+}
+
+// openPostgres opens the stores and the queue that any number of processes share.
+func openPostgres(ctx context.Context, url string) (*stores, error) {
+	config, err := pgcheckpoint.PoolConfig(url, pgcheckpoint.Detect)
+	if err != nil {
+		return nil, err
+	}
+	config.MaxConns = max(config.MaxConns, 16)
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	k, err := postgresStores(ctx, pool)
+	if err != nil {
+		pool.Close()
+		return nil, err
+	}
+	return k, nil
+}
+
+func postgresStores(ctx context.Context, pool *pgxpool.Pool) (*stores, error) {
+	o := pgcheckpoint.Options{LeaseTime: lease}
+	if err := errors.Join(pgcheckpoint.Migrate(ctx, pool, o), pgruns.Migrate(ctx, pool, pgruns.Options{})); err != nil {
+		return nil, err
+	}
+	c, err := pgcheckpoint.New(ctx, pool, o)
+	if err != nil {
+		return nil, err
+	}
+	r, err := pgruns.New(ctx, pool, pgruns.Options{})
+	if err != nil {
+		return nil, err
+	}
+	queue := riverqueue.New(pool, riverqueue.Options{Lease: lease, Listen: os.Getenv("LISTEN_URL")})
+	return &stores{c, r, queue, pool.Close}, nil
 }

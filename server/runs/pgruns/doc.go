@@ -12,7 +12,7 @@
 //
 //   - A batch of events is one call of a function in the database: one round trip and one commit.
 //     So is the end of a run.
-//   - Only one server may use a schema at a time.
+//   - Only one server may use a schema at a time, unless the servers share a queue; see package riverqueue.
 //   - A store works through transaction poolers, with the same number of round trips.
 //   - A call whose connection was lost is sent again, if it cannot take effect twice. Insert, Update
 //     and Delete are sent again only if they had no effect; after [ErrUnreachable] they may have had

@@ -86,7 +86,7 @@ func serveReplica(dir string) error {
 	s, err := server.New(server.Options{
 		Graphs: map[string]*graph.Graph{"steps": g}, Runs: store, Logger: logger, MaxRuns: c.MaxRuns,
 		Queue: riverqueue.New(pool, riverqueue.Options{Schema: c.Schema, Lease: c.Lease, UserRuns: c.UserRuns, Sweep: 5 * time.Second, Logger: logger}),
-		Auth: userOf, Heartbeat: heartbeat,
+		Auth:  userOf, Heartbeat: heartbeat,
 		Limits: server.Limits{Requests: -1, UserRuns: -1, UserStreams: -1, Streams: -1},
 	})
 	if err != nil {
@@ -126,7 +126,9 @@ func replicaStores(ctx context.Context, pool *pgxpool.Pool, c *replicaConfig) (*
 // userHeader is the header with the user of a request.
 const userHeader = "X-Test-User"
 
-func userOf(r *http.Request) (server.User, error) { return server.User{ID: r.Header.Get(userHeader)}, nil }
+func userOf(r *http.Request) (server.User, error) {
+	return server.User{ID: r.Header.Get(userHeader)}, nil
+}
 
 // heartbeat is the time between two signs of life of a stream.
 const heartbeat = 500 * time.Millisecond
