@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/tmc/langchaingo/llms/openai"
 
 	"github.com/weft-go/weft/checkpoint/supacheckpoint"
@@ -27,6 +28,7 @@ import (
 	"github.com/weft-go/weft/server/mcpserver"
 	"github.com/weft-go/weft/server/runs"
 	"github.com/weft-go/weft/server/runs/memruns"
+	"github.com/weft-go/weft/server/runs/riverqueue"
 	"github.com/weft-go/weft/server/ui"
 	"github.com/weft-go/weft/state"
 	"github.com/weft-go/weft/tools"
@@ -34,7 +36,7 @@ import (
 
 var _ = []any{
 	theme, productTool, evalTarget, evalMain, askInFlow, flowAsNode, embedder, counter, order, transport, byName, telemetry,
-	mcpServer, serve, route, studio, nodeLogs, costs, supabase, sessions, retention, reindex,
+	mcpServer, serve, replicas, route, studio, nodeLogs, costs, supabase, sessions, retention, reindex,
 }
 
 func theme() ui.Chat {
@@ -201,6 +203,18 @@ func serve(g *graph.Graph) error {
 	}
 	return s.ListenAndServe(ctx, "127.0.0.1:8123", nil)
 	// docs:end
+}
+
+func replicas(graphs map[string]*graph.Graph, store runs.Store, pool *pgxpool.Pool) error {
+	// docs:begin replicas
+	s, err := server.New(server.Options{
+		Graphs: graphs, // compiled with pgcheckpoint, LeaseTime 10 s
+		Runs:   store,  // pgruns
+		Queue:  riverqueue.New(pool, riverqueue.Options{}),
+	})
+	// docs:end
+	use(s)
+	return err
 }
 
 type orders struct{}

@@ -7,6 +7,7 @@ import (
 )
 
 // ErrHandOver is returned by [Worker.Do] if another server is to continue the job.
+// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#runserrhandover.
 var ErrHandOver = errors.New("another server continues the job")
 
 // A JobKind says what a server does for a [Job].
