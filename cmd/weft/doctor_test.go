@@ -293,10 +293,10 @@ func TestDoctorNamesTheFaultsOfAPostgreSQLStore(t *testing.T) {
 // These change the whole database, or need the roles of a Supabase project.
 func TestDoctorNamesTheFaultsOfASupabaseProject(t *testing.T) {
 	t.Parallel()
-	p := supabase(t)
+	p := supabase(t, "weft_doctor")
 	fill(t, p.store)
 	s := newPostgresStore(t, p.flags[1], p.flags[3])
-	s.tenant = supabaseUser
+	s.tenant = p.flags[5]
 	assert.Empty(t, faultsOf(t, s.doctor))
 	assert.Condition(t, func() bool {
 		return slices.ContainsFunc(s.found, func(f finding) bool { return strings.HasPrefix(f.Text, "row-level security on ") })
@@ -330,6 +330,13 @@ func TestDoctorPrintsAPostgreSQLStore(t *testing.T) {
 	m.hidden["PostgreSQL "+version+", database "+database] = "PostgreSQL 17.12, database agents"
 	m.run("doctor", "-db", "$DATABASE_URL", "-schema", "weft_schema")
 	m.golden("doctor_postgres")
+}
+
+func TestDoctorRecognisesATransactionPooler(t *testing.T) {
+	t.Parallel()
+	d := &doctor{address: address{db: pgtest.DirectURL(t) + "&pgbouncer=true", schema: "none"}}
+	faultsOf(t, d)
+	assert.Contains(t, d.found, finding{Check: "pooler", Text: "a pooler in transaction mode: statements are not prepared"})
 }
 
 // Roles belong to the whole server, and so the change is made in a transaction that is not committed.

@@ -126,7 +126,20 @@ func (c *call) printThreads(ctx context.Context, t threads, f *threadFilter) err
 	case out != nil:
 		out.flush()
 	case !c.json && n == 0:
-		say(c.err, "There are no such threads.")
+		say(c.err, "There are no such threads.%s", others(ctx, t))
 	}
 	return nil
+}
+
+// others says whether tenants have threads, which the list does not have.
+func others(ctx context.Context, t threads) string {
+	s, ok := t.(*storedThreads)
+	if !ok || s.db.tenants == nil {
+		return ""
+	}
+	n, err := s.db.tenants(ctx)
+	if err != nil || n == 0 { // the user of the database may not see the table
+		return ""
+	}
+	return " The database has threads of " + count(n, "tenant") + "; -tenant chooses one."
 }

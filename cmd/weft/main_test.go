@@ -256,6 +256,31 @@ func TestTheStudioShowsAPostgreSQLDatabase(t *testing.T) {
 	checkRun(t, address)
 }
 
+// Every command says what it does, with its flags, on the standard output.
+func TestEveryCommandHasHelp(t *testing.T) {
+	t.Parallel()
+	var check func(path string, list []command)
+	check = func(path string, list []command) {
+		for _, c := range list {
+			name := path + " " + c.name
+			var out, errs bytes.Buffer
+			args := append(strings.Fields(name)[1:], "-h")
+			assert.Equal(t, exitDone, run(t.Context(), args, &streams{noEnv, nil, &out, &errs, time.Now}), name)
+			assert.Empty(t, errs.String(), name)
+			assert.True(t, strings.HasPrefix(out.String(), "usage: "+name+" "), "%s prints %q", name, &out)
+			if c.sub != nil {
+				check(name, c.sub)
+				continue
+			}
+			assert.Contains(t, out.String(), "\nFlags:\n  -", name)
+			for line := range strings.SplitSeq(out.String(), "\n") {
+				assert.LessOrEqual(t, len(line), 120, "%s: %s", name, line)
+			}
+		}
+	}
+	check("weft", commands)
+}
+
 func TestWrongArgumentsAreRefused(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "none.db")
 	for _, test := range []struct {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/weft-go/weft/checkpoint"
@@ -39,6 +40,8 @@ type store struct {
 	checkpoints checkpoint.Store
 	runs        runs.Store
 	close       func() error
+	// tenants returns the number of tenants with threads. It is nil for a SQLite file, and if -tenant names one.
+	tenants func(ctx context.Context) (int, error)
 }
 
 // opened returns the store of an address, with its values decrypted if there is a file with keys.
@@ -136,6 +139,9 @@ func (a address) openPostgres(ctx context.Context) (*store, error) {
 		return nil, err
 	}
 	s := &store{runs: memruns.New(), close: func() error { pool.Close(); return nil }}
+	if a.tenant == "" {
+		s.tenants = a.tenants(pool)
+	}
 	if s.checkpoints, err = a.checkpoints(ctx, pool); err != nil {
 		pool.Close()
 		return nil, err
@@ -149,6 +155,15 @@ func (a address) openPostgres(ctx context.Context) (*store, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// tenants returns a function that counts the tenants with threads.
+func (a address) tenants(pool *pgxpool.Pool) func(ctx context.Context) (int, error) {
+	return func(ctx context.Context) (n int, err error) {
+		err = pool.QueryRow(ctx, "SELECT count(DISTINCT tenant) FROM "+pgx.Identifier{cmp.Or(a.schema, defaultSchema), "cp_thread"}.Sanitize()+
+			" WHERE tenant <> ''").Scan(&n)
+		return n, err
+	}
 }
 
 // checkpoints opens the checkpoints of a database. In a Supabase project the tenant is a user.

@@ -34,21 +34,21 @@ func runTail(ctx context.Context, args []string, std *streams) (err error) {
 	defer func() { err = errors.Join(err, t.close()) }()
 	tick := time.NewTicker(every)
 	defer tick.Stop()
-	for last := ""; ; {
+	for last := (step{}); ; {
 		steps, err := newSteps(ctx, t, c.args[0], last, n)
 		switch {
 		case ctx.Err() != nil:
 			return nil // Ctrl C is the way to end it
 		case err != nil:
 			return err
-		case last == "" && len(steps) == 0:
+		case last.ID == "" && len(steps) == 0:
 			return missing(c.args[0], "")
 		}
 		for _, s := range slices.Backward(steps) {
 			if err := c.printStep(&s); err != nil {
 				return err
 			}
-			last = s.ID
+			last = s
 		}
 		if !follow {
 			return nil
@@ -62,14 +62,14 @@ func runTail(ctx context.Context, args []string, std *streams) (err error) {
 }
 
 // newSteps returns the checkpoints after the last one, newest first. Without a last one, it returns at
-// most n.
-func newSteps(ctx context.Context, t threads, thread, last string, n int) ([]step, error) {
+// most n. The last one may have been removed meanwhile.
+func newSteps(ctx context.Context, t threads, thread string, last step, n int) ([]step, error) {
 	var out []step
-	if last != "" {
+	if last.ID != "" {
 		n = 0
 	}
 	for s, err := range t.history(ctx, thread, n) {
-		if err != nil || s.ID == last {
+		if err != nil || s.ID == last.ID || s.Time.Before(last.Time) {
 			return out, err
 		}
 		out = append(out, s)

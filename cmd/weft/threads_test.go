@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,11 +17,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 	"github.com/weft-go/weft/checkpoint/supacheckpoint"
 	"github.com/weft-go/weft/internal/pgtest"
 	"github.com/weft-go/weft/internal/supatest"
+	"github.com/weft-go/weft/internal/uuid"
 )
 
 // A place is a store of threads with the flags that name it.
@@ -38,33 +43,42 @@ func places(t *testing.T) map[string]place {
 	p, err := pgcheckpoint.Open(t.Context(), url, pgcheckpoint.Options{Schema: schema})
 	require.NoError(t, err)
 	t.Cleanup(p.Close)
+	sealed := filepath.Join(t.TempDir(), "sealed.db")
+	inner, err := sqlitecheckpoint.Open(t.Context(), sealed, sqlitecheckpoint.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, inner.Close()) })
+	e, err := checkpoint.Encrypted(inner, checkpoint.KeyRing{Active: "2026", Keys: map[string][]byte{"2026": key(1)}})
+	require.NoError(t, err)
 	return map[string]place{
 		"SQLite":     {s, []string{"-db", file}},
+		"encrypted":  {e, []string{"-db", sealed, "-keys", keyFile(t, "2026", 1)}},
 		"PostgreSQL": {p, []string{"-db", url, "-schema", schema}},
-		"Supabase":   supabase(t),
+		"Supabase":   supabase(t, "weft_threads"),
 	}
 }
 
-const supabaseUser = "5f0e2a3c-98b3-4f4e-8a33-0000000000bb"
+// migrating guards the schema that tests share, each with a user of its own.
+var migrating sync.Mutex
 
-// supabase returns the threads of a user of a Supabase project.
-func supabase(t *testing.T) place {
+// supabase returns the threads of a new user of a Supabase project.
+func supabase(t *testing.T, schema string) place {
 	t.Helper()
-	schema := strings.ToLower("s" + strings.ReplaceAll(t.Name(), "/", ""))
-	schema = schema[:min(len(schema), 40)]
-	url := supatest.Database(t, nil)
+	url, user := supatest.Database(t, nil), uuid.New()
 	config, err := pgcheckpoint.PoolConfig(url, pgcheckpoint.Detect)
 	require.NoError(t, err)
 	pool, err := pgxpool.NewWithConfig(t.Context(), config)
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 	o := supacheckpoint.Options{Checkpoint: pgcheckpoint.Options{Schema: schema}}
-	require.NoError(t, supacheckpoint.Migrate(t.Context(), pool, o))
+	migrating.Lock()
+	err = supacheckpoint.Migrate(t.Context(), pool, o)
+	migrating.Unlock()
+	require.NoError(t, err)
 	s, err := supacheckpoint.New(t.Context(), pool, o)
 	require.NoError(t, err)
-	own, err := s.For(supabaseUser)
+	own, err := s.For(user)
 	require.NoError(t, err)
-	return place{own, []string{"-db", url, "-schema", schema, "-tenant", supabaseUser}}
+	return place{own, []string{"-db", url, "-schema", schema, "-tenant", user}}
 }
 
 // in replaces the flag -db threads.db.
@@ -277,7 +291,60 @@ func TestPruneDeletesIdleThreads(t *testing.T) {
 	})
 }
 
-// A store of each kind is exported and read into a store of each other kind. The threads were pruned.
+// The dry run of random policies says what the store removes from random threads with subgraphs.
+func TestTheDryRunOfAPruneIsExact(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		s := memcheckpoint.New(memcheckpoint.Options{})
+		heads := map[string]string{}
+		spaces := []string{"", "~kept"}
+		for i := range 1 + r.IntN(25) {
+			space := spaces[r.IntN(len(spaces))]
+			c := checkpoint.Checkpoint{Key: checkpoint.Key{Thread: "t", Namespace: space, ID: fmt.Sprintf("c%02d", i)}, Parent: heads[space], Source: checkpoint.Loop}
+			require.NoError(t, s.Put(t.Context(), c, heads[space]))
+			heads[space] = c.ID
+			if r.IntN(5) == 0 {
+				require.NoError(t, s.PutWrites(t.Context(), c.Key, []checkpoint.Write{{Task: "a", Channel: "$ask", Data: []byte("[]")}}))
+			}
+			if r.IntN(3) == 0 {
+				spaces = append(spaces, strings.TrimPrefix(space+"/sub@"+c.ID, "/"))
+			}
+		}
+		p := checkpoint.PrunePolicy{Threads: []string{"t"}, KeepLast: 1 + r.IntN(4), KeepPending: r.IntN(2) == 0}
+		if r.IntN(4) == 0 {
+			p.DeleteIdle = 1
+		}
+		remove, stay, err := outdated(t.Context(), s, "t", p, time.Now())
+		require.NoError(t, err)
+		removed, err := s.Prune(t.Context(), p)
+		require.NoError(t, err)
+		assert.Equal(t, removed, remove, "seed %d: %+v", seed, p)
+		left := 0
+		for _, err := range s.List(t.Context(), checkpoint.Query{Thread: "t", AllNamespaces: true}) {
+			require.NoError(t, err)
+			left++
+		}
+		assert.Equal(t, left, stay, "seed %d: %+v", seed, p)
+	}
+}
+
+func TestAListSaysThatOtherTenantsHaveThreads(t *testing.T) {
+	t.Parallel()
+	url, schema := pgtest.DirectURL(t), pgtest.Schema(t)
+	s, err := pgcheckpoint.Open(t.Context(), url, pgcheckpoint.Options{Schema: schema, Tenant: "acme"})
+	require.NoError(t, err)
+	fill(t, s)
+	s.Close()
+	m := newTerminal(t, nil)
+	code, _, errs := m.call("threads", "list", "-db", url, "-schema", schema)
+	assert.Equal(t, exitDone, code)
+	assert.Equal(t, "There are no such threads. The database has threads of 1 tenant; -tenant chooses one.\n", errs)
+	_, out, _ := m.call("threads", "list", "-db", url, "-schema", schema, "-tenant", "acme")
+	assert.Contains(t, out, "order-1")
+}
+
+// A store of each kind is exported and read into a store of another kind. The threads were pruned.
 func TestThreadsMoveBetweenStores(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, p place, m *terminal) {
@@ -296,20 +363,20 @@ func TestThreadsMoveBetweenStores(t *testing.T) {
 		info, err := os.Stat(file)
 		require.NoError(t, err)
 		assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
-		for name, to := range places(t) {
-			other := newTerminal(t, nil)
-			other.place = &to
-			code, _, errs := other.call("threads", "import", file, "-db", "threads.db")
-			require.Equal(t, exitDone, code, "%s: %s", name, errs)
-			for _, id := range []string{"order-1", "order-2", "order-3", "order-4"} {
-				_, want, _ := m.call("threads", "show", id, "-json", "-db", "threads.db")
-				_, got, _ := other.call("threads", "show", id, "-json", "-db", "threads.db")
-				assert.Equal(t, stamps.ReplaceAllString(want, ""), stamps.ReplaceAllString(got, ""), "%s: %s", name, id)
-			}
-			snap, err := shop(t, to.store).Thread("order-3").Invoke(t.Context(), cups.Put(1))
-			require.NoError(t, err, name)
-			assert.True(t, snap.Done())
+		next := map[string]string{"SQLite": "encrypted", "encrypted": "PostgreSQL", "PostgreSQL": "Supabase", "Supabase": "SQLite"}
+		to := places(t)[next[filepath.Base(t.Name())]]
+		other := newTerminal(t, nil)
+		other.place = &to
+		code, _, errs = other.call("threads", "import", file, "-db", "threads.db")
+		require.Equal(t, exitDone, code, errs)
+		for _, id := range []string{"order-1", "order-2", "order-3", "order-4"} {
+			_, want, _ := m.call("threads", "show", id, "-json", "-db", "threads.db")
+			_, got, _ := other.call("threads", "show", id, "-json", "-db", "threads.db")
+			assert.Equal(t, stamps.ReplaceAllString(want, ""), stamps.ReplaceAllString(got, ""), id)
 		}
+		snap, err := shop(t, to.store).Thread("order-3").Invoke(t.Context(), cups.Put(1))
+		require.NoError(t, err)
+		assert.True(t, snap.Done())
 		m.run("threads", "import", file, "-db", "threads.db")
 		m.golden("export_refused")
 	})
