@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/weft-go/weft/internal/engine"
@@ -28,6 +29,10 @@ type HookFuncs struct {
 	// the next attempt. If the run ends while the node waits, no attempt follows. Attempts are
 	// counted from 1. The context is that of the node.
 	Retry func(ctx context.Context, attempt int, err error)
+	// Stop is called for each static pause that a run reaches, with the context of the run. The
+	// pause is stored with the text that it returns, which a later run finds in
+	// [RunResult.Stopped].
+	Stop func(ctx context.Context) string
 }
 
 // A RunResult describes the end of a run, or of a call of a subgraph.
@@ -37,6 +42,8 @@ type RunResult struct {
 	// Previous is the id of the run that stored the checkpoint at which this run began. It is
 	// empty for a new thread.
 	Previous string
+	// Stopped is the text that Stop returned for the static pause at which this run began.
+	Stopped string
 	// Steps is the number of supersteps that ended without an error or a pause.
 	Steps int
 	// Pauses are the reasons for which the run waits, if it paused.
@@ -69,14 +76,18 @@ type Hooks struct{ hooks engine.Hooks }
 
 // NewHooks returns hooks that call the functions.
 func NewHooks(f HookFuncs) *Hooks {
-	h := &Hooks{engine.Hooks{Enter: f.enter, Retry: f.Retry}}
+	h := &Hooks{engine.Hooks{Enter: f.enter, Retry: f.Retry, Stop: f.Stop}}
 	if f.Retry == nil {
 		h.hooks.Retry = func(context.Context, int, error) {}
+	}
+	if f.Stop == nil {
+		h.hooks.Stop = func(context.Context) string { return "" }
 	}
 	return h
 }
 
-// Around returns hooks that call h and, inside it, inner. If inner is nil, Around returns h.
+// Around returns hooks that call h and, inside it, inner. If inner is nil, Around returns h. A static
+// pause is stored with the text of h, or with that of inner if h has none.
 func (h *Hooks) Around(inner *Hooks) *Hooks {
 	if inner == nil {
 		return h
@@ -95,6 +106,7 @@ func (h *Hooks) Around(inner *Hooks) *Hooks {
 			first.Retry(ctx, attempt, err)
 			second.Retry(ctx, attempt, err)
 		},
+		Stop: func(ctx context.Context) string { return cmp.Or(first.Stop(ctx), second.Stop(ctx)) },
 	}}
 }
 
@@ -105,7 +117,7 @@ func (f *HookFuncs) enter(ctx context.Context, part engine.Part, r *engine.Runni
 		ctx, end := f.Run(ctx, newRunning(r))
 		if end != nil {
 			return ctx, func(o *engine.Outcome) {
-				end(RunResult{Resumed: o.Resumed, Previous: o.Previous, Steps: o.Steps, Pauses: newPauses(o.Pauses), Err: o.Err})
+				end(RunResult{Resumed: o.Resumed, Previous: o.Previous, Stopped: o.Stopped, Steps: o.Steps, Pauses: newPauses(o.Pauses), Err: o.Err})
 			}
 		}
 		return ctx, ignoreOutcome

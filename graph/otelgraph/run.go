@@ -66,7 +66,8 @@ func (t *Telemetry) run(ctx context.Context, r graph.Running) (context.Context, 
 	if wait, ok := ctx.Value(waitedKey{}).(time.Duration); ok && outer == nil && span.IsRecording() { // a run that a node calls did not wait
 		span.SetAttributes(waitKey.Float64(wait.Seconds()))
 	}
-	ctx = context.WithValue(ctx, activeKey{}, &activeRun{telemetry: t, span: span})
+	active := &activeRun{telemetry: t, span: span}
+	ctx = context.WithValue(ctx, activeKey{}, active)
 	if outer == nil || outer.telemetry != t { // else the wrappers are in the context
 		ctx = tools.WithWrap(llm.WithWrap(ctx, t.model), t.tool)
 	}
@@ -76,8 +77,19 @@ func (t *Telemetry) run(ctx context.Context, r graph.Running) (context.Context, 
 	return ctx, func(e graph.RunResult) {
 		t.metrics.active.Add(ctx, -1, label)
 		t.measureRun(ctx, r.Graph, time.Since(begin), &e)
+		if e.Resumed && e.Stopped != "" && span.IsRecording() {
+			active.link(e.Stopped)
+		}
 		endRun(ctx, span, &e)
 	}
+}
+
+// stop is the hook of a static pause. It returns the traceparent of the run, if the run is sampled.
+func stop(ctx context.Context) string {
+	if active, _ := ctx.Value(activeKey{}).(*activeRun); active != nil && active.span.IsRecording() {
+		return parentOf(active.span.SpanContext())
+	}
+	return ""
 }
 
 // endRun ends the span of a run or of a call of a subgraph.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
+	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/flow"
 	"github.com/weft-go/weft/graph/node"
@@ -150,6 +151,50 @@ func TestResumeIsLinkedToItsPause(t *testing.T) {
 			input = state.Update{ask.Answer(snap.Pauses[0].ID, "yes")}
 		}
 		before = spans
+	}
+}
+
+// TestResumeIsLinkedToItsStaticPause proves that a run which resumes after a static pause has a link to the
+// run that paused, in another process and with each store, and that no other run has one.
+func TestResumeIsLinkedToItsStaticPause(t *testing.T) {
+	t.Parallel()
+	file, err := sqlitecheckpoint.Open(t.Context(), sqlitecheckpoint.Memory, sqlitecheckpoint.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, file.Close()) })
+	for name, store := range map[string]checkpoint.Store{"memory": memcheckpoint.New(memcheckpoint.Options{}), "sqlite": file} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var before tracetest.SpanStubs
+			input := state.Update{text.Put("in")}
+			for i, open := range []int{1, 1, 0, 1} {
+				r := record(otelgraph.Options{}) // each run is in a process of its own
+				b := graph.New("g", text)
+				for _, node := range []string{"first", "second"} {
+					b.Node(node, func(context.Context, state.View) (state.Update, error) { return nil, nil })
+				}
+				b.Edge(graph.Start, "first")
+				b.Edge("first", "second")
+				o := graph.Options{Checkpoints: store, PauseBefore: []string{"first"}, PauseAfter: []string{"first"}}
+				snap, err := compile(t, b, r.Graph(o)).Thread("t").Invoke(t.Context(), input...)
+				require.NoError(t, err)
+				require.Len(t, snap.Pauses, open)
+				spans := r.take()
+				root := only(t, spans, "invoke_workflow g")
+				if i == 0 || i == 3 { // a new turn resumes nothing
+					assert.Empty(t, root.Links)
+				} else {
+					want := only(t, before, "invoke_workflow g").SpanContext
+					require.Len(t, root.Links, 1)
+					assert.Equal(t, want.TraceID(), root.Links[0].SpanContext.TraceID())
+					assert.Equal(t, want.SpanID(), root.Links[0].SpanContext.SpanID())
+					assert.Equal(t, want.TraceID().String(), attributesOf(root.Attributes)["weft.pause.trace_id"])
+				}
+				before, input = spans, nil
+				if i == 2 {
+					input = state.Update{text.Put("again")}
+				}
+			}
+		})
 	}
 }
 

@@ -8,6 +8,8 @@ type Hooks struct {
 	Enter func(context.Context, Part, *Running) (context.Context, func(*Outcome))
 	// Retry is called when an attempt of a node has failed, before the wait for the next attempt.
 	Retry func(ctx context.Context, attempt int, err error)
+	// Stop is called at a static pause. The pause is stored with the text that it returns.
+	Stop func(context.Context) string
 }
 
 // A Part is a part of a run that calls hooks.
@@ -39,4 +41,6 @@ type Outcome struct {
 	Resumed bool
 	// Previous is the id of the run that stored the checkpoint at which this run began.
 	Previous string
+	// Stopped is the text of [Hooks.Stop] of the static pause that the run resumed.
+	Stopped string
 }

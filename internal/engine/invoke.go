@@ -212,7 +212,11 @@ func (r *run) loadNewest(c checkpoint.Checkpoint, in *input) (err error) {
 		c.Writes = nil // a fork runs all tasks of the superstep again
 	}
 	r.previous = c.Run
-	return r.load(&c)
+	err = r.load(&c)
+	if err == nil && len(r.pending.stops) > 0 {
+		r.stoppedBy = r.pending.stops[0].Mark
+	}
+	return err
 }
 
 // recordAnswers records the answers of the caller before the checkpoint is restored.

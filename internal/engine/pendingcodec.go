@@ -57,6 +57,7 @@ type Pause struct {
 	Interrupt string          `json:"interrupt,omitempty"`
 	Key       string          `json:"key,omitempty"`
 	Prompt    json.RawMessage `json:"prompt,omitempty"`
+	Mark      string          `json:"mark,omitempty"` // see [Hooks.Stop]
 }
 
 // The kinds of a [Pause].

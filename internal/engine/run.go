@@ -38,6 +38,7 @@ type run struct {
 	pauses      []Pause
 	uncommitted []Task        // the tasks of a superstep that was not committed
 	resumed     bool          // the run resumes the turn of the thread, or the call of the subgraph
+	stoppedBy   string        // the mark of the static pause at which the run began
 	previous    string        // the id of the run that stored the checkpoint at which the run began
 	tx          *statecore.Tx // kept to use its memory again; see transaction
 	snapshots   snapshotPolicy
@@ -344,7 +345,11 @@ func (r *run) refuse(tasks []Task, at int, err error) error {
 func (r *run) pauseAt(list []string, kind string, nodes []string) bool {
 	for i, name := range nodes {
 		if r.limits.names(list, name) && !slices.Contains(nodes[:i], name) {
-			r.pauses = append(r.pauses, Pause{Kind: kind, Node: name, Path: joinPath(r.path, name)})
+			p := Pause{Kind: kind, Node: name, Path: joinPath(r.path, name)}
+			if r.Hooks != nil {
+				p.Mark = r.Hooks.Stop(r.nodeCtx)
+			}
+			r.pauses = append(r.pauses, p)
 		}
 	}
 	return r.pauses != nil
@@ -409,7 +414,7 @@ func (r *run) begin(ctx context.Context) (context.Context, func(error)) {
 	}
 	ctx, end := r.Hooks.Enter(ctx, RunPart, r.running())
 	return ctx, func(err error) {
-		o := &Outcome{Resumed: r.resumed, Previous: r.previous, Steps: r.stepsDone, Err: err}
+		o := &Outcome{Resumed: r.resumed, Previous: r.previous, Stopped: r.stoppedBy, Steps: r.stepsDone, Err: err}
 		if err == nil {
 			o.Pauses = r.pauses
 		}
