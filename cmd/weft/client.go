@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/weft-go/weft/server"
+	"github.com/weft-go/weft/server/runs"
 )
 
 // A source names where a command reads: a database, or a server.
@@ -30,6 +31,7 @@ type client struct {
 	token string
 	http  *http.Client
 	close func() error
+	queue func(ctx context.Context) (runs.QueueStats, error) // of the database; it may be nil
 }
 
 // client returns a client of the server.
@@ -60,7 +62,7 @@ func inProcess(db *store) (*client, error) {
 		return nil, err
 	}
 	return &client{
-		base: "http://localhost", http: &http.Client{Transport: local{s}},
+		base: "http://localhost", http: &http.Client{Transport: local{s}}, queue: db.queue,
 		close: func() error { return errors.Join(s.Close(context.Background()), db.close()) },
 	}, nil
 }

@@ -20,7 +20,7 @@ Looks for faults of a store and prints each with a remedy. It changes nothing. T
 a fault.
 
   of every store   reachable, keys, schema, a sample of threads (readable, checksums), threads that are stuck,
-                   clock, runs and threads beyond their retention
+                   clock, runs and threads beyond their retention, runs that no server takes
   SQLite           mode of the files, journal, log, free space, integrity of the file
   PostgreSQL       pooler, leases, parked threads, pgvector, row-level security
 `
@@ -132,6 +132,42 @@ func (d *doctor) contents(ctx context.Context, s *store, held lessor) {
 	d.read(ctx, r, chosen, total)
 	d.stuck(ctx, r, chosen, held)
 	d.retention(ctx, s.runs)
+	d.waiting(ctx, s)
+}
+
+// waiting looks for runs that no server takes.
+func (d *doctor) waiting(ctx context.Context, s *store) {
+	const remedy = "start a server, or more of them; look at its log if it runs"
+	if s.queue != nil {
+		switch st, err := s.queue(ctx); {
+		case err != nil:
+			d.fault("queue", "", "the queue cannot be read: %v", err)
+		case st.Waiting > 0 && st.Oldest > d.idle:
+			d.fault("queue", remedy, "%s waiting in the queue of the servers, the first since %s; %d running", count(st.Waiting, "thread"), short(st.Oldest), st.Running)
+		default:
+			d.ok("queue", "%s waiting, %d running", count(st.Waiting+st.Held, "thread"), st.Running)
+		}
+		return
+	}
+	c, err := inProcess(&store{checkpoints: s.checkpoints, runs: s.runs, close: func() error { return nil }})
+	if err != nil {
+		d.fault("queue", "", "the runs cannot be read: %v", err)
+		return
+	}
+	list, err := c.runs(ctx, map[string]any{"status": waiting}, 0)
+	if err = errors.Join(err, c.close()); err != nil {
+		d.fault("queue", "", "the runs cannot be read: %v", err)
+		return
+	}
+	total := queueRow{}
+	for i := range list {
+		total.add(&list[i], d.now())
+	}
+	if total.Oldest != nil && total.Running == 0 && d.now().Sub(*total.Oldest) > d.idle {
+		d.fault("queue", remedy, "%s waiting, the first since %s, and none is executed", count(total.Waiting, "run"), short(d.now().Sub(*total.Oldest)))
+		return
+	}
+	d.ok("queue", "%s waiting, %d running", count(total.Waiting, "run"), total.Running)
 }
 
 // choose returns a random sample of the threads, and the number of all.

@@ -136,6 +136,14 @@ func TestDoctorNamesTheFaultsOfASQLiteStore(t *testing.T) {
 		{"a stuck thread", func(_ *testing.T, d *doctor) { d.now = func() time.Time { return time.Now().Add(time.Hour) } }, "stuck", "1 thread with due tasks and no run for longer than 15m: order-4", "resume"},
 		{"a clock behind", func(_ *testing.T, d *doctor) { d.now = func() time.Time { return time.Now().Add(-time.Hour) } }, "clock", "younger than the present", "clock"},
 		{"a thread beyond its retention", insertFor(insertExpired), "retention", "1 thread older than their retention: " + served, "start the server"},
+		{"a run that no server takes", insertFor(func(t *testing.T, file string) {
+			t.Helper()
+			r, err := sqliteruns.Open(t.Context(), file, sqliteruns.Options{})
+			require.NoError(t, err)
+			at := time.Now().Add(-time.Hour).Truncate(time.Microsecond)
+			require.NoError(t, r.Insert(t.Context(), runs.Record{Kind: runs.Run, ID: served, Parent: served, Status: "pending", Created: at, Updated: at, Metadata: json.RawMessage(`{}`), Data: json.RawMessage(`{}`)}))
+			require.NoError(t, r.Close())
+		}), "queue", "1 run waiting, the first since 1h, and none is executed", "start a server"},
 		{"keys for a store without encryption", func(t *testing.T, d *doctor) { d.keys = keyFile(t, "2026", 1) }, "keys", "not encrypted", "keys"},
 		{"no keys", func(t *testing.T, d *doctor) { encryptFile(t, d) }, "keys", "are encrypted", "-keys"},
 		{"wrong keys", func(t *testing.T, d *doctor) { encryptFile(t, d); d.keys = keyFile(t, "2026", 2) }, "keys", "another key", "-keys"},

@@ -39,6 +39,9 @@ func (d *doctor) postgres(ctx context.Context) {
 	if err := d.leases(ctx, pool); err != nil {
 		d.fault("leases", "run weft doctor as the role that owns the tables", "the leases cannot be read: %v", err)
 	}
+	if s.queue, err = d.queue(ctx, pool); err != nil {
+		d.fault("queue", "run weft doctor as the role that owns the tables", "the queue cannot be read: %v", err)
+	}
 	d.contents(ctx, s, func(ctx context.Context, threads []string) (map[string]bool, error) {
 		return d.held(ctx, pool, threads)
 	})

@@ -218,9 +218,7 @@ func (a address) migrations(ctx context.Context, pool *pgxpool.Pool) ([]string, 
 	schema := cmp.Or(a.schema, defaultSchema)
 	var names []string
 	for _, table := range sortedKeys(migrationTables) {
-		var has bool
-		err := pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-		WHERE n.nspname = $1::text AND c.relname = $2::text)`, schema, table).Scan(&has)
+		has, err := a.hasTable(ctx, pool, table)
 		if err != nil {
 			return nil, fmt.Errorf("read the migrations: %w", err)
 		}

@@ -17,6 +17,8 @@ has stored in a database with -db. With a server, these are the runs that the us
   OLDEST   the time for which the first of them waits
   DELAYED  runs that begin at a later time
   RUNNING  runs that are executed
+
+If servers share a queue in PostgreSQL (package riverqueue), -db also prints what that queue has.
 `
 
 // A queueRow counts the runs of a user.
@@ -61,6 +63,36 @@ func runQueue(ctx context.Context, args []string, std *streams) (err error) {
 	if err != nil {
 		return err
 	}
+	var shared *sharedQueue
+	if server.queue != nil {
+		if shared, err = readQueue(ctx, server, c.now()); err != nil {
+			return err
+		}
+	}
+	return c.printQueue(list, shared)
+}
+
+// A sharedQueue is what servers share.
+type sharedQueue struct {
+	Waiting   int        `json:"waiting"` // threads with a run that a server could execute
+	Held      int        `json:"held"`    // threads of users that execute as many runs as they may
+	Running   int        `json:"running"`
+	Scheduled int        `json:"scheduled"` // delayed runs, and crons
+	Oldest    *time.Time `json:"oldest,omitempty"`
+}
+
+func readQueue(ctx context.Context, c *client, now time.Time) (*sharedQueue, error) {
+	st, err := c.queue(ctx)
+	q := &sharedQueue{Waiting: st.Waiting, Held: st.Held, Running: st.Running, Scheduled: st.Scheduled}
+	if st.Waiting+st.Held > 0 {
+		since := now.Add(-st.Oldest).UTC()
+		q.Oldest = &since
+	}
+	return q, err
+}
+
+// printQueue counts and prints runs.
+func (c *call) printQueue(list []runView, shared *sharedQueue) error {
 	total, users := queueRow{}, map[string]*queueRow{}
 	for i := range list {
 		r := &list[i]
@@ -76,7 +108,11 @@ func runQueue(ctx context.Context, args []string, std *streams) (err error) {
 	}
 	slices.SortStableFunc(rows, func(a, b *queueRow) int { return b.Waiting - a.Waiting })
 	if c.json {
-		return printJSON(c.out, map[string]any{"waiting": total.Waiting, "oldest": total.Oldest, "delayed": total.Delayed, "running": total.Running, "users": rows})
+		report := map[string]any{"waiting": total.Waiting, "oldest": total.Oldest, "delayed": total.Delayed, "running": total.Running, "users": rows}
+		if shared != nil {
+			report["shared"] = shared
+		}
+		return printJSON(c.out, report)
 	}
 	out := newTable(c.out, "USER", "WAITING", "OLDEST", "DELAYED", "RUNNING")
 	for _, q := range append(rows, &queueRow{User: "all", Waiting: total.Waiting, Oldest: total.Oldest, Delayed: total.Delayed, Running: total.Running}) {
@@ -87,5 +123,13 @@ func runQueue(ctx context.Context, args []string, std *streams) (err error) {
 		out.row(q.User, strconv.Itoa(q.Waiting), oldest, strconv.Itoa(q.Delayed), strconv.Itoa(q.Running))
 	}
 	out.flush()
+	if q := shared; q != nil {
+		oldest := ""
+		if q.Oldest != nil {
+			oldest = ", the first since " + c.ago(*q.Oldest)
+		}
+		say(c.out, "\nThe queue of the servers: %s waiting (%d held by the limit of a user)%s; %d running, %d scheduled.",
+			count(q.Waiting+q.Held, "thread"), q.Held, oldest, q.Running, q.Scheduled)
+	}
 	return nil
 }

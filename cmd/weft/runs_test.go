@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -21,6 +22,7 @@ import (
 	"github.com/weft-go/weft/server/runs"
 	"github.com/weft-go/weft/server/runs/memruns"
 	"github.com/weft-go/weft/server/runs/pgruns"
+	"github.com/weft-go/weft/server/runs/riverqueue"
 	"github.com/weft-go/weft/server/runs/sqliteruns"
 )
 
@@ -211,6 +213,42 @@ func TestStoredRuns(t *testing.T) {
 		r.Close()
 		check(t, place{flags: []string{"-db", url, "-schema", schema}})
 	})
+}
+
+// Servers on River: a run that is executed, one behind it and a delayed one.
+func TestTheQueueOfServersIsCounted(t *testing.T) {
+	t.Parallel()
+	url, schema := pgtest.DirectURL(t), pgtest.Schema(t)
+	config, err := pgcheckpoint.PoolConfig(url, pgcheckpoint.Detect)
+	require.NoError(t, err)
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	defer pool.Close()
+	require.NoError(t, pgcheckpoint.Migrate(t.Context(), pool, pgcheckpoint.Options{Schema: schema}))
+	require.NoError(t, pgruns.Migrate(t.Context(), pool, pgruns.Options{Schema: schema}))
+	r, err := pgruns.New(t.Context(), pool, pgruns.Options{Schema: schema})
+	require.NoError(t, err)
+	m := serve(t, withTokens, func(o *server.Options) {
+		o.Graphs["slow"] = hanging(t)
+		o.Runs, o.Queue = r, riverqueue.New(pool, riverqueue.Options{Schema: schema})
+	})
+	m.env = map[string]string{"WEFT_TOKEN": "ann"}
+	for _, after := range []int{0, 0, 3600} {
+		m.post("/threads/"+served+"/runs", map[string]any{"assistant_id": "slow", "if_not_exists": "create", "after_seconds": after, "input": map[string]int{"cups": 1}})
+	}
+	m.words["$DATABASE_URL"], m.words["weft_schema"] = url, schema
+	require.Eventually(t, func() bool {
+		_, out, _ := m.call("queue", "-db", "$DATABASE_URL", "-schema", "weft_schema")
+		return strings.Contains(out, "1 running, 1 scheduled") && strings.Contains(out, "ann   1        5m      1        1")
+	}, 20*time.Second, 50*time.Millisecond)
+	m.run("queue", "-db", "$DATABASE_URL", "-schema", "weft_schema")
+	m.run("runs", "list", "-db", "$DATABASE_URL", "-schema", "weft_schema", "-status", "running", "-json")
+	m.golden("queue_shared")
+	_, out, _ := m.call("doctor", "-db", "$DATABASE_URL", "-schema", "weft_schema")
+	assert.Contains(t, out, "queue      0 threads waiting, 1 running")
+	m.env["WEFT_SERVER"] = m.words["http://127.0.0.1:8123"]
+	code, _, errs := m.call("threads", "cancel", served)
+	assert.Equal(t, exitDone, code, errs)
 }
 
 // What a server is told stays between the command and the server.

@@ -21,6 +21,7 @@ import (
 	"github.com/weft-go/weft/server/runs"
 	"github.com/weft-go/weft/server/runs/memruns"
 	"github.com/weft-go/weft/server/runs/pgruns"
+	"github.com/weft-go/weft/server/runs/riverqueue"
 	"github.com/weft-go/weft/server/runs/sqliteruns"
 )
 
@@ -42,6 +43,8 @@ type store struct {
 	close       func() error
 	// tenants returns the number of tenants with threads. It is nil for a SQLite file, and if -tenant names one.
 	tenants func(ctx context.Context) (int, error)
+	// queue returns what the queue of package riverqueue has. It is nil if the database has none.
+	queue func(ctx context.Context) (runs.QueueStats, error)
 }
 
 // opened returns the store of an address, with its values decrypted if there is a file with keys.
@@ -150,11 +153,22 @@ func (a address) openPostgres(ctx context.Context) (*store, error) {
 	switch {
 	case err == nil:
 		s.runs = r
+		s.queue, err = a.queue(ctx, pool)
+		return s, err
 	case !errors.Is(err, pgruns.ErrNotMigrated): // without its tables, no server has stored runs here
 		pool.Close()
 		return nil, err
 	}
 	return s, nil
+}
+
+// queue returns a function that asks the queue of servers, or nil if the database has none.
+func (a address) queue(ctx context.Context, pool *pgxpool.Pool) (func(ctx context.Context) (runs.QueueStats, error), error) {
+	has, err := a.hasTable(ctx, pool, "river_job")
+	if err != nil || !has {
+		return nil, err
+	}
+	return riverqueue.New(pool, riverqueue.Options{Schema: a.schema}).Stats, nil
 }
 
 // tenants returns a function that counts the tenants with threads.
@@ -183,10 +197,15 @@ func (a address) checkpoints(ctx context.Context, pool *pgxpool.Pool) (checkpoin
 }
 
 // isProject reports whether package supacheckpoint has migrated the schema.
-func (a address) isProject(ctx context.Context, pool *pgxpool.Pool) (is bool, err error) {
+func (a address) isProject(ctx context.Context, pool *pgxpool.Pool) (bool, error) {
+	return a.hasTable(ctx, pool, "cp_project")
+}
+
+// hasTable reports whether the schema has a table.
+func (a address) hasTable(ctx context.Context, pool *pgxpool.Pool, name string) (has bool, err error) {
 	err = pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-	WHERE n.nspname = $1::text AND c.relname = 'cp_project')`, cmp.Or(a.schema, defaultSchema)).Scan(&is)
-	return is, err
+	WHERE n.nspname = $1::text AND c.relname = $2::text)`, cmp.Or(a.schema, defaultSchema), name).Scan(&has)
+	return has, err
 }
 
 const defaultSchema = "weft"
