@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -39,7 +40,9 @@ func serve(t *testing.T, options ...func(*server.Options)) *terminal {
 	h := httptest.NewServer(s)
 	t.Cleanup(func() {
 		h.Close()
-		assert.NoError(t, s.Close(t.Context()))
+		closing, stop := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+		defer stop()
+		assert.NoError(t, s.Close(closing))
 	})
 	return newTerminal(t, map[string]string{"http://127.0.0.1:8123": h.URL})
 }
@@ -223,7 +226,7 @@ func TestTheQueueOfServersIsCounted(t *testing.T) {
 	require.NoError(t, err)
 	pool, err := pgxpool.NewWithConfig(t.Context(), config)
 	require.NoError(t, err)
-	defer pool.Close()
+	t.Cleanup(pool.Close) // after the server
 	require.NoError(t, pgcheckpoint.Migrate(t.Context(), pool, pgcheckpoint.Options{Schema: schema}))
 	require.NoError(t, pgruns.Migrate(t.Context(), pool, pgruns.Options{Schema: schema}))
 	r, err := pgruns.New(t.Context(), pool, pgruns.Options{Schema: schema})
