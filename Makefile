@@ -17,6 +17,8 @@ RACED    := $(if $(strip $(RACE)),$(RACE) -gcflags=modernc.org/...=-d=checkptr=0
 # The linters have a module of their own, so that nobody who imports Weft ever
 # sees them.
 LINT := $(GO) tool -modfile=$(CURDIR)/internal/tools/go.mod golangci-lint
+# The tools of releases: vulnerabilities, list of modules, workflows.
+SECURITY := $(GO) tool -modfile=$(CURDIR)/internal/tools/security.mod
 BENCHMARKS := $(GO) -C benchmarks
 
 .PHONY: help
@@ -75,6 +77,25 @@ docs: ## write api/, deps.txt and the code in the documents again
 site: ## build the documentation site, site/public (needs python3; downloads 15 MB once)
 	scripts/need python3
 	scripts/site
+
+.PHONY: vuln
+vuln: ## look for known vulnerabilities in the code that is linked (needs https://vuln.go.dev, and fails without it)
+	$(SECURITY) govulncheck ./...
+	cd benchmarks && $(SECURITY) govulncheck ./...
+
+.PHONY: sbom
+sbom: ## write the modules that Weft compiles, with licences, to weft.cdx.json (CycloneDX)
+	$(SECURITY) cyclonedx-gomod mod -json -licenses -output weft.cdx.json
+	@echo 'sbom: weft.cdx.json'
+
+.PHONY: workflows
+workflows: ## check the files of .github/workflows
+	$(SECURITY) actionlint
+
+.PHONY: cross
+cross: ## compile and vet everything for macOS and Windows
+	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 $(GO) vet ./...
+	GOOS=windows GOARCH=amd64 CGO_ENABLED=0 $(GO) vet ./...
 
 .PHONY: fmt
 fmt: ## format the code and tidy the modules
