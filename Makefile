@@ -36,6 +36,16 @@ endif
 	$(GO) test $(RACED) -timeout=20m $(TESTFLAGS) ./...
 	@echo 'test: all packages of both modules passed'
 
+# Packages whose tests need no PostgreSQL, no signals and no rights of Unix.
+PORTABLE := ./state/... ./checkpoint ./checkpoint/memcheckpoint ./checkpoint/sqlitecheckpoint ./internal/engine \
+	./internal/jsonform ./internal/statecore ./graph/node ./graph/agent ./llm ./tools ./memory ./memory/inmemory \
+	./memory/sqlitememory ./server/runs/memruns ./server/runs/sqliteruns ./examples/hello ./examples/quickstart/internal/textfile
+
+.PHONY: test-portable
+test-portable: ## the tests that need no PostgreSQL, for macOS and Windows
+	$(GO) build ./...
+	$(GO) test -timeout=20m $(TESTFLAGS) $(PORTABLE)
+
 .PHONY: test-pooled
 test-pooled: ## the tests on PostgreSQL once more, through PgBouncer in transaction mode
 	WEFT_POSTGRES_POOLED=1 $(GO) test $(RACED) -timeout=20m $(TESTFLAGS) ./internal/pgtest ./internal/pgdb ./checkpoint/pgcheckpoint/... ./checkpoint/supacheckpoint ./memory/pgmemory ./server/runs/pgruns ./server/runs/riverqueue
@@ -69,7 +79,7 @@ docs-check:
 	$(GO) run ./internal/proof -check
 
 .PHONY: docs
-docs: ## write api/, deps.txt and the code in the documents again
+docs: ## write internal/api, docs/deps.txt and the code in the documents again
 	$(GO) run ./internal/docgen
 	$(GO) run ./internal/proof -write
 

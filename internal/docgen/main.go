@@ -1,8 +1,8 @@
 // Docgen generates documents from the code of the repository:
 //
-//   - api/NAME.txt is the documentation of a public package. A diff of it shows every change
+//   - internal/api/NAME.txt is the documentation of a public package. A diff of it shows every change
 //     of the API.
-//   - deps.txt lists the modules that each public package compiles.
+//   - docs/deps.txt lists the modules that each public package compiles.
 //   - docs/reference.md lists the public packages.
 //   - The marked code blocks of every Markdown file come from files that compile.
 //
@@ -75,7 +75,7 @@ func generate(ctx context.Context, root string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	want := map[string][]byte{"deps.txt": deps(pkgs)}
+	want := map[string][]byte{filepath.Join("docs", "deps.txt"): deps(pkgs)}
 	apis, apiErr := api(ctx, root, pkgs)
 	maps.Copy(want, apis)
 	docs, docErr := documents(root, compiled(pkgs))

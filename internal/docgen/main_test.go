@@ -66,9 +66,9 @@ one
 two
 	the standard library only
 `
-	assert.Equal(t, wantDeps, read(t, root, "deps.txt"))
-	assert.Contains(t, read(t, root, "api/two.txt"), "func Two() int\n    Two is the second.\n")
-	entries, err := os.ReadDir(filepath.Join(root, "api"))
+	assert.Equal(t, wantDeps, read(t, root, "docs/deps.txt"))
+	assert.Contains(t, read(t, root, "internal/api/two.txt"), "func Two() int\n    Two is the second.\n")
+	entries, err := os.ReadDir(filepath.Join(root, "internal", "api"))
 	require.NoError(t, err)
 	assert.Len(t, entries, 2, "files of the two public packages")
 	assert.Contains(t, read(t, root, "docs/reference.md"), "## two\n\n| package | |\n| --- | --- |\n| [`two`](../two) | Alone. |\n")
@@ -85,12 +85,12 @@ func TestCheckListsStaleFilesAndWritesNothing(t *testing.T) {
 	require.NoError(t, run(t.Context(), root, false))
 	before := read(t, root, "README.md")
 	put(t, root, map[string]string{
-		"two/two.go":        "// Package two is alone.\npackage two\n\n// Two is the second.\nfunc Two() int64 { return 2 }\n",
-		"cmd/hello/out.txt": "hello, world\n",
-		"api/three.txt":     "no such package",
+		"two/two.go":             "// Package two is alone.\npackage two\n\n// Two is the second.\nfunc Two() int64 { return 2 }\n",
+		"cmd/hello/out.txt":      "hello, world\n",
+		"internal/api/three.txt": "no such package",
 	})
 	err := run(t.Context(), root, true)
-	require.ErrorContains(t, err, "README.md\n\tapi/three.txt\n\tapi/two.txt")
+	require.ErrorContains(t, err, "README.md\n\tinternal/api/three.txt\n\tinternal/api/two.txt")
 	assert.Equal(t, before, read(t, root, "README.md"))
 }
 

@@ -82,22 +82,24 @@ func (p pkg) public() bool {
 	return len(p.GoFiles) > 0 && !p.DepOnly && p.Name != "main" && !slices.Contains(strings.Split(p.ImportPath, "/"), "internal")
 }
 
-// api returns the documentation of each public package, by the name of its file in api/. All
-// other files in api/ get nil content.
+const apiFolder = "internal/api"
+
+// api returns the documentation of each public package, by the name of its file in internal/api/.
+// All other files there get nil content.
 func api(ctx context.Context, root string, pkgs []pkg) (map[string][]byte, error) {
 	files := make(map[string][]byte)
-	old, err := filepath.Glob(filepath.Join(root, "api", "*.txt"))
+	old, err := filepath.Glob(filepath.Join(root, apiFolder, "*.txt"))
 	if err != nil {
 		return nil, err
 	}
 	for _, path := range old {
-		files[filepath.Join("api", filepath.Base(path))] = nil
+		files[filepath.Join(apiFolder, filepath.Base(path))] = nil
 	}
 	for _, p := range pkgs {
 		if !p.public() {
 			continue
 		}
-		name := filepath.Join("api", p.Name+".txt")
+		name := filepath.Join(apiFolder, p.Name+".txt")
 		if files[name] != nil {
 			return nil, fmt.Errorf("%s: another public package is named %s; package names must be unique", p.path(), p.Name)
 		}
@@ -174,7 +176,7 @@ documentation:
 go doc github.com/weft-go/weft/graph.Thread
 ` + "```" + `
 
-[deps.txt](../deps.txt) lists the modules that each package compiles. This page is written by ` + "`make docs`" + `.
+[deps.txt](deps.txt) lists the modules that each package compiles. This page is written by ` + "`make docs`" + `.
 `
 
 // compiled returns the paths of the Go files that a build or test of the module compiles.

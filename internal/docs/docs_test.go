@@ -105,12 +105,12 @@ var (
 	others = []string{"anthropic.New", "memory.ConversationBuffer", "memory.ConversationSummary", "openai.New"}
 )
 
-// A name in a document is a declaration of a public package, as api/ lists it. The design decisions
+// A name in a document is a declaration of a public package, as internal/api lists it. The design decisions
 // and the changelog have former names too.
 func TestNamesInDocumentsAreDeclared(t *testing.T) {
 	t.Parallel()
 	api := make(map[string]string)
-	files, err := filepath.Glob(filepath.Join(root, "api", "*.txt"))
+	files, err := filepath.Glob(filepath.Join(root, "internal", "api", "*.txt"))
 	require.NoError(t, err)
 	for _, file := range files {
 		text, err := os.ReadFile(file)
