@@ -87,8 +87,9 @@ func (c Chat) Handler() (http.Handler, error) {
 	if strings.TrimSpace(title) == "" {
 		title = "Chat"
 	}
-	return newPage("chat.html", settings{
+	set := settings{
 		Assistant: c.Assistant, Messages: c.Messages, Title: title, Greeting: c.Greeting, Suggestions: c.Suggestions, Placeholder: c.Placeholder,
 		Login: c.Login, SignIn: c.SignIn, Attach: c.Attach, Upload: c.Upload, Accept: c.Accept, Tools: infos,
-	}, c.Script, c.Theme)
+	}
+	return newPage("chat.html", set, chatShell(&set), c.Script, c.Theme)
 }

@@ -60,8 +60,8 @@ func toolInfos(list []tools.Tool) (map[string]toolInfo, error) {
 	return out, nil
 }
 
-// newPage returns the page of a built file with its settings.
-func newPage(file string, s settings, script string, theme map[string]string) (*page, error) {
+// newPage returns the page of a built file with its settings and its shell.
+func newPage(file string, s settings, shell, script string, theme map[string]string) (*page, error) {
 	text, err := fs.ReadFile(built(), file)
 	if err != nil {
 		return nil, fmt.Errorf("ui: %w", err)
@@ -75,6 +75,7 @@ func newPage(file string, s settings, script string, theme map[string]string) (*
 	if s.Title != "" {
 		text = title.ReplaceAllLiteral(text, []byte("<title>"+html.EscapeString(s.Title)+"</title>"))
 	}
+	text = bytes.Replace(text, []byte(`<div id="root"></div>`), []byte(`<div id="root">`+shell+`</div>`), 1)
 	head := ""
 	if len(theme) > 0 {
 		head += `<link rel="stylesheet" href="./app-theme.css">` // after the tokens that it replaces

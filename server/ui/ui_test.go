@@ -194,3 +194,15 @@ func TestInvalidOptionsAreErrors(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 }
+
+// A page shows its title, sentence and suggestions before its program is loaded. They are text.
+func TestThePageHasAShell(t *testing.T) {
+	t.Parallel()
+	text := textOf(t, served(t, pageOf(t, Chat{Title: "Shop <b>", Greeting: "Ask & see", Suggestions: []string{"Where is <i>it</i>?"}}), "/"))
+	for _, want := range []string{`<div id="root"><div data-shell`, ">Shop &lt;b&gt;</h1>", ">Ask &amp; see</p>", ">Where is &lt;i&gt;it&lt;/i&gt;?</li>"} {
+		assert.Contains(t, text, want)
+	}
+	assert.NotContains(t, text, "<i>it")
+	css := strings.Index(text, `rel="stylesheet"`)
+	assert.Less(t, css, strings.Index(text, "modulepreload"), "the style sheet is loaded first")
+}

@@ -1,4 +1,5 @@
-// Runs before the first paint, so that the page does not flash in the other theme.
+// Runs before the first paint, so that the page does not flash in the other theme, or show the start
+// where a conversation follows.
 {
   let chosen = null;
   try {
@@ -7,4 +8,5 @@
     // The browser keeps no values for this page.
   }
   if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;
+  if (location.hash.length > 2) document.documentElement.dataset.follows = "";
 }
