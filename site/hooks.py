@@ -7,6 +7,7 @@ repository, and a picture is a file. These hooks
   the repository to that file on GitHub;
 - put each drawing into its page, so that it has the colours of the page;
 - show a compiled program on the home page;
+- add the changelog, and the pages about security and contributing;
 - add the pages of the reference, which `go run ./internal/reference` has written;
 - fail a strict build if a built page would load something from another host.
 """
@@ -25,6 +26,8 @@ from pygments.lexers import GoLexer
 
 log = get_plugin_logger("weft")
 ROOT = Path(__file__).resolve().parent.parent
+# The pages that are files of the root folder, if they exist.
+ROOT_PAGES = {"SECURITY.md": "Security", "CHANGELOG.md": "Changelog", "CONTRIBUTING.md": "Contributing"}
 GITHUB = "https://github.com/weft-go/weft/"
 REFERENCE = Path(os.environ["WEFT_REFERENCE"])
 
@@ -43,8 +46,13 @@ def packages():
     return sorted(p.relative_to(REFERENCE).with_suffix("").as_posix() for p in REFERENCE.rglob("*.md"))
 
 
+def root_pages():
+    return {name: title for name, title in ROOT_PAGES.items() if (ROOT / name).exists()}
+
+
 def on_config(config):
     section = next(entry["Reference"] for entry in config.nav if "Reference" in entry)
+    section.extend({title: name.lower()} for name, title in root_pages().items())
     groups = {}
     for name in packages():
         groups.setdefault(name.split("/")[0], []).append({name: f"reference/{name}.md"})
@@ -55,6 +63,8 @@ def on_config(config):
 def on_files(files, config):
     for name in packages():
         files.append(File.generated(config, f"reference/{name}.md", abs_src_path=str(REFERENCE / f"{name}.md")))
+    for name in root_pages():
+        files.append(File.generated(config, name.lower(), content=(ROOT / name).read_text()))
     return files
 
 
@@ -79,13 +89,16 @@ def target(url, page, here, known):
     """Returns the address on the site for an address on GitHub."""
     if re.match(r"[a-z]+:|#|/", url):
         return url
-    path, _, anchor = url.partition("#")
-    full = posixpath.normpath(posixpath.join("docs", here, path))
-    if full == "docs" or full.startswith("docs/"):
-        return url
     if page.file.src_uri.startswith("reference/"):
         return url
+    path, _, anchor = url.partition("#")
     anchor = anchor and "#" + anchor
+    folder = "" if page.file.src_uri in [name.lower() for name in ROOT_PAGES] else "docs"
+    full = posixpath.normpath(posixpath.join(folder, here, path))
+    if full.startswith("docs/") and full.endswith((".md", ".png", ".svg")):
+        return posixpath.relpath(full[len("docs/"):], here or ".") + anchor
+    if full in root_pages():
+        return posixpath.relpath(full.lower(), here or ".") + anchor
     if full in known:
         return posixpath.relpath(f"reference/{full}.md", here or ".") + anchor
     if not (ROOT / full).exists():
