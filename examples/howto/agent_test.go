@@ -9,43 +9,7 @@ import (
 	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/llmtest"
-	"github.com/weft-go/weft/tools"
 )
-
-// An agent with one tool.
-func Example_firstAgent() {
-	type place struct {
-		City string `json:"city" jsonschema:"the name of the city, in English"`
-	}
-	weather := tools.New("weather", "Tells the weather in a city.",
-		func(_ context.Context, in place) (string, error) {
-			return "sunny in " + in.City, nil // a real tool asks a service
-		})
-	model := llmtest.NewScript( // the two replies of the model
-		llmtest.Call("weather", `{"city":"Athens"}`),
-		llmtest.Say("Take sunglasses."),
-	)
-	bot, err := agent.New("helper", model, must(tools.NewSet(weather)), agent.Options{
-		System: "You help with travel plans.",
-	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	snap, err := bot.Invoke(context.Background(), agent.Messages.Put(llm.User("What do I pack for Athens?")))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for _, m := range agent.Messages.All(snap) {
-		fmt.Println(m)
-	}
-	// Output:
-	// user: What do I pack for Athens?
-	// assistant: weather({"city":"Athens"})
-	// tool: sunny in Athens
-	// assistant: Take sunglasses.
-}
 
 // Two questions on one thread. The model sees the first one when it answers the second one.
 func Example_conversation() {
