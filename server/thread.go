@@ -311,7 +311,7 @@ func (c *call) deleteThread() error {
 
 // deleteThread cancels the runs of a thread of a user, and removes it with its states and events.
 // The thread gets no other run meanwhile.
-func (s *Server) deleteThread(ctx context.Context, id, owner string) error {
+func (s *Server) deleteThread(ctx context.Context, id, owner string) (err error) {
 	s.mu.Lock()
 	if s.deleting[id] {
 		s.mu.Unlock()
@@ -325,9 +325,14 @@ func (s *Server) deleteThread(ctx context.Context, id, owner string) error {
 		s.mu.Unlock()
 	}()
 	ctx = withOwner(withUser(ctx, owner), owner)
-	if err := s.markDeleting(ctx, id); err != nil {
+	if err := s.markDeleting(ctx, id, now()); err != nil {
 		return err
 	}
+	defer func() {
+		if err != nil { // the thread can be used again
+			err = errors.Join(err, s.markDeleting(context.WithoutCancel(ctx), id, time.Time{}))
+		}
+	}()
 	if err := s.cancelThread(ctx, id); err != nil {
 		return err
 	}
@@ -351,14 +356,23 @@ func (s *Server) deleteThread(ctx context.Context, id, owner string) error {
 	return s.o.Runs.Delete(ctx, runs.Thread, id)
 }
 
-// markDeleting tells the servers that share a queue that a thread is being deleted.
-func (s *Server) markDeleting(ctx context.Context, id string) error {
+// markDeleting tells the servers that share a queue when the deletion of a thread began, or that it has
+// failed.
+func (s *Server) markDeleting(ctx context.Context, id string, at time.Time) error {
 	if s.o.Queue == nil {
 		return nil
 	}
 	_, err := s.change(ctx, runs.Thread, id, func(r *runs.Record) error {
-		return s.setThreadData(r, func(d *threadData) { d.Deleting = now() })
+		if !at.IsZero() {
+			if err := checkDeleting(r); err != nil {
+				return err
+			}
+		}
+		return s.setThreadData(r, func(d *threadData) { d.Deleting = at })
 	})
+	if at.IsZero() && errors.Is(err, runs.ErrNotFound) { // another server has deleted it
+		return nil
+	}
 	return err
 }
 

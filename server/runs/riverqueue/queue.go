@@ -22,7 +22,7 @@ import (
 
 // Options configures a [Queue]. The zero value works.
 type Options struct {
-	// Schema holds the tables of River. Empty means "weft".
+	// Schema holds the tables of River. Empty means "weft". It may contain lower-case letters, digits and "_".
 	Schema string
 	// Lease is the time after which the jobs of a server that does not answer are given to others.
 	// Zero means 10 s. It has to be longer than any pause of a process, and is at least 1 s.
