@@ -39,6 +39,14 @@ func (g *Graph) Checkpoints() checkpoint.Store {
 	return g.opts.Checkpoints
 }
 
+// Version returns the [Options.Version] of the graph.
+func (g *Graph) Version() string {
+	if g == nil {
+		return ""
+	}
+	return g.opts.Version
+}
+
 // With returns a copy of the graph with options for its runs. They replace the options of
 // an earlier With, and [Thread.With] replaces them. Durability, Metadata and Conflict have
 // no effect on runs without a thread. Runs with invalid options fail. If the graph is a

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/weft-go/weft/checkpoint"
 )
@@ -32,6 +33,9 @@ func (p *Plan) RunTasks(ctx context.Context, o *Options, s *TaskSet) error {
 	for _, id := range s.Tasks {
 		r.only[p.currentTask(id)] = true
 	}
+	c.Writes = slices.DeleteFunc(c.Writes, func(w checkpoint.Write) bool { // the results of other tasks may be many
+		return w.Task != "" && !r.only[p.currentTask(w.Task)]
+	})
 	r.head = c.ID
 	if err := r.load(&c); err != nil {
 		return err

@@ -1,0 +1,114 @@
+package temporal
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/state"
+)
+
+var (
+	trail   = state.Append[string]("trail")
+	item    = state.Last[int]("item")
+	approve = graph.NewInterrupt[string, bool]("approve")
+)
+
+// testGraph returns a graph whose node "ask" asks a question, and whose node "work" does not.
+func testGraph(tb testing.TB) *graph.Graph {
+	tb.Helper()
+	b := graph.New("test", trail, item)
+	b.Node("ask", func(ctx context.Context, _ state.View) (state.Update, error) {
+		_, err := approve.Wait(ctx, "go?")
+		return nil, err
+	})
+	b.Node("work", func(context.Context, state.View) (state.Update, error) { return nil, nil })
+	b.Edge(graph.Start, "ask")
+	b.Destinations(graph.Start, "work")
+	g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{}), Version: "7"})
+	require.NoError(tb, err)
+	return g
+}
+
+// TestWritesTravel proves that each kind of input is the same after its JSON form.
+func TestWritesTravel(t *testing.T) {
+	t.Parallel()
+	g := testGraph(t)
+	writes := []state.Write{
+		trail.Put("a"), trail.Overwrite([]string{"b"}), item.Put(3), graph.Goto("work"), graph.Begin(), graph.Continue(),
+		graph.Send("work", item.Put(1), trail.Put("c")), graph.SendOver("work", item.Put(2)), approve.Answer("id", true),
+	}
+	data, err := encodeWrites(writes)
+	require.NoError(t, err)
+	got, err := decodeWrites(g, data)
+	require.NoError(t, err)
+	require.Len(t, got, len(writes))
+	for i, w := range writes {
+		assert.Equal(t, w.String(), got[i].String())
+	}
+	again, err := encodeWrites(got)
+	require.NoError(t, err)
+	assert.JSONEq(t, string(data), string(again))
+
+	none, err := decodeWrites(g, nil)
+	require.NoError(t, err)
+	assert.Empty(t, none)
+}
+
+func TestWritesThatCannotTravel(t *testing.T) {
+	t.Parallel()
+	_, err := encodeWrites([]state.Write{graph.ToParent(item.Put(1))})
+	require.ErrorIs(t, err, graph.ErrSignal)
+	_, err = encodeWrites([]state.Write{trail.Put(strings.Repeat("x", maxInput))})
+	require.ErrorIs(t, err, checkpoint.ErrTooLarge)
+	_, err = decodeWrites(testGraph(t), []byte(`[{"write":{"channel":"gone","op":"update","value":1}}]`))
+	require.ErrorIs(t, err, state.ErrUnknownChannel)
+}
+
+// TestFailuresTravel proves that the caller finds the nodes and the sentinel of an error, and that an error of
+// the surroundings is none.
+func TestFailuresTravel(t *testing.T) {
+	t.Parallel()
+	node := &graph.NodeError{Path: "p", Node: "n", Task: "n[1]", Attempt: 2, Err: errors.New("broken")}
+	f := newFailure(&graph.RunError{Graph: "g", Err: errors.Join(node, node)})
+	require.NotNil(t, f)
+	err := f.err()
+	var ne *graph.NodeError
+	require.ErrorAs(t, err, &ne)
+	assert.Equal(t, node.Error(), ne.Error())
+	assert.Len(t, f.Nodes, 2)
+
+	f = newFailure(&graph.RunError{Err: graph.ErrMaxSteps})
+	require.NotNil(t, f)
+	require.ErrorIs(t, f.err(), graph.ErrMaxSteps)
+	assert.Nil(t, newFailure(errors.New("the database is away")))
+	assert.Nil(t, newFailure(checkpoint.ErrConflict))
+}
+
+func TestDeadlineOfQuestions(t *testing.T) {
+	t.Parallel()
+	g := testGraph(t)
+	snap, err := g.Thread("t").Invoke(t.Context(), item.Put(1))
+	require.NoError(t, err)
+	a := newActivities(&WorkerOptions{})
+	assert.Empty(t, a.outcome(snap).Deadlines)
+	a.deadlines["approve"] = NewDeadline(approve, func(string) (d time.Duration, ok bool) { return 0, true })
+	assert.Empty(t, a.outcome(snap).Deadlines, "never")
+	a.deadlines["approve"] = NewDeadline(approve, func(prompt string) (time.Duration, bool) {
+		assert.Equal(t, "go?", prompt)
+		return 5, true
+	})
+	out := a.outcome(snap)
+	require.Len(t, out.Deadlines, 1)
+	assert.Equal(t, snap.Pauses[0].ID, out.Deadlines[0].ID)
+	assert.JSONEq(t, `true`, string(out.Deadlines[0].Value))
+	assert.True(t, stopped(snap))
+}
