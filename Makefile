@@ -20,6 +20,7 @@ LINT := $(GO) tool -modfile=$(CURDIR)/internal/tools/go.mod golangci-lint
 # The tools of releases: vulnerabilities, list of modules, workflows.
 SECURITY := $(GO) tool -modfile=$(CURDIR)/internal/tools/security.mod
 BENCHMARKS := $(GO) -C benchmarks
+TEMPORAL   := $(GO) -C temporal
 
 .PHONY: help
 help: ## list the targets
@@ -33,8 +34,9 @@ endif
 	scripts/need curl bash
 	scripts/postgres >/dev/null
 	$(BENCHMARKS) test $(RACED) $(TESTFLAGS) ./...
+	$(TEMPORAL) test $(RACED) $(TESTFLAGS) ./...
 	$(GO) test $(RACED) -timeout=20m $(TESTFLAGS) ./...
-	@echo 'test: all packages of both modules passed'
+	@echo 'test: all packages of the three modules passed'
 
 # Packages whose tests need no PostgreSQL, no signals and no rights of Unix.
 PORTABLE := ./state/... ./checkpoint ./checkpoint/memcheckpoint ./checkpoint/sqlitecheckpoint ./internal/engine \
@@ -57,21 +59,25 @@ check: format-check vet lint tidy-check docs-check test ## all that a change has
 format-check:
 	$(LINT) fmt --diff
 	cd benchmarks && $(LINT) fmt --diff --config=../.golangci.yml
+	cd temporal && $(LINT) fmt --diff --config=../.golangci.yml
 
 .PHONY: vet
 vet:
 	$(GO) vet -tags=poppler,phoenix ./...
 	$(BENCHMARKS) vet ./...
+	$(TEMPORAL) vet ./...
 
 .PHONY: lint
 lint:
 	$(LINT) run ./...
 	cd benchmarks && $(LINT) run --config=../.golangci.yml ./...
+	cd temporal && $(LINT) run --config=../.golangci.yml ./...
 
 .PHONY: tidy-check
 tidy-check:
 	$(GO) mod tidy -diff
 	$(BENCHMARKS) mod tidy -diff
+	$(TEMPORAL) mod tidy -diff
 
 .PHONY: docs-check
 docs-check:
@@ -111,8 +117,10 @@ cross: ## compile and vet everything for macOS and Windows
 fmt: ## format the code and tidy the modules
 	$(LINT) fmt
 	cd benchmarks && $(LINT) fmt --config=../.golangci.yml
+	cd temporal && $(LINT) fmt --config=../.golangci.yml
 	$(GO) mod tidy
 	$(BENCHMARKS) mod tidy
+	$(TEMPORAL) mod tidy
 
 .PHONY: bench
 bench: ## measure against the floors and a peer, and check the targets (BENCHFLAGS="-run W1")
@@ -166,6 +174,12 @@ seeds: ## run the tests that prove what the examples promise, and print which pa
 	scripts/need curl bash
 	scripts/postgres >/dev/null
 	$(GO) run ./internal/proof
+
+# The server of Temporal takes minutes to compile, so its tests are not part of make test.
+.PHONY: temporal
+temporal: ## threads on a server of Temporal, with kills and lost connections (WEFT_E2E_THREADS=2000, WEFT_E2E_SENDS=10000)
+	scripts/postgres >/dev/null
+	$(GO) -C temporal/e2e test -vet=off -count=1 -v -timeout=60m $(TESTFLAGS) . | grep -v '^=== '
 
 .PHONY: studio
 studio: ## build the pages of the server, server/ui/dist (needs node >= 20.19 and npm >= 11)

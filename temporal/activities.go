@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -113,6 +114,14 @@ func (a *activities) run(ctx context.Context, in runInput) (outcome, error) {
 	case err != nil:
 		return outcome{}, err
 	case !applied:
+		known, err := in.known(ctx, th)
+		if err != nil {
+			return outcome{}, err
+		}
+		if known {
+			snap, err := th.Snapshot(ctx)
+			return a.outcome(snap), err
+		}
 		if writes, err = decodeWrites(g, in.Input.Writes); err != nil {
 			return outcome{Failure: &failure{Kind: "invalid", Text: err.Error()}}, nil
 		}
@@ -125,9 +134,12 @@ func (a *activities) run(ctx context.Context, in runInput) (outcome, error) {
 			return a.outcome(snap), nil
 		}
 	}
-	snap, err := th.With(graph.RunOptions{
-		Conflict: graph.ConflictWait, Metadata: in.Input.Metadata, Hooks: beats(),
-	}).Invoke(ctx, writes...)
+	metadata := map[string]string{}
+	maps.Copy(metadata, in.Input.Metadata)
+	if in.Input.Request != "" {
+		metadata[requestKey] = in.Input.Request
+	}
+	snap, err := th.With(graph.RunOptions{Conflict: graph.ConflictWait, Metadata: metadata, Hooks: beats()}).Invoke(ctx, writes...)
 	return a.ended(ctx, snap, err)
 }
 
@@ -146,6 +158,20 @@ func (a *activities) ended(ctx context.Context, snap *graph.Snapshot, err error)
 	out := a.outcome(snap)
 	out.Failure = f
 	return out, nil
+}
+
+// requestKey is the key of the id of a request in the metadata of checkpoints.
+const requestKey = "weft.request"
+
+// known reports whether an earlier execution of the workflow has run the request.
+func (in *runInput) known(ctx context.Context, th *graph.Thread) (bool, error) {
+	if !in.Input.Repeated {
+		return false, nil
+	}
+	for _, err := range th.History(ctx, graph.HistoryQuery{Metadata: map[string]string{requestKey: in.Input.Request}, Limit: 1}) {
+		return err == nil, err
+	}
+	return false, nil
 }
 
 // applied reports whether an earlier attempt has stored the input.

@@ -2,6 +2,7 @@ package temporal
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"iter"
@@ -53,7 +54,8 @@ func (c *Client) Thread(g *graph.Graph, id string) *Thread {
 func (t *Thread) ID() string { return t.id }
 
 // Request returns a handle whose next run has an id of the caller, such as that of a request. A run
-// that is started again with the same id while the workflow of the thread is open is the same run.
+// that is started again with the same id is the same run. If it has ended, its input is not applied again, and the
+// result is the present state of the thread. The checkpoints of the run have the id in their metadata, as "weft.request".
 func (t *Thread) Request(id string) *Thread {
 	c := *t
 	c.request = id
@@ -99,10 +101,15 @@ func (t *Thread) Start(ctx context.Context, writes ...state.Write) (*Run, error)
 	if err != nil {
 		return nil, t.fail(err)
 	}
-	return t.start(ctx, input{Writes: data, Metadata: t.metadata})
+	in := input{Writes: data, Metadata: t.metadata, Request: t.request, Repeated: t.request != ""}
+	if in.Request == "" {
+		in.Request = rand.Text()
+	}
+	return t.start(ctx, in)
 }
 
-// start starts a run, as often as the workflow of the thread ends in that moment.
+// start starts a run. It repeats the call when the workflow of the thread ends in that moment, and while Temporal
+// cannot be reached.
 func (t *Thread) start(ctx context.Context, in input) (*Run, error) {
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		handle, err := t.update(ctx, in)
@@ -112,11 +119,20 @@ func (t *Thread) start(ctx context.Context, in input) (*Run, error) {
 		if !repeatable(err) {
 			return nil, t.fail(err)
 		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return nil, t.fail(errors.Join(context.Cause(ctx), err))
+		in.Repeated = true // the call may have had an effect
+		if err := pause(ctx, wait, err); err != nil {
+			return nil, t.fail(err)
 		}
+	}
+}
+
+// pause waits before a call is repeated. If ctx ends first, the error is that of ctx and of the call.
+func pause(ctx context.Context, wait time.Duration, err error) error {
+	select {
+	case <-time.After(wait):
+		return nil
+	case <-ctx.Done():
+		return errors.Join(context.Cause(ctx), err)
 	}
 }
 
@@ -129,26 +145,27 @@ func (t *Thread) update(ctx context.Context, in input) (client.WorkflowUpdateHan
 	return t.c.client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
 		StartWorkflowOperation: start,
 		UpdateOptions: client.UpdateWorkflowOptions{
-			UpdateID: t.request, WorkflowID: t.id, UpdateName: invokeUpdate, Args: []any{in},
+			UpdateID: in.Request, WorkflowID: t.id, UpdateName: invokeUpdate, Args: []any{in},
 			WaitForStage: client.WorkflowUpdateStageAccepted,
 		},
 	})
 }
 
-// repeatable reports whether an input was refused because the workflow of the thread ended in that moment, or
-// has too many inputs.
+// repeatable reports whether a call failed because the workflow of the thread ended in that moment, because it has
+// too many inputs, or because Temporal or its workers cannot be reached.
 func repeatable(err error) bool {
 	if app, ok := errors.AsType[*sdk.ApplicationError](err); ok {
 		return app.Type() == continuingError
 	}
-	if _, ok := errors.AsType[*serviceerror.NotFound](err); ok {
+	if _, ok := errors.AsType[*client.WorkflowUpdateServiceTimeoutOrCanceledError](err); ok {
 		return true
 	}
-	if _, ok := errors.AsType[*serviceerror.ResourceExhausted](err); ok {
+	switch e, _ := errors.AsType[serviceerror.ServiceError](err); e.(type) {
+	case *serviceerror.NotFound, *serviceerror.ResourceExhausted, *serviceerror.Aborted,
+		*serviceerror.Unavailable, *serviceerror.DeadlineExceeded, *serviceerror.Canceled, *serviceerror.WorkflowNotReady:
 		return true
 	}
-	_, ok := errors.AsType[*serviceerror.Aborted](err)
-	return ok
+	return false
 }
 
 // A Run is a run that a client started.
@@ -163,8 +180,8 @@ func (r *Run) ID() string { return r.handle.UpdateID() }
 // Wait waits for the end or the pause of the run, and returns the state of the thread. See [Thread.Invoke].
 func (r *Run) Wait(ctx context.Context) (*graph.Snapshot, error) {
 	t := r.thread
-	var out outcome
-	if err := r.handle.Get(ctx, &out); err != nil {
+	out, err := r.outcome(ctx)
+	if err != nil {
 		return nil, t.fail(err)
 	}
 	if out.Failure != nil && out.Checkpoint == "" {
@@ -178,6 +195,19 @@ func (r *Run) Wait(ctx context.Context) (*graph.Snapshot, error) {
 		return snap, t.fail(errors.Join(out.Failure.err(), err))
 	}
 	return snap, err
+}
+
+// outcome waits for the end of the run, also while Temporal cannot be reached.
+func (r *Run) outcome(ctx context.Context) (out outcome, err error) {
+	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		err := r.handle.Get(ctx, &out)
+		if _, gone := errors.AsType[*serviceerror.NotFound](err); err == nil || gone || !repeatable(err) {
+			return out, err
+		}
+		if err := pause(ctx, wait, err); err != nil {
+			return out, err
+		}
+	}
 }
 
 // Stream is like [Thread.Invoke], and yields the state after each superstep. The last pair has the state at the
@@ -220,10 +250,11 @@ func (t *Thread) Stream(ctx context.Context, writes ...state.Write) iter.Seq2[*g
 				end = &r
 			case <-poll.C:
 			}
-			ok := true
-			if before, ok = t.yieldNew(ctx, before, yield); !ok {
+			newest, ok := t.yieldNew(ctx, before, yield)
+			if !ok {
 				return
 			}
+			before = newest
 			if end != nil {
 				yield(end.snap, end.err)
 				return

@@ -80,7 +80,8 @@ func runSchedule(ctx workflow.Context, args scheduleArgs) error {
 type starter struct{ client client.Client }
 
 func (s *starter) start(ctx context.Context, in startInput) error {
-	t := &Thread{c: NewClient(s.client, in.Options), graph: in.Graph, id: in.Thread, request: in.Request}
+	t := &Thread{c: NewClient(s.client, in.Options), graph: in.Graph, id: in.Thread}
+	in.Input.Request, in.Input.Repeated = in.Request, true
 	_, err := t.start(ctx, in.Input)
 	return err
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/testsuite"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
@@ -111,4 +113,70 @@ func TestDeadlineOfQuestions(t *testing.T) {
 	assert.Equal(t, snap.Pauses[0].ID, out.Deadlines[0].ID)
 	assert.JSONEq(t, `true`, string(out.Deadlines[0].Value))
 	assert.True(t, stopped(snap))
+}
+
+// TestInputIsAppliedOnce proves that a run which Temporal repeats does not apply its input again: when the earlier
+// attempt ended, it only tells the outcome, and when it died, it goes on.
+func TestInputIsAppliedOnce(t *testing.T) {
+	t.Parallel()
+	g := testGraph(t)
+	a := newActivities(&WorkerOptions{})
+	a.graphs["test"] = g
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestActivityEnvironment()
+	env.RegisterActivityWithOptions(a.run, activity.RegisterOptions{Name: runActivity})
+	request := ""
+	run := func(base position, writes ...state.Write) outcome {
+		data, err := encodeWrites(writes)
+		require.NoError(t, err)
+		value, err := env.ExecuteActivity(runActivity, runInput{
+			Graph: "test", Thread: "t", Base: base, Input: input{Writes: data, Request: request, Repeated: request != ""}, HeartbeatTimeout: time.Minute,
+		})
+		require.NoError(t, err)
+		var out outcome
+		require.NoError(t, value.Get(&out))
+		return out
+	}
+	base, err := a.look(t.Context(), "test", "t")
+	require.NoError(t, err)
+	assert.Equal(t, position{Version: "7"}, base)
+	first := run(base, trail.Put("in"))
+	assert.Equal(t, first, run(base, trail.Put("in")))
+	snap, err := g.Thread("t").Snapshot(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, []string{"in"}, trail.Get(snap))
+
+	// The earlier attempt stored the answer, and died before the task ran.
+	base, err = a.look(t.Context(), "test", "t")
+	require.NoError(t, err)
+	c, err := g.Checkpoints().Get(t.Context(), checkpoint.Key{Thread: "t"})
+	require.NoError(t, err)
+	id := snap.Pauses[0].ID
+	require.NoError(t, g.Checkpoints().PutWrites(t.Context(), c.Key, []checkpoint.Write{
+		{Task: "ask", Index: 0, Channel: "$answer", Data: []byte(`{"id":"` + id + `","value":true}`)},
+	}))
+	out := run(base, approve.Answer(id, true))
+	assert.Nil(t, out.Failure)
+	snap, err = g.Thread("t").Snapshot(t.Context())
+	require.NoError(t, err)
+	assert.True(t, snap.Done())
+	assert.Equal(t, out, run(base, approve.Answer(id, true)))
+	fresh, err := a.look(t.Context(), "test", "t")
+	require.NoError(t, err)
+	failed := run(fresh, approve.Answer(id, true))
+	require.NotNil(t, failed.Failure, "a new answer to a question that is not open")
+	assert.Equal(t, "no_question", failed.Failure.Kind)
+
+	// A client repeats a request after the workflow that ran it has ended.
+	request = "r"
+	for range 2 {
+		base, err = a.look(t.Context(), "test", "t")
+		require.NoError(t, err)
+		out = run(base, trail.Put("more"))
+		assert.Nil(t, out.Failure)
+	}
+	snap, err = g.Thread("t").Snapshot(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, []string{"in", "more"}, trail.Get(snap))
+	assert.Equal(t, "r", snap.Metadata[requestKey])
 }

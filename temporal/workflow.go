@@ -51,7 +51,10 @@ type openDeadline struct {
 
 // An input is one call of a client.
 type input struct {
-	Writes   json.RawMessage   `json:"writes,omitempty"`
+	Writes json.RawMessage `json:"writes,omitempty"`
+	// Request is the id of the call. Repeated says that an earlier execution of the workflow may have run it.
+	Request  string            `json:"request,omitempty"`
+	Repeated bool              `json:"repeated,omitempty"`
 	Metadata map[string]string `json:"metadata,omitempty"`
 }
 
@@ -84,29 +87,32 @@ func runThread(ctx workflow.Context, args threadArgs) error {
 		}
 	}
 	for {
-		if err := w.await(ctx); err != nil {
+		if err := w.step(ctx); err != nil {
 			return err
 		}
-		if len(w.queue) > 0 {
-			if err := w.next(ctx); err != nil {
-				return err
-			}
-		}
 		w.continuing = w.continuing || workflow.GetInfo(ctx).GetContinueAsNewSuggested()
-		if len(w.queue) > 0 || !w.continuing && w.waits() {
+		if w.queued() || !w.continuing && w.waits() {
 			continue
 		}
-		if err := workflow.Await(ctx, func() bool { return len(w.queue) > 0 || workflow.AllHandlersFinished(ctx) }); err != nil {
+		if err := workflow.Await(ctx, func() bool { return w.queued() || workflow.AllHandlersFinished(ctx) }); err != nil {
 			return err
 		}
 		switch {
-		case len(w.queue) > 0:
+		case w.queued():
 		case w.waits():
 			return workflow.NewContinueAsNewError(ctx, threadWorkflowName, w.threadArgs)
 		default:
 			return nil
 		}
 	}
+}
+
+// step waits for an input or a deadline, if there is one to wait for, and runs the first input of the queue.
+func (w *threadWorkflow) step(ctx workflow.Context) error {
+	if err := w.await(ctx); err != nil || !w.queued() {
+		return err
+	}
+	return w.next(ctx)
 }
 
 // listen sets the handlers of messages.

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/activity"
@@ -122,7 +121,6 @@ func TestRunMovesToAnotherBuild(t *testing.T) {
 	env.ExecuteWorkflow(threadWorkflowName, threadArgs{Graph: "test", Options: Options{TaskQueue: "q"}.withDefaults()})
 	require.NoError(t, env.GetWorkflowError())
 	assert.Equal(t, "c", got.result.Checkpoint)
-	_ = mock.Anything
 	assert.Equal(t, []string{"q@7", "q"}, queues)
 }
 
