@@ -179,6 +179,7 @@ seeds: ## run the tests that prove what the examples promise, and print which pa
 .PHONY: temporal
 temporal: ## threads on a server of Temporal, with kills and lost connections (WEFT_E2E_THREADS=2000, WEFT_E2E_SENDS=10000)
 	scripts/postgres >/dev/null
+	$(GO) -C temporal/e2e mod tidy -diff
 	$(GO) -C temporal/e2e test -vet=off -count=1 -v -timeout=60m $(TESTFLAGS) . | grep -v '^=== '
 
 .PHONY: studio
