@@ -102,7 +102,7 @@ var (
 	name = regexp.MustCompile(`(?:^|[^\w./"-])([a-z]\w*)\.([A-Z]\w*)(?:\.([A-Z]\w*))?`)
 
 	// Names of other libraries, whose packages have the same names as packages of Weft.
-	others = []string{"anthropic.New", "memory.ConversationBuffer", "memory.ConversationSummary", "openai.New"}
+	others = []string{"anthropic.New", "memory.ConversationBuffer", "memory.ConversationTokenBuffer", "openai.New"}
 )
 
 // A name in a document is a declaration of a public package, as internal/api lists it. The design decisions
