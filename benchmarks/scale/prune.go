@@ -52,6 +52,7 @@ func (p *place) prune(ctx context.Context, store *pgcheckpoint.Store, s settings
 	alone.print("alone")
 	beside.print("while half of the threads are deleted")
 	fmt.Printf("| ratio | | | %.2f |\n\n", float64(beside.times.percentile(99))/float64(alone.times.percentile(99)))
+	fmt.Printf("A run alone wrote %.1f KB to the write-ahead log.\n\n", float64(alone.log)/1024/float64(len(alone.times)))
 	if err := p.dead(ctx, "After that"); err != nil {
 		return err
 	}
@@ -62,6 +63,7 @@ func (p *place) prune(ctx context.Context, store *pgcheckpoint.Store, s settings
 type measured struct {
 	times times
 	took  time.Duration
+	log   int64 // bytes of the write-ahead log
 }
 
 func (m *measured) print(what string) {
@@ -85,12 +87,21 @@ func (p *place) measure(ctx context.Context, g *graph.Graph, s settings, fn func
 			failed = errors.Join(failed, err)
 		})
 	}
+	before, err := p.logged(ctx)
 	begin := time.Now()
-	err := fn(ctx)
+	err = errors.Join(err, fn(ctx))
 	m.took = time.Since(begin)
 	stop()
 	wg.Wait()
-	return &m, errors.Join(err, failed)
+	after, lerr := p.logged(ctx)
+	m.log = after - before
+	return &m, errors.Join(err, lerr, failed)
+}
+
+// logged returns how many bytes the server has written to its write-ahead log.
+func (p *place) logged(ctx context.Context) (n int64, err error) {
+	err = p.pool.QueryRow(ctx, `SELECT (pg_current_wal_lsn() - '0/0')::bigint`).Scan(&n)
+	return n, err
 }
 
 // repeat runs the graph until ctx is done. It does not measure the run that ctx ends.

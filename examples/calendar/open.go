@@ -15,6 +15,7 @@ import (
 	"github.com/weft-go/weft/examples/calendar/internal/desk"
 	"github.com/weft-go/weft/examples/calendar/internal/ics"
 	"github.com/weft-go/weft/examples/internal/command"
+	"github.com/weft-go/weft/examples/internal/tracing"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/server/runs"
 	"github.com/weft-go/weft/server/runs/pgruns"
@@ -43,7 +44,11 @@ func (s *session) open(ctx context.Context) error {
 		return err
 	}
 	s.tools = append(set.Tools(), set.Meta().Tools()...)
-	o := graph.Options{Checkpoints: store}
+	if s.tracing, err = tracing.Open(ctx, os.Getenv); err != nil {
+		return err
+	}
+	s.close = append(s.close, s.tracing.Close)
+	o := s.tracing.Graph(graph.Options{Checkpoints: store})
 	if s.serve == "" {
 		o.PauseBefore = []string{assistant.ConfirmActions} // the terminal asks, not the node
 	}

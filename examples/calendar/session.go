@@ -12,6 +12,7 @@ import (
 	"github.com/weft-go/weft/examples/calendar/internal/assistant"
 	"github.com/weft-go/weft/examples/calendar/internal/terminal"
 	"github.com/weft-go/weft/examples/internal/command"
+	"github.com/weft-go/weft/examples/internal/tracing"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/server"
 	"github.com/weft-go/weft/server/ui"
@@ -21,11 +22,12 @@ import (
 // session is one use of this program.
 type session struct {
 	options
-	out   io.Writer
-	graph *graph.Graph
-	tools []tools.Tool
-	path  string // of the calendar
-	close []func() error
+	out     io.Writer
+	graph   *graph.Graph
+	tracing *tracing.Tracing
+	tools   []tools.Tool
+	path    string // of the calendar
+	close   []func() error
 }
 
 // do is what the user asked for.
@@ -66,7 +68,7 @@ func (s *session) server(ctx context.Context) (*server.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	srv, err := server.New(server.Options{
+	srv, err := server.New(s.tracing.Server(server.Options{
 		Graphs: map[string]*graph.Graph{"calendar": s.graph},
 		Runs:   kept,
 		Chat: &ui.Chat{
@@ -79,7 +81,7 @@ func (s *session) server(ctx context.Context) (*server.Server, error) {
 		},
 		Studio: &ui.Studio{Write: true},
 		Logger: slog.New(slog.NewTextHandler(s.out, &slog.HandlerOptions{Level: slog.LevelWarn})),
-	})
+	}))
 	if err != nil {
 		return nil, err
 	}

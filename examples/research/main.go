@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/examples/internal/models"
+	"github.com/weft-go/weft/examples/internal/tracing"
 	"github.com/weft-go/weft/examples/research/internal/account"
 	"github.com/weft-go/weft/examples/research/internal/api"
 	"github.com/weft-go/weft/examples/research/internal/desk"
@@ -81,6 +82,10 @@ func run(ctx context.Context, c config) (err error) {
 	if s.Model, name, err = models.Open(ctx, os.Getenv, offline.Model{Pace: c.pace}); err != nil {
 		return err
 	}
+	if s.Tracing, err = tracing.Open(ctx, os.Getenv); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Tracing.Close()) }()
 	l, err := net.Listen("tcp", c.address)
 	if err != nil {
 		return err

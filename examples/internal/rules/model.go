@@ -12,7 +12,7 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// A Model is an [llm.Model] that needs no key and no network. It may be used by any
+// A Model is an [llm.Model] that needs no key and no network. Its tokens are words. It may be used by any
 // number of goroutines if Reply may.
 type Model struct {
 	// Reply returns the next message: tool calls, or an answer.
@@ -23,10 +23,13 @@ type Model struct {
 
 var _ llm.Model = Model{}
 
+// ModelName returns the name of the offline models, for traces.
+func (Model) ModelName() llm.ModelName { return llm.ModelName{Provider: "weft", Model: "offline"} }
+
 // Stream yields the reply, an answer by its words.
 func (m Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
-		for chunk, err := range llm.Reply(m.Reply(r)) {
+		for chunk, err := range llm.Reply(m.counted(r)) {
 			if err != nil || chunk.Kind != llm.ChunkText {
 				if !yield(chunk, err) {
 					return
@@ -45,6 +48,29 @@ func (m Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, e
 			}
 		}
 	}
+}
+
+// counted returns the reply with its usage.
+func (m Model) counted(r llm.Request) llm.Message {
+	reply := m.Reply(r)
+	if reply.Usage == nil {
+		used := llm.Usage{Output: words(reply)}
+		for _, said := range r.Messages {
+			used.Input += words(said)
+		}
+		used.Total = used.Input + used.Output
+		reply.Usage = &used
+	}
+	return reply
+}
+
+// words counts the words of a message and of its calls.
+func words(m llm.Message) int64 {
+	n := len(strings.Fields(m.Text()))
+	for _, call := range m.ToolCalls {
+		n += 1 + len(strings.Fields(string(call.Arguments)))
+	}
+	return int64(n)
 }
 
 func (m Model) wait(ctx context.Context) error {

@@ -11,6 +11,18 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
+// The usage of a reply counts words.
+func TestTokensAreWords(t *testing.T) {
+	t.Parallel()
+	reply, err := llm.Generate(t.Context(), rules.Model{Reply: echo}, llm.Request{Messages: []llm.Message{llm.User("one two"), llm.User("three")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (llm.Usage{Input: 3, Output: 3, Total: 6}); reply.Usage == nil || *reply.Usage != want {
+		t.Errorf("got %+v, want %+v", reply.Usage, want)
+	}
+}
+
 func echo(r llm.Request) llm.Message {
 	return llm.Assistant("You said: " + r.Messages[len(r.Messages)-1].Text())
 }

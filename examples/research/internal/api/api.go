@@ -47,7 +47,7 @@ func (s *Server) Open() (*server.Server, error) {
 	if s.Secret != nil {
 		login = loginPath
 	}
-	s.server, err = server.New(server.Options{
+	s.server, err = server.New(s.Tracing.Server(server.Options{
 		Graphs: map[string]*graph.Graph{"research": g},
 		Runs:   s.Runs,
 		Auth:   s.auth,
@@ -61,7 +61,7 @@ func (s *Server) Open() (*server.Server, error) {
 		OnDelete:  s.Forget,
 		ThreadTTL: server.TTL{After: s.Keep},
 		Logger:    s.Logger,
-	})
+	}))
 	if err != nil {
 		return nil, err
 	}

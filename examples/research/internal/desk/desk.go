@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/supacheckpoint"
+	"github.com/weft-go/weft/examples/internal/tracing"
 	"github.com/weft-go/weft/examples/research/internal/account"
 	"github.com/weft-go/weft/examples/research/internal/document"
 	"github.com/weft-go/weft/examples/research/internal/research"
@@ -30,6 +31,8 @@ type Desk struct {
 	// Cookie is the name of the one that has a token.
 	Cookie string
 	Logger *slog.Logger
+	// Tracing records the runs. Nil records nothing.
+	Tracing *tracing.Tracing
 }
 
 // A Caller is a user with what is theirs.
@@ -70,7 +73,7 @@ func (d *Desk) of(ctx context.Context) (Caller, error) {
 // Graph returns the graph that the server runs, for the user of each run.
 func (d *Desk) Graph() (*graph.Graph, error) {
 	return research.NewGraph(research.Config{
-		Model: d.Model, Store: d.Backend.Threads(),
+		Model: d.Model, Store: d.Backend.Threads(), Tracing: d.Tracing,
 		Load: func(ctx context.Context, id string) (document.File, error) {
 			return d.Documents.Load(server.UserID(ctx), id)
 		},
@@ -105,7 +108,7 @@ func (d *Desk) current(ctx context.Context) (Caller, account.Session, error) {
 // Agent returns the agent of a thread of the caller, and the name of the thread for it.
 func (c Caller) Agent(thread string) (*research.Agent, string, error) {
 	store, name := c.Thread(thread)
-	a, err := research.New(research.Config{Model: c.Model, Store: store, Load: c.load}, c.Logger)
+	a, err := research.New(research.Config{Model: c.Model, Store: store, Tracing: c.Tracing, Load: c.load}, c.Logger)
 	return a, name, err
 }
 

@@ -20,6 +20,9 @@ type Model struct{ Pace time.Duration }
 
 var _ llm.Model = Model{}
 
+// ModelName returns the name of the offline models, for traces.
+func (Model) ModelName() llm.ModelName { return rules.Model{}.ModelName() }
+
 // Stream answers the last message of the user.
 func (m Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
 	return rules.Model{Reply: reply, Pace: m.Pace}.Stream(ctx, r)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/examples/internal/tracing"
 	"github.com/weft-go/weft/examples/research/internal/document"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
@@ -22,6 +23,8 @@ type Config struct {
 	Load func(ctx context.Context, id string) (document.File, error)
 	// Store keeps threads. Nil means that nothing is kept.
 	Store checkpoint.Store
+	// Tracing records the runs. Nil records nothing.
+	Tracing *tracing.Tracing
 	// Current returns the document of the thread, for runs whose input names none. Empty means
 	// that there is none yet. Nil means that the input names it.
 	Current func(ctx context.Context) (id string, err error)
@@ -49,7 +52,7 @@ func NewGraph(c Config) (*graph.Graph, error) {
 		return graph.End, nil
 	}, "solutionSought", graph.End)
 	b.Edge("solutionSought", graph.End)
-	return b.Compile(graph.Options{Checkpoints: c.Store})
+	return b.Compile(c.Tracing.Graph(graph.Options{Checkpoints: c.Store}))
 }
 
 const system = `You research a document for somebody who wants to answer it. You are shown passages of it with the numbers of their lines.
