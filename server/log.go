@@ -277,7 +277,8 @@ func (l *threadLog) before(ctx context.Context, run string) (int64, error) {
 	first, begun := l.begun[run]
 	last := l.last
 	l.mu.Unlock()
-	if begun {
+	// If servers share a queue, this one may have been about to begin a run that another one executes.
+	if begun && l.tell == nil {
 		return first, nil
 	}
 	r, err := l.store.Get(ctx, runs.Run, run)

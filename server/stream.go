@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -296,6 +297,10 @@ func (c *call) stream(a *activeRun, v *view, at position, cancel bool) error {
 	if err != nil && cancel && !errors.Is(err, errClosed) {
 		return c.s.cancelRuns(context.WithoutCancel(c.ctx()), []string{a.id}, false, false)
 	}
+	if err != nil && c.ctx().Err() == nil && c.s.o.Queue != nil {
+		// The run goes on at another server. A client that saw the end of the stream would take it for ended.
+		panic(http.ErrAbortHandler)
+	}
 	return nil // the response has begun
 }
 
@@ -459,6 +464,9 @@ func (c *call) join(thread, id string, cancel bool) error {
 			return nil
 		}
 	}
+	if err := c.checkEnded(id, begun); err != nil {
+		return err
+	}
 	result, err := c.finalValues(thread, id)
 	if err != nil {
 		if begun {
@@ -470,6 +478,21 @@ func (c *call) join(thread, id string, cancel bool) error {
 	}
 	_, _ = c.w.Write(append(result, '\n')) // the client may have left
 	return nil
+}
+
+// checkEnded refuses to answer for a run that another server goes on with, because this one ends. It aborts a
+// response that has begun.
+func (c *call) checkEnded(run string, begun bool) error {
+	if c.s.o.Queue == nil {
+		return nil
+	}
+	if ended, err := c.s.hasEnded(c.ctx(), run); ended && err == nil {
+		return nil
+	}
+	if begun {
+		panic(http.ErrAbortHandler)
+	}
+	return &Refusal{Status: http.StatusServiceUnavailable, Detail: "The server is shutting down. The run goes on.", RetryAfter: time.Second}
 }
 
 func (c *call) finalValues(thread, id string) (json.RawMessage, error) {

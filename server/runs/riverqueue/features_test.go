@@ -231,6 +231,51 @@ func TestStrategiesAndCancellationReachOtherReplicas(t *testing.T) {
 	})
 }
 
+// A replica that ends aborts the streams and answers of runs that have not ended: a client that sees their end would
+// take the run for ended.
+func TestReadersOfAReplicaThatEndsLearnThatTheRunHasNot(t *testing.T) {
+	t.Parallel()
+	s, schema := newStage(), pgtest.Schema(t)
+	add := func(o *server.Options, store *pgcheckpoint.Store) {
+		o.Graphs = map[string]*graph.Graph{"stage": s.graph(t, "stage", store)}
+	}
+	executing := startReplica(t, pgtest.DirectURL(t), schema, riverqueue.Options{}, add)
+	thread := uuid.New()
+	run := start(t, executing, thread, "long", runBody{"stream_resumable": true})
+	begun, release := s.channels("long")
+	<-begun
+	ending, url := startServer(t, pgtest.DirectURL(t), schema, riverqueue.Options{}, add)
+	path := url + "/threads/" + thread + "/runs/" + run
+	var bodies []io.ReadCloser
+	for _, suffix := range []string{"/stream", "/join"} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, path+suffix, nil)
+		require.NoError(t, err)
+		r.Header.Set("Last-Event-ID", "-1")
+		if suffix == "/join" {
+			go func() {
+				resp, err := http.DefaultClient.Do(r) //nolint:bodyclose // read and closed below
+				if assert.NoError(t, err) {
+					assert.Equal(t, http.StatusServiceUnavailable, resp.StatusCode)
+					_ = resp.Body.Close()
+				}
+				close(release)
+			}()
+			continue
+		}
+		resp, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		bodies = append(bodies, resp.Body)
+	}
+	first := make([]byte, 1)
+	_, err := bodies[0].Read(first)
+	require.NoError(t, err)
+	require.NoError(t, ending.Close(t.Context()))
+	_, err = io.ReadAll(bodies[0])
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+	require.NoError(t, bodies[0].Close())
+	assert.Equal(t, "success", join(t, executing, thread, run))
+}
+
 // A delayed run does not begin before its time, and does not keep other runs of the thread from beginning.
 func TestDelayedRunIsAScheduledJob(t *testing.T) {
 	t.Parallel()

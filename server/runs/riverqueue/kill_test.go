@@ -172,7 +172,7 @@ func (n *round) run(total int) {
 	})
 	n.replicas = startProcesses(processes, t, &ended, n.configs...)
 	c := newClients(t, n.replicas)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute+time.Duration(total)*50*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute+time.Duration(total)*100*time.Millisecond)
 	defer cancel()
 	harm, enough := context.WithCancel(ctx)
 	var chaos sync.WaitGroup

@@ -43,6 +43,13 @@ func newPool(t *testing.T, address string) *pgxpool.Pool {
 // startReplica starts a server on a schema. change changes its options.
 func startReplica(t *testing.T, address, schema string, q riverqueue.Options, change func(*server.Options, *pgcheckpoint.Store)) string {
 	t.Helper()
+	_, base := startServer(t, address, schema, q, change)
+	return base
+}
+
+// startServer is like startReplica, and returns also the server.
+func startServer(t *testing.T, address, schema string, q riverqueue.Options, change func(*server.Options, *pgcheckpoint.Store)) (*server.Server, string) {
+	t.Helper()
 	pool := newPool(t, address)
 	require.NoError(t, pgcheckpoint.Migrate(t.Context(), pool, pgcheckpoint.Options{Schema: schema}))
 	checkpoints, err := pgcheckpoint.New(t.Context(), pool, pgcheckpoint.Options{Schema: schema, LeaseTime: time.Second})
@@ -61,7 +68,7 @@ func startReplica(t *testing.T, address, schema string, q riverqueue.Options, ch
 		web.Close()
 		assert.NoError(t, s.Close(context.Background()))
 	})
-	return web.URL
+	return s, web.URL
 }
 
 // alternate returns the address of a proxy that sends each request to the next replica.
