@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -83,8 +84,8 @@ func printJSON(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// brief returns JSON for a person. A long array has a line for each element, and a long object one for each
-// key; a long line is cut.
+// brief returns JSON for a person. A long array has a line for each element, a message as its text, and a long
+// object one for each key; a long line is cut.
 func brief(data json.RawMessage, indent string, width int) string {
 	var flat bytes.Buffer
 	if json.Compact(&flat, data) != nil {
@@ -95,7 +96,7 @@ func brief(data json.RawMessage, indent string, width int) string {
 	}
 	var list []json.RawMessage
 	if json.Unmarshal(data, &list) == nil {
-		return "[" + briefLines(len(list), indent, func(i int) string { return oneLine(string(list[i]), width) }) + indent + "]"
+		return "[" + briefLines(len(list), indent, func(i int) string { return oneLine(briefElement(list[i]), width) }) + indent + "]"
 	}
 	var object map[string]json.RawMessage
 	if json.Unmarshal(data, &object) == nil {
@@ -103,6 +104,34 @@ func brief(data json.RawMessage, indent string, width int) string {
 		return "{" + briefLines(len(keys), indent, func(i int) string { return cell(keys[i]) + ": " + oneLine(string(object[keys[i]]), width) }) + indent + "}"
 	}
 	return oneLine(flat.String(), width)
+}
+
+// briefElement returns a message as its role and text, and any other element as JSON. Messages have the form of
+// package llm, or that of a server.
+func briefElement(data json.RawMessage) string {
+	var m struct {
+		Role, Type string
+		Content    json.RawMessage
+		Parts      []struct{ Text string }
+		Calls      []struct{ Name string } `json:"tool_calls"`
+	}
+	if json.Unmarshal(data, &m) != nil || m.Role == "" && (m.Type == "" || m.Content == nil) {
+		return string(data)
+	}
+	var texts []string
+	for _, p := range m.Parts {
+		texts = append(texts, p.Text)
+	}
+	var text string
+	if json.Unmarshal(m.Content, &text) == nil {
+		texts = append(texts, text)
+	} else if m.Content != nil {
+		texts = append(texts, string(m.Content))
+	}
+	for _, c := range m.Calls {
+		texts = append(texts, "calls "+c.Name)
+	}
+	return cmp.Or(m.Role, m.Type) + ": " + strings.Join(texts, " ")
 }
 
 func briefLines(n int, indent string, line func(i int) string) string {
