@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 )
@@ -80,6 +81,9 @@ func (c *call) ends(ctx context.Context, t threads) (from, to string, err error)
 		if from == "" {
 			from = s.Parent
 		}
+	}
+	if !found && c.source.server != "" {
+		return "", "", fmt.Errorf("thread %q has no checkpoint yet", c.args[0])
 	}
 	if !found {
 		return "", "", missing(c.args[0], "")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -95,6 +96,29 @@ func TestThreadsOfAServer(t *testing.T) {
 	m.run("threads", "fork", id, "-at", "x")
 	m.run("threads", "show", served)
 	m.golden("server_threads")
+}
+
+// A thread that has no run yet can be followed.
+func TestTailWaitsForTheFirstRunOfAThread(t *testing.T) {
+	t.Parallel()
+	m := serve(t)
+	m.env = map[string]string{"WEFT_SERVER": m.words["http://127.0.0.1:8123"]}
+	m.post("/threads", map[string]any{"thread_id": served})
+	_, _, errs := m.call("threads", "diff", served)
+	assert.Contains(t, errs, "has no checkpoint yet")
+	_, _, errs = m.call("threads", "tail", served[:35]+"2")
+	assert.Contains(t, errs, "there is no thread")
+	ctx, stop := context.WithCancel(t.Context())
+	lines, code := make(chan string, 20), make(chan int, 1)
+	go func() {
+		code <- run(ctx, []string{"threads", "tail", served, "-every", "5ms"}, &streams{func(n string) string { return m.env[n] }, nil, lineWriter(lines), os.Stderr, time.Now})
+	}()
+	m.post("/threads/"+served+"/runs/wait", map[string]any{"assistant_id": "shop", "input": map[string]int{"cups": 1}})
+	assert.Contains(t, <-lines, "step 0    input   due: check")
+	assert.Contains(t, <-lines, "step 1    loop    due: brew")
+	assert.Contains(t, <-lines, "step 2    loop    done")
+	stop()
+	assert.Equal(t, exitDone, <-code)
 }
 
 // join waits for the end of the newest run of a thread.

@@ -41,7 +41,7 @@ func runTail(ctx context.Context, args []string, std *streams) (err error) {
 			return nil // Ctrl C is the way to end it
 		case err != nil:
 			return err
-		case last.ID == "" && len(steps) == 0:
+		case last.ID == "" && len(steps) == 0 && c.source.server == "": // a server has threads without checkpoints
 			return missing(c.args[0], "")
 		}
 		for _, s := range slices.Backward(steps) {
