@@ -60,7 +60,7 @@ func (c *call) parse(args []string, names ...string) error {
 			c.help()
 			return err
 		case err != nil:
-			return fmt.Errorf("%w: %w", errUsage, err)
+			return c.unknown(err)
 		}
 		rest := c.flags.Args()
 		if consumed := len(args) - len(rest); consumed > 0 && args[consumed-1] == "--" {
@@ -73,6 +73,17 @@ func (c *call) parse(args []string, names ...string) error {
 		c.args, args = append(c.args, rest[0]), rest[1:]
 	}
 	return errors.Join(c.count(names), c.complete())
+}
+
+// unknown is the error of a flag that the command does not have.
+func (c *call) unknown(err error) error {
+	switch text := err.Error(); {
+	case strings.HasSuffix(text, "not defined: -db"):
+		return fmt.Errorf("%w: this needs the nodes of the graph, or the process of the run: give -server with the URL of the running server instead of -db", errUsage)
+	case strings.HasSuffix(text, "not defined: -server"):
+		return fmt.Errorf("%w: this works on the database itself: give -db instead of -server", errUsage)
+	}
+	return fmt.Errorf("%w: %w", errUsage, err)
 }
 
 // count checks the number of arguments.
