@@ -31,7 +31,7 @@ OLLAMA_HOST, or OPENAI_BASE_URL; LLM_MODEL is its name. See docs/models.md.
 func open(ctx context.Context, _ time.Duration) (llm.Model, string, error) {
 	opened, name, err := model.FromEnv(ctx)
 	if errors.Is(err, providers.ErrUnset) {
-		err = fmt.Errorf("%w; set OPENAI_API_KEY, for example, or run ./examples/quickstart, which needs no model", err)
+		err = fmt.Errorf("%w. Or run ./examples/quickstart, which needs no model", err)
 	}
 	return opened, name, err
 }

@@ -90,7 +90,7 @@ func TestEnvironmentThatIsNotClear(t *testing.T) {
 		env        []string
 	}{
 		{"two keys", "set LLM_PROVIDER to select one provider", []string{"OPENAI_API_KEY=a", "ANTHROPIC_API_KEY=b"}},
-		{"no key", "set OPENAI_API_KEY, for example, or run ./examples/quickstart", nil},
+		{"no key", "such as OPENAI_API_KEY. Or run ./examples/quickstart", nil},
 	} {
 		status, out := run(t, tt.env, "how many lines?")
 		assert.Equal(t, 2, status, tt.name)

@@ -330,7 +330,11 @@ func (f *File) extend(p *Passage, index int) {
 	last := b
 	for _, next := range f.blocks[index+1:] {
 		listed := next.entry && (next.row == last.row || last.from == b.from)
-		near := next.from-last.to <= 3 && next.to-b.from <= maxBlock+4
+		gap := 3
+		if next.row && !last.row {
+			gap = 4 // the head of a table is no block
+		}
+		near := next.from-last.to <= gap && next.to-b.from <= maxBlock+4
 		if !listed && !next.code || !near || !slices.Equal(next.headings, b.headings) {
 			return
 		}

@@ -294,3 +294,13 @@ func FuzzFile(f *testing.F) {
 		require.NoError(t, err)
 	})
 }
+
+// A passage that introduces a table is returned with its rows.
+func TestSearchReturnsTheTableOfAPassage(t *testing.T) {
+	t.Parallel()
+	f := parse(t, "# Looms\n\nThe width says which loom you need:\n\n| width | loom |\n| --- | --- |\n| 40 cm | table loom |\n| 120 cm | floor loom |\n")
+	got := f.Search("which loom need", 1)
+	require.Len(t, got.Passages, 1)
+	assert.Equal(t, "The width says which loom you need:\n- 40 cm: table loom\n- 120 cm: floor loom", got.Passages[0].Text)
+	assert.Equal(t, 8, got.Passages[0].To)
+}
