@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -74,6 +75,36 @@ func TestPhoenixShowsTheTrace(t *testing.T) {
 	assert.EqualValues(t, 118, totals.Completion)
 	assert.Positive(t, totals.Cost.Total.Cost)
 	t.Logf("%d spans, %v tokens in and %v out, %v USD", len(spans), totals.Prompt, totals.Completion, totals.Cost.Total.Cost)
+}
+
+// TestPhoenixShowsTheCalendar sends the traces of two processes of the calendar: the first one pauses before a
+// node, and the second one resumes with the answer and names the trace of the first one.
+func TestPhoenixShowsTheCalendar(t *testing.T) {
+	address := os.Getenv("PHOENIX_URL")
+	require.NotEmpty(t, address, "run make phoenix")
+	project, folder := "calendar-"+time.Now().Format("20060102-150405.000000"), t.TempDir()
+	for _, message := range []string{"delete my meeting with John", "yes"} {
+		cmd := exec.CommandContext(t.Context(), "go", "run", "../calendar", "-offline", "-data", folder, message)
+		cmd.Env = append(os.Environ(), "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT="+address+"/v1/traces", "OTEL_RESOURCE_ATTRIBUTES=openinference.project.name="+project)
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	var roots []phoenixSpan
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		roots = nil
+		for _, s := range phoenixSpans(c, address, project) {
+			if s.Parent == "" {
+				roots = append(roots, s)
+			}
+		}
+		assert.Len(c, roots, 2)
+	}, 30*time.Second, 200*time.Millisecond)
+	paused, resumed := roots[0], roots[1]
+	if paused.Attributes["weft.outcome"] != "paused" {
+		paused, resumed = resumed, paused
+	}
+	assert.Equal(t, "done", resumed.Attributes["weft.outcome"])
+	assert.Equal(t, paused.Context.Trace, resumed.Attributes["weft.pause.trace_id"])
 }
 
 type phoenixSpan struct {
