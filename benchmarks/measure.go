@@ -124,9 +124,7 @@ func (s settings) of(w workload) int {
 // round adds a sample of each contestant at each size. Repeat holds how often each
 // of them runs in a sample; round adds what it does not hold yet.
 func round(ctx context.Context, w workload, s settings, r results, repeat map[cell]int) error {
-	if w.atLeast == 0 || w.atLeast > s.atLeast {
-		w.atLeast = s.atLeast
-	}
+	w.atLeast = s.atLeast
 	for _, n := range w.sizes {
 		if s.maxSize > 0 && n > s.maxSize {
 			continue

@@ -113,14 +113,13 @@ func longThread(mode graph.Durability, channel growing) workload {
 		}
 	}
 	return workload{
-		name:    fmt.Sprintf("W9-%v-%s", mode, channel.name),
-		what:    "a superstep of a long thread to one of a short thread",
-		unit:    "superstep",
-		sizes:   []int{w9Size},
-		rounds:  2 * inTurn,
-		atLeast: 30 * time.Millisecond,
-		limit:   3 * time.Second,
-		verify:  verifyCount,
+		name:   fmt.Sprintf("W9-%v-%s", mode, channel.name),
+		what:   "a superstep of a long thread to one of a short thread",
+		unit:   "superstep",
+		sizes:  []int{w9Size},
+		rounds: 2 * inTurn,
+		limit:  3 * time.Second,
+		verify: verifyCount,
 		contestants: []contestant{
 			{name: floor, setUp: during(earlySteps)},
 			{name: weft, setUp: during(lateSteps)},

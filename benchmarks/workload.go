@@ -21,7 +21,7 @@ type workload struct {
 	warm bool
 	// rounds is the most rounds of this workload. Zero means all rounds.
 	rounds int
-	// atLeast replaces the least time that a sample takes. Zero means the default.
+	// atLeast is the least time that a sample takes. It is set when the workload is measured.
 	atLeast time.Duration
 	// limit stops a sample that takes longer: it then counts as infinitely slow. Zero
 	// means no limit.

@@ -217,7 +217,7 @@ func (RunEnded) event()     {}
 func newEmitted(p engine.Place, value any) any { return Emitted{where: where{p}, Value: value} }
 
 // newEvent converts an event of the engine to an [Event].
-func newEvent(e engine.Event) any {
+func newEvent(e *engine.Event) any {
 	w := where{e.Place}
 	switch e.Kind {
 	case engine.RunStarted:

@@ -28,7 +28,7 @@ func growMap(tb testing.TB, n int) (*state.MapChannel[int, string], state.View, 
 		next, err := tx.Finish(true)
 		require.NoError(tb, err)
 		v = next
-		tx.Reset(v)
+		tx.Begin(schema, v)
 	}
 	runtime.ReadMemStats(&after)
 	return entries, v, after.TotalAlloc - before.TotalAlloc
@@ -115,7 +115,7 @@ func BenchmarkMapPut(b *testing.B) {
 				require.NoError(b, statecore.Apply(tx, 0, []state.Write{entries.Put(map[int]string{i: "x"})}))
 				next, err := tx.Finish(true)
 				require.NoError(b, err)
-				tx.Reset(next)
+				tx.Begin(schema, next)
 			}
 		})
 	}

@@ -67,7 +67,7 @@ func TestOnlyEndsTheTransaction(t *testing.T) {
 	first, err := statecore.Only(tx, []state.Write{list.Put("sent")})
 	require.NoError(t, err)
 	assert.NotNil(t, statecore.Apply(tx, 0, []state.Write{list.Put("late")}))
-	tx.Reset(base)
+	tx.Begin(schema, base)
 	require.NoError(t, statecore.Apply(tx, 0, []state.Write{list.Put("b")}))
 	next, err := tx.Finish(true)
 	require.NoError(t, err)

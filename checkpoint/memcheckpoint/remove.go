@@ -21,12 +21,11 @@ func (s *Store) Prune(ctx context.Context, p checkpoint.PrunePolicy) (int, error
 			return done.Checkpoints, err
 		}
 		deleted := false
-		done.Checkpoints += s.remove(id, func(t *thread) {
+		done.Checkpoints += s.remove(id, func(t *thread) []bool {
 			if deleted = !s.held(id) && t.idle(&p); deleted {
-				t.mark(func(*record) bool { return true })
-			} else {
-				t.markExpired(&p)
+				return t.dropped(func(int32) bool { return true })
 			}
+			return t.expired(&p)
 		})
 		if deleted {
 			done.Threads++
@@ -67,22 +66,22 @@ func (s *Store) DeleteRuns(ctx context.Context, id string, runs ...string) error
 	if slices.Contains(runs, "") {
 		return fmt.Errorf("memcheckpoint: delete runs of thread %q: empty run id: %w", id, checkpoint.ErrInvalid)
 	}
-	ofRuns := func(r *record) bool { return slices.Contains(runs, r.label.run) }
-	s.remove(id, func(t *thread) { t.mark(ofRuns) })
+	s.remove(id, func(t *thread) []bool {
+		return t.dropped(func(at int32) bool { return slices.Contains(runs, t.labelOf(at).run) })
+	})
 	return nil
 }
 
-// remove removes the records of a thread that mark marks as removed, and the thread
-// when no record is left. It returns the number of records that it removed.
-func (s *Store) remove(id string, mark func(*thread)) int {
+// remove removes the checkpoints of a thread that the function drop selects, by index. It removes
+// the thread when no checkpoint is left. It returns the number of removed checkpoints.
+func (s *Store) remove(id string, drop func(*thread) []bool) int {
 	t := s.lock(id, false)
 	if t == nil {
 		return 0
 	}
 	defer t.mu.Unlock()
-	mark(t)
-	n := t.sweep()
-	if len(t.records) == 0 {
+	n := t.sweep(drop(t))
+	if t.checkpoints == 0 {
 		t.deleted = true
 		s.mu.Lock()
 		delete(s.threads, id)
@@ -91,72 +90,109 @@ func (s *Store) remove(id string, mark func(*thread)) int {
 	return n
 }
 
-// mark sets removed for the records for which drop returns true, and clears it for the
-// others.
-func (t *thread) mark(drop func(*record) bool) {
-	for _, r := range t.records {
-		r.removed = drop(r)
+// dropped returns, for each record, whether it is a checkpoint for which drop returns true.
+func (t *thread) dropped(drop func(at int32) bool) []bool {
+	out := make([]bool, len(t.records))
+	for at := range out {
+		out[at] = !t.records[at].removed && drop(int32(at))
 	}
+	return out
 }
 
-// markExpired sets removed for the records that the policy does not keep.
-func (t *thread) markExpired(p *checkpoint.PrunePolicy) {
+// expired returns, for each record, whether it is a checkpoint that the policy does not keep.
+func (t *thread) expired(p *checkpoint.PrunePolicy) []bool {
 	now := time.Now()
-	newer := map[string]int{} // the number of newer records, by namespace
-	for _, r := range slices.Backward(t.records) {
-		namespace := r.label.namespace
-		age := now.Sub(time.Unix(0, r.time))
-		r.removed = !p.Keeps(newer[namespace], age, t.pending[r] != nil)
+	newer := map[string]int{} // the number of newer checkpoints, by namespace
+	drop := make([]bool, len(t.records))
+	for at, r := range slices.Backward(t.records) {
+		if r.removed {
+			continue
+		}
+		namespace := t.labelOf(int32(at)).namespace
+		drop[at] = !p.Keeps(newer[namespace], now.Sub(time.Unix(0, r.time)), t.pending[int32(at)] != nil)
 		newer[namespace]++
 	}
 	resumable := map[string]bool{}
 	for namespace := range newer {
-		resumable[namespace] = t.resumable(namespace)
+		resumable[namespace] = t.resumable(namespace, drop)
 	}
-	t.mark(func(r *record) bool { return r.removed || !resumable[r.label.namespace] })
+	return t.dropped(func(at int32) bool { return drop[at] || !resumable[t.labelOf(at).namespace] })
 }
 
 // resumable reports whether a run can still resume from the checkpoints of a
 // namespace. It cannot resume a call of a subgraph when the checkpoint at which
-// the call was made is removed, or belongs to a call that cannot be resumed.
-func (t *thread) resumable(namespace string) bool {
+// the call was made is dropped, or belongs to a call that cannot be resumed.
+func (t *thread) resumable(namespace string, drop []bool) bool {
 	for {
 		caller, id, ok := checkpoint.CalledAt(namespace)
 		if !ok {
 			return true
 		}
 		at := t.find(checkpoint.Key{Namespace: caller, ID: id})
-		if id == "" || at == nil || at.removed {
+		if id == "" || at == none || drop[at] {
 			return false
 		}
 		namespace = caller
 	}
 }
 
-// sweep removes the records that are marked as removed, and returns their number.
-// Removed records stay in the lineages of the records that were built on them.
-func (t *thread) sweep() int {
-	for _, r := range t.records {
-		// A parent precedes its children in records, so the loop has already set the parent
-		// of r.parent to a kept record or nil.
-		if r.parent != nil && r.parent.removed {
-			r.parent = r.parent.parent
+// sweep removes the checkpoints that drop selects, and returns their number. It makes a new
+// history of the others and of the records that their lineages need.
+func (t *thread) sweep(drop []bool) int {
+	n, needed := 0, make([]bool, len(drop))
+	for at, r := range slices.Backward(t.records) {
+		if drop[at] {
+			n++
+		}
+		needed[at] = needed[at] || !r.removed && !drop[at]
+		if needed[at] && r.previous != none {
+			needed[r.previous] = true
 		}
 	}
-	records := t.records
-	kept := slices.DeleteFunc(slices.Clone(records), func(r *record) bool { return r.removed })
-	if len(kept) == len(records) {
+	if n == 0 {
 		return 0
 	}
-	t.records, t.byID, t.newest = make([]*record, 0, max(short, len(kept))), nil, nil
-	for _, r := range kept {
-		t.add(r)
-	}
-	for _, r := range records {
-		if r.removed {
-			delete(t.pending, r)
-			r.parent, r.control = nil, ""
+	old, pending := t.history, t.pending
+	t.history, t.pending, t.byID, t.newest, t.checkpoints = history{labels: old.labels}, nil, nil, nil, 0
+	parents, moved := make([]int32, len(drop)), make([]int32, len(drop))
+	for at, r := range old.records {
+		// Records are after their parents, so the parent of a dropped parent is known.
+		parents[at] = r.parent
+		if r.parent != none && drop[r.parent] {
+			parents[at] = parents[r.parent]
 		}
+		moved[at] = none
+		if !needed[at] {
+			continue
+		}
+		moved[at] = int32(len(t.records))
+		if writes := pending[int32(at)]; writes != nil && !drop[at] {
+			if t.pending == nil {
+				t.pending = map[int32]*pendingWrites{}
+			}
+			t.pending[moved[at]] = writes
+		}
+		t.addRecord(t.moved(&old, int32(at), drop[at], parents[at], moved))
 	}
-	return len(records) - len(kept)
+	return n
+}
+
+// moved returns a record of an old history, whose data it adds to the history of the thread. The
+// argument moved has the new indices of records.
+func (t *thread) moved(old *history, at int32, drop bool, parent int32, moved []int32) record {
+	r := old.records[at]
+	r.parent, r.removed = none, r.removed || drop
+	if r.previous != none {
+		r.previous = moved[r.previous]
+	}
+	r.data = t.add(old.read(r.data, 0, int(r.idSize)+r.changesSize+r.snapshotSize))
+	if r.removed { // only lineages read it
+		r.control, r.controlSize = position{}, 0
+		return r
+	}
+	if parent != none {
+		r.parent = moved[parent]
+	}
+	t.setControl(&r, old.controlOf(at), t.newestOf(old.labelOf(at).namespace))
+	return r
 }

@@ -42,10 +42,10 @@ func (s *Store) statuses(ctx context.Context, q *checkpoint.StatusQuery) ([]chec
 		if t == nil {
 			continue
 		}
-		r := t.newestOf("")
-		if r != nil && t.pending[r] != nil {
-			marks, _ := checkpoint.Marks(t.writes(r))
-			found = append(found, q.Select(id, time.Unix(0, r.time), marks)...)
+		at := t.newestOf("")
+		if at != none && t.pending[at] != nil {
+			marks, _ := checkpoint.Marks(t.writes(at))
+			found = append(found, q.Select(id, time.Unix(0, t.records[at].time), marks)...)
 		}
 		t.mu.Unlock()
 	}

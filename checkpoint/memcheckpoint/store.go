@@ -65,11 +65,11 @@ func (s *Store) PutWrites(ctx context.Context, k checkpoint.Key, writes []checkp
 		return notFoundError{k}
 	}
 	defer t.mu.Unlock()
-	r := t.find(k)
-	if r == nil {
+	at := t.find(k)
+	if at == none {
 		return notFoundError{k}
 	}
-	t.putWrites(r, writes)
+	t.putWrites(at, writes)
 	return nil
 }
 
@@ -85,24 +85,24 @@ func (s *Store) Get(ctx context.Context, k checkpoint.Key) (checkpoint.Checkpoin
 	if t == nil {
 		return checkpoint.Checkpoint{}, notFoundError{k}
 	}
-	r := t.find(k)
-	if r == nil {
+	at := t.find(k)
+	if at == none {
 		t.mu.Unlock()
 		return checkpoint.Checkpoint{}, notFoundError{k}
 	}
-	c := t.checkpoint(k.Thread, r)
-	c.Writes = t.writes(r)
+	h, writes := t.history, t.writes(at)
 	t.mu.Unlock()
 
-	// Read the changes of the record and its lineage without the lock: they are immutable.
+	c := h.checkpoint(k.Thread, at)
+	c.Writes = writes
 	var err error
-	if c.Changes, err = decode(r.changes); err != nil {
+	if c.Changes, err = decode(h.changesOf(at)); err != nil {
 		return checkpoint.Checkpoint{}, err
 	}
-	if c.Snapshot, err = decode(r.snapshot); err != nil {
+	if c.Snapshot, err = decode(h.snapshotOf(at)); err != nil {
 		return checkpoint.Checkpoint{}, err
 	}
-	c.Lineage, err = r.lineage()
+	c.Lineage, err = h.lineage(at)
 	return c, err
 }
 
@@ -127,17 +127,21 @@ func (s *Store) list(ctx context.Context, q *checkpoint.Query, yield func(checkp
 		}
 		return ctx.Err()
 	}
-	records, err := t.before(q)
+	end, err := t.before(q)
+	h := t.history
 	t.mu.Unlock()
 	if err != nil {
 		return err
 	}
 	yielded := 0
-	for i := len(records) - 1; i >= 0; i-- {
+	for at := end - 1; at >= 0; at-- {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if c, ok := t.listed(q, records[i]); ok {
+		if !h.matches(q, at) {
+			continue
+		}
+		if c, ok := t.listed(q, h.id(at)); ok {
 			yielded++
 			if !yield(c, nil) || yielded == q.Limit {
 				return nil
@@ -155,7 +159,7 @@ func (s *Store) DeleteThread(ctx context.Context, id string) error {
 	if id == "" {
 		return fmt.Errorf("memcheckpoint: delete thread: empty thread id: %w", checkpoint.ErrInvalid)
 	}
-	s.remove(id, func(t *thread) { t.mark(func(*record) bool { return true }) })
+	s.remove(id, func(t *thread) []bool { return t.dropped(func(int32) bool { return true }) })
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -26,7 +27,7 @@ func (s *Store) ListThreads(ctx context.Context, prefix string) iter.Seq2[checkp
 			}
 			info := checkpoint.ThreadInfo{
 				ID:          id,
-				Checkpoints: len(t.records),
+				Checkpoints: t.checkpoints,
 				Created:     time.Unix(0, t.created),
 				Updated:     time.Unix(0, t.updated),
 			}
@@ -79,21 +80,14 @@ func (s *Store) CopyThread(ctx context.Context, from, to string) error {
 // copy returns a thread with the same checkpoints and pending writes. The two
 // threads share only immutable data.
 func (t *thread) copy() *thread {
-	copied := newThread()
-	copied.created, copied.updated = t.created, t.updated
-	copies := map[*record]*record{}
-	for _, r := range t.records {
-		c := *r
-		c.parent = copies[r.parent]
-		if p := copies[r.previous]; p != nil {
-			c.previous = p // else share the removed record, which no longer changes
-		}
-		copies[r] = &c
-		copied.add(&c)
+	copied := &thread{created: t.created, updated: t.updated, checkpoints: t.checkpoints, byID: maps.Clone(t.byID), newest: maps.Clone(t.newest)}
+	copied.records, copied.labels, copied.chunks = slices.Clone(t.records), slices.Clone(t.labels), slices.Clone(t.chunks)
+	if last := len(copied.chunks) - 1; last >= 0 { // the copy adds its data to a chunk of its own
+		copied.used = len(copied.chunks[last])
 	}
-	copied.pending = make(map[*record]*pendingWrites, len(t.pending))
-	for r, writes := range t.pending {
-		copied.pending[copies[r]] = &pendingWrites{list: slices.Clone(writes.list), sorted: writes.sorted}
+	copied.pending = make(map[int32]*pendingWrites, len(t.pending))
+	for at, writes := range t.pending {
+		copied.pending[at] = &pendingWrites{list: slices.Clone(writes.list), sorted: writes.sorted}
 	}
 	return copied
 }

@@ -37,7 +37,7 @@ var layers = map[string][]string{
 	"internal/suggest":   nil,
 	"internal/lru":       nil,
 	"internal/jsonform":  nil,
-	"internal/statecore": {"internal/jsonform"},
+	"internal/statecore": {"internal/jsonform", "internal/suggest"},
 	"state":              {"internal/statecore", "internal/jsonform", "internal/uuid"},
 	"checkpoint":         nil,
 	"internal/engine":    {"state", "checkpoint", "internal/statecore", "internal/suggest", "internal/uuid"},

@@ -38,12 +38,8 @@ func (r *run) commitStep(tasks []Task) error {
 // transaction returns a transaction on the current state.
 // It uses the memory of the last transaction again.
 func (r *run) transaction() *statecore.Tx {
-	if r.tx == nil {
-		r.tx = r.plan.Schema.Begin(r.view)
-	} else {
-		r.tx.Reset(r.view)
-	}
-	return r.tx
+	r.tx.Begin(r.plan.Schema, r.view)
+	return &r.tx
 }
 
 // route returns the frontier after a superstep.

@@ -70,15 +70,14 @@ func (c *storeContext) Err() error {
 	return c.Context.Err()
 }
 
-// newRunContext returns the context of a run.
+// begin initializes the context of a run.
 // The argument stores is true if the run has a thread or a reader of its events.
-func newRunContext(caller context.Context, stores bool) *runContext {
-	c := &runContext{caller: caller}
+func (c *runContext) begin(caller context.Context, stores bool) {
+	c.caller = caller
 	if stores {
 		c.store.run = c
 		c.store.Context, c.cancelStore = context.WithCancelCause(context.WithoutCancel(caller))
 	}
-	return c
 }
 
 // watch makes the context end as soon as the context of the caller ends.

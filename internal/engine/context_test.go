@@ -40,7 +40,7 @@ func TestStoreContextEndsAfterTheGracePeriod(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				caller, cancel := context.WithCancelCause(t.Context())
-				rc := newRunContext(caller, true)
+				rc := beganContext(caller, true)
 				defer rc.close()
 				cause := errors.New("the user left")
 				began := time.Now()
@@ -62,7 +62,7 @@ func TestRunContextEndsWithItsCaller(t *testing.T) {
 	for _, stores := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			caller, cancel := context.WithCancel(t.Context())
-			asked, later := newRunContext(caller, stores), newRunContext(caller, stores)
+			asked, later := beganContext(caller, stores), beganContext(caller, stores)
 			defer asked.close()
 			defer later.close()
 			done := asked.Done()
@@ -81,7 +81,7 @@ func TestRunContextEndsWithItsCaller(t *testing.T) {
 // A goroutine that outlives its run sees that the context of the nodes has ended.
 func TestRunContextEndsWithItsRun(t *testing.T) {
 	t.Parallel()
-	rc := newRunContext(t.Context(), false)
+	rc := beganContext(t.Context(), false)
 	require.NoError(t, rc.Err())
 	rc.close()
 	<-rc.Done()
@@ -93,7 +93,7 @@ func TestRunContextEndsWithItsRun(t *testing.T) {
 func TestCancelledRunIsNotSuperseded(t *testing.T) {
 	t.Parallel()
 	caller, cancel := context.WithCancelCause(t.Context())
-	rc := newRunContext(caller, true)
+	rc := beganContext(caller, true)
 	defer rc.close()
 	cause := errors.New("the user left")
 	cancel(cause)
@@ -102,4 +102,10 @@ func TestCancelledRunIsNotSuperseded(t *testing.T) {
 	assert.Equal(t, cause, rc.cause())
 	_, err := rc.finish()
 	require.NoError(t, err)
+}
+
+func beganContext(caller context.Context, stores bool) *runContext {
+	c := &runContext{}
+	c.begin(caller, stores)
+	return c
 }

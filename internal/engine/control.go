@@ -74,7 +74,7 @@ func (p *Plan) encodeControl(b []byte, f *frontier, origin *string) ([]byte, err
 
 // appendPlainControl is a fast path of encodeControl for a frontier of plain tasks.
 func appendPlainControl(b []byte, f *frontier, origin *string) []byte {
-	b = append(b, '{')
+	b = append(slices.Grow(b, 128), '{') // so that most runs need one allocation
 	for i, n := range f.next {
 		b = appendListed(b, i, `"next":["`, n.Name)
 	}

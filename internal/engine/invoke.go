@@ -56,10 +56,15 @@ func (r *run) invokeInside(ctx context.Context, in input) (snap *Snapshot, err e
 
 // newRun returns a run of the outermost graph, before its first checkpoint.
 func newRun(p *Plan, o *Options) *run {
-	return &run{scope: scope{
-		session: &session{thread: o.Thread, Options: o},
-		plan:    p, wrap: p.Wrap, limits: o, view: p.empty, step: -1,
-	}}
+	own := &struct { // one allocation
+		run     run
+		session session
+	}{}
+	own.session.thread, own.session.Options = o.Thread, o
+	r := &own.run
+	r.scope.session = &own.session
+	r.plan, r.wrap, r.limits, r.view, r.step = p, p.Wrap, o, p.empty, -1
+	return r
 }
 
 // identify gives the run an id and, with a thread, a runLog.
@@ -77,7 +82,7 @@ func (r *run) acquire(ctx context.Context) (threadLease, error) {
 	if ctx.Err() != nil {
 		return threadLease{}, context.Cause(ctx)
 	}
-	lease, err := acquireThread(ctx, r.Options, r.ctx)
+	lease, err := acquireThread(ctx, r.Options, &r.ctx)
 	if err != nil {
 		return threadLease{}, err
 	}
@@ -87,8 +92,8 @@ func (r *run) acquire(ctx context.Context) (threadLease, error) {
 
 // makeContexts makes the contexts of the run.
 func (r *run) makeContexts(ctx context.Context) {
-	r.ctx = newRunContext(ctx, r.Store != nil || r.events != nil)
-	r.nodeCtx, r.storeCtx = r.ctx, &r.ctx.store
+	r.ctx.begin(ctx, r.Store != nil || r.events != nil)
+	r.nodeCtx, r.storeCtx = &r.ctx, &r.ctx.store
 }
 
 // invoke executes the run after it has acquired its thread.
@@ -182,7 +187,7 @@ func (r *run) start(in input) (resumed bool, err error) {
 // findCheckpoint restores the newest checkpoint of the thread, or the checkpoint r.At.
 // It returns false if the thread has no checkpoint, or if r.At is [Start].
 func (r *run) findCheckpoint(in *input) (bool, error) {
-	c, err := r.log.store.Get(r.ctx, checkpoint.Key{Thread: r.thread})
+	c, err := r.log.store.Get(&r.ctx, checkpoint.Key{Thread: r.thread})
 	if errors.Is(err, checkpoint.ErrNotFound) && (r.At == "" || r.At == Start) {
 		return false, nil
 	}
@@ -205,7 +210,7 @@ func (r *run) loadNewest(c checkpoint.Checkpoint, in *input) (err error) {
 			return fmt.Errorf("checkpoint %s is not the thread's newest, and a run from it asks its questions again: %w", r.At, ErrNoQuestion)
 		}
 		if c.ID != r.At {
-			if c, err = r.log.store.Get(r.ctx, checkpoint.Key{Thread: r.thread, ID: r.At}); err != nil {
+			if c, err = r.log.store.Get(&r.ctx, checkpoint.Key{Thread: r.thread, ID: r.At}); err != nil {
 				return err
 			}
 		}

@@ -77,7 +77,7 @@ type session struct {
 	*Options
 
 	events   *Stream         // nil if the events have no reader
-	ctx      *runContext     // the context of the nodes
+	ctx      runContext      // the context of the nodes
 	storeCtx context.Context // the context for calls of the store
 	log      *runLog         // nil without a thread
 	origin   *string         // the origin of the thread's branch; see [Task.IdempotencyKey]

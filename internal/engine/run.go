@@ -36,11 +36,11 @@ type run struct {
 	restored    *frontier           // the frontier of the restored checkpoint, without targets of callers; nil for none
 	edits       []checkpoint.Change // changes before the superstep, which the next commit stores
 	pauses      []Pause
-	uncommitted []Task        // the tasks of a superstep that was not committed
-	resumed     bool          // the run resumes the turn of the thread, or the call of the subgraph
-	stoppedBy   string        // the mark of the static pause at which the run began
-	previous    string        // the id of the run that stored the checkpoint at which the run began
-	tx          *statecore.Tx // kept to use its memory again; see transaction
+	uncommitted []Task       // the tasks of a superstep that was not committed
+	resumed     bool         // the run resumes the turn of the thread, or the call of the subgraph
+	stoppedBy   string       // the mark of the static pause at which the run began
+	previous    string       // the id of the run that stored the checkpoint at which the run began
+	tx          statecore.Tx // used again for each superstep; see transaction
 	snapshots   snapshotPolicy
 
 	// RunTasks sets these fields.
@@ -145,8 +145,13 @@ func (r *run) superstep() error {
 	e := r.event(StateChanged)
 	e.State = r.view
 	r.emit(&e)
-	if r.log != nil && r.parent == nil {
+	r.began = time.Time{}
+	switch {
+	case r.parent != nil:
+	case r.log != nil:
 		r.events.offer(r.storeCtx, 0) // the reader sees a commit before the run continues
+	default:
+		r.began = e.Time // the run does not wait, so the next superstep begins now
 	}
 	return nil
 }
@@ -197,8 +202,10 @@ func (r *run) emitStepStarted(tasks []Task) {
 	if r.events == nil {
 		return
 	}
-	e := r.event(StepStarted)
-	r.began = e.Time
+	if r.began.IsZero() {
+		r.began = time.Now()
+	}
+	e := r.eventAt(StepStarted, r.began)
 	d := newTaskDetail(len(tasks))
 	e.Detail = d
 	for i := range tasks {
@@ -377,10 +384,14 @@ func (r *run) event(kind EventKind) Event {
 	if r.events == nil {
 		return Event{}
 	}
+	return r.eventAt(kind, time.Now())
+}
+
+func (r *run) eventAt(kind EventKind, at time.Time) Event {
 	if r.location == nil {
 		r.location = &Location{Run: r.id, Path: r.path}
 	}
-	return Event{Kind: kind, Place: Place{time.Now(), r.step, r.location}}
+	return Event{Kind: kind, Place: Place{at, r.step, r.location}}
 }
 
 // emitDetail emits an event of the run with a detail.

@@ -23,7 +23,7 @@ const maxAhead = 64
 // A slow consumer makes the run wait, so the memory for events is bounded.
 type Stream struct {
 	// newEvent converts an event to the type that users see.
-	newEvent func(Event) any
+	newEvent func(*Event) any
 	// deliveries carries single events, converted by newEvent.
 	// The Stream itself means that the consumer takes the pending events.
 	// Nil means the end. The buffer has room for one delivery.
@@ -36,7 +36,7 @@ type Stream struct {
 	taken   chan struct{} // closed when they are taken; nil if no goroutine waits
 }
 
-func newStream(newEvent func(Event) any) *Stream {
+func newStream(newEvent func(*Event) any) *Stream {
 	return &Stream{newEvent: newEvent, deliveries: make(chan any, 1), abandoned: make(chan struct{})}
 }
 
@@ -60,10 +60,11 @@ func (s *Stream) send(ctx context.Context, e Event) {
 		return
 	}
 	s.mu.Unlock()
-	s.deliver(ctx, s.newEvent(e))
+	s.deliver(ctx, s.newEvent(&e))
 }
 
-// sendConverted is like send for an event of the type that users see.
+// sendConverted delivers an event of the type that users see, after the pending events.
+// If ctx ends before, it drops the event; send keeps an event in this case.
 func (s *Stream) sendConverted(ctx context.Context, event any) {
 	s.mu.Lock()
 	if len(s.pending) == 0 {
@@ -162,7 +163,7 @@ func (s *Stream) drop() {
 // It converts the events with newEvent.
 // When the run ends, Consume returns the error of the run.
 // When yield returns false, Consume cancels the run, waits for it and returns nil.
-func Consume(ctx context.Context, run func(context.Context, *Stream) error, newEvent func(Event) any, yield func(any) bool) error {
+func Consume(ctx context.Context, run func(context.Context, *Stream) error, newEvent func(*Event) any, yield func(any) bool) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	s := newStream(newEvent)
 	err := errors.New("runtime.Goexit ended the run")
@@ -184,7 +185,7 @@ func Consume(ctx context.Context, run func(context.Context, *Stream) error, newE
 		case *Stream:
 			taken = s.take(taken)
 			for i := range taken {
-				if !yield(newEvent(taken[i])) {
+				if !yield(newEvent(&taken[i])) {
 					return nil
 				}
 			}

@@ -46,7 +46,7 @@ type scope struct {
 	single     bool // the superstep has a single task
 	front      frontier
 	pending    *pendingWrites // the pending writes of the checkpoint; nil for none
-	began      time.Time      // the start of the superstep; set only if there are events
+	began      time.Time      // the start of the superstep; zero if it is not known yet, or without events
 	location   *Location      // the location of the run's own events; nil before the first
 	locations  []*Location    // the locations of plain tasks, by the index of the node
 	touched    atomic.Bool    // this run stored pending writes for the checkpoint

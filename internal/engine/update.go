@@ -68,7 +68,7 @@ func (p *Plan) edit(ctx context.Context, o *Options, tasks []string, change func
 // It withdraws the open questions of the tasks, which ask again when they run.
 func (r *run) editSubgraph(tasks []string, change func(*run) error) (*run, error) {
 	at := r.At
-	c, err := r.log.store.Get(r.ctx, checkpoint.Key{Thread: r.thread})
+	c, err := r.log.store.Get(&r.ctx, checkpoint.Key{Thread: r.thread})
 	if err != nil {
 		return nil, err
 	}
@@ -82,12 +82,12 @@ func (r *run) editSubgraph(tasks []string, change func(*run) error) (*run, error
 		if i == len(tasks)-1 {
 			read = at
 		}
-		if inner, err = inner.restoreSubgraph(r.ctx, r.log.store, id, read); err != nil {
+		if inner, err = inner.restoreSubgraph(&r.ctx, r.log.store, id, read); err != nil {
 			return nil, err
 		}
 		outer = append(outer, inner)
 	}
-	head, err := r.log.store.Get(r.ctx, checkpoint.Key{Thread: r.thread, Namespace: inner.ns})
+	head, err := r.log.store.Get(&r.ctx, checkpoint.Key{Thread: r.thread, Namespace: inner.ns})
 	if err != nil {
 		return nil, err
 	}
@@ -246,7 +246,8 @@ func (r *run) updateTask(t *Task, u NodeUpdate, only bool, ran []string) error {
 
 // DeleteThread removes a thread. It fails if a run holds the thread.
 func DeleteThread(ctx context.Context, o *Options) error {
-	rc := newRunContext(ctx, true)
+	rc := &runContext{}
+	rc.begin(ctx, true)
 	defer rc.close()
 	_, _ = rc.finish() // no other run may supersede the deletion
 	lease, err := acquireThread(ctx, o, rc)

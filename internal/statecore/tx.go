@@ -16,26 +16,34 @@ type Tx struct {
 
 // Begin starts a transaction on a state of this schema.
 func (s *Schema) Begin(v View) *Tx {
-	tx := s.NewTx()
-	tx.Reset(v)
+	tx := &Tx{}
+	tx.Begin(s, v)
 	return tx
 }
 
-// NewTx returns a transaction that has not started. [Tx.Reset] starts it, and so does [Only].
+// NewTx returns a transaction that has not started. [Only] starts it.
 func (s *Schema) NewTx() *Tx {
-	tx := &Tx{schema: s, done: true}
+	tx := &Tx{}
+	tx.init(s)
+	return tx
+}
+
+func (tx *Tx) init(s *Schema) {
+	tx.schema, tx.done = s, true
 	if n := len(s.channels); n <= inlineChannels {
 		tx.marks = tx.inline[:n]
 	} else {
 		tx.marks = make([]Mark, n)
 	}
-	return tx
 }
 
-// Reset starts a new transaction on a state of the same schema. The views that tx
-// has returned do not change.
-func (tx *Tx) Reset(v View) {
-	next := newValues(tx.schema)
+// Begin starts a transaction on a state of the schema. It may be called again with the same schema.
+// The views that tx has returned do not change. A Tx must not be copied after Begin.
+func (tx *Tx) Begin(s *Schema, v View) {
+	if tx.schema == nil {
+		tx.init(s)
+	}
+	next := newValues(s)
 	copy(next.slots, tx.schema.own(v).slots)
 	tx.begin(next)
 }

@@ -478,8 +478,8 @@ func TestNewTransactionNeedsAReset(t *testing.T) {
 	assert.True(t, schemaOf(t, c.last, state.Ephemeral[int]("hint")).HasEphemeral())
 
 	tx := schema.NewTx()
-	require.Error(t, statecore.Apply(tx, 0, []state.Write{c.last.Put("a")}), "a write before Reset")
-	tx.Reset(schema.Empty())
+	require.Error(t, statecore.Apply(tx, 0, []state.Write{c.last.Put("a")}), "a write before Begin")
+	tx.Begin(schema, schema.Empty())
 	require.NoError(t, statecore.Apply(tx, 0, []state.Write{c.last.Put("a")}))
 	v, err := tx.Finish(true)
 	require.NoError(t, err)
