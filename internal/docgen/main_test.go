@@ -33,6 +33,9 @@ func main() {
 }
 `,
 		"cmd/hello/out.txt": "hello\n",
+		"sub/go.mod":        "module example.com/sub\n\ngo 1.26\n",
+		"sub/a.go":          "package sub\n\n// A is one.\nfunc A() int { return 1 }\n",
+		"docs/sub.md":       "<!-- begin: sub/a.go#A -->\n<!-- end -->\n",
 		"README.md":         "# M\n\n<!-- begin: cmd/hello/main.go#greet -->\nold\n<!-- end -->\n\ntext\n\n<!-- begin: cmd/hello/out.txt -->\n<!-- end -->\n",
 	})
 	return root
@@ -75,6 +78,7 @@ two
 	wantReadme := "# M\n\n<!-- begin: cmd/hello/main.go#greet -->\n```go\nif true {\n\tprintln(\"hello\")\n}\n```\n<!-- end -->\n\ntext\n\n" +
 		"<!-- begin: cmd/hello/out.txt -->\n```text\nhello\n```\n<!-- end -->\n"
 	assert.Equal(t, wantReadme, read(t, root, "README.md"))
+	assert.Contains(t, read(t, root, "docs/sub.md"), "// A is one.\nfunc A()", "code of another module")
 
 	assert.NoError(t, run(t.Context(), root, true), "check after writing")
 }
@@ -111,7 +115,7 @@ func TestRunReportsInvalidDocuments(t *testing.T) {
 		{"a block without an end", map[string]string{"docs/a.md": "text\n<!-- begin: two/two.go -->\n"}, "docs/a.md:2: the block has no end mark"},
 		{"a block in a block", map[string]string{"README.md": "<!-- begin: two/two.go -->\n<!-- begin: two/two.go -->\n<!-- end -->"}, "README.md:2: the block of line 1 has no end mark"},
 		{"an end without a begin", map[string]string{"README.md": "\n<!-- end -->"}, "README.md:2: end mark without a begin mark"},
-		{"two packages of one name", map[string]string{"sub/two/two.go": "package two\n"}, "another public package is named two"},
+		{"two packages of one name", map[string]string{"under/two/two.go": "package two\n"}, "another public package is named two"},
 		{"code that does not compile", map[string]string{"two/bad.go": "package other\n"}, "go list"},
 	}
 	for _, tt := range tests {

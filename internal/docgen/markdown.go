@@ -91,13 +91,24 @@ func (q *quoter) mistake(line int, err error) {
 	q.mistakes = append(q.mistakes, fmt.Errorf("%s:%d: %w", q.doc, line, err))
 }
 
+// nested reports whether a file belongs to another module of the repository, whose own tests
+// compile it.
+func nested(root, name string) bool {
+	for dir := filepath.Dir(name); dir != "."; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(root, dir, "go.mod")); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
 // quote writes a part of a file as a fenced code block.
 func (q *quoter) quote(out *bytes.Buffer, name, part string) error {
 	local := filepath.FromSlash(name)
 	if !filepath.IsLocal(local) {
 		return fmt.Errorf("%s is outside the repository", name)
 	}
-	if filepath.Ext(local) == ".go" && !q.compiled[local] {
+	if filepath.Ext(local) == ".go" && !q.compiled[local] && !nested(q.root, local) {
 		return fmt.Errorf("no package compiles %s", name)
 	}
 	text, err := os.ReadFile(filepath.Join(q.root, local))

@@ -48,6 +48,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// docs:begin run
 	worker, err := temporal.NewWorker(c, temporal.WorkerOptions{
 		Graphs: []*graph.Graph{g},
 		Deadlines: []temporal.Deadline{temporal.NewDeadline(approve, func(price int) (time.Duration, bool) {
@@ -69,6 +70,7 @@ func run(ctx context.Context) error {
 		}
 		fmt.Printf("step %d: prices %d, next %v\n", snap.Step, prices.Get(snap), snap.Next)
 	}
+	// docs:end
 	status, err := thread.Status(ctx)
 	if err != nil {
 		return err
