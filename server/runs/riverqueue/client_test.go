@@ -101,7 +101,9 @@ func (c *clients) run(ctx context.Context, user, thread, tag string) {
 			return err
 		}
 		if r.Status != "success" {
-			return fmt.Errorf("the stream of run %s ended with the status %s", id, r.Status)
+			var result json.RawMessage
+			err := c.read(ctx, user, "/threads/"+thread+"/runs/"+id+"/join", &result)
+			return fmt.Errorf("the stream of run %s ended with the status %s: %s (%v)", id, r.Status, result, err)
 		}
 		return nil
 	})

@@ -92,7 +92,7 @@ func TestThroughputOfReplicas(t *testing.T) {
 func TestFloodedQueueWaits(t *testing.T) {
 	users, flood, each := 20, 60, 2
 	if fullRuns(t) > 0 {
-		users, flood, each = 200, 2000, 5
+		users, flood, each = 200, 1000, 2
 	}
 	for _, flooded := range []bool{false, true} {
 		t.Run(fmt.Sprint("flooded ", flooded), func(t *testing.T) {
