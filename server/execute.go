@@ -69,7 +69,7 @@ func (s *Server) execute(a *activeRun) outcome {
 // runGraph runs the graph, and returns how it ended.
 func (s *Server) runGraph(a *activeRun, w *logWriter) outcome {
 	p, err := s.prepare(a)
-	if serr := s.storeRun(a.background(), a, runRunning); serr != nil { // before the first event
+	if serr := s.storeBegin(a); serr != nil { // before the first event
 		return failedOutcome(serr)
 	}
 	if err != nil {
@@ -114,6 +114,19 @@ func (s *Server) runGraph(a *activeRun, w *logWriter) outcome {
 		return out
 	}
 	return failureOutcome(err)
+}
+
+// storeBegin stores that a run is executed. A database that is restarted meanwhile does not end the run.
+func (s *Server) storeBegin(a *activeRun) error {
+	var invalid error
+	err := s.persist(a, func(ctx context.Context) error {
+		err := s.storeRun(ctx, a, runRunning)
+		if errors.Is(err, runs.ErrInvalid) {
+			invalid, err = err, nil
+		}
+		return err
+	})
+	return errors.Join(err, invalid)
 }
 
 func canceledOutcome(a *activeRun) outcome {

@@ -53,7 +53,8 @@ func (s *Server) finish(a *activeRun, out outcome) {
 }
 
 // persist calls f until it succeeds: a run whose end is not stored would be busy until the next
-// start. It gives up when the server is closed or the record does not exist any more.
+// start. It gives up when the server is closed, the record does not exist any more, or another server has
+// the run, and returns the error then.
 func (s *Server) persist(a *activeRun, f func(context.Context) error) error {
 	for wait := minRetry; ; wait = min(2*wait, maxRetry) {
 		err := safely(func() error {
@@ -64,7 +65,7 @@ func (s *Server) persist(a *activeRun, f func(context.Context) error) error {
 		if err == nil || errors.Is(err, runs.ErrNotFound) || errors.Is(err, errSuperseded) { // the thread may be deleted
 			return err
 		}
-		s.o.Logger.Error("server: the end of a run was not stored", "run", a.id, "thread", a.thread, "error", err)
+		s.o.Logger.Error("server: the status of a run was not stored", "run", a.id, "thread", a.thread, "error", err)
 		timer := time.NewTimer(wait)
 		select {
 		case <-timer.C:

@@ -1,14 +1,21 @@
 package server
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/internal/uuid"
 	"github.com/weft-go/weft/server/runs"
 	"github.com/weft-go/weft/server/runs/memruns"
+	"github.com/weft-go/weft/state"
 )
 
 // A server that was stopped before it began a run wakes when another one has executed a part of the run. Its readers
@@ -33,4 +40,39 @@ func TestReaderBeginsWithTheFirstEventOfARunOfAnotherServer(t *testing.T) {
 	got, err := log.before(t.Context(), run)
 	require.NoError(t, err)
 	assert.Equal(t, before, got)
+}
+
+// A lossyStore loses the answer to the first change of a run to the status running.
+type lossyStore struct {
+	*memruns.Store
+	lost atomic.Bool
+}
+
+func (s *lossyStore) Update(ctx context.Context, r runs.Record) (int64, error) {
+	revision, err := s.Store.Update(ctx, r)
+	if err == nil && r.Kind == runs.Run && r.Status == runRunning && !s.lost.Swap(true) {
+		return 0, errors.New("the connection was lost")
+	}
+	return revision, err
+}
+
+// A database that is restarted when a run begins does not end the run.
+func TestLostAnswerOfTheStoreDoesNotEndARun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := wordGraph(t, func(context.Context, state.View) (state.Update, error) { return state.Update{words.Put("done")}, nil })
+		store, thread, run := &lossyStore{Store: memruns.New()}, uuid.New(), uuid.New()
+		require.NoError(t, store.Insert(
+			t.Context(), runs.Record{Kind: runs.Thread, ID: thread, Graph: "words", Data: encoded(threadData{})},
+			runs.Record{Kind: runs.Run, ID: run, Parent: thread, Graph: "words", Status: runPending, Data: encoded(runData{Request: runRequest{Input: json.RawMessage(`{"words":"x"}`)}})},
+		))
+		s, err := New(Options{Graphs: map[string]*graph.Graph{"words": g}, Runs: store})
+		require.NoError(t, err)
+		<-s.endOf(run)
+		require.NoError(t, s.Close(t.Context()))
+		r, err := store.Get(t.Context(), runs.Run, run)
+		require.NoError(t, err)
+		assert.True(t, store.lost.Load())
+		assert.Equal(t, runSuccess, r.Status)
+	})
 }

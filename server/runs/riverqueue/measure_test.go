@@ -4,7 +4,9 @@ package riverqueue_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -46,7 +48,8 @@ func (c *clients) one(ctx context.Context, user string) error {
 	if err != nil {
 		return err
 	}
-	return resp.Body.Close()
+	_, err = io.Copy(io.Discard, resp.Body) // the response begins before the run has ended
+	return errors.Join(err, resp.Body.Close())
 }
 
 // flood begins runs of one user, and does not wait for them.
