@@ -180,7 +180,7 @@ seeds: ## run the tests that prove what the examples promise, and print which pa
 temporal: ## threads on a server of Temporal, with kills and lost connections (WEFT_E2E_THREADS=2000, WEFT_E2E_SENDS=10000)
 	scripts/postgres >/dev/null
 	$(GO) -C temporal/e2e mod tidy -diff
-	$(GO) -C temporal/e2e test -vet=off -count=1 -v -timeout=60m $(TESTFLAGS) . | grep -v '^=== '
+	$(GO) -C temporal/e2e test -vet=off -count=1 -v -timeout=60m $(TESTFLAGS) .
 
 .PHONY: studio
 studio: ## build the pages of the server, server/ui/dist (needs node >= 20.19 and npm >= 11)

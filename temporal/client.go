@@ -152,7 +152,7 @@ func (t *Thread) update(ctx context.Context, in input) (client.WorkflowUpdateHan
 }
 
 // repeatable reports whether a call failed because the workflow of the thread ended in that moment, because it has
-// too many inputs, or because Temporal or its workers cannot be reached.
+// too many inputs, because its workers died several times, or because Temporal cannot be reached.
 func repeatable(err error) bool {
 	if app, ok := errors.AsType[*sdk.ApplicationError](err); ok {
 		return app.Type() == continuingError
@@ -162,7 +162,7 @@ func repeatable(err error) bool {
 	}
 	switch e, _ := errors.AsType[serviceerror.ServiceError](err); e.(type) {
 	case *serviceerror.NotFound, *serviceerror.ResourceExhausted, *serviceerror.Aborted,
-		*serviceerror.Unavailable, *serviceerror.DeadlineExceeded, *serviceerror.Canceled, *serviceerror.WorkflowNotReady:
+		*serviceerror.Unavailable, *serviceerror.DeadlineExceeded, *serviceerror.Canceled, *serviceerror.WorkflowNotReady, *serviceerror.FailedPrecondition:
 		return true
 	}
 	return false

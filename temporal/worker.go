@@ -76,6 +76,10 @@ func NewWorker(c client.Client, o WorkerOptions) (*Worker, error) {
 	return w, nil
 }
 
+// deadlockTimeout is the time without progress after which a task of a workflow fails. The workflows of this package
+// never block, so that only a machine without time for them is that slow, and Temporal's one second is too short for it.
+const deadlockTimeout = 30 * time.Second
+
 // newSDKWorker returns the worker of one task queue.
 func newSDKWorker(c client.Client, queue string, a *activities, o *WorkerOptions, workflows bool) sdkworker.Worker {
 	stop := o.StopTimeout
@@ -84,6 +88,7 @@ func newSDKWorker(c client.Client, queue string, a *activities, o *WorkerOptions
 	}
 	w := sdkworker.New(c, queue, sdkworker.Options{
 		WorkerStopTimeout: stop, MaxConcurrentActivityExecutionSize: o.MaxActivities, DisableWorkflowWorker: !workflows,
+		DeadlockDetectionTimeout: deadlockTimeout,
 	})
 	w.RegisterActivityWithOptions(a.runTasks, activity.RegisterOptions{Name: tasksActivity})
 	if o.TasksOnly {

@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	sdk "go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/weft-go/weft/graph"
@@ -21,6 +22,7 @@ import (
 func newEnvironment(run func(ctx context.Context, in runInput) (outcome, error)) *testsuite.TestWorkflowEnvironment {
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
+	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: deadlockTimeout})
 	env.RegisterWorkflowWithOptions(runThread, workflow.RegisterOptions{Name: threadWorkflowName})
 	env.RegisterActivityWithOptions(func(context.Context, string, string) (position, error) { return position{Version: "7"}, nil },
 		activity.RegisterOptions{Name: lookActivity})
