@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"slices"
 )
 
 // frameFormat is the first byte of every frame. A new layout must have a new number, so
@@ -115,7 +116,15 @@ func frameSum(kind byte, body []byte) uint32 {
 	return crc32.Update(crc32.Checksum(head[:], castagnoli), castagnoli, body)
 }
 
+// maxChangeHeader is the most bytes of a change beside its texts: its kind and two lengths.
+const maxChangeHeader = 1 + 2*binary.MaxVarintLen64
+
 func appendChanges(dst []byte, changes []Change) []byte {
+	size := binary.MaxVarintLen64
+	for i := range changes {
+		size += len(changes[i].Channel) + len(changes[i].Data) + maxChangeHeader
+	}
+	dst = slices.Grow(dst, size)
 	dst = appendCount(dst, len(changes), changes == nil)
 	for i := range changes {
 		c := &changes[i]

@@ -131,7 +131,7 @@ func FuzzStored(f *testing.F) {
 	var stored []change
 	v, err := step(schema, schema.Empty(), true, all.fill())
 	require.NoError(f, err)
-	require.NoError(f, schema.Snapshot(v, collect(&stored)))
+	require.NoError(f, schema.Snapshot(v, 0, collect(&stored)))
 	for _, c := range stored {
 		f.Add(uint8(slices.Index(names, c.channel)), uint8(c.kind), []byte(c.data), uint8(statecore.KindAppend), []byte(`[{"n":1}]`))
 		f.Add(uint8(slices.Index(names, c.channel)), uint8(c.kind), []byte(`null`), uint8(statecore.KindRemove), []byte(`["a"]`))
@@ -162,7 +162,7 @@ func FuzzStored(f *testing.F) {
 		}
 		next := r.View()
 		var again []change
-		require.NoError(t, schema.Snapshot(next, collect(&again)))
+		require.NoError(t, schema.Snapshot(next, 0, collect(&again)))
 		got, want := all.dump(replayed(t, schema, nil, again...)), all.dump(next)
 		require.Equal(t, want, got)
 	})

@@ -117,7 +117,7 @@ func collect(out *[]change) statecore.Emit {
 func snapshot(tb testing.TB, s *statecore.Schema, v state.View) []change {
 	tb.Helper()
 	var out []change
-	require.NoError(tb, s.Snapshot(v, collect(&out)))
+	require.NoError(tb, s.Snapshot(v, 0, collect(&out)))
 	return out
 }
 

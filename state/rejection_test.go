@@ -27,7 +27,7 @@ func rejected[T any](v T, text ...string) func(*testing.T) {
 			checkRejection(t, err, text)
 			_, _, _, err = schema.EncodeWrite(last.Put(v).Core())
 			checkRejection(t, err, text)
-			checkRejection(t, schema.Snapshot(commit(t, schema, schema.Empty(), last.Put(v)), func(string, statecore.Kind, []byte) {}), text)
+			checkRejection(t, schema.Snapshot(commit(t, schema, schema.Empty(), last.Put(v)), 0, func(string, statecore.Kind, []byte) {}), text)
 			schema = schemaOf(t, list)
 			_, _, err = tryChanges(schema, schema.Empty(), list.Put(values...))
 			checkRejection(t, err, text)

@@ -156,7 +156,7 @@ func TestViewOfAnotherSchemaPanics(t *testing.T) {
 		"Begin":    func() { other.Begin(one.Empty()) },
 		"Overlay":  func() { statecore.Overlay(other, one.Empty(), []state.Write{list.Put(1)}) },
 		"Replay":   func() { other.Replay(one.Empty()) },
-		"Snapshot": func() { _ = other.Snapshot(one.Empty(), nil) },
+		"Snapshot": func() { _ = other.Snapshot(one.Empty(), 0, nil) },
 	} {
 		assert.Panics(t, use, name)
 	}

@@ -114,7 +114,11 @@ func (l *changeList) copyData(data []byte) []byte {
 
 // all returns all changes. The result is not nil.
 func (l *changeList) all() []checkpoint.Change {
-	return append([]checkpoint.Change{}, slices.Concat(l.parts...)...)
+	out := make([]checkpoint.Change, 0, l.n)
+	for _, part := range l.parts {
+		out = append(out, part...)
+	}
+	return out
 }
 
 func (w *exitWriter) write(_ context.Context, k checkpoint.Key, writes []checkpoint.Write) error {

@@ -85,7 +85,7 @@ func (r *run) addSnapshot(c *checkpoint.Checkpoint, view state.View) error {
 	}
 	whole := []checkpoint.Change{}
 	total := 0
-	err := r.plan.Schema.Snapshot(view, func(channel string, k statecore.Kind, data []byte) {
+	err := r.plan.Schema.Snapshot(view, s.bytes/2, func(channel string, k statecore.Kind, data []byte) {
 		whole = append(whole, checkpoint.Change{Channel: channel, Kind: uint8(k), Data: data})
 		total += len(data)
 	})

@@ -244,7 +244,7 @@ func TestSnapshotMayHaveHalfOfTheBytes(t *testing.T) {
 		r := newSnapshotRun(t)
 		r.step(checkpoint.Loop, scores.Put(map[string]string{"k": text(10000 + more)}))
 		size := 0
-		require.NoError(t, r.plan.Schema.Snapshot(r.view, func(_ string, _ statecore.Kind, data []byte) { size += len(data) }))
+		require.NoError(t, r.plan.Schema.Snapshot(r.view, 0, func(_ string, _ statecore.Kind, data []byte) { size += len(data) }))
 		r.snapshots = snapshotPolicy{rows: 100, bytes: 2 * (size - more)}
 		c := r.step(checkpoint.Loop)
 		assert.Equal(t, want, c.Snapshot != nil, "%d bytes more than half", more)

@@ -1,6 +1,9 @@
 package statecore
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // An Emit receives a stored change. It may keep data, unless the documentation of the
 // caller forbids it.
@@ -89,10 +92,11 @@ func (tx *Tx) writeChangesOf(selected func(*Traits) bool) error {
 }
 
 // Snapshot emits one change for each stored channel that has a value in v. A replay
-// of these changes on the empty state restores v.
-func (s *Schema) Snapshot(v View, emit Emit) error {
+// of these changes on the empty state restores v. The argument size is an estimate of the
+// number of bytes, so that the buffer for them need not grow.
+func (s *Schema) Snapshot(v View, size int, emit Emit) error {
 	own, buf := s.own(v), acquireBuffer()
-	out := ChangeWriter{emit: emit, buf: (*buf)[:0], copies: true}
+	out := ChangeWriter{emit: emit, buf: slices.Grow((*buf)[:0], size), copies: true}
 	defer func() { releaseBuffer(buf, out.buf) }()
 	for i, t := range s.channels {
 		if own.slots[i].Absent() || t.Untracked {

@@ -15,7 +15,7 @@ import (
 // channels that are absent or never stored.
 func ValuesOf(v View) (map[string]json.RawMessage, error) {
 	own, out := v.values(), map[string]json.RawMessage{}
-	err := own.schema.Snapshot(own, func(channel string, _ Kind, data []byte) { out[channel] = data })
+	err := own.schema.Snapshot(own, 0, func(channel string, _ Kind, data []byte) { out[channel] = data })
 	if err != nil {
 		return nil, err
 	}
