@@ -123,7 +123,7 @@ func TestMessagesSurviveStorage(t *testing.T) {
 	given := []llm.Message{llm.User("hi", llm.Part{Type: llm.PartImage, MIMEType: "image/png", Data: []byte{1, 2}}), turn, llm.ToolResult(call, "2\u0000")}
 	view := after(t, schema, schema.Empty(), []state.Write{messages.Put(given...)})
 	replay := schema.Replay(nil)
-	err = schema.Snapshot(view, func(channel string, k statecore.Kind, data []byte) {
+	err = schema.Snapshot(view, 0, func(channel string, k statecore.Kind, data []byte) {
 		assert.NoError(t, replay.Apply(channel, k, data))
 	})
 	require.NoError(t, err)

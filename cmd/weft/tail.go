@@ -32,6 +32,12 @@ func runTail(ctx context.Context, args []string, std *streams) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, t.close()) }()
+	return c.tail(ctx, t, n, every, follow)
+}
+
+// tail prints the last n checkpoints of the thread. If follow is true, it then looks for new ones
+// until ctx ends.
+func (c *call) tail(ctx context.Context, t threads, n int, every time.Duration, follow bool) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for last := (step{}); ; {

@@ -103,7 +103,7 @@ func (c *clients) run(ctx context.Context, user, thread, tag string) {
 		if r.Status != "success" {
 			var result json.RawMessage
 			err := c.read(ctx, user, "/threads/"+thread+"/runs/"+id+"/join", &result)
-			return fmt.Errorf("the stream of run %s ended with the status %s: %s (%v)", id, r.Status, result, err)
+			return errors.Join(fmt.Errorf("the stream of run %s ended with the status %s: %s", id, r.Status, result), err)
 		}
 		return nil
 	})
