@@ -12,7 +12,8 @@ import (
 )
 
 // Any page of the list comes from the index alone, in its order, and reads little more than the
-// page: the plan has no sort, no scan of a table, and no look at a row.
+// page: the plan has no sort and no scan of a table. How many rows it looks at depends on the other
+// transactions in the database, which hold back the vacuum.
 func TestListStatusReadsOnlyTheIndex(t *testing.T) {
 	t.Parallel()
 	schema, url := pgtest.Schema(t), pgtest.DirectURL(t)
@@ -39,7 +40,6 @@ func TestListStatusReadsOnlyTheIndex(t *testing.T) {
 			for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
 				plan := explain(t, url, mode, store.sql(c.query), c.args)
 				assert.Contains(t, plan, "Index Only Scan using cp_open_status", mode)
-				assert.Contains(t, plan, "Heap Fetches: 0", mode)
 				for _, bad := range []string{"Sort", "Seq Scan", "Bitmap", "Filter", "HashAggregate"} {
 					assert.NotContains(t, plan, bad, mode)
 				}

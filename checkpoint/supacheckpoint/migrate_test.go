@@ -132,7 +132,8 @@ func TestOpenNamesTheFirstMissingMigration(t *testing.T) {
 	assert.ErrorIs(t, err, supacheckpoint.ErrNotMigrated)
 	scripts, err := supacheckpoint.Scripts(p.options.Checkpoint.Schema)
 	require.NoError(t, err)
-	apply(t, p, append(scripts[:3:3], scripts[6:8]...)) // all migrations of pgcheckpoint, and one of this package
+	// All migrations of pgcheckpoint, and one of this package.
+	apply(t, p, slices.Concat(scripts[:3], scripts[6:8], scripts[9:11]))
 	_, err = supacheckpoint.Open(t.Context(), p.url, p.options)
 	assert.ErrorIs(t, err, supacheckpoint.ErrNotMigrated)
 	assert.ErrorContains(t, err, scripts[3].Name)
