@@ -98,11 +98,13 @@ site: ## build the documentation site, site/public (needs python3; downloads 15 
 vuln: ## look for known vulnerabilities in the code that is linked (needs https://vuln.go.dev, and fails without it)
 	$(SECURITY) govulncheck ./...
 	cd benchmarks && $(SECURITY) govulncheck ./...
+	cd temporal && $(SECURITY) govulncheck ./...
 
 .PHONY: sbom
-sbom: ## write the modules that Weft compiles, with licences, to weft.cdx.json (CycloneDX)
+sbom: ## write the modules that Weft compiles, with licences, to weft.cdx.json and weft-temporal.cdx.json (CycloneDX)
 	$(SECURITY) cyclonedx-gomod mod -json -licenses -output weft.cdx.json
-	@echo 'sbom: weft.cdx.json'
+	cd temporal && $(SECURITY) cyclonedx-gomod mod -json -licenses -output ../weft-temporal.cdx.json
+	@echo 'sbom: weft.cdx.json weft-temporal.cdx.json'
 
 .PHONY: workflows
 workflows: ## check the files of .github/workflows

@@ -1,3 +1,5 @@
+//go:build !windows
+
 package sqlitecheckpoint_test
 
 import (
@@ -13,6 +15,7 @@ import (
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 )
 
+// Windows refuses to remove or rename an open file, so the tests of this file do not run there.
 func TestWritesToAReplacedFileFail(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(t *testing.T, path string){
