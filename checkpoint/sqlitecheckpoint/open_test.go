@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -116,7 +117,11 @@ func TestNewerSchemaIsAnError(t *testing.T) {
 func TestPathWithURICharactersIsUsedUnchanged(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	for _, name := range []string{"a?mode=memory.db", "b#c.db", "d%20e.db", "f g&h=i.db", "ü+;'\".db", "file:j.db"} {
+	names := []string{"b#c.db", "d%20e.db", "f g&h=i.db", "ü+;'.db"}
+	if runtime.GOOS != "windows" { // which has no such names
+		names = append(names, "a?mode=memory.db", "k\".db", "file:j.db")
+	}
+	for _, name := range names {
 		path := filepath.Join(folder, name)
 		store := open(t, path, options)
 		require.NoError(t, store.Put(context.Background(), follower("t", "a", ""), ""), "%s", name)
