@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"sync/atomic"
 	"testing"
 
@@ -25,7 +26,7 @@ import (
 // the other methods.
 type countingStore struct {
 	checkpoint.Store
-	puts atomic.Int64
+	puts *atomic.Int64
 }
 
 // Put implements checkpoint.Store.
@@ -34,18 +35,39 @@ func (s *countingStore) Put(ctx context.Context, c checkpoint.Checkpoint, head s
 	return s.Store.Put(ctx, c, head)
 }
 
+// Lease implements checkpoint.Leaser. A run writes through its lease, so the lease counts too.
+func (s *countingStore) Lease(ctx context.Context, thread string) (checkpoint.Lease, error) {
+	leaser, ok := s.Store.(checkpoint.Leaser)
+	if !ok {
+		return nil, errors.ErrUnsupported
+	}
+	lease, err := leaser.Lease(ctx, thread)
+	if err != nil {
+		return nil, err
+	}
+	return &countingLease{countingStore{lease, s.puts}, lease}, nil
+}
+
+type countingLease struct {
+	countingStore
+	lease checkpoint.Lease
+}
+
+// Release implements checkpoint.Lease.
+func (l *countingLease) Release(ctx context.Context) error { return l.lease.Release(ctx) }
+
 // TestStore runs the cases that every store has to pass.
 func TestStore(t *testing.T) {
 	t.Parallel()
 	checkpointtest.Run(t, func(testing.TB) checkpoint.Store {
-		return &countingStore{Store: memcheckpoint.New(memcheckpoint.Options{})}
+		return &countingStore{memcheckpoint.New(memcheckpoint.Options{}), new(atomic.Int64)}
 	})
 }
 
 // docs:end
 
 func Example_addAStore() {
-	store := &countingStore{Store: memcheckpoint.New(memcheckpoint.Options{})}
+	store := &countingStore{memcheckpoint.New(memcheckpoint.Options{}), new(atomic.Int64)}
 	topic := state.Last[string]("topic")
 	b := graph.New("note", topic)
 	b.Node("nothing", func(context.Context, state.View) (state.Update, error) { return nil, nil })
@@ -135,10 +157,11 @@ func Example_threadsOfTenants() {
 	g := must(b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})}))
 
 	thread := func(tenant, user, name string) *graph.Thread { // tenant and user come from a verified token
-		return g.Thread(tenant + "/" + user + "/" + name)
+		return g.Thread(url.PathEscape(tenant) + "/" + url.PathEscape(user) + "/" + url.PathEscape(name))
 	}
 	must(thread("acme", "ann", "1").Invoke(ctx, notes.Put("a secret")))
-	snap := must(thread("other", "ann", "1").Invoke(ctx, notes.Put("hello")))
+	must(thread("acme/ann", "1", "").Invoke(ctx, notes.Put("a secret of another tenant")))
+	snap := must(thread("acme", "ann", "1/").Invoke(ctx, notes.Put("hello")))
 	fmt.Println(notes.Get(snap))
 	// Output: [hello]
 }

@@ -53,49 +53,59 @@ func post(address, body string, answer any) {
 	}
 }
 
-// A handler of your own sends the chunks of a run as server-sent events.
+// A handler of your own checks the user, and sends the chunks of a run as lines of JSON.
 func Example_streamToABrowser() {
 	bot := echo()
+	users := map[string]string{"token-of-ann": "ann"}
 	chat := func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/event-stream")
-		flush := http.NewResponseController(w)
-		thread := bot.Thread(r.PathValue("thread"))
-		events := thread.Stream(r.Context(), agent.Messages.Put(llm.User(r.URL.Query().Get("text"))))
-		for c, err := range agent.Chunks(events) {
+		user, ok := users[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]
+		if !ok {
+			http.Error(w, "unknown token", http.StatusUnauthorized)
+			return
+		}
+		var in struct{ Text string }
+		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10)).Decode(&in); err != nil {
+			http.Error(w, "the body is not a message", http.StatusBadRequest)
+			return
+		}
+		w.Header().Set("Content-Type", "application/x-ndjson")
+		send := func(kind, text string) {
+			_ = json.NewEncoder(w).Encode(map[string]string{"kind": kind, "text": text})
+			_ = http.NewResponseController(w).Flush()
+		}
+		thread := bot.Thread(url.PathEscape(user) + "/" + url.PathEscape(r.PathValue("thread")))
+		for c, err := range agent.Chunks(thread.Stream(r.Context(), agent.Messages.Put(llm.User(in.Text)))) {
 			switch {
 			case errors.Is(err, context.Canceled):
 				return // the browser has left, and the run ends
 			case err != nil:
-				fmt.Fprintf(w, "event: error\ndata: %q\n\n", "the run failed")
+				send("error", "the run failed")
 				return
 			case c.Kind == agent.ChunkText:
-				fmt.Fprintf(w, "event: text\ndata: %s\n\n", must(json.Marshal(c.Text)))
-				_ = flush.Flush()
+				send("text", c.Text)
 			case c.Kind == agent.ChunkEnd:
-				fmt.Fprint(w, "event: end\ndata: {}\n\n")
+				send("end", "")
 			}
 		}
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /chat/{thread}", chat)
+	mux.HandleFunc("POST /chat/{thread}", chat)
 	web := httptest.NewServer(mux)
 	defer web.Close()
 
-	resp := must(http.Get(web.URL + "/chat/1?text=good+morning"))
-	defer func() { _ = resp.Body.Close() }()
-	fmt.Println(strings.TrimSpace(string(must(io.ReadAll(resp.Body)))))
+	for _, token := range []string{"token-of-ann", "guess"} {
+		request := must(http.NewRequest(http.MethodPost, web.URL+"/chat/1", strings.NewReader(`{"text": "good morning"}`)))
+		request.Header.Set("Authorization", "Bearer "+token)
+		resp := must(http.DefaultClient.Do(request))
+		fmt.Println(resp.StatusCode, strings.TrimSpace(string(must(io.ReadAll(resp.Body)))))
+		_ = resp.Body.Close()
+	}
 	// Output:
-	// event: text
-	// data: "good "
-	//
-	// event: text
-	// data: "morni"
-	//
-	// event: text
-	// data: "ng"
-	//
-	// event: end
-	// data: {}
+	// 200 {"kind":"text","text":"good "}
+	// {"kind":"text","text":"morni"}
+	// {"kind":"text","text":"ng"}
+	// {"kind":"end","text":""}
+	// 401 unknown token
 }
 
 // A client starts a run, leaves, and reads the result later.
