@@ -78,9 +78,14 @@ func Example_learnFromATurn() {
 }
 
 func Example_forgetAUser() {
-	m := inProcess()
-	_, err := m.Remember(ctx, alice, "Alice drinks tea")
-	check(err)
+	ctx, alice := context.Background(), memory.Scope{Tenant: "acme", User: "alice"}
+	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
+	if err != nil {
+		panic(err)
+	}
+	if _, err := m.Remember(ctx, alice, "Alice drinks tea"); err != nil {
+		panic(err)
+	}
 	gone, err := m.Forget(ctx, alice) // facts, documents, values, conversations and turns
 	fmt.Println(gone.Total(), err)
 	// Output: 1 <nil>
@@ -96,13 +101,24 @@ func Example_value() {
 }
 
 func Example_documents() {
-	base, err := knowledge.New(inProcess(), knowledge.Options{})
-	check(err)
-	files := knowledge.Folder(os.DirFS("testdata"), knowledge.FolderOptions{})
+	ctx, alice := context.Background(), memory.Scope{Tenant: "acme", User: "alice"}
+	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
+	if err != nil {
+		panic(err)
+	}
+	base, err := knowledge.New(m, knowledge.Options{})
+	if err != nil {
+		panic(err)
+	}
+	files := knowledge.Folder(os.DirFS("testdata"), knowledge.FolderOptions{}) // a folder of text, Markdown or HTML
 	report, _, err := knowledge.Collect(base.Ingest(ctx, alice, files, knowledge.IngestOptions{}))
-	check(err)
+	if err != nil {
+		panic(err)
+	}
 	hits, err := base.Search(ctx, memory.Question{Reach: alice.Only(), Text: "How long is delivery?", Limit: 3})
-	check(err)
+	if err != nil {
+		panic(err)
+	}
 	fmt.Println(report.Added, hits[0].Item.Source.Title, len(hits)) // knowledge.Prompt(hits) is for a model
 	// Output: 1 Orders 1
 }
@@ -128,9 +144,16 @@ func Example_profile() {
 }
 
 func Example_limits() {
-	b, err := limit.New(inmemory.New(inmemory.Options{MaxFacts: 10_000}), limit.Options{Concurrent: 8, PerTenant: 2})
-	check(err)
-	_, err = openMemory(b).Remember(ctx, alice, "Alice drinks tea")
+	ctx, alice := context.Background(), memory.Scope{Tenant: "acme", User: "alice"}
+	limited, err := limit.New(inmemory.New(inmemory.Options{MaxFacts: 10_000}), limit.Options{Concurrent: 8, PerTenant: 2})
+	if err != nil {
+		panic(err)
+	}
+	m, err := memory.New(limited, memory.Options{})
+	if err != nil {
+		panic(err)
+	}
+	_, err = m.Remember(ctx, alice, "Alice drinks tea")
 	fmt.Println(err)
 	// Output: <nil>
 }

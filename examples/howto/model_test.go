@@ -15,12 +15,12 @@ import (
 // The model that the environment names. Without a provider in the environment, this example prints
 // how to name one.
 func Example_modelFromEnvironment() {
-	ctx := context.Background()
 	// docs:begin fromenv
 	// import "github.com/weft-go/weft/llm/langchainllm/providers"
 	// import _ "github.com/weft-go/weft/llm/langchainllm/providers/anthropic"
 	// import _ "github.com/weft-go/weft/llm/langchainllm/providers/openai"
 
+	ctx := context.Background()
 	model, err := providers.FromEnv(ctx)
 	if errors.Is(err, providers.ErrUnset) {
 		fmt.Println("set OPENAI_API_KEY or ANTHROPIC_API_KEY")
