@@ -200,7 +200,7 @@ func (c *call) waitIdle(thread string) {
 func (c *call) waitShared(thread string) {
 	ctx, cancel := context.WithTimeout(c.ctx(), waitBusy)
 	defer cancel()
-	for ctx.Err() == nil {
+	for ctx.Err() == nil && c.s.ctx.Err() == nil {
 		list, err := c.s.unfinished(ctx, thread)
 		if err != nil || len(list) == 0 {
 			return

@@ -33,8 +33,8 @@
 //   - lane.go, prepare.go, execute.go, finish.go, undo.go: the queue of a thread, and one run.
 //   - queue.go, replica.go: the queue that servers share, and what they have to tell each other.
 //   - auth.go, server.go, call.go, list.go, routes.go: requests.
-//   - assistant.go, version.go, subgraph.go, thread.go, threadsearch.go, expiry.go, item.go, fact.go, cron.go,
-//     webhook.go: the objects.
+//   - assistant.go, version.go, subgraph.go, thread.go, threadsearch.go, deletion.go, expiry.go, item.go,
+//     fact.go, cron.go, webhook.go: the objects.
 //   - state.go, stateupdate.go, history.go: states of threads.
 //   - run.go, runrequest.go: runs.
 //   - gap.go, sse.go, runnable.go, stream.go, watch.go: streams of runs and threads.

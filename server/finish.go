@@ -34,7 +34,7 @@ func (s *Server) finish(a *activeRun, out outcome) {
 		return err
 	})
 	idle := s.leave(a) || s.o.Queue != nil
-	if errors.Is(err, errSuperseded) {
+	if errors.Is(err, errSuperseded) || errors.Is(err, runs.ErrNotFound) && s.dropOrphan(a) {
 		return
 	}
 	if idle && !rested && !out.drained {
@@ -50,6 +50,20 @@ func (s *Server) finish(a *activeRun, out outcome) {
 	if a.data.Temporary {
 		s.running.Go(func() { s.forget(a) })
 	}
+}
+
+// dropOrphan removes the record of a run whose thread does not exist any more. It reports whether it has done so.
+func (s *Server) dropOrphan(a *activeRun) bool {
+	gone := false
+	err := s.persist(a, func(ctx context.Context) error {
+		_, err := s.o.Runs.Get(ctx, runs.Thread, a.thread)
+		if !errors.Is(err, runs.ErrNotFound) {
+			return err
+		}
+		gone = true
+		return s.dropRun(ctx, a.id)
+	})
+	return gone && err == nil
 }
 
 // persist calls f until it succeeds: a run whose end is not stored would be busy until the next

@@ -31,6 +31,7 @@ type activeRun struct {
 	done   chan struct{} // closed when the run has ended
 
 	drained atomic.Bool // another server continues the run
+	counted bool        // the account of the user has the run; the server's lock guards it
 
 	mu       sync.Mutex
 	canceled cancellation
@@ -193,7 +194,7 @@ func (s *Server) accept(a *activeRun, strategy string, stored, waits bool) (befo
 	if err := s.accounts.take(a.record.Owner, s.o.Auth != nil && !stored); err != nil {
 		return nil, err
 	}
-	s.active[a.id] = a
+	s.active[a.id], a.counted = a, true
 	if !waits {
 		l.runs = append(l.runs, a)
 		s.lanes[a.thread] = l
@@ -279,8 +280,11 @@ func (s *Server) join(a *activeRun) bool {
 func (s *Server) leave(a *activeRun) (idle bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.active[a.id] == a {
+	if s.active[a.id] == a { // otherwise this server has got the run again
 		delete(s.active, a.id)
+	}
+	if a.counted {
+		a.counted = false
 		s.accounts.give(a.record.Owner)
 	}
 	l := s.lanes[a.thread]
@@ -356,11 +360,15 @@ func (s *Server) cancelRuns(ctx context.Context, ids []string, rollback, wait bo
 // cancelThread cancels all runs of a thread and waits for their end.
 func (s *Server) cancelThread(ctx context.Context, thread string) error {
 	if s.o.Queue != nil {
-		ids, err := s.unfinishedIDs(ctx, thread)
-		if err != nil {
-			return err
+		for { // a run may have been stored before the mark of a deletion was seen
+			ids, err := s.unfinishedIDs(ctx, thread)
+			if err != nil || len(ids) == 0 {
+				return err
+			}
+			if err := s.cancelShared(ctx, ids, interruptRun, true); err != nil {
+				return err
+			}
 		}
-		return s.cancelShared(ctx, ids, interruptRun, true)
 	}
 	s.mu.Lock()
 	var ids []string

@@ -172,15 +172,15 @@ func (s *Server) executeNext(ctx context.Context, j *runs.Job) error {
 			}
 		}
 	}
+	if s.graphs[list[0].Graph] == nil && list[0].data.Cancel == "" { // a server that has the graph executes it
+		return &runs.HandOverError{After: graphPause}
+	}
 	a, err := s.claim(ctx, list[0].ID, notCanceled)
 	if errors.Is(err, errEnded) || errors.Is(err, runs.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
-	}
-	if a.g == nil && s.stored != nil {
-		return runs.ErrHandOver // the program that has the graph executes it
 	}
 	if err := s.activate(a); err != nil {
 		return runs.ErrHandOver
@@ -198,9 +198,14 @@ func (s *Server) executeNext(ctx context.Context, j *runs.Job) error {
 	return nil
 }
 
+// graphPause is the time after which the servers look again for one that has the graph of a run.
+const graphPause = 3 * time.Second
+
 // executeAgain executes a run, unless it is the reason why servers die.
 func (s *Server) executeAgain(a *activeRun, j *runs.Job) outcome {
-	if j.Rescued > 0 && a.g != nil {
+	died := j.Rescued > a.data.Rescued // a job that was handed over has no new deaths
+	a.data.Rescued = j.Rescued
+	if died && a.g != nil {
 		c, err := a.g.graph.Checkpoints().Get(a.background(), checkpoint.Key{Thread: a.thread})
 		if err != nil && !errors.Is(err, checkpoint.ErrNotFound) {
 			return failedOutcome(err)
@@ -273,7 +278,7 @@ func (s *Server) activate(a *activeRun) error {
 	if err := s.accounts.take(a.record.Owner, false); err != nil {
 		return err
 	}
-	s.active[a.id] = a
+	s.active[a.id], a.counted = a, true
 	s.lanes[a.thread] = &lane{runs: []*activeRun{a}}
 	s.running.Add(1)
 	return nil
@@ -321,8 +326,8 @@ func (s *Server) joinDelayed(ctx context.Context, id string) error {
 	if err == nil {
 		err = s.setBusy(ctx, r.Parent)
 	}
-	if errors.Is(err, runs.ErrNotFound) {
-		return nil
+	if errors.Is(err, runs.ErrNotFound) { // the thread was deleted
+		return s.dropRun(ctx, id)
 	}
 	if err != nil {
 		return err
@@ -336,23 +341,29 @@ func (s *Server) share(ctx context.Context, a *activeRun, strategy string) error
 		return err
 	}
 	delayed := a.data.After.After(time.Now())
+	var reserved *runs.Record
 	if strategy == multitaskReject {
-		if err := s.reserve(ctx, a.thread); err != nil {
+		var err error
+		if reserved, err = s.reserve(ctx, a.thread); err != nil {
 			return err
 		}
 	}
 	err := s.o.Runs.Insert(ctx, a.record)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime) // a client that leaves leaves no half of a run
 	defer cancel()
-	if err == nil && !delayed {
-		if err = s.setBusy(ctx, a.thread); err != nil { // the thread was deleted meanwhile
-			if derr := s.o.Runs.Delete(ctx, runs.Run, a.id); !errors.Is(derr, runs.ErrNotFound) {
-				err = errors.Join(err, derr)
-			}
-		}
-	}
 	if err != nil {
+		if reserved != nil {
+			s.unreserve(ctx, reserved)
+		}
 		return err
+	}
+	if delayed {
+		err = s.checkThread(ctx, a.thread)
+	} else {
+		err = s.setBusy(ctx, a.thread)
+	}
+	if err != nil { // the thread was deleted meanwhile
+		return errors.Join(err, s.dropRun(ctx, a.id))
 	}
 	if how := strategyCancels(strategy); how != notCanceled {
 		before, err := s.unfinished(ctx, a.thread)
@@ -389,9 +400,38 @@ func (s *Server) roomInQueue() error {
 	return nil
 }
 
-// reserve makes a thread busy, unless it is busy already.
-func (s *Server) reserve(ctx context.Context, thread string) error {
-	_, err := s.change(ctx, runs.Thread, thread, func(r *runs.Record) error {
+// checkThread returns an error if a thread does not exist or is being deleted.
+func (s *Server) checkThread(ctx context.Context, thread string) error {
+	t, err := s.o.Runs.Get(ctx, runs.Thread, thread)
+	if err != nil {
+		return err
+	}
+	return checkDeleting(&t)
+}
+
+// dropRun removes the record of a run, if there is one.
+func (s *Server) dropRun(ctx context.Context, id string) error {
+	err := s.o.Runs.Delete(ctx, runs.Run, id)
+	if errors.Is(err, runs.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// unreserve stores a thread again as it was before reserve, unless it has changed since.
+func (s *Server) unreserve(ctx context.Context, before *runs.Record) {
+	_, err := s.o.Runs.Update(ctx, *before)
+	if err != nil && !errors.Is(err, runs.ErrConflict) && !errors.Is(err, runs.ErrNotFound) { // a sweep does it later
+		s.o.Logger.Error("server: the status of a thread was not stored", "thread", before.ID, "error", err)
+	}
+}
+
+// reserve makes a thread busy, unless it is busy already. It returns the record of the thread before that, with the
+// revision after it.
+func (s *Server) reserve(ctx context.Context, thread string) (*runs.Record, error) {
+	var before runs.Record
+	r, err := s.change(ctx, runs.Thread, thread, func(r *runs.Record) error {
+		before = *r
 		if r.Status == threadBusy {
 			list, err := s.unfinished(ctx, thread)
 			if err != nil {
@@ -405,7 +445,8 @@ func (s *Server) reserve(ctx context.Context, thread string) error {
 		r.Status, r.Updated, r.Expires = threadBusy, now(), time.Time{}
 		return checkDeleting(r)
 	})
-	return err
+	before.Revision = r.Revision
+	return &before, err
 }
 
 // reserveTime is the time in which a server inserts the run for which it has made a thread busy.

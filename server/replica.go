@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"net/http"
 	"time"
 
 	"github.com/weft-go/weft/server/runs"
@@ -87,7 +88,7 @@ func (s *Server) cancelStored(ctx context.Context, id string, how cancellation) 
 	}
 	if a.record.Status == runPending {
 		s.mu.Lock()
-		s.active[id] = a
+		s.active[id], a.counted = a, true
 		_ = s.accounts.take(a.record.Owner, false) // never refused
 		s.running.Add(1)
 		s.mu.Unlock()
@@ -129,6 +130,11 @@ func (s *Server) cancelShared(ctx context.Context, ids []string, how cancellatio
 		case <-s.endOfRun(ctx, r.Parent, id):
 		case <-ctx.Done():
 			return context.Cause(ctx)
+		}
+		if ended, err := s.hasEnded(ctx, id); err != nil {
+			return err
+		} else if !ended { // this server ends, and another one continues the run
+			return refuse(http.StatusServiceUnavailable, "The server is shutting down. The run %s has not ended yet.", id)
 		}
 	}
 	return nil

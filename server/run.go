@@ -70,6 +70,8 @@ type runData struct {
 	// Deaths counts the servers that died while they executed the run at the checkpoint DiedAt.
 	Deaths int    `json:",omitempty"`
 	DiedAt string `json:",omitempty"`
+	// Rescued is the number of dead servers that the job had when the run was last begun.
+	Rescued int `json:",omitempty"`
 	// Temporary says that the thread is deleted after the run.
 	Temporary bool `json:",omitempty"`
 	// Cancel is what a client wants of the run that it has cancelled: interrupt or rollback. The next

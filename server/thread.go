@@ -41,7 +41,7 @@ type threadData struct {
 	// TTL is nil for that of the server. Temporary says that the thread belongs to one run.
 	TTL       *TTL `json:",omitempty"`
 	Temporary bool `json:",omitempty"`
-	// Deleting is when a server began to delete the thread, if servers share a queue.
+	// Deleting is when the server that deletes the thread said so last, if servers share a queue.
 	Deleting time.Time `json:",omitzero"`
 }
 
@@ -307,93 +307,6 @@ func (c *call) deleteThread() error {
 		return err
 	}
 	return c.sendNothing()
-}
-
-// deleteThread cancels the runs of a thread of a user, and removes it with its states and events.
-// The thread gets no other run meanwhile.
-func (s *Server) deleteThread(ctx context.Context, id, owner string) (err error) {
-	s.mu.Lock()
-	if s.deleting[id] {
-		s.mu.Unlock()
-		return beingDeleted(id)
-	}
-	s.deleting[id] = true
-	s.mu.Unlock()
-	defer func() {
-		s.mu.Lock()
-		delete(s.deleting, id)
-		s.mu.Unlock()
-	}()
-	ctx = withOwner(withUser(ctx, owner), owner)
-	if err := s.markDeleting(ctx, id, now()); err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil { // the thread can be used again
-			err = errors.Join(err, s.markDeleting(context.WithoutCancel(ctx), id, time.Time{}))
-		}
-	}()
-	if err := s.cancelThread(ctx, id); err != nil {
-		return err
-	}
-	if s.o.OnDelete != nil {
-		if err := s.o.OnDelete(ctx, id); err != nil {
-			return err // the thread can be deleted again
-		}
-	}
-	var errs error
-	deleted := map[checkpoint.Store]bool{}
-	for _, g := range s.graphs { // a thread may have had runs of several graphs
-		if store := g.graph.Checkpoints(); !deleted[store] {
-			deleted[store] = true
-			errs = errors.Join(errs, store.DeleteThread(ctx, id))
-		}
-	}
-	if errs != nil {
-		return errs // the thread can be deleted again
-	}
-	defer s.dropLog(id, nil)
-	return s.o.Runs.Delete(ctx, runs.Thread, id)
-}
-
-// markDeleting tells the servers that share a queue when the deletion of a thread began, or that it has
-// failed.
-func (s *Server) markDeleting(ctx context.Context, id string, at time.Time) error {
-	if s.o.Queue == nil {
-		return nil
-	}
-	_, err := s.change(ctx, runs.Thread, id, func(r *runs.Record) error {
-		if !at.IsZero() {
-			if err := checkDeleting(r); err != nil {
-				return err
-			}
-		}
-		return s.setThreadData(r, func(d *threadData) { d.Deleting = at })
-	})
-	if at.IsZero() && errors.Is(err, runs.ErrNotFound) { // another server has deleted it
-		return nil
-	}
-	return err
-}
-
-// deletingTime is the time after which the mark of a thread has no effect: the server that was to delete
-// the thread has died or failed.
-const deletingTime = 10 * time.Second
-
-// checkDeleting refuses a run if another server is deleting the thread.
-func checkDeleting(r *runs.Record) error {
-	var d threadData
-	if err := json.Unmarshal(r.Data, &d); err != nil {
-		return err
-	}
-	if time.Since(d.Deleting) < deletingTime {
-		return beingDeleted(r.ID)
-	}
-	return nil
-}
-
-func beingDeleted(thread string) error {
-	return refuse(http.StatusConflict, "The thread %s is being deleted.", thread)
 }
 
 // copyThread copies a thread with its states.

@@ -3,12 +3,28 @@ package runs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
 // ErrHandOver is returned by [Worker.Do] if another server is to continue the job.
 // See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#runserrhandover.
 var ErrHandOver = errors.New("another server continues the job")
+
+// A HandOverError is returned by [Worker.Do] if another server is to continue the job after a while, for example because
+// this server lacks the graph. It is an [ErrHandOver].
+type HandOverError struct {
+	// After is the time for which the queue gives the job to no server.
+	After time.Duration
+}
+
+// Error implements error.
+func (e *HandOverError) Error() string {
+	return fmt.Sprintf("another server continues the job in %s", e.After)
+}
+
+// Is makes the error an [ErrHandOver].
+func (e *HandOverError) Is(target error) bool { return target == ErrHandOver }
 
 // A JobKind says what a server does for a [Job].
 type JobKind string
@@ -54,8 +70,8 @@ type Worker struct {
 	// Slots is the largest number of runs that the server executes at once.
 	Slots int
 	// Do executes a job. Its context ends when the queue has given the job to another server. The
-	// queue gives the job to another server if the error is [ErrHandOver], and tries again later
-	// after another error.
+	// queue gives the job to another server if the error is [ErrHandOver], after a while if it is a
+	// [HandOverError], and tries again later after another error.
 	Do func(ctx context.Context, j Job) error
 	// Done is called after Do has succeeded and the queue has forgotten the job, so that the same
 	// job can be added again. It is not called if another server has the job.

@@ -212,12 +212,20 @@ func (q *Queue) work(ctx context.Context, id int64, j runs.Job, complete func(co
 	case errors.Is(context.Cause(run), errLost), errors.Is(err, rivertype.ErrNotFound):
 		return nil // another server has the job under another id; River changes only jobs that run
 	case errors.Is(err, runs.ErrHandOver):
-		return river.JobSnooze(0)
+		return river.JobSnooze(pauseOf(err))
 	case err != nil:
 		return err
 	}
 	q.worker.Done(ctx, j)
 	return nil
+}
+
+// pauseOf returns the time after which another server gets a job.
+func pauseOf(err error) time.Duration {
+	if e, ok := errors.AsType[*runs.HandOverError](err); ok {
+		return max(e.After, 0)
+	}
+	return 0
 }
 
 var errLost = errors.New("another server has the job")

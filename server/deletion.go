@@ -1,0 +1,174 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/server/runs"
+)
+
+// deleteThread cancels the runs of a thread of a user, and removes it with its states and events.
+// The thread gets no other run meanwhile.
+func (s *Server) deleteThread(ctx context.Context, id, owner string) (err error) {
+	s.mu.Lock()
+	if s.deleting[id] {
+		s.mu.Unlock()
+		return beingDeleted(id)
+	}
+	s.deleting[id] = true
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		delete(s.deleting, id)
+		s.mu.Unlock()
+	}()
+	ctx = withOwner(withUser(ctx, owner), owner)
+	if s.o.Queue == nil {
+		return s.removeThread(ctx, id)
+	}
+	d, err := s.markDeleting(ctx, id)
+	if err != nil {
+		return err
+	}
+	return d.end(s.removeThread(d.ctx, id))
+}
+
+// removeThread cancels the runs of a thread, and removes it.
+func (s *Server) removeThread(ctx context.Context, id string) error {
+	if err := s.cancelThread(ctx, id); err != nil {
+		return err
+	}
+	if s.o.OnDelete != nil {
+		if err := s.o.OnDelete(ctx, id); err != nil {
+			return err // the thread can be deleted again
+		}
+	}
+	var errs error
+	deleted := map[checkpoint.Store]bool{}
+	for _, g := range s.graphs { // a thread may have had runs of several graphs
+		if store := g.graph.Checkpoints(); !deleted[store] {
+			deleted[store] = true
+			errs = errors.Join(errs, store.DeleteThread(ctx, id))
+		}
+	}
+	if errs != nil {
+		return errs // the thread can be deleted again
+	}
+	defer s.dropLog(id, nil)
+	return s.o.Runs.Delete(ctx, runs.Thread, id)
+}
+
+// A deletion is a mark in the record of a thread. It tells the servers that share a queue that this one deletes the
+// thread, and is renewed until end.
+type deletion struct {
+	s      *Server
+	thread string
+	// at is the mark, and next the one that replaces it: the answer of the store may be lost. The goroutine of
+	// renew has both until done is closed.
+	at, next time.Time
+	ctx      context.Context // ends when the mark is lost
+	cancel   context.CancelCauseFunc
+	done     chan struct{}
+}
+
+// markDeleting marks a thread, unless another server deletes it.
+func (s *Server) markDeleting(ctx context.Context, id string) (*deletion, error) {
+	d := &deletion{s: s, thread: id, done: make(chan struct{})}
+	d.ctx, d.cancel = context.WithCancelCause(ctx)
+	if err := d.mark(ctx, now()); err != nil {
+		d.cancel(nil)
+		return nil, err
+	}
+	go d.renew()
+	return d, nil
+}
+
+// mark replaces the mark of this deletion. It does not change when the thread expires.
+func (d *deletion) mark(ctx context.Context, at time.Time) error {
+	ctx, cancel := context.WithTimeout(ctx, deletingTime/3)
+	defer cancel()
+	_, err := d.s.change(ctx, runs.Thread, d.thread, func(r *runs.Record) error {
+		var t threadData
+		if err := json.Unmarshal(r.Data, &t); err != nil {
+			return err
+		}
+		first := d.next.IsZero()
+		if first && time.Since(t.Deleting) < deletingTime || !first && !t.Deleting.Equal(d.at) && !t.Deleting.Equal(d.next) {
+			return beingDeleted(r.ID)
+		}
+		t.Deleting = at
+		r.Data = encoded(t)
+		return nil
+	})
+	d.next = at
+	if err == nil {
+		d.at = at
+	}
+	return err
+}
+
+// renew renews the mark until the deletion ends. The deletion is given up if the mark may be too old.
+func (d *deletion) renew() {
+	defer close(d.done)
+	tick := time.NewTicker(deletingTime / 3)
+	defer tick.Stop()
+	for {
+		select {
+		case <-d.ctx.Done():
+			return
+		case <-tick.C:
+		}
+		err := d.mark(d.ctx, now())
+		_, refused := errors.AsType[*Refusal](err)
+		switch {
+		case err == nil:
+		case errors.Is(err, runs.ErrNotFound), d.ctx.Err() != nil:
+			return // the thread is deleted
+		case refused, time.Since(d.at) > deletingTime/2:
+			d.cancel(err)
+			return
+		}
+	}
+}
+
+// end ends the deletion with an error or without. After an error the thread can be used again.
+func (d *deletion) end(err error) error {
+	lost := context.Cause(d.ctx)
+	d.cancel(nil)
+	<-d.done
+	if err == nil {
+		return nil
+	}
+	if lost != nil && !errors.Is(err, lost) {
+		err = errors.Join(lost, err)
+	}
+	merr := d.mark(context.WithoutCancel(d.ctx), time.Time{})
+	if _, refused := errors.AsType[*Refusal](merr); refused || errors.Is(merr, runs.ErrNotFound) { // another server deletes it
+		merr = nil
+	}
+	return errors.Join(err, merr)
+}
+
+// deletingTime is the time after which the mark of a thread has no effect: the server that was to delete
+// the thread has died or failed.
+const deletingTime = 10 * time.Second
+
+// checkDeleting refuses a run if another server is deleting the thread.
+func checkDeleting(r *runs.Record) error {
+	var d threadData
+	if err := json.Unmarshal(r.Data, &d); err != nil {
+		return err
+	}
+	if time.Since(d.Deleting) < deletingTime {
+		return beingDeleted(r.ID)
+	}
+	return nil
+}
+
+func beingDeleted(thread string) error {
+	return refuse(http.StatusConflict, "The thread %s is being deleted.", thread)
+}

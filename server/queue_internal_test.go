@@ -1,0 +1,316 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/internal/uuid"
+	"github.com/weft-go/weft/server/runs"
+	"github.com/weft-go/weft/server/runs/memruns"
+	"github.com/weft-go/weft/state"
+)
+
+// A heldQueue keeps the jobs that are added. Tests give them to a server.
+type heldQueue struct {
+	stats runs.QueueStats
+
+	mu   sync.Mutex
+	jobs []runs.Job
+}
+
+func (*heldQueue) Start(context.Context, runs.Worker) error { return nil }
+func (*heldQueue) Tell(string)                              {}
+func (*heldQueue) Close(context.Context) error              { return nil }
+
+func (q *heldQueue) Stats(context.Context) (runs.QueueStats, error) { return q.stats, nil }
+
+func (q *heldQueue) Add(_ context.Context, jobs ...runs.Job) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.jobs = append(q.jobs, jobs...)
+	return nil
+}
+
+// replicaOf starts a server with a queue. It has the graph "words".
+func replicaOf(t *testing.T, store runs.Store, node graph.NodeFunc, change func(*Options)) *Server {
+	t.Helper()
+	if node == nil {
+		node = func(context.Context, state.View) (state.Update, error) { return state.Update{words.Put("done")}, nil }
+	}
+	o := Options{Graphs: map[string]*graph.Graph{"words": wordGraph(t, node)}, Runs: store, Queue: &heldQueue{}}
+	if change != nil {
+		change(&o)
+	}
+	s, err := New(o)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, s.Close(context.Background())) })
+	return s
+}
+
+func threadRecord(id string) runs.Record {
+	return runs.Record{Kind: runs.Thread, ID: id, Graph: "words", Status: threadIdle, Created: now(), Data: encoded(threadData{})}
+}
+
+func runRecord(thread string, d runData) runs.Record {
+	d.Request.Input = json.RawMessage(`{"words":"x"}`)
+	return runs.Record{Kind: runs.Run, ID: uuid.New(), Parent: thread, Graph: "words", Status: runPending, Created: now(), Data: encoded(d)}
+}
+
+// While the graphs of replicas differ, the run of a graph that a replica lacks waits for one that has it.
+func TestReplicaWithoutTheGraphHandsTheRunOver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, thread := memruns.New(), threadRecord(uuid.New())
+		run := runRecord(thread.ID, runData{})
+		run.Graph = "new"
+		require.NoError(t, store.Insert(t.Context(), thread, run))
+		s := replicaOf(t, store, nil, nil)
+		job := runs.Job{Kind: runs.JobThread, Key: thread.ID}
+		err := s.work(t.Context(), job)
+		require.ErrorIs(t, err, runs.ErrHandOver)
+		later, ok := errors.AsType[*runs.HandOverError](err)
+		require.True(t, ok, "the job would be tried again at once: %v", err)
+		assert.GreaterOrEqual(t, later.After, time.Second)
+		got, err := store.Get(t.Context(), runs.Run, run.ID)
+		require.NoError(t, err)
+		assert.Equal(t, runPending, got.Status)
+		assert.Equal(t, int64(1), got.Revision, "the replica has claimed the run")
+
+		// A client that cancels such a run does not wait for the graph.
+		got.Status = runRunning
+		_, err = store.Update(t.Context(), got)
+		require.NoError(t, err)
+		require.NoError(t, s.cancelStored(t.Context(), run.ID, interruptRun))
+		require.NoError(t, s.work(t.Context(), job))
+		got, err = store.Get(t.Context(), runs.Run, run.ID)
+		require.NoError(t, err)
+		assert.Equal(t, runInterrupted, got.Status)
+	})
+}
+
+// A deletion that takes long keeps runs and other deletions away, and does not change when the thread expires.
+func TestLongDeletionKeepsItsMark(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, thread := memruns.New(), threadRecord(uuid.New())
+		thread.Expires = now().Add(time.Hour)
+		require.NoError(t, store.Insert(t.Context(), thread))
+		var deletions atomic.Int32
+		failed := errors.New("the program could not remove its part")
+		onDelete := func(o *Options) {
+			o.ThreadTTL = TTL{After: 100 * time.Hour}
+			o.OnDelete = func(context.Context, string) error {
+				deletions.Add(1)
+				time.Sleep(6 * deletingTime)
+				return failed
+			}
+		}
+		a, b := replicaOf(t, store, nil, onDelete), replicaOf(t, store, nil, onDelete)
+		ended := make(chan error, 1)
+		go func() { ended <- a.deleteThread(t.Context(), thread.ID, "") }()
+		time.Sleep(5 * deletingTime)
+		_, refused := errors.AsType[*Refusal](b.deleteThread(t.Context(), thread.ID, ""))
+		assert.True(t, refused)
+		_, refused = errors.AsType[*Refusal](b.setBusy(t.Context(), thread.ID))
+		assert.True(t, refused)
+		require.ErrorIs(t, <-ended, failed)
+		assert.Equal(t, int32(1), deletions.Load())
+		got, err := store.Get(t.Context(), runs.Thread, thread.ID)
+		require.NoError(t, err)
+		assert.Equal(t, thread.Expires, got.Expires)
+		require.NoError(t, checkDeleting(&got), "after the error the thread can be used again")
+	})
+}
+
+// A server that stood still while it deleted a thread does not go on when another one has begun to delete it.
+func TestDeletionThatLostItsMarkEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, thread := memruns.New(), threadRecord(uuid.New())
+		require.NoError(t, store.Insert(t.Context(), thread))
+		s := replicaOf(t, store, nil, func(o *Options) {
+			o.OnDelete = func(ctx context.Context, _ string) error {
+				<-ctx.Done()
+				return ctx.Err()
+			}
+		})
+		ended := make(chan error, 1)
+		go func() { ended <- s.deleteThread(t.Context(), thread.ID, "") }()
+		synctest.Wait()
+		other := now().Add(time.Microsecond)
+		_, err := s.change(t.Context(), runs.Thread, thread.ID, func(r *runs.Record) error {
+			r.Data = encoded(threadData{Deleting: other})
+			return nil
+		})
+		require.NoError(t, err)
+		_, refused := errors.AsType[*Refusal](<-ended)
+		assert.True(t, refused)
+		got, err := store.Get(t.Context(), runs.Thread, thread.ID)
+		require.NoError(t, err)
+		var d threadData
+		require.NoError(t, json.Unmarshal(got.Data, &d))
+		assert.True(t, other.Equal(d.Deleting), "the mark of the other server stays")
+	})
+}
+
+// A replica that ends does not say that a run has ended that another one executes, and does not delete its thread.
+func TestReplicaThatEndsDoesNotTakeRunsForEnded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, thread := memruns.New(), threadRecord(uuid.New())
+		run := runRecord(thread.ID, runData{})
+		run.Status = runRunning
+		require.NoError(t, store.Insert(t.Context(), thread, run))
+		s := replicaOf(t, store, nil, nil)
+		canceled, deleted := make(chan error, 1), make(chan error, 1)
+		go func() { canceled <- s.cancelRuns(t.Context(), []string{run.ID}, false, true) }()
+		go func() { deleted <- s.deleteThread(t.Context(), thread.ID, "") }()
+		synctest.Wait()
+		require.NoError(t, s.Close(t.Context()))
+		for _, c := range []chan error{canceled, deleted} {
+			_, refused := errors.AsType[*Refusal](<-c)
+			assert.True(t, refused)
+		}
+		_, err := store.Get(t.Context(), runs.Thread, thread.ID)
+		require.NoError(t, err)
+	})
+}
+
+// A run whose thread was deleted meanwhile is not executed again and again.
+func TestRunWithoutAThreadIsRemoved(t *testing.T) {
+	t.Parallel()
+	for name, job := range map[string]runs.JobKind{"due": runs.JobThread, "delayed": runs.JobRun} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				store := memruns.New()
+				run := runRecord(uuid.New(), runData{})
+				require.NoError(t, store.Insert(t.Context(), run))
+				s := replicaOf(t, store, nil, nil)
+				key := run.Parent
+				if job == runs.JobRun {
+					key = run.ID
+				}
+				require.NoError(t, s.work(t.Context(), runs.Job{Kind: job, Key: key}))
+				_, err := store.Get(t.Context(), runs.Run, run.ID)
+				require.ErrorIs(t, err, runs.ErrNotFound)
+			})
+		})
+	}
+}
+
+// A delayed run is refused if its thread is deleted at the same time.
+func TestDelayedRunOfADeletedThreadIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		insert bool
+		data   threadData
+	}{"deleted": {}, "being deleted": {true, threadData{Deleting: now()}}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store, thread := memruns.New(), threadRecord(uuid.New())
+			if thread.Data = encoded(c.data); c.insert {
+				require.NoError(t, store.Insert(t.Context(), thread))
+			}
+			s := replicaOf(t, store, nil, nil)
+			run := runRecord(thread.ID, runData{After: now().Add(time.Hour)})
+			_, err := s.startRun(t.Context(), run, s.graphs["words"])
+			require.Error(t, err)
+			_, err = store.Get(t.Context(), runs.Run, run.ID)
+			require.ErrorIs(t, err, runs.ErrNotFound)
+		})
+	}
+}
+
+// A run whose record is not stored leaves its thread as it was.
+func TestRunThatIsNotStoredLeavesItsThread(t *testing.T) {
+	t.Parallel()
+	store, thread := memruns.New(), threadRecord(uuid.New())
+	thread.Status, thread.Expires = threadInterrupted, now().Add(time.Hour)
+	run := runRecord(thread.ID, runData{Request: runRequest{Multitask: multitaskReject}})
+	there := run
+	there.Parent, there.Status = uuid.New(), runSuccess
+	require.NoError(t, store.Insert(t.Context(), thread, there))
+	s := replicaOf(t, store, nil, nil)
+	_, err := s.startRun(t.Context(), run, s.graphs["words"])
+	require.ErrorIs(t, err, runs.ErrExists)
+	got, err := store.Get(t.Context(), runs.Thread, thread.ID)
+	require.NoError(t, err)
+	assert.Equal(t, threadInterrupted, got.Status)
+	assert.Equal(t, thread.Expires, got.Expires)
+}
+
+// A run at whose checkpoint servers die fails after some of them. A job that was handed over between them counts no
+// server twice.
+func TestRunThatKillsServersFails(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, thread := memruns.New(), threadRecord(uuid.New())
+		run := runRecord(thread.ID, runData{})
+		require.NoError(t, store.Insert(t.Context(), thread, run))
+		begun := 0
+		s := replicaOf(t, store, func(ctx context.Context, _ state.View) (state.Update, error) {
+			begun++
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}, nil)
+		die := func(rescued int) error {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			ended := make(chan error, 1)
+			go func() {
+				ended <- s.work(ctx, runs.Job{Kind: runs.JobThread, Key: thread.ID, Rescued: rescued})
+			}()
+			synctest.Wait()
+			cancel(errors.New("the server has died"))
+			return <-ended
+		}
+		for rescued := range maxDeaths {
+			for range 2 { // the second time after a hand-over
+				require.Error(t, die(rescued), "after %d deaths", rescued)
+			}
+		}
+		assert.Equal(t, 2*maxDeaths, begun)
+		require.NoError(t, die(maxDeaths))
+		assert.Equal(t, 2*maxDeaths, begun)
+		got, err := store.Get(t.Context(), runs.Run, run.ID)
+		require.NoError(t, err)
+		assert.Equal(t, runError, got.Status)
+		assert.Contains(t, string(got.Data), "5 servers have died")
+	})
+}
+
+// A server that gets a run again before its first part has ended counts the run as often as it has ended.
+func TestRunThatAServerGetsAgainIsCountedOnce(t *testing.T) {
+	t.Parallel()
+	store, thread := memruns.New(), threadRecord(uuid.New())
+	run := runRecord(thread.ID, runData{})
+	run.Owner = "ann"
+	require.NoError(t, store.Insert(t.Context(), thread, run))
+	s := replicaOf(t, store, nil, nil)
+	var parts []*activeRun
+	for range 2 {
+		a, err := s.claim(t.Context(), run.ID, notCanceled)
+		require.NoError(t, err)
+		require.NoError(t, s.activate(a))
+		parts = append(parts, a)
+	}
+	for _, a := range parts {
+		s.leave(a)
+		s.running.Done()
+	}
+	s.accounts.mu.Lock()
+	defer s.accounts.mu.Unlock()
+	assert.Zero(t, s.accounts.of("ann").runs)
+	assert.Empty(t, s.active)
+}
