@@ -13,6 +13,7 @@ var ErrHandOver = errors.New("another server continues the job")
 
 // A HandOverError is returned by [Worker.Do] if another server is to continue the job after a while, for example because
 // this server lacks the graph. It is an [ErrHandOver].
+// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#runshandovererror.
 type HandOverError struct {
 	// After is the time for which the queue gives the job to no server.
 	After time.Duration
