@@ -1,5 +1,5 @@
-# Everything here needs Go, git and make only. What a target needs beyond that,
-# it builds from the module proxy; scripts/postgres finds or fetches a PostgreSQL.
+# Everything here needs Go, git, make, bash and curl. Tools of Go are built from the module
+# proxy, and scripts/postgres finds or fetches a PostgreSQL. A target that needs more says so.
 
 GO       ?= go
 CRASHES  ?= 1000
