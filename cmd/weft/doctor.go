@@ -17,7 +17,8 @@ import (
 const doctorUsage = `usage: weft doctor [flags]
 
 Looks for faults of a store and prints each with a remedy. It changes nothing. The exit status is 1 if there is
-a fault.
+a fault. To find the threads of a SQLite file that a run holds, it takes the leases of threads with due tasks
+for a moment; a run that begins at that moment is refused.
 
   of every store   reachable, keys, schema, a sample of threads (readable, checksums), threads that are stuck,
                    clock, runs and threads beyond their retention, runs that no server takes
@@ -106,11 +107,12 @@ func (d *doctor) fault(check, remedy, format string, args ...any) {
 	d.found = append(d.found, finding{check, true, fmt.Sprintf(format, args...), remedy})
 }
 
-// A lessor reports which threads a run holds.
-type lessor func(ctx context.Context, threads []string) (held map[string]bool, err error)
+// A lessor reports which threads a run holds. With anywhere, and unless -tenant names a tenant, the threads
+// may be those of any tenant.
+type lessor func(ctx context.Context, threads []string, anywhere bool) (held map[string]bool, err error)
 
 // contents checks what is in an open store.
-func (d *doctor) contents(ctx context.Context, s *store, held lessor) {
+func (d *doctor) contents(ctx context.Context, s *store) {
 	cp, err := decrypted(ctx, s.checkpoints, d.keys)
 	switch {
 	case err == nil:
@@ -130,7 +132,7 @@ func (d *doctor) contents(ctx context.Context, s *store, held lessor) {
 		return
 	}
 	d.read(ctx, r, chosen, total)
-	d.stuck(ctx, r, chosen, held)
+	d.stuck(ctx, r, chosen, total, s.held)
 	d.retention(ctx, s.runs)
 	d.waiting(ctx, s)
 }
@@ -159,15 +161,29 @@ func (d *doctor) waiting(ctx context.Context, s *store) {
 		d.fault("queue", "", "the runs cannot be read: %v", err)
 		return
 	}
-	total := queueRow{}
+	total, executed := queueRow{}, []string{}
 	for i := range list {
-		total.add(&list[i], d.now())
+		if total.add(&list[i], d.now()); list[i].Status == "running" {
+			executed = append(executed, list[i].Thread)
+		}
 	}
-	if total.Oldest != nil && total.Running == 0 && d.now().Sub(*total.Oldest) > d.idle {
-		d.fault("queue", remedy, "%s waiting, the first since %s, and none is executed", count(total.Waiting, "run"), short(d.now().Sub(*total.Oldest)))
+	if total.Oldest == nil || d.now().Sub(*total.Oldest) <= d.idle {
+		d.ok("queue", "%s waiting, %d running", count(total.Waiting, "run"), total.Running)
 		return
 	}
-	d.ok("queue", "%s waiting, %d running", count(total.Waiting, "run"), total.Running)
+	held, err := s.held(ctx, executed, true)
+	switch {
+	case err != nil:
+		d.fault("queue", "", "the leases cannot be read: %v", err)
+	case len(held) == 0:
+		dead := ""
+		if total.Running > 0 { // the records of a server that has died
+			dead = fmt.Sprintf("; %s marked as running, and no run holds the thread", count(total.Running, "run"))
+		}
+		d.fault("queue", remedy, "%s waiting, the first since %s, and none is executed%s", count(total.Waiting, "run"), short(d.now().Sub(*total.Oldest)), dead)
+	default:
+		d.ok("queue", "%s waiting, %d running", count(total.Waiting, "run"), total.Running)
+	}
 }
 
 // choose returns a random sample of the threads, and the number of all.
@@ -234,8 +250,8 @@ func some(ids []string) string {
 	return text
 }
 
-// stuck looks for threads with due tasks that nobody executes.
-func (d *doctor) stuck(ctx context.Context, t *storedThreads, chosen []checkpoint.ThreadInfo, held lessor) {
+// stuck looks for chosen threads with due tasks that nobody executes.
+func (d *doctor) stuck(ctx context.Context, t *storedThreads, chosen []checkpoint.ThreadInfo, total int, held lessor) {
 	var ids []string
 	for _, info := range chosen {
 		if d.now().Sub(info.Updated) < d.idle {
@@ -247,7 +263,7 @@ func (d *doctor) stuck(ctx context.Context, t *storedThreads, chosen []checkpoin
 			}
 		}
 	}
-	busy, err := held(ctx, ids)
+	busy, err := held(ctx, ids, false)
 	if err != nil {
 		d.fault("stuck", "", "the leases cannot be read: %v", err)
 		return
@@ -258,12 +274,19 @@ func (d *doctor) stuck(ctx context.Context, t *storedThreads, chosen []checkpoin
 			stuck = append(stuck, id)
 		}
 	}
-	if len(stuck) == 0 {
-		d.ok("stuck", "no thread with due tasks is without a run for longer than %s", short(d.idle))
-		return
+	of := ""
+	if len(chosen) < total {
+		of = fmt.Sprintf(" (%s of %d read; -sample 0 reads all)", count(len(chosen), "thread"), total)
 	}
-	d.fault("stuck", "continue them: weft threads resume THREAD -server URL, or Thread.Invoke in the program",
-		"%s with due tasks and no run for longer than %s: %s", count(len(stuck), "thread"), short(d.idle), some(stuck))
+	switch {
+	case len(stuck) > 0:
+		d.fault("stuck", "continue them: weft threads resume THREAD -server URL, or Thread.Invoke in the program",
+			"%s with due tasks and no run for longer than %s: %s%s", count(len(stuck), "thread"), short(d.idle), some(stuck), of)
+	case of != "":
+		d.ok("stuck", "none of the threads read has due tasks and no run for longer than %s%s", short(d.idle), of)
+	default:
+		d.ok("stuck", "no thread with due tasks is without a run for longer than %s", short(d.idle))
+	}
 }
 
 // grace is the time after which a server has removed what has expired.
@@ -286,5 +309,5 @@ func (d *doctor) retention(ctx context.Context, s runs.Store) {
 			return
 		}
 	}
-	d.ok("retention", "the server has removed what has expired")
+	d.ok("retention", "nothing has outlived its retention")
 }

@@ -36,15 +36,13 @@ func (d *doctor) postgres(ctx context.Context) {
 	if !ok {
 		return
 	}
-	if err := d.leases(ctx, pool); err != nil {
+	if err := errors.Join(d.others(ctx, pool), d.leases(ctx, pool)); err != nil {
 		d.fault("leases", "run weft doctor as the role that owns the tables", "the leases cannot be read: %v", err)
 	}
 	if s.queue, err = d.queue(ctx, pool); err != nil {
 		d.fault("queue", "run weft doctor as the role that owns the tables", "the queue cannot be read: %v", err)
 	}
-	d.contents(ctx, s, func(ctx context.Context, threads []string) (map[string]bool, error) {
-		return d.held(ctx, pool, threads)
-	})
+	d.contents(ctx, s)
 }
 
 // connection reports the server, and whether a pooler is in between.
@@ -189,7 +187,7 @@ type querier interface {
 
 // tables opens the stores, which check their schema.
 func (d *doctor) tables(ctx context.Context, pool *pgxpool.Pool) (*store, bool) {
-	s := &store{runs: memruns.New()}
+	s := &store{runs: memruns.New(), held: d.held(pool)}
 	var err error
 	if s.checkpoints, err = d.checkpoints(ctx, pool); err == nil {
 		r, failed := pgruns.New(ctx, pool, pgruns.Options{Schema: d.address.schema})
@@ -216,16 +214,28 @@ func (d *doctor) tables(ctx context.Context, pool *pgxpool.Pool) (*store, bool) 
 	return nil, false
 }
 
-// leasesQuery has the parameters tenant and idle time in seconds. It returns threads with the kind of
-// their fault: a run that died repeatedly without storing anything, one that died, and one that holds
-// its lease and stores nothing.
-const leasesQuery = `SELECT t.id, CASE WHEN t.until >= clock_timestamp() THEN 'hangs'
+// leasesQuery has the parameters tenant, or nothing for all tenants, and idle time in seconds. It returns
+// threads with the kind of their fault: a run that died repeatedly without storing anything, one that
+// died, and one that holds its lease and stores nothing.
+const leasesQuery = `SELECT CASE WHEN t.tenant = $1::text THEN t.id ELSE t.id || ' (tenant ' || t.tenant || ')' END, CASE WHEN t.until >= clock_timestamp() THEN 'hangs'
 	WHEN s.epoch > 0 AND t.epoch - s.epoch >= 5 THEN 'parked' ELSE 'died' END
 	FROM %s t LEFT JOIN LATERAL (SELECT epoch, time FROM %s WHERE thread = t.key ORDER BY seq DESC LIMIT 1) s ON true
-	WHERE t.tenant = $1::text AND t.owner IS NOT NULL
-	AND (t.until < clock_timestamp() OR coalesce(s.time, t.created) < clock_timestamp() - make_interval(secs => $2::float8)) ORDER BY t.id`
+	WHERE $1::text IN ('', t.tenant) AND t.owner IS NOT NULL
+	AND (t.until < clock_timestamp() OR coalesce(s.time, t.created) < clock_timestamp() - make_interval(secs => $2::float8)) ORDER BY t.tenant, t.id`
 
-// leases looks for leases of runs that have died or hang.
+// others says how many tenants have threads that are not examined.
+func (d *doctor) others(ctx context.Context, pool *pgxpool.Pool) error {
+	if d.tenant != "" {
+		return nil
+	}
+	n, err := d.tenants(pool)(ctx)
+	if err == nil && n > 0 {
+		d.ok("tenants", "threads of %s are not part of the checks data and stuck; -tenant chooses one", count(n, "tenant"))
+	}
+	return err
+}
+
+// leases looks for leases of runs that have died or hang, of all tenants unless -tenant names one.
 func (d *doctor) leases(ctx context.Context, pool *pgxpool.Pool) error {
 	schema := d.schemaName()
 	text := fmt.Sprintf(leasesQuery, pgx.Identifier{schema, "cp_thread"}.Sanitize(), pgx.Identifier{schema, "cp_step"}.Sanitize())
@@ -252,19 +262,4 @@ func (d *doctor) leases(ctx context.Context, pool *pgxpool.Pool) error {
 		d.ok("leases", "no run has died or hangs")
 	}
 	return nil
-}
-
-// held returns the threads that a run holds.
-func (d *doctor) held(ctx context.Context, pool *pgxpool.Pool, threads []string) (map[string]bool, error) {
-	rows, err := pool.Query(ctx, "SELECT id FROM "+pgx.Identifier{d.schemaName(), "cp_thread"}.Sanitize()+
-		" WHERE tenant = $1::text AND id = ANY ($2::text[]) AND owner IS NOT NULL AND until >= clock_timestamp()", d.tenant, threads)
-	if err != nil {
-		return nil, err
-	}
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	held := map[string]bool{}
-	for _, id := range ids {
-		held[id] = true
-	}
-	return held, err
 }

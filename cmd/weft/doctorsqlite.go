@@ -25,6 +25,10 @@ const (
 // sqlite checks a SQLite file. It reads the contents only if the file is sound and has the newest form,
 // because a store that opens a file changes what is not so.
 func (d *doctor) sqlite(ctx context.Context) {
+	if err := d.checkPath(); err != nil {
+		d.fault("store", "check -db", "%s", strings.TrimPrefix(err.Error(), errUsage.Error()+": "))
+		return
+	}
 	info, err := os.Stat(d.db)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -56,7 +60,7 @@ func (d *doctor) sqlite(ctx context.Context) {
 		d.fault("store", "", "%v", err)
 		return
 	}
-	d.contents(ctx, s, tryLeases(s.checkpoints))
+	d.contents(ctx, s)
 	if err := s.close(); err != nil {
 		d.fault("store", "", "%v", err)
 	}
@@ -67,14 +71,15 @@ func (d *doctor) modes() {
 	if runtime.GOOS == "windows" {
 		return
 	}
-	var open []string
+	var open, files []string
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if info, err := os.Stat(d.db + suffix); err == nil && info.Mode().Perm()&0o077 != 0 {
 			open = append(open, fmt.Sprintf("%s (%04o)", d.db+suffix, info.Mode().Perm()))
+			files = append(files, "'"+strings.ReplaceAll(d.db+suffix, "'", `'\''`)+"'")
 		}
 	}
 	if len(open) > 0 {
-		d.fault("mode", "chmod 600 "+d.db+"*", "others can use %s", strings.Join(open, ", "))
+		d.fault("mode", "chmod 600 "+strings.Join(files, " "), "others can use %s", strings.Join(open, ", "))
 		return
 	}
 	d.ok("mode", "only the owner can use the file")
@@ -199,7 +204,7 @@ func newest(ctx context.Context) (names []string, err error) {
 // tryLeases returns a function that takes and releases the lease of each thread, as SQLite does not say
 // who holds one.
 func tryLeases(s checkpoint.Store) lessor {
-	return func(ctx context.Context, threads []string) (map[string]bool, error) {
+	return func(ctx context.Context, threads []string, _ bool) (map[string]bool, error) {
 		held := map[string]bool{}
 		leaser, ok := s.(checkpoint.Leaser)
 		for _, id := range threads {

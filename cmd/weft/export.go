@@ -16,7 +16,8 @@ import (
 
 const exportUsage = `usage: weft threads export [THREAD...] [flags]
 
-Writes threads to a file or to the standard output: a line of JSON for each checkpoint, with all its data.
+Writes threads to a file or to the standard output: a line of JSON for each checkpoint, with all its data, and a
+last line with their number.
 weft threads import reads it, into a store of any kind. Without names it writes all threads. The values of
 an encrypted store are written in plain text. What a server keeps of a thread, such as its runs and its
 user, is not part of it.
@@ -28,6 +29,7 @@ const exportFormat = "weft threads 1"
 // A line is a line of a file of threads.
 type line struct {
 	Format    string            `json:"format,omitempty"`
+	End       *lineEnd          `json:"end,omitempty"`
 	Thread    string            `json:"thread,omitempty"`
 	Namespace string            `json:"namespace,omitempty"`
 	ID        string            `json:"id,omitempty"`
@@ -44,6 +46,12 @@ type line struct {
 	Changes  []lineChange  `json:"changes,omitempty"`
 	Snapshot *[]lineChange `json:"snapshot,omitempty"` // an empty one differs from none
 	Writes   []lineWrite   `json:"writes,omitempty"`
+}
+
+// A lineEnd is the last line of a file of threads. A file without it is not complete.
+type lineEnd struct {
+	Threads     int `json:"threads"`
+	Checkpoints int `json:"checkpoints"` // the lines with checkpoints
 }
 
 type lineChange struct {
@@ -126,7 +134,7 @@ func export(ctx context.Context, s checkpoint.Store, names []string, prefix stri
 	if err := printLine(out, line{Format: exportFormat}); err != nil {
 		return 0, err
 	}
-	n := 0
+	n, lines := 0, 0
 	for id, err := range named(ctx, s, names, prefix) {
 		if err != nil {
 			return n, err
@@ -140,9 +148,9 @@ func export(ctx context.Context, s checkpoint.Store, names []string, prefix stri
 				return n, err
 			}
 		}
-		n++
+		n, lines = n+1, lines+len(t)
 	}
-	return n, nil
+	return n, printLine(out, line{End: &lineEnd{n, lines}})
 }
 
 func lineOf(c *transferred) line {

@@ -16,6 +16,7 @@ const importUsage = `usage: weft threads import FILE [flags]
 
 Reads threads that weft threads export has written; a dash stands for the standard input. A thread that
 exists in the store is an error, and nothing of it is changed; the threads before it in the file stay.
+So do those before the place where a file ends early; the thread at that place is not imported.
 The checkpoints keep their ids and order, and get new times.
 `
 
@@ -73,7 +74,13 @@ func load(ctx context.Context, s checkpoint.Store, in io.Reader) (int, error) {
 		var l line
 		err := dec.Decode(&l)
 		if errors.Is(err, io.EOF) {
-			return n, store()
+			return n, errors.New("the file is not complete: its last line, which has the number of its threads, is missing; export the threads again")
+		}
+		if err == nil && l.End != nil {
+			if err = l.End.check(lineEnd{n + min(len(t), 1), i - 2}, dec.More()); err == nil {
+				err = store()
+			}
+			return n, err
 		}
 		if err != nil || l.Thread == "" || l.ID == "" {
 			return n, errors.Join(fmt.Errorf("checkpoint %d of the file cannot be read", i-1), err)
@@ -85,4 +92,17 @@ func load(ctx context.Context, s checkpoint.Store, in io.Reader) (int, error) {
 		}
 		t = append(t, l.transferred())
 	}
+}
+
+// check refuses a file whose last line counts other lines than it has, or is not the last one.
+func (e *lineEnd) check(have lineEnd, more bool) error {
+	if *e == have && !more {
+		return nil
+	}
+	text := ""
+	if more {
+		text = ", and more lines after it"
+	}
+	return fmt.Errorf("the file is damaged: its last line counts %s and %s, and it has %d and %d%s; export the threads again",
+		count(e.Threads, "thread"), count(e.Checkpoints, "checkpoint"), have.Threads, have.Checkpoints, text)
 }

@@ -19,6 +19,8 @@ threads one by one and prints them as it reads. With the one status paused or fa
 these threads alone, and the list is in the order of nodes and ids.
 
   STATUS  running (tasks are due), paused (a question is open), failed (a task has failed), done
+          unreadable (the data is damaged; such a thread is listed with any -status and -node, and the exit
+          status is 1)
   NODES   the nodes whose tasks are due
   AGE     the time since the last checkpoint
 `
@@ -63,8 +65,11 @@ func (f *threadFilter) byStatus() (q checkpoint.StatusQuery, ok bool) {
 	return checkpoint.StatusQuery{Status: checkpoint.Status(f.statuses[0]), Node: f.node, After: checkpoint.ThreadStatus{Node: node, Thread: id}}, true
 }
 
-// has applies the whole filter.
+// has applies the whole filter. It selects a thread that cannot be read whatever its status may be.
 func (f *threadFilter) has(r *threadRow) bool {
+	if r.Status == unreadable {
+		return f.begins(r)
+	}
 	return f.begins(r) && (f.statuses == nil || slices.Contains(f.statuses, r.Status)) && (f.node == "" || slices.Contains(r.Nodes, f.node))
 }
 
@@ -93,7 +98,7 @@ func runList(ctx context.Context, args []string, std *streams) (err error) {
 // printThreads prints the threads of a list.
 func (c *call) printThreads(ctx context.Context, t threads, f *threadFilter) error {
 	var out *table
-	n, last := 0, ""
+	n, last, bad := 0, "", unreadables{}
 	for row, err := range t.list(ctx, f) {
 		if err != nil {
 			return err
@@ -107,6 +112,7 @@ func (c *call) printThreads(ctx context.Context, t threads, f *threadFilter) err
 			break
 		}
 		n, last = n+1, row.at
+		bad.add(row.Error)
 		if c.json {
 			if err := printLine(c.out, row); err != nil {
 				return err
@@ -128,7 +134,30 @@ func (c *call) printThreads(ctx context.Context, t threads, f *threadFilter) err
 	case !c.json && n == 0:
 		say(c.err, "There are no such threads.%s", others(ctx, t))
 	}
-	return nil
+	return bad.err()
+}
+
+// unreadables counts the threads that cannot be read.
+type unreadables struct {
+	n     int
+	first string
+}
+
+// add counts a thread with this error, unless it is empty.
+func (u *unreadables) add(text string) {
+	if text == "" {
+		return
+	}
+	if u.n++; u.n == 1 {
+		u.first = text
+	}
+}
+
+func (u *unreadables) err() error {
+	if u.n == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s cannot be read: %s", count(u.n, "thread"), u.first)
 }
 
 // others says whether tenants have threads, which the list does not have.

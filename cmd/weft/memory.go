@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -29,8 +28,11 @@ func (a address) openMemory(ctx context.Context) (m *memory.Memory, end func() e
 }
 
 func (a address) openBackend(ctx context.Context) (driver.Backend, func() error, error) {
-	if strings.HasPrefix(a.db, "postgres://") || strings.HasPrefix(a.db, "postgresql://") {
+	if a.isPostgres() {
 		return a.openPostgresMemory(ctx)
+	}
+	if err := a.checkPath(); err != nil {
+		return nil, nil, err
 	}
 	if _, err := os.Stat(a.db); err != nil {
 		return nil, nil, fmt.Errorf("open the SQLite file of the memory: %w", err)
@@ -50,7 +52,7 @@ func (a address) openBackend(ctx context.Context) (driver.Backend, func() error,
 }
 
 func (a address) openPostgresMemory(ctx context.Context) (driver.Backend, func() error, error) {
-	config, err := pgmemory.PoolConfig(a.db, pgmemory.Detect)
+	config, err := pgmemory.PoolConfig(a.connection(), pgmemory.Detect)
 	if err != nil {
 		return nil, nil, errors.New("the URL of the PostgreSQL database of the memory is invalid") // the error may contain the password
 	}

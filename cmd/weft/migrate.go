@@ -27,6 +27,8 @@ applied. Programs of older versions may refuse the store afterwards: migrate wit
 programs use, and stop older ones before. weft doctor says whether migrations are pending.
 
 A new SQLite file needs -create. The tables of a server's runs are migrated where they exist, or with -runs.
+The queue of package riverqueue and a memory make their own tables: start one server, or call pgmemory.Migrate,
+with the role that owns the tables.
 `
 
 func runMigrate(ctx context.Context, args []string, std *streams) error {
@@ -75,6 +77,9 @@ func (c *call) createFlag() *bool {
 func (a address) create(ctx context.Context) (made bool, err error) {
 	if a.isPostgres() {
 		return false, fmt.Errorf("%w: -create is for a SQLite file; weft threads migrate makes the tables of PostgreSQL", errUsage)
+	}
+	if err := a.checkPath(); err != nil {
+		return false, err
 	}
 	if _, err := os.Stat(a.db); !errors.Is(err, fs.ErrNotExist) {
 		return false, err

@@ -18,11 +18,13 @@ TIME, or has an open question or another pending write, or has a tag. The newest
 the states that stay do not change. With the checkpoint at which a subgraph was called, the checkpoints of that
 call go. Without names it prunes all threads, which needs -all.
 
--delete-idle deletes whole threads whose newest checkpoint is older, unless a run holds them or they have an open
-question or another pending write. What a server keeps of a thread is not removed: a server has a retention of its
-own.
+-delete-idle deletes whole threads whose newest checkpoint is older. Threads that a run holds, that wait for an
+answer, that have failed or that have a tag stay. A thread whose tasks are due and whose process has died is
+deleted: look at weft threads list -status running first. What a server keeps of a thread is not removed: a server
+has a retention of its own.
 
--dry-run removes nothing, and prints what would go.
+-dry-run removes nothing, and prints what would go. To find the threads of a SQLite file that a run holds, it
+takes their leases for a moment.
 `
 
 func runPrune(ctx context.Context, args []string, std *streams) (err error) {
@@ -50,8 +52,11 @@ func runPrune(ctx context.Context, args []string, std *streams) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.close()) }()
+	if err := exist(ctx, db.checkpoints, p.Threads); err != nil {
+		return err
+	}
 	if dry {
-		return c.printOutdated(ctx, db.checkpoints, p)
+		return c.printOutdated(ctx, db, p)
 	}
 	pruner, ok := db.checkpoints.(checkpoint.Pruner)
 	if !ok {
@@ -79,48 +84,81 @@ type prunedThread struct {
 	ID      string `json:"id"`
 	Stay    int    `json:"stay"`
 	Removed int    `json:"remove"`
+	Error   string `json:"error,omitempty"` // of a thread that cannot be read
 }
 
-func (c *call) printOutdated(ctx context.Context, s checkpoint.Store, p checkpoint.PrunePolicy) error {
-	out, total, found := newTable(c.out, "THREAD", "REMOVE", "STAY"), 0, 0
-	for id, err := range named(ctx, s, p.Threads, "") {
+// exist returns an error if one of the threads does not exist.
+func exist(ctx context.Context, s checkpoint.Store, threads []string) error {
+	for _, id := range threads {
+		found := false
+		for _, err := range s.List(ctx, checkpoint.Query{Thread: id, AllNamespaces: true, Limit: 1}) {
+			if err != nil && !damaged(err) {
+				return err
+			}
+			found = true
+		}
+		if !found {
+			return missing(id, "")
+		}
+	}
+	return nil
+}
+
+func (c *call) printOutdated(ctx context.Context, db *store, p checkpoint.PrunePolicy) error {
+	out, total, found, bad := newTable(c.out, "THREAD", "REMOVE", "STAY"), 0, 0, unreadables{}
+	for id, err := range named(ctx, db.checkpoints, p.Threads, "") {
 		if err != nil {
 			return err
 		}
 		t := prunedThread{ID: id}
-		if t.Removed, t.Stay, err = outdated(ctx, s, id, p, c.now()); err != nil {
-			return fmt.Errorf("thread %q: %w", id, err)
+		t.Removed, t.Stay, err = outdated(ctx, db, id, p, c.now())
+		if err != nil {
+			if err = fmt.Errorf("thread %q: %w", id, err); !damaged(err) {
+				return err
+			}
+			t.Error = err.Error()
 		}
-		if t.Removed == 0 {
+		if t.Removed == 0 && err == nil {
 			continue
 		}
-		total, found = total+t.Removed, found+1
-		if !c.json {
-			out.row(id, strconv.Itoa(t.Removed), strconv.Itoa(t.Stay))
-		} else if err := printLine(c.out, t); err != nil {
+		if bad.add(t.Error); err == nil {
+			total, found = total+t.Removed, found+1
+		}
+		if err := c.printOutdatedThread(out, t); err != nil {
 			return err
 		}
 	}
+	if !c.json {
+		if found+bad.n > 0 {
+			out.flush()
+		}
+		say(c.out, "This would remove %s of %s.", count(total, "checkpoint"), count(found, "thread"))
+	}
+	return bad.err()
+}
+
+func (c *call) printOutdatedThread(out *table, t prunedThread) error {
 	if c.json {
+		return printLine(c.out, t)
+	}
+	if t.Error != "" {
+		out.row(t.ID, unreadable, "")
 		return nil
 	}
-	if found > 0 {
-		out.flush()
-	}
-	say(c.out, "This would remove %s of %s.", count(total, "checkpoint"), count(found, "thread"))
+	out.row(t.ID, strconv.Itoa(t.Removed), strconv.Itoa(t.Stay))
 	return nil
 }
 
 // outdated counts the checkpoints of a thread that a policy removes and keeps.
-func outdated(ctx context.Context, s checkpoint.Store, thread string, p checkpoint.PrunePolicy, now time.Time) (remove, stay int, err error) {
-	tagged, err := tagsOf(ctx, s, thread)
+func outdated(ctx context.Context, db *store, thread string, p checkpoint.PrunePolicy, now time.Time) (remove, stay int, err error) {
+	tagged, err := db.tagged(ctx, thread)
 	if err != nil {
 		return 0, 0, err
 	}
 	newer, gone := map[string]int{}, map[string]bool{}
 	spaces := map[string][]string{}
 	total, youngest, pending := 0, time.Time{}, false
-	for c, err := range s.List(ctx, checkpoint.Query{Thread: thread, AllNamespaces: true, Writes: true}) {
+	for c, err := range db.checkpoints.List(ctx, checkpoint.Query{Thread: thread, AllNamespaces: true, Writes: true}) {
 		if err != nil {
 			return 0, 0, err
 		}
@@ -135,8 +173,14 @@ func outdated(ctx context.Context, s checkpoint.Store, thread string, p checkpoi
 		newer[c.Namespace]++
 		spaces[c.Namespace] = append(spaces[c.Namespace], c.ID)
 	}
-	if total > 0 && p.Deletes(now.Sub(youngest), pending) {
-		return total, 0, nil
+	if total > 0 && len(tagged) == 0 && p.Deletes(now.Sub(youngest), pending) {
+		held, err := db.held(ctx, []string{thread}, false)
+		if err != nil {
+			return 0, 0, err
+		}
+		if !held[thread] {
+			return total, 0, nil
+		}
 	}
 	endCalls(spaces, gone)
 	return len(gone), total - len(gone), nil
@@ -155,15 +199,12 @@ func endCalls(spaces map[string][]string, gone map[string]bool) {
 	}
 }
 
-// tagsOf returns the ids of the checkpoints with tags, which a store keeps.
-func tagsOf(ctx context.Context, s checkpoint.Store, thread string) (map[string]bool, error) {
-	tagger, ok := s.(interface {
-		Tags(ctx context.Context, thread string) (map[string]checkpoint.Key, error)
-	})
-	if !ok {
+// tagged returns the ids of the checkpoints with tags, which a store keeps.
+func (s *store) tagged(ctx context.Context, thread string) (map[string]bool, error) {
+	if s.tags == nil {
 		return nil, nil
 	}
-	tags, err := tagger.Tags(ctx, thread)
+	tags, err := s.tags(ctx, thread)
 	out := map[string]bool{}
 	for _, k := range tags {
 		out[k.ID] = true

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 )
 
 const resumeUsage = `usage: weft threads resume THREAD -server URL [flags]
@@ -51,7 +52,8 @@ func runResume(ctx context.Context, args []string, std *streams) (err error) {
 const cancelThreadUsage = `usage: weft threads cancel THREAD -server URL [flags]
 
 Cancels the runs of a thread: the one that is executed, and those that wait. Stored states stay; -rollback
-removes those that the runs have stored. Only the server that executes a run can cancel it.
+removes those that the runs have stored. Name the server that executes the runs, or, if servers share a queue,
+any of them.
 `
 
 func runCancelThread(ctx context.Context, args []string, std *streams) (err error) {
@@ -77,7 +79,35 @@ func runCancelThread(ctx context.Context, args []string, std *streams) (err erro
 	if err := server.call(ctx, http.MethodPost, "/runs/cancel?action="+action(*rollback), body, nil); err != nil {
 		return err
 	}
-	say(c.out, "Cancelled %s.", count(len(list), "run"))
+	return c.printCancelled(ctx, server, list)
+}
+
+// printCancelled reads runs again that a server was told to cancel, and says how they have ended.
+func (c *call) printCancelled(ctx context.Context, server *client, list []runView) error {
+	var ids []string
+	for i := range list {
+		ids = append(ids, list[i].ID)
+	}
+	list, err := server.runs(ctx, map[string]any{"run_ids": ids}, 0)
+	if err != nil {
+		return err
+	}
+	var left, ended []runView
+	for _, r := range list {
+		switch {
+		case slices.Contains(waiting, r.Status):
+			left = append(left, r)
+		case r.Status != interrupted:
+			ended = append(ended, r)
+		}
+	}
+	say(c.out, "Cancelled %s.", count(len(ids)-len(left)-len(ended), "run"))
+	for _, r := range ended {
+		say(c.out, "The run %s has ended with the status %s.", cell(r.ID), cell(r.Status))
+	}
+	if len(left) > 0 {
+		return unended(left)
+	}
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -236,7 +237,7 @@ func runJoin(ctx context.Context, args []string, std *streams) error {
 const cancelRunUsage = `usage: weft runs cancel RUN -server URL [flags]
 
 Cancels a run and waits for its end. Stored states stay; -rollback removes those that the run has stored.
-Only the server that executes a run can cancel it.
+Name the server that executes the run, or, if servers share a queue, any of them.
 `
 
 func runCancelRun(ctx context.Context, args []string, std *streams) (err error) {
@@ -262,6 +263,27 @@ func runCancelRun(ctx context.Context, args []string, std *streams) (err error) 
 	if err := server.call(ctx, http.MethodPost, where, nil, nil); err != nil {
 		return err
 	}
-	say(c.out, "The run is cancelled.")
+	runs, err := server.runs(ctx, map[string]any{"run_ids": []string{r.ID}}, 1)
+	switch {
+	case err != nil:
+		return err
+	case len(runs) == 0:
+		say(c.out, "The run has ended, and the server has removed it.")
+	case slices.Contains(waiting, runs[0].Status):
+		return unended(runs)
+	case runs[0].Status == interrupted:
+		say(c.out, "The run is cancelled.")
+	default:
+		say(c.out, "The run has ended with the status %s.", cell(runs[0].Status))
+	}
 	return nil
+}
+
+// interrupted is the status of a run that was cancelled.
+const interrupted = "interrupted"
+
+// unended is the error for runs that a server was told to cancel.
+func unended(runs []runView) error {
+	return fmt.Errorf("%s not cancelled: %s has the status %s. This server may not execute it: "+
+		"name the server that executes the run, or, if servers share a queue, any of them", count(len(runs), "run"), runs[0].ID, runs[0].Status)
 }

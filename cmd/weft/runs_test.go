@@ -294,12 +294,23 @@ func TestCommandsKeepTokensAndPasswordsToThemselves(t *testing.T) {
 		{"threads", "list", "-db", "postgres://u:tok3n@127.0.0.1:1/d?connect_timeout=1"},
 		{"runs", "list", "-db", "postgres://u:tok3n@127.0.0.1:1/d?connect_timeout=1"},
 		{"threads", "migrate", "-db", "postgres://u:tok3n@127.0.0.1:1/d?connect_timeout=1"},
+		{"threads", "list", "-db", "host=127.0.0.1 port=1 user=u password=tok3n connect_timeout=1"},
+		{"threads", "list", "-db", "password = tok3n host=127.0.0.1 port=x"},
+		{"threads", "list", "-db", "Postgres://u:tok3n@127.0.0.1:1/d?connect_timeout=1"},
+		{"threads", "list", "-db", "postgress://u:tok3n@127.0.0.1:1/d"},
+		{"threads", "list", "-db", "postgress://u:tok3n@127.0.0.1:1/d", "-tenant", "x"},
+		{"threads", "list", "-db", "postgres:/u:tok3n@127.0.0.1:1/d"},
+		{"threads", "list", "-db", " postgres://u:tok3n@127.0.0.1:1/d"},
+		{"threads", "list", "-db", "hots=db password=tok3n"},
+		{"threads", "import", "-", "-create", "-db", "postgress://u:tok3n@127.0.0.1:1/d"},
+		{"doctor", "-db", "postgress://u:tok3n@127.0.0.1:1/d"},
+		{"doctor", "-db", "Host=db password=tok3n"},
 	} {
 		m := newTerminal(t, nil)
 		m.env = map[string]string{"WEFT_TOKEN": "tok3n"}
 		code, out, errs := m.call(args...)
 		assert.NotEqual(t, exitDone, code, "%v", args)
-		assert.NotEmpty(t, errs, "%v", args)
+		assert.NotEmpty(t, out+errs, "%v", args)
 		assert.NotContains(t, out+errs, "tok3n", "%v", args)
 	}
 	assert.Empty(t, other, "another host got the token")

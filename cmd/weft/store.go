@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -27,13 +28,35 @@ import (
 
 // An address names a database.
 type address struct {
-	db             string // the path of a SQLite file, or the URL of a PostgreSQL database
+	db             string // the path of a SQLite file, or the URL or the keys and values of a PostgreSQL database
 	schema, tenant string
 }
 
-// isPostgres reports whether the address is the URL of a PostgreSQL database.
+var (
+	postgresScheme = regexp.MustCompile(`^(?i:postgres|postgresql)://`)
+	// postgresKeys matches the first key of a text such as "host=db user=u".
+	postgresKeys = regexp.MustCompile(`^\s*(host|hostaddr|port|dbname|database|user|password|passfile|service|servicefile|sslmode|connect_timeout|application_name)\s*=`)
+	// passwords matches a text that may have a password.
+	passwords = regexp.MustCompile(`(?i)://|password\s*=|^\s*postgres(ql)?:`)
+)
+
+// isPostgres reports whether the address is that of a PostgreSQL database.
 func (a address) isPostgres() bool {
-	return strings.HasPrefix(a.db, "postgres://") || strings.HasPrefix(a.db, "postgresql://")
+	return postgresScheme.MatchString(a.db) || postgresKeys.MatchString(a.db)
+}
+
+// connection returns the address as pgx reads it: with the scheme in lower case.
+func (a address) connection() string {
+	return postgresScheme.ReplaceAllStringFunc(a.db, strings.ToLower)
+}
+
+// checkPath refuses an address that cannot be the path of a SQLite file. The error does not repeat the
+// address, which may have a password.
+func (a address) checkPath() error {
+	if passwords.MatchString(a.db) {
+		return fmt.Errorf("%w: the database is neither the path of a SQLite file nor the URL of a PostgreSQL database; such a URL begins with postgres:// or postgresql://", errUsage)
+	}
+	return nil
 }
 
 // A store is an open database.
@@ -41,6 +64,9 @@ type store struct {
 	checkpoints checkpoint.Store
 	runs        runs.Store
 	close       func() error
+	// held and tags look into the database.
+	held lessor
+	tags func(ctx context.Context, thread string) (map[string]checkpoint.Key, error) // it may be nil
 	// tenants returns the number of tenants with threads. It is nil for a SQLite file, and if -tenant names one.
 	tenants func(ctx context.Context) (int, error)
 	// queue returns what the queue of package riverqueue has. It is nil if the database has none.
@@ -75,7 +101,7 @@ func (a address) open(ctx context.Context) (*store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &store{checkpoints: cp, runs: memruns.New(), close: cp.Close}
+	s := &store{checkpoints: cp, runs: memruns.New(), close: cp.Close, held: tryLeases(cp)}
 	if !tables("run_") {
 		return s, nil
 	}
@@ -90,6 +116,9 @@ func (a address) open(ctx context.Context) (*store, error) {
 // check refuses an address that is not a SQLite file with threads. It returns a function that reports
 // whether the file has a table whose name begins with a prefix.
 func (a address) check(ctx context.Context) (has func(prefix string) bool, err error) {
+	if err := a.checkPath(); err != nil {
+		return nil, err
+	}
 	if a.schema != "" || a.tenant != "" {
 		return nil, fmt.Errorf("%w: -schema and -tenant are for a PostgreSQL database, and %q is not the URL of one", errUsage, a.db)
 	}
@@ -129,7 +158,7 @@ func readOnly(path string) (*sql.DB, error) {
 
 // pool returns the connections of a PostgreSQL database.
 func (a address) pool(ctx context.Context) (*pgxpool.Pool, error) {
-	config, err := pgcheckpoint.PoolConfig(a.db, pgcheckpoint.Detect)
+	config, err := pgcheckpoint.PoolConfig(a.connection(), pgcheckpoint.Detect)
 	if err != nil {
 		return nil, errors.New("the URL of the PostgreSQL database is invalid") // the error may contain the password
 	}
@@ -141,7 +170,7 @@ func (a address) openPostgres(ctx context.Context) (*store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &store{runs: memruns.New(), close: func() error { pool.Close(); return nil }}
+	s := &store{runs: memruns.New(), close: func() error { pool.Close(); return nil }, held: a.held(pool)}
 	if a.tenant == "" {
 		s.tenants = a.tenants(pool)
 	}
@@ -149,6 +178,7 @@ func (a address) openPostgres(ctx context.Context) (*store, error) {
 		pool.Close()
 		return nil, err
 	}
+	s.tags = tagsOf(s.checkpoints)
 	r, err := pgruns.New(ctx, pool, pgruns.Options{Schema: a.schema})
 	switch {
 	case err == nil:
@@ -178,6 +208,35 @@ func (a address) tenants(pool *pgxpool.Pool) func(ctx context.Context) (int, err
 			" WHERE tenant <> ''").Scan(&n)
 		return n, err
 	}
+}
+
+// held returns a function that finds the threads that a run holds.
+func (a address) held(pool *pgxpool.Pool) lessor {
+	return func(ctx context.Context, threads []string, anywhere bool) (map[string]bool, error) {
+		rows, err := pool.Query(ctx, "SELECT id FROM "+pgx.Identifier{cmp.Or(a.schema, defaultSchema), "cp_thread"}.Sanitize()+
+			" WHERE (tenant = $1::text OR $3::boolean) AND id = ANY ($2::text[]) AND owner IS NOT NULL AND until >= clock_timestamp()",
+			a.tenant, threads, anywhere && a.tenant == "")
+		if err != nil {
+			return nil, err
+		}
+		ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		held := map[string]bool{}
+		for _, id := range ids {
+			held[id] = true
+		}
+		return held, err
+	}
+}
+
+// tagsOf returns a function that reads the tags of a thread, or nil if the store has none.
+func tagsOf(s checkpoint.Store) func(ctx context.Context, thread string) (map[string]checkpoint.Key, error) {
+	tagger, ok := s.(interface {
+		Tags(ctx context.Context, thread string) (map[string]checkpoint.Key, error)
+	})
+	if !ok {
+		return nil
+	}
+	return tagger.Tags
 }
 
 // checkpoints opens the checkpoints of a database. In a Supabase project the tenant is a user.

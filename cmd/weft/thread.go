@@ -37,6 +37,8 @@ const (
 	paused  = "paused"  // a question is open, or a static pause holds it
 	failed  = "failed"  // a task has failed
 	done    = "done"    // nothing is due
+
+	unreadable = "unreadable" // the stored data is damaged
 )
 
 // statuses are the statuses by the names that servers use.
@@ -51,6 +53,7 @@ type threadRow struct {
 	Checkpoints int       `json:"checkpoints,omitempty"`
 	Graph       string    `json:"graph,omitempty"`
 	Updated     time.Time `json:"updated"`
+	Error       string    `json:"error,omitempty"` // of an unreadable thread
 	at          string    // what -after takes to continue after it
 }
 
@@ -147,7 +150,7 @@ func (t *storedThreads) list(ctx context.Context, f *threadFilter) iter.Seq2[thr
 			if row.ID <= f.after || !f.begins(&row) {
 				continue
 			}
-			if err := t.newest(ctx, &row); err != nil {
+			if err := t.look(ctx, &row); err != nil {
 				yield(row, err)
 				return
 			}
@@ -176,7 +179,7 @@ func (t *storedThreads) listStatus(ctx context.Context, f *threadFilter, q check
 		}
 		seen[row.ID] = true
 		if err == nil {
-			err = t.newest(ctx, &row)
+			err = t.look(ctx, &row)
 		}
 		if err != nil {
 			yield(row, err)
@@ -187,6 +190,20 @@ func (t *storedThreads) listStatus(ctx context.Context, f *threadFilter, q check
 		}
 	}
 	return nil
+}
+
+// look adds what the newest checkpoint says, or that it is damaged.
+func (t *storedThreads) look(ctx context.Context, row *threadRow) error {
+	err := t.newest(ctx, row)
+	if damaged(err) {
+		row.Status, row.Error, err = unreadable, err.Error(), nil
+	}
+	return err
+}
+
+// damaged reports whether an error is about the data of one thread, so that others may be readable.
+func damaged(err error) bool {
+	return errors.Is(err, checkpoint.ErrCorrupt) || errors.Is(err, checkpoint.ErrFormat) || errors.Is(err, checkpoint.ErrDecrypt)
 }
 
 // newest adds what the newest checkpoint of the graph says.

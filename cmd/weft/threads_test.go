@@ -315,7 +315,7 @@ func TestTheDryRunOfAPruneIsExact(t *testing.T) {
 		if r.IntN(4) == 0 {
 			p.DeleteIdle = 1
 		}
-		remove, stay, err := outdated(t.Context(), s, "t", p, time.Now())
+		remove, stay, err := outdated(t.Context(), &store{checkpoints: s, held: tryLeases(s)}, "t", p, time.Now())
 		require.NoError(t, err)
 		removed, err := s.Prune(t.Context(), p)
 		require.NoError(t, err)

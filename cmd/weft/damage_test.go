@@ -1,0 +1,82 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// damagedFile returns a file in which order-2 cannot be read.
+func damagedFile(t *testing.T) string {
+	t.Helper()
+	file := sqliteFile(t)
+	execute(t, file, "UPDATE cp_pending SET data = zeroblob(length(data)) WHERE step / 4294967296 = (SELECT key FROM cp_thread WHERE id = 'order-2')")
+	return file
+}
+
+func TestADamagedThreadDoesNotHideTheOthers(t *testing.T) {
+	t.Parallel()
+	file := damagedFile(t)
+	for _, tt := range []struct {
+		args       []string
+		all, lacks []string
+	}{
+		{[]string{"threads", "list"}, []string{"order-1  done", "order-2  unreadable", "order-3  failed", "order-4  running"}, nil},
+		{[]string{"threads", "list", "-status", "done,running"}, []string{"order-1", "order-2", "order-4"}, []string{"order-3"}},
+		{[]string{"threads", "list", "-json"}, []string{`"status":"unreadable"`, `"error":"`, `"order-4"`}, nil},
+		{[]string{"threads", "prune", "-all", "-keep-last", "1", "-dry-run"}, []string{"order-1  2 ", "order-2  unreadable", "order-3  1 ", "3 checkpoints of 2 threads"}, nil},
+		{[]string{"threads", "prune", "-all", "-keep-last", "1", "-dry-run", "-json"}, []string{`"id":"order-1"`, `"error":"`, `"id":"order-3"`}, nil},
+	} {
+		code, out, errs := newTerminal(t, nil).call(append(tt.args, "-db", file)...)
+		assert.Equal(t, exitFailed, code, "%v", tt.args)
+		for _, text := range tt.all {
+			assert.Contains(t, out, text, "%v", tt.args)
+		}
+		for _, text := range tt.lacks {
+			assert.NotContains(t, out, text, "%v", tt.args)
+		}
+		assert.Contains(t, errs, `1 thread cannot be read: thread "order-2": `, "%v", tt.args)
+	}
+	code, _, errs := newTerminal(t, nil).call("threads", "list", "-prefix", "order-1", "-db", file)
+	assert.Equal(t, exitDone, code, errs)
+}
+
+func TestAnImportRefusesAFileThatEndsEarly(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	code, file, errs := newTerminal(t, nil).call("threads", "export", "-db", sqliteFile(t))
+	require.Equal(t, exitDone, code, errs)
+	lines := strings.SplitAfter(strings.TrimSuffix(file, "\n"), "\n")
+	load := func(text string) (int, string) {
+		m := newTerminal(t, nil)
+		m.stdin = text
+		to := filepath.Join(folder, "new.db")
+		code, _, errs := m.call("threads", "import", "-", "-create", "-db", to)
+		require.NoError(t, os.Remove(to))
+		return code, errs
+	}
+	for i := range len(lines) {
+		code, errs := load(strings.Join(lines[:i], ""))
+		assert.Equal(t, exitFailed, code, "%d lines", i)
+		if i > 0 {
+			assert.Contains(t, errs, "not complete", "%d lines", i)
+		}
+	}
+	code, errs = load(file)
+	assert.Equal(t, exitDone, code, errs)
+	assert.Contains(t, errs, "Imported 4 threads.")
+	for name, text := range map[string]string{
+		"a missing line":     strings.Join(append(append([]string{}, lines[:1]...), lines[2:]...), ""),
+		"a line after":       file + lines[1],
+		"a missing thread":   lines[0] + strings.Join(lines[4:], ""),
+		"nothing but an end": lines[0] + lines[len(lines)-1],
+	} {
+		code, errs := load(text)
+		assert.Equal(t, exitFailed, code, name)
+		assert.NotContains(t, errs, "Imported 4 threads.", name)
+	}
+}
