@@ -53,9 +53,8 @@ func runImport(ctx context.Context, args []string, std *streams) (err error) {
 // load stores the threads of a file and returns their number.
 func load(ctx context.Context, s checkpoint.Store, in io.Reader) (int, error) {
 	dec := json.NewDecoder(bufio.NewReader(in))
-	var first line
-	if err := dec.Decode(&first); err != nil || first.Format != exportFormat {
-		return 0, fmt.Errorf("this is no file of threads: its first line is not {\"format\":%q}", exportFormat)
+	if err := checkFirst(dec); err != nil {
+		return 0, err
 	}
 	n := 0
 	var t transfer
@@ -92,6 +91,15 @@ func load(ctx context.Context, s checkpoint.Store, in io.Reader) (int, error) {
 		}
 		t = append(t, l.transferred())
 	}
+}
+
+// checkFirst reads the first line.
+func checkFirst(dec *json.Decoder) error {
+	var first line
+	if err := dec.Decode(&first); err != nil || first.Format != exportFormat {
+		return fmt.Errorf("this is no file of threads: its first line is not {\"format\":%q}", exportFormat)
+	}
+	return nil
 }
 
 // check refuses a file whose last line counts other lines than it has, or is not the last one.
