@@ -343,8 +343,7 @@ func TestSubgraphThreadErrorsNameThreadAndTask(t *testing.T) {
 		"thread at":      {th.At(snap.ID).Subgraph("sub"), checkpoint.ErrInvalid, "the handle of the thread is at checkpoint " + snap.ID},
 		"no store":       {noStore.Thread("t").Subgraph("sub"), graph.ErrNoStore, "Options.Checkpoints"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		t.Run(name, func(t *testing.T) { // one after the other: an update holds the lease of the thread
 			_, err := c.sub.Snapshot(t.Context())
 			errs := []error{err}
 			_, err = c.sub.Update(t.Context(), "ask", trail.Put("x"))

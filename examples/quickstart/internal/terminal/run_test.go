@@ -27,6 +27,7 @@ A loom is a frame for weaving cloth. The weft goes over and under the warp.
   DIR/text.md, lines 3-4 (Weaving)
 
    3  ID  agent answers
+tokens      118 in, 22 out
 `
 	// The folder's path is longer than DIR, so that the text is wrapped elsewhere.
 	flat := func(text string) string { return strings.Join(strings.Fields(text), " ") }
