@@ -14,19 +14,7 @@ import (
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
-	"github.com/weft-go/weft/state"
 )
-
-// A position is the state of a thread before an input. It is in the history of the workflow before
-// the run begins, so a repeated run finds out whether an earlier attempt has stored the input.
-type position struct {
-	// Head is the id of the newest checkpoint; empty for a new thread.
-	Head string `json:"head,omitempty"`
-	// Inputs counts the pending writes of callers: edits, targets and answers.
-	Inputs int `json:"inputs,omitempty"`
-	// Version is the version of the graph that began the unfinished turn, or else that of the worker.
-	Version string `json:"version,omitempty"`
-}
 
 // runInput is the argument of a run.
 type runInput struct {
@@ -67,37 +55,11 @@ func (a *activities) graph(name string) (*graph.Graph, error) {
 	return g, nil
 }
 
-// look returns the position of a thread.
-func (a *activities) look(ctx context.Context, name, thread string) (position, error) {
-	g, err := a.graph(name)
-	if err != nil {
-		return position{}, err
-	}
-	c, err := g.Checkpoints().Get(ctx, checkpoint.Key{Thread: thread})
-	if errors.Is(err, checkpoint.ErrNotFound) {
-		return position{Version: g.Version()}, nil
-	}
-	if err != nil {
-		return position{}, err
-	}
-	p := position{Head: c.ID, Inputs: callerWrites(&c), Version: g.Version()}
-	snap, err := g.Thread(thread).Snapshot(ctx)
-	if err != nil || !snap.Done() { // a state that this version cannot read belongs to another one
-		p.Version = c.Version
-	}
-	return p, nil
-}
-
-// callerWrites counts the pending writes that callers of runs added to a checkpoint.
-func callerWrites(c *checkpoint.Checkpoint) int {
-	n := 0
-	for _, w := range c.Writes {
-		if w.Task == "" || w.Channel == "$answer" {
-			n++
-		}
-	}
-	return n
-}
+// The time after which a run that waits for its thread looks again. It doubles up to lastPoll.
+const (
+	firstPoll = 10 * time.Millisecond
+	lastPoll  = 500 * time.Millisecond
+)
 
 // run runs an input of a thread, or resumes the run of an earlier attempt.
 func (a *activities) run(ctx context.Context, in runInput) (outcome, error) {
@@ -107,40 +69,50 @@ func (a *activities) run(ctx context.Context, in runInput) (outcome, error) {
 	}
 	ctx, stop := keepAlive(ctx, in.HeartbeatTimeout)
 	defer stop()
+	for poll := firstPoll; ; poll = min(2*poll, lastPoll) {
+		snap, err := in.attempt(ctx, g)
+		if snap != nil || !errors.Is(err, checkpoint.ErrConflict) || nodeFailures(err) != nil {
+			return a.ended(ctx, snap, err)
+		}
+		// Another run holds the thread. It may be an earlier attempt, which applies the input meanwhile.
+		if err := pause(ctx, poll, err); err != nil {
+			return outcome{}, err
+		}
+	}
+}
+
+// attempt applies the input and runs the thread. If the input is applied already, it resumes the run. It returns a
+// [checkpoint.ErrConflict] and no snapshot if another run holds the thread.
+func (in *runInput) attempt(ctx context.Context, g *graph.Graph) (*graph.Snapshot, error) {
 	th := g.Thread(in.Thread)
-	var writes []state.Write
-	applied, err := in.applied(ctx, g.Checkpoints())
-	switch {
-	case err != nil:
-		return outcome{}, err
-	case !applied:
-		known, err := in.known(ctx, th)
-		if err != nil {
-			return outcome{}, err
-		}
-		if known {
-			snap, err := th.Snapshot(ctx)
-			return a.outcome(snap), err
-		}
-		if writes, err = decodeWrites(g, in.Input.Writes); err != nil {
-			return outcome{Failure: &failure{Kind: "invalid", Text: err.Error()}}, nil
-		}
-	default:
-		snap, err := th.Snapshot(ctx)
-		if err != nil {
-			return outcome{}, err
-		}
-		if stopped(snap) { // an earlier attempt ended the run, and Temporal did not learn of it
-			return a.outcome(snap), nil
-		}
-	}
-	metadata := map[string]string{}
-	maps.Copy(metadata, in.Input.Metadata)
+	o := graph.RunOptions{Conflict: graph.ConflictReject, Metadata: map[string]string{}, Hooks: beats()}
+	maps.Copy(o.Metadata, in.Input.Metadata)
 	if in.Input.Request != "" {
-		metadata[requestKey] = in.Input.Request
+		o.Metadata[requestKey] = in.Input.Request
 	}
-	snap, err := th.With(graph.RunOptions{Conflict: graph.ConflictWait, Metadata: metadata, Hooks: beats()}).Invoke(ctx, writes...)
-	return a.ended(ctx, snap, err)
+	applied, err := in.applied(ctx, g.Checkpoints())
+	if err != nil {
+		return nil, err
+	}
+	if applied {
+		snap, err := th.Snapshot(ctx)
+		if err != nil || stopped(snap) { // an earlier attempt ended the run, and Temporal did not learn of it
+			return snap, err
+		}
+		return th.With(o).Invoke(ctx)
+	}
+	known, err := in.known(ctx, th)
+	if err != nil {
+		return nil, err
+	}
+	if known {
+		return th.Snapshot(ctx)
+	}
+	writes, err := decodeWrites(g, in.Input.Writes)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s", checkpoint.ErrInvalid, err.Error())
+	}
+	return th.With(o).Invoke(ctx, writes...)
 }
 
 // ended returns the outcome of a run, or an error if the run has to be repeated.
@@ -158,29 +130,6 @@ func (a *activities) ended(ctx context.Context, snap *graph.Snapshot, err error)
 	out := a.outcome(snap)
 	out.Failure = f
 	return out, nil
-}
-
-// requestKey is the key of the id of a request in the metadata of checkpoints.
-const requestKey = "weft.request"
-
-// known reports whether an earlier execution of the workflow has run the request.
-func (in *runInput) known(ctx context.Context, th *graph.Thread) (bool, error) {
-	if !in.Input.Repeated {
-		return false, nil
-	}
-	for _, err := range th.History(ctx, graph.HistoryQuery{Metadata: map[string]string{requestKey: in.Input.Request}, Limit: 1}) {
-		return err == nil, err
-	}
-	return false, nil
-}
-
-// applied reports whether an earlier attempt has stored the input.
-func (in *runInput) applied(ctx context.Context, store checkpoint.Store) (bool, error) {
-	c, err := store.Get(ctx, checkpoint.Key{Thread: in.Thread})
-	if errors.Is(err, checkpoint.ErrNotFound) {
-		return false, nil
-	}
-	return err == nil && (c.ID != in.Base.Head || callerWrites(&c) > in.Base.Inputs), err
 }
 
 // stopped reports whether a run of the thread would not get further: the thread is done, or each
@@ -208,7 +157,8 @@ func rootTask(path string) string {
 	return root
 }
 
-// outcome returns the outcome of a run that ended with the snapshot, which may be nil.
+// outcome returns the outcome of a run that ended with the snapshot, which may be nil. It is a failure if the
+// deadline of a question cannot be found out.
 func (a *activities) outcome(snap *graph.Snapshot) outcome {
 	if snap == nil {
 		return outcome{}
@@ -219,7 +169,11 @@ func (a *activities) outcome(snap *graph.Snapshot) outcome {
 		if p.Kind != graph.Question || !ok {
 			continue
 		}
-		if after, value, ok := d.of(p); ok {
+		after, value, err := d.of(p)
+		switch {
+		case err != nil:
+			out.Failure = &failure{Kind: "invalid", Text: fmt.Sprintf("the deadline of question %s of interrupt %q: %v", p.ID, p.Interrupt, err)}
+		case after > 0:
 			out.Deadlines = append(out.Deadlines, questionDeadline{wireAnswer{Interrupt: p.Interrupt, ID: p.ID, Value: value}, after})
 		}
 	}
@@ -231,6 +185,9 @@ func (a *activities) runTasks(ctx context.Context, in tasksInput) error {
 	ctx, stop := keepAlive(ctx, in.HeartbeatTimeout)
 	defer stop()
 	err := a.runSet(ctx, in.Set)
+	if _, node := errors.AsType[*graph.NodeError](err); node { // another delivery was faster in a subgraph of the task
+		return err
+	}
 	if errors.Is(err, checkpoint.ErrConflict) || errors.Is(err, checkpoint.ErrInvalid) {
 		return sdk.NewNonRetryableApplicationError(err.Error(), "weft.stale", err)
 	}

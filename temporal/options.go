@@ -14,7 +14,9 @@ type Options struct {
 	// graph that began it. Then a worker with another version goes on, with its
 	// [graph.Migrations]. Zero means 10 seconds.
 	Handover time.Duration
-	// RunTimeout is the maximum time of a run. Zero means 30 days.
+	// RunTimeout is the maximum time of a run, with its attempts on all workers and the time for which it waits for
+	// one. A run that takes longer fails with [graph.ErrTimeout], and the next input of the thread begins. Zero means
+	// 30 days.
 	RunTimeout time.Duration
 }
 

@@ -45,6 +45,7 @@ var sentinels = map[string]error{
 	"canceled":      context.Canceled,
 	"no_input":      graph.ErrNoInput,
 	"max_steps":     graph.ErrMaxSteps,
+	"timeout":       graph.ErrTimeout,
 	"no_question":   graph.ErrNoQuestion,
 	"duplicate_key": graph.ErrDuplicateKey,
 	"signal":        graph.ErrSignal,

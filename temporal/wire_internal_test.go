@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -109,10 +111,110 @@ func TestDeadlineOfQuestions(t *testing.T) {
 		return 5, true
 	})
 	out := a.outcome(snap)
+	require.Nil(t, out.Failure)
 	require.Len(t, out.Deadlines, 1)
 	assert.Equal(t, snap.Pauses[0].ID, out.Deadlines[0].ID)
 	assert.JSONEq(t, `true`, string(out.Deadlines[0].Value))
 	assert.True(t, stopped(snap))
+
+	for name, d := range map[string]Deadline{
+		"decode": NewDeadline(graph.NewInterrupt[int, bool]("approve"), func(int) (time.Duration, bool) { return 5, true }),
+		"encode": NewDeadline(graph.NewInterrupt[string, func()]("approve"), func(string) (time.Duration, func()) { return 5, func() {} }),
+	} {
+		a.deadlines["approve"] = d
+		out := a.outcome(snap)
+		require.NotNil(t, out.Failure, "a question that cannot have its deadline: %s", name)
+		assert.Contains(t, out.Failure.Text, "approve")
+		assert.Equal(t, snap.ID, out.Checkpoint)
+	}
+}
+
+// TestInputIsAppliedOnceByAttemptsThatWait proves that two attempts, which wait for the thread at the same time, apply
+// the input once.
+func TestInputIsAppliedOnceByAttemptsThatWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		b := graph.New("test", trail)
+		b.Node("wait", func(context.Context, state.View) (state.Update, error) {
+			<-release
+			return nil, nil
+		})
+		b.Edge(graph.Start, "wait")
+		g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
+		require.NoError(t, err)
+		a := newActivities(&WorkerOptions{})
+		a.graphs["test"] = g
+		data, err := encodeWrites([]state.Write{trail.Put("mine")})
+		require.NoError(t, err)
+		var runs sync.WaitGroup
+		runs.Go(func() {
+			_, err := g.Thread("t").Invoke(t.Context(), trail.Put("other"))
+			assert.NoError(t, err)
+		})
+		synctest.Wait()
+		base, err := a.look(t.Context(), "test", "t")
+		require.NoError(t, err)
+		for range 2 {
+			runs.Go(func() {
+				var suite testsuite.WorkflowTestSuite
+				env := suite.NewTestActivityEnvironment()
+				env.RegisterActivityWithOptions(a.run, activity.RegisterOptions{Name: runActivity})
+				_, err := env.ExecuteActivity(runActivity, runInput{
+					Graph: "test", Thread: "t", Base: base, Input: input{Writes: data, Request: "r"}, HeartbeatTimeout: time.Minute,
+				})
+				assert.NoError(t, err)
+			})
+		}
+		synctest.Wait()
+		close(release)
+		runs.Wait()
+		snap, err := g.Thread("t").Snapshot(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, []string{"other", "mine"}, trail.Get(snap))
+	})
+}
+
+// TestInputIsAppliedAfterAnotherRun proves that a run of somebody else, which moves the thread between look and the
+// run, does not count as an earlier attempt.
+func TestInputIsAppliedAfterAnotherRun(t *testing.T) {
+	t.Parallel()
+	g := testGraph(t)
+	a := newActivities(&WorkerOptions{})
+	a.graphs["test"] = g
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestActivityEnvironment()
+	env.RegisterActivityWithOptions(a.run, activity.RegisterOptions{Name: runActivity})
+	run := func(base position, request string, writes ...state.Write) {
+		data, err := encodeWrites(writes)
+		require.NoError(t, err)
+		_, err = env.ExecuteActivity(runActivity, runInput{
+			Graph: "test", Thread: "t", Base: base, Input: input{Writes: data, Request: request}, HeartbeatTimeout: time.Minute,
+		})
+		require.NoError(t, err)
+	}
+	base, err := a.look(t.Context(), "test", "t")
+	require.NoError(t, err)
+	snap, err := g.Thread("t").With(graph.RunOptions{Metadata: map[string]string{requestKey: "other"}}).Invoke(t.Context(), trail.Put("other"))
+	require.NoError(t, err)
+	run(base, "mine", trail.Put("mine"))
+	got, err := g.Thread("t").Snapshot(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, []string{"other", "mine"}, trail.Get(got), "new input")
+
+	// Somebody answers the question; the input is another turn.
+	base, err = a.look(t.Context(), "test", "t")
+	require.NoError(t, err)
+	_, err = g.Thread("t").Invoke(t.Context(), approve.Answer(snap.Pauses[0].ID, true))
+	if err != nil { // the second input has a question of its own
+		_, err = g.Thread("t").Invoke(t.Context(), approve.Answer(got.Pauses[0].ID, true))
+	}
+	require.NoError(t, err)
+	run(base, "next", trail.Put("next"))
+	run(base, "next", trail.Put("next"))
+	got, err = g.Thread("t").Snapshot(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, []string{"other", "mine", "next"}, trail.Get(got), "after an answer")
 }
 
 // TestInputIsAppliedOnce proves that a run which Temporal repeats does not apply its input again: when the earlier
@@ -125,12 +227,12 @@ func TestInputIsAppliedOnce(t *testing.T) {
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestActivityEnvironment()
 	env.RegisterActivityWithOptions(a.run, activity.RegisterOptions{Name: runActivity})
-	request := ""
+	request, repeated := "1", false
 	run := func(base position, writes ...state.Write) outcome {
 		data, err := encodeWrites(writes)
 		require.NoError(t, err)
 		value, err := env.ExecuteActivity(runActivity, runInput{
-			Graph: "test", Thread: "t", Base: base, Input: input{Writes: data, Request: request, Repeated: request != ""}, HeartbeatTimeout: time.Minute,
+			Graph: "test", Thread: "t", Base: base, Input: input{Writes: data, Request: request, Repeated: repeated}, HeartbeatTimeout: time.Minute,
 		})
 		require.NoError(t, err)
 		var out outcome
@@ -147,6 +249,7 @@ func TestInputIsAppliedOnce(t *testing.T) {
 	assert.Equal(t, []string{"in"}, trail.Get(snap))
 
 	// The earlier attempt stored the answer, and died before the task ran.
+	request = "2"
 	base, err = a.look(t.Context(), "test", "t")
 	require.NoError(t, err)
 	c, err := g.Checkpoints().Get(t.Context(), checkpoint.Key{Thread: "t"})
@@ -163,12 +266,13 @@ func TestInputIsAppliedOnce(t *testing.T) {
 	assert.Equal(t, out, run(base, approve.Answer(id, true)))
 	fresh, err := a.look(t.Context(), "test", "t")
 	require.NoError(t, err)
+	request = "3"
 	failed := run(fresh, approve.Answer(id, true))
 	require.NotNil(t, failed.Failure, "a new answer to a question that is not open")
 	assert.Equal(t, "no_question", failed.Failure.Kind)
 
 	// A client repeats a request after the workflow that ran it has ended.
-	request = "r"
+	request, repeated = "r", true
 	for range 2 {
 		base, err = a.look(t.Context(), "test", "t")
 		require.NoError(t, err)

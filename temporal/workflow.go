@@ -3,6 +3,7 @@ package temporal
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -61,6 +62,7 @@ type input struct {
 // A turn is an input in the queue of its thread.
 type turn struct {
 	input
+	answers []wireAnswer // the default answers that are the input; nil for an input of a client
 	done    bool
 	outcome outcome
 }
@@ -175,18 +177,32 @@ func (w *threadWorkflow) await(ctx workflow.Context) error {
 	if w.queued() {
 		return nil
 	}
-	var writes []wireWrite
+	var answers []wireAnswer
 	for i := range w.Deadlines {
 		if d := &w.Deadlines[i]; !d.Given && !d.At.After(workflow.Now(ctx)) {
 			d.Given = true
-			writes = append(writes, wireWrite{Answer: &d.wireAnswer})
+			answers = append(answers, d.wireAnswer)
 		}
 	}
-	data, err := json.Marshal(writes)
-	if err == nil && writes != nil {
-		w.queue = append(w.queue, &turn{input: input{Writes: data}})
+	if answers == nil {
+		return nil
 	}
-	return err
+	return w.give(ctx, answers)
+}
+
+// give adds default answers to the queue, as one input.
+func (w *threadWorkflow) give(ctx workflow.Context, answers []wireAnswer) error {
+	writes := make([]wireWrite, len(answers))
+	for i := range answers {
+		writes[i].Answer = &answers[i]
+	}
+	data, err := json.Marshal(writes)
+	if err != nil {
+		return err
+	}
+	request := fmt.Sprintf("deadline/%s/%d/%d", answers[0].ID, len(answers), workflow.Now(ctx).UnixNano())
+	w.queue = append(w.queue, &turn{answers: answers, input: input{Writes: data, Request: request}})
+	return nil
 }
 
 // next runs the first input of the queue.
@@ -199,47 +215,92 @@ func (w *threadWorkflow) next(ctx workflow.Context) error {
 	w.cancel, w.running = nil, false
 	cancel()
 	switch {
-	case err == nil:
+	case err == nil && t.outcome.Checkpoint != "":
 		w.keepDeadlines(workflow.Now(ctx), t.outcome.Deadlines)
+	case err == nil: // the input was refused, so the questions are still open
+		if len(t.answers) > 1 { // one of the questions may have been answered otherwise
+			for _, answer := range t.answers {
+				if err := w.give(ctx, []wireAnswer{answer}); err != nil {
+					return err
+				}
+			}
+		}
 	case sdk.IsCanceledError(err):
 		t.outcome.Failure = &failure{Kind: "canceled", Text: "the run was cancelled"}
+	case timedOut(err):
+		t.outcome.Failure = &failure{Kind: "timeout", Text: fmt.Sprintf("the run did not end within Options.RunTimeout, which is %v: %v", w.Options.RunTimeout, err)}
 	default:
 		t.outcome.Failure = &failure{Text: err.Error()}
+		w.giveAgain(workflow.Now(ctx).Add(w.Options.HeartbeatTimeout), t.answers)
 	}
 	t.done = true
 	return ctx.Err()
 }
 
+// giveAgain opens the deadlines of answers that could not be given. They pass again at the time.
+func (w *threadWorkflow) giveAgain(at time.Time, answers []wireAnswer) {
+	for i := range w.Deadlines {
+		d := &w.Deadlines[i]
+		if slices.ContainsFunc(answers, func(a wireAnswer) bool { return a.ID == d.ID }) {
+			d.Given, d.At = false, at
+		}
+	}
+}
+
+// timedOut reports whether an activity was given up because of [Options.RunTimeout].
+func timedOut(err error) bool {
+	if _, ok := errors.AsType[*sdk.TimeoutError](err); ok {
+		return true
+	}
+	failed, ok := errors.AsType[*sdk.ActivityError](err)
+	return ok && failed.RetryState() == enums.RETRY_STATE_TIMEOUT
+}
+
 // run runs an input on a worker with the version of the graph that began the turn, or on any worker.
 func (w *threadWorkflow) run(ctx workflow.Context, t *turn) error {
-	var base position
-	local := workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
-		StartToCloseTimeout: w.Options.HeartbeatTimeout,
-		RetryPolicy:         &sdk.RetryPolicy{MaximumInterval: w.Options.HeartbeatTimeout},
-	})
-	if err := workflow.ExecuteLocalActivity(local, lookActivity, w.Graph, w.thread).Get(ctx, &base); err != nil {
+	base, err := w.look(ctx)
+	if err != nil {
 		return err
 	}
 	in := runInput{Graph: w.Graph, Thread: w.thread, Base: base, Input: t.input, HeartbeatTimeout: w.Options.HeartbeatTimeout}
 	return onBuild(ctx, w.Options, w.Options.TaskQueue, base.Version, runActivity, in, &t.outcome)
 }
 
+// look returns the position of the thread. The worker of the workflow looks once. If it fails, because it has no
+// such graph or its store is away, any worker looks, until one can.
+func (w *threadWorkflow) look(ctx workflow.Context) (base position, err error) {
+	local := workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
+		StartToCloseTimeout: w.Options.HeartbeatTimeout, RetryPolicy: &sdk.RetryPolicy{MaximumAttempts: 1},
+	})
+	err = workflow.ExecuteLocalActivity(local, lookActivity, w.Graph, w.thread).Get(ctx, &base)
+	if err == nil || ctx.Err() != nil {
+		return base, ctx.Err()
+	}
+	onAny := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue: w.Options.TaskQueue, StartToCloseTimeout: w.Options.HeartbeatTimeout, ScheduleToCloseTimeout: w.Options.RunTimeout,
+		RetryPolicy: &sdk.RetryPolicy{InitialInterval: 100 * time.Millisecond, MaximumInterval: w.Options.HeartbeatTimeout},
+	})
+	err = workflow.ExecuteActivity(onAny, lookActivity, w.Graph, w.thread).Get(ctx, &base)
+	return base, err
+}
+
 // onBuild executes an activity on a worker with the version of the graph. If no such worker takes it in
 // time, another one does.
 func onBuild(ctx workflow.Context, o Options, queue, version, activity string, in, out any) error {
 	options := workflow.ActivityOptions{
-		TaskQueue: buildQueue(queue, version), StartToCloseTimeout: o.RunTimeout, HeartbeatTimeout: o.HeartbeatTimeout,
-		WaitForCancellation: true,
-		RetryPolicy:         &sdk.RetryPolicy{InitialInterval: 100 * time.Millisecond, MaximumInterval: o.HeartbeatTimeout},
+		TaskQueue: buildQueue(queue, version), HeartbeatTimeout: o.HeartbeatTimeout, WaitForCancellation: true,
+		StartToCloseTimeout: o.RunTimeout, ScheduleToCloseTimeout: o.RunTimeout, // the attempts together take no longer
+		RetryPolicy: &sdk.RetryPolicy{InitialInterval: 100 * time.Millisecond, MaximumInterval: o.HeartbeatTimeout},
 	}
 	if version != "" {
 		options.ScheduleToStartTimeout = o.Handover
+		options.ScheduleToCloseTimeout += o.Handover
 	}
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), activity, in).Get(ctx, out)
 	if timeout, ok := errors.AsType[*sdk.TimeoutError](err); !ok || timeout.TimeoutType() != enums.TIMEOUT_TYPE_SCHEDULE_TO_START {
 		return err
 	}
-	options.TaskQueue, options.ScheduleToStartTimeout = queue, 0
+	options.TaskQueue, options.ScheduleToStartTimeout, options.ScheduleToCloseTimeout = queue, 0, o.RunTimeout
 	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), activity, in).Get(ctx, out)
 }
 

@@ -2,6 +2,7 @@ package temporal
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -20,11 +21,16 @@ import (
 
 // newEnvironment returns an environment with a simulated clock, in which the functions stand for the activities.
 func newEnvironment(run func(ctx context.Context, in runInput) (outcome, error)) *testsuite.TestWorkflowEnvironment {
+	return newLookEnvironment(func() error { return nil }, run)
+}
+
+// newLookEnvironment is like newEnvironment. The activity that looks at the thread returns the error of a function.
+func newLookEnvironment(look func() error, run func(ctx context.Context, in runInput) (outcome, error)) *testsuite.TestWorkflowEnvironment {
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
 	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: deadlockTimeout})
 	env.RegisterWorkflowWithOptions(runThread, workflow.RegisterOptions{Name: threadWorkflowName})
-	env.RegisterActivityWithOptions(func(context.Context, string, string) (position, error) { return position{Version: "7"}, nil },
+	env.RegisterActivityWithOptions(func(context.Context, string, string) (position, error) { return position{Version: "7"}, look() },
 		activity.RegisterOptions{Name: lookActivity})
 	env.RegisterActivityWithOptions(run, activity.RegisterOptions{Name: runActivity})
 	return env
@@ -88,7 +94,7 @@ func TestDeadlineGivesTheAnswerOnce(t *testing.T) {
 func TestHistoryDoesNotGrow(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(func(context.Context, runInput) (outcome, error) {
-		return outcome{Deadlines: []questionDeadline{question("q", time.Hour)}}, nil
+		return outcome{Checkpoint: "c", Deadlines: []questionDeadline{question("q", time.Hour)}}, nil
 	})
 	env.SetContinueAsNewSuggested(true)
 	env.RegisterDelayedCallback(func() { env.UpdateWorkflow(invokeUpdate, "1", &callbacks{}, input{}) }, 0)
@@ -96,6 +102,91 @@ func TestHistoryDoesNotGrow(t *testing.T) {
 	var next *workflow.ContinueAsNewError
 	require.ErrorAs(t, env.GetWorkflowError(), &next)
 	assert.Equal(t, threadWorkflowName, next.WorkflowType.Name)
+}
+
+// TestRefusedInputKeepsDeadlines proves that an input without effect changes no deadline, and that each of several
+// default answers is given alone when they are refused together.
+func TestRefusedInputKeepsDeadlines(t *testing.T) {
+	t.Parallel()
+	var inputs []string
+	env := newEnvironment(func(_ context.Context, in runInput) (outcome, error) {
+		inputs = append(inputs, string(in.Input.Writes))
+		assert.NotEmpty(t, in.Input.Request)
+		switch len(inputs) {
+		case 1:
+			return outcome{Checkpoint: "c", Deadlines: []questionDeadline{question("q", time.Hour), question("r", time.Hour)}}, nil
+		case 2, 3, 4:
+			return outcome{Failure: &failure{Kind: "no_question", Text: "refused"}}, nil
+		}
+		return outcome{Checkpoint: "d"}, nil
+	})
+	var refused callbacks
+	env.RegisterDelayedCallback(func() { env.UpdateWorkflow(invokeUpdate, "1", &callbacks{}, input{Writes: []byte(`[]`), Request: "1"}) }, 0)
+	env.RegisterDelayedCallback(func() { env.UpdateWorkflow(invokeUpdate, "2", &refused, input{Writes: []byte(`[]`), Request: "2"}) }, time.Minute)
+	env.ExecuteWorkflow(threadWorkflowName, threadArgs{Graph: "test", Options: Options{}.withDefaults()})
+	require.NoError(t, env.GetWorkflowError())
+	require.NotNil(t, refused.result.Failure)
+	const q, r = `{"answer":{"interrupt":"approve","id":"q","value":false}}`, `{"answer":{"interrupt":"approve","id":"r","value":false}}`
+	assert.Equal(t, []string{"[]", "[]", "[" + q + "," + r + "]", "[" + q + "]", "[" + r + "]"}, inputs)
+}
+
+// TestInputWaitsForTheStore proves that an input does not fail while no worker can look at the thread.
+func TestInputWaitsForTheStore(t *testing.T) {
+	t.Parallel()
+	looks := 0
+	env := newLookEnvironment(func() error {
+		if looks++; looks < 9 {
+			return errors.New("the database is away")
+		}
+		return nil
+	}, func(context.Context, runInput) (outcome, error) { return outcome{Checkpoint: "c"}, nil })
+	began := env.Now()
+	var got callbacks
+	env.RegisterDelayedCallback(func() { env.UpdateWorkflow(invokeUpdate, "1", &got, input{}) }, 0)
+	env.ExecuteWorkflow(threadWorkflowName, threadArgs{Graph: "test", Options: Options{}.withDefaults()})
+	require.NoError(t, env.GetWorkflowError())
+	assert.Equal(t, "c", got.result.Checkpoint)
+	assert.Greater(t, env.Now().Sub(began), 10*time.Second, "longer than one attempt to look may take")
+}
+
+// TestDefaultAnswerIsGivenAgain proves that a default answer that no worker could take is given again.
+func TestDefaultAnswerIsGivenAgain(t *testing.T) {
+	t.Parallel()
+	looks, runs := 0, 0
+	env := newLookEnvironment(func() error {
+		if looks++; looks == 2 || looks == 3 {
+			return sdk.NewNonRetryableApplicationError("broken", "broken", nil)
+		}
+		return nil
+	}, func(context.Context, runInput) (outcome, error) {
+		if runs++; runs == 1 {
+			return outcome{Checkpoint: "c", Deadlines: []questionDeadline{question("q", time.Hour)}}, nil
+		}
+		return outcome{Checkpoint: "d"}, nil
+	})
+	env.RegisterDelayedCallback(func() { env.UpdateWorkflow(invokeUpdate, "1", &callbacks{}, input{}) }, 0)
+	env.ExecuteWorkflow(threadWorkflowName, threadArgs{Graph: "test", Options: Options{}.withDefaults()})
+	require.NoError(t, env.GetWorkflowError())
+	assert.Equal(t, 2, runs)
+	assert.Equal(t, 4, looks)
+}
+
+// TestRunTimeoutEndsARun proves that attempts do not follow each other for longer than the maximum time of a run.
+func TestRunTimeoutEndsARun(t *testing.T) {
+	t.Parallel()
+	attempts := 0
+	env := newEnvironment(func(context.Context, runInput) (outcome, error) {
+		attempts++
+		return outcome{}, sdk.NewTimeoutError(enums.TIMEOUT_TYPE_START_TO_CLOSE, errors.New("the node hangs"))
+	})
+	var got callbacks
+	env.RegisterDelayedCallback(func() { env.UpdateWorkflow(invokeUpdate, "1", &got, input{}) }, 0)
+	env.ExecuteWorkflow(threadWorkflowName, threadArgs{Graph: "test", Options: Options{RunTimeout: 20 * time.Second}.withDefaults()})
+	require.NoError(t, env.GetWorkflowError())
+	require.NotNil(t, got.result.Failure)
+	require.ErrorIs(t, got.result.Failure.err(), graph.ErrTimeout)
+	assert.Contains(t, got.result.Failure.Text, "the node hangs")
+	assert.Equal(t, 9, attempts, "the environment ends after 10 attempts, and the tenth would begin after 32.7 seconds")
 }
 
 func TestWorkflowWithoutInputEnds(t *testing.T) {

@@ -74,6 +74,56 @@ var deliveryCases = []testCase{
 			f.wantTrail(snap, "2", "2")
 		}
 	}},
+	{name: "delivery/overlap_subgraph", promise: "when two workers run a subgraph at the same time, one of them loses a commit, and its failure is no outcome of the task", run: func(f *fixture) {
+		var begun sync.WaitGroup
+		begun.Add(2)
+		lost := make(chan struct{})
+		f.build(func(b *graph.Builder, place string) {
+			in := graph.New("inner", trail)
+			in.Node("draft", func(context.Context, state.View) (state.Update, error) {
+				<-lost
+				f.record(place, "draft")
+				return state.Update{trail.Put("draft")}, nil
+			})
+			in.Edge(graph.Start, "draft")
+			inner, err := in.Compile(graph.Options{})
+			if err != nil {
+				f.Fatalf("compile: %v", err)
+			}
+			b.SubgraphWith("write", inner, graph.SubgraphOptions{Input: func(state.View) (state.Update, error) {
+				begun.Done() // both workers begin the call before one of them commits
+				begun.Wait()
+				return nil, nil
+			}})
+			b.Edge(graph.Start, "write")
+		})
+		var deliveries sync.WaitGroup
+		f.deliver = func(ctx context.Context, s graph.TaskSet, _ int) error {
+			errs := make(chan error, 2)
+			for range 2 {
+				deliveries.Go(func() { errs <- f.worker.RunTasks(ctx, s) })
+			}
+			first := <-errs
+			if !errors.Is(first, checkpoint.ErrConflict) {
+				f.Errorf("the worker that lost a commit returned %v, want %v", first, checkpoint.ErrConflict)
+				return first
+			}
+			close(lost)
+			return <-errs
+		}
+		snap, err := f.thread().Invoke(f.ctx, item.Put(1))
+		select {
+		case <-lost:
+		default:
+			close(lost)
+		}
+		deliveries.Wait()
+		if err != nil {
+			f.Fatalf("invoke: %v", err)
+		}
+		f.wantTrail(snap, "draft")
+		f.wantCount(inWorker, "draft", 1)
+	}},
 	{name: "delivery/worker_dies", promise: "when a worker dies with a part of its tasks done, the others run again, and the thread ends in the same state", run: func(f *fixture) {
 		f.build(f.fanOut)
 		f.deliver = func(ctx context.Context, s graph.TaskSet, delivery int) error {

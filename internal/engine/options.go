@@ -82,6 +82,8 @@ type session struct {
 	log      *runLog         // nil without a thread
 	origin   *string         // the origin of the thread's branch; see [Task.IdempotencyKey]
 
+	pack func([]checkpoint.Write) []checkpoint.Write // changes the stored form of a result; RunTasks sets it
+
 	answersOnly bool                       // the input consists of answers alone
 	answers     map[string]json.RawMessage // by the id of the question; includes stored answers
 

@@ -14,6 +14,9 @@ func (r *run) storeResult(t *Task) error {
 	if r.log == nil || t.err != nil && r.ctx.cause() != nil {
 		return nil
 	}
+	if r.pack != nil && errors.Is(t.extrasOrNone().fault, checkpoint.ErrConflict) {
+		return t.err // another process runs the task too, and was faster in a subgraph
+	}
 	writes, err := t.result()
 	if err != nil { // the result cannot be encoded, so the task fails
 		t.finished, t.err = false, t.fail(err)
@@ -21,9 +24,6 @@ func (r *run) storeResult(t *Task) error {
 	}
 	if err != nil {
 		return err
-	}
-	if r.pack != nil && t.finished {
-		writes = r.pack(writes)
 	}
 	r.touched.Store(true)
 	err = r.log.write(r.storeCtx, r.key(), writes)
@@ -61,6 +61,9 @@ func (t *Task) result() ([]checkpoint.Write, error) {
 		e.addJSON(markPersist, persistent)
 	}
 	e.end()
+	if pack := t.scope.pack; pack != nil && e.err == nil {
+		return pack(e.out), nil
+	}
 	return e.out, e.err
 }
 

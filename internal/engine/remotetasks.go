@@ -71,7 +71,7 @@ func (r *run) otherTasks(tasks []Task, s *TaskSet) ([]bool, error) {
 	return others, nil
 }
 
-// packResult returns the pending writes of a result as one pending write.
+// packResult returns the pending writes of a result as one pending write, also in a subgraph.
 // So the results of two processes that ran the task cannot mix: a store replaces the write as a whole.
 func packResult(writes []checkpoint.Write) []checkpoint.Write {
 	parts := make([]checkpoint.Change, len(writes))

@@ -43,9 +43,7 @@ type run struct {
 	tx          statecore.Tx // used again for each superstep; see transaction
 	snapshots   snapshotPolicy
 
-	// RunTasks sets these fields.
-	only   map[string]bool                             // the ids of the tasks to run
-	pack   func([]checkpoint.Write) []checkpoint.Write // changes the stored form of a result
+	only   map[string]bool // the ids of the tasks to run; RunTasks sets it
 	buffer commitBuffer
 
 	// These are the writes of a subgraph for its parent:
