@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -181,6 +182,46 @@ func (q *Queue) releaseHeld(ctx context.Context, tx pgx.Tx, owner string, n int)
 	})
 }
 
+// releaseAll releases the held jobs of all users that may execute more. Jobs stay held if one that was to
+// release them was cancelled in River, or if the bound has changed.
+func (q *Queue) releaseAll(ctx context.Context) error {
+	var owners []string
+	err := q.rows(ctx, q.sql(holders), nil, func(rows pgx.Rows) error {
+		var owner string
+		err := rows.Scan(&owner)
+		owners = append(owners, owner)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, owner := range owners {
+		err := pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
+			n, err := q.lockUser(ctx, tx, owner)
+			switch {
+			case err != nil:
+				return err
+			case q.o.UserRuns < 0:
+				return q.releaseHeld(ctx, tx, owner, math.MaxInt32)
+			case n < q.o.UserRuns:
+				return q.releaseHeld(ctx, tx, owner, q.o.UserRuns-n)
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("release the held jobs of the user %q: %w", owner, err)
+		}
+	}
+	return nil
+}
+
+// sweep corrects the jobs of all servers.
+func (q *Queue) sweep(ctx context.Context) error {
+	err := q.releaseAll(ctx)
+	_, cerr := q.pool.Exec(ctx, q.sql(cutErrors), keepErrors)
+	return errors.Join(err, cerr)
+}
+
 // A taskWorker executes any other job.
 type taskWorker struct {
 	river.WorkerDefaults[taskArgs]
@@ -202,6 +243,9 @@ func (q *Queue) work(ctx context.Context, id int64, j runs.Job, complete func(co
 	defer cancel(nil)
 	q.hold(id, cancel)
 	err := q.worker.Do(run, j)
+	if j.Kind == runs.JobSweep {
+		err = errors.Join(err, q.sweep(run))
+	}
 	if err == nil {
 		err = retries.Do(ctx, statementTime, pgdb.AnyFault, func(ctx context.Context) error {
 			return pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error { return complete(ctx, tx) })

@@ -24,19 +24,24 @@ func (q *Queue) renew(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
+		begun := time.Now()
 		err := q.renewOnce(ctx)
-		// After a time without the database, the other servers get the time to renew their leases.
-		if err == nil && time.Since(since) > q.o.Lease {
-			err = q.rescue(ctx)
+		if err == nil && begun.Sub(since) > q.o.Lease {
+			err = q.rescue(ctx, begun)
 		}
-		if err != nil {
+		if err != nil && ctx.Err() == nil {
+			q.o.Logger.Error("riverqueue: the leases of jobs were not renewed", "error", err)
+		}
+		// After a time without the database, or with a slow one, the other servers get the time to renew their
+		// leases.
+		if err != nil || q.slow(begun) {
 			since = time.Now()
-			if ctx.Err() == nil {
-				q.o.Logger.Error("riverqueue: the leases of jobs were not renewed", "error", err)
-			}
 		}
 	}
 }
+
+// slow reports whether the database has worked for so long that other servers may have missed a renewal.
+func (q *Queue) slow(begun time.Time) bool { return time.Since(begun) > q.o.Lease/renewals }
 
 // renewals is how often a lease is renewed before it ends.
 const renewals = 4
@@ -49,11 +54,11 @@ func (q *Queue) renewOnce(ctx context.Context) error {
 		ids = append(ids, id)
 	}
 	q.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, q.o.Lease)
+	defer cancel()
 	if len(ids) == 0 {
 		return q.pool.Ping(ctx)
 	}
-	ctx, cancel := context.WithTimeout(ctx, q.o.Lease)
-	defer cancel()
 	kept := map[int64]bool{}
 	rows, err := q.pool.Query(ctx, q.sql(renewLeases), ids)
 	if err != nil {
@@ -87,11 +92,15 @@ type deadJob struct {
 }
 
 // rescue takes the jobs of servers that have died. It ends each of them and adds a new one, so that a
-// server which was only slow cannot end a job that another one executes.
-func (q *Queue) rescue(ctx context.Context) error {
+// server which was only slow cannot end a job that another one executes. It takes none if the database
+// was slow since begun. The transaction compares leases with the time of its begin: it may be slow later.
+func (q *Queue) rescue(ctx context.Context, begun time.Time) error {
 	n := 0
 	err := retries.Do(ctx, statementTime, pgdb.Unsent, func(ctx context.Context) error {
 		return pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
+			if n = 0; q.slow(begun) {
+				return nil
+			}
 			rows, err := tx.Query(ctx, q.sql(endDead), q.o.Lease.Seconds())
 			if err != nil {
 				return err

@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,36 +57,53 @@ func (q *Queue) Tell(thread string) {
 
 // send sends messages until ctx ends.
 func (q *Queue) send(ctx context.Context) {
-	for {
+	for wait := minBackOff; ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-q.tell:
 		}
-		q.mu.Lock()
-		told := q.told
-		q.told = make(map[string]bool, len(told))
-		q.mu.Unlock()
-		text := strings.Builder{}
-		flush := func() {
-			if text.Len() > 0 {
-				// A message that is lost is made up for by the next look of the others.
-				sctx, cancel := context.WithTimeout(ctx, statementTime)
-				if _, err := q.pool.Exec(sctx, notify, q.channel(), q.id+text.String()); err != nil && ctx.Err() == nil {
-					q.o.Logger.Warn("riverqueue: a message was not sent", "error", err)
-				}
-				cancel()
-			}
-			text.Reset()
+		err := q.sendTold(ctx)
+		if err == nil {
+			wait = minBackOff
+			continue
 		}
-		for thread := range told {
-			if text.Len()+len(thread) > maxPayload {
-				flush()
-			}
-			text.WriteString(" " + thread)
+		if ctx.Err() == nil {
+			q.o.Logger.Warn("riverqueue: a message was not sent; it is sent again", "error", err)
 		}
-		flush()
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		}
+		timer.Stop()
+		wait = min(2*wait, maxBackOff)
 	}
+}
+
+// sendTold sends the threads that were told. Those that it cannot send are told again.
+func (q *Queue) sendTold(ctx context.Context) error {
+	q.mu.Lock()
+	told := slices.Collect(maps.Keys(q.told))
+	clear(q.told)
+	q.mu.Unlock()
+	for len(told) > 0 {
+		text, n := q.id, 0
+		for ; n < len(told) && (n == 0 || len(text)+len(told[n]) < maxPayload); n++ {
+			text += " " + told[n]
+		}
+		sctx, cancel := context.WithTimeout(ctx, statementTime)
+		_, err := q.pool.Exec(sctx, notify, q.channel(), text)
+		cancel()
+		if err != nil {
+			for _, thread := range told {
+				q.Tell(thread)
+			}
+			return err
+		}
+		told = told[n:]
+	}
+	return nil
 }
 
 // listen passes on the messages of others, and looks for changes from time to time, until ctx ends.
@@ -134,27 +153,30 @@ func (q *Queue) listenOnce(ctx context.Context) error {
 		return err
 	}
 	q.worker.Changed() // messages before LISTEN were lost
-	for {
-		wait, cancel := context.WithTimeout(ctx, lookRarely)
+	for last := time.Now(); ; {
+		wait, cancel := context.WithDeadline(ctx, last.Add(q.look))
 		m, err := conn.WaitForNotification(wait)
-		quiet := wait.Err() != nil && ctx.Err() == nil
+		due := wait.Err() != nil && ctx.Err() == nil
 		cancel()
 		switch {
-		case quiet: // a connection that is lost without a sign fails now
+		case m != nil:
+			from, threads, _ := strings.Cut(m.Payload, " ")
+			if from != q.id {
+				q.worker.Changed(strings.Fields(threads)...)
+			}
+		case due: // a connection that is lost without a sign fails now
 			ping, cancel := context.WithTimeout(ctx, statementTime)
 			err := conn.Ping(ping)
 			cancel()
 			if err != nil {
 				return err
 			}
-			q.worker.Changed()
 		case err != nil:
 			return err
-		default:
-			from, threads, _ := strings.Cut(m.Payload, " ")
-			if from != q.id {
-				q.worker.Changed(strings.Fields(threads)...)
-			}
+		}
+		if time.Since(last) >= q.look { // messages may never pause
+			last = time.Now()
+			q.worker.Changed()
 		}
 	}
 }

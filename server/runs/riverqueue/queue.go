@@ -53,6 +53,7 @@ type Queue struct {
 	worker runs.Worker
 	client *river.Client[pgx.Tx] // nil before Start
 	direct *pgx.ConnConfig       // for LISTEN; nil if the queue polls
+	look   time.Duration         // the time between two looks with LISTEN
 
 	stop    context.CancelFunc
 	tasks   sync.WaitGroup
@@ -80,8 +81,10 @@ const (
 	fetchPoll  = 500 * time.Millisecond // and when River was told of none
 	pooledPoll = 100 * time.Millisecond // the same behind a pooler
 
-	keepEnded  = time.Hour // a job after its end
-	retryAfter = time.Second
+	keepEnded  = time.Hour   // a job after its end
+	minRetry   = time.Second // before a job is tried again; it doubles each time
+	maxRetry   = time.Minute
+	keepErrors = 10 // of a job
 	// maxAttempts never ends a job: the server decides when a run has failed.
 	maxAttempts = 30_000
 	setupTime   = 2 * time.Minute
@@ -99,6 +102,7 @@ func New(pool *pgxpool.Pool, o Options) *Queue {
 	}
 	return &Queue{
 		pool: pool, o: o, id: uuid.New(), held: map[int64]context.CancelCauseFunc{}, told: map[string]bool{}, tell: make(chan struct{}, 1),
+		look: lookRarely,
 	}
 }
 
@@ -136,13 +140,14 @@ func (q *Queue) start(ctx context.Context, w runs.Worker) error {
 	q.worker = w
 	client, err := river.NewClient(riverpgxv5.New(q.pool), q.config(w, pooled))
 	if err == nil {
+		q.client = client // a job that is executed at once may add others
 		err = client.Start(context.WithoutCancel(ctx))
 	}
 	if err != nil {
+		q.client = nil
 		q.closePool()
 		return err
 	}
-	q.client = client
 	ctx, q.stop = context.WithCancel(context.WithoutCancel(ctx))
 	q.tasks.Go(func() { q.renew(ctx) })
 	q.tasks.Go(func() { q.send(ctx) })
@@ -196,11 +201,17 @@ func (q *Queue) config(w runs.Worker, pooled bool) *river.Config {
 	}
 }
 
-// A retryPolicy tries a job again after a while.
+// A retryPolicy tries a job again after a while, which is longer each time.
 type retryPolicy struct{}
 
 // NextRetry implements [river.ClientRetryPolicy].
-func (*retryPolicy) NextRetry(*rivertype.JobRow) time.Time { return time.Now().Add(retryAfter) }
+func (*retryPolicy) NextRetry(job *rivertype.JobRow) time.Time {
+	wait := minRetry
+	for n := 1; n < job.Attempt && wait < maxRetry; n++ {
+		wait *= 2
+	}
+	return time.Now().Add(min(wait, maxRetry))
+}
 
 // Close implements [runs.Queue].
 func (q *Queue) Close(ctx context.Context) error {

@@ -23,6 +23,9 @@ const (
 	releaseHeld = `UPDATE weft.river_job SET state = 'available' WHERE id IN (
 		SELECT id FROM weft.river_job WHERE kind = 'weft_thread' AND state = 'pending' AND args->>'owner' = $1::text
 		ORDER BY priority, id LIMIT $2::int)`
+	holders   = `SELECT DISTINCT args->>'owner' FROM weft.river_job WHERE kind = 'weft_thread' AND state = 'pending'`
+	cutErrors = `UPDATE weft.river_job SET errors = errors[cardinality(errors) - $1::int + 1:]
+	WHERE kind IN ('weft_thread', 'weft_task') AND state IN ('available', 'retryable', 'running') AND cardinality(errors) > $1::int`
 	liveKeys = `SELECT coalesce(args->>'what', 'thread'), coalesce(args->>'key', args->>'thread') FROM weft.river_job
 	WHERE kind IN ('weft_thread', 'weft_task') AND state IN ('available', 'pending', 'retryable', 'running', 'scheduled')`
 	renewLeases = `UPDATE weft.river_job SET attempted_at = now() WHERE id = ANY($1::bigint[]) AND state = 'running' RETURNING id`
@@ -40,10 +43,12 @@ const (
 		coalesce(extract(epoch FROM now() - min(created_at) FILTER (WHERE kind = 'weft_thread' AND state <> 'running')), 0)::float8
 	FROM weft.river_job WHERE state IN ('available', 'pending', 'retryable', 'running', 'scheduled')`
 	notify   = `SELECT pg_notify($1, $2)`
-	userJobs = `CREATE INDEX IF NOT EXISTS weft_river_owner ON weft.river_job ((args->>'owner'))
+	userJobs = `CREATE INDEX weft_river_owner ON weft.river_job ((args->>'owner'))
 	WHERE kind = 'weft_thread' AND state IN ('available', 'pending', 'retryable', 'running')`
 	migrating  = `SELECT pg_advisory_xact_lock(hashtextextended('weft queue migration ' || $1::text, 0))`
 	haveSchema = `SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1::text)`
+	haveIndex  = `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+	WHERE nspname = $1::text AND relname = 'weft_river_owner')`
 )
 
 const statementTime = 10 * time.Second
@@ -92,6 +97,10 @@ func (q *Queue) migrate(ctx context.Context) error {
 		}
 		if _, err := migrator.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
 			return fmt.Errorf("migrate: %w", err)
+		}
+		// CREATE INDEX IF NOT EXISTS would wait for the jobs that other servers are storing, and stop them.
+		if err := q.pool.QueryRow(ctx, haveIndex, q.o.Schema).Scan(&there); err != nil || there {
+			return err
 		}
 		_, err := q.pool.Exec(ctx, q.sql(userJobs))
 		return err
