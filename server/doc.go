@@ -31,7 +31,7 @@
 //   - log.go, logwriter.go, event.go: the event log of a thread.
 //   - record.go, recordtask.go, recordpause.go, attempt.go, place.go: how a run writes it.
 //   - lane.go, prepare.go, execute.go, finish.go, undo.go: the queue of a thread, and one run.
-//   - queue.go, replica.go: the queue that servers share, and what they have to tell each other.
+//   - queue.go, replica.go, sweep.go: the queue that servers share, and what they have to tell each other.
 //   - auth.go, server.go, call.go, list.go, routes.go: requests.
 //   - assistant.go, version.go, subgraph.go, thread.go, threadsearch.go, deletion.go, expiry.go, item.go,
 //     fact.go, cron.go, webhook.go: the objects.

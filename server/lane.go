@@ -188,6 +188,9 @@ func (s *Server) accept(a *activeRun, strategy string, stored, waits bool) (befo
 	if !stored && len(s.active)-int(s.meters.executing.Load()) >= s.o.Limits.QueuedRuns {
 		return nil, &Refusal{Status: http.StatusServiceUnavailable, Detail: "As many runs wait as may.", RetryAfter: time.Second}
 	}
+	if !stored && len(before) >= s.o.Limits.ThreadRuns {
+		return nil, threadFull(a.thread, len(before))
+	}
 	if len(before) > 0 && strategy == multitaskReject && !stored {
 		return nil, refuse(http.StatusConflict, "The thread %s is busy.", a.thread)
 	}
@@ -415,18 +418,20 @@ func (s *Server) resumeRuns() error {
 // restThreads corrects the status of threads that another server left busy without a run. It leaves out
 // threads that are in use.
 func (s *Server) restThreads(uses func(*runs.Record) bool) error {
-	busy, _, err := s.o.Runs.Search(s.ctx, runs.Query{Kind: runs.Thread, Statuses: []string{threadBusy}})
-	if err != nil {
-		return err
-	}
-	for _, t := range busy {
+	var busy []runs.Record
+	err := s.each(s.ctx, runs.Query{Kind: runs.Thread, Statuses: []string{threadBusy}}, func(t *runs.Record) error {
+		t.Metadata, t.Data = nil, nil
+		busy = append(busy, *t)
+		return nil
+	})
+	for _, t := range busy { // after the search: a changed status moves the pages
 		if g := s.graphs[t.Graph]; g != nil && !uses(&t) {
 			if err := s.rest(withOwner(withUser(s.ctx, t.Owner), t.Owner), &activeRun{thread: t.ID, g: g}, outcome{}); err != nil {
 				s.o.Logger.Error("server: the status of a thread was not stored", "thread", t.ID, "error", err)
 			}
 		}
 	}
-	return nil
+	return err
 }
 
 func boolOrder(a, b bool) int {

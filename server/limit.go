@@ -31,9 +31,12 @@ type Limits struct {
 	// UserRuns is the number of runs of a user that wait or are executed at once: 100 by default.
 	UserRuns int
 	// QueuedRuns is the number of runs that wait for their turn, over all servers that share a
-	// [Options.Queue], which counts threads with runs once a second. More are refused with status 503.
-	// It is 10,000 by default.
+	// [Options.Queue], which counts threads with runs, and delayed runs, once a second. More are refused with
+	// status 503. It is 10,000 by default.
 	QueuedRuns int
+	// ThreadRuns is the number of runs of a thread that wait or are executed at once: 1000 by default. More
+	// are refused with status 503.
+	ThreadRuns int
 	// UserThreads is the number of threads that a user may own. There is no limit by default.
 	// Threads that are deleted with their only run do not count.
 	UserThreads int
@@ -52,6 +55,7 @@ func (l *Limits) setDefaults() {
 		{&l.UserStreams, 100},
 		{&l.UserRuns, 100},
 		{&l.QueuedRuns, 10_000},
+		{&l.ThreadRuns, 1000},
 		{&l.UserThreads, math.MaxInt},
 	} {
 		if *f.value == 0 {

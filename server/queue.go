@@ -143,13 +143,18 @@ func ordered(found []runs.Record, now time.Time) ([]storedRun, error) {
 			list = append(list, storedRun{r, d})
 		}
 	}
+	sortDue(list)
+	return list, nil
+}
+
+// sortDue sorts runs in the order of their execution.
+func sortDue(list []storedRun) {
 	slices.SortStableFunc(list, func(a, b storedRun) int {
 		if c := boolOrder(a.Status == runRunning, b.Status == runRunning); c != 0 {
 			return c
 		}
 		return a.due().Compare(b.due())
 	})
-	return list, nil
 }
 
 // others reports whether other runs of the thread are executed or wait.
@@ -337,7 +342,7 @@ func (s *Server) joinDelayed(ctx context.Context, id string) error {
 
 // share stores a run and adds its job. It applies the strategy of the run to those before it.
 func (s *Server) share(ctx context.Context, a *activeRun, strategy string) error {
-	if err := s.roomInQueue(); err != nil {
+	if err := s.roomInQueue(ctx, a.thread); err != nil {
 		return err
 	}
 	delayed := a.data.After.After(time.Now())
@@ -386,18 +391,30 @@ func (s *Server) share(ctx context.Context, a *activeRun, strategy string) error
 	return nil
 }
 
-// roomInQueue refuses a run if too many wait.
-func (s *Server) roomInQueue() error {
+// roomInQueue refuses a run of a thread if too many wait.
+func (s *Server) roomInQueue(ctx context.Context, thread string) error {
 	s.mu.Lock()
 	closed := s.closed
 	s.mu.Unlock()
 	if closed {
 		return refuse(http.StatusServiceUnavailable, "The server is shutting down.")
 	}
-	if q := s.queueStats(); q.Waiting+q.Held >= s.o.Limits.QueuedRuns {
+	if q := s.queueStats(); q.Waiting+q.Held+q.Delayed >= s.o.Limits.QueuedRuns {
 		return &Refusal{Status: http.StatusServiceUnavailable, Detail: "As many runs wait as may.", RetryAfter: time.Second}
 	}
-	return nil
+	_, n, err := s.o.Runs.Search(ctx, runs.Query{Kind: runs.Run, Parent: thread, Statuses: unfinishedStatuses, Limit: 1})
+	if err == nil && n >= s.o.Limits.ThreadRuns {
+		err = threadFull(thread, n)
+	}
+	return err
+}
+
+// threadFull refuses a run of a thread that has too many.
+func threadFull(thread string, n int) error {
+	return &Refusal{
+		Status: http.StatusServiceUnavailable, RetryAfter: time.Second,
+		Detail: fmt.Sprintf("The thread %s has %d runs that have not ended, which is the limit.", thread, n),
+	}
 }
 
 // checkThread returns an error if a thread does not exist or is being deleted.

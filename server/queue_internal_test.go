@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -313,4 +315,68 @@ func TestRunThatAServerGetsAgainIsCountedOnce(t *testing.T) {
 	defer s.accounts.mu.Unlock()
 	assert.Zero(t, s.accounts.of("ann").runs)
 	assert.Empty(t, s.active)
+}
+
+// The limit of a user is about the runs that the user has started, on whose thread ever, and not about ended ones.
+func TestLimitOfAUserCountsTheRunsOfTheUser(t *testing.T) {
+	t.Parallel()
+	store, thread := memruns.New(), threadRecord(uuid.New())
+	thread.Owner = "team"
+	require.NoError(t, store.Insert(t.Context(), thread))
+	for owner, statuses := range map[string][]string{"ann": {runRunning, runPending, runSuccess}, "bob": {runPending, runSuccess, runError}} {
+		for _, status := range statuses {
+			r := runRecord(thread.ID, runData{})
+			r.Owner, r.Status = owner, status
+			require.NoError(t, store.Insert(t.Context(), r))
+		}
+	}
+	s := replicaOf(t, store, nil, func(o *Options) { o.Limits.UserRuns = 2 })
+	for user, want := range map[string]bool{"ann": true, "bob": false, "team": false} {
+		c := &call{s: s, r: httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/runs", nil), user: User{ID: user}}
+		_, refused := errors.AsType[*Refusal](c.roomFor(1))
+		assert.Equal(t, want, refused, user)
+	}
+}
+
+// Delayed runs and the runs of one thread do not fill the queue.
+func TestQueueIsBounded(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		limits Limits
+		alone  bool
+		stats  runs.QueueStats
+	}{
+		"delayed runs":             {limits: Limits{QueuedRuns: 3}, stats: runs.QueueStats{Waiting: 1, Held: 1, Delayed: 1}},
+		"runs of a thread":         {limits: Limits{ThreadRuns: 2}},
+		"the same, and one server": {limits: Limits{ThreadRuns: 2}, alone: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store, thread := memruns.New(), threadRecord(uuid.New())
+			require.NoError(t, store.Insert(t.Context(), thread))
+			s := replicaOf(t, store, func(ctx context.Context, _ state.View) (state.Update, error) {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}, func(o *Options) {
+				o.Limits, o.Queue = c.limits, &heldQueue{stats: c.stats}
+				if c.alone {
+					o.Queue = nil
+				}
+			})
+			begin := func() error {
+				_, err := s.startRun(t.Context(), runRecord(thread.ID, runData{}), s.graphs["words"])
+				return err
+			}
+			if c.limits.ThreadRuns > 0 {
+				require.NoError(t, begin())
+				require.NoError(t, begin())
+			} else {
+				s.queued.Store(&c.stats)
+			}
+			refusal, ok := errors.AsType[*Refusal](begin())
+			require.True(t, ok)
+			assert.Equal(t, http.StatusServiceUnavailable, refusal.Status)
+			assert.Equal(t, time.Second, refusal.RetryAfter)
+		})
+	}
 }

@@ -219,7 +219,7 @@ func (c *call) roomFor(more int) error {
 	if c.s.o.Queue == nil {
 		return c.s.accounts.room(c.user.ID, more)
 	}
-	q := runs.Query{Kind: runs.Run, Statuses: unfinishedStatuses, Filter: runs.Filter{Owner: &c.user.ID}, Limit: 1}
+	q := runs.Query{Kind: runs.Run, Statuses: unfinishedStatuses, Owner: &c.user.ID, Limit: 1}
 	_, n, err := c.s.o.Runs.Search(c.ctx(), q)
 	if err == nil && n+more > c.s.o.Limits.UserRuns {
 		err = tooMany(time.Second, "The user has %d runs that have not ended; the limit is %d.", n, c.s.o.Limits.UserRuns)

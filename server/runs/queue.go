@@ -58,8 +58,8 @@ type QueueStats struct {
 	// of those whose users execute as many runs as they may. Running is the number of runs that
 	// are executed.
 	Waiting, Held, Running int
-	// Scheduled is the number of delayed runs and of crons.
-	Scheduled int
+	// Scheduled is the number of delayed runs and of crons. Delayed is that of delayed runs alone.
+	Scheduled, Delayed int
 	// Oldest is the wait of the thread that waits longest.
 	Oldest time.Duration
 	// Rescued counts the jobs that this process took from servers that had died.

@@ -81,7 +81,9 @@ type Query struct {
 	// IDs selects the records with one of these ids, if it is not nil.
 	IDs    []string
 	Parent string
-	Graph  string
+	// Owner selects the records with this Owner, if it is not nil: unlike Filter, runs by their own.
+	Owner *string
+	Graph string
 	// Name selects names that contain it, whatever the case of their letters.
 	Name     string
 	Statuses []string

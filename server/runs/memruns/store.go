@@ -274,7 +274,7 @@ func (s *Store) selected(q *runs.Query) (found []match) {
 
 // matches reports whether a query selects a record, but for its metadata.
 func matches(q *runs.Query, r *runs.Record) bool {
-	return (q.Parent == "" || r.Parent == q.Parent) &&
+	return (q.Parent == "" || r.Parent == q.Parent) && (q.Owner == nil || r.Owner == *q.Owner) &&
 		(q.Graph == "" || r.Graph == q.Graph) && (len(q.Statuses) == 0 || slices.Contains(q.Statuses, r.Status)) &&
 		(q.Name == "" || strings.Contains(strings.ToLower(r.Name), strings.ToLower(q.Name))) &&
 		(q.Expired.IsZero() || !r.Expires.IsZero() && !r.Expires.After(q.Expired))

@@ -53,6 +53,9 @@ func conditionOf(q *runs.Query) (*condition, error) {
 	if q.Parent != "" {
 		c.and(`parent = %s`, q.Parent)
 	}
+	if q.Owner != nil {
+		c.and(`owner = %s`, *q.Owner)
+	}
 	if q.Graph != "" {
 		c.and(`graph = %s`, q.Graph)
 	}
@@ -171,7 +174,7 @@ func (s *Store) search(ctx context.Context, q *runs.Query) (found []runs.Record,
 // cannot compare. A list of ids or statuses may have such texts beside others.
 func hasNUL(q *runs.Query) bool {
 	q.IDs, q.Statuses = withoutNUL(q.IDs), withoutNUL(q.Statuses)
-	return strings.ContainsRune(q.Parent+q.Graph+q.Name, 0)
+	return strings.ContainsRune(q.Parent+q.Graph+q.Name, 0) || q.Owner != nil && strings.ContainsRune(*q.Owner, 0)
 }
 
 func withoutNUL(list []string) []string {

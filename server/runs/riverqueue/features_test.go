@@ -287,6 +287,7 @@ func TestDelayedRunIsAScheduledJob(t *testing.T) {
 	stats, err := riverqueue.New(newPool(t, pgtest.DirectURL(t)), riverqueue.Options{Schema: schema}).Stats(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, 1, stats.Scheduled)
+	assert.Equal(t, 1, stats.Delayed)
 	assert.Equal(t, "success", join(t, urls[1], thread, delayed))
 	assert.GreaterOrEqual(t, time.Since(begun), time.Second)
 	assert.Equal(t, []string{"quick now", "quick late"}, s.order)

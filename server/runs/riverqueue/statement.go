@@ -40,6 +40,7 @@ const (
 		count(*) FILTER (WHERE kind = 'weft_thread' AND state = 'pending'),
 		count(*) FILTER (WHERE kind = 'weft_thread' AND state = 'running'),
 		count(*) FILTER (WHERE kind = 'weft_task' AND state = 'scheduled'),
+		count(*) FILTER (WHERE kind = 'weft_task' AND state = 'scheduled' AND args->>'what' = 'run'),
 		coalesce(extract(epoch FROM now() - min(created_at) FILTER (WHERE kind = 'weft_thread' AND state <> 'running')), 0)::float8
 	FROM weft.river_job WHERE state IN ('available', 'pending', 'retryable', 'running', 'scheduled')`
 	notify   = `SELECT pg_notify($1, $2)`
@@ -113,7 +114,7 @@ func (q *Queue) Stats(ctx context.Context) (runs.QueueStats, error) {
 	var s runs.QueueStats
 	var oldest float64
 	err := q.rows(ctx, q.sql(stats), nil, func(rows pgx.Rows) error {
-		return rows.Scan(&s.Waiting, &s.Held, &s.Running, &s.Scheduled, &oldest)
+		return rows.Scan(&s.Waiting, &s.Held, &s.Running, &s.Scheduled, &s.Delayed, &oldest)
 	})
 	if err != nil {
 		return s, fmt.Errorf("riverqueue: stats: schema %q: %w", q.o.Schema, err)

@@ -115,6 +115,7 @@ func TestSuiteFindsBrokenStores(t *testing.T) {
 			return nil
 		}}},
 		"no owner":        {"search/fields", broken{query: func(q *runs.Query) { q.Filter.Owner = nil }}},
+		"any owner":       {"search/filter of runs", broken{query: func(q *runs.Query) { q.Owner = nil }}},
 		"no ids besides":  {"search/filter", broken{query: func(q *runs.Query) { q.Filter.IDs = nil }}},
 		"no filter":       {"search/filter", broken{query: func(q *runs.Query) { q.Filter = runs.Filter{} }}},
 		"all runs":        {"search/filter of runs", broken{query: func(q *runs.Query) { q.Filter = runs.Filter{} }}},

@@ -35,6 +35,10 @@ var searchCases = []testCase{
 			{runs.Query{Parent: "q"}, "cd"},
 			{runs.Query{Filter: ann}, "ac"},
 			{runs.Query{Filter: runs.Filter{Owner: new("")}}, "d"},
+			{runs.Query{Owner: new("ann")}, "ac"},
+			{runs.Query{Owner: new(""), Filter: runs.Filter{IDs: []string{"a"}}}, "d"},
+			{runs.Query{Owner: new("bob"), Filter: ann}, ""},
+			{runs.Query{Owner: new("a\x00")}, ""},
 			{runs.Query{Graph: "g1"}, "ab"},
 			{runs.Query{Name: "UNDER"}, "bd"},
 			{runs.Query{Name: "über"}, "a"},
@@ -112,6 +116,9 @@ var searchCases = []testCase{
 			want string
 		}{
 			{runs.Query{}, "evwxyz"},
+			{runs.Query{Owner: new("bob")}, "vwxyz"},
+			{runs.Query{Owner: new("ann")}, "e"},
+			{runs.Query{Owner: new("bob"), Filter: runs.Filter{Owner: new("ann")}}, "vx"},
 			{runs.Query{Filter: runs.Filter{Owner: new("ann")}}, "vx"},
 			{runs.Query{Filter: runs.Filter{Owner: new("ann")}, Parent: "c"}, "x"},
 			{runs.Query{Filter: runs.Filter{Owner: new("ann")}, Metadata: json.RawMessage(`{"m":1}`)}, ""},

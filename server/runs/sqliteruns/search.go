@@ -44,6 +44,9 @@ func conditionOf(q *runs.Query) (*condition, error) {
 	if q.Parent != "" {
 		c.and(`parent = ?`, q.Parent)
 	}
+	if q.Owner != nil {
+		c.and(`owner = ?`, *q.Owner)
+	}
 	if q.Graph != "" {
 		c.and(`graph = ?`, q.Graph)
 	}
