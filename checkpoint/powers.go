@@ -28,7 +28,8 @@ type Lease interface {
 
 // A ThreadLister is a [Store] that can list its threads.
 type ThreadLister interface {
-	// ListThreads yields the threads whose id begins with the prefix, ordered by id.
+	// ListThreads yields the threads whose id begins with the prefix, ordered by id. An error
+	// with an id is about that thread alone; the caller may go on.
 	ListThreads(ctx context.Context, prefix string) iter.Seq2[ThreadInfo, error]
 }
 

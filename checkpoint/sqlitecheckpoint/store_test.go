@@ -321,3 +321,22 @@ func TestWaitingForALockEndsWithTheContext(t *testing.T) {
 		cancel()
 	}
 }
+
+// A thread with a damaged checkpoint is listed by its id, and the other threads with their times.
+func TestAListOfThreadsGoesOnAfterADamagedOne(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "weft.db")
+	store := open(t, path, options)
+	for _, id := range []string{"a", "b", "c"} {
+		put(t, store, follower(id, "1", ""), "")
+	}
+	_, err := rawDB(t, path).Exec(`UPDATE cp_step SET parent = parent + 1 WHERE key / 4294967296 = (SELECT key FROM cp_thread WHERE id = 'b')`)
+	require.NoError(t, err)
+	var seen []string
+	for info, err := range store.ListThreads(context.Background(), "") {
+		seen = append(seen, info.ID)
+		assert.Equal(t, info.ID == "b", errors.Is(err, checkpoint.ErrCorrupt), "%s: %v", info.ID, err)
+		assert.Equal(t, info.ID == "b", info.Updated.IsZero(), info.ID)
+	}
+	assert.Equal(t, []string{"a", "b", "c"}, seen)
+}

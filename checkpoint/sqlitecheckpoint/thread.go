@@ -3,6 +3,7 @@ package sqlitecheckpoint
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -96,19 +97,24 @@ func removeThread(w *sqlitedb.Session, thread int64) error {
 	return nil
 }
 
-// ListThreads implements [checkpoint.ThreadLister].
+// ListThreads implements [checkpoint.ThreadLister]. For a thread whose newest checkpoint is damaged, it
+// yields the id alone, with [checkpoint.ErrCorrupt]; the caller may go on with the other threads.
 func (s *Store) ListThreads(ctx context.Context, prefix string) iter.Seq2[checkpoint.ThreadInfo, error] {
 	return func(yield func(checkpoint.ThreadInfo, error) bool) {
 		from := prefix
 		for {
-			page, err := s.threads(ctx, from)
+			page, damaged, err := s.threads(ctx, from)
 			for _, t := range page {
-				if !strings.HasPrefix(t.ID, prefix) || !yield(t, nil) {
+				var fault error
+				if damaged[t.ID] != nil {
+					t, fault = checkpoint.ThreadInfo{ID: t.ID}, s.listFault(damaged[t.ID])
+				}
+				if !strings.HasPrefix(t.ID, prefix) || !yield(t, fault) {
 					return
 				}
 			}
 			if err != nil {
-				yield(checkpoint.ThreadInfo{}, fmt.Errorf("sqlitecheckpoint: list threads: file %q: %w", s.path, classify(err)))
+				yield(checkpoint.ThreadInfo{}, s.listFault(err))
 				return
 			}
 			if len(page) < listPage {
@@ -119,12 +125,16 @@ func (s *Store) ListThreads(ctx context.Context, prefix string) iter.Seq2[checkp
 	}
 }
 
-// threads returns a page of threads whose ids are equal to or greater than the argument from.
-// If it returns an error, it also returns the threads before the error.
-func (s *Store) threads(ctx context.Context, from string) ([]checkpoint.ThreadInfo, error) {
-	var page []checkpoint.ThreadInfo
-	err := s.db.Read(ctx, func(q *sqlitedb.Session) error {
-		page = page[:0]
+func (s *Store) listFault(err error) error {
+	return fmt.Errorf("sqlitecheckpoint: list threads: file %q: %w", s.path, classify(err))
+}
+
+// threads returns a page of threads whose ids are equal to or greater than the argument from, and the
+// errors of those whose newest checkpoint is damaged. If it returns an error, it also returns the
+// threads before the error.
+func (s *Store) threads(ctx context.Context, from string) (page []checkpoint.ThreadInfo, damaged map[string]error, err error) {
+	err = s.db.Read(ctx, func(q *sqlitedb.Session) error {
+		page, damaged = page[:0], map[string]error{}
 		var newestKeys []int64
 		err := q.Each(threadsQuery, []any{from, listPage}, func(scan func(...any) error) (bool, error) {
 			var t threadRow
@@ -147,12 +157,14 @@ func (s *Store) threads(ctx context.Context, from string) ([]checkpoint.ThreadIn
 		})
 		for i, key := range newestKeys {
 			id := page[i].ID
-			if err := s.verifyRows(q, id, key-1, key+1); err != nil {
+			if fault := s.verifyRows(q, id, key-1, key+1); errors.Is(fault, checkpoint.ErrCorrupt) {
+				damaged[id] = fmt.Errorf("thread %q: %w", id, fault)
+			} else if fault != nil {
 				page = page[:i]
-				return fmt.Errorf("thread %q: %w", id, err)
+				return fmt.Errorf("thread %q: %w", id, fault)
 			}
 		}
 		return err
 	})
-	return page, err
+	return page, damaged, err
 }

@@ -10,17 +10,30 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// damagedFile returns a file in which order-2 cannot be read.
-func damagedFile(t *testing.T) string {
-	t.Helper()
-	file := sqliteFile(t)
-	execute(t, file, "UPDATE cp_pending SET data = zeroblob(length(data)) WHERE step / 4294967296 = (SELECT key FROM cp_thread WHERE id = 'order-2')")
-	return file
+// damage is a statement that damages order-2: its newest checkpoint, or a pending write.
+var damage = map[string]string{
+	"checkpoint": "UPDATE cp_step SET control = zeroblob(length(control)) WHERE key / 4294967296 = (SELECT key FROM cp_thread WHERE id = 'order-2')",
+	"write":      "UPDATE cp_pending SET data = zeroblob(length(data)) WHERE step / 4294967296 = (SELECT key FROM cp_thread WHERE id = 'order-2')",
 }
 
 func TestADamagedThreadDoesNotHideTheOthers(t *testing.T) {
 	t.Parallel()
-	file := damagedFile(t)
+	for name, statement := range damage {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := sqliteFile(t)
+			execute(t, file, statement)
+			checkDamaged(t, file)
+			d := &doctor{address: address{db: file}}
+			if name == "checkpoint" {
+				only(t, d, "data", "1 of 4 read threads cannot be read: order-2", "backup")
+			}
+		})
+	}
+}
+
+func checkDamaged(t *testing.T, file string) {
+	t.Helper()
 	for _, tt := range []struct {
 		args       []string
 		all, lacks []string
@@ -43,6 +56,17 @@ func TestADamagedThreadDoesNotHideTheOthers(t *testing.T) {
 	}
 	code, _, errs := newTerminal(t, nil).call("threads", "list", "-prefix", "order-1", "-db", file)
 	assert.Equal(t, exitDone, code, errs)
+}
+
+// The first thread tells whether the keys fit. If it is damaged, the next one does.
+func TestADamagedThreadDoesNotHideThatTheKeysFit(t *testing.T) {
+	t.Parallel()
+	d := &doctor{}
+	encryptFile(t, d)
+	execute(t, d.db, "UPDATE cp_step SET control = zeroblob(length(control)) WHERE key / 4294967296 = (SELECT key FROM cp_thread WHERE id = 'order-1')")
+	_, out, errs := newTerminal(t, nil).call("threads", "list", "-db", d.db, "-keys", keyFile(t, "2026", 1))
+	assert.Contains(t, out, "order-1  unreadable", errs)
+	assert.Contains(t, out, "order-4  running")
 }
 
 func TestAnImportRefusesAFileThatEndsEarly(t *testing.T) {

@@ -193,7 +193,7 @@ func (d *doctor) choose(ctx context.Context, s checkpoint.Store) (chosen []check
 		return nil, 0, errors.ErrUnsupported
 	}
 	for info, err := range lister.ListThreads(ctx, "") {
-		if err != nil {
+		if err != nil && (info.ID == "" || !damaged(err)) { // to read a damaged thread finds its fault
 			return nil, 0, err
 		}
 		total++

@@ -72,14 +72,19 @@ func decrypted(ctx context.Context, inner checkpoint.Store, keys string) (checkp
 	return store, nil
 }
 
-// readOne reads the newest checkpoint of a thread, if there is one.
+// readOne reads the newest checkpoint of a thread that is not damaged, if there is one.
 func readOne(ctx context.Context, s *checkpoint.EncryptedStore) error {
 	for t, err := range s.ListThreads(ctx, "") {
+		if err != nil && t.ID != "" && errors.Is(err, checkpoint.ErrCorrupt) {
+			continue
+		}
 		if err != nil {
 			return err
 		}
 		for _, err := range s.List(ctx, checkpoint.Query{Thread: t.ID, AllNamespaces: true, Limit: 1}) {
-			return err
+			if !errors.Is(err, checkpoint.ErrCorrupt) {
+				return err
+			}
 		}
 	}
 	return nil

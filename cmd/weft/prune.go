@@ -107,12 +107,14 @@ func exist(ctx context.Context, s checkpoint.Store, threads []string) error {
 func (c *call) printOutdated(ctx context.Context, db *store, p checkpoint.PrunePolicy) error {
 	out, total, found, bad := newTable(c.out, "THREAD", "REMOVE", "STAY"), 0, 0, unreadables{}
 	for id, err := range named(ctx, db.checkpoints, p.Threads, "") {
-		if err != nil {
-			return err
-		}
 		t := prunedThread{ID: id}
-		t.Removed, t.Stay, err = outdated(ctx, db, id, p, c.now())
+		if err == nil {
+			t.Removed, t.Stay, err = outdated(ctx, db, id, p, c.now())
+		}
 		if err != nil {
+			if id == "" {
+				return err
+			}
 			if err = fmt.Errorf("thread %q: %w", id, err); !damaged(err) {
 				return err
 			}
@@ -229,7 +231,7 @@ func named(ctx context.Context, s checkpoint.Store, names []string, prefix strin
 			return
 		}
 		for info, err := range lister.ListThreads(ctx, prefix) {
-			if !yield(info.ID, err) || err != nil {
+			if !yield(info.ID, err) {
 				return
 			}
 		}

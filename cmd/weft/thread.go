@@ -52,7 +52,7 @@ type threadRow struct {
 	Step        *int      `json:"step,omitempty"`
 	Checkpoints int       `json:"checkpoints,omitempty"`
 	Graph       string    `json:"graph,omitempty"`
-	Updated     time.Time `json:"updated"`
+	Updated     time.Time `json:"updated,omitzero"`
 	Error       string    `json:"error,omitempty"` // of an unreadable thread
 	at          string    // what -after takes to continue after it
 }
@@ -142,23 +142,34 @@ func (t *storedThreads) list(ctx context.Context, f *threadFilter) iter.Seq2[thr
 			return
 		}
 		for info, err := range lister.ListThreads(ctx, f.prefix) {
+			row, selected, err := t.row(ctx, f, &info, err)
 			if err != nil {
-				yield(threadRow{}, err)
-				return
-			}
-			row := threadRow{ID: info.ID, Checkpoints: info.Checkpoints, Updated: info.Updated.UTC(), at: info.ID}
-			if row.ID <= f.after || !f.begins(&row) {
-				continue
-			}
-			if err := t.look(ctx, &row); err != nil {
 				yield(row, err)
 				return
 			}
-			if f.has(&row) && !yield(row, nil) {
+			if selected && !yield(row, nil) {
 				return
 			}
 		}
 	}
+}
+
+// row returns the row of a thread that the store lists, perhaps with an error, and whether the filter
+// selects it.
+func (t *storedThreads) row(ctx context.Context, f *threadFilter, info *checkpoint.ThreadInfo, err error) (row threadRow, selected bool, _ error) {
+	row = threadRow{ID: info.ID, Checkpoints: info.Checkpoints, Updated: info.Updated.UTC(), at: info.ID}
+	if err != nil {
+		if info.ID == "" || !damaged(err) {
+			return row, false, err
+		}
+		row.Status, row.Error = unreadable, fmt.Sprintf("thread %q: %v", info.ID, err)
+		return row, row.ID > f.after, nil // its time is unknown
+	}
+	if row.ID <= f.after || !f.begins(&row) {
+		return row, false, nil
+	}
+	err = t.look(ctx, &row)
+	return row, f.has(&row), err
 }
 
 // listStatus yields the threads that the store finds by their status. It returns
