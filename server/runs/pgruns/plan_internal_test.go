@@ -35,8 +35,7 @@ func TestThreadsOfAStatusAreReadFromAnIndex(t *testing.T) {
 	}
 	wantNewest()
 	pgtest.Do(t, url, `DELETE FROM `+schema+`.run_open`)
-	pgtest.Do(t, url, `DELETE FROM `+schema+`.run_migration WHERE version = 4`)
-	require.NoError(t, store.migrate(t.Context()))
+	pgtest.Do(t, url, pgdb.InSchema(schema, migrations[3].Script)) // fills it
 	wantNewest()
 
 	pgtest.Do(t, url, `INSERT INTO `+schema+`.run_open (thread, state, made) SELECT 'failed' || n, 'error', now() FROM generate_series(1, 50000) n`)
@@ -71,6 +70,74 @@ func planOf(t *testing.T, store *Store, url, query string, args []any) string {
 	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(t, err)
 	return fmt.Sprintln(lines)
+}
+
+// The runs that have not ended and the busy threads are read without the others, also those of a store of an
+// older version.
+func TestUnfinishedRunsAndBusyThreadsAreReadFromAnIndex(t *testing.T) {
+	t.Parallel()
+	schema, url := pgtest.Schema(t), pgtest.DirectURL(t)
+	store, err := Open(t.Context(), url, Options{Schema: schema})
+	require.NoError(t, err)
+	t.Cleanup(store.Close)
+	pgtest.Do(t, url, `INSERT INTO `+schema+`.run_record (kind, id, parent, owner, graph, name, folded, status, created, updated, labels)
+		SELECT kind, kind || n, 'thread' || n, '', 'graph', '', '', CASE WHEN n <= 10 THEN live ELSE rest END, now() + n * interval '1 second', now(), '{}'
+		FROM generate_series(1, 20000) n, (VALUES ('run', 'running', 'success'), ('thread', 'busy', 'idle')) k (kind, live, rest)`)
+	queries := []runs.Query{{Kind: runs.Run, Statuses: []string{"pending", "running"}}, {Kind: runs.Thread, Statuses: []string{"busy"}}}
+	wantTen := func() {
+		for _, q := range queries {
+			found, total, err := store.Search(t.Context(), q)
+			require.NoError(t, err)
+			assert.Equal(t, 10, total)
+			assert.Len(t, found, 10)
+		}
+	}
+	wantTen()
+	pgtest.Do(t, url, `DELETE FROM `+schema+`.run_live`)
+	pgtest.Do(t, url, pgdb.InSchema(schema, migrations[5].Script)) // fills it
+	wantTen()
+
+	pgtest.Do(t, url, `ANALYZE `+schema+`.run_record`)
+	for _, q := range queries {
+		condition, err := conditionOf(&q)
+		require.NoError(t, err)
+		plan := planOf(t, store, url, `SELECT id`+condition.text+orderOf(&q), condition.args)
+		assert.Contains(t, plan, "run_record_pkey")
+		assert.NotContains(t, plan, "Seq Scan on run_record")
+		assert.NotRegexp(t, `rows=\d{3,} loops`, plan, "ten records are found in hundreds of rows")
+	}
+}
+
+// The table of unfinished runs and busy threads follows the records.
+func TestLiveRecordsFollowTheRecords(t *testing.T) {
+	t.Parallel()
+	ctx, schema, url := t.Context(), pgtest.Schema(t), pgtest.DirectURL(t)
+	store, err := Open(ctx, url, Options{Schema: schema})
+	require.NoError(t, err)
+	t.Cleanup(store.Close)
+	require.NoError(t, store.Insert(ctx, runs.Record{Kind: runs.Thread, ID: "t", Status: "idle"}, runs.Record{Kind: runs.Run, ID: "r", Parent: "t", Status: "pending"}))
+	want := func(list string) {
+		t.Helper()
+		assert.Equal(t, list, pgtest.Ask[string](t, url, `SELECT coalesce(string_agg(kind || ' ' || id, ', ' ORDER BY kind), '') FROM `+schema+`.run_live`))
+	}
+	want("run r")
+	for _, c := range []struct {
+		kind   runs.Kind
+		status string
+		live   string
+	}{
+		{runs.Thread, "busy", "run r, thread t"}, {runs.Run, "running", "run r, thread t"}, {runs.Run, "success", "thread t"},
+		{runs.Thread, "interrupted", ""}, {runs.Run, "pending", "run r"}, {runs.Thread, "busy", "run r, thread t"},
+	} {
+		r, err := store.Get(ctx, c.kind, map[runs.Kind]string{runs.Thread: "t", runs.Run: "r"}[c.kind])
+		require.NoError(t, err)
+		r.Status = c.status
+		_, err = store.Update(ctx, r)
+		require.NoError(t, err)
+		want(c.live)
+	}
+	require.NoError(t, store.Delete(ctx, runs.Thread, "t"))
+	want("")
 }
 
 // The status of a thread in the list follows its record.

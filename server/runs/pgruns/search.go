@@ -3,6 +3,7 @@ package pgruns
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -35,16 +36,28 @@ func ofOpen(q *runs.Query) bool {
 		(q.Order == "" || q.Order == runs.ByCreated)
 }
 
+// ofLive reports whether a query selects records in the table run_live: runs that have not ended, or
+// threads that are busy. Those of a thread or with ids have better indexes.
+func ofLive(q *runs.Query) bool {
+	live := map[runs.Kind][]string{runs.Run: {"pending", "running"}, runs.Thread: {"busy"}}[q.Kind]
+	return len(q.Statuses) > 0 && q.Parent == "" && q.IDs == nil &&
+		!slices.ContainsFunc(q.Statuses, func(status string) bool { return !slices.Contains(live, status) })
+}
+
 const (
+	liveRecords = ` FROM weft.run_live JOIN weft.run_record USING (kind, id) WHERE kind = $1`
 	openThreads = ` FROM weft.run_open JOIN weft.run_record ON id = thread AND kind = $1 AND kind <> 'run' WHERE state = $2`
 	countOpen   = `SELECT count(*) FROM weft.run_open WHERE state = $1`
 )
 
 func conditionOf(q *runs.Query) (*condition, error) {
 	c := &condition{text: ` FROM weft.run_record WHERE kind = $1`, args: []any{string(q.Kind)}}
-	if ofOpen(q) {
+	switch {
+	case ofOpen(q):
 		c = &condition{text: openThreads, args: append(c.args, q.Statuses[0])}
-	} else if q.Kind != runs.Run {
+	case ofLive(q):
+		c.text = liveRecords
+	case q.Kind != runs.Run:
 		c.text += ` AND kind <> 'run'` // so that the index of labels can be used
 	}
 	if q.IDs != nil {
