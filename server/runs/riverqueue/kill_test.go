@@ -22,7 +22,8 @@ import (
 	"github.com/weft-go/weft/internal/pgtest"
 )
 
-// In the short version, few runs are executed and the database is not restarted.
+// In the short version, few runs are executed and the database is not restarted. Runs are executed until each
+// fault has happened once.
 const (
 	shortRuns  = 60
 	testLease  = time.Second
@@ -95,7 +96,7 @@ func ownDatabase(t *testing.T) (*fault.Server, string) {
 	return s, s.URL()
 }
 
-// A faultFunc does harm, and returns the name of the harm.
+// A faultFunc does harm, and returns the name of the harm, or "" if there was no process to harm.
 type faultFunc func(ctx context.Context) string
 
 // A round is a number of runs with faults.
@@ -125,15 +126,24 @@ func newRound(t *testing.T, schema string, lease time.Duration, urls ...string) 
 
 func (n *round) any() *replica { return n.replicas[rand.IntN(len(n.replicas))] }
 
-func (n *round) kill(context.Context) string {
-	n.any().signal(syscall.SIGKILL)
-	return "kills"
+// signal sends a signal to a replica. It returns name, or "" if the replica had no process.
+func (n *round) signal(s syscall.Signal, name string) string {
+	if n.any().signal(s) == 0 {
+		return ""
+	}
+	return name
 }
+
+func (n *round) kill(context.Context) string { return n.signal(syscall.SIGKILL, "kills") }
 
 // stop stops a replica for longer than its lease.
 func (n *round) stop(ctx context.Context) string {
 	r := n.any()
-	n.stopped[fmt.Sprint(r.signal(syscall.SIGSTOP))] = true
+	pid := r.signal(syscall.SIGSTOP)
+	if pid == 0 {
+		return ""
+	}
+	n.stopped[fmt.Sprint(pid)] = true
 	select {
 	case <-time.After(2 * n.lease):
 	case <-ctx.Done():
@@ -142,10 +152,7 @@ func (n *round) stop(ctx context.Context) string {
 	return "stops"
 }
 
-func (n *round) drain(context.Context) string {
-	n.any().signal(syscall.SIGTERM)
-	return "drains"
-}
+func (n *round) drain(context.Context) string { return n.signal(syscall.SIGTERM, "drains") }
 
 // restart restarts the database.
 func (n *round) restart(ctx context.Context) string {
@@ -175,21 +182,32 @@ func (n *round) run(total int) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute+time.Duration(total)*100*time.Millisecond)
 	defer cancel()
 	harm, enough := context.WithCancel(ctx)
+	each, once := context.WithCancel(ctx) // ends when each fault has happened once
+	defer once()
 	var chaos sync.WaitGroup
 	chaos.Go(func() {
-		for i := rand.IntN(len(n.faults)); ; i++ {
+		first := rand.IntN(len(n.faults))
+		for i := first; ; {
 			select {
 			case <-time.After(n.between/2 + rand.N(n.between)):
-				n.counts[n.faults[i%len(n.faults)](harm)]++
+				if name := n.faults[i%len(n.faults)](harm); name != "" {
+					n.counts[name]++
+					i++
+				}
+				if i == first+len(n.faults) {
+					once()
+				}
 			case <-harm.Done():
 				return
 			}
 		}
 	})
-	slots := make(chan struct{}, atOnce)
+	slots := make(chan struct{}, min(atOnce, total/runsThread))
 	var all sync.WaitGroup
-	for i := range total / runsThread {
+	threads := 0
+	for ; threads < total/runsThread || each.Err() == nil && ctx.Err() == nil; threads++ {
 		slots <- struct{}{}
+		i := threads
 		all.Go(func() {
 			defer func() { <-slots }()
 			c.thread(ctx, fmt.Sprint("user", i%testUsers), fmt.Sprint("t", i), runsThread)
@@ -198,7 +216,9 @@ func (n *round) run(total int) {
 	all.Wait()
 	enough()
 	chaos.Wait()
-	again, late := n.checkEffects(total / runsThread * runsThread * supersteps)
+	assert.Positive(t, pgtest.Ask[int](t, n.configs[0].Database, `SELECT count(*) FROM `+n.configs[0].Schema+`.river_job
+		WHERE errors[cardinality(errors)]->>'error' = 'the server of the job has died'`), "jobs that others took")
+	again, late := n.checkEffects(threads * runsThread * supersteps)
 	took := time.Since(begun)
 	t.Logf("%d replicas, %d runs in %v (%.0f a second), faults: %v; %d streams, %d events, each once; %d effects again before their result was stored, %d late ones of stopped replicas",
 		len(n.replicas), c.ended.Load(), took.Round(time.Millisecond), float64(c.ended.Load())/took.Seconds(), n.counts, c.streams.Load(), c.events.Load(), again, late)
