@@ -70,7 +70,7 @@ type PrunePolicy struct {
 	// Threads are the threads to prune. Nil means all threads.
 	Threads []string
 	// KeepLast keeps this many of the newest checkpoints of each namespace. Values
-	// below 1 mean 1.
+	// below 1 mean 1, except with DeleteIdle.
 	KeepLast int
 	// KeepFor keeps checkpoints that are younger than this.
 	KeepFor time.Duration
@@ -79,8 +79,9 @@ type PrunePolicy struct {
 	KeepPending bool
 	// DeleteIdle, if above zero, deletes each thread whose newest checkpoint is older, with
 	// all its checkpoints. It does not delete a thread that a run holds, and with KeepPending
-	// none that has pending writes. The other rules prune the threads that remain, so set
-	// KeepLast or KeepFor too.
+	// none whose newest checkpoint of a namespace has pending writes. The other rules prune the
+	// threads that remain. If both KeepLast and KeepFor are zero, these threads keep all
+	// their checkpoints.
 	DeleteIdle time.Duration
 	// Progress, if not nil, is called from time to time, by the goroutine of Prune.
 	Progress func(PruneProgress)
@@ -93,9 +94,16 @@ type PruneProgress struct {
 }
 
 // Deletes reports whether the policy deletes a thread, given the age of its newest checkpoint
-// and whether it has pending writes. It is for implementers of [Pruner].
+// and whether the newest checkpoint of one of its namespaces has pending writes. It is for
+// implementers of [Pruner].
 func (p PrunePolicy) Deletes(age time.Duration, pending bool) bool {
 	return p.DeleteIdle > 0 && age >= p.DeleteIdle && !(p.KeepPending && pending)
+}
+
+// OnlyDeletes reports whether the policy deletes idle threads, and keeps all checkpoints of the
+// other threads. It is for implementers of [Pruner].
+func (p PrunePolicy) OnlyDeletes() bool {
+	return p.DeleteIdle > 0 && p.KeepLast == 0 && p.KeepFor == 0
 }
 
 // Keeps reports whether the policy keeps a checkpoint, given the number of newer

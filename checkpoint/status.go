@@ -105,17 +105,21 @@ const (
 )
 
 // Marks returns the pending writes that give a thread a status: the open questions and the
-// failures of tasks without a result, and the static pauses. It also returns the tasks that
-// have a result. The writes are those of the newest checkpoint of the root namespace, or
-// those of one PutWrites. An [EncryptedStore] hides the nodes of static pauses, so
-// Marks omits these. Marks is for implementers of [StatusLister].
+// failures of tasks without a result, and the static pauses. A failure of a task hides its
+// questions. Marks also returns the tasks whose marks of earlier writes do not count any more,
+// because they have a result or a failure. The writes are those of the newest checkpoint of the
+// root namespace, or those of one PutWrites.
+//
+// An [EncryptedStore] hides the data of writes. So Marks omits static pauses, and takes withdrawn
+// questions, failures that are being retried and refused results for those that count, until the
+// next write that replaces them. Marks is for implementers of [StatusLister].
 func Marks(writes []Write) (marks []Mark, ended []string) {
-	void, done := voidOf(writes), map[string]bool{}
-	for i := range writes {
-		if w := &writes[i]; endsTask(w) && w.Index >= void[w.Task] && !done[w.Task] {
-			done[w.Task] = true
-			ended = append(ended, w.Task)
-		}
+	done, failed := outcomes(writes)
+	for task := range done {
+		ended = append(ended, task)
+	}
+	for task := range failed {
+		ended = append(ended, task)
 	}
 	for i := range writes {
 		w := &writes[i]
@@ -123,13 +127,28 @@ func Marks(writes []Write) (marks []Mark, ended []string) {
 		case w.Channel == markStop:
 			marks = append(marks, stops(w)...)
 		case done[w.Task]:
-		case w.Channel == markError:
+		case w.Channel == markError && len(w.Data) > 0: // else the task is being retried
 			marks = append(marks, Mark{w.Task, w.Index, Failed, nodeOf(w.Task)})
-		case w.Channel == markAsk && string(w.Data) != "[]": // else the question was withdrawn
+		case w.Channel == markAsk && !failed[w.Task] && string(w.Data) != "[]": // else the question was withdrawn
 			marks = append(marks, Mark{w.Task, w.Index, Paused, nodeOf(w.Task)})
 		}
 	}
 	return marks, ended
+}
+
+// outcomes returns the tasks that have a result, and those that have a failure.
+func outcomes(writes []Write) (done, failed map[string]bool) {
+	void := voidOf(writes)
+	done, failed = map[string]bool{}, map[string]bool{}
+	for i := range writes {
+		switch w := &writes[i]; {
+		case endsTask(w) && w.Index >= void[w.Task]:
+			done[w.Task] = true
+		case w.Channel == markError:
+			failed[w.Task] = true
+		}
+	}
+	return done, failed
 }
 
 // endsTask reports whether a pending write is the last one of a task's result.

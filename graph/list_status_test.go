@@ -57,6 +57,59 @@ func TestStoresListTheNodesAtWhichGraphsStop(t *testing.T) {
 	})
 }
 
+// TestStoresListWhyATaskThatWasRetriedStops proves that a store lists a task that asked and failed
+// in different runs once, and not while an executor retries it.
+func TestStoresListWhyATaskThatWasRetriedStops(t *testing.T) {
+	eachStore(t, func(t *testing.T, s checkpoint.Store) {
+		b := graph.New("test", note)
+		failing := false
+		b.Node("n", func(ctx context.Context, _ state.View) (state.Update, error) {
+			if failing {
+				return nil, errBroken
+			}
+			_, err := askItem.Wait(ctx, 1)
+			if err == nil {
+				_, err = askItem.WaitKey(ctx, "second", 2)
+			}
+			return nil, err
+		})
+		chain(b, "n")
+		here := compile(t, b, graph.Options{Checkpoints: s})
+		far := compile(t, b, graph.Options{Checkpoints: s, Executor: elsewhere(func(ctx context.Context, sets []graph.TaskSet) error {
+			assert.Empty(t, statuses(t, s, checkpoint.Failed, graph.Sync), "while the task is retried")
+			return here.RunTasks(ctx, sets[0])
+		})})
+		for name, g := range map[string]*graph.Graph{"here": here, "far": far} {
+			thread := graph.Sync.String() + "-" + name
+			want := func(paused, failed bool) {
+				t.Helper()
+				for status, listed := range map[checkpoint.Status]bool{checkpoint.Paused: paused, checkpoint.Failed: failed} {
+					var entries []string
+					if listed {
+						entries = []string{"n " + thread}
+					}
+					assert.Equal(t, entries, statuses(t, s, status, graph.Sync), status)
+				}
+			}
+			th := in(g.Thread(thread), graph.Sync)
+			snap := invoke(t, th, note.Put("go"))
+			require.Len(t, snap.Pauses, 1)
+			want(true, false)
+			failing = true
+			_, err := th.Invoke(t.Context(), askItem.Answer(snap.Pauses[0].ID, 1))
+			require.ErrorContains(t, err, errBroken.Error())
+			want(false, true)
+			failing = false
+			snap = invoke(t, th)
+			require.Len(t, snap.Pauses, 1)
+			want(true, false)
+			snap = done(t, th, askItem.Answer(snap.Pauses[0].ID, 2))
+			require.True(t, snap.Done())
+			want(false, false)
+		}
+	})
+}
+
 // statuses returns the listed nodes and threads of one mode.
 func statuses(t *testing.T, s checkpoint.Store, status checkpoint.Status, mode graph.Durability) []string {
 	t.Helper()

@@ -101,6 +101,25 @@ var statusCases = []testCase{
 		}
 		f.wantStatus(checkpoint.StatusQuery{Status: checkpoint.Paused}, "x t", "y t")
 	}},
+	{name: "list_status/retried", needs: needsStatus, promise: "a failure hides the question of its task, and a later question replaces the failure", run: func(f *fixture) {
+		for _, thread := range []string{"asked", "forgotten", "again", "at once"} {
+			f.put(thread)
+			f.mark(thread, ask("n"))
+			f.mark(thread, failure("n"))
+		}
+		forgotten := checkpoint.Write{Task: "n", Index: -2, Channel: "$error"}
+		gone := checkpoint.Write{Task: "n", Index: -2, Channel: "$gone"}
+		f.mark("forgotten", forgotten)
+		f.mark("again", forgotten)
+		f.mark("again", ask("n"), gone)
+		f.mark("at once", gone, ask("n"))
+		f.wantStatus(checkpoint.StatusQuery{Status: checkpoint.Paused}, "n again", "n at once")
+		failed := []string{"n asked"}
+		if _, encrypted := f.store.(*checkpoint.EncryptedStore); encrypted {
+			failed = append(failed, "n forgotten") // the store hides that it has no text
+		}
+		f.wantStatus(checkpoint.StatusQuery{Status: checkpoint.Failed}, failed...)
+	}},
 	{name: "list_status/refused", needs: needsStatus, promise: "ListStatus refuses an unknown status, and ends with an error when its context is done", run: func(f *fixture) {
 		f.put("t")
 		f.mark("t", ask("n"))
@@ -146,6 +165,27 @@ var idleCases = []testCase{
 		f.latest("waits")
 		f.prune(1, checkpoint.PrunePolicy{DeleteIdle: time.Nanosecond})
 		f.wantMissing(checkpoint.Key{Thread: "waits"})
+	}},
+	{name: "prune/idle_late_results", needs: needsPrune, promise: "with KeepPending, DeleteIdle counts the pending writes of the newest checkpoint of each namespace only", run: func(f *fixture) {
+		old := f.put("done")
+		f.put("done")
+		f.write(old.Key, result("n"))
+		inner := f.chain("done", 2, inNamespace("child"))
+		f.write(inner[0].Key, result("n"))
+		waits := f.put("waits", inNamespace("child"))
+		f.write(waits.Key, ask("n"))
+		f.put("waits")
+		f.prune(4, checkpoint.PrunePolicy{DeleteIdle: time.Nanosecond, KeepPending: true})
+		f.wantMissing(checkpoint.Key{Thread: "done"})
+		f.latest("waits")
+	}},
+	{name: "prune/idle_only", needs: needsPrune, promise: "DeleteIdle without KeepLast and KeepFor keeps the histories of other threads", run: func(f *fixture) {
+		made := f.chain("t", 3)
+		f.put("t", inNamespace("sub@none"))
+		f.prune(0, checkpoint.PrunePolicy{DeleteIdle: time.Hour})
+		f.prune(0, checkpoint.PrunePolicy{Threads: []string{"t"}, DeleteIdle: time.Hour, KeepPending: true})
+		f.wantList(checkpoint.Query{Thread: "t"}, reversed(made)...)
+		f.prune(3, checkpoint.PrunePolicy{DeleteIdle: time.Hour, KeepLast: 1})
 	}},
 	{name: "lease/idle", needs: needsLease, promise: "DeleteIdle keeps a thread that a run holds", run: func(f *fixture) {
 		pruner, ok := f.store.(checkpoint.Pruner)

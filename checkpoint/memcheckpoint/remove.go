@@ -25,6 +25,9 @@ func (s *Store) Prune(ctx context.Context, p checkpoint.PrunePolicy) (int, error
 			if deleted = !s.held(id) && t.idle(&p); deleted {
 				return t.dropped(func(int32) bool { return true })
 			}
+			if p.OnlyDeletes() {
+				return make([]bool, len(t.records))
+			}
 			return t.expired(&p)
 		})
 		if deleted {
@@ -52,7 +55,11 @@ func (s *Store) held(id string) bool {
 
 // idle reports whether the policy deletes the thread.
 func (t *thread) idle(p *checkpoint.PrunePolicy) bool {
-	return p.Deletes(time.Since(time.Unix(0, t.updated)), len(t.pending) > 0)
+	pending := false
+	for at := range t.pending {
+		pending = pending || t.newestOf(t.labelOf(at).namespace) == at
+	}
+	return p.Deletes(time.Since(time.Unix(0, t.updated)), pending)
 }
 
 // DeleteRuns implements [checkpoint.RunDeleter].
@@ -153,7 +160,8 @@ func (t *thread) sweep(drop []bool) int {
 		return 0
 	}
 	old, pending := t.history, t.pending
-	t.history, t.pending, t.byID, t.newest, t.checkpoints = history{labels: old.labels}, nil, nil, nil, 0
+	t.history, t.pending, t.byID, t.newest, t.checkpoints = history{}, nil, nil, nil, 0
+	labels := newLabels(&old)
 	parents, moved := make([]int32, len(drop)), make([]int32, len(drop))
 	for at, r := range old.records {
 		// Records are after their parents, so the parent of a dropped parent is known.
@@ -172,7 +180,9 @@ func (t *thread) sweep(drop []bool) int {
 			}
 			t.pending[moved[at]] = writes
 		}
-		t.addRecord(t.moved(&old, int32(at), drop[at], parents[at], moved))
+		r = t.moved(&old, int32(at), drop[at], parents[at], moved)
+		r.label = labels.move(&t.history, &r)
+		t.addRecord(r)
 	}
 	return n
 }
@@ -195,4 +205,38 @@ func (t *thread) moved(old *history, at int32, drop bool, parent int32, moved []
 	}
 	t.setControl(&r, old.controlOf(at), t.newestOf(old.labelOf(at).namespace))
 	return r
+}
+
+// A labelMove maps the labels of an old history to those of a new one. A label without a
+// remaining record is not moved.
+type labelMove struct {
+	old     []label
+	kept    map[int32]int32             // by the old label of a checkpoint
+	removed map[checkpoint.Source]int32 // for records that are no checkpoints any more
+}
+
+func newLabels(old *history) *labelMove {
+	return &labelMove{old: old.labels, kept: map[int32]int32{}, removed: map[checkpoint.Source]int32{}}
+}
+
+// move returns the index of the label of a moved record, and adds the label to its history if
+// necessary. Of a record that is no checkpoint any more it keeps the source, which lineages need.
+func (m *labelMove) move(h *history, r *record) int32 {
+	l := m.old[r.label]
+	at, ok := m.kept[r.label]
+	if r.removed {
+		at, ok = m.removed[l.source]
+		l = label{source: l.source}
+	}
+	if ok {
+		return at
+	}
+	at = int32(len(h.labels))
+	h.labels = append(h.labels, l)
+	if r.removed {
+		m.removed[l.source] = at
+	} else {
+		m.kept[r.label] = at
+	}
+	return at
 }

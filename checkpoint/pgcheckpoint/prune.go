@@ -52,6 +52,9 @@ func (r *pruning) all(ctx context.Context) error {
 			return err
 		}
 	}
+	if r.policy.OnlyDeletes() {
+		return nil
+	}
 	return r.each(ctx, selection{ofPrunable, r.policy.KeepFor, int64(max(r.policy.KeepLast, 1))}, r.prune)
 }
 
@@ -71,7 +74,7 @@ const (
 
 	// ofIdle has one more parameter, whether to keep threads with pending writes.
 	ofIdle = `coalesce(t.at, t.created) <= clock_timestamp() - make_interval(secs => $6::float8)
-	AND NOT ($7::boolean AND EXISTS (SELECT FROM weft.cp_write w WHERE w.thread = t.key))`
+	AND NOT ($7::boolean AND weft.cp_waits(t.key))`
 
 	// ofPrunable has one more parameter, the number of checkpoints that are kept. It skips a
 	// thread without namespaces that has no more of them, because there is nothing to prune.
@@ -146,7 +149,7 @@ func (r *pruning) progress() {
 // prune removes the old checkpoints of threads.
 func (r *pruning) prune(ctx context.Context, page []pruned) error {
 	for i := range page {
-		if err := r.pruneThread(ctx, page[i].id, r.policy); err != nil {
+		if err := r.pruneThread(ctx, page[i].id, r.policy, nil); err != nil {
 			return err
 		}
 	}
@@ -154,12 +157,19 @@ func (r *pruning) prune(ctx context.Context, page []pruned) error {
 	return nil
 }
 
-func (r *pruning) pruneThread(ctx context.Context, thread string, p *checkpoint.PrunePolicy) error {
+// pruneThread removes the old checkpoints of a thread. If the function may is not nil, each
+// transaction calls it after it has locked the thread, and removes nothing if may returns false.
+func (r *pruning) pruneThread(ctx context.Context, thread string, p *checkpoint.PrunePolicy, may func(context.Context, *link, int64) (bool, error)) error {
 	r.at = thread
 	n, err := r.store.remove(ctx, thread, removal{
 		batch: pruneBatch,
 		skip:  p.Threads == nil,
 		read: func(ctx context.Context, tx *link, key int64, nodes []node) error {
+			if may != nil {
+				if ok, err := may(ctx, tx, key); err != nil || !ok {
+					return err
+				}
+			}
 			markExpired(nodes, p)
 			return r.store.markEndedCalls(ctx, tx, key, nodes)
 		},
@@ -178,7 +188,7 @@ func (r *pruning) deleteIdle(ctx context.Context, page []pruned) error {
 		keys, steps := []int64{}, 0
 		for len(page) > 0 && (steps == 0 || steps+page[0].steps <= pruneBatch) {
 			if page[0].steps > pruneBatch {
-				if err := r.pruneThread(ctx, page[0].id, &checkpoint.PrunePolicy{KeepPending: r.policy.KeepPending}); err != nil {
+				if err := r.pruneThread(ctx, page[0].id, &checkpoint.PrunePolicy{KeepPending: r.policy.KeepPending}, r.idle); err != nil {
 					return err
 				}
 				page[0].steps = pruneBatch
@@ -191,6 +201,17 @@ func (r *pruning) deleteIdle(ctx context.Context, page []pruned) error {
 		r.progress()
 	}
 	return nil
+}
+
+// idleQuery has the parameters key of the thread, age in seconds, and whether to keep a thread
+// that waits.
+const idleQuery = `SELECT weft.cp_idle(t, $2::float8, $3::boolean) FROM weft.cp_thread t WHERE t.key = $1::bigint`
+
+// idle reports whether the policy deletes a thread.
+func (r *pruning) idle(ctx context.Context, tx *link, key int64) (idle bool, err error) {
+	args := []any{key, r.policy.DeleteIdle.Seconds(), r.policy.KeepPending}
+	err = tx.query(ctx, r.store.sql(idleQuery), args, func(rows pgx.Rows) error { return rows.Scan(&idle) })
+	return idle, err
 }
 
 // deleteIdleQuery has the parameters keys, age in seconds, and whether to keep threads with

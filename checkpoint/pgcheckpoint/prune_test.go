@@ -130,3 +130,21 @@ func TestIdleThreadsThatAreNotDeleted(t *testing.T) {
 	assert.Equal(t, 1, n)
 	assert.Equal(t, "tagged", ask[string](t, p, `SELECT string_agg(id, ' ') FROM weft.cp_thread`))
 }
+
+// A long thread that may not be deleted loses no checkpoint before Prune finds that out.
+func TestALongThreadThatIsNotDeletedKeepsItsHistory(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	store := p.open(t)
+	const steps = 1100
+	for _, thread := range []string{"held", "tagged"} {
+		putAll(t, store, thread, steps)
+	}
+	require.NoError(t, store.Tag(t.Context(), checkpoint.Key{Thread: "tagged", ID: stepID(1)}, "milestone"))
+	lease(t, store, "held")
+	n, err := store.Prune(t.Context(), checkpoint.PrunePolicy{DeleteIdle: time.Nanosecond})
+	require.NoError(t, err)
+	assert.Zero(t, n)
+	wantSteps(t, store, "held", steps)
+	wantSteps(t, store, "tagged", steps)
+}

@@ -19,7 +19,8 @@ type markChange struct {
 }
 
 // markChanges returns how pending writes change the status of their thread, as JSON, or null if
-// they do not: any write of a negative index replaces a mark, and a result ends those of its task.
+// they do not: any write of a negative index replaces a mark, and a result or a failure ends those
+// of its task.
 func markChanges(writes []checkpoint.Write) (*string, error) {
 	var changes []markChange
 	for i := range writes {

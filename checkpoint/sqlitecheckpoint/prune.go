@@ -58,7 +58,7 @@ func (r *pruning) threads(ctx context.Context) error {
 
 func (r *pruning) thread(ctx context.Context, thread string) error {
 	deleted, n, err := r.deleteIdle(ctx, thread)
-	if err == nil && !deleted {
+	if err == nil && !deleted && !r.policy.OnlyDeletes() {
 		n, err = r.store.remove(ctx, thread, removeBatch, func(w *sqlitedb.Session, steps []step) error {
 			return r.store.selectOutdated(w, steps, r.policy)
 		})
@@ -77,10 +77,14 @@ func (r *pruning) thread(ctx context.Context, thread string) error {
 }
 
 // deleteIdle deletes a thread if the policy does, and reports whether it has deleted it. It holds
-// the lease of the thread meanwhile, because a run that holds it keeps the thread.
+// the lease of the thread meanwhile, because a run that holds it keeps the thread. It first looks
+// without the lease, because a run cannot begin while the lease is held.
 func (r *pruning) deleteIdle(ctx context.Context, thread string) (deleted bool, n int, err error) {
 	if r.policy.DeleteIdle <= 0 {
 		return false, 0, nil
+	}
+	if idle, err := r.idle(ctx, thread); err != nil || !idle {
+		return false, 0, err
 	}
 	l, err := r.store.Lease(ctx, thread)
 	if errors.Is(err, checkpoint.ErrConflict) {
@@ -99,9 +103,27 @@ func (r *pruning) deleteIdle(ctx context.Context, thread string) (deleted bool, 
 	return deleted && n > 0 && err == nil, n, errors.Join(err, l.Release(ctx))
 }
 
+// idle reports whether the policy deletes a thread, unless a run holds it.
+func (r *pruning) idle(ctx context.Context, thread string) (idle bool, err error) {
+	err = r.store.db.Read(ctx, func(q *sqlitedb.Session) error {
+		key, err := findThread(q, thread)
+		if err != nil || key == 0 {
+			return err
+		}
+		steps, err := readSteps(q, key)
+		idle = r.deletes(steps)
+		return err
+	})
+	return idle, err
+}
+
 // deletes reports whether the policy deletes a thread with these steps.
 func (r *pruning) deletes(steps []step) bool {
-	pending := slices.ContainsFunc(steps, func(s step) bool { return s.pending })
+	pending, seen := false, map[int64]bool{}
+	for _, s := range slices.Backward(steps) {
+		pending = pending || s.pending && !seen[s.namespace]
+		seen[s.namespace] = true
+	}
 	return len(steps) > 0 && r.policy.Deletes(time.Since(time.UnixMicro(steps[len(steps)-1].time)), pending)
 }
 

@@ -14,6 +14,27 @@ import (
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 )
 
+// Prune takes no lease of a thread that is not idle, because a run could not begin meanwhile. The
+// first lease of a store makes a file.
+func TestPruneLeasesIdleThreadsOnly(t *testing.T) {
+	t.Parallel()
+	path := t.TempDir() + "/weft.db"
+	store := open(t, path, options)
+	put(t, store, small(1), "")
+	for _, policy := range []checkpoint.PrunePolicy{
+		{DeleteIdle: time.Hour},
+		{Threads: []string{"t", "none"}, DeleteIdle: time.Hour, KeepLast: 1},
+	} {
+		_, err := store.Prune(t.Context(), policy)
+		require.NoError(t, err)
+	}
+	assert.NoFileExists(t, path+"-lock")
+	n, err := store.Prune(t.Context(), checkpoint.PrunePolicy{DeleteIdle: time.Nanosecond})
+	require.NoError(t, err)
+	assert.Equal(t, 1, n)
+	assert.FileExists(t, path+"-lock")
+}
+
 // The work of Prune grows linearly with the length of the thread. The test measures it by
 // allocations, so it does not run in parallel with other tests.
 func TestPruneIsLinear(t *testing.T) { //nolint:paralleltest // counts the allocations of the process

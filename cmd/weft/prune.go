@@ -11,7 +11,7 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-const pruneUsage = `usage: weft threads prune [THREAD...] -keep-last N [-keep-for TIME] [flags]
+const pruneUsage = `usage: weft threads prune [THREAD...] -keep-last N [-keep-for TIME] [-delete-idle TIME] [flags]
 
 Removes old checkpoints. It keeps a checkpoint if it is one of the newest N of its namespace, or younger than
 TIME, or has an open question or another pending write, or has a tag. The newest checkpoint always stays, and
@@ -20,8 +20,8 @@ call go. Without names it prunes all threads, which needs -all.
 
 -delete-idle deletes whole threads whose newest checkpoint is older. Threads that a run holds, that wait for an
 answer, that have failed or that have a tag stay. A thread whose tasks are due and whose process has died is
-deleted: look at weft threads list -status running first. What a server keeps of a thread is not removed: a server
-has a retention of its own.
+deleted: look at weft threads list -status running first. Without -keep-last and -keep-for, other threads keep all
+their checkpoints. What a server keeps of a thread is not removed: a server has a retention of its own.
 
 -dry-run removes nothing, and prints what would go. To find the threads of a SQLite file that a run holds, it
 takes their leases for a moment.
@@ -41,8 +41,8 @@ func runPrune(ctx context.Context, args []string, std *streams) (err error) {
 		return err
 	}
 	switch {
-	case p.KeepLast < 1 && keepFor == 0:
-		return fmt.Errorf("%w: say what stays: give -keep-last, -keep-for or both", errUsage)
+	case p.KeepLast < 0 || p.KeepLast == 0 && keepFor == 0 && idle == 0:
+		return fmt.Errorf("%w: say what stays: give -keep-last, -keep-for or both, or -delete-idle alone", errUsage)
 	case all == (len(c.args) > 0):
 		return fmt.Errorf("%w: name threads, or give -all", errUsage)
 	}
@@ -170,7 +170,7 @@ func outdated(ctx context.Context, db *store, thread string, p checkpoint.PruneP
 		if c.Time.After(youngest) {
 			youngest = c.Time
 		}
-		pending = pending || len(c.Writes) > 0
+		pending = pending || newer[c.Namespace] == 0 && len(c.Writes) > 0
 		total++
 		newer[c.Namespace]++
 		spaces[c.Namespace] = append(spaces[c.Namespace], c.ID)
@@ -183,6 +183,9 @@ func outdated(ctx context.Context, db *store, thread string, p checkpoint.PruneP
 		if !held[thread] {
 			return total, 0, nil
 		}
+	}
+	if p.OnlyDeletes() {
+		return 0, total, nil
 	}
 	endCalls(spaces, gone)
 	return len(gone), total - len(gone), nil

@@ -313,7 +313,8 @@ func TestTheDryRunOfAPruneIsExact(t *testing.T) {
 		}
 		p := checkpoint.PrunePolicy{Threads: []string{"t"}, KeepLast: 1 + r.IntN(4), KeepPending: r.IntN(2) == 0}
 		if r.IntN(4) == 0 {
-			p.DeleteIdle = 1
+			p.DeleteIdle = []time.Duration{1, time.Hour}[r.IntN(2)]
+			p.KeepLast *= r.IntN(2)
 		}
 		remove, stay, err := outdated(t.Context(), &store{checkpoints: s, held: tryLeases(s)}, "t", p, time.Now())
 		require.NoError(t, err)

@@ -41,7 +41,11 @@ func (t *Task) result() ([]checkpoint.Write, error) {
 	switch {
 	case t.extrasOrNone().pauses != nil:
 		w, err := encodeMark(t.ID(), markAsk, indexAsk, t.extrasOrNone().pauses)
-		return []checkpoint.Write{w}, err
+		writes := []checkpoint.Write{w}
+		if t.saved != nil && t.saved.failed { // a stored failure hides the question
+			writes = append(writes, checkpoint.Write{Task: t.ID(), Index: indexError, Channel: markGone})
+		}
+		return writes, err
 	case t.err != nil:
 		return []checkpoint.Write{{Task: t.ID(), Index: indexError, Channel: markError, Data: []byte(t.err.Error())}}, nil
 	}

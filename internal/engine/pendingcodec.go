@@ -28,7 +28,7 @@ const (
 	markStop    = "$stop"   // a run stopped without a failure; the data is a list of static pauses
 	markError   = "$error"  // the text of the last failure of the task
 	markVoid    = "$void"   // for each task, the index below which its results do not count
-	markGone    = "$gone"   // replaces a pending write that a rollback removed; no data
+	markGone    = "$gone"   // replaces a pending write that does not count any more; no data
 )
 
 // endOfResult is a bit in the kind of the last pending write of a task's result.
@@ -103,6 +103,7 @@ type savedTask struct {
 	pauses     []Pause
 	ids        map[string]string // question ids by path, interrupt and key; see questionID
 	once       map[string]json.RawMessage
+	failed     bool // there is a failure, or it was forgotten; see [executor.delegate]
 	failure    string
 	next       int // the first free index of a pending write
 }
@@ -320,7 +321,7 @@ func (d *pendingDecoder) decode(id string, t *savedTask, w *checkpoint.Write) (e
 	case markResult:
 		err = d.decodeResult(id, t, w)
 	case markError:
-		t.failure = string(w.Data)
+		t.failed, t.failure = true, string(w.Data)
 	case markGoto:
 		t.targets = append(t.targets, d.plan.findNodes([]string{string(w.Data)}, &d.out.missing)...)
 	case markSend:

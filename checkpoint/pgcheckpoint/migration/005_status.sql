@@ -101,10 +101,26 @@ BEGIN
 END
 $$;
 
--- cp_delete_idle deletes those of the threads that are still idle: their newest checkpoint is older
--- than p_idle seconds, they have no tag, no run holds them, and with p_keep they have no pending
--- writes. It skips threads that another transaction has locked. It returns the number of threads
--- and of their checkpoints.
+-- cp_waits reports whether the newest checkpoint of a namespace of the thread has pending writes.
+CREATE FUNCTION weft.cp_waits(p_key bigint) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+  SELECT EXISTS (SELECT FROM weft.cp_write w WHERE w.thread = p_key AND w.seq = (
+    SELECT max(n.seq) FROM weft.cp_step s JOIN weft.cp_step n ON n.thread = s.thread AND n.space = s.space
+    WHERE s.thread = p_key AND s.seq = w.seq))
+$$;
+
+-- cp_idle reports whether a thread is idle: its newest checkpoint is older than p_idle seconds, it
+-- has no tag, no run holds it, and with p_keep it does not wait.
+CREATE FUNCTION weft.cp_idle(t weft.cp_thread, p_idle float8, p_keep boolean) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+  SELECT coalesce(t.at, t.created) <= clock_timestamp() - make_interval(secs => p_idle)
+    AND (t.owner IS NULL OR t.until < clock_timestamp())
+    AND NOT EXISTS (SELECT FROM weft.cp_tag g WHERE g.thread = t.key)
+    AND NOT (p_keep AND weft.cp_waits(t.key))
+$$;
+
+-- cp_delete_idle deletes those of the threads that are still idle. It skips threads that another
+-- transaction has locked. It returns the number of threads and of their checkpoints.
 CREATE FUNCTION weft.cp_delete_idle(p_keys bigint[], p_idle float8, p_keep boolean) RETURNS TABLE (threads int, checkpoints int)
 LANGUAGE plpgsql SET enable_seqscan = off AS $$
 #variable_conflict use_column
@@ -112,12 +128,8 @@ DECLARE
   v_keys bigint[];
 BEGIN
   SELECT array_agg(t.key), count(*), coalesce(sum(t.steps), 0) INTO v_keys, threads, checkpoints FROM (
-    SELECT key, steps FROM weft.cp_thread WHERE key = ANY (p_keys) AND steps > 0
-    AND coalesce(at, created) <= clock_timestamp() - make_interval(secs => p_idle)
-    AND (owner IS NULL OR until < clock_timestamp())
-    AND NOT EXISTS (SELECT FROM weft.cp_tag g WHERE g.thread = cp_thread.key)
-    AND NOT (p_keep AND EXISTS (SELECT FROM weft.cp_write w WHERE w.thread = cp_thread.key))
-    ORDER BY key FOR UPDATE SKIP LOCKED) t;
+    SELECT i.key, i.steps FROM weft.cp_thread i WHERE i.key = ANY (p_keys) AND i.steps > 0
+    AND weft.cp_idle(i, p_idle, p_keep) ORDER BY i.key FOR UPDATE SKIP LOCKED) t;
   IF threads > 0 THEN
     DELETE FROM weft.cp_write WHERE thread = ANY (v_keys);
     DELETE FROM weft.cp_step WHERE thread = ANY (v_keys);

@@ -1,6 +1,6 @@
 -- Fills cp_open for the threads that paused or failed under an older version. The numbers -1, -2 and
 -- -4 are those of questions, failures and static pauses. It locks these threads only: a run that
--- resumes one of them waits. Two kinds of threads get a wrong status until their next
+-- resumes one of them waits. A failure of a task hides its question. Two kinds of threads get a wrong status until their next
 -- checkpoint: a task that asked and then ended still counts, and a static pause counts only
 -- if its value is not compressed.
 WITH mark AS (
@@ -9,6 +9,8 @@ WITH mark AS (
   WHERE w.number IN (-1, -2, -4)
   AND w.seq = (SELECT max(s.seq) FROM weft.cp_step s WHERE s.thread = t.key AND s.space = 0)
   AND (t.head IS NULL OR t.newest = w.seq)
+  AND NOT (w.number = -1 AND EXISTS (SELECT FROM weft.cp_write f
+    WHERE f.thread = w.thread AND f.seq = w.seq AND f.task = w.task AND f.number = -2))
   FOR NO KEY UPDATE OF t
 ), named AS (
   SELECT mark.*, n.node FROM mark CROSS JOIN LATERAL (

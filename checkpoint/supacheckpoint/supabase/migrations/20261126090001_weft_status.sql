@@ -10,7 +10,7 @@ BEGIN
   IF EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = place AND c.relname = 'cp_migration') THEN
     SELECT coalesce(max(version), 0), max(checksum) FILTER (WHERE version = 5) INTO latest, noted FROM weft.cp_migration;
   END IF;
-  IF noted = '77586f0a81cbb9699f47968497e59b9a127c6545843697f75d11d1697ed2bae5' THEN
+  IF noted = '1b1eea00d9e1ebe0d40ca483314b28205a3ae56000f924cdf5e73fe16b510414' THEN
     RAISE NOTICE 'migration 005_status was applied to schema % before, and is not applied again', place;
     RETURN;
   ELSIF noted IS NOT NULL THEN
@@ -123,10 +123,26 @@ BEGIN
 END
 $$;
 
--- cp_delete_idle deletes those of the threads that are still idle: their newest checkpoint is older
--- than p_idle seconds, they have no tag, no run holds them, and with p_keep they have no pending
--- writes. It skips threads that another transaction has locked. It returns the number of threads
--- and of their checkpoints.
+-- cp_waits reports whether the newest checkpoint of a namespace of the thread has pending writes.
+CREATE FUNCTION weft.cp_waits(p_key bigint) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+  SELECT EXISTS (SELECT FROM weft.cp_write w WHERE w.thread = p_key AND w.seq = (
+    SELECT max(n.seq) FROM weft.cp_step s JOIN weft.cp_step n ON n.thread = s.thread AND n.space = s.space
+    WHERE s.thread = p_key AND s.seq = w.seq))
+$$;
+
+-- cp_idle reports whether a thread is idle: its newest checkpoint is older than p_idle seconds, it
+-- has no tag, no run holds it, and with p_keep it does not wait.
+CREATE FUNCTION weft.cp_idle(t weft.cp_thread, p_idle float8, p_keep boolean) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+  SELECT coalesce(t.at, t.created) <= clock_timestamp() - make_interval(secs => p_idle)
+    AND (t.owner IS NULL OR t.until < clock_timestamp())
+    AND NOT EXISTS (SELECT FROM weft.cp_tag g WHERE g.thread = t.key)
+    AND NOT (p_keep AND weft.cp_waits(t.key))
+$$;
+
+-- cp_delete_idle deletes those of the threads that are still idle. It skips threads that another
+-- transaction has locked. It returns the number of threads and of their checkpoints.
 CREATE FUNCTION weft.cp_delete_idle(p_keys bigint[], p_idle float8, p_keep boolean) RETURNS TABLE (threads int, checkpoints int)
 LANGUAGE plpgsql SET enable_seqscan = off AS $$
 #variable_conflict use_column
@@ -134,12 +150,8 @@ DECLARE
   v_keys bigint[];
 BEGIN
   SELECT array_agg(t.key), count(*), coalesce(sum(t.steps), 0) INTO v_keys, threads, checkpoints FROM (
-    SELECT key, steps FROM weft.cp_thread WHERE key = ANY (p_keys) AND steps > 0
-    AND coalesce(at, created) <= clock_timestamp() - make_interval(secs => p_idle)
-    AND (owner IS NULL OR until < clock_timestamp())
-    AND NOT EXISTS (SELECT FROM weft.cp_tag g WHERE g.thread = cp_thread.key)
-    AND NOT (p_keep AND EXISTS (SELECT FROM weft.cp_write w WHERE w.thread = cp_thread.key))
-    ORDER BY key FOR UPDATE SKIP LOCKED) t;
+    SELECT i.key, i.steps FROM weft.cp_thread i WHERE i.key = ANY (p_keys) AND i.steps > 0
+    AND weft.cp_idle(i, p_idle, p_keep) ORDER BY i.key FOR UPDATE SKIP LOCKED) t;
   IF threads > 0 THEN
     DELETE FROM weft.cp_write WHERE thread = ANY (v_keys);
     DELETE FROM weft.cp_step WHERE thread = ANY (v_keys);
@@ -348,6 +360,6 @@ BEGIN
 END
 $$;
 
-INSERT INTO weft.cp_migration (version, name, checksum) VALUES (5, '005_status', '77586f0a81cbb9699f47968497e59b9a127c6545843697f75d11d1697ed2bae5');
+INSERT INTO weft.cp_migration (version, name, checksum) VALUES (5, '005_status', '1b1eea00d9e1ebe0d40ca483314b28205a3ae56000f924cdf5e73fe16b510414');
 $script$;
 END $once$;

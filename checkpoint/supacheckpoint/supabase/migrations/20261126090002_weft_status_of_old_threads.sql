@@ -10,7 +10,7 @@ BEGIN
   IF EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = place AND c.relname = 'cp_migration') THEN
     SELECT coalesce(max(version), 0), max(checksum) FILTER (WHERE version = 6) INTO latest, noted FROM weft.cp_migration;
   END IF;
-  IF noted = 'c1eeb22100bcf8698703295523335addb782567d0e320e75a74cbe8a9a61f33e' THEN
+  IF noted = 'd49de73e9549a6d6737aac16b40c5148879aa89d8324f61eeeb7efa870e706fb' THEN
     RAISE NOTICE 'migration 006_status_of_old_threads was applied to schema % before, and is not applied again', place;
     RETURN;
   ELSIF noted IS NOT NULL THEN
@@ -22,7 +22,7 @@ BEGIN
 EXECUTE $script$
 -- Fills cp_open for the threads that paused or failed under an older version. The numbers -1, -2 and
 -- -4 are those of questions, failures and static pauses. It locks these threads only: a run that
--- resumes one of them waits. Two kinds of threads get a wrong status until their next
+-- resumes one of them waits. A failure of a task hides its question. Two kinds of threads get a wrong status until their next
 -- checkpoint: a task that asked and then ended still counts, and a static pause counts only
 -- if its value is not compressed.
 WITH mark AS (
@@ -31,6 +31,8 @@ WITH mark AS (
   WHERE w.number IN (-1, -2, -4)
   AND w.seq = (SELECT max(s.seq) FROM weft.cp_step s WHERE s.thread = t.key AND s.space = 0)
   AND (t.head IS NULL OR t.newest = w.seq)
+  AND NOT (w.number = -1 AND EXISTS (SELECT FROM weft.cp_write f
+    WHERE f.thread = w.thread AND f.seq = w.seq AND f.task = w.task AND f.number = -2))
   FOR NO KEY UPDATE OF t
 ), named AS (
   SELECT mark.*, n.node FROM mark CROSS JOIN LATERAL (
@@ -46,6 +48,6 @@ WITH mark AS (
 )
 UPDATE weft.cp_thread SET open = true WHERE key IN (SELECT thread FROM added) AND NOT open;
 
-INSERT INTO weft.cp_migration (version, name, checksum) VALUES (6, '006_status_of_old_threads', 'c1eeb22100bcf8698703295523335addb782567d0e320e75a74cbe8a9a61f33e');
+INSERT INTO weft.cp_migration (version, name, checksum) VALUES (6, '006_status_of_old_threads', 'd49de73e9549a6d6737aac16b40c5148879aa89d8324f61eeeb7efa870e706fb');
 $script$;
 END $once$;
