@@ -86,6 +86,8 @@ type TaskSet struct {
 //
 //   - [checkpoint.ErrConflict]: the thread has another newest checkpoint. The tasks are no longer
 //     due, and were not run. Do not repeat the call.
+//   - [checkpoint.ErrConflict] in a [NodeError]: another process runs a task of the set too, and was faster in a
+//     subgraph of it. Repeat the call.
 //   - [ErrUnknownNode]: this build of the graph does not have the node. No task was run. Repeat
 //     the call in a process with another build.
 //   - The error of the context, or of the store. Repeat the call.

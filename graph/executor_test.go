@@ -148,6 +148,40 @@ func TestStoredResultOfRemoteTask(t *testing.T) {
 	assert.True(t, snap.Tasks[1].Finished)
 }
 
+// TestStoredResultInRemoteSubgraph proves that the result of a task inside a subgraph is stored as a whole too, so that
+// the results of two workers cannot mix.
+func TestStoredResultInRemoteSubgraph(t *testing.T) {
+	t.Parallel()
+	store := memcheckpoint.New(memcheckpoint.Options{})
+	in := graph.New("inner", trail)
+	in.Node("one", func(context.Context, state.View) (state.Update, error) {
+		return state.Update{trail.Put("done"), trail.Put("twice")}, nil
+	})
+	in.Node("bad", func(context.Context, state.View) (state.Update, error) { return nil, errBroken })
+	chain(in, "one")
+	chain(in, "bad")
+	b := graph.New("g", trail)
+	b.Subgraph("sub", compile(t, in, graph.Options{}))
+	chain(b, "sub")
+	worker := compile(t, b, graph.Options{Checkpoints: store})
+	g := compile(t, b, graph.Options{Checkpoints: store, Executor: elsewhere(func(ctx context.Context, sets []graph.TaskSet) error {
+		return worker.RunTasks(ctx, sets[0])
+	})})
+	_, err := g.Thread("t").Invoke(t.Context(), trail.Put("in"))
+	require.Error(t, err)
+	results := 0
+	for c, err := range store.List(t.Context(), checkpoint.Query{Thread: "t", AllNamespaces: true, Writes: true}) {
+		require.NoError(t, err)
+		for _, w := range c.Writes {
+			if w.Task == "one" {
+				results++
+				assert.Equal(t, "$result", w.Channel)
+			}
+		}
+	}
+	assert.Equal(t, 1, results)
+}
+
 // TestRefusedStoredResultsRunAgain proves that a run does not use results that it refused, also
 // when it restored one of them, and that it keeps the results of the tasks that it then ran.
 func TestRefusedStoredResultsRunAgain(t *testing.T) {

@@ -47,7 +47,8 @@ type ExecutorOptions struct {
 // runs them, in the same process or another.
 //
 // The tasks of one superstep are a workflow of their own: its id is that of the thread, "/tasks/" and the id
-// of the checkpoint. If the process of the run dies meanwhile, the next attempt waits for the same workflow.
+// of the checkpoint. If the process of the run dies meanwhile, the next attempt waits for that workflow, and then
+// passes the tasks on again.
 func NewExecutor(c client.Client, o ExecutorOptions) *graph.Executor {
 	return graph.NewExecutor(executorFuncs(c, o))
 }
@@ -151,26 +152,30 @@ func (e *executor) parts(sets []graph.TaskSet) [][]queuedSet {
 	return parts
 }
 
-// executePart runs one workflow of tasks and waits for it. It joins a workflow that an earlier
-// attempt of the run has started.
+// executePart runs one workflow of tasks and waits for it. If an earlier attempt of the run has started a workflow
+// with this id, it first waits for that one. It then runs its own, because the other had other tasks: those that
+// were due for the earlier attempt. Tasks that have a result do not run again.
 func (e *executor) executePart(ctx context.Context, id string, sets []queuedSet) error {
 	for {
 		run, err := e.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-			ID: id, TaskQueue: e.options.TaskQueue,
-			WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+			ID: id, TaskQueue: e.options.TaskQueue, WorkflowExecutionErrorWhenAlreadyStarted: true,
+			WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
 			WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		}, tasksWorkflowName, tasksArgs{Options: e.options.Options, Sets: sets})
-		if err != nil {
+		other, joined := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err)
+		switch {
+		case joined:
+			run = e.client.GetWorkflow(ctx, id, other.RunId)
+		case err != nil:
 			return err
 		}
 		err = run.Get(ctx, nil)
 		if ctx.Err() != nil {
 			return errors.Join(context.Cause(ctx), e.stop(context.WithoutCancel(ctx), run))
 		}
-		if sdk.IsCanceledError(err) { // an earlier run of the thread cancelled the workflow that this one joined
-			continue
+		if !joined && !sdk.IsCanceledError(err) {
+			return err
 		}
-		return err
 	}
 }
 

@@ -8,9 +8,13 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
 	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/mocks"
 	sdk "go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
@@ -215,6 +219,27 @@ func TestRunMovesToAnotherBuild(t *testing.T) {
 	require.NoError(t, env.GetWorkflowError())
 	assert.Equal(t, "c", got.result.Checkpoint)
 	assert.Equal(t, []string{"q@7", "q"}, queues)
+}
+
+// TestJoinedTasksAreRunAgain proves that the tasks of a run are passed on after a workflow with the same id, which an
+// earlier attempt started with other tasks, has ended.
+func TestJoinedTasksAreRunAgain(t *testing.T) {
+	t.Parallel()
+	c, earlier, own := &mocks.Client{}, &mocks.WorkflowRun{}, &mocks.WorkflowRun{}
+	defer mock.AssertExpectationsForObjects(t, c, earlier, own)
+	started := func() *mock.Call {
+		return c.On("ExecuteWorkflow", mock.Anything, mock.MatchedBy(func(o client.StartWorkflowOptions) bool {
+			return o.ID == "t/tasks/c" && o.WorkflowExecutionErrorWhenAlreadyStarted &&
+				o.WorkflowIDConflictPolicy == enums.WORKFLOW_ID_CONFLICT_POLICY_FAIL
+		}), tasksWorkflowName, mock.Anything).Once()
+	}
+	started().Return(nil, serviceerror.NewWorkflowExecutionAlreadyStarted("runs", "request", "run"))
+	c.On("GetWorkflow", mock.Anything, "t/tasks/c", "run").Return(earlier).Once()
+	earlier.On("Get", mock.Anything, nil).Return(errors.New("the tasks of the earlier attempt failed")).Once()
+	started().Return(own, nil)
+	own.On("Get", mock.Anything, nil).Return(nil).Once()
+	e := executorFuncs(c, ExecutorOptions{})
+	require.NoError(t, e.Execute(t.Context(), []graph.TaskSet{{Thread: "t", Checkpoint: "c", Node: "work", Tasks: []string{"work"}}}))
 }
 
 // TestPartsOfLargeSupersteps proves that a workflow of tasks has a bounded number of activities and of ids.

@@ -49,7 +49,8 @@ func (*taskWorker) NextRetry(*river.Job[taskArgs]) time.Time {
 // Work runs the task of a job. A task that is no longer due is not delivered again.
 func (w *taskWorker) Work(ctx context.Context, job *river.Job[taskArgs]) error {
 	err := w.run(ctx, job.Args.Set)
-	if errors.Is(err, checkpoint.ErrConflict) {
+	_, overlap := errors.AsType[*graph.NodeError](err) // another worker was faster in a subgraph of the task
+	if errors.Is(err, checkpoint.ErrConflict) && !overlap {
 		return river.JobCancel(err)
 	}
 	return err
