@@ -390,12 +390,8 @@ func (s *Server) fireAt(ctx context.Context, id string, at time.Time) error {
 	if err != nil || d.Next == nil || !d.Next.Equal(at) {
 		return err
 	}
-	err = s.startCron(ctx, r, &d, nameID(id, at.UTC().Format(time.RFC3339Nano)))
-	if err != nil && !errors.Is(err, runs.ErrExists) {
-		if _, refused := errors.AsType[*Refusal](err); !refused && time.Since(at) < lateCron {
-			return err
-		}
-		s.o.Logger.Error("server: a cron failed", "cron", id, "error", err)
+	if err := s.startFired(ctx, r, &d, at); err != nil {
+		return err
 	}
 	_, err = s.change(ctx, runs.Cron, id, func(r *runs.Record) error {
 		if _, d, err = readCron(*r); err != nil || d.Next == nil || !d.Next.Equal(at) {
@@ -412,6 +408,23 @@ func (s *Server) fireAt(ctx context.Context, id string, at time.Time) error {
 		s.scheduleShared(id, d.Next)
 	}
 	return err
+}
+
+// startFired starts the run of a cron for a time, unless it has been started. An error says that it is tried again.
+func (s *Server) startFired(ctx context.Context, r runs.Record, d *cronData, at time.Time) error {
+	late := time.Since(at) >= lateCron
+	if r.Graph != "" && s.graphs[r.Graph] == nil && !late { // a server that has the graph starts the run
+		return &runs.HandOverError{After: graphPause}
+	}
+	err := s.startCron(ctx, r, d, nameID(r.ID, at.UTC().Format(time.RFC3339Nano)))
+	if err == nil || errors.Is(err, runs.ErrExists) {
+		return nil
+	}
+	if _, refused := errors.AsType[*Refusal](err); !refused && !late {
+		return err
+	}
+	s.o.Logger.Error("server: a cron failed", "cron", r.ID, "error", err)
+	return nil
 }
 
 // startCron starts the run of a cron. The run has the id unless that is empty.

@@ -100,6 +100,21 @@ func TestReplicaWithoutTheGraphHandsTheRunOver(t *testing.T) {
 	})
 }
 
+// The cron of a graph that a replica lacks waits for a replica that has it, and keeps its time.
+func TestReplicaWithoutTheGraphHandsTheCronOver(t *testing.T) {
+	t.Parallel()
+	store, due := memruns.New(), now()
+	cron := runs.Record{Kind: runs.Cron, ID: uuid.New(), Graph: "new", Data: encoded(cronData{
+		Assistant: uuid.New(), Schedule: "0 0 1 1 *", Enabled: true, Payload: json.RawMessage(`{}`), Next: &due,
+	})}
+	require.NoError(t, store.Insert(t.Context(), cron))
+	s := replicaOf(t, store, nil, nil)
+	require.ErrorIs(t, s.work(t.Context(), runs.Job{Kind: runs.JobCron, Key: cron.ID, At: due}), runs.ErrHandOver)
+	got, err := store.Get(t.Context(), runs.Cron, cron.ID)
+	require.NoError(t, err)
+	assert.Equal(t, int64(1), got.Revision)
+}
+
 // A deletion that takes long keeps runs and other deletions away, and does not change when the thread expires.
 func TestLongDeletionKeepsItsMark(t *testing.T) {
 	t.Parallel()
