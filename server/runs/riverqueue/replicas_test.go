@@ -101,8 +101,7 @@ func TestProtocolOverReplicas(t *testing.T) {
 	}{
 		"two": {pgtest.DirectURL, 2}, "four": {pgtest.DirectURL, 4}, "two behind PgBouncer": {pgtest.PooledURL, 2},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		t.Run(name, func(t *testing.T) { // one after the other: the cases depend on time
 			m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{}) // one for all replicas
 			require.NoError(t, err)
 			schema := pgtest.Schema(t)
@@ -124,14 +123,16 @@ func TestProtocolOverReplicas(t *testing.T) {
 	}
 }
 
-// replay runs the recorded cases and returns how many passed.
+// replay runs the recorded cases and returns how many passed. Nodes of the recordings last a few
+// hundred milliseconds, in which a client sends several requests. A case that fails beside others on a
+// busy machine is therefore repeated alone, once.
 func replay(t *testing.T, base string) (passed int) {
 	t.Helper()
 	hooks := replaytest.NewHooks()
 	t.Cleanup(hooks.Close)
 	scenarios := readScenarios(t)
 	results := make([][]string, len(scenarios))
-	slots := make(chan struct{}, 8)
+	slots := make(chan struct{}, 4)
 	for i := range scenarios {
 		slots <- struct{}{}
 		go func() {
@@ -143,6 +144,10 @@ func replay(t *testing.T, base string) (passed int) {
 		slots <- struct{}{}
 	}
 	for i, diffs := range results {
+		if len(diffs) > 0 {
+			t.Logf("%s is repeated: %s", scenarios[i].Name, diffs)
+			diffs = scenarios[i].Run(t.Context(), base, hooks)
+		}
 		if assert.Empty(t, diffs, scenarios[i].Name) {
 			passed++
 		}
