@@ -114,6 +114,9 @@ func TestQueueLooksForChangesAmongManyMessages(t *testing.T) {
 	assert.Equal(t, 2, looks, "among %d messages", messages)
 }
 
+// pass lets time pass by the clock of the database, which measures leases.
+func pass(d time.Duration) { <-time.After(d) }
+
 // A message that could not be sent is sent again.
 func TestQueueSendsAMessageAgain(t *testing.T) {
 	t.Parallel()
@@ -124,7 +127,7 @@ func TestQueueSendsAMessageAgain(t *testing.T) {
 	pool.broken.Store(true)
 	q.Tell("thread")
 	require.Error(t, func() error { _, err := pool.Exec(t.Context(), "SELECT 1"); return err }())
-	time.Sleep(2 * minBackOff) // a time in which the message is not sent
+	pass(2 * minBackOff) // a time in which the message is not sent
 	pool.broken.Store(false)
 	for range 2 { // a look may be between
 		if threads := await(t, r.changed); len(threads) > 0 {
@@ -145,15 +148,15 @@ func TestQueueTakesNoJobsAfterASlowDatabase(t *testing.T) {
 	assert.Equal(t, "thread", await(t, r.begun))
 	other, r2 := startQueue(t, pools[1].Pool, o, unchanged)
 
-	time.Sleep(o.Lease) // the other server has seen the database for a lease
+	pass(o.Lease) // the other server has seen the database for a lease
 	pools[0].gate.Lock()
-	time.Sleep(o.Lease / 2)
+	pass(o.Lease / 2)
 	pools[1].gate.Lock()
-	time.Sleep(o.Lease * 3 / 4)
+	pass(o.Lease * 3 / 4)
 	pools[1].gate.Unlock()
-	time.Sleep(o.Lease / 4) // the other server works again, before the one with the job
+	pass(o.Lease / 4) // the other server works again, before the one with the job
 	pools[0].gate.Unlock()
-	time.Sleep(o.Lease / 2)
+	pass(o.Lease / 2)
 	assert.Zero(t, other.rescued.Load())
 	assert.Empty(t, r2.begun)
 }
