@@ -28,18 +28,21 @@
 //
 //   - message.go, graph.go, draw.go, schema.go: messages, values and graphs as clients see them.
 //   - context.go: what nodes read of a request.
+//   - failure.go: errors as clients see them.
 //   - log.go, logwriter.go, event.go: the event log of a thread.
-//   - record.go, recordtask.go, recordpause.go, attempt.go, place.go: how a run writes it.
+//   - record.go, recordtask.go, recordpause.go, attempt.go, place.go, loghandler.go: how a run writes it.
 //   - lane.go, prepare.go, execute.go, finish.go, undo.go: the queue of a thread, and one run.
 //   - queue.go, replica.go, sweep.go: the queue that servers share, and what they have to tell each other.
-//   - auth.go, server.go, call.go, list.go, routes.go: requests.
+//   - auth.go, limit.go, server.go, call.go, list.go, response.go, routes.go, http.go: requests.
+//   - metrics.go, ready.go: what operators read.
 //   - assistant.go, version.go, subgraph.go, thread.go, threadsearch.go, deletion.go, expiry.go, item.go,
 //     fact.go, cron.go, webhook.go: the objects.
-//   - state.go, stateupdate.go, history.go: states of threads.
-//   - run.go, runrequest.go: runs.
-//   - gap.go, sse.go, runnable.go, stream.go, watch.go: streams of runs and threads.
+//   - storedthread.go, state.go, stateupdate.go, history.go: states of threads.
+//   - run.go, runrequest.go, runcancel.go: runs.
+//   - gap.go, sse.go, runnable.go, stream.go, follow.go, watch.go: streams of runs and threads.
 //   - threadmessage.go, threadview.go, subscription.go, command.go, tree.go, socket.go: the thread-centric
 //     protocol.
+//   - pages.go, studio.go, trace.go: the pages, and what only they ask for.
 //   - handle.go: routes of the application.
 //   - adapter.go: what the protocols below share.
 //   - openaianswer.go, openai.go: graphs as models of OpenAI's protocol.
