@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -135,13 +136,13 @@ func (s *Server) queue(ctx context.Context, a *activeRun, strategy string, store
 	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime) // a client that leaves leaves no half of a run
+	defer cancel()
 	if !stored {
 		err = s.o.Runs.Insert(ctx, a.record)
 	}
 	if err == nil && waits <= 0 {
-		if err = s.setBusy(ctx, a.thread); errors.Is(err, runs.ErrNotFound) { // the thread was deleted meanwhile
-			err = errors.Join(err, s.o.Runs.Delete(ctx, runs.Run, a.id))
-		}
+		err = s.joinThread(ctx, a, false)
 	}
 	if err != nil {
 		s.leave(a)
@@ -231,10 +232,43 @@ func (s *Server) stopRuns(ctx context.Context, list []*activeRun, how cancellati
 
 var errEnded = errors.New("the run has ended")
 
-func (s *Server) setBusy(ctx context.Context, thread string) error {
+// joinThread makes the thread of a stored run busy, unless the run waits for its time. It removes the run and returns an error
+// if the thread does not exist or is being deleted. Any other error does not end the run, because another server may execute
+// it already.
+func (s *Server) joinThread(ctx context.Context, a *activeRun, delayed bool) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.ctx, cancel)()
+	for wait := minRetry; ; wait = min(2*wait, maxRetry) {
+		var err error
+		if delayed {
+			err = s.checkThread(ctx, a.thread)
+		} else {
+			err = s.setBusy(ctx, a.thread, a.id)
+		}
+		if err == nil || errors.Is(err, errEnded) {
+			return nil
+		}
+		if _, refused := errors.AsType[*Refusal](err); refused || errors.Is(err, runs.ErrNotFound) {
+			return errors.Join(err, s.dropRun(ctx, a.id))
+		}
+		s.o.Logger.Error("server: the status of a thread was not stored", "run", a.id, "thread", a.thread, "error", err)
+		if !pause(ctx, wait) {
+			return nil // the end of the run stores the status
+		}
+	}
+}
+
+// setBusy makes the thread of a run busy. It returns errEnded if another server has executed the run already.
+func (s *Server) setBusy(ctx context.Context, thread, run string) error {
 	_, err := s.change(ctx, runs.Thread, thread, func(r *runs.Record) error {
 		if err := checkDeleting(r); err != nil {
 			return err
+		}
+		if s.o.Queue != nil {
+			if ended, err := s.hasEnded(ctx, run); ended || err != nil {
+				return cmp.Or(err, errEnded)
+			}
 		}
 		r.Status, r.Updated, r.Expires = threadBusy, now(), time.Time{}
 		return nil
@@ -273,7 +307,7 @@ func (s *Server) join(a *activeRun) bool {
 	l.runs = append(l.runs, a)
 	first := len(l.runs) == 1
 	s.mu.Unlock()
-	if err := s.setBusy(s.ctx, a.thread); err != nil {
+	if err := s.setBusy(s.ctx, a.thread, a.id); err != nil {
 		s.o.Logger.Error("server: the status of a thread was not stored", "thread", a.thread, "error", err)
 	}
 	return first

@@ -329,7 +329,10 @@ func (s *Server) joinDelayed(ctx context.Context, id string) error {
 		return nil
 	}
 	if err == nil {
-		err = s.setBusy(ctx, r.Parent)
+		err = s.setBusy(ctx, r.Parent, id)
+	}
+	if errors.Is(err, errEnded) {
+		return nil
 	}
 	if errors.Is(err, runs.ErrNotFound) { // the thread was deleted
 		return s.dropRun(ctx, id)
@@ -353,22 +356,16 @@ func (s *Server) share(ctx context.Context, a *activeRun, strategy string) error
 			return err
 		}
 	}
-	err := s.o.Runs.Insert(ctx, a.record)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime) // a client that leaves leaves no half of a run
 	defer cancel()
-	if err != nil {
+	if err := s.o.Runs.Insert(ctx, a.record); err != nil {
 		if reserved != nil {
 			s.unreserve(ctx, reserved)
 		}
 		return err
 	}
-	if delayed {
-		err = s.checkThread(ctx, a.thread)
-	} else {
-		err = s.setBusy(ctx, a.thread)
-	}
-	if err != nil { // the thread was deleted meanwhile
-		return errors.Join(err, s.dropRun(ctx, a.id))
+	if err := s.joinThread(ctx, a, delayed); err != nil {
+		return err
 	}
 	if how := strategyCancels(strategy); how != notCanceled {
 		before, err := s.unfinished(ctx, a.thread)

@@ -138,7 +138,7 @@ func TestLongDeletionKeepsItsMark(t *testing.T) {
 		time.Sleep(5 * deletingTime)
 		_, refused := errors.AsType[*Refusal](b.deleteThread(t.Context(), thread.ID, ""))
 		assert.True(t, refused)
-		_, refused = errors.AsType[*Refusal](b.setBusy(t.Context(), thread.ID))
+		_, refused = errors.AsType[*Refusal](b.setBusy(t.Context(), thread.ID, uuid.New()))
 		assert.True(t, refused)
 		require.ErrorIs(t, <-ended, failed)
 		assert.Equal(t, int32(1), deletions.Load())
@@ -264,6 +264,71 @@ func TestRunThatIsNotStoredLeavesItsThread(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, threadInterrupted, got.Status)
 	assert.Equal(t, thread.Expires, got.Expires)
+}
+
+// A threadlessStore fails some times to change a thread. It calls meanwhile before the first failure.
+type threadlessStore struct {
+	*memruns.Store
+	times     atomic.Int32
+	meanwhile func()
+}
+
+func (s *threadlessStore) Update(ctx context.Context, r runs.Record) (int64, error) {
+	if r.Kind != runs.Thread || s.times.Add(-1) < 0 {
+		return s.Store.Update(ctx, r)
+	}
+	if f := s.meanwhile; f != nil {
+		s.meanwhile = nil
+		f()
+	}
+	return 0, errors.New("the connection was lost")
+}
+
+// A run that is stored is executed once, though the database fails before the status of its thread is stored. The client
+// is not told of a failure: it would start the run again.
+func TestStoredRunIsNotTakenBack(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ alone, executed bool }{
+		"one server": {alone: true}, "servers": {}, "another server executes the run": {executed: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				store, thread := &threadlessStore{Store: memruns.New()}, threadRecord(uuid.New())
+				require.NoError(t, store.Insert(t.Context(), thread))
+				begun := 0
+				node := func(context.Context, state.View) (state.Update, error) {
+					begun++
+					return state.Update{words.Put("done")}, nil
+				}
+				s := replicaOf(t, store, node, func(o *Options) {
+					if c.alone {
+						o.Queue = nil
+					}
+				})
+				job := runs.Job{Kind: runs.JobThread, Key: thread.ID}
+				if c.executed {
+					store.meanwhile = func() { assert.NoError(t, s.work(t.Context(), job)) }
+				}
+				store.times.Store(3)
+				run := runRecord(thread.ID, runData{})
+				_, err := s.startRun(t.Context(), run, s.graphs["words"])
+				require.NoError(t, err)
+				if !c.alone {
+					require.NoError(t, s.work(t.Context(), job))
+				}
+				<-s.endOfRun(t.Context(), thread.ID, run.ID)
+				got, err := store.Get(t.Context(), runs.Run, run.ID)
+				require.NoError(t, err)
+				assert.Equal(t, runSuccess, got.Status)
+				assert.Equal(t, 1, begun)
+				require.NoError(t, s.Close(t.Context())) // the status of the thread is stored
+				got, err = store.Get(t.Context(), runs.Thread, thread.ID)
+				require.NoError(t, err)
+				assert.Equal(t, threadIdle, got.Status)
+			})
+		})
+	}
 }
 
 // A run at whose checkpoint servers die fails after some of them. A job that was handed over between them counts no

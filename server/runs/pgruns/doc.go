@@ -14,9 +14,9 @@
 //     So is the end of a run.
 //   - Only one server may use a schema at a time, unless the servers share a queue; see package riverqueue.
 //   - A store works through transaction poolers, with the same number of round trips.
-//   - A call whose connection was lost is sent again, if it cannot take effect twice. Insert, Update
-//     and Delete are sent again only if they had no effect; after [ErrUnreachable] they may have had
-//     one.
+//   - A call whose connection was lost is sent again, if it cannot take effect twice. Update and
+//     Delete are sent again only if they had no effect; after [ErrUnreachable] they, and Insert, may
+//     have had one.
 //   - Searches by metadata use an index, except those of runs.
 //   - The names of the tables begin with "run_". The schema may be that of the checkpoints.
 package pgruns

@@ -42,11 +42,13 @@ type statement struct {
 
 // exec sends statements in one round trip and one transaction.
 func (s *Store) exec(ctx context.Context, may func(pgdb.Fault) bool, list ...statement) error {
-	return s.retries.Do(ctx, s.timeout, may, func(ctx context.Context) error {
-		b := &pgx.Batch{} // a batch belongs to the connection on which it was sent
-		for _, one := range list {
-			b.Queue(pgdb.InSchema(s.schema, one.text), one.args...)
-		}
-		return s.pool.SendBatch(ctx, b).Close()
-	})
+	return s.retries.Do(ctx, s.timeout, may, func(ctx context.Context) error { return s.send(ctx, list) })
+}
+
+func (s *Store) send(ctx context.Context, list []statement) error {
+	b := &pgx.Batch{} // a batch belongs to the connection on which it was sent
+	for _, one := range list {
+		b.Queue(pgdb.InSchema(s.schema, one.text), one.args...)
+	}
+	return s.pool.SendBatch(ctx, b).Close()
 }

@@ -88,8 +88,29 @@ func (s *Store) Insert(ctx context.Context, records ...runs.Record) error {
 		ids = append(ids, about(r.Kind, r.ID))
 		list = append(list, statement{insertRecord, append([]any{string(r.Kind), r.ID}, args...)})
 	}
-	if err := s.exec(ctx, pgdb.Unsent, list...); err != nil {
-		return s.fail("insert", classify(strings.Join(ids, ", "), err))
+	sent := 0
+	err := s.retries.Do(ctx, s.timeout, pgdb.AnyFault, func(ctx context.Context) error {
+		sent++
+		return s.send(ctx, list)
+	})
+	err = classify(strings.Join(ids, ", "), err)
+	if sent > 1 && errors.Is(err, runs.ErrExists) {
+		return s.inserted(ctx, &records[0], err)
+	}
+	if err != nil {
+		return s.fail("insert", err)
+	}
+	return nil
+}
+
+// inserted returns nil if a record is that of an earlier attempt whose answer was lost, and else exists.
+func (s *Store) inserted(ctx context.Context, r *runs.Record, exists error) error {
+	got, err := s.Get(ctx, r.Kind, r.ID)
+	if err != nil {
+		return err
+	}
+	if got.Parent != r.Parent || got.Owner != r.Owner || !got.Created.Equal(r.Created.Truncate(time.Microsecond)) {
+		return s.fail("insert", exists)
 	}
 	return nil
 }
