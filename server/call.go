@@ -215,7 +215,7 @@ func (c *call) checkOrigin(origin string) error {
 		h := c.w.Header()
 		h.Set("Access-Control-Allow-Origin", origin)
 		h.Set("Access-Control-Expose-Headers", "Content-Location, Location, X-Pagination-Total, X-Pagination-Next")
-		h.Set("Access-Control-Allow-Headers", "*, Authorization, Content-Type, X-Api-Key, Last-Event-ID, Prefer")
+		h.Set("Access-Control-Allow-Headers", "*, Authorization, Content-Type, X-Api-Key, Idempotency-Key, Last-Event-ID, Prefer")
 		h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE")
 		h.Add("Vary", "Origin")
 	}

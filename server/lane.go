@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"sync"
@@ -180,6 +181,9 @@ func (s *Server) accept(a *activeRun, strategy string, stored, waits bool) (befo
 	}
 	if s.deleting[a.thread] {
 		return nil, beingDeleted(a.thread)
+	}
+	if s.active[a.id] != nil {
+		return nil, fmt.Errorf("run %s %w", a.id, runs.ErrExists)
 	}
 	l := s.lanes[a.thread]
 	if l == nil {

@@ -114,12 +114,9 @@ func (c *call) newRun(q *runRequest, thread string) (runs.Record, *served, error
 	if err != nil {
 		return runs.Record{}, nil, err
 	}
-	d := runData{Assistant: a.ID, Request: *q, Temporary: thread == "" && q.OnCompletion != "keep"}
+	d := runData{Assistant: a.ID, Request: q.stored(), Temporary: thread == "" && q.OnCompletion != "keep"}
 	if d.Context, err = q.runContext(data); err != nil {
 		return runs.Record{}, nil, err
-	}
-	if d.Request.Multitask == "" {
-		d.Request.Multitask = multitaskEnqueue
 	}
 	if save := c.s.o.SaveTrace; save != nil {
 		d.Trace = save(c.r)
@@ -184,8 +181,11 @@ func (c *call) useThread(id string, g *served, meta json.RawMessage) error {
 	return err
 }
 
-// start stores a run and puts it into the queue of its thread.
+// start stores a run and puts it into the queue of its thread. It returns the run that is there if the request is repeated.
 func (c *call) start(q *runRequest, thread string) (*activeRun, error) {
+	if a, err := c.startedBefore(q); a != nil || err != nil {
+		return a, err
+	}
 	if c.s.o.Auth != nil {
 		if err := c.roomFor(1); err != nil {
 			return nil, err
@@ -199,7 +199,10 @@ func (c *call) start(q *runRequest, thread string) (*activeRun, error) {
 	if err != nil && thread == "" { // the thread was made for the run
 		err = errors.Join(err, c.s.o.Runs.Delete(context.WithoutCancel(c.ctx()), runs.Thread, r.Parent))
 	}
-	return a, err
+	if err != nil {
+		return c.startedMeanwhile(q, err)
+	}
+	return a, nil
 }
 
 // startRun stores a run and puts it into the queue of its thread.
@@ -238,7 +241,7 @@ func (c *call) runBody() (q *runRequest, thread string, err error) {
 	if err := c.body(q, true); err != nil {
 		return nil, "", err
 	}
-	return q, thread, nil
+	return q, thread, c.readKey(q, thread)
 }
 
 // located sends where clients find a run: they read its id from Content-Location.

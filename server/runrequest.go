@@ -11,6 +11,7 @@ import (
 // A runRequest is the request for a run.
 type runRequest struct {
 	id              string          // of the run; empty for a new one
+	key             string          // of the header Idempotency-Key
 	Assistant       string          `json:"assistant_id"`
 	Input           json.RawMessage `json:"input,omitempty"`
 	Command         *command        `json:"command,omitempty"`
@@ -112,6 +113,15 @@ func (q *runRequest) check() error {
 }
 
 const maxAfter = 366 * 24 * time.Hour
+
+// stored returns the request as the record of its run has it.
+func (q *runRequest) stored() runRequest {
+	out := *q
+	if out.Multitask == "" {
+		out.Multitask = multitaskEnqueue
+	}
+	return out
+}
 
 // at returns the id of the checkpoint at which the run begins, or "" for the newest one.
 func (q *runRequest) at() string {

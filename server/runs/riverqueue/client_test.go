@@ -72,21 +72,15 @@ func (c *clients) thread(ctx context.Context, user, tag string, n int) {
 
 // run executes a run to its end, over the ends of replicas, and reads it once more at another one.
 func (c *clients) run(ctx context.Context, user, thread, tag string) {
-	mark := uuid.New()
+	key := uuid.New()
 	body := map[string]any{
-		"assistant_id": "steps", "input": map[string]any{"tag": tag, "left": supersteps}, "metadata": map[string]string{"mark": mark},
+		"assistant_id": "steps", "input": map[string]any{"tag": tag, "left": supersteps},
 		"stream_mode": []string{"values", "updates", "custom"}, "stream_resumable": true,
 	}
 	var got []string // the events, with their ids
 	id, last := "", "-1"
 	c.retry(ctx, func() error {
-		if id == "" { // a replica may have stored the run before it was killed
-			var err error
-			if id, err = c.find(ctx, user, thread, mark); err != nil {
-				return err
-			}
-		}
-		run, events, err := c.stream(ctx, user, thread, id, last, body)
+		run, events, err := c.stream(ctx, user, thread, id, last, key, body)
 		if run != "" {
 			id = run
 		}
@@ -110,7 +104,7 @@ func (c *clients) run(ctx context.Context, user, thread, tag string) {
 	c.ended.Add(1)
 	c.events.Add(int64(len(got)))
 	c.retry(ctx, func() error {
-		_, want, err := c.stream(ctx, user, thread, id, "-1", nil)
+		_, want, err := c.stream(ctx, user, thread, id, "-1", "", nil)
 		if err == nil {
 			assert.Equal(c.t, want, got, "the events of run %s of thread %s", id, thread)
 		}
@@ -118,21 +112,20 @@ func (c *clients) run(ctx context.Context, user, thread, tag string) {
 	})
 }
 
-// stream begins a run, or joins the run with an id. It returns the id of the run and the events so far also with
-// an error.
-func (c *clients) stream(ctx context.Context, user, thread, id, last string, body any) (run string, events []string, err error) {
+// stream begins a run with a key, or joins the run with an id. It returns the id of the run and the events so far also
+// with an error.
+func (c *clients) stream(ctx context.Context, user, thread, id, last, key string, body any) (run string, events []string, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	method, path, header := http.MethodPost, "/threads/"+thread+"/runs/stream", http.Header{}
-	if id != "" {
+	if id == "" { // a replica that does not answer may store the run all the same
+		header.Set("Idempotency-Key", key)
+	} else {
 		method, path, body = http.MethodGet, "/threads/"+thread+"/runs/"+id+"/stream", nil
 		header.Set("Last-Event-Id", last)
 	}
 	silent := time.AfterFunc(silence, cancel)
 	defer silent.Stop()
-	if method == http.MethodPost { // a replica that is only slow would create the run later
-		silent.Stop()
-	}
 	resp, err := c.do(ctx, user, method, path, body, header)
 	if err != nil {
 		return "", nil, err
@@ -167,21 +160,6 @@ func (c *clients) stream(ctx context.Context, user, thread, id, last string, bod
 			e.id, e.name, e.data = "", "", ""
 		}
 	}
-}
-
-// find returns the id of the run with a mark, or "" if it does not exist.
-func (c *clients) find(ctx context.Context, user, thread, mark string) (string, error) {
-	var list []struct {
-		ID       string            `json:"run_id"`
-		Metadata map[string]string `json:"metadata"`
-	}
-	err := c.read(ctx, user, "/threads/"+thread+"/runs?limit=100", &list)
-	for _, r := range list {
-		if r.Metadata["mark"] == mark {
-			return r.ID, err
-		}
-	}
-	return "", err
 }
 
 // retry calls f until it succeeds.

@@ -1,0 +1,66 @@
+package server
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/weft-go/weft/server/runs"
+)
+
+// idempotencyKey is the header with a key that a client chooses for a run. A request with the key of another one does
+// not start a second run.
+const idempotencyKey = "Idempotency-Key"
+
+const maxKey = 255 // bytes
+
+// readKey gives a request with a key the id of its run. The id is made of the user, the thread and the key, so that
+// the store keeps one run for them.
+func (c *call) readKey(q *runRequest, thread string) error {
+	switch q.key = c.r.Header.Get(idempotencyKey); {
+	case q.key == "":
+		return nil
+	case len(q.key) > maxKey:
+		return invalid("%s has %d bytes; the limit is %d.", idempotencyKey, len(q.key), maxKey)
+	}
+	q.id = nameID("run by key", string(encoded([]string{c.user.ID, thread, q.key})))
+	return nil
+}
+
+// startedBefore returns the run that an earlier request with the same key has started, or nil.
+func (c *call) startedBefore(q *runRequest) (*activeRun, error) {
+	if q.key == "" {
+		return nil, nil
+	}
+	r, err := c.s.o.Runs.Get(c.ctx(), runs.Run, q.id)
+	if errors.Is(err, runs.ErrNotFound) {
+		return nil, nil
+	}
+	if err == nil { // as for the first request
+		_, err = c.find(Access{Resource: ResourceThreads, Action: ActionCreateRun, ID: r.Parent, Graph: r.Graph}, runs.Thread)
+	}
+	if err != nil {
+		return nil, err
+	}
+	a, err := newActiveRun(r, c.s.graphs[r.Graph])
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(encoded(a.data.Request), encoded(q.stored())) {
+		return nil, invalid("%s is %q, which another request has used.", idempotencyKey, shortened(q.key))
+	}
+	return a, nil
+}
+
+// startedMeanwhile returns the run of a request with the same key that has come at the same time.
+func (c *call) startedMeanwhile(q *runRequest, err error) (*activeRun, error) {
+	if q.key == "" || !errors.Is(err, runs.ErrExists) {
+		return nil, err
+	}
+	a, err := c.startedBefore(q)
+	if a == nil && err == nil {
+		err = &Refusal{Status: http.StatusConflict, Detail: "A request with the same " + idempotencyKey + " has not been answered yet.", RetryAfter: time.Second}
+	}
+	return a, err
+}
