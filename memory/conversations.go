@@ -212,7 +212,7 @@ func (h *Conversations) Delete(ctx context.Context, s Scope, id string) error {
 	return nil
 }
 
-// List yields sessions, the most recently changed first. For the next page, set [SessionQuery.After] to the
+// List yields sessions, the most recently changed first. For the next page, set [driver.SessionQuery.After] to the
 // last session of a page. A session that changes between two pages moves to the front, and is not in later
 // pages.
 func (h *Conversations) List(ctx context.Context, q SessionQuery) iter.Seq2[Session, error] {

@@ -23,7 +23,7 @@
 //     scopes. Even its ID does not find it from another scope.
 //   - A fact with the same text as a fact of its scope is not stored again, even if several programs write at the
 //     same time. The stored fact is then valid as long as either of them.
-//   - A fact that supersedes another fact ends its validity. [FactQuery.AsOf] still finds the old fact.
+//   - A fact that supersedes another fact ends its validity. [driver.FactQuery.AsOf] still finds the old fact.
 //     [Memory.Forget] removes facts with their history.
 //   - Without an [Embedder], recall compares words. With an embedder, it combines words and vectors, and the
 //     [Score] of each [Hit] has both.

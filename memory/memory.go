@@ -282,8 +282,8 @@ func (m *Memory) List(ctx context.Context, q FactQuery) iter.Seq2[Fact, error] {
 }
 
 // Supersede stores a fact that replaces old facts. The old facts are valid until its ValidFrom, and
-// [FactQuery.AsOf] still finds them. The validity of an old fact with a later ValidFrom is empty: only
-// [FactQuery.Closed] and the history include it.
+// [driver.FactQuery.AsOf] still finds them. The validity of an old fact with a later ValidFrom is empty: only
+// [driver.FactQuery.Closed] and the history include it.
 func (m *Memory) Supersede(ctx context.Context, s Scope, f Fact, old ...string) (Stored, error) {
 	applied, err := m.apply(ctx, s, []FactChange{{Kind: Add, Record: FactRecord{Fact: f}, Supersedes: old}})
 	if err != nil {

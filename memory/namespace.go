@@ -80,7 +80,7 @@ func (n Namespace) Delete(ctx context.Context, key string, version int64) error 
 }
 
 // List yields the values of the namespace and of the namespaces within it. For the next page, set
-// [ValueQuery.After] to the last item of a page.
+// [driver.ValueQuery.After] to the last item of a page.
 func (n Namespace) List(ctx context.Context, q ValueQuery) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
 		err := n.check()

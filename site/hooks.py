@@ -29,10 +29,14 @@ ROOT = Path(__file__).resolve().parent.parent
 # The pages that are files of the root folder, if they exist.
 ROOT_PAGES = {"SECURITY.md": "Security", "CHANGELOG.md": "Changelog", "CONTRIBUTING.md": "Contributing"}
 GITHUB = "https://github.com/weft-go/weft/"
+DOCS = GITHUB + "blob/main/docs/"
 REFERENCE = Path(os.environ["WEFT_REFERENCE"])
 
 FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
+CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
 LINK = re.compile(r"(\]\()([^)\s]+)((?:\s+\"[^\"]*\")?\))")
+# The address of a page as its own text, as in a doc comment. The name of the page is the text then.
+PAGE = re.compile(r"\[(" + re.escape(GITHUB + "blob/main/docs/") + r"([a-z/-]+)\.md[^\]]*)\]\(\1\)")
 DRAWING = re.compile(r"!\[([^\]]*)\]\(([^)\s]*drawings/[^)\s]+\.svg)\)")
 FOREIGN = re.compile(
     r"""<(?:script|img|iframe|source|video|audio|embed)\b[^>]*\ssrc=["']?(?:https?:)?//[^>]*>"""
@@ -80,13 +84,27 @@ def on_page_markdown(markdown, page, config, files):
             fence = None
         elif fence is None:
             line = DRAWING.sub(lambda m: drawing(m, page, here), line)
-            line = LINK.sub(lambda m: m.group(1) + target(m.group(2), page, here, known) + m.group(3), line)
+            line = PAGE.sub(lambda m: f"[{m.group(2)}]({m.group(1)})", line)
+            line = links(line, page, here, known)
         lines.append(line)
     return "\n".join(lines)
 
 
+def links(line, page, here, known):
+    """Returns a line with the addresses of its links on the site. Code has no links: `state.Last[T](name)` stays."""
+    done, start = "", 0
+    for code in [*CODE.finditer(line), None]:
+        text = line[start:code.start() if code else len(line)]
+        done += LINK.sub(lambda m: m.group(1) + target(m.group(2), page, here, known) + m.group(3), text)
+        if code:
+            done, start = done + code.group(0), code.end()
+    return done
+
+
 def target(url, page, here, known):
     """Returns the address on the site for an address on GitHub."""
+    if url.startswith(DOCS) and ".md" in url:  # a doc comment names a page
+        return posixpath.relpath(url[len(DOCS):], here or ".")
     if re.match(r"[a-z]+:|#|/", url):
         return url
     if page.file.src_uri.startswith("reference/"):

@@ -21,7 +21,7 @@ func Example_modelFromEnvironment() {
 	// import _ "github.com/weft-go/weft/llm/langchainllm/providers/openai"
 
 	ctx := context.Background()
-	model, err := providers.FromEnv(ctx)
+	provider, err := providers.FromEnv(ctx)
 	if errors.Is(err, providers.ErrUnset) {
 		fmt.Println("set OPENAI_API_KEY or ANTHROPIC_API_KEY")
 		return
@@ -30,8 +30,9 @@ func Example_modelFromEnvironment() {
 		fmt.Println(err)
 		return
 	}
-	bot, err := agent.New("helper", llm.Retry(model, llm.RetryPolicy{}), nil, agent.Options{System: "You help with travel plans."})
+	model := llm.Retry(provider, llm.RetryPolicy{}) // repeats after temporary errors
 	// docs:end
+	bot, err := agent.New("helper", model, nil, agent.Options{System: "You help with travel plans."})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -22,8 +22,8 @@
 //   - A run asks the model at most [Options.MaxTurns] times. In the last turn the model
 //     may not call tools, so it has to answer. [Result] gives the reason why a run ended.
 //     Reaching MaxTurns is not an error, and neither is a refusal by the provider.
-//   - The stored conversation is complete. Each request is derived from it: [History]
-//     shortens it, and a call without a result, for example after a cancelled run, gets a
+//   - The stored conversation is complete. Each request is derived from it: middleware
+//     can shorten it, and a call without a result, for example after a cancelled run, gets a
 //     placeholder result.
 //   - An invalid message is rejected before it is stored.
 //

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -43,6 +44,18 @@ func TestRunWritesAPageForEachPublicPackage(t *testing.T) {
 	assert.NotContains(t, string(three), "id=\"b\"", "a name that is not exported has no anchor")
 	assert.NoFileExists(t, filepath.Join(out, "internal", "i.md"))
 	assert.NoFileExists(t, filepath.Join(out, "cmd", "c.md"))
+}
+
+// A doc comment that names something in brackets leads to it.
+func TestDocumentationOfWeftNamesWhatExists(t *testing.T) {
+	t.Parallel()
+	pkgs, err := list("../..")
+	require.NoError(t, err)
+	for _, p := range pkgs {
+		text, err := page(p, pkgs)
+		require.NoError(t, err)
+		assert.Empty(t, regexp.MustCompile(`\\\[[A-Z][\w.]*\]`).FindAllString(string(text), -1), "%s: no such names", p.ImportPath)
+	}
 }
 
 func TestRunNeedsAFolder(t *testing.T) {

@@ -29,7 +29,7 @@
 //     by default 8 MB, for a document. A search uses the first and the last 4 KB of a question, and the first
 //     and the last 32 of their different words. [Options.Quota] limits the data of a scope.
 //   - Documents usually belong to a tenant or a workspace. Documents in a scope with a user belong only to this
-//     user. [Query.Inherit] finds both.
+//     user. Inherit of [memory.Scope] is a reach that finds both.
 //
 // A [Base] is safe for concurrent use, even by several programs.
 package knowledge
