@@ -11,6 +11,8 @@ import (
 	"github.com/weft-go/weft/server"
 )
 
+// docs:begin tokens
+
 // tokens returns a function that finds the user of a request by its token. The text has the tokens
 // and their users: "token=ann,token2=bob". The user "ops" may read the metrics, and the threads of
 // all users.
@@ -39,6 +41,8 @@ func tokens(text string) (func(*http.Request) (server.User, error), error) {
 		return u, nil
 	}, nil
 }
+
+// docs:end
 
 // authorize lets users use their own objects. Those who look after the server read its metrics and
 // all threads, and change nothing of others.

@@ -21,7 +21,7 @@ func (t *Task) Ask(interrupt, key string, prompt json.RawMessage) (answer json.R
 	id = t.questionID(interrupt, key)
 	x := t.ensureExtras()
 	if x.keys[id] {
-		err = fmt.Errorf("interrupt %q, key %q: %w", interrupt, key, ErrDuplicateKey)
+		err = fmt.Errorf("interrupt %q, key %q: %w; WaitKey asks each question with a key of its own", interrupt, key, ErrDuplicateKey)
 		t.addFault(err)
 		return nil, id, false, err
 	}

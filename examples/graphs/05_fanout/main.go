@@ -13,7 +13,7 @@ import (
 
 // docs:begin graph
 var (
-	Topics = state.Append[string]("topics")
+	Topics = state.Last[[]string]("topics")
 	Topic  = state.Last[string]("topic") // of one task
 	Notes  = state.Append[string]("notes")
 	Draft  = state.Last[string]("draft")
@@ -21,7 +21,7 @@ var (
 
 func each(s state.View) (state.Update, error) {
 	var sends state.Update
-	for _, topic := range Topics.All(s) {
+	for _, topic := range Topics.Get(s) {
 		sends = append(sends, graph.Send("research", Topic.Put(topic)))
 	}
 	return sends, nil
@@ -45,7 +45,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	snap, err := g.Invoke(context.Background(), Topics.Put("tea", "milk", "sugar"))
+	snap, err := g.Invoke(context.Background(), Topics.Put([]string{"tea", "milk", "sugar"}))
 	if err != nil {
 		log.Fatal(err)
 	}
