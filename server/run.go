@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -168,16 +169,22 @@ func (c *call) threadForRun(q *runRequest, id, assistant string, g *served) (str
 	return id, err
 }
 
-// useThread prepares a thread for a run.
+// useThread prepares a thread for a run. It stores nothing if an earlier run has done so.
 func (c *call) useThread(id string, g *served, meta json.RawMessage) error {
-	if _, err := c.find(Access{Resource: ResourceThreads, Action: ActionCreateRun, ID: id, Graph: g.name}, runs.Thread); err != nil {
+	t, err := c.find(Access{Resource: ResourceThreads, Action: ActionCreateRun, ID: id, Graph: g.name}, runs.Thread)
+	if err != nil {
 		return err
 	}
-	_, err := c.s.change(c.ctx(), runs.Thread, id, func(r *runs.Record) (err error) {
+	use := func(r *runs.Record) (err error) {
 		r.Graph = g.name
 		r.Metadata, err = merged(r.Metadata, meta)
 		return err
-	})
+	}
+	used := t
+	if err := use(&used); err != nil || used.Graph == t.Graph && bytes.Equal(used.Metadata, t.Metadata) {
+		return err
+	}
+	_, err = c.s.change(c.ctx(), runs.Thread, id, use)
 	return err
 }
 

@@ -5,19 +5,29 @@ package protocolgraphs
 import (
 	"encoding/json"
 	"errors"
+	"time"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
 )
 
+// recordedPause is the time between two events of the graph "slow" in the recordings.
+const recordedPause = 100 * time.Millisecond
+
 // New returns the graphs by name. Their threads are in the store.
 func New(store checkpoint.Store) (map[string]*graph.Graph, error) {
+	return NewSlower(store, recordedPause)
+}
+
+// NewSlower returns the graphs with another time between two events of the graph "slow". In a recording, a client sends
+// several requests before the last of these events.
+func NewSlower(store checkpoint.Store, pause time.Duration) (map[string]*graph.Graph, error) {
 	o := graph.Options{Checkpoints: store}
 	out := map[string]*graph.Graph{}
 	var errs []error
 	for name, build := range map[string]func(graph.Options) (*graph.Graph, error){
 		"echo": echoGraph, "tools": toolsGraph, "approve": approveGraph, "approve2": approve2Graph,
-		"fanout": fanoutGraph, "sub": subGraph, "slow": slowGraph, "fail": failGraph,
+		"fanout": fanoutGraph, "sub": subGraph, "slow": func(o graph.Options) (*graph.Graph, error) { return slowGraph(o, pause) }, "fail": failGraph,
 	} {
 		g, err := build(o)
 		out[name], errs = g, append(errs, err)

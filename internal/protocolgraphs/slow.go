@@ -14,7 +14,7 @@ var (
 	steps = state.Append[string]("steps")
 )
 
-func slowGraph(o graph.Options) (*graph.Graph, error) {
+func slowGraph(o graph.Options, pause time.Duration) (*graph.Graph, error) {
 	b := graph.New("slow", tag, n, steps)
 	b.Node("begin", func(_ context.Context, s state.View) (state.Update, error) {
 		return state.Update{steps.Put(tag.Get(s) + ":begin")}, nil
@@ -23,7 +23,7 @@ func slowGraph(o graph.Options) (*graph.Graph, error) {
 		for i := range n.Get(s) {
 			graph.Emit(ctx, map[string]any{"tag": tag.Get(s), "step": i})
 			select {
-			case <-time.After(100 * time.Millisecond):
+			case <-time.After(pause):
 			case <-ctx.Done():
 				return nil, ctx.Err()
 			}
