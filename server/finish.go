@@ -47,7 +47,7 @@ func (s *Server) finish(a *activeRun, out outcome) {
 	if a.data.Request.Webhook != "" {
 		s.running.Go(func() { s.callWebhook(a, out) })
 	}
-	if a.data.Temporary {
+	if a.data.Temporary && !a.data.Fired { // a job that is executed again has to find the run; then the thread expires
 		s.running.Go(func() { s.forget(a) })
 	}
 }

@@ -73,8 +73,10 @@ type runData struct {
 	DiedAt string `json:",omitempty"`
 	// Rescued is the number of dead servers that the job had when the run was last begun.
 	Rescued int `json:",omitempty"`
-	// Temporary says that the thread is deleted after the run.
+	// Temporary says that the thread is deleted after the run. Fired says that a cron has started the run by a job that may be
+	// executed again.
 	Temporary bool `json:",omitempty"`
+	Fired     bool `json:",omitempty"`
 	// Cancel is what a client wants of the run that it has cancelled: interrupt or rollback. The next
 	// server ends the run so.
 	Cancel string `json:",omitempty"`
@@ -115,7 +117,7 @@ func (c *call) newRun(q *runRequest, thread string) (runs.Record, *served, error
 	if err != nil {
 		return runs.Record{}, nil, err
 	}
-	d := runData{Assistant: a.ID, Request: q.stored(), Temporary: thread == "" && q.OnCompletion != "keep"}
+	d := runData{Assistant: a.ID, Request: q.stored(), Temporary: thread == "" && q.OnCompletion != "keep", Fired: q.fired}
 	if d.Context, err = q.runContext(data); err != nil {
 		return runs.Record{}, nil, err
 	}
