@@ -147,7 +147,7 @@ func (l *lease) takeOver(ctx context.Context) (*lease, error) {
 		return l, nil
 	}
 	stolen := l.epoch - 1
-	_, err = l.remove(ctx, l.thread, removal{batch: unlimitedBatch, mark: func(nodes []node) {
+	_, err = l.remove(ctx, &removal{lock: lockThread, threads: l.thread, batch: unlimitedBatch, mark: func(nodes []node) {
 		for i := range nodes {
 			nodes[i].remove = nodes[i].epoch == stolen
 		}

@@ -2,8 +2,10 @@ package pgcheckpoint
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -24,6 +26,10 @@ const (
 // long, and another call continues after an interruption. A checkpoint or a thread with a tag
 // is kept. Ages are measured by the clock of the database.
 //
+// A thread whose stored values cannot be read keeps its checkpoints. Prune goes on with the other
+// threads. Then it returns an error for each such thread, which names it and is
+// [checkpoint.ErrCorrupt] or [checkpoint.ErrFormat].
+//
 // Any number of processes may prune concurrently. When all threads are pruned, a thread
 // that is being written to at that moment is skipped. A later call prunes it.
 func (s *Store) Prune(ctx context.Context, p checkpoint.PrunePolicy) (int, error) {
@@ -33,17 +39,18 @@ func (s *Store) Prune(ctx context.Context, p checkpoint.PrunePolicy) (int, error
 		err = s.dropEmptyThreads(ctx)
 	}
 	if err != nil {
-		return r.done.Checkpoints, s.fail("prune", checkpoint.Key{Thread: r.at}, err)
+		r.damaged = append(r.damaged, s.fail("prune", checkpoint.Key{Thread: r.at}, err))
 	}
-	return r.done.Checkpoints, nil
+	return r.done.Checkpoints, errors.Join(r.damaged...)
 }
 
 // A pruning is a call of Prune.
 type pruning struct {
-	store  *Store
-	policy *checkpoint.PrunePolicy
-	done   checkpoint.PruneProgress
-	at     string // the thread that is being pruned, for errors
+	store   *Store
+	policy  *checkpoint.PrunePolicy
+	done    checkpoint.PruneProgress
+	at      string  // the thread that is being pruned, for errors
+	damaged []error // an error for each damaged thread
 }
 
 func (r *pruning) all(ctx context.Context) error {
@@ -146,39 +153,79 @@ func (r *pruning) progress() {
 	}
 }
 
-// prune removes the old checkpoints of threads.
+// prune removes the old checkpoints of threads, of several threads in one transaction.
 func (r *pruning) prune(ctx context.Context, page []pruned) error {
-	for i := range page {
-		if err := r.pruneThread(ctx, page[i].id, r.policy, nil); err != nil {
+	for len(page) > 0 {
+		n, steps := 0, 0
+		for n < len(page) && (n == 0 || steps+page[n].steps <= pruneBatch) {
+			steps += page[n].steps
+			n++
+		}
+		if err := r.pruneSome(ctx, page[:n]); err != nil {
 			return err
 		}
+		page = page[n:]
 	}
 	r.progress()
 	return nil
 }
 
-// pruneThread removes the old checkpoints of a thread. If the function may is not nil, each
-// transaction calls it after it has locked the thread, and removes nothing if may returns false.
-func (r *pruning) pruneThread(ctx context.Context, thread string, p *checkpoint.PrunePolicy, may func(context.Context, *link, int64) (bool, error)) error {
-	r.at = thread
-	n, err := r.store.remove(ctx, thread, removal{
-		batch: pruneBatch,
-		skip:  p.Threads == nil,
-		read: func(ctx context.Context, tx *link, key int64, nodes []node) error {
-			if may != nil {
-				if ok, err := may(ctx, tx, key); err != nil || !ok {
-					return err
-				}
-			}
-			markExpired(nodes, p)
-			return r.store.markEndedCalls(ctx, tx, key, nodes)
-		},
-	})
+// pruneSome removes the old checkpoints of threads. It prunes them one by one if one of them is
+// damaged. If the policy names the threads, it waits for those that another transaction has locked.
+func (r *pruning) pruneSome(ctx context.Context, threads []pruned) error {
+	keys := make([]int64, len(threads))
+	for i := range threads {
+		keys[i] = threads[i].key
+	}
+	some := &removal{lock: skipKeys, threads: keys, batch: pruneBatch, read: r.markOld(r.policy)}
+	n, err := r.store.remove(ctx, some)
 	r.done.Checkpoints += n
+	damaged := unreadable(err)
+	if err != nil && !damaged {
+		return err
+	}
+	lock := lockThread
+	if r.policy.Threads == nil {
+		lock = skipThread
+	}
+	for _, t := range threads {
+		if damaged || r.policy.Threads != nil && !slices.Contains(some.locked, t.key) {
+			if _, err := r.pruneThread(ctx, t.id, lock, r.markOld(r.policy)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// markOld returns a function that marks the checkpoints that the policy does not keep.
+func (r *pruning) markOld(p *checkpoint.PrunePolicy) marking {
+	return func(ctx context.Context, tx *link, keys []int64, nodes []node) error {
+		markExpired(nodes, p)
+		return r.store.markEndedCalls(ctx, tx, keys, nodes)
+	}
+}
+
+// unreadable reports whether an error is about the stored values of a thread.
+func unreadable(err error) bool {
+	return errors.Is(err, checkpoint.ErrCorrupt) || errors.Is(err, checkpoint.ErrFormat)
+}
+
+// pruneThread removes the checkpoints of a thread that the function marks. It returns false if
+// the thread is damaged.
+func (r *pruning) pruneThread(ctx context.Context, thread, lock string, mark marking) (bool, error) {
+	r.at = thread
+	n, err := r.store.remove(ctx, &removal{lock: lock, threads: thread, batch: pruneBatch, read: mark})
+	r.done.Checkpoints += n
+	if unreadable(err) {
+		r.damaged = append(r.damaged, r.store.fail("prune", checkpoint.Key{Thread: thread}, err))
+		r.at = ""
+		return false, nil
+	}
 	if err == nil {
 		r.at = ""
 	}
-	return err
+	return err == nil, err
 }
 
 // deleteIdle deletes threads, in transactions of at most pruneBatch checkpoints. It first prunes
@@ -188,8 +235,13 @@ func (r *pruning) deleteIdle(ctx context.Context, page []pruned) error {
 		keys, steps := []int64{}, 0
 		for len(page) > 0 && (steps == 0 || steps+page[0].steps <= pruneBatch) {
 			if page[0].steps > pruneBatch {
-				if err := r.pruneThread(ctx, page[0].id, &checkpoint.PrunePolicy{KeepPending: r.policy.KeepPending}, r.idle); err != nil {
+				intact, err := r.pruneThread(ctx, page[0].id, skipThread, r.markIdle)
+				if err != nil {
 					return err
+				}
+				if !intact {
+					page = page[1:]
+					continue
 				}
 				page[0].steps = pruneBatch
 			}
@@ -207,11 +259,16 @@ func (r *pruning) deleteIdle(ctx context.Context, page []pruned) error {
 // that waits.
 const idleQuery = `SELECT weft.cp_idle(t, $2::float8, $3::boolean) FROM weft.cp_thread t WHERE t.key = $1::bigint`
 
-// idle reports whether the policy deletes a thread.
-func (r *pruning) idle(ctx context.Context, tx *link, key int64) (idle bool, err error) {
-	args := []any{key, r.policy.DeleteIdle.Seconds(), r.policy.KeepPending}
-	err = tx.query(ctx, r.store.sql(idleQuery), args, func(rows pgx.Rows) error { return rows.Scan(&idle) })
-	return idle, err
+// markIdle marks the checkpoints of a thread that the policy deletes, but for those that
+// [PrunePolicy.KeepPending] and its tags protect until the whole thread is deleted.
+func (r *pruning) markIdle(ctx context.Context, tx *link, keys []int64, nodes []node) error {
+	idle := false
+	args := []any{keys[0], r.policy.DeleteIdle.Seconds(), r.policy.KeepPending}
+	err := tx.query(ctx, r.store.sql(idleQuery), args, func(rows pgx.Rows) error { return rows.Scan(&idle) })
+	if err != nil || !idle {
+		return err
+	}
+	return r.markOld(&checkpoint.PrunePolicy{KeepPending: r.policy.KeepPending})(ctx, tx, keys, nodes)
 }
 
 // deleteIdleQuery has the parameters keys, age in seconds, and whether to keep threads with

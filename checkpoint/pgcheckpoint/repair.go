@@ -21,7 +21,7 @@ import (
 func (s *Store) Repair(ctx context.Context, thread string) (removed int, err error) {
 	k := checkpoint.Key{Thread: thread}
 	if err = checkKey(k); err == nil {
-		removed, err = s.remove(ctx, thread, removal{batch: unlimitedBatch, status: true, read: s.markDamaged})
+		removed, err = s.remove(ctx, &removal{lock: lockThread, threads: thread, batch: unlimitedBatch, status: true, read: s.markDamaged})
 	}
 	if err != nil {
 		return 0, s.fail("repair", k, err)
@@ -44,7 +44,8 @@ const forgetHead = `UPDATE weft.cp_thread SET head = NULL WHERE key = $1::bigint
 // markDamaged marks the checkpoints that are damaged or build on damaged ones. The argument
 // nodes has the order of allQuery, in which a parent precedes its children. markDamaged also
 // drops the recorded head, which may be damaged.
-func (s *Store) markDamaged(ctx context.Context, tx *link, key int64, nodes []node) error {
+func (s *Store) markDamaged(ctx context.Context, tx *link, keys []int64, nodes []node) error {
+	key := keys[0] // Repair locks one thread
 	if err := tx.query(ctx, s.sql(forgetHead), []any{key}, ignoreRow); err != nil {
 		return err
 	}
