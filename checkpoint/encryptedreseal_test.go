@@ -3,6 +3,7 @@ package checkpoint_test
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"testing"
 	"time"
@@ -233,6 +234,40 @@ func TestResealNamesTheMissingKeyAndContinues(t *testing.T) {
 		assert.Equal(t, checkpoint.ResealResult{Threads: 4, Resealed: 1, Failed: 3}, result)
 	}
 	wantStored(t, mustEncrypt(t, s.innerStore, oldRing()))
+}
+
+// A faultyList names a thread with an error.
+type faultyList struct {
+	*crashingStore
+	thread string
+}
+
+func (s faultyList) ListThreads(ctx context.Context, prefix string) iter.Seq2[checkpoint.ThreadInfo, error] {
+	return func(yield func(checkpoint.ThreadInfo, error) bool) {
+		for info, err := range s.crashingStore.ListThreads(ctx, prefix) {
+			if info.ID == s.thread {
+				err = checkpoint.ErrCorrupt
+			}
+			if !yield(info, err) {
+				return
+			}
+		}
+	}
+}
+
+// A thread of which the list cannot read the newest checkpoint does not stop Reseal.
+func TestResealGoesOnAfterAFaultInTheList(t *testing.T) {
+	t.Parallel()
+	s := oldStore(t)
+	s.left = 1000
+	var threads []string
+	for info, err := range s.ListThreads(t.Context(), "") {
+		require.NoError(t, err)
+		threads = append(threads, info.ID)
+	}
+	result, err := mustEncrypt(t, faultyList{s, threads[0]}, oldRing("new")).Reseal(t.Context(), checkpoint.ResealOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, checkpoint.ResealResult{Threads: len(threads), Resealed: len(threads)}, result)
 }
 
 func TestResealSkipsAThreadThatARunHolds(t *testing.T) {

@@ -30,3 +30,15 @@ var (
 	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#checkpointerrinvalid.
 	ErrInvalid = errors.New("invalid argument")
 )
+
+// A ThreadError is an error about the data of one thread. It does not concern other threads.
+type ThreadError struct {
+	Thread string
+	Err    error // names the thread
+}
+
+// Error returns the text of Err.
+func (e *ThreadError) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *ThreadError) Unwrap() error { return e.Err }

@@ -16,7 +16,8 @@ import (
 type StatusLister interface {
 	// ListStatus yields the nodes at which threads wait or have failed, ordered by node and
 	// then by thread. A thread is yielded once for each of its nodes. The query has to be
-	// valid; see [StatusQuery.Check].
+	// valid; see [StatusQuery.Check]. An error with a thread is about that thread alone; the
+	// caller may go on. Such an entry has no node, so it comes first.
 	ListStatus(ctx context.Context, q StatusQuery) iter.Seq2[ThreadStatus, error]
 }
 

@@ -66,8 +66,9 @@ func (t *Thread) history(ctx context.Context, q HistoryQuery, namespace string) 
 // node that runs the subgraph.
 //
 // Waiting reads every thread whose id begins with the prefix, in the order of the ids,
-// without its state. The store must be a [checkpoint.ThreadLister]. An error is the
-// last pair.
+// without its state. The store must be a [checkpoint.ThreadLister]. For a thread that
+// cannot be read it yields the field Thread alone, with the error, and the loop may go on.
+// Any other error is the last pair.
 func (g *Graph) Waiting(ctx context.Context, node, prefix string) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
 		if g == nil {
@@ -84,14 +85,16 @@ func (g *Graph) Waiting(ctx context.Context, node, prefix string) iter.Seq2[Info
 			return
 		}
 		for thread, err := range lister.ListThreads(ctx, prefix) {
-			if err != nil {
-				yield(Info{}, g.fail("", err))
-				return
+			var info Info
+			waits := false
+			if err == nil {
+				info, waits, err = g.waitsAt(ctx, thread.ID, node)
 			}
-			info, waits, err := g.waitsAt(ctx, thread.ID, node)
 			if err != nil {
-				yield(Info{}, g.fail(thread.ID, err))
-				return
+				unreadable := thread.ID != "" && (errors.Is(err, checkpoint.ErrCorrupt) || errors.Is(err, checkpoint.ErrFormat) || errors.Is(err, checkpoint.ErrDecrypt))
+				if !yield(Info{Thread: thread.ID}, g.fail(thread.ID, err)) || !unreadable {
+					return
+				}
 			}
 			if waits && !yield(info, nil) {
 				return

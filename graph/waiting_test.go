@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
 	"fmt"
 	"testing"
 
@@ -241,4 +242,56 @@ func TestSnapshotWaitingIsNotShared(t *testing.T) {
 	ended.Waiting[0].Arrived[0] = "changed"
 	require.Equal(t, "left", snapshot(t, g.Thread("t")).Waiting[0].Arrived[0])
 	require.Equal(t, []string{"left", "answer to ?", "right", "end"}, trail.Get(answerAll(t, g.Thread("t"))))
+}
+
+// A damagedStore cannot read the thread b.
+type damagedStore struct{ *memcheckpoint.Store }
+
+func (s damagedStore) ListThreads(ctx context.Context, prefix string) iter.Seq2[checkpoint.ThreadInfo, error] {
+	return func(yield func(checkpoint.ThreadInfo, error) bool) {
+		for info, err := range s.Store.ListThreads(ctx, prefix) {
+			if info.ID == "b" {
+				info, err = checkpoint.ThreadInfo{ID: "b"}, checkpoint.ErrCorrupt
+			}
+			if !yield(info, err) {
+				return
+			}
+		}
+	}
+}
+
+func (s damagedStore) List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoint.Checkpoint, error] {
+	if q.Thread == "c" {
+		return func(yield func(checkpoint.Checkpoint, error) bool) { yield(checkpoint.Checkpoint{}, checkpoint.ErrFormat) }
+	}
+	return s.Store.List(ctx, q)
+}
+
+// TestWaitingGoesOnAfterADamagedThread proves that Waiting names the threads that cannot be read, and
+// finds the others.
+func TestWaitingGoesOnAfterADamagedThread(t *testing.T) {
+	t.Parallel()
+	s := damagedStore{memcheckpoint.New(memcheckpoint.Options{})}
+	b := graph.New("waiting", trail, total, note, item)
+	b.Node("ask", asks("?"))
+	b.Edge(graph.Start, "ask")
+	g := compile(t, b, graph.Options{Checkpoints: s})
+	for _, id := range []string{"a", "b", "c", "d"} {
+		_, err := g.Thread(id).Invoke(t.Context(), note.Put("go"))
+		require.NoError(t, err)
+	}
+	var found []string
+	for info, err := range g.Waiting(t.Context(), "ask", "") {
+		found = append(found, info.Thread)
+		switch info.Thread {
+		case "b":
+			require.ErrorIs(t, err, checkpoint.ErrCorrupt)
+			require.ErrorContains(t, err, `"b"`)
+		case "c":
+			require.ErrorIs(t, err, checkpoint.ErrFormat)
+		default:
+			require.NoError(t, err)
+		}
+	}
+	require.Equal(t, []string{"a", "b", "c", "d"}, found)
 }

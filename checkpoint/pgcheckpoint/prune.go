@@ -27,8 +27,8 @@ const (
 // is kept. Ages are measured by the clock of the database.
 //
 // A thread whose stored values cannot be read keeps its checkpoints. Prune goes on with the other
-// threads. Then it returns an error for each such thread, which names it and is
-// [checkpoint.ErrCorrupt] or [checkpoint.ErrFormat].
+// threads. Then it returns a [*checkpoint.ThreadError] for each such thread, joined with
+// [errors.Join]. Each is [checkpoint.ErrCorrupt] or [checkpoint.ErrFormat].
 //
 // Any number of processes may prune concurrently. When all threads are pruned, a thread
 // that is being written to at that moment is skipped. A later call prunes it.
@@ -218,7 +218,7 @@ func (r *pruning) pruneThread(ctx context.Context, thread, lock string, mark mar
 	n, err := r.store.remove(ctx, &removal{lock: lock, threads: thread, batch: pruneBatch, read: mark})
 	r.done.Checkpoints += n
 	if unreadable(err) {
-		r.damaged = append(r.damaged, r.store.fail("prune", checkpoint.Key{Thread: thread}, err))
+		r.damaged = append(r.damaged, &checkpoint.ThreadError{Thread: thread, Err: r.store.fail("prune", checkpoint.Key{Thread: thread}, err)})
 		r.at = ""
 		return false, nil
 	}

@@ -15,13 +15,17 @@ import (
 // Prune implements [checkpoint.Pruner]. It removes the newest of the outdated checkpoints
 // first, a few thousand in each transaction. If it returns an error, some checkpoints may
 // be removed already. SQLite reuses their space, but the file does not shrink.
+//
+// A thread whose stored values cannot be read keeps its checkpoints. Prune goes on with the other
+// threads. Then it returns a [*checkpoint.ThreadError] for each such thread, joined with
+// [errors.Join]. Each is [checkpoint.ErrCorrupt] or [checkpoint.ErrFormat].
 func (s *Store) Prune(ctx context.Context, p checkpoint.PrunePolicy) (int, error) {
 	r := pruning{store: s, policy: &p}
 	err := r.threads(ctx)
 	if p.Progress != nil && err == nil {
 		p.Progress(r.done)
 	}
-	return r.done.Checkpoints, err
+	return r.done.Checkpoints, errors.Join(append(r.damaged, err)...)
 }
 
 // progressEvery is the number of threads after which Prune reports its progress.
@@ -33,6 +37,8 @@ type pruning struct {
 	policy *checkpoint.PrunePolicy
 	seen   int
 	done   checkpoint.PruneProgress
+	// damaged has an error for each thread that cannot be read.
+	damaged []error
 }
 
 // threads prunes the threads that the policy names, or all of them.
@@ -46,7 +52,11 @@ func (r *pruning) threads(ctx context.Context) error {
 		return nil
 	}
 	for t, err := range r.store.ListThreads(ctx, "") {
-		if err == nil {
+		switch {
+		case err != nil && t.ID != "":
+			r.damaged = append(r.damaged, &checkpoint.ThreadError{Thread: t.ID, Err: err})
+			continue
+		case err == nil:
 			err = r.thread(ctx, t.ID)
 		}
 		if err != nil {
@@ -68,7 +78,11 @@ func (r *pruning) thread(ctx context.Context, thread string) error {
 		r.done.Threads++
 	}
 	if err != nil {
-		return r.store.fail("prune", checkpoint.Key{Thread: thread}, err)
+		err = r.store.fail("prune", checkpoint.Key{Thread: thread}, err)
+		if !unreadable(err) {
+			return err
+		}
+		r.damaged = append(r.damaged, &checkpoint.ThreadError{Thread: thread, Err: err})
 	}
 	if r.seen++; r.policy.Progress != nil && r.seen%progressEvery == 0 {
 		r.policy.Progress(r.done)

@@ -20,35 +20,45 @@ const markedQuery = `SELECT DISTINCT m.step, t.id, s.id, s.time, s.namespace = 0
 	WHERE m.number < 0 AND m.step > ? ORDER BY m.step LIMIT ?`
 
 // ListStatus implements [checkpoint.StatusLister]. It reads the pending writes of all threads that
-// wait or have failed, and sorts the entries in memory.
+// wait or have failed, and sorts the entries in memory. If those of a thread cannot be read, it
+// yields the thread without a node, with [checkpoint.ErrCorrupt] or [checkpoint.ErrFormat].
 func (s *Store) ListStatus(ctx context.Context, q checkpoint.StatusQuery) iter.Seq2[checkpoint.ThreadStatus, error] {
 	return func(yield func(checkpoint.ThreadStatus, error) bool) {
 		if err := q.Check(); err != nil {
 			yield(checkpoint.ThreadStatus{}, err)
 			return
 		}
-		found, err := s.statuses(ctx, &q)
+		faults := map[string]error{}
+		found, err := s.statuses(ctx, &q, faults)
 		if err != nil {
-			yield(checkpoint.ThreadStatus{}, fmt.Errorf("sqlitecheckpoint: list by status: file %q: %w", s.path, classify(err)))
+			yield(checkpoint.ThreadStatus{}, s.statusFault(err))
 			return
 		}
 		for _, status := range found {
-			if !yield(status, nil) {
+			var err error
+			if fault := faults[status.Thread]; fault != nil && status.Node == "" {
+				err = s.statusFault(fault)
+			}
+			if !yield(status, err) {
 				return
 			}
 		}
 	}
 }
 
-// statuses returns what a query selects, in order. It keeps no more than the limit of the query
-// in memory, and a page.
-func (s *Store) statuses(ctx context.Context, q *checkpoint.StatusQuery) ([]checkpoint.ThreadStatus, error) {
+func (s *Store) statusFault(err error) error {
+	return fmt.Errorf("sqlitecheckpoint: list by status: file %q: %w", s.path, classify(err))
+}
+
+// statuses returns what a query selects, in order, and adds the errors of the threads that have no
+// node. It keeps no more than the limit of the query in memory, and a page.
+func (s *Store) statuses(ctx context.Context, q *checkpoint.StatusQuery, faults map[string]error) ([]checkpoint.ThreadStatus, error) {
 	var found []checkpoint.ThreadStatus
 	for after, more := int64(0), true; more; {
 		var page []checkpoint.ThreadStatus
 		var last int64
 		err := s.db.Read(ctx, func(r *sqlitedb.Session) (err error) {
-			page, last, more, err = marked(r, q, after)
+			page, last, more, err = marked(r, q, after, faults)
 			return err
 		})
 		if err != nil {
@@ -72,9 +82,17 @@ type markedStep struct {
 	newest    bool
 }
 
+func (m *markedStep) writes(r *sqlitedb.Session) ([]checkpoint.Write, error) {
+	id, err := unpackID(m.id)
+	if err != nil {
+		return nil, err
+	}
+	return pendingWrites(r, m.key, id)
+}
+
 // marked returns what a query selects of the next page of checkpoints, the last of these, and
 // whether there may be more of them.
-func marked(r *sqlitedb.Session, q *checkpoint.StatusQuery, after int64) (found []checkpoint.ThreadStatus, last int64, more bool, err error) {
+func marked(r *sqlitedb.Session, q *checkpoint.StatusQuery, after int64, faults map[string]error) (found []checkpoint.ThreadStatus, last int64, more bool, err error) {
 	var steps []markedStep
 	err = r.Each(markedQuery, []any{after, listPage}, func(scan func(...any) error) (bool, error) {
 		var m markedStep
@@ -82,20 +100,26 @@ func marked(r *sqlitedb.Session, q *checkpoint.StatusQuery, after int64) (found 
 		steps, last = append(steps, m), m.key
 		return true, err
 	})
+	if err != nil {
+		return nil, 0, false, err
+	}
 	for _, m := range steps {
-		if err != nil {
-			break
-		}
 		if !m.newest {
 			continue
 		}
-		var id string
-		var writes []checkpoint.Write
-		if id, err = unpackID(m.id); err == nil {
-			writes, err = pendingWrites(r, m.key, id)
+		writes, err := m.writes(r)
+		switch {
+		case err == nil:
+			marks, _ := checkpoint.Marks(writes)
+			found = append(found, q.Select(m.thread, time.UnixMicro(m.time), marks)...)
+		case !unreadable(err):
+			return nil, 0, false, err
+		default:
+			faults[m.thread] = fmt.Errorf("thread %q: %w", m.thread, err)
+			if s := (checkpoint.ThreadStatus{Thread: m.thread, Status: q.Status}); s.Compare(q.After) > 0 {
+				found = append(found, s)
+			}
 		}
-		marks, _ := checkpoint.Marks(writes)
-		found = append(found, q.Select(m.thread, time.UnixMicro(m.time), marks)...)
 	}
-	return found, last, len(steps) == listPage, err
+	return found, last, len(steps) == listPage, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -322,21 +323,98 @@ func TestWaitingForALockEndsWithTheContext(t *testing.T) {
 	}
 }
 
-// A thread with a damaged checkpoint is listed by its id, and the other threads with their times.
-func TestAListOfThreadsGoesOnAfterADamagedOne(t *testing.T) {
-	t.Parallel()
+// damages are statements that damage the thread b.
+var damages = map[string]string{
+	"newest":   `UPDATE cp_step SET parent = parent + 1 WHERE step = 3 AND key / 4294967296 = (SELECT key FROM cp_thread WHERE id = 'b')`,
+	"older":    `UPDATE cp_step SET changes = x'0102' WHERE step = 2 AND key / 4294967296 = (SELECT key FROM cp_thread WHERE id = 'b')`,
+	"format":   `UPDATE cp_step SET changes = x'63' || changes WHERE step = 2 AND key / 4294967296 = (SELECT key FROM cp_thread WHERE id = 'b')`,
+	"writes":   `UPDATE cp_pending SET data = zeroblob(length(data)) WHERE step / 4294967296 = (SELECT key FROM cp_thread WHERE id = 'b')`,
+	"row":      `UPDATE cp_thread SET created = created + 1 WHERE id = 'b'`,
+	"no steps": `DELETE FROM cp_step WHERE key / 4294967296 = (SELECT key FROM cp_thread WHERE id = 'b')`,
+}
+
+// damagedStore returns a store of five threads of three checkpoints. All wait for an answer, and b is
+// damaged.
+func damagedStore(t *testing.T, name string) *sqlitecheckpoint.Store {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "weft.db")
 	store := open(t, path, options)
-	for _, id := range []string{"a", "b", "c"} {
-		put(t, store, follower(id, "1", ""), "")
+	for _, id := range []string{"a", "b", "c", "d", "e"} {
+		for i, parent := range []string{"", "1", "2"} {
+			c := follower(id, strconv.Itoa(i+1), parent)
+			c.Step = i + 1
+			put(t, store, c, parent)
+		}
+		require.NoError(t, store.PutWrites(t.Context(), checkpoint.Key{Thread: id, ID: "3"}, []checkpoint.Write{
+			{Task: "ask~1", Index: -1, Channel: "$ask", Data: []byte(`[{"kind":"question","node":"ask"}]`)},
+		}))
 	}
-	_, err := rawDB(t, path).Exec(`UPDATE cp_step SET parent = parent + 1 WHERE key / 4294967296 = (SELECT key FROM cp_thread WHERE id = 'b')`)
+	_, err := rawDB(t, path).Exec(damages[name])
 	require.NoError(t, err)
-	var seen []string
-	for info, err := range store.ListThreads(context.Background(), "") {
-		seen = append(seen, info.ID)
-		assert.Equal(t, info.ID == "b", errors.Is(err, checkpoint.ErrCorrupt), "%s: %v", info.ID, err)
-		assert.Equal(t, info.ID == "b", info.Updated.IsZero(), info.ID)
+	return store
+}
+
+// A damaged thread is listed by its id, and the other threads with their times.
+func TestAListOfThreadsGoesOnAfterADamagedOne(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"newest", "row", "no steps"} {
+		store := damagedStore(t, name)
+		var seen []string
+		for info, err := range store.ListThreads(t.Context(), "") {
+			seen = append(seen, info.ID)
+			assert.Equal(t, info.ID == "b", errors.Is(err, checkpoint.ErrCorrupt), "%s: %s: %v", name, info.ID, err)
+			assert.Equal(t, info.ID == "b", info.Updated.IsZero(), "%s: %s", name, info.ID)
+		}
+		assert.Equal(t, []string{"a", "b", "c", "d", "e"}, seen, name)
 	}
-	assert.Equal(t, []string{"a", "b", "c"}, seen)
+}
+
+// A thread whose pending writes are damaged is listed without a node, and the other threads with theirs.
+func TestAListByStatusGoesOnAfterADamagedThread(t *testing.T) {
+	t.Parallel()
+	store := damagedStore(t, "writes")
+	list := func(q checkpoint.StatusQuery) (found []string, faults int) {
+		q.Status = checkpoint.Paused
+		for s, err := range store.ListStatus(t.Context(), q) {
+			found = append(found, s.Node+"/"+s.Thread)
+			assert.Equal(t, s.Thread == "b", errors.Is(err, checkpoint.ErrFormat), "%v", err)
+			if err != nil {
+				assert.ErrorContains(t, err, `thread "b"`)
+				faults++
+			}
+		}
+		return found, faults
+	}
+	found, faults := list(checkpoint.StatusQuery{})
+	assert.Equal(t, []string{"/b", "ask/a", "ask/c", "ask/d", "ask/e"}, found)
+	assert.Equal(t, 1, faults)
+	found, _ = list(checkpoint.StatusQuery{Limit: 2})
+	assert.Equal(t, []string{"/b", "ask/a"}, found)
+	found, _ = list(checkpoint.StatusQuery{Limit: 2, Node: "ask", After: checkpoint.ThreadStatus{Thread: "b"}})
+	assert.Equal(t, []string{"ask/a", "ask/c"}, found)
+}
+
+// Prune removes the old checkpoints of all threads but of the damaged one, and names that one.
+func TestADamagedThreadDoesNotStopPrune(t *testing.T) {
+	t.Parallel()
+	for name := range damages {
+		if name == "writes" {
+			continue // Prune does not read them
+		}
+		for _, threads := range [][]string{nil, {"a", "b", "c", "d", "e"}} {
+			store := damagedStore(t, name)
+			n, err := store.Prune(t.Context(), checkpoint.PrunePolicy{Threads: threads, KeepLast: 1})
+			if name == "no steps" && threads != nil {
+				require.NoError(t, err)
+				continue // there is nothing left to read
+			}
+			require.Error(t, err, name)
+			fault, ok := errors.AsType[*checkpoint.ThreadError](err)
+			require.True(t, ok, "%s: %v", name, err)
+			assert.Equal(t, "b", fault.Thread)
+			require.ErrorContains(t, err, `"b"`)
+			assert.True(t, errors.Is(err, checkpoint.ErrCorrupt) || errors.Is(err, checkpoint.ErrFormat), "%s: %v", name, err)
+			assert.Equal(t, 4*2, n, "%s %v", name, threads)
+		}
+	}
 }

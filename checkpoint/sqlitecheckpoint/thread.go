@@ -97,19 +97,24 @@ func removeThread(w *sqlitedb.Session, thread int64) error {
 	return nil
 }
 
-// ListThreads implements [checkpoint.ThreadLister]. For a thread whose newest checkpoint is damaged, it
-// yields the id alone, with [checkpoint.ErrCorrupt]; the caller may go on with the other threads.
+// ListThreads implements [checkpoint.ThreadLister]. For a thread that is damaged, or of which the
+// newest checkpoint cannot be read, it yields the id alone, with [checkpoint.ErrCorrupt] or
+// [checkpoint.ErrFormat]; the caller may go on with the other threads. If the row of the thread is
+// damaged, its id may be damaged too.
 func (s *Store) ListThreads(ctx context.Context, prefix string) iter.Seq2[checkpoint.ThreadInfo, error] {
 	return func(yield func(checkpoint.ThreadInfo, error) bool) {
 		from := prefix
 		for {
-			page, damaged, err := s.threads(ctx, from)
+			page, err := s.threads(ctx, from)
 			for _, t := range page {
-				var fault error
-				if damaged[t.ID] != nil {
-					t, fault = checkpoint.ThreadInfo{ID: t.ID}, s.listFault(damaged[t.ID])
+				if !t.badRow && !strings.HasPrefix(t.info.ID, prefix) {
+					return
 				}
-				if !strings.HasPrefix(t.ID, prefix) || !yield(t, fault) {
+				info, err := t.info, error(nil)
+				if t.fault != nil {
+					info, err = checkpoint.ThreadInfo{ID: t.info.ID}, s.listFault(t.fault)
+				}
+				if !yield(info, err) {
 					return
 				}
 			}
@@ -120,7 +125,7 @@ func (s *Store) ListThreads(ctx context.Context, prefix string) iter.Seq2[checkp
 			if len(page) < listPage {
 				return
 			}
-			from = page[len(page)-1].ID + "\x00"
+			from = page[len(page)-1].info.ID + "\x00"
 		}
 	}
 }
@@ -129,12 +134,24 @@ func (s *Store) listFault(err error) error {
 	return fmt.Errorf("sqlitecheckpoint: list threads: file %q: %w", s.path, classify(err))
 }
 
-// threads returns a page of threads whose ids are equal to or greater than the argument from, and the
-// errors of those whose newest checkpoint is damaged. If it returns an error, it also returns the
-// threads before the error.
-func (s *Store) threads(ctx context.Context, from string) (page []checkpoint.ThreadInfo, damaged map[string]error, err error) {
+// A listed is a thread of a list.
+type listed struct {
+	info   checkpoint.ThreadInfo
+	fault  error // of a thread that cannot be read
+	badRow bool  // the id may be damaged
+}
+
+// unreadable reports whether an error is about the stored values of a thread.
+func unreadable(err error) bool {
+	err = classify(err)
+	return errors.Is(err, checkpoint.ErrCorrupt) || errors.Is(err, checkpoint.ErrFormat)
+}
+
+// threads returns a page of threads whose ids are equal to or greater than the argument from. If it
+// returns an error, it also returns the threads before the error.
+func (s *Store) threads(ctx context.Context, from string) (page []listed, err error) {
 	err = s.db.Read(ctx, func(q *sqlitedb.Session) error {
-		page, damaged = page[:0], map[string]error{}
+		page = page[:0]
 		var newestKeys []int64
 		err := q.Each(threadsQuery, []any{from, listPage}, func(scan func(...any) error) (bool, error) {
 			var t threadRow
@@ -142,29 +159,36 @@ func (s *Store) threads(ctx context.Context, from string) (page []checkpoint.Thr
 			if err := scan(&t.key, &t.id, &t.created, &t.missing, &seal, &newest, &updated); err != nil {
 				return false, err
 			}
-			if err := t.verify(seal); err != nil {
-				return false, err
+			if t.id < from { // else the next page would begin before this one
+				return false, fmt.Errorf("thread %q is not at its place in the index: %w", t.id, checkpoint.ErrCorrupt)
 			}
-			if !newest.Valid { // A thread is stored and removed together with its checkpoints.
-				return false, fmt.Errorf("thread %q has no checkpoint left: %w", t.id, checkpoint.ErrCorrupt)
+			fault := t.verify(seal)
+			badRow := fault != nil
+			if fault == nil && !newest.Valid { // A thread is stored and removed together with its checkpoints.
+				fault = fmt.Errorf("thread %q has no checkpoint left: %w", t.id, checkpoint.ErrCorrupt)
 			}
-			page = append(page, checkpoint.ThreadInfo{
+			page = append(page, listed{checkpoint.ThreadInfo{
 				ID: t.id, Checkpoints: int(numberOf(newest.Int64) - t.missing),
 				Created: time.UnixMicro(t.created), Updated: time.UnixMicro(updated.Int64),
-			})
+			}, fault, badRow})
 			newestKeys = append(newestKeys, newest.Int64)
 			return true, nil
 		})
 		for i, key := range newestKeys {
-			id := page[i].ID
-			if fault := s.verifyRows(q, id, key-1, key+1); errors.Is(fault, checkpoint.ErrCorrupt) {
-				damaged[id] = fmt.Errorf("thread %q: %w", id, fault)
-			} else if fault != nil {
-				page = page[:i]
-				return fmt.Errorf("thread %q: %w", id, fault)
+			if page[i].fault != nil {
+				continue
+			}
+			fault := s.verifyRows(q, page[i].info.ID, key-1, key+1)
+			if fault == nil {
+				continue
+			}
+			page[i].fault = fmt.Errorf("thread %q: %w", page[i].info.ID, fault)
+			if !unreadable(fault) {
+				fault, page = page[i].fault, page[:i]
+				return fault
 			}
 		}
 		return err
 	})
-	return page, damaged, err
+	return page, err
 }

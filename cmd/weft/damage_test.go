@@ -24,6 +24,12 @@ func TestADamagedThreadDoesNotHideTheOthers(t *testing.T) {
 			file := sqliteFile(t)
 			execute(t, file, statement)
 			checkDamaged(t, file)
+			if name == "write" {
+				_, out, errs := newTerminal(t, nil).call("threads", "list", "-status", "failed", "-db", file)
+				assert.Contains(t, out, "order-2  unreadable")
+				assert.Contains(t, out, "order-3  failed")
+				assert.Contains(t, errs, `1 thread cannot be read: thread "order-2": `)
+			}
 			d := &doctor{address: address{db: file}}
 			if name == "checkpoint" {
 				only(t, d, "data", "1 of 4 read threads cannot be read: order-2", "backup")
@@ -56,6 +62,17 @@ func checkDamaged(t *testing.T, file string) {
 	}
 	code, _, errs := newTerminal(t, nil).call("threads", "list", "-prefix", "order-1", "-db", file)
 	assert.Equal(t, exitDone, code, errs)
+}
+
+// Prune goes on after a damaged thread, and then fails with its name.
+func TestADamagedThreadDoesNotStopThePruningOfTheOthers(t *testing.T) {
+	t.Parallel()
+	file := sqliteFile(t)
+	execute(t, file, damage["checkpoint"])
+	code, _, errs := newTerminal(t, nil).call("threads", "prune", "-all", "-keep-last", "1", "-db", file)
+	assert.Equal(t, exitFailed, code)
+	assert.Contains(t, errs, "after 3 checkpoints were removed: ")
+	assert.Contains(t, errs, `thread "order-2": `)
 }
 
 // The first thread tells whether the keys fit. If it is damaged, the next one does.

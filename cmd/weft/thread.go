@@ -185,11 +185,11 @@ func (t *storedThreads) listStatus(ctx context.Context, f *threadFilter, q check
 			return err
 		}
 		row := threadRow{ID: s.Thread, Updated: s.Time.UTC(), at: s.Node + "/" + s.Thread}
-		if err == nil && (seen[row.ID] || !f.begins(&row)) {
+		if row.ID != "" && (seen[row.ID] || !f.begins(&row)) {
 			continue
 		}
 		seen[row.ID] = true
-		if err == nil {
+		if err == nil || row.ID != "" && damaged(err) { // to look at a damaged thread finds its fault
 			err = t.look(ctx, &row)
 		}
 		if err != nil {

@@ -184,7 +184,7 @@ func (t *Threads) sync(ctx context.Context) error {
 		return err
 	}
 	for info, err := range t.lister.ListThreads(ctx, "") {
-		if err != nil {
+		if err != nil && (info.ID == "" || !unreadable(err)) { // else addThread finds the fault
 			return err
 		}
 		id := t.id(info.ID)
@@ -241,10 +241,15 @@ func (t *Threads) put(ctx context.Context, r runs.Record) error {
 	return err
 }
 
-// addThread adds the record of a thread that no server has stored.
+// addThread adds the record of a thread that no server has stored. The status of a thread that cannot be
+// read is an error.
 func (t *Threads) addThread(ctx context.Context, id string, info checkpoint.ThreadInfo) error {
 	status := "idle"
 	for c, err := range t.store.List(ctx, checkpoint.Query{Thread: info.ID, Limit: 1, Writes: true}) {
+		if unreadable(err) {
+			status = "error"
+			break
+		}
 		if err != nil {
 			return err
 		}
@@ -257,4 +262,9 @@ func (t *Threads) addThread(ctx context.Context, id string, info checkpoint.Thre
 	return t.put(ctx, runs.Record{
 		Kind: runs.Thread, ID: id, Status: status, Created: info.Created.UTC(), Updated: info.Updated.UTC(), Metadata: meta, Data: json.RawMessage("{}"),
 	})
+}
+
+// unreadable reports whether an error is about the stored values of one thread.
+func unreadable(err error) bool {
+	return errors.Is(err, checkpoint.ErrCorrupt) || errors.Is(err, checkpoint.ErrFormat) || errors.Is(err, checkpoint.ErrDecrypt)
 }
