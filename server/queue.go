@@ -177,7 +177,7 @@ func (s *Server) executeNext(ctx context.Context, j *runs.Job) error {
 			}
 		}
 	}
-	if s.graphs[list[0].Graph] == nil && list[0].data.Cancel == "" { // a server that has the graph executes it
+	if s.graphs[list[0].Graph] == nil && needsGraph(&list[0].data) { // a server that has the graph executes it
 		return &runs.HandOverError{After: graphPause}
 	}
 	a, err := s.claim(ctx, list[0].ID, notCanceled)
@@ -201,6 +201,12 @@ func (s *Server) executeNext(ctx context.Context, j *runs.Job) error {
 		return runs.ErrHandOver
 	}
 	return nil
+}
+
+// needsGraph reports whether only a server that has the graph of a run can end the run. To undo a run
+// that has begun, a server needs the checkpoints of the graph.
+func needsGraph(d *runData) bool {
+	return d.Cancel == "" || d.Cancel == multitaskRollback && d.Attempt > 0
 }
 
 // graphPause is the time after which the servers look again for one that has the graph of a run.

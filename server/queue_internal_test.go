@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/internal/uuid"
 	"github.com/weft-go/weft/server/runs"
@@ -107,6 +108,41 @@ func TestReplicaWithoutTheGraphHandsTheRunOver(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, runInterrupted, got.Status)
 	})
+}
+
+// A replica without the graph of a run does not end a rollback of the run, whose checkpoints it cannot
+// remove. It waits for a replica that has the graph.
+func TestReplicaWithoutTheGraphLeavesARollbackToAnother(t *testing.T) {
+	t.Parallel()
+	for _, status := range []string{runRunning, runPending} { // its server has died, or was shut down
+		t.Run(status, func(t *testing.T) {
+			t.Parallel()
+			store, thread, g := memruns.New(), threadRecord(uuid.New()), wordGraph(t, func(context.Context, state.View) (state.Update, error) {
+				return state.Update{words.Put("done")}, nil
+			})
+			run := runRecord(thread.ID, runData{Attempt: 1, Found: []foundWrites{{}}})
+			run.Status = status
+			require.NoError(t, store.Insert(t.Context(), thread, run))
+			_, err := g.Thread(thread.ID).With(graph.RunOptions{Metadata: map[string]string{metaRun: run.ID}}).Invoke(t.Context(), words.Put("x"))
+			require.NoError(t, err)
+
+			other := replicaOf(t, store, nil, func(o *Options) {
+				o.Graphs = map[string]*graph.Graph{"other": o.Graphs["words"]}
+			})
+			job := runs.Job{Kind: runs.JobThread, Key: thread.ID}
+			require.NoError(t, other.cancelStored(t.Context(), run.ID, rollbackRun))
+			require.ErrorIs(t, other.work(t.Context(), job), runs.ErrHandOver)
+			_, err = store.Get(t.Context(), runs.Run, run.ID)
+			require.NoError(t, err, "the run has ended")
+
+			one := replicaOf(t, store, nil, func(o *Options) { o.Graphs = map[string]*graph.Graph{"words": g} })
+			require.NoError(t, one.work(t.Context(), job))
+			_, err = store.Get(t.Context(), runs.Run, run.ID)
+			require.ErrorIs(t, err, runs.ErrNotFound)
+			_, err = g.Checkpoints().Get(t.Context(), checkpoint.Key{Thread: thread.ID})
+			require.ErrorIs(t, err, checkpoint.ErrNotFound, "the checkpoints of the run are left")
+		})
+	}
 }
 
 // The cron of a graph that a replica lacks waits for a replica that has it, and keeps its time.

@@ -77,7 +77,8 @@ func (s *Server) cancelBefore(ctx context.Context, list []storedRun, how cancell
 	return errs
 }
 
-// cancelStored cancels a run, whichever server has it. A run that no server has ends at once.
+// cancelStored cancels a run, whichever server has it. A run that no server has ends at once, unless
+// another server has to end it.
 func (s *Server) cancelStored(ctx context.Context, id string, how cancellation) error {
 	a, err := s.claim(ctx, id, how)
 	if errors.Is(err, errEnded) || errors.Is(err, runs.ErrNotFound) {
@@ -86,7 +87,7 @@ func (s *Server) cancelStored(ctx context.Context, id string, how cancellation) 
 	if err != nil {
 		return err
 	}
-	if a.record.Status == runPending {
+	if a.record.Status == runPending && (a.g != nil || !needsGraph(&a.data)) {
 		s.mu.Lock()
 		s.active[id], a.counted = a, true
 		_ = s.accounts.take(a.record.Owner, false) // never refused

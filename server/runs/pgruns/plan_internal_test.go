@@ -81,9 +81,13 @@ func TestUnfinishedRunsAndBusyThreadsAreReadFromAnIndex(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(store.Close)
 	pgtest.Do(t, url, `INSERT INTO `+schema+`.run_record (kind, id, parent, owner, graph, name, folded, status, created, updated, labels)
-		SELECT kind, kind || n, 'thread' || n, '', 'graph', '', '', CASE WHEN n <= 10 THEN live ELSE rest END, now() + n * interval '1 second', now(), '{}'
+		SELECT kind, kind || n, 'thread' || n, 'ada', 'graph', '', '', CASE WHEN n <= 10 THEN live ELSE rest END, now() + n * interval '1 second', now(), '{}'
 		FROM generate_series(1, 20000) n, (VALUES ('run', 'running', 'success'), ('thread', 'busy', 'idle')) k (kind, live, rest)`)
-	queries := []runs.Query{{Kind: runs.Run, Statuses: []string{"pending", "running"}}, {Kind: runs.Thread, Statuses: []string{"busy"}}}
+	queries := []runs.Query{
+		{Kind: runs.Run, Statuses: []string{"pending", "running"}},
+		{Kind: runs.Run, Statuses: []string{"pending", "running"}, Owner: new("ada")}, // the bound of a user's runs counts them
+		{Kind: runs.Thread, Statuses: []string{"busy"}},
+	}
 	wantTen := func() {
 		for _, q := range queries {
 			found, total, err := store.Search(t.Context(), q)
@@ -105,6 +109,8 @@ func TestUnfinishedRunsAndBusyThreadsAreReadFromAnIndex(t *testing.T) {
 		assert.Contains(t, plan, "run_record_pkey")
 		assert.NotContains(t, plan, "Seq Scan on run_record")
 		assert.NotRegexp(t, `rows=\d{3,} loops`, plan, "ten records are found in hundreds of rows")
+		plan = planOf(t, store, url, `SELECT count(*)`+condition.text, condition.args)
+		assert.NotRegexp(t, `rows=\d{3,} loops`, plan, "ten records are counted in hundreds of rows")
 	}
 }
 
