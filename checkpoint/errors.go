@@ -32,6 +32,7 @@ var (
 )
 
 // A ThreadError is an error about the data of one thread. It does not concern other threads.
+// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#checkpointthreaderror.
 type ThreadError struct {
 	Thread string
 	Err    error // names the thread

@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"iter"
 	"fmt"
+	"iter"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -262,7 +262,9 @@ func (s damagedStore) ListThreads(ctx context.Context, prefix string) iter.Seq2[
 
 func (s damagedStore) List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoint.Checkpoint, error] {
 	if q.Thread == "c" {
-		return func(yield func(checkpoint.Checkpoint, error) bool) { yield(checkpoint.Checkpoint{}, checkpoint.ErrFormat) }
+		return func(yield func(checkpoint.Checkpoint, error) bool) {
+			yield(checkpoint.Checkpoint{}, checkpoint.ErrFormat)
+		}
 	}
 	return s.Store.List(ctx, q)
 }

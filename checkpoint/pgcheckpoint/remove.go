@@ -127,26 +127,9 @@ func (s *Store) remove(ctx context.Context, r *removal) (int, error) {
 // returns their number, and whether more checkpoints are selected. The number of its statements
 // does not depend on the number of threads.
 func (s *Store) removeSome(ctx context.Context, tx *link, r *removal) (n int, more bool, err error) {
-	r.locked = nil
-	err = tx.query(ctx, s.sql(r.lock), []any{s.tenant, r.threads}, func(rows pgx.Rows) error {
-		var key int64
-		err := rows.Scan(&key)
-		r.locked = append(r.locked, key)
-		return err
-	})
-	if err != nil || len(r.locked) == 0 {
-		return 0, false, err
-	}
-	nodes, err := s.readNodes(ctx, tx, r.locked)
+	nodes, err := s.selectNodes(ctx, tx, r)
 	if err != nil {
 		return 0, false, err
-	}
-	if r.read != nil {
-		if err := r.read(ctx, tx, r.locked, nodes); err != nil {
-			return 0, false, err
-		}
-	} else {
-		r.mark(nodes)
 	}
 	for i := range nodes {
 		switch {
@@ -175,6 +158,29 @@ func (s *Store) removeSome(ctx context.Context, tx *link, r *removal) (n int, mo
 		}
 	}
 	return n, more, nil
+}
+
+// selectNodes locks the threads, reads their checkpoints, and marks those that r selects.
+func (s *Store) selectNodes(ctx context.Context, tx *link, r *removal) ([]node, error) {
+	r.locked = nil
+	err := tx.query(ctx, s.sql(r.lock), []any{s.tenant, r.threads}, func(rows pgx.Rows) error {
+		var key int64
+		err := rows.Scan(&key)
+		r.locked = append(r.locked, key)
+		return err
+	})
+	if err != nil || len(r.locked) == 0 {
+		return nil, err
+	}
+	nodes, err := s.readNodes(ctx, tx, r.locked)
+	switch {
+	case err != nil:
+		return nil, err
+	case r.read == nil:
+		r.mark(nodes)
+		return nodes, nil
+	}
+	return nodes, r.read(ctx, tx, r.locked, nodes)
 }
 
 func (s *Store) readNodes(ctx context.Context, tx *link, keys []int64) ([]node, error) {

@@ -37,7 +37,9 @@ func (s damagedStore) ListThreads(ctx context.Context, prefix string) iter.Seq2[
 
 func (s damagedStore) List(ctx context.Context, q checkpoint.Query) iter.Seq2[checkpoint.Checkpoint, error] {
 	if q.Thread == "b" {
-		return func(yield func(checkpoint.Checkpoint, error) bool) { yield(checkpoint.Checkpoint{}, checkpoint.ErrCorrupt) }
+		return func(yield func(checkpoint.Checkpoint, error) bool) {
+			yield(checkpoint.Checkpoint{}, checkpoint.ErrCorrupt)
+		}
 	}
 	return s.Store.List(ctx, q)
 }
