@@ -44,6 +44,11 @@ func (s *Server) finish(a *activeRun, out outcome) {
 		return
 	}
 	s.meters.finished(a, out.status)
+	s.followUp(a, out)
+}
+
+// followUp does what the request of a run asked for after its end.
+func (s *Server) followUp(a *activeRun, out outcome) {
 	if a.data.Request.Webhook != "" {
 		s.running.Go(func() { s.callWebhook(a, out) })
 	}
