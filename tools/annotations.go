@@ -23,6 +23,8 @@ type Annotations struct {
 	// Result is the type of the result, by which a page shows it: "table", "chart", "product".
 	// The page of package server/ui has a list.
 	Result string `json:"result,omitempty"`
+	// Preview is the type of [Question].Preview, by which a page shows it; see [Preview].
+	Preview string `json:"preview,omitempty"`
 }
 
 // Annotations returns the annotations of the tool.

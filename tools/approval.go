@@ -45,8 +45,10 @@ type Question struct {
 	Arguments json.RawMessage `json:"arguments"`
 	// Bound are the values that the program sets; see [Bound].
 	Bound []BoundValue `json:"bound,omitempty"`
+	// Preview is the effect of the call as JSON, if the tool has a preview; see [Preview].
+	Preview json.RawMessage `json:"preview,omitempty"`
 	// Hash identifies the subject of the question: the tool's name, description,
-	// schema and annotations, the arguments, and the bound values. A decision is
+	// schema and annotations, the arguments, the preview, and the bound values. A decision is
 	// valid for this hash only. The hash covers secret values too, so a secret must
 	// be hard to guess.
 	Hash string `json:"hash"`
@@ -86,7 +88,7 @@ type Decision struct {
 }
 
 // Text returns the question as text for a person: one line each for the tool with its
-// description, the arguments, every bound value, and the problem. It replaces invisible
+// description, the arguments, the preview, every bound value, and the problem. It replaces invisible
 // characters as [VisibleLine] does. Otherwise a model, a tool or a document could make one
 // question look like another.
 func (q Question) Text() string {
@@ -96,6 +98,9 @@ func (q Question) Text() string {
 	}
 	b.WriteString(VisibleLine(q.Tool + ": " + q.Description))
 	line("arguments", string(q.Arguments))
+	if len(q.Preview) > 0 {
+		line("preview", string(q.Preview))
+	}
 	for _, v := range q.Bound {
 		name := "for " + VisibleLine(v.Name)
 		if v.Secret {
@@ -110,7 +115,7 @@ func (q Question) Text() string {
 }
 
 func (q Question) clone() Question {
-	q.Arguments, q.Bound = bytes.Clone(q.Arguments), slices.Clone(q.Bound)
+	q.Arguments, q.Preview, q.Bound = bytes.Clone(q.Arguments), bytes.Clone(q.Preview), slices.Clone(q.Bound)
 	return q
 }
 
@@ -167,6 +172,10 @@ func (e *callRun) approve(ctx context.Context) error {
 		return ErrNoApprover
 	}
 	q, bound, err := question(ctx, e.tool, e.asked.ID, e.call)
+	if wrong, ok := errors.AsType[previewError](err); ok && ctx.Err() == nil && !pauses(err) {
+		e.refuse(wrong.Error())
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 // A binding is the subject of an approval: the tool, the arguments and the bound
 // values of one call.
 type binding struct {
-	tool, arguments, bound string // SHA-256 digests
+	tool, arguments, bound string // SHA-256 digests; that of the arguments covers the preview
 }
 
 // String returns the form in which questions and decisions store a binding.
@@ -33,7 +33,7 @@ func (b binding) mismatch(given string) string {
 	}
 	var changed []string
 	for i, part := range []struct{ digest, name string }{
-		{b.tool, "the tool (its name, description, schema or annotations)"}, {b.arguments, "the arguments"}, {b.bound, "the bound values"},
+		{b.tool, "the tool (its name, description, schema or annotations)"}, {b.arguments, "the arguments or the preview"}, {b.bound, "the bound values"},
 	} {
 		if parts[i] != part.digest {
 			changed = append(changed, part.name)
@@ -63,6 +63,13 @@ func question(ctx context.Context, t Tool, id string, call llm.ToolCall) (Questi
 		CallID: id, Tool: t.Name(), Description: t.spec.Description, Annotations: t.annotations,
 		Arguments: append(json.RawMessage(nil), call.Arguments...),
 	}
+	subject := []string{string(call.Arguments)}
+	if t.preview != nil {
+		if q.Preview, err = t.preview(ctx, call.Arguments); err != nil {
+			return Question{}, binding{}, previewError{err}
+		}
+		subject = append(subject, string(q.Preview))
+	}
 	var exact []string
 	for _, need := range t.needs {
 		value, text, err := need.describe(ctx)
@@ -74,7 +81,7 @@ func question(ctx context.Context, t Tool, id string, call llm.ToolCall) (Questi
 	}
 	b := binding{
 		tool:      digest(t.Name(), t.spec.Description, string(t.spec.Schema), string(annotations)),
-		arguments: digest(string(call.Arguments)),
+		arguments: digest(subject...),
 		bound:     digest(exact...),
 	}
 	q.Hash = b.String()

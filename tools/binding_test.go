@@ -44,8 +44,8 @@ func TestApprovalBindsTheWholeCall(t *testing.T) {
 		{"another description", "Deletes every file.", deletionSchema, destructive, "7", "ann", "the tool (its name, description, schema or annotations)"},
 		{"another schema", "Deletes a file.", strings.Replace(deletionSchema, `"id":{`, `"id":{"description":"all files from this one on",`, 1), destructive, "7", "ann", "the tool (its name, description, schema or annotations)"},
 		{"other annotations", "Deletes a file.", deletionSchema, tools.Annotations{Destructive: true, OpenWorld: true}, "7", "ann", "the tool (its name, description, schema or annotations)"},
-		{"other arguments", "Deletes a file.", deletionSchema, destructive, "8", "ann", "the arguments"},
-		{"all", "Deletes every file.", deletionSchema, destructive, "8", "bob", "the tool (its name, description, schema or annotations), the arguments, the bound values"},
+		{"other arguments", "Deletes a file.", deletionSchema, destructive, "8", "ann", "the arguments or the preview"},
+		{"all", "Deletes every file.", deletionSchema, destructive, "8", "bob", "the tool (its name, description, schema or annotations), the arguments or the preview, the bound values"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -27,6 +27,8 @@ type Tool struct {
 	// invokes is set for invoke_tool only. It returns the call that a call of the tool
 	// requests.
 	invokes func(call llm.ToolCall) (invocation, error)
+	// preview returns the effect of a call for a question, or is nil.
+	preview func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error)
 	output  json.RawMessage
 	behind  *Set  // the tools that invoke_tool can invoke, or nil
 	err     error // all mistakes of the tool, or nil

@@ -33,7 +33,7 @@ func waits(t *testing.T, s *process) (thread, approval string) {
 	t.Helper()
 	thread = s.thread(t)
 	quote := s.run(t, thread, said("quote 2 of P042"))
-	if done := s.run(t, thread, approved(t, quote)); !strings.Contains(done.text(), "Total: 1080 €") {
+	if done := s.run(t, thread, approved(t, quote)); !strings.Contains(done.text(), "Total: 1,080 €") {
 		t.Fatalf("got %s", done.text())
 	}
 	order := s.run(t, thread, said("order it"))

@@ -36,8 +36,8 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
@@ -137,6 +137,8 @@ func (o options) do(ctx context.Context, in io.Reader, out, errs io.Writer) (err
 	}
 	defer func() { err = errors.Join(err, s.Close(o.drain)) }()
 	if listener != nil {
+		ctx, stop := signal.NotifyContext(ctx, os.Interrupt) // the terminal handles it by itself
+		context.AfterFunc(ctx, stop)                         // a second Ctrl-C ends the program at once
 		s.work()
 		fmt.Fprintf(out, "model: %s\nstore: %s\nhttp://%s\n", name, s.stores.Where, listener.Addr())
 		return o.serveOn(ctx, listener, s)

@@ -161,19 +161,19 @@ func TestTerminal(t *testing.T) {
 				args []string
 				want string
 			}{
-				{[]string{"find oak chairs under 700 and quote 6 of the first"}, "May createQuote be called with"},
-				{[]string{"yes"}, "Total: 3240 €."},
-				{[]string{"order it"}, "May submitOrder be called with"},
-				{[]string{"no", "too", "dear"}, "submitOrder was not done: a person rejected this call: too dear"},
+				{[]string{"find oak chairs under 700 and quote 6 of the first"}, "Make a quote?\n  6 × P042 HAL Wood at 540.00 € = 3240.00 €\n  Total: 3240.00 €\n  for "},
+				{[]string{"yes"}, "Total: 3,240 €."},
+				{[]string{"order it"}, "Submit the order?"},
+				{[]string{"no", "too", "dear"}, "Nothing was ordered: a person rejected this call: too dear"},
 				{[]string{"-orders"}, ""},
-				{[]string{"order it"}, "May submitOrder"},
+				{[]string{"order it"}, "Total: 3240.00 €"},
 				{[]string{"yes"}, "Order O-"},
 				{[]string{"-orders"}, ": 3240.00 €"},
 				{[]string{"I prefer walnut. My client is ABC Corp."}, "I will remember that"},
 				{[]string{"-memories"}, "preference: I prefer walnut"},
-				{[]string{"-conversation", "two", "show armchairs under 9000"}, `"query":"walnut"`},
-				{[]string{"-conversation", "two", "make a 3D scene of all of them"}, "May generate3D"},
-				{[]string{"-conversation", "two", "yes"}, "[scene J-"},
+				{[]string{"-conversation", "two", "show armchairs under 9000"}, "prefer walnut"},
+				{[]string{"-conversation", "two", "make a 3D scene of all of them"}, "Make a 3D scene?"},
+				{[]string{"-conversation", "two", "yes"}, "· scene J-"},
 				{[]string{"-agent", "scout", "-conversation", "three", "what do you know about me?"}, "- My client is ABC Corp"},
 				{[]string{"-draw"}, "human_approval"},
 			} {
@@ -239,7 +239,7 @@ func TestOwnCatalogue(t *testing.T) {
 	}
 	s := storesOf["SQLite"](t)
 	out, status := s.says(t, "", "-catalogue", path, "find clay figures")
-	if status != 0 || !strings.Contains(out, "X10 Garden gnome (clay): 19.5 €") || strings.Contains(out, "Flamingo") {
+	if status != 0 || !strings.Contains(out, "X10 Garden gnome (clay): 19.50 €") || strings.Contains(out, "Flamingo") {
 		t.Errorf("%d: %s", status, out)
 	}
 }

@@ -48,6 +48,7 @@ func Handle(to *server.Server, p *kai.Platform) {
 		"DELETE /api/memories/{id}":       s.forget,
 		"GET /api/orders":                 s.listOrders,
 		"GET /api/scenes/{file}":          s.scene,
+		"GET /api/drawings/{file}":        s.drawing,
 	} {
 		to.Handle(pattern, func(w http.ResponseWriter, r *http.Request) error {
 			return refused(fn(w, request{r, kai.Turn{User: server.UserID(r.Context()), Workspace: p.Workspace}}))
@@ -255,5 +256,17 @@ func (s routes) scene(w http.ResponseWriter, r request) error {
 	}
 	w.Header().Set("Content-Type", "model/obj")
 	_, _ = w.Write([]byte(scene.Model)) // the client may have left
+	return nil
+}
+
+// drawing answers with the drawing of a product.
+func (s routes) drawing(w http.ResponseWriter, r request) error {
+	p, ok := s.Catalogue.Lookup(strings.TrimSuffix(r.PathValue("file"), ".svg"))
+	if !ok {
+		return jsonhttp.Refuse(http.StatusNotFound, "There is no such product.")
+	}
+	w.Header().Set("Content-Type", "image/svg+xml")
+	w.Header().Set("Cache-Control", "private, max-age=3600")
+	_, _ = w.Write([]byte(p.SVG())) // the client may have left
 	return nil
 }

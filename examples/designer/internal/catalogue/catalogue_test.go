@@ -3,6 +3,7 @@ package catalogue_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,10 +31,18 @@ func TestSearch(t *testing.T) {
 		first string // the best
 		all   int
 	}{
-		{"by name", catalogue.Query{Text: "Wishbone chairs"}, "Wishbone Chair CH24", 51},
-		{"by designer", catalogue.Query{Text: "Poulsen Henningsen"}, "PH 5", 4},
-		{"filters", catalogue.Query{Category: "CHAIR", Material: "oak", MaxPrice: 700}, "HAL Wood", 4},
-		{"stone", catalogue.Query{Text: "carrara marble", Category: "floor tile"}, "Bianco Carrara", 5},
+		{"by name", catalogue.Query{Text: "Wishbone chairs"}, "Wishbone Chair CH24", 1},
+		{"by designer", catalogue.Query{Text: "Poulsen Henningsen"}, "PH 5", 2},
+		{"filters", catalogue.Query{Categories: []string{"CHAIR"}, Materials: []string{"oak"}, MaxPrice: 700}, "HAL Wood", 4},
+		{"stone", catalogue.Query{Text: "Italy marble", Categories: []string{"floor tile"}}, "Bianco Carrara", 2},
+		{"one of several", catalogue.Query{Categories: []string{"sofa", "daybed"}, Materials: []string{"cotton", "plastic"}}, "Togo", 2},
+		{"a group of materials", catalogue.Query{Categories: []string{"stool"}, Materials: []string{"Wood"}}, "Stool 60", 3},
+		{"without", catalogue.Query{Categories: []string{"sofa"}, Without: []string{"leather", "cotton"}}, "Charles", 3},
+		{"without a group", catalogue.Query{Categories: []string{"desk"}, Without: []string{"wood"}}, "", 0},
+		{"sizes", catalogue.Query{Categories: []string{"table"}, MaxWidth: 100, MaxDepth: 100, MaxHeight: 40}, "Cylinda Coffee Table", 2},
+		{"prices", catalogue.Query{Categories: []string{"lamp"}, MinPrice: 1090, MaxPrice: 2250}, "Snoopy", 3},
+		{"liked words first", catalogue.Query{Categories: []string{"stool"}, Prefer: "maple"}, "Butterfly Stool", 4},
+		{"the dearest first", catalogue.Query{Categories: []string{"lamp"}, Dearest: true}, "PH Artichoke", 18},
 		{"nothing", catalogue.Query{Text: "submarine"}, "", 0},
 		{"everything", catalogue.Query{}, "Metro Tile", 150},
 	}
@@ -46,6 +55,13 @@ func TestSearch(t *testing.T) {
 		if first != tt.first || all != tt.all || len(found) > 3 {
 			t.Errorf("%s: got %q and %d, want %q and %d", tt.name, first, all, tt.first, tt.all)
 		}
+	}
+}
+
+func TestUnknownWords(t *testing.T) {
+	t.Parallel()
+	if got := open(t).Unknown("cosy Aalto stools 1933 zzz"); !slices.Equal(got, []string{"cosy", "zzz"}) {
+		t.Errorf("got %q", got)
 	}
 }
 
@@ -128,7 +144,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	found, all := c.Search(catalogue.Query{Text: "oak chairs", Category: "chair", MaxPrice: 650}, 2)
+	found, all := c.Search(catalogue.Query{Text: "oak chairs", Categories: []string{"chair"}, MaxPrice: 650}, 2)
 	for _, p := range found {
 		fmt.Println(p.ID, p.Name, p.Price)
 	}
@@ -136,5 +152,5 @@ func Example() {
 	// Output:
 	// P042 HAL Wood 540
 	// P050 Series 7 3107 590
-	// 18 fit
+	// 2 fit
 }

@@ -412,7 +412,7 @@ func TestOrderOnce(t *testing.T) {
 			p := where.platform(t, offline.Model{})
 			r := run(t, p, turn("quote 6 of P042"))
 			id := regexp.MustCompile(`Q-[0-9a-f]+`).FindString(*r.Response)
-			if !strings.Contains(*r.Response, "Total: 3240 €") {
+			if !strings.Contains(*r.Response, "Total: 3,240 €") {
 				t.Errorf("got %s", *r.Response)
 			}
 			run(t, p, turn("order "+id))

@@ -5,8 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,18 +37,21 @@ type caller = tools.Bound[memory.Scope]
 
 // tools returns all tools of the platform.
 func (d *desk) tools() (*tools.Set, error) {
-	critical := func(title, result string) tools.Annotations {
-		return tools.Annotations{Title: title, Category: "studio", Destructive: true, Result: result}
+	critical := func(title, result, preview string) tools.Annotations {
+		return tools.Annotations{Title: title, Category: "studio", Destructive: true, Result: result, Preview: preview}
 	}
 	look := func(title string) tools.Annotations {
 		return tools.Annotations{Title: title, Category: "catalogue", ReadOnly: true, Result: "product"}
 	}
+	generate := tools.New("generate3D", "Makes a 3D scene of products, which the user downloads as a file. Only when the user asks for a scene.", d.generate)
+	quote := tools.New("createQuote", "Makes a binding quote for products. Only when the user asks for a quote or an order.", d.quote)
+	order := tools.New("submitOrder", "Orders what a quote has. It cannot be taken back. Only when the user asks for an order.", d.order)
 	return tools.NewSet(
-		tools.New("search_products", "Searches the catalogue. "+d.vocabulary(), d.search).Annotate(look("Search products")),
-		tools.New("get_product", "Tells all that the catalogue has about one product.", d.product).Annotate(look("Look up a product")),
-		tools.New("generate3D", "Generates a 3D scene with products. It costs money.", d.generate).Annotate(critical("Generate a 3D scene", "file")),
-		tools.New("createQuote", "Makes a binding quote for products.", d.quote).Annotate(critical("Make a quote", "")),
-		tools.New("submitOrder", "Submits the order of a quote. It can not be taken back.", d.order).Annotate(critical("Submit the order", "")),
+		tools.New("search_products", "Searches the catalogue; a product meets every condition that is given. all_that_fit counts the products, of which limit are returned. "+d.vocabulary(), d.search).Annotate(look("Search products")),
+		tools.New("get_product", "Returns one product by its id, with sizes as width × depth × height.", d.product).Annotate(look("Look up a product")),
+		tools.Preview(generate, d.previewScene).Annotate(critical("Make a 3D scene", "file", "product")),
+		tools.Preview(quote, d.previewQuote).Annotate(critical("Make a quote", "order", "order")),
+		tools.Preview(order, d.previewOrder).Annotate(critical("Submit the order", "order", "order")),
 	)
 }
 
@@ -66,24 +69,54 @@ func (d *desk) vocabulary() string {
 		{"Styles", func(p catalogue.Product) string { return p.Style }},
 	} {
 		words := c.Words(column.of)
-		fmt.Fprintf(&b, "%s: %s. ", column.name, strings.Join(words[:min(len(words), 60)], ", "))
+		if words = words[:min(len(words), 60)]; column.name == "Materials" {
+			words = append(slices.Sorted(maps.Keys(catalogue.Groups)), words...)
+		}
+		fmt.Fprintf(&b, "%s: %s. ", column.name, strings.Join(words, ", "))
 	}
 	return strings.TrimSpace(b.String())
 }
 
 type searchInput struct {
-	Query    string  `json:"query,omitempty" jsonschema:"words to look for"`
-	Category string  `json:"category,omitempty" jsonschema:"one of the categories"`
-	Material string  `json:"material,omitempty"`
-	Colour   string  `json:"colour,omitempty"`
-	Style    string  `json:"style,omitempty"`
-	MaxPrice float64 `json:"max_price,omitempty" jsonschema:"in euros, for one piece or square metre"`
-	Limit    int     `json:"limit,omitempty" jsonschema:"how many to return; 5 if left out, 20 at most"`
+	Query     string  `json:"query,omitempty" jsonschema:"words of a name, designer, maker or year; a product must have all of them"`
+	Category  string  `json:"category,omitempty" jsonschema:"one of the categories, or several with commas for any of them"`
+	Material  string  `json:"material,omitempty" jsonschema:"one of the materials or groups, or several with commas for any of them"`
+	Colour    string  `json:"colour,omitempty" jsonschema:"one of the colours, or several with commas for any of them"`
+	Style     string  `json:"style,omitempty" jsonschema:"one of the styles, or several with commas for any of them"`
+	Without   string  `json:"without,omitempty" jsonschema:"categories, materials, groups, colours or styles that a product must not have, with commas"`
+	MinPrice  float64 `json:"min_price,omitempty" jsonschema:"in euros, for one piece or square metre"`
+	MaxPrice  float64 `json:"max_price,omitempty" jsonschema:"in euros, for one piece or square metre"`
+	MaxWidth  float64 `json:"max_width_cm,omitempty" jsonschema:"in centimetres"`
+	MaxDepth  float64 `json:"max_depth_cm,omitempty" jsonschema:"in centimetres"`
+	MaxHeight float64 `json:"max_height_cm,omitempty" jsonschema:"in centimetres"`
+	Prefer    string  `json:"prefer,omitempty" jsonschema:"words of what the user likes; products that have them come first"`
+	Sort      string  `json:"sort,omitempty" enum:"cheapest,dearest" jsonschema:"cheapest if left out"`
+	Limit     int     `json:"limit,omitempty" jsonschema:"how many to return; 5 if left out, 20 at most"`
+}
+
+// query returns the query of the catalogue.
+func (in searchInput) query() catalogue.Query {
+	return catalogue.Query{
+		Text: in.Query, Categories: listOf(in.Category), Materials: listOf(in.Material), Colours: listOf(in.Colour), Styles: listOf(in.Style),
+		Without: listOf(in.Without), MinPrice: in.MinPrice, MaxPrice: in.MaxPrice,
+		MaxWidth: in.MaxWidth, MaxDepth: in.MaxDepth, MaxHeight: in.MaxHeight, Prefer: in.Prefer, Dearest: in.Sort == "dearest",
+	}
+}
+
+// listOf splits a text at commas.
+func listOf(text string) (list []string) {
+	for one := range strings.SplitSeq(text, ",") {
+		if one = strings.TrimSpace(one); one != "" {
+			list = append(list, one)
+		}
+	}
+	return list
 }
 
 type found struct {
-	Products []card `json:"products"`
-	All      int    `json:"all_that_fit"`
+	Products []card   `json:"products"`
+	All      int      `json:"all_that_fit"`
+	Unknown  []string `json:"unknown_words,omitempty"` // words of the query that no product has
 }
 
 // A card is a product as the page shows it. The model reads the same.
@@ -92,12 +125,13 @@ type card struct {
 	Name        string            `json:"name"`
 	Price       float64           `json:"price"`
 	Currency    string            `json:"currency"`
+	Image       string            `json:"image"`
 	Description string            `json:"description"`
 	Details     map[string]string `json:"details"`
 }
 
 func cardOf(p catalogue.Product) card {
-	c := card{p.ID, p.Name, p.Price, "EUR", joined(", ", p.ID, p.Category, p.Year), map[string]string{}}
+	c := card{p.ID, p.Name, p.Price, "EUR", catalogue.Drawing(p.ID), joined(", ", p.ID, p.Category, p.Year), map[string]string{}}
 	size := joined(" × ", centimetres(p.Width), centimetres(p.Depth), centimetres(p.Height))
 	for name, value := range map[string]string{
 		"Designer": p.Designer, "Maker": p.Maker, "Material": p.Material, "Colour": p.Colour, "Style": p.Style, "Size (cm)": size,
@@ -126,18 +160,16 @@ func (d *desk) search(ctx context.Context, in searchInput) (tools.Result, error)
 	if in.Limit <= 0 {
 		in.Limit = 5
 	}
-	products, all := d.catalogue.Search(catalogue.Query{
-		Text: in.Query, Category: in.Category, Material: in.Material, Colour: in.Colour, Style: in.Style, MaxPrice: in.MaxPrice,
-	}, min(in.Limit, 20))
+	products, all := d.catalogue.Search(in.query(), min(in.Limit, 20))
 	cards := []card{}
 	for _, p := range products {
 		cards = append(cards, cardOf(p))
 	}
 	if len(products) == 0 {
-		return result(found{cards, all})
+		return result(found{cards, all, d.catalogue.Unknown(in.Query)})
 	}
 	graph.Emit(ctx, products)
-	return result(found{cards, all}, CollectedProducts.Put(products...))
+	return result(found{Products: cards, All: all}, CollectedProducts.Put(products...))
 }
 
 func (d *desk) product(ctx context.Context, in struct {
@@ -152,22 +184,10 @@ func (d *desk) product(ctx context.Context, in struct {
 	return result(cardOf(p), CollectedProducts.Put(p))
 }
 
-func (d *desk) generate(ctx context.Context, in struct {
-	Prompt     string   `json:"prompt" jsonschema:"what the scene shows"`
-	ProductIDs []string `json:"product_ids" jsonschema:"the products in it, 40 at most"`
-	Caller     caller
-},
-) (tools.Result, error) {
-	var products []catalogue.Product
-	for _, id := range in.ProductIDs {
-		p, ok := d.catalogue.Lookup(id)
-		if !ok {
-			return tools.Result{}, fmt.Errorf("there is no product %q", id)
-		}
-		products = append(products, p)
-	}
-	if len(products) == 0 || len(products) > 40 {
-		return tools.Result{}, errors.New("a scene has 1 to 40 products")
+func (d *desk) generate(ctx context.Context, in sceneInput) (tools.Result, error) {
+	products, err := d.sceneOf(in)
+	if err != nil {
+		return tools.Result{}, err
 	}
 	key := graph.IdempotencyKey(ctx)
 	job := Job{ID: name("J", key), Status: "finished", Prompt: in.Prompt, Products: in.ProductIDs}
@@ -188,50 +208,18 @@ type Scene struct {
 	Model string `json:"model"`
 }
 
-// A Quote is a price that holds.
-type Quote struct {
-	ID    string  `json:"id"`
-	Lines []Line  `json:"lines"`
-	Total float64 `json:"total_eur"`
-}
-
-// A Line is of a quote.
-type Line struct {
-	ProductID string  `json:"product_id"`
-	Name      string  `json:"name"`
-	Quantity  int     `json:"quantity"`
-	Price     float64 `json:"price_eur"`
-}
-
-func (d *desk) quote(ctx context.Context, in struct {
-	Items []struct {
-		ProductID string `json:"product_id"`
-		Quantity  int    `json:"quantity"`
-	} `json:"items"`
-	Caller caller
-},
-) (tools.Result, error) {
+func (d *desk) quote(ctx context.Context, in quoteInput) (tools.Result, error) {
+	q, err := d.offer(in)
+	if err != nil {
+		return tools.Result{}, err
+	}
 	key := graph.IdempotencyKey(ctx)
-	q := Quote{ID: name("Q", key)}
-	for _, item := range in.Items {
-		p, ok := d.catalogue.Lookup(item.ProductID)
-		if !ok {
-			return tools.Result{}, fmt.Errorf("there is no product %q", item.ProductID)
-		}
-		if item.Quantity < 1 || item.Quantity > 100_000 {
-			return tools.Result{}, fmt.Errorf("%d of %s: a quantity is 1 to 100000", item.Quantity, p.ID)
-		}
-		q.Lines = append(q.Lines, Line{p.ID, p.Name, item.Quantity, p.Price})
-		q.Total += p.Price * float64(item.Quantity)
-	}
-	if len(q.Lines) == 0 {
-		return tools.Result{}, errors.New("there is nothing to quote")
-	}
+	q.ID = name("Q", key)
 	kept, err := studio.Keep(ctx, d.studio, studio.Record{Key: key, ID: q.ID, Kind: quoteKind, User: in.Caller.Value().User}, q)
 	if err != nil {
 		return tools.Result{}, err
 	}
-	return result(kept)
+	return result(billOf(kept))
 }
 
 // An Order is of a quote.
@@ -244,16 +232,9 @@ type Order struct {
 }
 
 // order submits. A quote is ordered once, whatever the model asks for and however often.
-func (d *desk) order(ctx context.Context, in struct {
-	QuoteID string `json:"quote_id" jsonschema:"such as Q-1a2b3c4d"`
-	Caller  caller
-},
-) (tools.Result, error) {
+func (d *desk) order(ctx context.Context, in orderInput) (tools.Result, error) {
 	user := in.Caller.Value().User
-	q, err := studio.Get[Quote](ctx, d.studio, user, quoteKind, in.QuoteID)
-	if errors.Is(err, studio.ErrNotFound) {
-		return tools.Result{}, fmt.Errorf("there is no quote %q", in.QuoteID)
-	}
+	q, err := d.quoteOf(ctx, in)
 	if err != nil {
 		return tools.Result{}, err
 	}
@@ -266,7 +247,9 @@ func (d *desk) order(ctx context.Context, in struct {
 	if kept.CallKey != call {
 		return tools.Result{}, fmt.Errorf("quote %s was ordered before, as %s; nothing was ordered now", q.ID, kept.ID)
 	}
-	return result(kept)
+	b := billOf(q)
+	b.ID, b.QuoteID = kept.ID, q.ID
+	return result(b)
 }
 
 // result is an answer of a tool that also writes to the state.

@@ -8,33 +8,63 @@ import (
 	"strings"
 )
 
-// answer says what came of the steps.
+// failures begin the sentence about a step that failed or that a person refused.
+var failures = map[string]string{
+	"search_products": "The catalogue was not searched", "generate3D": "The scene was not made",
+	"createQuote": "The quote was not made", "submitOrder": "Nothing was ordered",
+}
+
+// answer says what came of the steps, and what was not understood.
 func (d *dialogue) answer() string {
 	var out []string
-	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	for i, s := range d.steps {
 		switch {
+		case s.failed && failures[s.tool] != "":
+			out = append(out, failures[s.tool]+": "+s.answer)
 		case s.failed:
-			say("%s was not done: %s", s.tool, s.answer)
 		case s.tool == "search_products" && i == d.lastSearch():
 			out = append(out, d.found()...)
 		case s.tool == "get_product":
 			out = append(out, "- "+one(s.answer))
 		case s.tool == "generate3D":
-			say("The 3D scene %s is ready: %s", field(s.answer, "id"), field(s.answer, "url"))
+			out = append(out, fmt.Sprintf("The 3D scene %s is ready: %s", field(s.answer, "id"), field(s.answer, "url")))
 		case s.tool == "createQuote":
 			out = append(out, quoted(s.answer)...)
 		case s.tool == "submitOrder":
-			say("Order %s is submitted, of quote %s: %s €.", field(s.answer, "id"), field(s.answer, "quote_id"), field(s.answer, "total_eur"))
+			out = append(out, fmt.Sprintf("Order %s is submitted, of quote %s: %s €.", field(s.answer, "id"), field(s.answer, "quote_id"), field(s.answer, "total")))
 		}
 	}
-	if len(out) == 0 {
-		return d.nothingDone()
+	if out = append(out, d.about()...); len(out) == 0 {
+		out = append(out, d.nothingDone())
+	}
+	return paragraphs(slices.Concat(d.wanted.notes, d.misunderstood(), out))
+}
+
+// misunderstood names the words that were not understood, and what follows from it.
+func (d *dialogue) misunderstood() []string {
+	words := d.strangers()
+	if len(words) == 0 {
+		return nil
+	}
+	line := "I did not understand " + quotedList(words)
+	if d.all > 0 {
+		line += ", and looked without " + map[bool]string{true: "it", false: "them"}[len(words) == 1]
+	}
+	if line += "."; d.wanted.acts || d.wanted.again {
+		line += " So nothing was quoted, ordered or made."
+	}
+	return []string{line}
+}
+
+// paragraphs joins lines, with an empty line after a list, as Markdown needs it.
+func paragraphs(lines []string) string {
+	listed := func(line string) bool {
+		return strings.HasPrefix(line, "- ") || strings.Contains(line[:min(4, len(line))], ". ")
 	}
 	var text strings.Builder
-	for i, line := range out {
-		if i > 0 && strings.HasPrefix(out[i-1], "- ") && !strings.HasPrefix(line, "- ") {
-			text.WriteString("\n") // the end of a list in Markdown
+	for i, line := range lines {
+		if i > 0 && listed(lines[i-1]) != listed(line) {
+			text.WriteString("\n")
 		}
 		text.WriteString(line + "\n")
 	}
@@ -50,16 +80,92 @@ func (d *dialogue) lastSearch() int {
 	return -1
 }
 
+// found tells the products of the last search, and the conditions that they meet.
 func (d *dialogue) found() (lines []string) {
-	if d.all == 0 {
-		return []string{"Nothing in the catalogue fits that."}
+	var asked []string
+	if conditions := d.wanted.filters.String(); conditions != "" {
+		asked = append(asked, conditions)
 	}
-	lines = append(lines, fmt.Sprintf("%d of %d that fit:", len(d.shown), d.all))
-	for _, p := range d.shown {
-		lines = append(lines, "- "+p.String())
+	if words := d.known(d.wanted.words); len(words) > 0 {
+		asked = append(asked, "with "+quotedList(words))
 	}
-	if liked := d.preferred(); len(liked) > 0 {
-		lines = append(lines, "I looked for "+strings.Join(liked, ", ")+" first, as I know that you like it.")
+	conditions := strings.Join(asked, "; ")
+	switch {
+	case d.lost():
+		return nil
+	case d.all == 0:
+		return []string{"Nothing in the catalogue fits: " + conditions + "."}
+	case d.loose():
+		lines = append(lines, fmt.Sprintf("No product fits all of that (%s). %s with %s:", conditions, products(d.all), quotedList(d.known(d.wanted.words))))
+	case len(d.shown) < d.all:
+		order := "the cheapest"
+		if d.wanted.best == "dearest" {
+			order = "the most expensive"
+		}
+		lines = append(lines, fmt.Sprintf("%s (%s); these are %s %d:", products(d.all), conditions, order, len(d.shown)))
+	default:
+		lines = append(lines, fmt.Sprintf("%s (%s):", products(d.all), conditions))
+	}
+	for i, p := range d.shown {
+		lines = append(lines, fmt.Sprintf("%d. %s", i+1, p))
+	}
+	if last, _ := d.did("search_products"); last.arguments["prefer"] != nil {
+		lines = append(lines, fmt.Sprintf("What has %s is first, because I know that you like it.", last.arguments["prefer"]))
+	}
+	return lines
+}
+
+func products(n int) string {
+	if n == 1 {
+		return "1 product"
+	}
+	return fmt.Sprintf("%d products", n)
+}
+
+// about tells of the products that the request picks out, and why an action was not done.
+func (d *dialogue) about() []string {
+	w := d.wanted
+	for tool, wanted := range map[string]bool{"generate3D": w.scene, "createQuote": w.quote || w.again, "submitOrder": w.order} {
+		if wanted && !d.can(tool) {
+			return []string{failures[tool] + ": this agent has no tool for it."}
+		}
+	}
+	if len(d.strangers()) > 0 || w.search && d.all == 0 {
+		return nil
+	}
+	acted := len(d.steps) > 0 && failures[d.steps[len(d.steps)-1].tool] != "" && d.steps[len(d.steps)-1].tool != "search_products"
+	list, problem := d.chosen()
+	switch {
+	case acted, w.order && d.quote != "" && problem != "" && !w.search, !w.acts && !w.again && !w.price && len(w.places) == 0 && w.best == "":
+		return nil
+	case d.loose() && (w.acts || w.again):
+		return []string{"Nothing was quoted, ordered or made, because this is not what you asked for."}
+	case problem != "" && (w.acts || w.again || len(w.places) > 0):
+		return []string{problem}
+	case problem != "" || len(w.ids) > 0 && w.quantity == 0:
+		return nil
+	}
+	return d.prices(list)
+}
+
+// prices tells the products that were picked, with the price of the quantity that was asked for.
+func (d *dialogue) prices(list []product) (lines []string) {
+	w := d.wanted
+	searched := w.search && len(w.places) == 0 && w.best == ""
+	for _, p := range list {
+		switch {
+		case w.quantity > 0:
+			lines = append(lines, fmt.Sprintf("- %d × %s %s at %s € = %s €", w.quantity, p.ID, p.Name, amountOf(p.Price), amountOf(p.Price*float64(w.quantity))))
+		case !searched && len(w.ids) == 0:
+			lines = append(lines, "- "+p.String())
+		}
+	}
+	if w.best != "" && len(lines) > 0 {
+		name := map[string]string{"cheapest": "The cheapest", "dearest": "The most expensive"}[w.best]
+		if !w.search {
+			name += fmt.Sprintf(" of the %d that I showed", len(d.shown))
+		}
+		lines = append([]string{name + ":"}, lines...)
 	}
 	return lines
 }
@@ -75,7 +181,10 @@ func (p product) String() string {
 	if of != "" {
 		text += " (" + of + ")"
 	}
-	return fmt.Sprintf("%s: %s € a %s", text, money(p.Price), map[bool]string{true: "piece", false: d.Unit}[d.Unit == ""])
+	if d.Size != "" {
+		text += ", " + d.Size + " cm"
+	}
+	return fmt.Sprintf("%s: %s € a %s", text, amountOf(p.Price), map[bool]string{true: "piece", false: d.Unit}[d.Unit == ""])
 }
 
 func one(answer string) string {
@@ -92,21 +201,31 @@ func quoted(answer string) []string {
 		Lines []struct {
 			Name     string  `json:"name"`
 			Quantity int     `json:"quantity"`
-			Price    float64 `json:"price_eur"`
+			Price    float64 `json:"price"`
 		} `json:"lines"`
-		Total float64 `json:"total_eur"`
+		Total float64 `json:"total"`
 	}
 	if json.Unmarshal([]byte(answer), &q) != nil {
 		return []string{answer}
 	}
 	lines := []string{"Quote " + q.ID + ":"}
 	for _, l := range q.Lines {
-		lines = append(lines, fmt.Sprintf("- %d × %s at %s €", l.Quantity, l.Name, money(l.Price)))
+		lines = append(lines, fmt.Sprintf("- %d × %s at %s €", l.Quantity, l.Name, amountOf(l.Price)))
 	}
-	return append(lines, "Total: "+money(q.Total)+" €.")
+	return append(lines, "Total: "+amountOf(q.Total)+" €.")
 }
 
-func money(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+// amountOf writes an amount with a comma between thousands.
+func amountOf(v float64) string {
+	whole, cents, _ := strings.Cut(strconv.FormatFloat(v, 'f', 2, 64), ".")
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	if cents == "00" {
+		return whole
+	}
+	return whole + "." + cents
+}
 
 func field(answer, name string) string {
 	var all map[string]any
@@ -114,7 +233,7 @@ func field(answer, name string) string {
 		return "?"
 	}
 	if n, ok := all[name].(float64); ok {
-		return money(n)
+		return amountOf(n)
 	}
 	return fmt.Sprint(all[name])
 }
@@ -127,16 +246,9 @@ func (d *dialogue) nothingDone() string {
 		return "I know nothing about you yet."
 	case w.recalls:
 		return "I know this about you:\n- " + strings.Join(d.facts, "\n- ")
-	case len(Facts(w.said)) > 0:
+	case len(Facts(w.said)) > 0 && len(d.strangers()) == 0:
 		return "Thank you, I will remember that."
-	case (w.scene || w.quote || w.order) && len(d.shown) == 0:
-		return "Tell me which products first, such as: find oak chairs under 700."
 	}
-	for tool, wanted := range map[string]bool{"generate3D": w.scene, "createQuote": w.quote, "submitOrder": w.order} {
-		if wanted && !d.can(tool) {
-			return "I have no tool for that. I can: " + strings.Join(d.tools, ", ") + "."
-		}
-	}
-	return "I am a few rules, and no language model. I can search (\"find oak chairs under 700\"), look products up by id, " +
-		"make a 3D scene of them, quote (\"quote 4 of the second\") and order. With a key in the environment a model answers instead."
+	return "Rules answer here, and no language model. Try: find oak chairs under 700; a sofa, but not leather; how much is the " +
+		"Barcelona chair; quote 4 of the second; make a 3D scene of all of them. With a key in the environment a model answers."
 }

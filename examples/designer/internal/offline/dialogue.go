@@ -19,25 +19,25 @@ type product struct {
 		Material string
 		Colour   string
 		Style    string
+		Size     string `json:"Size (cm)"`
 		Unit     string `json:"Price per"`
 	} `json:"details"`
 }
 
 // dialogue is what the model knows when it is asked.
 type dialogue struct {
-	tools  []string
-	words  vocabulary
-	facts  []string  // what is known of the user
-	steps  []step    // of this turn
-	shown  []product // the products of the last search, of any turn
-	all    int       // how many the last search of this turn had
-	looked bool      // a product was looked up by id in this turn
-	quote  string    // the id of the last quote
-	wanted wish
+	tools   []string
+	words   vocabulary
+	facts   []string  // what is known of the user
+	steps   []step    // of this turn
+	shown   []product // the products of the last search, of any turn
+	all     int       // how many the last search of this turn had
+	unknown []string  // words that no product has, of the searches of this turn
+	looked  bool      // a product was looked up by id in this turn
+	quoted  []string  // the products of the last quote that was asked for
+	quote   string    // the id of the last quote
+	wanted  wish
 }
-
-// vocabulary is what the description of the search tool lists.
-type vocabulary struct{ categories, materials, colours, styles []string }
 
 func read(r llm.Request) *dialogue {
 	d := &dialogue{}
@@ -45,8 +45,8 @@ func read(r llm.Request) *dialogue {
 		d.tools = append(d.tools, t.Name)
 		if t.Name == "search_products" {
 			d.words = vocabulary{
-				listed(t.Description, "Categories: "), listed(t.Description, "Materials: "),
-				listed(t.Description, "Colours: "), listed(t.Description, "Styles: "),
+				"category": listed(t.Description, "Categories: "), "material": listed(t.Description, "Materials: "),
+				"colour": listed(t.Description, "Colours: "), "style": listed(t.Description, "Styles: "),
 			}
 		}
 	}
@@ -57,10 +57,11 @@ func read(r llm.Request) *dialogue {
 		case llm.RoleSystem:
 			d.facts = append(d.facts, known(m.Text())...)
 		case llm.RoleUser:
-			said, d.steps, d.all, d.looked = m.Text(), nil, 0, false
+			said, d.steps, d.all, d.looked, d.unknown = m.Text(), nil, 0, false, nil
 		case llm.RoleAssistant:
 			for _, c := range m.ToolCalls {
 				calls[c.ID] = c
+				d.propose(c)
 			}
 		case llm.RoleTool:
 			d.take(calls[m.ToolCallID], m)
@@ -101,13 +102,14 @@ func (d *dialogue) take(c llm.ToolCall, m llm.Message) {
 		product
 		Products []product `json:"products"`
 		All      int       `json:"all_that_fit"`
+		Unknown  []string  `json:"unknown_words"`
 	}
 	if s.failed || json.Unmarshal([]byte(s.answer), &answer) != nil {
 		return
 	}
 	switch {
 	case c.Name == "search_products":
-		d.all = answer.All
+		d.all, d.unknown = answer.All, append(d.unknown, answer.Unknown...)
 		if len(answer.Products) > 0 {
 			d.shown = answer.Products
 		}
@@ -118,6 +120,27 @@ func (d *dialogue) take(c llm.ToolCall, m llm.Message) {
 	case c.Name == "createQuote":
 		d.quote = answer.ID
 	}
+}
+
+// propose notes the products of a quote that is asked for.
+func (d *dialogue) propose(c llm.ToolCall) {
+	var in struct {
+		Items []struct {
+			ProductID string `json:"product_id"`
+		} `json:"items"`
+	}
+	if c.Name != "createQuote" || json.Unmarshal(c.Arguments, &in) != nil {
+		return
+	}
+	d.quoted = nil
+	for _, item := range in.Items {
+		d.quoted = append(d.quoted, item.ProductID)
+	}
+}
+
+// missing reports whether the catalogue has no product of an id that was looked up in this turn.
+func (d *dialogue) missing(id string) bool {
+	return slices.ContainsFunc(d.steps, func(s step) bool { return s.tool == "get_product" && s.failed && s.arguments["id"] == id })
 }
 
 // did returns the last step of a tool in this turn.

@@ -46,6 +46,16 @@ func Facts(said string) (facts []Fact) {
 	return facts
 }
 
+// withoutFacts returns a text without the sentences that only tell something.
+func withoutFacts(said string) string {
+	return sentence.ReplaceAllStringFunc(said, func(text string) string {
+		if len(Facts(text)) > 0 && !searching.MatchString(text) {
+			return " "
+		}
+		return text
+	})
+}
+
 // Extractor finds facts in a turn by rules, as a model's extractor does by asking.
 var Extractor = extract.ExtractorFunc(func(_ context.Context, t extract.Turn) (list []extract.Proposal, err error) {
 	for _, f := range Facts(t.User) {

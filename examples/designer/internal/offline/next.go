@@ -1,6 +1,8 @@
 package offline
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -8,12 +10,12 @@ import (
 // next returns the call that brings the wish further, if there is one. A step that failed, or that a
 // person refused, ends what would build on it.
 func (d *dialogue) next() (step, bool) {
-	if len(d.steps) > 0 && d.steps[len(d.steps)-1].failed {
+	if n := len(d.steps); n > 0 && d.steps[n-1].failed && d.steps[n-1].tool != "get_product" {
 		return step{}, false
 	}
 	for _, want := range []func() (step, bool){d.lookUp, d.search, d.scene, d.makeQuote, d.submit} {
-		if s, ok := want(); ok {
-			return s, d.can(s.tool)
+		if s, ok := want(); ok && d.can(s.tool) {
+			return s, true
 		}
 	}
 	return step{}, false
@@ -30,68 +32,171 @@ func (d *dialogue) lookUp() (step, bool) {
 	return step{}, false
 }
 
-// search looks for all words of the request, and without those that are in no product if that finds nothing.
+// search makes the first search that was not made yet, until one finds something.
 func (d *dialogue) search() (step, bool) {
-	w := d.wanted
-	if !w.search {
+	if !d.wanted.search || d.all > 0 {
 		return step{}, false
 	}
-	done, searched := d.did("search_products")
-	_, worded := done.arguments["query"]
-	if searched && (d.all > 0 || !worded) {
-		return step{}, false
-	}
-	args := map[string]any{"limit": 5}
-	for name, value := range map[string]string{"category": w.category, "material": w.material, "colour": w.colour, "style": w.style} {
-		if value != "" {
-			args[name] = value
+	for _, args := range d.tries() {
+		made := slices.ContainsFunc(d.steps, func(s step) bool { return s.tool == "search_products" && same(s.arguments, args) })
+		if !made {
+			return step{tool: "search_products", arguments: args}, true
 		}
 	}
-	if w.maxPrice > 0 {
-		args["max_price"] = w.maxPrice
+	return step{}, false
+}
+
+func same(a, b map[string]any) bool {
+	x, err1 := json.Marshal(a)
+	y, err2 := json.Marshal(b)
+	return err1 == nil && err2 == nil && string(x) == string(y)
+}
+
+// tries are the searches that the request may mean: with the values of the catalogue as conditions, with these as words
+// of a name ("Barcelona chair" is the name of an armchair), and for the other words alone. Words that no product has are
+// left out.
+func (d *dialogue) tries() (list []map[string]any) {
+	w := d.wanted
+	if d.lost() {
+		return nil
 	}
-	if words := append(slices.Clip(w.words), d.preferred()...); !searched && len(words) > 0 {
-		args["query"] = strings.Join(words, " ")
+	words := d.known(w.words)
+	query := strings.Join(words, " ")
+	first := w.filters.arguments(true)
+	if w.every {
+		first["limit"] = 20
 	}
-	if searched && len(args) == 1 { // there is nothing to look for but words that are nowhere
-		return step{}, false
+	if w.best == "dearest" {
+		first["sort"] = "dearest"
 	}
-	return step{tool: "search_products", arguments: args}, true
+	if liked := d.preferred(); len(liked) > 0 && w.best == "" {
+		first["prefer"] = strings.Join(liked, " ")
+	}
+	if len(words) == 0 {
+		if w.filters.any() {
+			list = append(list, first)
+		}
+		return list
+	}
+	first["query"] = query
+	list = append(list, first)
+	if len(w.filters.values) > 0 {
+		named := w.filters.arguments(false)
+		var all []string
+		for _, column := range columns {
+			all = append(all, w.filters.values[column]...)
+		}
+		named["query"] = query + " " + strings.Join(all, " ")
+		others := w.filters.arguments(false)
+		others["query"] = query
+		list = append(list, named, others)
+	}
+	return list
+}
+
+// known returns the words that a product has.
+func (d *dialogue) known(words []string) []string {
+	return slices.DeleteFunc(slices.Clone(words), d.strange)
+}
+
+// strange reports whether no product has a word.
+func (d *dialogue) strange(word string) bool {
+	word = strings.TrimLeft(word, "$£'")
+	return slices.ContainsFunc(d.unknown, func(u string) bool { return u == word || u+"s" == word })
+}
+
+// lost reports whether more words of the request were not understood than conditions were. What would be found then is not
+// what was asked for.
+func (d *dialogue) lost() bool {
+	f := d.wanted.filters
+	return d.wanted.search && len(d.strangers()) > len(f.values)+len(f.without)+len(f.said)+len(d.known(d.wanted.words))
+}
+
+// loose reports whether what was found lacks conditions of the request.
+func (d *dialogue) loose() bool {
+	last, ok := d.did("search_products")
+	tries := d.tries()
+	return ok && len(tries) == 3 && same(last.arguments, tries[2])
+}
+
+// strangers are the words of the request that were not understood.
+func (d *dialogue) strangers() []string {
+	if !d.wanted.search {
+		return d.wanted.words
+	}
+	return slices.DeleteFunc(slices.Clone(d.wanted.words), func(word string) bool { return !d.strange(word) })
 }
 
 // preferred are words of the catalogue that the user is known to like, where the request leaves it open.
 func (d *dialogue) preferred() (words []string) {
-	w := d.wanted
 	for _, fact := range d.facts {
 		text := strings.ToLower(fact)
 		if !strings.Contains(text, "prefer") && !strings.Contains(text, "like") && !strings.Contains(text, "love") ||
 			strings.Contains(text, "not like") || strings.Contains(text, "n't like") || strings.Contains(text, "dislike") {
 			continue
 		}
-		for _, column := range []struct {
-			open  bool
-			words []string
-		}{{w.material == "", d.words.materials}, {w.colour == "", d.words.colours}, {w.style == "", d.words.styles}} {
-			if word, _ := pick(text, column.words); column.open && word != "" && !slices.Contains(words, word) {
-				words = append(words, word)
+		list := strings.FieldsFunc(text, separates)
+		for i := 0; i < len(list); i++ {
+			found, n := d.words.at(list[i:])
+			if n > 0 && !found.guessed && found.column != "category" && len(d.wanted.filters.values[found.column]) == 0 && !slices.Contains(words, found.word) {
+				words = append(words, found.word)
 			}
 		}
 	}
 	return words
 }
 
-// chosen are the products that the request is about.
-func (d *dialogue) chosen(most int) []product {
-	w, list := d.wanted, d.shown
-	switch {
-	case len(w.ids) > 0:
-		list = slices.DeleteFunc(slices.Clone(list), func(p product) bool { return !slices.Contains(w.ids, p.ID) })
-	case w.place > 0 && w.place <= len(list):
-		list = list[w.place-1 : w.place]
-	case !w.every && !w.scene:
-		list = list[:min(1, len(list))]
+// chosen are the products that the request is about. A problem says why they are not clear.
+func (d *dialogue) chosen() (list []product, problem string) {
+	w := d.wanted
+	if len(w.ids) > 0 {
+		return slices.DeleteFunc(slices.Clone(d.shown), func(p product) bool { return !slices.Contains(w.ids, p.ID) }), ""
 	}
-	return list[:min(most, len(list))]
+	if w.again {
+		for _, id := range d.quoted {
+			list = append(list, product{ID: id})
+		}
+		if len(list) == 1 && w.quantity > 0 {
+			return list, ""
+		}
+		return nil, "Say which product and how many, such as: quote 6 of P042."
+	}
+	if len(d.shown) == 0 || w.search && d.all == 0 {
+		return nil, "Tell me which products first, such as: find oak chairs under 700."
+	}
+	switch {
+	case len(w.places) > 0:
+		for _, place := range w.places {
+			if place < 0 {
+				place = len(d.shown)
+			}
+			if place < 1 || place > len(d.shown) {
+				return nil, fmt.Sprintf("The last list has %d products, so it has no number %d.", len(d.shown), place)
+			}
+			list = append(list, d.shown[place-1])
+		}
+		return list, ""
+	case w.best != "":
+		best := d.shown[0]
+		for _, p := range d.shown {
+			if w.best == "cheapest" && p.Price < best.Price || w.best == "dearest" && p.Price > best.Price {
+				best = p
+			}
+		}
+		return []product{best}, ""
+	case w.every, w.scene, len(d.shown) == 1:
+		return d.shown, ""
+	}
+	return nil, "Which of them? Say for example: the second, the cheapest, all of them, or an id such as " + d.shown[0].ID + "."
+}
+
+// ready returns the products of an action. Nothing is done if a word of the request was not understood.
+func (d *dialogue) ready() []product {
+	if len(d.strangers()) > 0 || d.loose() {
+		return nil
+	}
+	list, _ := d.chosen()
+	return list
 }
 
 func (d *dialogue) scene() (step, bool) {
@@ -99,7 +204,7 @@ func (d *dialogue) scene() (step, bool) {
 		return step{}, false
 	}
 	var ids []string
-	for _, p := range d.chosen(40) {
+	for _, p := range d.ready() {
 		ids = append(ids, p.ID)
 	}
 	return step{tool: "generate3D", arguments: map[string]any{"prompt": d.wanted.said, "product_ids": ids}}, len(ids) > 0
@@ -109,12 +214,13 @@ func (d *dialogue) scene() (step, bool) {
 func (d *dialogue) makeQuote() (step, bool) {
 	w := d.wanted
 	_, done := d.did("createQuote")
-	if needed := w.quote || w.order && w.quoteID == "" && (d.quote == "" || w.search || len(w.ids) > 0); !needed || done {
+	fresh := d.quote == "" || w.search || len(w.ids) > 0 || len(w.places) > 0 || w.best != ""
+	if needed := w.quote || w.again || w.order && w.quoteID == "" && fresh; !needed || done || w.order && !d.can("submitOrder") {
 		return step{}, false
 	}
 	var items []map[string]any
-	for _, p := range d.chosen(20) {
-		items = append(items, map[string]any{"product_id": p.ID, "quantity": w.quantity})
+	for _, p := range d.ready() {
+		items = append(items, map[string]any{"product_id": p.ID, "quantity": max(w.quantity, 1)})
 	}
 	return step{tool: "createQuote", arguments: map[string]any{"items": items}}, len(items) > 0
 }
@@ -124,7 +230,7 @@ func (d *dialogue) submit() (step, bool) {
 	if id == "" {
 		id = d.quote
 	}
-	if _, done := d.did("submitOrder"); !d.wanted.order || done || id == "" {
+	if _, done := d.did("submitOrder"); !d.wanted.order || done || id == "" || len(d.strangers()) > 0 {
 		return step{}, false
 	}
 	return step{tool: "submitOrder", arguments: map[string]any{"quote_id": id}}, true

@@ -55,18 +55,18 @@ func TestNext(t *testing.T) {
 		said   string
 		want   string // the call, or what is in the answer
 	}{
-		{nil, "Find oak office chairs below 1,200 €", `search_products {"category":"office chair","limit":5,"material":"oak","max_price":1200}`},
-		{nil, "show me red shelves by Rams", `search_products {"category":"shelf","colour":"red","limit":5,"query":"rams"}`},
+		{nil, "Find oak office chairs below 1,200 €", `search_products {"category":"office chair","limit":10,"material":"oak","max_price":1199.99}`},
+		{nil, "show me red shelves by Rams", `search_products {"category":"shelf","colour":"red","limit":10,"query":"rams"}`},
 		{nil, "tell me of P017", `get_product {"id":"P017"}`},
 		{nil, "order 4 of P017", `get_product {"id":"P017"}`},
 		{nil, "order Q-1a2b", `submitOrder {"quote_id":"Q-1a2b"}`},
 		{nil, "make a 3D scene", "Tell me which products first"},
 		{nil, "what do you know about me?", "I know nothing"},
 		{[]llm.Message{llm.System("You help.\n" + `{"kind":"fact","content":"lives in Oslo"}`)}, "What do you know about me?", "- lives in Oslo"},
-		{[]llm.Message{llm.System(`{"kind":"preference","content":"I prefer walnut"}`)}, "find chairs", `search_products {"category":"chair","limit":5,"query":"walnut"}`},
-		{[]llm.Message{llm.System(`{"kind":"preference","content":"I don't like walnut"}`)}, "find chairs", `search_products {"category":"chair","limit":5}`},
+		{[]llm.Message{llm.System(`{"kind":"preference","content":"I prefer walnut"}`)}, "find chairs", `search_products {"category":"chair","limit":10,"prefer":"walnut"}`},
+		{[]llm.Message{llm.System(`{"kind":"preference","content":"I don't like walnut"}`)}, "find chairs", `search_products {"category":"chair","limit":10}`},
 		{nil, "I prefer walnut chairs.", "I will remember that"},
-		{nil, "sing a song", "I am a few rules"},
+		{nil, "sing a song", `I did not understand "sing", "song"`},
 		{searched, "quote 12 of the second", `createQuote {"items":[{"product_id":"P002","quantity":12}]}`},
 		{searched, "quote all of them", `createQuote {"items":[{"product_id":"P001","quantity":1},{"product_id":"P002","quantity":1}]}`},
 		{searched, "render these in 3d", `generate3D {"product_ids":["P001","P002"],"prompt":"render these in 3d"}`},
@@ -90,7 +90,7 @@ func TestRefused(t *testing.T) {
 	t.Parallel()
 	call := llm.ToolCall{ID: "1", Name: "createQuote", Arguments: []byte(`{}`)}
 	reply := ask(t, llm.User("order 2 of P001"), llm.Assistant("", call), llm.ToolError(call, "too dear"))
-	if len(reply.ToolCalls) > 0 || !strings.Contains(reply.Text(), "createQuote was not done: too dear") {
+	if len(reply.ToolCalls) > 0 || !strings.Contains(reply.Text(), "The quote was not made: too dear") {
 		t.Errorf("got %+v", reply)
 	}
 	r := llm.Request{Messages: []llm.Message{llm.User("find chairs")}, Tools: specs, ToolChoice: llm.ToolChoice{Mode: llm.ToolsNone}}

@@ -3,18 +3,25 @@
 package terminal
 
 import (
-	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"maps"
+	"os"
+	"os/signal"
+	"slices"
 	"strings"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/examples/designer/internal/kai"
 	"github.com/weft-go/weft/examples/designer/internal/studio"
 	"github.com/weft-go/weft/examples/internal/command"
+	"github.com/weft-go/weft/examples/internal/console"
+	"github.com/weft-go/weft/examples/internal/models"
+	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory"
@@ -30,6 +37,8 @@ type Terminal struct {
 	Model string
 	In    io.Reader
 	Out   io.Writer
+
+	console *console.Console
 }
 
 // A Request is what the user asks for.
@@ -45,8 +54,9 @@ type Request struct {
 // local is the user of a terminal.
 const local = "local"
 
-// Do does what the user asks for.
+// Do does what the user asks for. Ctrl-C ends a turn, and the program if none is under way.
 func (t Terminal) Do(ctx context.Context, r Request) error {
+	t.console = console.New(t.In, t.Out)
 	if r.Draw || r.Scene != "" || r.Orders || r.Memories {
 		return t.print(ctx, r)
 	}
@@ -58,21 +68,54 @@ func (t Terminal) Do(ctx context.Context, r Request) error {
 	case err != nil && !errors.Is(err, checkpoint.ErrNotFound):
 		return err
 	case r.Message != "":
-		return t.say(ctx, turn, r.Message)
+		if snap == nil && t.Model == models.Offline {
+			t.console.Say(console.Faint, "Rules answer here, and no language model. The README says how to choose one.")
+		}
+		return interruptible(ctx, func(ctx context.Context) error { return t.say(ctx, turn, r.Message) })
 	case err == nil && !snap.Done() && len(snap.Pauses) == 0:
-		return t.show(t.Resume(ctx, turn))
+		return interruptible(ctx, func(ctx context.Context) error { return t.show(t.Resume(ctx, turn)) })
 	}
 	t.Work() // this takes longer than a turn
-	fmt.Fprintf(t.Out, "model: %s\nconversation: %s\n", t.Model, r.Conversation)
-	lines := bufio.NewScanner(t.In)
-	for lines.Scan() {
-		if text := strings.TrimSpace(lines.Text()); text != "" {
-			if err := t.say(ctx, turn, text); err != nil {
-				return err
-			}
+	t.console.Say(console.Faint, "model: %s\nconversation: %s", t.Model, r.Conversation)
+	if snap != nil {
+		t.ask(snap)
+	}
+	return t.converse(ctx, turn)
+}
+
+// interruptible calls fn with a context that Ctrl-C ends. A second Ctrl-C ends the program.
+func interruptible(ctx context.Context, fn func(context.Context) error) error {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+	defer stop()
+	defer context.AfterFunc(ctx, stop)()
+	return fn(ctx)
+}
+
+// converse reads messages until the input ends.
+func (t Terminal) converse(ctx context.Context, turn kai.Turn) error {
+	for {
+		var text string
+		var given bool
+		t.console.Prompt("> ")
+		err := interruptible(ctx, func(ctx context.Context) (err error) {
+			text, given, err = t.console.Line(ctx)
+			return err
+		})
+		if !given || err != nil {
+			return ctx.Err() // Ctrl-C at the prompt is no mistake
+		}
+		if text = strings.TrimSpace(text); text == "" {
+			continue
+		}
+		err = interruptible(ctx, func(ctx context.Context) error { return t.say(ctx, turn, text) })
+		if errors.Is(err, context.Canceled) && ctx.Err() == nil {
+			t.console.Say(console.Amber, "Stopped.")
+			continue
+		}
+		if err != nil {
+			return err
 		}
 	}
-	return lines.Err()
 }
 
 // print prints what is asked for.
@@ -103,7 +146,7 @@ func (t Terminal) print(ctx context.Context, r Request) error {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(t.Out, "%s: %s\n", f.Kind, f.Content)
+			fmt.Fprintf(t.Out, "%s: %s\n", f.Kind, tools.VisibleLine(f.Content))
 		}
 	}
 	return nil
@@ -139,29 +182,104 @@ func (t Terminal) say(ctx context.Context, turn kai.Turn, text string) error {
 
 // show shows what happens.
 func (t Terminal) show(chunks iter.Seq2[kai.Chunk, error]) error {
+	defer t.console.End()
 	for chunk, err := range chunks {
 		if err != nil {
 			return err
 		}
 		switch chunk.Kind {
 		case agent.ChunkText:
-			fmt.Fprint(t.Out, chunk.Text)
+			t.console.Print(chunk.Text)
 		case agent.ChunkToolStarted:
-			fmt.Fprintf(t.Out, "[%s %s]\n", chunk.Call.Name, chunk.Call.Text())
+			t.console.Say(console.Faint, "· %s%s", t.title(chunk.Call.Name), details(*chunk.Call))
 		case agent.ChunkToolFinished:
 			if chunk.Answer.Status == llm.StatusError {
-				fmt.Fprintf(t.Out, "[%s: %s]\n", chunk.Call.Name, chunk.Answer.Text())
+				t.console.Say(console.Amber, "· %s: %s", t.title(chunk.Call.Name), chunk.Answer.Text())
 			}
-		case kai.ProductsFound:
-			fmt.Fprintf(t.Out, "[%d products]\n", len(chunk.Products))
 		case kai.JobStarted:
-			fmt.Fprintf(t.Out, "[scene %s, %s]\n", chunk.Job.ID, chunk.Job.Status)
+			t.console.Say(console.Faint, "· scene %s: print it with -scene %[1]s", chunk.Job.ID)
 		case agent.ChunkApproval:
-			fmt.Fprintf(t.Out, "May %s be called with this?\n%s\nAnswer \"yes\", or \"no\" and a reason.\n", tools.VisibleLine(chunk.Question.Tool), chunk.Prompt)
+			t.question(*chunk.Question)
 		case agent.ChunkEnd:
-			r := chunk.Result
-			fmt.Fprintf(t.Out, "\n(%s, %d iterations, %d tokens, turn %d)\n", r.Reason, r.Iterations, r.TotalTokens, r.Turns)
+			if r := chunk.Result; r.Reason == kai.Exhausted {
+				t.console.Say(console.Amber, "The model still called tools after %d requests, so the turn ended.", r.Iterations)
+			}
 		}
 	}
 	return nil
+}
+
+// title returns the name of a tool for people.
+func (t Terminal) title(name string) string {
+	for _, one := range t.Tools() {
+		if one.Name() == name {
+			return one.Annotations().Title
+		}
+	}
+	return name
+}
+
+// details returns the arguments of a call in words.
+func details(c llm.ToolCall) string {
+	var args map[string]any
+	if json.Unmarshal(c.Arguments, &args) != nil {
+		return ""
+	}
+	delete(args, "limit")
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(args)) {
+		switch value := args[name].(type) {
+		case string, float64, bool:
+			parts = append(parts, fmt.Sprintf("%s %v", strings.ReplaceAll(name, "_", " "), value))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(parts, ", ")
+}
+
+// ask asks the questions that are open.
+func (t Terminal) ask(snap *graph.Snapshot) {
+	open, err := agent.Approval.Open(snap)
+	if err != nil {
+		return // the next message says so
+	}
+	for _, q := range open {
+		t.question(q.Prompt)
+	}
+}
+
+// question asks a person to approve a call, with all that the approval binds.
+func (t Terminal) question(q tools.Question) {
+	t.console.Say(console.Bold, "%s?", t.title(q.Tool))
+	var bill kai.Bill
+	var products []struct {
+		ID    string  `json:"id"`
+		Name  string  `json:"name"`
+		Price float64 `json:"price"`
+	}
+	switch {
+	case json.Unmarshal(q.Preview, &bill) == nil && len(bill.Lines) > 0:
+		if bill.QuoteID != "" {
+			t.console.Say("", "  of quote %s", tools.VisibleLine(bill.QuoteID))
+		}
+		for _, l := range bill.Lines {
+			t.console.Say("", "  %d × %s %s at %.2f € = %.2f €", l.Quantity, tools.VisibleLine(l.ID), tools.VisibleLine(l.Name), l.Price, l.Sum)
+		}
+		t.console.Say(console.Bold, "  Total: %.2f €", bill.Total)
+	case json.Unmarshal(q.Preview, &products) == nil:
+		for _, p := range products {
+			t.console.Say("", "  %s %s", tools.VisibleLine(p.ID), tools.VisibleLine(p.Name))
+		}
+	default:
+		t.console.Say("", "%s", q.Text())
+	}
+	for _, bound := range q.Bound {
+		t.console.Say(console.Faint, "  for %s", tools.VisibleLine(bound.Text))
+	}
+	if q.Problem != "" {
+		t.console.Say(console.Amber, "  asked again: %s", tools.VisibleLine(q.Problem))
+	}
+	t.console.Say(console.Faint, "Answer \"yes\", or \"no\" and a reason.")
 }

@@ -1,0 +1,141 @@
+package kai_test
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-go/weft/examples/designer/internal/kai"
+	"github.com/weft-go/weft/examples/designer/internal/offline"
+)
+
+// A question of internal/proof/testdata/questions, which were written before one of them was tried.
+type question struct {
+	ID           string `json:"id"`
+	System       string `json:"system"`
+	Conversation string `json:"conversation"`
+	Setup        string `json:"setup"`
+	Text         string `json:"text"`
+}
+
+// judged says what the answer to each question must and must not contain. The waits of an answer are part of its text.
+var judged = map[string]struct {
+	right   []string
+	wrong   []string
+	refused bool // honestly: the rules say that they do not understand
+}{
+	"designer-01": {right: []string{"5 products", "P052 Swan", "P061 Womb", "P069 Utrecht", "P070 Red and Blue", "P077 Vanity Fair", "4,300 €", "5,200 €", "3,300 €", "3,200 €", "7,300 €"}, wrong: []string{"P030", "P012"}},
+	"designer-02": {right: []string{"The cheapest of the 5 that I showed", "P070 Red and Blue", "3,200 €"}, wrong: []string{"P052", "P085"}},
+	"designer-03": {right: []string{"4 products", "P042", "P043", "P050", "P114", `I read "chiars" as "chair"`}, wrong: []string{"P046", "P031"}},
+	"designer-04": {right: []string{"createQuote", `"product_id":"P050","quantity":8`}, wrong: []string{"submitOrder", "P043", "P042"}},
+	"designer-05": {right: []string{"createQuote", `"product_id":"P050","quantity":6`}, wrong: []string{`"quantity":8`, "Quote Q-"}},
+	"designer-06": {right: []string{"4 products", "P064", "P073", "P074", "P075"}, wrong: []string{"P010", "P068", "P076"}},
+	"designer-07": {right: []string{"4 products", "P035", "P094", "P095", "P106"}, wrong: []string{"P099", "P093", "P082"}},
+	"designer-08": {right: []string{"P006 Barcelona Chair", "6,900 €", "75 × 75 × 77"}, wrong: []string{"P141", "did not understand"}},
+	"designer-09": {refused: true, right: []string{`did not understand "zeig"`, `"schwarze"`}, wrong: []string{"P0", "P1"}},
+	"designer-10": {right: []string{"P056 PK61", "P111 Cylinda", "3 × P111", "1,860 €"}, wrong: []string{"P066", "P060", "did not understand"}},
+	"designer-11": {refused: true, right: []string{"did not understand", `"when"`, `"arrive"`}, wrong: []string{"P0", "createQuote", "submitOrder"}},
+	"designer-12": {refused: true, right: []string{"Nothing was ordered: this agent has no tool for it."}, wrong: []string{"createQuote", "submitOrder", "is submitted"}},
+}
+
+// The questions that were written before anybody tried one are answered rightly, or refused honestly.
+func TestQuestions(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("../../../../internal/proof/testdata/questions/questions.json")
+	require.NoError(t, err)
+	var all []question
+	require.NoError(t, json.Unmarshal(data, &all))
+	p := sqlitePlace(t).platform(t, offline.Model{})
+	n := 0
+	for _, q := range all {
+		if q.System != "designer" {
+			continue
+		}
+		n++
+		in := kai.Turn{User: q.Conversation, Workspace: "w", Agent: "kai", Conversation: q.Conversation, Input: q.Text}
+		if strings.HasPrefix(q.Setup, "agent scout") {
+			in.Agent = "scout"
+		}
+		got := told(t, p, in)
+		want, ok := judged[q.ID]
+		require.True(t, ok, q.ID)
+		for _, text := range want.right {
+			assert.Contains(t, got, text, "%s: %s", q.ID, q.Text)
+		}
+		for _, text := range want.wrong {
+			assert.NotContains(t, got, text, "%s: %s", q.ID, q.Text)
+		}
+		t.Logf("%s refused=%t %q\n%s", q.ID, want.refused, q.Text, got)
+	}
+	assert.Len(t, judged, n)
+}
+
+// told returns the answer to a turn, and the calls that wait.
+func told(t *testing.T, p *kai.Platform, in kai.Turn) string {
+	t.Helper()
+	r, err := p.Execute(t.Context(), in, nil)
+	require.NoError(t, err)
+	var b strings.Builder
+	if r.Response != nil {
+		b.WriteString(*r.Response)
+	}
+	for _, w := range r.Waits {
+		b.WriteString("\n" + w.Question.Tool + " " + string(w.Question.Arguments))
+	}
+	return b.String()
+}
+
+// No condition of a request is dropped silently, and no action is guessed.
+func TestNothingIsDropped(t *testing.T) {
+	t.Parallel()
+	p := sqlitePlace(t).platform(t, offline.Model{})
+	for _, tt := range []struct {
+		said  []string
+		right []string
+		wrong []string
+	}{
+		{[]string{"wooden chairs"}, []string{"18 products", "P015"}, []string{"P085", "P087", "plastic", "steel"}},
+		{[]string{"find chairs", "quote 4 of the ninth"}, []string{`"quantity":4`, "createQuote"}, nil},
+		{[]string{"find red armchairs", "quote 4 of the ninth"}, []string{"has 5 products, so it has no number 9"}, []string{"createQuote"}},
+		{[]string{"find red armchairs", "quote 4"}, []string{"Which of them?"}, []string{"createQuote"}},
+		{[]string{"find red armchairs", "order 2 of the cheapest"}, []string{`"product_id":"P070","quantity":2`}, nil},
+		{[]string{"find red armchairs", "find chairs of gold velvet", "quote 4 of the second"}, []string{"createQuote"}, nil},
+		{[]string{"quote 3 of the cosiest oak chair"}, []string{`did not understand "cosiest"`, "nothing was quoted"}, []string{"createQuote"}},
+		{[]string{"chairs cheaper than last year"}, []string{`did not understand "cheaper"`, `"year"`}, nil},
+		{[]string{"find a cosy armchair"}, []string{`did not understand "cosy", and looked without it`, "armchair"}, nil},
+		{[]string{"sofas under $5000"}, []string{`did not understand "under", "$5000"`}, nil},
+		{[]string{"lamps under 300 dollars"}, []string{`did not understand "dollars"`}, nil},
+		{[]string{"a lamp between 1,000 and 1.100 euros"}, []string{"P098", "P103", "2 products"}, []string{"P101", "P097"}},
+		{[]string{"lamps over 9k"}, []string{"P102", "1 product"}, []string{"P096"}},
+		{[]string{"oak or walnut chairs under 600"}, []string{"P042", "P050", "2 products"}, []string{"P053"}},
+		{[]string{"chairs that are not plastic or leather under 400"}, []string{"P041", "P087", "2 products"}, []string{"P081", "P030"}},
+		{[]string{"metal stools"}, []string{"Nothing in the catalogue fits: stool; metal"}, []string{"P0"}},
+		{[]string{"tables wider than 2 m"}, []string{`did not understand "wider", "2", "m"`}, nil},
+		{[]string{"a table at most 80 cm wide"}, []string{"P056", "P111", "2 products"}, []string{"P036"}},
+		{[]string{"chairs from 1950"}, []string{"P022", "P023", `with "1950"`}, []string{"P049"}},
+		{[]string{"the most expensive lamp"}, []string{"The most expensive:", "P102 PH Artichoke"}, nil},
+		{[]string{"how much is the Egg chair?"}, []string{"No product fits all of that", "P051 Egg", "7,900 €"}, nil},
+		{[]string{"quote 2 of the Egg chair"}, []string{"No product fits all of that", "Nothing was quoted"}, []string{"createQuote"}},
+		{[]string{"show me lamps by Castiglioni"}, []string{"P096", "P099", "4 products"}, []string{"P092"}},
+		{[]string{"tell me about CH24"}, []string{"P043 Wishbone"}, nil},
+		{[]string{"what does P999 cost"}, []string{`did not understand "p999"`}, nil},
+		{[]string{"I need 6 oak chairs under 600"}, []string{"P042"}, []string{"did not understand"}},
+		{[]string{"what's the weather"}, []string{`did not understand "weather"`, "Rules answer here"}, []string{"P0"}},
+		{[]string{"hello"}, []string{"Rules answer here"}, []string{"P0"}},
+	} {
+		got := ""
+		for _, text := range tt.said {
+			got = told(t, p, kai.Turn{User: "ann", Workspace: "w", Agent: "kai", Conversation: tt.said[0] + tt.said[len(tt.said)-1], Input: text})
+		}
+		for _, text := range tt.right {
+			assert.Contains(t, got, text, "%q", tt.said)
+		}
+		for _, text := range tt.wrong {
+			assert.NotContains(t, got, text, "%q", tt.said)
+		}
+	}
+}

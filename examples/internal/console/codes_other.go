@@ -1,0 +1,8 @@
+//go:build !windows
+
+package console
+
+import "os"
+
+// readsCodes reports whether a terminal reads escape codes.
+func readsCodes(*os.File) bool { return true }

@@ -1,0 +1,142 @@
+// Package console is the terminal of a person: lines that are read until a context ends, text that is wrapped and
+// escaped, and colours.
+package console
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+
+	"github.com/weft-go/weft/tools"
+)
+
+// The styles of a text.
+const (
+	Bold  = "1"
+	Faint = "2"
+	Green = "32"
+	Amber = "33"
+)
+
+const (
+	widest     = 100 // columns, which are easier to read than more
+	narrowest  = 20
+	lineLength = 1 << 20 // bytes of a line of the input
+)
+
+// A Console reads from a person and writes to a person. Where the output is no terminal, it has no colours and is not
+// wrapped. It is for one goroutine.
+type Console struct {
+	out      io.Writer
+	in       io.Reader
+	lines    chan string
+	coloured bool
+	width    int // 0: not wrapped
+	column   int
+	word     strings.Builder
+}
+
+// New returns a console. There are no colours with NO_COLOR (https://no-color.org) or with TERM=dumb.
+func New(in io.Reader, out io.Writer) *Console {
+	c := &Console{in: in, out: out}
+	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		c.width = widest
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns >= narrowest {
+			c.width = min(columns, widest)
+		}
+		c.coloured = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && readsCodes(f)
+	}
+	return c
+}
+
+// Line returns the next line of the input. Given is false at the end of the input. When ctx ends, the error is that of
+// ctx: a read from a terminal cannot be cancelled, so its goroutine ends with the program.
+func (c *Console) Line(ctx context.Context) (text string, given bool, err error) {
+	if c.lines == nil {
+		c.lines = make(chan string)
+		go func() {
+			defer close(c.lines)
+			lines := bufio.NewScanner(c.in)
+			for lines.Buffer(nil, lineLength); lines.Scan(); {
+				c.lines <- lines.Text()
+			}
+		}()
+	}
+	select {
+	case text, given = <-c.lines:
+		return text, given, nil
+	case <-ctx.Done():
+		return "", false, ctx.Err()
+	}
+}
+
+// Prompt writes a prompt, if a person sees it.
+func (c *Console) Prompt(text string) {
+	if c.width > 0 {
+		fmt.Fprint(c.out, c.style(Bold, text))
+	}
+}
+
+// Print writes a piece of a text, which may end in the middle of a word. Invisible characters are written as
+// [tools.Visible] does. Flush or Say ends the text.
+func (c *Console) Print(piece string) {
+	for _, r := range tools.Visible(piece) {
+		switch r {
+		case '\n', ' ':
+			c.flush()
+			if r == '\n' {
+				c.column = 0
+			} else {
+				c.column++
+			}
+			fmt.Fprint(c.out, string(r))
+		default:
+			c.word.WriteRune(r)
+		}
+	}
+}
+
+// flush writes the word that has come so far, on a new line if it does not fit.
+func (c *Console) flush() {
+	word := c.word.String()
+	c.word.Reset()
+	n := utf8.RuneCountInString(word)
+	if c.width > 0 && c.column > 0 && c.column+n > c.width {
+		fmt.Fprintln(c.out)
+		c.column = 0
+	}
+	fmt.Fprint(c.out, word)
+	c.column += n
+}
+
+// Say writes a line in a style, which may be empty, after what was printed.
+func (c *Console) Say(style, format string, args ...any) {
+	c.End()
+	var text strings.Builder
+	inner := &Console{out: &text, width: c.width}
+	inner.Print(fmt.Sprintf(format, args...))
+	inner.flush()
+	fmt.Fprintln(c.out, c.style(style, text.String()))
+}
+
+// End ends the line that was begun, if there is one.
+func (c *Console) End() {
+	c.flush()
+	if c.column > 0 {
+		fmt.Fprintln(c.out)
+		c.column = 0
+	}
+}
+
+func (c *Console) style(code, text string) string {
+	if !c.coloured || code == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
