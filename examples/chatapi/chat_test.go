@@ -370,7 +370,7 @@ func TestIngest(t *testing.T) {
 			if got := b.ask("", "", "When does the office open?").Reply; !strings.Contains(got, "The office opens at nine.") || !strings.HasSuffix(got, "(faq.json, 0)") {
 				t.Errorf("got %s", got)
 			}
-			if got := b.ask("", "", "Who won the match between Bern and Oslo?").Reply; got != "The documents say nothing about this." {
+			if got := b.ask("", "", "Who won the match between Bern and Oslo?").Reply; got != "I found no passage about this." {
 				t.Errorf("got %s", got)
 			}
 		}
@@ -407,7 +407,7 @@ func TestUserContext(t *testing.T) {
 				t.Errorf("another got %s", other)
 			}
 		}
-		for _, bad := range []string{`{"plan":"pro"}`, `{"user_id":"ann","plan":"gold"}`, `{"user_id":"ann","usage":3`, `{"user_id":"` + strings.Repeat("x", 600) + `"}`, `{"user_id":"ann","usage":7}`} {
+		for _, bad := range []string{`{"plan":"pro"}`, `{"user_id":"ann","plan":"` + strings.Repeat("x", 101) + `"}`, `{"user_id":"ann","usage":3`, `{"user_id":"` + strings.Repeat("x", 600) + `"}`, `{"user_id":"ann","usage":7}`} {
 			if r := a.do("PUT", "/api/context", bad); r.status != http.StatusBadRequest {
 				t.Errorf("%.60s: got %d %s", bad, r.status, r.body)
 			}
@@ -440,4 +440,36 @@ func TestNothingIsKept(t *testing.T) {
 	if got := b.ask("", "", "Remember that my dog is called Rex").Reply; !strings.Contains(got, "I have no memory and no documents here") {
 		t.Errorf("got %s", got)
 	}
+}
+
+// What is remembered about a user is listed and forgotten by the routes, and nothing of others.
+func TestMemories(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, c store.Config) {
+		a := start(t, c, rules())
+		a.ask("ann", "", "Remember that my dog is called Rex.")
+		a.ask("ann", "", "Remember that I live in Oslo.")
+		a.ask("bob", "", "Remember that my cat is called Tom.")
+		list := into[[]api.Memory](t, a.do("GET", "/api/memories?user_id=ann", ""), http.StatusOK)
+		if len(list) != 2 || list[0].Content != "I live in Oslo" || list[0].Since.IsZero() {
+			t.Fatalf("got %+v", list)
+		}
+		if others := into[[]api.Memory](t, a.as("another").do("GET", "/api/memories?user_id=ann", ""), http.StatusOK); len(others) != 0 {
+			t.Errorf("another caller sees %+v", others)
+		}
+		for _, step := range []struct {
+			path string
+			want int
+		}{{"/api/memories/" + list[0].ID + "?user_id=bob", 0}, {"/api/memories/" + list[0].ID + "?user_id=ann", 1}, {"/api/memories/none?user_id=ann", 0}, {"/api/memories?user_id=ann", 1}} {
+			if got := into[map[string]int](t, a.do("DELETE", step.path, ""), http.StatusOK)["forgotten"]; got != step.want {
+				t.Errorf("%s: %d were forgotten, want %d", step.path, got, step.want)
+			}
+		}
+		if got := a.ask("ann", "", "What is my dog called?").Reply; strings.Contains(got, "Rex") {
+			t.Errorf("got %s", got)
+		}
+		if got := a.ask("bob", "", "What is my cat called?").Reply; !strings.Contains(got, "Tom") {
+			t.Errorf("got %s", got)
+		}
+	})
 }

@@ -118,7 +118,7 @@ func spoken(n int) (message string, replies []string) {
 	fact := fmt.Sprintf("locker is number %d", n)
 	if n%2 == 1 {
 		message = "My " + fact + "."
-		return message, []string{fmt.Sprintf("You said: %q. I am a set of rules, not a language model: tell me to remember something, ask what I know about you, or ask something that the documents answer.", message)}
+		return message, []string{fmt.Sprintf("You said: %q. Rules answer here, and no language model (set a key in the environment to choose one): tell me to remember or to forget something, ask what I know about you, or ask something that the documents answer.", message)}
 	}
 	return "Remember that my " + fact + ".", []string{"I will remember that your " + fact + ".", "I knew that already: your " + fact + "."}
 }

@@ -65,6 +65,9 @@ func (s routes) all() map[string]func(http.ResponseWriter, *http.Request) error 
 		"DELETE /api/sessions/{id}": s.delete,
 		"GET /api/context":          s.context,
 		"PUT /api/context":          s.setContext,
+		"GET /api/memories":         s.memories,
+		"DELETE /api/memories":      s.forget,
+		"DELETE /api/memories/{id}": s.forget,
 	}
 }
 
@@ -245,7 +248,8 @@ type userContext struct {
 	Preferences json.RawMessage `json:"preferences,omitempty"`
 }
 
-var plans = []string{"", "free", "pro", "enterprise"}
+// maxPlan is the number of bytes that the name of a plan may have.
+const maxPlan = 100
 
 func (s routes) context(w http.ResponseWriter, r *http.Request) error {
 	of, err := s.userOf(r, r.URL.Query().Get("user_id"))
@@ -268,8 +272,8 @@ func (s routes) setContext(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if !slices.Contains(plans, in.Plan) {
-		return jsonhttp.Refuse(http.StatusBadRequest, "plan must be free, pro or enterprise.")
+	if len(in.Plan) > maxPlan {
+		return jsonhttp.Refuse(http.StatusBadRequest, "plan may have at most %d bytes.", maxPlan)
 	}
 	for _, v := range []json.RawMessage{in.Usage, in.Preferences} {
 		if len(v) > 0 && v[0] != '"' && v[0] != '{' {

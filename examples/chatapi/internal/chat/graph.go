@@ -118,6 +118,9 @@ func (s *Service) learn(ctx context.Context, v state.View) (state.Update, error)
 	}
 	scope, session := place(ctx)
 	said := fresh(v)
+	if forgets(said) {
+		return nil, nil
+	}
 	last := said[len(said)-1]
 	t := extract.Turn{
 		Key: graph.IdempotencyKey(ctx), Scope: scope, Shared: true, Conversation: session, Number: int64(known.Get(v)),

@@ -16,6 +16,8 @@ var (
 	prefers = regexp.MustCompile(`(?i)^(?:i like|i love|i prefer|i hate|i don't like|i do not like)\b`)
 )
 
+const maxFacts = 5
+
 // Extract finds what a user says of themselves: sentences that begin as such sentences do. It is a
 // [extract.ExtractorFunc], and gives five facts at most.
 func Extract(_ context.Context, t extract.Turn) ([]extract.Proposal, error) {

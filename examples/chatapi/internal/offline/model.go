@@ -106,6 +106,12 @@ func (t talk) has(tool string) bool {
 // reply is the next message: a tool call, or the answer.
 func reply(r llm.Request) llm.Message {
 	t := read(r)
+	if words, all, ok := topic(t.message); ok && t.hasTool(forgetTool) {
+		return t.forget(words, all)
+	}
+	if keep, rest := twoParts(t.message); rest != "" && t.hasTool(agentmemory.StoreTool) {
+		return t.both(keep, rest)
+	}
 	if len(t.steps) > 0 {
 		if text := t.answer(t.steps[len(t.steps)-1]); text != "" {
 			return llm.Assistant(text)
@@ -117,7 +123,89 @@ func reply(r llm.Request) llm.Message {
 	return llm.Assistant(t.without())
 }
 
-func (t talk) call(tool string, arguments map[string]string) llm.Message {
+func (t talk) hasTool(name string) bool { return slices.Contains(t.tools, name) && !t.last }
+
+// both remembers the first part of a message, and answers the second part.
+func (t talk) both(keep, rest string) llm.Message {
+	first := t
+	if first.message = keep; len(t.steps) < 2 {
+		tool, arguments := first.choose()
+		if tool != "" {
+			return t.call(tool, arguments)
+		}
+	}
+	said := ""
+	if len(t.steps) > 0 {
+		said = first.answer(t.steps[0]) + "\n\n"
+	}
+	second := t
+	second.message = rest
+	if len(t.steps) > 1 {
+		if text := second.answer(t.steps[len(t.steps)-1]); text != "" {
+			return llm.Assistant(said + text)
+		}
+	}
+	if tool, arguments := second.choose(); tool != "" {
+		return t.call(tool, arguments)
+	}
+	return llm.Assistant(said + second.without())
+}
+
+// forgetTool is the name of the application's tool.
+const forgetTool = "forget_memory"
+
+// forget looks at what is known, has the facts deleted that have the words, and says which they were.
+func (t talk) forget(words []string, all bool) llm.Message {
+	if len(t.steps) == 0 {
+		return t.call(agentmemory.RecallTool, map[string]any{"query": "", "limit": 50})
+	}
+	last := t.steps[len(t.steps)-1]
+	if last.failed {
+		return llm.Assistant("Nothing was forgotten: " + last.answer)
+	}
+	if last.call.Name == forgetTool {
+		return llm.Assistant(forgotten(last.answer))
+	}
+	facts := contents(last.answer)
+	switch found := about(words, facts); {
+	case len(facts) == 0:
+		return llm.Assistant("There is nothing to forget: I remember nothing about you.")
+	case all:
+		return t.call(forgetTool, map[string]any{"everything": true})
+	case len(found) > 0:
+		return t.call(forgetTool, map[string]any{"facts": found})
+	}
+	return llm.Assistant(fmt.Sprintf("I forgot nothing: nothing that I remember has the words %q. I remember:\n- %s\n\nSay \"forget\" with words of one of these.",
+		strings.Join(words, " "), strings.Join(remembered(last.answer), "\n- ")))
+}
+
+// forgotten says what the tool has deleted, and what stays.
+func forgotten(answer string) string {
+	var out struct {
+		Forgotten []string `json:"forgotten"`
+		NotFound  []string `json:"not_found"`
+		Stays     string   `json:"stays"`
+	}
+	if err := json.Unmarshal([]byte(answer), &out); err != nil {
+		return answer
+	}
+	var b strings.Builder
+	for _, list := range []struct {
+		head  string
+		facts []string
+	}{{"I forgot:", out.Forgotten}, {"This was forgotten already:", out.NotFound}} {
+		if len(list.facts) > 0 {
+			b.WriteString(list.head + "\n")
+			for _, fact := range list.facts {
+				b.WriteString("- " + toYou(fact) + "\n")
+			}
+			b.WriteString("\n")
+		}
+	}
+	return b.String() + out.Stays
+}
+
+func (t talk) call(tool string, arguments map[string]any) llm.Message {
 	data, err := json.Marshal(arguments)
 	if err != nil {
 		return llm.Assistant("I can not write the call of " + tool + ".")
@@ -125,22 +213,19 @@ func (t talk) call(tool string, arguments map[string]string) llm.Message {
 	return llm.Assistant("", llm.ToolCall{ID: fmt.Sprintf("call_%d", len(t.steps)+1), Name: tool, Arguments: data})
 }
 
-// usual are words of what people say of themselves, to recall all of it by.
-const usual = "I am my name is called we our live work like love prefer hate use need have"
-
 // choose picks a tool by the words of the message.
-func (t talk) choose() (string, map[string]string) {
+func (t talk) choose() (string, map[string]any) {
 	fact, toStore := toRemember(t.message)
-	query := map[string]string{"query": t.message}
+	query := map[string]any{"query": t.message}
 	switch {
 	case toStore && t.has(agentmemory.StoreTool):
-		return agentmemory.StoreTool, map[string]string{"content": fact, "evidence": fact}
+		return agentmemory.StoreTool, map[string]any{"content": fact, "evidence": fact}
 	case toStore, !asks.MatchString(t.message):
 		return "", nil
 	case ofAccount.MatchString(t.message) && t.has(agentmemory.ContextTool):
-		return agentmemory.ContextTool, map[string]string{}
+		return agentmemory.ContextTool, map[string]any{}
 	case ofAll.MatchString(t.message) && t.has(agentmemory.RecallTool):
-		return agentmemory.RecallTool, map[string]string{"query": usual}
+		return agentmemory.RecallTool, map[string]any{"query": "", "limit": 50}
 	case ofUser.MatchString(t.message) && !howTo.MatchString(t.message) && t.has(agentmemory.RecallTool):
 		return agentmemory.RecallTool, query
 	case t.has(agentmemory.SearchTool):
@@ -179,14 +264,14 @@ func (t talk) answer(s step) string {
 
 // without answers where no tool fits.
 func (t talk) without() string {
-	const honest = "I am a set of rules, not a language model: "
+	const honest = "Rules answer here, and no language model (set a key in the environment to choose one): "
 	if len(t.tools) == 0 {
 		return fmt.Sprintf("You said: %q. %sI have no memory and no documents here, so there is nothing that I can look up.", cut(t.message), honest)
 	}
 	if _, toStore := toRemember(t.message); toStore || asks.MatchString(t.message) {
 		return "I have nothing to do that with. " + honest + "I can only use the tools that I am given."
 	}
-	return fmt.Sprintf("You said: %q. %stell me to remember something, ask what I know about you, or ask something that the documents answer.", cut(t.message), honest)
+	return fmt.Sprintf("You said: %q. %stell me to remember or to forget something, ask what I know about you, or ask something that the documents answer.", cut(t.message), honest)
 }
 
 const maxEcho = 200

@@ -1,19 +1,33 @@
 package offline
 
 import (
+	"encoding/csv"
 	"encoding/json"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
+)
+
+const (
+	// greeting is what may stand before a request.
+	greeting = `(?:(?:hi|hello|hey|ok|okay|well|please|now|and|also|can you|could you)[,!.]* +)*`
+	account  = `(?:plan|tier|subscription|usage|quota|limits?|settings|preferences|account)`
 )
 
 var (
 	// asks are messages that want to know something.
 	asks = regexp.MustCompile(`(?i)\?\s*$|^(?:who|what|when|where|why|which|how|is|are|am|do|does|did|can|could|may|should|will|would|search|find|look up|tell|show|explain|recall|list)\b`)
 	// orders are messages that want something kept.
-	orders = regexp.MustCompile(`(?i)^(?:please,? |can you |could you |and )*(?:remember|note|keep in mind|do not forget|don't forget)(?: please)?(?: that|:|,)? (.+)$`)
+	orders = regexp.MustCompile(`(?i)^` + greeting + `(?:remember|note|keep in mind|do not forget|don't forget)(?: please)?(?: that|:|,)? (.+)$`)
+	// ordersThat are messages that say so afterwards.
+	ordersThat = regexp.MustCompile(`(?i)^` + greeting + `(.+?)[,;:]* (?:and )?(?:please )?(?:remember|note|keep in mind|do not forget|don't forget) (?:that|this|it)(?: please)?$`)
+	// forgets are messages that want something forgotten, and everything is all of it.
+	forgets    = regexp.MustCompile(`(?i)^` + greeting + `(?:forget|delete|erase|remove)\b(?: what you know)?(?: about)?(.*)$`)
+	everything = regexp.MustCompile(`(?i)^ *(?:everything|all)\b(?: of it| that)?(?: you know| you remember| you have)?(?: (?:about|on|of) me)?[ .!?]*$|^ *(?:about )?me[ .!?]*$`)
 	// ofAccount are questions about plan, usage and preferences.
-	ofAccount = regexp.MustCompile(`(?i)\b(?:my|me|i)\b.*\b(?:plan|tier|subscription|usage|quota|limits?|settings|preferences|account)\b`)
+	ofAccount = regexp.MustCompile(`(?i)\b(?:my|me|i)\b.*\b` + account + `\b|\b` + account + `\b.*\b(?:my|me|i)\b`)
 	// ofUser are questions about the user, except how to do something.
 	ofUser = regexp.MustCompile(`(?i)\b(?:my|mine|me|myself)\b|\b(?:am|was|were|did|do|have|had|should) i\b|\bremember\b`)
 	howTo  = regexp.MustCompile(`(?i)^how (?:do|can|could|should|would|may) i\b`)
@@ -25,17 +39,35 @@ var (
 
 // toRemember returns what the user wants to be kept, as the user says it.
 func toRemember(message string) (string, bool) {
-	found := orders.FindStringSubmatch(message)
-	if found == nil || strings.HasSuffix(message, "?") {
+	if strings.HasSuffix(message, "?") {
 		return "", false
 	}
-	return strings.TrimRight(found[1], " .!"), true
+	message = strings.TrimRight(message, " .!")
+	for _, form := range []*regexp.Regexp{orders, ordersThat} {
+		if found := form.FindStringSubmatch(message); found != nil {
+			return found[1], true
+		}
+	}
+	return "", false
+}
+
+var ended = regexp.MustCompile(`[.!?]+ `)
+
+// twoParts splits a message with a sentence to remember and a question after it.
+func twoParts(message string) (keep, rest string) {
+	for _, at := range ended.FindAllStringIndex(message, -1) {
+		keep, rest = message[:at[1]-1], message[at[1]:]
+		if _, ok := toRemember(keep); ok && asks.MatchString(rest) {
+			return keep, rest
+		}
+	}
+	return message, ""
 }
 
 var (
-	first = regexp.MustCompile(`(?i)\bI(?: am|'m|’m| was)\b|\b(?:I|me|my|mine|myself)\b`)
+	first = regexp.MustCompile(`(?i)\bI(?: am|'m|’m| was)\b|\bim\b|\b(?:I|me|my|mine|myself)\b`)
 	you   = map[string]string{
-		"i am": "you are", "i'm": "you are", "i’m": "you are", "i was": "you were",
+		"i am": "you are", "i'm": "you are", "im": "you are", "i’m": "you are", "i was": "you were",
 		"i": "you", "me": "you", "my": "your", "mine": "yours", "myself": "yourself",
 	}
 )
@@ -45,20 +77,67 @@ func toYou(text string) string {
 	return first.ReplaceAllStringFunc(text, func(word string) string { return you[strings.ToLower(word)] })
 }
 
-const maxFacts = 5
+// topic returns what the user wants to be forgotten, in words, and whether it is everything.
+func topic(message string) (words []string, all, ok bool) {
+	found := forgets.FindStringSubmatch(message)
+	if found == nil {
+		return nil, false, false
+	}
+	if everything.MatchString(found[1]) {
+		return nil, true, true
+	}
+	clause, _, _ := strings.Cut(found[1], ",")
+	clause, _, _ = strings.Cut(clause, ". ")
+	return slices.Sorted(maps.Keys(wordsOf(clause))), false, true
+}
 
-// remembered are the facts of an answer of recall_memory.
-func remembered(answer string) (facts []string) {
+// about returns the facts that have all the words, or words with the same beginning: "allergy" finds "allergic".
+func about(words, facts []string) (list []string) {
+	for _, fact := range facts {
+		has := slices.Collect(maps.Keys(wordSet(fact)))
+		all := len(words) > 0
+		for _, word := range words {
+			all = all && slices.ContainsFunc(has, func(other string) bool { return akin(word, other) })
+		}
+		if all {
+			list = append(list, fact)
+		}
+	}
+	return list
+}
+
+// akin reports whether two words are the same, or begin with the same five letters or more, but for the last two.
+func akin(a, b string) bool {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return a == b || n >= 5 && n+2 >= min(len(a), len(b))
+}
+
+// contents are the facts of an answer of recall_memory.
+func contents(answer string) (facts []string) {
 	for line := range strings.Lines(answer) {
 		var f struct {
 			Content string `json:"content"`
 		}
-		if json.Unmarshal([]byte(line), &f) == nil && f.Content != "" && len(facts) < maxFacts {
-			facts = append(facts, toYou(f.Content))
+		if json.Unmarshal([]byte(line), &f) == nil && f.Content != "" {
+			facts = append(facts, f.Content)
 		}
 	}
 	return facts
 }
+
+// remembered are the facts of an answer of recall_memory, as they are said to the user.
+func remembered(answer string) (facts []string) {
+	for _, fact := range contents(answer) {
+		facts = append(facts, toYou(fact))
+	}
+	return facts
+}
+
+// NoPassage is the answer if no passage of the documents fits.
+const NoPassage = "I found no passage about this."
 
 // maxQuote is how long a quotation may be.
 const maxQuote = 500
@@ -68,13 +147,17 @@ const maxQuote = 500
 // another wins if both have as many.
 func quote(question, passages string) string {
 	best, where := "", ""
-	asked := wordsOf(question)
+	asked := concepts(question)
 	least, most := min(2, len(asked)), 0.0 // of several words one alone is chance
 	for _, p := range reference.FindAllStringSubmatch(passages, -1) {
-		for _, sentence := range sentences(p[3]) {
-			n := 0
-			for word := range wordsOf(sentence + " " + p[2]) {
-				if asked[word] {
+		list := sentences(p[3])
+		if strings.HasSuffix(strings.ToLower(p[1]), ".csv") {
+			list = records(p[3])
+		}
+		for _, sentence := range list {
+			n, has := 0, wordSet(sentence+" "+p[2])
+			for _, concept := range asked {
+				if slices.ContainsFunc(concept, func(word string) bool { return has[word] }) {
 					n++
 				}
 			}
@@ -87,12 +170,58 @@ func quote(question, passages string) string {
 		}
 	}
 	if best == "" {
-		return "The documents say nothing about this."
+		return NoPassage
 	}
 	if runes := []rune(best); len(runes) > maxQuote {
 		best = string(runes[:maxQuote]) + "…"
 	}
 	return best + " (" + entities.Replace(where) + ")"
+}
+
+// measures are what "how much" and "how long" ask for, as wordSet writes it.
+var measures = map[*regexp.Regexp][]string{
+	regexp.MustCompile(`(?i)\bhow much\b|\bwhat does .* cost\b`): {"price", "cost", "fee", "eur", "euro", "usd"},
+	regexp.MustCompile(`(?i)\bhow long\b`):                       {"day", "hour", "minute", "week", "month", "year"},
+}
+
+// concepts are what a question is about: its words, and what it measures. One word of a concept is enough.
+func concepts(question string) (list [][]string) {
+	for form, words := range measures {
+		if form.MatchString(question) {
+			list = append(list, words)
+		}
+	}
+	for word := range wordsOf(question) {
+		if word != "cost" {
+			list = append(list, []string{word})
+		}
+	}
+	return list
+}
+
+// records are the rows of a CSV file with the names of the columns. In a passage without the first line of the file they
+// have none.
+func records(text string) (list []string) {
+	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil || len(rows) == 0 {
+		return sentences(text)
+	}
+	head := rows[0]
+	if slices.ContainsFunc(head, func(cell string) bool { return strings.ContainsFunc(cell, unicode.IsDigit) }) {
+		head = nil
+	} else {
+		rows = rows[1:]
+	}
+	for _, row := range rows {
+		cells := slices.Clone(row)
+		for i := range cells {
+			if head != nil {
+				cells[i] = head[i] + ": " + cells[i]
+			}
+		}
+		list = append(list, strings.Join(cells, "; "))
+	}
+	return list
 }
 
 // noise is what is not to be quoted: code, and what HTML does not show.
@@ -133,12 +262,12 @@ func sentences(text string) (out []string) {
 }
 
 // common are words that say little about what is asked.
-var common = wordSet("a an and are at be by can did do does for from has have how i in is it its me my of on or that the this to was what when where which who why will with you your please tell find search documents about say there")
+var common = wordSet("a an and are at be by can did do does for from has have how i in is it its me my of on or that the this to was what when where which who why will with you your please tell find search documents about say there much many long take")
 
 func wordSet(text string) map[string]bool {
 	set := map[string]bool{}
 	for _, w := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
-		if len(w) > 3 { // so that plurals fit
+		if len(w) > 3 && !strings.HasSuffix(w, "ss") { // so that plurals fit
 			w = strings.TrimSuffix(w, "s")
 		}
 		set[w] = true

@@ -1,0 +1,118 @@
+package chat
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/tools"
+)
+
+// ForgetTool is the name of the tool that deletes facts about the user.
+const ForgetTool = "forget_memory"
+
+// A Forgotten is the result of the tool: the facts that were deleted, and the texts for which there was none.
+type Forgotten struct {
+	Forgotten []string `json:"forgotten"`
+	NotFound  []string `json:"not_found,omitempty"`
+	// Stays says what still has the words.
+	Stays string `json:"stays"`
+}
+
+const stays = "Conversations in which the facts were said still have the words, until they are deleted."
+
+type forgetIn struct {
+	Facts      []string `json:"facts,omitempty" jsonschema:"the facts to forget, each copied exactly from the field content of recall_memory"`
+	Everything bool     `json:"everything,omitempty" jsonschema:"true only if the user asks to forget everything"`
+	Scope      tools.Bound[memory.Scope]
+}
+
+func (s *Service) forgetTool() tools.Tool {
+	return tools.New(ForgetTool, "Deletes facts about the user from the memory. Use it only when the user asks to forget something, after recall_memory. "+
+		"Tell the user which facts were forgotten, and what stays.", s.forget).Annotate(tools.Annotations{Title: titles[ForgetTool]})
+}
+
+// settling is how long the tool waits for turns that are being learned, which would bring a fact back.
+const settling = 5 * time.Second
+
+func (s *Service) forget(ctx context.Context, in forgetIn) (out Forgotten, err error) {
+	out.Forgotten, out.Stays = []string{}, stays
+	s.settle(ctx)
+	var ids []string
+	found := map[string]bool{}
+	for f, err := range s.Facts(ctx, in.Scope.Value()) {
+		if err != nil {
+			return out, err
+		}
+		asked := slices.IndexFunc(in.Facts, func(text string) bool { return strings.TrimSpace(text) == f.Content })
+		if asked >= 0 || in.Everything {
+			ids, out.Forgotten, found[f.Content] = append(ids, f.ID), append(out.Forgotten, f.Content), true
+		}
+	}
+	for _, text := range in.Facts {
+		if !found[strings.TrimSpace(text)] {
+			out.NotFound = append(out.NotFound, text)
+		}
+	}
+	if len(ids) == 0 {
+		return out, nil
+	}
+	_, err = s.memory.Clear(ctx, memory.FactQuery{Reach: in.Scope.Value().Only(), IDs: ids, Untrusted: true, Closed: true})
+	return out, err
+}
+
+// settle learns the turns that wait, so that no fact comes back after it was forgotten.
+func (s *Service) settle(ctx context.Context) {
+	if s.learner == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, settling)
+	defer cancel()
+	if err := s.learner.Drain(ctx); err != nil {
+		s.log.WarnContext(ctx, "turns are still to be learned while a user forgets", "error", err)
+	}
+}
+
+// Facts yields the facts that are known in a scope, the newest first.
+func (s *Service) Facts(ctx context.Context, scope memory.Scope) iter.Seq2[memory.Fact, error] {
+	if s.memory == nil {
+		return func(func(memory.Fact, error) bool) {}
+	}
+	return s.memory.List(ctx, memory.FactQuery{Reach: scope.Only(), Untrusted: true, Limit: -1})
+}
+
+// ForgetFacts deletes a fact of a scope, or all with an empty id, and returns how many there were.
+func (s *Service) ForgetFacts(ctx context.Context, scope memory.Scope, id string) (int, error) {
+	if s.memory == nil {
+		return 0, nil
+	}
+	s.settle(ctx)
+	q := memory.FactQuery{Reach: scope.Only(), Untrusted: true, Closed: true}
+	if id != "" {
+		q.IDs = []string{id}
+	}
+	n, err := s.memory.Clear(ctx, q)
+	if id != "" && errors.Is(err, memory.ErrInvalid) { // no fact has such an id
+		return 0, nil
+	}
+	return n, err
+}
+
+// forgets reports whether messages call the tool. What the user says then is no fact to learn.
+func forgets(messages []llm.Message) bool {
+	return slices.ContainsFunc(messages, func(m llm.Message) bool {
+		return slices.ContainsFunc(m.ToolCalls, func(c llm.ToolCall) bool { return c.Name == ForgetTool })
+	})
+}
+
+// ReadForgotten reads a result of the tool.
+func ReadForgotten(text string) (f Forgotten, err error) {
+	err = json.Unmarshal([]byte(text), &f)
+	return f, err
+}

@@ -1,0 +1,147 @@
+package chat_test
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-go/weft/examples/chatapi/internal/chat"
+	"github.com/weft-go/weft/examples/chatapi/internal/offline"
+	"github.com/weft-go/weft/examples/chatapi/internal/store"
+	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/agentmemory"
+	"github.com/weft-go/weft/memory/extract"
+	"github.com/weft-go/weft/memory/knowledge"
+)
+
+const questions = "../../../../internal/proof/testdata/questions/"
+
+// judged says what the answer to each question must and must not contain.
+var judged = map[string]struct {
+	right   []string
+	wrong   []string
+	refused bool // honestly
+}{
+	"chatapi-01": {right: []string{"I will remember that you are allergic to peanuts"}, wrong: []string{"handbook", "nothing"}},
+	"chatapi-02": {right: []string{"peanuts"}, wrong: []string{"nothing", "no passage"}},
+	"chatapi-03": {refused: true, right: []string{"no passage"}, wrong: []string{"peanuts"}},
+	"chatapi-04": {right: []string{"on Saturday from 10:00 to 14:00", "handbook.md"}},
+	"chatapi-05": {right: []string{"closed on Sunday and Monday"}},
+	"chatapi-06": {right: []string{"within 30 days with the receipt"}, wrong: []string{"28 days"}},
+	"chatapi-07": {right: []string{"Norway", "24.00", "6"}, wrong: []string{"Austria", "France", "Belgium"}},
+	"chatapi-08": {refused: true, right: []string{"no passage"}},
+	"chatapi-09": {refused: true, right: []string{"no passage"}, wrong: []string{"handbook"}},
+	"chatapi-10": {right: []string{"Plan: team", "37"}, wrong: []string{"pro", ".md"}},
+	"chatapi-11": {right: []string{"I will remember", "Lisbon"}},
+	"chatapi-12": {right: []string{"I forgot:", "you are allergic to peanuts", "still have the words"}},
+}
+
+// talk says something as a user in a conversation, learns what was said, and returns the answer.
+func talk(t *testing.T, s *chat.Service, sessions map[string]memory.Session, user, conversation, text string) string {
+	t.Helper()
+	session, ok := sessions[conversation]
+	if !ok {
+		var err error
+		session, err = s.Begin(t.Context(), memory.Scope{User: user})
+		require.NoError(t, err)
+		sessions[conversation] = session
+	}
+	snap, err := s.Say(t.Context(), session, text)
+	require.NoError(t, err)
+	s.Drain(5 * time.Second)
+	last, _ := agent.Messages.Last(snap)
+	return last.Text()
+}
+
+func newOffline(t *testing.T) *chat.Service {
+	t.Helper()
+	stores, err := store.Open(t.Context(), store.Config{Folder: t.TempDir()})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, stores.Close()) })
+	return newService(t, stores, chat.Options{Model: offline.Model{}, Extractor: extract.ExtractorFunc(offline.Extract), Verifier: offline.Verifier})
+}
+
+// The questions that were written before anybody tried one are answered rightly, or refused honestly.
+func TestQuestions(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile(questions + "questions.json")
+	require.NoError(t, err)
+	var all []struct {
+		ID, System, Conversation, Setup, Text string
+	}
+	require.NoError(t, json.Unmarshal(data, &all))
+	s := newOffline(t)
+	root, err := os.OpenRoot(questions + "docs")
+	require.NoError(t, err)
+	defer root.Close()
+	only := knowledge.FolderOptions{Only: []string{"handbook.md", "delivery.csv"}}
+	sessions, ingested, n := map[string]memory.Session{}, false, 0
+	_, err = agentmemory.StoreContext(t.Context(), s.Memory(), memory.Scope{User: "cara"}, agentmemory.Context{Plan: "team", Usage: json.RawMessage(`{"requests":37}`)})
+	require.NoError(t, err)
+	for _, q := range all {
+		if q.System != "chatapi" {
+			continue
+		}
+		n++
+		if strings.Contains(q.Setup, "ingest") && !ingested {
+			_, _, err := knowledge.Collect(s.Base().Ingest(t.Context(), memory.Scope{}, knowledge.Folder(root.FS(), only), knowledge.IngestOptions{}))
+			require.NoError(t, err)
+			ingested = true
+		}
+		user := "ann"
+		for _, name := range []string{"bob", "cara", "dan"} {
+			if strings.HasPrefix(q.Setup, "user "+name) {
+				user = name
+			}
+		}
+		got := talk(t, s, sessions, user, q.Conversation, q.Text)
+		want, ok := judged[q.ID]
+		require.True(t, ok, q.ID)
+		for _, text := range want.right {
+			assert.Contains(t, got, text, "%s: %s", q.ID, q.Text)
+		}
+		for _, text := range want.wrong {
+			assert.NotContains(t, got, text, "%s: %s", q.ID, q.Text)
+		}
+		t.Logf("%s refused=%t %q\n%s", q.ID, want.refused, q.Text, got)
+	}
+	assert.Len(t, judged, n)
+	assert.NotContains(t, talk(t, s, sessions, "ann", "after", "what am I allergic to?"), "peanuts", "what was forgotten is told")
+}
+
+// What a user wants forgotten is gone from the memory, and what was learned meanwhile too; nothing else goes.
+func TestForget(t *testing.T) {
+	t.Parallel()
+	s, sessions := newOffline(t), map[string]memory.Session{}
+	facts := func(user string) (list []string) {
+		for f, err := range s.Facts(t.Context(), memory.Scope{User: user}) {
+			require.NoError(t, err)
+			list = append(list, f.Content)
+		}
+		return list
+	}
+	for _, said := range []struct{ user, text string }{
+		{"ann", "Remember that my address is Elm Road 5"}, {"ann", "I live in Oslo. My dog is called Rex."}, {"bob", "Remember that my address is Oak Road 7"},
+	} {
+		talk(t, s, sessions, said.user, said.user, said.text)
+	}
+	require.ElementsMatch(t, []string{"my address is Elm Road 5", "I live in Oslo", "My dog is called Rex"}, facts("ann"))
+	assert.Contains(t, talk(t, s, sessions, "ann", "ann", "forget my cat"), "I forgot nothing")
+	got := talk(t, s, sessions, "ann", "ann", "Please forget my address")
+	assert.Contains(t, got, "I forgot:\n- your address is Elm Road 5")
+	assert.NotContains(t, got, "Oslo")
+	assert.ElementsMatch(t, []string{"I live in Oslo", "My dog is called Rex"}, facts("ann"))
+	assert.Contains(t, talk(t, s, sessions, "ann", "other", "What is my address?"), "no passage")
+	got = talk(t, s, sessions, "ann", "ann", "Forget everything about me")
+	assert.Contains(t, got, "Oslo")
+	assert.Contains(t, got, "Rex")
+	assert.Empty(t, facts("ann"))
+	assert.Contains(t, talk(t, s, sessions, "ann", "ann", "forget everything"), "nothing to forget")
+	assert.Equal(t, []string{"my address is Oak Road 7"}, facts("bob"))
+}
