@@ -125,27 +125,44 @@ func products(n int) string {
 // about tells of the products that the request picks out, and why an action was not done.
 func (d *dialogue) about() []string {
 	w := d.wanted
-	for tool, wanted := range map[string]bool{"generate3D": w.scene, "createQuote": w.quote || w.again, "submitOrder": w.order} {
-		if wanted && !d.can(tool) {
-			return []string{failures[tool] + ": this agent has no tool for it."}
-		}
+	if tool := d.lacking(); tool != "" {
+		return []string{failures[tool] + ": this agent has no tool for it."}
 	}
-	if len(d.strangers()) > 0 || w.search && d.all == 0 {
+	if len(d.strangers()) > 0 || w.search && d.all == 0 || d.acted() {
 		return nil
 	}
-	acted := len(d.steps) > 0 && failures[d.steps[len(d.steps)-1].tool] != "" && d.steps[len(d.steps)-1].tool != "search_products"
+	does := w.acts || w.again
+	picks := len(w.places) > 0
 	list, problem := d.chosen()
 	switch {
-	case acted, w.order && d.quote != "" && problem != "" && !w.search, !w.acts && !w.again && !w.price && len(w.places) == 0 && w.best == "":
-		return nil
-	case d.loose() && (w.acts || w.again):
+	case does && d.loose():
 		return []string{"Nothing was quoted, ordered or made, because this is not what you asked for."}
-	case problem != "" && (w.acts || w.again || len(w.places) > 0):
+	case problem != "" && (does || picks):
 		return []string{problem}
-	case problem != "" || len(w.ids) > 0 && w.quantity == 0:
+	case problem != "", !does && !picks && !w.price && w.best == "", len(w.ids) > 0 && w.quantity == 0:
 		return nil
 	}
 	return d.prices(list)
+}
+
+// lacking returns the tool for the request that the agent does not have.
+func (d *dialogue) lacking() string {
+	w := d.wanted
+	for tool, wanted := range map[string]bool{"generate3D": w.scene, "createQuote": w.quote || w.again, "submitOrder": w.order} {
+		if wanted && !d.can(tool) {
+			return tool
+		}
+	}
+	return ""
+}
+
+// acted reports whether the last step of this turn was an action.
+func (d *dialogue) acted() bool {
+	if len(d.steps) == 0 {
+		return false
+	}
+	last := d.steps[len(d.steps)-1].tool
+	return last == "generate3D" || last == "createQuote" || last == "submitOrder"
 }
 
 // prices tells the products that were picked, with the price of the quantity that was asked for.

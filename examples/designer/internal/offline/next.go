@@ -2,7 +2,6 @@ package offline
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -144,50 +143,6 @@ func (d *dialogue) preferred() (words []string) {
 		}
 	}
 	return words
-}
-
-// chosen are the products that the request is about. A problem says why they are not clear.
-func (d *dialogue) chosen() (list []product, problem string) {
-	w := d.wanted
-	if len(w.ids) > 0 {
-		return slices.DeleteFunc(slices.Clone(d.shown), func(p product) bool { return !slices.Contains(w.ids, p.ID) }), ""
-	}
-	if w.again {
-		for _, id := range d.quoted {
-			list = append(list, product{ID: id})
-		}
-		if len(list) == 1 && w.quantity > 0 {
-			return list, ""
-		}
-		return nil, "Say which product and how many, such as: quote 6 of P042."
-	}
-	if len(d.shown) == 0 || w.search && d.all == 0 {
-		return nil, "Tell me which products first, such as: find oak chairs under 700."
-	}
-	switch {
-	case len(w.places) > 0:
-		for _, place := range w.places {
-			if place < 0 {
-				place = len(d.shown)
-			}
-			if place < 1 || place > len(d.shown) {
-				return nil, fmt.Sprintf("The last list has %d products, so it has no number %d.", len(d.shown), place)
-			}
-			list = append(list, d.shown[place-1])
-		}
-		return list, ""
-	case w.best != "":
-		best := d.shown[0]
-		for _, p := range d.shown {
-			if w.best == "cheapest" && p.Price < best.Price || w.best == "dearest" && p.Price > best.Price {
-				best = p
-			}
-		}
-		return []product{best}, ""
-	case w.every, w.scene, len(d.shown) == 1:
-		return d.shown, ""
-	}
-	return nil, "Which of them? Say for example: the second, the cheapest, all of them, or an id such as " + d.shown[0].ID + "."
 }
 
 // ready returns the products of an action. Nothing is done if a word of the request was not understood.
