@@ -131,18 +131,29 @@ func (d *dialogue) about() []string {
 	if len(d.strangers()) > 0 || w.search && d.all == 0 || d.acted() {
 		return nil
 	}
+	if !w.tells() {
+		return nil
+	}
 	does := w.acts || w.again
-	picks := len(w.places) > 0
 	list, problem := d.chosen()
 	switch {
 	case does && d.loose():
 		return []string{"Nothing was quoted, ordered or made, because this is not what you asked for."}
-	case problem != "" && (does || picks):
+	case problem != "" && (does || len(w.places) > 0):
 		return []string{problem}
-	case problem != "", !does && !picks && !w.price && w.best == "", len(w.ids) > 0 && w.quantity == 0:
+	case problem != "":
 		return nil
 	}
 	return d.prices(list)
+}
+
+// tells reports whether a request asks for more than a list.
+func (w wish) tells() bool {
+	if w.acts || w.again {
+		return true
+	}
+	priced := w.price && (len(w.ids) == 0 || w.quantity > 0)
+	return priced || len(w.places) > 0 || w.best != ""
 }
 
 // lacking returns the tool for the request that the agent does not have.
