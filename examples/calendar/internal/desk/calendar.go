@@ -9,7 +9,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/weft-go/weft/examples/calendar/internal/ics"
@@ -27,7 +29,10 @@ type Event struct {
 	Place  string   `json:"place,omitempty"`
 	With   []string `json:"with,omitempty"`
 	Recurs bool     `json:"recurs,omitempty"`
+	Free   bool     `json:"free,omitempty"` // the person is not busy then
 	Notes  string   `json:"notes,omitempty"`
+	// Warning says that a part of the calendar could not be read.
+	Warning string `json:"warning,omitempty"`
 }
 
 const localTime = "2006-01-02T15:04"
@@ -38,9 +43,29 @@ func (d *Desk) event(e ics.Event) Event {
 		form = time.DateOnly
 	}
 	return Event{
-		ID: e.ID, Title: e.Title, When: d.When(e.Start, e.AllDay), Start: e.Start.Format(form), End: e.End.Format(form),
-		Place: e.Place, With: e.With, Recurs: e.Recurs,
+		ID: e.ID, Title: e.Title, When: d.during(e), Start: e.Start.Format(form), End: e.End.Format(form),
+		Place: e.Place, With: e.With, Recurs: e.Recurs, Free: e.Free,
 	}
+}
+
+// during says when an event begins, and the last day of whole days.
+func (d *Desk) during(e ics.Event) string {
+	when := d.When(e.Start, e.AllDay)
+	if !e.AllDay {
+		return when
+	}
+	if last := e.End.AddDate(0, 0, -1); last.After(e.Start) {
+		return when + " to " + d.When(last, true) + ", all day"
+	}
+	return when + ", all day"
+}
+
+// warned separates the warning about what could not be read from an error. Without anything found it is an error.
+func warned(found int, err error) (warning string, failed error) {
+	if unread, ok := errors.AsType[*ics.UnreadError](err); ok && found > 0 {
+		return "A part of the calendar could not be read: " + unread.Error(), nil
+	}
+	return "", err
 }
 
 // mostFound is how many things a tool returns.
@@ -59,10 +84,11 @@ type spanInput struct {
 	To   string `json:"to,omitempty" jsonschema:"a time, or the last day; a week later if left out"`
 }
 
-// A Day has the events that begin on a date.
+// A Day has the events of a date. Events of several whole days are in each of them.
 type Day struct {
-	Date   string  `json:"date"`
-	Events []Event `json:"events"`
+	Date    string  `json:"date"`
+	Events  []Event `json:"events"`
+	Warning string  `json:"warning,omitempty"`
 }
 
 func (d *Desk) listEvents(_ context.Context, in spanInput) ([]Day, error) {
@@ -71,16 +97,38 @@ func (d *Desk) listEvents(_ context.Context, in spanInput) ([]Day, error) {
 		return nil, err
 	}
 	found, err := d.calendar.Between(from, to)
-	days := []Day{}
-	for _, e := range d.events(found) {
-		date := e.Start[:len(time.DateOnly)]
-		if len(days) == 0 || days[len(days)-1].Date != date {
-			days = append(days, Day{Date: date})
-		}
-		last := &days[len(days)-1]
-		last.Events = append(last.Events, e)
+	warning, err := warned(len(found), err)
+	if err != nil {
+		return nil, err
 	}
-	return days, err
+	if more := len(found) - mostFound; more > 0 {
+		found = found[:mostFound]
+		warning = strings.TrimSpace(fmt.Sprintf("%d more events are not listed. %s", more, warning))
+	}
+	days := map[string][]Event{}
+	for _, e := range found {
+		last := later(e.Start, from)
+		if e.AllDay {
+			last = earlier(e.End, to).Add(-time.Second)
+		}
+		for n, day := 0, later(e.Start, from); n < mostFound && !dayOf(day).After(last); n, day = n+1, dayOf(day).AddDate(0, 0, 1) {
+			date := day.Format(time.DateOnly)
+			days[date] = append(days[date], d.event(e))
+		}
+	}
+	list := []Day{}
+	for _, date := range slices.Sorted(maps.Keys(days)) {
+		list = append(list, Day{Date: date, Events: days[date]})
+	}
+	if warning != "" {
+		list[0].Warning = warning
+	}
+	return list, nil
+}
+
+func dayOf(t time.Time) time.Time {
+	y, m, n := t.Date()
+	return time.Date(y, m, n, 0, 0, 0, 0, t.Location())
 }
 
 type searchInput struct {
@@ -95,7 +143,12 @@ func (d *Desk) searchEvents(_ context.Context, in searchInput) ([]Event, error) 
 		return nil, err
 	}
 	found, err := d.calendar.Search(in.Query, from, to)
-	return d.events(found), err
+	warning, err := warned(len(found), err)
+	events := d.events(found)
+	if warning != "" {
+		events[0].Warning = warning
+	}
+	return events, err
 }
 
 type eventID struct {
@@ -122,18 +175,26 @@ type Gap struct {
 	When string `json:"when"`
 }
 
+// A FreeTime has the times in which a person is free, and the events that leave no others.
+type FreeTime struct {
+	Free    []Gap   `json:"free"`
+	Busy    []Event `json:"busy"`
+	Warning string  `json:"warning,omitempty"`
+}
+
 // freeTime looks at the hours from 8 to 18, or at the time that is asked about
 // where that is within one day.
-func (d *Desk) freeTime(_ context.Context, in freeInput) ([]Gap, error) {
+func (d *Desk) freeTime(_ context.Context, in freeInput) (FreeTime, error) {
 	from, to, err := d.span(in.From, in.To, d.now(), 1)
 	if err != nil {
-		return nil, err
+		return FreeTime{}, err
 	}
 	found, err := d.calendar.Between(from, to)
+	warning, err := warned(1, err)
 	if err != nil {
-		return nil, err
+		return FreeTime{}, err
 	}
-	found = slices.DeleteFunc(found, func(e ics.Event) bool { return e.AllDay })
+	found = slices.DeleteFunc(found, func(e ics.Event) bool { return e.Free || !e.End.After(e.Start) })
 	least := time.Duration(max(in.Minutes, 0)) * time.Minute
 	if least == 0 {
 		least = 30 * time.Minute
@@ -155,7 +216,7 @@ func (d *Desk) freeTime(_ context.Context, in freeInput) ([]Gap, error) {
 		gaps = d.gap(gaps, begin, end, least)
 		day = next
 	}
-	return gaps, nil
+	return FreeTime{gaps, d.events(found), warning}, nil
 }
 
 func (d *Desk) gap(gaps []Gap, from, to time.Time, least time.Duration) []Gap {

@@ -14,14 +14,16 @@ import (
 // names the thing, and not its id.
 func (d *Desk) Describe(ctx context.Context, a tools.Action) string {
 	text, err := d.describe(ctx, a)
-	if err != nil || text == "" {
-		// What it is about is known when an earlier action has run, or not there.
-		text = fmt.Sprintf("call %s with %s", a.Tool, a.Arguments)
-		if err != nil && !strings.Contains(string(a.Arguments), "${") {
-			text += fmt.Sprintf(" (%v)", err)
-		}
+	tool := strings.ReplaceAll(a.Tool, "_", " ")
+	switch {
+	case text != "" && err == nil:
+		return text
+	case strings.Contains(string(a.Arguments), "${"): // known when an earlier action has run
+		return tool + ", for what an earlier step finds"
+	case err != nil:
+		return fmt.Sprintf("%s (%v)", tool, err)
 	}
-	return text
+	return fmt.Sprintf("%s with %s", tool, a.Arguments)
 }
 
 func (d *Desk) describe(ctx context.Context, a tools.Action) (string, error) {
@@ -59,7 +61,7 @@ func (d *Desk) describe(ctx context.Context, a tools.Action) (string, error) {
 				return "", err
 			}
 			t, err := taskOf(ctx, tx, in.ID)
-			return fmt.Sprintf("the task: '%s'", t.Title) + changes(a.Arguments, "task_id"), err
+			return fmt.Sprintf("the task: '%s'", t.Title) + d.changes(a.Arguments, "task_id"), err
 		})
 	}
 	return "", nil
@@ -81,7 +83,7 @@ func (d *Desk) describeEvent(a tools.Action) (string, error) {
 	case e.Recurs:
 		text += ", this time only"
 	}
-	return text + changes(a.Arguments, "event_id"), nil
+	return text + d.changes(a.Arguments, "event_id"), nil
 }
 
 // on puts a time into a sentence.
@@ -109,20 +111,26 @@ func (d *Desk) describeRow(ctx context.Context, a tools.Action, row func(tx *sql
 }
 
 // changes shows the arguments but for the id.
-func changes(arguments json.RawMessage, id string) string {
+func (d *Desk) changes(arguments json.RawMessage, id string) string {
 	var all map[string]any
 	if json.Unmarshal(arguments, &all) != nil {
 		return ""
 	}
 	delete(all, id)
-	text := ""
+	var parts []string
 	for _, name := range []string{"title", "start", "end", "place", "notes", "due"} {
-		if value, ok := all[name]; ok {
-			text += fmt.Sprintf(", %s: %v", name, value)
+		value, ok := all[name]
+		if !ok {
+			continue
 		}
+		text := fmt.Sprint(value)
+		if t, day, err := d.parseTime(text); err == nil && name != "title" && name != "notes" {
+			text = d.When(t, day)
+		}
+		parts = append(parts, name+": "+text)
 	}
-	if text == "" {
+	if len(parts) == 0 {
 		return ""
 	}
-	return " (" + strings.TrimPrefix(text, ", ") + ")"
+	return " (" + strings.Join(parts, ", ") + ")"
 }

@@ -141,10 +141,7 @@ func (d *Desk) span(from, to string, begin time.Time, days int) (start, end time
 	return start, end, err
 }
 
-func (d *Desk) today() time.Time {
-	y, m, day := d.now().Date()
-	return time.Date(y, m, day, 0, 0, 0, 0, d.zone)
-}
+func (d *Desk) today() time.Time { return dayOf(d.now().In(d.zone)) }
 
 // When says a time as one would to a person today.
 func (d *Desk) When(t time.Time, allDay bool) string {

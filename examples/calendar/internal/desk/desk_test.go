@@ -92,18 +92,18 @@ func TestTools(t *testing.T) {
 		{"search_calendar_events", `{"query":"john","to":"2026-11-23"}`, "[]"},
 		{"search_calendar_events", `{"query":"stand-up"}`, `"event_id":"stand-up@weft.example#20261123T091500"`},
 		{"list_calendar_events", `{"from":"2026-11-24","to":"2026-11-24"}`, `"Stand-up","when":"Tuesday at 9:15 AM"`},
-		{"list_calendar_events", `{"from":"2026-11-30","to":"2026-12-01"}`, `"Book fair","when":"Monday 30 November","start":"2026-11-30","end":"2026-12-02"`},
+		{"list_calendar_events", `{"from":"2026-11-30","to":"2026-12-01"}`, `"Book fair","when":"Monday 30 November to Tuesday 1 December, all day","start":"2026-11-30","end":"2026-12-02"`},
 		{"list_calendar_events", `{"from":"2026-11-24","to":"2026-11-25"}`, `[{"date":"2026-11-24","events":[{`},
 		{"list_calendar_events", `{"from":"2026-11-24","to":"2026-11-23"}`, "! the range ends at 2026-11-23, before it begins"},
 		{"list_calendar_events", `{"from":"soon"}`, `! from: "soon" is no time; write 2006-01-02T15:04 or 2006-01-02`},
 		{"get_calendar_event", `{"event_id":"john@weft.example"}`, john},
 		{"get_calendar_event", `{"event_id":"x"}`, `! there is no such event: "x"`},
-		{"find_free_time", `{"from":"2026-11-24"}`, `[{"from":"2026-11-24T08:00","to":"2026-11-24T09:15","when":"Tuesday at 8:00 AM to 9:15 AM"},{"from":"2026-11-24T09:30","to":"2026-11-24T14:00","when":"Tuesday at 9:30 AM to 2:00 PM"},{"from":"2026-11-24T15:00","to":"2026-11-24T18:00","when":"Tuesday at 3:00 PM to 6:00 PM"}]`},
-		{"find_free_time", `{"from":"2026-11-24T13:30","to":"2026-11-24T14:30"}`, `[{"from":"2026-11-24T13:30","to":"2026-11-24T14:00","when":"Tuesday at 1:30 PM to 2:00 PM"}]`},
-		{"find_free_time", `{"from":"2026-11-24T14:00","to":"2026-11-24T15:00"}`, `[]`},
-		{"find_free_time", `{"from":"2026-11-24","minutes":200}`, `[{"from":"2026-11-24T09:30","to":"2026-11-24T14:00","when":"Tuesday at 9:30 AM to 2:00 PM"}]`},
+		{"find_free_time", `{"from":"2026-11-24"}`, `{"free":[{"from":"2026-11-24T08:00","to":"2026-11-24T09:15","when":"Tuesday at 8:00 AM to 9:15 AM"},{"from":"2026-11-24T09:30","to":"2026-11-24T14:00","when":"Tuesday at 9:30 AM to 2:00 PM"},{"from":"2026-11-24T15:00","to":"2026-11-24T18:00","when":"Tuesday at 3:00 PM to 6:00 PM"}],"busy":[{`},
+		{"find_free_time", `{"from":"2026-11-24T13:30","to":"2026-11-24T14:30"}`, `{"free":[{"from":"2026-11-24T13:30","to":"2026-11-24T14:00","when":"Tuesday at 1:30 PM to 2:00 PM"}],"busy":[` + john + `]}`},
+		{"find_free_time", `{"from":"2026-11-24T14:00","to":"2026-11-24T15:00"}`, `{"free":[],"busy":[` + john + `]}`},
+		{"find_free_time", `{"from":"2026-11-24","minutes":200}`, `{"free":[{"from":"2026-11-24T09:30","to":"2026-11-24T14:00","when":"Tuesday at 9:30 AM to 2:00 PM"}],`},
 		{"create_calendar_event", `{"title":"Run","start":"2026-11-22 07:00","place":"Park","with":["b@example.com"]}`, `"title":"Run","when":"Sunday at 7:00 AM","start":"2026-11-22T07:00","end":"2026-11-22T08:00","place":"Park","with":["b@example.com"]}`},
-		{"create_calendar_event", `{"title":"Trip","start":"2026-11-27","end":"2026-11-28"}`, `"title":"Trip","when":"Friday","start":"2026-11-27","end":"2026-11-29"}`},
+		{"create_calendar_event", `{"title":"Trip","start":"2026-11-27","end":"2026-11-28"}`, `"title":"Trip","when":"Friday to Saturday, all day","start":"2026-11-27","end":"2026-11-29"}`},
 		{"create_calendar_event", `{"title":"Run","start":"2026-11-22T07:00","end":"2026-11-22T06:00"}`, "! an event has a title, and ends after it began"},
 		{"update_calendar_event", `{"event_id":"john@weft.example","start":"2026-11-25T16:00","title":"Talk"}`, `{"name":"Meeting with John","before":"Title: Meeting with John\nFrom:  Tuesday 24 November 2026, 14:00\nTo:    Tuesday 24 November 2026, 15:00\nPlace: Room 4","after":"Title: Talk\nFrom:  Wednesday 25 November 2026, 16:00\nTo:    Wednesday 25 November 2026, 17:00\nPlace: Room 4"}`},
 		{"update_calendar_event", `{"event_id":"john@weft.example","start":"2026-11-25T16:00","end":"2026-11-25T15:00"}`, "! an event ends after it began"},
@@ -151,15 +151,15 @@ func TestDescribe(t *testing.T) {
 		{"delete_calendar_event", `{"event_id":"john@weft.example"}`, "delete the calendar event: 'Meeting with John' on Tuesday at 2:00 PM"},
 		{"delete_calendar_event", `{"event_id":"stand-up@weft.example#20261123T091500"}`, "delete the calendar event: 'Stand-up' on Monday at 9:15 AM, this time only"},
 		{"delete_calendar_event", `{"event_id":"stand-up@weft.example"}`, "and every other time that it recurs"},
-		{"update_calendar_event", `{"event_id":"john@weft.example","start":"2026-11-25T16:00"}`, "change the calendar event: 'Meeting with John' on Tuesday at 2:00 PM (start: 2026-11-25T16:00)"},
+		{"update_calendar_event", `{"event_id":"john@weft.example","start":"2026-11-25T16:00"}`, "change the calendar event: 'Meeting with John' on Tuesday at 2:00 PM (start: Wednesday at 4:00 PM)"},
 		{"create_calendar_event", `{"title":"Run","start":"2026-11-22T07:00"}`, "create the calendar event: 'Run' on Sunday at 7:00 AM"},
 		{"send_mail_message", `{"to":["a@example.com","b@example.com"],"subject":"Hi","text":"All of it."}`, "send a mail to a@example.com, b@example.com: 'Hi', which says: All of it."},
 		{"delete_mail_message", `{"mail_id":1}`, "delete the mail: 'Lunch?' from Ann Lee <ann@example.com>"},
-		{"update_task", `{"task_id":1,"due":"2026-11-25"}`, "change the task: 'Return the library book' (due: 2026-11-25)"},
+		{"update_task", `{"task_id":1,"due":"2026-11-25"}`, "change the task: 'Return the library book' (due: Wednesday)"},
 		{"create_task", `{"title":"Shop"}`, "create the task: 'Shop'"},
-		{"delete_calendar_event", `{"event_id":"x"}`, `call delete_calendar_event with {"event_id":"x"} (there is no such event: "x")`},
-		{"delete_calendar_event", `{"event_id":"${find.0.event_id}"}`, `call delete_calendar_event with {"event_id":"${find.0.event_id}"}`},
-		{"delete_mail_message", `{"mail_id":"${find.0.mail_id}"}`, `call delete_mail_message with {"mail_id":"${find.0.mail_id}"}`},
+		{"delete_calendar_event", `{"event_id":"x"}`, `delete calendar event (there is no such event: "x")`},
+		{"delete_calendar_event", `{"event_id":"${find.0.event_id}"}`, `delete calendar event, for what an earlier step finds`},
+		{"delete_mail_message", `{"mail_id":"${find.0.mail_id}"}`, `delete mail message, for what an earlier step finds`},
 	} {
 		if got := b.desk.Describe(t.Context(), tools.Action{Tool: test.tool, Arguments: json.RawMessage(test.arguments)}); !strings.Contains(got, test.want) {
 			t.Errorf("got %s\nwant %s", got, test.want)
@@ -314,5 +314,34 @@ func TestOpenFails(t *testing.T) {
 	}
 	if _, err := desk.Open(t.Context(), nil, path, time.Now); err == nil || !strings.Contains(err.Error(), "not a database") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// An event makes a person busy, also for whole days, unless it says otherwise (TRANSP). Each of its days shows it.
+func TestWholeDaysAreBusy(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	trip := func(title, more string) string {
+		return "BEGIN:VEVENT\r\nUID:" + title + "\r\nDTSTART;VALUE=DATE:20261126\r\nDTEND;VALUE=DATE:20261128\r\nSUMMARY:" + title + "\r\n" + more + "END:VEVENT\r\n"
+	}
+	for events, want := range map[string]string{
+		trip("Trip", ""): `{"free":[],"busy":[{"event_id":"Trip"`,
+		trip("Birthday", "TRANSP:TRANSPARENT\r\n"):       `{"free":[{"from":"2026-11-27T08:00","to":"2026-11-27T18:00"`,
+		trip("Trip", "") + trip("Bad", "RDATE:soon\r\n"): `"warning":"A part of the calendar could not be read: event \"Bad\" (Bad): `,
+	} {
+		text := "BEGIN:VCALENDAR\r\nVERSION:2.0\r\n" + events + "END:VCALENDAR\r\n"
+		if err := os.WriteFile(filepath.Join(b.dir, "c.ics"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.call("find_free_time", `{"from":"2026-11-27"}`); !strings.Contains(got, want) {
+			t.Errorf("got %s\nwant %s", got, want)
+		}
+		days := b.call("list_calendar_events", `{"from":"2026-11-25","to":"2026-11-27"}`)
+		if !strings.Contains(days, `[{"date":"2026-11-26","events":[{`) || !strings.Contains(days, `,{"date":"2026-11-27","events":[{`) {
+			t.Errorf("got %s", days)
+		}
+		if strings.Contains(events, "Bad") != strings.Contains(days, `"warning":"A part of the calendar`) {
+			t.Errorf("got %s", days)
+		}
 	}
 }

@@ -15,8 +15,10 @@ func (f *File) Add(e Event) error {
 	if err != nil {
 		return err
 	}
-	if entries, _ := c.entries(); entries[e.ID] != nil {
-		return nil
+	for _, known := range c.root.subs("VEVENT") {
+		if known.text("UID") == e.ID {
+			return nil
+		}
 	}
 	at := &component{name: "VEVENT"}
 	at.set("UID:" + escaped(e.ID))
@@ -49,19 +51,20 @@ func (f *File) Change(id string, change Change) error {
 	if err != nil {
 		return err
 	}
-	e, wall, err := c.lookup(id)
+	e, one, err := c.lookup(id)
 	if err != nil {
 		return err
 	}
 	at := e.at
-	if e.recurs() {
-		if id == at.text("UID") && (change.Start != nil || change.End != nil) {
+	if e.recurs {
+		if id == e.id && (change.Start != nil || change.End != nil) {
 			return errors.New("the time of one occurrence can be changed, not that of a whole series")
 		}
-		if id != at.text("UID") {
-			at = c.occurrence(e, wall)
+		if id != e.id {
+			at = c.occurrence(e, one)
 		}
 	}
+	now := c.event(e, one)
 	f.stamp(at)
 	for name, text := range map[string]*string{"SUMMARY": change.Title, "LOCATION": change.Place, "DESCRIPTION": change.Notes} {
 		if text != nil {
@@ -69,10 +72,6 @@ func (f *File) Change(id string, change Change) error {
 		}
 	}
 	if change.Start != nil || change.End != nil {
-		now, err := c.event(e, wall)
-		if err != nil {
-			return err
-		}
 		change.move(at, now)
 	}
 	return f.write(c)
@@ -90,23 +89,25 @@ func (change Change) move(at *component, now Event) {
 	setTimes(at, start, end, now.AllDay && change.Start == nil)
 }
 
-// occurrence is what stands in the file for one occurrence, which is made where
-// there is nothing yet.
-func (c *calendar) occurrence(e *entry, wall time.Time) *component {
-	if at, ok := e.replaced[e.start.zone(wall).Unix()]; ok {
-		return at
+// occurrence returns what stands in the file for one occurrence. It is made where there is nothing yet.
+func (c *calendar) occurrence(e *entry, one occurrence) *component {
+	from := e.at
+	if r := e.replacing(one.wall); r != nil {
+		if r.wall.Equal(one.wall) && !r.onward {
+			return r.at
+		}
+		from = r.at
 	}
-	at := &component{name: "VEVENT", items: slices.Clone(e.at.items)}
-	start, _ := c.event(e, wall)
-	at.remove("RRULE", "EXDATE", "RDATE")
-	at.set(e.like("RECURRENCE-ID", wall))
-	setTimes(at, start.Start, start.End, start.AllDay)
+	at := &component{name: "VEVENT", items: slices.Clone(from.items)}
+	now := c.event(e, one)
+	at.remove("RRULE", "EXRULE", "EXDATE", "RDATE", "RECURRENCE-ID")
+	at.set(e.like("RECURRENCE-ID", one.wall))
+	setTimes(at, now.Start, now.End, now.AllDay)
 	for _, calendar := range c.root.subs("VCALENDAR") {
-		if i := slices.IndexFunc(calendar.items, func(i item) bool { return i.sub == e.at }); i >= 0 {
+		if i := slices.IndexFunc(calendar.items, func(i item) bool { return i.sub == from }); i >= 0 {
 			calendar.items = slices.Insert(calendar.items, i+1, item{sub: at})
 		}
 	}
-	e.replaced[e.start.zone(wall).Unix()] = at
 	return at
 }
 
@@ -130,20 +131,20 @@ func (f *File) Remove(id string) error {
 	if err != nil {
 		return err
 	}
-	e, wall, err := c.lookup(id)
+	e, one, err := c.lookup(id)
 	if err != nil {
 		return err
 	}
-	whole := id == e.at.text("UID")
-	if !whole {
-		e.at.add(e.like("EXDATE", wall))
+	gone := func(i item) bool { return i.sub == e.at }
+	switch {
+	case e.alone:
+	case id == e.id:
+		gone = func(i item) bool { return i.sub != nil && i.sub.name == "VEVENT" && i.sub.text("UID") == e.id }
+	default:
+		r := e.replacing(one.wall)
+		gone = func(i item) bool { return r != nil && i.sub == r.at && r.wall.Equal(one.wall) && !r.onward }
+		e.at.add(e.like("EXDATE", one.wall))
 		f.stamp(e.at)
-	}
-	gone := func(i item) bool {
-		if i.sub == nil || i.sub.name != "VEVENT" || i.sub.text("UID") != e.at.text("UID") {
-			return false
-		}
-		return whole || i.sub == e.replaced[e.start.zone(wall).Unix()]
 	}
 	for _, calendar := range c.root.subs("VCALENDAR") {
 		calendar.items = slices.DeleteFunc(calendar.items, gone)

@@ -1,8 +1,10 @@
 package ics
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,7 +17,7 @@ import (
 var ErrNotFound = errors.New("there is no such event")
 
 // MaxSize is how large a file may be.
-const MaxSize = 32 << 20
+const MaxSize = 16 << 20
 
 // A File is a calendar. It may be used by any number of goroutines as long as no
 // two of them change it at the same time.
@@ -51,64 +53,94 @@ func Create(path string, zone *time.Location) (*File, error) {
 }
 
 func (f *File) read() (*calendar, error) {
-	info, err := os.Stat(f.path)
+	in, err := os.Open(f.path)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	info, err := in.Stat()
 	if err != nil {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > MaxSize {
 		return nil, fmt.Errorf("%s: %w: it is no file of at most %d MiB", f.path, errShape, MaxSize>>20)
 	}
-	data, err := os.ReadFile(f.path)
-	if err != nil {
+	var data strings.Builder
+	data.Grow(int(info.Size()))
+	if _, err := io.Copy(&data, io.LimitReader(in, MaxSize)); err != nil {
 		return nil, err
 	}
-	root, err := parse(data)
+	root, err := parse(data.String())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.path, err)
 	}
-	return &calendar{root, f.zone, map[string]zone{}}, nil
+	return &calendar{root: root, zone: f.zone, zones: map[string]knownZone{}, steps: &budget{maxSteps}}, nil
 }
 
-// Between returns what happens within a time, in its order, and what of the file
-// could not be read.
+// An UnreadError says which events of a calendar could not be read. What was found beside them is returned with it.
+type UnreadError struct {
+	errs []error
+}
+
+// maxNamed is how many events an error names.
+const maxNamed = 3
+
+func (e *UnreadError) Error() string {
+	text := errors.Join(e.errs[:min(len(e.errs), maxNamed)]...).Error()
+	if more := len(e.errs) - maxNamed; more > 0 {
+		text += fmt.Sprintf("\nand %d more events", more)
+	}
+	return text
+}
+
+func (e *UnreadError) Unwrap() []error { return e.errs }
+
+// Between returns what happens within a time, in order. The error is an [UnreadError] if some events could not be
+// read.
 func (f *File) Between(from, to time.Time) ([]Event, error) {
-	return f.find(from, to, 1000, func(Event) bool { return true })
+	return f.find(from, to, func(c *calendar, e *entry) ([]Event, error) {
+		return c.between(e, from, to, func(Event) bool { return true })
+	})
 }
 
-// Search returns the events within a time that mention words; of one that recurs
-// the first such occurrence.
+// Search returns the events within a time that mention words, and of one that recurs the first such occurrence. The
+// error is an [UnreadError] if some events could not be read.
 func (f *File) Search(words string, from, to time.Time) ([]Event, error) {
-	return f.find(from, to, 1, func(e Event) bool { return e.Mentions(words) })
+	return f.find(from, to, func(c *calendar, e *entry) ([]Event, error) {
+		if !e.mentions(words) {
+			return nil, nil
+		}
+		events, err := c.between(e, from, to, func(e Event) bool { return e.Mentions(words) })
+		slices.SortFunc(events, inOrder)
+		return events[:min(len(events), 1)], err
+	})
 }
 
-func (f *File) find(from, to time.Time, limit int, fits func(Event) bool) ([]Event, error) {
+func (f *File) find(from, to time.Time, look func(*calendar, *entry) ([]Event, error)) ([]Event, error) {
 	c, err := f.read()
 	if err != nil {
 		return nil, err
 	}
 	entries, errs := c.entries()
 	var found []Event
-	for id, e := range entries {
-		events, err := c.between(e, from, to, limit)
+	for _, e := range entries {
+		events, err := look(c, e)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("event %q: %w", id, err))
+			errs = append(errs, unreadable(e.at, err))
 		}
-		for _, event := range events {
-			if fits(event) {
-				found = append(found, event)
-			}
+		if found = append(found, events...); len(found) > maxFound {
+			return nil, fmt.Errorf("more than the limit of %d events are between %s and %s: ask about a shorter time", maxFound, from.Format(time.DateOnly), to.Format(time.DateOnly))
 		}
 	}
-	slices.SortFunc(found, func(a, b Event) int {
-		if n := a.Start.Compare(b.Start); n != 0 {
-			return n
-		}
-		return strings.Compare(a.ID, b.ID)
-	})
-	if len(found) == 0 { // what can not be read may be what was meant
-		return nil, errors.Join(errs...)
+	slices.SortFunc(found, inOrder)
+	if len(errs) > 0 {
+		return found, &UnreadError{errs}
 	}
 	return found, nil
+}
+
+func inOrder(a, b Event) int {
+	return cmp.Or(a.Start.Compare(b.Start), strings.Compare(a.ID, b.ID))
 }
 
 // Event returns the event, or the occurrence, of an id.
@@ -117,36 +149,42 @@ func (f *File) Event(id string) (Event, error) {
 	if err != nil {
 		return Event{}, err
 	}
-	e, wall, err := c.lookup(id)
+	e, one, err := c.lookup(id)
 	if err != nil {
 		return Event{}, err
 	}
-	return c.event(e, wall)
+	return c.event(e, one), nil
 }
 
-// lookup finds an event and, if the id is that of an occurrence, its time.
-func (c *calendar) lookup(id string) (*entry, time.Time, error) {
-	entries, _ := c.entries()
-	if e, ok := entries[id]; ok {
-		return e, e.start.wall, nil
+// lookup finds an event and, if the id is that of an occurrence, the occurrence.
+func (c *calendar) lookup(id string) (*entry, occurrence, error) {
+	entries, errs := c.entries()
+	mark := max(0, strings.LastIndex(id, "#"))
+	want, bad := time.Parse(wallForm, strings.TrimPrefix(id[mark:], "#"))
+	for _, e := range entries {
+		if e.id == id {
+			return e, occurrence{wall: e.start.wall}, nil
+		}
+		if e.id != id[:mark] || !e.recurs || bad != nil {
+			continue
+		}
+		all, err := c.occurrences(e, want, want)
+		gone, goneErr := c.excluded(e)
+		if err := cmp.Or(err, goneErr); err != nil {
+			return nil, occurrence{}, unreadable(e.at, err)
+		}
+		if r := e.replacing(want); r != nil && r.wall.Equal(want) && !e.in(gone, want) {
+			all = append(all, occurrence{wall: want})
+		}
+		if len(all) > 0 {
+			return e, all[0], nil
+		}
 	}
-	at := strings.LastIndex(id, "#")
-	if at < 0 || entries[id[:at]] == nil {
-		return nil, time.Time{}, fmt.Errorf("%w: %q", ErrNotFound, id)
+	err := fmt.Errorf("%w: %q", ErrNotFound, id)
+	if len(errs) > 0 {
+		err = errors.Join(err, &UnreadError{errs})
 	}
-	e := entries[id[:at]]
-	want, err := time.Parse(wallForm, id[at+1:])
-	found := false
-	if err == nil {
-		err = c.walls(e, func(wall time.Time) bool {
-			found = wall.Equal(want)
-			return !found && !wall.After(want)
-		})
-	}
-	if err != nil || !found {
-		return nil, time.Time{}, fmt.Errorf("%w: %q", ErrNotFound, id)
-	}
-	return e, want, nil
+	return nil, occurrence{}, err
 }
 
 // write replaces the file.

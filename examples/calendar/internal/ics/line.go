@@ -2,10 +2,10 @@ package ics
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -33,25 +33,36 @@ type property struct {
 // errShape says that a file is not a calendar.
 var errShape = errors.New("not an iCalendar file")
 
+// Bounds on what a file may contain.
+const (
+	maxLines = 500_000
+	maxDepth = 20
+)
+
 // parse reads the components of a file.
-func parse(data []byte) (*component, error) {
-	if !utf8.Valid(data) {
+func parse(data string) (*component, error) {
+	if !utf8.ValidString(data) {
 		return nil, fmt.Errorf("%w: it is not UTF-8", errShape)
 	}
 	root := &component{}
 	open := []*component{root}
-	for n, text := range unfold(data) {
+	n := 0
+	for text := range unfolded(data) {
+		n++
 		name, value, found := strings.Cut(text, ":")
 		top := open[len(open)-1]
 		switch name = strings.ToUpper(name); {
-		case name == "BEGIN" && len(open) < 20:
+		case n > maxLines:
+			return nil, fmt.Errorf("%w: it has more than the limit of %d lines", errShape, maxLines)
+		case name == "BEGIN" && len(open) < maxDepth:
 			sub := &component{name: strings.ToUpper(strings.TrimSpace(value))}
 			top.items = append(top.items, item{sub: sub})
 			open = append(open, sub)
 		case name == "END" && top.name == strings.ToUpper(strings.TrimSpace(value)) && len(open) > 1:
+			top.items = slices.Clip(top.items)
 			open = open[:len(open)-1]
 		case !found || name == "BEGIN" || name == "END" || len(open) == 1:
-			return nil, fmt.Errorf("%w: line %d: %.60q", errShape, n+1, text)
+			return nil, fmt.Errorf("%w: line %d: %.60q", errShape, n, text)
 		default:
 			top.items = append(top.items, item{text: text})
 		}
@@ -67,20 +78,36 @@ func parse(data []byte) (*component, error) {
 	return nil, fmt.Errorf("%w: it has no calendar", errShape)
 }
 
-// unfold joins lines that were broken, and leaves empty ones out.
-func unfold(data []byte) []string {
-	var lines []string
-	for raw := range strings.SplitSeq(string(bytes.TrimPrefix(data, []byte("\ufeff"))), "\n") {
-		raw = strings.TrimSuffix(raw, "\r")
-		switch {
-		case raw == "":
-		case (raw[0] == ' ' || raw[0] == '\t') && len(lines) > 0:
-			lines[len(lines)-1] += raw[1:]
-		default:
-			lines = append(lines, raw)
+// unfolded returns the lines of a file. It joins lines that were broken, and leaves empty ones out.
+func unfolded(data string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		var line string
+		var joined strings.Builder // the line, if it was broken
+		end := func() bool {
+			if joined.Len() > 0 {
+				line = joined.String()
+				joined.Reset()
+			}
+			return line == "" || yield(line)
 		}
+		for raw := range strings.SplitSeq(strings.TrimPrefix(data, "\ufeff"), "\n") {
+			raw = strings.TrimSuffix(raw, "\r")
+			switch {
+			case raw == "":
+			case (raw[0] == ' ' || raw[0] == '\t') && line != "":
+				if joined.Len() == 0 {
+					joined.WriteString(line)
+				}
+				joined.WriteString(raw[1:])
+			default:
+				if !end() {
+					return
+				}
+				line = raw
+			}
+		}
+		end()
 	}
-	return lines
 }
 
 // write writes a component's items, with lines broken at 75 bytes.
@@ -125,7 +152,7 @@ func nameOf(text string) string {
 
 // split takes a line apart. Quotes protect colons and semicolons in parameters.
 func split(text string) property {
-	p := property{params: map[string]string{}}
+	var p property
 	quoted, from := false, len(nameOf(text))
 	for i := from; i < len(text); i++ {
 		switch {
@@ -135,6 +162,9 @@ func split(text string) property {
 			continue
 		default:
 			if key, value, ok := strings.Cut(text[from:i], "="); ok {
+				if p.params == nil {
+					p.params = map[string]string{}
+				}
 				p.params[strings.ToUpper(key)] = strings.Trim(value, `"`)
 			}
 			from = i + 1
@@ -159,16 +189,20 @@ func (c *component) all(name string) (found []property) {
 
 // get returns the first property of a name.
 func (c *component) get(name string) (property, bool) {
-	if found := c.all(name); len(found) > 0 {
-		return found[0], true
+	for _, i := range c.items {
+		if i.sub == nil && nameOf(i.text) == name {
+			return split(i.text), true
+		}
 	}
 	return property{}, false
 }
 
+var unescaper = strings.NewReplacer(`\n`, "\n", `\N`, "\n", `\,`, ",", `\;`, ";", `\\`, `\`)
+
 // text returns the text of a property, with its escapes undone.
 func (c *component) text(name string) string {
 	p, _ := c.get(name)
-	return strings.TrimSpace(strings.NewReplacer(`\n`, "\n", `\N`, "\n", `\,`, ",", `\;`, ";", `\\`, `\`).Replace(p.value))
+	return strings.TrimSpace(unescaper.Replace(p.value))
 }
 
 // escaped is a text as the value of a property.
