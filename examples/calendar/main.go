@@ -31,9 +31,8 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The first Ctrl-C ends the run in good order, a second one the program.
-	context.AfterFunc(ctx, stop)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
@@ -49,7 +48,8 @@ type options struct {
 const usage = `calendar [flags] [MESSAGE]
 
 Without a message it goes on with what was not finished, or, on a terminal,
-talks with you. While it waits for a yes, the message is your answer.
+talks with you. While it waits for an answer, "yes" and "no" are the answer, and
+any other message is another request.
 
 `
 
@@ -65,6 +65,7 @@ func parse(args []string, out io.Writer) (o options, err error) {
 	set.BoolVar(&o.History, "history", false, "list the checkpoints of the conversation")
 	set.BoolVar(&o.draw, "draw", false, "print the graph as a Mermaid diagram")
 	set.BoolVar(&o.Drop, "drop", false, "leave what was not finished, or not answered, and ask the message")
+	set.BoolVar(&o.Verbose, "verbose", false, "show the nodes and the calls of a run")
 	set.BoolVar(&o.offline, "offline", false, "use the offline model also where the environment names another")
 	set.DurationVar(&o.pace, "pace", 0, "how long the offline model waits before each word")
 	if err := set.Parse(args); err != nil {
@@ -114,7 +115,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 	case errors.Is(err, checkpoint.ErrConflict):
 		fmt.Fprintf(errs, "calendar: the conversation %q is in use by another run; wait for it, or begin another one with -thread\n", o.Thread)
 		return 2
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, errors.Is(err, context.Canceled):
 		fmt.Fprintln(errs, "calendar: stopped; run it without a message to go on")
 		return 130
 	}

@@ -25,6 +25,7 @@ import (
 // open opens everything.
 func (s *session) open(ctx context.Context) error {
 	model, name, err := s.model(ctx)
+	s.modelName = name
 	if err != nil {
 		return err
 	}
@@ -35,15 +36,13 @@ func (s *session) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	set, err := d.Tools()
-	if err != nil {
+	if s.tools, err = d.Tools(); err != nil {
 		return err
 	}
 	store, err := s.openStore(ctx)
 	if err != nil {
 		return err
 	}
-	s.tools = append(set.Tools(), set.Meta().Tools()...)
 	if s.tracing, err = tracing.Open(ctx, os.Getenv); err != nil {
 		return err
 	}
@@ -52,7 +51,7 @@ func (s *session) open(ctx context.Context) error {
 	if s.serve == "" {
 		o.PauseBefore = []string{assistant.ConfirmActions} // the terminal asks, not the node
 	}
-	if s.graph, err = assistant.New(model, assistant.Desk{Tools: set, Describe: d.Describe, Now: time.Now}, o); err != nil {
+	if s.graph, err = assistant.New(model, assistant.Desk{Tools: s.tools, Describe: d.Describe, Now: time.Now}, o); err != nil {
 		return err
 	}
 	if s.draw {

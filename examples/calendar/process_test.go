@@ -200,7 +200,7 @@ func (f *folder) left2(round int) (string, int) {
 // whether there was such a line.
 func (f *folder) killed(line int, thread, text string) bool {
 	f.t.Helper()
-	cmd := f.command("-calendar", "mine.ics", "-thread", thread, text)
+	cmd := f.command("-calendar", "mine.ics", "-verbose", "-thread", thread, text)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		f.t.Fatal(err)

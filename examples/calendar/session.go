@@ -8,10 +8,13 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"os/signal"
 
 	"github.com/weft-go/weft/examples/calendar/internal/assistant"
 	"github.com/weft-go/weft/examples/calendar/internal/terminal"
 	"github.com/weft-go/weft/examples/internal/command"
+	"github.com/weft-go/weft/examples/internal/models"
 	"github.com/weft-go/weft/examples/internal/tracing"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/server"
@@ -25,9 +28,11 @@ type session struct {
 	out     io.Writer
 	graph   *graph.Graph
 	tracing *tracing.Tracing
-	tools   []tools.Tool
+	tools   *tools.Set
 	path    string // of the calendar
 	close   []func() error
+
+	modelName string
 }
 
 // do is what the user asked for.
@@ -44,7 +49,7 @@ func (o options) do(ctx context.Context, in io.Reader, out io.Writer) (err error
 	if o.serve != "" {
 		return s.listen(ctx)
 	}
-	t := terminal.Terminal{Request: o.Request, Graph: s.graph, Calendar: s.path, In: in, Out: out}
+	t := terminal.Terminal{Request: o.Request, Graph: s.graph, Calendar: s.path, Tools: s.tools, Rules: s.modelName == models.Offline, In: in, Out: out}
 	return t.Do(ctx)
 }
 
@@ -59,6 +64,9 @@ func (s *session) listen(ctx context.Context) error {
 		return errors.Join(err, l.Close())
 	}
 	fmt.Fprintf(s.out, "page       http://%s/chat/\nstudio     http://%[1]s/studio/\n", l.Addr())
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
 	return srv.Serve(ctx, l, nil)
 }
 
@@ -77,7 +85,7 @@ func (s *session) server(ctx context.Context) (*server.Server, error) {
 			Placeholder: "delete my meeting with John",
 			Suggestions: []string{"what's on my calendar next week?", "delete my meeting with John", "any unread mail?", "help"},
 			Messages:    assistant.History.Name(),
-			Tools:       s.tools,
+			Tools:       append(s.tools.Tools(), s.tools.Meta().Tools()...),
 		},
 		Studio: &ui.Studio{Write: true},
 		Logger: slog.New(slog.NewTextHandler(s.out, &slog.HandlerOptions{Level: slog.LevelWarn})),

@@ -2,9 +2,10 @@ package assistant
 
 import (
 	"context"
-	"slices"
+	"regexp"
 	"strings"
 
+	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/state"
 	"github.com/weft-go/weft/tools/plan"
 )
@@ -24,9 +25,10 @@ func (a *assistant) confirm(ctx context.Context, s state.View) (state.Update, er
 		said = &Answer{To: pending.ID, Text: text}
 	}
 	if !agreed(said) {
-		return state.Update{PendingConfirmation.Put(nil), Actions.Overwrite(nil), UserConfirmation.Put(said)}, nil
+		no := Answer{To: said.To, Text: said.Text, Next: pending.Next}
+		return state.Update{PendingConfirmation.Put(nil), Actions.Overwrite(nil), UserConfirmation.Put(&no)}, nil
 	}
-	yes := Answer{To: said.To, Text: said.Text, Approved: pending.Questions}
+	yes := Answer{To: said.To, Text: said.Text, Approved: pending.Questions, Next: pending.Next}
 	return state.Update{PendingConfirmation.Put(nil), UserConfirmation.Put(&yes)}, nil
 }
 
@@ -41,12 +43,55 @@ func byAnswer(s state.View) (string, error) {
 	return ExecuteParallel, nil
 }
 
-// agreed reports whether an answer is a yes. Everything else is a no.
-func agreed(said *Answer) bool { return said.is("yes", "y") }
+// stillOpen returns the question that waits while another request was dealt with, or nil.
+func stillOpen(s state.View) *Confirmation {
+	if said := UserConfirmation.Get(s); said != nil {
+		return said.Next
+	}
+	return PendingConfirmation.Get(s)
+}
+
+// byOpen leads to confirm_actions if a question is open, and else ends the run.
+func byOpen(s state.View) (string, error) {
+	if PendingConfirmation.Get(s) != nil {
+		return ConfirmActions, nil
+	}
+	return graph.End, nil
+}
+
+// reopening asks the question again that is open, after a node has answered another request.
+func reopening(next graph.NodeFunc) graph.NodeFunc {
+	return func(ctx context.Context, s state.View) (state.Update, error) {
+		update, err := next(ctx, s)
+		c := stillOpen(s)
+		if err != nil || c == nil {
+			return update, err
+		}
+		return append(update,
+			UserMessage.Put(c.Request), ToolInvocations.Overwrite(c.Invocations), Results.Overwrite(c.Results),
+			Actions.Overwrite(c.Actions), RequiresConfirmation.Put(true), ExecutionMode.Put(Confirm),
+			PendingConfirmation.Put(c), ConfirmationMessage.Put(c.Message), UserConfirmation.Put(nil),
+			SessionContext.Put(map[string]string{planner: ""}),
+		), nil
+	}
+}
+
+// IsAnswer reports whether a text answers a question that is open. Any other text is a request.
+func IsAnswer(text string) bool { return agreed(&Answer{Text: text}) || declined(&Answer{Text: text}) }
+
+// Words that may follow a yes or a no.
+const (
+	withYes = `(?:please|do it|do that|go ahead|thanks|thank you)`
+	withNo  = `(?:please|thanks|thank you|(?:keep|leave) (?:it|that|them)|do not|do not do it|don'?t|don'?t do it|never mind|not now)`
+)
+
+var (
+	yes = regexp.MustCompile(`(?i)^(?:yes|y)(?:[\s,.!]+` + withYes + `)*[\s.!]*$`)
+	no  = regexp.MustCompile(`(?i)^(?:no|n|nope|never mind|(?:keep|leave) (?:it|that|them))(?:[\s,.!]+` + withNo + `)*[\s.!]*$`)
+)
+
+// agreed reports whether an answer is a yes.
+func agreed(said *Answer) bool { return said != nil && yes.MatchString(strings.TrimSpace(said.Text)) }
 
 // declined reports whether an answer is a plain no.
-func declined(said *Answer) bool { return said.is("no", "n") }
-
-func (a *Answer) is(words ...string) bool {
-	return a != nil && slices.Contains(words, strings.ToLower(strings.Trim(a.Text, " \t\r\n.!")))
-}
+func declined(said *Answer) bool { return said != nil && no.MatchString(strings.TrimSpace(said.Text)) }

@@ -1,6 +1,7 @@
 package assistant
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,6 +53,9 @@ type assistant struct {
 //	plan_actions ─▶ route_execution ─┬▶ execute_parallel ───┬▶ synthesize_response
 //	                                 ├▶ execute_sequential ─┤
 //	                                 └▶ confirm_actions ────┘ (to either, or past both)
+//
+// A request that comes while a question is open is answered first. Then synthesize_response leads back to
+// confirm_actions with that question.
 func New(model llm.Model, d Desk, o graph.Options) (*graph.Graph, error) {
 	a := &assistant{d, model}
 	planner, err := a.planner()
@@ -64,14 +68,14 @@ func New(model llm.Model, d Desk, o graph.Options) (*graph.Graph, error) {
 	b.Node(ConfirmActions, a.confirm)
 	b.Node(ExecuteParallel, a.execute(0))
 	b.Node(ExecuteSequential, a.execute(1))
-	b.Node(SynthesizeResponse, node.Recover(a.unspoken, a.synthesize))
+	b.Node(SynthesizeResponse, reopening(node.Recover(a.unspoken, a.synthesize)))
 	b.Edge(graph.Start, PlanActions)
 	b.Edge(PlanActions, RouteExecution)
 	b.Branch(RouteExecution, byMode, ConfirmActions, ExecuteParallel, ExecuteSequential)
 	b.Branch(ConfirmActions, byAnswer, ExecuteParallel, ExecuteSequential, SynthesizeResponse)
 	b.Edge(ExecuteParallel, SynthesizeResponse)
 	b.Edge(ExecuteSequential, SynthesizeResponse)
-	b.Edge(SynthesizeResponse, graph.End)
+	b.Branch(SynthesizeResponse, byOpen, ConfirmActions, graph.End)
 	return b.Compile(o)
 }
 
@@ -110,21 +114,26 @@ func (a *assistant) planner() (*graph.Graph, error) {
 }
 
 // begin begins a turn with what the user said last. A yes or a no to the question that is open is
-// its answer, and no request.
+// its answer, and no request. Any other message is a request, and the question stays open.
 func (a *assistant) begin(s state.View) (state.Update, error) {
 	last, _ := History.Last(s)
 	said := Answer{Text: last.Text()}
-	if open := PendingConfirmation.Get(s); open != nil && (agreed(&said) || declined(&said)) {
+	open := PendingConfirmation.Get(s)
+	if open != nil && (agreed(&said) || declined(&said)) {
 		said.To = open.ID
-		return state.Update{UserConfirmation.Put(&said)}, agent.Stop(llm.Message{})
+		return state.Update{UserConfirmation.Put(&said), UserMessage.Put(cmp.Or(open.Request, said.Text))}, agent.Stop(llm.Message{})
+	}
+	if before := UserConfirmation.Get(s); open == nil && before != nil {
+		open = before.Next
 	}
 	now := a.Now()
 	return state.Update{
 		UserMessage.Put(said.Text),
 		SessionContext.Put(map[string]string{"now": now.Format(time.RFC3339), "today": now.Format("Monday 2 January 2006"), planner: ""}),
+		PendingConfirmation.Put(open),
 		// What the turn before left.
 		Actions.Overwrite(nil), RequiresConfirmation.Put(false), ExecutionMode.Put(""), Results.Overwrite(nil),
-		PendingConfirmation.Put(nil), UserConfirmation.Put(nil), ConfirmationMessage.Put(""), FinalResponse.Put(""),
+		UserConfirmation.Put(nil), ConfirmationMessage.Put(""), FinalResponse.Put(""),
 		DiscoveredTools.Overwrite(nil), ToolInvocations.Overwrite(nil), Error.Put(""),
 	}, nil
 }
@@ -219,10 +228,14 @@ func (a *assistant) route(ctx context.Context, s state.View) (state.Update, erro
 	if len(parts) > 1 {
 		text = "This will:\n  - " + strings.Join(parts, "\n  - ") + "\nConfirm? (yes/no)"
 	}
-	return state.Update{
-		ExecutionMode.Put(Confirm), ConfirmationMessage.Put(text),
-		PendingConfirmation.Put(&Confirmation{ID: id, Message: text, Actions: actions, Steps: parts, Questions: questions}),
-	}, nil
+	c := &Confirmation{
+		ID: id, Message: text, Actions: actions, Steps: parts, Questions: questions,
+		Request: UserMessage.Get(s), Invocations: ToolInvocations.Get(s), Results: Results.Get(s), Next: PendingConfirmation.Get(s),
+	}
+	if c.Next.asks(actions) { // again
+		c.Next = c.Next.Next
+	}
+	return state.Update{ExecutionMode.Put(Confirm), ConfirmationMessage.Put(text), PendingConfirmation.Put(c)}, nil
 }
 
 func inOrder(actions []tools.Action) Mode {

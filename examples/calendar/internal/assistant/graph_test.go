@@ -46,6 +46,7 @@ func TestTopology(t *testing.T) {
 		"execute_parallel edge synthesize_response", "execute_sequential edge synthesize_response",
 		"plan_actions edge route_execution",
 		"route_execution branch confirm_actions", "route_execution branch execute_parallel", "route_execution branch execute_sequential",
+		"synthesize_response branch confirm_actions",
 	}
 	edges = slices.DeleteFunc(edges, func(e string) bool { return strings.HasSuffix(e, " "+graph.End) })
 	if !slices.Equal(nodes, wantNodes) || !slices.Equal(edges, wantEdges) {

@@ -54,18 +54,31 @@ func TestOffline(t *testing.T) {
 	tests := map[string]string{
 		"lists": `
 > what's on my calendar next week?
-In your calendar:
-  - Monday at 9:15 AM: Stand-up
-  - Tuesday at 2:00 PM: Meeting with John (Room 4)
-  - Wednesday at 10:00 AM: Dentist
+Monday 23 November:
+  - 9:15 AM to 9:30 AM: Stand-up
+Tuesday 24 November:
+  - 2:00 PM to 3:00 PM: Meeting with John (Room 4)
+Wednesday 25 November:
+  - 10:00 AM to 10:30 AM: Dentist
+Thursday 26 November:
+  - 4:00 PM to 5:00 PM: Review with Ann
+> and wednesday
+Wednesday 25 November:
+  - 10:00 AM to 10:30 AM: Dentist
+> what do I have on Tuesday morning?
+There is nothing in your calendar then.
+> which meetings do I have with Ann this month?
+I found:
   - Thursday at 4:00 PM: Review with Ann
+> Do I have anything important next week?
+I found no event that mentions 'important'.
 > Do I have anything on Friday?
 There is nothing in your calendar then.
 > What do I have tomorrow
 There is nothing in your calendar then.
 > show me my meetings on 3 December
-In your calendar:
-  - Thursday 3 December at 4:00 PM: Review with Ann
+Thursday 3 December:
+  - 4:00 PM to 5:00 PM: Review with Ann
 > when is the dentist?
 I found:
   - Wednesday at 10:00 AM: Dentist
@@ -74,7 +87,8 @@ You are free:
   - Tuesday at 8:00 AM to 2:00 PM
   - Tuesday at 3:00 PM to 6:00 PM
 > am I free on Tuesday at 2pm?
-You are not free then.
+You are not free then:
+  - Tuesday at 2:00 PM: Meeting with John (Room 4)
 > am I free on tuesday from 4 to 5?
 You are free:
   - Tuesday at 4:00 PM to 5:00 PM
@@ -83,21 +97,28 @@ You are free:
 > please schedule lunch with Ann at Luigi's on Tuesday at noon for 2 hours
 I've put 'Lunch with Ann' into your calendar for Tuesday at 12:00 PM.
 > add a trip on 27 November
-I've put 'Trip' into your calendar for Friday.
+I've put 'Trip' into your calendar for Friday, all day.
 > book a haircut tomorrow from 9:30 to 10:15
 I've put 'Haircut' into your calendar for Sunday at 9:30 AM.
+This is an entry in your calendar only: I can not book anything with anybody.
 > what's on my calendar on Tuesday?
-In your calendar:
-  - Tuesday at 12:00 PM: Lunch with Ann (Luigi's)
-  - Tuesday at 2:00 PM: Meeting with John (Room 4)
+Tuesday 24 November:
+  - 12:00 PM to 2:00 PM: Lunch with Ann (Luigi's)
+  - 2:00 PM to 3:00 PM: Meeting with John (Room 4)
+> put a coffee with Maria next Monday half past ten
+I've put 'Coffee with Maria' into your calendar for Monday at 10:30 AM.
+> schedule yoga every Monday at 6pm
+I can only add single events, and no event that recurs.
+> schedule a call tomorrow afternoon
+At what time is 'call' to be? Tell me all of it again with a day and a time.
 > schedule a walk
 When is 'walk' to be? Tell me all of it again with a day and a time.
 > move the dentist to Thursday at 3pm
-This will change the calendar event: 'Dentist' on Wednesday at 10:00 AM (start: 2026-11-26T15:00). Confirm? (yes/no)
+This will change the calendar event: 'Dentist' on Wednesday at 10:00 AM (start: Thursday at 3:00 PM). Confirm? (yes/no)
 > yes
 I've changed your dentist that was scheduled for Wednesday at 10:00 AM. It is now on Thursday 26 November at 3:00 PM.
 > reschedule the dentist to 5pm
-This will change the calendar event: 'Dentist' on Thursday at 3:00 PM (start: 2026-11-26T17:00). Confirm? (yes/no)
+This will change the calendar event: 'Dentist' on Thursday at 3:00 PM (start: Thursday at 5:00 PM). Confirm? (yes/no)
 > no
 Cancelled: I have not done it.
 > rename the haircut to Barber
@@ -107,7 +128,7 @@ I've changed your haircut that was scheduled for Sunday at 9:30 AM.
 `,
 		"deletions": `
 > cancel the review with Ann
-I found 2 of them, so I did nothing. Which one do you mean?
+I found 2 of them, so I did nothing about it. Which one do you mean?
   1. 'Review with Ann' on Thursday at 4:00 PM
   2. 'Review with Ann' on Thursday 3 December at 4:00 PM
 > the second one
@@ -118,11 +139,11 @@ I've deleted your review with Ann that was scheduled for Thursday 3 December at 
 This will delete the calendar event: 'Stand-up' on Monday at 9:15 AM, this time only. Confirm? (yes/no)
 > yes
 I've deleted your stand-up that was scheduled for Monday at 9:15 AM.
-> when is the stand-up?
+> when is the standup?
 I found:
   - Monday 30 November at 9:15 AM: Stand-up
 > delete the opera
-I found no event for 'opera', so I did nothing.
+I found no event for 'opera', so I did nothing about it.
 `,
 		"mail": `
 > any unread mail?
@@ -133,7 +154,7 @@ Your mail:
 'Lunch?' from Ann Lee <ann@example.com>
 Shall we have lunch next week? Tuesday would suit me.
 > find mails about books
-I found no such mail.
+I found no mail that mentions 'books'.
 > search for mail about book
 I found these mails:
   - Library <desk@library.example>: A book is due
@@ -169,11 +190,23 @@ Your tasks:
   - Return the library book (done)
 `,
 		"several": `
+> add a task to buy paper by friday and tell me what I have on Thursday
+Thursday 26 November:
+  - 4:00 PM to 5:00 PM: Review with Ann
+I've added the task 'buy paper', due 2026-11-27.
+> what do I have on Thursday and sing me a song
+I found no event that mentions 'sing song'.
+> don't delete my meeting with John
+I did not understand 'don't delete my meeting with John'. I am a set of rules and not a language model: say help to see what I understand.
+> cancel the opera and tell me what I have on Thursday
+Thursday 26 November:
+  - 4:00 PM to 5:00 PM: Review with Ann
+I found no event for 'opera', so I did nothing about it.
 > schedule lunch with Bob on Tuesday at 12 and add a task to book a table by Monday
 I've put 'Lunch with Bob' into your calendar for Tuesday at 12:00 PM.
 I've added the task 'book a table', due 2026-11-23.
 > delete the meeting with john and the dentist
-I found no event for 'john dentist', so I did nothing.
+I found no event for 'meeting with john and the dentist', so I did nothing about it.
 > delete the meeting with john and cancel the dentist and then send a mail to john@example.com about Tuesday saying sorry
 This will:
   - delete the calendar event: 'Meeting with John' on Tuesday at 2:00 PM

@@ -115,7 +115,7 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// A client that only sends messages may answer with one. Another message leaves the question, and
+// A client that only sends messages may answer with one. Another message leaves the question open, and
 // nothing of the plan runs.
 func TestMessageWhileAQuestionIsOpen(t *testing.T) {
 	t.Parallel()
@@ -134,10 +134,11 @@ func TestMessageWhileAQuestionIsOpen(t *testing.T) {
 			require.Len(t, invoke(t, thread, "drop it").Pauses, 1)
 			snap, err := thread.Invoke(t.Context(), assistant.History.Put(llm.User(said)))
 			require.NoError(t, err)
-			assert.True(t, snap.Done())
+			open := want.response == "nothing"
+			assert.Equal(t, !open, snap.Done())
+			assert.Equal(t, open, assistant.Waiting(snap) != nil)
 			assert.Equal(t, want.drops, s.drops.Load())
 			assert.Equal(t, want.response, assistant.FinalResponse.Get(snap))
-			assert.Nil(t, assistant.PendingConfirmation.Get(snap))
 		})
 	}
 }
@@ -159,4 +160,57 @@ func TestConversationShowsWhatRan(t *testing.T) {
 	assert.JSONEq(t, `{"tool_name":"drop","params":{"text":"x"}}`, string(all[1].call.Arguments))
 	assert.Equal(t, "dropped x", all[1].answer.Text())
 	assert.NotEqual(t, all[0].call.ID, all[1].call.ID)
+}
+
+// A request that comes while a question is open is answered, and the question stays open. At a terminal the run pauses
+// before the node, on a server the node asks.
+func TestAnotherRequestLeavesTheQuestionOpen(t *testing.T) {
+	t.Parallel()
+	for _, o := range []graph.Options{paused(memory()), {Checkpoints: memory()}} {
+		var s stage
+		model := llmtest.NewScript(
+			use("a1", "drop", `{"text":"x"}`), llmtest.Say("noted"),
+			use("b1", "look", `{}`), llmtest.Say("looked"), llmtest.Say("you are free"),
+			use("c1", "drop", `{"text":"y"}`), llmtest.Say("noted"),
+			llmtest.Say("y was kept"), llmtest.Say("x was dropped"),
+		)
+		thread := s.graph(t, model, o).Thread("t")
+		first := assistant.Waiting(invoke(t, thread, "drop x"))
+		require.NotNil(t, first)
+
+		snap := invoke(t, thread, "what is there?")
+		assert.Equal(t, "you are free", assistant.FinalResponse.Get(snap))
+		require.NotNil(t, assistant.Waiting(snap))
+		assert.Equal(t, first.Message, assistant.Waiting(snap).Message)
+
+		snap = invoke(t, thread, "drop y too")
+		assert.Contains(t, assistant.Waiting(snap).Message, `"y"`)
+		snap = must(t)(thread.Invoke(t.Context(), assistant.Waiting(snap).Answer("no")...))
+		assert.Equal(t, "y was kept", assistant.FinalResponse.Get(snap))
+		require.NotNil(t, assistant.Waiting(snap))
+		assert.Equal(t, first.Message, assistant.Waiting(snap).Message)
+		assert.Zero(t, s.drops.Load())
+
+		if o.PauseBefore == nil {
+			snap = invoke(t, thread, "yes, please")
+		} else {
+			snap = must(t)(thread.Invoke(t.Context(), assistant.Waiting(snap).Answer("yes, please")...))
+		}
+		assert.True(t, snap.Done())
+		assert.Equal(t, int32(1), s.drops.Load())
+		assert.Equal(t, "x was dropped", assistant.FinalResponse.Get(snap))
+		requests := model.Requests()
+		assert.Contains(t, requests[len(requests)-1].Messages[1].Text(), `"user_message":"drop x"`)
+	}
+}
+
+func TestWhatIsAnAnswer(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"yes": true, "Yes!": true, "y": true, "yes please": true, "yes, do it.": true,
+		"no": true, "No.": true, "no, keep it": true, "no thanks": true, "never mind": true, "keep it": true,
+		"": false, "yes, but not now": false, "no, delete the dentist": false, "what's on Monday?": false, "yesterday": false, "ok": false,
+	} {
+		assert.Equal(t, want, assistant.IsAnswer(text), text)
+	}
 }

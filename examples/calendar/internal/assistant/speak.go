@@ -92,13 +92,21 @@ func (a *assistant) unspoken(_ context.Context, s state.View, err error) (state.
 		b.WriteString(" It was cancelled, and nothing was changed.")
 	}
 	for _, step := range r.Steps {
-		fmt.Fprintf(&b, "\n%s: %s", step.Tool, step.Message)
+		fmt.Fprintf(&b, "\n%s: %s", a.title(step.Tool), step.Message)
 	}
 	update := final(llm.Assistant(b.String()))
 	if r.Error != "" {
 		err = fmt.Errorf("%s; %w", r.Error, err)
 	}
 	return append(update, Error.Put(err.Error())), nil
+}
+
+// title says in words what a tool does.
+func (a *assistant) title(tool string) string {
+	if t, ok := a.Tools.Lookup(tool); ok && t.Annotations().Title != "" {
+		return t.Annotations().Title
+	}
+	return strings.ReplaceAll(tool, "_", " ")
 }
 
 // turn returns what followed the user's last message.

@@ -6,6 +6,7 @@ package assistant
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/llm"
@@ -63,6 +64,19 @@ type Confirmation struct {
 	Steps []string `json:"steps,omitempty"`
 	// Questions are about the calls whose arguments are known.
 	Questions []tools.Question `json:"questions,omitempty"`
+	// Request is what the user asked for, and Invocations and Results are what was looked up for it.
+	Request     string                 `json:"request,omitempty"`
+	Invocations []tools.Action         `json:"invocations,omitempty"`
+	Results     map[string]plan.Result `json:"results,omitempty"`
+	// Next is the question that was open before, and is asked again after this one.
+	Next *Confirmation `json:"next,omitempty"`
+}
+
+// asks reports whether a confirmation is about the same actions.
+func (c *Confirmation) asks(actions []tools.Action) bool {
+	return c != nil && slices.EqualFunc(c.Actions, actions, func(a, b tools.Action) bool {
+		return a.Tool == b.Tool && string(a.Arguments) == string(b.Arguments)
+	})
 }
 
 // A form asks about a plan. A page makes it of Schema, which is that of the answer.
@@ -100,6 +114,8 @@ var (
 // An Open is a question that waits for the user.
 type Open struct {
 	ID, Message string
+	// Late says that the question is about a call of a running plan, which takes no other request meanwhile.
+	Late bool
 	// Answer returns the input with which the conversation goes on. Anything but a yes is a
 	// no.
 	Answer func(text string) []state.Write
@@ -110,24 +126,29 @@ func Waiting(s *graph.Snapshot) *Open {
 	if s == nil || len(s.Pauses) == 0 {
 		return nil
 	}
+	if open, err := askLate.Open(s); err == nil && len(open) > 0 {
+		return late(open[0].ID, open[0].Prompt)
+	}
 	c := PendingConfirmation.Get(s)
-	if open, err := askPlan.Open(s); c != nil && err == nil && len(open) > 0 {
-		return &Open{open[0].ID, c.Message, func(text string) []state.Write { return []state.Write{askPlan.Answer(open[0].ID, text)} }}
-	}
-	if c != nil {
-		return &Open{c.ID, c.Message, c.Answer}
-	}
-	open, err := askLate.Open(s)
-	if err != nil || len(open) == 0 {
+	if c == nil {
 		return nil
 	}
-	q := open[0]
-	return &Open{q.ID, q.Prompt.Description + " Confirm? (yes/no)", func(text string) []state.Write {
-		decision := q.Prompt.Reject("")
+	if open, err := askPlan.Open(s); err == nil && len(open) > 0 {
+		return &Open{ID: open[0].ID, Message: c.Message, Answer: func(text string) []state.Write {
+			return []state.Write{askPlan.Answer(open[0].ID, text)}
+		}}
+	}
+	return &Open{ID: c.ID, Message: c.Message, Answer: c.Answer}
+}
+
+// late returns the question about a call of a running plan.
+func late(id string, q tools.Question) *Open {
+	return &Open{ID: id, Message: q.Description + " Confirm? (yes/no)", Late: true, Answer: func(text string) []state.Write {
+		decision := q.Reject("")
 		if agreed(&Answer{Text: text}) {
-			decision = q.Prompt.Approve()
+			decision = q.Approve()
 		}
-		return []state.Write{askLate.Answer(q.ID, decision)}
+		return []state.Write{askLate.Answer(id, decision)}
 	}}
 }
 
@@ -138,6 +159,8 @@ type Answer struct {
 	// Approved are the questions about calls that the user saw. The node confirm_actions
 	// adds them to a yes.
 	Approved []tools.Question `json:"approved,omitempty"`
+	// Next is the question that is asked again when this one has been dealt with.
+	Next *Confirmation `json:"next,omitempty"`
 }
 
 // Ask is the input of a turn: what the user says in a session.

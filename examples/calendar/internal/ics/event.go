@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // An Event is something in the calendar. For an event that recurs, it is one occurrence.
@@ -42,6 +43,8 @@ type entry struct {
 	at     *component
 	start  moment
 	length span
+	// sequence is the number of a version of an event. A later version has a higher number.
+	sequence int
 	// alone says that the file has this occurrence of an event, and not the event.
 	alone    bool
 	recurs   bool
@@ -51,17 +54,28 @@ type entry struct {
 
 // A replacement is what the file has for one occurrence (RECURRENCE-ID), or for this one and all that follow.
 type replacement struct {
-	at     *component
-	wall   time.Time // of the occurrence, by the clock of the event
+	*entry
+	wall time.Time // of the occurrence, by the clock of the event
+	// onward says that it is also for the following ones.
 	onward bool
-	start  moment
-	length span
 }
+
+// Bounds on the events of a file, and on what one of them says.
+const (
+	maxEvents = 30_000
+	maxText   = 20_000
+	maxGuests = 100
+)
 
 // entries reads the events. Those that can not be read are left out, and errs says why.
 func (c *calendar) entries() (all []*entry, errs []error) {
 	byID := map[string]*entry{}
 	events := c.root.subs("VEVENT")
+	if more := len(events) - maxEvents; more > 0 {
+		at := events[maxEvents]
+		errs = append(errs, unreadable(at, fmt.Errorf("it and %d others are left out: a calendar may have %d events", more-1, maxEvents)))
+		events = events[:maxEvents]
+	}
 	bad := map[string]bool{}
 	failed := func(at *component, err error) {
 		errs = append(errs, unreadable(at, err))
@@ -77,7 +91,7 @@ func (c *calendar) entries() (all []*entry, errs []error) {
 			failed(at, err)
 			continue
 		}
-		if known := byID[id]; known == nil || sequence(at) >= sequence(known.at) {
+		if known := byID[id]; known == nil || e.sequence >= known.sequence {
 			byID[id] = e
 		}
 	}
@@ -105,12 +119,6 @@ func unreadable(at *component, err error) error {
 	return fmt.Errorf("event %.200q (%.200s): %w", at.text("UID"), at.text("SUMMARY"), err)
 }
 
-// sequence is the number of a version of an event. A later version has a higher number.
-func sequence(at *component) int {
-	n, _ := number(at.text("SEQUENCE"), 0, 1<<31-1) // none is 0
-	return n
-}
-
 // entry reads an event.
 func (c *calendar) entry(at *component) (*entry, error) {
 	p, ok := at.get("DTSTART")
@@ -120,6 +128,7 @@ func (c *calendar) entry(at *component) (*entry, error) {
 	_, rule := at.get("RRULE")
 	_, dates := at.get("RDATE")
 	e := &entry{id: at.text("UID"), at: at, recurs: rule || dates}
+	e.sequence, _ = number(at.text("SEQUENCE"), 0, 1<<31-1) // none is 0
 	var err error
 	if e.start, err = c.moment(p); err != nil {
 		return nil, err
@@ -165,7 +174,7 @@ func (c *calendar) replace(byID map[string]*entry, at *component, part property)
 		return nil
 	}
 	e.recurs = true
-	e.replaced = append(e.replaced, &replacement{at, e.wallOf(m), strings.EqualFold(part.params["RANGE"], "THISANDFUTURE"), one.start, one.length})
+	e.replaced = append(e.replaced, &replacement{one, e.wallOf(m), strings.EqualFold(part.params["RANGE"], "THISANDFUTURE")})
 	return nil
 }
 
@@ -173,7 +182,7 @@ func (c *calendar) replace(byID map[string]*entry, at *component, part property)
 func (e *entry) order() {
 	slices.Reverse(e.replaced) // of equal versions the later one in the file counts
 	slices.SortStableFunc(e.replaced, func(a, b *replacement) int {
-		return cmp.Or(a.wall.Compare(b.wall), sequence(b.at)-sequence(a.at))
+		return cmp.Or(a.wall.Compare(b.wall), b.sequence-a.sequence)
 	})
 	same := func(a, b *replacement) bool { return a.wall.Equal(b.wall) }
 	for _, r := range e.replaced {
@@ -237,15 +246,32 @@ func (c *calendar) event(e *entry, one occurrence) Event {
 		}
 	}
 	return Event{
-		ID: id, Title: at.text("SUMMARY"), Place: at.text("LOCATION"), Notes: at.text("DESCRIPTION"), With: guests(at),
+		ID: id, Title: clip(at.text("SUMMARY")), Place: clip(at.text("LOCATION")), Notes: clip(at.text("DESCRIPTION")), With: guests(at),
 		Start: start.instant().In(c.zone), End: length.end(start).In(c.zone), AllDay: start.allDay, Recurs: e.recurs || e.alone,
 		Free: strings.EqualFold(at.text("TRANSP"), "TRANSPARENT"),
 	}
 }
 
+// clip cuts what no person would write.
+func clip(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxText], "") + "…"
+}
+
 // guests are the names of those who take part, else their addresses.
 func guests(at *component) (with []string) {
-	for _, p := range at.all("ATTENDEE") {
+	more := 0
+	for _, i := range at.items {
+		if i.sub != nil || nameOf(i.text) != "ATTENDEE" {
+			continue
+		}
+		if len(with) == maxGuests {
+			more++
+			continue
+		}
+		p := split(i.text)
 		address := p.value
 		if scheme, rest, ok := strings.Cut(address, ":"); ok && strings.EqualFold(scheme, "mailto") {
 			address = rest
@@ -253,7 +279,10 @@ func guests(at *component) (with []string) {
 		if name := p.params["CN"]; name != "" && !strings.EqualFold(name, address) {
 			address = name + " <" + address + ">"
 		}
-		with = append(with, address)
+		with = append(with, clip(address))
+	}
+	if more > 0 {
+		with = append(with, fmt.Sprintf("and %d more", more))
 	}
 	return with
 }
@@ -271,10 +300,35 @@ func (e *entry) mentions(words string) bool {
 
 func mentions(words, title, place, notes string, with []string) bool {
 	about := strings.ToLower(strings.Join(append([]string{title, place, notes}, with...), "\n"))
-	for word := range strings.FieldsSeq(strings.ToLower(words)) {
-		if !strings.Contains(about, word) {
+	words = strings.ToLower(words)
+	return mentionsAll(about, words) || mentionsAll(about, strings.ReplaceAll(words, "-", ""))
+}
+
+func mentionsAll(about, words string) bool {
+	parts := strings.FieldsFunc(about, between)
+	for word := range strings.FieldsFuncSeq(words, between) {
+		begins := slices.ContainsFunc(parts, func(part string) bool { return strings.HasPrefix(part, word) })
+		if !begins && !joined(parts, word) && (isASCII(word) || !strings.Contains(about, word)) {
 			return false
 		}
 	}
 	return true
+}
+
+// between reports whether a character is between words.
+func between(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) }
+
+// joined reports whether two words that follow each other make a word, as "stand-up" makes "standup".
+func joined(parts []string, word string) bool {
+	for i := range len(parts) - 1 {
+		if rest, ok := strings.CutPrefix(word, parts[i]); ok && rest != "" && rest == parts[i+1] {
+			return true
+		}
+	}
+	return false
+}
+
+// isASCII reports whether a word is of a script that separates words by spaces.
+func isASCII(word string) bool {
+	return strings.IndexFunc(word, func(r rune) bool { return r > unicode.MaxASCII }) < 0
 }

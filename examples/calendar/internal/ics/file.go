@@ -17,7 +17,7 @@ import (
 var ErrNotFound = errors.New("there is no such event")
 
 // MaxSize is how large a file may be.
-const MaxSize = 16 << 20
+const MaxSize = 8 << 20
 
 // A File is a calendar. It may be used by any number of goroutines as long as no
 // two of them change it at the same time.

@@ -35,7 +35,7 @@ var errShape = errors.New("not an iCalendar file")
 
 // Bounds on what a file may contain.
 const (
-	maxLines = 500_000
+	maxLines = 250_000
 	maxDepth = 20
 )
 

@@ -7,10 +7,11 @@ import (
 	"time"
 )
 
-// Bounds on what is found in one call.
+// Bounds on what is found in one call, and on the dates that the file has for one event.
 const (
 	maxOccurrences = 5_000
-	maxFound       = 20_000
+	maxFound       = 10_000
+	maxDates       = 10_000
 )
 
 // An occurrence is one time at which an event recurs, by the clock of the event.
@@ -118,7 +119,8 @@ func (r *rule) past(start moment) (func(wall time.Time) bool, error) {
 
 // dates are the occurrences that the file has one by one.
 func (c *calendar) dates(e *entry) (all []occurrence, err error) {
-	for _, p := range e.at.all("RDATE") {
+	values, err := e.values("RDATE")
+	for _, p := range values {
 		for value := range strings.SplitSeq(p.value, ",") {
 			p := property{value, p.params}
 			var one occurrence
@@ -136,13 +138,29 @@ func (c *calendar) dates(e *entry) (all []occurrence, err error) {
 			all = append(all, one)
 		}
 	}
+	return all, err
+}
+
+// values returns the properties of a name that are lists of dates.
+func (e *entry) values(name string) ([]property, error) {
+	all, n := e.at.all(name), 0
+	for _, p := range all {
+		n += 1 + strings.Count(p.value, ",")
+	}
+	if n > maxDates {
+		return nil, fmt.Errorf("its %s has more than the limit of %d dates", name, maxDates)
+	}
 	return all, nil
 }
 
 // excluded returns the keys of the moments that the file takes out (EXDATE).
 func (c *calendar) excluded(e *entry) (map[int64]bool, error) {
 	gone := map[int64]bool{}
-	for _, p := range e.at.all("EXDATE") {
+	values, err := e.values("EXDATE")
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range values {
 		for value := range strings.SplitSeq(p.value, ",") {
 			m, err := c.moment(property{value, p.params})
 			if err != nil {

@@ -49,6 +49,8 @@ type dialog struct {
 	done   []llm.Message // the answers, in the order of the calls
 	next   int
 	wanted llm.ToolCall
+	asked  []string // the calls that looked up what the user asked for
+	notes  []string // what else the user is to be told
 }
 
 // errAsked stops the planner at a call that has to be made.

@@ -15,17 +15,22 @@ import (
 	"github.com/weft-go/weft/tools/plan"
 )
 
-// noted is what the planner says when there is nothing else to be said.
+// noted is what the planner says at the end. The numbers of the calls that looked up what was asked for follow.
 const noted = "That is all."
 
 const helpText = `I am a set of rules and not a language model, but I work on your real calendar, mail and tasks. Tell me for example:
-  what's on my calendar this week?          when is my meeting with John?
-  schedule lunch with Ann tomorrow at 12    when am I free on Friday?
-  move the dentist to Thursday at 3pm       delete my meeting with John
-  any unread mail?                          read the mail from Ann
-  send a mail to ann@example.com about lunch saying see you at noon
-  what are my tasks?                        add a task to call Bob by Friday
-  complete the task call Bob                delete the task call Bob
+  - what's on my calendar this week?
+  - when is my meeting with John?
+  - when am I free on Friday afternoon?
+  - schedule lunch with Ann tomorrow at half past twelve
+  - move the dentist to Thursday at 3pm
+  - delete my meeting with John
+  - any unread mail?
+  - read the mail from Ann
+  - send a mail to ann@example.com about lunch saying see you at noon
+  - what are my tasks?
+  - add a task to call Bob by Friday
+  - complete the task call Bob
 Several at once work too, joined by "and", or by "and then" where one is to wait for the other.`
 
 // An act is a call that changes something, of a tool that was found.
@@ -44,36 +49,43 @@ func (d *dialog) plan() (string, error) {
 	text, pick := d.picked()
 	clauses, ordered := understand(text)
 	var acts []act
+	var blocked []string
 	for _, c := range clauses {
 		if c.kind == help {
 			return helpText, nil
 		}
 		more, err := d.clause(c, pick)
-		if b, ok := errors.AsType[blocker](err); ok {
-			return string(b), nil
-		}
-		if err != nil {
+		b, isBlocked := errors.AsType[blocker](err)
+		if err != nil && !isBlocked {
 			return "", err
 		}
 		acts = append(acts, more...)
+		if isBlocked {
+			blocked = append(blocked, string(b))
+			if ordered {
+				break
+			}
+		}
 	}
+	var err error
 	switch len(acts) {
 	case 0:
-		return noted, nil
 	case 1:
-		_, err := d.call(tools.InvokeTool, object{"tool_name": acts[0].tool, "params": acts[0].params})
-		return noted, err
+		_, err = d.call(tools.InvokeTool, object{"tool_name": acts[0].tool, "params": acts[0].params})
+	default:
+		err = d.together(acts, ordered)
 	}
-	return d.together(acts, ordered)
+	said := strings.Join(append([]string{noted}, d.asked...), " ")
+	return strings.TrimSpace(said + "\n" + strings.Join(append(d.notes, blocked...), "\n")), err
 }
 
 // together writes several acts down as one plan.
-func (d *dialog) together(acts []act, ordered bool) (string, error) {
+func (d *dialog) together(acts []act, ordered bool) error {
 	var actions []tools.Action
 	for i, a := range acts {
 		params, err := json.Marshal(a.params)
 		if err != nil {
-			return "", err
+			return err
 		}
 		action := tools.Action{ID: fmt.Sprintf("step_%d", i+1), Tool: a.tool, Arguments: json.RawMessage(strings.ReplaceAll(string(params), "${", "$${"))}
 		if ordered && i > 0 {
@@ -82,10 +94,10 @@ func (d *dialog) together(acts []act, ordered bool) (string, error) {
 		actions = append(actions, action)
 	}
 	answer, err := d.call(tools.InvokeTool, object{"tool_name": plan.MakePlan, "params": object{"actions": actions}})
-	if err == nil && answer.Status == llm.StatusError {
-		return "I could not plan that: " + answer.Text(), nil
+	if answer.Status == llm.StatusError {
+		d.notes = append(d.notes, "I could not plan that: "+answer.Text())
 	}
-	return noted, err
+	return err
 }
 
 var which = regexp.MustCompile(`(?i)^(?:the )?(first|second|third|fourth|fifth|last|number \d+|\d+)(?:st|nd|rd|th)?(?: one)?[.!]?$`)
@@ -125,6 +137,10 @@ func (d *dialog) clause(c clause, pick int) ([]act, error) {
 		return d.mail(c, pick)
 	case sendMail:
 		return d.sendMail(c)
+	case bookThing:
+		return nil, blocker(fmt.Sprintf("I can not book or buy anything, so I did nothing. I can put it into your calendar: say schedule %s.", c.fields["topic"]))
+	case unknown:
+		return nil, blocker(fmt.Sprintf("I did not understand '%s'. I am a set of rules and not a language model: say help to see what I understand.", c.text))
 	}
 	return d.task(c, pick)
 }
@@ -132,22 +148,32 @@ func (d *dialog) clause(c clause, pick int) ([]act, error) {
 func (d *dialog) showEvents(c clause) error {
 	w := timesOf(c.text, d.now)
 	params := object{}
-	if w.day || w.clock {
+	if w.any() {
 		params["from"], params["to"] = w.bounds()
 	}
-	switch c.kind {
-	case listEvents:
-		_, err := d.invoke("calendar", "list", params)
-		return err
-	case freeTime:
+	if c.kind == freeTime {
 		if w.length > 0 && !w.clock {
 			params["minutes"] = int(w.length.Minutes())
 		}
-		_, err := d.invoke("calendar", "free", params)
-		return err
+		return d.show("calendar", "free", params)
 	}
-	params["query"] = query(timesOf(c.fields["topic"], d.now).rest)
-	_, err := d.invoke("calendar", "search", params)
+	about := condition(w.rest)
+	if c.kind == searchEvents {
+		about = condition(timesOf(c.fields["topic"], d.now).rest)
+	}
+	if about == "" {
+		return d.show("calendar", "list", params)
+	}
+	params["query"] = about
+	return d.show("calendar", "search", params)
+}
+
+// show looks up what the user asked for.
+func (d *dialog) show(category, action string, params object) error {
+	answer, err := d.invoke(category, action, params)
+	if err == nil {
+		d.asked = append(d.asked, answer.ToolCallID)
+	}
 	return err
 }
 
@@ -155,16 +181,32 @@ const localTime = "2006-01-02T15:04"
 
 // bounds are the first and the last time that are named, as a tool takes them.
 func (w when) bounds() (from, to string) {
+	y, m, d := w.from.Date()
+	at := func(hour int) string { return time.Date(y, m, d, hour, 0, 0, 0, w.from.Location()).Format(localTime) }
 	switch {
 	case w.clock && w.length > 0:
 		return w.from.Format(localTime), w.from.Add(w.length).Format(localTime)
 	case w.clock:
 		return w.from.Format(localTime), w.from.Add(time.Hour).Format(localTime)
 	}
+	switch w.part {
+	case "morning":
+		return at(6), at(12)
+	case "afternoon":
+		return at(12), at(18)
+	case "evening", "night":
+		return at(18), at(24)
+	}
 	return w.from.Format(time.DateOnly), w.to.Format(time.DateOnly)
 }
 
+// any reports whether a text names any time.
+func (w when) any() bool { return w.day || w.clock || w.part != "" }
+
 var (
+	// recurring finds what a single event does not have.
+	recurring = regexp.MustCompile(`(?i)\b(?:every|each|daily|weekly|monthly|yearly)\b`)
+
 	guest = regexp.MustCompile(`\S+@\S+\.\w+`)
 	place = regexp.MustCompile(`(?i)(?:^| )(?:in|at) (?:the )?([^ ].*)$`)
 	ends  = regexp.MustCompile(`(?i)^(?:an? |the |my )+|[ ,]+(?:on|at|for|with|in|due|by)?$`)
@@ -172,8 +214,15 @@ var (
 
 func (d *dialog) createEvent(c clause) ([]act, error) {
 	w := timesOf(c.fields["topic"], d.now)
-	if !w.day && !w.clock {
+	switch {
+	case !w.any():
 		return nil, blocker(fmt.Sprintf("When is '%s' to be? Tell me all of it again with a day and a time.", w.rest))
+	case w.part != "" && !w.clock:
+		return nil, blocker(fmt.Sprintf("At what time is '%s' to be? Tell me all of it again with a day and a time.", w.rest))
+	case recurring.MatchString(w.rest):
+		return nil, blocker("I can only add single events, and no event that recurs.")
+	case c.fields["book"] != "":
+		d.notes = append(d.notes, "This is an entry in your calendar only: I can not book anything with anybody.")
 	}
 	if !w.day && w.from.Before(d.now) {
 		w.from = w.from.AddDate(0, 0, 1)
@@ -220,6 +269,7 @@ type item struct {
 	Subject string `json:"subject"`
 	When    string `json:"when"`
 	Start   string `json:"start"`
+	End     string `json:"end"`
 	From    string `json:"from"`
 	To      string `json:"to"`
 	Place   string `json:"place"`
@@ -227,6 +277,7 @@ type item struct {
 	Done    string `json:"done"`
 	Unread  bool   `json:"unread"`
 	Text    string `json:"text"`
+	Warning string `json:"warning"`
 }
 
 // items reads what a search found. Events may be listed by the day.
@@ -265,6 +316,9 @@ func on(when string) string {
 // chosen searches, and returns what is meant.
 func (d *dialog) chosen(c clause, category, what, topic string, params object, pick int) ([]item, error) {
 	params["query"] = query(topic)
+	if params["from"] != nil && condition(topic) == "" {
+		params["query"] = "" // "all meetings on Tuesday"
+	}
 	answer, err := d.invoke(category, "search", params)
 	if err != nil {
 		return nil, err
@@ -285,7 +339,7 @@ func (d *dialog) chosen(c clause, category, what, topic string, params object, p
 	}
 	switch {
 	case len(found) == 0:
-		return nil, blocker(fmt.Sprintf("I found no %s for '%s', so I did nothing.", what, query(topic)))
+		return nil, blocker(fmt.Sprintf("I found no %s for '%s', so I did nothing about it.", what, strings.TrimSpace(unquote(topic))))
 	case len(found) == 1 || c.every():
 		return found, nil
 	case pick < 0:
@@ -293,7 +347,7 @@ func (d *dialog) chosen(c clause, category, what, topic string, params object, p
 	case pick > 0 && pick <= len(found):
 		return found[pick-1 : pick], nil
 	}
-	text := fmt.Sprintf("I found %d of them, so I did nothing. Which one do you mean?", len(found))
+	text := fmt.Sprintf("I found %d of them, so I did nothing about it. Which one do you mean?", len(found))
 	for i, one := range found {
 		text += fmt.Sprintf("\n  %d. %s", i+1, one.name())
 	}
@@ -325,7 +379,7 @@ func (d *dialog) changeEvent(c clause, pick int) ([]act, error) {
 	}
 	w := timesOf(c.fields["topic"], d.now)
 	params := object{}
-	if w.day || w.clock {
+	if w.any() {
 		params["from"], params["to"] = w.bounds()
 	}
 	found, err := d.chosen(c, "calendar", "event", w.rest, params, pick)
@@ -339,7 +393,7 @@ func (d *dialog) changeEvent(c clause, pick int) ([]act, error) {
 		case moveEvent:
 			to := timesOf(c.fields["to"], d.now)
 			start, err := time.ParseInLocation(localTime, i.Start, d.now.Location())
-			if !to.day && !to.clock || err != nil && !to.clock {
+			if !to.day && !to.clock || (err != nil || to.part != "") && !to.clock {
 				return nil, blocker(fmt.Sprintf("To when is %s to be moved? Tell me a day and a time.", i.name()))
 			}
 			a.params["start"] = to.onto(start).Format(localTime)
@@ -373,11 +427,9 @@ func (d *dialog) mail(c clause, pick int) ([]act, error) {
 				params["folder"] = folder
 			}
 		}
-		_, err := d.invoke("mail", "list", params)
-		return nil, err
+		return nil, d.show("mail", "list", params)
 	case searchMail:
-		_, err := d.invoke("mail", "search", object{"query": query(c.fields["topic"])})
-		return nil, err
+		return nil, d.show("mail", "search", object{"query": query(c.fields["topic"])})
 	}
 	tool, err := d.find("mail", doing[c.kind])
 	if err != nil {
@@ -434,15 +486,17 @@ func (d *dialog) task(c clause, pick int) ([]act, error) {
 	topic := c.fields["topic"]
 	switch c.kind {
 	case listTasks:
-		_, err := d.invoke("task", "list", object{"done": strings.Contains(strings.ToLower(c.text), "all")})
-		return nil, err
+		return nil, d.show("task", "list", object{"done": strings.Contains(strings.ToLower(c.text), "all")})
 	case createTask:
 		w := timesOf(topic, d.now)
 		params := object{"title": unquote(ends.ReplaceAllString(w.rest, ""))}
+		if w.part != "" && !w.clock {
+			params["title"] = fmt.Sprintf("%s (%s)", params["title"], w.part)
+		}
 		switch {
 		case w.clock:
 			params["due"] = w.from.Format(localTime)
-		case w.day:
+		case w.day || w.part != "":
 			params["due"] = w.to.Format(time.DateOnly)
 		}
 		return d.act("task", "create", params)

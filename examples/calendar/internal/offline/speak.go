@@ -20,6 +20,7 @@ type report struct {
 }
 
 type step struct {
+	ID      string          `json:"id"`
 	Tool    string          `json:"tool"`
 	Args    json.RawMessage `json:"args"`
 	Success bool            `json:"success"`
@@ -38,26 +39,27 @@ func speak(messages []llm.Message) string {
 	case r.Cancelled:
 		return "Cancelled: I have not done it."
 	}
-	var told, shown []string
+	said, notes, _ := strings.Cut(r.Planner, "\n")
+	asked, byRules := strings.CutPrefix(said, noted)
+	if !byRules {
+		asked, notes = "", r.Planner // help, or a text of the graph
+	}
+	var out []string
 	for _, s := range r.Steps {
-		if s.reads() {
-			shown = append(shown, s.show())
-		} else {
-			told = append(told, s.tell(r.Steps))
+		switch {
+		case strings.Contains(asked+" ", " "+s.ID+" "):
+			out = append(out, s.show())
+		case !s.reads() || strings.HasPrefix(s.Tool, "read_"):
+			out = append(out, s.tell(r.Steps))
 		}
 	}
-	switch {
-	case len(told) > 0:
-		return strings.Join(told, "\n")
-	case r.Planner != noted && r.Planner != "":
-		return r.Planner
-	case len(shown) > 0:
-		if last := len(shown) - 1; strings.HasPrefix(r.Steps[last].Tool, "read_") || strings.HasPrefix(r.Steps[last].Tool, "get_") {
-			shown = shown[last:] // what was found on the way is not asked for
-		}
-		return strings.Join(shown, "\n")
+	if notes = strings.TrimSpace(notes); notes != "" {
+		out = append(out, notes)
 	}
-	return "There was nothing to do."
+	if len(out) == 0 {
+		return "There was nothing to do."
+	}
+	return strings.Join(out, "\n")
 }
 
 func (s step) reads() bool {
@@ -92,6 +94,9 @@ var shape = regexp.MustCompile(`^([a-z]+)_(?:[a-z]+_)?([a-z]+)$`)
 // tell says what a step did.
 func (s step) tell(steps []step) string {
 	words := shape.FindStringSubmatch(s.Tool)
+	if strings.HasPrefix(s.Tool, "read_") {
+		return s.show()
+	}
 	if words == nil {
 		return s.Tool + ": " + s.Message
 	}
@@ -151,30 +156,119 @@ func (s step) show() string {
 	if json.Unmarshal([]byte(s.Message), &one) == nil && (one.Mail != 0 || one.Event != "") {
 		return strings.TrimSpace(fmt.Sprintf("%s\n%s", strings.TrimSpace(one.name()), one.Text))
 	}
-	found, err := items(s.Message)
-	if err != nil {
+	switch s.Tool {
+	case "list_calendar_events":
+		return s.days()
+	case "find_free_time":
+		return s.free()
+	}
+	var found []item
+	if err := json.Unmarshal([]byte(s.Message), &found); err != nil {
 		return s.Message
 	}
 	if len(found) == 0 {
-		return nothing[s.Tool]
+		return strings.TrimSuffix(nothing[s.Tool], ".") + s.matching()
 	}
+	return heading[s.Tool] + lines(found, s.Tool) + warning(found[0].Warning)
+}
+
+// matching names the words that nothing mentions.
+func (s step) matching() string {
+	var in struct{ Query string }
+	if json.Unmarshal(s.Args, &in) != nil || in.Query == "" {
+		return "."
+	}
+	return fmt.Sprintf(" that mentions '%s'.", in.Query)
+}
+
+func lines(found []item, tool string) string {
 	var b strings.Builder
-	b.WriteString(heading[s.Tool])
 	for _, i := range found {
-		b.WriteString("\n  - " + i.line(s.Tool))
+		b.WriteString("\n  - " + i.line(tool))
 	}
 	return b.String()
 }
 
+func warning(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "\n" + text
+}
+
+// days shows a calendar, day by day.
+func (s step) days() string {
+	var days []struct {
+		Date    string
+		Events  []item
+		Warning string
+	}
+	if json.Unmarshal([]byte(s.Message), &days) != nil {
+		return s.Message
+	}
+	if len(days) == 0 {
+		return "There is nothing in your calendar then."
+	}
+	var b strings.Builder
+	for _, day := range days {
+		date, err := time.Parse(time.DateOnly, day.Date)
+		if err != nil {
+			return s.Message
+		}
+		fmt.Fprintf(&b, "%s:\n", date.Format("Monday 2 January"))
+		for _, e := range day.Events {
+			b.WriteString("  - " + e.hours(date) + ": " + e.Title)
+			if e.Place != "" {
+				b.WriteString(" (" + e.Place + ")")
+			}
+			b.WriteString("\n")
+		}
+	}
+	return strings.TrimSpace(b.String()) + warning(days[0].Warning)
+}
+
+// hours says from when to when an event goes on a day.
+func (i item) hours(day time.Time) string {
+	start, err := time.Parse(localTime, i.Start)
+	end, endErr := time.Parse(localTime, i.End)
+	switch {
+	case err != nil || endErr != nil:
+		return "all day"
+	case start.Before(day):
+		return "until " + end.Format("3:04 PM")
+	case end.Equal(start):
+		return start.Format("3:04 PM")
+	}
+	return start.Format("3:04 PM") + " to " + end.Format("3:04 PM")
+}
+
+// free shows when a person is free, or else why not.
+func (s step) free() string {
+	var f struct {
+		Free    []item
+		Busy    []item
+		Warning string
+	}
+	if json.Unmarshal([]byte(s.Message), &f) != nil {
+		return s.Message
+	}
+	if len(f.Free) > 0 {
+		return "You are free:" + lines(f.Free, s.Tool) + warning(f.Warning)
+	}
+	if len(f.Busy) == 0 {
+		return "You are not free then." + warning(f.Warning)
+	}
+	return "You are not free then:" + lines(f.Busy, "") + warning(f.Warning)
+}
+
 var heading = map[string]string{
-	"list_calendar_events": "In your calendar:", "search_calendar_events": "I found:", "find_free_time": "You are free:",
-	"list_mail_messages": "Your mail:", "search_mail_messages": "I found these mails:", "list_tasks": "Your tasks:", "search_tasks": "I found these tasks:",
+	"search_calendar_events": "I found:", "list_mail_messages": "Your mail:", "search_mail_messages": "I found these mails:",
+	"list_tasks": "Your tasks:", "search_tasks": "I found these tasks:",
 }
 
 var nothing = map[string]string{
-	"list_calendar_events": "There is nothing in your calendar then.", "search_calendar_events": "I found no such event.",
-	"find_free_time": "You are not free then.", "list_mail_messages": "There is no such mail.",
-	"search_mail_messages": "I found no such mail.", "list_tasks": "You have no open tasks.", "search_tasks": "I found no such task.",
+	"search_calendar_events": "I found no event.", "list_mail_messages": "There is no such mail.",
+	"search_mail_messages": "I found no mail.", "list_tasks": "You have no open tasks.", "search_tasks": "I found no task.",
 }
 
 func (i item) line(tool string) string {

@@ -1,7 +1,9 @@
 package offline
 
 import (
+	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,11 +16,13 @@ type when struct {
 	day      bool // a day or several are named: from, to
 	clock    bool // a time of day is named: from
 	length   time.Duration
+	part     string // of the day: morning, afternoon, evening
 }
 
 const (
 	weekdays = `(?P<weekday>mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\b`
 	months   = `(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t|tember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)`
+	parts    = `morning|afternoon|evening|night`
 	hour     = `(?P<hour>\d{1,2})(?::(?P<minute>\d\d))?\s*(?P<half>am|pm|a\.m\.|p\.m\.)?`
 )
 
@@ -29,9 +33,11 @@ var patterns = func() []*regexp.Regexp {
 		`\b(?:on )?(?P<date>\d{4}-\d\d-\d\d)(?:T(?P<iso>\d\d:\d\d))?\b`,
 		`\b(?:on |by )?(?:the )?(?P<dom>\d{1,2})(?:st|nd|rd|th)?(?: of)? ` + months + `\b(?:,? (?P<year>\d{4}))?`,
 		`\b(?:on |by )?` + months + ` (?P<dom>\d{1,2})(?:st|nd|rd|th)?\b(?:,? (?P<year>\d{4}))?`,
-		`\b(?P<word>the day after tomorrow|today|tonight|tomorrow|yesterday|this week|next week|this month|next month)\b`,
+		`\b(?:on |by )?the (?P<dom>\d{1,2})(?:st|nd|rd|th)(?:(?: of)? (?P<of>this|next) month)?\b`,
+		`\b(?P<word>the day after tomorrow|today|tonight|tomorrow|yesterday|this week|next week|this month|next month)(?: (?P<part>` + parts + `))?\b`,
 		`\bin (?P<count>\d+|a|one|two|three) (?P<unit>days?|weeks?)\b`,
-		`\b(?:on |by |this |coming )?(?P<nextweek>next )?` + weekdays,
+		`\b(?:on |by |this |coming )?(?P<nextweek>next )?` + weekdays + `(?: (?P<part>` + parts + `)\b)?`,
+		`\b(?:in the|(?P<today>this)) (?P<part>` + parts + `)\b`,
 		`\b(?:from |between )` + hour + `\s*(?:to|until|till|and|-|–)\s*(?P<hour2>\d{1,2})(?::(?P<minute2>\d\d))?\s*(?P<half2>am|pm|a\.m\.|p\.m\.)?(?:\s|$)`,
 		`\b(?:at |by )?(?P<word>noon|midday|midnight)\b`,
 		`\b(?:at |by )` + hour + `(?: o'clock|h)?(?:\s|$)`,
@@ -45,9 +51,49 @@ var patterns = func() []*regexp.Regexp {
 	return out
 }()
 
+var (
+	counting = []string{"", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"}
+	counted  = `(\d{1,2}|` + strings.Join(counting[1:], "|") + `)`
+	past     = regexp.MustCompile(`(?i)\b(?:a )?(half|quarter|five|ten|twenty) (past|to) ` + counted + `\b`)
+	atHour   = regexp.MustCompile(`(?i)\b(at|from|between) ` + counted + `\b( (?:to|until|till|and) ` + counted + `\b)?`)
+	oClock   = regexp.MustCompile(`(?i)\b(?:at )?` + counted + ` o'?clock\b`)
+)
+
+// hourOf reads an hour in digits or as a word.
+func hourOf(word string) int {
+	if n := slices.Index(counting, strings.ToLower(word)); n > 0 {
+		return n
+	}
+	return number(word)
+}
+
+// spoken writes times in digits: "half past ten" is 10:30.
+func spoken(text string) string {
+	text = past.ReplaceAllStringFunc(text, func(found string) string {
+		m := past.FindStringSubmatch(found)
+		minutes := map[string]int{"half": 30, "quarter": 15, "five": 5, "ten": 10, "twenty": 20}[strings.ToLower(m[1])]
+		hour := hourOf(m[3])
+		if strings.EqualFold(m[2], "to") {
+			hour, minutes = (hour+10)%12+1, 60-minutes
+		}
+		return fmt.Sprintf("%d:%02d", hour, minutes)
+	})
+	text = oClock.ReplaceAllStringFunc(text, func(found string) string {
+		return fmt.Sprintf("at %d", hourOf(oClock.FindStringSubmatch(found)[1]))
+	})
+	return atHour.ReplaceAllStringFunc(text, func(found string) string {
+		m := atHour.FindStringSubmatch(found)
+		found = fmt.Sprintf("%s %d", m[1], hourOf(m[2]))
+		if m[3] != "" {
+			found += fmt.Sprintf(" to %d", hourOf(m[4]))
+		}
+		return found
+	})
+}
+
 // timesOf takes what a text says about time out of it.
 func timesOf(text string, now time.Time) when {
-	w := when{rest: text, from: dayOf(now)}
+	w := when{rest: spoken(text), from: dayOf(now)}
 	for _, p := range patterns {
 		at := p.FindStringSubmatchIndex(w.rest)
 		if at == nil {
@@ -86,8 +132,14 @@ func (w *when) take(p map[string]string, now time.Time) bool {
 		return w.at(0, 0)
 	case p["hour"] != "":
 		return w.hours(p)
+	case p["part"] != "" && p["word"] == "" && p["weekday"] == "":
+		w.part, w.day = p["part"], w.day || p["today"] != ""
+		return true
 	case w.day:
 		return false
+	}
+	if w.part = p["part"]; p["word"] == "tonight" {
+		w.part = "evening"
 	}
 	w.day = true
 	return w.named(p, now)
@@ -142,6 +194,13 @@ func (w *when) hours(p map[string]string) bool {
 	if half == "" && p["hour2"] != "" && clockHour(p["hour"], p["half2"]) < clockHour(p["hour2"], p["half2"]) {
 		half = p["half2"]
 	}
+	switch {
+	case half != "" || w.part == "":
+	case w.part == "morning":
+		half = "am"
+	default:
+		half = "pm"
+	}
 	h := clockHour(p["hour"], half)
 	if !w.at(h, number(p["minute"])) {
 		return false
@@ -179,6 +238,11 @@ func (w *when) named(p map[string]string, now time.Time) bool {
 		return err == nil
 	case p["month"] != "":
 		return w.monthDay(p, today)
+	case p["dom"] != "":
+		for w.from = first.AddDate(0, 0, number(p["dom"])-1); w.from.Before(today) || p["of"] == "next" && w.from.Month() == today.Month(); {
+			first = first.AddDate(0, 1, 0)
+			w.from = first.AddDate(0, 0, number(p["dom"])-1)
+		}
 	case strings.HasPrefix(p["unit"], "day"):
 		w.from = today.AddDate(0, 0, number(p["count"]))
 	case strings.HasPrefix(p["unit"], "week"):

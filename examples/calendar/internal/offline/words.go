@@ -4,17 +4,20 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // A kind is what a clause asks for.
 type kind int
 
 const (
-	help kind = iota
+	unknown kind = iota
+	help
 	listEvents
 	searchEvents
 	freeTime
 	createEvent
+	bookThing
 	moveEvent
 	renameEvent
 	deleteEvent
@@ -44,7 +47,7 @@ type rule struct {
 }
 
 const (
-	events = `(?:meetings?|events?|appointments?|entry|entries|calls?|calendar|agenda|schedule)`
+	events = `(?:meetings?|events?|appointments?|entry|entries|calls?|calend[ae]r|agenda|schedule)`
 	mails  = `(?:e-?mails?|mails?|messages?)`
 	todos  = `(?:tasks?|to-?dos?|reminders?)`
 	the    = `(?: (?:a|an|the|my|all|any|every|both|new|unread|me|of|please))*`
@@ -57,6 +60,8 @@ var shapes = func() []rule {
 		kind    kind
 		pattern string
 	}{
+		{help, `^(?:help|what can (?:you|i) (?:do|ask|say)|how does (?:this|it) work|\?)$`},
+		{bookThing, `^(?:book|reserve|order|buy) (?:me|us) (?P<topic>.+)$`},
 		{createTask, `^(?:add|create|make|new|put)` + the + ` ` + todos + `(?: to| for|:| called| named)? (?P<topic>.+)$`},
 		{createTask, `^remind me(?: to| about)? (?P<topic>.+)$`},
 		{createTask, `^add (?P<topic>.+) to my (?:tasks|list|to-?dos?|to-?do list)$`},
@@ -78,11 +83,11 @@ var shapes = func() []rule {
 		{freeTime, `^(?:find|is there|do i have)` + the + ` (?:slot|gap|time|room)\b`},
 		{moveEvent, `^(?:move|reschedule|shift|postpone|push)` + the + ` (?P<topic>.+?) (?:to|until|till) (?P<to>.+)$`},
 		{renameEvent, `^(?:rename|retitle)` + the + ` (?P<topic>.+?) (?:to|as|into) (?P<to>.+)$`},
-		{deleteEvent, `^(?:delete|cancel|remove|drop|call off)` + the + ` (?P<topic>.+)$`},
-		{createEvent, `^(?:schedule|create|add|book|put|set up|plan|make|arrange)` + the + `(?: event:?)? (?P<topic>.+?)(?: (?:in|into|to|on) (?:my|the) calendar)?$`},
-		{listEvents, `^(?:what(?:'s| is| do i have| have i(?: got)?| happens| is happening)?|show|list|do i have|my|anything|is there)\b.*\b` + events + `\b`},
-		{listEvents, `^(?:what(?:'s| is| do i have| have i(?: got)?| happens)|do i have (?:anything|something)|anything|is anything)(?: on| up| planned| happening| going on| for| at)* ?(?P<bare>today|tonight|tomorrow|.*day|.*week|.*month)?$`},
-		{searchEvents, `^(?:when(?:'s| is| are| do i| does)?|where(?:'s| is)|find|search(?: for)?|look for|look up)` + the + ` (?P<topic>.+)$`},
+		{deleteEvent, `^(?:delete|cancel|remove|drop|call off|clear)` + the + ` (?P<topic>.+)$`},
+		{createEvent, `^(?:schedule|create|add|(?P<book>book|reserve)|put|set up|plan|make|arrange)` + the + `(?: event:?)? (?P<topic>.+?)(?: (?:in|into|to|on) (?:my|the) calendar)?$`},
+		{listEvents, `^(?:what(?:'?s| is| do i have| have i(?: got)?| happens| is happening)?|which|show|tell me|list|do i have|my|anything|is there)\b.*\b` + events + `\b`},
+		{listEvents, `^(?:(?:tell|show) me )?(?:what(?:'?s| is| do i have| have i(?: got)?| i have| happens)|do i have (?:anything|something)|(?:is )?anything|is there anything)\b.*$`},
+		{searchEvents, `^(?:when(?:'?s| is| are| do i| does)?|where(?:'?s| is)|find|search(?: for)?|look for|look up)` + the + ` (?P<topic>.+)$`},
 	}
 	out := make([]rule, len(list))
 	for i, r := range list {
@@ -92,10 +97,10 @@ var shapes = func() []rule {
 }()
 
 var (
-	courtesy = regexp.MustCompile(`(?i)^(?:please|can you|could you|would you|will you|i want you to|i want to|i would like you to|i'd like to|hey|so|now|also|then|and|and then)\b[, ]*`)
+	courtesy = regexp.MustCompile(`(?i)^(?:please|can you|could you|would you|will you|i want you to|i want to|i would like you to|i'd like to|hey|hi|hello|ok|okay|so|now|also|then|and|and then)\b[, ]*`)
 	parting  = regexp.MustCompile(`(?i)(?:,| please)*[ ?!.]*$`)
 	joint    = regexp.MustCompile(`(?i),? and then |[,;] then |; | and (?:also )?`)
-	verb     = regexp.MustCompile(`(?i)^(?:please )?(?:add|create|make|remind|complete|finish|tick|check|mark|delete|remove|drop|cancel|send|write|mail|email|archive|move|reschedule|shift|postpone|push|rename|schedule|book|put|set up|plan|arrange|show|list|find|what|when|read)\b`)
+	verb     = regexp.MustCompile(`(?i)^(?:please )?(?:add|create|make|remind|complete|finish|tick|check|mark|delete|remove|drop|cancel|send|write|mail|email|archive|move|reschedule|shift|postpone|push|rename|schedule|book|put|set up|plan|arrange|show|tell|list|find|what|whats|when|read|am i|do i|any)\b`)
 )
 
 // tidy takes off what says nothing.
@@ -146,8 +151,14 @@ func one(text string) clause {
 		}
 		return c
 	}
+	if w := timesOf(text, time.Time{}); (w.day || w.clock) && lead.MatchString(w.rest) {
+		return clause{kind: listEvents, text: text} // "and Wednesday?"
+	}
 	return clause{text: text}
 }
+
+// lead is what may stand before a time alone.
+var lead = regexp.MustCompile(`(?i)^(?:(?:how|what) about)?(?: on)?$`)
 
 // every reports whether a clause is about all that fit.
 func (c clause) every() bool {
@@ -156,7 +167,7 @@ func (c clause) every() bool {
 }
 
 // noise are words that do not tell one thing from another.
-var noise = strings.Fields(`a an and the my this that with about from of for to called named titled please one all both every in on at
+var noise = strings.Fields(`a an and the my this that with about from of for to called named titled please one all both every in on at next
 	event events meeting meetings appointment appointments entry calendar mail mails email emails message messages task tasks todo todos`)
 
 // query are the words of a topic to search for.
@@ -174,6 +185,22 @@ func query(topic string) string {
 	}
 	if len(words) == 0 && len(all) > 0 {
 		words = all[len(all)-1:] // "my meeting" is one that says so
+	}
+	return strings.Join(words, " ")
+}
+
+// filler are words of a question about the calendar that name nothing in it.
+var filler = strings.Fields(`what whats what's is are do i have got there tell show list me anything something planned happening happens going up scheduled
+	it's its of like look looks does which how my mine day week be will then else to time please any upcoming coming agenda calendar calender schedule s see call calls entries`)
+
+// condition returns the words of a question about the calendar that its answer has to fit.
+func condition(text string) string {
+	var words []string
+	for _, word := range strings.Fields(text) {
+		bare := strings.ToLower(strings.Trim(word, `"'“”‘’.,:;?!()`))
+		if bare != "" && !slices.Contains(noise, bare) && !slices.Contains(filler, bare) {
+			words = append(words, strings.TrimSuffix(strings.Trim(word, `"'“”‘’.,:;?!()`), "'s"))
+		}
 	}
 	return strings.Join(words, " ")
 }

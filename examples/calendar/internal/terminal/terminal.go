@@ -3,21 +3,24 @@
 package terminal
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strings"
 	"time"
+
+	"golang.org/x/term"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/examples/calendar/internal/assistant"
 	"github.com/weft-go/weft/examples/internal/command"
+	"github.com/weft-go/weft/examples/internal/console"
 	"github.com/weft-go/weft/graph"
-	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/state"
+	"github.com/weft-go/weft/tools"
 )
 
 // A Request is what the user asks for.
@@ -31,6 +34,8 @@ type Request struct {
 	// At goes back to the checkpoint whose id ends so, and History lists them.
 	At      string
 	History bool
+	// Verbose shows the nodes and calls of a run.
+	Verbose bool
 }
 
 // A Terminal is one use of a conversation.
@@ -39,31 +44,53 @@ type Terminal struct {
 	Graph *graph.Graph
 	// Calendar is the path of the calendar.
 	Calendar string
-	In       io.Reader
-	Out      io.Writer
+	Tools    *tools.Set
+	// Rules says that rules stand for the model.
+	Rules bool
+	In    io.Reader
+	Out   io.Writer
 
-	thread *graph.Thread
-	here   *graph.Snapshot // nil for a new conversation
+	console *console.Console
+	thread  *graph.Thread
+	here    *graph.Snapshot // nil for a new conversation
 }
 
-// Do does what the user asks for.
+// Do does what the user asks for. Ctrl-C ends a run, and the program if none is under way.
 func (t *Terminal) Do(ctx context.Context) error {
+	t.console = console.New(t.In, t.Out)
 	if err := t.find(ctx); err != nil {
 		return err
+	}
+	if t.Rules && t.here == nil && !t.History {
+		t.console.Say(console.Faint, "Rules answer here, and no language model. The README says how to choose one.")
 	}
 	switch {
 	case t.History:
 		return t.list(ctx)
 	case t.At != "":
-		return t.goBack(ctx)
+		return interruptible(ctx, t.goBack)
 	case t.Message != "":
-		return t.say(ctx, t.Message)
+		return interruptible(ctx, func(ctx context.Context) error { return t.say(ctx, t.Message) })
 	case t.here != nil && !t.here.Done():
-		return t.goOn(ctx)
+		return interruptible(ctx, t.goOn)
 	case terminal(t.In):
 		return t.talk(ctx)
 	}
 	return command.Wrong("what is your request? -h shows how to ask")
+}
+
+// interruptible calls fn with a context that Ctrl-C ends. A second Ctrl-C ends the program.
+func interruptible(ctx context.Context, fn func(context.Context) error) error {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+	defer stop()
+	defer context.AfterFunc(ctx, stop)()
+	return fn(ctx)
+}
+
+// terminal reports whether a person is at the other end.
+func terminal(in io.Reader) bool {
+	f, ok := in.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // find finds where the conversation is.
@@ -80,16 +107,24 @@ func (t *Terminal) find(ctx context.Context) (err error) {
 	return err
 }
 
-// say begins a turn, or answers the question that is open.
+// say begins a turn, or answers the question that is open. Another request leaves the question open.
 func (t *Terminal) say(ctx context.Context, text string) error {
 	open := assistant.Waiting(t.here)
 	switch {
-	case t.here == nil || t.here.Done() || t.Drop:
+	case t.here == nil || t.here.Done():
 		return t.run(ctx, t.thread, t.ask(text)...)
-	case open != nil:
+	case t.Drop:
+		return t.run(ctx, t.thread, append(t.ask(text), assistant.PendingConfirmation.Put(nil), assistant.UserConfirmation.Put(nil))...)
+	case open == nil:
+		return command.Wrong("the request before this one is not finished: run it without a message to go on, or ask with -drop")
+	case assistant.IsAnswer(text):
 		return t.run(ctx, t.thread, open.Answer(text)...)
+	case open.Late:
+		t.console.Say("", "That is no yes or no, so I did nothing. Ask again when this is answered:")
+		t.waits()
+		return nil
 	}
-	return command.Wrong("the request before this one is not finished: run it without a message to go on, or ask with -drop")
+	return t.run(ctx, t.thread, t.ask(text)...)
 }
 
 func (t *Terminal) ask(text string) []state.Write {
@@ -107,52 +142,39 @@ func (t *Terminal) goOn(ctx context.Context) error {
 
 // talk takes what the user types.
 func (t *Terminal) talk(ctx context.Context) error {
-	lines := bufio.NewScanner(t.In)
-	for fmt.Fprint(t.Out, "> "); lines.Scan(); fmt.Fprint(t.Out, "> ") {
-		text := strings.TrimSpace(lines.Text())
-		if text == "" || ctx.Err() != nil {
+	for {
+		var text string
+		var given bool
+		t.console.Prompt("> ")
+		err := interruptible(ctx, func(ctx context.Context) (err error) {
+			text, given, err = t.console.Line(ctx)
+			return err
+		})
+		if !given || err != nil {
+			fmt.Fprintln(t.Out)
+			return ctx.Err() // Ctrl-C at the prompt is no mistake
+		}
+		if text = strings.TrimSpace(text); text == "" {
 			continue
 		}
-		if err := t.say(ctx, text); err != nil {
-			return err
+		err = interruptible(ctx, func(ctx context.Context) error { return t.next(ctx, text) })
+		if errors.Is(err, context.Canceled) && ctx.Err() == nil {
+			t.console.Say(console.Amber, "Stopped.")
+			continue
 		}
-	}
-	return lines.Err()
-}
-
-// run runs the graph, and shows what happens.
-func (t *Terminal) run(ctx context.Context, from *graph.Thread, writes ...state.Write) error {
-	for chunk, err := range agent.Chunks(from.Stream(ctx, writes...)) {
 		if err != nil {
 			return err
 		}
-		switch chunk.Kind {
-		case agent.ChunkNodeStarted:
-			if chunk.Path == "" {
-				fmt.Fprintf(t.Out, "node       %s\n", chunk.Node)
-			}
-		case agent.ChunkToolStarted:
-			fmt.Fprintf(t.Out, "call       %s %s\n", chunk.Call.Name, chunk.Call.Text())
-		case agent.ChunkToolFinished:
-			fmt.Fprintf(t.Out, "answer     %s\n", clip(chunk.Answer.Text()))
-		case agent.ChunkText:
-			if chunk.Node == assistant.SynthesizeResponse {
-				fmt.Fprint(t.Out, chunk.Text)
-			}
-		case agent.ChunkEnd:
-			t.here = chunk.Snapshot
-		}
 	}
-	fmt.Fprintln(t.Out)
-	t.waits()
-	return nil
 }
 
-// waits shows the question that is open, if any.
-func (t *Terminal) waits() {
-	if c := assistant.Waiting(t.here); c != nil {
-		fmt.Fprintln(t.Out, c.Message)
+// next says a text at the place where the conversation is now. A turn that was stopped is left.
+func (t *Terminal) next(ctx context.Context, text string) error {
+	if err := t.find(ctx); err != nil {
+		return err
 	}
+	t.Drop = t.here != nil && !t.here.Done() && assistant.Waiting(t.here) == nil
+	return t.say(ctx, text)
 }
 
 // list shows the checkpoints, newest first.
@@ -193,23 +215,4 @@ func (t *Terminal) goBack(ctx context.Context) error {
 		return t.run(ctx, t.thread.At(found[0]), t.ask(t.Message)...)
 	}
 	return t.run(ctx, t.thread.At(found[0]), graph.Continue())
-}
-
-func clip(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if r := []rune(text); len(r) > 100 {
-		return string(r[:99]) + "…"
-	}
-	return text
-}
-
-// terminal reports whether a person is at the other end.
-func terminal(in io.Reader) bool {
-	f, ok := in.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	null, nullErr := os.Stat(os.DevNull)
-	return err == nil && info.Mode()&os.ModeCharDevice != 0 && (nullErr != nil || !os.SameFile(info, null))
 }

@@ -1,0 +1,122 @@
+package assistant_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-go/weft/examples/calendar/internal/assistant"
+	"github.com/weft-go/weft/examples/calendar/internal/desk"
+	"github.com/weft-go/weft/examples/calendar/internal/offline"
+	"github.com/weft-go/weft/graph"
+)
+
+// question is one of internal/proof/testdata/questions, which were written before one of them was tried.
+type question struct {
+	ID, System, Conversation, Text string
+	FirstTry                       bool
+}
+
+// judged says what the answer to each question must and must not contain, and the events that are left. Today is
+// Saturday, 21 November.
+var judged = map[string]struct {
+	right, wrong []string
+	refused      bool // honestly
+	titles       string
+}{
+	"calendar-01": {right: []string{"Tuesday 24 November", "9:15 AM to 9:30 AM: Stand-up", "2:00 PM to 3:00 PM: Meeting with John"}, wrong: []string{"Dentist"}},
+	"calendar-02": {right: []string{"Wednesday 25 November", "9:15 AM to 9:30 AM: Stand-up", "10:00 AM to 10:45 AM: Dentist"}, wrong: []string{"John"}},
+	"calendar-03": {right: []string{"Wednesday at 10:00 AM: Dentist"}},
+	"calendar-04": {right: []string{"This will delete the calendar event: 'Dentist' on Wednesday at 10:00 AM. Confirm?"}, wrong: []string{"John"}},
+	"calendar-05": {right: []string{"Cancelled: I have not done it."}, wrong: []string{"This will"}},
+	"calendar-06": {right: []string{"This will change the calendar event: 'Meeting with John' on Tuesday at 2:00 PM (start: Thursday at 3:00 PM). Confirm?"}},
+	"calendar-07": {right: []string{"'Coffee with Maria'", "for Monday at 10:30 AM"}, titles: "Book fair, Coffee with Maria, Dentist, Meeting with John, Stand-up"},
+	"calendar-08": {right: []string{"You are not free then", "Wednesday at 10:00 AM: Dentist"}},
+	"calendar-09": {right: []string{"I've added the task 'buy printer paper', due 2026-11-27.", "Thursday 26 November", "9:15 AM to 9:30 AM: Stand-up"}, wrong: []string{"Book fair"}},
+	"calendar-10": {refused: true, right: []string{"I did not understand 'don't delete my meeting with John'"}, wrong: []string{"This will"}},
+	"calendar-11": {right: []string{"Ann Lee <ann@example.com>: Lunch? (unread)", "John Doe <john@example.com>: Slides for our meeting (unread)"}, wrong: []string{"Library", "Dentist"}},
+	"calendar-12": {refused: true, right: []string{"I can not book or buy anything, so I did nothing."}},
+}
+
+// The questions are answered rightly by the rules, or refused honestly.
+func TestQuestions(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("../../../../internal/proof/testdata/questions/questions.json")
+	require.NoError(t, err)
+	var all []question
+	require.NoError(t, json.Unmarshal(data, &all))
+	offices, threads, open := map[string]*office{}, map[string]*graph.Thread{}, map[string]*graph.Snapshot{}
+	n, answered := 0, 0
+	for _, q := range all {
+		want, ok := judged[q.ID]
+		if q.System != "calendar" {
+			continue
+		}
+		require.True(t, ok, q.ID)
+		if n++; !want.refused {
+			answered++
+		}
+		o, before := offices[q.Conversation], open[q.Conversation]
+		if o == nil {
+			o = sampleOffice(t)
+			offices[q.Conversation], threads[q.Conversation] = o, o.thread(offline.New(0), memory())
+		}
+		// As a terminal does it: a yes or a no answers what is open.
+		input := assistant.Ask("t", q.Text)
+		if c := assistant.Waiting(before); c != nil && assistant.IsAnswer(q.Text) {
+			input = c.Answer(q.Text)
+		}
+		snap, err := threads[q.Conversation].Invoke(t.Context(), input...)
+		require.NoError(t, err)
+		open[q.Conversation] = snap
+		got := assistant.FinalResponse.Get(snap)
+		if c := assistant.Waiting(snap); c != nil {
+			got += "\n" + c.Message
+		}
+		t.Logf("%s refused=%t %q\n%s", q.ID, want.refused, q.Text, got)
+		for _, text := range want.right {
+			assert.Contains(t, got, text, "%s: %s", q.ID, q.Text)
+		}
+		for _, text := range want.wrong {
+			assert.NotContains(t, got, text, "%s: %s", q.ID, q.Text)
+		}
+		left := want.titles
+		if left == "" {
+			left = "Book fair, Dentist, Meeting with John, Stand-up"
+		}
+		assert.Equal(t, left, o.names(), "%s: %s", q.ID, q.Text)
+	}
+	assert.Len(t, judged, n)
+	assert.Equal(t, 10, answered)
+}
+
+// sampleOffice is an office with the sample data.
+func sampleOffice(t *testing.T) *office {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "sample.ics")
+	require.NoError(t, desk.SampleCalendar(path, now))
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	o := newOffice(t, string(text))
+	require.NoError(t, o.desk.Sample(t.Context()))
+	return o
+}
+
+// names are the titles of the events of the next weeks, each once.
+func (o *office) names() string {
+	o.t.Helper()
+	events, err := o.file.Between(now, now.AddDate(0, 0, 14))
+	require.NoError(o.t, err)
+	var names []string
+	for _, e := range events {
+		names = append(names, e.Title)
+	}
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), ", ")
+}
