@@ -73,7 +73,7 @@ func (c *calendar) entries() (all []*entry, errs []error) {
 	events := c.root.subs("VEVENT")
 	if more := len(events) - maxEvents; more > 0 {
 		at := events[maxEvents]
-		errs = append(errs, unreadable(at, fmt.Errorf("it and %d others are left out: a calendar may have %d events", more-1, maxEvents)))
+		errs = append(errs, unreadable(at, fmt.Errorf("it and %d others are left out: a calendar has at most %d events", more-1, maxEvents)))
 		events = events[:maxEvents]
 	}
 	bad := map[string]bool{}
