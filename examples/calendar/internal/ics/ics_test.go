@@ -366,9 +366,19 @@ func TestMentions(t *testing.T) {
 		title, words string
 		want         bool
 	}{
-		{"Stand-up", "stand-up", true}, {"Stand-up", "standup", true}, {"Stand-up", "stand up", true}, {"Standup", "stand-up", true},
-		{"Stand up", "standup", true}, {"Stand up", "stand-up", true}, {"Planning", "ann", false}, {"Lunch with Ann", "ANN lunch", true},
-		{"Slides", "slide", true}, {"Büro in Köln", "büro", true}, {"営業会議", "会議", true}, {"Book fair", "fair book", true}, {"Book fair", "kfair", false},
+		{"Stand-up", "stand-up", true},
+		{"Stand-up", "standup", true},
+		{"Stand-up", "stand up", true},
+		{"Standup", "stand-up", true},
+		{"Stand up", "standup", true},
+		{"Stand up", "stand-up", true},
+		{"Planning", "ann", false},
+		{"Lunch with Ann", "ANN lunch", true},
+		{"Slides", "slide", true},
+		{"Büro in Köln", "büro", true},
+		{"営業会議", "会議", true},
+		{"Book fair", "fair book", true},
+		{"Book fair", "kfair", false},
 	} {
 		if got := (ics.Event{Title: test.title}).Mentions(test.words); got != test.want {
 			t.Errorf("%q mentions %q: %v", test.title, test.words, got)

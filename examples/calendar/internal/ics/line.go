@@ -70,12 +70,10 @@ func parse(data string) (*component, error) {
 	if len(open) > 1 {
 		return nil, fmt.Errorf("%w: %s is not closed", errShape, open[len(open)-1].name)
 	}
-	for _, i := range root.items {
-		if i.sub.name == "VCALENDAR" {
-			return root, nil
-		}
+	if !slices.ContainsFunc(root.items, func(i item) bool { return i.sub.name == "VCALENDAR" }) {
+		return nil, fmt.Errorf("%w: it has no calendar", errShape)
 	}
-	return nil, fmt.Errorf("%w: it has no calendar", errShape)
+	return root, nil
 }
 
 // unfolded returns the lines of a file. It joins lines that were broken, and leaves empty ones out.

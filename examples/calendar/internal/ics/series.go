@@ -124,7 +124,8 @@ func (c *calendar) dates(e *entry) (all []occurrence, err error) {
 		for value := range strings.SplitSeq(p.value, ",") {
 			p := property{value, p.params}
 			var one occurrence
-			m, err := moment{}, error(nil)
+			var m moment
+			var err error
 			if strings.Contains(value, "/") {
 				one.length = new(span)
 				m, *one.length, err = c.period(p)

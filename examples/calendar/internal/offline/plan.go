@@ -328,13 +328,7 @@ func (d *dialog) chosen(c clause, category, what, topic string, params object, p
 		return nil, blocker("I could not look that up: " + answer.Text())
 	}
 	found = c.by(found)
-	var exact []item
-	for _, i := range found {
-		if strings.EqualFold(i.Title+i.Subject, unquote(topic)) {
-			exact = append(exact, i)
-		}
-	}
-	if len(exact) > 0 {
+	if exact := slices.DeleteFunc(slices.Clone(found), func(i item) bool { return !strings.EqualFold(i.Title+i.Subject, unquote(topic)) }); len(exact) > 0 {
 		found = exact
 	}
 	switch {
