@@ -77,7 +77,7 @@ func TestKilled(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// It is killed when both tools have answered and the answer is being told.
+			// It is killed when the tool has answered and the answer is being told.
 			word := make([]byte, 3)
 			if _, err := io.ReadFull(res.Body, word); err != nil {
 				t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"regexp"
 	"strings"
 
 	_ "modernc.org/sqlite" // the driver
@@ -26,11 +27,23 @@ type Schema struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// A Column is one of a table. Empty counts its cells without a value.
+// A Column describes a column of a table.
 type Column struct {
-	Name  string `json:"name"`
-	Type  Type   `json:"type"`
-	Empty int64  `json:"empty,omitempty"`
+	Name string `json:"name"`
+	Type Type   `json:"type"`
+	// Empty is the number of cells without a value.
+	Empty int64 `json:"empty,omitempty"`
+	// Currency is the ISO code of the currency of the amounts, by the sign of each cell or by the name.
+	Currency string `json:"currency,omitempty"`
+	// Decimals is the maximum number of decimals of the cells.
+	Decimals int `json:"decimals,omitempty"`
+	// Values are all values of a text, if they are few and short.
+	Values []string `json:"values,omitempty"`
+	// Unique says that a column of names or numbers of rows has each value once.
+	Unique bool `json:"unique,omitempty"`
+	// From and To are the first and the last date.
+	From string `json:"from,omitempty"`
+	To   string `json:"to,omitempty"`
 }
 
 // Names are the columns' names.
@@ -96,7 +109,7 @@ func Import(ctx context.Context, file, database string) (Schema, error) {
 	}
 	schema, half := v.schema(), database+".half"
 	defer func() { _ = os.Remove(half) }() // of an import that failed; else it has another name by then
-	if err := errors.Join(os.RemoveAll(half), v.load(ctx, file, half, schema)); err != nil {
+	if err := errors.Join(os.RemoveAll(half), v.load(ctx, file, half, &schema)); err != nil {
 		return Schema{}, fmt.Errorf("csvdb: %w", err)
 	}
 	if err := os.Rename(half, database); err != nil {
@@ -145,9 +158,8 @@ func (v *survey) schema() Schema {
 	s := Schema{RowCount: v.rows, Delimiter: string(v.comma), Encoding: v.encoding, Header: v.shape.header}
 	for i, name := range names(v.header, len(v.guesses)) {
 		g := &v.guesses[i]
-		f := g.format()
-		s.Columns = append(s.Columns, Column{Name: name, Type: f.kind, Empty: v.rows - int64(g.values)})
-		if f.note != "" {
+		s.Columns = append(s.Columns, g.column(name, v.rows))
+		if f := g.format(); f.note != "" {
 			s.Notes = append(s.Notes, fmt.Sprintf("%s: %s", name, f.note))
 		}
 	}
@@ -171,9 +183,9 @@ func (v *survey) schema() Schema {
 // batch is how many rows one INSERT has, at most.
 const batch = 64
 
-// load is the second pass: it writes the rows. There is no journal, as nobody
-// sees the database before it is complete.
-func (v *survey) load(ctx context.Context, file, database string, s Schema) error {
+// load is the second pass: it writes the rows, and completes the schema. There is no journal, because
+// nobody sees the database before it is complete.
+func (v *survey) load(ctx context.Context, file, database string, s *Schema) error {
 	db, err := sql.Open("sqlite", address(database, "mode=rwc&_pragma=journal_mode(off)&_pragma=synchronous(off)&_pragma=cache_size(-8000)"))
 	if err != nil {
 		return err
@@ -184,24 +196,51 @@ func (v *survey) load(ctx context.Context, file, database string, s Schema) erro
 		return err
 	}
 	defer conn.Close()
-	about, err := json.Marshal(s)
-	if err != nil {
-		return err
-	}
-	for _, script := range []string{create(s), "CREATE TABLE about (schema TEXT NOT NULL)", "BEGIN"} {
+	for _, script := range []string{create(*s), "CREATE TABLE about (schema TEXT NOT NULL)", "BEGIN"} {
 		if _, err := conn.ExecContext(ctx, script); err != nil {
 			return err
 		}
 	}
-	if _, err := conn.ExecContext(ctx, "INSERT INTO about VALUES (?)", string(about)); err != nil {
+	if err := v.insert(ctx, conn, file); err != nil {
 		return err
 	}
-	if err := v.insert(ctx, conn, file); err != nil {
+	if err := s.complete(ctx, conn); err != nil {
+		return err
+	}
+	about, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	if _, err := conn.ExecContext(ctx, "INSERT INTO about VALUES (?)", string(about)); err != nil {
 		return err
 	}
 	_, err = conn.ExecContext(ctx, "COMMIT")
 	return err
 }
+
+// complete sets what only the rows together show: the first and the last date, and whether identifiers are unique.
+func (s *Schema) complete(ctx context.Context, conn *sql.Conn) error {
+	for i := range s.Columns {
+		c := &s.Columns[i]
+		name := quote(c.Name)
+		switch {
+		case c.Type.dated():
+			var from, to sql.NullString
+			if err := conn.QueryRowContext(ctx, fmt.Sprintf("SELECT min(%[1]s), max(%[1]s) FROM data", name)).Scan(&from, &to); err != nil {
+				return err
+			}
+			c.From, c.To = from.String, to.String
+		case c.Empty == 0 && s.RowCount > 1 && s.RowCount <= maxDistinct && (i == 0 || identifier.MatchString(c.Name)):
+			if err := conn.QueryRowContext(ctx, "SELECT count(DISTINCT "+name+") = count(*) FROM data").Scan(&c.Unique); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// identifier matches names of columns whose values are names or numbers of rows.
+var identifier = regexp.MustCompile(`(?i)(^|[^\pL])(id|nr|no|number|key|code)\.?$|[a-z]I[dD]$`)
 
 func create(s Schema) string {
 	columns := make([]string, len(s.Columns))

@@ -128,6 +128,12 @@ func TestImport(t *testing.T) {
 		{"American dates", "a,b\n3/14/2020,x\n", `a:date b:text [["2020-03-14","x"]]`, "month, day, year"},
 		{"other dates", "a,b\n14/3/2020,x\n", `a:date b:text [["2020-03-14","x"]]`, "day, month, year"},
 		{"times", "a,b\n2020-03-04T05:06:07Z,2020-03-04 05:06\n", `a:time b:time [["2020-03-04 05:06:07","2020-03-04 05:06:00"]]`, ""},
+		{"dates in several formats", "a\n2025-03-04\n04.03.2025\n4 Mar 2025\n\"March 4, 2025\"\n", `a:date [["2025-03-04"],["2025-03-04"],["2025-03-04"],["2025-03-04"]]`, ""},
+		{"dates and times", "a,b\n2025-03-04 05:06,x\n04.03.2025,y\n", `a:time b:text [["2025-03-04 05:06:00","x"],["2025-03-04 00:00:00","y"]]`, "midnight"},
+		{"yes and no", "a,b\nYes,1\nNO,2\ntrue,3\n,4\n", `a:boolean b:integer [["yes",1],["no",2],["yes",3],[null,4]]`, ""},
+		{"euros", "a,b\n\"€1,234.50\",x\n-€2,y\nn/a,z\n", `a:real b:text [[1234.5,"x"],[-2,"y"],[null,"z"]]`, "1,234.5"},
+		{"several currencies", "a,b\n$1.50,x\n€2.50,y\n", `a:text b:text [["$1.50","x"],["€2.50","y"]]`, "several currencies"},
+		{"spaces around a text", "a,b\n x ,1\n", `a:text b:integer [["x",1]]`, ""},
 		{"no numbers after all", "a\n1\n2\nthree\n", `a:text [["1"],["2"],["three"]]`, ""},
 	}
 	for _, tt := range tests {
@@ -161,6 +167,8 @@ func TestImportRefuses(t *testing.T) {
 		{"an open quote", "a,b\n1,\"x\n2,y\n", "the row of line 2 is never closed"},
 		{"an open quote in much text", "a,b\n1,\"x" + strings.Repeat("2,y\n", 1<<20), "never closed"},
 		{"too many columns", wide, "1501 columns"},
+		{"a row of delimiters", "a,b\n1,2\n" + strings.Repeat(",", 1<<20-8) + "\n", "more than 10000 cells"},
+		{"a row of delimiters after quotes out of place", "a,b\nx\"y,2\n" + strings.Repeat(",", 20_000) + "\n", "more than 10000 cells"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -170,6 +178,31 @@ func TestImportRefuses(t *testing.T) {
 				t.Errorf("got %v, want %q", err, tt.want)
 			}
 		})
+	}
+}
+
+// What is known of a column helps a model to name values, currencies and years.
+func TestColumnsAreDescribed(t *testing.T) {
+	t.Parallel()
+	db := imported(t, "order id,city,price_eur,paid,on,note\n2,Bern,1.25,\"$1,234.5\",2025-03-04,"+strings.Repeat("x", 50)+"\n1,Athens,2,$3,2024-12-31,y\n3,,,,,\n")
+	got, err := json.Marshal(db.Schema.Columns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `[{"name":"order id","type":"integer","unique":true},{"name":"city","type":"text","empty":1,"values":["Athens","Bern"]},` +
+		`{"name":"price_eur","type":"real","empty":1,"currency":"EUR","decimals":2},{"name":"paid","type":"real","empty":1,"currency":"USD","decimals":1},` +
+		`{"name":"on","type":"date","empty":1,"from":"2024-12-31","to":"2025-03-04"},{"name":"note","type":"text","empty":1}]`
+	if string(got) != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// A cell may have many delimiters in quotes: it is one cell.
+func TestDelimitersInQuotes(t *testing.T) {
+	t.Parallel()
+	db := imported(t, "a,b\n1,\""+strings.Repeat("x,", 50_000)+"\"\n2,y\n")
+	if db.Schema.RowCount != 2 || len(db.Schema.Columns) != 2 {
+		t.Errorf("got %+v", db.Schema)
 	}
 }
 

@@ -67,9 +67,9 @@ func (d *DB) Close() error { return d.db.Close() }
 // A Condition is what a row has to fulfil. Values are as a person writes them.
 type Condition struct {
 	Column string   `json:"column" jsonschema:"the name of a column"`
-	Op     string   `json:"op" enum:"eq,ne,lt,le,gt,ge,contains,starts_with,in,between,empty,not_empty"`
-	Value  string   `json:"value,omitempty" jsonschema:"what to compare with; dates as 2006-01-02"`
-	Values []string `json:"values,omitempty" jsonschema:"the values of in, or both ends of between"`
+	Op     string   `json:"op" enum:"eq,ne,lt,le,gt,ge,contains,starts_with,in,between,in_period,empty,not_empty"`
+	Value  string   `json:"value,omitempty" jsonschema:"the value to compare with: numbers as 1234.5; dates as 2006-01-31; for in_period 2006, 2006-Q1, 2006-01 or 2006-01-31, or --01 for January of every year"`
+	Values []string `json:"values,omitempty" jsonschema:"the values of in, or both ends of between, which count too"`
 }
 
 // An Aggregate is a figure of many rows.
@@ -84,6 +84,7 @@ type Selection struct {
 	Where      []Condition // all have to be fulfilled, or with Any one of them
 	Any        bool
 	GroupBy    []string
+	Period     string      // day, month, quarter or year: groups of the dates of GroupBy, instead of each date
 	Aggregates []Aggregate // with them, a row for each group is returned
 	OrderBy    string      // a column, or the name of an aggregate: "sum amount"
 	Descending bool
@@ -93,12 +94,41 @@ type Selection struct {
 
 // A Table answers a selection.
 type Table struct {
-	Columns []string `json:"columns"`
-	Rows    [][]any  `json:"rows"`
+	Columns []Cells `json:"columns"`
+	Rows    [][]any `json:"rows"`
 	// Matched is how many rows, or groups, there are in all.
 	Matched int64 `json:"matched"`
 	// SQL is the statement that was run, with ? for each value.
 	SQL string `json:"sql"`
+}
+
+// Cells describe a column of a [Table]. In JSON, they are the name, or an object with name, type and currency for
+// amounts of money.
+type Cells struct {
+	Name     string
+	Currency string
+	Decimals int // of numbers
+}
+
+// MarshalJSON returns the form that the table of the chat page reads.
+func (c Cells) MarshalJSON() ([]byte, error) {
+	if c.Currency == "" {
+		return json.Marshal(c.Name)
+	}
+	return json.Marshal(map[string]string{"name": c.Name, "type": "money", "currency": c.Currency})
+}
+
+// Round rounds a number to the decimals of the column, and a very small one to three digits.
+func (c Cells) Round(f float64) float64 {
+	if f != 0 && math.Abs(f) < 0.5*math.Pow10(-c.Decimals) {
+		f, _ = strconv.ParseFloat(strconv.FormatFloat(f, 'g', 3, 64), 64)
+		return f
+	}
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(f, 'f', c.Decimals, 64), 64)
+	if err != nil {
+		return f
+	}
+	return rounded
 }
 
 // query is a statement that is being written.
@@ -135,6 +165,7 @@ func (d *DB) Select(ctx context.Context, s Selection) (Table, error) {
 	if err != nil {
 		return Table{}, err
 	}
+	q.finish(&t, s)
 	t.Matched = int64(len(t.Rows))
 	if len(t.Rows) == min(limit, MaxRows) || s.Offset > 0 {
 		err = d.db.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT 1"+from+")", q.args...).Scan(&t.Matched)
@@ -144,9 +175,20 @@ func (d *DB) Select(ctx context.Context, s Selection) (Table, error) {
 
 // what is the list of columns and figures.
 func (q *query) what(s Selection) (string, error) {
-	names, err := q.columns(append(slices.Clone(s.GroupBy), pick(len(s.Aggregates) == 0, s.Columns)...))
+	groups, err := q.groups(s)
 	if err != nil {
 		return "", err
+	}
+	names := []string{}
+	for _, g := range groups {
+		names = append(names, pick(g.text == quote(g.name), g.text, g.text+" AS "+quote(g.name)))
+	}
+	if len(s.Aggregates) == 0 {
+		columns, err := q.columns(s.Columns)
+		if err != nil {
+			return "", err
+		}
+		names = append(names, columns...)
 	}
 	for _, a := range s.Aggregates {
 		figure, err := q.figure(a)
@@ -161,11 +203,77 @@ func (q *query) what(s Selection) (string, error) {
 	return strings.Join(names, ", "), nil
 }
 
-func pick(take bool, list []string) []string {
-	if !take {
-		return nil
+func pick(first bool, a, b string) string {
+	if first {
+		return a
 	}
-	return list
+	return b
+}
+
+// A group is a column to group by: its name in the table, and its text in SQL.
+type group struct{ name, text string }
+
+// periods are the expressions of periods of a date in ISO 8601.
+var periods = map[string]string{
+	"day":     "substr(%[1]s, 1, 10)",
+	"month":   "substr(%[1]s, 1, 7)",
+	"quarter": "substr(%[1]s, 1, 4) || '-Q' || ((substr(%[1]s, 6, 2) + 2) / 3)",
+	"year":    "substr(%[1]s, 1, 4)",
+}
+
+func (q *query) groups(s Selection) ([]group, error) {
+	period, known := periods[s.Period]
+	if s.Period != "" && !known {
+		return nil, fmt.Errorf("%w: there is no period %q; there are day, month, quarter and year", ErrQuestion, s.Period)
+	}
+	var out []group
+	dated := false
+	for _, name := range s.GroupBy {
+		c, err := q.column(name)
+		if err != nil {
+			return nil, err
+		}
+		g := group{c.Name, quote(c.Name)}
+		if known && c.Type.dated() {
+			g, dated = group{c.Name + " (" + s.Period + ")", fmt.Sprintf(period, g.text)}, true
+		}
+		out = append(out, g)
+	}
+	if known && !dated {
+		return nil, fmt.Errorf("%w: a period needs a column of dates in groupBy", ErrQuestion)
+	}
+	return out, nil
+}
+
+// finish describes the columns of a table, and rounds its figures: sums of decimal fractions are not exact.
+func (q *query) finish(t *Table, s Selection) {
+	first := len(t.Columns) - len(s.Aggregates)
+	for i := range t.Columns {
+		cells := &t.Columns[i]
+		if i < first {
+			if c, err := q.column(cells.Name); err == nil {
+				cells.Currency, cells.Decimals = c.Currency, c.Decimals
+			}
+			continue
+		}
+		a := s.Aggregates[i-first]
+		c, err := q.column(a.Column)
+		if err != nil || !c.Type.number() || strings.HasPrefix(a.Function, "count") {
+			continue
+		}
+		cells.Currency, cells.Decimals = c.Currency, c.Decimals
+		switch {
+		case c.Type == Real && c.Decimals == 0: // a database of an older version does not know them
+			cells.Decimals = 9
+		case a.Function != "sum" && a.Function != "min" && a.Function != "max":
+			cells.Decimals = max(2, c.Decimals)
+		}
+		for _, row := range t.Rows {
+			if f, ok := row[i].(float64); ok {
+				row[i] = cells.Round(f)
+			}
+		}
+	}
 }
 
 func (q *query) from(s Selection) (string, error) {
@@ -181,20 +289,41 @@ func (q *query) from(s Selection) (string, error) {
 	if len(parts) > 0 {
 		text += " WHERE " + strings.Join(parts, map[bool]string{true: " OR ", false: " AND "}[s.Any])
 	}
-	groups, err := q.columns(s.GroupBy)
+	groups, err := q.groups(s)
 	if err != nil || len(groups) == 0 {
 		return text, err
 	}
-	return text + " GROUP BY " + strings.Join(groups, ", "), nil
+	return text + " GROUP BY " + listOf(groups), nil
+}
+
+func listOf(groups []group) string {
+	texts := make([]string, len(groups))
+	for i, g := range groups {
+		texts[i] = g.text
+	}
+	return strings.Join(texts, ", ")
 }
 
 func (q *query) order(s Selection) (string, error) {
-	if s.OrderBy == "" {
-		return "", nil
+	groups, err := q.groups(s)
+	if err != nil {
+		return "", err
 	}
-	name := quote(s.OrderBy)
-	if !slices.ContainsFunc(s.Aggregates, func(a Aggregate) bool { return strings.EqualFold(a.Name(), s.OrderBy) }) {
-		c, err := q.column(s.OrderBy)
+	name := s.OrderBy
+	switch {
+	case name == "" && s.Period != "":
+		name = listOf(groups)
+	case name == "":
+		return "", nil
+	case slices.ContainsFunc(s.Aggregates, func(a Aggregate) bool { return strings.EqualFold(a.Name(), name) }):
+		name = quote(name)
+	default:
+		at := slices.IndexFunc(groups, func(g group) bool { return strings.EqualFold(g.name, name) || strings.HasPrefix(g.name, name+" (") })
+		if at >= 0 {
+			name = groups[at].text
+			break
+		}
+		c, err := q.column(name)
 		if err != nil {
 			return "", err
 		}
@@ -203,7 +332,11 @@ func (q *query) order(s Selection) (string, error) {
 	if s.Descending {
 		name += " DESC"
 	}
-	return " ORDER BY " + name + " NULLS LAST", nil
+	name += " NULLS LAST"
+	if len(groups) > 0 { // so that equal groups always have one order
+		name += ", " + listOf(groups)
+	}
+	return " ORDER BY " + name, nil
 }
 
 // column finds a column, whatever its case.
@@ -248,7 +381,7 @@ func (q *query) figure(a Aggregate) (string, error) {
 	case "count_distinct":
 		return "count(DISTINCT " + name + ")", nil
 	}
-	if c.Type != Integer && c.Type != Real {
+	if !c.Type.number() {
 		return "", fmt.Errorf("%w: %s of %q, which is a column of type %s", ErrQuestion, a.Function, c.Name, c.Type)
 	}
 	switch a.Function {
@@ -260,78 +393,6 @@ func (q *query) figure(a Aggregate) (string, error) {
 	return "", fmt.Errorf("%w: there is no function %q", ErrQuestion, a.Function)
 }
 
-var operators = map[string]string{"eq": "=", "ne": "IS NOT", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-
-// condition writes a condition, with its values as parameters.
-func (q *query) condition(c Condition) (string, error) {
-	column, err := q.column(c.Column)
-	if err != nil {
-		return "", err
-	}
-	name := quote(column.Name)
-	switch c.Op {
-	case "empty":
-		return name + " IS NULL", nil
-	case "not_empty":
-		return name + " IS NOT NULL", nil
-	case "contains", "starts_with":
-		q.args = append(q.args, strings.ToLower(c.Value))
-		return "instr(fold(" + name + "), ?) " + map[bool]string{true: "> 0", false: "= 1"}[c.Op == "contains"], nil
-	case "in", "between":
-		return q.list(column, c)
-	}
-	op, ok := operators[c.Op]
-	if !ok {
-		return "", fmt.Errorf("%w: there is no op %q", ErrQuestion, c.Op)
-	}
-	if err := q.value(column, c.Value); err != nil {
-		return "", err
-	}
-	if c.Op == "eq" || c.Op == "ne" {
-		return side(column, name) + " " + op + " " + side(column, "?"), nil
-	}
-	return name + " " + op + " ?", nil
-}
-
-// list writes a condition with several values.
-func (q *query) list(column Column, c Condition) (string, error) {
-	if len(c.Values) == 0 || c.Op == "between" && len(c.Values) != 2 {
-		return "", fmt.Errorf("%w: %s needs values; between, two of them", ErrQuestion, c.Op)
-	}
-	for _, v := range c.Values {
-		if err := q.value(column, v); err != nil {
-			return "", err
-		}
-	}
-	if c.Op == "between" {
-		return quote(column.Name) + " BETWEEN ? AND ?", nil
-	}
-	marks := strings.Repeat(side(column, "?")+",", len(c.Values))
-	return side(column, quote(column.Name)) + " IN (" + strings.TrimSuffix(marks, ",") + ")", nil
-}
-
-// side is one side of an equation: texts are equal whatever their case.
-func side(c Column, what string) string {
-	if c.Type == Text {
-		return "fold(" + what + ")"
-	}
-	return what
-}
-
-// value adds a parameter of the type that a column has.
-func (q *query) value(c Column, text string) error {
-	if c.Type == Integer || c.Type == Real {
-		f, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-		if err != nil || math.IsNaN(f) {
-			return fmt.Errorf("%w: %q is no number, and %q is a column of numbers", ErrQuestion, text, c.Name)
-		}
-		q.args = append(q.args, f)
-		return nil
-	}
-	q.args = append(q.args, text)
-	return nil
-}
-
 // run runs a statement and reads its rows.
 func (d *DB) run(ctx context.Context, statement string, args []any) (Table, error) {
 	rows, err := d.db.QueryContext(ctx, statement, args...)
@@ -340,8 +401,12 @@ func (d *DB) run(ctx context.Context, statement string, args []any) (Table, erro
 	}
 	defer rows.Close()
 	t := Table{Rows: [][]any{}, SQL: statement}
-	if t.Columns, err = rows.Columns(); err != nil {
+	names, err := rows.Columns()
+	if err != nil {
 		return Table{}, fmt.Errorf("csvdb: %w", err)
+	}
+	for _, name := range names {
+		t.Columns = append(t.Columns, Cells{Name: name})
 	}
 	for rows.Next() {
 		row, into := make([]any, len(t.Columns)), make([]any, len(t.Columns))

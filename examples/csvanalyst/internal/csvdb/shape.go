@@ -14,8 +14,11 @@ const (
 	// maxRecord is how many bytes a row may have. A quote that is never closed
 	// would make the rest of the file one row.
 	maxRecord = 1 << 20
-	// maxColumns is how many columns a table may have.
+	// maxColumns is the maximum number of columns of a table.
 	maxColumns = 1000
+	// maxCells is the maximum number of cells of a row. Package csv needs 40 bytes for each cell of a row, so
+	// a row of delimiters alone would take forty times its size.
+	maxCells = 10 * maxColumns
 	// sample is how many rows are looked at to find the delimiter and the header.
 	sample = 50
 )
@@ -29,14 +32,22 @@ type shape struct {
 	header   bool
 }
 
-// errRecord says that a row is too long.
-var errRecord = fmt.Errorf("a row has more than %d bytes: is there a quote that is never closed?", maxRecord)
+// Errors of rows that are too large.
+var (
+	errRecord = fmt.Errorf("a row has more than %d bytes: is there a quote that is never closed?", maxRecord)
+	errCells  = fmt.Errorf("a row has more than %d cells", maxCells)
+)
 
-// meter ends a reader that gives more than a row may have.
+// meter ends a reader with an error before package csv has to hold a row that is too large.
 type meter struct {
-	r    io.Reader
-	left int
-	eof  bool
+	r     io.Reader
+	comma byte
+	lazy  bool // a quote does not show reliably where a cell begins
+	left  int  // bytes of the row
+	eof   bool
+
+	quoted bool
+	cells  int // of the row
 }
 
 func (m *meter) Read(p []byte) (int, error) {
@@ -46,6 +57,20 @@ func (m *meter) Read(p []byte) (int, error) {
 	n, err := m.r.Read(p[:min(len(p), m.left)])
 	m.left -= n
 	m.eof = m.eof || errors.Is(err, io.EOF)
+	for _, c := range p[:n] {
+		switch {
+		case c == '"' && !m.lazy:
+			m.quoted = !m.quoted
+		case m.quoted:
+		case c == '\n':
+			m.cells = 0
+		case c == m.comma:
+			m.cells++
+		}
+		if m.cells >= maxCells {
+			return 0, errCells
+		}
+	}
 	return n, err
 }
 
@@ -57,7 +82,7 @@ func (s shape) rows(path string, fn func(row []string, line int) error) error {
 		return err
 	}
 	defer f.Close()
-	m := &meter{r: decoders[s.encoding].NewDecoder().Reader(f), left: 2 * maxRecord}
+	m := &meter{r: decoders[s.encoding].NewDecoder().Reader(f), comma: byte(s.comma), lazy: s.lazy, left: 2 * maxRecord}
 	r := csv.NewReader(m)
 	r.Comma, r.LazyQuotes, r.FieldsPerRecord, r.ReuseRecord = s.comma, s.lazy, -1, true
 	for {
@@ -87,8 +112,8 @@ var (
 func refused(err error, eof bool) error {
 	p, ok := errors.AsType[*csv.ParseError](err)
 	switch {
-	case errors.Is(err, errRecord):
-		return fmt.Errorf("%w: %w", ErrNotCSV, errRecord)
+	case errors.Is(err, errRecord), errors.Is(err, errCells):
+		return fmt.Errorf("%w: %w", ErrNotCSV, err)
 	case !ok:
 		return err
 	case eof && errors.Is(p.Err, csv.ErrQuote) && p.Line > p.StartLine:
@@ -206,7 +231,7 @@ func columnOfValues(rows [][]string, i int) bool {
 // isValue reports whether a cell is a number or a date.
 func isValue(cell string) bool {
 	for _, f := range formats {
-		if _, ok := f.read(cell); ok {
+		if _, ok := f.read(cell); ok && f.kind != Boolean {
 			return true
 		}
 	}

@@ -21,8 +21,10 @@ type (
 		Session   tools.Bound[SessionID]
 	}
 	comparison struct {
-		Figure string     `json:"figure"`
-		Groups []compared `json:"rows"`
+		Figure string `json:"figure"`
+		// Currency is the currency of the left side.
+		Currency string     `json:"currency,omitempty"`
+		Groups   []compared `json:"rows"`
 		// Truncated says that a side has more groups than are compared.
 		Truncated bool     `json:"truncated,omitempty"`
 		SQL       []string `json:"sql"`
@@ -39,6 +41,7 @@ type (
 func (b box) compare(ctx context.Context, in compareInput) (comparison, error) {
 	c := comparison{Figure: in.Aggregate.Name(), Groups: []compared{}}
 	var sides [2]csvdb.Table
+	var figure csvdb.Cells
 	for i, s := range []selection{in.Left, in.Right} {
 		q := csvdb.Selection{Where: s.Conditions, Aggregates: []csvdb.Aggregate{in.Aggregate}, Limit: csvdb.MaxRows}
 		if in.GroupBy != "" {
@@ -49,11 +52,15 @@ func (b box) compare(ctx context.Context, in compareInput) (comparison, error) {
 			return comparison{}, err
 		}
 		sides[i] = t.Table
+		if cells := t.Columns[len(t.Columns)-1]; i == 0 || cells.Decimals > figure.Decimals {
+			figure = cells
+		}
 		c.Truncated = c.Truncated || t.Truncated
 		c.SQL = append(c.SQL, t.SQL)
 	}
+	c.Currency = sides[0].Columns[len(sides[0].Columns)-1].Currency
 	if in.GroupBy == "" {
-		c.Groups = append(c.Groups, pair(nil, sides[0].Rows[0][0], sides[1].Rows[0][0]))
+		c.Groups = append(c.Groups, pair(figure, nil, sides[0].Rows[0][0], sides[1].Rows[0][0]))
 		return c, nil
 	}
 	right := map[string]any{}
@@ -62,26 +69,26 @@ func (b box) compare(ctx context.Context, in compareInput) (comparison, error) {
 	}
 	for _, row := range sides[0].Rows {
 		key := fmt.Sprint(row[0])
-		c.Groups = append(c.Groups, pair(row[0], row[1], right[key]))
+		c.Groups = append(c.Groups, pair(figure, row[0], row[1], right[key]))
 		delete(right, key)
 	}
 	for _, row := range sides[1].Rows { // what only the right side has
 		if _, left := right[fmt.Sprint(row[0])]; left {
-			c.Groups = append(c.Groups, pair(row[0], nil, row[1]))
+			c.Groups = append(c.Groups, pair(figure, row[0], nil, row[1]))
 		}
 	}
 	return c, nil
 }
 
-func pair(group, left, right any) compared {
+func pair(figure csvdb.Cells, group, left, right any) compared {
 	p := compared{Group: group, Left: left, Right: right}
 	l, ok1 := number(left)
 	r, ok2 := number(right)
 	if ok1 && ok2 {
-		d := r - l
+		d := figure.Round(r - l)
 		p.Difference = &d
 		if l != 0 {
-			percent := 100 * d / l
+			percent := csvdb.Cells{Decimals: 2}.Round(100 * (r - l) / l)
 			p.Percent = &percent
 		}
 	}

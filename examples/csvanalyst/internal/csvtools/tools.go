@@ -2,6 +2,7 @@ package csvtools
 
 import (
 	"context"
+	"strings"
 
 	"github.com/weft-go/weft/examples/csvanalyst/internal/csvdb"
 	"github.com/weft-go/weft/tools"
@@ -22,23 +23,24 @@ type (
 		Session  tools.Bound[SessionID]
 	}
 	filter struct {
-		Conditions []csvdb.Condition `json:"conditions" jsonschema:"what a row has to fulfil"`
-		Match      string            `json:"match,omitempty" enum:"all,any" jsonschema:"whether all conditions have to be fulfilled, or any; all if left out"`
+		Conditions []csvdb.Condition `json:"conditions" jsonschema:"the conditions for a row"`
+		Match      string            `json:"match,omitempty" enum:"all,any" jsonschema:"whether a row fulfils all conditions (the default) or any of them"`
 	}
 	figures struct {
-		GroupBy    []string          `json:"groupBy,omitempty" jsonschema:"columns; a row of the result for each of their values"`
+		GroupBy    []string          `json:"groupBy,omitempty" jsonschema:"columns; the result has a row for each of their values"`
+		Period     string            `json:"period,omitempty" enum:"day,month,quarter,year" jsonschema:"groups the dates of groupBy by this period"`
 		Aggregates []csvdb.Aggregate `json:"aggregates"`
 	}
 	part struct {
-		OrderBy    string `json:"orderBy,omitempty" jsonschema:"a column, or an aggregate such as: sum amount"`
+		OrderBy    string `json:"orderBy,omitempty" jsonschema:"a column, or an aggregate by its function and column, such as: sum amount"`
 		Descending bool   `json:"descending,omitempty"`
-		Limit      int    `json:"limit,omitempty" jsonschema:"how many rows to return: 20 if left out, 100 at most"`
+		Limit      int    `json:"limit,omitempty" jsonschema:"the maximum number of rows: 20 by default, at most 100"`
 	}
 
 	loadInput struct {
 		file
 		Columns []string `json:"columns,omitempty"`
-		Offset  int      `json:"offset,omitempty" jsonschema:"how many rows to leave out before"`
+		Offset  int      `json:"offset,omitempty" jsonschema:"the number of rows to skip"`
 		part
 	}
 	filterInput struct {
@@ -64,7 +66,7 @@ type (
 	}
 	searchInput struct {
 		file
-		Text    string   `json:"text" jsonschema:"what to look for; case does not count"`
+		Text    string   `json:"text" jsonschema:"the text to find, in upper or lower case"`
 		Columns []string `json:"columns,omitempty"`
 		Limit   int      `json:"limit,omitempty"`
 	}
@@ -85,13 +87,13 @@ var looks = map[string]tools.Annotations{
 func New(files Files) (*tools.Set, error) {
 	b := box{files}
 	list := []tools.Tool{
-		tools.New("loadCsvData", "Returns rows of a CSV file as they are.", b.load),
+		tools.New("loadCsvData", "Returns rows of a CSV file, in the order of the file or of a column.", b.load),
 		tools.New("filterCsvRows", "Returns the rows of a CSV file that fulfil conditions.", b.filter),
-		tools.New("aggregateCsvData", "Computes figures over all rows of a CSV file, or for each group of them.", b.aggregate),
-		tools.New("filterAndAggregateCsvData", "Computes figures over the rows of a CSV file that fulfil conditions.", b.filterAggregate),
-		tools.New("getCsvStatistics", "Describes columns of a CSV file: types, empty cells, different values, least, greatest, mean, median, the most frequent.", b.statistics),
-		tools.New("searchCsvText", "Finds the rows of a CSV file that have a text in any column, and says in which columns it is.", b.search),
-		tools.New("compareCsvData", "Computes one figure for two files, or for two selections of rows, and the difference.", b.compare),
+		tools.New("aggregateCsvData", "Computes figures of all rows of a CSV file, or of each group of rows. Empty cells have no value: they count in no sum, average or median.", b.aggregate),
+		tools.New("filterAndAggregateCsvData", "Computes figures like aggregateCsvData, of the rows that fulfil conditions.", b.filterAggregate),
+		tools.New("getCsvStatistics", "Describes columns of a CSV file: type, empty cells, number of different values, minimum, maximum, mean, median, most frequent values.", b.statistics),
+		tools.New("searchCsvText", "Finds the rows of a CSV file that contain a text in any column, and counts them by column.", b.search),
+		tools.New("compareCsvData", "Computes one figure for two files, or for two selections of rows, and the difference: right minus left.", b.compare),
 	}
 	for i := range list {
 		a := looks[list[i].Name()]
@@ -129,14 +131,49 @@ func (b box) filter(ctx context.Context, in filterInput) (selected, error) {
 	return b.selection(ctx, in.file, in.of(csvdb.Selection{Columns: in.Columns, Where: in.Conditions, Any: in.Match == "any"}))
 }
 
-func (b box) aggregate(ctx context.Context, in aggregateInput) (selected, error) {
-	return b.selection(ctx, in.file, in.of(csvdb.Selection{GroupBy: in.GroupBy, Aggregates: in.Aggregates}))
+// computed are figures in the form that the page draws.
+type computed struct {
+	selected
+	Title string `json:"title,omitempty"`
+	Type  string `json:"type,omitempty"` // of the chart: line, or bar if it is empty
+	Unit  string `json:"unit,omitempty"`
 }
 
-func (b box) filterAggregate(ctx context.Context, in filterAggregateInput) (selected, error) {
-	return b.selection(ctx, in.file, in.of(csvdb.Selection{
-		Where: in.Conditions, Any: in.Match == "any", GroupBy: in.GroupBy, Aggregates: in.Aggregates,
-	}))
+// manyBars is the number of periods above which a line is drawn.
+const manyBars = 31
+
+func (b box) compute(ctx context.Context, f file, in figures, s csvdb.Selection) (computed, error) {
+	s.GroupBy, s.Period, s.Aggregates = in.GroupBy, in.Period, in.Aggregates
+	found, err := b.selection(ctx, f, s)
+	out := computed{selected: found}
+	if err != nil || len(in.GroupBy) == 0 {
+		return out, err
+	}
+	names, units := []string{}, map[string]bool{}
+	for _, c := range found.Columns[len(in.GroupBy):] {
+		names, units[c.Currency] = append(names, c.Name), true
+		out.Unit = c.Currency
+	}
+	if len(units) > 1 {
+		out.Unit = ""
+	}
+	groups := []string{}
+	for _, c := range found.Columns[:len(in.GroupBy)] {
+		groups = append(groups, c.Name)
+	}
+	out.Title = strings.Join(names, ", ") + " by " + strings.Join(groups, ", ")
+	if in.Period != "" && len(found.Rows) > manyBars {
+		out.Type = "line"
+	}
+	return out, nil
+}
+
+func (b box) aggregate(ctx context.Context, in aggregateInput) (computed, error) {
+	return b.compute(ctx, in.file, in.figures, in.of(csvdb.Selection{}))
+}
+
+func (b box) filterAggregate(ctx context.Context, in filterAggregateInput) (computed, error) {
+	return b.compute(ctx, in.file, in.figures, in.of(csvdb.Selection{Where: in.Conditions, Any: in.Match == "any"}))
 }
 
 // of adds which part of the answer is asked for.

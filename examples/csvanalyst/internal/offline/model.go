@@ -29,22 +29,6 @@ func (m Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, e
 	return rules.Model{Reply: reply, Pace: m.Pace}.Stream(ctx, r)
 }
 
-// A column and a file are what the prompt says of them.
-type (
-	column struct {
-		Name string `json:"name"`
-		Type string `json:"type"`
-	}
-	file struct {
-		ID       string   `json:"resourceId"`
-		Name     string   `json:"name"`
-		RowCount *int64   `json:"rowCount"`
-		Columns  []column `json:"columns"`
-	}
-)
-
-func (c column) number() bool { return c.Type == "integer" || c.Type == "real" }
-
 // A step is a tool call that was made for the question, and its answer.
 type step struct {
 	call   llm.ToolCall
@@ -55,6 +39,7 @@ type step struct {
 // A talk is what the request says.
 type talk struct {
 	files    []file
+	before   []string // what the user said before
 	question string
 	images   int
 	steps    []step
@@ -68,6 +53,9 @@ func read(messages []llm.Message) talk {
 		case llm.RoleSystem:
 			t.files = append(t.files, filesOf(m.Text())...)
 		case llm.RoleUser:
+			if t.question != "" {
+				t.before = append(t.before, t.question)
+			}
 			t.question, t.images, t.steps = m.Text(), 0, nil
 			for _, p := range m.Parts {
 				if p.Type == llm.PartImage {
@@ -111,7 +99,7 @@ func reply(r llm.Request) llm.Message {
 	for i, w := range wanted {
 		arguments, err := json.Marshal(w.arguments)
 		if err != nil {
-			return llm.Assistant("I can not write the call of " + w.tool + ".")
+			return llm.Assistant("I cannot write the call of " + w.tool + ".")
 		}
 		calls[i] = llm.ToolCall{ID: fmt.Sprintf("call_%d", len(t.steps)+i+1), Name: w.tool, Arguments: arguments}
 	}

@@ -32,7 +32,7 @@ func TestFirstCall(t *testing.T) {
 		{"average age", "aggregateCsvData", `"resourceId":"r2"`},
 		{"average unit price", "aggregateCsvData", `"resourceId":"r1"`},
 		{"average unitPrice per city", "aggregateCsvData", `"groupBy":["city"]`},
-		{"highest unit price where order date is before 2024-05-01", "filterAndAggregateCsvData", `"op":"lt","value":"2024-05-01"`},
+		{"highest unit price where order date is before 2024-05-01", "filterCsvRows", `"op":"lt","value":"2024-05-01"`},
 		{"rows with unit price at least 1,000", "filterCsvRows", `"op":"ge","value":"1000"`},
 		{"rows of people where age is not 7", "filterCsvRows", `"op":"ne","value":"7"`},
 		{"how many people are called \"Ann Lee\"", "searchCsvText", `"text":"Ann Lee"`},
@@ -64,8 +64,8 @@ func TestWithoutFiles(t *testing.T) {
 // A tool that failed is no answer: the model says what went wrong.
 func TestFailedTool(t *testing.T) {
 	t.Parallel()
-	call := ask(t, prompt, "how many rows in Atlantis?")
-	messages := []llm.Message{llm.System(prompt), llm.User("how many rows in Atlantis?"), call, llm.ToolError(call.ToolCalls[0], "timed out")}
+	call := ask(t, prompt, "average age")
+	messages := []llm.Message{llm.System(prompt), llm.User("average age"), call, llm.ToolError(call.ToolCalls[0], "timed out")}
 	reply, err := llm.Generate(t.Context(), offline.Model{}, llm.Request{Messages: messages})
 	if err != nil || reply.Text() != "That did not work: timed out" {
 		t.Errorf("got %v, %v", reply, err)
@@ -76,7 +76,7 @@ func TestImagesAreNotSeen(t *testing.T) {
 	t.Parallel()
 	m := llm.User("what is this?", llm.Image("image/png", []byte("png")))
 	reply, err := llm.Generate(t.Context(), offline.Model{}, llm.Request{Messages: []llm.Message{llm.System("You help."), m}})
-	if err != nil || !strings.HasPrefix(reply.Text(), "I can not see images") {
+	if err != nil || !strings.HasPrefix(reply.Text(), "I cannot see images") {
 		t.Errorf("got %v, %v", reply, err)
 	}
 }

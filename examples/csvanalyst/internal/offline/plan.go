@@ -14,72 +14,66 @@ type wanted struct {
 	arguments map[string]any
 }
 
-const helpText = `I am a set of rules and not a language model, but I do compute from your file. Ask me for example:
-  how many rows are there?
-  what is the total amount by city?
-  which city has the highest total amount?
-  the average price where city is X
-  how many different cities are there?
-  the top 3 rows by amount
-  find "some text"
-  compare the total amount of X and Y
-  describe the columns
-  show the first 5 rows`
-
-// next says which tools are to be called, or what is to be said.
+// next returns the tools to call, or the answer.
 func (t talk) next() ([]wanted, string) {
 	f, text := t.choose()
 	if f == nil {
 		return nil, text
 	}
-	q := understand(t.question, *f)
 	if t.images > 0 {
-		text = fmt.Sprintf("I can not see images (there are %d): that takes a language model. About the file: ", t.images)
+		text = fmt.Sprintf("I cannot see images (there are %d): that needs a language model. About the file: ", t.images)
 	}
-	if q.nothing() {
-		return nil, text + helpText
+	questions := t.questions(t.question, *f, t.before)
+	var searches []wanted
+	for _, q := range questions {
+		searches = append(searches, t.resolve(q)...)
 	}
-	if q.verb == "compare" {
-		if other := t.other(*f); other != nil {
-			return t.finish(q.compareFiles(*other), text)
+	if len(searches) > 0 {
+		return searches[:min(len(searches), 6)], text
+	}
+	var calls []wanted
+	var answers []string
+	for _, q := range questions {
+		q.settle()
+		call, refusal := t.call(q)
+		if refusal != "" {
+			answers = append(answers, refusal)
+			continue
 		}
-	}
-	if q.verb != "search" && q.verb != "describe" {
-		if missing := t.unsearched(q); len(missing) > 0 {
-			return missing, text
+		s, made, err := t.made(call)
+		if err != nil {
+			return nil, text + "I cannot write the call of " + call.tool + "."
 		}
-		unknown := ""
-		if q, unknown = t.resolve(q); unknown != "" {
-			return nil, text + unknown
+		if !made {
+			calls = append(calls, call)
+			continue
 		}
+		answers = append(answers, q.answer(t, s))
 	}
-	call, problem := q.call()
-	if problem != "" {
-		return nil, text + problem
-	}
-	return t.finish(call, text)
+	return calls, text + strings.Join(answers, "\n\n")
 }
 
-// nothing reports whether no rule fits.
-func (q question) nothing() bool {
-	return q.verb == "" && q.groupBy == "" && q.order == 0 && len(q.conditions) == 0 && len(q.columns) == 0 && len(q.values) == 0
-}
-
-// choose picks the file that the question names, or whose columns it names, or the
-// newest.
+// choose picks the file that the question names, or whose columns it names, or the newest.
 func (t talk) choose() (*file, string) {
 	if len(t.files) == 0 {
 		if t.images > 0 {
-			return nil, "I can not see images: that takes a language model. And there is no CSV file in this session yet."
+			return nil, "I cannot see images: that needs a language model. And there is no CSV file in this session yet."
 		}
-		return nil, "There is no CSV file in this session yet. Upload one, then ask me about it.\n" + helpText
+		return nil, "There is no CSV file in this session yet. Attach one, then ask about it. " + about
 	}
 	best, score := -1, -1
 	for i, f := range t.files {
 		if f.RowCount == nil {
 			continue
 		}
-		n := mark(split(t.question), f.Columns)
+		q := question{file: f, words: split(t.question)}
+		q.mark()
+		n := len(q.found)
+		for _, w := range q.words {
+			if w.column > 0 {
+				n++
+			}
+		}
 		if t.names(f) {
 			n += 1000
 		}
@@ -98,10 +92,10 @@ func (t talk) names(f file) bool {
 	text := strings.ToLower(t.question)
 	name := strings.ToLower(f.Name)
 	bare := name[:max(0, strings.LastIndexByte(name, '.'))]
-	return strings.Contains(text, name) || bare != "" && slices.ContainsFunc(split(text), func(w word) bool { return w.text == bare || w.stem == stem(bare) })
+	return strings.Contains(text, name) || bare != "" && slices.ContainsFunc(split(text), func(w word) bool { return w.lower == bare || w.stem == stem(bare) })
 }
 
-// other is a second file that the question names.
+// other returns a second file that the question names.
 func (t talk) other(f file) *file {
 	for i, o := range t.files {
 		if o.ID != f.ID && o.RowCount != nil && t.names(o) {
@@ -111,204 +105,249 @@ func (t talk) other(f file) *file {
 	return nil
 }
 
-// unsearched are searches for values whose columns are not known yet.
-func (t talk) unsearched(q question) (out []wanted) {
-	for _, v := range q.values[:min(len(q.values), 5)] {
-		if _, ok := t.searched(v); !ok {
-			out = append(out, wanted{"searchCsvText", map[string]any{"resourceId": q.file.ID, "text": v, "limit": 1}})
+// maxBack is the maximum number of earlier questions that are read to understand "of them".
+const maxBack = 3
+
+// questions reads a text that may ask several questions. Before are the texts of the user before it.
+func (t talk) questions(text string, f file, before []string) []*question {
+	var out []*question
+	for i, words := range clauses(split(text)) {
+		q := understand(words, f, i > 0)
+		q.elliptic = i == 0 && q.changes()
+		_, n := find(words, 0, functions)
+		q.follows = i > 0 && n > 0 && words[0].lower != "how"
+		if q.back || q.elliptic {
+			switch {
+			case len(out) > 0:
+				q.prior = out[len(out)-1]
+			case len(before) > 0 && len(t.before)-len(before) < maxBack:
+				earlier := t.questions(before[len(before)-1], f, before[:len(before)-1])
+				q.prior = earlier[len(earlier)-1]
+			}
 		}
+		// "the number of orders and the total amount in Bern" has one condition for both.
+		if i > 0 && q.follows && out[i-1].bare() {
+			o := out[i-1]
+			o.conditions, o.lookups, o.groupBy, o.period = slices.Clone(q.conditions), slices.Clone(q.lookups), q.groupBy, q.period
+		}
+		out = append(out, q)
 	}
 	return out
 }
 
-// searched is the answer to a search that was made.
-func (t talk) searched(value string) (found, bool) {
-	for _, s := range t.steps {
-		var in struct {
-			Text string `json:"text"`
-		}
-		if s.call.Name == "searchCsvText" && json.Unmarshal(s.call.Arguments, &in) == nil && in.Text == value {
-			var f found
-			if json.Unmarshal([]byte(s.answer), &f) != nil {
-				f = found{}
-			}
-			return f, true
+// clauses splits words where a question of its own begins.
+func clauses(words []word) [][]word {
+	var out [][]word
+	begin := 0
+	for i, w := range words {
+		joint := w.lower == "and" || w.mark && w.text != "!"
+		if joint && !w.quoted && asksMore(words[i+1:], w.mark && w.text != ",") && asksSomething(words[begin:i]) {
+			out = append(out, words[begin:i])
+			begin = i + 1
 		}
 	}
-	return found{}, false
+	return append(out, words[begin:])
 }
 
-// resolve makes conditions of values: the column is the one that has them. What a
-// file does not have is said, as an answer without it would be one to another question.
-func (t talk) resolve(q question) (question, string) {
-	var nowhere []string
-	for _, s := range t.steps {
-		if s.failed {
-			return q, "That did not work: " + s.answer
+// asksMore reports whether words begin with a question.
+func asksMore(words []word, sentence bool) bool {
+	for _, w := range words {
+		if intents[w.lower] && !w.quoted {
+			return true
+		}
+		if !fillers[w.lower] && !w.mark {
+			return sentence
 		}
 	}
-	for _, v := range q.values[:min(len(q.values), 5)] {
-		f, _ := t.searched(v)
-		if len(f.In) == 0 {
-			nowhere = append(nowhere, strconv.Quote(v))
+	return false
+}
+
+// asksSomething reports whether words are more than "the minimum" in "the minimum and the maximum of the amount".
+func asksSomething(words []word) bool {
+	intent, object := false, false
+	for i := 0; i < len(words); i++ {
+		_, a := find(words, i, functions)
+		_, b := find(words, i, superlatives)
+		_, c := find(words, i, verbs)
+		if n := max(a, b, c); n > 0 {
+			intent = true
+			i += n - 1
 			continue
 		}
-		best := slices.MaxFunc(f.In, func(a, b foundIn) int {
-			return int(a.Equal-b.Equal)*1_000_000 + int(a.Rows-b.Rows)
-		})
-		c := condition{Column: best.Column, Op: "contains", Value: v}
-		if best.Equal > 0 {
-			c.Op = "eq"
+		object = object || !fillers[words[i].lower] && !words[i].mark
+	}
+	return intent && object
+}
+
+// changes reports whether the question only changes the one before: "and in Bern?"
+func (q *question) changes() bool {
+	begin := strings.Join(texts(q.words[:min(2, len(q.words))]), " ")
+	begin = strings.ToLower(begin)
+	if !strings.HasPrefix(begin, "and") && begin != "what about" && begin != "how about" {
+		return false
+	}
+	return len(q.functions) == 0 && q.order == 0 && q.verb == "" && !q.noun && (len(q.conditions) > 0 || len(q.lookups) > 0 || len(q.groupBy) > 0)
+}
+
+// bare reports whether a question names nothing but figures.
+func (q *question) bare() bool {
+	return len(q.functions) > 0 && len(q.conditions) == 0 && len(q.lookups) == 0 && len(q.groupBy) == 0 && q.order == 0 && !slices.ContainsFunc(q.words, func(w word) bool {
+		return set("how what which whats what's")[w.lower]
+	})
+}
+
+// resolve makes conditions of the texts that a search has found, and returns the searches that are still to be made.
+func (t talk) resolve(q *question) (searches []wanted) {
+	if q.prior != nil {
+		searches = t.resolve(q.prior)
+	}
+	if q.verb == "search" && len(q.lookups) > 0 || q.verb == "describe" {
+		return searches
+	}
+	lookups := q.lookups
+	q.lookups = nil
+	for len(lookups) > 0 {
+		l := lookups[0]
+		lookups = lookups[1:]
+		f, missing := t.search(q.file, l.text)
+		if len(missing) > 0 {
+			searches = append(searches, missing...)
+			q.lookups = append(q.lookups, l)
+			continue
 		}
-		q.conditions = append(q.conditions, c)
-	}
-	if len(nowhere) == 0 {
-		return q, ""
-	}
-	return q, fmt.Sprintf("I find %s nowhere in %s. Its columns are %s.\n%s", strings.Join(nowhere, ", "), q.file.Name, q.columnNames(), helpText)
-}
-
-func (q question) columnNames() string {
-	names := make([]string, len(q.file.Columns))
-	for i, c := range q.file.Columns {
-		names[i] = c.Name
-	}
-	return strings.Join(names, ", ")
-}
-
-// call is the one that answers the question.
-func (q question) call() (wanted, string) {
-	arguments := map[string]any{"resourceId": q.file.ID}
-	switch q.verb {
-	case "describe":
-		if len(q.columns) > 0 {
-			arguments["columns"] = q.columns
-		}
-		return wanted{"getCsvStatistics", arguments}, ""
-	case "search":
-		if len(q.values) == 0 {
-			return wanted{}, "What am I to look for? Put it in quotes."
-		}
-		arguments["text"] = strings.Join(q.values, " ")
-		return wanted{"searchCsvText", arguments}, ""
-	case "compare":
-		return q.compareGroups()
-	}
-	if q.verb == "figure" || q.groupBy != "" || q.order != 0 && q.n == 0 && len(q.columns) == 1 {
-		return q.figures(arguments)
-	}
-	return q.rows(arguments)
-}
-
-// rows asks for rows.
-func (q question) rows(arguments map[string]any) (wanted, string) {
-	if q.n > 0 {
-		arguments["limit"] = q.n
-	} else {
-		arguments["limit"] = 10
-	}
-	if q.order != 0 && len(q.columns) > 0 {
-		arguments["orderBy"], arguments["descending"] = q.columns[len(q.columns)-1], q.order > 0
-	} else if len(q.columns) > 0 {
-		arguments["columns"] = q.columns
-	}
-	if len(q.conditions) == 0 {
-		return wanted{"loadCsvData", arguments}, ""
-	}
-	arguments["conditions"] = q.conditions
-	return wanted{"filterCsvRows", arguments}, ""
-}
-
-// figures asks for aggregates.
-func (q question) figures(arguments map[string]any) (wanted, string) {
-	f, problem := q.figure()
-	if problem != "" {
-		return wanted{}, problem
-	}
-	arguments["aggregates"] = []figure{f}
-	if q.groupBy != "" {
-		arguments["groupBy"] = []string{q.groupBy}
-		arguments["orderBy"], arguments["descending"] = f.name(), q.order >= 0
-		if q.n > 0 {
-			arguments["limit"] = q.n
-		}
-	}
-	if len(q.conditions) == 0 {
-		return wanted{"aggregateCsvData", arguments}, ""
-	}
-	arguments["conditions"] = q.conditions
-	return wanted{"filterAndAggregateCsvData", arguments}, ""
-}
-
-// figure is the aggregate that is asked for.
-func (q question) figure() (figure, string) {
-	f := figure{Function: q.function}
-	if f.Function == "" {
-		f.Function = map[int]string{1: "max", -1: "min", 0: "count"}[q.order]
-		if q.most && q.groupBy != "" {
-			f.Function = "sum"
-			if len(q.columns) == 0 {
-				f.Function = "count"
+		words := strings.Fields(l.text)
+		switch c, problem := f.condition(q, l); {
+		case problem != "":
+			q.problem = problem
+		case c.Column != "":
+			q.columns = slices.DeleteFunc(q.columns, func(name string) bool { return name == c.Column })
+			q.addValue(c.Column, c.Value, l.negated, true)
+			if c.Op == "contains" {
+				q.conditions[len(q.conditions)-1] = c
 			}
+		case len(words) > 1 && len(words) <= 5 && !l.quoted:
+			for _, w := range words {
+				lookups = append(lookups, lookup{text: w, negated: l.negated})
+			}
+		default:
+			q.unknown = append(q.unknown, l.text)
 		}
 	}
-	if f.Function == "count" {
-		return f, ""
+	return searches
+}
+
+// search returns what the searches for a text found, also in the singular, and the searches that are missing.
+func (t talk) search(f file, text string) (best searched, missing []wanted) {
+	variants := []string{text}
+	if s := stem(text); s != strings.ToLower(text) {
+		variants = append(variants, s)
 	}
-	for _, name := range q.columns {
-		i := slices.IndexFunc(q.file.Columns, func(c column) bool { return c.Name == name })
-		if q.file.Columns[i].number() || f.Function == "count_distinct" || f.Function == "max" || f.Function == "min" {
-			f.Column = name
-			return f, ""
+	for _, v := range variants {
+		call := wanted{"searchCsvText", map[string]any{"resourceId": f.ID, "text": v, "limit": 1}}
+		s, made, err := t.made(call)
+		if err != nil || !made {
+			missing = append(missing, call)
+			continue
+		}
+		var in searched
+		if !s.failed && json.Unmarshal([]byte(s.answer), &in) == nil && in.equal() >= best.equal() && len(in.In) > 0 {
+			best, best.text = in, v
 		}
 	}
-	if i := q.numberColumn(nil); i > 0 && f.Function != "count_distinct" {
-		f.Column = q.file.Columns[i-1].Name
-		return f, ""
-	}
-	return f, fmt.Sprintf("Of which column? %s has %s.", q.file.Name, q.columnNames())
+	return best, missing
 }
 
-func (q question) compareGroups() (wanted, string) {
-	if len(q.conditions) < 2 {
-		return wanted{}, "What am I to compare? Name two values, such as: compare the total amount of X and Y."
-	}
-	f, problem := q.figure()
-	if problem != "" {
-		return wanted{}, problem
-	}
-	side := func(c condition) map[string]any {
-		return map[string]any{"resourceId": q.file.ID, "conditions": []condition{c}}
-	}
-	return wanted{"compareCsvData", map[string]any{"left": side(q.conditions[0]), "right": side(q.conditions[1]), "aggregate": f}}, ""
+// searched is what a search has found.
+type searched struct {
+	text string
+	In   []struct {
+		Column string `json:"column"`
+		Rows   int64  `json:"rows"`
+		Equal  int64  `json:"equal"`
+	} `json:"in"`
+	Rows    [][]any `json:"rows"`
+	Matched int64   `json:"matched"`
 }
 
-func (q question) compareFiles(other file) wanted {
-	f, problem := q.figure()
-	if problem != "" {
-		f = figure{Function: "count"}
+func (s searched) equal() (n int64) {
+	for _, in := range s.In {
+		n += in.Equal
 	}
-	arguments := map[string]any{
-		"left": map[string]any{"resourceId": q.file.ID}, "right": map[string]any{"resourceId": other.ID}, "aggregate": f,
-	}
-	if q.groupBy != "" {
-		arguments["groupBy"] = q.groupBy
-	}
-	return wanted{"compareCsvData", arguments}
+	return n
 }
 
-// finish makes the call that answers, or the answer if it was made.
-func (t talk) finish(w wanted, text string) ([]wanted, string) {
+// condition returns the condition for what was found: a column whose value it is, or for a quoted text, the column
+// that contains it most often.
+func (s searched) condition(q *question, l lookup) (condition, string) {
+	var columns []string
+	most, contains := int64(0), ""
+	for _, in := range s.In {
+		if in.Equal > 0 {
+			columns = append(columns, in.Column)
+		}
+		if in.Rows > most {
+			most, contains = in.Rows, in.Column
+		}
+	}
+	if named := slices.IndexFunc(columns, func(c string) bool { return slices.Contains(q.columns, c) }); named >= 0 {
+		columns = columns[named : named+1]
+	}
+	switch {
+	case len(columns) == 1:
+		return condition{Column: columns[0], Op: "eq", Value: s.text}, ""
+	case len(columns) > 1:
+		return condition{}, fmt.Sprintf("%q is a value of the columns %s. Name the column, such as: %s is %s.", l.text, strings.Join(columns, " and "), columns[0], l.text)
+	case l.quoted && contains != "" && !l.negated:
+		return condition{Column: contains, Op: "contains", Value: s.text}, ""
+	}
+	return condition{}, ""
+}
+
+// settle merges the question with the one before it, if it refers to it.
+func (q *question) settle() {
+	p := q.prior
+	switch {
+	case p == nil && q.back:
+		q.unknown = append(q.unknown, q.pronoun)
+		return
+	case p == nil:
+		return
+	}
+	p.settle()
+	q.prior = nil
+	switch {
+	case len(p.unknown) > 0 || p.problem != "":
+		q.problem = "I did not understand the question before, so I do not know which rows are meant. Ask again in one sentence."
+	case q.elliptic:
+		merged := *p
+		merged.words, merged.unknown, merged.problem = q.words, q.unknown, q.problem
+		merged.conditions = slices.DeleteFunc(slices.Clone(p.conditions), func(c condition) bool {
+			return slices.ContainsFunc(q.conditions, func(o condition) bool { return o.Column == c.Column })
+		})
+		merged.conditions = append(merged.conditions, q.conditions...)
+		if len(q.groupBy) > 0 {
+			merged.groupBy, merged.period = q.groupBy, q.period
+		}
+		*q = merged
+	case p.order != 0 || p.n > 0 || len(p.groupBy) > 0:
+		q.problem = "I cannot compute with the rows or groups of the answer before. Ask again in one sentence."
+	default:
+		q.conditions = append(slices.Clone(p.conditions), q.conditions...)
+	}
+}
+
+// made returns the call that was made with these arguments.
+func (t talk) made(w wanted) (step, bool, error) {
 	arguments, err := json.Marshal(w.arguments)
 	if err != nil {
-		return nil, text + helpText
+		return step{}, false, err
 	}
 	for _, s := range t.steps {
 		if s.call.Name == w.tool && sameJSON(s.call.Arguments, arguments) {
-			return nil, text + t.answer(s)
+			return s, true, nil
 		}
 	}
-	return []wanted{w}, text
+	return step{}, false, nil
 }
 
 func sameJSON(a, b []byte) bool {
@@ -319,4 +358,13 @@ func sameJSON(a, b []byte) bool {
 	p, err1 := json.Marshal(x)
 	q, err2 := json.Marshal(y)
 	return err1 == nil && err2 == nil && string(p) == string(q)
+}
+
+// count reads a small number.
+func count(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0
+	}
+	return n
 }

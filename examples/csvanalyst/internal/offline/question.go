@@ -1,11 +1,12 @@
 package offline
 
 import (
-	"strconv"
+	"fmt"
+	"slices"
 	"strings"
 )
 
-// A condition is what a row has to fulfil, in the form of the tools.
+// A condition is a condition for a row, in the form of the tools.
 type condition struct {
 	Column string   `json:"column"`
 	Op     string   `json:"op"`
@@ -23,363 +24,460 @@ func (f figure) name() string {
 	return strings.TrimSpace(strings.ReplaceAll(f.Function, "_", " ") + " " + f.Column)
 }
 
-// A question as the rules understand it.
+// A lookup is a text that may be a value of a column, which a search has to show.
+type lookup struct {
+	text    string
+	negated bool
+	quoted  bool // also a part of a value
+}
+
+// A question is one question, as the rules understand it.
 type question struct {
-	file       file
-	verb       string // "compare", "describe", "search", "list", "figure"; empty if there is none
-	function   string
-	columns    []string // named, in order
-	groupBy    string
-	order      int // 1 for the highest first, -1 for the lowest
-	most       bool
-	n          int
+	file  file
+	words []word
+	found []found
+
+	verb       string // compare, search, describe or list; empty if there is none
+	functions  []figure
+	groupBy    []string
+	period     string
 	conditions []condition
-	values     []string // of columns that the question does not name
+	lookups    []lookup
+	// order is 1 for the highest values first, and -1 for the lowest; orderBy is a column.
+	order    int
+	both     bool // both ends are meant
+	many     bool // the superlative counts rows
+	orderBy  string
+	n        int       // the number of rows or groups that is asked for
+	columns  []string  // named for no other purpose
+	noun     bool      // the question names the rows
+	back     bool      // the question is about the rows of the question before
+	pronoun  string    // the word that says so
+	second   bool      // another question stands before it in the same text
+	elliptic bool      // it only changes the question before: "and in Bern?"
+	follows  bool      // it begins with a figure, after another question
+	prior    *question // the question before, if it refers to it
+
+	unknown []string // words that no rule understands
+	problem string   // another reason not to answer
 }
 
-// verbs are words that say what is wanted, those that count most first.
-var verbs = []struct{ verb, words string }{
-	{"compare", "compare comparison versus vs difference"},
-	{"search", "find search mention mentions look"},
-	{"describe", "describe columns fields statistics stats summary summarise summarize overview structure schema"},
-	{"list", "show list display print rows records give"},
+// A found is a value of a column in the question.
+type found struct {
+	column int // from 1
+	value  string
+	others []string // further columns that have this value
 }
 
-// functions are phrases for figures, those that count most first.
-var functions = []struct{ phrase, function string }{
-	{"how many different", "count_distinct"},
-	{"how many distinct", "count_distinct"},
-	{"how many unique", "count_distinct"},
-	{"number of different", "count_distinct"},
-	{"number of unique", "count_distinct"},
-	{"different", "count_distinct"},
-	{"distinct", "count_distinct"},
-	{"unique", "count_distinct"},
-	{"standard deviation", "stddev"},
-	{"average", "avg"},
-	{"mean", "avg"},
-	{"avg", "avg"},
-	{"median", "median"},
-	{"total", "sum"},
-	{"sum", "sum"},
-	{"how much", "sum"},
-	{"altogether", "sum"},
-	{"how many", "count"},
-	{"number of", "count"},
-	{"count", "count"},
-}
-
-// superlatives say which end is wanted.
-var superlatives = map[string]int{
-	"highest": 1, "largest": 1, "biggest": 1, "greatest": 1, "maximum": 1, "max": 1, "most": 1, "top": 1, "best": 1, "latest": 1, "longest": 1, "oldest": 1,
-	"lowest": -1, "smallest": -1, "least": -1, "minimum": -1, "min": -1, "fewest": -1, "bottom": -1, "worst": -1, "earliest": -1, "cheapest": -1, "shortest": -1,
-}
-
-var comparisons = []struct{ phrase, op string }{
-	{"greater than or equal to", "ge"},
-	{"less than or equal to", "le"},
-	{"is not empty", "not_empty"},
-	{"is empty", "empty"},
-	{"is missing", "empty"},
-	{"greater than", "gt"},
-	{"more than", "gt"},
-	{"larger than", "gt"},
-	{"higher than", "gt"},
-	{"less than", "lt"},
-	{"lower than", "lt"},
-	{"fewer than", "lt"},
-	{"smaller than", "lt"},
-	{"at least", "ge"},
-	{"at most", "le"},
-	{"starts with", "starts_with"},
-	{"starting with", "starts_with"},
-	{"is not", "ne"},
-	{"not", "ne"},
-	{"between", "between"},
-	{"contains", "contains"},
-	{"containing", "contains"},
-	{"above", "gt"},
-	{"over", "gt"},
-	{"after", "gt"},
-	{"since", "ge"},
-	{"below", "lt"},
-	{"under", "lt"},
-	{"before", "lt"},
-	{">=", "ge"},
-	{"<=", "le"},
-	{"!=", "ne"},
-	{">", "gt"},
-	{"<", "lt"},
-	{"=", "eq"},
-	{"equals", "eq"},
-	{"is", "eq"},
-	{"are", "eq"},
-	{"was", "eq"},
-}
-
-// noise are words that are no values.
-var noise = set(`a an the of in on at for to from with by per each every and or is are was were be been do does did has have had which what who whose
-	how many much there it its this that these those all any me my i you we us please can could would tell give show list display print find search compare
-	row rows record records entry entries line lines item items file files data table csv sheet where when than then as between versus vs difference different
-	distinct unique total sum average mean median count number amount value values most least first last top bottom according grouped group only named called
-	look mention mentions describe column columns field fields statistics stats summary summarise summarize overview structure schema not no altogether
-	more less greater higher lower fewer larger smaller over above under below after before since least standard deviation image picture attached`)
-
-// understand makes a question of what was asked about a file.
-func understand(text string, f file) question {
-	q := question{file: f}
-	words := split(text)
-	mark(words, f.Columns)
-	for _, s := range append(stems(strings.TrimSuffix(f.Name, ".csv")), strings.ToLower(f.Name)) {
-		for i := range words {
-			words[i].used = words[i].used || words[i].column == 0 && (words[i].stem == s || strings.EqualFold(words[i].text, f.Name))
-		}
-	}
-	q.readVerb(words)
-	readNouns(words)
-	q.readFunction(words)
-	q.readConditions(words)
-	q.readGroup(words)
-	q.readOrder(words)
-	for i, w := range words {
-		if w.column > 0 && !w.used && (i == 0 || words[i-1].column != w.column) {
-			q.columns = append(q.columns, f.Columns[w.column-1].Name)
-		}
-	}
-	q.readValues(words)
-	if q.function != "" && q.verb != "compare" {
-		q.verb = "figure"
-	}
+// understand reads one question about a file.
+func understand(words []word, f file, second bool) *question {
+	q := &question{file: f, words: slices.Clone(words), second: second}
+	q.mark()
+	q.readRowNouns()
+	q.readVerb()
+	q.readEmptiness()
+	q.readComparisons()
+	q.readDates()
+	q.readAbsence()
+	q.readValues()
+	q.readLimit()
+	q.readFunctions()
+	q.readSuperlative()
+	q.endpoints()
+	q.readGroups()
+	q.readColumns()
+	q.readRest()
 	return q
 }
 
-func (q *question) readVerb(words []word) {
-	for _, v := range verbs {
-		these := set(v.words)
-		for _, w := range words {
-			if q.verb == "" && !w.quoted && w.column == 0 && these[strings.ToLower(w.text)] {
-				q.verb = v.verb
+// column returns the column that a word names, or nil.
+func (q *question) column(i int) *column {
+	if i < 0 || i >= len(q.words) || q.words[i].column == 0 {
+		return nil
+	}
+	return &q.file.Columns[q.words[i].column-1]
+}
+
+// useColumn marks the words of the name of a column as understood.
+func (q *question) useColumn(i int) {
+	c := q.words[i].column
+	for j := i; j >= 0 && q.words[j].column == c; j-- {
+		q.words[j].used = true
+	}
+	for j := i; j < len(q.words) && q.words[j].column == c; j++ {
+		q.words[j].used = true
+	}
+}
+
+// nothing reports whether no rule fits.
+func (q *question) nothing() bool {
+	return q.verb == "" && len(q.functions) == 0 && len(q.groupBy) == 0 && q.order == 0 && len(q.conditions) == 0 && len(q.lookups) == 0 &&
+		q.n == 0 && !q.noun && len(q.columns) == 0 && len(q.unknown) == 0 && q.problem == ""
+}
+
+// readRowNouns finds the name of the file and other words for its rows: "how many orders".
+func (q *question) readRowNouns() {
+	names := q.rowNames()
+	for i := range q.words {
+		w := &q.words[i]
+		if w.used || w.quoted || w.column > 0 || w.value > 0 {
+			continue
+		}
+		if strings.EqualFold(w.text, q.file.Name) || slices.Contains(names, w.stem) || rowNouns[w.stem] {
+			w.used, q.noun = true, true
+		}
+	}
+}
+
+// readVerb finds the word that says which kind of answer is wanted.
+func (q *question) readVerb() {
+	for i := range q.words {
+		if verb, n := find(q.words, i, verbs); n > 0 && (q.verb == "" || q.verb == "list" || verb == "compare") {
+			if q.verb == "" || verb != "list" {
+				q.verb = verb
+			}
+			use(q.words[i : i+n])
+		}
+	}
+}
+
+// readLimit finds the number of rows or groups: "top 3", "the 3 highest", "first 5 rows".
+func (q *question) readLimit() {
+	before := set("top bottom first highest lowest largest biggest smallest show list display print any")
+	for i := range q.words {
+		plain, isMoney, ok := number(q.words[i].text)
+		n := count(plain)
+		if !ok || isMoney || q.words[i].used || q.words[i].column > 0 || n <= 0 || q.n > 0 {
+			continue
+		}
+		first := i > 0 && !q.words[i-1].quoted && before[q.words[i-1].lower]
+		_, then := find(q.words, i+1, superlatives)
+		if first || then > 0 {
+			q.n, q.words[i].used = n, true
+			if first && q.words[i-1].lower == "first" {
+				q.words[i-1].used = true
 			}
 		}
 	}
-	if q.verb == "" && len(words) > 1 && strings.EqualFold(words[0].text, "where") {
-		q.verb = "search"
-	}
 }
 
-// readNouns leaves out what the rows are called: "how many orders", "list customers".
-func readNouns(words []word) {
-	before := set("many most fewest show list display print count give")
-	for i := 1; i < len(words); i++ {
-		w := &words[i]
-		ofNumber := i > 1 && phrase(words, i-2, "number of") > 0
-		if (ofNumber || before[strings.ToLower(words[i-1].text)]) && w.column == 0 && !w.quoted && w.text == strings.ToLower(w.text) && w.text[0] >= 'a' {
-			w.used = !noise[w.text] && functionOf(words[i:]) == ""
+// readFunctions finds the figures that are asked for, each with its column.
+func (q *question) readFunctions() {
+	for i := 0; i < len(q.words); i++ {
+		function, n := find(q.words, i, functions)
+		if n == 0 || q.isSuperlative(function) {
+			continue
+		}
+		if problem := q.ambiguous(i, n, function); problem != "" {
+			q.problem = problem
+		}
+		if function == "sum" && q.nounFollows(i+n) {
+			function = "count" // "total orders"
+		}
+		repeats := q.repeats(function, i+n)
+		use(q.words[i : i+n])
+		if !repeats {
+			q.functions = append(q.functions, figure{Function: function})
+			q.findColumn(&q.functions[len(q.functions)-1], i+n)
+		}
+		i += n - 1
+	}
+	// "total and average amount" is about one column.
+	for i := len(q.functions) - 2; i >= 0; i-- {
+		if q.functions[i].Column == "" && q.functions[i].Function != "count" {
+			q.functions[i].Column = q.functions[i+1].Column
 		}
 	}
 }
 
-// functionOf is that of a phrase that words begin with.
-func functionOf(words []word) string {
-	for _, f := range functions {
-		if phrase(words, 0, f.phrase) > 0 {
-			return f.function
-		}
+// isSuperlative reports whether "max" means a row and not a figure of groups.
+func (q *question) isSuperlative(function string) bool {
+	return (function == "max" || function == "min") && len(q.functions) == 0 && !slices.ContainsFunc(q.words, isGroupWord)
+}
+
+// repeats reports whether a function that ends before i only repeats the one before: "how many are there in total".
+func (q *question) repeats(function string, i int) bool {
+	if len(q.functions) == 0 {
+		return false
+	}
+	before := q.functions[len(q.functions)-1].Function
+	return before == "count" && function == "count" || (before == "count" || before == "sum") && function == "sum" && !q.columnFollows(i)
+}
+
+// nounFollows reports whether a word for rows stands at i, and no column after it.
+func (q *question) nounFollows(i int) bool {
+	return i < len(q.words) && q.words[i].used && !q.words[i].mark && q.words[i].column == 0 && q.words[i].value == 0 && !q.columnFollows(i+1)
+}
+
+// ambiguous says why a figure of rows can have two meanings: "total sales", "average orders per customer".
+func (q *question) ambiguous(i, n int, function string) string {
+	if function == "average number" || function == "avg" && q.nounFollows(i+n) && q.words[i+n].lower != q.words[i+n].stem {
+		return "I cannot compute an average of numbers of rows. Ask for the number of rows of each group."
+	}
+	if function == "sum" && q.nounFollows(i+n) && set("sale purchase transaction")[q.words[i+n].stem] {
+		return fmt.Sprintf("Do you mean the number of rows, or the total %s? Ask for one of them.", plain(q.example()))
 	}
 	return ""
 }
 
-func (q *question) readFunction(words []word) {
-	for _, f := range functions {
-		for i := range words {
-			if n := phrase(words, i, f.phrase); n > 0 && q.function == "" && words[i].column == 0 {
-				q.function = f.function
+func isGroupWord(w word) bool { return !w.quoted && groupWords[w.lower] }
+
+// columnFollows reports whether a column stands at i, after fillers.
+func (q *question) columnFollows(i int) bool {
+	for ; i < len(q.words) && q.words[i].column == 0 && fillers[q.words[i].lower]; i++ {
+	}
+	return q.column(i) != nil
+}
+
+// findColumn gives a figure the column after it: "how many customers" counts different customers.
+func (q *question) findColumn(f *figure, from int) {
+	for i := from; i < len(q.words); i++ {
+		w := q.words[i]
+		c := q.column(i)
+		if c != nil && !w.used && !isGroupWord(q.words[max(i-1, 0)]) {
+			function, fits := functionOf(f.Function, *c)
+			far := f.Function == "count" && i > from && !light[q.words[i-1].lower]
+			if far || f.Function == "count" && !fits {
+				return
+			}
+			if fits {
+				f.Function, f.Column = function, c.Name
+				q.useColumn(i)
+				return
+			}
+			continue
+		}
+		if _, n := find(q.words, i, functions); n > 0 || f.Function == "count" && !fillers[w.lower] {
+			return
+		}
+	}
+}
+
+// functionOf returns the function that is meant by one and a column, and whether they fit.
+func functionOf(function string, c column) (string, bool) {
+	switch {
+	case function == "count" && c.number() && !c.identifier():
+		return "sum", true
+	case function == "count":
+		return "count_distinct", c.Type != "boolean" && !c.dated()
+	}
+	return function, c.number() || function == "count_distinct" || function == "min" || function == "max"
+}
+
+// readSuperlative finds an order: "the most expensive", "top 3 by amount".
+func (q *question) readSuperlative() {
+	for i := range q.words {
+		s, n := find(q.words, i, superlatives)
+		if n == 0 {
+			continue
+		}
+		if q.order != 0 && q.order != s.order {
+			if s.by != anyKind || q.orderBy != "" || len(q.functions) > 0 {
+				q.unknown = append(q.unknown, q.words[i].text)
+			}
+			q.both = true // "the highest and the lowest"
+		}
+		use(q.words[i : i+n])
+		q.order, q.many = s.order, q.many || s.many && n == 1 && !q.numberFollows(i+1) || s.many && n > 1
+		if s.by != anyKind {
+			q.orderBy = q.only(s.by)
+			if q.orderBy == "" {
+				q.problem = "I do not know which column \"" + q.words[i].text + "\" is about. Name it, such as: the highest " + q.example() + "."
 			}
 		}
 	}
 }
 
-// readConditions finds comparisons with a value, and the column before or after them.
-func (q *question) readConditions(words []word) {
-	for i := 0; i < len(words); i++ {
-		for _, c := range comparisons {
-			n := phrase(words, i, c.phrase)
-			if n == 0 || words[i].used {
-				continue
-			}
-			if used := q.compare(words, i, n, c.op); used > 0 {
-				for j := range used {
-					words[i+j].used = true
-				}
-				break
-			}
+// endpoints makes the figures of "the highest and the lowest".
+func (q *question) endpoints() {
+	if q.both && len(q.functions) == 0 {
+		q.functions, q.order = []figure{{Function: "max"}, {Function: "min"}}, 0
+	}
+}
+
+// numberFollows reports whether a column of numbers stands at i: "the most revenue".
+func (q *question) numberFollows(i int) bool {
+	c := q.column(i)
+	return c != nil && c.number()
+}
+
+var groupWords = set("by per each every which for across")
+
+// readGroups finds "by city", "per month", "for each city", "which city has".
+func (q *question) readGroups() {
+	for i, w := range q.words {
+		if w.used || w.quoted {
+			continue
+		}
+		before := q.wordBefore(i)
+		c, asked := q.column(i), q.asksGroup(before)
+		switch {
+		case c != nil && c.Type == "boolean" && w.lower != w.stem: // "visits by members"
+		case c != nil && (asked || q.continues(before, i)):
+			q.groupByColumn(i, q.words[max(before, 0)].lower)
+		case c == nil && (asked || strings.HasSuffix(w.lower, "ly") || w.lower == "annual"):
+			q.groupByPeriod(i)
+		}
+	}
+	q.readPerRow()
+}
+
+// wordBefore returns the word before i that is more than "the" or "and", or -1.
+func (q *question) wordBefore(i int) int {
+	for i--; i >= 0 && !q.words[i].quoted && set("the and , single")[q.words[i].lower]; {
+		i--
+	}
+	return i
+}
+
+// asksGroup reports whether the word at i asks for groups of the next.
+func (q *question) asksGroup(i int) bool {
+	return i >= 0 && (isGroupWord(q.words[i]) && q.words[i].lower != "for" || q.words[i].lower == "what" && q.order != 0)
+}
+
+// continues reports whether the column at i continues a list of groups: "by city and product".
+func (q *question) continues(before, i int) bool {
+	return len(q.groupBy) > 0 && before >= 0 && before < i-1 && q.words[before].used && q.words[before].column > 0
+}
+
+// groupByPeriod groups by the period at i, of the only column of dates.
+func (q *question) groupByPeriod(i int) {
+	period := periodsOf[q.words[i].lower]
+	if period == "" || q.period != "" {
+		return
+	}
+	name := q.only(dated)
+	if name == "" || q.yearColumn() == name {
+		q.problem = "I do not know which column has the dates. Name it, such as: by " + q.example() + "."
+		return
+	}
+	q.groupBy, q.period, q.words[i].used = append(q.groupBy, name), period, true
+}
+
+// readPerRow reads "average quantity per order", which is about each row.
+func (q *question) readPerRow() {
+	for i, w := range q.words[:max(0, len(q.words)-1)] {
+		next := q.words[i+1]
+		if w.lower != "per" || w.quoted || !next.used || next.column > 0 || len(q.groupBy) > 0 {
+			continue
+		}
+		if len(q.functions) == 1 && q.functions[0].Function == "avg" {
+			q.words[i].used = true
+		} else {
+			q.unknown = append(q.unknown, "per "+next.text)
 		}
 	}
 }
 
-// compare reads a comparison at i whose phrase has n words, and returns how many words
-// it is, zero if it is none.
-func (q *question) compare(words []word, i, n int, op string) int {
-	before, at := subject(words, i)
-	next := i + n
-	if op == "empty" || op == "not_empty" {
-		if at == 0 {
-			return 0
+// groupByColumn groups by the column at i, unless it is an order: "top 3 by amount".
+func (q *question) groupByColumn(i int, before string) {
+	c := q.column(i)
+	if before == "by" && c.number() && len(q.functions) == 0 && (q.order != 0 || q.n > 0) {
+		q.orderBy = c.Name
+		q.useColumn(i)
+		return
+	}
+	if !slices.Contains(q.groupBy, c.Name) {
+		q.groupBy = append(q.groupBy, c.Name)
+	}
+	q.useColumn(i)
+	if c.dated() && i+1 < len(q.words) && periodsOf[q.words[i+1].lower] != "" { // "by order date month"
+		q.period, q.words[i+1].used = periodsOf[q.words[i+1].lower], true
+	}
+}
+
+// readColumns finds a purpose for the columns that are left: a condition of a column of yes and no, the one to order
+// by, the groups of "top 5 customers by amount", or columns to show.
+func (q *question) readColumns() {
+	for i := range q.words {
+		c := q.column(i)
+		if c == nil || q.words[i].used {
+			continue
 		}
-		q.conditions = append(q.conditions, condition{Column: q.file.Columns[at-1].Name, Op: op})
-		use(words[:before+1])
-		return n
-	}
-	if next >= len(words) || !means(words[next], op, at) {
-		return 0
-	}
-	value, digits := number(words[next].text)
-	if at == 0 {
-		if at = q.numberColumn(words); at == 0 || !digits {
-			return 0
-		}
-	} else {
-		use(words[:before+1])
-	}
-	c := q.file.Columns[at-1]
-	if digits = digits && c.number(); !digits {
-		value = words[next].text
-	}
-	if op == "between" {
-		return q.between(words, next, c, value) - i
-	}
-	next++
-	if !digits {
-		next += capitals(words[next-1:])
-		for _, w := range words[i+n+1 : next] {
-			value += " " + w.text
+		q.useColumn(i)
+		switch {
+		case c.Type == "boolean" && q.verb != "describe" && q.verb != "search":
+			q.conditions = append(q.conditions, condition{Column: c.Name, Op: "eq", Value: "yes"})
+		case q.ordersBy(*c):
+			q.orderBy = c.Name
+		case q.ordersGroupsOf(*c):
+			q.groupBy = append(q.groupBy, c.Name)
+		default:
+			q.columns = append(q.columns, c.Name)
 		}
 	}
-	q.conditions = append(q.conditions, condition{Column: c.Name, Op: op, Value: value})
-	return next - i
 }
 
-// capitals counts the words that belong to the first: New York.
-func capitals(words []word) (n int) {
-	for n+1 < len(words) && capital(words[n]) && capital(words[n+1]) {
-		n++
-	}
-	return n
+// ordersBy reports whether a superlative is about the values of a column.
+func (q *question) ordersBy(c column) bool {
+	return q.order != 0 && len(q.functions) == 0 && q.orderBy == "" && (c.number() && !c.identifier() || c.dated())
 }
 
-// use marks the words of the column that words end with.
-func use(words []word) {
-	column := words[len(words)-1].column
-	for i := len(words) - 1; i >= 0 && words[i].column == column; i-- {
-		words[i].used = true
+// ordersGroupsOf reports whether a superlative is about groups: "the customer with the most orders".
+func (q *question) ordersGroupsOf(c column) bool {
+	return q.order != 0 && len(q.groupBy) == 0 && c.Type == "text" && (q.n > 0 || q.many || len(q.functions) > 0)
+}
+
+// readRest takes the words that are left: the names of values that a search has to find, and words that no rule
+// understands.
+func (q *question) readRest() {
+	open := false // the word continues a name
+	for i := range q.words {
+		w := &q.words[i]
+		isName := false
+		switch {
+		case w.quoted && !w.used:
+			q.lookups = append(q.lookups, lookup{text: w.text, quoted: true, negated: q.negated(i)})
+		case w.used || w.value > 0 || w.column > 0 || q.readPronoun(i) || fillers[w.lower] || groupWords[w.lower]:
+		case changers[w.lower] || negations[w.lower] || strings.Trim(w.lower, "<>=!&+-/") == "" || isNumber(w.text):
+			q.unknown = append(q.unknown, w.text)
+		case open:
+			q.lookups[len(q.lookups)-1].text += " " + w.text
+			isName = true
+		default:
+			q.lookups = append(q.lookups, lookup{text: w.text, negated: q.negated(i)})
+			isName = true
+		}
+		open = isName
 	}
 }
 
-// subject is the column before a comparison, and where it is: "the amount is over 10".
-func subject(words []word, i int) (before, column int) {
-	before = i - 1
-	if before > 0 && set("is are was were be")[strings.ToLower(words[before].text)] {
-		before--
-	}
-	if before < 0 {
-		return before, 0
-	}
-	return before, words[before].column
-}
-
-// means reports whether "is" and "not" compare a column with a value here: they are
-// words of any sentence, too.
-func means(value word, op string, column int) bool {
-	if op != "eq" && op != "ne" {
+// readPronoun reports whether the word at i stands for rows, or asks for what a row says: "when was it".
+func (q *question) readPronoun(i int) bool {
+	w := q.words[i]
+	switch {
+	case backwards[w.lower] || w.lower == "it" && len(q.functions) > 0:
+		if q.refersBack(i) {
+			q.back, q.pronoun = true, w.text
+		}
+		return true
+	case asks[w.lower]:
+		relative := i > 0 && (q.words[i-1].used || q.words[i-1].column > 0) && !q.words[i-1].mark // "employees who"
+		if !relative && (q.order == 0 || len(q.functions) > 0 || len(q.groupBy) > 0) {
+			q.unknown = append(q.unknown, w.text)
+		}
 		return true
 	}
-	return column > 0 && value.column == 0 && (value.quoted || !noise[strings.ToLower(value.text)])
+	return false
 }
 
-// between reads the second of two values, and returns where it ends.
-func (q *question) between(words []word, at int, c column, first string) int {
-	if at+2 >= len(words) || !strings.EqualFold(words[at+1].text, "and") {
-		return 0
-	}
-	second := words[at+2].text
-	if plain, ok := number(second); ok && c.number() {
-		second = plain
-	}
-	q.conditions = append(q.conditions, condition{Column: c.Name, Op: "between", Values: []string{first, second}})
-	return at + 3
+func isNumber(text string) bool {
+	_, _, ok := number(text)
+	return ok
 }
 
-func capital(w word) bool {
-	return !w.quoted && w.column == 0 && w.text != "" && strings.ToUpper(w.text[:1]) == w.text[:1] && w.text[0] >= 'A'
-}
+// backwards are words for rows that were named before, and asks are questions that only a row answers.
+var (
+	backwards = set("them these those they their")
+	asks      = set("when who whose")
+)
 
-// numberColumn is the column of numbers that a question names, or the only one.
-func (q *question) numberColumn(words []word) int {
-	for _, w := range words {
-		if w.column > 0 && q.file.Columns[w.column-1].number() {
-			return w.column
-		}
+// refersBack reports whether the word at i is about the question before, and not about rows that this one names.
+func (q *question) refersBack(i int) bool {
+	if q.second || i > 0 && q.words[i-1].lower == "of" {
+		return true
 	}
-	only := 0
-	for i, c := range q.file.Columns {
-		if c.number() && stem(c.Name) != "id" && !strings.HasSuffix(strings.ToLower(c.Name), "_id") {
-			if only > 0 {
-				return 0
-			}
-			only = i + 1
-		}
-	}
-	return only
-}
-
-// readGroup finds "by city", "per city", "for each city", "which city has".
-func (q *question) readGroup(words []word) {
-	before := set("by per each every which")
-	for i := 1; i < len(words) && q.groupBy == ""; i++ {
-		first := strings.ToLower(words[i-1].text)
-		if words[i].column == 0 || words[i].used || !before[first] && (first != "what" || words[i-1].quoted) {
-			continue
-		}
-		// "the highest by amount" is an order and no group.
-		if first == "by" && q.function == "" && q.file.Columns[words[i].column-1].number() {
-			continue
-		}
-		q.groupBy = q.file.Columns[words[i].column-1].Name
-		for j := i; j < len(words) && words[j].column == words[i].column; j++ {
-			words[j].used = true
-		}
-	}
-}
-
-func (q *question) readOrder(words []word) {
-	for i, w := range words {
-		text := strings.ToLower(w.text)
-		if o := superlatives[text]; o != 0 && q.order == 0 && !w.used && w.column == 0 {
-			q.order, q.most = o, text == "most" || text == "fewest" || text == "least"
-		}
-		if i > 0 && q.n == 0 && !w.used && set("top bottom first last highest lowest largest smallest show list")[strings.ToLower(words[i-1].text)] {
-			if n, err := strconv.Atoi(w.text); err == nil && n > 0 {
-				q.n, words[i].used = n, true
-			}
-		}
-	}
-}
-
-// readValues takes what is left: words that are no column, and no noise.
-func (q *question) readValues(words []word) {
-	open := false
-	for _, w := range words {
-		text := strings.ToLower(w.text)
-		takes := w.quoted || !w.used && w.column == 0 && !noise[text] && superlatives[text] == 0 && strings.Trim(text, "<>=!") != ""
-		if !takes || w.used {
-			open = false
-			continue
-		}
-		if open && !w.quoted {
-			q.values[len(q.values)-1] += " " + w.text
-		} else {
-			q.values = append(q.values, w.text)
-		}
-		open = !w.quoted
-	}
+	return !slices.ContainsFunc(q.words[:i], func(w word) bool {
+		return w.column > 0 || w.value > 0 || w.quoted || w.used && !w.mark && rowNouns[w.stem]
+	}) && !q.noun
 }

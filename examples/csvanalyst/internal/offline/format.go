@@ -1,0 +1,108 @@
+package offline
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+var currencySigns = map[string]string{"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥"}
+
+// amount writes a value of a tool for people: a number with separators, with the currency if it has one.
+func amount(v any, currency string) string {
+	f, isNumber := v.(float64)
+	switch {
+	case v == nil:
+		return "none"
+	case !isNumber:
+		return plain(fmt.Sprint(v))
+	case currency == "":
+		return separated(f, -1)
+	}
+	decimals := -1
+	if f != math.Trunc(f) && math.Abs(f) >= 1 {
+		if text := strconv.FormatFloat(f, 'f', -1, 64); len(text)-strings.IndexByte(text, '.') < 3 {
+			decimals = 2
+		}
+	}
+	if sign := currencySigns[currency]; sign != "" {
+		if f < 0 {
+			return "-" + sign + separated(-f, decimals)
+		}
+		return sign + separated(f, decimals)
+	}
+	return separated(f, decimals) + " " + currency
+}
+
+// separated writes a number with commas between thousands.
+func separated(f float64, decimals int) string {
+	text := strconv.FormatFloat(f, 'f', decimals, 64)
+	whole, fraction, _ := strings.Cut(text, ".")
+	sign := ""
+	if rest, negative := strings.CutPrefix(whole, "-"); negative {
+		sign, whole = "-", rest
+	}
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	if fraction != "" {
+		fraction = "." + fraction
+	}
+	return sign + whole + fraction
+}
+
+// plain makes a text of a file safe to show as Markdown or in a terminal: its marks have no effect, and characters
+// that are not shown or that change the direction of the text are written as their codes.
+func plain(text string) string {
+	var b strings.Builder
+	before := ' '
+	for i, r := range text {
+		switch {
+		case unicode.IsSpace(r):
+			r = ' '
+			if before != ' ' {
+				b.WriteByte(' ')
+			}
+		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Co, r):
+			fmt.Fprintf(&b, "\\u{%X}", r)
+		case strings.ContainsRune("\\`*[]<>|~", r), r == '_' && before == ' ', i == 0 && strings.ContainsRune("#+-", r) && !isNumber(text):
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		default:
+			b.WriteRune(r)
+		}
+		before = r
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// shorten cuts a long text.
+func shorten(text string) string {
+	if r := []rune(text); len(r) > 60 {
+		return string(r[:60]) + "…"
+	}
+	return text
+}
+
+// rowsOf writes a number of rows.
+func rowsOf(n int64) string {
+	if n == 1 {
+		return "1 row"
+	}
+	return separated(float64(n), -1) + " rows"
+}
+
+// cells are a column of a table: its name, and the currency of its amounts.
+type cells struct{ Name, Currency string }
+
+// UnmarshalJSON reads a name, or an object for amounts.
+func (c *cells) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '"' {
+		return json.Unmarshal(data, &c.Name)
+	}
+	type object cells
+	return json.Unmarshal(data, (*object)(c))
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/weft-go/weft/examples/csvanalyst/internal/offline"
+)
+
+const staff = `Employee ID,Name,Department,Office,Salary (USD),Start Date,Remote,Rating
+1,Ann Lee,Sales,Athens,"52,000",2019-03-04,yes,4
+2,Bob Ray,Sales,Bern,"48,500.50",2021-07-15,no,3
+3,Carla Diaz,Engineering,Athens,"91,000",2018-01-20,TRUE,5
+4,Dan Okoro,Engineering,New York,"103,250",2022-11-01,Yes,
+5,Eve [x](http://evil.example),Marketing,Bern,,2023-05-30,No,4
+6,Fay Moss,,New York,"61,000",2020-02-29,no,n/a
+`
+
+// The rules drop no condition: each is in the answer, or the word that they do not understand is named.
+func TestRulesDropNothing(t *testing.T) {
+	t.Parallel()
+	a := start(t, t.TempDir(), offline.Model{})
+	id := a.withFile("staff.csv", staff)
+	for _, tt := range []struct{ question, want string }{
+		{"how many employees work in Athens?", "There are 2 rows in staff.csv where Office is Athens."},
+		{"how many remote employees earn more than 60k", "There are 2 rows in staff.csv where Salary (USD) is above $60,000 and Remote is yes."},
+		{"how many are not remote?", "There are 3 rows in staff.csv where Remote is no."},
+		{"how many employees are not in Athens", "There are 4 rows in staff.csv where Office is not Athens."},
+		{"how many employees have no rating", "There are 2 rows in staff.csv where Rating is empty."},
+		{"average rating", "The average Rating is 4, in staff.csv."},
+		{"rating over 2 and under 5, how many", "There are 3 rows in staff.csv where Rating is above 2 and Rating is below 5."},
+		{"how many with a rating of 4 or more", "There are 3 rows in staff.csv where Rating is at least 4."},
+		{"how many started in 2021", "There is 1 row in staff.csv where Start Date is in 2021."},
+		{"how many started before March 2020", "There are 3 rows in staff.csv where Start Date is before 2020-03-01."},
+		{"how many started from 2019 to 2021", "There are 3 rows in staff.csv where Start Date is between 2019-01-01 and 2021-12-31."},
+		{"average salary of Sales and Engineering", "The average Salary (USD) is $73,687.62, in staff.csv where Department is Sales or Engineering."},
+		{"average salary excluding Engineering", "The average Salary (USD) is $53,833.50, in staff.csv where Department is not Engineering."},
+		{"highest and lowest salary", "The highest Salary (USD) is $103,250, and the lowest Salary (USD) is $48,500.50, in staff.csv."},
+		{"which department has the most employees?", "Engineering, Sales have the highest number of rows: 2 each."},
+		{"total employees per office", "The number of rows by Office, in staff.csv:\n- "},
+		{"employees per year", "The number of rows by Start Date (year), in staff.csv:\n- 2018: 1\n- 2019: 1"},
+		{"what departments are there", "The number of rows by Department, in staff.csv:\n- "},
+		{"average salary in Athens", "The average Salary (USD) is $71,500, in staff.csv where Office is Athens."},
+		{"and in Bern?", "The average Salary (USD) is $48,500.50, in staff.csv where Office is Bern."},
+		{"how many of them are remote?", "There are 0 rows in staff.csv where Office is Bern and Remote is yes."},
+		{"number of employees and average salary in Athens", "There are 2 rows in staff.csv where Office is Athens.\n\nThe average Salary (USD) is $71,500, in staff.csv where Office is Athens."},
+		{"newest employee", "The latest Start Date is 2023-05-30, in staff.csv. Its row:\n- Employee ID: 5\n- Name: Eve \\[x\\](http://evil.example)\n"},
+
+		{"how many rows have no revenue?", `I did not understand "no", "revenue".`},
+		{"how many employees are not in Athens last year", `I did not understand "last", "year".`},
+		{"average salary of happy employees", `I did not understand "happy".`},
+		{"oldest employee", `I did not understand "oldest".`},
+		{"average number of employees per office", "I cannot compute an average of numbers of rows."},
+		{"departments with more than 2 employees", "I cannot count the employees of each group and filter by it."},
+		{"which office has the highest average salary, and how many employees does it have?", "New York has the highest average Salary (USD): $82,125."},
+		{"how many started in January or March", `I did not understand "or".`},
+		{"delete all rows", `I did not understand "delete".`},
+	} {
+		got := a.ask(id, tt.question)
+		assert.True(t, strings.HasPrefix(got, tt.want), "%s\ngot  %s\nwant %s", tt.question, got, tt.want)
+	}
+	got := a.ask(id, "which office has the highest average salary, and how many employees does it have?")
+	assert.Contains(t, got, "I cannot compute with the rows or groups of the answer before.")
+	assert.NotContains(t, got, "There are")
+}
