@@ -444,14 +444,18 @@ func (u user) start(text string) result {
 	return into[result](u.t, u.post("/api/research", body), 200)
 }
 
+// A message, as a page reads it.
+type message struct {
+	ID, Type string
+	Content  any
+	More     map[string]any `json:"response_metadata"`
+}
+
 // A thread of the server, as a page reads it.
 type thread struct {
 	Next   []string
 	Values struct {
-		Messages []struct {
-			ID, Type string
-			Content  any
-		}
+		Messages    []message
 		RFPDocument struct{ ID, Text string }
 		Findings    []struct{ Topic string }
 		Solution    string

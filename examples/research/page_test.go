@@ -13,6 +13,7 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/examples/research/internal/account"
 	doc "github.com/weft-go/weft/examples/research/internal/document"
+	"github.com/weft-go/weft/examples/research/internal/offline"
 )
 
 // Who opens the page on this machine is signed in; by another name of it, nobody is.
@@ -143,18 +144,27 @@ func TestConversation(t *testing.T) {
 		if file["name"] != "ferry.md" || file["note"] != "62 words" {
 			t.Errorf("got %v", file)
 		}
+		address := fmt.Sprint(file["url"])
+		if a := u.get(address); a.status != 200 || a.body != rfp || a.header.Get("Content-Type") != "text/plain; charset=utf-8" || a.header.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("the text of the document: got %d %v %s", a.status, a.header, a.body)
+		}
+		for _, a := range []answer{p.newUser().get(address), u.get("/api/documents/none")} {
+			same(t, "another's document", a, 404, `{"error":"This document is not kept any more."}`)
+		}
 		u.asks(id, "How much money is there?")
-		shown := u.asks(id, "When are answers due?").Values
-		if len(shown.Findings) != 6 || !strings.Contains(shown.Solution, "Left open: evaluation") {
+		shown := u.asks(id, "When are proposals due?").Values
+		if len(shown.Findings) != 6 || !strings.Contains(shown.Solution, "I found no passage about: evaluation") {
 			t.Errorf("got %+v", shown)
 		}
 		said := ""
 		for _, m := range shown.Messages {
-			said += fmt.Sprintf("%s: %v\n", m.Type, m.Content)
+			if m.Type != "system" && m.More["step"] == nil {
+				said += fmt.Sprintf("%s: %v\n", m.Type, m.Content)
+			}
 		}
 		for _, want := range []string{
-			"human: How much money is there?\n", "human: When are answers due?\n",
-			"ai: - The budget is 180,000 EUR including tax. [18]\n", "ai: - Proposals are due on 2027-04-02 at noon. [14]\n",
+			"human: How much money is there?\nai: - The budget is 180,000 EUR including tax. [18]\n\n" + offline.Note + "\nhuman: ",
+			"human: When are proposals due?\nai: - Proposals are due on 2027-04-02 at noon. [14]\n",
 		} {
 			if !strings.Contains(said, want) {
 				t.Errorf("got %s\nwant %s", said, want)

@@ -128,28 +128,56 @@ example("csvanalyst", (folder) => ["-data", folder, "-addr", "127.0.0.1:0", "-pa
   },
 });
 
-const tender = "Request for proposals\n\nThe bridge must carry 40 tonnes. Proposals are due on 3 May 2027.\nThe budget is 200,000 euros.\n";
+const tender = "Request for proposals\n\nThe bridge must carry 40 tonnes. Proposals are due on 3 May 2027.\n\nThe budget is 200,000 euros.\n";
 
 example("research", (folder) => ["-data", folder, "-addr", "127.0.0.1:0", "-pace", "10ms"], {
-  "a document is attached, researched and asked about": async (chat, page) => {
+  "the answer comes first, beside the document with the cited lines marked": async (chat, page) => {
     await chat.say("When are proposals due?");
     await page.getByText("Attach a document first").waitFor();
     await attach(page, file("tender.txt", tender));
     await page.getByText("21 words").waitFor();
-    await chat.say("When are proposals due?");
-    await page.getByText("Left open:").waitFor();
-    assert.equal(await page.getByText("What is said about money?").count(), 0, "questions of the program are not shown");
+    await chat.say("When are proposals due?", { wait: false });
+    const panel = page.getByRole("complementary", { name: "Document tender.txt" });
+    await panel.locator("[data-line='3'][data-marked='cited']").waitFor();
+    await chat.idle();
+    const said = await page.getByRole("region", { name: "Conversation" }).innerText();
+    const places = ["Proposals are due on 3 May 2027. ", ...["Purpose", "Requirements", "Deadlines", "Budget", "Evaluation", "Submission", "Summary"].map((title) => `\n${title}\n`)].map((text) => said.indexOf(text));
+    assert.deepEqual(places, places.toSorted((a, b) => a - b), `the answer is before the steps: ${said}`);
+    assert.doesNotMatch(said, /What is said about money/, "questions of the program are not shown");
+    await page.getByRole("button", { name: /^Budget/ }).click();
+    await page.getByRole("link", { name: "Lines 5 of the document" }).click();
+    await panel.locator("[data-line='5'][data-marked='chosen']").waitFor();
+    assert.deepEqual(await chat.axe(), []);
+    await page.keyboard.press("Escape");
+    await panel.waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Open tender.txt" }).click();
+    await panel.getByText("Request for proposals").waitFor();
+  },
+  "a document is text, however hostile it is": async (chat, page) => {
+    await page.setViewportSize({ width: 390, height: 844 });
+    await attach(page, file("x\u202etxt.html", `The boat is <img src="https://evil.example/x" onerror="alert(1)"> red\u202e.\n\nSee [this](javascript:alert(1)) boat. ${String.fromCodePoint(0xe0041)}\n`));
+    await page.getByText(/\d+ words/).waitFor();
+    await chat.say("What is the colour of the boat?");
+    const panel = page.getByRole("complementary", { name: /^Document/ });
+    assert.equal(await panel.count(), 0, "on a small screen the document is opened by a person");
+    await page.getByRole("link", { name: "Lines 1 of the document" }).click();
+    await panel.locator("[data-line='1'][data-marked='chosen']").getByText('The boat is <img src="https://evil.example/x" onerror="alert(1)"> red\\u202e.').waitFor();
+    await panel.getByText("See [this](javascript:alert(1)) boat. \\U000e0041").waitFor();
+    await panel.getByRole("heading", { name: "x\\u202etxt.html" }).waitFor();
+    assert.equal(await page.locator("img").count(), 0);
+    assert.equal(await page.locator("a[href^='javascript']").count(), 0);
   },
   "a run goes on when its program was killed": async (chat, page, restart) => {
     await attach(page, file("tender.txt", tender));
     await page.getByText("21 words").waitFor();
     await chat.say("What must the bridge carry?", { wait: false });
-    await page.getByText(/^Requirements:/).waitFor();
+    await page.getByRole("button", { name: /^Requirements/ }).waitFor();
     chat = await restart();
-    await chat.page.getByText("Left open:").waitFor();
+    await chat.page.getByRole("button", { name: /^Summary/ }).waitFor();
     const said = await chat.page.getByRole("region", { name: "Conversation" }).innerText();
-    for (const topic of ["Purpose:", "Requirements:", "Deadlines:", "Budget:", "Evaluation:", "Submission:"])
-      assert.equal(said.split(`\n${topic}`).length, 2, `${topic} is there once: ${said}`);
+    for (const title of ["Purpose", "Requirements", "Deadlines", "Budget", "Evaluation", "Submission", "Summary"])
+      assert.equal(said.split(`\n${title}\n`).length, 2, `${title} is there once: ${said}`);
+    assert.equal(said.split("Rules answer here").length, 2, `the answer is there once: ${said}`);
   },
 });
 

@@ -3,7 +3,9 @@
 package api
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"github.com/weft-go/weft/examples/internal/jsonhttp"
 	"github.com/weft-go/weft/examples/research/internal/account"
 	"github.com/weft-go/weft/examples/research/internal/desk"
+	"github.com/weft-go/weft/examples/research/internal/document"
 	"github.com/weft-go/weft/examples/research/internal/input"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/server"
@@ -53,7 +56,8 @@ func (s *Server) Open() (*server.Server, error) {
 		Auth:   s.auth,
 		Hosts:  append([]string{"localhost", "127.0.0.1", "::1"}, s.Hosts...),
 		Chat: &ui.Chat{
-			Title: "Research", Greeting: "Attach a document and ask about it. At first it is researched as a whole.",
+			Title: "Research", Greeting: "Attach a document that you want to answer, such as a request for proposals, and ask about it.",
+			Suggestions: []string{"What is this document about?", "When are proposals due?", "What is the budget?", "How are proposals evaluated?"},
 			Placeholder: "What must an answer contain?", Login: login,
 			Upload: "/api/documents", Accept: ".txt,.md,.pdf,text/plain,text/markdown,application/pdf",
 		},
@@ -69,6 +73,8 @@ func (s *Server) Open() (*server.Server, error) {
 		"POST /api/research":  caller.research,
 		"POST /api/proposals": caller.addProposal,
 		"POST /api/documents": s.addDocument,
+
+		"GET /api/documents/{id}": caller.document,
 	} {
 		s.server.Handle(pattern, func(w http.ResponseWriter, r *http.Request) error {
 			c, err := s.Caller(r)
@@ -172,5 +178,22 @@ func (s *Server) addDocument(c caller, w http.ResponseWriter, r *http.Request) e
 	words := len(strings.Fields(file.Text))
 	return jsonhttp.Write(w, http.StatusCreated, map[string]any{
 		"documentId": file.ID, "name": file.Name, "words": words, "note": fmt.Sprintf("%d words", words),
+		"url": "/api/documents/" + file.ID,
 	})
+}
+
+// document returns the text of a document of the caller, for the page to show.
+func (c caller) document(w http.ResponseWriter, r *http.Request) error {
+	file, err := c.Documents.Load(c.User, r.PathValue("id"))
+	if errors.Is(err, document.ErrNotFound) {
+		return input.Refuse(http.StatusNotFound, "This document is not kept any more.", nil)
+	}
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Cache-Control", "no-store")
+	_, err = io.WriteString(w, file.Text)
+	return err
 }

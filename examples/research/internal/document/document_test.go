@@ -153,12 +153,36 @@ func TestFind(t *testing.T) {
 			pattern = regexp.MustCompile(c.pattern)
 		}
 		var got []string
-		for _, p := range x.Find(query, pattern, 2) {
+		for _, p := range x.Find(query, "", pattern, 2) {
 			got = append(got, p.Place())
 		}
 		assert.Equal(t, c.want, strings.Join(got, " "), query)
 	}
-	assert.Len(t, x.Find("thing", nil, 1), 1)
+	assert.Len(t, x.Find("thing", "", nil, 1), 1)
+}
+
+// A numbered title may stand right above its text, and the entries below it have numbers of their own.
+func TestPassagesUnderNumberedTitles(t *testing.T) {
+	t.Parallel()
+	x := document.NewIndex("2. Needs\n2.1 It must float.\n2.2 It must be blue.\n\n3. Dates\nToday.\nTomorrow.\n\n1. One thing\n2. Another thing\n")
+	var all []string
+	for _, p := range x.First(9) {
+		all = append(all, p.Place()+" "+p.Heading+": "+p.Text)
+	}
+	assert.Equal(t, []string{
+		"2 2. Needs: 2.1 It must float.", "3 2. Needs: 2.2 It must be blue.", "6-7 3. Dates: Today. Tomorrow.",
+		"9 3. Dates: 1. One thing", "10 3. Dates: 2. Another thing",
+	}, all)
+}
+
+// Other words count less, and addresses are no words.
+func TestFindWithOtherWords(t *testing.T) {
+	t.Parallel()
+	x := document.NewIndex("The boat is red.\n\nThe deadline is near.\n\nWrite to boats@deadline.example or https://boat.example.\n")
+	got := x.Find("boats", "deadline", nil, 1)
+	require.Len(t, got, 1)
+	assert.Equal(t, "1", got[0].Place())
+	assert.Len(t, x.Find("boats", "deadline", nil, 9), 2)
 }
 
 func TestSentences(t *testing.T) {

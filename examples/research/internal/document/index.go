@@ -2,11 +2,15 @@ package document
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/blevesearch/snowballstem"
+	"github.com/blevesearch/snowballstem/english"
 )
 
 // An Index finds passages of a text. It is immutable.
@@ -38,23 +42,28 @@ func (x *Index) Len() int { return len(x.passages) }
 // First returns the first passages.
 func (x *Index) First(n int) []Passage { return slices.Clone(x.passages[:min(n, len(x.passages))]) }
 
-// Find returns the passages that have most of the words of a query, rare words
-// counting more than frequent ones, in the order of the text. One that matches the
-// pattern, which may be nil, counts as if it had two more of them.
-func (x *Index) Find(query string, pattern *regexp.Regexp, limit int) []Passage {
+// Find returns the passages that have most of the words of a query, in the order of the text. Rare
+// words count more than frequent ones, and the other words count half. A passage that matches the
+// pattern, which may be nil, counts as if it had more of them.
+func (x *Index) Find(query, others string, pattern *regexp.Regexp, limit int) []Passage {
 	type hit struct {
 		at    int
 		score float64
 	}
-	terms := Words(query)
-	slices.Sort(terms)
-	terms = slices.Compact(terms)
+	weights := map[string]float64{}
+	for _, w := range Words(others) {
+		weights[w] = 0.5
+	}
+	for _, w := range Words(query) {
+		weights[w] = 1
+	}
+	terms := slices.Sorted(maps.Keys(weights)) // sums of floats depend on the order
 	var hits []hit
 	for i, count := range x.words {
 		score := 0.0
 		for _, t := range terms {
 			if n := count[t]; n > 0 {
-				score += math.Log(1+float64(len(x.passages))/float64(x.have[t])) * float64(n) / (float64(n) + 1)
+				score += weights[t] * math.Log(1+float64(len(x.passages))/float64(x.have[t])) * float64(n) / (float64(n) + 1)
 			}
 		}
 		if pattern != nil && pattern.MatchString(x.passages[i].Text) {
@@ -74,35 +83,37 @@ func (x *Index) Find(query string, pattern *regexp.Regexp, limit int) []Passage 
 	return out
 }
 
-// Words returns the words of a text that tell it from others, in lower case and
-// without a plural.
+// Words returns the stems of the words of a text that tell it from others. Addresses are no words.
 func Words(text string) []string {
-	fields := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
+	text = address.ReplaceAllString(strings.ToLower(strings.ReplaceAll(text, "’", "'")), " ")
+	fields := strings.FieldsFunc(text, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && r != '\''
 	})
 	out := fields[:0]
 	for _, w := range fields {
-		if common[w] {
+		w = strings.Trim(w, "'")
+		w, _, _ = strings.Cut(w, "'") // "what's"
+		if w == "" || common[w] {
 			continue
 		}
-		switch {
-		case len(w) > 4 && strings.HasSuffix(w, "ies"):
-			w = w[:len(w)-3] + "y"
-		case len(w) > 3 && strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") && !strings.HasSuffix(w, "us") && !strings.HasSuffix(w, "is"):
-			w = w[:len(w)-1]
-		}
-		out = append(out, w)
+		env := snowballstem.NewEnv(w)
+		english.Stem(env)
+		out = append(out, env.Current())
 	}
 	return out
 }
+
+// address is one of the web or of e-mail.
+var address = regexp.MustCompile(`\S+@\S+\.\S+|https?://\S+`)
 
 // common words tell no passages apart.
 var common = func() map[string]bool {
 	set := map[string]bool{}
 	for w := range strings.FieldsSeq(`a about after all also an and any are as at be been before but by can could did do does
-	each for from had has have he her his how i if in into is it its like may more most much my no not of on one
-	only or our out over shall she should so some such than that the their them then there these they this those
-	to under up us was we were what when where which who whom why will with would you your`) {
+	don each either else for from get give had has have he her hers his how i if in into is isn it its just let like long
+	many may me more most much must my need needs no not of often ok okay on one only or our out over please shall she should so
+	some still such take tell than that the their them then there these they this those to under up us want was we were
+	what when where which who whom whose why will with would yet you your`) {
 		set[w] = true
 	}
 	return set

@@ -16,6 +16,14 @@ type Passage struct {
 	// Heading is the one that it stands under, if any.
 	Heading string
 	Text    string
+	// Lines are the parts of the text, with the numbers of their lines.
+	Lines []Line
+}
+
+// A Line is a line of a text, or a part of a long one.
+type Line struct {
+	Number int
+	Text   string
 }
 
 // Place says where it is: "12", or "12-14".
@@ -29,7 +37,8 @@ func (p Passage) Place() string {
 var (
 	marked   = regexp.MustCompile(`^#{1,6}\s+\S`)
 	numbered = regexp.MustCompile(`^(\d+(\.\d+)*[.)]?|[A-Z][.)]|(?i:section|part|article|chapter) \S+)\s+\S.{0,70}$`)
-	entry    = regexp.MustCompile(`^\s*([-*+•] |\d+[.)] |\([a-z0-9]+\) |\|)`)
+	entry    = regexp.MustCompile(`^\s*([-*+•] |\d+[.)] |\d+(\.\d+)+[.)]? |\([a-z0-9]+\) |\|)`)
+	listed   = regexp.MustCompile(`^\s*\d+[.)] `)
 )
 
 // passages divides a text into paragraphs and entries of lists.
@@ -45,11 +54,12 @@ func passages(text string) []Passage {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		line = strings.TrimSpace(line)
-		alone := (i == 0 || strings.TrimSpace(lines[i-1]) == "") && (i+1 == len(lines) || strings.TrimSpace(lines[i+1]) == "")
+		first := i == 0 || strings.TrimSpace(lines[i-1]) == ""
+		alone := first && (i+1 == len(lines) || strings.TrimSpace(lines[i+1]) == "")
 		switch {
 		case line == "":
 			end()
-		case marked.MatchString(line), alone && isHeading(line):
+		case marked.MatchString(line), alone && isHeading(line), first && !alone && leads(line, lines[i+1]):
 			end()
 			p.Heading = strings.TrimSpace(strings.TrimLeft(line, "#"))
 		default:
@@ -74,6 +84,7 @@ func (p *Passage) add(line int, text string) {
 	} else {
 		p.Text += " " + text
 	}
+	p.Lines = append(p.Lines, Line{line, text})
 	p.To = line
 }
 
@@ -83,6 +94,12 @@ func isHeading(line string) bool {
 		return false
 	}
 	return numbered.MatchString(line) || line == strings.ToUpper(line) && line != strings.ToLower(line) || strings.HasSuffix(line, ":")
+}
+
+// leads reports whether a line is a numbered title right above a text: "3. Deadlines". The first entry
+// of a list has another entry below.
+func leads(line, below string) bool {
+	return listed.MatchString(line) && !listed.MatchString(below) && len(strings.Fields(line)) <= 7 && !strings.ContainsAny(line[len(line)-1:], ".,;:?!")
 }
 
 // pieces cuts a long line where sentences end, or else where words do.

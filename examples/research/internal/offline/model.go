@@ -8,6 +8,8 @@ package offline
 import (
 	"context"
 	"iter"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/weft-go/weft/examples/internal/rules"
@@ -28,13 +30,21 @@ func (m Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, e
 	return rules.Model{Reply: reply, Pace: m.Pace}.Stream(ctx, r)
 }
 
+// Note is what the first answer of a conversation ends with.
+const Note = "Rules answer here, and no language model: they quote sentences of the document, and understand nothing. For a model, set `OPENAI_API_KEY`, or see the README."
+
 // reply answers what was said last.
 func reply(r llm.Request) llm.Message {
-	text := ""
-	for _, message := range r.Messages {
-		if message.Role == llm.RoleUser {
-			text = message.Text()
-		}
+	last := len(r.Messages) - 1
+	for ; last >= 0 && r.Messages[last].Role != llm.RoleUser; last-- {
 	}
-	return llm.Assistant(answer(text))
+	if last < 0 {
+		return llm.Assistant(nothing)
+	}
+	text := answer(r.Messages[last].Text())
+	noted := slices.ContainsFunc(r.Messages[:last], func(m llm.Message) bool { return strings.HasSuffix(m.Text(), Note) })
+	if !noted && strings.HasPrefix(r.Messages[last].Text(), "Question: ") {
+		text += "\n\n" + Note
+	}
+	return llm.Assistant(text)
 }

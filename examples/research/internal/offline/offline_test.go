@@ -7,6 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/examples/research/internal/offline"
 	"github.com/weft-go/weft/llm"
 )
@@ -14,34 +17,55 @@ import (
 const passages = `
 
 Passages of a.txt:
-[3-4] (Notice) The town wants 12 chairs. They must be red.
+
+Under "Notice":
+[3] The town wants 12 chairs. They must
+[4] be red.
+
 [7] - Offers are due on 2027-01-31 at noon.
-[9] (Fees) The fee is 300 EUR. It rains.
+
+Under "Fees":
+[9] The fee is 300 EUR. It rains.
+
 [11] Send offers to chairs@town.example, please.
-[12] (Code) ` + "```sh send chairs to https://town.example ```" + `
+
+Under "Code":
+[12] ` + "```sh send chairs to https://town.example ```" + `
 `
 
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	for prompt, want := range map[string]string{
-		"Question: When is it due?" + passages:                                        "- Offers are due on 2027-01-31 at noon. [7]",
-		"Question: How much does it cost?" + passages:                                 "- The fee is 300 EUR. [9]",
-		"Question: What must be delivered?" + passages:                                "- They must be red. [3-4]",
-		"Question: To whom is it sent?" + passages:                                    "- Send offers to chairs@town.example, please. [11]",
-		"Question: How will it be judged?" + passages:                                 "The document does not say.",
-		"Question: What colour are boats?" + passages:                                 "The document does not say.",
-		"Question: Does it rain often: rains?" + passages:                             "- It rains. [9]",
-		"Question: What is this document about?" + passages:                           "- The town wants 12 chairs. [3-4]\n- They must be red. [3-4]\n- Offers are due on 2027-01-31 at noon. [7]",
-		"Question: chairs?" + passages + "\nBegin your answer with \"Seats:\".":       "Seats:\n- The town wants 12 chairs. [3-4]\n- Send offers to chairs@town.example, please. [11]",
-		"Question: what?\n\nPassages of a.txt:\nnone that have words of the question": "The document does not say.",
-		"Task: say.\n\nFindings:\n\n## purpose\nPurpose:\n- It wants chairs. [3]\n- More. [4]\n\n## budget\nBudget:\nThe document does not say.\n": "I am rules and not a language model: this is the first finding of each topic.\nPurpose: It wants chairs. [3]\nLeft open: budget.",
-		"hello": "The document does not say.",
+		"Question: When is it due?" + passages:              "- Offers are due on 2027-01-31 at noon. [7]",
+		"Question: How much does it cost?" + passages:       "- The fee is 300 EUR. [9]",
+		"Question: How many chairs does the town want?":     "I found no passage with most of these words: \"chairs\", \"town\".",
+		"Question: Where do we send offers?" + passages:     "- Send offers to chairs@town.example, please. [11]",
+		"Question: What colour are boats?" + passages:       "I found no passage with most of these words: \"colour\", \"boats\".",
+		"Question: Do red chairs need wheels?" + passages:   "I found no passage with all of your words. The closest lacks \"wheels\":\n- The town wants 12 chairs. [3]\n- They must be red. [3-4]",
+		"Question: Does it rain?" + passages:                "- It rains. [9]",
+		"Question: how is it?" + passages:                   "Ask about something that the document may say, in words that it may have.",
+		"Question: What is this document about?" + passages: "The document begins with:\n- The town wants 12 chairs. [3]\n- They must be red. [3-4]\n- Offers are due on 2027-01-31 at noon. [7]",
 	} {
-		got, err := llm.Generate(t.Context(), offline.Model{}, llm.Request{Messages: []llm.Message{llm.System("x"), llm.User(prompt)}})
-		if err != nil || got.Text() != want {
-			t.Errorf("%s: got %q, error %v want %q", prompt, got.Text(), err, want)
-		}
+		assert.Equal(t, want+"\n\n"+offline.Note, said(t, llm.System("x"), llm.User(prompt)), prompt)
+		assert.Equal(t, want, said(t, llm.Assistant("It is so.\n\n"+offline.Note), llm.User(prompt)), prompt)
 	}
+	for prompt, want := range map[string]string{
+		"Topic: Deadlines. Which dates and deadlines are there?" + passages:                                                         "- Offers are due on 2027-01-31 at noon. [7]",
+		"Topic: Requirements. What must be done, delivered or fulfilled?" + passages:                                                "- They must be red. [3-4]",
+		"Topic: Evaluation. How will an answer be judged?" + passages:                                                               "I found no passage about that.",
+		"Topic: Budget. What?\n\nPassages of a.txt:\nnone":                                                                          "I found no passage about that.",
+		"Task: say.\n\nFindings:\n\n## purpose\n- It wants chairs. [3]\n- More. [4]\n\n## budget\nI found no passage about that.\n": "- Purpose: It wants chairs. [3]\n\nRules picked the first sentence on each topic, and no language model. I found no passage about: budget.",
+		"hello": "I found no passage about that.",
+	} {
+		assert.Equal(t, want, said(t, llm.System("x"), llm.User(prompt)), prompt)
+	}
+}
+
+func said(t *testing.T, messages ...llm.Message) string {
+	t.Helper()
+	got, err := llm.Generate(t.Context(), offline.Model{}, llm.Request{Messages: messages})
+	require.NoError(t, err)
+	return got.Text()
 }
 
 func TestPace(t *testing.T) {
@@ -49,8 +73,8 @@ func TestPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
 		r := llm.Request{Messages: []llm.Message{llm.User("hello")}}
-		if _, err := llm.Generate(t.Context(), offline.Model{Pace: time.Second}, r); err != nil || time.Since(begin) != 5*time.Second {
-			t.Errorf("five words took %v, error %v", time.Since(begin), err)
+		if _, err := llm.Generate(t.Context(), offline.Model{Pace: time.Second}, r); err != nil || time.Since(begin) != 6*time.Second {
+			t.Errorf("six words took %v, error %v", time.Since(begin), err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 		defer cancel()

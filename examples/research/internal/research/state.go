@@ -8,27 +8,6 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// The channels of the graph.
-var (
-	// RFPDocument is the document. A run begins with its ID; documentLoader adds the
-	// rest.
-	RFPDocument = state.Last[Document]("rfpDocument")
-	// Progress says what has been done with the document.
-	Progress = state.Last[Status]("status")
-	// Messages is the conversation with the model. When it grows beyond 4,000 tokens
-	// its oldest messages go, in storage too; never those of the system, nor the last
-	// four.
-	Messages = state.Keyed("messages", llm.ByID).Prune(func(m []llm.Message) []llm.Message {
-		return llm.Prune(m, llm.Pruning{})
-	})
-	// Findings are what deepResearch has found.
-	Findings = state.Append[Finding]("findings")
-	// Solution is what solutionSought has written.
-	Solution = state.Last[string]("solution")
-	// Errors are what went wrong without ending the run with an error.
-	Errors = state.Append[string]("errors")
-)
-
 // A Document is what a run is about.
 type Document struct {
 	ID       string            `json:"id"`

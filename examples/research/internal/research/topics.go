@@ -1,7 +1,6 @@
 package research
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,10 +16,7 @@ type topic struct {
 	pattern *regexp.Regexp
 }
 
-// begin asks for an answer that says what it is about.
-func (t topic) begin() string {
-	return fmt.Sprintf("\nBegin your answer with %q.\n", strings.ToUpper(t.name[:1])+t.name[1:]+":")
-}
+func (t topic) title() string { return strings.ToUpper(t.name[:1]) + t.name[1:] }
 
 var topics = []topic{
 	{
@@ -54,21 +50,24 @@ var topics = []topic{
 	},
 }
 
-// search is what to look for to answer a question: its words, and those of the topic
-// that it is about, since a document seldom uses the user's.
-func search(question string) (words string, pattern *regexp.Regexp) {
-	words = question
+// passages are those to show the model with a question. A document seldom has the words of the
+// user, so those of the topic that the question is about are looked for, too. Where nothing is
+// found, and for a question about the whole, they are the first ones.
+func passages(x *document.Index, question string) []document.Passage {
 	asked := document.Words(question)
+	var topic topic
 	for _, t := range topics {
-		known := document.Words(t.name + " " + t.words)
-		if slices.ContainsFunc(asked, func(w string) bool { return slices.ContainsFunc(known, func(k string) bool { return alike(w, k) }) }) {
-			return words + " " + t.words, t.pattern
+		if slices.ContainsFunc(document.Words(t.name+" "+t.words), func(w string) bool { return slices.Contains(asked, w) }) {
+			topic = t
+			break
 		}
 	}
-	return words, nil
+	shown := x.Find(question, topic.words, topic.pattern, 8)
+	if len(shown) == 0 || whole.MatchString(question) {
+		return x.First(6)
+	}
+	return shown
 }
 
-// alike takes "submitted" for "submit".
-func alike(a, b string) bool {
-	return a == b || len(a) >= 5 && strings.HasPrefix(b, a) || len(b) >= 5 && strings.HasPrefix(a, b)
-}
+// whole matches questions about the document as a whole.
+var whole = regexp.MustCompile(`(?i)\b(document|text|file|this|it) about\b|\bsummar(y|i[sz]e)\b`)

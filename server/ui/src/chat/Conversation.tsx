@@ -1,6 +1,6 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown, CloudOff, RotateCcw } from "lucide-react";
-import { useCallback, useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from "react";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { messageOf } from "../client";
 import { config } from "../config";
 import { Boundary } from "../parts/Boundary";
@@ -11,10 +11,12 @@ import { Status } from "../parts/Status";
 import { toast } from "../parts/Toast";
 import { navigate } from "../route";
 import { useUploads } from "./Attachments";
+import { citedLines } from "./citations";
 import { Composer } from "./Composer";
+import { DocumentPanel, type Focus, useWide } from "./DocumentPanel";
 import type { Block } from "./messages";
 import type { Session, View } from "./session";
-import { AssistantTurn, HumanTurn, type Source } from "./Turns";
+import { AssistantTurn, HumanTurn, type OnDocument, type Source } from "./Turns";
 import type { Uploads } from "./uploads";
 
 type Sending = { onSend: (content: string | Block[]) => Promise<void>; failed?: string; uploads: Uploads; onFile: (file: File) => void };
@@ -49,6 +51,7 @@ type Props = Sending & { session: Session; onSource: (sources: Source[], index: 
 /** Conversation shows a thread. */
 export function Conversation({ session, failed, uploads, onFile, onSend, onSource }: Props) {
   const view = useSyncExternalStore(session.subscribe, session.view);
+  const panel = useDocument(view);
   if (view.phase === "missing" || view.phase === "failed")
     return (
       <div className="m-auto max-w-md px-6 text-center">
@@ -58,14 +61,42 @@ export function Conversation({ session, failed, uploads, onFile, onSend, onSourc
       </div>
     );
   return (
-    <div className="relative flex h-full min-h-0 flex-col">
-      <Messages session={session} view={view} onSource={onSource} />
-      <div className="mx-auto w-full max-w-[792px] px-4 pb-3 sm:pb-4">
-        <Notices view={view} session={session} />
-        <Composer thread={session.thread} running={view.running} uploads={uploads} onFile={onFile} onSend={onSend} onStop={() => void session.stop().catch((e: unknown) => toast(`The run was not stopped. ${messageOf(e)}`))} onType={() => session.types()} failed={failed} />
+    <div className="flex h-full min-h-0">
+      <div className="relative flex h-full min-h-0 min-w-0 flex-1 flex-col">
+        <Messages session={session} view={view} onSource={onSource} onDocument={panel.open} />
+        <div className="mx-auto w-full max-w-[792px] px-4 pb-3 sm:pb-4">
+          <Notices view={view} session={session} />
+          <Composer thread={session.thread} running={view.running} uploads={uploads} onFile={onFile} onSend={onSend} onStop={() => void session.stop().catch((e: unknown) => toast(`The run was not stopped. ${messageOf(e)}`))} onType={() => session.types()} failed={failed} />
+        </div>
       </div>
+      {panel.shown && <DocumentPanel key={panel.shown.document.url} {...panel.shown} onClose={panel.close} />}
     </div>
   );
+}
+
+/**
+ * useDocument returns the document beside the conversation: the one that a person has opened, and on
+ * wide screens the last one of the conversation. The lines that the last answer cites are marked.
+ */
+function useDocument({ turns }: View) {
+  const wide = useWide();
+  const [focus, setFocus] = useState<Focus>();
+  const [closed, setClosed] = useState(false);
+  const last = turns.findLast((t) => t.kind === "assistant");
+  const humans = turns.filter((t) => t.kind === "human").length;
+  useEffect(() => setFocus(undefined), [humans]); // the next answer cites other lines
+  const text = last?.pieces.flatMap((p) => (p.kind === "text" ? [p.text] : [])).join("\n\n") ?? "";
+  const marks = useMemo(() => citedLines(text), [text]);
+  const open = useCallback<OnDocument>((document, lines) => setFocus((before) => ({ document, lines, time: (before?.time ?? 0) + 1 })), []);
+  const document = focus?.document ?? (wide && !closed ? last?.document : undefined);
+  return {
+    open,
+    close: () => {
+      setFocus(undefined);
+      setClosed(true);
+    },
+    shown: document && { document, focus, marks: document.url === last?.document?.url ? marks : [] },
+  };
 }
 
 function Notices({ view, session }: { view: View; session: Session }) {
@@ -97,7 +128,7 @@ function Notices({ view, session }: { view: View; session: Session }) {
   );
 }
 
-function Messages({ session, view, onSource }: { session: Session; view: View; onSource: Props["onSource"] }) {
+function Messages({ session, view, onSource, onDocument }: { session: Session; view: View; onSource: Props["onSource"]; onDocument: OnDocument }) {
   const box = useRef<HTMLDivElement>(null);
   const inner = useRef<HTMLDivElement>(null);
   const pinned = useRef(true);
@@ -164,8 +195,8 @@ function Messages({ session, view, onSource }: { session: Session; view: View; o
                 <div key={v.key} data-index={v.index} ref={virtual.measureElement} className={v.index ? "pt-5" : ""}>
                   <Boundary what="This message">
                     {!turn ? <Tail view={view} session={session} />
-                      : turn.kind === "human" ? <HumanTurn turn={turn} session={session} busy={view.running} choice={branches?.edits.get(turn.id)} />
-                      : <AssistantTurn turn={turn} session={session} busy={view.running} work={view.work} choice={turn.after ? branches?.answers.get(turn.after) : undefined} onSource={onSource} />}
+                      : turn.kind === "human" ? <HumanTurn turn={turn} session={session} busy={view.running} choice={branches?.edits.get(turn.id)} onDocument={onDocument} />
+                      : <AssistantTurn turn={turn} session={session} busy={view.running} work={view.work} choice={turn.after ? branches?.answers.get(turn.after) : undefined} onSource={onSource} onDocument={onDocument} />}
                   </Boundary>
                 </div>
               );

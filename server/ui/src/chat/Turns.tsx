@@ -1,4 +1,4 @@
-import { ChevronLeft, ChevronRight, Lightbulb, Pencil, RefreshCw } from "lucide-react";
+import { ChevronLeft, ChevronRight, Lightbulb, ListChecks, Pencil, RefreshCw } from "lucide-react";
 import { memo, useMemo, useState } from "react";
 import { messageOf } from "../client";
 import { config } from "../config";
@@ -12,6 +12,7 @@ import { Status } from "../parts/Status";
 import { toast } from "../parts/Toast";
 import type { Choice } from "./branches";
 import { FileChip } from "./Attachments";
+import { type Document, type Lines, linesOf, withLinks } from "./citations";
 import { filesOf, imageOf, type Piece, textOfContent, type Turn, type Work } from "./messages";
 import type { Session } from "./session";
 import { ToolLine } from "./ToolLine";
@@ -33,9 +34,12 @@ function Versions({ choice, onChoose, what }: { choice?: Choice; onChoose: (chec
 
 const report = (error: unknown) => toast(error instanceof Error && !("status" in error) ? error.message : messageOf(error));
 
-type HumanProps = { turn: Extract<Turn, { kind: "human" }>; session: Session; busy: boolean; choice?: Choice };
+/** OnDocument opens a document, at some lines or at its beginning. */
+export type OnDocument = (document: Document, lines?: Lines) => void;
 
-export const HumanTurn = memo(function HumanTurn({ turn, session, busy, choice }: HumanProps) {
+type HumanProps = { turn: Extract<Turn, { kind: "human" }>; session: Session; busy: boolean; choice?: Choice; onDocument: OnDocument };
+
+export const HumanTurn = memo(function HumanTurn({ turn, session, busy, choice, onDocument }: HumanProps) {
   const [draft, setDraft] = useState<string>();
   const { message } = turn;
   const words = textOfContent(message.content);
@@ -72,7 +76,7 @@ export const HumanTurn = memo(function HumanTurn({ turn, session, busy, choice }
     <div className="group flex flex-col items-end gap-1">
       <div dir="auto" className="max-w-[85%] rounded-[18px] rounded-ee-md bg-tint px-4 py-2.5 break-words whitespace-pre-wrap sm:max-w-[75%]">
         {images.length > 0 && <div className="mb-2 flex flex-wrap gap-2">{images.map((src, i) => <Image key={i} src={src} alt={`Attachment ${i + 1}`} className="max-h-52 rounded-lg" />)}</div>}
-        {files.length > 0 && <ul aria-label="Files of the message" className="mb-2 flex flex-wrap gap-2">{files.map((f, i) => <li key={i}><FileChip name={f.name} note={f.note} /></li>)}</ul>}
+        {files.length > 0 && <ul aria-label="Files of the message" className="mb-2 flex flex-wrap gap-2">{files.map((f, i) => <li key={i}><FileChip name={f.name} note={f.note} onOpen={f.url ? () => onDocument({ name: f.name, url: f.url ?? "" }) : undefined} /></li>)}</ul>}
         {words}
       </div>
       <div className="-mb-3 flex h-8 items-center">
@@ -107,25 +111,29 @@ function cited(words: string, n: number): string {
 
 type Props = {
   turn: Extract<Turn, { kind: "assistant" }>; session: Session; busy: boolean; work: ReadonlyMap<string, Work>; choice?: Choice;
-  onSource: (sources: Source[], index: number) => void;
+  onSource: (sources: Source[], index: number) => void; onDocument: OnDocument;
 };
 
-export const AssistantTurn = memo(function AssistantTurn({ turn, session, busy, work, choice, onSource }: Props) {
+export const AssistantTurn = memo(function AssistantTurn({ turn, session, busy, work, choice, onSource, onDocument }: Props) {
   const sources = useMemo(() => sourcesOf(turn.pieces), [turn]);
   const words = turn.pieces.flatMap((p) => (p.kind === "text" ? [p.text] : [])).join("\n\n");
   const done = !(turn.last && busy) && !turn.pieces.some((p) => p.kind === "use" && p.use.state === "waiting");
   const open = (e: React.MouseEvent) => {
-    const link = (e.target as HTMLElement).closest?.("a[href^='#source-']");
-    if (!link) return;
+    const address = (e.target as HTMLElement).closest?.("a[href^='#source-'], a[href^='#lines-']")?.getAttribute("href");
+    if (!address) return;
     e.preventDefault();
-    onSource(sources, Number(link.getAttribute("href")?.slice(8)) - 1);
+    if (address.startsWith("#source-")) onSource(sources, Number(address.slice(8)) - 1);
+    else if (turn.document) onDocument(turn.document, linesOf(address.slice(7)));
   };
+  const linked = (words: string) => (sources.length || !turn.document ? cited(words, sources.length) : withLinks(words));
   return (
     <div className="group space-y-3" onClick={open}>
       {turn.pieces.map((p) => {
         switch (p.kind) {
           case "text":
-            return <div key={p.id} className={p.streaming ? "caret-after" : ""}><Markdown text={cited(p.text, sources.length)} streaming={p.streaming} /></div>;
+            return <div key={p.id} className={p.streaming ? "caret-after" : ""}><Markdown text={linked(p.text)} streaming={p.streaming} /></div>;
+          case "step":
+            return <Step key={p.id} title={p.title} text={linked(p.text)} first={plainLine(p.text)} />;
           case "reasoning":
             return <Reasoning key={p.id} text={p.text} streaming={p.streaming} />;
           case "image":
@@ -149,13 +157,34 @@ export const AssistantTurn = memo(function AssistantTurn({ turn, session, busy, 
 
 // same reports whether two turns look the same. Comparing is cheaper than rendering Markdown.
 function same(a: Props["turn"], b: Props["turn"]): boolean {
-  if (a.last !== b.last || a.after !== b.after || a.pieces.length !== b.pieces.length) return false;
+  if (a.last !== b.last || a.document?.url !== b.document?.url || a.after !== b.after || a.pieces.length !== b.pieces.length) return false;
   return a.pieces.every((p, i) => {
     const q = b.pieces[i];
     if (!q || p.kind !== q.kind || p.id !== q.id) return false;
     if (p.kind === "use" && q.kind === "use") return p.use.state === q.use.state && p.use.answer?.id === q.use.answer?.id && JSON.stringify(p.use.call.args) === JSON.stringify(q.use.call.args);
     return JSON.stringify(p) === JSON.stringify(q);
   });
+}
+
+// plainLine returns the first line of a text without its mark of a list and its citations.
+function plainLine(text: string): string {
+  return (text.split("\n", 1)[0] ?? "").replace(/^[-*] /, "").replace(/ ?\[[\d–, -]+\]/g, "");
+}
+
+// A step of the work is one line with its title, which opens to its text.
+function Step({ title, text, first }: { title: string; text: string; first: string }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <div className={`step rounded-[10px] text-sm ${open ? "border" : ""}`}>
+      <button type="button" aria-expanded={open} onClick={() => setOpen(!open)} className={`flex min-h-8 w-full min-w-0 items-center gap-2 rounded-[10px] px-2 text-start hover:bg-hover ${open ? "" : "-mx-2 w-[calc(100%+16px)]"}`}>
+        <ListChecks size={14} aria-hidden className="shrink-0 text-muted" />
+        <span dir="auto" className="shrink-0 font-medium">{title}</span>
+        <span dir="auto" className="min-w-0 truncate text-muted">{open ? "" : first}</span>
+        <ChevronRight size={15} aria-hidden className={`ms-auto shrink-0 text-muted transition-transform duration-150 rtl:-scale-x-100 ${open ? "rotate-90" : ""}`} />
+      </button>
+      {open && <div className="border-t px-3.5 py-3"><Markdown text={text} /></div>}
+    </div>
+  );
 }
 
 function Reasoning({ text, streaming }: { text: string; streaming: boolean }) {

@@ -1,5 +1,6 @@
 import { v7 } from "../core";
 import type { State } from "../parts/Status";
+import type { Document } from "./citations";
 import { readUploaded, type Uploaded } from "./uploads";
 
 export type Block = { type: string; [key: string]: unknown };
@@ -16,6 +17,7 @@ export type Message = {
   tool_call_id?: string;
   status?: string;
   additional_kwargs?: Record<string, unknown>;
+  response_metadata?: Record<string, unknown>;
 };
 
 /** Outgoing is what a person sends: a content, and the files that the application keeps. */
@@ -43,9 +45,16 @@ export type Work = { started?: number; ended?: number; progress?: Progress };
 /** Use is a call of a tool with its answer. */
 export type Use = { call: Call; answer?: Message; state: State; question?: Interrupt };
 
+/** stepOf returns the title of a message that is a step of the work, and no answer. */
+function stepOf(m: Message): string | undefined {
+  const title = m.response_metadata?.step;
+  return typeof title === "string" && title ? title : undefined;
+}
+
 /** Piece is a part of an assistant's turn, in order. */
 export type Piece =
   | { kind: "text"; id: string; text: string; streaming: boolean }
+  | { kind: "step"; id: string; title: string; text: string }
   | { kind: "reasoning"; id: string; text: string; streaming: boolean }
   | { kind: "image"; id: string; src: string }
   | { kind: "use"; id: string; use: Use };
@@ -53,7 +62,7 @@ export type Piece =
 /** Turn is a message of a person, or all that the assistant did after it. */
 export type Turn =
   | { kind: "human"; id: string; message: Message; queued?: boolean; last: boolean }
-  | { kind: "assistant"; id: string; pieces: Piece[]; after?: string; last: boolean };
+  | { kind: "assistant"; id: string; pieces: Piece[]; after?: string; document?: Document; last: boolean };
 
 /** textOfContent returns the text of a message. */
 export function textOfContent(content: Message["content"] | undefined): string {
@@ -118,11 +127,14 @@ export function turnsOf(messages: Message[], o: Options): Turn[] {
   let open = new Map<string, Use>();
   let current: Extract<Turn, { kind: "assistant" }> | undefined;
   let human: string | undefined;
+  let document: Document | undefined;
   const uses: { use: Use; turn: Turn }[] = [];
   for (const m of messages) {
     if (m.type === "human") {
       turns.push({ kind: "human", id: m.id, message: m, queued: o.queued.has(m.id), last: false });
       human = m.id;
+      const file = filesOf(m).findLast((f) => f.url);
+      if (file?.url) document = { name: file.name, url: file.url };
       current = undefined;
       open = new Map();
       continue;
@@ -137,7 +149,7 @@ export function turnsOf(messages: Message[], o: Options): Turn[] {
     }
     if (m.type !== "ai") continue;
     if (!current) {
-      current = { kind: "assistant", id: m.id, pieces: [], after: human, last: false };
+      current = { kind: "assistant", id: m.id, pieces: [], after: human, document, last: false };
       turns.push(current);
     }
     current.pieces.push(...piecesOf(m, m.id === o.streaming));
@@ -159,6 +171,8 @@ export function turnsOf(messages: Message[], o: Options): Turn[] {
 }
 
 function piecesOf(m: Message, streaming: boolean): Piece[] {
+  const title = stepOf(m);
+  if (title) return [{ kind: "step", id: m.id, title, text: textOfContent(m.content) }];
   const blocks: Block[] = typeof m.content === "string" ? [{ type: "text", text: m.content }] : m.content;
   const pieces: Piece[] = [];
   blocks.forEach((b, i) => {

@@ -460,7 +460,8 @@ function running(runs: Run[]): Run | undefined {
 function waits(t: Extract<Turn, { kind: "assistant" }>): boolean {
   const last = t.pieces.at(-1);
   if (!last) return true;
-  return last.kind === "use" ? last.use.state !== "running" : last.kind !== "image" && !last.streaming;
+  if (last.kind === "use") return last.use.state !== "running";
+  return last.kind === "step" || (last.kind !== "image" && !last.streaming);
 }
 
 let assistant: Promise<string> | undefined;

@@ -3,7 +3,13 @@ import { config } from "../config";
 import { v7 } from "../core";
 
 /** Uploaded is what the application has answered about a file that it keeps. */
-export type Uploaded = { id?: string; name: string; note?: string };
+export type Uploaded = {
+  id?: string;
+  name: string;
+  note?: string;
+  /** The address of its text, of which answers cite lines. */
+  url?: string;
+};
 
 export type Upload = {
   key: string;
@@ -25,7 +31,7 @@ type Kept = { thread: string; files: Uploaded[] };
 export function readUploaded(value: unknown, name = ""): Uploaded {
   const v = (typeof value === "object" ? value : undefined) as Record<string, unknown> | null | undefined;
   const text = (field: unknown) => (typeof field === "string" && field ? field : typeof field === "number" ? String(field) : undefined);
-  return { id: text(v?.id), name: text(v?.name) ?? name, note: text(v?.note) };
+  return { id: text(v?.id), name: text(v?.name) ?? name, note: text(v?.note), url: text(v?.url) };
 }
 
 /** takes reports whether the application takes a file of this name and type. */

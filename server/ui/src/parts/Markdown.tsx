@@ -31,7 +31,8 @@ export function hostOf(address: string): string {
   }
 }
 
-const Plain = ({ text }: { text: string }) => <p className="whitespace-pre-wrap">{text}</p>;
+// Citations are links that the page has made.
+const Plain = ({ text }: { text: string }) => <p className="whitespace-pre-wrap">{text.replace(/(\[[\d–-]+\])\(#(?:lines|source)-[\d-]+\)/g, "$1")}</p>;
 
 // The parser is loaded after the page is shown, and before a conversation is there in most cases. Without
 // it, texts are plain.

@@ -19,7 +19,8 @@ const components: Components = {
   a({ href, children }) {
     if (!href) return <>{children}</>;
     const own = href.startsWith("#");
-    return <a href={href} {...(own ? {} : { target: "_blank", rel: "noopener noreferrer" })}>{children}</a>;
+    const lines = href.startsWith("#lines-") ? { "aria-label": `Lines ${plain(children)} of the document` } : {};
+    return <a href={href} {...lines} {...(own ? {} : { target: "_blank", rel: "noopener noreferrer" })}>{children}</a>;
   },
   img({ src, alt }) {
     return <Picture src={typeof src === "string" ? src : ""} alt={alt ?? ""} />;
