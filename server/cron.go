@@ -433,7 +433,7 @@ func (s *Server) startCron(ctx context.Context, r runs.Record, d *cronData, id s
 	if err := json.Unmarshal(d.Payload, &q); err != nil {
 		return err
 	}
-	q.OnCompletion, q.id, q.fired = d.OnDone, id, id != ""
+	q.OnCompletion, q.id = d.OnDone, id
 	user := User{ID: cmp.Or(d.User, r.Owner), Permissions: d.Permissions}
 	request, err := http.NewRequestWithContext(withUser(ctx, user.ID), http.MethodPost, "/runs", nil)
 	if err != nil {

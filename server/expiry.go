@@ -63,8 +63,8 @@ func (s *Server) ttlOf(d *threadData) TTL {
 }
 
 // temporaryTime is the time after which the thread of a run without a thread is deleted, if the
-// server that executed the run was killed before it deleted the thread, or a cron of servers that share a queue has started
-// the run. It is as long as the longest pause of a job that is tried again.
+// server that executed the run was killed before it deleted the thread, or the request or job of the run may come again. It is
+// as long as the longest pause of a job that is tried again.
 const temporaryTime = time.Minute
 
 // setThreadData changes the data of a thread, and when the thread expires. A busy thread does not.

@@ -52,7 +52,7 @@ func (s *Server) followUp(a *activeRun, out outcome) {
 	if a.data.Request.Webhook != "" {
 		s.running.Go(func() { s.callWebhook(a, out) })
 	}
-	if a.data.Temporary && !a.data.Fired { // a job that is executed again has to find the run; then the thread expires
+	if a.data.Temporary && !a.data.Repeatable { // else the thread expires
 		s.running.Go(func() { s.forget(a) })
 	}
 }

@@ -73,10 +73,10 @@ type runData struct {
 	DiedAt string `json:",omitempty"`
 	// Rescued is the number of dead servers that the job had when the run was last begun.
 	Rescued int `json:",omitempty"`
-	// Temporary says that the thread is deleted after the run. Fired says that a cron has started the run by a job that may be
-	// executed again.
-	Temporary bool `json:",omitempty"`
-	Fired     bool `json:",omitempty"`
+	// Temporary says that the thread is deleted after the run. Repeatable says that the request or the job that has started the
+	// run may come again, and has to find it.
+	Temporary  bool `json:",omitempty"`
+	Repeatable bool `json:",omitempty"`
 	// Cancel is what a client wants of the run that it has cancelled: interrupt or rollback. The next
 	// server ends the run so.
 	Cancel string `json:",omitempty"`
@@ -117,7 +117,7 @@ func (c *call) newRun(q *runRequest, thread string) (runs.Record, *served, error
 	if err != nil {
 		return runs.Record{}, nil, err
 	}
-	d := runData{Assistant: a.ID, Request: q.stored(), Temporary: thread == "" && q.OnCompletion != "keep", Fired: q.fired}
+	d := runData{Assistant: a.ID, Request: q.stored(), Temporary: thread == "" && q.OnCompletion != "keep", Repeatable: q.id != ""}
 	if d.Context, err = q.runContext(data); err != nil {
 		return runs.Record{}, nil, err
 	}

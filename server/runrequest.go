@@ -12,7 +12,6 @@ import (
 type runRequest struct {
 	id              string          // of the run; empty for a new one
 	key             string          // of the header Idempotency-Key
-	fired           bool            // by a cron of servers that share a queue
 	Assistant       string          `json:"assistant_id"`
 	Input           json.RawMessage `json:"input,omitempty"`
 	Command         *command        `json:"command,omitempty"`
