@@ -8,8 +8,9 @@
 //
 //   - A chunk never spans two pages. Its heading is its page, as in "Page 3".
 //   - A malicious PDF can use all memory, or keep a parser busy forever. So the program runs in its own
-//     process with limits of time, output and, on Linux, memory. Its environment has only PATH. It reads
-//     the PDF from its standard input.
+//     process with limits of time, output and, on Linux, memory. Elsewhere, run your program in a
+//     container with a limit of memory. The environment of the process has only PATH. It reads the PDF
+//     from its standard input.
 //   - A broken file fails with [ErrUnreadable], an encrypted file with [ErrEncrypted], and a file without
 //     text, such as a scan, with [ErrNoText].
 package pdf

@@ -49,7 +49,8 @@ type Extractor struct {
 	// MaxText limits the bytes of the text.
 	MaxText int
 	// MaxMemory limits the address space of the program in bytes. A negative number means no
-	// limit. It has an effect on Linux only.
+	// limit. It has an effect on Linux only: on other systems, a file that grows is ended by
+	// Timeout and MaxText alone, and can use all memory before.
 	MaxMemory int64
 }
 
