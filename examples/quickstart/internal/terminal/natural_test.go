@@ -1,11 +1,15 @@
 package terminal
 
 import (
+	"encoding/json"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // saysSo are the beginnings of answers that do not claim to be right.
@@ -29,6 +33,39 @@ func TestNaturalQuestions(t *testing.T) {
 	}
 	t.Logf("%d of %d are right", right, len(naturalQuestions))
 	assert.GreaterOrEqual(t, right*100, 80*len(naturalQuestions))
+}
+
+// TestNaturalQuestionsAboutProse asks the questions of questions/prose, which were also written before
+// the first of them was tried. All of them are answered, and one is refused.
+func TestNaturalQuestionsAboutProse(t *testing.T) {
+	t.Parallel()
+	const folder = "internal/proof/testdata/questions/prose/"
+	data, err := os.ReadFile(filepath.Join("..", "..", "..", "..", folder, "questions.json"))
+	require.NoError(t, err)
+	var questions []struct {
+		File, Text string
+		Facts      any
+	}
+	require.NoError(t, json.Unmarshal(data, &questions))
+	require.Len(t, questions, 10)
+	for _, q := range questions {
+		answer := strings.Join(strings.Fields(askAbout(t, folder+q.File, q.Text)), " ")
+		if q.Facts == "refuse" {
+			assert.True(t, strings.HasPrefix(answer, "I found no passage"), "%s\n%s", q.Text, answer)
+			continue
+		}
+		for _, fact := range q.Facts.([]any) {
+			assert.Contains(t, answer, fact, q.Text)
+		}
+	}
+}
+
+// A line that has another word of the same beginning does not mention a word that the text has.
+func TestLinesMentionTheWord(t *testing.T) {
+	t.Parallel()
+	answer := askAbout(t, "internal/proof/testdata/questions/prose/night-train.md", "where is the shower?")
+	assert.Contains(t, answer, `"shower" is on 1 line:`)
+	assert.NotContains(t, answer, "He collects the passports")
 }
 
 // naturalQuestions were written before the first of them was tried. They are about two

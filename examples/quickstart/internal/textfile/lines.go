@@ -27,6 +27,7 @@ func (f *File) FindLines(query string, limit int) FoundLines {
 	out := FoundLines{Lines: []Line{}}
 	var terms []term
 	terms, out.Missing, out.Similar = f.terms(query)
+	f.only(terms)
 	type match struct {
 		index, have int
 	}
@@ -58,4 +59,16 @@ func (f *File) FindLines(query string, limit int) FoundLines {
 		out.Lines = append(out.Lines, f.line(m.index))
 	}
 	return out
+}
+
+// only makes each term that some line has match no related words: "shows" is no mention of a shower.
+func (f *File) only(terms []term) {
+	for i := range terms {
+		for _, words := range f.words {
+			if slices.ContainsFunc(words, func(w string) bool { return stem(w) == terms[i].stem }) {
+				terms[i].itself = true
+				break
+			}
+		}
+	}
 }

@@ -41,6 +41,7 @@ type term struct {
 	weight float64 // a rare word has more weight than a frequent one
 	inside bool    // no word of the file begins like it: look inside words
 	absent bool
+	itself bool // related words do not count
 }
 
 // match returns how well a word of the file fits the term, from 0 to 1.
@@ -50,6 +51,8 @@ func (t term) match(stem string) float64 {
 		return 0
 	case stem == t.stem:
 		return 1
+	case t.itself:
+		return 0
 	case t.inside:
 		if strings.Contains(stem, t.stem) {
 			return 0.5
