@@ -46,6 +46,17 @@ type Snapshot struct {
 	// thread is done and a join still waits, its target has not run: perhaps a branch
 	// bypassed a source. Tasks of the due superstep do not count as completed.
 	Waiting []WaitingJoin
+
+	due state.View
+}
+
+// Due returns the state that the tasks of the due superstep see: that of the snapshot without the
+// writes of those tasks that have finished. After [Graph.ReadSnapshot] it has these writes too.
+func (s *Snapshot) Due() state.View {
+	if s.due == nil {
+		return s.View
+	}
+	return s.due
 }
 
 // Done reports whether the thread has reached its end: no task is due. A thread whose
@@ -109,7 +120,7 @@ func newSnapshot(s *engine.Snapshot) *Snapshot {
 	if s == nil {
 		return nil
 	}
-	out := &Snapshot{Info: newInfo(s.Info), View: s.View, Pauses: newPauses(s.Pauses)}
+	out := &Snapshot{Info: newInfo(s.Info), View: s.View, Pauses: newPauses(s.Pauses), due: s.Due}
 	for _, t := range s.Tasks {
 		out.Tasks = append(out.Tasks, Task{ID: t.ID, Node: t.Node, Finished: t.Finished, Err: t.Err, Namespace: t.Namespace})
 	}

@@ -70,6 +70,9 @@ func (s *Server) execute(a *activeRun) outcome {
 func (s *Server) runGraph(a *activeRun, w *logWriter) outcome {
 	p, err := s.prepare(a)
 	if serr := s.storeBegin(a); serr != nil { // before the first event
+		if a.ctx.Err() != nil {
+			return canceledOutcome(a)
+		}
 		return failedOutcome(serr)
 	}
 	if err != nil {
@@ -118,15 +121,9 @@ func (s *Server) runGraph(a *activeRun, w *logWriter) outcome {
 
 // storeBegin stores that a run is executed. A database that is restarted meanwhile does not end the run.
 func (s *Server) storeBegin(a *activeRun) error {
-	var invalid error
-	err := s.persist(a, func(ctx context.Context) error {
-		err := s.storeRun(ctx, a, runRunning)
-		if errors.Is(err, runs.ErrInvalid) {
-			invalid, err = err, nil
-		}
-		return err
-	})
-	return errors.Join(err, invalid)
+	err := s.persist(a.ctx, a, func(ctx context.Context) error { return s.storeRun(ctx, a, runRunning) })
+	a.began = err == nil
+	return err
 }
 
 func canceledOutcome(a *activeRun) outcome {
@@ -206,7 +203,7 @@ func (s *Server) result(ctx context.Context, r runs.Record) (json.RawMessage, er
 			return nil, err
 		}
 	}
-	values, err := g.channels.values(snap.View)
+	values, err := rd.values(ctx, snap)
 	if err != nil {
 		return nil, err
 	}

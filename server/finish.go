@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/weft-go/weft/checkpoint"
@@ -18,6 +19,10 @@ func (s *Server) finish(a *activeRun, out outcome) {
 		return
 	}
 	a.drained.Store(out.drained)
+	if out.drained && !a.began { // the next server finds it as this one did
+		s.leave(a)
+		return
+	}
 	if out.failed != nil {
 		s.o.Logger.Error("server: a run failed", "run", a.id, "thread", a.thread, "error", out.failed)
 	}
@@ -28,21 +33,27 @@ func (s *Server) finish(a *activeRun, out outcome) {
 			a.data.Found = nil
 		}
 	}
-	rested := false
-	err := s.persist(a, func(ctx context.Context) (err error) {
-		rested, err = s.storeEnd(ctx, a, out)
-		return err
-	})
+	rested, err := s.persistEnd(a, out)
+	if errors.Is(err, errHopeless) && s.reset(a) == nil { // the thread must not wait for ever
+		out = failedOutcome(err)
+		a.data.Ended, a.data.Error = new(now()), out.err
+		rested, err = s.persistEnd(a, out)
+	}
 	idle := s.leave(a) || s.o.Queue != nil
 	if errors.Is(err, errSuperseded) || errors.Is(err, runs.ErrNotFound) && s.dropOrphan(a) {
 		return
 	}
 	if idle && !rested && !out.drained {
-		_ = s.persist(a, func(ctx context.Context) error { return s.rest(ctx, a, out) })
+		_ = s.persist(s.ctx, a, func(ctx context.Context) error { return s.rest(ctx, a, out) })
 	}
 	if out.drained {
 		return
 	}
+	s.afterEnd(a, out)
+}
+
+// afterEnd does what follows the end of a run.
+func (s *Server) afterEnd(a *activeRun, out outcome) {
 	s.meters.finished(a, out.status)
 	s.followUp(a, out)
 }
@@ -60,7 +71,7 @@ func (s *Server) followUp(a *activeRun, out outcome) {
 // dropOrphan removes the record of a run whose thread does not exist any more. It reports whether it has done so.
 func (s *Server) dropOrphan(a *activeRun) bool {
 	gone := false
-	err := s.persist(a, func(ctx context.Context) error {
+	err := s.persist(s.ctx, a, func(ctx context.Context) error {
 		_, err := s.o.Runs.Get(ctx, runs.Thread, a.thread)
 		if !errors.Is(err, runs.ErrNotFound) {
 			return err
@@ -71,10 +82,41 @@ func (s *Server) dropOrphan(a *activeRun) bool {
 	return gone && err == nil
 }
 
+// persistEnd stores the end of a run. It reports whether it has stored the status of the thread.
+func (s *Server) persistEnd(a *activeRun, out outcome) (rested bool, err error) {
+	err = s.persist(s.ctx, a, func(ctx context.Context) (err error) {
+		rested, err = s.storeEnd(ctx, a, out)
+		return err
+	})
+	return rested, err
+}
+
+// reset gives a run the data that is stored, which can be stored again.
+func (s *Server) reset(a *activeRun) error {
+	return s.persist(s.ctx, a, func(ctx context.Context) error {
+		r, err := s.o.Runs.Get(ctx, runs.Run, a.id)
+		if err != nil {
+			return err
+		}
+		_, d, err := readRun(r)
+		d.Found = nil
+		a.data = d
+		return err
+	})
+}
+
+// errHopeless is the error of what fails however often it is tried.
+var errHopeless = errors.New("it cannot be stored")
+
+// maxPanics is the number of panics after which a call is hopeless: the store may have had a bad moment, and a
+// mistake in the program is there again each time.
+const maxPanics = 5
+
 // persist calls f until it succeeds: a run whose end is not stored would be busy until the next
-// start. It gives up when the server is closed, the record does not exist any more, or another server has
-// the run, and returns the error then.
-func (s *Server) persist(a *activeRun, f func(context.Context) error) error {
+// start. It gives up when the context ends, the record does not exist any more, another server has
+// the run, or f cannot succeed, and returns the error then.
+func (s *Server) persist(ctx context.Context, a *activeRun, f func(context.Context) error) error {
+	panics := 0
 	for wait := minRetry; ; wait = min(2*wait, maxRetry) {
 		err := safely(func() error {
 			ctx, cancel := context.WithTimeoutCause(a.background(), storeTime, errStoreSilent)
@@ -85,11 +127,13 @@ func (s *Server) persist(a *activeRun, f func(context.Context) error) error {
 			return err
 		}
 		s.o.Logger.Error("server: the status of a run was not stored", "run", a.id, "thread", a.thread, "error", err)
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-s.ctx.Done():
-			timer.Stop()
+		if errors.Is(err, errPanic) {
+			panics++
+		}
+		if panics == maxPanics || errors.Is(err, runs.ErrInvalid) {
+			return fmt.Errorf("%w: %w", errHopeless, err)
+		}
+		if !pause(ctx, wait) {
 			return err
 		}
 	}
@@ -171,7 +215,10 @@ func (s *Server) endedRecords(ctx context.Context, a *activeRun, out outcome, st
 		if r.Status != runPending && r.Status != runRunning {
 			return nil, true, nil
 		}
-		r.Status, r.Updated, r.Data = out.status, now(), a.encoded()
+		r.Status, r.Updated = out.status, now()
+		if r.Data, err = a.encoded(); err != nil {
+			return nil, false, err
+		}
 		replaced = append(replaced, r)
 	}
 	t, err := s.o.Runs.Get(ctx, runs.Thread, a.thread)

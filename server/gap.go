@@ -87,7 +87,7 @@ func (c *call) presentState(thread string) (map[string]json.RawMessage, []interr
 	if err != nil {
 		return nil, nil, err
 	}
-	values, err := g.channels.values(snap.View)
+	values, err := c.s.reader(g, thread).values(c.ctx(), snap)
 	return values, questionsIn(snap), err
 }
 

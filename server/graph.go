@@ -176,6 +176,15 @@ func joined(first, then json.RawMessage) json.RawMessage {
 	return encoded(append(a, b...))
 }
 
+// elements returns the elements of a JSON array, or any other valid JSON as the only one.
+func elements(data json.RawMessage) []json.RawMessage {
+	var list []json.RawMessage // decoding into a list that has elements would overwrite them
+	if isArray(data) && json.Unmarshal(data, &list) == nil {
+		return list
+	}
+	return []json.RawMessage{data}
+}
+
 func isArray(data json.RawMessage) bool {
 	data = bytes.TrimSpace(data)
 	return len(data) > 0 && data[0] == '['

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,6 +38,23 @@ const (
 	sharedValues = "server/shared"
 )
 
+// ItemScope returns the scope of [Options.Values] that has the items of a user: in a node those of the user that
+// started the run ([UserID]), and without authentication those of everybody. A node that uses it shares its values
+// with the clients of the user, which read and write them by the routes under /store. If [Options.Authorize] gives
+// items another owner, [OwnerItemScope] has them, and if it gives them none, [SharedItemScope].
+func ItemScope(ctx context.Context) memory.Scope {
+	if user := UserID(ctx); user != "" {
+		return OwnerItemScope(user)
+	}
+	return memory.Scope{Tenant: ownValues, User: "local"}
+}
+
+// OwnerItemScope returns the scope of the items of the owner that a [Filter] names.
+func OwnerItemScope(owner string) memory.Scope { return memory.Scope{Tenant: ownValues, User: owner} }
+
+// SharedItemScope returns the scope of the items of all users; see [Filter].
+func SharedItemScope() memory.Scope { return memory.Scope{Tenant: sharedValues, User: "all"} }
+
 // values returns the namespace with these labels, of the user or of all users.
 func (c *call) values(labels []string) (memory.Namespace, error) {
 	scope, err := c.scope(labels)
@@ -58,11 +76,11 @@ func (c *call) scope(labels []string) (memory.Scope, error) {
 	case len(f.Metadata) > 0:
 		return memory.Scope{}, errors.New("server: Options.Authorize returned a filter with Metadata for the store, whose items have none")
 	case f.Owner != "":
-		return memory.Scope{Tenant: ownValues, User: f.Owner}, nil
+		return OwnerItemScope(f.Owner), nil
 	case c.s.o.Auth == nil:
-		return memory.Scope{Tenant: ownValues, User: "local"}, nil
+		return ItemScope(context.Background()), nil
 	}
-	return memory.Scope{Tenant: sharedValues, User: "all"}, nil
+	return SharedItemScope(), nil
 }
 
 // failedItem is the error of an item: a mistake of the client, or a failure of the store.
@@ -175,11 +193,11 @@ func (c *call) searchItems() error {
 		return err
 	}
 	limit := 10
-	if b.Limit != nil {
+	if b.Limit != nil && *b.Limit != 0 { // clients of LangGraph Server send 0 for no limit of their own
 		limit = *b.Limit
 	}
 	if limit < 1 || limit > maxLimit || b.Offset < 0 {
-		return invalid("The limit is %d and the offset is %d; the limit must be from 1 to %d, and the offset not negative.", limit, b.Offset, maxLimit)
+		return invalid("The limit is %d and the offset is %d; the limit must be from 0 to %d, and the offset not negative.", limit, b.Offset, maxLimit)
 	}
 	where, err := conditions(b.Filter)
 	if err != nil {
@@ -189,27 +207,41 @@ func (c *call) searchItems() error {
 	if err != nil {
 		return err
 	}
+	found, err := findItems(c.ctx(), n, b.Query, where, b.Offset+limit)
+	if err != nil {
+		return failedItem(err)
+	}
+	return c.send(map[string]any{"items": found[min(b.Offset, len(found)):]})
+}
+
+// findItems returns items of a namespace. Those that fit a text come first, the best one before the others. The
+// others follow without a score: a text sorts the items, and a filter selects them.
+func findItems(ctx context.Context, n memory.Namespace, text string, where []memory.Condition, limit int) ([]foundItem, error) {
 	out := []foundItem{}
-	if b.Query != "" {
-		hits, err := n.Search(c.ctx(), memory.Question{Text: b.Query, Limit: b.Offset + limit}, memory.ValueFilter{Where: where})
+	hit := map[string]bool{}
+	id := func(i memory.Item) string { return string(encoded([]any{i.Namespace, i.Key})) }
+	if text != "" {
+		hits, err := n.Search(ctx, memory.Question{Text: text, Limit: min(limit, maxLimit)}, memory.ValueFilter{Where: where})
 		if err != nil {
-			return failedItem(err)
+			return nil, err
 		}
-		for _, h := range hits[min(b.Offset, len(hits)):] {
+		for _, h := range hits {
+			hit[id(h.Item)] = true
 			out = append(out, foundItem{newItem(h.Item), &h.Score.Total})
 		}
-		return c.send(map[string]any{"items": out})
 	}
-	i := 0
-	for v, err := range n.List(c.ctx(), memory.ValueQuery{Where: where, Limit: b.Offset + limit}) {
+	if len(out) == limit {
+		return out, nil
+	}
+	for v, err := range n.List(ctx, memory.ValueQuery{Where: where, Limit: limit}) {
 		if err != nil {
-			return failedItem(err)
+			return nil, err
 		}
-		if i++; i > b.Offset {
+		if len(out) < limit && !hit[id(v)] {
 			out = append(out, foundItem{newItem(v), nil})
 		}
 	}
-	return c.send(map[string]any{"items": out})
+	return out, nil
 }
 
 // operators maps the operators of a filter to those of package memory.

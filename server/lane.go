@@ -34,6 +34,7 @@ type activeRun struct {
 
 	drained atomic.Bool // another server continues the run
 	counted bool        // the account of the user has the run; the server's lock guards it
+	began   bool        // it is stored that this server executes the run
 
 	mu       sync.Mutex
 	canceled cancellation
@@ -104,10 +105,10 @@ func (a *activeRun) cancellation() cancellation {
 }
 
 // encoded returns the data of the run as it is stored.
-func (a *activeRun) encoded() json.RawMessage {
+func (a *activeRun) encoded() (json.RawMessage, error) {
 	d := a.data
 	d.Cancel = a.canceledAs()
-	return encoded(d)
+	return d.encoded()
 }
 
 // canceledAs returns what a client wants of the run that it has cancelled, or nothing.
@@ -488,8 +489,9 @@ func (s *Server) storeRun(ctx context.Context, a *activeRun, status string) erro
 		if err := s.adopt(a, r); err != nil {
 			return err
 		}
-		r.Status, r.Updated, r.Data = status, now(), a.encoded()
-		return nil
+		data, err := a.encoded()
+		r.Status, r.Updated, r.Data = status, now(), data
+		return err
 	})
 	return err
 }

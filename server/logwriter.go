@@ -105,11 +105,14 @@ func (w *logWriter) store(events []runs.Event, tasks []runs.Task) error {
 
 var errStoreSilent = errors.New("the store has not answered in time")
 
+// errPanic is the error of a call that panicked.
+var errPanic = errors.New("panic")
+
 // safely calls f, and returns its panic as an error.
 func safely(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+			err = fmt.Errorf("%w: %v\n%s", errPanic, p, debug.Stack())
 		}
 	}()
 	return f()

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -61,14 +60,9 @@ const removeAll = "__remove_all__"
 // readMessages reads one message or an array of messages. A message is a flat object, an
 // object with "role" and "content", a text, or an array of a role and a text.
 func readMessages(data json.RawMessage) (in messageInput, err error) {
-	list := []json.RawMessage{data}
-	if data = bytes.TrimSpace(data); len(data) > 0 && data[0] == '[' {
-		if err := json.Unmarshal(data, &list); err != nil {
-			return in, err
-		}
-		if isTuple(list) {
-			list = []json.RawMessage{data}
-		}
+	list := elements(data)
+	if isTuple(list) {
+		list = []json.RawMessage{data}
 	}
 	for i, item := range list {
 		if err := in.add(item); err != nil {

@@ -199,11 +199,10 @@ func (a *activeRun) readInput(p *prepared, newest *graph.Snapshot, again bool) (
 }
 
 func (c *command) empty() bool {
-	return len(c.Resume) == 0 && len(c.Update) == 0 && string(orNull(c.Goto)) == "null"
+	return string(orNull(c.Resume)) == "null" && string(orNull(c.Update)) == "null" && string(orNull(c.Goto)) == "null"
 }
 
-// readCommand returns the writes of a command. A goto beside an open question has no effect: the
-// question stays open.
+// readCommand returns the writes of a command. A goto runs its nodes beside those whose questions stay open.
 func (a *activeRun) readCommand(c *command, newest *graph.Snapshot, again bool) (state.Update, error) {
 	var open []graph.Pause
 	if newest != nil {
@@ -214,52 +213,58 @@ func (a *activeRun) readCommand(c *command, newest *graph.Snapshot, again bool) 
 		}
 	}
 	out := state.Update{graph.Continue()}
-	if len(c.Resume) > 0 {
+	if string(orNull(c.Resume)) != "null" {
 		answers, err := readAnswers(c.Resume, open)
 		if err != nil && !again { // a run that another server began may have answered already
 			return nil, err
 		}
 		out = append(out, answers...)
 	}
-	if string(orEmpty(c.Update)) != "{}" {
-		data := c.Update
-		if isArray(data) {
-			var err error
-			if data, err = pairs(data); err != nil {
-				return nil, wrongInput("the update of the command cannot be read: %v", err)
-			}
-		}
-		update, err := a.g.readInput(data)
-		if err != nil {
-			return nil, wrongInput("the update of the command cannot be read: %v", err)
-		}
-		out = append(out, update...)
+	update, err := a.g.readUpdate(c.Update)
+	if err != nil {
+		return nil, wrongInput("the update of the command cannot be read: %v", err)
 	}
+	out = append(out, update...)
 	targets, err := readGoto(a.g, c.Goto)
+	return append(out, targets...), err
+}
+
+// readUpdate returns the writes of an update: an object of values by channel, or an array of pairs of a channel and
+// a value.
+func (s *served) readUpdate(data json.RawMessage) (state.Update, error) {
+	list, err := objects(data)
 	if err != nil {
 		return nil, err
 	}
-	if len(open) == 0 {
-		out = append(out, targets...)
+	var out state.Update
+	for _, values := range list {
+		if string(orEmpty(values)) == "{}" {
+			continue
+		}
+		update, err := s.readInput(values)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, update...)
 	}
 	return out, nil
 }
 
-// pairs converts an array of channels and values to an object.
-func pairs(data json.RawMessage) (json.RawMessage, error) {
-	var list [][2]json.RawMessage
-	if err := json.Unmarshal(data, &list); err != nil {
-		return nil, err
+// objects returns an update as objects of values by channel. A channel may be in several pairs.
+func objects(data json.RawMessage) ([]json.RawMessage, error) {
+	if !isArray(data) {
+		return []json.RawMessage{data}, nil
 	}
-	out := map[string]json.RawMessage{}
-	for _, p := range list {
+	var out []json.RawMessage
+	for i, item := range elements(data) {
 		var name string
-		if err := json.Unmarshal(p[0], &name); err != nil {
-			return nil, err
+		if p := elements(item); !isArray(item) || len(p) != 2 || json.Unmarshal(p[0], &name) != nil || name == "" {
+			return nil, fmt.Errorf("its element %d is not an array of a channel and a value: %s", i, shortened(string(item)))
+		} else {
+			out = append(out, encoded(map[string]json.RawMessage{name: p[1]}))
 		}
-		out[name] = p[1]
 	}
-	return encoded(out), nil
+	return out, nil
 }
 
 // readAnswers returns the answers to open questions: one for the only question, or one for each
@@ -296,31 +301,41 @@ func readGoto(g *served, data json.RawMessage) (state.Update, error) {
 	if string(orNull(data)) == "null" {
 		return nil, nil
 	}
-	list := []json.RawMessage{data}
-	if isArray(data) {
-		if err := json.Unmarshal(data, &list); err != nil {
-			return nil, wrongInput("the goto of the command cannot be read: %v", err)
-		}
-	}
 	var out state.Update
-	for _, item := range list {
-		var node string
-		if json.Unmarshal(item, &node) == nil {
-			out = append(out, graph.Goto(node))
+	for _, item := range elements(data) {
+		t, err := readTarget(item)
+		if err != nil {
+			return nil, wrongInput("the goto of the command %v", err)
+		}
+		if t.Input == nil || t.Node == graph.End { // nothing runs at the end
+			out = append(out, graph.Goto(t.Node))
 			continue
 		}
-		var send struct {
-			Node  string          `json:"node"`
-			Input json.RawMessage `json:"input"`
-		}
-		if err := json.Unmarshal(item, &send); err != nil || send.Node == "" {
-			return nil, wrongInput("the goto of the command names no node: %s", shortened(string(item)))
-		}
-		writes, err := g.readInput(orEmpty(send.Input))
+		writes, err := g.readInput(orEmpty(t.Input))
 		if err != nil {
-			return nil, wrongInput("the input of node %q cannot be read: %v", send.Node, err)
+			return nil, wrongInput("the input of node %q cannot be read: %v", t.Node, err)
 		}
-		out = append(out, graph.Send(send.Node, writes...))
+		out = append(out, graph.Send(t.Node, writes...))
 	}
 	return out, nil
+}
+
+// A target is a node that a command schedules. Without an input the node sees the whole state.
+type target struct {
+	Node  string          `json:"node"`
+	Input json.RawMessage `json:"input"`
+}
+
+// readTarget reads the name of a node, or an object with a node and its input.
+func readTarget(data json.RawMessage) (t target, err error) {
+	if json.Unmarshal(data, &t.Node) == nil && t.Node != "" {
+		return t, nil
+	}
+	if err := json.Unmarshal(data, &t); err != nil || t.Node == "" {
+		return t, fmt.Errorf("names no node: %s", shortened(string(data)))
+	}
+	if t.Input == nil { // an object sends an input, and an absent one is empty
+		t.Input = emptyObject
+	}
+	return t, nil
 }

@@ -88,6 +88,15 @@ type runData struct {
 	Error      *failure          `json:",omitempty"`
 }
 
+// encoded returns the data as it is stored, or a [runs.ErrInvalid].
+func (d *runData) encoded() (json.RawMessage, error) {
+	data, err := json.Marshal(d)
+	if err != nil {
+		return nil, fmt.Errorf("the run cannot be encoded and %w: %w", runs.ErrInvalid, err)
+	}
+	return data, nil
+}
+
 func readRun(r runs.Record) (run, runData, error) {
 	var d runData
 	if err := json.Unmarshal(r.Data, &d); err != nil {
@@ -139,10 +148,12 @@ func (c *call) newRun(q *runRequest, thread string) (runs.Record, *served, error
 	if q.AfterSeconds > 0 {
 		d.After = at.Add(time.Duration(q.AfterSeconds * float64(time.Second)))
 	}
-	return runs.Record{
+	r := runs.Record{
 		Kind: runs.Run, ID: cmp.Or(q.id, uuid.New()), Parent: thread, Owner: c.user.ID, Graph: g.name, Status: runPending, Created: at, Updated: at,
-		Metadata: meta, Data: encoded(d),
-	}, g, nil
+		Metadata: meta,
+	}
+	r.Data, err = d.encoded()
+	return r, g, err
 }
 
 // threadForRun returns the id of the thread of a run. It creates a temporary thread for an empty
@@ -201,11 +212,11 @@ func (c *call) start(q *runRequest, thread string) (*activeRun, error) {
 		}
 	}
 	r, g, err := c.newRun(q, thread)
-	if err != nil {
-		return nil, err
+	var a *activeRun
+	if err == nil {
+		a, err = c.s.startRun(c.ctx(), r, g)
 	}
-	a, err := c.s.startRun(c.ctx(), r, g)
-	if err != nil && thread == "" { // the thread was made for the run
+	if err != nil && thread == "" && r.Parent != "" { // the thread was made for the run
 		err = errors.Join(err, c.s.o.Runs.Delete(context.WithoutCancel(c.ctx()), runs.Thread, r.Parent))
 	}
 	if err != nil {
@@ -218,7 +229,7 @@ func (c *call) start(q *runRequest, thread string) (*activeRun, error) {
 func (s *Server) startRun(ctx context.Context, r runs.Record, g *served) (*activeRun, error) {
 	a, err := newActiveRun(r, g)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the run cannot be read again and %w: %w", runs.ErrInvalid, err)
 	}
 	if err := s.enqueue(ctx, a); err != nil {
 		return nil, err

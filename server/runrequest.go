@@ -49,6 +49,28 @@ type command struct {
 	Goto   json.RawMessage `json:"goto,omitempty"`
 }
 
+// check finds what is wrong with the form of a command. Whether the graph has its nodes and channels shows when the
+// run begins.
+func (c *command) check() error {
+	if string(orNull(c.Goto)) != "null" {
+		for _, item := range elements(c.Goto) {
+			if _, err := readTarget(item); err != nil {
+				return invalid("command.goto %v.", err)
+			}
+		}
+	}
+	if c.empty() && len(c.Resume) > 0 {
+		return invalid("command.resume is null, which answers no question. Name the question: {\"resume\": {\"id\": null}}.")
+	}
+	if !isArray(c.Update) {
+		return object("command.update", c.Update)
+	}
+	if _, err := objects(c.Update); err != nil {
+		return invalid("command.update cannot be read: %v.", err)
+	}
+	return nil
+}
+
 // texts is one text or an array of texts.
 type texts []string
 
@@ -91,6 +113,9 @@ func (q *runRequest) check() error {
 	}
 	if q.Config != nil {
 		errs = append(errs, object("config.configurable", q.Config.Configurable), object("config.metadata", q.Config.Metadata))
+		if _, err := q.Config.checkpoint(); err != nil {
+			errs = append(errs, invalid("config.configurable.checkpoint_id is not a text."))
+		}
 		if q.Config.RecursionLimit < 0 {
 			errs = append(errs, invalid("config.recursion_limit is %d; it cannot be negative.", q.Config.RecursionLimit))
 		}
@@ -101,6 +126,9 @@ func (q *runRequest) check() error {
 		one("on_disconnect", q.OnDisconnect, "cancel", "continue"), one("if_not_exists", q.IfNotExists, "create", "reject"),
 		one("on_completion", q.OnCompletion, "delete", "keep"), one("durability", q.Durability, "sync", "async", "exit"),
 	)
+	if q.Command != nil {
+		errs = append(errs, q.Command.check())
+	}
 	if id := q.at(); id != "" && !isUUID(id) {
 		errs = append(errs, invalid("%q is not the id of a checkpoint.", shortened(id)))
 	}
@@ -131,13 +159,20 @@ func (q *runRequest) at() string {
 	if q.Checkpoint != nil && q.Checkpoint.ID != "" {
 		return q.Checkpoint.ID
 	}
+	if q.Config == nil {
+		return ""
+	}
+	id, _ := q.Config.checkpoint() // check has found what is wrong
+	return id
+}
+
+// checkpoint returns the id of a checkpoint in the configuration, or "".
+func (c *config) checkpoint() (string, error) {
 	var configurable struct {
 		ID string `json:"checkpoint_id"`
 	}
-	if q.Config != nil && json.Unmarshal(orEmpty(q.Config.Configurable), &configurable) == nil {
-		return configurable.ID
-	}
-	return ""
+	err := json.Unmarshal(orEmpty(c.Configurable), &configurable)
+	return configurable.ID, err
 }
 
 // runContext returns the values that the nodes of the graph read: those of the assistant, and

@@ -121,8 +121,13 @@ func inputsOf(i *graph.Info) int {
 // state returns a snapshot as clients see it. A live snapshot has the open questions of the
 // thread. With deep, it contains the states of subgraphs.
 func (r *reader) state(ctx context.Context, snap *graph.Snapshot, live, deep bool, p place) (*threadState, error) {
-	ch := r.g.channels.at(p.nodes)
-	values, err := ch.values(snap.View)
+	read := r.values
+	if len(p.tasks) > 0 {
+		read = func(_ context.Context, snap *graph.Snapshot) (map[string]json.RawMessage, error) {
+			return r.g.channels.at(p.nodes).values(snap.View)
+		}
+	}
+	values, err := read(ctx, snap)
 	if err != nil {
 		return nil, err
 	}
@@ -158,6 +163,24 @@ func (r *reader) state(ctx context.Context, snap *graph.Snapshot, live, deep boo
 		st.Interrupts = append(st.Interrupts, task.Interrupts...)
 	}
 	return st, nil
+}
+
+// values returns a state of the thread as clients see it. While the thread waits in a superstep to which a command
+// added tasks, the writes of the finished tasks are not there yet.
+func (r *reader) values(ctx context.Context, snap *graph.Snapshot) (map[string]json.RawMessage, error) {
+	if !slices.ContainsFunc(snap.Tasks, func(t graph.Task) bool { return t.Finished }) {
+		return r.g.channels.values(snap.View)
+	}
+	stored, err := r.thread.At(snap.ID).Snapshot(ctx) // without what was added to it
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range snap.Tasks {
+		if t.Finished && !slices.ContainsFunc(stored.Tasks, func(o graph.Task) bool { return o.ID == t.ID }) {
+			return r.g.channels.values(snap.Due())
+		}
+	}
+	return r.g.channels.values(snap.View)
 }
 
 // asked ends the id of a record with the questions of a task.

@@ -121,14 +121,7 @@ func (r *reader) tasksOf(ctx context.Context, ns string) ([]string, error) {
 
 func readUpdates(g *served, u stateUpdate) (graph.NodeUpdate, error) {
 	edit := graph.NodeUpdate{Node: u.AsNode}
-	list := []json.RawMessage{u.Values}
-	if isArray(u.Values) {
-		list = nil
-		if err := json.Unmarshal(u.Values, &list); err != nil {
-			return edit, err
-		}
-	}
-	for _, values := range list {
+	for _, values := range elements(u.Values) {
 		if string(orEmpty(values)) == "{}" {
 			continue
 		}

@@ -77,7 +77,7 @@ func (s *Server) readThread(ctx context.Context, r runs.Record, values bool) (th
 	if err != nil {
 		return t, err
 	}
-	v, err := g.channels.values(snap.View)
+	v, err := s.reader(g, r.ID).values(ctx, snap)
 	if err != nil {
 		return t, err
 	}

@@ -25,6 +25,7 @@ type Info struct {
 type Snapshot struct {
 	Info
 	View   state.View
+	Due    state.View // without the writes of the due superstep
 	Tasks  []TaskInfo
 	Pauses []Pause
 	// Waiting are the joins of which some, but not all, sources have completed.
@@ -82,7 +83,7 @@ func (r *run) snapshotOfRun() *Snapshot {
 // Its view includes the writes of finished tasks.
 // It shares the prompts of its pauses with the run, which does not change them.
 func (r *run) snapshot(tasks []Task) *Snapshot {
-	out := &Snapshot{Info: r.info(), Waiting: r.plan.waitingJoins(&r.front)}
+	out := &Snapshot{Info: r.info(), Due: r.view, Waiting: r.plan.waitingJoins(&r.front)}
 	out.View, _, _ = r.applyFinished(tasks)
 	out.Tasks = make([]TaskInfo, 0, len(tasks))
 	for i := range tasks {

@@ -1,0 +1,158 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/internal/uuid"
+	"github.com/weft-go/weft/server/runs"
+	"github.com/weft-go/weft/server/runs/memruns"
+	"github.com/weft-go/weft/state"
+)
+
+// A panickingStore panics whenever a run is replaced.
+type panickingStore struct{ runs.Store }
+
+func (s panickingStore) Update(ctx context.Context, r runs.Record) (int64, error) {
+	if r.Kind == runs.Run {
+		panic("bug of a store")
+	}
+	return s.Store.Update(ctx, r)
+}
+
+func (s panickingStore) Append(ctx context.Context, thread string, events []runs.Event, replaced ...runs.Record) error {
+	if len(replaced) > 0 {
+		panic("bug of a store")
+	}
+	return s.Store.Append(ctx, thread, events, replaced...)
+}
+
+// A failingUpdate fails whenever a run is replaced.
+type failingUpdate struct{ runs.Store }
+
+func (s failingUpdate) Update(ctx context.Context, r runs.Record) (int64, error) {
+	if r.Kind == runs.Run {
+		return 0, context.DeadlineExceeded
+	}
+	return s.Store.Update(ctx, r)
+}
+
+func unstorableServer(t *testing.T, store runs.Store) *Server {
+	t.Helper()
+	b := graph.New("g", state.LastWins[string]("text"))
+	b.Node("n", func(context.Context, state.View) (state.Update, error) { return nil, nil })
+	b.Edge(graph.Start, "n")
+	g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
+	require.NoError(t, err)
+	s, err := New(Options{Graphs: map[string]*graph.Graph{"g": g}, Runs: store})
+	require.NoError(t, err)
+	return s
+}
+
+func ask(t *testing.T, s *Server, method, path, body string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, "http://127.0.0.1"+path, strings.NewReader(body))
+	r.RemoteAddr = "127.0.0.1:1"
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	return w
+}
+
+// queuedRun stores a run, with or without its last data being valid JSON.
+func queuedRun(t *testing.T, s *Server, thread string, valid bool) *activeRun {
+	t.Helper()
+	d := runData{Assistant: s.graphs["g"].assistant, Request: runRequest{Assistant: "g", Input: json.RawMessage(`{"text":"a"}`)}}
+	data, err := d.encoded()
+	require.NoError(t, err)
+	a, err := newActiveRun(runs.Record{Kind: runs.Run, ID: uuid.New(), Parent: thread, Graph: "g", Status: runPending, Created: now(), Data: data}, s.graphs["g"])
+	require.NoError(t, err)
+	if !valid {
+		a.data.Request.Metadata = json.RawMessage(`"a"b`)
+	}
+	require.NoError(t, s.enqueue(t.Context(), a))
+	return a
+}
+
+// A run whose record cannot be stored ends with an error. Its thread can be used, and be deleted.
+func TestRunThatCannotBeStoredBlocksNothing(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		store runs.Store
+		valid bool
+		later string // the status of the run, and that of the next one
+	}{
+		"has no JSON":      {memruns.New(), false, runError},
+		"the store panics": {panickingStore{memruns.New()}, true, runPending},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s, thread := unstorableServer(t, c.store), uuid.New()
+				defer func() { assert.NoError(t, s.Close(context.Background())) }()
+				require.Equal(t, http.StatusOK, ask(t, s, http.MethodPost, "/threads", `{"thread_id":"`+thread+`"}`).Code)
+				begun := time.Now()
+				a := queuedRun(t, s, thread, c.valid)
+				next := queuedRun(t, s, thread, true)
+
+				<-a.done
+				<-next.done
+				assert.Less(t, time.Since(begun), time.Minute)
+				r, err := s.o.Runs.Get(t.Context(), runs.Run, a.id)
+				require.NoError(t, err)
+				assert.Equal(t, c.later, r.Status)
+				assert.Empty(t, s.lanes, "the thread is free")
+				assert.Equal(t, http.StatusNoContent, ask(t, s, http.MethodDelete, "/threads/"+thread, "").Code)
+			})
+		})
+	}
+}
+
+func TestRequestForARunThatCannotBeStoredIsRefused(t *testing.T) {
+	t.Parallel()
+	s := unstorableServer(t, memruns.New())
+	defer func() { assert.NoError(t, s.Close(context.Background())) }()
+	deep := strings.Repeat("[", 9999) + strings.Repeat("]", 9999) // JSON that can be read, and not with more around it
+	w := ask(t, s, http.MethodPost, "/runs/wait", `{"assistant_id":"g","input":`+deep+`}`)
+	assert.Equal(t, http.StatusUnprocessableEntity, w.Code, w.Body)
+	assert.Contains(t, w.Body.String(), "cannot be stored")
+	_, n, err := s.o.Runs.Search(t.Context(), runs.Query{Kind: runs.Thread})
+	require.NoError(t, err)
+	assert.Zero(t, n, "the thread that was made for the run")
+}
+
+// A server that stops does not wait for runs that it has not begun.
+func TestCloseDoesNotWaitForRunsThatHaveNotBegun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := memruns.New()
+		s, thread := unstorableServer(t, failingUpdate{store}), uuid.New()
+		require.Equal(t, http.StatusOK, ask(t, s, http.MethodPost, "/threads", `{"thread_id":"`+thread+`"}`).Code)
+		first, second := queuedRun(t, s, thread, true), queuedRun(t, s, thread, true)
+		synctest.Wait()
+		begun := time.Now()
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		assert.NoError(t, s.Close(ctx))
+		assert.Less(t, time.Since(begun), time.Second)
+
+		s = unstorableServer(t, store) // the next server executes them
+		for _, a := range []*activeRun{first, second} {
+			<-s.endOf(a.id)
+			r, err := store.Get(t.Context(), runs.Run, a.id)
+			require.NoError(t, err)
+			assert.Equal(t, runSuccess, r.Status)
+		}
+		assert.NoError(t, s.Close(context.Background()))
+	})
+}
