@@ -130,3 +130,17 @@ func TestModesOfJoinedStreams(t *testing.T) {
 		}
 	}
 }
+
+func TestMessageMayBeARoleAndAText(t *testing.T) {
+	t.Parallel()
+	base := serve(t, memcheckpoint.New(memcheckpoint.Options{}), memruns.New())
+	for _, messages := range []string{`["user","hi"]`, `[["user","hi"]]`, `"hi"`} {
+		var out struct {
+			Messages []struct{ Content string }
+		}
+		exchange(t, http.MethodPost, base+"/runs/wait", `{"assistant_id": "echo", "input": {"messages": `+messages+`}}`, &out)
+		if assert.Len(t, out.Messages, 2, messages) {
+			assert.Equal(t, "echo: hi", out.Messages[1].Content)
+		}
+	}
+}

@@ -70,10 +70,7 @@ func (s *Server) execute(a *activeRun) outcome {
 func (s *Server) runGraph(a *activeRun, w *logWriter) outcome {
 	p, err := s.prepare(a)
 	if serr := s.storeBegin(a); serr != nil { // before the first event
-		if a.ctx.Err() != nil {
-			return canceledOutcome(a)
-		}
-		return failedOutcome(serr)
+		return notBegun(a, serr)
 	}
 	if err != nil {
 		rec := newRecorder(a, w, nil, nil)
@@ -124,6 +121,14 @@ func (s *Server) storeBegin(a *activeRun) error {
 	err := s.persist(a.ctx, a, func(ctx context.Context) error { return s.storeRun(ctx, a, runRunning) })
 	a.began = err == nil
 	return err
+}
+
+// notBegun is the end of a run whose begin was not stored.
+func notBegun(a *activeRun, err error) outcome {
+	if a.ctx.Err() != nil {
+		return canceledOutcome(a)
+	}
+	return failedOutcome(err)
 }
 
 func canceledOutcome(a *activeRun) outcome {

@@ -33,12 +33,7 @@ func (s *Server) finish(a *activeRun, out outcome) {
 			a.data.Found = nil
 		}
 	}
-	rested, err := s.persistEnd(a, out)
-	if errors.Is(err, errHopeless) && s.reset(a) == nil { // the thread must not wait for ever
-		out = failedOutcome(err)
-		a.data.Ended, a.data.Error = new(now()), out.err
-		rested, err = s.persistEnd(a, out)
-	}
+	rested, err := s.persistEnd(a, &out)
 	idle := s.leave(a) || s.o.Queue != nil
 	if errors.Is(err, errSuperseded) || errors.Is(err, runs.ErrNotFound) && s.dropOrphan(a) {
 		return
@@ -82,12 +77,19 @@ func (s *Server) dropOrphan(a *activeRun) bool {
 	return gone && err == nil
 }
 
-// persistEnd stores the end of a run. It reports whether it has stored the status of the thread.
-func (s *Server) persistEnd(a *activeRun, out outcome) (rested bool, err error) {
-	err = s.persist(s.ctx, a, func(ctx context.Context) (err error) {
-		rested, err = s.storeEnd(ctx, a, out)
+// persistEnd stores the end of a run, or a failure if that cannot be stored: the thread must not wait for ever. It
+// reports whether it has stored the status of the thread.
+func (s *Server) persistEnd(a *activeRun, out *outcome) (rested bool, err error) {
+	store := func(ctx context.Context) (err error) {
+		rested, err = s.storeEnd(ctx, a, *out)
 		return err
-	})
+	}
+	err = s.persist(s.ctx, a, store)
+	if errors.Is(err, errHopeless) && s.reset(a) == nil {
+		*out = failedOutcome(err)
+		a.data.Ended, a.data.Error = new(now()), out.err
+		err = s.persist(s.ctx, a, store)
+	}
 	return rested, err
 }
 

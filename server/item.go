@@ -114,6 +114,11 @@ func (c *call) putItem() error {
 	if err := object("value", b.Value); err != nil || len(b.Value) == 0 {
 		return invalid("The value is not an object.")
 	}
+	for _, label := range b.Namespace {
+		if strings.Contains(label, ".") { // a request for an item joins the labels by periods
+			return invalid("The label %q of the namespace has a period.", shortened(label))
+		}
+	}
 	n, err := c.values(b.Namespace)
 	if err != nil {
 		return err
