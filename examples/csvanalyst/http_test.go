@@ -21,6 +21,7 @@ import (
 
 	"github.com/weft-go/weft/examples/csvanalyst/internal/api"
 	"github.com/weft-go/weft/examples/csvanalyst/internal/offline"
+	"github.com/weft-go/weft/examples/csvanalyst/internal/records"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/llmtest"
 )
@@ -345,4 +346,36 @@ func TestLeftovers(t *testing.T) {
 		}
 	}
 	start(t, folder, offline.Model{}).wantFiles(0)
+}
+
+// Quotas bound files, sessions and bytes, on the routes and for threads of the page.
+func TestQuotas(t *testing.T) {
+	t.Parallel()
+	c := config{folder: t.TempDir(), maxUpload: 1 << 20, logger: slog.New(slog.DiscardHandler), limits: records.Limits{Sessions: 2, Files: 2, Bytes: 400}}
+	a := startWith(t, c, offline.Model{})
+	refused := func(r reply, why string) {
+		t.Helper()
+		if r.status != http.StatusInsufficientStorage || !strings.Contains(r.body, why) {
+			t.Errorf("got %d %s, want 507 with %q", r.status, r.body, why)
+		}
+	}
+	id := a.withFile("one.csv", "a\n1\n")
+	if r := a.upload(id, "two.csv", "a\n1\n"); r.status != http.StatusCreated {
+		t.Fatalf("the second file: %d %s", r.status, r.body)
+	}
+	refused(a.upload(id, "three.csv", "a\n1\n"), "a conversation may have 2 files")
+	a.wantFiles(4)
+	thread, _ := a.thread("three.csv", "a\n1\n")
+	refused(a.json("POST", "/api/sessions", "{}"), "a user may have 2 conversations")
+	refused(a.uploadTo("/api/files?thread="+thread, "large.csv", "a\n"+strings.Repeat("1\n", 300)), "the files of all users may have")
+	a.wantFiles(6)
+	a.token = "bob" // another user
+	if r := a.json("POST", "/api/sessions", "{}"); r.status != http.StatusCreated {
+		t.Errorf("another user: %d %s", r.status, r.body)
+	}
+	a.token = ""
+	if r := a.do("DELETE", "/api/sessions/"+id, ""); r.status != http.StatusNoContent {
+		t.Fatalf("the deletion: %d %s", r.status, r.body)
+	}
+	a.withFile("again.csv", "a\n1\n")
 }

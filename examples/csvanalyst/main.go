@@ -3,8 +3,8 @@
 //
 //	go run ./examples/csvanalyst
 //
-// Read internal/analyst for the graph and how it is run and streamed, internal/api for the
-// endpoints, and the other folders of internal for what is CSV and SQL.
+// Read internal/analyst/graph.go for the graph, internal/api for the routes, and the other folders of internal for
+// what is CSV and SQL.
 package main
 
 import (
@@ -21,6 +21,7 @@ import (
 	"github.com/weft-go/weft/examples/csvanalyst/internal/api"
 	"github.com/weft-go/weft/examples/csvanalyst/internal/files"
 	"github.com/weft-go/weft/examples/csvanalyst/internal/offline"
+	"github.com/weft-go/weft/examples/csvanalyst/internal/records"
 	"github.com/weft-go/weft/examples/internal/models"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/llm"
@@ -33,6 +34,8 @@ type config struct {
 	address, folder, database, schema string
 	hosts                             []string
 	maxUpload                         int64
+	limits                            records.Limits
+	rules                             bool // no language model answers
 	pace                              time.Duration
 	logger                            *slog.Logger
 }
@@ -46,8 +49,11 @@ func main() {
 	})
 	flag.StringVar(&c.folder, "data", "csvanalyst-data", "the `folder` of the files, and of the databases unless DATABASE_URL is set")
 	flag.StringVar(&c.schema, "schema", "csvanalyst", "the `schema` in the database of DATABASE_URL")
-	flag.Int64Var(&c.maxUpload, "max-upload", 2<<30, "how many `bytes` an upload may have")
-	flag.DurationVar(&c.pace, "pace", 12*time.Millisecond, "how long the offline model takes for a word")
+	flag.Int64Var(&c.maxUpload, "max-upload", 2<<30, "the maximum `bytes` of an upload")
+	flag.IntVar(&c.limits.Files, "max-files", 20, "the maximum `number` of files of a conversation")
+	flag.IntVar(&c.limits.Sessions, "max-sessions", 1000, "the maximum `number` of conversations of a user")
+	flag.Int64Var(&c.limits.Bytes, "max-stored", 20<<30, "the maximum `bytes` of all files together, besides their databases")
+	flag.DurationVar(&c.pace, "pace", 12*time.Millisecond, "the time that the offline model takes for a word")
 	flag.Parse()
 	if err := run(context.Background(), c); err != nil {
 		fmt.Fprintln(os.Stderr, "csvanalyst:", err)
@@ -61,6 +67,7 @@ func run(ctx context.Context, c config) error {
 	if err != nil {
 		return err
 	}
+	c.rules = name == models.Offline
 	l, err := net.Listen("tcp", c.address)
 	if err != nil {
 		return err
@@ -93,6 +100,7 @@ func open(ctx context.Context, c config, model llm.Model) (*server.Server, func(
 // docs:begin serve
 // serve returns a server of the conversation, with the routes of the application.
 func serve(c config, st *stores, model llm.Model) (*server.Server, error) {
+	st.records.Limits = c.limits
 	uploads, err := files.Open(c.folder, st.records)
 	if err != nil {
 		return nil, err
@@ -110,7 +118,8 @@ func serve(c config, st *stores, model llm.Model) (*server.Server, error) {
 		Runs:   st.runs,
 		Chat: &ui.Chat{
 			Title:       "CSV analyst",
-			Greeting:    "Attach CSV files, then ask about them. Every figure comes from the file.",
+			Greeting:    greeting(c.rules),
+			Suggestions: []string{"What columns are there?", "How many rows are there?", "Show the first 10 rows"},
 			Placeholder: "What is the total amount by city?",
 			Tools:       service.Tools(),
 			Attach:      true,
@@ -134,18 +143,3 @@ func serve(c config, st *stores, model llm.Model) (*server.Server, error) {
 }
 
 // docs:end
-
-// gemini reads the environment, in which a key in LLM_API_KEY alone is one for Gemini.
-func gemini(getenv func(string) string) func(string) string {
-	for _, name := range []string{"LLM_PROVIDER", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "MISTRAL_API_KEY", "OPENAI_BASE_URL", "OLLAMA_HOST"} {
-		if getenv(name) != "" {
-			return getenv
-		}
-	}
-	return func(name string) string {
-		if name == "LLM_PROVIDER" && getenv("LLM_API_KEY") != "" {
-			return "googleai"
-		}
-		return getenv(name)
-	}
-}

@@ -116,7 +116,7 @@ func TestOneUnreadableFileDoesNotFailTheRest(t *testing.T) {
 	if all[1].OriginalName != "broken.csv" || all[1].Columns != nil || all[1].RowCount != nil {
 		t.Errorf("the broken file is %+v", all[1])
 	}
-	if !strings.Contains(prompt, "can not be read") {
+	if !strings.Contains(prompt, "cannot be read") {
 		t.Errorf("the model is told %q", prompt)
 	}
 }

@@ -9,12 +9,17 @@ const (
 	promptBegin = "You are a helpful AI assistant that can analyze CSV files and images. "
 	promptTools = `
 Guidance:
-- Answer from what the tools return, and never from a guess. Name the file that you looked at.
-- Give resourceId and columns as they are written above.
-- For a figure over all rows use aggregateCsvData; over some rows, filterAndAggregateCsvData.
-- To see rows use loadCsvData or filterCsvRows, which return a part of the rows: do not count these.
-- To learn what a column holds use getCsvStatistics, and to find where a word is searchCsvText.
-- For two files, or two groups of rows, use compareCsvData.`
+- Answer from the results of the tools, never from a guess. Name the file.
+- The lines above describe each file: the type of each column, all its values if they are few, the currency, the first and the last date.
+- Give resourceId, columns and values as they are written above. Write numbers as 1234.5 and dates as 2006-01-31.
+- An empty cell has no value. It is not zero: no sum or average counts it. Find empty cells with the op "empty".
+- For figures of all rows use aggregateCsvData; of some rows, filterAndAggregateCsvData. For months, quarters or years, group by a column of dates and set period.
+- To show rows use loadCsvData or filterCsvRows. They return a part of the rows, and "matched" is the number of all: do not count or add rows yourself.
+- To learn about a column use getCsvStatistics; to find a word, searchCsvText.
+- To compare two files, or two selections of rows, use compareCsvData.
+- The page shows results of tools as tables and charts. Say the answer in a sentence, and repeat at most ten rows.
+- Write amounts with their currency, commas between thousands and at most two decimals.
+- If the file cannot answer the question, say so and name the missing column.`
 )
 
 // nameOf is what the model calls a file: its name, or its id if another file has the name, too.
@@ -50,7 +55,7 @@ func buildSystemPrompt(files []csvResource) string {
 		}
 		b.Write(line)
 		if f.RowCount == nil {
-			b.WriteString(" (this file can not be read)")
+			b.WriteString(" (this file cannot be read)")
 		}
 		b.WriteByte('\n')
 	}

@@ -7,20 +7,6 @@ import (
 	"github.com/weft-go/weft/examples/csvanalyst/internal/csvdb"
 	"github.com/weft-go/weft/examples/csvanalyst/internal/records"
 	"github.com/weft-go/weft/llm"
-	"github.com/weft-go/weft/state"
-)
-
-// The state of a run. A node that writes nothing, or nil, to a channel leaves it as
-// it is; anything else replaces what is there, also an empty list.
-var (
-	sessionID    = state.Optional[string]("sessionId")
-	messages     = state.Optional[[]message]("messages").Default(func() []message { return []message{} })
-	csvMetadata  = state.Optional[[]csvResource]("csvResourcesMetadata").Default(func() []csvResource { return []csvResource{} })
-	currentQuery = state.Optional[string]("currentQuery")
-	// said is what the model said and the tools returned in this run, which the graph of the page shows.
-	said = state.Optional[[]llm.Message]("said")
-
-	currentQueryImages = state.Optional[[]records.Image]("currentQueryImages").Default(func() []records.Image { return []records.Image{} })
 )
 
 // A message is what the user or the assistant said.
@@ -49,7 +35,7 @@ func (m *message) UnmarshalJSON(data []byte) error {
 }
 
 // A csvResource is what the model is told of a file. Columns and RowCount are absent
-// of a file that can not be read.
+// of a file that cannot be read.
 type csvResource struct {
 	ID           string         `json:"id"`
 	OriginalName string         `json:"originalName"`

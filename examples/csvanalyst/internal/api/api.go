@@ -81,6 +81,8 @@ func refused(err error) error {
 		return jsonhttp.Refuse(http.StatusNotFound, "There is no such session.")
 	case errors.Is(err, files.ErrNotFound):
 		return jsonhttp.Refuse(http.StatusNotFound, "There is no such file in this session.")
+	case errors.Is(err, records.ErrQuota):
+		return jsonhttp.Refuse(http.StatusInsufficientStorage, "%s.", firstUpper(strings.SplitN(err.Error(), "\n", 2)[0]))
 	case errors.Is(err, files.ErrLarge):
 		return jsonhttp.Refuse(http.StatusRequestEntityTooLarge, "Images may have %d MiB together.", files.MaxImages>>20)
 	case errors.Is(err, files.ErrImage):
@@ -94,6 +96,9 @@ func refused(err error) error {
 	}
 	return err
 }
+
+// firstUpper writes the first letter of a sentence in upper case.
+func firstUpper(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
 // session returns the session in the path, if it is the caller's.
 func (s *Routes) session(r *http.Request) (records.Session, error) {

@@ -156,9 +156,17 @@ func (s shape) survey(ctx context.Context, file string) (*survey, error) {
 
 func (v *survey) schema() Schema {
 	s := Schema{RowCount: v.rows, Delimiter: string(v.comma), Encoding: v.encoding, Header: v.shape.header}
+	listed := 0 // bytes of values
 	for i, name := range names(v.header, len(v.guesses)) {
 		g := &v.guesses[i]
-		s.Columns = append(s.Columns, g.column(name, v.rows))
+		c := g.column(name, v.rows)
+		for _, value := range c.Values {
+			listed += len(value)
+		}
+		if listed > maxListed {
+			c.Values = nil
+		}
+		s.Columns = append(s.Columns, c)
 		if f := g.format(); f.note != "" {
 			s.Notes = append(s.Notes, fmt.Sprintf("%s: %s", name, f.note))
 		}
@@ -180,8 +188,11 @@ func (v *survey) schema() Schema {
 	return s
 }
 
-// batch is how many rows one INSERT has, at most.
-const batch = 64
+// batch is the maximum number of rows of an INSERT, and batchBytes the size above which it has no further row.
+const (
+	batch      = 64
+	batchBytes = 1 << 20
+)
 
 // load is the second pass: it writes the rows, and completes the schema. There is no journal, because
 // nobody sees the database before it is complete.
@@ -267,7 +278,19 @@ func (v *survey) insert(ctx context.Context, conn *sql.Conn, file string) error 
 		return err
 	}
 	defer full.Close()
-	values := make([]any, 0, rows*width)
+	values, size := make([]any, 0, rows*width), 0
+	write := func() error {
+		var err error
+		switch n := len(values) / width; n {
+		case 0:
+		case rows:
+			_, err = full.ExecContext(ctx, values...)
+		default:
+			_, err = conn.ExecContext(ctx, "INSERT INTO data VALUES "+strings.TrimSuffix(strings.Repeat(row+",", n), ","), values...)
+		}
+		values, size = values[:0], 0
+		return err
+	}
 	skip := v.shape.header
 	err = v.shape.rows(file, func(cells []string, _ int) error {
 		if skip {
@@ -275,25 +298,21 @@ func (v *survey) insert(ctx context.Context, conn *sql.Conn, file string) error 
 			return nil
 		}
 		for i, f := range formats {
+			cell := ""
 			if i < len(cells) {
-				values = append(values, f.value(cells[i]))
-			} else {
-				values = append(values, nil)
+				cell = cells[i]
 			}
+			values, size = append(values, f.value(cell)), size+len(cell)
 		}
-		if len(values) < rows*width {
+		if len(values) < rows*width && size < batchBytes {
 			return nil
 		}
-		_, err := full.ExecContext(ctx, values...)
-		values = values[:0]
-		return err
+		return write()
 	})
-	if err != nil || len(values) == 0 {
+	if err != nil {
 		return err
 	}
-	rest := "INSERT INTO data VALUES " + strings.TrimSuffix(strings.Repeat(row+",", len(values)/width), ",")
-	_, err = conn.ExecContext(ctx, rest, values...)
-	return err
+	return write()
 }
 
 // address is that of a database file, whatever is in its path.

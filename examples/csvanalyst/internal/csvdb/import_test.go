@@ -197,6 +197,31 @@ func TestColumnsAreDescribed(t *testing.T) {
 	}
 }
 
+// However many columns a file has, the listed values have at most eight kilobytes: they are part of a prompt.
+func TestListedValuesAreBounded(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	for row := range 30 {
+		for i := range 200 {
+			if row == 0 {
+				fmt.Fprintf(&b, "name%d,", i)
+			} else {
+				fmt.Fprintf(&b, "value %d of column %d,", row, i)
+			}
+		}
+		b.WriteString("x\n")
+	}
+	listed := 0
+	for _, c := range imported(t, b.String()).Schema.Columns {
+		for _, v := range c.Values {
+			listed += len(v)
+		}
+	}
+	if listed == 0 || listed > 8<<10 {
+		t.Errorf("%d bytes are listed", listed)
+	}
+}
+
 // A cell may have many delimiters in quotes: it is one cell.
 func TestDelimitersInQuotes(t *testing.T) {
 	t.Parallel()

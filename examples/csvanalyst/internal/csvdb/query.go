@@ -366,6 +366,18 @@ func (a Aggregate) Name() string {
 	return strings.TrimSpace(strings.ReplaceAll(a.Function, "_", " ") + " " + a.Column)
 }
 
+// Title is the figure in words: "Total amount".
+func (a Aggregate) Title() string {
+	if a.Function == "count" && a.Column == "" {
+		return "Number of rows"
+	}
+	words := map[string]string{
+		"count": "Number of values of", "count_distinct": "Number of different values of", "sum": "Total", "avg": "Average", "median": "Median",
+		"min": "Lowest", "max": "Highest", "stddev": "Standard deviation of",
+	}[a.Function]
+	return words + " " + a.Column
+}
+
 func (q *query) figure(a Aggregate) (string, error) {
 	if a.Function == "count" && a.Column == "" {
 		return "count(*)", nil

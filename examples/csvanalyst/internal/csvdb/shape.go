@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 )
 
@@ -124,11 +123,15 @@ func refused(err error, eof bool) error {
 	return fmt.Errorf("%w: line %d: %w", ErrNotCSV, p.Line, p.Err)
 }
 
-// head reads the first rows.
+// head reads the beginning of the cells of the first rows.
 func (s shape) head(path string) ([][]string, error) {
 	var out [][]string
 	err := s.rows(path, func(row []string, _ int) error {
-		out = append(out, slices.Clone(row))
+		cells := make([]string, len(row))
+		for i, cell := range row {
+			cells[i] = strings.Clone(cell[:min(len(cell), maxValue)]) // so that a row of a megabyte is not kept
+		}
+		out = append(out, cells)
 		if len(out) == sample {
 			return errStop
 		}

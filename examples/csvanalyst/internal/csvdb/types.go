@@ -148,6 +148,8 @@ const (
 	// of the bytes of each.
 	maxValues = 40
 	maxValue  = 40
+	// maxListed is the maximum number of bytes of the values of all columns, which are part of a prompt.
+	maxListed = 8 << 10
 	// manyCurrencies is the currency of a column whose cells have different signs.
 	manyCurrencies = "?"
 )

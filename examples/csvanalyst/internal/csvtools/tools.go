@@ -79,7 +79,7 @@ var looks = map[string]tools.Annotations{
 	"aggregateCsvData":          {Title: "Compute figures", Result: "chart"},
 	"filterAndAggregateCsvData": {Title: "Compute figures of some rows", Result: "chart"},
 	"getCsvStatistics":          {Title: "Describe columns"},
-	"searchCsvText":             {Title: "Search for a text", Result: "table"},
+	"searchCsvText":             {Title: "Search for a text"},
 	"compareCsvData":            {Title: "Compare", Result: "table"},
 }
 
@@ -149,19 +149,20 @@ func (b box) compute(ctx context.Context, f file, in figures, s csvdb.Selection)
 	if err != nil || len(in.GroupBy) == 0 {
 		return out, err
 	}
-	names, units := []string{}, map[string]bool{}
-	for _, c := range found.Columns[len(in.GroupBy):] {
-		names, units[c.Currency] = append(names, c.Name), true
-		out.Unit = c.Currency
+	var titles, groups []string
+	units := map[string]bool{}
+	for i, c := range found.Columns {
+		if i < len(in.GroupBy) {
+			groups = append(groups, c.Name)
+			continue
+		}
+		units[c.Currency], out.Unit = true, c.Currency
+		titles = append(titles, in.Aggregates[i-len(in.GroupBy)].Title())
 	}
 	if len(units) > 1 {
 		out.Unit = ""
 	}
-	groups := []string{}
-	for _, c := range found.Columns[:len(in.GroupBy)] {
-		groups = append(groups, c.Name)
-	}
-	out.Title = strings.Join(names, ", ") + " by " + strings.Join(groups, ", ")
+	out.Title = strings.Join(titles, ", ") + " by " + strings.Join(groups, ", ")
 	if in.Period != "" && len(found.Rows) > manyBars {
 		out.Type = "line"
 	}

@@ -62,6 +62,9 @@ func (f *Store) path(r records.Resource) (string, error) {
 
 // Add stores an upload as a resource of a session. It is there as a whole, or not.
 func (f *Store) Add(ctx context.Context, session, name string, content io.Reader) (r records.Resource, err error) {
+	if err := f.records.Room(ctx, session, 1); err != nil { // before the content is read
+		return r, err
+	}
 	r = records.Resource{ID: records.NewID(), SessionID: session, OriginalName: cleanName(name), MIMEType: "text/csv"}
 	head := bufio.NewReaderSize(content, 512)
 	begin, err := head.Peek(512)

@@ -26,7 +26,7 @@ func (t talk) call(q *question) (wanted, string) {
 	case q.verb == "describe":
 		return q.describe(), ""
 	case q.verb == "search" && len(q.lookups) > 0:
-		return wanted{"searchCsvText", map[string]any{"resourceId": q.file.ID, "text": q.searchText()}}, ""
+		return wanted{"searchCsvText", arguments{"resourceId": q.file.ID, "text": q.searchText()}}, ""
 	case q.verb == "compare":
 		if other := t.other(q.file); other != nil {
 			return q.compareFiles(*other)
@@ -38,29 +38,29 @@ func (t talk) call(q *question) (wanted, string) {
 
 // compute asks for figures or rows.
 func (q *question) compute() (wanted, string) {
-	arguments := map[string]any{"resourceId": q.file.ID}
+	in := arguments{"resourceId": q.file.ID}
 	if len(q.functions) > 0 || len(q.groupBy) > 0 {
-		return q.figures(arguments)
+		return q.figures(in)
 	}
 	if len(q.columns) != 1 || q.order != 0 || q.n != 0 || q.noun {
-		return q.rows(arguments)
+		return q.rows(in)
 	}
 	switch only := q.columns[0]; {
 	case q.plural(only) && q.file.named(only).Type == "text": // "which departments are there"
 		q.groupBy, q.columns = q.columns, nil
-		return q.figures(arguments)
+		return q.figures(in)
 	case !q.plural(only) && q.verb == "" && len(q.conditions) == 0: // "salary"
 		return q.describe(), ""
 	}
-	return q.rows(arguments)
+	return q.rows(in)
 }
 
 func (q *question) describe() wanted {
-	arguments := map[string]any{"resourceId": q.file.ID}
+	in := arguments{"resourceId": q.file.ID}
 	if len(q.columns) > 0 {
-		arguments["columns"] = q.columns
+		in["columns"] = q.columns
 	}
-	return wanted{"getCsvStatistics", arguments}
+	return wanted{"getCsvStatistics", in}
 }
 
 func (q *question) searchText() string {
@@ -88,7 +88,7 @@ func quoted(list []string) string {
 }
 
 // rows asks for rows, in the order of a column if there is a superlative.
-func (q *question) rows(arguments map[string]any) (wanted, string) {
+func (q *question) rows(in arguments) (wanted, string) {
 	limit := fewRows
 	if q.order != 0 {
 		limit = ties
@@ -101,57 +101,59 @@ func (q *question) rows(arguments map[string]any) (wanted, string) {
 		if q.orderBy == "" {
 			return wanted{}, fmt.Sprintf("By which column? Name it, such as: the highest %s. %s", q.example(), q.columnList())
 		}
-		arguments["orderBy"], arguments["descending"] = q.orderBy, q.order > 0
+		in["orderBy"], in["descending"] = q.orderBy, q.order > 0
 		q.columns = slices.DeleteFunc(q.columns, func(name string) bool { return name == q.orderBy })
 	}
 	if q.n > 0 {
 		limit = q.n
 	}
-	arguments["limit"] = min(limit, manyGroups)
+	if limit != fewRows { // which is the default
+		in["limit"] = min(limit, manyGroups)
+	}
 	if len(q.columns) > 0 && q.order == 0 {
-		arguments["columns"] = q.columns
+		in["columns"] = q.columns
 	}
 	if len(q.conditions) == 0 {
-		return wanted{"loadCsvData", arguments}, ""
+		return wanted{"loadCsvData", in}, ""
 	}
-	arguments["conditions"] = q.conditions
-	return wanted{"filterCsvRows", arguments}, ""
+	in["conditions"] = q.conditions
+	return wanted{"filterCsvRows", in}, ""
 }
 
 // figures asks for aggregates.
-func (q *question) figures(arguments map[string]any) (wanted, string) {
+func (q *question) figures(in arguments) (wanted, string) {
 	if problem := q.completeFigures(); problem != "" {
 		return wanted{}, problem
 	}
-	arguments["aggregates"] = q.functions
+	in["aggregates"] = q.functions
 	if len(q.groupBy) > 0 {
-		arguments["groupBy"], arguments["limit"] = q.groupBy, manyGroups
+		in["groupBy"], in["limit"] = q.groupBy, manyGroups
 		first := q.file.named(q.groupBy[0])
 		switch {
 		case q.order != 0 || q.n > 0:
-			arguments["orderBy"], arguments["descending"] = q.functions[0].name(), q.order >= 0
-			arguments["limit"] = 10
+			in["orderBy"], in["descending"] = q.functions[0].name(), q.order >= 0
+			in["limit"] = 10
 			if q.n > 0 {
-				arguments["limit"] = min(q.n, manyGroups)
+				in["limit"] = min(q.n, manyGroups)
 			}
 			if first.Empty > 0 {
 				q.add(condition{Column: first.Name, Op: "not_empty"})
 			}
 		case q.period != "": // the tool orders by time
 		case first.number() || first.dated():
-			arguments["orderBy"] = q.groupBy[0]
+			in["orderBy"] = q.groupBy[0]
 		default:
-			arguments["orderBy"], arguments["descending"] = q.functions[0].name(), true
+			in["orderBy"], in["descending"] = q.functions[0].name(), true
 		}
 		if q.period != "" {
-			arguments["period"] = q.period
+			in["period"] = q.period
 		}
 	}
 	if len(q.conditions) == 0 {
-		return wanted{"aggregateCsvData", arguments}, ""
+		return wanted{"aggregateCsvData", in}, ""
 	}
-	arguments["conditions"] = q.conditions
-	return wanted{"filterAndAggregateCsvData", arguments}, ""
+	in["conditions"] = q.conditions
+	return wanted{"filterAndAggregateCsvData", in}, ""
 }
 
 // completeFigures gives each figure its column, and refuses what a figure cannot say.
@@ -247,15 +249,15 @@ func (q *question) compareGroups() (wanted, string) {
 	}
 	both := q.conditions[at]
 	rest := slices.Delete(slices.Clone(q.conditions), at, at+1)
-	side := func(value string) map[string]any {
+	side := func(value string) arguments {
 		all := append([]condition{{Column: both.Column, Op: "eq", Value: value}}, rest...)
-		return map[string]any{"resourceId": q.file.ID, "conditions": all}
+		return arguments{"resourceId": q.file.ID, "conditions": all}
 	}
-	arguments := map[string]any{"left": side(both.Values[0]), "right": side(both.Values[1]), "aggregate": q.functions[0]}
+	in := arguments{"left": side(both.Values[0]), "right": side(both.Values[1]), "aggregate": q.functions[0]}
 	if len(groups) > 0 {
-		arguments["groupBy"] = groups[0]
+		in["groupBy"] = groups[0]
 	}
-	return wanted{"compareCsvData", arguments}, ""
+	return wanted{"compareCsvData", in}, ""
 }
 
 func pick(texts ...string) string {
@@ -277,13 +279,13 @@ func (q *question) compareFiles(other file) (wanted, string) {
 	if problem := q.completeFigures(); problem != "" {
 		return wanted{}, problem
 	}
-	arguments := map[string]any{
-		"left": map[string]any{"resourceId": q.file.ID}, "right": map[string]any{"resourceId": other.ID}, "aggregate": q.functions[0],
+	in := arguments{
+		"left": arguments{"resourceId": q.file.ID}, "right": arguments{"resourceId": other.ID}, "aggregate": q.functions[0],
 	}
 	if len(q.groupBy) > 0 {
-		arguments["groupBy"] = q.groupBy[0]
+		in["groupBy"] = q.groupBy[0]
 	}
-	return wanted{"compareCsvData", arguments}, ""
+	return wanted{"compareCsvData", in}, ""
 }
 
 // about says once in an answer that rules give it.

@@ -15,7 +15,7 @@ import (
 const prompt = "You help.\n" +
 	`{"resourceId":"r1","name":"sales.csv","rowCount":3,"columns":[{"name":"city","type":"text"},{"name":"unitPrice","type":"real"},{"name":"order_date","type":"date"}]}` + "\n" +
 	`{"resourceId":"r2","name":"people.csv","rowCount":2,"columns":[{"name":"name","type":"text"},{"name":"age","type":"integer"}]}` + "\n" +
-	`{"resourceId":"r3","name":"broken.csv"} (this file can not be read)` + "\n"
+	`{"resourceId":"r3","name":"broken.csv"} (this file cannot be read)` + "\n"
 
 func ask(t testing.TB, system, question string) llm.Message {
 	t.Helper()
@@ -36,7 +36,7 @@ func TestFirstCall(t *testing.T) {
 		{"rows with unit price at least 1,000", "filterCsvRows", `"op":"ge","value":"1000"`},
 		{"rows of people where age is not 7", "filterCsvRows", `"op":"ne","value":"7"`},
 		{"how many people are called \"Ann Lee\"", "searchCsvText", `"text":"Ann Lee"`},
-		{"bottom 3 rows of sales by unit price", "loadCsvData", `"descending":false,"limit":3,"orderBy":"unitPrice"`},
+		{"bottom 3 rows of sales by unit price", "loadCsvData", `"orderBy":"unitPrice","descending":false,"limit":3`},
 		{"rows where city starts with At", "filterCsvRows", `"op":"starts_with","value":"At"`},
 		{"rows where city is empty", "filterCsvRows", `"op":"empty"`},
 		{"compare sales and people", "compareCsvData", `"left":{"resourceId":"r2"},"right":{"resourceId":"r1"}`},
@@ -53,7 +53,7 @@ func TestWithoutFiles(t *testing.T) {
 	t.Parallel()
 	for system, want := range map[string]string{
 		"You help.": "There is no CSV file in this session yet.",
-		`{"resourceId":"r3","name":"broken.csv"} (this file can not be read)`: "None of the files in this session can be read.",
+		`{"resourceId":"r3","name":"broken.csv"} (this file cannot be read)`: "None of the files in this session can be read.",
 	} {
 		if got := ask(t, system, "how many rows?").Text(); !strings.HasPrefix(got, want) {
 			t.Errorf("got %q, want %q", got, want)

@@ -1,8 +1,11 @@
 package offline
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,7 +14,34 @@ import (
 // wanted is a tool to call.
 type wanted struct {
 	tool      string
-	arguments map[string]any
+	arguments arguments
+}
+
+// arguments of a call. In JSON, those that say what the call is about come first, because the page shows them.
+type arguments map[string]any
+
+// MarshalJSON writes the file, the text and the figure first.
+func (a arguments) MarshalJSON() ([]byte, error) {
+	names := slices.SortedFunc(maps.Keys(a), func(x, y string) int {
+		return cmp.Or(rank(x)-rank(y), strings.Compare(x, y))
+	})
+	var b bytes.Buffer
+	for _, name := range names {
+		value, err := json.Marshal(a[name])
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&b, ",%q:%s", name, value)
+	}
+	return []byte("{" + strings.TrimPrefix(b.String(), ",") + "}"), nil
+}
+
+// rank returns the place of an argument.
+func rank(name string) int {
+	if i := slices.Index([]string{"resourceId", "text", "orderBy", "period"}, name); i >= 0 {
+		return i
+	}
+	return 9
 }
 
 // next returns the tools to call, or the answer.
@@ -206,6 +236,12 @@ func (t talk) resolve(q *question) (searches []wanted) {
 	}
 	lookups := q.lookups
 	q.lookups = nil
+	if len(q.unknown) > 0 || q.problem != "" { // then a search would not help
+		for _, l := range lookups {
+			q.unknown = append(q.unknown, l.text)
+		}
+		return searches
+	}
 	for len(lookups) > 0 {
 		l := lookups[0]
 		lookups = lookups[1:]
@@ -215,25 +251,32 @@ func (t talk) resolve(q *question) (searches []wanted) {
 			q.lookups = append(q.lookups, l)
 			continue
 		}
-		words := strings.Fields(l.text)
-		switch c, problem := f.condition(q, l); {
-		case problem != "":
-			q.problem = problem
-		case c.Column != "":
-			q.columns = slices.DeleteFunc(q.columns, func(name string) bool { return name == c.Column })
-			q.addValue(c.Column, c.Value, l.negated, true)
-			if c.Op == "contains" {
-				q.conditions[len(q.conditions)-1] = c
-			}
-		case len(words) > 1 && len(words) <= 5 && !l.quoted:
-			for _, w := range words {
-				lookups = append(lookups, lookup{text: w, negated: l.negated})
-			}
-		default:
-			q.unknown = append(q.unknown, l.text)
-		}
+		lookups = append(lookups, q.adopt(l, f)...)
 	}
 	return searches
+}
+
+// adopt makes a condition of what a search for a text has found. It returns the words of the text, if they are still to
+// be found one by one.
+func (q *question) adopt(l lookup, f searched) (words []lookup) {
+	c, problem := f.condition(q, l)
+	parts := strings.Fields(l.text)
+	switch {
+	case problem != "":
+		q.problem = problem
+	case c.Op == "contains":
+		q.add(c)
+	case c.Column != "":
+		q.addValue(c.Column, c.Value, l.negated, true)
+	case len(parts) > 1 && len(parts) <= 5 && !l.quoted:
+		for _, w := range parts {
+			words = append(words, lookup{text: w, negated: l.negated})
+		}
+	default:
+		q.unknown = append(q.unknown, l.text)
+	}
+	q.columns = slices.DeleteFunc(q.columns, func(name string) bool { return name == c.Column })
+	return words
 }
 
 // search returns what the searches for a text found, also in the singular, and the searches that are missing.
@@ -243,7 +286,7 @@ func (t talk) search(f file, text string) (best searched, missing []wanted) {
 		variants = append(variants, s)
 	}
 	for _, v := range variants {
-		call := wanted{"searchCsvText", map[string]any{"resourceId": f.ID, "text": v, "limit": 1}}
+		call := wanted{"searchCsvText", arguments{"resourceId": f.ID, "text": v, "limit": 1}}
 		s, made, err := t.made(call)
 		if err != nil || !made {
 			missing = append(missing, call)

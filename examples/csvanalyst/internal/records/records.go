@@ -17,10 +17,26 @@ import (
 // else's.
 var ErrNotFound = errors.New("records: not found")
 
-// A DB holds the records. It is safe for concurrent use.
+// ErrQuota is returned when a limit of [Limits] is reached. Its text says which.
+var ErrQuota = errors.New("too much is stored")
+
+// Limits bound what users store. Zero means no limit.
+type Limits struct {
+	// Sessions is the maximum number of sessions of a user.
+	Sessions int
+	// Files is the maximum number of files of a session.
+	Files int
+	// Bytes is the maximum size of all files of all users together. The database of a CSV file, which has
+	// about the size of the file, is not counted.
+	Bytes int64
+}
+
+// A DB holds the records. It is safe for concurrent use, except for Limits, which are set before.
 type DB struct {
 	db       *sql.DB
 	postgres bool
+
+	Limits Limits
 }
 
 // The tables. What differs between the databases stands in braces. Columns are
@@ -55,7 +71,7 @@ func OpenSQLite(ctx context.Context, path string) (*DB, error) {
 func OpenPostgres(ctx context.Context, address, schema string) (*DB, error) {
 	config, err := pgx.ParseConfig(address)
 	if err != nil {
-		return nil, fmt.Errorf("records: the address of the database can not be read") // err may have the password
+		return nil, fmt.Errorf("records: the address of the database cannot be read") // err may have the password
 	}
 	config.RuntimeParams["search_path"] = pgx.Identifier{schema}.Sanitize()
 	db := stdlib.OpenDB(*config)
@@ -63,7 +79,7 @@ func OpenPostgres(ctx context.Context, address, schema string) (*DB, error) {
 	if _, err := db.ExecContext(ctx, "CREATE SCHEMA IF NOT EXISTS "+pgx.Identifier{schema}.Sanitize()); err != nil {
 		return nil, errors.Join(fmt.Errorf("records: %w", err), db.Close())
 	}
-	return migrated(ctx, &DB{db, true}, strings.NewReplacer("{serial}", "BIGSERIAL PRIMARY KEY", "{time}", "TIMESTAMPTZ", "{json}", "JSONB"))
+	return migrated(ctx, &DB{db: db, postgres: true}, strings.NewReplacer("{serial}", "BIGSERIAL PRIMARY KEY", "{time}", "TIMESTAMPTZ", "{json}", "JSONB"))
 }
 
 func migrated(ctx context.Context, d *DB, names *strings.Replacer) (*DB, error) {

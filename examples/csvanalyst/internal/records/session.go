@@ -3,6 +3,8 @@ package records
 import (
 	"context"
 	"crypto/rand"
+	"errors"
+	"fmt"
 	"time"
 )
 
@@ -25,22 +27,32 @@ func scanSession(scan func(...any) error) (s Session, err error) {
 	return s, err
 }
 
-// CreateSession makes a session of a user.
+// CreateSession makes a session of a user, or returns an [ErrQuota].
 func (d *DB) CreateSession(ctx context.Context, user string) (Session, error) {
-	s := Session{ID: rand.Text(), UserID: user, CreatedAt: now()}
-	s.UpdatedAt = s.CreatedAt
-	_, err := d.exec(ctx, `INSERT INTO session (id, "userId", "createdAt", "updatedAt") VALUES (?1, ?2, ?3, ?4)`, s.ID, s.UserID, s.CreatedAt, s.UpdatedAt)
-	return s, err
+	return d.EnsureSession(ctx, user, rand.Text())
 }
 
 // EnsureSession returns a session of a user, and makes it if there is none with the id. The session of
-// somebody else is an [ErrNotFound].
+// somebody else is an [ErrNotFound], and one above the limit an [ErrQuota].
 func (d *DB) EnsureSession(ctx context.Context, user, id string) (Session, error) {
-	_, err := d.exec(ctx, `INSERT INTO session (id, "userId", "createdAt", "updatedAt") VALUES (?1, ?2, ?3, ?3) ON CONFLICT DO NOTHING`, id, user, now())
+	made, err := d.exec(ctx, `INSERT INTO session (id, "userId", "createdAt", "updatedAt") SELECT ?1, ?2, ?3, ?3
+		WHERE CAST(?4 AS BIGINT) = 0 OR (SELECT count(*) FROM session WHERE "userId" = ?2) < CAST(?4 AS BIGINT) ON CONFLICT DO NOTHING`, id, user, now(), int64(d.Limits.Sessions))
 	if err != nil {
 		return Session{}, err
 	}
-	return d.Session(ctx, user, id)
+	s, err := d.Session(ctx, user, id)
+	if made == 0 && errors.Is(err, ErrNotFound) && d.Limits.Sessions > 0 {
+		others, countErr := one(all(ctx, d, scanCount, `SELECT count(*) FROM session WHERE "userId" = ?1`, user))
+		if countErr == nil && others >= int64(d.Limits.Sessions) {
+			return s, fmt.Errorf("%w: a user may have %d conversations; delete one first", ErrQuota, d.Limits.Sessions)
+		}
+	}
+	return s, err
+}
+
+func scanCount(scan func(...any) error) (n int64, err error) {
+	err = scan(&n)
+	return n, err
 }
 
 // Session returns a session of a user, or [ErrNotFound].
