@@ -379,3 +379,25 @@ func TestQuotas(t *testing.T) {
 	}
 	a.withFile("again.csv", "a\n1\n")
 }
+
+// Other users of the machine can read none of the files, even if they can open the folder.
+func TestFilesArePrivate(t *testing.T) {
+	t.Parallel()
+	a := start(t, t.TempDir(), offline.Model{})
+	a.withFile("sales.csv", sales)
+	seen := 0
+	err := filepath.WalkDir(a.folder, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil && info.Mode().Perm() != 0o600 {
+			t.Errorf("%s has the mode %v", path, info.Mode())
+		}
+		seen++
+		return err
+	})
+	if err != nil || seen < 4 {
+		t.Errorf("%d files, %v", seen, err)
+	}
+}

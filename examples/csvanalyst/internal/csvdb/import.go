@@ -109,7 +109,7 @@ func Import(ctx context.Context, file, database string) (Schema, error) {
 	}
 	schema, half := v.schema(), database+".half"
 	defer func() { _ = os.Remove(half) }() // of an import that failed; else it has another name by then
-	if err := errors.Join(os.RemoveAll(half), v.load(ctx, file, half, &schema)); err != nil {
+	if err := errors.Join(os.RemoveAll(half), os.WriteFile(half, nil, 0o600), v.load(ctx, file, half, &schema)); err != nil {
 		return Schema{}, fmt.Errorf("csvdb: %w", err)
 	}
 	if err := os.Rename(half, database); err != nil {

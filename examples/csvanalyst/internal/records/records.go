@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -58,6 +59,13 @@ CREATE INDEX IF NOT EXISTS "session_userId" ON session ("userId", "updatedAt");`
 
 // OpenSQLite opens the records in a file, and makes it if there is none.
 func OpenSQLite(ctx context.Context, path string) (*DB, error) {
+	made, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) // SQLite would let all users of the machine read it
+	if err != nil {
+		return nil, fmt.Errorf("records: %w", err)
+	}
+	if err := made.Close(); err != nil {
+		return nil, fmt.Errorf("records: %w", err)
+	}
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=journal_mode(wal)&_pragma=foreign_keys(1)&_pragma=busy_timeout(5000)&_time_format=sqlite&_txlock=immediate")
 	if err != nil {
 		return nil, fmt.Errorf("records: %w", err)
