@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -23,7 +24,7 @@ import (
 )
 
 // In the short version, few runs are executed and the database is not restarted. Runs are executed until each
-// fault has happened once and a replica has taken a job of another one.
+// fault has happened once and a replica has taken a job of one that was killed.
 const (
 	shortRuns  = 60
 	testLease  = time.Second
@@ -110,6 +111,9 @@ type round struct {
 	lease    time.Duration
 	counts   map[string]int
 	stopped  map[string]bool // the ids of processes that were stopped
+
+	mu     sync.Mutex
+	killed []string // the ids of River's clients in the processes that were killed
 }
 
 func newRound(t *testing.T, schema string, lease time.Duration, urls ...string) *round {
@@ -134,7 +138,16 @@ func (n *round) signal(s syscall.Signal, name string) string {
 	return name
 }
 
-func (n *round) kill(context.Context) string { return n.signal(syscall.SIGKILL, "kills") }
+func (n *round) kill(context.Context) string {
+	r := n.any()
+	if r.signal(syscall.SIGKILL) == 0 {
+		return ""
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.killed = append(n.killed, r.client())
+	return "kills"
+}
 
 // stop stops a replica for longer than its lease.
 func (n *round) stop(ctx context.Context) string {
@@ -216,7 +229,7 @@ func (n *round) run(total int) {
 	all.Wait()
 	enough()
 	chaos.Wait()
-	assert.Positive(t, n.taken(), "jobs that others took")
+	assert.Positive(t, n.taken(), "jobs of killed replicas that others took")
 	again, late := n.checkEffects(threads * runsThread * supersteps)
 	took := time.Since(begun)
 	t.Logf("%d replicas, %d runs in %v (%.0f a second), faults: %v; %d streams, %d events, each once; %d effects again before their result was stored, %d late ones of stopped replicas",
@@ -226,10 +239,15 @@ func (n *round) run(total int) {
 	}
 }
 
-// taken returns how many jobs replicas have taken from others that had died.
+// taken returns how many jobs replicas have taken from others that were killed. The jobs of one that was stopped
+// do not count.
 func (n *round) taken() int {
+	n.mu.Lock()
+	killed := slices.Clone(n.killed)
+	n.mu.Unlock()
 	return pgtest.Ask[int](n.t, n.configs[0].Database, `SELECT count(*) FROM `+n.configs[0].Schema+`.river_job
-		WHERE errors[cardinality(errors)]->>'error' = 'the server of the job has died'`)
+		WHERE errors[cardinality(errors)]->>'error' = 'the server of the job has died'
+		AND attempted_by[cardinality(attempted_by)] = ANY ($1::text[])`, killed)
 }
 
 func (n *round) showLogs() {

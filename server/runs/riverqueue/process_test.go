@@ -97,6 +97,20 @@ func (r *replica) signal(s syscall.Signal) int {
 	return r.cmd.Process.Pid
 }
 
+// client returns the id of River's client in the process, or of the one before. It is "" before the first.
+func (r *replica) client() (id string) {
+	data, err := os.ReadFile(filepath.Join(r.dir, "log"))
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(data)) {
+		if _, after, ok := strings.Cut(line, `msg="River client started" client_id=`); ok {
+			id = strings.TrimSpace(after)
+		}
+	}
+	return id
+}
+
 // address returns the address of the process, or of the one before.
 func (r *replica) address() string {
 	data, err := os.ReadFile(filepath.Join(r.dir, addressFile))
