@@ -27,8 +27,10 @@ applied. Programs of older versions may refuse the store afterwards: migrate wit
 programs use, and stop older ones before. weft doctor says whether migrations are pending.
 
 A new SQLite file needs -create. The tables of a server's runs are migrated where they exist, or with -runs.
-The queue of package riverqueue and a memory make their own tables: start one server, or call pgmemory.Migrate,
-with the role that owns the tables.
+
+Tables of two kinds are not migrated here, but by their programs, with the role that owns the tables; if the
+database has some, the command says so. Each server with package riverqueue migrates the queue (river_*) when it
+starts. Open and Migrate of package pgmemory, and Open of sqlitememory, migrate a memory (mem_*).
 `
 
 func runMigrate(ctx context.Context, args []string, std *streams) error {
@@ -55,6 +57,9 @@ func runMigrate(ctx context.Context, args []string, std *streams) error {
 	applied, err := run(ctx)
 	if err != nil {
 		return err
+	}
+	for _, text := range m.left {
+		defer say(c.err, "%s", text)
 	}
 	if c.json {
 		return printJSON(c.out, map[string][]string{"applied": applied})
@@ -96,12 +101,24 @@ type migrator struct {
 	address
 	runs, supabase bool
 	made           bool // the file is new
+
+	left []string // says which tables were not migrated
 }
 
+const (
+	queueLeft  = "Not migrated: the queue, in the tables river_*. A server with package riverqueue migrates it when it starts."
+	memoryLeft = "Not migrated: the memory, in the tables mem_*. A program migrates it with pgmemory.Open or pgmemory.Migrate."
+	fileLeft   = "Not migrated: the memory, in the tables mem_*. A program migrates it with sqlitememory.Open."
+)
+
 // sqlite opens the stores of a file, which migrate it.
-func (m migrator) sqlite(ctx context.Context) ([]string, error) {
-	if _, err := m.check(ctx); err != nil {
+func (m *migrator) sqlite(ctx context.Context) ([]string, error) {
+	has, err := m.check(ctx)
+	if err != nil {
 		return nil, err
+	}
+	if has("mem_") {
+		m.left = append(m.left, fileLeft)
 	}
 	before, err := fileMigrations(ctx, m.db)
 	if err != nil {
@@ -186,7 +203,7 @@ func column(ctx context.Context, db *sql.DB, query string) (list []string, err e
 	return list, rows.Err()
 }
 
-func (m migrator) postgres(ctx context.Context) ([]string, error) {
+func (m *migrator) postgres(ctx context.Context) ([]string, error) {
 	pool, err := m.pool(ctx)
 	if err != nil {
 		return nil, err
@@ -212,6 +229,15 @@ func (m migrator) postgres(ctx context.Context) ([]string, error) {
 	if m.runs || slices.ContainsFunc(before, func(n string) bool { return n == "001_runs" }) {
 		if err := pgruns.Migrate(ctx, pool, pgruns.Options{Schema: m.schema}); err != nil {
 			return nil, err
+		}
+	}
+	for _, o := range []struct{ table, text string }{{"river_job", queueLeft}, {"mem_fact", memoryLeft}} {
+		has, err := m.hasTable(ctx, pool, o.table)
+		if err != nil {
+			return nil, err
+		}
+		if has {
+			m.left = append(m.left, o.text)
 		}
 	}
 	after, err := m.migrations(ctx, pool)

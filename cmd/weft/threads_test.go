@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -424,6 +425,22 @@ func TestAStoreIsMigrated(t *testing.T) {
 	m.run("threads", "migrate", "-db", "$DATABASE_URL", "-schema", "weft_schema", "-json")
 	m.run("threads", "list", "-db", "$DATABASE_URL", "-schema", "weft_schema")
 	m.golden("migrate_postgres")
+
+	for table, kind := range map[string]string{"river_job": "river_*", "mem_fact": "mem_*"} {
+		migrate := func() (out, errs string) {
+			_, out, errs = newTerminal(t, nil).call("threads", "migrate", "-db", url, "-schema", schema)
+			return out, errs
+		}
+		_, errs := migrate()
+		assert.NotContains(t, errs, kind)
+		pgtest.Do(t, url, `CREATE TABLE `+schema+`.`+table+` ()`)
+		out, errs := migrate()
+		assert.Contains(t, out, "The store is up to date.")
+		assert.Regexp(t, `Not migrated: .*`+regexp.QuoteMeta(kind), errs)
+	}
+	execute(t, file, `CREATE TABLE mem_fact (id INTEGER)`)
+	_, _, errs := newTerminal(t, nil).call("threads", "migrate", "-db", file)
+	assert.Contains(t, errs, "sqlitememory.Open")
 }
 
 func TestASupabaseProjectIsMigrated(t *testing.T) {

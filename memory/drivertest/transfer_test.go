@@ -2,6 +2,7 @@ package drivertest_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -133,6 +134,49 @@ func TestImportGoesOnAfterATruncatedFile(t *testing.T) {
 	assert.Less(t, last.Total(), counts.Total())
 	got, _ := export(t, target, memory.TransferOptions{})
 	assertSameLines(t, text, got)
+}
+
+// Wherever a file is cut, the error names the line of the cut, and each document and conversation is stored with all
+// its chunks and messages or not at all.
+func TestImportOfACutFileStoresNoHalfItem(t *testing.T) {
+	t.Parallel()
+	source := kinds["in memory"](t)
+	fill(t, source)
+	text, _ := export(t, source, memory.TransferOptions{Scope: &memory.Scope{Tenant: "acme", User: "bob"}})
+	whole := map[string]bool{}
+	for _, item := range items(text) {
+		whole[item] = true
+	}
+	end := 0
+	for i, line := range strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n") {
+		for _, cut := range []int{end, end + len(line)/2} { // before the line, and in it
+			if cut == 0 || i%5 != 0 { // an empty file is no export, and each fifth line is enough
+				continue
+			}
+			target := kinds["in memory"](t)
+			_, err := in(t, target).Import(t.Context(), strings.NewReader(text[:cut]), memory.TransferOptions{})
+			require.ErrorIs(t, err, memory.ErrTruncated)
+			require.ErrorContains(t, err, fmt.Sprintf("line %d: ", i+1))
+			got, _ := export(t, target, memory.TransferOptions{})
+			for _, item := range items(got) {
+				require.True(t, whole[item], "cut in line %d: %s", i+1, item)
+			}
+		}
+		end += len(line)
+	}
+}
+
+// items returns the items of an export, each with the lines of its chunks or messages.
+func items(text string) (all []string) {
+	for line := range strings.Lines(text) {
+		switch {
+		case strings.HasPrefix(line, `{"chunk"`), strings.HasPrefix(line, `{"message"`):
+			all[len(all)-1] += line
+		case !strings.HasPrefix(line, `{"counts"`):
+			all = append(all, line)
+		}
+	}
+	return all
 }
 
 // For a file that is not an export, or has an item that cannot be stored, the error names
