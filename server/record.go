@@ -39,6 +39,14 @@ type scope struct {
 	resumed    bool
 	pending    *checkpointEvent // a checkpoint whose tasks are not known yet
 	last       *checkpointEvent
+	known      taskKey // of the task with the id knownID
+	knownID    string
+}
+
+// A taskKey has what the id of a task of a scope depends on.
+type taskKey struct {
+	checkpoint, task string
+	step             int
 }
 
 func newRecorder(a *activeRun, w *logWriter, p *prepared, r *reader) *recorder {
@@ -84,12 +92,19 @@ func (r *recorder) scope(path string) *scope {
 	return sc
 }
 
-// taskID returns the id of a task of a scope as clients see it.
+// taskID returns the id of a task of a scope as clients see it. The events of a task share the text.
 func (r *recorder) taskID(sc *scope, task string, step int) string {
-	if len(sc.ids) == 0 {
-		return taskID(sc.checkpoint, task)
+	key := taskKey{sc.checkpoint, task, step}
+	if sc.known == key && sc.knownID != "" {
+		return sc.knownID
 	}
-	return subtaskID(sc.ids[len(sc.ids)-1], step, task)
+	sc.known = key
+	if len(sc.ids) == 0 {
+		sc.knownID = taskID(sc.checkpoint, task)
+	} else {
+		sc.knownID = subtaskID(sc.ids[len(sc.ids)-1], step, task)
+	}
+	return sc.knownID
 }
 
 // stepOf returns the number of a superstep as clients see it.
