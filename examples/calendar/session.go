@@ -76,14 +76,18 @@ func (s *session) server(ctx context.Context) (*server.Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	greeting := "It works on your calendar, mail and tasks, and asks before it deletes, changes or sends anything."
+	if s.modelName == models.Offline {
+		greeting += " Rules answer here, and no language model: the README says how to choose one."
+	}
 	srv, err := server.New(s.tracing.Server(server.Options{
 		Graphs: map[string]*graph.Graph{"calendar": s.graph},
 		Runs:   kept,
 		Chat: &ui.Chat{
 			Title:       "Calendar",
-			Greeting:    "It works on your calendar, mail and tasks, and asks before it deletes, changes or sends anything.",
+			Greeting:    greeting,
 			Placeholder: "delete my meeting with John",
-			Suggestions: []string{"what's on my calendar next week?", "delete my meeting with John", "any unread mail?", "help"},
+			Suggestions: []string{"what's on my calendar next week?", "am I free on Friday afternoon?", "delete my meeting with John", "any unread mail?"},
 			Messages:    assistant.History.Name(),
 			Tools:       append(s.tools.Tools(), s.tools.Meta().Tools()...),
 		},

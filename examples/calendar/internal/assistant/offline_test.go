@@ -56,10 +56,13 @@ func TestOffline(t *testing.T) {
 > what's on my calendar next week?
 Monday 23 November:
   - 9:15 AM to 9:30 AM: Stand-up
+
 Tuesday 24 November:
   - 2:00 PM to 3:00 PM: Meeting with John (Room 4)
+
 Wednesday 25 November:
   - 10:00 AM to 10:30 AM: Dentist
+
 Thursday 26 November:
   - 4:00 PM to 5:00 PM: Review with Ann
 > and wednesday
@@ -100,6 +103,7 @@ I've put 'Lunch with Ann' into your calendar for Tuesday at 12:00 PM.
 I've put 'Trip' into your calendar for Friday, all day.
 > book a haircut tomorrow from 9:30 to 10:15
 I've put 'Haircut' into your calendar for Sunday at 9:30 AM.
+
 This is an entry in your calendar only: I can not book anything with anybody.
 > what's on my calendar on Tuesday?
 Tuesday 24 November:
@@ -193,6 +197,7 @@ Your tasks:
 > add a task to buy paper by friday and tell me what I have on Thursday
 Thursday 26 November:
   - 4:00 PM to 5:00 PM: Review with Ann
+
 I've added the task 'buy paper', due 2026-11-27.
 > what do I have on Thursday and sing me a song
 I found no event that mentions 'sing song'.
@@ -201,9 +206,11 @@ I did not understand 'don't delete my meeting with John'. I am a set of rules an
 > cancel the opera and tell me what I have on Thursday
 Thursday 26 November:
   - 4:00 PM to 5:00 PM: Review with Ann
+
 I found no event for 'opera', so I did nothing about it.
 > schedule lunch with Bob on Tuesday at 12 and add a task to book a table by Monday
 I've put 'Lunch with Bob' into your calendar for Tuesday at 12:00 PM.
+
 I've added the task 'book a table', due 2026-11-23.
 > delete the meeting with john and the dentist
 I found no event for 'meeting with john and the dentist', so I did nothing about it.
@@ -215,7 +222,9 @@ This will:
 Confirm? (yes/no)
 > yes
 I've deleted your meeting with John that was scheduled for Tuesday at 2:00 PM.
+
 I've deleted your dentist that was scheduled for Wednesday at 10:00 AM.
+
 I've sent your mail to john@example.com.
 `,
 	}

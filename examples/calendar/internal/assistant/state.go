@@ -1,6 +1,3 @@
-// Package assistant is the graph of an assistant that plans with tools, asks a
-// person before it does what can not be taken back, does it, and says what came
-// of it. Which tools there are is up to its caller.
 package assistant
 
 import (
@@ -14,35 +11,6 @@ import (
 	"github.com/weft-go/weft/tools"
 	"github.com/weft-go/weft/tools/plan"
 )
-
-// What a conversation remembers. Every channel may be absent: one that nobody
-// wrote has its zero value, and Lookup tells the two apart.
-var (
-	UserMessage = state.Last[string]("user_message")
-	History     = state.Keyed("conversation_history", llm.ByID)
-
-	Actions              = state.Append[tools.Action]("actions")
-	RequiresConfirmation = state.Last[bool]("requires_confirmation")
-	ExecutionMode        = state.Last[Mode]("execution_mode")
-	Results              = state.Map[string, plan.Result]("results")
-
-	PendingConfirmation = state.Last[*Confirmation]("pending_confirmation")
-	UserConfirmation    = state.Last[*Answer]("user_confirmation")
-	ConfirmationMessage = state.Last[string]("confirmation_message")
-
-	FinalResponse  = state.Last[string]("final_response")
-	SessionID      = state.Last[string]("session_id")
-	SessionContext = state.Map[string, string]("session_context")
-
-	DiscoveredTools = state.Append[string]("discovered_tools")
-	ToolInvocations = state.Append[tools.Action]("tool_invocations")
-	Error           = state.Last[string]("error")
-)
-
-var channels = []state.Handle{
-	UserMessage, History, Actions, RequiresConfirmation, ExecutionMode, Results, PendingConfirmation, UserConfirmation,
-	ConfirmationMessage, FinalResponse, SessionID, SessionContext, DiscoveredTools, ToolInvocations, Error,
-}
 
 // A Mode says how the actions of a plan are run. Empty means Parallel.
 type Mode string

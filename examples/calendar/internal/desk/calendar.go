@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/weft-go/weft/examples/calendar/internal/ics"
 	"github.com/weft-go/weft/graph"
@@ -43,9 +44,29 @@ func (d *Desk) event(e ics.Event) Event {
 		form = time.DateOnly
 	}
 	return Event{
-		ID: e.ID, Title: e.Title, When: d.during(e), Start: e.Start.Format(form), End: e.End.Format(form),
-		Place: e.Place, With: e.With, Recurs: e.Recurs, Free: e.Free,
+		ID: e.ID, Title: shown(e.Title), When: d.during(e), Start: e.Start.Format(form), End: e.End.Format(form),
+		Place: shown(e.Place), With: each(e.With, shown), Recurs: e.Recurs, Free: e.Free,
 	}
+}
+
+// shown returns a text of somebody else. Characters that could change a terminal or the order of a text, and those of
+// hidden tags, are made visible.
+func shown(text string) string {
+	deceives := func(r rune) bool {
+		return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) || r >= 0xe0000 && r <= 0xe0fff
+	}
+	if strings.ContainsFunc(text, deceives) {
+		return tools.Visible(text)
+	}
+	return text
+}
+
+func each(texts []string, change func(string) string) []string {
+	out := slices.Clone(texts)
+	for i := range out {
+		out[i] = change(out[i])
+	}
+	return out
 }
 
 // during says when an event begins, and the last day of whole days.
@@ -158,7 +179,7 @@ type eventID struct {
 func (d *Desk) getEvent(_ context.Context, in eventID) (Event, error) {
 	e, err := d.calendar.Event(in.ID)
 	out := d.event(e)
-	out.Notes = e.Notes
+	out.Notes = shown(e.Notes)
 	return out, err
 }
 
@@ -328,7 +349,7 @@ func (d *Desk) updateEvent(ctx context.Context, in updateInput) (json.RawMessage
 		if err != nil {
 			return "", err
 		}
-		text, err := json.Marshal(Changed{e.Title, d.text(e), d.text(changed(e, change))})
+		text, err := json.Marshal(Changed{shown(e.Title), d.text(e), d.text(changed(e, change))})
 		return string(text), err
 	}, func(*sql.Tx) error { return d.calendar.Change(in.ID, change) })
 	return json.RawMessage(answer), err
@@ -366,7 +387,7 @@ func (d *Desk) text(e ics.Event) string {
 	if e.Notes != "" {
 		text += "\nNotes: " + e.Notes
 	}
-	return text
+	return shown(text)
 }
 
 func (d *Desk) deleteEvent(ctx context.Context, in eventID) (string, error) {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -343,5 +344,32 @@ func TestWholeDaysAreBusy(t *testing.T) {
 		if strings.Contains(events, "Bad") != strings.Contains(days, `"warning":"A part of the calendar`) {
 			t.Errorf("got %s", days)
 		}
+	}
+}
+
+// Texts of others cannot hide anything from a person: neither their page, nor their terminal, nor the model.
+func TestTextsOfOthersAreShown(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	text := "BEGIN:VCALENDAR\nBEGIN:VEVENT\nUID:a\nDTSTART:20261124T140000\nSUMMARY:Lunch \u202egnp.exe\u202c\U000e0041\nLOCATION:\x1b[2K\nDESCRIPTION:\u009b\nATTENDEE;CN=A\u202e:mailto:a@b.c\nEND:VEVENT\n" +
+		"BEGIN:VEVENT\nUID:b\nDTSTART:20261124T150000\nSUMMARY:✈️ 👩‍🚀\nEND:VEVENT\nEND:VCALENDAR\n"
+	if err := os.WriteFile(filepath.Join(b.dir, "c.ics"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.execute(`UPDATE mail SET subject = char(0x202e) || 'x', body = char(27) || 'y', sender = char(0x9b) || 'z'`)
+	for _, got := range []string{
+		b.call("list_calendar_events", `{"from":"2026-11-24","to":"2026-11-24"}`), b.call("get_calendar_event", `{"event_id":"a"}`), b.call("search_calendar_events", `{"query":"lunch"}`),
+		b.call("update_calendar_event", `{"event_id":"a","title":"Lunch"}`), b.call("list_mail_messages", `{}`), b.call("read_mail_message", `{"mail_id":1}`),
+	} {
+		var all any
+		if err := json.Unmarshal([]byte(got), &all); err != nil {
+			t.Fatal(err)
+		}
+		if text := fmt.Sprint(all); strings.ContainsAny(text, "\x1b\u009b\u202e\u202c\U000e0041") {
+			t.Errorf("got %q", text)
+		}
+	}
+	if got := b.call("list_calendar_events", `{"from":"2026-11-24","to":"2026-11-24"}`); !strings.Contains(got, "✈️ 👩‍🚀") {
+		t.Errorf("got %s", got)
 	}
 }

@@ -36,7 +36,7 @@ func (d *Desk) mails(ctx context.Context, where string, args ...any) ([]Mail, er
 		if err := rows.Scan(&m.ID, &m.Folder, &m.From, &m.To, &m.Subject, &m.At, &m.Unread); err != nil {
 			return nil, err
 		}
-		found = append(found, m)
+		found = append(found, m.shown())
 	}
 	return found, rows.Err()
 }
@@ -94,7 +94,12 @@ func mailOf(ctx context.Context, tx *sql.Tx, id int64) (m Mail, err error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		err = fmt.Errorf("there is no mail %d", id)
 	}
-	return m, err
+	return m.shown(), err
+}
+
+func (m Mail) shown() Mail {
+	m.From, m.To, m.Subject, m.Text = shown(m.From), shown(m.To), shown(m.Subject), shown(m.Text)
+	return m
 }
 
 func (d *Desk) archiveMail(ctx context.Context, in mailID) (string, error) {

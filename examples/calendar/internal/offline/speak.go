@@ -59,7 +59,7 @@ func speak(messages []llm.Message) string {
 	if len(out) == 0 {
 		return "There was nothing to do."
 	}
-	return strings.Join(out, "\n")
+	return strings.Join(out, "\n\n")
 }
 
 func (s step) reads() bool {
@@ -193,7 +193,7 @@ func warning(text string) string {
 	if text == "" {
 		return ""
 	}
-	return "\n" + text
+	return "\n\n" + text
 }
 
 // days shows a calendar, day by day.
@@ -223,6 +223,7 @@ func (s step) days() string {
 			}
 			b.WriteString("\n")
 		}
+		b.WriteString("\n")
 	}
 	return strings.TrimSpace(b.String()) + warning(days[0].Warning)
 }
