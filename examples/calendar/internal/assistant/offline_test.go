@@ -98,7 +98,7 @@ You are free:
 `,
 		"events": `
 > please schedule lunch with Ann at Luigi's on Tuesday at noon for 2 hours
-I've put 'Lunch with Ann' into your calendar for Tuesday at 12:00 PM.
+I've put 'Lunch with Ann' into your calendar for Tuesday at 12:00 PM (Luigi's).
 > add a trip on 27 November
 I've put 'Trip' into your calendar for Friday, all day.
 > book a haircut tomorrow from 9:30 to 10:15
@@ -111,6 +111,8 @@ Tuesday 24 November:
   - 2:00 PM to 3:00 PM: Meeting with John (Room 4)
 > put a coffee with Maria next Monday half past ten
 I've put 'Coffee with Maria' into your calendar for Monday at 10:30 AM.
+> put a haircut on friday at half nine
+I did not understand the time in 'haircut at half nine'. Tell me all of it again with a time such as 9:30.
 > schedule yoga every Monday at 6pm
 I can only add single events, and no event that recurs.
 > schedule a call tomorrow afternoon
@@ -154,6 +156,13 @@ I found no event for 'opera', so I did nothing about it.
 Your mail:
   - Ann Lee <ann@example.com>: Lunch? (unread)
   - John Doe <john@example.com>: Slides for our meeting (unread)
+> any mail today?
+Your mail:
+  - Ann Lee <ann@example.com>: Lunch? (unread)
+  - John Doe <john@example.com>: Slides for our meeting (unread)
+  - Library <desk@library.example>: A book is due
+
+I can not select these by a time, so this is the whole list.
 > read the mail from Ann
 'Lunch?' from Ann Lee <ann@example.com>
 Shall we have lunch next week? Tuesday would suit me.
@@ -180,6 +189,12 @@ Cancelled: I have not done it.
 Your tasks:
   - Return the library book
   - Prepare the slides for John
+> what tasks are due this week?
+Your tasks:
+  - Return the library book
+  - Prepare the slides for John
+
+I can not select these by due and a time, so this is the whole list.
 > remind me to buy milk by Monday
 I've added the task 'buy milk', due 2026-11-23.
 > complete the task library book

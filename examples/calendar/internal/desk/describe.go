@@ -76,7 +76,7 @@ func (d *Desk) describeEvent(a tools.Action) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text := fmt.Sprintf("%s the calendar event: '%s' %s", verb(a.Tool), e.Title, on(d.When(e.Start, e.AllDay)))
+	text := fmt.Sprintf("%s the calendar event: '%s' %s", verb(a.Tool), e.Title, on(d.during(e)))
 	switch {
 	case e.Recurs && !strings.Contains(in.ID, "#"):
 		text += ", and every other time that it recurs"

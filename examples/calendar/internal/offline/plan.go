@@ -207,6 +207,9 @@ var (
 	// recurring finds what a single event does not have.
 	recurring = regexp.MustCompile(`(?i)\b(?:every|each|daily|weekly|monthly|yearly)\b`)
 
+	// oddTime finds a time of day that was not understood.
+	oddTime = regexp.MustCompile(`(?i)\b(?:half|quarter) (?:` + strings.Join(counting[1:], "|") + `|\d)|\b(?:at|around) (?:about |around )?(?:` + strings.Join(counting[1:], "|") + `|\d+)\b`)
+
 	guest = regexp.MustCompile(`\S+@\S+\.\w+`)
 	place = regexp.MustCompile(`(?i)(?:^| )(?:in|at) (?:the )?([^ ].*)$`)
 	ends  = regexp.MustCompile(`(?i)^(?:an? |the |my )+|[ ,]+(?:on|at|for|with|in|due|by)?$`)
@@ -219,6 +222,8 @@ func (d *dialog) createEvent(c clause) ([]act, error) {
 		return nil, blocker(fmt.Sprintf("When is '%s' to be? Tell me all of it again with a day and a time.", w.rest))
 	case w.part != "" && !w.clock:
 		return nil, blocker(fmt.Sprintf("At what time is '%s' to be? Tell me all of it again with a day and a time.", w.rest))
+	case !w.clock && oddTime.MatchString(w.rest):
+		return nil, blocker(fmt.Sprintf("I did not understand the time in '%s'. Tell me all of it again with a time such as 9:30.", w.rest))
 	case recurring.MatchString(w.rest):
 		return nil, blocker("I can only add single events, and no event that recurs.")
 	case c.fields["book"] != "":
@@ -421,6 +426,7 @@ func (d *dialog) mail(c clause, pick int) ([]act, error) {
 				params["folder"] = folder
 			}
 		}
+		d.notSelected(c, "inbox", "unread", "new", "check", "read", "sent", "archive", "archived", "folder", "there", "mailbox")
 		return nil, d.show("mail", "list", params)
 	case searchMail:
 		return nil, d.show("mail", "search", object{"query": query(c.fields["topic"])})
@@ -435,6 +441,18 @@ func (d *dialog) mail(c clause, pick int) ([]act, error) {
 		acts = append(acts, act{tool, object{"mail_id": i.Mail}})
 	}
 	return acts, err
+}
+
+// notSelected notes the conditions of a list that it does not select by.
+func (d *dialog) notSelected(c clause, known ...string) {
+	w := timesOf(c.text, d.now)
+	rest := slices.DeleteFunc(strings.Fields(condition(w.rest)), func(word string) bool { return slices.Contains(known, strings.ToLower(word)) })
+	if w.any() {
+		rest = append(rest, "a time")
+	}
+	if len(rest) > 0 {
+		d.notes = append(d.notes, fmt.Sprintf("I can not select these by %s, so this is the whole list.", strings.Join(rest, " and ")))
+	}
 }
 
 var address = regexp.MustCompile(`[^\s<>]+@[^\s<>]+`)
@@ -480,6 +498,7 @@ func (d *dialog) task(c clause, pick int) ([]act, error) {
 	topic := c.fields["topic"]
 	switch c.kind {
 	case listTasks:
+		d.notSelected(c, "to-do", "to-dos", "reminder", "reminders", "open", "left", "do", "done", "finished")
 		return nil, d.show("task", "list", object{"done": strings.Contains(strings.ToLower(c.text), "all")})
 	case createTask:
 		w := timesOf(topic, d.now)

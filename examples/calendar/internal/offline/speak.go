@@ -111,7 +111,10 @@ func (s step) tell(steps []step) string {
 	switch s.Tool {
 	case "create_calendar_event":
 		_ = json.Unmarshal([]byte(s.Message), &i) // it says what was made
-		return fmt.Sprintf("I've put '%s' into your calendar %s.", i.Title, "for "+i.When)
+		if i.Place != "" {
+			return fmt.Sprintf("I've put '%s' into your calendar for %s (%s).", i.Title, i.When, i.Place)
+		}
+		return fmt.Sprintf("I've put '%s' into your calendar for %s.", i.Title, i.When)
 	case "create_task":
 		_ = json.Unmarshal([]byte(s.Message), &i)
 		if i.Due != "" {
