@@ -40,6 +40,7 @@ func reply(t *testing.T, request string) llm.Message {
 func TestTimes(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string]string{
+		"überstunden today at 5pm":               "2026-11-21T17:00 - Überstunden",
 		"tea today at 5pm":                       "2026-11-21T17:00 - Tea",
 		"tea at 10:15":                           "2026-11-21T10:15 - Tea",
 		"tea on friday at half past nine":        "2026-11-27T09:30 - Tea",

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/tools"
@@ -217,16 +219,10 @@ var (
 
 func (d *dialog) createEvent(c clause) ([]act, error) {
 	w := timesOf(c.fields["topic"], d.now)
-	switch {
-	case !w.any():
-		return nil, blocker(fmt.Sprintf("When is '%s' to be? Tell me all of it again with a day and a time.", w.rest))
-	case w.part != "" && !w.clock:
-		return nil, blocker(fmt.Sprintf("At what time is '%s' to be? Tell me all of it again with a day and a time.", w.rest))
-	case !w.clock && oddTime.MatchString(w.rest):
-		return nil, blocker(fmt.Sprintf("I did not understand the time in '%s'. Tell me all of it again with a time such as 9:30.", w.rest))
-	case recurring.MatchString(w.rest):
-		return nil, blocker("I can only add single events, and no event that recurs.")
-	case c.fields["book"] != "":
+	if why := unfit(w); why != "" {
+		return nil, why
+	}
+	if c.fields["book"] != "" {
 		d.notes = append(d.notes, "This is an entry in your calendar only: I can not book anything with anybody.")
 	}
 	if !w.day && w.from.Before(d.now) {
@@ -255,8 +251,25 @@ func (d *dialog) createEvent(c clause) ([]act, error) {
 	if title = unquote(title); title == "" {
 		return nil, blocker("What is the event to be called?")
 	}
-	params["title"] = strings.ToUpper(title[:1]) + title[1:]
+	first, size := utf8.DecodeRuneInString(title)
+	params["title"] = string(unicode.ToUpper(first)) + title[size:]
 	return d.act("calendar", "create", params)
+}
+
+// unfit says why a time is not that of a new event, or is empty.
+func unfit(w when) blocker {
+	again := "Tell me all of it again with a day and a time."
+	switch {
+	case !w.any():
+		return blocker(fmt.Sprintf("When is '%s' to be? %s", w.rest, again))
+	case w.part != "" && !w.clock:
+		return blocker(fmt.Sprintf("At what time is '%s' to be? %s", w.rest, again))
+	case !w.clock && oddTime.MatchString(w.rest):
+		return blocker(fmt.Sprintf("I did not understand the time in '%s'. Tell me all of it again with a time such as 9:30.", w.rest))
+	case recurring.MatchString(w.rest):
+		return "I can only add single events, and no event that recurs."
+	}
+	return ""
 }
 
 // act finds the tool for something that is to be done.
@@ -416,33 +429,6 @@ func (w when) onto(t time.Time) time.Time {
 	return time.Date(day.Year(), day.Month(), day.Day(), hour.Hour(), hour.Minute(), 0, 0, w.from.Location())
 }
 
-func (d *dialog) mail(c clause, pick int) ([]act, error) {
-	lower := strings.ToLower(c.text)
-	switch c.kind {
-	case listMail:
-		params := object{"unread": strings.Contains(lower, "unread") || strings.Contains(lower, "new ")}
-		for _, folder := range []string{"sent", "archive"} {
-			if strings.Contains(lower, folder) {
-				params["folder"] = folder
-			}
-		}
-		d.notSelected(c, "inbox", "unread", "new", "check", "read", "sent", "archive", "archived", "folder", "there", "mailbox")
-		return nil, d.show("mail", "list", params)
-	case searchMail:
-		return nil, d.show("mail", "search", object{"query": query(c.fields["topic"])})
-	}
-	tool, err := d.find("mail", doing[c.kind])
-	if err != nil {
-		return nil, err
-	}
-	found, err := d.chosen(c, "mail", "mail", c.fields["topic"], object{}, pick)
-	var acts []act
-	for _, i := range found {
-		acts = append(acts, act{tool, object{"mail_id": i.Mail}})
-	}
-	return acts, err
-}
-
 // notSelected notes the conditions of a list that it does not select by.
 func (d *dialog) notSelected(c clause, known ...string) {
 	w := timesOf(c.text, d.now)
@@ -453,75 +439,4 @@ func (d *dialog) notSelected(c clause, known ...string) {
 	if len(rest) > 0 {
 		d.notes = append(d.notes, fmt.Sprintf("I can not select these by %s, so this is the whole list.", strings.Join(rest, " and ")))
 	}
-}
-
-var address = regexp.MustCompile(`[^\s<>]+@[^\s<>]+`)
-
-// sendMail sends a mail. Somebody without an address is looked for in the mail.
-func (d *dialog) sendMail(c clause) ([]act, error) {
-	to := strings.Trim(c.fields["who"], ",:")
-	if !strings.Contains(to, "@") {
-		answer, err := d.invoke("mail", "search", object{"query": to})
-		if err != nil {
-			return nil, err
-		}
-		var found []item
-		_ = json.Unmarshal([]byte(answer.Text()), &found) // an error finds nobody
-		name := to
-		to = ""
-		for _, i := range found {
-			if strings.Contains(strings.ToLower(i.From), strings.ToLower(name)) && to == "" {
-				to = address.FindString(i.From)
-			}
-		}
-		if to == "" {
-			return nil, blocker(fmt.Sprintf("I know no mail address of %s. Tell me one, and I will write.", name))
-		}
-	}
-	subject, body := unquote(c.fields["subject"]), unquote(c.fields["body"])
-	if body == "" && subject == "" {
-		return nil, blocker(fmt.Sprintf("What shall I write to %s? Say it with: saying …", to))
-	}
-	if body == "" {
-		body = subject
-	}
-	if subject == "" {
-		subject = body
-		if words := strings.Fields(body); len(words) > 6 {
-			subject = strings.Join(words[:6], " ") + " …"
-		}
-	}
-	return d.act("mail", "send", object{"to": []string{to}, "subject": subject, "text": body})
-}
-
-func (d *dialog) task(c clause, pick int) ([]act, error) {
-	topic := c.fields["topic"]
-	switch c.kind {
-	case listTasks:
-		d.notSelected(c, "to-do", "to-dos", "reminder", "reminders", "open", "left", "do", "done", "finished")
-		return nil, d.show("task", "list", object{"done": strings.Contains(strings.ToLower(c.text), "all")})
-	case createTask:
-		w := timesOf(topic, d.now)
-		params := object{"title": unquote(ends.ReplaceAllString(w.rest, ""))}
-		if w.part != "" && !w.clock {
-			params["title"] = fmt.Sprintf("%s (%s)", params["title"], w.part)
-		}
-		switch {
-		case w.clock:
-			params["due"] = w.from.Format(localTime)
-		case w.day || w.part != "":
-			params["due"] = w.to.Format(time.DateOnly)
-		}
-		return d.act("task", "create", params)
-	}
-	tool, err := d.find("task", doing[c.kind])
-	if err != nil {
-		return nil, err
-	}
-	found, err := d.chosen(c, "task", "task", topic, object{}, pick)
-	var acts []act
-	for _, i := range found {
-		acts = append(acts, act{tool, object{"task_id": i.Task}})
-	}
-	return acts, err
 }
