@@ -1,6 +1,7 @@
 package assistant
 
 import (
+	"cmp"
 	"context"
 	"regexp"
 	"strings"
@@ -68,7 +69,7 @@ func reopening(next graph.NodeFunc) graph.NodeFunc {
 			return update, err
 		}
 		return append(update,
-			UserMessage.Put(c.Request), ToolInvocations.Overwrite(c.Invocations), Results.Overwrite(c.Results),
+			UserMessage.Put(cmp.Or(c.Request, UserMessage.Get(s))), ToolInvocations.Overwrite(c.Invocations), Results.Overwrite(c.Results),
 			Actions.Overwrite(c.Actions), RequiresConfirmation.Put(true), ExecutionMode.Put(Confirm),
 			PendingConfirmation.Put(c), ConfirmationMessage.Put(c.Message), UserConfirmation.Put(nil),
 			SessionContext.Put(map[string]string{planner: ""}),
