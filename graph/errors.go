@@ -215,13 +215,12 @@ func (e *RunError) Error() string {
 // Unwrap returns the cause.
 func (e *RunError) Unwrap() error { return e.Err }
 
-// A pauseError is returned by [Interrupt.Wait] while there is no answer. The engine
-// has already recorded the question; the error only ends the node.
-type pauseError struct{ question string }
+// A pauseError is returned by [Interrupt.Wait] while there is no answer that the node can read.
+// The engine has already recorded that the question is open; the error only ends the node.
+type pauseError struct{ error }
 
-func (e *pauseError) Error() string {
-	return fmt.Sprintf("graph: waiting for an answer to %s; return this error from the node", e.question)
-}
+// Unwrap returns the cause.
+func (e *pauseError) Unwrap() error { return e.error }
 
 // Pause marks the error for packages that do not import package graph.
 func (e *pauseError) Pause() bool { return true }

@@ -66,11 +66,11 @@ func (i *Interrupt[P, A]) WaitKey(ctx context.Context, key string, prompt P) (an
 		if key != "" {
 			question += "/" + key
 		}
-		return answer, &pauseError{question: fmt.Sprintf("%q", question)}
+		return answer, &pauseError{fmt.Errorf("graph: waiting for an answer to %q; return this error from the node", question)}
 	}
 	if answer, err = jsonform.Unmarshal[A](given); err != nil {
-		err = fmt.Errorf("graph: interrupt %q: the answer %s cannot be read, and the question is open again: %w", i.name, given, err)
-		return answer, errors.Join(err, t.Reject(id))
+		err = &pauseError{fmt.Errorf("graph: interrupt %q: the answer %s cannot be read, and the question is open again: %w", i.name, given, err)}
+		return answer, errors.Join(err, t.Reject(id, err))
 	}
 	return answer, nil
 }

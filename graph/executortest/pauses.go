@@ -82,6 +82,41 @@ var pauseCases = []testCase{
 		f.wantTrail(f.finish(th, approve.Answer(open[0].ID, true)), "draft", "approved true")
 		f.wantCount(inWorker, "draft", 1)
 	}},
+	{name: "pauses/unreadable", promise: "after an answer that a worker cannot read, the question is open again", run: func(f *fixture) {
+		f.build(func(b *graph.Builder, _ string) {
+			in := graph.New("inner", trail, item)
+			in.Node("ask", func(ctx context.Context, v state.View) (state.Update, error) {
+				ok, err := approve.Wait(ctx, fmt.Sprint("item ", item.Get(v)))
+				return state.Update{trail.Put(fmt.Sprint(item.Get(v), " ", ok))}, err
+			})
+			in.Edge(graph.Start, "ask")
+			inner, err := in.Compile(graph.Options{})
+			if err != nil {
+				f.Fatalf("compile: %v", err)
+			}
+			b.Node(stayHere, split("work", 3))
+			b.Subgraph("work", inner)
+			b.Edge(graph.Start, stayHere)
+			b.Destinations(stayHere, "work")
+		})
+		snap, err := f.thread().Invoke(f.ctx, winner.Put("x"))
+		if err != nil {
+			f.Fatalf("invoke: %v", err)
+		}
+		open := f.questions(snap, 3)
+		wrong := graph.NewInterrupt[string, string](approve.Name())
+		snap, err = f.thread().Invoke(f.ctx, approve.Answer(open[0].ID, true), wrong.Answer(open[1].ID, "yes"))
+		if err == nil {
+			f.Fatalf("the run with an unreadable answer did not fail")
+		}
+		f.questions(snap, 2)
+		if snap, err = f.thread().Snapshot(f.ctx); err != nil {
+			f.Fatalf("snapshot: %v", err)
+		}
+		f.questions(snap, 2)
+		snap = f.finish(f.thread(), approve.Answer(open[1].ID, false), approve.Answer(open[2].ID, true))
+		f.wantTrail(snap, "0 true", "1 false", "2 true")
+	}},
 	{name: "pauses/once", promise: "a side effect in Once is not repeated in another worker", run: func(f *fixture) {
 		f.build(func(b *graph.Builder, place string) {
 			b.Node("pay", func(ctx context.Context, _ state.View) (state.Update, error) {

@@ -259,3 +259,43 @@ func TestQuestionsInsideTasksPauseTheFlow(t *testing.T) {
 		assert.Equal(t, int32(1), plain.Load(), "the plain task ran once")
 	})
 }
+
+// A task that cannot read the answer to its question asks it again. The right answer is kept
+// for a later run that needs it.
+func TestUnreadableAnswerOfATaskKeepsItsQuestionOpen(t *testing.T) {
+	t.Parallel()
+	ask, wrong := graph.NewInterrupt[string, int]("ask"), graph.NewInterrupt[string, string]("ask")
+	overStores(t, func(t *testing.T, store checkpoint.Store) {
+		broken := true // changed between runs
+		f, err := flow.New("job", func(ctx context.Context, _ int) (int, error) {
+			x := flow.Go(ctx, "x", func(ctx context.Context) (int, error) {
+				n, err := ask.Wait(ctx, "x")
+				if err == nil && broken {
+					err = errors.New("broken")
+				}
+				return n, err
+			})
+			y := flow.Go(ctx, "y", func(ctx context.Context) (int, error) { return ask.Wait(ctx, "y") })
+			n, xErr := x.Wait(ctx)
+			m, yErr := y.Wait(ctx)
+			return n + m, errors.Join(xErr, yErr)
+		}, graph.Options{Checkpoints: store})
+		require.NoError(t, err)
+		th := f.Thread("1")
+		snap, err := th.Invoke(t.Context(), f.Input(0))
+		require.NoError(t, err)
+		require.Len(t, snap.Pauses, 2)
+		id := snap.Pauses[0].ID
+		snap, err = th.Invoke(t.Context(), wrong.Answer(id, "many"), ask.Answer(snap.Pauses[1].ID, 1))
+		require.ErrorContains(t, err, "the question is open again")
+		require.Len(t, snap.Pauses, 1)
+		require.Equal(t, id, snap.Pauses[0].ID)
+		_, err = th.Invoke(t.Context(), ask.Answer(id, 20))
+		require.ErrorContains(t, err, "broken")
+		broken = false
+		snap, err = th.Invoke(t.Context())
+		require.NoError(t, err)
+		require.Empty(t, snap.Pauses)
+		assert.Equal(t, 21, f.Output(snap))
+	})
+}

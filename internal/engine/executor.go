@@ -140,6 +140,7 @@ func (r *run) collect(tasks []Task, taken []bool, complete bool) error {
 			r.events.send(r.storeCtx, t.ended())
 		}
 	}
+	r.answers = r.pending.answers // without those that the tasks refused
 	return nil
 }
 

@@ -88,6 +88,7 @@ type session struct {
 	answers     map[string]json.RawMessage // by the id of the question; includes stored answers
 
 	mu         sync.Mutex
+	refused    []string        // the questions whose answers the nodes refused
 	persistent map[string]bool // the names of the persistent subgraphs that are running
 	// loggedUnsent holds the pairs of a node and a channel that were logged, because a
 	// sent task of the node read the channel, and no write to the channel was sent to it.

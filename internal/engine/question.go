@@ -76,12 +76,36 @@ func (t *Task) questionHash(id, interrupt, key string) string {
 }
 
 // Reject withdraws the answer to a question, so that the question is open again.
-func (t *Task) Reject(question string) error {
+// The task and the tasks around it fail with the error why, even if their nodes return no error.
+func (t *Task) Reject(question string, why error) error {
+	t.mu.Lock()
+	t.addFault(why)
+	t.mu.Unlock()
+	_ = t.scope.failCallers(why)
+	s := t.scope.session
+	s.mu.Lock()
+	s.refused = append(s.refused, question)
+	s.mu.Unlock()
 	data, err := json.Marshal(storedAnswer{ID: question, Refused: true})
 	if err != nil {
 		return err
 	}
-	return t.storeNow(markAnswer, data)
+	return t.outermost().storeNow(markAnswer, data)
+}
+
+// outermost returns the task of the outermost graph that contains t.
+// The questions of t and their answers are stored with it.
+func (t *Task) outermost() *Task {
+	for {
+		switch {
+		case t.node.outer != nil:
+			t = t.node.outer
+		case t.scope.parent != nil:
+			t = t.scope.parent
+		default:
+			return t
+		}
+	}
 }
 
 // Asked reports whether the task has an open question.

@@ -50,7 +50,7 @@ func (r *run) snapshotOfCheckpoint() *Snapshot {
 	tasks := r.tasks()
 	for i := range tasks {
 		if saved := tasks[i].saved; saved != nil && !saved.done && saved.asked {
-			tasks[i].ensureExtras().pauses = saved.unanswered(r.pending.answers)
+			tasks[i].ensureExtras().pauses = saved.unanswered(r.answers)
 		}
 	}
 	if !r.pending.tried() {
@@ -75,6 +75,18 @@ func (r *run) snapshotOfRun() *Snapshot {
 	tasks := r.uncommitted
 	if tasks == nil && !r.front.left {
 		tasks = r.tasks()
+	}
+	answers := r.answers
+	if len(r.refused) > 0 {
+		answers = maps.Clone(answers)
+		for _, id := range r.refused {
+			delete(answers, id)
+		}
+	}
+	for i := range tasks {
+		if t := &tasks[i]; t.err != nil && t.saved != nil && t.saved.asked {
+			t.ensureExtras().pauses = t.saved.unanswered(answers)
+		}
 	}
 	return r.snapshot(tasks)
 }

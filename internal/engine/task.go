@@ -138,8 +138,8 @@ func (t *Task) addFault(err error) {
 	}
 }
 
-// failCallers makes the tasks around a subgraph fail if its state cannot be stored or read, even
-// if their nodes return no error. It returns err.
+// failCallers makes the tasks around a subgraph fail with err, even if their nodes return no error.
+// It returns err.
 func (s *scope) failCallers(err error) error {
 	if s.parent != nil && err != nil {
 		s.parent.mu.Lock()
