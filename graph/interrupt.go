@@ -103,8 +103,8 @@ func (i *Interrupt[P, A]) Open(s *Snapshot) ([]OpenQuestion[P], error) {
 // Answer returns the answer to an open question, as input of the thread's next run.
 // A run may be given any number of answers. If its input is answers only, tasks with
 // other open questions keep waiting. An id that is not open in the thread is an
-// [ErrNoQuestion]. An answer that does not decode into A fails the node, and the
-// question is open again.
+// [ErrNoQuestion]. An answer that does not decode into A fails the node and the nodes
+// around its subgraph, even if they handle the error, and the question is open again.
 func (i *Interrupt[P, A]) Answer(id string, answer A) state.Write {
 	data, err := jsonform.Marshal(answer)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/internal/stored"
 	"github.com/weft-go/weft/server/runs"
 )
 
@@ -275,13 +276,17 @@ func (c *call) respond(thread string, data json.RawMessage) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	known := map[string]bool{}
+	prompts := map[string]json.RawMessage{}
 	for _, q := range openQuestions(snap) {
-		known[q.ID] = true
+		prompts[q.ID] = q.Prompt
 	}
-	for id := range answers {
-		if !known[id] {
+	for id, answer := range answers {
+		prompt, known := prompts[id]
+		if !known {
 			return nil, &commandError{codeNoInterrupt, "The thread has no open question " + shortened(id) + "."}
+		}
+		if err := stored.CheckAnswer(prompt, answer); err != nil {
+			return nil, &commandError{codeInvalid, "Question " + id + ": " + err.Error() + "."}
 		}
 	}
 	r, err := c.getFor(ActionCreateRun, runs.Thread, thread)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/internal/stored"
 	"github.com/weft-go/weft/state"
 )
 
@@ -272,27 +273,35 @@ func objects(data json.RawMessage) ([]json.RawMessage, error) {
 func readAnswers(resume json.RawMessage, open []graph.Pause) (state.Update, error) {
 	var byID map[string]json.RawMessage
 	if json.Unmarshal(resume, &byID) == nil && len(byID) > 0 {
-		var out state.Update
+		var answered []graph.Pause
 		for _, p := range open {
-			if answer, ok := byID[p.ID]; ok {
-				out = append(out, answerTo(p, answer))
+			if _, ok := byID[p.ID]; ok {
+				answered = append(answered, p)
 			}
 		}
-		if len(out) == len(byID) {
-			return out, nil
+		if len(answered) == len(byID) {
+			return answersTo(answered, byID)
 		}
 	}
 	switch len(open) {
 	case 0:
 		return nil, &requestError{"EmptyInputError", "the thread has no open question to answer"}
 	case 1:
-		return state.Update{answerTo(open[0], resume)}, nil
+		return answersTo(open, map[string]json.RawMessage{open[0].ID: resume})
 	}
 	return nil, &requestError{"RuntimeError", fmt.Sprintf("the thread has %d open questions; name the id of each answer", len(open))}
 }
 
-func answerTo(p graph.Pause, answer json.RawMessage) state.Write {
-	return graph.NewInterrupt[any, json.RawMessage](p.Interrupt).Answer(p.ID, answer)
+// answersTo returns the answers to the questions, or an error for one that does not fit its question.
+func answersTo(questions []graph.Pause, answers map[string]json.RawMessage) (state.Update, error) {
+	var out state.Update
+	for _, p := range questions {
+		if err := stored.CheckAnswer(p.Prompt, answers[p.ID]); err != nil {
+			return nil, wrongInput("question %s: %v", p.ID, err)
+		}
+		out = append(out, graph.NewInterrupt[any, json.RawMessage](p.Interrupt).Answer(p.ID, answers[p.ID]))
+	}
+	return out, nil
 }
 
 // readGoto returns the targets of a command: a node, an object with "node" and "input", or an

@@ -54,7 +54,15 @@ type Question struct {
 	Hash string `json:"hash"`
 	// Problem is the reason why the question is asked again. It is empty the first time.
 	Problem string `json:"problem,omitempty"`
+	// Schema is the JSON Schema of the [Decision]. Code that passes an answer on as JSON can check the
+	// answer with it, as package server and the command weft do.
+	Schema json.RawMessage `json:"schema,omitempty"`
 }
+
+// decisionSchema is the JSON Schema of a decision; %q stands for the hash of the question.
+const decisionSchema = `{"type":"object","required":["verdict","hash"],"properties":{"verdict":{"enum":["approve","reject","edit"]},` +
+	`"reason":{"type":"string"},"arguments":{"type":"object"},"hash":{"const":%q}},` +
+	`"if":{"properties":{"verdict":{"const":"edit"}}},"then":{"required":["arguments"]}}`
 
 // A Verdict is a person's decision about a call.
 type Verdict string
@@ -115,7 +123,7 @@ func (q Question) Text() string {
 }
 
 func (q Question) clone() Question {
-	q.Arguments, q.Preview, q.Bound = bytes.Clone(q.Arguments), bytes.Clone(q.Preview), slices.Clone(q.Bound)
+	q.Arguments, q.Preview, q.Bound, q.Schema = bytes.Clone(q.Arguments), bytes.Clone(q.Preview), slices.Clone(q.Bound), bytes.Clone(q.Schema)
 	return q
 }
 

@@ -28,8 +28,8 @@ func (b binding) mismatch(given string) string {
 		return ""
 	}
 	parts := strings.Split(given, ".")
-	if len(parts) != 3 {
-		return "the decision does not have the hash of this question; it may be for a question of an older version"
+	if len(parts) != 3 || len(given) != len(b.String()) {
+		return "the decision does not have the hash of this question: it may be cut off, or for a question of an older version"
 	}
 	var changed []string
 	for i, part := range []struct{ digest, name string }{
@@ -85,6 +85,7 @@ func question(ctx context.Context, t Tool, id string, call llm.ToolCall) (Questi
 		bound:     digest(exact...),
 	}
 	q.Hash = b.String()
+	q.Schema = json.RawMessage(fmt.Sprintf(decisionSchema, q.Hash))
 	return q, b, nil
 }
 

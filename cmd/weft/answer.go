@@ -9,8 +9,6 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
 	"github.com/weft-go/weft/internal/stored"
 )
 
@@ -19,8 +17,9 @@ const answerUsage = `usage: weft threads answer THREAD [QUESTION] ANSWER [flags]
 Answers an open question of a thread. ANSWER is JSON: a text needs quotes, as in '"yes"'; a dash reads it
 from the standard input. QUESTION is the id that weft threads show prints, and can be left out if only one
 question is open. If the prompt of the question has a JSON schema in the field "schema", the answer is
-checked against it. The answer to the approval of a call is {"verdict": "approve", "hash": HASH} or
-{"verdict": "reject", "hash": HASH, "reason": TEXT}, with the hash in its prompt.
+checked against it, and weft threads show prints an example. The answer to the approval of a call is
+{"verdict": "approve", "hash": HASH} or {"verdict": "reject", "hash": HASH, "reason": TEXT}, with the hash in
+its prompt.
 
 With -server, the server stores the answer and runs the thread on. With -db, the answer is stored only:
 this command does not have the nodes of the graph. The next run of the thread uses it, such as one of
@@ -53,9 +52,6 @@ func runAnswer(ctx context.Context, args []string, std *streams) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := checkAnswer(q, value); err != nil {
-		return err
-	}
 	if err := t.answer(ctx, thread, q.ID, value); err != nil {
 		return err
 	}
@@ -83,32 +79,6 @@ func openQuestion(v *threadView, id string) (*question, error) {
 		return nil, fmt.Errorf("%w: thread %q has %d open questions; name one: %s", errUsage, v.ID, len(ids), strings.Join(ids, ", "))
 	}
 	return nil, fmt.Errorf("thread %q has no open question %s; it has %s", v.ID, id, strings.Join(ids, ", "))
-}
-
-// checkAnswer checks an answer against the schema in the prompt of its question, if there is one.
-func checkAnswer(q *question, value json.RawMessage) error {
-	var prompt struct {
-		Schema json.RawMessage `json:"schema"`
-	}
-	if json.Unmarshal(q.Prompt, &prompt) != nil || len(prompt.Schema) == 0 || string(prompt.Schema) == "null" {
-		return nil // the node decides
-	}
-	var schema jsonschema.Schema
-	if err := json.Unmarshal(prompt.Schema, &schema); err != nil {
-		return fmt.Errorf("the schema of question %s cannot be read: %w", q.ID, err)
-	}
-	resolved, err := schema.Resolve(nil)
-	if err != nil {
-		return fmt.Errorf("the schema of question %s cannot be read: %w", q.ID, err)
-	}
-	var v any
-	if err := json.Unmarshal(value, &v); err != nil {
-		return err
-	}
-	if err := resolved.Validate(v); err != nil {
-		return fmt.Errorf("the answer does not fit the schema of question %s: %w", q.ID, err)
-	}
-	return nil
 }
 
 func (t *storedThreads) answer(ctx context.Context, thread, question string, value json.RawMessage) error {

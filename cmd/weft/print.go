@@ -87,6 +87,21 @@ func printJSON(w io.Writer, v any) error {
 // brief returns JSON for a person. A long array has a line for each element, a message as its text, and a long
 // object one for each key; a long line is cut.
 func brief(data json.RawMessage, indent string, width int) string {
+	return inLines(data, indent, width, func(_, text string) string { return oneLine(text, width) })
+}
+
+// fullPrompt is like brief, but cuts only the schema of the answer: a person answers what the other fields say.
+func fullPrompt(data json.RawMessage, indent string, width int) string {
+	return inLines(data, indent, width, func(key, text string) string {
+		if key == "schema" {
+			return oneLine(text, width)
+		}
+		return cell(text)
+	})
+}
+
+// inLines returns JSON in one line, or in one line for each part, whose text the function shorten returns.
+func inLines(data json.RawMessage, indent string, width int, shorten func(key, text string) string) string {
 	var flat bytes.Buffer
 	if json.Compact(&flat, data) != nil {
 		return cell(fmt.Sprintf("%q", data))
@@ -96,14 +111,14 @@ func brief(data json.RawMessage, indent string, width int) string {
 	}
 	var list []json.RawMessage
 	if json.Unmarshal(data, &list) == nil {
-		return "[" + briefLines(len(list), indent, func(i int) string { return oneLine(briefElement(list[i]), width) }) + indent + "]"
+		return "[" + briefLines(len(list), indent, func(i int) string { return shorten("", briefElement(list[i])) }) + indent + "]"
 	}
 	var object map[string]json.RawMessage
 	if json.Unmarshal(data, &object) == nil {
 		keys := sortedKeys(object)
-		return "{" + briefLines(len(keys), indent, func(i int) string { return cell(keys[i]) + ": " + oneLine(string(object[keys[i]]), width) }) + indent + "}"
+		return "{" + briefLines(len(keys), indent, func(i int) string { return cell(keys[i]) + ": " + shorten(keys[i], string(object[keys[i]])) }) + indent + "}"
 	}
-	return oneLine(flat.String(), width)
+	return shorten("", flat.String())
 }
 
 // briefElement returns a message as its role and text, and any other element as JSON. Messages have the form of

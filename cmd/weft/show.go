@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/weft-go/weft/internal/stored"
 )
 
 const showUsage = `usage: weft threads show THREAD [flags]
 
 Prints the newest state of a thread: its status, its tasks with their errors, its open questions with the
-ids that weft threads answer takes, and the value of each channel. Long values are cut; -json prints all.
+ids that weft threads answer takes, and the value of each channel. Long values are cut, but no prompt is;
+-json prints all.
 `
 
 func runShow(ctx context.Context, args []string, std *streams) (err error) {
@@ -71,7 +74,10 @@ func (c *call) printThread(v *threadView) {
 			name += ", " + q.Interrupt
 		}
 		line("question", q.ID+" ("+name+")")
-		say(c.out, "%-12s%s", "", brief(q.Prompt, "            ", 100))
+		say(c.out, "%-12s%s", "", fullPrompt(q.Prompt, "            ", 100))
+		if example := stored.ExampleAnswer(q.Prompt); example != "" {
+			line("answer", "for example "+example)
+		}
 	}
 	say(c.out, "\nvalues")
 	for _, key := range sortedKeys(v.Values) {

@@ -79,7 +79,7 @@ var layers = map[string][]string{
 	"server/runs/...":            {"server/runs", "internal/migration", "internal/pgdb", "internal/sqlitedb", "internal/uuid"},
 	"server/mcpserver":           {"internal/uuid"},
 	"server/internal/replaytest": {"internal/uuid"},
-	"internal/stored":            {"checkpoint", "graph", "internal/lru", "internal/statecore", "llm", "server/runs", "server/runs/memruns", "state"},
+	"internal/stored":            {"checkpoint", "graph", "internal/lru", "internal/schema", "internal/statecore", "llm", "server/runs", "server/runs/memruns", "state"},
 	"server/ui":                  {"tools"},
 	"server/ui/internal/...":     {"checkpoint", "checkpoint/...", "graph", "graph/agent", "graph/node", "llm", "llm/llmtest", "memory", "memory/inmemory", "server", "server/runs/memruns", "server/ui", "state", "tools"},
 	"server":                     {"checkpoint", "graph", "graph/draw", "llm", "memory", "internal/stored", "server/runs", "server/ui", "state", "tools", "internal/engine", "internal/uuid"},

@@ -69,14 +69,33 @@ func Infer(t reflect.Type, o Options) (*Schema, error) {
 
 // Parse reads the JSON Schema of an object.
 func Parse(text json.RawMessage, subject string) (*Schema, error) {
+	return parseSchema(text, subject, func(root *jsonschema.Schema) error {
+		if root == nil || root.Type != "" && root.Type != "object" || root.Types != nil {
+			return errors.New("its schema is not the schema of an object")
+		}
+		root.Type = "object"
+		return nil
+	})
+}
+
+// ParseAny reads the JSON Schema of any value.
+func ParseAny(text json.RawMessage, subject string) (*Schema, error) {
+	return parseSchema(text, subject, func(root *jsonschema.Schema) error {
+		if root == nil {
+			return errors.New("its schema is null")
+		}
+		return nil
+	})
+}
+
+func parseSchema(text json.RawMessage, subject string, accept func(root *jsonschema.Schema) error) (*Schema, error) {
 	var root *jsonschema.Schema
 	if err := json.Unmarshal(text, &root); err != nil {
 		return nil, fmt.Errorf("its schema cannot be read: %w", err)
 	}
-	if root == nil || root.Type != "" && root.Type != "object" || root.Types != nil {
-		return nil, errors.New("its schema is not the schema of an object")
+	if err := accept(root); err != nil {
+		return nil, err
 	}
-	root.Type = "object"
 	if !strings.Contains(root.Schema, "draft-07") {
 		root.Schema = "" // read older and unknown drafts as the newest
 	}

@@ -7,12 +7,49 @@ import (
 	"fmt"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/schema"
 )
 
 // ErrNoQuestion is returned by [Answer] if the thread has no open question with the id.
 var ErrNoQuestion = errors.New("the thread has no open question with this id")
 
-// Answer stores the answer to an open question. The next run of the thread uses it. If the store is a
+// CheckAnswer returns an error if the prompt of a question has the JSON schema of its answers in the field
+// "schema", and the answer does not fit it. It ignores a schema that it cannot read.
+func CheckAnswer(prompt, value json.RawMessage) error {
+	s := answerSchema(prompt)
+	if s == nil {
+		return nil // the node decides
+	}
+	if _, err := s.Check(value); err != nil {
+		return fmt.Errorf("the answer does not fit the question: %w", err)
+	}
+	return nil
+}
+
+// ExampleAnswer returns an object that [CheckAnswer] accepts. It returns "" if it knows none.
+func ExampleAnswer(prompt json.RawMessage) string {
+	if s := answerSchema(prompt); s != nil {
+		return s.Example()
+	}
+	return ""
+}
+
+// answerSchema returns the schema in a prompt, or nil.
+func answerSchema(prompt json.RawMessage) *schema.Schema {
+	var p struct {
+		Schema json.RawMessage `json:"schema"`
+	}
+	if json.Unmarshal(prompt, &p) != nil || len(p.Schema) == 0 {
+		return nil
+	}
+	s, err := schema.ParseAny(p.Schema, "the answer")
+	if err != nil {
+		return nil
+	}
+	return s
+}
+
+// Answer stores the answer to an open question, unless [CheckAnswer] refuses it. The next run of the thread uses it. If the store is a
 // [checkpoint.Leaser], Answer leases the thread, and so it returns [checkpoint.ErrConflict] while a run
 // holds the thread.
 func Answer(ctx context.Context, store checkpoint.Store, thread, question string, value json.RawMessage) (err error) {
@@ -32,6 +69,9 @@ func Answer(ctx context.Context, store checkpoint.Store, thread, question string
 	p := readPending(head.Writes)
 	if !p.open[question] {
 		return fmt.Errorf("question %s: %w", question, ErrNoQuestion)
+	}
+	if err := CheckAnswer(p.prompts[question], value); err != nil {
+		return err
 	}
 	w := checkpoint.Write{Task: p.tasks[question], Channel: "$answer"}
 	for _, other := range head.Writes {

@@ -8,14 +8,16 @@ import (
 
 // pending is what the pending writes of a checkpoint tell about its thread.
 type pending struct {
-	done            map[string]bool   // the tasks that have finished
-	open            map[string]bool   // the questions that have no answer
-	tasks           map[string]string // the tasks that asked, by the id of the question
-	failed, stopped bool
+	done    map[string]bool   // the tasks that have finished
+	open    map[string]bool   // the questions that have no answer
+	tasks   map[string]string // the tasks that asked, by the id of the question
+	prompts map[string]json.RawMessage
+	failed  map[string]bool // the unfinished tasks that have failed
+	stopped bool
 }
 
 func readPending(writes []checkpoint.Write) pending {
-	p := pending{done: map[string]bool{}, open: map[string]bool{}, tasks: map[string]string{}}
+	p := pending{done: map[string]bool{}, open: map[string]bool{}, tasks: map[string]string{}, prompts: map[string]json.RawMessage{}, failed: map[string]bool{}}
 	for _, w := range writes {
 		if w.Channel == "$done" || w.Kind&0x80 != 0 {
 			p.done[w.Task] = true
@@ -25,8 +27,8 @@ func readPending(writes []checkpoint.Write) pending {
 		switch {
 		case w.Channel == "$ask" && !p.done[w.Task]:
 			p.ask(w.Task, w.Data)
-		case w.Channel == "$error":
-			p.failed = p.failed || !p.done[w.Task]
+		case w.Channel == "$error" && !p.done[w.Task]:
+			p.failed[w.Task] = true
 		case w.Channel == "$stop":
 			p.stopped = true
 		}
@@ -41,11 +43,12 @@ func readPending(writes []checkpoint.Write) pending {
 
 func (p *pending) ask(task string, data []byte) {
 	var list []struct {
-		ID string `json:"id"`
+		ID     string          `json:"id"`
+		Prompt json.RawMessage `json:"prompt"`
 	}
 	if json.Unmarshal(data, &list) == nil {
 		for _, q := range list {
-			p.open[q.ID], p.tasks[q.ID] = true, task
+			p.open[q.ID], p.tasks[q.ID], p.prompts[q.ID] = true, task, q.Prompt
 		}
 	}
 }
@@ -59,9 +62,24 @@ type answer struct {
 
 func (p *pending) answer(data []byte) {
 	var a answer
-	if json.Unmarshal(data, &a) == nil && !a.Refused {
+	if json.Unmarshal(data, &a) != nil || p.tasks[a.ID] == "" {
+		return
+	}
+	if a.Refused {
+		p.open[a.ID] = true
+	} else {
 		delete(p.open, a.ID)
 	}
+}
+
+// waits reports whether a task that has not failed has an open question.
+func (p *pending) waits() bool {
+	for id := range p.open {
+		if !p.failed[p.tasks[id]] {
+			return true
+		}
+	}
+	return false
 }
 
 // The statuses of a thread.
@@ -69,7 +87,7 @@ const (
 	Idle        = "idle"        // no task is due
 	Busy        = "busy"        // tasks are due
 	Interrupted = "interrupted" // a question is open, or a static pause holds the thread
-	Error       = "error"       // a task has failed, or the control of the checkpoint is damaged
+	Error       = "error"       // a task has failed, perhaps with an open question, or the control of the checkpoint is damaged
 )
 
 // Due returns the nodes of the tasks that are due at a checkpoint, in the order of the tasks.
@@ -94,9 +112,9 @@ func StatusOf(c *checkpoint.Checkpoint) string {
 		return Error
 	}
 	switch {
-	case len(p.open) > 0:
+	case p.waits():
 		return Interrupted
-	case p.failed:
+	case len(p.failed) > 0:
 		return Error
 	case len(ctl.Next)+len(ctl.Sends) == 0:
 		return Idle

@@ -11,7 +11,9 @@ import (
 func TestTheStatusOfAThreadIsReadFromItsNewestCheckpoint(t *testing.T) {
 	t.Parallel()
 	ask := checkpoint.Write{Task: "a", Channel: "$ask", Data: []byte(`[{"id":"q"}]`)}
-	answer := checkpoint.Write{Channel: "$answer", Data: []byte(`{"id":"q","value":1}`)}
+	answer := checkpoint.Write{Task: "a", Channel: "$answer", Data: []byte(`{"id":"q","value":1}`)}
+	refused := checkpoint.Write{Task: "a", Index: 1, Channel: "$answer", Data: []byte(`{"id":"q","refused":true}`)}
+	failed := checkpoint.Write{Task: "a", Channel: "$error", Data: []byte("boom")}
 	for _, test := range []struct {
 		name, control string
 		writes        []checkpoint.Write
@@ -23,9 +25,11 @@ func TestTheStatusOfAThreadIsReadFromItsNewestCheckpoint(t *testing.T) {
 		{"a sent task is due", `{"sends":[{"node":"a"}]}`, nil, "busy"},
 		{"a question is open", `{"next":["a"]}`, []checkpoint.Write{ask}, "interrupted"},
 		{"the question has an answer", `{"next":["a"]}`, []checkpoint.Write{ask, answer}, "busy"},
-		{"the answer was refused", `{"next":["a"]}`, []checkpoint.Write{ask, {Channel: "$answer", Data: []byte(`{"id":"q","refused":true}`)}}, "interrupted"},
+		{"the answer was refused", `{"next":["a"]}`, []checkpoint.Write{ask, answer, refused}, "interrupted"},
+		{"the task failed that refused the answer", `{"next":["a"]}`, []checkpoint.Write{ask, failed, answer, refused}, "error"},
+		{"a task has failed beside a question", `{"next":["a","b"]}`, []checkpoint.Write{ask, {Task: "b", Channel: "$error"}}, "interrupted"},
 		{"the task that asked has finished", `{"next":["a"]}`, []checkpoint.Write{ask, {Task: "a", Channel: "n", Kind: 0x87, Index: 1}}, "busy"},
-		{"a task has failed", `{"next":["a"]}`, []checkpoint.Write{{Task: "a", Channel: "$error", Data: []byte("boom")}}, "error"},
+		{"a task has failed", `{"next":["a"]}`, []checkpoint.Write{failed}, "error"},
 		{"a failed task has finished", `{"next":["a"]}`, []checkpoint.Write{{Task: "a", Channel: "$error"}, {Task: "a", Channel: "$done"}}, "busy"},
 		{"a static pause", `{"next":["a"]}`, []checkpoint.Write{{Channel: "$stop"}}, "interrupted"},
 		{"damaged", `{`, nil, "error"},
