@@ -109,7 +109,7 @@ var address = regexp.MustCompile(`\S+@\S+\.\S+|https?://\S+`)
 // common words tell no passages apart.
 var common = func() map[string]bool {
 	set := map[string]bool{}
-	for w := range strings.FieldsSeq(`a about after all also an and any are as at be been before but by can could did do does
+	for w := range strings.FieldsSeq(`a about after all also am an and any are as at be been before but by can could did do does
 	don each either else for from get give had has have he her hers his how i if in into is isn it its just let like long
 	many may me more most much must my need needs no not of often ok okay on one only or our out over please shall she should so
 	some still such take tell than that the their them then there these they this those to under up us want was we were

@@ -121,13 +121,18 @@ func (q question) answer(all []sentence) string {
 	found = found[:min(len(found), most)]
 	slices.Sort(found)
 	var quoted []sentence
+	missing := best.missing
 	for _, i := range found {
 		quoted = append(quoted, all[i])
+		missing = slices.DeleteFunc(slices.Clone(missing), func(w string) bool { return !slices.Contains(ratings[i].missing, w) })
 	}
-	if len(best.missing) > 0 {
-		return "I found no passage with all of your words. The closest lacks " + strings.Join(best.missing, ", ") + ":\n" + quote(quoted)
+	switch {
+	case len(best.missing) == 0:
+		return quote(quoted)
+	case len(missing) == 0: // each of them has some
+		return "I found no passage with all of your words. The closest:\n" + quote(quoted)
 	}
-	return quote(quoted)
+	return "I found no passage with all of your words. The closest lacks " + strings.Join(missing, ", ") + ":\n" + quote(quoted)
 }
 
 func (q question) refusal() string {
