@@ -18,6 +18,25 @@ const staff = `Employee ID,Name,Department,Office,Salary (USD),Start Date,Remote
 6,Fay Moss,,New York,"61,000",2020-02-29,no,n/a
 `
 
+// A row is called as the file is, and a year has no separators.
+func TestNamesOfRowsAndYears(t *testing.T) {
+	t.Parallel()
+	a := start(t, t.TempDir(), offline.Model{})
+	id := a.withFile("movies.csv", "Title,Year,Votes\nAlien,1979,900000\nUp,2009,1100000\nIt,2017,600000\n")
+	for _, tt := range []struct{ question, want string }{
+		{"how many votes has it", "I did not understand \"it\"."},
+		{"movie with the highest votes", "The highest Votes is 1,100,000, in movies.csv. Its row:\n- Title: Up\n- Year: 2009"},
+		{"how many movies between 1970 and 2010", "There are 2 rows in movies.csv where Year is between 1970 and 2010."},
+		{"how many movies have over 700,000 votes", "There are 2 rows in movies.csv where Votes is above 700,000."},
+		{"movies per year", "The number of rows by Year, in movies.csv:\n- 1979: 1"},
+		{"votes of It", "movies.csv has 1 row where Title is It:\n- 600,000"},
+		{"how many votes has it", "The total Votes is 600,000, in movies.csv where Title is It."},
+	} {
+		got := a.ask(id, tt.question)
+		assert.True(t, strings.HasPrefix(got, tt.want), "%s\ngot  %s\nwant %s", tt.question, got, tt.want)
+	}
+}
+
 // The rules drop no condition: each is in the answer, or the word that they do not understand is named.
 func TestRulesDropNothing(t *testing.T) {
 	t.Parallel()

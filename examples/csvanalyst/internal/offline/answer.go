@@ -173,7 +173,7 @@ func (q *question) groupName(row []any) string {
 			}
 			out = append(out, shorten(plain(pick(v, "empty"))))
 		default:
-			out = append(out, amount(v, ""))
+			out = append(out, q.file.named(name).write(v))
 		}
 	}
 	return strings.Join(out, ", ")
@@ -232,10 +232,15 @@ func (q *question) list(r table) string {
 }
 
 func (q *question) cell(r table, row []any, i int) string {
-	if q.file.named(r.Columns[i].Name).identifier() {
-		return identifier(row[i])
+	return q.file.named(r.Columns[i].Name).write(row[i])
+}
+
+// write writes a value of the column for people.
+func (c column) write(v any) string {
+	if c.identifier() {
+		return identifier(v)
 	}
-	return amount(row[i], r.Columns[i].Currency)
+	return amount(v, c.Currency)
 }
 
 // identifier writes a number that is a name, such as a year, without separators.
@@ -367,7 +372,7 @@ func (q *question) difference(t talk, c comparison) string {
 		rest = append(rest, o)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "The %s of %s and of %s%s:", inFull(q.functions[0]), left, right, where(rest))
+	fmt.Fprintf(&b, "The %s of %s and of %s%s:", inFull(q.functions[0]), left, right, where(rest, q.file))
 	for _, g := range c.Groups {
 		b.WriteString("\n- ")
 		if g.Group != nil {
@@ -401,13 +406,12 @@ func where(conditions []condition, files ...file) string {
 	var parts []string
 	for _, c := range conditions {
 		sign, value := signs[c.Op], plain(c.Value)
-		currency := ""
+		col := column{}
 		for _, f := range files {
-			col := f.named(c.Column)
-			currency = col.Currency
-			if s := dateSigns[c.Op]; s != "" && (col.dated() || col.year()) {
-				sign, currency = s, ""
-			}
+			col = f.named(c.Column)
+		}
+		if s := dateSigns[c.Op]; s != "" && (col.dated() || col.year()) {
+			sign = s
 		}
 		switch {
 		case c.Op == "in_period" && len(c.Value) == 10:
@@ -415,11 +419,11 @@ func where(conditions []condition, files ...file) string {
 		case c.Op == "in_period":
 			value = inWords(c.Value)
 		case c.Op == "between":
-			value = separate(c.Values[0], currency) + " and " + separate(c.Values[1], currency)
+			value = col.writeText(c.Values[0]) + " and " + col.writeText(c.Values[1])
 		case c.Op == "in":
 			value = plain(strings.Join(c.Values, " or "))
-		case currency != "":
-			value = separate(c.Value, currency)
+		default:
+			value = col.writeText(c.Value)
 		}
 		parts = append(parts, strings.TrimSpace(plain(c.Column)+" "+sign+" "+value))
 	}
@@ -429,11 +433,11 @@ func where(conditions []condition, files ...file) string {
 	return " where " + strings.Join(parts, " and ")
 }
 
-// separate writes a number of a condition as an amount.
-func separate(text, currency string) string {
+// writeText writes the value of a condition like a value of the column.
+func (c column) writeText(text string) string {
 	var f float64
-	if !isNumber(text) || json.Unmarshal([]byte(text), &f) != nil {
+	if !c.number() || json.Unmarshal([]byte(text), &f) != nil {
 		return plain(text)
 	}
-	return amount(f, currency)
+	return c.write(f)
 }

@@ -477,6 +477,9 @@ func (q *question) refersBack(i int) bool {
 	if q.second || i > 0 && q.words[i-1].lower == "of" {
 		return true
 	}
+	if q.words[i].lower == "it" { // or the file
+		return !q.noun && q.verb == ""
+	}
 	return !slices.ContainsFunc(q.words[:i], func(w word) bool {
 		return w.column > 0 || w.value > 0 || w.quoted || w.used && !w.mark && rowNouns[w.stem]
 	}) && !q.noun

@@ -53,6 +53,8 @@ func stem(s string) string {
 		return "quantity"
 	case strings.HasSuffix(s, "ies") && len(s) > 4:
 		return s[:len(s)-3] + "y"
+	case strings.HasSuffix(s, "ie") && len(s) > 4: // so that movie and movies are one word
+		return s[:len(s)-2] + "y"
 	case strings.HasSuffix(s, "lves") && len(s) > 5:
 		return s[:len(s)-3] + "f"
 	case len(s) > 4 && slices.ContainsFunc([]string{"ches", "shes", "sses", "xes", "zes"}, func(end string) bool { return strings.HasSuffix(s, end) }):
