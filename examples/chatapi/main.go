@@ -117,8 +117,9 @@ func run(ctx context.Context, c config, s *chat.Service, records runs.Store, log
 		Chat: &ui.Chat{
 			Title: "Chat", Greeting: "A conversation that remembers: what you tell it, and what your documents say.",
 			Placeholder: "Remember that my dog is called Rex",
-			Suggestions: []string{"Remember that my dog is called Rex", "What is my dog called?", "What do you know about me?"},
+			Suggestions: []string{"Remember that my dog is called Rex", "What is my dog called?", "What do you know about me?", "Forget my dog"},
 			Tools:       s.Tools(),
+			Memory:      "/api/memories",
 			SignIn:      true, // a caller without a token is a user, too
 		},
 		Studio:   &ui.Studio{Write: true},

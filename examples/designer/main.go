@@ -155,8 +155,8 @@ func (o options) serveOn(ctx context.Context, l net.Listener, s *service) error 
 	}
 	page := &ui.Chat{
 		Title: "Design studio", Greeting: "Products, scenes, quotes and orders. Nothing is made or ordered without your approval.",
-		Placeholder: "What are you looking for?", Tools: s.Tools(), Attach: true,
-		Suggestions: []string{"Find oak chairs under 700", "Show marble floor tiles and make a 3D scene of them", "Quote 6 of the first"},
+		Placeholder: "What are you looking for?", Tools: s.Tools(), Attach: true, Memory: "/api/memories",
+		Suggestions: []string{"Find oak chairs under 700", "A sofa, but not leather", "How much is the Barcelona chair, and how big is it?", "Find oak chairs under 700 and quote 6 of the second"},
 	}
 	if page.Assistant = o.Agent; graphs[o.Agent] == nil {
 		return command.Wrong("-agent %s: there is no such agent", o.Agent)

@@ -44,6 +44,11 @@ type Chat struct {
 	// Accept has the types of files that Upload takes, like the attribute "accept" of HTML:
 	// ".csv,text/csv". Empty means all files.
 	Accept string
+	// Memory is the address on the server's own origin that lists the facts that the application remembers
+	// about the user, such as "/api/memories". GET answers with a list of objects with "id" and "content",
+	// DELETE ADDRESS/ID forgets one, and DELETE ADDRESS forgets all. The page has a list, and shows new facts
+	// after a turn. Empty means that there is no such address.
+	Memory string
 	// Theme has values for variables of the page's style, such as "accent": "#7c3aed". A value may
 	// be light-dark(#7c3aed, #c4b5fd). The variables are accent, on-accent, bg, surface, raised,
 	// sunk, line, text, muted, danger, warn, ok, info and radius.
@@ -68,7 +73,7 @@ type Chat struct {
 // [http.StripPrefix]. The API of the server must be at the parent of that path. It returns an
 // error if Theme has an unknown variable, or a tool or an address is invalid.
 func (c Chat) Handler() (http.Handler, error) {
-	for _, address := range []string{c.Script, c.Upload, c.Login} {
+	for _, address := range []string{c.Script, c.Upload, c.Memory, c.Login} {
 		if u, err := url.Parse(address); err != nil || u.Scheme != "" && u.Scheme != "https" && u.Scheme != "http" {
 			return nil, fmt.Errorf("ui: %q is not an address of a page", address)
 		}
@@ -78,6 +83,9 @@ func (c Chat) Handler() (http.Handler, error) {
 	}
 	if u, _ := url.Parse(c.Upload); u.Host != "" {
 		return nil, fmt.Errorf("ui: Chat.Upload is %q; the page's policy allows requests to its own origin only: give a path such as /api/files", c.Upload)
+	}
+	if u, _ := url.Parse(c.Memory); u.Host != "" {
+		return nil, fmt.Errorf("ui: Chat.Memory is %q; the page's policy allows requests to its own origin only: give a path such as /api/memories", c.Memory)
 	}
 	infos, err := toolInfos(c.Tools)
 	if err != nil {
@@ -89,7 +97,7 @@ func (c Chat) Handler() (http.Handler, error) {
 	}
 	set := settings{
 		Assistant: c.Assistant, Messages: c.Messages, Title: title, Greeting: c.Greeting, Suggestions: c.Suggestions, Placeholder: c.Placeholder,
-		Login: c.Login, SignIn: c.SignIn, Attach: c.Attach, Upload: c.Upload, Accept: c.Accept, Tools: infos,
+		Login: c.Login, SignIn: c.SignIn, Attach: c.Attach, Upload: c.Upload, Accept: c.Accept, Memory: c.Memory, Tools: infos,
 	}
 	return newPage("chat.html", set, chatShell(&set), c.Script, c.Theme)
 }

@@ -34,6 +34,7 @@ type settings struct {
 	Attach      bool                `json:"attach,omitempty"`
 	Upload      string              `json:"upload,omitempty"`
 	Accept      string              `json:"accept,omitempty"`
+	Memory      string              `json:"memory,omitempty"`
 	Write       bool                `json:"write,omitempty"`
 	Currency    string              `json:"currency,omitempty"`
 	Tools       map[string]toolInfo `json:"tools,omitempty"`

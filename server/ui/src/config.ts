@@ -56,6 +56,8 @@ export type Config = {
   /** The address of the application that takes files, and the types that it takes. */
   upload?: string;
   accept?: string;
+  /** The address of the application that lists and forgets facts about the person. */
+  memory?: string;
   /** The currency of costs: a code of ISO 4217. */
   currency?: string;
   /** Whether the studio may change things. */

@@ -45,6 +45,7 @@ func Handle(to *server.Server, p *kai.Platform) {
 		"POST /api/sessions/{id}/resume":  s.of(s.resume),
 		"GET /api/memories":               s.listMemories,
 		"POST /api/memories":              s.remember,
+		"DELETE /api/memories":            s.forgetAll,
 		"DELETE /api/memories/{id}":       s.forget,
 		"GET /api/orders":                 s.listOrders,
 		"GET /api/scenes/{file}":          s.scene,
@@ -233,8 +234,17 @@ func (s routes) forget(w http.ResponseWriter, r request) error {
 	return nil
 }
 
-func (s routes) clear(ctx context.Context, scope memory.Scope, id string) (int, error) {
-	return s.Facts.Clear(ctx, memory.FactQuery{Reach: memory.Reach{Scope: scope, AnyAgent: true}, IDs: []string{id}})
+// forgetAll removes all memories of the user, whichever agent has learned them.
+func (s routes) forgetAll(w http.ResponseWriter, r request) error {
+	n, err := s.clear(r.Context(), r.known())
+	if err != nil {
+		return err
+	}
+	return jsonhttp.Write(w, http.StatusOK, map[string]int{"forgotten": n})
+}
+
+func (s routes) clear(ctx context.Context, scope memory.Scope, ids ...string) (int, error) {
+	return s.Facts.Clear(ctx, memory.FactQuery{Reach: memory.Reach{Scope: scope, AnyAgent: true}, IDs: ids, Untrusted: true, Closed: true})
 }
 
 func (s routes) listOrders(w http.ResponseWriter, r request) error {

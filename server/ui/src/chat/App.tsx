@@ -9,6 +9,7 @@ import { navigate, useRoute } from "../route";
 import { v7 } from "../core";
 import { Conversation, Start } from "./Conversation";
 import { type Block, textOfContent } from "./messages";
+import { memories } from "./memories";
 import { begin as startThread, Session } from "./session";
 import { Sidebar } from "./Sidebar";
 import { threads } from "./threads";
@@ -38,6 +39,8 @@ export function App() {
   const [sources, setSources] = useState<{ list: Source[]; index: number }>();
   const [failed, setFailed] = useState<string>();
   const first = useRef<{ thread: string; text: string; id: string }>(undefined);
+
+  useEffect(() => void memories.load(), []);
 
   useEffect(() => {
     setSources(undefined);

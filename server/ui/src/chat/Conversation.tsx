@@ -14,6 +14,7 @@ import { useUploads } from "./Attachments";
 import { citedLines } from "./citations";
 import { Composer } from "./Composer";
 import { DocumentPanel, type Focus, useWide } from "./DocumentPanel";
+import { Remembered } from "./Memory";
 import type { Block } from "./messages";
 import type { Session, View } from "./session";
 import { AssistantTurn, HumanTurn, type OnDocument, type Source } from "./Turns";
@@ -118,6 +119,7 @@ function Notices({ view, session }: { view: View; session: Session }) {
           <Button onClick={() => void session.retry().catch((e: unknown) => toast(messageOf(e)))} icon={<RotateCcw size={15} />}>Try again</Button>
         </div>
       )}
+      {config.memory && view.phase === "ready" && <Remembered running={view.running} />}
       {view.stopped && !view.error && (
         <div className="flex items-center gap-3 px-1">
           <Status state="stopped" word="stopped by you" />

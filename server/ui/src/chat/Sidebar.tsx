@@ -1,4 +1,4 @@
-import { Ellipsis, Hand, LoaderCircle, LogIn, LogOut, Monitor, Moon, PanelLeftClose, Pencil, Search, SquarePen, Sun, Trash2, X } from "lucide-react";
+import { Brain, Ellipsis, Hand, LoaderCircle, LogIn, LogOut, Monitor, Moon, PanelLeftClose, Pencil, Search, SquarePen, Sun, Trash2, X } from "lucide-react";
 import { type FormEvent, useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { dropToken, hasToken } from "../client";
 import { config } from "../config";
@@ -9,6 +9,7 @@ import { Skeleton } from "../parts/Skeleton";
 import { dayOf } from "../parts/Time";
 import { href } from "../route";
 import { setTheme, useTheme } from "../theme";
+import { MemoryDialog } from "./Memory";
 import { type Thread, threads } from "./threads";
 
 const themes = { light: { icon: Sun, label: "Light" }, dark: { icon: Moon, label: "Dark" }, system: { icon: Monitor, label: "As the system" } } as const;
@@ -44,6 +45,7 @@ export function Sidebar({ shown, onClose }: { shown?: string; onClose: () => voi
   const list = useSyncExternalStore(threads.subscribe, threads.view);
   const [query, setQuery] = useState("");
   const [renaming, setRenaming] = useState<Thread>();
+  const [memory, setMemory] = useState(false);
   useEffect(() => void threads.load(), []);
   const groups = useMemo(() => {
     const words = query.toLowerCase().split(/\s+/).filter(Boolean);
@@ -91,9 +93,11 @@ export function Sidebar({ shown, onClose }: { shown?: string; onClose: () => voi
         {list.more && <Button kind="quiet" className="mt-2 w-full" onClick={() => threads.more()}>Older conversations</Button>}
       </div>
       <div className="border-t p-3 py-2">
+        {config.memory && <button type="button" onClick={() => setMemory(true)} className="flex min-h-9 w-full items-center gap-2.5 rounded-[10px] px-2.5 text-sm text-muted hover:bg-hover hover:text-text"><Brain size={16} aria-hidden /> Memory</button>}
         {config.signIn && <SignInButton />}
         <ThemeMenu />
       </div>
+      {memory && <MemoryDialog onClose={() => setMemory(false)} />}
       {renaming && <Rename thread={renaming} onClose={() => setRenaming(undefined)} />}
     </nav>
   );

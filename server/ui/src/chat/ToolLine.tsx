@@ -3,7 +3,7 @@ import { memo, useState } from "react";
 import { config } from "../config";
 import { isNumber, numberText, textOf } from "../exact";
 import { Card, hasCard, valueOf } from "../parts/cards";
-import { Arguments } from "../parts/Question";
+import { Arguments, visible } from "../parts/Question";
 import { label } from "../parts/SchemaForm";
 import { Status } from "../parts/Status";
 import { duration } from "../parts/Time";
@@ -19,7 +19,7 @@ export function titleOf(name: string): string {
 function objectOf(args: unknown): string {
   if (typeof args !== "object" || args === null) return "";
   const texts = Object.values(args).flatMap((v) => (isNumber(v) ? [numberText(v)] : typeof v === "string" && v.length > 0 && v.length <= 60 ? [textOf(v)] : []));
-  return texts.slice(0, 2).join(", ");
+  return visible(texts.slice(0, 2).join(", "));
 }
 
 type Props = { use: Use; work?: Work };

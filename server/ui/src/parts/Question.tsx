@@ -4,6 +4,7 @@ import { messageOf } from "../client";
 import { config, type Schema } from "../config";
 import { isNumber, numberText, stringify, textOf } from "../exact";
 import { Button } from "./Button";
+import { Card } from "./cards";
 import { blank, check, type Errors, inferred, label, resolved, SchemaForm } from "./SchemaForm";
 import { Tree } from "./Tree";
 
@@ -13,8 +14,8 @@ import { Tree } from "./Tree";
 export type Asked = { id: string; value: unknown };
 
 type Approval = {
-  tool: string; description?: string; arguments: unknown; hash: string; problem?: string;
-  annotations?: { title?: string; destructive?: boolean };
+  tool: string; description?: string; arguments: unknown; preview?: unknown; hash: string; problem?: string;
+  annotations?: { title?: string; destructive?: boolean; preview?: string };
   bound?: { name: string; text: string; secret?: boolean }[];
 };
 
@@ -140,7 +141,17 @@ function ApprovalCard({ busy, onAnswer, approval }: Props & { approval: Approval
       <div className="space-y-3 px-4 py-3.5">
         {approval.description && <p className="text-sm text-muted">{visible(approval.description)}</p>}
         {approval.problem && <p role="alert" className="rounded-[10px] border border-warn px-3 py-2 text-sm text-warn">Asked again: {visible(approval.problem)}</p>}
-        {mode === "edit" ? <SchemaForm schema={schema} value={edited} errors={errors} onChange={setEdited} /> : <Arguments value={deepVisible(approval.arguments)} schema={schema} />}
+        {mode === "edit" ? <SchemaForm schema={schema} value={edited} errors={errors} onChange={setEdited} />
+          : approval.preview === undefined ? <Arguments value={deepVisible(approval.arguments)} schema={schema} />
+          : (
+            <>
+              <Card type={approval.annotations?.preview} value={deepVisible(approval.preview)} />
+              <details className="text-sm">
+                <summary className="w-fit cursor-pointer rounded text-muted hover:text-text">Arguments</summary>
+                <div className="pt-2"><Arguments value={deepVisible(approval.arguments)} schema={schema} /></div>
+              </details>
+            </>
+          )}
         {approval.bound?.map((b) => (
           <p key={b.name} className="text-sm"><span className="text-muted">{visible(b.name)}</span> {b.secret ? <i>secret</i> : visible(b.text)}</p>
         ))}

@@ -7,6 +7,7 @@ import { Tree } from "../Tree";
 import { Day } from "./Day";
 import { Diff } from "./Diff";
 import { Files, Images, Links } from "./Links";
+import { Order } from "./Order";
 import { Products } from "./Products";
 import { Table } from "./Table";
 
@@ -18,7 +19,7 @@ export type CardProps = { value: unknown };
 const Chart = lazy(() => import("./Chart"));
 
 const cards: Record<string, ComponentType<CardProps>> = {
-  table: Table, chart: Chart, image: Images, product: Products, file: Files, links: Links, day: Day, diff: Diff,
+  table: Table, chart: Chart, image: Images, product: Products, order: Order, file: Files, links: Links, day: Day, diff: Diff,
 };
 
 type Render = (element: HTMLElement, value: unknown) => void;
