@@ -23,13 +23,9 @@ import (
 
 	"github.com/weft-go/weft/examples/chatapi/internal/api"
 	"github.com/weft-go/weft/examples/chatapi/internal/chat"
-	"github.com/weft-go/weft/examples/chatapi/internal/offline"
 	"github.com/weft-go/weft/examples/chatapi/internal/store"
-	"github.com/weft-go/weft/examples/internal/models"
 	"github.com/weft-go/weft/graph"
-	"github.com/weft-go/weft/llm/langchainllm/providers"
 	_ "github.com/weft-go/weft/llm/langchainllm/providers/all" // opens every provider
-	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/server"
 	"github.com/weft-go/weft/server/runs"
 	"github.com/weft-go/weft/server/ui"
@@ -144,30 +140,3 @@ func run(ctx context.Context, c config, s *chat.Service, records runs.Store, log
 }
 
 // docs:end
-
-// open opens the model and the embedder that the environment names. Without a model it is the
-// offline model, without an embedder things are found by their words.
-func open(ctx context.Context, c config) (chat.Options, string, error) {
-	o := chat.Options{Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))}
-	model, name, err := models.Open(ctx, os.Getenv, offline.Model{Pace: c.pace})
-	if err != nil {
-		return o, "", err
-	}
-	o.Model = model
-	if _, rules := model.(offline.Model); rules {
-		o.Extractor, o.Verifier, o.Learning = extract.ExtractorFunc(offline.Extract), offline.Verifier, 5*time.Second
-	} else {
-		o.Extractor, o.Verifier, o.Decider = extract.NewExtractor(model, extract.ExtractorOptions{}), extract.NewVerifier(model), extract.NewDecider(model)
-	}
-	if !c.learn {
-		o.Extractor = nil
-	}
-	embedder, err := providers.EmbedderFromEnv(ctx)
-	if err == nil {
-		o.Embedder = embedder
-		name += ", embeddings: " + embedder.Model()
-	} else if !errors.Is(err, providers.ErrUnset) {
-		return o, "", err
-	}
-	return o, name, nil
-}

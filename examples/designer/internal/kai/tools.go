@@ -43,9 +43,9 @@ func (d *desk) tools() (*tools.Set, error) {
 	look := func(title string) tools.Annotations {
 		return tools.Annotations{Title: title, Category: "catalogue", ReadOnly: true, Result: "product"}
 	}
-	generate := tools.New("generate3D", "Makes a 3D scene of products, which the user downloads as a file. Only when the user asks for a scene.", d.generate)
-	quote := tools.New("createQuote", "Makes a binding quote for products. Only when the user asks for a quote or an order.", d.quote)
-	order := tools.New("submitOrder", "Orders what a quote has. It cannot be taken back. Only when the user asks for an order.", d.order)
+	generate := tools.New("generate3D", "Makes a 3D scene of products, which the user downloads as a file.", d.generate)
+	quote := tools.New("createQuote", "Makes a binding quote for products.", d.quote)
+	order := tools.New("submitOrder", "Orders what a quote has. It cannot be taken back.", d.order)
 	return tools.NewSet(
 		tools.New("search_products", "Searches the catalogue; a product meets every condition that is given. all_that_fit counts the products, of which limit are returned. "+d.vocabulary(), d.search).Annotate(look("Search products")),
 		tools.New("get_product", "Returns one product by its id, with sizes as width × depth × height.", d.product).Annotate(look("Look up a product")),

@@ -1,4 +1,4 @@
-import { isNumber, numberText } from "../../exact";
+import { isNumber } from "../../exact";
 import { Image } from "../Image";
 import { isLocal } from "../Markdown";
 import { Tree } from "../Tree";
@@ -22,7 +22,7 @@ export function Order({ value }: { value: unknown }) {
               {picture && isLocal(picture) && <Image src={picture} alt="" className="size-12 shrink-0 rounded-[8px] bg-sunk object-cover" />}
               <div className="min-w-0 flex-1">
                 <div dir="auto" className="font-medium break-words">{text(l.name)}</div>
-                <div className="num text-xs text-muted">{[text(l.id), isNumber(l.quantity) && isNumber(l.price) && `${grouped(numberText(l.quantity))} × ${money(l.price, currency)}`].filter(Boolean).join(" · ")}</div>
+                <div className="num text-xs text-muted">{[text(l.id), isNumber(l.quantity) && isNumber(l.price) && `${grouped(l.quantity)} × ${money(l.price, currency)}`].filter(Boolean).join(" · ")}</div>
               </div>
               {isNumber(l.sum) && <span className="num whitespace-nowrap">{money(l.sum, currency)}</span>}
             </li>
