@@ -322,3 +322,48 @@ func approved(t *testing.T, s state) string {
 }
 
 func messageBody(text string) string { return fmt.Sprintf(`{"message":%q}`, text) }
+
+// Ctrl-C at an idle prompt ends the program without an error. In a turn it ends the turn.
+func TestCtrlC(t *testing.T) {
+	t.Parallel()
+	cmd := storesOf["SQLite"](t).command(t, "-pace", "1s")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	until := func(want string) {
+		for lines.Scan() {
+			if strings.Contains(lines.Text(), want) {
+				return
+			}
+		}
+		t.Fatalf("the program ended before %q", want)
+	}
+	until("conversation:")
+	if _, err := io.WriteString(in, "find oak chairs under 700\n"); err != nil {
+		t.Fatal(err)
+	}
+	until("· Search products")
+	for _, want := range []string{"Stopped.", ""} {
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		if want != "" {
+			until(want)
+		}
+	}
+	for lines.Scan() {
+		t.Logf("then: %s", lines.Text())
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("the program ended with %v", err)
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/examples/designer/internal/kai"
@@ -38,7 +39,8 @@ type Terminal struct {
 	In    io.Reader
 	Out   io.Writer
 
-	console *console.Console
+	console    *console.Console
+	interrupts chan os.Signal // Ctrl-C, also between two turns
 }
 
 // A Request is what the user asks for.
@@ -56,7 +58,9 @@ const local = "local"
 
 // Do does what the user asks for. Ctrl-C ends a turn, and the program if none is under way.
 func (t Terminal) Do(ctx context.Context, r Request) error {
-	t.console = console.New(t.In, t.Out)
+	t.console, t.interrupts = console.New(t.In, t.Out), make(chan os.Signal, 1)
+	signal.Notify(t.interrupts, os.Interrupt)
+	defer signal.Stop(t.interrupts)
 	if r.Draw || r.Scene != "" || r.Orders || r.Memories {
 		return t.print(ctx, r)
 	}
@@ -71,9 +75,9 @@ func (t Terminal) Do(ctx context.Context, r Request) error {
 		if snap == nil && t.Model == models.Offline {
 			t.console.Say(console.Faint, "Rules answer here, and no language model. The README says how to choose one.")
 		}
-		return interruptible(ctx, func(ctx context.Context) error { return t.say(ctx, turn, r.Message) })
+		return t.interruptible(ctx, func(ctx context.Context) error { return t.say(ctx, turn, r.Message) })
 	case err == nil && !snap.Done() && len(snap.Pauses) == 0:
-		return interruptible(ctx, func(ctx context.Context) error { return t.show(t.Resume(ctx, turn)) })
+		return t.interruptible(ctx, func(ctx context.Context) error { return t.show(t.Resume(ctx, turn)) })
 	}
 	t.Work() // this takes longer than a turn
 	t.console.Say(console.Faint, "model: %s\nconversation: %s", t.Model, r.Conversation)
@@ -83,13 +87,32 @@ func (t Terminal) Do(ctx context.Context, r Request) error {
 	return t.converse(ctx, turn)
 }
 
-// interruptible calls fn with a context that Ctrl-C ends. A second Ctrl-C ends the program.
-func interruptible(ctx context.Context, fn func(context.Context) error) error {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
-	defer stop()
-	defer context.AfterFunc(ctx, stop)()
+// interruptible calls fn with a context that Ctrl-C ends. A second Ctrl-C ends the program at once.
+func (t Terminal) interruptible(ctx context.Context, fn func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	done := make(chan struct{})
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		for n := 0; ; n++ {
+			select {
+			case <-t.interrupts:
+				if n > 0 {
+					os.Exit(interrupted)
+				}
+				cancel()
+			case <-done:
+				return
+			}
+		}
+	})
+	defer watch.Wait()
+	defer close(done)
 	return fn(ctx)
 }
+
+// interrupted is the status of a program that Ctrl-C has ended.
+const interrupted = 130
 
 // converse reads messages until the input ends.
 func (t Terminal) converse(ctx context.Context, turn kai.Turn) error {
@@ -97,7 +120,7 @@ func (t Terminal) converse(ctx context.Context, turn kai.Turn) error {
 		var text string
 		var given bool
 		t.console.Prompt("> ")
-		err := interruptible(ctx, func(ctx context.Context) (err error) {
+		err := t.interruptible(ctx, func(ctx context.Context) (err error) {
 			text, given, err = t.console.Line(ctx)
 			return err
 		})
@@ -107,7 +130,7 @@ func (t Terminal) converse(ctx context.Context, turn kai.Turn) error {
 		if text = strings.TrimSpace(text); text == "" {
 			continue
 		}
-		err = interruptible(ctx, func(ctx context.Context) error { return t.say(ctx, turn, text) })
+		err = t.interruptible(ctx, func(ctx context.Context) error { return t.say(ctx, turn, text) })
 		if errors.Is(err, context.Canceled) && ctx.Err() == nil {
 			t.console.Say(console.Amber, "Stopped.")
 			continue
