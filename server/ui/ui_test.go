@@ -156,7 +156,7 @@ func TestSettingsReachThePage(t *testing.T) {
 	t.Parallel()
 	bake := tools.New("bake", "Bakes bread.", func(context.Context, oven) (string, error) { return "", nil }).
 		Annotate(tools.Annotations{Title: "Bake bread", Destructive: true, Result: "table"})
-	text := textOf(t, served(t, pageOf(t, Chat{Greeting: "</script><script>alert(1)</script>", Tools: []tools.Tool{bake}, Attach: true, Messages: "history"}), "/"))
+	text := textOf(t, served(t, pageOf(t, Chat{Greeting: "</script><script>alert(1)</script>", Tools: []tools.Tool{bake}, Attach: true, Messages: "history", Memory: "/api/memories"}), "/"))
 	assert.NotContains(t, text, "alert(1)</script>")
 	m := regexp.MustCompile(`(?s)<script type="application/json" id="config">(.*?)</script>`).FindStringSubmatch(text)
 	require.NotNil(t, m)
@@ -165,6 +165,7 @@ func TestSettingsReachThePage(t *testing.T) {
 	assert.Equal(t, "</script><script>alert(1)</script>", s.Greeting)
 	assert.True(t, s.Attach)
 	assert.Equal(t, "history", s.Messages)
+	assert.Equal(t, "/api/memories", s.Memory)
 	assert.Equal(t, "Chat", s.Title)
 	info := s.Tools["bake"]
 	assert.JSONEq(t, string(bake.Spec().Schema), string(info.Schema))
