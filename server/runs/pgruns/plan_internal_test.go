@@ -18,7 +18,8 @@ import (
 // of those that wait from an index alone. The threads of a store of the second version are found too.
 func TestThreadsOfAStatusAreReadFromAnIndex(t *testing.T) {
 	t.Parallel()
-	schema, url := pgtest.Schema(t), pgtest.DirectURL(t)
+	url := pgtest.Database(t, nil) // transactions in the database of other tests would keep a vacuum from marking pages
+	schema := pgtest.SchemaIn(t, url)
 	store, err := Open(t.Context(), url, Options{Schema: schema})
 	require.NoError(t, err)
 	t.Cleanup(store.Close)
