@@ -68,7 +68,7 @@ func (v *aguiView) events(e *runs.Event) (out []map[string]any, err error) {
 		err = v.stepped(e, &events)
 	case e.Kind == kindMessage:
 		err = v.message(e, &events)
-	case e.Kind == kindCustom:
+	case e.Kind == kindCustom || e.Kind == kindNamed:
 		events.add("CUSTOM", map[string]any{"name": customName(e.Data), "value": e.Data})
 	case e.Kind == kindInterrupt && root:
 		var i interruptEvent

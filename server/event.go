@@ -12,6 +12,7 @@ const (
 	kindValues     = "values"     // the state has changed: the values by channel
 	kindUpdates    = "updates"    // a task has finished: its updates by channel
 	kindCustom     = "custom"     // a node emitted a value
+	kindNamed      = "named"      // a library emitted a value with a name, such as package agent
 	kindMessage    = "message"    // a message, or a piece of one: messageEvent
 	kindTool       = "tool"       // a call of a tool begins, reports progress or ends: toolEvent
 	kindCheckpoint = "checkpoint" // a superstep begins at a checkpoint: checkpointEvent

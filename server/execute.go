@@ -212,6 +212,7 @@ func (s *Server) result(ctx context.Context, r runs.Record) (json.RawMessage, er
 	if err != nil {
 		return nil, err
 	}
+	values = g.channels.shown(values)
 	if open := questionsIn(snap); live && r.Status == runSuccess && len(open) > 0 {
 		if len(open) > 1 {
 			values = map[string]json.RawMessage{}

@@ -88,6 +88,7 @@ func (c *call) presentState(thread string) (map[string]json.RawMessage, []interr
 		return nil, nil, err
 	}
 	values, err := c.s.reader(g, thread).values(c.ctx(), snap)
+	values = g.channels.shown(values)
 	return values, questionsIn(snap), err
 }
 

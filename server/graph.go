@@ -29,6 +29,7 @@ type served struct {
 type channels struct {
 	messages map[string]bool   // the channels of messages: whether they hold a list
 	empty    map[string]string // the JSON of a channel that was never written, if it is shown
+	hidden   map[string]bool   // the channels that results and streams do not have
 	subs     map[string]channels
 }
 
@@ -38,8 +39,11 @@ func newServed(name string, g *graph.Graph) *served {
 }
 
 func newChannels(d draw.Graph) channels {
-	c := channels{messages: map[string]bool{}, empty: map[string]string{}, subs: map[string]channels{}}
+	c := channels{messages: map[string]bool{}, empty: map[string]string{}, hidden: map[string]bool{}, subs: map[string]channels{}}
 	for _, ch := range d.Channels {
+		if ch.Internal {
+			c.hidden[ch.Name] = true
+		}
 		switch {
 		case ch.Type == "llm.Message":
 			c.messages[ch.Name] = false
@@ -108,6 +112,31 @@ func (c channels) written(v state.View) (map[string]json.RawMessage, error) {
 		}
 	}
 	return values, nil
+}
+
+// shown returns the values of a state that results and streams have.
+func (c channels) shown(values map[string]json.RawMessage) map[string]json.RawMessage {
+	if len(c.hidden) == 0 {
+		return values
+	}
+	values = maps.Clone(values)
+	maps.DeleteFunc(values, func(name string, _ json.RawMessage) bool { return c.hidden[name] })
+	return values
+}
+
+// shownUpdate returns the part of an update that streams have. It is null if nothing is left of it.
+func (c channels) shownUpdate(update json.RawMessage) (json.RawMessage, error) {
+	if len(c.hidden) == 0 {
+		return update, nil
+	}
+	var values map[string]json.RawMessage
+	if err := json.Unmarshal(update, &values); err != nil {
+		return nil, err
+	}
+	if values = c.shown(values); len(values) == 0 {
+		return json.RawMessage("null"), nil
+	}
+	return encoded(values), nil
 }
 
 // update returns the writes of a task as clients read them: the update of each channel by its

@@ -202,7 +202,7 @@ func (r *recorder) flush(sc *scope, at *graph.Place) error {
 	if !sc.wrote {
 		return nil
 	}
-	return r.write(sc, at, kindValues, values)
+	return r.write(sc, at, kindValues, sc.channels.shown(values))
 }
 
 // checkpointed holds a checkpoint back until its tasks are known.

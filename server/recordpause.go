@@ -77,7 +77,7 @@ func (r *recorder) askTask(sc *scope, at *graph.Place, task string, questions []
 	if len(sc.tasks) == 0 {
 		r.keep(id+asked, sc.checkpoint, taskResult{Interrupts: open, Node: nodeOf(task), Step: r.stepOf(sc, sc.step), Run: r.run.id})
 	}
-	if err := r.write(sc, at, kindInterrupt, interruptEvent{Interrupts: open, Values: sc.values}); err != nil {
+	if err := r.write(sc, at, kindInterrupt, interruptEvent{Interrupts: open, Values: sc.channels.shown(sc.values)}); err != nil {
 		return err
 	}
 	return r.write(sc, at, kindResult, resultEvent{ID: id, Name: nodeOf(task), Result: emptyObject, Interrupts: open})

@@ -76,8 +76,16 @@ func (r *recorder) emitted(sc *scope, at *graph.Place, e graph.Emitted) error {
 	if err != nil {
 		data = encoded(fmt.Sprint(e.Value))
 	}
+	if v, ok := e.Value.(named); ok {
+		if with, err := merged(data, encoded(map[string]string{"name": v.EventName()})); err == nil {
+			return r.write(sc, at, kindNamed, with)
+		}
+	}
 	return r.write(sc, at, kindCustom, json.RawMessage(data))
 }
+
+// A named value is emitted by a library. The mode custom, which is for the values of programs, does not have it.
+type named interface{ EventName() string }
 
 // called writes that a call of a tool was answered.
 func (r *recorder) called(sc *scope, at *graph.Place, f tools.CallFinished) error {
@@ -140,7 +148,11 @@ func (r *recorder) taskFinished(sc *scope, at *graph.Place, e graph.TaskFinished
 		if err != nil {
 			return err
 		}
-		if err := r.write(sc, at, kindUpdates, map[string]json.RawMessage{nodeOf(at.Task): update}); err != nil {
+		shown, err := sc.channels.shownUpdate(update)
+		if err != nil {
+			return err
+		}
+		if err := r.write(sc, at, kindUpdates, map[string]json.RawMessage{nodeOf(at.Task): shown}); err != nil {
 			return err
 		}
 		if string(update) != "null" {

@@ -56,7 +56,7 @@ func (v *runnableView) events(e *runs.Event) (out []streamed, err error) {
 		err = v.message(e, add)
 	case kindTool:
 		err = v.tool(e, add)
-	case kindCustom:
+	case kindCustom, kindNamed:
 		add("on_custom_event", customName(e.Data), e.Run, v.tasks[e.Task], e.Data)
 	case kindEnd:
 		add("on_chain_end", v.graph, e.Run, v.metadata(e), map[string]any{"output": orEmpty(v.values)})

@@ -13,9 +13,19 @@ func (c *call) schemas() error {
 	g := c.s.graphs[r.Graph]
 	values := withType(g.graph.JSONSchema())
 	return c.send(map[string]any{
-		"graph_id": g.name, "input_schema": withType(flatInput(g)), "output_schema": values, "state_schema": values,
+		"graph_id": g.name, "input_schema": withType(flatInput(g)), "output_schema": outputSchema(values, g.channels), "state_schema": values,
 		"config_schema": nil, "context_schema": nil,
 	})
+}
+
+// outputSchema returns the schema of the values that results and streams have.
+func outputSchema(schema json.RawMessage, c channels) json.RawMessage {
+	var fields, properties map[string]json.RawMessage
+	if json.Unmarshal(schema, &fields) != nil || json.Unmarshal(fields["properties"], &properties) != nil {
+		return schema
+	}
+	fields["properties"] = encoded(c.shown(properties))
+	return encoded(fields)
 }
 
 // withType adds the type to the schema of an object that has none.

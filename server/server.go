@@ -28,6 +28,10 @@ type Options struct {
 	// Graphs are the graphs to serve, by the name under which clients know them. Each is
 	// compiled with a checkpoint store.
 	Graphs map[string]*graph.Graph
+	// Output names the channels that the results and streams of a graph have, by the name of the graph. The
+	// states of threads have all channels. Nil, and a graph without an entry, mean all channels that are not internal; see
+	// [state.Channel.Internal].
+	Output map[string][]string
 	// Stored is a checkpoint store whose threads are shown although the program does not have their
 	// graphs: their states, history and questions can be read, and nothing can run. It needs to be a
 	// [checkpoint.ThreadLister]. With it, Graphs may be empty. A thread whose id is not a UUID has
@@ -181,6 +185,9 @@ func New(o Options) (*Server, error) {
 		}
 		s.graphs[name] = newServed(name, g)
 	}
+	if err := s.chooseOutput(); err != nil {
+		return nil, err
+	}
 	s.ctx, s.stop = context.WithCancelCause(context.Background())
 	s.routes()
 	if err := s.begin(); err != nil {
@@ -188,6 +195,27 @@ func New(o Options) (*Server, error) {
 		return nil, fmt.Errorf("server: %w", err)
 	}
 	return s, nil
+}
+
+// chooseOutput applies Options.Output.
+func (s *Server) chooseOutput() error {
+	for name, output := range s.o.Output {
+		g := s.graphs[name]
+		if g == nil {
+			return fmt.Errorf("server: Options.Output: there is no graph %q in Options.Graphs", name)
+		}
+		known := map[string]bool{}
+		for _, c := range g.draw.Channels {
+			known[c.Name] = true
+			g.channels.hidden[c.Name] = !slices.Contains(output, c.Name)
+		}
+		for _, channel := range output {
+			if !known[channel] {
+				return fmt.Errorf("server: Options.Output: the graph %q has no channel %q", name, channel)
+			}
+		}
+	}
+	return nil
 }
 
 // setDefaults replaces zero values.

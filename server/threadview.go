@@ -81,7 +81,7 @@ func (v *threadView) plain(e *runs.Event) (out []threadEvent, err error) {
 		add("values", "values", e.Data)
 	case kindUpdates:
 		err = v.updates(e, add)
-	case kindCustom:
+	case kindCustom, kindNamed:
 		v.custom(e, add)
 	case kindTool:
 		err = v.tool(e, add)

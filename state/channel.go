@@ -87,6 +87,14 @@ func (c *Channel[V, U]) Default(v func() V) *Channel[V, U] {
 	return c
 }
 
+// Internal marks the channel as a part of how a node works, such as the progress of an agent. The
+// results and streams of package server do not have it; snapshots and states of threads do. Internal
+// returns the channel. Call Internal only where the channel is declared.
+func (c *Channel[V, U]) Internal() *Channel[V, U] {
+	c.traits.Internal = true
+	return c
+}
+
 // Upgrade sets a function that converts stored JSON from an older form, so that
 // threads can be read after the type of the channel has changed. The function is
 // called with the JSON of each value that is read from storage. It must return

@@ -47,6 +47,8 @@ type Description struct {
 	Kind   string `json:"kind"`   // "last", "append", "sum", …
 	Type   string `json:"type"`   // the Go type of the value
 	Stored bool   `json:"stored"` // whether the value is stored; false for an untracked channel
+	// Internal says that the channel is a part of how a node works; see [Channel.Internal].
+	Internal bool `json:"internal,omitempty"`
 }
 
 // handle implements Handle for the kinds of channels that embed it.

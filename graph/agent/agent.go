@@ -51,7 +51,7 @@ func New(name string, model llm.Model, set *tools.Set, o Options) (*graph.Graph,
 	if err := o.check(name, model); err != nil {
 		return nil, err
 	}
-	a := &agent{name: name, model: model, options: o.withDefaults(), run: state.LastWins[progress]("agent_run:" + name)}
+	a := &agent{name: name, model: model, options: o.withDefaults(), run: state.LastWins[progress]("agent_run:" + name).Internal()}
 	a.messages = a.options.Messages
 	if err := a.use(set); err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (a *agent) use(set *tools.Set) error {
 		}
 		a.mayAsk = a.mayAsk || m.WrapModel != nil || m.AfterModel != nil
 		if m.WrapTool != nil {
-			a.stop = state.LastWins[*llm.Message]("agent_stop:" + a.name)
+			a.stop = state.LastWins[*llm.Message]("agent_stop:" + a.name).Internal()
 		}
 	}
 	a.addHooks()

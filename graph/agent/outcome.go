@@ -59,6 +59,12 @@ type Turn struct {
 	Most   int `json:"most"`
 }
 
+// EventName is the name under which package server streams the value.
+func (Turn) EventName() string { return "agent_turn" }
+
+// EventName is the name under which package server streams the value.
+func (Outcome) EventName() string { return "agent_outcome" }
+
 // progress is the stored state of a run. Its channel has the agent's name, so that an agent and
 // its subgraphs do not share it.
 type progress struct {

@@ -25,6 +25,7 @@ type Traits struct {
 	Exclusive        bool // only one task of a superstep may write to it
 	Ephemeral        bool // the value lasts for one superstep
 	Untracked        bool // the value is never stored
+	Internal         bool // a part of how a node works
 	Prunes           bool // Codec is a Pruner, and its Prune must be called
 	ChangesAreWrites bool // each stored change has the effect of one write
 	Checked          bool // some values of the type cannot be stored; see [Tx.Check]

@@ -115,13 +115,15 @@ type Description struct {
 	Kind   string // "last", "append", "sum", …
 	Type   string // the Go type of the value
 	Stored bool   // whether the value is stored; false for an untracked channel
+	// Internal says that the channel is a part of how a node works.
+	Internal bool
 }
 
 // Describe returns the descriptions of the channels, in their order in the schema.
 func (s *Schema) Describe() []Description {
 	out := make([]Description, len(s.channels))
 	for i, t := range s.channels {
-		out[i] = Description{Name: t.Name, Kind: t.Kind, Type: t.Value.String(), Stored: !t.Untracked}
+		out[i] = Description{Name: t.Name, Kind: t.Kind, Type: t.Value.String(), Stored: !t.Untracked, Internal: t.Internal}
 	}
 	return out
 }
