@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -37,6 +38,20 @@ func TestNamesOfRowsAndYears(t *testing.T) {
 	}
 }
 
+// A value that the prompt does not list is found by a search, also if it is negated.
+func TestNegatedValueOfManyValues(t *testing.T) {
+	t.Parallel()
+	a := start(t, t.TempDir(), offline.Model{})
+	text := "maker,price\n"
+	for i := range 60 {
+		text += fmt.Sprintf("Maker%d,1\n", i)
+	}
+	id := a.withFile("chairs.csv", text+"Vitra,2\nVitra,3\n")
+	assert.Equal(t, "There are 60 rows in chairs.csv where maker is not Vitra.", a.ask(id, "how many chairs are not from Vitra?"))
+	assert.Equal(t, "The total price is 5, in chairs.csv where maker is Vitra.", a.ask(id, "total price of Vitra"))
+	assert.Contains(t, a.ask(id, "how many chairs are not from Mars?"), `I did not understand "Mars".`)
+}
+
 // The rules drop no condition: each is in the answer, or the word that they do not understand is named.
 func TestRulesDropNothing(t *testing.T) {
 	t.Parallel()
@@ -67,7 +82,7 @@ func TestRulesDropNothing(t *testing.T) {
 		{"number of employees and average salary in Athens", "There are 2 rows in staff.csv where Office is Athens.\n\nThe average Salary (USD) is $71,500, in staff.csv where Office is Athens."},
 		{"newest employee", "The latest Start Date is 2023-05-30, in staff.csv. Its row:\n- Employee ID: 5\n- Name: Eve \\[x\\](http://evil.example)\n"},
 
-		{"how many rows have no revenue?", `I did not understand "no", "revenue".`},
+		{"how many rows have no revenue?", `I did not understand "revenue".`},
 		{"how many employees are not in Athens last year", `I did not understand "last", "year".`},
 		{"average salary of happy employees", `I did not understand "happy".`},
 		{"oldest employee", `I did not understand "oldest".`},

@@ -428,8 +428,8 @@ func (q *question) readRest() {
 		switch {
 		case w.quoted && !w.used:
 			q.lookups = append(q.lookups, lookup{text: w.text, quoted: true, negated: q.negated(i)})
-		case w.used || w.value > 0 || w.column > 0 || q.readPronoun(i) || fillers[w.lower] || groupWords[w.lower]:
-		case changers[w.lower] || negations[w.lower] || strings.Trim(w.lower, "<>=!&+-/") == "" || isNumber(w.text):
+		case w.used || w.value > 0 || w.column > 0 || q.readPronoun(i) || isLink(w.lower):
+		case changers[w.lower] || strings.Trim(w.lower, "<>=!&+-/") == "" || isNumber(w.text):
 			q.unknown = append(q.unknown, w.text)
 		case open:
 			q.lookups[len(q.lookups)-1].text += " " + w.text
@@ -439,6 +439,16 @@ func (q *question) readRest() {
 			isName = true
 		}
 		open = isName
+	}
+	q.readNegations()
+}
+
+// readNegations names the negations that are about nothing that the rules know.
+func (q *question) readNegations() {
+	for _, w := range q.words {
+		if negations[w.lower] && !w.used && !w.quoted && w.column == 0 && w.value == 0 {
+			q.unknown = append(q.unknown, w.text)
+		}
 	}
 }
 
@@ -460,6 +470,9 @@ func (q *question) readPronoun(i int) bool {
 	}
 	return false
 }
+
+// isLink reports whether a word only connects others. Negations are read with the word that they are about.
+func isLink(word string) bool { return fillers[word] || groupWords[word] || negations[word] }
 
 func isNumber(text string) bool {
 	_, _, ok := number(text)
