@@ -83,6 +83,9 @@ func (s *Service) load(ctx context.Context, v state.View) (state.Update, error) 
 	if err != nil {
 		return nil, err
 	}
+	if foreign(have, stored) {
+		return nil, errors.New("a message of a client has the role system: only this program writes such messages")
+	}
 	all, n := merged(have, stored)
 	if len(stored) == 0 && have[0].Role != llm.RoleSystem {
 		all = append([]llm.Message{{ID: "system", Role: llm.RoleSystem, Parts: []llm.Part{llm.Text(prompt)}}}, have...)
@@ -92,6 +95,14 @@ func (s *Service) load(ctx context.Context, v state.View) (state.Update, error) 
 		update = append(update, agent.Messages.Overwrite(all))
 	}
 	return update, nil
+}
+
+// foreign reports whether a client has sent a system message: one that is neither stored nor the prompt.
+func foreign(have, stored []llm.Message) bool {
+	return slices.ContainsFunc(have, func(m llm.Message) bool {
+		same := func(other llm.Message) bool { return other.ID == m.ID && other.Text() == m.Text() }
+		return m.Role == llm.RoleSystem && m.Text() != prompt && !slices.ContainsFunc(stored, same)
+	})
 }
 
 // save stores what is new, without tool calls and their results. What is stored already is not

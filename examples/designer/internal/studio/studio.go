@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -34,7 +35,14 @@ CREATE INDEX IF NOT EXISTS designer_record_user ON designer_record (user_id, kin
 
 // OpenSQLite opens the records in a file, and makes it if there is none.
 func OpenSQLite(ctx context.Context, path string) (*DB, error) {
-	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=journal_mode(wal)&_pragma=busy_timeout(5000)&_txlock=immediate")
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) // SQLite would let everybody read it
+	if err != nil {
+		return nil, fmt.Errorf("studio: %w", err)
+	}
+	if err := file.Close(); err != nil {
+		return nil, fmt.Errorf("studio: %w", err)
+	}
+	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=journal_mode(wal)&_pragma=secure_delete(on)&_pragma=busy_timeout(5000)&_txlock=immediate")
 	if err != nil {
 		return nil, fmt.Errorf("studio: %w", err)
 	}
