@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -54,7 +55,7 @@ func (a *agent) stopped(ctx context.Context, t *turn, message llm.Message) (stat
 	if len(stored) > 0 {
 		t.update = append(t.update, a.messages.Put(stored...))
 	}
-	return a.finish(ctx, t, Stopped, "a middleware stopped the run"), nil
+	return a.finish(ctx, t, Stopped, cmp.Or(message.Text(), "a middleware stopped the run")), nil
 }
 
 // checkStop returns an error for a message of a Stop that the conversation cannot have.

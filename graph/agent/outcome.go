@@ -38,7 +38,8 @@ type Outcome struct {
 	// Agent is the name of the agent.
 	Agent  string `json:"agent"`
 	Reason Reason `json:"reason,omitempty"`
-	// Problem is a text that explains a reason other than [Answered].
+	// Problem is a text that explains a reason other than [Answered]. For [Stopped] it is the
+	// text of the message of [Stop].
 	Problem string `json:"problem,omitempty"`
 	// Turns is the number of turns. The requests of [llm.As] for a structured answer do
 	// not count.

@@ -62,8 +62,8 @@ func (m *Model) String() string { return m.name }
 func (m *Model) ModelName() llm.ModelName { return llm.ModelName{Provider: m.name, Model: m.model} }
 
 // Stream asks the model. With a provider that needs a [Transport], text, reasoning and tool calls
-// are yielded as they arrive. With any other provider, only text is yielded as it arrives, and
-// each tool call is one chunk at the end.
+// are yielded as they arrive. With any other provider, text is yielded as it arrives if the
+// request has no tools. With tools, the whole reply comes at its end.
 //
 // A request that the provider does not support fails with an [llm.Error] of kind
 // [llm.ErrBadRequest], and nothing is sent. When ctx is done, the error is the error of ctx. If

@@ -135,6 +135,9 @@ type Spending struct {
 // Budget stops a run before the next model call when the budget is spent. The call that exceeds
 // the budget is still paid, so the overrun is at most one call.
 //
+// A reply whose usage the provider does not report counts as nothing: then limit the calls too, with
+// [CallLimit]. [agent.Outcome] has the text of the stop as its Problem.
+//
 // The usage of concurrent sub-agents counts only after all of them have ended, so until then they
 // can exceed a budget of the thread.
 func Budget(s Spending) agent.Middleware {
