@@ -110,6 +110,9 @@ func InvalidCall(id, name, text, reason string) ToolCall {
 	return ToolCall{ID: id, Name: name, Arguments: quoted, Invalid: strings.ToValidUTF8(reason, "\ufffd")}
 }
 
+// String returns the name and the arguments, for logs and examples.
+func (c ToolCall) String() string { return c.Name + "(" + c.Text() + ")" }
+
 // Text returns the arguments as the model wrote them, or {} if there are none. If
 // the call is invalid, they are not JSON.
 func (c ToolCall) Text() string {
@@ -202,7 +205,7 @@ func (m Message) String() string {
 		fmt.Fprintf(&b, " %s", text)
 	}
 	for _, c := range m.ToolCalls {
-		fmt.Fprintf(&b, " %s(%s)", c.Name, c.Text())
+		fmt.Fprintf(&b, " %s", c)
 	}
 	return b.String()
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"testing"
 
@@ -214,4 +215,11 @@ func TestUsageAdd(t *testing.T) {
 	want := llm.Usage{Input: 2, Output: 4, Total: 6, Cached: 2, Reasoning: 2}
 	assert.Equal(t, want, u.Add(u))
 	assert.Equal(t, u, u.Add(llm.Usage{}))
+}
+
+func TestToolCallIsPrintedAsText(t *testing.T) {
+	t.Parallel()
+	call := llm.ToolCall{ID: "call_1", Name: "lookup", Arguments: json.RawMessage(`{"id":"A-1"}`)}
+	assert.Equal(t, `lookup({"id":"A-1"})`, fmt.Sprint(call))
+	assert.Equal(t, `lookup({"id":"A-1"})`, fmt.Sprint(&call))
 }

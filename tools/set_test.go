@@ -154,6 +154,14 @@ type (
 	badTag struct {
 		N int `json:"n" jsonschema:"min=3"`
 	}
+	closed struct {
+		Name string
+		id   string
+	}
+	withheld struct {
+		Name string
+		note string `json:"-"`
+	}
 	byInt       struct{ M map[int]string }
 	unwritable  struct{ C chan int }
 	cannotWrite struct{}
@@ -183,6 +191,11 @@ func TestNewSetReportsEveryMistake(t *testing.T) {
 		{"embedded with a name", returning(tagged{}), "tagged.base: an embedded struct that is not exported"},
 		{"embedded string", returning(embedsName{}), ""},
 		{"embedded pointer to what is not exported", returning(embedsOwn{}), "embedsOwn.base: an embedded struct that is not exported"},
+		{"not exported", returning(struct{ id string }{"x"}), `.id: is not exported and would be lost; export it, or tag it json:"-"`},
+		{"not exported in a part", returning(struct{ Parts []closed }{}), `Parts[].id: is not exported and would be lost`},
+		{"not exported in an embedded struct", returning(struct{ closed }{}), "closed.id: is not exported and would be lost"},
+		{"exported in an embedded struct that is not exported", returning(struct{ base }{}), ""},
+		{"not exported and not for the model", returning(withheld{note: "x"}), ""},
 		{"a quoted number", returning(quoted{}), `quoted.N: the JSON option "string" is unsupported`},
 		{"an interface", returning(reads{}), "reads.From[]: an interface with methods is unsupported"},
 		{"a function", returning(calls{}), "unsupported"},

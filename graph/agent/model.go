@@ -195,6 +195,10 @@ func (a *agent) complete(t *turn, c ModelCall) (llm.Request, error) {
 	if c.System != "" {
 		r.Messages = append([]llm.Message{llm.System(c.System)}, r.Messages...)
 	}
+	if len(r.Messages) == 0 {
+		return r, fmt.Errorf("agent %q: there are no messages: put one into channel %q; a graph around the agent must declare it in graph.New: %w",
+			a.name, a.messages.Name(), llm.ErrInvalid)
+	}
 	if r.Format.Type != llm.FormatText {
 		r.Tools = slices.DeleteFunc(slices.Clone(r.Tools), a.isAnswerSpec)
 	}

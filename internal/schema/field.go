@@ -58,7 +58,9 @@ func (b *builder) collect(all []*field, within []reflect.Type, path string) []*f
 		f := newField(t.Field(i), len(within), path)
 		target := f.embedded()
 		switch {
-		case f.Tag.Get("json") == "-", !f.IsExported() && target == nil:
+		case f.Tag.Get("json") == "-", f.Name == "_":
+		case !f.IsExported() && target == nil:
+			b.mistake(f.path, `is not exported and would be lost; export it, or tag it json:"-"`)
 		case !f.IsExported() && (f.tagged || f.Type.Kind() == reflect.Pointer):
 			b.mistake(f.path, "an embedded struct that is not exported can neither be a pointer nor have a JSON name; give the field a name")
 		case slices.Contains(f.options, "string"):

@@ -74,8 +74,8 @@ type (
 		Big      *big.Int              `json:"big"`
 		Number   json.Number           `json:"number"`
 		Skip     chan int              `json:"-"`
-		hidden   func()
-		Nickname // a field, since it is not a struct
+		hidden   func()                `json:"-"`
+		Nickname                       // a field, since it is not a struct
 	}
 )
 

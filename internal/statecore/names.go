@@ -40,7 +40,10 @@ func (s *Schema) lookup(name string) (int, error) {
 // unknown returns an error that wraps ErrUnknownChannel.
 // If the schema has another channel of this name, the error says to declare the channel once
 // and share its handle. Otherwise it suggests the most similar name, if there is one.
-func (s *Schema) unknown(name string) error {
+func (s *Schema) unknown(name string) error { return s.unknownOf(name, "") }
+
+// unknownOf is like unknown, and adds the cure if no channel has this name.
+func (s *Schema) unknownOf(name, cure string) error {
 	err := ErrUnknownChannel
 	if _, taken := s.byName[name]; taken {
 		err = fmt.Errorf("%w; the graph has another channel of this name: declare the channel once and share the handle", err)
@@ -49,7 +52,7 @@ func (s *Schema) unknown(name string) error {
 		for i, t := range s.channels {
 			names[i] = t.Name
 		}
-		err = fmt.Errorf("%w%s", err, suggest.For(name, names))
+		err = fmt.Errorf("%w%s%s", err, suggest.For(name, names), cure)
 	}
 	return NewChannelError(name, err)
 }

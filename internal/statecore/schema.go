@@ -90,7 +90,7 @@ func (s *Schema) index(t *Traits) int {
 func (s *Schema) mustIndex(c Channel) int {
 	i := s.index(c.Core())
 	if i < 0 {
-		panic(s.unknown(c.Name()))
+		panic(s.unknownOf(c.Name(), "; pass the channel to graph.New"))
 	}
 	return i
 }

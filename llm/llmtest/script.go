@@ -111,7 +111,11 @@ func (s *Script) next(r llm.Request) (Reply, error) {
 	n := len(s.requests)
 	s.requests = append(s.requests, r.Clone())
 	if n >= len(s.replies) {
-		return Reply{}, fmt.Errorf("llmtest: script of %d replies: request %d: %w", len(s.replies), n+1, ErrNoReply)
+		of := fmt.Sprintf("%d replies", len(s.replies))
+		if len(s.replies) == 1 {
+			of = "1 reply"
+		}
+		return Reply{}, fmt.Errorf("llmtest: script of %s: request %d: %w", of, n+1, ErrNoReply)
 	}
 	reply := s.replies[n]
 	reply.Message = reply.Message.Clone()

@@ -1,0 +1,39 @@
+package agent_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/llm/llmtest"
+)
+
+// A graph around an agent that does not declare a channel of the agent is told how to read it.
+func TestAChannelOfTheAgentAloneIsNotReadOutside(t *testing.T) {
+	t.Parallel()
+	b := graph.New("desk", agent.Messages)
+	b.Subgraph("agent", newAgent(t, llmtest.NewScript(llmtest.Say("ok")), nil, agent.Options{}))
+	b.Edge(graph.Start, "agent")
+	g, err := b.Compile(graph.Options{})
+	require.NoError(t, err)
+	snap, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+	require.NoError(t, err)
+	assert.PanicsWithError(t, `state: channel "agent_result": the graph does not have this channel; pass the channel to graph.New`, func() { agent.Result.Get(snap) })
+}
+
+// A graph around an agent that does not declare the conversation learns which channel to declare.
+func TestAnAgentWithoutMessagesNamesTheChannelToDeclare(t *testing.T) {
+	t.Parallel()
+	b := graph.New("desk")
+	b.Subgraph("agent", newAgent(t, llmtest.NewScript(llmtest.Say("ok")), nil, agent.Options{}))
+	b.Edge(graph.Start, "agent")
+	g, err := b.Compile(graph.Options{})
+	require.NoError(t, err)
+	_, err = g.Invoke(t.Context(), graph.Begin())
+	require.ErrorIs(t, err, llm.ErrInvalid)
+	require.ErrorContains(t, err, `put one into channel "messages"; a graph around the agent must declare it in graph.New`)
+}
