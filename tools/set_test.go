@@ -192,7 +192,7 @@ func TestNewSetReportsEveryMistake(t *testing.T) {
 		{"embedded string", returning(embedsName{}), ""},
 		{"embedded pointer to what is not exported", returning(embedsOwn{}), "embedsOwn.base: an embedded struct that is not exported"},
 		{"not exported", returning(struct{ id string }{"x"}), `.id: is not exported and would be lost; export it, or tag it json:"-"`},
-		{"not exported in a part", returning(struct{ Parts []closed }{}), `Parts[].id: is not exported and would be lost`},
+		{"not exported in a part", returning(struct{ Parts []closed }{[]closed{{id: "x"}}}), `Parts[].id: is not exported and would be lost`},
 		{"not exported in an embedded struct", returning(struct{ closed }{}), "closed.id: is not exported and would be lost"},
 		{"exported in an embedded struct that is not exported", returning(struct{ base }{}), ""},
 		{"not exported and not for the model", returning(withheld{note: "x"}), ""},

@@ -117,7 +117,7 @@ func TestServed(t *testing.T) {
 			defer stop()
 			assert.Equal(t, asked.Tasks, s.state(thread).Tasks, "the question is asked by another server")
 			_, body := s.ask(http.MethodPost, "/threads/"+thread+"/runs/wait", `{"assistant_id":"calendar",`+answers("another", "yes")+`}`)
-			assert.Contains(t, body, "the question is open again")
+			assert.Contains(t, body, "the answer does not fit the question")
 			titles, _ := f.left()
 			assert.Equal(t, "Dentist, Meeting with John", titles)
 			ended := s.run(thread, answers(question.ID, "yes"))
