@@ -1,9 +1,7 @@
 package main
 
 import (
-	"context"
 	"os"
-	"regexp"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -15,15 +13,6 @@ import (
 // process.
 const asProgram = "CALENDAR_TEST_AS_PROGRAM"
 
-// peakMemory names the file in which the program leaves the largest size of its memory, in kB. The size that the
-// system tells the parent contains the memory of the parent.
-const peakMemory = "CALENDAR_TEST_PEAK_MEMORY"
-
-func procStatus() string {
-	text, _ := os.ReadFile("/proc/self/status") // none but on Linux
-	return string(text)
-}
-
 func TestMain(m *testing.M) {
 	for _, name := range []string{
 		"LLM_PROVIDER", "LLM_MODEL", "LLM_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL",
@@ -32,15 +21,6 @@ func TestMain(m *testing.M) {
 		if err := os.Unsetenv(name); err != nil { // nobody's key is used by tests
 			panic(err)
 		}
-	}
-	if path := os.Getenv(peakMemory); os.Getenv(asProgram) != "" && path != "" {
-		status := run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-		if found := regexp.MustCompile(`VmHWM:\s+(\d+) kB`).FindStringSubmatch(procStatus()); found != nil {
-			if err := os.WriteFile(path, []byte(found[1]), 0o600); err != nil {
-				panic(err)
-			}
-		}
-		os.Exit(status)
 	}
 	if os.Getenv(asProgram) != "" {
 		main()
