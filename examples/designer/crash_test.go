@@ -18,7 +18,7 @@ func TestKilled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			where := newStore(t)
-			for i, at := range []string{"custom", "updates", "messages"} {
+			for i, at := range []string{"tools", "updates", "messages"} {
 				killedAt(t, where, at, i+1)
 			}
 			for i := range 4 {

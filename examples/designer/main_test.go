@@ -300,7 +300,7 @@ func (s *process) state(t *testing.T, thread string) (out state) {
 // text is the text of the last message.
 func (s state) text() string { return s.Values.Messages[len(s.Values.Messages)-1].Content }
 
-const modes = `"assistant_id":"kai","stream_mode":["messages-tuple","custom","updates"]`
+const modes = `"assistant_id":"kai","stream_mode":["messages-tuple","custom","updates","tools"]`
 
 // said is a request to run kai with a message.
 func said(text string) string {

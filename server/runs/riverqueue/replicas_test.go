@@ -1,7 +1,9 @@
 package riverqueue_test
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -82,6 +84,14 @@ func alternate(t *testing.T, replicas ...string) string {
 	}
 	var n atomic.Int64
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// The transport reads the body once more after its last byte. If the answer has begun by then, net/http has closed
+		// the body, and the transport would break the connection off.
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		proxies[int(n.Add(1))%len(proxies)].ServeHTTP(w, r)
 	}))
 	t.Cleanup(func() {
