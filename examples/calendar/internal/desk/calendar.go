@@ -95,9 +95,33 @@ const mostFound = 50
 func (d *Desk) events(found []ics.Event) []Event {
 	out := make([]Event, 0, len(found))
 	for _, e := range found[:min(len(found), mostFound)] {
-		out = append(out, d.event(e))
+		out = append(out, d.event(brief(e)))
 	}
 	return out
+}
+
+// Bounds on an event in a list: a long one leaves no room for the others.
+const (
+	mostText   = 200 // bytes
+	mostGuests = 5
+)
+
+// brief returns an event for a list.
+func brief(e ics.Event) ics.Event {
+	e.Title, e.Place = cut(e.Title), cut(e.Place)
+	more := len(e.With) - mostGuests
+	e.With = each(e.With[:min(len(e.With), mostGuests)], cut)
+	if more > 0 {
+		e.With = append(e.With, "and others")
+	}
+	return e
+}
+
+func cut(text string) string {
+	if len(text) <= mostText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:mostText], "") + "…"
 }
 
 type spanInput struct {
@@ -134,7 +158,7 @@ func (d *Desk) listEvents(_ context.Context, in spanInput) ([]Day, error) {
 		}
 		for n, day := 0, later(e.Start, from); n < mostFound && !dayOf(day).After(last); n, day = n+1, dayOf(day).AddDate(0, 0, 1) {
 			date := day.Format(time.DateOnly)
-			days[date] = append(days[date], d.event(e))
+			days[date] = append(days[date], d.event(brief(e)))
 		}
 	}
 	list := []Day{}

@@ -15,10 +15,14 @@ func (f *File) Add(e Event) error {
 	if err != nil {
 		return err
 	}
-	for _, known := range c.root.subs("VEVENT") {
+	events := c.root.subs("VEVENT")
+	for _, known := range events {
 		if known.text("UID") == e.ID {
 			return nil
 		}
+	}
+	if len(events) >= maxEvents {
+		return fmt.Errorf("%s is not changed: a calendar has at most %d events", f.path, maxEvents)
 	}
 	at := &component{name: "VEVENT"}
 	at.set("UID:" + escaped(e.ID))

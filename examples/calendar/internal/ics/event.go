@@ -50,6 +50,14 @@ type entry struct {
 	recurs   bool
 	replaced []*replacement // in the order of wall
 	onward   []*replacement // those of them that are for the following ones as well
+	read     *details       // nil until they are needed
+}
+
+// The details of an event are its texts, which are read once for all occurrences.
+type details struct {
+	title, place, notes string
+	with                []string
+	free                bool
 }
 
 // A replacement is what the file has for one occurrence (RECURRENCE-ID), or for this one and all that follow.
@@ -65,6 +73,7 @@ const (
 	maxEvents = 30_000
 	maxText   = 20_000
 	maxGuests = 100
+	maxGuest  = 500 // bytes of a name and an address
 )
 
 // entries reads the events. Those that can not be read are left out, and errs says why.
@@ -232,32 +241,60 @@ func (e *entry) replacing(wall time.Time) *replacement {
 // cancelled reports whether the file has something that does not happen.
 func cancelled(at *component) bool { return strings.EqualFold(at.text("STATUS"), "CANCELLED") }
 
+// source returns what the file has for an occurrence: the event, or what replaces it there.
+func (e *entry) source(wall time.Time) *entry {
+	if !e.recurs {
+		return e
+	}
+	if r := e.replacing(wall); r != nil {
+		return r.entry
+	}
+	return e
+}
+
+// details reads the texts of an event.
+func (e *entry) details() *details {
+	if e.read == nil {
+		e.read = &details{
+			title: e.at.short("SUMMARY"), place: e.at.short("LOCATION"), notes: e.at.short("DESCRIPTION"),
+			with: guests(e.at), free: strings.EqualFold(e.at.short("TRANSP"), "TRANSPARENT"),
+		}
+	}
+	return e.read
+}
+
+// short returns the beginning of the text of a property. It is cut before its escapes are undone.
+func (c *component) short(name string) string {
+	p, _ := c.get(name)
+	return plain(clip(p.value, maxText))
+}
+
 // event returns an event, or the occurrence of one.
 func (c *calendar) event(e *entry, one occurrence) Event {
-	at, id, start, length := e.at, e.id, moment{one.wall, e.start.allDay, e.start.zone}, e.length
+	id, start, length := e.id, moment{one.wall, e.start.allDay, e.start.zone}, e.length
 	if one.length != nil {
 		length = *one.length
 	}
 	if e.recurs {
 		id += "#" + one.wall.Format(wallForm)
 		if r := e.replacing(one.wall); r != nil {
-			at, start, length = r.at, r.start, r.length
+			start, length = r.start, r.length
 			start.wall = start.wall.Add(one.wall.Sub(r.wall))
 		}
 	}
+	d := e.source(one.wall).details()
 	return Event{
-		ID: id, Title: clip(at.text("SUMMARY")), Place: clip(at.text("LOCATION")), Notes: clip(at.text("DESCRIPTION")), With: guests(at),
+		ID: id, Title: d.title, Place: d.place, Notes: d.notes, With: d.with, Free: d.free,
 		Start: start.instant().In(c.zone), End: length.end(start).In(c.zone), AllDay: start.allDay, Recurs: e.recurs || e.alone,
-		Free: strings.EqualFold(at.text("TRANSP"), "TRANSPARENT"),
 	}
 }
 
 // clip cuts what no person would write.
-func clip(text string) string {
-	if len(text) <= maxText {
+func clip(text string, most int) string {
+	if len(text) <= most {
 		return text
 	}
-	return strings.ToValidUTF8(text[:maxText], "") + "…"
+	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
 // guests are the names of those who take part, else their addresses.
@@ -279,7 +316,7 @@ func guests(at *component) (with []string) {
 		if name := p.params["CN"]; name != "" && !strings.EqualFold(name, address) {
 			address = name + " <" + address + ">"
 		}
-		with = append(with, clip(address))
+		with = append(with, clip(address, maxGuest))
 	}
 	if more > 0 {
 		with = append(with, fmt.Sprintf("and %d more", more))
@@ -287,15 +324,10 @@ func guests(at *component) (with []string) {
 	return with
 }
 
-// mentions reports whether an event of the file, or what replaces one of its occurrences, may have all words.
+// mentions reports whether an event of the file has all words.
 func (e *entry) mentions(words string) bool {
-	parts := []*component{e.at}
-	for _, r := range e.replaced {
-		parts = append(parts, r.at)
-	}
-	return slices.ContainsFunc(parts, func(at *component) bool {
-		return mentions(words, at.text("SUMMARY"), at.text("LOCATION"), at.text("DESCRIPTION"), guests(at))
-	})
+	d := e.details()
+	return mentions(words, d.title, d.place, d.notes, d.with)
 }
 
 func mentions(words, title, place, notes string, with []string) bool {

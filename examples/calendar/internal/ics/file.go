@@ -1,6 +1,7 @@
 package ics
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -99,21 +100,34 @@ func (e *UnreadError) Unwrap() []error { return e.errs }
 // read.
 func (f *File) Between(from, to time.Time) ([]Event, error) {
 	return f.find(from, to, func(c *calendar, e *entry) ([]Event, error) {
-		return c.between(e, from, to, func(Event) bool { return true })
+		return c.between(e, from, to, func(*entry) bool { return true })
 	})
 }
 
 // Search returns the events within a time that mention words, and of one that recurs the first such occurrence. The
 // error is an [UnreadError] if some events could not be read.
 func (f *File) Search(words string, from, to time.Time) ([]Event, error) {
+	known := map[*entry]bool{}
+	fits := func(e *entry) bool {
+		if _, ok := known[e]; !ok {
+			known[e] = e.mentions(words)
+		}
+		return known[e]
+	}
 	return f.find(from, to, func(c *calendar, e *entry) ([]Event, error) {
-		if !e.mentions(words) {
+		if !fits(e) && !slices.ContainsFunc(e.replaced, func(r *replacement) bool { return fits(r.entry) }) {
 			return nil, nil
 		}
-		events, err := c.between(e, from, to, func(e Event) bool { return e.Mentions(words) })
+		events, err := c.between(e, from, to, fits)
 		slices.SortFunc(events, inOrder)
 		return events[:min(len(events), 1)], err
 	})
+}
+
+// A batch has the occurrences of an event that were found.
+type batch struct {
+	of    *entry
+	found []Event
 }
 
 func (f *File) find(from, to time.Time, look func(*calendar, *entry) ([]Event, error)) ([]Event, error) {
@@ -122,15 +136,27 @@ func (f *File) find(from, to time.Time, look func(*calendar, *entry) ([]Event, e
 		return nil, err
 	}
 	entries, errs := c.entries()
-	var found []Event
+	var batches []batch
+	total := 0
 	for _, e := range entries {
 		events, err := look(c, e)
 		if err != nil {
 			errs = append(errs, unreadable(e.at, err))
 		}
-		if found = append(found, events...); len(found) > maxFound {
-			return nil, fmt.Errorf("more than the limit of %d events are between %s and %s: ask about a shorter time", maxFound, from.Format(time.DateOnly), to.Format(time.DateOnly))
+		if len(events) == 0 {
+			continue
 		}
+		batches = append(batches, batch{e, events})
+		if total += len(events); total > maxFound { // the most frequent event is left out, and hides no other
+			most := slices.MaxFunc(batches, func(a, b batch) int { return len(a.found) - len(b.found) })
+			batches = slices.DeleteFunc(batches, func(b batch) bool { return b.of == most.of })
+			total -= len(most.found)
+			errs = append(errs, unreadable(most.of.at, fmt.Errorf("it is left out: more than the limit of %d events are between %s and %s", maxFound, from.Format(time.DateOnly), to.Format(time.DateOnly))))
+		}
+	}
+	var found []Event
+	for _, b := range batches {
+		found = append(found, b.found...)
 	}
 	slices.SortFunc(found, inOrder)
 	if len(errs) > 0 {
@@ -187,8 +213,16 @@ func (c *calendar) lookup(id string) (*entry, occurrence, error) {
 	return nil, occurrence{}, err
 }
 
-// write replaces the file.
+// write replaces the file, unless it could not be read again.
 func (f *File) write(c *calendar) (err error) {
+	var data bytes.Buffer
+	if err := c.root.write(&data); err != nil {
+		return err
+	}
+	lines := bytes.Count(data.Bytes(), []byte("\r\n")) - bytes.Count(data.Bytes(), []byte("\r\n "))
+	if data.Len() > MaxSize || lines > maxLines {
+		return fmt.Errorf("%s is not changed: it would have %d bytes and %d lines, and a calendar has at most %d bytes and %d lines", f.path, data.Len(), lines, MaxSize, maxLines)
+	}
 	info, err := os.Stat(f.path)
 	if err != nil {
 		return err
@@ -202,7 +236,8 @@ func (f *File) write(c *calendar) (err error) {
 			err = gone
 		}
 	}()
-	err = errors.Join(c.root.write(out), out.Chmod(info.Mode().Perm()), out.Sync(), out.Close())
+	_, err = out.Write(data.Bytes())
+	err = errors.Join(err, out.Chmod(info.Mode().Perm()), out.Sync(), out.Close())
 	if err != nil {
 		return err
 	}

@@ -360,6 +360,28 @@ func TestWhatIsUnreadableBesideGoodEvents(t *testing.T) {
 }
 
 // A word is found at the beginning of a word, however the title separates its words.
+// A change after which the file could not be read again is refused, and leaves the file.
+func TestAChangeKeepsTheBoundsOfAFile(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"bytes":  calendar(event("a", "DTSTART:20261020T100000Z\nDESCRIPTION:"+strings.Repeat("x", 8_385_000))),
+		"lines":  calendar(event("a", "DTSTART:20261020T100000Z\n"+strings.Repeat("X-A:1\n", 249_985))),
+		"events": calendar(strings.Repeat(event("a", "DTSTART:20261020T100000Z"), 30_000)),
+	} {
+		f, path := open(t, text)
+		err := f.Add(ics.Event{ID: "b", Title: "B", Start: autumn, End: autumn.Add(time.Hour)})
+		if err == nil || !strings.Contains(err.Error(), "is not changed") || !strings.Contains(err.Error(), " "+name) {
+			t.Errorf("%s: got %v", name, err)
+		}
+		if after, err := os.ReadFile(path); err != nil || string(after) != text {
+			t.Errorf("%s: the file changed, or %v", name, err)
+		}
+		if _, err := f.Event("a"); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestMentions(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

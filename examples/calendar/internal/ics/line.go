@@ -200,8 +200,11 @@ var unescaper = strings.NewReplacer(`\n`, "\n", `\N`, "\n", `\,`, ",", `\;`, ";"
 // text returns the text of a property, with its escapes undone.
 func (c *component) text(name string) string {
 	p, _ := c.get(name)
-	return strings.TrimSpace(unescaper.Replace(p.value))
+	return plain(p.value)
 }
+
+// plain undoes the escapes of a text.
+func plain(value string) string { return strings.TrimSpace(unescaper.Replace(value)) }
 
 // escaped is a text as the value of a property.
 func escaped(text string) string {

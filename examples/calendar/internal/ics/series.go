@@ -177,13 +177,13 @@ func (c *calendar) excluded(e *entry) (map[int64]bool, error) {
 }
 
 // between finds what happens of an event within a time.
-func (c *calendar) between(e *entry, from, to time.Time, fits func(Event) bool) (found []Event, err error) {
+func (c *calendar) between(e *entry, from, to time.Time, fits func(*entry) bool) (found []Event, err error) {
 	if cancelled(e.at) {
 		return nil, nil
 	}
 	add := func(one occurrence) {
 		event := c.event(e, one)
-		if event.Start.Before(to) && (event.End.After(from) || event.Start.Equal(from)) && fits(event) {
+		if event.Start.Before(to) && (event.End.After(from) || event.Start.Equal(from)) && fits(e.source(one.wall)) {
 			found = append(found, event)
 		}
 	}
