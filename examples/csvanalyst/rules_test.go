@@ -49,6 +49,7 @@ func TestNegatedValueOfManyValues(t *testing.T) {
 	id := a.withFile("chairs.csv", text+"Vitra,2\nVitra,3\n")
 	assert.Equal(t, "There are 60 rows in chairs.csv where maker is not Vitra.", a.ask(id, "how many chairs are not from Vitra?"))
 	assert.Equal(t, "The total price is 5, in chairs.csv where maker is Vitra.", a.ask(id, "total price of Vitra"))
+	assert.Equal(t, "The total price is 60, in chairs.csv where maker is not Vitra.", a.ask(id, "total price excluding maker Vitra"))
 	assert.Contains(t, a.ask(id, "how many chairs are not from Mars?"), `I did not understand "Mars".`)
 }
 
@@ -71,6 +72,18 @@ func TestRulesDropNothing(t *testing.T) {
 		{"how many started from 2019 to 2021", "There are 3 rows in staff.csv where Start Date is between 2019-01-01 and 2021-12-31."},
 		{"average salary of Sales and Engineering", "The average Salary (USD) is $73,687.62, in staff.csv where Department is Sales or Engineering."},
 		{"average salary excluding Engineering", "The average Salary (USD) is $53,833.50, in staff.csv where Department is not Engineering."},
+		{"highest and lowest rating", "The highest Rating is 5, and the lowest Rating is 3, in staff.csv."},
+		{"lowest and highest rating", "The lowest Rating is 3, and the highest Rating is 5, in staff.csv."},
+		{"the highest rating and the lowest salary", "The highest Rating is 5, in staff.csv. Its row:\n- Employee ID: 3\n"},
+		{"highest and lowest rating and salary", `I did not understand what "Salary (USD)" is for.`},
+		{"average salary excluding office Bern", "The average Salary (USD) is $76,812.50, in staff.csv where Office is not Bern."},
+		{"how many employees are not from office New York", "There are 4 rows in staff.csv where Office is not New York."},
+		{"how many employees with no office Bern", "There are 4 rows in staff.csv where Office is not Bern."},
+		{"how many employees excluding office Bern and Athens", "There are 2 rows in staff.csv where Office is not Bern and Office is not Athens."},
+		{"how many employees excluding office Bern and office Athens", "There are 2 rows in staff.csv where Office is not Bern and Office is not Athens."},
+		{"how many employees in office Bern or office Athens", "There are 4 rows in staff.csv where Office is Bern or Athens."},
+		{"how many employees excluding department Sales in Bern", "There is 1 row in staff.csv where Department is not Sales and Office is Bern."},
+		{"how many employees have no department in Bern", "There are 0 rows in staff.csv where Department is empty and Office is Bern."},
 		{"highest and lowest salary", "The highest Salary (USD) is $103,250, and the lowest Salary (USD) is $48,500.50, in staff.csv."},
 		{"which department has the most employees?", "Engineering, Sales have the highest number of rows: 2 each."},
 		{"total employees per office", "The number of rows by Office, in staff.csv:\n- "},

@@ -24,7 +24,7 @@ const (
 // docs:begin agent
 // agent asks the model, calls the tools that it asks for, and asks again. What the
 // model said and what the tools returned is remembered within the node: if the
-// process is killed, the next one goes on behind it.
+// process is killed, the next one resumes after it.
 func (a *analyst) agent(ctx context.Context, s state.View) (state.Update, error) {
 	options := tools.Options{Timeout: toolTime, Emit: graph.Emit, Once: graph.Once[llm.Message], Bind: tools.Bindings{
 		tools.Bind(func(_ context.Context, s state.View) (csvtools.SessionID, error) {

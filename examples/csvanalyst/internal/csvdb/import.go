@@ -16,6 +16,8 @@ import (
 
 // A Schema says what is in a file.
 type Schema struct {
+	// Version is 1 if the numbers of decimals are known. It is 0 in databases of older versions.
+	Version  int      `json:"version,omitempty"`
 	Columns  []Column `json:"columns"`
 	RowCount int64    `json:"rowCount"`
 	// Delimiter and Encoding are those of the file; Header says whether its first
@@ -155,7 +157,7 @@ func (s shape) survey(ctx context.Context, file string) (*survey, error) {
 }
 
 func (v *survey) schema() Schema {
-	s := Schema{RowCount: v.rows, Delimiter: string(v.comma), Encoding: v.encoding, Header: v.shape.header}
+	s := Schema{Version: 1, RowCount: v.rows, Delimiter: string(v.comma), Encoding: v.encoding, Header: v.shape.header}
 	listed := 0 // bytes of values
 	for i, name := range names(v.header, len(v.guesses)) {
 		g := &v.guesses[i]

@@ -108,6 +108,7 @@ type Cells struct {
 	Name     string
 	Currency string
 	Decimals int // of numbers
+	average  bool
 }
 
 // MarshalJSON returns the form that the table of the chat page reads.
@@ -118,8 +119,13 @@ func (c Cells) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]string{"name": c.Name, "type": "money", "currency": c.Currency})
 }
 
-// Round rounds a number to the decimals of the column, and a very small one to three digits.
+// Round rounds a number to the decimals of the column, and a very small one to three digits. An average below 1 keeps
+// six digits.
 func (c Cells) Round(f float64) float64 {
+	if c.average && math.Abs(f) < 1 {
+		f, _ = strconv.ParseFloat(strconv.FormatFloat(f, 'g', 6, 64), 64)
+		return f
+	}
 	if f != 0 && math.Abs(f) < 0.5*math.Pow10(-c.Decimals) {
 		f, _ = strconv.ParseFloat(strconv.FormatFloat(f, 'g', 3, 64), 64)
 		return f
@@ -263,10 +269,10 @@ func (q *query) finish(t *Table, s Selection) {
 		}
 		cells.Currency, cells.Decimals = c.Currency, c.Decimals
 		switch {
-		case c.Type == Real && c.Decimals == 0: // a database of an older version does not know them
+		case c.Type == Real && c.Decimals == 0 && q.d.Schema.Version == 0: // the database does not know them
 			cells.Decimals = 9
 		case a.Function != "sum" && a.Function != "min" && a.Function != "max":
-			cells.Decimals = max(2, c.Decimals)
+			cells.Decimals, cells.average = max(2, c.Decimals), true
 		}
 		for _, row := range t.Rows {
 			if f, ok := row[i].(float64); ok {

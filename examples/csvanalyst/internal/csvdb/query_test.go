@@ -142,6 +142,20 @@ func TestFiguresAreRounded(t *testing.T) {
 	}
 }
 
+// An average of small numbers, an exponent and whole amounts keep the digits that count.
+func TestFiguresKeepTheirDigits(t *testing.T) {
+	t.Parallel()
+	db := imported(t, "rate,mass,pay\n0.01,1.25e-4,\"$1,000\"\n0.015,3e-5,\"$1,000\"\n0.0125,,\"$2,001\"\n")
+	table, err := db.Select(t.Context(), csvdb.Selection{Aggregates: []csvdb.Aggregate{{"avg", "rate"}, {"sum", "mass"}, {"avg", "pay"}, {"stddev", "rate"}, {"median", "mass"}}})
+	if got, e := json.Marshal(table.Rows); err != nil || e != nil || string(got) != `[[0.0125,0.000155,1333.67,0.00204124,0.0000775]]` {
+		t.Errorf("got %s, %v, %v", got, err, e)
+	}
+	db = imported(t, "units\n1\n0\n0\n0\n0\n0\n0\n0\n")
+	if table, err = db.Select(t.Context(), csvdb.Selection{Aggregates: []csvdb.Aggregate{{"avg", "units"}}}); err != nil || table.Rows[0][0] != 0.125 {
+		t.Errorf("got %v, %v", table.Rows, err)
+	}
+}
+
 func TestSelectRefuses(t *testing.T) {
 	t.Parallel()
 	db := imported(t, sales)

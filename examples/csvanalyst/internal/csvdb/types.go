@@ -150,6 +150,8 @@ const (
 	maxValue  = 40
 	// maxListed is the maximum number of bytes of the values of all columns, which are part of a prompt.
 	maxListed = 8 << 10
+	// maxDecimals is the maximum number of decimals of a column, which numbers such as 1e-20 have.
+	maxDecimals = 30
 	// manyCurrencies is the currency of a column whose cells have different signs.
 	manyCurrencies = "?"
 )
@@ -222,11 +224,14 @@ func (g *guess) measure(cell string) {
 	if code := currencies[sign]; code != "" && g.currency != code {
 		g.currency = map[bool]string{true: code, false: manyCurrencies}[g.currency == ""]
 	}
+	mantissa, power, _ := strings.Cut(strings.ToLower(cell), "e")
+	exponent, _ := strconv.Atoi(power) // zero if there is none
 	for _, point := range []byte{'.', ','} {
-		if i := strings.LastIndexByte(cell, point); i >= 0 {
-			digits := len(strings.TrimRight(cell[i+1:], currencySigns+" "))
-			g.decimals[point] = max(g.decimals[point], min(digits, 12))
+		digits := 0
+		if i := strings.LastIndexByte(mantissa, point); i >= 0 {
+			digits = min(len(strings.TrimRight(mantissa[i+1:], currencySigns+" ")), 12)
 		}
+		g.decimals[point] = max(g.decimals[point], min(digits-exponent, maxDecimals))
 	}
 }
 

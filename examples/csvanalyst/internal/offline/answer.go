@@ -285,7 +285,7 @@ func (q *question) extreme(r table) string {
 	case equal < len(r.Rows):
 		fmt.Fprintf(&b, " %d rows have it; this is the first:", equal)
 	default:
-		fmt.Fprintf(&b, " At least %s it; this is the first:", map[bool]string{true: "1 row has", false: fmt.Sprintf("%d rows have", equal)}[equal == 1])
+		fmt.Fprintf(&b, " At least %d rows have it; this is the first:", equal)
 	}
 	for i, c := range r.Columns {
 		if v := r.Rows[0][i]; v != nil {

@@ -166,6 +166,9 @@ func (q *question) completeFigures() string {
 		return "I do not know which group the superlative is about. Ask, for example: which " + q.exampleGroup() + " has the highest total " + q.example() + "?"
 	}
 	for i := range q.functions {
+		if i > 0 && q.both {
+			q.functions[i].Column = q.functions[0].Column
+		}
 		if problem := q.completeFigure(&q.functions[i]); problem != "" {
 			return problem
 		}

@@ -275,7 +275,7 @@ func (q *question) between(i, at int) int {
 func (q *question) readAbsence() {
 	for i := range q.words {
 		c := q.column(i)
-		if c == nil || q.words[i].used || i > 0 && q.words[i-1].column == q.words[i].column {
+		if c == nil || q.words[i].used || i > 0 && q.words[i-1].column == q.words[i].column || q.hasValue(i) {
 			continue
 		}
 		switch {
@@ -290,6 +290,24 @@ func (q *question) readAbsence() {
 		}
 		q.useColumn(i)
 	}
+}
+
+// hasValue reports whether the column at i stands before one of its values, or before a name that a search has to find:
+// "excluding city Bern" is about the value.
+func (q *question) hasValue(i int) bool {
+	end := i + 1
+	for end < len(q.words) && q.words[end].column == q.words[i].column {
+		end++
+	}
+	if end == len(q.words) {
+		return false
+	}
+	w := q.words[end]
+	if w.value > 0 {
+		_, n := q.valueOf(*q.column(i), end)
+		return n > 0
+	}
+	return q.column(i).Type == "text" && (w.quoted || capital(w) && !common(w))
 }
 
 // present reports whether "have a region" or "have notes" stands at i, without a value after it.
@@ -320,6 +338,9 @@ func (q *question) absent(i int) bool {
 
 // negated reports whether a negation stands before the word at i, and marks it as understood.
 func (q *question) negated(i int) bool {
+	if q.words[i].column == 0 {
+		i = q.nameBefore(i) // "excluding city Bern"
+	}
 	for j := i - 1; j >= 0; j-- {
 		w := &q.words[j]
 		switch {
@@ -341,9 +362,18 @@ func (q *question) negated(i int) bool {
 	return false
 }
 
+// nameBefore returns the beginning of the name of a column that ends before i, or i.
+func (q *question) nameBefore(i int) int {
+	begin := i
+	for begin > 0 && q.words[begin-1].column > 0 && q.words[begin-1].column == q.words[i-1].column {
+		begin--
+	}
+	return begin
+}
+
 // readValues makes conditions of the values that the question names.
 func (q *question) readValues() {
-	last, negated := -1, false // the end of the value before, and whether it is negated
+	last, before, negated := -1, "", false // the end of the value before, its column, and whether it is negated
 	for i := 0; i < len(q.words); i++ {
 		w := q.words[i]
 		if w.value == 0 {
@@ -360,11 +390,15 @@ func (q *question) readValues() {
 			end++
 		}
 		name := q.valueColumn(f, i, end)
-		joined := last >= 0 && i-last <= 3 && q.joins(last, i)
+		begin := i
+		if name == before {
+			begin = q.nameBefore(i)
+		}
+		joined := last >= 0 && begin-last <= 3 && q.joins(last, begin)
 		negated = q.negated(i) || joined && negated
 		q.addValue(name, f.value, negated, joined)
 		use(q.words[i:end])
-		last, i = end, end-1
+		last, before, i = end, name, end-1
 	}
 }
 

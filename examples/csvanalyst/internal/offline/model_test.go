@@ -72,6 +72,28 @@ func TestFailedTool(t *testing.T) {
 	}
 }
 
+// A text of many questions is refused before it is compared with the columns, also when a short one refers to it.
+func TestLongQuestionsAreRefused(t *testing.T) {
+	t.Parallel()
+	many := "how many age" + strings.Repeat(" and how many age", 1299)
+	for question, want := range map[string]string{
+		many: "The question has 5,199 words, and I read at most 200. Ask for less at once.",
+		"how many age" + strings.Repeat(" and how many age", 10): "There are 11 questions in one, and I read at most 10. Ask for less at once.",
+	} {
+		m := ask(t, prompt, question)
+		if !strings.HasPrefix(m.Text(), want) || len(m.ToolCalls) > 0 {
+			t.Errorf("got %s, %v\nwant %s", m.Text(), m.ToolCalls, want)
+		}
+	}
+	if n := len(ask(t, prompt, "how many age"+strings.Repeat(" and how many age", 9)).ToolCalls); n == 0 {
+		t.Error("ten questions are not read")
+	}
+	reply, err := llm.Generate(t.Context(), offline.Model{}, llm.Request{Messages: []llm.Message{llm.System(prompt), llm.User(many), llm.Assistant("no"), llm.User("how many of them are there?")}})
+	if err != nil || !strings.HasPrefix(reply.Text(), "I did not understand the question before") {
+		t.Errorf("got %v, %v", reply.Text(), err)
+	}
+}
+
 func TestImagesAreNotSeen(t *testing.T) {
 	t.Parallel()
 	m := llm.User("what is this?", llm.Image("image/png", []byte("png")))

@@ -46,6 +46,9 @@ func rank(name string) int {
 
 // next returns the tools to call, or the answer.
 func (t talk) next() ([]wanted, string) {
+	if problem := tooLong(t.question); problem != "" {
+		return nil, problem + " Ask for less at once. " + about
+	}
 	f, text := t.choose()
 	if f == nil {
 		return nil, text
@@ -138,6 +141,24 @@ func (t talk) other(f file) *file {
 // maxBack is the maximum number of earlier questions that are read to understand "of them".
 const maxBack = 3
 
+// maxWords and maxClauses bound the time that a text takes: each clause is compared with each name of a column.
+const (
+	maxWords   = 200
+	maxClauses = 10
+)
+
+// tooLong says why a text is not read.
+func tooLong(text string) string {
+	words := split(text)
+	if len(words) > maxWords {
+		return fmt.Sprintf("The question has %s words, and I read at most %d.", separated(float64(len(words)), -1), maxWords)
+	}
+	if n := len(clauses(words)); n > maxClauses {
+		return fmt.Sprintf("There are %d questions in one, and I read at most %d.", n, maxClauses)
+	}
+	return ""
+}
+
 // questions reads a text that may ask several questions. Before are the texts of the user before it.
 func (t talk) questions(text string, f file, before []string) []*question {
 	var out []*question
@@ -150,6 +171,8 @@ func (t talk) questions(text string, f file, before []string) []*question {
 			switch {
 			case len(out) > 0:
 				q.prior = out[len(out)-1]
+			case len(before) > 0 && tooLong(before[len(before)-1]) != "":
+				q.prior = &question{problem: tooLong(before[len(before)-1])}
 			case len(before) > 0 && len(t.before)-len(before) < maxBack:
 				earlier := t.questions(before[len(before)-1], f, before[:len(before)-1])
 				q.prior = earlier[len(earlier)-1]

@@ -288,11 +288,16 @@ func (q *question) readSuperlative() {
 	}
 }
 
-// endpoints makes the figures of "the highest and the lowest".
+// endpoints makes the figures of "the highest and the lowest", in the order of the question.
 func (q *question) endpoints() {
-	if q.both && len(q.functions) == 0 {
-		q.functions, q.order = []figure{{Function: "max"}, {Function: "min"}}, 0
+	if !q.both || len(q.functions) > 0 {
+		return
 	}
+	q.functions = []figure{{Function: "max"}, {Function: "min"}}
+	if q.order > 0 {
+		slices.Reverse(q.functions)
+	}
+	q.order = 0
 }
 
 // numberFollows reports whether a column of numbers stands at i: "the most revenue".
