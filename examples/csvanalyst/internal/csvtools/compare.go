@@ -58,7 +58,10 @@ func (b box) compare(ctx context.Context, in compareInput) (comparison, error) {
 		c.Truncated = c.Truncated || t.Truncated
 		c.SQL = append(c.SQL, t.SQL)
 	}
-	c.Currency = sides[0].Columns[len(sides[0].Columns)-1].Currency
+	if l, r := currency(sides[0]), currency(sides[1]); l != "" && r != "" && l != r {
+		return comparison{}, fmt.Errorf("%w: the amounts of the left side are in %s and those of the right side in %s; compute each with aggregateCsvData", csvdb.ErrQuestion, l, r)
+	}
+	c.Currency = currency(sides[0])
 	if in.GroupBy == "" {
 		c.Groups = append(c.Groups, pair(figure, nil, sides[0].Rows[0][0], sides[1].Rows[0][0]))
 		return c, nil
@@ -79,6 +82,9 @@ func (b box) compare(ctx context.Context, in compareInput) (comparison, error) {
 	}
 	return c, nil
 }
+
+// currency returns the currency of the figure of a side.
+func currency(t csvdb.Table) string { return t.Columns[len(t.Columns)-1].Currency }
 
 func pair(figure csvdb.Cells, group, left, right any) compared {
 	p := compared{Group: group, Left: left, Right: right}

@@ -111,6 +111,22 @@ func TestToolsRefuseWrongArguments(t *testing.T) {
 	}
 }
 
+// Amounts of two currencies have no difference. Numbers of rows have one.
+func TestCompareRefusesTwoCurrencies(t *testing.T) {
+	t.Parallel()
+	set, ctx := box(t, map[string]string{"us.csv": "city,pay\nBern,$5\n", "eu.csv": "city,pay\nBern,€4\n"})
+	for _, group := range []string{"", `"groupBy":"city",`} {
+		m := call(ctx, t, set, "compareCsvData", `{"left":{"resourceId":"us.csv"},"right":{"resourceId":"eu.csv"},`+group+`"aggregate":{"function":"sum","column":"pay"}}`)
+		if m.Status != llm.StatusError || !strings.Contains(m.Text(), "the left side are in USD and those of the right side in EUR") {
+			t.Errorf("got %s", m.Text())
+		}
+	}
+	m := call(ctx, t, set, "compareCsvData", `{"left":{"resourceId":"us.csv"},"right":{"resourceId":"eu.csv"},"aggregate":{"function":"count","column":"pay"}}`)
+	if m.Status == llm.StatusError || !strings.Contains(m.Text(), `"difference":0`) {
+		t.Errorf("got %s", m.Text())
+	}
+}
+
 // However many rows a file has, and however many are asked for, a result has at most
 // a hundred.
 func TestRowCap(t *testing.T) {

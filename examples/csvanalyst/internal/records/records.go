@@ -63,7 +63,7 @@ func OpenSQLite(ctx context.Context, path string) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("records: %w", err)
 	}
-	if err := made.Close(); err != nil {
+	if err := errors.Join(made.Chmod(0o600), made.Close()); err != nil { // a file of an older version may be readable by all
 		return nil, fmt.Errorf("records: %w", err)
 	}
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=journal_mode(wal)&_pragma=foreign_keys(1)&_pragma=busy_timeout(5000)&_time_format=sqlite&_txlock=immediate")

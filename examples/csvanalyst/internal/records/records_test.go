@@ -3,6 +3,7 @@ package records_test
 import (
 	"database/sql"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -45,6 +46,19 @@ func onEach(t *testing.T, test func(t *testing.T, db *records.DB, query func(str
 		require.NoError(t, err, "opened again")
 		again.Close()
 	})
+}
+
+// Others on the machine cannot read the records, also if an older version let them.
+func TestFileIsPrivate(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "records.db")
+	require.NoError(t, os.WriteFile(path, nil, 0o644)) //nolint:gosec // as older versions made it
+	db, err := records.OpenSQLite(t.Context(), path)
+	require.NoError(t, err)
+	defer db.Close()
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 }
 
 func run(t *testing.T, db *records.DB, err error, test func(*testing.T, *records.DB, func(string) []string), driver, address string) {

@@ -39,7 +39,7 @@ func OpenSQLite(ctx context.Context, path string) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("studio: %w", err)
 	}
-	if err := file.Close(); err != nil {
+	if err := errors.Join(file.Chmod(0o600), file.Close()); err != nil { // a file of an older version may be readable by all
 		return nil, fmt.Errorf("studio: %w", err)
 	}
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=journal_mode(wal)&_pragma=secure_delete(on)&_pragma=busy_timeout(5000)&_txlock=immediate")

@@ -164,13 +164,18 @@ func ExampleScene() {
 // Others on the machine cannot read the records.
 func TestFileIsPrivate(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "studio.db")
-	db, err := studio.OpenSQLite(t.Context(), path)
-	if err != nil {
+	made, older := filepath.Join(t.TempDir(), "studio.db"), filepath.Join(t.TempDir(), "studio.db")
+	if err := os.WriteFile(older, nil, 0o644); err != nil { //nolint:gosec // as older versions made it
 		t.Fatal(err)
 	}
-	defer db.Close()
-	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("got %v, %v", info.Mode(), err)
+	for _, path := range []string{made, older} {
+		db, err := studio.OpenSQLite(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("got %v, %v", info.Mode(), err)
+		}
 	}
 }
