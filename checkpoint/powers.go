@@ -57,7 +57,7 @@ type Pruner interface {
 	// it builds on, and its parent becomes the nearest ancestor that is kept. Threads
 	// that do not exist are ignored. If Prune was interrupted, another call removes the rest.
 	//
-	// A thread whose stored values cannot be read keeps its checkpoints, and Prune goes on with the
+	// A thread whose stored values cannot be read keeps its checkpoints, unless DeleteIdle deletes it, and Prune goes on with the
 	// other threads. Then it returns a [*ThreadError] for each such thread, joined with [errors.Join].
 	Prune(ctx context.Context, p PrunePolicy) (int, error)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -201,8 +202,8 @@ func (c *call) searchItems() error {
 	if b.Limit != nil && *b.Limit != 0 { // clients of LangGraph Server send 0 for no limit of their own
 		limit = *b.Limit
 	}
-	if limit < 1 || limit > maxLimit || b.Offset < 0 {
-		return invalid("The limit is %d and the offset is %d; the limit must be from 0 to %d, and the offset not negative.", limit, b.Offset, maxLimit)
+	if limit < 1 || limit > maxLimit || b.Offset < 0 || b.Offset > maxOffset {
+		return invalid("The limit is %d and the offset is %d; the limit must be from 0 to %d, and the offset from 0 to %d.", limit, b.Offset, maxLimit, maxOffset)
 	}
 	where, err := conditions(b.Filter)
 	if err != nil {
@@ -212,38 +213,49 @@ func (c *call) searchItems() error {
 	if err != nil {
 		return err
 	}
-	found, err := findItems(c.ctx(), n, b.Query, where, b.Offset+limit)
+	found, err := findItems(c.ctx(), n, b.Query, where, b.Offset, limit)
 	if err != nil {
 		return failedItem(err)
 	}
-	return c.send(map[string]any{"items": found[min(b.Offset, len(found)):]})
+	return c.send(map[string]any{"items": found})
 }
+
+// maxOffset is the largest offset of a search of items.
+const maxOffset = math.MaxInt32
 
 // findItems returns items of a namespace. Those that fit a text come first, the best one before the others. The
 // others follow without a score: a text sorts the items, and a filter selects them.
-func findItems(ctx context.Context, n memory.Namespace, text string, where []memory.Condition, limit int) ([]foundItem, error) {
+func findItems(ctx context.Context, n memory.Namespace, text string, where []memory.Condition, offset, limit int) ([]foundItem, error) {
 	out := []foundItem{}
+	add := func(i memory.Item, score *float64) {
+		if offset > 0 {
+			offset--
+		} else if len(out) < limit {
+			out = append(out, foundItem{newItem(i), score})
+		}
+	}
+	all := offset + limit
 	hit := map[string]bool{}
 	id := func(i memory.Item) string { return string(encoded([]any{i.Namespace, i.Key})) }
 	if text != "" {
-		hits, err := n.Search(ctx, memory.Question{Text: text, Limit: min(limit, maxLimit)}, memory.ValueFilter{Where: where})
+		hits, err := n.Search(ctx, memory.Question{Text: text, Limit: min(all, maxLimit)}, memory.ValueFilter{Where: where})
 		if err != nil {
 			return nil, err
 		}
 		for _, h := range hits {
 			hit[id(h.Item)] = true
-			out = append(out, foundItem{newItem(h.Item), &h.Score.Total})
+			add(h.Item, &h.Score.Total)
 		}
 	}
 	if len(out) == limit {
 		return out, nil
 	}
-	for v, err := range n.List(ctx, memory.ValueQuery{Where: where, Limit: limit}) {
+	for v, err := range n.List(ctx, memory.ValueQuery{Where: where, Limit: all}) {
 		if err != nil {
 			return nil, err
 		}
-		if len(out) < limit && !hit[id(v)] {
-			out = append(out, foundItem{newItem(v), nil})
+		if !hit[id(v)] {
+			add(v, nil)
 		}
 	}
 	return out, nil

@@ -116,7 +116,7 @@ func TestSearchOfItems(t *testing.T) {
 				}
 				assert.ElementsMatch(t, want, keys, body)
 			}
-			for _, body := range []string{`{"limit":-1}`, `{"limit":2000}`, `{"offset":-1}`, `{"filter":{"n":{"$foo":2}}}`, `{"filter":"x"}`, `{"namespace_prefix":"n"}`, `{"namespace_prefix":[""]}`} {
+			for _, body := range []string{`{"limit":-1}`, `{"limit":2000}`, `{"offset":-1}`, `{"offset":9223372036854775807}`, `{"filter":{"n":{"$foo":2}}}`, `{"filter":"x"}`, `{"namespace_prefix":"n"}`, `{"namespace_prefix":[""]}`} {
 				assert.Equal(t, http.StatusUnprocessableEntity, w.send(http.MethodPost, "/store/items/search", json.RawMessage(body)).StatusCode, body)
 			}
 			dotted := map[string]any{"namespace": []string{"a.b"}, "key": "k", "value": map[string]any{}}

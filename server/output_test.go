@@ -3,7 +3,11 @@ package server_test
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,7 +35,9 @@ func agentServer(t *testing.T, output map[string][]string) (*server.Server, erro
 	model := llmtest.NewScript(llmtest.Call("look", `{}`), llmtest.Say("done"))
 	a, err := agent.New("boss", model, set, agent.Options{Graph: graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})}})
 	require.NoError(t, err)
-	s, err := server.New(server.Options{Graphs: map[string]*graph.Graph{"boss": a}, Runs: memruns.New(), Output: output})
+	s, err := server.New(server.Options{Graphs: map[string]*graph.Graph{"boss": a}, Runs: memruns.New(), Output: output, Webhooks: server.Webhooks{
+		Hosts: []string{"127.0.0.1"}, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, HTTP: true,
+	}})
 	if err == nil {
 		t.Cleanup(func() { assert.NoError(t, s.Close(context.Background())) })
 	}
@@ -115,4 +121,19 @@ func TestCustomHasOnlyWhatTheProgramEmits(t *testing.T) {
 	}
 	assert.Equal(t, []string{`{"from":"the program"}`}, custom)
 	assert.Equal(t, []string{"agent_turn", "custom", "agent_turn", "agent_outcome"}, named)
+}
+
+func TestWebhooksHaveTheOutputOfTheGraph(t *testing.T) {
+	t.Parallel()
+	s, err := agentServer(t, map[string][]string{"boss": {"messages"}})
+	require.NoError(t, err)
+	got := make(chan map[string]json.RawMessage, 1)
+	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		var body struct{ Values map[string]json.RawMessage }
+		assert.NoError(t, json.NewDecoder(r.Body).Decode(&body))
+		got <- body.Values
+	}))
+	defer hook.Close()
+	local(t, s, http.MethodPost, "/runs/wait", `{"assistant_id":"boss","webhook":"`+hook.URL+`","input":{"messages":"look"}}`)
+	assert.Equal(t, []string{"messages"}, slices.Sorted(maps.Keys(<-got)))
 }

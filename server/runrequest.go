@@ -112,8 +112,9 @@ func (q *runRequest) check() error {
 		errs = append(errs, invalid("after_seconds is %g; it must be from 0 to %g.", q.AfterSeconds, maxAfter.Seconds()))
 	}
 	if q.Config != nil {
-		errs = append(errs, object("config.configurable", q.Config.Configurable), object("config.metadata", q.Config.Metadata))
-		if _, err := q.Config.checkpoint(); err != nil {
+		configurable := object("config.configurable", q.Config.Configurable)
+		errs = append(errs, configurable, object("config.metadata", q.Config.Metadata))
+		if _, err := q.Config.checkpoint(); err != nil && configurable == nil {
 			errs = append(errs, invalid("config.configurable.checkpoint_id is not a text."))
 		}
 		if q.Config.RecursionLimit < 0 {

@@ -25,6 +25,10 @@ func outputSchema(schema json.RawMessage, c channels) json.RawMessage {
 		return schema
 	}
 	fields["properties"] = encoded(c.shown(properties))
+	var required []string
+	if json.Unmarshal(fields["required"], &required) == nil && required != nil {
+		fields["required"] = encoded(slices.DeleteFunc(required, func(name string) bool { return c.hidden[name] }))
+	}
 	return encoded(fields)
 }
 

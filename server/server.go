@@ -28,8 +28,8 @@ type Options struct {
 	// Graphs are the graphs to serve, by the name under which clients know them. Each is
 	// compiled with a checkpoint store.
 	Graphs map[string]*graph.Graph
-	// Output names the channels that the results and streams of a graph have, by the name of the graph. The
-	// states of threads have all channels. Nil, and a graph without an entry, mean all channels that are not internal; see
+	// Output names the channels that the results, the webhooks and the modes values and updates of a graph have, by
+	// the name of the graph. The states of threads, the modes tasks and debug, and subgraphs have all channels. Nil, and a graph without an entry, mean all channels that are not internal; see
 	// [state.Channel.Internal].
 	Output map[string][]string
 	// Stored is a checkpoint store whose threads are shown although the program does not have their

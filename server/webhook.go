@@ -152,7 +152,7 @@ func (s *Server) callWebhook(a *activeRun, out outcome) {
 	}
 	if a.g != nil {
 		if values, err := s.reader(a.g, a.thread).valuesAt(a.background(), a.data.Checkpoint); err == nil {
-			body["values"] = values
+			body["values"] = a.g.channels.shown(values)
 		}
 	}
 	err := s.sendWebhook(a.data.Request.Webhook, encoded(body))

@@ -3,12 +3,16 @@ package tools
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"reflect"
+
+	"github.com/weft-go/weft/llm"
 )
 
 // Preview returns a copy of the tool t whose questions show the effect of a call, for example the names, the
 // prices and the total of an order. When a person is asked about a call, fn computes the effect from the arguments
-// and the bound values. In is the argument type of the tool. The result is encoded as JSON in [Question].Preview,
+// and the bound values. In is the argument type of the tool; [NewSet] and [Tool.Err]
+// report another type. The result is encoded as JSON in [Question].Preview,
 // and [Annotations].Preview is its type.
 //
 // An approval is valid only for the preview that the person saw: if fn returns another result when the run resumes,
@@ -17,6 +21,10 @@ import (
 // runs without another preview.
 func Preview[In, Out any](t Tool, fn func(context.Context, In) (Out, error)) Tool {
 	if t.Err() != nil {
+		return t
+	}
+	if in := reflect.TypeFor[In](); fn == nil || t.in != in {
+		t.err = fmt.Errorf("tool %q: the function of its preview is nil or has arguments of type %v; it must have the tool's type %v: %w", t.spec.Name, in, t.in, llm.ErrInvalid)
 		return t
 	}
 	decoder := t.schema

@@ -78,3 +78,12 @@ func TestFailingPreviewAsksNobody(t *testing.T) {
 	_, err = set.Question(ctx, llm.ToolCall{ID: "1", Name: "buy", Arguments: json.RawMessage(`{"item":"","n":3}`)})
 	require.ErrorContains(t, err, "there is no such item")
 }
+
+func TestPreviewOfAnotherTypeIsReported(t *testing.T) {
+	t.Parallel()
+	buy := tools.New("buy", "Buys.", func(context.Context, purchase) (string, error) { return "", nil })
+	other := tools.Preview(buy, func(context.Context, struct{ N int }) (int, error) { return 0, nil })
+	require.ErrorContains(t, other.Err(), "it must have the tool's type tools_test.purchase")
+	require.ErrorIs(t, other.Err(), llm.ErrInvalid)
+	require.Error(t, tools.Preview[purchase, int](buy, nil).Err())
+}

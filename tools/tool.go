@@ -27,6 +27,8 @@ type Tool struct {
 	// invokes is set for invoke_tool only. It returns the call that a call of the tool
 	// requests.
 	invokes func(call llm.ToolCall) (invocation, error)
+	// in is the type of the arguments.
+	in reflect.Type
 	// preview returns the effect of a call for a question, or is nil.
 	preview func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error)
 	output  json.RawMessage
@@ -42,8 +44,8 @@ type Tool struct {
 //
 // [NewSet] and [Tool.Err] report a name, description or type that cannot be used.
 func New[In, Out any](name, description string, fn func(context.Context, In) (Out, error)) Tool {
-	t := Tool{spec: llm.ToolSpec{Name: name, Description: description}}
-	s, err := inferSchema(reflect.TypeFor[In]())
+	t := Tool{spec: llm.ToolSpec{Name: name, Description: description}, in: reflect.TypeFor[In]()}
+	s, err := inferSchema(t.in)
 	if err == nil {
 		t.spec.Schema, t.schema = s.Text(), s
 	}

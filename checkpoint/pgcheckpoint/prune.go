@@ -26,7 +26,7 @@ const (
 // long, and another call continues after an interruption. A checkpoint or a thread with a tag
 // is kept. Ages are measured by the clock of the database.
 //
-// A thread whose stored values cannot be read keeps its checkpoints. Prune goes on with the other
+// A thread whose stored values cannot be read keeps its checkpoints, unless DeleteIdle deletes it. Prune goes on with the other
 // threads. Then it returns a [*checkpoint.ThreadError] for each such thread, joined with
 // [errors.Join]. Each is [checkpoint.ErrCorrupt] or [checkpoint.ErrFormat].
 //

@@ -16,7 +16,7 @@ import (
 // first, a few thousand in each transaction. If it returns an error, some checkpoints may
 // be removed already. SQLite reuses their space, but the file does not shrink.
 //
-// A thread whose stored values cannot be read keeps its checkpoints. Prune goes on with the other
+// A thread whose stored values cannot be read keeps its checkpoints, unless DeleteIdle deletes it. Prune goes on with the other
 // threads. Then it returns a [*checkpoint.ThreadError] for each such thread, joined with
 // [errors.Join]. Each is [checkpoint.ErrCorrupt] or [checkpoint.ErrFormat].
 func (s *Store) Prune(ctx context.Context, p checkpoint.PrunePolicy) (int, error) {
