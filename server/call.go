@@ -209,17 +209,32 @@ func (c *call) checkOrigin(origin string) error {
 		own = u.Host == c.r.Host
 	}
 	if !own && !slices.Contains(c.s.o.Origins, origin) && !slices.Contains(c.s.o.Origins, "*") {
+		c.s.logOrigin(shortened(origin))
 		return refuse(http.StatusForbidden, "Pages of %s may not call this server. Add the origin to Options.Origins.", shortened(origin))
 	}
 	if !own {
 		h := c.w.Header()
 		h.Set("Access-Control-Allow-Origin", origin)
-		h.Set("Access-Control-Expose-Headers", "Content-Location, Location, X-Pagination-Total, X-Pagination-Next")
+		h.Set("Access-Control-Expose-Headers", "Content-Location, Location, Retry-After, X-Pagination-Total, X-Pagination-Next")
 		h.Set("Access-Control-Allow-Headers", "*, Authorization, Content-Type, X-Api-Key, Idempotency-Key, Last-Event-ID, Prefer")
 		h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE")
 		h.Add("Vary", "Origin")
 	}
 	return nil
+}
+
+// maxLoggedOrigins bounds the lines that clients can make the server log about origins.
+const maxLoggedOrigins = 32
+
+// logOrigin logs that an origin was refused, once for each origin. The browser tells the page nothing.
+func (s *Server) logOrigin(origin string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.refused[origin] || len(s.refused) == maxLoggedOrigins {
+		return
+	}
+	s.refused[origin] = true
+	s.o.Logger.Warn("server: a request of a page of another origin was refused; if the page is yours, add the origin to Options.Origins", "origin", origin)
 }
 
 // route registers the handlers of a path by method.

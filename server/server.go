@@ -139,6 +139,8 @@ type Server struct {
 	active map[string]*activeRun // by run id, queued runs included
 	logs   map[string]*threadLog
 	crons  map[string]context.CancelFunc
+	// refused has the origins of which the log says that they were refused.
+	refused map[string]bool
 	// deleting has the threads that are being deleted. They get no more runs.
 	deleting map[string]bool
 	closed   bool
@@ -171,7 +173,7 @@ func New(o Options) (*Server, error) {
 	o.setDefaults()
 	s := &Server{
 		o: o, stored: threads, graphs: map[string]*served{}, mux: http.NewServeMux(), start: time.Now(), slots: semaphore.NewWeighted(int64(o.MaxRuns)),
-		lanes: map[string]*lane{}, active: map[string]*activeRun{}, logs: map[string]*threadLog{}, crons: map[string]context.CancelFunc{}, deleting: map[string]bool{},
+		lanes: map[string]*lane{}, active: map[string]*activeRun{}, logs: map[string]*threadLog{}, crons: map[string]context.CancelFunc{}, deleting: map[string]bool{}, refused: map[string]bool{},
 	}
 	s.accounts, s.meters, s.webhooks = newAccounts(o.Limits), newMeters(s), newWebhookClient(&s.o.Webhooks)
 	s.o.Logger = slog.New(counting{o.Logger.Handler(), s.meters.errors})

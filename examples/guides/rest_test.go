@@ -36,7 +36,7 @@ import (
 
 var _ = []any{
 	theme, productTool, evalTarget, evalMain, askInFlow, flowAsNode, embedder, counter, order, transport, byName, telemetry,
-	mcpServer, serve, replicas, route, studio, nodeLogs, costs, supabase, sessions, retention, reindex,
+	mcpServer, serve, replicas, route, beside, studio, nodeLogs, costs, supabase, sessions, retention, reindex,
 }
 
 func theme() ui.Chat {
@@ -232,6 +232,17 @@ func route(s *server.Server, shop orders) {
 		}
 		return json.NewEncoder(w).Encode(orders)
 	})
+	// docs:end
+}
+
+func beside(s *server.Server) error {
+	// docs:begin script
+	mux := http.NewServeMux()
+	mux.Handle("/", s)
+	mux.HandleFunc("GET /app.js", func(w http.ResponseWriter, r *http.Request) { // Chat.Script is "/app.js"
+		http.ServeFile(w, r, "app.js")
+	})
+	return s.ListenAndServe(ctx, "127.0.0.1:8123", mux)
 	// docs:end
 }
 

@@ -74,8 +74,9 @@ export function messageOf(error: unknown): string {
   const e = error as { status?: number; text?: string; message?: string } | null;
   if (e?.text) {
     try {
-      const detail = (JSON.parse(e.text) as { detail?: unknown }).detail;
+      const { detail, error } = JSON.parse(e.text) as { detail?: unknown; error?: unknown };
       if (typeof detail === "string") return detail;
+      if (typeof error === "string") return error; // a route of the application may have answered
     } catch {
       // The answer is not JSON: a proxy may have written it.
     }

@@ -19,6 +19,7 @@ const stateOf = async (thread) => (await fetch(`${at.origin}/threads/${thread}/s
 test("P1: a tool's card stays with its answer, also after a reload", limit, () => tab({}, async (chat, page) => {
   await chat.say("A picture, please");
   await chat.say("Make the invoice");
+  await page.getByRole("button", { name: /^Make an invoice.* \d+(\.\d)? m?s/ }).waitFor(); // the time of the call
   await chat.say("Show me a picture again");
   const look = async () => ({
     pictures: await page.getByRole("img", { name: "The Lund chair in oiled oak" }).count(),

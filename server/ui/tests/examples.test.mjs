@@ -152,6 +152,12 @@ example("research", (folder) => ["-data", folder, "-addr", "127.0.0.1:0", "-pace
     await panel.waitFor({ state: "detached" });
     await page.getByRole("button", { name: "Open tender.txt" }).click();
     await panel.getByText("Request for proposals").waitFor();
+    await chat.say("What is the budget?");
+    assert.equal(await panel.count(), 1, "a document that was opened again stays open in the next turn");
+    await page.route(/\/api\/.*document/, (route) => route.fulfill({ status: 404, json: { error: "This document is not kept any more." } }));
+    await page.getByRole("button", { name: "Close the document" }).click();
+    await page.getByRole("button", { name: "Open tender.txt" }).first().click();
+    await panel.getByText("This document is not kept any more.", { exact: true }).waitFor();
   },
   "a document is text, however hostile it is": async (chat, page) => {
     await page.setViewportSize({ width: 390, height: 844 });

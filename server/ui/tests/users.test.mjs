@@ -41,8 +41,10 @@ test("sign-in: without credentials the page asks for a token, and a wrong one is
   const dialog = page.getByRole("dialog", { name: "Sign in" });
   await dialog.waitFor();
   assert.deepEqual(await chat.axe(), []);
+  assert.ok(await page.getByLabel("Token").evaluate((e) => e === document.activeElement), "the field for the token has no focus");
+  assert.equal(await dialog.getByRole("alert").count(), 0);
   await signIn(chat, "nonsense");
-  await dialog.waitFor();
+  await dialog.getByText("The server did not accept your token").waitFor();
   await signIn(chat, "token-of-ada");
   await chat.field.fill("hello");
   await chat.field.press("Enter");

@@ -82,19 +82,22 @@ export function Conversation({ session, failed, uploads, onFile, onSend, onSourc
 function useDocument({ turns }: View) {
   const wide = useWide();
   const [focus, setFocus] = useState<Focus>();
-  const [closed, setClosed] = useState(false);
+  const [closed, setClosed] = useState<string>(); // the address of the document that a person has closed
   const last = turns.findLast((t) => t.kind === "assistant");
   const humans = turns.filter((t) => t.kind === "human").length;
   useEffect(() => setFocus(undefined), [humans]); // the next answer cites other lines
   const text = last?.pieces.flatMap((p) => (p.kind === "text" ? [p.text] : [])).join("\n\n") ?? "";
   const marks = useMemo(() => citedLines(text), [text]);
-  const open = useCallback<OnDocument>((document, lines) => setFocus((before) => ({ document, lines, time: (before?.time ?? 0) + 1 })), []);
-  const document = focus?.document ?? (wide && !closed ? last?.document : undefined);
+  const open = useCallback<OnDocument>((document, lines) => {
+    setFocus((before) => ({ document, lines, time: (before?.time ?? 0) + 1 }));
+    setClosed(undefined);
+  }, []);
+  const document = focus?.document ?? (wide && last?.document?.url !== closed ? last?.document : undefined);
   return {
     open,
     close: () => {
       setFocus(undefined);
-      setClosed(true);
+      setClosed(last?.document?.url);
     },
     shown: document && { document, focus, marks: document.url === last?.document?.url ? marks : [] },
   };

@@ -113,7 +113,7 @@ function Rename({ thread, onClose }: { thread: Thread; onClose: () => void }) {
   return (
     <Dialog title="Rename the conversation" onClose={onClose}>
       <form onSubmit={save}>
-        <input autoFocus aria-label="Title" dir="auto" maxLength={120} value={title} onChange={(e) => setTitle(e.target.value)} className="w-full rounded-[10px] border bg-bg px-3 py-2" />
+        <input aria-label="Title" dir="auto" maxLength={120} value={title} onChange={(e) => setTitle(e.target.value)} className="w-full rounded-[10px] border bg-bg px-3 py-2" />
         <div className="mt-4 flex justify-end gap-2">
           <Button onClick={onClose}>Cancel</Button>
           <Button kind="primary" type="submit" disabled={!title.trim()}>Rename</Button>

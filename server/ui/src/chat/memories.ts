@@ -11,6 +11,7 @@ export type Known = { facts: Fact[]; fresh: Fact[]; error?: string };
 class Memories {
   #view: Known = { facts: [], fresh: [] };
   #before: ReadonlySet<string> | undefined; // the ids before the last message
+  #loads = 0; // the number of the newest request for the list
   #listeners = new Set<() => void>();
 
   subscribe = (f: () => void) => {
@@ -28,12 +29,15 @@ class Memories {
 
   async load() {
     if (!config.memory) return;
+    const load = ++this.#loads;
     try {
       const list: unknown = await (await request("GET", "")).json();
+      if (load !== this.#loads) return; // a newer request is on its way: this list may have a fact that was forgotten since
       const facts = (Array.isArray(list) ? list : []).filter((f): f is Fact => typeof f?.id === "string" && typeof f?.content === "string");
       this.#before ??= new Set(facts.map((f) => f.id));
       this.#set({ facts, fresh: facts.filter((f) => !this.#before?.has(f.id)) });
     } catch (error) {
+      if (load !== this.#loads) return;
       this.#set({ ...this.#view, error: messageOf(error) });
     }
   }

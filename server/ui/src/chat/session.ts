@@ -25,7 +25,7 @@ export type View = {
   typing: boolean;
 };
 
-const modes = ["values", "messages-tuple", "custom"] as const;
+const modes = ["values", "messages-tuple", "tools"] as const;
 const historyLimit = 300;
 const burst = 250; // milliseconds in which the old events of a run arrive
 
@@ -55,6 +55,9 @@ export async function begin(thread: string, out: Outgoing, id: string) {
 }
 
 type Values = Record<string, unknown>;
+
+/** ToolEvent is an event of the mode tools: a call begins, reports progress, or ends. */
+type ToolEvent = { event: "on_tool_start" | "on_tool_event" | "on_tool_end" | "on_tool_error"; toolCallId: string; data?: Progress };
 
 /**
  * Session is a thread in the page. It follows the thread's stream, which has the events of all its
@@ -331,8 +334,8 @@ export class Session {
       case "messages":
         this.#replies.add((data as [Chunk])[0]);
         break;
-      case "custom":
-        this.#custom(data, replayed);
+      case "tools":
+        this.#tool(data as ToolEvent, replayed);
         break;
       case "error":
         this.#error = (data as { message?: string }).message ?? "The run failed.";
@@ -366,16 +369,13 @@ export class Session {
     }
   }
 
-  #custom(data: unknown, replayed: boolean) {
-    const d = data as { call?: { id: string }; answer?: unknown; call_id?: string } & Progress;
-    const id = d?.call?.id ?? d?.call_id;
-    if (!id) return;
+  #tool({ event, toolCallId: id, data }: ToolEvent, replayed: boolean) {
     const work = { ...this.#work.get(id) };
     // When old events happened is not known; they arrive at once.
     const at = replayed && Date.now() - this.#joined < burst ? undefined : Date.now();
-    if (d.call && d.answer) work.ended = work.started === undefined ? undefined : at;
-    else if (d.call) work.started = at;
-    else work.progress = { done: d.done, total: d.total, message: d.message };
+    if (event === "on_tool_start") work.started = at;
+    else if (event === "on_tool_event") work.progress = data;
+    else work.ended = work.started === undefined ? undefined : at;
     this.#work.set(id, work);
   }
 

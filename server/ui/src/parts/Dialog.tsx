@@ -13,6 +13,7 @@ export function Dialog({ title, onClose, wide, children }: { title: string; onCl
   useEffect(() => {
     const d = ref.current;
     d?.showModal();
+    d?.querySelector<HTMLElement>("input, textarea, select")?.focus(); // the browser has chosen the first button, which closes it
     return () => d?.close();
   }, []);
   return (

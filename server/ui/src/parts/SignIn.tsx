@@ -1,5 +1,5 @@
 import { type FormEvent, useEffect, useState } from "react";
-import { setToken } from "../client";
+import { hasToken, setToken } from "../client";
 import { config } from "../config";
 import { Button } from "./Button";
 import { Dialog } from "./Dialog";
@@ -10,14 +10,18 @@ import { Dialog } from "./Dialog";
  */
 export function SignIn() {
   const [open, setOpen] = useState(false);
+  const [refused, setRefused] = useState(false); // the server has refused a token of this dialog
   const [token, setText] = useState("");
   useEffect(() => {
-    const denied = () => {
+    const denied = (e: Event) => {
       if (config.login) {
         const to = new URL(config.login, location.href);
         to.searchParams.set("return", location.href);
         location.assign(to);
-      } else setOpen(true);
+      } else {
+        setRefused(e.type === "weft-denied" && hasToken());
+        setOpen(true);
+      }
     };
     const events = ["weft-denied", "weft-sign-in"];
     for (const e of events) addEventListener(e, denied);
@@ -35,9 +39,10 @@ export function SignIn() {
   return (
     <Dialog title="Sign in" onClose={() => setOpen(false)}>
       <form onSubmit={save}>
+        {refused && <p role="alert" className="mb-3 text-sm text-danger">The server did not accept your token. It may be wrong, or no longer valid.</p>}
         <label className="block text-sm">
           <span className="mb-1 block text-muted">The server wants to know who you are. Your token is kept until you close this tab.</span>
-          <input autoFocus type="password" autoComplete="off" aria-label="Token" value={token} onChange={(e) => setText(e.target.value)} className="w-full rounded-[10px] border bg-bg px-3 py-2" />
+          <input type="password" autoComplete="off" aria-label="Token" value={token} onChange={(e) => setText(e.target.value)} className="w-full rounded-[10px] border bg-bg px-3 py-2" />
         </label>
         <div className="mt-4 flex justify-end"><Button kind="primary" type="submit" disabled={!token.trim()}>Sign in</Button></div>
       </form>

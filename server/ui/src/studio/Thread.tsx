@@ -208,7 +208,7 @@ function Rename({ thread, onClose, onSave }: { thread: Thread; onClose: () => vo
   return (
     <Dialog title="Rename the thread" onClose={onClose}>
       <form className="space-y-4" onSubmit={(e) => { e.preventDefault(); void onSave(text).then(onClose); }}>
-        <input aria-label="Title" autoFocus dir="auto" value={text} onChange={(e) => setText(e.target.value)} className="h-10 w-full rounded-[10px] border bg-bg px-3" />
+        <input aria-label="Title" dir="auto" value={text} onChange={(e) => setText(e.target.value)} className="h-10 w-full rounded-[10px] border bg-bg px-3" />
         <div className="flex justify-end gap-2"><Button onClick={onClose}>Cancel</Button><Button type="submit" kind="primary" disabled={!text.trim()}>Rename</Button></div>
       </form>
     </Dialog>

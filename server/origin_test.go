@@ -1,0 +1,56 @@
+package server_test
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/weft-go/weft/server"
+)
+
+// A browser shows a page of another origin only the headers that the server names. A client needs
+// Retry-After to know when to repeat a request.
+func TestPagesOfOtherOriginsReadTheHeadersThatClientsNeed(t *testing.T) {
+	t.Parallel()
+	s, _ := application(t, server.Options{Origins: []string{"https://app.example"}, Limits: server.Limits{Requests: 1}})
+	var last *httptest.ResponseRecorder
+	for last == nil || last.Code != http.StatusTooManyRequests {
+		last = fromOrigin(t, s, "https://app.example")
+	}
+	assert.NotEmpty(t, last.Header().Get("Retry-After"))
+	shown := strings.Split(last.Header().Get("Access-Control-Expose-Headers"), ", ")
+	assert.Subset(t, shown, []string{"Retry-After", "Content-Location", "Location", "X-Pagination-Total", "X-Pagination-Next"})
+}
+
+// The browser does not tell a page why its request failed. The log says it once for each origin, and
+// clients cannot fill it with origins.
+func TestLogNamesAnOriginThatIsRefusedOnce(t *testing.T) {
+	t.Parallel()
+	var logged bytes.Buffer
+	s, _ := application(t, server.Options{Logger: slog.New(slog.NewTextHandler(&logged, nil))})
+	for range 3 {
+		assert.Equal(t, http.StatusForbidden, fromOrigin(t, s, "https://app.example").Code)
+	}
+	assert.Equal(t, 1, strings.Count(logged.String(), "origin=https://app.example"), logged.String())
+	assert.Contains(t, logged.String(), "add the origin to Options.Origins")
+	for i := range 1000 {
+		fromOrigin(t, s, fmt.Sprintf("https://%d.example", i))
+	}
+	assert.Equal(t, 32, strings.Count(logged.String(), "Options.Origins"))
+}
+
+func fromOrigin(t *testing.T, s http.Handler, origin string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1/info", nil)
+	r.Header.Set("Origin", origin)
+	r.Header.Set("X-Api-Key", "ann")
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	return w
+}
