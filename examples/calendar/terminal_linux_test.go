@@ -73,6 +73,23 @@ func TestCtrlC(t *testing.T) {
 	assert.NoError(t, <-p.ended)
 }
 
+// A request that Ctrl-C stops leaves the question open that was asked before it.
+func TestAStoppedRequestLeavesTheQuestionOpen(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	p := f.sit("-calendar", "mine.ics", "-pace", "1s")
+	p.types(prompt, "delete my meeting with John\n")
+	p.types("Confirm? (yes/no)", "what are my tasks?\n")
+	p.types("· Look at the tasks", ctrlC)
+	p.types("Stopped.", "any mail?\n")
+	p.types("Confirm? (yes/no)", "yes\n")
+	p.types("deleted", "")
+	p.types(prompt, ctrlC)
+	assert.NoError(t, <-p.ended)
+	titles, _ := f.left()
+	assert.Equal(t, "Dentist", titles)
+}
+
 // Colours are for terminals, and not for users who set NO_COLOR. Long lines are broken between words.
 func TestColours(t *testing.T) {
 	t.Parallel()

@@ -156,8 +156,9 @@ func (d *Desk) listEvents(_ context.Context, in spanInput) ([]Day, error) {
 		if e.AllDay {
 			last = earlier(e.End, to).Add(-time.Second)
 		}
-		for n, day := 0, later(e.Start, from); n < mostFound && !dayOf(day).After(last); n, day = n+1, dayOf(day).AddDate(0, 0, 1) {
-			date := day.Format(time.DateOnly)
+		first := later(e.Start, from)
+		for n := 0; n == 0 || n < mostFound && !midnight(first, n).After(last); n++ {
+			date := midnight(first, n).Format(time.DateOnly)
 			days[date] = append(days[date], d.event(brief(e)))
 		}
 	}
@@ -171,9 +172,17 @@ func (d *Desk) listEvents(_ context.Context, in spanInput) ([]Day, error) {
 	return list, nil
 }
 
-func dayOf(t time.Time) time.Time {
+func dayOf(t time.Time) time.Time { return midnight(t, 0) }
+
+// midnight returns the beginning of the day that is some days after that of a time. Where clocks change at midnight, the
+// day begins at another hour.
+func midnight(t time.Time, days int) time.Time {
 	y, m, n := t.Date()
-	return time.Date(y, m, n, 0, 0, 0, 0, t.Location())
+	begin := time.Date(y, m, n+days, 0, 0, 0, 0, t.Location())
+	if noon := time.Date(y, m, n+days, 12, 0, 0, 0, t.Location()); begin.Day() != noon.Day() {
+		_, begin = begin.ZoneBounds()
+	}
+	return begin
 }
 
 type searchInput struct {
@@ -247,7 +256,7 @@ func (d *Desk) freeTime(_ context.Context, in freeInput) (FreeTime, error) {
 	gaps := []Gap{}
 	for day := from; day.Before(to) && len(gaps) < mostFound; {
 		y, m, n := day.Date()
-		next := time.Date(y, m, n+1, 0, 0, 0, 0, d.zone)
+		next := midnight(day, 1)
 		begin, end := later(from, time.Date(y, m, n, 8, 0, 0, 0, d.zone)), earlier(to, time.Date(y, m, n, 18, 0, 0, 0, d.zone))
 		if to.Sub(from) < 24*time.Hour && !to.After(next) {
 			begin, end = from, to

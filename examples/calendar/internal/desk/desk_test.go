@@ -347,6 +347,40 @@ func TestWholeDaysAreBusy(t *testing.T) {
 	}
 }
 
+// Where clocks change at midnight, a day begins at another hour, and is listed once. A whole day lasts a day at least.
+func TestDaysWithoutMidnight(t *testing.T) {
+	t.Parallel()
+	zone, err := time.LoadLocation("America/Santiago")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t)
+	path := filepath.Join(b.dir, "s.ics")
+	text := "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nBEGIN:VEVENT\r\nUID:a\r\nDTSTART;VALUE=DATE:20260906\r\nDURATION:P0D\r\nSUMMARY:Fair\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, err := ics.Open(path, zone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := desk.Open(t.Context(), file, filepath.Join(b.dir, "s.db"), func() time.Time { return time.Date(2026, 9, 4, 9, 0, 0, 0, zone) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if b.set, err = d.Tools(); err != nil {
+		t.Fatal(err)
+	}
+	days := b.call("list_calendar_events", `{"from":"2026-09-04","to":"2026-09-09"}`)
+	if strings.Count(days, `"Fair"`) != 1 || !strings.HasPrefix(days, `[{"date":"2026-09-06"`) {
+		t.Errorf("got %s", days)
+	}
+	if free := b.call("find_free_time", `{"from":"2026-09-05","to":"2026-09-07"}`); !strings.HasPrefix(free, `{"free":[{"from":"2026-09-05T08:00","to":"2026-09-05T18:00"`) || !strings.Contains(free, `{"from":"2026-09-07T08:00"`) || strings.Contains(free, `"from":"2026-09-06T08:00"`) {
+		t.Errorf("got %s", free)
+	}
+}
+
 // Texts of others cannot hide anything from a person: neither their page, nor their terminal, nor the model.
 func TestTextsOfOthersAreShown(t *testing.T) {
 	t.Parallel()

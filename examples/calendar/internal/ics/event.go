@@ -151,7 +151,7 @@ func (c *calendar) length(at *component, start moment) (span, error) {
 	p, ok := at.get("DTEND")
 	if !ok {
 		s, ok := duration(at.text("DURATION"))
-		if !ok && start.allDay {
+		if start.allDay && (!ok || s == span{}) {
 			s.days = 1
 		}
 		return s, nil

@@ -55,6 +55,8 @@ func TestTimes(t *testing.T) {
 		"tea at noon on the 3rd of next month":   "2026-12-03T12:00 - Tea",
 		"tea on the 5th at noon":                 "2026-12-05T12:00 - Tea",
 		"tea on the 30th at noon":                "2026-11-30T12:00 - Tea",
+		"tea on the 31st at noon":                "2026-12-31T12:00 - Tea",
+		"tea on 29 February at noon":             "2028-02-29T12:00 - Tea",
 		"tea for two at eight on friday":         "2026-11-27T08:00 - Tea for two",
 		"tea at 8am":                             "2026-11-22T08:00 - Tea",
 		"tea tomorrow at 3":                      "2026-11-22T15:00 - Tea",
@@ -106,6 +108,11 @@ func TestLimits(t *testing.T) {
 	}
 	if got := reply(t, "schedule tea tomorrow at 25:99").Text(); !strings.Contains(got, "I did not understand the time in 'tea at 25:99'.") {
 		t.Errorf("got %q", got)
+	}
+	for _, day := range []string{"the 32nd", "30 February", "the 31st of this month", "2026-13-01"} {
+		if got := reply(t, "schedule tea on "+day+" at noon").Text(); !strings.Contains(got, "There is no such day: 'on "+day) {
+			t.Errorf("got %q", got)
+		}
 	}
 	r := llm.Request{
 		Messages: []llm.Message{llm.System(system), llm.User("what are my tasks?")}, ToolChoice: llm.ToolChoice{Mode: llm.ToolsNone},

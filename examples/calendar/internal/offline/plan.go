@@ -129,6 +129,14 @@ func (d *dialog) picked() (text string, pick int) {
 // clause looks up what a clause is about. What changes something is returned.
 func (d *dialog) clause(c clause, pick int) ([]act, error) {
 	switch c.kind {
+	case listEvents, searchEvents, freeTime, createEvent, moveEvent, deleteEvent:
+		for _, text := range []string{c.fields["topic"], c.fields["to"], c.text} {
+			if wrong := timesOf(text, d.now).wrong; wrong != "" {
+				return nil, blocker(fmt.Sprintf("There is no such day: '%s'. Tell me all of it again with another day.", wrong))
+			}
+		}
+	}
+	switch c.kind {
 	case listEvents, searchEvents, freeTime:
 		return nil, d.showEvents(c)
 	case createEvent:

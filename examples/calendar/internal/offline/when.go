@@ -17,6 +17,7 @@ type when struct {
 	clock    bool // a time of day is named: from
 	length   time.Duration
 	part     string // of the day: morning, afternoon, evening
+	wrong    string // a date that no calendar has
 }
 
 const (
@@ -107,6 +108,8 @@ func timesOf(text string, now time.Time) when {
 		}
 		if w.take(parts, now) {
 			w.rest = strings.TrimSpace(w.rest[:at[0]]) + " " + strings.TrimSpace(w.rest[at[1]:])
+		} else if parts["dom"]+parts["date"] != "" && !w.day {
+			w.wrong = strings.TrimSpace(w.rest[at[0]:at[1]])
 		}
 	}
 	w.rest = strings.Join(strings.Fields(w.rest), " ")
@@ -141,8 +144,11 @@ func (w *when) take(p map[string]string, now time.Time) bool {
 	if w.part = p["part"]; p["word"] == "tonight" {
 		w.part = "evening"
 	}
-	w.day = true
-	return w.named(p, now)
+	from := w.from
+	if w.day = w.named(p, now); !w.day {
+		w.from = from
+	}
+	return w.day
 }
 
 var numbers = map[string]int{"a": 1, "an": 1, "one": 1, "two": 2, "three": 3}
@@ -239,16 +245,27 @@ func (w *when) named(p map[string]string, now time.Time) bool {
 	case p["month"] != "":
 		return w.monthDay(p, today)
 	case p["dom"] != "":
-		for w.from = first.AddDate(0, 0, number(p["dom"])-1); w.from.Before(today) || p["of"] == "next" && w.from.Month() == today.Month(); {
-			first = first.AddDate(0, 1, 0)
-			w.from = first.AddDate(0, 0, number(p["dom"])-1)
-		}
+		return w.dayOfMonth(number(p["dom"]), p["of"], first, today)
 	case strings.HasPrefix(p["unit"], "day"):
 		w.from = today.AddDate(0, 0, number(p["count"]))
 	case strings.HasPrefix(p["unit"], "week"):
 		w.from = today.AddDate(0, 0, 7*number(p["count"]))
 	case p["weekday"] != "":
 		w.from = w.weekday(p["weekday"], p["nextweek"] != "", today)
+	}
+	return true
+}
+
+// dayOfMonth finds the next such day, in the months that have it. It reports whether the month that is named has it.
+func (w *when) dayOfMonth(n int, of string, month, today time.Time) bool {
+	if of == "next" {
+		month = month.AddDate(0, 1, 0)
+	}
+	if n < 1 || n > 31 || of != "" && month.AddDate(0, 0, n-1).Month() != month.Month() {
+		return false
+	}
+	for w.from = month.AddDate(0, 0, n-1); w.from.Before(today) || w.from.Day() != n; w.from = month.AddDate(0, 0, n-1) {
+		month = month.AddDate(0, 1, 0)
 	}
 	return true
 }
@@ -277,9 +294,17 @@ func (w *when) monthDay(p map[string]string, today time.Time) bool {
 		if p["year"] != "" {
 			year = number(p["year"])
 		}
-		day := time.Date(year, m, number(p["dom"]), 0, 0, 0, 0, today.Location())
-		if p["year"] == "" && day.Before(today) {
-			day = day.AddDate(1, 0, 0)
+		n := number(p["dom"])
+		if n < 1 || n > time.Date(2000, m+1, 0, 0, 0, 0, 0, time.UTC).Day() { // a year with 29 February
+			return false
+		}
+		day := time.Date(year, m, n, 0, 0, 0, 0, today.Location())
+		for p["year"] == "" && (day.Before(today) || day.Day() != n) {
+			year++
+			day = time.Date(year, m, n, 0, 0, 0, 0, today.Location())
+		}
+		if day.Day() != n {
+			return false
 		}
 		w.from = day
 		return true

@@ -168,12 +168,16 @@ func (t *Terminal) talk(ctx context.Context) error {
 	}
 }
 
-// next says a text at the place where the conversation is now. A turn that was stopped is left.
+// next says a text at the place where the conversation is now. A turn that was stopped is left, and a question that was
+// open before it stays open.
 func (t *Terminal) next(ctx context.Context, text string) error {
 	if err := t.find(ctx); err != nil {
 		return err
 	}
-	t.Drop = t.here != nil && !t.here.Done() && assistant.Waiting(t.here) == nil
+	t.Drop = false
+	if t.here != nil && !t.here.Done() && assistant.Waiting(t.here) == nil {
+		return t.run(ctx, t.thread, t.ask(text)...)
+	}
 	return t.say(ctx, text)
 }
 
