@@ -38,9 +38,13 @@ func (s routes) forget(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	n, err := s.ForgetFacts(r.Context(), of, r.PathValue("id"))
+	n, warning, err := s.ForgetFacts(r.Context(), of, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	return jsonhttp.Write(w, http.StatusOK, map[string]int{"forgotten": n})
+	out := struct {
+		Forgotten int    `json:"forgotten"`
+		Warning   string `json:"warning,omitempty"`
+	}{n, warning}
+	return jsonhttp.Write(w, http.StatusOK, out)
 }

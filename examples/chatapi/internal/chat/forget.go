@@ -20,12 +20,17 @@ const ForgetTool = "forget_memory"
 // A Forgotten is the result of the tool: the facts that were deleted, and the texts for which there was none.
 type Forgotten struct {
 	Forgotten []string `json:"forgotten"`
-	NotFound  []string `json:"not_found,omitempty"`
+	// More is how many more facts were deleted than Forgotten names.
+	More     int      `json:"more,omitempty"`
+	NotFound []string `json:"not_found,omitempty"`
 	// Stays says what still has the words.
 	Stays string `json:"stays"`
 }
 
 const stays = "Conversations in which the facts were said still have the words, until they are deleted."
+
+// pending is what a user is told while turns wait to be learned.
+const pending = "Some earlier messages are still to be learned, and may bring a fact back. Ask again later."
 
 type forgetIn struct {
 	Facts      []string `json:"facts,omitempty" jsonschema:"the facts to forget, each copied exactly from the field content of recall_memory"`
@@ -38,12 +43,17 @@ func (s *Service) forgetTool() tools.Tool {
 		"Tell the user which facts were forgotten, and what stays.", s.forget).Annotate(tools.Annotations{Title: titles[ForgetTool]})
 }
 
+// maxNamed is how many facts a result names, so that it fits into an answer.
+const maxNamed = 100
+
 // settling is how long the tool waits for turns that are being learned, which would bring a fact back.
 const settling = 5 * time.Second
 
 func (s *Service) forget(ctx context.Context, in forgetIn) (out Forgotten, err error) {
 	out.Forgotten, out.Stays = []string{}, stays
-	s.settle(ctx)
+	if !s.settle(ctx) {
+		out.Stays += " " + pending
+	}
 	var ids []string
 	found := map[string]bool{}
 	for f, err := range s.Facts(ctx, in.Scope.Value()) {
@@ -52,31 +62,44 @@ func (s *Service) forget(ctx context.Context, in forgetIn) (out Forgotten, err e
 		}
 		asked := slices.IndexFunc(in.Facts, func(text string) bool { return strings.TrimSpace(text) == f.Content })
 		if asked >= 0 || in.Everything {
-			ids, out.Forgotten, found[f.Content] = append(ids, f.ID), append(out.Forgotten, f.Content), true
+			ids, found[f.Content] = append(ids, f.ID), true
+			if len(out.Forgotten) < maxNamed {
+				out.Forgotten = append(out.Forgotten, f.Content)
+			}
 		}
 	}
+	out.More = len(ids) - len(out.Forgotten)
 	for _, text := range in.Facts {
 		if !found[strings.TrimSpace(text)] {
 			out.NotFound = append(out.NotFound, text)
 		}
 	}
-	if len(ids) == 0 {
-		return out, nil
+	q := memory.FactQuery{Reach: in.Scope.Value().Only(), Untrusted: true, Closed: true}
+	if in.Everything { // with facts that newer ones have replaced
+		_, err = s.memory.Clear(ctx, q)
+		return out, err
 	}
-	_, err = s.memory.Clear(ctx, memory.FactQuery{Reach: in.Scope.Value().Only(), IDs: ids, Untrusted: true, Closed: true})
-	return out, err
+	for q.IDs = range slices.Chunk(ids, memory.MaxBatch) {
+		if _, err = s.memory.Clear(ctx, q); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
 }
 
-// settle learns the turns that wait, so that no fact comes back after it was forgotten.
-func (s *Service) settle(ctx context.Context) {
+// settle learns the turns that wait, so that no fact comes back after it was forgotten. It reports whether none is left:
+// the queue has the turns of all users, and may take longer than settling.
+func (s *Service) settle(ctx context.Context) bool {
 	if s.learner == nil {
-		return
+		return true
 	}
 	ctx, cancel := context.WithTimeout(ctx, settling)
 	defer cancel()
-	if err := s.learner.Drain(ctx); err != nil {
+	err := s.learner.Drain(ctx)
+	if err != nil {
 		s.log.WarnContext(ctx, "turns are still to be learned while a user forgets", "error", err)
 	}
+	return err == nil
 }
 
 // Facts yields the facts that are known in a scope, the newest first.
@@ -87,21 +110,24 @@ func (s *Service) Facts(ctx context.Context, scope memory.Scope) iter.Seq2[memor
 	return s.memory.List(ctx, memory.FactQuery{Reach: scope.Only(), Untrusted: true, Limit: -1})
 }
 
-// ForgetFacts deletes a fact of a scope, or all with an empty id, and returns how many there were.
-func (s *Service) ForgetFacts(ctx context.Context, scope memory.Scope, id string) (int, error) {
+// ForgetFacts deletes a fact of a scope, or all with an empty id, and returns how many there were. Warning says why a
+// fact may come back, or is empty.
+func (s *Service) ForgetFacts(ctx context.Context, scope memory.Scope, id string) (n int, warning string, err error) {
 	if s.memory == nil {
-		return 0, nil
+		return 0, "", nil
 	}
-	s.settle(ctx)
+	if !s.settle(ctx) {
+		warning = pending
+	}
 	q := memory.FactQuery{Reach: scope.Only(), Untrusted: true, Closed: true}
 	if id != "" {
 		q.IDs = []string{id}
 	}
-	n, err := s.memory.Clear(ctx, q)
+	n, err = s.memory.Clear(ctx, q)
 	if id != "" && errors.Is(err, memory.ErrInvalid) { // no fact has such an id
-		return 0, nil
+		return 0, warning, nil
 	}
-	return n, err
+	return n, warning, err
 }
 
 // forgets reports whether messages call the tool. What the user says then is no fact to learn.

@@ -156,6 +156,9 @@ const forgetTool = "forget_memory"
 
 // forget looks at what is known, has the facts deleted that have the words, and says which they were.
 func (t talk) forget(words []string, all bool) llm.Message {
+	if len(words) == 0 && !all {
+		return llm.Assistant("I forgot nothing: say what to forget, such as \"forget my address\" or \"forget everything\".")
+	}
 	if len(t.steps) == 0 {
 		return t.call(agentmemory.RecallTool, map[string]any{"query": "", "limit": 50})
 	}
@@ -183,6 +186,7 @@ func (t talk) forget(words []string, all bool) llm.Message {
 func forgotten(answer string) string {
 	var out struct {
 		Forgotten []string `json:"forgotten"`
+		More      int      `json:"more"`
 		NotFound  []string `json:"not_found"`
 		Stays     string   `json:"stays"`
 	}
@@ -201,6 +205,9 @@ func forgotten(answer string) string {
 			}
 			b.WriteString("\n")
 		}
+	}
+	if out.More > 0 {
+		fmt.Fprintf(&b, "%d more facts were forgotten.\n\n", out.More)
 	}
 	return b.String() + out.Stays
 }

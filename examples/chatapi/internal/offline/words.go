@@ -21,8 +21,10 @@ var (
 	asks = regexp.MustCompile(`(?i)\?\s*$|^(?:who|what|when|where|why|which|how|is|are|am|do|does|did|can|could|may|should|will|would|search|find|look up|tell|show|explain|recall|list)\b`)
 	// orders are messages that want something kept.
 	orders = regexp.MustCompile(`(?i)^` + greeting + `(?:remember|note|keep in mind|do not forget|don't forget)(?: please)?(?: that|:|,)? (.+)$`)
-	// ordersThat are messages that say so afterwards.
-	ordersThat = regexp.MustCompile(`(?i)^` + greeting + `(.+?)[,;:]* (?:and )?(?:please )?(?:remember|note|keep in mind|do not forget|don't forget) (?:that|this|it)(?: please)?$`)
+	// ordersThat are messages that say so afterwards, after a stop, "and" or "please".
+	ordersThat = regexp.MustCompile(`(?i)^` + greeting + `(.+?)(?: *[,;:.!–—-]+ +(?:and )?(?:please )?| and (?:please )?| please )(?:remember|note|keep in mind|do not forget|don't forget) (?:that|this|it)(?: please)?$`)
+	// unfinished are words that say nothing without the verb after them.
+	unfinished = regexp.MustCompile(`(?i)^(?:that|this|it|try)$|\b(?:you|should|must|will|would|can|could|to|not|do|did|\w+n['’]t|also|always)$`)
 	// forgets are messages that want something forgotten, and everything is all of it.
 	forgets    = regexp.MustCompile(`(?i)^` + greeting + `(?:forget|delete|erase|remove)\b(?: what you know)?(?: about)?(.*)$`)
 	everything = regexp.MustCompile(`(?i)^ *(?:everything|all)\b(?: of it| that)?(?: you know| you remember| you have)?(?: (?:about|on|of) me)?[ .!?]*$|^ *(?:about )?me[ .!?]*$`)
@@ -44,7 +46,7 @@ func toRemember(message string) (string, bool) {
 	}
 	message = strings.TrimRight(message, " .!")
 	for _, form := range []*regexp.Regexp{orders, ordersThat} {
-		if found := form.FindStringSubmatch(message); found != nil {
+		if found := form.FindStringSubmatch(message); found != nil && !unfinished.MatchString(found[1]) {
 			return found[1], true
 		}
 	}
@@ -53,15 +55,21 @@ func toRemember(message string) (string, bool) {
 
 var ended = regexp.MustCompile(`[.!?]+ `)
 
-// twoParts splits a message with a sentence to remember and a question after it.
+// twoParts splits a message with a sentence to remember and a question after it. A question that begins as one is
+// better than the words after the last stop: a stop may belong to an abbreviation.
 func twoParts(message string) (keep, rest string) {
+	keep = message
 	for _, at := range ended.FindAllStringIndex(message, -1) {
-		keep, rest = message[:at[1]-1], message[at[1]:]
-		if _, ok := toRemember(keep); ok && asks.MatchString(rest) {
-			return keep, rest
+		before, after := message[:at[1]-1], message[at[1]:]
+		if _, ok := toRemember(before); !ok || !asks.MatchString(after) {
+			continue
+		}
+		keep, rest = before, after
+		if asks.MatchString(strings.TrimRight(after, "? ")) {
+			break
 		}
 	}
-	return message, ""
+	return keep, rest
 }
 
 var (
@@ -88,8 +96,15 @@ func topic(message string) (words []string, all, ok bool) {
 	}
 	clause, _, _ := strings.Cut(found[1], ",")
 	clause, _, _ = strings.Cut(clause, ". ")
-	return slices.Sorted(maps.Keys(wordsOf(clause))), false, true
+	set := wordsOf(clause)
+	for word := range amounts {
+		delete(set, word)
+	}
+	return slices.Sorted(maps.Keys(set)), false, true
 }
+
+// amounts are words of a request to forget that are in no fact.
+var amounts = wordSet("all any anything every everything know remember")
 
 // about returns the facts that have all the words, or words with the same beginning: "allergy" finds "allergic".
 func about(words, facts []string) (list []string) {
@@ -199,8 +214,8 @@ func concepts(question string) (list [][]string) {
 	return list
 }
 
-// records are the rows of a CSV file with the names of the columns. In a passage without the first line of the file they
-// have none.
+// records are the rows of a CSV file with the names of the columns. The first row has the names, unless it has a digit:
+// then the passage is from the middle of the file, and the rows have no names.
 func records(text string) (list []string) {
 	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 	if err != nil || len(rows) == 0 {

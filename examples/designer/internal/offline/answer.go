@@ -125,8 +125,8 @@ func products(n int) string {
 // about tells of the products that the request picks out, and why an action was not done.
 func (d *dialogue) about() []string {
 	w := d.wanted
-	if tool := d.lacking(); tool != "" {
-		return []string{failures[tool] + ": this agent has no tool for it."}
+	if list := d.lacking(); len(list) > 0 {
+		return list
 	}
 	if len(d.strangers()) > 0 || w.search && d.all == 0 || d.acted() {
 		return nil
@@ -156,15 +156,18 @@ func (w wish) tells() bool {
 	return priced || len(w.places) > 0 || w.best != ""
 }
 
-// lacking returns the tool for the request that the agent does not have.
-func (d *dialogue) lacking() string {
+// lacking tells of each action of the request that the agent has no tool for.
+func (d *dialogue) lacking() (lines []string) {
 	w := d.wanted
-	for tool, wanted := range map[string]bool{"generate3D": w.scene, "createQuote": w.quote || w.again, "submitOrder": w.order} {
-		if wanted && !d.can(tool) {
-			return tool
+	for _, action := range []struct {
+		tool   string
+		wanted bool
+	}{{"generate3D", w.scene}, {"createQuote", w.quote || w.again}, {"submitOrder", w.order}} {
+		if action.wanted && !d.can(action.tool) {
+			lines = append(lines, failures[action.tool]+": this agent has no tool for it.")
 		}
 	}
-	return ""
+	return lines
 }
 
 // acted reports whether the last step of this turn was an action.

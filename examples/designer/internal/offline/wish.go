@@ -40,7 +40,7 @@ var (
 	everyone  = regexp.MustCompile(`\b(?:all|each|every|both|these|those|them|everything)\b`)
 	cheapest  = regexp.MustCompile(`\b(?:cheapest|least expensive)\b`)
 	dearest   = regexp.MustCompile(`\b(?:most expensive|dearest|priciest)\b`)
-	ordinal   = regexp.MustCompile(`\b(first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last|[0-9]+(?:st|nd|rd|th)|(?:number|no\.|#) ?[0-9]+)\b(?: ones?\b)?`)
+	ordinal   = regexp.MustCompile(`(\b(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last|[0-9]+(?:st|nd|rd|th)|(?:number|no\.) ?[0-9]+)|# ?[0-9]+)\b(?: ones?\b)?`)
 )
 
 var number = regexp.MustCompile(`[0-9]+`)
@@ -85,10 +85,12 @@ func (w *wish) intend(text string) string {
 	w.price = take(pricing)
 	take(sizing) // each line has the size
 	w.again, w.every = take(changing), take(everyone)
-	for name, form := range map[string]*regexp.Regexp{"cheapest": cheapest, "dearest": dearest} {
-		if take(form) {
-			w.best = name
-		}
+	switch cheap, dear := cheapest.MatchString(text), dearest.MatchString(text); {
+	case cheap && dear: // both are left as words that were not understood
+	case cheap && take(cheapest):
+		w.best = "cheapest"
+	case dear && take(dearest):
+		w.best = "dearest"
 	}
 	for _, m := range ordinal.FindAllStringSubmatch(text, -1) {
 		w.places = append(w.places, placeOf(m[1]))

@@ -59,13 +59,13 @@ const local = "local"
 // Do does what the user asks for. Ctrl-C ends a turn, and the program if none is under way.
 func (t Terminal) Do(ctx context.Context, r Request) error {
 	t.console, t.interrupts = console.New(t.In, t.Out), make(chan os.Signal, 1)
-	signal.Notify(t.interrupts, os.Interrupt)
-	defer signal.Stop(t.interrupts)
 	if r.Draw || r.Scene != "" || r.Orders || r.Memories {
 		return t.print(ctx, r)
 	}
 	turn := kai.Turn{User: local, Workspace: r.Workspace, Agent: r.Agent, Conversation: r.Conversation}
 	snap, err := t.Snapshot(ctx, turn)
+	signal.Notify(t.interrupts, os.Interrupt) // until here Ctrl-C ends the program
+	defer signal.Stop(t.interrupts)
 	switch {
 	case errors.Is(err, kai.ErrUnknownAgent):
 		return command.Wrong("%v", err)
@@ -124,6 +124,9 @@ func (t Terminal) converse(ctx context.Context, turn kai.Turn) error {
 			text, given, err = t.console.Line(ctx)
 			return err
 		})
+		if err != nil && !errors.Is(err, context.Canceled) {
+			return err
+		}
 		if !given || err != nil {
 			return ctx.Err() // Ctrl-C at the prompt is no mistake
 		}
