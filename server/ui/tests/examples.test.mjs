@@ -196,6 +196,32 @@ example("chatapi", (folder) => ["-data", folder, "-addr", "127.0.0.1:0"], {
     await talk().getByText("hello", { exact: true }).waitFor();
     assert.equal(await talk().innerText(), said);
   },
+  "a list of facts that comes late brings back nothing that was forgotten": async (chat, page) => {
+    const facts = [{ id: "1", content: "Ann likes oak" }];
+    let hold = false, late;
+    await page.route(/\/api\/memories/, (route) => {
+      if (route.request().method() === "DELETE") {
+        facts.pop();
+        return route.fulfill({ status: 204 });
+      }
+      const json = [...facts];
+      if (!hold) return route.fulfill({ json });
+      hold = false;
+      late = () => route.fulfill({ json });
+    });
+    await page.getByRole("button", { name: "Memory" }).click();
+    await page.getByText("Ann likes oak").waitFor();
+    await page.keyboard.press("Escape");
+    hold = true;
+    const asked = page.waitForRequest(/\/api\/memories/);
+    await page.getByRole("button", { name: "Memory" }).click();
+    await asked;
+    await page.getByRole("button", { name: "Forget: Ann likes oak" }).click();
+    await page.getByText("Nothing yet.").waitFor();
+    await late();
+    await page.waitForTimeout(300);
+    assert.ok(await page.getByText("Nothing yet.").isVisible(), "the fact is back");
+  },
 });
 
 example("designer", (folder) => ["-data", folder, "-serve", "127.0.0.1:0"], {
