@@ -25,7 +25,11 @@ func (q *query) condition(c Condition) (string, error) {
 	case "not_empty":
 		return name + " IS NOT NULL", nil
 	case "contains", "starts_with":
-		q.args = append(q.args, strings.ToLower(c.Value))
+		text := strings.ToLower(c.Value)
+		if v, ok := yesOrNo(strings.TrimSpace(text)); ok && column.Type == Boolean {
+			text, _ = v.(string)
+		}
+		q.args = append(q.args, text)
 		return "instr(fold(" + name + "), ?) " + map[bool]string{true: "> 0", false: "= 1"}[c.Op == "contains"], nil
 	case "in", "between":
 		return q.list(column, c)

@@ -130,6 +130,11 @@ func (d *DB) Search(ctx context.Context, text string, columns []string, limit in
 			return Found{}, err
 		}
 		names = append(names, c.Name)
+		if v, ok := yesOrNo(strings.TrimSpace(text)); ok && c.Type == Boolean { // the file may say true
+			parts = append(parts, fmt.Sprintf("ifnull(%s = '%s', 0)", quote(c.Name), v))
+			counts = append(counts, fmt.Sprintf("total(%[1]s), total(?2 <> '' AND %[1]s)", parts[len(parts)-1]))
+			continue
+		}
 		parts = append(parts, has(quote(c.Name), text))
 		counts = append(counts, fmt.Sprintf("total(%s), total(fold(CAST(%s AS TEXT)) = ?2)", parts[len(parts)-1], quote(c.Name)))
 	}

@@ -217,6 +217,22 @@ func TestStatistics(t *testing.T) {
 	}
 }
 
+// A column of yes and no is searched with the words of the file, too.
+func TestTrueIsFoundAsYes(t *testing.T) {
+	t.Parallel()
+	db := imported(t, "n,paid\n1,true\n2,false\n3,TRUE\n")
+	for text, rows := range map[string]int64{"true": 2, "yes": 2, "FALSE": 1} {
+		found, err := db.Search(t.Context(), text, nil, 0)
+		if err != nil || found.Matched != rows || len(found.In) != 1 || found.In[0].Equal != rows {
+			t.Errorf("%s: %v, %v", text, found, err)
+		}
+		table, err := db.Select(t.Context(), csvdb.Selection{Where: []csvdb.Condition{{"paid", "contains", text, nil}}})
+		if err != nil || table.Matched != rows {
+			t.Errorf("contains %s: %v, %v", text, table, err)
+		}
+	}
+}
+
 func TestSearch(t *testing.T) {
 	t.Parallel()
 	db := imported(t, "name,note,n\nAnn,knows bob,7\nBOB,,8\nCarl É,x,17\n")
