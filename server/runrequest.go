@@ -111,16 +111,7 @@ func (q *runRequest) check() error {
 	if q.AfterSeconds < 0 || q.AfterSeconds > maxAfter.Seconds() {
 		errs = append(errs, invalid("after_seconds is %g; it must be from 0 to %g.", q.AfterSeconds, maxAfter.Seconds()))
 	}
-	if q.Config != nil {
-		configurable := object("config.configurable", q.Config.Configurable)
-		errs = append(errs, configurable, object("config.metadata", q.Config.Metadata))
-		if _, err := q.Config.checkpoint(); err != nil && configurable == nil {
-			errs = append(errs, invalid("config.configurable.checkpoint_id is not a text."))
-		}
-		if q.Config.RecursionLimit < 0 {
-			errs = append(errs, invalid("config.recursion_limit is %d; it cannot be negative.", q.Config.RecursionLimit))
-		}
-	}
+	errs = append(errs, q.Config.check()...)
 	errs = append(
 		errs, object("metadata", q.Metadata), object("context", q.Context),
 		one("multitask_strategy", q.Multitask, multitaskReject, multitaskEnqueue, multitaskInterrupt, multitaskRollback),
@@ -139,6 +130,22 @@ func (q *runRequest) check() error {
 		}
 	}
 	return nil
+}
+
+// check finds what is wrong with a configuration.
+func (c *config) check() (errs []error) {
+	if c == nil {
+		return nil
+	}
+	configurable := object("config.configurable", c.Configurable)
+	errs = append(errs, configurable, object("config.metadata", c.Metadata))
+	if _, err := c.checkpoint(); err != nil && configurable == nil {
+		errs = append(errs, invalid("config.configurable.checkpoint_id is not a text."))
+	}
+	if c.RecursionLimit < 0 {
+		errs = append(errs, invalid("config.recursion_limit is %d; it cannot be negative.", c.RecursionLimit))
+	}
+	return errs
 }
 
 const maxAfter = 366 * 24 * time.Hour
