@@ -77,7 +77,7 @@ func TestCtrlC(t *testing.T) {
 func TestAStoppedRequestLeavesTheQuestionOpen(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
-	p := f.sit("-calendar", "mine.ics", "-pace", "1s")
+	p := f.sit("-calendar", "mine.ics", "-pace", "1s") // time for Ctrl-C to arrive
 	p.types(prompt, "delete my meeting with John\n")
 	p.types("Confirm? (yes/no)", "what are my tasks?\n")
 	p.types("· Look at the tasks", ctrlC)

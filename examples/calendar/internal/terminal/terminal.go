@@ -145,8 +145,8 @@ func (t *Terminal) talk(ctx context.Context) error {
 	for {
 		var text string
 		var given bool
-		t.console.Prompt("> ")
 		err := interruptible(ctx, func(ctx context.Context) (err error) {
+			t.console.Prompt("> ") // a person who sees it can already interrupt
 			text, given, err = t.console.Line(ctx)
 			return err
 		})
