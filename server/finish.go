@@ -101,9 +101,12 @@ func (s *Server) reset(a *activeRun) error {
 			return err
 		}
 		_, d, err := readRun(r)
+		if err != nil {
+			return fmt.Errorf("the stored run cannot be read, so it is %w: %w", runs.ErrInvalid, err)
+		}
 		d.Found = nil
 		a.data = d
-		return err
+		return nil
 	})
 }
 

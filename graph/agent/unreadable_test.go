@@ -18,7 +18,7 @@ import (
 
 // An answer that cannot be read leaves the question open: that of an approval and that of a tool, in an
 // agent, in a sub-agent, and in an agent that is a subgraph. The model does not learn of it, a call that
-// was approved stays approved, and the right answer goes on.
+// was approved stays approved, and after a right answer the run continues.
 func TestAnUnreadableAnswerLeavesTheQuestionOfAToolOpen(t *testing.T) {
 	t.Parallel()
 	size := graph.NewInterrupt[string, int]("size")

@@ -103,7 +103,8 @@ func (s *Store) Insert(ctx context.Context, records ...runs.Record) error {
 	return nil
 }
 
-// inserted returns nil if a record is that of an earlier attempt whose answer was lost, and else exists.
+// inserted returns nil if an earlier attempt, whose answer was lost, has stored this record. Otherwise it returns the error
+// exists.
 func (s *Store) inserted(ctx context.Context, r *runs.Record, exists error) error {
 	got, err := s.Get(ctx, r.Kind, r.ID)
 	if err != nil {
