@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hostile returns calendars that a stranger might send. Beside the event or the zone that takes much, each has a good one.
+// hostile returns calendars that are made to take much time or memory. The test adds a normal event to each of them.
 func hostile() map[string]string {
 	day := time.Now().UTC().AddDate(0, 0, 1).Format("20060102")
 	event := func(id, lines string) string {
@@ -69,6 +69,9 @@ func hostile() map[string]string {
 		"hundreds of thousands of exceptions": event("evil", "DTSTART:20000101T100000Z\nRRULE:FREQ=DAILY\nEXDATE:"+strings.Repeat(day+"T100000Z,", 400_000)+day+"T100000Z"),
 		"more events than a calendar may have": many(60_000, func(i int) string {
 			return fmt.Sprintf("BEGIN:VEVENT\nUID:evil%d\nDTSTART:20000101T100000Z\nEND:VEVENT\n", i)
+		}),
+		"thousands of events without a UID": many(29_000, func(i int) string {
+			return fmt.Sprintf("BEGIN:VEVENT\nSUMMARY:evil%d\nDTSTART:%sT%06d\nEND:VEVENT\n", i, day, 100000+i%60)
 		}),
 		"more lines than a calendar may have": many(400_000, func(int) string { return "X-EVIL:1\n" }),
 		"a guest of each line":                event("evil", often+many(240_000, func(int) string { return "ATTENDEE:mailto:a@example.com\n" })+"CLASS:PUBLIC"),

@@ -5,6 +5,7 @@ package console
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -36,6 +37,7 @@ type Console struct {
 	out      io.Writer
 	in       io.Reader
 	lines    chan string
+	failed   error // why there are no more lines; it is set before lines is closed
 	coloured bool
 	width    int // 0: not wrapped
 	column   int
@@ -55,8 +57,9 @@ func New(in io.Reader, out io.Writer) *Console {
 	return c
 }
 
-// Line returns the next line of the input. Given is false at the end of the input. When ctx ends, the error is that of
-// ctx: a read from a terminal cannot be cancelled, so its goroutine ends with the program.
+// Line returns the next line of the input. Given is false at the end of the input. The error says that the input cannot be
+// read, or that a line is longer than 1 MiB. When ctx ends, the error is that of ctx: a read from a terminal cannot be
+// cancelled, so its goroutine ends with the program.
 func (c *Console) Line(ctx context.Context) (text string, given bool, err error) {
 	if c.lines == nil {
 		c.lines = make(chan string)
@@ -66,11 +69,17 @@ func (c *Console) Line(ctx context.Context) (text string, given bool, err error)
 			for lines.Buffer(nil, lineLength); lines.Scan(); {
 				c.lines <- lines.Text()
 			}
+			if c.failed = lines.Err(); errors.Is(c.failed, bufio.ErrTooLong) {
+				c.failed = fmt.Errorf("a line of the input is longer than the limit of %d MiB", lineLength>>20)
+			}
 		}()
 	}
 	select {
 	case text, given = <-c.lines:
-		return text, given, nil
+		if !given {
+			return "", false, c.failed
+		}
+		return text, true, nil
 	case <-ctx.Done():
 		return "", false, ctx.Err()
 	}

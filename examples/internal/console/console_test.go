@@ -2,9 +2,11 @@ package console
 
 import (
 	"context"
+	"errors"
 	"io"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -50,4 +52,26 @@ func TestALineEndsWithItsContext(t *testing.T) {
 	_, given, err = c.Line(t.Context())
 	require.NoError(t, err)
 	assert.False(t, given)
+}
+
+func TestALineThatIsTooLongIsAnError(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		in   io.Reader
+		want string
+	}{
+		{strings.NewReader("one\n" + strings.Repeat("x", lineLength+1)), "longer than the limit of 1 MiB"},
+		{io.MultiReader(strings.NewReader("one\n"), iotest.ErrReader(errors.New("unplugged"))), "unplugged"},
+	} {
+		c := New(tt.in, io.Discard)
+		text, given, err := c.Line(t.Context())
+		require.NoError(t, err)
+		assert.True(t, given)
+		assert.Equal(t, "one", text)
+		for range 2 {
+			_, given, err = c.Line(t.Context())
+			require.ErrorContains(t, err, tt.want)
+			assert.False(t, given)
+		}
+	}
 }

@@ -75,7 +75,7 @@ func (d *Desk) during(e ics.Event) string {
 	if !e.AllDay {
 		return when
 	}
-	if last := e.End.AddDate(0, 0, -1); last.After(e.Start) {
+	if last := ics.Midnight(e.End, -1); last.After(e.Start) {
 		return when + " to " + d.When(last, true) + ", all day"
 	}
 	return when + ", all day"
@@ -157,8 +157,8 @@ func (d *Desk) listEvents(_ context.Context, in spanInput) ([]Day, error) {
 			last = earlier(e.End, to).Add(-time.Second)
 		}
 		first := later(e.Start, from)
-		for n := 0; n == 0 || n < mostFound && !midnight(first, n).After(last); n++ {
-			date := midnight(first, n).Format(time.DateOnly)
+		for n := 0; n == 0 || n < mostFound && !ics.Midnight(first, n).After(last); n++ {
+			date := ics.Midnight(first, n).Format(time.DateOnly)
 			days[date] = append(days[date], d.event(brief(e)))
 		}
 	}
@@ -170,19 +170,6 @@ func (d *Desk) listEvents(_ context.Context, in spanInput) ([]Day, error) {
 		list[0].Warning = warning
 	}
 	return list, nil
-}
-
-func dayOf(t time.Time) time.Time { return midnight(t, 0) }
-
-// midnight returns the beginning of the day that is some days after that of a time. Where clocks change at midnight, the
-// day begins at another hour.
-func midnight(t time.Time, days int) time.Time {
-	y, m, n := t.Date()
-	begin := time.Date(y, m, n+days, 0, 0, 0, 0, t.Location())
-	if noon := time.Date(y, m, n+days, 12, 0, 0, 0, t.Location()); begin.Day() != noon.Day() {
-		_, begin = begin.ZoneBounds()
-	}
-	return begin
 }
 
 type searchInput struct {
@@ -256,7 +243,7 @@ func (d *Desk) freeTime(_ context.Context, in freeInput) (FreeTime, error) {
 	gaps := []Gap{}
 	for day := from; day.Before(to) && len(gaps) < mostFound; {
 		y, m, n := day.Date()
-		next := midnight(day, 1)
+		next := ics.Midnight(day, 1)
 		begin, end := later(from, time.Date(y, m, n, 8, 0, 0, 0, d.zone)), earlier(to, time.Date(y, m, n, 18, 0, 0, 0, d.zone))
 		if to.Sub(from) < 24*time.Hour && !to.After(next) {
 			begin, end = from, to
@@ -310,7 +297,7 @@ func (d *Desk) createEvent(ctx context.Context, in createInput) (json.RawMessage
 	}
 	end := start.Add(time.Hour)
 	if allDay {
-		end = start.AddDate(0, 0, 1)
+		end = ics.Midnight(start, 1)
 	}
 	if in.End != "" {
 		var day bool
@@ -318,7 +305,7 @@ func (d *Desk) createEvent(ctx context.Context, in createInput) (json.RawMessage
 			return nil, fmt.Errorf("end: %w", err)
 		}
 		if allDay && day {
-			end = end.AddDate(0, 0, 1)
+			end = ics.Midnight(end, 1)
 		}
 	}
 	if in.Title == "" || !end.After(start) {
@@ -346,10 +333,32 @@ func newID(ctx context.Context) string {
 type updateInput struct {
 	ID    string  `json:"event_id"`
 	Title *string `json:"title,omitempty"`
-	Start *string `json:"start,omitempty" jsonschema:"a time; the event stays as long as it was if no end is given"`
-	End   *string `json:"end,omitempty"`
+	Start *string `json:"start,omitempty" jsonschema:"a time; or a day, which leaves the time of day, or whole days, as they are"`
+	End   *string `json:"end,omitempty" jsonschema:"a time, or the last day; the event lasts as long as before if left out"`
 	Place *string `json:"place,omitempty"`
 	Notes *string `json:"notes,omitempty"`
+}
+
+// change reads the arguments.
+func (d *Desk) change(in updateInput) (ics.Change, error) {
+	change := ics.Change{Title: in.Title, Place: in.Place, Notes: in.Notes}
+	for _, part := range []struct {
+		text *string
+		into **time.Time
+	}{{in.Start, &change.Start}, {in.End, &change.End}} {
+		if part.text == nil {
+			continue
+		}
+		t, day, err := d.parseTime(*part.text)
+		if err != nil {
+			return change, err
+		}
+		if part.into == &change.End && change.Start != nil && day != change.Days {
+			return change, errors.New("start and end are both times, or both days")
+		}
+		*part.into, change.Days = &t, day
+	}
+	return change, nil
 }
 
 // A Changed is a thing before and after a change, as texts.
@@ -360,58 +369,30 @@ type Changed struct {
 }
 
 func (d *Desk) updateEvent(ctx context.Context, in updateInput) (json.RawMessage, error) {
-	change := ics.Change{Title: in.Title, Place: in.Place, Notes: in.Notes}
-	for _, part := range []struct {
-		text *string
-		into **time.Time
-	}{{in.Start, &change.Start}, {in.End, &change.End}} {
-		if part.text == nil {
-			continue
-		}
-		t, _, err := d.parseTime(*part.text)
-		if err != nil {
-			return nil, err
-		}
-		*part.into = &t
-	}
-	if change.Start != nil && change.End != nil && !change.End.After(*change.Start) {
-		return nil, errors.New("an event ends after it began")
+	change, err := d.change(in)
+	if err != nil {
+		return nil, err
 	}
 	answer, err := d.effect(ctx, func(*sql.Tx) (string, error) {
 		e, err := d.calendar.Event(in.ID)
 		if err != nil {
 			return "", err
 		}
-		text, err := json.Marshal(Changed{shown(e.Title), d.text(e), d.text(changed(e, change))})
+		after := change.Apply(e)
+		if change.End != nil && !after.End.After(after.Start) {
+			return "", errors.New("an event ends after it began")
+		}
+		text, err := json.Marshal(Changed{shown(e.Title), d.text(e), d.text(after)})
 		return string(text), err
 	}, func(*sql.Tx) error { return d.calendar.Change(in.ID, change) })
 	return json.RawMessage(answer), err
-}
-
-// changed returns an event with a change.
-func changed(e ics.Event, c ics.Change) ics.Event {
-	long := e.End.Sub(e.Start)
-	set(&e.Title, c.Title)
-	set(&e.Place, c.Place)
-	set(&e.Notes, c.Notes)
-	if set(&e.Start, c.Start); c.Start != nil {
-		e.End = e.Start.Add(long)
-	}
-	set(&e.End, c.End)
-	return e
-}
-
-func set[T any](to, from *T) {
-	if from != nil {
-		*to = *from
-	}
 }
 
 // text shows an event to a person.
 func (d *Desk) text(e ics.Event) string {
 	form := "Monday 2 January 2006, 15:04"
 	if e.AllDay {
-		form = "Monday 2 January 2006"
+		form, e.End = "Monday 2 January 2006", ics.Midnight(e.End, -1)
 	}
 	text := fmt.Sprintf("Title: %s\nFrom:  %s\nTo:    %s", e.Title, e.Start.Format(form), e.End.Format(form))
 	if e.Place != "" {

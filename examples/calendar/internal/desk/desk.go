@@ -105,8 +105,8 @@ var timeForms = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04"
 // parseTime reads a time, or a date.
 func (d *Desk) parseTime(text string) (t time.Time, day bool, err error) {
 	text = strings.TrimSpace(text)
-	if t, err := time.ParseInLocation("2006-01-02", text, d.zone); err == nil {
-		return t, true, nil
+	if t, err := time.ParseInLocation("2006-01-02T15", text+"T12", d.zone); err == nil {
+		return ics.Midnight(t, 0), true, nil
 	}
 	for _, form := range timeForms {
 		if t, err := time.ParseInLocation(form, text, d.zone); err == nil {
@@ -126,6 +126,9 @@ func (d *Desk) span(from, to string, begin time.Time, days int) (start, end time
 		}
 	}
 	if to == "" {
+		if start.Equal(ics.Midnight(start, 0)) {
+			return start, ics.Midnight(start, days), nil
+		}
 		return start, start.AddDate(0, 0, days), nil
 	}
 	end, day, err := d.parseTime(to)
@@ -133,7 +136,7 @@ func (d *Desk) span(from, to string, begin time.Time, days int) (start, end time
 		return start, end, fmt.Errorf("to: %w", err)
 	}
 	if day {
-		end = end.AddDate(0, 0, 1)
+		end = ics.Midnight(end, 1)
 	}
 	if !end.After(start) {
 		err = fmt.Errorf("the range ends at %s, before it begins", to)
@@ -141,7 +144,7 @@ func (d *Desk) span(from, to string, begin time.Time, days int) (start, end time
 	return start, end, err
 }
 
-func (d *Desk) today() time.Time { return dayOf(d.now().In(d.zone)) }
+func (d *Desk) today() time.Time { return ics.Midnight(d.now().In(d.zone), 0) }
 
 // When says a time as one would to a person today.
 func (d *Desk) When(t time.Time, allDay bool) string {
@@ -149,7 +152,7 @@ func (d *Desk) When(t time.Time, allDay bool) string {
 	switch today := d.today(); {
 	case t.Format(time.DateOnly) == today.Format(time.DateOnly):
 		text = "today"
-	case t.After(today) && t.Before(today.AddDate(0, 0, 8)):
+	case t.After(today) && t.Before(ics.Midnight(today, 8)):
 		text = t.Format("Monday")
 	case t.Year() == today.Year():
 		text = t.Format("Monday 2 January")

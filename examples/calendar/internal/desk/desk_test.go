@@ -108,6 +108,10 @@ func TestTools(t *testing.T) {
 		{"create_calendar_event", `{"title":"Run","start":"2026-11-22T07:00","end":"2026-11-22T06:00"}`, "! an event has a title, and ends after it began"},
 		{"update_calendar_event", `{"event_id":"john@weft.example","start":"2026-11-25T16:00","title":"Talk"}`, `{"name":"Meeting with John","before":"Title: Meeting with John\nFrom:  Tuesday 24 November 2026, 14:00\nTo:    Tuesday 24 November 2026, 15:00\nPlace: Room 4","after":"Title: Talk\nFrom:  Wednesday 25 November 2026, 16:00\nTo:    Wednesday 25 November 2026, 17:00\nPlace: Room 4"}`},
 		{"update_calendar_event", `{"event_id":"john@weft.example","start":"2026-11-25T16:00","end":"2026-11-25T15:00"}`, "! an event ends after it began"},
+		{"update_calendar_event", `{"event_id":"john@weft.example","start":"2026-11-25T16:00","end":"2026-11-25"}`, "! start and end are both times, or both days"},
+		{"update_calendar_event", `{"event_id":"fair@weft.example","end":"2026-11-29"}`, "! an event ends after it began"},
+		{"update_calendar_event", `{"event_id":"fair@weft.example","start":"2026-12-03"}`, `"before":"Title: Book fair\nFrom:  Monday 30 November 2026\nTo:    Tuesday 1 December 2026\nPlace: Exhibition hall","after":"Title: Book fair\nFrom:  Thursday 3 December 2026\nTo:    Friday 4 December 2026\nPlace: Exhibition hall"}`},
+		{"get_calendar_event", `{"event_id":"fair@weft.example"}`, `"start":"2026-12-03","end":"2026-12-05"`},
 		{"update_calendar_event", `{"event_id":"x","title":"Talk"}`, `! there is no such event: "x"`},
 		{"search_calendar_events", `{"query":"talk"}`, `"start":"2026-11-25T16:00","end":"2026-11-25T17:00"`},
 		{"delete_calendar_event", `{"event_id":"john@weft.example"}`, "Event deleted"},
@@ -376,8 +380,20 @@ func TestDaysWithoutMidnight(t *testing.T) {
 	if strings.Count(days, `"Fair"`) != 1 || !strings.HasPrefix(days, `[{"date":"2026-09-06"`) {
 		t.Errorf("got %s", days)
 	}
+	// 6 September has no midnight: a range that begins, ends or lasts until then has all of its days.
+	for arguments, want := range map[string]string{
+		`{"from":"2026-09-06"}`: "Fair", `{"from":"2026-09-06","to":"2026-09-06"}`: "Fair", `{"from":"2026-09-01","to":"2026-09-05"}`: "", `{"from":"2026-08-30"}`: "",
+	} {
+		if days := b.call("list_calendar_events", arguments); strings.Contains(days, "Fair") != (want != "") {
+			t.Errorf("%s: got %s", arguments, days)
+		}
+	}
 	if free := b.call("find_free_time", `{"from":"2026-09-05","to":"2026-09-07"}`); !strings.HasPrefix(free, `{"free":[{"from":"2026-09-05T08:00","to":"2026-09-05T18:00"`) || !strings.Contains(free, `{"from":"2026-09-07T08:00"`) || strings.Contains(free, `"from":"2026-09-06T08:00"`) {
 		t.Errorf("got %s", free)
+	}
+	b.call("create_calendar_event", `{"title":"Trip","start":"2026-09-05","end":"2026-09-06"}`)
+	if days := b.call("list_calendar_events", `{"from":"2026-09-04","to":"2026-09-09"}`); !strings.Contains(days, `"when":"Saturday to Sunday, all day","start":"2026-09-05","end":"2026-09-07"`) {
+		t.Errorf("got %s", days)
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/weft-go/weft/examples/calendar/internal/ics"
 )
 
 //go:embed sample.ics
@@ -24,10 +26,10 @@ func SampleCalendar(path string, now time.Time) error {
 	text := sampleDay.ReplaceAllStringFunc(sampleCalendar, func(word string) string {
 		word = strings.Trim(word, "{}")
 		n, err := strconv.Atoi(word)
-		for err != nil && (n == 0 || !strings.HasPrefix(strings.ToLower(now.AddDate(0, 0, n).Weekday().String()), word)) {
+		for err != nil && (n == 0 || !strings.HasPrefix(strings.ToLower(ics.Midnight(now, n).Weekday().String()), word)) {
 			n++
 		}
-		return now.AddDate(0, 0, n).Format("20060102")
+		return ics.Midnight(now, n).Format("20060102")
 	})
 	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {

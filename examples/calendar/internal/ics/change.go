@@ -47,6 +47,86 @@ func (f *File) Add(e Event) error {
 type Change struct {
 	Title, Place, Notes *string
 	Start, End          *time.Time
+	// Days says that Start and End are days, without a time. End is the last day.
+	Days bool
+}
+
+// Apply returns an event with a change.
+//
+// Without an end it lasts as long as before, but for an hour if it lasted whole days and begins at a time. A day alone
+// leaves the time of day, or whole days, as they are. A start and an end that are days make it an event of whole days.
+func (change Change) Apply(e Event) Event {
+	for _, part := range []struct{ to, from *string }{{&e.Title, change.Title}, {&e.Place, change.Place}, {&e.Notes, change.Notes}} {
+		if part.from != nil {
+			*part.to = *part.from
+		}
+	}
+	switch {
+	case change.Start == nil && change.End == nil:
+	case !change.Days:
+		change.times(&e)
+	case e.AllDay || change.Start != nil && change.End != nil:
+		change.wholeDays(&e)
+	default:
+		change.day(&e)
+	}
+	return e
+}
+
+// times moves an event to times.
+func (change Change) times(e *Event) {
+	long := e.End.Sub(e.Start)
+	if e.AllDay {
+		long = time.Hour
+	}
+	if change.Start != nil {
+		e.Start, e.End = *change.Start, change.Start.Add(long)
+	}
+	if change.End != nil {
+		e.End = *change.End
+	}
+	e.AllDay = false
+}
+
+// wholeDays moves an event to whole days.
+func (change Change) wholeDays(e *Event) {
+	days := 1
+	if e.AllDay {
+		days = int(dateOf(e.End).Sub(dateOf(e.Start)) / (aDay * time.Second))
+	}
+	if change.Start != nil {
+		e.Start, e.End = Midnight(*change.Start, 0), Midnight(*change.Start, days)
+	}
+	if change.End != nil {
+		e.End = Midnight(*change.End, 1)
+	}
+	e.AllDay = true
+}
+
+// day moves the beginning or the end of an event to a day, at the same time of day.
+func (change Change) day(e *Event) {
+	on := func(day, at time.Time) time.Time {
+		y, m, d := day.Date()
+		return time.Date(y, m, d, at.Hour(), at.Minute(), at.Second(), 0, at.Location())
+	}
+	if change.End != nil {
+		e.End = on(*change.End, e.End)
+		return
+	}
+	long := e.End.Sub(e.Start)
+	e.Start = on(*change.Start, e.Start)
+	e.End = e.Start.Add(long)
+}
+
+// Midnight returns the beginning of the day that is some days after that of a time. Where clocks change at midnight, the
+// day begins at another hour.
+func Midnight(t time.Time, days int) time.Time {
+	y, m, n := t.Date()
+	begin := time.Date(y, m, n+days, 0, 0, 0, 0, t.Location())
+	if noon := time.Date(y, m, n+days, 12, 0, 0, 0, t.Location()); begin.Day() != noon.Day() {
+		_, begin = begin.ZoneBounds()
+	}
+	return begin
 }
 
 // Change changes an event, or one occurrence.
@@ -76,21 +156,10 @@ func (f *File) Change(id string, change Change) error {
 		}
 	}
 	if change.Start != nil || change.End != nil {
-		change.move(at, now)
+		now = change.Apply(now)
+		setTimes(at, now.Start, now.End, now.AllDay)
 	}
 	return f.write(c)
-}
-
-// move sets the times of an event; without an end it stays as long as it was.
-func (change Change) move(at *component, now Event) {
-	start, end := now.Start, now.End
-	if change.Start != nil {
-		start, end = *change.Start, change.Start.Add(now.End.Sub(now.Start))
-	}
-	if change.End != nil {
-		end = *change.End
-	}
-	setTimes(at, start, end, now.AllDay && change.Start == nil)
 }
 
 // occurrence returns what stands in the file for one occurrence. It is made where there is nothing yet.

@@ -2,7 +2,11 @@ package ics
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
+	"hash"
 	"slices"
 	"strings"
 	"time"
@@ -76,7 +80,7 @@ const (
 	maxGuest  = 500 // bytes of a name and an address
 )
 
-// entries reads the events. Those that can not be read are left out, and errs says why.
+// entries reads the events. It leaves out those that cannot be read, and errs says why.
 func (c *calendar) entries() (all []*entry, errs []error) {
 	byID := map[string]*entry{}
 	events := c.root.subs("VEVENT")
@@ -91,10 +95,10 @@ func (c *calendar) entries() (all []*entry, errs []error) {
 		bad[at.text("UID")] = true
 	}
 	for _, at := range events {
-		id := at.text("UID")
-		if _, part := at.get("RECURRENCE-ID"); part || id == "" {
+		if _, part := at.get("RECURRENCE-ID"); part {
 			continue
 		}
+		id := identify(at)
 		e, err := c.entry(at)
 		if err != nil {
 			failed(at, err)
@@ -107,7 +111,11 @@ func (c *calendar) entries() (all []*entry, errs []error) {
 	for _, at := range events {
 		id := at.text("UID")
 		part, ok := at.get("RECURRENCE-ID")
-		if !ok || id == "" || bad[id] {
+		if !ok || bad[id] {
+			continue
+		}
+		if id == "" {
+			errs = append(errs, unreadable(at, errors.New("it replaces an occurrence (RECURRENCE-ID) of an unknown event: it has no UID")))
 			continue
 		}
 		if err := c.replace(byID, at, part); err != nil {
@@ -121,6 +129,31 @@ func (c *calendar) entries() (all []*entry, errs []error) {
 	}
 	slices.SortFunc(all, func(a, b *entry) int { return strings.Compare(a.id, b.id) })
 	return all, errs
+}
+
+// identify returns the UID of an event. An event without one gets a UID derived from its content, which is in the file
+// after the next change of the calendar.
+func identify(at *component) string {
+	id := at.text("UID")
+	if id == "" {
+		content := sha256.New()
+		at.digest(content)
+		id = hex.EncodeToString(content.Sum(nil)[:12]) + "@weft.example"
+		at.set("UID:" + id)
+	}
+	return id
+}
+
+// digest writes the content of a component into a hash, without the lines that programs renew when they export it.
+func (c *component) digest(to hash.Hash) {
+	for _, i := range c.items {
+		if i.sub != nil {
+			fmt.Fprintf(to, "BEGIN:%s\n", i.sub.name)
+			i.sub.digest(to)
+		} else if name := nameOf(i.text); name != "DTSTAMP" && name != "LAST-MODIFIED" && name != "UID" {
+			fmt.Fprintln(to, i.text)
+		}
+	}
 }
 
 // unreadable names the event that has an error.
@@ -269,7 +302,7 @@ func (c *component) short(name string) string {
 	return plain(clip(p.value, maxText))
 }
 
-// event returns an event, or the occurrence of one.
+// event returns an occurrence of an event, or the event if it does not recur.
 func (c *calendar) event(e *entry, one occurrence) Event {
 	id, start, length := e.id, moment{one.wall, e.start.allDay, e.start.zone}, e.length
 	if one.length != nil {

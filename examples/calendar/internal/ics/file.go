@@ -137,7 +137,7 @@ func (f *File) find(from, to time.Time, look func(*calendar, *entry) ([]Event, e
 	}
 	entries, errs := c.entries()
 	var batches []batch
-	total := 0
+	total, several := 0, 0 // events, and batches with more than one
 	for _, e := range entries {
 		events, err := look(c, e)
 		if err != nil {
@@ -147,11 +147,19 @@ func (f *File) find(from, to time.Time, look func(*calendar, *entry) ([]Event, e
 			continue
 		}
 		batches = append(batches, batch{e, events})
+		if len(events) > 1 {
+			several++
+		}
 		if total += len(events); total > maxFound { // the most frequent event is left out, and hides no other
-			most := slices.MaxFunc(batches, func(a, b batch) int { return len(a.found) - len(b.found) })
-			batches = slices.DeleteFunc(batches, func(b batch) bool { return b.of == most.of })
-			total -= len(most.found)
-			errs = append(errs, unreadable(most.of.at, fmt.Errorf("it is left out: more than the limit of %d events are between %s and %s", maxFound, from.Format(time.DateOnly), to.Format(time.DateOnly))))
+			most := len(batches) - 1
+			if several > 0 {
+				most = mostFrequent(batches)
+				several--
+			}
+			out := batches[most]
+			batches = slices.Delete(batches, most, most+1)
+			total -= len(out.found)
+			errs = append(errs, unreadable(out.of.at, fmt.Errorf("it is left out: more than the limit of %d events are between %s and %s", maxFound, from.Format(time.DateOnly), to.Format(time.DateOnly))))
 		}
 	}
 	var found []Event
@@ -163,6 +171,16 @@ func (f *File) find(from, to time.Time, look func(*calendar, *entry) ([]Event, e
 		return found, &UnreadError{errs}
 	}
 	return found, nil
+}
+
+// mostFrequent returns the index of the batch with the most events.
+func mostFrequent(batches []batch) (at int) {
+	for i, b := range batches {
+		if len(b.found) > len(batches[at].found) {
+			at = i
+		}
+	}
+	return at
 }
 
 func inOrder(a, b Event) int {

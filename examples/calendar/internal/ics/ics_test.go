@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/examples/calendar/internal/ics"
 )
 
@@ -359,7 +362,6 @@ func TestWhatIsUnreadableBesideGoodEvents(t *testing.T) {
 	}
 }
 
-// A word is found at the beginning of a word, however the title separates its words.
 // A change after which the file could not be read again is refused, and leaves the file.
 func TestAChangeKeepsTheBoundsOfAFile(t *testing.T) {
 	t.Parallel()
@@ -382,6 +384,7 @@ func TestAChangeKeepsTheBoundsOfAFile(t *testing.T) {
 	}
 }
 
+// A word is found at the beginning of a word, however the title separates its words.
 func TestMentions(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -405,5 +408,77 @@ func TestMentions(t *testing.T) {
 		if got := (ics.Event{Title: test.title}).Mentions(test.words); got != test.want {
 			t.Errorf("%q mentions %q: %v", test.title, test.words, got)
 		}
+	}
+}
+
+// An event without a UID, which the standard demands, is found, changed and removed like others. Its id stays the same
+// when the calendar is exported again, and when it is changed.
+func TestEventsWithoutUID(t *testing.T) {
+	t.Parallel()
+	bare := func(lines string) string { return "BEGIN:VEVENT\n" + lines + "\nEND:VEVENT\n" }
+	lunch := "DTSTART:20261020T120000\nDTEND:20261020T130000\nSUMMARY:Lunch"
+	f, path := open(t, calendar(bare("DTSTAMP:20260101T000000Z\n"+lunch), bare("UID:\nDTSTART:20261021T120000\nSUMMARY:Tea"), event("a", "DTSTART:20261022T120000\nSUMMARY:x")))
+	found, err := f.Between(autumn, autumn.AddDate(0, 0, 7))
+	require.NoError(t, err)
+	require.Len(t, found, 3)
+	id := found[0].ID
+	again, _ := open(t, calendar(bare("DTSTAMP:20260202T000000Z\n"+lunch)))
+	one, err := again.Event(id)
+	require.NoError(t, err)
+	assert.Equal(t, "Lunch", one.Title)
+
+	title := "Late lunch"
+	require.NoError(t, f.Change(id, ics.Change{Title: &title}))
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, 3, strings.Count(string(text), "\nUID:"), "%s", text)
+	one, err = f.Event(id)
+	require.NoError(t, err)
+	assert.Equal(t, title, one.Title)
+	require.NoError(t, f.Remove(found[1].ID))
+	assert.Equal(t, id+" 2026-10-20T12:00-20T13:00 Late lunch\na 2026-10-22T12:00-22T12:00 x\n", lines(t, f, autumn, 7))
+}
+
+// What replaces an occurrence of an event cannot be placed without a UID: the error says so, and other events are found.
+func TestAnOccurrenceWithoutUIDIsNamed(t *testing.T) {
+	t.Parallel()
+	f, _ := open(t, calendar(event("a", "DTSTART:20261022T120000\nSUMMARY:x"), "BEGIN:VEVENT\nRECURRENCE-ID:20261020T120000\nDTSTART:20261020T120000\nSUMMARY:Lunch\nEND:VEVENT\n"))
+	found, err := f.Between(autumn, autumn.AddDate(0, 0, 7))
+	require.Len(t, found, 1)
+	unread, ok := errors.AsType[*ics.UnreadError](err)
+	require.True(t, ok, "%v", err)
+	assert.Contains(t, unread.Error(), "(Lunch): it replaces an occurrence (RECURRENCE-ID) of an unknown event: it has no UID")
+}
+
+// A day moves an event of whole days, which lasts as many days as before, also where clocks change; times make it an event
+// of an hour. A day alone leaves the time of day of other events.
+func TestDaysAndTimesOfAChange(t *testing.T) {
+	t.Parallel()
+	fair, talk := event("a", "DTSTART;VALUE=DATE:20261020\nDTEND;VALUE=DATE:20261022\nSUMMARY:x"), event("a", "DTSTART:20261020T140000\nDTEND:20261020T153000\nSUMMARY:x")
+	day := func(d, hour int) *time.Time { return new(time.Date(2026, 10, d, hour, 0, 0, 0, berlin)) }
+	for _, tt := range []struct {
+		name, events string
+		change       ics.Change
+		want         string
+		allDay       bool
+	}{
+		{"whole days to a day", fair, ics.Change{Start: day(22, 0), Days: true}, "a 2026-10-22T00:00-24T00:00 x\n", true},
+		{"whole days over the change of clocks", fair, ics.Change{Start: day(24, 0), Days: true}, "a 2026-10-24T00:00-26T00:00 x\n", true},
+		{"whole days with another last day", fair, ics.Change{End: day(23, 0), Days: true}, "a 2026-10-20T00:00-24T00:00 x\n", true},
+		{"whole days to a time", fair, ics.Change{Start: day(22, 15)}, "a 2026-10-22T15:00-22T16:00 x\n", false},
+		{"times to a day", talk, ics.Change{Start: day(22, 0), Days: true}, "a 2026-10-22T14:00-22T15:30 x\n", false},
+		{"times with another last day", talk, ics.Change{End: day(21, 0), Days: true}, "a 2026-10-20T14:00-21T15:30 x\n", false},
+		{"times to whole days", talk, ics.Change{Start: day(22, 0), End: day(23, 0), Days: true}, "a 2026-10-22T00:00-24T00:00 x\n", true},
+		{"times to times", talk, ics.Change{Start: day(22, 9)}, "a 2026-10-22T09:00-22T10:30 x\n", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f, _ := open(t, calendar(tt.events))
+			require.NoError(t, f.Change("a", tt.change))
+			assert.Equal(t, tt.want, lines(t, f, autumn, 14))
+			e, err := f.Event("a")
+			require.NoError(t, err)
+			assert.Equal(t, tt.allDay, e.AllDay)
+		})
 	}
 }

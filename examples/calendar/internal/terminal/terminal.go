@@ -150,8 +150,13 @@ func (t *Terminal) talk(ctx context.Context) error {
 			text, given, err = t.console.Line(ctx)
 			return err
 		})
-		if !given || err != nil {
+		if !given {
 			fmt.Fprintln(t.Out)
+		}
+		switch {
+		case err != nil && !errors.Is(err, context.Canceled):
+			return err
+		case !given:
 			return ctx.Err() // Ctrl-C at the prompt is no mistake
 		}
 		if text = strings.TrimSpace(text); text == "" {
