@@ -1,6 +1,5 @@
-// Package assistant is the graph of an assistant that plans with tools, asks a
-// person before it does what can not be taken back, does it, and says what came
-// of it. Which tools there are is up to its caller.
+// Package assistant is the graph of an assistant. It plans a request with tools, and asks a person before it executes a
+// destructive action. Then it answers with the results. The caller chooses the tools.
 package assistant
 
 import (
@@ -22,28 +21,23 @@ const (
 	SynthesizeResponse = "synthesize_response"
 )
 
-// What a conversation remembers. Every channel may be absent: one that nobody
-// wrote has its zero value, and Lookup tells the two apart.
+// The state of a conversation.
 var (
-	UserMessage = state.Last[string]("user_message")
-	History     = state.Keyed("conversation_history", llm.ByID)
-
+	UserMessage          = state.Last[string]("user_message")
+	History              = state.Keyed("conversation_history", llm.ByID)
 	Actions              = state.Append[tools.Action]("actions")
 	RequiresConfirmation = state.Last[bool]("requires_confirmation")
 	ExecutionMode        = state.Last[Mode]("execution_mode")
 	Results              = state.Map[string, plan.Result]("results")
-
-	PendingConfirmation = state.Last[*Confirmation]("pending_confirmation")
-	UserConfirmation    = state.Last[*Answer]("user_confirmation")
-	ConfirmationMessage = state.Last[string]("confirmation_message")
-
-	FinalResponse  = state.Last[string]("final_response")
-	SessionID      = state.Last[string]("session_id")
-	SessionContext = state.Map[string, string]("session_context")
-
-	DiscoveredTools = state.Append[string]("discovered_tools")
-	ToolInvocations = state.Append[tools.Action]("tool_invocations")
-	Error           = state.Last[string]("error")
+	PendingConfirmation  = state.Last[*Confirmation]("pending_confirmation")
+	UserConfirmation     = state.Last[*Answer]("user_confirmation")
+	ConfirmationMessage  = state.Last[string]("confirmation_message")
+	FinalResponse        = state.Last[string]("final_response")
+	SessionID            = state.Last[string]("session_id")
+	SessionContext       = state.Map[string, string]("session_context")
+	DiscoveredTools      = state.Append[string]("discovered_tools")
+	ToolInvocations      = state.Append[tools.Action]("tool_invocations")
+	Error                = state.Last[string]("error")
 )
 
 var channels = []state.Handle{
@@ -51,8 +45,8 @@ var channels = []state.Handle{
 	ConfirmationMessage, FinalResponse, SessionID, SessionContext, DiscoveredTools, ToolInvocations, Error,
 }
 
-// New builds the graph. With confirm_actions in PauseBefore, a run pauses before that node, and
-// takes the answer of [Confirmation.Answer]. Otherwise the node itself asks, with a form.
+// New builds the graph. With confirm_actions in PauseBefore, a run pauses before that node, and takes the answer of
+// [Confirmation.Answer]. Otherwise the node itself asks, with a form.
 //
 //	plan_actions ─▶ route_execution ─┬▶ execute_parallel ───┬▶ synthesize_response
 //	                                 ├▶ execute_sequential ─┤

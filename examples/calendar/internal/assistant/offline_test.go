@@ -97,8 +97,10 @@ You are free:
   - Tuesday at 4:00 PM to 5:00 PM
 `,
 		"events": `
-> please schedule lunch with Ann at Luigi's on Tuesday at noon for 2 hours
-I've put 'Lunch with Ann' into your calendar for Tuesday at 12:00 PM (Luigi's).
+> please schedule lunch with Ann at Luigi's on Tuesday from 12 to 2
+I've put 'Lunch with Ann at Luigi's' into your calendar for Tuesday at 12:00 PM.
+> schedule lunch on Tuesday at noon for 2 hours
+I did not understand the time '2 hours', so I did nothing. Tell me all of it again with a day and a time such as 9:30.
 > add a trip on 27 November
 I've put 'Trip' into your calendar for Friday, all day.
 > book a haircut tomorrow from 9:30 to 10:15
@@ -107,14 +109,14 @@ I've put 'Haircut' into your calendar for Sunday at 9:30 AM.
 This is an entry in your calendar only: I can not book anything with anybody.
 > what's on my calendar on Tuesday?
 Tuesday 24 November:
-  - 12:00 PM to 2:00 PM: Lunch with Ann (Luigi's)
+  - 12:00 PM to 2:00 PM: Lunch with Ann at Luigi's
   - 2:00 PM to 3:00 PM: Meeting with John (Room 4)
 > put a coffee with Maria next Monday half past ten
 I've put 'Coffee with Maria' into your calendar for Monday at 10:30 AM.
 > put a haircut on friday at half nine
-I did not understand the time in 'haircut at half nine'. Tell me all of it again with a time such as 9:30.
+I did not understand the time 'half nine', so I did nothing. Tell me all of it again with a day and a time such as 9:30.
 > schedule yoga every Monday at 6pm
-I can only add single events, and no event that recurs.
+I did not understand the time 'every', so I did nothing. Tell me all of it again with a day and a time such as 9:30.
 > schedule a call tomorrow afternoon
 At what time is 'call' to be? Tell me all of it again with a day and a time.
 > schedule a walk
@@ -122,15 +124,29 @@ When is 'walk' to be? Tell me all of it again with a day and a time.
 > move the dentist to Thursday at 3pm
 This will change the calendar event: 'Dentist' on Wednesday at 10:00 AM (start: Thursday at 3:00 PM). Confirm? (yes/no)
 > yes
-I've changed your dentist that was scheduled for Wednesday at 10:00 AM. It is now on Thursday 26 November at 3:00 PM.
+I've moved your dentist that was scheduled for Wednesday at 10:00 AM. It is now on Thursday 26 November at 3:00 PM.
 > reschedule the dentist to 5pm
 This will change the calendar event: 'Dentist' on Thursday at 3:00 PM (start: Thursday at 5:00 PM). Confirm? (yes/no)
 > no
 Cancelled: I have not done it.
-> rename the haircut to Barber
-This will change the calendar event: 'Haircut' on Sunday at 9:30 AM (title: Barber). Confirm? (yes/no)
+> move the trip to Thursday
+This will change the calendar event: 'Trip' on Friday, all day (start: Thursday). Confirm? (yes/no)
 > yes
-I've changed your haircut that was scheduled for Sunday at 9:30 AM.
+I've moved your trip that was scheduled for Friday, all day. It is now on Thursday 26 November.
+> what do I have on Thursday?
+Thursday 26 November:
+  - all day: Trip
+  - 3:00 PM to 3:30 PM: Dentist
+  - 4:00 PM to 5:00 PM: Review with Ann
+> move the dentist to Friday
+This will change the calendar event: 'Dentist' on Thursday at 3:00 PM (start: Friday). Confirm? (yes/no)
+> yes
+I've moved your dentist that was scheduled for Thursday at 3:00 PM. It is now on Friday 27 November.
+> when is the dentist?
+I found:
+  - Friday at 3:00 PM: Dentist
+> rename the haircut to Barber
+I did not understand 'rename the haircut to Barber'. I am a set of rules and not a language model: say help to see what I understand.
 `,
 		"deletions": `
 > cancel the review with Ann
@@ -166,23 +182,14 @@ I can not select these by a time, so this is the whole list.
 > read the mail from Ann
 'Lunch?' from Ann Lee <ann@example.com>
 Shall we have lunch next week? Tuesday would suit me.
-> find mails about books
-I found no mail that mentions 'books'.
-> search for mail about book
-I found these mails:
-  - Library <desk@library.example>: A book is due
 > send a mail to ann saying Tuesday at noon, and bring the book
 This will send a mail to ann@example.com: 'Tuesday at noon, and bring the …', which says: Tuesday at noon, and bring the book. Confirm? (yes/no)
 > yes
 I've sent your mail to ann@example.com.
 > send a mail to Zoe saying hi
 I know no mail address of Zoe. Tell me one, and I will write.
-> archive the mail from the library
-I've archived the mail 'A book is due' from Library <desk@library.example>.
 > delete the mail from John
-This will delete the mail: 'Slides for our meeting' from John Doe <john@example.com>. Confirm? (yes/no)
-> no thanks
-Cancelled: I have not done it.
+I did not understand 'delete the mail from John'. I am a set of rules and not a language model: say help to see what I understand.
 `,
 		"tasks": `
 > what are my tasks?
@@ -200,12 +207,11 @@ I've added the task 'buy milk', due 2026-11-23.
 > complete the task library book
 I've completed the task 'Return the library book'.
 > delete the task slides
-This will delete the task: 'Prepare the slides for John'. Confirm? (yes/no)
-> yes
-I've deleted the task 'Prepare the slides for John'.
+I did not understand 'delete the task slides'. I am a set of rules and not a language model: say help to see what I understand.
 > list all my tasks
 Your tasks:
   - buy milk (due 2026-11-23)
+  - Prepare the slides for John
   - Return the library book (done)
 `,
 		"several": `

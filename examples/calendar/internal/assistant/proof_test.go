@@ -1,7 +1,6 @@
 package assistant_test
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,53 +14,30 @@ import (
 	"github.com/weft-go/weft/examples/calendar/internal/desk"
 	"github.com/weft-go/weft/examples/calendar/internal/offline"
 	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/internal/proof/questiontest"
 )
 
-// question is one of internal/proof/testdata/questions, which were written before one of them was tried.
-type question struct {
-	ID, System, Conversation, Text string
-	FirstTry                       bool
-}
-
-// judged says what the answer to each question must and must not contain, and the events that are left. Today is
-// Saturday, 21 November.
-var judged = map[string]struct {
-	right, wrong []string
-	refused      bool // honestly
-	titles       string
-}{
-	"calendar-01": {right: []string{"Tuesday 24 November", "9:15 AM to 9:30 AM: Stand-up", "2:00 PM to 3:00 PM: Meeting with John"}, wrong: []string{"Dentist"}},
-	"calendar-02": {right: []string{"Wednesday 25 November", "9:15 AM to 9:30 AM: Stand-up", "10:00 AM to 10:45 AM: Dentist"}, wrong: []string{"John"}},
-	"calendar-03": {right: []string{"Wednesday at 10:00 AM: Dentist"}},
-	"calendar-04": {right: []string{"This will delete the calendar event: 'Dentist' on Wednesday at 10:00 AM. Confirm?"}, wrong: []string{"John"}},
-	"calendar-05": {right: []string{"Cancelled: I have not done it."}, wrong: []string{"This will"}},
-	"calendar-06": {right: []string{"This will change the calendar event: 'Meeting with John' on Tuesday at 2:00 PM (start: Thursday at 3:00 PM). Confirm?"}},
-	"calendar-07": {right: []string{"'Coffee with Maria'", "for Monday at 10:30 AM"}, titles: "Book fair, Coffee with Maria, Dentist, Meeting with John, Stand-up"},
-	"calendar-08": {right: []string{"You are not free then", "Wednesday at 10:00 AM: Dentist"}},
-	"calendar-09": {right: []string{"I've added the task 'buy printer paper', due 2026-11-27.", "Thursday 26 November", "9:15 AM to 9:30 AM: Stand-up"}, wrong: []string{"Book fair"}},
-	"calendar-10": {refused: true, right: []string{"I did not understand 'don't delete my meeting with John'"}, wrong: []string{"This will"}},
-	"calendar-11": {right: []string{"Ann Lee <ann@example.com>: Lunch? (unread)", "John Doe <john@example.com>: Slides for our meeting (unread)"}, wrong: []string{"Library", "Dentist"}},
-	"calendar-12": {refused: true, right: []string{"I can not book or buy anything, so I did nothing."}},
+// judged says what the answer to each question must and must not contain. Today is Saturday, 21 November.
+var judged = map[string]questiontest.Judgement{
+	"calendar-01": {Right: []string{"Tuesday 24 November", "9:15 AM to 9:30 AM: Stand-up", "2:00 PM to 3:00 PM: Meeting with John"}, Wrong: []string{"Dentist"}},
+	"calendar-02": {Right: []string{"Wednesday 25 November", "9:15 AM to 9:30 AM: Stand-up", "10:00 AM to 10:45 AM: Dentist"}, Wrong: []string{"John"}},
+	"calendar-03": {Right: []string{"Wednesday at 10:00 AM: Dentist"}},
+	"calendar-04": {Right: []string{"This will delete the calendar event: 'Dentist' on Wednesday at 10:00 AM. Confirm?"}, Wrong: []string{"John"}},
+	"calendar-05": {Right: []string{"Cancelled: I have not done it."}, Wrong: []string{"This will"}},
+	"calendar-06": {Right: []string{"This will change the calendar event: 'Meeting with John' on Tuesday at 2:00 PM (start: Thursday at 3:00 PM). Confirm?"}},
+	"calendar-07": {Right: []string{"'Coffee with Maria'", "for Monday at 10:30 AM"}},
+	"calendar-08": {Right: []string{"You are not free then", "Wednesday at 10:00 AM: Dentist"}},
+	"calendar-09": {Right: []string{"I've added the task 'buy printer paper', due 2026-11-27.", "Thursday 26 November", "9:15 AM to 9:30 AM: Stand-up"}, Wrong: []string{"Book fair"}},
+	"calendar-10": {Refused: true, Right: []string{"I did not understand 'don't delete my meeting with John'"}, Wrong: []string{"This will"}},
+	"calendar-11": {Right: []string{"Ann Lee <ann@example.com>: Lunch? (unread)", "John Doe <john@example.com>: Slides for our meeting (unread)"}, Wrong: []string{"Library", "Dentist"}},
+	"calendar-12": {Refused: true, Right: []string{"I can not book or buy anything, so I did nothing."}},
 }
 
 // The questions are answered rightly by the rules, or refused honestly.
 func TestQuestions(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile("../../../../internal/proof/testdata/questions/questions.json")
-	require.NoError(t, err)
-	var all []question
-	require.NoError(t, json.Unmarshal(data, &all))
 	offices, threads, open := map[string]*office{}, map[string]*graph.Thread{}, map[string]*graph.Snapshot{}
-	n, answered := 0, 0
-	for _, q := range all {
-		want, ok := judged[q.ID]
-		if q.System != "calendar" {
-			continue
-		}
-		require.True(t, ok, q.ID)
-		if n++; !want.refused {
-			answered++
-		}
+	for _, q := range questiontest.Of(t, "calendar", judged) {
 		o, before := offices[q.Conversation], open[q.Conversation]
 		if o == nil {
 			o = sampleOffice(t)
@@ -79,21 +55,13 @@ func TestQuestions(t *testing.T) {
 		if c := assistant.Waiting(snap); c != nil {
 			got += "\n" + c.Message
 		}
-		t.Logf("%s refused=%t %q\n%s", q.ID, want.refused, q.Text, got)
-		for _, text := range want.right {
-			assert.Contains(t, got, text, "%s: %s", q.ID, q.Text)
-		}
-		for _, text := range want.wrong {
-			assert.NotContains(t, got, text, "%s: %s", q.ID, q.Text)
-		}
-		left := want.titles
-		if left == "" {
-			left = "Book fair, Dentist, Meeting with John, Stand-up"
+		judged[q.ID].Check(t, q, got, strings.Contains(got, "did not understand") || strings.Contains(got, "I can not"))
+		left := "Book fair, Dentist, Meeting with John, Stand-up"
+		if q.ID == "calendar-07" {
+			left = "Book fair, Coffee with Maria, Dentist, Meeting with John, Stand-up"
 		}
 		assert.Equal(t, left, o.names(), "%s: %s", q.ID, q.Text)
 	}
-	assert.Len(t, judged, n)
-	assert.Equal(t, 10, answered)
 }
 
 // sampleOffice is an office with the sample data.

@@ -60,13 +60,13 @@ var clock = regexp.MustCompile(`the time is (\S+),`)
 
 // read finds out where a turn stands.
 func read(messages []llm.Message) *dialog {
-	d := &dialog{now: time.Now()}
+	d := &dialog{now: onClock(time.Now())}
 	for i, m := range messages {
 		switch m.Role {
 		case llm.RoleSystem:
 			if found := clock.FindStringSubmatch(m.Text()); found != nil {
 				if t, err := time.Parse(time.RFC3339, found[1]); err == nil {
-					d.now = t
+					d.now = onClock(t)
 				}
 			}
 		case llm.RoleUser:
@@ -76,6 +76,11 @@ func read(messages []llm.Message) *dialog {
 		}
 	}
 	return d
+}
+
+// onClock returns what a clock shows, as a time of UTC, which has each hour of each day.
+func onClock(t time.Time) time.Time {
+	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, time.UTC)
 }
 
 // call calls a tool, and returns its answer.

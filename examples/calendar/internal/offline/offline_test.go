@@ -52,10 +52,6 @@ func TestTimes(t *testing.T) {
 		"tea at 8 in the evening on friday":      "2026-11-27T20:00 - Tea",
 		"tea tomorrow morning at 6":              "2026-11-22T06:00 - Tea",
 		"tea on friday afternoon at 3":           "2026-11-27T15:00 - Tea",
-		"tea at noon on the 3rd of next month":   "2026-12-03T12:00 - Tea",
-		"tea on the 5th at noon":                 "2026-12-05T12:00 - Tea",
-		"tea on the 30th at noon":                "2026-11-30T12:00 - Tea",
-		"tea on the 31st at noon":                "2026-12-31T12:00 - Tea",
 		"tea on 29 February at noon":             "2028-02-29T12:00 - Tea",
 		"tea for two at eight on friday":         "2026-11-27T08:00 - Tea for two",
 		"tea at 8am":                             "2026-11-22T08:00 - Tea",
@@ -66,15 +62,9 @@ func TestTimes(t *testing.T) {
 		"a tea with Ann on Monday from 2 to 4":   "2026-11-23T14:00 2026-11-23T16:00 Tea with Ann",
 		"tea on monday from 11 to 1pm":           "2026-11-23T11:00 2026-11-23T13:00 Tea",
 		"tea on Saturday from 9:15 to 10:45 am":  "2026-11-28T09:15 2026-11-28T10:45 Tea",
-		"tea next tuesday at 4pm for 2 hours":    "2026-11-24T16:00 2026-11-24T18:00 Tea",
-		"tea for half an hour on friday at 16h":  "2026-11-27T16:00 2026-11-27T16:30 Tea",
-		"tea for 45 minutes on friday at 16:00":  "2026-11-27T16:00 2026-11-27T16:45 Tea",
-		"tea in 3 days at midday":                "2026-11-24T12:00 - Tea",
-		"tea in two weeks":                       "2026-12-05 2026-12-05 Tea",
 		"tea on 24 December":                     "2026-12-24 2026-12-24 Tea",
 		"tea on the 3rd of february at 1pm":      "2027-02-03T13:00 - Tea",
 		"tea on December 31, 2027":               "2027-12-31 2027-12-31 Tea",
-		"tea on 2026-12-01T14:30":                "2026-12-01T14:30 - Tea",
 		"tea next week":                          "2026-11-23 2026-11-29 Tea",
 		"tea next month":                         "2026-12-01 2026-12-31 Tea",
 		"tea with b@example.com tomorrow at 1pm": "2026-11-22T13:00 - Tea with b@example.com",
@@ -106,12 +96,21 @@ func TestLimits(t *testing.T) {
 	if got := reply(t, "sing me a song").Text(); !strings.Contains(got, "I did not understand 'sing me a song'. I am a set of rules") {
 		t.Errorf("got %q", got)
 	}
-	if got := reply(t, "schedule tea tomorrow at 25:99").Text(); !strings.Contains(got, "I did not understand the time in 'tea at 25:99'.") {
+	if got := reply(t, "schedule tea tomorrow at 25:99").Text(); !strings.Contains(got, "I did not understand the time 'at 25:99'") {
 		t.Errorf("got %q", got)
 	}
-	for _, day := range []string{"the 32nd", "30 February", "the 31st of this month", "2026-13-01"} {
+	for _, day := range []string{"30 February", "31 November"} {
 		if got := reply(t, "schedule tea on "+day+" at noon").Text(); !strings.Contains(got, "There is no such day: 'on "+day) {
 			t.Errorf("got %q", got)
+		}
+	}
+	for said, odd := range map[string]string{
+		"tea on the 32nd at noon": "32nd", "tea on the 5th": "5th", "tea on 2026-13-01": "2026-13-01", "tea tomorrow at noon for 2 hours": "2 hours",
+		"tea in 3 days at midday": "3 days", "tea in two weeks": "two weeks", "tea tomorrow at ten o'clock": "", "tea every Friday": "every", "tea on Friday at around ten": "at around ten",
+		"tea next weekend": "next weekend", "tea for half an hour on friday at noon": "half an hour", "a tea in Room 4 tomorrow at 9": "",
+	} {
+		if got := reply(t, "schedule "+said).Text(); strings.Contains(got, "I did not understand the time '"+odd+"'") != (odd != "") {
+			t.Errorf("%s: got %q", said, got)
 		}
 	}
 	r := llm.Request{

@@ -3,10 +3,8 @@ package offline
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/weft-go/weft/llm"
 )
@@ -47,9 +45,9 @@ func speak(messages []llm.Message) string {
 	var out []string
 	for _, s := range r.Steps {
 		switch {
-		case strings.Contains(asked+" ", " "+s.ID+" "):
+		case strings.Contains(asked+" ", " "+s.ID+" "), s.Tool == "read_mail_message":
 			out = append(out, s.show())
-		case !s.reads() || strings.HasPrefix(s.Tool, "read_"):
+		case !strings.HasPrefix(s.Tool, "list_") && !strings.HasPrefix(s.Tool, "search_") && !strings.HasPrefix(s.Tool, "find_"):
 			out = append(out, s.tell(r.Steps))
 		}
 	}
@@ -62,13 +60,46 @@ func speak(messages []llm.Message) string {
 	return strings.Join(out, "\n\n")
 }
 
-func (s step) reads() bool {
-	for _, prefix := range []string{"list_", "search_", "get_", "find_", "read_"} {
-		if strings.HasPrefix(s.Tool, prefix) {
-			return true
-		}
+// tell says what a step did.
+func (s step) tell(steps []step) string {
+	i := s.about(steps)
+	if !s.Success {
+		words := strings.Split(s.Tool, "_")
+		return fmt.Sprintf("I could not %s the %s: %s", words[0], words[len(words)-1], s.Message)
 	}
-	return false
+	made := i
+	_ = json.Unmarshal([]byte(s.Message), &made) // what was made is in the answer
+	switch s.Tool {
+	case "create_calendar_event":
+		return fmt.Sprintf("I've put '%s' into your calendar for %s.", made.Title, made.When)
+	case "create_task":
+		if made.Due != "" {
+			return fmt.Sprintf("I've added the task '%s', due %s.", made.Title, strings.Replace(made.Due, "T", " at ", 1))
+		}
+		return fmt.Sprintf("I've added the task '%s'.", made.Title)
+	case "delete_calendar_event":
+		return fmt.Sprintf("I've deleted your %s that was scheduled for %s.", lower(i.Title), i.When)
+	case "update_calendar_event":
+		return fmt.Sprintf("I've moved your %s that was scheduled for %s. It is now on %s.", lower(i.Title), i.When, s.moved())
+	case "send_mail_message":
+		var mail struct{ To []string }
+		_ = json.Unmarshal(s.Args, &mail)
+		return fmt.Sprintf("I've sent your mail to %s.", strings.Join(mail.To, ", "))
+	case "complete_task":
+		return fmt.Sprintf("I've completed the task %s.", i.name())
+	}
+	return fmt.Sprintf("Done: %s %s.", strings.ReplaceAll(s.Tool, "_", " "), i.name())
+}
+
+// moved says to when a step has moved an event.
+func (s step) moved() string {
+	var to struct{ Start string }
+	_ = json.Unmarshal(s.Args, &to) // the rules write it so
+	if start, err := time.Parse(localTime, to.Start); err == nil {
+		return start.Format("Monday 2 January at 3:04 PM")
+	}
+	day, _ := time.Parse(time.DateOnly, to.Start)
+	return day.Format("Monday 2 January")
 }
 
 // about finds what an id in the arguments stands for, among what was found.
@@ -76,8 +107,8 @@ func (s step) about(steps []step) item {
 	var want item
 	_ = json.Unmarshal(s.Args, &want) // without an id nothing is found
 	for _, other := range steps {
-		found, err := items(other.Message)
-		if err != nil {
+		var found []item
+		if json.Unmarshal([]byte(other.Message), &found) != nil {
 			continue
 		}
 		for _, i := range found {
@@ -89,208 +120,109 @@ func (s step) about(steps []step) item {
 	return want
 }
 
-var shape = regexp.MustCompile(`^([a-z]+)_(?:[a-z]+_)?([a-z]+)$`)
-
-// tell says what a step did.
-func (s step) tell(steps []step) string {
-	words := shape.FindStringSubmatch(s.Tool)
-	if strings.HasPrefix(s.Tool, "read_") {
-		return s.show()
+// lower makes a title a part of a sentence, unless it begins with capitals.
+func lower(title string) string {
+	if len(title) > 1 && strings.ToLower(title[1:2]) == title[1:2] {
+		return strings.ToLower(title[:1]) + title[1:]
 	}
-	if words == nil {
-		return s.Tool + ": " + s.Message
-	}
-	verb, noun := words[1], words[2]
-	i := s.about(steps)
-	if noun == "message" {
-		noun = "mail"
-	}
-	if !s.Success {
-		return fmt.Sprintf("I could not %s the %s: %s", verb, noun, s.Message)
-	}
-	switch s.Tool {
-	case "create_calendar_event":
-		_ = json.Unmarshal([]byte(s.Message), &i) // it says what was made
-		if i.Place != "" {
-			return fmt.Sprintf("I've put '%s' into your calendar for %s (%s).", i.Title, i.When, i.Place)
-		}
-		return fmt.Sprintf("I've put '%s' into your calendar for %s.", i.Title, i.When)
-	case "create_task":
-		_ = json.Unmarshal([]byte(s.Message), &i)
-		if i.Due != "" {
-			return fmt.Sprintf("I've added the task '%s', due %s.", i.Title, strings.Replace(i.Due, "T", " at ", 1))
-		}
-		return fmt.Sprintf("I've added the task '%s'.", i.Title)
-	case "delete_calendar_event":
-		return fmt.Sprintf("I've deleted your %s that was scheduled for %s.", lower(i.Title), i.When)
-	case "update_calendar_event":
-		var to item
-		_ = json.Unmarshal(s.Args, &to)
-		text := fmt.Sprintf("I've changed your %s that was scheduled for %s.", lower(i.Title), i.When)
-		if start, err := time.Parse(localTime, to.Start); err == nil {
-			text += " It is now on " + start.Format("Monday 2 January at 3:04 PM") + "."
-		}
-		return text
-	case "send_mail_message":
-		var mail struct{ To []string }
-		_ = json.Unmarshal(s.Args, &mail)
-		return fmt.Sprintf("I've sent your mail to %s.", strings.Join(mail.To, ", "))
-	}
-	past := map[string]string{"delete": "deleted", "archive": "archived", "complete": "completed", "update": "changed"}[verb]
-	return fmt.Sprintf("I've %s the %s %s.", past, noun, i.name())
+	return title
 }
 
-// lower makes a title a part of a sentence, unless it begins with a name of
-// capitals.
-func lower(title string) string {
-	r := []rune(title)
-	if len(r) > 1 && unicode.IsLower(r[1]) {
-		r[0] = unicode.ToLower(r[0])
-	}
-	return string(r)
+// found is what a tool lists: mails, tasks and events, or the days of events.
+type found struct {
+	item
+	Date   string `json:"date"`
+	Events []item `json:"events"`
 }
 
 // show lists what a step found.
 func (s step) show() string {
-	if !s.Success {
-		return "I could not look that up: " + s.Message
-	}
-	var one item
-	if json.Unmarshal([]byte(s.Message), &one) == nil && (one.Mail != 0 || one.Event != "") {
-		return strings.TrimSpace(fmt.Sprintf("%s\n%s", strings.TrimSpace(one.name()), one.Text))
-	}
-	switch s.Tool {
-	case "list_calendar_events":
-		return s.days()
-	case "find_free_time":
-		return s.free()
-	}
-	var found []item
-	if err := json.Unmarshal([]byte(s.Message), &found); err != nil {
-		return s.Message
-	}
-	if len(found) == 0 {
-		return strings.TrimSuffix(nothing[s.Tool], ".") + s.matching()
-	}
-	return heading[s.Tool] + lines(found, s.Tool) + warning(found[0].Warning)
-}
-
-// matching names the words that nothing mentions.
-func (s step) matching() string {
-	var in struct{ Query string }
-	if json.Unmarshal(s.Args, &in) != nil || in.Query == "" {
-		return "."
-	}
-	return fmt.Sprintf(" that mentions '%s'.", in.Query)
-}
-
-func lines(found []item, tool string) string {
-	var b strings.Builder
-	for _, i := range found {
-		b.WriteString("\n  - " + i.line(tool))
-	}
-	return b.String()
-}
-
-func warning(text string) string {
-	if text == "" {
-		return ""
-	}
-	return "\n\n" + text
-}
-
-// days shows a calendar, day by day.
-func (s step) days() string {
-	var days []struct {
-		Date    string
-		Events  []item
-		Warning string
-	}
-	if json.Unmarshal([]byte(s.Message), &days) != nil {
-		return s.Message
-	}
-	if len(days) == 0 {
-		return "There is nothing in your calendar then."
-	}
-	var b strings.Builder
-	for _, day := range days {
-		date, err := time.Parse(time.DateOnly, day.Date)
-		if err != nil {
-			return s.Message
-		}
-		fmt.Fprintf(&b, "%s:\n", date.Format("Monday 2 January"))
-		for _, e := range day.Events {
-			b.WriteString("  - " + e.hours(date) + ": " + e.Title)
-			if e.Place != "" {
-				b.WriteString(" (" + e.Place + ")")
-			}
-			b.WriteString("\n")
-		}
-		b.WriteString("\n")
-	}
-	return strings.TrimSpace(b.String()) + warning(days[0].Warning)
-}
-
-// hours says from when to when an event goes on a day.
-func (i item) hours(day time.Time) string {
-	start, err := time.Parse(localTime, i.Start)
-	end, endErr := time.Parse(localTime, i.End)
+	var list []found
 	switch {
-	case err != nil || endErr != nil:
-		return "all day"
-	case start.Before(day):
-		return "until " + end.Format("3:04 PM")
-	case end.Equal(start):
-		return start.Format("3:04 PM")
+	case !s.Success:
+		return "I could not look that up: " + s.Message
+	case s.Tool == "find_free_time":
+		return s.free()
+	case s.Tool == "read_mail_message":
+		var one item
+		_ = json.Unmarshal([]byte(s.Message), &one) // the tool writes it so
+		return strings.TrimSpace(one.name() + "\n" + one.Text)
+	case json.Unmarshal([]byte(s.Message), &list) != nil:
+		return s.Message
+	case len(list) == 0:
+		return s.nothing()
+	case s.Tool == "list_calendar_events":
+		return days(list)
 	}
-	return start.Format("3:04 PM") + " to " + end.Format("3:04 PM")
+	text := map[string]string{"list_mail_messages": "Your mail:", "list_tasks": "Your tasks:"}[s.Tool]
+	if text == "" {
+		text = "I found:"
+	}
+	for _, f := range list {
+		text += lines(f.item)
+	}
+	return text + after(list[0].Warning)
 }
 
 // free shows when a person is free, or else why not.
 func (s step) free() string {
-	var f struct {
-		Free    []item
-		Busy    []item
-		Warning string
+	var times struct {
+		Free, Busy []item
+		Warning    string
 	}
-	if json.Unmarshal([]byte(s.Message), &f) != nil {
+	if json.Unmarshal([]byte(s.Message), &times) != nil {
 		return s.Message
 	}
-	if len(f.Free) > 0 {
-		return "You are free:" + lines(f.Free, s.Tool) + warning(f.Warning)
-	}
-	if len(f.Busy) == 0 {
-		return "You are not free then." + warning(f.Warning)
-	}
-	return "You are not free then:" + lines(f.Busy, "") + warning(f.Warning)
-}
-
-var heading = map[string]string{
-	"search_calendar_events": "I found:", "list_mail_messages": "Your mail:", "search_mail_messages": "I found these mails:",
-	"list_tasks": "Your tasks:", "search_tasks": "I found these tasks:",
-}
-
-var nothing = map[string]string{
-	"search_calendar_events": "I found no event.", "list_mail_messages": "There is no such mail.",
-	"search_mail_messages": "I found no mail.", "list_tasks": "You have no open tasks.", "search_tasks": "I found no task.",
-}
-
-func (i item) line(tool string) string {
 	switch {
-	case tool == "find_free_time":
-		return i.When
-	case i.Event != "" && i.Place != "":
-		return fmt.Sprintf("%s: %s (%s)", i.When, i.Title, i.Place)
-	case i.Event != "":
-		return i.When + ": " + i.Title
-	case i.Mail != 0 && i.Unread:
-		return fmt.Sprintf("%s: %s (unread)", i.From, i.Subject)
-	case i.Mail != 0:
-		return i.From + ": " + i.Subject
-	case i.Done != "":
-		return i.Title + " (done)"
-	case i.Due != "":
-		return fmt.Sprintf("%s (due %s)", i.Title, strings.Replace(i.Due, "T", " at ", 1))
+	case len(times.Free) > 0:
+		return "You are free:" + lines(times.Free...) + after(times.Warning)
+	case len(times.Busy) > 0:
+		return "You are not free then:" + lines(times.Busy...) + after(times.Warning)
 	}
-	return i.Title
+	return "You are not free then." + after(times.Warning)
+}
+
+// nothing says that nothing was found, and what was looked for.
+func (s step) nothing() string {
+	var in struct{ Query string }
+	_ = json.Unmarshal(s.Args, &in)
+	switch s.Tool {
+	case "list_calendar_events":
+		return "There is nothing in your calendar then."
+	case "list_tasks":
+		return "You have no open tasks."
+	case "list_mail_messages":
+		return "There is no such mail."
+	}
+	return fmt.Sprintf("I found no event that mentions '%s'.", in.Query)
+}
+
+func lines(list ...item) string {
+	var b strings.Builder
+	for _, i := range list {
+		b.WriteString("\n  - " + i.line())
+	}
+	return b.String()
+}
+
+// after returns a warning for the end of an answer.
+func after(warning string) string {
+	if warning == "" {
+		return ""
+	}
+	return "\n\n" + warning
+}
+
+// days shows a calendar, day by day.
+func days(list []found) string {
+	var b strings.Builder
+	for _, day := range list {
+		date, _ := time.Parse(time.DateOnly, day.Date) // the tool writes it so
+		fmt.Fprintf(&b, "%s:\n", date.Format("Monday 2 January"))
+		for _, e := range day.Events {
+			fmt.Fprintf(&b, "  - %s: %s\n", e.hours(date), e.at())
+		}
+		b.WriteString("\n")
+	}
+	return strings.TrimSpace(b.String()) + after(list[0].Warning)
 }

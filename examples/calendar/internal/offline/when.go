@@ -30,13 +30,9 @@ const (
 // The patterns of time, each tried once, in this order.
 var patterns = func() []*regexp.Regexp {
 	list := []string{
-		`\b(?:for (?P<count>\d+|an?|half an|one|two|three) (?P<unit>hours?|minutes?|mins?|h))\b`,
-		`\b(?:on )?(?P<date>\d{4}-\d\d-\d\d)(?:T(?P<iso>\d\d:\d\d))?\b`,
 		`\b(?:on |by )?(?:the )?(?P<dom>\d{1,2})(?:st|nd|rd|th)?(?: of)? ` + months + `\b(?:,? (?P<year>\d{4}))?`,
 		`\b(?:on |by )?` + months + ` (?P<dom>\d{1,2})(?:st|nd|rd|th)?\b(?:,? (?P<year>\d{4}))?`,
-		`\b(?:on |by )?the (?P<dom>\d{1,2})(?:st|nd|rd|th)(?:(?: of)? (?P<of>this|next) month)?\b`,
-		`\b(?P<word>the day after tomorrow|today|tonight|tomorrow|yesterday|this week|next week|this month|next month)(?: (?P<part>` + parts + `))?\b`,
-		`\bin (?P<count>\d+|a|one|two|three) (?P<unit>days?|weeks?)\b`,
+		`\b(?P<word>the day after tomorrow|today|tonight|tomorrow|this week|next week|this month|next month)(?: (?P<part>` + parts + `))?\b`,
 		`\b(?:on |by |this |coming )?(?P<nextweek>next )?` + weekdays + `(?: (?P<part>` + parts + `)\b)?`,
 		`\b(?:in the|(?P<today>this)) (?P<part>` + parts + `)\b`,
 		`\b(?:from |between )` + hour + `\s*(?:to|until|till|and|-|–)\s*(?P<hour2>\d{1,2})(?::(?P<minute2>\d\d))?\s*(?P<half2>am|pm|a\.m\.|p\.m\.)?(?:\s|$)`,
@@ -55,9 +51,15 @@ var patterns = func() []*regexp.Regexp {
 var (
 	counting = []string{"", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"}
 	counted  = `(\d{1,2}|` + strings.Join(counting[1:], "|") + `)`
-	past     = regexp.MustCompile(`(?i)\b(?:a )?(half|quarter|five|ten|twenty) (past|to) ` + counted + `\b`)
+	past     = regexp.MustCompile(`(?i)\b(?:a )?(half|quarter) (past|to) ` + counted + `\b`)
 	atHour   = regexp.MustCompile(`(?i)\b(at|from|between) ` + counted + `\b( (?:to|until|till|and) ` + counted + `\b)?`)
-	oClock   = regexp.MustCompile(`(?i)\b(?:at )?` + counted + ` o'?clock\b`)
+	// strange finds words about time that no pattern has taken.
+	strange = regexp.MustCompile(`(?i)\b(?:` + strings.Join([]string{
+		`(?:at|around|from|till?|until)(?: about| around)? (?:the )?(?:\d\S*|` + strings.Join(counting[1:], "|") + `)`,
+		`\d{1,2}(?:st|nd|rd|th|am|pm|h|:\S+)`, `\d{4}-\d\d-\d\d`, `(?:half|quarter) (?:\d+|` + strings.Join(counting[1:], "|") + `)`,
+		`(?:\d+|an?|half an|` + strings.Join(counting[1:], "|") + `) (?:hours?|minutes?|mins?|days?|weeks?|months?|years?)`,
+		`(?:next|last|this|coming) (?:year|weekend)`, `weekends?`, `yesterday`, `every|each`, `daily`, `weekly`, `monthly`, `yearly`,
+	}, "|") + `)(?:\s|$)`)
 )
 
 // hourOf reads an hour in digits or as a word.
@@ -65,22 +67,20 @@ func hourOf(word string) int {
 	if n := slices.Index(counting, strings.ToLower(word)); n > 0 {
 		return n
 	}
-	return number(word)
+	n, _ := strconv.Atoi(word) // the patterns have digits here
+	return n
 }
 
 // spoken writes times in digits: "half past ten" is 10:30.
 func spoken(text string) string {
 	text = past.ReplaceAllStringFunc(text, func(found string) string {
 		m := past.FindStringSubmatch(found)
-		minutes := map[string]int{"half": 30, "quarter": 15, "five": 5, "ten": 10, "twenty": 20}[strings.ToLower(m[1])]
+		minutes := map[string]int{"half": 30, "quarter": 15}[strings.ToLower(m[1])]
 		hour := hourOf(m[3])
 		if strings.EqualFold(m[2], "to") {
 			hour, minutes = (hour+10)%12+1, 60-minutes
 		}
 		return fmt.Sprintf("%d:%02d", hour, minutes)
-	})
-	text = oClock.ReplaceAllStringFunc(text, func(found string) string {
-		return fmt.Sprintf("at %d", hourOf(oClock.FindStringSubmatch(found)[1]))
 	})
 	return atHour.ReplaceAllStringFunc(text, func(found string) string {
 		m := atHour.FindStringSubmatch(found)
@@ -108,7 +108,7 @@ func timesOf(text string, now time.Time) when {
 		}
 		if w.take(parts, now) {
 			w.rest = strings.TrimSpace(w.rest[:at[0]]) + " " + strings.TrimSpace(w.rest[at[1]:])
-		} else if parts["dom"]+parts["date"] != "" && !w.day {
+		} else if parts["dom"] != "" && !w.day {
 			w.wrong = strings.TrimSpace(w.rest[at[0]:at[1]])
 		}
 	}
@@ -119,6 +119,12 @@ func timesOf(text string, now time.Time) when {
 	return w
 }
 
+// any reports whether a text names any time.
+func (w when) any() bool { return w.day || w.clock || w.part != "" }
+
+// odd returns words about time that were not understood.
+func (w when) odd() string { return strings.TrimSpace(strange.FindString(w.rest)) }
+
 func dayOf(t time.Time) time.Time {
 	y, m, d := t.Date()
 	return time.Date(y, m, d, 0, 0, 0, 0, t.Location())
@@ -127,8 +133,6 @@ func dayOf(t time.Time) time.Time {
 // take takes a pattern's parts over, unless they contradict what is known.
 func (w *when) take(p map[string]string, now time.Time) bool {
 	switch {
-	case strings.HasPrefix(p["unit"], "h") || strings.HasPrefix(p["unit"], "m"):
-		return w.lasts(p["count"], p["unit"])
 	case p["word"] == "noon" || p["word"] == "midday":
 		return w.at(12, 0)
 	case p["word"] == "midnight":
@@ -151,28 +155,6 @@ func (w *when) take(p map[string]string, now time.Time) bool {
 	return w.day
 }
 
-var numbers = map[string]int{"a": 1, "an": 1, "one": 1, "two": 2, "three": 3}
-
-func number(word string) int {
-	if n, ok := numbers[word]; ok {
-		return n
-	}
-	n, _ := strconv.Atoi(word) // the patterns have digits here
-	return n
-}
-
-func (w *when) lasts(count, unit string) bool {
-	one := time.Minute
-	if strings.HasPrefix(unit, "h") {
-		one = time.Hour
-	}
-	w.length = time.Duration(number(count)) * one
-	if count == "half an" {
-		w.length = one / 2
-	}
-	return true
-}
-
 func (w *when) at(hour, minute int) bool {
 	if w.clock || hour > 23 || minute > 59 {
 		return false
@@ -185,7 +167,7 @@ func (w *when) at(hour, minute int) bool {
 
 // clockHour reads an hour; one without am or pm is one of a working day.
 func clockHour(text, half string) int {
-	h := number(text)
+	h := hourOf(text)
 	switch {
 	case strings.HasPrefix(half, "p") && h < 12, half == "" && h >= 1 && h <= 6 && len(text) == 1:
 		return h + 12
@@ -208,7 +190,7 @@ func (w *when) hours(p map[string]string) bool {
 		half = "pm"
 	}
 	h := clockHour(p["hour"], half)
-	if !w.at(h, number(p["minute"])) {
+	if !w.at(h, hourOf(p["minute"])) {
 		return false
 	}
 	if p["hour2"] != "" {
@@ -216,7 +198,7 @@ func (w *when) hours(p map[string]string) bool {
 		if end < h && end < 12 {
 			end += 12
 		}
-		w.length = time.Duration(end-h)*time.Hour + time.Duration(number(p["minute2"])-number(p["minute"]))*time.Minute
+		w.length = time.Duration(end-h)*time.Hour + time.Duration(hourOf(p["minute2"])-hourOf(p["minute"]))*time.Minute
 	}
 	return true
 }
@@ -226,52 +208,32 @@ func (w *when) named(p map[string]string, now time.Time) bool {
 	today := dayOf(now)
 	monday := today.AddDate(0, 0, -(int(today.Weekday())+6)%7)
 	first := today.AddDate(0, 0, 1-today.Day())
-	spans := map[string][2]time.Time{
-		"today": {today, today}, "tonight": {today, today}, "tomorrow": {today.AddDate(0, 0, 1)},
-		"the day after tomorrow": {today.AddDate(0, 0, 2)}, "yesterday": {today.AddDate(0, 0, -1)},
-		"this week": {today, monday.AddDate(0, 0, 6)}, "next week": {monday.AddDate(0, 0, 7), monday.AddDate(0, 0, 13)},
-		"this month": {today, first.AddDate(0, 1, -1)}, "next month": {first.AddDate(0, 1, 0), first.AddDate(0, 2, -1)},
-	}
-	switch {
-	case p["word"] != "":
-		w.from, w.to = spans[p["word"]][0], spans[p["word"]][1]
-	case p["date"] != "":
-		day, err := time.ParseInLocation(time.DateOnly, p["date"], now.Location())
-		w.from = day
-		if clock, bad := time.Parse("15:04", p["iso"]); bad == nil {
-			w.at(clock.Hour(), clock.Minute())
+	switch p["word"] {
+	case "today", "tonight":
+		w.from = today
+	case "tomorrow":
+		w.from = today.AddDate(0, 0, 1)
+	case "the day after tomorrow":
+		w.from = today.AddDate(0, 0, 2)
+	case "this week":
+		w.from, w.to = today, monday.AddDate(0, 0, 6)
+	case "next week":
+		w.from, w.to = monday.AddDate(0, 0, 7), monday.AddDate(0, 0, 13)
+	case "this month":
+		w.from, w.to = today, first.AddDate(0, 1, -1)
+	case "next month":
+		w.from, w.to = first.AddDate(0, 1, 0), first.AddDate(0, 2, -1)
+	default:
+		if p["month"] != "" {
+			return w.monthDay(p, today)
 		}
-		return err == nil
-	case p["month"] != "":
-		return w.monthDay(p, today)
-	case p["dom"] != "":
-		return w.dayOfMonth(number(p["dom"]), p["of"], first, today)
-	case strings.HasPrefix(p["unit"], "day"):
-		w.from = today.AddDate(0, 0, number(p["count"]))
-	case strings.HasPrefix(p["unit"], "week"):
-		w.from = today.AddDate(0, 0, 7*number(p["count"]))
-	case p["weekday"] != "":
-		w.from = w.weekday(p["weekday"], p["nextweek"] != "", today)
-	}
-	return true
-}
-
-// dayOfMonth finds the next such day, in the months that have it. It reports whether the month that is named has it.
-func (w *when) dayOfMonth(n int, of string, month, today time.Time) bool {
-	if of == "next" {
-		month = month.AddDate(0, 1, 0)
-	}
-	if n < 1 || n > 31 || of != "" && month.AddDate(0, 0, n-1).Month() != month.Month() {
-		return false
-	}
-	for w.from = month.AddDate(0, 0, n-1); w.from.Before(today) || w.from.Day() != n; w.from = month.AddDate(0, 0, n-1) {
-		month = month.AddDate(0, 1, 0)
+		w.from = weekday(p["weekday"], p["nextweek"] != "", today)
 	}
 	return true
 }
 
 // weekday is the next such day after today; with "next" that of next week.
-func (w *when) weekday(name string, next bool, today time.Time) time.Time {
+func weekday(name string, next bool, today time.Time) time.Time {
 	for n := 1; n <= 7; n++ {
 		day := today.AddDate(0, 0, n)
 		if !strings.HasPrefix(strings.ToLower(day.Weekday().String()), name[:3]) {
@@ -285,29 +247,21 @@ func (w *when) weekday(name string, next bool, today time.Time) time.Time {
 	return today
 }
 
+// monthDay finds the next such day, and reports whether there is one.
 func (w *when) monthDay(p map[string]string, today time.Time) bool {
-	for m := time.January; m <= time.December; m++ {
-		if !strings.HasPrefix(strings.ToLower(m.String()), p["month"][:3]) {
-			continue
+	names := "jan feb mar apr may jun jul aug sep oct nov dec"
+	month, n := time.Month(strings.Index(names, p["month"][:3])/4+1), hourOf(p["dom"])
+	first, last := today.Year(), today.Year()+8 // a year with 29 February is among them
+	if p["year"] != "" {
+		first = hourOf(p["year"])
+		last = first
+	}
+	for year := first; year <= last; year++ {
+		day := time.Date(year, month, n, 0, 0, 0, 0, today.Location())
+		if day.Day() == n && day.Month() == month && (p["year"] != "" || !day.Before(today)) {
+			w.from = day
+			return true
 		}
-		year := today.Year()
-		if p["year"] != "" {
-			year = number(p["year"])
-		}
-		n := number(p["dom"])
-		if n < 1 || n > time.Date(2000, m+1, 0, 0, 0, 0, 0, time.UTC).Day() { // a year with 29 February
-			return false
-		}
-		day := time.Date(year, m, n, 0, 0, 0, 0, today.Location())
-		for p["year"] == "" && (day.Before(today) || day.Day() != n) {
-			year++
-			day = time.Date(year, m, n, 0, 0, 0, 0, today.Location())
-		}
-		if day.Day() != n {
-			return false
-		}
-		w.from = day
-		return true
 	}
 	return false
 }

@@ -13,24 +13,19 @@ type kind int
 const (
 	unknown kind = iota
 	help
+	bookThing
 	listEvents
 	searchEvents
 	freeTime
 	createEvent
-	bookThing
 	moveEvent
-	renameEvent
 	deleteEvent
 	listMail
-	searchMail
 	readMail
 	sendMail
-	archiveMail
-	deleteMail
 	listTasks
 	createTask
 	completeTask
-	deleteTask
 )
 
 // A clause is a part of a request as the rules understand it. The groups of a
@@ -64,25 +59,16 @@ var shapes = func() []rule {
 		{bookThing, `^(?:book|reserve|order|buy) (?:me|us) (?P<topic>.+)$`},
 		{createTask, `^(?:add|create|make|new|put)` + the + ` ` + todos + `(?: to| for|:| called| named)? (?P<topic>.+)$`},
 		{createTask, `^remind me(?: to| about)? (?P<topic>.+)$`},
-		{createTask, `^add (?P<topic>.+) to my (?:tasks|list|to-?dos?|to-?do list)$`},
-		{completeTask, `^(?:complete|finish|tick off|check off)` + the + `(?: ` + todos + `)?` + about + ` (?P<topic>.+)$`},
-		{completeTask, `^mark` + the + `(?: ` + todos + `)?` + about + ` (?P<topic>.+?)(?: as)? (?:done|complete|completed|finished)$`},
-		{deleteTask, `^(?:delete|remove|drop|cancel)` + the + ` ` + todos + about + ` (?P<topic>.+)$`},
-		{deleteTask, `^(?:delete|remove|drop|cancel)` + the + ` (?P<topic>.+) ` + todos + `$`},
-		{listTasks, `^(?:what|which|show|list|do i have|my).*\b(?:` + todos + `|to do)\b`},
+		{completeTask, `^(?:complete|finish)` + the + `(?: ` + todos + `)?` + about + ` (?P<topic>.+)$`},
+		{listTasks, `^(?:what|which|show|list|do i have|my)\b(?P<topic>.*) (?:` + todos + `|to do)\b(?P<more>.*)$`},
 
-		{sendMail, `^(?:send|write)` + the + `(?: ` + mails + `)?(?: to)? (?P<who>\S+@\S+?|\w+)(?: a(?:n)? ` + mails + `)?(?:,? (?:about|with the subject|subject:?) (?P<subject>.+?))?(?:,? ?(?:saying|that says|which says|with the text|and say|:) ?(?P<body>.+))?$`},
-		{sendMail, `^e?-?mail (?P<who>\S+@\S+?|\w+)(?:,? (?:about|subject:?) (?P<subject>.+?))?(?:,? ?(?:saying|that|:) ?(?P<body>.+))?$`},
-		{archiveMail, `^archive` + the + `(?: ` + mails + `)?` + about + ` (?P<topic>.+)$`},
-		{deleteMail, `^(?:delete|remove|trash)` + the + ` ` + mails + about + ` (?P<topic>.+)$`},
-		{readMail, `^(?:read|open|show)` + the + ` ` + mails + ` ?(?:from|by|about|with|called) (?P<topic>.+)$`},
-		{searchMail, `^(?:find|search|search for|look for|show|list|any|do i have|is there)` + the + ` ` + mails + ` ?(?:from|by|about|with|for|that mentions?) (?P<topic>.+)$`},
-		{listMail, `^(?:what|which|show|list|read|check|any|do i have|is there|my).*\b(?:` + mails + `|inbox)\b`},
+		{sendMail, `^(?:send|write)` + the + `(?: ` + mails + `)?(?: to)? (?P<who>\S+@\S+?|\w+)(?: a(?:n)? ` + mails + `)?(?:,? about (?P<subject>.+?))?(?:,? ?(?:saying|that says|:) ?(?P<body>.+))?$`},
+		{readMail, `^(?:read|open|show)` + the + ` ` + mails + ` ?(?:from|by|about) (?P<topic>.+)$`},
+		{listMail, `^(?:what|which|show|list|check|any|do i have|is there|my)\b(?P<topic>.*) ?\b(?:` + mails + `|inbox)\b(?P<more>.*)$`},
+		{unknown, `\b(?:` + mails + `|` + todos + `)\b`},
 
 		{freeTime, `^(?:when am i|am i|when are we|is there|find|do i have|show)\b.*\bfree\b`},
-		{freeTime, `^(?:find|is there|do i have)` + the + ` (?:slot|gap|time|room)\b`},
 		{moveEvent, `^(?:move|reschedule|shift|postpone|push)` + the + ` (?P<topic>.+?) (?:to|until|till) (?P<to>.+)$`},
-		{renameEvent, `^(?:rename|retitle)` + the + ` (?P<topic>.+?) (?:to|as|into) (?P<to>.+)$`},
 		{deleteEvent, `^(?:delete|cancel|remove|drop|call off|clear)` + the + ` (?P<topic>.+)$`},
 		{createEvent, `^(?:schedule|create|add|(?P<book>book|reserve)|put|set up|plan|make|arrange)` + the + `(?: event:?)? (?P<topic>.+?)(?: (?:in|into|to|on) (?:my|the) calendar)?$`},
 		{listEvents, `^(?:what(?:'?s| is| do i have| have i(?: got)?| happens| is happening)?|which|show|tell me|list|do i have|my|anything|is there)\b.*\b` + events + `\b`},
@@ -100,7 +86,7 @@ var (
 	courtesy = regexp.MustCompile(`(?i)^(?:please|can you|could you|would you|will you|i want you to|i want to|i would like you to|i'd like to|hey|hi|hello|ok|okay|so|now|also|then|and|and then)\b[, ]*`)
 	parting  = regexp.MustCompile(`(?i)(?:,| please)*[ ?!.]*$`)
 	joint    = regexp.MustCompile(`(?i),? and then |[,;] then |; | and (?:also )?`)
-	verb     = regexp.MustCompile(`(?i)^(?:please )?(?:add|create|make|remind|complete|finish|tick|check|mark|delete|remove|drop|cancel|send|write|mail|email|archive|move|reschedule|shift|postpone|push|rename|schedule|book|put|set up|plan|arrange|show|tell|list|find|what|whats|when|read|am i|do i|any)\b`)
+	verb     = regexp.MustCompile(`(?i)^(?:please )?(?:add|create|make|remind|complete|finish|delete|remove|drop|cancel|send|write|mail|archive|move|reschedule|shift|postpone|push|rename|schedule|book|put|set up|plan|arrange|show|tell|list|find|what|whats|when|read|am i|do i|any)\b`)
 )
 
 // tidy takes off what says nothing.
@@ -160,49 +146,37 @@ func one(text string) clause {
 // lead is what may stand before a time alone.
 var lead = regexp.MustCompile(`(?i)^(?:(?:how|what) about)?(?: on)?$`)
 
-// every reports whether a clause is about all that fit.
-func (c clause) every() bool {
-	words := strings.Fields(strings.ToLower(c.text))
-	return slices.Contains(words, "all") || slices.Contains(words, "every") || slices.Contains(words, "both")
-}
-
 // noise are words that do not tell one thing from another.
 var noise = strings.Fields(`a an and the my this that with about from of for to called named titled please one all both every in on at next
 	event events meeting meetings appointment appointments entry calendar mail mails email emails message messages task tasks todo todos`)
-
-// query are the words of a topic to search for.
-func query(topic string) string {
-	var words, all []string
-	for _, word := range strings.Fields(topic) {
-		word = strings.TrimSuffix(strings.Trim(word, `"'“”‘’.,:;?!()`), "'s")
-		if word == "" {
-			continue
-		}
-		all = append(all, word)
-		if !slices.Contains(noise, strings.ToLower(word)) {
-			words = append(words, word)
-		}
-	}
-	if len(words) == 0 && len(all) > 0 {
-		words = all[len(all)-1:] // "my meeting" is one that says so
-	}
-	return strings.Join(words, " ")
-}
 
 // filler are words of a question about the calendar that name nothing in it.
 var filler = strings.Fields(`what whats what's is are do i have got there tell show list me anything something planned happening happens going up scheduled
 	it's its of like look looks does which how my mine day week be will then else to time please any upcoming coming agenda calendar calender schedule s see call calls entries`)
 
-// condition returns the words of a question about the calendar that its answer has to fit.
-func condition(text string) string {
-	var words []string
+// telling returns the words of a text without those that tell nothing.
+func telling(text string, nothing ...string) (words []string) {
 	for _, word := range strings.Fields(text) {
-		bare := strings.ToLower(strings.Trim(word, `"'“”‘’.,:;?!()`))
-		if bare != "" && !slices.Contains(noise, bare) && !slices.Contains(filler, bare) {
-			words = append(words, strings.TrimSuffix(strings.Trim(word, `"'“”‘’.,:;?!()`), "'s"))
+		word = strings.TrimSuffix(strings.Trim(word, `"'“”‘’.,:;?!()`), "'s")
+		if word != "" && !slices.Contains(nothing, strings.ToLower(word)) {
+			words = append(words, word)
 		}
 	}
+	return words
+}
+
+// query returns the words of a topic to search for. "My meeting" is one that says so.
+func query(topic string) string {
+	words := telling(topic, noise...)
+	if all := telling(topic); len(words) == 0 && len(all) > 0 {
+		words = all[len(all)-1:]
+	}
 	return strings.Join(words, " ")
+}
+
+// condition returns the words of a question about the calendar that its answer has to fit.
+func condition(text string) string {
+	return strings.Join(telling(text, append(slices.Clone(noise), filler...)...), " ")
 }
 
 // unquote takes quotes off a text.
