@@ -1,15 +1,11 @@
 package kai
 
 import (
-	"context"
-	"slices"
-
+	"github.com/weft-go/weft/examples/designer/internal/catalogue"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/llm"
-	"github.com/weft-go/weft/memory/agentmemory"
 	"github.com/weft-go/weft/state"
-	"github.com/weft-go/weft/tools"
 )
 
 // The nodes.
@@ -19,59 +15,47 @@ const (
 	approvalNode = "human_approval"
 )
 
-// MaxIterations is how often the model is asked in one turn, unless [Options] says otherwise.
-const MaxIterations = 10
+// The state of a conversation. Append, Sum and Last (which replaces) are the reducers.
+var (
+	Messages          = agent.Messages // appended to; a message is told by its id
+	SystemPrompt      = state.Last[string]("systemPrompt")
+	ToolResults       = state.Append[ToolResult]("toolResults")
+	CollectedProducts = state.Append[catalogue.Product]("collectedProducts")
+	// Iteration counts how often the model was asked in this turn.
+	Iteration = state.Last[int]("iteration")
+	// InputTokens and OutputTokens are what this turn has cost.
+	InputTokens  = state.Sum[int64]("inputTokens")
+	OutputTokens = state.Sum[int64]("outputTokens")
+	// TurnCount is how many turns the conversation has had, for the bill.
+	TurnCount = state.Sum[int]("turnCount")
+	// FinalResponse is nil until the agent has given its final answer to this turn.
+	FinalResponse = state.Last[*string]("finalResponse")
+	// GenerationJob is the 3D scene that was made last in this turn. Two calls may write it in one
+	// superstep: then the later one in the order of the calls counts.
+	GenerationJob = state.LastWins[*Job]("generationJob")
 
-// Critical are the tools whose calls wait for a person, unless [Options] says otherwise.
-func Critical() []string { return []string{"generate3D", "createQuote", "submitOrder"} }
+	// called is the call that a task of the tools has to make.
+	called = state.Last[llm.ToolCall]("toolCall")
+)
 
-// Options configures [CreateAgentGraph]. Its zero value works.
-type Options struct {
-	// MaxIterations is how often the model is asked in one turn. Zero means 10.
-	MaxIterations int
-	// Critical are the tools whose calls wait for a person. Nil means [Critical].
-	Critical []string
-	// Kit, when not nil, has each turn learned.
-	Kit *agentmemory.Kit
-	// Prompt returns the system prompt of a turn of the server, whose input is only a message. Nil
-	// means that the input has all that a turn begins with.
-	Prompt func(context.Context) string
-	// Graph is what the graph is compiled with.
-	Graph graph.Options
+// channels is the schema of the graph.
+func channels() []state.Handle {
+	return []state.Handle{
+		Messages, SystemPrompt, ToolResults, CollectedProducts, Iteration, InputTokens, OutputTokens,
+		TurnCount, FinalResponse, GenerationJob, called,
+	}
 }
 
-// kai is what the nodes share.
-type kai struct {
-	model   llm.Model
-	tools   *tools.Set
-	options Options
-	call    tools.Options
-}
-
-// CreateAgentGraph builds and compiles the graph of an agent. What happens in a run is seen by
-// [Chunks]; a run that nobody watches works the same.
-func CreateAgentGraph(model llm.Model, set *tools.Set, o Options) (*graph.Graph, error) {
-	if o.MaxIterations <= 0 {
-		o.MaxIterations = MaxIterations
-	}
-	if o.Critical == nil {
-		o.Critical = Critical()
-	}
-	if o.Graph.MaxSteps == 0 {
-		o.Graph.MaxSteps = 2*o.MaxIterations + 2 // the iterations end a run, not the supersteps
-	}
-	k := &kai{model: model, tools: set, options: o}
-	// Without Once an approval stays good when the process dies after it: the call is made again,
-	// and what the tools do is done once by its key.
-	k.call = tools.Options{Emit: graph.Emit, Approval: tools.Approval{
-		Rule: tools.RuleFunc(func(_ tools.Tool, c llm.ToolCall) bool { return k.critical(c) }),
-		Ask: func(ctx context.Context, key string, q tools.Question) (tools.Decision, error) {
-			return agent.Approval.WaitKey(ctx, key, q)
-		},
-	}}
+// compile builds the graph. The node human_approval makes the calls that wait for a person, and tools makes the others.
+// Each call is a task of its own.
+//
+//	start ─▶ agent ─┬─▶ tools ──────────┬─▶ agent
+//	                ├─▶ human_approval ─┘
+//	                └─▶ end
+func (k *kai) compile() (*graph.Graph, error) {
 	all := channels()
-	if o.Kit != nil {
-		all = append(all, o.Kit.Channels()...)
+	if k.options.Kit != nil {
+		all = append(all, k.options.Kit.Channels()...)
 	}
 	b := graph.New("designer", all...)
 	b.Node(agentNode, k.ask)
@@ -81,83 +65,5 @@ func CreateAgentGraph(model llm.Model, set *tools.Set, o Options) (*graph.Graph,
 	b.BranchMany(agentNode, k.next, toolsNode, approvalNode, graph.End)
 	b.Edge(toolsNode, agentNode)
 	b.Edge(approvalNode, agentNode)
-	return b.Compile(o.Graph)
-}
-
-// ask asks the model what comes next.
-func (k *kai) ask(ctx context.Context, s state.View) (state.Update, error) {
-	turn, prompt := Iteration.Get(s)+1, SystemPrompt.Get(s)
-	var update state.Update
-	if last, _ := Messages.Last(s); k.options.Prompt != nil && ofServer(ctx) && last.Role == llm.RoleUser {
-		turn, prompt = 1, k.options.Prompt(ctx)
-		update = fresh(prompt)
-	}
-	graph.Emit(ctx, agent.Turn{Agent: "designer", Number: turn, Most: k.options.MaxIterations})
-	messages := tools.Repair(Messages.Get(s)) // calls that were given up need an answer, or a provider refuses
-	if prompt != "" {
-		messages = append([]llm.Message{llm.System(prompt)}, messages...)
-	}
-	reply, err := agent.Ask(ctx, k.model, llm.Request{Messages: messages, Tools: k.tools.Specs()})
-	if err != nil {
-		return nil, err
-	}
-	update = append(update, Messages.Put(reply), Iteration.Put(turn))
-	if reply.Usage != nil {
-		update = append(update, InputTokens.Put(reply.Usage.Input), OutputTokens.Put(reply.Usage.Output))
-	}
-	if len(reply.ToolCalls) > 0 {
-		return update, nil
-	}
-	text := reply.Text()
-	update = append(update, FinalResponse.Put(&text))
-	if k.options.Kit == nil {
-		return update, nil
-	}
-	// A durable queue has the turn before this step is stored, so a crash loses neither.
-	more, err := k.options.Kit.Review(ctx, s, &reply)
-	return append(update, more...), err
-}
-
-// shouldContinue says where the agent goes: the limit comes first, then tool calls, then the end.
-func shouldContinue(s state.View, limit int) string {
-	last, _ := Messages.Last(s)
-	switch {
-	case Iteration.Get(s) >= limit:
-		return graph.End
-	case len(last.ToolCalls) > 0:
-		return toolsNode
-	}
-	return graph.End
-}
-
-// critical reports whether a call waits for a person.
-func (k *kai) critical(c llm.ToolCall) bool { return slices.Contains(k.options.Critical, c.Name) }
-
-// next sends each call to a task of its own: one that waits for a person holds up no other, and
-// none whose result is stored is made again.
-func (k *kai) next(s state.View) (state.Update, error) {
-	if shouldContinue(s, k.options.MaxIterations) == graph.End {
-		return nil, nil
-	}
-	var out state.Update
-	last, _ := Messages.Last(s)
-	for _, c := range last.ToolCalls {
-		node := toolsNode
-		if k.critical(c) {
-			node = approvalNode
-		}
-		out = append(out, graph.Send(node, called.Put(c)))
-	}
-	return out, nil
-}
-
-// makeCall makes the call that was sent. A critical one waits for its approval here.
-func (k *kai) makeCall(ctx context.Context, s state.View) (state.Update, error) {
-	c := called.Get(s)
-	outcome, err := k.tools.Run(ctx, c, k.call)
-	if err != nil {
-		return nil, err
-	}
-	result := ToolResult{c.ID, c.Name, outcome.Message.Text(), outcome.Message.Status == llm.StatusError}
-	return append(outcome.Update, Messages.Put(outcome.Message), ToolResults.Put(result)), nil
+	return b.Compile(k.options.Graph)
 }

@@ -1,8 +1,6 @@
 package kai_test
 
 import (
-	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 
@@ -11,68 +9,37 @@ import (
 
 	"github.com/weft-go/weft/examples/designer/internal/kai"
 	"github.com/weft-go/weft/examples/designer/internal/offline"
+	"github.com/weft-go/weft/internal/proof/questiontest"
 )
 
-// A question of internal/proof/testdata/questions, which were written before one of them was tried.
-type question struct {
-	ID           string `json:"id"`
-	System       string `json:"system"`
-	Conversation string `json:"conversation"`
-	Setup        string `json:"setup"`
-	Text         string `json:"text"`
-}
-
 // judged says what the answer to each question must and must not contain. The waits of an answer are part of its text.
-var judged = map[string]struct {
-	right   []string
-	wrong   []string
-	refused bool // honestly: the rules say that they do not understand
-}{
-	"designer-01": {right: []string{"5 products", "P052 Swan", "P061 Womb", "P069 Utrecht", "P070 Red and Blue", "P077 Vanity Fair", "4,300 €", "5,200 €", "3,300 €", "3,200 €", "7,300 €"}, wrong: []string{"P030", "P012"}},
-	"designer-02": {right: []string{"The cheapest of the 5 that I showed", "P070 Red and Blue", "3,200 €"}, wrong: []string{"P052", "P085"}},
-	"designer-03": {right: []string{"4 products", "P042", "P043", "P050", "P114", `I read "chiars" as "chair"`}, wrong: []string{"P046", "P031"}},
-	"designer-04": {right: []string{"createQuote", `"product_id":"P050","quantity":8`}, wrong: []string{"submitOrder", "P043", "P042"}},
-	"designer-05": {right: []string{"createQuote", `"product_id":"P050","quantity":6`}, wrong: []string{`"quantity":8`, "Quote Q-"}},
-	"designer-06": {right: []string{"4 products", "P064", "P073", "P074", "P075"}, wrong: []string{"P010", "P068", "P076"}},
-	"designer-07": {right: []string{"4 products", "P035", "P094", "P095", "P106"}, wrong: []string{"P099", "P093", "P082"}},
-	"designer-08": {right: []string{"P006 Barcelona Chair", "6,900 €", "75 × 75 × 77"}, wrong: []string{"P141", "did not understand"}},
-	"designer-09": {refused: true, right: []string{`did not understand "zeig"`, `"schwarze"`}, wrong: []string{"P0", "P1"}},
-	"designer-10": {right: []string{"P056 PK61", "P111 Cylinda", "3 × P111", "1,860 €"}, wrong: []string{"P066", "P060", "did not understand"}},
-	"designer-11": {refused: true, right: []string{"did not understand", `"when"`, `"arrive"`}, wrong: []string{"P0", "createQuote", "submitOrder"}},
-	"designer-12": {refused: true, right: []string{"Nothing was ordered: this agent has no tool for it."}, wrong: []string{"createQuote", "submitOrder", "is submitted"}},
+var judged = map[string]questiontest.Judgement{
+	"designer-01": {Right: []string{"5 products", "P052 Swan", "P061 Womb", "P069 Utrecht", "P070 Red and Blue", "P077 Vanity Fair", "4,300 €", "5,200 €", "3,300 €", "3,200 €", "7,300 €"}, Wrong: []string{"P030", "P012"}},
+	"designer-02": {Right: []string{"The cheapest of the 5 that I showed", "P070 Red and Blue", "3,200 €"}, Wrong: []string{"P052", "P085"}},
+	"designer-03": {Right: []string{"4 products", "P042", "P043", "P050", "P114", `I read "chiars" as "chair"`}, Wrong: []string{"P046", "P031"}},
+	"designer-04": {Right: []string{"createQuote", `"product_id":"P050","quantity":8`}, Wrong: []string{"submitOrder", "P043", "P042"}},
+	"designer-05": {Right: []string{"createQuote", `"product_id":"P050","quantity":6`}, Wrong: []string{`"quantity":8`, "Quote Q-"}},
+	"designer-06": {Right: []string{"4 products", "P064", "P073", "P074", "P075"}, Wrong: []string{"P010", "P068", "P076"}},
+	"designer-07": {Right: []string{"4 products", "P035", "P094", "P095", "P106"}, Wrong: []string{"P099", "P093", "P082"}},
+	"designer-08": {Right: []string{"P006 Barcelona Chair", "6,900 €", "75 × 75 × 77"}, Wrong: []string{"P141", "did not understand"}},
+	"designer-09": {Refused: true, Right: []string{`did not understand "zeig"`, `"schwarze"`}, Wrong: []string{"P0", "P1"}},
+	"designer-10": {Right: []string{"P056 PK61", "P111 Cylinda", "3 × P111", "1,860 €"}, Wrong: []string{"P066", "P060", "did not understand"}},
+	"designer-11": {Refused: true, Right: []string{"did not understand", `"when"`, `"arrive"`}, Wrong: []string{"P0", "createQuote", "submitOrder"}},
+	"designer-12": {Refused: true, Right: []string{"Nothing was ordered: this agent has no tool for it."}, Wrong: []string{"createQuote", "submitOrder", "is submitted"}},
 }
 
 // The questions that were written before anybody tried one are answered rightly, or refused honestly.
 func TestQuestions(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile("../../../../internal/proof/testdata/questions/questions.json")
-	require.NoError(t, err)
-	var all []question
-	require.NoError(t, json.Unmarshal(data, &all))
 	p := sqlitePlace(t).platform(t, offline.Model{})
-	n := 0
-	for _, q := range all {
-		if q.System != "designer" {
-			continue
-		}
-		n++
+	for _, q := range questiontest.Of(t, "designer", judged) {
 		in := kai.Turn{User: q.Conversation, Workspace: "w", Agent: "kai", Conversation: q.Conversation, Input: q.Text}
 		if strings.HasPrefix(q.Setup, "agent scout") {
 			in.Agent = "scout"
 		}
 		got := told(t, p, in)
-		want, ok := judged[q.ID]
-		require.True(t, ok, q.ID)
-		for _, text := range want.right {
-			assert.Contains(t, got, text, "%s: %s", q.ID, q.Text)
-		}
-		for _, text := range want.wrong {
-			assert.NotContains(t, got, text, "%s: %s", q.ID, q.Text)
-		}
-		refused := strings.Contains(got, "did not understand") || strings.Contains(got, "no tool for it")
-		assert.Equal(t, want.refused, refused, "%s: %q is refused, or not: %s", q.ID, q.Text, got)
+		judged[q.ID].Check(t, q, got, strings.Contains(got, "did not understand") || strings.Contains(got, "no tool for it"))
 	}
-	assert.Len(t, judged, n)
 }
 
 // told returns the answer to a turn, and the calls that wait.

@@ -3,42 +3,9 @@ package kai
 import (
 	"encoding/json"
 
-	"github.com/weft-go/weft/examples/designer/internal/catalogue"
-	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/state"
 )
-
-// The state of a conversation. Append, Sum and Last (which replaces) are the reducers.
-var (
-	Messages          = agent.Messages // appended to; a message is told by its id
-	SystemPrompt      = state.Last[string]("systemPrompt")
-	ToolResults       = state.Append[ToolResult]("toolResults")
-	CollectedProducts = state.Append[catalogue.Product]("collectedProducts")
-	// Iteration counts how often the model was asked in this turn.
-	Iteration = state.Last[int]("iteration")
-	// InputTokens and OutputTokens are what this turn has cost.
-	InputTokens  = state.Sum[int64]("inputTokens")
-	OutputTokens = state.Sum[int64]("outputTokens")
-	// TurnCount is how many turns the conversation has had, for the bill.
-	TurnCount = state.Sum[int]("turnCount")
-	// FinalResponse is nil until the agent has given its final answer to this turn.
-	FinalResponse = state.Last[*string]("finalResponse")
-	// GenerationJob is the 3D scene that was made last in this turn. Two calls may write it in one
-	// superstep: then the later one in the order of the calls counts.
-	GenerationJob = state.LastWins[*Job]("generationJob")
-
-	// called is the call that a task of the tools has to make.
-	called = state.Last[llm.ToolCall]("toolCall")
-)
-
-// channels is the schema of the graph.
-func channels() []state.Handle {
-	return []state.Handle{
-		Messages, SystemPrompt, ToolResults, CollectedProducts, Iteration, InputTokens, OutputTokens,
-		TurnCount, FinalResponse, GenerationJob, called,
-	}
-}
 
 // input is what a turn begins with: what the user said, the prompt, and counters at zero. What was
 // said before is in the checkpoint.
