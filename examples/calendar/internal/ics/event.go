@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"slices"
 	"strings"
 	"time"
@@ -136,24 +135,23 @@ func (c *calendar) entries() (all []*entry, errs []error) {
 func identify(at *component) string {
 	id := at.text("UID")
 	if id == "" {
-		content := sha256.New()
-		at.digest(content)
-		id = hex.EncodeToString(content.Sum(nil)[:12]) + "@weft.example"
+		sum := sha256.Sum256(at.content(nil))
+		id = hex.EncodeToString(sum[:12]) + "@weft.example"
 		at.set("UID:" + id)
 	}
 	return id
 }
 
-// digest writes the content of a component into a hash, without the lines that programs renew when they export it.
-func (c *component) digest(to hash.Hash) {
+// content appends the lines of a component, without those that programs renew when they export it.
+func (c *component) content(to []byte) []byte {
 	for _, i := range c.items {
 		if i.sub != nil {
-			fmt.Fprintf(to, "BEGIN:%s\n", i.sub.name)
-			i.sub.digest(to)
+			to = i.sub.content(append(append(to, i.sub.name...), '\n'))
 		} else if name := nameOf(i.text); name != "DTSTAMP" && name != "LAST-MODIFIED" && name != "UID" {
-			fmt.Fprintln(to, i.text)
+			to = append(append(to, i.text...), '\n')
 		}
 	}
+	return to
 }
 
 // unreadable names the event that has an error.

@@ -150,27 +150,32 @@ func (f *File) find(from, to time.Time, look func(*calendar, *entry) ([]Event, e
 		if len(events) > 1 {
 			several++
 		}
-		if total += len(events); total > maxFound { // the most frequent event is left out, and hides no other
-			most := len(batches) - 1
-			if several > 0 {
-				most = mostFrequent(batches)
-				several--
-			}
+		if total += len(events); total > maxFound && several > 0 { // the most frequent event is left out, and hides no other
+			most := mostFrequent(batches)
 			out := batches[most]
 			batches = slices.Delete(batches, most, most+1)
+			several--
 			total -= len(out.found)
-			errs = append(errs, unreadable(out.of.at, fmt.Errorf("it is left out: more than the limit of %d events are between %s and %s", maxFound, from.Format(time.DateOnly), to.Format(time.DateOnly))))
+			errs = append(errs, unreadable(out.of.at, fmt.Errorf("it is left out: %w", tooMany(from, to))))
 		}
 	}
-	var found []Event
+	found := make([]Event, 0, total)
 	for _, b := range batches {
 		found = append(found, b.found...)
 	}
 	slices.SortFunc(found, inOrder)
+	if more := len(found) - maxFound; more > 0 {
+		errs = append(errs, fmt.Errorf("the last %d events are left out: %w", more, tooMany(from, to)))
+		found = found[:maxFound]
+	}
 	if len(errs) > 0 {
 		return found, &UnreadError{errs}
 	}
 	return found, nil
+}
+
+func tooMany(from, to time.Time) error {
+	return fmt.Errorf("more than the limit of %d events are between %s and %s", maxFound, from.Format(time.DateOnly), to.Format(time.DateOnly))
 }
 
 // mostFrequent returns the index of the batch with the most events.
