@@ -23,7 +23,7 @@ var (
 	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#memoryerrformat.
 	ErrFormat = errors.New("not an export of a memory")
 	// ErrTruncated means that lines of an export are missing, usually at its end. The complete items before
-	// them are stored.
+	// them are stored. The text of the error names the line.
 	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#memoryerrtruncated.
 	ErrTruncated = errors.New("lines of the export are missing; import the whole file again")
 )

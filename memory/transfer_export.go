@@ -47,22 +47,30 @@ type exporter struct {
 	lines   *json.Encoder
 	options *TransferOptions
 	counts  Counts
+	written int // lines
+}
+
+// write writes a line with its number.
+func (e *exporter) write(l line) error {
+	e.written++
+	l.Line = e.written
+	return e.lines.Encode(&l)
 }
 
 func (e *exporter) all(ctx context.Context, from driver.Backend) error {
-	if err := e.lines.Encode(line{Format: exportFormat, Version: exportVersion}); err != nil {
+	if err := e.write(line{Format: exportFormat, Version: exportVersion}); err != nil {
 		return err
 	}
 	scope := e.options.Scope
 	err := exportEach(e, from.Facts().Dump(ctx, scope), &e.counts.Facts, func(s driver.SavedFact) error {
-		return e.lines.Encode(line{Fact: newFactLine(s)})
+		return e.write(line{Fact: newFactLine(s)})
 	})
 	if err == nil {
 		err = exportEach(e, from.Documents().Dump(ctx, scope), &e.counts.Documents, e.document)
 	}
 	if err == nil {
 		err = exportEach(e, from.Values().Dump(ctx, scope), &e.counts.Values, func(s driver.SavedValue) error {
-			return e.lines.Encode(line{Value: newValueLine(s)})
+			return e.write(line{Value: newValueLine(s)})
 		})
 	}
 	if err == nil {
@@ -70,13 +78,13 @@ func (e *exporter) all(ctx context.Context, from driver.Backend) error {
 	}
 	if err == nil {
 		err = exportEach(e, from.Turns().Dump(ctx, scope), &e.counts.Turns, func(s driver.SavedTurn) error {
-			return e.lines.Encode(line{Turn: newTurnLine(s)})
+			return e.write(line{Turn: newTurnLine(s)})
 		})
 	}
 	if err != nil {
 		return err
 	}
-	return e.lines.Encode(line{Counts: &e.counts})
+	return e.write(line{Counts: &e.counts})
 }
 
 // exportEach writes and counts the items that a store yields.
@@ -103,18 +111,18 @@ func (e *exporter) report() {
 }
 
 func (e *exporter) document(s driver.SavedSource) error {
-	err := e.lines.Encode(line{Document: &s.Source})
+	err := e.write(line{Document: &s.Source})
 	for i := 0; i < len(s.Records) && err == nil; i++ {
-		err = e.lines.Encode(line{Chunk: newChunkLine(s.Records[i])})
+		err = e.write(line{Chunk: newChunkLine(s.Records[i])})
 	}
 	return err
 }
 
 func (e *exporter) conversation(s driver.SavedSession) error {
 	s.Version = 0 // versions are not transferred
-	err := e.lines.Encode(line{Conversation: &s.Session})
+	err := e.write(line{Conversation: &s.Session})
 	for i := 0; i < len(s.Rows) && err == nil; i++ {
-		err = e.lines.Encode(line{Message: newMessageLine(s.Rows[i])})
+		err = e.write(line{Message: newMessageLine(s.Rows[i])})
 	}
 	return err
 }

@@ -52,19 +52,10 @@ type importer struct {
 
 func (i *importer) all(lines *json.Decoder) error {
 	for {
-		var l line
-		i.line++
-		err := lines.Decode(&l)
+		l, err := i.next(lines)
 		switch {
-		case errors.Is(err, io.EOF) && i.line == 1:
-			return fmt.Errorf("an empty file: %w", ErrFormat)
-		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-			i.dropLast()
-			return errors.Join(i.store(), fmt.Errorf("line %d: %w", i.line, ErrTruncated))
 		case err != nil:
-			return fmt.Errorf("line %d: %w: %w", i.line, ErrFormat, err)
-		case i.line == 1 && (l.Format != exportFormat || l.Version != exportVersion):
-			return fmt.Errorf("format %.40q of version %d, and %q of version %d is read: %w", l.Format, l.Version, exportFormat, exportVersion, ErrFormat)
+			return err
 		case i.line == 1:
 			continue
 		case l.Counts != nil:
@@ -77,6 +68,32 @@ func (i *importer) all(lines *json.Decoder) error {
 			return fmt.Errorf("line %d: %w", i.line, err)
 		}
 	}
+}
+
+// next reads a line and checks that it is the next one of the export.
+func (i *importer) next(lines *json.Decoder) (l line, err error) {
+	i.line++
+	err = lines.Decode(&l)
+	switch {
+	case errors.Is(err, io.EOF) && i.line == 1:
+		return l, fmt.Errorf("an empty file: %w", ErrFormat)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return l, i.broken(fmt.Errorf("line %d: %w", i.line, ErrTruncated))
+	case err != nil:
+		return l, fmt.Errorf("line %d: %w: %w", i.line, ErrFormat, err)
+	case i.line == 1 && (l.Format != exportFormat || l.Version != exportVersion):
+		return l, fmt.Errorf("format %.40q of version %d, and %q of version %d is read: %w", l.Format, l.Version, exportFormat, exportVersion, ErrFormat)
+	case l.Line != 0 && l.Line != i.line:
+		return l, i.broken(fmt.Errorf("line %d: it was line %d of the export: %w", i.line, l.Line, ErrTruncated))
+	}
+	return l, nil
+}
+
+// broken stores the complete items before a place where lines are missing. It returns the error with
+// that of the store.
+func (i *importer) broken(err error) error {
+	i.dropLast()
+	return errors.Join(i.store(), err)
 }
 
 // end stores the last batch, and compares the counts with the counts in the export.

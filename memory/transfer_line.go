@@ -26,6 +26,9 @@ type line struct {
 	Turn         *turnLine      `json:"turn,omitempty"`
 
 	Counts *Counts `json:"counts,omitempty"`
+
+	// Line is the number of the line, from 1. Exports of older versions have none.
+	Line int `json:"line,omitempty"`
 }
 
 // A factLine is a fact with its history. A deleted fact has only its history.

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -107,6 +110,19 @@ func TestAnImportRefusesAFileThatEndsEarly(t *testing.T) {
 			assert.Contains(t, errs, "not complete", "%d lines", i)
 		}
 	}
+	code, errs = load(file)
+	assert.Equal(t, exitDone, code, errs)
+	assert.Contains(t, errs, "Imported 4 threads.")
+	for i := 1; i < len(lines)-1; i++ {
+		code, errs := load(strings.Join(slices.Concat(lines[:i], lines[i+1:]), ""))
+		assert.Equal(t, exitFailed, code, "without line %d", i+1)
+		assert.Contains(t, errs, fmt.Sprintf("its line %d was line %d when it was exported", i+1, i+2))
+	}
+	for i := range lines { // a file of an older version
+		lines[i] = regexp.MustCompile(`,"line":\d+}`).ReplaceAllString(lines[i], "}")
+	}
+	file = strings.Join(lines, "")
+	require.NotContains(t, file, `"line"`)
 	code, errs = load(file)
 	assert.Equal(t, exitDone, code, errs)
 	assert.Contains(t, errs, "Imported 4 threads.")

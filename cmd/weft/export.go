@@ -46,6 +46,8 @@ type line struct {
 	Changes  []lineChange  `json:"changes,omitempty"`
 	Snapshot *[]lineChange `json:"snapshot,omitempty"` // an empty one differs from none
 	Writes   []lineWrite   `json:"writes,omitempty"`
+	// Line is the number of the line, from 1. Files of older versions have none.
+	Line int `json:"line,omitempty"`
 }
 
 // A lineEnd is the last line of a file of threads. A file without it is not complete.
@@ -131,10 +133,16 @@ func runExport(ctx context.Context, args []string, std *streams) (err error) {
 
 // export writes threads and returns their number.
 func export(ctx context.Context, s checkpoint.Store, names []string, prefix string, out io.Writer) (int, error) {
-	if err := printLine(out, line{Format: exportFormat}); err != nil {
+	written := 0
+	write := func(l line) error {
+		written++
+		l.Line = written
+		return printLine(out, l)
+	}
+	if err := write(line{Format: exportFormat}); err != nil {
 		return 0, err
 	}
-	n, lines := 0, 0
+	n := 0
 	for id, err := range named(ctx, s, names, prefix) {
 		if err != nil {
 			return n, err
@@ -144,13 +152,13 @@ func export(ctx context.Context, s checkpoint.Store, names []string, prefix stri
 			return n, fmt.Errorf("thread %q: %w", id, err)
 		}
 		for i := range t {
-			if err := printLine(out, lineOf(&t[i])); err != nil {
+			if err := write(lineOf(&t[i])); err != nil {
 				return n, err
 			}
 		}
-		n, lines = n+1, lines+len(t)
+		n++
 	}
-	return n, printLine(out, line{End: &lineEnd{n, lines}})
+	return n, write(line{End: &lineEnd{n, written - 1}})
 }
 
 func lineOf(c *transferred) line {

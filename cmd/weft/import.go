@@ -70,19 +70,15 @@ func load(ctx context.Context, s checkpoint.Store, in io.Reader) (int, error) {
 		return err
 	}
 	for i := 2; ; i++ {
-		var l line
-		err := dec.Decode(&l)
-		if errors.Is(err, io.EOF) {
-			return n, errors.New("the file is not complete: its last line, which has the number of its threads, is missing; export the threads again")
+		l, err := readLine(dec, i)
+		if err != nil {
+			return n, err
 		}
-		if err == nil && l.End != nil {
+		if l.End != nil {
 			if err = l.End.check(lineEnd{n + min(len(t), 1), i - 2}, dec.More()); err == nil {
 				err = store()
 			}
 			return n, err
-		}
-		if err != nil || l.Thread == "" || l.ID == "" {
-			return n, errors.Join(fmt.Errorf("checkpoint %d of the file cannot be read", i-1), err)
 		}
 		if len(t) > 0 && t[0].Thread != l.Thread {
 			if err := store(); err != nil {
@@ -91,6 +87,20 @@ func load(ctx context.Context, s checkpoint.Store, in io.Reader) (int, error) {
 		}
 		t = append(t, l.transferred())
 	}
+}
+
+// readLine reads the line with a number.
+func readLine(dec *json.Decoder, number int) (l line, err error) {
+	err = dec.Decode(&l)
+	switch {
+	case errors.Is(err, io.EOF):
+		err = errors.New("the file is not complete: its last line, which has the number of its threads, is missing; export the threads again")
+	case err != nil, l.End == nil && (l.Thread == "" || l.ID == ""):
+		err = errors.Join(fmt.Errorf("line %d of the file cannot be read", number), err)
+	case l.Line != 0 && l.Line != number:
+		err = fmt.Errorf("the file is damaged: its line %d was line %d when it was exported, so lines are missing or not in their order; export the threads again", number, l.Line)
+	}
+	return l, err
 }
 
 // checkFirst reads the first line.

@@ -3,6 +3,7 @@ package drivertest_test
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -166,9 +167,12 @@ func TestImportOfACutFileStoresNoHalfItem(t *testing.T) {
 	}
 }
 
-// items returns the items of an export, each with the lines of its chunks or messages.
+var lineNumber = regexp.MustCompile(`,"line":\d+}\n$`)
+
+// items returns the items of an export, each with the lines of its chunks or messages, without the numbers of the lines.
 func items(text string) (all []string) {
 	for line := range strings.Lines(text) {
+		line = lineNumber.ReplaceAllString(line, "}\n")
 		switch {
 		case strings.HasPrefix(line, `{"chunk"`), strings.HasPrefix(line, `{"message"`):
 			all[len(all)-1] += line
@@ -238,13 +242,49 @@ func TestRestoreStoresAnIDOnce(t *testing.T) {
 	}
 }
 
-// A missing line within a file is an error, and so is a chunk of another document.
-func TestImportNoticesMissingLines(t *testing.T) {
+// Whichever line is missing or comes twice, the error names its place, and each document and conversation is stored
+// with all its chunks and messages or not at all.
+func TestImportNamesTheMissingLine(t *testing.T) {
 	t.Parallel()
 	source := kinds["in memory"](t)
 	fill(t, source)
-	text, _ := export(t, source, memory.TransferOptions{})
+	text, _ := export(t, source, memory.TransferOptions{Scope: &memory.Scope{Tenant: "acme", User: "bob"}})
+	whole := items(text)
+	lines := strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n")
+	for i := 1; i < len(lines)-1; i++ {
+		for name, c := range map[string]struct {
+			changed []string
+			says    string
+		}{
+			"missing": {slices.Concat(lines[:i], lines[i+1:]), fmt.Sprintf("line %d: it was line %d of the export", i+1, i+2)},
+			"twice":   {slices.Concat(lines[:i+1], lines[i:]), fmt.Sprintf("line %d: it was line %d of the export", i+2, i+1)},
+		} {
+			target := kinds["in memory"](t)
+			_, err := in(t, target).Import(t.Context(), strings.NewReader(strings.Join(c.changed, "")), memory.TransferOptions{})
+			require.ErrorIs(t, err, memory.ErrTruncated, "%s: %s", name, lines[i])
+			require.ErrorContains(t, err, c.says, "%s: %s", name, lines[i])
+			got, _ := export(t, target, memory.TransferOptions{})
+			require.Subset(t, whole, items(got), "%s: line %d", name, i+1)
+		}
+	}
+}
+
+// An export of an older version has no numbers of lines. It is imported, and a missing line within it is an error,
+// unless it is one of several chunks or messages; and so is a chunk of another document.
+func TestImportOfAnExportWithoutLineNumbers(t *testing.T) {
+	t.Parallel()
+	source, target := kinds["in memory"](t), kinds["in memory"](t)
+	fill(t, source)
+	text, counts := export(t, source, memory.TransferOptions{})
 	lines := strings.SplitAfter(text, "\n")
+	for i := range lines {
+		lines[i] = lineNumber.ReplaceAllString(lines[i], "}\n")
+	}
+	added, err := in(t, target).Import(t.Context(), strings.NewReader(strings.Join(lines, "")), memory.TransferOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, counts, added)
+	got, _ := export(t, target, memory.TransferOptions{})
+	assertSameLines(t, text, got)
 	for prefix, want := range map[string]error{`{"fact"`: memory.ErrTruncated, `{"value"`: memory.ErrTruncated, `{"document"`: memory.ErrFormat} {
 		without := slices.Clone(lines)
 		at := slices.IndexFunc(without, func(l string) bool { return strings.HasPrefix(l, prefix) })
