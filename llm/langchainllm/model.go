@@ -19,6 +19,10 @@ type Options struct {
 	Name string
 	// Model is the provider's name of the model, for traces and metrics. Empty means unknown.
 	Model string
+	// StreamTools is for a model of provider Generic, such as one of your own. It says that, while the model streams, it
+	// passes only text to the streaming function and returns the tool calls at the end. Then text is yielded as it
+	// arrives although the request has tools. Other providers ignore it.
+	StreamTools bool
 	// MaxTokens is the maximum number of tokens of a reply, for requests without a limit. Zero
 	// means the provider's default, and 4096 where the provider has none.
 	MaxTokens int
@@ -45,8 +49,9 @@ func New(m llms.Model, o Options) *Model {
 		provider = Detect(m)
 	}
 	p, ok := profiles[provider]
-	if !ok {
+	if !ok || provider == Generic {
 		p = profiles[Generic]
+		p.streamTools = o.StreamTools
 	}
 	name := o.Name
 	if name == "" {
@@ -63,7 +68,8 @@ func (m *Model) ModelName() llm.ModelName { return llm.ModelName{Provider: m.nam
 
 // Stream asks the model. With a provider that needs a [Transport], text, reasoning and tool calls
 // are yielded as they arrive. With any other provider, text is yielded as it arrives if the
-// request has no tools. With tools, the whole reply comes at its end.
+// provider streams it and the request has no tools. With tools, the whole reply comes at its end,
+// except from Vertex and with [Options.StreamTools]: the calls come after the text.
 //
 // A request that the provider does not support fails with an [llm.Error] of kind
 // [llm.ErrBadRequest], and nothing is sent. When ctx is done, the error is the error of ctx. If

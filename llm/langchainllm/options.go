@@ -12,7 +12,10 @@ import (
 	"github.com/weft-go/weft/llm/langchainllm/internal/wire"
 )
 
-const noTools = "langchaingo loses its tools; open its OpenAI-compatible /v1 with llms/openai instead"
+const (
+	noTools   = "langchaingo loses its tools; open its OpenAI-compatible /v1 with llms/openai instead"
+	firstOnly = "langchaingo sends only the first message of a conversation, and this one has %d with the instructions; open the provider's OpenAI-compatible /v1 with llms/openai instead"
+)
 
 // leastTemperature is sent instead of zero to a library that does not send zero.
 const leastTemperature = 1e-6

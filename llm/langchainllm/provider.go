@@ -25,11 +25,12 @@ const (
 	Vertex     Provider = "vertex"     // llms/googleai/vertex
 	Ollama     Provider = "ollama"     // llms/ollama; llms/openai with Compatible can do more
 	Bedrock    Provider = "bedrock"    // llms/bedrock
-	Generic    Provider = "generic"    // any other: only what every provider can do
+	Generic    Provider = "generic"    // any other, such as your own: text and tools; see Options.StreamTools
 )
 
 // Detect returns the provider of a model by the package of its type, without
-// importing it. A wrapped model is Generic.
+// importing it. For a package of langchaingo that can only send text, it is the name of the package.
+// A wrapped model is Generic.
 func Detect(m llms.Model) Provider {
 	t := reflect.TypeOf(m)
 	for t != nil && t.Kind() == reflect.Pointer {
@@ -62,6 +63,10 @@ type profile struct {
 	callsDeclared bool
 	// streamTools: the library returns the tool calls of a stream.
 	streamTools bool
+	// noStream: the library passes the events of a stream as its text, or ends the program if it cannot read one.
+	noStream bool
+	// firstOnly: the library sends only the first message of a conversation.
+	firstOnly bool
 	// omitsZero: the library does not send a temperature of zero.
 	omitsZero bool
 	// deaf: the library ignores the end of the context of a call.
@@ -122,6 +127,15 @@ var profiles = map[Provider]profile{
 	},
 	Mistral: {temperature: 0.7, maxTokens: 4096, deaf: true, saysStop: true},
 	Generic: {tools: true, temperature: 1, callsDeclared: true},
+
+	"cloudflare":  {temperature: 1, noStream: true},
+	"cohere":      {temperature: 1, firstOnly: true},
+	"ernie":       {temperature: 1, firstOnly: true, noStream: true},
+	"huggingface": {temperature: 1, firstOnly: true},
+	"llamafile":   {temperature: 1},
+	"local":       {temperature: 1, firstOnly: true},
+	"maritaca":    {temperature: 1},
+	"watsonx":     {temperature: 1, firstOnly: true},
 }
 
 var googleProfile = profile{

@@ -43,6 +43,9 @@ func (m *Model) question(r llm.Request) (question, error) {
 	if system := strings.Join(t.system, "\n\n"); system != "" {
 		q.messages = append([]llms.MessageContent{message(llms.ChatMessageTypeSystem, llms.TextContent{Text: system})}, q.messages...)
 	}
+	if n := len(q.messages); m.profile.firstOnly && n > 1 {
+		return question{}, fmt.Errorf(firstOnly, n)
+	}
 	q.options = m.options(r, tools)
 	return q, nil
 }

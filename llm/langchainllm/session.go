@@ -37,7 +37,7 @@ func (s *session) run(ctx context.Context) error {
 	if p.dialect != wire.None {
 		return s.runWired(ctx)
 	}
-	a := s.ask(ctx, !s.question.calls || p.streamTools)
+	a := s.ask(ctx, !p.noStream && (!s.question.calls || p.streamTools))
 	if s.left {
 		return nil
 	}
