@@ -178,7 +178,8 @@ func (b *Builder) Edge(from, to string) {
 // begins again: it fires the next time when every source has completed once more. A
 // source that completes several times before the join fires counts once. A deferred
 // target runs when no other work remains. Like an edge to [End], a join to [End]
-// schedules nothing.
+// schedules nothing. If a branch leaves a source out, the target does not run:
+// [Snapshot.Waiting] and the logger name such a join.
 func (b *Builder) Join(to string, sources ...string) {
 	b.joins = append(b.joins, engine.Join{Target: to, Sources: sources})
 }

@@ -198,6 +198,36 @@ func TestFinishedThreadReportsWaitingJoins(t *testing.T) {
 	require.Equal(t, want, ended.Waiting, "with a nil logger")
 }
 
+// TestSubgraphLogsWaitingJoins proves that a join of a subgraph that never fired is logged when the call of the
+// subgraph ends, and not when it only pauses.
+func TestSubgraphLogsWaitingJoins(t *testing.T) {
+	t.Parallel()
+	var log logLines
+	logger := slog.New(slog.NewTextHandler(&log, nil))
+	b := graph.New("inner", trail)
+	b.Node("ask", asks("?"))
+	for _, name := range []string{"cheap", "dear", "report"} {
+		b.Node(name, mark(name))
+	}
+	b.Edge(graph.Start, "ask")
+	b.Edge(graph.Start, "cheap")
+	b.Branch("ask", func(state.View) (string, error) { return graph.End, nil }, "dear", graph.End)
+	b.Join("report", "cheap", "dear")
+	inner := compile(t, b, graph.Options{})
+	b = graph.New("outer", trail)
+	b.Subgraph("inner", inner)
+	b.Edge(graph.Start, "inner")
+	g := compile(t, b, graph.Options{Checkpoints: newStore(), Logger: logger})
+	paused := invoke(t, g.Thread("t"), trail.Put("in"))
+	require.Len(t, paused.Pauses, 1)
+	require.Empty(t, log.String())
+	require.True(t, answerAll(t, g.Thread("t")).Done())
+	for _, word := range []string{"graph=inner", "thread=t", "join=report", "arrived=[cheap]", "awaiting=[dear]"} {
+		assert.Contains(t, log.String(), word)
+	}
+	assert.Equal(t, 1, strings.Count(log.String(), "join="), log.String())
+}
+
 // TestReadOfUnsentChannelIsLogged proves that a warning is logged once if a sent task reads
 // a channel which has a value in the state but was not sent. Other reads are not logged.
 func TestReadOfUnsentChannelIsLogged(t *testing.T) {

@@ -129,7 +129,7 @@ func (r *run) invoke(in input) (snap *Snapshot, err error) {
 	if err != nil {
 		return snap, err
 	}
-	r.warnWaiting(snap)
+	r.warnWaiting()
 	if r.pauses != nil {
 		r.emitDetail(Paused, EventDetail{Pauses: r.pauses})
 	}
@@ -143,18 +143,6 @@ func (r *run) closeLog() error {
 		return nil
 	}
 	return r.log.writer.close(r.storeCtx)
-}
-
-// warnWaiting logs each join that still waits for a source at the end of the run.
-// The usual reason is a fan-out without targets.
-func (r *run) warnWaiting(snap *Snapshot) {
-	if r.Logger == nil || len(snap.Tasks) > 0 {
-		return
-	}
-	for _, w := range snap.Waiting {
-		r.Logger.Warn("graph: the run ended, and a join still waits for some of its sources",
-			"graph", r.plan.Name, "thread", r.thread, "join", w.Target, "arrived", w.Arrived, "awaiting", w.Awaiting)
-	}
 }
 
 // start prepares the first superstep of the run.

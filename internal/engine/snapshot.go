@@ -170,6 +170,18 @@ func (p *Plan) waitingJoins(f *frontier) []WaitingJoin {
 	return out
 }
 
+// warnWaiting logs each join that still waits for a source at the end of the run or of the call of a subgraph.
+// The usual reasons are a branch that leaves a source out and a fan-out without targets.
+func (r *run) warnWaiting() {
+	if r.Logger == nil || r.front.left || !r.front.idle() {
+		return
+	}
+	for _, w := range r.plan.waitingJoins(&r.front) {
+		r.Logger.Warn("graph: the run ended, and a join still waits for some of its sources",
+			"graph", r.plan.Name, "thread", r.thread, "join", w.Target, "arrived", w.Arrived, "awaiting", w.Awaiting)
+	}
+}
+
 // InfoOf describes a stored checkpoint.
 func (p *Plan) InfoOf(c *checkpoint.Checkpoint) (Info, error) {
 	next, err := DueNodes(c.Control)

@@ -219,6 +219,7 @@ func (r *run) askParent() {
 
 // endCall ends the call and returns the writes of the subgraph for its parent.
 func (r *run) endCall() (state.Update, error) {
+	r.warnWaiting()
 	r.emitDetail(RunEnded, EventDetail{})
 	t := r.parent
 	t.mu.Lock()
