@@ -62,8 +62,13 @@ func RemainingSteps(ctx context.Context) int {
 
 // IdempotencyKey returns a key for the side effects of the node. It is the same
 // whenever this task runs again, after a failure, a pause or a crash, in every
-// durability mode. Every other task has a different key. Without a thread, the key is
-// only stable within the run. Outside a node, IdempotencyKey returns "".
+// durability mode. Every other task of the thread has a different key. Without a thread,
+// the key is only stable within the run. Outside a node, IdempotencyKey returns "".
+//
+// The key begins with the id of the thread, and does not name the graph or the store. If
+// two services share the system that gets the keys, put the name of the service before the
+// key. A thread that is deleted and begun again has the keys of the deleted one, so give a
+// new thread a new id.
 //
 // Under [Exit] and [Async] a crash may lose the input of a run, and [ConflictRollback]
 // removes the input of the other run. The next run from the same checkpoint then has

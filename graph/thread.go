@@ -20,7 +20,8 @@ type Thread struct {
 	tasks []string // the path of a subgraph; see SubgraphThread
 }
 
-// Thread returns a handle on the thread with this id. It need not exist yet.
+// Thread returns a handle on the thread with this id. It need not exist yet. A store does
+// not know which graph began a thread, so graphs that share a store need different ids.
 func (g *Graph) Thread(id string) *Thread { return &Thread{g: g, id: id} }
 
 // ID returns the thread's id.
@@ -50,7 +51,7 @@ func (t *Thread) With(o RunOptions) *Thread {
 // state of the thread. The writes decide how the run begins:
 //
 //   - Writes to channels are new input: a turn begins at the graph's entry. The
-//     tasks of an unfinished superstep are dropped; deferred nodes keep waiting.
+//     tasks and questions of an unfinished superstep are dropped; deferred nodes keep waiting.
 //   - Answers, [Goto], [Send] or [Continue] make the thread resume where it is. If
 //     there are also writes to channels, they edit its state first.
 //   - Without writes the thread resumes: after a pause, after a failure, or where a
@@ -112,7 +113,7 @@ func (t *Thread) fail(err error) error {
 }
 
 // Delete removes the thread with all its checkpoints. [RunOptions.Conflict] applies if
-// a run holds the thread.
+// a run holds the thread. A new thread with the same id has the same keys of [IdempotencyKey].
 func (t *Thread) Delete(ctx context.Context) error {
 	o, err := t.options()
 	if err == nil && t.at != "" {
