@@ -23,11 +23,27 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// agentServer serves an agent whose tool emits a value.
+// A ticket is a value of a program whose method has a name that package agent uses, too.
+type ticket struct {
+	Seat string `json:"seat"`
+}
+
+func (ticket) EventName() string { return "concert" }
+
+// A report is a value of a program that embeds one of package agent.
+type report struct {
+	agent.Outcome
+
+	Note string `json:"note"`
+}
+
+// agentServer serves an agent whose tool emits values.
 func agentServer(t *testing.T, output map[string][]string) (*server.Server, error) {
 	t.Helper()
 	look := tools.New("look", "Looks.", func(ctx context.Context, _ struct{}) (string, error) {
 		graph.Emit(ctx, map[string]string{"from": "the program"})
+		graph.Emit(ctx, ticket{"12a"})
+		graph.Emit(ctx, report{Note: "its own"})
 		return "seen", nil
 	})
 	set, err := tools.NewSet(look)
@@ -119,8 +135,10 @@ func TestCustomHasOnlyWhatTheProgramEmits(t *testing.T) {
 			named = append(named, d.Name)
 		}
 	}
-	assert.Equal(t, []string{`{"from":"the program"}`}, custom)
-	assert.Equal(t, []string{"agent_turn", "custom", "agent_turn", "agent_outcome"}, named)
+	require.Len(t, custom, 3)
+	assert.Equal(t, []string{`{"from":"the program"}`, `{"seat":"12a"}`}, custom[:2])
+	assert.Contains(t, custom[2], `"note":"its own"`)
+	assert.Equal(t, []string{"agent_turn", "custom", "custom", "custom", "agent_turn", "agent_outcome"}, named)
 }
 
 func TestWebhooksHaveTheOutputOfTheGraph(t *testing.T) {

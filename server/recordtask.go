@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/internal/named"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/state"
 	"github.com/weft-go/weft/tools"
@@ -76,16 +77,13 @@ func (r *recorder) emitted(sc *scope, at *graph.Place, e graph.Emitted) error {
 	if err != nil {
 		data = encoded(fmt.Sprint(e.Value))
 	}
-	if v, ok := e.Value.(named); ok {
-		if with, err := merged(data, encoded(map[string]string{"name": v.EventName()})); err == nil {
+	if name, ok := named.NameOf(e.Value); ok {
+		if with, err := merged(data, encoded(map[string]string{"name": name})); err == nil {
 			return r.write(sc, at, kindNamed, with)
 		}
 	}
 	return r.write(sc, at, kindCustom, json.RawMessage(data))
 }
-
-// A named value is emitted by a library. The mode custom, which is for the values of programs, does not have it.
-type named interface{ EventName() string }
 
 // called writes that a call of a tool was answered.
 func (r *recorder) called(sc *scope, at *graph.Place, f tools.CallFinished) error {

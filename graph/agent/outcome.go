@@ -3,6 +3,7 @@ package agent
 import (
 	"encoding/json"
 
+	"github.com/weft-go/weft/internal/named"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/state"
 )
@@ -60,11 +61,13 @@ type Turn struct {
 	Most   int `json:"most"`
 }
 
-// EventName is the name under which package server streams the value.
-func (Turn) EventName() string { return "agent_turn" }
+// EventName makes package server stream the value under the name "agent_turn", apart from the values of
+// programs.
+func (Turn) EventName() named.Event { return named.Of[Turn]("agent_turn") }
 
-// EventName is the name under which package server streams the value.
-func (Outcome) EventName() string { return "agent_outcome" }
+// EventName makes package server stream the value under the name "agent_outcome", apart from the values of
+// programs.
+func (Outcome) EventName() named.Event { return named.Of[Outcome]("agent_outcome") }
 
 // progress is the stored state of a run. Its channel has the agent's name, so that an agent and
 // its subgraphs do not share it.

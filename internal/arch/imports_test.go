@@ -61,7 +61,7 @@ var layers = map[string][]string{
 	"tools":                  {"llm", "state", "internal/display", "internal/schema", "internal/suggest"},
 	"tools/...":              {"tools", "llm", "state", "internal/toolname", "internal/uuid"},
 	"graph/otelgraph":        {"checkpoint", "graph", "llm", "tools"},
-	"graph/agent":            {"graph", "llm", "tools", "state"},
+	"graph/agent":            {"graph", "internal/named", "internal/uuid", "llm", "tools", "state"},
 	"graph/agent/middleware": {"graph", "graph/agent", "llm", "tools", "tools/plan", "state"},
 	"graph/agent/deep":       {"graph", "graph/agent", "graph/agent/middleware", "llm", "tools", "state"},
 
@@ -82,7 +82,7 @@ var layers = map[string][]string{
 	"internal/stored":            {"checkpoint", "graph", "internal/lru", "internal/schema", "internal/statecore", "llm", "server/runs", "server/runs/memruns", "state"},
 	"server/ui":                  {"tools"},
 	"server/ui/internal/...":     {"checkpoint", "checkpoint/...", "graph", "graph/agent", "graph/node", "llm", "llm/llmtest", "memory", "memory/inmemory", "server", "server/runs/memruns", "server/ui", "state", "tools"},
-	"server":                     {"checkpoint", "graph", "graph/draw", "llm", "memory", "internal/stored", "server/runs", "server/ui", "state", "tools", "internal/engine", "internal/uuid"},
+	"server":                     {"checkpoint", "graph", "graph/draw", "llm", "memory", "internal/named", "internal/stored", "server/runs", "server/ui", "state", "tools", "internal/engine", "internal/uuid"},
 
 	// Examples and commands import only what users can import. The command weft also reads threads
 	// without their graphs.

@@ -1,0 +1,27 @@
+// Package named marks the types of values that a library emits to the stream of a run. Package server
+// streams them under their names, and the values of programs as custom values.
+package named
+
+import "reflect"
+
+// An Event is the mark of a type. A type has it by a method:
+//
+//	func (Turn) EventName() named.Event { return named.Of[Turn]("agent_turn") }
+type Event struct {
+	name string
+	of   reflect.Type
+}
+
+// Of returns the mark of the type T with a name.
+func Of[T any](name string) Event { return Event{name, reflect.TypeFor[T]()} }
+
+// NameOf returns the name of a value whose type has a mark. A program cannot have a value with a mark:
+// it cannot import this package, and a struct that embeds a marked type has the mark of another type.
+func NameOf(value any) (name string, ok bool) {
+	v, ok := value.(interface{ EventName() Event })
+	if !ok || reflect.TypeOf(value).Kind() == reflect.Pointer { // the pointer may be nil
+		return "", false
+	}
+	e := v.EventName()
+	return e.name, e.of == reflect.TypeOf(value)
+}
