@@ -14,6 +14,10 @@ import (
 // is the type of its prompt, and A the type of its answer. Declare it as a package
 // variable. It is safe for concurrent use.
 //
+// If the JSON of a prompt is an object with the JSON schema of the answers in the field "schema", package server and the
+// command weft refuse an answer that does not fit, and the pages of the server make a form of the schema. Answer
+// does not read it. Give P a field of the type [encoding/json.RawMessage] for it, so that it is stored unchanged.
+//
 //	var Approve = graph.NewInterrupt[Order, bool]("approve")
 //
 //	func submit(ctx context.Context, s state.View) (state.Update, error) {

@@ -1,6 +1,8 @@
 package server_test
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"testing"
@@ -12,6 +14,7 @@ import (
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/server"
 	"github.com/weft-go/weft/server/runs/memruns"
+	"github.com/weft-go/weft/state"
 )
 
 // An answer that does not fit its question is refused in each way to give it, and the question stays open.
@@ -50,4 +53,56 @@ func TestAnAnswerThatDoesNotFitItsQuestionIsRefused(t *testing.T) {
 	assert.Nil(t, field(got, "__error__"))
 	id, _ = question()
 	assert.Empty(t, id)
+}
+
+// A graph that asks for a number, with the schema of the answer.
+func counts(t *testing.T) *graph.Graph {
+	t.Helper()
+	type prompt struct {
+		Title  string          `json:"title"`
+		Schema json.RawMessage `json:"schema"`
+	}
+	cups := state.Last[int]("cups")
+	ask := graph.NewInterrupt[prompt, int]("cups")
+	b := graph.New("counts", cups)
+	b.Node("ask", func(ctx context.Context, _ state.View) (state.Update, error) {
+		n, err := ask.Wait(ctx, prompt{"How many cups?", json.RawMessage(`{"type":"integer"}`)})
+		return state.Update{cups.Put(n)}, err
+	})
+	b.Edge(graph.Start, "ask")
+	g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
+	require.NoError(t, err)
+	return g
+}
+
+// JSON Schema takes 2.0 for an integer, and Go does not. The node gets the form that it can decode, whatever the way of
+// the answer.
+func TestANodeGetsTheCheckedFormOfAnAnswer(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]func(id string) (path, body string){
+		"resume": func(string) (string, string) {
+			return "/runs/wait", `{"assistant_id":"counts","command":{"resume":2.0}}`
+		},
+		"resume by id": func(id string) (string, string) {
+			return "/runs/wait", `{"assistant_id":"counts","command":{"resume":{"` + id + `":2.0}}}`
+		},
+		"respond": func(id string) (string, string) {
+			return "/commands", `{"id":1,"method":"input.respond","params":{"interrupt_id":"` + id + `","response":2.0}}`
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newServer(t, server.Options{Graphs: map[string]*graph.Graph{"counts": counts(t)}, Runs: memruns.New()})
+			thread := "/threads/" + studioThread
+			_, asked := send(t, s, http.MethodPost, thread+"/runs/wait", `{"assistant_id":"counts","if_not_exists":"create","input":{}}`)
+			id, _ := field(asked, "__interrupt__", 0, "id").(string)
+			require.NotEmpty(t, id)
+			path, body := answer(id)
+			status, _ := send(t, s, http.MethodPost, thread+path, body)
+			require.Equal(t, http.StatusOK, status)
+			_, found := send(t, s, http.MethodPost, "/weft/runs/search", `{"thread_id":"`+studioThread+`"}`)
+			run, _ := field(found, "runs", 0, "run_id").(string)
+			assert.Equal(t, json.Number("2"), field(get(t, s, thread+"/runs/"+run+"/join"), "cups"))
+		})
+	}
 }

@@ -285,7 +285,7 @@ func (c *call) respond(thread string, data json.RawMessage) (any, error) {
 		if !known {
 			return nil, &commandError{codeNoInterrupt, "The thread has no open question " + shortened(id) + "."}
 		}
-		if err := stored.CheckAnswer(prompt, answer); err != nil {
+		if _, err := stored.CheckAnswer(prompt, answer); err != nil { // the run takes the checked form
 			return nil, &commandError{codeInvalid, "Question " + id + ": " + err.Error() + "."}
 		}
 	}

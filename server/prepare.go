@@ -296,10 +296,11 @@ func readAnswers(resume json.RawMessage, open []graph.Pause) (state.Update, erro
 func answersTo(questions []graph.Pause, answers map[string]json.RawMessage) (state.Update, error) {
 	var out state.Update
 	for _, p := range questions {
-		if err := stored.CheckAnswer(p.Prompt, answers[p.ID]); err != nil {
+		answer, err := stored.CheckAnswer(p.Prompt, answers[p.ID])
+		if err != nil {
 			return nil, wrongInput("question %s: %v", p.ID, err)
 		}
-		out = append(out, graph.NewInterrupt[any, json.RawMessage](p.Interrupt).Answer(p.ID, answers[p.ID]))
+		out = append(out, graph.NewInterrupt[any, json.RawMessage](p.Interrupt).Answer(p.ID, answer))
 	}
 	return out, nil
 }

@@ -13,17 +13,19 @@ import (
 // ErrNoQuestion is returned by [Answer] if the thread has no open question with the id.
 var ErrNoQuestion = errors.New("the thread has no open question with this id")
 
-// CheckAnswer returns an error if the prompt of a question has the JSON schema of its answers in the field
-// "schema", and the answer does not fit it. It ignores a schema that it cannot read.
-func CheckAnswer(prompt, value json.RawMessage) error {
+// CheckAnswer returns an answer in the form that the node decodes. If the prompt of its question has the JSON
+// schema of the answers in the field "schema", CheckAnswer returns an error for an answer that does not fit the
+// schema, and else the form of [schema.Schema.Check]: 1.0 is 1. It ignores a schema that it cannot read.
+func CheckAnswer(prompt, value json.RawMessage) (json.RawMessage, error) {
 	s := answerSchema(prompt)
 	if s == nil {
-		return nil // the node decides
+		return value, nil // the node decides
 	}
-	if _, err := s.Check(value); err != nil {
-		return fmt.Errorf("the answer does not fit the question: %w", err)
+	checked, err := s.Check(value)
+	if err != nil {
+		return nil, fmt.Errorf("the answer does not fit the question: %w", err)
 	}
-	return nil
+	return checked, nil
 }
 
 // ExampleAnswer returns an object that [CheckAnswer] accepts. It returns "" if it knows none.
@@ -49,9 +51,9 @@ func answerSchema(prompt json.RawMessage) *schema.Schema {
 	return s
 }
 
-// Answer stores the answer to an open question, unless [CheckAnswer] refuses it. The next run of the thread uses it. If the store is a
-// [checkpoint.Leaser], Answer leases the thread, and so it returns [checkpoint.ErrConflict] while a run
-// holds the thread.
+// Answer stores the answer to an open question, unless [CheckAnswer] refuses it. The next run of the
+// thread uses it. If the store is a [checkpoint.Leaser], Answer leases the thread, and so it returns
+// [checkpoint.ErrConflict] while a run holds the thread.
 func Answer(ctx context.Context, store checkpoint.Store, thread, question string, value json.RawMessage) (err error) {
 	if leaser, ok := store.(checkpoint.Leaser); ok {
 		lease, err2 := leaser.Lease(ctx, thread)
@@ -70,7 +72,7 @@ func Answer(ctx context.Context, store checkpoint.Store, thread, question string
 	if !p.open[question] {
 		return fmt.Errorf("question %s: %w", question, ErrNoQuestion)
 	}
-	if err := CheckAnswer(p.prompts[question], value); err != nil {
+	if value, err = CheckAnswer(p.prompts[question], value); err != nil {
 		return err
 	}
 	w := checkpoint.Write{Task: p.tasks[question], Channel: "$answer"}

@@ -199,6 +199,29 @@ func TestTheNextRunUsesAStoredAnswer(t *testing.T) {
 	assert.Equal(t, "done", messages.Get(snap)[len(messages.Get(snap))-1].Text())
 }
 
+// JSON Schema takes 2.0 for an integer, and Go does not.
+func TestAStoredAnswerHasTheFormThatTheNodeDecodes(t *testing.T) {
+	t.Parallel()
+	cups, store := state.Last[int]("cups"), memcheckpoint.New(memcheckpoint.Options{})
+	ask := graph.NewInterrupt[map[string]json.RawMessage, int]("cups")
+	b := graph.New("counts", cups)
+	b.Node("ask", func(ctx context.Context, _ state.View) (state.Update, error) {
+		n, err := ask.Wait(ctx, map[string]json.RawMessage{"schema": json.RawMessage(`{"type":"integer"}`)})
+		return state.Update{cups.Put(n)}, err
+	})
+	b.Edge(graph.Start, "ask")
+	g, err := b.Compile(graph.Options{Checkpoints: store})
+	require.NoError(t, err)
+	snap, err := g.Thread("t").Invoke(t.Context(), graph.Begin())
+	require.NoError(t, err)
+	require.Len(t, snap.Pauses, 1)
+	require.ErrorContains(t, stored.Answer(t.Context(), store, "t", snap.Pauses[0].ID, json.RawMessage("2.5")), "does not fit the question")
+	require.NoError(t, stored.Answer(t.Context(), store, "t", snap.Pauses[0].ID, json.RawMessage("2.0")))
+	snap, err = g.Thread("t").Invoke(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, 2, cups.Get(snap))
+}
+
 func TestAGraphFromCheckpointsCannotRun(t *testing.T) {
 	t.Parallel()
 	store := memcheckpoint.New(memcheckpoint.Options{})
