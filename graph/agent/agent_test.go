@@ -136,7 +136,8 @@ func TestLastTurnHasNoTools(t *testing.T) {
 }
 
 // TestModelThatNeverAnswersEndsOutOfTurn proves that a run ends if the model calls a
-// tool in its last turn, that the call gets a result, and that Result has the reason.
+// tool in its last turn, that the call gets a result, that Result has the reason, and that the last
+// message tells it.
 func TestModelThatNeverAnswersEndsOutOfTurn(t *testing.T) {
 	t.Parallel()
 	replies := slices.Repeat([]llmtest.Reply{llmtest.Call("add", `{"a":1,"b":1}`)}, 10)
@@ -148,10 +149,12 @@ func TestModelThatNeverAnswersEndsOutOfTurn(t *testing.T) {
 	assert.EqualValues(t, 10, r.Turns)
 	assert.Equal(t, "helper", r.Agent)
 	assert.NotEmpty(t, r.Problem)
-	last, _ := agent.Messages.Last(snap)
-	assert.EqualValues(t, 21, agent.Messages.Len(snap))
-	assert.Equal(t, llm.StatusError, last.Status)
-	assert.Contains(t, last.Text(), "10 times")
+	messages := agent.Messages.Get(snap)
+	require.Len(t, messages, 22)
+	assert.Equal(t, llm.StatusError, messages[20].Status)
+	assert.Contains(t, messages[20].Text(), "10 times")
+	assert.Equal(t, llm.RoleAssistant, messages[21].Role)
+	assert.Equal(t, "I stopped: the limit of 10 model calls for one request is reached.", messages[21].Text())
 }
 
 var approve = graph.NewInterrupt[string, bool]("approve")

@@ -47,18 +47,18 @@ func TestRunEndsWithReason(t *testing.T) {
 	}{
 		{"answer", llmtest.Say("so"), agent.Answered, "user:go | assistant:so"},
 		{"cut off", stopping(llmtest.Say("so and"), llm.StopLength), agent.CutOff, "user:go | assistant:so and"},
-		{"cut off before it began", end(llm.StopLength), agent.CutOff, "user:go"},
+		{"cut off before it began", end(llm.StopLength), agent.CutOff, "user:go | assistant:I stopped: a token limit cut off the reply."},
 		{"cut off in a call", llmtest.Reply{Chunks: []llm.Chunk{
 			{Kind: llm.ChunkToolCall, ToolCall: llm.ToolCallDelta{Name: "add", Arguments: `{"a":`}},
 			{Kind: llm.ChunkEnd, StopReason: llm.StopLength},
-		}}, agent.CutOff, "user:go"},
+		}}, agent.CutOff, "user:go | assistant:I stopped: a token limit cut off the reply."},
 		{"filtered", stopping(llmtest.Say("so"), llm.StopFilter), agent.Filtered, "user:go | assistant:so"},
-		{"filtered all", end(llm.StopFilter), agent.Filtered, "user:go"},
+		{"filtered all", end(llm.StopFilter), agent.Filtered, "user:go | assistant:I stopped: the provider refused or filtered the reply."},
 		{
 			"filtered with a call", stopping(llmtest.Call("add", `{"a":1,"b":2}`), llm.StopFilter), agent.Filtered,
-			"user:go | assistant | tool:The tool was not called: the provider filtered the reply.",
+			"user:go | assistant | tool:The tool was not called: the provider filtered the reply. | assistant:I stopped: the provider refused or filtered the reply.",
 		},
-		{"refused", llmtest.Fail(&llm.Error{Kind: llm.ErrContentFilter}), agent.Filtered, "user:go"},
+		{"refused", llmtest.Fail(&llm.Error{Kind: llm.ErrContentFilter}), agent.Filtered, "user:go | assistant:I stopped: the provider refused or filtered the reply."},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/internal/uuid"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/state"
 	"github.com/weft-go/weft/tools"
@@ -50,12 +51,26 @@ func (a *agent) stopped(ctx context.Context, t *turn, message llm.Message) (stat
 		stored = append(stored, llm.ToolError(c, "The tool was not called: the run was stopped."))
 	}
 	if message.Role != "" {
-		stored = append(stored, message)
+		stored = append(stored, say(ctx, message))
 	}
 	if len(stored) > 0 {
 		t.update = append(t.update, a.messages.Put(stored...))
 	}
 	return a.finish(ctx, t, Stopped, cmp.Or(message.Text(), "a middleware stopped the run")), nil
+}
+
+// say emits a message of the program as the chunks of a reply, so that all streams have it, and returns it with its
+// id. A message that cannot be a reply is not emitted.
+func say(ctx context.Context, message llm.Message) llm.Message {
+	if message.ID == "" {
+		message.ID = uuid.New()
+	}
+	for chunk, err := range llm.Reply(message) {
+		if err == nil {
+			graph.Emit(ctx, chunk)
+		}
+	}
+	return message
 }
 
 // checkStop returns an error for a message of a Stop that the conversation cannot have.
@@ -74,6 +89,9 @@ func checkStop(message llm.Message) error {
 func (a *agent) finish(ctx context.Context, t *turn, reason Reason, problem string) state.Update {
 	asks := a.answers != nil && !t.answered && t.Answer == nil && (reason == Answered || reason == OutOfTurn)
 	t.Reason, t.Problem = reason, problem
+	if !asks {
+		a.explain(ctx, t)
+	}
 	switch {
 	case asks:
 		t.Next = AnswerNode
@@ -87,6 +105,37 @@ func (a *agent) finish(ctx context.Context, t *turn, reason Reason, problem stri
 		o.Reason, o.Problem = reason, problem
 	}
 	return append(t.update, a.run.Put(t.progress), Result.Put(o))
+}
+
+// explain adds a message to the conversation if the run ends without a reply, and nothing else there says why.
+func (a *agent) explain(ctx context.Context, t *turn) {
+	text := t.Reason.text(t.Turns)
+	s, err := state.Apply(t.start, t.update...)
+	if text == "" || t.Answer != nil || err != nil { // the engine returns the error
+		return
+	}
+	if last, _ := a.messages.Last(s); last.Role == llm.RoleAssistant && last.Text() != "" {
+		return
+	}
+	message := llm.Assistant(text)
+	message.Name = a.name
+	t.update = append(t.update, a.messages.Put(say(ctx, message)))
+}
+
+// text returns what a person reads if an agent ends for this reason after a number of turns and the model gave no
+// reply. It is empty if there is nothing to say.
+func (r Reason) text(turns int) string {
+	switch r {
+	case OutOfTurn:
+		return fmt.Sprintf("I stopped: the limit of %d model calls for one request is reached.", turns)
+	case CutOff:
+		return "I stopped: a token limit cut off the reply."
+	case Filtered:
+		return "I stopped: the provider refused or filtered the reply."
+	case Unfit:
+		return "I stopped: the model did not give its answer in the required form."
+	}
+	return ""
 }
 
 // end returns the writes that end the run, and emits the outcome.

@@ -154,6 +154,12 @@ func expect(stack []*part, replies []string, maxTurns int) (notes, said []string
 		}
 	}
 	phase := "begin"
+	limited := func() {
+		reason, phase = agent.OutOfTurn, "end"
+		if last := said[len(said)-1]; last != "answer" && !strings.HasPrefix(last, "stopped") { // no reply says it
+			said = append(said, fmt.Sprintf("I stopped: the limit of %d model calls for one request is reached.", turns))
+		}
+	}
 	for {
 		switch phase {
 		case "begin":
@@ -173,7 +179,7 @@ func expect(stack []*part, replies []string, maxTurns int) (notes, said []string
 			}
 			if jumps(err, agent.ToolsNode) {
 				if last {
-					reason, phase = agent.OutOfTurn, "end"
+					limited()
 				}
 				continue // there are no calls, so the model is next
 			}
@@ -195,7 +201,7 @@ func expect(stack []*part, replies []string, maxTurns int) (notes, said []string
 				continue
 			case ended != nil:
 				if last {
-					reason, phase = agent.OutOfTurn, "end"
+					limited()
 				}
 				continue
 			}
@@ -222,15 +228,15 @@ func expect(stack []*part, replies []string, maxTurns int) (notes, said []string
 					said = append(said, "not called")
 				}
 				if last {
-					reason, phase = agent.OutOfTurn, "end"
+					limited()
 				}
 			case calling && last:
 				said = append(said, "not called")
-				reason, phase = agent.OutOfTurn, "end"
+				limited()
 			case calling:
 				phase = "tool"
 			case last:
-				reason, phase = agent.OutOfTurn, "end"
+				limited()
 			default:
 				reason, phase = agent.Answered, "end"
 			}

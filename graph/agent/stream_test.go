@@ -118,6 +118,46 @@ func TestChunksOfRun(t *testing.T) {
 	}
 }
 
+// TestAStopIsStreamed proves that clients of a stream get the text of a stop like that of a reply, once and
+// as it is stored.
+func TestAStopIsStreamed(t *testing.T) {
+	t.Parallel()
+	closed := agent.Middleware{Name: "hours", BeforeModel: func(context.Context, agent.Run) (state.Update, error) {
+		return nil, agent.Stop(llm.Assistant("We are closed."))
+	}}
+	call := llmtest.Call("add", `{"a":1,"b":1}`)
+	for name, c := range map[string]struct {
+		model   llm.Model
+		options agent.Options
+		want    string
+	}{
+		"a middleware":          {llmtest.NewScript(), agent.Options{Use: []agent.Middleware{closed}}, "We are closed."},
+		"the most turns":        {llmtest.NewScript(call), agent.Options{MaxTurns: 1}, "I stopped: the limit of 1 model calls for one request is reached."},
+		"a refusal":             {llmtest.NewScript(llmtest.Fail(&llm.Error{Kind: llm.ErrContentFilter})), agent.Options{}, "I stopped: the provider refused or filtered the reply."},
+		"a reply that has text": {llmtest.NewScript(stopping(llmtest.Say("so"), llm.StopFilter)), agent.Options{}, "so"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := newAgent(t, c.model, newSet(t, tools.New("add", "Adds.", add)), c.options)
+			w := watch(g.Stream(t.Context(), agent.Messages.Put(llm.User("go"))))
+			last, _ := agent.Messages.Last(w.snapshot(t))
+			assert.Equal(t, c.want, last.Text())
+			assert.Equal(t, c.want, w.texts[last.ID], "the text of the chunks")
+		})
+	}
+}
+
+// A message that cannot be streamed as a reply ends a run, too.
+func TestAStopMayHaveAnyMessage(t *testing.T) {
+	t.Parallel()
+	message := llm.User("Come back tomorrow.")
+	stop := agent.Middleware{BeforeModel: func(context.Context, agent.Run) (state.Update, error) { return nil, agent.Stop(message) }}
+	w := watch(newAgent(t, llmtest.NewScript(), nil, agent.Options{Use: []agent.Middleware{stop}}).Stream(t.Context(), agent.Messages.Put(llm.User("go"))))
+	last, _ := agent.Messages.Last(w.snapshot(t))
+	assert.Equal(t, llm.RoleUser, last.Role)
+	assert.Equal(t, message.Text(), last.Text())
+}
+
 // TestChunksOfFailure proves that the last chunk of a failed run is a ChunkError.
 func TestChunksOfFailure(t *testing.T) {
 	t.Parallel()

@@ -218,7 +218,8 @@ func (m *member) lastAnswer(sub state.View) llm.Message {
 	}
 	last, _ := m.Messages.Last(sub)
 	answer := llm.Message{Status: llm.StatusSuccess}
-	if last.Role == llm.RoleAssistant {
+	said := r.Reason.text(r.Turns)
+	if last.Role == llm.RoleAssistant && (said == "" || last.Text() != said) {
 		answer.Parts = slices.DeleteFunc(slices.Clone(last.Parts), func(p llm.Part) bool { return p.Type == llm.PartReasoning })
 	}
 	switch text := last.Text(); {
