@@ -47,14 +47,9 @@ func (s *Server) finish(a *activeRun, out outcome) {
 	s.afterEnd(a, out)
 }
 
-// afterEnd does what follows the end of a run.
+// afterEnd does what follows the end of a run: it counts the run, and does what its request asked for.
 func (s *Server) afterEnd(a *activeRun, out outcome) {
 	s.meters.finished(a, out.status)
-	s.followUp(a, out)
-}
-
-// followUp does what the request of a run asked for after its end.
-func (s *Server) followUp(a *activeRun, out outcome) {
 	if a.data.Request.Webhook != "" {
 		s.running.Go(func() { s.callWebhook(a, out) })
 	}

@@ -140,12 +140,13 @@ func (n *round) signal(s syscall.Signal, name string) string {
 
 func (n *round) kill(context.Context) string {
 	r := n.any()
+	client := r.client() // before the kill: afterwards the log may have the id of the next process
 	if r.signal(syscall.SIGKILL) == 0 {
 		return ""
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.killed = append(n.killed, r.client())
+	n.killed = append(n.killed, client)
 	return "kills"
 }
 

@@ -2,7 +2,6 @@ package chat
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"iter"
 	"slices"
@@ -135,10 +134,4 @@ func forgets(messages []llm.Message) bool {
 	return slices.ContainsFunc(messages, func(m llm.Message) bool {
 		return slices.ContainsFunc(m.ToolCalls, func(c llm.ToolCall) bool { return c.Name == ForgetTool })
 	})
-}
-
-// ReadForgotten reads a result of the tool.
-func ReadForgotten(text string) (f Forgotten, err error) {
-	err = json.Unmarshal([]byte(text), &f)
-	return f, err
 }
