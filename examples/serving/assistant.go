@@ -2,44 +2,64 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"strings"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/server"
-	"github.com/weft-go/weft/state"
+	"github.com/weft-go/weft/tools"
 )
 
-var messages = state.Keyed("messages", llm.ByID)
-
-// assistant is a graph with one node, which answers a message.
-func assistant(store checkpoint.Store) (*graph.Graph, error) {
-	b := graph.New("assistant", messages)
-	b.Node("answer", func(ctx context.Context, s state.View) (state.Update, error) {
-		var reply llm.Message
-		request := llm.Request{Messages: messages.Get(s)}
-		for _, err := range graph.Tee(ctx, llm.Stream(ctx, llm.ModelFunc(rules), request, &reply)) {
-			if err != nil {
-				return nil, err
-			}
-		}
-		return state.Update{messages.Put(reply)}, nil
-	})
-	b.Edge(graph.Start, "answer")
-	return b.Compile(graph.Options{Checkpoints: store})
+type note struct {
+	Text string `json:"text"`
 }
 
-// rules stands for a model, so that the example needs no key.
-func rules(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
-	words := strings.Fields(r.Messages[len(r.Messages)-1].Text())
-	user := server.UserID(ctx)
-	if user == "" {
-		user = "you"
+// toolset has a tool that runs at once, and one that a person must approve.
+func toolset() []tools.Tool {
+	count := tools.New("count", "Counts the words of a text.", func(_ context.Context, in note) (string, error) {
+		return fmt.Sprintf("The text has %d words.", len(strings.Fields(in.Text))), nil
+	})
+	send := tools.New("send", "Sends a message to the team.", func(ctx context.Context, in note) (string, error) {
+		return fmt.Sprintf("The message of %s is sent: %s", user(ctx), in.Text), nil
+	})
+	return []tools.Tool{
+		count.Annotate(tools.Annotations{Title: "Count words", ReadOnly: true}),
+		send.Annotate(tools.Annotations{Title: "Send a message", Destructive: true}),
 	}
-	reply := fmt.Sprintf("This is message %d of the thread. Its %d words, for %s, in reverse: ", len(r.Messages), len(words), user)
+}
+
+// assistant is an agent with the tools.
+func assistant(store checkpoint.Store) (*graph.Graph, error) {
+	set, err := tools.NewSet(toolset()...)
+	if err != nil {
+		return nil, err
+	}
+	return agent.New("assistant", llm.ModelFunc(rules), set, agent.Options{
+		Tools: tools.Options{Approval: tools.Approval{Rule: tools.Destructive()}},
+		Graph: graph.Options{Checkpoints: store},
+	})
+}
+
+// rules stands for a model, so that the example needs no key: "count" and "send" call the tools.
+func rules(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
+	last := r.Messages[len(r.Messages)-1]
+	words := strings.Fields(last.Text())
+	switch {
+	case last.Role == llm.RoleTool:
+		return llm.Reply(llm.Assistant(last.Text()))
+	case len(words) > 1 && (strings.EqualFold(words[0], "count") || strings.EqualFold(words[0], "send")):
+		arguments, err := json.Marshal(note{strings.Join(words[1:], " ")})
+		if err != nil {
+			return func(yield func(llm.Chunk, error) bool) { yield(llm.Chunk{}, err) }
+		}
+		return llm.Reply(llm.Assistant("", llm.ToolCall{ID: fmt.Sprint("call-", len(r.Messages)), Name: strings.ToLower(words[0]), Arguments: arguments}))
+	}
+	reply := fmt.Sprintf("This is message %d of the thread. Its %d words, for %s, in reverse: ", len(r.Messages), len(words), user(ctx))
 	return func(yield func(llm.Chunk, error) bool) {
 		if !yield(llm.Chunk{Kind: llm.ChunkText, Text: reply}, nil) {
 			return
@@ -51,4 +71,11 @@ func rules(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
 		}
 		yield(llm.Chunk{Kind: llm.ChunkEnd}, nil)
 	}
+}
+
+func user(ctx context.Context) string {
+	if id := server.UserID(ctx); id != "" {
+		return id
+	}
+	return "you"
 }

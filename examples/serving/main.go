@@ -1,6 +1,8 @@
-// Serving serves a small assistant over HTTP. It needs no key and no other service.
+// Serving serves a small assistant over HTTP, with a chat page and a studio. It needs no key and no other service.
 //
-//	go run ./examples/serving
+//	go run ./examples/serving             http://127.0.0.1:8123/
+//
+// The message "count these words" calls a tool, and "send hello" calls one that a person must approve.
 //
 // Without TOKENS it accepts requests from this machine only. With TOKENS=token=ann,token2=bob it
 // knows the users by their tokens. DATABASE_URL names a PostgreSQL database; otherwise the data is
@@ -14,6 +16,7 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"strings"
 
@@ -47,7 +50,10 @@ func run(ctx context.Context, addr, hosts string, log *slog.Logger) error {
 		Graphs: map[string]*graph.Graph{"assistant": g},
 		Runs:   k.runs,
 		Queue:  k.queue,
-		Chat:   &ui.Chat{Title: "Assistant"},
+		Chat: &ui.Chat{
+			Title: "Assistant", Tools: toolset(),
+			Suggestions: []string{"Turn these words round", "Count these words", "Send hello to all"},
+		},
 		Studio: &ui.Studio{Write: true},
 		Logger: log,
 	}
@@ -64,8 +70,17 @@ func run(ctx context.Context, addr, hosts string, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	if err := s.ListenAndServe(ctx, addr, nil); err != nil {
+	site := http.NewServeMux()
+	site.HandleFunc("GET /{$}", home)
+	site.Handle("/", s)
+	if err := s.ListenAndServe(ctx, addr, site); err != nil {
 		return fmt.Errorf("serving at %s: %w", addr, err)
 	}
 	return nil
+}
+
+// home links to the pages. It needs no token, as their files do.
+func home(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = fmt.Fprint(w, `<!doctype html><html lang="en"><title>Assistant</title><p><a href="/chat/">Chat</a><p><a href="/studio/">Studio</a>`)
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/server"
 )
 
@@ -47,4 +49,40 @@ func TestUsersSeeTheirOwnThreads(t *testing.T) {
 		_, err := tokens(text)
 		assert.Error(t, err, text)
 	}
+}
+
+func TestTheAssistantAsksBeforeItSends(t *testing.T) {
+	t.Parallel()
+	k, err := openStores(t.Context(), "", "")
+	require.NoError(t, err)
+	t.Cleanup(k.close)
+	g, err := assistant(k.checkpoints)
+	require.NoError(t, err)
+	thread := g.Thread("1")
+	say := func(text string) string {
+		t.Helper()
+		snap, err := thread.Invoke(t.Context(), agent.Messages.Put(llm.User(text)))
+		require.NoError(t, err)
+		last, _ := agent.Messages.Last(snap)
+		return last.Text()
+	}
+	assert.Equal(t, "The text has 2 words.", say("Count two words"))
+	assert.Empty(t, say("send hello"), "it waits")
+	snap, err := thread.Snapshot(t.Context())
+	require.NoError(t, err)
+	open, err := agent.Approval.Open(snap)
+	require.NoError(t, err)
+	require.Len(t, open, 1)
+	snap, err = thread.Invoke(t.Context(), agent.Approval.Answer(open[0].ID, open[0].Prompt.Approve()))
+	require.NoError(t, err)
+	last, _ := agent.Messages.Last(snap)
+	assert.Equal(t, "The message of you is sent: hello", last.Text())
+}
+
+func TestTheFirstPageLinksToTheOthers(t *testing.T) {
+	t.Parallel()
+	w := httptest.NewRecorder()
+	home(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+	assert.Contains(t, w.Body.String(), `href="/chat/"`)
+	assert.Contains(t, w.Body.String(), `href="/studio/"`)
 }

@@ -17,7 +17,7 @@ import (
 
 // files are the projects without what is installed.
 //
-//go:embed */package.json */package-lock.json */*.mjs page/index.html page/src python/*.py python/*.txt python/*.ini
+//go:embed */package.json */package-lock.json */*.mjs page/*.html page/src python/*.py python/*.txt python/*.ini
 var files embed.FS
 
 // A project is a folder with tests of clients. It is for Node, or for Python.

@@ -14,7 +14,7 @@ const types = { ".html": "text/html", ".js": "text/javascript" };
 let browser, web, origin;
 
 before(async () => {
-  await build({ logLevel: "error", build: { outDir: "dist", chunkSizeWarningLimit: 4000 } });
+  await build({ logLevel: "error", build: { outDir: "dist", chunkSizeWarningLimit: 4000, rollupOptions: { input: ["index.html", "chat.html"] } } });
   web = createServer(async (request, response) => {
     const path = new URL(request.url, "http://page").pathname;
     const file = join("dist", path === "/" ? "index.html" : path);
@@ -39,8 +39,8 @@ after(async () => {
   web?.close();
 });
 
-/** Opens the page in a browser of its own. Errors of the page fail the test. */
-async function open(t, hook, graph) {
+/** Opens a page in a browser of its own. Errors of the page fail the test. */
+async function openPage(t, path, params) {
   const context = await browser.newContext();
   const page = await context.newPage();
   page.setDefaultTimeout(10_000);
@@ -51,9 +51,11 @@ async function open(t, hook, graph) {
     await context.close();
     assert.deepEqual(errors, []);
   });
-  await page.goto(`${origin}/?${new URLSearchParams({ hook, graph, api })}`);
+  await page.goto(`${origin}/${path}?${new URLSearchParams({ ...params, api })}`);
   return page;
 }
+
+const open = (t, hook, graph) => openPage(t, "", { hook, graph });
 
 async function send(page, text) {
   await page.fill("#input", text);
@@ -158,3 +160,45 @@ for (const [hook, name] of [
     });
   });
 }
+
+describe("the page of the guide", () => {
+  const said = (page) => page.$$eval("li", (list) => list.map((e) => e.textContent));
+
+  test("streams the tokens of a conversation, and shows it again after a reload", async (t) => {
+    const page = await openPage(t, "chat.html", { graph: "talk" });
+    await page.getByLabel("Message").fill("one");
+    await page.getByText("Send").click();
+    await page.waitForFunction((text) => [...document.querySelectorAll("li")].at(-1)?.textContent === text, reply("one"));
+    await page.getByText("Stop").waitFor({ state: "detached" });
+    await page.reload();
+    await page.waitForFunction(() => document.querySelectorAll("li").length === 2);
+    assert.deepEqual(await said(page), ["one", reply("one")]);
+  });
+
+  test("stops a run", async (t) => {
+    const page = await openPage(t, "chat.html", { graph: "talk" });
+    await page.getByLabel("Message").fill("one");
+    await page.getByText("Send").click();
+    await page.waitForFunction(() => [...document.querySelectorAll("li")].at(-1)?.textContent.includes(" 2"));
+    await page.getByText("Stop").click();
+    await page.getByText("Stop").waitFor({ state: "detached" });
+    for (let status = "running"; status !== "interrupted"; [{ status }] = await client.runs.list(thread(page))) assert.notEqual(status, "success");
+  });
+
+  test("asks and sends the answer", async (t) => {
+    const { thread_id: id } = await client.threads.create();
+    await client.runs.wait(id, "approve", { input: { request: "r" } });
+    const page = await openPage(t, "chat.html", { graph: "approve", thread: id });
+    await page.getByText("approve r?").waitFor();
+    await page.getByText("yes").click();
+    await page.getByText("yes").waitFor({ state: "detached" });
+    for (let values; values?.result !== "r: yes";) ({ values } = await client.threads.getState(id));
+  });
+
+  test("shows the error of a run", async (t) => {
+    const page = await openPage(t, "chat.html", { graph: "nothing" });
+    await page.getByLabel("Message").fill("one");
+    await page.getByText("Send").click();
+    await page.getByRole("alert").waitFor();
+  });
+});

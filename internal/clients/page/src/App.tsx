@@ -1,0 +1,55 @@
+import { useState, type FormEvent } from "react";
+import { useStream } from "@langchain/react";
+
+// The address of the page may name the server, the graph and the thread.
+const query = new URLSearchParams(location.search);
+
+/** What a node asks: an approval of a tool call has a hash, and other questions of this page have options. */
+type Question = { question?: string; options?: string[]; tool?: string; arguments?: unknown; hash?: string };
+
+function Ask({ value, answer }: { value: Question; answer: (value: unknown) => void }) {
+  const choices: [string, unknown][] = value.hash
+    ? [["Approve", { verdict: "approve", hash: value.hash }], ["Reject", { verdict: "reject", hash: value.hash }]]
+    : (value.options ?? []).map((option) => [option, option]);
+  return (
+    <section>
+      <p>{value.hash ? `May ${value.tool} run with ${JSON.stringify(value.arguments)}?` : value.question}</p>
+      {choices.map(([name, choice]) => <button key={name} onClick={() => answer(choice)}>{name}</button>)}
+    </section>
+  );
+}
+
+/** A conversation. Its thread is kept in the address, so that a reload shows it, and joins a run that goes on. */
+export function App() {
+  const [threadId, setThreadId] = useState(query.get("thread"));
+  const [text, setText] = useState("");
+  const stream = useStream<Record<string, unknown>, Question>({
+    apiUrl: query.get("api") ?? "http://127.0.0.1:8123",
+    assistantId: query.get("graph") ?? "assistant",
+    threadId,
+    onThreadId(id) {
+      setThreadId(id);
+      query.set("thread", id);
+      history.replaceState(null, "", `?${query}`);
+    },
+  });
+  const send = (event: FormEvent) => {
+    event.preventDefault();
+    void stream.submit({ messages: [{ type: "human", content: text }] });
+    setText("");
+  };
+  return (
+    <main>
+      <ol>
+        {stream.messages.map((message) => <li key={message.id} className={message.type}>{message.text}</li>)}
+      </ol>
+      {stream.interrupt?.value && <Ask value={stream.interrupt.value} answer={(value) => void stream.respond(value)} />}
+      {stream.error !== undefined && <p role="alert">{String(stream.error)}</p>}
+      <form onSubmit={send}>
+        <input aria-label="Message" value={text} onChange={(event) => setText(event.target.value)} />
+        <button disabled={stream.isLoading || text === ""}>Send</button>
+        {stream.isLoading && <button type="button" onClick={() => void stream.stop()}>Stop</button>}
+      </form>
+    </main>
+  );
+}
