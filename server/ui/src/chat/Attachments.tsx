@@ -9,10 +9,10 @@ import type { Upload, Uploads } from "./uploads";
 /** FileChip shows the name of a file, and what is said about it. A problem is shown as a whole. */
 export function FileChip({ name, note, problem, preview, onOpen, children }: { name: string; note?: ReactNode; problem?: string; preview?: string; onOpen?: () => void; children?: ReactNode }) {
   return (
-    <span className="flex max-w-80 items-center gap-2 rounded-[10px] border bg-surface px-2 py-1 text-sm whitespace-normal">
-      {preview ? <img src={preview} alt="" className="size-8 rounded object-cover" /> : <FileText size={16} aria-hidden className="shrink-0" />}
+    <span className="flex max-w-80 items-center gap-2 rounded-control border bg-surface px-2 py-1 text-sm whitespace-normal">
+      {preview ? <img src={preview} alt="" className="size-8 rounded-sm object-cover" /> : <FileText size={16} aria-hidden className="shrink-0" />}
       <span className="min-w-0">
-        {onOpen ? <button type="button" dir="auto" aria-label={`Open ${name}`} onClick={onOpen} className="block max-w-full truncate rounded text-accent hover:underline">{name}</button>
+        {onOpen ? <button type="button" dir="auto" aria-label={`Open ${name}`} onClick={onOpen} className="block max-w-full truncate rounded-sm text-accent hover:underline">{name}</button>
           : <span dir="auto" className="block truncate">{name}</span>}
         {problem && <span role="alert" dir="auto" className="block text-xs break-words text-danger">{problem}</span>}
         {note && <span dir="auto" className="num line-clamp-2 text-xs break-words text-muted">{note}</span>}

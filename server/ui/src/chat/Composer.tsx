@@ -139,7 +139,7 @@ export function Composer({ thread, running, uploads, onFile, onSend, onStop, onT
         setOver(false);
         void add(e.dataTransfer.files);
       }}
-      className={`rounded-[20px] border bg-raised shadow-[0_2px_12px_rgb(0_0_0/0.05)] transition-colors duration-150 focus-within:border-[color-mix(in_srgb,var(--accent)_55%,var(--line))] ${over ? "border-accent bg-tint" : ""}`}
+      className={`rounded-xl border bg-raised shadow-[0_2px_12px_rgb(0_0_0/0.05)] transition-colors duration-150 focus-within:border-[color-mix(in_srgb,var(--accent)_55%,var(--line))] ${over ? "border-accent bg-tint" : ""}`}
     >
       {(failed || problem) && <p role="alert" className="px-4 pt-3 text-sm text-danger">{problem ?? failed}</p>}
       {files.length + uploaded.length > 0 && (

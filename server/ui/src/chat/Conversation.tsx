@@ -107,7 +107,7 @@ function Notices({ view, session }: { view: View; session: Session }) {
   return (
     <div className="space-y-2 pb-2 text-sm">
       {view.connection !== "online" && view.phase === "ready" && (
-        <p role="status" className="flex items-center gap-2 rounded-[10px] border bg-surface px-3 py-1.5 text-warn">
+        <p role="status" className="flex items-center gap-2 rounded-control border bg-surface px-3 py-1.5 text-warn">
           <CloudOff size={16} aria-hidden />
           {view.connection === "offline" ? "You are offline. The answer goes on, and comes when you are back." : "The connection broke. Reconnecting…"}
         </p>
@@ -126,7 +126,7 @@ function Notices({ view, session }: { view: View; session: Session }) {
       {view.stopped && !view.error && (
         <div className="flex items-center gap-3 px-1">
           <Status state="stopped" word="stopped by you" />
-          <button type="button" className="rounded text-accent underline underline-offset-2" onClick={() => void session.retry().catch((e: unknown) => toast(messageOf(e)))}>Continue</button>
+          <button type="button" className="rounded-sm text-accent underline underline-offset-2" onClick={() => void session.retry().catch((e: unknown) => toast(messageOf(e)))}>Continue</button>
         </div>
       )}
     </div>

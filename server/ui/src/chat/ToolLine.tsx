@@ -37,8 +37,8 @@ export const ToolLine = memo(function ToolLine({ use, work }: Props) {
   const progress = state === "running" ? work?.progress : undefined;
   return (
     <div className="space-y-2.5">
-      <div className={`rounded-[10px] ${open ? "border" : ""}`}>
-        <button type="button" aria-expanded={open} onClick={() => setOpen(!open)} className={`flex min-h-8 w-full min-w-0 items-center gap-2 rounded-[10px] px-2 text-start text-sm hover:bg-hover ${open ? "" : "-mx-2 w-[calc(100%+16px)]"}`}>
+      <div className={`rounded-control ${open ? "border" : ""}`}>
+        <button type="button" aria-expanded={open} onClick={() => setOpen(!open)} className={`flex min-h-8 w-full min-w-0 items-center gap-2 rounded-control px-2 text-start text-sm hover:bg-hover ${open ? "" : "-mx-2 w-[calc(100%+16px)]"}`}>
           <Wrench size={14} aria-hidden className="shrink-0 text-muted" />
           <span className="shrink-0 font-medium">{titleOf(call.name)}</span>
           <span dir="auto" className="min-w-0 truncate text-muted">{objectOf(call.args)}</span>

@@ -74,7 +74,7 @@ export const HumanTurn = memo(function HumanTurn({ turn, session, busy, choice, 
     );
   return (
     <div className="group flex flex-col items-end gap-1">
-      <div dir="auto" className="max-w-[85%] rounded-[18px] rounded-ee-md bg-tint px-4 py-2.5 break-words whitespace-pre-wrap sm:max-w-[75%]">
+      <div dir="auto" className="max-w-[85%] rounded-xl rounded-ee-md bg-tint px-4 py-2.5 break-words whitespace-pre-wrap sm:max-w-[75%]">
         {images.length > 0 && <div className="mb-2 flex flex-wrap gap-2">{images.map((src, i) => <Image key={i} src={src} alt={`Attachment ${i + 1}`} className="max-h-52 rounded-lg" />)}</div>}
         {files.length > 0 && <ul aria-label="Files of the message" className="mb-2 flex flex-wrap gap-2">{files.map((f, i) => <li key={i}><FileChip name={f.name} note={f.note} onOpen={f.url ? () => onDocument({ name: f.name, url: f.url ?? "" }) : undefined} /></li>)}</ul>}
         {words}
@@ -175,8 +175,8 @@ function plainLine(text: string): string {
 function Step({ title, text, first }: { title: string; text: string; first: string }) {
   const [open, setOpen] = useState(false);
   return (
-    <div className={`step rounded-[10px] text-sm ${open ? "border" : ""}`}>
-      <button type="button" aria-expanded={open} onClick={() => setOpen(!open)} className={`flex min-h-8 w-full min-w-0 items-center gap-2 rounded-[10px] px-2 text-start hover:bg-hover ${open ? "" : "-mx-2 w-[calc(100%+16px)]"}`}>
+    <div className={`step rounded-control text-sm ${open ? "border" : ""}`}>
+      <button type="button" aria-expanded={open} onClick={() => setOpen(!open)} className={`flex min-h-8 w-full min-w-0 items-center gap-2 rounded-control px-2 text-start hover:bg-hover ${open ? "" : "-mx-2 w-[calc(100%+16px)]"}`}>
         <ListChecks size={14} aria-hidden className="shrink-0 text-muted" />
         <span dir="auto" className="shrink-0 font-medium">{title}</span>
         <span dir="auto" className="min-w-0 truncate text-muted">{open ? "" : first}</span>
@@ -191,7 +191,7 @@ function Reasoning({ text, streaming }: { text: string; streaming: boolean }) {
   const [open, setOpen] = useState(false);
   return (
     <div className="text-sm">
-      <button type="button" aria-expanded={open} onClick={() => setOpen(!open)} className="-mx-2 flex min-h-8 items-center gap-2 rounded-[10px] px-2 text-muted hover:bg-hover">
+      <button type="button" aria-expanded={open} onClick={() => setOpen(!open)} className="-mx-2 flex min-h-8 items-center gap-2 rounded-control px-2 text-muted hover:bg-hover">
         <Lightbulb size={14} aria-hidden />
         <span>{streaming ? "Thinking…" : "Thoughts"}</span>
         <ChevronRight size={15} aria-hidden className={`transition-transform duration-150 rtl:-scale-x-100 ${open ? "rotate-90" : ""}`} />

@@ -17,7 +17,7 @@ export function Button({ kind = "plain", icon, className = "", children, ...rest
   return (
     <button
       type="button"
-      className={`inline-flex min-h-9 items-center justify-center gap-2 rounded-[10px] px-3.5 text-sm font-medium whitespace-nowrap transition-colors duration-150 disabled:opacity-50 ${looks[kind]} ${className}`}
+      className={`inline-flex min-h-9 items-center justify-center gap-2 rounded-control px-3.5 text-sm font-medium whitespace-nowrap transition-colors duration-150 disabled:opacity-50 ${looks[kind]} ${className}`}
       {...rest}
     >
       {icon}
@@ -34,7 +34,7 @@ export function IconButton({ label, kind = "quiet", tip = true, className = "", 
     <button
       type="button"
       aria-label={label}
-      className={`inline-grid size-8 shrink-0 place-items-center rounded-[10px] transition-colors duration-150 disabled:opacity-40 ${looks[kind]} ${className}`}
+      className={`inline-grid size-8 shrink-0 place-items-center rounded-control transition-colors duration-150 disabled:opacity-40 ${looks[kind]} ${className}`}
       {...rest}
     >
       {children}

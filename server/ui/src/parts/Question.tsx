@@ -140,14 +140,14 @@ function ApprovalCard({ busy, onAnswer, approval }: Props & { approval: Approval
       </header>
       <div className="space-y-3 px-4 py-3.5">
         {approval.description && <p className="text-sm text-muted">{visible(approval.description)}</p>}
-        {approval.problem && <p role="alert" className="rounded-[10px] border border-warn px-3 py-2 text-sm text-warn">Asked again: {visible(approval.problem)}</p>}
+        {approval.problem && <p role="alert" className="rounded-control border border-warn px-3 py-2 text-sm text-warn">Asked again: {visible(approval.problem)}</p>}
         {mode === "edit" ? <SchemaForm schema={schema} value={edited} errors={errors} onChange={setEdited} />
           : approval.preview === undefined ? <Arguments value={deepVisible(approval.arguments)} schema={schema} />
           : (
             <>
               <Card type={approval.annotations?.preview} value={deepVisible(approval.preview)} />
               <details className="text-sm">
-                <summary className="w-fit cursor-pointer rounded text-muted hover:text-text">Arguments</summary>
+                <summary className="w-fit cursor-pointer rounded-sm text-muted hover:text-text">Arguments</summary>
                 <div className="pt-2"><Arguments value={deepVisible(approval.arguments)} schema={schema} /></div>
               </details>
             </>
@@ -158,7 +158,7 @@ function ApprovalCard({ busy, onAnswer, approval }: Props & { approval: Approval
         {mode === "reject" && (
           <label className="block text-sm">
             <span className="mb-1 block font-medium">Why? <span className="font-normal text-muted">(optional; the assistant reads it)</span></span>
-            <input autoFocus dir="auto" className="w-full rounded-[10px] border bg-bg px-3 py-1.5" value={reason} onChange={(e) => setReason(e.target.value)} onKeyDown={(e) => e.key === "Enter" && !e.nativeEvent.isComposing && void send({ verdict: "reject", hash, reason })} />
+            <input autoFocus dir="auto" className="w-full rounded-control border bg-bg px-3 py-1.5" value={reason} onChange={(e) => setReason(e.target.value)} onKeyDown={(e) => e.key === "Enter" && !e.nativeEvent.isComposing && void send({ verdict: "reject", hash, reason })} />
           </label>
         )}
         {failed && <p role="alert" className="text-sm text-danger">The answer was not sent. {failed}</p>}

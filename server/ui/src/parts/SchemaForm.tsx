@@ -123,7 +123,7 @@ function matches(pattern: string, text: string): boolean {
   }
 }
 
-const field = "w-full rounded-[10px] border bg-bg px-3 py-1.5 text-sm aria-invalid:border-danger";
+const field = "w-full rounded-control border bg-bg px-3 py-1.5 text-sm aria-invalid:border-danger";
 
 type FieldProps = { name: string; path: string; schema: Schema; root: Schema; value: unknown; errors: Errors; required: boolean; onChange: (v: unknown) => void; top?: boolean };
 
@@ -155,7 +155,7 @@ function ObjectField({ name, path, schema, root, value, errors, onChange, top }:
   ));
   if (top) return <div className="space-y-3">{fields}</div>;
   return (
-    <fieldset className="rounded-[10px] border p-3">
+    <fieldset className="rounded-control border p-3">
       {name && <legend className="px-1 text-sm font-medium">{name}</legend>}
       <div className="grid gap-3 sm:grid-cols-[repeat(auto-fit,minmax(110px,1fr))]">{fields}</div>
     </fieldset>
@@ -176,7 +176,7 @@ function ListField({ name, path, schema, root, value, errors, onChange }: FieldP
           <IconButton label={`Remove ${name} ${i + 1}`} className="mt-2" onClick={() => onChange(list.filter((_, j) => j !== i))}><Trash2 size={16} /></IconButton>
         </div>
       ))}
-      <button type="button" onClick={() => onChange([...list, blank(items, root)])} className="inline-flex items-center gap-1 rounded px-1 text-sm text-accent hover:underline">
+      <button type="button" onClick={() => onChange([...list, blank(items, root)])} className="inline-flex items-center gap-1 rounded-sm px-1 text-sm text-accent hover:underline">
         <Plus size={15} aria-hidden /> Add
       </button>
     </fieldset>

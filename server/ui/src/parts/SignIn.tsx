@@ -42,7 +42,7 @@ export function SignIn() {
         {refused && <p role="alert" className="mb-3 text-sm text-danger">The server did not accept your token. It may be wrong, or no longer valid.</p>}
         <label className="block text-sm">
           <span className="mb-1 block text-muted">The server wants to know who you are. Your token is kept until you close this tab.</span>
-          <input type="password" autoComplete="off" aria-label="Token" value={token} onChange={(e) => setText(e.target.value)} className="w-full rounded-[10px] border bg-bg px-3 py-2" />
+          <input type="password" autoComplete="off" aria-label="Token" value={token} onChange={(e) => setText(e.target.value)} className="w-full rounded-control border bg-bg px-3 py-2" />
         </label>
         <div className="mt-4 flex justify-end"><Button kind="primary" type="submit" disabled={!token.trim()}>Sign in</Button></div>
       </form>

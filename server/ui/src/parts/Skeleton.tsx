@@ -3,7 +3,7 @@ export function Skeleton({ lines = 3, label = "Loading" }: { lines?: number; lab
   return (
     <div role="status" aria-label={label} className="animate-soft space-y-2.5 py-1">
       {Array.from({ length: lines }, (_, i) => (
-        <div key={i} className={`h-3.5 rounded bg-sunk ${i === lines - 1 ? "w-2/5" : i % 2 ? "w-4/5" : "w-full"}`} />
+        <div key={i} className={`h-3.5 rounded-sm bg-sunk ${i === lines - 1 ? "w-2/5" : i % 2 ? "w-4/5" : "w-full"}`} />
       ))}
     </div>
   );

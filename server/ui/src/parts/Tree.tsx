@@ -63,7 +63,7 @@ function Entry({ name, value, open }: { name: string; value: unknown; open: numb
   const size = Array.isArray(value) ? count(value.length, "item") : count(Object.keys(value).length, "field");
   return (
     <>
-      <button type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)} className="flex items-center gap-1 rounded text-start">
+      <button type="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)} className="flex items-center gap-1 rounded-sm text-start">
         <ChevronRight size={16} aria-hidden className={`text-muted transition-transform duration-150 rtl:-scale-x-100 ${isOpen ? "rotate-90" : ""}`} />
         <span className="text-muted">{name}</span>
         <span className="text-xs text-muted">· {size}</span>

@@ -116,7 +116,7 @@ const Row = memo(function Row({ item, busy, asked }: { item: Exclude<Item, { kin
   }
   if (item.kind === "system") {
     return (
-      <article aria-label={item.message.type} className="rounded-[10px] border px-3.5 py-2 text-sm text-muted">
+      <article aria-label={item.message.type} className="rounded-control border px-3.5 py-2 text-sm text-muted">
         <p className="mb-0.5 flex items-center gap-1.5 text-xs"><Cog size={13} aria-hidden /> {item.message.type}</p>
         <Blocks content={item.message.content} />
       </article>
@@ -175,7 +175,7 @@ function imageOf(b: Block): string | undefined {
 function Reasoning({ text }: { text: string }) {
   return (
     <details className="mb-2 text-sm text-muted">
-      <summary className="flex w-fit items-center gap-1 rounded"><ChevronRight size={15} aria-hidden className="transition-transform [details[open]>summary>&]:rotate-90" /> Reasoning</summary>
+      <summary className="flex w-fit items-center gap-1 rounded-sm"><ChevronRight size={15} aria-hidden className="transition-transform [details[open]>summary>&]:rotate-90" /> Reasoning</summary>
       <p dir="auto" className="mt-1 border-s-2 ps-3 whitespace-pre-wrap">{text}</p>
     </details>
   );
@@ -187,8 +187,8 @@ function Use({ use, busy, waits, asking }: { use: { call: Call; answer?: Message
   const rejected = answer && JSON.stringify(answer.content).includes("a person rejected this call");
   const state: State = waits ? "waiting" : answer ? (rejected ? "rejected" : answer.status === "error" ? "failed" : "done") : busy ? "running" : asking ? "waiting" : "stopped";
   return (
-    <div className="rounded-[10px] border">
-      <button type="button" aria-expanded={open} onClick={() => setOpen(!open)} className="flex min-h-9 w-full items-center gap-2 rounded-[10px] px-2.5 text-start text-sm hover:bg-hover">
+    <div className="rounded-control border">
+      <button type="button" aria-expanded={open} onClick={() => setOpen(!open)} className="flex min-h-9 w-full items-center gap-2 rounded-control px-2.5 text-start text-sm hover:bg-hover">
         <Wrench size={14} aria-hidden className="shrink-0 text-muted" />
         <span className="font-medium whitespace-nowrap">{label(call.name)}</span>
         <span className="min-w-0 flex-1 truncate text-xs text-muted">{summary(call.args)}</span>

@@ -30,7 +30,7 @@ export function Diff({ before, after }: { before: unknown; after: unknown }) {
 function Entry({ change: c }: { change: Change }) {
   const look = looks[c.kind];
   return (
-    <li className={`rounded-[10px] px-3 py-2 ${look.ground}`}>
+    <li className={`rounded-control px-3 py-2 ${look.ground}`}>
       <p className="flex items-center gap-1.5 text-xs">
         <look.icon size={13} aria-hidden className={look.color} />
         <span className="font-mono break-all">{c.path.join(" › ")}</span>

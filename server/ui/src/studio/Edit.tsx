@@ -44,19 +44,19 @@ export function EditState({ thread, checkpoint, values, drawing, onClose, onDone
         <p className="text-sm text-muted">The edit becomes a new checkpoint after this one. Nothing is lost: the checkpoints that follow this one stay as a branch.</p>
         <div className="grid gap-4 sm:grid-cols-2">
           <label className="text-sm"><span className="mb-1 block font-medium">Channel</span>
-            <select className="h-9 w-full rounded-[10px] border bg-bg px-2.5" value={channel} onChange={(e) => { setChannel(e.target.value); setText(start(e.target.value)); }}>
+            <select className="h-9 w-full rounded-control border bg-bg px-2.5" value={channel} onChange={(e) => { setChannel(e.target.value); setText(start(e.target.value)); }}>
               {channels.map((c) => <option key={c}>{c}</option>)}
             </select>
           </label>
           <label className="text-sm"><span className="mb-1 block font-medium">As the node</span>
-            <select className="h-9 w-full rounded-[10px] border bg-bg px-2.5" value={node} onChange={(e) => setNode(e.target.value)}>
+            <select className="h-9 w-full rounded-control border bg-bg px-2.5" value={node} onChange={(e) => setNode(e.target.value)}>
               <option value="">the one that ran last</option>
               {drawing?.nodes.map((n) => <option key={n.name}>{n.name}</option>)}
             </select>
           </label>
         </div>
         <label className="block text-sm"><span className="mb-1 block font-medium">{adds ? "Update" : "Value"} <span className="font-normal text-muted">· JSON{adds ? `; it is added to the channel (${kind})` : ""}</span></span>
-          <textarea spellCheck={false} value={text} onChange={(e) => setText(e.target.value)} aria-invalid={error !== undefined} aria-describedby="edit-error" className="h-48 w-full resize-y rounded-[10px] border bg-sunk px-3 py-2 font-mono text-[13px] leading-5" />
+          <textarea spellCheck={false} value={text} onChange={(e) => setText(e.target.value)} aria-invalid={error !== undefined} aria-describedby="edit-error" className="h-48 w-full resize-y rounded-control border bg-sunk px-3 py-2 font-mono text-[13px] leading-5" />
         </label>
         <p id="edit-error" role="alert" className="text-sm text-danger empty:hidden">{error}</p>
         <div className="flex justify-end gap-2"><Button onClick={onClose}>Cancel</Button><Button type="submit" kind="primary" disabled={busy || !channel || text.trim() === ""}>{busy ? "Saving …" : "Edit the state"}</Button></div>

@@ -46,7 +46,7 @@ export function Facts({ tabs }: { tabs: ReactNode }) {
         <>
           <div className="mb-3 flex flex-wrap items-center gap-2 text-sm">
             <label className="flex min-w-0 items-center gap-2"><span className="text-muted">Scope</span>
-              <select aria-label="Scope" value={keyOf(scope)} onChange={(e) => to({ scope: e.target.value })} className="h-9 min-w-0 max-w-80 rounded-[10px] border bg-bg px-2">
+              <select aria-label="Scope" value={keyOf(scope)} onChange={(e) => to({ scope: e.target.value })} className="h-9 min-w-0 max-w-80 rounded-control border bg-bg px-2">
                 {list.map((s) => <option key={keyOf(s)} value={keyOf(s)}>{nameOf(s)}</option>)}
               </select>
             </label>
@@ -55,7 +55,7 @@ export function Facts({ tabs }: { tabs: ReactNode }) {
           </div>
           <form role="search" className="relative mb-4" onSubmit={(e) => { e.preventDefault(); to({ q: typed.trim() }); }}>
             <Search size={15} aria-hidden className="absolute start-3 top-3 text-muted" />
-            <input type="search" aria-label="Ask the memory" placeholder="What would a question recall?" value={typed} onChange={(e) => setTyped(e.target.value)} className="h-10 w-full rounded-[10px] border bg-bg ps-9 pe-3 text-sm" />
+            <input type="search" aria-label="Ask the memory" placeholder="What would a question recall?" value={typed} onChange={(e) => setTyped(e.target.value)} className="h-10 w-full rounded-control border bg-bg ps-9 pe-3 text-sm" />
           </form>
           {found.error !== undefined && !facts ? <Failure error={found.error} again={found.reload} /> : !facts ? <Skeleton lines={6} /> : facts.length === 0 ? (
             <Empty title={text ? "Nothing is recalled" : "This scope has no such facts"} icon={<Brain size={20} aria-hidden />}>{text ? "No fact of this scope fits the question." : "Its facts may be past or untrusted."}</Empty>

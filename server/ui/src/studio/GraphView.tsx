@@ -51,7 +51,7 @@ function NodeBox({ data }: NodeProps<Node<{ box: Box }>>) {
       type="button"
       onClick={() => choose(box.id)}
       aria-pressed={chosen === box.id}
-      className={`nodrag flex min-w-0 flex-1 items-center gap-2 rounded-[9px] px-3 text-start ${box.kind === "group" ? "h-8" : "h-full"}`}
+      className={`nodrag flex min-w-0 flex-1 items-center gap-2 rounded-inner px-3 text-start ${box.kind === "group" ? "h-8" : "h-full"}`}
     >
       {Icon && <Icon size={15} aria-hidden className={`shrink-0 ${look.color} ${look.spin ? "animate-spin" : ""}`} />}
       <span className="min-w-0 flex-1">
@@ -65,13 +65,13 @@ function NodeBox({ data }: NodeProps<Node<{ box: Box }>>) {
   );
   return (
     <div
-      className={`pointer-events-auto flex rounded-[10px] border-[1.5px] transition-colors duration-150 ${box.kind === "group" ? "items-start bg-[color-mix(in_srgb,var(--sunk)_60%,transparent)]" : "items-stretch bg-raised"} ${look?.ring ?? "border-line"} ${chosen === box.id ? "outline-2 outline-offset-2 outline-accent" : ""}`}
+      className={`pointer-events-auto flex rounded-control border-[1.5px] transition-colors duration-150 ${box.kind === "group" ? "items-start bg-[color-mix(in_srgb,var(--sunk)_60%,transparent)]" : "items-stretch bg-raised"} ${look?.ring ?? "border-line"} ${chosen === box.id ? "outline-2 outline-offset-2 outline-accent" : ""}`}
       style={{ width: box.width, height: box.height }}
     >
       {handles}
       {title}
       {box.expandable && (
-        <button type="button" onClick={() => toggle(box.id)} aria-expanded={open.has(box.id)} aria-label={`${open.has(box.id) ? "Close" : "Open"} the subgraph ${box.name}`} className="nodrag grid w-8 place-items-center self-stretch rounded-e-[9px] text-muted hover:text-text [&>svg]:my-2">
+        <button type="button" onClick={() => toggle(box.id)} aria-expanded={open.has(box.id)} aria-label={`${open.has(box.id) ? "Close" : "Open"} the subgraph ${box.name}`} className="nodrag grid w-8 place-items-center self-stretch rounded-e-inner text-muted hover:text-text [&>svg]:my-2">
           {open.has(box.id) ? <ChevronsDownUp size={15} /> : <ChevronsUpDown size={15} />}
         </button>
       )}
@@ -160,7 +160,7 @@ function Flow({ drawing, states, chosen, onChoose, traveled }: Props) {
           <Background gap={22} size={1} color="var(--line)" />
         </ReactFlow>
       </Context>
-      <div className="absolute end-2 bottom-2 flex flex-col rounded-[10px] border bg-raised">
+      <div className="absolute end-2 bottom-2 flex flex-col rounded-control border bg-raised">
         <IconButton label="Zoom in" tip={false} onClick={() => void flow.zoomIn()}><Plus size={15} /></IconButton>
         <IconButton label="Zoom out" tip={false} onClick={() => void flow.zoomOut()}><Minus size={15} /></IconButton>
         <IconButton label="Show the whole graph" tip={false} onClick={fit}><Maximize size={14} /></IconButton>

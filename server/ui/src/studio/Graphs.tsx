@@ -62,7 +62,7 @@ function One({ graph, all }: { graph: GraphInfo; all: GraphInfo[] }) {
       note={<>A graph of {plural(graph.drawing.nodes.length, "node")} and {plural(graph.drawing.channels.length, "channel")}</>}
       actions={<>
         <label className="text-sm"><span className="sr-only">Graph</span>
-          <select className="h-9 rounded-[10px] border bg-raised px-2.5" value={graph.name} onChange={(e) => { location.hash = href(["graphs", e.target.value]); }}>{all.map((g) => <option key={g.name}>{g.name}</option>)}</select>
+          <select className="h-9 rounded-control border bg-raised px-2.5" value={graph.name} onChange={(e) => { location.hash = href(["graphs", e.target.value]); }}>{all.map((g) => <option key={g.name}>{g.name}</option>)}</select>
         </label>
         <Locking why={why}><Button kind="primary" disabled={why !== undefined} onClick={() => setRunning(true)}>Start a run</Button></Locking>
       </>}

@@ -33,9 +33,9 @@ export function Inspector({ thread, node, dots, onClose, onGo }: { thread: strin
         <h2 className="min-w-0 flex-1 truncate text-sm font-semibold">{node.replaceAll("/", " › ")}</h2>
         {calls.length > 1 && (
           <span className="num flex items-center gap-1 text-xs text-muted">
-            <button type="button" aria-label="Earlier call" className="rounded px-1.5 py-1 hover:bg-hover disabled:opacity-40" disabled={at >= calls.length - 1} onClick={() => setAt(at + 1)}>‹</button>
+            <button type="button" aria-label="Earlier call" className="rounded-sm px-1.5 py-1 hover:bg-hover disabled:opacity-40" disabled={at >= calls.length - 1} onClick={() => setAt(at + 1)}>‹</button>
             {calls.length - at} of {calls.length}
-            <button type="button" aria-label="Later call" className="rounded px-1.5 py-1 hover:bg-hover disabled:opacity-40" disabled={at === 0} onClick={() => setAt(at - 1)}>›</button>
+            <button type="button" aria-label="Later call" className="rounded-sm px-1.5 py-1 hover:bg-hover disabled:opacity-40" disabled={at === 0} onClick={() => setAt(at - 1)}>›</button>
           </span>
         )}
         <IconButton label="Close the node" tip={false} onClick={onClose}><X size={16} /></IconButton>
@@ -65,7 +65,7 @@ function Call({ thread, name, dot, task, onGo }: { thread: string; name: string;
         <Time at={task?.started_at ?? dot.mark.time} />
         <button type="button" className="text-accent underline underline-offset-2" onClick={() => onGo(dot.mark.id)}>step {dot.mark.step}</button>
       </div>
-      {error && <Part title="Error"><p className="rounded-[10px] bg-[color-mix(in_srgb,var(--danger)_8%,transparent)] px-3 py-2 font-mono text-xs break-words whitespace-pre-wrap text-danger">{error}</p></Part>}
+      {error && <Part title="Error"><p className="rounded-control bg-[color-mix(in_srgb,var(--danger)_8%,transparent)] px-3 py-2 font-mono text-xs break-words whitespace-pre-wrap text-danger">{error}</p></Part>}
       {task?.attempts && (
         <Part title="Attempts" note={`${task.attempts.length} failed before the last one`}>
           <ol className="space-y-1 text-xs">

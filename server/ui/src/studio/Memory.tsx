@@ -81,12 +81,12 @@ function Values() {
       </nav>
       {below.length > 0 && (
         <ul aria-label="Namespaces" className="mb-4 flex flex-wrap gap-2">
-          {below.map((b) => <li key={b.name}><a href={href(["memory", ...at, b.name])} className="inline-flex min-h-9 items-center gap-2 rounded-[10px] border bg-raised px-3 text-sm hover:bg-sunk"><Folder size={15} aria-hidden className="text-muted" />{b.name}</a></li>)}
+          {below.map((b) => <li key={b.name}><a href={href(["memory", ...at, b.name])} className="inline-flex min-h-9 items-center gap-2 rounded-control border bg-raised px-3 text-sm hover:bg-sunk"><Folder size={15} aria-hidden className="text-muted" />{b.name}</a></li>)}
         </ul>
       )}
       <form role="search" className="relative mb-4" onSubmit={(e) => { e.preventDefault(); navigate(href(["memory", ...at], { q: typed })); }}>
         <Search size={15} aria-hidden className="absolute start-3 top-3 text-muted" />
-        <input type="search" aria-label="Search the values" placeholder="What would a search recall?" value={typed} onChange={(e) => setTyped(e.target.value)} className="h-10 w-full rounded-[10px] border bg-bg ps-9 pe-3 text-sm" />
+        <input type="search" aria-label="Search the values" placeholder="What would a search recall?" value={typed} onChange={(e) => setTyped(e.target.value)} className="h-10 w-full rounded-control border bg-bg ps-9 pe-3 text-sm" />
       </form>
       {items.error !== undefined && !items.data ? <Failure error={items.error} again={items.reload} /> : !items.data ? <Skeleton lines={6} /> : items.data.length === 0 ? (
         <Empty title={text ? "Nothing is recalled" : "Nothing is stored here"} icon={<Database size={20} aria-hidden />}>{text ? "No value matches this text." : "Agents and programs keep values under a namespace and a key."}</Empty>
@@ -145,10 +145,10 @@ function EditItem({ item, at, onClose }: { item?: Item; at: string[]; onClose: (
     <Dialog title={item ? `Edit ${item.key}` : "New value"} onClose={onClose} wide>
       <form className="space-y-4" onSubmit={(e) => { e.preventDefault(); void send(); }}>
         <div className="grid gap-4 sm:grid-cols-2">
-          <label className="text-sm"><span className="mb-1 block font-medium">Namespace <span className="font-normal text-muted">· parts with /</span></span><input value={space} disabled={item !== undefined} onChange={(e) => setSpace(e.target.value)} className="h-9 w-full rounded-[10px] border bg-bg px-3" /></label>
-          <label className="text-sm"><span className="mb-1 block font-medium">Key</span><input value={key} disabled={item !== undefined} onChange={(e) => setKey(e.target.value)} className="h-9 w-full rounded-[10px] border bg-bg px-3" /></label>
+          <label className="text-sm"><span className="mb-1 block font-medium">Namespace <span className="font-normal text-muted">· parts with /</span></span><input value={space} disabled={item !== undefined} onChange={(e) => setSpace(e.target.value)} className="h-9 w-full rounded-control border bg-bg px-3" /></label>
+          <label className="text-sm"><span className="mb-1 block font-medium">Key</span><input value={key} disabled={item !== undefined} onChange={(e) => setKey(e.target.value)} className="h-9 w-full rounded-control border bg-bg px-3" /></label>
         </div>
-        <label className="block text-sm"><span className="mb-1 block font-medium">Value <span className="font-normal text-muted">· a JSON object</span></span><textarea spellCheck={false} value={text} onChange={(e) => setText(e.target.value)} className="h-48 w-full rounded-[10px] border bg-sunk px-3 py-2 font-mono text-[13px]" /></label>
+        <label className="block text-sm"><span className="mb-1 block font-medium">Value <span className="font-normal text-muted">· a JSON object</span></span><textarea spellCheck={false} value={text} onChange={(e) => setText(e.target.value)} className="h-48 w-full rounded-control border bg-sunk px-3 py-2 font-mono text-[13px]" /></label>
         <p role="alert" className="text-sm text-danger empty:hidden">{error}</p>
         <div className="flex justify-end gap-2"><Button onClick={onClose}>Cancel</Button><Button type="submit" kind="primary" disabled={!key || !space}>Save</Button></div>
       </form>

@@ -67,18 +67,18 @@ export function NewRun({ thread, graph, input, onClose }: { thread?: string; gra
         <form className="space-y-4" noValidate onSubmit={(e) => { e.preventDefault(); void send(); }}>
           <div className="flex flex-wrap items-end gap-3">
             <label className="min-w-48 flex-1 text-sm"><span className="mb-1 block font-medium">Graph</span>
-              <select className="h-9 w-full rounded-[10px] border bg-bg px-2.5" value={name} onChange={(e) => { setChosen(e.target.value); setMode(undefined); }}>
+              <select className="h-9 w-full rounded-control border bg-bg px-2.5" value={name} onChange={(e) => { setChosen(e.target.value); setMode(undefined); }}>
                 {info.graphs.map((g) => <option key={g.name}>{g.name}</option>)}
               </select>
             </label>
-            <div role="group" aria-label="Input as" className="flex rounded-[10px] border p-0.5 text-sm">
+            <div role="group" aria-label="Input as" className="flex rounded-control border p-0.5 text-sm">
               {([...(chats ? ["message"] : []), "form", "json"] as ("message" | "form" | "json")[]).map((m) => (
                 <button key={m} type="button" aria-pressed={shown === m} onClick={() => setMode(m)} className={`rounded-lg px-3 py-1 ${shown === m ? "bg-tint font-medium text-accent" : "text-muted hover:text-text"}`}>{m === "json" ? "JSON" : m === "form" ? "Form" : "Message"}</button>
               ))}
             </div>
           </div>
-          {shown === "message" && <label className="block text-sm"><span className="mb-1 block font-medium">Message</span><textarea autoFocus dir="auto" value={message} onChange={(e) => setMessage(e.target.value)} className="h-28 w-full resize-y rounded-[10px] border bg-bg px-3 py-2 text-[15px]" /></label>}
-          {shown === "json" && <label className="block text-sm"><span className="mb-1 block font-medium">Input <span className="font-normal text-muted">· JSON, by channel</span></span><textarea spellCheck={false} value={json} onChange={(e) => setJson(e.target.value)} className="h-56 w-full resize-y rounded-[10px] border bg-sunk px-3 py-2 font-mono text-[13px] leading-5" /></label>}
+          {shown === "message" && <label className="block text-sm"><span className="mb-1 block font-medium">Message</span><textarea autoFocus dir="auto" value={message} onChange={(e) => setMessage(e.target.value)} className="h-28 w-full resize-y rounded-control border bg-bg px-3 py-2 text-[15px]" /></label>}
+          {shown === "json" && <label className="block text-sm"><span className="mb-1 block font-medium">Input <span className="font-normal text-muted">· JSON, by channel</span></span><textarea spellCheck={false} value={json} onChange={(e) => setJson(e.target.value)} className="h-56 w-full resize-y rounded-control border bg-sunk px-3 py-2 font-mono text-[13px] leading-5" /></label>}
           {shown === "form" && (schema ? <SchemaForm schema={{ ...schema, required: [] }} value={value} errors={errors} onChange={setValue} /> : <Skeleton lines={4} />)}
           <p role="alert" className="text-sm text-danger empty:hidden">{failed}</p>
           <div className="flex justify-end gap-2"><Button onClick={onClose}>Cancel</Button><Button type="submit" kind="primary" disabled={busy || (shown === "message" && message.trim() === "")}>{busy ? "Starting …" : "Start the run"}</Button></div>

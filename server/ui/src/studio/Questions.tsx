@@ -55,7 +55,7 @@ export default function Questions() {
           <ul aria-label="Open questions" className="max-md:flex max-md:gap-2 max-md:overflow-x-auto md:space-y-1">
             {open.map((o) => (
               <li key={o.question.id} className="max-md:w-56 max-md:shrink-0">
-                <button type="button" aria-current={o === chosen ? "true" : undefined} onClick={() => go(o)} className={`flex w-full flex-col rounded-[10px] px-3 py-2 text-start transition-colors duration-150 ${o === chosen ? "bg-tint" : "hover:bg-hover max-md:border"}`}>
+                <button type="button" aria-current={o === chosen ? "true" : undefined} onClick={() => go(o)} className={`flex w-full flex-col rounded-control px-3 py-2 text-start transition-colors duration-150 ${o === chosen ? "bg-tint" : "hover:bg-hover max-md:border"}`}>
                   <span dir="auto" className="w-full truncate text-sm font-medium">{subject(o.question)}</span>
                   <span className="flex w-full gap-2 text-xs text-muted"><span dir="auto" className="min-w-0 flex-1 truncate">{titleOf(o.thread)}</span><Time at={o.thread.updated_at} /></span>
                 </button>

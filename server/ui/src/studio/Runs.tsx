@@ -95,8 +95,8 @@ function One({ thread, run }: { thread: string; run: string }) {
       title={r ? inputOf(r) : "Run"}
       note={r && <span className="flex flex-wrap items-center gap-x-3 gap-y-1"><RunState status={r.status} /><span>{r.graph_id}</span><Time at={r.created_at} /><Id id={run} /></span>}
       actions={r && <>
-        <a href={href(["runs"])} className="inline-flex min-h-9 items-center gap-2 rounded-[10px] px-2 text-sm text-muted hover:text-text"><ArrowLeft size={15} aria-hidden /> All runs</a>
-        <a href={href(["threads", thread], { checkpoint: undefined })} className="inline-flex min-h-9 items-center gap-2 rounded-[10px] border bg-raised px-3.5 text-sm font-medium hover:bg-sunk"><MessagesSquare size={15} aria-hidden /> Thread</a>
+        <a href={href(["runs"])} className="inline-flex min-h-9 items-center gap-2 rounded-control px-2 text-sm text-muted hover:text-text"><ArrowLeft size={15} aria-hidden /> All runs</a>
+        <a href={href(["threads", thread], { checkpoint: undefined })} className="inline-flex min-h-9 items-center gap-2 rounded-control border bg-raised px-3.5 text-sm font-medium hover:bg-sunk"><MessagesSquare size={15} aria-hidden /> Thread</a>
         {going ? <Locking why={why}><Button kind="danger" disabled={why !== undefined} icon={<Square size={14} />} onClick={() => void client.runs.cancel(thread, run).then(() => { toast("The run was stopped."); changed(); }, (e: unknown) => toast(`It was not stopped. ${messageOf(e)}`))}>Stop</Button></Locking>
           : <Locking why={why}><Button disabled={why !== undefined} icon={<RotateCcw size={15} />} onClick={() => setAgain(true)}>Run again</Button></Locking>}
       </>}

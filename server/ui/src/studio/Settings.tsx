@@ -30,7 +30,7 @@ export default function Settings() {
       <div className="max-w-2xl space-y-8">
         <section>
           <h2 className="mb-2 text-sm font-semibold">Theme</h2>
-          <div role="group" aria-label="Theme" className="inline-flex rounded-[10px] border p-0.5">
+          <div role="group" aria-label="Theme" className="inline-flex rounded-control border p-0.5">
             {themes.map((t) => <button key={t.theme} type="button" aria-pressed={theme === t.theme} onClick={() => setTheme(t.theme)} className={`inline-flex items-center gap-2 rounded-lg px-3.5 py-1.5 text-sm ${theme === t.theme ? "bg-tint font-medium text-accent" : "text-muted hover:text-text"}`}>{t.icon}{t.label}</button>)}
           </div>
         </section>

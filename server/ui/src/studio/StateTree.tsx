@@ -76,7 +76,7 @@ export function StateTree({ value, label }: { value: unknown; label: string }) {
       <div className="flex items-center gap-1.5 border-b px-3 py-2">
         <div className="relative min-w-0 flex-1">
           <Search size={15} aria-hidden className="absolute start-2.5 top-2 text-muted" />
-          <input type="search" aria-label={`Search in ${label}`} placeholder="Search names and values" value={want} onChange={(e) => setWant(e.target.value)} className="h-8 w-full rounded-[9px] border bg-bg ps-8 pe-2 text-sm" />
+          <input type="search" aria-label={`Search in ${label}`} placeholder="Search names and values" value={want} onChange={(e) => setWant(e.target.value)} className="h-8 w-full rounded-inner border bg-bg ps-8 pe-2 text-sm" />
         </div>
         <span className="num text-xs whitespace-nowrap text-muted" aria-live="polite">{want.trim() ? plural(hits, "match", "matches") : ""}</span>
         <IconButton label="Open all" onClick={() => { setToggled(new Map()); setLevel(99); }}><ChevronsUpDown size={15} /></IconButton>
@@ -93,12 +93,12 @@ export function StateTree({ value, label }: { value: unknown; label: string }) {
             return (
               <div key={item.key} ref={list.measureElement} data-index={item.index} className="absolute inset-x-0 top-0 min-h-7 py-1" style={{ transform: `translateY(${item.start}px)`, paddingInlineStart: r.depth * 18 }}>
                 {r.kind === "value" ? (
-                  <div className={`flex gap-2.5 rounded ps-5 ${r.hit ? "bg-tint" : ""}`}>
+                  <div className={`flex gap-2.5 rounded-sm ps-5 ${r.hit ? "bg-tint" : ""}`}>
                     <span className="shrink-0 font-mono text-xs leading-5 text-muted">{r.key}</span>
                     <span className="min-w-0"><Scalar value={r.value} /></span>
                   </div>
                 ) : (
-                  <button type="button" aria-expanded={isOpen} onClick={() => toggle(r)} className={`flex items-center gap-1 rounded text-start ${r.hit ? "bg-tint" : ""}`}>
+                  <button type="button" aria-expanded={isOpen} onClick={() => toggle(r)} className={`flex items-center gap-1 rounded-sm text-start ${r.hit ? "bg-tint" : ""}`}>
                     <ChevronRight size={16} aria-hidden className={`text-muted transition-transform duration-150 ${isOpen ? "rotate-90" : ""}`} />
                     <span className={`font-mono text-xs ${r.depth === 0 ? "font-semibold text-text" : "text-muted"}`}>{r.key}</span>
                     <span className="text-xs text-muted">{r.kind === "list" ? plural(r.size, "item") : plural(r.size, "field")}</span>

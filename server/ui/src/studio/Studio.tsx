@@ -71,7 +71,7 @@ export function Studio() {
         <button
           type="button"
           onClick={() => setSearching(true)}
-          className="flex h-9 items-center gap-2 rounded-[10px] border bg-surface px-3 text-sm text-muted transition-colors duration-150 hover:text-text md:w-56"
+          className="flex h-9 items-center gap-2 rounded-control border bg-surface px-3 text-sm text-muted transition-colors duration-150 hover:text-text md:w-56"
         >
           <Search size={15} aria-hidden />
           <span className="hidden flex-1 text-start md:block">Search</span>

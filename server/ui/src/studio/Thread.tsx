@@ -136,7 +136,7 @@ function tabKeys(e: React.KeyboardEvent<HTMLDivElement>) {
 function Back() {
   const wide = useWide(900);
   if (wide) return null;
-  return <a href={href(["threads"])} aria-label="All threads" className="grid size-8 place-items-center rounded-[10px] text-muted hover:bg-hover"><ArrowLeft size={18} /></a>;
+  return <a href={href(["threads"])} aria-label="All threads" className="grid size-8 place-items-center rounded-control text-muted hover:bg-hover"><ArrowLeft size={18} /></a>;
 }
 
 function Header({ thread, id, graph, live, busy, onChanged }: { thread?: Thread; id: string; graph?: string; live: Live; busy: boolean; onChanged: () => void }) {
@@ -171,7 +171,7 @@ function Header({ thread, id, graph, live, busy, onChanged }: { thread?: Thread;
         <Locking why={whyRun}><Button disabled={whyRun !== undefined} icon={<Plus size={16} />} onClick={() => setMode("run")}><span className="max-sm:sr-only">Run</span></Button></Locking>
       )}
       <Menu
-        trigger={<button type="button" aria-label="More actions" className="inline-grid size-8 place-items-center rounded-[10px] text-muted hover:bg-hover hover:text-text"><Ellipsis size={18} /></button>}
+        trigger={<button type="button" aria-label="More actions" className="inline-grid size-8 place-items-center rounded-control text-muted hover:bg-hover hover:text-text"><Ellipsis size={18} /></button>}
         items={[
           { label: "Show its runs", icon: <ListTree size={16} />, onSelect: () => navigate(href(["runs"], { thread: id })) },
           { label: "Copy the link", icon: <Copy size={16} />, onSelect: () => void act(() => navigator.clipboard.writeText(location.href), "The link was copied.") },
@@ -200,7 +200,7 @@ function Header({ thread, id, graph, live, busy, onChanged }: { thread?: Thread;
 /** Locking says on hover why a button is disabled. */
 export function Locking({ why, children }: { why?: string; children: React.ReactElement }) {
   if (!why) return children;
-  return <Tooltip text={why}><span tabIndex={0} role="note" aria-label={why} className="inline-flex rounded-[10px]">{children}</span></Tooltip>;
+  return <Tooltip text={why}><span tabIndex={0} role="note" aria-label={why} className="inline-flex rounded-control">{children}</span></Tooltip>;
 }
 
 function Rename({ thread, onClose, onSave }: { thread: Thread; onClose: () => void; onSave: (title: string) => Promise<void> }) {
@@ -208,7 +208,7 @@ function Rename({ thread, onClose, onSave }: { thread: Thread; onClose: () => vo
   return (
     <Dialog title="Rename the thread" onClose={onClose}>
       <form className="space-y-4" onSubmit={(e) => { e.preventDefault(); void onSave(text).then(onClose); }}>
-        <input aria-label="Title" dir="auto" value={text} onChange={(e) => setText(e.target.value)} className="h-10 w-full rounded-[10px] border bg-bg px-3" />
+        <input aria-label="Title" dir="auto" value={text} onChange={(e) => setText(e.target.value)} className="h-10 w-full rounded-control border bg-bg px-3" />
         <div className="flex justify-end gap-2"><Button onClick={onClose}>Cancel</Button><Button type="submit" kind="primary" disabled={!text.trim()}>Rename</Button></div>
       </form>
     </Dialog>
@@ -332,7 +332,7 @@ function Compare({ history, dot, newest, onCompare }: { history: History; dot: D
   for (const t of tips) if (!choices.some((c) => c.dot === t)) choices.push({ label: `branch: ${describe(t)}`, dot: t });
   return (
     <Menu
-      trigger={<button type="button" disabled={choices.length === 0} className="inline-flex min-h-8 items-center gap-2 rounded-[10px] px-2.5 text-sm font-medium text-muted hover:bg-hover hover:text-text disabled:opacity-50"><GitCompare size={14} aria-hidden /> <span className="max-sm:sr-only">Compare with …</span></button>}
+      trigger={<button type="button" disabled={choices.length === 0} className="inline-flex min-h-8 items-center gap-2 rounded-control px-2.5 text-sm font-medium text-muted hover:bg-hover hover:text-text disabled:opacity-50"><GitCompare size={14} aria-hidden /> <span className="max-sm:sr-only">Compare with …</span></button>}
       items={choices.map((c) => ({ label: c.label, onSelect: () => onCompare(c.dot.mark.id) }))}
     />
   );

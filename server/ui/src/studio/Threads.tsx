@@ -70,7 +70,7 @@ function List({ chosen, main }: { chosen?: string; main?: boolean }) {
               value={text}
               onChange={(e) => go({ q: e.target.value })}
               placeholder="Filter threads"
-              className="h-9 w-full rounded-[10px] border bg-bg ps-8 pe-2 text-sm [&::-webkit-search-cancel-button]:hidden"
+              className="h-9 w-full rounded-control border bg-bg ps-8 pe-2 text-sm [&::-webkit-search-cancel-button]:hidden"
             />
             {text && <IconButton label="Clear the filter" tip={false} className="absolute end-1 top-1 size-7!" onClick={() => go({ q: "" })}><X size={14} /></IconButton>}
           </div>
@@ -140,7 +140,7 @@ const Rows = memo(function Rows({ threads, chosen, status, text, loading, more }
                 data-thread={t.thread_id}
                 href={href(["threads", t.thread_id], { status, q: text })}
                 aria-current={on ? "true" : undefined}
-                className={`flex h-14 flex-col justify-center rounded-[10px] px-2.5 outline-offset-[-2px] transition-colors duration-150 ${on ? "bg-tint" : "hover:bg-hover"}`}
+                className={`flex h-14 flex-col justify-center rounded-control px-2.5 outline-offset-[-2px] transition-colors duration-150 ${on ? "bg-tint" : "hover:bg-hover"}`}
               >
                 <span className="flex items-baseline gap-2">
                   <span dir="auto" className={`min-w-0 flex-1 truncate text-sm ${on ? "font-medium" : ""}`}>{titleOf(t)}</span>

@@ -184,7 +184,7 @@ function Tip({ dot, left }: { dot: Dot; left: number }) {
   const ran = dot.parent?.mark.tasks ?? [];
   const wrote = dot.mark.source === "loop" ? [...new Set(ran.flatMap((t) => t.writes))] : [];
   return (
-    <div className="pointer-events-none absolute bottom-full z-20 mb-1 w-64 -translate-x-1/2 rounded-[10px] border bg-raised px-3 py-2 text-xs shadow-float" style={{ left: Math.max(132, left) }}>
+    <div className="pointer-events-none absolute bottom-full z-20 mb-1 w-64 -translate-x-1/2 rounded-control border bg-raised px-3 py-2 text-xs shadow-float" style={{ left: Math.max(132, left) }}>
       <p className="font-medium">{describe(dot)}</p>
       {dot.mark.source === "loop" && ran.length > 0 && (
         <ul className="mt-1 space-y-0.5 text-muted">

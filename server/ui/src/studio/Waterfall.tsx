@@ -72,9 +72,9 @@ export function Waterfall({ trace, scale, label = "Waterfall" }: { trace: Trace;
                   <span className="flex w-56 shrink-0 items-center gap-1 pe-2" style={{ paddingInlineStart: 8 + depth * 14 }}>
                     <span className="num w-6 shrink-0 text-[11px] text-muted" title={step === undefined ? undefined : `superstep ${step}`}>{step ?? ""}</span>
                     {children > 0 ? (
-                      <button type="button" aria-expanded={!closed.has(span.id)} aria-label={`Parts of ${span.name}`} onClick={() => toggle(span.id)} className="grid size-5 shrink-0 place-items-center rounded text-muted"><ChevronRight size={14} className={`transition-transform duration-150 ${closed.has(span.id) ? "" : "rotate-90"}`} /></button>
+                      <button type="button" aria-expanded={!closed.has(span.id)} aria-label={`Parts of ${span.name}`} onClick={() => toggle(span.id)} className="grid size-5 shrink-0 place-items-center rounded-sm text-muted"><ChevronRight size={14} className={`transition-transform duration-150 ${closed.has(span.id) ? "" : "rotate-90"}`} /></button>
                     ) : <span className="w-5 shrink-0" />}
-                    <button type="button" aria-pressed={chosen === span.id} onClick={() => setChosen(chosen === span.id ? undefined : span.id)} className="flex min-w-0 items-center gap-1.5 rounded text-start">
+                    <button type="button" aria-pressed={chosen === span.id} onClick={() => setChosen(chosen === span.id ? undefined : span.id)} className="flex min-w-0 items-center gap-1.5 rounded-sm text-start">
                       <Icon size={14} aria-hidden className="shrink-0 text-muted" />
                       <span className="truncate">{span.name}</span>
                       <span className="sr-only">, {span.kind}, {words[span.status]}, {duration(stop - start)}</span>
@@ -82,7 +82,7 @@ export function Waterfall({ trace, scale, label = "Waterfall" }: { trace: Trace;
                   </span>
                   <span className="relative h-full min-w-0 flex-1" aria-hidden>
                     {[0.25, 0.5, 0.75].map((f) => <span key={f} className="absolute inset-y-0 border-s border-line/60" style={{ insetInlineStart: `${f * 100}%` }} />)}
-                    <span className={`absolute top-2.5 h-3 rounded-[4px] ${color} ${span.status === "running" ? "animate-soft" : ""} ${span.kind === "task" ? "opacity-90" : "opacity-80"} ${slow ? "ring-2 ring-warn" : ""}`} style={{ insetInlineStart: place(start), width: `max(3px, ${((stop - start) / total) * 100}%)` }} />
+                    <span className={`absolute top-2.5 h-3 rounded-sm ${color} ${span.status === "running" ? "animate-soft" : ""} ${span.kind === "task" ? "opacity-90" : "opacity-80"} ${slow ? "ring-2 ring-warn" : ""}`} style={{ insetInlineStart: place(start), width: `max(3px, ${((stop - start) / total) * 100}%)` }} />
                   </span>
                   <span className="num w-32 shrink-0 pe-3 text-end text-xs whitespace-nowrap text-muted">{span.usage ? `${span.usage.total_tokens} tok · ` : ""}{duration(stop - start)}</span>
                 </div>

@@ -57,6 +57,7 @@ function optionsOf(d: Data, box: HTMLElement): uPlot.Options {
   const line = colourOf(box, "--line");
   const font = `12px ${getComputedStyle(box).fontFamily}`;
   const n = d.series.length;
+  const corner = parseFloat(getComputedStyle(box).borderTopLeftRadius) * devicePixelRatio;
   const bars = (i: number): uPlot.Series.PathBuilder => (u, series, from, to) => {
     const fill = new Path2D();
     const size = Math.min(((u.valToPos(1, "x", true) - u.valToPos(0, "x", true)) * 0.74) / n, 44 * devicePixelRatio);
@@ -66,7 +67,7 @@ function optionsOf(d: Data, box: HTMLElement): uPlot.Options {
       if (v === null || v === undefined) continue;
       const x = u.valToPos(j, "x", true) + (i - n / 2) * size;
       const y = u.valToPos(v, "y", true);
-      const radius = Math.min(4 * devicePixelRatio, size / 3, Math.abs(zero - y));
+      const radius = Math.min(corner, size / 3, Math.abs(zero - y));
       fill.roundRect(x + size * 0.04, Math.min(y, zero), size * 0.92, Math.abs(zero - y), v >= 0 ? [radius, radius, 0, 0] : [0, 0, radius, radius]);
     }
     return { stroke: null, fill };
@@ -131,11 +132,16 @@ export default function Chart({ value }: { value: unknown }) {
             <span className="num text-text">{at === null || s.values[at] == null ? "" : `${grouped(s.values[at])} ${data.unit}`}</span>
           </span>
         ))}
-        <button type="button" onClick={() => setTable(!asTable)} className="rounded px-1.5 text-xs text-accent underline underline-offset-2">
+        <button type="button" onClick={() => setTable(!asTable)} className="rounded-sm px-1.5 text-xs text-accent underline underline-offset-2">
           {asTable ? "Chart" : "Table"}
         </button>
       </figcaption>
-      {asTable ? <Table value={table} /> : <div ref={box} role="img" aria-label={`${data.title ?? "Chart"}: ${data.series.map((s) => s.name).join(", ")}. The button Table shows the numbers.`} className="min-h-60 w-full overflow-hidden" dir="ltr" />}
+      {asTable ? <Table value={table} /> : (
+        <div dir="ltr">
+          {data.unit && <div aria-hidden className="truncate text-xs text-muted">{data.unit}</div>}
+          <div ref={box} role="img" aria-label={`${data.title ?? "Chart"}${data.unit && `, in ${data.unit}`}: ${data.series.map((s) => s.name).join(", ")}. The button Table shows the numbers.`} className="min-h-60 w-full overflow-hidden rounded-sm" />
+        </div>
+      )}
     </figure>
   );
 }

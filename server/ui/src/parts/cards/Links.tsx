@@ -17,7 +17,7 @@ export function Links({ value }: { value: unknown }) {
     <ol className="divide-y rounded-card border bg-raised">
       {list.map((l, i) => (
         <li key={i} className="flex gap-3 px-4 py-3 text-sm">
-          <span className="num mt-0.5 grid size-5 shrink-0 place-items-center rounded bg-sunk text-xs text-muted">{i + 1}</span>
+          <span className="num mt-0.5 grid size-5 shrink-0 place-items-center rounded-sm bg-sunk text-xs text-muted">{i + 1}</span>
           <div className="min-w-0">
             <a href={safeLink(l.url)} target="_blank" rel="noopener noreferrer" className="font-medium text-accent hover:underline">{text(l.title) ?? text(l.url)}</a>
             <span className="ms-2 text-xs text-muted">{hostOf(String(l.url))}</span>
@@ -55,12 +55,12 @@ export function Files({ value }: { value: unknown }) {
         const facts = [text(f.type), isNumber(f.size) ? sizeOf(Number(numberText(f.size))) : undefined].filter(Boolean).join(" · ");
         return (
           <li key={i} className="flex max-w-md items-center gap-3 rounded-card border bg-raised px-3.5 py-2.5 text-sm">
-            <span className="grid size-10 shrink-0 place-items-center rounded-[10px] bg-tint text-accent"><FileText size={20} aria-hidden /></span>
+            <span className="grid size-10 shrink-0 place-items-center rounded-control bg-tint text-accent"><FileText size={20} aria-hidden /></span>
             <div className="min-w-0 flex-1">
               <div className="truncate font-medium">{name}</div>
               <div className="num text-xs text-muted">{facts}</div>
             </div>
-            {link && <a href={link} download={name} aria-label={`Download ${name}`} onClick={(e) => onDownload(e, link, name)} className="grid size-9 place-items-center rounded-[10px] text-muted hover:bg-hover hover:text-text"><Download size={18} aria-hidden /></a>}
+            {link && <a href={link} download={name} aria-label={`Download ${name}`} onClick={(e) => onDownload(e, link, name)} className="grid size-9 place-items-center rounded-control text-muted hover:bg-hover hover:text-text"><Download size={18} aria-hidden /></a>}
           </li>
         );
       })}

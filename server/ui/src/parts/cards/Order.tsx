@@ -19,7 +19,7 @@ export function Order({ value }: { value: unknown }) {
           const picture = text(l.image);
           return (
             <li key={i} className="flex items-center gap-3 px-3.5 py-2">
-              {picture && isLocal(picture) && <Image src={picture} alt="" className="size-12 shrink-0 rounded-[8px] bg-sunk object-cover" />}
+              {picture && isLocal(picture) && <Image src={picture} alt="" className="size-12 shrink-0 rounded-lg bg-sunk object-cover" />}
               <div className="min-w-0 flex-1">
                 <div dir="auto" className="font-medium break-words">{text(l.name)}</div>
                 <div className="num text-xs text-muted">{[text(l.id), isNumber(l.quantity) && isNumber(l.price) && `${grouped(l.quantity)} × ${money(l.price, currency)}`].filter(Boolean).join(" · ")}</div>
