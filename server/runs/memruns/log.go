@@ -33,7 +33,7 @@ type segment struct {
 
 // A portion of a log is compressed when it has as many events or bytes, also before the run ends.
 const (
-	segmentEvents = 256
+	segmentEvents = 64
 	segmentBytes  = 64 << 10
 )
 
