@@ -28,15 +28,24 @@ import (
 func main() {
 	addr := flag.String("addr", "127.0.0.1:8123", "the address to listen at")
 	hosts := flag.String("hosts", "", "the names by which clients reach the server, separated by commas")
+	origins := flag.String("origins", "", "the origins of other pages that may call the server, separated by commas")
 	flag.Parse()
 	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
-	if err := run(context.Background(), *addr, *hosts, log); err != nil {
+	if err := run(context.Background(), *addr, list(*hosts), list(*origins), log); err != nil {
 		log.Error("the server ended", "error", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, addr, hosts string, log *slog.Logger) error {
+// list returns the parts of a text that commas separate, or nil for an empty text.
+func list(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, ",")
+}
+
+func run(ctx context.Context, addr string, hosts, origins []string, log *slog.Logger) error {
 	k, err := openStores(ctx, os.Getenv("DATABASE_URL"), os.Getenv("DB"))
 	if err != nil {
 		return err
@@ -54,17 +63,16 @@ func run(ctx context.Context, addr, hosts string, log *slog.Logger) error {
 			Title: "Assistant", Tools: toolset(),
 			Suggestions: []string{"Turn these words round", "Count these words", "Send hello to all"},
 		},
-		Studio: &ui.Studio{Write: true},
-		Logger: log,
+		Studio:  &ui.Studio{Write: true},
+		Hosts:   hosts,
+		Origins: origins,
+		Logger:  log,
 	}
 	if text := os.Getenv("TOKENS"); text != "" {
 		if o.Auth, err = tokens(text); err != nil {
 			return err
 		}
 		o.Authorize = authorize
-	}
-	if hosts != "" {
-		o.Hosts = strings.Split(hosts, ",")
 	}
 	s, err := server.New(o)
 	if err != nil {

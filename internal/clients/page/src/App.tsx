@@ -20,7 +20,7 @@ function Ask({ value, answer }: { value: Question; answer: (value: unknown) => v
 }
 
 /** A conversation. Its thread is kept in the address, so that a reload shows it, and joins a run that goes on. */
-export function App() {
+export default function App() {
   const [threadId, setThreadId] = useState(query.get("thread"));
   const [text, setText] = useState("");
   const stream = useStream<Record<string, unknown>, Question>({

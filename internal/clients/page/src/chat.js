@@ -1,5 +1,5 @@
 import { createElement } from "react";
 import { createRoot } from "react-dom/client";
-import { App } from "./App";
+import App from "./App";
 
 createRoot(document.getElementById("root")).render(createElement(App));
