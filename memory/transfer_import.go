@@ -44,6 +44,7 @@ type importer struct {
 	values        []driver.SavedValue
 	conversations []driver.SavedSession
 	turns         []driver.SavedTurn
+	last          line // the last collected line
 	rows          int
 	first         int    // the first line of the batch
 	begin         int64  // the offset of this line in the file
@@ -105,11 +106,15 @@ func (i *importer) end(want *Counts) error {
 	return err
 }
 
-// dropLast drops the last collected document and conversation, because some of their chunks or messages may
-// be missing.
+// dropLast drops the document or conversation to which the last line belongs, because some of its chunks or
+// messages may be missing.
 func (i *importer) dropLast() {
-	i.documents = i.documents[:max(0, len(i.documents)-1)]
-	i.conversations = i.conversations[:max(0, len(i.conversations)-1)]
+	switch {
+	case i.last.Document != nil || i.last.Chunk != nil:
+		i.documents = i.documents[:len(i.documents)-1]
+	case i.last.Conversation != nil || i.last.Message != nil:
+		i.conversations = i.conversations[:len(i.conversations)-1]
+	}
 }
 
 // begins stores the collected batch, if it is full, before a line that begins a new item. The line ends at
@@ -133,6 +138,7 @@ func (i *importer) begins(l *line, end int64) error {
 // add collects one line.
 func (i *importer) add(l *line) error {
 	i.rows++
+	i.last = *l
 	switch {
 	case l.Fact != nil:
 		return collect(&i.facts, l.Fact.saved(), &i.read.Facts)

@@ -242,31 +242,39 @@ func TestRestoreStoresAnIDOnce(t *testing.T) {
 	}
 }
 
-// Whichever line is missing or comes twice, the error names its place, and each document and conversation is stored
-// with all its chunks and messages or not at all.
+// Whichever line is missing or comes twice, the error names its place, and the complete items before it are stored.
 func TestImportNamesTheMissingLine(t *testing.T) {
 	t.Parallel()
 	source := kinds["in memory"](t)
 	fill(t, source)
 	text, _ := export(t, source, memory.TransferOptions{Scope: &memory.Scope{Tenant: "acme", User: "bob"}})
-	whole := items(text)
 	lines := strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n")
 	for i := 1; i < len(lines)-1; i++ {
 		for name, c := range map[string]struct {
-			changed []string
-			says    string
+			before, changed []string
+			says            string
 		}{
-			"missing": {slices.Concat(lines[:i], lines[i+1:]), fmt.Sprintf("line %d: it was line %d of the export", i+1, i+2)},
-			"twice":   {slices.Concat(lines[:i+1], lines[i:]), fmt.Sprintf("line %d: it was line %d of the export", i+2, i+1)},
+			"missing": {lines[:i], slices.Concat(lines[:i], lines[i+1:]), fmt.Sprintf("line %d: it was line %d of the export", i+1, i+2)},
+			"twice":   {lines[:i+1], slices.Concat(lines[:i+1], lines[i:]), fmt.Sprintf("line %d: it was line %d of the export", i+2, i+1)},
 		} {
 			target := kinds["in memory"](t)
 			_, err := in(t, target).Import(t.Context(), strings.NewReader(strings.Join(c.changed, "")), memory.TransferOptions{})
 			require.ErrorIs(t, err, memory.ErrTruncated, "%s: %s", name, lines[i])
 			require.ErrorContains(t, err, c.says, "%s: %s", name, lines[i])
 			got, _ := export(t, target, memory.TransferOptions{})
-			require.Subset(t, whole, items(got), "%s: line %d", name, i+1)
+			require.Equal(t, complete(c.before), items(got), "%s: line %d", name, i+1)
 		}
 	}
+}
+
+// complete returns the items of the first lines of an export. It leaves out a last document or conversation, which may
+// have more lines.
+func complete(lines []string) []string {
+	all := items(strings.Join(lines, ""))
+	if last := all[len(all)-1]; strings.HasPrefix(last, `{"document"`) || strings.HasPrefix(last, `{"conversation"`) {
+		all = all[:len(all)-1]
+	}
+	return all
 }
 
 // An export of an older version has no numbers of lines. It is imported, and a missing line within it is an error,
