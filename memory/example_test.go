@@ -106,6 +106,27 @@ func ExampleWhere() {
 	// Order of 9 cups
 }
 
+// A user wants one fact forgotten: Erase leaves no history with its text, and Delete does.
+func ExampleMemory_Erase() {
+	ctx := context.Background()
+	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
+	if err != nil {
+		panic(err)
+	}
+	ann := memory.Scope{Tenant: "acme", User: "ann"}
+	stored, err := m.Remember(ctx, ann, "I am allergic to nuts", "I like tea")
+	if err != nil {
+		panic(err)
+	}
+	n, err := m.Erase(ctx, memory.FactQuery{Reach: ann.Only(), IDs: []string{stored[0].ID}})
+	fmt.Println(n, err)
+	for e, err := range m.History(ctx, ann, stored[0].ID) {
+		fmt.Println(e, err) // nothing
+	}
+	// Output:
+	// 1 <nil>
+}
+
 func ExampleMemory_Forget() {
 	ctx := context.Background()
 	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})

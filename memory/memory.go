@@ -223,7 +223,7 @@ func prepareChange(c *FactChange, s Scope) (hasContent bool, err error) {
 			}
 		}
 		return true, input.Name("actor", c.Actor)
-	case Close, Delete:
+	case Close, Delete, Erase:
 		c.Record.ValidTo = input.Exact(c.Record.ValidTo)
 		if !input.ValidID(c.Record.ID) {
 			return false, fmt.Errorf("id %.60q: %w", c.Record.ID, ErrNotFound)
@@ -301,7 +301,7 @@ func (m *Memory) Close(ctx context.Context, s Scope, ids ...string) error {
 }
 
 // Delete removes facts of a scope. If one does not exist, it removes none and returns [ErrNotFound]. The
-// history keeps the facts with their content.
+// history keeps the facts with their content; see [Memory.Erase].
 func (m *Memory) Delete(ctx context.Context, s Scope, ids ...string) error {
 	if err := m.each(ctx, s, Delete, ids); err != nil {
 		return fmt.Errorf("memory: delete: %w", err)
@@ -319,8 +319,27 @@ func (m *Memory) each(ctx context.Context, s Scope, kind driver.FactChangeKind, 
 }
 
 // Clear deletes the facts that a query selects, in batches, and returns their number. Without a Limit it
-// deletes all of them.
+// deletes all of them. The history keeps them with their content; see [Memory.Erase].
 func (m *Memory) Clear(ctx context.Context, q FactQuery) (int, error) {
+	n, err := m.clear(ctx, q, Delete)
+	if err != nil {
+		err = fmt.Errorf("memory: clear: %w", err)
+	}
+	return n, err
+}
+
+// Erase removes the facts that a query selects with their histories, as [Memory.Clear] deletes them, and returns
+// their number. The facts that they superseded stay, unless the query selects them too; see
+// [driver.FactQuery.Closed]. A fact that is deleted already is not found: [Memory.Forget] removes its history.
+func (m *Memory) Erase(ctx context.Context, q FactQuery) (int, error) {
+	n, err := m.clear(ctx, q, Erase)
+	if err != nil {
+		err = fmt.Errorf("memory: erase: %w", err)
+	}
+	return n, err
+}
+
+func (m *Memory) clear(ctx context.Context, q FactQuery, kind driver.FactChangeKind) (int, error) {
 	limit, limited := q.Limit, q.Limit > 0
 	removed := 0
 	for !limited || removed < limit {
@@ -329,22 +348,20 @@ func (m *Memory) Clear(ctx context.Context, q FactQuery) (int, error) {
 			q.Limit = min(q.Limit, limit-removed)
 		}
 		found := map[Scope][]string{}
-		count := 0
 		for f, err := range m.List(ctx, q) {
 			if err != nil {
-				return removed, fmt.Errorf("memory: clear: %w", err)
+				return removed, err
 			}
 			found[f.Scope] = append(found[f.Scope], f.ID)
-			count++
 		}
-		if count == 0 {
+		if len(found) == 0 {
 			break
 		}
 		for s, ids := range found {
-			n, err := m.remove(ctx, s, ids)
+			n, err := m.remove(ctx, s, kind, ids)
 			removed += n
 			if err != nil {
-				return removed, fmt.Errorf("memory: clear: %w", err)
+				return removed, err
 			}
 		}
 	}
@@ -374,9 +391,9 @@ func (m *Memory) History(ctx context.Context, s Scope, id string) iter.Seq2[Even
 	}
 }
 
-// remove deletes facts. It ignores facts that another program has already deleted.
-func (m *Memory) remove(ctx context.Context, s Scope, ids []string) (int, error) {
-	err := m.each(ctx, s, Delete, ids)
+// remove deletes or erases facts. It ignores facts that another program has already removed.
+func (m *Memory) remove(ctx context.Context, s Scope, kind driver.FactChangeKind, ids []string) (int, error) {
+	err := m.each(ctx, s, kind, ids)
 	if !errors.Is(err, ErrNotFound) {
 		if err != nil {
 			return 0, err
@@ -385,7 +402,7 @@ func (m *Memory) remove(ctx context.Context, s Scope, ids []string) (int, error)
 	}
 	removed := 0
 	for _, id := range ids {
-		switch err := m.each(ctx, s, Delete, []string{id}); {
+		switch err := m.each(ctx, s, kind, []string{id}); {
 		case err == nil:
 			removed++
 		case !errors.Is(err, ErrNotFound):

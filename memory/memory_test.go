@@ -224,6 +224,33 @@ func TestClear(t *testing.T) {
 	assert.ErrorIs(t, err, memory.ErrInvalid)
 }
 
+// Erase removes facts with their histories, also those that newer facts have replaced if the query selects them.
+func TestErase(t *testing.T) {
+	t.Parallel()
+	m := newMemory(t, memory.Options{})
+	old := store(t, m, ann, "Ann lives in Oslo", "Ann likes tea")
+	now, err := m.Supersede(t.Context(), ann, memory.Fact{Content: "Ann lives in Bern", Trust: memory.Stated}, old[0])
+	require.NoError(t, err)
+	events := func(id string) (n int) {
+		for _, err := range m.History(t.Context(), ann, id) {
+			require.NoError(t, err)
+			n++
+		}
+		return n
+	}
+	n, err := m.Erase(t.Context(), memory.FactQuery{Reach: ann.Only(), IDs: []string{now.ID, old[0]}})
+	require.NoError(t, err)
+	assert.Equal(t, 1, n, "a fact that is no longer valid needs Closed")
+	assert.Zero(t, events(now.ID))
+	assert.Equal(t, 2, events(old[0]))
+	n, err = m.Erase(t.Context(), memory.FactQuery{Reach: ann.Only(), IDs: old[:1], Closed: true})
+	require.NoError(t, err)
+	assert.Equal(t, 1, n)
+	assert.Zero(t, events(old[0]))
+	assert.Equal(t, []string{"Ann likes tea"}, list(t, m, memory.FactQuery{Reach: ann.Only(), Closed: true}))
+	assert.Equal(t, 1, events(old[1]))
+}
+
 func TestExportForget(t *testing.T) {
 	t.Parallel()
 	m := newMemory(t, memory.Options{})

@@ -85,6 +85,7 @@ const (
 	Update = driver.Update
 	Close  = driver.Close
 	Delete = driver.Delete
+	Erase  = driver.Erase
 	Embed  = driver.Embed
 )
 

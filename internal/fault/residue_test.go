@@ -120,6 +120,18 @@ func memoryResidue(ctx context.Context, t *testing.T, path string, look func(str
 	require.NoError(t, err)
 	require.NoError(t, db.Close())
 	look("forgotten and closed", false)
+
+	db, err = sqlitememory.Open(ctx, path, sqlitememory.Options{})
+	require.NoError(t, err)
+	m, err = memory.New(db, memory.Options{})
+	require.NoError(t, err)
+	told, err := m.Store(ctx, bob, memory.Fact{Content: "Bob has a " + secret, Trust: memory.Stated})
+	require.NoError(t, err)
+	n, err := m.Erase(ctx, memory.FactQuery{Reach: bob.Only(), IDs: []string{told[0].ID}})
+	require.NoError(t, err)
+	assert.Equal(t, 1, n)
+	require.NoError(t, db.Close())
+	look("erased and closed", false)
 }
 
 // TestDeletedDataOfPostgreSQL proves the row of PostgreSQL in the table of SECURITY.md: a

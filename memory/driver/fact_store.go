@@ -95,6 +95,7 @@ const (
 	Update FactChangeKind = "update" // content, metadata, importance, trust, expiry, and the vector
 	Close  FactChangeKind = "close"  // ends the validity at the record's ValidTo, or now if that is zero, but not before its ValidFrom
 	Delete FactChangeKind = "delete" // the history, with the text, is kept until the scope is forgotten
+	Erase  FactChangeKind = "erase"  // with the history
 	Embed  FactChangeKind = "embed"  // only the vector and the terms; adds no [Event] and does not change the version
 )
 

@@ -41,6 +41,11 @@ var brokenStores = []struct {
 	{"nothing expires", "filters/expiry", each(func(c *driver.FactChange) { c.Record.ExpiresAt = time.Time{} })},
 	{"nothing is superseded", "supersede/many", each(func(c *driver.FactChange) { c.Supersedes = nil })},
 	{"jobs are done again", "jobs/once", each(func(c *driver.FactChange) { c.Job = "" })},
+	{"what was erased stays in the history", "erase/history", each(func(c *driver.FactChange) {
+		if c.Kind == driver.Erase {
+			c.Kind = driver.Delete
+		}
+	})},
 	{"what was forgotten comes back", "forget/said_before", each(func(c *driver.FactChange) { c.Said = time.Time{} })},
 	{"no metadata", "conditions/exact", each(func(c *driver.FactChange) { c.Record.Metadata = nil })},
 	{"one kind", "filters/kinds", each(func(c *driver.FactChange) { c.Record.Kind = driver.Plain })},

@@ -163,7 +163,7 @@ var versionCases = []factCase{
 		id := k.add(ann, "one")
 		k.apply(ann, k.changing(driver.Update, id, "two"))
 		want := k.get(ann, id)
-		for _, kind := range []driver.FactChangeKind{driver.Update, driver.Close, driver.Delete, driver.Embed} {
+		for _, kind := range []driver.FactChangeKind{driver.Update, driver.Close, driver.Delete, driver.Erase, driver.Embed} {
 			for _, v := range []int64{1, 3, -1} {
 				k.refuse(driver.ErrConflict, ann, k.changing(kind, id, "three", at(v)))
 			}

@@ -54,7 +54,7 @@ func (c factCase) check(tb testing.TB, open func(tb testing.TB) driver.FactStore
 func factCases() []factCase {
 	return slices.Concat(
 		applyCases, changeCases, closeCases, versionCases, jobCases, foreignCases, dedupeCases, extendCases, supersedeCases, scopeCases, filterCases,
-		conditionCases, orderCases, searchCases, vectorCases, historyCases, forgetCases, sweepCases, contextCases, textCases,
+		conditionCases, orderCases, searchCases, vectorCases, historyCases, eraseCases, forgetCases, sweepCases, contextCases, textCases,
 		modelCases, embedderCases,
 	)
 }

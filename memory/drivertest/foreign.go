@@ -31,7 +31,7 @@ var foreignCases = []factCase{
 		want := k.get(ann, id)
 		missing := idOf(6000)
 		for _, s := range strangers {
-			for _, kind := range []driver.FactChangeKind{driver.Update, driver.Close, driver.Delete, driver.Embed} {
+			for _, kind := range []driver.FactChangeKind{driver.Update, driver.Close, driver.Delete, driver.Erase, driver.Embed} {
 				k.refuse(driver.ErrNotFound, s, k.changing(kind, id, "taken"))
 				k.refuse(driver.ErrNotFound, s, k.changing(kind, id, "taken", at(7)))
 				theirs, none := k.refusal(s, k.changing(kind, id, "taken")), k.refusal(s, k.changing(kind, missing, "taken"))

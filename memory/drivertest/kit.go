@@ -123,6 +123,10 @@ func deleting(id string) driver.FactChange {
 	return driver.FactChange{Kind: driver.Delete, Record: driver.FactRecord{Fact: driver.Fact{ID: id}}}
 }
 
+func erasing(id string) driver.FactChange {
+	return driver.FactChange{Kind: driver.Erase, Record: driver.FactRecord{Fact: driver.Fact{ID: id}}}
+}
+
 func superseding(c driver.FactChange, ids ...string) driver.FactChange {
 	c.Supersedes = ids
 	return c

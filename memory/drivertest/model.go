@@ -131,7 +131,7 @@ func (t *twins) one() driver.FactChange {
 	if c.Record.ValidFrom.Equal(future) && t.r.IntN(2) == 0 {
 		c.Record.ValidFrom = time.Time{}
 	}
-	switch t.r.IntN(12) {
+	switch t.r.IntN(13) {
 	case 0, 1:
 		c.Kind = driver.Update
 	case 2:
@@ -140,7 +140,9 @@ func (t *twins) one() driver.FactChange {
 		c.Kind = driver.Delete
 	case 4:
 		c.Kind = driver.Embed
-	case 5, 6:
+	case 5:
+		c.Kind = driver.Erase
+	case 6, 7:
 		for range 1 + t.r.IntN(2) {
 			c.Supersedes = append(c.Supersedes, idOf(t.r.IntN(twinIDs)))
 		}

@@ -92,6 +92,13 @@ func (f *scopeFacts) note(e driver.Event) {
 	f.events[e.ID] = append(slices.Clip(was), e)
 }
 
+// eraseEvents removes the history of a fact.
+func (f *scopeFacts) eraseEvents(id string) {
+	was := f.events[id]
+	f.undo = append(f.undo, func() { setOrDelete(f.events, id, was, was != nil) })
+	delete(f.events, id)
+}
+
 func setOrDelete[K comparable, V any](m map[K]V, key K, value V, set bool) {
 	if set {
 		m[key] = value
@@ -129,6 +136,10 @@ func (f *scopeFacts) apply(s driver.Scope, c driver.FactChange, now time.Time) (
 	case driver.Delete:
 		f.set(row.ID, nil)
 		f.note(event)
+		return driver.Applied{ID: row.ID, Existed: true}, nil
+	case driver.Erase:
+		f.set(row.ID, nil)
+		f.eraseEvents(row.ID)
 		return driver.Applied{ID: row.ID, Existed: true}, nil
 	default:
 		return driver.Applied{}, fmt.Errorf("change %q: %w", c.Kind, driver.ErrInvalid)

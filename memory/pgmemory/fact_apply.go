@@ -131,7 +131,7 @@ func (l *changeList) add(s driver.Scope, c *driver.FactChange) error {
 				return fmt.Errorf("fact %.60s: %w", old, driver.ErrNotFound)
 			}
 		}
-	case driver.Update, driver.Close, driver.Delete, driver.Embed:
+	case driver.Update, driver.Close, driver.Delete, driver.Erase, driver.Embed:
 		if !isID(id) {
 			return fmt.Errorf("fact %.60s: %w", id, driver.ErrNotFound)
 		}

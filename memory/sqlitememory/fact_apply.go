@@ -154,6 +154,8 @@ func (a *applying) apply(c *driver.FactChange) (driver.Applied, error) {
 		err = a.close(r, cmpTime(c.Record.ValidTo, a.now), "", c.Actor)
 	case driver.Delete:
 		err = drop(a.Session, &a.scope, r, c.Actor, a.now)
+	case driver.Erase:
+		err = erase(a.Session, &a.scope, r)
 	case driver.Embed:
 		err = a.embed(r, &c.Record)
 	default:

@@ -94,12 +94,26 @@ func note(w *sqlitedb.Session, scope, at int64, e driver.Event) error {
 	return err
 }
 
-// drop removes a fact, and stores the removal in its history.
-func drop(w *sqlitedb.Session, s *scope, r *row, actor string, now int64) error {
+// erase removes a fact and its history.
+func erase(w *sqlitedb.Session, s *scope, r *row) error {
+	id, _ := packID(r.ID)
+	if _, err := w.Exec(`DELETE FROM mem_event WHERE scope = ? AND fact = ?`, r.scope, id); err != nil {
+		return err
+	}
+	return removeFact(w, s, r)
+}
+
+func removeFact(w *sqlitedb.Session, s *scope, r *row) error {
 	if err := factCorpus.removeWords(w, s, r.key, r.Terms); err != nil {
 		return err
 	}
-	if _, err := w.Exec(`DELETE FROM mem_fact WHERE key = ?`, r.key); err != nil {
+	_, err := w.Exec(`DELETE FROM mem_fact WHERE key = ?`, r.key)
+	return err
+}
+
+// drop removes a fact, and stores the removal in its history.
+func drop(w *sqlitedb.Session, s *scope, r *row, actor string, now int64) error {
+	if err := removeFact(w, s, r); err != nil {
 		return err
 	}
 	return note(w, r.scope, now, driver.Event{ID: r.ID, Kind: driver.Delete, Before: r.Content, By: actor})
