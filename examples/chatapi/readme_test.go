@@ -59,7 +59,7 @@ func TestReadme(t *testing.T) {
 			}
 			p.settled()
 		}
-		if asked < 7 {
+		if asked != 4 {
 			t.Errorf("%d blocks with curl", asked)
 		}
 		p.finish(syscall.SIGTERM)

@@ -17,7 +17,6 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/examples/chatapi/internal/chat"
 	"github.com/weft-go/weft/examples/internal/jsonhttp"
-	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/agentmemory"
@@ -153,8 +152,7 @@ func (s routes) chat(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	m, _ := agent.Messages.Last(snap)
-	return jsonhttp.Write(w, http.StatusOK, Reply{m.Text(), session.ID})
+	return jsonhttp.Write(w, http.StatusOK, Reply{chat.Reply(snap), session.ID})
 }
 
 // open returns a session, or a new one if the id is empty.

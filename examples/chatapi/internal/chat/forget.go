@@ -38,8 +38,9 @@ type forgetIn struct {
 }
 
 func (s *Service) forgetTool() tools.Tool {
-	return tools.New(ForgetTool, "Deletes facts about the user from the memory. Use it only when the user asks to forget something, after recall_memory. "+
-		"Tell the user which facts were forgotten, and what stays.", s.forget).Annotate(tools.Annotations{Title: titles[ForgetTool]})
+	t := tools.New(ForgetTool, "Deletes facts about the user from the memory, for ever. Use it only when the user asks to forget something, after recall_memory. "+
+		"Tell the user which facts were forgotten, and what stays.", s.forget)
+	return tools.Preview(t.Annotate(tools.Annotations{Title: titles[ForgetTool], Destructive: true}), s.toForget)
 }
 
 // maxNamed is how many facts a result names, so that it fits into an answer.
@@ -48,19 +49,22 @@ const maxNamed = 100
 // settling is how long the tool waits for turns that are being learned, which would bring a fact back.
 const settling = 5 * time.Second
 
-func (s *Service) forget(ctx context.Context, in forgetIn) (out Forgotten, err error) {
+// toForget shows what a call would forget.
+func (s *Service) toForget(ctx context.Context, in forgetIn) (Forgotten, error) {
+	_, out, err := s.find(ctx, in)
+	return out, err
+}
+
+// find finds the facts that a call is about.
+func (s *Service) find(ctx context.Context, in forgetIn) (ids []string, out Forgotten, err error) {
 	out.Forgotten, out.Stays = []string{}, stays
-	if !s.settle(ctx) {
-		out.Stays += " " + pending
-	}
-	var ids []string
 	found := map[string]bool{}
 	for f, err := range s.Facts(ctx, in.Scope.Value()) {
 		if err != nil {
-			return out, err
+			return nil, out, err
 		}
-		asked := slices.IndexFunc(in.Facts, func(text string) bool { return strings.TrimSpace(text) == f.Content })
-		if asked >= 0 || in.Everything {
+		asked := slices.ContainsFunc(in.Facts, func(text string) bool { return strings.TrimSpace(text) == f.Content })
+		if asked || in.Everything {
 			ids, found[f.Content] = append(ids, f.ID), true
 			if len(out.Forgotten) < maxNamed {
 				out.Forgotten = append(out.Forgotten, f.Content)
@@ -73,17 +77,66 @@ func (s *Service) forget(ctx context.Context, in forgetIn) (out Forgotten, err e
 			out.NotFound = append(out.NotFound, text)
 		}
 	}
-	q := memory.FactQuery{Reach: in.Scope.Value().Only(), Untrusted: true, Closed: true}
-	if in.Everything { // with facts that newer ones have replaced
-		_, err = s.memory.Clear(ctx, q)
-		return out, err
+	return ids, out, nil
+}
+
+func (s *Service) forget(ctx context.Context, in forgetIn) (Forgotten, error) {
+	settled := s.settle(ctx)
+	ids, out, err := s.find(ctx, in)
+	if !settled {
+		out.Stays += " " + pending
+	}
+	if err == nil && in.Everything {
+		_, err = s.erase(ctx, in.Scope.Value(), nil)
+	} else if err == nil && len(ids) > 0 {
+		_, err = s.erase(ctx, in.Scope.Value(), ids)
+	}
+	return out, err
+}
+
+// erase removes facts of a scope with their histories, and the facts that they have replaced. Without ids it removes
+// all facts of the scope. It returns how many of the ids there were.
+func (s *Service) erase(ctx context.Context, scope memory.Scope, ids []string) (n int, err error) {
+	q := memory.FactQuery{Reach: scope.Only(), Untrusted: true, Closed: true}
+	if ids == nil {
+		return s.memory.Erase(ctx, q)
+	}
+	older, err := s.replaced(ctx, q, ids)
+	if err != nil {
+		return 0, err
 	}
 	for q.IDs = range slices.Chunk(ids, memory.MaxBatch) {
-		if _, err = s.memory.Clear(ctx, q); err != nil {
-			return out, err
+		removed, err := s.memory.Erase(ctx, q)
+		if n += removed; err != nil {
+			return n, err
 		}
 	}
-	return out, nil
+	for q.IDs = range slices.Chunk(older, memory.MaxBatch) {
+		if _, err := s.memory.Erase(ctx, q); err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// replaced returns the ids of the facts that facts have replaced, and of those that these have replaced.
+func (s *Service) replaced(ctx context.Context, q memory.FactQuery, by []string) (ids []string, err error) {
+	older := map[string][]string{}
+	q.Limit = -1
+	for f, err := range s.memory.List(ctx, q) {
+		if err != nil {
+			return nil, err
+		}
+		if f.SupersededBy != "" {
+			older[f.SupersededBy] = append(older[f.SupersededBy], f.ID)
+		}
+	}
+	for len(by) > 0 {
+		next := older[by[0]]
+		delete(older, by[0])
+		ids, by = append(ids, next...), append(slices.Clone(by[1:]), next...)
+	}
+	return ids, nil
 }
 
 // settle learns the turns that wait, so that no fact comes back after it was forgotten. It reports whether none is left:
@@ -118,11 +171,11 @@ func (s *Service) ForgetFacts(ctx context.Context, scope memory.Scope, id string
 	if !s.settle(ctx) {
 		warning = pending
 	}
-	q := memory.FactQuery{Reach: scope.Only(), Untrusted: true, Closed: true}
+	var ids []string
 	if id != "" {
-		q.IDs = []string{id}
+		ids = []string{id}
 	}
-	n, err = s.memory.Clear(ctx, q)
+	n, err = s.erase(ctx, scope, ids)
 	if id != "" && errors.Is(err, memory.ErrInvalid) { // no fact has such an id
 		return 0, warning, nil
 	}

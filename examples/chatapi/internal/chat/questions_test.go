@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/weft-go/weft/examples/chatapi/internal/offline"
 	"github.com/weft-go/weft/examples/chatapi/internal/store"
 	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/internal/proof/questiontest"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/llmtest"
 	"github.com/weft-go/weft/memory"
@@ -25,26 +27,20 @@ import (
 	"github.com/weft-go/weft/memory/knowledge"
 )
 
-const questions = "../../../../internal/proof/testdata/questions/"
-
 // judged says what the answer to each question must and must not contain.
-var judged = map[string]struct {
-	right   []string
-	wrong   []string
-	refused bool // honestly
-}{
-	"chatapi-01": {right: []string{"I will remember that you are allergic to peanuts"}, wrong: []string{"handbook", "nothing"}},
-	"chatapi-02": {right: []string{"peanuts"}, wrong: []string{"nothing", "no passage"}},
-	"chatapi-03": {refused: true, right: []string{"no passage"}, wrong: []string{"peanuts"}},
-	"chatapi-04": {right: []string{"on Saturday from 10:00 to 14:00", "handbook.md"}},
-	"chatapi-05": {right: []string{"closed on Sunday and Monday"}},
-	"chatapi-06": {right: []string{"within 30 days with the receipt"}, wrong: []string{"28 days"}},
-	"chatapi-07": {right: []string{"Norway", "24.00", "6"}, wrong: []string{"Austria", "France", "Belgium"}},
-	"chatapi-08": {refused: true, right: []string{"no passage"}},
-	"chatapi-09": {refused: true, right: []string{"no passage"}, wrong: []string{"handbook"}},
-	"chatapi-10": {right: []string{"Plan: team", "37"}, wrong: []string{"pro", ".md"}},
-	"chatapi-11": {right: []string{"I will remember", "Lisbon"}},
-	"chatapi-12": {right: []string{"I forgot:", "you are allergic to peanuts", "still have the words"}},
+var judged = map[string]questiontest.Judgement{
+	"chatapi-01": {Right: []string{"I will remember that you are allergic to peanuts"}, Wrong: []string{"handbook", "nothing"}},
+	"chatapi-02": {Right: []string{"peanuts"}, Wrong: []string{"nothing", "no passage"}},
+	"chatapi-03": {Refused: true, Right: []string{"no passage"}, Wrong: []string{"peanuts"}},
+	"chatapi-04": {Right: []string{"on Saturday from 10:00 to 14:00", "handbook.md"}},
+	"chatapi-05": {Right: []string{"closed on Sunday and Monday"}},
+	"chatapi-06": {Right: []string{"within 30 days with the receipt"}, Wrong: []string{"28 days"}},
+	"chatapi-07": {Right: []string{"Norway", "24.00", "6"}, Wrong: []string{"Austria", "France", "Belgium"}},
+	"chatapi-08": {Refused: true, Right: []string{"no passage"}},
+	"chatapi-09": {Refused: true, Right: []string{"no passage"}, Wrong: []string{"handbook"}},
+	"chatapi-10": {Right: []string{"Plan: team", "37"}, Wrong: []string{"pro", ".md"}},
+	"chatapi-11": {Right: []string{"I will remember", "Lisbon"}},
+	"chatapi-12": {Right: []string{"I forgot:", "you are allergic to peanuts", "still have the words"}},
 }
 
 // talk says something as a user in a conversation, learns what was said, and returns the answer.
@@ -60,8 +56,7 @@ func talk(t *testing.T, s *chat.Service, sessions map[string]memory.Session, use
 	snap, err := s.Say(t.Context(), session, text)
 	require.NoError(t, err)
 	s.Drain(5 * time.Second)
-	last, _ := agent.Messages.Last(snap)
-	return last.Text()
+	return chat.Reply(snap)
 }
 
 func newOffline(t *testing.T) *chat.Service {
@@ -75,25 +70,15 @@ func newOffline(t *testing.T) *chat.Service {
 // The questions that were written before anybody tried one are answered rightly, or refused honestly.
 func TestQuestions(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile(questions + "questions.json")
-	require.NoError(t, err)
-	var all []struct {
-		ID, System, Conversation, Setup, Text string
-	}
-	require.NoError(t, json.Unmarshal(data, &all))
 	s := newOffline(t)
-	root, err := os.OpenRoot(questions + "docs")
+	root, err := os.OpenRoot(filepath.Join(questiontest.Folder(t), "docs"))
 	require.NoError(t, err)
 	defer root.Close()
 	only := knowledge.FolderOptions{Only: []string{"handbook.md", "delivery.csv"}}
-	sessions, ingested, n := map[string]memory.Session{}, false, 0
+	sessions, ingested := map[string]memory.Session{}, false
 	_, err = agentmemory.StoreContext(t.Context(), s.Memory(), memory.Scope{User: "cara"}, agentmemory.Context{Plan: "team", Usage: json.RawMessage(`{"requests":37}`)})
 	require.NoError(t, err)
-	for _, q := range all {
-		if q.System != "chatapi" {
-			continue
-		}
-		n++
+	for _, q := range questiontest.Of(t, "chatapi", judged) {
 		if strings.Contains(q.Setup, "ingest") && !ingested {
 			_, _, err := knowledge.Collect(s.Base().Ingest(t.Context(), memory.Scope{}, knowledge.Folder(root.FS(), only), knowledge.IngestOptions{}))
 			require.NoError(t, err)
@@ -106,17 +91,8 @@ func TestQuestions(t *testing.T) {
 			}
 		}
 		got := talk(t, s, sessions, user, q.Conversation, q.Text)
-		want, ok := judged[q.ID]
-		require.True(t, ok, q.ID)
-		for _, text := range want.right {
-			assert.Contains(t, got, text, "%s: %s", q.ID, q.Text)
-		}
-		for _, text := range want.wrong {
-			assert.NotContains(t, got, text, "%s: %s", q.ID, q.Text)
-		}
-		assert.Equal(t, want.refused, strings.Contains(got, offline.NoPassage), "%s: %q is refused, or not: %s", q.ID, q.Text, got)
+		judged[q.ID].Check(t, q, got, strings.Contains(got, offline.NoPassage))
 	}
-	assert.Len(t, judged, n)
 	assert.NotContains(t, talk(t, s, sessions, "ann", "after", "what am I allergic to?"), "peanuts", "what was forgotten is told")
 }
 
@@ -144,6 +120,11 @@ func TestForget(t *testing.T) {
 	assert.ElementsMatch(t, []string{"I live in Oslo", "My dog is called Rex"}, facts("ann"))
 	assert.Contains(t, talk(t, s, sessions, "ann", "other", "What is my address?"), "no passage")
 	got = talk(t, s, sessions, "ann", "ann", "Forget everything about me")
+	assert.Contains(t, got, "This will forget, for ever:")
+	assert.Contains(t, got, "Oslo")
+	assert.Len(t, facts("ann"), 2, "nobody has agreed yet")
+	got = talk(t, s, sessions, "ann", "ann", "yes")
+	assert.Contains(t, got, "I forgot:")
 	assert.Contains(t, got, "Oslo")
 	assert.Contains(t, got, "Rex")
 	assert.Empty(t, facts("ann"))
@@ -217,7 +198,8 @@ func TestForgetMany(t *testing.T) {
 	require.NoError(t, err)
 	_, err = s.Memory().Supersede(t.Context(), ann, memory.Fact{Content: "I live in Bern", Trust: memory.Stated}, old[0].ID)
 	require.NoError(t, err)
-	got := talk(t, s, sessions, "ann", "one", "Forget everything")
+	assert.Contains(t, talk(t, s, sessions, "ann", "one", "Forget everything"), "\nand 1901 more facts.")
+	got := talk(t, s, sessions, "ann", "one", "yes")
 	assert.Contains(t, got, "I forgot:\n- you live in Bern\n")
 	assert.Contains(t, got, "1901 more facts were forgotten.")
 	for f, err := range s.Memory().List(t.Context(), memory.FactQuery{Reach: ann.Only(), Untrusted: true, Closed: true, Limit: 1}) {

@@ -103,6 +103,7 @@ func (s *Service) compile(model llm.Model, o graph.Options) (*graph.Graph, error
 	if err != nil {
 		return nil, err
 	}
+	options.Tools = approval()
 	bot, err := agent.New("assistant", model, set, options)
 	if err != nil {
 		return nil, err
@@ -215,12 +216,25 @@ func (s *Service) Forget(ctx context.Context, thread string) error {
 	return nil
 }
 
-// Say runs the graph for a message in a session, and returns the state at the end. Where nothing is
-// kept, the run has no thread.
+// Say runs the graph for a message in a session, and returns the state at the end. If a question is open, a yes or a no
+// answers it, and any other message declines it first. Where nothing is kept, the run has no thread.
 func (s *Service) Say(ctx context.Context, session memory.Session, text string) (*graph.Snapshot, error) {
 	ctx = context.WithValue(agentmemory.For(ctx, session.Scope), straight{}, true)
 	if s.history == nil {
 		return s.graph.Invoke(ctx, agent.Messages.Put(llm.User(text)))
 	}
-	return s.graph.Thread(session.ID).Invoke(ctx, agent.Messages.Put(llm.User(text)))
+	thread := s.graph.Thread(session.ID)
+	if snap, answered, err := s.answer(ctx, thread, text); answered || err != nil {
+		return snap, err
+	}
+	return thread.Invoke(ctx, agent.Messages.Put(llm.User(text)))
+}
+
+// Reply is what a run says to the user: the question that is open, or the last message.
+func Reply(snap *graph.Snapshot) string {
+	if text := question(snap); text != "" {
+		return text
+	}
+	m, _ := agent.Messages.Last(snap)
+	return m.Text()
 }

@@ -1,0 +1,58 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/state"
+)
+
+// load puts into the state what the stored conversation has and the state has not: the messages of
+// other programs. A conversation that is not stored yet begins with the system prompt.
+// System messages of clients are removed.
+func (s *Service) load(ctx context.Context, v state.View) (state.Update, error) {
+	have := agent.Messages.Get(v)
+	if len(have) == 0 {
+		return nil, errors.New("the input has no messages")
+	}
+	stored, err := s.conversation(ctx, have)
+	if err != nil {
+		return nil, err
+	}
+	said, removed := trusted(have, stored)
+	if removed > 0 {
+		s.log.WarnContext(ctx, "system messages of a client are removed: only this program writes such messages", "count", removed)
+	}
+	all, n := merged(said, stored)
+	if len(stored) == 0 {
+		all = append([]llm.Message{first}, said...)
+	}
+	return state.Update{began.Put(time.Now().UTC()), known.Put(n), agent.Messages.Overwrite(all)}, nil
+}
+
+// first is the message with the prompt.
+var first = llm.Message{ID: "system", Role: llm.RoleSystem, Parts: []llm.Part{llm.Text(prompt)}}
+
+// trusted returns messages without the system messages of clients, and the number of those. A stored system message is
+// as it is stored. The prompt is not stored if no turn was saved yet: an older version of this program may have written
+// it, so the prompt of today takes its place.
+func trusted(have, stored []llm.Message) (out []llm.Message, removed int) {
+	for _, m := range have {
+		i := slices.IndexFunc(stored, func(other llm.Message) bool { return other.ID == m.ID })
+		switch {
+		case i >= 0 && (m.Role == llm.RoleSystem || stored[i].Role == llm.RoleSystem):
+			out = append(out, stored[i])
+		case m.Role != llm.RoleSystem:
+			out = append(out, m)
+		case m.ID != first.ID:
+			removed++
+		case len(stored) > 0: // else load puts it before all messages
+			out = append(out, first)
+		}
+	}
+	return out, removed
+}
