@@ -80,7 +80,7 @@ func defineAnswer(in intent, f found) string {
 	case missing > 0:
 		fmt.Fprintf(&b, "The text does not mention %q.%s The closest passage:\n\n", strings.Join(f.Missing, " "), similar(f.Similar))
 	case f.Total == 0:
-		fmt.Fprintf(&b, "No passage has all of %q. The closest one:\n\n", words)
+		fmt.Fprintf(&b, "No passage has all of %q together. The closest one:\n\n", words)
 	}
 	best := f.Passages[0]
 	if best.Code {

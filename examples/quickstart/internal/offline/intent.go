@@ -96,6 +96,8 @@ var (
 	asNote     = regexp.MustCompile(`(?i) (?:as|in|to|into|for)(?: a| my| the)? (?:notes?|later)(?: file)?$`)
 	followUp   = regexp.MustCompile(`(?i)^(?:and |but )?(?:what about|how about|and|or) (.+)$`)
 	pronoun    = regexp.MustCompile(`(?i)^(?:it|its|this|that|them|these|those|he|she|they|the same|that one|this word|that word)$`)
+	within     = regexp.MustCompile(`(?i)\b(?:it|they|them)\b`)
+	asked      = regexp.MustCompile(`(?i)^(?:what|when|where|which|who|why|how|does|do|is|are|can|may|must|will)\b`)
 	answerWord = regexp.MustCompile(`(?i)^(?:it|this|that|them|these|those|(?:the|your|that|this|these|those)(?: last| previous)? (?:answer|result|summary|reply|list|line|passage|quote|definition|outline|number|count|headings)s?)$`)
 	quoted     = regexp.MustCompile("[\"“„«`]([^\"”“»`]+)[\"”“»`]|(?:^|\\s)'([^']+)'")
 	article    = regexp.MustCompile(`(?i)^(?:a|an|the|any|some|all|word|phrase|term|words|about) `)
@@ -104,7 +106,9 @@ var (
 // understand finds the rule that fits a question.
 func understand(question string, p past) intent {
 	whole, text := tidy(question)
-	if m := followUp.FindStringSubmatch(text); m != nil {
+	if m := followUp.FindStringSubmatch(text); m != nil && asked.MatchString(m[1]) {
+		text = m[1]
+	} else if m != nil {
 		if k := p.about.kind; p.about.topic != "" && (k == where || k == count) {
 			return intent{kind: k, topic: topicOf(m[1])}
 		}
@@ -189,15 +193,24 @@ func (in intent) refer(text string, p past) intent {
 			in.from, in.to = 1, 20
 		}
 	default:
-		if m := quoted.FindStringSubmatch(text); m != nil {
-			in.topic = m[1] + m[2]
-		}
-		in.topic = topicOf(in.topic)
-		if pronoun.MatchString(in.topic) || in.topic == "" && (in.kind == where || isTimes(text)) {
-			in.topic = p.about.topic
-		}
+		in.topic = in.subject(text, p)
 	}
 	return in
+}
+
+// subject returns the topic of a question. A pronoun stands for the topic of an earlier turn.
+func (in intent) subject(text string, p past) string {
+	topic := topicOf(in.topic)
+	if m := quoted.FindStringSubmatch(text); m != nil {
+		topic = topicOf(m[1] + m[2])
+	}
+	switch {
+	case pronoun.MatchString(topic), topic == "" && (in.kind == where || isTimes(text)):
+		return p.about.topic
+	case in.kind == define && p.about.topic != "":
+		return within.ReplaceAllLiteralString(topic, p.about.topic)
+	}
+	return topic
 }
 
 var times = regexp.MustCompile(`(?i)^how (?:often|many times|frequently)`)

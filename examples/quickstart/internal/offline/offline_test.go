@@ -124,6 +124,7 @@ func TestFollowUps(t *testing.T) {
 		{defined, "save your answer as a note", `save_note{"text":"A loom is a frame."}`},
 		{defined, "save it to my notes", `save_note{"text":"A loom is a frame."}`},
 		{defined, "and a shuttle?", `search{"limit":8,"query":"shuttle"}`},
+		{defined, "and what does it hold?", `search{"limit":8,"query":"loom hold"}`},
 		{counted, "what about shuttles?", `count_words{"word":"shuttles"}`},
 		{read, "more", `read_lines{"from":5,"to":24}`},
 		{read, "read on", `read_lines{"from":5,"to":24}`},
@@ -153,7 +154,7 @@ func TestAnswers(t *testing.T) {
 	}{
 		{"quotes the best passage", "what is a loom?", [][]llm.Message{lookup("a", "search", passages(`"total":4`))}, quoted + "\n  see also line 3 (Old); lines 4-5"},
 		{"names a missing word", "what is a red loom frame?", [][]llm.Message{lookup("a", "search", passages(`"total":0,"missing":["red"]`))}, "The text does not mention \"red\". The closest passage:\n\n" + quoted},
-		{"no passage has all", "what is a loom frame?", [][]llm.Message{lookup("a", "search", passages(`"total":0`))}, "No passage has all of \"loom frame\". The closest one:\n\n" + quoted},
+		{"no passage has all", "what is a loom frame?", [][]llm.Message{lookup("a", "search", passages(`"total":0`))}, "No passage has all of \"loom frame\" together. The closest one:\n\n" + quoted},
 		{"quotes code as code", "what is f?", [][]llm.Message{lookup("a", "search", `{"file":"a.go","total":1,"passages":[{"from":1,"to":2,"text":"f()\ng()","code":true}]}`)}, "    f()\n    g()\n\n  a.go, lines 1-2"},
 		{"finds nothing", "what is a lom?", [][]llm.Message{lookup("a", "search", `{"file":"a.md","total":0,"passages":[],"missing":["lom"],"similar":["loom"]}`)}, `I found no passage about that: a.md does not mention "lom". Similar words in the file: loom.`},
 		{"lists lines by number", "where is loom?", [][]llm.Message{lookup("a", "find_lines", lines)}, "\"loom\" is on 2 lines:\n     3 | looms\n    12 | A loom is"},

@@ -13,8 +13,8 @@ const MaxFound = 20
 // Found is the result of a search for passages.
 type Found struct {
 	File string `json:"file"`
-	// Total counts the passages that have every word of the query, in their text or
-	// in the headings above them. Partly counts those that have some of the words.
+	// Total counts the passages that have every word of the query: in two sentences that
+	// follow each other, or in the headings above them. Partly counts the other ones.
 	Total  int `json:"total"`
 	Partly int `json:"partly"`
 	// Passages are the best of them. Those with every word come first.
@@ -138,11 +138,11 @@ func (f *File) having(t term) int {
 	return n
 }
 
-// A hit is a block that has some of the terms, or all of them.
+// A hit is a block that has some of the terms.
 type hit struct {
 	index int
 	score float64
-	all   bool
+	all   bool // it has all of them, and they stand together
 	// start is where the sentence begins that defines the terms.
 	start int
 	// titled says that the block is found by its heading, not by its text.
@@ -184,7 +184,7 @@ func (f *File) rank(terms []term) []hit {
 		if inText == 0 && (have == 0 || !b.first) {
 			continue
 		}
-		h := hit{index: i, all: have == len(terms), titled: inText == 0}
+		h := hit{index: i, all: have == len(terms) && b.together(terms), titled: inText == 0}
 		h.score = score/whole + b.bonus(known, whole)
 		if len(known) == len(terms) {
 			bonus, start := defines.in(b)
@@ -233,6 +233,21 @@ func (b *block) cover(terms []term) (score float64, have, inText int) {
 		score += fit * t.weight
 	}
 	return score, have, inText
+}
+
+// together reports whether two sentences that follow each other have all terms that the headings of the block do not
+// have. A long paragraph may have each word of a question in another context.
+func (b *block) together(terms []term) bool {
+	var before []string
+	for _, s := range sentences(b.raw) {
+		words := stems(b.raw[s.from:s.to])
+		near := slices.Concat(before, words, b.above, b.outer)
+		if !slices.ContainsFunc(terms, func(t term) bool { return t.best(near) == 0 }) {
+			return true
+		}
+		before = words
+	}
+	return false
 }
 
 // bonus rates where in the block the terms stand.

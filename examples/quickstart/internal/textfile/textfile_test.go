@@ -70,6 +70,29 @@ func TestSearch(t *testing.T) {
 	}
 }
 
+// A long paragraph that has the words of a question in different contexts does not answer it.
+func TestWordsOfAnAnswerStandTogether(t *testing.T) {
+	t.Parallel()
+	const apart = "A weaver runs a loom. The wool is red. It is washed often. Dust makes a crash of threads likely."
+	for name, tt := range map[string]struct {
+		text  string
+		total int
+	}{
+		"apart":                 {apart, 0},
+		"in one sentence":       {"A loom may crash. " + apart, 1},
+		"in the next sentence":  {"This is a loom. It may crash.", 1},
+		"one in the heading":    {"# Looms\n\nOne may crash. Threads are red.", 1},
+		"two sentences further": {"This is a loom. It is old. It may crash.", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := parse(t, tt.text+"\n").Search("loom crash", 0)
+			assert.Equal(t, tt.total, got.Total)
+			assert.Equal(t, 1-tt.total, got.Partly)
+		})
+	}
+}
+
 // A passage that says what something is comes before those that only mention it.
 func TestDefinitionBeforeMention(t *testing.T) {
 	t.Parallel()
