@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/unavailable"
 	"github.com/weft-go/weft/server/runs"
 )
 
@@ -44,6 +45,25 @@ func refuse(status int, format string, args ...any) error {
 func invalid(format string, args ...any) error {
 	return refuse(http.StatusUnprocessableEntity, format, args...)
 }
+
+// isOutage reports whether an error says that a store cannot be used for some time.
+func isOutage(err error) bool {
+	return unavailable.Is(err) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errStoreSilent)
+}
+
+// isOutage reports whether a request has failed because of an outage, and not because the client has left.
+func (c *call) isOutage(err error) bool { return isOutage(err) && c.ctx().Err() == nil }
+
+// outageRefusal is the refusal of a request that needs a store which cannot be used.
+func outageRefusal() *Refusal {
+	return &Refusal{Status: http.StatusServiceUnavailable, Detail: unavailableText, RetryAfter: outagePause}
+}
+
+const (
+	unavailableText = "The server cannot use its store at present. Try again later; the log of the server says why."
+	// outagePause is the time after which a client may try again in an outage of a store.
+	outagePause = 5 * time.Second
+)
 
 // isNotFound reports whether an object does not exist, or is hidden from the user.
 func isNotFound(err error) bool {
@@ -284,6 +304,9 @@ func (c *call) refusal(err error) *Refusal {
 	case ok:
 	case errors.As(err, &tooLarge):
 		refusal = &Refusal{Status: http.StatusRequestEntityTooLarge, Detail: fmt.Sprintf("The body is larger than %d bytes.", tooLarge.Limit)}
+	case c.isOutage(err):
+		c.s.o.Logger.Error("server: a request failed, because a store cannot be used", "method", c.r.Method, "path", c.r.URL.Path, "error", err)
+		refusal = outageRefusal()
 	case errors.Is(err, runs.ErrNotFound), errors.Is(err, checkpoint.ErrNotFound):
 		refusal = &Refusal{Status: http.StatusNotFound, Detail: "There is no such object."}
 	case errors.Is(err, runs.ErrInvalid):

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/internal/stored"
 	"github.com/weft-go/weft/server/runs"
@@ -65,7 +66,11 @@ func (c *call) command() error {
 		return err
 	}
 	defer c.s.closeLog(log)
-	return c.send(c.answer(log, &b))
+	result, err := c.execute(log, &b)
+	if isOutage(err) {
+		return err
+	}
+	return c.send(c.response(log, &b, result, err))
 }
 
 // check finds what is wrong with a command.
@@ -83,6 +88,11 @@ func (c *call) answer(log *threadLog, b *commandBody) map[string]any {
 		return commandFailure(b.ID, &commandError{codeDenied, errReadOnly.Detail})
 	}
 	result, err := c.execute(log, b)
+	return c.response(log, b, result, err)
+}
+
+// response returns the response to a command, and logs an error that the client is not told.
+func (c *call) response(log *threadLog, b *commandBody, result any, err error) map[string]any {
 	if err != nil {
 		if _, ok := errors.AsType[*Refusal](err); !ok && !errors.As(err, new(*commandError)) && c.ctx().Err() == nil {
 			c.s.o.Logger.Error("server: a command failed", "method", shortened(b.Method), "thread", log.thread, "error", err)
@@ -112,6 +122,8 @@ func commandFailure(id json.RawMessage, err error) map[string]any {
 		text = err.Error()
 	} else if r, ok := errors.AsType[*Refusal](err); ok {
 		text = r.Detail
+	} else if isOutage(err) {
+		text = unavailableText
 	}
 	return map[string]any{"type": "error", "id": orNull(id), "error": code, "message": text}
 }
@@ -221,14 +233,17 @@ func (c *call) idleSnapshot(thread string) (*graph.Snapshot, error) {
 	}
 	c.waitIdle(thread)
 	r, err := c.s.o.Runs.Get(c.ctx(), runs.Thread, thread)
-	if err != nil || c.s.graphs[r.Graph] == nil {
-		return nil, nil //nolint:nilerr // a thread without a state
+	if errors.Is(err, runs.ErrNotFound) || err == nil && c.s.graphs[r.Graph] == nil {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
 	}
 	snap, err := c.s.graphs[r.Graph].graph.Thread(thread).Snapshot(c.ctx())
-	if err != nil {
-		return nil, nil //nolint:nilerr // a thread without a state
+	if errors.Is(err, checkpoint.ErrNotFound) {
+		return nil, nil
 	}
-	return snap, nil
+	return snap, err
 }
 
 func openQuestions(snap *graph.Snapshot) []graph.Pause {

@@ -433,6 +433,7 @@ func (s *Server) resumeRuns() error {
 	slices.SortStableFunc(found, func(a, b runs.Record) int {
 		return boolOrder(a.Status == runRunning, b.Status == runRunning)
 	})
+	begun, waiting := 0, 0
 	for _, r := range found {
 		g := s.graphs[r.Graph]
 		if g == nil && s.stored != nil {
@@ -442,10 +443,18 @@ func (s *Server) resumeRuns() error {
 		if err != nil {
 			return err
 		}
+		if a.data.Attempt > 0 {
+			begun++
+		} else {
+			waiting++
+		}
 		// A run that was to interrupt those before it does so now.
 		if err := s.queue(s.ctx, a, a.data.Request.Multitask, true); err != nil && !errors.Is(err, runs.ErrNotFound) {
 			return err
 		}
+	}
+	if begun+waiting > 0 {
+		s.o.Logger.Info("server: took over the runs of the server before this one", "begun", begun, "waiting", waiting)
 	}
 	return s.restThreads(func(t *runs.Record) bool {
 		s.mu.Lock()

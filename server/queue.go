@@ -191,6 +191,9 @@ func (s *Server) executeNext(ctx context.Context, j *runs.Job) error {
 		return runs.ErrHandOver
 	}
 	defer s.running.Done()
+	if a.data.Attempt > 0 {
+		s.o.Logger.Debug("server: continues a run that another server has begun", "run", a.id, "thread", a.thread, "attempts", a.data.Attempt, "rescued", j.Rescued)
+	}
 	unhook := context.AfterFunc(ctx, func() { a.stop(lostRun) })
 	defer unhook()
 	s.finish(a, s.executeAgain(a, j))

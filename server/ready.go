@@ -47,7 +47,7 @@ func (c *call) ready() error {
 		}
 	}
 	if r.err != nil {
-		return refuse(http.StatusServiceUnavailable, "A store does not answer. The log of the server says why.")
+		return outageRefusal()
 	}
 	return c.ok()
 }

@@ -61,7 +61,7 @@ type Options struct {
 	// logged, and refuses the request with status 403. The filter that it returns is applied to
 	// what the request reads, searches and changes, and stamps new objects. It is called often
 	// and at the same time by several requests. Nil means that a user may use its own objects,
-	// and the assistants of the graphs. The assistants of the graphs are not filtered.
+	// and the assistants of the graphs, and with [PermissionOperate] the threads of all users. The assistants of the graphs are not filtered.
 	Authorize func(context.Context, Access) (Filter, error)
 	// Hosts are the names by which clients reach the server, as in the Host header, without
 	// ports. Requests with another name are refused, so that a page of another site cannot
@@ -309,9 +309,14 @@ func (s *Server) tell(thread string) {
 func (s *Server) Close(ctx context.Context) error {
 	defer s.webhooks.CloseIdleConnections()
 	s.mu.Lock()
+	again := s.closed
 	s.closed = true
 	runs := slices.Collect(maps.Values(s.active))
 	s.mu.Unlock()
+	if !again {
+		s.o.Logger.Info("server: draining", "runs", len(runs))
+		defer s.logDrained(time.Now(), runs)
+	}
 	for _, r := range runs {
 		r.drain()
 	}
@@ -343,6 +348,30 @@ func (s *Server) Close(ctx context.Context) error {
 	case <-time.After(closeGrace): // for goroutines that need no run
 		return fmt.Errorf("server: some runs have not stopped; the next server continues them: %w", context.Cause(ctx))
 	}
+}
+
+// logDrained logs what has become of the runs of a server that ends: those that have ended, those that another server
+// continues, and those that have not stopped, which count as if the process had been killed.
+func (s *Server) logDrained(began time.Time, list []*activeRun) {
+	ended, handedOver, unfinished := 0, 0, 0
+	for _, r := range list {
+		select {
+		case <-r.done:
+			if r.drained.Load() {
+				handedOver++
+			} else {
+				ended++
+			}
+		default:
+			unfinished++
+		}
+	}
+	level := slog.LevelInfo
+	if unfinished > 0 {
+		level = slog.LevelWarn
+	}
+	s.o.Logger.Log(context.Background(), level, "server: drained", "ended", ended, "handed_over", handedOver, "unfinished", unfinished,
+		"took", time.Since(began).Round(time.Millisecond))
 }
 
 // closeGrace is the time for which Close waits after the end of its context.

@@ -202,6 +202,9 @@ func (s *socket) failed(err error) error {
 		return err
 	}
 	s.c.s.o.Logger.Error("server: a WebSocket failed", "thread", s.log.thread, "error", err)
+	if isOutage(err) {
+		return outageRefusal()
+	}
 	return errInternal
 }
 

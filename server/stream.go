@@ -297,8 +297,8 @@ func (c *call) stream(a *activeRun, v *view, at position, cancel bool) error {
 	if err != nil && cancel && !errors.Is(err, errClosed) {
 		return c.s.cancelRuns(context.WithoutCancel(c.ctx()), []string{a.id}, false, false)
 	}
-	if err != nil && c.ctx().Err() == nil && c.s.o.Queue != nil {
-		// The run goes on at another server. A client that saw the end of the stream would take it for ended.
+	if err != nil && c.ctx().Err() == nil && (c.s.o.Queue != nil || isOutage(err)) {
+		// The run goes on, perhaps at another server. A client that saw the end of the stream would take it for ended.
 		panic(http.ErrAbortHandler)
 	}
 	return nil // the response has begun
@@ -391,11 +391,15 @@ func (c *call) checkEnded(run string, begun bool) error {
 	if c.s.o.Queue == nil {
 		return nil
 	}
-	if ended, err := c.s.hasEnded(c.ctx(), run); ended && err == nil {
+	ended, err := c.s.hasEnded(c.ctx(), run)
+	if ended && err == nil {
 		return nil
 	}
 	if begun {
 		panic(http.ErrAbortHandler)
+	}
+	if err != nil {
+		return err
 	}
 	return &Refusal{Status: http.StatusServiceUnavailable, Detail: "The server is shutting down. The run goes on.", RetryAfter: time.Second}
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 
@@ -95,8 +96,11 @@ func (c *call) watched(e *runs.Event, modes map[string]bool, views map[string]*v
 	v := views[e.Run]
 	if v == nil {
 		r, err := c.s.o.Runs.Get(c.ctx(), runs.Run, e.Run)
+		if errors.Is(err, runs.ErrNotFound) {
+			return out, nil // it was deleted meanwhile
+		}
 		if err != nil {
-			return out, nil //nolint:nilerr // the run was deleted meanwhile
+			return nil, err
 		}
 		_, d, err := readRun(r)
 		if err != nil {

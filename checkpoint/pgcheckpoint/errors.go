@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/unavailable"
 )
 
 // Errors of this package wrap these or the errors of package checkpoint.
@@ -29,11 +30,11 @@ var (
 	// ErrUnreachable is returned when the database did not answer for
 	// [Options.Patience]. The last statement may have taken effect.
 	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#pgcheckpointerrunreachable.
-	ErrUnreachable = errors.New("the database cannot be reached")
+	ErrUnreachable = unavailable.New("the database cannot be reached")
 	// ErrFull is returned when the database has run out of disk or memory. Nothing was
 	// written. Stored checkpoints can be read.
 	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#pgcheckpointerrfull.
-	ErrFull = errors.New("the database is full")
+	ErrFull = unavailable.New("the database is full")
 )
 
 // fail adds the operation, the schema and the checkpoint to an error.

@@ -206,14 +206,15 @@ func classify(err error) error {
 	switch e.Code {
 	case "42P01", "42883", "3F000": // undefined table, function, schema
 		sentinel = ErrNotMigrated
-	case "53100", "53200", "53400": // disk full, out of memory, a configured limit
-		sentinel = ErrFull
 	case "54000": // program limit exceeded
 		sentinel = checkpoint.ErrTooLarge
 	case "XX001", "XX002": // data, index corrupted
 		sentinel = checkpoint.ErrCorrupt
 	default:
-		return err
+		if !pgdb.IsFull(e) {
+			return pgdb.Unavailable(err)
+		}
+		sentinel = ErrFull
 	}
 	return fmt.Errorf("%w: %w", sentinel, err)
 }

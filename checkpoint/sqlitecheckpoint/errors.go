@@ -1,11 +1,11 @@
 package sqlitecheckpoint
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/internal/sqlitedb"
+	"github.com/weft-go/weft/internal/unavailable"
 )
 
 var (
@@ -18,7 +18,7 @@ var (
 	// returns ErrFull only if other programs, a quota or a file size limit leave less
 	// space than that. In this case, free some megabytes first.
 	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#sqlitecheckpointerrfull.
-	ErrFull = errors.New("database or disk is full")
+	ErrFull = unavailable.New("database or disk is full")
 	// ErrReplaced is returned by calls that write when the database file was
 	// deleted, renamed or replaced by another file while it was open. The data that
 	// the call wrote is lost. Put the file back, or close the store and open it again.

@@ -72,6 +72,9 @@ func (c *call) parse(args []string, names ...string) error {
 		}
 		c.args, args = append(c.args, rest[0]), rest[1:]
 	}
+	if c.flags.Lookup("db") == nil && c.flags.Lookup("server") == nil {
+		return c.count(names)
+	}
 	return errors.Join(c.count(names), c.complete())
 }
 

@@ -11,7 +11,10 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/weft-go/weft/server"
 	"github.com/weft-go/weft/server/runs"
@@ -110,15 +113,37 @@ func (a *answer) Write(b []byte) (int, error) { return a.body.Write(b) }
 // maxAnswer bounds what is read of an answer.
 const maxAnswer = 256 << 20
 
-// call sends a request with a JSON body, unless it is nil, and reads the JSON of the answer into out.
+// maxLimited is how often a request is sent again that exceeds a limit of the user.
+const maxLimited = 5
+
+// call sends a request with a JSON body, unless it is nil, and reads the JSON of the answer into out. A request that
+// exceeds a limit of the user is sent again at the time that the server names.
 func (c *client) call(ctx context.Context, method, path string, body, out any) error {
-	var send io.Reader
+	var data []byte
 	if body != nil {
-		data, err := json.Marshal(body)
-		if err != nil {
+		var err error
+		if data, err = json.Marshal(body); err != nil {
 			return err
 		}
-		send = bytes.NewReader(data)
+	}
+	for n := 1; ; n++ {
+		err := c.send(ctx, method, path, data, out)
+		refusal, ok := errors.AsType[*statusError](err)
+		if !ok || refusal.status != http.StatusTooManyRequests || refusal.after <= 0 || n == maxLimited {
+			return err
+		}
+		select {
+		case <-time.After(refusal.after):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+func (c *client) send(ctx context.Context, method, path string, body []byte, out any) error {
+	var send io.Reader
+	if body != nil {
+		send = bytes.NewReader(body)
 	}
 	r, err := http.NewRequestWithContext(ctx, method, c.base+path, send)
 	if err != nil {
@@ -154,6 +179,7 @@ func (c *client) call(ctx context.Context, method, path string, body, out any) e
 type statusError struct {
 	status int
 	text   string
+	after  time.Duration // after which the server takes the request, if it says so
 }
 
 func (e *statusError) Error() string { return e.text }
@@ -171,12 +197,16 @@ func refused(resp *http.Response, data []byte) error {
 	if resp.StatusCode == http.StatusUnauthorized {
 		text += " Give a token in $WEFT_TOKEN or by -token-file."
 	}
-	return &statusError{resp.StatusCode, text}
+	seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // it may be missing
+	return &statusError{resp.StatusCode, text, time.Duration(seconds) * time.Second}
 }
 
-func isMissing(err error) bool {
+func isMissing(err error) bool { return hasStatus(err, http.StatusNotFound) }
+
+// hasStatus reports whether a server has refused a request with one of these statuses.
+func hasStatus(err error, statuses ...int) bool {
 	e, ok := errors.AsType[*statusError](err)
-	return ok && e.status == http.StatusNotFound
+	return ok && slices.Contains(statuses, e.status)
 }
 
 // keepHost does not follow redirects: another host would get the token.

@@ -20,7 +20,7 @@ Looks for faults of a store and prints each with a remedy. It changes nothing. T
 a fault. To find the threads of a SQLite file that a run holds, it takes the leases of threads with due tasks
 for a moment; a run that begins at that moment is refused.
 
-  of every store   reachable, keys, schema, a sample of threads (readable, checksums), threads that are stuck,
+  of every store   reachable, writable, keys, schema, a sample of threads (readable, checksums), threads that are stuck,
                    clock, runs and threads beyond their retention, runs that no server takes
   SQLite           mode of the files, journal, log, free space, integrity of the file
   PostgreSQL       pooler, leases, parked threads, pgvector, row-level security
@@ -276,14 +276,14 @@ func (d *doctor) stuck(ctx context.Context, t *storedThreads, chosen []checkpoin
 	}
 	of := ""
 	if len(chosen) < total {
-		of = fmt.Sprintf(" (%s of %d read; -sample 0 reads all)", count(len(chosen), "thread"), total)
+		of = fmt.Sprintf("; looked at %d of %d threads, -sample 0 looks at all", len(chosen), total)
 	}
 	switch {
 	case len(stuck) > 0:
 		d.fault("stuck", "continue them: weft threads resume THREAD -server URL, or Thread.Invoke in the program",
 			"%s with due tasks and no run for longer than %s: %s%s", count(len(stuck), "thread"), short(d.idle), some(stuck), of)
 	case of != "":
-		d.ok("stuck", "none of the threads read has due tasks and no run for longer than %s%s", short(d.idle), of)
+		d.ok("stuck", "looked at %d of %d threads, and none has due tasks and no run for longer than %s; -sample 0 looks at all", len(chosen), total, short(d.idle))
 	default:
 		d.ok("stuck", "no thread with due tasks is without a run for longer than %s", short(d.idle))
 	}

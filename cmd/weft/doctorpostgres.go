@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/weft-go/weft/checkpoint"
@@ -26,8 +27,12 @@ func (d *doctor) postgres(ctx context.Context) {
 	}
 	defer pool.Close()
 	if err := d.connection(ctx, pool); err != nil {
-		d.fault("store", "check the address, the network and the rights of the user", "the database cannot be reached: %v", err)
+		d.fault("store", "check the address, the network and the rights of the user; if the database does not run, its log says why, such as a full disk",
+			"the database cannot be reached: %v", err)
 		return
+	}
+	if err := d.writable(ctx, pool); err != nil {
+		d.fault("writes", "run weft doctor as the role that owns the tables", "a write cannot be tried: %v", err)
 	}
 	if err := errors.Join(d.clock(ctx, pool), d.vector(ctx, pool), d.security(ctx, pool)); err != nil {
 		d.fault("rights", "run weft doctor as the role that owns the tables", "the database cannot be examined: %v", err)
@@ -63,6 +68,59 @@ func (d *doctor) connection(ctx context.Context, pool *pgxpool.Pool) error {
 		d.ok("pooler", "a direct connection, or a pooler in session mode")
 	}
 	return nil
+}
+
+// settingsQuery returns whether the database is a standby, and whether its transactions are read-only.
+const settingsQuery = `SELECT pg_is_in_recovery(), current_setting('transaction_read_only')::boolean`
+
+// writable checks that the database takes writes. It writes into a temporary table, in a transaction that it rolls back.
+func (d *doctor) writable(ctx context.Context, pool *pgxpool.Pool) error {
+	var standby, readOnly bool
+	if err := pool.QueryRow(ctx, settingsQuery).Scan(&standby, &readOnly); err != nil {
+		return err
+	}
+	switch {
+	case standby:
+		d.fault("writes", "give the programs the address of the primary database, or promote this one", "the database is a standby, which is read-only")
+		return nil
+	case readOnly:
+		d.fault("writes", "make room first if the disk is full: some providers make a full database read-only; then reset default_transaction_read_only for the database, the role or the server",
+			"the database is read-only: default_transaction_read_only is on")
+		return nil
+	}
+	err := d.tryWrite(ctx, pool)
+	refusal, ok := errors.AsType[*pgconn.PgError](err)
+	switch {
+	case err == nil:
+		d.ok("writes", "the database takes writes")
+	case ok && refusal.Code == diskFull:
+		d.fault("writes", "enlarge the disk, or free space on it, such as old logs of the database; weft threads prune then makes room for new checkpoints",
+			"the disk of the database is full: %s", refusal.Message)
+	default:
+		return err
+	}
+	return nil
+}
+
+const diskFull = "53100"
+
+// probe is the number of bytes that weft doctor tries to write.
+const probe = 64 << 10
+
+func (d *doctor) tryWrite(ctx context.Context, pool *pgxpool.Pool) error {
+	tx, err := pool.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	for _, statement := range []string{
+		"CREATE TEMPORARY TABLE weft_doctor (data text STORAGE PLAIN) ON COMMIT DROP",
+		fmt.Sprintf("INSERT INTO weft_doctor SELECT repeat('x', 4096) FROM generate_series(1, %d)", probe/4096),
+	} {
+		if _, err = tx.Exec(ctx, statement); err != nil {
+			break
+		}
+	}
+	return errors.Join(err, tx.Rollback(ctx))
 }
 
 func (d *doctor) schemaName() string { return cmp.Or(d.address.schema, defaultSchema) }

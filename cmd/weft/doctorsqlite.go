@@ -43,6 +43,9 @@ func (d *doctor) sqlite(ctx context.Context) {
 	}
 	d.modes()
 	d.space()
+	if !d.fileWritable() {
+		return
+	}
 	db, err := readOnly(d.db)
 	if err != nil {
 		d.fault("store", "check -db", "%v", err)
@@ -83,6 +86,20 @@ func (d *doctor) modes() {
 		return
 	}
 	d.ok("mode", "only the owner can use the file")
+}
+
+// fileWritable checks that the file can be written. It changes nothing.
+func (d *doctor) fileWritable() bool {
+	f, err := os.OpenFile(d.db, os.O_RDWR, 0)
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		d.fault("writes", "give the user of the programs the right to write the file and its folder; mount the file system writable if it is read-only, and look for errors of the disk first",
+			"the file cannot be written, and not opened by programs: %v", err)
+		return false
+	}
+	return true
 }
 
 func (d *doctor) space() {
@@ -179,8 +196,17 @@ func (d *doctor) schema(have, want []string) bool {
 
 func contains(list []string, s string) bool { return len(without([]string{s}, list)) == 0 }
 
-// newest returns the migrations of this version: those of a new file.
+// newest returns the migrations of this version.
 func newest(ctx context.Context) (names []string, err error) {
+	by, err := newestByTable(ctx)
+	for _, table := range sortedKeys(by) {
+		names = append(names, by[table]...)
+	}
+	return names, err
+}
+
+// newestByTable returns the migrations of this version, those of a new file, by the table that has them.
+func newestByTable(ctx context.Context) (names map[string][]string, err error) {
 	folder, err := os.MkdirTemp("", "weft-doctor")
 	if err != nil {
 		return nil, err
@@ -198,7 +224,7 @@ func newest(ctx context.Context) (names []string, err error) {
 	if err := errors.Join(r.Close(), s.Close()); err != nil {
 		return nil, err
 	}
-	return fileMigrations(ctx, file)
+	return tableMigrations(ctx, file)
 }
 
 // tryLeases returns a function that takes and releases the lease of each thread, as SQLite does not say

@@ -31,7 +31,7 @@ func TestDoctorSaysWhatItHasNotRead(t *testing.T) {
 	file := sqliteFile(t)
 	d := &doctor{address: address{db: file}, sample: 2, idle: 24 * time.Hour}
 	assert.Empty(t, faultsOf(t, d))
-	assert.Equal(t, "none of the threads read has due tasks and no run for longer than 24h (2 threads of 4 read; -sample 0 reads all)", d.textOf("stuck"))
+	assert.Equal(t, "looked at 2 of 4 threads, and none has due tasks and no run for longer than 24h; -sample 0 looks at all", d.textOf("stuck"))
 
 	s, err := sqlitecheckpoint.Open(t.Context(), file, sqlitecheckpoint.Options{})
 	require.NoError(t, err)
@@ -42,7 +42,7 @@ func TestDoctorSaysWhatItHasNotRead(t *testing.T) {
 	require.NoError(t, copier.CopyThread(t.Context(), "order-4", "order-5"))
 	require.NoError(t, s.Close())
 	d = &doctor{address: address{db: file}, sample: 1, now: func() time.Time { return time.Now().Add(time.Hour) }}
-	only(t, d, "stuck", "(1 thread of 2 read; -sample 0 reads all)", "resume")
+	only(t, d, "stuck", "; looked at 1 of 2 threads, -sample 0 looks at all", "resume")
 }
 
 func TestDoctorLooksAtTheLeasesOfAllTenants(t *testing.T) {

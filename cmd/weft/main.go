@@ -53,6 +53,7 @@ var commands = []command{
 	{"doctor", "look for faults of a store", runDoctor, nil},
 
 	{"studio", "open the studio over a store", runStudio, nil},
+	{"version", "print the version of this command and of its stores", runVersion, nil},
 }
 
 // errUsage wraps the errors of arguments.

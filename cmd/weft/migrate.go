@@ -163,11 +163,21 @@ var migrationTables = map[string]string{"cp_migration": "name", "cp_project": "m
 
 // fileMigrations returns the names of the migrations of a SQLite file. It changes nothing.
 func fileMigrations(ctx context.Context, file string) (names []string, err error) {
+	by, err := tableMigrations(ctx, file)
+	for _, table := range sortedKeys(by) {
+		names = append(names, by[table]...)
+	}
+	return names, err
+}
+
+// tableMigrations returns the names of the migrations of a SQLite file by the table that has them.
+func tableMigrations(ctx context.Context, file string) (names map[string][]string, err error) {
 	db, err := readOnly(file)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
+	names = map[string][]string{}
 	for _, table := range sortedKeys(migrationTables) {
 		var has bool
 		err := db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?)`, table).Scan(&has)
@@ -177,11 +187,9 @@ func fileMigrations(ctx context.Context, file string) (names []string, err error
 		if !has {
 			continue
 		}
-		list, err := column(ctx, db, "SELECT name FROM "+table+" ORDER BY version")
-		if err != nil {
+		if names[table], err = column(ctx, db, "SELECT name FROM "+table+" ORDER BY version"); err != nil {
 			return nil, err
 		}
-		names = append(names, list...)
 	}
 	return names, nil
 }

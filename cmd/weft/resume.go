@@ -9,17 +9,24 @@ import (
 )
 
 const resumeUsage = `usage: weft threads resume THREAD -server URL [flags]
+       weft threads resume -all -server URL [flags]
 
 Starts a run that continues a thread where it stands: after a failure, a static pause, an answer that was
 stored, or the death of its process. The run needs the nodes of the graph, and so this needs the server;
 a thread without a server is continued by its program, with Thread.Invoke without writes.
+
+With -all, it continues all threads that have failed, as after an outage, or those that -status, -node, -older
+and -newer select. It waits for the end of each run, and prints a line for each thread and a summary. A thread
+that has a run already is left out. If a thread cannot be continued or fails again, the others are continued;
+then the exit status is 1. If the command is interrupted, runs that it has started go on.
 `
 
 func runResume(ctx context.Context, args []string, std *streams) (err error) {
 	c := newCall(std, resumeUsage).ofServer().asJSON()
 	graph := ""
 	c.flags.StringVar(&graph, "graph", "", "`NAME` of the graph, if no run of the server has used the thread")
-	if err := c.parse(args, "THREAD"); err != nil {
+	m := c.manyFlags()
+	if err := errors.Join(c.parse(args, "[THREAD]"), m.check(c)); err != nil {
 		return err
 	}
 	server, err := c.source.client()
@@ -27,6 +34,10 @@ func runResume(ctx context.Context, args []string, std *streams) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, server.close()) }()
+	if m.all {
+		m.call, m.server, m.graph = c, server, graph
+		return m.resume(ctx)
+	}
 	v, err := (&servedThreads{server}).show(ctx, c.args[0])
 	if err != nil {
 		return err

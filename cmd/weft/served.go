@@ -43,8 +43,8 @@ const serverPage = 100
 // list asks for the newest threads first.
 func (t *servedThreads) list(ctx context.Context, f *threadFilter) iter.Seq2[threadRow, error] {
 	return func(yield func(threadRow, error) bool) {
-		if f.node != "" || f.prefix != "" || f.after != "" {
-			yield(threadRow{}, fmt.Errorf("%w: -node, -prefix and -after need -db: a server does not search by them", errUsage))
+		if f.prefix != "" || f.after != "" {
+			yield(threadRow{}, fmt.Errorf("%w: -prefix and -after need -db: a server does not search by them", errUsage))
 			return
 		}
 		body := map[string]any{"limit": serverPage, "sort_by": "updated_at", "select": []string{"thread_id", "updated_at", "metadata", "status"}}
@@ -61,7 +61,13 @@ func (t *servedThreads) list(ctx context.Context, f *threadFilter) iter.Seq2[thr
 				return
 			}
 			for i := range page {
-				if row := page[i].row(); f.has(&row) && !yield(row, nil) {
+				row := page[i].row()
+				selected, err := t.selects(ctx, f, &row)
+				if err != nil {
+					yield(row, err)
+					return
+				}
+				if selected && !yield(row, nil) {
 					return
 				}
 			}
@@ -70,6 +76,24 @@ func (t *servedThreads) list(ctx context.Context, f *threadFilter) iter.Seq2[thr
 			}
 		}
 	}
+}
+
+// selects reports whether a filter selects a thread. Only for a filter with a node it reads the state.
+func (t *servedThreads) selects(ctx context.Context, f *threadFilter, row *threadRow) (bool, error) {
+	if f.node == "" {
+		return f.has(row), nil
+	}
+	rest := *f
+	rest.node = ""
+	if !rest.has(row) {
+		return false, nil
+	}
+	st, err := t.state(ctx, row.ID, "")
+	if err != nil {
+		return false, err
+	}
+	row.Nodes = unique(st.Next)
+	return f.has(row), nil
 }
 
 // path returns the path of a thread on a server.

@@ -15,7 +15,7 @@ import (
 
 // tokens returns a function that finds the user of a request by its token. The text has the tokens
 // and their users: "token=ann,token2=bob". The user "ops" may read the metrics, and the threads of
-// all users.
+// all users. The user "operator" may also answer, run and cancel them.
 func tokens(text string) (func(*http.Request) (server.User, error), error) {
 	users := map[[sha256.Size]byte]server.User{} // the time of a look-up by a hash tells nothing about a token
 	for pair := range strings.SplitSeq(text, ",") {
@@ -24,8 +24,11 @@ func tokens(text string) (func(*http.Request) (server.User, error), error) {
 			return nil, errors.New("TOKENS: each entry is token=user")
 		}
 		u := server.User{ID: user}
-		if user == "ops" {
+		switch user {
+		case "ops":
 			u.Permissions = []string{"metrics", "all threads"}
+		case "operator":
+			u.Permissions = []string{"metrics", "all threads", server.PermissionOperate}
 		}
 		users[sha256.Sum256([]byte(token))] = u
 	}
@@ -45,15 +48,17 @@ func tokens(text string) (func(*http.Request) (server.User, error), error) {
 // docs:end
 
 // authorize lets users use their own objects. Those who look after the server read its metrics and
-// all threads, and change nothing of others.
+// all threads, and change nothing of others, unless they are operators.
 func authorize(_ context.Context, a server.Access) (server.Filter, error) {
 	own := server.Filter{Owner: a.User.ID}
 	may := func(permission string) bool { return slices.Contains(a.User.Permissions, permission) }
 	reads := a.Action == server.ActionRead || a.Action == server.ActionSearch
+	operates := a.Action == server.ActionUpdate || a.Action == server.ActionCreateRun
 	switch {
 	case a.Resource == server.ResourceMetrics && !may("metrics"):
 		return own, &server.Refusal{Status: http.StatusForbidden, Detail: "Only those who look after the server read its metrics."}
-	case (a.Resource == server.ResourceThreads || a.Resource == server.ResourceRuns) && reads && may("all threads"):
+	case a.Resource != server.ResourceThreads && a.Resource != server.ResourceRuns:
+	case reads && may("all threads"), operates && may(server.PermissionOperate):
 		return server.Filter{}, nil
 	}
 	return own, nil

@@ -46,7 +46,7 @@ func list(text string) []string {
 }
 
 func run(ctx context.Context, addr string, hosts, origins []string, log *slog.Logger) error {
-	k, err := openStores(ctx, os.Getenv("DATABASE_URL"), os.Getenv("DB"))
+	k, err := openStores(ctx, os.Getenv("DATABASE_URL"), os.Getenv("DB"), log)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -17,13 +18,13 @@ import (
 
 func TestUsersSeeTheirOwnThreads(t *testing.T) {
 	t.Parallel()
-	k, err := openStores(t.Context(), "", t.TempDir()+"/threads.db")
+	k, err := openStores(t.Context(), "", t.TempDir()+"/threads.db", slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	t.Cleanup(k.close)
 	g, err := assistant(k.checkpoints)
 	require.NoError(t, err)
 	o := server.Options{Graphs: map[string]*graph.Graph{"assistant": g}, Runs: k.runs, Authorize: authorize}
-	o.Auth, err = tokens("one=ann,two=bob,three=ops")
+	o.Auth, err = tokens("one=ann,two=bob,three=ops,four=operator")
 	require.NoError(t, err)
 	s, err := server.New(o)
 	require.NoError(t, err)
@@ -43,6 +44,10 @@ func TestUsersSeeTheirOwnThreads(t *testing.T) {
 		assert.Equal(t, status, ask(token, http.MethodGet, "/threads/"+thread+"/history", "").Code, token)
 	}
 	assert.Equal(t, http.StatusNotFound, ask("three", http.MethodDelete, "/threads/"+thread, "").Code)
+	assert.Equal(t, http.StatusNotFound, ask("four", http.MethodDelete, "/threads/"+thread, "").Code)
+	for token, status := range map[string]int{"two": 404, "three": 404, "four": 200} {
+		assert.Equal(t, status, ask(token, http.MethodPost, "/threads/"+thread+"/runs/wait", run).Code, token)
+	}
 	assert.Equal(t, http.StatusOK, ask("three", http.MethodGet, "/metrics", "").Code)
 	assert.Equal(t, http.StatusForbidden, ask("one", http.MethodGet, "/metrics", "").Code)
 	for _, text := range []string{"", "x", "=ann", "x="} {
@@ -53,7 +58,7 @@ func TestUsersSeeTheirOwnThreads(t *testing.T) {
 
 func TestTheAssistantAsksBeforeItSends(t *testing.T) {
 	t.Parallel()
-	k, err := openStores(t.Context(), "", "")
+	k, err := openStores(t.Context(), "", "", slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	t.Cleanup(k.close)
 	g, err := assistant(k.checkpoints)

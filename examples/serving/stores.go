@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"time"
 
@@ -31,10 +32,10 @@ type stores struct {
 const lease = 10 * time.Second
 
 // openStores opens a PostgreSQL database, or a SQLite file, or memory.
-func openStores(ctx context.Context, url, file string) (*stores, error) {
+func openStores(ctx context.Context, url, file string, log *slog.Logger) (*stores, error) {
 	switch {
 	case url != "":
-		return openPostgres(ctx, url)
+		return openPostgres(ctx, url, log)
 	case file != "":
 		c, err := sqlitecheckpoint.Open(ctx, file, sqlitecheckpoint.Options{})
 		if err != nil {
@@ -50,7 +51,7 @@ func openStores(ctx context.Context, url, file string) (*stores, error) {
 }
 
 // openPostgres opens the stores and the queue that any number of processes share.
-func openPostgres(ctx context.Context, url string) (*stores, error) {
+func openPostgres(ctx context.Context, url string, log *slog.Logger) (*stores, error) {
 	config, err := pgcheckpoint.PoolConfig(url, pgcheckpoint.Detect)
 	if err != nil {
 		return nil, err
@@ -60,7 +61,7 @@ func openPostgres(ctx context.Context, url string) (*stores, error) {
 	if err != nil {
 		return nil, err
 	}
-	k, err := postgresStores(ctx, pool)
+	k, err := postgresStores(ctx, pool, log)
 	if err != nil {
 		pool.Close()
 		return nil, err
@@ -68,7 +69,7 @@ func openPostgres(ctx context.Context, url string) (*stores, error) {
 	return k, nil
 }
 
-func postgresStores(ctx context.Context, pool *pgxpool.Pool) (*stores, error) {
+func postgresStores(ctx context.Context, pool *pgxpool.Pool, log *slog.Logger) (*stores, error) {
 	o := pgcheckpoint.Options{LeaseTime: lease}
 	if err := errors.Join(pgcheckpoint.Migrate(ctx, pool, o), pgruns.Migrate(ctx, pool, pgruns.Options{})); err != nil {
 		return nil, err
@@ -81,6 +82,6 @@ func postgresStores(ctx context.Context, pool *pgxpool.Pool) (*stores, error) {
 	if err != nil {
 		return nil, err
 	}
-	queue := riverqueue.New(pool, riverqueue.Options{Lease: lease, Listen: os.Getenv("LISTEN_URL")})
+	queue := riverqueue.New(pool, riverqueue.Options{Lease: lease, Listen: os.Getenv("LISTEN_URL"), Logger: log})
 	return &stores{c, r, queue, pool.Close}, nil
 }

@@ -47,7 +47,7 @@ var layers = map[string][]string{
 	"graph/executortest": {"checkpoint", "checkpoint/memcheckpoint", "graph", "graph/node", "state"},
 	"graph/flow":         {"graph", "graph/node", "internal/engine", "internal/jsonform", "internal/lru", "state"},
 
-	"checkpoint/...":            {"checkpoint", "internal/migration", "internal/pgdb", "internal/sqlitedb", "internal/uuid"},
+	"checkpoint/...":            {"checkpoint", "internal/migration", "internal/unavailable", "internal/pgdb", "internal/sqlitedb", "internal/uuid"},
 	"checkpoint/memcheckpoint":  {"checkpoint"},
 	"checkpoint/checkpointtest": {"checkpoint"},
 	"checkpoint/supacheckpoint": {"checkpoint", "checkpoint/pgcheckpoint"},
@@ -69,20 +69,20 @@ var layers = map[string][]string{
 	"memory/internal/search": {"memory/driver", "memory/internal/..."},
 	"memory/driver":          {"memory/internal/...", "llm"},
 	"memory/inmemory":        {"memory/driver", "memory/internal/...", "internal/uuid"},
-	"memory/sqlitememory":    {"memory/driver", "memory/internal/...", "llm", "internal/migration", "internal/sqlitedb", "internal/uuid"},
-	"memory/pgmemory":        {"memory/driver", "memory/internal/...", "llm", "internal/migration", "internal/pgdb", "internal/uuid"},
+	"memory/sqlitememory":    {"memory/driver", "memory/internal/...", "llm", "internal/migration", "internal/unavailable", "internal/sqlitedb", "internal/uuid"},
+	"memory/pgmemory":        {"memory/driver", "memory/internal/...", "llm", "internal/migration", "internal/unavailable", "internal/pgdb", "internal/uuid"},
 	"memory":                 {"memory/driver", "llm", "internal/uuid"},
 	"memory/...":             {"memory", "memory/...", "llm", "internal/uuid"},
 	"memory/agentmemory":     {"memory", "memory/...", "llm", "tools", "graph", "graph/agent", "graph/agent/deep", "state"},
 
 	"server/runs":                nil,
-	"server/runs/...":            {"server/runs", "internal/migration", "internal/pgdb", "internal/sqlitedb", "internal/uuid"},
+	"server/runs/...":            {"server/runs", "internal/migration", "internal/unavailable", "internal/pgdb", "internal/sqlitedb", "internal/uuid"},
 	"server/mcpserver":           {"internal/uuid"},
 	"server/internal/replaytest": {"internal/uuid"},
 	"internal/stored":            {"checkpoint", "graph", "internal/lru", "internal/schema", "internal/statecore", "llm", "server/runs", "server/runs/memruns", "state"},
 	"server/ui":                  {"tools"},
 	"server/ui/internal/...":     {"checkpoint", "checkpoint/...", "graph", "graph/agent", "graph/node", "llm", "llm/llmtest", "memory", "memory/inmemory", "server", "server/runs/memruns", "server/ui", "state", "tools"},
-	"server":                     {"checkpoint", "graph", "graph/draw", "llm", "memory", "internal/named", "internal/stored", "server/runs", "server/ui", "state", "tools", "internal/engine", "internal/uuid"},
+	"server":                     {"checkpoint", "graph", "graph/draw", "llm", "memory", "internal/named", "internal/stored", "server/runs", "server/ui", "state", "tools", "internal/engine", "internal/unavailable", "internal/uuid"},
 
 	// Examples and commands import only what users can import. The command weft also reads threads
 	// without their graphs.
@@ -101,7 +101,7 @@ var layers = map[string][]string{
 
 	// Other internal packages import no packages of this module, unless they are listed here.
 	"internal/...":      nil,
-	"internal/pgdb":     {"internal/migration"},
+	"internal/pgdb":     {"internal/migration", "internal/unavailable"},
 	"internal/sqlitedb": {"internal/migration"},
 	"internal/supatest": {"internal/pgtest"},
 	"internal/clients": {

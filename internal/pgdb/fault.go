@@ -3,10 +3,13 @@ package pgdb
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/weft-go/weft/internal/unavailable"
 )
 
 // A Fault is the kind of a failure of a statement. It decides whether the statement is sent again.
@@ -55,3 +58,32 @@ func AnyFault(f Fault) bool { return f != Permanent }
 
 // Unsent reports whether a statement had no effect, so that any statement can be sent again.
 func Unsent(f Fault) bool { return f == Undone || f == Refused }
+
+// The errors of a database that takes no changes.
+var (
+	// ErrReadOnly means that the database is read-only: it is a standby, or a setting makes it so.
+	ErrReadOnly = unavailable.New("the database is read-only")
+	// ErrFull means that the database has no free disk space or memory.
+	ErrFull = unavailable.New("the database is full")
+)
+
+// Unavailable wraps an error in [ErrReadOnly] or [ErrFull] if its code says so.
+func Unavailable(err error) error {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	switch {
+	case !ok:
+	case IsReadOnly(e):
+		return fmt.Errorf("%w: %w", ErrReadOnly, err)
+	case IsFull(e):
+		return fmt.Errorf("%w: %w", ErrFull, err)
+	}
+	return err
+}
+
+// IsReadOnly reports whether the database has refused a change because it is read-only.
+func IsReadOnly(e *pgconn.PgError) bool { return e.Code == "25006" }
+
+// IsFull reports whether the database has run out of disk or memory, or a limit of its configuration is reached.
+func IsFull(e *pgconn.PgError) bool {
+	return e.Code == "53100" || e.Code == "53200" || e.Code == "53400"
+}

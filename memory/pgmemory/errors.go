@@ -6,6 +6,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/weft-go/weft/internal/pgdb"
+	"github.com/weft-go/weft/internal/unavailable"
 	"github.com/weft-go/weft/memory/driver"
 )
 
@@ -20,11 +22,11 @@ var (
 	// ErrUnreachable means that the database could not be reached for [Options.Patience]. The
 	// last statement may have taken effect.
 	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#pgmemoryerrunreachable.
-	ErrUnreachable = errors.New("the database can not be reached")
+	ErrUnreachable = unavailable.New("the database can not be reached")
 	// ErrFull means that the database has no free disk space or memory. Nothing was written;
 	// stored data can still be read.
 	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#pgmemoryerrfull.
-	ErrFull = errors.New("the database is full")
+	ErrFull = unavailable.New("the database is full")
 	// ErrDenied is [driver.ErrDenied]. Row-level security or missing privileges caused it.
 	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#pgmemoryerrdenied.
 	ErrDenied = driver.ErrDenied
@@ -45,14 +47,15 @@ func classify(err error) error {
 	switch e.Code {
 	case "42P01", "42883", "3F000": // undefined table, function, schema
 		sentinel = ErrNotMigrated
-	case "53100", "53200", "53400": // disk full, out of memory, a configured limit
-		sentinel = ErrFull
 	case "42501": // insufficient privilege, or a row that violates a policy
 		sentinel = ErrDenied
 	case "WQ001": // the quota of a user in the table mem_quota
 		sentinel = driver.ErrQuota
 	default:
-		return err
+		if !pgdb.IsFull(e) {
+			return pgdb.Unavailable(err)
+		}
+		sentinel = ErrFull
 	}
 	return fmt.Errorf("%w: %w", sentinel, err)
 }

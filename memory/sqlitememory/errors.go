@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/weft-go/weft/internal/sqlitedb"
+	"github.com/weft-go/weft/internal/unavailable"
 	"github.com/weft-go/weft/memory/driver"
 )
 
@@ -13,7 +14,7 @@ var (
 	// was written; stored data can still be read. Until it returns, Forget also needs space for the
 	// write-ahead log.
 	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#sqlitememoryerrfull.
-	ErrFull = errors.New("no room is left")
+	ErrFull = unavailable.New("no room is left")
 	// ErrCorrupt means that stored data is damaged: a checksum or a size is wrong.
 	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#sqlitememoryerrcorrupt.
 	ErrCorrupt = errors.New("stored data is damaged")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/weft-go/weft/internal/migration"
 	"github.com/weft-go/weft/internal/pgdb"
+	"github.com/weft-go/weft/internal/unavailable"
 	"github.com/weft-go/weft/server/runs"
 )
 
@@ -27,7 +28,7 @@ var (
 	ErrFormat = errors.New("unknown format")
 	// ErrUnreachable is returned if the database could not be reached for [Options.Patience].
 	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#pgrunserrunreachable.
-	ErrUnreachable = errors.New("the database cannot be reached")
+	ErrUnreachable = unavailable.New("the database cannot be reached")
 )
 
 // Options configures [Open], [New] and [Migrate]. The zero value works.
@@ -141,6 +142,15 @@ var migrationFiles embed.FS
 // migrations are the migrations of this version, oldest first.
 var migrations = migration.MustRead(migrationFiles, "migration")
 
+// Migrations returns the names of the migrations of this version, oldest first, such as "001_runs".
+func Migrations() []string {
+	names := make([]string, len(migrations))
+	for i := range migrations {
+		names[i] = migrations[i].Name
+	}
+	return names
+}
+
 func (s *Store) migrations() *pgdb.Migrations {
 	return &pgdb.Migrations{List: migrations, Schema: s.schema, Table: "run_migration", Lock: "weft runs", Foreign: ErrFormat}
 }
@@ -181,5 +191,5 @@ func (s *Store) checkVersion(ctx context.Context) error {
 
 // fail returns an error that names the operation and the schema.
 func (s *Store) fail(operation string, err error) error {
-	return fmt.Errorf("pgruns: %s: schema %q: %w", operation, s.schema, err)
+	return fmt.Errorf("pgruns: %s: schema %q: %w", operation, s.schema, pgdb.Unavailable(err))
 }

@@ -95,7 +95,7 @@ type deadJob struct {
 // server which was only slow cannot end a job that another one executes. It takes none if the database
 // was slow since begun. The transaction compares leases with the time of its begin: it may be slow later.
 func (q *Queue) rescue(ctx context.Context, begun time.Time) error {
-	n := 0
+	n, threads := 0, 0
 	err := retries.Do(ctx, statementTime, pgdb.Unsent, func(ctx context.Context) error {
 		return pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
 			if n = 0; q.slow(begun) {
@@ -111,9 +111,12 @@ func (q *Queue) rescue(ctx context.Context, begun time.Time) error {
 			if err != nil || len(dead) == 0 {
 				return err
 			}
-			n = len(dead)
+			n, threads = len(dead), 0
 			again := make([]river.InsertManyParams, n)
 			for i := range dead {
+				if dead[i].kind == threadKind {
+					threads++
+				}
 				if again[i], err = q.again(&dead[i]); err != nil {
 					return err
 				}
@@ -124,7 +127,7 @@ func (q *Queue) rescue(ctx context.Context, begun time.Time) error {
 	})
 	if err == nil && n > 0 {
 		q.rescued.Add(int64(n))
-		q.o.Logger.Warn("riverqueue: took the jobs of a server that has died", "jobs", n)
+		q.o.Logger.Warn("riverqueue: took the jobs of servers that have died", "jobs", n, "threads", threads)
 	}
 	return err
 }

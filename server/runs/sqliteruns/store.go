@@ -3,12 +3,12 @@ package sqliteruns
 import (
 	"context"
 	"embed"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/weft-go/weft/internal/migration"
 	"github.com/weft-go/weft/internal/sqlitedb"
+	"github.com/weft-go/weft/internal/unavailable"
 	"github.com/weft-go/weft/server/runs"
 )
 
@@ -18,7 +18,7 @@ const Memory = sqlitedb.Memory
 // ErrFull is returned by calls that write when the disk is full or the file has reached
 // [Options.MaxSize]. Nothing was written.
 // See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#sqliterunserrfull.
-var ErrFull = errors.New("database or disk is full")
+var ErrFull = unavailable.New("database or disk is full")
 
 // Options configures [Open]. The zero value is ready to use.
 type Options struct {

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-go/weft/server"
+)
+
+// withOperator authenticates users by tokens that are their names. The user ops is an operator.
+func withOperator(o *server.Options) {
+	o.Auth = func(r *http.Request) (server.User, error) {
+		switch token := r.Header.Get("X-Api-Key"); token {
+		case "":
+			return server.User{}, http.ErrNoCookie
+		case "ops":
+			return server.User{ID: "ops", Permissions: []string{server.PermissionOperate}}, nil
+		default:
+			return server.User{ID: token}, nil
+		}
+	}
+}
+
+// as lets a terminal send the token of a user.
+func (m *terminal) as(user string) *terminal {
+	m.env = map[string]string{"WEFT_SERVER": m.words["http://127.0.0.1:8123"], "WEFT_TOKEN": user}
+	return m
+}
+
+// An operator lists, shows, answers, resumes and cancels the threads of other users, which other users do not see.
+func TestAnOperatorLooksAfterTheThreadsOfUsers(t *testing.T) {
+	t.Parallel()
+	m := serve(t, withOperator, func(o *server.Options) { o.Graphs["slow"] = hanging(t) }).as("ann")
+	paused, failing := m.thread(12), m.thread(-1)
+	m.post("/threads/"+served+"/runs", map[string]any{"assistant_id": "slow", "if_not_exists": "create", "input": map[string]int{"cups": 1}})
+	require.Eventually(t, func() bool {
+		_, out, _ := m.call("runs", "list", "-status", "running")
+		return strings.Contains(out, "running")
+	}, 10*time.Second, 10*time.Millisecond)
+
+	for _, args := range [][]string{{"show", paused}, {"answer", paused, `{"approved":true}`}, {"resume", failing}, {"tail", paused, "-follow=false"}} {
+		code, _, errs := m.as("bob").call(append([]string{"threads"}, args...)...)
+		assert.Equal(t, exitFailed, code, args)
+		assert.Contains(t, errs, "there is no thread", args)
+	}
+	_, _, errs := m.call("threads", "list")
+	assert.Contains(t, errs, "There are no such threads.")
+	_, out, _ := m.call("threads", "cancel", served)
+	assert.Contains(t, out, "has no run")
+
+	m.as("ops").run("threads", "list")
+	m.run("threads", "show", paused)
+	m.run("threads", "answer", paused, `{"approved":true}`)
+	join(m, paused)
+	m.run("threads", "resume", failing)
+	m.run("threads", "cancel", served)
+	m.golden("operator")
+	_, out, _ = m.call("threads", "show", paused, "-json")
+	assert.Contains(t, out, "brewed 12")
+	_, out, _ = m.as("ann").call("threads", "show", paused, "-json")
+	assert.Contains(t, out, "brewed 12", "the thread stays that of its user")
+}
+
+// After an outage an operator continues all threads that have failed. One that fails again stops no other.
+func TestAllFailedThreadsAreResumed(t *testing.T) {
+	t.Parallel()
+	m := serve(t, withOperator).as("ann")
+	first, second, paused := m.thread(-1), m.thread(-1), m.thread(12)
+	third := m.as("bob").thread(-1)
+	m.as("ops")
+	for _, id := range []string{first, third} {
+		m.post("/threads/"+id+"/state", map[string]any{"values": map[string]int{"cups": 5}})
+	}
+	_, out, _ := m.call("threads", "list", "-status", "failed", "-node", "brew", "-json")
+	assert.NotContains(t, out, paused)
+	m.run("threads", "list", "-status", "failed", "-node", "check")
+	m.run("threads", "resume", "-all", "-node", "check")
+	m.run("threads", "resume", "-all", "-at-once", "1")
+	code, out, errs := m.call("threads", "resume", "-all", "-json")
+	assert.Equal(t, exitFailed, code, errs)
+	var line map[string]string
+	require.NoError(t, json.Unmarshal([]byte(out), &line), out)
+	assert.Equal(t, second, line["thread_id"], "only the thread that failed again is left")
+	assert.Equal(t, "error", line["status"])
+	m.golden("resume_all")
+}

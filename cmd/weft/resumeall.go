@@ -1,0 +1,257 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A resumer continues many threads of a server.
+type resumer struct {
+	*call
+	server *client
+	graph  string // of threads that no run of the server has used
+
+	all    bool
+	status string
+	atOnce int
+	filter threadFilter
+
+	due     []threadRow          // the threads that are not continued yet
+	seen    map[string]bool      // the threads that were found
+	running map[string]threadRow // the threads whose run has not ended, by the id of the run
+	pause   time.Time            // before this time no run is started
+	silent  time.Time            // since then the server has not answered; zero means that it answers
+	count   map[string]int       // ended runs by status
+	failed  int                  // threads that could not be continued
+	busy    int                  // threads that had a run
+}
+
+// manyFlags adds the flags of a command for many threads.
+func (c *call) manyFlags() *resumer {
+	m := &resumer{seen: map[string]bool{}, running: map[string]threadRow{}, count: map[string]int{}, filter: threadFilter{now: c.now()}}
+	c.flags.BoolVar(&m.all, "all", false, "continue all threads that have failed, or that the following flags select")
+	c.flags.StringVar(&m.status, "status", failed, "with -all, threads with this `STATUS`: failed, paused, or failed,paused")
+	c.flags.StringVar(&m.filter.node, "node", "", "with -all, only threads with a due task of this `NODE`; it reads the state of each thread")
+	c.flags.Var(&m.filter.older, "older", "with -all, only threads without a change for this `TIME`, such as 12h or 30d")
+	c.flags.Var(&m.filter.newer, "newer", "with -all, only threads with a change within this `TIME`")
+	c.flags.IntVar(&m.atOnce, "at-once", 10, "with -all, the `NUMBER` of runs that it starts before it waits for the end of one")
+	return m
+}
+
+// check refuses flags that do not fit together.
+func (m *resumer) check(c *call) error {
+	if !m.all {
+		var needs []string
+		c.flags.Visit(func(f *flag.Flag) {
+			if slices.Contains([]string{"status", "node", "older", "newer", "at-once"}, f.Name) {
+				needs = append(needs, "-"+f.Name)
+			}
+		})
+		switch {
+		case len(needs) > 0:
+			return fmt.Errorf("%w: %s needs -all", errUsage, strings.Join(needs, ", "))
+		case len(c.args) == 0:
+			return fmt.Errorf("%w: the argument THREAD is missing; -all continues all threads that have failed", errUsage)
+		}
+		return nil
+	}
+	if len(c.args) > 0 {
+		return fmt.Errorf("%w: give a thread or -all, and not both", errUsage)
+	}
+	if m.atOnce < 1 {
+		return fmt.Errorf("%w: -at-once is %d; it is at least 1", errUsage, m.atOnce)
+	}
+	m.filter.statuses = strings.Split(m.status, ",")
+	for _, s := range m.filter.statuses {
+		if s != failed && s != paused {
+			return fmt.Errorf("%w: -status is %q; it is failed, paused, or failed,paused: another thread has a run or is done", errUsage, s)
+		}
+	}
+	return nil
+}
+
+const (
+	// serverPatience is the time for which a server that does not answer, or refuses a run for now, is asked again.
+	serverPatience = 2 * time.Minute
+	serverPause    = time.Second
+)
+
+// resume continues the threads, a bounded number of them at once.
+func (m *resumer) resume(ctx context.Context) error {
+	err := m.find(ctx)
+	for err == nil && len(m.due)+len(m.running) > 0 {
+		err = m.start(ctx)
+		if err == nil {
+			err = m.wait(ctx)
+		}
+		if err == nil && len(m.due)+len(m.running) == 0 { // threads that the list has missed while others changed
+			err = m.find(ctx)
+		}
+	}
+	return m.summary(err)
+}
+
+// find adds the threads that were not found before.
+func (m *resumer) find(ctx context.Context) error {
+	for row, err := range (&servedThreads{m.server}).list(ctx, &m.filter) {
+		if err != nil {
+			return err
+		}
+		if !m.seen[row.ID] {
+			m.seen[row.ID] = true
+			m.due = append(m.due, row)
+		}
+	}
+	return nil
+}
+
+// start starts runs until as many are executed as may. It returns an error if the server does not answer for long.
+func (m *resumer) start(ctx context.Context) error {
+	for len(m.due) > 0 && len(m.running) < m.atOnce && !m.now().Before(m.pause) {
+		row := m.due[0]
+		graph, r := cmp.Or(row.Graph, m.graph), runView{}
+		if graph == "" {
+			m.due = m.due[1:]
+			m.cannot(&row, errors.New("no run of the server has used it; name its graph with -graph"))
+			continue
+		}
+		err := m.server.call(ctx, http.MethodPost, path(row.ID)+"/runs",
+			map[string]any{"assistant_id": graph, "input": nil, "multitask_strategy": "reject"}, &r)
+		if again, failure := m.again(ctx, err); failure != nil {
+			return failure
+		} else if again {
+			return nil
+		}
+		m.due = m.due[1:]
+		switch {
+		case err == nil:
+			m.running[r.ID] = row
+		case hasStatus(err, http.StatusConflict):
+			m.busy++
+			m.line(&row, "", "busy", "it has a run already")
+		default:
+			m.cannot(&row, err)
+		}
+	}
+	return nil
+}
+
+// again reports whether a request is to be sent again after a pause: the server does not answer, or has no room. It
+// returns an error if that has lasted for too long.
+func (m *resumer) again(ctx context.Context, err error) (bool, error) {
+	refusal, answered := errors.AsType[*statusError](err)
+	switch {
+	case ctx.Err() != nil:
+		return false, context.Cause(ctx)
+	case err == nil || answered && !hasStatus(err, http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusBadGateway, http.StatusGatewayTimeout):
+		m.silent = time.Time{}
+		return false, nil
+	case m.silent.IsZero():
+		m.silent = m.now()
+	case m.now().Sub(m.silent) > serverPatience:
+		return false, err
+	}
+	m.pause = m.now().Add(serverPause)
+	if answered {
+		m.pause = m.now().Add(max(refusal.after, serverPause))
+	}
+	return true, nil
+}
+
+// wait waits for a moment, and prints the runs that have ended meanwhile.
+func (m *resumer) wait(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(joinPause):
+	}
+	if len(m.running) == 0 {
+		return nil
+	}
+	ids := sortedKeys(m.running)
+	list, err := m.server.runs(ctx, map[string]any{"run_ids": ids}, 0)
+	if again, failure := m.again(ctx, err); again || failure != nil {
+		return failure
+	}
+	if err != nil {
+		return err
+	}
+	by := map[string]runView{}
+	for _, r := range list {
+		by[r.ID] = r
+	}
+	for _, id := range ids {
+		r, found := by[id]
+		if found && slices.Contains(waiting, r.Status) {
+			continue
+		}
+		row, text := m.running[id], ""
+		delete(m.running, id)
+		if !found {
+			r.Status = "removed"
+		}
+		if r.Error != nil {
+			text = r.Error.Error + ": " + r.Error.Message
+		}
+		m.count[r.Status]++
+		m.line(&row, id, r.Status, text)
+	}
+	return nil
+}
+
+// cannot counts a thread that could not be continued.
+func (m *resumer) cannot(row *threadRow, err error) {
+	m.failed++
+	m.line(row, "", "not continued", err.Error())
+}
+
+// line prints the end of a run, or why there was none.
+func (m *resumer) line(row *threadRow, run, status, text string) {
+	if m.json {
+		_ = printLine(m.out, map[string]string{"thread_id": row.ID, "run_id": run, "status": status, "message": text}) // the others are continued
+		return
+	}
+	if text != "" {
+		status += ": " + oneLine(text, 300)
+	}
+	say(m.out, "%s  %s", cell(row.ID), cell(status))
+}
+
+// summary prints how many threads were continued. It returns an error unless all runs have succeeded.
+func (m *resumer) summary(err error) error {
+	out := m.out
+	if m.json {
+		out = m.err
+	}
+	ended, parts := 0, []string{}
+	for _, status := range sortedKeys(m.count) {
+		ended += m.count[status]
+		parts = append(parts, fmt.Sprintf("%d %s", m.count[status], status))
+	}
+	for _, p := range []struct {
+		n    int
+		text string
+	}{{m.failed, "not continued"}, {m.busy, "with a run already"}, {len(m.running), "whose run goes on"}, {len(m.due), "left"}} {
+		if p.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.text))
+		}
+	}
+	if len(m.seen) == 0 {
+		if err == nil {
+			say(m.err, "There are no such threads.")
+		}
+		return err
+	}
+	say(out, "%s: %s.", count(len(m.seen), "thread"), strings.Join(parts, ", "))
+	if bad := ended - m.count["success"] + m.failed; bad > 0 && err == nil {
+		err = fmt.Errorf("%s of %d did not succeed", count(bad, "thread"), len(m.seen))
+	}
+	return err
+}

@@ -1,0 +1,23 @@
+// Package unavailable marks the errors of stores that cannot be used for some time, such as one whose database
+// does not answer.
+package unavailable
+
+import "errors"
+
+// New returns an error with a text that [Is] recognises. Each call returns a different error.
+func New(text string) error { return &storeError{text} }
+
+// Is reports whether an error says that a store cannot be used for some time: the error, or one that it
+// wraps, has a method Unavailable that returns true.
+func Is(err error) bool {
+	e, ok := errors.AsType[interface {
+		error
+		Unavailable() bool
+	}](err)
+	return ok && e.Unavailable()
+}
+
+type storeError struct{ text string }
+
+func (e *storeError) Error() string   { return e.text }
+func (*storeError) Unavailable() bool { return true }

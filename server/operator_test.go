@@ -1,0 +1,61 @@
+package server_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-go/weft/internal/uuid"
+	"github.com/weft-go/weft/server"
+)
+
+// An operator looks after the threads and runs of all users, and has no other power over their objects.
+func TestAnOperatorLooksAfterTheThreadsOfAllUsers(t *testing.T) {
+	t.Parallel()
+	_, web := testServer(t, nil)
+	const operator = "ops:" + server.PermissionOperate
+	thread := "/threads/" + ask(t, web, "ann", http.MethodPost, "/threads", nil).field(t, "thread_id")
+	run := map[string]any{"assistant_id": "echo", "input": map[string]any{"messages": []any{map[string]any{"role": "user", "content": "hi"}}}}
+	require.Equal(t, http.StatusOK, ask(t, web, "ann", http.MethodPost, thread+"/runs/wait", run).status)
+	cron := map[string]any{"assistant_id": "echo", "schedule": "0 0 1 1 *", "input": map[string]any{}}
+	cronID := ask(t, web, "ann", http.MethodPost, "/runs/crons", cron).field(t, "cron_id")
+	item := map[string]any{"namespace": []string{"a"}, "key": "k", "value": map[string]int{"n": 1}}
+	require.Equal(t, http.StatusNoContent, ask(t, web, "ann", http.MethodPut, "/store/items", item).status)
+	runID := ask(t, web, "ann", http.MethodPost, thread+"/runs", run).field(t, "run_id")
+
+	for _, c := range []struct {
+		method, path     string
+		body             any
+		operator, others int
+	}{
+		{http.MethodGet, thread, nil, 200, 404},
+		{http.MethodGet, thread + "/state", nil, 200, 404},
+		{http.MethodGet, thread + "/runs", nil, 200, 404},
+		{http.MethodGet, thread + "/runs/" + runID, nil, 200, 404},
+		{http.MethodPatch, thread, map[string]any{"metadata": map[string]string{"seen": "yes"}}, 200, 404},
+		{http.MethodPost, thread + "/runs/wait", run, 200, 404},
+		{http.MethodPost, thread + "/state", map[string]any{"values": map[string]any{"messages": []any{}}}, 200, 404},
+		{http.MethodPost, thread + "/copy", nil, 200, 404},
+		{http.MethodPost, thread + "/runs/" + runID + "/cancel?wait=1", nil, 200, 404},
+		{http.MethodDelete, thread + "/runs/" + runID, nil, 404, 404},
+		{http.MethodDelete, thread, nil, 404, 404},
+		{http.MethodDelete, "/runs/crons/" + cronID, nil, 404, 404},
+		{http.MethodGet, "/metrics", nil, 403, 403},
+	} {
+		assert.Equal(t, c.others, ask(t, web, "bob:operate", c.method, c.path, c.body).status, "bob: %s %s", c.method, c.path)
+		got := ask(t, web, operator, c.method, c.path, c.body)
+		assert.Equal(t, c.operator, got.status, "ops: %s %s: %s", c.method, c.path, got.body)
+	}
+	assert.Equal(t, "null", strings.TrimSpace(ask(t, web, operator, http.MethodGet, "/store/items?namespace=a&key=k", nil).body), "items of users")
+	assert.Equal(t, "[]", strings.TrimSpace(ask(t, web, "bob", http.MethodPost, "/threads/search", map[string]any{}).body))
+	assert.Contains(t, ask(t, web, operator, http.MethodPost, "/threads/search", map[string]any{}).body, thread[len("/threads/"):])
+	assert.Contains(t, ask(t, web, operator, http.MethodPost, "/weft/runs/search", map[string]any{}).body, runID)
+	assert.NotContains(t, ask(t, web, operator, http.MethodPost, "/runs/crons/search", map[string]any{}).body, cronID)
+
+	own := ask(t, web, operator, http.MethodPost, "/threads", map[string]any{"thread_id": uuid.New()}).field(t, "thread_id")
+	assert.Equal(t, http.StatusNotFound, ask(t, web, "ann", http.MethodGet, "/threads/"+own, nil).status, "a thread that an operator makes is its own")
+	assert.Equal(t, http.StatusOK, ask(t, web, "ann", http.MethodGet, thread, nil).status, "the thread of a user stays its own")
+}
