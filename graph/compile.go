@@ -252,7 +252,7 @@ func (c *compiler) checkMigrations() {
 // again.
 func (c *compiler) graph() *Graph {
 	plan := &engine.Plan{Name: c.b.name, Schema: c.schema, Renamed: maps.Clone(c.opts.Migrations.Nodes)}
-	g := &Graph{plan: plan, opts: c.opts}
+	g := &Graph{plan: plan, opts: c.opts, nested: map[string]*Graph{}}
 	for _, name := range c.sortedNames() {
 		n := c.b.nodes[name]
 		switch {
@@ -260,6 +260,9 @@ func (c *compiler) graph() *Graph {
 			plan.Start = c.build(n)
 		case n.declared:
 			plan.Nodes = append(plan.Nodes, c.build(n))
+		}
+		if n.sub != nil {
+			g.nested[name] = n.sub
 		}
 	}
 	for _, j := range c.b.joins {

@@ -18,6 +18,7 @@ type Graph struct {
 	run      RunOptions      // the options of [Graph.With]
 	options  *engine.Options // the options of a run without a thread
 	endJoins []engine.Join   // joins to End; only Describe uses them
+	nested   map[string]*Graph
 }
 
 // Declares reports whether the graph has a channel.
@@ -29,6 +30,15 @@ func (g *Graph) Name() string {
 		return ""
 	}
 	return g.plan.Name
+}
+
+// Subgraph returns the graph that a node runs; see [Builder.Subgraph]. It returns nil if the
+// graph has no such node, or if the node runs no graph.
+func (g *Graph) Subgraph(node string) *Graph {
+	if g == nil {
+		return nil
+	}
+	return g.nested[node]
 }
 
 // Checkpoints returns the store of the graph's threads, or nil.

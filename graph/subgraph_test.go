@@ -19,6 +19,21 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
+func TestSubgraphReturnsTheGraphOfANode(t *testing.T) {
+	t.Parallel()
+	sub := called(t)
+	b := graph.New("caller", trail)
+	b.Subgraph("sub", sub)
+	b.Node("plain", mark("plain"))
+	chain(b, "sub", "plain")
+	g := compile(t, b, graph.Options{})
+	assert.Same(t, sub, g.Subgraph("sub"))
+	assert.Same(t, sub, g.With(graph.RunOptions{MaxSteps: 5}).Subgraph("sub"))
+	assert.Nil(t, g.Subgraph("plain"))
+	assert.Nil(t, g.Subgraph("missing"))
+	assert.Nil(t, sub.Subgraph("sub").Subgraph("sub"), "a nil graph has none")
+}
+
 // called builds a graph of one node that counts its calls in a private channel.
 func called(t testing.TB) *graph.Graph {
 	b := graph.New("called", trail, turns)

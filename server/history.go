@@ -44,27 +44,8 @@ func (c *call) history() error {
 	if err != nil {
 		return err
 	}
-	var b historyBody
-	limit := 10
-	if c.r.Method == http.MethodGet {
-		if limit, err = c.number("limit", 1); err != nil {
-			return err
-		}
-		if before := c.r.URL.Query().Get("before"); before != "" {
-			b.Before = encoded(before)
-		}
-	} else {
-		if err := c.body(&b, false); err != nil {
-			return err
-		}
-		if b.Limit != nil {
-			limit = *b.Limit
-		}
-	}
-	if limit < 1 || limit > maxLimit {
-		return invalid("The limit is %d; it must be from 1 to %d.", limit, maxLimit)
-	}
-	if err := object("metadata", b.Metadata); err != nil {
+	b, limit, err := c.historyBody()
+	if err != nil {
 		return err
 	}
 	g, err := c.s.servedOf(c.ctx(), &r)
@@ -78,19 +59,63 @@ func (c *call) history() error {
 	if err != nil {
 		return err
 	}
-	read := c.s.reader(g, r.ID)
-	read.light = c.prefersMinimal()
-	list, err := read.history(c.ctx(), before, b.Metadata, limit)
+	read, err := c.s.reader(g, r.ID).in(c.ctx(), b.Checkpoint.Namespace)
+	if err != nil {
+		return err
+	}
+	read.light = c.prefersMinimal() && b.Checkpoint.Namespace == ""
+	var list []*threadState
+	if b.Checkpoint.ID != "" {
+		list, err = read.only(c.ctx(), b.Checkpoint.ID, b.Metadata)
+	} else {
+		list, err = read.history(c.ctx(), before, b.Metadata, limit)
+	}
 	if err != nil {
 		return err
 	}
 	return c.send(list)
 }
 
+// historyBody reads a request for a history, and its limit.
+func (c *call) historyBody() (b historyBody, limit int, err error) {
+	limit = 10
+	if c.r.Method == http.MethodGet {
+		if limit, err = c.number("limit", 1); err != nil {
+			return b, 0, err
+		}
+		if before := c.r.URL.Query().Get("before"); before != "" {
+			b.Before = encoded(before)
+		}
+	} else {
+		if err := c.body(&b, false); err != nil {
+			return b, 0, err
+		}
+		if b.Limit != nil {
+			limit = *b.Limit
+		}
+	}
+	if limit < 1 || limit > maxLimit {
+		return b, 0, invalid("The limit is %d; it must be from 1 to %d.", limit, maxLimit)
+	}
+	return b, limit, object("metadata", b.Metadata)
+}
+
+// only returns the history that consists of one checkpoint.
+func (r *reader) only(ctx context.Context, id string, metadata json.RawMessage) ([]*threadState, error) {
+	st, err := r.at(ctx, id, false)
+	if errors.Is(err, checkpoint.ErrNotFound) {
+		return []*threadState{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r.add([]*threadState{}, st, metadata), nil
+}
+
 // history returns the states of a thread, newest first.
 func (r *reader) history(ctx context.Context, before string, metadata json.RawMessage, limit int) ([]*threadState, error) {
 	out := []*threadState{}
-	newest, err := r.thread.Snapshot(ctx)
+	newest, err := r.snapshot(ctx, "")
 	if errors.Is(err, checkpoint.ErrNotFound) {
 		return out, nil
 	}
@@ -98,19 +123,12 @@ func (r *reader) history(ctx context.Context, before string, metadata json.RawMe
 		return nil, err
 	}
 	input, start := isStart(before)
-	if before != "" && !start { // the checkpoint that clients see before that of an input comes first
-		if snap, err := r.thread.At(before).Snapshot(ctx); err == nil && snap.Source == checkpoint.Input {
-			st, err := r.start(ctx, &snap.Info)
-			if err != nil {
-				return nil, err
-			}
-			out = r.add(out, st, metadata)
-		}
-	}
 	if start {
 		before = input
+	} else if out, err = r.startOf(ctx, before, metadata); err != nil {
+		return nil, err
 	}
-	for info, err := range r.thread.History(ctx, graph.HistoryQuery{Before: before}) {
+	for info, err := range r.infos(ctx, graph.HistoryQuery{Before: before}) {
 		if errors.Is(err, checkpoint.ErrNotFound) {
 			return out, nil
 		}
@@ -124,6 +142,9 @@ func (r *reader) history(ctx context.Context, before string, metadata json.RawMe
 		if err != nil {
 			return nil, err
 		}
+		if states == nil {
+			break
+		}
 		for _, st := range states {
 			out = r.add(out, st, metadata)
 		}
@@ -131,12 +152,30 @@ func (r *reader) history(ctx context.Context, before string, metadata json.RawMe
 	return out[:min(limit, len(out))], nil
 }
 
+// startOf returns the checkpoint that clients see before that of an input, which comes first in the history before the
+// input. The list is empty if the checkpoint is not one of an input.
+func (r *reader) startOf(ctx context.Context, id string, metadata json.RawMessage) ([]*threadState, error) {
+	out := []*threadState{}
+	if id == "" {
+		return out, nil
+	}
+	snap, err := r.snapshot(ctx, id)
+	if err != nil || snap.Source != checkpoint.Input {
+		return out, nil //nolint:nilerr // the history says that there is no such checkpoint
+	}
+	st, err := r.start(ctx, &snap.Info)
+	if err != nil {
+		return nil, err
+	}
+	return r.add(out, st, metadata), nil
+}
+
 // statesOf returns what a history has for a checkpoint.
 func (r *reader) statesOf(ctx context.Context, i *graph.Info, newest *graph.Snapshot) ([]*threadState, error) {
 	if !r.light {
 		return r.statesAt(ctx, i.ID, newest)
 	}
-	st := r.frame(i, place{}, false)
+	st := r.frame(i, r.place, false)
 	st.Next, st.Values = append([]string{}, i.Next...), map[string]json.RawMessage{}
 	if i.Source != checkpoint.Input {
 		return []*threadState{st}, nil
@@ -146,20 +185,27 @@ func (r *reader) statesOf(ctx context.Context, i *graph.Info, newest *graph.Snap
 }
 
 // statesAt returns the state at a checkpoint, and that before it if it is the checkpoint of an
-// input.
+// input. It returns nil at a checkpoint of an earlier call of a subgraph.
 func (r *reader) statesAt(ctx context.Context, id string, newest *graph.Snapshot) ([]*threadState, error) {
 	snap, live := newest, id == newest.ID
 	if !live {
 		var err error
-		if snap, err = r.thread.At(id).Snapshot(ctx); err != nil {
+		snap, err = r.snapshot(ctx, id)
+		if errors.Is(err, checkpoint.ErrNotFound) && len(r.place.tasks) > 0 {
+			return nil, nil
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
-	st, err := r.state(ctx, snap, live, false, place{})
+	st, err := r.state(ctx, snap, live, false, r.place)
 	if err != nil || snap.Source != checkpoint.Input {
 		return []*threadState{st}, err
 	}
 	start, err := r.start(ctx, &snap.Info)
+	if errors.Is(err, checkpoint.ErrNotFound) && len(r.place.tasks) > 0 { // it is the end of an earlier call of the subgraph
+		return []*threadState{st}, nil
+	}
 	return []*threadState{st, start}, err
 }
 

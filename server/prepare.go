@@ -46,7 +46,10 @@ func (s *Server) prepare(a *activeRun) (*prepared, error) {
 	q, p := &a.data.Request, &prepared{}
 	th := a.g.graph.Thread(a.thread)
 	newest, err := th.Snapshot(ctx)
-	if err != nil && !errors.Is(err, checkpoint.ErrNotFound) {
+	if errors.Is(err, checkpoint.ErrNotFound) {
+		err = nil
+	}
+	if err != nil {
 		return nil, err
 	}
 	p.before = newest
@@ -63,10 +66,15 @@ func (s *Server) prepare(a *activeRun) (*prepared, error) {
 		return nil, err
 	}
 	var at string
-	if id := q.at(); id != "" && !resumes {
-		if at, inputs, err = s.baseOf(ctx, a, th, id, p.begins); err != nil {
-			return nil, err
-		}
+	switch id, ns := q.point(); {
+	case resumes:
+	case ns != "":
+		err = s.checkSubgraph(ctx, a, id, ns)
+	case id != "":
+		at, inputs, err = s.baseOf(ctx, a, th, id, p.begins)
+	}
+	if err != nil {
+		return nil, err
 	}
 	if at == head {
 		at = "" // a run at the newest checkpoint continues it
@@ -176,6 +184,26 @@ func (s *Server) baseOf(ctx context.Context, a *activeRun, th *graph.Thread, id 
 		return graph.Start, 0, nil
 	}
 	return snap.Parent, inputsOf(&snap.Info) - 1, nil
+}
+
+// checkSubgraph refuses a run at a checkpoint of a subgraph that is not its newest one: a run resumes each subgraph
+// where it is.
+func (s *Server) checkSubgraph(ctx context.Context, a *activeRun, id, ns string) error {
+	read, err := s.reader(a.g, a.thread).in(ctx, ns)
+	if refusal, ok := errors.AsType[*Refusal](err); ok {
+		return wrongInput("%s", refusal.Detail)
+	}
+	if err != nil {
+		return err
+	}
+	snap, err := read.snapshot(ctx, "")
+	if err != nil {
+		return err
+	}
+	if id != "" && id != snap.ID {
+		return wrongInput("checkpoint %s is not the newest one of the subgraph; update the state of the subgraph at this checkpoint, and run the thread from the new checkpoint", id)
+	}
+	return nil
 }
 
 // readInput returns the writes with which the run begins.

@@ -139,8 +139,8 @@ func (c *config) check() (errs []error) {
 	}
 	configurable := object("config.configurable", c.Configurable)
 	errs = append(errs, configurable, object("config.metadata", c.Metadata))
-	if _, err := c.checkpoint(); err != nil && configurable == nil {
-		errs = append(errs, invalid("config.configurable.checkpoint_id is not a text."))
+	if _, _, err := c.checkpoint(); err != nil && configurable == nil {
+		errs = append(errs, invalid("config.configurable.checkpoint_id and checkpoint_ns must be texts."))
 	}
 	if c.RecursionLimit < 0 {
 		errs = append(errs, invalid("config.recursion_limit is %d; it cannot be negative.", c.RecursionLimit))
@@ -161,26 +161,32 @@ func (q *runRequest) stored() runRequest {
 
 // at returns the id of the checkpoint at which the run begins, or "" for the newest one.
 func (q *runRequest) at() string {
-	if q.CheckpointID != "" {
-		return q.CheckpointID
-	}
-	if q.Checkpoint != nil && q.Checkpoint.ID != "" {
-		return q.Checkpoint.ID
-	}
-	if q.Config == nil {
-		return ""
-	}
-	id, _ := q.Config.checkpoint() // check has found what is wrong
+	id, _ := q.point()
 	return id
 }
 
-// checkpoint returns the id of a checkpoint in the configuration, or "".
-func (c *config) checkpoint() (string, error) {
-	var configurable struct {
-		ID string `json:"checkpoint_id"`
+// point returns the id of the checkpoint at which the run begins, and the namespace of its subgraph.
+func (q *runRequest) point() (id, namespace string) {
+	switch {
+	case q.CheckpointID != "":
+		return q.CheckpointID, ""
+	case q.Checkpoint != nil && (q.Checkpoint.ID != "" || q.Checkpoint.Namespace != ""):
+		return q.Checkpoint.ID, q.Checkpoint.Namespace
+	case q.Config == nil:
+		return "", ""
 	}
-	err := json.Unmarshal(orEmpty(c.Configurable), &configurable)
-	return configurable.ID, err
+	id, namespace, _ = q.Config.checkpoint() // check has found what is wrong
+	return id, namespace
+}
+
+// checkpoint returns the id and the namespace of a checkpoint in the configuration, or "".
+func (c *config) checkpoint() (id, namespace string, err error) {
+	var configurable struct {
+		ID        string `json:"checkpoint_id"`
+		Namespace string `json:"checkpoint_ns"`
+	}
+	err = json.Unmarshal(orEmpty(c.Configurable), &configurable)
+	return configurable.ID, configurable.Namespace, err
 }
 
 // runContext returns the values that the nodes of the graph read: those of the assistant, and

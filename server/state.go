@@ -89,12 +89,13 @@ type taskResult struct {
 	Logs     []logLine       `json:"logs,omitempty"`
 }
 
-// A reader reads the states of a thread.
+// A reader reads the states of a thread, or of a subgraph of the thread.
 type reader struct {
 	s      *Server
 	g      *served
 	thread *graph.Thread
-	light  bool // the states of a history have no values, and only inputs have results
+	place  place // the subgraph; the zero value for the thread itself
+	light  bool  // the states of a history have no values, and only inputs have results
 }
 
 func (s *Server) reader(g *served, thread string) *reader {
@@ -291,7 +292,7 @@ func (r *reader) results(ctx context.Context, checkpoint string) (map[string]tas
 
 // start returns the checkpoint that clients see before that of an input.
 func (r *reader) start(ctx context.Context, i *graph.Info) (*threadState, error) {
-	st := r.frame(i, place{}, true)
+	st := r.frame(i, r.place, true)
 	st.Next = []string{graph.Start}
 	results, err := r.results(ctx, startID(i.ID))
 	if err != nil {
@@ -312,18 +313,19 @@ func (r *reader) start(ctx context.Context, i *graph.Info) (*threadState, error)
 
 // valuesAt returns the values at a checkpoint. Without a checkpoint, they are those of a new thread.
 func (r *reader) valuesAt(ctx context.Context, id string) (map[string]json.RawMessage, error) {
+	channels := r.g.channels.at(r.place.nodes)
 	if id == "" {
 		out := map[string]json.RawMessage{}
-		for name, text := range r.g.channels.empty {
+		for name, text := range channels.empty {
 			out[name] = json.RawMessage(text)
 		}
 		return out, nil
 	}
-	snap, err := r.thread.At(id).Snapshot(ctx)
+	snap, err := r.snapshot(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return r.g.channels.values(snap.View)
+	return channels.values(snap.View)
 }
 
 // at returns the state at a checkpoint that clients see.
@@ -332,21 +334,21 @@ func (r *reader) at(ctx context.Context, id string, deep bool) (*threadState, er
 	if start {
 		id = input
 	}
-	newest, err := r.thread.Snapshot(ctx)
+	newest, err := r.snapshot(ctx, "")
 	if err != nil {
 		return nil, err
 	}
 	snap, live := newest, true
 	if id != "" && id != newest.ID {
 		live = false
-		if snap, err = r.thread.At(id).Snapshot(ctx); err != nil {
+		if snap, err = r.snapshot(ctx, id); err != nil {
 			return nil, err
 		}
 	}
 	if start {
 		return r.start(ctx, &snap.Info)
 	}
-	return r.state(ctx, snap, live, deep, place{})
+	return r.state(ctx, snap, live, deep, r.place)
 }
 
 // emptyState is the state of a thread without checkpoints.
@@ -355,7 +357,8 @@ func emptyState() *threadState {
 }
 
 // readState answers a request for the state at a checkpoint; an empty id means the newest one.
-func (c *call) readState(r runs.Record, id string, deep bool) error {
+func (c *call) readState(r runs.Record, at checkpointID, deep bool) error {
+	id := at.ID
 	g, err := c.s.servedOf(c.ctx(), &r)
 	if err != nil {
 		return err
@@ -363,7 +366,11 @@ func (c *call) readState(r runs.Record, id string, deep bool) error {
 	if g == nil {
 		return c.send(emptyState())
 	}
-	st, err := c.s.reader(g, r.ID).at(c.ctx(), id, deep)
+	read, err := c.s.reader(g, r.ID).in(c.ctx(), at.Namespace)
+	if err != nil {
+		return err
+	}
+	st, err := read.at(c.ctx(), id, deep)
 	if errors.Is(err, checkpoint.ErrNotFound) {
 		if id != "" {
 			return notFound("checkpoint", id)
@@ -385,7 +392,7 @@ func (c *call) getState() error {
 	if id != "" && !isUUID(id) {
 		return invalid("%q is not the id of a checkpoint.", shortened(id))
 	}
-	return c.readState(r, id, c.flag("subgraphs"))
+	return c.readState(r, checkpointID{ID: id}, c.flag("subgraphs"))
 }
 
 func (c *call) getStateAt() error {
@@ -400,5 +407,5 @@ func (c *call) getStateAt() error {
 	if err := c.body(&b, true); err != nil {
 		return err
 	}
-	return c.readState(r, b.Checkpoint.ID, b.Subgraphs)
+	return c.readState(r, b.Checkpoint, b.Subgraphs)
 }

@@ -1,7 +1,7 @@
 package server
 
 import (
-	"context"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -34,92 +34,107 @@ func (c *call) updateState() error {
 	if err := c.body(&b, true); err != nil {
 		return err
 	}
-	if b.Checkpoint != nil && b.CheckpointID == "" {
-		b.CheckpointID = b.Checkpoint.ID
-	}
-	ns := ""
+	at := checkpointID{ID: b.CheckpointID}
 	if b.Checkpoint != nil {
-		ns = b.Checkpoint.Namespace
+		at = *b.Checkpoint
+		at.ID = cmp.Or(b.CheckpointID, at.ID)
 	}
-	id, err := c.update(&r, b.CheckpointID, ns, []stateUpdate{b.stateUpdate})
+	point, err := c.update(&r, at, []stateUpdate{b.stateUpdate})
 	if err != nil {
 		return err
 	}
-	point := checkpointID{Thread: r.ID, Namespace: ns, ID: id}
-	return c.send(map[string]any{"checkpoint": point, "checkpoint_id": id, "configurable": point})
+	return c.send(map[string]any{"checkpoint": point, "checkpoint_id": point.ID, "configurable": point})
 }
 
-// update edits the state of a thread at a checkpoint and returns the id of the new checkpoint.
-func (c *call) update(r *runs.Record, at, ns string, updates []stateUpdate) (string, error) {
+// update edits the state of a thread or of a subgraph at a checkpoint. It returns the new checkpoint.
+func (c *call) update(r *runs.Record, at checkpointID, updates []stateUpdate) (*checkpointID, error) {
 	g, err := c.s.graphOf(r)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	var edits []graph.NodeUpdate
-	for _, u := range updates {
-		list, err := readUpdates(g, u)
-		if err != nil {
-			return "", refuse(http.StatusBadRequest, "The values cannot be read: %v.", err)
-		}
-		edits = append(edits, list)
-	}
-	inputs, base, err := c.base(g, r.ID, at)
+	read, err := c.s.reader(g, r.ID).in(c.ctx(), at.Namespace)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	th := g.graph.Thread(r.ID).With(graph.RunOptions{Metadata: map[string]string{metaInputs: strconv.Itoa(inputs)}}).At(base)
-	snap, err := c.edit(th, g, ns, edits)
-	switch {
-	case errors.Is(err, checkpoint.ErrConflict):
-		return "", refuse(http.StatusConflict, "The thread is busy.")
-	case errors.Is(err, checkpoint.ErrNotFound):
-		return "", notFound("checkpoint", at)
-	case err != nil:
-		return "", refuse(http.StatusBadRequest, "The state cannot be updated: %v.", err)
+	var id string
+	if at.Namespace == "" {
+		id, err = c.updateThread(g, r.ID, at.ID, updates)
+	} else {
+		id, err = c.updateSubgraph(read, at, updates)
+	}
+	if err != nil {
+		return nil, err
 	}
 	_, err = c.s.change(c.ctx(), runs.Thread, r.ID, func(r *runs.Record) error {
 		r.Updated = now()
 		return nil
 	})
-	return snap.ID, err
+	return read.place.checkpoint(r.ID, id), err
 }
 
-// edit applies updates to a thread, or to the subgraph with a namespace.
-func (c *call) edit(th *graph.Thread, g *served, ns string, edits []graph.NodeUpdate) (*graph.Snapshot, error) {
-	if ns == "" {
-		return th.UpdateNodes(c.ctx(), edits...)
-	}
-	tasks, err := c.s.reader(g, th.ID()).tasksOf(c.ctx(), ns)
+// updateThread edits the state of a thread and returns the id of the new checkpoint.
+func (c *call) updateThread(g *served, thread, at string, updates []stateUpdate) (string, error) {
+	edits, err := readUpdates(g, updates)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	if len(edits) != 1 {
-		return nil, errors.New("a subgraph takes one update")
-	}
-	return th.Subgraph(tasks...).Update(c.ctx(), edits[0].Node, edits[0].Update...)
-}
-
-// tasksOf returns the ids of the tasks that lead to the subgraph with a namespace.
-func (r *reader) tasksOf(ctx context.Context, ns string) ([]string, error) {
-	st, err := r.thread.Snapshot(ctx)
+	inputs, base, err := c.base(g, thread, at)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	p := place{}
-	for part := range strings.SplitSeq(ns, "|") {
-		i := slices.IndexFunc(st.Tasks, func(t graph.Task) bool { return t.Node+":"+p.taskID(&st.Info, t.ID) == part })
-		if i < 0 {
-			return nil, checkpoint.ErrNotFound
-		}
-		p = p.inner(st, st.Tasks[i], p.taskID(&st.Info, st.Tasks[i].ID))
-		if st, err = r.thread.Subgraph(p.tasks...).Snapshot(ctx); err != nil {
-			return nil, err
-		}
+	th := g.graph.Thread(thread).With(graph.RunOptions{Metadata: map[string]string{metaInputs: strconv.Itoa(inputs)}}).At(base)
+	snap, err := th.UpdateNodes(c.ctx(), edits...)
+	if err != nil {
+		return "", updateFailure(err, at)
 	}
-	return p.tasks, nil
+	return snap.ID, nil
 }
 
-func readUpdates(g *served, u stateUpdate) (graph.NodeUpdate, error) {
+// updateSubgraph edits the state of a subgraph and returns the id of the new checkpoint.
+func (c *call) updateSubgraph(read *reader, at checkpointID, updates []stateUpdate) (string, error) {
+	sub := read.subgraph()
+	if sub == nil {
+		return "", noSubgraph(at.Namespace)
+	}
+	if _, start := isStart(at.ID); start {
+		return "", refuse(http.StatusBadRequest, "Checkpoint %s is before the input of the subgraph, and cannot be updated; update a later checkpoint of the subgraph, or the thread.", at.ID)
+	}
+	edits, err := readUpdates(sub, updates)
+	if err != nil {
+		return "", err
+	}
+	snap, err := read.thread.Subgraph(read.place.tasks...).At(at.ID).Update(c.ctx(), edits[0].Node, edits[0].Update...)
+	if err != nil {
+		return "", updateFailure(err, at.ID)
+	}
+	return snap.ID, nil
+}
+
+// updateFailure returns the answer for an error of an update at a checkpoint.
+func updateFailure(err error, at string) error {
+	switch {
+	case errors.Is(err, checkpoint.ErrConflict):
+		return refuse(http.StatusConflict, "The thread is busy.")
+	case errors.Is(err, checkpoint.ErrNotFound):
+		return notFound("checkpoint", at)
+	}
+	return refuse(http.StatusBadRequest, "The state cannot be updated: %v.", err)
+}
+
+// readUpdates reads updates of the channels of a graph.
+func readUpdates(g *served, updates []stateUpdate) ([]graph.NodeUpdate, error) {
+	var edits []graph.NodeUpdate
+	for _, u := range updates {
+		edit, err := readUpdate(g, u)
+		if err != nil {
+			return nil, refuse(http.StatusBadRequest, "The values cannot be read: %v.", err)
+		}
+		edits = append(edits, edit)
+	}
+	return edits, nil
+}
+
+func readUpdate(g *served, u stateUpdate) (graph.NodeUpdate, error) {
 	edit := graph.NodeUpdate{Node: u.AsNode}
 	for _, values := range elements(u.Values) {
 		if string(orEmpty(values)) == "{}" {

@@ -173,7 +173,7 @@ func (c *call) createThread() error {
 		return err
 	}
 	for _, step := range b.Supersteps {
-		if _, err := c.update(&r, "", "", step.Updates); err != nil {
+		if _, err := c.update(&r, checkpointID{}, step.Updates); err != nil {
 			return errors.Join(err, c.s.o.Runs.Delete(c.ctx(), runs.Thread, r.ID))
 		}
 	}
