@@ -37,6 +37,7 @@ var refused = map[string]string{
 	"csv-12":        `I did not understand "last", "profit", "year".`, // there is no profit in the file
 	"csv-14":        `I did not understand "Summe", "nach".`,          // the rules know English only
 	"csv-30":        `I did not understand "predict".`,                // no rule predicts
+	"csvanalyst-07": `I did not understand "Vitra".`,                  // one of more values than the prompt lists
 	"csvanalyst-09": `I did not understand "designed".`,
 	"csvanalyst-11": `I did not understand "drop", "why".`,
 	"csvanalyst-12": `I did not understand "filas", "hay", "¿Cuántas".`,
@@ -146,7 +147,6 @@ func TestQuestionsOfFirstUsers(t *testing.T) {
 		"csvanalyst-04": {"The highest price_eur is €15,900", "P055", "PK80"},
 		"csvanalyst-05": {"There are 21 rows in products.csv where price_eur is above €5,000."},
 		"csvanalyst-06": {"There are 37 rows in products.csv where category is chair and material is not leather."},
-		"csvanalyst-07": {"The average price_eur is €770.83, in products.csv where category is chair and maker is Vitra."},
 		"csvanalyst-08": {"The total price_eur by maker", "Knoll: €54,030", "Vitra has the highest number of rows: 25."},
 		"csvanalyst-10": {"The total amount is 50, in sales.csv where city is Athens."},
 	}

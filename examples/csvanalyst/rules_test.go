@@ -25,8 +25,8 @@ func TestNamesOfRowsAndYears(t *testing.T) {
 	a := start(t, t.TempDir(), offline.Model{})
 	id := a.withFile("movies.csv", "Title,Year,Votes\nAlien,1979,900000\nUp,2009,1100000\nIt,2017,600000\n")
 	for _, tt := range []struct{ question, want string }{
-		{"how many votes has it", "I did not understand \"it\"."},
-		{"movie with the highest votes", "The highest Votes is 1,100,000, in movies.csv. Its row:\n- Title: Up\n- Year: 2009"},
+		{"how many votes has it", "The total Votes is 2,600,000, in movies.csv."},
+		{"movie with the highest votes", "The highest Votes is 1,100,000, in movies.csv:\n- Up, 2009, 1,100,000"},
 		{"how many movies between 1970 and 2010", "There are 2 rows in movies.csv where Year is between 1970 and 2010."},
 		{"how many movies have over 700,000 votes", "There are 2 rows in movies.csv where Votes is above 700,000."},
 		{"movies per year", "The number of rows by Year, in movies.csv:\n- 1979: 1"},
@@ -38,8 +38,8 @@ func TestNamesOfRowsAndYears(t *testing.T) {
 	}
 }
 
-// A value that the prompt does not list is found by a search, also if it is negated.
-func TestNegatedValueOfManyValues(t *testing.T) {
+// A value that the prompt does not list is one of a column that the question names, also if it is negated.
+func TestValueThatIsNotListed(t *testing.T) {
 	t.Parallel()
 	a := start(t, t.TempDir(), offline.Model{})
 	text := "maker,price\n"
@@ -47,10 +47,21 @@ func TestNegatedValueOfManyValues(t *testing.T) {
 		text += fmt.Sprintf("Maker%d,1\n", i)
 	}
 	id := a.withFile("chairs.csv", text+"Vitra,2\nVitra,3\n")
-	assert.Equal(t, "There are 60 rows in chairs.csv where maker is not Vitra.", a.ask(id, "how many chairs are not from Vitra?"))
-	assert.Equal(t, "The total price is 5, in chairs.csv where maker is Vitra.", a.ask(id, "total price of Vitra"))
-	assert.Equal(t, "The total price is 60, in chairs.csv where maker is not Vitra.", a.ask(id, "total price excluding maker Vitra"))
+	assert.Equal(t, "The total price is 5, in chairs.csv where maker is Vitra.", a.ask(id, "total price where the maker is Vitra"))
+	assert.Equal(t, "There are 60 rows in chairs.csv where maker is not Vitra.", a.ask(id, "how many chairs where the maker is not Vitra?"))
+	got := a.ask(id, "total price of Vitra")
+	assert.Contains(t, got, `I did not understand "Vitra". If it is a value, name its column, such as: maker is "Vitra".`)
 	assert.Contains(t, a.ask(id, "how many chairs are not from Mars?"), `I did not understand "Mars".`)
+	assert.Equal(t, "The total price is 5, in chairs.csv where maker is Vitra.", a.ask(id, `total price where maker is "Vitra"`))
+}
+
+// A year in the name of the file is no word for its rows: it stays a condition.
+func TestYearInTheNameOfAFile(t *testing.T) {
+	t.Parallel()
+	a := start(t, t.TempDir(), offline.Model{})
+	id := a.withFile("sales_2024.csv", sales+"6,Bern,cup,1,2025-01-01\n")
+	assert.Equal(t, "The total amount is 78.5, in sales_2024.csv where day is in 2024.", a.ask(id, "total amount in 2024"))
+	assert.Equal(t, "There are 6 rows in sales_2024.csv.", a.ask(id, "how many sales?"))
 }
 
 // The rules drop no condition: each is in the answer, or the word that they do not understand is named.
@@ -60,7 +71,7 @@ func TestRulesDropNothing(t *testing.T) {
 	id := a.withFile("staff.csv", staff)
 	for _, tt := range []struct{ question, want string }{
 		{"how many employees work in Athens?", "There are 2 rows in staff.csv where Office is Athens."},
-		{"how many remote employees earn more than 60k", "There are 2 rows in staff.csv where Salary (USD) is above $60,000 and Remote is yes."},
+		{"how many remote employees earn more than 60k", "There are 2 rows in staff.csv where Remote is yes and Salary (USD) is above $60,000."},
 		{"how many are not remote?", "There are 3 rows in staff.csv where Remote is no."},
 		{"how many employees are not in Athens", "There are 4 rows in staff.csv where Office is not Athens."},
 		{"how many employees have no rating", "There are 2 rows in staff.csv where Rating is empty."},
@@ -74,7 +85,7 @@ func TestRulesDropNothing(t *testing.T) {
 		{"average salary excluding Engineering", "The average Salary (USD) is $53,833.50, in staff.csv where Department is not Engineering."},
 		{"highest and lowest rating", "The highest Rating is 5, and the lowest Rating is 3, in staff.csv."},
 		{"lowest and highest rating", "The lowest Rating is 3, and the highest Rating is 5, in staff.csv."},
-		{"the highest rating and the lowest salary", "The highest Rating is 5, in staff.csv. Its row:\n- Employee ID: 3\n"},
+		{"the highest rating and the lowest salary", "The highest Rating is 5, and the lowest Salary (USD) is $48,500.50, in staff.csv."},
 		{"highest and lowest rating and salary", `I did not understand what "Salary (USD)" is for.`},
 		{"average salary excluding office Bern", "The average Salary (USD) is $76,812.50, in staff.csv where Office is not Bern."},
 		{"how many employees are not from office New York", "There are 4 rows in staff.csv where Office is not New York."},
@@ -92,14 +103,27 @@ func TestRulesDropNothing(t *testing.T) {
 		{"average salary in Athens", "The average Salary (USD) is $71,500, in staff.csv where Office is Athens."},
 		{"and in Bern?", "The average Salary (USD) is $48,500.50, in staff.csv where Office is Bern."},
 		{"how many of them are remote?", "There are 0 rows in staff.csv where Office is Bern and Remote is yes."},
-		{"number of employees and average salary in Athens", "There are 2 rows in staff.csv where Office is Athens.\n\nThe average Salary (USD) is $71,500, in staff.csv where Office is Athens."},
-		{"newest employee", "The latest Start Date is 2023-05-30, in staff.csv. Its row:\n- Employee ID: 5\n- Name: Eve \\[x\\](http://evil.example)\n"},
+		{"number of employees and average salary in Athens", "The number of rows is 2, and the average Salary (USD) is $71,500, in staff.csv where Office is Athens."},
+		{"newest employee", "The latest Start Date is 2023-05-30, in staff.csv:\n- 5, Eve \\[x\\](http://evil.example), 2023-05-30"},
 
+		{"highest salary per department", "Engineering has the highest Salary (USD): $103,250."},
+		{"which department has the highest salary", "The highest Salary (USD) is $103,250, in staff.csv:\n- 4, Dan Okoro, Engineering, $103,250"},
+		{"how many where remote is false", "There are 3 rows in staff.csv where Remote is no."},
+		{"salary of Ann Lee", "staff.csv has 1 row where Name is Ann Lee:\n- $52,000"},
+
+		{"top 2 departments by salary", "By which figure?"},
+		{"employees in Athens or Sales", `I did not understand "or".`},
+		{"employees with a rating", `I did not understand "rating".`},
+		{"how many are remote in Athens and how many in Bern", "There are 2 rows in staff.csv where Remote is yes and Office is Athens.\n\nI do not know whether \"how many\" is about the same rows."},
+		{"which office has the highest average salary and which has the lowest", "I can answer for one superlative at a time."},
+		{"who earns the most?", "By which column?"},
+		{"how many have a salary above the average?", `I did not understand "above", "salary".`},
+		{"summary of the salary in Athens", "I can only describe whole columns."},
 		{"how many rows have no revenue?", `I did not understand "revenue".`},
 		{"how many employees are not in Athens last year", `I did not understand "last", "year".`},
 		{"average salary of happy employees", `I did not understand "happy".`},
 		{"oldest employee", `I did not understand "oldest".`},
-		{"average number of employees per office", "I cannot compute an average of numbers of rows."},
+		{"average number of employees per office", "I cannot compute with numbers of rows."},
 		{"departments with more than 2 employees", "I cannot count the employees of each group and filter by it."},
 		{"which office has the highest average salary, and how many employees does it have?", "New York has the highest average Salary (USD): $82,125."},
 		{"how many started in January or March", `I did not understand "or".`},

@@ -1,81 +1,104 @@
 package offline
 
 import (
-	"fmt"
+	"encoding/json"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 )
 
+// A call is a tool to call.
+type call struct {
+	tool      string
+	arguments arguments
+}
+
+// arguments of a call. What the call is about comes first, because the page shows the beginning.
+type arguments struct {
+	Resource   string      `json:"resourceId,omitempty"`
+	OrderBy    string      `json:"orderBy,omitempty"`
+	Period     string      `json:"period,omitempty"`
+	GroupBy    []string    `json:"groupBy,omitempty"`
+	Aggregates []figure    `json:"aggregates,omitempty"`
+	Columns    []string    `json:"columns,omitempty"`
+	Conditions []condition `json:"conditions,omitempty"`
+	Descending bool        `json:"descending,omitempty"`
+	Limit      int         `json:"limit,omitempty"`
+}
+
+// json writes the arguments. Texts, numbers and lists of them can always be written.
+func (a arguments) json() json.RawMessage {
+	data, err := json.Marshal(a)
+	if err != nil {
+		return json.RawMessage("{}")
+	}
+	return data
+}
+
+// sameJSON reports whether two texts are the same arguments, whatever the order of their fields.
+func sameJSON(a, b json.RawMessage) bool {
+	var x, y any
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
+}
+
+// small reads a number of rows or groups. It is 0 for other numbers.
+func small(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0
+	}
+	return max(n, 0)
+}
+
 const (
 	manyGroups = 100 // the most groups and rows that a tool returns
-	fewRows    = 20
-	ties       = 6 // rows that are asked for to see whether the first is the only one
+	ties       = 6   // rows that are asked for to see whether the first is the only one
 )
 
 // call returns the call that answers the question, or why there is none.
-func (t talk) call(q *question) (wanted, string) {
+func (q *question) call() (call, string) {
 	switch {
-	case q.nothing():
-		return wanted{}, q.help("")
-	case len(q.unknown) > 0:
-		return wanted{}, q.help("I did not understand " + quoted(q.unknown) + ".")
+	case !slices.ContainsFunc(q.tokens, func(t token) bool { return t.kind != mark && t.kind != joint }):
+		return call{}, q.file.help("")
+	case len(q.rejected) > 0:
+		return call{}, q.file.help("I did not understand " + quoted(q.rejected) + "." + q.hint())
 	case q.problem != "":
-		return wanted{}, q.problem
-	}
-	switch {
+		return call{}, q.problem
 	case q.verb == "describe":
-		return q.describe(), ""
-	case q.verb == "search" && len(q.lookups) > 0:
-		return wanted{"searchCsvText", arguments{"resourceId": q.file.ID, "text": q.searchText()}}, ""
-	case q.verb == "compare":
-		if other := t.other(q.file); other != nil {
-			return q.compareFiles(*other)
-		}
-		return q.compareGroups()
+		return q.describe()
 	}
-	return q.compute()
+	if problem := q.settle(); problem != "" {
+		return call{}, problem
+	}
+	if len(q.figures)+len(q.groups)+len(q.ends)+len(q.conditions)+q.n == 0 && !q.noun && len(q.columns) == 1 {
+		return q.columnCall(q.columns[0])
+	}
+	if len(q.figures)+len(q.groups) > 0 {
+		return q.figuresCall(), ""
+	}
+	return q.rowsCall()
 }
 
-// compute asks for figures or rows.
-func (q *question) compute() (wanted, string) {
-	in := arguments{"resourceId": q.file.ID}
-	if len(q.functions) > 0 || len(q.groupBy) > 0 {
-		return q.figures(in)
+// columnCall asks for the values of a column that is all of a question: "salary", "which departments are there".
+func (q *question) columnCall(c *column) (call, string) {
+	switch {
+	case c.Type == "text" && (q.verb == "" || len(c.Values) > 0):
+		q.groups, q.columns = []string{c.Name}, nil
+		return q.figuresCall(), ""
+	case q.verb == "":
+		return q.describe()
 	}
-	if len(q.columns) != 1 || q.order != 0 || q.n != 0 || q.noun {
-		return q.rows(in)
-	}
-	switch only := q.columns[0]; {
-	case q.plural(only) && q.file.named(only).Type == "text": // "which departments are there"
-		q.groupBy, q.columns = q.columns, nil
-		return q.figures(in)
-	case !q.plural(only) && q.verb == "" && len(q.conditions) == 0: // "salary"
-		return q.describe(), ""
-	}
-	return q.rows(in)
+	return q.rowsCall()
 }
 
-func (q *question) describe() wanted {
-	in := arguments{"resourceId": q.file.ID}
-	if len(q.columns) > 0 {
-		in["columns"] = q.columns
+// hint says how to name a value that the prompt does not list.
+func (q *question) hint() string {
+	at := slices.IndexFunc(q.file.Columns, func(c column) bool { return c.Type == "text" && len(c.Values) == 0 && !c.Unique })
+	if at < 0 || q.strange == "" {
+		return ""
 	}
-	return wanted{"getCsvStatistics", in}
-}
-
-func (q *question) searchText() string {
-	words := make([]string, len(q.lookups))
-	for i, l := range q.lookups {
-		words[i] = l.text
-	}
-	return strings.Join(words, " ")
-}
-
-// plural reports whether the question names a column in the plural.
-func (q *question) plural(name string) bool {
-	return slices.ContainsFunc(q.words, func(w word) bool {
-		return w.column > 0 && q.file.Columns[w.column-1].Name == name && w.lower != w.stem
-	})
+	return " If it is a value, name its column, such as: " + plain(q.file.Columns[at].Name) + " is \"" + shorten(plain(q.strange)) + "\"."
 }
 
 func quoted(list []string) string {
@@ -87,180 +110,80 @@ func quoted(list []string) string {
 	return strings.Join(slices.Compact(out), ", ")
 }
 
-// rows asks for rows, in the order of a column if there is a superlative.
-func (q *question) rows(in arguments) (wanted, string) {
-	limit := fewRows
-	if q.order != 0 {
-		limit = ties
-		if q.many {
-			return wanted{}, q.help("I do not know what \"most\" is about.")
-		}
-		if q.orderBy == "" {
-			q.orderBy = q.measure()
-		}
-		if q.orderBy == "" {
-			return wanted{}, fmt.Sprintf("By which column? Name it, such as: the highest %s. %s", q.example(), q.columnList())
-		}
-		in["orderBy"], in["descending"] = q.orderBy, q.order > 0
-		q.columns = slices.DeleteFunc(q.columns, func(name string) bool { return name == q.orderBy })
+func namesOf(columns []*column) (out []string) {
+	for _, c := range columns {
+		out = append(out, c.Name)
 	}
-	if q.n > 0 {
-		limit = q.n
-	}
-	if limit != fewRows { // which is the default
-		in["limit"] = min(limit, manyGroups)
-	}
-	if len(q.columns) > 0 && q.order == 0 {
-		in["columns"] = q.columns
-	}
-	if len(q.conditions) == 0 {
-		return wanted{"loadCsvData", in}, ""
-	}
-	in["conditions"] = q.conditions
-	return wanted{"filterCsvRows", in}, ""
+	return out
 }
 
-// figures asks for aggregates.
-func (q *question) figures(in arguments) (wanted, string) {
-	if problem := q.completeFigures(); problem != "" {
-		return wanted{}, problem
+func (q *question) describe() (call, string) {
+	if len(q.figures)+len(q.groups)+len(q.ends)+len(q.conditions)+q.n > 0 {
+		return call{}, q.file.help("I can only describe whole columns.")
 	}
-	in["aggregates"] = q.functions
-	if len(q.groupBy) > 0 {
-		in["groupBy"], in["limit"] = q.groupBy, manyGroups
-		first := q.file.named(q.groupBy[0])
-		switch {
-		case q.order != 0 || q.n > 0:
-			in["orderBy"], in["descending"] = q.functions[0].name(), q.order >= 0
-			in["limit"] = 10
-			if q.n > 0 {
-				in["limit"] = min(q.n, manyGroups)
-			}
-			if first.Empty > 0 {
-				q.add(condition{Column: first.Name, Op: "not_empty"})
-			}
-		case q.period != "": // the tool orders by time
-		case first.number() || first.dated():
-			in["orderBy"] = q.groupBy[0]
-		default:
-			in["orderBy"], in["descending"] = q.functions[0].name(), true
-		}
-		if q.period != "" {
-			in["period"] = q.period
-		}
-	}
-	if len(q.conditions) == 0 {
-		return wanted{"aggregateCsvData", in}, ""
-	}
-	in["conditions"] = q.conditions
-	return wanted{"filterAndAggregateCsvData", in}, ""
+	return call{"getCsvStatistics", arguments{Resource: q.file.ID, Columns: namesOf(q.columns)}}, ""
 }
 
-// completeFigures gives each figure its column, and refuses what a figure cannot say.
-func (q *question) completeFigures() string {
-	if len(q.functions) == 0 {
-		if problem := q.chooseFigure(); problem != "" {
-			return problem
-		}
-	} else if q.order != 0 && len(q.groupBy) == 0 {
-		return "I do not know which group the superlative is about. Ask, for example: which " + q.exampleGroup() + " has the highest total " + q.example() + "?"
+// settle finds out what superlatives and columns are for. It returns why the question has no answer.
+func (q *question) settle() string {
+	if problem := pick(q.settleEnds(), q.settleComparison()); problem != "" {
+		return problem
 	}
-	for i := range q.functions {
-		if i > 0 && q.both {
-			q.functions[i].Column = q.functions[0].Column
-		}
-		if problem := q.completeFigure(&q.functions[i]); problem != "" {
-			return problem
-		}
+	byRows := len(q.ends) > 0 && q.ends[0].about == rows
+	if at := slices.IndexFunc(q.columns, func(c *column) bool { return c.Type == "text" }); at >= 0 && len(q.groups) == 0 && (byRows || len(q.ends) > 0 && (q.n > 0 || len(q.figures) > 0)) {
+		q.groups, q.columns = []string{q.columns[at].Name}, slices.Delete(slices.Clone(q.columns), at, at+1) // "top 5 customers by total amount"
 	}
-	left := slices.DeleteFunc(slices.Clone(q.columns), func(name string) bool {
-		return slices.Contains(q.groupBy, name) || slices.ContainsFunc(q.functions, func(f figure) bool { return f.Column == name }) ||
-			slices.ContainsFunc(q.conditions, func(c condition) bool { return c.Column == name })
-	})
-	if len(left) > 0 {
-		return q.help("I did not understand what " + quoted(left) + " is for.")
+	if len(q.figures) > 0 || len(q.groups) == 0 {
+		return q.settleFigures()
 	}
-	return ""
+	return q.chooseFigure()
 }
 
-// chooseFigure finds the figure of groups for which the question names no function: "top 3 customers by amount".
+// chooseFigure finds the figure of groups for which the question names no function.
 func (q *question) chooseFigure() string {
-	column := q.orderBy
-	if column == "" {
-		column = q.takeColumn(false)
+	var e end
+	if len(q.ends) > 0 {
+		e = q.ends[0]
 	}
-	if column != "" && !q.file.named(column).number() {
-		column, q.many = "", false
-	}
-	ordered := q.order != 0 || q.n > 0
-	f := figure{Function: "count"}
 	switch {
-	case column == "" && ordered && !q.many:
-		return "By which figure? Ask, for example, for the highest total " + q.example() + " by " + q.groupBy[0] + "."
-	case column == "":
-	case !ordered:
-		return "Which figure of " + column + "? Ask for the total, the average, the highest or the lowest."
-	case q.many || q.n > 0:
-		f = figure{"sum", column}
+	case e.column != nil && e.about == rows: // "which city has the most revenue"
+		q.figures = []figure{{Function: "sum", Column: e.column.Name}}
+	case e.column != nil && q.which && q.n == 0: // "which city has the highest amount": a row says it
+		for _, name := range q.groups {
+			q.columns = append(q.columns, q.file.named(name))
+		}
+		q.groups = nil
+	case e.column != nil && q.n == 0 && len(q.columns) == 0: // "the highest amount by city"
+		q.figures = []figure{{Function: map[int]string{1: "max", -1: "min"}[e.order], Column: e.column.Name}}
+	case len(q.ends)+q.n > 0 && e.about != rows || len(q.columns) > 0:
+		return "By which figure? Ask, for example, for the total " + plain(q.file.example()) + " by " + plain(q.groups[0]) + "."
 	default:
-		f = figure{map[int]string{1: "max", -1: "min"}[q.order], column}
+		q.figures = []figure{{Function: "count"}}
 	}
-	q.functions = []figure{f}
 	return ""
 }
 
-// completeFigure gives a figure without a column the one that the question names, or else means.
-func (q *question) completeFigure(f *figure) string {
-	if f.Function == "count" || f.Column != "" {
+// settleComparison makes groups of the values that are to be compared.
+func (q *question) settleComparison() string {
+	if q.verb != "compare" {
 		return ""
 	}
-	if f.Column = q.takeColumn(f.Function == "count_distinct"); f.Column == "" && f.Function != "count_distinct" {
-		f.Column = q.measure()
+	at := slices.IndexFunc(q.conditions, func(c condition) bool { return c.Op == "in" })
+	if at < 0 || len(q.groups)+len(q.ends)+q.n > 0 {
+		return "What shall I compare? Name two values of a column, such as: compare the total " + plain(q.file.example()) + " of X and Y."
 	}
-	if f.Column == "" {
-		return "Of which column? " + q.columnList()
-	}
+	q.groups = []string{q.conditions[at].Column}
 	return ""
 }
 
-// takeColumn takes the first of the columns that have no purpose yet: one of numbers, unless any will do.
-func (q *question) takeColumn(whatever bool) string {
-	for i, name := range q.columns {
-		if c := q.file.named(name); whatever || c.number() && !c.identifier() {
-			q.columns = slices.Delete(slices.Clone(q.columns), i, i+1)
-			return name
+// unique leaves out figures that repeat one before them.
+func unique(figures []figure) (out []figure) {
+	for _, f := range figures {
+		if f.noun = ""; !slices.Contains(out, f) {
+			out = append(out, f)
 		}
 	}
-	return ""
-}
-
-func (q *question) compareGroups() (wanted, string) {
-	const how = "What shall I compare? Name two values of a column, such as: compare the total amount of X and Y."
-	at := slices.IndexFunc(q.conditions, func(c condition) bool { return c.Op == "in" && len(c.Values) == 2 })
-	if at < 0 || len(q.groupBy) > 1 || q.order != 0 {
-		return wanted{}, how
-	}
-	if len(q.functions) == 0 {
-		q.functions = []figure{{Function: "count"}}
-	}
-	groups := q.groupBy
-	q.groupBy = nil
-	problem := q.completeFigures()
-	q.groupBy = groups
-	if problem != "" || len(q.functions) != 1 {
-		return wanted{}, pick(problem, how)
-	}
-	both := q.conditions[at]
-	rest := slices.Delete(slices.Clone(q.conditions), at, at+1)
-	side := func(value string) arguments {
-		all := append([]condition{{Column: both.Column, Op: "eq", Value: value}}, rest...)
-		return arguments{"resourceId": q.file.ID, "conditions": all}
-	}
-	in := arguments{"left": side(both.Values[0]), "right": side(both.Values[1]), "aggregate": q.functions[0]}
-	if len(groups) > 0 {
-		in["groupBy"] = groups[0]
-	}
-	return wanted{"compareCsvData", in}, ""
+	return out
 }
 
 func pick(texts ...string) string {
@@ -272,62 +195,138 @@ func pick(texts ...string) string {
 	return ""
 }
 
-func (q *question) compareFiles(other file) (wanted, string) {
-	if len(q.functions) == 0 {
-		q.functions = []figure{{Function: "count"}}
+// settleEnds makes figures of several superlatives: "the highest and the lowest rating".
+func (q *question) settleEnds() string {
+	if len(q.ends) < 2 {
+		return ""
 	}
-	if len(q.conditions) > 0 || q.order != 0 || len(q.functions) > 1 || q.period != "" || len(q.groupBy) > 1 {
-		return wanted{}, "Of two files I compare one figure of all rows, such as: compare the total amount of the two files."
+	if len(q.figures)+q.n > 0 {
+		return "I can answer for one superlative at a time. Ask, for example: the highest " + plain(q.file.example()) + "."
 	}
-	if problem := q.completeFigures(); problem != "" {
-		return wanted{}, problem
+	var c *column
+	for _, e := range slices.Backward(q.ends) {
+		if e.column != nil {
+			c = e.column
+		}
+		if e.about == rows || c == nil {
+			return "By which column? " + q.file.columnList()
+		}
+		q.figures = append(q.figures, figure{Function: map[int]string{1: "max", -1: "min"}[e.order], Column: c.Name})
 	}
-	in := arguments{
-		"left": arguments{"resourceId": q.file.ID}, "right": arguments{"resourceId": other.ID}, "aggregate": q.functions[0],
-	}
-	if len(q.groupBy) > 0 {
-		in["groupBy"] = q.groupBy[0]
-	}
-	return wanted{"compareCsvData", in}, ""
+	slices.Reverse(q.figures)
+	q.ends = nil
+	return ""
 }
 
-// about says once in an answer that rules give it.
-const about = "I am a set of rules and not a language model; the README says how to choose one."
-
-// help says what the rules understand, with the columns of the file.
-func (q *question) help(first string) string {
-	var b strings.Builder
-	if first != "" {
-		b.WriteString(first + " ")
+// settleFigures gives each figure its column, and refuses columns that have no purpose.
+func (q *question) settleFigures() string {
+	if len(q.figures) == 0 {
+		return ""
 	}
-	b.WriteString(about + " " + q.columnList() + "\nAsk me, for example:")
-	number, group := q.example(), q.exampleGroup()
-	examples := []string{"how many rows are there?"}
-	if q.file.named(number).number() {
-		examples = append(examples, "the average "+number, "top 3 rows by "+number)
-		if q.file.named(group).Type == "text" {
-			examples = append(examples, "total "+number+" by "+group, "which "+group+" has the highest total "+number+"?")
-		}
-		if q.only(dated) != "" && q.yearColumn() == "" {
-			examples = append(examples, "total "+number+" by month")
+	if len(q.ends)+q.n > 0 && len(q.groups) == 0 {
+		return "I do not know which group is meant. Ask, for example: which " + plain(pick(q.file.group(), "row")) + " has the highest total " + plain(q.file.example()) + "?"
+	}
+	for i := range slices.Backward(q.figures) {
+		if f := &q.figures[i]; f.Function != "count" && f.Column == "" {
+			if problem := q.settleFigure(f, i); problem != "" {
+				return problem
+			}
 		}
 	}
-	if values := q.file.named(group).Values; len(values) > 0 {
-		examples = append(examples, "how many rows where "+group+" is "+values[0]+"?")
+	q.figures = unique(q.figures)
+	if len(q.columns) > 0 {
+		return q.file.help("I did not understand what " + quoted(namesOf(q.columns)) + " is for.")
 	}
-	for _, e := range append(examples, "describe the columns") {
-		b.WriteString("\n- " + plain(e))
-	}
-	return b.String()
+	return ""
 }
 
-func (q *question) columnList() string {
-	names := make([]string, 0, fewRows)
-	for _, c := range q.file.Columns[:min(len(q.file.Columns), fewRows)] {
-		names = append(names, plain(c.Name))
+// settleFigure finds the column of a figure: that of its neighbour, as in "total and average amount", or the only one.
+// A total of a word for rows is their number.
+func (q *question) settleFigure(f *figure, i int) string {
+	switch {
+	case f.noun != "" && f.Function != "sum":
+		return "I cannot compute with numbers of rows. Ask for the number of rows of each group."
+	case set("sale purchase transaction")[f.noun]:
+		return "Do you mean the number of rows, or the total " + plain(q.file.example()) + "? Ask for one of them."
+	case f.noun != "":
+		f.Function = "count"
+		return ""
 	}
-	if more := len(q.file.Columns) - len(names); more > 0 {
-		names = append(names, fmt.Sprintf("and %d more", more))
+	for _, near := range []int{i + 1, i - 1} {
+		if near >= 0 && near < len(q.figures) && f.Column == "" {
+			f.Column = q.figures[near].Column
+		}
 	}
-	return fmt.Sprintf("The columns of %s are %s.", plain(q.file.Name), strings.Join(names, ", "))
+	if c := q.file.measure(); c != nil && f.Column == "" && f.Function != "count_distinct" {
+		f.Column = c.Name
+	}
+	if f.Column == "" {
+		return "Of which column? " + q.file.columnList()
+	}
+	return ""
+}
+
+// figuresCall asks for figures, and of groups for those with the highest first, or in their order.
+func (q *question) figuresCall() call {
+	if len(q.figures) == 0 {
+		q.figures = []figure{{Function: "count"}}
+	}
+	in := arguments{Resource: q.file.ID, Aggregates: q.figures, GroupBy: q.groups, Period: q.period}
+	if len(q.groups) > 0 {
+		c, byFigure := q.file.named(q.groups[0]), q.figures[0].name()
+		in.Limit = manyGroups
+		switch {
+		case len(q.ends)+q.n > 0:
+			in.OrderBy, in.Descending, in.Limit = byFigure, q.order() >= 0, 10
+			if q.n > 0 {
+				in.Limit = min(q.n, manyGroups)
+			}
+			if c.Empty > 0 {
+				q.conditions = append(slices.Clip(q.conditions), condition{Column: c.Name, Op: "not_empty"})
+			}
+		case q.period != "": // the tool orders by time
+		case c.number() || c.dated():
+			in.OrderBy = c.Name
+		default:
+			in.OrderBy, in.Descending = byFigure, true
+		}
+	}
+	if in.Conditions = q.conditions; len(in.Conditions) == 0 {
+		return call{"aggregateCsvData", in}
+	}
+	return call{"filterAndAggregateCsvData", in}
+}
+
+func (f figure) name() string {
+	return strings.TrimSpace(strings.ReplaceAll(f.Function, "_", " ") + " " + f.Column)
+}
+
+// order is 1 for the highest values first, -1 for the lowest, and 0 for the order of the file.
+func (q *question) order() int {
+	if len(q.ends) == 0 {
+		return 0
+	}
+	return q.ends[0].order
+}
+
+// rowsCall asks for rows, in the order of a column if there is a superlative.
+func (q *question) rowsCall() (call, string) {
+	in := arguments{Resource: q.file.ID, Columns: namesOf(q.columns), Conditions: q.conditions, Limit: min(q.n, manyGroups)}
+	if len(q.ends) > 0 {
+		e := &q.ends[0]
+		if e.column == nil && q.noun && e.about != rows {
+			e.column = q.file.measure()
+		}
+		if e.column == nil {
+			return call{}, "By which column? Name it, such as: the highest " + plain(q.file.example()) + ". " + q.file.columnList()
+		}
+		in.OrderBy, in.Descending, in.Columns = e.column.Name, e.order > 0, nil
+		if in.Limit == 0 {
+			in.Limit = ties
+		}
+	}
+	if len(q.conditions) == 0 {
+		return call{"loadCsvData", in}, ""
+	}
+	return call{"filterCsvRows", in}, ""
 }

@@ -37,6 +37,23 @@ func amount(v any, currency string) string {
 	return separated(f, decimals) + " " + currency
 }
 
+// write writes a value of the column for people. A number that is a name, such as a year, has no separators.
+func (c column) write(v any) string {
+	if f, ok := v.(float64); ok && c.identifier() {
+		return strings.ReplaceAll(separated(f, -1), ",", "")
+	}
+	return amount(v, c.Currency)
+}
+
+// writeText writes the value of a condition like a value of the column.
+func (c column) writeText(text string) string {
+	var f float64
+	if !c.number() || json.Unmarshal([]byte(text), &f) != nil {
+		return plain(text)
+	}
+	return c.write(f)
+}
+
 // separated writes a number with commas between thousands.
 func separated(f float64, decimals int) string {
 	text := strconv.FormatFloat(f, 'f', decimals, 64)
@@ -68,7 +85,7 @@ func plain(text string) string {
 			}
 		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Co, r):
 			fmt.Fprintf(&b, "\\u{%X}", r)
-		case strings.ContainsRune("\\`*[]<>|~", r), r == '_' && before == ' ', i == 0 && strings.ContainsRune("#+-", r) && !isNumber(text):
+		case strings.ContainsRune("\\`*[]<>|~", r), r == '_' && before == ' ', i == 0 && strings.ContainsRune("#+-", r) && !numeric.MatchString(text):
 			b.WriteByte('\\')
 			b.WriteRune(r)
 		default:

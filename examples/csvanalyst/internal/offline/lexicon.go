@@ -1,102 +1,146 @@
 package offline
 
-// What the rules know of English.
+import "strings"
 
-// fillers are words without a meaning of their own here.
-var fillers = set(`a an the of in on at for to from with by is are was were be been do does did has have had which what whats who whose that this
-	there its these those them they their me my i you we us our your please pls thanks can could would will tell give show list display print and
-	all each every any also then so it data table csv sheet file files dataset much many how where as cell cells ok okay hi value values named called
-	about took take takes taking get got made make makes overall together altogether just want need know like see compute calculate column where's what're
-	only answer question work works working live lives located based belong belongs exist exists happened placed ones thank`)
-
-// rowNouns are words for the rows of any file.
-var rowNouns = set("row record entry line item order sale transaction purchase")
-
-// changers change the meaning of a question in ways that the rules do not know, so they are never names of values.
-var changers = set(`why last next previous prior ago today yesterday tomorrow now current currently recently if unless not no non without except excluding
-	or nor neither either but than more less predict forecast trend change percent percentage share ratio growth versus correlation week weekly half
-	both instead rest other others remaining same twice double first`)
-
-// functions are phrases for figures.
-var functions = map[string]string{
-	"how many different": "count_distinct", "how many distinct": "count_distinct", "how many unique": "count_distinct", "number of different": "count_distinct",
-	"number of distinct": "count_distinct", "number of unique": "count_distinct", "distinct": "count_distinct", "unique": "count_distinct", "different": "count_distinct",
-	"standard deviation": "stddev", "stddev": "stddev", "average": "avg", "averages": "avg", "mean": "avg", "avg": "avg", "median": "median",
-	"total": "sum", "totals": "sum", "sum": "sum", "how much": "sum", "altogether": "sum", "in total": "sum", "how many": "count", "number of": "count",
-	"the number": "count", "total number of": "count", "total count": "count", "total count of": "count",
-	"average number of": "average number", "average count of": "average number", "count": "count", "count of": "count",
-	"max": "max", "maximum": "max", "min": "min", "minimum": "min",
-}
-
-// superlatives say which end of an order is meant: 1 for the highest values.
-var superlatives = map[string]superlative{
-	"highest": {order: 1}, "largest": {order: 1}, "biggest": {order: 1}, "greatest": {order: 1}, "top": {order: 1}, "maximum": {order: 1}, "max": {order: 1},
-	"lowest": {order: -1}, "smallest": {order: -1}, "bottom": {order: -1}, "minimum": {order: -1}, "min": {order: -1},
-	"most": {order: 1, many: true}, "fewest": {order: -1, many: true}, "least": {order: -1, many: true},
-	"most common": {order: 1, many: true}, "most frequent": {order: 1, many: true}, "most popular": {order: 1, many: true}, "least common": {order: -1, many: true},
-	"most expensive": {order: 1, by: money}, "priciest": {order: 1, by: money}, "costliest": {order: 1, by: money},
-	"cheapest": {order: -1, by: money}, "least expensive": {order: -1, by: money},
-	"latest": {order: 1, by: dated}, "newest": {order: 1, by: dated}, "most recent": {order: 1, by: dated},
-	"earliest": {order: -1, by: dated},
-}
-
-// A superlative is one of these words: many counts rows, and by is the kind of column that it is about.
-type superlative struct {
-	order int
-	many  bool
-	by    kind
-}
-
-// A kind of columns.
+// A kind of tokens.
 type kind int
 
 const (
-	anyKind kind = iota
+	unknown kind = iota // no word of the rules, and perhaps a value that the prompt does not list
+	filler              // without a meaning here
+	changer             // changes the meaning of a question in a way that the rules do not know
+	columnName
+	valueName
+	quotation
+	numeral
+	period
+	mark        // the end of a sentence
+	joint       // and, or
+	rowNoun     // a word for the rows: orders
+	function    // total, how many
+	superlative // the highest
+	first       // first 5
+	comparison  // more than
+	afterwards  // stands behind a number: or more
+	negation    // not, without
+	emptiness   // is missing
+	unit        // month
+	verb        // says which kind of answer is wanted: compare, describe, list
+	back        // stands for rows that were named before
+	again       // what about
+	asker       // when was it: a row answers it
+)
+
+// A meaning is what a phrase of English says to the rules.
+type meaning struct {
+	kind  kind
+	op    string // the function, operator or period in the words of the tools; the verb
+	order int    // of a superlative: 1 for the highest values first, or -1
+	about aspect // the columns that a superlative is about
+}
+
+// An aspect is a kind of columns.
+type aspect int
+
+const (
+	anything aspect = iota
+	rows            // no column: the most orders
 	money
 	dated
 )
 
-// comparisons are phrases for operators.
-var comparisons = map[string]string{
-	"greater than or equal to": "ge", "more than or equal to": "ge", "less than or equal to": "le", "greater than": "gt", "more than": "gt", "larger than": "gt", "higher than": "gt",
-	"bigger than": "gt", "longer than": "gt", "later than": "gt", "less than": "lt", "lower than": "lt", "fewer than": "lt", "smaller than": "lt", "shorter than": "lt", "earlier than": "lt",
-	"cheaper than": "lt", "at least": "ge", "no less than": "ge", "no more than": "le", "not more than": "le", "not less than": "ge", "at most": "le", "up to": "le",
-	"starts with": "starts_with", "starting with": "starts_with", "that start with": "starts_with", "contains": "contains", "containing": "contains", "that contain": "contains",
-	"above": "gt", "over": "gt", "exceeding": "gt", "after": "gt", "since": "ge", "below": "lt", "under": "lt", "before": "lt", "until": "le", "between": "between",
-	">=": "ge", "<=": "le", "!=": "ne", "<>": "ne", ">": "gt", "<": "lt", "=": "eq", "==": "eq", "equals": "eq", "equal to": "eq",
-	"is not": "ne", "is": "eq", "are": "eq", "was": "eq", "isn't": "ne", "not": "ne",
+// lexicon has the phrases of the rules.
+var lexicon = dictionary(map[meaning]string{
+	{kind: function, op: "count_distinct"}: "how many different|how many distinct|how many unique|number of different|number of distinct|number of unique|distinct|unique|different",
+	{kind: function, op: "avg"}:            "average|averages|mean|avg",
+	{kind: function, op: "median"}:         "median",
+	{kind: function, op: "stddev"}:         "standard deviation|stddev",
+	{kind: function, op: "sum"}:            "total|totals|sum|how much",
+	{kind: function, op: "count"}:          "how many|number of|the number|total number of|total count|total count of|count|count of",
+
+	{kind: superlative, order: 1}:                "highest|largest|biggest|greatest|top|maximum|max",
+	{kind: superlative, order: -1}:               "lowest|smallest|bottom|minimum|min",
+	{kind: superlative, order: 1, about: rows}:   "most|most common|most frequent|most popular",
+	{kind: superlative, order: -1, about: rows}:  "fewest|least|least common",
+	{kind: superlative, order: 1, about: money}:  "most expensive|priciest|costliest",
+	{kind: superlative, order: -1, about: money}: "cheapest|least expensive",
+	{kind: superlative, order: 1, about: dated}:  "latest|newest|most recent",
+	{kind: superlative, order: -1, about: dated}: "earliest",
+	{kind: first}: "first",
+
+	{kind: comparison, op: "gt"}:          "greater than|more than|larger than|higher than|bigger than|longer than|later than|above|over|exceeding|after|>",
+	{kind: comparison, op: "lt"}:          "less than|lower than|fewer than|smaller than|shorter than|earlier than|cheaper than|below|under|before|<",
+	{kind: comparison, op: "ge"}:          "at least|no less than|not less than|greater than or equal to|more than or equal to|since|>=",
+	{kind: comparison, op: "le"}:          "at most|no more than|not more than|less than or equal to|up to|until|<=",
+	{kind: comparison, op: "between"}:     "between",
+	{kind: comparison, op: "contains"}:    "contains|containing|that contain",
+	{kind: comparison, op: "starts_with"}: "starts with|starting with|that start with",
+	{kind: afterwards, op: "ge"}:          "or more|or higher|or above",
+	{kind: afterwards, op: "le"}:          "or less|or lower|or fewer|or below",
+
+	{kind: negation}:  "not|no|non|without|except|excluding|other than|but not|isn't|aren't|wasn't|weren't|don't|doesn't|didn't|hasn't|haven't|lacking|!=|<>",
+	{kind: emptiness}: "empty|missing|blank",
+
+	{kind: unit, op: "day"}:     "day|days|daily|date",
+	{kind: unit, op: "month"}:   "month|months|monthly",
+	{kind: unit, op: "quarter"}: "quarter|quarters|quarterly",
+	{kind: unit, op: "year"}:    "year|years|yearly|annual|annually",
+
+	{kind: verb, op: "compare"}:  "compare|comparison|difference|difference between",
+	{kind: verb, op: "list"}:     "show|list|display|print|find|search|search for|look for",
+	{kind: verb, op: "describe"}: "describe|columns|fields|statistics|stats|summary|summarise|summarize|overview|structure|schema|what is in it|what is in the file|what is in this file|what's in it|what's in the file|what's in this file",
+
+	{kind: joint, op: "and"}:    "and|&|,",
+	{kind: joint, op: "or"}:     "or|nor",
+	{kind: joint, op: "versus"}: "vs|versus|compared to|compared with",
+	{kind: mark}:                ".|?|!|;",
+	{kind: back}:                "them|these|those|they|their|it",
+	{kind: again}:               "what about|how about",
+	{kind: asker}:               "when was it|when was that",
+
+	{kind: filler}:  "=|==|is in it|in total|altogether|overall",
+	{kind: changer}: "if|unless",
+})
+
+func init() {
+	for w := range fillers {
+		lexicon[w] = meaning{kind: filler}
+	}
+	for w := range changers {
+		lexicon[w] = meaning{kind: changer}
+	}
 }
 
-// afterwards stand behind a number: "5 or more".
-var afterwards = map[string]string{"or more": "ge", "or higher": "ge", "or above": "ge", "or less": "le", "or lower": "le", "or fewer": "le", "or below": "le"}
-
-// negations turn a value around, or say that a column is empty.
-var negations = set("not no non without except excluding isn't aren't wasn't weren't don't doesn't didn't hasn't haven't missing lacking nor")
-
-// emptiness are phrases after a column.
-var emptiness = map[string]string{
-	"is empty": "empty", "is missing": "empty", "is blank": "empty", "are empty": "empty", "are missing": "empty", "empty": "empty", "missing": "empty", "blank": "empty",
-	"is not empty": "not_empty", "is not missing": "not_empty", "is not blank": "not_empty", "not empty": "not_empty", "isn't empty": "not_empty", "is known": "not_empty",
+// dictionary turns lists of phrases around.
+func dictionary(phrases map[meaning]string) map[string]meaning {
+	out := map[string]meaning{}
+	for m, list := range phrases {
+		for text := range strings.SplitSeq(list, "|") {
+			out[text] = m
+		}
+	}
+	return out
 }
 
-// light are words between a column or a negation and the word that they belong to.
-var light = set("is are was were be been of than that which has have had value values a an the any in from by for made with does do did being their its :")
+// fillers are words without a meaning of their own here.
+var fillers = set(`a an the of in on at for to from with by is are was were be been do does did has have had having which what whats who whose who's that this
+	there its me my i you we us our your please pls thanks can could would will tell give
+	all each every any also then so data table csv sheet file files dataset much many how where as cell cells ok okay hi value values named called
+	about took take takes taking get got made make makes per across single exactly just want need know like see compute calculate column where's what's what're
+	only answer question work works working live lives located based belong belongs exist exists happened placed ones thank equals equal being`)
 
-// periodsOf are the words for periods.
-var periodsOf = map[string]string{
-	"day": "day", "days": "day", "daily": "day", "date": "day", "month": "month", "months": "month", "monthly": "month",
-	"quarter": "quarter", "quarters": "quarter", "quarterly": "quarter", "year": "year", "years": "year", "yearly": "year", "annual": "year", "annually": "year",
-}
+// changers are never names of values.
+var changers = set(`why when last next previous prior ago today yesterday tomorrow now current currently recently than more less predict forecast trend change
+	percent percentage share ratio growth correlation week weekly half both instead rest other others remaining same twice double but either neither`)
 
-// verbs say which kind of answer is wanted.
-var verbs = map[string]string{
-	"compare": "compare", "comparison": "compare", "versus": "compare", "vs": "compare", "difference": "compare", "difference between": "compare", "compared to": "compare",
-	"search": "search", "search for": "search", "find": "search", "look for": "search", "mention": "search", "mentions": "search",
-	"describe": "describe", "columns": "describe", "fields": "describe", "statistics": "describe", "stats": "describe", "summary": "describe", "summarise": "describe",
-	"summarize": "describe", "overview": "describe", "structure": "describe", "schema": "describe", "what is in the file": "describe", "what is in it": "describe", "what is in this file": "describe",
-	"whats in the file": "describe", "what's in the file": "describe", "whats in it": "describe", "what's in it": "describe", "whats in this file": "describe",
-	"show": "list", "list": "list", "display": "list", "print": "list",
-}
+// articles are fillers that are not noted as the word before a token.
+var articles = set("a an the single all")
 
-// intents begin a question of its own after "and".
-var intents = set("how what which show list describe compare count total sum average avg mean median top number find whats highest lowest maximum minimum max min")
+// groupWords ask for groups of the next word.
+var groupWords = set("by per each every which what across")
+
+// fileNouns are words for the rows of any file.
+var fileNouns = set("row record entry line item order sale transaction purchase")
+
+// costs are words for the only column of money: "products that cost more than 5".
+var costs = set("cost costs costing worth price priced prices earn earns earning")

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,11 +39,10 @@ type step struct {
 
 // A talk is what the request says.
 type talk struct {
-	files    []file
-	before   []string // what the user said before
-	question string
-	images   int
-	steps    []step
+	files  []file
+	asked  []string // by the user; the last is to be answered
+	images int
+	steps  []step
 }
 
 func read(messages []llm.Message) talk {
@@ -53,10 +53,7 @@ func read(messages []llm.Message) talk {
 		case llm.RoleSystem:
 			t.files = append(t.files, filesOf(m.Text())...)
 		case llm.RoleUser:
-			if t.question != "" {
-				t.before = append(t.before, t.question)
-			}
-			t.question, t.images, t.steps = m.Text(), 0, nil
+			t.asked, t.images, t.steps = append(t.asked, m.Text()), 0, nil
 			for _, p := range m.Parts {
 				if p.Type == llm.PartImage {
 					t.images++
@@ -77,9 +74,13 @@ func read(messages []llm.Message) talk {
 func filesOf(prompt string) (out []file) {
 	for line := range strings.Lines(prompt) {
 		var f file
-		if json.NewDecoder(strings.NewReader(line)).Decode(&f) == nil && f.ID != "" {
-			out = append(out, f)
+		if json.NewDecoder(strings.NewReader(line)).Decode(&f) != nil || f.ID == "" {
+			continue
 		}
+		for i := range f.Columns {
+			f.Columns[i].key = slices.Equal(stems(f.Columns[i].Name), stems(f.bareName()))
+		}
+		out = append(out, f)
 	}
 	return out
 }
@@ -88,20 +89,19 @@ func filesOf(prompt string) (out []file) {
 // the answer.
 func reply(r llm.Request) llm.Message {
 	t := read(r.Messages)
-	wanted, text := t.next()
-	if len(wanted) == 0 || r.ToolChoice.Mode == llm.ToolsNone {
+	if len(t.asked) == 0 {
+		return llm.Assistant("Ask a question about a file. " + about)
+	}
+	calls, text := t.next()
+	if len(calls) == 0 || r.ToolChoice.Mode == llm.ToolsNone {
 		if text == "" {
 			text = "I have no turn left to look this up in. Ask for less at once."
 		}
 		return llm.Assistant(text)
 	}
-	calls := make([]llm.ToolCall, len(wanted))
-	for i, w := range wanted {
-		arguments, err := json.Marshal(w.arguments)
-		if err != nil {
-			return llm.Assistant("I cannot write the call of " + w.tool + ".")
-		}
-		calls[i] = llm.ToolCall{ID: fmt.Sprintf("call_%d", len(t.steps)+i+1), Name: w.tool, Arguments: arguments}
+	out := make([]llm.ToolCall, len(calls))
+	for i, c := range calls {
+		out[i] = llm.ToolCall{ID: fmt.Sprintf("call_%d", len(t.steps)+i+1), Name: c.tool, Arguments: c.arguments.json()}
 	}
-	return llm.Assistant("", calls...)
+	return llm.Assistant("", out...)
 }

@@ -1,7 +1,6 @@
 package offline
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -18,487 +17,287 @@ type condition struct {
 type figure struct {
 	Function string `json:"function"`
 	Column   string `json:"column,omitempty"`
+	noun     string // the word for rows after it: "total orders"
 }
 
-func (f figure) name() string {
-	return strings.TrimSpace(strings.ReplaceAll(f.Function, "_", " ") + " " + f.Column)
+// An end is a superlative, and the column that it is about.
+type end struct {
+	meaning
+	column *column
 }
 
-// A lookup is a text that may be a value of a column, which a search has to show.
-type lookup struct {
-	text    string
-	negated bool
-	quoted  bool // also a part of a value
-}
-
-// A question is one question, as the rules understand it.
+// A question is what the rules understand of one question.
 type question struct {
-	file  file
-	words []word
-	found []found
+	file   *file
+	tokens []token
 
-	verb       string // compare, search, describe or list; empty if there is none
-	functions  []figure
-	groupBy    []string
-	period     string
+	verb       string
+	figures    []figure
+	ends       []end
+	groups     []string
+	period     string // of the groups
+	which      bool   // the groups are asked for with "which"
 	conditions []condition
-	lookups    []lookup
-	// order is 1 for the highest values first, and -1 for the lowest; orderBy is a column.
-	order    int
-	both     bool // both ends are meant
-	many     bool // the superlative counts rows
-	orderBy  string
-	n        int       // the number of rows or groups that is asked for
-	columns  []string  // named for no other purpose
-	noun     bool      // the question names the rows
-	back     bool      // the question is about the rows of the question before
-	pronoun  string    // the word that says so
-	second   bool      // another question stands before it in the same text
-	elliptic bool      // it only changes the question before: "and in Bern?"
-	follows  bool      // it begins with a figure, after another question
-	prior    *question // the question before, if it refers to it
+	n          int       // the number of rows or groups that is asked for
+	columns    []*column // named for no other purpose
+	noun       bool      // the question names the rows
 
-	unknown []string // words that no rule understands
-	problem string   // another reason not to answer
+	back  string    // the word that stands for the rows of the question before
+	again bool      // it only changes the question before: "and in Bern?"
+	prior *question // the question before, if it refers to it
+
+	rejected []string // words that no rule understands
+	strange  string   // one of them that may be a value
+	problem  string   // another reason not to answer
 }
 
-// A found is a value of a column in the question.
-type found struct {
-	column int // from 1
-	value  string
-	others []string // further columns that have this value
+// readers read what begins at a token, and return the number of tokens. The first that fits counts. A token that
+// none reads is rejected, so that no word is left out of an answer.
+var readers = []func(q *question, i int) int{
+	(*question).readVerb, (*question).readGroup, (*question).readEnd, (*question).readCondition, (*question).readFigure, (*question).readColumn, (*question).readBack,
+	(*question).readRest,
 }
 
-// understand reads one question about a file.
-func understand(words []word, f file, second bool) *question {
-	q := &question{file: f, words: slices.Clone(words), second: second}
-	q.mark()
-	q.readRowNouns()
-	q.readVerb()
-	q.readEmptiness()
-	q.readComparisons()
-	q.readDates()
-	q.readAbsence()
-	q.readValues()
-	q.readLimit()
-	q.readFunctions()
-	q.readSuperlative()
-	q.endpoints()
-	q.readGroups()
-	q.readColumns()
-	q.readRest()
+// understand reads the tokens of one question.
+func understand(f *file, tokens []token) *question {
+	q := &question{file: f, tokens: tokens}
+	if slices.ContainsFunc(tokens, func(t token) bool { return t.op == "versus" }) {
+		q.verb = "compare"
+	}
+	for i := 0; i < len(tokens); {
+		n := 0
+		for _, rule := range readers {
+			if n = rule(q, i); n > 0 {
+				break
+			}
+		}
+		if n == 0 {
+			n = 1
+			q.reject(i)
+		}
+		for _, t := range tokens[i : i+n] {
+			q.doubt(t.doubt)
+		}
+		i += n
+	}
 	return q
 }
 
-// column returns the column that a word names, or nil.
-func (q *question) column(i int) *column {
-	if i < 0 || i >= len(q.words) || q.words[i].column == 0 {
-		return nil
+// reject notes a token that no rule understands. Of "not Vitra" it is the name.
+func (q *question) reject(i int) {
+	t := q.at(i)
+	if t.kind == negation && q.at(i+1).kind == unknown {
+		return
 	}
-	return &q.file.Columns[q.words[i].column-1]
+	if t.kind == unknown || t.kind == quotation {
+		q.strange = t.text
+	}
+	q.rejected = append(q.rejected, t.text)
 }
 
-// useColumn marks the words of the name of a column as understood.
-func (q *question) useColumn(i int) {
-	c := q.words[i].column
-	for j := i; j >= 0 && q.words[j].column == c; j-- {
-		q.words[j].used = true
+// at returns the token at i, or one of no kind.
+func (q *question) at(i int) token {
+	if i < 0 || i >= len(q.tokens) {
+		return token{meaning: meaning{kind: filler}}
 	}
-	for j := i; j < len(q.words) && q.words[j].column == c; j++ {
-		q.words[j].used = true
-	}
+	return q.tokens[i]
 }
 
-// nothing reports whether no rule fits.
-func (q *question) nothing() bool {
-	return q.verb == "" && len(q.functions) == 0 && len(q.groupBy) == 0 && q.order == 0 && len(q.conditions) == 0 && len(q.lookups) == 0 &&
-		q.n == 0 && !q.noun && len(q.columns) == 0 && len(q.unknown) == 0 && q.problem == ""
+// numberAt returns the column of numbers that the token at i names, or nil.
+func (q *question) numberAt(i int) *column {
+	if t := q.at(i); t.kind == columnName && t.column.number() {
+		return t.column
+	}
+	return nil
 }
 
-// readRowNouns finds the name of the file and other words for its rows: "how many orders".
-func (q *question) readRowNouns() {
-	names := q.rowNames()
-	for i := range q.words {
-		w := &q.words[i]
-		if w.used || w.quoted || w.column > 0 || w.value > 0 {
-			continue
-		}
-		if strings.EqualFold(w.text, q.file.Name) || slices.Contains(names, w.stem) || rowNouns[w.stem] {
-			w.used, q.noun = true, true
-		}
+// doubt keeps the first reason not to answer.
+func (q *question) doubt(problem string) {
+	if q.problem == "" {
+		q.problem = problem
 	}
 }
 
-// readVerb finds the word that says which kind of answer is wanted.
-func (q *question) readVerb() {
-	for i := range q.words {
-		if verb, n := find(q.words, i, verbs); n > 0 && (q.verb == "" || q.verb == "list" || verb == "compare") {
-			if q.verb == "" || verb != "list" {
-				q.verb = verb
-			}
-			use(q.words[i : i+n])
-		}
-	}
-}
-
-// readLimit finds the number of rows or groups: "top 3", "the 3 highest", "first 5 rows".
-func (q *question) readLimit() {
-	before := set("top bottom first highest lowest largest biggest smallest show list display print any")
-	for i := range q.words {
-		plain, isMoney, ok := number(q.words[i].text)
-		n := count(plain)
-		if !ok || isMoney || q.words[i].used || q.words[i].column > 0 || n <= 0 || q.n > 0 {
-			continue
-		}
-		first := i > 0 && !q.words[i-1].quoted && before[q.words[i-1].lower]
-		_, then := find(q.words, i+1, superlatives)
-		if first || then > 0 {
-			q.n, q.words[i].used = n, true
-			if first && q.words[i-1].lower == "first" {
-				q.words[i-1].used = true
-			}
-		}
-	}
-}
-
-// readFunctions finds the figures that are asked for, each with its column.
-func (q *question) readFunctions() {
-	for i := 0; i < len(q.words); i++ {
-		function, n := find(q.words, i, functions)
-		if n == 0 || q.isSuperlative(function) {
-			continue
-		}
-		if problem := q.ambiguous(i, n, function); problem != "" {
-			q.problem = problem
-		}
-		if function == "sum" && q.nounFollows(i+n) {
-			function = "count" // "total orders"
-		}
-		repeats := q.repeats(function, i+n)
-		use(q.words[i : i+n])
-		if !repeats {
-			q.functions = append(q.functions, figure{Function: function})
-			q.findColumn(&q.functions[len(q.functions)-1], i+n)
-		}
-		i += n - 1
-	}
-	// "total and average amount" is about one column.
-	for i := len(q.functions) - 2; i >= 0; i-- {
-		if q.functions[i].Column == "" && q.functions[i].Function != "count" {
-			q.functions[i].Column = q.functions[i+1].Column
-		}
-	}
-}
-
-// isSuperlative reports whether "max" means a row and not a figure of groups.
-func (q *question) isSuperlative(function string) bool {
-	return (function == "max" || function == "min") && len(q.functions) == 0 && !slices.ContainsFunc(q.words, isGroupWord)
-}
-
-// repeats reports whether a function that ends before i only repeats the one before: "how many are there in total".
-func (q *question) repeats(function string, i int) bool {
-	if len(q.functions) == 0 {
-		return false
-	}
-	before := q.functions[len(q.functions)-1].Function
-	return before == "count" && function == "count" || (before == "count" || before == "sum") && function == "sum" && !q.columnFollows(i)
-}
-
-// nounFollows reports whether a word for rows stands at i, and no column after it.
-func (q *question) nounFollows(i int) bool {
-	return i < len(q.words) && q.words[i].used && !q.words[i].mark && q.words[i].column == 0 && q.words[i].value == 0 && !q.columnFollows(i+1)
-}
-
-// ambiguous says why a figure of rows can have two meanings: "total sales", "average orders per customer".
-func (q *question) ambiguous(i, n int, function string) string {
-	if function == "average number" || function == "avg" && q.nounFollows(i+n) && q.words[i+n].lower != q.words[i+n].stem {
-		return "I cannot compute an average of numbers of rows. Ask for the number of rows of each group."
-	}
-	if function == "sum" && q.nounFollows(i+n) && set("sale purchase transaction")[q.words[i+n].stem] {
-		return fmt.Sprintf("Do you mean the number of rows, or the total %s? Ask for one of them.", plain(q.example()))
-	}
-	return ""
-}
-
-func isGroupWord(w word) bool { return !w.quoted && groupWords[w.lower] }
-
-// columnFollows reports whether a column stands at i, after fillers.
-func (q *question) columnFollows(i int) bool {
-	for ; i < len(q.words) && q.words[i].column == 0 && fillers[q.words[i].lower]; i++ {
-	}
-	return q.column(i) != nil
-}
-
-// findColumn gives a figure the column after it: "how many customers" counts different customers.
-func (q *question) findColumn(f *figure, from int) {
-	for i := from; i < len(q.words); i++ {
-		w := q.words[i]
-		c := q.column(i)
-		if c != nil && !w.used && !isGroupWord(q.words[max(i-1, 0)]) {
-			function, fits := functionOf(f.Function, *c)
-			far := f.Function == "count" && i > from && !light[q.words[i-1].lower]
-			if far || f.Function == "count" && !fits {
-				return
-			}
-			if fits {
-				f.Function, f.Column = function, c.Name
-				q.useColumn(i)
-				return
-			}
-			continue
-		}
-		if _, n := find(q.words, i, functions); n > 0 || f.Function == "count" && !fillers[w.lower] {
-			return
-		}
-	}
-}
-
-// functionOf returns the function that is meant by one and a column, and whether they fit.
-func functionOf(function string, c column) (string, bool) {
+// readVerb reads the word that says which kind of answer is wanted, and the number of rows after it.
+func (q *question) readVerb(i int) int {
+	t, n := q.at(i), 1
 	switch {
-	case function == "count" && c.number() && !c.identifier():
-		return "sum", true
-	case function == "count":
-		return "count_distinct", c.Type != "boolean" && !c.dated()
+	case t.kind == function && t.op == "count" && q.at(i+1).op == "describe": // how many columns
+		n, t = 2, q.at(i+1)
+	case t.kind != verb:
+		return 0
 	}
-	return function, c.number() || function == "count_distinct" || function == "min" || function == "max"
-}
-
-// readSuperlative finds an order: "the most expensive", "top 3 by amount".
-func (q *question) readSuperlative() {
-	for i := range q.words {
-		s, n := find(q.words, i, superlatives)
-		if n == 0 {
-			continue
-		}
-		if q.order != 0 && q.order != s.order {
-			if s.by != anyKind || q.orderBy != "" || len(q.functions) > 0 {
-				q.unknown = append(q.unknown, q.words[i].text)
-			}
-			q.both = true // "the highest and the lowest"
-		}
-		use(q.words[i : i+n])
-		q.order, q.many = s.order, q.many || s.many && n == 1 && !q.numberFollows(i+1) || s.many && n > 1
-		if s.by != anyKind {
-			q.orderBy = q.only(s.by)
-			if q.orderBy == "" {
-				q.problem = "I do not know which column \"" + q.words[i].text + "\" is about. Name it, such as: the highest " + q.example() + "."
-			}
-		}
+	if q.verb == "" || q.verb == "list" {
+		q.verb = t.op
 	}
-}
-
-// endpoints makes the figures of "the highest and the lowest", in the order of the question.
-func (q *question) endpoints() {
-	if !q.both || len(q.functions) > 0 {
-		return
+	if t.op == "list" {
+		n += q.readLimit(i + 1)
 	}
-	q.functions = []figure{{Function: "max"}, {Function: "min"}}
-	if q.order > 0 {
-		slices.Reverse(q.functions)
+	return n
+}
+
+// readLimit reads a number of rows or groups.
+func (q *question) readLimit(i int) int {
+	t := q.at(i)
+	n := small(t.value)
+	if t.kind != numeral || t.money || n == 0 || q.n > 0 {
+		return 0
 	}
-	q.order = 0
+	q.n = n
+	return 1
 }
 
-// numberFollows reports whether a column of numbers stands at i: "the most revenue".
-func (q *question) numberFollows(i int) bool {
-	c := q.column(i)
-	return c != nil && c.number()
-}
-
-var groupWords = set("by per each every which for across")
-
-// readGroups finds "by city", "per month", "for each city", "which city has".
-func (q *question) readGroups() {
-	for i, w := range q.words {
-		if w.used || w.quoted {
-			continue
-		}
-		before := q.wordBefore(i)
-		c, asked := q.column(i), q.asksGroup(before)
-		switch {
-		case c != nil && c.Type == "boolean" && w.lower != w.stem: // "visits by members"
-		case c != nil && (asked || q.continues(before, i)):
-			q.groupByColumn(i, q.words[max(before, 0)].lower)
-		case c == nil && (asked || strings.HasSuffix(w.lower, "ly") || w.lower == "annual"):
-			q.groupByPeriod(i)
-		}
-	}
-	q.readPerRow()
-}
-
-// wordBefore returns the word before i that is more than "the" or "and", or -1.
-func (q *question) wordBefore(i int) int {
-	for i--; i >= 0 && !q.words[i].quoted && set("the and , single")[q.words[i].lower]; {
-		i--
-	}
-	return i
-}
-
-// asksGroup reports whether the word at i asks for groups of the next.
-func (q *question) asksGroup(i int) bool {
-	return i >= 0 && (isGroupWord(q.words[i]) && q.words[i].lower != "for" || q.words[i].lower == "what" && q.order != 0)
-}
-
-// continues reports whether the column at i continues a list of groups: "by city and product".
-func (q *question) continues(before, i int) bool {
-	return len(q.groupBy) > 0 && before >= 0 && before < i-1 && q.words[before].used && q.words[before].column > 0
-}
-
-// groupByPeriod groups by the period at i, of the only column of dates.
-func (q *question) groupByPeriod(i int) {
-	period := periodsOf[q.words[i].lower]
-	if period == "" || q.period != "" {
-		return
-	}
-	name := q.only(dated)
-	if name == "" || q.yearColumn() == name {
-		q.problem = "I do not know which column has the dates. Name it, such as: by " + q.example() + "."
-		return
-	}
-	q.groupBy, q.period, q.words[i].used = append(q.groupBy, name), period, true
-}
-
-// readPerRow reads "average quantity per order", which is about each row.
-func (q *question) readPerRow() {
-	for i, w := range q.words[:max(0, len(q.words)-1)] {
-		next := q.words[i+1]
-		if w.lower != "per" || w.quoted || !next.used || next.column > 0 || len(q.groupBy) > 0 {
-			continue
-		}
-		if len(q.functions) == 1 && q.functions[0].Function == "avg" {
-			q.words[i].used = true
-		} else {
-			q.unknown = append(q.unknown, "per "+next.text)
-		}
-	}
-}
-
-// groupByColumn groups by the column at i, unless it is an order: "top 3 by amount".
-func (q *question) groupByColumn(i int, before string) {
-	c := q.column(i)
-	if before == "by" && c.number() && len(q.functions) == 0 && (q.order != 0 || q.n > 0) {
-		q.orderBy = c.Name
-		q.useColumn(i)
-		return
-	}
-	if !slices.Contains(q.groupBy, c.Name) {
-		q.groupBy = append(q.groupBy, c.Name)
-	}
-	q.useColumn(i)
-	if c.dated() && i+1 < len(q.words) && periodsOf[q.words[i+1].lower] != "" { // "by order date month"
-		q.period, q.words[i+1].used = periodsOf[q.words[i+1].lower], true
-	}
-}
-
-// readColumns finds a purpose for the columns that are left: a condition of a column of yes and no, the one to order
-// by, the groups of "top 5 customers by amount", or columns to show.
-func (q *question) readColumns() {
-	for i := range q.words {
-		c := q.column(i)
-		if c == nil || q.words[i].used {
-			continue
-		}
-		q.useColumn(i)
-		switch {
-		case c.Type == "boolean" && q.verb != "describe" && q.verb != "search":
-			q.conditions = append(q.conditions, condition{Column: c.Name, Op: "eq", Value: "yes"})
-		case q.ordersBy(*c):
-			q.orderBy = c.Name
-		case q.ordersGroupsOf(*c):
-			q.groupBy = append(q.groupBy, c.Name)
-		default:
-			q.columns = append(q.columns, c.Name)
-		}
-	}
-}
-
-// ordersBy reports whether a superlative is about the values of a column.
-func (q *question) ordersBy(c column) bool {
-	return q.order != 0 && len(q.functions) == 0 && q.orderBy == "" && (c.number() && !c.identifier() || c.dated())
-}
-
-// ordersGroupsOf reports whether a superlative is about groups: "the customer with the most orders".
-func (q *question) ordersGroupsOf(c column) bool {
-	return q.order != 0 && len(q.groupBy) == 0 && c.Type == "text" && (q.n > 0 || q.many || len(q.functions) > 0)
-}
-
-// readRest takes the words that are left: the names of values that a search has to find, and words that no rule
-// understands.
-func (q *question) readRest() {
-	open := false // the word continues a name
-	for i := range q.words {
-		w := &q.words[i]
-		isName := false
-		switch {
-		case w.quoted && !w.used:
-			q.lookups = append(q.lookups, lookup{text: w.text, quoted: true, negated: q.negated(i)})
-		case w.used || w.value > 0 || w.column > 0 || q.readPronoun(i) || isLink(w.lower):
-		case changers[w.lower] || strings.Trim(w.lower, "<>=!&+-/") == "" || isNumber(w.text):
-			q.unknown = append(q.unknown, w.text)
-		case open:
-			q.lookups[len(q.lookups)-1].text += " " + w.text
-			isName = true
-		default:
-			q.lookups = append(q.lookups, lookup{text: w.text, negated: q.negated(i)})
-			isName = true
-		}
-		open = isName
-	}
-	q.readNegations()
-}
-
-// readNegations names the negations that are about nothing that the rules know.
-func (q *question) readNegations() {
-	for _, w := range q.words {
-		if negations[w.lower] && !w.used && !w.quoted && w.column == 0 && w.value == 0 {
-			q.unknown = append(q.unknown, w.text)
-		}
-	}
-}
-
-// readPronoun reports whether the word at i stands for rows, or asks for what a row says: "when was it".
-func (q *question) readPronoun(i int) bool {
-	w := q.words[i]
+// readGroup reads "by city", "per month", "which city", and "and product" after it. A column of numbers after "by"
+// may be an order: "top 3 by amount".
+func (q *question) readGroup(i int) int {
+	t, list := q.at(i), q.at(i-2)
 	switch {
-	case backwards[w.lower] || w.lower == "it" && len(q.functions) > 0:
-		if q.refersBack(i) {
-			q.back, q.pronoun = true, w.text
+	case t.kind == unit && (groupWords[t.before] || strings.HasSuffix(t.text, "ly") || t.text == "annual"):
+		return q.groupByPeriod(t.op)
+	case t.kind == rowNoun && t.before == "per": // "average quantity per order"
+		if len(q.figures) != 1 || q.figures[0].Function != "avg" {
+			q.rejected = append(q.rejected, "per "+t.text)
 		}
-		return true
-	case asks[w.lower]:
-		relative := i > 0 && (q.words[i-1].used || q.words[i-1].column > 0) && !q.words[i-1].mark // "employees who"
-		if !relative && (q.order == 0 || len(q.functions) > 0 || len(q.groupBy) > 0) {
-			q.unknown = append(q.unknown, w.text)
-		}
-		return true
+		return 1
+	case t.kind != columnName, t.column.Type == "boolean" && t.plural: // "by members"
+		return 0
+	case q.orders(t):
+		q.ends[0].column = t.column
+		return 1
+	case groupWords[t.before], t.before == "and" && list.kind == columnName && slices.Contains(q.groups, list.column.Name):
+		q.groups, q.which = append(q.groups, t.column.Name), t.before == "which" || t.before == "what"
+		return 1
 	}
-	return false
+	return 0
 }
 
-// isLink reports whether a word only connects others. Negations are read with the word that they are about.
-func isLink(word string) bool { return fillers[word] || groupWords[word] || negations[word] }
-
-func isNumber(text string) bool {
-	_, _, ok := number(text)
-	return ok
+// orders reports whether a column after "by" says what a superlative is about.
+func (q *question) orders(t token) bool {
+	return t.before == "by" && t.column.quantity() && len(q.figures) == 0 && len(q.ends) == 1 && q.ends[0].column == nil
 }
 
-// backwards are words for rows that were named before, and asks are questions that only a row answers.
-var (
-	backwards = set("them these those they their")
-	asks      = set("when who whose")
-)
+// groupByPeriod groups by a period of the only column of dates.
+func (q *question) groupByPeriod(period string) int {
+	c := q.file.only(dated)
+	switch {
+	case q.period != "":
+		return 0
+	case c == nil || c.year():
+		q.doubt("I do not know which column has the dates. Name it, such as: by " + plain(q.file.example()) + ".")
+		return 1
+	}
+	q.groups, q.period = append(q.groups, c.Name), period
+	return 1
+}
 
-// refersBack reports whether the word at i is about the question before, and not about rows that this one names.
-func (q *question) refersBack(i int) bool {
-	if q.second || i > 0 && q.words[i-1].lower == "of" {
-		return true
+// readEnd reads a superlative with its number and its column: "top 3", "the 3 cheapest", "the highest rating".
+func (q *question) readEnd(i int) int {
+	begin := i
+	switch {
+	case q.at(i).kind == first:
+		if n := q.readLimit(i + 1); n > 0 {
+			return 1 + n
+		}
+		return 0
+	case q.at(i).kind == numeral && q.at(i+1).kind == superlative:
+		i += q.readLimit(i)
 	}
-	if q.words[i].lower == "it" { // or the file
-		return !q.noun && q.verb == ""
+	if q.at(i).kind != superlative {
+		return 0
 	}
-	return !slices.ContainsFunc(q.words[:i], func(w word) bool {
-		return w.column > 0 || w.value > 0 || w.quoted || w.used && !w.mark && rowNouns[w.stem]
-	}) && !q.noun
+	e := end{meaning: q.at(i).meaning}
+	i++
+	i += q.readLimit(i)
+	if next := q.at(i); next.kind == superlative && next.order == e.order { // "top 3 biggest"
+		e.about = max(e.about, next.about)
+		i++
+	}
+	if c := q.at(i).column; q.at(i).kind == columnName && (c.number() || c.dated()) {
+		e.column = c
+		i++
+	} else if e.about > rows {
+		if e.column = q.file.only(e.about); e.column == nil {
+			q.doubt("I do not know which column \"" + q.at(begin).text + "\" is about. Name it, such as: the highest " + plain(q.file.example()) + ".")
+		}
+	}
+	q.ends = append(q.ends, e)
+	return i - begin
+}
+
+// readFigure reads a function with its column, if that follows directly. A column after "how many" may also belong to
+// a condition, and is read later.
+func (q *question) readFigure(i int) int {
+	t := q.at(i)
+	if t.kind != function {
+		return 0
+	}
+	f, n, next := figure{Function: t.op}, 1, q.at(i+1)
+	switch {
+	case next.kind == function && next.op == "count" && t.op != "count":
+		q.doubt("I cannot compute with numbers of rows. Ask for the number of rows of each group.")
+	case next.kind == rowNoun:
+		f.noun = stem(next.text)
+	case next.kind == columnName && (next.column.number() && t.op != "count" || t.op == "count_distinct"):
+		f.Column, n = next.column.Name, 2
+	}
+	q.figures = append(q.figures, f)
+	return n
+}
+
+// readColumn reads a column that no condition and no group needs: "how many customers" counts different customers.
+func (q *question) readColumn(i int) int {
+	t := q.at(i)
+	if t.kind != columnName {
+		return 0
+	}
+	last := len(q.figures) - 1
+	switch before := q.at(i - 1); {
+	case last < 0:
+	case before.kind == function && before.op == "count" && t.before == "" && t.column.quantity():
+		q.figures[last] = figure{"sum", t.column.Name, ""}
+		return 1
+	case before.kind == function && before.op == "count" && t.before == "" && !t.column.dated():
+		q.figures[last] = figure{"count_distinct", t.column.Name, ""}
+		return 1
+	case q.figures[last].Column == "" && q.figures[last].Function != "count" && t.column.quantity():
+		q.figures[last].Column = t.column.Name
+		return 1
+	}
+	if set("with have has having")[t.before] { // "orders with notes": those that have some, or the column?
+		return 0
+	}
+	q.columns = append(q.columns, t.column)
+	return 1
+}
+
+// readRest reads words without a place of their own, such as words for rows.
+func (q *question) readRest(i int) int {
+	t, next := q.at(i), q.at(i+1)
+	fits := t.kind == mark
+	switch t.kind {
+	case rowNoun:
+		q.noun, fits = true, true
+	case joint:
+		q.again, fits = q.again || i == 0, t.op != "or"
+	case asker:
+		fits = len(q.ends) > 0
+	case unit: // "the month of March"
+		fits = next.kind == period || year(next)
+	}
+	return map[bool]int{true: 1}[fits]
+}
+
+// readBack reads words for rows that were named before, in this question or in the one before it.
+func (q *question) readBack(i int) int {
+	switch t := q.at(i); t.kind {
+	case again:
+		q.again = true
+	case back:
+		if t.before == "of" || len(q.conditions) == 0 && !q.noun || strings.EqualFold(t.text, "it") {
+			q.back = t.text
+		}
+	default:
+		return 0
+	}
+	return 1
 }

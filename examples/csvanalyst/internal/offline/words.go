@@ -8,26 +8,26 @@ import (
 	"unicode"
 )
 
-// A word of a question. A quoted text is one word, and a mark such as "?" is a word, too.
+// A word of a question. A quoted text is one word, and so is a mark such as "?".
 type word struct {
-	text   string
-	lower  string
-	stem   string
-	quoted bool
-	mark   bool // punctuation
-	column int  // the number of the column that it names, from 1
-	value  int  // the number of the value that it belongs to, from 1, in question.found
-	used   bool // a rule has understood it
+	text, lower, stem string
+	quoted            bool
+}
+
+func newWord(text string) word {
+	return word{text: text, lower: strings.ToLower(text), stem: stem(text)}
 }
 
 var pieces = regexp.MustCompile(`"([^"]*)"|“([^”]*)”|„([^“”]*)[“”]|(?:^|\s)'([^']+)'(?:[^\p{L}]|$)|[<>=!]+|[-+]?[$€£¥]?\d[\w.,:/-]*[%$€£¥]?|[^\s,;:!?()"“”„<>=]+|[,;!?]`)
 
-// split cuts a question into words.
+// split cuts a text into words.
 func split(text string) []word {
 	var out []word
 	for _, m := range pieces.FindAllStringSubmatch(text, -1) {
 		if quoted := m[1] + m[2] + m[3] + m[4]; quoted != "" {
-			out = append(out, word{text: quoted, lower: strings.ToLower(quoted), stem: stem(quoted), quoted: true})
+			w := newWord(quoted)
+			w.quoted = true
+			out = append(out, w)
 			continue
 		}
 		whole := strings.TrimSpace(m[0])
@@ -36,10 +36,10 @@ func split(text string) []word {
 			text = strings.TrimSuffix(text, suffix)
 		}
 		if text != "" && !strings.Contains(",;!?", text) {
-			out = append(out, word{text: text, lower: strings.ToLower(text), stem: stem(text)})
+			out = append(out, newWord(text))
 		}
 		if last := whole[len(whole)-1:]; strings.Contains(",;!?.", last) {
-			out = append(out, word{text: last, lower: last, stem: last, mark: true, used: true})
+			out = append(out, newWord(last))
 		}
 	}
 	return out
@@ -55,8 +55,6 @@ func stem(s string) string {
 		return s[:len(s)-3] + "y"
 	case strings.HasSuffix(s, "ie") && len(s) > 4: // so that movie and movies are one word
 		return s[:len(s)-2] + "y"
-	case strings.HasSuffix(s, "lves") && len(s) > 5:
-		return s[:len(s)-3] + "f"
 	case len(s) > 4 && slices.ContainsFunc([]string{"ches", "shes", "sses", "xes", "zes"}, func(end string) bool { return strings.HasSuffix(s, end) }):
 		return s[:len(s)-2]
 	case strings.HasSuffix(s, "s") && !strings.HasSuffix(s, "ss") && len(s) > 3:
@@ -67,40 +65,30 @@ func stem(s string) string {
 
 // stems returns the stems of the words of a name, also of "unit_price" and "unitPrice".
 func stems(name string) (out []string) {
-	var b strings.Builder
-	before := ' '
-	for _, r := range name {
-		if unicode.IsUpper(r) && unicode.IsLower(before) {
-			b.WriteByte(' ')
-		}
-		if before = r; !unicode.IsLetter(r) && !unicode.IsDigit(r) {
-			r = ' '
-		}
-		b.WriteRune(r)
-	}
-	for _, w := range strings.Fields(b.String()) {
+	spaced := camel.ReplaceAllString(name, "$1 $2")
+	for _, w := range strings.FieldsFunc(spaced, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		out = append(out, stem(w))
 	}
 	return out
 }
 
-// number reads a number of a question: 1,000 and 1k are a thousand. A number with a sign of a currency is money.
+var camel = regexp.MustCompile(`(\p{Ll})(\p{Lu})`)
+
+var numeric = regexp.MustCompile(`^[-+]?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?[kK]?$`)
+
+// number reads a number: 1,000 and 1k are a thousand. A number with a sign of a currency is money.
 func number(text string) (plain string, money, ok bool) {
 	bare := strings.Trim(text, "$€£¥")
-	money = bare != text
-	if !thousands.MatchString(bare) {
+	if !numeric.MatchString(bare) {
 		return "", false, false
 	}
-	bare = strings.ReplaceAll(strings.ToLower(bare), ",", "")
-	factor := 1.0
-	if short, cut := strings.CutSuffix(bare, "k"); cut {
-		bare, factor = short, 1000
+	digits, factor := strings.ReplaceAll(strings.ToLower(bare), ",", ""), 1.0
+	if short, cut := strings.CutSuffix(digits, "k"); cut {
+		digits, factor = short, 1000
 	}
-	f, err := strconv.ParseFloat(bare, 64)
-	return strconv.FormatFloat(f*factor, 'f', -1, 64), money, err == nil
+	f, err := strconv.ParseFloat(digits, 64)
+	return strconv.FormatFloat(f*factor, 'f', -1, 64), bare != text, err == nil
 }
-
-var thousands = regexp.MustCompile(`^[-+]?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?[kK]?$`)
 
 // set returns the words of a text.
 func set(words string) map[string]bool {
@@ -109,35 +97,4 @@ func set(words string) map[string]bool {
 		out[w] = true
 	}
 	return out
-}
-
-// phrase returns the number of words of a text, if it stands at i and no rule has understood it, or else 0.
-func phrase(words []word, i int, text string) int {
-	parts := strings.Fields(text)
-	if i < 0 || i+len(parts) > len(words) {
-		return 0
-	}
-	for j, p := range parts {
-		if w := words[i+j]; w.quoted || w.used || w.column > 0 || w.value > 0 || w.lower != p {
-			return 0
-		}
-	}
-	return len(parts)
-}
-
-// find returns the longest of the phrases that stands at i, and its number of words.
-func find[T any](words []word, i int, phrases map[string]T) (meaning T, n int) {
-	for text, m := range phrases {
-		if k := phrase(words, i, text); k > n {
-			meaning, n = m, k
-		}
-	}
-	return meaning, n
-}
-
-// use marks words as understood.
-func use(words []word) {
-	for i := range words {
-		words[i].used = true
-	}
 }

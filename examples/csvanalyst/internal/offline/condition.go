@@ -1,0 +1,329 @@
+package offline
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// readCondition reads a condition: perhaps "not", perhaps a column, and what it is compared with. A negation before a
+// column alone asks for rows without a value, and a column of yes and no alone for yes.
+func (q *question) readCondition(i int) int {
+	begin, absent := i, q.at(i).kind == negation
+	negated := absent
+	if absent {
+		i++
+	}
+	var c *column
+	if q.at(i).kind == columnName {
+		c = q.at(i).column
+		i++
+	}
+	after := i
+	if c != nil && !negated && q.at(i).kind == negation && q.at(i).text != "no" { // "region is not North"
+		negated = true
+		i++
+	}
+	for _, read := range operands {
+		if n := read(q, i, c, negated); n > 0 {
+			return i + n - begin
+		}
+	}
+	switch {
+	case c == nil:
+		return 0
+	case c.Type == "boolean" && q.verb != "describe":
+		q.add(condition{Column: c.Name, Op: "eq", Value: map[bool]string{true: "no", false: "yes"}[absent]})
+	case absent:
+		q.add(condition{Column: c.Name, Op: "empty"})
+	default:
+		return 0
+	}
+	return after - begin
+}
+
+// operands read what a column is compared with, and return the number of tokens. If c is nil, the operand must show
+// which column is meant.
+var operands = []func(q *question, i int, c *column, negated bool) int{
+	(*question).readTruth, (*question).readEmptiness, (*question).readValues, (*question).readName, (*question).readNumber,
+	(*question).readPeriod, (*question).readText, (*question).readComparisons,
+}
+
+// truths are the words for the values of a column of yes and no.
+var truths = map[string]string{"yes": "yes", "true": "yes", "no": "no", "false": "no"}
+
+// readTruth reads "remote is yes".
+func (q *question) readTruth(i int, c *column, negated bool) int {
+	value := truths[strings.ToLower(q.at(i).text)]
+	if c == nil || c.Type != "boolean" || value == "" || q.at(i+1).kind == columnName {
+		return 0
+	}
+	q.add(condition{Column: c.Name, Op: map[bool]string{true: "ne", false: "eq"}[negated], Value: value})
+	return 1
+}
+
+// readEmptiness reads "region is missing" and "missing region".
+func (q *question) readEmptiness(i int, c *column, negated bool) int {
+	n, next := 1, q.at(i+1)
+	if q.at(i).kind != emptiness || c == nil && (negated || next.kind != columnName) {
+		return 0
+	}
+	if c == nil {
+		c, n = next.column, 2
+	}
+	q.add(condition{Column: c.Name, Op: map[bool]string{true: "not_empty", false: "empty"}[negated]})
+	return n
+}
+
+// readText reads "name contains Lee". The lexer has made one token of the text.
+func (q *question) readText(i int, c *column, negated bool) int {
+	t := q.at(i)
+	if t.op != "contains" && t.op != "starts_with" || c == nil || negated || q.at(i+1).text == "" {
+		return 0
+	}
+	q.add(condition{Column: c.Name, Op: t.op, Value: q.at(i + 1).text})
+	return 2
+}
+
+// equalWords stand before a value that the prompt does not list: "maker is Vitra".
+var equalWords = set("is are was were = == equals equal named called")
+
+// readName reads words that the prompt does not list as a value of a column.
+func (q *question) readName(i int, c *column, negated bool) int {
+	t := q.at(i)
+	known := t.kind == quotation || t.kind == unknown && (equalWords[t.before] || q.at(i-1).kind == negation)
+	if c == nil || c.Type != "text" || !known {
+		return 0
+	}
+	text, n := t.text, 1
+	for ; q.at(i).kind == unknown && q.at(i+n).kind == unknown && q.at(i+n).before == ""; n++ {
+		text += " " + q.at(i+n).text
+	}
+	q.addValues(c, []string{text}, negated)
+	return n
+}
+
+// readNumber reads the number of "rating 5", "rating 5 or more" and "5 or more stars".
+func (q *question) readNumber(i int, c *column, negated bool) int {
+	t, next, n := q.at(i), q.at(i+1), 1
+	if unit := q.numberAt(i + 2); c == nil && next.kind == afterwards && unit != nil {
+		c, n = unit, 2
+	}
+	if t.kind != numeral || c == nil || !c.number() {
+		return 0
+	}
+	o := condition{Column: c.Name, Op: "eq", Value: t.value}
+	switch {
+	case next.kind == afterwards && !negated:
+		o.Op, n = next.op, n+1
+	case negated:
+		o.Op = "ne"
+	}
+	q.add(o)
+	return n
+}
+
+// readComparisons reads comparisons of one column with numbers or periods: "over 2 and under 5".
+func (q *question) readComparisons(i int, c *column, negated bool) int {
+	begin := i
+	for q.at(i).kind == comparison && !negated {
+		of, n := q.readComparison(i, c)
+		if n == 0 {
+			break
+		}
+		c, i = of, i+n
+		if q.at(i).op == "and" && q.at(i+1).kind == comparison {
+			i++
+		}
+	}
+	return i - begin
+}
+
+// readComparison reads one comparison, and returns its column and its number of tokens.
+func (q *question) readComparison(i int, c *column) (*column, int) {
+	op, value, last, n := q.at(i).op, q.at(i+1), q.at(i+1), 2
+	if op == "between" {
+		if last, n = q.at(i+3), 4; q.at(i+2).op != "and" {
+			return c, 0
+		}
+	}
+	isTime := op == "between" || set("after before since until")[strings.ToLower(q.at(i).text)] || q.isPeriod(i+1, c)
+	if of := q.dateColumn(c); isTime && of != nil && of.takes(value) && of.takes(last) {
+		q.addTimes(of, op, value, last)
+		return of, n
+	}
+	if value.kind != numeral || last.kind != numeral || c != nil && !c.number() {
+		return c, 0
+	}
+	c, more := q.numberColumn(i, n, c)
+	switch {
+	case c == nil:
+		q.doubt(fmt.Sprintf("I do not know which column %q is about. Name it, such as: %s over %s.", value.text, plain(q.file.example()), value.value))
+	case op == "between":
+		q.add(condition{Column: c.Name, Op: op, Values: []string{value.value, last.value}})
+	default:
+		q.add(condition{Column: c.Name, Op: op, Value: value.value})
+	}
+	return c, n + more
+}
+
+// numberColumn returns the column of a comparison at i that has n tokens: c, or the unit behind it as in "60 minutes",
+// or the column before it, or the only one of money or of numbers. It also returns the number of tokens of the unit.
+func (q *question) numberColumn(i, n int, c *column) (*column, int) {
+	unit, next := q.numberAt(i+n), q.at(i+n)
+	if unit != nil && (next.before != "" || c != nil && c != unit || q.at(i+n+1).kind == comparison) {
+		unit = nil
+	}
+	switch {
+	case unit != nil:
+		return unit, 1
+	case c != nil:
+		return c, 0
+	case next.op == "and" && q.at(i+n+1).kind == comparison && q.numberAt(i+n+3) != nil: // "over 2 and under 5 minutes"
+		return q.numberAt(i + n + 3), 0
+	case q.numberAt(i-1) != nil:
+		return q.numberAt(i - 1), 0
+	case next.kind == rowNoun && next.before == "":
+		q.doubt(fmt.Sprintf("I cannot count the %s of each group and filter by it.", next.text))
+	case q.at(i + 1).money:
+		return q.file.only(money), 0
+	}
+	return q.file.measure(), 0
+}
+
+// year reports whether a token may be a year.
+func year(t token) bool { return t.kind == numeral && isYear.MatchString(t.value) }
+
+// takes reports whether a token is a period for a column of dates or years.
+func (c column) takes(t token) bool { return year(t) || t.kind == period && c.dated() }
+
+// isPeriod reports whether a period stands at i. A number that may be a year is one after a column of dates or years,
+// or after a word such as "in".
+func (q *question) isPeriod(i int, c *column) bool {
+	t := q.at(i)
+	if !year(t) {
+		return t.kind == period
+	}
+	return c != nil && (c.dated() || c.year()) || c == nil && set("in of during for from to")[t.before] || q.at(i-1).op == "year"
+}
+
+// dateColumn returns the column of a period: the one that was read, or the only one. It is nil if there is none.
+func (q *question) dateColumn(c *column) *column {
+	if c == nil {
+		c = q.file.only(dated)
+	}
+	if c == nil || !c.dated() && !c.year() {
+		return nil
+	}
+	return c
+}
+
+// readPeriod reads "in March 2025" and "from January to March 2025".
+func (q *question) readPeriod(i int, c *column, negated bool) int {
+	from, to := q.at(i), q.at(i+1)
+	isPeriod := q.isPeriod(i, c)
+	if c = q.dateColumn(c); negated || !isPeriod || c == nil || !c.takes(from) {
+		return 0
+	}
+	if to.before == "to" && c.takes(to) {
+		q.addTimes(c, "between", from, to)
+		return 2
+	}
+	op := map[bool]string{true: "eq", false: "in_period"}[c.year()]
+	q.add(condition{Column: c.Name, Op: op, Value: c.withYear(from.value)})
+	return 1
+}
+
+// addTimes adds a comparison with a period, or with two of them, which may share the year of the second.
+func (q *question) addTimes(c *column, op string, from, to token) {
+	first, last := from.value, to.value
+	if c.dated() {
+		first, last = c.withYear(first), c.withYear(last)
+		if strings.HasPrefix(first, "--") && !strings.HasPrefix(last, "--") {
+			first = last[:4] + first[1:]
+		}
+		begin, until, ok := bounds(first)
+		_, last, _ = bounds(last)
+		if !ok || last == "" {
+			q.doubt(fmt.Sprintf("I do not know which year %q is in. Write it with the year.", from.text))
+		}
+		if first = begin; op == "gt" || op == "le" {
+			first = until
+		}
+	}
+	if op == "between" {
+		q.add(condition{Column: c.Name, Op: op, Values: []string{first, last}})
+		return
+	}
+	q.add(condition{Column: c.Name, Op: op, Value: first})
+}
+
+// readValues reads a value with its column before or behind it, and further values of that column: "North or East".
+func (q *question) readValues(i int, c *column, negated bool) int {
+	c, n := q.valueAt(i, c)
+	if n == 0 {
+		return 0
+	}
+	values := []string{q.at(i).value}
+	for {
+		next := i + n
+		for q.at(next).kind == joint {
+			next++
+		}
+		joined := next > i+n || q.verb == "compare"
+		if q.at(next).kind == columnName && q.at(next).column == c { // "office Bern or office Athens"
+			next++
+		}
+		_, k := q.valueAt(next, c)
+		if k == 0 || !joined {
+			break
+		}
+		values, n = append(values, q.at(next).value), next+k-i
+	}
+	q.addValues(c, values, negated)
+	return n
+}
+
+// valueAt returns the column of the value at i, and the number of tokens, or 0 if it is no value of c.
+func (q *question) valueAt(i int, c *column) (*column, int) {
+	t, after := q.at(i), q.at(i+1)
+	fits := func(c *column) bool { return c == t.column || slices.Contains(t.others, c) }
+	if t.kind != valueName || c != nil && !fits(c) {
+		return c, 0
+	}
+	n := 1
+	if after.kind == columnName && fits(after.column) && (c == nil || c == after.column) && q.at(i+2).kind != valueName { // "Athens office"
+		c, n = after.column, 2
+	}
+	if c == nil {
+		if c = t.column; len(t.others) > 0 {
+			q.doubt(fmt.Sprintf("%q is a value of the columns %s and %s. Name the column, such as: %s is %s.", t.value, c.Name, t.others[0].Name, c.Name, t.value))
+		}
+	}
+	return c, n
+}
+
+// addValues adds the condition that a column has one of several values, or none of them.
+func (q *question) addValues(c *column, values []string, negated bool) {
+	switch {
+	case negated:
+		for _, v := range values {
+			q.add(condition{Column: c.Name, Op: "ne", Value: v})
+		}
+	case len(values) == 1:
+		q.add(condition{Column: c.Name, Op: "eq", Value: values[0]})
+	default:
+		q.add(condition{Column: c.Name, Op: "in", Values: values})
+	}
+}
+
+// add adds a condition. Two values or two periods of one column, without "or" between them, are refused.
+func (q *question) add(o condition) {
+	one := []string{"eq", "in", "in_period"}
+	for _, p := range q.conditions {
+		if p.Column == o.Column && slices.Contains(one, p.Op) && slices.Contains(one, o.Op) {
+			q.doubt(fmt.Sprintf("I do not know whether two values of %s are both meant. Ask for one of them, or write \"or\" between them.", plain(o.Column)))
+		}
+	}
+	q.conditions = append(q.conditions, o)
+}

@@ -1,0 +1,198 @@
+package offline
+
+import (
+	"slices"
+	"strings"
+)
+
+// A token is a word or a phrase of a question with its meaning.
+type token struct {
+	meaning
+	text   string
+	before string    // the filler or "and" directly before it, if there is one
+	column *column   // that it names, or whose value it is
+	value  string    // of a column; a number; or a period, also of a number that may be a year
+	others []*column // further columns that have this value
+	money  bool      // a number with a sign of a currency
+	plural bool
+	doubt  string // why it may mean two things
+}
+
+// A lexer cuts questions about a file into tokens.
+type lexer struct {
+	file  *file
+	names map[string][]name // of columns, of values and of the file, by the stems of their first words
+	nouns map[string]bool
+}
+
+// A name may be in a question.
+type name struct {
+	token
+	words []word
+}
+
+func newLexer(f *file) *lexer {
+	l := &lexer{file: f, names: map[string][]name{}, nouns: f.nouns()}
+	for i := range f.Columns {
+		c := &f.Columns[i]
+		for _, text := range c.names() {
+			l.add(token{meaning: meaning{kind: columnName}, column: c}, text)
+		}
+	}
+	for i := range f.Columns {
+		for _, v := range f.Columns[i].Values {
+			l.add(token{meaning: meaning{kind: valueName}, column: &f.Columns[i], value: v}, v)
+		}
+	}
+	l.add(token{meaning: meaning{kind: rowNoun}}, f.Name)
+	return l
+}
+
+func (l *lexer) add(t token, text string) {
+	if words := split(text); len(words) > 0 {
+		l.names[words[0].stem] = append(l.names[words[0].stem], name{t, words})
+	}
+}
+
+// tokens returns the tokens of a text without its fillers.
+func (l *lexer) tokens(text string) (out []token) {
+	words, before := split(text), ""
+	for i := 0; i < len(words); {
+		t, n := l.tokenAt(words, i)
+		if last := len(out) - 1; last >= 0 && (out[last].op == "contains" || out[last].op == "starts_with") {
+			t, n = token{text: words[i].text}, 1
+		}
+		t.plural = words[i+n-1].lower != words[i+n-1].stem
+		if t.kind == filler && !articles[t.text] {
+			before = strings.ToLower(t.text)
+		}
+		if t.kind != filler {
+			t.before, before = before, ""
+			out = append(out, t)
+		}
+		if t.kind == joint {
+			before = t.op
+		}
+		i += n
+	}
+	return out
+}
+
+// tokenAt returns the longest token at i, and its number of words. Of equally long ones it is the first.
+func (l *lexer) tokenAt(words []word, i int) (best token, n int) {
+	for _, read := range []func([]word, int) (token, int){l.nameAt, phraseAt, numberAt, periodAt, l.nounAt, l.partAt, l.costAt} {
+		if t, k := read(words, i); k > n {
+			best, n = t, k
+		}
+	}
+	if n == 0 {
+		best, n = token{text: words[i].text}, 1
+		if words[i].quoted {
+			best.kind = quotation
+		}
+	}
+	return best, n
+}
+
+// nameAt finds the name of a column, of a value or of the file.
+func (l *lexer) nameAt(words []word, i int) (best token, n int) {
+	for _, c := range l.names[words[i].stem] {
+		k := len(c.words)
+		if k < n || i+k > len(words) || !c.is(words[i:i+k]) {
+			continue
+		}
+		switch {
+		case k > n:
+			best, n = c.token, k
+			best.text = written(words[i : i+k])
+		case best.kind == valueName && c.kind == valueName && c.column != best.column:
+			best.others = append(slices.Clip(best.others), c.column)
+		}
+	}
+	return best, n
+}
+
+// is reports whether words are the name. A value that is also a word of the language must be written as in the file.
+func (n name) is(words []word) bool {
+	if len(words) == 1 && words[0].quoted {
+		return n.kind == valueName && strings.EqualFold(words[0].text, n.value)
+	}
+	for i, w := range n.words {
+		if words[i].quoted || words[i].stem != w.stem {
+			return false
+		}
+	}
+	w := words[0]
+	_, common := lexicon[w.lower]
+	return n.kind != valueName || len(words) > 1 || w.text == n.words[0].text && w.text != w.lower || len(w.lower) > 2 && !common
+}
+
+// phraseAt finds the longest phrase of the lexicon.
+func phraseAt(words []word, i int) (token, int) {
+	for n := min(6, len(words)-i); n > 0; n-- {
+		text := strings.ToLower(written(words[i : i+n]))
+		if m, ok := lexicon[text]; ok && !slices.ContainsFunc(words[i:i+n], func(w word) bool { return w.quoted }) {
+			return token{meaning: m, text: written(words[i : i+n])}, n
+		}
+	}
+	return token{}, 0
+}
+
+// numberAt reads a number.
+func numberAt(words []word, i int) (token, int) {
+	plain, money, ok := number(words[i].text)
+	if !ok || words[i].quoted {
+		return token{}, 0
+	}
+	return token{meaning: meaning{kind: numeral}, text: words[i].text, value: plain, money: money}, 1
+}
+
+// nounAt finds a word for the rows.
+func (l *lexer) nounAt(words []word, i int) (token, int) {
+	w := words[i]
+	if w.quoted || !fileNouns[w.stem] && !l.nouns[w.stem] {
+		return token{}, 0
+	}
+	return token{meaning: meaning{kind: rowNoun}, text: w.text}, 1
+}
+
+// partAt finds a column by one of the words of its name, or by its verb: "started" is about the Start Date. Of
+// several columns it is the one with the shortest name.
+func (l *lexer) partAt(words []word, i int) (token, int) {
+	w := words[i]
+	t := token{meaning: meaning{kind: columnName}, text: w.text}
+	fewest := 0
+	for j := range l.file.Columns {
+		c := &l.file.Columns[j]
+		parts := stems(c.Name)
+		fits := slices.Contains(parts, w.stem) || c.dated() && len(w.lower) > 4 && slices.Contains(parts, strings.TrimSuffix(w.lower, "ed"))
+		switch {
+		case !fits || fewest > 0 && len(parts) > fewest:
+		case len(parts) == fewest:
+			t.doubt = "I do not know which column \"" + w.text + "\" means: " + plain(t.column.Name) + " or " + plain(c.Name) + "?"
+		default:
+			fewest, t.column, t.doubt = len(parts), c, ""
+		}
+	}
+	if t.column == nil || w.quoted {
+		return token{}, 0
+	}
+	return t, 1
+}
+
+// costAt reads "cost" as the only column of money.
+func (l *lexer) costAt(words []word, i int) (token, int) {
+	c := l.file.only(money)
+	if !costs[words[i].lower] || words[i].quoted || c == nil {
+		return token{}, 0
+	}
+	return token{meaning: meaning{kind: columnName}, text: words[i].text, column: c}, 1
+}
+
+func written(words []word) string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = w.text
+	}
+	return strings.Join(out, " ")
+}
