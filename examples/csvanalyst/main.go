@@ -52,7 +52,7 @@ func main() {
 	flag.Int64Var(&c.maxUpload, "max-upload", 2<<30, "the maximum `bytes` of an upload")
 	flag.IntVar(&c.limits.Files, "max-files", 20, "the maximum `number` of files of a conversation")
 	flag.IntVar(&c.limits.Sessions, "max-sessions", 1000, "the maximum `number` of conversations of a user")
-	flag.Int64Var(&c.limits.Bytes, "max-stored", 20<<30, "the maximum `bytes` of all files together, besides their databases; an upload is counted at its end")
+	flag.Int64Var(&c.limits.Bytes, "max-stored", 20<<30, "the maximum `bytes` of all files together, besides their databases")
 	flag.DurationVar(&c.pace, "pace", 12*time.Millisecond, "the time that the offline model takes for a word")
 	flag.Parse()
 	if err := run(context.Background(), c); err != nil {

@@ -44,7 +44,7 @@ var refused = map[string]string{
 }
 
 // figures finds the figure of each line of an answer, with the name of its group.
-var figures = regexp.MustCompile(`(?m)^(?:- (.+?): |(?:There (?:are|is) |.*? is ))[$€]?([\d,]+(?:\.\d+)?)`)
+var figures = regexp.MustCompile(`(?m)^(?:- (.+?): |(?:There (?:are|is) |.*? is (?:about )?))[$€]?([\d,]+(?:\.\d+)?)`)
 
 func figuresOf(t *testing.T, answer string) map[string]float64 {
 	t.Helper()

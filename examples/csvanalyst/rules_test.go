@@ -81,7 +81,7 @@ func TestRulesDropNothing(t *testing.T) {
 		{"how many started in 2021", "There is 1 row in staff.csv where Start Date is in 2021."},
 		{"how many started before March 2020", "There are 3 rows in staff.csv where Start Date is before 2020-03-01."},
 		{"how many started from 2019 to 2021", "There are 3 rows in staff.csv where Start Date is between 2019-01-01 and 2021-12-31."},
-		{"average salary of Sales and Engineering", "The average Salary (USD) is $73,687.62, in staff.csv where Department is Sales or Engineering."},
+		{"average salary of Sales and Engineering", "The average Salary (USD) is about $73,687.62, in staff.csv where Department is Sales or Engineering."},
 		{"average salary excluding Engineering", "The average Salary (USD) is $53,833.50, in staff.csv where Department is not Engineering."},
 		{"highest and lowest rating", "The highest Rating is 5, and the lowest Rating is 3, in staff.csv."},
 		{"lowest and highest rating", "The lowest Rating is 3, and the highest Rating is 5, in staff.csv."},

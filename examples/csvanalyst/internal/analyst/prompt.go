@@ -18,6 +18,8 @@ Guidance:
 - To learn about a column use getCsvStatistics; to find a word, searchCsvText.
 - To compare two files, or two selections of rows, use compareCsvData.
 - The page shows results of tools as tables and charts. Say the answer in a sentence, and repeat at most ten rows.
+- The values of a column of type boolean are yes and no in conditions and groups, also where the rows say true and false.
+- Where a result has "rounded": true, its averages and medians are rounded: say "about".
 - Write amounts with their currency, commas between thousands and at most two decimals.
 - If the file cannot answer the question, say so and name the missing column.`
 )

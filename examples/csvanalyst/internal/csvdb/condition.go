@@ -18,7 +18,7 @@ func (q *query) condition(c Condition) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	name := quote(column.Name)
+	name := column.compared()
 	switch c.Op {
 	case "empty":
 		return name + " IS NULL", nil
@@ -66,10 +66,10 @@ func (q *query) list(column Column, c Condition) (string, error) {
 		}
 	}
 	if c.Op == "between" {
-		return quote(column.Name) + " BETWEEN ? AND ?", nil
+		return column.compared() + " BETWEEN ? AND ?", nil
 	}
 	marks := strings.Repeat(side(column, "?")+",", len(c.Values))
-	return side(column, quote(column.Name)) + " IN (" + strings.TrimSuffix(marks, ",") + ")", nil
+	return side(column, column.compared()) + " IN (" + strings.TrimSuffix(marks, ",") + ")", nil
 }
 
 // side is one side of an equation: texts are equal whatever their case.

@@ -13,9 +13,17 @@ import (
 // in memory.
 const maxMedian = 4_000_000
 
-// SQLite lacks two functions: fold, for a search that heeds no case in any script,
-// and median.
+// SQLite lacks three functions: fold, for a search that heeds no case in any script,
+// truth, which makes yes and no of a cell of type boolean, and median.
 func init() {
+	sqlite.MustRegisterDeterministicScalarFunction("truth", 1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+		if text, ok := args[0].(string); ok {
+			if v, ok := yesOrNo(text); ok {
+				return v, nil
+			}
+		}
+		return args[0], nil
+	})
 	sqlite.MustRegisterDeterministicScalarFunction("fold", 1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
 		if text, ok := args[0].(string); ok {
 			return strings.ToLower(text), nil

@@ -130,7 +130,7 @@ func TestImport(t *testing.T) {
 		{"times", "a,b\n2020-03-04T05:06:07Z,2020-03-04 05:06\n", `a:time b:time [["2020-03-04 05:06:07","2020-03-04 05:06:00"]]`, ""},
 		{"dates in several formats", "a\n2025-03-04\n04.03.2025\n4 Mar 2025\n\"March 4, 2025\"\n", `a:date [["2025-03-04"],["2025-03-04"],["2025-03-04"],["2025-03-04"]]`, ""},
 		{"dates and times", "a,b\n2025-03-04 05:06,x\n04.03.2025,y\n", `a:time b:text [["2025-03-04 05:06:00","x"],["2025-03-04 00:00:00","y"]]`, "midnight"},
-		{"yes and no", "a,b\nYes,1\nNO,2\ntrue,3\n,4\n", `a:boolean b:integer [["yes",1],["no",2],["yes",3],[null,4]]`, ""},
+		{"yes and no", "a,b\nYes,1\nNO,2\ntrue,3\n,4\n", `a:boolean b:integer [["Yes",1],["NO",2],["true",3],[null,4]]`, ""},
 		{"euros", "a,b\n\"€1,234.50\",x\n-€2,y\nn/a,z\n", `a:real b:text [[1234.5,"x"],[-2,"y"],[null,"z"]]`, "1,234.5"},
 		{"several currencies", "a,b\n$1.50,x\n€2.50,y\n", `a:text b:text [["$1.50","x"],["€2.50","y"]]`, "several currencies"},
 		{"spaces around a text", "a,b\n x ,1\n", `a:text b:integer [["x",1]]`, ""},

@@ -131,7 +131,7 @@ func (d *DB) Search(ctx context.Context, text string, columns []string, limit in
 		}
 		names = append(names, c.Name)
 		if v, ok := yesOrNo(strings.TrimSpace(text)); ok && c.Type == Boolean { // the file may say true
-			parts = append(parts, fmt.Sprintf("ifnull(%s = '%s', 0)", quote(c.Name), v))
+			parts = append(parts, fmt.Sprintf("ifnull(%s = '%s', 0)", c.compared(), v))
 			counts = append(counts, fmt.Sprintf("total(%[1]s), total(?2 <> '' AND %[1]s)", parts[len(parts)-1]))
 			continue
 		}

@@ -98,6 +98,8 @@ type Table struct {
 	Rows    [][]any `json:"rows"`
 	// Matched is how many rows, or groups, there are in all.
 	Matched int64 `json:"matched"`
+	// Rounded says that an average, a median or a deviation is rounded.
+	Rounded bool `json:"rounded,omitempty"`
 	// SQL is the statement that was run, with ? for each value.
 	SQL string `json:"sql"`
 }
@@ -239,7 +241,7 @@ func (q *query) groups(s Selection) ([]group, error) {
 		if err != nil {
 			return nil, err
 		}
-		g := group{c.Name, quote(c.Name)}
+		g := group{c.Name, c.compared()}
 		if known && c.Type.dated() {
 			g, dated = group{c.Name + " (" + s.Period + ")", fmt.Sprintf(period, g.text)}, true
 		}
@@ -276,7 +278,9 @@ func (q *query) finish(t *Table, s Selection) {
 		}
 		for _, row := range t.Rows {
 			if f, ok := row[i].(float64); ok {
-				row[i] = cells.Round(f)
+				rounded := cells.Round(f)
+				t.Rounded = t.Rounded || cells.average && math.Abs(rounded-f) > 1e-9*math.Abs(f) // less is an error of floats
+				row[i] = rounded
 			}
 		}
 	}
@@ -333,7 +337,7 @@ func (q *query) order(s Selection) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		name = quote(c.Name)
+		name = c.compared()
 	}
 	if s.Descending {
 		name += " DESC"
@@ -343,6 +347,15 @@ func (q *query) order(s Selection) (string, error) {
 		name += ", " + listOf(groups)
 	}
 	return " ORDER BY " + name, nil
+}
+
+// compared is a column in SQL as its values are compared: of a column of type boolean they are yes and no, also where
+// the file says true and false.
+func (c Column) compared() string {
+	if c.Type == Boolean {
+		return "truth(" + quote(c.Name) + ")"
+	}
+	return quote(c.Name)
 }
 
 // column finds a column, whatever its case.
@@ -392,7 +405,7 @@ func (q *query) figure(a Aggregate) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	name := quote(c.Name)
+	name := c.compared()
 	switch a.Function {
 	case "count", "min", "max":
 		return a.Function + "(" + name + ")", nil

@@ -108,7 +108,10 @@ func TestDatesAndAmounts(t *testing.T) {
 		{"in a quarter", rows("in_period", "2025-Q1"), `[[2]]`},
 		{"in a month", rows("in_period", "2025-02"), `[[1]]`},
 		{"in a month of any year", rows("in_period", "--02"), `[[2]]`},
-		{"yes in another word", csvdb.Selection{Columns: []string{"member"}, Where: []csvdb.Condition{{"member", "eq", "True", nil}}}, `[["yes"],["yes"]]`},
+		{"yes in another word", csvdb.Selection{Columns: []string{"member"}, Where: []csvdb.Condition{{"member", "eq", "True", nil}}}, `[["yes"],["TRUE"]]`},
+		{"no in another case", csvdb.Selection{Columns: []string{"member"}, Where: []csvdb.Condition{{"member", "in", "", []string{"false"}}}}, `[["No"],["no"]]`},
+		{"groups of yes and no", csvdb.Selection{GroupBy: []string{"member"}, Aggregates: []csvdb.Aggregate{{"count", ""}}, OrderBy: "member"}, `[["no",2],["yes",2],[null,1]]`},
+		{"values of yes and no", csvdb.Selection{Aggregates: []csvdb.Aggregate{{"count_distinct", "member"}, {"min", "member"}}}, `[[2,"no"]]`},
 		{"months, by time", by("month"), `[["2024-02",null],["2025-01",1000.1],["2025-02",0.2],["2025-04",0.1],[null,5]]`},
 		{"quarters", by("quarter"), `[["2024-Q1",null],["2025-Q1",1000.3],["2025-Q2",0.1],[null,5]]`},
 		{"years", by("year"), `[["2024",null],["2025",1000.4],[null,5]]`},
@@ -137,8 +140,13 @@ func TestFiguresAreRounded(t *testing.T) {
 	t.Parallel()
 	db := imported(t, "a,b,c\n0.1,0.00000012,1\n0.2,0.00000013,2\n0.30,0.00000014,2\n")
 	table, err := db.Select(t.Context(), csvdb.Selection{Aggregates: []csvdb.Aggregate{{"sum", "a"}, {"avg", "b"}, {"avg", "c"}}})
-	if got, e := json.Marshal(table.Rows); err != nil || e != nil || string(got) != `[[0.6,1.3e-7,1.67]]` {
-		t.Errorf("got %s, %v, %v", got, err, e)
+	if got, e := json.Marshal(table.Rows); err != nil || e != nil || string(got) != `[[0.6,1.3e-7,1.67]]` || !table.Rounded {
+		t.Errorf("got %s, %v, %v, rounded %v", got, err, e, table.Rounded)
+	}
+	// A sum is exact, and so is an average with few decimals.
+	table, err = db.Select(t.Context(), csvdb.Selection{Aggregates: []csvdb.Aggregate{{"sum", "a"}, {"avg", "a"}}})
+	if err != nil || table.Rounded || table.Rows[0][1] != 0.2 {
+		t.Errorf("got %v, %v, rounded %v", table.Rows, err, table.Rounded)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 type Type string
 
 // The types of a column. Dates and times are stored as text in the form of ISO 8601, which sorts by time.
-// A boolean is stored as "yes" or "no".
+// A boolean is stored as the file says it, such as "TRUE", and compared as "yes" or "no".
 const (
 	Integer Type = "integer"
 	Real    Type = "real"
@@ -295,8 +295,12 @@ func (f format) value(cell string) any {
 		}
 		return cell
 	}
-	if v, ok := f.read(cell); ok {
-		return v
+	v, ok := f.read(cell)
+	switch {
+	case !ok:
+		return nil
+	case f.kind == Boolean: // rows show what the file says
+		return cell
 	}
-	return nil
+	return v
 }

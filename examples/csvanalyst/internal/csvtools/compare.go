@@ -26,8 +26,10 @@ type (
 		Currency string     `json:"currency,omitempty"`
 		Groups   []compared `json:"rows"`
 		// Truncated says that a side has more groups than are compared.
-		Truncated bool     `json:"truncated,omitempty"`
-		SQL       []string `json:"sql"`
+		Truncated bool `json:"truncated,omitempty"`
+		// Rounded says that the figure of a side is rounded.
+		Rounded bool     `json:"rounded,omitempty"`
+		SQL     []string `json:"sql"`
 	}
 	compared struct {
 		Group      any      `json:"group,omitempty"`
@@ -55,7 +57,7 @@ func (b box) compare(ctx context.Context, in compareInput) (comparison, error) {
 		if cells := t.Columns[len(t.Columns)-1]; i == 0 || cells.Decimals > figure.Decimals {
 			figure = cells
 		}
-		c.Truncated = c.Truncated || t.Truncated
+		c.Truncated, c.Rounded = c.Truncated || t.Truncated, c.Rounded || t.Rounded
 		c.SQL = append(c.SQL, t.SQL)
 	}
 	if l, r := currency(sides[0]), currency(sides[1]); l != "" && r != "" && l != r {

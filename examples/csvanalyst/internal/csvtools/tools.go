@@ -92,7 +92,7 @@ func New(files Files) (*tools.Set, error) {
 		tools.New("aggregateCsvData", "Computes figures of all rows of a CSV file, or of each group of rows. Empty cells have no value: they count in no sum, average or median.", b.aggregate),
 		tools.New("filterAndAggregateCsvData", "Computes figures like aggregateCsvData, of the rows that fulfil conditions.", b.filterAggregate),
 		tools.New("getCsvStatistics", "Describes columns of a CSV file: type, empty cells, number of different values, minimum, maximum, mean, median, most frequent values.", b.statistics),
-		tools.New("searchCsvText", "Finds the rows of a CSV file that contain a text in any column, and counts them by column. A column of type boolean has yes and no, also where the file says true and false.", b.search),
+		tools.New("searchCsvText", "Finds the rows of a CSV file that contain a text in any column, and counts them by column. For a column of type boolean, yes finds true, too, and no finds false.", b.search),
 		tools.New("compareCsvData", "Computes one figure for two files, or for two selections of rows, and the difference: right minus left.", b.compare),
 	}
 	for i := range list {

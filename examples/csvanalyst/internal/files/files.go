@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"unicode"
 
 	"github.com/weft-go/weft/examples/csvanalyst/internal/csvdb"
@@ -29,8 +30,9 @@ var (
 // A Store keeps what users upload below a folder: the file as it is, and of a CSV
 // file a database. Names are made of ids, never of what a user calls a file.
 type Store struct {
-	folder  string
-	records *records.DB
+	folder   string
+	records  *records.DB
+	arriving atomic.Int64 // bytes of uploads that are not in the records yet
 }
 
 // Open makes the folder, and removes what uploads left that were cut off.
@@ -49,7 +51,7 @@ func Open(folder string, r *records.DB) (*Store, error) {
 			}
 		}
 	}
-	return &Store{folder, r}, nil
+	return &Store{folder: folder, records: r}, nil
 }
 
 // path is where a resource is stored; a record that says it is elsewhere is refused.
@@ -66,7 +68,9 @@ func (f *Store) Add(ctx context.Context, session, name string, content io.Reader
 		return r, err
 	}
 	r = records.Resource{ID: records.NewID(), SessionID: session, OriginalName: cleanName(name), MIMEType: "text/csv"}
-	head := bufio.NewReaderSize(content, 512)
+	up := &upload{r: content, store: f, room: func(bytes int64) error { return f.records.Room(ctx, session, bytes) }}
+	defer up.end()
+	head := bufio.NewReaderSize(up, 512)
 	begin, err := head.Peek(512)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return r, err
@@ -92,6 +96,33 @@ func (f *Store) Add(ctx context.Context, session, name string, content io.Reader
 	}
 	return r, f.records.CreateResource(ctx, r)
 }
+
+// roomStep is the number of bytes of an upload after which its room is checked again.
+const roomStep = 1 << 20
+
+// An upload is a reader that ends with an error when there is no room for all uploads that are arriving.
+type upload struct {
+	r              io.Reader
+	store          *Store
+	room           func(bytes int64) error
+	bytes, checked int64
+}
+
+func (u *upload) Read(p []byte) (int, error) {
+	n, err := u.r.Read(p)
+	u.bytes += int64(n)
+	arriving := u.store.arriving.Add(int64(n))
+	if u.bytes-u.checked >= roomStep {
+		u.checked = u.bytes
+		if full := u.room(arriving); full != nil {
+			return 0, full
+		}
+	}
+	return n, err
+}
+
+// end takes the bytes back when the upload is in the records, or has failed.
+func (u *upload) end() { u.store.arriving.Add(-u.bytes) }
 
 // write stores what is read under a name that it gets at the end.
 func write(path string, content io.Reader, kind string) (int64, error) {

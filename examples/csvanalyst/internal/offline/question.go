@@ -164,11 +164,16 @@ func (q *question) readGroup(i int) int {
 	case q.orders(t):
 		q.ends[0].column = t.column
 		return 1
-	case groupWords[t.before], t.before == "and" && list.kind == columnName && slices.Contains(q.groups, list.column.Name):
+	case groupWords[t.before], t.before == "and" && q.grouped(list):
 		q.groups, q.which = append(q.groups, t.column.Name), t.before == "which" || t.before == "what"
 		return 1
 	}
 	return 0
+}
+
+// grouped reports whether a token is a column of the groups.
+func (q *question) grouped(t token) bool {
+	return t.kind == columnName && slices.Contains(q.groups, t.column.Name)
 }
 
 // orders reports whether a column after "by" says what a superlative is about.
