@@ -19,9 +19,9 @@ var kinds = []kind{
 			` \d|\b(within|in|after|by|before|until) (\w+ )?` + number + ` (\w+ )?` + unit + `\b|\bdeadline\b`)},
 	{words(`money|budget|costs?|prices?|fees?|pay|paid|payment|how much`), regexp.MustCompile(
 		`(?i)[€$£]\s?\d|\b\d[\d.,]*\s?(million|thousand)?\s?(euros?|eur|usd|dollars?|pounds?|gbp|chf)\b|\b(eur|usd|gbp|chf)\s?\d`)},
-	{words(`judged`), regexp.MustCompile(`(?i)\d\s?(%|percent)|\b(criteria|criterion|points?|score[sd]?|weight(ed|ing)?|evaluat(ed|ion))\b`)},
+	{words(`judged|evaluat(e|ed|ion)|criteria|criterion|scor(ed|ing)`), regexp.MustCompile(`(?i)\d\s?(%|percent)|\b(criteria|criterion|points?|score[sd]?|weight(ed|ing)?|evaluat(ed|ion))\b`)},
 	{words(`whom|contact|address|e-?mail`), regexp.MustCompile(`[\w.+-]+@[\w-]+\.\w+|https?://`)},
-	{words(`fulfilled`), regexp.MustCompile(`(?i)\b(must|shall|has to|have to|required?|requires|mandatory)\b`)},
+	{words(`must|required?|requirements?|mandatory|fulfilled`), regexp.MustCompile(`(?i)\b(must|shall|has to|have to|required?|requires|mandatory)\b`)},
 }
 
 func words(list string) *regexp.Regexp { return regexp.MustCompile(`(?i)\b(` + list + `)\b`) }

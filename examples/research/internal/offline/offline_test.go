@@ -42,6 +42,7 @@ func TestAnswers(t *testing.T) {
 		"Question: Where do we send offers?" + passages:     "- Send offers to chairs@town.example, please. [11]",
 		"Question: What colour are boats?" + passages:       "I found no passage with most of these words: \"colour\", \"boats\".",
 		"Question: Do red chairs need wheels?" + passages:   "I found no passage with all of your words. The closest lacks \"wheels\":\n- The town wants 12 chairs. [3]\n- They must be red. [3-4]",
+		"Question: What is mandatory?" + passages:           "- They must be red. [3-4]",
 		"Question: Is rain red?" + passages:                 "I found no passage with all of your words. The closest:\n- They must be red. [3-4]\n- It rains. [9]",
 		"Question: Does it rain?" + passages:                "- It rains. [9]",
 		"Question: how is it?" + passages:                   "Ask about something that the document may say, in words that it may have.",
