@@ -276,12 +276,18 @@ func (q *query) finish(t *Table, s Selection) {
 		case a.Function != "sum" && a.Function != "min" && a.Function != "max":
 			cells.Decimals, cells.average = max(2, c.Decimals), true
 		}
-		for _, row := range t.Rows {
-			if f, ok := row[i].(float64); ok {
-				rounded := cells.Round(f)
-				t.Rounded = t.Rounded || cells.average && math.Abs(rounded-f) > 1e-9*math.Abs(f) // less is an error of floats
-				row[i] = rounded
-			}
+		t.round(i)
+	}
+}
+
+// round rounds the figures of a column.
+func (t *Table) round(i int) {
+	c := t.Columns[i]
+	for _, row := range t.Rows {
+		if f, ok := row[i].(float64); ok {
+			rounded := c.Round(f)
+			t.Rounded = t.Rounded || c.average && math.Abs(rounded-f) > 1e-9*math.Abs(f) // less is an error of floats
+			row[i] = rounded
 		}
 	}
 }

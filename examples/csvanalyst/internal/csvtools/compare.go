@@ -57,8 +57,7 @@ func (b box) compare(ctx context.Context, in compareInput) (comparison, error) {
 		if cells := t.Columns[len(t.Columns)-1]; i == 0 || cells.Decimals > figure.Decimals {
 			figure = cells
 		}
-		c.Truncated, c.Rounded = c.Truncated || t.Truncated, c.Rounded || t.Rounded
-		c.SQL = append(c.SQL, t.SQL)
+		c.note(t)
 	}
 	if l, r := currency(sides[0]), currency(sides[1]); l != "" && r != "" && l != r {
 		return comparison{}, fmt.Errorf("%w: the amounts of the left side are in %s and those of the right side in %s; compute each with aggregateCsvData", csvdb.ErrQuestion, l, r)
@@ -83,6 +82,12 @@ func (b box) compare(ctx context.Context, in compareInput) (comparison, error) {
 		}
 	}
 	return c, nil
+}
+
+// note keeps what is to be said of a side.
+func (c *comparison) note(t selected) {
+	c.Truncated, c.Rounded = c.Truncated || t.Truncated, c.Rounded || t.Rounded
+	c.SQL = append(c.SQL, t.SQL)
 }
 
 // currency returns the currency of the figure of a side.
