@@ -24,7 +24,7 @@ func Extract(_ context.Context, t extract.Turn) ([]extract.Proposal, error) {
 	var found []extract.Proposal
 	for _, sentence := range ends.Split(t.User, -1) {
 		sentence = strings.TrimSpace(sentence)
-		if fact, ok := toRemember(sentence); ok {
+		if fact, _, ok := toRemember(sentence); ok {
 			sentence = fact
 		}
 		m := says.FindStringSubmatch(sentence)

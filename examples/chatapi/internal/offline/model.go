@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weft-go/weft/examples/internal/rules"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory/agentmemory"
 )
@@ -27,38 +28,7 @@ var _ llm.Model = Model{}
 
 // Stream answers the last message of the user.
 func (m Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
-	return func(yield func(llm.Chunk, error) bool) {
-		for chunk, err := range llm.Reply(reply(r)) {
-			if err != nil || chunk.Kind != llm.ChunkText {
-				if !yield(chunk, err) {
-					return
-				}
-				continue
-			}
-			for _, word := range strings.SplitAfter(chunk.Text, " ") {
-				if err := m.wait(ctx); err != nil {
-					yield(llm.Chunk{}, err)
-					return
-				}
-				chunk.Text = word
-				if !yield(chunk, nil) {
-					return
-				}
-			}
-		}
-	}
-}
-
-func (m Model) wait(ctx context.Context) error {
-	if m.Pace <= 0 {
-		return ctx.Err()
-	}
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(m.Pace):
-		return nil
-	}
+	return rules.Model{Reply: reply, Pace: m.Pace}.Stream(ctx, r)
 }
 
 // A step is a tool call that was made for the message, and its answer.
@@ -106,11 +76,8 @@ func (t talk) has(tool string) bool {
 // reply is the next message: a tool call, or the answer.
 func reply(r llm.Request) llm.Message {
 	t := read(r)
-	if words, all, ok := topic(t.message); ok && t.hasTool(forgetTool) {
+	if words, all, ok := topic(t.message); ok && slices.Contains(t.tools, forgetTool) && !t.last {
 		return t.forget(words, all)
-	}
-	if keep, rest := twoParts(t.message); rest != "" && t.hasTool(agentmemory.StoreTool) {
-		return t.both(keep, rest)
 	}
 	if len(t.steps) > 0 {
 		if text := t.answer(t.steps[len(t.steps)-1]); text != "" {
@@ -121,34 +88,6 @@ func reply(r llm.Request) llm.Message {
 		return t.call(tool, arguments)
 	}
 	return llm.Assistant(t.without())
-}
-
-func (t talk) hasTool(name string) bool { return slices.Contains(t.tools, name) && !t.last }
-
-// both remembers the first part of a message, and answers the second part.
-func (t talk) both(keep, rest string) llm.Message {
-	first := t
-	if first.message = keep; len(t.steps) < 2 {
-		tool, arguments := first.choose()
-		if tool != "" {
-			return t.call(tool, arguments)
-		}
-	}
-	said := ""
-	if len(t.steps) > 0 {
-		said = first.answer(t.steps[0]) + "\n\n"
-	}
-	second := t
-	second.message = rest
-	if len(t.steps) > 1 {
-		if text := second.answer(t.steps[len(t.steps)-1]); text != "" {
-			return llm.Assistant(said + text)
-		}
-	}
-	if tool, arguments := second.choose(); tool != "" {
-		return t.call(tool, arguments)
-	}
-	return llm.Assistant(said + second.without())
 }
 
 // forgetTool is the name of the application's tool.
@@ -187,29 +126,19 @@ func forgotten(answer string) string {
 	var out struct {
 		Forgotten []string `json:"forgotten"`
 		More      int      `json:"more"`
-		NotFound  []string `json:"not_found"`
 		Stays     string   `json:"stays"`
 	}
 	if err := json.Unmarshal([]byte(answer), &out); err != nil {
 		return answer
 	}
-	var b strings.Builder
-	for _, list := range []struct {
-		head  string
-		facts []string
-	}{{"I forgot:", out.Forgotten}, {"This was forgotten already:", out.NotFound}} {
-		if len(list.facts) > 0 {
-			b.WriteString(list.head + "\n")
-			for _, fact := range list.facts {
-				b.WriteString("- " + toYou(fact) + "\n")
-			}
-			b.WriteString("\n")
-		}
+	text := "I forgot:"
+	for _, fact := range out.Forgotten {
+		text += "\n- " + toYou(fact)
 	}
 	if out.More > 0 {
-		fmt.Fprintf(&b, "%d more facts were forgotten.\n\n", out.More)
+		text += fmt.Sprintf("\n\n%d more facts were forgotten.", out.More)
 	}
-	return b.String() + out.Stays
+	return text + "\n\n" + out.Stays
 }
 
 func (t talk) call(tool string, arguments map[string]any) llm.Message {
@@ -222,7 +151,7 @@ func (t talk) call(tool string, arguments map[string]any) llm.Message {
 
 // choose picks a tool by the words of the message.
 func (t talk) choose() (string, map[string]any) {
-	fact, toStore := toRemember(t.message)
+	fact, _, toStore := toRemember(t.message)
 	query := map[string]any{"query": t.message}
 	switch {
 	case toStore && t.has(agentmemory.StoreTool):
@@ -248,11 +177,15 @@ func (t talk) answer(s step) string {
 	}
 	switch s.call.Name {
 	case agentmemory.StoreTool:
-		fact, _ := toRemember(t.message)
+		fact, rest, _ := toRemember(t.message)
+		text := "I will remember that " + toYou(fact) + "."
 		if strings.Contains(s.answer, "already") {
-			return "I knew that already: " + toYou(fact) + "."
+			text = "I knew that already: " + toYou(fact) + "."
 		}
-		return "I will remember that " + toYou(fact) + "."
+		if rest != "" {
+			text += " Ask the rest in another message: " + rest
+		}
+		return text
 	case agentmemory.ContextTool:
 		return s.answer
 	case agentmemory.RecallTool:
@@ -275,7 +208,7 @@ func (t talk) without() string {
 	if len(t.tools) == 0 {
 		return fmt.Sprintf("You said: %q. %sI have no memory and no documents here, so there is nothing that I can look up.", cut(t.message), honest)
 	}
-	if _, toStore := toRemember(t.message); toStore || asks.MatchString(t.message) {
+	if _, _, toStore := toRemember(t.message); toStore || asks.MatchString(t.message) {
 		return "I have nothing to do that with. " + honest + "I can only use the tools that I am given."
 	}
 	return fmt.Sprintf("You said: %q. %stell me to remember or to forget something, ask what I know about you, or ask something that the documents answer.", cut(t.message), honest)

@@ -39,8 +39,27 @@ var (
 	entities  = strings.NewReplacer("&quot;", `"`, "&lt;", "<", "&gt;", ">", "&amp;", "&")
 )
 
-// toRemember returns what the user wants to be kept, as the user says it.
-func toRemember(message string) (string, bool) {
+// ended finds the end of a sentence.
+var ended = regexp.MustCompile(`[.!?]+ `)
+
+// mostStops is how many sentences are looked at for a question, so that a long message takes little time.
+const mostStops = 50
+
+// toRemember returns what the user wants to be kept, as the user says it, and the question after it, if there is one. A
+// stop before it may belong to an abbreviation.
+func toRemember(message string) (fact, rest string, ok bool) {
+	for _, at := range ended.FindAllStringIndex(message, mostStops) {
+		after := message[at[1]:]
+		if fact, ok := order(message[:at[1]-1]); ok && asks.MatchString(strings.TrimRight(after, "? ")) {
+			return fact, after, true
+		}
+	}
+	fact, ok = order(message)
+	return fact, "", ok
+}
+
+// order returns what a message wants to be kept.
+func order(message string) (fact string, ok bool) {
 	if strings.HasSuffix(message, "?") {
 		return "", false
 	}
@@ -51,25 +70,6 @@ func toRemember(message string) (string, bool) {
 		}
 	}
 	return "", false
-}
-
-var ended = regexp.MustCompile(`[.!?]+ `)
-
-// twoParts splits a message with a sentence to remember and a question after it. A question that begins as one is
-// better than the words after the last stop: a stop may belong to an abbreviation.
-func twoParts(message string) (keep, rest string) {
-	keep = message
-	for _, at := range ended.FindAllStringIndex(message, -1) {
-		before, after := message[:at[1]-1], message[at[1]:]
-		if _, ok := toRemember(before); !ok || !asks.MatchString(after) {
-			continue
-		}
-		keep, rest = before, after
-		if asks.MatchString(strings.TrimRight(after, "? ")) {
-			break
-		}
-	}
-	return keep, rest
 }
 
 var (

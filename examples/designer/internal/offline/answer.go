@@ -50,7 +50,7 @@ func (d *dialogue) misunderstood() []string {
 	if d.all > 0 {
 		line += ", and looked without " + map[bool]string{true: "it", false: "them"}[len(words) == 1]
 	}
-	if line += "."; d.wanted.acts || d.wanted.again {
+	if line += "."; d.wanted.acts {
 		line += " So nothing was quoted, ordered or made."
 	}
 	return []string{line}
@@ -98,11 +98,7 @@ func (d *dialogue) found() (lines []string) {
 	case d.loose():
 		lines = append(lines, fmt.Sprintf("No product fits all of that (%s). %s with %s:", conditions, products(d.all), quotedList(d.known(d.wanted.words))))
 	case len(d.shown) < d.all:
-		order := "the cheapest"
-		if d.wanted.best == "dearest" {
-			order = "the most expensive"
-		}
-		lines = append(lines, fmt.Sprintf("%s (%s); these are %s %d:", products(d.all), conditions, order, len(d.shown)))
+		lines = append(lines, fmt.Sprintf("%s (%s); these are the cheapest %d:", products(d.all), conditions, len(d.shown)))
 	default:
 		lines = append(lines, fmt.Sprintf("%s (%s):", products(d.all), conditions))
 	}
@@ -134,12 +130,11 @@ func (d *dialogue) about() []string {
 	if !w.tells() {
 		return nil
 	}
-	does := w.acts || w.again
 	list, problem := d.chosen()
 	switch {
-	case does && d.loose():
+	case w.acts && d.loose():
 		return []string{"Nothing was quoted, ordered or made, because this is not what you asked for."}
-	case problem != "" && (does || len(w.places) > 0):
+	case problem != "" && (w.acts || len(w.places) > 0):
 		return []string{problem}
 	case problem != "":
 		return nil
@@ -149,11 +144,8 @@ func (d *dialogue) about() []string {
 
 // tells reports whether a request asks for more than a list.
 func (w wish) tells() bool {
-	if w.acts || w.again {
-		return true
-	}
 	priced := w.price && (len(w.ids) == 0 || w.quantity > 0)
-	return priced || len(w.places) > 0 || w.best != ""
+	return w.acts || priced || len(w.places) > 0 || w.cheapest
 }
 
 // lacking tells of each action of the request that the agent has no tool for.
@@ -182,7 +174,7 @@ func (d *dialogue) acted() bool {
 // prices tells the products that were picked, with the price of the quantity that was asked for.
 func (d *dialogue) prices(list []product) (lines []string) {
 	w := d.wanted
-	searched := w.search && len(w.places) == 0 && w.best == ""
+	searched := w.search && len(w.places) == 0 && !w.cheapest
 	for _, p := range list {
 		switch {
 		case w.quantity > 0:
@@ -191,8 +183,8 @@ func (d *dialogue) prices(list []product) (lines []string) {
 			lines = append(lines, "- "+p.String())
 		}
 	}
-	if w.best != "" && len(lines) > 0 {
-		name := map[string]string{"cheapest": "The cheapest", "dearest": "The most expensive"}[w.best]
+	if w.cheapest && len(lines) > 0 {
+		name := "The cheapest"
 		if !w.search {
 			name += fmt.Sprintf(" of the %d that I showed", len(d.shown))
 		}
@@ -271,13 +263,12 @@ func field(answer, name string) string {
 
 // nothingDone answers a request that no tool was called for.
 func (d *dialogue) nothingDone() string {
-	w := d.wanted
 	switch {
-	case w.recalls && len(d.facts) == 0:
+	case d.wanted.recalls && len(d.facts) == 0:
 		return "I know nothing about you yet."
-	case w.recalls:
+	case d.wanted.recalls:
 		return "I know this about you:\n- " + strings.Join(d.facts, "\n- ")
-	case len(Facts(w.said)) > 0 && len(d.strangers()) == 0:
+	case len(Facts(d.wanted.said)) > 0 && len(d.strangers()) == 0:
 		return "Thank you, I will remember that."
 	}
 	return "Rules answer here, and no language model. Try: find oak chairs under 700; a sofa, but not leather; how much is the " +

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -11,26 +12,20 @@ func (d *dialogue) chosen() (list []product, problem string) {
 	switch {
 	case len(w.ids) > 0:
 		return slices.DeleteFunc(slices.Clone(d.shown), func(p product) bool { return !slices.Contains(w.ids, p.ID) }), ""
+	case w.again && len(d.quoted) == 1 && w.quantity > 0: // another quantity of what the last quote was about
+		return []product{{ID: d.quoted[0]}}, ""
 	case w.again:
-		return d.quotedBefore()
+		return nil, "Say which product and how many, such as: quote 6 of P042."
 	case len(d.shown) == 0 || w.search && d.all == 0:
 		return nil, "Tell me which products first, such as: find oak chairs under 700."
 	case len(w.places) > 0:
 		return d.placed()
-	case w.best != "":
-		return []product{d.best()}, ""
+	case w.cheapest:
+		return []product{slices.MinFunc(d.shown, func(a, b product) int { return cmp.Compare(a.Price, b.Price) })}, ""
 	case w.every, w.scene, len(d.shown) == 1:
 		return d.shown, ""
 	}
 	return nil, "Which of them? Say for example: the second, the cheapest, all of them, or an id such as " + d.shown[0].ID + "."
-}
-
-// quotedBefore is the product of the last quote that was asked for, for another quantity of it.
-func (d *dialogue) quotedBefore() ([]product, string) {
-	if len(d.quoted) == 1 && d.wanted.quantity > 0 {
-		return []product{{ID: d.quoted[0]}}, ""
-	}
-	return nil, "Say which product and how many, such as: quote 6 of P042."
 }
 
 // placed are the products at the places of the last list that the request names.
@@ -45,15 +40,4 @@ func (d *dialogue) placed() (list []product, problem string) {
 		list = append(list, d.shown[place-1])
 	}
 	return list, ""
-}
-
-// best is the cheapest or the most expensive product that was shown.
-func (d *dialogue) best() product {
-	best := d.shown[0]
-	for _, p := range d.shown {
-		if d.wanted.best == "cheapest" && p.Price < best.Price || d.wanted.best == "dearest" && p.Price > best.Price {
-			best = p
-		}
-	}
-	return best
 }

@@ -61,7 +61,9 @@ func read(r llm.Request) *dialogue {
 		case llm.RoleAssistant:
 			for _, c := range m.ToolCalls {
 				calls[c.ID] = c
-				d.propose(c)
+				if c.Name == "createQuote" {
+					d.quoted = productID.FindAllString(string(c.Arguments), -1)
+				}
 			}
 		case llm.RoleTool:
 			d.take(calls[m.ToolCallID], m)
@@ -119,22 +121,6 @@ func (d *dialogue) take(c llm.ToolCall, m llm.Message) {
 		d.shown, d.looked = []product{answer.product}, true
 	case c.Name == "createQuote":
 		d.quote = answer.ID
-	}
-}
-
-// propose notes the products of a quote that is asked for.
-func (d *dialogue) propose(c llm.ToolCall) {
-	var in struct {
-		Items []struct {
-			ProductID string `json:"product_id"`
-		} `json:"items"`
-	}
-	if c.Name != "createQuote" || json.Unmarshal(c.Arguments, &in) != nil {
-		return
-	}
-	d.quoted = nil
-	for _, item := range in.Items {
-		d.quoted = append(d.quoted, item.ProductID)
 	}
 }
 

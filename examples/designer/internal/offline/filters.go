@@ -87,16 +87,11 @@ var (
 	below    = regexp.MustCompile(`(?:\b|^|\s)(?:` + less + `|cheaper than|<)` + euros + `\s*` + amount + euros)
 	above    = regexp.MustCompile(`(?:\b|^|\s)(?:over|above|more than|more expensive than|>)` + euros + `\s*` + amount + euros)
 	notAbove = regexp.MustCompile(`\b(?:not|no|isn't|aren't)(?: any)? (wider|broader|deeper|taller|higher) than ` + length)
-	smaller  = regexp.MustCompile(`\b(narrower|shallower|lower) than ` + length)
-	sized    = regexp.MustCompile(`\b(?:` + less + `|` + most + `) ` + length + `(?: in)? (wide|width|deep|depth|tall|high|height)\b`)
-	sizedBy  = regexp.MustCompile(`\b(width|depth|height) (?:of )?(?:` + less + `|` + most + `) ` + length)
 	counted  = regexp.MustCompile(`\b(one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b( of| met| m\b| cm| piece| chair)?`)
 )
 
 var dimensions = map[string]string{
-	"wider": "max_width_cm", "broader": "max_width_cm", "narrower": "max_width_cm", "wide": "max_width_cm", "width": "max_width_cm",
-	"deeper": "max_depth_cm", "shallower": "max_depth_cm", "deep": "max_depth_cm", "depth": "max_depth_cm",
-	"taller": "max_height_cm", "higher": "max_height_cm", "lower": "max_height_cm", "tall": "max_height_cm", "high": "max_height_cm", "height": "max_height_cm",
+	"wider": "max_width_cm", "broader": "max_width_cm", "deeper": "max_depth_cm", "taller": "max_height_cm", "higher": "max_height_cm",
 }
 
 // digits writes the words of numbers as digits. "One" is a number only before what it counts.
@@ -130,10 +125,7 @@ func (f *filters) measure(text string) string {
 		}
 		f.sizes[dimensions[word]] = n
 	}
-	for _, form := range []*regexp.Regexp{notAbove, smaller, sizedBy} {
-		take(form, func(m []string) { size(m[1], m[2], m[3]) })
-	}
-	take(sized, func(m []string) { size(m[3], m[1], m[2]) })
+	take(notAbove, func(m []string) { size(m[1], m[2], m[3]) })
 	if regexp.MustCompile(length).MatchString(text) {
 		return text // another size, which no price may swallow
 	}

@@ -27,28 +27,19 @@ func (m Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, e
 	return rules.Model{Reply: reply, Pace: m.Pace}.Stream(ctx, r)
 }
 
-// reply is the next message: tool calls while there is something to do, and then the answer. Its cost is
-// an estimate, as a provider's would be counted.
+// reply is the next message: tool calls while there is something to do, and then the answer.
 func reply(r llm.Request) llm.Message {
 	d := read(r)
-	out := llm.Message{}
-	if next, ok := d.next(); ok && r.ToolChoice.Mode != llm.ToolsNone {
-		arguments, err := json.Marshal(next.arguments)
-		if err != nil {
-			return llm.Assistant("I could not call " + next.tool + ": " + err.Error())
-		}
-		// The number of messages only grows, so no two calls of a conversation have one id.
-		out = llm.Assistant("", llm.ToolCall{ID: fmt.Sprintf("call_%d", len(r.Messages)), Name: next.tool, Arguments: arguments})
-	} else {
-		out = llm.Assistant(d.answer())
+	next, ok := d.next()
+	if !ok || r.ToolChoice.Mode == llm.ToolsNone {
+		return llm.Assistant(d.answer())
 	}
-	u := llm.Usage{Output: int64(llm.EstimateTokens(out))}
-	for _, m := range r.Messages {
-		u.Input += int64(llm.EstimateTokens(m))
+	arguments, err := json.Marshal(next.arguments)
+	if err != nil {
+		return llm.Assistant("I could not call " + next.tool + ": " + err.Error())
 	}
-	u.Total = u.Input + u.Output
-	out.Usage = &u
-	return out
+	// The number of messages only grows, so no two calls of a conversation have one id.
+	return llm.Assistant("", llm.ToolCall{ID: fmt.Sprintf("call_%d", len(r.Messages)), Name: next.tool, Arguments: arguments})
 }
 
 // A step is a call of a tool, and what came of it.

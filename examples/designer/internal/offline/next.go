@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -65,10 +66,7 @@ func (d *dialogue) tries() (list []map[string]any) {
 	if w.every {
 		first["limit"] = 20
 	}
-	if w.best == "dearest" {
-		first["sort"] = "dearest"
-	}
-	if liked := d.preferred(); len(liked) > 0 && w.best == "" {
+	if liked := d.preferred(); len(liked) > 0 && !w.cheapest {
 		first["prefer"] = strings.Join(liked, " ")
 	}
 	if len(words) == 0 {
@@ -169,7 +167,7 @@ func (d *dialogue) scene() (step, bool) {
 func (d *dialogue) makeQuote() (step, bool) {
 	w := d.wanted
 	_, done := d.did("createQuote")
-	fresh := d.quote == "" || w.search || len(w.ids) > 0 || len(w.places) > 0 || w.best != ""
+	fresh := d.quote == "" || w.search || len(w.ids) > 0 || len(w.places) > 0 || w.cheapest
 	if needed := w.quote || w.again || w.order && w.quoteID == "" && fresh; !needed || done || w.order && !d.can("submitOrder") {
 		return step{}, false
 	}
@@ -181,10 +179,7 @@ func (d *dialogue) makeQuote() (step, bool) {
 }
 
 func (d *dialogue) submit() (step, bool) {
-	id := d.wanted.quoteID
-	if id == "" {
-		id = d.quote
-	}
+	id := cmp.Or(d.wanted.quoteID, d.quote)
 	if _, done := d.did("submitOrder"); !d.wanted.order || done || id == "" || len(d.strangers()) > 0 {
 		return step{}, false
 	}

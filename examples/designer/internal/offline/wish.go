@@ -15,9 +15,9 @@ type wish struct {
 	ids                                               []string // products that are named by id
 	quoteID                                           string
 	filters                                           filters
-	quantity                                          int      // 0 if the request has none
-	places                                            []int    // "the second": 2; "the last": -1
-	best                                              string   // cheapest or dearest
+	quantity                                          int   // 0 if the request has none
+	places                                            []int // "the second": 2; "the last": -1
+	cheapest                                          bool
 	every                                             bool     // "all of them"
 	words                                             []string // what is left
 	notes                                             []string // what was guessed
@@ -39,7 +39,6 @@ var (
 	changing  = regexp.MustCompile(`\b(?:no,? )?(?:wait,? )?(?:make (?:it|that|them)|change (?:it|that|the quantity) to)\b|\b(?:instead|rather)\b`)
 	everyone  = regexp.MustCompile(`\b(?:all|each|every|both|these|those|them|everything)\b`)
 	cheapest  = regexp.MustCompile(`\b(?:cheapest|least expensive)\b`)
-	dearest   = regexp.MustCompile(`\b(?:most expensive|dearest|priciest)\b`)
 	ordinal   = regexp.MustCompile(`(\b(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last|[0-9]+(?:st|nd|rd|th)|(?:number|no\.) ?[0-9]+)|# ?[0-9]+)\b(?: ones?\b)?`)
 )
 
@@ -64,8 +63,8 @@ func (d *dialogue) understand(said string) wish {
 	text = w.filters.measure(digits(text))
 	text = w.intend(text)
 	w.read(d.words, text)
-	w.acts = w.scene || w.quote || w.order
-	w.search = len(w.ids) == 0 && !w.again && (w.filters.any() || len(w.words) > 0 && (asks || w.price || w.acts || w.best != ""))
+	w.acts = w.scene || w.quote || w.order || w.again
+	w.search = len(w.ids) == 0 && !w.again && (w.filters.any() || len(w.words) > 0 && (asks || w.price || w.acts || w.cheapest))
 	return w
 }
 
@@ -85,13 +84,7 @@ func (w *wish) intend(text string) string {
 	w.price = take(pricing)
 	take(sizing) // each line has the size
 	w.again, w.every = take(changing), take(everyone)
-	switch cheap, dear := cheapest.MatchString(text), dearest.MatchString(text); {
-	case cheap && dear: // both are left as words that were not understood
-	case cheap && take(cheapest):
-		w.best = "cheapest"
-	case dear && take(dearest):
-		w.best = "dearest"
-	}
+	w.cheapest = take(cheapest)
 	for _, m := range ordinal.FindAllStringSubmatch(text, -1) {
 		w.places = append(w.places, placeOf(m[1]))
 	}
