@@ -94,8 +94,8 @@ type Mark struct {
 	Node   string
 }
 
-// The marks of the engine that decide the status of a thread, and a bit in the kind of the
-// last write of a task's result.
+// The marks of the engine that decide the status of a thread, a bit in the kind of the last
+// write of a task's result, and the kind of the failure of a task that refused an answer.
 const (
 	markAsk     = "$ask"
 	markError   = "$error"
@@ -103,11 +103,13 @@ const (
 	markDone    = "$done"
 	markVoid    = "$void"
 	endOfResult = 0x80
+	asksAgain   = 1
 )
 
 // Marks returns the pending writes that give a thread a status: the open questions and the
 // failures of tasks without a result, and the static pauses. A failure of a task hides its
-// questions. Marks also returns the tasks whose marks of earlier writes do not count any more,
+// questions, unless the task failed because it could not read an answer: it waits for another one.
+// Marks also returns the tasks whose marks of earlier writes do not count any more,
 // because they have a result or a failure. The writes are those of the newest checkpoint of the
 // root namespace, or those of one PutWrites.
 //
@@ -128,7 +130,7 @@ func Marks(writes []Write) (marks []Mark, ended []string) {
 		case w.Channel == markStop:
 			marks = append(marks, stops(w)...)
 		case done[w.Task]:
-		case w.Channel == markError && len(w.Data) > 0: // else the task is being retried
+		case w.Channel == markError && w.Kind != asksAgain && len(w.Data) > 0: // else the task is being retried
 			marks = append(marks, Mark{w.Task, w.Index, Failed, nodeOf(w.Task)})
 		case w.Channel == markAsk && !failed[w.Task] && string(w.Data) != "[]": // else the question was withdrawn
 			marks = append(marks, Mark{w.Task, w.Index, Paused, nodeOf(w.Task)})
@@ -145,7 +147,7 @@ func outcomes(writes []Write) (done, failed map[string]bool) {
 		switch w := &writes[i]; {
 		case endsTask(w) && w.Index >= void[w.Task]:
 			done[w.Task] = true
-		case w.Channel == markError:
+		case w.Channel == markError && w.Kind != asksAgain:
 			failed[w.Task] = true
 		}
 	}

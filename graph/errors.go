@@ -125,7 +125,8 @@ func newNodeError(f engine.TaskFailure) error {
 type PanicError struct {
 	// Value is the argument of panic.
 	Value any
-	// Location is the file and line that panicked.
+	// Location is the file and line of the code outside Weft that panicked, or that called the
+	// function of Weft that panicked.
 	Location string
 	// Stack is the stack of the goroutine that panicked.
 	Stack []byte
@@ -153,23 +154,41 @@ func recoverPanic(err *error) {
 }
 
 // panicLocation returns the file and line of the panic that a deferred call of
-// recoverPanic handles: the first stack frame above the frames of package runtime.
+// recoverPanic handles. It is the first stack frame of the user's code above the frames of
+// package runtime. If Weft alone runs between the panic and the engine, it is the first
+// frame.
 func panicLocation() string {
 	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
-	panicking := false
+	panicking, first := false, ""
 	for {
 		frame, more := frames.Next()
 		switch {
 		case strings.HasPrefix(frame.Function, "runtime."):
 			panicking = true
 		case panicking:
-			return fmt.Sprintf("%s:%d", frame.File, frame.Line)
+			at := fmt.Sprintf("%s:%d", frame.File, frame.Line)
+			if !ownFrame(frame) {
+				return at
+			}
+			if first == "" {
+				first = at
+			}
+			more = more && !strings.HasPrefix(frame.Function, module+"internal/engine.") // above are the callers of the run
 		}
 		if !more {
-			return ""
+			return first
 		}
 	}
+}
+
+// module begins the names of the functions of Weft.
+const module = "github.com/weft-go/weft/"
+
+// ownFrame reports whether a frame is one of Weft's packages, and not of its tests or examples.
+func ownFrame(f runtime.Frame) bool {
+	rest, own := strings.CutPrefix(f.Function, module)
+	return own && !strings.HasPrefix(rest, "examples/") && !strings.HasSuffix(f.File, "_test.go")
 }
 
 // A BuildError is one mistake in a graph, found by [Builder.Compile].

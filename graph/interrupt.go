@@ -72,7 +72,7 @@ func (i *Interrupt[P, A]) WaitKey(ctx context.Context, key string, prompt P) (an
 		}
 		return answer, &pauseError{fmt.Errorf("graph: waiting for an answer to %q; return this error from the node", question)}
 	}
-	if answer, err = jsonform.Unmarshal[A](given); err != nil {
+	if answer, err = jsonform.Read[A](given); err != nil {
 		err = &pauseError{fmt.Errorf("graph: interrupt %q: the answer %s cannot be read, and the question is open again: %w", i.name, given, err)}
 		return answer, errors.Join(err, t.Reject(id, err))
 	}
@@ -107,8 +107,12 @@ func (i *Interrupt[P, A]) Open(s *Snapshot) ([]OpenQuestion[P], error) {
 // Answer returns the answer to an open question, as input of the thread's next run.
 // A run may be given any number of answers. If its input is answers only, tasks with
 // other open questions keep waiting. An id that is not open in the thread is an
-// [ErrNoQuestion]. An answer that does not decode into A fails the node and the nodes
-// around its subgraph, even if they handle the error, and the question is open again.
+// [ErrNoQuestion].
+//
+// An answer that does not decode into A, or has a field that A does not have, fails the
+// node and the nodes around its subgraph, even if they handle the error. The question is
+// open again, and the thread waits for it. If A has UnmarshalJSON, it decides which
+// fields an answer may have.
 func (i *Interrupt[P, A]) Answer(id string, answer A) state.Write {
 	data, err := jsonform.Marshal(answer)
 	if err != nil {

@@ -117,3 +117,37 @@ func requirePlace(t *testing.T, err error, name, text string) {
 		require.NotEmpty(t, panicked.Stack, name)
 	}
 }
+
+// TestPanicNamesTheLineOfTheUser proves that the location of a panic inside a function of Weft is the line
+// that called the function, and that the location of another panic is its own line.
+func TestPanicNamesTheLineOfTheUser(t *testing.T) {
+	t.Parallel()
+	undeclared := state.Last[string]("undeclared")
+	var nobody *verdict
+	for name, fn := range map[string]graph.NodeFunc{
+		"an undeclared channel": func(_ context.Context, v state.View) (state.Update, error) { undeclared.Get(v); return nil, nil },
+		"a nil pointer":         func(context.Context, state.View) (state.Update, error) { nobody.Approved = true; return nil, nil },
+		"a panic":               func(context.Context, state.View) (state.Update, error) { panic("boom") },
+		"in a decorator":        node.Retry(node.RetryPolicy{}, func(_ context.Context, v state.View) (state.Update, error) { undeclared.Get(v); return nil, nil }),
+	} {
+		b := graph.New("test", note)
+		b.Node("n", fn)
+		chain(b, "n")
+		_, err := compile(t, b, graph.Options{}).Invoke(t.Context(), note.Put("go"))
+		var p *graph.PanicError
+		require.ErrorAs(t, err, &p, name)
+		require.Contains(t, p.Location, "graph/panic_test.go:", name)
+	}
+}
+
+// TestPanicOfWeftAloneNamesItsOwnLine proves that a panic of a node of Weft does not blame the caller of the run.
+func TestPanicOfWeftAloneNamesItsOwnLine(t *testing.T) {
+	t.Parallel()
+	b := graph.New("test", note)
+	b.Node("n", node.Cache(state.Last[string]("undeclared").Get, node.CachePolicy{}, mark("n")))
+	chain(b, "n")
+	_, err := compile(t, b, graph.Options{}).Invoke(t.Context(), note.Put("go"))
+	var p *graph.PanicError
+	require.ErrorAs(t, err, &p)
+	require.NotContains(t, p.Location, "_test.go")
+}

@@ -120,6 +120,23 @@ var statusCases = []testCase{
 		}
 		f.wantStatus(checkpoint.StatusQuery{Status: checkpoint.Failed}, failed...)
 	}},
+	{name: "list_status/unreadable_answer", needs: needsStatus, promise: "a failure that leaves the question of its task open does not hide the question, and replaces an earlier failure", run: func(f *fixture) {
+		again := failure("n")
+		again.Kind = 1
+		for _, thread := range []string{"asked", "failed", "failed after", "ended"} {
+			f.put(thread)
+			f.mark(thread, ask("n"))
+		}
+		f.mark("asked", again)
+		f.mark("failed", failure("n"))
+		f.mark("failed", again, ask("n"))
+		f.mark("failed after", ask("n"), again)
+		f.mark("failed after", failure("n"))
+		f.mark("ended", ask("n"), again)
+		f.mark("ended", result("n"))
+		f.wantStatus(checkpoint.StatusQuery{Status: checkpoint.Paused}, "n asked", "n failed")
+		f.wantStatus(checkpoint.StatusQuery{Status: checkpoint.Failed}, "n failed after")
+	}},
 	{name: "list_status/refused", needs: needsStatus, promise: "ListStatus refuses an unknown status, and ends with an error when its context is done", run: func(f *fixture) {
 		f.put("t")
 		f.mark("t", ask("n"))

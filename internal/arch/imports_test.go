@@ -36,7 +36,7 @@ var layers = map[string][]string{
 	"internal/uuid":      nil,
 	"internal/suggest":   nil,
 	"internal/lru":       nil,
-	"internal/jsonform":  nil,
+	"internal/jsonform":  {"internal/suggest"},
 	"internal/statecore": {"internal/jsonform", "internal/suggest"},
 	"state":              {"internal/statecore", "internal/jsonform", "internal/uuid"},
 	"checkpoint":         nil,

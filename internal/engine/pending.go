@@ -47,7 +47,13 @@ func (t *Task) result() ([]checkpoint.Write, error) {
 		}
 		return writes, err
 	case t.err != nil:
-		return []checkpoint.Write{{Task: t.ID(), Index: indexError, Channel: markError, Data: []byte(t.err.Error())}}, nil
+		failure := checkpoint.Write{Task: t.ID(), Index: indexError, Channel: markError, Data: []byte(t.err.Error())}
+		if !t.asksAgain() {
+			return []checkpoint.Write{failure}, nil
+		}
+		failure.Kind = asksAgain
+		w, err := encodeMark(t.ID(), markAsk, indexAsk, t.saved.pauses) // a failure may have ended its mark
+		return []checkpoint.Write{w, failure}, err
 	}
 	e := pendingEncoder{plan: t.scope.plan, task: t.ID(), index: t.nextIndex}
 	for _, w := range t.writes {
@@ -69,6 +75,16 @@ func (t *Task) result() ([]checkpoint.Write, error) {
 		return pack(e.out), nil
 	}
 	return e.out, e.err
+}
+
+// asksAgain reports whether the run refused the answer to a question of the task.
+func (t *Task) asksAgain() bool {
+	s := t.scope.session
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return t.saved != nil && slices.ContainsFunc(t.saved.pauses, func(p Pause) bool {
+		return p.Kind == Question && slices.Contains(s.refused, p.ID)
+	})
 }
 
 // void stores that the results of a superstep do not count, because its writes were refused.

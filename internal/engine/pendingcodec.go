@@ -35,6 +35,9 @@ const (
 // Older versions stored a [markDone] after that write instead.
 const endOfResult = 0x80
 
+// asksAgain is the kind of a [markError] of a task that refused an answer and so waits for another one.
+const asksAgain = 1
+
 // endsResult reports whether the pending write is the last one of a task's result.
 func endsResult(w *checkpoint.Write) bool {
 	return w.Channel == markDone || w.Kind&endOfResult != 0

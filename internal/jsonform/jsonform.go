@@ -12,16 +12,17 @@ func Marshal[T any](v T) ([]byte, error) {
 	}
 	data, err := c.Encode(v)
 	if err != nil {
-		return nil, fmt.Errorf("state: a %T: %w", v, err)
+		return nil, fmt.Errorf("state: %s: %w", WithArticle(c.t.String()), err)
 	}
 	return data, nil
 }
 
 // Unmarshal decodes the result of [Marshal]. The error wraps [ErrStored].
 func Unmarshal[T any](data []byte) (T, error) {
-	v, err := New[T]().Decode(data)
+	c := New[T]()
+	v, err := c.Decode(data)
 	if err != nil {
-		return v, fmt.Errorf("state: a %T: %w", v, err)
+		return v, fmt.Errorf("state: %s: %w", WithArticle(c.t.String()), err)
 	}
 	return v, nil
 }

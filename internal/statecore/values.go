@@ -78,7 +78,7 @@ func parseInput(t *Traits, data []byte) (a Action, err error) {
 		return a, fmt.Errorf("cannot be set from JSON: %w", err)
 	}
 	if a, err = t.Codec.ParseInput(data); err != nil {
-		return a, fmt.Errorf("the JSON is not a %s: %w", t.Update, err)
+		return a, fmt.Errorf("the JSON is not %s: %w", jsonform.WithArticle(t.Update.String()), err)
 	}
 	return a, nil
 }

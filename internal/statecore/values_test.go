@@ -175,7 +175,7 @@ func TestInputFromJSONReportsEveryMistake(t *testing.T) {
 	for channel, test := range map[string]struct{ text, want string }{
 		"sums":    {`1`, `state: channel "sums": the graph does not have this channel; did you mean "sum"?`},
 		"weather": {`1`, `state: channel "weather": the graph does not have this channel`},
-		"sum":     {`"x"`, `state: channel "sum": the JSON is not a int: json: cannot unmarshal string into Go value of type int`},
+		"sum":     {`"x"`, `state: channel "sum": the JSON is not an int: json: cannot unmarshal string into Go value of type int`},
 		"last":    {`"a","b"`, `it is not one JSON value`},
 		"list":    {`["x",1]`, `cannot unmarshal number`},
 		"keyed":   {`7`, `cannot unmarshal number`},

@@ -6,6 +6,9 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
+// asksAgain is the kind of the failure of a task that refused an answer and so waits for another one.
+const asksAgain = 1
+
 // pending is what the pending writes of a checkpoint tell about its thread.
 type pending struct {
 	done    map[string]bool   // the tasks that have finished
@@ -27,7 +30,7 @@ func readPending(writes []checkpoint.Write) pending {
 		switch {
 		case w.Channel == "$ask" && !p.done[w.Task]:
 			p.ask(w.Task, w.Data)
-		case w.Channel == "$error" && !p.done[w.Task]:
+		case w.Channel == "$error" && w.Kind != asksAgain && !p.done[w.Task]:
 			p.failed[w.Task] = true
 		case w.Channel == "$stop":
 			p.stopped = true
@@ -87,7 +90,7 @@ const (
 	Idle        = "idle"        // no task is due
 	Busy        = "busy"        // tasks are due
 	Interrupted = "interrupted" // a question is open, or a static pause holds the thread
-	Error       = "error"       // a task has failed, perhaps with an open question, or the control of the checkpoint is damaged
+	Error       = "error"       // a task has failed for another reason than an answer, or the control of the checkpoint is damaged
 )
 
 // Due returns the nodes of the tasks that are due at a checkpoint, in the order of the tasks.

@@ -9,13 +9,10 @@ import (
 // For returns a suggestion for an error message, such as `; did you mean "name"?`.
 // It returns "" if no name is similar.
 func For(given string, names []string) string {
-	allowed := max(1, len(given)/3)
-	if len(given) > 3 {
-		allowed = max(2, allowed) // a swap of two letters counts as two changes
-	}
-	best, least := "", allowed+1
+	best, least := "", len(given)+1
 	for _, name := range names {
-		if d := distance(strings.ToLower(given), strings.ToLower(name)); d < least {
+		d := distance(strings.ToLower(given), strings.ToLower(name))
+		if d < least && d <= allowed(min(len(given), len(name))) {
 			best, least = name, d
 		}
 	}
@@ -25,24 +22,38 @@ func For(given string, names []string) string {
 	return fmt.Sprintf("; did you mean %q?", best)
 }
 
-// distance returns the Levenshtein distance between two strings:
-// the number of bytes to insert, remove or replace to turn one into the other.
+// allowed returns the largest distance at which a name resembles one of this length.
+func allowed(length int) int {
+	switch {
+	case length < 3:
+		return 0 // only the case of a letter differs
+	case length < 5:
+		return 1
+	}
+	return max(2, length/3)
+}
+
+// distance returns the number of bytes to insert, remove or replace, and of neighbours to swap,
+// to turn one string into the other.
 func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+	var before []int // the row above the row above
+	above, row := make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range above {
+		above[j] = j
 	}
 	for i := range len(a) {
-		above := row[0]
 		row[0] = i + 1
 		for j := range len(b) {
-			cost := above
+			cost := above[j]
 			if a[i] != b[j] {
 				cost++
 			}
-			above = row[j+1]
-			row[j+1] = min(row[j]+1, above+1, cost)
+			row[j+1] = min(row[j]+1, above[j+1]+1, cost)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
 		}
+		before, above, row = above, row, make([]int, len(b)+1)
 	}
-	return row[len(b)]
+	return above[len(b)]
 }

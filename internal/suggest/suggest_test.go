@@ -16,3 +16,21 @@ func TestForReturnsTheMostSimilarName(t *testing.T) {
 	assert.Empty(t, suggest.For("something else", names))
 	assert.Empty(t, suggest.For("x", nil))
 }
+
+func TestForSuggestsNothingForAnotherShortName(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ given, name, want string }{
+		{"b", "a", ""},
+		{"B", "b", `; did you mean "b"?`},
+		{"ab", "ac", ""},
+		{"abc", "ab", ""},
+		{"n", "nn", ""},
+		{"wait", "wind", ""},
+		{"not", "note", `; did you mean "note"?`},
+		{"nots", "note", `; did you mean "note"?`},
+		{"sned", "send", `; did you mean "send"?`},
+		{"approve", "approved", `; did you mean "approved"?`},
+	} {
+		assert.Equal(t, c.want, suggest.For(c.given, []string{c.name}), "%s for %s", c.name, c.given)
+	}
+}

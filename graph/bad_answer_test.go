@@ -1,0 +1,171 @@
+package graph_test
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/state"
+)
+
+// TestThreadWithAnUnreadableAnswerIsListedAsPaused proves for questions of a node and of nested
+// subgraphs, with and without an executor: after an answer that the node cannot read, a store lists the
+// thread as paused and not as failed, also if the task had failed before. A genuine failure is listed as
+// failed, and so it hides the question that an earlier answer left open.
+func TestThreadWithAnUnreadableAnswerIsListedAsPaused(t *testing.T) {
+	eachStore(t, func(t *testing.T, s checkpoint.Store) {
+		for name, depth := range map[string]int{"node": 0, "nested": 2} {
+			failing := false
+			fn := func(ctx context.Context, _ state.View) (state.Update, error) {
+				if failing {
+					return nil, errBroken
+				}
+				a, err := ask.Wait(ctx, "q?")
+				return state.Update{trail.Put(a)}, err
+			}
+			here := nestedIn(t, graph.Options{Checkpoints: s}, fn, depth)
+			far := nestedIn(t, graph.Options{Checkpoints: s, Executor: elsewhere(func(ctx context.Context, sets []graph.TaskSet) error {
+				return here.RunTasks(ctx, sets[0])
+			})}, fn, depth)
+			for place, g := range map[string]*graph.Graph{"here": here, "far": far} {
+				for _, mode := range modes {
+					if place == "far" && mode != graph.Sync {
+						continue // an executor needs it
+					}
+					thread := mode.String() + "-" + name + "-" + place
+					th := in(g.Thread(thread), mode)
+					listed := func(want checkpoint.Status) {
+						t.Helper()
+						for _, status := range []checkpoint.Status{checkpoint.Paused, checkpoint.Failed} {
+							found := statuses(t, s, status, mode)
+							assert.Equal(t, status == want, slices.Contains(found, "n "+thread), "%s listed as %s: %q", thread, status, found)
+						}
+					}
+					id := pending(t, ask, invoke(t, th, note.Put("go")))[0].ID
+					for range 2 {
+						snap, err := th.Invoke(t.Context(), askWrongly.Answer(id, 7))
+						require.ErrorContains(t, err, "the question is open again", thread)
+						require.Len(t, pending(t, ask, snap), 1, thread)
+						listed(checkpoint.Paused)
+					}
+					failing = true
+					_, err := th.Invoke(t.Context(), askWrongly.Answer(id, 7))
+					require.ErrorContains(t, err, errBroken.Error(), thread)
+					listed(checkpoint.Failed)
+					failing = false
+					_, err = th.Invoke(t.Context())
+					require.ErrorContains(t, err, "the question is open again", thread)
+					listed(checkpoint.Paused)
+					invoke(t, th) // without an answer
+					listed(checkpoint.Paused)
+					require.Equal(t, []string{"yes"}, trail.Get(done(t, th, ask.Answer(id, "yes"))), thread)
+					listed("")
+				}
+			}
+		}
+	})
+}
+
+// TestRefusedInputLeavesAThreadPaused proves that input which cannot be applied does not change the
+// status or the question of a thread.
+func TestRefusedInputLeavesAThreadPaused(t *testing.T) {
+	eachStore(t, func(t *testing.T, s checkpoint.Store) {
+		refusing := state.NewChannel("refusing", func(int, int) (int, error) { return 0, errBroken })
+		b := graph.New("test", trail, note, refusing)
+		b.Node("n", asking("n", func(string) {}))
+		chain(b, "n")
+		g := compile(t, b, graph.Options{Checkpoints: s})
+		for _, mode := range modes {
+			thread := mode.String() + "-paused"
+			th := in(g.Thread(thread), mode)
+			id := pending(t, ask, invoke(t, th, note.Put("go")))[0].ID
+			_, err := th.Invoke(t.Context(), refusing.Put(1))
+			require.ErrorIs(t, err, errBroken)
+			_, err = th.Invoke(t.Context(), ask.Answer("00000000000000000000000000000000", "yes"))
+			require.ErrorIs(t, err, graph.ErrNoQuestion)
+			assert.Contains(t, statuses(t, s, checkpoint.Paused, mode), "n "+thread)
+			assert.Equal(t, id, pending(t, ask, snapshot(t, th))[0].ID)
+		}
+	})
+}
+
+type verdict struct {
+	Approved bool   `json:"approved"`
+	Reason   string `json:"reason,omitempty"`
+}
+
+// A lenient verdict decides itself what it reads.
+type lenient struct{ Approved bool }
+
+func (l *lenient) UnmarshalJSON(data []byte) error {
+	var fields map[string]bool
+	err := json.Unmarshal(data, &fields)
+	l.Approved = fields["approve"] || fields["approved"]
+	return err
+}
+
+func (l lenient) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]bool{"approved": l.Approved})
+}
+
+// TestAnswerThatDoesNotFitItsTypeIsRefused proves that an answer with an unknown field or of another type
+// is refused, and that the error says what the node wants and what it got.
+func TestAnswerThatDoesNotFitItsTypeIsRefused(t *testing.T) {
+	t.Parallel()
+	const open = "cannot be read, and the question is open again: "
+	refusesAnswer[verdict](t, `{"approve":true}`, open+`a graph_test.verdict has no field "approve"; did you mean "approved"?`)
+	refusesAnswer[[]verdict](t, `[{"approved":true,"x":1}]`, open+`a []graph_test.verdict has no field "x"`)
+	refusesAnswer[verdict](t, `"yes"`, open+"want a graph_test.verdict, got a string")
+	refusesAnswer[verdict](t, `{"approved":"yes"}`, open+`want a bool in the field "approved", got a string`)
+	refusesAnswer[verdict](t, `[true]`, open+"want a graph_test.verdict, got an array")
+	refusesAnswer[int](t, `{}`, open+"want an int, got an object")
+	refusesAnswer[uint8](t, `300`, open+"want a uint8, got the number 300")
+
+	acceptsAnswer(t, `{"approved":true}`, verdict{Approved: true})
+	acceptsAnswer(t, `{"approve":true}`, lenient{true})
+	acceptsAnswer(t, `{"approve":true}`, map[string]bool{"approve": true})
+	acceptsAnswer[any](t, `{"approve":true}`, map[string]any{"approve": true})
+	acceptsAnswer(t, `{"a": 1}`, json.RawMessage(`{"a":1}`))
+}
+
+func refusesAnswer[A any](t *testing.T, answer, want string) {
+	t.Helper()
+	_, th, raw := rawAnswer[A](t, answer)
+	snap, err := th.Invoke(t.Context(), raw)
+	require.ErrorContains(t, err, want)
+	assert.NotContains(t, err.Error(), "stored")
+	assert.Len(t, snap.Pauses, 1)
+}
+
+func acceptsAnswer[A any](t *testing.T, answer string, want A) {
+	t.Helper()
+	got, th, raw := rawAnswer[A](t, answer)
+	snap, err := th.Invoke(t.Context(), raw)
+	require.NoError(t, err)
+	require.True(t, snap.Done())
+	assert.Equal(t, want, *got)
+}
+
+// rawAnswer returns where a node stores its answer, a thread that waits for it, and the raw answer.
+func rawAnswer[A any](t *testing.T, answer string) (*A, *graph.Thread, state.Write) {
+	t.Helper()
+	got := new(A)
+	question := graph.NewInterrupt[string, A]("decide")
+	b := graph.New("test", note)
+	b.Node("n", func(ctx context.Context, _ state.View) (state.Update, error) {
+		a, err := question.Wait(ctx, "?")
+		*got = a
+		return nil, err
+	})
+	chain(b, "n")
+	th := compile(t, b, graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})}).Thread("t")
+	id := pending(t, question, invoke(t, th, note.Put("go")))[0].ID
+	return got, th, graph.NewInterrupt[string, json.RawMessage]("decide").Answer(id, json.RawMessage(answer))
+}

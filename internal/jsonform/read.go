@@ -1,0 +1,86 @@
+package jsonform
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/weft-go/weft/internal/suggest"
+)
+
+// Read decodes JSON that a person or another program wrote, such as an answer. Unlike
+// [Unmarshal], it returns an error for a field that T does not have. A type with
+// UnmarshalJSON decides itself. On an error, Read returns the zero value.
+func Read[T any](data []byte) (T, error) {
+	var v, zero T
+	if err := New[T]().read(data, &v); err != nil {
+		return zero, err
+	}
+	return v, nil
+}
+
+// read decodes a value to the address v.
+func (c *codec) read(data []byte, v any) (err error) {
+	defer recoverAs("reading JSON", &err)
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return explain(err, c.t)
+	}
+	if !utf8.Valid(data) {
+		return errUTF8
+	}
+	if c.times != nil {
+		c.times(reflect.ValueOf(v).Elem(), 0)
+	}
+	return nil
+}
+
+// explain returns an error of encoding/json about a value of type t in words for the person who
+// wrote the value.
+func explain(err error, t reflect.Type) error {
+	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		at := ""
+		if e.Field != "" {
+			at = fmt.Sprintf(" in the field %q", e.Field)
+		}
+		got := WithArticle(e.Value)
+		if strings.Contains(e.Value, " ") { // it has the number itself
+			got = "the " + e.Value
+		}
+		return fmt.Errorf("want %s%s, got %s", WithArticle(e.Type.String()), at, got)
+	}
+	if quoted, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+		return fmt.Errorf("%s has no field %s%s", WithArticle(t.String()), quoted, suggest.For(strings.Trim(quoted, `"`), keysOf(t)))
+	}
+	return err
+}
+
+// keysOf returns the JSON names of the fields of a struct type, or of the struct type of its elements.
+func keysOf(t reflect.Type) []string {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Array {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	var keys []string
+	for _, f := range fieldsOf(t) {
+		if f.key != "" {
+			keys = append(keys, f.key)
+		}
+	}
+	return keys
+}
+
+// WithArticle returns the name of a type after "a" or "an".
+func WithArticle(name string) string {
+	if name != "" && strings.Contains("aeioAEIO", name[:1]) {
+		return "an " + name
+	}
+	return "a " + name
+}
