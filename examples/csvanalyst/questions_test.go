@@ -36,8 +36,11 @@ func (a *app) withFileOf(name string) string {
 var refused = map[string]string{
 	"csv-12":        `I did not understand "last", "profit", "year".`, // there is no profit in the file
 	"csv-14":        `I did not understand "Summe", "nach".`,          // the rules know English only
+	"csv-18":        `I did not understand "when".`,                   // no rule says more of a row
+	"csv-20":        "I read one question in a sentence.",             // there are two
 	"csv-30":        `I did not understand "predict".`,                // no rule predicts
 	"csvanalyst-07": `I did not understand "Vitra".`,                  // one of more values than the prompt lists
+	"csvanalyst-08": "I can answer for one superlative at a time.",    // there are two questions
 	"csvanalyst-09": `I did not understand "designed".`,
 	"csvanalyst-11": `I did not understand "drop", "why".`,
 	"csvanalyst-12": `I did not understand "filas", "hay", "¿Cuántas".`,
@@ -147,7 +150,6 @@ func TestQuestionsOfFirstUsers(t *testing.T) {
 		"csvanalyst-04": {"The highest price_eur is €15,900", "P055", "PK80"},
 		"csvanalyst-05": {"There are 21 rows in products.csv where price_eur is above €5,000."},
 		"csvanalyst-06": {"There are 37 rows in products.csv where category is chair and material is not leather."},
-		"csvanalyst-08": {"The total price_eur by maker", "Knoll: €54,030", "Vitra has the highest number of rows: 25."},
 		"csvanalyst-10": {"The total amount is 50, in sales.csv where city is Athens."},
 	}
 	var all []struct{ ID, System, Conversation, Setup, Text string }

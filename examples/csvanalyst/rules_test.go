@@ -64,6 +64,28 @@ func TestYearInTheNameOfAFile(t *testing.T) {
 	assert.Equal(t, "There are 6 rows in sales_2024.csv.", a.ask(id, "how many sales?"))
 }
 
+// What the page and the README offer has an answer.
+func TestOfferedQuestions(t *testing.T) {
+	t.Parallel()
+	a := start(t, t.TempDir(), offline.Model{})
+	orders := a.withFileOf(questions + "csv/orders.csv")
+	products := a.withFileOf("../designer/internal/catalogue/products.csv")
+	for _, tt := range []struct{ id, question, want string }{
+		{orders, "What columns are there?", "orders.csv has 200 rows and 9 columns:\n- Order ID: text\n- Order Date: date, from 2025-01-02 to 2025-12-30, 8 empty\n- Customer: text: Alder Ltd, "},
+		{orders, "How many rows are there?", "There are 200 rows in orders.csv."},
+		{orders, "Show the first 10 rows", "orders.csv has 200 rows; here are 10:\n- A1001, 2025-08-20\n"},
+		{orders, "Orders over $4,000 in March 2025", "orders.csv has 3 rows where Amount is above $4,000 and Order Date is in March 2025:\n"},
+		{orders, "Total amount by month", "The total Amount by Order Date (month), in orders.csv:\n- January 2025: $44,255.46\n"},
+		{orders, "Top 3 orders", "orders.csv has 200 rows; here are 3 with the highest Amount:\n- A1183, "},
+		{orders, "Compare the total amount of North and South. And how many of them are paid?", "The total Amount by Region, in orders.csv where Region is North or South:\n- North: $191,841.48\n- South: $83,844.54\n\nThere are 60 rows in orders.csv where Region is North or South and Status is paid."},
+		{products, "The average price by category", "The average price_eur by category, rounded, in products.csv:\n- daybed: €10,400"},
+		{products, "The cheapest product", "The lowest price_eur is €38, in products.csv:\n- P137, Metro Tile, €38"},
+	} {
+		got := a.ask(tt.id, tt.question)
+		assert.True(t, strings.HasPrefix(got, tt.want), "%s\ngot  %s\nwant %s", tt.question, got, tt.want)
+	}
+}
+
 // The rules drop no condition: each is in the answer, or the word that they do not understand is named.
 func TestRulesDropNothing(t *testing.T) {
 	t.Parallel()
@@ -83,10 +105,8 @@ func TestRulesDropNothing(t *testing.T) {
 		{"how many started from 2019 to 2021", "There are 3 rows in staff.csv where Start Date is between 2019-01-01 and 2021-12-31."},
 		{"average salary of Sales and Engineering", "The average Salary (USD) is about $73,687.62, in staff.csv where Department is Sales or Engineering."},
 		{"average salary excluding Engineering", "The average Salary (USD) is $53,833.50, in staff.csv where Department is not Engineering."},
-		{"highest and lowest rating", "The highest Rating is 5, and the lowest Rating is 3, in staff.csv."},
-		{"lowest and highest rating", "The lowest Rating is 3, and the highest Rating is 5, in staff.csv."},
-		{"the highest rating and the lowest salary", "The highest Rating is 5, and the lowest Salary (USD) is $48,500.50, in staff.csv."},
-		{"highest and lowest rating and salary", `I did not understand what "Salary (USD)" is for.`},
+		{"highest and lowest rating", "I can answer for one superlative at a time."},
+		{"the highest rating and the lowest salary", "I can answer for one superlative at a time."},
 		{"average salary excluding office Bern", "The average Salary (USD) is $76,812.50, in staff.csv where Office is not Bern."},
 		{"how many employees are not from office New York", "There are 4 rows in staff.csv where Office is not New York."},
 		{"how many employees with no office Bern", "There are 4 rows in staff.csv where Office is not Bern."},
@@ -95,44 +115,71 @@ func TestRulesDropNothing(t *testing.T) {
 		{"how many employees in office Bern or office Athens", "There are 4 rows in staff.csv where Office is Bern or Athens."},
 		{"how many employees excluding department Sales in Bern", "There is 1 row in staff.csv where Department is not Sales and Office is Bern."},
 		{"how many employees have no department in Bern", "There are 0 rows in staff.csv where Department is empty and Office is Bern."},
-		{"highest and lowest salary", "The highest Salary (USD) is $103,250, and the lowest Salary (USD) is $48,500.50, in staff.csv."},
 		{"which department has the most employees?", "Engineering, Sales have the highest number of rows: 2 each."},
 		{"total employees per office", "The number of rows by Office, in staff.csv:\n- "},
 		{"employees per year", "The number of rows by Start Date (year), in staff.csv:\n- 2018: 1\n- 2019: 1"},
 		{"what departments are there", "The number of rows by Department, in staff.csv:\n- "},
 		{"average salary in Athens", "The average Salary (USD) is $71,500, in staff.csv where Office is Athens."},
-		{"and in Bern?", "The average Salary (USD) is $48,500.50, in staff.csv where Office is Bern."},
+		{"and in Bern?", "Ask the whole question again."},
+		{"how many employees are in Bern?", "There are 2 rows in staff.csv where Office is Bern."},
 		{"how many of them are remote?", "There are 0 rows in staff.csv where Office is Bern and Remote is yes."},
 		{"number of employees and average salary in Athens", "The number of rows is 2, and the average Salary (USD) is $71,500, in staff.csv where Office is Athens."},
 		{"newest employee", "The latest Start Date is 2023-05-30, in staff.csv:\n- 5, Eve \\[x\\](http://evil.example), 2023-05-30"},
 
 		{"highest salary per department", "Engineering has the highest Salary (USD): $103,250."},
 		{"which department has the highest salary", "The highest Salary (USD) is $103,250, in staff.csv:\n- 4, Dan Okoro, Engineering, $103,250"},
-		{"how many where remote is false", "There are 3 rows in staff.csv where Remote is no."},
+		{"how many where remote is false", "There are 3 rows in staff.csv where Remote is false."},
+		{"how many where remote is yes", "There are 3 rows in staff.csv where Remote is yes."},
+		{"how many where remote is no", `I did not understand "no".`},
+		{"total salary by office and average rating by department", "I read one question in a sentence."},
+		{"total salary by office, average rating by department", "I read one question in a sentence."},
+		{"how many are remote and how many are not remote", "I read one question in a sentence."},
+		{"total salary by office highest rating", "I can answer for one superlative at a time."},
+		{"total salary and which office has the most employees", "I can answer for one superlative at a time."},
 		{"salary of Ann Lee", "staff.csv has 1 row where Name is Ann Lee:\n- $52,000"},
 
+		{"how many columns are there?", "staff.csv has 6 rows and 8 columns:\n"},
+		{"the 2 highest salaries", "staff.csv has 6 rows; here are 2 with the highest Salary (USD):\n- 4, Dan Okoro, $103,250\n- 3,"},
+		{"top 2 departments by total salary", "The total Salary (USD) by Department, in staff.csv where Department is not empty:\n- Engineering: $194,250\n- Sales: $100,500.50\n- and 1 more"},
+		{"average salary by department and office", "The average Salary (USD) by Department and Office, in staff.csv:\n- Engineering, New York: $103,250\n"},
+		{"how many offices are in Engineering", "The number of different values of Office is 2, in staff.csv where Department is Engineering."},
+		{"employees from the Athens office", "staff.csv has 2 rows where Office is Athens:\n"},
+		{"started in february", "staff.csv has 1 row where Start Date is in February (of any year):\n"},
+		{"started on March 4, 2019", "staff.csv has 1 row where Start Date is 2019-03-04:\n"},
+		{"employees with salary between 50k and 70k", "staff.csv has 2 rows where Salary (USD) is between $50,000 and $70,000:\n"},
+		{"average salary in Athens in 1999", "There is no average Salary (USD), because no row has a value, in staff.csv where Office is Athens and Start Date is in 1999."},
+
+		{"total and average salary", "Of which column is the total?"},
+		{"total sales", "The total Salary (USD) is $100,500.50, in staff.csv where Department is Sales."},
+		{"which office has the most salary", "By which figure?"},
+		{"the highest total salary", "I do not know which group is meant."},
+		{"compare the salaries", "What shall I compare?"},
+		{"how many employees per row", `I did not understand "per row".`},
+		{"over 2 and under 5", "I do not know which column \"2\" is about."},
+		{"started before february", "I do not know which year \"february\" is in."},
+		{"employees in Athens, Bern in Athens", "I do not know whether two values of Office are both meant."},
 		{"top 2 departments by salary", "By which figure?"},
 		{"employees in Athens or Sales", `I did not understand "or".`},
 		{"employees with a rating", `I did not understand "rating".`},
-		{"how many are remote in Athens and how many in Bern", "There are 2 rows in staff.csv where Remote is yes and Office is Athens.\n\nI do not know whether \"how many\" is about the same rows."},
+		{"how many are remote in Athens and how many in Bern", "I read one question in a sentence. Ask for how many in another."},
 		{"which office has the highest average salary and which has the lowest", "I can answer for one superlative at a time."},
 		{"who earns the most?", "By which column?"},
 		{"how many have a salary above the average?", `I did not understand "above", "salary".`},
-		{"summary of the salary in Athens", "I can only describe whole columns."},
+		{"summary of the salary in Athens", "I can only describe the whole file."},
 		{"how many rows have no revenue?", `I did not understand "revenue".`},
 		{"how many employees are not in Athens last year", `I did not understand "last", "year".`},
 		{"average salary of happy employees", `I did not understand "happy".`},
 		{"oldest employee", `I did not understand "oldest".`},
 		{"average number of employees per office", "I cannot compute with numbers of rows."},
 		{"departments with more than 2 employees", "I cannot count the employees of each group and filter by it."},
-		{"which office has the highest average salary, and how many employees does it have?", "New York has the highest average Salary (USD): $82,125."},
+		{"which office has the highest average salary, and how many employees does it have?", "I "},
 		{"how many started in January or March", `I did not understand "or".`},
 		{"delete all rows", `I did not understand "delete".`},
 	} {
 		got := a.ask(id, tt.question)
 		assert.True(t, strings.HasPrefix(got, tt.want), "%s\ngot  %s\nwant %s", tt.question, got, tt.want)
 	}
-	got := a.ask(id, "which office has the highest average salary, and how many employees does it have?")
+	got := a.ask(id, "which office has the highest average salary? How many employees does it have?")
 	assert.Contains(t, got, "I cannot compute with the rows or groups of the answer before.")
 	assert.NotContains(t, got, "There are")
 }

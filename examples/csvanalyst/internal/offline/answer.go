@@ -5,66 +5,41 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/weft-go/weft/examples/csvanalyst/internal/csvdb"
 )
 
-// What the tools return, as far as an answer needs it.
-type (
-	table struct {
-		Columns []cells `json:"columns"`
-		Rows    [][]any `json:"rows"`
-		Matched int64   `json:"matched"`
-		Rounded bool    `json:"rounded"`
-	}
-	description struct {
-		RowCount int64 `json:"rowCount"`
-		Columns  []struct {
-			Column   string `json:"column"`
-			Type     string `json:"type"`
-			Empty    int64  `json:"empty"`
-			Distinct any    `json:"distinct"`
-			Min      any    `json:"min"`
-			Max      any    `json:"max"`
-		} `json:"columns"`
-		Notes []string `json:"notes"`
-	}
-)
+// A table is what the tools return, as far as an answer needs it.
+type table struct {
+	Columns []cells `json:"columns"`
+	Rows    [][]any `json:"rows"`
+	Matched int64   `json:"matched"`
+	Rounded bool    `json:"rounded"`
+}
 
 // answer puts an answer together from the result of a tool.
 func (q *question) answer(s step) string {
-	switch {
+	var r table
+	switch err := json.Unmarshal([]byte(s.answer), &r); {
 	case s.failed:
 		return "That did not work: " + plain(s.answer)
-	case s.call.Name == "getCsvStatistics":
-		return say(s, q.sayDescription)
-	case s.call.Name == "loadCsvData", s.call.Name == "filterCsvRows":
-		return say(s, q.sayRows)
-	case len(q.groups) > 0:
-		return say(s, q.sayGroups)
-	}
-	return say(s, q.sayFigures)
-}
-
-func say[T any](s step, fn func(T) string) string {
-	var v T
-	if err := json.Unmarshal([]byte(s.answer), &v); err != nil {
+	case err != nil:
 		return plain(s.answer)
+	case len(q.figures) == 0:
+		return q.sayRows(r)
+	case len(q.groups) > 0:
+		return q.sayGroups(r)
 	}
-	return fn(v)
+	return q.sayFigures(r)
 }
 
 // place says which rows an answer is about.
-func (q *question) place() string { return "in " + plain(q.file.Name) + q.where(q.conditions) }
+func (q *question) place() string { return "in " + plain(q.file.Name) + q.where() }
 
 // inFull writes a figure in words.
 func (f figure) inFull() string {
-	if f.Function == "count" {
-		return "number of rows"
-	}
-	words := map[string]string{
-		"count_distinct": "number of different values of", "sum": "total", "avg": "average", "max": "highest", "min": "lowest",
-		"stddev": "standard deviation of", "median": "median",
-	}[f.Function]
-	return words + " " + plain(f.Column)
+	title := f.Title()
+	return plain(strings.ToLower(title[:1]) + title[1:])
 }
 
 // sayFigures says figures of all rows that are asked for.
@@ -98,35 +73,26 @@ func (q *question) sayGroups(r table) string {
 	if len(r.Rows) == 0 {
 		return "There are no rows " + q.place() + "."
 	}
-	var by, figures []string
-	for _, name := range q.groups {
-		text := plain(name)
-		if q.period != "" && q.file.named(name).dated() {
-			text += " (" + q.period + ")"
-		}
-		by = append(by, text)
+	by, figures := plain(strings.Join(q.groups, " and ")), make([]string, len(q.figures))
+	if q.period != "" {
+		by += " (" + q.period + ")"
 	}
-	for _, f := range q.figures {
-		figures = append(figures, f.inFull())
+	for i, f := range q.figures {
+		figures[i] = f.inFull()
 	}
-	var b strings.Builder
+	out := ""
 	if len(q.ends) > 0 && q.n <= 1 {
-		b.WriteString(q.sayBest(r) + "\n\n")
+		out = q.sayBest(r) + "\n\n"
 	}
-	fmt.Fprintf(&b, "The %s by %s%s, %s:", strings.Join(figures, " and the "), strings.Join(by, " and "), map[bool]string{true: ", rounded"}[r.Rounded], q.place())
+	out += fmt.Sprintf("The %s by %s%s, %s:", strings.Join(figures, " and the "), by, map[bool]string{true: ", rounded"}[r.Rounded], q.place())
 	shown := r.Rows[:min(len(r.Rows), 30)]
 	for _, row := range shown {
-		fmt.Fprintf(&b, "\n- %s: %s", q.groupName(row), q.valuesOf(r, row))
+		out += "\n- " + q.groupName(row) + ": " + q.valuesOf(r, row)
 	}
-	return b.String() + more(r.Matched, shown)
-}
-
-// more says how many rows are not shown.
-func more(matched int64, shown [][]any) string {
-	if left := matched - int64(len(shown)); left > 0 {
-		return fmt.Sprintf("\n- and %s more", separated(float64(left), -1))
+	if left := r.Matched - int64(len(shown)); left > 0 {
+		out += "\n- and " + separated(float64(left), -1) + " more"
 	}
-	return ""
+	return out
 }
 
 // sayBest says which groups have the highest figure, or the lowest.
@@ -138,36 +104,35 @@ func (q *question) sayBest(r table) string {
 			names = append(names, q.groupName(row))
 		}
 	}
-	figure := q.figures[0].inFull()
-	if f := q.figures[0]; f.Function == "max" || f.Function == "min" {
-		figure = plain(f.Column)
+	f := q.figures[0]
+	figure := mostOf[q.end().order] + " " + f.inFull()
+	if f.Function == "max" || f.Function == "min" {
+		figure = f.inFull()
 	}
-	verb, each := "has", ""
 	if len(names) > 1 {
-		verb, each = "have", " each"
+		return fmt.Sprintf("%s have the %s: %s each.", strings.Join(names, ", "), figure, q.valuesOf(r, first))
 	}
-	return fmt.Sprintf("%s %s the %s %s: %s%s.", strings.Join(names, ", "), verb, mostOf[q.order()], figure, q.valuesOf(r, first), each)
+	return fmt.Sprintf("%s has the %s: %s.", names[0], figure, q.valuesOf(r, first))
 }
 
 var mostOf = map[int]string{1: "highest", -1: "lowest"}
 
+// groupName writes the values of the groups of a row.
 func (q *question) groupName(row []any) string {
-	var out []string
+	out := make([]string, len(q.groups))
 	for i, name := range q.groups {
-		c, v := q.file.named(name), row[i]
-		text, isText := v.(string)
-		switch {
-		case v == nil:
-			out = append(out, "(no "+plain(name)+")")
-		case isText && q.period != "" && c.dated():
-			out = append(out, inWords(text))
-		default:
-			out = append(out, shorten(c.write(v)))
+		out[i] = q.file.named(name).write(row[i])
+		if text, ok := row[i].(string); ok && q.period != "" && q.file.named(name).dated() {
+			out[i] = inWords(text)
+		}
+		if row[i] == nil {
+			out[i] = "(no " + plain(name) + ")"
 		}
 	}
-	return strings.Join(out, ", ")
+	return shorten(strings.Join(out, ", "), 120)
 }
 
+// valuesOf writes the figures of a row.
 func (q *question) valuesOf(r table, row []any) string {
 	var out []string
 	for i := len(q.groups); i < len(row) && i < len(r.Columns); i++ {
@@ -181,7 +146,7 @@ func (q *question) sayRows(r table) string {
 	if len(r.Rows) == 0 {
 		return "There are no rows " + q.place() + "."
 	}
-	lead := plain(q.file.Name) + " has " + rowsOf(r.Matched) + q.where(q.conditions)
+	lead := plain(q.file.Name) + " has " + rowsOf(r.Matched) + q.where()
 	if int64(len(r.Rows)) < r.Matched {
 		lead += fmt.Sprintf("; here are %d", len(r.Rows))
 	}
@@ -191,9 +156,9 @@ func (q *question) sayRows(r table) string {
 		if at < 0 || r.Rows[0][at] == nil {
 			return fmt.Sprintf("No row has a value of %s, %s.", plain(c.Name), q.place())
 		}
-		most := mostOf[q.order()]
+		most := mostOf[q.end().order]
 		if c.dated() {
-			most = map[int]string{1: "latest", -1: "earliest"}[q.order()]
+			most = map[int]string{1: "latest", -1: "earliest"}[q.end().order]
 		}
 		lead += " with the " + most + " " + plain(c.Name)
 		if q.n <= 1 {
@@ -216,9 +181,9 @@ func (q *question) line(r table, row []any) string {
 	var parts []string
 	for i, c := range r.Columns {
 		about := len(q.ends) > 0 && q.ends[0].column.Name == c.Name || slices.Contains(namesOf(q.columns), c.Name) ||
-			slices.ContainsFunc(q.conditions, func(o condition) bool { return o.Column == c.Name })
+			slices.ContainsFunc(q.conditions, func(o csvdb.Condition) bool { return o.Column == c.Name })
 		if row[i] != nil && (i < 2 || len(r.Columns) <= 5 || about) {
-			parts = append(parts, shorten(q.file.named(c.Name).write(row[i])))
+			parts = append(parts, shorten(q.file.named(c.Name).write(row[i]), 60))
 		}
 	}
 	if len(parts) == 0 {
@@ -227,39 +192,17 @@ func (q *question) line(r table, row []any) string {
 	return strings.Join(parts, ", ")
 }
 
-func (q *question) sayDescription(d description) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s has %s and %d columns:", plain(q.file.Name), rowsOf(d.RowCount), len(q.file.Columns))
-	for _, c := range d.Columns {
-		currency := q.file.named(c.Column).Currency
-		fmt.Fprintf(&b, "\n- %s: %s", plain(c.Column), c.Type)
-		if c.Min != nil {
-			fmt.Fprintf(&b, ", from %s to %s", shorten(amount(c.Min, currency)), shorten(amount(c.Max, currency)))
-		}
-		if c.Distinct != nil {
-			fmt.Fprintf(&b, ", %s different", amount(c.Distinct, ""))
-		}
-		if c.Empty > 0 {
-			fmt.Fprintf(&b, ", %s empty", separated(float64(c.Empty), -1))
-		}
-	}
-	for _, n := range d.Notes {
-		b.WriteString("\n\nNote: " + plain(n) + ".")
-	}
-	return b.String()
-}
-
 var signs = map[string]string{
-	"eq": "is", "ne": "is not", "lt": "is below", "le": "is at most", "gt": "is above", "ge": "is at least", "contains": "contains", "starts_with": "starts with",
+	"eq": "is", "ne": "is not", "lt": "is below", "le": "is at most", "gt": "is above", "ge": "is at least",
 	"between": "is between", "in_period": "is in", "empty": "is empty", "not_empty": "is not empty", "in": "is",
 }
 
 var dateSigns = map[string]string{"lt": "is before", "gt": "is after", "ge": "is not before", "le": "is not after"}
 
 // where writes conditions in words.
-func (q *question) where(conditions []condition) string {
+func (q *question) where() string {
 	var parts []string
-	for _, o := range conditions {
+	for _, o := range q.conditions {
 		c := q.file.named(o.Column)
 		sign, value := signs[o.Op], c.writeText(o.Value)
 		if s := dateSigns[o.Op]; s != "" && (c.dated() || c.year()) {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/weft-go/weft/examples/csvanalyst/internal/csvdb"
 )
 
 // readCondition reads a condition: perhaps "not", perhaps a column, and what it is compared with. A negation before a
@@ -20,7 +22,7 @@ func (q *question) readCondition(i int) int {
 		i++
 	}
 	after := i
-	if c != nil && !negated && q.at(i).kind == negation && q.at(i).text != "no" { // "region is not North"
+	if c != nil && !negated && q.at(i).kind == negation { // "region is not North"
 		negated = true
 		i++
 	}
@@ -32,10 +34,13 @@ func (q *question) readCondition(i int) int {
 	switch {
 	case c == nil:
 		return 0
-	case c.Type == "boolean" && q.verb != "describe":
-		q.add(condition{Column: c.Name, Op: "eq", Value: map[bool]string{true: "no", false: "yes"}[absent]})
+	case c.Type == "boolean":
+		q.add(csvdb.Condition{Column: c.Name, Op: "eq", Value: map[bool]string{true: "no", false: "yes"}[absent]})
 	case absent:
-		q.add(condition{Column: c.Name, Op: "empty"})
+		q.add(csvdb.Condition{Column: c.Name, Op: "empty"})
+	case q.at(after).op == "empty": // "region is missing"
+		q.add(csvdb.Condition{Column: c.Name, Op: "empty"})
+		after++
 	default:
 		return 0
 	}
@@ -45,44 +50,7 @@ func (q *question) readCondition(i int) int {
 // operands read what a column is compared with, and return the number of tokens. If c is nil, the operand must show
 // which column is meant.
 var operands = []func(q *question, i int, c *column, negated bool) int{
-	(*question).readTruth, (*question).readEmptiness, (*question).readValues, (*question).readName, (*question).readNumber,
-	(*question).readPeriod, (*question).readText, (*question).readComparisons,
-}
-
-// truths are the words for the values of a column of yes and no.
-var truths = map[string]string{"yes": "yes", "true": "yes", "no": "no", "false": "no"}
-
-// readTruth reads "remote is yes".
-func (q *question) readTruth(i int, c *column, negated bool) int {
-	value := truths[strings.ToLower(q.at(i).text)]
-	if c == nil || c.Type != "boolean" || value == "" || q.at(i+1).kind == columnName {
-		return 0
-	}
-	q.add(condition{Column: c.Name, Op: map[bool]string{true: "ne", false: "eq"}[negated], Value: value})
-	return 1
-}
-
-// readEmptiness reads "region is missing" and "missing region".
-func (q *question) readEmptiness(i int, c *column, negated bool) int {
-	n, next := 1, q.at(i+1)
-	if q.at(i).kind != emptiness || c == nil && (negated || next.kind != columnName) {
-		return 0
-	}
-	if c == nil {
-		c, n = next.column, 2
-	}
-	q.add(condition{Column: c.Name, Op: map[bool]string{true: "not_empty", false: "empty"}[negated]})
-	return n
-}
-
-// readText reads "name contains Lee". The lexer has made one token of the text.
-func (q *question) readText(i int, c *column, negated bool) int {
-	t := q.at(i)
-	if t.op != "contains" && t.op != "starts_with" || c == nil || negated || q.at(i+1).text == "" {
-		return 0
-	}
-	q.add(condition{Column: c.Name, Op: t.op, Value: q.at(i + 1).text})
-	return 2
+	(*question).readValues, (*question).readName, (*question).readNumber, (*question).readPeriod, (*question).readComparisons,
 }
 
 // equalWords stand before a value that the prompt does not list: "maker is Vitra".
@@ -103,19 +71,16 @@ func (q *question) readName(i int, c *column, negated bool) int {
 	return n
 }
 
-// readNumber reads the number of "rating 5", "rating 5 or more" and "5 or more stars".
+// readNumber reads the number of "rating 5" and "rating 5 or more".
 func (q *question) readNumber(i int, c *column, negated bool) int {
 	t, next, n := q.at(i), q.at(i+1), 1
-	if unit := q.numberAt(i + 2); c == nil && next.kind == afterwards && unit != nil {
-		c, n = unit, 2
-	}
 	if t.kind != numeral || c == nil || !c.number() {
 		return 0
 	}
-	o := condition{Column: c.Name, Op: "eq", Value: t.value}
+	o := csvdb.Condition{Column: c.Name, Op: "eq", Value: t.value}
 	switch {
 	case next.kind == afterwards && !negated:
-		o.Op, n = next.op, n+1
+		o.Op, n = next.op, 2
 	case negated:
 		o.Op = "ne"
 	}
@@ -160,9 +125,9 @@ func (q *question) readComparison(i int, c *column) (*column, int) {
 	case c == nil:
 		q.doubt(fmt.Sprintf("I do not know which column %q is about. Name it, such as: %s over %s.", value.text, plain(q.file.example()), value.value))
 	case op == "between":
-		q.add(condition{Column: c.Name, Op: op, Values: []string{value.value, last.value}})
+		q.add(csvdb.Condition{Column: c.Name, Op: op, Values: []string{value.value, last.value}})
 	default:
-		q.add(condition{Column: c.Name, Op: op, Value: value.value})
+		q.add(csvdb.Condition{Column: c.Name, Op: op, Value: value.value})
 	}
 	return c, n + more
 }
@@ -179,8 +144,8 @@ func (q *question) numberColumn(i, n int, c *column) (*column, int) {
 		return unit, 1
 	case c != nil:
 		return c, 0
-	case next.op == "and" && q.at(i+n+1).kind == comparison && q.numberAt(i+n+3) != nil: // "over 2 and under 5 minutes"
-		return q.numberAt(i + n + 3), 0
+	case next.op == "and" && q.at(i+n+1).kind == comparison && q.numberAt(i-1) == nil: // "over 2 and under 5 minutes"
+		return nil, 0
 	case q.numberAt(i-1) != nil:
 		return q.numberAt(i - 1), 0
 	case next.kind == rowNoun && next.before == "":
@@ -230,7 +195,7 @@ func (q *question) readPeriod(i int, c *column, negated bool) int {
 		return 2
 	}
 	op := map[bool]string{true: "eq", false: "in_period"}[c.year()]
-	q.add(condition{Column: c.Name, Op: op, Value: c.withYear(from.value)})
+	q.add(csvdb.Condition{Column: c.Name, Op: op, Value: c.withYear(from.value)})
 	return 1
 }
 
@@ -252,10 +217,10 @@ func (q *question) addTimes(c *column, op string, from, to token) {
 		}
 	}
 	if op == "between" {
-		q.add(condition{Column: c.Name, Op: op, Values: []string{first, last}})
+		q.add(csvdb.Condition{Column: c.Name, Op: op, Values: []string{first, last}})
 		return
 	}
-	q.add(condition{Column: c.Name, Op: op, Value: first})
+	q.add(csvdb.Condition{Column: c.Name, Op: op, Value: first})
 }
 
 // readValues reads a value with its column before or behind it, and further values of that column: "North or East".
@@ -308,17 +273,17 @@ func (q *question) addValues(c *column, values []string, negated bool) {
 	switch {
 	case negated:
 		for _, v := range values {
-			q.add(condition{Column: c.Name, Op: "ne", Value: v})
+			q.add(csvdb.Condition{Column: c.Name, Op: "ne", Value: v})
 		}
 	case len(values) == 1:
-		q.add(condition{Column: c.Name, Op: "eq", Value: values[0]})
+		q.add(csvdb.Condition{Column: c.Name, Op: "eq", Value: values[0]})
 	default:
-		q.add(condition{Column: c.Name, Op: "in", Values: values})
+		q.add(csvdb.Condition{Column: c.Name, Op: "in", Values: values})
 	}
 }
 
 // add adds a condition. Two values or two periods of one column, without "or" between them, are refused.
-func (q *question) add(o condition) {
+func (q *question) add(o csvdb.Condition) {
 	one := []string{"eq", "in", "in_period"}
 	for _, p := range q.conditions {
 		if p.Column == o.Column && slices.Contains(one, p.Op) && slices.Contains(one, o.Op) {

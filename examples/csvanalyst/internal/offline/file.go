@@ -4,19 +4,14 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/weft-go/weft/examples/csvanalyst/internal/csvdb"
 )
 
 // A column and a file are what the prompt says of them.
 type (
 	column struct {
-		Name     string   `json:"name"`
-		Type     string   `json:"type"`
-		Unique   bool     `json:"unique"`
-		Empty    int64    `json:"empty"`
-		Currency string   `json:"currency"`
-		Values   []string `json:"values"`
-		From     string   `json:"from"`
-		To       string   `json:"to"`
+		csvdb.Column
 		// key says that the column is called as the file is, so that its numbers are those of the rows.
 		key bool
 	}

@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
-	"unicode"
+
+	"github.com/weft-go/weft/tools"
 )
 
 var currencySigns = map[string]string{"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥"}
@@ -23,10 +25,8 @@ func amount(v any, currency string) string {
 		return separated(f, -1)
 	}
 	decimals := -1
-	if f != math.Trunc(f) && math.Abs(f) >= 1 {
-		if text := strconv.FormatFloat(f, 'f', -1, 64); len(text)-strings.IndexByte(text, '.') < 3 {
-			decimals = 2
-		}
+	if tenths := f * 10; f != math.Trunc(f) && tenths == math.Trunc(tenths) { // $2.50
+		decimals = 2
 	}
 	if sign := currencySigns[currency]; sign != "" {
 		if f < 0 {
@@ -71,35 +71,23 @@ func separated(f float64, decimals int) string {
 	return sign + whole + fraction
 }
 
+// markdown matches what has a meaning in Markdown: marks, the begin of a list or a title, and of emphasis.
+var markdown = regexp.MustCompile("[\\\\`*\\[\\]<>|~]|^[#+-]|\\b_")
+
 // plain makes a text of a file safe to show as Markdown or in a terminal: its marks have no effect, and characters
 // that are not shown or that change the direction of the text are written as their codes.
 func plain(text string) string {
-	var b strings.Builder
-	before := ' '
-	for i, r := range text {
-		switch {
-		case unicode.IsSpace(r):
-			r = ' '
-			if before != ' ' {
-				b.WriteByte(' ')
-			}
-		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Co, r):
-			fmt.Fprintf(&b, "\\u{%X}", r)
-		case strings.ContainsRune("\\`*[]<>|~", r), r == '_' && before == ' ', i == 0 && strings.ContainsRune("#+-", r) && !numeric.MatchString(text):
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		default:
-			b.WriteRune(r)
-		}
-		before = r
+	text = tools.VisibleLine(strings.Join(strings.Fields(text), " "))
+	if numeric.MatchString(text) {
+		return text
 	}
-	return strings.TrimSpace(b.String())
+	return markdown.ReplaceAllString(text, `\$0`)
 }
 
 // shorten cuts a long text.
-func shorten(text string) string {
-	if r := []rune(text); len(r) > 60 {
-		return string(r[:60]) + "…"
+func shorten(text string, most int) string {
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
 	}
 	return text
 }

@@ -14,18 +14,15 @@ func (f *file) help(first string) string {
 	if first != "" {
 		first += " "
 	}
-	number := f.example()
+	number, group := f.example(), f.group()
 	examples := []string{"how many rows are there?", "describe the columns"}
 	if f.named(number).quantity() {
-		examples = append(examples, "the highest "+number, "the average "+number)
+		examples = append(examples, "the highest "+plain(number), "the average "+plain(number))
 	}
-	if g := f.group(); g != "" {
-		examples = append(examples, "how many rows by "+g+"?", "how many rows where "+g+" is "+f.named(g).Values[0]+"?", "which "+g+" has the highest total "+number+"?")
+	if group != "" {
+		examples = append(examples, "how many rows by "+plain(group)+"?", "how many rows where "+plain(group+" is "+f.named(group).Values[0])+"?")
 	}
-	for i := range examples {
-		examples[i] = "\n- " + plain(examples[i])
-	}
-	return first + about + " " + f.columnList() + "\nAsk me, for example:" + strings.Join(examples, "")
+	return first + about + " " + f.columnList() + "\nAsk me, for example:\n- " + strings.Join(examples, "\n- ")
 }
 
 // example returns the name of a column of numbers, or else of any column.
@@ -52,13 +49,27 @@ func (f *file) group() string {
 
 // columnList names the columns.
 func (f *file) columnList() string {
-	const most = 20
-	var names []string
-	for _, c := range f.Columns[:min(len(f.Columns), most)] {
-		names = append(names, plain(c.Name))
+	names := make([]string, len(f.Columns))
+	for i, c := range f.Columns {
+		names[i] = plain(c.Name)
 	}
-	if more := len(f.Columns) - len(names); more > 0 {
-		names = append(names, fmt.Sprintf("and %d more", more))
+	return fmt.Sprintf("The columns of %s are %s.", plain(f.Name), shorten(strings.Join(names, ", "), 500))
+}
+
+// describe says what the prompt says of the file.
+func (f *file) describe() string {
+	out := fmt.Sprintf("%s has %s and %d columns:", plain(f.Name), rowsOf(*f.RowCount), len(f.Columns))
+	for _, c := range f.Columns {
+		out += "\n- " + plain(c.Name) + ": " + string(c.Type)
+		if c.From != "" {
+			out += ", from " + c.From + " to " + c.To
+		}
+		if c.Empty > 0 {
+			out += ", " + separated(float64(c.Empty), -1) + " empty"
+		}
+		if len(c.Values) > 0 {
+			out += ": " + shorten(plain(strings.Join(c.Values, ", ")), 60)
+		}
 	}
-	return fmt.Sprintf("The columns of %s are %s.", plain(f.Name), strings.Join(names, ", "))
+	return out
 }

@@ -23,12 +23,9 @@ const (
 	comparison  // more than
 	afterwards  // stands behind a number: or more
 	negation    // not, without
-	emptiness   // is missing
 	unit        // month
 	verb        // says which kind of answer is wanted: compare, describe, list
 	back        // stands for rows that were named before
-	again       // what about
-	asker       // when was it: a row answers it
 )
 
 // A meaning is what a phrase of English says to the rules.
@@ -68,18 +65,16 @@ var lexicon = dictionary(map[meaning]string{
 	{kind: superlative, order: -1, about: dated}: "earliest",
 	{kind: first}: "first",
 
-	{kind: comparison, op: "gt"}:          "greater than|more than|larger than|higher than|bigger than|longer than|later than|above|over|exceeding|after|>",
-	{kind: comparison, op: "lt"}:          "less than|lower than|fewer than|smaller than|shorter than|earlier than|cheaper than|below|under|before|<",
-	{kind: comparison, op: "ge"}:          "at least|no less than|not less than|greater than or equal to|more than or equal to|since|>=",
-	{kind: comparison, op: "le"}:          "at most|no more than|not more than|less than or equal to|up to|until|<=",
-	{kind: comparison, op: "between"}:     "between",
-	{kind: comparison, op: "contains"}:    "contains|containing|that contain",
-	{kind: comparison, op: "starts_with"}: "starts with|starting with|that start with",
-	{kind: afterwards, op: "ge"}:          "or more|or higher|or above",
-	{kind: afterwards, op: "le"}:          "or less|or lower|or fewer|or below",
+	{kind: comparison, op: "gt"}:      "greater than|more than|larger than|higher than|bigger than|longer than|later than|above|over|exceeding|after|>",
+	{kind: comparison, op: "lt"}:      "less than|lower than|fewer than|smaller than|shorter than|earlier than|cheaper than|below|under|before|<",
+	{kind: comparison, op: "ge"}:      "at least|no less than|not less than|greater than or equal to|more than or equal to|since|>=",
+	{kind: comparison, op: "le"}:      "at most|no more than|not more than|less than or equal to|up to|until|<=",
+	{kind: comparison, op: "between"}: "between",
+	{kind: afterwards, op: "ge"}:      "or more|or higher|or above",
+	{kind: afterwards, op: "le"}:      "or less|or lower|or fewer|or below",
 
-	{kind: negation}:  "not|no|non|without|except|excluding|other than|but not|isn't|aren't|wasn't|weren't|don't|doesn't|didn't|hasn't|haven't|lacking|!=|<>",
-	{kind: emptiness}: "empty|missing|blank",
+	{kind: negation}:              "not|no|non|without|except|excluding|other than|but not|isn't|aren't|wasn't|weren't|don't|doesn't|didn't|hasn't|haven't|lacking|!=|<>",
+	{kind: negation, op: "empty"}: "empty|missing|blank",
 
 	{kind: unit, op: "day"}:     "day|days|daily|date",
 	{kind: unit, op: "month"}:   "month|months|monthly",
@@ -95,8 +90,6 @@ var lexicon = dictionary(map[meaning]string{
 	{kind: joint, op: "versus"}: "vs|versus|compared to|compared with",
 	{kind: mark}:                ".|?|!|;",
 	{kind: back}:                "them|these|those|they|their|it",
-	{kind: again}:               "what about|how about",
-	{kind: asker}:               "when was it|when was that",
 
 	{kind: filler}:  "=|==|is in it|in total|altogether|overall",
 	{kind: changer}: "if|unless",

@@ -1,9 +1,7 @@
-// Package offline is a model that needs no key and no network: rules that look at the
-// words of a question, choose tools and their arguments, and put answers together
-// from what these returned. It understands nothing, knows no file, and can not see
-// images. It is there so that the example runs anywhere, and speaks to the agent
-// exactly as a language model would: it sees the prompt, the messages and the tools'
-// answers, and nothing else.
+// Package offline is a model that needs no key and no network. It cuts a question into tokens (token.go), reads them with
+// a small grammar (question.go, condition.go), chooses a tool (call.go) and says its result (answer.go). A token that no
+// rule reads is refused, so that no word of a question is left out of its answer. It speaks to the agent exactly as a
+// language model would: it sees the prompt, the messages and the results of tools, and nothing else.
 package offline
 
 import (

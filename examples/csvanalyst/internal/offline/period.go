@@ -1,112 +1,51 @@
 package offline
 
 import (
-	"fmt"
 	"regexp"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 )
 
-// months has the numbers of the months by their names.
-var months = func() map[string]int {
-	out := map[string]int{"sept": 9}
-	for m := time.January; m <= time.December; m++ {
-		name := strings.ToLower(m.String())
-		out[name], out[name[:3]] = int(m), int(m)
-	}
-	return out
-}()
+// periodForms are the ways to write a day or a month, and their forms in the tools: 2025-03-31, 2025-03, or --03 for
+// March of every year.
+var periodForms = map[string]string{
+	time.DateOnly: time.DateOnly, "2006/01/02": time.DateOnly, "2.1.2006": time.DateOnly,
+	"2 January 2006": time.DateOnly, "2 Jan 2006": time.DateOnly, "January 2 2006": time.DateOnly, "Jan 2 2006": time.DateOnly,
+	"2006-01": "2006-01", "January 2006": "2006-01", "Jan 2006": "2006-01",
+	"January": "--01", "Jan": "--01",
+}
 
-const (
-	yearForm  = `(?P<year>(?:1[0-9]|20)\d\d)`
-	monthForm = `(?P<month>[a-z]{3,9})`
-	dayForm   = `(?P<day>\d{1,2})(?:st|nd|rd|th)?`
-	ofForm    = `(?: ,| of)? `
+var (
+	isYear  = regexp.MustCompile(`^(1[0-9]|20)\d\d$`)
+	ordinal = regexp.MustCompile(`\b(\d+)(st|nd|rd|th)\b`)
+	joins   = strings.NewReplacer(" ,", "", " of ", " ")
 )
 
-// isYear matches a number that may be a year.
-var isYear = regexp.MustCompile(`^` + yearForm + `$`)
-
-// periodForms are the ways to write a day, a month or a quarter, in words that a space separates.
-var periodForms = func() (out []*regexp.Regexp) {
-	for _, form := range []string{
-		yearForm + `[-/](?P<month>\d\d)(?:[-/](?P<day>\d\d))?`,
-		`(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.` + yearForm,
-		dayForm + `(?: of)? ` + monthForm + ofForm + yearForm,
-		monthForm + ` ` + dayForm + `(?: ,)? ` + yearForm,
-		monthForm + ofForm + yearForm,
-		monthForm,
-		`(?P<quarter>q[1-4])` + ofForm + yearForm,
-		yearForm + ` (?P<quarter>q[1-4])`,
-	} {
-		out = append(out, regexp.MustCompile(`^`+form+`(?: |$)`))
-	}
-	return out
-}()
-
-// periodAt reads a period at i. "may" without a year is the month only after words such as "in".
+// periodAt reads the longest period at i. "may" without a year is the month only after words such as "in".
 func periodAt(words []word, i int) (token, int) {
-	var b strings.Builder
-	for _, w := range words[i:min(len(words), i+6)] {
-		if w.quoted {
-			break
-		}
-		b.WriteString(w.lower + " ")
-	}
-	for _, form := range periodForms {
-		m := form.FindStringSubmatch(b.String())
-		if m == nil {
+	for n := min(5, len(words)-i); n > 0; n-- {
+		text := written(words[i : i+n])
+		if slices.ContainsFunc(words[i:i+n], func(w word) bool { return w.quoted }) || text == "may" && (i == 0 || !set("in during since before after until of")[words[i-1].lower]) {
 			continue
 		}
-		parts := map[string]string{}
-		for j, name := range form.SubexpNames() {
-			parts[name] = m[j]
-		}
-		text, n := periodOf(parts), len(strings.Fields(m[0]))
-		verb := text == "--05" && words[i].text == "may" && (i == 0 || !set("in during since before after until of for")[words[i-1].lower])
-		if text != "" && !verb {
-			return token{meaning: meaning{kind: period}, text: written(words[i : i+n]), value: text}, n
+		for layout, form := range periodForms {
+			if at, err := time.Parse(layout, ordinal.ReplaceAllString(joins.Replace(text), "$1")); err == nil {
+				return token{meaning: meaning{kind: period}, text: text, value: at.Format(form)}, n
+			}
 		}
 	}
 	return token{}, 0
-}
-
-// periodOf writes a period in the form of the tools: 2025-03-31, 2025-03, 2025-Q1, or --03 for March of every year.
-func periodOf(parts map[string]string) string {
-	year, month := parts["year"], months[parts["month"]]
-	if n, err := strconv.Atoi(parts["month"]); err == nil {
-		month = n
-	}
-	switch {
-	case parts["quarter"] != "":
-		return year + "-" + strings.ToUpper(parts["quarter"])
-	case month < 1 || month > 12:
-		return ""
-	case year == "":
-		return fmt.Sprintf("--%02d", month)
-	case parts["day"] == "":
-		return fmt.Sprintf("%s-%02d", year, month)
-	}
-	day, err := time.Parse("2006-1-2", fmt.Sprintf("%s-%d-%s", year, month, strings.TrimLeft(parts["day"], "0")))
-	if err != nil {
-		return ""
-	}
-	return day.Format(time.DateOnly)
 }
 
 // bounds returns the first and the last day of a period, which must have a year.
 func bounds(period string) (first, last string, ok bool) {
 	from, months := period, 1
 	switch {
-	case strings.HasPrefix(period, "--"):
-		return "", "", false
 	case len(period) == 10:
 		return period, period, true
-	case len(period) == 4:
+	case len(period) == 4 && period[0] != '-':
 		from, months = period+"-01", 12
-	case strings.Contains(period, "Q"):
-		from, months = fmt.Sprintf("%s-%02d", period[:4], 3*int(period[6]-'1')+1), 3
 	}
 	begin, err := time.Parse("2006-01", from)
 	return begin.Format(time.DateOnly), begin.AddDate(0, months, -1).Format(time.DateOnly), err == nil

@@ -2,22 +2,20 @@ package offline
 
 import (
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/weft-go/weft/examples/csvanalyst/internal/csvdb"
 )
 
-// A condition is a condition for a row, in the form of the tools.
-type condition struct {
-	Column string   `json:"column"`
-	Op     string   `json:"op"`
-	Value  string   `json:"value,omitempty"`
-	Values []string `json:"values,omitempty"`
+// A figure is an aggregate, and the word for rows behind its function: "total orders".
+type figure struct {
+	csvdb.Aggregate
+	noun string
 }
 
-// A figure is an aggregate, in the form of the tools.
-type figure struct {
-	Function string `json:"function"`
-	Column   string `json:"column,omitempty"`
-	noun     string // the word for rows after it: "total orders"
+func newFigure(function, column string) figure {
+	return figure{Aggregate: csvdb.Aggregate{Function: function, Column: column}}
 }
 
 // An end is a superlative, and the column that it is about.
@@ -37,13 +35,12 @@ type question struct {
 	groups     []string
 	period     string // of the groups
 	which      bool   // the groups are asked for with "which"
-	conditions []condition
+	conditions []csvdb.Condition
 	n          int       // the number of rows or groups that is asked for
 	columns    []*column // named for no other purpose
 	noun       bool      // the question names the rows
 
 	back  string    // the word that stands for the rows of the question before
-	again bool      // it only changes the question before: "and in Bern?"
 	prior *question // the question before, if it refers to it
 
 	rejected []string // words that no rule understands
@@ -139,8 +136,8 @@ func (q *question) readVerb(i int) int {
 // readLimit reads a number of rows or groups.
 func (q *question) readLimit(i int) int {
 	t := q.at(i)
-	n := small(t.value)
-	if t.kind != numeral || t.money || n == 0 || q.n > 0 {
+	n, err := strconv.Atoi(t.value)
+	if t.kind != numeral || t.money || err != nil || n <= 0 || q.n > 0 {
 		return 0
 	}
 	q.n = n
@@ -236,8 +233,10 @@ func (q *question) readFigure(i int) int {
 	if t.kind != function {
 		return 0
 	}
-	f, n, next := figure{Function: t.op}, 1, q.at(i+1)
-	switch {
+	f, n, next := newFigure(t.op, ""), 1, q.at(i+1)
+	switch before := q.at(i - 1); {
+	case before.kind == joint && (before.text != "," || len(q.figures) > 0) && len(q.groups)+len(q.conditions) > 0:
+		q.doubt("I read one question in a sentence. Ask for " + t.text + " in another.")
 	case next.kind == function && next.op == "count" && t.op != "count":
 		q.doubt("I cannot compute with numbers of rows. Ask for the number of rows of each group.")
 	case next.kind == rowNoun:
@@ -259,10 +258,10 @@ func (q *question) readColumn(i int) int {
 	switch before := q.at(i - 1); {
 	case last < 0:
 	case before.kind == function && before.op == "count" && t.before == "" && t.column.quantity():
-		q.figures[last] = figure{"sum", t.column.Name, ""}
+		q.figures[last] = newFigure("sum", t.column.Name)
 		return 1
 	case before.kind == function && before.op == "count" && t.before == "" && !t.column.dated():
-		q.figures[last] = figure{"count_distinct", t.column.Name, ""}
+		q.figures[last] = newFigure("count_distinct", t.column.Name)
 		return 1
 	case q.figures[last].Column == "" && q.figures[last].Function != "count" && t.column.quantity():
 		q.figures[last].Column = t.column.Name
@@ -277,32 +276,25 @@ func (q *question) readColumn(i int) int {
 
 // readRest reads words without a place of their own, such as words for rows.
 func (q *question) readRest(i int) int {
-	t, next := q.at(i), q.at(i+1)
+	t := q.at(i)
 	fits := t.kind == mark
 	switch t.kind {
 	case rowNoun:
 		q.noun, fits = true, true
 	case joint:
-		q.again, fits = q.again || i == 0, t.op != "or"
-	case asker:
-		fits = len(q.ends) > 0
-	case unit: // "the month of March"
-		fits = next.kind == period || year(next)
+		fits = t.op != "or"
 	}
 	return map[bool]int{true: 1}[fits]
 }
 
 // readBack reads words for rows that were named before, in this question or in the one before it.
 func (q *question) readBack(i int) int {
-	switch t := q.at(i); t.kind {
-	case again:
-		q.again = true
-	case back:
-		if t.before == "of" || len(q.conditions) == 0 && !q.noun || strings.EqualFold(t.text, "it") {
-			q.back = t.text
-		}
-	default:
+	t := q.at(i)
+	if t.kind != back {
 		return 0
+	}
+	if t.before == "of" || len(q.conditions) == 0 && !q.noun || strings.EqualFold(t.text, "it") {
+		q.back = t.text
 	}
 	return 1
 }

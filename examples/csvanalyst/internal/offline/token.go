@@ -3,6 +3,8 @@ package offline
 import (
 	"slices"
 	"strings"
+
+	"github.com/weft-go/weft/examples/csvanalyst/internal/csvdb"
 )
 
 // A token is a word or a phrase of a question with its meaning.
@@ -40,8 +42,13 @@ func newLexer(f *file) *lexer {
 		}
 	}
 	for i := range f.Columns {
-		for _, v := range f.Columns[i].Values {
-			l.add(token{meaning: meaning{kind: valueName}, column: &f.Columns[i], value: v}, v)
+		c := &f.Columns[i]
+		values := c.Values
+		if c.Type == csvdb.Boolean { // "no" is a negation
+			values = []string{"yes", "true", "false"}
+		}
+		for _, v := range values {
+			l.add(token{meaning: meaning{kind: valueName}, column: c, value: v}, v)
 		}
 	}
 	l.add(token{meaning: meaning{kind: rowNoun}}, f.Name)
@@ -59,9 +66,6 @@ func (l *lexer) tokens(text string) (out []token) {
 	words, before := split(text), ""
 	for i := 0; i < len(words); {
 		t, n := l.tokenAt(words, i)
-		if last := len(out) - 1; last >= 0 && (out[last].op == "contains" || out[last].op == "starts_with") {
-			t, n = token{text: words[i].text}, 1
-		}
 		t.plural = words[i+n-1].lower != words[i+n-1].stem
 		if t.kind == filler && !articles[t.text] {
 			before = strings.ToLower(t.text)
@@ -114,9 +118,6 @@ func (l *lexer) nameAt(words []word, i int) (best token, n int) {
 
 // is reports whether words are the name. A value that is also a word of the language must be written as in the file.
 func (n name) is(words []word) bool {
-	if len(words) == 1 && words[0].quoted {
-		return n.kind == valueName && strings.EqualFold(words[0].text, n.value)
-	}
 	for i, w := range n.words {
 		if words[i].quoted || words[i].stem != w.stem {
 			return false
