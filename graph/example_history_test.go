@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"slices"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
@@ -180,6 +181,56 @@ func ExampleThread_At() {
 	// Output:
 	// 10 [measured priced]
 	// 12 [measured priced]
+}
+
+// Fork with a changed state: the checkpoint is found by the node that was due there.
+// Update stores a checkpoint with the new value after it, and the run goes on from there.
+func ExampleThread_At_update() {
+	weight := state.Last[int]("weight")
+	price := state.Last[int]("price")
+
+	b := graph.New("quote", weight, price)
+	b.Node("measure", func(context.Context, state.View) (state.Update, error) {
+		return state.Update{weight.Put(10)}, nil
+	})
+	b.Node("price", func(_ context.Context, s state.View) (state.Update, error) {
+		return state.Update{price.Put(3 * weight.Get(s))}, nil
+	})
+	b.Edge(graph.Start, "measure")
+	b.Edge("measure", "price")
+	g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	ctx, quote := context.Background(), g.Thread("quote-1")
+	snap, err := quote.Invoke(ctx, graph.Begin())
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(price.Get(snap))
+
+	var before string
+	for info, err := range quote.History(ctx, graph.HistoryQuery{}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		if slices.Contains(info.Next, "price") {
+			before = info.ID
+			break
+		}
+	}
+	if _, err := quote.At(before).Update(ctx, "", weight.Put(12)); err != nil { // "" means the node that ran last
+		log.Fatal(err)
+	}
+	snap, err = quote.Invoke(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(price.Get(snap))
+	// Output:
+	// 30
+	// 36
 }
 
 // Fork: the conversation continues from the first answer. The checkpoints of the other

@@ -82,6 +82,34 @@ func TestInvalidTargetsFailTheRun(t *testing.T) {
 	require.ErrorIs(t, err, graph.ErrSignal)
 }
 
+// TestGotoEndNeedsNoDeclaration proves that nodes and callers may go to the end, and that this schedules nothing.
+func TestGotoEndNeedsNoDeclaration(t *testing.T) {
+	t.Parallel()
+	end := state.Update{graph.Goto(graph.End)}
+	for _, declared := range []bool{false, true} {
+		g := build(t, stores["memory"](t), func(b *graph.Builder) {
+			b.Node("a", func(context.Context, state.View) (state.Update, error) { return append(end, trail.Put("a")), nil })
+			b.Node("b", mark("b"))
+			b.Edge(graph.Start, "a")
+			b.Destinations(graph.Start, "b")
+			if declared {
+				b.Destinations("a", "b")
+			}
+		})
+		require.Equal(t, []string{"a"}, trail.Get(done(t, g.Thread("t"), graph.Begin())))
+		require.Equal(t, []string{"a"}, trail.Get(done(t, g.Thread("t"), end...)))
+	}
+	many := build(t, nil, func(b *graph.Builder) {
+		b.Node("a", mark("a"))
+		b.Node("b", mark("b"))
+		b.Edge(graph.Start, "a")
+		b.BranchMany("a", func(state.View) (state.Update, error) { return end, nil }, "b")
+	})
+	snap, err := many.Invoke(t.Context(), graph.Begin())
+	require.NoError(t, err)
+	require.Equal(t, []string{"a"}, trail.Get(snap))
+}
+
 // TestUnknownTargetOfCallerFails proves that a run fails if its caller's Goto names a node
 // that the graph does not have, on a new thread and on a thread with a checkpoint.
 func TestUnknownTargetOfCallerFails(t *testing.T) {

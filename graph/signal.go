@@ -9,8 +9,8 @@ import (
 func signal(s statecore.Signal) state.Write { return state.Write{Write: statecore.SignalWrite(s)} }
 
 // Goto schedules a node for the next superstep, in addition to the targets of edges. A
-// node that returns Goto must declare the target with [Builder.Destinations]. [End] is
-// always allowed and schedules nothing. As input of a run, Goto makes the thread resume
+// node that returns Goto must declare the target with [Builder.Destinations]. [End] needs no
+// declaration and schedules nothing. As input of a run, Goto makes the thread resume
 // where it is, and also schedules the node. On a new thread, the node runs instead of
 // the entry.
 func Goto(node string) state.Write { return signal(engine.Goto{Node: node}) }
@@ -42,5 +42,7 @@ func Begin() state.Write { return signal(engine.Turn{Begin: true}) }
 // Continue makes the run resume the current turn. Writes to channels in the same input
 // then edit the current state, instead of beginning a new turn. [Goto], [Send] and
 // answers imply Continue. On a new thread, which has nothing to resume, Continue begins
-// a turn.
+// a turn. Due tasks that a [Send] made keep their own writes, and do not see the edit: tool
+// calls of an agent are such tasks. To make them again from an edited state, use
+// [Thread.Update] with the node "", and then run the thread.
 func Continue() state.Write { return signal(engine.Turn{}) }

@@ -3,8 +3,10 @@ package memory_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/llmtest"
@@ -98,6 +100,74 @@ func Example_value() {
 	cart, version, err := memory.GetValue[[]string](ctx, carts, "today")
 	fmt.Println(cart, version > 0, err)
 	// Output: [tea cups] true <nil>
+}
+
+// topics is an embedder that knows three topics. Use langchainllm.NewEmbedder with a model.
+type topics struct{}
+
+func (topics) Model() string  { return "topics" }
+func (topics) Dimension() int { return 3 }
+
+func (topics) Embed(_ context.Context, texts []string) ([][]float32, error) {
+	about := [][]string{{"tea", "drink", "thirsty"}, {"train", "travel"}, {"piano", "music"}}
+	vectors := make([][]float32, len(texts))
+	for i, text := range texts {
+		vectors[i] = make([]float32, len(about))
+		for topic, words := range about {
+			for _, word := range words {
+				if strings.Contains(strings.ToLower(text), word) {
+					vectors[i][topic] = 1
+				}
+			}
+		}
+	}
+	return vectors, nil
+}
+
+// Values by namespace and key: put, get, list by a filter, search by meaning, and the namespaces.
+func Example_store() {
+	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{
+		Embedder: topics{},
+		Values:   memory.ValueOptions{Index: [][]string{{"text"}}}, // the fields that Search looks at
+	})
+	check(err)
+	type note struct {
+		Text string `json:"text"`
+		Year int    `json:"year"`
+	}
+	notes := m.Values().In(alice, "notes", "home") // the scope, then the labels of the namespace
+	for key, n := range map[string]note{"1": {"Green tea is in the blue tin", 2025}, "2": {"The piano was tuned", 2026}} {
+		_, err := memory.PutValue(ctx, notes, key, n, memory.PutOptions{})
+		check(err)
+	}
+
+	first, version, err := memory.GetValue[note](ctx, notes, "1")
+	fmt.Println(first.Text, version > 0, err)
+	_, err = notes.Get(ctx, "3")
+	fmt.Println("missing:", errors.Is(err, memory.ErrNotFound))
+
+	recent := memory.ValueQuery{Where: []memory.Condition{memory.Where("year", memory.GreaterEqual, 2026)}}
+	for item, err := range notes.List(ctx, recent) { // all values, if the query is empty
+		fmt.Println("listed:", item.Key, err)
+	}
+
+	hits, err := m.Values().In(alice, "notes").Search(ctx, memory.Question{Text: "I am thirsty", MinSimilarity: 0.5})
+	check(err)
+	for _, hit := range hits {
+		fmt.Println("found:", hit.Item.Namespace, hit.Item.Key)
+	}
+
+	for labels, err := range m.Values().In(alice).Namespaces(ctx, memory.NamespaceQuery{}) {
+		fmt.Println("namespace:", labels, err)
+	}
+	fmt.Println(notes.Delete(ctx, "1", 0)) // whatever its version is
+	// Output:
+	// Green tea is in the blue tin true <nil>
+	// missing: true
+	// listed: 2 <nil>
+	// found: [notes home] 1
+	// namespace: [notes home] <nil>
+	// <nil>
 }
 
 func Example_documents() {

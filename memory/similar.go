@@ -22,7 +22,8 @@ type Near struct {
 	Overlap float64
 }
 
-// Similar returns, for each text, the facts with the most similar content, at most the limit of the query.
+// Similar returns, for each text, the facts with the most similar content, at most the limit of the query. Here a limit
+// of zero means 20, and a negative one means all candidates.
 // It is for programs that decide whether a statement is new. It calls the embedder once.
 func (m *Memory) Similar(ctx context.Context, q FactQuery, texts ...string) ([][]Near, error) {
 	near, err := m.similar(ctx, q, texts)
@@ -43,7 +44,7 @@ func (m *Memory) similar(ctx context.Context, q FactQuery, texts []string) ([][]
 			return nil, err
 		}
 	}
-	limit, limited := q.Most()
+	limit := cmp.Or(q.Limit, 20)
 	near := make([][]Near, len(texts))
 	for i, text := range texts {
 		terms := rank.Distinct(rank.Terms(text))
@@ -56,7 +57,7 @@ func (m *Memory) similar(ctx context.Context, q FactQuery, texts []string) ([][]
 			return nil, err
 		}
 		near[i] = nearest(text, terms, &s, c.Records)
-		if limited {
+		if limit > 0 {
 			near[i] = near[i][:min(limit, len(near[i]))]
 		}
 	}

@@ -9,14 +9,6 @@ import (
 	"github.com/weft-go/weft/memory/inmemory"
 )
 
-func newValues(o memory.ValueOptions) *memory.Values {
-	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{Values: o})
-	if err != nil {
-		panic(err)
-	}
-	return m.Values()
-}
-
 type theme struct {
 	Dark bool `json:"dark"`
 	Size int  `json:"size"`
@@ -24,7 +16,11 @@ type theme struct {
 
 func Example_values() {
 	ctx := context.Background()
-	values := newValues(memory.ValueOptions{})
+	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
+	if err != nil {
+		panic(err)
+	}
+	values := m.Values()
 	settings := values.In(memory.Scope{User: "ann"}, "app", "settings")
 	if _, err := memory.PutValue(ctx, settings, "theme", theme{Dark: true, Size: 12}, memory.PutOptions{}); err != nil {
 		panic(err)
@@ -37,7 +33,11 @@ func Example_values() {
 
 func ExampleUpdateValue() {
 	ctx := context.Background()
-	counters := newValues(memory.ValueOptions{}).In(memory.Scope{Tenant: "acme"}, "counters")
+	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
+	if err != nil {
+		panic(err)
+	}
+	counters := m.Values().In(memory.Scope{Tenant: "acme"}, "counters")
 	for range 3 {
 		n, err := memory.UpdateValue(ctx, counters, "visits", memory.PutOptions{}, func(n int) (int, error) { return n + 1, nil })
 		fmt.Println(n, err)
@@ -50,7 +50,11 @@ func ExampleUpdateValue() {
 
 func ExampleNamespace_List() {
 	ctx := context.Background()
-	orders := newValues(memory.ValueOptions{}).In(memory.Scope{Tenant: "acme"}, "orders")
+	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
+	if err != nil {
+		panic(err)
+	}
+	orders := m.Values().In(memory.Scope{Tenant: "acme"}, "orders")
 	for key, cups := range map[string]int{"a": 9, "b": 10, "c": 100} {
 		if _, err := memory.PutValue(ctx, orders.In("2026"), key, map[string]int{"cups": cups}, memory.PutOptions{}); err != nil {
 			panic(err)
@@ -70,7 +74,11 @@ func ExampleNamespace_List() {
 
 func ExampleNamespace_Namespaces() {
 	ctx := context.Background()
-	values := newValues(memory.ValueOptions{})
+	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
+	if err != nil {
+		panic(err)
+	}
+	values := m.Values()
 	s := memory.Scope{Tenant: "acme"}
 	for _, user := range []string{"ann", "bob"} {
 		for _, kind := range []string{"notes", "drafts"} {
@@ -96,7 +104,11 @@ func ExampleNamespace_Namespaces() {
 
 func ExampleNamespace_Search() {
 	ctx := context.Background()
-	values := newValues(memory.ValueOptions{Index: [][]string{{"title"}, {"lines", "text"}}})
+	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{Values: memory.ValueOptions{Index: [][]string{{"title"}, {"lines", "text"}}}})
+	if err != nil {
+		panic(err)
+	}
+	values := m.Values()
 	notes := values.In(memory.Scope{User: "ann"}, "notes")
 	for key, value := range map[string]string{
 		"1": `{"title":"Shopping","lines":[{"text":"green tea"},{"text":"rice"}]}`,
@@ -120,7 +132,11 @@ func ExampleNamespace_Search() {
 
 func ExampleValues_Batch() {
 	ctx := context.Background()
-	values := newValues(memory.ValueOptions{})
+	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
+	if err != nil {
+		panic(err)
+	}
+	values := m.Values()
 	s := memory.Scope{User: "ann"}
 	tasks := values.In(s, "tasks")
 	if _, err := memory.PutValue(ctx, tasks, "old", "write", memory.PutOptions{}); err != nil {
@@ -146,7 +162,11 @@ func ExampleValues_Batch() {
 
 func ExamplePutOptions() {
 	ctx := context.Background()
-	locks := newValues(memory.ValueOptions{}).In(memory.Scope{Tenant: "acme"}, "locks")
+	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
+	if err != nil {
+		panic(err)
+	}
+	locks := m.Values().In(memory.Scope{Tenant: "acme"}, "locks")
 	o := memory.PutOptions{Version: memory.Absent, TTL: time.Minute} // only the first writer succeeds, for a minute
 	for _, who := range []string{"ann", "bob"} {
 		_, err := memory.PutValue(ctx, locks, "report", who, o)

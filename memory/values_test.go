@@ -20,6 +20,14 @@ import (
 	"github.com/weft-go/weft/memory/inmemory"
 )
 
+func newValues(o memory.ValueOptions) *memory.Values {
+	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{Values: o})
+	if err != nil {
+		panic(err)
+	}
+	return m.Values()
+}
+
 func put(tb testing.TB, n memory.Namespace, key, value string, o memory.PutOptions) memory.Item {
 	tb.Helper()
 	item, err := n.Put(tb.Context(), key, json.RawMessage(value), o)

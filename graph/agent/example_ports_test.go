@@ -54,6 +54,46 @@ func ExampleAsTool() {
 	// assistant: ok
 }
 
+// A tool hands the conversation over to a node of the parent graph. Without a handover, the parent goes on to the node
+// "next": a branch reads the channel that the tool writes.
+func ExampleNew_handOver() {
+	owner := state.Last[string]("owner")
+	escalate := tools.New("escalate", "Hands over to a person.", func(context.Context, struct{}) (tools.Result, error) {
+		return tools.Result{Text: "A person takes over.", Update: state.Update{
+			graph.ToParent(owner.Put("person")), graph.ToParent(graph.Goto("person")),
+		}}, nil
+	})
+	script := llmtest.NewScript(llmtest.Call("escalate", `{}`), llmtest.Say("See the manual."))
+	helper := must(agent.New("helper", script, must(tools.NewSet(escalate)), agent.Options{}))
+
+	says := func(text string) graph.NodeFunc {
+		return func(context.Context, state.View) (state.Update, error) {
+			return state.Update{agent.Messages.Put(llm.Assistant(text))}, nil
+		}
+	}
+	b := graph.New("desk", agent.Messages, owner)
+	b.Subgraph("helper", helper)
+	b.Node("person", says("Ann is here."))
+	b.Node("next", says("Is there anything else?"))
+	b.Edge(graph.Start, "helper")
+	b.Destinations("helper", "person") // the targets of its tools
+	b.Branch("helper", func(s state.View) (string, error) {
+		if owner.Get(s) != "" {
+			return graph.End, nil
+		}
+		return "next", nil
+	}, "next", graph.End)
+	desk := must(b.Compile(graph.Options{}))
+	for _, text := range []string{"I want a refund.", "How do I log in?"} {
+		snap := must(desk.Invoke(context.Background(), agent.Messages.Put(llm.User(text))))
+		last, _ := agent.Messages.Last(snap)
+		fmt.Println(last)
+	}
+	// Output:
+	// assistant: Ann is here.
+	// assistant: Is there anything else?
+}
+
 // Alice and Bob hand over the conversation to each other. The active agent is remembered.
 func ExampleSwarm() {
 	add := tools.New("add", "Adds.", func(_ context.Context, in struct{ A, B int }) (int, error) { return in.A + in.B, nil })

@@ -67,6 +67,9 @@ func (t *Task) splitUpdate(update state.Update, allowed []string) (state.Update,
 func (t *Task) follow(s statecore.Signal, allowed []string) error {
 	switch s := s.(type) {
 	case Goto:
+		if s.Node == End { // it needs no declaration
+			return nil
+		}
 		return t.addTarget(s.Node, allowed)
 	case ToParent:
 		if t.scope.parent == nil {

@@ -28,21 +28,14 @@ type FactQuery struct {
 	Dimension int
 	// Closed includes facts that are no longer valid or have expired. Recall does not allow it.
 	Closed bool
-	// Limit is the maximum number of facts. Zero means 20, and a negative number means all. In
-	// [memory.Memory.Clear] and [memory.Memory.Reembed], zero means all too.
+	// Limit is the maximum number of facts. Zero and a negative number mean all.
 	Limit int
 }
 
-// DefaultLimit is the limit of a [FactQuery] whose Limit is zero.
-const DefaultLimit = 20
-
 // Most returns the limit. limited is false if there is none.
-func (q *FactQuery) Most() (limit int, limited bool) {
-	if q.Limit == 0 {
-		return DefaultLimit, true
-	}
-	return max(q.Limit, 0), q.Limit > 0
-}
+func (q *FactQuery) Most() (limit int, limited bool) { return most(q.Limit) }
+
+func most(limit int) (int, bool) { return max(limit, 0), limit > 0 }
 
 // maxIDs is the maximum number of IDs, and of conditions, in a query.
 const (

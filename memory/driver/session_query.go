@@ -6,18 +6,10 @@ import (
 	"github.com/weft-go/weft/memory/internal/input"
 )
 
-// The limit of a [SessionQuery] whose Limit is zero.
-const defaultSessions = 20
-
 const maxSessionWhere = 20
 
 // Most returns the limit. limited is false if there is none.
-func (q *SessionQuery) Most() (limit int, limited bool) {
-	if q.Limit == 0 {
-		return defaultSessions, true
-	}
-	return max(q.Limit, 0), q.Limit > 0
-}
+func (q *SessionQuery) Most() (limit int, limited bool) { return most(q.Limit) }
 
 // Validate returns [ErrInvalid] for an invalid query.
 func (q *SessionQuery) Validate() error {
@@ -52,6 +44,6 @@ type SessionQuery struct {
 	// After, if not nil, keeps the sessions that follow this one. Only its ID, Scope and UpdatedAt are
 	// used.
 	After *Session
-	// Limit is the maximum number of sessions. Zero means 20, and a negative number means all.
+	// Limit is the maximum number of sessions. Zero and a negative number mean all.
 	Limit int
 }

@@ -18,7 +18,7 @@ type ValueQuery struct {
 	Order Order
 	// After, if not nil, keeps the values that follow this one. Only its address and UpdatedAt are used.
 	After *Item
-	// Limit is the maximum number of values. Zero means 20, and a negative number means all.
+	// Limit is the maximum number of values. Zero and a negative number mean all.
 	Limit int
 	// Peek reads values without restarting their TTL.
 	Peek bool
@@ -47,20 +47,10 @@ func (o Order) String() string {
 	return fmt.Sprintf("Order(%d)", int(o))
 }
 
-// defaultValues is the limit of a [ValueQuery] whose Limit is zero.
-const defaultValues = 20
-
 const maxValueWhere = 20
 
 // Most returns the largest number of results. limited is false if there is no limit.
-func (q *ValueQuery) Most() (limit int, limited bool) { return most(q.Limit, defaultValues) }
-
-func most(limit, otherwise int) (int, bool) {
-	if limit == 0 {
-		return otherwise, true
-	}
-	return max(limit, 0), limit > 0
-}
+func (q *ValueQuery) Most() (limit int, limited bool) { return most(q.Limit) }
 
 // Validate returns [ErrInvalid] for an invalid query.
 func (q *ValueQuery) Validate() error {
@@ -98,15 +88,12 @@ type NamespaceQuery struct {
 	MaxDepth int
 	// After, if not nil, keeps the namespaces that follow this one.
 	After []string
-	// Limit is the maximum number of namespaces. Zero means 100, and a negative number means all.
+	// Limit is the maximum number of namespaces. Zero and a negative number mean all.
 	Limit int
 }
 
-// DefaultNamespaces is the limit of a [NamespaceQuery] whose Limit is zero.
-const DefaultNamespaces = 100
-
 // Most returns the largest number of results. limited is false if there is no limit.
-func (q *NamespaceQuery) Most() (limit int, limited bool) { return most(q.Limit, DefaultNamespaces) }
+func (q *NamespaceQuery) Most() (limit int, limited bool) { return most(q.Limit) }
 
 // Match reports whether the query selects a namespace before MaxDepth is applied, for stores without a
 // query language.

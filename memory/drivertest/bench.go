@@ -111,14 +111,14 @@ func benchSearch(b *testing.B, store driver.FactStore, n int) {
 	b.Run("newest", func(b *testing.B) {
 		for b.Loop() {
 			found := 0
-			for _, err := range store.Find(context.Background(), driver.FactQuery{Reach: ann.Only()}) {
+			for _, err := range store.Find(context.Background(), driver.FactQuery{Reach: ann.Only(), Limit: 20}) {
 				if err != nil {
 					b.Fatal(err)
 				}
 				found++
 			}
-			if found != driver.DefaultLimit {
-				b.Fatalf("got %d want %d", found, driver.DefaultLimit)
+			if found != 20 {
+				b.Fatalf("got %d want 20", found)
 			}
 		}
 	})

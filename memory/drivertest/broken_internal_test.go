@@ -1,6 +1,7 @@
 package drivertest
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"runtime"
@@ -60,6 +61,7 @@ var brokenStores = []struct {
 	{"AsOf is now", "filters/validity", query(func(q *driver.FactQuery) { q.AsOf = time.Time{} })},
 	{"conditions are left out", "conditions/table", query(func(q *driver.FactQuery) { q.Where = nil })},
 	{"no limit", "order/limit", query(func(q *driver.FactQuery) { q.Limit = -1 })},
+	{"a limit that nobody set", "order/limit", query(func(q *driver.FactQuery) { q.Limit = cmp.Or(q.Limit, 20) })},
 	{"ids are left out", "filters/ids", query(func(q *driver.FactQuery) { q.IDs = nil })},
 	{"fewer vectors than there are", "vectors/never_fewer", found(func(c *driver.FactCandidates) { c.Records = c.Records[:len(c.Records)/2] })},
 	{"not the nearest", "vectors/nearest", found(func(c *driver.FactCandidates) {

@@ -1,6 +1,7 @@
 package drivertest
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -68,6 +69,7 @@ var brokenTalks = []struct {
 	{"users see each other", "change/scopes", asking(func(q *driver.SessionQuery) { q.AnyUser = true })},
 	{"agents are left out", "sessions/scopes", asking(func(q *driver.SessionQuery) { q.AnyAgent = false })},
 	{"no limit", "sessions/order", asking(func(q *driver.SessionQuery) { q.Limit = -1 })},
+	{"a limit that nobody set", "sessions/order", asking(func(q *driver.SessionQuery) { q.Limit = cmp.Or(q.Limit, 20) })},
 	{"no prefix", "change/names", asking(func(q *driver.SessionQuery) { q.Prefix = "" })},
 	{"no pages", "sessions/pages", asking(func(q *driver.SessionQuery) { q.After = nil })},
 	{"pages by whole seconds", "sessions/pages", asking(func(q *driver.SessionQuery) {

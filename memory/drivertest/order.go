@@ -30,14 +30,14 @@ var orderCases = []factCase{
 		q.Limit = 3
 		k.want(q, want[:3]...)
 	}},
-	{name: "order/limit", promise: "the limit is the maximum number of facts; zero means 20, and a negative number means all", run: func(k *kit) {
+	{name: "order/limit", promise: "the limit is the maximum number of facts; zero and a negative number mean all", run: func(k *kit) {
 		n := 45
 		var want []string
 		k.fill(ann, n)
 		for i := range n {
 			want = append([]string{fmt.Sprint("fact ", i)}, want...)
 		}
-		for limit, most := range map[int]int{0: driver.DefaultLimit, 1: 1, 7: 7, 44: 44, 45: 45, 46: 45, 1 << 40: 45, -1: 45, -7: 45} {
+		for limit, most := range map[int]int{0: 45, 1: 1, 7: 7, 44: 44, 45: 45, 46: 45, 1 << 40: 45, -1: 45, -7: 45} {
 			k.want(driver.FactQuery{Reach: ann.Only(), Limit: limit}, want[:most]...)
 		}
 		q := driver.FactQuery{Reach: ann.Only(), Limit: 2, Where: []driver.Condition{driver.Where("a", driver.NotEqual, 1)}}

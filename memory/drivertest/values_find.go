@@ -49,7 +49,7 @@ var valueFindCases = []valueCase{
 		}
 		k.want(ann, driver.ValueSelection{Addresses: []driver.Address{}})
 	}},
-	{name: "find/order", promise: "the newest values come first, or with ByKey the least namespace and key; at most 20 without a limit", run: func(k *valueKit) {
+	{name: "find/order", promise: "the newest values come first, or with ByKey the least namespace and key; all of them without a limit", run: func(k *valueKit) {
 		var written []string
 		for i := range 25 {
 			address := fmt.Sprintf("n%d/k%02d", i%3, (i*7)%25)
@@ -59,7 +59,7 @@ var valueFindCases = []valueCase{
 		k.put(ann, written[3], `2`)
 		written = append(slices.Delete(slices.Clone(written), 3, 4), written[3])
 		slices.Reverse(written)
-		k.want(ann, driver.ValueSelection{}, written[:20]...)
+		k.want(ann, driver.ValueSelection{}, written...)
 		k.want(ann, driver.ValueSelection{ValueQuery: driver.ValueQuery{Limit: -1}}, written...)
 		k.want(ann, driver.ValueSelection{ValueQuery: driver.ValueQuery{Limit: 3}}, written[:3]...)
 		sorted := slices.Sorted(slices.Values(written))
@@ -157,7 +157,7 @@ var valueFindCases = []valueCase{
 		k.apply(ann, removing("b/c/1"))
 		k.wantNamespaces(ann, driver.NamespaceQuery{Prefix: []string{"b"}})
 	}},
-	{name: "namespaces/pages", promise: "reading page by page lists every namespace once; at most 100 without a limit", run: func(k *valueKit) {
+	{name: "namespaces/pages", promise: "reading page by page lists every namespace once; all of them without a limit", run: func(k *valueKit) {
 		var writes []driver.ValueWrite
 		for i := range 130 {
 			writes = append(writes, putting(fmt.Sprintf("n%03d/m%d/k", i/2, i%2), `1`))
@@ -172,8 +172,11 @@ var valueFindCases = []valueCase{
 			}
 			return found
 		}
-		if got := list(driver.NamespaceQuery{}); len(got) != 100 {
-			k.Errorf("got %d namespaces want 100", len(got))
+		if got := list(driver.NamespaceQuery{}); len(got) != 130 {
+			k.Errorf("got %d namespaces want 130", len(got))
+		}
+		if got := list(driver.NamespaceQuery{Limit: 9}); len(got) != 9 {
+			k.Errorf("got %d namespaces want 9", len(got))
 		}
 		for depth, want := range []int{130, 65} {
 			q := driver.NamespaceQuery{MaxDepth: depth, Limit: 9}

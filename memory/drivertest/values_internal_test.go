@@ -1,6 +1,7 @@
 package drivertest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"iter"
@@ -49,6 +50,7 @@ var brokenValues = []struct {
 	{"conditions are left out", "find/where", selecting(func(q *driver.ValueSelection) { q.Where = nil })},
 	{"one order", "find/order", selecting(func(q *driver.ValueSelection) { q.Order = driver.Newest })},
 	{"no limit", "find/order", selecting(func(q *driver.ValueSelection) { q.Limit = -1 })},
+	{"a limit that nobody set", "find/order", selecting(func(q *driver.ValueSelection) { q.Limit = cmp.Or(q.Limit, 20) })},
 	{"pages by keys alone", "find/pages", selecting(func(q *driver.ValueSelection) {
 		if q.After != nil {
 			after := *q.After
@@ -62,6 +64,7 @@ var brokenValues = []struct {
 	{"no suffix", "namespaces/patterns", naming(func(q *driver.NamespaceQuery) { q.Suffix = nil })},
 	{"no depth", "namespaces/patterns", naming(func(q *driver.NamespaceQuery) { q.MaxDepth = 0 })},
 	{"no limit of namespaces", "namespaces/pages", naming(func(q *driver.NamespaceQuery) { q.Limit = -1 })},
+	{"a limit of namespaces that nobody set", "namespaces/pages", naming(func(q *driver.NamespaceQuery) { q.Limit = cmp.Or(q.Limit, 100) })},
 	{"scopes are not looked at", "put/scopes", brokenValue{scope: func(s *driver.Scope) { *s = driver.Scope{} }}},
 	{"tenants of one case", "put/scopes", brokenValue{scope: func(s *driver.Scope) { s.Tenant = strings.ToLower(s.Tenant) }}},
 	{"forgets one agent", "forget/scope", brokenValue{forget: func(s *driver.Scope) { s.Agent = "a" }}},

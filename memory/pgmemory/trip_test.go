@@ -159,11 +159,11 @@ func calls(t *testing.T, store driver.FactStore, user string) []call {
 		}},
 		{"list", func() {
 			n := 0
-			for _, err := range store.Find(ctx, driver.FactQuery{Reach: scope.Only()}) {
+			for _, err := range store.Find(ctx, driver.FactQuery{Reach: scope.Only(), Limit: 20}) {
 				ok(err)
 				n++
 			}
-			assert.Equal(t, driver.DefaultLimit, n)
+			assert.Equal(t, 20, n)
 		}},
 		{"history", func() {
 			for _, err := range store.History(ctx, scope, id) {

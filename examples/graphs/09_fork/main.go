@@ -65,7 +65,10 @@ func run(ctx context.Context) error {
 		}
 	}
 
-	snap, err = thread.At(before).Invoke(ctx, graph.Continue(), Tone.Put("?"))
+	if _, err := thread.At(before).Update(ctx, "", Tone.Put("?")); err != nil {
+		return err
+	}
+	snap, err = thread.Invoke(ctx)
 	if err != nil {
 		return err
 	}
