@@ -139,9 +139,9 @@ Thursday 26 November:
   - 3:00 PM to 3:30 PM: Dentist
   - 4:00 PM to 5:00 PM: Review with Ann
 > move the dentist to Friday
-This will change the calendar event: 'Dentist' on Thursday at 3:00 PM (start: Friday). Confirm? (yes/no)
+This will change the calendar event: 'Dentist' on Thursday at 3:00 PM (start: Friday at 3:00 PM). Confirm? (yes/no)
 > yes
-I've moved your dentist that was scheduled for Thursday at 3:00 PM. It is now on Friday 27 November.
+I've moved your dentist that was scheduled for Thursday at 3:00 PM. It is now on Friday 27 November at 3:00 PM.
 > when is the dentist?
 I found:
   - Friday at 3:00 PM: Dentist
@@ -150,10 +150,10 @@ I did not understand 'rename the haircut to Barber'. I am a set of rules and not
 `,
 		"deletions": `
 > cancel the review with Ann
-I found 2 of them, so I did nothing about it. Which one do you mean?
-  1. 'Review with Ann' on Thursday at 4:00 PM
-  2. 'Review with Ann' on Thursday 3 December at 4:00 PM
-> the second one
+I found 2 of them, so I did nothing about it. Ask again, and say the day or more words of its name:
+  - 'Review with Ann' on Thursday at 4:00 PM
+  - 'Review with Ann' on Thursday 3 December at 4:00 PM
+> cancel the review with Ann on 3 December
 This will delete the calendar event: 'Review with Ann' on Thursday 3 December at 4:00 PM. Confirm? (yes/no)
 > yes
 I've deleted your review with Ann that was scheduled for Thursday 3 December at 4:00 PM.

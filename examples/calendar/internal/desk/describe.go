@@ -61,7 +61,7 @@ func (d *Desk) describe(ctx context.Context, a tools.Action) (string, error) {
 				return "", err
 			}
 			t, err := taskOf(ctx, tx, in.ID)
-			return fmt.Sprintf("the task: '%s'", t.Title) + d.changes(a.Arguments, "task_id"), err
+			return fmt.Sprintf("the task: '%s'", t.Title) + d.changes(a.Arguments, "task_id", ""), err
 		})
 	}
 	return "", nil
@@ -83,7 +83,19 @@ func (d *Desk) describeEvent(a tools.Action) (string, error) {
 	case e.Recurs:
 		text += ", this time only"
 	}
-	return text + d.changes(a.Arguments, "event_id"), nil
+	var change updateInput
+	if err := json.Unmarshal(a.Arguments, &change); err != nil {
+		return "", err
+	}
+	if change.Start != nil { // a day alone leaves the time of day, which is shown too
+		to, err := d.change(change)
+		if err != nil {
+			return "", err
+		}
+		after := to.Apply(e)
+		return text + d.changes(a.Arguments, "event_id", d.When(after.Start, after.AllDay)), nil
+	}
+	return text + d.changes(a.Arguments, "event_id", ""), nil
 }
 
 // on puts a time into a sentence.
@@ -110,8 +122,8 @@ func (d *Desk) describeRow(ctx context.Context, a tools.Action, row func(tx *sql
 	return verb(a.Tool) + " " + text, err
 }
 
-// changes shows the arguments but for the id.
-func (d *Desk) changes(arguments json.RawMessage, id string) string {
+// changes shows the arguments but for the id, with a start in other words if these are not empty.
+func (d *Desk) changes(arguments json.RawMessage, id, start string) string {
 	var all map[string]any
 	if json.Unmarshal(arguments, &all) != nil {
 		return ""
@@ -126,6 +138,9 @@ func (d *Desk) changes(arguments json.RawMessage, id string) string {
 		text := fmt.Sprint(value)
 		if t, day, err := d.parseTime(text); err == nil && name != "title" && name != "notes" {
 			text = d.When(t, day)
+		}
+		if name == "start" && start != "" {
+			text = start
 		}
 		parts = append(parts, name+": "+text)
 	}

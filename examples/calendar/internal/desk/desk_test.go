@@ -157,6 +157,8 @@ func TestDescribe(t *testing.T) {
 		{"delete_calendar_event", `{"event_id":"stand-up@weft.example#20261123T091500"}`, "delete the calendar event: 'Stand-up' on Monday at 9:15 AM, this time only"},
 		{"delete_calendar_event", `{"event_id":"stand-up@weft.example"}`, "and every other time that it recurs"},
 		{"update_calendar_event", `{"event_id":"john@weft.example","start":"2026-11-25T16:00"}`, "change the calendar event: 'Meeting with John' on Tuesday at 2:00 PM (start: Wednesday at 4:00 PM)"},
+		{"update_calendar_event", `{"event_id":"john@weft.example","start":"2026-11-25"}`, "(start: Wednesday at 2:00 PM)"},
+		{"update_calendar_event", `{"event_id":"fair@weft.example","start":"2026-11-25"}`, "(start: Wednesday)"},
 		{"create_calendar_event", `{"title":"Run","start":"2026-11-22T07:00"}`, "create the calendar event: 'Run' on Sunday at 7:00 AM"},
 		{"send_mail_message", `{"to":["a@example.com","b@example.com"],"subject":"Hi","text":"All of it."}`, "send a mail to a@example.com, b@example.com: 'Hi', which says: All of it."},
 		{"delete_mail_message", `{"mail_id":1}`, "delete the mail: 'Lunch?' from Ann Lee <ann@example.com>"},

@@ -11,7 +11,7 @@ import (
 const localTime = "2006-01-02T15:04"
 
 // event looks up events, or what is to be done with them.
-func (d *dialog) event(c clause, pick int) ([]act, error) {
+func (d *dialog) event(c clause) ([]act, error) {
 	said := []string{c.fields["topic"], c.fields["to"]}
 	if c.kind != createEvent && c.kind != moveEvent {
 		said = append(said, c.text)
@@ -29,7 +29,7 @@ func (d *dialog) event(c clause, pick int) ([]act, error) {
 	case createEvent:
 		return d.createEvent(c)
 	case moveEvent, deleteEvent:
-		return d.changeEvent(c, pick)
+		return d.changeEvent(c)
 	}
 	return nil, d.showEvents(c)
 }
@@ -116,7 +116,7 @@ func (d *dialog) createEvent(c clause) ([]act, error) {
 	return d.act("calendar", "create", params)
 }
 
-func (d *dialog) changeEvent(c clause, pick int) ([]act, error) {
+func (d *dialog) changeEvent(c clause) ([]act, error) {
 	tool, err := d.find("calendar", map[kind]string{moveEvent: "update", deleteEvent: "delete"}[c.kind])
 	if err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func (d *dialog) changeEvent(c clause, pick int) ([]act, error) {
 	if w.any() {
 		params["from"], params["to"] = w.bounds()
 	}
-	one, err := d.chosen("calendar", w.rest, params, pick)
+	one, err := d.chosen("calendar", w.rest, params)
 	if err != nil {
 		return nil, err
 	}
@@ -141,8 +141,10 @@ func (d *dialog) changeEvent(c clause, pick int) ([]act, error) {
 		a.params["start"] = to.from.Format(localTime)
 	case to.clock && timed == nil:
 		a.params["start"] = start.Format(time.DateOnly) + to.from.Format("T15:04")
+	case to.day && to.part == "" && timed == nil:
+		a.params["start"] = to.from.Format(time.DateOnly) + start.Format("T15:04")
 	case to.day && to.part == "":
-		a.params["start"] = to.from.Format(time.DateOnly) // the time of day, or the whole day, stays
+		a.params["start"] = to.from.Format(time.DateOnly) // whole days
 	default:
 		return nil, blocker(fmt.Sprintf("To when is %s to be moved? Tell me a day and a time.", one.name()))
 	}

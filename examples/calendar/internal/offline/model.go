@@ -44,7 +44,6 @@ func reply(r llm.Request) llm.Message {
 // that has no answer yet.
 type dialog struct {
 	text   string // what the user said
-	before []llm.Message
 	now    time.Time
 	done   []llm.Message // the answers, in the order of the calls
 	next   int
@@ -61,7 +60,7 @@ var clock = regexp.MustCompile(`the time is (\S+),`)
 // read finds out where a turn stands.
 func read(messages []llm.Message) *dialog {
 	d := &dialog{now: onClock(time.Now())}
-	for i, m := range messages {
+	for _, m := range messages {
 		switch m.Role {
 		case llm.RoleSystem:
 			if found := clock.FindStringSubmatch(m.Text()); found != nil {
@@ -70,7 +69,7 @@ func read(messages []llm.Message) *dialog {
 				}
 			}
 		case llm.RoleUser:
-			d.text, d.before, d.done = m.Text(), messages[:i], nil
+			d.text, d.done = m.Text(), nil
 		case llm.RoleTool:
 			d.done = append(d.done, m)
 		}

@@ -45,15 +45,14 @@ func (b blocker) Error() string { return string(b) }
 
 // plan is what the model says when it has looked up, done or noted everything.
 func (d *dialog) plan() (string, error) {
-	text, pick := d.picked()
-	clauses, ordered := understand(text)
+	clauses, ordered := understand(d.text)
 	var acts []act
 	var blocked []string
 	for _, c := range clauses {
 		if c.kind == help {
 			return helpText, nil
 		}
-		more, err := d.clause(c, pick)
+		more, err := d.clause(c)
 		b, isBlocked := errors.AsType[blocker](err)
 		if err != nil && !isBlocked {
 			return "", err
@@ -99,34 +98,16 @@ func (d *dialog) together(acts []act, ordered bool) error {
 	return err
 }
 
-// which finds an answer to "Which one do you mean?".
-var which = regexp.MustCompile(`(?i)^(?:the )?(first|second|third|fourth|fifth|[1-5])(?: one)?[.!]?$`)
-
-// picked returns the request, and which of several things is meant: an answer such as "the second one" is about the
-// request before it.
-func (d *dialog) picked() (text string, pick int) {
-	m := which.FindStringSubmatch(strings.TrimSpace(d.text))
-	if m == nil {
-		return d.text, 0
-	}
-	for _, said := range slices.Backward(d.before) {
-		if said.Role == llm.RoleUser && !which.MatchString(strings.TrimSpace(said.Text())) {
-			return said.Text(), 1 + slices.Index(strings.Fields("first second third fourth fifth 1 2 3 4 5"), strings.ToLower(m[1]))%5
-		}
-	}
-	return d.text, 0
-}
-
 // clause looks up what a clause is about, and returns what is to be done.
-func (d *dialog) clause(c clause, pick int) ([]act, error) {
+func (d *dialog) clause(c clause) ([]act, error) {
 	switch c.kind {
 	case listEvents, searchEvents, freeTime, createEvent, moveEvent, deleteEvent:
-		return d.event(c, pick)
+		return d.event(c)
 	case listMail:
 		d.notSelected(c, "inbox", "unread", "new", "check", "there")
 		return nil, d.show("mail", "list", object{"unread": strings.Contains(strings.ToLower(c.text), "unread")})
 	case readMail:
-		return d.change(c, "mail", "get", pick)
+		return d.change(c, "mail", "get")
 	case sendMail:
 		return d.sendMail(c)
 	case listTasks:
@@ -135,7 +116,7 @@ func (d *dialog) clause(c clause, pick int) ([]act, error) {
 	case createTask:
 		return d.createTask(c)
 	case completeTask:
-		return d.change(c, "task", "complete", pick)
+		return d.change(c, "task", "complete")
 	case bookThing:
 		return nil, blocker(fmt.Sprintf("I can not book or buy anything, so I did nothing. I can put it into your calendar: say schedule %s.", c.fields["topic"]))
 	}
@@ -170,12 +151,12 @@ func (d *dialog) act(category, action string, params object) ([]act, error) {
 }
 
 // change does something with a mail or a task that is there.
-func (d *dialog) change(c clause, category, action string, pick int) ([]act, error) {
+func (d *dialog) change(c clause, category, action string) ([]act, error) {
 	tool, err := d.find(category, action)
 	if err != nil {
 		return nil, err
 	}
-	one, err := d.chosen(category, c.fields["topic"], object{}, pick)
+	one, err := d.chosen(category, c.fields["topic"], object{})
 	if one.Mail != 0 {
 		return []act{{tool, object{"mail_id": one.Mail}}}, err
 	}
@@ -183,7 +164,7 @@ func (d *dialog) change(c clause, category, action string, pick int) ([]act, err
 }
 
 // chosen searches, and returns the thing that is meant.
-func (d *dialog) chosen(category, topic string, params object, pick int) (item, error) {
+func (d *dialog) chosen(category, topic string, params object) (item, error) {
 	params["query"] = query(topic)
 	if params["from"] != nil && condition(topic) == "" {
 		params["query"] = "" // "my meeting on Tuesday"
@@ -206,12 +187,10 @@ func (d *dialog) chosen(category, topic string, params object, pick int) (item, 
 		return item{}, blocker(fmt.Sprintf("I found no %s for '%s', so I did nothing about it.", what, strings.TrimSpace(unquote(topic))))
 	case len(found) == 1:
 		return found[0], nil
-	case pick > 0 && pick <= len(found):
-		return found[pick-1], nil
 	}
-	text := fmt.Sprintf("I found %d of them, so I did nothing about it. Which one do you mean?", len(found))
-	for i, one := range found {
-		text += fmt.Sprintf("\n  %d. %s", i+1, one.name())
+	text := fmt.Sprintf("I found %d of them, so I did nothing about it. Ask again, and say the day or more words of its name:", len(found))
+	for _, one := range found {
+		text += "\n  - " + one.name()
 	}
 	return item{}, blocker(text)
 }

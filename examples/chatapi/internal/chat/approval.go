@@ -92,12 +92,12 @@ func question(snap *graph.Snapshot) string {
 	if err != nil || len(open) == 0 {
 		return ""
 	}
-	var about Forgotten
+	var about preview
 	if err := json.Unmarshal(open[0].Prompt.Preview, &about); err != nil {
 		return open[0].Prompt.Text()
 	}
 	text := "This will forget, for ever:"
-	for _, fact := range about.Forgotten {
+	for _, fact := range about.Facts {
 		text += "\n- " + tools.VisibleLine(fact)
 	}
 	if about.More > 0 {

@@ -49,10 +49,17 @@ const maxNamed = 100
 // settling is how long the tool waits for turns that are being learned, which would bring a fact back.
 const settling = 5 * time.Second
 
+// A preview is what a user is shown before a call.
+type preview struct {
+	Facts []string `json:"will_be_forgotten"`
+	More  int      `json:"more,omitempty"`
+	Stays string   `json:"stays"`
+}
+
 // toForget shows what a call would forget.
-func (s *Service) toForget(ctx context.Context, in forgetIn) (Forgotten, error) {
+func (s *Service) toForget(ctx context.Context, in forgetIn) (preview, error) {
 	_, out, err := s.find(ctx, in)
-	return out, err
+	return preview{out.Forgotten, out.More, out.Stays}, err
 }
 
 // find finds the facts that a call is about.
