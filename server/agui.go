@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/server/runs"
 )
@@ -65,7 +66,10 @@ func (c *call) runAGUI() error {
 		for _, p := range open {
 			v.questions = append(v.questions, newInterrupt(p))
 		}
-		return c.askAGUI(v)
+		return c.sendAGUI([]map[string]any{v.started(), v.finished(&runEnd{Paused: true})})
+	}
+	if err := in.checkAnswers(open); err != nil {
+		return c.sendAGUI(append([]map[string]any{v.started()}, v.failed(err.Error(), "")...))
 	}
 	q, err := c.aguiRun(g, &in, thread)
 	if err != nil {
@@ -91,11 +95,21 @@ func (c *call) runAGUI() error {
 	return nil
 }
 
-// askAGUI sends a run that ends at once with the open questions.
-func (c *call) askAGUI(v *aguiView) error {
+// checkAnswers returns an error for an answer to a question that is not open.
+func (in *aguiInput) checkAnswers(open []graph.Pause) error {
+	for _, r := range in.Resume {
+		if !isOpen(r.Interrupt, open) {
+			return noQuestion(r.Interrupt, open)
+		}
+	}
+	return nil
+}
+
+// sendAGUI sends the events of a run that ends at once: with the open questions, or with a refused answer.
+func (c *call) sendAGUI(events []map[string]any) error {
 	out := c.startSSE()
 	defer out.stop()
-	for _, ev := range []map[string]any{v.started(), v.finished(&runEnd{Paused: true})} {
+	for _, ev := range events {
 		if err := out.data(encoded(ev)); err != nil {
 			return nil //nolint:nilerr // the client has left
 		}

@@ -108,8 +108,11 @@ func TestAGUIEndsWithQuestionsAndTakesAnswers(t *testing.T) {
 	assert.Equal(t, []string{"RUN_STARTED", "RUN_FINISHED"}, kinds, "the question comes first")
 	assert.Equal(t, outcome, events[1]["outcome"])
 
-	kinds, _ = w.agui("asker", map[string]any{"messages": said, "resume": []any{map[string]any{"interruptId": "wrong", "status": "resolved", "payload": 1}}})
-	assert.Equal(t, "RUN_ERROR", kinds[len(kinds)-1])
+	for _, id := range []string{"wrong", "67738246000000000000000000000000"} {
+		kinds, events = w.agui("asker", map[string]any{"messages": said, "resume": []any{map[string]any{"interruptId": id, "status": "resolved", "payload": 1}}})
+		assert.Equal(t, []string{"RUN_STARTED", "RUN_ERROR"}, kinds)
+		assert.Contains(t, events[1]["message"], "no open question has the id "+id+"; the open one is "+question["id"].(string))
+	}
 
 	_, events = w.agui("asker", map[string]any{"messages": said, "resume": []any{map[string]any{"interruptId": question["id"], "status": "resolved", "payload": "yes"}}})
 	assert.Equal(t, map[string]any{"type": "success"}, events[len(events)-1]["outcome"])

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/stored"
 	"github.com/weft-go/weft/server/runs"
 )
 
@@ -243,7 +244,7 @@ func (s *Server) endedRecords(ctx context.Context, a *activeRun, out outcome, st
 func (s *Server) stateOf(ctx context.Context, a *activeRun, out outcome) (string, error) {
 	switch {
 	case out.status == runError:
-		return threadError, nil
+		return a.stateAfterFailure(ctx), nil
 	case a.g == nil:
 		return threadIdle, nil
 	}
@@ -257,6 +258,19 @@ func (s *Server) stateOf(ctx context.Context, a *activeRun, out outcome) (string
 		return threadInterrupted, nil
 	}
 	return threadIdle, nil
+}
+
+// stateAfterFailure returns the status of a thread whose run has failed. A run that refused its input or an answer leaves
+// the thread at its question or pause.
+func (a *activeRun) stateAfterFailure(ctx context.Context) string {
+	if a.g == nil {
+		return threadError
+	}
+	c, err := a.g.graph.Checkpoints().Get(ctx, checkpoint.Key{Thread: a.thread})
+	if err == nil && stored.Waits(&c) {
+		return threadInterrupted
+	}
+	return threadError // also if the thread cannot be read
 }
 
 // rest stores the status of a thread without runs.

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/weft-go/weft/internal/stored"
 )
@@ -21,9 +23,10 @@ checked against it, and weft threads show prints an example. The answer to the a
 {"verdict": "approve", "hash": HASH} or {"verdict": "reject", "hash": HASH, "reason": TEXT}, with the hash in
 its prompt.
 
-With -server, the server stores the answer and runs the thread on. With -db, the answer is stored only:
-this command does not have the nodes of the graph. The next run of the thread uses it, such as one of
-weft threads resume.
+With -server, the server stores the answer and runs the thread on. This command waits up to ten seconds for
+the end of that run, and fails if the run does, as when the node cannot read the answer. With -db, the answer
+is stored only: this command does not have the nodes of the graph. The next run of the thread uses it, such
+as one of weft threads resume.
 `
 
 func runAnswer(ctx context.Context, args []string, std *streams) (err error) {
@@ -55,12 +58,69 @@ func runAnswer(ctx context.Context, args []string, std *streams) (err error) {
 	if err := t.answer(ctx, thread, q.ID, value); err != nil {
 		return err
 	}
-	what := "The answer is stored, and the server runs the thread on."
-	if c.source.server == "" {
-		what = "The answer is stored. The next run of the thread uses it."
+	if served, ok := t.(*servedThreads); ok {
+		return c.followAnswer(ctx, served, thread)
 	}
-	say(c.out, "%s", what)
+	if !stored.HasSchema(q.Prompt) {
+		say(c.out, "The answer is stored unchecked, because the question has no schema. The next run of the thread uses it, and fails if the node cannot read it.")
+		return nil
+	}
+	say(c.out, "The answer is stored. The next run of the thread uses it.")
 	return nil
+}
+
+// answerTime is how long the command waits for the end of the run that uses an answer.
+const answerTime = 10 * time.Second
+
+// followAnswer waits for the end of the run that uses an answer, and says how the thread stands then.
+func (c *call) followAnswer(ctx context.Context, t *servedThreads, thread string) error {
+	r, err := t.newestRun(ctx, thread)
+	switch {
+	case err != nil || r == nil: // the user may not read runs, or the run is removed
+		say(c.out, "The answer is stored, and the server runs the thread on; weft threads show %s prints how it stands.", cell(thread))
+		return nil
+	case slices.Contains(waiting, r.Status):
+		say(c.out, "The answer is stored, and the server runs the thread on; weft runs join %s waits for its end.", cell(r.ID))
+		return nil
+	}
+	v, err := t.show(ctx, thread)
+	if err != nil {
+		return err
+	}
+	open := ""
+	if len(v.Questions) > 0 {
+		open = fmt.Sprintf("; weft threads show %s prints the open question", cell(thread))
+	}
+	switch {
+	case r.Error != nil:
+		return fmt.Errorf("the run %s with the answer has failed: %s; the thread is %s%s", r.ID, oneLine(r.Error.Message, 500), v.Status, open)
+	case r.Status != "success":
+		return fmt.Errorf("the run %s with the answer has ended with the status %s; the thread is %s%s", r.ID, r.Status, v.Status, open)
+	}
+	say(c.out, "The answer is stored, and the server has run the thread on. The thread is %s%s.", cell(v.Status), open)
+	return nil
+}
+
+// newestRun returns the newest run of a thread when it has ended, or after a while.
+func (t *servedThreads) newestRun(ctx context.Context, thread string) (*runView, error) {
+	list, err := t.c.runs(ctx, map[string]any{"thread_id": thread}, 1)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	r, late := &list[0], time.After(answerTime)
+	for wait := 20 * time.Millisecond; slices.Contains(waiting, r.Status); wait = min(2*wait, joinPause) {
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-late:
+			return r, nil
+		case <-time.After(wait):
+		}
+		if r, err = t.c.run(ctx, r.ID); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
 }
 
 // openQuestion returns the question with an id, or the only one.

@@ -28,6 +28,9 @@ func CheckAnswer(prompt, value json.RawMessage) (json.RawMessage, error) {
 	return checked, nil
 }
 
+// HasSchema reports whether [CheckAnswer] checks the answers to a question with this prompt.
+func HasSchema(prompt json.RawMessage) bool { return answerSchema(prompt) != nil }
+
 // ExampleAnswer returns an object that [CheckAnswer] accepts. It returns "" if it knows none.
 func ExampleAnswer(prompt json.RawMessage) string {
 	if s := answerSchema(prompt); s != nil {

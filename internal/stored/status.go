@@ -17,6 +17,7 @@ type pending struct {
 	prompts map[string]json.RawMessage
 	failed  map[string]bool // the unfinished tasks that have failed
 	stopped bool
+	pauses  bool // static pauses hold the thread
 }
 
 func readPending(writes []checkpoint.Write) pending {
@@ -34,6 +35,7 @@ func readPending(writes []checkpoint.Write) pending {
 			p.failed[w.Task] = true
 		case w.Channel == "$stop":
 			p.stopped = true
+			p.pauses = len(w.Data) > 0 && string(w.Data) != "null" && string(w.Data) != "[]"
 		}
 	}
 	for _, w := range writes {
@@ -92,6 +94,13 @@ const (
 	Interrupted = "interrupted" // a question is open, or a static pause holds the thread
 	Error       = "error"       // a task has failed for another reason than an answer, or the control of the checkpoint is damaged
 )
+
+// Waits reports whether the thread with this newest checkpoint waits: a task that has not failed has an open question, or
+// a static pause holds the thread and no task has failed.
+func Waits(c *checkpoint.Checkpoint) bool {
+	p := readPending(c.Writes)
+	return p.waits() || p.pauses && len(p.failed) == 0
+}
 
 // Due returns the nodes of the tasks that are due at a checkpoint, in the order of the tasks.
 func Due(c *checkpoint.Checkpoint) []string {

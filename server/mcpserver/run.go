@@ -69,7 +69,8 @@ func (t *answerTool) call(ctx context.Context, q *mcp.CallToolRequest) (*mcp.Cal
 		Metadata struct {
 			Graph string `json:"graph_id"`
 		} `json:"metadata"`
-		Status string `json:"status"`
+		Status     string                `json:"status"`
+		Interrupts map[string][]question `json:"interrupts"`
 	}
 	if err := from.do(ctx, http.MethodGet, "/threads/"+args.Thread, nil, &thread); err != nil {
 		return told(err)
@@ -79,10 +80,23 @@ func (t *answerTool) call(ctx context.Context, q *mcp.CallToolRequest) (*mcp.Cal
 	}
 	resume := any(args.Answer)
 	if args.Question != "" {
+		if !asked(thread.Interrupts, args.Question) {
+			return failed("The thread has no open question " + args.Question + "."), nil
+		}
 		resume = map[string]any{args.Question: args.Answer}
 	}
 	r := &toolRun{from: from, request: q, graph: thread.Metadata.Graph, thread: args.Thread, kept: true}
 	return r.all(ctx, map[string]any{"assistant_id": r.graph, "command": map[string]any{"resume": resume}})
+}
+
+// asked reports whether a question is one of those of the tasks of a thread.
+func asked(byTask map[string][]question, id string) bool {
+	for _, open := range byTask {
+		if slices.ContainsFunc(open, func(q question) bool { return q.ID == id }) {
+			return true
+		}
+	}
+	return false
 }
 
 func headerOf(q *mcp.CallToolRequest) http.Header {

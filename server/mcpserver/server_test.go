@@ -175,6 +175,11 @@ func TestAQuestionToAClientThatCannotAskIsAnsweredByATool(t *testing.T) {
 		}
 		if o == nil {
 			assert.Contains(t, text(t, answer(0)), "waits for an answer", "the other question")
+			for _, old := range []any{questions[0].(map[string]any)["id"], "unknown"} {
+				r := call(t, s, "answer", map[string]any{"thread_id": waits["thread_id"], "question_id": old, "answer": "no"})
+				assert.True(t, r.IsError, "an answer to another question than the open one")
+				assert.Contains(t, text(t, r), "no open question")
+			}
 			assert.Contains(t, text(t, answer(1)), `"result":"left=ok,right=ok"`)
 			assert.True(t, answer(1).IsError, "answered already")
 		}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/server"
+	"github.com/weft-go/weft/server/runs/memruns"
+	"github.com/weft-go/weft/state"
+)
+
+// unchecked returns a graph with a question without a schema.
+func unchecked(t *testing.T, store checkpoint.Store) *graph.Graph {
+	t.Helper()
+	type decision struct {
+		Approved bool `json:"approved"`
+	}
+	ask := graph.NewInterrupt[string, decision]("approve")
+	b := graph.New("unchecked", state.Last[string]("order"))
+	b.Node("ask", func(ctx context.Context, _ state.View) (state.Update, error) {
+		_, err := ask.Wait(ctx, "approve?")
+		return nil, err
+	})
+	b.Edge(graph.Start, "ask")
+	g, err := b.Compile(graph.Options{Checkpoints: store})
+	require.NoError(t, err)
+	return g
+}
+
+// With a server, the command says how the run with the answer has ended. It fails if the node cannot read the answer, and
+// the thread is listed as paused.
+func TestTheCommandSaysThatAnAnswerCannotBeRead(t *testing.T) {
+	t.Parallel()
+	g := unchecked(t, memcheckpoint.New(memcheckpoint.Options{}))
+	s, err := server.New(server.Options{Graphs: map[string]*graph.Graph{"unchecked": g}, Runs: memruns.New()})
+	require.NoError(t, err)
+	web := httptest.NewServer(s)
+	t.Cleanup(func() {
+		web.Close()
+		assert.NoError(t, s.Close(context.Background()))
+	})
+	const thread = "01990000-0000-7000-8000-000000000001"
+	m := newTerminal(t, nil)
+	ctx := t.Context()
+	c := &client{base: web.URL, http: web.Client()}
+	require.NoError(t, c.call(ctx, "POST", "/threads/"+thread+"/runs/wait", map[string]any{"assistant_id": "unchecked", "if_not_exists": "create", "input": map[string]any{"order": "A"}}, nil))
+
+	code, out, errs := m.call("threads", "answer", thread, "true", "-server", web.URL)
+	assert.Equal(t, exitFailed, code)
+	assert.Empty(t, out)
+	assert.Contains(t, errs, "want a main.decision, got a bool; the thread is paused; weft threads show "+thread+" prints the open question")
+	code, out, errs = m.call("threads", "list", "-status", "paused", "-server", web.URL)
+	assert.Equal(t, exitDone, code, errs)
+	assert.Contains(t, out, thread)
+	code, out, errs = m.call("threads", "answer", thread, `{"approved":true}`, "-server", web.URL)
+	assert.Equal(t, exitDone, code, errs)
+	assert.Equal(t, "The answer is stored, and the server has run the thread on. The thread is done.\n", out)
+}
+
+// With a database, the command says that nothing has checked the answer.
+func TestTheCommandSaysThatAnAnswerIsUnchecked(t *testing.T) {
+	t.Parallel()
+	for name, p := range places(t) {
+		t.Run(name, func(t *testing.T) {
+			th := unchecked(t, p.store).Thread("t")
+			_, err := th.Invoke(t.Context(), graph.Begin())
+			require.NoError(t, err)
+			m := newTerminal(t, nil)
+			m.place = &p
+			code, out, errs := m.call("threads", "answer", "t", "true", "-db", "threads.db")
+			assert.Equal(t, exitDone, code, errs)
+			assert.Contains(t, out, "stored unchecked, because the question has no schema")
+			_, err = th.Invoke(t.Context())
+			require.ErrorContains(t, err, "want a main.decision, got a bool")
+			code, out, errs = m.call("threads", "list", "-status", "paused", "-db", "threads.db")
+			assert.Equal(t, exitDone, code, errs)
+			assert.Contains(t, out, "ask")
+		})
+	}
+}
