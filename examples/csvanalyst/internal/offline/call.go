@@ -1,8 +1,6 @@
 package offline
 
 import (
-	"encoding/json"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -26,21 +24,6 @@ type arguments struct {
 	Conditions []csvdb.Condition `json:"conditions,omitempty"`
 	Descending bool              `json:"descending,omitempty"`
 	Limit      int               `json:"limit,omitempty"`
-}
-
-// json writes the arguments. Texts, numbers and lists of them can always be written.
-func (a arguments) json() json.RawMessage {
-	data, err := json.Marshal(a)
-	if err != nil {
-		return json.RawMessage("{}")
-	}
-	return data
-}
-
-// sameJSON reports whether two texts are the same arguments, whatever the order of their fields.
-func sameJSON(a, b json.RawMessage) bool {
-	var x, y any
-	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
 const (

@@ -99,7 +99,11 @@ func reply(r llm.Request) llm.Message {
 	}
 	out := make([]llm.ToolCall, len(calls))
 	for i, c := range calls {
-		out[i] = llm.ToolCall{ID: fmt.Sprintf("call_%d", len(t.steps)+i+1), Name: c.tool, Arguments: c.arguments.json()}
+		arguments, err := json.Marshal(c.arguments)
+		if err != nil {
+			return llm.Assistant("I cannot write the call of " + c.tool + ".")
+		}
+		out[i] = llm.ToolCall{ID: fmt.Sprintf("call_%d", len(t.steps)+i+1), Name: c.tool, Arguments: arguments}
 	}
 	return llm.Assistant("", out...)
 }

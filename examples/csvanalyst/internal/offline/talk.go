@@ -30,17 +30,16 @@ func (t talk) next() ([]call, string) {
 	var answers []string
 	for _, q := range questions {
 		c, refusal := q.call()
-		s, made := t.made(c)
 		switch {
 		case refusal != "":
 			answers = append(answers, refusal)
-		case made:
-			answers = append(answers, q.answer(s))
-		default:
-			calls = append(calls, c)
+			continue
+		case len(calls) < len(t.steps): // the tools answer in the order of the calls
+			answers = append(answers, q.answer(t.steps[len(calls)]))
 		}
+		calls = append(calls, c)
 	}
-	return calls, text + strings.Join(answers, "\n\n")
+	return calls[min(len(calls), len(t.steps)):], text + strings.Join(answers, "\n\n")
 }
 
 // choose picks the file that the question names, or whose columns it names, or the newest.
@@ -138,14 +137,4 @@ func (q *question) follow() {
 		q.conditions = append(slices.Clone(p.conditions), q.conditions...)
 	}
 	q.back = ""
-}
-
-// made returns the call that was made with these arguments.
-func (t talk) made(c call) (step, bool) {
-	for _, s := range t.steps {
-		if s.call.Name == c.tool && sameJSON(s.call.Arguments, c.arguments.json()) {
-			return s, true
-		}
-	}
-	return step{}, false
 }
