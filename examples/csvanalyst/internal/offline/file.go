@@ -80,7 +80,7 @@ func (f *file) named(name string) *column {
 func (f *file) nouns() map[string]bool {
 	names := stems(f.bareName())
 	for _, c := range f.Columns {
-		if parts := stems(c.Name); c.Unique && c.identifier() && !c.year() {
+		if parts := stems(c.Name); c.Unique && c.identifier() && len(parts) > 1 && !c.year() {
 			names = append(names, parts[:len(parts)-1]...)
 		}
 	}

@@ -47,6 +47,23 @@ func TestFirstCall(t *testing.T) {
 	}
 }
 
+// The names of a file and of its columns may have no words, or no columns may be there at all.
+func TestNamesWithoutWords(t *testing.T) {
+	t.Parallel()
+	for _, file := range []string{
+		`{"resourceId":"r1","name":"!.csv","rowCount":1,"columns":[{"name":"?","type":"integer","unique":true},{"name":"id","type":"integer","unique":true}]}`,
+		`{"resourceId":"r1","name":"","rowCount":1,"columns":[]}`,
+		`{"resourceId":"r1","name":".csv","rowCount":1,"columns":[{"name":"","type":"date"},{"name":"_","type":"text","values":["","a"]}]}`,
+	} {
+		for _, question := range []string{"how many rows?", "total by month", "hello", "which has the most?", "describe the columns", "the highest", "", "?", "and", "top 3 by x"} {
+			reply := ask(t, file, question)
+			if reply.Text() == "" && len(reply.ToolCalls) == 0 {
+				t.Errorf("%s of %s has no answer", question, file)
+			}
+		}
+	}
+}
+
 func TestWithoutFiles(t *testing.T) {
 	t.Parallel()
 	for system, want := range map[string]string{
