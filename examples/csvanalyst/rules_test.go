@@ -2,10 +2,13 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/examples/csvanalyst/internal/offline"
 )
@@ -83,6 +86,15 @@ func TestOfferedQuestions(t *testing.T) {
 	} {
 		got := a.ask(tt.id, tt.question)
 		assert.True(t, strings.HasPrefix(got, tt.want), "%s\ngot  %s\nwant %s", tt.question, got, tt.want)
+	}
+	readme, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	offered := regexp.MustCompile(`(?m)^- ([A-Z][^*]*)$`).FindAllStringSubmatch(string(readme), -1)
+	require.Len(t, offered, 4)
+	for _, m := range offered {
+		for answer := range strings.SplitSeq(a.ask(orders, m[1]), "\n\n") {
+			assert.Regexp(t, `^(There (is|are) \d|orders\.csv has |The |Alder Ltd has the highest )`, answer, m[1])
+		}
 	}
 }
 
