@@ -102,7 +102,10 @@ func (t talk) forget(words []string, all bool) llm.Message {
 		return t.call(agentmemory.RecallTool, map[string]any{"query": "", "limit": 50})
 	}
 	last := t.steps[len(t.steps)-1]
-	if last.failed {
+	switch {
+	case last.failed && strings.Contains(last.answer, "rejected"):
+		return llm.Assistant("Nothing was forgotten.")
+	case last.failed:
 		return llm.Assistant("Nothing was forgotten: " + last.answer)
 	}
 	if last.call.Name == forgetTool {
@@ -132,6 +135,9 @@ func forgotten(answer string) string {
 		return answer
 	}
 	text := "I forgot:"
+	if len(out.Forgotten) == 0 {
+		text = "This was forgotten already."
+	}
 	for _, fact := range out.Forgotten {
 		text += "\n- " + toYou(fact)
 	}

@@ -122,6 +122,7 @@ func TestAnswers(t *testing.T) {
 		{"Forget everything", "recall_memory", `{"content":"I live in Oslo"}`, `forget_memory {"everything":true}`},
 		{"Forget everything", "recall_memory", "Nothing is known about this.", "There is nothing to forget: I remember nothing about you."},
 		{"Forget Oslo", "forget_memory", `{"forgotten":["I live in Oslo"],"stays":"The conversation stays."}`, "I forgot:\n- you live in Oslo\n\nThe conversation stays."},
+		{"Forget Oslo", "forget_memory", `{"forgotten":[],"not_found":["I live in Oslo"],"stays":"The conversation stays."}`, "This was forgotten already.\n\nThe conversation stays."},
 		{"What is my plan?", "get_user_context", "Plan: pro", "Plan: pro"},
 		{"Which class are trains booked in?", "search_knowledge_base", found, "Trains are booked in second class by the assistant of the team. Planes are not booked. (a & b.md, A > Trains)"},
 		{"What is the price of the night train to Oslo?", "search_knowledge_base", found, "| night train to Oslo | 90 | (a & b.md, A > Trains)"},
