@@ -226,10 +226,18 @@ func newChunkMessage(c llm.Chunk) chunkMessage {
 			m.Usage = newUsage(*c.Usage)
 		}
 		if c.StopReason != "" {
-			m.Response["finish_reason"] = string(c.StopReason)
+			m.Response["finish_reason"] = storedReason(c.StopReason)
 		}
 	}
 	return m
+}
+
+// storedReason returns a reason in the words of stored messages.
+func storedReason(r llm.StopReason) string {
+	if r == llm.StopEnd {
+		return "stop"
+	}
+	return string(r)
 }
 
 func newUsage(u llm.Usage) *usageMetadata {

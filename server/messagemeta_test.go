@@ -9,8 +9,52 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/llm/llmtest"
+	"github.com/weft-go/weft/server"
 	"github.com/weft-go/weft/server/runs"
 )
+
+// The last piece of a streamed message and the stored message have the same reason of its end.
+func TestStreamedAndStoredMessagesHaveOneFinishReason(t *testing.T) {
+	t.Parallel()
+	bot, err := agent.New("bot", llmtest.NewScript(llmtest.Say("hello")), nil, agent.Options{
+		Graph: graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})},
+	})
+	require.NoError(t, err)
+	w := newWire(t, func(o *server.Options) { o.Graphs = map[string]*graph.Graph{"bot": bot} })
+	thread := w.thread()
+	reasons := map[string][]any{}
+	for _, e := range w.events(w.send(http.MethodPost, "/threads/"+thread+"/runs/stream", map[string]any{
+		"assistant_id": "bot", "input": map[string]any{"messages": "hi"}, "stream_mode": []string{"messages-tuple", "messages"},
+	}), nil) {
+		var list []map[string]any
+		if !strings.HasPrefix(e.name, "messages") || json.Unmarshal([]byte(e.data), &list) != nil {
+			continue
+		}
+		meta, _ := list[0]["response_metadata"].(map[string]any)
+		if r, ok := meta["finish_reason"]; ok {
+			reasons[e.name] = append(reasons[e.name], r)
+		}
+	}
+	var state struct {
+		Values struct {
+			Messages []struct {
+				Response map[string]any `json:"response_metadata"`
+			} `json:"messages"`
+		} `json:"values"`
+	}
+	require.NoError(t, json.NewDecoder(w.send(http.MethodGet, "/threads/"+thread+"/state", nil).Body).Decode(&state))
+	assert.Equal(t, "stop", state.Values.Messages[1].Response["finish_reason"])
+	require.NotEmpty(t, reasons)
+	for event, all := range reasons {
+		for _, r := range all {
+			assert.Equal(t, "stop", r, event)
+		}
+	}
+}
 
 // The metadata of a streamed message is stored with its first piece. Clients get it with each piece,
 // also those that begin in the middle, or after the first piece was removed.

@@ -11,8 +11,8 @@ import (
 )
 
 var (
-	regionBegin = regexp.MustCompile(`(?m)^[ \t]*// docs:begin (\S+)[ \t]*\n`)
-	regionEnd   = regexp.MustCompile(`(?m)^[ \t]*// docs:end[ \t]*(\n|\z)`)
+	regionBegin = regexp.MustCompile(`(?m)^[ \t]*(?://|#) docs:begin (\S+)[ \t]*\n`)
+	regionEnd   = regexp.MustCompile(`(?m)^[ \t]*(?://|#) docs:end[ \t]*(\n|\z)`)
 )
 
 // excerpt returns a part of a Go file, or the whole file if part is empty. It removes region
@@ -66,7 +66,7 @@ func plain(text []byte) ([]byte, error) {
 		return nil, errors.New("the part is empty")
 	}
 	lines := bytes.Split(text, []byte("\n"))
-	indent := lines[0][:len(lines[0])-len(bytes.TrimLeft(lines[0], "\t"))]
+	indent := lines[0][:len(lines[0])-len(bytes.TrimLeft(lines[0], "\t "))]
 	for _, line := range lines {
 		for len(line) > 0 && !bytes.HasPrefix(line, indent) {
 			indent = indent[1:]

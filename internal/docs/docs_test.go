@@ -46,6 +46,9 @@ func TestLinksOfDocumentsLeadSomewhere(t *testing.T) {
 				if anchor != "" && path.Ext(target) == ".md" && !byPath[target].anchors[anchor] {
 					t.Errorf("%s:%d: link %s: %s has no heading with this anchor", d.path, l.number, m[1], target)
 				}
+				if anchor != "" && path.Ext(target) == "" && !declared(t, target)[anchor] {
+					t.Errorf("%s:%d: link %s: package %s declares no %s", d.path, l.number, m[1], target, anchor)
+				}
 			}
 		}
 	}

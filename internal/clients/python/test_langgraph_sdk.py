@@ -111,6 +111,27 @@ async def test_readers_join_from_any_event(client):
     assert [p.id for p in rest] == ids[3:]
 
 
+async def test_a_client_comes_back(client):
+    thread, steps = await new_thread(client), []
+    # docs:begin reconnect
+    runs, last = [], "-1"  # keep the run and the id of the last event where the next process finds them
+    stream = client.runs.stream(
+        thread, "slow", input={"tag": "a", "n": 5}, stream_mode="custom", stream_resumable=True, on_run_created=runs.append
+    )
+    async for part in stream:
+        last = part.id or last
+        if part.event == "custom":
+            steps.append(part.data["step"])
+            break  # this client goes away; the run goes on
+    await stream.aclose()
+
+    async for part in client.runs.join_stream(thread, runs[0]["run_id"], last_event_id=last):
+        if part.event == "custom":
+            steps.append(part.data["step"])
+    # docs:end
+    assert steps == [0, 1, 2, 3, 4]
+
+
 async def test_whole_threads_are_joined(client):
     thread = await new_thread(client)
     stream = await client.threads.join_stream(thread, stream_mode=["run_modes", "lifecycle"])
