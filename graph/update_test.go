@@ -195,3 +195,39 @@ func TestUpdateWithoutNodeOfPausedThread(t *testing.T) {
 		})
 	}
 }
+
+// TestUpdateMakesSentTasksAgain proves that an update with no node makes the tasks of a Send again from the edited state,
+// and that writes beside Continue do not.
+func TestUpdateMakesSentTasksAgain(t *testing.T) {
+	eachStore(t, func(t *testing.T, s checkpoint.Store) {
+		for name, c := range map[string]struct {
+			edit func(*testing.T, *graph.Thread) *graph.Snapshot
+			want string
+		}{
+			"update": {func(t *testing.T, th *graph.Thread) *graph.Snapshot {
+				_, err := th.Update(t.Context(), "", note.Put("new"))
+				require.NoError(t, err)
+				return done(t, th)
+			}, "sent new"},
+			"continue": {func(t *testing.T, th *graph.Thread) *graph.Snapshot {
+				return done(t, th, graph.Continue(), note.Put("new"))
+			}, "sent old"},
+		} {
+			g := build(t, s, func(b *graph.Builder) {
+				b.Node("plan", func(context.Context, state.View) (state.Update, error) { return state.Update{note.Put("old")}, nil })
+				b.Node("work", func(_ context.Context, v state.View) (state.Update, error) {
+					return state.Update{trail.Put("sent " + note.Get(v))}, nil
+				})
+				b.Edge(graph.Start, "plan")
+				b.BranchMany("plan", func(v state.View) (state.Update, error) {
+					return state.Update{graph.Send("work", note.Put(note.Get(v)))}, nil
+				}, "work")
+			})
+			th := g.Thread(name).With(graph.RunOptions{PauseBefore: []string{"work"}})
+			invoke(t, th, graph.Begin())
+			snap := c.edit(t, g.Thread(name))
+			require.Equal(t, []string{c.want}, trail.Get(snap), name)
+			require.Equal(t, "new", note.Get(snap), name)
+		}
+	})
+}

@@ -91,8 +91,15 @@ async def test_subgraphs(client):
     assert [p.data["phase"] for p in parts if p.event.startswith("custom|child:")] == ["draft"]
     state = await client.threads.get_state(thread, subgraphs=True)
     assert state["tasks"][0]["state"]["values"]["draft"] == "draft of ?a"
+    checkpoint = (await client.threads.get_state(thread))["tasks"][0]["checkpoint"]
+    assert (await client.threads.get_state(thread, checkpoint=checkpoint))["next"] == ["polish"]
+    history = await client.threads.get_history(thread, checkpoint=checkpoint)
+    assert [s["next"] for s in history] == [["polish"], ["draft"], ["__start__"]]
+    made = await client.threads.update_state(thread, {"draft": "mine"}, checkpoint=state["tasks"][0]["state"]["checkpoint"])
+    assert (await client.threads.get_state(thread, checkpoint=made["checkpoint"]))["values"]["draft"] == "mine"
+    await client.runs.wait(thread, "sub", input=None, checkpoint=made["checkpoint"])
     values = await client.runs.wait(thread, "sub", command={"resume": "warm"})
-    assert values["out"] == "draft of ?a (warm)"
+    assert values["out"] == "mine (warm)"
 
 
 async def test_readers_join_from_any_event(client):
