@@ -126,12 +126,17 @@ func TestAnswerThatDoesNotFitItsTypeIsRefused(t *testing.T) {
 	refusesAnswer[verdict](t, `{"approved":"yes"}`, open+`want a bool in the field "approved", got a string`)
 	refusesAnswer[verdict](t, `[true]`, open+"want a graph_test.verdict, got an array")
 	refusesAnswer[int](t, `{}`, open+"want an int, got an object")
+	refusesAnswer[verdict](t, `null`, open+"want a graph_test.verdict, got null")
+	refusesAnswer[bool](t, ` null`, open+"want a bool, got null")
 	refusesAnswer[uint8](t, `300`, open+"want a uint8, got the number 300")
 
 	acceptsAnswer(t, `{"approved":true}`, verdict{Approved: true})
 	acceptsAnswer(t, `{"approve":true}`, lenient{true})
 	acceptsAnswer(t, `{"approve":true}`, map[string]bool{"approve": true})
 	acceptsAnswer[any](t, `{"approve":true}`, map[string]any{"approve": true})
+	acceptsAnswer(t, `null`, (*verdict)(nil))
+	acceptsAnswer[any](t, `null`, nil)
+	acceptsAnswer(t, `null`, struct{}{})
 	acceptsAnswer(t, `{"a": 1}`, json.RawMessage(`{"a":1}`))
 }
 

@@ -109,10 +109,10 @@ func (i *Interrupt[P, A]) Open(s *Snapshot) ([]OpenQuestion[P], error) {
 // other open questions keep waiting. An id that is not open in the thread is an
 // [ErrNoQuestion].
 //
-// An answer that does not decode into A, or has a field that A does not have, fails the
-// node and the nodes around its subgraph, even if they handle the error. The question is
-// open again, and the thread waits for it. If A has UnmarshalJSON, it decides which
-// fields an answer may have.
+// An answer that does not decode into A, has a field that A does not have, or is null
+// where A has no nil, fails the node and the nodes around its subgraph, even if they
+// handle the error. The question is open again, and the thread waits for it. If A has
+// UnmarshalJSON, it decides which fields an answer may have.
 func (i *Interrupt[P, A]) Answer(id string, answer A) state.Write {
 	data, err := jsonform.Marshal(answer)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 )
 
 // Read decodes JSON that a person or another program wrote, such as an answer. Unlike
-// [Unmarshal], it returns an error for a field that T does not have. A type with
-// UnmarshalJSON decides itself. On an error, Read returns the zero value.
+// [Unmarshal], it returns an error for a field that T does not have, and for null if T has no
+// nil. A type with UnmarshalJSON decides itself. On an error, Read returns the zero value.
 func Read[T any](data []byte) (T, error) {
 	var v, zero T
 	if err := New[T]().read(data, &v); err != nil {
@@ -26,6 +26,9 @@ func Read[T any](data []byte) (T, error) {
 // read decodes a value to the address v.
 func (c *codec) read(data []byte, v any) (err error) {
 	defer recoverAs("reading JSON", &err)
+	if string(bytes.TrimSpace(data)) == "null" && !takesNull(c.t) {
+		return fmt.Errorf("want %s, got null", WithArticle(c.t.String()))
+	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
@@ -38,6 +41,15 @@ func (c *codec) read(data []byte, v any) (err error) {
 		c.times(reflect.ValueOf(v).Elem(), 0)
 	}
 	return nil
+}
+
+// takesNull reports whether null is a value of type t, or t has nothing that null could leave out.
+func takesNull(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Interface, reflect.Map, reflect.Slice:
+		return true
+	}
+	return t.Size() == 0 || reflect.PointerTo(t).Implements(jsonUnmarshaler)
 }
 
 // explain returns an error of encoding/json about a value of type t in words for the person who
