@@ -74,7 +74,7 @@ func (q *question) readName(i int, c *column, negated bool) int {
 // readNumber reads the number of "rating 5" and "rating 5 or more".
 func (q *question) readNumber(i int, c *column, negated bool) int {
 	t, next, n := q.at(i), q.at(i+1), 1
-	if t.kind != numeral || c == nil || !c.number() {
+	if t.kind != numeral || c == nil || !c.number() || !c.year() && q.isPeriod(i, nil) { // "amount in 2025"
 		return 0
 	}
 	o := csvdb.Condition{Column: c.Name, Op: "eq", Value: t.value}
@@ -144,7 +144,7 @@ func (q *question) numberColumn(i, n int, c *column) (*column, int) {
 		return unit, 1
 	case c != nil:
 		return c, 0
-	case next.op == "and" && q.at(i+n+1).kind == comparison && q.numberAt(i-1) == nil: // "over 2 and under 5 minutes"
+	case next.op == "and" && q.at(i+n+1).kind == comparison && q.numberAt(i+n+3) != nil: // "over 2 and under 5 minutes"
 		return nil, 0
 	case q.numberAt(i-1) != nil:
 		return q.numberAt(i - 1), 0

@@ -279,8 +279,8 @@ func (q *question) readRest(i int) int {
 	t := q.at(i)
 	fits := t.kind == mark
 	switch t.kind {
-	case rowNoun:
-		q.noun, fits = true, true
+	case rowNoun: // but "total amount and orders" asks for two figures
+		q.noun, fits = true, q.at(i-1).kind != joint || q.at(i-1).text == ","
 	case joint:
 		fits = t.op != "or"
 	}
