@@ -288,7 +288,7 @@ func TestAsFails(t *testing.T) {
 	}}
 	_, usage, err = llm.As[verdict](t.Context(), llmtest.NewScript(cutOff), ask)
 	require.ErrorIs(t, err, llm.ErrMalformed)
-	assert.Equal(t, cost, usage, "the usage of a reply that was cut off")
+	assert.Equal(t, llm.Usage{Input: 1, Output: 1, Total: 2}, usage, "the usage of a reply that was cut off")
 	_, _, err = llm.As[verdict](t.Context(), llmtest.NewScript(llmtest.Fail(llm.ErrAuth)), ask)
 	require.ErrorIs(t, err, llm.ErrAuth)
 	_, _, err = llm.As[chan int](t.Context(), llmtest.Echo{}, ask)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -49,11 +50,28 @@ func (a *assembly) add(c *Chunk) error {
 	case ChunkToolCall:
 		return a.addCall(c.ToolCall)
 	case ChunkEnd:
-		end := *c
-		a.end = &end
+		return a.finish(c)
 	default:
 		return malformed("a chunk of unknown kind %q", c.Kind)
 	}
+	return nil
+}
+
+// finish adds the last chunk, and completes its usage. The usage is copied, because it belongs to
+// the model.
+func (a *assembly) finish(c *Chunk) error {
+	switch c.StopReason {
+	case "", StopEnd, StopToolCalls, StopLength, StopFilter:
+	default:
+		return malformed("unknown stop reason %q; ParseStopReason converts the words of providers", c.StopReason)
+	}
+	if c.Usage != nil {
+		usage := *c.Usage
+		usage.Total = max(usage.Total, usage.Input+usage.Output)
+		c.Usage = &usage
+	}
+	end := *c
+	a.end = &end
 	return nil
 }
 
@@ -142,12 +160,16 @@ func (a *assembly) addCall(d ToolCallDelta) error {
 
 // message returns the message of all chunks.
 func (a *assembly) message() (Message, error) {
+	switch {
+	case a.id == "":
+		return Message{}, fmt.Errorf("llm: the stream ended: %w", ErrEmpty)
+	case a.end == nil:
+		return Message{}, malformed("the stream broke off: it has no chunk of kind %q: %w", ChunkEnd, io.ErrUnexpectedEOF)
+	}
 	a.flush()
 	m := Message{ID: a.id, Role: RoleAssistant, Parts: a.parts}
-	if a.end != nil {
-		end := Message{Usage: a.end.Usage, Metadata: a.end.Metadata}.Clone()
-		m.StopReason, m.Usage, m.Metadata = a.end.StopReason, end.Usage, end.Metadata
-	}
+	end := Message{Usage: a.end.Usage, Metadata: a.end.Metadata}.Clone()
+	m.StopReason, m.Usage, m.Metadata = a.end.StopReason, end.Usage, end.Metadata
 	for _, index := range slices.Sorted(maps.Keys(a.calls)) {
 		call, err := a.calls[index].finish(a.complete())
 		if err != nil {
@@ -162,7 +184,7 @@ func (a *assembly) message() (Message, error) {
 		if m.StopReason != "" {
 			return Message{}, fmt.Errorf("llm: the model stopped with reason %q: %w", m.StopReason, ErrEmpty)
 		}
-		return Message{}, fmt.Errorf("llm: the stream ended: %w", ErrEmpty)
+		return Message{}, fmt.Errorf("llm: the model gave no text and no tool call: %w", ErrEmpty)
 	}
 	if err := m.check(); err != nil {
 		return Message{}, malformed("%w", err)
@@ -183,7 +205,7 @@ func (m Message) says() bool {
 // complete reports whether the model ended its reply by itself. Then a fault in the reply
 // is a mistake of the model and not of a cut-off.
 func (a *assembly) complete() bool {
-	return a.end != nil && a.end.StopReason != StopLength && a.end.StopReason != StopFilter
+	return a.end.StopReason != StopLength && a.end.StopReason != StopFilter
 }
 
 // finish returns the call. In a complete reply, a call whose arguments are not JSON is

@@ -21,9 +21,9 @@ const (
 // A Chunk is a piece of a streamed reply. Its JSON form has a key for each field
 // that is not empty, and "kind".
 //
-// A stream can mix the kinds in any order. ChunkEnd is the last chunk and occurs
-// once. A model without a stop reason and usage can omit it; the reply must then
-// have a text or a tool call, because an empty stream is an error.
+// A stream can mix the kinds in any order. It ends with one ChunkEnd, even if the stop
+// reason and the usage are unknown. A stream without it has broken off: [Stream]
+// fails with [ErrMalformed] and [io.ErrUnexpectedEOF].
 type Chunk struct {
 	Kind ChunkKind `json:"kind"`
 	// MessageID is the id of the message. It is the same on all chunks. A model may set
@@ -39,9 +39,11 @@ type Chunk struct {
 	Part *Part `json:"part,omitempty"`
 	// ToolCall is a piece of a tool call.
 	ToolCall ToolCallDelta `json:"tool_call,omitzero"`
-	// StopReason is the reason why the reply ended.
+	// StopReason is the reason why the reply ended. It is empty or one of the constants;
+	// [ParseStopReason] converts the word of a provider.
 	StopReason StopReason `json:"stop_reason,omitempty"`
-	// Usage counts the tokens of the whole reply. Nil means unknown.
+	// Usage counts the tokens of the whole reply. Nil means unknown. [Stream] raises
+	// Total to the sum of Input and Output if it is smaller.
 	Usage *Usage `json:"usage,omitempty"`
 	// Metadata is the metadata of the message.
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`

@@ -22,7 +22,8 @@ func TestRetry(t *testing.T) {
 		return llmtest.Fail(&llm.Error{Kind: llm.ErrRateLimit, RetryAfter: d})
 	}
 	broken := llmtest.Reply{Message: llm.Assistant("half"), Err: errDown}
-	none := llmtest.Reply{Chunks: []llm.Chunk{{Kind: llm.ChunkReasoning, Text: "hm"}}}
+	none := llmtest.Reply{Chunks: []llm.Chunk{{Kind: llm.ChunkReasoning, Text: "hm"}, {Kind: llm.ChunkEnd}}}
+	cutOff := llmtest.Reply{Chunks: []llm.Chunk{{Kind: llm.ChunkText, Text: "half"}}}
 	tests := []struct {
 		name     string
 		policy   llm.RetryPolicy
@@ -41,6 +42,7 @@ func TestRetry(t *testing.T) {
 		{"not after a long time", llm.RetryPolicy{}, []llmtest.Reply{slow(31 * time.Second), llmtest.Say("a")}, "rate limit", 1, 0, 0},
 		{"not once a chunk was seen", llm.RetryPolicy{}, []llmtest.Reply{broken, llmtest.Say("a")}, "provider overloaded", 1, 0, 0},
 		{"but when it was held back", llm.RetryPolicy{Whole: true}, []llmtest.Reply{broken, none, llmtest.Say("a")}, "a", 3, 0, 1500 * time.Millisecond},
+		{"a reply without an end", llm.RetryPolicy{Whole: true}, []llmtest.Reply{cutOff, llmtest.Say("a")}, "a", 2, 0, 500 * time.Millisecond},
 		{"what ends with nothing", llm.RetryPolicy{}, []llmtest.Reply{{Message: llm.Assistant(""), Chunks: []llm.Chunk{{}}}, llmtest.Say("a")}, "unknown kind", 1, 0, 0},
 	}
 	for _, test := range tests {

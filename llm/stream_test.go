@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"iter"
 	"log/slog"
 	"testing"
@@ -108,6 +109,9 @@ func TestGenerateAssembles(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
+			if test.chunks[len(test.chunks)-1].Kind != llm.ChunkEnd {
+				test.chunks = append(test.chunks, end(""))
+			}
 			got, err := llm.Generate(t.Context(), playing(test.chunks, nil), hello)
 			require.NoError(t, err)
 			assert.NotEmpty(t, got.ID)
@@ -128,22 +132,25 @@ func TestGenerateRefuses(t *testing.T) {
 		text   string
 	}{
 		{"nothing", nil, nil, llm.ErrEmpty, "the stream ended"},
-		{"empty text", []llm.Chunk{text("")}, nil, llm.ErrEmpty, ""},
-		{"only reasoning", []llm.Chunk{thought("hm")}, nil, llm.ErrEmpty, ""},
+		{"empty text", []llm.Chunk{text(""), end("")}, nil, llm.ErrEmpty, ""},
+		{"only reasoning", []llm.Chunk{thought("hm"), end("")}, nil, llm.ErrEmpty, ""},
 		{"cut off before the answer", []llm.Chunk{thought("hm"), end(llm.StopLength)}, nil, llm.ErrEmpty, `reason "length"`},
 		{"held back", []llm.Chunk{end(llm.StopFilter)}, nil, llm.ErrEmpty, "content filter"},
 		{"calls announced and not made", []llm.Chunk{end(llm.StopToolCalls)}, nil, llm.ErrEmpty, `reason "tool_calls"`},
-		{"arguments cut off", []llm.Chunk{text("a"), delta(0, "a", "add", `{"a":1`)}, nil, llm.ErrMalformed, `tool call 0: the arguments of "add" are not JSON`},
-		{"arguments cut off by the limit", []llm.Chunk{delta(0, "a", "add", `{"a":1`), end(llm.StopLength)}, nil, llm.ErrMalformed, "not JSON"},
+		{"text cut off", []llm.Chunk{text("The answer is")}, nil, io.ErrUnexpectedEOF, `broke off: it has no chunk of kind "end"`},
+		{"text cut off is malformed", []llm.Chunk{text("The answer is")}, nil, llm.ErrMalformed, "unexpected EOF"},
+		{"cut off after a call", []llm.Chunk{delta(0, "a", "add", `{"a":1}`)}, nil, io.ErrUnexpectedEOF, "broke off"},
+		{"unknown stop reason", []llm.Chunk{text("a"), end("stop")}, nil, llm.ErrMalformed, `unknown stop reason "stop"; ParseStopReason`},
+		{"arguments cut off by the limit", []llm.Chunk{delta(0, "a", "add", `{"a":1`), end(llm.StopLength)}, nil, llm.ErrMalformed, `tool call 0: the arguments of "add" are not JSON`},
 		{"arguments held back", []llm.Chunk{delta(0, "a", "add", `{"a":1`), end(llm.StopFilter)}, nil, llm.ErrMalformed, "not JSON"},
-		{"two arguments", []llm.Chunk{delta(0, "a", "add", `{}{}`)}, nil, llm.ErrMalformed, "not JSON"},
-		{"arguments not UTF-8", []llm.Chunk{delta(0, "a", "add", "{\"a\":\"\xff\"}")}, nil, llm.ErrMalformed, "not JSON"},
-		{"text not UTF-8", []llm.Chunk{text("a\xc3")}, nil, llm.ErrMalformed, "not UTF-8"},
-		{"call without name", []llm.Chunk{delta(3, "a", "", `{}`)}, nil, llm.ErrMalformed, "tool call 3: no name"},
+		{"two arguments", []llm.Chunk{delta(0, "a", "add", `{}{}`), end(llm.StopLength)}, nil, llm.ErrMalformed, "not JSON"},
+		{"arguments not UTF-8", []llm.Chunk{delta(0, "a", "add", "{\"a\":\"\xff\"}"), end(llm.StopLength)}, nil, llm.ErrMalformed, "not JSON"},
+		{"text not UTF-8", []llm.Chunk{text("a\xc3"), end("")}, nil, llm.ErrMalformed, "not UTF-8"},
+		{"call without name", []llm.Chunk{delta(3, "a", "", `{}`), end("")}, nil, llm.ErrMalformed, "tool call 3: no name"},
 		{"negative index", []llm.Chunk{delta(-1, "a", "add", `{}`)}, nil, llm.ErrMalformed, "tool call -1"},
 		{"two ids", []llm.Chunk{delta(0, "a", "add", ""), delta(0, "b", "", "")}, nil, llm.ErrMalformed, "two ids"},
 		{"two names", []llm.Chunk{delta(0, "a", "add", ""), delta(0, "", "sub", "")}, nil, llm.ErrMalformed, "two names"},
-		{"one id twice", []llm.Chunk{delta(0, "a", "add", ""), delta(1, "a", "sub", "")}, nil, llm.ErrMalformed, "used twice"},
+		{"one id twice", []llm.Chunk{delta(0, "a", "add", ""), delta(1, "a", "sub", ""), end("")}, nil, llm.ErrMalformed, "used twice"},
 		{"unknown kind", []llm.Chunk{{Kind: "audio"}}, nil, llm.ErrMalformed, `unknown kind "audio"`},
 		{"after the end", []llm.Chunk{text("a"), end(""), text("b")}, nil, llm.ErrMalformed, "after the end"},
 		{"two messages", []llm.Chunk{{Kind: llm.ChunkText, MessageID: "1", Text: "a"}, {Kind: llm.ChunkText, MessageID: "2", Text: "a"}}, nil, llm.ErrMalformed, "two messages"},
@@ -215,7 +222,7 @@ func TestStreamShowsWhatItCollects(t *testing.T) {
 
 func TestStreamKeepsTheModelsID(t *testing.T) {
 	t.Parallel()
-	chunks := []llm.Chunk{{Kind: llm.ChunkText, MessageID: "m7", Text: "a"}, text("b")}
+	chunks := []llm.Chunk{{Kind: llm.ChunkText, MessageID: "m7", Text: "a"}, text("b"), end("")}
 	got, err := llm.Generate(t.Context(), playing(chunks, nil), hello)
 	assert.NoError(t, err)
 	assert.Equal(t, "m7", got.ID)
@@ -353,11 +360,11 @@ func TestWholePartsAreStreamed(t *testing.T) {
 	assert.Equal(t, want.Parts, got.Parts)
 
 	image := llm.Part{Type: llm.PartImage, URL: "https://example.com/cat.png"}
-	got, err = llm.Generate(t.Context(), playing([]llm.Chunk{{Kind: llm.ChunkPart, Part: &image}}, nil), hello)
+	got, err = llm.Generate(t.Context(), playing([]llm.Chunk{{Kind: llm.ChunkPart, Part: &image}, end("")}, nil), hello)
 	require.NoError(t, err, "an image without a text is a reply")
 	assert.Equal(t, []llm.Part{image}, got.Parts)
 	for name, part := range map[string]*llm.Part{"none": nil, "a text": {Type: llm.PartText, Text: "a"}, "not valid": {Type: llm.PartImage}} {
-		_, err := llm.Generate(t.Context(), playing([]llm.Chunk{{Kind: llm.ChunkPart, Part: part}}, nil), hello)
+		_, err := llm.Generate(t.Context(), playing([]llm.Chunk{{Kind: llm.ChunkPart, Part: part}, end("")}, nil), hello)
 		require.ErrorIs(t, err, llm.ErrMalformed, name)
 	}
 }
@@ -365,7 +372,41 @@ func TestWholePartsAreStreamed(t *testing.T) {
 // TestNullArgumentsAreNone proves that null as the arguments of a tool call is read as {}.
 func TestNullArgumentsAreNone(t *testing.T) {
 	t.Parallel()
-	got, err := llm.Generate(t.Context(), playing([]llm.Chunk{delta(0, "a", "now", "nu"), delta(0, "", "", "ll")}, nil), hello)
+	got, err := llm.Generate(t.Context(), playing([]llm.Chunk{delta(0, "a", "now", "nu"), delta(0, "", "", "ll"), end("")}, nil), hello)
 	require.NoError(t, err)
 	assert.JSONEq(t, `{}`, string(got.ToolCalls[0].Arguments))
+}
+
+// TestStreamCompletesTheTotalOfAUsage proves that every reader of a usage gets a total that counts
+// at least the input and the output, and that the model's own value does not change.
+func TestStreamCompletesTheTotalOfAUsage(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name        string
+		total, want int64
+	}{
+		{"no total", 0, 5},
+		{"too small", 4, 5},
+		{"the sum", 5, 5},
+		{"a provider that counts more", 9, 9},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			given := &llm.Usage{Input: 3, Output: 2, Total: test.total}
+			var traced, streamed int64
+			model := llm.Trace(
+				playing([]llm.Chunk{text("a"), {Kind: llm.ChunkEnd, Usage: given}}, nil),
+				llm.Hooks{End: func(_ context.Context, e llm.Exchange) { traced = e.Usage().Total }},
+			)
+			var reply llm.Message
+			for chunk, err := range llm.Stream(t.Context(), model, hello, &reply) {
+				require.NoError(t, err)
+				if chunk.Usage != nil {
+					streamed = chunk.Usage.Total
+				}
+			}
+			assert.Equal(t, []int64{test.want, test.want, test.want}, []int64{reply.Usage.Total, streamed, traced})
+			assert.Equal(t, test.total, given.Total)
+		})
+	}
 }

@@ -79,7 +79,7 @@ func TestRunEndsWithReason(t *testing.T) {
 // TestEmptyReplyFails proves that an empty reply without a stop reason is an error.
 func TestEmptyReplyFails(t *testing.T) {
 	t.Parallel()
-	g := newAgent(t, llmtest.NewScript(llmtest.Reply{Chunks: []llm.Chunk{{Kind: llm.ChunkText}}}), nil, agent.Options{})
+	g := newAgent(t, llmtest.NewScript(llmtest.Reply{Chunks: []llm.Chunk{{Kind: llm.ChunkText}, {Kind: llm.ChunkEnd}}}), nil, agent.Options{})
 	_, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
 	require.ErrorIs(t, err, llm.ErrEmpty)
 }

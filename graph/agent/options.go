@@ -20,7 +20,8 @@ type Options struct {
 	// Use is the middleware of the agent; see [Middleware] for the order.
 	Use []Middleware
 	// MaxTurns is the maximum number of requests to the model in one run. In the last
-	// turn the model may not call tools, so it has to answer. Zero means 10.
+	// turn the model may not call tools, so it has to answer. Zero means 10. If Answer is set and
+	// the run has no answer after its last reply, the model is asked for it at most twice more.
 	MaxTurns int
 	// Answer makes the agent end with a structured answer: see [Structured] and
 	// [Answer].

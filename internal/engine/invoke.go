@@ -13,7 +13,7 @@ import (
 )
 
 // ErrNoInput is returned if a run has no input and its thread has no checkpoint.
-var ErrNoInput = errors.New("the run has no input and the thread has no checkpoint to resume")
+var ErrNoInput = errors.New("the run has no input and the thread has no checkpoint to resume; give it input, or graph.Begin()")
 
 // Invoke runs a graph until no task is due, or until it pauses or fails.
 // It returns a snapshot of the last committed state.

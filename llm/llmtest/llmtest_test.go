@@ -118,8 +118,8 @@ func TestScriptTakesItsTime(t *testing.T) {
 
 func TestScriptPlaysChunks(t *testing.T) {
 	t.Parallel()
-	odd := llmtest.Reply{Chunks: []llm.Chunk{{Kind: llm.ChunkText, Text: "a"}, {Kind: llm.ChunkText, MessageID: "1", Text: "b"}}}
-	broken := llmtest.Reply{Chunks: odd.Chunks, Err: errors.New("down")}
+	odd := llmtest.Reply{Chunks: []llm.Chunk{{Kind: llm.ChunkText, Text: "a"}, {Kind: llm.ChunkText, MessageID: "1", Text: "b"}, {Kind: llm.ChunkEnd}}}
+	broken := llmtest.Reply{Chunks: odd.Chunks[:2], Err: errors.New("down")}
 	script := llmtest.NewScript(odd, broken, odd, llmtest.Reply{Message: llm.User("hm")})
 	assert.Equal(t, "ab []", describe(llm.Generate(t.Context(), script, ask("hi"))))
 	assert.Equal(t, "error down", describe(llm.Generate(t.Context(), script, ask("hi"))))

@@ -45,7 +45,7 @@ func recorded(t *testing.T) (string, []llm.Chunk) {
 	picture := llm.Chunk{Kind: llm.ChunkPart, Part: &llm.Part{Type: llm.PartImage, URL: "https://example.com/a.png"}}
 	model := llmtest.NewScript(
 		llmtest.Reply{Chunks: []llm.Chunk{thought, call, {Kind: llm.ChunkEnd, StopReason: llm.StopToolCalls, Usage: &llm.Usage{Input: 1, Output: 2, Total: 3}}}},
-		llmtest.Reply{Chunks: []llm.Chunk{{Kind: llm.ChunkText, Text: "It is 3. \xc3"}, {Kind: llm.ChunkText, Text: "\xa9"}, picture}},
+		llmtest.Reply{Chunks: []llm.Chunk{{Kind: llm.ChunkText, Text: "It is 3. \xc3"}, {Kind: llm.ChunkText, Text: "\xa9"}, picture, {Kind: llm.ChunkEnd}}},
 	)
 	path := filepath.Join(t.TempDir(), "add.jsonl")
 	r, err := llmtest.NewRecording(path, llmtest.RecordingOptions{Update: true, Model: model})

@@ -11,9 +11,10 @@ import (
 	"github.com/weft-go/weft/memory/knowledge/split"
 )
 
-// Options configures [New]. With the zero value, search uses words only.
+// Options configures [New]. The zero value works.
 type Options struct {
-	// Embedder converts chunks and questions to vectors.
+	// Embedder converts chunks and questions to vectors. Nil means the Embedder of [memory.Options];
+	// if that is nil too, search uses words only.
 	Embedder memory.Embedder
 	// Splitter cuts documents into chunks. After a change of the splitter, documents are cut again when
 	// they are ingested again.
@@ -25,7 +26,8 @@ type Options struct {
 	MaxSize int64
 	// Quota limits the documents of a scope.
 	Quota driver.SourceQuota
-	// Reranker, if not nil, orders the best hits of [Base.Search] again.
+	// Reranker, if not nil, orders the best hits of [Base.Search] again. Nil means the Reranker of
+	// [memory.Options].
 	Reranker memory.Reranker
 	// Weights are the weights of the signals in a search. Recency uses the age of the source. Importance is
 	// not used.

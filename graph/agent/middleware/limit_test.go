@@ -3,6 +3,7 @@ package middleware_test
 import (
 	"context"
 	"fmt"
+	"iter"
 	"strings"
 	"testing"
 	"time"
@@ -94,6 +95,24 @@ func TestBudgetStopsTheRun(t *testing.T) {
 	g := newAgent(t, llmtest.Echo{}, use(middleware.Budget(middleware.Spending{Cost: 1})))
 	_, err := g.Thread("1").Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
 	require.ErrorContains(t, err, `middleware "budget": before the model: Spending.Price is nil`)
+}
+
+// A model whose usage has no total spends the budget too.
+func TestBudgetCountsAUsageWithoutATotal(t *testing.T) {
+	t.Parallel()
+	reply := llm.Assistant("", llm.ToolCall{ID: "1", Name: "work"})
+	reply.Usage = &llm.Usage{Input: 900, Output: 100}
+	asked := 0
+	model := llm.ModelFunc(func(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] {
+		asked++
+		return llm.Reply(reply)
+	})
+	g := newAgent(t, model, use(middleware.Budget(middleware.Spending{Tokens: 3000})), work)
+	snap, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+	require.NoError(t, err)
+	assert.Equal(t, agent.Stopped, agent.Result.Get(snap).Reason)
+	assert.Equal(t, 3, asked)
+	assert.EqualValues(t, 3000, agent.Result.Get(snap).Usage.Total)
 }
 
 func ExampleCallLimit() {

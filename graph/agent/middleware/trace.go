@@ -12,9 +12,11 @@ import (
 type Hooks struct {
 	// Model is called before each model call. It returns the context of the call, and a function
 	// that is called after the call with the result and the duration.
+	// The error of a call that waits for an answer of a person is a pause, which [graph.IsPause]
+	// reports: do not count it as an error.
 	Model func(ctx context.Context, c agent.ModelCall) (context.Context, func(agent.Reply, error, time.Duration))
 	// Tool does the same for tool calls. If a tool fails, the outcome has an error status and the
-	// error is nil.
+	// error is nil. The error of a tool call that waits for an approval is a pause, too.
 	Tool func(ctx context.Context, c agent.ToolCall) (context.Context, func(tools.Outcome, error, time.Duration))
 }
 
