@@ -117,7 +117,8 @@ func ExampleGraph_Describe() {
 	//       "name": "total",
 	//       "kind": "sum",
 	//       "type": "int",
-	//       "stored": true
+	//       "stored": true,
+	//       "initial": 0
 	//     }
 	//   ],
 	//   "nodes": [

@@ -27,9 +27,10 @@ type served struct {
 
 // channels says how the values of the channels of a graph and its subgraphs look to clients.
 type channels struct {
-	messages map[string]bool   // the channels of messages: whether they hold a list
-	empty    map[string]string // the JSON of a channel that was never written, if it is shown
-	hidden   map[string]bool   // the channels that results and streams do not have
+	messages map[string]bool            // the channels of messages: whether they hold a list
+	initial  map[string]json.RawMessage // the values of channels that were never written
+	plain    map[string]bool            // the channels whose values an update replaces
+	hidden   map[string]bool            // the channels that results and streams do not have
 	subs     map[string]channels
 }
 
@@ -39,7 +40,10 @@ func newServed(name string, g *graph.Graph) *served {
 }
 
 func newChannels(d draw.Graph) channels {
-	c := channels{messages: map[string]bool{}, empty: map[string]string{}, hidden: map[string]bool{}, subs: map[string]channels{}}
+	c := channels{
+		messages: map[string]bool{}, initial: map[string]json.RawMessage{}, plain: map[string]bool{},
+		hidden: map[string]bool{}, subs: map[string]channels{},
+	}
 	for _, ch := range d.Channels {
 		if ch.Internal {
 			c.hidden[ch.Name] = true
@@ -50,16 +54,14 @@ func newChannels(d draw.Graph) channels {
 		case ch.Type == "[]llm.Message":
 			c.messages[ch.Name] = true
 		}
-		switch ch.Kind {
-		case "append", "keyed", "set":
-			c.empty[ch.Name] = "[]"
-		case "map":
-			c.empty[ch.Name] = "{}"
-		case "sum":
-			c.empty[ch.Name] = "0"
+		list, messages := c.messages[ch.Name]
+		c.plain[ch.Name] = ch.Replaces && !messages
+		initial, err := ch.Initial, error(nil)
+		if messages && initial != nil {
+			initial, err = flatValue(initial, list)
 		}
-		if !ch.Stored {
-			delete(c.empty, ch.Name)
+		if err == nil && initial != nil {
+			c.initial[ch.Name] = initial
 		}
 	}
 	for _, n := range d.Nodes {
@@ -82,15 +84,15 @@ func (c channels) at(nodes []string) channels {
 }
 
 // values returns a state as clients read it: a JSON object of the values by channel. A channel
-// with a reducer is there before its first write.
+// with an initial value is there before its first write.
 func (c channels) values(v state.View) (map[string]json.RawMessage, error) {
 	values, err := c.written(v)
 	if err != nil {
 		return nil, err
 	}
-	for name, text := range c.empty {
+	for name, value := range c.initial {
 		if _, ok := values[name]; !ok {
-			values[name] = json.RawMessage(text)
+			values[name] = value
 		}
 	}
 	return values, nil

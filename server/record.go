@@ -239,10 +239,7 @@ func (r *recorder) checkpointed(sc *scope, at *graph.Place, e graph.Checkpointed
 // input as the result of its only task.
 func (r *recorder) inputCheckpoint(sc *scope, at *graph.Place, i *graph.Info) error {
 	id := startID(i.ID)
-	values := map[string]json.RawMessage{}
-	for name, text := range sc.channels.empty {
-		values[name] = json.RawMessage(text)
-	}
+	values := maps.Clone(sc.channels.initial)
 	task := checkpointTask{ID: taskID(id, graph.Start), Name: graph.Start, Interrupts: []interrupt{}, State: json.RawMessage("null")}
 	if at.Path == "" {
 		r.keep(task.ID, id, taskResult{Result: r.p.raw})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -315,11 +316,7 @@ func (r *reader) start(ctx context.Context, i *graph.Info) (*threadState, error)
 func (r *reader) valuesAt(ctx context.Context, id string) (map[string]json.RawMessage, error) {
 	channels := r.g.channels.at(r.place.nodes)
 	if id == "" {
-		out := map[string]json.RawMessage{}
-		for name, text := range channels.empty {
-			out[name] = json.RawMessage(text)
-		}
-		return out, nil
+		return maps.Clone(channels.initial), nil
 	}
 	snap, err := r.snapshot(ctx, id)
 	if err != nil {

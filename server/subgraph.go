@@ -57,10 +57,12 @@ func describedState(g *draw.Graph) map[string]any {
 // jsonType returns the JSON type of the values of a channel, and "" if the description does not
 // tell it.
 func jsonType(ch state.Description) string {
-	switch ch.Kind {
-	case "append", "keyed", "set":
+	switch {
+	case ch.Type == "[]uint8": // a slice of bytes is a text
+		return ""
+	case strings.HasPrefix(ch.Type, "[]"):
 		return "array"
-	case "map":
+	case strings.HasPrefix(ch.Type, "map["):
 		return "object"
 	}
 	switch ch.Type {

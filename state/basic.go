@@ -27,7 +27,7 @@ func Optional[T any](name string) *Channel[T, *T] {
 	c := newChannel(name, "optional", func(_ T, update *T) (T, error) { return *update, nil })
 	c.isNoop = func(update *T) bool { return update == nil }
 	c.updates = pointers[T]{c.values}
-	c.asUpdate, c.traits.ChangesAreWrites = func(v T) *T { return &v }, true
+	c.asUpdate, c.traits.Replaces, c.traits.ChangesAreWrites = func(v T) *T { return &v }, true, true
 	return c
 }
 
@@ -77,7 +77,7 @@ func Sum[N Number](name string) *Channel[N, N] {
 		}
 		return sum, nil
 	})
-	c.number = numbers[N]()
+	c.start, c.number = zero[N], numbers[N]()
 	return c
 }
 
@@ -97,8 +97,10 @@ func numbers[N Number]() *number[N] {
 // Max returns a channel that holds the greatest of its updates.
 // The value is never less than the default, which is the zero value unless set.
 func Max[T cmp.Ordered](name string) *Channel[T, T] {
-	return newChannel(name, "max", func(current, update T) (T, error) { return max(current, update), nil })
+	return newChannel(name, "max", func(current, update T) (T, error) { return max(current, update), nil }).Default(zero[T])
 }
+
+func zero[T any]() (v T) { return v }
 
 // Ephemeral returns a channel whose value exists only in the superstep after the
 // write. Only one task of a superstep may write to it, as for [Last].

@@ -74,7 +74,7 @@ func newChannel[V, U any](name, kind string, reduce Reducer[V, U]) *Channel[V, U
 // replacing returns a channel whose updates replace the value.
 func replacing[T any](name, kind string) *Channel[T, T] {
 	c := newChannel(name, kind, func(_, update T) (T, error) { return update, nil })
-	c.asUpdate, c.traits.ChangesAreWrites = func(v T) T { return v }, true
+	c.asUpdate, c.traits.Replaces, c.traits.ChangesAreWrites = func(v T) T { return v }, true, true
 	return c
 }
 
@@ -236,6 +236,13 @@ type channelCodec[V, U any] Channel[V, U]
 
 func (c *channelCodec[V, U]) user() *Channel[V, U] { return (*Channel[V, U])(c) }
 
+func (c *channelCodec[V, U]) Initial() statecore.Slot {
+	if c.start == nil {
+		return statecore.Slot{}
+	}
+	return c.user().slot(c.user().initial())
+}
+
 func (c *channelCodec[V, U]) Fold(s statecore.Slot, m *statecore.Mark, a statecore.Action) (statecore.Slot, error) {
 	if a.Kind == statecore.KindOverwrite {
 		m.Owned = false // the write also refers to the value
@@ -336,6 +343,10 @@ func (c *channelCodec[V, U]) ParseInput(data []byte) (statecore.Action, error) {
 		err = errors.New("it is not one JSON value")
 	}
 	return updateAction(updates, nil), err
+}
+
+func (c *channelCodec[V, U]) ParseRemove(data []byte) (statecore.Action, error) {
+	return c.DecodeWrite(statecore.KindRemove, data)
 }
 
 func (c *channelCodec[V, U]) Describe(a statecore.Action) (string, []byte, error) {

@@ -146,6 +146,10 @@ func (c *elementsCodec[K, E]) log(m *statecore.Mark) *elementsLog[K, E] {
 	return m.Log.(*elementsLog[K, E])
 }
 
+func (c *elementsCodec[K, E]) Initial() statecore.Slot {
+	return statecore.Slot{Value: newIndex(c.key)}
+}
+
 func (c *elementsCodec[K, E]) Fold(s statecore.Slot, m *statecore.Mark, a statecore.Action) (statecore.Slot, error) {
 	op := elementsOp[K, E]{kind: a.Kind}
 	switch a.Kind {
@@ -336,6 +340,10 @@ func (c *elementsCodec[K, E]) ParseInput(data []byte) (statecore.Action, error) 
 		}
 	}
 	return statecore.Action{Kind: statecore.KindPut, Data: items}, nil
+}
+
+func (c *elementsCodec[K, E]) ParseRemove(data []byte) (statecore.Action, error) {
+	return c.DecodeWrite(statecore.KindRemove, data)
 }
 
 func (c *elementsCodec[K, E]) Describe(a statecore.Action) (string, []byte, error) {

@@ -105,6 +105,10 @@ func (c *ListChannel[E]) Overwrite(elements []E) Write {
 // listChannelCodec implements [statecore.Codec] for a [ListChannel].
 type listChannelCodec[E any] ListChannel[E]
 
+func (c *listChannelCodec[E]) Initial() statecore.Slot {
+	return newList((*ListChannel[E])(c).initial()).slot()
+}
+
 func (c *listChannelCodec[E]) Fold(s statecore.Slot, m *statecore.Mark, a statecore.Action) (statecore.Slot, error) {
 	l := c.open(s, m)
 	if a.Kind == statecore.KindOverwrite {
@@ -212,6 +216,10 @@ func (c *listChannelCodec[E]) WriteFromChange(k statecore.Kind, data []byte) (st
 func (c *listChannelCodec[E]) ParseInput(data []byte) (statecore.Action, error) {
 	items, err := parseElements(c.codec, data)
 	return updateAction(items, nil), err
+}
+
+func (c *listChannelCodec[E]) ParseRemove(data []byte) (statecore.Action, error) {
+	return c.DecodeWrite(statecore.KindRemove, data)
 }
 
 func (c *listChannelCodec[E]) Describe(a statecore.Action) (string, []byte, error) {

@@ -136,6 +136,10 @@ func (c *MapChannel[K, V]) Overwrite(entries map[K]V) Write {
 // mapCodec implements [statecore.Codec] for a [MapChannel].
 type mapCodec[K comparable, V any] MapChannel[K, V]
 
+func (c *mapCodec[K, V]) Initial() statecore.Slot {
+	return statecore.Slot{Value: newTable((*MapChannel[K, V])(c).initial())}
+}
+
 func (c *mapCodec[K, V]) Fold(s statecore.Slot, m *statecore.Mark, a statecore.Action) (statecore.Slot, error) {
 	if s.Absent() && a.Kind != statecore.KindOverwrite {
 		if entries := (*MapChannel[K, V])(c).initial(); len(entries) > 0 {
@@ -271,6 +275,22 @@ func (c *mapCodec[K, V]) ParseInput(data []byte) (statecore.Action, error) {
 		return statecore.Action{}, err
 	}
 	return statecore.Action{Kind: statecore.KindMerge, Data: entries}, nil
+}
+
+func (c *mapCodec[K, V]) ParseRemove(data []byte) (statecore.Action, error) {
+	var keys []string
+	if err := json.Unmarshal(data, &keys); err != nil {
+		return statecore.Action{}, fmt.Errorf("the keys to remove are not an array of texts: %w", err)
+	}
+	object := make(map[string]struct{}, len(keys)) // the stored form
+	for _, k := range keys {
+		object[k] = struct{}{}
+	}
+	data, err := json.Marshal(object)
+	if err != nil {
+		return statecore.Action{}, err
+	}
+	return c.DecodeWrite(statecore.KindRemove, data)
 }
 
 func (c *mapCodec[K, V]) Describe(a statecore.Action) (string, []byte, error) {

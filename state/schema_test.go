@@ -56,11 +56,17 @@ func TestNewSchemaReportsEveryMistake(t *testing.T) {
 func TestSchemaDescribesAndComparesChannels(t *testing.T) {
 	t.Parallel()
 	a, b, c := state.Last[int]("a"), state.Append[string]("b"), state.Untracked[func()]("c")
-	s := schemaOf(t, a, b, a, c) // a handle may be given twice
+	optional, highest := state.Optional[int]("optional").Default(func() int { return 5 }), state.Max[int]("max")
+	custom, failing := state.NewChannel("custom", concat), state.Append[int]("failing").Default(func() []int { panic("no default") })
+	s := schemaOf(t, a, b, a, c, optional, highest, custom, failing) // a handle may be given twice
 	want := []statecore.Description{
-		{Name: "a", Kind: "last", Type: "int", Stored: true},
-		{Name: "b", Kind: "append", Type: "[]string", Stored: true},
-		{Name: "c", Kind: "untracked", Type: "func()"},
+		{Name: "a", Kind: "last", Type: "int", Stored: true, Replaces: true},
+		{Name: "b", Kind: "append", Type: "[]string", Stored: true, Initial: []byte("[]")},
+		{Name: "c", Kind: "untracked", Type: "func()", Replaces: true},
+		{Name: "optional", Kind: "optional", Type: "int", Stored: true, Replaces: true, Initial: []byte("5")},
+		{Name: "max", Kind: "max", Type: "int", Stored: true, Initial: []byte("0")},
+		{Name: "custom", Kind: "custom", Type: "string", Stored: true},
+		{Name: "failing", Kind: "append", Type: "[]int", Stored: true},
 	}
 	assert.Equal(t, want, s.Describe())
 	assert.True(t, s.Has(a))

@@ -47,6 +47,13 @@ type Description struct {
 	Kind   string `json:"kind"`   // "last", "append", "sum", …
 	Type   string `json:"type"`   // the Go type of the value
 	Stored bool   `json:"stored"` // whether the value is stored; false for an untracked channel
+	// Replaces says that an update replaces the value, as for [Last]. Otherwise it is merged
+	// into the value.
+	Replaces bool `json:"replaces,omitempty"`
+	// Initial is the JSON of the value before the first write: the default, or an empty list,
+	// set or map. The default of [Sum] and [Max] is zero. Initial is nil if the channel has no
+	// default, if the default is null, or if the channel is not stored.
+	Initial json.RawMessage `json:"initial,omitempty"`
 	// Internal says that the channel is a part of how a node works; see [Channel.Internal].
 	Internal bool `json:"internal,omitempty"`
 }

@@ -22,6 +22,7 @@ type Traits struct {
 	Err    error        // the reason why the channel cannot be used, or nil
 	Codec  Codec
 
+	Replaces         bool // an update replaces the value; otherwise it is merged into the value
 	Exclusive        bool // only one task of a superstep may write to it
 	Ephemeral        bool // the value lasts for one superstep
 	Untracked        bool // the value is never stored
@@ -34,6 +35,9 @@ type Traits struct {
 // A Codec applies, stores and restores the changes of one channel. Its methods do
 // not depend on the Go types of the channel.
 type Codec interface {
+	// Initial returns the value before the first write. It is absent for a channel whose value
+	// is not a list, set or map, and that has no default.
+	Initial() Slot
 	// Fold applies an action and returns the new value. It may change the value in
 	// place if m.Owned is true.
 	Fold(s Slot, m *Mark, a Action) (Slot, error)
@@ -52,6 +56,8 @@ type Codec interface {
 	WriteFromChange(k Kind, data []byte) (a Action, ok bool, err error)
 	// ParseInput decodes the JSON of an update that a user wrote.
 	ParseInput(data []byte) (Action, error)
+	// ParseRemove decodes the JSON array of keys to remove that a user wrote.
+	ParseRemove(data []byte) (Action, error)
 	// Describe returns the name of an action and the JSON of its value, for use in
 	// errors and traces. The value may be nil.
 	Describe(a Action) (op string, value []byte, err error)

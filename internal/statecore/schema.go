@@ -1,6 +1,7 @@
 package statecore
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -115,6 +116,11 @@ type Description struct {
 	Kind   string // "last", "append", "sum", …
 	Type   string // the Go type of the value
 	Stored bool   // whether the value is stored; false for an untracked channel
+	// Replaces says that an update replaces the value. Otherwise it is merged into the value.
+	Replaces bool
+	// Initial is the JSON of the value before the first write. It is nil if the channel then
+	// has no value, or is not stored.
+	Initial json.RawMessage
 	// Internal says that the channel is a part of how a node works.
 	Internal bool
 }
@@ -123,9 +129,31 @@ type Description struct {
 func (s *Schema) Describe() []Description {
 	out := make([]Description, len(s.channels))
 	for i, t := range s.channels {
-		out[i] = Description{Name: t.Name, Kind: t.Kind, Type: t.Value.String(), Stored: !t.Untracked, Internal: t.Internal}
+		out[i] = Description{Name: t.Name, Kind: t.Kind, Type: t.Value.String(), Stored: !t.Untracked, Replaces: t.Replaces, Initial: t.initial(), Internal: t.Internal}
 	}
 	return out
+}
+
+// initial returns the JSON of the value before the first write, or nil if there is none. A
+// default that panics or cannot be stored has none: the first write reports the error.
+func (t *Traits) initial() (data json.RawMessage) {
+	if t.Untracked {
+		return nil
+	}
+	defer func() {
+		if recover() != nil {
+			data = nil
+		}
+	}()
+	slot := t.Codec.Initial()
+	if slot.Absent() {
+		return nil
+	}
+	out := ChangeWriter{emit: func(_ string, _ Kind, value []byte) { data = value }}
+	if t.Codec.Snapshot(slot, &out) != nil || string(data) == "null" {
+		return nil
+	}
+	return data
 }
 
 // Shared reports whether the channel with this name in s is also a channel of other.

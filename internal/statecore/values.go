@@ -122,18 +122,7 @@ func parseWrite(t *Traits, op string, value []byte) (Action, error) {
 	case "clear":
 		return t.Codec.DecodeWrite(KindClear, nil)
 	case "remove":
-		if t.Kind == "map" { // the keys are stored as an object
-			var keys []string
-			if err := json.Unmarshal(value, &keys); err != nil {
-				return Action{}, fmt.Errorf("the keys to remove are not an array of texts: %w", err)
-			}
-			object := make(map[string]struct{}, len(keys))
-			for _, k := range keys {
-				object[k] = struct{}{}
-			}
-			value, _ = json.Marshal(object) // strings and empty objects are always valid
-		}
-		return t.Codec.DecodeWrite(KindRemove, value)
+		return t.Codec.ParseRemove(value)
 	}
 	return Action{}, fmt.Errorf("there is no operation %q", op)
 }

@@ -12,9 +12,9 @@ export function EditState({ thread, checkpoint, values, drawing, onClose, onDone
 }) {
   const channels = Object.keys(values).concat(drawing?.channels.filter((c) => c.stored && !(c.name in values)).map((c) => c.name) ?? []);
   const [channel, setChannel] = useState(channels[0] ?? "");
-  const kind = drawing?.channels.find((c) => c.name === channel)?.kind;
-  const adds = kind === "append" || kind === "keyed" || kind === "set" || kind === "map" || kind === "sum";
-  const start = (name: string) => (drawing?.channels.find((c) => c.name === name && ["append", "keyed", "set", "map", "sum"].includes(c.kind)) ? "" : stringify(values[name] ?? null));
+  const merging = (name: string) => drawing?.channels.find((c) => c.name === name && !c.replaces);
+  const merges = merging(channel);
+  const start = (name: string) => (merging(name) ? "" : stringify(values[name] ?? null));
   const [text, setText] = useState(() => start(channels[0] ?? ""));
   const [node, setNode] = useState("");
   const [error, setError] = useState<string>();
@@ -55,7 +55,7 @@ export function EditState({ thread, checkpoint, values, drawing, onClose, onDone
             </select>
           </label>
         </div>
-        <label className="block text-sm"><span className="mb-1 block font-medium">{adds ? "Update" : "Value"} <span className="font-normal text-muted">· JSON{adds ? `; it is added to the channel (${kind})` : ""}</span></span>
+        <label className="block text-sm"><span className="mb-1 block font-medium">{merges ? "Update" : "Value"} <span className="font-normal text-muted">· JSON{merges ? `; it is merged into the channel (${merges.kind})` : ""}</span></span>
           <textarea spellCheck={false} value={text} onChange={(e) => setText(e.target.value)} aria-invalid={error !== undefined} aria-describedby="edit-error" className="h-48 w-full resize-y rounded-control border bg-sunk px-3 py-2 font-mono text-[13px] leading-5" />
         </label>
         <p id="edit-error" role="alert" className="text-sm text-danger empty:hidden">{error}</p>
