@@ -270,6 +270,16 @@ test("a state is edited on a branch, and numbers stay exact", { timeout: 60_000 
   await close(page);
 });
 
+test("an edit says whether it replaces the value of a channel or is merged into it", { timeout: 60_000 }, async () => {
+  const page = await open(base, `#/threads/${orders}?view=state`);
+  await page.getByRole("button", { name: "Edit state" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("combobox", { name: /^Channel/ }).selectOption("usage"); // its reducer is a function of the program
+  await dialog.getByText("it is merged into the channel (custom)").waitFor();
+  assert.equal(await dialog.getByRole("textbox", { name: /^Update/ }).inputValue(), "");
+  await close(page);
+});
+
 test("wrong JSON is told in place, and what was typed stays", { timeout: 60_000 }, async () => {
   const page = await open(base, `#/threads/${published}?view=state`);
   await page.getByRole("button", { name: "Edit state" }).click();
