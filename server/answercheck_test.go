@@ -55,6 +55,29 @@ func TestAnAnswerThatDoesNotFitItsQuestionIsRefused(t *testing.T) {
 	assert.Empty(t, id)
 }
 
+// In the thread-centric protocol, an input is the answer to an open question. A message that is none changes nothing.
+func TestAMessageIsRefusedWhileTheThreadWaitsForAnotherAnswer(t *testing.T) {
+	t.Parallel()
+	s, _ := asked(t, server.Options{Graphs: map[string]*graph.Graph{"helper": helper(t, memcheckpoint.New(memcheckpoint.Options{}))}, Runs: memruns.New()})
+	thread := "/threads/" + studioThread
+	before := get(t, s, thread+"/state")
+	status, got := send(t, s, http.MethodPost, thread+"/commands", `{"id":1,"method":"run.start","params":{"assistant_id":"helper","input":{"messages":[{"type":"human","content":"And the weather?"}]}}}`)
+	require.Equal(t, http.StatusOK, status)
+	assert.Equal(t, "invalid_argument", field(got, "error"))
+	text, _ := field(got, "message").(string)
+	assert.Contains(t, text, "The thread waits for an answer")
+	assert.Contains(t, text, "hash: is missing")
+	assert.Equal(t, before, get(t, s, thread+"/state"))
+	_, found := send(t, s, http.MethodPost, "/weft/runs/search", `{"thread_id":"`+studioThread+`"}`)
+	assert.Nil(t, field(found, "runs", 1), "no run began")
+
+	hash, _ := field(before, "interrupts", 0, "value", "hash").(string)
+	_, got = send(t, s, http.MethodPost, thread+"/commands", `{"id":2,"method":"run.start","params":{"assistant_id":"helper","input":{"verdict":"approve","hash":"`+hash+`"}}}`)
+	run, _ := field(got, "result", "run_id").(string)
+	require.NotEmpty(t, run, got)
+	assert.NotNil(t, field(get(t, s, thread+"/runs/"+run+"/join"), "messages", 3), "an input that fits is the answer")
+}
+
 // A graph that asks for a number, with the schema of the answer.
 func counts(t *testing.T) *graph.Graph {
 	t.Helper()

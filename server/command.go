@@ -150,7 +150,7 @@ type startParams struct {
 }
 
 // startCommand starts a run. It creates the thread if there is none. If the thread waits for an
-// answer, the input is the answer.
+// answer, the input is the answer. An input that does not fit the question is refused.
 func (c *call) startCommand(thread string, data json.RawMessage) (any, error) {
 	var p startParams
 	if err := json.Unmarshal(orEmpty(data), &p); err != nil {
@@ -170,6 +170,9 @@ func (c *call) startCommand(thread string, data json.RawMessage) (any, error) {
 		return nil, err
 	}
 	if open := openQuestions(snap); len(open) > 0 && q.at() == "" && string(orNull(p.Input)) != "null" {
+		if _, err := readAnswers(p.Input, open); err != nil {
+			return nil, &commandError{codeInvalid, "The thread waits for an answer, so the input is taken as the answer: " + err.Error() + ". Answer with input.respond, and send the message then."}
+		}
 		q.Input, q.Command = nil, &command{Resume: p.Input}
 	}
 	a, err := c.start(q, thread)

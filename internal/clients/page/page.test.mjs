@@ -185,14 +185,37 @@ describe("the page of the guide", () => {
     for (let status = "running"; status !== "interrupted"; [{ status }] = await client.runs.list(thread(page))) assert.notEqual(status, "success");
   });
 
+  test("stops a run that it joined after a reload", async (t) => {
+    const page = await openPage(t, "chat.html", { graph: "talk" });
+    await page.getByLabel("Message").fill("one");
+    await page.getByText("Send").click();
+    await page.waitForFunction(() => [...document.querySelectorAll("li")].at(-1)?.textContent.includes(" 2"));
+    await page.reload();
+    await page.getByText("Stop").click();
+    await page.getByText("Stop").waitFor({ state: "detached" });
+    const [{ run_id: run }] = await client.runs.list(thread(page));
+    await client.runs.join(thread(page), run);
+    assert.deepEqual((await client.runs.list(thread(page))).map((r) => r.status), ["interrupted"]);
+  });
+
   test("asks and sends the answer", async (t) => {
     const { thread_id: id } = await client.threads.create();
     await client.runs.wait(id, "approve", { input: { request: "r" } });
     const page = await openPage(t, "chat.html", { graph: "approve", thread: id });
     await page.getByText("approve r?").waitFor();
+    await page.getByLabel("Message").fill("and this?");
+    assert.ok(await page.getByText("Send").isDisabled(), "a message is no answer");
     await page.getByText("yes").click();
     await page.getByText("yes").waitFor({ state: "detached" });
     for (let values; values?.result !== "r: yes";) ({ values } = await client.threads.getState(id));
+  });
+
+  test("shows the call of a tool and no empty item", async (t) => {
+    const page = await openPage(t, "chat.html", { graph: "tools" });
+    await page.getByLabel("Message").fill("add 2 3");
+    await page.getByText("Send").click();
+    await page.getByText("The sum is 5.").waitFor();
+    assert.deepEqual(await said(page), ["add 2 3", "add: 5", "The sum is 5."]);
   });
 
   test("shows the error of a run", async (t) => {

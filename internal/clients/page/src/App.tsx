@@ -33,22 +33,30 @@ export default function App() {
       history.replaceState(null, "", `?${query}`);
     },
   });
+  const asked = stream.interrupt !== undefined;
   const send = (event: FormEvent) => {
     event.preventDefault();
     void stream.submit({ messages: [{ type: "human", content: text }] });
     setText("");
   };
+  // stream.stop() cancels only a run that this page began, and not one that it joined after a reload.
+  const stop = async () => {
+    if (stream.threadId !== null) await stream.client.runs.cancelMany({ threadId: stream.threadId, status: "all" });
+    await stream.disconnect();
+  };
   return (
     <main>
       <ol>
-        {stream.messages.map((message) => <li key={message.id} className={message.type}>{message.text}</li>)}
+        {stream.messages.filter((message) => message.text !== "").map((message) => (
+          <li key={message.id} className={message.type}>{message.type === "tool" && `${message.name ?? "tool"}: `}{message.text}</li>
+        ))}
       </ol>
       {stream.interrupt?.value && <Ask value={stream.interrupt.value} answer={(value) => void stream.respond(value)} />}
       {stream.error !== undefined && <p role="alert">{String(stream.error)}</p>}
       <form onSubmit={send}>
         <input aria-label="Message" value={text} onChange={(event) => setText(event.target.value)} />
-        <button disabled={stream.isLoading || text === ""}>Send</button>
-        {stream.isLoading && <button type="button" onClick={() => void stream.stop()}>Stop</button>}
+        <button disabled={stream.isLoading || asked || text === ""}>Send</button>
+        {stream.isLoading && <button type="button" onClick={() => void stop()}>Stop</button>}
       </form>
     </main>
   );
