@@ -1,0 +1,99 @@
+package provider_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-go/weft/examples/internal/provider"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/llm/modeltest"
+)
+
+// docs:begin conformance
+
+// scenes are the events of the API for each scene of the test.
+var scenes = map[modeltest.Scene]string{
+	modeltest.Text: `{"text":"Hello, "}
+{"text":"world."}
+{"end":"stop","tokens_in":12,"tokens_out":5}
+`,
+	modeltest.Calls: `{"call":{"index":0,"id":"a","name":"weather","arguments":"{\"city\":"}}
+{"call":{"index":1,"id":"b","name":"weather","arguments":"{\"city\":\"Oslo\"}"}}
+{"call":{"index":0,"arguments":"\"Athens\"}"}}
+{"end":"tool_calls","tokens_in":12,"tokens_out":5}
+`,
+	modeltest.Cut:  `{"text":"Hello, "}` + "\n",
+	modeltest.Stop: `{"text":"Hello, "}` + "\n" + `{"text":"world."}` + "\n" + `{"end":"surprise"}` + "\n",
+	modeltest.Hang: `{"text":"Hello, "}` + "\n",
+}
+
+func TestModel(t *testing.T) {
+	t.Parallel()
+	modeltest.Run(t, func(t *testing.T, s modeltest.Scene) llm.Model {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, err := io.Copy(io.Discard, r.Body)
+			assert.NoError(t, err)
+			_, err = io.WriteString(w, scenes[s])
+			assert.NoError(t, err)
+			if s == modeltest.Hang {
+				w.(http.Flusher).Flush()
+				<-r.Context().Done()
+			}
+		}))
+		t.Cleanup(server.Close)
+		return &provider.Model{URL: server.URL, Key: "a key", Name: "small"}
+	})
+}
+
+// docs:end
+
+// The whole conversation and the tools are sent.
+func TestRequestOnTheWire(t *testing.T) {
+	t.Parallel()
+	var got map[string]any
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		assert.Equal(t, "Bearer a key", r.Header.Get("Authorization"))
+		assert.NoError(t, json.NewDecoder(r.Body).Decode(&got))
+		_, err := io.WriteString(w, scenes[modeltest.Text])
+		assert.NoError(t, err)
+	}))
+	defer server.Close()
+	call := llm.ToolCall{ID: "a", Name: "weather", Arguments: []byte(`{"city":"Oslo"}`)}
+	_, err := llm.Generate(t.Context(), &provider.Model{URL: server.URL, Key: "a key", Name: "small"}, llm.Request{
+		Messages: []llm.Message{llm.User("Hi"), llm.Assistant("", call), llm.ToolResult(call, "snow")},
+		Tools:    []llm.ToolSpec{{Name: "weather", Description: "Tells.", Schema: []byte(`{"type":"object"}`)}},
+	})
+	require.NoError(t, err)
+	assert.Equal(t, map[string]any{
+		"model": "small",
+		"messages": []any{
+			map[string]any{"role": "user", "text": "Hi"},
+			map[string]any{"role": "assistant", "text": "", "calls": []any{map[string]any{"index": 0.0, "id": "a", "name": "weather", "arguments": `{"city":"Oslo"}`}}},
+			map[string]any{"role": "tool", "text": "snow", "call_id": "a"},
+		},
+		"tools": []any{map[string]any{"name": "weather", "description": "Tells.", "parameters": map[string]any{"type": "object"}}},
+	}, got)
+}
+
+// A status is an error of a kind, so that llm.Retry knows whether to try again, and when.
+func TestStatusIsAKindOfError(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "7")
+		http.Error(w, "slow down", http.StatusTooManyRequests)
+	}))
+	defer server.Close()
+	_, err := llm.Generate(t.Context(), &provider.Model{URL: server.URL}, llm.Request{Messages: []llm.Message{llm.User("Hi")}})
+	require.ErrorIs(t, err, llm.ErrRateLimit)
+	var e *llm.Error
+	require.ErrorAs(t, err, &e)
+	assert.Equal(t, 7*time.Second, e.RetryAfter)
+	assert.Equal(t, http.StatusTooManyRequests, e.Status)
+}

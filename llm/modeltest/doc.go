@@ -1,0 +1,13 @@
+// Package modeltest checks that a model keeps the rules of [llm.Model] and [llm.Chunk]. A test of the
+// model plays its provider, for example with net/http/httptest:
+//
+//	func TestModel(t *testing.T) {
+//		modeltest.Run(t, func(t *testing.T, s modeltest.Scene) llm.Model {
+//			server := httptest.NewServer(play(s)) // streams the events of the scene
+//			t.Cleanup(server.Close)
+//			return &acme.Model{URL: server.URL}
+//		})
+//	}
+//
+// A complete provider with its test is in docs/howto/add-a-provider.md.
+package modeltest

@@ -1,0 +1,126 @@
+package modeltest
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/weft-go/weft/llm"
+)
+
+// A Scene is a behaviour of a provider that [Run] needs. A test of a model plays it with a
+// server that stands in for the provider.
+type Scene string
+
+// The scenes.
+const (
+	Text  Scene = "text"  // streams "Hello, " and "world." and is complete: 12 tokens read, 5 written
+	Calls Scene = "calls" // calls the tool "weather" with {"city":"Athens"}, and again with {"city":"Oslo"}
+	Cut   Scene = "cut"   // streams "Hello, ", and then the connection ends
+	Stop  Scene = "stop"  // streams "Hello, " and "world.", and stops with the word "surprise"
+	Hang  Scene = "hang"  // streams "Hello, ", and then nothing until the request ends
+)
+
+// Run checks that a model keeps the rules of [llm.Model] and [llm.Chunk]. The function returns
+// the model, connected to a provider that plays the scene for each request.
+func Run(t *testing.T, newModel func(*testing.T, Scene) llm.Model) {
+	for _, test := range []struct {
+		scene Scene
+		check func(*testing.T, llm.Model)
+	}{
+		{Text, checkText},
+		{Calls, checkCalls},
+		{Cut, checkCut},
+		{Stop, checkStop},
+		{Hang, checkHang},
+	} {
+		t.Run(string(test.scene), func(t *testing.T) { test.check(t, newModel(t, test.scene)) })
+	}
+}
+
+func hello() llm.Request {
+	schema := []byte(`{"type":"object","properties":{"city":{"type":"string"}}}`)
+	return llm.Request{
+		Messages: []llm.Message{llm.System("Be brief."), llm.User("Hello")},
+		Tools:    []llm.ToolSpec{{Name: "weather", Description: "Tells the weather.", Schema: schema}},
+	}
+}
+
+func generate(t *testing.T, m llm.Model) llm.Message {
+	t.Helper()
+	reply, err := llm.Generate(t.Context(), m, hello())
+	if err != nil {
+		t.Fatalf("the reply failed: %v", err)
+	}
+	return reply
+}
+
+func checkText(t *testing.T, m llm.Model) {
+	reply := generate(t, m)
+	if got := reply.Text(); got != "Hello, world." {
+		t.Errorf("the text is %q, want the pieces in order", got)
+	}
+	if reply.StopReason != llm.StopEnd {
+		t.Errorf("the stop reason is %q, want %q", reply.StopReason, llm.StopEnd)
+	}
+	if want := (llm.Usage{Input: 12, Output: 5, Total: 17}); reply.Usage == nil || *reply.Usage != want {
+		t.Errorf("the usage is %+v, want %+v", reply.Usage, want)
+	}
+	if len(reply.ToolCalls) > 0 {
+		t.Errorf("the reply calls tools: %v", reply.ToolCalls)
+	}
+}
+
+func checkCalls(t *testing.T, m llm.Model) {
+	reply := generate(t, m)
+	if reply.StopReason != llm.StopToolCalls {
+		t.Errorf("the stop reason is %q, want %q", reply.StopReason, llm.StopToolCalls)
+	}
+	want := []string{`{"city":"Athens"}`, `{"city":"Oslo"}`}
+	if len(reply.ToolCalls) != len(want) {
+		t.Fatalf("got %d calls, want %d: each call needs an index of its own", len(reply.ToolCalls), len(want))
+	}
+	for i, call := range reply.ToolCalls {
+		if call.Name != "weather" || call.Text() != want[i] {
+			t.Errorf("call %d is %s%s, want weather%s", i, call.Name, call.Text(), want[i])
+		}
+	}
+}
+
+func checkCut(t *testing.T, m llm.Model) {
+	_, err := llm.Generate(t.Context(), m, hello())
+	switch {
+	case err == nil:
+		t.Error("a reply that broke off is no error: send ChunkEnd only after the provider's own end")
+	case !llm.Retryable(err):
+		t.Errorf("a reply that broke off is not retryable: use llm.Classify: %v", err)
+	}
+}
+
+func checkStop(t *testing.T, m llm.Model) {
+	switch reply := generate(t, m); reply.StopReason { // llm.Stream refuses a word that it does not know
+	case "", llm.StopEnd:
+	default:
+		t.Errorf("the stop reason is %q, want %q or none for an unknown word", reply.StopReason, llm.StopEnd)
+	}
+}
+
+func checkHang(t *testing.T, m llm.Model) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var last error
+	for chunk, err := range m.Stream(ctx, hello()) {
+		if last = err; err == nil && chunk.Text != "" {
+			cancel() // the model must end now
+		}
+	}
+	if !errors.Is(last, context.Canceled) {
+		t.Errorf("the error of a cancelled request is %v, want the error of the context", last)
+	}
+	for _, err := range m.Stream(t.Context(), hello()) {
+		if err != nil {
+			t.Errorf("the stream failed before its first chunk: %v", err)
+		}
+		break // a model that calls yield again panics
+	}
+}
