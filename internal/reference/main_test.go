@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"testing"
@@ -56,6 +57,35 @@ func TestDocumentationOfWeftNamesWhatExists(t *testing.T) {
 		require.NoError(t, err)
 		assert.Empty(t, regexp.MustCompile(`\\\[[A-Z][\w.]*\]`).FindAllString(string(text), -1), "%s: no such names", p.ImportPath)
 	}
+}
+
+// A link of a doc comment to another page, or within its page, leads to an anchor that exists.
+func TestLinksOfTheReferenceHaveTheirAnchors(t *testing.T) {
+	t.Parallel()
+	pkgs, err := list("../..")
+	require.NoError(t, err)
+	anchors, pages := map[string]bool{}, map[string]string{}
+	for _, p := range pkgs {
+		text, err := page(p, pkgs)
+		require.NoError(t, err)
+		name := p.path() + ".md"
+		pages[name] = string(text)
+		for _, m := range regexp.MustCompile(`\{ #([\w.]+) \}|<span id="([\w.]+)">`).FindAllStringSubmatch(string(text), -1) {
+			anchors[name+"#"+m[1]+m[2]] = true
+		}
+	}
+	links := 0
+	for name, text := range pages {
+		for _, m := range regexp.MustCompile(`\]\(([\w./]*\.md)?#([A-Z][\w.]*)\)`).FindAllStringSubmatch(text, -1) {
+			to := name
+			if m[1] != "" {
+				to = path.Join(path.Dir(name), m[1])
+			}
+			links++
+			assert.True(t, anchors[to+"#"+m[2]], "%s: the link to %s#%s has no anchor", name, to, m[2])
+		}
+	}
+	assert.Greater(t, links, 1000)
 }
 
 func TestRunNeedsAFolder(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-go/weft/memory"
 )
 
-// EvidenceKey is the key in [memory.Fact.Metadata] under which a fact's evidence is stored.
+// EvidenceKey is the key in the Metadata of a [memory.Fact] under which a fact's evidence is stored.
 // Use [Evidence] to read it.
 const EvidenceKey = "weft.evidence"
 
