@@ -96,7 +96,7 @@ var (
 	asNote     = regexp.MustCompile(`(?i) (?:as|in|to|into|for)(?: a| my| the)? (?:notes?|later)(?: file)?$`)
 	followUp   = regexp.MustCompile(`(?i)^(?:and |but )?(?:what about|how about|and|or) (.+)$`)
 	pronoun    = regexp.MustCompile(`(?i)^(?:it|its|this|that|them|these|those|he|she|they|the same|that one|this word|that word)$`)
-	within     = regexp.MustCompile(`(?i)\b(?:it|they|them)\b`)
+	within     = regexp.MustCompile(`\b(?:it|they|them)\b`)
 	asked      = regexp.MustCompile(`(?i)^(?:what|when|where|which|who|why|how|does|do|is|are|can|may|must|will)\b`)
 	answerWord = regexp.MustCompile(`(?i)^(?:it|this|that|them|these|those|(?:the|your|that|this|these|those)(?: last| previous)? (?:answer|result|summary|reply|list|line|passage|quote|definition|outline|number|count|headings)s?)$`)
 	quoted     = regexp.MustCompile("[\"“„«`]([^\"”“»`]+)[\"”“»`]|(?:^|\\s)'([^']+)'")
@@ -202,7 +202,9 @@ func (in intent) refer(text string, p past) intent {
 func (in intent) subject(text string, p past) string {
 	topic := topicOf(in.topic)
 	if m := quoted.FindStringSubmatch(text); m != nil {
-		topic = topicOf(m[1] + m[2])
+		if topic = topicOf(m[1] + m[2]); topic != "" && !pronoun.MatchString(topic) {
+			return topic
+		}
 	}
 	switch {
 	case pronoun.MatchString(topic), topic == "" && (in.kind == where || isTimes(text)):

@@ -125,6 +125,8 @@ func TestFollowUps(t *testing.T) {
 		{defined, "save it to my notes", `save_note{"text":"A loom is a frame."}`},
 		{defined, "and a shuttle?", `search{"limit":8,"query":"shuttle"}`},
 		{defined, "and what does it hold?", `search{"limit":8,"query":"loom hold"}`},
+		{defined, "what is the IT department?", `search{"limit":8,"query":"department"}`},
+		{defined, `what is "it support"?`, `search{"limit":8,"query":"support"}`},
 		{counted, "what about shuttles?", `count_words{"word":"shuttles"}`},
 		{read, "more", `read_lines{"from":5,"to":24}`},
 		{read, "read on", `read_lines{"from":5,"to":24}`},
