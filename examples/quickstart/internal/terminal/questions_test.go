@@ -31,7 +31,7 @@ func TestQuestions(t *testing.T) {
 		{"docs/agents.md", "what is a supervisor?", "Several agents", "`agent.Supervisor` is an agent"},
 		{"docs/memory.md", "what is a chunk?", "Documents", "into chunks of some 400 tokens"},
 		{"examples/csvanalyst/README.md", "which model is used without a key?", "Questions about CSV files", "rules in `internal/offline` stand for the model"},
-		{"examples/calendar/README.md", "which process takes the answer?", "An assistant that asks first", "Any process can take the answer"},
+		{"examples/calendar/README.md", "which process takes the answer?", "An assistant that asks first", "any process can take the answer"},
 		{"examples/quickstart/internal/reader/agent.go", "what is New?", "", "New returns the graph of the quickstart"},
 		{"examples/hello/main.go", "what is hello?", "", "Hello is an agent with one tool"},
 		{"LICENSE", "is there a warranty?", "", "WITHOUT WARRANTY OF ANY KIND"},
