@@ -59,6 +59,11 @@ func outageRefusal() *Refusal {
 	return &Refusal{Status: http.StatusServiceUnavailable, Detail: unavailableText, RetryAfter: outagePause}
 }
 
+// drainRefusal is the refusal of a request because this server ends. Another one may answer it.
+func drainRefusal(more string) *Refusal {
+	return &Refusal{Status: http.StatusServiceUnavailable, Detail: "The server is shutting down." + more, RetryAfter: time.Second}
+}
+
 const (
 	unavailableText = "The server cannot use its store at present. Try again later; the log of the server says why."
 	// outagePause is the time after which a client may try again in an outage of a store.

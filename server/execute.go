@@ -23,7 +23,7 @@ type outcome struct {
 	undone, drained bool
 }
 
-// execute runs the graph of a run and writes its events.
+// execute executes a run when it has its turn and there is room.
 func (s *Server) execute(a *activeRun) outcome {
 	if a.ctx.Err() != nil || !s.turn(a) {
 		return canceledOutcome(a)
@@ -36,13 +36,32 @@ func (s *Server) execute(a *activeRun) outcome {
 	}
 	defer s.slots.Release(1)
 	defer s.meters.began(a)()
-	ctx := context.WithoutCancel(a.ctx)
 	at := now()
 	a.data.Attempt++
 	if a.data.Began == nil {
 		a.data.Began = &at
 	}
-	log, err := s.openLog(ctx, a.thread)
+	return s.outlast(a, func() outcome { return s.attempt(a) })
+}
+
+// outlast calls try again after an outage of a store, until a task of the run has begun: the run has done nothing
+// that a second call would repeat.
+func (s *Server) outlast(a *activeRun, try func() outcome) outcome {
+	for wait := minRetry; ; wait = min(2*wait, maxRetry) {
+		out := try()
+		if a.ran || !isOutage(out.failed) {
+			return out
+		}
+		s.o.Logger.Error("server: a run could not begin and is tried again", "run", a.id, "thread", a.thread, "error", out.failed)
+		if !pause(a.ctx, wait) {
+			return canceledOutcome(a)
+		}
+	}
+}
+
+// attempt runs the graph of a run and writes its events.
+func (s *Server) attempt(a *activeRun) outcome {
+	log, err := s.openLog(a.background(), a.thread)
 	if err != nil {
 		return failedOutcome(err)
 	}
@@ -93,6 +112,9 @@ func (s *Server) runGraph(a *activeRun, w *logWriter) outcome {
 			if eerr != nil {
 				err = eerr
 				break
+			}
+			if _, ok := e.(graph.TaskStarted); ok {
+				a.ran = true
 			}
 			if err = rec.event(e); err != nil {
 				break

@@ -35,6 +35,7 @@ type activeRun struct {
 	drained atomic.Bool // another server continues the run
 	counted bool        // the account of the user has the run; the server's lock guards it
 	began   bool        // it is stored that this server executes the run
+	ran     bool        // this server has begun a task of the run
 
 	mu       sync.Mutex
 	canceled cancellation
@@ -178,7 +179,7 @@ func (s *Server) accept(a *activeRun, strategy string, stored, waits bool) (befo
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, refuse(http.StatusServiceUnavailable, "The server is shutting down.")
+		return nil, drainRefusal("")
 	}
 	if s.deleting[a.thread] {
 		return nil, beingDeleted(a.thread)

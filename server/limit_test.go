@@ -175,5 +175,7 @@ func TestMetricsAndReadiness(t *testing.T) {
 	require.NoError(t, s.Close(context.Background()))
 	assert.Equal(t, http.StatusServiceUnavailable, ask(t, web, "", http.MethodGet, "/readyz", nil).status)
 	assert.Equal(t, http.StatusOK, ask(t, web, "", http.MethodGet, "/healthz", nil).status)
-	assert.Equal(t, http.StatusServiceUnavailable, ask(t, web, "ann", http.MethodPost, "/runs", run).status)
+	refused := ask(t, web, "ann", http.MethodPost, "/runs", run)
+	assert.Equal(t, http.StatusServiceUnavailable, refused.status)
+	assert.Equal(t, "1", refused.header.Get("Retry-After"))
 }

@@ -30,6 +30,7 @@ import (
 
 const (
 	outageThread = "11111111-1111-4111-8111-111111111111"
+	dueThread    = "22222222-2222-4222-8222-222222222222"
 	outageRun    = `{"assistant_id":"words","if_not_exists":"create","input":{"words":"hello"}}`
 )
 
@@ -94,6 +95,15 @@ func (s *outageServer) ask(t *testing.T, method, pattern string) *httptest.Respo
 	return w
 }
 
+func (s *outageServer) post(t *testing.T, path, body string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1"+path, strings.NewReader(body))
+	r.RemoteAddr = "127.0.0.1:1"
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	return w
+}
+
 // newOutageServer starts a server whose calls of the stores are not repeated for long.
 func newOutageServer(t *testing.T, url, schema string, shared bool) *outageServer {
 	t.Helper()
@@ -150,6 +160,10 @@ func TestAnOutageOfTheDatabaseIsToldToClientsAndEnds(t *testing.T) {
 		require.Equal(t, http.StatusOK, w.Code, "%s: %s", name, w.Body)
 		require.Contains(t, w.Body.String(), "done", name)
 	}
+	for name, s := range servers {
+		w := s.post(t, "/threads/"+dueThread+"/runs", `{"assistant_id":"words","if_not_exists":"create","after_seconds":1,"input":{"words":"due in the outage"}}`)
+		require.Equal(t, http.StatusOK, w.Code, "%s: %s", name, w.Body)
+	}
 	require.NoError(t, database.Stop(fault.Immediate))
 	var asked sync.WaitGroup
 	for name, s := range servers {
@@ -182,5 +196,9 @@ func TestAnOutageOfTheDatabaseIsToldToClientsAndEnds(t *testing.T) {
 		w = s.ask(t, http.MethodPost, "/threads/{thread}/runs/wait")
 		assert.Equal(t, http.StatusOK, w.Code, "%s: %s", name, w.Body)
 		assert.Contains(t, w.Body.String(), `"done","hello","done"`, name)
+		require.EventuallyWithT(t, func(c *assert.CollectT) {
+			w := s.ask(t, http.MethodGet, "/threads/"+dueThread+"/state")
+			assert.Contains(c, w.Body.String(), `["due in the outage","done"]`, name)
+		}, 30*time.Second, 50*time.Millisecond)
 	}
 }

@@ -220,9 +220,16 @@ func (s *Server) executeAgain(a *activeRun, j *runs.Job) outcome {
 	died := j.Rescued > a.data.Rescued // a job that was handed over has no new deaths
 	a.data.Rescued = j.Rescued
 	if died && a.g != nil {
-		c, err := a.g.graph.Checkpoints().Get(a.background(), checkpoint.Key{Thread: a.thread})
-		if err != nil && !errors.Is(err, checkpoint.ErrNotFound) {
-			return failedOutcome(err)
+		var c checkpoint.Checkpoint
+		out := s.outlast(a, func() (out outcome) {
+			var err error
+			if c, err = a.g.graph.Checkpoints().Get(a.background(), checkpoint.Key{Thread: a.thread}); err != nil && !errors.Is(err, checkpoint.ErrNotFound) {
+				out = failedOutcome(err)
+			}
+			return out
+		})
+		if out.status != "" {
+			return out
 		}
 		if c.ID != a.data.DiedAt {
 			a.data.DiedAt, a.data.Deaths = c.ID, 0
@@ -403,7 +410,7 @@ func (s *Server) roomInQueue(ctx context.Context, thread string) error {
 	closed := s.closed
 	s.mu.Unlock()
 	if closed {
-		return refuse(http.StatusServiceUnavailable, "The server is shutting down.")
+		return drainRefusal("")
 	}
 	if q := s.queueStats(); q.Waiting+q.Held+q.Delayed >= s.o.Limits.QueuedRuns {
 		return &Refusal{Status: http.StatusServiceUnavailable, Detail: "As many runs wait as may.", RetryAfter: time.Second}

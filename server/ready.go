@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"sync"
 	"time"
 
@@ -32,7 +31,7 @@ func (c *call) ready() error {
 	closed := c.s.closed
 	c.s.mu.Unlock()
 	if closed {
-		return refuse(http.StatusServiceUnavailable, "The server is shutting down.")
+		return drainRefusal("")
 	}
 	r := &c.s.readiness
 	r.mu.Lock()

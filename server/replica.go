@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"net/http"
 	"time"
 
 	"github.com/weft-go/weft/server/runs"
@@ -135,7 +134,7 @@ func (s *Server) cancelShared(ctx context.Context, ids []string, how cancellatio
 		if ended, err := s.hasEnded(ctx, id); err != nil {
 			return err
 		} else if !ended { // this server ends, and another one continues the run
-			return refuse(http.StatusServiceUnavailable, "The server is shutting down. The run %s has not ended yet.", id)
+			return drainRefusal(" The run " + id + " has not ended yet.")
 		}
 	}
 	return nil

@@ -401,7 +401,7 @@ func (c *call) checkEnded(run string, begun bool) error {
 	if err != nil {
 		return err
 	}
-	return &Refusal{Status: http.StatusServiceUnavailable, Detail: "The server is shutting down. The run goes on.", RetryAfter: time.Second}
+	return drainRefusal(" The run goes on.")
 }
 
 func (c *call) finalValues(thread, id string) (json.RawMessage, error) {
