@@ -108,18 +108,7 @@ func (s *Server) runGraph(a *activeRun, w *logWriter) outcome {
 		if f := s.o.RunContext; f != nil {
 			ctx = f(ctx, a.data.Trace, max(a.data.Began.Sub(a.due()), 0))
 		}
-		for e, eerr := range p.thread.Stream(ctx, p.input...) {
-			if eerr != nil {
-				err = eerr
-				break
-			}
-			if _, ok := e.(graph.TaskStarted); ok {
-				a.ran = true
-			}
-			if err = rec.event(e); err != nil {
-				break
-			}
-		}
+		err = a.stream(ctx, p, rec)
 	}
 	a.data.Checkpoint = rec.root().checkpoint
 	if err == nil {
@@ -136,6 +125,22 @@ func (s *Server) runGraph(a *activeRun, w *logWriter) outcome {
 		return out
 	}
 	return failureOutcome(err)
+}
+
+// stream runs the graph and records its events.
+func (a *activeRun) stream(ctx context.Context, p *prepared, rec *recorder) error {
+	for e, err := range p.thread.Stream(ctx, p.input...) {
+		if err != nil {
+			return err
+		}
+		if _, ok := e.(graph.TaskStarted); ok {
+			a.ran = true
+		}
+		if err := rec.event(e); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // storeBegin stores that a run is executed. A database that is restarted meanwhile does not end the run.
