@@ -72,7 +72,11 @@ var layers = map[string][]string{
 	"memory/sqlitememory":    {"memory/driver", "memory/internal/...", "llm", "internal/migration", "internal/unavailable", "internal/sqlitedb", "internal/uuid"},
 	"memory/pgmemory":        {"memory/driver", "memory/internal/...", "llm", "internal/migration", "internal/unavailable", "internal/pgdb", "internal/uuid"},
 	"memory":                 {"memory/driver", "llm", "internal/uuid"},
-	"memory/...":             {"memory", "memory/...", "llm", "internal/uuid"},
+	"memory/drivertest":      {"memory", "memory/...", "llm", "internal/uuid"},
+	"memory/extract":         {"memory", "memory/...", "llm", "internal/uuid"},
+	"memory/limit":           {"memory/driver"},
+	"memory/knowledge":       {"memory", "memory/...", "llm", "internal/uuid"},
+	"memory/knowledge/...":   {"memory", "memory/...", "llm", "internal/uuid"},
 	"memory/agentmemory":     {"memory", "memory/...", "llm", "tools", "graph", "graph/agent", "graph/agent/deep", "state"},
 
 	"server/runs":                nil,
