@@ -9,6 +9,7 @@ import (
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/server/runs"
+	"github.com/weft-go/weft/tools"
 	"github.com/weft-go/weft/state"
 )
 
@@ -113,7 +114,7 @@ func answerOf(text string) json.RawMessage {
 }
 
 // questionText returns the text of a question for people: the value itself, or its field "question"
-// or "message" if that is a text, or else its JSON.
+// or "message" if that is a text, or the text of an approval, or else its JSON.
 func questionText(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {
@@ -127,5 +128,20 @@ func questionText(value json.RawMessage) string {
 			}
 		}
 	}
+	if q := approval(value); q != nil {
+		if title := q.Annotations.Title; title != "" {
+			return tools.VisibleLine(title) + "\n" + q.Text()
+		}
+		return q.Text()
+	}
 	return string(value)
+}
+
+// approval returns a question about the call of a tool, or nil for another question.
+func approval(value json.RawMessage) *tools.Question {
+	var q tools.Question
+	if json.Unmarshal(value, &q) != nil || q.Tool == "" || q.Hash == "" {
+		return nil
+	}
+	return &q
 }

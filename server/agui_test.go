@@ -119,6 +119,18 @@ func TestAGUIEndsWithQuestionsAndTakesAnswers(t *testing.T) {
 	assert.Equal(t, "You said yes.", events[len(events)-2]["messages"].([]any)[1].(map[string]any)["content"])
 }
 
+func TestAGUIShowsAnApprovalAsText(t *testing.T) {
+	t.Parallel()
+	w := newWire(t, func(o *server.Options) { o.Graphs["helper"] = helper(t, memcheckpoint.New(memcheckpoint.Options{})) })
+	said := []any{message("h1", "user", "Pay.")}
+	_, events := w.agui("helper", map[string]any{"messages": said})
+	question := field(events[len(events)-1], "outcome", "interrupts", 0)
+	assert.Equal(t, "Pay the invoice\npay: Pays.\narguments: {\"amount\":9007199254740993}", field(question, "message"))
+	answer := map[string]any{"verdict": "approve", "hash": field(question, "metadata", "value", "hash")}
+	_, events = w.agui("helper", map[string]any{"messages": said, "resume": []any{map[string]any{"interruptId": field(question, "id"), "status": "resolved", "payload": answer}}})
+	assert.Equal(t, map[string]any{"type": "success"}, events[len(events)-1]["outcome"])
+}
+
 func TestAGUICallsTheToolsOfTheClient(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewScript(llmtest.Call("clock", `{"zone":"Athens"}`).Costing(llm.Usage{Input: 2, Output: 1}), llmtest.Say("It is noon.").Thinking("Hm."))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/server"
 	"github.com/weft-go/weft/server/runs/memruns"
 	"github.com/weft-go/weft/state"
@@ -87,7 +88,7 @@ func counts(t *testing.T) *graph.Graph {
 	}
 	cups := state.Last[int]("cups")
 	ask := graph.NewInterrupt[prompt, int]("cups")
-	b := graph.New("counts", cups)
+	b := graph.New("counts", cups, agent.Messages)
 	b.Node("ask", func(ctx context.Context, _ state.View) (state.Update, error) {
 		n, err := ask.Wait(ctx, prompt{"How many cups?", json.RawMessage(`{"type":"integer"}`)})
 		return state.Update{cups.Put(n)}, err

@@ -144,3 +144,27 @@ func TestMessageMayBeARoleAndAText(t *testing.T) {
 		}
 	}
 }
+
+// Clients of the thread-centric protocol cannot ask for a resumable run. Another page reads such a run from its beginning.
+func TestARunOfACommandIsJoinedFromItsBeginning(t *testing.T) {
+	t.Parallel()
+	base := serve(t, memcheckpoint.New(memcheckpoint.Options{}), memruns.New())
+	var started struct {
+		Result struct {
+			Run string `json:"run_id"`
+		} `json:"result"`
+	}
+	thread := base + "/threads/" + studioThread
+	exchange(t, http.MethodPost, thread+"/commands", `{"id":1,"method":"run.start","params":{"assistant_id":"echo","input":{"messages":[{"type":"human","content":"one"}]}}}`, &started)
+	var values json.RawMessage
+	exchange(t, http.MethodGet, thread+"/runs/"+started.Result.Run+"/join", "", &values)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, thread+"/runs/"+started.Result.Run+"/stream?stream_mode=values", nil)
+	require.NoError(t, err)
+	req.Header.Set("Last-Event-ID", "-1")
+	resp, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, resp.Body.Close()) }()
+	data, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	assert.Contains(t, string(data), `"content":"one"`)
+}

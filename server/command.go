@@ -160,7 +160,7 @@ func (c *call) startCommand(thread string, data json.RawMessage) (any, error) {
 		return nil, &commandError{codeInvalid, "assistant_id is missing."}
 	}
 	q := &runRequest{
-		Assistant: p.Assistant, Input: p.Input, Config: p.Config, Metadata: p.Metadata, Multitask: cmp.Or(p.Multitask, p.Older), IfNotExists: "create",
+		Assistant: p.Assistant, Input: p.Input, Config: p.Config, Metadata: p.Metadata, Multitask: cmp.Or(p.Multitask, p.Older), IfNotExists: "create", StreamResumable: true,
 	}
 	if id := q.at(); id != "" && !isUUID(id) {
 		return nil, &commandError{codeInvalid, "The id of the checkpoint is not valid."}

@@ -7,8 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/server/runs"
+	"github.com/weft-go/weft/tools"
 )
 
 // Each graph with a conversation is a model of OpenAI's protocol of chat completions. A request is a
@@ -168,7 +170,7 @@ func (c *call) completeChat() error {
 }
 
 // chatRun returns the run for a request. On a thread the new messages are those after the last one of
-// the assistant. If the thread waits for an answer, the text of the last message is the answer.
+// the assistant. If the thread waits for an answer, the last message is the answer.
 func (c *call) chatRun(q *chatRequest, g *served, thread string) (*runRequest, error) {
 	specs, err := q.specs()
 	if err != nil {
@@ -188,8 +190,11 @@ func (c *call) chatRun(q *chatRequest, g *served, thread string) (*runRequest, e
 			return nil, err
 		}
 		if len(open) > 0 {
-			last := q.Messages[len(q.Messages)-1]
-			rq.Command = &command{Resume: answerOf(partText(last.Content))}
+			answer, err := q.answer(open)
+			if err != nil {
+				return nil, err
+			}
+			rq.Command = &command{Resume: answer}
 			return rq, nil
 		}
 	}
@@ -210,6 +215,42 @@ func (c *call) chatRun(q *chatRequest, g *served, thread string) (*runRequest, e
 	}
 	rq.Input = encoded(input)
 	return rq, nil
+}
+
+// answer returns the answer to the open questions: the last message. An answer that does not fit is refused.
+func (q *chatRequest) answer(open []graph.Pause) (json.RawMessage, error) {
+	text := partText(q.Messages[len(q.Messages)-1].Content)
+	answer := answerOf(text)
+	if d := q.decision(text, open); d != nil {
+		answer = encoded(d)
+	}
+	_, err := readAnswers(answer, open)
+	if err == nil {
+		return answer, nil
+	}
+	if json.Valid([]byte(text)) { // a number
+		if _, err := readAnswers(json.RawMessage(text), open); err == nil {
+			return json.RawMessage(text), nil
+		}
+	}
+	return nil, invalid("The thread waits for an answer: %v.", err)
+}
+
+// decision returns the decision about a call for the word "approve" or "reject". It returns nil unless the message
+// before the word shows the hash of the question: the person must have seen this call, and not an earlier one.
+func (q *chatRequest) decision(word string, open []graph.Pause) *tools.Decision {
+	if len(open) != 1 || len(q.Messages) < 2 {
+		return nil
+	}
+	asked, before := approval(open[0].Prompt), q.Messages[len(q.Messages)-2]
+	if asked == nil || before.Role != "assistant" || !strings.Contains(partText(before.Content), asked.Hash) {
+		return nil
+	}
+	switch v := tools.Verdict(strings.ToLower(strings.TrimSpace(word))); v {
+	case tools.Approved, tools.Rejected:
+		return &tools.Decision{Verdict: v, Hash: asked.Hash}
+	}
+	return nil
 }
 
 // partText returns the text of the content of a message: a text, or an array of parts.

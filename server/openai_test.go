@@ -225,6 +225,87 @@ func TestAnOpenAIClientAnswersAQuestionOnAThread(t *testing.T) {
 	assert.Contains(t, string(data), "needs a thread")
 }
 
+// An approval is a readable question. A word answers it if the conversation of the client shows the question.
+func TestAnOpenAIClientApprovesACall(t *testing.T) {
+	t.Parallel()
+	for answer, want := range map[string]string{"approve": "success", " Reject ": "error"} {
+		w := newWire(t, func(o *server.Options) { o.Graphs["helper"] = helper(t, memcheckpoint.New(memcheckpoint.Options{})) })
+		complete := func(messages ...any) *http.Response {
+			return w.send(http.MethodPost, "/v1/chat/completions", map[string]any{"model": "helper", "messages": messages}, "X-Thread-Id", "talk")
+		}
+		text := func(r *http.Response) string {
+			t.Helper()
+			data, err := io.ReadAll(r.Body)
+			require.NoError(t, err)
+			require.Equal(t, http.StatusOK, r.StatusCode, string(data))
+			var got any
+			require.NoError(t, json.Unmarshal(data, &got))
+			out, _ := field(got, "choices", 0, "message", "content").(string)
+			return out
+		}
+		first := complete(user("Pay."))
+		thread := "/threads/" + first.Header.Get("X-Thread-Id") + "/state"
+		question := text(first)
+		open := w.json(http.MethodGet, thread, nil)
+		hash, _ := field(open, "interrupts", 0, "value", "hash").(string)
+		assert.Equal(t, "Pay the invoice\npay: Pays.\narguments: {\"amount\":9007199254740993}\n\n"+
+			`Answer "approve" or "reject", or as JSON: {"verdict":"approve","hash":"`+hash+`"}`, question)
+
+		shown := []any{user("Pay."), map[string]any{"role": "assistant", "content": question}}
+		for name, messages := range map[string][]any{
+			"another word":              append(shown, user("perhaps")),
+			"an answer of another call": append(shown, user(`{"verdict":"approve","hash":"x"}`)),
+			"a word without the text":   {user("Pay."), map[string]any{"role": "assistant", "content": "May I?"}, user(answer)},
+			"a word alone":              {user(answer)},
+		} {
+			r := complete(messages...)
+			data, err := io.ReadAll(r.Body)
+			require.NoError(t, err)
+			assert.Equal(t, http.StatusBadRequest, r.StatusCode, name)
+			assert.Contains(t, string(data), "The thread waits for an answer", name)
+			assert.Equal(t, field(open, "interrupts"), field(w.json(http.MethodGet, thread, nil), "interrupts"), name)
+		}
+		assert.Equal(t, "It is paid.", text(complete(append(shown, user(answer))...)))
+		assert.Equal(t, want, field(w.json(http.MethodGet, thread, nil), "values", "messages", 2, "status"), answer)
+	}
+}
+
+// Several open questions are answered together, by their ids.
+func TestAnOpenAIClientApprovesSeveralCalls(t *testing.T) {
+	t.Parallel()
+	model := llmtest.NewScript(
+		llmtest.Calls(
+			llm.ToolCall{ID: "a", Name: "pay", Arguments: json.RawMessage(`{"amount":1}`)},
+			llm.ToolCall{ID: "b", Name: "pay", Arguments: json.RawMessage(`{"amount":2}`)},
+		),
+		llmtest.Say("Both are paid."),
+	)
+	w := newWire(t, func(o *server.Options) { o.Graphs["helper"] = payer(t, model, memcheckpoint.New(memcheckpoint.Options{})) })
+	complete := func(messages ...any) string {
+		got := w.json(http.MethodPost, "/v1/chat/completions", map[string]any{"model": "helper", "messages": messages}, "X-Thread-Id", "talk")
+		text, _ := field(got, "choices", 0, "message", "content").(string)
+		return text
+	}
+	question := complete(user("Pay."))
+	assert.Contains(t, question, ":\nPay the invoice\npay: Pays.\narguments: {\"amount\":2}\n\nAnswer all questions as JSON: {")
+	_, answers, _ := strings.Cut(question, "as JSON: ")
+	assert.Equal(t, "Both are paid.", complete(user("Pay."), map[string]any{"role": "assistant", "content": question}, user(answers)))
+}
+
+func TestAnOpenAIClientAnswersWithANumber(t *testing.T) {
+	t.Parallel()
+	w := newWire(t, func(o *server.Options) { o.Graphs["counts"] = counts(t) })
+	complete := func(text string) *http.Response {
+		return w.send(http.MethodPost, "/v1/chat/completions", map[string]any{"model": "counts", "messages": []any{user(text)}}, "X-Thread-Id", "talk")
+	}
+	first := complete("Brew.")
+	require.Equal(t, http.StatusOK, first.StatusCode)
+	assert.Equal(t, http.StatusBadRequest, complete("many").StatusCode)
+	require.Equal(t, http.StatusOK, complete("3").StatusCode)
+	state := w.json(http.MethodGet, "/threads/"+first.Header.Get("X-Thread-Id")+"/state", nil)
+	assert.EqualValues(t, 3, field(state, "values", "cups"))
+}
+
 func TestErrorsHaveTheFormOfOpenAI(t *testing.T) {
 	t.Parallel()
 	failing := llmtest.NewScript(llmtest.Fail(assert.AnError), llmtest.Fail(assert.AnError))

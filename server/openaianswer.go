@@ -149,11 +149,7 @@ func (a *chatAnswer) end(e *runs.Event, stream func(map[string]any) error) error
 	case len(a.question) > 0 && !a.kept:
 		a.failure = refuse(http.StatusConflict, "The agent asks a question, and an answer needs a thread. Name one in the header %s: %s", threadHeader, questionText(a.question[0].Value))
 	case len(a.question) > 0:
-		var texts []string
-		for _, q := range a.question {
-			texts = append(texts, questionText(q.Value))
-		}
-		text := strings.Join(texts, "\n\n")
+		text := askText(a.question)
 		if a.text.Len() > 0 {
 			text = "\n\n" + text
 		}
@@ -161,6 +157,27 @@ func (a *chatAnswer) end(e *runs.Event, stream func(map[string]any) error) error
 		return a.write(text, stream)
 	}
 	return nil
+}
+
+// askText returns the text of questions, and how a client of this protocol answers an approval, or several questions.
+func askText(questions []interrupt) string {
+	if len(questions) == 1 {
+		text := questionText(questions[0].Value)
+		if asked := approval(questions[0].Value); asked != nil {
+			text += "\n\nAnswer \"approve\" or \"reject\", or as JSON: " + string(encoded(asked.Approve()))
+		}
+		return text
+	}
+	var texts, answers []string
+	for _, q := range questions {
+		answer := "…"
+		if asked := approval(q.Value); asked != nil {
+			answer = string(encoded(asked.Approve()))
+		}
+		texts = append(texts, "Question "+q.ID+":\n"+questionText(q.Value))
+		answers = append(answers, `"`+q.ID+`": `+answer)
+	}
+	return strings.Join(texts, "\n\n") + "\n\nAnswer all questions as JSON: {" + strings.Join(answers, ", ") + "}"
 }
 
 // result returns the text of the last message of the assistant, its id, and its calls of the client's

@@ -26,18 +26,23 @@ import (
 // helper returns an agent that calls a tool which a person must approve, and then answers.
 func helper(t *testing.T, store checkpoint.Store) *graph.Graph {
 	t.Helper()
+	return payer(t, llmtest.NewScript(
+		llmtest.Call("pay", `{"amount":9007199254740993}`).Costing(llm.Usage{Input: 12, Output: 5}),
+		llmtest.Say("It is paid.").Costing(llm.Usage{Input: 20, Output: 4}),
+	), store)
+}
+
+// payer is an agent with a tool that a person must approve.
+func payer(t *testing.T, model llm.Model, store checkpoint.Store) *graph.Graph {
+	t.Helper()
 	pay := tools.New("pay", "Pays.", func(context.Context, struct {
 		Amount float64 `json:"amount"`
 	},
 	) (string, error) {
 		return "paid", nil
-	}).Annotate(tools.Annotations{Destructive: true})
+	}).Annotate(tools.Annotations{Title: "Pay the invoice", Destructive: true})
 	set, err := tools.NewSet(pay)
 	require.NoError(t, err)
-	model := llmtest.NewScript(
-		llmtest.Call("pay", `{"amount":9007199254740993}`).Costing(llm.Usage{Input: 12, Output: 5}),
-		llmtest.Say("It is paid.").Costing(llm.Usage{Input: 20, Output: 4}),
-	)
 	g, err := agent.New("helper", model, set, agent.Options{
 		Tools: tools.Options{Approval: tools.Approval{Rule: tools.Destructive()}}, Graph: graph.Options{Checkpoints: store},
 	})
