@@ -9,8 +9,8 @@ import (
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/server/runs"
-	"github.com/weft-go/weft/tools"
 	"github.com/weft-go/weft/state"
+	"github.com/weft-go/weft/tools"
 )
 
 // ClientTools is a channel for the tools of a client of the OpenAI or the AG-UI protocol. A graph that

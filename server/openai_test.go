@@ -280,7 +280,9 @@ func TestAnOpenAIClientApprovesSeveralCalls(t *testing.T) {
 		),
 		llmtest.Say("Both are paid."),
 	)
-	w := newWire(t, func(o *server.Options) { o.Graphs["helper"] = payer(t, model, memcheckpoint.New(memcheckpoint.Options{})) })
+	w := newWire(t, func(o *server.Options) {
+		o.Graphs["helper"] = payer(t, model, memcheckpoint.New(memcheckpoint.Options{}))
+	})
 	complete := func(messages ...any) string {
 		got := w.json(http.MethodPost, "/v1/chat/completions", map[string]any{"model": "helper", "messages": messages}, "X-Thread-Id", "talk")
 		text, _ := field(got, "choices", 0, "message", "content").(string)
