@@ -32,6 +32,15 @@ test("P1: a tool's card stays with its answer, also after a reload", limit, () =
   assert.deepEqual(await look(), { pictures: 2, files: 1, done: 3 });
 }));
 
+test("the studio shows a reply that is being written from its first word", limit, () => tab({}, async (chat, page) => {
+  await chat.say("Take your time: slow", { wait: false });
+  await page.getByText("large vessels").waitFor();
+  const studio = await page.context().newPage();
+  await studio.goto(`${at.origin}/studio/#/threads/${chat.thread}`);
+  await studio.getByText("Oak is a ring-porous wood: its large vessels").first().waitFor();
+  assert.ok((await stateOf(chat.thread)).includes("ring-porous") === false, "the reply is not stored yet");
+}));
+
 test("P1: calls of two turns with one id keep their own results", limit, async () => {
   const post = async (path, body) => (await fetch(at.origin + path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) })).json();
   const { thread_id } = await post("/threads", { metadata: { graph_id: "shop", page: "chat", title: "Twice" } });

@@ -32,7 +32,7 @@ export function useLive(thread: string, busy: boolean, changed: () => void): Liv
       }
       if (!run || stop.signal.aborted) return;
       live.current = { run, tasks: new Map(), text: new Map() };
-      for await (const e of client.runs.joinStream(thread, run, { signal: stop.signal, streamMode: ["tasks", "messages-tuple"] as never })) {
+      for await (const e of client.runs.joinStream(thread, run, { signal: stop.signal, lastEventId: "-1", streamMode: ["tasks", "messages-tuple"] as never })) {
         if (stop.signal.aborted) return;
         const event = e.event as string;
         if (event.startsWith("tasks")) task(live.current, e.data as unknown as TaskData, () => notify.current());
