@@ -119,6 +119,11 @@ const maxLimited = 5
 // call sends a request with a JSON body, unless it is nil, and reads the JSON of the answer into out. A request that
 // exceeds a limit of the user is sent again at the time that the server names.
 func (c *client) call(ctx context.Context, method, path string, body, out any) error {
+	return c.callWithKey(ctx, "", method, path, body, out)
+}
+
+// callWithKey is like call, for a request that the server obeys once for its key.
+func (c *client) callWithKey(ctx context.Context, key, method, path string, body, out any) error {
 	var data []byte
 	if body != nil {
 		var err error
@@ -127,7 +132,7 @@ func (c *client) call(ctx context.Context, method, path string, body, out any) e
 		}
 	}
 	for n := 1; ; n++ {
-		err := c.send(ctx, method, path, data, out)
+		err := c.send(ctx, key, method, path, data, out)
 		refusal, ok := errors.AsType[*statusError](err)
 		if !ok || refusal.status != http.StatusTooManyRequests || refusal.after <= 0 || n == maxLimited {
 			return err
@@ -140,7 +145,7 @@ func (c *client) call(ctx context.Context, method, path string, body, out any) e
 	}
 }
 
-func (c *client) send(ctx context.Context, method, path string, body []byte, out any) error {
+func (c *client) send(ctx context.Context, key, method, path string, body []byte, out any) error {
 	var send io.Reader
 	if body != nil {
 		send = bytes.NewReader(body)
@@ -150,6 +155,9 @@ func (c *client) send(ctx context.Context, method, path string, body []byte, out
 		return err
 	}
 	r.Header.Set("Content-Type", "application/json")
+	if key != "" {
+		r.Header.Set("Idempotency-Key", key)
+	}
 	if c.token != "" {
 		r.Header.Set("Authorization", "Bearer "+c.token)
 		r.Header.Set("X-Api-Key", c.token)

@@ -1,15 +1,20 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/server"
 )
 
@@ -89,4 +94,49 @@ func TestAllFailedThreadsAreResumed(t *testing.T) {
 	assert.Equal(t, second, line["thread_id"], "only the thread that failed again is left")
 	assert.Equal(t, "error", line["status"])
 	m.golden("resume_all")
+}
+
+// A fullStore stores no checkpoint while it is full.
+type fullStore struct {
+	checkpoint.Store
+	full atomic.Bool
+}
+
+func (s *fullStore) Put(ctx context.Context, c checkpoint.Checkpoint, head string) error {
+	if s.full.Load() {
+		return errors.New("the disk is full")
+	}
+	return s.Store.Put(ctx, c, head)
+}
+
+// Messages whose runs have failed before they stored anything are processed by a resume, each once and in order.
+func TestLostMessagesAreProcessedByAResume(t *testing.T) {
+	t.Parallel()
+	store := &fullStore{Store: memcheckpoint.New(memcheckpoint.Options{})}
+	m := serve(t, withOperator, func(o *server.Options) { o.Graphs["shop"] = shop(t, store) }).as("ann")
+	known := m.thread(1)
+	store.full.Store(true)
+	for _, cups := range []int{2, 3} {
+		m.post("/threads/"+known+"/runs/wait", map[string]any{"assistant_id": "shop", "input": map[string]int{"cups": cups}})
+	}
+	fresh := m.thread(4)
+	m.as("ops").run("threads", "resume", "-all", "-at-once", "1")
+	store.full.Store(false)
+	m.run("threads", "resume", "-all", "-dry-run")
+	m.run("threads", "resume", "-all", "-at-once", "1")
+	m.run("threads", "resume", "-all")
+	m.golden("resume_lost")
+	for thread, want := range map[string]string{
+		known: `["checked","brewed 1","checked","brewed 2","checked","brewed 3"]`, fresh: `["checked","brewed 4"]`,
+	} {
+		_, out, _ := m.call("threads", "show", thread, "-json")
+		var v threadView
+		require.NoError(t, json.Unmarshal([]byte(out), &v))
+		assert.JSONEq(t, want, string(v.Values["log"]))
+		m.call("threads", "resume", thread)
+		join(m, thread)
+		_, out, _ = m.call("threads", "show", thread, "-json")
+		require.NoError(t, json.Unmarshal([]byte(out), &v))
+		assert.JSONEq(t, want, string(v.Values["log"]), "nothing is done twice")
+	}
 }

@@ -13,12 +13,14 @@ const resumeUsage = `usage: weft threads resume THREAD -server URL [flags]
 
 Starts a run that continues a thread where it stands: after a failure, a static pause, an answer that was
 stored, or the death of its process. The run needs the nodes of the graph, and so this needs the server;
-a thread without a server is continued by its program, with Thread.Invoke without writes.
+a thread without a server is continued by its program, with Thread.Invoke without writes. If the last runs of
+the thread have failed before they stored their input, they are started again with this input.
 
 With -all, it continues all threads that have failed, as after an outage, or those that -status, -node, -older
 and -newer select. It waits for the end of each run, and prints a line for each thread and a summary. A thread
 that has a run already is left out. If a thread cannot be continued or fails again, the others are continued;
-then the exit status is 1. If the command is interrupted, runs that it has started go on.
+then the exit status is 1. If the command is interrupted, runs that it has started go on. With -dry-run it lists
+the threads, and whether their last runs would be started again.
 `
 
 func runResume(ctx context.Context, args []string, std *streams) (err error) {
@@ -36,6 +38,9 @@ func runResume(ctx context.Context, args []string, std *streams) (err error) {
 	defer func() { err = errors.Join(err, server.close()) }()
 	if m.all {
 		m.call, m.server, m.graph = c, server, graph
+		if m.dryRun {
+			return m.list(ctx)
+		}
 		return m.resume(ctx)
 	}
 	v, err := (&servedThreads{server}).show(ctx, c.args[0])
@@ -48,16 +53,45 @@ func runResume(ctx context.Context, args []string, std *streams) (err error) {
 	if graph == "" {
 		return fmt.Errorf("%w: no run of the server has used thread %q; name its graph with -graph", errUsage, v.ID)
 	}
-	var r runView
-	err = server.call(ctx, http.MethodPost, path(v.ID)+"/runs", map[string]any{"assistant_id": graph, "input": nil}, &r)
+	started, err := (&servedThreads{server}).start(ctx, v.ID, graph, "")
+	for i := range started {
+		r := &started[i]
+		if r.Graph = graph; c.json {
+			err = errors.Join(err, printJSON(c.out, r))
+			continue
+		}
+		say(c.out, "The run %s continues the thread; weft runs join %s waits for its end.", r.ID, r.ID)
+	}
+	return err
+}
+
+// start starts a run that continues a thread where it stands. If the last runs of the thread have failed before they stored
+// their input, it starts them again instead.
+func (t *servedThreads) start(ctx context.Context, thread, graph, strategy string) ([]runView, error) {
+	lost, err := t.lost(ctx, thread)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if r.Graph = graph; c.json {
-		return printJSON(c.out, &r)
+	if len(lost) == 0 {
+		var r runView
+		body := map[string]any{"assistant_id": graph, "input": nil}
+		if strategy != "" {
+			body["multitask_strategy"] = strategy
+		}
+		if err := t.c.call(ctx, http.MethodPost, path(thread)+"/runs", body, &r); err != nil {
+			return nil, err
+		}
+		return []runView{r}, nil
 	}
-	say(c.out, "The run %s continues the thread; weft runs join %s waits for its end.", r.ID, r.ID)
-	return nil
+	var out []runView
+	for i := range lost {
+		r, err := t.retry(ctx, thread, &lost[i])
+		if err != nil {
+			return out, err
+		}
+		out = append(out, r)
+	}
+	return out, nil
 }
 
 const cancelThreadUsage = `usage: weft threads cancel THREAD -server URL [flags]

@@ -19,6 +19,7 @@ type resumer struct {
 	graph  string // of threads that no run of the server has used
 
 	all    bool
+	dryRun bool
 	status string
 	atOnce int
 	filter threadFilter
@@ -30,18 +31,20 @@ type resumer struct {
 	silent  time.Time            // since then the server has not answered; zero means that it answers
 	count   map[string]int       // ended runs by status
 	failed  int                  // threads that could not be continued
+	bad     map[string]bool      // threads that could not be continued, or with a run that did not succeed
 	busy    int                  // threads that had a run
 }
 
 // manyFlags adds the flags of a command for many threads.
 func (c *call) manyFlags() *resumer {
-	m := &resumer{seen: map[string]bool{}, running: map[string]threadRow{}, count: map[string]int{}, filter: threadFilter{now: c.now()}}
+	m := &resumer{seen: map[string]bool{}, bad: map[string]bool{}, running: map[string]threadRow{}, count: map[string]int{}, filter: threadFilter{now: c.now()}}
 	c.flags.BoolVar(&m.all, "all", false, "continue all threads that have failed, or that the following flags select")
 	c.flags.StringVar(&m.status, "status", failed, "with -all, threads with this `STATUS`: failed, paused, or failed,paused")
 	c.flags.StringVar(&m.filter.node, "node", "", "with -all, only threads with a due task of this `NODE`; it reads the state of each thread")
 	c.flags.Var(&m.filter.older, "older", "with -all, only threads without a change for this `TIME`, such as 12h or 30d")
 	c.flags.Var(&m.filter.newer, "newer", "with -all, only threads with a change within this `TIME`")
 	c.flags.IntVar(&m.atOnce, "at-once", 10, "with -all, the `NUMBER` of runs that it starts before it waits for the end of one")
+	c.flags.BoolVar(&m.dryRun, "dry-run", false, "with -all, start no run, and list the threads")
 	return m
 }
 
@@ -50,7 +53,7 @@ func (m *resumer) check(c *call) error {
 	if !m.all {
 		var needs []string
 		c.flags.Visit(func(f *flag.Flag) {
-			if slices.Contains([]string{"status", "node", "older", "newer", "at-once"}, f.Name) {
+			if slices.Contains([]string{"status", "node", "older", "newer", "at-once", "dry-run"}, f.Name) {
 				needs = append(needs, "-"+f.Name)
 			}
 		})
@@ -98,6 +101,28 @@ func (m *resumer) resume(ctx context.Context) error {
 	return m.summary(err)
 }
 
+// list prints the threads that it would continue.
+func (m *resumer) list(ctx context.Context) error {
+	if err := m.find(ctx); err != nil {
+		return err
+	}
+	for i := range m.due {
+		lost, err := (&servedThreads{m.server}).lost(ctx, m.due[i].ID)
+		if err != nil {
+			return err
+		}
+		text := "would be continued"
+		if len(lost) > 0 {
+			text = fmt.Sprintf("would start %s again, which stored no input", count(len(lost), "run"))
+		}
+		m.line(&m.due[i], "", text, "")
+	}
+	if len(m.due) == 0 {
+		say(m.err, "There are no such threads.")
+	}
+	return nil
+}
+
 // find adds the threads that were not found before.
 func (m *resumer) find(ctx context.Context) error {
 	for row, err := range (&servedThreads{m.server}).list(ctx, &m.filter) {
@@ -116,14 +141,16 @@ func (m *resumer) find(ctx context.Context) error {
 func (m *resumer) start(ctx context.Context) error {
 	for len(m.due) > 0 && len(m.running) < m.atOnce && !m.now().Before(m.pause) {
 		row := m.due[0]
-		graph, r := cmp.Or(row.Graph, m.graph), runView{}
+		graph := cmp.Or(row.Graph, m.graph)
 		if graph == "" {
 			m.due = m.due[1:]
 			m.cannot(&row, errors.New("no run of the server has used it; name its graph with -graph"))
 			continue
 		}
-		err := m.server.call(ctx, http.MethodPost, path(row.ID)+"/runs",
-			map[string]any{"assistant_id": graph, "input": nil, "multitask_strategy": "reject"}, &r)
+		started, err := (&servedThreads{m.server}).start(ctx, row.ID, graph, "reject")
+		for i := range started {
+			m.running[started[i].ID] = row
+		}
 		if again, failure := m.again(ctx, err); failure != nil {
 			return failure
 		} else if again {
@@ -132,7 +159,6 @@ func (m *resumer) start(ctx context.Context) error {
 		m.due = m.due[1:]
 		switch {
 		case err == nil:
-			m.running[r.ID] = row
 		case hasStatus(err, http.StatusConflict):
 			m.busy++
 			m.line(&row, "", "busy", "it has a run already")
@@ -201,6 +227,9 @@ func (m *resumer) wait(ctx context.Context) error {
 			text = r.Error.Error + ": " + r.Error.Message
 		}
 		m.count[r.Status]++
+		if r.Status != "success" {
+			m.bad[row.ID] = true
+		}
 		m.line(&row, id, r.Status, text)
 	}
 	return nil
@@ -209,6 +238,7 @@ func (m *resumer) wait(ctx context.Context) error {
 // cannot counts a thread that could not be continued.
 func (m *resumer) cannot(row *threadRow, err error) {
 	m.failed++
+	m.bad[row.ID] = true
 	m.line(row, "", "not continued", err.Error())
 }
 
@@ -230,9 +260,8 @@ func (m *resumer) summary(err error) error {
 	if m.json {
 		out = m.err
 	}
-	ended, parts := 0, []string{}
+	var parts []string
 	for _, status := range sortedKeys(m.count) {
-		ended += m.count[status]
 		parts = append(parts, fmt.Sprintf("%d %s", m.count[status], status))
 	}
 	for _, p := range []struct {
@@ -250,8 +279,8 @@ func (m *resumer) summary(err error) error {
 		return err
 	}
 	say(out, "%s: %s.", count(len(m.seen), "thread"), strings.Join(parts, ", "))
-	if bad := ended - m.count["success"] + m.failed; bad > 0 && err == nil {
-		err = fmt.Errorf("%s of %d did not succeed", count(bad, "thread"), len(m.seen))
+	if len(m.bad) > 0 && err == nil {
+		err = fmt.Errorf("%s of %d did not succeed", count(len(m.bad), "thread"), len(m.seen))
 	}
 	return err
 }
