@@ -1,9 +1,12 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/internal/named"
@@ -135,6 +138,9 @@ func (r *recorder) taskFinished(sc *scope, at *graph.Place, e graph.TaskFinished
 		f, _ := nodeFailure(e.Err)
 		text := f.Name + ": " + f.Message
 		result.Error, kept.Error = &text, text
+		if r.run.ctx.Err() != nil && errors.Is(e.Err, context.Canceled) { // the node has not failed, and is due again
+			kept.Error, kept.Ended = "", time.Time{}
+		}
 	} else {
 		if _, sub := sc.channels.subs[nodeOf(at.Task)]; !sub { // those of a subgraph were written there
 			var err error

@@ -12,6 +12,7 @@ import (
 	"log"
 	"log/slog"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
@@ -27,11 +28,12 @@ func main() {
 	log.SetFlags(0)
 	addr := flag.String("addr", "127.0.0.1:8123", "address to listen on")
 	pace := flag.Duration("pace", 18*time.Millisecond, "time between two pieces of a reply")
+	origins := flag.String("origins", "", "the origins of other pages that may call the server, separated by commas")
 	flag.Parse()
 	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", *addr)
 	if err == nil {
 		fmt.Printf("chat:   http://%s/chat/\nstudio: http://%s/studio/\n", l.Addr(), l.Addr())
-		err = run(context.Background(), l, *pace)
+		err = run(context.Background(), l, *pace, strings.FieldsFunc(*origins, func(r rune) bool { return r == ',' }))
 	}
 	if err != nil {
 		log.Fatal("pages: ", err)
@@ -39,7 +41,7 @@ func main() {
 }
 
 // run serves until ctx ends or the process gets a signal.
-func run(ctx context.Context, l net.Listener, pace time.Duration) error {
+func run(ctx context.Context, l net.Listener, pace time.Duration, origins []string) error {
 	// docs:begin chat
 	list := shopTools()
 	set, err := tools.NewSet(list...)
@@ -67,6 +69,7 @@ func run(ctx context.Context, l net.Listener, pace time.Duration) error {
 			Accept:      ".csv,text/csv",
 		},
 		Studio:   &ui.Studio{Write: true},
+		Origins:  origins,
 		OnDelete: orders.forget,
 		Logger:   slog.Default(),
 	})

@@ -21,7 +21,7 @@ func TestPagesAreServedUntilTheContextEnds(t *testing.T) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- run(ctx, l, 0) }()
+	go func() { ended <- run(ctx, l, 0, []string{"http://page.test"}) }()
 	kind := "application/json"
 	ask := func(method, path, body string) string {
 		r, err := http.NewRequestWithContext(t.Context(), method, "http://"+l.Addr().String()+path, strings.NewReader(body))
@@ -36,6 +36,14 @@ func TestPagesAreServedUntilTheContextEnds(t *testing.T) {
 		return string(data)
 	}
 	assert.Contains(t, ask(http.MethodGet, "/chat/", ""), "Kontor")
+	other, err := http.NewRequestWithContext(t.Context(), http.MethodOptions, "http://"+l.Addr().String()+"/threads", nil)
+	require.NoError(t, err)
+	other.Header.Set("Origin", "http://page.test")
+	other.Header.Set("Access-Control-Request-Method", http.MethodPost)
+	allowed, err := http.DefaultClient.Do(other)
+	require.NoError(t, err)
+	require.NoError(t, allowed.Body.Close())
+	assert.Equal(t, "http://page.test", allowed.Header.Get("Access-Control-Allow-Origin"), "a page of another origin may call the server")
 	ask(http.MethodGet, "/studio/", "")
 	answer := ask(http.MethodPost, "/runs/wait", `{"assistant_id": "shop", "input": {"messages": [{"role": "user", "content": "`+suggestions[0]+`"}]}}`)
 	assert.Contains(t, answer, `"type":"tool"`, "the first suggestion uses a tool")
