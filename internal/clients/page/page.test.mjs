@@ -198,6 +198,15 @@ describe("the page of the guide", () => {
     assert.deepEqual((await client.runs.list(thread(page))).map((r) => r.status), ["interrupted"]);
   });
 
+  test("says that it could not stop a run", async (t) => {
+    const page = await openPage(t, "chat.html", { graph: "talk" });
+    await page.route("**/runs/cancel*", (route) => route.fulfill({ status: 404, headers: { "access-control-allow-origin": "*" }, body: "{}" }));
+    await page.getByLabel("Message").fill("one");
+    await page.getByText("Send").click();
+    await page.getByText("Stop").click();
+    await page.getByRole("alert").waitFor();
+  });
+
   test("asks and sends the answer", async (t) => {
     const { thread_id: id } = await client.threads.create();
     await client.runs.wait(id, "approve", { input: { request: "r" } });

@@ -23,6 +23,7 @@ function Ask({ value, answer }: { value: Question; answer: (value: unknown) => v
 export default function App() {
   const [threadId, setThreadId] = useState(query.get("thread"));
   const [text, setText] = useState("");
+  const [problem, setProblem] = useState<unknown>();
   const stream = useStream<Record<string, unknown>, Question>({
     apiUrl: query.get("api") ?? "http://127.0.0.1:8123",
     assistantId: query.get("graph") ?? "assistant",
@@ -34,6 +35,7 @@ export default function App() {
     },
   });
   const asked = stream.interrupt !== undefined;
+  const error = stream.error ?? problem;
   const send = (event: FormEvent) => {
     event.preventDefault();
     void stream.submit({ messages: [{ type: "human", content: text }] });
@@ -41,8 +43,13 @@ export default function App() {
   };
   // stream.stop() cancels only a run that this page began, and not one that it joined after a reload.
   const stop = async () => {
-    if (stream.threadId !== null) await stream.client.runs.cancelMany({ threadId: stream.threadId, status: "all" });
-    await stream.disconnect();
+    setProblem(undefined);
+    try {
+      if (stream.threadId !== null) await stream.client.runs.cancelMany({ threadId: stream.threadId, status: "all" });
+      await stream.disconnect();
+    } catch (error) {
+      setProblem(error);
+    }
   };
   return (
     <main>
@@ -52,7 +59,7 @@ export default function App() {
         ))}
       </ol>
       {stream.interrupt?.value && <Ask value={stream.interrupt.value} answer={(value) => void stream.respond(value)} />}
-      {stream.error !== undefined && <p role="alert">{String(stream.error)}</p>}
+      {error !== undefined && <p role="alert">{String(error)}</p>}
       <form onSubmit={send}>
         <input aria-label="Message" value={text} onChange={(event) => setText(event.target.value)} />
         <button disabled={stream.isLoading || asked || text === ""}>Send</button>
