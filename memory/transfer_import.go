@@ -84,14 +84,16 @@ func (i *importer) next(lines *json.Decoder) (l line, err error) {
 		return l, fmt.Errorf("line %d: %w: %w", i.line, ErrFormat, err)
 	case i.line == 1 && (l.Format != exportFormat || l.Version != exportVersion):
 		return l, fmt.Errorf("format %.40q of version %d, and %q of version %d is read: %w", l.Format, l.Version, exportFormat, exportVersion, ErrFormat)
+	case l.items() > 1:
+		return l, fmt.Errorf("line %d: %d items, and a line has one: %w", i.line, l.items(), ErrFormat)
 	case l.Line != 0 && l.Line != i.line:
 		return l, i.broken(fmt.Errorf("line %d: it was line %d of the export: %w", i.line, l.Line, ErrTruncated))
 	}
 	return l, nil
 }
 
-// broken stores the complete items before a place where lines are missing. It returns the error with
-// that of the store.
+// broken stores the complete items before a place where lines are missing. It joins an error of the store
+// with err.
 func (i *importer) broken(err error) error {
 	i.dropLast()
 	return errors.Join(i.store(), err)

@@ -31,6 +31,19 @@ type line struct {
 	Line int `json:"line,omitempty"`
 }
 
+// items returns the number of items of the line. The format and the counts are items too.
+func (l *line) items() (n int) {
+	for _, has := range []bool{
+		l.Format != "", l.Fact != nil, l.Document != nil, l.Chunk != nil, l.Value != nil,
+		l.Conversation != nil, l.Message != nil, l.Turn != nil, l.Counts != nil,
+	} {
+		if has {
+			n++
+		}
+	}
+	return n
+}
+
 // A factLine is a fact with its history. A deleted fact has only its history.
 type factLine struct {
 	ID      string  `json:"id"`
