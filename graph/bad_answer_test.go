@@ -3,6 +3,7 @@ package graph_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -138,6 +139,63 @@ func TestAnswerThatDoesNotFitItsTypeIsRefused(t *testing.T) {
 	acceptsAnswer[any](t, `null`, nil)
 	acceptsAnswer(t, `null`, struct{}{})
 	acceptsAnswer(t, `{"a": 1}`, json.RawMessage(`{"a":1}`))
+}
+
+// TestAnswerOfAnEarlierRunIsReadAfterItsTypeLostAField proves for a node that runs here and elsewhere, after
+// another question and after a failure: an answer that the node has read stays readable when its type has
+// fewer fields, although a new answer with such a field is refused.
+func TestAnswerOfAnEarlierRunIsReadAfterItsTypeLostAField(t *testing.T) {
+	t.Parallel()
+	type shorter struct {
+		Approved bool `json:"approved"`
+	}
+	old, now := graph.NewInterrupt[string, verdict]("decide"), graph.NewInterrupt[string, shorter]("decide")
+	for _, place := range []string{"here", "far"} {
+		for _, after := range []string{"question", "failure"} {
+			t.Run(place+" after a "+after, func(t *testing.T) {
+				t.Parallel()
+				store := memcheckpoint.New(memcheckpoint.Options{})
+				version := func(fn graph.NodeFunc) *graph.Thread {
+					here := nestedIn(t, graph.Options{Checkpoints: store}, fn, 0)
+					if place == "here" {
+						return here.Thread("t")
+					}
+					return nestedIn(t, graph.Options{Checkpoints: store, Executor: elsewhere(func(ctx context.Context, sets []graph.TaskSet) error {
+						return here.RunTasks(ctx, sets[0])
+					})}, fn, 0).Thread("t")
+				}
+				before := version(func(ctx context.Context, _ state.View) (state.Update, error) {
+					if _, err := old.Wait(ctx, "?"); err != nil {
+						return nil, err
+					}
+					if after == "failure" {
+						return nil, errBroken
+					}
+					_, err := ask.Wait(ctx, "q?")
+					return nil, err
+				})
+				id := pending(t, old, invoke(t, before, note.Put("go")))[0].ID
+				_, err := before.Invoke(t.Context(), graph.NewInterrupt[string, json.RawMessage]("decide").Answer(id, json.RawMessage(`{"approve":true}`)))
+				require.ErrorContains(t, err, "the question is open again")
+				_, err = before.Invoke(t.Context(), old.Answer(id, verdict{Approved: true, Reason: "cheap"}))
+				if after == "failure" {
+					require.ErrorContains(t, err, errBroken.Error())
+				} else {
+					require.NoError(t, err)
+				}
+				next := version(func(ctx context.Context, _ state.View) (state.Update, error) {
+					v, err := now.Wait(ctx, "?")
+					if err != nil {
+						return nil, err
+					}
+					a, err := ask.Wait(ctx, "q?")
+					return state.Update{trail.Put(fmt.Sprintf("%t %s", v.Approved, a))}, err
+				})
+				q := pending(t, ask, invoke(t, next))[0].ID
+				require.Equal(t, []string{"true yes"}, trail.Get(done(t, next, ask.Answer(q, "yes"))))
+			})
+		}
+	}
 }
 
 func refusesAnswer[A any](t *testing.T, answer, want string) {

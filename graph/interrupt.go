@@ -61,20 +61,24 @@ func (i *Interrupt[P, A]) WaitKey(ctx context.Context, key string, prompt P) (an
 	if err != nil {
 		return answer, fmt.Errorf("graph: interrupt %q: the prompt: %w", i.name, err)
 	}
-	given, id, answered, err := t.Ask(i.name, key, data)
+	given, err := t.Ask(i.name, key, data)
 	switch {
 	case err != nil:
 		return answer, fmt.Errorf("graph: interrupt %q: %w", i.name, err)
-	case !answered:
+	case given == nil:
 		question := i.name
 		if key != "" {
 			question += "/" + key
 		}
 		return answer, &pauseError{fmt.Errorf("graph: waiting for an answer to %q; return this error from the node", question)}
 	}
-	if answer, err = jsonform.Read[A](given); err != nil {
-		err = &pauseError{fmt.Errorf("graph: interrupt %q: the answer %s cannot be read, and the question is open again: %w", i.name, given, err)}
-		return answer, errors.Join(err, t.Reject(id, err))
+	read := jsonform.Unmarshal[A] // data that an earlier run has read stays readable
+	if given.New {
+		read = jsonform.Read[A]
+	}
+	if answer, err = read(given.Answer); err != nil {
+		err = &pauseError{fmt.Errorf("graph: interrupt %q: the answer %s cannot be read, and the question is open again: %w", i.name, given.Answer, err)}
+		return answer, errors.Join(err, t.Reject(given.Question, err))
 	}
 	return answer, nil
 }
@@ -112,7 +116,8 @@ func (i *Interrupt[P, A]) Open(s *Snapshot) ([]OpenQuestion[P], error) {
 // An answer that does not decode into A, has a field that A does not have, or is null
 // where A has no nil, fails the node and the nodes around its subgraph, even if they
 // handle the error. The question is open again, and the thread waits for it. If A has
-// UnmarshalJSON, it decides which fields an answer may have.
+// UnmarshalJSON, it decides which fields an answer may have. A field that is null or missing
+// is the zero value. In later runs, fields that A no longer has are ignored.
 func (i *Interrupt[P, A]) Answer(id string, answer A) state.Write {
 	data, err := jsonform.Marshal(answer)
 	if err != nil {

@@ -218,8 +218,9 @@ func (r *run) loadNewest(c checkpoint.Checkpoint, in *input) (err error) {
 func (r *run) recordAnswers(in *input) {
 	r.answersOnly = len(in.answers) > 0 && len(in.writes) == 0 && !in.hasTargets()
 	r.answers = make(map[string]json.RawMessage, len(in.answers))
+	r.given = make(map[string]bool, len(in.answers))
 	for _, a := range in.answers {
-		r.answers[a.ID] = a.Value
+		r.answers[a.ID], r.given[a.ID] = a.Value, true
 	}
 }
 

@@ -86,6 +86,7 @@ type session struct {
 
 	answersOnly bool                       // the input consists of answers alone
 	answers     map[string]json.RawMessage // by the id of the question; includes stored answers
+	given       map[string]bool            // the questions whose answers no node has read before this run
 
 	mu         sync.Mutex
 	refused    []string        // the questions whose answers the nodes refused

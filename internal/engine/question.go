@@ -9,34 +9,41 @@ import (
 	"fmt"
 )
 
+// A Given is an answer to a question that a task asks.
+type Given struct {
+	Question string // the id of the question
+	Answer   json.RawMessage
+	New      bool // no node has read the answer before this run
+}
+
 // Ask returns the answer to a question of the task.
-// If there is no answer, Ask records the question as open, and answered is false.
+// If there is no answer, Ask records the question as open, and returns nil.
 // The interrupt and the key together identify a question within its task.
-func (t *Task) Ask(interrupt, key string, prompt json.RawMessage) (answer json.RawMessage, id string, answered bool, err error) {
+func (t *Task) Ask(interrupt, key string, prompt json.RawMessage) (*Given, error) {
 	if t.scope.log == nil {
-		return nil, "", false, ErrNoStore
+		return nil, ErrNoStore
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	id = t.questionID(interrupt, key)
+	id := t.questionID(interrupt, key)
 	x := t.ensureExtras()
 	if x.keys[id] {
-		err = fmt.Errorf("interrupt %q, key %q: %w; WaitKey asks each question with a key of its own", interrupt, key, ErrDuplicateKey)
+		err := fmt.Errorf("interrupt %q, key %q: %w; WaitKey asks each question with a key of its own", interrupt, key, ErrDuplicateKey)
 		t.addFault(err)
-		return nil, id, false, err
+		return nil, err
 	}
 	if x.keys == nil {
 		x.keys = map[string]bool{}
 	}
 	x.keys[id] = true
-	if answer, answered = t.scope.answers[id]; answered { // the map does not change while tasks run
-		return answer, id, true, nil
+	if answer, answered := t.scope.answers[id]; answered { // the maps do not change while tasks run
+		return &Given{id, answer, t.scope.given[id]}, nil
 	}
 	x.asked = append(x.asked, Pause{
 		Kind: Question, ID: id, Node: t.node.Name, Path: joinPath(t.scope.path, t.ID()),
 		Interrupt: interrupt, Key: key, Prompt: prompt,
 	})
-	return nil, id, false, nil
+	return nil, nil
 }
 
 // questionID returns the id of a question, which stays the same if the task runs again.
