@@ -224,7 +224,7 @@ func TestBusyAndHangUp(t *testing.T) {
 			for {
 				status, result := s.get(t, "POST", "/api/sessions/"+id+"/resume", "")
 				if status == http.StatusConflict {
-					time.Sleep(20 * time.Millisecond) // the run that was hung up has not ended yet; the server limits requests a second
+					<-time.After(20 * time.Millisecond) // the run that was hung up has not ended yet; the server limits requests a second
 					continue
 				}
 				if status != 200 || !strings.Contains(result, `"reason":"answered"`) || !strings.Contains(result, `"turnCount":3`) {
@@ -255,7 +255,7 @@ func (s *process) until(t *testing.T, id string, reason kai.Reason) {
 		if r.Reason == reason {
 			return
 		}
-		time.Sleep(5 * time.Millisecond) // the server limits requests a second
+		<-time.After(5 * time.Millisecond) // the server limits requests a second
 	}
 }
 
