@@ -19,6 +19,8 @@ type outcome struct {
 	err    *failure
 	// failed is a failure of a store or of the server. Clients are told only that there was one.
 	failed error
+	// node is the node that failed, if one did.
+	node string
 	// undone says that the run was rolled back, and drained that the next server continues it.
 	undone, drained bool
 }
@@ -172,6 +174,9 @@ func canceledOutcome(a *activeRun) outcome {
 func failureOutcome(err error) outcome {
 	f, shown := newFailure(err)
 	out := outcome{status: runError, err: f}
+	if e, ok := errors.AsType[*graph.NodeError](err); ok {
+		out.node = e.Node
+	}
 	if !shown {
 		out.failed = err
 	}

@@ -24,9 +24,7 @@ func (s *Server) finish(a *activeRun, out outcome) {
 		s.leave(a)
 		return
 	}
-	if out.failed != nil {
-		s.o.Logger.Error("server: a run failed", "run", a.id, "thread", a.thread, "error", out.failed)
-	}
+	s.logFailure(a, out)
 	if !out.drained {
 		at := now()
 		a.data.Ended, a.data.Error = &at, out.err
@@ -46,6 +44,16 @@ func (s *Server) finish(a *activeRun, out outcome) {
 		return
 	}
 	s.afterEnd(a, out)
+}
+
+// logFailure logs that a run failed. It is an error if clients are not told why.
+func (s *Server) logFailure(a *activeRun, out outcome) {
+	switch {
+	case out.failed != nil:
+		s.o.Logger.Error("server: a run failed", "run", a.id, "thread", a.thread, "node", out.node, "error", out.failed)
+	case out.err != nil:
+		s.o.Logger.Warn("server: a run failed", "run", a.id, "thread", a.thread, "node", out.node, "error", out.err.Name+": "+out.err.Message)
+	}
 }
 
 // afterEnd does what follows the end of a run: it counts the run, and does what its request asked for.

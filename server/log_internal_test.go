@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"testing"
 	"testing/synctest"
@@ -108,4 +109,28 @@ func TestRunsThatDoNotStopAreLogged(t *testing.T) {
 		close(end)
 		s.running.Wait()
 	})
+}
+
+// A run whose node fails is one line of the log, with the name of the node and the error.
+func TestAFailedNodeIsLoggedOnce(t *testing.T) {
+	t.Parallel()
+	b := graph.New("words", words)
+	b.Node("brew", func(context.Context, state.View) (state.Update, error) { return nil, errors.New("the kettle is empty") })
+	b.Edge(graph.Start, "brew")
+	g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
+	require.NoError(t, err)
+	var log bytes.Buffer
+	s, err := New(Options{Graphs: map[string]*graph.Graph{"words": g}, Runs: memruns.New(), Logger: slog.New(slog.NewJSONHandler(&log, nil))})
+	require.NoError(t, err)
+	thread := uuid.New()
+	w := ask(t, s, "POST", "/threads/"+thread+"/runs/wait", `{"assistant_id":"words","if_not_exists":"create","input":{"words":"x"}}`)
+	require.Contains(t, w.Body.String(), "__error__")
+	require.NoError(t, s.Close(t.Context()))
+	lines := logged(t, &log, "server: a run failed")
+	require.Len(t, lines, 1)
+	assert.NotEmpty(t, lines[0]["run"])
+	delete(lines[0], "run")
+	assert.Equal(t, map[string]any{
+		"level": "WARN", "msg": "server: a run failed", "thread": thread, "node": "brew", "error": "Error: the kettle is empty",
+	}, lines[0])
 }

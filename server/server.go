@@ -371,7 +371,7 @@ func (s *Server) logDrained(began time.Time, list []*activeRun) {
 		level = slog.LevelWarn
 	}
 	s.o.Logger.Log(context.Background(), level, "server: drained", "ended", ended, "handed_over", handedOver, "unfinished", unfinished,
-		"took", time.Since(began).Round(time.Millisecond))
+		"took", time.Since(began).Round(time.Millisecond).String())
 }
 
 // closeGrace is the time for which Close waits after the end of its context.

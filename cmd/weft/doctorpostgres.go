@@ -308,7 +308,7 @@ func (d *doctor) leases(ctx context.Context, pool *pgxpool.Pool) error {
 		return err
 	}
 	for _, f := range []struct{ kind, what, remedy string }{
-		{"died", "whose run died: its lease has expired and was not released", "continue them: weft threads resume THREAD -server URL, or Thread.Invoke in the program"},
+		{"died", "whose run died: its lease has expired and was not released", "servers that share a queue take them by themselves in riverqueue.Options.Lease (10 s) when one runs, and a server without a queue at its start; a program continues them with Thread.Invoke, and weft threads resume THREAD -server URL those that stay"},
 		{"parked", "whose last five runs died without storing anything", "find out why (memory?), then pgcheckpoint.Store.Unpark"},
 		{"hangs", "held by a run that has stored nothing for longer than " + short(d.idle), "look at the process; weft threads cancel THREAD -server URL ends the run"},
 	} {

@@ -57,7 +57,7 @@ func TestConfigurationsAreYAML(t *testing.T) {
 	more, err := filepath.Glob("grafana/*.yaml")
 	require.NoError(t, err)
 	files = append(files, more...)
-	require.Len(t, files, 5)
+	require.Len(t, files, 6)
 	for _, name := range files {
 		data, err := os.ReadFile(name)
 		require.NoError(t, err)

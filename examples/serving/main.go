@@ -19,6 +19,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/server"
@@ -29,9 +30,10 @@ func main() {
 	addr := flag.String("addr", "127.0.0.1:8123", "the address to listen at")
 	hosts := flag.String("hosts", "", "the names by which clients reach the server, separated by commas")
 	origins := flag.String("origins", "", "the origins of other pages that may call the server, separated by commas")
+	keep := flag.Duration("keep", 0, "the time after which an unused thread is deleted, such as 720h; 0 keeps threads for ever")
 	flag.Parse()
 	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
-	if err := run(context.Background(), *addr, list(*hosts), list(*origins), log); err != nil {
+	if err := run(context.Background(), *addr, list(*hosts), list(*origins), *keep, log); err != nil {
 		log.Error("the server ended", "error", err)
 		os.Exit(1)
 	}
@@ -45,7 +47,7 @@ func list(text string) []string {
 	return strings.Split(text, ",")
 }
 
-func run(ctx context.Context, addr string, hosts, origins []string, log *slog.Logger) error {
+func run(ctx context.Context, addr string, hosts, origins []string, keep time.Duration, log *slog.Logger) error {
 	k, err := openStores(ctx, os.Getenv("DATABASE_URL"), os.Getenv("DB"), log)
 	if err != nil {
 		return err
@@ -63,10 +65,11 @@ func run(ctx context.Context, addr string, hosts, origins []string, log *slog.Lo
 			Title: "Assistant", Tools: toolset(),
 			Suggestions: []string{"Turn these words round", "Count these words", "Send hello to all"},
 		},
-		Studio:  &ui.Studio{Write: true},
-		Hosts:   hosts,
-		Origins: origins,
-		Logger:  log,
+		Studio:    &ui.Studio{Write: true},
+		Hosts:     hosts,
+		Origins:   origins,
+		ThreadTTL: server.TTL{After: keep},
+		Logger:    log,
 	}
 	if text := os.Getenv("TOKENS"); text != "" {
 		if o.Auth, err = tokens(text); err != nil {
