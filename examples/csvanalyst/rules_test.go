@@ -100,7 +100,7 @@ func TestOfferedQuestions(t *testing.T) {
 	}
 }
 
-// The rules drop no condition: each is in the answer, or the word that they do not understand is named.
+// The rules drop no condition: each word except fillers (lexicon.go) is in the answer, or is named as not understood.
 func TestRulesDropNothing(t *testing.T) {
 	t.Parallel()
 	a := start(t, t.TempDir(), offline.Model{})
@@ -201,4 +201,99 @@ func TestRulesDropNothing(t *testing.T) {
 	got := a.ask(id, "which office has the highest average salary? How many employees does it have?")
 	assert.Contains(t, got, "I cannot compute with the rows or groups of the answer before.")
 	assert.NotContains(t, got, "There are")
+}
+
+// The files have words that mean something else to the rules, too.
+const (
+	teamsFile   = "team,score,wins,league,status,plan,active,joined,amount\nReds,10,4,A,missing,daily,yes,2024-05-01,$1500\nBlues,30,6,B,open,table,no,2025-01-15,$1800\nGreens,25,5,A,open,daily,yes,2024-02-01,$90\n"
+	storesFile  = "store,total_sales,opened\n1,100,2024-01-05\n2,150,2024-02-10\n3,150,2025-02-11\n"
+	marketsFile = "city,day1,sold_on\nBern,2024-01-01,2024-02-01\nKyiv,2024-01-02,2024-02-02\n"
+)
+
+// makers returns a file with more names than the prompt lists.
+func makers() string {
+	text := "name,salary,city,paid\nJan Olsen,1000,Bern,2024-01-05\n"
+	for i := range 60 {
+		text += fmt.Sprintf("Maker%d,10,%s,2024-0%d-01\n", i, []string{"Bern", "Athens"}[i%2], i%3+1)
+	}
+	return text
+}
+
+// A question that may mean two things, or of which a word would be left out, is refused.
+func TestRulesRefuseRatherThanGuess(t *testing.T) {
+	t.Parallel()
+	a := start(t, t.TempDir(), offline.Model{})
+	files := map[string]string{
+		"teams": a.withFile("teams.csv", teamsFile), "stores": a.withFile("stores.csv", storesFile),
+		"markets": a.withFile("markets.csv", marketsFile), "makers": a.withFile("people.csv", makers()),
+	}
+	for _, tt := range []struct{ file, question, want string }{
+		{"teams", "how many teams don't have a score over 20", `I did not understand "don't".`},
+		{"teams", "how many teams have no score in 2024", `I did not understand "no".`},
+		{"teams", "missing score over 20", `I did not understand "missing".`},
+		{"teams", "how many teams have no score", "The number of different values of team is 0, in teams.csv where score is empty."},
+
+		{"teams", "total wins by team", "The total wins by team, in teams.csv:\n- Blues: 6\n"},
+		{"teams", "which team has the highest score", "The highest score is 30, in teams.csv:\n- Blues, 30"},
+		{"teams", "how many rows by team?", "The number of rows by team, in teams.csv:\n"},
+		{"stores", "total sales by store", `I did not understand "store".`},
+		{"stores", "total sales of each store", `I did not understand "store".`},
+		{"stores", "total sales for each of the stores", `I did not understand "stores".`},
+
+		{"teams", "teams with an amount between $1,500 and $2,000", "teams.csv has 2 rows where amount is between $1,500 and $2,000:\n"},
+		{"teams", "how many teams have an amount of 1500", "The number of different values of team is 1, in teams.csv where amount is $1,500."},
+		{"teams", "total amount between 1500 and 2000", "I cannot filter by a figure of groups."},
+		{"teams", "total amount in 2024", "The total amount is $1,590, in teams.csv where joined is in 2024."},
+		{"teams", "total amount since 2025", "The total amount is $1,800, in teams.csv where joined is not before 2025-01-01."},
+		{"teams", "how many teams between $1,500 and $2,000", "The number of different values of team is 2, in teams.csv where amount is between $1,500 and $2,000."},
+		{"teams", "amount from 1500 to 2000", `I do not know what "from 1500" means.`},
+
+		{"teams", "which teams have an average score over 20", "I cannot filter by a figure of groups."},
+		{"teams", "leagues with a total of over 20 wins", "I cannot filter by a figure of groups."},
+		{"teams", "number of teams by league over 1", "I cannot filter by a figure of groups."},
+
+		{"teams", "teams that were not sold in A", `I did not understand "sold".`},
+		{"makers", "names that were not sold in Bern", `I did not understand "sold".`},
+		{"teams", "how many teams where league is C", `I did not understand "C".`},
+		{"teams", `how many teams where league is "C"`, "The number of different values of team is 0, in teams.csv where league is C."},
+
+		{"teams", "May I see the total amount?", `I did not understand "May".`},
+		{"teams", "May 2024 amount", "teams.csv has 1 row where joined is in May 2024:\n"},
+		{"teams", "Yes, how many teams?", `I did not understand "Yes".`},
+		{"teams", "how many teams with active true", "The number of different values of team is 2, in teams.csv where active is true."},
+		{"teams", "how many teams are not only in league A", `I did not understand "not", "only".`},
+		{"teams", "how many teams are not just open", `I did not understand "just", "not".`},
+
+		{"teams", "how many teams joined by 2024", `I do not know what "by 2024" means.`},
+		{"teams", "how many teams joined by March 2024", `I do not know what "by March 2024" means.`},
+		{"teams", "how many teams as of 2024", `I did not understand "2024", "as of".`},
+		{"teams", "how many teams have a score about 10", `I do not know what "about 10" means.`},
+		{"teams", "how many teams joined from May 2024 on", `I did not understand "on".`},
+		{"teams", "how many teams joined from May 2024 to January 2025", "The number of different values of team is 2, in teams.csv where joined is between 2024-05-01 and 2025-01-31."},
+
+		{"teams", "how many teams have status missing", `I did not understand "missing", "status".`},
+		{"teams", `how many teams have the status "missing"`, "The number of different values of team is 1, in teams.csv where status is missing."},
+		{"teams", "how many daily teams", `I did not understand "daily".`},
+		{"teams", "how many teams have the plan table", `I did not understand "plan", "table".`},
+		{"teams", "A total of the wins", `I did not understand "A".`},
+		{"teams", "A league total wins", "The total wins is 9, in teams.csv where league is A."},
+
+		{"makers", "how many salaries", "The total salary"},
+		{"teams", "how many amounts", "Do you mean the number of rows, or the total amount?"},
+		{"teams", "how many scores are there", "Do you mean the number of rows, or the total score?"},
+		{"stores", "how many sales", "Do you mean the number of rows, or the total total_sales?"},
+		{"teams", "how many wins in league A", "The total wins is 9, in teams.csv where league is A."},
+		{"teams", "show 1 total wins by league", "I do not know which group is meant."},
+		{"makers", "salary of Jan", `I do not know whether "Jan" is a month or a name.`},
+		{"makers", "salary in January", "people.csv has "},
+		{"teams", "top 1 league by number of teams", "A has the highest number of different values of team: 2."},
+		{"stores", "top 1 store by total_sales", "The highest total_sales is 150, in stores.csv:\n- 2, 150, 2024-02-10\n- 3, 150"},
+		{"markets", "how many rows by month", "I group by a period only if one column alone has dates."},
+	} {
+		got := a.ask(files[tt.file], tt.question)
+		assert.True(t, strings.HasPrefix(got, tt.want), "%s\ngot  %s\nwant %s", tt.question, got, tt.want)
+	}
+	id := files["teams"]
+	assert.Contains(t, a.ask(id, "how many teams in league A?"), "The number of different values of team is 2")
+	assert.Contains(t, a.ask(id, "how many of them are in league B?"), "I do not know whether two values of league are both meant.")
 }

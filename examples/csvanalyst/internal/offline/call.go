@@ -145,32 +145,46 @@ func (q *question) settleComparison() string {
 	return ""
 }
 
-// settleFigures gives a figure without a column the only one that can be meant. A total of a word for rows is their
-// number. It refuses columns that have no purpose.
+// settleFigures settles each figure, and refuses columns that have no purpose.
 func (q *question) settleFigures() string {
-	if len(q.ends)+q.n > 0 && len(q.groups) == 0 {
+	if len(q.ends)+q.n > 0 && (len(q.groups) == 0 || len(q.ends) == 0) {
 		return "I do not know which group is meant. Ask, for example: which " + plain(q.file.group()) + " has the highest total " + plain(q.file.example()) + "?"
 	}
 	for i := range q.figures {
-		f, c := &q.figures[i], q.file.measure()
-		switch {
-		case f.Function == "count" || f.Column != "":
-		case f.noun != "" && f.Function != "sum":
-			return "I cannot compute with numbers of rows. Ask for the number of rows of each group."
-		case set("sale purchase transaction")[f.noun]:
-			return "Do you mean the number of rows, or the total " + plain(q.file.example()) + "? Ask for one of them."
-		case f.noun != "":
-			f.Function = "count"
-		case c == nil || f.Function == "count_distinct" || len(q.figures) > 1:
-			return "Of which column is the " + strings.TrimSpace(f.inFull()) + "? " + q.file.columnList()
-		default:
-			f.Column = c.Name
+		if problem := q.settleFigure(&q.figures[i]); problem != "" {
+			return problem
 		}
 	}
 	if len(q.columns) > 0 {
 		return q.file.help("I did not understand what " + quoted(namesOf(q.columns)) + " is for.")
 	}
 	return ""
+}
+
+// settleFigure gives a figure without a column the only one that can be meant. A total of a word for rows is their number.
+func (q *question) settleFigure(f *figure) string {
+	c := q.file.measure()
+	counted := func(c column) bool { return c.quantity() && slices.Contains(stems(c.Name), f.noun) }
+	switch {
+	case f.Function == "count" && !q.file.nouns()[f.noun] && slices.ContainsFunc(q.file.Columns, counted): // "how many sales"
+		return rowsOrTotal(q.file.example())
+	case f.Function == "count" || f.Column != "":
+	case f.noun != "" && f.Function != "sum":
+		return "I cannot compute with numbers of rows. Ask for the number of rows of each group."
+	case set("sale purchase transaction")[f.noun]:
+		return rowsOrTotal(q.file.example())
+	case f.noun != "":
+		f.Function = "count"
+	case c == nil || f.Function == "count_distinct" || len(q.figures) > 1:
+		return "Of which column is the " + strings.TrimSpace(f.inFull()) + "? " + q.file.columnList()
+	default:
+		f.Column = c.Name
+	}
+	return ""
+}
+
+func rowsOrTotal(column string) string {
+	return "Do you mean the number of rows, or the total " + plain(column) + "? Ask for one of them."
 }
 
 // figuresCall asks for figures, and of groups for those with the highest first, or in their order.
@@ -182,7 +196,7 @@ func (q *question) figuresCall() call {
 		switch {
 		case len(q.ends)+q.n > 0:
 			in.OrderBy, in.Descending = byFigure, q.end().order >= 0
-			if in.Limit = 10; q.n > 0 {
+			if in.Limit = 10; q.n > 1 {
 				in.Limit = min(q.n, manyGroups)
 			}
 			if c.Empty > 0 {
@@ -213,7 +227,7 @@ func (q *question) rowsCall() (call, string) {
 			return call{}, "By which column? Name it, such as: the highest " + plain(q.file.example()) + ". " + q.file.columnList()
 		}
 		in.OrderBy, in.Descending, in.Columns = e.column.Name, e.order > 0, nil
-		if in.Limit == 0 {
+		if in.Limit <= 1 {
 			in.Limit = ties
 		}
 	}

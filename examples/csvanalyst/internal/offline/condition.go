@@ -36,6 +36,8 @@ func (q *question) readCondition(i int) int {
 		return 0
 	case c.Type == "boolean":
 		q.add(csvdb.Condition{Column: c.Name, Op: "eq", Value: map[bool]string{true: "no", false: "yes"}[absent]})
+	case absent && limits[q.at(after).kind]: // "no score over 20"
+		return 0
 	case absent:
 		q.add(csvdb.Condition{Column: c.Name, Op: "empty"})
 	case q.at(after).op == "empty": // "region is missing"
@@ -47,6 +49,9 @@ func (q *question) readCondition(i int) int {
 	return after - begin
 }
 
+// limits are the kinds of tokens behind a column that compare it.
+var limits = map[kind]bool{comparison: true, period: true, numeral: true}
+
 // operands read what a column is compared with, and return the number of tokens. If c is nil, the operand must show
 // which column is meant.
 var operands = []func(q *question, i int, c *column, negated bool) int{
@@ -56,10 +61,12 @@ var operands = []func(q *question, i int, c *column, negated bool) int{
 // equalWords stand before a value that the prompt does not list: "maker is Vitra".
 var equalWords = set("is are was were = == equals equal named called")
 
-// readName reads words that the prompt does not list as a value of a column.
+// readName reads words that the prompt does not list as a value of a column. Without quotation marks they are one only
+// if the prompt lists no values; and "sold" of "not sold" is none.
 func (q *question) readName(i int, c *column, negated bool) int {
 	t := q.at(i)
-	known := t.kind == quotation || t.kind == unknown && (equalWords[t.before] || q.at(i-1).kind == negation)
+	named := equalWords[t.before] || q.at(i-1).kind == negation && t.text != strings.ToLower(t.text)
+	known := t.kind == quotation || t.kind == unknown && named && c != nil && len(c.Values) == 0
 	if c == nil || c.Type != "text" || !known {
 		return 0
 	}
@@ -78,6 +85,9 @@ func (q *question) readNumber(i int, c *column, negated bool) int {
 		return 0
 	}
 	o := csvdb.Condition{Column: c.Name, Op: "eq", Value: t.value}
+	if t.before == "from" || t.before == "to" {
+		q.doubt(fmt.Sprintf("I do not know what \"%s %s\" means.", t.before, t.text))
+	}
 	switch {
 	case next.kind == afterwards && !negated:
 		o.Op, n = next.op, 2
@@ -135,10 +145,7 @@ func (q *question) readComparison(i int, c *column) (*column, int) {
 // numberColumn returns the column of a comparison at i that has n tokens: c, or the unit behind it as in "60 minutes",
 // or the column before it, or the only one of money or of numbers. It also returns the number of tokens of the unit.
 func (q *question) numberColumn(i, n int, c *column) (*column, int) {
-	unit, next := q.numberAt(i+n), q.at(i+n)
-	if unit != nil && (next.before != "" || c != nil && c != unit || q.at(i+n+1).kind == comparison) {
-		unit = nil
-	}
+	unit, next := q.unitAt(i+n, c), q.at(i+n)
 	switch {
 	case unit != nil:
 		return unit, 1
@@ -150,26 +157,41 @@ func (q *question) numberColumn(i, n int, c *column) (*column, int) {
 		return q.numberAt(i - 1), 0
 	case next.kind == rowNoun && next.before == "":
 		q.doubt(fmt.Sprintf("I cannot count the %s of each group and filter by it.", next.text))
+	case len(q.groups) > 0: // "number of orders by city over 2"
+		q.doubt(noFilter)
 	case q.at(i + 1).money:
 		return q.file.only(money), 0
 	}
 	return q.file.measure(), 0
 }
 
-// year reports whether a token may be a year.
-func year(t token) bool { return t.kind == numeral && isYear.MatchString(t.value) }
+// unitAt returns the column of a unit behind a comparison of c, or nil.
+func (q *question) unitAt(i int, c *column) *column {
+	unit := q.numberAt(i)
+	if unit != nil && (q.at(i).before != "" || c != nil && c != unit || q.at(i+1).kind == comparison) {
+		return nil
+	}
+	return unit
+}
+
+// year reports whether a token may be a year: "$1,500" may not.
+func year(t token) bool { return t.kind == numeral && isYear.MatchString(t.text) }
 
 // takes reports whether a token is a period for a column of dates or years.
 func (c column) takes(t token) bool { return year(t) || t.kind == period && c.dated() }
 
 // isPeriod reports whether a period stands at i. A number that may be a year is one after a column of dates or years,
-// or after a word such as "in".
+// or after a word such as "in". After a column of other numbers, "of" and "from" are no such words.
 func (q *question) isPeriod(i int, c *column) bool {
 	t := q.at(i)
 	if !year(t) {
 		return t.kind == period
 	}
-	return c != nil && (c.dated() || c.year()) || c == nil && set("in of during for from to")[t.before] || q.at(i-1).op == "year"
+	words := "in of during for from to"
+	if before := q.numberAt(i - 1); before != nil && !before.year() {
+		words = "in during for"
+	}
+	return c != nil && (c.dated() || c.year()) || c == nil && set(words)[t.before] || q.at(i-1).op == "year"
 }
 
 // dateColumn returns the column of a period: the one that was read, or the only one. It is nil if there is none.
@@ -193,6 +215,9 @@ func (q *question) readPeriod(i int, c *column, negated bool) int {
 	if to.before == "to" && c.takes(to) {
 		q.addTimes(c, "between", from, to)
 		return 2
+	}
+	if from.before == "of" && strings.HasPrefix(from.value, "--") && slices.ContainsFunc(q.file.Columns, column.unlisted) {
+		q.doubt(fmt.Sprintf("I do not know whether %q is a month or a name. Write the month with its year.", from.text))
 	}
 	op := map[bool]string{true: "eq", false: "in_period"}[c.year()]
 	q.add(csvdb.Condition{Column: c.Name, Op: op, Value: c.withYear(from.value)})
@@ -261,7 +286,10 @@ func (q *question) valueAt(i int, c *column) (*column, int) {
 		c, n = after.column, 2
 	}
 	if c == nil {
-		if c = t.column; len(t.others) > 0 {
+		if c = t.column; t.beside {
+			return nil, 0
+		}
+		if len(t.others) > 0 {
 			q.doubt(fmt.Sprintf("%q is a value of the columns %s and %s. Name the column, such as: %s is %s.", t.value, c.Name, t.others[0].Name, c.Name, t.value))
 		}
 	}

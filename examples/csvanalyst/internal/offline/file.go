@@ -12,7 +12,7 @@ import (
 type (
 	column struct {
 		csvdb.Column
-		// key says that the column is called as the file is, so that its numbers are those of the rows.
+		// key says that the column has numbers and is called as the file is, so that they are those of the rows.
 		key bool
 	}
 	file struct {
@@ -37,6 +37,11 @@ func (c column) identifier() bool {
 
 // quantity reports whether a column has numbers to compute with.
 func (c column) quantity() bool { return c.number() && !c.identifier() }
+
+// unlisted reports whether a column has names that the prompt does not list.
+func (c column) unlisted() bool {
+	return c.Type == csvdb.Text && len(c.Values) == 0 && !c.identifier()
+}
 
 // is reports whether a column is of an aspect.
 func (c column) is(a aspect) bool {

@@ -92,7 +92,7 @@ var lexicon = dictionary(map[meaning]string{
 	{kind: back}:                "them|these|those|they|their|it",
 
 	{kind: filler}:  "=|==|is in it|in total|altogether|overall",
-	{kind: changer}: "if|unless",
+	{kind: changer}: "if|unless|as of",
 })
 
 func init() {

@@ -1,7 +1,7 @@
 // Package offline is a model that needs no key and no network. It cuts a question into tokens (token.go), reads them with
 // a small grammar (question.go, condition.go), chooses a tool (call.go) and says its result (answer.go). A token that no
-// rule reads is refused, so that no word of a question is left out of its answer. It speaks to the agent exactly as a
-// language model would: it sees the prompt, the messages and the results of tools, and nothing else.
+// rule reads is refused, so that each word of a question counts, except fillers (lexicon.go). It speaks to the agent exactly
+// as a language model would: it sees the prompt, the messages and the results of tools, and nothing else.
 package offline
 
 import (
@@ -76,7 +76,8 @@ func filesOf(prompt string) (out []file) {
 			continue
 		}
 		for i := range f.Columns {
-			f.Columns[i].key = slices.Equal(stems(f.Columns[i].Name), stems(f.bareName()))
+			c := &f.Columns[i]
+			c.key = c.number() && slices.Equal(stems(c.Name), stems(f.bareName()))
 		}
 		out = append(out, f)
 	}

@@ -22,11 +22,13 @@ var (
 	joins   = strings.NewReplacer(" ,", "", " of ", " ")
 )
 
-// periodAt reads the longest period at i. "may" without a year is the month only after words such as "in".
+// periodAt reads the longest period at i. "may" without a year is the month only after words such as "in", and "May" not
+// at the beginning.
 func periodAt(words []word, i int) (token, int) {
 	for n := min(5, len(words)-i); n > 0; n-- {
 		text := written(words[i : i+n])
-		if slices.ContainsFunc(words[i:i+n], func(w word) bool { return w.quoted }) || text == "may" && (i == 0 || !set("in during since before after until of")[words[i-1].lower]) {
+		quoted := slices.ContainsFunc(words[i:i+n], func(w word) bool { return w.quoted })
+		if quoted || i == 0 && strings.EqualFold(text, "may") || text == "may" && !set("in during since before after until of")[words[i-1].lower] {
 			continue
 		}
 		for layout, form := range periodForms {

@@ -185,7 +185,7 @@ func (q *question) groupByPeriod(period string) int {
 	case q.period != "":
 		return 0
 	case c == nil || c.year():
-		q.doubt("I do not know which column has the dates. Name it, such as: by " + plain(q.file.example()) + ".")
+		q.doubt("I group by a period only if one column alone has dates.")
 		return 1
 	}
 	q.groups, q.period = append(q.groups, c.Name), period
@@ -245,7 +245,35 @@ func (q *question) readFigure(i int) int {
 		f.Column, n = next.column.Name, 2
 	}
 	q.figures = append(q.figures, f)
+	q.doubtFilter(i + n)
 	return n
+}
+
+const noFilter = "I cannot filter by a figure of groups. Ask for the figure of each group."
+
+// doubtFilter refuses a comparison directly behind the last figure: "an average score over 20". A comparison with a
+// time is one of rows, and so is that of "how many over 20".
+func (q *question) doubtFilter(i int) {
+	if q.at(i).kind == rowNoun {
+		i++
+	}
+	t := q.at(i)
+	isTime := set("after before since until")[strings.ToLower(t.text)] || q.at(i+1).kind == period
+	ofRows := q.figures[len(q.figures)-1].Function == "count" && len(q.groups) == 0
+	if t.kind == comparison && !isTime && !ofRows {
+		q.doubt(noFilter)
+	}
+}
+
+// howMany returns the figure of "how many" and a column: of "how many votes" the sum.
+func (q *question) howMany(t token) figure {
+	if !t.column.quantity() {
+		return newFigure("count_distinct", t.column.Name)
+	}
+	if t.column.Currency != "" || t.part || t.there {
+		q.doubt(rowsOrTotal(t.column.Name))
+	}
+	return newFigure("sum", t.column.Name)
 }
 
 // readColumn reads a column that no condition and no group needs: "how many customers" counts different customers.
@@ -257,11 +285,8 @@ func (q *question) readColumn(i int) int {
 	last := len(q.figures) - 1
 	switch before := q.at(i - 1); {
 	case last < 0:
-	case before.kind == function && before.op == "count" && t.before == "" && t.column.quantity():
-		q.figures[last] = newFigure("sum", t.column.Name)
-		return 1
 	case before.kind == function && before.op == "count" && t.before == "" && !t.column.dated():
-		q.figures[last] = newFigure("count_distinct", t.column.Name)
+		q.figures[last] = q.howMany(t)
 		return 1
 	case q.figures[last].Column == "" && q.figures[last].Function != "count" && t.column.quantity():
 		q.figures[last].Column = t.column.Name
@@ -279,8 +304,8 @@ func (q *question) readRest(i int) int {
 	t := q.at(i)
 	fits := t.kind == mark
 	switch t.kind {
-	case rowNoun: // but "total amount and orders" asks for two figures
-		q.noun, fits = true, q.at(i-1).kind != joint || q.at(i-1).text == ","
+	case rowNoun: // but "total amount and orders" asks for two figures, and "amount by order" for groups
+		q.noun, fits = true, (q.at(i-1).kind != joint || q.at(i-1).text == ",") && !set("by per each every")[t.before]
 	case joint:
 		fits = t.op != "or"
 	}

@@ -134,7 +134,11 @@ func (q *question) follow() {
 	case len(p.ends)+p.n+len(p.groups) > 0:
 		q.problem = "I cannot compute with the rows or groups of the answer before. Ask again in one sentence."
 	default:
-		q.conditions = append(slices.Clone(p.conditions), q.conditions...)
+		own := q.conditions
+		q.conditions = slices.Clone(p.conditions)
+		for _, o := range own {
+			q.add(o)
+		}
 	}
 	q.back = ""
 }

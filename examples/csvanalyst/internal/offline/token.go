@@ -17,14 +17,18 @@ type token struct {
 	others []*column // further columns that have this value
 	money  bool      // a number with a sign of a currency
 	plural bool
+	part   bool   // the name of a column in part
+	beside bool   // a value only beside its column
+	there  bool   // "there" is behind it
 	doubt  string // why it may mean two things
 }
 
 // A lexer cuts questions about a file into tokens.
 type lexer struct {
-	file  *file
-	names map[string][]name // of columns, of values and of the file, by the stems of their first words
-	nouns map[string]bool
+	file   *file
+	names  map[string][]name // of columns, of values and of the file, by the stems of their first words
+	nouns  map[string]bool
+	values map[string]bool // that are words of the lexicon
 }
 
 // A name may be in a question.
@@ -34,7 +38,7 @@ type name struct {
 }
 
 func newLexer(f *file) *lexer {
-	l := &lexer{file: f, names: map[string][]name{}, nouns: f.nouns()}
+	l := &lexer{file: f, names: map[string][]name{}, nouns: f.nouns(), values: map[string]bool{}}
 	for i := range f.Columns {
 		c := &f.Columns[i]
 		for _, text := range c.names() {
@@ -49,6 +53,8 @@ func newLexer(f *file) *lexer {
 		}
 		for _, v := range values {
 			l.add(token{meaning: meaning{kind: valueName}, column: c, value: v}, v)
+			_, common := lexicon[strings.ToLower(v)]
+			l.values[strings.ToLower(v)] = common && len(v) > 2
 		}
 	}
 	l.add(token{meaning: meaning{kind: rowNoun}}, f.Name)
@@ -67,19 +73,47 @@ func (l *lexer) tokens(text string) (out []token) {
 	for i := 0; i < len(words); {
 		t, n := l.tokenAt(words, i)
 		t.plural = words[i+n-1].lower != words[i+n-1].stem
-		if t.kind == filler && !articles[t.text] {
-			before = strings.ToLower(t.text)
-		}
-		if t.kind != filler {
+		l.doubt(&t, i == 0, before, out)
+		lower := strings.ToLower(t.text)
+		switch {
+		case t.kind != filler:
 			t.before, before = before, ""
 			out = append(out, t)
+		case !articles[t.text] && !(lower == "of" && set("each every")[before]):
+			before = lower
 		}
-		if t.kind == joint {
+		switch {
+		case t.kind == joint:
 			before = t.op
+		case t.kind == filler && lower == "there" && len(out) > 0:
+			out[len(out)-1].there = true
 		}
 		i += n
 	}
 	return out
+}
+
+// doubt notes what is to be refused in a token behind others: a word of the lexicon that is also a value, "not only",
+// and "by 2024". The first word of a text, such as "A", is a value only beside its column.
+func (l *lexer) doubt(t *token, first bool, before string, others []token) {
+	lower := strings.ToLower(t.text)
+	_, common := lexicon[lower]
+	t.beside = first && common || t.text == "I" || set("yes true")[lower]
+	if named := t.kind == valueName || t.kind == columnName || t.kind == quotation; !named && l.values[lower] || changes(lower, before, others) {
+		t.meaning = meaning{kind: changer}
+	}
+	if limits[t.kind] && set("by about")[before] {
+		t.doubt = "I do not know what \"" + before + " " + t.text + "\" means."
+	}
+}
+
+// changes reports whether a filler directly behind a token changes its meaning: "not only", "from 2024 on".
+func changes(text, before string, tokens []token) bool {
+	if len(tokens) == 0 || before != "" {
+		return false
+	}
+	last := tokens[len(tokens)-1].kind
+	return last == negation && set("only just")[text] || (last == period || last == numeral) && text == "on"
 }
 
 // tokenAt returns the longest token at i, and its number of words. Of equally long ones it is the first.
@@ -172,7 +206,7 @@ func (l *lexer) partAt(words []word, i int) (token, int) {
 		case len(parts) == fewest:
 			t.doubt = "I do not know which column \"" + w.text + "\" means: " + plain(t.column.Name) + " or " + plain(c.Name) + "?"
 		default:
-			fewest, t.column, t.doubt = len(parts), c, ""
+			fewest, t.column, t.doubt, t.part = len(parts), c, "", len(parts) > 1
 		}
 	}
 	if t.column == nil || w.quoted {
