@@ -154,7 +154,7 @@ func TestModelThatNeverAnswersEndsOutOfTurn(t *testing.T) {
 	assert.Equal(t, llm.StatusError, messages[20].Status)
 	assert.Contains(t, messages[20].Text(), "10 times")
 	assert.Equal(t, llm.RoleAssistant, messages[21].Role)
-	assert.Equal(t, "I stopped: the limit of 10 model calls for one request is reached.", messages[21].Text())
+	assert.Equal(t, "I stopped: the limit of model calls for one request (10) is reached.", messages[21].Text())
 }
 
 var approve = graph.NewInterrupt[string, bool]("approve")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -196,6 +197,7 @@ func (a *agent) answer(ctx context.Context, s state.View) (state.Update, error) 
 	case ctx.Err() != nil:
 	case errors.Is(err, llm.ErrContentFilter):
 		return a.finish(ctx, t, Filtered, err.Error()), nil
+	case errors.Is(err, io.ErrUnexpectedEOF): // the connection ended: the next run asks again
 	case errors.Is(err, llm.ErrMalformed), errors.Is(err, llm.ErrEmpty):
 		return a.finish(ctx, t, Unfit, err.Error()), nil
 	}

@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"errors"
+	"io"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -106,5 +107,32 @@ func TestMissingAnswerIsExplained(t *testing.T) {
 		_, err = agent.Answer[int](snap)
 		require.ErrorIs(t, err, agent.ErrNoAnswer)
 		require.ErrorContains(t, err, want)
+	}
+}
+
+// TestABrokenStreamOfTheAnswerFailsTheRun proves that a run fails if the connection ends within a structured
+// answer, also within the second one, and that the next run asks again.
+func TestABrokenStreamOfTheAnswerFailsTheRun(t *testing.T) {
+	t.Parallel()
+	broken := llmtest.Reply{Chunks: []llm.Chunk{
+		{Kind: llm.ChunkToolCall, ToolCall: llm.ToolCallDelta{ID: "1", Name: "answer", Arguments: `{"score":`}},
+	}}
+	for name, replies := range map[string][]llmtest.Reply{
+		"the first answer":  {broken},
+		"the second answer": {llmtest.Call("answer", `{"score":"seven"}`), broken},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			replies := append([]llmtest.Reply{llmtest.Say("seven")}, replies...)
+			script := llmtest.NewScript(append(replies, llmtest.Call("answer", `{"score":7,"reason":"fine"}`))...)
+			th := newAgent(t, script, nil, agent.Options{Answer: agent.Structured[verdict](), Graph: memory()}).Thread("t")
+			snap, err := th.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+			require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+			assert.Equal(t, agent.Running, agent.Result.Get(snap).Reason)
+			snap, err = th.Invoke(t.Context())
+			require.NoError(t, err)
+			assert.Equal(t, agent.Answered, agent.Result.Get(snap).Reason)
+			assert.Zero(t, script.Remaining())
+		})
 	}
 }

@@ -19,10 +19,10 @@
 //   - Each tool call is a separate task. If one call waits for a person or fails,
 //     the other calls do not run again. Results are stored in the order of the
 //     calls, and a call with a stored result never runs again.
-//   - A run asks the model at most [Options.MaxTurns] times, and at most twice more for a missing
-//     structured answer. In the last turn the model
-//     may not call tools, so it has to answer. [Result] gives the reason why a run ended.
-//     Reaching MaxTurns is not an error, and neither is a refusal by the provider.
+//   - A run asks the model at most [Options.MaxTurns] times, and at most twice more for a structured
+//     answer each time the conversation ends without one. In the last turn the model may not call
+//     tools, so it has to answer. [Result] gives the reason why a run ended. Reaching MaxTurns is
+//     not an error, and neither is a refusal by the provider.
 //   - The stored conversation is complete. Each request is derived from it: middleware
 //     can shorten it, and a call without a result, for example after a cancelled run, gets a
 //     placeholder result.

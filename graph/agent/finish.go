@@ -89,9 +89,6 @@ func checkStop(message llm.Message) error {
 func (a *agent) finish(ctx context.Context, t *turn, reason Reason, problem string) state.Update {
 	asks := a.answers != nil && !t.answered && t.Answer == nil && (reason == Answered || reason == OutOfTurn)
 	t.Reason, t.Problem = reason, problem
-	if !asks {
-		a.explain(ctx, t)
-	}
 	switch {
 	case asks:
 		t.Next = AnswerNode
@@ -127,7 +124,7 @@ func (a *agent) explain(ctx context.Context, t *turn) {
 func (r Reason) text(turns int) string {
 	switch r {
 	case OutOfTurn:
-		return fmt.Sprintf("I stopped: the limit of %d model calls for one request is reached.", turns)
+		return fmt.Sprintf("I stopped: the limit of model calls for one request (%d) is reached.", turns)
 	case CutOff:
 		return "I stopped: a token limit cut off the reply."
 	case Filtered:
@@ -140,6 +137,7 @@ func (r Reason) text(turns int) string {
 
 // end returns the writes that end the run, and emits the outcome.
 func (a *agent) end(ctx context.Context, t *turn) state.Update {
+	a.explain(ctx, t)
 	o := a.outcome(t)
 	o.Reason, o.Problem = t.Reason, t.Problem
 	graph.Emit(ctx, o)

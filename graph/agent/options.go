@@ -21,7 +21,8 @@ type Options struct {
 	Use []Middleware
 	// MaxTurns is the maximum number of requests to the model in one run. In the last
 	// turn the model may not call tools, so it has to answer. Zero means 10. If Answer is set and
-	// the run has no answer after its last reply, the model is asked for it at most twice more.
+	// the conversation ends without an answer, the model is asked for it at most twice more. A run whose
+	// AfterAgent functions jump to the model can end its conversation several times.
 	MaxTurns int
 	// Answer makes the agent end with a structured answer: see [Structured] and
 	// [Answer].

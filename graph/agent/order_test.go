@@ -154,12 +154,7 @@ func expect(stack []*part, replies []string, maxTurns int) (notes, said []string
 		}
 	}
 	phase := "begin"
-	limited := func() {
-		reason, phase = agent.OutOfTurn, "end"
-		if last := said[len(said)-1]; last != "answer" && !strings.HasPrefix(last, "stopped") { // no reply says it
-			said = append(said, fmt.Sprintf("I stopped: the limit of %d model calls for one request is reached.", turns))
-		}
-	}
+	limited := func() { reason, phase = agent.OutOfTurn, "end" }
 	for {
 		switch phase {
 		case "begin":
@@ -262,14 +257,16 @@ func expect(stack []*part, replies []string, maxTurns int) (notes, said []string
 			said = append(said, "result")
 			phase = "model"
 		case "end":
-			err := run(afterAgent, reversed)
-			if err == nil {
-				return notes, said, reason
+			if err := run(afterAgent, reversed); err != nil && turns < maxTurns {
+				phase = "model"
+				continue
+			} else if err != nil {
+				reason = agent.OutOfTurn
 			}
-			if turns >= maxTurns {
-				return notes, said, agent.OutOfTurn
+			if last := said[len(said)-1]; reason == agent.OutOfTurn && last != "answer" && !strings.HasPrefix(last, "stopped") { // no reply says it
+				said = append(said, fmt.Sprintf("I stopped: the limit of model calls for one request (%d) is reached.", turns))
 			}
-			phase = "model"
+			return notes, said, reason
 		}
 	}
 }
@@ -319,6 +316,30 @@ func TestMiddlewareRunsLikeASequentialModel(t *testing.T) {
 		ok = assert.Equal(t, notes, trail.Get(snap), "seed %d: the trail", seed) && ok
 		ok = assert.Equal(t, reason, agent.Result.Get(snap).Reason, "seed %d: the reason", seed) && ok
 		require.True(t, ok, "seed %d, %d turns, %v: %v", seed, maxTurns, replies, stack)
+	}
+}
+
+// TestAnAgentThatGoesOnDoesNotSayThatItStopped proves that the conversation has no text about a stop if a
+// middleware jumps to the model after a reply that was cut off, and that it has one if the next reply is
+// cut off too.
+func TestAnAgentThatGoesOnDoesNotSayThatItStopped(t *testing.T) {
+	t.Parallel()
+	cut := llmtest.Reply{Chunks: []llm.Chunk{{Kind: llm.ChunkEnd, StopReason: llm.StopLength}}}
+	for want, replies := range map[string][]llmtest.Reply{
+		"user:go | assistant:answer":                                      {cut, llmtest.Say("answer")},
+		"user:go | assistant:I stopped: a token limit cut off the reply.": {cut, cut},
+	} {
+		jumped := false
+		once := agent.Middleware{AfterAgent: func(context.Context, agent.Run) (state.Update, error) {
+			if jumped {
+				return nil, nil
+			}
+			jumped = true
+			return nil, agent.Jump(agent.ModelNode)
+		}}
+		snap, err := newAgent(t, llmtest.NewScript(replies...), nil, agent.Options{Use: []agent.Middleware{once}}).Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+		require.NoError(t, err)
+		assert.Equal(t, want, roles(snap))
 	}
 }
 

@@ -25,7 +25,7 @@ type Reason string
 const (
 	Running   Reason = ""               // the agent has not stopped
 	Answered  Reason = "answered"       // the model answered without calling a tool
-	OutOfTurn Reason = "turns"          // MaxTurns was reached; the last message is a reply without tools
+	OutOfTurn Reason = "turns"          // MaxTurns was reached; the last message is the reply, or says why there is none
 	CutOff    Reason = "length"         // a token limit cut off the reply
 	Filtered  Reason = "content_filter" // the provider refused or filtered the reply
 	Unfit     Reason = "unfit_answer"   // two structured answers did not match their type

@@ -132,7 +132,7 @@ func TestAStopIsStreamed(t *testing.T) {
 		want    string
 	}{
 		"a middleware":          {llmtest.NewScript(), agent.Options{Use: []agent.Middleware{closed}}, "We are closed."},
-		"the most turns":        {llmtest.NewScript(call), agent.Options{MaxTurns: 1}, "I stopped: the limit of 1 model calls for one request is reached."},
+		"the most turns":        {llmtest.NewScript(call), agent.Options{MaxTurns: 1}, "I stopped: the limit of model calls for one request (1) is reached."},
 		"a refusal":             {llmtest.NewScript(llmtest.Fail(&llm.Error{Kind: llm.ErrContentFilter})), agent.Options{}, "I stopped: the provider refused or filtered the reply."},
 		"a reply that has text": {llmtest.NewScript(stopping(llmtest.Say("so"), llm.StopFilter)), agent.Options{}, "so"},
 	} {

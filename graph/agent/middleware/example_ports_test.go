@@ -47,6 +47,6 @@ func Example() {
 	// Output:
 	// assistant: It is sunny. / answered
 	// assistant: again / answered
-	// assistant: I stopped: the limit of 3 model calls for this conversation is reached. / stopped
+	// assistant: I stopped: the limit of model calls for this conversation (3) is reached. / stopped
 	// [user: weather in Rome? I am [EMAIL_1] assistant: weather({"City":"Rome"}) weather({"City":"Bonn"}) tool: sunny in Rome, ask [EMAIL_2] tool: The limit of 1 calls of "weather" for one request is reached. Answer without it.]
 }

@@ -47,9 +47,9 @@ func CallLimit(l Limit) agent.Middleware {
 			made := calls.Get(r.State)[r.Agent]
 			switch {
 			case l.Run > 0 && r.Turn > l.Run:
-				return nil, agent.Stop(llm.Assistant(fmt.Sprintf("I stopped: the limit of %d model calls for one request is reached.", l.Run)))
+				return nil, agent.Stop(llm.Assistant(fmt.Sprintf("I stopped: the limit of model calls for one request (%d) is reached.", l.Run)))
 			case l.Thread > 0 && made >= l.Thread:
-				return nil, agent.Stop(llm.Assistant(fmt.Sprintf("I stopped: the limit of %d model calls for this conversation is reached.", l.Thread)))
+				return nil, agent.Stop(llm.Assistant(fmt.Sprintf("I stopped: the limit of model calls for this conversation (%d) is reached.", l.Thread)))
 			}
 			return nil, nil
 		},

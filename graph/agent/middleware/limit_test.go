@@ -30,9 +30,9 @@ func TestCallLimitStopsTheRun(t *testing.T) {
 		reason agent.Reason
 		last   string
 	}{
-		{agent.Stopped, "I stopped: the limit of 2 model calls for one request is reached."},
+		{agent.Stopped, "I stopped: the limit of model calls for one request (2) is reached."},
 		{agent.Answered, "b"},
-		{agent.Stopped, "I stopped: the limit of 3 model calls for this conversation is reached."},
+		{agent.Stopped, "I stopped: the limit of model calls for this conversation (3) is reached."},
 	} {
 		snap, err := g.Thread("1").Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
 		require.NoError(t, err)
@@ -125,7 +125,7 @@ func ExampleCallLimit() {
 	snap := must(bot.Invoke(context.Background(), agent.Messages.Put(llm.User("Work."))))
 	last, _ := agent.Messages.Last(snap)
 	fmt.Println(last, "/", agent.Result.Get(snap).Reason)
-	// Output: assistant: I stopped: the limit of 1 model calls for one request is reached. / stopped
+	// Output: assistant: I stopped: the limit of model calls for one request (1) is reached. / stopped
 }
 
 func ExampleToolLimit() {
@@ -181,7 +181,7 @@ func TestCallLimitCountsParallelSubAgents(t *testing.T) {
 	snap, err := newAgent(t, llmtest.NewScript(three(0), three(3), llmtest.Say("done")), o).Thread("1").Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
 	require.NoError(t, err)
 	assert.Len(t, model.Requests(), 3)
-	assert.Contains(t, strings.Join(roles(snap), "\n"), "the limit of 3 model calls for this conversation is reached")
+	assert.Contains(t, strings.Join(roles(snap), "\n"), "the limit of model calls for this conversation (3) is reached")
 }
 
 // Some providers reuse the ids of calls in later replies. The limit counts all these calls.
