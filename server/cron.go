@@ -156,7 +156,7 @@ func (c *call) cronTarget(q *runRequest) (a runs.Record, thread string, err erro
 		return a, "", err
 	}
 	if thread, err = c.id("thread"); err == nil {
-		_, err = c.find(Access{Resource: ResourceThreads, Action: ActionCreateRun, ID: thread, Graph: a.Graph}, runs.Thread)
+		_, err = c.threadFor(q, thread, a.Graph)
 	}
 	return a, thread, err
 }

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -26,6 +27,8 @@ func TestAnOperatorLooksAfterTheThreadsOfAllUsers(t *testing.T) {
 	require.Equal(t, http.StatusNoContent, ask(t, web, "ann", http.MethodPut, "/store/items", item).status)
 	runID := ask(t, web, "ann", http.MethodPost, thread+"/runs", run).field(t, "run_id")
 
+	undoing, undoingCron := maps.Clone(run), maps.Clone(cron)
+	undoing["multitask_strategy"], undoingCron["multitask_strategy"] = "rollback", "rollback"
 	for _, c := range []struct {
 		method, path     string
 		body             any
@@ -39,6 +42,10 @@ func TestAnOperatorLooksAfterTheThreadsOfAllUsers(t *testing.T) {
 		{http.MethodPost, thread + "/runs/wait", run, 200, 404},
 		{http.MethodPost, thread + "/state", map[string]any{"values": map[string]any{"messages": []any{}}}, 200, 404},
 		{http.MethodPost, thread + "/copy", nil, 200, 404},
+		{http.MethodPost, thread + "/runs/" + runID + "/cancel?wait=1&action=rollback", nil, 403, 404},
+		{http.MethodPost, "/runs/" + runID + "/cancel?action=rollback", nil, 403, 404},
+		{http.MethodPost, thread + "/runs/wait", undoing, 403, 404},
+		{http.MethodPost, thread + "/runs/crons", undoingCron, 403, 404},
 		{http.MethodPost, thread + "/runs/" + runID + "/cancel?wait=1", nil, 200, 404},
 		{http.MethodDelete, thread + "/runs/" + runID, nil, 404, 404},
 		{http.MethodDelete, thread, nil, 404, 404},
@@ -55,7 +62,36 @@ func TestAnOperatorLooksAfterTheThreadsOfAllUsers(t *testing.T) {
 	assert.Contains(t, ask(t, web, operator, http.MethodPost, "/weft/runs/search", map[string]any{}).body, runID)
 	assert.NotContains(t, ask(t, web, operator, http.MethodPost, "/runs/crons/search", map[string]any{}).body, cronID)
 
+	assert.Equal(t, http.StatusOK, ask(t, web, "ann", http.MethodPost, thread+"/runs/wait", undoing).status)
+
 	own := ask(t, web, operator, http.MethodPost, "/threads", map[string]any{"thread_id": uuid.New()}).field(t, "thread_id")
 	assert.Equal(t, http.StatusNotFound, ask(t, web, "ann", http.MethodGet, "/threads/"+own, nil).status, "a thread that an operator makes is its own")
 	assert.Equal(t, http.StatusOK, ask(t, web, "ann", http.MethodGet, thread, nil).status, "the thread of a user stays its own")
+}
+
+// A rollback deletes what a run has stored. The right to stop the runs of others is not the right to delete them.
+func TestAnOperatorDoesNotRollBackTheRunsOfOthers(t *testing.T) {
+	t.Parallel()
+	_, web := testServer(t, nil)
+	const operator = "ops:" + server.PermissionOperate
+	waiting := map[string]any{"assistant_id": "echo", "after_seconds": 1000, "if_not_exists": "create", "input": map[string]any{"messages": []any{}}}
+	started := func(user string) (id, path string) {
+		thread := "/threads/" + uuid.New()
+		id = ask(t, web, user, http.MethodPost, thread+"/runs", waiting).field(t, "run_id")
+		return id, thread + "/runs/" + id
+	}
+	ofAnn, annPath := started("ann")
+	ofOperator, operatorPath := started(operator)
+	cancel := func(user, action string, ids ...string) int {
+		return ask(t, web, user, http.MethodPost, "/runs/cancel?action="+action, map[string]any{"run_ids": ids}).status
+	}
+	assert.Equal(t, http.StatusForbidden, cancel(operator, "rollback", ofAnn, ofOperator))
+	assert.Contains(t, ask(t, web, "ann", http.MethodGet, annPath, nil).body, `"pending"`)
+	assert.Equal(t, http.StatusNoContent, cancel(operator, "rollback", ofOperator))
+	assert.Equal(t, http.StatusNotFound, ask(t, web, operator, http.MethodGet, operatorPath, nil).status)
+	assert.Equal(t, http.StatusNoContent, cancel(operator, "interrupt", ofAnn))
+	assert.Contains(t, ask(t, web, "ann", http.MethodGet, annPath, nil).body, `"interrupted"`)
+	other, otherPath := started("ann")
+	assert.Equal(t, http.StatusNoContent, cancel("ann", "rollback", other))
+	assert.Equal(t, http.StatusNotFound, ask(t, web, "ann", http.MethodGet, otherPath, nil).status)
 }

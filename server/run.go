@@ -185,7 +185,7 @@ func (c *call) threadForRun(q *runRequest, id, assistant string, g *served) (str
 	meta := encoded(map[string]string{"assistant_id": assistant, "graph_id": g.name})
 	named := id != ""
 	if named {
-		err := c.useThread(id, g, meta)
+		err := c.useThread(q, id, g, meta)
 		if !isNotFound(err) || q.IfNotExists != "create" {
 			return id, err
 		}
@@ -200,14 +200,14 @@ func (c *call) threadForRun(q *runRequest, id, assistant string, g *served) (str
 	t.Graph = g.name
 	err := c.insertThread(&t, temporary)
 	if errors.Is(err, runs.ErrExists) { // it is of another user, or was created meanwhile
-		return id, c.useThread(id, g, meta)
+		return id, c.useThread(q, id, g, meta)
 	}
 	return id, err
 }
 
 // useThread prepares a thread for a run. It stores nothing if an earlier run has done so.
-func (c *call) useThread(id string, g *served, meta json.RawMessage) error {
-	t, err := c.find(Access{Resource: ResourceThreads, Action: ActionCreateRun, ID: id, Graph: g.name}, runs.Thread)
+func (c *call) useThread(q *runRequest, id string, g *served, meta json.RawMessage) error {
+	t, err := c.threadFor(q, id, g.name)
 	if err != nil {
 		return err
 	}
@@ -222,6 +222,15 @@ func (c *call) useThread(id string, g *served, meta json.RawMessage) error {
 	}
 	_, err = c.s.change(c.ctx(), runs.Thread, id, use)
 	return err
+}
+
+// threadFor returns a thread if the user may start the run of a request on it.
+func (c *call) threadFor(q *runRequest, id, graph string) (runs.Record, error) {
+	t, err := c.find(Access{Resource: ResourceThreads, Action: ActionCreateRun, ID: id, Graph: graph}, runs.Thread)
+	if err == nil && q.Multitask == multitaskRollback {
+		err = c.mayRollBack("", id)
+	}
+	return t, err
 }
 
 // start stores a run and puts it into the queue of its thread. It returns the run that is there if the request is repeated.

@@ -15,6 +15,11 @@ func (c *call) cancelRun() error {
 	if action != "" && action != multitaskInterrupt && action != multitaskRollback {
 		return invalid("action is %q; it must be interrupt or rollback.", shortened(action))
 	}
+	if action == multitaskRollback {
+		if err := c.mayRollBack(r.ID, r.Parent); err != nil {
+			return err
+		}
+	}
 	c.located(&activeRun{thread: r.Parent, id: r.ID}, c.r.PathValue("thread") == "", "/join")
 	if err := c.s.cancelRuns(c.ctx(), []string{r.ID}, action == multitaskRollback, c.flag("wait")); err != nil {
 		return err
@@ -59,8 +64,44 @@ func (c *call) cancelMany() error {
 	for i := range found {
 		ids[i] = found[i].ID
 	}
-	if err := c.s.cancelRuns(c.ctx(), ids, c.r.URL.Query().Get("action") == multitaskRollback, true); err != nil {
+	rollback := c.r.URL.Query().Get("action") == multitaskRollback
+	if rollback {
+		if err := c.mayRollBackAll(ids); err != nil {
+			return err
+		}
+	}
+	if err := c.s.cancelRuns(c.ctx(), ids, rollback, true); err != nil {
 		return err
 	}
 	return c.sendNothing()
+}
+
+// errRollback refuses a rollback to a user who may stop a run and may not delete it.
+var errRollback = refuse(http.StatusForbidden, "A rollback deletes the states of a run, and the user has no right to delete them. Cancel the run without a rollback.")
+
+// mayRollBack refuses a rollback of runs of a thread to a user who may not delete them. The id of the run is empty for all
+// runs of the thread.
+func (c *call) mayRollBack(run, thread string) error {
+	f, err := c.allow(Access{Resource: ResourceRuns, Action: ActionDelete, ID: run})
+	if err != nil {
+		return err
+	}
+	t, err := c.s.o.Runs.Get(c.ctx(), runs.Thread, thread)
+	if err == nil && !f.has(&t) {
+		err = errRollback
+	}
+	return err
+}
+
+// mayRollBackAll refuses a rollback of runs of many threads to a user who may not delete each of them.
+func (c *call) mayRollBackAll(ids []string) error {
+	f, err := c.allow(Access{Resource: ResourceRuns, Action: ActionDelete})
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	_, n, err := c.s.o.Runs.Search(c.ctx(), runs.Query{Kind: runs.Run, IDs: ids, Filter: f.stored(), Limit: 1})
+	if err == nil && n < len(ids) {
+		err = errRollback
+	}
+	return err
 }

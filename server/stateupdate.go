@@ -113,6 +113,8 @@ func (c *call) updateSubgraph(read *reader, at checkpointID, updates []stateUpda
 // updateFailure returns the answer for an error of an update at a checkpoint.
 func updateFailure(err error, at string) error {
 	switch {
+	case isOutage(err):
+		return err
 	case errors.Is(err, checkpoint.ErrConflict):
 		return refuse(http.StatusConflict, "The thread is busy.")
 	case errors.Is(err, checkpoint.ErrNotFound):

@@ -116,6 +116,9 @@ const maxAnswer = 256 << 20
 // maxLimited is how often a request is sent again that exceeds a limit of the user.
 const maxLimited = 5
 
+// longestPause bounds the pause before a request is sent again.
+const longestPause = time.Minute
+
 // call sends a request with a JSON body, unless it is nil, and reads the JSON of the answer into out. A request that
 // exceeds a limit of the user is sent again at the time that the server names.
 func (c *client) call(ctx context.Context, method, path string, body, out any) error {
@@ -134,13 +137,13 @@ func (c *client) callWithKey(ctx context.Context, key, method, path string, body
 	for n := 1; ; n++ {
 		err := c.send(ctx, key, method, path, data, out)
 		refusal, ok := errors.AsType[*statusError](err)
-		if !ok || refusal.status != http.StatusTooManyRequests || refusal.after <= 0 || n == maxLimited {
+		if !ok || refusal.status != http.StatusTooManyRequests || refusal.after <= 0 || refusal.after > longestPause || n == maxLimited {
 			return err
 		}
 		select {
 		case <-time.After(refusal.after):
 		case <-ctx.Done():
-			return err
+			return context.Cause(ctx)
 		}
 	}
 }
@@ -207,6 +210,17 @@ func refused(resp *http.Response, data []byte) error {
 	}
 	seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // it may be missing
 	return &statusError{resp.StatusCode, text, time.Duration(seconds) * time.Second}
+}
+
+// temporary reports whether the server may take the same request later.
+func (e *statusError) temporary() bool {
+	switch e.status {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusBadGateway, http.StatusGatewayTimeout:
+		return true
+	case http.StatusConflict:
+		return e.after > 0 // a request with the same key has not been answered yet
+	}
+	return false
 }
 
 func isMissing(err error) bool { return hasStatus(err, http.StatusNotFound) }

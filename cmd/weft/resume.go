@@ -53,7 +53,7 @@ func runResume(ctx context.Context, args []string, std *streams) (err error) {
 	if graph == "" {
 		return fmt.Errorf("%w: no run of the server has used thread %q; name its graph with -graph", errUsage, v.ID)
 	}
-	started, err := (&servedThreads{server}).start(ctx, v.ID, graph, "")
+	started, err := (&servedThreads{server}).start(ctx, v.ID, graph, "", "")
 	for i := range started {
 		r := &started[i]
 		if r.Graph = graph; c.json {
@@ -66,8 +66,8 @@ func runResume(ctx context.Context, args []string, std *streams) (err error) {
 }
 
 // start starts a run that continues a thread where it stands. If the last runs of the thread have failed before they stored
-// their input, it starts them again instead.
-func (t *servedThreads) start(ctx context.Context, thread, graph, strategy string) ([]runView, error) {
+// their input, it starts them again instead. The server starts one run that continues the thread for a key.
+func (t *servedThreads) start(ctx context.Context, thread, graph, strategy, key string) ([]runView, error) {
 	lost, err := t.lost(ctx, thread)
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (t *servedThreads) start(ctx context.Context, thread, graph, strategy strin
 		if strategy != "" {
 			body["multitask_strategy"] = strategy
 		}
-		if err := t.c.call(ctx, http.MethodPost, path(thread)+"/runs", body, &r); err != nil {
+		if err := t.c.callWithKey(ctx, key, http.MethodPost, path(thread)+"/runs", body, &r); err != nil {
 			return nil, err
 		}
 		return []runView{r}, nil

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/weft-go/weft/internal/uuid"
 )
 
 // A resumer continues many threads of a server.
@@ -17,6 +19,7 @@ type resumer struct {
 	*call
 	server *client
 	graph  string // of threads that no run of the server has used
+	key    string // of the requests for runs; a request that is sent again starts no second run of its thread
 
 	all    bool
 	dryRun bool
@@ -37,7 +40,7 @@ type resumer struct {
 
 // manyFlags adds the flags of a command for many threads.
 func (c *call) manyFlags() *resumer {
-	m := &resumer{seen: map[string]bool{}, bad: map[string]bool{}, running: map[string]threadRow{}, count: map[string]int{}, filter: threadFilter{now: c.now()}}
+	m := &resumer{key: uuid.New(), seen: map[string]bool{}, bad: map[string]bool{}, running: map[string]threadRow{}, count: map[string]int{}, filter: threadFilter{now: c.now()}}
 	c.flags.BoolVar(&m.all, "all", false, "continue all threads that have failed, or that the following flags select")
 	c.flags.StringVar(&m.status, "status", failed, "with -all, threads with this `STATUS`: failed, paused, or failed,paused")
 	c.flags.StringVar(&m.filter.node, "node", "", "with -all, only threads with a due task of this `NODE`; it reads the state of each thread")
@@ -95,7 +98,7 @@ func (m *resumer) resume(ctx context.Context) error {
 			err = m.wait(ctx)
 		}
 		if err == nil && len(m.due)+len(m.running) == 0 { // threads that the list has missed while others changed
-			err = m.find(ctx)
+			err = m.findMore(ctx)
 		}
 	}
 	return m.summary(err)
@@ -137,6 +140,21 @@ func (m *resumer) find(ctx context.Context) error {
 	return nil
 }
 
+// findMore is like find. It asks a server again that does not answer.
+func (m *resumer) findMore(ctx context.Context) error {
+	for {
+		err := m.find(ctx)
+		if again, failure := m.again(ctx, err); failure != nil || !again {
+			return cmp.Or(failure, err)
+		}
+		select {
+		case <-time.After(m.pause.Sub(m.now())):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
 // start starts runs until as many are executed as may. It returns an error if the server does not answer for long.
 func (m *resumer) start(ctx context.Context) error {
 	for len(m.due) > 0 && len(m.running) < m.atOnce && !m.now().Before(m.pause) {
@@ -147,7 +165,7 @@ func (m *resumer) start(ctx context.Context) error {
 			m.cannot(&row, errors.New("no run of the server has used it; name its graph with -graph"))
 			continue
 		}
-		started, err := (&servedThreads{m.server}).start(ctx, row.ID, graph, "reject")
+		started, err := (&servedThreads{m.server}).start(ctx, row.ID, graph, "reject", m.key)
 		for i := range started {
 			m.running[started[i].ID] = row
 		}
@@ -161,7 +179,7 @@ func (m *resumer) start(ctx context.Context) error {
 		case err == nil:
 		case hasStatus(err, http.StatusConflict):
 			m.busy++
-			m.line(&row, "", "busy", "it has a run already")
+			m.line(&row, "", "busy", err.Error())
 		default:
 			m.cannot(&row, err)
 		}
@@ -176,9 +194,11 @@ func (m *resumer) again(ctx context.Context, err error) (bool, error) {
 	switch {
 	case ctx.Err() != nil:
 		return false, context.Cause(ctx)
-	case err == nil || answered && !hasStatus(err, http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusBadGateway, http.StatusGatewayTimeout):
+	case err == nil || answered && !refusal.temporary():
 		m.silent = time.Time{}
 		return false, nil
+	case answered && refusal.after > serverPatience:
+		return false, err
 	case m.silent.IsZero():
 		m.silent = m.now()
 	case m.now().Sub(m.silent) > serverPatience:

@@ -78,7 +78,8 @@ func (t *servedThreads) list(ctx context.Context, f *threadFilter) iter.Seq2[thr
 	}
 }
 
-// selects reports whether a filter selects a thread. Only for a filter with a node it reads the state.
+// selects reports whether a filter selects a thread. It reads the state only if the filter has a node. A thread that was
+// deleted meanwhile is not selected.
 func (t *servedThreads) selects(ctx context.Context, f *threadFilter, row *threadRow) (bool, error) {
 	if f.node == "" {
 		return f.has(row), nil
@@ -88,7 +89,10 @@ func (t *servedThreads) selects(ctx context.Context, f *threadFilter, row *threa
 	if !rest.has(row) {
 		return false, nil
 	}
-	st, err := t.state(ctx, row.ID, "")
+	st, err := t.readState(ctx, row.ID, "")
+	if isMissing(err) {
+		return false, nil
+	}
 	if err != nil {
 		return false, err
 	}
@@ -118,15 +122,21 @@ type servedState struct {
 
 // state returns the state of a thread at a checkpoint.
 func (t *servedThreads) state(ctx context.Context, thread, at string) (*servedState, error) {
+	st, err := t.readState(ctx, thread, at)
+	if isMissing(err) {
+		err = missing(thread, at)
+	}
+	return st, err
+}
+
+// readState is like state. It returns the refusal of the server if there is no such thread.
+func (t *servedThreads) readState(ctx context.Context, thread, at string) (*servedState, error) {
 	where := path(thread) + "/state"
 	if at != "" {
 		where += "/" + url.PathEscape(at)
 	}
 	var st servedState
 	err := t.c.call(ctx, http.MethodGet, where, nil, &st)
-	if isMissing(err) {
-		err = missing(thread, at)
-	}
 	return &st, err
 }
 

@@ -18,10 +18,29 @@ func Of[T any](name string) Event { return Event{name, reflect.TypeFor[T]()} }
 // NameOf returns the name of a value whose type has a mark. A program cannot have a value with a mark:
 // it cannot import this package, and a struct that embeds a marked type has the mark of another type.
 func NameOf(value any) (name string, ok bool) {
-	v, ok := value.(interface{ EventName() Event })
-	if !ok || reflect.TypeOf(value).Kind() == reflect.Pointer { // the pointer may be nil
+	v, ok := value.(marked)
+	if !ok {
+		return "", false
+	}
+	t := reflect.TypeOf(value)
+	if t.Kind() == reflect.Pointer || embedsMark(t) { // the pointer, or an embedded one, may be nil
 		return "", false
 	}
 	e := v.EventName()
-	return e.name, e.of == reflect.TypeOf(value)
+	return e.name, e.of == t
+}
+
+type marked interface{ EventName() Event }
+
+// embedsMark reports whether a type is a struct that embeds a type with a mark.
+func embedsMark(t reflect.Type) bool {
+	if t.Kind() != reflect.Struct {
+		return false
+	}
+	for i := range t.NumField() {
+		if f := t.Field(i); f.Anonymous && f.Type.Implements(reflect.TypeFor[marked]()) {
+			return true
+		}
+	}
+	return false
 }

@@ -14,6 +14,10 @@ func (turn) EventName() named.Event { return named.Of[turn]("turn") }
 
 type embedding struct{ turn }
 
+type embeddingPointer struct{ *turn }
+
+type embeddingDeep struct{ embeddingPointer }
+
 type likeNamed struct{}
 
 func (likeNamed) EventName() string { return "turn" }
@@ -26,6 +30,8 @@ func TestOnlyAMarkedTypeHasAName(t *testing.T) {
 	}{
 		"marked":                   {turn{}, "turn"},
 		"embeds a marked type":     {embedding{}, ""},
+		"embeds a nil pointer":     {embeddingPointer{}, ""},
+		"embeds it in a struct":    {embeddingDeep{}, ""},
 		"points to one":            {&turn{}, ""},
 		"has a method of the name": {likeNamed{}, ""},
 		"a nil":                    {nil, ""},
