@@ -1,6 +1,9 @@
 package chat_test
 
 import (
+	"context"
+	"errors"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -8,8 +11,11 @@ import (
 
 	"github.com/weft-go/weft/examples/chatapi/internal/chat"
 	"github.com/weft-go/weft/examples/chatapi/internal/store"
+	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/llmtest"
 	"github.com/weft-go/weft/memory"
+	"github.com/weft-go/weft/memory/driver"
 )
 
 // contents are the facts about Ann, the newest first.
@@ -22,44 +28,70 @@ func contents(t *testing.T, s *chat.Service) (list []string) {
 	return list
 }
 
-// Facts are forgotten at once if the user has named each of them in a request to forget. Otherwise the user is asked, as a
-// document may tell the model to forget.
+// The user is asked before facts are forgotten, whatever the user has said: a rule can not tell a request to forget from
+// "don't forget", and a document may tell the model to forget.
 func TestForgettingAsks(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		name, said, call string
-		asks             bool
+		said, call string
+		left       []string
 	}{
-		{"one that is named", "Forget my allergy", `{"facts":["I am allergic to nuts"]}`, false},
-		{"one that is not named", "Forget my address", `{"facts":["I am allergic to nuts"]}`, true},
-		{"one of two", "Please forget the nuts", `{"facts":["I am allergic to nuts","I live in Oslo"]}`, true},
-		{"no request", "What about nuts?", `{"facts":["I am allergic to nuts"]}`, true},
-		{"another language", "Vergiss meine Allergie", `{"facts":["I am allergic to nuts"]}`, true},
-		{"everything", "Forget everything, also the nuts and Oslo", `{"everything":true}`, true},
+		{"Forget my allergy", `{"facts":["I am allergic to nuts"]}`, []string{"I live in Oslo"}},
+		{"Don't forget that I am allergic to nuts", `{"facts":["I am allergic to nuts"]}`, []string{"I live in Oslo"}},
+		{"Can you forget my tea?", `{"facts":["I am allergic to nuts"]}`, []string{"I live in Oslo"}},
+		{"Forget everything, also the nuts and Oslo", `{"everything":true}`, nil},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
+		t.Run(tt.said, func(t *testing.T) {
 			t.Parallel()
-			stores, err := store.Open(t.Context(), store.Config{Folder: t.TempDir()})
-			require.NoError(t, err)
-			t.Cleanup(func() { require.NoError(t, stores.Close()) })
-			model := llmtest.NewScript(llmtest.Call(chat.ForgetTool, tt.call), llmtest.Say("Done."))
-			s := newService(t, stores, chat.Options{Model: model})
-			_, err = s.Memory().Remember(t.Context(), ann, "I live in Oslo", "I am allergic to nuts")
-			require.NoError(t, err)
+			s := newScripted(t, llmtest.Call(chat.ForgetTool, tt.call), llmtest.Say("Done."))
 			snap, session := say(t, s, memory.Session{}, tt.said)
-			if !tt.asks {
-				assert.Equal(t, "Done.", chat.Reply(snap))
-				assert.Equal(t, []string{"I live in Oslo"}, contents(t, s))
-				return
-			}
 			assert.Contains(t, chat.Reply(snap), "This will forget, for ever:")
 			assert.Contains(t, chat.Reply(snap), "\n- I am allergic to nuts\n")
 			assert.Len(t, contents(t, s), 2)
 			snap, _ = say(t, s, session, "yes")
 			assert.Equal(t, "Done.", chat.Reply(snap))
-			assert.NotContains(t, contents(t, s), "I am allergic to nuts")
+			assert.Equal(t, tt.left, contents(t, s))
 		})
 	}
+}
+
+// A yes answers for all calls that wait, so the question shows the facts of each of them.
+func TestForgettingShowsAllThatIsAsked(t *testing.T) {
+	t.Parallel()
+	calls := llmtest.Calls(
+		llm.ToolCall{ID: "one", Name: chat.ForgetTool, Arguments: []byte(`{"facts":["I am allergic to nuts"]}`)},
+		llm.ToolCall{ID: "two", Name: chat.ForgetTool, Arguments: []byte(`{"facts":["I live in Oslo"]}`)},
+	)
+	s := newScripted(t, calls, llmtest.Say("Done."))
+	snap, session := say(t, s, memory.Session{}, "Forget my allergy and my address")
+	assert.Contains(t, chat.Reply(snap), "\n- I am allergic to nuts\n")
+	assert.Contains(t, chat.Reply(snap), "\n- I live in Oslo\n")
+	assert.Equal(t, 1, strings.Count(chat.Reply(snap), "This will forget"))
+	snap, _ = say(t, s, session, "yes")
+	assert.Equal(t, "Done.", chat.Reply(snap))
+	assert.Empty(t, contents(t, s))
+}
+
+// Without a fact to forget there is no question: the model is told to look again.
+func TestForgettingWhatIsNotKnown(t *testing.T) {
+	t.Parallel()
+	s := newScripted(t, llmtest.Call(chat.ForgetTool, `{"facts":["I have a cat"]}`), llmtest.Say("I know no cat."))
+	snap, _ := say(t, s, memory.Session{}, "Forget my cat")
+	assert.Equal(t, "I know no cat.", chat.Reply(snap))
+	assert.Contains(t, agent.Messages.Get(snap)[3].Text(), "recall_memory")
+	assert.Len(t, contents(t, s), 2)
+}
+
+// newScripted returns a service with two facts about Ann, whose model gives these replies.
+func newScripted(t *testing.T, replies ...llmtest.Reply) *chat.Service {
+	t.Helper()
+	stores, err := store.Open(t.Context(), store.Config{Folder: t.TempDir()})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, stores.Close()) })
+	s := newService(t, stores, chat.Options{Model: llmtest.NewScript(replies...)})
+	_, err = s.Memory().Remember(t.Context(), ann, "I live in Oslo", "I am allergic to nuts")
+	require.NoError(t, err)
+	return s
 }
 
 // A no forgets nothing. Another message forgets nothing either, and is answered.
@@ -97,7 +129,8 @@ func TestForgettingLeavesNoHistory(t *testing.T) {
 		require.NoError(t, err)
 		third, err := m.Supersede(t.Context(), ann, memory.Fact{Content: "I live in Bern", Trust: memory.Stated}, second.ID)
 		require.NoError(t, err)
-		say(t, s, memory.Session{}, "Forget that I live in Bern")
+		_, session := say(t, s, memory.Session{}, "Forget that I live in Bern")
+		say(t, s, session, "yes")
 		assert.Equal(t, []string{"I like tea"}, contents(t, s))
 		for _, id := range []string{first[0].ID, second.ID, third.ID} {
 			for e, err := range m.History(t.Context(), ann, id) {
@@ -112,4 +145,60 @@ func TestForgettingLeavesNoHistory(t *testing.T) {
 		}
 		assert.Equal(t, 1, n, "the history of another fact")
 	})
+}
+
+// An erasure that breaks off leaves the named fact, so that the user can ask for it again.
+func TestForgettingBreaksOff(t *testing.T) {
+	t.Parallel()
+	stores, err := store.Open(t.Context(), store.Config{Folder: t.TempDir()})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, stores.Close()) })
+	broken, m := *stores, stores.Memory
+	erasures := &failing{FactStore: m.Facts()}
+	broken.Memory = driver.Stores{
+		FactStore: erasures, ValueStore: m.Values(), DocumentStore: m.Documents(), ConversationStore: m.Conversations(), TurnStore: m.Turns(),
+	}
+	s := newService(t, &broken, chat.Options{Model: llmtest.NewScript()})
+	old := ""
+	for _, city := range []string{"Oslo", "Rome", "Bern"} {
+		f := memory.Fact{Content: "I live in " + city, Trust: memory.Stated}
+		if old == "" {
+			list, err := s.Memory().Store(t.Context(), ann, f)
+			require.NoError(t, err)
+			old = list[0].ID
+			continue
+		}
+		stored, err := s.Memory().Supersede(t.Context(), ann, f, old)
+		require.NoError(t, err)
+		old = stored.ID
+	}
+	_, _, err = s.ForgetFacts(t.Context(), ann, old)
+	require.ErrorIs(t, err, errBroken)
+	assert.Equal(t, []string{"I live in Bern"}, contents(t, s))
+	erasures.whole = true
+	n, _, err := s.ForgetFacts(t.Context(), ann, old)
+	require.NoError(t, err)
+	assert.Equal(t, 1, n)
+	for f, err := range s.Memory().List(t.Context(), memory.FactQuery{Reach: ann.Only(), Untrusted: true, Closed: true}) {
+		require.NoError(t, err)
+		t.Errorf("%s is left", f.Content)
+	}
+}
+
+var errBroken = errors.New("broken")
+
+// failing makes one erasure, and no more until it is whole.
+type failing struct {
+	driver.FactStore
+	erased, whole bool
+}
+
+func (f *failing) Apply(ctx context.Context, s memory.Scope, changes []memory.FactChange) ([]memory.Applied, error) {
+	if changes[0].Kind == driver.Erase {
+		if f.erased && !f.whole {
+			return nil, errBroken
+		}
+		f.erased = true
+	}
+	return f.FactStore.Apply(ctx, s, changes)
 }

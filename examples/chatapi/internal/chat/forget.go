@@ -56,9 +56,12 @@ type preview struct {
 	Stays string   `json:"stays"`
 }
 
-// toForget shows what a call would forget.
+// toForget shows what a call would forget. A call that names no fact that is known is an error, which the model is told.
 func (s *Service) toForget(ctx context.Context, in forgetIn) (preview, error) {
-	_, out, err := s.find(ctx, in)
+	ids, out, err := s.find(ctx, in)
+	if err == nil && len(ids) == 0 && !in.Everything {
+		err = errors.New("no fact has these texts: copy them from the field content of recall_memory")
+	}
 	return preview{out.Forgotten, out.More, out.Stays}, err
 }
 
@@ -102,7 +105,8 @@ func (s *Service) forget(ctx context.Context, in forgetIn) (Forgotten, error) {
 }
 
 // erase removes facts of a scope with their histories, and the facts that they have replaced. Without ids it removes
-// all facts of the scope. It returns how many of the ids there were.
+// all facts of the scope. It returns how many of the ids there were. The oldest facts go first: if the erasure breaks off,
+// the facts of the ids are still there, and lead to those that are left.
 func (s *Service) erase(ctx context.Context, scope memory.Scope, ids []string) (n int, err error) {
 	q := memory.FactQuery{Reach: scope.Only(), Untrusted: true, Closed: true}
 	if ids == nil {
@@ -112,21 +116,21 @@ func (s *Service) erase(ctx context.Context, scope memory.Scope, ids []string) (
 	if err != nil {
 		return 0, err
 	}
+	for q.IDs = range slices.Chunk(older, memory.MaxBatch) {
+		if _, err := s.memory.Erase(ctx, q); err != nil {
+			return 0, err
+		}
+	}
 	for q.IDs = range slices.Chunk(ids, memory.MaxBatch) {
 		removed, err := s.memory.Erase(ctx, q)
 		if n += removed; err != nil {
 			return n, err
 		}
 	}
-	for q.IDs = range slices.Chunk(older, memory.MaxBatch) {
-		if _, err := s.memory.Erase(ctx, q); err != nil {
-			return n, err
-		}
-	}
 	return n, nil
 }
 
-// replaced returns the ids of the facts that facts have replaced, and of those that these have replaced.
+// replaced returns the ids of the facts that the given facts superseded, directly or through others, the oldest first.
 func (s *Service) replaced(ctx context.Context, q memory.FactQuery, by []string) (ids []string, err error) {
 	older := map[string][]string{}
 	q.Limit = -1
@@ -143,6 +147,7 @@ func (s *Service) replaced(ctx context.Context, q memory.FactQuery, by []string)
 		delete(older, by[0])
 		ids, by = append(ids, next...), append(slices.Clone(by[1:]), next...)
 	}
+	slices.Reverse(ids)
 	return ids, nil
 }
 

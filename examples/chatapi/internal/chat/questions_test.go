@@ -40,7 +40,7 @@ var judged = map[string]questiontest.Judgement{
 	"chatapi-09": {Refused: true, Right: []string{"no passage"}, Wrong: []string{"handbook"}},
 	"chatapi-10": {Right: []string{"Plan: team", "37"}, Wrong: []string{"pro", ".md"}},
 	"chatapi-11": {Right: []string{"I will remember", "Lisbon"}},
-	"chatapi-12": {Right: []string{"I forgot:", "you are allergic to peanuts", "still have the words"}},
+	"chatapi-12": {Right: []string{"This will forget, for ever:", "allergic to peanuts", `Answer "yes"`}},
 }
 
 // talk says something as a user in a conversation, learns what was said, and returns the answer.
@@ -93,6 +93,10 @@ func TestQuestions(t *testing.T) {
 		got := talk(t, s, sessions, user, q.Conversation, q.Text)
 		judged[q.ID].Check(t, q, got, strings.Contains(got, offline.NoPassage))
 	}
+	got := talk(t, s, sessions, "ann", "chatapi-k", "yes")
+	for _, part := range []string{"I forgot:", "you are allergic to peanuts", "still have the words"} {
+		assert.Contains(t, got, part)
+	}
 	assert.NotContains(t, talk(t, s, sessions, "ann", "after", "what am I allergic to?"), "peanuts", "what was forgotten is told")
 }
 
@@ -115,6 +119,8 @@ func TestForget(t *testing.T) {
 	require.ElementsMatch(t, []string{"my address is Elm Road 5", "I live in Oslo", "My dog is called Rex"}, facts("ann"))
 	assert.Contains(t, talk(t, s, sessions, "ann", "ann", "forget my cat"), "I forgot nothing")
 	got := talk(t, s, sessions, "ann", "ann", "Please forget my address")
+	assert.Contains(t, got, "This will forget, for ever:\n- my address is Elm Road 5\n")
+	got = talk(t, s, sessions, "ann", "ann", "yes")
 	assert.Contains(t, got, "I forgot:\n- your address is Elm Road 5")
 	assert.NotContains(t, got, "Oslo")
 	assert.ElementsMatch(t, []string{"I live in Oslo", "My dog is called Rex"}, facts("ann"))
@@ -226,7 +232,8 @@ func TestForgetWhileTurnsWait(t *testing.T) {
 	_, warning, err := s.ForgetFacts(ctx, ann, "")
 	require.Error(t, err)
 	assert.Contains(t, warning, "still to be learned")
-	snap, _ := say(t, s, session, "Forget my dog.")
+	_, session = say(t, s, session, "Forget my dog.")
+	snap, _ := say(t, s, session, "yes")
 	m, _ := agent.Messages.Last(snap)
 	assert.Contains(t, m.Text(), "I forgot:\n- your dog is called Rex")
 	assert.Contains(t, m.Text(), "still to be learned")

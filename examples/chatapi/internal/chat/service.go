@@ -103,7 +103,7 @@ func (s *Service) compile(model llm.Model, o graph.Options) (*graph.Graph, error
 	if err != nil {
 		return nil, err
 	}
-	options.Tools = approval()
+	options.Tools.Approval.Rule = tools.Named(ForgetTool) // nothing brings a fact back
 	bot, err := agent.New("assistant", model, set, options)
 	if err != nil {
 		return nil, err
