@@ -73,8 +73,9 @@ func rules(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
 	}
 }
 
+// user names the owner of the thread, also if an operator runs it.
 func user(ctx context.Context) string {
-	if id := server.UserID(ctx); id != "" {
+	if id := server.ThreadOwner(ctx); id != "" {
 		return id
 	}
 	return "you"

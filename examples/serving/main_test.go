@@ -46,7 +46,11 @@ func TestUsersSeeTheirOwnThreads(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, ask("three", http.MethodDelete, "/threads/"+thread, "").Code)
 	assert.Equal(t, http.StatusNotFound, ask("four", http.MethodDelete, "/threads/"+thread, "").Code)
 	for token, status := range map[string]int{"two": 404, "three": 404, "four": 200} {
-		assert.Equal(t, status, ask(token, http.MethodPost, "/threads/"+thread+"/runs/wait", run).Code, token)
+		w := ask(token, http.MethodPost, "/threads/"+thread+"/runs/wait", run)
+		assert.Equal(t, status, w.Code, token)
+		if status == http.StatusOK {
+			assert.Contains(t, w.Body.String(), "This is message 3 of the thread. Its 2 words, for ann, in reverse: two one", "an operator answers for the owner")
+		}
 	}
 	assert.Equal(t, http.StatusOK, ask("three", http.MethodGet, "/metrics", "").Code)
 	assert.Equal(t, http.StatusForbidden, ask("one", http.MethodGet, "/metrics", "").Code)

@@ -90,7 +90,7 @@ g, rect.type { animation-duration: %.1fs; animation-delay: -%.1fs; animation-ite
 	return b.Bytes()
 }
 
-// Check compares the picture with a file, or writes the file. The label describes the picture to who cannot see it.
+// Check compares the picture with a file, or writes the file. The label describes the picture for people who cannot see it.
 func (p *Picture) Check(tb testing.TB, path, label string, write bool) {
 	tb.Helper()
 	got := p.svg(label)

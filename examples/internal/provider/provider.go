@@ -1,5 +1,5 @@
 // Package provider is a model of a provider with an HTTP API of its own. It shows all that a provider
-// needs: messages and tools on the wire, a stream of text and tool calls, the usage, and errors.
+// needs: text and tools on the wire, a stream of text and tool calls, the usage, and errors.
 package provider
 
 import (
@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"iter"
 	"net/http"
@@ -25,6 +26,9 @@ type Model struct {
 func (m *Model) ModelName() llm.ModelName { return llm.ModelName{Provider: "acme", Model: m.Name} }
 
 // docs:begin stream
+
+// maxEvent bounds the length of an event, in bytes. A longer event is malformed.
+const maxEvent = 1 << 20
 
 // Stream asks the model.
 func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
@@ -47,18 +51,15 @@ func (m *Model) stream(ctx context.Context, r llm.Request, yield func(llm.Chunk,
 		return false, err
 	}
 	defer resp.Body.Close()
-	lines := bufio.NewReader(resp.Body)
-	for {
-		line, err := lines.ReadBytes('\n')
-		if err == io.EOF {
-			err = io.ErrUnexpectedEOF // the last event of the API is "end"
-		}
-		if err != nil {
-			return false, llm.Classify(llm.Error{Provider: "acme", Err: err})
-		}
+	lines := bufio.NewScanner(resp.Body)
+	lines.Buffer(nil, maxEvent)
+	for lines.Scan() {
 		var e event
-		if err := json.Unmarshal(line, &e); err != nil {
-			return false, llm.Classify(llm.Error{Provider: "acme", Message: "an event is not JSON", Err: err})
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			if lines.Err() != nil {
+				break // the connection broke within the event
+			}
+			return false, llm.Classify(llm.Error{Provider: "acme", Kind: llm.ErrMalformed, Message: "an event is not JSON", Err: err})
 		}
 		chunk := e.chunk()
 		if !yield(chunk, nil) {
@@ -67,6 +68,14 @@ func (m *Model) stream(ctx context.Context, r llm.Request, yield func(llm.Chunk,
 		if chunk.Kind == llm.ChunkEnd {
 			return false, nil
 		}
+	}
+	switch err := lines.Err(); {
+	case err == nil: // the last event of the API is "end"
+		return false, llm.Classify(llm.Error{Provider: "acme", Err: io.ErrUnexpectedEOF})
+	case errors.Is(err, bufio.ErrTooLong):
+		return false, llm.Classify(llm.Error{Provider: "acme", Kind: llm.ErrMalformed, Message: "an event is too long", Err: err})
+	default:
+		return false, llm.Classify(llm.Error{Provider: "acme", Err: err})
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -96,4 +98,35 @@ func TestStatusIsAKindOfError(t *testing.T) {
 	require.ErrorAs(t, err, &e)
 	assert.Equal(t, 7*time.Second, e.RetryAfter)
 	assert.Equal(t, http.StatusTooManyRequests, e.Status)
+}
+
+// A stream is read to its last event, and no event takes more memory than the bound.
+func TestStreamsOfOtherForms(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, events string
+		length       int // that the answer claims, or 0
+		want         error
+	}{
+		{name: "the last event has no newline", events: `{"text":"Hello."}` + "\n" + `{"end":"stop"}`},
+		{name: "an event without an end", events: `{"text":"` + strings.Repeat("long ", 1<<20), want: llm.ErrMalformed},
+		{name: "an event that is not JSON", events: "Hello.\n", want: llm.ErrMalformed},
+		{name: "a connection that breaks within an event", events: `{"text":"Hel`, length: 100, want: llm.ErrTransport},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				if tt.length > 0 {
+					w.Header().Set("Content-Length", strconv.Itoa(tt.length))
+				}
+				_, _ = io.WriteString(w, tt.events) // the model may have left
+			}))
+			defer server.Close()
+			got, err := llm.Generate(t.Context(), &provider.Model{URL: server.URL}, llm.Request{Messages: []llm.Message{llm.User("Hi")}})
+			require.ErrorIs(t, err, tt.want)
+			if tt.want == nil {
+				assert.Equal(t, "Hello.", got.Text())
+			}
+		})
+	}
 }

@@ -18,7 +18,7 @@ type Question struct {
 
 // A Judgement is what is known of the right answer to a question.
 type Judgement struct {
-	// Right are parts of the answer, and Wrong are not.
+	// The answer has all texts of Right and none of Wrong.
 	Right, Wrong []string
 	// Refused says that the example refuses to answer, honestly.
 	Refused bool

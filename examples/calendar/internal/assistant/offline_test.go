@@ -166,6 +166,12 @@ I found:
   - Monday 30 November at 9:15 AM: Stand-up
 > delete the opera
 I found no event for 'opera', so I did nothing about it.
+> schedule A4 printing tomorrow at 9
+I've put 'A4 printing' into your calendar for Sunday at 9:00 AM.
+> delete the A4 printing
+This will delete the calendar event: 'A4 printing' on Sunday at 9:00 AM. Confirm? (yes/no)
+> yes
+I've deleted your A4 printing that was scheduled for Sunday at 9:00 AM.
 `,
 		"mail": `
 > any unread mail?
@@ -178,7 +184,9 @@ Your mail:
   - John Doe <john@example.com>: Slides for our meeting (unread)
   - Library <desk@library.example>: A book is due
 
-I can not select these by a time, so this is the whole list.
+I can not select these by a time, so this is the whole list of the folder inbox.
+> show my sent mail
+There is no such mail.
 > read the mail from Ann
 'Lunch?' from Ann Lee <ann@example.com>
 Shall we have lunch next week? Tuesday would suit me.
@@ -186,6 +194,23 @@ Shall we have lunch next week? Tuesday would suit me.
 This will send a mail to ann@example.com: 'Tuesday at noon, and bring the …', which says: Tuesday at noon, and bring the book. Confirm? (yes/no)
 > yes
 I've sent your mail to ann@example.com.
+> show my sent mail
+Your mail:
+  - to ann@example.com: Tuesday at noon, and bring the …
+> list my sent mail about slides
+Your mail:
+  - to ann@example.com: Tuesday at noon, and bring the …
+
+I can not select these by slides, so this is the whole list of the folder sent.
+> is there mail sent by Ann?
+Your mail:
+  - Ann Lee <ann@example.com>: Lunch?
+  - John Doe <john@example.com>: Slides for our meeting (unread)
+  - Library <desk@library.example>: A book is due
+
+I can not select these by sent and by and Ann, so this is the whole list of the folder inbox.
+> any archived mail?
+There is no such mail.
 > send a mail to Zoe saying hi
 I know no mail address of Zoe. Tell me one, and I will write.
 > delete the mail from John
@@ -204,14 +229,25 @@ Your tasks:
 I can not select these by due and a time, so this is the whole list.
 > remind me to buy milk by Monday
 I've added the task 'buy milk', due 2026-11-23.
+> remind me to water the plants tomorrow morning
+I've added the task 'water the plants (morning)', due 2026-11-22.
+> remind me to call Bob in the afternoon
+I've added the task 'call Bob (afternoon)'.
+> remind me to read on Monday morning at 9
+I've added the task 'read', due 2026-11-23 at 09:00.
+> add a task to pay the rent by 31 November
+There is no such day: 'by 31 November'. Tell me all of it again with another day.
 > complete the task library book
 I've completed the task 'Return the library book'.
 > delete the task slides
 I did not understand 'delete the task slides'. I am a set of rules and not a language model: say help to see what I understand.
 > list all my tasks
 Your tasks:
+  - water the plants (morning) (due 2026-11-22)
   - buy milk (due 2026-11-23)
+  - read (due 2026-11-23 at 09:00)
   - Prepare the slides for John
+  - call Bob (afternoon)
   - Return the library book (done)
 `,
 		"several": `

@@ -122,7 +122,7 @@ func (d *Desk) describeRow(ctx context.Context, a tools.Action, row func(tx *sql
 	return verb(a.Tool) + " " + text, err
 }
 
-// changes shows the arguments but for the id, with a start in other words if these are not empty.
+// changes lists the arguments in parentheses, without the id. If start is not empty, it replaces the argument start.
 func (d *Desk) changes(arguments json.RawMessage, id, start string) string {
 	var all map[string]any
 	if json.Unmarshal(arguments, &all) != nil {

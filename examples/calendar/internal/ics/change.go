@@ -53,8 +53,8 @@ type Change struct {
 
 // Apply returns an event with a change.
 //
-// Without an end it lasts as long as before, but for an hour if it lasted whole days and begins at a time. A day alone
-// leaves the time of day, or whole days, as they are. A start and an end that are days make it an event of whole days.
+// Without an end, the event keeps its length. A whole-day event that gets a time lasts one hour. A day alone leaves the
+// time of day, or whole days, as they are. A start and an end that are days make it an event of whole days.
 func (change Change) Apply(e Event) Event {
 	for _, part := range []struct{ to, from *string }{{&e.Title, change.Title}, {&e.Place, change.Place}, {&e.Notes, change.Notes}} {
 		if part.from != nil {
@@ -118,8 +118,8 @@ func (change Change) day(e *Event) {
 	e.End = e.Start.Add(long)
 }
 
-// Midnight returns the beginning of the day that is some days after that of a time. Where clocks change at midnight, the
-// day begins at another hour.
+// Midnight returns the start of the day of t plus a number of days. Where clocks change at midnight, the day begins at
+// another hour.
 func Midnight(t time.Time, days int) time.Time {
 	y, m, n := t.Date()
 	begin := time.Date(y, m, n+days, 0, 0, 0, 0, t.Location())

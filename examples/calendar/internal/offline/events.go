@@ -19,7 +19,7 @@ func (d *dialog) event(c clause) ([]act, error) {
 	for _, text := range said {
 		w := timesOf(text, d.now)
 		if w.wrong != "" {
-			return nil, blocker(fmt.Sprintf("There is no such day: '%s'. Tell me all of it again with another day.", w.wrong))
+			return nil, noSuchDay(w.wrong)
 		}
 		if odd := w.odd(); odd != "" {
 			return nil, notUnderstood(odd)
@@ -37,6 +37,11 @@ func (d *dialog) event(c clause) ([]act, error) {
 // notUnderstood names words about time.
 func notUnderstood(words string) blocker {
 	return blocker(fmt.Sprintf("I did not understand the time '%s', so I did nothing. Tell me all of it again with a day and a time such as 9:30.", words))
+}
+
+// noSuchDay names a date that no calendar has.
+func noSuchDay(words string) blocker {
+	return blocker(fmt.Sprintf("There is no such day: '%s'. Tell me all of it again with another day.", words))
 }
 
 func (d *dialog) showEvents(c clause) error {

@@ -16,7 +16,9 @@ type item struct {
 	When    string `json:"when"`
 	Start   string `json:"start"`
 	End     string `json:"end"`
+	Folder  string `json:"folder"`
 	From    string `json:"from"`
+	To      string `json:"to"`
 	Place   string `json:"place"`
 	Due     string `json:"due"`
 	Done    string `json:"done"`
@@ -43,6 +45,8 @@ func (i item) line() string {
 	switch {
 	case i.Event != "":
 		return i.When + ": " + i.at()
+	case i.Folder == "sent":
+		return fmt.Sprintf("to %s: %s", i.To, i.Subject)
 	case i.Mail != 0 && i.Unread:
 		return fmt.Sprintf("%s: %s (unread)", i.From, i.Subject)
 	case i.Mail != 0:

@@ -104,14 +104,13 @@ func (d *dialog) clause(c clause) ([]act, error) {
 	case listEvents, searchEvents, freeTime, createEvent, moveEvent, deleteEvent:
 		return d.event(c)
 	case listMail:
-		d.notSelected(c, "inbox", "unread", "new", "check", "there")
-		return nil, d.show("mail", "list", object{"unread": strings.Contains(strings.ToLower(c.text), "unread")})
+		return nil, d.listMail(c)
 	case readMail:
 		return d.change(c, "mail", "get")
 	case sendMail:
 		return d.sendMail(c)
 	case listTasks:
-		d.notSelected(c, "open", "left", "do")
+		d.notSelected(c, "the whole list", "open", "left", "do")
 		return nil, d.show("task", "list", object{"done": strings.Contains(strings.ToLower(c.text), "all")})
 	case createTask:
 		return d.createTask(c)
@@ -123,15 +122,29 @@ func (d *dialog) clause(c clause) ([]act, error) {
 	return nil, blocker(fmt.Sprintf("I did not understand '%s'. I am a set of rules and not a language model: say help to see what I understand.", c.text))
 }
 
-// notSelected notes the conditions of a list that it does not select by.
-func (d *dialog) notSelected(c clause, known ...string) {
+// inFolder finds the name of a folder of the mail.
+var inFolder = regexp.MustCompile(`(?i)\b(sent|archive)d? (` + mails + `)\b`)
+
+// listMail lists the mail of a folder.
+func (d *dialog) listMail(c clause) error {
+	params := object{"folder": "inbox", "unread": strings.Contains(strings.ToLower(c.text), "unread")}
+	if found := inFolder.FindStringSubmatch(c.text); found != nil {
+		params["folder"] = strings.ToLower(found[1])
+		c.text = inFolder.ReplaceAllString(c.text, "$2")
+	}
+	d.notSelected(c, fmt.Sprintf("the whole list of the folder %s", params["folder"]), "inbox", "unread", "new", "check", "there")
+	return d.show("mail", "list", params)
+}
+
+// notSelected notes the conditions that do not select from a list. The list has a name.
+func (d *dialog) notSelected(c clause, list string, known ...string) {
 	w := timesOf(c.text, d.now)
 	rest := slices.DeleteFunc(strings.Fields(condition(w.rest)), func(word string) bool { return slices.Contains(known, strings.ToLower(word)) })
 	if w.any() {
 		rest = append(rest, "a time")
 	}
 	if len(rest) > 0 {
-		d.notes = append(d.notes, fmt.Sprintf("I can not select these by %s, so this is the whole list.", strings.Join(rest, " and ")))
+		d.notes = append(d.notes, fmt.Sprintf("I can not select these by %s, so this is %s.", strings.Join(rest, " and "), list))
 	}
 }
 
@@ -195,17 +208,21 @@ func (d *dialog) chosen(category, topic string, params object) (item, error) {
 	return item{}, blocker(text)
 }
 
-// createTask adds a task. A part of a day is a part of its title.
+// createTask adds a task. A part of a day stands in its title, because a task is due on a day or at a time.
 func (d *dialog) createTask(c clause) ([]act, error) {
 	w := timesOf(c.fields["topic"], d.now)
-	params := object{"title": unquote(ends.ReplaceAllString(w.rest, ""))}
+	title := unquote(ends.ReplaceAllString(w.rest, ""))
+	if w.part != "" && !w.clock {
+		title += " (" + w.part + ")"
+	}
+	params := object{"title": title}
 	switch {
+	case w.wrong != "":
+		return nil, noSuchDay(w.wrong)
 	case w.odd() != "":
 		return nil, notUnderstood(w.odd())
 	case w.clock:
 		params["due"] = w.from.Format(localTime)
-	case w.part != "":
-		return nil, notUnderstood(w.part)
 	case w.day:
 		params["due"] = w.to.Format(time.DateOnly)
 	}

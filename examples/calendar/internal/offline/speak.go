@@ -120,9 +120,9 @@ func (s step) about(steps []step) item {
 	return want
 }
 
-// lower makes a title a part of a sentence, unless it begins with capitals.
+// lower makes a title a part of a sentence, if its second letter is a small one: not "IT review", and not "A4 paper".
 func lower(title string) string {
-	if len(title) > 1 && strings.ToLower(title[1:2]) == title[1:2] {
+	if len(title) > 1 && title[1] >= 'a' && title[1] <= 'z' {
 		return strings.ToLower(title[:1]) + title[1:]
 	}
 	return title

@@ -60,11 +60,11 @@ var shapes = func() []rule {
 		{createTask, `^(?:add|create|make|new|put)` + the + ` ` + todos + `(?: to| for|:| called| named)? (?P<topic>.+)$`},
 		{createTask, `^remind me(?: to| about)? (?P<topic>.+)$`},
 		{completeTask, `^(?:complete|finish)` + the + `(?: ` + todos + `)?` + about + ` (?P<topic>.+)$`},
-		{listTasks, `^(?:what|which|show|list|do i have|my)\b(?P<topic>.*) (?:` + todos + `|to do)\b(?P<more>.*)$`},
+		{listTasks, `^(?:what|which|show|list|do i have|my)\b.* (?:` + todos + `|to do)\b`},
 
 		{sendMail, `^(?:send|write)` + the + `(?: ` + mails + `)?(?: to)? (?P<who>\S+@\S+?|\w+)(?: a(?:n)? ` + mails + `)?(?:,? about (?P<subject>.+?))?(?:,? ?(?:saying|that says|:) ?(?P<body>.+))?$`},
 		{readMail, `^(?:read|open|show)` + the + ` ` + mails + ` ?(?:from|by|about) (?P<topic>.+)$`},
-		{listMail, `^(?:what|which|show|list|check|any|do i have|is there|my)\b(?P<topic>.*) ?\b(?:` + mails + `|inbox)\b(?P<more>.*)$`},
+		{listMail, `^(?:what|which|show|list|check|any|do i have|is there|my)\b.*\b(?:` + mails + `|inbox)\b`},
 		{unknown, `\b(?:` + mails + `|` + todos + `)\b`},
 
 		{freeTime, `^(?:when am i|am i|when are we|is there|find|do i have|show)\b.*\bfree\b`},
