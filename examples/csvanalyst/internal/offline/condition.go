@@ -122,12 +122,12 @@ func (q *question) readComparison(i int, c *column) (*column, int) {
 			return c, 0
 		}
 	}
-	isTime := op == "between" || set("after before since until")[strings.ToLower(q.at(i).text)] || q.isPeriod(i+1, c)
-	if of := q.dateColumn(c); isTime && of != nil && of.takes(value) && of.takes(last) {
+	ofTime := timeWord(q.at(i))
+	if of := q.dateColumn(c); (ofTime || q.mayBeTime(i, c)) && of != nil && of.takes(value) && of.takes(last) {
 		q.addTimes(of, op, value, last)
 		return of, n
 	}
-	if value.kind != numeral || last.kind != numeral || c != nil && !c.number() {
+	if ofTime || value.kind != numeral || last.kind != numeral || c != nil && !c.number() {
 		return c, 0
 	}
 	c, more := q.numberColumn(i, n, c)
@@ -141,6 +141,14 @@ func (q *question) readComparison(i int, c *column) (*column, int) {
 	}
 	return c, n + more
 }
+
+// mayBeTime reports whether the comparison at i may be one of times.
+func (q *question) mayBeTime(i int, c *column) bool {
+	return q.at(i).op == "between" || q.isPeriod(i+1, c)
+}
+
+// timeWord reports whether a comparison is one of times only.
+func timeWord(t token) bool { return set("after before since until")[strings.ToLower(t.text)] }
 
 // numberColumn returns the column of a comparison at i that has n tokens: c, or the unit behind it as in "60 minutes",
 // or the column before it, or the only one of money or of numbers. It also returns the number of tokens of the unit.

@@ -14,6 +14,8 @@ type (
 		csvdb.Column
 		// key says that the column has numbers and is called as the file is, so that they are those of the rows.
 		key bool
+		// rows says that each row has another text in the column, which is called as the file is: it also names the rows.
+		rows bool
 	}
 	file struct {
 		ID       string   `json:"resourceId"`

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weft-go/weft/examples/csvanalyst/internal/csvdb"
 	"github.com/weft-go/weft/examples/internal/rules"
 	"github.com/weft-go/weft/llm"
 )
@@ -77,7 +78,8 @@ func filesOf(prompt string) (out []file) {
 		}
 		for i := range f.Columns {
 			c := &f.Columns[i]
-			c.key = c.number() && slices.Equal(stems(c.Name), stems(f.bareName()))
+			named := slices.Equal(stems(c.Name), stems(f.bareName()))
+			c.key, c.rows = named && c.number(), named && c.Type == csvdb.Text && c.Unique
 		}
 		out = append(out, f)
 	}

@@ -258,7 +258,7 @@ func (q *question) doubtFilter(i int) {
 		i++
 	}
 	t := q.at(i)
-	isTime := set("after before since until")[strings.ToLower(t.text)] || q.at(i+1).kind == period
+	isTime := timeWord(t) || q.at(i+1).kind == period
 	ofRows := q.figures[len(q.figures)-1].Function == "count" && len(q.groups) == 0
 	if t.kind == comparison && !isTime && !ofRows {
 		q.doubt(noFilter)
@@ -276,27 +276,42 @@ func (q *question) howMany(t token) figure {
 	return newFigure("sum", t.column.Name)
 }
 
-// readColumn reads a column that no condition and no group needs: "how many customers" counts different customers.
+// readColumn reads a column that no condition and no group needs.
 func (q *question) readColumn(i int) int {
-	t := q.at(i)
+	t, last := q.at(i), len(q.figures)-1
 	if t.kind != columnName {
 		return 0
 	}
-	last := len(q.figures) - 1
-	switch before := q.at(i - 1); {
-	case last < 0:
-	case before.kind == function && before.op == "count" && t.before == "" && !t.column.dated():
-		q.figures[last] = q.howMany(t)
+	switch {
+	case last >= 0:
+		if q.serves(&q.figures[last], t, q.at(i-1)) {
+			return 1
+		}
+	case len(q.ends) == 0:
+	case t.column.rows: // "the most teams"
 		return 1
-	case q.figures[last].Column == "" && q.figures[last].Function != "count" && t.column.quantity():
-		q.figures[last].Column = t.column.Name
-		return 1
+	case t.before == "and" && t.column.quantity(): // "highest score and wins"
+		q.doubt("I can answer for one superlative at a time. Ask, for example: the highest " + plain(t.column.Name) + ".")
 	}
 	if set("with have has having")[t.before] { // "orders with notes": those that have some, or the column?
 		return 0
 	}
 	q.columns = append(q.columns, t.column)
 	return 1
+}
+
+// serves reports whether a column behind a figure belongs to it: "how many customers" counts different customers.
+func (q *question) serves(f *figure, t, before token) bool {
+	switch {
+	case before.kind == function && before.op == "count" && t.before == "" && !t.column.dated():
+		*f = q.howMany(t)
+	case t.column.rows && before.kind != joint && (f.Function == "count" || f.Column != ""): // "how many active teams"
+	case f.Column == "" && f.Function != "count" && t.column.quantity():
+		f.Column = t.column.Name
+	default:
+		return false
+	}
+	return true
 }
 
 // readRest reads words without a place of their own, such as words for rows.
