@@ -102,6 +102,11 @@ type verdict struct {
 	Reason   string `json:"reason,omitempty"`
 }
 
+type verdicts struct {
+	Names []verdict `json:"names"`
+	Inner *verdicts `json:"inner"`
+}
+
 // A lenient verdict decides itself what it reads.
 type lenient struct{ Approved bool }
 
@@ -121,8 +126,10 @@ func (l lenient) MarshalJSON() ([]byte, error) {
 func TestAnswerThatDoesNotFitItsTypeIsRefused(t *testing.T) {
 	t.Parallel()
 	const open = "cannot be read, and the question is open again: "
-	refusesAnswer[verdict](t, `{"approve":true}`, open+`a graph_test.verdict has no field "approve"; did you mean "approved"?`)
-	refusesAnswer[[]verdict](t, `[{"approved":true,"x":1}]`, open+`a []graph_test.verdict has no field "x"`)
+	refusesAnswer[verdict](t, `{"approve":true}`, open+`want a graph_test.verdict, got the unknown field "approve"; did you mean "approved"?`)
+	refusesAnswer[[]verdict](t, `[{"approved":true,"x":1}]`, open+`want a []graph_test.verdict, got the unknown field "x"`)
+	refusesAnswer[verdicts](t, `{"names":[{"approve":true}]}`, open+`want a graph_test.verdicts, got the unknown field "approve"; did you mean "approved"?`)
+	refusesAnswer[verdicts](t, `{"inner":{"names":[],"nemas":[]}}`, open+`want a graph_test.verdicts, got the unknown field "nemas"; did you mean "names"?`)
 	refusesAnswer[verdict](t, `"yes"`, open+"want a graph_test.verdict, got a string")
 	refusesAnswer[verdict](t, `{"approved":"yes"}`, open+`want a bool in the field "approved", got a string`)
 	refusesAnswer[verdict](t, `[true]`, open+"want a graph_test.verdict, got an array")

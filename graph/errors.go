@@ -126,7 +126,7 @@ type PanicError struct {
 	// Value is the argument of panic.
 	Value any
 	// Location is the file and line of the code outside Weft that panicked, or that called the
-	// function of Weft that panicked.
+	// function of Weft that panicked. If only Weft's code runs, it is Weft's own line.
 	Location string
 	// Stack is the stack of the goroutine that panicked.
 	Stack []byte

@@ -49,7 +49,8 @@ func (m Message) PassedOver() []PassedOver {
 // context, because a request that is too long for one model, or is rejected by its
 // filter, can succeed with another model.
 //
-// [Message.PassedOver] of a reply returns the models that failed. If every model fails, the error joins a [*ModelError] for each.
+// [Message.PassedOver] of a reply returns the models that failed. If every model fails, the
+// error joins a [*ModelError] for each.
 //
 // After Fallback has passed on a chunk it does not ask another model, and returns the
 // error. To fall back after a stream that breaks off, wrap the inner model in a [Retry]

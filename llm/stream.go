@@ -37,8 +37,8 @@ func Generate(ctx context.Context, m Model, r Request) (Message, error) {
 // An error is in the last pair. It wraps [ErrInvalid] if the request is not valid,
 // [ErrEmpty] if the stream had no content, and [ErrMalformed] if the chunks do not form a
 // message. If the stream broke off, which means that it has no chunk of kind ChunkEnd, the
-// error also wraps [io.ErrUnexpectedEOF]. If ctx is done, it wraps ctx.Err() and its cause, even if the model reports no
-// error. Errors of the model are passed on unchanged.
+// error also wraps [io.ErrUnexpectedEOF]. If ctx is done, it wraps ctx.Err() and its cause,
+// even if the model reports no error. Errors of the model are passed on unchanged.
 func Stream(ctx context.Context, m Model, r Request, reply *Message) iter.Seq2[Chunk, error] {
 	return stream(ctx, wrapped(ctx, m), r, reply)
 }

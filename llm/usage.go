@@ -9,8 +9,8 @@ type Usage struct {
 	Input int64 `json:"input"`
 	// Output is the number of tokens that the model wrote, with its reasoning.
 	Output int64 `json:"output"`
-	// Total is the sum of Input and Output. In the chunks of a model, it can be zero;
-	// [Stream] then sets it. A larger total of a provider is kept.
+	// Total is the sum of Input and Output, or more if the provider says so. In the chunks
+	// of a model it can be less: [Stream] raises it to the sum.
 	Total int64 `json:"total"`
 	// Cached is the part of Input that was read from the provider's cache.
 	Cached int64 `json:"cached,omitempty"`

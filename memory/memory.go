@@ -331,6 +331,9 @@ func (m *Memory) Clear(ctx context.Context, q FactQuery) (int, error) {
 // Erase removes the facts that a query selects with their histories, as [Memory.Clear] deletes them, and returns
 // their number. The facts that they superseded stay, unless the query selects them too; see
 // [driver.FactQuery.Closed]. A fact that is deleted already is not found: [Memory.Forget] removes its history.
+//
+// Unlike [Memory.Forget], Erase records no time. A fact can be learned again from a turn that waits, or from a
+// stored conversation.
 func (m *Memory) Erase(ctx context.Context, q FactQuery) (int, error) {
 	n, err := m.clear(ctx, q, Erase)
 	if err != nil {

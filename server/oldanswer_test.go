@@ -120,7 +120,7 @@ func TestAThreadWaitsAfterARefusedAnswerOrInput(t *testing.T) {
 	for _, refused := range []struct{ body, why string }{
 		{`"command":{"resume":true}`, "want a server_test.shipping, got a bool"},
 		{`"command":{"resume":{"` + id + `":"yes"}}`, "want a server_test.shipping, got a string"},
-		{`"command":{"resume":{"approve":true}}`, `a server_test.shipping has no field "approve"; did you mean "approved"?`},
+		{`"command":{"resume":{"approve":true}}`, `want a server_test.shipping, got the unknown field "approve"; did you mean "approved"?`},
 		{`"input":{"order":7}`, "the JSON is not a string"},
 		{`"input":{"odrer":"B"}`, "odrer"},
 		{`"command":{"goto":"nowhere"}`, "nowhere"},

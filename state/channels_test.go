@@ -33,8 +33,8 @@ func concat(current string, update int) (string, error) {
 	return current + strings.Repeat("x", update), nil
 }
 
-// TestChannels proves, for each kind of channel that is stored as long as it is set, that the channel has the expected value
-// after each stage of writes, and that each stage stores the expected changes.
+// TestChannels proves, for each kind of channel that is stored as long as it is set, that the channel has
+// the expected value after each stage of writes, and that each stage stores the expected changes.
 func TestChannels(t *testing.T) {
 	t.Parallel()
 	last := state.Last[int]("c")

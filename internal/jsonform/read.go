@@ -67,24 +67,34 @@ func explain(err error, t reflect.Type) error {
 		return fmt.Errorf("want %s%s, got %s", WithArticle(e.Type.String()), at, got)
 	}
 	if quoted, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-		return fmt.Errorf("%s has no field %s%s", WithArticle(t.String()), quoted, suggest.For(strings.Trim(quoted, `"`), keysOf(t)))
+		keys := keysOf(t, map[reflect.Type]bool{}) // encoding/json does not say which struct lacks the field
+		return fmt.Errorf("want %s, got the unknown field %s%s", WithArticle(t.String()), quoted, suggest.For(strings.Trim(quoted, `"`), keys))
 	}
 	return err
 }
 
-// keysOf returns the JSON names of the fields of a struct type, or of the struct type of its elements.
-func keysOf(t reflect.Type) []string {
-	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Array {
-		t = t.Elem()
-	}
-	if t.Kind() != reflect.Struct {
+// keysOf returns the JSON names of the fields of all struct types in t, except of those in seen. It adds the
+// types to seen.
+func keysOf(t reflect.Type, seen map[reflect.Type]bool) (keys []string) {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		return keysOf(t.Elem(), seen)
+	case reflect.Struct:
+	default:
 		return nil
 	}
-	var keys []string
+	if seen[t] || hooksOf(t).reads {
+		return nil
+	}
+	seen[t] = true
 	for _, f := range fieldsOf(t) {
+		if f.skipped || f.lost {
+			continue
+		}
 		if f.key != "" {
 			keys = append(keys, f.key)
 		}
+		keys = append(keys, keysOf(t.Field(f.index).Type, seen)...)
 	}
 	return keys
 }

@@ -36,8 +36,7 @@ func allowed(length int) int {
 // distance returns the number of bytes to insert, remove or replace, and of neighbours to swap,
 // to turn one string into the other.
 func distance(a, b string) int {
-	var before []int // the row above the row above
-	above, row := make([]int, len(b)+1), make([]int, len(b)+1)
+	before, above, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1) // before is the row above above
 	for j := range above {
 		above[j] = j
 	}
@@ -53,7 +52,7 @@ func distance(a, b string) int {
 				row[j+1] = min(row[j+1], before[j-1]+1)
 			}
 		}
-		before, above, row = above, row, make([]int, len(b)+1)
+		before, above, row = above, row, before
 	}
 	return above[len(b)]
 }

@@ -9,5 +9,8 @@
 //		})
 //	}
 //
+// The model must stream: it yields text before the reply is complete. Test what the model sends to the provider
+// yourself; Run does not check requests.
+//
 // A complete provider with its test is in docs/howto/add-a-provider.md.
 package modeltest

@@ -3,7 +3,9 @@ package modeltest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/weft-go/weft/llm"
 )
@@ -21,8 +23,9 @@ const (
 	Hang  Scene = "hang"  // streams "Hello, ", and then nothing until the request ends
 )
 
-// Run checks that a model keeps the rules of [llm.Model] and [llm.Chunk]. The function returns
-// the model, connected to a provider that plays the scene for each request.
+// Run checks that a model keeps the rules of [llm.Model] and [llm.Chunk], and that it yields text
+// before the reply is complete. The function returns the model, connected to a provider that plays
+// the scene for each request. Run does not check what the model sends to the provider.
 func Run(t *testing.T, newModel func(*testing.T, Scene) llm.Model) {
 	for _, test := range []struct {
 		scene Scene
@@ -106,16 +109,8 @@ func checkStop(t *testing.T, m llm.Model) {
 }
 
 func checkHang(t *testing.T, m llm.Model) {
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	var last error
-	for chunk, err := range m.Stream(ctx, hello()) {
-		if last = err; err == nil && chunk.Text != "" {
-			cancel() // the model must end now
-		}
-	}
-	if !errors.Is(last, context.Canceled) {
-		t.Errorf("the error of a cancelled request is %v, want the error of the context", last)
+	if err := cancelAtText(t.Context(), m); err != nil {
+		t.Fatal(err)
 	}
 	for _, err := range m.Stream(t.Context(), hello()) {
 		if err != nil {
@@ -123,4 +118,29 @@ func checkHang(t *testing.T, m llm.Model) {
 		}
 		break // a model that calls yield again panics
 	}
+}
+
+// textWait is how long a model may take for its first text.
+const textWait = 10 * time.Second
+
+// cancelAtText cancels a request at its first text. It returns an error if there is no text, or if the stream
+// does not end with the error of the context.
+func cancelAtText(ctx context.Context, m llm.Model) error {
+	ctx, cancel := context.WithTimeout(ctx, textWait)
+	defer cancel()
+	var last error
+	text := false
+	for chunk, err := range m.Stream(ctx, hello()) {
+		if last = err; err == nil && chunk.Text != "" {
+			text = true
+			cancel() // the model must end now
+		}
+	}
+	switch {
+	case !text:
+		return fmt.Errorf("no text before the end of the request after %v: yield each piece of text when it arrives; the last error is %v", textWait, last)
+	case !errors.Is(last, context.Canceled):
+		return fmt.Errorf("the error of a cancelled request is %v, want the error of the context", last)
+	}
+	return nil
 }

@@ -26,8 +26,8 @@ type Options struct {
 	MaxSize int64
 	// Quota limits the documents of a scope.
 	Quota driver.SourceQuota
-	// Reranker, if not nil, orders the best hits of [Base.Search] again. Nil means the Reranker of
-	// [memory.Options].
+	// Reranker orders the best hits of [Base.Search] again. Nil means the Reranker of [memory.Options]; if
+	// that is nil too, the order does not change.
 	Reranker memory.Reranker
 	// Weights are the weights of the signals in a search. Recency uses the age of the source. Importance is
 	// not used.

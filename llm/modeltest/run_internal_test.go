@@ -1,0 +1,52 @@
+package modeltest
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-go/weft/llm"
+)
+
+// TestCancelAtTextNeedsAStream proves that the check of a cancelled request ends and says why, for a model that
+// waits for the whole reply and for one that hides the error of the context.
+func TestCancelAtTextNeedsAStream(t *testing.T) {
+	t.Parallel()
+	model := func(text string, end func(context.Context) error) llm.Model {
+		return llm.ModelFunc(func(ctx context.Context, _ llm.Request) iter.Seq2[llm.Chunk, error] {
+			return func(yield func(llm.Chunk, error) bool) {
+				if text != "" && !yield(llm.Chunk{Kind: llm.ChunkText, Text: text}, nil) {
+					return
+				}
+				<-ctx.Done()
+				yield(llm.Chunk{}, end(ctx))
+			}
+		})
+	}
+	own := func(ctx context.Context) error { return ctx.Err() }
+	hidden := func(context.Context) error { return errors.New("connection closed") }
+	for name, c := range map[string]struct {
+		model llm.Model
+		want  string
+	}{
+		"streams":         {model("Hello, ", own), ""},
+		"does not stream": {model("", own), "no text before the end of the request after 10s"},
+		"hides the error": {model("Hello, ", hidden), "the error of a cancelled request is connection closed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				err := cancelAtText(t.Context(), c.model)
+				if c.want == "" {
+					require.NoError(t, err)
+					return
+				}
+				require.ErrorContains(t, err, c.want)
+			})
+		})
+	}
+}
