@@ -60,8 +60,9 @@ type Options struct {
 	// Authorize decides what a user may do. A [Refusal] is sent to the client; any other error is
 	// logged, and refuses the request with status 403. The filter that it returns is applied to
 	// what the request reads, searches and changes, and stamps new objects. It is called often
-	// and at the same time by several requests. Nil means that a user may use its own objects,
-	// and the assistants of the graphs, and with [PermissionOperate] the threads of all users. The assistants of the graphs are not filtered.
+	// and at the same time by several requests. Nil means that a user may use its own objects
+	// and the assistants of the graphs, and with [PermissionOperate] the threads of all users.
+	// The assistants of the graphs are not filtered.
 	Authorize func(context.Context, Access) (Filter, error)
 	// Hosts are the names by which clients reach the server, as in the Host header, without
 	// ports. Requests with another name are refused, so that a page of another site cannot

@@ -76,6 +76,8 @@ const answerTime = 10 * time.Second
 func (c *call) followAnswer(ctx context.Context, t *servedThreads, thread string) error {
 	r, err := t.newestRun(ctx, thread)
 	switch {
+	case err != nil && !hasStatus(err, http.StatusForbidden, http.StatusNotFound):
+		return fmt.Errorf("the answer is stored, and it is unknown how its run ends: %w", err)
 	case err != nil || r == nil: // the user may not read runs, or the run is removed
 		say(c.out, "The answer is stored, and the server runs the thread on; weft threads show %s prints how it stands.", cell(thread))
 		return nil
@@ -101,7 +103,7 @@ func (c *call) followAnswer(ctx context.Context, t *servedThreads, thread string
 	return nil
 }
 
-// newestRun returns the newest run of a thread when it has ended, or after a while.
+// newestRun returns the newest run of a thread when it has ended, or after a while. It returns nil if there is none.
 func (t *servedThreads) newestRun(ctx context.Context, thread string) (*runView, error) {
 	list, err := t.c.runs(ctx, map[string]any{"thread_id": thread}, 1)
 	if err != nil || len(list) == 0 {
@@ -116,9 +118,10 @@ func (t *servedThreads) newestRun(ctx context.Context, thread string) (*runView,
 			return r, nil
 		case <-time.After(wait):
 		}
-		if r, err = t.c.run(ctx, r.ID); err != nil {
+		if list, err = t.c.runs(ctx, map[string]any{"run_ids": []string{r.ID}}, 1); err != nil || len(list) == 0 {
 			return nil, err
 		}
+		r = &list[0]
 	}
 	return r, nil
 }

@@ -95,6 +95,27 @@ func TestTheLastListIsAskedForAgain(t *testing.T) {
 	assert.EqualValues(t, 3, lists.Load())
 }
 
+func TestAnAnswerDoesNotHideAFaultOfTheServer(t *testing.T) {
+	t.Parallel()
+	for status, code := range map[int]int{http.StatusInternalServerError: exitFailed, http.StatusForbidden: exitDone} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			t.Parallel()
+			m := serve(t)
+			id := m.thread(12)
+			m.through(func(w http.ResponseWriter, r *http.Request, server http.Handler) {
+				if strings.HasPrefix(r.URL.Path, "/weft/runs") {
+					w.WriteHeader(status)
+					return
+				}
+				server.ServeHTTP(w, r)
+			})
+			got, out, errs := m.call("threads", "answer", id, `{"approved":true}`)
+			assert.Equal(t, code, got, errs)
+			assert.Contains(t, out+errs, "he answer is stored, and")
+		})
+	}
+}
+
 func TestADeletedThreadEndsNoList(t *testing.T) {
 	t.Parallel()
 	m := serve(t)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
+	"github.com/weft-go/weft/internal/pgdb"
 	"github.com/weft-go/weft/server/runs/memruns"
 	"github.com/weft-go/weft/server/runs/pgruns"
 )
@@ -93,16 +94,19 @@ func (d *doctor) writable(ctx context.Context, pool *pgxpool.Pool) error {
 	switch {
 	case err == nil:
 		d.ok("writes", "the database takes writes")
-	case ok && refusal.Code == diskFull:
-		d.fault("writes", "enlarge the disk, or free space on it, such as old logs of the database; weft threads prune then makes room for new checkpoints",
-			"the disk of the database is full: %s", refusal.Message)
+	case ok && pgdb.IsFull(refusal):
+		d.fault("writes", "enlarge the disk, or the memory or limit that the text names, or free space, such as that of old logs of the database; weft threads prune then makes room for new checkpoints",
+			"the database is full: %s", refusal.Message)
+	case ok && refusal.Code == noRight:
+		d.ok("writes", "not tried, because the role may not create temporary tables: %s", refusal.Message)
 	default:
 		return err
 	}
 	return nil
 }
 
-const diskFull = "53100"
+// noRight is the code of a statement for which the role has no right.
+const noRight = "42501"
 
 // probe is the number of bytes that weft doctor tries to write.
 const probe = 64 << 10

@@ -101,8 +101,33 @@ func TestDoctorNamesAFullDatabase(t *testing.T) {
 
 	_ = os.WriteFile(filepath.Join(dir, "filler"), make([]byte, 24<<20), 0o600) // it fails when the volume is full
 	d.found = nil
-	only(t, d, "writes", "the disk of the database is full", "enlarge the disk")
+	only(t, d, "writes", "the database is full", "enlarge the disk")
 	require.NoError(t, os.Remove(filepath.Join(dir, "filler")))
 	d.found = nil
 	assert.Empty(t, faultsOf(t, d))
+}
+
+func TestDoctorTriesNoWriteWithoutTheRight(t *testing.T) {
+	t.Parallel()
+	programs, err := fault.Programs(t.Context(), filepath.Join("..", "..", "scripts", "postgres"))
+	require.NoError(t, err)
+	server, err := fault.NewServer(t.Context(), os.TempDir(), programs)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, server.Close()) })
+	require.NoError(t, server.Start(t.Context()))
+	address := server.URL()
+	pgtest.Do(t, address, "REVOKE TEMPORARY ON DATABASE postgres FROM PUBLIC")
+	s, err := pgcheckpoint.Open(t.Context(), address, pgcheckpoint.Options{})
+	require.NoError(t, err)
+	fill(t, s)
+	s.Close()
+	u, err := url.Parse(address)
+	require.NoError(t, err)
+	q := u.Query()
+	q.Set("role", "pg_read_all_data")
+	u.RawQuery = q.Encode()
+	d := &doctor{sample: 200}
+	d.db = u.String()
+	assert.NotContains(t, faultsOf(t, d), "writes")
+	assert.Contains(t, d.textOf("writes"), "not tried")
 }

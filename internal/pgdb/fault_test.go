@@ -10,8 +10,10 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/internal/pgdb"
+	"github.com/weft-go/weft/internal/unavailable"
 )
 
 func TestFaultsDecideWhetherAStatementIsSentAgain(t *testing.T) {
@@ -42,5 +44,18 @@ func TestFaultsDecideWhetherAStatementIsSentAgain(t *testing.T) {
 		assert.Equal(t, c.want, got, "%v", c.err)
 		assert.Equal(t, c.any, pgdb.AnyFault(got), "%v", c.err)
 		assert.Equal(t, c.unsent, pgdb.Unsent(got), "%v", c.err)
+	}
+}
+
+func TestADatabaseWithoutRoomOrForReadersOnlyIsUnavailable(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[string]error{"25006": pgdb.ErrReadOnly, "53100": pgdb.ErrFull, "53200": pgdb.ErrFull, "53400": pgdb.ErrFull, "23505": nil} {
+		refusal := &pgconn.PgError{Code: code}
+		err := pgdb.Unavailable(fmt.Errorf("insert: %w", refusal))
+		require.ErrorIs(t, err, refusal, code)
+		assert.Equal(t, want != nil, unavailable.Is(err), code)
+		if want != nil {
+			assert.ErrorIs(t, err, want, code)
+		}
 	}
 }

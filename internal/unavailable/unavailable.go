@@ -2,7 +2,7 @@
 // does not answer.
 package unavailable
 
-import "errors"
+import "slices"
 
 // New returns an error with a text that [Is] recognises. Each call returns a different error.
 func New(text string) error { return &storeError{text} }
@@ -10,11 +10,16 @@ func New(text string) error { return &storeError{text} }
 // Is reports whether an error says that a store cannot be used for some time: the error, or one that it
 // wraps, has a method Unavailable that returns true.
 func Is(err error) bool {
-	e, ok := errors.AsType[interface {
-		error
-		Unavailable() bool
-	}](err)
-	return ok && e.Unavailable()
+	if e, ok := err.(interface{ Unavailable() bool }); ok && e.Unavailable() {
+		return true
+	}
+	switch e := err.(type) { //nolint:errorlint // it is the walk itself
+	case interface{ Unwrap() error }:
+		return Is(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		return slices.ContainsFunc(e.Unwrap(), Is)
+	}
+	return false
 }
 
 type storeError struct{ text string }

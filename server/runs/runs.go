@@ -166,9 +166,11 @@ type Bounds struct {
 
 // A Store keeps the records and event logs of a server. It is safe for concurrent use. A call
 // that returned without an error has stored its changes. A call whose context has ended returns
-// its error soon. If the store cannot be used for some time, as when its database is away, the error or one that it
-// wraps has a method Unavailable() bool that returns true; the server then answers with status 503. The caller and the store share no memory: each may change what it gave to the
+// its error soon. The caller and the store share no memory: each may change what it gave to the
 // other one.
+//
+// If the store cannot be used for some time, as when its database is away, the error or one that it
+// wraps has a method Unavailable() bool that returns true. The server then answers with status 503.
 type Store interface {
 	// Insert adds new records, all or none. It returns [ErrExists] if there is a record of the
 	// same kind and id, and [ErrInvalid] for a record that no store can keep.
