@@ -99,7 +99,7 @@ var layers = map[string][]string{
 
 	"cmd/...": {"checkpoint", "checkpoint/..."},
 	"cmd/weft": {
-		"checkpoint", "checkpoint/...", "graph", "internal/sqlitedb", "internal/stored", "internal/uuid", "memory", "memory/driver",
+		"checkpoint", "checkpoint/...", "graph", "internal/pgdb", "internal/sqlitedb", "internal/stored", "internal/uuid", "memory", "memory/driver",
 		"memory/pgmemory", "memory/sqlitememory", "state", "server", "server/runs", "server/runs/...", "server/ui",
 	},
 
