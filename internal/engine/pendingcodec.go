@@ -107,6 +107,7 @@ type savedTask struct {
 	ids        map[string]string // question ids by path, interrupt and key; see questionID
 	once       map[string]json.RawMessage
 	failed     bool // there is a failure, or it was forgotten; see [executor.delegate]
+	asksAgain  bool // the failure is that the task refused an answer
 	failure    string
 	next       int // the first free index of a pending write
 }
@@ -324,7 +325,7 @@ func (d *pendingDecoder) decode(id string, t *savedTask, w *checkpoint.Write) (e
 	case markResult:
 		err = d.decodeResult(id, t, w)
 	case markError:
-		t.failed, t.failure = true, string(w.Data)
+		t.failed, t.failure, t.asksAgain = true, string(w.Data), w.Kind == asksAgain
 	case markGoto:
 		t.targets = append(t.targets, d.plan.findNodes([]string{string(w.Data)}, &d.out.missing)...)
 	case markSend:

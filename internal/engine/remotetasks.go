@@ -40,10 +40,6 @@ func (p *Plan) RunTasks(ctx context.Context, o *Options, s *TaskSet) error {
 	if err := r.load(&c); err != nil {
 		return err
 	}
-	r.given = make(map[string]bool, len(r.pending.questions))
-	for id, q := range r.pending.questions { // a node that failed may have read an answer
-		r.given[id] = !r.pending.tasks[q.task].failed
-	}
 	r.step++
 	tasks := r.tasks()
 	others, err := r.otherTasks(tasks, s)

@@ -31,6 +31,7 @@ func (r *run) restore(c *checkpoint.Checkpoint) error {
 	if r.parent == nil {
 		maps.Copy(r.pending.answers, r.answers) // the answers of the caller take precedence
 		r.answers = r.pending.answers
+		r.findUnread()
 	}
 	front, err := r.plan.decodeControl(&ctl, func(id string) bool {
 		if t := r.pending.tasks[id]; t != nil && (t.done || t.asked && r.stillWaits(t.pauses)) {
@@ -50,6 +51,19 @@ func (r *run) restore(c *checkpoint.Checkpoint) error {
 	}
 	r.setCurrent(c, c.Time)
 	return nil
+}
+
+// findUnread records the questions whose answers no node has read, as far as the store tells: the question is open, and its
+// task has not failed after it could have read an answer.
+func (r *run) findUnread() {
+	if r.given == nil {
+		r.given = make(map[string]bool, len(r.pending.questions))
+	}
+	for id, q := range r.pending.questions {
+		if t := r.pending.tasks[q.task]; !t.failed || t.asksAgain {
+			r.given[id] = true
+		}
+	}
 }
 
 // warnLostJoins logs each stored join that the graph does not have any more.
