@@ -138,9 +138,9 @@ func cancelAtText(ctx context.Context, m llm.Model) error {
 	}
 	switch {
 	case !text:
-		return fmt.Errorf("no text before the end of the request after %v: yield each piece of text when it arrives; the last error is %v", textWait, last)
+		return fmt.Errorf("no text before the end of the request after %v: yield each piece of text when it arrives; the last error is %s", textWait, fmt.Sprint(last))
 	case !errors.Is(last, context.Canceled):
-		return fmt.Errorf("the error of a cancelled request is %v, want the error of the context", last)
+		return fmt.Errorf("the error of a cancelled request is %s, want the error of the context", fmt.Sprint(last))
 	}
 	return nil
 }
