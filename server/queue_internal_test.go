@@ -197,15 +197,17 @@ func TestQueueIsBounded(t *testing.T) {
 			t.Parallel()
 			store, thread := memruns.New(), threadRecord(uuid.New())
 			require.NoError(t, store.Insert(t.Context(), thread))
-			s := replicaOf(t, store, func(ctx context.Context, _ state.View) (state.Update, error) {
-				<-ctx.Done()
-				return nil, ctx.Err()
+			end := make(chan struct{})
+			s := replicaOf(t, store, func(context.Context, state.View) (state.Update, error) {
+				<-end
+				return nil, nil
 			}, func(o *Options) {
 				o.Limits, o.Queue = c.limits, &heldQueue{stats: c.stats}
 				if c.alone {
 					o.Queue = nil
 				}
 			})
+			t.Cleanup(func() { close(end) }) // before the server is closed, which waits for a node that has begun
 			begin := func() error {
 				_, err := s.startRun(t.Context(), runRecord(thread.ID, runData{}), s.graphs["words"])
 				return err
