@@ -3,125 +3,17 @@ package server
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/server/runs"
 )
 
 // A lane is the queue of the runs of one thread. The first run is executed.
 type lane struct{ runs []*activeRun }
-
-// An activeRun is a run that has not ended.
-type activeRun struct {
-	id, thread string
-	g          *served
-	data       runData
-	created    run
-	record     runs.Record
-
-	ctx    context.Context // ends when the run is cancelled
-	cancel context.CancelCauseFunc
-	begin  chan struct{} // closed when the run is the first of its lane
-	done   chan struct{} // closed when the run has ended
-
-	drained atomic.Bool // another server continues the run
-	counted bool        // the account of the user has the run; the server's lock guards it
-	began   bool        // it is stored that this server executes the run
-	ran     bool        // this server has begun a task of the run
-
-	mu       sync.Mutex
-	canceled cancellation
-}
-
-// A cancellation says what a client wants of a run that it cancels, the weakest first.
-type cancellation int
-
-const (
-	notCanceled  cancellation = iota
-	drainRun                  // stop the run, and let the next server continue it
-	interruptRun              // stop the run, and keep its state
-	rollbackRun               // stop the run, and undo it
-	lostRun                   // stop the run, which another server has
-)
-
-var errCanceled = errors.New("the run was cancelled")
-
-func newActiveRun(r runs.Record, g *served) (*activeRun, error) {
-	created, d, err := readRun(r)
-	if err != nil {
-		return nil, err
-	}
-	a := &activeRun{
-		id: r.ID, thread: r.Parent, g: g, data: d, created: created, record: r, begin: make(chan struct{}), done: make(chan struct{}),
-	}
-	a.ctx, a.cancel = context.WithCancelCause(withOwner(withUser(context.Background(), r.Owner), a.owner()))
-	switch d.Cancel {
-	case multitaskInterrupt:
-		a.stop(interruptRun)
-	case multitaskRollback:
-		a.stop(rollbackRun)
-	}
-	return a, nil
-}
-
-// owner returns the owner of the thread.
-func (a *activeRun) owner() string {
-	if a.data.Owner != nil {
-		return *a.data.Owner
-	}
-	return a.record.Owner
-}
-
-// stop cancels the run. The strongest of several requests takes precedence.
-func (a *activeRun) stop(how cancellation) {
-	a.mu.Lock()
-	a.canceled = max(a.canceled, how)
-	a.mu.Unlock()
-	switch how {
-	case rollbackRun:
-		a.cancel(graph.ErrRolledBack)
-	case drainRun:
-		a.cancel(graph.ErrDrained)
-	case lostRun:
-		a.cancel(errSuperseded)
-	default:
-		a.cancel(errCanceled)
-	}
-}
-
-func (a *activeRun) drain() { a.stop(drainRun) }
-
-func (a *activeRun) cancellation() cancellation {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.canceled
-}
-
-// encoded returns the data of the run as it is stored.
-func (a *activeRun) encoded() (json.RawMessage, error) {
-	d := a.data
-	d.Cancel = a.canceledAs()
-	return d.encoded()
-}
-
-// canceledAs returns what a client wants of the run that it has cancelled, or nothing.
-func (a *activeRun) canceledAs() string {
-	switch a.cancellation() {
-	case interruptRun:
-		return multitaskInterrupt
-	case rollbackRun:
-		return multitaskRollback
-	}
-	return ""
-}
 
 // enqueue stores a run and puts it into the lane of its thread.
 func (s *Server) enqueue(ctx context.Context, a *activeRun) error {
@@ -505,6 +397,3 @@ func (s *Server) storeRun(ctx context.Context, a *activeRun, status string) erro
 	})
 	return err
 }
-
-// background returns a context that does not end with the run.
-func (a *activeRun) background() context.Context { return context.WithoutCancel(a.ctx) }

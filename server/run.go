@@ -159,26 +159,6 @@ func (c *call) newRun(q *runRequest, thread string) (runs.Record, *served, error
 	return r, g, err
 }
 
-// checkAnswers refuses answers to questions that are not open. It leaves the check to the run if the run does not begin at
-// once, or not at the newest state.
-func (c *call) checkAnswers(q *runRequest, thread string, g *served) error {
-	if q.Command == nil || q.at() != "" || q.AfterSeconds > 0 || len(answersByID(q.Command.Resume)) == 0 {
-		return nil
-	}
-	r, err := c.s.o.Runs.Get(c.ctx(), runs.Thread, thread)
-	if err != nil || r.Status == threadBusy {
-		return err
-	}
-	snap, err := g.graph.Thread(thread).Snapshot(c.ctx())
-	if err != nil {
-		return nil //nolint:nilerr // a thread without a state, or the run says what is wrong
-	}
-	if err := checkIDs(q.Command.Resume, openQuestions(snap)); err != nil {
-		return invalid("command.resume: %v.", err)
-	}
-	return nil
-}
-
 // threadForRun returns the id of the thread of a run. It creates a temporary thread for an empty
 // id.
 func (c *call) threadForRun(q *runRequest, id, assistant string, g *served) (string, error) {
