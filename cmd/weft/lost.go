@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// retryOf is the metadata of a run that does what another one did not: the id of the other run.
+// retryOf is the key in the metadata of a run that repeats a lost one. Its value is the id of the lost run.
 const retryOf = "weft_retry_of"
 
 // A lostRun is a run that failed before it stored a checkpoint. Its input is in no state, so a run that continues the

@@ -151,8 +151,8 @@ func (s *Service) replaced(ctx context.Context, q memory.FactQuery, by []string)
 	return ids, nil
 }
 
-// settle learns the turns that wait, so that no fact comes back after it was forgotten. It reports whether none is left:
-// the queue has the turns of all users, and may take longer than settling.
+// settle waits until the turns in the queue are learned, so that no fact comes back after it was forgotten. It reports
+// whether the queue became empty in time: it has the turns of all users.
 func (s *Service) settle(ctx context.Context) bool {
 	if s.learner == nil {
 		return true

@@ -141,7 +141,7 @@ func (q *question) valuesOf(r table, row []any) string {
 	return strings.Join(out, ", ")
 }
 
-// sayRows says rows. Of a superlative without a number, it says the first row, and whether others are equal.
+// sayRows says rows. For a superlative without a number it says the first row, and whether other rows are equal.
 func (q *question) sayRows(r table) string {
 	if len(r.Rows) == 0 {
 		return "There are no rows " + q.place() + "."

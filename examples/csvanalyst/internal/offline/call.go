@@ -13,7 +13,7 @@ type call struct {
 	arguments arguments
 }
 
-// arguments of a call. What the call is about comes first, because the page shows the beginning.
+// arguments are the arguments of a call. The first ones tell most, because the page shows the beginning.
 type arguments struct {
 	Resource   string            `json:"resourceId,omitempty"`
 	OrderBy    string            `json:"orderBy,omitempty"`
@@ -187,7 +187,7 @@ func rowsOrTotal(column string) string {
 	return "Do you mean the number of rows, or the total " + plain(column) + "? Ask for one of them."
 }
 
-// figuresCall asks for figures, and of groups for those with the highest first, or in their order.
+// figuresCall asks for figures. Groups come in their order, or with a superlative the highest or lowest first.
 func (q *question) figuresCall() call {
 	in := arguments{Resource: q.file.ID, Aggregates: q.figures, GroupBy: q.groups, Period: q.period}
 	if len(q.groups) > 0 {

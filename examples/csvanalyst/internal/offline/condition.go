@@ -8,8 +8,9 @@ import (
 	"github.com/weft-go/weft/examples/csvanalyst/internal/csvdb"
 )
 
-// readCondition reads a condition: perhaps "not", perhaps a column, and what it is compared with. A negation before a
-// column alone asks for rows without a value, and a column of yes and no alone for yes.
+// readCondition reads a condition: a column and the values that it is compared with. The column may be missing, and "not"
+// may stand before it. A column without values is a condition in two cases: "without email" asks for rows in which it is
+// empty, and a column of yes and no asks for yes.
 func (q *question) readCondition(i int) int {
 	begin, absent := i, q.at(i).kind == negation
 	negated := absent
@@ -52,8 +53,8 @@ func (q *question) readCondition(i int) int {
 // limits are the kinds of tokens behind a column that compare it.
 var limits = map[kind]bool{comparison: true, period: true, numeral: true}
 
-// operands read what a column is compared with, and return the number of tokens. If c is nil, the operand must show
-// which column is meant.
+// operands read the values that a column is compared with, and return the number of tokens. If c is nil, the values must
+// show the column.
 var operands = []func(q *question, i int, c *column, negated bool) int{
 	(*question).readValues, (*question).readName, (*question).readNumber, (*question).readPeriod, (*question).readComparisons,
 }
@@ -61,8 +62,8 @@ var operands = []func(q *question, i int, c *column, negated bool) int{
 // equalWords stand before a value that the prompt does not list: "maker is Vitra".
 var equalWords = set("is are was were = == equals equal named called")
 
-// readName reads words that the prompt does not list as a value of a column. Without quotation marks they are one only
-// if the prompt lists no values; and "sold" of "not sold" is none.
+// readName reads words that the prompt does not list as a value of a column. It reads words without quotation marks only
+// if the prompt lists no values of the column. It does not read "sold" in "not sold".
 func (q *question) readName(i int, c *column, negated bool) int {
 	t := q.at(i)
 	named := equalWords[t.before] || q.at(i-1).kind == negation && t.text != strings.ToLower(t.text)

@@ -8,13 +8,13 @@ import (
 	"github.com/weft-go/weft/examples/csvanalyst/internal/csvdb"
 )
 
-// A column and a file are what the prompt says of them.
+// A column and a file have the data that the prompt tells about them.
 type (
 	column struct {
 		csvdb.Column
-		// key says that the column has numbers and is called as the file is, so that they are those of the rows.
+		// key says that the column has numbers and the name of the file, as the column votes of votes.csv.
 		key bool
-		// rows says that each row has another text in the column, which is called as the file is: it also names the rows.
+		// rows says that the column has the name of the file, and another text in each row. So it names the rows, too.
 		rows bool
 	}
 	file struct {

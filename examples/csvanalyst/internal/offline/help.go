@@ -56,7 +56,7 @@ func (f *file) columnList() string {
 	return fmt.Sprintf("The columns of %s are %s.", plain(f.Name), shorten(strings.Join(names, ", "), 500))
 }
 
-// describe says what the prompt says of the file.
+// describe describes the file with the data of the prompt.
 func (f *file) describe() string {
 	out := fmt.Sprintf("%s has %s and %d columns:", plain(f.Name), rowsOf(*f.RowCount), len(f.Columns))
 	for _, c := range f.Columns {

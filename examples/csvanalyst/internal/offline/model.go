@@ -36,7 +36,7 @@ type step struct {
 	failed bool
 }
 
-// A talk is what the request says.
+// A talk is the conversation as the request has it.
 type talk struct {
 	files  []file
 	asked  []string // by the user; the last is to be answered

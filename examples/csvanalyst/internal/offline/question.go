@@ -24,7 +24,7 @@ type end struct {
 	column *column
 }
 
-// A question is what the rules understand of one question.
+// A question is one question of the user as the rules have understood it.
 type question struct {
 	file   *file
 	tokens []token
@@ -115,7 +115,7 @@ func (q *question) doubt(problem string) {
 	}
 }
 
-// readVerb reads the word that says which kind of answer is wanted, and the number of rows after it.
+// readVerb reads the word for the kind of answer, such as "list", and the number of rows after it.
 func (q *question) readVerb(i int) int {
 	t, n := q.at(i), 1
 	switch {
@@ -251,8 +251,8 @@ func (q *question) readFigure(i int) int {
 
 const noFilter = "I cannot filter by a figure of groups. Ask for the figure of each group."
 
-// doubtFilter refuses a comparison directly behind the last figure: "an average score over 20". A comparison with a
-// time is one of rows, and so is that of "how many over 20".
+// doubtFilter refuses a comparison directly behind the last figure, as in "an average score over 20": it may compare the
+// figure or the rows. A comparison with a time always compares rows, and so does the one in "how many over 20".
 func (q *question) doubtFilter(i int) {
 	if q.at(i).kind == rowNoun {
 		i++
@@ -265,7 +265,7 @@ func (q *question) doubtFilter(i int) {
 	}
 }
 
-// howMany returns the figure of "how many" and a column: of "how many votes" the sum.
+// howMany returns the figure that "how many" asks for with a column. For "how many votes", it is the sum.
 func (q *question) howMany(t token) figure {
 	if !t.column.quantity() {
 		return newFigure("count_distinct", t.column.Name)

@@ -72,7 +72,7 @@ func (t talk) choose() (best *file, problem string) {
 	return best, problem
 }
 
-// questions reads the text at a place of what was asked, which may have several questions.
+// questions reads a text of the user. It may have several questions.
 func (t talk) questions(l *lexer, at int) (out []*question, problem string) {
 	if n := len(split(t.asked[at])); n > maxWords {
 		return nil, fmt.Sprintf("The question has %s words, and I read at most %d.", separated(float64(n), -1), maxWords)
@@ -98,7 +98,7 @@ func (t talk) questions(l *lexer, at int) (out []*question, problem string) {
 	return out, ""
 }
 
-// before returns the last question of the text before the one at a place, or nil.
+// before returns the last question of the texts before this one, or nil.
 func (t talk) before(l *lexer, at int) *question {
 	if at == 0 || len(t.asked)-at > maxBack {
 		return nil

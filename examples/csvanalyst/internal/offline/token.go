@@ -31,7 +31,7 @@ type lexer struct {
 	values map[string]bool // that are words of the lexicon
 }
 
-// A name may be in a question.
+// A name is a name that a question may have: of a column, a value or the file.
 type name struct {
 	token
 	words []word

@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// A word of a question. A quoted text is one word, and so is a mark such as "?".
+// A word is a word of a question, a quoted text, or a mark such as "?".
 type word struct {
 	text, lower, stem string
 	quoted            bool
