@@ -1,61 +1,45 @@
 package main
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/examples/research/internal/offline"
+	"github.com/weft-go/weft/internal/proof/questiontest"
 )
 
-const questions = "../../internal/proof/testdata/questions/"
-
-// judged are the questions of research in questions.json, which were written from the README alone. An
-// answer says every text, and no text of not. One that is refused says that there is no passage with
-// all of the words; it may quote the closest one.
-var judged = map[string]struct {
-	says    []string
-	not     []string
-	refused bool
-}{
-	"research-01": {says: []string{"27 February 2026 at 12:00 noon"}, not: []string{"6 February", "31 August"}},
-	"research-02": {says: []string{"6 February 2026"}, not: []string{"27 February"}, refused: true},
-	"research-03": {says: []string{"310,000 pounds, including five years of maintenance"}},
-	"research-04": {says: []string{"price (40 percent), accessibility (35 percent) and maintenance (25 percent)"}},
-	"research-05": {says: []string{"nine ticket machines", "four ferry piers"}, not: []string{"48", "8 hours"}},
-	"research-06": {says: []string{"Banknotes are not required."}},
-	"research-07": {says: []string{"Paper is not accepted."}},
-	"research-08": {says: []string{"English, Welsh and Polish"}, refused: true},
-	"research-09": {not: []string{"[", "ravensmoor"}, refused: true},
-	"research-10": {refused: true},
-	"research-11": {says: []string{"repair a fault within 8 hours on working days"}, not: []string{"48 hours"}, refused: true},
-	"research-12": {not: []string{"10 seconds"}, refused: true},
+// judged are the answers to the questions about research, which were written from the README alone. A refused one says
+// that there is no passage with all of the words; it may quote the closest one.
+var judged = map[string]questiontest.Judgement{
+	"research-01": {Right: []string{"27 February 2026 at 12:00 noon"}, Wrong: []string{"6 February", "31 August"}},
+	"research-02": {Right: []string{"6 February 2026"}, Wrong: []string{"27 February"}, Refused: true},
+	"research-03": {Right: []string{"310,000 pounds, including five years of maintenance"}},
+	"research-04": {Right: []string{"price (40 percent), accessibility (35 percent) and maintenance (25 percent)"}},
+	"research-05": {Right: []string{"nine ticket machines", "four ferry piers"}, Wrong: []string{"48", "8 hours"}},
+	"research-06": {Right: []string{"Banknotes are not required."}},
+	"research-07": {Right: []string{"Paper is not accepted."}},
+	"research-08": {Right: []string{"English, Welsh and Polish"}, Refused: true},
+	"research-09": {Wrong: []string{"[", "ravensmoor"}, Refused: true},
+	"research-10": {Refused: true},
+	"research-11": {Right: []string{"repair a fault within 8 hours on working days"}, Wrong: []string{"48 hours"}, Refused: true},
+	"research-12": {Wrong: []string{"10 seconds"}, Refused: true},
 }
 
 // TestQuestions proves that no question is answered wrongly without a key.
 func TestQuestions(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile(questions + "questions.json")
-	require.NoError(t, err)
-	var all []struct{ ID, System, Conversation, Setup, Text string }
-	require.NoError(t, json.Unmarshal(data, &all))
 	p := onSQLite(t, newOffline())
 	u := p.newUser()
-	threads, asked := map[string]string{}, 0
-	for _, q := range all {
-		if q.System != "research" {
-			continue
-		}
-		asked++
+	threads := map[string]string{}
+	for _, q := range questiontest.Of(t, "research", judged) {
 		if threads[q.Conversation] == "" {
 			threads[q.Conversation] = u.newThread("")
-			path := questions + "docs/tender.txt"
+			path := filepath.Join(questiontest.Folder(t), "docs", "tender.txt")
 			if strings.Contains(q.Setup, "examples/research/README.md") {
 				path = "README.md"
 			}
@@ -73,16 +57,6 @@ func TestQuestions(t *testing.T) {
 			}
 		}
 		answer, _, _ = strings.Cut(answer, "\n\n"+offline.Note)
-		want, ok := judged[q.ID]
-		require.True(t, ok, q.ID)
-		t.Logf("%s %s\n%s", q.ID, q.Text, answer)
-		assert.Equal(t, want.refused, strings.HasPrefix(answer, "I found no passage"), q.ID)
-		for _, text := range want.says {
-			assert.Contains(t, answer, text, q.ID)
-		}
-		for _, text := range want.not {
-			assert.NotContains(t, answer, text, q.ID)
-		}
+		judged[q.ID].Check(t, q, answer, strings.HasPrefix(answer, "I found no passage"))
 	}
-	assert.Len(t, judged, asked)
 }
