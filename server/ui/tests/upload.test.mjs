@@ -143,6 +143,7 @@ test("a file goes to the conversation that is shown, also one that is dropped", 
 const newChat = async (page) => {
   await page.getByRole("link", { name: "New chat" }).click();
   await page.waitForURL(/#\/$/);
+  await page.locator("[data-index]").first().waitFor({ state: "detached" }); // the address changes before the page does
 };
 const field = (page) => page.getByRole("textbox", { name: "Message" });
 
