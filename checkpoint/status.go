@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/weft-go/weft/internal/mark"
 )
 
 // A StatusLister is a [Store] that can list the threads that wait or have failed, without
@@ -94,18 +96,6 @@ type Mark struct {
 	Node   string
 }
 
-// The marks of the engine that decide the status of a thread, a bit in the kind of the last
-// write of a task's result, and the kind of the failure of a task that refused an answer.
-const (
-	markAsk     = "$ask"
-	markError   = "$error"
-	markStop    = "$stop"
-	markDone    = "$done"
-	markVoid    = "$void"
-	endOfResult = 0x80
-	asksAgain   = 1
-)
-
 // Marks returns the pending writes that give a thread a status: the open questions and the
 // failures of tasks without a result, and the static pauses. A failure of a task hides its
 // questions, unless the task failed because it could not read an answer: it waits for another one.
@@ -127,12 +117,12 @@ func Marks(writes []Write) (marks []Mark, ended []string) {
 	for i := range writes {
 		w := &writes[i]
 		switch {
-		case w.Channel == markStop:
+		case w.Channel == mark.Stop:
 			marks = append(marks, stops(w)...)
 		case done[w.Task]:
-		case w.Channel == markError && w.Kind != asksAgain && len(w.Data) > 0: // else the task is being retried
+		case w.Channel == mark.Error && w.Kind != mark.AsksAgain && len(w.Data) > 0: // else the task is being retried
 			marks = append(marks, Mark{w.Task, w.Index, Failed, nodeOf(w.Task)})
-		case w.Channel == markAsk && !failed[w.Task] && string(w.Data) != "[]": // else the question was withdrawn
+		case w.Channel == mark.Ask && !failed[w.Task] && string(w.Data) != "[]": // else the question was withdrawn
 			marks = append(marks, Mark{w.Task, w.Index, Paused, nodeOf(w.Task)})
 		}
 	}
@@ -147,7 +137,7 @@ func outcomes(writes []Write) (done, failed map[string]bool) {
 		switch w := &writes[i]; {
 		case endsTask(w) && w.Index >= void[w.Task]:
 			done[w.Task] = true
-		case w.Channel == markError && w.Kind != asksAgain:
+		case w.Channel == mark.Error && w.Kind != mark.AsksAgain:
 			failed[w.Task] = true
 		}
 	}
@@ -155,12 +145,12 @@ func outcomes(writes []Write) (done, failed map[string]bool) {
 }
 
 // endsTask reports whether a pending write is the last one of a task's result.
-func endsTask(w *Write) bool { return w.Channel == markDone || w.Kind&endOfResult != 0 }
+func endsTask(w *Write) bool { return w.Channel == mark.Done || w.Kind&mark.EndOfResult != 0 }
 
 // voidOf returns, for each task, the index below which results do not count.
 func voidOf(writes []Write) (below map[string]int) {
 	for i := range writes {
-		if writes[i].Channel == markVoid {
+		if writes[i].Channel == mark.Void {
 			_ = json.Unmarshal(writes[i].Data, &below) // encrypted data hides it
 		}
 	}

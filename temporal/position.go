@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/internal/mark"
 )
 
 // A position is the state of a thread before an input. It is in the history of the workflow before
@@ -106,7 +107,7 @@ func (a *wireAnswer) isStored(w checkpoint.Write) bool {
 		Value   json.RawMessage `json:"value"`
 		Refused bool            `json:"refused"`
 	}
-	if w.Channel != "$answer" || json.Unmarshal(w.Data, &stored) != nil || stored.ID != a.ID || stored.Refused {
+	if w.Channel != mark.Answer || json.Unmarshal(w.Data, &stored) != nil || stored.ID != a.ID || stored.Refused {
 		return false
 	}
 	want, err := json.Marshal(a.Value) // the normal form of JSON, as the engine stores it
@@ -117,7 +118,7 @@ func (a *wireAnswer) isStored(w checkpoint.Write) bool {
 func edits(c *checkpoint.Checkpoint) int {
 	n := 0
 	for _, w := range c.Writes {
-		if w.Task == "" && !slices.Contains([]string{"$stop", "$void", "$gone"}, w.Channel) {
+		if w.Task == "" && !slices.Contains([]string{mark.Stop, mark.Void, mark.Gone}, w.Channel) {
 			n++
 		}
 	}

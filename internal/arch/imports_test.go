@@ -21,7 +21,7 @@ const modulePath = "github.com/weft-go/weft"
 // core lists packages that depend only on this module and the standard library.
 var core = []string{
 	"state", "graph", "graph/draw", "graph/node", "checkpoint", "checkpoint/memcheckpoint",
-	"graph/flow", "internal/jsonform", "internal/statecore", "internal/engine", "internal/lru", "internal/suggest", "internal/uuid",
+	"graph/flow", "internal/jsonform", "internal/statecore", "internal/engine", "internal/lru", "internal/mark", "internal/suggest", "internal/uuid",
 }
 
 // schemaUsers lists packages that depend only on this module, the standard library and the
@@ -36,11 +36,12 @@ var layers = map[string][]string{
 	"internal/uuid":      nil,
 	"internal/suggest":   nil,
 	"internal/lru":       nil,
+	"internal/mark":      nil,
 	"internal/jsonform":  {"internal/suggest"},
 	"internal/statecore": {"internal/jsonform", "internal/suggest"},
 	"state":              {"internal/statecore", "internal/jsonform", "internal/uuid"},
-	"checkpoint":         nil,
-	"internal/engine":    {"state", "checkpoint", "internal/statecore", "internal/suggest", "internal/uuid"},
+	"checkpoint":         {"internal/mark"},
+	"internal/engine":    {"state", "checkpoint", "internal/mark", "internal/statecore", "internal/suggest", "internal/uuid"},
 	"graph/draw":         {"state"},
 	"graph":              {"state", "checkpoint", "graph/draw", "internal/engine", "internal/statecore", "internal/jsonform", "internal/suggest"},
 	"graph/node":         {"graph", "internal/engine", "internal/lru", "state"},
@@ -83,7 +84,7 @@ var layers = map[string][]string{
 	"server/runs/...":            {"server/runs", "internal/migration", "internal/unavailable", "internal/pgdb", "internal/sqlitedb", "internal/uuid"},
 	"server/mcpserver":           {"internal/uuid"},
 	"server/internal/replaytest": {"internal/uuid"},
-	"internal/stored":            {"checkpoint", "graph", "internal/lru", "internal/schema", "internal/statecore", "llm", "server/runs", "server/runs/memruns", "state"},
+	"internal/stored":            {"checkpoint", "graph", "internal/lru", "internal/mark", "internal/schema", "internal/statecore", "llm", "server/runs", "server/runs/memruns", "state"},
 	"server/ui":                  {"tools"},
 	"server/ui/internal/...":     {"checkpoint", "checkpoint/...", "graph", "graph/agent", "graph/node", "llm", "llm/llmtest", "memory", "memory/inmemory", "server", "server/runs/memruns", "server/ui", "state", "tools"},
 	"server":                     {"checkpoint", "graph", "graph/draw", "llm", "memory", "internal/named", "internal/stored", "server/runs", "server/ui", "state", "tools", "internal/engine", "internal/unavailable", "internal/uuid"},

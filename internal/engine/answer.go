@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/mark"
 )
 
 // answer returns the pending write that stores the answer a.
@@ -23,7 +24,7 @@ func (r *run) answer(a Answer) (checkpoint.Write, error) {
 	}
 	task := r.pending.tasks[q.task]
 	data, err := json.Marshal(storedAnswer{ID: a.ID, Value: a.Value})
-	w := checkpoint.Write{Task: q.task, Index: task.next, Channel: markAnswer, Data: data}
+	w := checkpoint.Write{Task: q.task, Index: task.next, Channel: mark.Answer, Data: data}
 	task.next++
 	return w, err
 }

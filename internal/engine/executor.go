@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/mark"
 )
 
 // errNoOutcome is the error of a task for which an executor stored nothing.
@@ -97,7 +98,7 @@ func (e *executor) delegate(r *run, tasks []Task, sets []TaskSet, taken []bool) 
 			continue
 		}
 		if t.saved != nil && t.saved.failure != "" { // a stored failure is an outcome of this attempt
-			forget = append(forget, checkpoint.Write{Task: t.ID(), Index: indexError, Channel: markError})
+			forget = append(forget, checkpoint.Write{Task: t.ID(), Index: indexError, Channel: mark.Error})
 		}
 		r.events.send(r.storeCtx, t.event(TaskStarted, time.Now()))
 	}

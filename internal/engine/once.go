@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/mark"
 )
 
 // ErrDuplicateKey reports that a key was used twice in one task.
@@ -52,7 +53,7 @@ func (t *Task) Once(ctx context.Context, key string, fn func(context.Context) ([
 	if err != nil {
 		return nil, err
 	}
-	if err := t.storeNow(markOnce, data); err != nil {
+	if err := t.storeNow(mark.Once, data); err != nil {
 		return nil, err
 	}
 	call.ready, call.value = true, value
@@ -87,7 +88,7 @@ var errNodeReturned = errors.New("the node has returned, and the result is not s
 //
 // After the node has returned, storeNow refuses the write:
 // the superstep may be committed, and a later task may have the same id.
-func (t *Task) storeNow(mark string, data []byte) error {
+func (t *Task) storeNow(channel string, data []byte) error {
 	s := t.scope
 	if s.log == nil {
 		return nil
@@ -104,7 +105,7 @@ func (t *Task) storeNow(mark string, data []byte) error {
 	t.nextIndex++
 	t.mu.Unlock()
 	s.touched.Store(true)
-	err := s.log.write(s.storeCtx, s.key(), []checkpoint.Write{{Task: t.ID(), Index: index, Channel: mark, Data: data}})
+	err := s.log.write(s.storeCtx, s.key(), []checkpoint.Write{{Task: t.ID(), Index: index, Channel: channel, Data: data}})
 	if err == nil {
 		err = s.log.wait(s.storeCtx)
 	}

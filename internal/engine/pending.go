@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/mark"
 )
 
 // storeResult stores the outcome of a task as pending writes.
@@ -40,19 +41,19 @@ func (r *run) storeResult(t *Task) error {
 func (t *Task) result() ([]checkpoint.Write, error) {
 	switch {
 	case t.extrasOrNone().pauses != nil:
-		w, err := encodeMark(t.ID(), markAsk, indexAsk, t.extrasOrNone().pauses)
+		w, err := encodeMark(t.ID(), mark.Ask, indexAsk, t.extrasOrNone().pauses)
 		writes := []checkpoint.Write{w}
 		if t.saved != nil && t.saved.failed { // a stored failure hides the question
-			writes = append(writes, checkpoint.Write{Task: t.ID(), Index: indexError, Channel: markGone})
+			writes = append(writes, checkpoint.Write{Task: t.ID(), Index: indexError, Channel: mark.Gone})
 		}
 		return writes, err
 	case t.err != nil:
-		failure := checkpoint.Write{Task: t.ID(), Index: indexError, Channel: markError, Data: []byte(t.err.Error())}
+		failure := checkpoint.Write{Task: t.ID(), Index: indexError, Channel: mark.Error, Data: []byte(t.err.Error())}
 		if !t.asksAgain() {
 			return []checkpoint.Write{failure}, nil
 		}
-		failure.Kind = asksAgain
-		w, err := encodeMark(t.ID(), markAsk, indexAsk, t.saved.pauses) // a failure may have ended its mark
+		failure.Kind = mark.AsksAgain
+		w, err := encodeMark(t.ID(), mark.Ask, indexAsk, t.saved.pauses) // a failure may have ended its mark
 		return []checkpoint.Write{w, failure}, err
 	}
 	e := pendingEncoder{plan: t.scope.plan, task: t.ID(), index: t.nextIndex}
@@ -65,10 +66,10 @@ func (t *Task) result() ([]checkpoint.Write, error) {
 		if err != nil {
 			return nil, err
 		}
-		e.addJSON(markParent, stored)
+		e.addJSON(mark.Parent, stored)
 	}
 	if persistent := t.extrasOrNone().persistent; persistent != nil {
-		e.addJSON(markPersist, persistent)
+		e.addJSON(mark.Persist, persistent)
 	}
 	e.end()
 	if pack := t.scope.pack; pack != nil && e.err == nil {
@@ -102,7 +103,7 @@ func (r *run) void(tasks []Task) error {
 		}
 		below[t.ID()] += len(writes)
 	}
-	w, err := encodeMark("", markVoid, indexVoid, below)
+	w, err := encodeMark("", mark.Void, indexVoid, below)
 	if err != nil {
 		return err
 	}

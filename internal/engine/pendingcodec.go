@@ -9,41 +9,17 @@ import (
 	"strings"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/mark"
 	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/state"
 )
 
-// These are the channels of marks. A mark is a pending write of the engine.
-// A pending write with any other channel is a write to a channel of the graph.
-const (
-	markResult  = "$result" // the whole result of a task that RunTasks ran; the data is a list of Change
-	markDone    = "$done"   // the task has finished, and its result has no other pending write; no data
-	markGoto    = "$goto"   // a target of the task; the data is the name of a node
-	markSend    = "$send"   // a target of the task; the data is a storedSend
-	markParent  = "$parent" // a write for the parent graph; the data is a storedParent
-	markPersist = "$memory" // the newest checkpoints of persistent subgraphs, by name
-	markAsk     = "$ask"    // the open questions of the task; the data is a list of Pause
-	markAnswer  = "$answer" // an answer to a question; the data is a storedAnswer
-	markOnce    = "$once"   // the result of a side effect; the data is a storedOnce
-	markStop    = "$stop"   // a run stopped without a failure; the data is a list of static pauses
-	markError   = "$error"  // the text of the last failure of the task
-	markVoid    = "$void"   // for each task, the index below which its results do not count
-	markGone    = "$gone"   // replaces a pending write that does not count any more; no data
-)
-
-// endOfResult is a bit in the kind of the last pending write of a task's result.
-// Older versions stored a [markDone] after that write instead.
-const endOfResult = 0x80
-
-// asksAgain is the kind of a [markError] of a task that refused an answer and so waits for another one.
-const asksAgain = 1
-
 // endsResult reports whether the pending write is the last one of a task's result.
 func endsResult(w *checkpoint.Write) bool {
-	return w.Channel == markDone || w.Kind&endOfResult != 0
+	return w.Channel == mark.Done || w.Kind&mark.EndOfResult != 0
 }
 
-// These marks have a fixed index. So a later mark replaces the earlier one.
+// These are the indexes of the marks that a later mark of the same kind replaces.
 const (
 	indexAsk   = -1
 	indexError = -2
@@ -96,7 +72,7 @@ type storedOnce struct {
 // A savedTask holds the decoded pending writes of one task.
 type savedTask struct {
 	done       bool
-	whole      bool // the result is that of a markResult; other writes of results do not count
+	whole      bool // the result is that of a mark.Result; other writes of results do not count
 	writes     state.Update
 	targets    []*Node
 	sends      []sentTask
@@ -181,7 +157,7 @@ func (p *Plan) decodePending(writes []checkpoint.Write) (*pendingWrites, error) 
 	writes = p.sortWrites(writes)
 	d := newPendingDecoder(p, writes)
 	for i := range writes {
-		if w := &writes[i]; w.Channel == markVoid {
+		if w := &writes[i]; w.Channel == mark.Void {
 			if err := d.decodeVoid(w.Data); err != nil {
 				return nil, err
 			}
@@ -201,7 +177,7 @@ func (p *Plan) decodePending(writes []checkpoint.Write) (*pendingWrites, error) 
 		id := p.currentTask(w.Task)
 		t := d.task(id)
 		t.next = max(t.next, w.Index+1)
-		if isResult(w) && (w.Index < d.out.void[id] || t.whole && w.Channel != markResult) {
+		if isResult(w) && (w.Index < d.out.void[id] || t.whole && w.Channel != mark.Result) {
 			continue
 		}
 		if err := d.decode(id, t, w); err != nil {
@@ -216,7 +192,7 @@ func (p *Plan) decodePending(writes []checkpoint.Write) (*pendingWrites, error) 
 // Writes of a task under a former name come before writes under its present name.
 // It does not change its argument.
 func (p *Plan) sortWrites(writes []checkpoint.Write) []checkpoint.Write {
-	gone := func(w checkpoint.Write) bool { return w.Channel == markGone }
+	gone := func(w checkpoint.Write) bool { return w.Channel == mark.Gone }
 	if len(p.Renamed) == 0 && !slices.ContainsFunc(writes, gone) {
 		return writes
 	}
@@ -263,7 +239,7 @@ func (p *pendingWrites) relocate(plan *Plan, path string) {
 // isResult reports whether a pending write is part of the result of a task.
 func isResult(w *checkpoint.Write) bool {
 	switch w.Channel {
-	case markAsk, markAnswer, markOnce, markError, markVoid, markStop:
+	case mark.Ask, mark.Answer, mark.Once, mark.Error, mark.Void, mark.Stop:
 		return false
 	}
 	return w.Task != ""
@@ -321,22 +297,22 @@ func (d *pendingDecoder) task(id string) *savedTask {
 // decode decodes one pending write of the task t.
 func (d *pendingDecoder) decode(id string, t *savedTask, w *checkpoint.Write) (err error) {
 	switch w.Channel {
-	case markVoid, markDone: // decodePending has decoded them before
-	case markResult:
+	case mark.Void, mark.Done: // decodePending has decoded them before
+	case mark.Result:
 		err = d.decodeResult(id, t, w)
-	case markError:
-		t.failed, t.failure, t.asksAgain = true, string(w.Data), w.Kind == asksAgain
-	case markGoto:
+	case mark.Error:
+		t.failed, t.failure, t.asksAgain = true, string(w.Data), w.Kind == mark.AsksAgain
+	case mark.Goto:
 		t.targets = append(t.targets, d.plan.findNodes([]string{string(w.Data)}, &d.out.missing)...)
-	case markSend:
+	case mark.Send:
 		err = d.decodeSend(t, w.Data)
-	case markParent:
+	case mark.Parent:
 		var s storedParent
 		err = json.Unmarshal(w.Data, &s)
 		t.toParent = append(t.toParent, s)
-	case markPersist:
+	case mark.Persist:
 		err = json.Unmarshal(w.Data, &t.persistent)
-	case markAsk:
+	case mark.Ask:
 		t.asked = true
 		if t.done {
 			return nil
@@ -347,18 +323,18 @@ func (d *pendingDecoder) decode(id string, t *savedTask, w *checkpoint.Write) (e
 			p := &t.pauses[i]
 			d.out.questions[p.ID] = openQuestion{task: id, interrupt: p.Interrupt}
 		}
-	case markAnswer:
+	case mark.Answer:
 		if !t.done {
 			err = d.decodeAnswer(w.Data)
 		}
-	case markOnce:
+	case mark.Once:
 		err = t.decodeOnce(w.Data)
-	case markStop:
+	case mark.Stop:
 		d.out.stopped = true
 		err = json.Unmarshal(w.Data, &d.out.stops)
 	default:
 		var write statecore.Write
-		write, err = d.plan.Schema.DecodeWrite(w.Channel, statecore.Kind(w.Kind&^endOfResult), w.Data)
+		write, err = d.plan.Schema.DecodeWrite(w.Channel, statecore.Kind(w.Kind&^mark.EndOfResult), w.Data)
 		t.writes = append(t.writes, state.Write{Write: write})
 	}
 	return err
@@ -450,7 +426,7 @@ func (e *pendingEncoder) write(w state.Write) {
 // routes adds a mark for each target and each sent task.
 func (e *pendingEncoder) routes(targets []*Node, sends []sentTask) {
 	for _, n := range targets {
-		e.add(markGoto, 0, []byte(n.Name))
+		e.add(mark.Goto, 0, []byte(n.Name))
 	}
 	for _, s := range sends {
 		stored, err := e.plan.encodeSend(s.node.Name, s.writes, s.over)
@@ -458,16 +434,16 @@ func (e *pendingEncoder) routes(targets []*Node, sends []sentTask) {
 			e.err = errors.Join(e.err, err)
 			continue
 		}
-		e.addJSON(markSend, stored)
+		e.addJSON(mark.Send, stored)
 	}
 }
 
 // end marks the end of the result of the task.
 func (e *pendingEncoder) end() {
 	if len(e.out) == 0 {
-		e.add(markDone, 0, nil)
+		e.add(mark.Done, 0, nil)
 	}
-	e.out[len(e.out)-1].Kind |= endOfResult
+	e.out[len(e.out)-1].Kind |= mark.EndOfResult
 }
 
 // encodeMark returns a pending write with a fixed index.

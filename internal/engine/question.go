@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/weft-go/weft/internal/mark"
 )
 
 // A Given is an answer to a question that a task asks.
@@ -97,7 +99,7 @@ func (t *Task) Reject(question string, why error) error {
 	if err != nil {
 		return err
 	}
-	return t.outermost().storeNow(markAnswer, data)
+	return t.outermost().storeNow(mark.Answer, data)
 }
 
 // outermost returns the task of the outermost graph that contains t.

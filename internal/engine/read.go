@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/mark"
 )
 
 // Snapshot reads the state of a thread, or of a subgraph of the thread.
@@ -127,7 +128,7 @@ func (p *Plan) WaitsAt(c *checkpoint.Checkpoint, node string) (bool, error) {
 	void := pendingDecoder{plan: p, out: &pendingWrites{}}
 	for _, w := range c.Writes {
 		err := ctl.addCallerTarget(w)
-		if w.Channel == markVoid {
+		if w.Channel == mark.Void {
 			err = void.decodeVoid(w.Data)
 		}
 		if err != nil {
@@ -155,9 +156,9 @@ func (p *Plan) WaitsAt(c *checkpoint.Checkpoint, node string) (bool, error) {
 // It ignores a write that is not from the caller of a run or names no target.
 func (c *control) addCallerTarget(w checkpoint.Write) error {
 	switch {
-	case w.Task == "" && w.Channel == markGoto:
+	case w.Task == "" && w.Channel == mark.Goto:
 		c.Next = append(c.Next, string(w.Data))
-	case w.Task == "" && w.Channel == markSend:
+	case w.Task == "" && w.Channel == mark.Send:
 		var s storedSend
 		if err := json.Unmarshal(w.Data, &s); err != nil {
 			return err

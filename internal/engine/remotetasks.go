@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/mark"
 )
 
 // RunTasks runs tasks that the run of another process passed to its executor.
@@ -79,7 +80,7 @@ func packResult(writes []checkpoint.Write) []checkpoint.Write {
 		parts[i] = checkpoint.Change{Channel: w.Channel, Kind: w.Kind, Data: w.Data}
 	}
 	w := writes[0]
-	w.Channel, w.Kind = markResult, endOfResult
+	w.Channel, w.Kind = mark.Result, mark.EndOfResult
 	w.Data, _ = json.Marshal(parts) // it has only text, numbers and bytes, which can always be encoded
 	return []checkpoint.Write{w}
 }

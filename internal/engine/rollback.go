@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/mark"
 )
 
 // keepWrites remembers the pending writes of a restored checkpoint, for a rollback.
@@ -73,7 +74,7 @@ func RestoreWrites(ctx context.Context, store checkpoint.Store, key checkpoint.K
 	for _, w := range c.Writes {
 		same := func(b checkpoint.Write) bool { return b.Task == w.Task && b.Index == w.Index }
 		if !slices.ContainsFunc(before, same) {
-			restored = append(restored, checkpoint.Write{Task: w.Task, Index: w.Index, Channel: markGone})
+			restored = append(restored, checkpoint.Write{Task: w.Task, Index: w.Index, Channel: mark.Gone})
 		}
 	}
 	if len(restored) == 0 {

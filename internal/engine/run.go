@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/mark"
 	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/state"
 )
@@ -374,7 +375,7 @@ func (r *run) recordStop() error {
 		return err
 	}
 	r.touched.Store(true)
-	return r.failCallers(r.log.write(r.storeCtx, r.key(), []checkpoint.Write{{Index: indexStop, Channel: markStop, Data: data}}))
+	return r.failCallers(r.log.write(r.storeCtx, r.key(), []checkpoint.Write{{Index: indexStop, Channel: mark.Stop, Data: data}}))
 }
 
 // event returns an event of the run itself, and not of one of its tasks.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/mark"
 	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/state"
 )
@@ -111,7 +112,7 @@ func (r *run) withdrawQuestions(task string) error {
 	if saved := r.pending.tasks[task]; saved == nil || !saved.asked {
 		return nil
 	}
-	w, err := encodeMark(task, markAsk, indexAsk, []Pause{})
+	w, err := encodeMark(task, mark.Ask, indexAsk, []Pause{})
 	if err != nil {
 		return err
 	}

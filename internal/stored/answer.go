@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/mark"
 	"github.com/weft-go/weft/internal/schema"
 )
 
@@ -78,7 +79,7 @@ func Answer(ctx context.Context, store checkpoint.Store, thread, question string
 	if value, err = CheckAnswer(p.prompts[question], value); err != nil {
 		return err
 	}
-	w := checkpoint.Write{Task: p.tasks[question], Channel: "$answer"}
+	w := checkpoint.Write{Task: p.tasks[question], Channel: mark.Answer}
 	for _, other := range head.Writes {
 		if other.Task == w.Task {
 			w.Index = max(w.Index, other.Index+1)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/internal/mark"
 	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/state"
 )
@@ -87,16 +88,16 @@ func (s *scanner) change(p *part, name string, k statecore.Kind, data []byte) {
 func (s *scanner) write(p *part, w checkpoint.Write) {
 	p.add(nodeOf(w.Task))
 	switch {
-	case w.Channel == "$goto":
+	case w.Channel == mark.Goto:
 		p.add(string(w.Data))
-	case w.Channel == "$send":
+	case w.Channel == mark.Send:
 		var sent send
 		if json.Unmarshal(w.Data, &sent) == nil {
 			s.send(p, sent)
 		}
 	case strings.HasPrefix(w.Channel, "$"):
 	default:
-		s.channel(p, w.Channel).write(statecore.Kind(w.Kind&^0x80), w.Data)
+		s.channel(p, w.Channel).write(statecore.Kind(w.Kind&^mark.EndOfResult), w.Data)
 	}
 }
 

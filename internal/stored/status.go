@@ -4,10 +4,8 @@ import (
 	"encoding/json"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/mark"
 )
-
-// asksAgain is the kind of the failure of a task that refused an answer and so waits for another one.
-const asksAgain = 1
 
 // pending is what the pending writes of a checkpoint tell about its thread.
 type pending struct {
@@ -23,23 +21,23 @@ type pending struct {
 func readPending(writes []checkpoint.Write) pending {
 	p := pending{done: map[string]bool{}, open: map[string]bool{}, tasks: map[string]string{}, prompts: map[string]json.RawMessage{}, failed: map[string]bool{}}
 	for _, w := range writes {
-		if w.Channel == "$done" || w.Kind&0x80 != 0 {
+		if w.Channel == mark.Done || w.Kind&mark.EndOfResult != 0 {
 			p.done[w.Task] = true
 		}
 	}
 	for _, w := range writes {
 		switch {
-		case w.Channel == "$ask" && !p.done[w.Task]:
+		case w.Channel == mark.Ask && !p.done[w.Task]:
 			p.ask(w.Task, w.Data)
-		case w.Channel == "$error" && w.Kind != asksAgain && !p.done[w.Task]:
+		case w.Channel == mark.Error && w.Kind != mark.AsksAgain && !p.done[w.Task]:
 			p.failed[w.Task] = true
-		case w.Channel == "$stop":
+		case w.Channel == mark.Stop:
 			p.stopped = true
 			p.pauses = len(w.Data) > 0 && string(w.Data) != "null" && string(w.Data) != "[]"
 		}
 	}
 	for _, w := range writes {
-		if w.Channel == "$answer" {
+		if w.Channel == mark.Answer {
 			p.answer(w.Data)
 		}
 	}
