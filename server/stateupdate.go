@@ -113,14 +113,27 @@ func (c *call) updateSubgraph(read *reader, at checkpointID, updates []stateUpda
 // updateFailure returns the answer for an error of an update at a checkpoint.
 func updateFailure(err error, at string) error {
 	switch {
-	case isOutage(err):
-		return err
 	case errors.Is(err, checkpoint.ErrConflict):
 		return refuse(http.StatusConflict, "The thread is busy.")
 	case errors.Is(err, checkpoint.ErrNotFound):
 		return notFound("checkpoint", at)
+	case isUpdateMistake(err):
+		return refuse(http.StatusBadRequest, "The state cannot be updated: %v.", err)
 	}
-	return refuse(http.StatusBadRequest, "The state cannot be updated: %v.", err)
+	return err
+}
+
+// isUpdateMistake reports whether the values or the node of an update caused the error.
+func isUpdateMistake(err error) bool {
+	for _, mistake := range []error{
+		graph.ErrUnknownNode, graph.ErrAmbiguous, graph.ErrRoute, graph.ErrSignal, graph.ErrNoInput, checkpoint.ErrTooLarge, checkpoint.ErrInvalid,
+	} {
+		if errors.Is(err, mistake) {
+			return true
+		}
+	}
+	_, inChannel := errors.AsType[*state.ChannelError](err)
+	return inChannel && !errors.Is(err, state.ErrStored)
 }
 
 // readUpdates reads updates of the channels of a graph.

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -16,9 +17,10 @@ import (
 	"github.com/weft-go/weft/server"
 )
 
-// A fullStore refuses checkpoints when it is full.
+// A fullStore refuses checkpoints with its error when it is full.
 type fullStore struct {
 	checkpoint.Store
+	err  error
 	full atomic.Bool
 }
 
@@ -26,26 +28,37 @@ const fullText = "database or disk is full: /secret/path"
 
 func (s *fullStore) Put(ctx context.Context, c checkpoint.Checkpoint, head string) error {
 	if s.full.Load() {
-		return unavailable.New(fullText)
+		return s.err
 	}
 	return s.Store.Put(ctx, c, head)
 }
 
 func TestAnUpdateThatCannotBeStoredIsNoMistakeOfTheClient(t *testing.T) {
 	t.Parallel()
-	store := &fullStore{Store: memcheckpoint.New(memcheckpoint.Options{})}
-	graphs, err := protocolgraphs.New(store)
-	require.NoError(t, err)
-	_, web := testServer(t, func(o *server.Options) { o.Graphs = graphs })
-	thread := "/threads/" + ask(t, web, "ann", http.MethodPost, "/threads", nil).field(t, "thread_id")
-	input := map[string]any{"messages": []any{map[string]any{"role": "user", "content": "hi"}}}
-	require.Equal(t, http.StatusOK, ask(t, web, "ann", http.MethodPost, thread+"/runs/wait", map[string]any{"assistant_id": "echo", "input": input}).status)
-	store.full.Store(true)
-	got := ask(t, web, "ann", http.MethodPost, thread+"/state", map[string]any{"values": input})
-	assert.Equal(t, http.StatusServiceUnavailable, got.status, got.body)
-	assert.NotEmpty(t, got.header.Get("Retry-After"))
-	assert.NotContains(t, got.body, fullText)
-	store.full.Store(false)
-	got = ask(t, web, "ann", http.MethodPost, thread+"/state", map[string]any{"values": input})
-	assert.Equal(t, http.StatusOK, got.status, got.body)
+	for name, c := range map[string]struct {
+		err    error
+		status int
+	}{
+		"the store says that it is unavailable":  {unavailable.New(fullText), http.StatusServiceUnavailable},
+		"the store says nothing about its error": {errors.New(fullText), http.StatusInternalServerError},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store := &fullStore{Store: memcheckpoint.New(memcheckpoint.Options{}), err: c.err}
+			graphs, err := protocolgraphs.New(store)
+			require.NoError(t, err)
+			_, web := testServer(t, func(o *server.Options) { o.Graphs = graphs })
+			thread := "/threads/" + ask(t, web, "ann", http.MethodPost, "/threads", nil).field(t, "thread_id")
+			input := map[string]any{"messages": []any{map[string]any{"role": "user", "content": "hi"}}}
+			require.Equal(t, http.StatusOK, ask(t, web, "ann", http.MethodPost, thread+"/runs/wait", map[string]any{"assistant_id": "echo", "input": input}).status)
+			store.full.Store(true)
+			got := ask(t, web, "ann", http.MethodPost, thread+"/state", map[string]any{"values": input})
+			assert.Equal(t, c.status, got.status, got.body)
+			assert.Equal(t, c.status == http.StatusServiceUnavailable, got.header.Get("Retry-After") != "")
+			assert.NotContains(t, got.body, fullText)
+			store.full.Store(false)
+			got = ask(t, web, "ann", http.MethodPost, thread+"/state", map[string]any{"values": input})
+			assert.Equal(t, http.StatusOK, got.status, got.body)
+		})
+	}
 }
