@@ -19,33 +19,11 @@ import (
 	"github.com/weft-go/weft/internal/pgtest"
 )
 
-// mount mounts a small file system in memory. It reports false if this process may not mount it.
-func mount(t *testing.T, options string) (string, bool) {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "weft-volume-") // a database of another user can reach it
-	require.NoError(t, err)
-	out, err := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", options, "weft", dir).CombinedOutput()
-	if err != nil {
-		t.Logf("NOT TESTED HERE: cannot mount a small volume, which needs root: %v: %s", err, strings.TrimSpace(string(out)))
-		require.NoError(t, os.Remove(dir))
-		return "", false
-	}
-	t.Cleanup(func() {
-		out, err := exec.Command("umount", "-l", dir).CombinedOutput()
-		require.NoError(t, err, string(out))
-		assert.NoError(t, os.Remove(dir))
-	})
-	return dir, true
-}
-
 func TestDoctorNamesAFileThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	file := sqliteFile(t)
 	if os.Geteuid() == 0 { // the rights of a file do not bind root
-		dir, ok := mount(t, "size=8m")
-		if !ok {
-			return
-		}
+		dir := pgtest.Volume(t, "size=8m")
 		data, err := os.ReadFile(file)
 		require.NoError(t, err)
 		file = filepath.Join(dir, "threads.db")
@@ -78,10 +56,7 @@ func TestDoctorNamesAReadOnlyDatabase(t *testing.T) {
 
 func TestDoctorNamesAFullDatabase(t *testing.T) {
 	t.Parallel()
-	dir, ok := mount(t, "size=24m,mode=0777")
-	if !ok {
-		return
-	}
+	dir := pgtest.Volume(t, "size=24m,mode=0777")
 	programs, err := fault.Programs(t.Context(), filepath.Join("..", "..", "scripts", "postgres"))
 	require.NoError(t, err)
 	server, err := fault.NewServer(t.Context(), os.TempDir(), programs)

@@ -9,9 +9,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -103,32 +101,10 @@ func TestF10ResumesAfterAFullSQLiteFile(t *testing.T) {
 	})
 }
 
-// mountVolume mounts a small file system that every user may write to. It reports false
-// if this process may not mount it.
-func mountVolume(t *testing.T, size string) (string, bool) {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "weft-volume-")
-	require.NoError(t, err)
-	out, err := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", "size="+size+",mode=0777", "weft", dir).CombinedOutput()
-	if err != nil {
-		t.Logf("NOT TESTED HERE: cannot mount a small volume, which needs root: %v: %s", err, strings.TrimSpace(string(out)))
-		assert.NoError(t, os.Remove(dir), "remove")
-		return "", false
-	}
-	t.Cleanup(func() {
-		out, err := exec.Command("umount", "-l", dir).CombinedOutput()
-		assert.NoError(t, errors.Join(err, os.Remove(dir)), "umount "+string(out))
-	})
-	return dir, true
-}
-
 // F10 on PostgreSQL: the volume of the tables is full.
 func TestF10ResumesAfterAFullTablespace(t *testing.T) {
 	begin(t)
-	dir, ok := mountVolume(t, "3m")
-	if !ok {
-		return
-	}
+	dir := pgtest.Volume(t, "size=3m,mode=0777")
 	filler := filepath.Join(dir, "filler")
 	require.NoError(t, os.WriteFile(filler, make([]byte, 512<<10), 0o666))
 	server := newServer(t)
@@ -151,10 +127,7 @@ func TestF10ResumesAfterAFullTablespace(t *testing.T) {
 // may crash. After a restart with free space, every acknowledged step can be read.
 func TestF10FullServerKeepsAcknowledgedSteps(t *testing.T) {
 	begin(t)
-	dir, ok := mountVolume(t, "160m")
-	if !ok {
-		return
-	}
+	dir := pgtest.Volume(t, "size=160m,mode=0777")
 	filler := filepath.Join(dir, "filler")
 	server := newServerIn(t, dir, "min_wal_size=32MB", "max_wal_size=32MB", "shared_buffers=16MB")
 	store := open(t, server.URL(), pgcheckpoint.Options{Patience: -1})
