@@ -77,11 +77,19 @@ func TestCtrlC(t *testing.T) {
 func TestAStoppedRequestLeavesTheQuestionOpen(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
-	p := f.sit("-calendar", "mine.ics", "-pace", "1s") // time for Ctrl-C to arrive
+	p := f.sit("-calendar", "mine.ics")
 	p.types(prompt, "delete my meeting with John\n")
-	p.types("Confirm? (yes/no)", "what are my tasks?\n")
+	p.types("Confirm? (yes/no)", "")
+	p.types(prompt, ctrlC)
+	assert.NoError(t, <-p.ended)
+	p = f.sit("-calendar", "mine.ics", "-pace", "1h") // only Ctrl-C ends the turn
+	p.types(prompt, "what are my tasks?\n")
 	p.types("· Look at the tasks", ctrlC)
-	p.types("Stopped.", "any mail?\n")
+	p.types("Stopped.", "")
+	p.types(prompt, ctrlC)
+	assert.NoError(t, <-p.ended)
+	p = f.sit("-calendar", "mine.ics")
+	p.types(prompt, "any mail?\n")
 	p.types("Confirm? (yes/no)", "yes\n")
 	p.types("deleted", "")
 	p.types(prompt, ctrlC)

@@ -72,7 +72,10 @@ func (t *Terminal) Do(ctx context.Context) error {
 	case t.Message != "":
 		return interruptible(ctx, func(ctx context.Context) error { return t.say(ctx, t.Message) })
 	case t.here != nil && !t.here.Done():
-		return interruptible(ctx, t.goOn)
+		if err := interruptible(ctx, t.goOn); err != nil || !terminal(t.In) {
+			return err
+		}
+		return t.talk(ctx)
 	case terminal(t.In):
 		return t.talk(ctx)
 	}
