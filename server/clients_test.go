@@ -69,7 +69,7 @@ func TestCronsAreFoundByWhetherTheyAreEnabled(t *testing.T) {
 	var made struct {
 		ID string `json:"cron_id"`
 	}
-	exchange(t, http.MethodPost, base+"/runs/crons", `{"assistant_id": "echo", "schedule": "0 0 1 1 *", "enabled": false}`, &made)
+	exchange(t, http.MethodPost, base+"/runs/crons", `{"assistant_id": "echo", "schedule": "0 0 1 1 *", "enabled": false, "input": {}}`, &made)
 	for body, want := range map[string]int{`{}`: 1, `{"enabled": true}`: 0, `{"enabled": false}`: 1} {
 		var found []json.RawMessage
 		exchange(t, http.MethodPost, base+"/runs/crons/search", body, &found)

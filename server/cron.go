@@ -11,7 +11,6 @@ import (
 
 	"github.com/hashicorp/cronexpr"
 
-	"github.com/weft-go/weft/internal/uuid"
 	"github.com/weft-go/weft/server/runs"
 )
 
@@ -42,18 +41,11 @@ type cronData struct {
 	OnDone            string
 	Payload           json.RawMessage
 	Next              *time.Time
+	// Sent is the digest of the request that made the cron, if it had an Idempotency-Key.
+	Sent string `json:",omitempty"`
 	// User made the cron, if it is not the owner.
 	User        string   `json:",omitempty"`
 	Permissions []string // of the user that made the cron
-}
-
-type cronBody struct {
-	Schedule *string         `json:"schedule"`
-	Timezone *string         `json:"timezone"`
-	EndTime  *time.Time      `json:"end_time"`
-	Enabled  *bool           `json:"enabled"`
-	OnDone   string          `json:"on_run_completed"`
-	Metadata json.RawMessage `json:"metadata"`
 }
 
 func readCron(r runs.Record) (cron, cronData, error) {
@@ -89,86 +81,6 @@ func (d *cronData) plan(after time.Time) error {
 	return nil
 }
 
-func (c *call) createCron() error {
-	data, err := c.raw()
-	if err != nil {
-		return err
-	}
-	var b cronBody
-	var q runRequest
-	if err := errors.Join(json.Unmarshal(data, &b), json.Unmarshal(data, &q)); err != nil {
-		return invalid("The body cannot be read: %v.", err)
-	}
-	if b.Schedule == nil {
-		return invalid("schedule is missing.")
-	}
-	a, thread, err := c.cronTarget(&q)
-	if err != nil {
-		return err
-	}
-	at := now()
-	d := cronData{
-		Assistant: a.ID, Thread: thread, Schedule: *b.Schedule, Timezone: b.Timezone, EndTime: b.EndTime, Enabled: b.Enabled == nil || *b.Enabled,
-		OnDone: b.OnDone, Payload: data, Permissions: c.user.Permissions,
-	}
-	if d.OnDone == "" {
-		d.OnDone = "delete"
-	}
-	if err := d.plan(at); err != nil {
-		return err
-	}
-	r := runs.Record{
-		Kind: runs.Cron, ID: uuid.New(), Parent: thread, Graph: a.Graph, Created: at, Updated: at, Metadata: orEmpty(q.Metadata), Data: encoded(d),
-	}
-	f, err := c.allow(Access{Resource: ResourceCrons, Action: ActionCreate, Graph: a.Graph})
-	if err == nil {
-		err = f.stamp(&r, c.user)
-	}
-	if err == nil && r.Owner != c.user.ID {
-		d.User = c.user.ID
-		r.Data = encoded(d)
-	}
-	if err == nil {
-		err = c.s.o.Runs.Insert(c.ctx(), r)
-	}
-	if err != nil {
-		return err
-	}
-	c.s.schedule(r.ID, d.Next)
-	return c.sendCron(r)
-}
-
-// cronTarget checks the request of a cron's runs, and returns their assistant and the thread in
-// the path.
-func (c *call) cronTarget(q *runRequest) (a runs.Record, thread string, err error) {
-	if err := q.check(); err != nil {
-		return a, "", err
-	}
-	if q.Webhook != "" {
-		if err := c.s.o.Webhooks.check(q.Webhook); err != nil {
-			return a, "", err
-		}
-	}
-	if c.s.graphs[q.Assistant] == nil && !isUUID(q.Assistant) {
-		return a, "", notFound("assistant", q.Assistant)
-	}
-	if a, err = c.assistantOf(ActionRead, q.Assistant); err != nil || c.r.PathValue("thread") == "" {
-		return a, "", err
-	}
-	if thread, err = c.id("thread"); err == nil {
-		_, err = c.threadFor(q, thread, a.Graph)
-	}
-	return a, thread, err
-}
-
-func (c *call) raw() (json.RawMessage, error) {
-	var data map[string]json.RawMessage
-	if err := c.body(&data, true); err != nil {
-		return nil, err
-	}
-	return encoded(data), nil
-}
-
 func (c *call) sendCron(r runs.Record) error {
 	v, _, err := readCron(r)
 	if err != nil {
@@ -183,47 +95,6 @@ func (c *call) pathCron() (runs.Record, error) {
 		return runs.Record{}, err
 	}
 	return c.get(runs.Cron, id)
-}
-
-func (c *call) patchCron() error {
-	r, err := c.pathCron()
-	if err != nil {
-		return err
-	}
-	var b cronBody
-	if err := c.body(&b, true); err != nil {
-		return err
-	}
-	var next *time.Time
-	r, err = c.s.change(c.ctx(), runs.Cron, r.ID, func(r *runs.Record) error {
-		_, d, err := readCron(*r)
-		if err != nil {
-			return err
-		}
-		if b.Schedule != nil {
-			d.Schedule = *b.Schedule
-		}
-		if b.Timezone != nil {
-			d.Timezone = b.Timezone
-		}
-		if b.EndTime != nil {
-			d.EndTime = b.EndTime
-		}
-		if b.Enabled != nil {
-			d.Enabled = *b.Enabled
-		}
-		if err := d.plan(now()); err != nil {
-			return err
-		}
-		next, r.Updated, r.Data = d.Next, now(), encoded(d)
-		r.Metadata, err = merged(r.Metadata, orEmpty(b.Metadata))
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	c.s.schedule(r.ID, next)
-	return c.sendCron(r)
 }
 
 func (c *call) deleteCron() error {
@@ -433,7 +304,7 @@ func (s *Server) startCron(ctx context.Context, r runs.Record, d *cronData, id s
 	if err := json.Unmarshal(d.Payload, &q); err != nil {
 		return err
 	}
-	q.OnCompletion, q.id = d.OnDone, id
+	q.OnCompletion, q.id, q.cron = d.OnDone, id, true
 	user := User{ID: cmp.Or(d.User, r.Owner), Permissions: d.Permissions}
 	request, err := http.NewRequestWithContext(withUser(ctx, user.ID), http.MethodPost, "/runs", nil)
 	if err != nil {

@@ -62,7 +62,7 @@ func (s *Server) afterEnd(a *activeRun, out outcome) {
 	if a.data.Request.Webhook != "" {
 		s.running.Go(func() { s.callWebhook(a, out) })
 	}
-	if a.data.Temporary && !a.data.Repeatable { // else the thread expires
+	if a.data.Temporary && !a.data.Repeatable && !a.data.Cron { // else the thread expires
 		s.running.Go(func() { s.forget(a) })
 	}
 }
@@ -303,8 +303,10 @@ func (s *Server) rest(ctx context.Context, a *activeRun, out outcome) error {
 
 var errBusy = errors.New("the thread has other runs")
 
-// setStatus changes the status of a thread after a run.
+// setStatus changes the status of a thread after a run. The thread of a cron's run is temporary only if the run has
+// ended well: somebody answers its question, or finds out why it failed.
 func (s *Server) setStatus(r *runs.Record, a *activeRun, status string, failed *failure) error {
 	r.Status, r.Updated = status, now()
-	return s.setThreadData(r, func(d *threadData) { d.Error, d.Temporary = failed, d.Temporary || a.data.Temporary })
+	temporary := a.data.Temporary && (!a.data.Cron || status == threadIdle)
+	return s.setThreadData(r, func(d *threadData) { d.Error, d.Temporary = failed, d.Temporary || temporary })
 }

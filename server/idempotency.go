@@ -9,8 +9,8 @@ import (
 	"github.com/weft-go/weft/server/runs"
 )
 
-// idempotencyKey is the header with a key that a client chooses for a run. A request with the key of another one does
-// not start a second run.
+// idempotencyKey is the header with a key that a client chooses for a run or a cron. A request with the key of another
+// one does not start a second run, and makes no second cron.
 const idempotencyKey = "Idempotency-Key"
 
 const maxKey = 255 // bytes
@@ -18,14 +18,20 @@ const maxKey = 255 // bytes
 // readKey gives a request with a key the id of its run. The id is made of the user, the thread and the key, so that
 // the store keeps one run for them.
 func (c *call) readKey(q *runRequest, thread string) error {
-	switch q.key = c.r.Header.Get(idempotencyKey); {
-	case q.key == "":
+	if q.key = c.r.Header.Get(idempotencyKey); q.key == "" {
 		return nil
-	case len(q.key) > maxKey:
-		return invalid("%s has %d bytes; the limit is %d.", idempotencyKey, len(q.key), maxKey)
 	}
-	q.id = nameID("run by key", string(encoded([]string{c.user.ID, thread, q.key})))
-	return nil
+	var err error
+	q.id, err = c.idOfKey("run by key", thread, q.key)
+	return err
+}
+
+// idOfKey returns the id of an object of the user that a request with a key makes.
+func (c *call) idOfKey(namespace, thread, key string) (string, error) {
+	if len(key) > maxKey {
+		return "", invalid("%s has %d bytes; the limit is %d.", idempotencyKey, len(key), maxKey)
+	}
+	return nameID(namespace, string(encoded([]string{c.user.ID, thread, key}))), nil
 }
 
 // startedBefore returns the run that an earlier request with the same key has started, or nil.

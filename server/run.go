@@ -74,9 +74,11 @@ type runData struct {
 	// Rescued is the number of dead servers that the job had when the run was last begun.
 	Rescued int `json:",omitempty"`
 	// Temporary says that the thread is deleted after the run. Repeatable says that the request or the job that has started the
-	// run may come again, and has to find it.
+	// run may come again, and has to find it. Cron says that a cron has started the run: its thread is kept while it waits or
+	// has failed.
 	Temporary  bool `json:",omitempty"`
 	Repeatable bool `json:",omitempty"`
+	Cron       bool `json:",omitempty"`
 	// Cancel is what a client wants of the run that it has cancelled: interrupt or rollback. The next
 	// server ends the run so.
 	Cancel string `json:",omitempty"`
@@ -126,7 +128,7 @@ func (c *call) newRun(q *runRequest, thread string) (runs.Record, *served, error
 	if err != nil {
 		return runs.Record{}, nil, err
 	}
-	d := runData{Assistant: a.ID, Request: q.stored(), Temporary: thread == "" && q.OnCompletion != "keep", Repeatable: q.id != ""}
+	d := runData{Assistant: a.ID, Request: q.stored(), Temporary: thread == "" && q.OnCompletion != "keep", Repeatable: q.id != "", Cron: q.cron}
 	if d.Context, err = q.runContext(data); err != nil {
 		return runs.Record{}, nil, err
 	}

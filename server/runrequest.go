@@ -12,6 +12,7 @@ import (
 type runRequest struct {
 	id              string          // of the run; empty for a new one
 	key             string          // of the header Idempotency-Key
+	cron            bool            // a cron starts the run
 	Assistant       string          `json:"assistant_id"`
 	Input           json.RawMessage `json:"input,omitempty"`
 	Command         *command        `json:"command,omitempty"`

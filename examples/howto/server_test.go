@@ -135,22 +135,36 @@ func Example_backgroundRun() {
 	// Output: good morning
 }
 
-// The server starts a run each Monday at eight o'clock.
+// The server starts a run each Monday at eight o'clock. A service registers its crons at each start: with the same key,
+// there is one cron.
 func Example_cron() {
 	address, end := serve(server.Options{})
 	defer end()
-	var cron struct {
-		Schedule string
-		ID       string `json:"cron_id"`
+	register := func() (id string) {
+		request := must(http.NewRequest(http.MethodPost, address+"/runs/crons", strings.NewReader(`{
+			"assistant_id": "echo",
+			"schedule": "0 8 * * 1",
+			"timezone": "Europe/Athens",
+			"input": {"messages": [{"role": "user", "content": "write the report of the week"}]}
+		}`)))
+		request.Header.Set("Content-Type", "application/json")
+		request.Header.Set("Idempotency-Key", "report of the week")
+		resp := must(http.DefaultClient.Do(request))
+		defer func() { _ = resp.Body.Close() }()
+		var cron struct {
+			ID     string `json:"cron_id"`
+			Detail string // of an answer of 422: what is wrong
+		}
+		if err := json.NewDecoder(resp.Body).Decode(&cron); err != nil {
+			panic(err)
+		}
+		if resp.StatusCode != http.StatusOK {
+			panic(cron.Detail)
+		}
+		return cron.ID
 	}
-	post(address+"/runs/crons", `{
-		"assistant_id": "echo",
-		"schedule": "0 8 * * 1",
-		"timezone": "Europe/Athens",
-		"input": {"messages": [{"role": "user", "content": "write the report of the week"}]}
-	}`, &cron)
-	fmt.Println(cron.Schedule, cron.ID != "")
-	// Output: 0 8 * * 1 true
+	fmt.Println(register() == register())
+	// Output: true
 }
 
 // The server calls an address when a run has ended.
