@@ -163,7 +163,8 @@ func Example_cron() {
 		}
 		return cron.ID
 	}
-	fmt.Println(register() == register())
+	first, second := register(), register()
+	fmt.Println(first == second)
 	// Output: true
 }
 
