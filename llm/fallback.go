@@ -55,27 +55,45 @@ func (m Message) PassedOver() []PassedOver {
 // After Fallback has passed on a chunk it does not ask another model, and returns the
 // error. To fall back after a stream that breaks off, wrap the inner model in a [Retry]
 // with [RetryPolicy].Whole.
-func Fallback(models ...Model) Model {
-	return ModelFunc(func(ctx context.Context, r Request) iter.Seq2[Chunk, error] {
-		return func(yield func(Chunk, error) bool) {
-			if len(models) == 0 {
-				yield(Chunk{}, fmt.Errorf("llm: fallback: no model: %w", ErrInvalid))
+func Fallback(models ...Model) Model { return fallback(models) }
+
+type fallback []Model
+
+// Stream asks the models in order.
+func (models fallback) Stream(ctx context.Context, r Request) iter.Seq2[Chunk, error] {
+	return func(yield func(Chunk, error) bool) {
+		if len(models) == 0 {
+			yield(Chunk{}, fmt.Errorf("llm: fallback: no model: %w", ErrInvalid))
+			return
+		}
+		var failures []error
+		for i, m := range models {
+			within, asked := wrappedEach(ctx, m)
+			passed, err := relay(withFailures(streamOf(within, asked, r), failures), yield)
+			if err == nil {
 				return
 			}
-			var failures []error
-			for i, m := range models {
-				passed, err := relay(withFailures(streamOf(ctx, m, r), failures), yield)
-				if err == nil {
-					return
-				}
-				failures = append(failures, &ModelError{Model: modelName(m, i, len(models)), Err: err})
-				if passed || ctx.Err() != nil || errors.Is(err, ErrInvalid) {
-					break
-				}
+			failures = append(failures, &ModelError{Model: modelName(m, i, len(models)), Err: err})
+			if passed || ctx.Err() != nil || errors.Is(err, ErrInvalid) {
+				break
 			}
-			yield(Chunk{}, errors.Join(failures...))
 		}
-	})
+		yield(Chunk{}, errors.Join(failures...))
+	}
+}
+
+// isFallback reports whether a model is a fallback, also inside wrappers.
+func isFallback(m Model) bool {
+	for {
+		switch x := m.(type) {
+		case fallback:
+			return true
+		case interface{ unwrap() Model }:
+			m = x.unwrap()
+		default:
+			return false
+		}
+	}
 }
 
 // A wrapper is a model that wraps another one and has the same name.

@@ -40,7 +40,8 @@ func Generate(ctx context.Context, m Model, r Request) (Message, error) {
 // error also wraps [io.ErrUnexpectedEOF]. If ctx is done, it wraps ctx.Err() and its cause,
 // even if the model reports no error. Errors of the model are passed on unchanged.
 func Stream(ctx context.Context, m Model, r Request, reply *Message) iter.Seq2[Chunk, error] {
-	return stream(ctx, wrapped(ctx, m), r, reply)
+	ctx, m = wrapped(ctx, m)
+	return stream(ctx, m, r, reply)
 }
 
 // stream is Stream without the wrapper of the context.

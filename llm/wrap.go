@@ -2,12 +2,16 @@ package llm
 
 import "context"
 
-type wrapKey struct{}
+type (
+	wrapKey struct{}
+	eachKey struct{} // true if the models of a fallback are to be wrapped
+)
 
 // WithWrap returns a context in which [Stream], and so [Generate] and [As], apply a wrapper to
 // each model that they are given, such as [Trace]. The wrapper of an outer context is the outermost.
 // For each request, the wrapper is called once, so what it returns must keep no state between
-// requests, as [Limit] does.
+// requests, as [Limit] does. Of a [Fallback], also in a [Retry], [Limit], [Trace] or [Log], it wraps
+// each model that is asked instead of the whole.
 func WithWrap(ctx context.Context, wrap func(Model) Model) context.Context {
 	if outer, ok := ctx.Value(wrapKey{}).(func(Model) Model); ok {
 		inner := wrap
@@ -16,10 +20,23 @@ func WithWrap(ctx context.Context, wrap func(Model) Model) context.Context {
 	return context.WithValue(ctx, wrapKey{}, wrap)
 }
 
-// wrapped returns the model with the wrapper of the context.
-func wrapped(ctx context.Context, m Model) Model {
-	if wrap, ok := ctx.Value(wrapKey{}).(func(Model) Model); ok && m != nil {
-		return wrap(m)
+// wrapped returns the model with the wrapper of the context, and the context for its request. A fallback is not
+// wrapped: the context makes it wrap its models.
+func wrapped(ctx context.Context, m Model) (context.Context, Model) {
+	wrap, ok := ctx.Value(wrapKey{}).(func(Model) Model)
+	switch {
+	case !ok || m == nil:
+		return ctx, m
+	case isFallback(m):
+		return context.WithValue(ctx, eachKey{}, true), m
 	}
-	return m
+	return ctx, wrap(m)
+}
+
+// wrappedEach is wrapped for a model of a fallback.
+func wrappedEach(ctx context.Context, m Model) (context.Context, Model) {
+	if each, _ := ctx.Value(eachKey{}).(bool); !each {
+		return ctx, m
+	}
+	return wrapped(context.WithValue(ctx, eachKey{}, false), m)
 }

@@ -53,3 +53,41 @@ func TestNameOfLooksThroughWrappers(t *testing.T) {
 	assert.Zero(t, llm.NameOf(llm.Fallback(m, m)))
 	assert.Zero(t, llm.NameOf(nil))
 }
+
+// TestWithWrapWrapsTheModelsOfAFallback proves that each model that a fallback asks is wrapped, and the fallback is not,
+// whichever wrappers and fallbacks are around.
+func TestWithWrapWrapsTheModelsOfAFallback(t *testing.T) {
+	t.Parallel()
+	named := func(name string, m llm.Model) llm.Model { return llm.Named(m, llm.ModelName{Model: name}) }
+	fails := func(name string) llm.Model {
+		return named(name, llmtest.NewScript(llmtest.Reply{Err: llm.ErrOverloaded}))
+	}
+	opaque := func(m llm.Model) llm.Model {
+		return llm.ModelFunc(func(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] { return m.Stream(ctx, r) })
+	}
+	for name, tt := range map[string]struct {
+		model llm.Model
+		want  []string
+	}{
+		"fallback":             {llm.Fallback(fails("a"), named("b", llmtest.Echo{}), fails("c")), []string{"a", "b"}},
+		"in a retry":           {llm.Retry(llm.Fallback(fails("a"), named("b", llmtest.Echo{})), llm.RetryPolicy{}), []string{"a", "b"}},
+		"in a fallback":        {llm.Fallback(llm.Fallback(fails("a"), fails("b")), named("c", llmtest.Echo{})), []string{"a", "b", "c"}},
+		"retries in it":        {llm.Fallback(llm.Retry(fails("a"), llm.RetryPolicy{Attempts: 1}), named("b", llmtest.Echo{})), []string{"a", "b"}},
+		"with a name":          {named("both", llm.Fallback(fails("a"), llmtest.Echo{})), []string{"both"}},
+		"in a model of my own": {opaque(llm.Fallback(fails("a"), llmtest.Echo{})), []string{""}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var asked []string
+			ctx := llm.WithWrap(t.Context(), func(m llm.Model) llm.Model {
+				return llm.Trace(m, llm.Hooks{Start: func(ctx context.Context, _ llm.Request) context.Context {
+					asked = append(asked, llm.NameOf(m).Model)
+					return ctx
+				}})
+			})
+			_, err := llm.Generate(ctx, tt.model, llm.Request{Messages: []llm.Message{llm.User("hi")}})
+			require.NoError(t, err)
+			assert.Equal(t, tt.want, asked)
+		})
+	}
+}

@@ -92,6 +92,9 @@ func (a *agent) use(set *tools.Set) error {
 	list := a.options.Use
 	var added []tools.Tool
 	for i, m := range list {
+		if m.Err != nil {
+			return fmt.Errorf("agent %q: %s: %w", a.name, m.label(i), m.Err)
+		}
 		added = append(added, m.Tools...)
 		a.options.Tools.Approval.Rule = a.options.Tools.Approval.Rule.Or(m.Approve)
 		if slices.Contains(m.handoffs, HandoverPrefix) {

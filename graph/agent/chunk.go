@@ -2,6 +2,7 @@ package agent
 
 import (
 	"encoding/json"
+	"fmt"
 	"iter"
 	"strings"
 
@@ -34,7 +35,7 @@ const (
 )
 
 // A Chunk is an event of a run for front ends. Kind determines which fields are set in addition to
-// Agent, Path, Node and Task. The JSON of a chunk does not have Value and Snapshot.
+// Agent, Path, Node and Task. The JSON of a chunk does not have Snapshot.
 type Chunk struct {
 	Kind ChunkKind `json:"kind"`
 	// Agent is the name of the innermost subgraph node around the event. It is empty
@@ -59,8 +60,24 @@ type Chunk struct {
 	Prompt   string            `json:"prompt,omitempty"` // Question.Text: a text to show to a person
 	Outcome  *Outcome          `json:"outcome,omitempty"`
 	Problem  string            `json:"problem,omitempty"`
-	Value    any               `json:"-"`
+	Value    any               `json:"value,omitempty"` // in JSON, a value that cannot be encoded is its text
 	Snapshot *graph.Snapshot   `json:"-"`
+}
+
+// MarshalJSON encodes a chunk for a front end.
+func (c Chunk) MarshalJSON() ([]byte, error) {
+	type plain Chunk
+	if c.Value != nil {
+		data, err := json.Marshal(c.Value)
+		if err != nil {
+			data, err = json.Marshal(fmt.Sprint(c.Value))
+		}
+		if err != nil {
+			return nil, err
+		}
+		c.Value = json.RawMessage(data)
+	}
+	return json.Marshal(plain(c))
 }
 
 // Chunks converts the events of a run and of its subgraphs to chunks:

@@ -44,6 +44,9 @@ type Middleware struct {
 	// ToolNames are names of tools on which the functions depend. If the agent has no such
 	// tool, New returns a [tools.ErrPattern].
 	ToolNames []string
+	// Err is a mistake in the options of the middleware, or nil. New returns it, so that it is found
+	// before the first run.
+	Err error
 
 	// BeforeAgent runs once at the start of a run, in a step of its own.
 	BeforeAgent func(ctx context.Context, r Run) (state.Update, error)
@@ -146,7 +149,9 @@ type ToolFunc func(ctx context.Context, c ToolCall) (tools.Outcome, error)
 // error as their result. The [Outcome] has the reason [Stopped].
 //
 // In BeforeModel and WrapModel the model is not asked. In AfterModel the reply is stored. In
-// WrapTool, the other tool calls of the reply still run. AfterAgent cannot stop a run.
+// WrapTool, the other tool calls of the reply still run, and a call whose tool has run keeps its
+// result: the outcome that WrapTool returns with the Stop, or else that of the tool. A sub-agent
+// to which next handed over does not start. AfterAgent cannot stop a run.
 func Stop(message llm.Message) error { return &control{message: message} }
 
 // Jump returns an error that a function of a [Middleware] returns to continue the run at a node:

@@ -68,6 +68,12 @@ func (a *agent) think(ctx context.Context, s state.View) (state.Update, error) {
 func (a *agent) newTurn(s state.View) *turn {
 	t := &turn{progress: a.current(s), start: s}
 	t.at = Run{Agent: a.name, State: s, Messages: a.messages, Turn: t.Turns, Usage: t.Usage}
+	if closed := a.unfinished(s); len(closed) > 0 {
+		t.update = state.Update{a.messages.Put(closed...)}
+		if after, err := state.Apply(s, t.update...); err == nil { // otherwise the engine returns the error
+			t.at.State = after
+		}
+	}
 	return t
 }
 

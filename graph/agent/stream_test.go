@@ -262,3 +262,34 @@ func TestChunksOfPause(t *testing.T) {
 	want := []string{"approval clerk tools tools[0] send: Sends\\u202e.\narguments: {\"a\":1,\"b\":2}", "pause clerk tools tools[1]"}
 	assert.Equal(t, want, got)
 }
+
+// TestJSONOfAChunkHasItsValue proves that the JSON of a chunk has the value that a node emitted, and the text of a value
+// that cannot be encoded.
+func TestJSONOfAChunkHasItsValue(t *testing.T) {
+	t.Parallel()
+	values := []any{map[string]int{"done": 3}, "half", llm.Text("part"), 0, func() {}}
+	b := graph.New("triage", agent.Messages)
+	b.Node("triage", func(ctx context.Context, _ state.View) (state.Update, error) {
+		for _, v := range values {
+			graph.Emit(ctx, v)
+		}
+		return nil, nil
+	})
+	b.Edge(graph.Start, "triage")
+	g, err := b.Compile(graph.Options{})
+	require.NoError(t, err)
+	var got []string
+	for _, c := range watch(g.Stream(t.Context(), agent.Messages.Put(llm.User("hi")))).chunks {
+		if c.Kind != agent.ChunkValue {
+			continue
+		}
+		data, err := json.Marshal(c)
+		require.NoError(t, err)
+		var read struct{ Value json.RawMessage }
+		require.NoError(t, json.Unmarshal(data, &read))
+		got = append(got, string(read.Value))
+	}
+	require.Len(t, got, len(values))
+	assert.Equal(t, []string{`{"done":3}`, `"half"`, `{"type":"text","text":"part"}`, "0"}, got[:4])
+	assert.Contains(t, got[4], `"0x`)
+}

@@ -38,11 +38,12 @@ type SubAgent struct {
 // AsTool returns a middleware with a tool that gives a task to a sub-agent. Its argument is
 // the task, and its result is the last reply of the sub-agent, with its structured answer if it has one.
 //
-// Each call is a separate task that runs the sub-agent as a subgraph. Several calls in one
-// reply run concurrently. The stream of the run has the tokens and tool calls of the
+// Each call is a separate task that runs the sub-agent as a subgraph. The sub-agents of one reply
+// run concurrently, after its other tool calls have ended or were approved. The stream of the run has the tokens and tool calls of the
 // sub-agent, with its path. Questions of the sub-agent are questions of the thread. A
 // sub-agent that was killed resumes at its last checkpoint. If it fails, the error is the
-// result of the call, unless Options.Tools.OnError decides otherwise.
+// result of the call, unless Options.Tools.OnError decides otherwise. If the conversation goes on
+// before the sub-agent has ended, the result of the call is an error that says so.
 //
 // A call is an ordinary tool call, so it can require approval.
 func AsTool(s SubAgent) Middleware {
@@ -94,7 +95,7 @@ func (m *member) handover(a *agent) tools.Tool {
 		if !ok {
 			return tools.Result{}, fmt.Errorf("sub-agent %q runs as a tool call of its agent only", m.node)
 		}
-		r := tools.Result{Text: "Handed over to " + m.node + "."}
+		r := tools.Result{Text: "Handed over to " + m.node + ".", Metadata: map[string]json.RawMessage{openKey: a.mark()}}
 		if task != "" {
 			r.Text += " Its task: " + task
 		}
@@ -178,6 +179,11 @@ func (a *agent) answering(m member) graph.Middleware {
 				return nil, err
 			}
 			if answer, ok := a.resultOf(after, c); ok {
+				if a.isOpen(answer) { // the sub-agent shares the conversation, so its messages are the answer
+					answer = answer.Clone()
+					delete(answer.Metadata, openKey)
+					update = append(slices.Clip(update), a.messages.Put(answer))
+				}
 				a.options.Tools.Emit(ctx, tools.CallFinished{Call: c, Answer: answer})
 			}
 			return update, nil
@@ -195,8 +201,43 @@ func (a *agent) resultOf(s state.View, c llm.ToolCall) (found llm.Message, ok bo
 	return found, ok
 }
 
-// answeredKey is the metadata key that marks the result of a completed handover.
-const answeredKey = "handed_back"
+// answeredKey is the metadata key that marks the result of a completed handover, and openKey that of a
+// handover whose sub-agent has not ended.
+const (
+	answeredKey = "handed_back"
+	openKey     = "handed_over"
+)
+
+// mark returns the value of openKey: the name of the agent, since several agents may share a conversation.
+func (a *agent) mark() json.RawMessage {
+	name, _ := json.Marshal(a.name) // a string always encodes
+	return name
+}
+
+// isOpen reports whether a message is the result of a handover of this agent that has not ended.
+func (a *agent) isOpen(m llm.Message) bool {
+	var name string
+	return json.Unmarshal(m.Metadata[openKey], &name) == nil && name == a.name
+}
+
+// unfinished returns an error for each handover that is still open. The model's node waits for every
+// sub-agent, so if it runs, nothing works on such a task any more: the run ended first.
+func (a *agent) unfinished(s state.View) (closed []llm.Message) {
+	if len(a.members) == 0 {
+		return nil
+	}
+	for _, m := range a.messages.All(s) {
+		if !a.isOpen(m) {
+			continue
+		}
+		m.Parts, m.Status, m.Metadata = []llm.Part{llm.Text(notFinished)}, llm.StatusError, nil
+		closed = append(closed, m)
+	}
+	return closed
+}
+
+// notFinished is the result of a handover whose sub-agent was stopped before it answered.
+const notFinished = "The task was not finished: the conversation went on without it. A part of it may be done."
 
 // answered replaces the result of the call with the answer of the sub-agent.
 func (a *agent) answered(s state.View, answer llm.Message) state.Update {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/llm"
@@ -22,13 +23,6 @@ func (a *agent) callNode() graph.NodeFunc {
 			emit(ctx, value)
 		}
 	}
-	run := a.wrapTool(func(ctx context.Context, c ToolCall) (tools.Outcome, error) {
-		out, err := a.tools.Run(ctx, c.Call, o)
-		if err != nil {
-			err = &innerError{err}
-		}
-		return out, err
-	})
 	return func(ctx context.Context, s state.View) (state.Update, error) {
 		c, p := call.Get(s), a.run.Get(s)
 		refused := p.Refused[c.ID]
@@ -47,14 +41,25 @@ func (a *agent) callNode() graph.NodeFunc {
 		if err != nil {
 			return nil, err
 		}
+		var last atomic.Pointer[tools.Outcome] // the last outcome of the tool
+		run := a.wrapTool(func(ctx context.Context, c ToolCall) (tools.Outcome, error) {
+			out, err := a.tools.Run(ctx, c.Call, o)
+			if err != nil {
+				last.Store(&tools.Outcome{Message: llm.ToolError(c.Call, err.Error())})
+				return out, &innerError{err}
+			}
+			last.Store(&out)
+			return out, nil
+		})
 		out, err := run(ctx, ToolCall{Run{a.name, s, a.messages, p.Turns, p.Usage}, c})
+		var end state.Update
 		if stop := controlOf(err); stop != nil && stop.to == "" {
 			if err := checkStop(stop.message); err != nil {
 				return nil, err
 			}
-			out = tools.Outcome{Message: llm.ToolError(c, "The tool was not called: the run was stopped.")}
-			emit(ctx, tools.CallFinished{Call: c, Answer: out.Message})
-			return state.Update{a.messages.Put(out.Message), a.stop.Put(&stop.message)}, nil
+			end = state.Update{a.stop.Put(&stop.message)}
+			out = a.outcomeOfStop(ctx, c, out, last.Load())
+			err = nil
 		}
 		if err != nil {
 			return nil, err
@@ -62,8 +67,24 @@ func (a *agent) callNode() graph.NodeFunc {
 		if err := checkOutcome(c, out); err != nil {
 			return nil, err
 		}
-		return append(state.Update{a.messages.Put(out.Message)}, out.Update...), nil
+		return slices.Concat(state.Update{a.messages.Put(out.Message)}, out.Update, end), nil
 	}
+}
+
+// outcomeOfStop returns the outcome of a call whose middleware stopped the run: the outcome that the
+// middleware returned, or the last one of the tool, or an error if the tool has not run. Writes that start a sub-agent or
+// another agent have had no effect yet, so such a call counts as one that was not made.
+func (a *agent) outcomeOfStop(ctx context.Context, c llm.ToolCall, out tools.Outcome, ran *tools.Outcome) tools.Outcome {
+	if out.Message.Role == "" && ran != nil {
+		out = *ran
+	}
+	goesOn := slices.ContainsFunc(out.Update, func(w state.Write) bool { return w.Signal() != nil })
+	if out.Message.Role != "" && !goesOn {
+		return out
+	}
+	out = tools.Outcome{Message: llm.ToolError(c, "The tool was not called: the run was stopped.")}
+	a.options.Tools.Emit(ctx, tools.CallFinished{Call: c, Answer: out.Message})
+	return out
 }
 
 // wrapTool returns next, wrapped by the middleware.

@@ -27,7 +27,8 @@
 //     task that asked. The links work in any process: the context of the span is stored with the
 //     question, by [graph.Once]. It is stored only if the span was sampled.
 //   - Models are traced that are asked by [llm.Stream] or a function that uses it, such as
-//     [llm.Generate]; tools that package tools runs. Call them with the context of the node.
+//     [llm.Generate]; tools that package tools runs. Call them with the context of the node. Each
+//     model that an [llm.Fallback] asks has a span.
 //   - Without a provider of OpenTelemetry nothing is recorded. Exporters belong to the program.
 //
 // A [Telemetry] is safe for concurrent use by any number of graphs.

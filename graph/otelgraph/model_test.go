@@ -17,6 +17,7 @@ import (
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/graph/agent/middleware"
 	"github.com/weft-go/weft/graph/node"
 	"github.com/weft-go/weft/graph/otelgraph"
 	"github.com/weft-go/weft/llm"
@@ -302,6 +303,39 @@ func TestRequestThatTakesTooLongHasFailed(t *testing.T) {
 				require.ErrorIs(t, err, graph.ErrTimeout)
 				assert.Equal(t, codes.Error, only(t, r.take(), "chat").Status.Code)
 			})
+		})
+	}
+}
+
+// TestEachModelOfAFallbackHasASpan proves that the model that failed and the model that answered have a span each, with
+// their names, and that the tokens are measured once, also with llm.Retry around the fallback.
+func TestEachModelOfAFallbackHasASpan(t *testing.T) {
+	t.Parallel()
+	primary := func() llm.Model {
+		return llm.Named(llmtest.NewScript(llmtest.Reply{Err: llm.ErrOverloaded}), llm.ModelName{Provider: "openai", Model: "primary"})
+	}
+	for name, build := range map[string]func(o agent.Options) (*graph.Graph, error){
+		"llm": func(o agent.Options) (*graph.Graph, error) {
+			return agent.New("a", llm.Retry(llm.Fallback(primary(), scripted(llmtest.Say("hi"))), llm.RetryPolicy{}), nil, o)
+		},
+		"middleware": func(o agent.Options) (*graph.Graph, error) {
+			o.Use = []agent.Middleware{middleware.Fallback(scripted(llmtest.Say("hi")))}
+			return agent.New("a", primary(), nil, o)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := record(otelgraph.Options{})
+			g, err := build(agent.Options{Graph: r.Graph(graph.Options{})})
+			require.NoError(t, err)
+			_, err = g.Invoke(t.Context(), agent.Messages.Put(llm.User("hi")))
+			require.NoError(t, err)
+			spans := r.take()
+			assert.Equal(t, []string{"invoke_workflow a", "  superstep", "    task agent", "      chat primary", "      chat gemini-test"}, tree(spans))
+			failed, answered := attributesOf(only(t, spans, "chat primary").Attributes), attributesOf(only(t, spans, "chat gemini-test").Attributes)
+			assert.Equal(t, "failed overloaded openai", failed["weft.outcome"]+" "+failed["error.type"]+" "+failed["gen_ai.provider.name"])
+			assert.Equal(t, "done gcp.gemini", answered["weft.outcome"]+" "+answered["gen_ai.provider.name"])
+			assert.Len(t, r.points(t, "gen_ai.client.token.usage"), 2, "input and output")
 		})
 	}
 }

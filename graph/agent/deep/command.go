@@ -52,6 +52,9 @@ func Commands(r Runner, p Permission) agent.Middleware {
 			return tools.Result{Text: fmt.Sprintf("%s\n[exit code %d]", text, out.Code), Failed: out.Code != 0}, err
 		}).Annotate(tools.Annotations{Category: "commands", Destructive: true, OpenWorld: true}),
 	}}
+	if c, ok := r.(interface{ check() error }); ok { // a Process
+		m.Err = c.check()
+	}
 	if p == AskFirst {
 		m.Approve = tools.Named(CommandTool)
 	}

@@ -53,6 +53,8 @@ func TestProcessIsRestricted(t *testing.T) {
 	}
 	_, err := deep.Process{}.Run(t.Context(), "true")
 	require.ErrorContains(t, err, "Process.Dir is not set")
+	_, err = deep.New("bot", llmtest.Echo{}, deep.Options{Runner: deep.Process{}})
+	require.ErrorContains(t, err, `middleware "commands": deep: Process.Dir is not set`)
 }
 
 // A command and its children are killed after the timeout, and when the context ends. When a

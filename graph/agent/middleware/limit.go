@@ -2,6 +2,7 @@ package middleware
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -128,7 +129,7 @@ type Spending struct {
 	ThreadTokens int64
 	ThreadCost   float64
 	// Price returns the cost of a usage, in the currency of Cost. It is required if Cost or
-	// ThreadCost is set.
+	// ThreadCost is set: [agent.New] returns an error without it.
 	Price func(llm.Usage) float64
 }
 
@@ -141,13 +142,13 @@ type Spending struct {
 // The usage of concurrent sub-agents counts only after all of them have ended, so until then they
 // can exceed a budget of the thread.
 func Budget(s Spending) agent.Middleware {
+	if (s.Cost > 0 || s.ThreadCost > 0) && s.Price == nil {
+		return agent.Middleware{Name: "budget", Err: errors.New("Spending.Price is nil; the limits of cost need it")}
+	}
 	over := func(u llm.Usage, tokens int64, cost float64) bool {
-		return tokens > 0 && u.Total >= tokens || cost > 0 && s.Price != nil && s.Price(u) >= cost
+		return tokens > 0 && u.Total >= tokens || cost > 0 && s.Price(u) >= cost
 	}
 	return agent.Middleware{Name: "budget", BeforeModel: func(_ context.Context, r agent.Run) (state.Update, error) {
-		if (s.Cost > 0 || s.ThreadCost > 0) && s.Price == nil {
-			return nil, fmt.Errorf("Spending.Price is nil; the limits of cost need it")
-		}
 		switch {
 		case over(r.Usage, s.Tokens, s.Cost):
 			return nil, agent.Stop(llm.Assistant("I stopped: the budget for one request is spent."))

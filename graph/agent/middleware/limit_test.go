@@ -92,9 +92,22 @@ func TestBudgetStopsTheRun(t *testing.T) {
 			}
 		})
 	}
-	g := newAgent(t, llmtest.Echo{}, use(middleware.Budget(middleware.Spending{Cost: 1})))
-	_, err := g.Thread("1").Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
-	require.ErrorContains(t, err, `middleware "budget": before the model: Spending.Price is nil`)
+}
+
+// TestMistakesInOptionsAreFoundByNew proves that agent.New refuses a middleware with options that can never work.
+func TestMistakesInOptionsAreFoundByNew(t *testing.T) {
+	t.Parallel()
+	for want, m := range map[string]agent.Middleware{
+		`middleware "budget": Spending.Price is nil`:                middleware.Budget(middleware.Spending{Cost: 1}),
+		`middleware "budget": Spending.Price is nil; the limits`:    middleware.Budget(middleware.Spending{ThreadCost: 1}),
+		`middleware "fallback": model 2 is nil`:                     middleware.Fallback(llmtest.Echo{}, nil),
+		`middleware "select tools": Selection.Model is nil`:         middleware.SelectTools(middleware.Selection{}),
+		`middleware "redact": detector 1 (NAME) has no Pattern`:     middleware.Redact(middleware.Detector{Kind: "NAME"}),
+		`middleware "redact replies": detector 1 (NAME) has no Pat`: middleware.RedactReplies(middleware.Detector{Kind: "NAME"}),
+	} {
+		_, err := agent.New("bot", llmtest.Echo{}, nil, use(m))
+		require.ErrorContains(t, err, want)
+	}
 }
 
 // A model whose usage has no total spends the budget too.

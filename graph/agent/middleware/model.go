@@ -2,6 +2,7 @@ package middleware
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,6 +20,9 @@ func Retry(p llm.RetryPolicy) agent.Middleware {
 
 // Fallback asks other models, in order, if the model fails; see [llm.Fallback].
 func Fallback(models ...llm.Model) agent.Middleware {
+	if i := slices.Index(models, nil); i >= 0 {
+		return agent.Middleware{Name: "fallback", Err: fmt.Errorf("model %d is nil; pass a model", i+1)}
+	}
 	return withModel("fallback", func(m llm.Model) llm.Model { return llm.Fallback(append([]llm.Model{m}, models...)...) })
 }
 
@@ -74,6 +78,9 @@ var selections = state.Map[string, selected]("agent_selected_tools")
 // the choice. Unknown tool names are ignored. The usage of this model is added to the usage of the
 // agent.
 func SelectTools(s Selection) agent.Middleware {
+	if s.Model == nil {
+		return agent.Middleware{Name: "select tools", Err: errors.New("Selection.Model is nil; set the model that chooses the tools")}
+	}
 	if s.Max <= 0 {
 		s.Max = 10
 	}

@@ -100,7 +100,7 @@ func TestSelectToolsAsksOncePerMessage(t *testing.T) {
 	assert.EqualValues(t, 5, agent.Usage.Get(snap).Total)
 	assert.Contains(t, roles(snap), `tool:tool "tool_3" is not available in this turn`)
 
-	few := newAgent(t, llmtest.Echo{}, use(middleware.SelectTools(middleware.Selection{Max: 3})), numbered(3)...)
+	few := newAgent(t, llmtest.Echo{}, use(middleware.SelectTools(middleware.Selection{Max: 3, Model: llmtest.NewScript()})), numbered(3)...)
 	_, err = few.Thread("1").Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
 	require.NoError(t, err, "no choice is needed")
 	broken := newAgent(t, llmtest.Echo{}, use(middleware.SelectTools(middleware.Selection{Max: 3, Model: llmtest.NewScript(llmtest.Fail(errors.New("no quota")))})), numbered(4)...)

@@ -88,7 +88,7 @@ func validIBAN(text string) bool {
 // [SelectTools] there. Sub-agents see the values too: give each sub-agent a Redact. Do not put Redact
 // before Shorten: a stored summary would have placeholders, whose numbers change.
 func Redact(detectors ...Detector) agent.Middleware {
-	return agent.Middleware{Name: "redact", WrapModel: func(ctx context.Context, c agent.ModelCall, next agent.ModelFunc) (agent.Reply, error) {
+	return agent.Middleware{Name: "redact", Err: checkDetectors(detectors), WrapModel: func(ctx context.Context, c agent.ModelCall, next agent.ModelFunc) (agent.Reply, error) {
 		r := newRedaction(detectors, c.Request.Messages...)
 		messages := slices.Clone(c.Request.Messages)
 		for i, m := range messages {
@@ -107,7 +107,7 @@ func Redact(detectors ...Detector) agent.Middleware {
 // stored. It does not change the arguments of tool calls and structured answers. The data was
 // already streamed.
 func RedactReplies(detectors ...Detector) agent.Middleware {
-	return agent.Middleware{Name: "redact replies", WrapModel: func(ctx context.Context, c agent.ModelCall, next agent.ModelFunc) (agent.Reply, error) {
+	return agent.Middleware{Name: "redact replies", Err: checkDetectors(detectors), WrapModel: func(ctx context.Context, c agent.ModelCall, next agent.ModelFunc) (agent.Reply, error) {
 		reply, err := next(ctx, c)
 		if err == nil {
 			calls := reply.Message.ToolCalls
@@ -116,6 +116,16 @@ func RedactReplies(detectors ...Detector) agent.Middleware {
 		}
 		return reply, err
 	}}
+}
+
+// checkDetectors returns an error for a detector that finds nothing.
+func checkDetectors(detectors []Detector) error {
+	for i, d := range detectors {
+		if d.Pattern == nil {
+			return fmt.Errorf("detector %d (%s) has no Pattern; set one", i+1, d.Kind)
+		}
+	}
+	return nil
 }
 
 // A redaction maps values to placeholders in one request.
