@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/llmtest"
@@ -102,32 +101,11 @@ func Example_value() {
 	// Output: [tea cups] true <nil>
 }
 
-// topics is an embedder that knows three topics. Use langchainllm.NewEmbedder with a model.
-type topics struct{}
-
-func (topics) Model() string  { return "topics" }
-func (topics) Dimension() int { return 3 }
-
-func (topics) Embed(_ context.Context, texts []string) ([][]float32, error) {
-	about := [][]string{{"tea", "drink", "thirsty"}, {"train", "travel"}, {"piano", "music"}}
-	vectors := make([][]float32, len(texts))
-	for i, text := range texts {
-		vectors[i] = make([]float32, len(about))
-		for topic, words := range about {
-			for _, word := range words {
-				if strings.Contains(strings.ToLower(text), word) {
-					vectors[i][topic] = 1
-				}
-			}
-		}
-	}
-	return vectors, nil
-}
-
 // Values by namespace and key: put, get, list by a filter, search by meaning, and the namespaces.
 func Example_store() {
 	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{
-		Embedder: topics{},
+		// An embedder for tests, which knows no language. Use langchainllm.NewEmbedder with a model.
+		Embedder: llmtest.Embedder{Meanings: map[string]string{"tea": "drink", "thirsty": "drink"}},
 		Values:   memory.ValueOptions{Index: [][]string{{"text"}}}, // the fields that Search looks at
 	})
 	check(err)
@@ -151,7 +129,7 @@ func Example_store() {
 		fmt.Println("listed:", item.Key, err)
 	}
 
-	hits, err := m.Values().In(alice, "notes").Search(ctx, memory.Question{Text: "I am thirsty", MinSimilarity: 0.5})
+	hits, err := m.Values().In(alice, "notes").Search(ctx, memory.Question{Text: "thirsty", MinSimilarity: 0.2})
 	check(err)
 	for _, hit := range hits {
 		fmt.Println("found:", hit.Item.Namespace, hit.Item.Key)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-go/weft/memory/driver"
 
+	"github.com/weft-go/weft/llm/llmtest"
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/inmemory"
 )
@@ -15,7 +16,7 @@ import (
 func ExampleMemory_Reembed() {
 	ctx := context.Background()
 	store := inmemory.NewFacts(inmemory.Options{})
-	embedder := newConcepts()
+	embedder := llmtest.Embedder{Size: 32} // or any other embedder
 	before, err := memory.New(inmemory.Fill(driver.Stores{FactStore: store}), memory.Options{Embedder: embedder})
 	if err != nil {
 		panic(err)
@@ -27,7 +28,7 @@ func ExampleMemory_Reembed() {
 		}
 	}
 
-	embedder.size = 64 // the same model, with other vectors
+	embedder.Size = 64 // the same model, with other vectors
 	after, err := memory.New(inmemory.Fill(driver.Stores{FactStore: store}), memory.Options{Embedder: embedder})
 	if err != nil {
 		panic(err)

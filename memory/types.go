@@ -130,8 +130,9 @@ var (
 // Kinds returns all kinds of facts.
 func Kinds() []Kind { return driver.Kinds() }
 
-// Where returns a condition on the metadata of a fact, a value or a session. Field is a key of the
-// metadata, or a path of keys joined by dots.
+// Where returns a condition on the metadata of a fact, a document or a session, or on a value. Field is the name of
+// a field, such as "price", or a path of names with dots between them, such as "seller.country". For a name that has
+// a dot itself, write a [Condition] with its Path.
 func Where(field string, op Op, value any) Condition { return driver.Where(field, op, value) }
 
 // SameText reports whether two texts are the same fact. It ignores differences in white space, the form

@@ -275,7 +275,7 @@ func conditions(filter map[string]json.RawMessage) ([]memory.Condition, error) {
 				if !ok {
 					return nil, invalid("There is no operator %q.", shortened(op))
 				}
-				out = append(out, memory.Where(field, known, v))
+				out = append(out, condition(field, known, v))
 			}
 			continue
 		}
@@ -283,10 +283,17 @@ func conditions(filter map[string]json.RawMessage) ([]memory.Condition, error) {
 		if err := json.Unmarshal(data, &v); err != nil {
 			return nil, invalid("The filter of %q cannot be read.", shortened(field))
 		}
-		out = append(out, memory.Where(field, "=", v))
+		out = append(out, condition(field, memory.Equal, v))
 	}
 	slices.SortFunc(out, func(a, b memory.Condition) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 	return out, nil
+}
+
+// condition compares the field with exactly this name: a filter of the protocol has no paths.
+func condition(field string, op memory.Op, v any) memory.Condition {
+	c := memory.Where("", op, v)
+	c.Path = []string{field}
+	return c
 }
 
 func isOperators(ops map[string]any) bool {

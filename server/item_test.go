@@ -94,7 +94,7 @@ func TestSearchOfItems(t *testing.T) {
 			for _, i := range []map[string]any{
 				{"namespace": []string{"n", "bob"}, "key": "a", "value": map[string]any{"text": "coffee", "n": 1}},
 				{"namespace": []string{"n", "bob"}, "key": "b", "value": map[string]any{"text": "english tea", "n": 2, "t": []string{"x"}}},
-				{"namespace": []string{"n", "bob", "deep"}, "key": "c", "value": map[string]any{"text": "tea", "n": 3}},
+				{"namespace": []string{"n", "bob", "deep"}, "key": "c", "value": map[string]any{"text": "tea", "n": 3, "o": map[string]any{"n": 1}, "a.b": 1}},
 				{"namespace": []string{"nx", "bob"}, "key": "d", "value": map[string]any{"text": "other"}},
 			} {
 				require.Equal(t, http.StatusNoContent, w.send(http.MethodPut, "/store/items", i).StatusCode)
@@ -103,7 +103,7 @@ func TestSearchOfItems(t *testing.T) {
 				`{}`: {"a", "b", "c"}, `{"query":"tea"}`: {"a", "b", "c"}, `{"query":"zzz"}`: {"a", "b", "c"}, `{"query":""}`: {"a", "b", "c"}, `{"query":null}`: {"a", "b", "c"},
 				`{"limit":0}`: {"a", "b", "c"}, `{"offset":10}`: {}, `{"limit":1000}`: {"a", "b", "c"}, `{"filter":{}}`: {"a", "b", "c"}, `{"filter":null}`: {"a", "b", "c"},
 				`{"query":"tea","filter":{"n":1}}`: {"a"}, `{"filter":{"n":{"$gte":2}}}`: {"b", "c"}, `{"filter":{"n":{"$ne":2}}}`: {"a", "c"}, `{"filter":{"n":{"$gt":1,"$lt":3}}}`: {"b"},
-				`{"filter":{"n":"1"}}`: {}, `{"filter":{"miss":{"$ne":1}}}`: {"a", "b", "c"}, `{"filter":{"t":["x"]}}`: {"b"}, `{"refresh_ttl":true}`: {"a", "b", "c"},
+				`{"filter":{"n":"1"}}`: {}, `{"filter":{"miss":{"$ne":1}}}`: {"a", "b", "c"}, `{"filter":{"t":["x"]}}`: {"b"}, `{"filter":{"a.b":1}}`: {"c"}, `{"filter":{"o.n":1}}`: {}, `{"refresh_ttl":true}`: {"a", "b", "c"},
 			} {
 				var b map[string]any
 				require.NoError(t, json.Unmarshal([]byte(body), &b))

@@ -1,4 +1,4 @@
-// Package llmtest provides models for tests. They need no network and no key.
+// Package llmtest provides models and an embedder for tests. They need no network and no key.
 //
 // A [Script] plays given replies, and [Echo] repeats the message of the user:
 //
@@ -11,6 +11,8 @@
 // calls, break off, or stream faulty chunks.
 //
 // A [Recording] replays recorded replies of another model.
+//
+// An [Embedder] makes vectors of texts, for package memory.
 //
 // All these models stream in small pieces, as real models do, and are safe for concurrent use.
 package llmtest

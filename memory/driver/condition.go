@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/weft-go/weft/memory/internal/input"
 )
@@ -75,12 +76,15 @@ const (
 	Exists       Op = "exists" // the field exists, even if it is null; the condition has no value
 )
 
+// maxPath is the maximum number of names of a path.
+const maxPath = 8
+
 var ops = []Op{Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual, In, Has, Exists}
 
 // A Condition compares a field of metadata or of a JSON value with a value. Numbers are compared as
 // numbers, texts by their bytes.
 type Condition struct {
-	// Path is the path to the field: names of nested fields.
+	// Path is the path to the field: names of nested fields. Each name is compared exactly, also if it has a dot.
 	Path []string `json:"path"`
 	Op   Op       `json:"op"`
 	// Value is JSON. [Where] encodes a Go value.
@@ -89,17 +93,18 @@ type Condition struct {
 	cause error // why there is no value
 }
 
-// Where returns a condition on one field. If the value cannot be encoded as JSON, the query fails with
-// [ErrInvalid].
+// Where returns a condition on one field: "price", or "seller.country" for a field of the object "seller". For a
+// name that has a dot itself, write a [Condition] with its Path. If the value cannot be encoded as JSON, the query
+// fails with [ErrInvalid].
 func Where(field string, op Op, value any) Condition {
 	data, err := json.Marshal(value)
-	return Condition{Path: []string{field}, Op: op, Value: data, cause: err}
+	return Condition{Path: strings.Split(field, "."), Op: op, Value: data, cause: err}
 }
 
 // Validate returns [ErrInvalid] for an invalid condition.
 func (c Condition) Validate() error {
-	if len(c.Path) == 0 || len(c.Path) > 8 {
-		return fmt.Errorf("condition with a path of %d names: %w", len(c.Path), ErrInvalid)
+	if len(c.Path) == 0 || len(c.Path) > maxPath {
+		return fmt.Errorf("condition with a path of %d names, and 1 to %d are allowed: %w", len(c.Path), maxPath, ErrInvalid)
 	}
 	for _, name := range c.Path {
 		if err := input.Name("field", name); err != nil {

@@ -3,6 +3,7 @@ package pgmemory
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -16,6 +17,10 @@ var (
 	// ErrNotMigrated means that the database lacks tables or functions that [Migrate] creates.
 	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#pgmemoryerrnotmigrated.
 	ErrNotMigrated = errors.New("the database is not migrated, see Migrate")
+	// ErrNoPgvector means that the server of the database does not have the extension vector of pgvector,
+	// which [Migrate] creates in the database.
+	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#pgmemoryerrnopgvector.
+	ErrNoPgvector = errors.New("the server has no pgvector: install the package for its version of PostgreSQL, such as postgresql-17-pgvector of Debian")
 	// ErrFormat means that another version of this package has migrated or written the database.
 	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#pgmemoryerrformat.
 	ErrFormat = errors.New("unknown format")
@@ -35,6 +40,16 @@ var (
 // fail adds the failed operation and the schema to an error.
 func (d *DB) fail(what string, err error) error {
 	return fmt.Errorf("pgmemory: %s: schema %q: %w", what, d.schema, classify(err))
+}
+
+// noPgvector adds [ErrNoPgvector] to the error of a migration that could not create the extension. Before version
+// 15, the code of PostgreSQL is that of a missing file. The text may be in any language, but names the extension.
+func noPgvector(err error) error {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	if ok && (e.Code == "0A000" || e.Code == "58P01") && strings.Contains(e.Message, "vector") {
+		return fmt.Errorf("%w: %w", ErrNoPgvector, err)
+	}
+	return err
 }
 
 // classify adds the sentinel error for an error code of the database.

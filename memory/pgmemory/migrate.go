@@ -53,7 +53,8 @@ func Scripts(schema string) ([]Script, error) {
 // Migrate applies the missing migrations to the schema of the options, each in its own transaction.
 // Several processes may call it concurrently. If it is interrupted, call it again. It needs the
 // rights to create the schema, tables and functions. If the extension vector is missing, Migrate
-// creates it in a schema named "extensions", and needs the right to do so.
+// creates it in a schema named "extensions", and needs the right to do so. It returns [ErrNoPgvector] if
+// the server does not have it.
 func Migrate(ctx context.Context, on Conn, o Options) error {
 	d, err := makeDB(on, o)
 	if err == nil {
@@ -66,7 +67,7 @@ func Migrate(ctx context.Context, on Conn, o Options) error {
 }
 
 func (d *DB) migrate(ctx context.Context) error {
-	return migrationsOf(d.schema).Migrate(ctx, d.readRows, func(ctx context.Context, script string) error {
+	return noPgvector(migrationsOf(d.schema).Migrate(ctx, d.readRows, func(ctx context.Context, script string) error {
 		return d.labour(ctx, func(ctx context.Context, tx pgx.Tx) error {
 			if err := d.link.enter(ctx, tx); err != nil {
 				return err
@@ -74,7 +75,7 @@ func (d *DB) migrate(ctx context.Context) error {
 			_, err := tx.Exec(ctx, script, pgx.QueryExecModeSimpleProtocol)
 			return err
 		})
-	})
+	}))
 }
 
 // labour calls fn in a transaction with the time limit labour. It may call fn again after a fault.

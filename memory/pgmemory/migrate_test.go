@@ -2,10 +2,12 @@ package pgmemory_test
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -31,6 +33,30 @@ func TestMigrateAtOnce(t *testing.T) {
 		assert.NoError(t, err, "migrate")
 	}
 	assert.GreaterOrEqual(t, ask[int](t, p, `SELECT count(*) FROM weft.mem_migration`), 2)
+}
+
+// A server whose pgvector has another name has no pgvector.
+type withoutPgvector struct{ pgmemory.Conn }
+
+type txWithoutPgvector struct{ pgx.Tx }
+
+func (c withoutPgvector) Begin(ctx context.Context) (pgx.Tx, error) {
+	tx, err := c.Conn.Begin(ctx)
+	return txWithoutPgvector{tx}, err
+}
+
+func (t txWithoutPgvector) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
+	sql = strings.ReplaceAll(sql, "extname = 'vector'", "extname = 'novector'")
+	return t.Tx.Exec(ctx, strings.ReplaceAll(sql, "EXTENSION IF NOT EXISTS vector", "EXTENSION IF NOT EXISTS novector"), args...)
+}
+
+func TestMigrateWithoutPgvectorSaysWhatToInstall(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	err := pgmemory.Migrate(context.Background(), withoutPgvector{p.pool(t)}, p.options)
+	require.ErrorIs(t, err, pgmemory.ErrNoPgvector)
+	assert.ErrorContains(t, err, "postgresql-17-pgvector")
+	assert.ErrorContains(t, err, "novector", "the error of the database")
 }
 
 func TestNewRefusesAnotherVersion(t *testing.T) {
