@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,6 +14,7 @@ import (
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
+	"github.com/weft-go/weft/internal/suitetest"
 )
 
 // brokenStores are stores that each break one promise, and the name of a case that
@@ -71,49 +70,8 @@ func TestSuiteFindsBrokenStores(t *testing.T) {
 
 // fails reports whether a case fails for the stores of a harness.
 func fails(h Harness, c testCase) bool {
-	r := &recorder{}
-	var done sync.WaitGroup
-	done.Go(func() { h.check(r, c) })
-	done.Wait()
-	for _, cleanup := range slices.Backward(r.cleanups) {
-		cleanup()
-	}
-	return r.Failed()
+	return len(suitetest.Record(func(tb testing.TB) { h.check(tb, c) })) > 0
 }
-
-// A recorder is a [testing.TB] that records a failure. It implements the methods
-// that cases call.
-type recorder struct {
-	testing.TB
-	mu       sync.Mutex
-	failed   bool
-	cleanups []func()
-}
-
-func (r *recorder) fail() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.failed = true
-}
-
-func (r *recorder) Failed() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.failed
-}
-
-func (r *recorder) Helper()               {}
-func (r *recorder) Logf(string, ...any)   {}
-func (r *recorder) Error(...any)          { r.fail() }
-func (r *recorder) Errorf(string, ...any) { r.fail() }
-func (r *recorder) Cleanup(f func())      { r.cleanups = append(r.cleanups, f) }
-
-func (r *recorder) Fatal(...any) {
-	r.fail()
-	runtime.Goexit()
-}
-
-func (r *recorder) Fatalf(string, ...any) { r.Fatal() }
 
 type anyHead struct{ *memcheckpoint.Store }
 

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/suitetest"
 )
 
 var concurrencyCases = []testCase{
@@ -60,7 +62,9 @@ func (f *fixture) concurrently(n int, do func(f *fixture, i int) error) {
 		own := *f
 		own.newest = map[checkpoint.Key]checkpoint.Checkpoint{}
 		own.made = (i + 1) << 20
-		wait.Go(func() { failed[i] = do(&own, i) })
+		wait.Go(func() {
+			failed[i] = suitetest.Recovered(func() error { return do(&own, i) })
+		})
 	}
 	wait.Wait()
 	if err := errors.Join(failed...); err != nil {
@@ -142,11 +146,14 @@ func (f *fixture) wantFilled(thread, namespace string) {
 func readers(f *fixture) {
 	const steps = 60
 	f.put("t", withChanges("n=0"))
+	var written atomic.Bool
 	f.concurrently(4, func(f *fixture, i int) error {
 		if i == 0 {
+			defer written.Store(true)
 			return writeSteps(f, steps)
 		}
 		for {
+			last := written.Load()
 			c, err := f.store.Get(f.ctx, checkpoint.Key{Thread: "t"})
 			if err != nil {
 				return err
@@ -156,6 +163,9 @@ func readers(f *fixture) {
 			}
 			if c.Step == steps {
 				return nil
+			}
+			if last {
+				return fmt.Errorf("the newest checkpoint has step %d after the writer ended with step %d", c.Step, steps)
 			}
 			for listed, err := range f.store.List(f.ctx, checkpoint.Query{Thread: "t", Limit: 3}) {
 				if err != nil {

@@ -17,11 +17,13 @@
 // Each case is a subtest with the name group/case and a store of its own. A failed
 // case logs the promise that the store broke. The cases of an optional interface,
 // such as [checkpoint.Pruner], run only if the store implements it. A method that
-// returns [errors.ErrUnsupported] counts as not implemented. The suite logs the
-// optional interfaces that it found.
+// returns [errors.ErrUnsupported] counts as not implemented. The suite logs what it
+// left out: run it once with go test -v, and look for "left out".
 //
 // Set the other fields of [Harness] to test a store whose data can be reopened or
 // damaged.
 //
-// The package imports only the standard library and package checkpoint.
+// A case that panics, or that does not end within two minutes, fails like any other.
+//
+// The package imports only the standard library and packages of this module that do the same.
 package checkpointtest

@@ -3,9 +3,12 @@ package checkpointtest
 import (
 	"context"
 	"errors"
+	"iter"
+	"slices"
 	"testing"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/suitetest"
 )
 
 // Values of testCase.needs.
@@ -16,54 +19,50 @@ const (
 	needsCopy    = "ThreadCopier"
 	needsPrune   = "Pruner"
 	needsRuns    = "RunDeleter"
-	needsReopen  = "reopening"
-	needsCorrupt = "corruption"
+	needsReopen  = "Harness.Reopen"
+	needsCorrupt = "Harness.Corrupt"
+	// needsChanges stands for one of ThreadCopier, Pruner and RunDeleter.
+	needsChanges = "a change of whole threads"
 )
 
 // features returns the optional interfaces that the store implements and the
 // optional fields that the harness has. It calls each optional method with
-// arguments that change nothing.
+// arguments that change nothing. A method that panics counts as implemented: its
+// cases report the panic.
 func (h Harness) features(tb testing.TB) []string {
 	tb.Helper()
-	ctx, store := context.Background(), h.Open(tb)
+	ctx, store := context.Background(), h.open(tb)
 	var has []string
-	add := func(feature string, err error) {
-		if !errors.Is(err, errors.ErrUnsupported) {
+	add := func(feature string, implemented bool, call func() error) {
+		if implemented && !errors.Is(suitetest.Recovered(call), errors.ErrUnsupported) {
 			has = append(has, feature)
 		}
 	}
-	if s, ok := store.(checkpoint.Leaser); ok {
-		lease, err := s.Lease(ctx, "unknown")
-		add(needsLease, err)
-		if err == nil {
-			if err := lease.Release(ctx); err != nil {
-				tb.Errorf("release: %v", err)
-			}
+	leaser, ok := store.(checkpoint.Leaser)
+	add(needsLease, ok, func() error {
+		lease, err := leaser.Lease(ctx, "unknown")
+		if err != nil {
+			return err
 		}
-	}
-	if s, ok := store.(checkpoint.ThreadLister); ok {
-		var failed error
-		for _, err := range s.ListThreads(ctx, "unknown") {
-			failed = err
-		}
-		add(needsThreads, failed)
-	}
-	if s, ok := store.(checkpoint.StatusLister); ok {
-		var failed error
-		for _, err := range s.ListStatus(ctx, checkpoint.StatusQuery{Status: checkpoint.Paused, Limit: 1}) {
-			failed = err
-		}
-		add(needsStatus, failed)
-	}
-	if s, ok := store.(checkpoint.ThreadCopier); ok {
-		add(needsCopy, s.CopyThread(ctx, "unknown", "target"))
-	}
-	if s, ok := store.(checkpoint.Pruner); ok {
-		_, err := s.Prune(ctx, checkpoint.PrunePolicy{Threads: []string{}})
-		add(needsPrune, err)
-	}
-	if s, ok := store.(checkpoint.RunDeleter); ok {
-		add(needsRuns, s.DeleteRuns(ctx, "unknown", "none"))
+		return lease.Release(ctx)
+	})
+	threads, ok := store.(checkpoint.ThreadLister)
+	add(needsThreads, ok, func() error { return lastError(threads.ListThreads(ctx, "unknown")) })
+	statuses, ok := store.(checkpoint.StatusLister)
+	add(needsStatus, ok, func() error {
+		return lastError(statuses.ListStatus(ctx, checkpoint.StatusQuery{Status: checkpoint.Paused, Limit: 1}))
+	})
+	copier, ok := store.(checkpoint.ThreadCopier)
+	add(needsCopy, ok, func() error { return copier.CopyThread(ctx, "unknown", "target") })
+	pruner, ok := store.(checkpoint.Pruner)
+	add(needsPrune, ok, func() error {
+		_, err := pruner.Prune(ctx, checkpoint.PrunePolicy{Threads: []string{}})
+		return err
+	})
+	deleter, ok := store.(checkpoint.RunDeleter)
+	add(needsRuns, ok, func() error { return deleter.DeleteRuns(ctx, "unknown", "none") })
+	if slices.ContainsFunc(has, func(f string) bool { return f == needsCopy || f == needsPrune || f == needsRuns }) {
+		has = append(has, needsChanges)
 	}
 	if h.Reopen != nil {
 		has = append(has, needsReopen)
@@ -72,6 +71,20 @@ func (h Harness) features(tb testing.TB) []string {
 		has = append(has, needsCorrupt)
 	}
 	return has
+}
+
+// lastError returns the last error of a list.
+func lastError[T any](list iter.Seq2[T, error]) (last error) {
+	for _, err := range list {
+		last = err
+	}
+	return last
+}
+
+// without returns the optional interfaces and fields that are not among the features.
+func without(has []string) []string {
+	all := []string{needsLease, needsThreads, needsStatus, needsCopy, needsPrune, needsRuns, needsReopen, needsCorrupt}
+	return slices.DeleteFunc(all, func(f string) bool { return slices.Contains(has, f) })
 }
 
 func (f *fixture) leaser() checkpoint.Leaser         { return optional[checkpoint.Leaser](f) }

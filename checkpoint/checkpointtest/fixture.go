@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/weft-go/weft/checkpoint"
 )
@@ -28,9 +27,9 @@ type fixture struct {
 
 func newFixture(tb testing.TB, h Harness) *fixture {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), caseLimit)
 	tb.Cleanup(cancel)
-	return &fixture{TB: tb, harness: h, store: h.Open(tb), ctx: ctx, newest: map[checkpoint.Key]checkpoint.Checkpoint{}}
+	return &fixture{TB: tb, harness: h, store: h.open(tb), ctx: ctx, newest: map[checkpoint.Key]checkpoint.Checkpoint{}}
 }
 
 // An option changes a checkpoint before the fixture puts it.
@@ -189,9 +188,24 @@ func (f *fixture) list(q checkpoint.Query) []checkpoint.Checkpoint {
 		if err != nil {
 			f.Fatalf("list %+v: %v", q, err)
 		}
-		listed = append(listed, c)
+		if listed = append(listed, c); len(listed) > maxListed {
+			f.Fatalf("list %+v: got more than %d checkpoints", q, maxListed)
+		}
 	}
 	return listed
+}
+
+// maxListed is more than the number of checkpoints of any case.
+const maxListed = 10_000
+
+// first returns the first checkpoint that List yields. It fails the case if there is none.
+func (f *fixture) first(q checkpoint.Query) checkpoint.Checkpoint {
+	f.Helper()
+	listed := f.list(q)
+	if len(listed) == 0 {
+		f.Fatalf("list %+v: got no checkpoints", q)
+	}
+	return listed[0]
 }
 
 // wantList fails unless List yields exactly these checkpoints in this order.

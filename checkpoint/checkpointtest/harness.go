@@ -6,8 +6,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/suitetest"
 )
 
 // A Harness gives the suite access to the store under test. Only Open is required.
@@ -54,7 +56,7 @@ func (h Harness) Run(t *testing.T) {
 		h.Seed = rand.Uint64()
 	}
 	has := h.features(t)
-	t.Logf("optional interfaces: %s; seed: %d", cmp.Or(strings.Join(has, ", "), "none"), h.Seed)
+	t.Logf("left out, because the store or the harness lacks it: %s; seed: %d", cmp.Or(strings.Join(without(has), ", "), "nothing"), h.Seed)
 	groups := map[string][]testCase{}
 	var order []string
 	for _, c := range allCases() {
@@ -77,6 +79,12 @@ func (h Harness) Run(t *testing.T) {
 	}
 }
 
+// open returns a new store.
+func (h Harness) open(tb testing.TB) checkpoint.Store {
+	tb.Helper()
+	return suitetest.Opened(tb, "store", h.Open(tb))
+}
+
 func (h Harness) runCase(t *testing.T, c testCase) {
 	_, name, _ := strings.Cut(c.name, "/")
 	t.Run(name, func(t *testing.T) {
@@ -85,14 +93,13 @@ func (h Harness) runCase(t *testing.T, c testCase) {
 	})
 }
 
+// caseLimit is the time after which the context of a case ends, and then the case.
+const caseLimit = 2 * time.Minute
+
 // check runs one case. tb is a test, or a recorder in the tests of the suite.
 func (h Harness) check(tb testing.TB, c testCase) {
-	tb.Cleanup(func() {
-		if tb.Failed() {
-			tb.Logf("broken promise: %s", c.promise)
-		}
-	})
-	c.run(newFixture(tb, h))
+	tb.Helper()
+	suitetest.Run(tb, c.promise, caseLimit, func() { c.run(newFixture(tb, h)) })
 }
 
 // A testCase checks one promise.

@@ -85,9 +85,13 @@ var listCases = []testCase{
 	{name: "list/includes_pending_writes", promise: "List yields pending writes only when the query asks for them", run: func(f *fixture) {
 		made := f.chain("t", 2)
 		f.write(made[0].Key, write("task", 0, "v"))
+		with, without := f.list(checkpoint.Query{Thread: "t", Writes: true}), f.list(checkpoint.Query{Thread: "t"})
+		if len(with) != 2 || len(without) != 2 {
+			f.Fatalf("got %q with Writes and %q without want two checkpoints each", ids(with), ids(without))
+		}
 		for i, want := range [][]checkpoint.Write{nil, {write("task", 0, "v")}} {
-			f.wantWrites("query with Writes", f.list(checkpoint.Query{Thread: "t", Writes: true})[i].Writes, want...)
-			f.wantWrites("query without Writes", f.list(checkpoint.Query{Thread: "t"})[i].Writes)
+			f.wantWrites("query with Writes", with[i].Writes, want...)
+			f.wantWrites("query without Writes", without[i].Writes)
 		}
 	}},
 	{name: "list/multiple_namespaces", promise: "List of the root namespace excludes subgraphs", run: func(f *fixture) {
@@ -126,7 +130,11 @@ var listCases = []testCase{
 	}},
 	{name: "list/fields", promise: "List yields every field except Changes, Snapshot and Lineage", run: func(f *fixture) {
 		made := []checkpoint.Checkpoint{f.put("t", withMetadata(map[string]string{"a": "b"})), f.put("t", withSnapshot("a=1"))}
-		for i, got := range f.list(checkpoint.Query{Thread: "t"}) {
+		listed := f.list(checkpoint.Query{Thread: "t"})
+		if len(listed) != 2 {
+			f.Fatalf("got %q want two checkpoints", ids(listed))
+		}
+		for i, got := range listed {
 			f.wantSameRecord(got, made[1-i])
 			if got.Changes != nil || got.Snapshot != nil || got.Lineage != nil || got.Time.IsZero() {
 				f.Errorf("%q: got changes %v, snapshot %v, lineage %v, time %v", got.ID, got.Changes, got.Snapshot, got.Lineage, got.Time)
@@ -186,7 +194,7 @@ func listPagination(f *fixture) {
 	want := ids(reversed(f.chain("t", n, withChanges("a=1"))))
 	var got []string
 	q := checkpoint.Query{Thread: "t", Limit: page}
-	for {
+	for len(got) <= n {
 		seen := ids(f.list(q))
 		got = append(got, seen...)
 		if len(seen) < page {

@@ -18,7 +18,7 @@ var modelCases = []testCase{
 			newModel(f, f.harness.Seed+i).play(150, false)
 		}
 	}},
-	{name: "model/with_powers", promise: "after random calls that also prune, delete runs and copy threads the store agrees with a reference model", run: func(f *fixture) {
+	{name: "model/with_powers", needs: needsChanges, promise: "after random calls that also prune, delete runs and copy threads the store agrees with a reference model", run: func(f *fixture) {
 		for i := range uint64(3) {
 			newModel(f, f.harness.Seed+i).play(150, true)
 		}

@@ -204,20 +204,28 @@ func putOwnsNothing(f *fixture) {
 			got.Writes[i].Data[0] = 'X'
 			got.Writes[i].Channel = "X"
 		}
-		for i := range got.Lineage {
-			got.Lineage[i].Changes[0].Data[0] = 'Y'
+		for _, d := range got.Lineage {
+			for _, change := range d.Changes {
+				change.Data[0] = 'Y'
+			}
 		}
-		listed := f.list(checkpoint.Query{Thread: "t", Writes: true})[0]
+		listed := f.first(checkpoint.Query{Thread: "t", Writes: true})
 		f.wantSameRecord(listed, want)
 		overwrite(&listed)
-		listed.Writes[0].Data[0] = 'X'
+		for _, w := range listed.Writes { // case list/includes_pending_writes checks that there are some
+			w.Data[0] = 'X'
+		}
 	}
 }
 
 // overwrite modifies everything that a checkpoint points to.
 func overwrite(c *checkpoint.Checkpoint) {
-	c.Control[0] = 'X'
-	c.Metadata["k"] = "X"
+	if len(c.Control) > 0 {
+		c.Control[0] = 'X'
+	}
+	if c.Metadata != nil {
+		c.Metadata["k"] = "X"
+	}
 	for _, changes := range [][]checkpoint.Change{c.Changes, c.Snapshot} {
 		for i := range changes {
 			changes[i].Data[0] = 'X'

@@ -20,6 +20,9 @@ var threadCases = []testCase{
 				f.Fatal(err)
 			}
 			all := f.list(checkpoint.Query{Thread: "b", AllNamespaces: true})
+			if len(all) != 3 {
+				f.Fatalf("got the checkpoints %q want 3", ids(all))
+			}
 			if info.Checkpoints != 3 || info.Created.After(all[2].Time) || info.Updated.Before(all[0].Time) || info.Created.IsZero() {
 				f.Errorf("got %+v want 3 checkpoints, from %v to %v", info, all[2].Time, all[0].Time)
 			}

@@ -150,5 +150,5 @@ func writeOrder(f *fixture) {
 		return cmp.Or(cmp.Compare(a.Task, b.Task), cmp.Compare(a.Index, b.Index))
 	})
 	f.wantWrites("get", f.get(c.Key).Writes, want...)
-	f.wantWrites("list", f.list(checkpoint.Query{Thread: "t", Writes: true})[0].Writes, want...)
+	f.wantWrites("list", f.first(checkpoint.Query{Thread: "t", Writes: true}).Writes, want...)
 }

@@ -45,16 +45,17 @@ var layers = map[string][]string{
 	"graph/draw":         {"state"},
 	"graph":              {"state", "checkpoint", "graph/draw", "internal/engine", "internal/statecore", "internal/jsonform", "internal/suggest"},
 	"graph/node":         {"graph", "internal/engine", "internal/lru", "state"},
-	"graph/executortest": {"checkpoint", "checkpoint/memcheckpoint", "graph", "graph/node", "state"},
+	"graph/executortest": {"checkpoint", "checkpoint/memcheckpoint", "graph", "graph/node", "internal/suitetest", "state"},
 	"graph/flow":         {"graph", "graph/node", "internal/engine", "internal/jsonform", "internal/lru", "state"},
 
 	"checkpoint/...":            {"checkpoint", "internal/migration", "internal/unavailable", "internal/pgdb", "internal/sqlitedb", "internal/uuid"},
 	"checkpoint/memcheckpoint":  {"checkpoint"},
-	"checkpoint/checkpointtest": {"checkpoint"},
+	"checkpoint/checkpointtest": {"checkpoint", "internal/suitetest"},
 	"checkpoint/supacheckpoint": {"checkpoint", "checkpoint/pgcheckpoint"},
 
 	"llm":                  {"internal/schema", "internal/uuid"},
 	"llm/...":              {"llm"},
+	"llm/modeltest":        {"llm", "internal/suitetest"},
 	"llm/langchainllm/...": {"llm", "llm/langchainllm"},
 	"llm/langchainllm/providers/all": {
 		"llm/langchainllm/providers/anthropic", "llm/langchainllm/providers/googleai", "llm/langchainllm/providers/openai",
@@ -73,7 +74,7 @@ var layers = map[string][]string{
 	"memory/sqlitememory":    {"memory/driver", "memory/internal/...", "llm", "internal/migration", "internal/unavailable", "internal/sqlitedb", "internal/uuid"},
 	"memory/pgmemory":        {"memory/driver", "memory/internal/...", "llm", "internal/migration", "internal/unavailable", "internal/pgdb", "internal/uuid"},
 	"memory":                 {"memory/driver", "llm", "internal/uuid"},
-	"memory/drivertest":      {"memory", "memory/...", "llm", "internal/uuid"},
+	"memory/drivertest":      {"memory", "memory/...", "llm", "internal/suitetest", "internal/uuid"},
 	"memory/extract":         {"memory", "memory/...", "llm", "internal/uuid"},
 	"memory/limit":           {"memory/driver"},
 	"memory/knowledge":       {"memory", "memory/...", "llm", "internal/uuid"},
@@ -82,6 +83,7 @@ var layers = map[string][]string{
 
 	"server/runs":                nil,
 	"server/runs/...":            {"server/runs", "internal/migration", "internal/unavailable", "internal/pgdb", "internal/sqlitedb", "internal/uuid"},
+	"server/runs/runstest":       {"internal/suitetest", "server/runs"},
 	"server/mcpserver":           {"internal/uuid"},
 	"server/internal/replaytest": {"internal/uuid"},
 	"internal/stored":            {"checkpoint", "graph", "internal/lru", "internal/mark", "internal/schema", "internal/statecore", "llm", "server/runs", "server/runs/memruns", "state"},
