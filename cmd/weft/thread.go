@@ -179,16 +179,14 @@ func (t *storedThreads) listStatus(ctx context.Context, f *threadFilter, q check
 	if !ok {
 		return errors.ErrUnsupported
 	}
-	seen := map[string]bool{}
-	for s, err := range lister.ListStatus(ctx, q) {
+	for s, err := range eachOnce(lister.ListStatus(ctx, fromTheStart(q)), q.After) {
 		if errors.Is(err, errors.ErrUnsupported) {
 			return err
 		}
 		row := threadRow{ID: s.Thread, Updated: s.Time.UTC(), at: s.Node + "/" + s.Thread}
-		if row.ID != "" && (seen[row.ID] || !f.begins(&row)) {
+		if row.ID != "" && !f.begins(&row) {
 			continue
 		}
-		seen[row.ID] = true
 		if err == nil || row.ID != "" && damaged(err) { // to look at a damaged thread finds its fault
 			err = t.look(ctx, &row)
 		}
@@ -201,6 +199,37 @@ func (t *storedThreads) listStatus(ctx context.Context, f *threadFilter, q check
 		}
 	}
 	return nil
+}
+
+// fromTheStart returns a query that also lists the entries of earlier pages. A store lists a thread
+// once for each of its nodes, so an entry of an earlier page may be of a thread of this one. With one
+// node there is one entry.
+func fromTheStart(q checkpoint.StatusQuery) checkpoint.StatusQuery {
+	if q.Node == "" {
+		q.After = checkpoint.ThreadStatus{}
+	}
+	return q
+}
+
+// eachOnce yields the first entry of each thread, if it comes after a place.
+func eachOnce(list iter.Seq2[checkpoint.ThreadStatus, error], after checkpoint.ThreadStatus) iter.Seq2[checkpoint.ThreadStatus, error] {
+	return func(yield func(checkpoint.ThreadStatus, error) bool) {
+		seen := map[string]bool{}
+		for s, err := range list {
+			if s.Thread != "" {
+				if seen[s.Thread] {
+					continue
+				}
+				seen[s.Thread] = true
+				if s.Compare(after) <= 0 {
+					continue
+				}
+			}
+			if !yield(s, err) {
+				return
+			}
+		}
+	}
 }
 
 // look adds what the newest checkpoint says, or that it is damaged.

@@ -22,9 +22,11 @@ import (
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 	"github.com/weft-go/weft/checkpoint/supacheckpoint"
+	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/internal/pgtest"
 	"github.com/weft-go/weft/internal/supatest"
 	"github.com/weft-go/weft/internal/uuid"
+	"github.com/weft-go/weft/state"
 )
 
 // A place is a store of threads with the flags that name it.
@@ -141,6 +143,48 @@ func TestAListByStatusHasEachThreadOnce(t *testing.T) {
 		m.run("threads", "list", "-status", "failed", "-node", "check", "-db", "threads.db")
 		m.golden("list_status")
 	})
+}
+
+// A thread that waits at two nodes is listed once, also if a page ends between its nodes.
+func TestPagesOfAListByStatusHaveEachThreadOnce(t *testing.T) {
+	t.Parallel()
+	for name, p := range places(t) {
+		t.Run(name, func(t *testing.T) {
+			b := graph.New("pair", cups)
+			for _, node := range []string{"a", "b"} {
+				b.Node(node, func(ctx context.Context, _ state.View) (state.Update, error) {
+					_, err := approve.Wait(ctx, prompt{node, json.RawMessage(approvalSchema)})
+					return nil, err
+				})
+				b.Edge(graph.Start, node)
+			}
+			g, err := b.Compile(graph.Options{Checkpoints: p.store, Version: "v7"})
+			require.NoError(t, err)
+			for _, id := range []string{"t1", "t2", "t3"} {
+				_, err := g.Thread(id).Invoke(t.Context(), cups.Put(1))
+				require.NoError(t, err)
+			}
+			m := newTerminal(t, nil)
+			m.place = &p
+			var listed []string
+			for next := []string{}; next != nil; {
+				code, out, errs := m.call(append([]string{"threads", "list", "-status", "paused", "-limit", "1", "-json", "-db", "threads.db"}, next...)...)
+				require.Equal(t, exitDone, code, errs)
+				for line := range strings.Lines(out) {
+					var row threadRow
+					require.NoError(t, json.Unmarshal([]byte(line), &row))
+					listed = append(listed, row.ID)
+				}
+				next = nil
+				if _, more, ok := strings.Cut(errs, "-after "); ok {
+					place, _, _ := strings.Cut(more, " ")
+					next = []string{"-after", place}
+				}
+				require.LessOrEqual(t, len(listed), 6)
+			}
+			assert.Equal(t, []string{"t1", "t2", "t3"}, listed)
+		})
+	}
 }
 
 func TestAThreadIsShown(t *testing.T) {

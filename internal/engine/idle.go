@@ -17,7 +17,7 @@ type IdleWatch struct {
 	timer   *time.Timer
 	since   time.Time // the time of the last heartbeat
 	waiting int       // the number of calls of Emit that wait for the reader
-	paused  time.Time // the time at which waiting became positive
+	paused  time.Time // while calls wait: the time of the first one, or of a later heartbeat
 }
 
 type idleKey struct{}
@@ -35,7 +35,7 @@ func WatchIdle(ctx context.Context, limit time.Duration, emits bool, expire func
 	return context.WithValue(ctx, idleKey{}, w), func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.waiting = 1 // a late heartbeat must not start the timer again
+		w.waiting++ // neither a late heartbeat nor the end of a wait may start the timer again
 		w.timer.Stop()
 	}
 }
@@ -45,6 +45,7 @@ func Beat(ctx context.Context) {
 	for w := watchOf(ctx); w != nil; w = w.outer {
 		w.mu.Lock()
 		w.since = time.Now()
+		w.paused = w.since // only the wait after this heartbeat is left out of the idle time
 		if w.waiting == 0 {
 			w.timer.Reset(w.limit)
 		}

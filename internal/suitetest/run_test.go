@@ -23,9 +23,9 @@ func TestRunReportsEachWayToFail(t *testing.T) {
 		"fails":    {func(tb testing.TB) { tb.Errorf("no %s", "rows") }, "no rows"},
 		"ends":     {func(tb testing.TB) { tb.Fatal("no", "store") }, "no store"},
 		"panics":   {func(testing.TB) { _ = none[0] }, "the case panicked: runtime error: index out of range [0] with length 0\ngoroutine "},
-		"opened":   {func(tb testing.TB) { suitetest.Opened[error](tb, "store", nil) }, "the suite got no store: the function that the test passes to the suite returned nil"},
+		"opened":   {func(tb testing.TB) { _ = suitetest.Opened[error](tb, "store", nil) }, "the suite got no store: the function that the test passes to the suite returned nil"},
 		"pointer": {func(tb testing.TB) {
-			suitetest.Opened[error](tb, "store", (*nothing)(nil))
+			_ = suitetest.Opened[error](tb, "store", (*nothing)(nil))
 		}, "the suite got no store: the function that the test passes to the suite returned nil"},
 	} {
 		t.Run(name, func(t *testing.T) {
