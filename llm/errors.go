@@ -11,7 +11,7 @@ import (
 // The errors of this package wrap one of these. Use [errors.Is]. Errors of a model are
 // passed on unchanged.
 var (
-	// ErrInvalid is the error of a message or a request that is not valid.
+	// ErrInvalid is the error of a message, a request or [Limits] that are not valid.
 	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#llmerrinvalid.
 	ErrInvalid = errors.New("invalid request")
 	// ErrEmpty is the error of a stream that ended without content.

@@ -1,12 +1,14 @@
 package llm
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"iter"
 	"time"
 )
 
-// Limits are the limits of [Limit]. If Concurrent or PerMinute is zero, it sets no limit.
+// Limits are the limits of [Limit]. If Concurrent or PerMinute is zero, it sets no limit. None may be negative.
 type Limits struct {
 	// Concurrent is the maximum number of requests at the same time. A request ends when its
 	// stream ends.
@@ -20,12 +22,13 @@ type Limits struct {
 
 // Limit returns a model that delays each request to m until the limits permit it. Requests
 // that PerMinute delays start in the order in which they began to wait. If ctx is done during
-// the wait, the error wraps ctx.Err(), and the request does not count.
+// the wait, the error wraps ctx.Err() and names the limit, and the request does not count. With a
+// negative limit, each request fails with [ErrInvalid].
 //
 // All users of the returned model share its limits. Put it inside a [Retry], so that each
 // attempt counts.
 func Limit(m Model, l Limits) Model {
-	limited := &limited{model: m}
+	limited := &limited{model: m, limits: l}
 	if l.Concurrent > 0 {
 		limited.places = make(chan struct{}, l.Concurrent)
 	}
@@ -35,8 +38,16 @@ func Limit(m Model, l Limits) Model {
 	return limited
 }
 
+func (l Limits) check() error {
+	if l.Concurrent < 0 || l.PerMinute < 0 || l.Burst < 0 {
+		return fmt.Errorf("llm: limits %+v: a number is negative: %w", l, ErrInvalid)
+	}
+	return nil
+}
+
 type limited struct {
 	model  Model
+	limits Limits
 	places chan struct{}
 	pace   *pace
 }
@@ -46,7 +57,7 @@ func (l *limited) unwrap() Model { return l.model }
 // Stream implements [Model].
 func (l *limited) Stream(ctx context.Context, r Request) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
-		if err := cancelled(ctx, nil); err != nil {
+		if err := cmp.Or(l.limits.check(), cancelled(ctx, nil)); err != nil {
 			yield(Chunk{}, err)
 			return
 		}
@@ -55,15 +66,13 @@ func (l *limited) Stream(ctx context.Context, r Request) iter.Seq2[Chunk, error]
 			case l.places <- struct{}{}:
 				defer func() { <-l.places }()
 			case <-ctx.Done():
-				yield(Chunk{}, cancelled(ctx, nil))
+				yield(Chunk{}, cancelled(ctx, fmt.Errorf("the request waited for its start: Limits.Concurrent is %d", l.limits.Concurrent)))
 				return
 			}
 		}
-		if l.pace != nil {
-			if err := l.pace.wait(ctx); err != nil {
-				yield(Chunk{}, err)
-				return
-			}
+		if l.pace != nil && !l.pace.wait(ctx) {
+			yield(Chunk{}, cancelled(ctx, fmt.Errorf("the request waited for its start: Limits.PerMinute is %d", l.limits.PerMinute)))
+			return
 		}
 		for chunk, err := range streamOf(ctx, l.model, r) {
 			if !yield(chunk, err) {
@@ -93,21 +102,22 @@ func newPace(l Limits) *pace {
 	}
 }
 
-func (p *pace) wait(ctx context.Context) error {
+// wait waits for the start of a request. It reports false if the context ended before.
+func (p *pace) wait(ctx context.Context) bool {
 	select {
 	case p.turn <- struct{}{}:
 		defer func() { <-p.turn }()
 	case <-ctx.Done():
-		return cancelled(ctx, nil)
+		return false
 	}
 	if wait := time.Until(p.next.Add(-p.slack)); wait > 0 {
-		if err := pause(ctx, wait); err != nil {
-			return err
+		if pause(ctx, wait) != nil {
+			return false
 		}
 	}
 	if now := time.Now(); p.next.Before(now) {
 		p.next = now
 	}
 	p.next = p.next.Add(p.every)
-	return nil
+	return true
 }

@@ -90,6 +90,7 @@ func TestLimitHonoursItsContext(t *testing.T) {
 		require.NoError(t, ask(time.Second))
 		err := ask(time.Second)
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.ErrorContains(t, err, "Limits.PerMinute is 6")
 		// A request whose context has ended does not count.
 		begin := time.Now()
 		err = ask(time.Minute)
@@ -142,7 +143,16 @@ func TestLimitWaitsForAPlaceWithItsContext(t *testing.T) {
 		defer cancel()
 		for _, err := range model.Stream(ctx, hello) {
 			assert.ErrorIs(t, err, context.DeadlineExceeded)
+			assert.ErrorContains(t, err, "Limits.Concurrent is 1")
 		}
 		wg.Wait()
 	})
+}
+
+func TestLimitRefusesNegativeNumbers(t *testing.T) {
+	t.Parallel()
+	for _, l := range []llm.Limits{{PerMinute: -1}, {Concurrent: -1}, {PerMinute: 1, Burst: -1}} {
+		_, err := llm.Generate(t.Context(), llm.Limit(llmtest.Echo{}, l), hello)
+		require.ErrorIs(t, err, llm.ErrInvalid, "%+v", l)
+	}
 }

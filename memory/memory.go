@@ -19,7 +19,7 @@ import (
 type Options struct {
 	// Embedder computes the vectors of stored data and of questions.
 	Embedder Embedder
-	// Reranker, if not nil, orders the best hits of each search again.
+	// Reranker, if not nil, orders the best hits of each search again. A search fails if its reranker fails.
 	Reranker Reranker
 	// Weights are the weights of the signals in recall.
 	Weights Weights
@@ -44,7 +44,7 @@ type Memory struct {
 
 // New returns a memory that stores its data in a backend: of package inmemory, sqlitememory or pgmemory, or
 // another one. It returns [ErrInvalid] for options out of range, and for a backend that lacks a part.
-func New(b driver.Backend, o Options) (*Memory, error) {
+func New(b Backend, o Options) (*Memory, error) {
 	if err := o.complete(); err != nil {
 		return nil, fmt.Errorf("memory: new: %w", err)
 	}

@@ -36,7 +36,10 @@ func (w *Weights) check() error {
 
 // A Reranker scores texts by how well they fit a query. A higher score is better. It is usually a model
 // that is more exact and slower than words and vectors. It is safe for concurrent use.
+//
+// A search fails if its reranker fails: the example keeps the order of the search instead.
 type Reranker interface {
+	// Rerank returns a score for each text. The texts are in the order of the search, the best first.
 	Rerank(ctx context.Context, query string, texts []string) ([]float64, error)
 }
 

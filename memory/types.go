@@ -8,6 +8,8 @@ import (
 // Types that a memory shares with its backend. Package driver documents them.
 
 type (
+	// Backend is the database of a memory, for [New].
+	Backend = driver.Backend
 	// Scope is the owner of data: a tenant, a workspace, a user and an agent.
 	Scope = driver.Scope
 	// Reach selects the scopes of a query.

@@ -27,7 +27,7 @@ type Options struct {
 	// Quota limits the documents of a scope.
 	Quota driver.SourceQuota
 	// Reranker orders the best hits of [Base.Search] again. Nil means the Reranker of [memory.Options]; if
-	// that is nil too, the order does not change.
+	// that is nil too, the order does not change. A search fails if its reranker fails.
 	Reranker memory.Reranker
 	// Weights are the weights of the signals in a search. Recency uses the age of the source. Importance is
 	// not used.

@@ -139,7 +139,8 @@ func Reader(uri string, r io.Reader) Document {
 	}}
 }
 
-// FolderOptions configures [Folder]. Its zero value selects all files that are not hidden.
+// FolderOptions configures [Folder]. Its zero value selects all files that are not hidden. Metadata is set in the
+// documents that Folder yields, as the example "Metadata" does.
 type FolderOptions struct {
 	// Only, if not empty, selects the files that match one of its patterns. Ignore excludes
 	// files and folders that match. A pattern has the syntax of [path.Match]. It is matched
