@@ -74,6 +74,35 @@ func ExampleEvent() {
 	// 1 run ends, done: false
 }
 
+// The channels of the graph read what one task wrote, without the rest of the state.
+func ExampleTaskFinished_update() {
+	total, notes := state.Sum[int]("total"), state.Append[string]("notes")
+
+	b := graph.New("order", total, notes)
+	b.Node("add", func(context.Context, state.View) (state.Update, error) {
+		return state.Update{total.Put(20), notes.Put("added 20")}, nil
+	})
+	b.Edge(graph.Start, "add")
+	g, err := b.Compile(graph.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	for ev, err := range g.Stream(context.Background(), total.Put(100)) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		if done, ok := ev.(graph.TaskFinished); ok && done.Err == nil {
+			wrote, err := state.NewView([]state.Handle{total, notes}, done.Update...)
+			if err != nil {
+				log.Fatal(err)
+			}
+			fmt.Println(done.At().Node, total.Get(wrote), notes.Get(wrote))
+		}
+	}
+	// Output: add 20 [added 20]
+}
+
 // A stream contains the events of subgraphs. Place.Path says to which subgraph an event
 // belongs.
 func ExamplePlace() {
@@ -143,11 +172,11 @@ func ExampleTaskFinished() {
 			log.Fatal(err)
 		}
 		if done, ok := ev.(graph.TaskFinished); ok {
-			fmt.Printf("%s, kept: %t\n", done.At().Task, done.Saved)
+			fmt.Printf("%s, saved: %t\n", done.At().Task, done.Saved)
 		}
 	}
 	// Output:
 	// graph "report": thread "may": node "stock": stocktaking
-	// sales, kept: true
-	// stock, kept: false
+	// sales, saved: true
+	// stock, saved: false
 }

@@ -180,6 +180,41 @@ func ExampleRunOptions() {
 	// Output: would [erase] 31 rows
 }
 
+// A debugger stops before each node. Each run without input goes one superstep on.
+func ExampleRunOptions_pauseBefore() {
+	steps := state.Append[string]("steps")
+	did := func(what string) graph.NodeFunc {
+		return func(context.Context, state.View) (state.Update, error) {
+			return state.Update{steps.Put(what)}, nil
+		}
+	}
+
+	b := graph.New("invoice", steps)
+	b.Node("fill", did("filled"))
+	b.Node("send", did("sent"))
+	b.Edge(graph.Start, "fill")
+	b.Edge("fill", "send")
+	g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	ctx := context.Background()
+	slow := g.Thread("invoice-10").With(graph.RunOptions{PauseBefore: []string{graph.AllNodes}})
+	snap, err := slow.Invoke(ctx, graph.Begin())
+	for ; err == nil && !snap.Done(); snap, err = slow.Invoke(ctx) {
+		fmt.Println("before", snap.Next, steps.Get(snap))
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("done", steps.Get(snap))
+	// Output:
+	// before [fill] []
+	// before [send] [filled]
+	// done [filled sent]
+}
+
 // The second of two concurrent runs on one thread fails before it runs a node.
 func ExampleThread() {
 	begun, proceed := make(chan bool), make(chan bool)

@@ -20,7 +20,7 @@ type Options struct {
 	// Durability says when a superstep is stored.
 	Durability Durability
 	// PauseBefore and PauseAfter name nodes. A run pauses before, or after, each
-	// superstep that contains one of them. The next run resumes.
+	// superstep that contains one of them. The next run resumes. [AllNodes] names all.
 	PauseBefore, PauseAfter []string
 	// MaxSteps is the maximum number of supersteps of a run. Zero means 100.
 	MaxSteps int

@@ -38,5 +38,8 @@ func (r *run) openQuestions() string {
 			}
 		}
 	}
-	return "; the thread has no open question"
+	if r.front.idle() {
+		return "; the thread has no open question"
+	}
+	return "; the thread has no open question, and a run without input asks those of the tasks that are due"
 }
