@@ -10,7 +10,6 @@ import (
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/server/runs"
 	"github.com/weft-go/weft/state"
-	"github.com/weft-go/weft/tools"
 )
 
 // ClientTools is a channel for the tools of a client of the OpenAI or the AG-UI protocol. A graph that
@@ -111,37 +110,4 @@ func answerOf(text string) json.RawMessage {
 		}
 	}
 	return encoded(text)
-}
-
-// questionText returns the text of a question for people: the value itself, or its field "question"
-// or "message" if that is a text, or the text of an approval, or else its JSON.
-func questionText(value json.RawMessage) string {
-	var text string
-	if json.Unmarshal(value, &text) == nil {
-		return text
-	}
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(value, &fields) == nil {
-		for _, name := range []string{"question", "message"} {
-			if json.Unmarshal(fields[name], &text) == nil && text != "" {
-				return text
-			}
-		}
-	}
-	if q := approval(value); q != nil {
-		if title := q.Annotations.Title; title != "" {
-			return tools.VisibleLine(title) + "\n" + q.Text()
-		}
-		return q.Text()
-	}
-	return string(value)
-}
-
-// approval returns a question about the call of a tool, or nil for another question.
-func approval(value json.RawMessage) *tools.Question {
-	var q tools.Question
-	if json.Unmarshal(value, &q) != nil || q.Tool == "" || q.Hash == "" {
-		return nil
-	}
-	return &q
 }

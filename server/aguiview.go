@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weft-go/weft/server/internal/question"
 	"github.com/weft-go/weft/server/runs"
 )
 
@@ -346,7 +347,7 @@ func (v *aguiView) finished(end *runEnd) map[string]any {
 		var list []map[string]any
 		for _, q := range v.questions {
 			list = append(list, map[string]any{
-				"id": q.ID, "reason": "weft:interrupt", "message": questionText(q.Value), "metadata": map[string]any{"value": q.Value},
+				"id": q.ID, "reason": "weft:interrupt", "message": question.Text(q.Value), "metadata": map[string]any{"value": q.Value},
 			})
 		}
 		outcome = map[string]any{"type": "interrupt", "interrupts": list}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/server/internal/question"
 	"github.com/weft-go/weft/server/runs"
 	"github.com/weft-go/weft/tools"
 )
@@ -242,13 +243,12 @@ func (q *chatRequest) decision(word string, open []graph.Pause) *tools.Decision 
 	if len(open) != 1 || len(q.Messages) < 2 {
 		return nil
 	}
-	asked, before := approval(open[0].Prompt), q.Messages[len(q.Messages)-2]
+	asked, before := question.Approval(open[0].Prompt), q.Messages[len(q.Messages)-2]
 	if asked == nil || before.Role != "assistant" || !strings.Contains(partText(before.Content), asked.Hash) {
 		return nil
 	}
-	switch v := tools.Verdict(strings.ToLower(strings.TrimSpace(word))); v {
-	case tools.Approved, tools.Rejected:
-		return &tools.Decision{Verdict: v, Hash: asked.Hash}
+	if d, ok := question.Decide(asked, word, ""); ok {
+		return &d
 	}
 	return nil
 }

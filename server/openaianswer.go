@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/weft-go/weft/server/internal/question"
 	"github.com/weft-go/weft/server/runs"
 )
 
@@ -147,7 +148,7 @@ func (a *chatAnswer) end(e *runs.Event, stream func(map[string]any) error) error
 	case end.Status == runInterrupted:
 		a.failure = refuse(http.StatusConflict, "The run was cancelled.")
 	case len(a.question) > 0 && !a.kept:
-		a.failure = refuse(http.StatusConflict, "The agent asks a question, and an answer needs a thread. Name one in the header %s: %s", threadHeader, questionText(a.question[0].Value))
+		a.failure = refuse(http.StatusConflict, "The agent asks a question, and an answer needs a thread. Name one in the header %s: %s", threadHeader, question.Text(a.question[0].Value))
 	case len(a.question) > 0:
 		text := askText(a.question)
 		if a.text.Len() > 0 {
@@ -162,8 +163,8 @@ func (a *chatAnswer) end(e *runs.Event, stream func(map[string]any) error) error
 // askText returns the text of questions, and how a client of this protocol answers an approval, or several questions.
 func askText(questions []interrupt) string {
 	if len(questions) == 1 {
-		text := questionText(questions[0].Value)
-		if asked := approval(questions[0].Value); asked != nil {
+		text := question.Text(questions[0].Value)
+		if asked := question.Approval(questions[0].Value); asked != nil {
 			text += "\n\nAnswer \"approve\" or \"reject\", or as JSON: " + string(encoded(asked.Approve()))
 		}
 		return text
@@ -171,10 +172,10 @@ func askText(questions []interrupt) string {
 	var texts, answers []string
 	for _, q := range questions {
 		answer := "…"
-		if asked := approval(q.Value); asked != nil {
+		if asked := question.Approval(q.Value); asked != nil {
 			answer = string(encoded(asked.Approve()))
 		}
-		texts = append(texts, "Question "+q.ID+":\n"+questionText(q.Value))
+		texts = append(texts, "Question "+q.ID+":\n"+question.Text(q.Value))
 		answers = append(answers, `"`+q.ID+`": `+answer)
 	}
 	return strings.Join(texts, "\n\n") + "\n\nAnswer all questions as JSON: {" + strings.Join(answers, ", ") + "}"

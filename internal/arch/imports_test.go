@@ -84,12 +84,13 @@ var layers = map[string][]string{
 	"server/runs":                nil,
 	"server/runs/...":            {"server/runs", "internal/migration", "internal/unavailable", "internal/pgdb", "internal/sqlitedb", "internal/uuid"},
 	"server/runs/runstest":       {"internal/suitetest", "server/runs"},
-	"server/mcpserver":           {"internal/uuid"},
+	"server/mcpserver":           {"internal/uuid", "server/internal/question", "tools"},
+	"server/internal/question":   {"tools"},
 	"server/internal/replaytest": {"internal/uuid"},
 	"internal/stored":            {"checkpoint", "graph", "internal/lru", "internal/mark", "internal/schema", "internal/statecore", "llm", "server/runs", "server/runs/memruns", "state"},
 	"server/ui":                  {"tools"},
 	"server/ui/internal/...":     {"checkpoint", "checkpoint/...", "graph", "graph/agent", "graph/node", "llm", "llm/llmtest", "memory", "memory/inmemory", "server", "server/runs/memruns", "server/ui", "state", "tools"},
-	"server":                     {"checkpoint", "graph", "graph/draw", "llm", "memory", "internal/named", "internal/stored", "server/runs", "server/ui", "state", "tools", "internal/engine", "internal/unavailable", "internal/uuid"},
+	"server":                     {"checkpoint", "graph", "graph/draw", "llm", "memory", "internal/named", "internal/stored", "server/internal/question", "server/runs", "server/ui", "state", "tools", "internal/engine", "internal/unavailable", "internal/uuid"},
 
 	// Examples and commands import only what users can import. The command weft also reads threads
 	// without their graphs.

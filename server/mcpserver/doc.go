@@ -14,7 +14,8 @@
 //   - A call has a thread of its own, which is deleted afterwards. A client that names a thread
 //     continues it.
 //   - Steps and calls of tools of the graph are progress notifications.
-//   - A question is put to the person at the client (elicitation). If the client cannot ask, the
-//     result says that the graph waits, and the tool "answer" answers.
+//   - A question is put to the person at the client as text (elicitation). If the person does not answer or the client
+//     cannot ask, the result says that the graph waits, and the tool "answer" answers. That tool is called by the
+//     model of the client: it approves no call of a tool unless [Options].Answer says so.
 //   - A call that the client cancels cancels its run.
 package mcpserver

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -16,15 +15,7 @@ import (
 	"github.com/weft-go/weft/internal/uuid"
 )
 
-const (
-	threadKey         = "thread_id"
-	answerName        = "answer"
-	answerDescription = "Answers the question of a tool that waits. The result of the tool names the thread and the question."
-	answerSchema      = `{"type":"object","required":["thread_id","answer"],"properties":{` +
-		`"thread_id":{"type":"string","format":"uuid","description":"The thread that waits."},` +
-		`"question_id":{"type":"string","description":"The question. It may be left out if there is only one."},` +
-		`"answer":{"description":"The answer: any JSON value."}}}`
-)
+const threadKey = "thread_id"
 
 func copyBody(w io.Writer, resp *response) { _, _ = io.Copy(w, resp.body) } // the client may have left
 
@@ -36,7 +27,10 @@ func (a *agent) call(ctx context.Context, q *mcp.CallToolRequest) (*mcp.CallTool
 			return failed("The arguments are not an object."), nil
 		}
 	}
-	r := &toolRun{from: a.from.with(headerOf(q)), request: q, graph: a.graph, conversation: a.conversation, kept: true}
+	if args == nil { // they were null
+		args = map[string]json.RawMessage{}
+	}
+	r := &toolRun{from: a.from.with(headerOf(q)), request: q, answers: a.answers, graph: a.graph, conversation: a.conversation, kept: true}
 	if err := json.Unmarshal(orNull(args[threadKey]), &r.thread); err != nil {
 		return failed("thread_id is not a text."), nil
 	}
@@ -52,53 +46,6 @@ func (a *agent) call(ctx context.Context, q *mcp.CallToolRequest) (*mcp.CallTool
 	return r.all(ctx, body)
 }
 
-// An answerTool answers questions.
-type answerTool struct{ from *origin }
-
-func (t *answerTool) call(ctx context.Context, q *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	var args struct {
-		Thread   string          `json:"thread_id"`
-		Question string          `json:"question_id"`
-		Answer   json.RawMessage `json:"answer"`
-	}
-	if err := json.Unmarshal(q.Params.Arguments, &args); err != nil || args.Thread == "" || len(args.Answer) == 0 {
-		return failed("thread_id or answer is missing."), nil
-	}
-	from := t.from.with(headerOf(q))
-	var thread struct {
-		Metadata struct {
-			Graph string `json:"graph_id"`
-		} `json:"metadata"`
-		Status     string                `json:"status"`
-		Interrupts map[string][]question `json:"interrupts"`
-	}
-	if err := from.do(ctx, http.MethodGet, "/threads/"+args.Thread, nil, &thread); err != nil {
-		return told(err)
-	}
-	if thread.Status != "interrupted" {
-		return failed("The thread waits for no answer."), nil
-	}
-	resume := any(args.Answer)
-	if args.Question != "" {
-		if !asked(thread.Interrupts, args.Question) {
-			return failed("The thread has no open question " + args.Question + "."), nil
-		}
-		resume = map[string]any{args.Question: args.Answer}
-	}
-	r := &toolRun{from: from, request: q, graph: thread.Metadata.Graph, thread: args.Thread, kept: true}
-	return r.all(ctx, map[string]any{"assistant_id": r.graph, "command": map[string]any{"resume": resume}})
-}
-
-// asked reports whether a question is one of those of the tasks of a thread.
-func asked(byTask map[string][]question, id string) bool {
-	for _, open := range byTask {
-		if slices.ContainsFunc(open, func(q question) bool { return q.ID == id }) {
-			return true
-		}
-	}
-	return false
-}
-
 func headerOf(q *mcp.CallToolRequest) http.Header {
 	if q.Extra == nil {
 		return nil
@@ -110,44 +57,72 @@ func headerOf(q *mcp.CallToolRequest) http.Header {
 type toolRun struct {
 	from                        *origin
 	request                     *mcp.CallToolRequest
+	answers                     Answers
 	graph, conversation, thread string
 	kept                        bool // the thread is the client's
 	steps                       float64
 
 	values    map[string]json.RawMessage
 	failure   string
-	questions []question
+	questions []asked
+	numbers   map[string]any // the last answers of the person, if a text among them may be a number
 }
 
-// A question is one at which the graph waits.
-type question struct {
-	ID    string          `json:"id"`
-	Value json.RawMessage `json:"value"`
-}
+// maxRefused is the number of answers in a row that do not fit after which the person is not asked again.
+const maxRefused = 5
 
-// all runs the graph until it has ended or waits for an answer that the client cannot give.
+// all runs the graph until it has ended or waits for an answer that the client cannot give. Without the request for a run, it
+// begins with the open questions.
 func (r *toolRun) all(ctx context.Context, body map[string]any) (*mcp.CallToolResult, error) {
-	for {
-		if err := r.one(ctx, body); err != nil {
-			_ = r.forget(ctx) // the first error is the one to tell
+	for refused := 0; ; {
+		problem, err := "", error(nil)
+		if body != nil {
+			problem, err = r.step(ctx, body)
+		}
+		if err != nil {
 			return told(err)
 		}
-		if len(r.questions) == 0 || r.failure != "" {
+		if len(r.questions) == 0 {
 			return r.result(ctx)
 		}
-		answers := map[string]any{}
-		for _, q := range r.questions {
-			answer, ok, err := r.ask(ctx, q)
-			if err != nil {
-				return nil, err
-			}
-			if !ok {
-				return r.waits(), nil
-			}
-			answers[q.ID] = answer
+		if refused++; problem == "" {
+			refused = 0
 		}
-		body = map[string]any{"assistant_id": r.graph, "command": map[string]any{"resume": answers}}
+		var answers map[string]any
+		if refused < maxRefused {
+			answers, err = r.ask(ctx, problem)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if answers == nil {
+			return r.waits(), nil
+		}
+		body = r.resume(answers)
 	}
+}
+
+// resume returns the request for a run with answers by the ids of their questions.
+func (r *toolRun) resume(answers map[string]any) map[string]any {
+	return map[string]any{"assistant_id": r.graph, "command": map[string]any{"resume": answers}}
+}
+
+// step starts a run. If the run refuses an answer, it returns the reason, and the question is still there.
+func (r *toolRun) step(ctx context.Context, body map[string]any) (problem string, err error) {
+	if err := r.one(ctx, body); err != nil {
+		_ = r.forget(ctx) // the first error is the one to tell
+		return "", err
+	}
+	if r.failure == "" {
+		return "", nil
+	}
+	r.questions = nil
+	if body["command"] == nil {
+		return "", nil
+	}
+	t, err := r.from.thread(ctx, r.thread)
+	r.questions = t.questions()
+	return r.failure, err
 }
 
 // told returns a refusal of the server as the result of the tool, and any other error as it is.
@@ -202,10 +177,10 @@ func (r *toolRun) event(ctx context.Context, name string, data json.RawMessage) 
 		if err := json.Unmarshal(data, &values); err != nil {
 			return err
 		}
-		if asked, ok := values["__interrupt__"]; ok {
+		if open, ok := values["__interrupt__"]; ok {
 			delete(values, "__interrupt__")
-			var list []question
-			if err := json.Unmarshal(asked, &list); err != nil {
+			var list []asked
+			if err := json.Unmarshal(open, &list); err != nil {
 				return err
 			}
 			r.questions = append(r.questions, list...)
@@ -322,65 +297,4 @@ func orNull(data json.RawMessage) json.RawMessage {
 		return json.RawMessage("null")
 	}
 	return data
-}
-
-// waits says that the graph waits, and how to answer.
-func (r *toolRun) waits() *mcp.CallToolResult {
-	var text strings.Builder
-	fmt.Fprintf(&text, "The tool waits for an answer. Call the tool %q with thread_id %q, question_id and answer.\n", answerName, r.thread)
-	for _, q := range r.questions {
-		fmt.Fprintf(&text, "Question %s: %s\n", q.ID, q.Value)
-	}
-	asked, err := json.Marshal(map[string]any{threadKey: r.thread, "questions": r.questions})
-	if err != nil {
-		return failed(err.Error())
-	}
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text.String()}}, StructuredContent: json.RawMessage(asked)}
-}
-
-// ask puts a question to the person at the client. It returns false if the client cannot ask or the
-// person does not answer.
-func (r *toolRun) ask(ctx context.Context, q question) (answer any, ok bool, err error) {
-	params := r.request.Session.InitializeParams()
-	if params == nil || params.Capabilities == nil || params.Capabilities.Elicitation == nil {
-		return nil, false, nil
-	}
-	var fields struct {
-		Question string   `json:"question"`
-		Message  string   `json:"message"`
-		Options  []string `json:"options"`
-	}
-	_ = json.Unmarshal(q.Value, &fields) // a question may be any value
-	message := string(q.Value)
-	for _, text := range []string{fields.Message, fields.Question} {
-		if text != "" {
-			message = text
-		}
-	}
-	field := map[string]any{"type": "string", "title": "Answer"}
-	if len(fields.Options) > 0 {
-		field["enum"] = slices.Clone(fields.Options)
-	}
-	result, err := r.request.Session.Elicit(ctx, &mcp.ElicitParams{
-		Mode: "form", Message: message,
-		RequestedSchema: map[string]any{"type": "object", "properties": map[string]any{"answer": field}, "required": []string{"answer"}},
-	})
-	if err != nil || result.Action != "accept" {
-		return nil, false, ctx.Err() // the tool "answer" can still answer
-	}
-	return answerOf(result.Content["answer"]), true, nil
-}
-
-// answerOf returns an answer that a person wrote as text: its JSON value if it is an object, an array,
-// true or false, and else the text.
-func answerOf(answer any) any {
-	text, _ := answer.(string)
-	var v any
-	if json.Unmarshal([]byte(text), &v) == nil {
-		switch v.(type) {
-		case map[string]any, []any, bool:
-			return v
-		}
-	}
-	return answer
 }

@@ -23,9 +23,26 @@ type Options struct {
 	// Describe has the descriptions of tools by the name of the graph. A tool without one is
 	// described by the assistant of the graph, or by its name.
 	Describe map[string]string
+	// Answer says which questions the tool "answer" answers. The zero value is AnswerQuestions.
+	Answer Answers
 	// Logger logs errors whose details clients do not get. Nil means no log.
 	Logger *slog.Logger
 }
+
+// Answers says which questions of graphs the tool "answer" may answer. The model of the client calls this tool, and nobody may have
+// read the question.
+type Answers int
+
+const (
+	// AnswerQuestions answers all questions but approvals of calls of tools ([tools.Question]). For an approval, the tool
+	// puts the question to the person at the client, and fails if the client cannot ask.
+	AnswerQuestions Answers = iota
+	// AnswerNothing removes the tool: only the person at the client answers, or another client of the server.
+	AnswerNothing
+	// AnswerApprovals answers approvals too: the model of the client may approve each call. Use it if the client is a program
+	// that you trust as you trust a person.
+	AnswerApprovals
+)
 
 // A Server serves graphs to MCP clients. It is an [http.Handler], and is safe for concurrent use.
 type Server struct {
@@ -99,8 +116,10 @@ func (s *Server) session(r *http.Request) *mcp.Server {
 	for _, a := range agents {
 		peer.AddTool(&mcp.Tool{Name: a.tool, Description: a.description, InputSchema: a.schema}, a.call)
 	}
-	answer := &answerTool{from: from}
-	peer.AddTool(&mcp.Tool{Name: answerName, Description: answerDescription, InputSchema: json.RawMessage(answerSchema)}, answer.call)
+	if s.o.Answer != AnswerNothing {
+		answer := &answerTool{from: from, answers: s.o.Answer}
+		peer.AddTool(&mcp.Tool{Name: answerName, Description: answer.description(), InputSchema: json.RawMessage(answerSchema)}, answer.call)
+	}
 	return peer
 }
 
@@ -110,6 +129,7 @@ type agent struct {
 	schema            json.RawMessage
 	graph             string
 	conversation      string // the channel of the messages, or empty
+	answers           Answers
 	from              *origin
 }
 
@@ -137,7 +157,7 @@ func (s *Server) agents(ctx context.Context, from *origin) ([]*agent, error) {
 			}
 			return nil, err
 		}
-		a := &agent{graph: l.Graph, from: from, tool: notInName.ReplaceAllString(l.Graph, "_"), description: s.o.Describe[l.Graph]}
+		a := &agent{graph: l.Graph, from: from, answers: s.o.Answer, tool: notInName.ReplaceAllString(l.Graph, "_"), description: s.o.Describe[l.Graph]}
 		switch {
 		case a.description != "":
 		case l.Description != nil && *l.Description != "":

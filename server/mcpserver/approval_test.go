@@ -1,0 +1,294 @@
+package mcpserver_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/server"
+	"github.com/weft-go/weft/server/mcpserver"
+	"github.com/weft-go/weft/server/runs/memruns"
+	"github.com/weft-go/weft/state"
+	"github.com/weft-go/weft/tools"
+)
+
+// A desk serves an agent whose only tool is destructive, and a graph that asks for a number of cups.
+type desk struct {
+	url  string
+	mu   sync.Mutex
+	sent []string
+}
+
+func (d *desk) ran() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return append([]string{}, d.sent...)
+}
+
+// hidden turns the direction of the text that follows.
+const hidden = "\u202e"
+
+func newDesk(t *testing.T, o mcpserver.Options, prompt any) *desk {
+	t.Helper()
+	d := &desk{}
+	send := tools.New("send", "Sends a message.", func(_ context.Context, in struct {
+		Text string `json:"text"`
+	},
+	) (string, error) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.sent = append(d.sent, in.Text)
+		return "sent", nil
+	}).Annotate(tools.Annotations{Destructive: true})
+	set, err := tools.NewSet(send)
+	require.NoError(t, err)
+	model := llm.ModelFunc(func(_ context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
+		last := r.Messages[len(r.Messages)-1]
+		if last.Role == llm.RoleTool {
+			return llm.Reply(llm.Assistant("The tool says: " + last.Text()))
+		}
+		call := llm.ToolCall{ID: "call_1", Name: "send", Arguments: []byte(`{"text":"pay ` + hidden + `100"}`)}
+		return llm.Reply(llm.Message{Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{call}})
+	})
+	store := memcheckpoint.New(memcheckpoint.Options{})
+	bot, err := agent.New("clerk", model, set, agent.Options{
+		Tools: tools.Options{Approval: tools.Approval{Rule: tools.Destructive()}}, Graph: graph.Options{Checkpoints: store},
+	})
+	require.NoError(t, err)
+
+	cups := state.Last[int]("cups")
+	b := graph.New("tea", cups)
+	b.Node("ask", func(ctx context.Context, _ state.View) (state.Update, error) {
+		n, err := graph.NewInterrupt[any, int]("cups").Wait(ctx, prompt)
+		return state.Update{cups.Put(n)}, err
+	})
+	b.Edge(graph.Start, "ask")
+	tea, err := b.Compile(graph.Options{Checkpoints: store})
+	require.NoError(t, err)
+
+	s, err := server.New(server.Options{Graphs: map[string]*graph.Graph{"clerk": bot, "tea": tea}, Runs: memruns.New()})
+	require.NoError(t, err)
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", mcpserver.New(s, o))
+	mux.Handle("/", s)
+	web := httptest.NewServer(mux)
+	t.Cleanup(func() {
+		web.CloseClientConnections()
+		web.Close()
+		assert.NoError(t, s.Close(context.Background()))
+	})
+	d.url = web.URL
+	return d
+}
+
+// A person answers the forms of a client one after the other. It declines when there are no more answers.
+type person struct {
+	mu      sync.Mutex
+	forms   []mcp.ElicitParams
+	answers []map[string]any
+}
+
+func (p *person) options() *mcp.ClientOptions {
+	return &mcp.ClientOptions{ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.forms = append(p.forms, *r.Params)
+		if len(p.answers) == 0 {
+			return &mcp.ElicitResult{Action: "decline"}, nil
+		}
+		answer := p.answers[0]
+		p.answers = p.answers[1:]
+		return &mcp.ElicitResult{Action: "accept", Content: answer}, nil
+	}}
+}
+
+func TestAnApprovalIsPutToThePersonAsText(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		answer map[string]any
+		says   string
+		ran    int
+	}{
+		"approve":               {map[string]any{"answer": "approve"}, "The tool says: sent", 1},
+		"reject":                {map[string]any{"answer": "reject"}, "a person rejected this call", 0},
+		"reject with a reason":  {map[string]any{"answer": "reject", "reason": "not today"}, "a person rejected this call: not today", 0},
+		"approve with a reason": {map[string]any{"answer": "approve", "reason": ""}, "The tool says: sent", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d, p := newDesk(t, mcpserver.Options{}, nil), &person{answers: []map[string]any{c.answer}}
+			s := connect(t, d.url, "", p.options())
+			assert.Contains(t, text(t, call(t, s, "clerk", map[string]any{"message": "pay"})), c.says)
+			assert.Len(t, d.ran(), c.ran)
+			require.Len(t, p.forms, 1)
+			assert.Equal(t, "send: Sends a message.\narguments: {\"text\":\"pay \\u202e100\"}", p.forms[0].Message)
+			form := p.forms[0].RequestedSchema.(map[string]any)
+			assert.Equal(t, []any{"approve", "reject"}, form["properties"].(map[string]any)["answer"].(map[string]any)["enum"])
+		})
+	}
+}
+
+// waiting returns the thread and the id of the only question of a call that waits.
+func waiting(t *testing.T, r *mcp.CallToolResult) (thread, id string) {
+	t.Helper()
+	if r.IsError {
+		require.Fail(t, text(t, r))
+	}
+	waits := r.StructuredContent.(map[string]any)
+	questions := waits["questions"].([]any)
+	require.Len(t, questions, 1)
+	return waits["thread_id"].(string), questions[0].(map[string]any)["id"].(string)
+}
+
+// The model of a client has what the result of the tool says, and the tool "answer".
+func TestTheModelOfAClientCannotApprove(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, mcpserver.Options{}, nil)
+	s := connect(t, d.url, "", nil)
+	r := call(t, s, "clerk", map[string]any{"message": "pay"})
+	thread, id := waiting(t, r)
+	all, err := json.Marshal(r)
+	require.NoError(t, err)
+	hash := hashOf(t, d.url, thread)
+	assert.NotContains(t, string(all), hash)
+	assert.NotContains(t, text(t, r), "Call the tool")
+	assert.Contains(t, text(t, r), "A person answers it")
+	assert.Contains(t, text(t, r), `pay \u202e100`)
+
+	for _, answer := range []any{"approve", map[string]any{"verdict": "approve", "hash": hash}, map[string]any{id: map[string]any{"verdict": "approve", "hash": hash}}} {
+		for _, question := range []string{id, ""} {
+			r := call(t, s, "answer", map[string]any{"thread_id": thread, "question_id": question, "answer": answer})
+			assert.True(t, r.IsError)
+			assert.Contains(t, text(t, r), "only a person can answer it")
+		}
+	}
+	assert.Empty(t, d.ran())
+
+	// The person answers in another client.
+	body := fmt.Sprintf(`{"assistant_id":"clerk","command":{"resume":{%q:{"verdict":"approve","hash":%q}}}}`, id, hash)
+	resp, err := http.Post(d.url+"/threads/"+thread+"/runs/wait", "application/json", strings.NewReader(body))
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	assert.Len(t, d.ran(), 1)
+}
+
+// hashOf returns the hash of the approval at which a thread waits.
+func hashOf(t *testing.T, url, thread string) string {
+	t.Helper()
+	resp, err := http.Get(url + "/threads/" + thread)
+	require.NoError(t, err)
+	defer func() { _ = resp.Body.Close() }()
+	var found struct {
+		Interrupts map[string][]struct {
+			Value tools.Question `json:"value"`
+		} `json:"interrupts"`
+	}
+	require.NoError(t, json.NewDecoder(resp.Body).Decode(&found))
+	for _, open := range found.Interrupts {
+		require.NotEmpty(t, open[0].Value.Hash)
+		return open[0].Value.Hash
+	}
+	require.Fail(t, "the thread has no question")
+	return ""
+}
+
+func TestAnswerPutsAnApprovalToThePersonAgain(t *testing.T) {
+	t.Parallel()
+	d, p := newDesk(t, mcpserver.Options{}, nil), &person{}
+	s := connect(t, d.url, "", p.options())
+	r := call(t, s, "clerk", map[string]any{"message": "pay"})
+	thread, id := waiting(t, r)
+	assert.Contains(t, text(t, r), "to ask the person again")
+
+	r = call(t, s, "answer", map[string]any{"thread_id": thread, "question_id": id, "answer": "approve"})
+	waiting(t, r)
+	assert.Empty(t, d.ran(), "the person has declined twice")
+
+	p.answers = []map[string]any{{"answer": "approve"}}
+	r = call(t, s, "answer", map[string]any{"thread_id": thread, "answer": "reject"})
+	assert.Equal(t, "The tool says: sent", text(t, r), "the person decides, and not the model")
+	assert.Len(t, d.ran(), 1)
+	assert.Len(t, p.forms, 3)
+}
+
+func TestAServiceMayLetTheModelApprove(t *testing.T) {
+	t.Parallel()
+	for word, ran := range map[string]int{"approve": 1, "reject": 0} {
+		d := newDesk(t, mcpserver.Options{Answer: mcpserver.AnswerApprovals}, nil)
+		s := connect(t, d.url, "", nil)
+		r := call(t, s, "clerk", map[string]any{"message": "pay"})
+		thread, id := waiting(t, r)
+		assert.Contains(t, text(t, r), `the answer "approve" or "reject"`)
+		r = call(t, s, "answer", map[string]any{"thread_id": thread, "question_id": id, "answer": word})
+		assert.Contains(t, text(t, r), "The tool says: ")
+		assert.Len(t, d.ran(), ran)
+	}
+}
+
+func TestAServiceMayRemoveAnswer(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, mcpserver.Options{Answer: mcpserver.AnswerNothing}, "How many cups?")
+	s := connect(t, d.url, "", nil)
+	list, err := s.ListTools(t.Context(), nil)
+	require.NoError(t, err)
+	assert.Len(t, list.Tools, 2, "the graphs")
+	r := call(t, s, "tea", nil)
+	waiting(t, r)
+	assert.Contains(t, text(t, r), "A person answers it")
+}
+
+// A person who mistypes is asked again, and the thread of the call is not deleted meanwhile.
+func TestAnAnswerThatDoesNotFitIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	type answers = []map[string]any
+	cups := map[string]any{"question": "How many cups?", "schema": map[string]any{"type": "integer", "minimum": 1.0}}
+	for name, c := range map[string]struct {
+		prompt  any
+		answers answers
+		want    string
+		forms   int
+	}{
+		"a number in a text":            {"How many cups?", answers{{"answer": "3"}}, `{"cups":3}`, 1},
+		"a word, then a number":         {"How many cups?", answers{{"answer": "many"}, {"answer": "3"}}, `{"cups":3}`, 2},
+		"a field for a number":          {cups, answers{{"answer": 3}}, `{"cups":3}`, 1},
+		"a number that does not fit":    {cups, answers{{"answer": 0}, {"answer": 2}}, `{"cups":2}`, 2},
+		"words without an end":          {"How many cups?", answers{{"answer": "a"}, {"answer": "b"}, {"answer": "c"}, {"answer": "d"}, {"answer": "e"}, {"answer": "f"}}, "", 5},
+		"a word, and the person leaves": {"How many cups?", answers{{"answer": "many"}}, "", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d, p := newDesk(t, mcpserver.Options{}, c.prompt), &person{answers: c.answers}
+			s := connect(t, d.url, "", p.options())
+			r := call(t, s, "tea", nil)
+			require.Len(t, p.forms, c.forms)
+			for i, f := range p.forms {
+				assert.Equal(t, i > 0, strings.HasPrefix(f.Message, "The answer was not accepted: "), f.Message)
+				assert.Contains(t, f.Message, "How many cups?")
+			}
+			if c.want != "" {
+				assert.JSONEq(t, c.want, text(t, r))
+				return
+			}
+			thread, id := waiting(t, r)
+			wrong := call(t, s, "answer", map[string]any{"thread_id": thread, "question_id": id, "answer": "lots"})
+			assert.True(t, wrong.IsError, "the model is told, and not the person")
+			assert.Len(t, p.forms, c.forms)
+			right := call(t, s, "answer", map[string]any{"thread_id": thread, "question_id": id, "answer": 4})
+			assert.JSONEq(t, `{"cups":4}`, text(t, right))
+		})
+	}
+}

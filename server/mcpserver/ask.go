@@ -1,0 +1,181 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/weft-go/weft/server/internal/question"
+	"github.com/weft-go/weft/tools"
+)
+
+// An asked question is one at which the graph waits.
+type asked struct {
+	ID    string          `json:"id"`
+	Value json.RawMessage `json:"value"`
+}
+
+// canAsk reports whether the client says that it puts questions to its person.
+func (r *toolRun) canAsk() bool {
+	params := r.request.Session.InitializeParams()
+	return params != nil && params.Capabilities != nil && params.Capabilities.Elicitation != nil
+}
+
+// ask puts the open questions to the person at the client, with the reason why an earlier answer was refused. It returns
+// the answers by the ids of the questions, or nil if the client cannot ask or the person does not answer.
+func (r *toolRun) ask(ctx context.Context, problem string) (map[string]any, error) {
+	numbers := r.numbers
+	r.numbers = nil
+	if !r.canAsk() {
+		return nil, nil
+	}
+	if problem != "" && numbers != nil {
+		return numbers, nil // a text was refused
+	}
+	answers := map[string]any{}
+	for _, q := range r.questions {
+		result, err := r.request.Session.Elicit(ctx, q.form(problem))
+		if err != nil || result.Action != "accept" {
+			return nil, ctx.Err() // somebody can still answer
+		}
+		answers[q.ID] = q.given(result.Content)
+	}
+	r.numbers = numbersIn(answers)
+	return answers, nil
+}
+
+const (
+	answerField = "answer"
+	reasonField = "reason"
+)
+
+// form returns a form for the answer to a question.
+func (q asked) form(problem string) *mcp.ElicitParams {
+	message := question.Text(q.Value)
+	if problem != "" {
+		message = "The answer was not accepted: " + tools.Visible(problem) + "\n\n" + message
+	}
+	fields := map[string]any{answerField: q.field()}
+	if question.Approval(q.Value) != nil {
+		fields[reasonField] = map[string]any{"type": "string", "title": "Reason of a rejection"}
+	}
+	return &mcp.ElicitParams{Mode: "form", Message: message, RequestedSchema: map[string]any{
+		"type": "object", "properties": fields, "required": []string{answerField},
+	}}
+}
+
+// field returns the schema of the field for the answer: a choice, or the type that the question's schema of the answers
+// has, or a text.
+func (q asked) field() map[string]any {
+	field := map[string]any{"type": "string", "title": "Answer"}
+	if question.Approval(q.Value) != nil {
+		field["enum"] = []tools.Verdict{tools.Approved, tools.Rejected}
+		return field
+	}
+	var fields struct {
+		Options []string `json:"options"`
+		Schema  struct {
+			Type string   `json:"type"`
+			Enum []string `json:"enum"`
+		} `json:"schema"`
+	}
+	_ = json.Unmarshal(q.Value, &fields) // a question may be any value
+	switch options := slices.Concat(fields.Options, fields.Schema.Enum); {
+	case len(options) > 0:
+		field["enum"] = options
+	case slices.Contains([]string{"integer", "number", "boolean"}, fields.Schema.Type):
+		field["type"] = fields.Schema.Type
+	}
+	return field
+}
+
+// given returns the answer that a person wrote into the form.
+func (q asked) given(content map[string]any) any {
+	text, ok := content[answerField].(string)
+	if !ok {
+		return content[answerField]
+	}
+	if call := question.Approval(q.Value); call != nil {
+		reason, _ := content[reasonField].(string)
+		if d, ok := question.Decide(call, text, reason); ok {
+			return d
+		}
+	}
+	return answerOf(text)
+}
+
+// answerOf returns an answer that a person wrote as text: its JSON value if it is an object, an array,
+// true or false, and else the text.
+func answerOf(text string) any {
+	var v any
+	if json.Unmarshal([]byte(text), &v) == nil {
+		switch v.(type) {
+		case map[string]any, []any, bool:
+			return v
+		}
+	}
+	return text
+}
+
+// numbersIn returns answers with numbers instead of the texts that are numbers, or nil if there is no such text.
+func numbersIn(answers map[string]any) map[string]any {
+	found, out := false, map[string]any{}
+	for id, answer := range answers {
+		out[id] = answer
+		text, _ := answer.(string)
+		var n json.Number
+		if json.Unmarshal([]byte(text), &n) == nil {
+			out[id], found = n, true
+		}
+	}
+	if !found {
+		return nil
+	}
+	return out
+}
+
+// waits says that the graph waits, and who can answer. The model of the client does not get what it needs to approve a call.
+func (r *toolRun) waits() *mcp.CallToolResult {
+	var text strings.Builder
+	text.WriteString("The tool waits for an answer.\n")
+	type open struct {
+		ID       string          `json:"id"`
+		Approval bool            `json:"approval,omitempty"`
+		Text     string          `json:"text,omitempty"`
+		Value    json.RawMessage `json:"value,omitempty"`
+	}
+	var list []open
+	for _, q := range r.questions {
+		o := open{ID: q.ID, Value: q.Value}
+		shown := string(q.Value)
+		if o.Approval = question.Approves(q.Value); o.Approval {
+			shown = question.Text(q.Value)
+			o.Text, o.Value = shown, nil
+		}
+		list = append(list, o)
+		fmt.Fprintf(&text, "Question %s: %s\n%s\n", q.ID, shown, r.how(q.ID, o.Approval))
+	}
+	data, err := json.Marshal(map[string]any{threadKey: r.thread, "questions": list})
+	if err != nil {
+		return failed(err.Error())
+	}
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text.String()}}, StructuredContent: json.RawMessage(data)}
+}
+
+// how says how a question is answered.
+func (r *toolRun) how(id string, approval bool) string {
+	call := fmt.Sprintf("all the tool %q with thread_id %q and question_id %q", answerName, r.thread, id)
+	switch {
+	case r.answers == AnswerNothing, approval && r.answers != AnswerApprovals && !r.canAsk():
+		return fmt.Sprintf("A person answers it, in another client of the service. The thread is %q.", r.thread)
+	case approval && r.answers != AnswerApprovals:
+		return "The person did not answer. C" + call + " to ask the person again."
+	case approval:
+		return "C" + call + ` and the answer "approve" or "reject".`
+	}
+	return "C" + call + " and the answer."
+}
