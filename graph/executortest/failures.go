@@ -121,7 +121,11 @@ var failureCases = []testCase{
 			_, err := f.thread().Invoke(ctx, winner.Put("x"))
 			failed <- err
 		}()
-		<-quick
+		select {
+		case <-quick:
+		case err := <-failed:
+			f.Fatalf("the run ended before its nodes ran: %v", err)
+		}
 		f.waitResult("quick")
 		cancel()
 		f.wantErr("invoke", <-failed, context.Canceled)

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/internal/suitetest"
 	"github.com/weft-go/weft/state"
 )
 
@@ -58,10 +58,12 @@ type fixture struct {
 
 func newFixture(tb testing.TB, h Harness) *fixture {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), caseLimit)
 	tb.Cleanup(cancel)
-	f := &fixture{TB: tb, ctx: ctx, store: h.Open(tb)}
-	f.funcs = h.Start(tb, f.receive)
+	f := &fixture{TB: tb, ctx: ctx, store: suitetest.Opened(tb, "store", h.Open(tb))}
+	if f.funcs = h.Start(tb, f.receive); f.funcs.Execute == nil {
+		tb.Fatalf("the executor has no function Execute")
+	}
 	return f
 }
 
@@ -82,7 +84,7 @@ func (f *fixture) execute(ctx context.Context, sets []graph.TaskSet) error {
 	f.mu.Lock()
 	f.sets = append(f.sets, sets...)
 	f.mu.Unlock()
-	if err := f.funcs.Execute(ctx, sets); err != nil {
+	if err := suitetest.Recovered(func() error { return f.funcs.Execute(ctx, sets) }); err != nil {
 		return err
 	}
 	if f.after != nil {

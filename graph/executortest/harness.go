@@ -5,10 +5,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/internal/suitetest"
 )
 
 // A RunFunc runs tasks in a worker, as [graph.Graph.RunTasks] does, and returns its error.
@@ -38,14 +40,13 @@ func Run(t *testing.T, h Harness) {
 	}
 }
 
+// caseLimit is the time after which the context of a case ends, and then the case.
+const caseLimit = 2 * time.Minute
+
 // check runs one case. tb is a test, or a recorder in the tests of the suite.
 func (h Harness) check(tb testing.TB, c testCase) {
-	tb.Cleanup(func() {
-		if tb.Failed() {
-			tb.Logf("broken promise: %s", c.promise)
-		}
-	})
-	c.run(newFixture(tb, h))
+	tb.Helper()
+	suitetest.Run(tb, c.promise, caseLimit, func() { c.run(newFixture(tb, h)) })
 }
 
 // A testCase checks one promise.

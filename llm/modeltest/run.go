@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weft-go/weft/internal/suitetest"
 	"github.com/weft-go/weft/llm"
 )
 
@@ -29,7 +30,7 @@ const (
 func Run(t *testing.T, newModel func(*testing.T, Scene) llm.Model) {
 	for _, test := range []struct {
 		scene Scene
-		check func(*testing.T, llm.Model)
+		check func(testing.TB, llm.Model)
 	}{
 		{Text, checkText},
 		{Calls, checkCalls},
@@ -37,8 +38,19 @@ func Run(t *testing.T, newModel func(*testing.T, Scene) llm.Model) {
 		{Stop, checkStop},
 		{Hang, checkHang},
 	} {
-		t.Run(string(test.scene), func(t *testing.T) { test.check(t, newModel(t, test.scene)) })
+		t.Run(string(test.scene), func(t *testing.T) { check(t, test.scene, newModel, test.check) })
 	}
+}
+
+// sceneLimit is how long a scene may take.
+const sceneLimit = time.Minute
+
+// check plays a scene. A model that panics, or that waits for ever, fails the test.
+func check[T testing.TB](t T, s Scene, newModel func(T, Scene) llm.Model, fn func(testing.TB, llm.Model)) {
+	t.Helper()
+	suitetest.Run(t, "a model keeps the rules of llm.Model in the scene "+string(s), sceneLimit, func() {
+		fn(t, suitetest.Opened(t, "model", newModel(t, s)))
+	})
 }
 
 func hello() llm.Request {
@@ -49,7 +61,7 @@ func hello() llm.Request {
 	}
 }
 
-func generate(t *testing.T, m llm.Model) llm.Message {
+func generate(t testing.TB, m llm.Model) llm.Message {
 	t.Helper()
 	reply, err := llm.Generate(t.Context(), m, hello())
 	if err != nil {
@@ -58,7 +70,8 @@ func generate(t *testing.T, m llm.Model) llm.Message {
 	return reply
 }
 
-func checkText(t *testing.T, m llm.Model) {
+func checkText(t testing.TB, m llm.Model) {
+	t.Helper()
 	reply := generate(t, m)
 	if got := reply.Text(); got != "Hello, world." {
 		t.Errorf("the text is %q, want the pieces in order", got)
@@ -74,7 +87,8 @@ func checkText(t *testing.T, m llm.Model) {
 	}
 }
 
-func checkCalls(t *testing.T, m llm.Model) {
+func checkCalls(t testing.TB, m llm.Model) {
+	t.Helper()
 	reply := generate(t, m)
 	if reply.StopReason != llm.StopToolCalls {
 		t.Errorf("the stop reason is %q, want %q", reply.StopReason, llm.StopToolCalls)
@@ -90,7 +104,8 @@ func checkCalls(t *testing.T, m llm.Model) {
 	}
 }
 
-func checkCut(t *testing.T, m llm.Model) {
+func checkCut(t testing.TB, m llm.Model) {
+	t.Helper()
 	_, err := llm.Generate(t.Context(), m, hello())
 	switch {
 	case err == nil:
@@ -100,7 +115,8 @@ func checkCut(t *testing.T, m llm.Model) {
 	}
 }
 
-func checkStop(t *testing.T, m llm.Model) {
+func checkStop(t testing.TB, m llm.Model) {
+	t.Helper()
 	switch reply := generate(t, m); reply.StopReason { // llm.Stream refuses a word that it does not know
 	case "", llm.StopEnd:
 	default:
@@ -108,7 +124,8 @@ func checkStop(t *testing.T, m llm.Model) {
 	}
 }
 
-func checkHang(t *testing.T, m llm.Model) {
+func checkHang(t testing.TB, m llm.Model) {
+	t.Helper()
 	if err := cancelAtText(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-go/weft/internal/suitetest"
 	"github.com/weft-go/weft/llm"
 )
 
@@ -47,6 +48,40 @@ func TestCancelAtTextNeedsAStream(t *testing.T) {
 				}
 				require.ErrorContains(t, err, c.want)
 			})
+		})
+	}
+}
+
+// Each scene fails for a model whose author has not finished it, and says why.
+func TestScenesFailForDrafts(t *testing.T) {
+	t.Parallel()
+	stream := func(chunks ...llm.Chunk) llm.Model {
+		return llm.ModelFunc(func(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] {
+			return func(yield func(llm.Chunk, error) bool) {
+				for _, c := range chunks {
+					if !yield(c, nil) {
+						return
+					}
+				}
+			}
+		})
+	}
+	for name, c := range map[string]struct {
+		model llm.Model
+		want  string
+	}{
+		"nil":       {nil, "the suite got no model"},
+		"panics":    {llm.ModelFunc(func(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] { panic("not written yet") }), "not written yet"},
+		"no stream": {llm.ModelFunc(func(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] { return nil }), "the model returned nil in place of a stream"},
+		"no chunks": {stream(), "the reply failed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			failures := suitetest.Record(func(tb testing.TB) {
+				check(tb, Text, func(testing.TB, Scene) llm.Model { return c.model }, checkText)
+			})
+			require.Len(t, failures, 1)
+			require.Contains(t, failures[0], c.want)
 		})
 	}
 }

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"iter"
-	"runtime"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -115,20 +113,13 @@ func TestSuiteFindsBrokenStores(t *testing.T) {
 
 // fails runs a case in a recorded test, and reports whether it fails.
 func fails(c factCase, b broken) bool {
-	r := &recorder{}
-	var done sync.WaitGroup
-	done.Go(func() {
-		c.check(r, func(testing.TB) driver.FactStore {
+	return recorded(func(tb testing.TB) {
+		c.check(tb, func(testing.TB) driver.FactStore {
 			b := b
 			b.Facts = inmemory.NewFacts(inmemory.Options{})
 			return &b
 		}, 1)
 	})
-	done.Wait()
-	for _, cleanup := range slices.Backward(r.cleanups) {
-		cleanup()
-	}
-	return r.Failed()
 }
 
 // broken is a correct store, except for the faults that its fields set.
@@ -207,40 +198,3 @@ func (b *broken) Forget(ctx context.Context, s driver.Scope) (int, error) {
 	}
 	return b.Facts.Forget(ctx, s)
 }
-
-// A recorder replaces a test. It implements only the methods that the cases use.
-type recorder struct {
-	testing.TB
-	mu       sync.Mutex
-	failed   bool
-	cleanups []func()
-}
-
-func (r *recorder) fail() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.failed = true
-}
-
-func (r *recorder) Failed() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.failed
-}
-
-func (r *recorder) Helper() {}
-
-func (r *recorder) Logf(string, ...any) {}
-
-func (r *recorder) Error(...any) { r.fail() }
-
-func (r *recorder) Errorf(string, ...any) { r.fail() }
-
-func (r *recorder) Cleanup(f func()) { r.cleanups = append(r.cleanups, f) }
-
-func (r *recorder) Fatal(...any) {
-	r.fail()
-	runtime.Goexit()
-}
-
-func (r *recorder) Fatalf(string, ...any) { r.Fatal() }

@@ -18,12 +18,16 @@ import (
 // tb.Cleanup, and is called by several tests at the same time.
 func RunConversations(t *testing.T, open func(tb testing.TB) driver.ConversationStore) {
 	t.Helper()
-	for _, c := range slices.Concat(conversationCases, conversationChangeCases, conversationFindCases, conversationSearchCases, conversationForgetCases) {
+	for _, c := range allConversationCases() {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			c.check(t, open)
 		})
 	}
+}
+
+func allConversationCases() []conversationCase {
+	return slices.Concat(conversationCases, conversationChangeCases, conversationFindCases, conversationSearchCases, conversationForgetCases)
 }
 
 // A conversationCase tests one promise.
@@ -34,8 +38,10 @@ type conversationCase struct {
 }
 
 func (c conversationCase) check(tb testing.TB, open func(tb testing.TB) driver.ConversationStore) {
-	ctx := begin(tb, c.promise, 5*time.Minute)
-	c.run(&conversationKit{TB: tb, ctx: ctx, store: open(tb)})
+	tb.Helper()
+	play(tb, c.promise, 5*time.Minute, open, func(ctx context.Context, store driver.ConversationStore) {
+		c.run(&conversationKit{TB: tb, ctx: ctx, store: store})
+	})
 }
 
 // A conversationKit has the store and the helpers of a case.

@@ -5,13 +5,13 @@ import (
 	"context"
 	"iter"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-go/weft/internal/suitetest"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory/driver"
 	"github.com/weft-go/weft/memory/inmemory"
@@ -98,7 +98,7 @@ func asking(query func(*driver.SessionQuery)) brokenTalk { return brokenTalk{que
 
 func TestSuiteFindsBrokenConversations(t *testing.T) {
 	t.Parallel()
-	cases := slices.Concat(conversationCases, conversationChangeCases, conversationFindCases, conversationSearchCases, conversationForgetCases)
+	cases := allConversationCases()
 	for _, b := range brokenTalks {
 		t.Run(b.name+"/"+b.found, func(t *testing.T) {
 			t.Parallel()
@@ -118,14 +118,7 @@ func TestSuiteFindsBrokenConversations(t *testing.T) {
 
 // recorded reports whether a test fails.
 func recorded(test func(tb testing.TB)) bool {
-	r := &recorder{}
-	var done sync.WaitGroup
-	done.Go(func() { test(r) })
-	done.Wait()
-	for _, cleanup := range slices.Backward(r.cleanups) {
-		cleanup()
-	}
-	return r.Failed()
+	return len(suitetest.Record(test)) > 0
 }
 
 // A brokenTalk is a correct store, except for the faults that its fields set.

@@ -19,12 +19,16 @@ import (
 // tb.Cleanup, and is called by several tests at the same time.
 func RunDocuments(t *testing.T, open func(tb testing.TB) driver.DocumentStore) {
 	t.Helper()
-	for _, c := range slices.Concat(swapCases, keptCases, sourceCases, chunkCases, passageCases, removalCases, contestCases, lengthCases) {
+	for _, c := range allDocumentCases() {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			c.run(&documentKit{TB: t, ctx: begin(t, c.promise, 2*time.Minute), store: open(t)})
+			c.check(t, open)
 		})
 	}
+}
+
+func allDocumentCases() []documentCase {
+	return slices.Concat(swapCases, keptCases, sourceCases, chunkCases, passageCases, removalCases, contestCases, lengthCases)
 }
 
 // A documentCase tests one promise.
@@ -32,6 +36,13 @@ type documentCase struct {
 	name    string // group/case
 	promise string
 	run     func(k *documentKit)
+}
+
+func (c documentCase) check(tb testing.TB, open func(tb testing.TB) driver.DocumentStore) {
+	tb.Helper()
+	play(tb, c.promise, 2*time.Minute, open, func(ctx context.Context, store driver.DocumentStore) {
+		c.run(&documentKit{TB: tb, ctx: ctx, store: store})
+	})
 }
 
 // A documentKit has a new store and the helpers of a case.

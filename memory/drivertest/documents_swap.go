@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weft-go/weft/internal/suitetest"
 	"github.com/weft-go/weft/memory/driver"
 )
 
@@ -345,7 +346,9 @@ var contestCases = []documentCase{
 				s.Revision = int64(round)
 				s.Title = fmt.Sprintf("%d by %d", round, i)
 				wg.Go(func() {
-					err := k.store.Swap(k.ctx, driver.SourceChange{Scope: acme, Swaps: []driver.SourceSwap{swap(s, passage("a", s.Title, 0))}})
+					err := suitetest.Recovered(func() error {
+						return k.store.Swap(k.ctx, driver.SourceChange{Scope: acme, Swaps: []driver.SourceSwap{swap(s, passage("a", s.Title, 0))}})
+					})
 					if err == nil {
 						mu.Lock()
 						defer mu.Unlock()
@@ -379,7 +382,9 @@ var contestCases = []documentCase{
 			for revision := 1; revision <= 30; revision++ {
 				s := k.source("a")
 				s.Revision = int64(revision)
-				if err := k.store.Swap(k.ctx, driver.SourceChange{Scope: acme, Swaps: []driver.SourceSwap{swap(s, passages("a", contents(revision)...)...)}}); err != nil {
+				if err := suitetest.Recovered(func() error {
+					return k.store.Swap(k.ctx, driver.SourceChange{Scope: acme, Swaps: []driver.SourceSwap{swap(s, passages("a", contents(revision)...)...)}})
+				}); err != nil {
 					k.Error(err)
 				}
 			}

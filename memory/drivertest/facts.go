@@ -1,6 +1,7 @@
 package drivertest
 
 import (
+	"context"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -48,7 +49,10 @@ type factCase struct {
 
 // check runs the case. tb is a test, or a replacement when the suite itself is tested.
 func (c factCase) check(tb testing.TB, open func(tb testing.TB) driver.FactStore, seed uint64) {
-	c.run(&kit{TB: tb, ctx: begin(tb, c.promise, 30*time.Minute), store: open(tb), open: open, seed: seed})
+	tb.Helper()
+	play(tb, c.promise, 30*time.Minute, open, func(ctx context.Context, store driver.FactStore) {
+		c.run(&kit{TB: tb, ctx: ctx, store: store, open: open, seed: seed})
+	})
 }
 
 func factCases() []factCase {

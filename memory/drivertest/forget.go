@@ -145,7 +145,7 @@ var forgetCases = []factCase{
 		said := time.Now().Add(-time.Minute)
 		const writers = 8
 		each := k.size(60, 15)
-		stored := make(chan struct{}, writers*each)
+		stored := make(chan struct{}, writers*(each+1))
 		err := parallel(writers+1, func(w int) error {
 			if w == writers {
 				for range writers {
@@ -154,6 +154,7 @@ var forgetCases = []factCase{
 				_, err := k.store.Forget(k.ctx, driver.Scope{Tenant: "acme", User: "ann"})
 				return err
 			}
+			defer func() { stored <- struct{}{} }() // also if the store panics
 			s := driver.Scope{Tenant: "acme", User: "ann", Agent: fmt.Sprint(w % 3)}
 			for i := range each {
 				c := driver.FactChange{Kind: driver.Add, Record: newRecord(fmt.Sprint("secret ", w, " ", i)), Said: said}
@@ -221,7 +222,7 @@ var sweepCases = []factCase{
 		k.fill(ann, n, from(before), expiring(long))
 		var removed counter
 		err := parallel(4, func(int) error {
-			for {
+			for range n + 1 { // each Sweep but the last removes a fact
 				got, err := k.store.Sweep(k.ctx, 7)
 				for range got {
 					removed.add()
@@ -230,6 +231,7 @@ var sweepCases = []factCase{
 					return err
 				}
 			}
+			return fmt.Errorf("Sweep removed facts more than %d times", n)
 		})
 		if err != nil || removed.n != n {
 			k.Errorf("got %d removed, error %v want %d", removed.n, err, n)

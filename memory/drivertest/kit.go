@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weft-go/weft/internal/suitetest"
 	"github.com/weft-go/weft/memory/driver"
 )
 
@@ -25,17 +26,15 @@ type kit struct {
 	made  int
 }
 
-// begin returns the context of a case, which ends after the limit. A case that fails logs its promise.
-func begin(tb testing.TB, promise string, limit time.Duration) context.Context {
+// play runs a case with a new store and with a context that ends after the limit. A case that fails logs
+// its promise.
+func play[S any](tb testing.TB, promise string, limit time.Duration, open func(tb testing.TB) S, run func(ctx context.Context, store S)) {
 	tb.Helper()
-	tb.Cleanup(func() {
-		if tb.Failed() {
-			tb.Logf("broken promise: %s", promise)
-		}
+	suitetest.Run(tb, promise, limit, func() {
+		ctx, cancel := context.WithTimeout(context.Background(), limit)
+		tb.Cleanup(cancel)
+		run(ctx, suitetest.Opened(tb, "store", open(tb)))
 	})
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	tb.Cleanup(cancel)
-	return ctx
 }
 
 func (k *kit) rand() *rand.Rand { return rand.New(rand.NewPCG(k.seed, 0)) }

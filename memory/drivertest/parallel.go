@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/weft-go/weft/internal/suitetest"
 	"github.com/weft-go/weft/internal/uuid"
 	"github.com/weft-go/weft/memory/driver"
 )
@@ -18,7 +19,7 @@ func parallel(n int, fn func(i int) error) error {
 	for i := range n {
 		wg.Go(func() {
 			<-start
-			errs[i] = fn(i)
+			errs[i] = suitetest.Recovered(func() error { return fn(i) })
 		})
 	}
 	close(start)

@@ -17,29 +17,34 @@ import (
 // in tb.Cleanup. It is called by several tests at the same time.
 func RunTurns(t *testing.T, open func(tb testing.TB) driver.TurnStore) {
 	t.Helper()
-	for _, c := range []struct {
-		name, promise string
-		run           func(q *queue)
-	}{
-		{"order", "Claim returns the due jobs unchanged, oldest first", (*queue).order},
-		{"once", "a job whose key and scope exist or are finished is not enqueued again", (*queue).once},
-		{"lease", "a claimed job can be claimed again only when its lease ends, and then the old claim is invalid", (*queue).lease},
-		{"retry", "a returned job keeps its attempts, and is due after the delay or parked", (*queue).retry},
-		{"parking", "parked jobs are listed with their cause, and can be revived", (*queue).parking},
-		{"scopes", "jobs of different scopes are independent", (*queue).scopes},
-		{"at once", "concurrent claims return each job once", (*queue).atOnce},
-		{"texts", "keys, scopes and payloads are returned byte for byte", (*queue).texts},
-	} {
+	for _, c := range turnCases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			t.Cleanup(func() {
-				if t.Failed() {
-					t.Logf("broken promise: %s", c.promise)
-				}
-			})
-			c.run(&queue{TB: t, q: open(t)})
+			c.check(t, open)
 		})
 	}
+}
+
+// A turnCase tests one promise.
+type turnCase struct {
+	name, promise string
+	run           func(q *queue)
+}
+
+var turnCases = []turnCase{
+	{"order", "Claim returns the due jobs unchanged, oldest first", (*queue).order},
+	{"once", "a job whose key and scope exist or are finished is not enqueued again", (*queue).once},
+	{"lease", "a claimed job can be claimed again only when its lease ends, and then the old claim is invalid", (*queue).lease},
+	{"retry", "a returned job keeps its attempts, and is due after the delay or parked", (*queue).retry},
+	{"parking", "parked jobs are listed with their cause, and can be revived", (*queue).parking},
+	{"scopes", "jobs of different scopes are independent", (*queue).scopes},
+	{"at once", "concurrent claims return each job once", (*queue).atOnce},
+	{"texts", "keys, scopes and payloads are returned byte for byte", (*queue).texts},
+}
+
+func (c turnCase) check(tb testing.TB, open func(tb testing.TB) driver.TurnStore) {
+	tb.Helper()
+	play(tb, c.promise, 2*time.Minute, open, func(_ context.Context, store driver.TurnStore) { c.run(&queue{TB: tb, q: store}) })
 }
 
 type queue struct {
@@ -72,6 +77,16 @@ func (q *queue) claim(n int, lease time.Duration) []driver.Turn {
 		q.Fatal(err)
 	}
 	return jobs
+}
+
+// claimOne claims the one job that is due.
+func (q *queue) claimOne(lease time.Duration) driver.Turn {
+	q.Helper()
+	jobs := q.claim(1, lease)
+	if len(jobs) != 1 {
+		q.Fatalf("claimed %d jobs want 1", len(jobs))
+	}
+	return jobs[0]
 }
 
 // await waits for a job to become due, and claims it.
@@ -150,7 +165,7 @@ func (q *queue) once() {
 
 func (q *queue) lease() {
 	q.put(job(1))
-	old := q.claim(1, 0)[0]
+	old := q.claimOne(0)
 	now := q.await()
 	if now.Key != old.Key || now.Attempts != 2 || now.Claim == old.Claim {
 		q.Errorf("got %+v after %+v", now, old)
@@ -165,7 +180,7 @@ func (q *queue) lease() {
 
 func (q *queue) retry() {
 	q.put(job(1))
-	q.do(q.q.Retry(q.Context(), q.claim(1, time.Hour)[0], 20*time.Millisecond, "down"))
+	q.do(q.q.Retry(q.Context(), q.claimOne(time.Hour), 20*time.Millisecond, "down"))
 	q.count(1, 0)
 	again := q.await()
 	if again.Attempts != 2 {
@@ -181,6 +196,9 @@ func (q *queue) retry() {
 func (q *queue) parking() {
 	q.put(job(1), job(2))
 	jobs := q.claim(2, time.Hour)
+	if len(jobs) != 2 {
+		q.Fatalf("claimed %d jobs want 2", len(jobs))
+	}
 	q.do(q.q.Retry(q.Context(), jobs[0], -1, "impossible"))
 	q.do(q.q.Finish(q.Context(), jobs[1]))
 	q.count(0, 1)
@@ -224,34 +242,28 @@ func (q *queue) atOnce() {
 	const jobs, workers = 60, 8
 	var mu sync.Mutex
 	seen := map[string]int{}
-	var wg sync.WaitGroup
-	for range workers {
-		wg.Go(func() {
-			for i := range jobs {
-				if err := q.q.Enqueue(q.Context(), job(i)); err != nil {
-					q.Error(err)
+	q.do(parallel(workers, func(int) error {
+		for i := range jobs {
+			if err := q.q.Enqueue(q.Context(), job(i)); err != nil {
+				return err
+			}
+		}
+		for range jobs + 1 { // each Claim but the last returns a job
+			claimed, err := q.q.Claim(q.Context(), 3, time.Hour)
+			if err != nil || len(claimed) == 0 {
+				return err
+			}
+			for _, j := range claimed {
+				mu.Lock()
+				seen[j.Key]++
+				mu.Unlock()
+				if err := q.q.Finish(q.Context(), j); err != nil {
+					return err
 				}
 			}
-			for {
-				claimed, err := q.q.Claim(q.Context(), 3, time.Hour)
-				if err != nil {
-					q.Error(err)
-				}
-				for _, j := range claimed {
-					mu.Lock()
-					seen[j.Key]++
-					mu.Unlock()
-					if err := q.q.Finish(q.Context(), j); err != nil {
-						q.Error(err)
-					}
-				}
-				if len(claimed) == 0 {
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
+		}
+		return fmt.Errorf("a worker claimed jobs more than %d times", jobs)
+	}))
 	q.count(0, 0)
 	for key, n := range seen {
 		if n != 1 {

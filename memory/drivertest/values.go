@@ -18,12 +18,16 @@ import (
 // some milliseconds.
 func RunValues(t *testing.T, open func(tb testing.TB) driver.ValueStore) {
 	t.Helper()
-	for _, c := range slices.Concat(valueCases, valueFindCases, valueSearchCases, valueTimeCases, valueEmbedderCases) {
+	for _, c := range allValueCases() {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			c.check(t, open)
 		})
 	}
+}
+
+func allValueCases() []valueCase {
+	return slices.Concat(valueCases, valueFindCases, valueSearchCases, valueTimeCases, valueEmbedderCases)
 }
 
 // A valueCase tests one promise.
@@ -34,8 +38,10 @@ type valueCase struct {
 }
 
 func (c valueCase) check(tb testing.TB, open func(tb testing.TB) driver.ValueStore) {
-	ctx := begin(tb, c.promise, 5*time.Minute)
-	c.run(&valueKit{TB: tb, ctx: ctx, store: open(tb)})
+	tb.Helper()
+	play(tb, c.promise, 5*time.Minute, open, func(ctx context.Context, store driver.ValueStore) {
+		c.run(&valueKit{TB: tb, ctx: ctx, store: store})
+	})
 }
 
 // A valueKit has the store and the helpers of a case.

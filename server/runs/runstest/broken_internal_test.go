@@ -2,14 +2,13 @@ package runstest
 
 import (
 	"context"
-	"runtime"
 	"slices"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-go/weft/internal/suitetest"
 	"github.com/weft-go/weft/server/runs"
 	"github.com/weft-go/weft/server/runs/memruns"
 )
@@ -136,16 +135,13 @@ func TestSuiteFindsBrokenStores(t *testing.T) {
 			t.Parallel()
 			i := slices.IndexFunc(allCases(), func(one testCase) bool { return one.name == c.fails })
 			require.GreaterOrEqual(t, i, 0, "no case %s", c.fails)
-			r := &recorder{}
-			var done sync.WaitGroup
-			done.Go(func() {
-				check(r, func(testing.TB) runs.Store {
+			failures := suitetest.Record(func(tb testing.TB) {
+				check(tb, func(testing.TB) runs.Store {
 					c.store.Store = memruns.New()
 					return &c.store
 				}, allCases()[i])
 			})
-			done.Wait()
-			assert.True(t, r.Failed(), "%s accepts the store", c.fails)
+			assert.NotEmpty(t, failures, "%s accepts the store", c.fails)
 		})
 	}
 }
@@ -159,34 +155,3 @@ func renumbered(s *memruns.Store, events []runs.Event) []runs.Event {
 	}
 	return events
 }
-
-// A recorder is a [testing.TB] that records a failure.
-type recorder struct {
-	testing.TB
-	mu     sync.Mutex
-	failed bool
-}
-
-func (r *recorder) fail() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.failed = true
-}
-
-func (r *recorder) Failed() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.failed
-}
-
-func (r *recorder) Helper()               {}
-func (r *recorder) Cleanup(func())        {}
-func (r *recorder) Logf(string, ...any)   {}
-func (r *recorder) Errorf(string, ...any) { r.fail() }
-
-func (r *recorder) Fatal(...any) {
-	r.fail()
-	runtime.Goexit()
-}
-
-func (r *recorder) Fatalf(string, ...any) { r.Fatal() }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weft-go/weft/internal/suitetest"
 	"github.com/weft-go/weft/server/runs"
 )
 
@@ -36,14 +37,17 @@ func Run(t *testing.T, open func(tb testing.TB) runs.Store) {
 	}
 }
 
+// caseLimit is the time after which a case ends.
+const caseLimit = 2 * time.Minute
+
 // check runs one case. tb is a test, or a recorder in the tests of the suite.
 func check(tb testing.TB, open func(tb testing.TB) runs.Store, c testCase) {
-	tb.Cleanup(func() {
-		if tb.Failed() {
-			tb.Logf("broken promise: %s", c.promise)
-		}
+	tb.Helper()
+	suitetest.Run(tb, c.promise, caseLimit, func() {
+		ctx, cancel := context.WithTimeout(context.Background(), caseLimit)
+		tb.Cleanup(cancel)
+		c.run(&fixture{TB: tb, ctx: ctx, store: suitetest.Opened(tb, "store", open(tb))})
 	})
-	c.run(&fixture{TB: tb, ctx: context.Background(), store: open(tb)})
 }
 
 // A testCase checks one promise.

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/weft-go/weft/internal/suitetest"
 	"github.com/weft-go/weft/server/runs"
 )
 
@@ -225,6 +227,9 @@ var sharingCases = []testCase{
 			f.must(err)
 			tasks, err := f.store.Tasks(f.ctx, "t", "c")
 			f.must(err)
+			if len(found) != 1 || len(log) != 1 || len(tasks) != 1 {
+				f.Fatalf("got %d records, %d events and %d tasks, want 1 of each", len(found), len(log), len(tasks))
+			}
 			equal(f, "metadata", string(got.Metadata)+string(found[0].Metadata), string(metadata)+string(metadata))
 			equal(f, "data", string(got.Data)+string(found[0].Data), string(data)+string(data))
 			equal(f, "event", string(log[0].Data), string(events("x", 0, 1)[0].Data))
@@ -267,15 +272,22 @@ var concurrencyCases = []testCase{
 	}},
 	{"concurrency/readers", "A reader beside a writer sees the events without holes.", func(f *fixture) {
 		const n = 200
+		var written atomic.Bool
 		f.race(4, func(i int) error {
 			if i == 0 {
+				defer written.Store(true)
 				for range n / 2 {
 					f.append("t", "r", 2)
 				}
 				return nil
 			}
 			for after := int64(0); after < n; {
-				for _, seq := range f.numbers("t", after, 7) {
+				last := written.Load()
+				read := f.numbers("t", after, 7)
+				if last && len(read) == 0 {
+					return fmt.Errorf("the log ends after event %d, and the writer has written %d", after, n)
+				}
+				for _, seq := range read {
 					if after++; seq != after {
 						f.Errorf("got event %d, want %d", seq, after)
 						return nil
@@ -294,7 +306,9 @@ func (f *fixture) race(n int, do func(i int) error, want error) (won int) {
 	errs := make([]error, n)
 	var all sync.WaitGroup
 	for i := range n {
-		all.Go(func() { errs[i] = do(i) })
+		all.Go(func() {
+			errs[i] = suitetest.Recovered(func() error { return do(i) })
+		})
 	}
 	all.Wait()
 	for _, err := range errs {
