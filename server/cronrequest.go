@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -42,37 +43,18 @@ func (c *call) createCron() error {
 	if err != nil {
 		return err
 	}
-	b, q, err := readCronRequest(data)
+	r, d, err := c.newCron(data)
 	if err != nil {
 		return err
 	}
-	if b.Schedule == nil {
-		return invalid("schedule is missing.")
-	}
-	a, thread, err := c.cronTarget(&q)
-	if err != nil {
-		return err
-	}
-	r := runs.Record{Kind: runs.Cron, ID: uuid.New(), Parent: thread, Graph: a.Graph, Metadata: orEmpty(q.Metadata)}
-	d := cronData{
-		Assistant: a.ID, Thread: thread, Schedule: *b.Schedule, Timezone: b.Timezone, EndTime: b.EndTime, Enabled: b.Enabled == nil || *b.Enabled,
-		OnDone: b.OnDone, Payload: data, Permissions: c.user.Permissions,
-	}
-	if key := c.r.Header.Get(idempotencyKey); key != "" {
-		if r.ID, err = c.idOfKey("cron by key", thread, key); err != nil {
-			return err
-		}
-		sum := sha256.Sum256(data)
-		d.Sent = hex.EncodeToString(sum[:])
-		if found, err := c.cronBefore(r.ID, d.Sent); found || err != nil {
-			return err
-		}
-	}
-	err = c.insertCron(&r, d)
-	if d.Sent != "" && errors.Is(err, runs.ErrExists) { // by a request at the same time
-		if found, err := c.cronBefore(r.ID, d.Sent); found || err != nil {
-			return err
-		}
+	key := c.r.Header.Get(idempotencyKey)
+	if key == "" {
+		r.ID = uuid.New()
+		err = c.insertCron(&r, d)
+	} else if r.ID, err = c.idOfKey("cron by key", r.Parent, key); err == nil {
+		r, err = c.insertOnce(r, d, data, func(found runs.Record) (runs.Record, error) {
+			return found, invalid("%s is %q, which another request has used for the cron %s. Change that cron, or delete it first.", idempotencyKey, shortened(key), found.ID)
+		})
 	}
 	if err != nil {
 		return err
@@ -80,23 +62,55 @@ func (c *call) createCron() error {
 	return c.sendCron(r)
 }
 
-// cronBefore sends the cron that an earlier request with the same key has made. It reports whether there is one.
-func (c *call) cronBefore(id, sent string) (bool, error) {
-	r, err := c.get(runs.Cron, id)
-	if isNotFound(err) {
-		return false, nil
-	}
+// newCron reads the request for a cron, and checks it. The record has no id yet, and is without the data.
+func (c *call) newCron(data json.RawMessage) (r runs.Record, d cronData, err error) {
+	b, q, err := readCronRequest(data)
 	if err != nil {
-		return false, err
+		return r, d, err
 	}
-	_, d, err := readCron(r)
+	if b.Schedule == nil {
+		return r, d, invalid("schedule is missing.")
+	}
+	a, thread, err := c.cronTarget(&q)
 	if err != nil {
-		return false, err
+		return r, d, err
 	}
-	if d.Sent != sent {
-		return false, invalid("%s is %q, which another request has used for the cron %s. Change that cron, or delete it first.", idempotencyKey, shortened(c.r.Header.Get(idempotencyKey)), id)
+	r = runs.Record{Kind: runs.Cron, Parent: thread, Graph: a.Graph, Metadata: orEmpty(q.Metadata)}
+	d = cronData{
+		Assistant: a.ID, Thread: thread, Schedule: *b.Schedule, Timezone: b.Timezone, EndTime: b.EndTime, Enabled: b.Enabled == nil || *b.Enabled,
+		OnDone: cmp.Or(b.OnDone, "delete"), Payload: data, Permissions: c.user.Permissions,
 	}
-	return true, c.sendCron(r)
+	return r, d, nil
+}
+
+// insertOnce stores a cron, or returns the one that an earlier request with the same id and the same data has made. It calls
+// other with one that was made by another request.
+func (c *call) insertOnce(r runs.Record, d cronData, data json.RawMessage, other func(found runs.Record) (runs.Record, error)) (runs.Record, error) {
+	d.Sent = digest(data)
+	for range 2 {
+		found, err := c.get(runs.Cron, r.ID)
+		if isNotFound(err) {
+			if err := c.insertCron(&r, d); !errors.Is(err, runs.ErrExists) {
+				return r, err
+			}
+			continue // it was made meanwhile
+		}
+		if err != nil {
+			return r, err
+		}
+		_, before, err := readCron(found)
+		if err != nil || before.Sent == d.Sent {
+			return found, err
+		}
+		return other(found)
+	}
+	return r, runs.ErrExists // it is of another user, or was deleted meanwhile
+}
+
+// digest returns the digest of a request.
+func digest(data json.RawMessage) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
 }
 
 // insertCron stores a cron and schedules its first run.
@@ -107,9 +121,6 @@ func (c *call) insertCron(r *runs.Record, d cronData) error {
 	}
 	if d.EndTime != nil && d.Next == nil && d.Enabled {
 		return invalid("The schedule %q has no time before end_time, %s.", d.Schedule, d.EndTime.Format(time.RFC3339))
-	}
-	if d.OnDone == "" {
-		d.OnDone = "delete"
 	}
 	r.Created, r.Updated, r.Data = at, at, encoded(d)
 	f, err := c.allow(Access{Resource: ResourceCrons, Action: ActionCreate, Graph: r.Graph})

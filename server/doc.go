@@ -37,7 +37,7 @@
 //   - auth.go, limit.go, server.go, call.go, list.go, response.go, routes.go, http.go: requests.
 //   - metrics.go, ready.go: what operators read.
 //   - assistant.go, version.go, subgraph.go, thread.go, threadsearch.go, deletion.go, expiry.go, item.go,
-//     fact.go, cron.go, cronrequest.go, webhook.go: the objects.
+//     fact.go, cron.go, cronrequest.go, putcron.go, webhook.go: the objects.
 //   - storedthread.go, state.go, substate.go, stateupdate.go, history.go: states of threads.
 //   - run.go, runrequest.go, idempotency.go, runcancel.go: runs.
 //   - gap.go, sse.go, runnable.go, stream.go, follow.go, watch.go: streams of runs and threads.

@@ -135,8 +135,7 @@ func Example_backgroundRun() {
 	// Output: good morning
 }
 
-// The server starts a run each Monday at eight o'clock. A service registers its crons at each start: with the same key,
-// there is one cron.
+// A request with the same key finds the cron that is there.
 func Example_cron() {
 	address, end := serve(server.Options{})
 	defer end()
