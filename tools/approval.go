@@ -2,6 +2,7 @@ package tools
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -61,7 +62,7 @@ type Question struct {
 
 // decisionSchema is the JSON Schema of a decision; %q stands for the hash of the question.
 const decisionSchema = `{"type":"object","required":["verdict","hash"],"properties":{"verdict":{"enum":["approve","reject","edit"]},` +
-	`"reason":{"type":"string"},"arguments":{"type":"object"},"hash":{"const":%q}},` +
+	`"reason":{"type":"string"},"by":{"type":"string"},"arguments":{"type":"object"},"hash":{"const":%q}},` +
 	`"if":{"properties":{"verdict":{"const":"edit"}}},"then":{"required":["arguments"]}}`
 
 // A Verdict is a person's decision about a call.
@@ -90,6 +91,9 @@ type Decision struct {
 	Hash string `json:"hash"`
 	// Reason is the text that the model is given about a rejected call. It may be empty.
 	Reason string `json:"reason,omitempty"`
+	// By says in the result of the call who or what decided, for example "the deadline" if nobody
+	// answered in time. Empty means "a person". Nothing checks it: it is a text, not an identity.
+	By string `json:"by,omitempty"`
 	// Arguments replace all arguments of an edited call. The question is asked again if
 	// they are missing or do not fit the tool's schema.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
@@ -137,7 +141,9 @@ func (q Question) Reject(reason string) Decision {
 }
 
 // Edit returns a decision to run the call with these arguments. The model is told that a
-// person changed them.
+// person changed them. The arguments have to fit the schema of the tool; no rule and no other
+// person is asked about them. If the person may approve less than the tool can do, check the
+// arguments before you pass the decision on.
 func (q Question) Edit(arguments json.RawMessage) Decision {
 	return Decision{Verdict: Edited, Hash: q.Hash, Arguments: arguments}
 }
@@ -151,10 +157,10 @@ const EditedArguments = "edited_arguments"
 // model and the metadata.
 func (e *callRun) noted(m llm.Message) llm.Message {
 	delete(m.Metadata, EditedArguments) // a tool cannot set this key
-	if !e.edited {
+	if e.edited == "" {
 		return m
 	}
-	note := fmt.Sprintf("A person changed the arguments; the tool ran with %s\n\n", e.call.Arguments)
+	note := fmt.Sprintf("%s changed the arguments; the tool ran with %s\n\n", e.edited, e.call.Arguments)
 	m.Parts = append([]llm.Part{llm.Text(note)}, m.Parts...)
 	if m.Metadata == nil {
 		m.Metadata = map[string]json.RawMessage{}
@@ -236,7 +242,7 @@ func (e *callRun) follow(d Decision, bound binding) (problem string) {
 	switch d.Verdict {
 	case Approved:
 	case Rejected:
-		why := "a person rejected this call"
+		why := cmp.Or(d.By, "a person") + " rejected this call"
 		if d.Reason != "" {
 			why += ": " + d.Reason
 		}
@@ -249,7 +255,7 @@ func (e *callRun) follow(d Decision, bound binding) (problem string) {
 		if err != nil {
 			return "the new arguments do not fit: " + err.Error()
 		}
-		e.call.Arguments, e.run, e.edited = arguments, run, true
+		e.call.Arguments, e.run, e.edited = arguments, run, cmp.Or(d.By, "A person")
 	default:
 		return fmt.Sprintf("there is no verdict %q", d.Verdict)
 	}

@@ -103,6 +103,16 @@ func TestApprovalVerdicts(t *testing.T) {
 		{"rejected", func(q tools.Question) tools.Decision { return q.Reject("") }, "[]", "a person rejected this call", llm.StatusError},
 		{"rejected with a reason", func(q tools.Question) tools.Decision { return q.Reject("not today") }, "[]", "a person rejected this call: not today", llm.StatusError},
 		{"edited", func(q tools.Question) tools.Decision { return q.Edit(json.RawMessage(`{ "n": 2.0 }`)) }, "[2]", "A person changed the arguments; the tool ran with {\"n\":2}\n\nran with 2", llm.StatusSuccess},
+		{"rejected by a program", func(q tools.Question) tools.Decision {
+			d := q.Reject("nobody answered in time")
+			d.By = "the deadline"
+			return d
+		}, "[]", "the deadline rejected this call: nobody answered in time", llm.StatusError},
+		{"edited by a program", func(q tools.Question) tools.Decision {
+			d := q.Edit(json.RawMessage(`{"n":2}`))
+			d.By = "The limit"
+			return d
+		}, "[2]", "The limit changed the arguments; the tool ran with {\"n\":2}\n\nran with 2", llm.StatusSuccess},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -125,7 +135,7 @@ func TestApprovalVerdicts(t *testing.T) {
 			for range 2 { // the second answer comes from the onceStore
 				answer := mustCall(t, set, numbered(1, "tool"), o)
 				edited := ""
-				if test.name == "edited" {
+				if strings.HasPrefix(test.name, "edited") {
 					edited = `{"n":2}`
 				}
 				assert.Equal(t, edited, string(answer.Metadata[tools.EditedArguments]))

@@ -95,10 +95,25 @@ func BoundFrom[T any](ctx context.Context) (T, bool) {
 func boundFrom[T any](ctx context.Context) (T, error) {
 	value, ok := ctx.Value(boundKey[T]{}).(T)
 	if v := reflect.ValueOf(value); !ok || v.Kind() == reflect.String && v.Len() == 0 {
-		return value, fmt.Errorf("%w: %s", ErrUnbound, reflect.TypeFor[T]())
+		return value, &unboundError{reflect.TypeFor[T](), ok}
 	}
 	return value, nil
 }
+
+// An unboundError is the ErrUnbound of one type.
+type unboundError struct {
+	of    reflect.Type
+	empty bool // the run has an empty string
+}
+
+func (e *unboundError) Error() string {
+	if e.empty {
+		return fmt.Sprintf("%v: the %s of the run is an empty string; check the function of tools.Bind, or the value of tools.WithBound", ErrUnbound, e.of)
+	}
+	return fmt.Sprintf("%v: %s; set it with tools.WithBound in the context of the run, or compute it with tools.Bind", ErrUnbound, e.of)
+}
+
+func (e *unboundError) Unwrap() error { return ErrUnbound }
 
 // A Binding finds one value for [Bound] fields. [Bind] returns one.
 type Binding struct {

@@ -89,6 +89,8 @@ func TestBoundIsNeeded(t *testing.T) {
 		o := tools.Options{Approval: d.policy(tools.Named("*")), OnError: tools.AnswerErrors}
 		_, err := set.Call(ctx, asked(`{"text":"x"}`), o)
 		require.ErrorIs(t, err, tools.ErrUnbound, name)
+		assert.Equal(t, name == "an empty text", strings.Contains(err.Error(), "tools_test.userID of the run is an empty string"), "%v", err)
+		assert.ErrorContains(t, err, "tools.Bind", name)
 		assert.False(t, ran, name)
 		assert.Empty(t, d.open, name)
 	}

@@ -18,7 +18,7 @@ type callRun struct {
 	run      func(context.Context) (Result, error)
 	approval *approvalState // not nil if a person must approve the call
 	answer   *Outcome       // set if the call is answered without running the tool
-	edited   bool           // a person changed the arguments
+	edited   string         // who or what changed the arguments; empty if nobody did
 	err      error
 }
 

@@ -110,7 +110,7 @@ func ExampleBound() {
 	// Output:
 	// orders of ann with "lamp"
 	// invalid arguments for search_orders: User: it is set by the program; leave it out
-	// tools: search_orders (call call_2): the run has no such value: tools_test.UserID
+	// tools: search_orders (call call_2): the run has no such value: tools_test.UserID; set it with tools.WithBound in the context of the run, or compute it with tools.Bind
 }
 
 // A binding finds a value in the context, in the state, or in the id of the thread.

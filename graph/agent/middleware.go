@@ -148,7 +148,8 @@ type ToolFunc func(ctx context.Context, c ToolCall) (tools.Outcome, error)
 // added to the conversation, unless it is the zero message. Tool calls that did not run get an
 // error as their result. The [Outcome] has the reason [Stopped].
 //
-// In BeforeModel and WrapModel the model is not asked. In AfterModel the reply is stored. In
+// In BeforeModel and WrapModel the model is not asked; a reply that WrapModel got before is not
+// stored. In AfterModel the reply is stored. In
 // WrapTool, the other tool calls of the reply still run, and a call whose tool has run keeps its
 // result: the outcome that WrapTool returns with the Stop, or else that of the tool. A sub-agent
 // to which next handed over does not start. AfterAgent cannot stop a run.

@@ -22,7 +22,7 @@ func TestAChannelOfTheAgentAloneIsNotReadOutside(t *testing.T) {
 	require.NoError(t, err)
 	snap, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
 	require.NoError(t, err)
-	assert.PanicsWithError(t, `state: channel "agent_result": the graph does not have this channel; pass the channel to graph.New`, func() { agent.Result.Get(snap) })
+	assert.PanicsWithError(t, `state: channel "agent_result": the graph does not have this channel; pass the channel to graph.New, or for an agent to agent.Options.Channels`, func() { agent.Result.Get(snap) })
 }
 
 // A graph around an agent that does not declare the conversation learns which channel to declare.

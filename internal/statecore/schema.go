@@ -91,7 +91,7 @@ func (s *Schema) index(t *Traits) int {
 func (s *Schema) mustIndex(c Channel) int {
 	i := s.index(c.Core())
 	if i < 0 {
-		panic(s.unknownOf(c.Name(), "; pass the channel to graph.New"))
+		panic(s.unknownOf(c.Name(), "; pass the channel to graph.New, or for an agent to agent.Options.Channels"))
 	}
 	return i
 }

@@ -16,7 +16,7 @@
 // Rules:
 //
 //   - The scope comes from the run, by [For] or [Options.Scope], and never from the model: no
-//     tool has an argument for it.
+//     tool has an argument for it. A run without a scope has no memory; the logger gets a warning.
 //   - Each field of [Options] adds one part. If no field is set, the agent is unchanged.
 //   - A failure of memory does not fail a turn. The agent continues without facts, the
 //     failure is logged, and a tool returns the error to the model. Turns that the learner's
@@ -26,6 +26,8 @@
 //   - The tool store_memory requires a verbatim quote of the user's words in this turn. The
 //     words of tools, documents and other agents are not evidence. Set [Options.Verifier] to
 //     check that the quote supports the fact.
+//   - A fact of store_memory can replace a known one. With [Options.Forget], the tool forget_memory
+//     removes a fact that the user asks to forget.
 //   - All user messages count as the user's own words, except relayed messages. Do not use a
 //     kit for an agent whose tasks another model writes as user messages.
 package agentmemory

@@ -263,7 +263,7 @@ func TestRelayedWordsAreNoEvidence(t *testing.T) {
 
 var keepFact = graph.NewInterrupt[string, bool]("keep_fact")
 
-// A fact that a tool may have suggested waits for a person, in an interrupt.
+// The agent looks the customer up before it stores a fact. The tool may have suggested the fact, so a person is asked.
 func ExampleOptions_confirm() {
 	facts, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
 	if err != nil {
@@ -276,11 +276,15 @@ func ExampleOptions_confirm() {
 		panic(err)
 	}
 	model := llmtest.NewScript(
-		llmtest.Call(agentmemory.RecallTool, `{"query":"seats"}`),
+		llmtest.Call("find_customer", `{}`),
 		llmtest.Call(agentmemory.StoreTool, `{"content":"Prefers window seats","evidence":"I prefer window seats"}`),
 		llmtest.Say("Noted."),
 	)
-	bot, err := agent.New("helper", model, nil, agent.Options{
+	set, err := tools.NewSet(tools.New("find_customer", "Finds the customer.", func(context.Context, struct{}) (string, error) { return "customer 7", nil }))
+	if err != nil {
+		panic(err)
+	}
+	bot, err := agent.New("helper", model, set, agent.Options{
 		Use:   []agent.Middleware{kit.Middleware()},
 		Graph: graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})},
 	})

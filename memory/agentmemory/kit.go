@@ -36,9 +36,14 @@ type Options struct {
 	// Profiles is the memory with the user contexts, which the tool get_user_context reads; see
 	// [LoadContext].
 	Profiles *memory.Memory
-	// Scope returns the scope of a run. Nil means the scope that [For] set. An error that
-	// wraps [tools.ErrUnbound] means that this run has no memory.
-	Scope func(ctx context.Context) (memory.Scope, error)
+	// Scope returns the scope of a run from its context or its state, for example from a channel with
+	// the customer. Neither the model nor a client may write this channel. Nil means the scope that
+	// [For] set. An error that wraps [tools.ErrUnbound] means that this run has no memory.
+	Scope func(ctx context.Context, s state.View) (memory.Scope, error)
+	// Forget adds the tool forget_memory. It removes a fact that the user asks to forget, with its
+	// history and the facts that it replaced. Nothing brings them back, so it is
+	// [tools.Annotations].Destructive. Stored conversations keep the words.
+	Forget bool
 	// Recall limits the facts that are recalled, and Only filters them. The scope and the text come
 	// from the run. A Limit of zero means 8, and a MaxTokens of zero means 1,000.
 	Recall memory.Question
@@ -75,7 +80,7 @@ type Options struct {
 	// Messages is the channel of the conversation in a graph of your own. Nil means
 	// [agent.Messages]. [Kit.Middleware] uses the channel of its agent.
 	Messages *state.KeyedChannel[llm.Message]
-	// Logger receives failures of memory. Nil means no log.
+	// Logger receives failures of memory, and runs that have no scope. Nil means no log.
 	Logger *slog.Logger
 }
 
@@ -114,6 +119,9 @@ func New(o Options) (*Kit, error) {
 	if o.Only.Untrusted {
 		return nil, fmt.Errorf("agentmemory: new: only: set Options.Unverified to recall unverified facts: %w", memory.ErrInvalid)
 	}
+	if o.Forget && o.Facts == nil {
+		return nil, fmt.Errorf("agentmemory: new: Options.Forget needs Options.Facts: %w", memory.ErrInvalid)
+	}
 	o.Only.Untrusted = o.Unverified
 	o.Patience = cmp.Or(max(o.Patience, 0), defaultPatience)
 	o.Recall.Limit = cmp.Or(o.Recall.Limit, defaultRecalled)
@@ -130,13 +138,15 @@ func New(o Options) (*Kit, error) {
 }
 
 // For returns a context for runs with the memory of a scope. The scope must have a user, unless
-// [Options.Shared] is set.
+// [Options.Shared] is set. Each call that runs the thread needs it, also one that answers a question from
+// another goroutine or process. A run without it has no memory: the model gets no facts and no tools of
+// memory, nothing is learned, and [Options].Logger gets a warning.
 func For(ctx context.Context, s memory.Scope) context.Context { return tools.WithBound(ctx, s) }
 
 // scope returns the scope of a run.
-func (k *Kit) scope(ctx context.Context) (s memory.Scope, err error) {
+func (k *Kit) scope(ctx context.Context, view state.View) (s memory.Scope, err error) {
 	if k.options.Scope != nil {
-		s, err = k.options.Scope(ctx)
+		s, err = k.options.Scope(ctx, view)
 	} else if bound, ok := tools.BoundFrom[memory.Scope](ctx); ok {
 		s = bound
 	} else {
@@ -221,30 +231,31 @@ func (k *Kit) bind(messages *state.KeyedChannel[llm.Message]) tools.Bindings {
 	list := tools.Bindings{
 		tools.Bind(func(_ context.Context, s state.View) (heard, error) {
 			text, turn := last(messages, s, llm.Message.Relayed)
-			return heard{text, turn, mixed(messages, s)}, nil
+			return heard{text, turn, k.mixed(messages, s)}, nil
 		}),
 	}
 	if k.options.Scope != nil {
-		list = append(list, tools.Bind(func(ctx context.Context, _ state.View) (memory.Scope, error) { return k.options.Scope(ctx) }))
+		list = append(list, tools.Bind(k.options.Scope))
 	}
 	return list
 }
 
-// heard is the part of the conversation that store_memory needs.
+// heard is the part of the conversation that store_memory and forget_memory need.
 type heard struct {
 	said  string // the user's words in the turn
 	turn  int64
 	mixed bool // the model also read words of tools, files or other agents
 }
 
-// mixed reports whether the turn has words of a tool, of another agent, or of a file of the user.
-func mixed(messages *state.KeyedChannel[llm.Message], s state.View) (read bool) {
+// mixed reports whether the turn has words of a tool, of another agent, or of a file of the user. The tools of the facts
+// add nothing: their results have only facts that may be in the prompt too, unless the options include unverified facts.
+func (k *Kit) mixed(messages *state.KeyedChannel[llm.Message], s state.View) (read bool) {
 	for _, m := range messages.All(s) {
 		switch m.Role {
 		case llm.RoleUser:
 			read = read || m.Relayed() || slices.ContainsFunc(m.Parts, func(p llm.Part) bool { return p.Type != llm.PartText })
 		case llm.RoleTool:
-			read = read || m.Name != StoreTool
+			read = read || m.Name != StoreTool && m.Name != ForgetTool && (m.Name != RecallTool || k.options.Unverified)
 		case llm.RoleAssistant:
 			read = read && len(m.ToolCalls) > 0
 		}
@@ -291,8 +302,11 @@ func (k *Kit) prompt(ctx context.Context, messages *state.KeyedChannel[llm.Messa
 	if !k.options.tools() && k.options.Learner == nil {
 		return "", false, nil
 	}
-	scope, err := k.scope(ctx)
+	scope, err := k.scope(ctx, s)
 	if errors.Is(err, tools.ErrUnbound) {
+		if k.options.Scope == nil {
+			k.log.WarnContext(ctx, "an agent runs without memory: its context has no scope; call agentmemory.For on the context of each run, or set Options.Scope", "thread", threadOf(ctx))
+		}
 		return "", true, nil
 	}
 	if err != nil || k.options.NoPrompt || k.options.Facts == nil {
@@ -344,7 +358,7 @@ func (k *Kit) review(ctx context.Context, messages *state.KeyedChannel[llm.Messa
 	if k.options.Learner == nil || len(reply.ToolCalls) > 0 {
 		return nil, nil
 	}
-	scope, err := k.scope(ctx)
+	scope, err := k.scope(ctx, s)
 	if err != nil {
 		if errors.Is(err, tools.ErrUnbound) {
 			return nil, nil
@@ -353,9 +367,7 @@ func (k *Kit) review(ctx context.Context, messages *state.KeyedChannel[llm.Messa
 	}
 	t := extract.Turn{Key: graph.IdempotencyKey(ctx), Scope: scope, Shared: k.options.Shared, Assistant: reply.Text(), At: time.Now().UTC()}
 	t.User, t.Number = last(messages, s, llm.Message.Relayed)
-	if where, ok := graph.FromContext(ctx); ok {
-		t.Conversation = where.Thread
-	}
+	t.Conversation = threadOf(ctx)
 	before := unlearned.Get(s)
 	waiting := before
 	if k.options.Learner.Stats().Waiting == 0 { // the queue probably answers
@@ -369,6 +381,12 @@ func (k *Kit) review(ctx context.Context, messages *state.KeyedChannel[llm.Messa
 	}
 	waiting = waiting[max(0, len(waiting)-maxUnlearned):]
 	return state.Update{unlearned.Put(waiting)}, nil
+}
+
+// threadOf returns the id of the thread of a node's context, or "".
+func threadOf(ctx context.Context) string {
+	where, _ := graph.FromContext(ctx)
+	return where.Thread
 }
 
 // learn passes turns to the learner, and returns the turns that the queue may not have accepted.

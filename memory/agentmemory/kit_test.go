@@ -329,7 +329,7 @@ func TestNoMemory(t *testing.T) {
 		})
 	}
 	wrong := errors.New("no such user")
-	k := newKit(t, agentmemory.Options{Facts: newFacts(t, inMemory()), Scope: func(context.Context) (memory.Scope, error) { return memory.Scope{}, wrong }})
+	k := newKit(t, agentmemory.Options{Facts: newFacts(t, inMemory()), Scope: func(context.Context, state.View) (memory.Scope, error) { return memory.Scope{}, wrong }})
 	_, err := newBot(t, k, llmtest.NewScript(llmtest.Say("Hello.")), agent.Options{}).Thread("1").Invoke(t.Context(), agent.Messages.Put(llm.User("hello")))
 	assert.ErrorIs(t, err, wrong)
 }

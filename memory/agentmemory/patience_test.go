@@ -22,6 +22,7 @@ import (
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/agentmemory"
 	"github.com/weft-go/weft/memory/extract"
+	"github.com/weft-go/weft/state"
 )
 
 // An embedding is an embedder that calls a function.
@@ -95,7 +96,7 @@ func TestNobody(t *testing.T) {
 	require.NoError(t, err)
 	for name, o := range map[string]agentmemory.Options{
 		"facts": {Facts: m}, "learner": {Learner: learner},
-		"by the options": {Facts: m, Scope: func(context.Context) (memory.Scope, error) { return nobody, nil }},
+		"by the options": {Facts: m, Scope: func(context.Context, state.View) (memory.Scope, error) { return nobody, nil }},
 	} {
 		bot := newBot(t, newKit(t, o), llmtest.NewScript(llmtest.Say("Hello.")), agent.Options{})
 		_, err := bot.Thread("1").Invoke(agentmemory.For(t.Context(), nobody), agent.Messages.Put(llm.User("hello")))

@@ -2,11 +2,11 @@ package agentmemory
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
-	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/extract"
 	"github.com/weft-go/weft/memory/knowledge"
@@ -17,20 +17,25 @@ import (
 const (
 	StoreTool   = "store_memory"
 	RecallTool  = "recall_memory"
+	ForgetTool  = "forget_memory" // with Options.Forget
 	ContextTool = "get_user_context"
 	SearchTool  = "search_knowledge_base"
 )
 
-var toolNames = []string{StoreTool, RecallTool, ContextTool, SearchTool}
+var toolNames = []string{StoreTool, RecallTool, ForgetTool, ContextTool, SearchTool}
 
 // Tools returns the tools for the fields of the options that are set. [Kit.Middleware] has them.
 // A graph of your own with the tools also needs [Kit.Bind].
 func (k *Kit) Tools() (list []tools.Tool) {
 	if k.options.Facts != nil {
 		list = append(list,
-			tools.New(StoreTool, "Remembers a fact about the user for later conversations. Use it when the user asks you to remember something, or says something that will matter.", k.store),
+			tools.New(StoreTool, "Remembers a fact about the user for later conversations. Use it when the user asks you to remember something, or says something that will matter. If the fact corrects a known one, name that one in replaces.", k.store),
 			tools.New(RecallTool, "Looks up what is known about the user and what was said before.", k.recall),
 		)
+	}
+	if k.options.Facts != nil && k.options.Forget {
+		t := tools.New(ForgetTool, "Removes a fact about the user for ever. Use it only when the user asks you to forget something; look up the fact first if you do not know its exact text.", k.forget)
+		list = append(list, t.Annotate(tools.Annotations{Destructive: true}))
 	}
 	if k.options.Profiles != nil {
 		list = append(list, tools.New(ContextTool, "Tells the user's plan, usage and preferences.", k.context))
@@ -45,6 +50,7 @@ type storeIn struct {
 	Content  string       `json:"content" jsonschema:"the fact, one whole sentence in the user's language that can be understood by itself; it repeats the user's statement and adds nothing"`
 	Evidence string       `json:"evidence" jsonschema:"one continuous part of the user's last message that states the fact, copied exactly"`
 	Kind     *memory.Kind `json:"kind,omitempty" enum:"preference,fact,context,relationship,episode,procedural" jsonschema:"fact if it is left out"`
+	Replaces string       `json:"replaces,omitempty" jsonschema:"only if the user corrects a known fact that is no longer true: the content of that fact, copied exactly"`
 	Scope    tools.Bound[memory.Scope]
 	Heard    tools.Bound[heard]
 }
@@ -73,27 +79,52 @@ func (k *Kit) store(ctx context.Context, in storeIn) (string, error) {
 		from.Verified = true
 		f.Trust = extract.TrustOf(f, from)
 	}
-	stored, err := patient(ctx, k, scope, func(ctx context.Context) ([]memory.Stored, error) { return k.options.Facts.Store(ctx, scope, f) })
+	replaces := in.Replaces
+	if f.Trust == extract.Lowest || memory.SameText(replaces, f.Content) { // such a fact replaces nothing
+		replaces = ""
+	}
+	stored, err := patient(ctx, k, scope, func(ctx context.Context) (memory.Stored, error) { return k.put(ctx, scope, f, replaces) })
 	switch {
 	case err != nil:
 		return "", err
 	case f.Trust == extract.Lowest:
 		return keptApart, nil
-	case stored[0].Existed:
+	case replaces != "":
+		return "Remembered. The fact that it replaces is no longer used.", nil
+	case stored.Existed:
 		return "This was known already.", nil
 	}
 	return "Remembered.", nil
 }
+
+// put stores a fact. It ends the validity of the facts with the text replaces, unless this text is empty.
+func (k *Kit) put(ctx context.Context, scope memory.Scope, f memory.Fact, replaces string) (memory.Stored, error) {
+	var old []string
+	if replaces != "" {
+		for known, err := range k.options.Facts.List(ctx, memory.FactQuery{Reach: scope.Only(), Untrusted: true}) {
+			if err != nil {
+				return memory.Stored{}, err
+			}
+			if memory.SameText(known.Content, replaces) {
+				old = append(old, known.ID)
+			}
+		}
+		if len(old) == 0 {
+			return memory.Stored{}, errors.New("nothing was stored: " + unknownFact)
+		}
+	}
+	return k.options.Facts.Supersede(ctx, scope, f, old...)
+}
+
+// unknownFact tells the model that no fact has a text that it named.
+const unknownFact = "no known fact has this text: copy the content of a fact exactly, as the prompt or recall_memory shows it"
 
 // fact returns the fact of a call with its evidence, and how it was obtained. It returns an
 // error if the evidence is not in the user's words, or if the verifier rejects the fact.
 func (k *Kit) fact(ctx context.Context, in storeIn) (memory.Fact, extract.Provenance, error) {
 	heard := in.Heard.Value()
 	from := extract.Provenance{Tool: true, Mixed: heard.mixed}
-	turn := extract.Turn{Scope: in.Scope.Value(), Number: heard.turn, User: heard.said, At: time.Now().UTC()}
-	if where, ok := graph.FromContext(ctx); ok {
-		turn.Conversation = where.Thread
-	}
+	turn := extract.Turn{Scope: in.Scope.Value(), Number: heard.turn, User: heard.said, At: time.Now().UTC(), Conversation: threadOf(ctx)}
 	p := extract.Proposal{Content: in.Content, Evidence: in.Evidence}
 	if in.Kind != nil {
 		p.Kind = *in.Kind
