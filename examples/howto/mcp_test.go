@@ -50,9 +50,9 @@ func serveAgent(ctx context.Context, bot *graph.Graph, in io.Reader, out io.Writ
 // A client speaks with the agent over a stream.
 func Example_agentByStdio() {
 	served := make(chan error, 1)
-	client := must(mcptools.New(mcptools.Dial(func(ctx context.Context) (mcp.Transport, error) {
+	client := must(mcptools.New(mcptools.Dial(func(context.Context) (mcp.Transport, error) { // its context ends when the client is connected
 		here, there := net.Pipe()
-		go func() { served <- serveAgent(ctx, echo(), there, there) }()
+		go func() { served <- serveAgent(context.Background(), echo(), there, there) }()
 		return &mcp.IOTransport{Reader: here, Writer: here}, nil
 	}), mcptools.Options{}))
 	set := must(tools.NewSet(must(client.Tools(context.Background()))...))
