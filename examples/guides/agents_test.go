@@ -12,7 +12,7 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-var _ = []any{newAgent, audit, shorten, approvals, answerApproval, bindings, structured, chunks, subAgents, supervisor, swarm}
+var _ = []any{newAgent, audit, shorten, approvals, answerApproval, decideByProgram, bindings, structured, chunks, subAgents, supervisor, swarm}
 
 func newAgent() error {
 	// docs:begin new
@@ -82,6 +82,24 @@ func answerApproval() error {
 	snap, err = thread.Invoke(ctx, agent.Approval.Answer(open[0].ID, q.Approve()))
 	// or q.Reject("too many"), or q.Edit(json.RawMessage(`{"cups":2}`))
 	// docs:end
+	return err
+}
+
+func decideByProgram() error {
+	snap, err := thread.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	open, err := agent.Approval.Open(snap)
+	if err != nil {
+		return err
+	}
+	// docs:begin by
+	no := open[0].Prompt.Reject("nobody answered in time")
+	no.By = "the deadline" // the result is "the deadline rejected this call: nobody answered in time"
+	snap, err = thread.Invoke(ctx, agent.Approval.Answer(open[0].ID, no))
+	// docs:end
+	use(snap)
 	return err
 }
 

@@ -59,8 +59,8 @@ type Options struct {
 	// misread the quote.
 	Verifier extract.Verifier
 	// Confirm is called before store_memory stores a fact, if the model has read other words than
-	// the user's in this turn: the result of a tool, or a file of the user. It may wait for an
-	// interrupt:
+	// the user's in this turn: the result of a tool other than those of the facts, or a file of the
+	// user. It may wait for an interrupt:
 	//
 	//	var Keep = graph.NewInterrupt[string, bool]("keep_fact")
 	//
