@@ -35,7 +35,7 @@ import (
 )
 
 var _ = []any{
-	theme, productTool, evalTarget, evalMain, askInFlow, flowAsNode, embedder, counter, order, transport, byName, telemetry,
+	theme, frames, productTool, evalTarget, evalMain, askInFlow, flowAsNode, embedder, counter, order, transport, byName, telemetry,
 	mcpServer, serve, replicas, route, beside, studio, nodeLogs, costs, supabase, sessions, retention, reindex,
 }
 
@@ -43,6 +43,14 @@ func theme() ui.Chat {
 	return ui.Chat{
 		// docs:begin theme
 		Theme: map[string]string{"accent": "light-dark(#7c3aed, #c4b5fd)", "radius": "6px"},
+		// docs:end
+	}
+}
+
+func frames() ui.Chat {
+	return ui.Chat{
+		// docs:begin frames
+		Frames: []string{"https://www.example.com"},
 		// docs:end
 	}
 }

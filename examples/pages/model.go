@@ -128,6 +128,7 @@ func scenes() []scene {
 		{words: "wait|slow", say: slowText, pace: 120 * time.Millisecond},
 		{words: "crash|ledger", failed: errLedger},
 		{words: "code|program", say: codeText},
+		{words: "packing list", say: packingText},
 		{words: "שלום|مرحبا", say: "**مرحبا!** لدينا ثلاثة كراسٍ من خشب البلوط:\n\n1. كرسي Lund بسعر 189 €\n2. كرسي Aske بسعر 229 €\n3. كرسي Fjord بسعر 245 €\n\nهل أحجز واحدا منها؟"},
 	}
 }
@@ -136,5 +137,8 @@ const slowText = "Oak is a ring-porous wood: its large vessels stand in the earl
 	"Boards from the middle of the trunk show rays as bright flakes. Oiled, the surface stays open and can be repaired in place; lacquered, it is closed and shrugs off water, " +
 	"but a scratch means sanding the whole board. For a table that children use, I would take hard-wax oil: it forgives, and a new coat takes an hour. " +
 	"For a bar, I would take lacquer. In both cases keep the room between 40 and 60 % of humidity, since boards of oak move by about one per cent between summer and winter."
+
+const packingText = "Two parcels go out today:\n\n- [x] Lund chair, 12 pieces\n- [ ] Halm table, 2 pieces\n\n| Parcel | Weight |\n| :-- | --: |\n| 1 | 54 kg |\n\n" +
+	"| Carrier | Pick-up |\n| :-- | :-- |\n| Nord | 14:00 |\n\nA label is written as <label for=\"x\">.\n"
 
 const codeText = "Here is a small program that adds up an order:\n\n```go\npackage main\n\nimport \"fmt\"\n\ntype line struct {\n\tname     string\n\tquantity int\n\tcents    int64\n}\n\n// total returns the sum of an order in cents.\nfunc total(order []line) (sum int64) {\n\tfor _, l := range order {\n\t\tsum += int64(l.quantity) * l.cents\n\t}\n\treturn sum\n}\n\nfunc main() {\n\torder := []line{{\"Lund chair\", 12, 18900}, {\"Halm table\", 2, 129000}}\n\tfmt.Printf(\"%.2f €\\n\", float64(total(order))/100) // 4848.00 €\n}\n```\n\nMoney is kept in cents, because `float64` cannot hold 0.1 exactly. The same in SQL:\n\n```sql\nSELECT sum(quantity * cents) AS total FROM lines WHERE order_id = 42;\n```\n\n> Rounding belongs to the display, never to the sum.\n"

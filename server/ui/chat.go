@@ -64,6 +64,10 @@ type Chat struct {
 	// 401, with its own address in the parameter "return". Empty means that the page asks for a
 	// token, which it sends as a bearer token.
 	Login string
+	// Frames are the origins of other sites whose pages may show this page in a frame, such as
+	// "https://www.example.com". Empty means none: a page that shows the chat in a frame can lead a person
+	// to press a button that they do not see, such as an approval. Name only sites that you trust with that.
+	Frames []string
 	// SignIn lets a person sign in before the server refuses a request, for a server that also answers
 	// requests without credentials. The sidebar then has a button for it.
 	SignIn bool
@@ -71,7 +75,7 @@ type Chat struct {
 
 // Handler returns the page. Serve it under a path that ends with a slash, behind
 // [http.StripPrefix]. The API of the server must be at the parent of that path. It returns an
-// error if Theme has an unknown variable, or a tool or an address is invalid.
+// error if Theme has an unknown variable, or a tool, an address or an origin is invalid.
 func (c Chat) Handler() (http.Handler, error) {
 	for _, address := range []string{c.Script, c.Upload, c.Memory, c.Login} {
 		if u, err := url.Parse(address); err != nil || u.Scheme != "" && u.Scheme != "https" && u.Scheme != "http" {
@@ -87,6 +91,11 @@ func (c Chat) Handler() (http.Handler, error) {
 	if u, _ := url.Parse(c.Memory); u.Host != "" {
 		return nil, fmt.Errorf("ui: Chat.Memory is %q; the page's policy allows requests to its own origin only: give a path such as /api/memories", c.Memory)
 	}
+	for _, origin := range c.Frames {
+		if u, err := url.Parse(origin); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.Scheme+"://"+u.Host != origin || strings.ContainsAny(u.Host, "*;, '\"") {
+			return nil, fmt.Errorf("ui: Chat.Frames has %q, which is no origin; give the scheme and the host, such as https://www.example.com", origin)
+		}
+	}
 	infos, err := toolInfos(c.Tools)
 	if err != nil {
 		return nil, err
@@ -99,5 +108,10 @@ func (c Chat) Handler() (http.Handler, error) {
 		Assistant: c.Assistant, Messages: c.Messages, Title: title, Greeting: c.Greeting, Suggestions: c.Suggestions, Placeholder: c.Placeholder,
 		Login: c.Login, SignIn: c.SignIn, Attach: c.Attach, Upload: c.Upload, Accept: c.Accept, Memory: c.Memory, Tools: infos,
 	}
-	return newPage("chat.html", set, chatShell(&set), c.Script, c.Theme)
+	p, err := newPage("chat.html", set, chatShell(&set), c.Script, c.Theme)
+	if err != nil {
+		return nil, err
+	}
+	p.frames = c.Frames
+	return p, nil
 }

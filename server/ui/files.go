@@ -29,10 +29,16 @@ func built() fs.FS {
 
 // policy allows a page what it needs of its own origin, and nothing else.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src 'self' blob:; " +
-	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors "
 
-func setHeaders(h http.Header) {
-	h.Set("Content-Security-Policy", policy)
+// setHeaders sets the headers of a page. Pages of the origins in frames may show it in a frame.
+func setHeaders(h http.Header, frames []string) {
+	ancestors := "'none'"
+	if len(frames) > 0 {
+		ancestors = strings.Join(frames, " ")
+		h.Del("X-Frame-Options") // the server sets it; it cannot name an origin
+	}
+	h.Set("Content-Security-Policy", policy+ancestors)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")

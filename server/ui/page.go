@@ -19,6 +19,8 @@ import (
 type page struct {
 	html  []byte
 	theme []byte // the style sheet with the tokens of the application
+	// frames are the origins whose pages may show this one.
+	frames []string
 }
 
 // settings are what the page reads; src/config.ts has the same fields.
@@ -114,7 +116,7 @@ func themeSheet(theme map[string]string) ([]byte, error) {
 // ServeHTTP serves the page and what it loads. The path of the request begins behind that of the
 // page.
 func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	setHeaders(w.Header())
+	setHeaders(w.Header(), p.frames)
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
 		http.Error(w, "a page can only be read", http.StatusMethodNotAllowed)

@@ -108,6 +108,26 @@ func TestPagesForbidInlineScriptsAndOtherHosts(t *testing.T) {
 	assert.NotRegexp(t, `(src|href)="https?:`, text)
 }
 
+// Pages of other origins show the page in a frame only if the application names them.
+func TestOnlyNamedOriginsShowThePageInAFrame(t *testing.T) {
+	t.Parallel()
+	for want, frames := range map[string][]string{
+		"frame-ancestors 'none'":                              nil,
+		"frame-ancestors https://a.example http://[::1]:8080": {"https://a.example", "http://[::1]:8080"},
+	} {
+		w := httptest.NewRecorder()
+		w.Header().Set("X-Frame-Options", "DENY") // the server has set it
+		pageOf(t, Chat{Frames: frames}).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+		r := w.Result()
+		assert.Equal(t, len(frames) == 0, r.Header.Get("X-Frame-Options") == "DENY")
+		assert.True(t, strings.HasSuffix(r.Header.Get("Content-Security-Policy"), "; "+want), r.Header)
+	}
+	for _, origin := range []string{"*", "https://*.example.com", "example.com", "https://a.example/", "https://a.example/chat", "https://a.example; script-src *", "javascript:alert(1)", ""} {
+		_, err := Chat{Frames: []string{origin}}.Handler()
+		require.ErrorContains(t, err, "which is no origin", origin)
+	}
+}
+
 func TestFilesAreCompressedOnlyForThoseWhoReadThat(t *testing.T) {
 	t.Parallel()
 	h := pageOf(t, Chat{})

@@ -2,21 +2,48 @@ import { Client } from "@langchain/langgraph-sdk/client";
 import { config } from "./config";
 import { exactFetch } from "./exact";
 
-type Headers = Record<string, string>;
+type Credentials = Record<string, string>;
 
-let credentials: () => Promise<Headers> | Headers = () => {
+/** Asked says why credentials are asked for: refused is true if the server has just answered 401 to the last ones. */
+export type Asked = { refused: boolean };
+
+let credentials = (_: Asked): Promise<Credentials> | Credentials => {
   const token = sessionStorage.getItem("weft.token");
-  return token ? { Authorization: `Bearer ${token}` } : ({} as Headers);
+  return token ? { Authorization: `Bearer ${token}` } : ({} as Credentials);
 };
+
+let scripted = false;
 
 /** setCredentials sets the function that returns the headers of each request. */
 export function setCredentials(f: typeof credentials) {
   credentials = f;
+  scripted = true;
 }
 
-/** credentialsNow returns the headers of a request that is not made by a client. */
-export async function credentialsNow(): Promise<Headers> {
-  return credentials();
+/** isScripted reports whether a script of the application sets the headers. */
+export function isScripted(): boolean {
+  return scripted;
+}
+
+// ask returns the headers. The reason of a script that has none is what the page shows.
+async function ask(refused: boolean): Promise<Credentials> {
+  try {
+    return await credentials({ refused });
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    throw Object.assign(new Error(text), { text });
+  }
+}
+
+/**
+ * signed sends a request with the credentials. If the server refuses those of a script, they may have
+ * expired: the script is asked again, once. Whoever shows how to sign in hears of the last refusal.
+ */
+export async function signed<R extends { status: number }>(send: (headers: Credentials) => Promise<R>): Promise<R> {
+  let response = await send(await ask(false));
+  if (response.status === 401 && scripted) response = await send(await ask(true));
+  if (response.status === 401) dispatchEvent(new Event("weft-denied"));
+  return response;
 }
 
 /** hasToken reports whether a token is kept. */
@@ -34,27 +61,33 @@ export function setToken(token: string) {
   sessionStorage.setItem("weft.token", token);
 }
 
-const apiUrl = new URL(config.api ?? "..", location.href).href.replace(/\/$/, "");
-
-async function withCredentials(_url: URL, init: RequestInit): Promise<RequestInit> {
-  return { ...init, headers: { ...(init.headers as Headers), ...(await credentials()) } };
+/** fetchSigned gets a file of this origin, or returns undefined if there are no headers: the browser then loads the file itself. */
+export async function fetchSigned(address: string, signal?: AbortSignal): Promise<Response | undefined> {
+  const bare = new Error("no headers");
+  try {
+    return await signed((headers) => (Object.keys(headers).length === 0 ? Promise.reject(bare) : fetch(address, { headers, signal })));
+  } catch (error) {
+    if (error === bare) return undefined;
+    throw error;
+  }
 }
 
-// The parts of the page that ask for credentials hear of each refusal by this event.
-const deniedFetch: typeof fetch = async (input, init) => {
-  const response = await exactFetch(input, init);
-  if (response.status === 401) dispatchEvent(new Event("weft-denied"));
-  return response;
-};
+const apiUrl = new URL(config.api ?? "..", location.href).href.replace(/\/$/, "");
+
+const signedFetch: typeof fetch = (input, init) =>
+  signed((credentials) => {
+    const headers = new Headers(init?.headers);
+    for (const [name, value] of Object.entries(credentials)) headers.set(name, value);
+    return exactFetch(input, { ...init, headers });
+  });
 
 /** newClient returns a client. The page repeats failed requests itself, so that it can say so. */
-export function newClient(headers?: Headers) {
+export function newClient(headers?: Credentials) {
   return new Client({
     apiUrl,
     apiKey: null,
-    callerOptions: { fetch: deniedFetch, maxRetries: 0, maxConcurrency: 16 },
+    callerOptions: { fetch: signedFetch, maxRetries: 0, maxConcurrency: 16 },
     defaultHeaders: headers,
-    onRequest: withCredentials,
   });
 }
 

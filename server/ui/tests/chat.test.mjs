@@ -215,11 +215,37 @@ test("P7: Markdown, code, tables and links are shown; HTML is text", limit, () =
   assert.equal(await page.getByRole("button", { name: "Copy the code" }).count(), 2);
   await page.locator(".hljs-keyword").first().waitFor();
   await chat.say("Which oak chairs fit a budget of 250 €?");
-  assert.equal(await page.getByRole("region", { name: "Table" }).locator("tr").count(), 4);
+  assert.equal(await page.getByRole("group", { name: "Table" }).locator("tr").count(), 4);
   await chat.say('<img src="x" onerror="alert(1)"> <b>bold</b> [bad](javascript:alert(1)) [good](https://example.com)');
   await page.getByRole("link", { name: "good" }).waitFor();
   assert.equal(await page.locator("a[href^='javascript']").count(), 0);
   assert.equal(await page.locator("img[src='x']").count(), 0);
+  await page.getByText('<img src="x" onerror="alert(1)"> <b>bold</b> bad good').last().waitFor();
+}));
+
+test("no word of an answer is lost: tags are shown", limit, () => tab({}, async (chat, page) => {
+  const texts = [
+    "use list<string> and <div class=x> or a<b && c>d, <my-tag>;",
+    "line<br>break and <!-- a note --> here",
+    "<details><summary>more</summary>hidden words</details>",
+    "<script>alert(1)</script>",
+  ];
+  await chat.say(texts.join("\n\n"));
+  const answer = page.getByRole("article", { name: "Assistant" }).last();
+  for (const text of texts) await answer.getByText(text, { exact: false }).waitFor();
+  assert.equal(await answer.locator("details, script, my-tag").count(), 0);
+  await chat.say("<div>\none\n  two</div>");
+  assert.match(await page.getByRole("article", { name: "Assistant" }).last().innerText(), /<div>\none\n *two<\/div>/);
+}));
+
+test("a conversation has its speakers in the tree of accessibility", limit, () => tab({}, async (chat, page) => {
+  await chat.say("A picture, please");
+  await chat.say("The packing list");
+  const list = page.getByRole("region", { name: "Conversation" });
+  assert.deepEqual(await list.getByRole("heading", { level: 2 }).allTextContents(), ["You", "Assistant", "You", "Assistant"]);
+  await list.getByRole("article", { name: "You" }).nth(1).getByText("The packing list").waitFor();
+  assert.equal(await list.getByRole("article", { name: "Assistant" }).nth(1).getAttribute("aria-posinset"), "4");
+  await list.getByRole("checkbox", { name: "done" }).waitFor();
 }));
 
 test("P7: an approval names its object; a dangerous one needs a second press", limit, () => tab({}, async (chat, page) => {

@@ -45,6 +45,10 @@ export const states = {
     await chat.say("Write a program");
     await chat.page.locator(".hljs-keyword").first().waitFor();
   },
+  tasks: async (chat) => {
+    await chat.say("The packing list");
+    await chat.page.getByText('<label for="x">').waitFor();
+  },
   approval: (chat) => chat.say("Send the quote to Meyer & Sons"),
   confirm: async (chat) => {
     await chat.say("Send the quote to Meyer & Sons");

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 import { build, Chat, launch } from "./harness.mjs";
 
@@ -139,6 +140,62 @@ test("weft.headers: each request has the headers of the application's script", l
   assert.deepEqual(bare, []);
   assert.equal(await page.getByRole("dialog").count(), 0);
   await chat.close();
+});
+
+test("weft.headers: an expired token is asked for again, once, and the message is sent", limit, async () => {
+  const chat = await newTab("script");
+  const { page } = chat;
+  await page.goto(`${at.script.origin}/chat/`);
+  await chat.field.waitFor();
+  await page.evaluate(() => {
+    sessionStorage.setItem("app.token", "expired");
+    sessionStorage.setItem("app.next", "token-of-ada");
+  });
+  await chat.field.fill("hello");
+  await chat.field.press("Enter");
+  await page.getByText("I got 5 characters of text.").waitFor();
+  assert.equal(await page.getByRole("dialog").count(), 0);
+
+  // The session is over: a person is told so, and is asked for no token.
+  await page.evaluate(() => {
+    sessionStorage.setItem("app.token", "expired");
+    sessionStorage.removeItem("app.next");
+  });
+  await chat.field.fill("precious words");
+  await chat.field.press("Enter");
+  const dialog = page.getByRole("dialog", { name: "You are signed out" });
+  await dialog.waitFor();
+  assert.deepEqual(await chat.axe(), []);
+  assert.equal(await page.getByLabel("Token").count(), 0);
+  await page.evaluate(() => sessionStorage.removeItem("app.token"));
+  await dialog.getByRole("button", { name: "Reload" }).click();
+  await dialog.waitFor({ state: "detached" });
+  await chat.field.waitFor();
+  assert.equal(await chat.field.inputValue(), "precious words");
+  await chat.close();
+});
+
+test("a frame: pages of the named origin show the chat, and no others", limit, async () => {
+  const sites = [];
+  const site = () => new Promise((done) => {
+    const s = createServer((_, w) => w.writeHead(200, { "Content-Type": "text/html" }).end(`<!doctype html><title>Site</title><iframe title="Chat" src="${framed}/chat/" width=800 height=600></iframe>`));
+    sites.push(s.listen(0, "127.0.0.1", () => done(`http://127.0.0.1:${s.address().port}`)));
+  });
+  const [named, other] = [await site(), await site()];
+  const framed = await program.serve(["-listen", "127.0.0.1:0", "-sign-in", "script", "-frame", named]);
+  const page = await at.browser.newPage();
+  await page.goto(named);
+  const chat = page.frameLocator("iframe");
+  const field = chat.getByRole("textbox", { name: "Message" });
+  await field.fill("hello");
+  await field.press("Enter");
+  await chat.getByText("I got 5 characters of text.").waitFor();
+  const refused = page.waitForEvent("console", (m) => /frame-ancestors/.test(m.text()));
+  await page.goto(other);
+  await refused;
+  assert.equal(await field.count(), 0);
+  await page.close();
+  for (const s of sites) s.close();
 });
 
 test("weft.card: the application shows a result of its own type", limit, async () => {

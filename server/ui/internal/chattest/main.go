@@ -32,9 +32,10 @@ import (
 func main() {
 	listen := flag.String("listen", "127.0.0.1:8125", "`ADDRESS` on this machine")
 	signIn := flag.String("sign-in", "token", "token, login, script or optional")
+	frame := flag.String("frame", "", "`ORIGIN` whose pages may show the chat page in a frame")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := serve(ctx, *listen, *signIn)
+	err := serve(ctx, *listen, *signIn, *frame)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "chattest:", err)
@@ -42,13 +43,16 @@ func main() {
 	}
 }
 
-func serve(ctx context.Context, listen, signIn string) error {
+func serve(ctx context.Context, listen, signIn, frame string) error {
 	store := memcheckpoint.New(memcheckpoint.Options{})
 	g, list, err := newAssistant(store)
 	if err != nil {
 		return err
 	}
 	chat := &ui.Chat{Title: "Bureau", Tools: list, Attach: true}
+	if frame != "" {
+		chat.Frames = []string{frame}
+	}
 	switch signIn {
 	case "token":
 	case "optional":
@@ -119,8 +123,9 @@ func userOf(r *http.Request) (server.User, error) {
 // script is what an application adds to the page. The headers come late, as those of an identity
 // provider do.
 const script = `
-weft.headers(async () => {
+weft.headers(async ({ refused }) => {
   await new Promise((f) => setTimeout(f, 100));
+  if (refused && sessionStorage.getItem("app.next")) sessionStorage.setItem("app.token", sessionStorage.getItem("app.next"));
   return { Authorization: "Bearer " + (sessionStorage.getItem("app.token") ?? "token-of-ada") };
 });
 weft.card("invoice", (element, value) => {

@@ -197,13 +197,14 @@ function Messages({ session, view, onSource, onDocument }: { session: Session; v
             {virtual.getVirtualItems().map((v) => {
               const turn = turns[v.index];
               return (
-                <div key={v.key} data-index={v.index} ref={virtual.measureElement} className={v.index ? "pt-5" : ""}>
+                <article key={v.key} data-index={v.index} ref={virtual.measureElement} aria-labelledby={`speaker-${v.index}`} aria-posinset={v.index + 1} aria-setsize={count} className={v.index ? "pt-5" : ""}>
+                  <h2 id={`speaker-${v.index}`} className="sr-only">{turn?.kind === "human" ? "You" : "Assistant"}</h2>
                   <Boundary what="This message">
                     {!turn ? <Tail view={view} session={session} />
                       : turn.kind === "human" ? <HumanTurn turn={turn} session={session} busy={view.running} choice={branches?.edits.get(turn.id)} onDocument={onDocument} />
                       : <AssistantTurn turn={turn} session={session} busy={view.running} work={view.work} choice={turn.after ? branches?.answers.get(turn.after) : undefined} onSource={onSource} onDocument={onDocument} />}
                   </Boundary>
-                </div>
+                </article>
               );
             })}
           </div>

@@ -1,7 +1,7 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { X } from "lucide-react";
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
-import { credentialsNow, messageOf } from "../client";
+import { messageOf, signed } from "../client";
 import { escaped } from "../escape";
 import { IconButton } from "../parts/Button";
 import { Skeleton } from "../parts/Skeleton";
@@ -26,8 +26,7 @@ export function useWide(): boolean {
 async function load(address: string, signal: AbortSignal): Promise<string[]> {
   const url = new URL(address, location.href);
   if (url.origin !== location.origin || !url.protocol.startsWith("http")) throw { text: "The document is not of this server." };
-  const response = await fetch(url, { headers: await credentialsNow(), redirect: "error", signal });
-  if (response.status === 401) dispatchEvent(new Event("weft-denied"));
+  const response = await signed((headers) => fetch(url, { headers, redirect: "error", signal }));
   const text = await response.text();
   if (!response.ok) throw { status: response.status, text };
   return text.split("\n");

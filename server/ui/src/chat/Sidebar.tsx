@@ -65,7 +65,8 @@ export function Sidebar({ shown, onClose }: { shown?: string; onClose: () => voi
       </div>
       <div className="min-h-0 flex-1 overflow-y-auto px-3 pb-2">
         {list.loading && <div className="px-2.5 pt-2"><Skeleton lines={4} label="Loading the conversations" /></div>}
-        {list.error && <p role="alert" className="px-2.5 py-2 text-sm text-danger">{list.error} <button type="button" className="underline" onClick={() => void threads.load()}>Try again</button></p>}
+        {list.denied && <p className="px-2.5 py-2 text-sm text-muted">You are not signed in. <button type="button" className="underline" onClick={() => void threads.load()}>Sign in</button></p>}
+        {list.error && !list.denied && <p role="alert" className="px-2.5 py-2 text-sm text-danger">{list.error} <button type="button" className="underline" onClick={() => void threads.load()}>Try again</button></p>}
         {!list.loading && !list.error && groups.size === 0 && <p className="px-2.5 py-2 text-sm text-muted">{query ? "Nothing found." : "Your conversations appear here."}</p>}
         {[...groups].map(([day, found]) => (
           <section key={day} aria-label={day}>

@@ -1,4 +1,4 @@
-import { credentialsNow, messageOf } from "../client";
+import { messageOf, signed } from "../client";
 import { config } from "../config";
 
 // The application keeps facts about the person, and has an address that lists and forgets them.
@@ -55,8 +55,7 @@ class Memories {
 }
 
 async function request(method: string, path: string): Promise<Response> {
-  const response = await fetch(`${config.memory}${path}`, { method, headers: await credentialsNow() });
-  if (response.status === 401) dispatchEvent(new Event("weft-denied"));
+  const response = await signed((headers) => fetch(`${config.memory}${path}`, { method, headers }));
   if (!response.ok) throw { status: response.status, text: await response.text() };
   return response;
 }

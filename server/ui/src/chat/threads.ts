@@ -6,7 +6,7 @@ import { leaveNew } from "./uploads";
 
 export type Thread = { id: string; title: string; updated: string; status: string };
 
-export type List = { threads: Thread[]; loading: boolean; more: boolean; error?: string };
+export type List = { threads: Thread[]; loading: boolean; more: boolean; error?: string; /** The server has refused the credentials. */ denied?: boolean };
 
 const size = 50;
 
@@ -48,9 +48,9 @@ class Threads {
       const threads = found.slice(0, this.#limit).map((t) => ({
         id: t.thread_id, title: String((t.metadata as { title?: unknown } | null)?.title ?? "Conversation"), updated: t.updated_at, status: t.status,
       }));
-      this.#set({ threads: threads.filter((t) => !this.#hidden.has(t.id)), loading: false, more: found.length > this.#limit, error: undefined });
+      this.#set({ threads: threads.filter((t) => !this.#hidden.has(t.id)), loading: false, more: found.length > this.#limit });
     } catch (error) {
-      this.#set({ ...this.#list, loading: false, error: messageOf(error) });
+      this.#set({ ...this.#list, loading: false, denied: statusOf(error) === 401, error: messageOf(error) });
     }
   }
 

@@ -1,4 +1,4 @@
-import { credentialsNow, messageOf } from "../client";
+import { messageOf, signed } from "../client";
 import { config } from "../config";
 import { v7 } from "../core";
 
@@ -89,12 +89,11 @@ export class Uploads {
           await create();
           this.created = true;
         }
-        const headers = await credentialsNow();
+        const { status, text } = await signed(async (headers) => (removed() ? { status: 0, text: "" } : this.#send(u.key, file, headers)));
         if (removed()) return;
-        const answer = await this.#send(u.key, file, headers);
-        this.#change(u.key, { sent: 1, file: readUploaded(answer, file.name) });
+        if (status >= 300) throw { status, text };
+        this.#change(u.key, { sent: 1, file: readUploaded(jsonOf(text), file.name) });
       } catch (error) {
-        if ((error as { status?: number }).status === 401) dispatchEvent(new Event("weft-denied"));
         this.#change(u.key, { problem: messageOf(error) });
       }
     });
@@ -104,7 +103,7 @@ export class Uploads {
   async remove(u: Upload) {
     const request = this.#requests.get(u.key);
     if (!request && u.file?.id) {
-      const response = await fetch(address(this.thread, u.file.id), { method: "DELETE", headers: await credentialsNow() });
+      const response = await signed((headers) => fetch(address(this.thread, u.file?.id), { method: "DELETE", headers }));
       if (!response.ok && response.status !== 404) throw { status: response.status, text: await response.text() };
     }
     this.#set(this.#list.filter((o) => o.key !== u.key));
@@ -127,7 +126,7 @@ export class Uploads {
     this.#keep();
   }
 
-  async #send(key: string, file: File, headers: Record<string, string>): Promise<unknown> {
+  async #send(key: string, file: File, headers: Record<string, string>): Promise<{ status: number; text: string }> {
     const request = new XMLHttpRequest(); // fetch does not tell how much was sent
     this.#requests.set(key, request);
     const form = new FormData();
@@ -137,7 +136,7 @@ export class Uploads {
         request.open("POST", address(this.thread));
         for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
         request.upload.onprogress = (e) => e.lengthComputable && this.#change(key, { sent: e.loaded / e.total });
-        request.onload = () => (request.status < 300 ? done(jsonOf(request.responseText)) : fail({ status: request.status, text: request.responseText }));
+        request.onload = () => done({ status: request.status, text: request.responseText });
         request.onerror = () => fail({ text: "The connection broke before the file was there." });
         request.onabort = () => fail({});
         request.send(form);

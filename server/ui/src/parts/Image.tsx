@@ -1,6 +1,6 @@
 import { ImageOff } from "lucide-react";
 import { useEffect, useState } from "react";
-import { credentialsNow } from "../client";
+import { fetchSigned } from "../client";
 
 type Props = { src: string; alt: string; className?: string };
 
@@ -38,10 +38,8 @@ export function Image({ src, alt, className = "" }: Props) {
 const own = (src: string) => /^(data|blob):/.test(src);
 
 async function load(src: string, signal: AbortSignal): Promise<Blob | string> {
-  const headers = await credentialsNow();
-  if (Object.keys(headers).length === 0) return src;
-  const response = await fetch(src, { headers, signal });
-  if (response.status === 401) dispatchEvent(new Event("weft-denied"));
+  const response = await fetchSigned(src, signal);
+  if (!response) return src;
   if (!response.ok) throw new Error(`the image has the status ${response.status}`);
   return response.blob();
 }

@@ -10,6 +10,29 @@ function plain(node: ReactNode): string {
   return Children.toArray(node).map((n) => (isValidElement(n) ? plain((n as ReactElement<{ children?: ReactNode }>).props.children) : plain(n))).join("");
 }
 
+type Node = { type: string; value?: string; tagName?: string; children?: Node[] | undefined };
+
+// asText makes texts of the tags in a text: the sanitizer, which comes after it, would remove them.
+function asText() {
+  return (root: Node) => visit(root);
+}
+
+function visit(node: Node) {
+  const block = node.type === "root" || node.tagName === "blockquote";
+  node.children = node.children?.flatMap((child): Node | Node[] => {
+    if (child.type !== "raw") {
+      visit(child);
+      return child;
+    }
+    const lines: Node[] = [];
+    for (const line of (child.value ?? "").split("\n")) {
+      if (lines.length) lines.push({ type: "element", tagName: "br", children: [] });
+      lines.push({ type: "text", value: line });
+    }
+    return block ? [{ type: "element", tagName: "p", children: lines }] : lines;
+  });
+}
+
 const components: Components = {
   pre({ children }) {
     const code = Children.toArray(children)[0] as ReactElement<{ className?: string; children?: ReactNode }> | undefined;
@@ -25,9 +48,12 @@ const components: Components = {
   img({ src, alt }) {
     return <Picture src={typeof src === "string" ? src : ""} alt={alt ?? ""} />;
   },
+  input({ checked }) {
+    return <input type="checkbox" checked={checked ?? false} disabled aria-label={checked ? "done" : "open"} />; // of a list of tasks
+  },
   table({ children }) {
     return (
-      <div tabIndex={0} role="region" aria-label="Table" className="max-w-full overflow-x-auto rounded-card border">
+      <div tabIndex={0} role="group" aria-label="Table" className="max-w-full overflow-x-auto rounded-card border">
         <table className="w-full border-collapse text-sm [&_td]:border-t [&_td]:px-3 [&_td]:py-2 [&_td]:align-top [&_th]:bg-surface [&_th]:px-3 [&_th]:py-2 [&_th]:text-start [&_th]:font-semibold">{children}</table>
       </div>
     );
@@ -36,5 +62,5 @@ const components: Components = {
 
 /** Body is a text of a model as elements. HTML in it is text. */
 export default function Body({ text }: { text: string }) {
-  return <ReactMarkdown remarkPlugins={[remarkGfm]} rehypePlugins={[rehypeSanitize]} components={components}>{text}</ReactMarkdown>;
+  return <ReactMarkdown remarkPlugins={[remarkGfm]} rehypePlugins={[asText, rehypeSanitize]} components={components}>{text}</ReactMarkdown>;
 }

@@ -83,7 +83,7 @@ function Value({ value }: { value: unknown }) {
   if (!flat) return <Tree value={value} copy={false} />;
   const columns = [...new Set(rows.flatMap((r) => Object.keys(r as object)))];
   return (
-    <div tabIndex={0} role="region" aria-label="List" className="max-w-full overflow-x-auto">
+    <div tabIndex={0} role="group" aria-label="List" className="max-w-full overflow-x-auto">
       <table className="num text-sm">
         <thead><tr>{columns.map((c) => <th key={c} className={`pe-6 pb-0.5 text-xs font-normal text-muted ${isNumber((rows[0] as Record<string, unknown>)[c]) ? "text-end" : "text-start"}`}>{label(c)}</th>)}</tr></thead>
         <tbody>

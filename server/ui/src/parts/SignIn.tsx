@@ -1,12 +1,13 @@
 import { type FormEvent, useEffect, useState } from "react";
-import { hasToken, setToken } from "../client";
+import { hasToken, isScripted, setToken } from "../client";
 import { config } from "../config";
 import { Button } from "./Button";
 import { Dialog } from "./Dialog";
 
 /**
  * SignIn shows how to sign in when the server has refused the credentials: the client says so by the
- * event weft-denied. A person may want to sign in before: the event is weft-sign-in.
+ * event weft-denied. A person may want to sign in before: the event is weft-sign-in. If a script of the
+ * application sets the headers, a person has no token to give.
  */
 export function SignIn() {
   const [open, setOpen] = useState(false);
@@ -30,6 +31,13 @@ export function SignIn() {
     };
   }, []);
   if (!open) return null;
+  if (isScripted())
+    return (
+      <Dialog title="You are signed out" onClose={() => setOpen(false)}>
+        <p className="text-sm">The server no longer accepts your sign-in. Reload the page to sign in again. What you have typed is kept.</p>
+        <div className="mt-4 flex justify-end"><Button kind="primary" onClick={() => location.reload()}>Reload</Button></div>
+      </Dialog>
+    );
   const save = (e: FormEvent) => {
     e.preventDefault();
     if (!token.trim()) return;

@@ -1,4 +1,4 @@
-import { credentialsNow } from "../client";
+import { fetchSigned } from "../client";
 
 /** saveBlob saves data as a file. */
 export function saveBlob(data: Blob, name: string) {
@@ -19,10 +19,8 @@ function save(url: string, name: string) {
  * send. Without headers the browser loads the file itself.
  */
 export async function download(address: string, name: string) {
-  const headers = await credentialsNow();
-  if (Object.keys(headers).length === 0) return save(address, name);
-  const response = await fetch(address, { headers });
-  if (response.status === 401) dispatchEvent(new Event("weft-denied"));
+  const response = await fetchSigned(address);
+  if (!response) return save(address, name);
   if (!response.ok) throw { status: response.status, text: await response.text() };
   saveBlob(await response.blob(), name);
 }

@@ -57,7 +57,7 @@ export function Diff({ value }: { value: unknown }) {
         <span className="num text-ok">+{added}</span>
         <span className="num text-danger">−{removed}</span>
       </div>
-      <div tabIndex={0} role="region" aria-label="Changes" className="max-h-96 overflow-auto py-1 font-mono text-[13px]">
+      <div tabIndex={0} role="group" aria-label="Changes" className="max-h-96 overflow-auto py-1 font-mono text-[13px]">
         {list.map((l, i) => (
           <div key={i} className={`flex w-max min-w-full px-3 ${looks[l.kind]}`}>
             <span aria-hidden className="w-5 shrink-0 text-muted select-none">{marks[l.kind]}</span>
