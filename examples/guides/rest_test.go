@@ -35,7 +35,7 @@ import (
 )
 
 var _ = []any{
-	theme, frames, productTool, evalTarget, evalMain, askInFlow, flowAsNode, embedder, counter, order, transport, byName, telemetry,
+	theme, frames, german, productTool, evalTarget, evalMain, askInFlow, flowAsNode, embedder, counter, order, transport, byName, telemetry,
 	mcpServer, serve, replicas, route, beside, studio, nodeLogs, costs, supabase, sessions, retention, reindex,
 }
 
@@ -53,6 +53,21 @@ func frames() ui.Chat {
 		Frames: []string{"https://www.example.com"},
 		// docs:end
 	}
+}
+
+func german() ui.Chat {
+	// docs:begin german
+	return ui.Chat{
+		Language: "de",
+		Title:    "Kontor",
+		Texts: map[string]string{
+			"New chat":     "Neues Gespräch",
+			"Send":         "Senden",
+			"Approve":      "Freigeben",
+			"{count} rows": "{count} Zeilen",
+		},
+	}
+	// docs:end
 }
 
 func productTool() tools.Tool {

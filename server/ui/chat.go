@@ -26,6 +26,14 @@ type Chat struct {
 	Suggestions []string
 	// Placeholder is the text in the empty field for messages.
 	Placeholder string
+	// Language is the language of the page as a tag of BCP 47, such as "de" or "ar". It is the language of the
+	// document, decides whether it is written from right to left, and by it the page writes days and numbers. Empty
+	// means "en", with days and numbers as the browser writes them.
+	Language string
+	// Texts are the words for texts of the page in another language, by the English text: {"Send": "Senden"}.
+	// [ChatTexts] returns the English texts; those that Texts lacks stay English. The errors of the server are not
+	// among them.
+	Texts map[string]string
 	// Tools are the tools of the graph. The page shows their titles instead of their names,
 	// shows each result in the form that [tools.Annotations].Result declares, and makes forms of
 	// their schemas. Everyone who can open the page can read these texts.
@@ -75,7 +83,7 @@ type Chat struct {
 
 // Handler returns the page. Serve it under a path that ends with a slash, behind
 // [http.StripPrefix]. The API of the server must be at the parent of that path. It returns an
-// error if Theme has an unknown variable, or a tool, an address or an origin is invalid.
+// error if Theme has an unknown variable, Texts an unknown text, or a tool, an address or an origin is invalid.
 func (c Chat) Handler() (http.Handler, error) {
 	for _, address := range []string{c.Script, c.Upload, c.Memory, c.Login} {
 		if u, err := url.Parse(address); err != nil || u.Scheme != "" && u.Scheme != "https" && u.Scheme != "http" {
@@ -96,6 +104,12 @@ func (c Chat) Handler() (http.Handler, error) {
 			return nil, fmt.Errorf("ui: Chat.Frames has %q, which is no origin; give the scheme and the host, such as https://www.example.com", origin)
 		}
 	}
+	if c.Language != "" && !languageTag.MatchString(c.Language) {
+		return nil, fmt.Errorf("ui: Chat.Language is %q; give a tag such as de or pt-BR", c.Language)
+	}
+	if err := checkTexts(c.Texts); err != nil {
+		return nil, err
+	}
 	infos, err := toolInfos(c.Tools)
 	if err != nil {
 		return nil, err
@@ -105,7 +119,7 @@ func (c Chat) Handler() (http.Handler, error) {
 		title = "Chat"
 	}
 	set := settings{
-		Assistant: c.Assistant, Messages: c.Messages, Title: title, Greeting: c.Greeting, Suggestions: c.Suggestions, Placeholder: c.Placeholder,
+		Assistant: c.Assistant, Messages: c.Messages, Title: title, Language: c.Language, Texts: c.Texts, Greeting: c.Greeting, Suggestions: c.Suggestions, Placeholder: c.Placeholder,
 		Login: c.Login, SignIn: c.SignIn, Attach: c.Attach, Upload: c.Upload, Accept: c.Accept, Memory: c.Memory, Tools: infos,
 	}
 	p, err := newPage("chat.html", set, chatShell(&set), c.Script, c.Theme)

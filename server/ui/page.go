@@ -28,6 +28,8 @@ type settings struct {
 	Assistant   string              `json:"assistant,omitempty"`
 	Messages    string              `json:"messages,omitempty"`
 	Title       string              `json:"title,omitempty"`
+	Language    string              `json:"language,omitempty"`
+	Texts       map[string]string   `json:"texts,omitempty"`
 	Greeting    string              `json:"greeting,omitempty"`
 	Suggestions []string            `json:"suggestions,omitempty"`
 	Placeholder string              `json:"placeholder,omitempty"`
@@ -79,6 +81,12 @@ func newPage(file string, s settings, shell, script string, theme map[string]str
 		text = title.ReplaceAllLiteral(text, []byte("<title>"+html.EscapeString(s.Title)+"</title>"))
 	}
 	text = bytes.Replace(text, []byte(`<div id="root"></div>`), []byte(`<div id="root">`+shell+`</div>`), 1)
+	if s.Language != "" {
+		text = bytes.Replace(text, []byte(`<html lang="en">`), []byte(`<html lang="`+s.Language+`" dir="`+directionOf(s.Language)+`">`), 1)
+	}
+	if words, ok := s.Texts[noScript]; ok {
+		text = bytes.Replace(text, []byte("<noscript>"+noScript), []byte("<noscript>"+html.EscapeString(words)), 1)
+	}
 	head := ""
 	if len(theme) > 0 {
 		head += `<link rel="stylesheet" href="./app-theme.css">` // after the tokens that it replaces
@@ -90,6 +98,9 @@ func newPage(file string, s settings, shell, script string, theme map[string]str
 	css, err := themeSheet(theme)
 	return &page{html: text, theme: css}, err
 }
+
+// noScript is the only text of the built page.
+const noScript = "This page needs JavaScript."
 
 var (
 	title      = regexp.MustCompile(`<title>[^<]*</title>`)

@@ -128,6 +128,28 @@ func TestOnlyNamedOriginsShowThePageInAFrame(t *testing.T) {
 	}
 }
 
+// The page speaks the language of the application.
+func TestThePageHasALanguageAndTexts(t *testing.T) {
+	t.Parallel()
+	for language, dir := range map[string]string{"de": "ltr", "pt-BR": "ltr", "ar": "rtl", "he-IL": "rtl", "az-Arab": "rtl", "ks-Deva": "ltr"} {
+		text := textOf(t, served(t, pageOf(t, Chat{Language: language}), "/"))
+		assert.Contains(t, text, `<html lang="`+language+`" dir="`+dir+`">`)
+	}
+	text := textOf(t, served(t, pageOf(t, Chat{Language: "de", Texts: map[string]string{"Send": "Senden", noScript: "Ohne JavaScript geht es <nicht>."}}), "/"))
+	assert.Contains(t, text, `"texts":{"Send":"Senden"`)
+	assert.Contains(t, text, "<noscript>Ohne JavaScript geht es &lt;nicht&gt;.</noscript>")
+	assert.Contains(t, textOf(t, served(t, pageOf(t, Chat{}), "/")), `<html lang="en">`)
+	assert.Contains(t, ChatTexts(), "{count} rows")
+	for want, c := range map[string]Chat{
+		"which is no text of the page":         {Texts: map[string]string{"Sned": "Senden"}},
+		"has {n}, and this text has no such v": {Texts: map[string]string{"{count} rows": "{n} Zeilen"}},
+		`Chat.Language is "de\"><script>"`:     {Language: `de"><script>`},
+	} {
+		_, err := c.Handler()
+		require.ErrorContains(t, err, want)
+	}
+}
+
 func TestFilesAreCompressedOnlyForThoseWhoReadThat(t *testing.T) {
 	t.Parallel()
 	h := pageOf(t, Chat{})

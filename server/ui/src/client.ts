@@ -1,6 +1,7 @@
 import { Client } from "@langchain/langgraph-sdk/client";
 import { config } from "./config";
 import { exactFetch } from "./exact";
+import { tr } from "./texts";
 
 type Credentials = Record<string, string>;
 
@@ -115,6 +116,6 @@ export function messageOf(error: unknown): string {
     }
     if (e.text.length < 300 && !e.text.includes("<")) return e.text;
   }
-  if (e?.status) return `The server answered with status ${e.status}.`;
-  return "The server cannot be reached.";
+  if (e?.status) return tr("The server answered with status {status}.", { status: e.status });
+  return tr("The server cannot be reached.");
 }

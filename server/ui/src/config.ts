@@ -43,6 +43,10 @@ export type Config = {
   /** The channel of messages of the graph, unless it is "messages". */
   messages?: string;
   title?: string;
+  /** The language of the page, as a tag of BCP 47. */
+  language?: string;
+  /** The words of the application for texts of the page, by the English text. */
+  texts?: Record<string, string>;
   greeting?: string;
   suggestions?: string[];
   placeholder?: string;

@@ -3,6 +3,7 @@ import { createRoot } from "react-dom/client";
 import "./app.css";
 import { Boundary } from "./parts/Boundary";
 import { Toasts } from "./parts/Toast";
+import { tr } from "./texts";
 
 /** start shows a page. */
 export function start(page: ReactNode) {
@@ -10,7 +11,7 @@ export function start(page: ReactNode) {
   if (!root) throw new Error("the page has no element with the id root");
   createRoot(root).render(
     <StrictMode>
-      <Boundary what="The page">{page}</Boundary>
+      <Boundary what={tr("The page")}>{page}</Boundary>
       <Toasts />
     </StrictMode>,
   );

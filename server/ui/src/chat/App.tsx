@@ -15,6 +15,7 @@ import { Sidebar } from "./Sidebar";
 import { threads } from "./threads";
 import type { Source } from "./Turns";
 import { filesOf, leaveNew, uploadsOf } from "./uploads";
+import { tr } from "../texts";
 
 /** useSession returns the session of a thread, and closes it when another one is shown. */
 function useSession(thread: string | undefined): Session | undefined {
@@ -67,20 +68,20 @@ export function App() {
       leaveNew(next.thread);
       navigate(`#/${next.thread}`);
     } catch (error) {
-      setFailed(`The message was not sent. ${messageOf(error)}`);
+      setFailed(tr("The message was not sent. {reason}", { reason: messageOf(error) }));
       throw error;
     }
   };
 
   const send = async (content: string | Block[]) => {
-    if (!session) throw new Error("The conversation is not there yet.");
+    if (!session) throw new Error(tr("The conversation is not there yet."));
     setFailed(undefined);
     try {
       const sent = uploads.view();
       await session.send({ content, files: filesOf(sent) });
       uploads.drop(sent);
     } catch (error) {
-      setFailed(`The message was not sent. ${messageOf(error)}`);
+      setFailed(tr("The message was not sent. {reason}", { reason: messageOf(error) }));
       throw error;
     }
   };
@@ -96,9 +97,9 @@ export function App() {
       )}
       <div className="flex min-w-0 flex-1 flex-col">
         <header className="flex h-13 shrink-0 items-center gap-1 border-b px-2 lg:hidden">
-          <IconButton label="Open the sidebar" className="size-10!" onClick={() => setDrawer(true)}><MenuIcon size={20} /></IconButton>
+          <IconButton label={tr("Open the sidebar")} className="size-10!" onClick={() => setDrawer(true)}><MenuIcon size={20} /></IconButton>
           <span dir="auto" aria-hidden className="min-w-0 flex-1 truncate text-center text-sm font-medium">{thread ? title : ""}</span>
-          <IconButton label="New chat" className="size-10!" onClick={() => navigate("#/")}><SquarePen size={18} /></IconButton>
+          <IconButton label={tr("New chat")} className="size-10!" onClick={() => navigate("#/")}><SquarePen size={18} /></IconButton>
         </header>
         <main className="flex min-h-0 flex-1 flex-col">
           {thread && <h1 className="sr-only">{title}</h1>}
@@ -129,10 +130,10 @@ function Sources({ list, index, onClose }: { list: Source[]; index: number; onCl
     at.current?.querySelector("a")?.focus();
   }, [index, list]);
   return (
-    <aside aria-label="Sources" onKeyDown={(e) => e.key === "Escape" && onClose()} className="animate-rise fixed inset-x-0 bottom-0 z-30 flex max-h-[60dvh] flex-col rounded-t-card border bg-raised shadow-float lg:static lg:max-h-none lg:w-[320px] lg:shrink-0 lg:rounded-none lg:border-y-0 lg:border-e-0 lg:bg-surface lg:shadow-none">
+    <aside aria-label={tr("Sources")} onKeyDown={(e) => e.key === "Escape" && onClose()} className="animate-rise fixed inset-x-0 bottom-0 z-30 flex max-h-[60dvh] flex-col rounded-t-card border bg-raised shadow-float lg:static lg:max-h-none lg:w-[320px] lg:shrink-0 lg:rounded-none lg:border-y-0 lg:border-e-0 lg:bg-surface lg:shadow-none">
       <div className="flex items-center px-4 py-2.5">
-        <h2 className="flex-1 text-sm font-semibold">Sources</h2>
-        <IconButton label="Close the sources" onClick={onClose}><X size={17} /></IconButton>
+        <h2 className="flex-1 text-sm font-semibold">{tr("Sources")}</h2>
+        <IconButton label={tr("Close the sources")} onClick={onClose}><X size={17} /></IconButton>
       </div>
       <ol className="min-h-0 flex-1 space-y-2 overflow-y-auto px-3 pb-4">
         {list.map((s, i) => (

@@ -5,6 +5,7 @@ import { IconButton } from "../parts/Button";
 import { FileChip, UploadChip, useUploads } from "./Attachments";
 import type { Block } from "./messages";
 import { takes, type Uploads } from "./uploads";
+import { tr } from "../texts";
 
 type Attachment = { name: string; block: Block; preview?: string };
 
@@ -31,18 +32,18 @@ export function keepDraft(thread: string, text: string) {
 }
 
 async function attach(file: File): Promise<Attachment> {
-  if (file.size > maxFile) throw new Error(`${file.name} is larger than 5 MB.`);
+  if (file.size > maxFile) throw new Error(tr("{name} is larger than 5 MB.", { name: file.name }));
   if (file.type.startsWith("image/")) {
     const url = await new Promise<string>((done, fail) => {
       const reader = new FileReader();
       reader.onload = () => done(String(reader.result));
-      reader.onerror = () => fail(reader.error ?? new Error(`${file.name} cannot be read.`));
+      reader.onerror = () => fail(reader.error ?? new Error(tr("{name} cannot be read.", { name: file.name })));
       reader.readAsDataURL(file);
     });
     return { name: file.name, preview: url, block: { type: "image_url", image_url: { url } } };
   }
   const text = await file.text();
-  if (text.includes("\u0000")) throw new Error(`${file.name} is neither an image nor a text.`);
+  if (text.includes("\u0000")) throw new Error(tr("{name} is neither an image nor a text.", { name: file.name }));
   return { name: file.name, block: { type: "text", text: `\n\n${file.name}:\n\`\`\`\n${text}\n\`\`\`` } };
 }
 
@@ -106,7 +107,7 @@ export function Composer({ thread, running, uploads, onFile, onSend, onStop, onT
     for (const f of [...list]) { // the list of a field is emptied meanwhile
       try {
         if (config.upload && !(config.attach && f.type.startsWith("image/"))) {
-          if (!takes(f)) throw new Error(`${f.name} cannot be attached. These files can: ${config.accept}.`);
+          if (!takes(f)) throw new Error(tr("{name} cannot be attached. These files can: {types}.", { name: f.name, types: config.accept ?? "" }));
           onFile(f);
           continue;
         }
@@ -128,7 +129,7 @@ export function Composer({ thread, running, uploads, onFile, onSend, onStop, onT
         void send();
       }}
       onDragOver={(e) => {
-        if (!attaches || !e.dataTransfer.types.includes("Files")) return;
+        if (!attaches || !e.dataTransfer.types.includes(tr("Files"))) return;
         e.preventDefault();
         setOver(true);
       }}
@@ -143,12 +144,12 @@ export function Composer({ thread, running, uploads, onFile, onSend, onStop, onT
     >
       {(failed || problem) && <p role="alert" className="px-4 pt-3 text-sm text-danger">{problem ?? failed}</p>}
       {files.length + uploaded.length > 0 && (
-        <ul aria-label="Attached files" className="flex flex-wrap gap-2 px-3 pt-3">
+        <ul aria-label={tr("Attached files")} className="flex flex-wrap gap-2 px-3 pt-3">
           {uploaded.map((u) => <li key={u.key}><UploadChip uploads={uploads} upload={u} /></li>)}
           {files.map((f, i) => (
             <li key={i}>
               <FileChip name={f.name} preview={f.preview}>
-                <IconButton label={`Remove ${f.name}`} className="size-7!" onClick={() => setFiles(files.filter((_, j) => j !== i))}><X size={15} /></IconButton>
+                <IconButton label={tr("Remove {name}", { name: f.name })} className="size-7!" onClick={() => setFiles(files.filter((_, j) => j !== i))}><X size={15} /></IconButton>
               </FileChip>
             </li>
           ))}
@@ -156,11 +157,11 @@ export function Composer({ thread, running, uploads, onFile, onSend, onStop, onT
       )}
       <textarea
         ref={area}
-        aria-label="Message"
+        aria-label={tr("Message")}
         rows={1}
         dir="auto"
         value={text}
-        placeholder={config.placeholder ?? "Write a message"}
+        placeholder={config.placeholder ?? tr("Write a message")}
         onChange={(e) => change(e.target.value)}
         onPaste={(e) => {
           if (attaches && e.clipboardData.files.length) {
@@ -179,14 +180,14 @@ export function Composer({ thread, running, uploads, onFile, onSend, onStop, onT
       <div className="flex items-center gap-1 px-2 pb-2">
         {attaches && (
           <>
-            <input ref={picker} type="file" multiple accept={accept} hidden tabIndex={-1} aria-label="Files" onChange={(e) => { void add(e.target.files ?? []); e.target.value = ""; }} />
-            <IconButton label="Attach files" onClick={() => picker.current?.click()}><Paperclip size={18} /></IconButton>
+            <input ref={picker} type="file" multiple accept={accept} hidden tabIndex={-1} aria-label={tr("Files")} onChange={(e) => { void add(e.target.files ?? []); e.target.value = ""; }} />
+            <IconButton label={tr("Attach files")} onClick={() => picker.current?.click()}><Paperclip size={18} /></IconButton>
           </>
         )}
         <span className="flex-1" />
-        {running && <IconButton label="Stop" kind="plain" className="rounded-full! size-9!" onClick={onStop}><Square size={13} fill="currentColor" /></IconButton>}
+        {running && <IconButton label={tr("Stop")} kind="plain" className="rounded-full! size-9!" onClick={onStop}><Square size={13} fill="currentColor" /></IconButton>}
         {(!running || can) && (
-          <button type="submit" aria-label={running ? "Send when the answer is there" : "Send"} disabled={!can} className="grid size-9 place-items-center rounded-full bg-accent text-on-accent transition-opacity duration-150 hover:brightness-110 disabled:bg-line disabled:text-muted">
+          <button type="submit" aria-label={running ? tr("Send when the answer is there") : tr("Send")} disabled={!can} className="grid size-9 place-items-center rounded-full bg-accent text-on-accent transition-opacity duration-150 hover:brightness-110 disabled:bg-line disabled:text-muted">
             <ArrowUp size={19} aria-hidden />
           </button>
         )}

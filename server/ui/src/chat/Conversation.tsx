@@ -19,6 +19,7 @@ import type { Block } from "./messages";
 import type { Session, View } from "./session";
 import { AssistantTurn, HumanTurn, type OnDocument, type Source } from "./Turns";
 import type { Uploads } from "./uploads";
+import { tr } from "../texts";
 
 type Sending = { onSend: (content: string | Block[]) => Promise<void>; failed?: string; uploads: Uploads; onFile: (file: File) => void };
 
@@ -56,9 +57,9 @@ export function Conversation({ session, failed, uploads, onFile, onSend, onSourc
   if (view.phase === "missing" || view.phase === "failed")
     return (
       <div className="m-auto max-w-md px-6 text-center">
-        <h2 className="text-lg font-semibold">{view.phase === "missing" ? "There is no such conversation" : "The conversation cannot be shown"}</h2>
-        <p className="mt-1 mb-5 text-muted">{view.phase === "missing" ? "It was deleted, or it belongs to somebody else." : view.reason}</p>
-        <Button kind="primary" onClick={() => navigate("#/")}>New chat</Button>
+        <h2 className="text-lg font-semibold">{view.phase === "missing" ? tr("There is no such conversation") : tr("The conversation cannot be shown")}</h2>
+        <p className="mt-1 mb-5 text-muted">{view.phase === "missing" ? tr("It was deleted, or it belongs to somebody else.") : view.reason}</p>
+        <Button kind="primary" onClick={() => navigate("#/")}>{tr("New chat")}</Button>
       </div>
     );
   return (
@@ -67,7 +68,7 @@ export function Conversation({ session, failed, uploads, onFile, onSend, onSourc
         <Messages session={session} view={view} onSource={onSource} onDocument={panel.open} />
         <div className="mx-auto w-full max-w-[792px] px-4 pb-3 sm:pb-4">
           <Notices view={view} session={session} />
-          <Composer thread={session.thread} running={view.running} uploads={uploads} onFile={onFile} onSend={onSend} onStop={() => void session.stop().catch((e: unknown) => toast(`The run was not stopped. ${messageOf(e)}`))} onType={() => session.types()} failed={failed} />
+          <Composer thread={session.thread} running={view.running} uploads={uploads} onFile={onFile} onSend={onSend} onStop={() => void session.stop().catch((e: unknown) => toast(tr("The run was not stopped. {reason}", { reason: messageOf(e) })))} onType={() => session.types()} failed={failed} />
         </div>
       </div>
       {panel.shown && <DocumentPanel key={panel.shown.document.url} {...panel.shown} onClose={panel.close} />}
@@ -109,24 +110,24 @@ function Notices({ view, session }: { view: View; session: Session }) {
       {view.connection !== "online" && view.phase === "ready" && (
         <p role="status" className="flex items-center gap-2 rounded-control border bg-surface px-3 py-1.5 text-warn">
           <CloudOff size={16} aria-hidden />
-          {view.connection === "offline" ? "You are offline. The answer goes on, and comes when you are back." : "The connection broke. Reconnecting…"}
+          {view.connection === "offline" ? tr("You are offline. The answer goes on, and comes when you are back.") : tr("The connection broke. Reconnecting…")}
         </p>
       )}
-      {view.old && <p role="status" className="text-center text-xs text-muted">An earlier branch. The next message continues it.</p>}
-      {view.typing && <p role="status" className="text-center text-xs text-muted">You are typing in another tab.</p>}
-      <span className="sr-only" role="status">{view.running ? "The assistant is answering." : view.interrupts.length ? "The assistant asks a question." : ""}</span>
+      {view.old && <p role="status" className="text-center text-xs text-muted">{tr("An earlier branch. The next message continues it.")}</p>}
+      {view.typing && <p role="status" className="text-center text-xs text-muted">{tr("You are typing in another tab.")}</p>}
+      <span className="sr-only" role="status">{view.running ? tr("The assistant is answering.") : view.interrupts.length ? tr("The assistant asks a question.") : ""}</span>
       {view.error && !view.running && (
         <div role="alert" className="animate-rise flex flex-wrap items-center gap-x-3 gap-y-2 rounded-card border border-danger/50 bg-raised px-4 py-2.5">
           <Status state="failed" />
           <span className="min-w-0 flex-1 break-words">{view.error}</span>
-          <Button onClick={() => void session.retry().catch((e: unknown) => toast(messageOf(e)))} icon={<RotateCcw size={15} />}>Try again</Button>
+          <Button onClick={() => void session.retry().catch((e: unknown) => toast(messageOf(e)))} icon={<RotateCcw size={15} />}>{tr("Try again")}</Button>
         </div>
       )}
       {config.memory && view.phase === "ready" && <Remembered running={view.running} />}
       {view.stopped && !view.error && (
         <div className="flex items-center gap-3 px-1">
-          <Status state="stopped" word="stopped by you" />
-          <button type="button" className="rounded-sm text-accent underline underline-offset-2" onClick={() => void session.retry().catch((e: unknown) => toast(messageOf(e)))}>Continue</button>
+          <Status state="stopped" word={tr("stopped by you")} />
+          <button type="button" className="rounded-sm text-accent underline underline-offset-2" onClick={() => void session.retry().catch((e: unknown) => toast(messageOf(e)))}>{tr("Continue")}</button>
         </div>
       )}
     </div>
@@ -179,14 +180,14 @@ function Messages({ session, view, onSource, onDocument }: { session: Session; v
   };
 
   if (view.phase === "loading")
-    return <div className="mx-auto w-full max-w-[792px] flex-1 space-y-8 px-4 py-8"><Skeleton lines={2} label="Loading the conversation" /><Skeleton lines={4} /></div>;
+    return <div className="mx-auto w-full max-w-[792px] flex-1 space-y-8 px-4 py-8"><Skeleton lines={2} label={tr("Loading the conversation")} /><Skeleton lines={4} /></div>;
 
   return (
     <div className="relative min-h-0 flex-1">
       <div
         ref={box}
         role="region"
-        aria-label="Conversation"
+        aria-label={tr("Conversation")}
         tabIndex={0}
         onScroll={scrolled}
         onWheel={(e) => e.deltaY < 0 && (pinned.current = false)}
@@ -198,8 +199,8 @@ function Messages({ session, view, onSource, onDocument }: { session: Session; v
               const turn = turns[v.index];
               return (
                 <article key={v.key} data-index={v.index} ref={virtual.measureElement} aria-labelledby={`speaker-${v.index}`} aria-posinset={v.index + 1} aria-setsize={count} className={v.index ? "pt-5" : ""}>
-                  <h2 id={`speaker-${v.index}`} className="sr-only">{turn?.kind === "human" ? "You" : "Assistant"}</h2>
-                  <Boundary what="This message">
+                  <h2 id={`speaker-${v.index}`} className="sr-only">{turn?.kind === "human" ? tr("You") : tr("Assistant")}</h2>
+                  <Boundary what={tr("This message")}>
                     {!turn ? <Tail view={view} session={session} />
                       : turn.kind === "human" ? <HumanTurn turn={turn} session={session} busy={view.running} choice={branches?.edits.get(turn.id)} onDocument={onDocument} />
                       : <AssistantTurn turn={turn} session={session} busy={view.running} work={view.work} choice={turn.after ? branches?.answers.get(turn.after) : undefined} onSource={onSource} onDocument={onDocument} />}
@@ -211,7 +212,7 @@ function Messages({ session, view, onSource, onDocument }: { session: Session; v
         </div>
       </div>
       {away && (
-        <IconButton label="To the end" kind="plain" className="absolute! start-1/2 bottom-3 -translate-x-1/2 rounded-full! shadow-float rtl:translate-x-1/2" onClick={() => { pinned.current = true; toEnd(); }}>
+        <IconButton label={tr("To the end")} kind="plain" className="absolute! start-1/2 bottom-3 -translate-x-1/2 rounded-full! shadow-float rtl:translate-x-1/2" onClick={() => { pinned.current = true; toEnd(); }}>
           <ArrowDown size={17} />
         </IconButton>
       )}
@@ -222,9 +223,9 @@ function Messages({ session, view, onSource, onDocument }: { session: Session; v
 function Tail({ view, session }: { view: View; session: Session }) {
   return (
     <div className="space-y-3">
-      {view.interrupts.length > 1 && <p className="text-sm text-muted">{view.interrupts.length} questions are open. The assistant goes on when all are answered.</p>}
+      {view.interrupts.length > 1 && <p className="text-sm text-muted">{tr("{count} questions are open. The assistant goes on when all are answered.", { count: view.interrupts.length })}</p>}
       {view.interrupts.map((q) => <QuestionCard key={`${q.id}${problemOf(q.value)}`} question={q} busy={view.old} onAnswer={(v) => session.answer(q.id, v)} />)}
-      {view.pending && view.interrupts.length === 0 && <div className="w-full max-w-md"><Skeleton lines={2} label="The answer is coming" /></div>}
+      {view.pending && view.interrupts.length === 0 && <div className="w-full max-w-md"><Skeleton lines={2} label={tr("The answer is coming")} /></div>}
     </div>
   );
 }

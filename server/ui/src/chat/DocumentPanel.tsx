@@ -6,6 +6,7 @@ import { escaped } from "../escape";
 import { IconButton } from "../parts/Button";
 import { Skeleton } from "../parts/Skeleton";
 import type { Document, Lines } from "./citations";
+import { tr } from "../texts";
 
 /** Focus is what a person has opened: a document, and lines of it. The time differs for each click. */
 export type Focus = { document: Document; lines?: Lines; time: number };
@@ -25,7 +26,7 @@ export function useWide(): boolean {
 // A text comes from this origin only: the request carries the credentials of the page.
 async function load(address: string, signal: AbortSignal): Promise<string[]> {
   const url = new URL(address, location.href);
-  if (url.origin !== location.origin || !url.protocol.startsWith("http")) throw { text: "The document is not of this server." };
+  if (url.origin !== location.origin || !url.protocol.startsWith("http")) throw { text: tr("The document is not of this server.") };
   const response = await signed((headers) => fetch(url, { headers, redirect: "error", signal }));
   const text = await response.text();
   if (!response.ok) throw { status: response.status, text };
@@ -50,17 +51,17 @@ export function DocumentPanel({ document, focus, marks, onClose }: Props) {
   const name = escaped(document.name);
   return (
     <aside
-      ref={panel} tabIndex={-1} aria-label={`Document ${name}`} onKeyDown={(e) => e.key === "Escape" && onClose()}
+      ref={panel} tabIndex={-1} aria-label={tr("Document {name}", { name })} onKeyDown={(e) => e.key === "Escape" && onClose()}
       className="fixed inset-x-0 bottom-0 z-30 flex h-[62dvh] flex-col rounded-t-card border bg-raised shadow-float outline-none max-lg:animate-rise lg:static lg:h-auto lg:w-[46%] lg:max-w-[760px] lg:shrink-0 lg:rounded-none lg:border-y-0 lg:border-e-0 lg:bg-surface lg:shadow-none"
     >
       <div className="flex h-13 shrink-0 items-center gap-2 border-b ps-4 pe-2">
         <h2 dir="auto" className="min-w-0 flex-1 truncate text-sm font-semibold">{name}</h2>
-        {lines && <span className="num shrink-0 text-xs text-muted">{lines.length === 1 ? "1 line" : `${lines.length} lines`}</span>}
-        <IconButton label="Close the document" onClick={onClose}><X size={17} /></IconButton>
+        {lines && <span className="num shrink-0 text-xs text-muted">{lines.length === 1 ? tr("1 line") : tr("{count} lines", { count: lines.length })}</span>}
+        <IconButton label={tr("Close the document")} onClick={onClose}><X size={17} /></IconButton>
       </div>
       {problem ? <p role="alert" className="px-4 py-3 text-sm text-danger">{problem}</p>
         : lines ? <Text lines={lines} focus={focus} marks={marks} />
-        : <div className="p-4"><Skeleton lines={8} label="Loading the document" /></div>}
+        : <div className="p-4"><Skeleton lines={8} label={tr("Loading the document")} /></div>}
     </aside>
   );
 }
@@ -80,7 +81,7 @@ function Text({ lines, focus, marks }: { lines: string[]; focus?: Focus; marks: 
   }, [marks, lines]);
   const items = virtual.getVirtualItems();
   return (
-    <div ref={box} role="region" aria-label="Text of the document" tabIndex={0} className="min-h-0 flex-1 overflow-y-auto overscroll-contain outline-offset-[-2px]">
+    <div ref={box} role="region" aria-label={tr("Text of the document")} tabIndex={0} className="min-h-0 flex-1 overflow-y-auto overscroll-contain outline-offset-[-2px]">
       <div className="relative" style={{ height: virtual.getTotalSize() }}>
         <div className="absolute inset-x-0 top-0" style={{ transform: `translateY(${items[0]?.start ?? 0}px)` }}>
           {items.map((v) => {

@@ -6,18 +6,19 @@ import { Dialog } from "../parts/Dialog";
 import { visible } from "../parts/Question";
 import { toast } from "../parts/Toast";
 import { type Fact, memories } from "./memories";
+import { tr } from "../texts";
 
 const useMemories = () => useSyncExternalStore(memories.subscribe, memories.view);
 
 function forget(id?: string) {
-  void memories.forget(id).catch((e: unknown) => toast(`It was not forgotten. ${messageOf(e)}`));
+  void memories.forget(id).catch((e: unknown) => toast(tr("It was not forgotten. {reason}", { reason: messageOf(e) })));
 }
 
 function Row({ fact }: { fact: Fact }) {
   return (
     <li className="flex items-start gap-2 py-1.5">
       <span dir="auto" className="min-w-0 flex-1 pt-1 break-words">{visible(fact.content)}</span>
-      <IconButton label={`Forget: ${visible(fact.content)}`} className="shrink-0" onClick={() => forget(fact.id)}><Trash2 size={15} /></IconButton>
+      <IconButton label={tr("Forget: {fact}", { fact: visible(fact.content) })} className="shrink-0" onClick={() => forget(fact.id)}><Trash2 size={15} /></IconButton>
     </li>
   );
 }
@@ -28,14 +29,14 @@ export function MemoryDialog({ onClose }: { onClose: () => void }) {
   const [sure, setSure] = useState(false);
   useEffect(() => void memories.load(), []);
   return (
-    <Dialog title="What is remembered about you" onClose={onClose}>
+    <Dialog title={tr("What is remembered about you")} onClose={onClose}>
       {error && <p role="alert" className="mb-2 text-sm text-danger">{error}</p>}
-      {facts.length === 0 && !error && <p className="text-sm text-muted">Nothing yet.</p>}
+      {facts.length === 0 && !error && <p className="text-sm text-muted">{tr("Nothing yet.")}</p>}
       <ul className="max-h-[50dvh] divide-y overflow-y-auto text-sm">{facts.map((f) => <Row key={f.id} fact={f} />)}</ul>
       {facts.length > 0 && (
         <div className="mt-4 flex flex-wrap items-center justify-end gap-3">
-          <span className="flex-1 text-xs text-muted">Conversations still have the words, until you delete them.</span>
-          <Button kind="danger" onClick={() => { if (sure) forget(); setSure(!sure); }}>{sure ? "Yes, forget everything" : "Forget everything"}</Button>
+          <span className="flex-1 text-xs text-muted">{tr("Conversations still have the words, until you delete them.")}</span>
+          <Button kind="danger" onClick={() => { if (sure) forget(); setSure(!sure); }}>{sure ? tr("Yes, forget everything") : tr("Forget everything")}</Button>
         </div>
       )}
     </Dialog>
@@ -55,8 +56,8 @@ export function Remembered({ running }: { running: boolean }) {
   }, [running]);
   if (running || fresh.length === 0) return null;
   return (
-    <section role="status" aria-label="Remembered" className="animate-rise rounded-card border bg-raised px-4 py-2">
-      <h2 className="flex items-center gap-2 text-xs font-medium text-muted"><Brain size={14} aria-hidden className="text-accent" /> Remembered</h2>
+    <section role="status" aria-label={tr("Remembered")} className="animate-rise rounded-card border bg-raised px-4 py-2">
+      <h2 className="flex items-center gap-2 text-xs font-medium text-muted"><Brain size={14} aria-hidden className="text-accent" /> {tr("Remembered")}</h2>
       <ul>{fresh.map((f) => <Row key={f.id} fact={f} />)}</ul>
     </section>
   );

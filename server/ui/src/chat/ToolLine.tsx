@@ -9,6 +9,7 @@ import { Status } from "../parts/Status";
 import { duration } from "../parts/Time";
 import { imageOf, textOfContent, type Use, type Work } from "./messages";
 import { Picture } from "../parts/Markdown";
+import { tr } from "../texts";
 
 /** titleOf returns the words for a tool. */
 export function titleOf(name: string): string {
@@ -46,22 +47,22 @@ export const ToolLine = memo(function ToolLine({ use, work }: Props) {
           <span className="ms-auto flex shrink-0 items-center"><Status state={state} word={progress?.message} /></span>
           <ChevronRight size={15} aria-hidden className={`shrink-0 text-muted transition-transform duration-150 rtl:-scale-x-100 ${open ? "rotate-90" : ""}`} />
         </button>
-        {progress?.total ? <progress aria-label={`Progress of ${titleOf(call.name)}`} className="mx-2 h-1 w-[calc(100%-16px)] accent-(--accent)" value={progress.done ?? 0} max={progress.total} /> : null}
+        {progress?.total ? <progress aria-label={tr("Progress of {tool}", { tool: titleOf(call.name) })} className="mx-2 h-1 w-[calc(100%-16px)] accent-(--accent)" value={progress.done ?? 0} max={progress.total} /> : null}
         {open && (
           <div className="space-y-3 border-t px-3.5 py-3">
             <Arguments value={call.args ?? {}} schema={tool?.schema} />
             {result !== undefined && !card && (
               <div className="border-t pt-3">
-                <div className="mb-1 text-xs text-muted">{state === "failed" ? "Error" : state === "rejected" ? "Rejected" : "Result"}</div>
+                <div className="mb-1 text-xs text-muted">{state === "failed" ? tr("Error") : state === "rejected" ? tr("Rejected") : tr("Result")}</div>
                 <Card value={value} />
               </div>
             )}
-            {state === "superseded" && <p className="text-sm text-muted">The conversation went on before this call was answered. It was not made.</p>}
+            {state === "superseded" && <p className="text-sm text-muted">{tr("The conversation went on before this call was answered. It was not made.")}</p>}
           </div>
         )}
       </div>
       {card && <Card type={tool?.result} value={value} />}
-      {images.map((src, i) => <Picture key={i} src={src} alt={`Result of ${titleOf(call.name)}`} />)}
+      {images.map((src, i) => <Picture key={i} src={src} alt={tr("Result of {tool}", { tool: titleOf(call.name) })} />)}
     </div>
   );
 }, (a, b) => a.work === b.work && a.use.state === b.use.state && a.use.answer === b.use.answer && JSON.stringify(a.use.call) === JSON.stringify(b.use.call));

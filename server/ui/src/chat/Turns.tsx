@@ -16,18 +16,20 @@ import { type Document, type Lines, linesOf, withLinks } from "./citations";
 import { filesOf, imageOf, type Piece, textOfContent, type Turn, type Work } from "./messages";
 import type { Session } from "./session";
 import { ToolLine } from "./ToolLine";
+import { tr } from "../texts";
 
 export type Source = { title: string; url: string; snippet?: string };
 
-function Versions({ choice, onChoose, what }: { choice?: Choice; onChoose: (checkpoint: string) => void; what: string }) {
+function Versions({ choice, onChoose, what }: { choice?: Choice; onChoose: (checkpoint: string) => void; what: "message" | "answer" }) {
   if (!choice || choice.checkpoints.length < 2) return null;
   const { index, checkpoints } = choice;
+  const answer = what === "answer";
   const go = (i: number) => checkpoints[i] && onChoose(checkpoints[i]);
   return (
-    <span role="group" aria-label={`Versions of the ${what}`} className="num inline-flex items-center text-xs text-muted">
-      <IconButton label={`Previous ${what}`} className="size-7!" disabled={index <= 0} onClick={() => go(index - 1)}><ChevronLeft size={15} className="rtl:-scale-x-100" /></IconButton>
+    <span role="group" aria-label={answer ? tr("Versions of the answer") : tr("Versions of the message")} className="num inline-flex items-center text-xs text-muted">
+      <IconButton label={answer ? tr("Previous answer") : tr("Previous message")} className="size-7!" disabled={index <= 0} onClick={() => go(index - 1)}><ChevronLeft size={15} className="rtl:-scale-x-100" /></IconButton>
       {index + 1}/{checkpoints.length}
-      <IconButton label={`Next ${what}`} className="size-7!" disabled={index >= checkpoints.length - 1} onClick={() => go(index + 1)}><ChevronRight size={15} className="rtl:-scale-x-100" /></IconButton>
+      <IconButton label={answer ? tr("Next answer") : tr("Next message")} className="size-7!" disabled={index >= checkpoints.length - 1} onClick={() => go(index + 1)}><ChevronRight size={15} className="rtl:-scale-x-100" /></IconButton>
     </span>
   );
 }
@@ -55,7 +57,7 @@ export const HumanTurn = memo(function HumanTurn({ turn, session, busy, choice, 
     return (
       <div className="rounded-card border bg-raised p-3">
         <textarea
-          aria-label="Edit the message" autoFocus dir="auto" value={draft} onChange={(e) => setDraft(e.target.value)}
+          aria-label={tr("Edit the message")} autoFocus dir="auto" value={draft} onChange={(e) => setDraft(e.target.value)}
           onKeyDown={(e) => {
             if (e.key === "Escape") setDraft(undefined);
             if (e.key === "Enter" && !e.shiftKey && !e.nativeEvent.isComposing && e.keyCode !== 229) {
@@ -66,26 +68,26 @@ export const HumanTurn = memo(function HumanTurn({ turn, session, busy, choice, 
           className="field-sizing-content max-h-60 w-full resize-none bg-transparent outline-none"
         />
         <div className="mt-2 flex items-center justify-end gap-2">
-          <span className="me-auto text-xs text-muted">The old version is kept.</span>
-          <Button onClick={() => setDraft(undefined)}>Cancel</Button>
-          <Button kind="primary" disabled={!draft.trim() || busy} onClick={resend}>Send</Button>
+          <span className="me-auto text-xs text-muted">{tr("The old version is kept.")}</span>
+          <Button onClick={() => setDraft(undefined)}>{tr("Cancel")}</Button>
+          <Button kind="primary" disabled={!draft.trim() || busy} onClick={resend}>{tr("Send")}</Button>
         </div>
       </div>
     );
   return (
     <div className="group flex flex-col items-end gap-1">
       <div dir="auto" className="max-w-[85%] rounded-xl rounded-ee-md bg-tint px-4 py-2.5 break-words whitespace-pre-wrap sm:max-w-[75%]">
-        {images.length > 0 && <div className="mb-2 flex flex-wrap gap-2">{images.map((src, i) => <Image key={i} src={src} alt={`Attachment ${i + 1}`} className="max-h-52 rounded-lg" />)}</div>}
-        {files.length > 0 && <ul aria-label="Files of the message" className="mb-2 flex flex-wrap gap-2">{files.map((f, i) => <li key={i}><FileChip name={f.name} note={f.note} onOpen={f.url ? () => onDocument({ name: f.name, url: f.url ?? "" }) : undefined} /></li>)}</ul>}
+        {images.length > 0 && <div className="mb-2 flex flex-wrap gap-2">{images.map((src, i) => <Image key={i} src={src} alt={tr("Attachment {number}", { number: i + 1 })} className="max-h-52 rounded-lg" />)}</div>}
+        {files.length > 0 && <ul aria-label={tr("Files of the message")} className="mb-2 flex flex-wrap gap-2">{files.map((f, i) => <li key={i}><FileChip name={f.name} note={f.note} onOpen={f.url ? () => onDocument({ name: f.name, url: f.url ?? "" }) : undefined} /></li>)}</ul>}
         {words}
       </div>
       <div className="-mb-3 flex h-8 items-center">
-        {turn.queued && <Status state="queued" word="queued until the answer is there" />}
+        {turn.queued && <Status state="queued" word={tr("queued until the answer is there")} />}
         <Versions choice={choice} what="message" onChoose={(c) => void session.choose(c).catch(report)} />
         {!turn.queued && (
           <span className="reveal inline-flex">
-            <CopyButton text={words} label="Copy the message" />
-            <IconButton label="Edit and send again" disabled={busy} onClick={() => setDraft(words)}><Pencil size={15} /></IconButton>
+            <CopyButton text={words} label={tr("Copy the message")} />
+            <IconButton label={tr("Edit and send again")} disabled={busy} onClick={() => setDraft(words)}><Pencil size={15} /></IconButton>
           </span>
         )}
       </div>
@@ -137,7 +139,7 @@ export const AssistantTurn = memo(function AssistantTurn({ turn, session, busy, 
           case "reasoning":
             return <Reasoning key={p.id} text={p.text} streaming={p.streaming} />;
           case "image":
-            return <Picture key={p.id} src={p.src} alt="Image of the assistant" />;
+            return <Picture key={p.id} src={p.src} alt={tr("Image of the assistant")} />;
           case "use":
             return <ToolLine key={p.id} use={p.use} work={turn.last ? work.get(p.use.call.id) : undefined} />;
         }
@@ -146,8 +148,8 @@ export const AssistantTurn = memo(function AssistantTurn({ turn, session, busy, 
         <div className="-ms-2 -mt-1 flex h-8 items-center">
           <Versions choice={choice} what="answer" onChoose={(c) => void session.choose(c).catch(report)} />
           <span className={turn.last ? "inline-flex" : "reveal inline-flex"}>
-            <CopyButton text={words} label="Copy the answer" />
-            {turn.after && <IconButton label="Answer again" disabled={busy} onClick={() => void session.again(turn.after ?? "").catch(report)}><RefreshCw size={15} /></IconButton>}
+            <CopyButton text={words} label={tr("Copy the answer")} />
+            {turn.after && <IconButton label={tr("Answer again")} disabled={busy} onClick={() => void session.again(turn.after ?? "").catch(report)}><RefreshCw size={15} /></IconButton>}
           </span>
         </div>
       )}
@@ -193,7 +195,7 @@ function Reasoning({ text, streaming }: { text: string; streaming: boolean }) {
     <div className="text-sm">
       <button type="button" aria-expanded={open} onClick={() => setOpen(!open)} className="-mx-2 flex min-h-8 items-center gap-2 rounded-control px-2 text-muted hover:bg-hover">
         <Lightbulb size={14} aria-hidden />
-        <span>{streaming ? "Thinking…" : "Thoughts"}</span>
+        <span>{streaming ? tr("Thinking…") : tr("Thoughts")}</span>
         <ChevronRight size={15} aria-hidden className={`transition-transform duration-150 rtl:-scale-x-100 ${open ? "rotate-90" : ""}`} />
       </button>
       {open && <div dir="auto" className="ms-1.5 border-s-2 ps-4 whitespace-pre-wrap text-muted">{text}</div>}

@@ -3,6 +3,7 @@ import { client, light, messageOf, statusOf } from "../client";
 import { channel, config } from "../config";
 import { type Branches, branchesOf, type Checkpoint, checkpointsOf } from "./branches";
 import { type Chunk, type Interrupt, type Message, messageFrom, type Outgoing, type Progress, Replies, type Turn, turnsOf, type Work } from "./messages";
+import { tr } from "../texts";
 
 export type Phase = "loading" | "ready" | "missing" | "failed";
 
@@ -181,7 +182,7 @@ export class Session {
       await this.#loadHistory(1000);
       at = find(branchesOf(this.#history, this.#shown));
     }
-    if (!at) throw new Error("The checkpoint before this message is not kept any more.");
+    if (!at) throw new Error(tr("The checkpoint before this message is not kept any more."));
     return at;
   }
 
@@ -338,7 +339,7 @@ export class Session {
         this.#tool(data as ToolEvent, replayed);
         break;
       case "error":
-        this.#error = (data as { message?: string }).message ?? "The run failed.";
+        this.#error = (data as { message?: string }).message ?? tr("The run failed.");
         break;
     }
     this.#changed();
@@ -470,7 +471,7 @@ let assistant: Promise<string> | undefined;
 export function assistantId(): Promise<string> {
   if (config.assistant) return Promise.resolve(config.assistant);
   assistant ??= client.assistants.search({ limit: 1 }).then((list) => {
-    if (!list[0]) throw new Error("The server has no assistant.");
+    if (!list[0]) throw new Error(tr("The server has no assistant."));
     return list[0].assistant_id;
   });
   assistant.catch(() => (assistant = undefined));

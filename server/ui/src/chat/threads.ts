@@ -3,6 +3,7 @@ import { toast } from "../parts/Toast";
 import { navigate } from "../route";
 import { assistantId } from "./session";
 import { leaveNew } from "./uploads";
+import { tr } from "../texts";
 
 export type Thread = { id: string; title: string; updated: string; status: string };
 
@@ -12,7 +13,7 @@ const size = 50;
 
 function titleOf(text: string): string {
   const line = text.trim().replace(/\s+/g, " ");
-  return line.length > 60 ? `${line.slice(0, 59).trimEnd()}…` : line || "Conversation";
+  return line.length > 60 ? `${line.slice(0, 59).trimEnd()}…` : line || tr("Conversation");
 }
 
 /** Threads is the list of the conversations of a person, newest first. */
@@ -46,7 +47,7 @@ class Threads {
         select: ["thread_id", "metadata", "updated_at", "status"],
       });
       const threads = found.slice(0, this.#limit).map((t) => ({
-        id: t.thread_id, title: String((t.metadata as { title?: unknown } | null)?.title ?? "Conversation"), updated: t.updated_at, status: t.status,
+        id: t.thread_id, title: String((t.metadata as { title?: unknown } | null)?.title ?? tr("Conversation")), updated: t.updated_at, status: t.status,
       }));
       this.#set({ threads: threads.filter((t) => !this.#hidden.has(t.id)), loading: false, more: found.length > this.#limit });
     } catch (error) {
@@ -77,7 +78,7 @@ class Threads {
     try {
       await client.threads.update(t.id, { metadata: { title } });
     } catch (error) {
-      toast(`The conversation was not renamed. ${messageOf(error)}`);
+      toast(tr("The conversation was not renamed. {reason}", { reason: messageOf(error) }));
       void this.load();
     }
   }
@@ -93,10 +94,10 @@ class Threads {
       void this.load();
       if (shown) navigate(`#/${t.id}`);
     };
-    toast(`Deleted “${t.title}”`, { label: "Undo", run: undo }, () => {
+    toast(tr("Deleted “{title}”", { title: t.title }), { label: tr("Undo"), run: undo }, () => {
       client.threads.delete(t.id).catch((error: unknown) => {
         if (statusOf(error) === 404) return;
-        toast(`“${t.title}” was not deleted. ${messageOf(error)}`);
+        toast(tr("“{title}” was not deleted. {reason}", { title: t.title, reason: messageOf(error) }));
         this.#hidden.delete(t.id);
         void this.load();
       });

@@ -1,6 +1,7 @@
 import { messageOf, signed } from "../client";
 import { config } from "../config";
 import { v7 } from "../core";
+import { tr } from "../texts";
 
 /** Uploaded is what the application has answered about a file that it keeps. */
 export type Uploaded = {
@@ -137,7 +138,7 @@ export class Uploads {
         for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
         request.upload.onprogress = (e) => e.lengthComputable && this.#change(key, { sent: e.loaded / e.total });
         request.onload = () => done({ status: request.status, text: request.responseText });
-        request.onerror = () => fail({ text: "The connection broke before the file was there." });
+        request.onerror = () => fail({ text: tr("The connection broke before the file was there.") });
         request.onabort = () => fail({});
         request.send(form);
       });

@@ -1,5 +1,6 @@
 import { memo, useEffect, useState } from "react";
 import { CopyButton } from "./copy";
+import { tr } from "../texts";
 
 /**
  * Colored shows code with its syntax in colour, as soon as the highlighter is loaded. Long code, and
@@ -23,10 +24,10 @@ export function Code({ code, language }: { code: string; language?: string }) {
   return (
     <div className="overflow-hidden rounded-card border bg-sunk" dir="ltr">
       <div className="flex h-9 items-center border-b ps-3.5 pe-1 text-xs text-muted">
-        <span className="flex-1">{language ?? "text"}</span>
-        <CopyButton text={code} label="Copy the code" className="size-7!" />
+        <span className="flex-1">{language ?? tr("text")}</span>
+        <CopyButton text={code} label={tr("Copy the code")} className="size-7!" />
       </div>
-      <pre tabIndex={0} aria-label={`Code${language ? ` in ${language}` : ""}`} className="overflow-x-auto px-3.5 py-3 font-mono text-[13px] leading-[1.55]">
+      <pre tabIndex={0} aria-label={language ? tr("Code in {language}", { language }) : tr("Code")} className="overflow-x-auto px-3.5 py-3 font-mono text-[13px] leading-[1.55]">
         <Colored code={code} language={language} />
       </pre>
     </div>

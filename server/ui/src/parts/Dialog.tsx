@@ -1,6 +1,7 @@
 import { X } from "lucide-react";
 import { type ReactNode, useEffect, useId, useRef } from "react";
 import { IconButton } from "./Button";
+import { tr } from "../texts";
 
 /**
  * Dialog shows its children over the page until onClose. It is the browser's own dialog, which keeps
@@ -30,7 +31,7 @@ export function Dialog({ title, onClose, wide, children }: { title: string; onCl
       <div className="p-5">
         <div className="mb-3 flex items-center gap-2">
           <h2 id={id} className="flex-1 text-base font-semibold">{title}</h2>
-          <IconButton label="Close" tip={false} onClick={onClose}><X size={18} /></IconButton>
+          <IconButton label={tr("Close")} tip={false} onClick={onClose}><X size={18} /></IconButton>
         </div>
         {children}
       </div>

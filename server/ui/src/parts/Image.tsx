@@ -1,6 +1,7 @@
 import { ImageOff } from "lucide-react";
 import { useEffect, useState } from "react";
 import { fetchSigned } from "../client";
+import { tr } from "../texts";
 
 type Props = { src: string; alt: string; className?: string };
 
@@ -29,7 +30,7 @@ export function Image({ src, alt, className = "" }: Props) {
       if (made) URL.revokeObjectURL(made);
     };
   }, [src]);
-  if (failed) return <span role="img" aria-label={`${alt || "The image"} cannot be shown`} className={`grid min-h-10 place-items-center text-muted ${className}`}><ImageOff size={16} aria-hidden /></span>;
+  if (failed) return <span role="img" aria-label={tr("{what} cannot be shown", { what: alt || tr("The image") })} className={`grid min-h-10 place-items-center text-muted ${className}`}><ImageOff size={16} aria-hidden /></span>;
   if (!shown) return <span aria-hidden className={`inline-block min-h-10 ${className}`} />;
   return <img src={shown} alt={alt} loading="lazy" className={className} onError={() => setFailed(true)} />;
 }

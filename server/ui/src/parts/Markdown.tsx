@@ -1,6 +1,7 @@
 import { ImageOff } from "lucide-react";
 import { lazy, memo, Suspense } from "react";
 import { Image } from "./Image";
+import { tr } from "../texts";
 
 /** isLocal reports whether an address is of the server's own origin. */
 export function isLocal(address: string): boolean {
@@ -18,7 +19,7 @@ export function Picture({ src, alt }: { src: string; alt: string }) {
   return (
     <a href={src} target="_blank" rel="noopener noreferrer" className="inline-flex items-center gap-2 rounded-lg border px-3 py-1.5 text-sm">
       <ImageOff size={16} aria-hidden />
-      {alt || "Image"} on {hostOf(src)}
+      {tr("{name} on {host}", { name: alt || tr("Image"), host: hostOf(src) })}
     </a>
   );
 }

@@ -4,6 +4,7 @@ import rehypeSanitize from "rehype-sanitize";
 import remarkGfm from "remark-gfm";
 import { Code } from "./Code";
 import { Picture } from "./Markdown";
+import { tr } from "../texts";
 
 function plain(node: ReactNode): string {
   if (typeof node === "string" || typeof node === "number") return String(node);
@@ -42,18 +43,18 @@ const components: Components = {
   a({ href, children }) {
     if (!href) return <>{children}</>;
     const own = href.startsWith("#");
-    const lines = href.startsWith("#lines-") ? { "aria-label": `Lines ${plain(children)} of the document` } : {};
+    const lines = href.startsWith("#lines-") ? { "aria-label": tr("Lines {lines} of the document", { lines: plain(children) }) } : {};
     return <a href={href} {...lines} {...(own ? {} : { target: "_blank", rel: "noopener noreferrer" })}>{children}</a>;
   },
   img({ src, alt }) {
     return <Picture src={typeof src === "string" ? src : ""} alt={alt ?? ""} />;
   },
   input({ checked }) {
-    return <input type="checkbox" checked={checked ?? false} disabled aria-label={checked ? "done" : "open"} />; // of a list of tasks
+    return <input type="checkbox" checked={checked ?? false} disabled aria-label={checked ? tr("done") : tr("not done")} />; // of a list of tasks
   },
   table({ children }) {
     return (
-      <div tabIndex={0} role="group" aria-label="Table" className="max-w-full overflow-x-auto rounded-card border">
+      <div tabIndex={0} role="group" aria-label={tr("Table")} className="max-w-full overflow-x-auto rounded-card border">
         <table className="w-full border-collapse text-sm [&_td]:border-t [&_td]:px-3 [&_td]:py-2 [&_td]:align-top [&_th]:bg-surface [&_th]:px-3 [&_th]:py-2 [&_th]:text-start [&_th]:font-semibold">{children}</table>
       </div>
     );

@@ -1,5 +1,6 @@
 import { DropdownMenu as M } from "radix-ui";
 import type { ReactElement, ReactNode } from "react";
+import { tr } from "../texts";
 
 export type Item = { label: string; icon?: ReactNode; danger?: boolean; checked?: boolean; onSelect: () => void };
 
@@ -17,7 +18,7 @@ export function Menu({ trigger, items, align = "end" }: { trigger: ReactElement;
             >
               {i.icon}
               <span className="flex-1">{i.label}</span>
-              {i.checked && <span aria-label="chosen">✓</span>}
+              {i.checked && <span aria-label={tr("chosen")}>✓</span>}
             </M.Item>
           ))}
         </M.Content>

@@ -7,6 +7,7 @@ import { Button } from "./Button";
 import { Card } from "./cards";
 import { blank, check, type Errors, inferred, label, resolved, SchemaForm } from "./SchemaForm";
 import { Tree } from "./Tree";
+import { locale, tr } from "../texts";
 
 // A question of a tool asks to approve a call; its answer is a verdict. Any other question has a
 // prompt of its own: a text, or an object with title, description and the schema of the answer.
@@ -51,7 +52,7 @@ export function QuestionCard(p: Props) {
 export function Arguments({ value, schema }: { value: unknown; schema?: Schema }) {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return <Plain value={value} />;
   const entries = Object.entries(value);
-  if (entries.length === 0) return <i className="text-sm text-muted">no arguments</i>;
+  if (entries.length === 0) return <i className="text-sm text-muted">{tr("no arguments")}</i>;
   return (
     <dl className="grid grid-cols-[minmax(90px,auto)_1fr] gap-x-4 gap-y-1.5 text-sm">
       {entries.map(([k, v]) => (
@@ -66,14 +67,14 @@ export function Arguments({ value, schema }: { value: unknown; schema?: Schema }
 
 const isPlain = (v: unknown) => typeof v !== "object" || v === null;
 
-const dates = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
+const dates = new Intl.DateTimeFormat(locale, { dateStyle: "medium" });
 
 function Plain({ value }: { value: unknown }) {
   if (isNumber(value)) return <span className="num">{numberText(value)}</span>;
   if (typeof value === "string" && /^\d{4}-\d{2}-\d{2}$/.test(value) && !Number.isNaN(Date.parse(value))) return <time dateTime={value} title={value}>{dates.format(new Date(`${value}T12:00`))}</time>;
-  if (typeof value === "string") return <span dir="auto" className="break-words whitespace-pre-wrap">{textOf(value) || <i className="text-muted">empty</i>}</span>;
-  if (typeof value === "boolean") return <>{value ? "yes" : "no"}</>;
-  return <i className="text-muted">none</i>;
+  if (typeof value === "string") return <span dir="auto" className="break-words whitespace-pre-wrap">{textOf(value) || <i className="text-muted">{tr("empty")}</i>}</span>;
+  if (typeof value === "boolean") return <>{value ? tr("yes") : tr("no")}</>;
+  return <i className="text-muted">{tr("none")}</i>;
 }
 
 function Value({ value }: { value: unknown }) {
@@ -83,7 +84,7 @@ function Value({ value }: { value: unknown }) {
   if (!flat) return <Tree value={value} copy={false} />;
   const columns = [...new Set(rows.flatMap((r) => Object.keys(r as object)))];
   return (
-    <div tabIndex={0} role="group" aria-label="List" className="max-w-full overflow-x-auto">
+    <div tabIndex={0} role="group" aria-label={tr("List")} className="max-w-full overflow-x-auto">
       <table className="num text-sm">
         <thead><tr>{columns.map((c) => <th key={c} className={`pe-6 pb-0.5 text-xs font-normal text-muted ${isNumber((rows[0] as Record<string, unknown>)[c]) ? "text-end" : "text-start"}`}>{label(c)}</th>)}</tr></thead>
         <tbody>
@@ -132,58 +133,58 @@ function ApprovalCard({ busy, onAnswer, approval }: Props & { approval: Approval
   };
 
   return (
-    <section aria-label={`Question: ${title}`} className={`animate-rise rounded-card border bg-raised ${danger ? "border-danger/60" : ""}`}>
+    <section aria-label={tr("Question: {title}", { title })} className={`animate-rise rounded-card border bg-raised ${danger ? "border-danger/60" : ""}`}>
       <header className={`flex items-center gap-2.5 border-b px-4 py-2.5 ${danger ? "border-danger/30 text-danger" : ""}`}>
         {danger ? <ShieldAlert size={18} aria-hidden /> : <CornerDownLeft size={18} aria-hidden className="text-accent" />}
-        <h2 className="font-semibold">{title}?</h2>
-        {danger && <span className="ms-auto text-xs">cannot be taken back</span>}
+        <h2 dir="auto" className="font-semibold">{title}?</h2>
+        {danger && <span className="ms-auto text-xs">{tr("cannot be taken back")}</span>}
       </header>
       <div className="space-y-3 px-4 py-3.5">
-        {approval.description && <p className="text-sm text-muted">{visible(approval.description)}</p>}
-        {approval.problem && <p role="alert" className="rounded-control border border-warn px-3 py-2 text-sm text-warn">Asked again: {visible(approval.problem)}</p>}
+        {approval.description && <p dir="auto" className="text-sm text-muted">{visible(approval.description)}</p>}
+        {approval.problem && <p role="alert" className="rounded-control border border-warn px-3 py-2 text-sm text-warn">{tr("Asked again: {problem}", { problem: visible(approval.problem) })}</p>}
         {mode === "edit" ? <SchemaForm schema={schema} value={edited} errors={errors} onChange={setEdited} />
           : approval.preview === undefined ? <Arguments value={deepVisible(approval.arguments)} schema={schema} />
           : (
             <>
               <Card type={approval.annotations?.preview} value={deepVisible(approval.preview)} />
               <details className="text-sm">
-                <summary className="w-fit cursor-pointer rounded-sm text-muted hover:text-text">Arguments</summary>
+                <summary className="w-fit cursor-pointer rounded-sm text-muted hover:text-text">{tr("Arguments")}</summary>
                 <div className="pt-2"><Arguments value={deepVisible(approval.arguments)} schema={schema} /></div>
               </details>
             </>
           )}
         {approval.bound?.map((b) => (
-          <p key={b.name} className="text-sm"><span className="text-muted">{visible(b.name)}</span> {b.secret ? <i>secret</i> : visible(b.text)}</p>
+          <p key={b.name} className="text-sm"><span className="text-muted">{visible(b.name)}</span> {b.secret ? <i>{tr("secret")}</i> : visible(b.text)}</p>
         ))}
         {mode === "reject" && (
           <label className="block text-sm">
-            <span className="mb-1 block font-medium">Why? <span className="font-normal text-muted">(optional; the assistant reads it)</span></span>
+            <span className="mb-1 block font-medium">{tr("Why?")} <span className="font-normal text-muted">{tr("(optional; the assistant reads it)")}</span></span>
             <input autoFocus dir="auto" className="w-full rounded-control border bg-bg px-3 py-1.5" value={reason} onChange={(e) => setReason(e.target.value)} onKeyDown={(e) => e.key === "Enter" && !e.nativeEvent.isComposing && void send({ verdict: "reject", hash, reason })} />
           </label>
         )}
-        {failed && <p role="alert" className="text-sm text-danger">The answer was not sent. {failed}</p>}
+        {failed && <p role="alert" className="text-sm text-danger">{tr("The answer was not sent. {reason}", { reason: failed })}</p>}
       </div>
       <footer className="flex flex-wrap items-center gap-2 border-t px-4 py-3">
         {mode === "edit" ? (
           <>
-            <Button kind={danger ? "danger" : "primary"} disabled={off} onClick={save} icon={<Check size={16} />}>{sent ? "Sent" : `${title} with these changes`}</Button>
-            <Button disabled={off} onClick={() => { setMode("ask"); setEdited(approval.arguments); setErrors({}); }}>Back</Button>
+            <Button kind={danger ? "danger" : "primary"} disabled={off} onClick={save} icon={<Check size={16} />}>{sent ? tr("Sent") : tr("{action} with these changes", { action: title })}</Button>
+            <Button disabled={off} onClick={() => { setMode("ask"); setEdited(approval.arguments); setErrors({}); }}>{tr("Back")}</Button>
           </>
         ) : mode === "reject" ? (
           <>
-            <Button kind="primary" disabled={off} onClick={() => void send({ verdict: "reject", hash, reason })} icon={<X size={16} />}>{sent ? "Sent" : "Reject"}</Button>
-            <Button disabled={off} onClick={() => setMode("ask")}>Back</Button>
+            <Button kind="primary" disabled={off} onClick={() => void send({ verdict: "reject", hash, reason })} icon={<X size={16} />}>{sent ? tr("Sent") : tr("Reject")}</Button>
+            <Button disabled={off} onClick={() => setMode("ask")}>{tr("Back")}</Button>
           </>
         ) : (
           <>
             {mode === "sure" ? (
-              <Button autoFocus kind="danger" className="bg-danger! text-bg!" disabled={off} onClick={() => void send({ verdict: "approve", hash })} icon={<Check size={16} />}>{sent ? "Sent" : `Yes, ${title.charAt(0).toLowerCase()}${title.slice(1)}`}</Button>
+              <Button autoFocus kind="danger" className="bg-danger! text-bg!" disabled={off} onClick={() => void send({ verdict: "approve", hash })} icon={<Check size={16} />}>{sent ? tr("Sent") : tr("Yes, {action}", { action: config.texts ? title : title.charAt(0).toLowerCase() + title.slice(1) })}</Button>
             ) : (
-              <Button kind={danger ? "danger" : "primary"} disabled={off} onClick={() => (danger ? setMode("sure") : void send({ verdict: "approve", hash }))} icon={<Check size={16} />}>{sent ? "Sent" : "Approve"}</Button>
+              <Button kind={danger ? "danger" : "primary"} disabled={off} onClick={() => (danger ? setMode("sure") : void send({ verdict: "approve", hash }))} icon={<Check size={16} />}>{sent ? tr("Sent") : tr("Approve")}</Button>
             )}
-            <Button disabled={off} onClick={() => setMode("edit")} icon={<Pencil size={15} />}>Edit</Button>
-            <Button disabled={off} onClick={() => setMode("reject")} icon={<X size={16} />}>Reject</Button>
-            {mode === "sure" && !sent && <span role="status" className="text-xs text-danger">Press once more to confirm.</span>}
+            <Button disabled={off} onClick={() => setMode("edit")} icon={<Pencil size={15} />}>{tr("Edit")}</Button>
+            <Button disabled={off} onClick={() => setMode("reject")} icon={<X size={16} />}>{tr("Reject")}</Button>
+            {mode === "sure" && !sent && <span role="status" className="text-xs text-danger">{tr("Press once more to confirm.")}</span>}
           </>
         )}
       </footer>
@@ -197,7 +198,7 @@ function FormCard({ question, busy, onAnswer }: Props) {
   const raw = question.value;
   const p = (typeof raw === "object" && raw !== null && !Array.isArray(raw) ? raw : {}) as Prompt;
   const schema = p.schema ?? { type: "string" };
-  const title = typeof raw === "string" ? raw : (p.title ?? p.question ?? p.message ?? "The assistant asks");
+  const title = typeof raw === "string" ? raw : (p.title ?? p.question ?? p.message ?? tr("The assistant asks"));
   const rest = Object.entries(p).filter(([k]) => !["title", "question", "message", "description", "schema", "default"].includes(k));
   const [value, setValue] = useState<unknown>(() => p.default ?? blank(schema, schema));
   const [errors, setErrors] = useState<Errors>({});
@@ -211,7 +212,7 @@ function FormCard({ question, busy, onAnswer }: Props) {
   };
   return (
     <form
-      aria-label={`Question: ${title}`}
+      aria-label={tr("Question: {title}", { title })}
       className="animate-rise rounded-card border bg-raised"
       noValidate
       onSubmit={(e) => {
@@ -226,14 +227,14 @@ function FormCard({ question, busy, onAnswer }: Props) {
       <div className="space-y-3 px-4 py-3.5 empty:hidden">
         {p.description && <p dir="auto" className="text-sm text-muted">{visible(p.description)}</p>}
         {rest.length > 0 && <Arguments value={deepVisible(Object.fromEntries(rest))} />}
-        {!choices && <SchemaForm schema={root.title || root.properties ? schema : { ...schema, title: "Your answer" }} value={value} errors={errors} onChange={setValue} />}
-        {failed && <p role="alert" className="text-sm text-danger">The answer was not sent. {failed}</p>}
+        {!choices && <SchemaForm schema={root.title || root.properties ? schema : { ...schema, title: tr("Your answer") }} value={value} errors={errors} onChange={setValue} />}
+        {failed && <p role="alert" className="text-sm text-danger">{tr("The answer was not sent. {reason}", { reason: failed })}</p>}
       </div>
       <footer className="flex flex-wrap gap-2 border-t px-4 py-3">
         {choices ? choices.map((c) => {
           const word = typeof c === "string" ? c : stringify(c);
           return <Button key={word} disabled={sent || busy} onClick={() => void send(c)}>{word.charAt(0).toUpperCase() + word.slice(1)}</Button>;
-        }) : <Button type="submit" kind="primary" disabled={sent || busy} icon={<Check size={16} />}>{sent ? "Sent" : "Answer"}</Button>}
+        }) : <Button type="submit" kind="primary" disabled={sent || busy} icon={<Check size={16} />}>{sent ? tr("Sent") : tr("Answer")}</Button>}
       </footer>
     </form>
   );

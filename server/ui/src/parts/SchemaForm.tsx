@@ -3,6 +3,7 @@ import { useId, useState, type ReactNode } from "react";
 import type { Schema } from "../config";
 import { isNumber, numberText, parse, parseNumber, stringify, textOf } from "../exact";
 import { IconButton } from "./Button";
+import { tr } from "../texts";
 
 // A form made of a JSON schema. What has no field of its own, such as a choice between several
 // schemas, is edited as JSON.
@@ -71,10 +72,10 @@ export function check(value: unknown, schema: Schema, root: Schema, path = "", r
   const fail = (text: string) => (errors[path] = text);
   if (value instanceof Draft) return fail(value.problem), errors;
   if (value === undefined || value === null || (value === "" && required && (s.enum || s.format || s.minLength))) {
-    if (required && !allowsNull(schema)) fail("This is needed.");
+    if (required && !allowsNull(schema)) fail(tr("This is needed."));
     return errors;
   }
-  if (s.enum && !s.enum.some((e) => stringify(e) === stringify(value))) fail("Choose one of the values.");
+  if (s.enum && !s.enum.some((e) => stringify(e) === stringify(value))) fail(tr("Choose one of the values."));
   switch (typeOf(s)) {
     case "integer":
     case "number":
@@ -99,20 +100,20 @@ function allowsNull(s: Schema): boolean {
 }
 
 function checkNumber(value: unknown, s: Schema, fail: (t: string) => void) {
-  if (!isNumber(value)) return fail("Write a number.");
+  if (!isNumber(value)) return fail(tr("Write a number."));
   const n = Number(numberText(value));
-  if (typeOf(s) === "integer" && /[.eE]/.test(numberText(value)) && !Number.isInteger(n)) return fail("Write a whole number.");
-  if (s.minimum !== undefined && n < s.minimum) return fail(`At least ${s.minimum}.`);
-  if (s.maximum !== undefined && n > s.maximum) return fail(`At most ${s.maximum}.`);
+  if (typeOf(s) === "integer" && /[.eE]/.test(numberText(value)) && !Number.isInteger(n)) return fail(tr("Write a whole number."));
+  if (s.minimum !== undefined && n < s.minimum) return fail(tr("At least {number}.", { number: s.minimum }));
+  if (s.maximum !== undefined && n > s.maximum) return fail(tr("At most {number}.", { number: s.maximum }));
 }
 
 function checkText(value: unknown, s: Schema, fail: (t: string) => void) {
   const t = String(value);
-  if (s.minLength !== undefined && [...t].length < s.minLength) return fail(`At least ${s.minLength} characters.`);
-  if (s.maxLength !== undefined && [...t].length > s.maxLength) return fail(`At most ${s.maxLength} characters.`);
-  if (s.format === "email" && !/^\S+@\S+$/.test(t)) return fail("Write an address such as name@example.com.");
-  if (s.format === "date" && !/^\d{4}-\d{2}-\d{2}$/.test(t)) return fail("Choose a day.");
-  if (s.pattern && !matches(s.pattern, t)) return fail("This has not the right form.");
+  if (s.minLength !== undefined && [...t].length < s.minLength) return fail(tr("At least {number} characters.", { number: s.minLength }));
+  if (s.maxLength !== undefined && [...t].length > s.maxLength) return fail(tr("At most {number} characters.", { number: s.maxLength }));
+  if (s.format === "email" && !/^\S+@\S+$/.test(t)) return fail(tr("Write an address such as name@example.com."));
+  if (s.format === "date" && !/^\d{4}-\d{2}-\d{2}$/.test(t)) return fail(tr("Choose a day."));
+  if (s.pattern && !matches(s.pattern, t)) return fail(tr("This has not the right form."));
 }
 
 function matches(pattern: string, text: string): boolean {
@@ -173,11 +174,11 @@ function ListField({ name, path, schema, root, value, errors, onChange }: FieldP
           <div className="min-w-0 flex-1">
             <Field name={typeOf(items) === "object" ? `${i + 1}` : ""} path={`${path}/${i}`} schema={items} root={root} value={v} errors={errors} required onChange={(n) => onChange(list.with(i, n))} />
           </div>
-          <IconButton label={`Remove ${name} ${i + 1}`} className="mt-2" onClick={() => onChange(list.filter((_, j) => j !== i))}><Trash2 size={16} /></IconButton>
+          <IconButton label={tr("Remove {name}", { name: `${name} ${i + 1}` })} className="mt-2" onClick={() => onChange(list.filter((_, j) => j !== i))}><Trash2 size={16} /></IconButton>
         </div>
       ))}
       <button type="button" onClick={() => onChange([...list, blank(items, root)])} className="inline-flex items-center gap-1 rounded-sm px-1 text-sm text-accent hover:underline">
-        <Plus size={15} aria-hidden /> Add
+        <Plus size={15} aria-hidden /> {tr("Add")}
       </button>
     </fieldset>
   );
@@ -188,11 +189,11 @@ function Labelled(p: FieldProps) {
   const error = p.errors[p.path];
   const type = typeOf(p.schema);
   const props = { id, "aria-invalid": error ? true : undefined, "aria-required": p.required || undefined, "aria-describedby": error ? `${id}e` : p.schema.description ? `${id}d` : undefined };
-  const name = p.name || label(p.path.split("/").at(-1) ?? "Value");
+  const name = p.name || label(p.path.split("/").at(-1) ?? tr("Value"));
   const isCheck = type === "boolean";
   return (
     <div className="min-w-0">
-      {!isCheck && <label htmlFor={id} className="mb-1 block text-sm font-medium">{name}{!p.required && <span className="font-normal text-muted"> (optional)</span>}</label>}
+      {!isCheck && <label htmlFor={id} className="mb-1 block text-sm font-medium">{name}{!p.required && <span className="font-normal text-muted"> {tr("(optional)")}</span>}</label>}
       {isCheck ? (
         <label className="flex min-h-8 items-center gap-2 text-sm font-medium">
           <input {...props} type="checkbox" className="size-4 accent-(--accent)" checked={p.value === true} onChange={(e) => p.onChange(e.target.checked)} />
@@ -210,7 +211,7 @@ function Input({ schema: s, value, required, onChange, props }: FieldProps & { p
   if (s.enum)
     return (
       <select {...props} className={field} value={value === undefined ? "" : stringify(value)} onChange={(e) => onChange(e.target.value === "" ? undefined : parse(e.target.value))}>
-        <option value="">Choose…</option>
+        <option value="">{tr("Choose…")}</option>
         {s.enum.map((v) => <option key={stringify(v)} value={stringify(v)}>{typeof v === "string" ? v : stringify(v)}</option>)}
       </select>
     );
@@ -221,7 +222,7 @@ function Input({ schema: s, value, required, onChange, props }: FieldProps & { p
         <input
           {...props} className={`${field} num`} inputMode={typeOf(s) === "integer" ? "numeric" : "decimal"}
           value={value instanceof Draft ? value.text : isNumber(value) ? numberText(value) : ""}
-          onChange={(e) => onChange(e.target.value === "" ? undefined : (parseNumber(e.target.value) ?? new Draft(e.target.value, "Write a number.")))}
+          onChange={(e) => onChange(e.target.value === "" ? undefined : (parseNumber(e.target.value) ?? new Draft(e.target.value, tr("Write a number."))))}
         />
       );
     case "string": {
@@ -252,6 +253,6 @@ function readJSON(text: string): unknown {
   try {
     return parse(text);
   } catch {
-    return new Draft(text, "This is not JSON yet.");
+    return new Draft(text, tr("This is not JSON yet."));
   }
 }

@@ -3,6 +3,7 @@ import { hasToken, isScripted, setToken } from "../client";
 import { config } from "../config";
 import { Button } from "./Button";
 import { Dialog } from "./Dialog";
+import { tr } from "../texts";
 
 /**
  * SignIn shows how to sign in when the server has refused the credentials: the client says so by the
@@ -33,9 +34,9 @@ export function SignIn() {
   if (!open) return null;
   if (isScripted())
     return (
-      <Dialog title="You are signed out" onClose={() => setOpen(false)}>
-        <p className="text-sm">The server no longer accepts your sign-in. Reload the page to sign in again. What you have typed is kept.</p>
-        <div className="mt-4 flex justify-end"><Button kind="primary" onClick={() => location.reload()}>Reload</Button></div>
+      <Dialog title={tr("You are signed out")} onClose={() => setOpen(false)}>
+        <p className="text-sm">{tr("The server no longer accepts your sign-in. Reload the page to sign in again. What you have typed is kept.")}</p>
+        <div className="mt-4 flex justify-end"><Button kind="primary" onClick={() => location.reload()}>{tr("Reload")}</Button></div>
       </Dialog>
     );
   const save = (e: FormEvent) => {
@@ -45,14 +46,14 @@ export function SignIn() {
     location.reload();
   };
   return (
-    <Dialog title="Sign in" onClose={() => setOpen(false)}>
+    <Dialog title={tr("Sign in")} onClose={() => setOpen(false)}>
       <form onSubmit={save}>
-        {refused && <p role="alert" className="mb-3 text-sm text-danger">The server did not accept your token. It may be wrong, or no longer valid.</p>}
+        {refused && <p role="alert" className="mb-3 text-sm text-danger">{tr("The server did not accept your token. It may be wrong, or no longer valid.")}</p>}
         <label className="block text-sm">
-          <span className="mb-1 block text-muted">The server wants to know who you are. Your token is kept until you close this tab.</span>
-          <input type="password" autoComplete="off" aria-label="Token" value={token} onChange={(e) => setText(e.target.value)} className="w-full rounded-control border bg-bg px-3 py-2" />
+          <span className="mb-1 block text-muted">{tr("The server wants to know who you are. Your token is kept until you close this tab.")}</span>
+          <input type="password" autoComplete="off" aria-label={tr("Token")} value={token} onChange={(e) => setText(e.target.value)} className="w-full rounded-control border bg-bg px-3 py-2" />
         </label>
-        <div className="mt-4 flex justify-end"><Button kind="primary" type="submit" disabled={!token.trim()}>Sign in</Button></div>
+        <div className="mt-4 flex justify-end"><Button kind="primary" type="submit" disabled={!token.trim()}>{tr("Sign in")}</Button></div>
       </form>
     </Dialog>
   );

@@ -1,5 +1,6 @@
+import { tr } from "../texts";
 /** Skeleton stands for lines of text that are not there yet. */
-export function Skeleton({ lines = 3, label = "Loading" }: { lines?: number; label?: string }) {
+export function Skeleton({ lines = 3, label = tr("Loading") }: { lines?: number; label?: string }) {
   return (
     <div role="status" aria-label={label} className="animate-soft space-y-2.5 py-1">
       {Array.from({ length: lines }, (_, i) => (

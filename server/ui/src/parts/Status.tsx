@@ -1,4 +1,5 @@
 import { Ban, Check, CircleDashed, CircleSlash, Hand, History, ListTodo, LoaderCircle, TriangleAlert } from "lucide-react";
+import { type Text, tr } from "../texts";
 
 export type State = "running" | "done" | "failed" | "rejected" | "waiting" | "superseded" | "stopped" | "queued" | "planned";
 
@@ -12,7 +13,7 @@ const looks = {
   stopped: { icon: CircleSlash, word: "stopped", color: "text-muted" },
   planned: { icon: ListTodo, word: "planned", color: "text-muted" },
   queued: { icon: CircleDashed, word: "queued", color: "text-muted" },
-} satisfies Record<State, { icon: unknown; word: string; color: string; spin?: boolean }>;
+} as const satisfies Record<State, { icon: unknown; word: Text; color: string; spin?: boolean }>;
 
 /** Status shows a state by an icon and a word. */
 export function Status({ state, word }: { state: State; word?: string }) {
@@ -21,7 +22,7 @@ export function Status({ state, word }: { state: State; word?: string }) {
   return (
     <span className={`inline-flex items-center gap-1 text-xs whitespace-nowrap ${look.color}`}>
       <Icon size={14} aria-hidden className={"spin" in look ? "animate-spin" : ""} />
-      {word ?? look.word}
+      {word ?? tr(look.word)}
     </span>
   );
 }

@@ -1,13 +1,14 @@
 import { useEffect, useState } from "react";
+import { locale, tr } from "../texts";
 
-const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto", style: "short" });
-const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const relative = new Intl.RelativeTimeFormat(locale, { numeric: "auto", style: "short" });
+const exact = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "medium" });
 const units: [Intl.RelativeTimeFormatUnit, number][] = [["day", 86400], ["hour", 3600], ["minute", 60]];
 
 function ago(date: Date): string {
   const seconds = (date.getTime() - Date.now()) / 1000;
   for (const [unit, size] of units) if (Math.abs(seconds) >= size) return relative.format(Math.trunc(seconds / size), unit);
-  return "now";
+  return tr("now");
 }
 
 /** Time shows how long ago a time was, and the exact time on hover. */
@@ -32,9 +33,9 @@ export function duration(ms: number): string {
 export function dayOf(at: string | Date): string {
   const day = (d: Date) => new Date(d.getFullYear(), d.getMonth(), d.getDate()).getTime();
   const days = Math.round((day(new Date()) - day(new Date(at))) / 86_400_000);
-  if (days <= 0) return "Today";
-  if (days === 1) return "Yesterday";
-  if (days < 7) return "Last 7 days";
-  if (days < 30) return "Last 30 days";
-  return new Intl.DateTimeFormat(undefined, { month: "long", year: "numeric" }).format(new Date(at));
+  if (days <= 0) return tr("Today");
+  if (days === 1) return tr("Yesterday");
+  if (days < 7) return tr("Last 7 days");
+  if (days < 30) return tr("Last 30 days");
+  return new Intl.DateTimeFormat(locale, { month: "long", year: "numeric" }).format(new Date(at));
 }

@@ -1,6 +1,7 @@
 import { X } from "lucide-react";
 import { useSyncExternalStore } from "react";
 import { Button, IconButton } from "./Button";
+import { tr } from "../texts";
 
 type Note = { id: number; text: string; action?: { label: string; run: () => void }; end?: () => void };
 
@@ -56,7 +57,7 @@ export function Toasts() {
               {n.action.label}
             </Button>
           )}
-          <IconButton label="Dismiss" tip={false} onClick={() => close(n.id)}><X size={16} /></IconButton>
+          <IconButton label={tr("Dismiss")} tip={false} onClick={() => close(n.id)}><X size={16} /></IconButton>
         </div>
       ))}
     </div>

@@ -1,9 +1,10 @@
 import { Check, Copy } from "lucide-react";
 import { useEffect, useState } from "react";
 import { IconButton } from "./Button";
+import { tr } from "../texts";
 
 /** CopyButton copies a text, and says that it did. */
-export function CopyButton({ text, label = "Copy", className }: { text: string | (() => string); label?: string; className?: string }) {
+export function CopyButton({ text, label = tr("Copy"), className }: { text: string | (() => string); label?: string; className?: string }) {
   const [done, setDone] = useState(false);
   useEffect(() => {
     if (!done) return;
@@ -12,7 +13,7 @@ export function CopyButton({ text, label = "Copy", className }: { text: string |
   }, [done]);
   return (
     <IconButton
-      label={done ? "Copied" : label}
+      label={done ? tr("Copied") : label}
       className={className}
       onClick={() => void copyText(typeof text === "string" ? text : text()).then(() => setDone(true))}
     >
@@ -37,7 +38,7 @@ export function Id({ id }: { id: string }) {
   return (
     <span className="inline-flex items-center gap-0.5">
       <code className="font-mono text-xs text-muted" title={id}>{id.length > 10 ? `…${id.slice(-6)}` : id}</code>
-      <CopyButton text={id} label="Copy the id" className="size-6!" />
+      <CopyButton text={id} label={tr("Copy the id")} className="size-6!" />
     </span>
   );
 }

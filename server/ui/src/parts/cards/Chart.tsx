@@ -5,6 +5,7 @@ import { isNumber, numberText } from "../../exact";
 import { useTheme } from "../../theme";
 import { Table } from "./Table";
 import { grouped, isObject, text } from "./value";
+import { locale, tr } from "../../texts";
 
 // A chart is {type: "bar" or "line", title, unit, x: [names or numbers], series: [{name, values}]}. A
 // table of at least two rows is drawn, too, if all its columns but the first have numbers.
@@ -72,7 +73,7 @@ function optionsOf(d: Data, box: HTMLElement): uPlot.Options {
     }
     return { stroke: null, fill };
   };
-  const short = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
+  const short = new Intl.NumberFormat(locale, { notation: "compact", maximumFractionDigits: 1 });
   return {
     width: box.clientWidth, height: 240, legend: { show: false }, cursor: { y: false, points: { show: !d.bars } }, padding: [12, 8, 0, 0],
     scales: { x: { time: false, range: d.bars ? [-0.6, d.x.length - 0.4] : [0, Math.max(1, d.x.length - 1)] }, y: { range: (_u, min, max) => uPlot.rangeNum(Math.min(0, min ?? 0), max ?? 1, 0.1, true) } },
@@ -119,7 +120,7 @@ export default function Chart({ value }: { value: unknown }) {
   }, [data, theme, asTable]);
   if (!data) return <Table value={value} />;
   const table = isObject(value) && Array.isArray(value.rows) ? value : {
-    columns: ["Name", ...data.series.map((s) => s.name)], rows: data.x.map((x, i) => [x, ...data.series.map((s) => s.values[i] ?? null)]),
+    columns: [tr("Name"), ...data.series.map((s) => s.name)], rows: data.x.map((x, i) => [x, ...data.series.map((s) => s.values[i] ?? null)]),
   };
   return (
     <figure className="rounded-card border bg-raised p-4">
@@ -133,13 +134,13 @@ export default function Chart({ value }: { value: unknown }) {
           </span>
         ))}
         <button type="button" onClick={() => setTable(!asTable)} className="rounded-sm px-1.5 text-xs text-accent underline underline-offset-2">
-          {asTable ? "Chart" : "Table"}
+          {asTable ? tr("Chart") : tr("Table")}
         </button>
       </figcaption>
       {asTable ? <Table value={table} /> : (
         <div dir="ltr">
           {data.unit && <div aria-hidden className="truncate text-xs text-muted">{data.unit}</div>}
-          <div ref={box} role="img" aria-label={`${data.title ?? "Chart"}${data.unit && `, in ${data.unit}`}: ${data.series.map((s) => s.name).join(", ")}. The button Table shows the numbers.`} className="min-h-60 w-full overflow-hidden rounded-sm" />
+          <div ref={box} role="img" aria-label={tr("{title}: {series}. The button Table shows the numbers.", { title: `${data.title ?? tr("Chart")}${data.unit && ` (${data.unit})`}`, series: data.series.map((s) => s.name).join(", ") })} className="min-h-60 w-full overflow-hidden rounded-sm" />
         </div>
       )}
     </figure>

@@ -1,5 +1,6 @@
 import { Tree } from "../Tree";
 import { isObject, listOf, text } from "./value";
+import { locale, tr } from "../../texts";
 
 // A day is {date: "2026-12-01", events: [{start: "09:00", end: "10:30", title, place}]}. An event
 // without a start lasts all day. Several days are a list of them.
@@ -51,7 +52,7 @@ export function Day({ value }: { value: unknown }) {
       <div className="border-b bg-surface px-4 py-2 font-semibold">{dateOf(value.date)}</div>
       {whole.length > 0 && (
         <div className="flex flex-wrap gap-2 border-b px-4 py-2">
-          {whole.map((e, i) => <span key={i} className="rounded-md bg-tint px-2 py-0.5">{text(e.title)} <span className="text-muted">all day</span></span>)}
+          {whole.map((e, i) => <span key={i} className="rounded-md bg-tint px-2 py-0.5">{text(e.title)} <span className="text-muted">{tr("all day")}</span></span>)}
         </div>
       )}
       <div className="relative my-3 ms-14 me-3" style={{ height: (to - from) * hourHeight }}>
@@ -82,7 +83,7 @@ export function Day({ value }: { value: unknown }) {
 
 function dateOf(v: unknown): string | undefined {
   const date = text(v);
-  return date && !Number.isNaN(Date.parse(`${date}T12:00`)) ? new Intl.DateTimeFormat(undefined, { dateStyle: "full" }).format(new Date(`${date}T12:00`)) : date;
+  return date && !Number.isNaN(Date.parse(`${date}T12:00`)) ? new Intl.DateTimeFormat(locale, { dateStyle: "full" }).format(new Date(`${date}T12:00`)) : date;
 }
 
 // Days lists the events of several days.
@@ -98,7 +99,7 @@ function Days({ days }: { days: Record<string, unknown>[] }) {
               const place = text(e.place);
               return (
                 <li key={j} className="flex gap-3 py-0.5">
-                  <span className="num w-24 shrink-0 text-muted">{start === undefined ? "all day" : end === undefined ? clock(start) : `${clock(start)}–${clock(end)}`}</span>
+                  <span className="num w-24 shrink-0 text-muted">{start === undefined ? tr("all day") : end === undefined ? clock(start) : `${clock(start)}–${clock(end)}`}</span>
                   <span dir="auto" className="min-w-0">{text(e.title)}{place && <span className="text-muted"> · {place}</span>}</span>
                 </li>
               );

@@ -2,6 +2,7 @@ import { useMemo } from "react";
 import { stringify } from "../../exact";
 import { Tree } from "../Tree";
 import { isObject, text } from "./value";
+import { tr } from "../../texts";
 
 // A difference is {before, after, name}, of texts or of any JSON, or a text in the unified form.
 
@@ -41,7 +42,6 @@ function read(value: unknown): Line[] | undefined {
 }
 
 const marks = { same: " ", added: "+", removed: "−" };
-const words = { same: "", added: "added: ", removed: "removed: " };
 const looks = { same: "", added: "bg-[color-mix(in_srgb,var(--ok)_14%,transparent)]", removed: "bg-[color-mix(in_srgb,var(--danger)_12%,transparent)]" };
 
 export function Diff({ value }: { value: unknown }) {
@@ -53,15 +53,15 @@ export function Diff({ value }: { value: unknown }) {
   return (
     <div className="overflow-hidden rounded-card border text-sm">
       <div className="flex gap-3 border-b bg-surface px-4 py-2 text-xs">
-        <span className="flex-1 font-semibold">{name ?? "Changes"}</span>
+        <span className="flex-1 font-semibold">{name ?? tr("Changes")}</span>
         <span className="num text-ok">+{added}</span>
         <span className="num text-danger">−{removed}</span>
       </div>
-      <div tabIndex={0} role="group" aria-label="Changes" className="max-h-96 overflow-auto py-1 font-mono text-[13px]">
+      <div tabIndex={0} role="group" aria-label={tr("Changes")} className="max-h-96 overflow-auto py-1 font-mono text-[13px]">
         {list.map((l, i) => (
           <div key={i} className={`flex w-max min-w-full px-3 ${looks[l.kind]}`}>
             <span aria-hidden className="w-5 shrink-0 text-muted select-none">{marks[l.kind]}</span>
-            <span className="sr-only">{words[l.kind]}</span>
+            <span className="sr-only">{l.kind === "added" ? tr("added:") : l.kind === "removed" ? tr("removed:") : ""}</span>
             <span className="whitespace-pre">{l.text}</span>
           </div>
         ))}

@@ -7,6 +7,7 @@ import { hostOf, Picture } from "../Markdown";
 import { toast } from "../Toast";
 import { Tree } from "../Tree";
 import { listOf, safeLink, text } from "./value";
+import { tr } from "../../texts";
 
 // Links are [{title, url, snippet}] or {links: […]}.
 
@@ -40,7 +41,7 @@ function sizeOf(bytes: number): string {
 function onDownload(e: MouseEvent, link: string, name: string) {
   if (e.ctrlKey || e.metaKey || e.shiftKey || e.altKey || new URL(link, location.href).origin !== location.origin) return;
   e.preventDefault();
-  void download(link, name).catch((error: unknown) => toast(`${name} was not downloaded. ${messageOf(error)}`));
+  void download(link, name).catch((error: unknown) => toast(tr("{name} was not downloaded. {reason}", { name, reason: messageOf(error) })));
 }
 
 // A file is {name, type, size, url}; several are a list, or {files: […]}.
@@ -60,7 +61,7 @@ export function Files({ value }: { value: unknown }) {
               <div className="truncate font-medium">{name}</div>
               <div className="num text-xs text-muted">{facts}</div>
             </div>
-            {link && <a href={link} download={name} aria-label={`Download ${name}`} onClick={(e) => onDownload(e, link, name)} className="grid size-9 place-items-center rounded-control text-muted hover:bg-hover hover:text-text"><Download size={18} aria-hidden /></a>}
+            {link && <a href={link} download={name} aria-label={tr("Download {name}", { name })} onClick={(e) => onDownload(e, link, name)} className="grid size-9 place-items-center rounded-control text-muted hover:bg-hover hover:text-text"><Download size={18} aria-hidden /></a>}
           </li>
         );
       })}

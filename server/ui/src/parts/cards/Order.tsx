@@ -3,6 +3,7 @@ import { Image } from "../Image";
 import { isLocal } from "../Markdown";
 import { Tree } from "../Tree";
 import { grouped, isObject, listOf, money, text } from "./value";
+import { tr } from "../../texts";
 
 // An order is {id, lines: [{id, name, image, quantity, price, sum}], total, currency}: a quote, an order or a bill.
 
@@ -29,7 +30,7 @@ export function Order({ value }: { value: unknown }) {
           );
         })}
       </ul>
-      <div className="num flex justify-between gap-3 border-t bg-surface px-3.5 py-2 font-semibold"><span>Total</span><span>{money(order.total, currency)}</span></div>
+      <div className="num flex justify-between gap-3 border-t bg-surface px-3.5 py-2 font-semibold"><span>{tr("Total")}</span><span>{money(order.total, currency)}</span></div>
     </div>
   );
 }

@@ -4,6 +4,7 @@ import { useMemo, useRef, useState } from "react";
 import { isNumber, numberText, textOf } from "../../exact";
 import { Tree } from "../Tree";
 import { grouped, isObject, money, type Obj } from "./value";
+import { locale, tr } from "../../texts";
 
 // A table is {columns, rows} or a list of objects. A column is a name, or {name, type, currency}
 // with the type number, money or boolean.
@@ -31,11 +32,11 @@ const cell = (row: Obj | unknown[], c: Column): unknown => (row as Record<string
 function show(v: unknown, c: Column): string {
   if (v === null || v === undefined) return "–";
   if (isNumber(v)) return c.type === "money" ? money(v, c.currency ?? "EUR") : grouped(v);
-  if (typeof v === "boolean") return v ? "yes" : "no";
+  if (typeof v === "boolean") return v ? tr("yes") : tr("no");
   return typeof v === "string" ? textOf(v) : JSON.stringify(v);
 }
 
-const collator = new Intl.Collator(undefined, { numeric: true });
+const collator = new Intl.Collator(locale, { numeric: true });
 
 function compare(a: unknown, b: unknown): number {
   if (a === b) return 0;
@@ -70,7 +71,7 @@ export function Table({ value }: { value: unknown }) {
   const grid = { gridTemplateColumns: widths?.join(" ") };
   return (
     <div className="overflow-hidden rounded-card border text-sm">
-      <div ref={box} tabIndex={0} role="table" aria-label="Result" aria-rowcount={rows.length + 1} aria-colcount={table.columns.length} className="max-h-96 overflow-auto">
+      <div ref={box} tabIndex={0} role="table" aria-label={tr("Result")} aria-rowcount={rows.length + 1} aria-colcount={table.columns.length} className="max-h-96 overflow-auto">
         <div role="rowgroup" className="sticky top-0 z-10 w-max min-w-full">
           <div role="row" aria-rowindex={1} className="grid border-b bg-surface" style={grid}>
             {table.columns.map((c, i) => {
@@ -109,7 +110,7 @@ export function Table({ value }: { value: unknown }) {
           ))}
         </div>
       </div>
-      <div className="num border-t bg-surface px-3 py-1.5 text-xs text-muted">{grouped(rows.length)} {rows.length === 1 ? "row" : "rows"}</div>
+      <div className="num border-t bg-surface px-3 py-1.5 text-xs text-muted">{rows.length === 1 ? tr("1 row") : tr("{count} rows", { count: grouped(rows.length) })}</div>
     </div>
   );
 }

@@ -10,6 +10,7 @@ import { Files, Images, Links } from "./Links";
 import { Order } from "./Order";
 import { Products } from "./Products";
 import { Table } from "./Table";
+import { tr } from "../../texts";
 
 // The card of a result is chosen by the type that its tool declares. Each card takes any JSON, and
 // shows a tree if the value has not the form that it knows.
@@ -70,7 +71,7 @@ export function Card({ type, value }: { type?: string; value: unknown }) {
   const render = type ? own.get(type) : undefined;
   const Known = type ? cards[type] : undefined;
   return (
-    <Boundary what="The result">
+    <Boundary what={tr("The result")}>
       {render ? <Own render={render} value={value} />
         : Known ? <Suspense fallback={<Skeleton lines={5} />}><Known value={value} /></Suspense>
         : typeof value === "string" ? <Markdown text={value} />

@@ -1,4 +1,5 @@
 import { isNumber, numberText } from "../../exact";
+import { locale } from "../../texts";
 
 export type Obj = Record<string, unknown>;
 
@@ -24,7 +25,7 @@ export function money(v: number | string, currency: string, short = false): stri
   const amount = (typeof v === "number" ? v : numberText(v)) as number;
   try {
     const whole = short && typeof v === "number" && Number.isInteger(v);
-    return new Intl.NumberFormat(undefined, { style: "currency", currency, minimumFractionDigits: whole ? 0 : undefined }).format(amount);
+    return new Intl.NumberFormat(locale, { style: "currency", currency, minimumFractionDigits: whole ? 0 : undefined }).format(amount);
   } catch {
     return `${amount} ${currency}`;
   }
@@ -32,7 +33,7 @@ export function money(v: number | string, currency: string, short = false): stri
 
 /** grouped writes a number with separators, by the locale. */
 export function grouped(v: number | string): string {
-  return new Intl.NumberFormat(undefined, { maximumFractionDigits: 20 }).format((typeof v === "number" ? v : numberText(v)) as number);
+  return new Intl.NumberFormat(locale, { maximumFractionDigits: 20 }).format((typeof v === "number" ? v : numberText(v)) as number);
 }
 
 /** safeLink returns an address that a person may open, or undefined. */
