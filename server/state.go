@@ -20,23 +20,37 @@ import (
 // see one in which only the node __start__ is due, whose result is the input. Its id is made
 // of the id of the input's checkpoint.
 
-// startID returns the id of the checkpoint that clients see before that of an input, and the
-// other way round.
-func startID(id string) string {
-	const at = 19 // the digit with the two bits of the variant, 10; no id of a graph has 11
-	digit, err := strconv.ParseUint(id[at:at+1], 16, 8)
+// variantAt is the digit with the two bits of the variant, which are 10 in each id of a graph.
+const variantAt = 19
+
+// startID returns the id of the checkpoint that clients see before that of an input. Its variant is 00,
+// so that it sorts before the ids of its run, which differ in later digits only: clients compare ids as texts.
+func startID(id string) string { return withVariant(id, 0x8) }
+
+// oldStartID returns what startID did before, with the variant 11. Stored results have such ids.
+func oldStartID(id string) string { return withVariant(id, 0x4) }
+
+// withVariant changes bits of the variant.
+func withVariant(id string, bits uint64) string {
+	digit, err := strconv.ParseUint(id[variantAt:variantAt+1], 16, 8)
 	if err != nil {
 		return id
 	}
-	return id[:at] + strconv.FormatUint(digit^0x4, 16) + id[at+1:]
+	return id[:variantAt] + strconv.FormatUint(digit^bits, 16) + id[variantAt+1:]
 }
 
-// isStart reports whether startID made the id, and returns the id of the input's checkpoint.
+// isStart reports whether startID or oldStartID made the id, and returns the id of the input's checkpoint.
 func isStart(id string) (input string, ok bool) {
-	if !isUUID(id) || !strings.ContainsRune("cdef", rune(id[19])) {
+	if !isUUID(id) {
 		return id, false
 	}
-	return startID(id), true
+	switch digit := rune(id[variantAt]); {
+	case strings.ContainsRune("0123", digit):
+		return withVariant(id, 0x8), true
+	case strings.ContainsRune("cdefCDEF", digit):
+		return withVariant(id, 0x4), true
+	}
+	return id, false
 }
 
 // A checkpointID names a checkpoint for clients.
@@ -279,9 +293,9 @@ func (r *reader) metadata(i *graph.Info) map[string]any {
 	return meta
 }
 
-// results returns what the store keeps of the tasks of a checkpoint, by the id of the task.
-func (r *reader) results(ctx context.Context, checkpoint string) (map[string]taskResult, error) {
-	found, err := r.s.o.Runs.Tasks(ctx, r.thread.ID(), checkpoint)
+// results returns what the store keeps of the tasks of checkpoints, by the id of the task.
+func (r *reader) results(ctx context.Context, checkpoints ...string) (map[string]taskResult, error) {
+	found, err := r.s.o.Runs.Tasks(ctx, r.thread.ID(), checkpoints...)
 	out := make(map[string]taskResult, len(found))
 	for _, t := range found {
 		var result taskResult
@@ -295,14 +309,18 @@ func (r *reader) results(ctx context.Context, checkpoint string) (map[string]tas
 func (r *reader) start(ctx context.Context, i *graph.Info) (*threadState, error) {
 	st := r.frame(i, r.place, true)
 	st.Next = []string{graph.Start}
-	results, err := r.results(ctx, startID(i.ID))
+	results, err := r.results(ctx, startID(i.ID), oldStartID(i.ID))
 	if err != nil {
 		return nil, err
 	}
 	task := taskState{
 		ID: taskID(startID(i.ID), graph.Start), Name: graph.Start, Path: []string{"__pregel_pull", graph.Start}, Interrupts: []interrupt{}, Result: json.RawMessage("null"),
 	}
-	task.add(results[task.ID])
+	result, ok := results[task.ID]
+	if !ok {
+		result = results[taskID(oldStartID(i.ID), graph.Start)]
+	}
+	task.add(result)
 	st.Tasks = append(st.Tasks, task)
 	if r.light {
 		st.Values = map[string]json.RawMessage{}

@@ -402,7 +402,7 @@ func (s *Server) graphOf(r *runs.Record) (*served, error) {
 		return nil, refuse(http.StatusNotImplemented, "The graph of the thread is not part of this server. Only the program that has its code can do this.")
 	}
 	if g == nil {
-		return nil, refuse(http.StatusBadRequest, "The thread has no graph yet. It has one after its first run.")
+		return nil, refuse(http.StatusBadRequest, "The thread has no graph yet. It has one after its first run, or if it is created with graph_id in its metadata.")
 	}
 	return g, nil
 }

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -85,29 +86,7 @@ type Chat struct {
 // [http.StripPrefix]. The API of the server must be at the parent of that path. It returns an
 // error if Theme has an unknown variable, Texts an unknown text, or a tool, an address or an origin is invalid.
 func (c Chat) Handler() (http.Handler, error) {
-	for _, address := range []string{c.Script, c.Upload, c.Memory, c.Login} {
-		if u, err := url.Parse(address); err != nil || u.Scheme != "" && u.Scheme != "https" && u.Scheme != "http" {
-			return nil, fmt.Errorf("ui: %q is not an address of a page", address)
-		}
-	}
-	if u, _ := url.Parse(c.Script); u.Host != "" {
-		return nil, fmt.Errorf("ui: Chat.Script is %q; the page's policy allows scripts of its own origin only: give a path such as /app.js", c.Script)
-	}
-	if u, _ := url.Parse(c.Upload); u.Host != "" {
-		return nil, fmt.Errorf("ui: Chat.Upload is %q; the page's policy allows requests to its own origin only: give a path such as /api/files", c.Upload)
-	}
-	if u, _ := url.Parse(c.Memory); u.Host != "" {
-		return nil, fmt.Errorf("ui: Chat.Memory is %q; the page's policy allows requests to its own origin only: give a path such as /api/memories", c.Memory)
-	}
-	for _, origin := range c.Frames {
-		if u, err := url.Parse(origin); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.Scheme+"://"+u.Host != origin || strings.ContainsAny(u.Host, "*;, '\"") {
-			return nil, fmt.Errorf("ui: Chat.Frames has %q, which is no origin; give the scheme and the host, such as https://www.example.com", origin)
-		}
-	}
-	if c.Language != "" && !languageTag.MatchString(c.Language) {
-		return nil, fmt.Errorf("ui: Chat.Language is %q; give a tag such as de or pt-BR", c.Language)
-	}
-	if err := checkTexts(c.Texts); err != nil {
+	if err := errors.Join(c.checkAddresses(), c.checkFrames(), c.checkLanguage()); err != nil {
 		return nil, err
 	}
 	infos, err := toolInfos(c.Tools)
@@ -128,4 +107,41 @@ func (c Chat) Handler() (http.Handler, error) {
 	}
 	p.frames = c.Frames
 	return p, nil
+}
+
+// checkAddresses returns an error if an address is none of a page, or its policy forbids it.
+func (c Chat) checkAddresses() error {
+	for _, address := range []string{c.Script, c.Upload, c.Memory, c.Login} {
+		if u, err := url.Parse(address); err != nil || u.Scheme != "" && u.Scheme != "https" && u.Scheme != "http" {
+			return fmt.Errorf("ui: %q is not an address of a page", address)
+		}
+	}
+	for _, own := range []struct{ name, address, allows, path string }{
+		{"Script", c.Script, "scripts of", "/app.js"},
+		{"Upload", c.Upload, "requests to", "/api/files"},
+		{"Memory", c.Memory, "requests to", "/api/memories"},
+	} {
+		if u, _ := url.Parse(own.address); u.Host != "" {
+			return fmt.Errorf("ui: Chat.%s is %q; the page's policy allows %s its own origin only: give a path such as %s", own.name, own.address, own.allows, own.path)
+		}
+	}
+	return nil
+}
+
+// checkFrames returns an error if a frame is no origin. The policy of the page has the origins as they are.
+func (c Chat) checkFrames() error {
+	for _, origin := range c.Frames {
+		u, err := url.Parse(origin)
+		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.Scheme+"://"+u.Host != origin || strings.ContainsAny(u.Host, "*;, '\"") {
+			return fmt.Errorf("ui: Chat.Frames has %q, which is no origin; give the scheme and the host, such as https://www.example.com", origin)
+		}
+	}
+	return nil
+}
+
+func (c Chat) checkLanguage() error {
+	if c.Language != "" && !languageTag.MatchString(c.Language) {
+		return fmt.Errorf("ui: Chat.Language is %q; give a tag such as de or pt-BR", c.Language)
+	}
+	return checkTexts(c.Texts)
 }

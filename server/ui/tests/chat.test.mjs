@@ -227,14 +227,14 @@ test("no word of an answer is lost: tags are shown", limit, () => tab({}, async 
   const texts = [
     "use list<string> and <div class=x> or a<b && c>d, <my-tag>;",
     "line<br>break and <!-- a note --> here",
-    "<details><summary>more</summary>hidden words</details>",
+    "<fieldset><legend>more</legend>hidden words</fieldset>",
     "<script>alert(1)</script>",
   ];
   await chat.say(texts.join("\n\n"));
   const answer = page.getByRole("article", { name: "Assistant" }).last();
   for (const text of texts) await answer.getByText(text, { exact: false }).waitFor();
-  assert.equal(await answer.locator("details, script, my-tag").count(), 0);
-  await chat.say("<div>\none\n  two</div>");
+  assert.equal(await answer.locator("fieldset, script, my-tag").count(), 0);
+  await chat.say("look:\n\n<div>\none\n  two</div>");
   assert.match(await page.getByRole("article", { name: "Assistant" }).last().innerText(), /<div>\none\n *two<\/div>/);
 }));
 
@@ -245,7 +245,7 @@ test("a conversation has its speakers in the tree of accessibility", limit, () =
   assert.deepEqual(await list.getByRole("heading", { level: 2 }).allTextContents(), ["You", "Assistant", "You", "Assistant"]);
   await list.getByRole("article", { name: "You" }).nth(1).getByText("The packing list").waitFor();
   assert.equal(await list.getByRole("article", { name: "Assistant" }).nth(1).getAttribute("aria-posinset"), "4");
-  await list.getByRole("checkbox", { name: "done" }).waitFor();
+  await list.getByRole("checkbox", { name: "done", exact: true }).waitFor();
 }));
 
 test("P7: an approval names its object; a dangerous one needs a second press", limit, () => tab({}, async (chat, page) => {

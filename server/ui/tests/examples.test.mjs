@@ -60,7 +60,7 @@ example("calendar", (folder) => ["-data", folder, "-offline", "-serve", "127.0.0
     assert.equal(await page.getByText("That is all.").count(), 0, "the planner's words are not shown");
     await page.getByRole("button", { name: "Yes", exact: true }).click();
     await page.getByText("I've moved your dentist").waitFor();
-    await page.getByRole("region", { name: "Changes" }).waitFor();
+    await page.getByRole("group", { name: "Changes" }).waitFor();
     await chat.idle();
   },
   "a message is an answer, and another request leaves the question open": async (chat, page) => {

@@ -27,16 +27,20 @@ function useOptions() {
 
 const human = (content) => ({ messages: [{ type: "human", content }] });
 
+// docs:begin edit
+// The hook's metadata of a message has the parent of the newest checkpoint. The history has that of the
+// checkpoint in which the message came.
+async function edit(stream, messageId, text) {
+  const history = await client.threads.getHistory(stream.threadId, { limit: 100 });
+  const first = history.findLast((state) => state.values.messages?.some((m) => m.id === messageId));
+  await stream.submit({ messages: [{ type: "human", content: text }] }, { forkFrom: first.parent_checkpoint.checkpoint_id });
+}
+// docs:end
+
 /** The hook of @langchain/react. */
 const react = {
   use: () => useReact(useOptions()),
-  // The hook's metadata of a message has the parent of the newest checkpoint. The history has that of the
-  // checkpoint in which the message came.
-  useEdit: (s, message) => async (text) => {
-    const history = await client.threads.getHistory(s.threadId, { limit: 100 });
-    const first = history.findLast((state) => state.values.messages?.some((m) => m.id === message.id));
-    await s.submit(human(text), { forkFrom: first.parent_checkpoint.checkpoint_id });
-  },
+  useEdit: (s, message) => (text) => edit(s, message.id, text),
   answer: (s, value) => s.respond(value),
   Branches: () => null, // this hook has no list of branches
 };
