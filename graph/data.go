@@ -53,7 +53,8 @@ func (g *Graph) ReadSnapshot(data []byte) (*Snapshot, error) {
 // object that maps names of channels to updates. For a list channel, the update is an
 // element or an array of elements; for a map channel, it is an object of entries. An
 // unknown channel is a [state.ErrUnknownChannel]. A value that the channel does not
-// accept is a [state.ChannelError].
+// accept, and any value for an internal channel, is a [state.ChannelError]; see
+// [state.Channel.Internal].
 func (g *Graph) ReadInput(data []byte) (state.Update, error) {
 	if g == nil {
 		return nil, &RunError{Err: errNilGraph}
@@ -95,7 +96,8 @@ func (g *Graph) JSONSchema() json.RawMessage {
 	return g.plan.Schema.JSONSchema()
 }
 
-// InputJSONSchema returns the JSON Schema of the input of [Graph.ReadInput].
+// InputJSONSchema returns the JSON Schema of the input of [Graph.ReadInput]. It has no internal
+// channels.
 func (g *Graph) InputJSONSchema() json.RawMessage {
 	if g == nil {
 		return nil

@@ -3,6 +3,9 @@ package graph_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -10,6 +13,7 @@ import (
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/state"
 )
 
@@ -100,4 +104,29 @@ func TestJSONSchemaDescribesTheChannels(t *testing.T) {
 	assert.Contains(t, schema.Properties, "trail")
 	require.NoError(t, json.Unmarshal(g.InputJSONSchema(), &schema))
 	assert.Contains(t, schema.Properties, "trail")
+}
+
+// Data from outside, such as a request, does not write internal channels. Go code does.
+func TestReadInputRefusesInternalChannels(t *testing.T) {
+	t.Parallel()
+	role, seen, notes := state.Last[string]("role").Internal(), state.Append[string]("seen").Internal(), state.Last[string]("notes")
+	users, known, ages := state.Keyed("users", llm.ByID).Internal(), state.Set[string]("known").Internal(), state.Map[string, int]("ages").Internal()
+	b := graph.New("g", role, seen, notes, users, known, ages)
+	b.Node("a", func(context.Context, state.View) (state.Update, error) { return nil, nil })
+	b.Edge(graph.Start, "a")
+	g, err := b.Compile(graph.Options{})
+	require.NoError(t, err)
+	for name, value := range map[string]string{"role": `"admin"`, "seen": `["x"]`, "users": `[]`, "known": `["x"]`, "ages": `{"a":1}`} {
+		_, err = g.ReadInput([]byte(`{"notes": "n", "` + name + `": ` + value + `}`))
+		ce, ok := errors.AsType[*state.ChannelError](err)
+		require.True(t, ok, "%v", err)
+		assert.Equal(t, name, ce.Channel)
+		assert.ErrorContains(t, err, "it is internal")
+	}
+	var schema struct{ Properties map[string]any }
+	require.NoError(t, json.Unmarshal(g.InputJSONSchema(), &schema))
+	assert.Equal(t, []string{"notes"}, slices.Collect(maps.Keys(schema.Properties)))
+	snap, err := g.Invoke(t.Context(), role.Put("admin"))
+	require.NoError(t, err)
+	assert.Equal(t, "admin", role.Get(snap))
 }

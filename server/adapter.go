@@ -13,7 +13,7 @@ import (
 )
 
 // ClientTools is a channel for the tools of a client of the OpenAI or the AG-UI protocol. A graph that
-// has it gets them with each run. Its model may call them; the graph then ends, and the client sends
+// has it gets them with each run; if there is an [Options.Input] for the graph, it names this channel. Its model may call them; the graph then ends, and the client sends
 // the results as the messages of the next run. A request with tools to a graph without this channel
 // is refused.
 var ClientTools = state.LastWins[[]llm.ToolSpec]("client_tools")
@@ -39,10 +39,10 @@ func (s *served) has(channel string) bool {
 // withTools adds the tools of a client to the input of a run.
 func (s *served) withTools(input map[string]any, specs []llm.ToolSpec) error {
 	switch {
-	case s.has(ClientTools.Name()):
+	case s.takes(ClientTools.Name()):
 		input[ClientTools.Name()] = slices.Concat([]llm.ToolSpec{}, specs) // never null
 	case len(specs) > 0:
-		return invalid("The graph %s takes no tools of a client: it has no channel %q.", s.name, ClientTools.Name())
+		return invalid("The graph %s takes no tools of a client: it has no channel %q that clients may write.", s.name, ClientTools.Name())
 	}
 	return nil
 }

@@ -165,7 +165,7 @@ func (in *aguiInput) input(g *served, present map[string]json.RawMessage) (map[s
 	input := map[string]any{}
 	conversation := g.conversation()
 	for name, value := range in.State {
-		if !g.channels.plain[name] || name == ClientTools.Name() || sameJSON(value, present[name]) {
+		if !g.channels.plain[name] || g.channels.closed[name] || name == ClientTools.Name() || sameJSON(value, present[name]) {
 			continue
 		}
 		input[name] = value

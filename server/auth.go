@@ -70,6 +70,10 @@ const (
 
 // An Access is what a request wants to do. A request may need several: a run on a new thread
 // needs read of the assistant, create_run of threads, and create of threads.
+//
+// By default the owner of a thread may do all that the protocol has: answer each question, the approvals of
+// tools included, send a run to any node, and change the state as if a node had run. The last fields say what of
+// this a request wants, so that [Options.Authorize] can refuse it.
 type Access struct {
 	User     User
 	Resource Resource
@@ -81,6 +85,21 @@ type Access struct {
 	Graph string
 	// Namespace is the namespace of an item of the store, or the prefix of a search.
 	Namespace []string
+
+	// Goto has the nodes to which a run is sent, past those before them. It is set for create_run of threads, and for
+	// create of crons.
+	Goto []string
+	// Resume says that the run answers questions. It is set where Goto is.
+	Resume bool
+	// Checkpoint is the checkpoint at which the run begins, if the request names one. It may be an older one, from
+	// which nodes run again. It is set where Goto is, and for the update of a state.
+	Checkpoint string
+	// AsNode has the nodes in whose names a request updates a state: the nodes after them run next. It is set for
+	// update and create of threads.
+	AsNode []string
+	// Update has the channels that a request writes otherwise than by the input of a run. It is set where Goto or
+	// AsNode is.
+	Update []string
 }
 
 // A Filter selects the objects that a request may use. The zero value selects all objects. An

@@ -4,6 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"reflect"
+
+	"github.com/weft-go/weft/internal/jsonform"
 )
 
 type contextKey struct{}
@@ -21,4 +25,21 @@ func Context[T any](ctx context.Context) (T, error) {
 		return out, fmt.Errorf("server: the context of the run is not a %T: %w", out, err)
 	}
 	return out, nil
+}
+
+// ContextSchema returns the JSON schema of a T, for [Options.Context]. No field is required.
+func ContextSchema[T any]() json.RawMessage {
+	b := &jsonform.SchemaBuilder{Input: true}
+	schema := b.Of(reflect.TypeFor[T]())
+	defs := map[string]json.RawMessage{}
+	for name, def := range b.Defs {
+		defs[name] = encoded(def)
+		if schema["$ref"] == "#/$defs/"+name { // forms need the properties at the top
+			schema = maps.Clone(def)
+		}
+	}
+	if used := usedDefs(string(encoded(schema)), defs); len(used) > 0 {
+		schema["$defs"] = used
+	}
+	return encoded(schema)
 }

@@ -116,6 +116,10 @@ func digest(data json.RawMessage) string {
 // insertCron stores a cron and schedules its first run.
 func (c *call) insertCron(r *runs.Record, d cronData) error {
 	at := now()
+	var q runRequest
+	if err := json.Unmarshal(d.Payload, &q); err != nil {
+		return err
+	}
 	if err := d.comes(at); err != nil {
 		return err
 	}
@@ -123,7 +127,7 @@ func (c *call) insertCron(r *runs.Record, d cronData) error {
 		return invalid("The schedule %q has no time before end_time, %s.", d.Schedule, d.EndTime.Format(time.RFC3339))
 	}
 	r.Created, r.Updated, r.Data = at, at, encoded(d)
-	f, err := c.allow(Access{Resource: ResourceCrons, Action: ActionCreate, Graph: r.Graph})
+	f, err := c.allow(Access{Resource: ResourceCrons, Action: ActionCreate, Graph: r.Graph}.forRun(&q))
 	if err == nil {
 		err = f.stamp(r, c.user)
 	}

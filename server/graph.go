@@ -22,6 +22,7 @@ type served struct {
 	assistant string // the id of the graph's own assistant
 	graph     *graph.Graph
 	channels  channels
+	input     *[]string // the channels of Options.Input, or nil
 	draw      draw.Graph
 }
 
@@ -31,6 +32,7 @@ type channels struct {
 	initial  map[string]json.RawMessage // the values of channels that were never written
 	plain    map[string]bool            // the channels whose values an update replaces
 	hidden   map[string]bool            // the channels that results and streams do not have
+	closed   map[string]bool            // the channels that clients cannot write
 	subs     map[string]channels
 }
 
@@ -39,14 +41,27 @@ func newServed(name string, g *graph.Graph) *served {
 	return &served{name: name, assistant: nameID(oidNamespace, name), graph: g, channels: newChannels(d), draw: d}
 }
 
+// takes reports whether clients may write a channel.
+func (s *served) takes(channel string) bool { return s.has(channel) && !s.channels.closed[channel] }
+
+// limitInput closes the channels that Options.Input does not name.
+func (s *served) limitInput() {
+	if s.input == nil {
+		return
+	}
+	for _, c := range s.draw.Channels {
+		s.channels.closed[c.Name] = !slices.Contains(*s.input, c.Name)
+	}
+}
+
 func newChannels(d draw.Graph) channels {
 	c := channels{
 		messages: map[string]bool{}, initial: map[string]json.RawMessage{}, plain: map[string]bool{},
-		hidden: map[string]bool{}, subs: map[string]channels{},
+		hidden: map[string]bool{}, closed: map[string]bool{}, subs: map[string]channels{},
 	}
 	for _, ch := range d.Channels {
 		if ch.Internal {
-			c.hidden[ch.Name] = true
+			c.hidden[ch.Name], c.closed[ch.Name] = true, true
 		}
 		switch {
 		case ch.Type == "llm.Message":
@@ -228,7 +243,7 @@ func (s *served) readInput(data json.RawMessage) (state.Update, error) {
 	if err := json.Unmarshal(data, &values); err != nil {
 		return nil, errors.New("it is not an object with the names of channels as keys")
 	}
-	if err := s.dropUnknown(values); err != nil {
+	if err := s.dropOthers(values); err != nil {
 		return nil, err
 	}
 	var first, removed state.Update
@@ -268,23 +283,33 @@ func (s *served) readInput(data json.RawMessage) (state.Update, error) {
 	return slices.Concat(first, removed, update), err
 }
 
-// dropUnknown removes the values that are for no channel of the graph: clients of LangGraph Server send
-// some to each graph. It returns an error if there are no others.
-func (s *served) dropUnknown(values map[string]json.RawMessage) error {
-	var unknown []string
+// dropOthers removes the values that are for no channel of the graph, or for one that clients cannot write: clients of
+// LangGraph Server send some to each graph. It returns an error if there are no others.
+func (s *served) dropOthers(values map[string]json.RawMessage) error {
+	var unknown, closed []string
 	for name := range values {
-		if !slices.ContainsFunc(s.draw.Channels, func(c state.Description) bool { return c.Name == name }) {
+		switch {
+		case !s.has(name):
 			unknown = append(unknown, name)
+		case s.channels.closed[name]:
+			closed = append(closed, name)
 		}
 	}
-	if len(unknown) > 0 && len(unknown) == len(values) {
-		slices.Sort(unknown)
+	if n := len(unknown) + len(closed); n == 0 || n < len(values) {
+		for _, name := range slices.Concat(unknown, closed) {
+			delete(values, name)
+		}
+		return nil
+	}
+	slices.Sort(unknown)
+	slices.Sort(closed)
+	switch {
+	case len(closed) == 0:
 		return fmt.Errorf("the graph %q has none of the channels %q", s.name, unknown)
+	case len(unknown) == 0:
+		return fmt.Errorf("clients cannot write the channels %q of the graph %q", closed, s.name)
 	}
-	for _, name := range unknown {
-		delete(values, name)
-	}
-	return nil
+	return fmt.Errorf("clients cannot write the channels %q of the graph %q, and it has none of the channels %q", closed, s.name, unknown)
 }
 
 func (s *served) write(channel, op string, value json.RawMessage) (state.Write, error) {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -141,6 +142,9 @@ func readMessage(item json.RawMessage) (fields map[string]json.RawMessage, kind 
 	stored := messageTypes[kind]
 	if stored == "" {
 		return nil, "", fmt.Errorf("it has no known role or type, such as human or ai: %q", kind)
+	}
+	if _, ok := fields["content"]; !ok && stored != "remove" && len(fields["tool_calls"]) == 0 {
+		return nil, "", errors.New(`it has no content; a message is {"role": "user", "content": "…"}`)
 	}
 	for key, v := range messageDefaults[stored] {
 		if have, ok := fields[key]; !ok || string(have) == "null" {

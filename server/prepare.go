@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -265,7 +266,7 @@ func (s *served) readUpdate(data json.RawMessage) (state.Update, error) {
 		return nil, err
 	}
 	var out state.Update
-	for _, values := range list {
+	for _, values := range s.writable(list) {
 		if string(orEmpty(values)) == "{}" {
 			continue
 		}
@@ -276,6 +277,22 @@ func (s *served) readUpdate(data json.RawMessage) (state.Update, error) {
 		out = append(out, update...)
 	}
 	return out, nil
+}
+
+// writable returns the objects of an update without those that write no channel that clients may write. If there are no
+// others, it returns all of them: reading them says what is wrong.
+func (s *served) writable(list []json.RawMessage) []json.RawMessage {
+	var out []json.RawMessage
+	for _, item := range list {
+		var values map[string]json.RawMessage
+		if json.Unmarshal(orNull(item), &values) != nil || len(values) == 0 || slices.ContainsFunc(slices.Collect(maps.Keys(values)), s.takes) {
+			out = append(out, item)
+		}
+	}
+	if len(out) == 0 {
+		return list
+	}
+	return out
 }
 
 // objects returns an update as objects of values by channel. A channel may be in several pairs.

@@ -172,7 +172,7 @@ func (c *call) threadForRun(q *runRequest, id, assistant string, g *served) (str
 			return id, err
 		}
 	} else {
-		if _, err := c.allow(Access{Resource: ResourceThreads, Action: ActionCreateRun, Graph: g.name}); err != nil {
+		if _, err := c.allow(Access{Resource: ResourceThreads, Action: ActionCreateRun, Graph: g.name}.forRun(q)); err != nil {
 			return "", err
 		}
 		id = uuid.New()
@@ -180,7 +180,7 @@ func (c *call) threadForRun(q *runRequest, id, assistant string, g *served) (str
 	temporary := q.OnCompletion != "keep" && !named
 	t := newThread(id, meta)
 	t.Graph = g.name
-	err := c.insertThread(&t, temporary)
+	err := c.insertThread(&t, temporary, nil)
 	if errors.Is(err, runs.ErrExists) { // it is of another user, or was created meanwhile
 		return id, c.useThread(q, id, g, meta)
 	}
@@ -208,7 +208,7 @@ func (c *call) useThread(q *runRequest, id string, g *served, meta json.RawMessa
 
 // threadFor returns a thread if the user may start the run of a request on it.
 func (c *call) threadFor(q *runRequest, id, graph string) (runs.Record, error) {
-	t, err := c.find(Access{Resource: ResourceThreads, Action: ActionCreateRun, ID: id, Graph: graph}, runs.Thread)
+	t, err := c.find(Access{Resource: ResourceThreads, Action: ActionCreateRun, ID: id, Graph: graph}.forRun(q), runs.Thread)
 	if err == nil && q.Multitask == multitaskRollback {
 		err = c.mayRollBack("", id)
 	}

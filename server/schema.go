@@ -11,10 +11,14 @@ func (c *call) schemas() error {
 		return err
 	}
 	g := c.s.graphs[r.Graph]
-	values := withType(g.graph.JSONSchema())
+	values := g.channels.withMessages(withType(g.graph.JSONSchema()))
+	var fields any // null if Options.Context does not say which fields the nodes read
+	if schema, ok := c.s.o.Context[g.name]; ok {
+		fields = schema
+	}
 	return c.send(map[string]any{
 		"graph_id": g.name, "input_schema": withType(flatInput(g)), "output_schema": outputSchema(values, g.channels), "state_schema": values,
-		"config_schema": nil, "context_schema": nil,
+		"config_schema": fields, "context_schema": fields,
 	})
 }
 
@@ -25,6 +29,7 @@ func outputSchema(schema json.RawMessage, c channels) json.RawMessage {
 		return schema
 	}
 	fields["properties"] = encoded(c.shown(properties))
+	delete(fields, "additionalProperties") // results have open questions and failures too
 	var required []string
 	if json.Unmarshal(fields["required"], &required) == nil && required != nil {
 		fields["required"] = encoded(slices.DeleteFunc(required, func(name string) bool { return c.hidden[name] }))
@@ -42,7 +47,7 @@ func withType(schema json.RawMessage) json.RawMessage {
 	return encoded(fields)
 }
 
-// flatInput is the schema of the input. A client that makes a form of it wants one type for a
+// flatInput is the schema of the channels that clients may write. A client that makes a form of it wants one type for a
 // list, and so the array without the single element.
 func flatInput(g *served) json.RawMessage {
 	var schema map[string]json.RawMessage
@@ -51,6 +56,10 @@ func flatInput(g *served) json.RawMessage {
 		return g.graph.InputJSONSchema()
 	}
 	for name, p := range properties {
+		if g.channels.closed[name] {
+			delete(properties, name)
+			continue
+		}
 		var either struct {
 			AnyOf []json.RawMessage `json:"anyOf"`
 		}
@@ -60,7 +69,7 @@ func flatInput(g *served) json.RawMessage {
 		properties[name] = withoutNull(p)
 	}
 	schema["properties"] = encoded(properties)
-	return encoded(schema)
+	return g.channels.withMessages(encoded(schema))
 }
 
 // withoutNull returns the schema of a list without the type null, which stands for no elements.

@@ -1,7 +1,9 @@
 package server
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -32,6 +34,15 @@ type Options struct {
 	// the name of the graph. The states of threads, the modes tasks and debug, and subgraphs have all channels. Nil, and a graph without an entry, mean all channels that are not internal; see
 	// [state.Channel.Internal].
 	Output map[string][]string
+	// Input names the channels that clients may write, by the name of the graph: with the input of a run, with an
+	// update of a state, with a command and as the input of a node. It holds in subgraphs too. Values for other channels
+	// are dropped, and a request with no other values is refused. Nil, and a graph without an entry, mean all channels
+	// that are not internal. No client writes an internal channel; see [state.Channel.Internal].
+	Input map[string][]string
+	// Context has the JSON schemas of the contexts that the nodes of a graph read with [Context], by the name of the
+	// graph. Clients read them as context_schema and config_schema; see [ContextSchema]. The server does not check
+	// contexts by them. Nil, and a graph without an entry, mean that there is none.
+	Context map[string]json.RawMessage
 	// Stored is a checkpoint store whose threads are shown although the program does not have their
 	// graphs: their states, history and questions can be read, and nothing can run. It needs to be a
 	// [checkpoint.ThreadLister]. With it, Graphs may be empty. A thread whose id is not a UUID has
@@ -188,7 +199,7 @@ func New(o Options) (*Server, error) {
 		}
 		s.graphs[name] = newServed(name, g)
 	}
-	if err := s.chooseOutput(); err != nil {
+	if err := cmp.Or(s.chooseInput(), s.chooseOutput(), s.checkContext()); err != nil {
 		return nil, err
 	}
 	s.ctx, s.stop = context.WithCancelCause(context.Background())
@@ -200,25 +211,64 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
+// chooseInput applies Options.Input.
+func (s *Server) chooseInput() error {
+	for name, input := range s.o.Input {
+		g, err := s.choice("Input", name, input)
+		if err != nil {
+			return err
+		}
+		for _, c := range g.draw.Channels {
+			if c.Internal && slices.Contains(input, c.Name) {
+				return fmt.Errorf("server: Options.Input: the channel %q of the graph %q is internal: no client writes it", c.Name, name)
+			}
+		}
+		g.input = &input
+		g.limitInput()
+	}
+	return nil
+}
+
 // chooseOutput applies Options.Output.
 func (s *Server) chooseOutput() error {
 	for name, output := range s.o.Output {
-		g := s.graphs[name]
-		if g == nil {
-			return fmt.Errorf("server: Options.Output: there is no graph %q in Options.Graphs", name)
+		g, err := s.choice("Output", name, output)
+		if err != nil {
+			return err
 		}
-		known := map[string]bool{}
 		for _, c := range g.draw.Channels {
-			known[c.Name] = true
 			g.channels.hidden[c.Name] = !slices.Contains(output, c.Name)
-		}
-		for _, channel := range output {
-			if !known[channel] {
-				return fmt.Errorf("server: Options.Output: the graph %q has no channel %q", name, channel)
-			}
 		}
 	}
 	return nil
+}
+
+// checkContext checks Options.Context.
+func (s *Server) checkContext() error {
+	for name, schema := range s.o.Context {
+		if _, err := s.choice("Context", name, nil); err != nil {
+			return err
+		}
+		var fields map[string]json.RawMessage
+		if json.Unmarshal(schema, &fields) != nil || fields == nil {
+			return fmt.Errorf("server: Options.Context: the schema of the graph %q is not a JSON object", name)
+		}
+	}
+	return nil
+}
+
+// choice returns the graph for which an option names channels. It returns an error if there is no such graph or channel.
+func (s *Server) choice(option, name string, channels []string) (*served, error) {
+	g := s.graphs[name]
+	if g == nil {
+		return nil, fmt.Errorf("server: Options.%s: there is no graph %q in Options.Graphs", option, name)
+	}
+	for _, channel := range channels {
+		if !g.has(channel) {
+			return nil, fmt.Errorf("server: Options.%s: the graph %q has no channel %q", option, name, channel)
+		}
+	}
+	return g, nil
 }
 
 // setDefaults replaces zero values.

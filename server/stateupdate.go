@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -21,8 +22,19 @@ type stateUpdate struct {
 	AsNode string          `json:"as_node"`
 }
 
+// inputNode is another name for [graph.Start] in updates of clients.
+const inputNode = "__input__"
+
+// node returns the node in whose name the update is made, or "".
+func (u *stateUpdate) node() string {
+	if u.AsNode == inputNode {
+		return graph.Start
+	}
+	return u.AsNode
+}
+
 func (c *call) updateState() error {
-	r, err := c.pathThread()
+	id, err := c.id("thread")
 	if err != nil {
 		return err
 	}
@@ -38,6 +50,11 @@ func (c *call) updateState() error {
 	if b.Checkpoint != nil {
 		at = *b.Checkpoint
 		at.ID = cmp.Or(b.CheckpointID, at.ID)
+	}
+	a := Access{Resource: ResourceThreads, Action: ActionUpdate, ID: id, Checkpoint: at.ID}.forUpdates([]stateUpdate{b.stateUpdate})
+	r, err := c.find(a, runs.Thread)
+	if err != nil {
+		return err
 	}
 	point, err := c.update(&r, at, []stateUpdate{b.stateUpdate})
 	if err != nil {
@@ -65,11 +82,28 @@ func (c *call) update(r *runs.Record, at checkpointID, updates []stateUpdate) (*
 	if err != nil {
 		return nil, err
 	}
-	_, err = c.s.change(c.ctx(), runs.Thread, r.ID, func(r *runs.Record) error {
-		r.Updated = now()
-		return nil
-	})
+	changed, err := c.s.change(c.ctx(), runs.Thread, r.ID, func(r *runs.Record) error { return c.s.edited(c.ctx(), g, r) })
+	if err == nil {
+		*r = changed
+	}
 	return read.place.checkpoint(r.ID, id), err
+}
+
+// edited changes the record of a thread whose state was updated. A thread with nodes that are due is interrupted.
+func (s *Server) edited(ctx context.Context, g *served, r *runs.Record) error {
+	r.Updated = now()
+	if r.Status == threadBusy {
+		return nil
+	}
+	snap, err := g.graph.Thread(r.ID).Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	r.Status = threadIdle
+	if !snap.Done() {
+		r.Status = threadInterrupted
+	}
+	return s.setThreadData(r, func(d *threadData) { d.Error = nil })
 }
 
 // updateThread edits the state of a thread and returns the id of the new checkpoint.
@@ -150,7 +184,7 @@ func readUpdates(g *served, updates []stateUpdate) ([]graph.NodeUpdate, error) {
 }
 
 func readUpdate(g *served, u stateUpdate) (graph.NodeUpdate, error) {
-	edit := graph.NodeUpdate{Node: u.AsNode}
+	edit := graph.NodeUpdate{Node: u.node()}
 	for _, values := range elements(u.Values) {
 		if string(orEmpty(values)) == "{}" {
 			continue

@@ -62,3 +62,27 @@ func TestAnUpdateThatCannotBeStoredIsNoMistakeOfTheClient(t *testing.T) {
 		})
 	}
 }
+
+// The expectations are those of LangGraph Server.
+func TestAnUpdateMakesTheThreadInterruptedIfNodesAreDue(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ update, want string }{
+		"as the input":          {`{"values":{"draft":"tea"},"as_node":"__input__"}`, "interrupted"},
+		"as Start":              {`{"values":{"draft":"tea"},"as_node":"__start__"}`, "interrupted"},
+		"as the first node":     {`{"values":{"draft":"tea"},"as_node":"review"}`, "interrupted"},
+		"as the last node":      {`{"values":{"draft":"tea"},"as_node":"publish"}`, "idle"},
+		"in the same way again": {`{"values":{"draft":"milk"},"as_node":"publish"}`, "idle"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := reviewServer(t)
+			made := local(t, s, http.MethodPost, "/threads", `{"graph_id":"review","supersteps":[{"updates":[`+c.update+`]}]}`)
+			require.Equal(t, http.StatusOK, made.Code, made.Body)
+			assert.Equal(t, c.want, fieldOf(t, made, "status"))
+			assert.Equal(t, fieldOf(t, made, "updated_at"), fieldOf(t, made, "state_updated_at"))
+			thread := "/threads/" + fieldOf(t, made, "thread_id").(string)
+			assert.Equal(t, http.StatusOK, local(t, s, http.MethodPost, thread+"/state", c.update).Code)
+			assert.Equal(t, c.want, fieldOf(t, local(t, s, http.MethodGet, thread, ""), "status"))
+		})
+	}
+}

@@ -69,5 +69,8 @@ func (r *reader) subgraph() *served {
 	if g == nil {
 		return nil
 	}
-	return newServed(g.Name(), g)
+	sub := newServed(g.Name(), g)
+	sub.input = r.g.input
+	sub.limitInput()
+	return sub
 }

@@ -28,6 +28,7 @@ type thread struct {
 	ID         string                 `json:"thread_id"`
 	Created    time.Time              `json:"created_at"`
 	Updated    time.Time              `json:"updated_at"`
+	State      time.Time              `json:"state_updated_at"`
 	Metadata   json.RawMessage        `json:"metadata"`
 	Status     string                 `json:"status"`
 	Values     json.RawMessage        `json:"values"`
@@ -60,7 +61,7 @@ func (s *Server) readThread(ctx context.Context, r runs.Record, values bool) (th
 		return thread{}, err
 	}
 	t := thread{
-		ID: r.ID, Created: r.Created, Updated: r.Updated, Metadata: r.Metadata, Status: r.Status, Error: d.Error,
+		ID: r.ID, Created: r.Created, Updated: r.Updated, State: r.Updated, Metadata: r.Metadata, Status: r.Status, Error: d.Error,
 		Values: json.RawMessage("null"), Interrupts: map[string][]interrupt{},
 	}
 	if !values {
@@ -160,7 +161,11 @@ func (c *call) createThread() error {
 	if c.s.graphs[b.Graph] != nil {
 		r.Graph = b.Graph
 	}
-	err = c.insertThread(&r, false)
+	var updates []stateUpdate
+	for _, step := range b.Supersteps {
+		updates = append(updates, step.Updates...)
+	}
+	err = c.insertThread(&r, false, updates)
 	if errors.Is(err, runs.ErrExists) {
 		if b.IfExists != "do_nothing" {
 			return refuse(http.StatusConflict, "The thread %s exists.", b.ID)
@@ -181,9 +186,9 @@ func (c *call) createThread() error {
 }
 
 // insertThread stores a new thread of the user. A temporary thread does not count for its limit.
-// If Go code has run a thread with this id, the error is [runs.ErrExists].
-func (c *call) insertThread(r *runs.Record, temporary bool) error {
-	f, err := c.allow(Access{Resource: ResourceThreads, Action: ActionCreate})
+// If Go code has run a thread with this id, the error is [runs.ErrExists]. The updates are those of its first state.
+func (c *call) insertThread(r *runs.Record, temporary bool, updates []stateUpdate) error {
+	f, err := c.allow(Access{Resource: ResourceThreads, Action: ActionCreate}.forUpdates(updates))
 	if err == nil {
 		err = f.stamp(r, c.user)
 		c.ofThread(r)
@@ -320,7 +325,7 @@ func (c *call) copyThread() error {
 	if r.Status == threadBusy {
 		return refuse(http.StatusConflict, "The thread is busy. Copy it when its run has ended.")
 	}
-	if err := c.insertThread(&to, false); err != nil {
+	if err := c.insertThread(&to, false, nil); err != nil {
 		return err
 	}
 	if err := c.copyStates(&r, to.ID); err != nil {

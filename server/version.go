@@ -44,8 +44,8 @@ func (c *call) listVersions() error {
 	return c.send(out)
 }
 
-// setLatest makes an older version the present one. As with the reference server, the context
-// stays that of the newest version, and the configuration is that of the older one.
+// setLatest makes an older version the present one. If that version has no context, the present one stays, as with the
+// reference server.
 func (c *call) setLatest() error {
 	r, err := c.pathAssistant()
 	if err != nil {
@@ -77,7 +77,9 @@ func (c *call) setLatest() error {
 		if err != nil {
 			return err
 		}
-		old.Context, old.Last = d.Context, d.Last
+		if old.Last = d.Last; string(orEmpty(old.Context)) == "{}" {
+			old.Context = d.Context
+		}
 		r.Graph, r.Name, r.Metadata, r.Updated, r.Data = v.Graph, v.Name, v.Metadata, now(), encoded(old)
 		return f.keep(r)
 	})

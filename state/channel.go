@@ -87,9 +87,10 @@ func (c *Channel[V, U]) Default(v func() V) *Channel[V, U] {
 	return c
 }
 
-// Internal marks the channel as a part of how a node works, such as the progress of an agent. The
-// results and streams of package server do not have it; snapshots and states of threads do. Internal
-// returns the channel. Call Internal only where the channel is declared.
+// Internal marks the channel as a part of how nodes work, such as the progress of an agent. Only Go code
+// writes it: the clients of package server cannot, and Graph.ReadInput refuses it. The results and streams of
+// package server do not have it; snapshots and states of threads do. Internal returns the channel. Call
+// Internal only where the channel is declared.
 func (c *Channel[V, U]) Internal() *Channel[V, U] {
 	c.traits.Internal = true
 	return c

@@ -58,6 +58,12 @@ func (c *KeyedChannel[E]) Prune(keep func([]E) []E) *KeyedChannel[E] {
 	return c
 }
 
+// Internal marks the channel as a part of how nodes work. See [Channel.Internal].
+func (c *KeyedChannel[E]) Internal() *KeyedChannel[E] {
+	c.traits.Internal = true
+	return c
+}
+
 // Upgrade sets a function that converts the stored JSON of an element from an older
 // form. See [Channel.Upgrade].
 func (c *KeyedChannel[E]) Upgrade(up func(old json.RawMessage) (json.RawMessage, error)) *KeyedChannel[E] {

@@ -40,6 +40,12 @@ func (c *ListChannel[E]) Default(v func() []E) *ListChannel[E] {
 	return c
 }
 
+// Internal marks the channel as a part of how nodes work. See [Channel.Internal].
+func (c *ListChannel[E]) Internal() *ListChannel[E] {
+	c.traits.Internal = true
+	return c
+}
+
 // Upgrade sets a function that converts the stored JSON of an element from an older
 // form. See [Channel.Upgrade].
 func (c *ListChannel[E]) Upgrade(up func(old json.RawMessage) (json.RawMessage, error)) *ListChannel[E] {

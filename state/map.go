@@ -47,6 +47,12 @@ func (c *MapChannel[K, V]) Default(v func() map[K]V) *MapChannel[K, V] {
 	return c
 }
 
+// Internal marks the channel as a part of how nodes work. See [Channel.Internal].
+func (c *MapChannel[K, V]) Internal() *MapChannel[K, V] {
+	c.traits.Internal = true
+	return c
+}
+
 // Upgrade sets a function that converts the stored JSON of a value from an older
 // form. See [Channel.Upgrade].
 func (c *MapChannel[K, V]) Upgrade(up func(old json.RawMessage) (json.RawMessage, error)) *MapChannel[K, V] {

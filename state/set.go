@@ -22,6 +22,12 @@ type SetChannel[E comparable] struct {
 	*elements[E, E]
 }
 
+// Internal marks the channel as a part of how nodes work. See [Channel.Internal].
+func (c *SetChannel[E]) Internal() *SetChannel[E] {
+	c.traits.Internal = true
+	return c
+}
+
 // Upgrade sets a function that converts the stored JSON of an element from an older
 // form. See [Channel.Upgrade].
 func (c *SetChannel[E]) Upgrade(up func(old json.RawMessage) (json.RawMessage, error)) *SetChannel[E] {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/server"
 	"github.com/weft-go/weft/state"
 	"github.com/weft-go/weft/tools"
 	"github.com/weft-go/weft/tools/langchaintools"
@@ -72,7 +73,7 @@ func boundQuery() tools.Tool { return tools.New("search", "Searches.", search) }
 func bindUser() tools.Options {
 	// docs:begin bind
 	o := tools.Options{Bind: tools.Bindings{
-		tools.Bind(func(ctx context.Context, s state.View) (UserID, error) { return User.Get(s), nil }),
+		tools.Bind(func(ctx context.Context, _ state.View) (UserID, error) { return UserID(server.UserID(ctx)), nil }),
 	}}
 	// docs:end
 	return o

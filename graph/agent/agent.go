@@ -26,8 +26,8 @@ var Approval = graph.NewInterrupt[tools.Question, tools.Decision]("agent_approva
 
 // The channels of tasks that run a tool call or a sub-agent.
 var (
-	call     = state.Last[llm.ToolCall]("tool_call")
-	withheld = state.Last[bool]("tool_withheld") // set in tasks that an older version stored; the call is refused
+	call     = state.Last[llm.ToolCall]("tool_call").Internal()
+	withheld = state.Last[bool]("tool_withheld").Internal() // set in tasks that an older version stored; the call is refused
 )
 
 // The nodes of an agent. A sub-agent is a node of its own; see [SubAgent].

@@ -15,8 +15,9 @@ var Result = state.LastWins[Outcome]("agent_result")
 
 // Usage is the total usage of all runs of a thread, as reported by the providers. In a graph
 // that declares the channel, it is the sum over all its agents. A sub-agent that fails adds
-// nothing. [Outcome] has the usage of one run of one agent.
-var Usage = state.NewChannel("usage", llm.SumUsage)
+// nothing. [Outcome] has the usage of one run of one agent. The channel is internal: no client of a
+// server writes it, and results have it only if server.Options.Output names it.
+var Usage = state.NewChannel("usage", llm.SumUsage).Internal()
 
 // A Reason is the reason why an agent stopped.
 type Reason string

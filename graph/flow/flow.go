@@ -34,7 +34,7 @@ const nodeName = "flow"
 // comes from [graph.Builder.Compile].
 func New[I, O any](name string, fn func(context.Context, I) (O, error), o graph.Options) (*Flow[I, O], error) {
 	f := &Flow[I, O]{
-		input: state.Last[I](channels[0]), output: state.Last[O](channels[1]), saved: state.Last[savedValue](channels[2]),
+		input: state.Last[I](channels[0]), output: state.Last[O](channels[1]), saved: state.Last[savedValue](channels[2]).Internal(),
 	}
 	b := graph.New(name, f.input, f.output, f.saved)
 	b.Node(nodeName, f.node(fn))

@@ -23,7 +23,7 @@ func (s *Schema) InputJSONSchema() json.RawMessage {
 	b, properties := &jsonform.SchemaBuilder{Input: true}, map[string]jsonform.Schema{}
 	for _, t := range s.channels {
 		switch {
-		case jsonform.Storable(t.Update) != nil:
+		case t.Internal, jsonform.Storable(t.Update) != nil:
 		case t.List:
 			element := b.Of(t.Update)
 			array := jsonform.Schema{"type": "array", "items": element}

@@ -44,7 +44,7 @@ func (s *Schema) ViewFromJSON(values map[string]json.RawMessage) (View, error) {
 // InputFromJSON converts JSON values by channel name to writes, in the order of the
 // schema. The value for a list or set is one element or an array of elements. The
 // value for a map is an object with entries. The value for any other channel is one
-// update. The error joins one channel error for each invalid value.
+// update. Only Go code writes an internal channel. The error joins one channel error for each invalid value.
 func (s *Schema) InputFromJSON(values map[string]json.RawMessage) ([]Write, error) {
 	var out []Write
 	var errs []error
@@ -74,6 +74,9 @@ func (s *Schema) InputFromJSON(values map[string]json.RawMessage) ([]Write, erro
 
 func parseInput(t *Traits, data []byte) (a Action, err error) {
 	defer recoverAs("reading JSON", &err)
+	if t.Internal {
+		return a, errors.New("it is internal: only Go code writes it, and no input from outside")
+	}
 	if err := jsonform.Storable(t.Update); err != nil {
 		return a, fmt.Errorf("cannot be set from JSON: %w", err)
 	}

@@ -168,11 +168,11 @@ func (k *Kit) check(s memory.Scope) error {
 
 var (
 	// unlearned has turns of the thread that no queue had accepted when the step was stored.
-	unlearned = state.Last[[]extract.Turn]("memory_unlearned")
+	unlearned = state.Last[[]extract.Turn]("memory_unlearned").Internal()
 	// Calls of tools that an older version stored have writes to these channels.
-	oldSaid = state.Ephemeral[string]("memory_said")
-	oldTurn = state.Ephemeral[int64]("memory_turn")
-	oldRead = state.Ephemeral[bool]("memory_read")
+	oldSaid = state.Ephemeral[string]("memory_said").Internal()
+	oldTurn = state.Ephemeral[int64]("memory_turn").Internal()
+	oldRead = state.Ephemeral[bool]("memory_read").Internal()
 )
 
 // Middleware returns the middleware that adds the kit to an agent, with its tools. Put it first in

@@ -215,7 +215,7 @@ func conversationOf(properties map[string]json.RawMessage) string {
 				Ref string `json:"$ref"`
 			} `json:"items"`
 		}
-		if json.Unmarshal(data, &p) == nil && strings.HasSuffix(p.Items.Ref, "/Message") && (found == "" || name == "messages" || found != "messages" && name < found) {
+		if json.Unmarshal(data, &p) == nil && strings.HasSuffix(p.Items.Ref, "/chat.Message") && (found == "" || name == "messages" || found != "messages" && name < found) {
 			found = name
 		}
 	}

@@ -30,7 +30,7 @@ var calls = state.NewChannel("agent_call_counts", func(counts, more map[string]i
 		counts[name] += n
 	}
 	return counts, nil
-})
+}).Internal()
 
 // countedKey is the context key of a model call that an outer CallLimit counts.
 type countedKey struct{}

@@ -71,7 +71,7 @@ type selected struct {
 	Tools []string `json:"tools"`
 }
 
-var selections = state.Map[string, selected]("agent_selected_tools")
+var selections = state.Map[string, selected]("agent_selected_tools").Internal()
 
 // SelectTools lets a model choose the tools that fit the user's message, so that requests stay
 // small although the agent has many tools. It asks once for each message of the user and stores

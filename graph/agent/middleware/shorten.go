@@ -53,7 +53,7 @@ func Shorten(h History) agent.Middleware {
 }
 
 // summaries has the summary of the conversation of each agent, by the name of the agent.
-var summaries = state.Map[string, summary]("agent_summaries")
+var summaries = state.Map[string, summary]("agent_summaries").Internal()
 
 // shorten returns the messages for the model and the writes that store a new summary
 // or the shortened conversation.

@@ -10,7 +10,8 @@ import type { Drawing } from "./data";
 export function EditState({ thread, checkpoint, values, drawing, onClose, onDone }: {
   thread: string; checkpoint: string; values: Record<string, unknown>; drawing?: Drawing; onClose: () => void; onDone: (id?: string) => void;
 }) {
-  const channels = Object.keys(values).concat(drawing?.channels.filter((c) => c.stored && !(c.name in values)).map((c) => c.name) ?? []);
+  const internal = new Set(drawing?.channels.filter((c) => c.internal).map((c) => c.name));
+  const channels = Object.keys(values).concat(drawing?.channels.filter((c) => c.stored && !(c.name in values)).map((c) => c.name) ?? []).filter((c) => !internal.has(c));
   const [channel, setChannel] = useState(channels[0] ?? "");
   const merging = (name: string) => drawing?.channels.find((c) => c.name === name && !c.replaces);
   const merges = merging(channel);

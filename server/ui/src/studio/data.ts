@@ -4,7 +4,7 @@ import { config } from "../config";
 
 // The data of the studio: that of the protocol by the SDK, and that of the paths below /weft/.
 
-export type Channel = { name: string; kind: string; type: string; stored?: boolean; /** An update replaces the value. Otherwise it is merged into the value. */ replaces?: boolean };
+export type Channel = { name: string; kind: string; type: string; stored?: boolean; /** An update replaces the value. Otherwise it is merged into the value. */ replaces?: boolean; /** No client writes it. */ internal?: boolean };
 export type GraphNode = { name: string; deferred?: boolean; pauseBefore?: boolean; pauseAfter?: boolean; subgraph?: Drawing; persist?: string };
 export type GraphEdge = { from: string; to: string; kind: "edge" | "branch" | "destination" | "join"; join?: number };
 export type Drawing = { name: string; channels: Channel[]; nodes: GraphNode[]; edges: GraphEdge[] };
