@@ -23,7 +23,7 @@ type cron struct {
 	Timezone  *string         `json:"timezone"`
 	EndTime   *time.Time      `json:"end_time"`
 	Enabled   bool            `json:"enabled"`
-	OnDone    string          `json:"on_run_completed"`
+	OnDone    *string         `json:"on_run_completed"` // null for the cron of a thread, which is kept
 	Metadata  json.RawMessage `json:"metadata"`
 	Payload   json.RawMessage `json:"payload"`
 	Next      *time.Time      `json:"next_run_date"`
@@ -53,8 +53,16 @@ func readCron(r runs.Record) (cron, cronData, error) {
 	err := json.Unmarshal(r.Data, &d)
 	return cron{
 		ID: r.ID, Assistant: d.Assistant, Thread: optional(d.Thread), Schedule: d.Schedule, Timezone: d.Timezone, EndTime: d.EndTime,
-		Enabled: d.Enabled, OnDone: d.OnDone, Metadata: r.Metadata, Payload: d.Payload, Next: d.Next, Created: r.Created, Updated: r.Updated,
+		Enabled: d.Enabled, OnDone: d.onDone(), Metadata: r.Metadata, Payload: d.Payload, Next: d.Next, Created: r.Created, Updated: r.Updated,
 	}, d, err
+}
+
+// onDone returns what becomes of the thread of each run, as clients read it.
+func (d *cronData) onDone() *string {
+	if d.Thread != "" {
+		return nil
+	}
+	return optional(d.OnDone)
 }
 
 // plan sets the time of the next run after a time. It is nil when there is none.

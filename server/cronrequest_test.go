@@ -230,3 +230,18 @@ func TestACronChanges(t *testing.T) {
 	assert.Equal(t, http.StatusOK, code, body)
 	assert.Contains(t, body, `"next_run_date":null`, "a cron may be ended")
 }
+
+// The thread of a cron is kept, so nothing says what becomes of it.
+func TestACronOfAThreadHasNoOnRunCompleted(t *testing.T) {
+	t.Parallel()
+	s, ask := cronServer(t)
+	t.Cleanup(func() { assert.NoError(t, s.Close(context.Background())) })
+	_, body := ask(http.MethodPost, "/threads", `{}`)
+	var thread struct {
+		ID string `json:"thread_id"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(body), &thread))
+	code, body := ask(http.MethodPost, "/threads/"+thread.ID+"/runs/crons", `{"assistant_id": "echo", "schedule": "0 2 * * *", "input": {"messages": []}}`)
+	require.Equal(t, http.StatusOK, code, body)
+	assert.Contains(t, body, `"on_run_completed":null`)
+}
