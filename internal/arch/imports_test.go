@@ -90,7 +90,7 @@ var layers = map[string][]string{
 	"internal/stored":            {"checkpoint", "graph", "internal/lru", "internal/mark", "internal/schema", "internal/statecore", "llm", "server/runs", "server/runs/memruns", "state"},
 	"server/ui":                  {"tools"},
 	"server/ui/internal/...":     {"checkpoint", "checkpoint/...", "graph", "graph/agent", "graph/node", "llm", "llm/llmtest", "memory", "memory/inmemory", "server", "server/runs/memruns", "server/ui", "state", "tools"},
-	"server":                     {"checkpoint", "graph", "graph/draw", "llm", "memory", "internal/named", "internal/stored", "server/internal/question", "server/runs", "server/ui", "state", "tools", "internal/engine", "internal/unavailable", "internal/uuid"},
+	"server":                     {"checkpoint", "graph", "graph/draw", "llm", "memory", "internal/named", "internal/stored", "server/internal/question", "server/runs", "server/ui", "state", "tools", "internal/engine", "internal/jsonform", "internal/unavailable", "internal/uuid"},
 
 	// Examples and commands import only what users can import. The command weft also reads threads
 	// without their graphs.
