@@ -143,8 +143,8 @@ func readMessage(item json.RawMessage) (fields map[string]json.RawMessage, kind 
 	if stored == "" {
 		return nil, "", fmt.Errorf("it has no known role or type, such as human or ai: %q", kind)
 	}
-	if _, ok := fields["content"]; !ok && stored != "remove" && len(fields["tool_calls"]) == 0 {
-		return nil, "", errors.New(`it has no content; a message is {"role": "user", "content": "…"}`)
+	if err := checkContent(fields, stored); err != nil {
+		return nil, "", err
 	}
 	for key, v := range messageDefaults[stored] {
 		if have, ok := fields[key]; !ok || string(have) == "null" {
@@ -152,6 +152,14 @@ func readMessage(item json.RawMessage) (fields map[string]json.RawMessage, kind 
 		}
 	}
 	return fields, stored, nil
+}
+
+// checkContent refuses a message without content. Only a removal and a reply with calls need none.
+func checkContent(fields map[string]json.RawMessage, kind string) error {
+	if _, ok := fields["content"]; ok || kind == "remove" || len(fields["tool_calls"]) > 0 {
+		return nil
+	}
+	return errors.New(`it has no content; a message is {"role": "user", "content": "…"}`)
 }
 
 // messageDefaults has the fields that every stored message of a type has.

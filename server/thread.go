@@ -132,6 +132,15 @@ type threadBody struct {
 	} `json:"supersteps"`
 }
 
+// updates returns the updates of all supersteps.
+func (b *threadBody) updates() []stateUpdate {
+	var out []stateUpdate
+	for _, step := range b.Supersteps {
+		out = append(out, step.Updates...)
+	}
+	return out
+}
+
 func (c *call) createThread() error {
 	var b threadBody
 	if err := c.body(&b, false); err != nil {
@@ -161,11 +170,7 @@ func (c *call) createThread() error {
 	if c.s.graphs[b.Graph] != nil {
 		r.Graph = b.Graph
 	}
-	var updates []stateUpdate
-	for _, step := range b.Supersteps {
-		updates = append(updates, step.Updates...)
-	}
-	err = c.insertThread(&r, false, updates)
+	err = c.insertThread(&r, false, b.updates())
 	if errors.Is(err, runs.ErrExists) {
 		if b.IfExists != "do_nothing" {
 			return refuse(http.StatusConflict, "The thread %s exists.", b.ID)
