@@ -14,7 +14,7 @@ import (
 var (
 	_        = memoryScope
 	facts    *memory.Memory
-	Customer = state.Last[string]("customer")
+	Customer = state.Last[string]("customer").Internal()
 )
 
 func memoryScope() error {

@@ -37,7 +37,7 @@ type Options struct {
 	// [LoadContext].
 	Profiles *memory.Memory
 	// Scope returns the scope of a run from its context or its state, for example from a channel with
-	// the customer. Neither the model nor a client may write this channel. Nil means the scope that
+	// the customer. Neither the model nor a client may write this channel: declare it with [state.Channel.Internal]. Nil means the scope that
 	// [For] set. An error that wraps [tools.ErrUnbound] means that this run has no memory.
 	Scope func(ctx context.Context, s state.View) (memory.Scope, error)
 	// Forget adds the tool forget_memory. It removes a fact that the user asks to forget, with its
