@@ -42,7 +42,7 @@ type change struct {
 func (r *rest) compare(own, theirs object, keep func(key string) bool) {
 	note := func(key string) {
 		was, is := own[key], theirs[key]
-		if !keep(key) || len(was) > 0 && len(is) > 0 && bytes.Equal(canonical(was), canonical(is)) {
+		if !keep(key) || len(was) > 0 && len(is) > 0 && (bytes.Equal(was, is) || bytes.Equal(canonical(was), canonical(is))) {
 			return
 		}
 		if r.Keys == nil {

@@ -18,11 +18,14 @@ type activeRun struct {
 	data       runData
 	created    run
 	record     runs.Record
+	size       int // of the record's data when this server got it
 
 	ctx    context.Context // ends when the run is cancelled
 	cancel context.CancelCauseFunc
 	begin  chan struct{} // closed when the run is the first of its lane
 	done   chan struct{} // closed when the run has ended
+	// unstored is closed when the end of the run could not be stored for so long that its readers are told.
+	unstored chan struct{}
 
 	drained atomic.Bool // another server continues the run
 	counted bool        // the account of the user has the run; the server's lock guards it
@@ -52,7 +55,7 @@ func newActiveRun(r runs.Record, g *served) (*activeRun, error) {
 		return nil, err
 	}
 	a := &activeRun{
-		id: r.ID, thread: r.Parent, g: g, data: d, created: created, record: r, begin: make(chan struct{}), done: make(chan struct{}),
+		id: r.ID, thread: r.Parent, g: g, data: d, created: created, record: r, size: len(r.Data), begin: make(chan struct{}), done: make(chan struct{}), unstored: make(chan struct{}),
 	}
 	a.ctx, a.cancel = context.WithCancelCause(withOwner(withUser(context.Background(), r.Owner), a.owner()))
 	switch d.Cancel {

@@ -89,6 +89,7 @@ type call struct {
 	route string // the pattern of the path, for metrics
 	// bodyRead says that the whole body was read.
 	bodyRead bool
+	bytes    int64 // of the body, as the account of the user has them
 	// action is what the request does, and filter that of the last object that was read.
 	action Action
 	filter Filter
@@ -112,6 +113,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		w.Header()[name] = value
 	}
 	defer func() { s.meters.answered(r.Method, c.route, c.w.status) }()
+	defer c.release()
 	if r.ContentLength != 0 && s.o.Limits.ReadTime > 0 { // read resets the deadline
 		_ = c.w.rc.SetReadDeadline(time.Now().Add(s.o.Limits.ReadTime))
 	}
@@ -374,9 +376,17 @@ func (c *call) sendNothing() error {
 
 // read returns the body of the request.
 func (c *call) read() ([]byte, error) {
-	data, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, c.s.o.MaxBody))
+	if n := c.r.ContentLength; n > minLarge {
+		if err := c.hold(min(n, c.s.o.MaxBody)); err != nil {
+			return nil, err
+		}
+	}
+	data, err := io.ReadAll(&heldBody{c: c, body: http.MaxBytesReader(c.w, c.r.Body, c.s.o.MaxBody)})
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge || errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil, err
+	}
+	if refusal, ok := errors.AsType[*Refusal](err); ok {
+		return nil, refusal
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errUnread, err)
@@ -384,6 +394,38 @@ func (c *call) read() ([]byte, error) {
 	c.bodyRead = true
 	_ = c.w.rc.SetReadDeadline(time.Time{}) // a stream has no end
 	return data, nil
+}
+
+// hold counts bytes of the body, until release.
+func (c *call) hold(n int64) error {
+	err := c.s.accounts.takeBytes(c.user.ID, n, c.s.o.Auth != nil)
+	if err == nil {
+		c.bytes += n
+	}
+	return err
+}
+
+// release ends the count of the body: the request has ended, or the run that it asks for counts.
+func (c *call) release() {
+	c.s.accounts.giveBytes(c.user.ID, c.bytes)
+	c.bytes = 0
+}
+
+// A heldBody counts a body of unknown length as it arrives.
+type heldBody struct {
+	c    *call
+	body io.Reader
+	read int64
+}
+
+func (b *heldBody) Read(p []byte) (int, error) {
+	n, err := b.body.Read(p)
+	if b.read += int64(n); b.read > max(minLarge, b.c.bytes) {
+		if full := b.c.hold(b.read - b.c.bytes); full != nil {
+			return n, full
+		}
+	}
+	return n, err
 }
 
 // errUnread is the error of a body that ended too early or has a wrong encoding.

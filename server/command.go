@@ -38,6 +38,8 @@ type commandBody struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"`
+
+	bytes int64 // of a large command of a WebSocket, as the account of the user has them
 }
 
 // command executes a command of the thread-centric protocol. Errors of commands come with the

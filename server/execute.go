@@ -37,6 +37,12 @@ func (s *Server) execute(a *activeRun) outcome {
 		return canceledOutcome(a)
 	}
 	defer s.slots.Release(1)
+	if size := min(large(a.size), s.o.Limits.executed()); size > 0 { // with 0, it would wait for those that wait
+		if err := s.room.Acquire(a.ctx, size); err != nil {
+			return canceledOutcome(a)
+		}
+		defer s.room.Release(size)
+	}
 	defer s.meters.began(a)()
 	at := now()
 	a.data.Attempt++

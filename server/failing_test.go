@@ -139,3 +139,39 @@ func TestFailingStoreEndsItsRunWithAnError(t *testing.T) {
 		})
 	}
 }
+
+// A fullDisk stores no event but the first until there is room.
+type fullDisk struct {
+	runs.Store
+	calls atomic.Int32
+	room  atomic.Bool
+}
+
+func (s *fullDisk) Append(ctx context.Context, thread string, events []runs.Event, replaced ...runs.Record) error {
+	if s.calls.Add(1) > 1 && !s.room.Load() {
+		return errors.New("the disk is full")
+	}
+	return s.Store.Append(ctx, thread, events, replaced...)
+}
+
+// On a full disk the end of a run cannot be stored. Its readers do not wait for ever, and the end is stored later.
+func TestReadersOfARunWhoseEndCannotBeStoredAreAborted(t *testing.T) {
+	t.Parallel()
+	for _, suffix := range []string{"wait", "stream"} {
+		synctest.Test(t, func(t *testing.T) {
+			store := &fullDisk{Store: memruns.New()}
+			s, err := server.New(server.Options{Graphs: map[string]*graph.Graph{"steps": stepsGraph(t)}, Runs: store})
+			require.NoError(t, err)
+			defer func() { assert.NoError(t, s.Close(context.Background())) }()
+			const thread = "/threads/11111111-1111-4111-8111-111111111111"
+			began := time.Now()
+			assert.PanicsWithValue(t, http.ErrAbortHandler, func() {
+				local(t, s, http.MethodPost, thread+"/runs/"+suffix, `{"assistant_id": "steps", "if_not_exists": "create", "input": {}}`)
+			}, suffix)
+			assert.Less(t, time.Since(began), time.Minute, suffix)
+			store.room.Store(true)
+			time.Sleep(10 * time.Second)
+			assert.Contains(t, local(t, s, http.MethodGet, thread, "").Body.String(), `"status":"error"`, suffix)
+		})
+	}
+}

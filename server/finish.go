@@ -84,10 +84,19 @@ func (s *Server) dropOrphan(a *activeRun) bool {
 // persistEnd stores the end of a run, or a failure if that cannot be stored: the thread must not wait for ever. It
 // reports whether it has stored the status of the thread.
 func (s *Server) persistEnd(a *activeRun, out *outcome) (rested bool, err error) {
+	var late *time.Timer
 	store := func(ctx context.Context) (err error) {
 		rested, err = s.storeEnd(ctx, a, *out)
+		if err != nil && late == nil {
+			late = time.AfterFunc(endPatience, func() { close(a.unstored) })
+		}
 		return err
 	}
+	defer func() {
+		if late != nil {
+			late.Stop()
+		}
+	}()
 	err = s.persist(s.ctx, a, store)
 	if errors.Is(err, errHopeless) && s.reset(a) == nil {
 		*out = failedOutcome(err)
@@ -96,6 +105,10 @@ func (s *Server) persistEnd(a *activeRun, out *outcome) (rested bool, err error)
 	}
 	return rested, err
 }
+
+// endPatience is the time for which the end of a run is tried to be stored again, before its readers are told that the store
+// cannot be used.
+const endPatience = 15 * time.Second
 
 // reset gives a run the data that is stored, which can be stored again.
 func (s *Server) reset(a *activeRun) error {

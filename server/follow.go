@@ -63,6 +63,8 @@ func (c *call) await(log *threadLog, run string, after int64, changed <-chan str
 	case <-changed:
 	case <-again:
 	case <-ended:
+	case <-c.s.unstoredOf(run):
+		return false, errStoreSilent
 	case <-c.ctx().Done():
 		return false, c.ctx().Err()
 	case <-c.s.ctx.Done():
@@ -87,6 +89,16 @@ func (s *Server) isActive(run string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.active[run] != nil
+}
+
+// unstoredOf returns a channel that is closed when the end of a run of this process cannot be stored.
+func (s *Server) unstoredOf(run string) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if a := s.active[run]; a != nil {
+		return a.unstored
+	}
+	return nil
 }
 
 // endOf returns a channel that is closed when a run has ended.

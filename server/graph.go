@@ -231,9 +231,13 @@ func elements(data json.RawMessage) []json.RawMessage {
 	return []json.RawMessage{data}
 }
 
-func isArray(data json.RawMessage) bool {
+func isArray(data json.RawMessage) bool { return beginsWith(data, '[') }
+
+func isObject(data json.RawMessage) bool { return beginsWith(data, '{') }
+
+func beginsWith(data json.RawMessage, first byte) bool {
 	data = bytes.TrimSpace(data)
-	return len(data) > 0 && data[0] == '['
+	return len(data) > 0 && data[0] == first
 }
 
 // readInput converts a JSON object of updates by channel, in the form in which clients write

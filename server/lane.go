@@ -93,7 +93,7 @@ func (s *Server) accept(a *activeRun, strategy string, stored, waits bool) (befo
 	if len(before) > 0 && strategy == multitaskReject && !stored {
 		return nil, refuse(http.StatusConflict, "The thread %s is busy.", a.thread)
 	}
-	if err := s.accounts.take(a.record.Owner, s.o.Auth != nil && !stored); err != nil {
+	if err := s.accounts.take(a.record.Owner, a.size, s.o.Auth != nil && !stored); err != nil {
 		return nil, err
 	}
 	s.active[a.id], a.counted = a, true
@@ -220,7 +220,7 @@ func (s *Server) leave(a *activeRun) (idle bool) {
 	}
 	if a.counted {
 		a.counted = false
-		s.accounts.give(a.record.Owner)
+		s.accounts.give(a.record.Owner, a.size)
 	}
 	l := s.lanes[a.thread]
 	if l == nil {

@@ -37,6 +37,13 @@ type Limits struct {
 	// ThreadRuns is the number of runs of a thread that wait or are executed at once: 1000 by default. More
 	// are refused with status 503.
 	ThreadRuns int
+	// Bytes is the size of the large requests that this server handles at once: their bodies, until the
+	// runs that they ask for are stored, and the runs that wait in this process or are executed. More are refused with status 503.
+	// A large request has more than 64 KiB. Runs with half of these bytes are executed at once, and the others wait; a run that is larger
+	// is executed without other large ones. It is 64 MiB by default: a run needs about twenty times the size of its request, or of the
+	// state of its thread, for a moment. UserBytes is the same for one user, 32 MiB by default; more are
+	// refused with status 429. One request at a time may be larger than that.
+	Bytes, UserBytes int64
 	// UserThreads is the number of threads that a user may own. There is no limit by default.
 	// Threads that are deleted with their only run do not count.
 	UserThreads int
@@ -64,6 +71,16 @@ func (l *Limits) setDefaults() {
 			*f.value = math.MaxInt
 		}
 	}
+	for _, f := range []struct {
+		value     *int64
+		otherwise int64
+	}{{&l.Bytes, 64 << 20}, {&l.UserBytes, 32 << 20}} {
+		if *f.value == 0 {
+			*f.value = f.otherwise
+		} else if *f.value < 0 {
+			*f.value = math.MaxInt64
+		}
+	}
 	if l.Requests == 0 {
 		l.Requests = 100
 	} else if l.Requests < 0 {
@@ -75,6 +92,9 @@ func (l *Limits) setDefaults() {
 		}
 	}
 }
+
+// executed returns the size of the large runs that are executed at once.
+func (l *Limits) executed() int64 { return max(l.Bytes/2, 1) }
 
 // checkHead refuses a request whose path or header is too large.
 func (l *Limits) checkHead(r *http.Request) error {
@@ -107,12 +127,14 @@ type accounts struct {
 	users   map[string]*account
 	sweepAt int // the number of accounts at which unused ones are removed
 	streams int
+	bytes   int64
 }
 
 type account struct {
 	requests *rate.Limiter
 	streams  int
 	runs     int
+	bytes    int64
 }
 
 const minSweep = 1024
@@ -141,7 +163,7 @@ func (a *accounts) of(user string) *account {
 // sweep removes the accounts that are like new ones.
 func (a *accounts) sweep() {
 	for id, u := range a.users {
-		if u.streams == 0 && u.runs == 0 && u.requests.Tokens() >= float64(u.requests.Burst()) {
+		if u.streams == 0 && u.runs == 0 && u.bytes == 0 && u.requests.Tokens() >= float64(u.requests.Burst()) {
 			delete(a.users, id)
 		}
 	}
@@ -196,8 +218,8 @@ func (a *accounts) check(u *account, more int) error {
 	return nil
 }
 
-// take counts a run of a user, until give.
-func (a *accounts) take(user string, limited bool) error {
+// take counts a run of a user and its size, until give.
+func (a *accounts) take(user string, size int, limited bool) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	u := a.of(user)
@@ -207,14 +229,61 @@ func (a *accounts) take(user string, limited bool) error {
 		}
 	}
 	u.runs++
+	a.add(u, large(size))
 	return nil
 }
 
 // give counts the end of a run.
-func (a *accounts) give(user string) {
+func (a *accounts) give(user string, size int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.of(user).runs--
+	u := a.of(user)
+	u.runs--
+	a.add(u, -large(size))
+}
+
+// minLarge is the size of a request from which on it counts.
+const minLarge = 64 << 10
+
+// large returns the size of a request if it counts.
+func large(size int) int64 {
+	if size <= minLarge {
+		return 0
+	}
+	return int64(size)
+}
+
+// add counts bytes of a user. The caller holds the lock.
+func (a *accounts) add(u *account, n int64) {
+	a.bytes += n
+	u.bytes += n
+}
+
+// takeBytes counts bytes of a user, until giveBytes. Alone, a request may have any size.
+func (a *accounts) takeBytes(user string, n int64, limited bool) error {
+	if n == 0 {
+		return nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	u := a.of(user)
+	if limited && u.bytes > 0 && u.bytes > a.limits.UserBytes-n {
+		return tooMany(time.Second, "The user has large requests and runs of %d bytes that have not ended; the limit is %d.", u.bytes, a.limits.UserBytes)
+	}
+	if a.bytes > 0 && a.bytes > a.limits.Bytes-n {
+		return &Refusal{Status: http.StatusServiceUnavailable, Detail: "The server handles as many large requests as it may.", RetryAfter: time.Second}
+	}
+	a.add(u, n)
+	return nil
+}
+
+func (a *accounts) giveBytes(user string, n int64) {
+	if n == 0 {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.add(a.of(user), -n)
 }
 
 // openStreams returns the number of requests that stay open.

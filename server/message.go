@@ -20,22 +20,18 @@ func flatMessages(messages []llm.Message) (json.RawMessage, error) {
 		return nil, err
 	}
 	var stored []struct {
-		Type string          `json:"type"`
-		Data json.RawMessage `json:"data"`
+		Type json.RawMessage            `json:"type"`
+		Data map[string]json.RawMessage `json:"data"`
 	}
 	if err := json.Unmarshal(data, &stored); err != nil {
 		return nil, err
 	}
-	out := make([]json.RawMessage, len(stored))
+	out := make([]map[string]json.RawMessage, len(stored))
 	for i, m := range stored {
-		var fields map[string]json.RawMessage
-		if err := json.Unmarshal(m.Data, &fields); err != nil {
-			return nil, err
-		}
-		fields["type"] = encoded(m.Type)
-		out[i] = encoded(fields)
+		m.Data["type"] = m.Type
+		out[i] = m.Data
 	}
-	return json.Marshal(out)
+	return json.Marshal(out) // once for all: a message may be large
 }
 
 // encoded returns the JSON of a value that is known to have one.
@@ -123,9 +119,9 @@ func readMessage(item json.RawMessage) (fields map[string]json.RawMessage, kind 
 	var tuple []string
 	fields = map[string]json.RawMessage{}
 	switch {
-	case json.Unmarshal(item, &text) == nil:
+	case !isObject(item) && json.Unmarshal(item, &text) == nil: // null is an empty text
 		kind, fields["content"] = "human", item
-	case json.Unmarshal(item, &tuple) == nil && len(tuple) == 2:
+	case isArray(item) && json.Unmarshal(item, &tuple) == nil && len(tuple) == 2:
 		kind, fields["content"] = tuple[0], encoded(tuple[1])
 	case json.Unmarshal(item, &fields) != nil:
 		return nil, "", fmt.Errorf("it is not an object: %s", shortened(string(item)))

@@ -296,7 +296,7 @@ func (s *Server) activate(a *activeRun) error {
 	if s.closed {
 		return errClosed
 	}
-	if err := s.accounts.take(a.record.Owner, false); err != nil {
+	if err := s.accounts.take(a.record.Owner, a.size, false); err != nil {
 		return err
 	}
 	s.active[a.id], a.counted = a, true

@@ -89,7 +89,7 @@ func (s *Server) cancelStored(ctx context.Context, id string, how cancellation) 
 	if a.record.Status == runPending && (a.g != nil || !needsGraph(&a.data)) {
 		s.mu.Lock()
 		s.active[id], a.counted = a, true
-		_ = s.accounts.take(a.record.Owner, false) // never refused
+		_ = s.accounts.take(a.record.Owner, a.size, false) // never refused
 		s.running.Add(1)
 		s.mu.Unlock()
 		go func() {

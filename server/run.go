@@ -236,6 +236,7 @@ func (c *call) start(q *runRequest, thread string) (*activeRun, error) {
 	if err != nil {
 		return c.startedMeanwhile(q, err)
 	}
+	c.release()
 	return a, nil
 }
 

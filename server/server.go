@@ -140,6 +140,7 @@ type Server struct {
 	stop    context.CancelCauseFunc
 	running sync.WaitGroup
 	slots   *semaphore.Weighted
+	room    *semaphore.Weighted // the bytes of the large runs that are executed
 
 	accounts  *accounts
 	meters    *meters
@@ -185,6 +186,7 @@ func New(o Options) (*Server, error) {
 	o.setDefaults()
 	s := &Server{
 		o: o, stored: threads, graphs: map[string]*served{}, mux: http.NewServeMux(), start: time.Now(), slots: semaphore.NewWeighted(int64(o.MaxRuns)),
+		room:  semaphore.NewWeighted(o.Limits.executed()),
 		lanes: map[string]*lane{}, active: map[string]*activeRun{}, logs: map[string]*threadLog{}, crons: map[string]context.CancelFunc{}, deleting: map[string]bool{}, refused: map[string]bool{},
 	}
 	s.accounts, s.meters, s.webhooks = newAccounts(o.Limits), newMeters(s), newWebhookClient(&s.o.Webhooks)

@@ -68,7 +68,14 @@ func (c *call) socket() error {
 	<-ctx.Done()
 	s.close(context.Cause(ctx)) // ends read
 	parts.Wait()
-	return nil
+	for {
+		select {
+		case b := <-s.commands:
+			c.s.accounts.giveBytes(c.user.ID, b.bytes)
+		default:
+			return nil
+		}
+	}
 }
 
 // close tells the client why the socket ends. For clients, the number of a refusal is 4000 plus its
@@ -100,11 +107,18 @@ func (s *socket) read(ctx context.Context) error {
 		if err := s.c.s.admit(s.c.user); err != nil { // a command counts like a request
 			return err
 		}
-		b := &commandBody{}
+		b := &commandBody{bytes: large(len(data))}
+		if err := s.c.s.accounts.takeBytes(s.c.user.ID, b.bytes, s.c.s.o.Auth != nil); err != nil {
+			return err
+		}
+		queued := false
 		if err = json.Unmarshal(data, b); err != nil {
 			err = s.write(ctx, commandFailure(nil, &commandError{codeInvalid, "A command is a JSON object."}))
 		} else {
-			err = s.execute(ctx, b)
+			queued, err = s.execute(ctx, b)
+		}
+		if !queued {
+			s.c.s.accounts.giveBytes(s.c.user.ID, b.bytes)
 		}
 		if err != nil {
 			return err
@@ -117,7 +131,10 @@ func (s *socket) work(ctx context.Context, c *call) error {
 	for {
 		select {
 		case b := <-s.commands:
-			if err := s.write(ctx, c.answer(s.log, b)); err != nil {
+			c.bytes = b.bytes
+			answer := c.answer(s.log, b)
+			c.release()
+			if err := s.write(ctx, answer); err != nil {
 				return err
 			}
 		case <-ctx.Done():
@@ -126,10 +143,10 @@ func (s *socket) work(ctx context.Context, c *call) error {
 	}
 }
 
-// execute passes a command on to pump or to work.
-func (s *socket) execute(ctx context.Context, b *commandBody) error {
+// execute passes a command on to pump or to work. It reports whether work has it.
+func (s *socket) execute(ctx context.Context, b *commandBody) (queued bool, err error) {
 	ask := subscriptionCommand{body: b}
-	err := b.check()
+	err = b.check()
 	switch {
 	case err != nil:
 	case b.Method == "subscription.subscribe":
@@ -150,19 +167,19 @@ func (s *socket) execute(ctx context.Context, b *commandBody) error {
 	default:
 		select {
 		case s.commands <- b:
-			return nil
+			return true, nil
 		default:
 			err = &commandError{codeInvalid, "Too many commands wait. Send the next one after a response."}
 		}
 	}
 	if err != nil {
-		return s.write(ctx, commandFailure(b.ID, err))
+		return false, s.write(ctx, commandFailure(b.ID, err))
 	}
 	select {
 	case s.asks <- ask:
-		return nil
+		return false, nil
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return false, context.Cause(ctx)
 	}
 }
 

@@ -349,7 +349,7 @@ func (c *call) streamAgain() error {
 // join waits for the end of a run and sends its final values. It sends line breaks meanwhile, so
 // that proxies keep the connection.
 func (c *call) join(thread, id string, cancel bool) error {
-	ended := c.s.endOfRun(c.ctx(), thread, id)
+	ended, unstored := c.s.endOfRun(c.ctx(), thread, id), c.s.unstoredOf(id)
 	tick := time.NewTicker(c.s.o.Heartbeat)
 	defer tick.Stop()
 	c.w.Header().Set("Content-Type", "application/json")
@@ -358,6 +358,11 @@ func (c *call) join(thread, id string, cancel bool) error {
 		select {
 		case <-ended:
 			waiting = false
+		case <-unstored:
+			if begun { // a client that saw the end of the response would take the run for ended
+				panic(http.ErrAbortHandler)
+			}
+			return outageRefusal()
 		case <-tick.C:
 			begun = true
 			_, _ = c.w.Write([]byte("\n"))

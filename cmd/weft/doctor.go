@@ -16,14 +16,15 @@ import (
 
 const doctorUsage = `usage: weft doctor [flags]
 
-Looks for faults of a store and prints each with a remedy. It changes nothing. The exit status is 1 if there is
+Looks for faults of a store and prints each with a remedy. It changes no data; beside a SQLite file, it may leave the
+files FILE-wal, FILE-shm and FILE-lock, as each program that opens the file does. The exit status is 1 if there is
 a fault. To find the threads of a SQLite file that a run holds, it takes the leases of threads with due tasks
 for a moment; a run that begins at that moment is refused.
 
   of every store   reachable, writable, keys, schema, a sample of threads (readable, checksums), threads that are stuck,
                    clock, runs and threads beyond their retention, runs that no server takes
   SQLite           mode of the files, journal, log, free space, integrity of the file
-  PostgreSQL       pooler, leases, parked threads, pgvector, row-level security
+  PostgreSQL       pooler, rights of the role, leases, parked threads, pgvector, row-level security
 `
 
 // errFaults is returned if there are faults, after they were printed.
@@ -31,16 +32,19 @@ var errFaults = errors.New("there are faults")
 
 // A finding is the result of one check.
 type finding struct {
-	Check  string `json:"check"`
-	Fault  bool   `json:"fault"`
-	Text   string `json:"text"`
-	Remedy string `json:"remedy,omitempty"`
+	Check string `json:"check"`
+	Fault bool   `json:"fault"`
+	// Skipped says that the check was not made.
+	Skipped bool   `json:"skipped,omitempty"`
+	Text    string `json:"text"`
+	Remedy  string `json:"remedy,omitempty"`
 }
 
 // A doctor looks for faults of one store.
 type doctor struct {
 	address
 	keys   string
+	role   string // whose rights are examined
 	now    func() time.Time
 	free   func(folder string) (uint64, error)
 	sample int
@@ -52,6 +56,7 @@ func runDoctor(ctx context.Context, args []string, std *streams) error {
 	c := newCall(std, doctorUsage).ofDatabase().asJSON()
 	d := &doctor{now: std.now, free: sqlitedb.FreeSpace}
 	c.flags.IntVar(&d.sample, "sample", 200, "read this `NUMBER` of threads, chosen at random; 0 means all")
+	c.flags.StringVar(&d.role, "role", "", "PostgreSQL: examine the rights of the `ROLE` of your programs, in place of those of this role")
 	c.flags.DurationVar(&d.idle, "idle", 15*time.Minute, "a thread with due tasks is stuck after this `TIME` without a checkpoint")
 	if err := c.parse(args); err != nil {
 		return err
@@ -83,8 +88,11 @@ func (c *call) printFindings(found []finding) error {
 	} else {
 		for _, f := range found {
 			word := "ok"
-			if f.Fault {
+			switch {
+			case f.Fault:
 				word = "FAULT"
+			case f.Skipped:
+				word = "skip"
 			}
 			say(c.out, "%-6s %-10s %s", word, f.Check, cell(f.Text))
 			if f.Remedy != "" {
@@ -103,8 +111,13 @@ func (d *doctor) ok(check, format string, args ...any) {
 	d.found = append(d.found, finding{Check: check, Text: fmt.Sprintf(format, args...)})
 }
 
+// skip notes a check that was not made.
+func (d *doctor) skip(check, format string, args ...any) {
+	d.found = append(d.found, finding{Check: check, Skipped: true, Text: fmt.Sprintf(format, args...)})
+}
+
 func (d *doctor) fault(check, remedy, format string, args ...any) {
-	d.found = append(d.found, finding{check, true, fmt.Sprintf(format, args...), remedy})
+	d.found = append(d.found, finding{Check: check, Fault: true, Text: fmt.Sprintf(format, args...), Remedy: remedy})
 }
 
 // A lessor reports which threads a run holds. With anywhere, and unless -tenant names a tenant, the threads

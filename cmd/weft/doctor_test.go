@@ -361,7 +361,7 @@ func TestDoctorNamesARoleToWhichNoPolicyApplies(t *testing.T) {
 	d := &doctor{}
 	require.NoError(t, d.roles(t.Context(), tx))
 	require.Len(t, d.found, 1)
-	assert.Equal(t, finding{"roles", true, "the policies do not apply to the role authenticated", "ALTER ROLE authenticated NOSUPERUSER NOBYPASSRLS"}, d.found[0])
+	assert.Equal(t, finding{Check: "roles", Fault: true, Text: "the policies do not apply to the role authenticated", Remedy: "ALTER ROLE authenticated NOSUPERUSER NOBYPASSRLS"}, d.found[0])
 }
 
 func TestDoctorNamesAnOldOrMissingExtension(t *testing.T) {

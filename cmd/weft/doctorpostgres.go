@@ -35,12 +35,18 @@ func (d *doctor) postgres(ctx context.Context) {
 	if err := d.writable(ctx, pool); err != nil {
 		d.fault("writes", "run weft doctor as the role that owns the tables", "a write cannot be tried: %v", err)
 	}
+	if err := d.grants(ctx, pool); err != nil {
+		d.fault("grants", "check -role", "the rights of the role cannot be examined: %v", err)
+	}
 	if err := errors.Join(d.clock(ctx, pool), d.vector(ctx, pool), d.security(ctx, pool)); err != nil {
 		d.fault("rights", "run weft doctor as the role that owns the tables", "the database cannot be examined: %v", err)
 	}
 	s, ok := d.tables(ctx, pool)
 	if !ok {
 		return
+	}
+	if err := d.queueTables(ctx, pool, s); err != nil {
+		d.fault("schema", "run weft doctor as the role that owns the tables", "the tables of the queue cannot be examined: %v", err)
 	}
 	if err := errors.Join(d.others(ctx, pool), d.leases(ctx, pool)); err != nil {
 		d.fault("leases", "run weft doctor as the role that owns the tables", "the leases cannot be read: %v", err)
@@ -98,7 +104,7 @@ func (d *doctor) writable(ctx context.Context, pool *pgxpool.Pool) error {
 		d.fault("writes", "enlarge the disk, or the memory or limit that the text names, or free space, such as that of old logs of the database; weft threads prune then makes room for new checkpoints",
 			"the database is full: %s", refusal.Message)
 	case ok && refusal.Code == noRight:
-		d.ok("writes", "not tried, because the role may not create temporary tables: %s", refusal.Message)
+		d.skip("writes", "not tried, because the role may not create temporary tables: %s", refusal.Message)
 	default:
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 	"github.com/weft-go/weft/checkpoint/supacheckpoint"
 	"github.com/weft-go/weft/server/runs/pgruns"
+	"github.com/weft-go/weft/server/runs/riverqueue"
 	"github.com/weft-go/weft/server/runs/sqliteruns"
 )
 
@@ -26,11 +27,11 @@ Brings the tables of a store to the form of this version of the command, and pri
 applied. Programs of older versions may refuse the store afterwards: migrate with the version that your
 programs use, and stop older ones before. weft doctor says whether migrations are pending.
 
-A new SQLite file needs -create. The tables of a server's runs are migrated where they exist, or with -runs.
+A new SQLite file needs -create. The tables of a server's runs are migrated where they exist, or with -runs, and
+those of a queue that servers share (river_*) where they exist, or with -queue.
 
-Tables of two kinds are not migrated here, but by their programs, with the role that owns the tables; if the
-database has some, the command says so. Each server with package riverqueue migrates the queue (river_*) when it
-starts. Open and Migrate of package pgmemory, and Open of sqlitememory, migrate a memory (mem_*).
+A memory (mem_*) is not migrated here, but by Open and Migrate of package pgmemory, and Open of sqlitememory, with
+the role that owns the tables; if the database has one, the command says so.
 `
 
 func runMigrate(ctx context.Context, args []string, std *streams) error {
@@ -38,6 +39,7 @@ func runMigrate(ctx context.Context, args []string, std *streams) error {
 	create := c.createFlag()
 	m := migrator{}
 	c.flags.BoolVar(&m.runs, "runs", false, "create the tables of a server's runs, too")
+	c.flags.BoolVar(&m.queue, "queue", false, "create the tables of the queue that servers share (package riverqueue), too")
 	c.flags.BoolVar(&m.supabase, "supabase", false, "create the roles' rights and the policies of a Supabase project, too")
 	if err := c.parse(args); err != nil {
 		return err
@@ -99,20 +101,22 @@ func (a address) create(ctx context.Context) (made bool, err error) {
 // A migrator migrates a store.
 type migrator struct {
 	address
-	runs, supabase bool
-	made           bool // the file is new
+	runs, queue, supabase bool
+	made                  bool // the file is new
 
 	left []string // says which tables were not migrated
 }
 
 const (
-	queueLeft  = "Not migrated: the queue, in the tables river_*. A server with package riverqueue migrates it when it starts."
 	memoryLeft = "Not migrated: the memory, in the tables mem_*. A program migrates it with pgmemory.Open or pgmemory.Migrate."
 	fileLeft   = "Not migrated: the memory, in the tables mem_*. A program migrates it with sqlitememory.Open."
 )
 
 // sqlite opens the stores of a file, which migrate it.
 func (m *migrator) sqlite(ctx context.Context) ([]string, error) {
+	if m.queue {
+		return nil, fmt.Errorf("%w: -queue is for a PostgreSQL database: servers on a SQLite file share no queue", errUsage)
+	}
 	has, err := m.check(ctx)
 	if err != nil {
 		return nil, err
@@ -239,17 +243,32 @@ func (m *migrator) postgres(ctx context.Context) ([]string, error) {
 			return nil, err
 		}
 	}
-	for _, o := range []struct{ table, text string }{{"river_job", queueLeft}, {"mem_fact", memoryLeft}} {
-		has, err := m.hasTable(ctx, pool, o.table)
-		if err != nil {
-			return nil, err
-		}
-		if has {
-			m.left = append(m.left, o.text)
-		}
+	has, err := m.hasTable(ctx, pool, "mem_fact")
+	if err != nil {
+		return nil, err
+	}
+	if has {
+		m.left = append(m.left, memoryLeft)
 	}
 	after, err := m.migrations(ctx, pool)
-	return without(after, before), err
+	if err != nil {
+		return nil, err
+	}
+	changed, err := m.migrateQueue(ctx, pool)
+	return append(without(after, before), changed...), err
+}
+
+// migrateQueue migrates the queue that servers share, if there is one or it is wanted.
+func (m *migrator) migrateQueue(ctx context.Context, pool *pgxpool.Pool) (applied []string, err error) {
+	has, err := m.hasTable(ctx, pool, "river_job")
+	if err != nil || !has && !m.queue {
+		return nil, err
+	}
+	o := riverqueue.Options{Schema: m.schema}
+	if done, err := riverqueue.Migrated(ctx, pool, o); done || err != nil {
+		return nil, err
+	}
+	return []string{"the tables of the queue (river_*)"}, riverqueue.Migrate(ctx, pool, o)
 }
 
 // migrations returns the names of the migrations of a PostgreSQL schema.

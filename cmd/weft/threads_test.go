@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -470,21 +469,35 @@ func TestAStoreIsMigrated(t *testing.T) {
 	m.run("threads", "list", "-db", "$DATABASE_URL", "-schema", "weft_schema")
 	m.golden("migrate_postgres")
 
-	for table, kind := range map[string]string{"river_job": "river_*", "mem_fact": "mem_*"} {
-		migrate := func() (out, errs string) {
-			_, out, errs = newTerminal(t, nil).call("threads", "migrate", "-db", url, "-schema", schema)
-			return out, errs
-		}
-		_, errs := migrate()
-		assert.NotContains(t, errs, kind)
-		pgtest.Do(t, url, `CREATE TABLE `+schema+`.`+table+` ()`)
-		out, errs := migrate()
-		assert.Contains(t, out, "The store is up to date.")
-		assert.Regexp(t, `Not migrated: .*`+regexp.QuoteMeta(kind), errs)
+	migrate := func(more ...string) (out, errs string) {
+		_, out, errs = newTerminal(t, nil).call(append([]string{"threads", "migrate", "-db", url, "-schema", schema}, more...)...)
+		return out, errs
 	}
+	_, errs := migrate()
+	assert.NotContains(t, errs, "mem_*")
+	pgtest.Do(t, url, `CREATE TABLE `+schema+`.mem_fact ()`)
+	out, errs = migrate()
+	assert.Contains(t, out, "The store is up to date.")
+	assert.Contains(t, errs, "Not migrated: the memory, in the tables mem_*")
+
+	const queue = "applied the tables of the queue (river_*)\n"
+	out, errs = migrate("-queue")
+	assert.Contains(t, out, queue, errs)
+	assert.Zero(t, pgtest.Ask[int](t, url, `SELECT count(*) FROM `+schema+`.river_job`))
+	out, _ = migrate("-queue")
+	assert.Contains(t, out, "The store is up to date.")
+	pgtest.Do(t, url, `DROP INDEX `+schema+`.weft_river_owner`)
+	_, out, _ = newTerminal(t, nil).call("doctor", "-db", url, "-schema", schema)
+	assert.Contains(t, out, "the tables of the queue (river_*) are older than this version")
+	out, _ = migrate()
+	assert.Contains(t, out, queue, "a queue that is there is migrated, as the runs are")
+
 	execute(t, file, `CREATE TABLE mem_fact (id INTEGER)`)
-	_, _, errs := newTerminal(t, nil).call("threads", "migrate", "-db", file)
+	_, _, errs = newTerminal(t, nil).call("threads", "migrate", "-db", file)
 	assert.Contains(t, errs, "sqlitememory.Open")
+	code, _, errs := newTerminal(t, nil).call("threads", "migrate", "-db", file, "-queue")
+	assert.Equal(t, exitUsage, code)
+	assert.Contains(t, errs, "-queue is for a PostgreSQL database")
 }
 
 func TestASupabaseProjectIsMigrated(t *testing.T) {

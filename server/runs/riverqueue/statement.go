@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivermigrate"
 
@@ -76,10 +77,42 @@ func (q *Queue) rows(ctx context.Context, sql string, args []any, f func(pgx.Row
 	})
 }
 
+// Migrate makes the tables of a queue, or brings them to the form of this version, as [Queue.Start] does. It is for a role that
+// owns the tables, if the role of the servers may not create any. It uses two connections at once.
+func Migrate(ctx context.Context, pool *pgxpool.Pool, o Options) error {
+	q := New(pool, o)
+	if err := q.migrate(ctx); err != nil {
+		return fmt.Errorf("riverqueue: migrate: schema %q: %w", q.o.Schema, err)
+	}
+	return nil
+}
+
+// Migrated reports whether a schema has the tables of a queue in the form of this version. It changes nothing.
+func Migrated(ctx context.Context, pool *pgxpool.Pool, o Options) (bool, error) {
+	q := New(pool, o)
+	migrator, err := q.migrator()
+	if err != nil {
+		return false, err
+	}
+	there := false
+	if err := pool.QueryRow(ctx, haveIndex, q.o.Schema).Scan(&there); err != nil || !there {
+		return false, err
+	}
+	state, err := migrator.Validate(ctx, nil)
+	if err != nil {
+		return false, fmt.Errorf("riverqueue: migrated: schema %q: %w", q.o.Schema, err)
+	}
+	return state.OK, nil
+}
+
+func (q *Queue) migrator() (*rivermigrate.Migrator[pgx.Tx], error) {
+	return rivermigrate.New(riverpgxv5.New(q.pool), &rivermigrate.Config{Schema: q.o.Schema, Logger: q.o.Logger})
+}
+
 // migrate applies the migrations of River that are missing. The transaction has the lock that keeps
 // other servers out; River uses other connections.
 func (q *Queue) migrate(ctx context.Context) error {
-	migrator, err := rivermigrate.New(riverpgxv5.New(q.pool), &rivermigrate.Config{Schema: q.o.Schema, Logger: q.o.Logger})
+	migrator, err := q.migrator()
 	if err != nil {
 		return err
 	}
