@@ -242,7 +242,14 @@ func (c *compiler) checkMigrations() {
 		return
 	}
 	for _, old := range slices.Sorted(maps.Keys(c.opts.Migrations.Channels)) {
-		if err := c.schema.Rename(old, c.opts.Migrations.Channels[old]); err != nil {
+		now := c.opts.Migrations.Channels[old]
+		var err error
+		if now == "" {
+			err = c.schema.Drop(old)
+		} else {
+			err = c.schema.Rename(old, now)
+		}
+		if err != nil {
 			c.fail("", "Migrations: %w", err)
 		}
 	}

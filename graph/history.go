@@ -76,7 +76,7 @@ func (g *Graph) Waiting(ctx context.Context, node, prefix string) iter.Seq2[Info
 			return
 		}
 		if g.opts.Checkpoints == nil {
-			yield(Info{}, g.fail("", fmt.Errorf("%w: compile the graph with Options.Checkpoints", ErrNoStore)))
+			yield(Info{}, g.fail("", ErrNoStore))
 			return
 		}
 		lister, ok := g.opts.Checkpoints.(checkpoint.ThreadLister)

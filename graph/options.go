@@ -40,7 +40,7 @@ type Options struct {
 	// the durability [Sync]. It has no effect on runs without a thread, on the tasks inside of a
 	// subgraph, and on a graph that is a subgraph. Nil means that every task runs in the process of its run.
 	Executor *Executor
-	// Migrations lists nodes and channels that were renamed since threads were stored.
+	// Migrations lists nodes and channels that were renamed or removed since threads were stored.
 	Migrations Migrations
 	// Version is stored with every checkpoint, and returned as [Info.Version].
 	Version string
@@ -64,7 +64,8 @@ type Options struct {
 // see [state.Channel.Upgrade].
 type Migrations struct {
 	// Nodes and Channels map each former name to the present name. If a name changed
-	// twice, map both former names to the present one.
+	// twice, map both former names to the present one. A channel that was removed is mapped to "":
+	// its stored values are ignored without a warning.
 	Nodes, Channels map[string]string
 }
 
@@ -94,10 +95,12 @@ type ConflictPolicy uint8
 const (
 	// ConflictReject fails at once with [checkpoint.ErrConflict].
 	ConflictReject = ConflictPolicy(engine.Reject)
-	// ConflictWait waits until the other run or the context ends. If several runs wait,
-	// their order is undefined.
+	// ConflictWait waits until the other run or the context ends. The runs of one process that
+	// wait get the thread in the order in which they began to wait. Between processes the order
+	// is undefined.
 	ConflictWait = ConflictPolicy(engine.Wait)
-	// ConflictInterrupt cancels the other run, waits for it to end, and then runs. The
+	// ConflictInterrupt cancels the other run, waits for it to end, and then runs, before the runs
+	// that wait with ConflictWait. The
 	// other run fails with [ErrSuperseded], even if it reached its end, and its
 	// checkpoints are kept. An update, a deletion or a run of another process cannot be
 	// cancelled: ConflictInterrupt waits for it.

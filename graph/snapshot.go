@@ -103,6 +103,11 @@ type Pause struct {
 	Key       string `json:"key,omitempty"`
 	// Prompt is the prompt of the question, as JSON.
 	Prompt json.RawMessage `json:"prompt,omitempty"`
+	// Asked is the time at which the question was asked first, or at which the run stopped at a static
+	// pause, by the clock of the process that ran the node. A node that runs again and asks again does
+	// not change it. A question that an older version of Weft stored has no such time:
+	// [Thread.Snapshot] gives the time of the newest checkpoint of the thread and its subgraphs, and a run gives zero.
+	Asked time.Time `json:"asked,omitzero"`
 }
 
 // A PauseKind says why a thread waits.
@@ -145,7 +150,7 @@ func newPauses(pauses []engine.Pause) []Pause {
 	for i, p := range pauses {
 		out[i] = Pause{
 			Kind: PauseKind(p.Kind), ID: p.ID, Node: p.Node, Path: p.Path,
-			Interrupt: p.Interrupt, Key: p.Key, Prompt: slices.Clone(p.Prompt),
+			Interrupt: p.Interrupt, Key: p.Key, Prompt: slices.Clone(p.Prompt), Asked: p.Asked,
 		}
 	}
 	return out

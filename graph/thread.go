@@ -93,7 +93,7 @@ func (t *Thread) options() (*engine.Options, error) {
 	case t.g == nil:
 		return nil, errNilGraph
 	case t.g.opts.Checkpoints == nil:
-		return nil, fmt.Errorf("%w: compile the graph with Options.Checkpoints", ErrNoStore)
+		return nil, ErrNoStore
 	case t.id == "":
 		return nil, fmt.Errorf("%w: the thread has no id", checkpoint.ErrInvalid)
 	}

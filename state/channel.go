@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"reflect"
 	"slices"
 
@@ -292,7 +291,7 @@ func (c *channelCodec[V, U]) Snapshot(s statecore.Slot, to *statecore.ChangeWrit
 
 func (c *channelCodec[V, U]) Replay(_ statecore.Slot, _ *statecore.Mark, k statecore.Kind, data []byte) (statecore.Slot, error) {
 	if k != statecore.KindSet {
-		return statecore.Slot{}, fmt.Errorf("%w: kind %s for a %s channel", ErrStored, k, c.traits.Kind)
+		return statecore.Slot{}, statecore.OtherKind(k, c.traits.Kind)
 	}
 	v, err := c.values.Decode(data)
 	return c.user().slot(v), err
@@ -316,7 +315,7 @@ func (c *channelCodec[V, U]) DecodeWrite(k statecore.Kind, data []byte) (stateco
 		updates, err := c.updates.DecodeList(data)
 		return updateAction(updates, nil), err
 	}
-	return statecore.Action{}, fmt.Errorf("%w: kind %s for a write to a %s channel", ErrStored, k, c.traits.Kind)
+	return statecore.Action{}, statecore.OtherKind(k, c.traits.Kind)
 }
 
 func (c *channelCodec[V, U]) WriteFromChange(k statecore.Kind, data []byte) (statecore.Action, bool, error) {

@@ -264,7 +264,7 @@ func (c *elementsCodec[K, E]) Snapshot(s statecore.Slot, to *statecore.ChangeWri
 
 func (c *elementsCodec[K, E]) Replay(s statecore.Slot, m *statecore.Mark, k statecore.Kind, data []byte) (statecore.Slot, error) {
 	if k != statecore.KindSet && k != statecore.KindPut && k != statecore.KindRemove {
-		return statecore.Slot{}, fmt.Errorf("%w: kind %s for a %s", ErrStored, k, c.traits.Kind)
+		return statecore.Slot{}, statecore.OtherKind(k, c.traits.Kind)
 	}
 	op, err := c.decode(k, data)
 	if err != nil {
@@ -309,7 +309,7 @@ func (c *elementsCodec[K, E]) DecodeWrite(k statecore.Kind, data []byte) (statec
 		return statecore.Action{Kind: k}, nil
 	case statecore.KindRemove, statecore.KindPut, statecore.KindOverwrite:
 	default:
-		return statecore.Action{}, fmt.Errorf("%w: kind %s for a write to a %s", ErrStored, k, c.traits.Kind)
+		return statecore.Action{}, statecore.OtherKind(k, c.traits.Kind)
 	}
 	op, err := c.decode(k, data)
 	switch {

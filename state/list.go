@@ -3,7 +3,6 @@ package state
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"iter"
 	"reflect"
 
@@ -165,7 +164,7 @@ func (c *listChannelCodec[E]) Snapshot(s statecore.Slot, to *statecore.ChangeWri
 
 func (c *listChannelCodec[E]) Replay(s statecore.Slot, _ *statecore.Mark, k statecore.Kind, data []byte) (statecore.Slot, error) {
 	if k != statecore.KindSet && k != statecore.KindAppend {
-		return statecore.Slot{}, fmt.Errorf("%w: kind %s for a list", ErrStored, k)
+		return statecore.Slot{}, statecore.OtherKind(k, c.traits.Kind)
 	}
 	items, err := c.codec.DecodeList(data)
 	if err != nil {
@@ -197,7 +196,7 @@ func (c *listChannelCodec[E]) EncodeWrite(a statecore.Action) (statecore.Kind, [
 
 func (c *listChannelCodec[E]) DecodeWrite(k statecore.Kind, data []byte) (statecore.Action, error) {
 	if k != statecore.KindOverwrite && k != statecore.KindUpdate {
-		return statecore.Action{}, fmt.Errorf("%w: kind %s for a write to a list", ErrStored, k)
+		return statecore.Action{}, statecore.OtherKind(k, c.traits.Kind)
 	}
 	items, err := c.codec.DecodeList(data)
 	if err == nil && k == statecore.KindOverwrite {

@@ -214,7 +214,7 @@ func (c *mapCodec[K, V]) Snapshot(s statecore.Slot, to *statecore.ChangeWriter) 
 
 func (c *mapCodec[K, V]) Replay(s statecore.Slot, m *statecore.Mark, k statecore.Kind, data []byte) (statecore.Slot, error) {
 	if k != statecore.KindSet && k != statecore.KindMerge && k != statecore.KindRemove {
-		return statecore.Slot{}, fmt.Errorf("%w: kind %s for a map", ErrStored, k)
+		return statecore.Slot{}, statecore.OtherKind(k, c.traits.Kind)
 	}
 	a, _, err := c.WriteFromChange(k, data)
 	if err != nil {
@@ -238,20 +238,16 @@ func (c *mapCodec[K, V]) DecodeWrite(k statecore.Kind, data []byte) (statecore.A
 		removed, err := c.keys.Decode(data)
 		return statecore.Action{Kind: k, Data: removed}, err
 	case statecore.KindMerge, statecore.KindOverwrite:
-		data, err := c.upgraded(data)
-		if err != nil {
-			return statecore.Action{}, err
-		}
-		entries, err := c.codec.Decode(data)
+		entries, err := c.decode(data)
 		return statecore.Action{Kind: k, Data: entries}, err
 	}
-	return statecore.Action{}, fmt.Errorf("%w: kind %s for a write to a map", ErrStored, k)
+	return statecore.Action{}, statecore.OtherKind(k, c.traits.Kind)
 }
 
-// upgraded applies the Upgrade function to each value of a stored map.
-func (c *mapCodec[K, V]) upgraded(data []byte) ([]byte, error) {
+// decode decodes a stored map, to each of whose values it applies the Upgrade function.
+func (c *mapCodec[K, V]) decode(data []byte) (map[K]V, error) {
 	if c.upgrade == nil {
-		return data, nil
+		return c.codec.Decode(data)
 	}
 	var values map[string]json.RawMessage
 	if err := json.Unmarshal(data, &values); err != nil {
@@ -264,7 +260,15 @@ func (c *mapCodec[K, V]) upgraded(data []byte) ([]byte, error) {
 		}
 		values[k] = v
 	}
-	return json.Marshal(values)
+	data, err := json.Marshal(values)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrStored, err)
+	}
+	entries, err := c.codec.Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w returned JSON that cannot be read: %w", ErrStored, jsonform.ErrUpgrade, err)
+	}
+	return entries, nil
 }
 
 func (c *mapCodec[K, V]) WriteFromChange(k statecore.Kind, data []byte) (statecore.Action, bool, error) {

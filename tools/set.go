@@ -20,17 +20,17 @@ func NewSet(tools ...Tool) (*Set, error) {
 	s := &Set{tools: slices.Clone(tools), byName: make(map[string]Tool, len(tools))}
 	var mistakes []error
 	for i, t := range tools {
-		_, taken := s.byName[t.Name()]
 		switch {
 		case t.err != nil:
 			mistakes = append(mistakes, t.err)
 		case t.load == nil:
 			mistakes = append(mistakes, fmt.Errorf("tools: tool %d of the set was not made by New or Raw", i))
-		case taken:
-			mistakes = append(mistakes, fmt.Errorf("tools: two tools named %q", t.Name()))
-		default:
-			s.byName[t.Name()] = t
+			continue // it has no name
 		}
+		if _, taken := s.byName[t.Name()]; taken {
+			mistakes = append(mistakes, fmt.Errorf("tools: two tools named %q", t.Name()))
+		}
+		s.byName[t.Name()] = t
 	}
 	if err := errors.Join(mistakes...); err != nil {
 		return nil, err

@@ -225,6 +225,11 @@ func TestNewSetReportsEveryMistake(t *testing.T) {
 	for _, test := range tests {
 		require.ErrorContains(t, err, test.want)
 	}
+
+	bad := tools.New("twin", "", fn)
+	_, err = tools.NewSet(bad, tools.New("twin", "Does.", fn))
+	require.ErrorContains(t, err, bad.Err().Error())
+	require.ErrorContains(t, err, `two tools named "twin"`, "although one of them has a mistake of its own")
 }
 
 func TestSetLooksUp(t *testing.T) {

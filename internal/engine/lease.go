@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -34,43 +35,109 @@ var holders struct {
 	active map[threadKey]*holder
 }
 
-// A holder is a run, or an edit, that has its thread for itself in this process.
+// A holder is a run, or an edit, that has its thread for itself in this process, or waits for it.
 type holder struct {
-	ctx  *runContext
-	done chan struct{} // closed when the thread is released; nil if no run waits for it
-	// rollback is the error of a failed rollback. It is set before done is closed.
-	rollback error
+	ctx      *runContext
+	policy   ConflictPolicy
+	line     []*holder     // the runs that wait for the thread, in the order in which they get it
+	turn     chan struct{} // closed when the holder has the thread; nil if it did not wait
+	rollback error         // the error of a failed rollback, set before the thread is passed on
+	before   error         // the error rollback of the holder before this one
 }
 
-// claim makes h the holder of the thread.
-// If the thread has a holder already, claim changes nothing and returns that holder.
-func claim(key threadKey, h *holder) (other *holder) {
+// stops reports whether h stops the run that has the thread.
+func (h *holder) stops() bool { return h.policy == Interrupt || h.policy == Rollback }
+
+// claim makes h the holder of the thread, and reports whether the thread was free.
+func claim(key threadKey, h *holder) bool {
 	holders.mu.Lock()
 	defer holders.mu.Unlock()
-	if other = holders.active[key]; other != nil {
-		if other.done == nil {
-			other.done = make(chan struct{})
-		}
-		return other
+	if holders.active[key] != nil {
+		return false
 	}
 	if holders.active == nil {
 		holders.active = map[threadKey]*holder{}
 	}
 	holders.active[key] = h
+	return true
+}
+
+// await makes h the holder of the thread when it is free and the runs before h in the line have had it.
+// A run that stops others comes before the runs that only wait.
+func (h *holder) await(ctx context.Context, key threadKey) error {
+	if !h.join(key) {
+		select {
+		case <-h.turn:
+		case <-ctx.Done():
+			h.leave(key)
+			return waitError(ctx)
+		}
+	}
+	if h.policy == Rollback && h.before != nil {
+		unclaim(key, h)
+		return fmt.Errorf("the run that held the thread: %w", h.before)
+	}
 	return nil
 }
 
-// unclaim removes h as the holder of the thread. It does nothing if h is nil.
+// join adds h to the line of the thread. If the thread has become free, h gets it and join returns true.
+func (h *holder) join(key threadKey) bool {
+	holders.mu.Lock()
+	defer holders.mu.Unlock()
+	other := holders.active[key]
+	if other == nil {
+		holders.active[key] = h
+		return true
+	}
+	at := len(other.line)
+	if h.stops() {
+		if first := slices.IndexFunc(other.line, func(w *holder) bool { return !w.stops() }); first >= 0 {
+			at = first
+		}
+		other.ctx.supersede(h.policy == Rollback)
+	}
+	h.turn = make(chan struct{})
+	other.line = slices.Insert(other.line, at, h)
+	return false
+}
+
+// leave removes h from the line of the thread. If h has got the thread meanwhile, leave passes it on.
+func (h *holder) leave(key threadKey) {
+	holders.mu.Lock()
+	defer holders.mu.Unlock()
+	if other := holders.active[key]; other != h {
+		other.line = slices.DeleteFunc(other.line, func(w *holder) bool { return w == h })
+		return
+	}
+	h.pass(key)
+}
+
+// unclaim removes h as the holder of the thread, which the next run in the line gets.
+// It does nothing if h is nil.
 func unclaim(key threadKey, h *holder) {
 	if h == nil {
 		return
 	}
 	holders.mu.Lock()
 	defer holders.mu.Unlock()
-	delete(holders.active, key)
-	if h.done != nil {
-		close(h.done)
+	h.pass(key)
+}
+
+// pass gives the thread to the next run in the line. The caller holds holders.mu.
+func (h *holder) pass(key threadKey) {
+	if len(h.line) == 0 {
+		delete(holders.active, key)
+		return
 	}
+	next := h.line[0]
+	next.line, next.before = h.line[1:], h.rollback
+	holders.active[key] = next
+	for _, w := range next.line {
+		if w.stops() {
+			next.ctx.supersede(w.policy == Rollback)
+		}
+	}
+	close(next.turn)
 }
 
 // A threadLease is the right of one run to a thread, with the store for that run.
@@ -105,20 +172,13 @@ func acquireThread(ctx context.Context, o *Options, rc *runContext) (threadLease
 	if _, ok := o.Store.(checkpoint.RunDeleter); !ok && o.Conflict == Rollback {
 		return threadLease{}, fmt.Errorf("rollback needs a store that can delete runs, and %T cannot: %w", o.Store, errors.ErrUnsupported)
 	}
-	lease := threadLease{store: o.Store, key: o.threadKey(), holder: &holder{ctx: rc}}
-	for {
-		other := claim(lease.key, lease.holder)
-		if other == nil {
-			break
-		}
+	lease := threadLease{store: o.Store, key: o.threadKey(), holder: &holder{ctx: rc, policy: o.Conflict}}
+	if !claim(lease.key, lease.holder) {
 		if o.storeDecides(ctx) {
 			lease.holder = nil
-			break
-		}
-		if err := o.conflict(ctx, errHeld); err != nil {
+		} else if err := o.conflict(ctx, errHeld); err != nil {
 			return threadLease{}, err
-		}
-		if err := other.waitRelease(ctx, o.Conflict); err != nil {
+		} else if err := lease.holder.await(ctx, lease.key); err != nil {
 			return threadLease{}, err
 		}
 	}
@@ -209,22 +269,4 @@ func leaseThread(ctx context.Context, o *Options, rc *runContext) (checkpoint.Le
 // waitError returns the error of a run whose context ended before it had the thread.
 func waitError(ctx context.Context) error {
 	return fmt.Errorf("%w while the run waited for another run of the thread", context.Cause(ctx))
-}
-
-// waitRelease waits until the run of h has released the thread.
-// Under Interrupt and Rollback it stops the run.
-// Under Rollback the run also deletes its checkpoints.
-func (h *holder) waitRelease(ctx context.Context, policy ConflictPolicy) error {
-	if policy == Interrupt || policy == Rollback {
-		h.ctx.supersede(policy == Rollback)
-	}
-	select {
-	case <-h.done:
-	case <-ctx.Done():
-		return waitError(ctx)
-	}
-	if policy == Rollback && h.rollback != nil {
-		return fmt.Errorf("the run that held the thread: %w", h.rollback)
-	}
-	return nil
 }

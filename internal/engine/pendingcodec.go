@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/internal/mark"
@@ -37,6 +38,7 @@ type Pause struct {
 	Key       string          `json:"key,omitempty"`
 	Prompt    json.RawMessage `json:"prompt,omitempty"`
 	Mark      string          `json:"mark,omitempty"` // see [Hooks.Stop]
+	Asked     time.Time       `json:"asked,omitzero"` // zero if an older version stored the pause
 }
 
 // The kinds of a [Pause].
@@ -80,7 +82,7 @@ type savedTask struct {
 	persistent map[string]string
 	asked      bool
 	pauses     []Pause
-	ids        map[string]string // question ids by path, interrupt and key; see questionID
+	questions  map[string]*Pause // the questions by path, interrupt and key; see question
 	once       map[string]json.RawMessage
 	failed     bool // there is a failure, or it was forgotten; see [executor.delegate]
 	asksAgain  bool // the failure is that the task refused an answer
@@ -91,19 +93,19 @@ type savedTask struct {
 // An openQuestion names the task and the interrupt of a question.
 type openQuestion struct{ task, interrupt string }
 
-// questionID returns the stored id of a question. The argument path is the path of its task.
-// It returns "" if the task has not asked the question before.
+// question returns a stored question. The argument path is the path of its task.
+// It returns nil if the task has not asked the question before.
 // The caller holds the lock of the task.
-func (t *savedTask) questionID(path, interrupt, key string) string {
-	if t.ids == nil {
-		t.ids = make(map[string]string, len(t.pauses))
+func (t *savedTask) question(path, interrupt, key string) *Pause {
+	if t.questions == nil {
+		t.questions = make(map[string]*Pause, len(t.pauses))
 		for i := range t.pauses {
 			if p := &t.pauses[i]; p.Kind == Question {
-				t.ids[questionKey(p.Path, p.Interrupt, p.Key)] = p.ID
+				t.questions[questionKey(p.Path, p.Interrupt, p.Key)] = p
 			}
 		}
 	}
-	return t.ids[questionKey(path, interrupt, key)]
+	return t.questions[questionKey(path, interrupt, key)]
 }
 
 // questionKey joins the parts that identify a question. Different parts give different keys.
@@ -335,6 +337,9 @@ func (d *pendingDecoder) decode(id string, t *savedTask, w *checkpoint.Write) (e
 	default:
 		var write statecore.Write
 		write, err = d.plan.Schema.DecodeWrite(w.Channel, statecore.Kind(w.Kind&^mark.EndOfResult), w.Data)
+		if errors.Is(err, statecore.ErrUnknownChannel) {
+			err = fmt.Errorf("%w; if it was renamed or removed, say so in the graph's Migrations", err)
+		}
 		t.writes = append(t.writes, state.Write{Write: write})
 	}
 	return err

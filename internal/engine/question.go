@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/weft-go/weft/internal/mark"
 )
@@ -27,7 +28,7 @@ func (t *Task) Ask(interrupt, key string, prompt json.RawMessage) (*Given, error
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	id := t.questionID(interrupt, key)
+	id, asked := t.questionID(interrupt, key)
 	x := t.ensureExtras()
 	if x.keys[id] {
 		err := fmt.Errorf("interrupt %q, key %q: %w; WaitKey asks each question with a key of its own", interrupt, key, ErrDuplicateKey)
@@ -43,39 +44,46 @@ func (t *Task) Ask(interrupt, key string, prompt json.RawMessage) (*Given, error
 	}
 	x.asked = append(x.asked, Pause{
 		Kind: Question, ID: id, Node: t.node.Name, Path: joinPath(t.scope.path, t.ID()),
-		Interrupt: interrupt, Key: key, Prompt: prompt,
+		Interrupt: interrupt, Key: key, Prompt: prompt, Asked: asked,
 	})
 	return nil, nil
 }
 
-// questionID returns the id of a question, which stays the same if the task runs again.
-// If an earlier run asked the question, it is the id that was stored then.
+// askTime returns the present time in the form in which storage restores it.
+func askTime() time.Time { return time.Now().UTC().Round(0) }
+
+// questionID returns the id of a question, which stays the same if the task runs again, and the time when it was asked first.
+// If an earlier run asked the question, they are what was stored then.
 // The caller holds t.mu.
-func (t *Task) questionID(interrupt, key string) string {
-	if id := t.storedQuestionID(joinPath(t.scope.path, t.ID()), interrupt, key); id != "" {
-		return id
+func (t *Task) questionID(interrupt, key string) (id string, asked time.Time) {
+	asked = askTime()
+	if p := t.storedQuestion(joinPath(t.scope.path, t.ID()), interrupt, key); p != nil {
+		if !p.Asked.IsZero() {
+			asked = p.Asked
+		}
+		return p.ID, asked
 	}
 	for _, former := range t.formerIDs() {
 		id := t.questionHash(former, interrupt, key)
 		if _, answered := t.scope.answers[id]; answered {
-			return id
+			return id, asked
 		}
 	}
-	return t.questionHash(t.ID(), interrupt, key)
+	return t.questionHash(t.ID(), interrupt, key), asked
 }
 
-// storedQuestionID returns the id of a question of the task or of an inner task with the given path.
-// It returns "" if no earlier run has asked the question. The caller holds the lock of the task.
-func (t *Task) storedQuestionID(path, interrupt, key string) string {
+// storedQuestion returns a question of the task or of an inner task with the given path.
+// It returns nil if no earlier run has asked the question. The caller holds the lock of the task.
+func (t *Task) storedQuestion(path, interrupt, key string) *Pause {
 	if outer := t.node.outer; outer != nil { // the questions of inner tasks are stored with the outermost
 		outer.mu.Lock()
 		defer outer.mu.Unlock()
-		return outer.storedQuestionID(path, interrupt, key)
+		return outer.storedQuestion(path, interrupt, key)
 	}
 	if t.saved == nil {
-		return ""
+		return nil
 	}
-	return t.saved.questionID(path, interrupt, key)
+	return t.saved.question(path, interrupt, key)
 }
 
 // questionHash computes the id of a question from the id of the task and other parts.

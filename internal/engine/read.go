@@ -39,7 +39,29 @@ func (p *Plan) Snapshot(ctx context.Context, o *Options, tasks []string) (*Snaps
 			return nil, err
 		}
 	}
-	return r.snapshotOfCheckpoint(), nil
+	s := r.snapshotOfCheckpoint()
+	r.warnMissing()
+	return s, s.dateOldPauses(ctx, o)
+}
+
+// dateOldPauses gives each pause that an older version stored without a time the time of the newest checkpoint of the
+// thread, in any namespace. The pause may be older than that.
+func (s *Snapshot) dateOldPauses(ctx context.Context, o *Options) error {
+	undated := func(p Pause) bool { return p.Asked.IsZero() }
+	if !slices.ContainsFunc(s.Pauses, undated) {
+		return nil
+	}
+	for c, err := range o.Store.List(ctx, checkpoint.Query{Thread: o.Thread, AllNamespaces: true, Limit: 1}) {
+		if err != nil {
+			return err
+		}
+		for i := range s.Pauses {
+			if undated(s.Pauses[i]) {
+				s.Pauses[i].Asked = c.Time.UTC()
+			}
+		}
+	}
+	return nil
 }
 
 // Namespace returns the namespace of a subgraph. For the argument tasks, see [Plan.Snapshot].

@@ -83,12 +83,23 @@ func (r *run) warnLostJoins(stored map[string][]string) {
 	}
 }
 
+// warnMissing logs each node that is due and that the graph does not have.
+func (r *run) warnMissing() {
+	for _, name := range r.front.missing {
+		if r.Logger != nil {
+			r.Logger.Warn("graph: a thread is to run a node that is not in the graph; if it was renamed, say so in the graph's Migrations",
+				"graph", r.plan.Name, "thread", r.thread, "node", name)
+		}
+	}
+}
+
 // replay rebuilds the state from the lineage of a checkpoint.
 // It also restores the counts of the snapshot policy and the writes for the parent.
 func (r *run) replay(c *checkpoint.Checkpoint) error {
 	rp := r.plan.Schema.Replay(nil)
 	r.shared, r.toParent = nil, nil
 	r.snapshots.reset()
+	var ignored []string
 	for _, d := range c.Lineage {
 		if d.Snapshot {
 			r.snapshots.reset()
@@ -104,25 +115,31 @@ func (r *run) replay(c *checkpoint.Checkpoint) error {
 				snapshot = false
 				continue
 			}
-			if err := r.replayChange(rp, ch, snapshot); err != nil {
+			if err := r.replayChange(rp, ch, snapshot, &ignored); err != nil {
 				return fmt.Errorf("checkpoint %s: %w", d.ID, err)
 			}
+		}
+	}
+	for _, channel := range ignored {
+		if r.Logger != nil {
+			r.Logger.Warn("graph: a stored channel is not in the graph and is ignored; if it was renamed or removed, say so in the graph's Migrations",
+				"graph", r.plan.Name, "thread", r.thread, "channel", channel)
 		}
 	}
 	r.view = rp.View()
 	return nil
 }
 
-func (r *run) replayChange(rp *statecore.Replayer, ch checkpoint.Change, snapshot bool) error {
+// replayChange applies a stored change. If the graph does not have its channel, it adds the name to ignored.
+func (r *run) replayChange(rp *statecore.Replayer, ch checkpoint.Change, snapshot bool, ignored *[]string) error {
 	if strings.HasPrefix(ch.Channel, "$") {
 		return r.replayParentWrite(ch)
 	}
 	k := statecore.Kind(ch.Kind)
 	err := rp.Apply(ch.Channel, k, ch.Data)
 	if errors.Is(err, statecore.ErrUnknownChannel) {
-		if r.Logger != nil {
-			r.Logger.Warn("graph: a stored channel is not in the graph and is ignored; if it was renamed, say so in the graph's Migrations",
-				"graph", r.plan.Name, "thread", r.thread, "channel", ch.Channel)
+		if !slices.Contains(*ignored, ch.Channel) && !r.plan.Schema.Dropped(ch.Channel) {
+			*ignored = append(*ignored, ch.Channel)
 		}
 		return nil
 	}

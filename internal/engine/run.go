@@ -351,7 +351,7 @@ func (r *run) refuse(tasks []Task, at int, err error) error {
 func (r *run) pauseAt(list []string, kind string, nodes []string) bool {
 	for i, name := range nodes {
 		if r.limits.names(list, name) && !slices.Contains(nodes[:i], name) {
-			p := Pause{Kind: kind, Node: name, Path: joinPath(r.path, name)}
+			p := Pause{Kind: kind, Node: name, Path: joinPath(r.path, name), Asked: askTime()}
 			if r.Hooks != nil {
 				p.Mark = r.Hooks.Stop(r.nodeCtx)
 			}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/weft-go/weft/checkpoint"
@@ -108,8 +109,29 @@ func (r *run) snapshot(tasks []Task) *Snapshot {
 			out.Pauses = append(out.Pauses, t.extrasOrNone().pauses...)
 		}
 	}
+	if r.front.missing != nil {
+		out.Pauses = append(out.Pauses, r.lostPauses(tasks)...)
+	}
 	out.Next = append(out.Next, r.front.missing...)
 	out.Pauses = append(out.Pauses, r.pauses...)
+	return out
+}
+
+// lostPauses returns the open questions of tasks whose nodes the graph does not have, in the order of their ids.
+func (r *run) lostPauses(tasks []Task) []Pause {
+	if r.pending == nil || r.pauses != nil {
+		return nil
+	}
+	known := make(map[string]bool, len(tasks))
+	for i := range tasks {
+		known[tasks[i].ID()] = true
+	}
+	var out []Pause
+	for _, id := range slices.Sorted(maps.Keys(r.pending.tasks)) {
+		if saved := r.pending.tasks[id]; !saved.done && !known[id] {
+			out = append(out, saved.unanswered(r.answers)...)
+		}
+	}
 	return out
 }
 

@@ -220,7 +220,7 @@ func (c *Codec[T]) Decode(data []byte) (v T, err error) {
 		v, err = c.Parse(data)
 	}
 	if err != nil {
-		return v, fmt.Errorf("%w: %w", ErrStored, err)
+		return v, c.unread(err)
 	}
 	return v, nil
 }
@@ -335,11 +335,11 @@ func (c *Codec[T]) AppendList(dst []byte, items []T) ([]byte, error) {
 // DecodeList decodes a stored JSON array. It calls the Upgrade function first.
 // The error wraps [ErrStored].
 func (c *Codec[T]) DecodeList(data []byte) (items []T, err error) {
-	if data, err = c.upgradedList(data); err == nil {
-		items, err = c.ParseList(data)
-	}
-	if err != nil {
+	if data, err = c.upgradedList(data); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrStored, err)
+	}
+	if items, err = c.ParseList(data); err != nil {
+		return nil, c.unread(err)
 	}
 	return items, nil
 }

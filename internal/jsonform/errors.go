@@ -11,6 +11,8 @@ var (
 	ErrRoundTrip = errors.New("does not survive storage")
 	// ErrStored is returned for stored data that cannot be read.
 	ErrStored = errors.New("stored change cannot be read")
+	// ErrUpgrade begins an error of the Upgrade function of a channel.
+	ErrUpgrade = errors.New("its Upgrade function")
 )
 
 // recoverAs turns a panic of the user's code into an error.

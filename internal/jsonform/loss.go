@@ -134,5 +134,5 @@ func findLossAny(v reflect.Value) *roundTripLoss {
 			return findLoss(v)
 		}
 	}
-	return &roundTripLoss{why: fmt.Sprintf("is %s inside an any, which JSON reads back as another type; use a typed field, or one of bool, string, float64, []any and map[string]any", WithArticle(v.Type().String()))}
+	return &roundTripLoss{why: fmt.Sprintf("is %s inside an any, which JSON reads back as another type; use a typed field, or one of bool, string, float64, []any and map[string]any; a value that need not be stored goes into a channel of state.Untracked", WithArticle(v.Type().String()))}
 }

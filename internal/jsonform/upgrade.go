@@ -2,6 +2,7 @@ package jsonform
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 )
 
@@ -18,6 +19,14 @@ func (c *codec) upgraded(data []byte) ([]byte, error) {
 		return data, nil
 	}
 	return CallUpgrade(c.upgrade, data)
+}
+
+// unread returns the error for stored JSON that could not be decoded after the Upgrade function converted it.
+func (c *codec) unread(err error) error {
+	if c.upgrade != nil && !errors.Is(err, ErrUpgrade) {
+		err = fmt.Errorf("%w returned JSON that cannot be read: %w", ErrUpgrade, err)
+	}
+	return fmt.Errorf("%w: %w", ErrStored, err)
 }
 
 func (c *codec) upgradedList(data []byte) ([]byte, error) {
@@ -40,9 +49,13 @@ func (c *codec) upgradedList(data []byte) ([]byte, error) {
 
 // CallUpgrade calls up. It turns a panic into an error.
 func CallUpgrade(up Upgrade, data []byte) (out []byte, err error) {
-	defer recoverAs("Upgrade", &err)
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("%w panicked: %v", ErrUpgrade, v)
+		}
+	}()
 	if out, err = up(data); err != nil {
-		return nil, fmt.Errorf("its Upgrade function failed: %w", err)
+		return nil, fmt.Errorf("%w failed: %w", ErrUpgrade, err)
 	}
 	return out, nil
 }

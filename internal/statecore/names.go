@@ -1,6 +1,7 @@
 package statecore
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/weft-go/weft/internal/suggest"
@@ -24,6 +25,25 @@ func (s *Schema) Rename(old, name string) error {
 	}
 	s.renamed[old] = name
 	return nil
+}
+
+// Drop declares that the graph no longer has a channel of older stored records.
+// DecodeWrite and WriteFromChange then return the zero Write for it. Call Drop before any other method of the schema.
+func (s *Schema) Drop(old string) error {
+	if _, taken := s.byName[old]; taken {
+		return NewChannelError(old, errors.New("cannot be removed, since the graph still has it"))
+	}
+	if s.renamed == nil {
+		s.renamed = map[string]string{}
+	}
+	s.renamed[old] = ""
+	return nil
+}
+
+// Dropped reports whether a channel was given to Drop.
+func (s *Schema) Dropped(name string) bool {
+	now, ok := s.renamed[name]
+	return ok && now == ""
 }
 
 // lookup returns the position of the channel with the given present or former name.

@@ -43,7 +43,8 @@ func (s *Schema) WriteFromChange(channel string, k Kind, data []byte) (Write, er
 	return s.readWrite(channel, func(c Codec) (Action, error) {
 		a, ok, err := c.WriteFromChange(k, data)
 		if err == nil && !ok {
-			err = fmt.Errorf("%w: kind %s", jsonform.ErrStored, k)
+			at, _ := s.lookup(channel) // readWrite has found it
+			err = OtherKind(k, s.channels[at].Kind)
 		}
 		return a, err
 	})
@@ -54,6 +55,9 @@ func (s *Schema) WriteFromChange(channel string, k Kind, data []byte) (Write, er
 func (s *Schema) readWrite(channel string, read func(Codec) (Action, error)) (Write, error) {
 	i, err := s.lookup(channel)
 	if err != nil {
+		if s.Dropped(channel) {
+			err = nil
+		}
 		return Write{}, err
 	}
 	a, err := func() (a Action, err error) {
@@ -66,10 +70,24 @@ func (s *Schema) readWrite(channel string, read func(Codec) (Action, error)) (Wr
 	return Write{s.channels[i], a}, nil
 }
 
+// errOtherKind is the error for data that a channel of another kind has stored.
+var errOtherKind = errors.New("a channel of another kind stored it")
+
+// OtherKind returns the error for a stored change or write that a channel of the given kind never stores.
+// It wraps ErrStored.
+func OtherKind(k Kind, channel string) error {
+	return fmt.Errorf("%w: %w: the stored change has the kind %s, which a channel of the kind %s does not have", jsonform.ErrStored, errOtherKind, k, channel)
+}
+
 // withRemedy adds advice to an error for stored data that cannot be read.
 func withRemedy(err error) error {
-	if errors.Is(err, jsonform.ErrStored) {
-		return fmt.Errorf("%w; if the type of the channel has changed, give it an Upgrade function that converts the old JSON", err)
+	switch {
+	case errors.Is(err, errOtherKind):
+		return fmt.Errorf("%w; the kind of a channel cannot change while threads have it, and Upgrade cannot help: keep the channel as it was, and give the new kind a channel with another name", err)
+	case errors.Is(err, jsonform.ErrUpgrade):
+		return fmt.Errorf("%w; it has to convert every form that was ever stored, and to return the present form unchanged", err)
+	case errors.Is(err, jsonform.ErrStored):
+		return fmt.Errorf("%w; if the type of the channel has changed, give it an Upgrade function that converts the old JSON; if its kind has changed, give the new kind a channel with another name", err)
 	}
 	return err
 }

@@ -338,13 +338,56 @@ func TestErrorOrPanicOfUpgradeIsAnErrorOfTheChannel(t *testing.T) {
 		err := schema.Replay(nil).Apply(channel, statecore.KindSet, []byte(data))
 		require.ErrorIs(t, err, state.ErrStored)
 		assert.ErrorContains(t, err, fmt.Sprintf("state: channel %q", channel))
-		assert.ErrorContains(t, err, "give it an Upgrade function")
 		switch channel {
 		case "last":
 			assert.ErrorContains(t, err, "thrown")
 		case "list", "entries":
 			assert.ErrorIs(t, err, boom)
 		}
+		if channel == "plain" {
+			assert.ErrorContains(t, err, "give it an Upgrade function")
+		} else {
+			assert.ErrorContains(t, err, "its Upgrade function")
+			assert.NotContains(t, err.Error(), "give it an Upgrade function")
+		}
+	}
+}
+
+func TestErrorBlamesAnUpgradeWhoseResultCannotBeRead(t *testing.T) {
+	t.Parallel()
+	same := func(old json.RawMessage) (json.RawMessage, error) { return old, nil }
+	schema := schemaOf(t, state.Append[note]("list").Upgrade(same), state.Map[string, note]("entries").Upgrade(same), state.Last[note]("last").Upgrade(same))
+	for channel, data := range map[string]string{"list": `["a"]`, "entries": `{"k":"a"}`, "last": `"a"`} {
+		err := schema.Replay(nil).Apply(channel, statecore.KindSet, []byte(data))
+		require.ErrorIs(t, err, state.ErrStored)
+		assert.ErrorContains(t, err, "its Upgrade function returned JSON that cannot be read")
+		assert.NotContains(t, err.Error(), "give it an Upgrade function")
+	}
+}
+
+// TestErrorOfOtherKindNamesTheWayOut proves that a channel which reads what a channel of another kind has stored
+// returns an error that does not advise an Upgrade function alone.
+func TestErrorOfOtherKindNamesTheWayOut(t *testing.T) {
+	t.Parallel()
+	up := func(old json.RawMessage) (json.RawMessage, error) { return old, nil }
+	for name, test := range map[string]struct {
+		channel state.Handle
+		kind    statecore.Kind
+		data    string
+	}{
+		"append to last": {state.Last[string]("c").Upgrade(up), statecore.KindAppend, `["a"]`},
+		"append to set":  {state.Set[string]("c").Upgrade(up), statecore.KindAppend, `["a"]`},
+		"set to append":  {state.Append[string]("c").Upgrade(up), statecore.KindPut, `["a"]`},
+		"map to last":    {state.Last[string]("c").Upgrade(up), statecore.KindMerge, `{"k":"a"}`},
+		"append to map":  {state.Map[string, string]("c").Upgrade(up), statecore.KindAppend, `["a"]`},
+		"last to append": {state.Append[string]("c").Upgrade(up), statecore.KindSet, `"a"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			err := schemaOf(t, test.channel).Replay(nil).Apply("c", test.kind, []byte(test.data))
+			require.ErrorIs(t, err, state.ErrStored)
+			assert.ErrorContains(t, err, "give the new kind a channel with another name")
+		})
 	}
 }
 

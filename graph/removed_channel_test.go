@@ -1,0 +1,77 @@
+package graph_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/state"
+)
+
+// TestRemovedChannelIsIgnoredWithOneWarningOrNone proves that a stored channel which the graph does not have is logged
+// once for each time a thread is read, and not at all if Migrations say that it was removed.
+func TestRemovedChannelIsIgnoredWithOneWarningOrNone(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	old := build(t, s, func(b *graph.Builder) {
+		b.Node("a", func(context.Context, state.View) (state.Update, error) {
+			return state.Update{trail.Put("a"), total.Put(1)}, nil
+		})
+		b.Node("b", func(context.Context, state.View) (state.Update, error) { return state.Update{total.Put(1)}, nil })
+		chain(b, "a", "b")
+	})
+	done(t, old.Thread("t"), note.Put("go"))
+
+	var log logged
+	version := func(m graph.Migrations) *graph.Thread {
+		b := graph.New("test", trail, note)
+		b.Node("a", mark("a"))
+		chain(b, "a")
+		return compile(t, b, graph.Options{Checkpoints: s, Logger: &log, Migrations: m}).Thread("t")
+	}
+	wantTrail(t, snapshot(t, version(graph.Migrations{})), "a")
+	require.Len(t, log, 1)
+	require.Contains(t, log[0], "channel total")
+
+	log = nil
+	wantTrail(t, snapshot(t, version(graph.Migrations{Channels: map[string]string{"total": ""}})), "a")
+	require.Empty(t, log)
+}
+
+// TestStoredResultForRemovedChannel proves that a stored result of an unfinished superstep that writes to a channel which
+// the graph does not have is an error, and is ignored if Migrations say that the channel was removed.
+func TestStoredResultForRemovedChannel(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	old := build(t, s, func(b *graph.Builder) {
+		b.Node("count", func(context.Context, state.View) (state.Update, error) { return state.Update{total.Put(1)}, nil })
+		b.Node("ask", asks("sure?"))
+		b.Edge(graph.Start, "count")
+		b.Edge(graph.Start, "ask")
+	})
+	q := pending(t, ask, invoke(t, old.Thread("t"), note.Put("go")))[0].ID
+
+	version := func(m graph.Migrations) *graph.Thread {
+		b := graph.New("test", trail, note)
+		b.Node("count", mark("count"))
+		b.Node("ask", asks("sure?"))
+		b.Edge(graph.Start, "count")
+		b.Edge(graph.Start, "ask")
+		return compile(t, b, graph.Options{Checkpoints: s, Migrations: m}).Thread("t")
+	}
+	_, err := version(graph.Migrations{}).Snapshot(t.Context())
+	require.ErrorIs(t, err, state.ErrUnknownChannel)
+	require.ErrorContains(t, err, "renamed or removed, say so in the graph's Migrations")
+	wantTrail(t, done(t, version(graph.Migrations{Channels: map[string]string{"total": ""}}), ask.Answer(q, "yes")), "yes")
+}
+
+func TestRemovedChannelMustNotBeInTheGraph(t *testing.T) {
+	t.Parallel()
+	b := graph.New("test", trail)
+	b.Node("a", mark("a"))
+	chain(b, "a")
+	_, err := b.Compile(graph.Options{Migrations: graph.Migrations{Channels: map[string]string{"trail": ""}}})
+	require.ErrorContains(t, err, "the graph still has it")
+}
