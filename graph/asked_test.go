@@ -21,7 +21,7 @@ func askedTwice(t *testing.T, s checkpoint.Store) *graph.Graph {
 	sub := graph.New("sub", trail)
 	sub.Node("one", asks("one"))
 	sub.Node("work", func(context.Context, state.View) (state.Update, error) {
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 		return nil, nil
 	})
 	sub.Node("two", asks("two"))

@@ -29,10 +29,13 @@ func echo() *graph.Graph {
 	}))
 }
 
-// serve starts a server with the graph echo. It returns the address, and a function that ends the
-// server.
+// serve starts a server with the graph echo, unless the options have graphs. It returns the address, and a
+// function that ends the server.
 func serve(o server.Options) (string, func()) {
-	o.Graphs, o.Runs = map[string]*graph.Graph{"echo": echo()}, memruns.New()
+	o.Runs = memruns.New()
+	if o.Graphs == nil {
+		o.Graphs = map[string]*graph.Graph{"echo": echo()}
+	}
 	s := must(server.New(o))
 	web := httptest.NewServer(s)
 	return web.URL, func() {
@@ -48,6 +51,15 @@ func post(address, body string, answer any) {
 	if answer == nil {
 		answer = new(any)
 	}
+	if err := json.NewDecoder(resp.Body).Decode(answer); err != nil {
+		panic(err)
+	}
+}
+
+// get decodes the JSON that the server has at an address.
+func get(address string, answer any) {
+	resp := must(http.Get(address))
+	defer func() { _ = resp.Body.Close() }()
 	if err := json.NewDecoder(resp.Body).Decode(answer); err != nil {
 		panic(err)
 	}
