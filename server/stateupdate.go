@@ -89,10 +89,11 @@ func (c *call) update(r *runs.Record, at checkpointID, updates []stateUpdate) (*
 	return read.place.checkpoint(r.ID, id), err
 }
 
-// edited changes the record of a thread whose state was updated. A thread with nodes that are due is interrupted.
+// edited changes the record of a thread whose state was updated. A thread with nodes that are due is interrupted. One
+// whose run has failed stays so, since nothing has run yet: operators find it by its status.
 func (s *Server) edited(ctx context.Context, g *served, r *runs.Record) error {
 	r.Updated = now()
-	if r.Status == threadBusy {
+	if r.Status == threadBusy || r.Status == threadError {
 		return nil
 	}
 	snap, err := g.graph.Thread(r.ID).Snapshot(ctx)
@@ -103,7 +104,7 @@ func (s *Server) edited(ctx context.Context, g *served, r *runs.Record) error {
 	if !snap.Done() {
 		r.Status = threadInterrupted
 	}
-	return s.setThreadData(r, func(d *threadData) { d.Error = nil })
+	return s.setThreadData(r, func(*threadData) {})
 }
 
 // updateThread edits the state of a thread and returns the id of the new checkpoint.
