@@ -141,7 +141,7 @@ func (r *recorder) event(e graph.Event) error {
 	case graph.RunEnded:
 		return r.ended(sc, &at, e)
 	}
-	return nil
+	return fmt.Errorf("server: an event of an unknown kind: %T", e)
 }
 
 // write adds an event to the log.
