@@ -38,7 +38,8 @@ endif
 	$(GO) test $(RACED) -timeout=20m $(TESTFLAGS) ./...
 	@echo 'test: all packages of the three modules passed'
 
-# Packages whose tests need no PostgreSQL, no signals and no rights of Unix.
+# Packages whose tests need no PostgreSQL, no signals and no rights of Unix. A new store or backend
+# that builds on macOS and Windows belongs here.
 PORTABLE := ./state/... ./checkpoint ./checkpoint/memcheckpoint ./checkpoint/sqlitecheckpoint ./internal/engine \
 	./internal/jsonform ./internal/statecore ./graph/node ./graph/agent ./llm ./tools ./memory ./memory/inmemory \
 	./memory/sqlitememory ./server/runs/memruns ./server/runs/sqliteruns ./examples/hello ./examples/quickstart/internal/textfile
@@ -53,34 +54,35 @@ test-pooled: ## the tests on PostgreSQL once more, through PgBouncer in transact
 	WEFT_POSTGRES_POOLED=1 $(GO) test $(RACED) -timeout=20m $(TESTFLAGS) ./internal/pgtest ./internal/pgdb ./checkpoint/pgcheckpoint/... ./checkpoint/supacheckpoint ./memory/pgmemory ./server/runs/pgruns ./server/runs/riverqueue
 
 .PHONY: check
-check: format-check vet lint tidy-check docs-check test ## all that a change has to pass
+check: ## all that a change has to pass; a check that fails does not hide the others
+	@$(MAKE) --no-print-directory --keep-going format-check vet lint tidy-check docs-check test
 
 .PHONY: format-check
-format-check:
+format-check: ## a part of check: fail if make fmt would change the format
 	$(LINT) fmt --diff
 	cd benchmarks && $(LINT) fmt --diff --config=../.golangci.yml
 	cd temporal && $(LINT) fmt --diff --config=../.golangci.yml
 
 .PHONY: vet
-vet:
+vet: ## a part of check: go vet, of the three modules
 	$(GO) vet -tags=poppler,phoenix ./...
 	$(BENCHMARKS) vet ./...
 	$(TEMPORAL) vet ./...
 
 .PHONY: lint
-lint:
+lint: ## a part of check: the linters, of the three modules
 	$(LINT) run ./...
 	cd benchmarks && $(LINT) run --config=../.golangci.yml ./...
 	cd temporal && $(LINT) run --config=../.golangci.yml ./...
 
 .PHONY: tidy-check
-tidy-check:
+tidy-check: ## a part of check: fail if make fmt would change go.mod or go.sum
 	$(GO) mod tidy -diff
 	$(BENCHMARKS) mod tidy -diff
 	$(TEMPORAL) mod tidy -diff
 
 .PHONY: docs-check
-docs-check:
+docs-check: ## a part of check: fail if make docs would change a file
 	$(GO) run ./internal/docgen -check
 	$(GO) run ./internal/proof -check
 

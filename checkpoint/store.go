@@ -31,17 +31,21 @@ type Store interface {
 
 	// Get returns a checkpoint with its lineage and its pending writes. If k.ID is
 	// empty, it returns the newest checkpoint of the namespace. It returns
-	// [ErrNotFound] if the checkpoint does not exist.
+	// [ErrNotFound] if the checkpoint does not exist, and [ErrInvalid] for an empty thread.
 	Get(ctx context.Context, k Key) (Checkpoint, error)
 
 	// List yields the checkpoints of a thread, newest first, without Changes, Snapshot
-	// and Lineage. It reads while it yields, so its use of memory does not depend on the
-	// number of checkpoints. A thread that does not exist has no checkpoints. After an
-	// error, List yields nothing more.
+	// and Lineage. A thread that does not exist has no checkpoints. After an error, List
+	// yields nothing more. Its error is that of [Query.Check] if that returns one.
+	//
+	// The caller may call the store inside the loop, also to write to the same thread, and
+	// may leave the loop at any time. So List holds no lock and no transaction while it
+	// yields: it reads page after page. Its use of memory should not depend on the number
+	// of checkpoints.
 	List(ctx context.Context, q Query) iter.Seq2[Checkpoint, error]
 
 	// DeleteThread removes all namespaces of a thread. It succeeds if the thread does
-	// not exist.
+	// not exist, and returns [ErrInvalid] for an empty thread.
 	DeleteThread(ctx context.Context, thread string) error
 }
 

@@ -99,7 +99,7 @@ func (c *call) printFindings(found []finding) error {
 				say(c.out, "%-17s remedy: %s", "", cell(f.Remedy))
 			}
 		}
-		say(c.out, "%s", count(faults, "fault"))
+		say(c.out, "%s", counted(faults, "fault"))
 	}
 	if faults > 0 {
 		return errFaults
@@ -158,9 +158,9 @@ func (d *doctor) waiting(ctx context.Context, s *store) {
 		case err != nil:
 			d.fault("queue", "", "the queue cannot be read: %v", err)
 		case st.Waiting > 0 && st.Oldest > d.idle:
-			d.fault("queue", remedy, "%s waiting in the queue of the servers, the first since %s; %d running", count(st.Waiting, "thread"), short(st.Oldest), st.Running)
+			d.fault("queue", remedy, "%s waiting in the queue of the servers, the first since %s; %d running", counted(st.Waiting, "thread"), short(st.Oldest), st.Running)
 		default:
-			d.ok("queue", "%s waiting, %d running", count(st.Waiting+st.Held, "thread"), st.Running)
+			d.ok("queue", "%s waiting, %d running", counted(st.Waiting+st.Held, "thread"), st.Running)
 		}
 		return
 	}
@@ -181,7 +181,7 @@ func (d *doctor) waiting(ctx context.Context, s *store) {
 		}
 	}
 	if total.Oldest == nil || d.now().Sub(*total.Oldest) <= d.idle {
-		d.ok("queue", "%s waiting, %d running", count(total.Waiting, "run"), total.Running)
+		d.ok("queue", "%s waiting, %d running", counted(total.Waiting, "run"), total.Running)
 		return
 	}
 	held, err := s.held(ctx, executed, true)
@@ -191,11 +191,11 @@ func (d *doctor) waiting(ctx context.Context, s *store) {
 	case len(held) == 0:
 		dead := ""
 		if total.Running > 0 { // the records of a server that has died
-			dead = fmt.Sprintf("; %s marked as running, and no run holds the thread", count(total.Running, "run"))
+			dead = fmt.Sprintf("; %s marked as running, and no run holds the thread", counted(total.Running, "run"))
 		}
-		d.fault("queue", remedy, "%s waiting, the first since %s, and none is executed%s", count(total.Waiting, "run"), short(d.now().Sub(*total.Oldest)), dead)
+		d.fault("queue", remedy, "%s waiting, the first since %s, and none is executed%s", counted(total.Waiting, "run"), short(d.now().Sub(*total.Oldest)), dead)
 	default:
-		d.ok("queue", "%s waiting, %d running", count(total.Waiting, "run"), total.Running)
+		d.ok("queue", "%s waiting, %d running", counted(total.Waiting, "run"), total.Running)
 	}
 }
 
@@ -244,7 +244,7 @@ func (d *doctor) read(ctx context.Context, t *storedThreads, chosen []checkpoint
 		}
 		d.fault("data", remedy, "%d of %d read threads cannot be read: %s: %v", len(damaged), len(chosen), some(damaged), first)
 	} else {
-		d.ok("data", "%s of %d read, with %s", count(len(chosen), "thread"), total, count(checkpoints, "checkpoint"))
+		d.ok("data", "%s of %d read, with %s", counted(len(chosen), "thread"), total, counted(checkpoints, "checkpoint"))
 	}
 	if ahead > skewLimit && !d.isPostgres() {
 		d.fault("clock", "set the clock of this machine", "a checkpoint is %s younger than the present: the clock of this machine is behind, or was ahead when the checkpoint was stored", short(ahead))
@@ -294,7 +294,7 @@ func (d *doctor) stuck(ctx context.Context, t *storedThreads, chosen []checkpoin
 	switch {
 	case len(stuck) > 0:
 		d.fault("stuck", "continue them: weft threads resume THREAD -server URL, or Thread.Invoke in the program",
-			"%s with due tasks and no run for longer than %s: %s%s", count(len(stuck), "thread"), short(d.idle), some(stuck), of)
+			"%s with due tasks and no run for longer than %s: %s%s", counted(len(stuck), "thread"), short(d.idle), some(stuck), of)
 	case of != "":
 		d.ok("stuck", "looked at %d of %d threads, and none has due tasks and no run for longer than %s; -sample 0 looks at all", len(chosen), total, short(d.idle))
 	default:
@@ -318,7 +318,7 @@ func (d *doctor) retention(ctx context.Context, s runs.Store) {
 			for i := range found {
 				ids = append(ids, found[i].ID)
 			}
-			d.fault("retention", "start the server, which removes them; its log says why if it does not", "%s older than their retention: %s", count(total, string(kind)), some(ids))
+			d.fault("retention", "start the server, which removes them; its log says why if it does not", "%s older than their retention: %s", counted(total, string(kind)), some(ids))
 			return
 		}
 	}

@@ -229,7 +229,7 @@ func (d *doctor) security(ctx context.Context, pool *pgxpool.Pool) error {
 			"tables without forced row-level security or without a policy: %s", strings.Join(open, ", "))
 	}
 	if len(open) == 0 {
-		d.ok("security", "row-level security on %s", count(n, "table"))
+		d.ok("security", "row-level security on %s", counted(n, "table"))
 	}
 	return d.roles(ctx, pool)
 }
@@ -298,7 +298,7 @@ func (d *doctor) others(ctx context.Context, pool *pgxpool.Pool) error {
 	}
 	n, err := d.tenants(pool)(ctx)
 	if err == nil && n > 0 {
-		d.ok("tenants", "threads of %s are not part of the checks data and stuck; -tenant chooses one", count(n, "tenant"))
+		d.ok("tenants", "threads of %s are not part of the checks data and stuck; -tenant chooses one", counted(n, "tenant"))
 	}
 	return err
 }
@@ -323,7 +323,7 @@ func (d *doctor) leases(ctx context.Context, pool *pgxpool.Pool) error {
 		{"hangs", "held by a run that has stored nothing for longer than " + short(d.idle), "look at the process; weft threads cancel THREAD -server URL ends the run"},
 	} {
 		if ids := by[f.kind]; len(ids) > 0 {
-			d.fault("leases", f.remedy, "%s %s: %s", count(len(ids), "thread"), f.what, some(ids))
+			d.fault("leases", f.remedy, "%s %s: %s", counted(len(ids), "thread"), f.what, some(ids))
 		}
 	}
 	if len(by) == 0 {

@@ -190,7 +190,7 @@ func (d *doctor) schema(have, want []string) bool {
 		d.schemaFault(true, "pending: "+strings.Join(pending, ", "))
 		return false
 	}
-	d.ok("schema", "%s, none pending", count(len(have), "migration"))
+	d.ok("schema", "%s, none pending", counted(len(have), "migration"))
 	return true
 }
 

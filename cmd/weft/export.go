@@ -126,7 +126,7 @@ func runExport(ctx context.Context, args []string, std *streams) (err error) {
 	}
 	n, err := export(ctx, db.checkpoints, c.args, prefix, out)
 	if err == nil {
-		say(c.err, "Exported %s.", count(n, "thread"))
+		say(c.err, "Exported %s.", counted(n, "thread"))
 	}
 	return err
 }

@@ -46,7 +46,7 @@ func runImport(ctx context.Context, args []string, std *streams) (err error) {
 	}
 	defer func() { err = errors.Join(err, db.close()) }()
 	n, err := load(ctx, db.checkpoints, in)
-	say(c.err, "Imported %s.", count(n, "thread"))
+	say(c.err, "Imported %s.", counted(n, "thread"))
 	return err
 }
 
@@ -122,5 +122,5 @@ func (e *lineEnd) check(have lineEnd, more bool) error {
 		text = ", and more lines after it"
 	}
 	return fmt.Errorf("the file is damaged: its last line counts %s and %s, and it has %d and %d%s; export the threads again",
-		count(e.Threads, "thread"), count(e.Checkpoints, "checkpoint"), have.Threads, have.Checkpoints, text)
+		counted(e.Threads, "thread"), counted(e.Checkpoints, "checkpoint"), have.Threads, have.Checkpoints, text)
 }

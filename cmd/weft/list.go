@@ -49,8 +49,19 @@ func (f *threadFilter) check(status string) error {
 	return nil
 }
 
-// begins applies the part of the filter that needs no checkpoint.
-func (f *threadFilter) begins(r *threadRow) bool {
+// checkSource refuses the flags that a server has no filter for. The name of the server is empty for a database.
+func (f *threadFilter) checkSource(server string) error {
+	switch {
+	case server != "" && f.prefix != "":
+		return fmt.Errorf("%w: -prefix needs -db: a server does not search by it", errUsage)
+	case server != "" && f.after != "":
+		return fmt.Errorf("%w: -after needs -db: a server does not search by it", errUsage)
+	}
+	return nil
+}
+
+// admits applies the part of the filter that needs no checkpoint.
+func (f *threadFilter) admits(r *threadRow) bool {
 	age := f.now.Sub(r.Updated)
 	return strings.HasPrefix(r.ID, f.prefix) && (f.older == 0 || age >= time.Duration(f.older)) && (f.newer == 0 || age < time.Duration(f.newer))
 }
@@ -68,9 +79,9 @@ func (f *threadFilter) byStatus() (q checkpoint.StatusQuery, ok bool) {
 // has applies the whole filter. It selects a thread that cannot be read whatever its status may be.
 func (f *threadFilter) has(r *threadRow) bool {
 	if r.Status == unreadable {
-		return f.begins(r)
+		return f.admits(r)
 	}
-	return f.begins(r) && (f.statuses == nil || slices.Contains(f.statuses, r.Status)) && (f.node == "" || slices.Contains(r.Nodes, f.node))
+	return f.admits(r) && (f.statuses == nil || slices.Contains(f.statuses, r.Status)) && (f.node == "" || slices.Contains(r.Nodes, f.node))
 }
 
 func runList(ctx context.Context, args []string, std *streams) (err error) {
@@ -85,6 +96,9 @@ func runList(ctx context.Context, args []string, std *streams) (err error) {
 	c.flags.IntVar(&f.limit, "limit", 50, "at most this `NUMBER` of threads; 0 means all")
 	c.flags.StringVar(&f.after, "after", "", "only threads after this `PLACE`, which the end of a list names")
 	if err := errors.Join(c.parse(args), f.check(status)); err != nil {
+		return err
+	}
+	if err := f.checkSource(c.source.server); err != nil {
 		return err
 	}
 	t, err := c.source.threads(ctx)
@@ -108,7 +122,7 @@ func (c *call) printThreads(ctx context.Context, t threads, f *threadFilter) err
 			if c.source.server == "" {
 				more = "-after " + cell(last) + " lists the next ones"
 			}
-			defer say(c.err, "The list has ended after %s; %s.", count(n, "thread"), more)
+			defer say(c.err, "The list has ended after %s; %s.", counted(n, "thread"), more)
 			break
 		}
 		n, last = n+1, row.at
@@ -157,7 +171,7 @@ func (u *unreadables) err() error {
 	if u.n == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s cannot be read: %s", count(u.n, "thread"), u.first)
+	return fmt.Errorf("%s cannot be read: %s", counted(u.n, "thread"), u.first)
 }
 
 // others says whether tenants have threads, which the list does not have.
@@ -170,5 +184,5 @@ func others(ctx context.Context, t threads) string {
 	if err != nil || n == 0 { // the user of the database may not see the table
 		return ""
 	}
-	return " The database has threads of " + count(n, "tenant") + "; -tenant chooses one."
+	return " The database has threads of " + counted(n, "tenant") + "; -tenant chooses one."
 }

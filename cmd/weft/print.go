@@ -158,8 +158,8 @@ func briefLines(n int, indent string, line func(i int) string) string {
 	return b.String()
 }
 
-// count returns a number with its noun.
-func count(n int, noun string) string {
+// counted returns a number with its noun.
+func counted(n int, noun string) string {
 	if n != 1 {
 		noun += "s"
 	}

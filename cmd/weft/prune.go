@@ -66,16 +66,16 @@ func runPrune(ctx context.Context, args []string, std *streams) (err error) {
 	p.Progress = func(now checkpoint.PruneProgress) { did = now }
 	n, err := pruner.Prune(ctx, p)
 	if err != nil {
-		return fmt.Errorf("after %s were removed: %w", count(max(n, did.Checkpoints), "checkpoint"), err)
+		return fmt.Errorf("after %s were removed: %w", counted(max(n, did.Checkpoints), "checkpoint"), err)
 	}
 	if c.json {
 		return printJSON(c.out, map[string]int{"removed": n, "deleted": did.Threads})
 	}
 	text := ""
 	if idle > 0 {
-		text = ", and deleted " + count(did.Threads, "thread")
+		text = ", and deleted " + counted(did.Threads, "thread")
 	}
-	say(c.out, "Removed %s%s.", count(n, "checkpoint"), text)
+	say(c.out, "Removed %s%s.", counted(n, "checkpoint"), text)
 	return nil
 }
 
@@ -134,7 +134,7 @@ func (c *call) printOutdated(ctx context.Context, db *store, p checkpoint.PruneP
 		if found+bad.n > 0 {
 			out.flush()
 		}
-		say(c.out, "This would remove %s of %s.", count(total, "checkpoint"), count(found, "thread"))
+		say(c.out, "This would remove %s of %s.", counted(total, "checkpoint"), counted(found, "thread"))
 	}
 	return bad.err()
 }

@@ -129,7 +129,7 @@ func (c *call) printQueue(list []runView, shared *sharedQueue) error {
 			oldest = ", the first since " + c.ago(*q.Oldest)
 		}
 		say(c.out, "\nThe queue of the servers: %s waiting (%d held by the limit of a user)%s; %d running, %d scheduled.",
-			count(q.Waiting+q.Held, "thread"), q.Held, oldest, q.Running, q.Scheduled)
+			counted(q.Waiting+q.Held, "thread"), q.Held, oldest, q.Running, q.Scheduled)
 	}
 	return nil
 }

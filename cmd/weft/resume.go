@@ -146,7 +146,7 @@ func (c *call) printCancelled(ctx context.Context, server *client, list []runVie
 			ended = append(ended, r)
 		}
 	}
-	say(c.out, "Cancelled %s.", count(len(ids)-len(left)-len(ended), "run"))
+	say(c.out, "Cancelled %s.", counted(len(ids)-len(left)-len(ended), "run"))
 	for _, r := range ended {
 		say(c.out, "The run %s has ended with the status %s.", cell(r.ID), cell(r.Status))
 	}

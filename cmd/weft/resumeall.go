@@ -116,7 +116,7 @@ func (m *resumer) list(ctx context.Context) error {
 		}
 		text := "would be continued"
 		if len(lost) > 0 {
-			text = fmt.Sprintf("would start %s again, which stored no input", count(len(lost), "run"))
+			text = fmt.Sprintf("would start %s again, which stored no input", counted(len(lost), "run"))
 		}
 		m.line(&m.due[i], "", text, "")
 	}
@@ -298,9 +298,9 @@ func (m *resumer) summary(err error) error {
 		}
 		return err
 	}
-	say(out, "%s: %s.", count(len(m.seen), "thread"), strings.Join(parts, ", "))
+	say(out, "%s: %s.", counted(len(m.seen), "thread"), strings.Join(parts, ", "))
 	if len(m.bad) > 0 && err == nil {
-		err = fmt.Errorf("%s of %d did not succeed", count(len(m.bad), "thread"), len(m.seen))
+		err = fmt.Errorf("%s of %d did not succeed", counted(len(m.bad), "thread"), len(m.seen))
 	}
 	return err
 }

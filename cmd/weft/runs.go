@@ -285,5 +285,5 @@ const interrupted = "interrupted"
 // unended is the error for runs that a server was told to cancel.
 func unended(runs []runView) error {
 	return fmt.Errorf("%s not cancelled: %s has the status %s. This server may not execute it: "+
-		"name the server that executes the run, or, if servers share a queue, any of them", count(len(runs), "run"), runs[0].ID, runs[0].Status)
+		"name the server that executes the run, or, if servers share a queue, any of them", counted(len(runs), "run"), runs[0].ID, runs[0].Status)
 }

@@ -43,10 +43,6 @@ const serverPage = 100
 // list asks for the newest threads first.
 func (t *servedThreads) list(ctx context.Context, f *threadFilter) iter.Seq2[threadRow, error] {
 	return func(yield func(threadRow, error) bool) {
-		if f.prefix != "" || f.after != "" {
-			yield(threadRow{}, fmt.Errorf("%w: -prefix and -after need -db: a server does not search by them", errUsage))
-			return
-		}
 		body := map[string]any{"limit": serverPage, "sort_by": "updated_at", "select": []string{"thread_id", "updated_at", "metadata", "status"}}
 		for theirs, ours := range statuses {
 			if len(f.statuses) == 1 && f.statuses[0] == ours {

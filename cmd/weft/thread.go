@@ -165,7 +165,7 @@ func (t *storedThreads) row(ctx context.Context, f *threadFilter, info *checkpoi
 		row.Status, row.Error = unreadable, fmt.Sprintf("thread %q: %v", info.ID, err)
 		return row, row.ID > f.after, nil // its time is unknown
 	}
-	if row.ID <= f.after || !f.begins(&row) {
+	if row.ID <= f.after || !f.admits(&row) {
 		return row, false, nil
 	}
 	err = t.look(ctx, &row)
@@ -184,7 +184,7 @@ func (t *storedThreads) listStatus(ctx context.Context, f *threadFilter, q check
 			return err
 		}
 		row := threadRow{ID: s.Thread, Updated: s.Time.UTC(), at: s.Node + "/" + s.Thread}
-		if row.ID != "" && !f.begins(&row) {
+		if row.ID != "" && !f.admits(&row) {
 			continue
 		}
 		if err == nil || row.ID != "" && damaged(err) { // to look at a damaged thread finds its fault

@@ -144,6 +144,16 @@ func TestAListByStatusHasEachThreadOnce(t *testing.T) {
 	})
 }
 
+// A server does not search by the beginning of an id or by a place, so no request is sent.
+func TestAListOfAServerRefusesTheFlagsOfADatabase(t *testing.T) {
+	t.Parallel()
+	for _, flag := range []string{"-prefix", "-after"} {
+		code, _, errs := newTerminal(t, nil).call("threads", "list", "-server", "http://127.0.0.1:1", flag, "order")
+		assert.Equal(t, exitUsage, code)
+		assert.Contains(t, errs, "weft threads list: "+flag+" needs -db: a server does not search by it\n")
+	}
+}
+
 // A thread that waits at two nodes is listed once, also if a page ends between its nodes.
 func TestPagesOfAListByStatusHaveEachThreadOnce(t *testing.T) {
 	t.Parallel()

@@ -38,7 +38,7 @@ func TestFilesUseTheFilesListedAboveThem(t *testing.T) {
 			order, missing := listedFiles(t, dir)
 			assert.Empty(t, missing, "files that the package comment in doc.go does not list")
 			upward := upwardUses(order, uses)
-			t.Logf("%d uses of a later file", len(upward))
+			t.Logf("%d uses of a later file:\n%s", len(upward), strings.Join(upward, "\n"))
 			assert.LessOrEqual(t, len(upward), most,
 				"uses of a file that the package comment lists later; move the declarations or the files:\n%s", strings.Join(upward, "\n"))
 		})

@@ -235,7 +235,7 @@ func TestPackagesImportLowerLayersOnly(t *testing.T) {
 	ours, _ := own(t)
 	for _, p := range ours {
 		group, allowed, ok := layer(p.path())
-		if !assert.True(t, ok, "%s is in no layer; add it to the variable layers", p.path()) {
+		if !assert.True(t, ok, "%s is in no layer; add it to the variable layers of internal/arch/imports_test.go", p.path()) {
 			continue
 		}
 		for _, imported := range p.Imports {

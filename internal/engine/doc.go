@@ -9,7 +9,9 @@
 //	                           └── durability ←┴──────────────────┘
 //	                    loop, workers ──events──→ stream ──→ caller's loop
 //
-// The list orders the files: each file uses only files that the list names before it.
+// The list orders the files: a file uses files that the list names before it. The test
+// internal/arch/fileorder_test.go counts the exceptions, which may only become fewer, and
+// prints them with go test -v.
 //
 //   - signal.go: the writes that steer the engine, such as Goto, Send and ToParent.
 //   - plan.go, suggest.go: the compiled graph; the most similar node name for an error text.

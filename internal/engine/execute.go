@@ -119,7 +119,7 @@ func (t *Task) close() (open []Pause, fault error) {
 	if x == nil {
 		return nil, nil
 	}
-	t.mu.Unlock()
+	t.mu.Unlock() // a call of storeNow needs the lock to end
 	x.storing.Wait()
 	t.mu.Lock()
 	return x.asked, x.fault

@@ -56,33 +56,35 @@ type run struct {
 // loop runs supersteps until no task is due or the run pauses.
 func (r *run) loop() error {
 	// An earlier run may have stored this checkpoint and crashed before it recorded a static pause.
-	if r.source == checkpoint.Loop && !r.resuming && r.pausesHere() {
+	if r.source == checkpoint.Loop && !r.resuming && r.recordPausesAfter() {
 		return r.recordStop()
 	}
 	for !r.front.left && !r.front.idle() {
 		if err := r.checkLimits(); err != nil {
 			return err
 		}
-		if r.limits.pausesBefore() && !r.resuming && r.pauseAt(r.limits.PauseBefore, PauseBefore, r.front.dueNames()) {
+		if r.limits.pausesBefore() && !r.resuming && r.recordPauses(r.limits.PauseBefore, PauseBefore, r.front.dueNames()) {
 			return r.recordStop()
 		}
-		if r.ctx.drained() { // checked last: after recordStop, the next run ignores static pauses here
+		// Static pauses are checked first. After recordStop the next run does not pause at this
+		// checkpoint, so a pause that was not checked would be lost.
+		if r.ctx.drained() {
 			return errors.Join(fmt.Errorf("%w before %q", ErrDrained, r.front.dueNames()), r.recordStop())
 		}
 		if err := r.superstep(); err != nil || r.pauses != nil {
 			return err
 		}
-		if r.pausesHere() {
+		if r.recordPausesAfter() {
 			return r.recordStop()
 		}
 	}
 	return nil
 }
 
-// pausesHere reports whether the run pauses after the superstep that the current checkpoint ends.
-// It records a static pause for each node of that superstep in PauseAfter.
-func (r *run) pausesHere() bool {
-	return r.limits.pausesAfter() && !r.front.left && !r.front.idle() && r.pauseAt(r.limits.PauseAfter, PauseAfter, r.front.by)
+// recordPausesAfter records a static pause for each node in PauseAfter of the superstep that the
+// current checkpoint ends. It reports whether the run pauses.
+func (r *run) recordPausesAfter() bool {
+	return r.limits.pausesAfter() && !r.front.left && !r.front.idle() && r.recordPauses(r.limits.PauseAfter, PauseAfter, r.front.by)
 }
 
 // checkLimits returns an error if the due superstep must not run.
@@ -225,7 +227,8 @@ func (r *run) emitStepStarted(tasks []Task) {
 	}
 }
 
-// newTaskDetail returns a detail with room for so many tasks. It makes one allocation for one task.
+// newTaskDetail returns a detail with room for so many tasks. For one task, which is the most
+// frequent number, the detail and its two slices are one allocation.
 func newTaskDetail(tasks int) *EventDetail {
 	if tasks != 1 {
 		return &EventDetail{Tasks: make([]string, tasks), Views: make([]state.View, tasks)}
@@ -346,9 +349,9 @@ func (r *run) refuse(tasks []Task, at int, err error) error {
 	return err
 }
 
-// pauseAt records a static pause for each of the nodes that the list includes.
+// recordPauses records a static pause for each of the nodes that the list includes.
 // It reports whether the run has a pause.
-func (r *run) pauseAt(list []string, kind string, nodes []string) bool {
+func (r *run) recordPauses(list []string, kind string, nodes []string) bool {
 	for i, name := range nodes {
 		if r.limits.names(list, name) && !slices.Contains(nodes[:i], name) {
 			p := Pause{Kind: kind, Node: name, Path: joinPath(r.path, name), Asked: askTime()}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/langchainllm"
+	"github.com/weft-go/weft/llm/llmtest"
+	"github.com/weft-go/weft/llm/modeltest"
 )
 
 // An Embedder has the methods of the interface that package memory uses.
@@ -53,6 +55,14 @@ func TestEmbed(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, [][]float32{}, got)
 	assert.Len(t, batches, 3, "no texts need no request")
+}
+
+func TestEmbedderKeepsTheRules(t *testing.T) {
+	t.Parallel()
+	modeltest.RunEmbedder(t, func(*testing.T) modeltest.Embedder {
+		e := llmtest.Embedder{}
+		return langchainllm.NewEmbedder(embeddings.EmbedderClientFunc(e.Embed), langchainllm.EmbedderOptions{Model: "m", Dimension: e.Dimension(), BatchSize: 100})
+	})
 }
 
 // TestLibraryChangesTexts proves that langchaingo's own embedder still changes its argument.

@@ -12,5 +12,7 @@
 // The model must stream: it yields text before the reply is complete. Test what the model sends to the provider
 // yourself; Run does not check requests.
 //
+// [RunEmbedder] does the same for an embedder of package memory.
+//
 // A complete provider with its test is in docs/howto/add-a-provider.md.
 package modeltest
