@@ -83,6 +83,9 @@ var messageTypes = map[string]string{
 
 func (in *messageInput) add(item json.RawMessage) error {
 	fields, kind, err := readMessage(item)
+	if err == nil {
+		err = checkContent(fields, kind)
+	}
 	if err != nil {
 		return err
 	}
@@ -92,6 +95,7 @@ func (in *messageInput) add(item json.RawMessage) error {
 			return fmt.Errorf("its id is not a text: %s", v)
 		}
 	}
+	setDefaults(fields, kind)
 	switch {
 	case kind == "remove" && id == "":
 		return fmt.Errorf("it removes a message and has no id")
@@ -139,14 +143,6 @@ func readMessage(item json.RawMessage) (fields map[string]json.RawMessage, kind 
 	if stored == "" {
 		return nil, "", fmt.Errorf("it has no known role or type, such as human or ai: %q", kind)
 	}
-	if err := checkContent(fields, stored); err != nil {
-		return nil, "", err
-	}
-	for key, v := range messageDefaults[stored] {
-		if have, ok := fields[key]; !ok || string(have) == "null" {
-			fields[key] = json.RawMessage(v)
-		}
-	}
 	return fields, stored, nil
 }
 
@@ -164,6 +160,15 @@ var messageDefaults = map[string]map[string]string{
 	"system": {"content": `""`, "additional_kwargs": "{}", "response_metadata": "{}"},
 	"tool":   {"content": `""`, "additional_kwargs": "{}", "response_metadata": "{}"},
 	"ai":     {"content": `""`, "additional_kwargs": "{}", "response_metadata": "{}", "tool_calls": "[]", "invalid_tool_calls": "[]"},
+}
+
+// setDefaults adds the fields that every stored message of a type has.
+func setDefaults(fields map[string]json.RawMessage, kind string) {
+	for key, v := range messageDefaults[kind] {
+		if have, ok := fields[key]; !ok || string(have) == "null" {
+			fields[key] = json.RawMessage(v)
+		}
+	}
 }
 
 // A chunkMessage is a piece of a streamed reply, as clients read it.
