@@ -406,3 +406,33 @@ test("a table of 1,000 rows is sorted, and few rows are in the page", limit, () 
   assert.equal(await cells(), "96");
   assert.equal(await table.getByRole("columnheader", { name: "Pieces" }).getAttribute("aria-sort"), "descending");
 }));
+
+test("another tab says that a person types, until the message is sent", limit, () => tab({}, async (chat, page) => {
+  await chat.say("A picture, please");
+  const other = await Chat.open(at, { context: page.context(), hash: `#/${chat.thread}` });
+  await other.field.pressSequentially("hello");
+  const typing = page.getByText("You are typing in another tab.");
+  await typing.waitFor();
+  await other.field.press("Enter");
+  await typing.waitFor({ state: "detached", timeout: 2000 }); // it goes by itself after 3 seconds
+  await other.page.close();
+}));
+
+test("a print has all messages, and nothing but the conversation", limit, () => tab({}, async (chat, page) => {
+  const texts = [];
+  for (let i = 0; i < 14; i++) {
+    texts.push(`message number ${i}`);
+    await chat.say(texts.at(-1));
+  }
+  assert.equal(await page.getByRole("article", { name: "You" }).filter({ hasText: texts[0] }).count(), 0, "all messages are on the screen: the test shows nothing");
+  await page.emulateMedia({ media: "print" });
+  await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+  const seen = await page.evaluate(() => ({ text: document.body.innerText, height: document.documentElement.scrollHeight, last: [...document.querySelectorAll("article")].at(-1).getBoundingClientRect().bottom }));
+  for (const text of texts) assert.ok(seen.text.includes(`\n${text}\n`), `${text} is not printed`);
+  assert.doesNotMatch(seen.text, /New chat|Theme:|Write a message/);
+  assert.ok(seen.height + 1 >= seen.last, `the last message ends at ${seen.last} of ${seen.height} pixels`);
+  await page.emulateMedia({ media: "screen" });
+  await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+  await page.getByRole("article", { name: "You" }).filter({ hasText: texts[0] }).waitFor({ state: "detached" });
+  await page.getByRole("article", { name: "You" }).filter({ hasText: texts.at(-1) }).waitFor(); // the end is shown, as before
+}));

@@ -175,6 +175,14 @@ test("weft.headers: an expired token is asked for again, once, and the message i
   await chat.close();
 });
 
+test("a script of the application that is not there is told", limit, async () => {
+  const chat = await newTab("script");
+  await chat.page.route("**/app.js", (r) => r.fulfill({ status: 404, body: "" }));
+  await chat.page.goto(`${at.script.origin}/chat/`);
+  await chat.page.getByText("/app.js was not loaded.").waitFor();
+  await chat.page.context().close();
+});
+
 test("a frame: pages of the named origin show the chat, and no others", limit, async () => {
   const sites = [];
   const site = () => new Promise((done) => {

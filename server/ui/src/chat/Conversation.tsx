@@ -1,5 +1,6 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown, CloudOff, RotateCcw } from "lucide-react";
+import { flushSync } from "react-dom";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { messageOf } from "../client";
 import { config } from "../config";
@@ -134,11 +135,29 @@ function Notices({ view, session }: { view: View; session: Session }) {
   );
 }
 
+// usePrinting reports whether the page is printed. Paper has all messages, and not those of the screen.
+function usePrinting(): boolean {
+  const [printing, setPrinting] = useState(false);
+  useEffect(() => {
+    const begin = () => flushSync(() => setPrinting(true)); // the browser prints when the listener returns
+    const end = () => setPrinting(false);
+    addEventListener("beforeprint", begin);
+    addEventListener("afterprint", end);
+    return () => {
+      removeEventListener("beforeprint", begin);
+      removeEventListener("afterprint", end);
+    };
+  }, []);
+  return printing;
+}
+
 function Messages({ session, view, onSource, onDocument }: { session: Session; view: View; onSource: Props["onSource"]; onDocument: OnDocument }) {
   const box = useRef<HTMLDivElement>(null);
   const inner = useRef<HTMLDivElement>(null);
   const pinned = useRef(true);
+  const top = useRef(0); // where the person is in the conversation
   const [away, setAway] = useState(false);
+  const printing = usePrinting();
   const { turns, branches } = view;
   const open = view.interrupts;
   // Rows after the turns: the questions, and what shows that an answer is coming.
@@ -147,6 +166,8 @@ function Messages({ session, view, onSource, onDocument }: { session: Session; v
     count, getScrollElement: () => box.current, estimateSize: (i) => (turns[i]?.kind === "human" ? 96 : 220), overscan: 4, paddingStart: 24, paddingEnd: 24,
     getItemKey: (i) => turns[i]?.id ?? "tail",
   });
+
+  const rows = printing ? Array.from({ length: count }, (_, index) => ({ index, key: turns[index]?.id ?? "tail" })) : virtual.getVirtualItems();
 
   const toEnd = useCallback(() => {
     const e = box.current;
@@ -171,9 +192,14 @@ function Messages({ session, view, onSource, onDocument }: { session: Session; v
     toEnd();
   }, [length, toEnd]);
 
+  useLayoutEffect(() => {
+    if (!printing && !pinned.current && box.current) box.current.scrollTop = top.current; // paper does not scroll
+  }, [printing]);
+
   const scrolled = () => {
     const e = box.current;
-    if (!e) return;
+    if (!e || printing) return;
+    top.current = e.scrollTop;
     const far = e.scrollHeight - e.scrollTop - e.clientHeight;
     pinned.current = far < 40;
     setAway(far > 200);
@@ -186,6 +212,7 @@ function Messages({ session, view, onSource, onDocument }: { session: Session; v
     <div className="relative min-h-0 flex-1">
       <div
         ref={box}
+        data-conversation
         role="region"
         aria-label={tr("Conversation")}
         tabIndex={0}
@@ -195,7 +222,7 @@ function Messages({ session, view, onSource, onDocument }: { session: Session; v
       >
         <div ref={inner} className="relative mx-auto w-full max-w-[792px]" style={{ height: virtual.getTotalSize() }}>
           <div className="absolute inset-x-0 top-0 px-4" style={{ transform: `translateY(${virtual.getVirtualItems()[0]?.start ?? 0}px)` }}>
-            {virtual.getVirtualItems().map((v) => {
+            {rows.map((v) => {
               const turn = turns[v.index];
               return (
                 <article key={v.key} data-index={v.index} ref={virtual.measureElement} aria-labelledby={`speaker-${v.index}`} aria-posinset={v.index + 1} aria-setsize={count} className={v.index ? "pt-5" : ""}>

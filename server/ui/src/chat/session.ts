@@ -96,7 +96,7 @@ export class Session {
     const first = firsts.get(thread);
     if (first) this.#outgoing.push(first);
     this.#channel = new BroadcastChannel(`weft.${thread}`);
-    this.#channel.onmessage = () => this.#otherTypes();
+    this.#channel.onmessage = (e) => this.#otherTypes(e.data === "typing");
     addEventListener("offline", this.#online);
     addEventListener("online", this.#online);
     void this.#follow();
@@ -198,6 +198,7 @@ export class Session {
   async #begin(message: Message, checkpoint: string | undefined) {
     const out: Sent = { message };
     this.#outgoing.push(out);
+    this.#channel.postMessage("sent");
     this.#changed();
     try {
       out.run = await this.#start({ input: { [channel]: [message] } }, checkpoint);
@@ -411,10 +412,10 @@ export class Session {
     this.#outgoing = this.#outgoing.filter((o) => !ids.has(o.message.id));
   }
 
-  #otherTypes() {
+  #otherTypes(typing: boolean) {
     clearTimeout(this.#typing);
-    this.#typing = window.setTimeout(() => this.#set({ typing: false }), 3000);
-    this.#set({ typing: true });
+    if (typing) this.#typing = window.setTimeout(() => this.#set({ typing: false }), 3000);
+    this.#set({ typing });
   }
 
   // changed shows the state with the next frame: many events may come before it.
