@@ -20,8 +20,8 @@ Answers an open question of a thread. ANSWER is JSON: a text needs quotes, as in
 from the standard input. QUESTION is the id that weft threads show prints, and can be left out if only one
 question is open. If the prompt of the question has a JSON schema in the field "schema", the answer is
 checked against it, and weft threads show prints an example. The answer to the approval of a call is
-{"verdict": "approve", "hash": HASH} or {"verdict": "reject", "hash": HASH, "reason": TEXT}, with the hash in
-its prompt.
+{"verdict": "approve", "hash": HASH}, {"verdict": "reject", "hash": HASH, "reason": TEXT} or
+{"verdict": "edit", "hash": HASH, "arguments": {...}} with all arguments of the call; the hash is in its prompt.
 
 With -server, the server stores the answer and runs the thread on. This command waits up to ten seconds for
 the end of that run, and fails if the run does, as when the node cannot read the answer. With -db, the answer

@@ -22,7 +22,7 @@ these threads alone, and the list is in the order of nodes and ids.
           unreadable (the data is damaged; such a thread is listed with any -status and -node, and the exit
           status is 1)
   NODES   the nodes whose tasks are due
-  AGE     the time since the last checkpoint
+  AGE     the time since the last checkpoint, or since the newest open question was asked
 `
 
 // A threadFilter selects threads.
@@ -91,7 +91,7 @@ func runList(ctx context.Context, args []string, std *streams) (err error) {
 	c.flags.StringVar(&status, "status", "", "only threads with this `STATUS`, or one of several separated by commas")
 	c.flags.StringVar(&f.node, "node", "", "only threads with a due task of this `NODE`")
 	c.flags.StringVar(&f.prefix, "prefix", "", "only threads whose id begins with this `TEXT`")
-	c.flags.Var(&f.older, "older", "only threads without a checkpoint for this `TIME`, such as 12h or 30d")
+	c.flags.Var(&f.older, "older", "only threads without a checkpoint or a new question for this `TIME`, such as 12h or 30d")
 	c.flags.Var(&f.newer, "newer", "only threads with a checkpoint within this `TIME`")
 	c.flags.IntVar(&f.limit, "limit", 50, "at most this `NUMBER` of threads; 0 means all")
 	c.flags.StringVar(&f.after, "after", "", "only threads after this `PLACE`, which the end of a list names")

@@ -74,6 +74,9 @@ func (c *call) printThread(v *threadView) {
 			name += ", " + q.Interrupt
 		}
 		line("question", q.ID+" ("+name+")")
+		if !q.Asked.IsZero() {
+			line("", "asked "+q.Asked.Format(time.RFC3339))
+		}
 		say(c.out, "%-12s%s", "", fullPrompt(q.Prompt, "            ", 100))
 		if example := stored.ExampleAnswer(q.Prompt); example != "" {
 			line("answer", "for example "+example)

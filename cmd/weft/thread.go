@@ -84,6 +84,7 @@ type question struct {
 	Interrupt string          `json:"interrupt,omitempty"`
 	Key       string          `json:"key,omitempty"`
 	Prompt    json.RawMessage `json:"prompt"`
+	Asked     time.Time       `json:"asked,omitzero"` // unknown from a server
 }
 
 // A step is a checkpoint of a thread.
@@ -252,6 +253,9 @@ func (t *storedThreads) newest(ctx context.Context, row *threadRow) error {
 		if err != nil {
 			return fmt.Errorf("thread %q: %w", row.ID, err)
 		}
+		if changed := stored.Changed(&c).UTC(); changed.After(row.Updated) {
+			row.Updated = changed
+		}
 		row.Status, row.Nodes, row.Step = statuses[stored.StatusOf(&c)], unique(stored.Due(&c)), &c.Step
 	}
 	return nil
@@ -288,7 +292,7 @@ func (t *storedThreads) show(ctx context.Context, id string) (*threadView, error
 	}
 	for _, p := range snap.Pauses {
 		if p.Kind == graph.Question {
-			v.Questions = append(v.Questions, question{p.ID, p.Node, p.Interrupt, p.Key, p.Prompt})
+			v.Questions = append(v.Questions, question{p.ID, p.Node, p.Interrupt, p.Key, p.Prompt, p.Asked})
 		}
 	}
 	r, err := t.db.runs.Get(ctx, runs.Thread, id)

@@ -46,7 +46,9 @@ func rejectOldOf(ctx context.Context, thread *graph.Thread, limit time.Duration)
 	var answers []state.Write
 	for _, q := range open {
 		if time.Since(q.Asked) >= limit {
-			answers = append(answers, agent.Approval.Answer(q.ID, q.Prompt.Reject("Nobody answered in time.")))
+			decision := q.Prompt.Reject("Nobody answered in time.")
+			decision.By = "the deadline" // else the model reads that a person rejected the call
+			answers = append(answers, agent.Approval.Answer(q.ID, decision))
 		}
 	}
 	if answers == nil {
@@ -112,7 +114,7 @@ func Example_deadlineOfAServer() {
 		"assistant_id":  "desk",
 		"after_seconds": 0.05,
 		"command": map[string]any{"resume": map[string]any{
-			q.ID: map[string]string{"verdict": "reject", "hash": q.Value.Hash, "reason": "Nobody answered in time."},
+			q.ID: map[string]string{"verdict": "reject", "hash": q.Value.Hash, "by": "the deadline", "reason": "Nobody answered in time."},
 		}},
 	}))), &late)
 

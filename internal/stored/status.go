@@ -2,6 +2,7 @@ package stored
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/internal/mark"
@@ -13,13 +14,14 @@ type pending struct {
 	open    map[string]bool   // the questions that have no answer
 	tasks   map[string]string // the tasks that asked, by the id of the question
 	prompts map[string]json.RawMessage
-	failed  map[string]bool // the unfinished tasks that have failed
+	asked   map[string]time.Time // zero for a question of an older version
+	failed  map[string]bool      // the unfinished tasks that have failed
 	stopped bool
 	pauses  bool // static pauses hold the thread
 }
 
 func readPending(writes []checkpoint.Write) pending {
-	p := pending{done: map[string]bool{}, open: map[string]bool{}, tasks: map[string]string{}, prompts: map[string]json.RawMessage{}, failed: map[string]bool{}}
+	p := pending{done: map[string]bool{}, open: map[string]bool{}, tasks: map[string]string{}, prompts: map[string]json.RawMessage{}, asked: map[string]time.Time{}, failed: map[string]bool{}}
 	for _, w := range writes {
 		if w.Channel == mark.Done || w.Kind&mark.EndOfResult != 0 {
 			p.done[w.Task] = true
@@ -48,9 +50,11 @@ func (p *pending) ask(task string, data []byte) {
 	var list []struct {
 		ID     string          `json:"id"`
 		Prompt json.RawMessage `json:"prompt"`
+		Asked  time.Time       `json:"asked"`
 	}
 	if json.Unmarshal(data, &list) == nil {
 		for _, q := range list {
+			p.asked[q.ID] = q.Asked
 			p.open[q.ID], p.tasks[q.ID], p.prompts[q.ID] = true, task, q.Prompt
 		}
 	}
@@ -98,6 +102,18 @@ const (
 func Waits(c *checkpoint.Checkpoint) bool {
 	p := readPending(c.Writes)
 	return p.waits() || p.pauses && len(p.failed) == 0
+}
+
+// Changed returns the time at which the thread with this newest checkpoint of its graph has last changed: the time of the
+// checkpoint, or the time at which its newest open question was asked, which may be later.
+func Changed(c *checkpoint.Checkpoint) time.Time {
+	p, last := readPending(c.Writes), c.Time
+	for id := range p.open {
+		if at := p.asked[id]; at.After(last) {
+			last = at
+		}
+	}
+	return last
 }
 
 // Due returns the nodes of the tasks that are due at a checkpoint, in the order of the tasks.
