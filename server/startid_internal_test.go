@@ -75,6 +75,7 @@ func TestIDsOfCheckpointsSortInTheirOrder(t *testing.T) {
 			}
 			assert.Equal(t, 3, starts)
 			assert.True(t, slices.IsSortedFunc(ids, func(a, b string) int { return strings.Compare(b, a) }), "%v", ids)
+			assert.Len(t, slices.Compact(slices.Clone(ids)), len(ids), "an id twice: %v", ids)
 		})
 	}
 }

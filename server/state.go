@@ -23,8 +23,8 @@ import (
 // variantAt is the digit with the two bits of the variant, which are 10 in each id of a graph.
 const variantAt = 19
 
-// startID returns the id of the checkpoint that clients see before that of an input. Its variant is 00,
-// so that it sorts before the ids of its run, which differ in later digits only: clients compare ids as texts.
+// startID returns the id of the checkpoint that clients see before that of an input. Its variant is 00, and the
+// variant of the other ids of its run is 10, so it sorts before them: clients compare ids as texts.
 func startID(id string) string { return withVariant(id, 0x8) }
 
 // oldStartID returns what startID did before, with the variant 11. Stored results have such ids.
@@ -47,7 +47,7 @@ func isStart(id string) (input string, ok bool) {
 	switch digit := rune(id[variantAt]); {
 	case strings.ContainsRune("0123", digit):
 		return withVariant(id, 0x8), true
-	case strings.ContainsRune("cdefCDEF", digit):
+	case strings.ContainsRune("cdef", digit):
 		return withVariant(id, 0x4), true
 	}
 	return id, false

@@ -57,7 +57,7 @@ func sceneReply(messages []llm.Message) llmtest.Reply {
 	}
 	s := find(asked)
 	switch {
-	case last.Role == llm.RoleTool && strings.Contains(last.Text(), "a person rejected this call"):
+	case last.Role == llm.RoleTool && strings.Contains(last.Text(), " rejected this call"):
 		return llmtest.Say("All right, I left that alone. Tell me what should be different, and I prepare it again.")
 	case last.Role == llm.RoleTool && last.Status == llm.StatusError:
 		return llmtest.Say("That did not work: the warehouse does not answer at the moment. I can try again in a few minutes.")

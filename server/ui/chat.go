@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"github.com/weft-go/weft/tools"
@@ -27,9 +28,9 @@ type Chat struct {
 	Suggestions []string
 	// Placeholder is the text in the empty field for messages.
 	Placeholder string
-	// Language is the language of the page as a tag of BCP 47, such as "de" or "ar". It is the language of the
-	// document, decides whether it is written from right to left, and by it the page writes days and numbers. Empty
-	// means "en", with days and numbers as the browser writes them.
+	// Language is the language of the page as a tag of BCP 47, such as "de" or "pt-BR". The page writes days and
+	// numbers in this language, and an Arabic or Hebrew page from right to left. Empty means "en", with days and
+	// numbers as the browser writes them.
 	Language string
 	// Texts are the words for texts of the page in another language, by the English text: {"Send": "Senden"}.
 	// [ChatTexts] returns the English texts; those that Texts lacks stay English. The errors of the server are not
@@ -67,18 +68,21 @@ type Chat struct {
 	// requests:
 	//
 	//	weft.card("invoice", (element, value) => { element.textContent = value.total })
-	//	weft.headers(async () => ({ Authorization: "Bearer " + await token() }))
+	//	weft.headers(async ({ refused }) => ({ Authorization: "Bearer " + await token({ fresh: refused }) }))
+	//
+	// refused is true if the server has answered 401 to the last headers.
 	Script string
 	// Login is the address at which a person signs in. The page goes there if the server answers
-	// 401, with its own address in the parameter "return". Empty means that the page asks for a
-	// token, which it sends as a bearer token.
+	// 401, with its own address in the parameter "return". Empty means that the page says that the person
+	// is signed out, if Script sets headers, and else asks for a token, which it sends as a bearer token.
 	Login string
 	// Frames are the origins of other sites whose pages may show this page in a frame, such as
 	// "https://www.example.com". Empty means none: a page that shows the chat in a frame can lead a person
 	// to press a button that they do not see, such as an approval. Name only sites that you trust with that.
 	Frames []string
 	// SignIn lets a person sign in before the server refuses a request, for a server that also answers
-	// requests without credentials. The sidebar then has a button for it.
+	// requests without credentials. The sidebar then has a button for it, unless Script sets headers and
+	// Login is empty.
 	SignIn bool
 }
 
@@ -105,11 +109,13 @@ func (c Chat) Handler() (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.frames = c.Frames
+	if len(c.Frames) > 0 {
+		p.ancestors = strings.Join(c.Frames, " ")
+	}
 	return p, nil
 }
 
-// checkAddresses returns an error if an address is none of a page, or its policy forbids it.
+// checkAddresses returns an error for an address that a browser cannot open, or that the page's policy forbids.
 func (c Chat) checkAddresses() error {
 	for _, address := range []string{c.Script, c.Upload, c.Memory, c.Login} {
 		if u, err := url.Parse(address); err != nil || u.Scheme != "" && u.Scheme != "https" && u.Scheme != "http" {
@@ -128,12 +134,15 @@ func (c Chat) checkAddresses() error {
 	return nil
 }
 
-// checkFrames returns an error if a frame is no origin. The policy of the page has the origins as they are.
+// origin matches what browsers take for an origin in a policy. They know no hosts with other letters, and no
+// addresses of IPv6.
+var origin = regexp.MustCompile(`^https?://[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:[0-9]+)?$`)
+
+// checkFrames returns an error if a frame is no origin.
 func (c Chat) checkFrames() error {
-	for _, origin := range c.Frames {
-		u, err := url.Parse(origin)
-		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.Scheme+"://"+u.Host != origin || strings.ContainsAny(u.Host, "*;, '\"") {
-			return fmt.Errorf("ui: Chat.Frames has %q, which is no origin; give the scheme and the host, such as https://www.example.com", origin)
+	for _, frame := range c.Frames {
+		if !origin.MatchString(frame) {
+			return fmt.Errorf("ui: Chat.Frames has %q, which is no origin; give the scheme and the host, such as https://www.example.com, and a host with other letters in punycode", frame)
 		}
 	}
 	return nil

@@ -31,11 +31,11 @@ func built() fs.FS {
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src 'self' blob:; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors "
 
-// setHeaders sets the headers of a page. Pages of the origins in frames may show it in a frame.
-func setHeaders(h http.Header, frames []string) {
-	ancestors := "'none'"
-	if len(frames) > 0 {
-		ancestors = strings.Join(frames, " ")
+const noAncestors = "'none'"
+
+// setHeaders sets the headers of a page. Pages of the ancestors may show it in a frame.
+func setHeaders(h http.Header, ancestors string) {
+	if ancestors != noAncestors {
 		h.Del("X-Frame-Options") // the server sets it; it cannot name an origin
 	}
 	h.Set("Content-Security-Policy", policy+ancestors)

@@ -19,8 +19,8 @@ import (
 type page struct {
 	html  []byte
 	theme []byte // the style sheet with the tokens of the application
-	// frames are the origins whose pages may show this one.
-	frames []string
+	// ancestors are the sources of pages that may show this one in a frame, as the policy has them.
+	ancestors string
 }
 
 // settings are what the page reads; src/config.ts has the same fields.
@@ -96,10 +96,10 @@ func newPage(file string, s settings, shell, script string, theme map[string]str
 	}
 	text = bytes.Replace(text, []byte("</head>"), []byte(head+"</head>"), 1)
 	css, err := themeSheet(theme)
-	return &page{html: text, theme: css}, err
+	return &page{html: text, theme: css, ancestors: noAncestors}, err
 }
 
-// noScript is the only text of the built page.
+// noScript is the only text in the built file; a script writes the others.
 const noScript = "This page needs JavaScript."
 
 var (
@@ -127,7 +127,7 @@ func themeSheet(theme map[string]string) ([]byte, error) {
 // ServeHTTP serves the page and what it loads. The path of the request begins behind that of the
 // page.
 func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	setHeaders(w.Header(), p.frames)
+	setHeaders(w.Header(), p.ancestors)
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
 		http.Error(w, "a page can only be read", http.StatusMethodNotAllowed)

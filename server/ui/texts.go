@@ -31,11 +31,12 @@ func chatTexts() map[string]string {
 }
 
 var (
-	languageTag = regexp.MustCompile(`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$`)
+	// languageTag matches tags that browsers read: a language, a script, a region, and ways to write numbers and days.
+	languageTag = regexp.MustCompile(`^[A-Za-z]{2,3}(-[A-Za-z]{4})?(-([A-Za-z]{2}|[0-9]{3}))?(-u(-[A-Za-z0-9][A-Za-z](-[A-Za-z0-9]{3,8})*)+)?$`)
 	valueName   = regexp.MustCompile(`\{\w+\}`)
 )
 
-// checkTexts returns an error if the page has not one of the texts, or not one of the values in it.
+// checkTexts returns an error for an unknown text, or for a name in braces that the English text lacks.
 func checkTexts(texts map[string]string) error {
 	known := chatTexts()
 	for _, english := range slices.Sorted(maps.Keys(texts)) {

@@ -112,8 +112,8 @@ func TestPagesForbidInlineScriptsAndOtherHosts(t *testing.T) {
 func TestOnlyNamedOriginsShowThePageInAFrame(t *testing.T) {
 	t.Parallel()
 	for want, frames := range map[string][]string{
-		"frame-ancestors 'none'":                              nil,
-		"frame-ancestors https://a.example http://[::1]:8080": {"https://a.example", "http://[::1]:8080"},
+		"frame-ancestors 'none'": nil,
+		"frame-ancestors https://a.example http://xn--mnchen-3ya.example:8080": {"https://a.example", "http://xn--mnchen-3ya.example:8080"},
 	} {
 		w := httptest.NewRecorder()
 		w.Header().Set("X-Frame-Options", "DENY") // the server has set it
@@ -122,7 +122,7 @@ func TestOnlyNamedOriginsShowThePageInAFrame(t *testing.T) {
 		assert.Equal(t, len(frames) == 0, r.Header.Get("X-Frame-Options") == "DENY")
 		assert.True(t, strings.HasSuffix(r.Header.Get("Content-Security-Policy"), "; "+want), r.Header)
 	}
-	for _, origin := range []string{"*", "https://*.example.com", "example.com", "https://a.example/", "https://a.example/chat", "https://a.example; script-src *", "javascript:alert(1)", ""} {
+	for _, origin := range []string{"*", "https://*.example.com", "example.com", "https://a.example/", "https://a.example/chat", "https://a.example; script-src *", "javascript:alert(1)", "", "https://a.example:", "https://münchen.example", "https://<b>", "http://[::1]:8080", "https://a..example", "https://u@a.example"} {
 		_, err := Chat{Frames: []string{origin}}.Handler()
 		require.ErrorContains(t, err, "which is no origin", origin)
 	}
@@ -131,7 +131,7 @@ func TestOnlyNamedOriginsShowThePageInAFrame(t *testing.T) {
 // The page speaks the language of the application.
 func TestThePageHasALanguageAndTexts(t *testing.T) {
 	t.Parallel()
-	for language, dir := range map[string]string{"de": "ltr", "pt-BR": "ltr", "ar": "rtl", "he-IL": "rtl", "az-Arab": "rtl", "ks-Deva": "ltr"} {
+	for language, dir := range map[string]string{"de": "ltr", "pt-BR": "ltr", "ar": "rtl", "he-IL": "rtl", "az-Arab": "rtl", "ks-Deva": "ltr", "es-419": "ltr", "zh-Hant-TW": "ltr", "de-u-nu-latn-hc-h23": "ltr"} {
 		text := textOf(t, served(t, pageOf(t, Chat{Language: language}), "/"))
 		assert.Contains(t, text, `<html lang="`+language+`" dir="`+dir+`">`)
 	}
@@ -140,6 +140,10 @@ func TestThePageHasALanguageAndTexts(t *testing.T) {
 	assert.Contains(t, text, "<noscript>Ohne JavaScript geht es &lt;nicht&gt;.</noscript>")
 	assert.Contains(t, textOf(t, served(t, pageOf(t, Chat{}), "/")), `<html lang="en">`)
 	assert.Contains(t, ChatTexts(), "{count} rows")
+	for _, language := range []string{"pt-B", "deut", "de-x", "de-1", "no-bok", "zh-min-nan", "de-u", "de-u-12", "de_DE", "german"} { // browsers read none of them
+		_, err := Chat{Language: language}.Handler()
+		require.ErrorContains(t, err, "Chat.Language is", language)
+	}
 	for want, c := range map[string]Chat{
 		"which is no text of the page":         {Texts: map[string]string{"Sned": "Senden"}},
 		"has {n}, and this text has no such v": {Texts: map[string]string{"{count} rows": "{n} Zeilen"}},

@@ -5,20 +5,27 @@ import { tr } from "./texts";
 
 type Credentials = Record<string, string>;
 
-/** Asked says why credentials are asked for: refused is true if the server has just answered 401 to the last ones. */
-export type Asked = { refused: boolean };
+/** Asked tells a script why it is called. */
+export type Asked = {
+  /** Whether the server has answered 401 to the last headers. */
+  refused: boolean;
+};
 
-let credentials = (_: Asked): Promise<Credentials> | Credentials => {
+/** Source returns the headers of a request. Without a value, the request has none of them. */
+export type Source = (asked: Asked) => Promise<Credentials | void> | Credentials | void;
+
+let credentials: Source = () => {
   const token = sessionStorage.getItem("weft.token");
-  return token ? { Authorization: `Bearer ${token}` } : ({} as Credentials);
+  return token ? { Authorization: `Bearer ${token}` } : undefined;
 };
 
 let scripted = false;
 
 /** setCredentials sets the function that returns the headers of each request. */
-export function setCredentials(f: typeof credentials) {
+export function setCredentials(f: Source) {
   credentials = f;
   scripted = true;
+  dispatchEvent(new Event("weft-scripted"));
 }
 
 /** isScripted reports whether a script of the application sets the headers. */
@@ -26,24 +33,46 @@ export function isScripted(): boolean {
   return scripted;
 }
 
-// ask returns the headers. The reason of a script that has none is what the page shows.
-async function ask(refused: boolean): Promise<Credentials> {
-  try {
-    return await credentials({ refused });
-  } catch (error) {
-    const text = error instanceof Error ? error.message : String(error);
-    throw Object.assign(new Error(text), { text });
+// A ScriptError is the error of a script that has no headers. The page shows its text.
+class ScriptError extends Error {
+  readonly text: string;
+
+  constructor(cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.text = this.message;
   }
 }
 
+/** isScriptError reports whether the application's script had no headers for a request. */
+export function isScriptError(error: unknown): boolean {
+  return error instanceof ScriptError;
+}
+
+async function ask(refused: boolean): Promise<Credentials> {
+  try {
+    return (await credentials({ refused })) ?? {};
+  } catch (error) {
+    throw new ScriptError(error);
+  }
+}
+
+let renewing: Promise<Credentials> | undefined;
+
+// renew asks for other headers. Requests that the server refuses at the same time share one call: a
+// provider may accept a refresh token only once.
+function renew(): Promise<Credentials> {
+  return (renewing ??= ask(true).finally(() => (renewing = undefined)));
+}
+
 /**
- * signed sends a request with the credentials. If the server refuses those of a script, they may have
- * expired: the script is asked again, once. Whoever shows how to sign in hears of the last refusal.
+ * signed sends a request with the credentials. If the server answers 401 and a script sets the headers,
+ * the script is asked once for other ones. A last answer 401 fires the event weft-denied. send may
+ * return undefined: then nothing was sent.
  */
-export async function signed<R extends { status: number }>(send: (headers: Credentials) => Promise<R>): Promise<R> {
+export async function signed<R extends { status: number } | undefined>(send: (headers: Credentials) => Promise<R>): Promise<R> {
   let response = await send(await ask(false));
-  if (response.status === 401 && scripted) response = await send(await ask(true));
-  if (response.status === 401) dispatchEvent(new Event("weft-denied"));
+  if (response?.status === 401 && scripted) response = await send(await renew());
+  if (response?.status === 401) dispatchEvent(new Event("weft-denied"));
   return response;
 }
 
@@ -64,13 +93,7 @@ export function setToken(token: string) {
 
 /** fetchSigned gets a file of this origin, or returns undefined if there are no headers: the browser then loads the file itself. */
 export async function fetchSigned(address: string, signal?: AbortSignal): Promise<Response | undefined> {
-  const bare = new Error("no headers");
-  try {
-    return await signed((headers) => (Object.keys(headers).length === 0 ? Promise.reject(bare) : fetch(address, { headers, signal })));
-  } catch (error) {
-    if (error === bare) return undefined;
-    throw error;
-  }
+  return signed<Response | undefined>(async (headers) => (Object.keys(headers).length === 0 ? undefined : fetch(address, { headers, signal })));
 }
 
 const apiUrl = new URL(config.api ?? "..", location.href).href.replace(/\/$/, "");

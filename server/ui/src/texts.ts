@@ -11,3 +11,12 @@ export const locale = config.language;
 export function tr(text: Text, values: Record<string, string | number> = {}): string {
   return (config.texts?.[text] ?? text).replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
 }
+
+/**
+ * within returns a text for the middle of a sentence: in English it begins with a small letter. The words of
+ * other languages stay as they are.
+ */
+export function within(text: string): string {
+  const english = !config.texts && /^en\b/i.test(config.language ?? "en");
+  return english ? text.charAt(0).toLowerCase() + text.slice(1) : text;
+}

@@ -238,6 +238,28 @@ test("no word of an answer is lost: tags are shown", limit, () => tab({}, async 
   assert.match(await page.getByRole("article", { name: "Assistant" }).last().innerText(), /<div>\none\n *two<\/div>/);
 }));
 
+test("what is shown as it is has no links of citations", limit, () => tab({}, async (chat, page) => {
+  await chat.say("A picture, please");
+  const content = "look:\n\n<div>see [12] and [2024-12]</div>\n\n    [13]\n\nand [14]";
+  const files = [{ name: "tender.txt", url: "/api/tender.txt" }];
+  await page.request.post(`${at.origin}/threads/${chat.thread}/runs`, { data: { assistant_id: "shop", input: { messages: [{ type: "human", content, additional_kwargs: { files } }] } } });
+  await page.getByRole("link", { name: "Lines 14 of the document" }).waitFor();
+  const answer = await page.getByRole("article", { name: "Assistant" }).last().innerText();
+  assert.ok(answer.includes("<div>see [12] and [2024-12]</div>"), answer);
+  assert.match(answer, /\[13\](?!\()/);
+}));
+
+test("a call that a deadline rejected is shown as rejected", limit, () => tab({}, async (chat, page) => {
+  await chat.say("Delete the order");
+  const state = await (await page.request.get(`${at.origin}/threads/${chat.thread}/state`)).json();
+  const [question] = state.tasks.flatMap((t) => t.interrupts);
+  const no = { verdict: "reject", hash: question.value.hash, by: "the deadline", reason: "nobody answered in time" };
+  await page.request.post(`${at.origin}/threads/${chat.thread}/runs`, { data: { assistant_id: "shop", command: { resume: { [question.id]: no } } } });
+  await page.getByText("I left that alone").waitFor();
+  assert.equal(await page.getByText("rejected", { exact: true }).count(), 1);
+  assert.equal(await page.getByText("failed", { exact: true }).count(), 0);
+}));
+
 test("a conversation has its speakers in the tree of accessibility", limit, () => tab({}, async (chat, page) => {
   await chat.say("A picture, please");
   await chat.say("The packing list");

@@ -1,4 +1,4 @@
-// The chat page in another language: each text of the page is one that the application may replace.
+// The chat page in another language: the application may replace the texts of the page.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
@@ -14,13 +14,14 @@ const english = Object.keys(JSON.parse(readFileSync(new URL("../texts.json", imp
 const mark = "\u200b";
 const texts = Object.fromEntries(english.map((text) => [text, text + mark]));
 
-// What the example itself names on buttons: its first messages, and the columns of its table.
+// What the example itself says on controls: its first messages, the columns of its table, and why it refuses a file.
 const own = [
   "Which oak chairs fit a budget of 250 €?", "How did sales develop this year?", "Send the quote to Meyer & Sons", "What is on my calendar on Tuesday?",
   "Article", "Name", "Pieces", "Price", "In stock",
+  'This is not a CSV file: parse error on line 2, column 6: extraneous or missing " in quoted-field.',
 ];
 
-const named = ["empty", "approval", "edit", "questions", "form", "rejected", "toolFailed", "stopped", "failed", "branches", "editing", "thoughts", "sidebar", "rename", "tasks", "table", "missing"];
+const named = ["empty", "files", "links", "chart", "day", "diff", "confirm", "approval", "edit", "questions", "form", "rejected", "toolFailed", "stopped", "failed", "branches", "editing", "thoughts", "sidebar", "rename", "tasks", "table", "missing"];
 
 async function open(language = "de") {
   const context = await at.browser.newContext({ viewport: { width: 1440, height: 900 }, locale: "en-GB" });
@@ -56,7 +57,18 @@ test("the page is written from right to left in such a language, and axe finds n
   await chat.close();
 });
 
-test("each text of the page has words of the application", { timeout: 240_000 }, async () => {
+test("a file that is dragged over the field is taken, whatever the words are", { timeout: 60_000 }, async () => {
+  const chat = await open();
+  const taken = await chat.page.evaluate(() => {
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File(["x"], "x.txt"));
+    return !document.querySelector("form:has(textarea)").dispatchEvent(new DragEvent("dragover", { dataTransfer, bubbles: true, cancelable: true }));
+  });
+  assert.ok(taken, "the browser would open the file in the place of the page");
+  await chat.close();
+});
+
+test("the texts of the states named above have words of the application", { timeout: 240_000 }, async () => {
   for (const name of named) {
     const chat = await open();
     await states[name](chat);

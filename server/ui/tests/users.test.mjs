@@ -183,6 +183,77 @@ test("a script of the application that is not there is told", limit, async () =>
   await chat.page.context().close();
 });
 
+// scripted opens the page with a script of its own.
+async function scripted(script, hash = "") {
+  const chat = await newTab("script");
+  await chat.page.route("**/app.js", (r) => r.fulfill({ contentType: "text/javascript", body: script }));
+  await chat.page.goto(`${at.script.origin}/chat/${hash}`);
+  return chat;
+}
+
+async function conversation() {
+  const chat = await newTab("script");
+  await chat.page.goto(`${at.script.origin}/chat/`);
+  await chat.field.fill("hello");
+  await chat.field.press("Enter");
+  await chat.page.getByText("I got 5 characters of text.").waitFor();
+  const { thread } = chat;
+  await chat.close();
+  return thread;
+}
+
+test("weft.headers: requests that are refused together share one call for other headers", limit, async () => {
+  const { page } = await scripted(`
+    let token = "expired";
+    window.renewed = 0;
+    weft.headers(async ({ refused }) => {
+      if (refused) {
+        window.renewed++;
+        await new Promise((f) => setTimeout(f, 1000));
+        token = "token-of-ada";
+      }
+      return { Authorization: "Bearer " + token };
+    });`, `#/${await conversation()}`);
+  await page.getByText("I got 5 characters of text.").waitFor();
+  assert.equal(await page.evaluate(() => window.renewed), 1);
+  assert.equal(await page.getByRole("dialog").count(), 0);
+  await page.context().close();
+});
+
+test("weft.headers: a script without a token yet returns nothing, and one that throws is told", limit, async () => {
+  const thread = await conversation();
+  const late = await scripted(`weft.headers(({ refused }) => refused ? { Authorization: "Bearer token-of-ada" } : undefined);`, `#/${thread}`);
+  await late.page.getByText("I got 5 characters of text.").waitFor();
+  await late.page.context().close();
+
+  const { page } = await scripted(`weft.headers(() => { throw new Error("The company's sign-in does not answer."); });`, `#/${thread}`);
+  await page.getByRole("heading", { name: "The conversation cannot be shown" }).waitFor();
+  await page.getByRole("main").getByText("The company's sign-in does not answer.").waitFor();
+  await page.context().close();
+});
+
+test("credentials that end while an answer arrives are refused once, and the answer goes on", limit, async () => {
+  const chat = await newTab("script");
+  const { page } = chat;
+  await page.goto(`${at.script.origin}/chat/`);
+  await chat.field.fill("slow");
+  await chat.field.press("Enter");
+  await page.getByText("one word after the other").first().waitFor();
+  await page.evaluate(() => sessionStorage.setItem("app.token", "expired"));
+  let asked = 0;
+  page.on("request", (r) => (asked += r.method() === "GET" && /\/runs\?/.test(r.url())));
+  const dialog = page.getByRole("dialog", { name: "You are signed out" });
+  await dialog.waitFor();
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  const before = asked;
+  await page.waitForTimeout(4000); // longer than the page waits between two comparisons with the server
+  assert.equal(asked, before, "the page asks again and again");
+  assert.equal(await dialog.count(), 0);
+  await page.evaluate(() => sessionStorage.removeItem("app.token"));
+  await page.context().close();
+});
+
 test("a frame: pages of the named origin show the chat, and no others", limit, async () => {
   const sites = [];
   const site = () => new Promise((done) => {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"time"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
@@ -64,6 +65,9 @@ func answer(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
 		return llmtest.NewScript(llmtest.Call("draw_picture", `{}`)).Stream(ctx, r)
 	case strings.Contains(last.Text(), "invoice"):
 		return llmtest.NewScript(llmtest.Call("make_invoice", `{"customer":"<b>Meyer</b> & Sons"}`)).Stream(ctx, r)
+	}
+	if strings.Contains(last.Text(), "slow") {
+		return llmtest.NewScript(llmtest.Reply{Message: llm.Assistant(strings.Repeat("one word after the other ", 100)), Pace: 50 * time.Millisecond}).Stream(ctx, r)
 	}
 	if strings.Contains(last.Text(), "letter") {
 		return llmtest.NewScript(llmtest.Call("write_letter", `{}`)).Stream(ctx, r)

@@ -129,7 +129,7 @@ export function Composer({ thread, running, uploads, onFile, onSend, onStop, onT
         void send();
       }}
       onDragOver={(e) => {
-        if (!attaches || !e.dataTransfer.types.includes(tr("Files"))) return;
+        if (!attaches || !e.dataTransfer.types.includes("Files")) return;
         e.preventDefault();
         setOver(true);
       }}

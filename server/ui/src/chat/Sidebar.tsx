@@ -1,6 +1,6 @@
 import { Brain, Ellipsis, Hand, LoaderCircle, LogIn, LogOut, Monitor, Moon, PanelLeftClose, Pencil, Search, SquarePen, Sun, Trash2, X } from "lucide-react";
 import { type FormEvent, useEffect, useMemo, useState, useSyncExternalStore } from "react";
-import { dropToken, hasToken } from "../client";
+import { dropToken, hasToken, isScripted } from "../client";
 import { config } from "../config";
 import { Button, IconButton } from "../parts/Button";
 import { Dialog } from "../parts/Dialog";
@@ -11,17 +11,24 @@ import { href } from "../route";
 import { setTheme, useTheme } from "../theme";
 import { MemoryDialog } from "./Memory";
 import { type Thread, threads } from "./threads";
-import { tr } from "../texts";
+import { tr, within } from "../texts";
 
 const themes = { light: { icon: Sun, label: tr("Light") }, dark: { icon: Moon, label: tr("Dark") }, system: { icon: Monitor, label: tr("As the system") } };
 
+function onScripted(f: () => void) {
+  addEventListener("weft-scripted", f);
+  return () => removeEventListener("weft-scripted", f);
+}
+
 function SignInButton() {
+  const scripted = useSyncExternalStore(onScripted, isScripted);
   const signed = hasToken();
   const press = () => {
     if (!signed) return void dispatchEvent(new Event("weft-sign-in"));
     dropToken();
     location.assign(location.pathname); // the shown conversation is the user's
   };
+  if (scripted && !config.login) return null; // the script signs in
   const Icon = signed ? LogOut : LogIn;
   return <button type="button" onClick={press} className="flex min-h-9 w-full items-center gap-2.5 rounded-control px-2.5 text-sm text-muted hover:bg-hover hover:text-text"><Icon size={16} aria-hidden /> {signed ? tr("Sign out") : tr("Sign in")}</button>;
 }
@@ -32,7 +39,7 @@ function ThemeMenu() {
   return (
     <Menu
       align="start"
-      trigger={<button type="button" className="flex min-h-9 w-full items-center gap-2.5 rounded-control px-2.5 text-sm text-muted hover:bg-hover hover:text-text"><Icon size={16} aria-hidden /> {tr("Theme: {theme}", { theme: themes[theme].label.toLowerCase() })}</button>}
+      trigger={<button type="button" className="flex min-h-9 w-full items-center gap-2.5 rounded-control px-2.5 text-sm text-muted hover:bg-hover hover:text-text"><Icon size={16} aria-hidden /> {tr("Theme: {theme}", { theme: within(themes[theme].label) })}</button>}
       items={(["light", "dark", "system"] as const).map((t) => {
         const I = themes[t].icon;
         return { label: themes[t].label, icon: <I size={16} />, checked: t === theme, onSelect: () => setTheme(t) };

@@ -1,5 +1,5 @@
 import { v7 } from "../core";
-import type { State } from "../parts/Status";
+import { isRejection, type State } from "../parts/Status";
 import type { Document } from "./citations";
 import { readUploaded, type Uploaded } from "./uploads";
 
@@ -88,8 +88,7 @@ export function callIdOf(q: Interrupt): string | undefined {
   return typeof v?.call_id === "string" ? v.call_id : undefined;
 }
 
-// What the results of package tools say of calls that were rejected, and that were only noted.
-const rejection = "a person rejected this call";
+// What the results of package tools say of calls that were only noted.
 const planning = "It is noted as action";
 
 /** calledBy returns the call that a call of invoke_tool stands for, and any other call as it is. */
@@ -102,7 +101,7 @@ export function calledBy(call: Call): Call {
 function stateOf(answer: Message | undefined, closed: boolean, running: boolean, stopped: boolean): State {
   if (answer) {
     const text = textOfContent(answer.content);
-    if (answer.status === "error") return text.includes(rejection) ? "rejected" : "failed";
+    if (answer.status === "error") return isRejection(text) ? "rejected" : "failed";
     return text.includes(planning) ? "planned" : "done";
   }
   if (closed) return "superseded";

@@ -1,5 +1,5 @@
 import type { Run } from "@langchain/langgraph-sdk";
-import { client, light, messageOf, statusOf } from "../client";
+import { client, isScriptError, light, messageOf, statusOf } from "../client";
 import { channel, config } from "../config";
 import { type Branches, branchesOf, type Checkpoint, checkpointsOf } from "./branches";
 import { type Chunk, type Interrupt, type Message, messageFrom, type Outgoing, type Progress, Replies, type Turn, turnsOf, type Work } from "./messages";
@@ -249,7 +249,10 @@ export class Session {
       } catch (error) {
         if (signal.aborted) return;
         const status = statusOf(error);
-        if (status === 401 || status === 403 || status === 404 || status === 422) {
+        // A script that has no headers for the first requests is told. Later the stream may break because
+        // the network did, and the script needs the network, too.
+        const unsigned = isScriptError(error) && this.#view.phase === "loading";
+        if (unsigned || status === 401 || status === 403 || status === 404 || status === 422) {
           this.#set({ phase: status === 404 || status === 422 ? "missing" : "failed", reason: messageOf(error) });
           return;
         }
@@ -301,7 +304,11 @@ export class Session {
     for (let wait = 500; !signal.aborted; wait = 3000) {
       await new Promise((f) => setTimeout(f, wait));
       if (signal.aborted || !this.#live || (wait > 500 && !this.#run && this.#outgoing.length === 0)) continue;
-      await this.#runs().then((runs) => this.#join(runs)).catch(() => undefined); // the next time
+      try {
+        await this.#join(await this.#runs());
+      } catch (error) {
+        if (statusOf(error) === 401) return; // the page has said so; the stream goes on to its end
+      }
     }
   }
 

@@ -32,8 +32,10 @@ export function hostOf(address: string): string {
   }
 }
 
-// Citations are links that the page has made.
-const Plain = ({ text }: { text: string }) => <p className="whitespace-pre-wrap">{text.replace(/(\[[\d–-]+\])\(#(?:lines|source)-[\d-]+\)/g, "$1")}</p>;
+/** citationLink is a link that the page has made of a citation. */
+export const citationLink = /(\[[\d–-]+\])\(#(?:lines|source)-[\d-]+\)/g;
+
+const Plain = ({ text }: { text: string }) => <p className="whitespace-pre-wrap">{text.replace(citationLink, "$1")}</p>;
 
 // The parser is loaded after the page is shown, and before a conversation is there in most cases. Without
 // it, texts are plain.

@@ -3,7 +3,7 @@ import ReactMarkdown, { type Components } from "react-markdown";
 import rehypeSanitize from "rehype-sanitize";
 import remarkGfm from "remark-gfm";
 import { Code } from "./Code";
-import { Picture } from "./Markdown";
+import { citationLink, Picture } from "./Markdown";
 import { tr } from "../texts";
 
 function plain(node: ReactNode): string {
@@ -18,15 +18,19 @@ function asText() {
   return (root: Node) => visit(root);
 }
 
+// uncited removes the links of citations from what is shown as it is.
+const uncited = (text: string) => text.replace(citationLink, "$1");
+
 function visit(node: Node) {
   const block = node.type === "root" || node.tagName === "blockquote";
   node.children = node.children?.flatMap((child): Node | Node[] => {
+    if (node.tagName === "code" && child.type === "text") return { ...child, value: uncited(child.value ?? "") };
     if (child.type !== "raw") {
       visit(child);
       return child;
     }
     const lines: Node[] = [];
-    for (const line of (child.value ?? "").split("\n")) {
+    for (const line of uncited(child.value ?? "").replace(/\\(\[[\d–-]+)\\\]/g, "$1]").split("\n")) {
       if (lines.length) lines.push({ type: "element", tagName: "br", children: [] });
       lines.push({ type: "text", value: line });
     }

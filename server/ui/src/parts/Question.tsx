@@ -7,7 +7,7 @@ import { Button } from "./Button";
 import { Card } from "./cards";
 import { blank, check, type Errors, inferred, label, resolved, SchemaForm } from "./SchemaForm";
 import { Tree } from "./Tree";
-import { locale, tr } from "../texts";
+import { locale, tr, within } from "../texts";
 
 // A question of a tool asks to approve a call; its answer is a verdict. Any other question has a
 // prompt of its own: a text, or an object with title, description and the schema of the answer.
@@ -178,7 +178,7 @@ function ApprovalCard({ busy, onAnswer, approval }: Props & { approval: Approval
         ) : (
           <>
             {mode === "sure" ? (
-              <Button autoFocus kind="danger" className="bg-danger! text-bg!" disabled={off} onClick={() => void send({ verdict: "approve", hash })} icon={<Check size={16} />}>{sent ? tr("Sent") : tr("Yes, {action}", { action: config.texts ? title : title.charAt(0).toLowerCase() + title.slice(1) })}</Button>
+              <Button autoFocus kind="danger" className="bg-danger! text-bg!" disabled={off} onClick={() => void send({ verdict: "approve", hash })} icon={<Check size={16} />}>{sent ? tr("Sent") : tr("Yes, {action}", { action: within(title) })}</Button>
             ) : (
               <Button kind={danger ? "danger" : "primary"} disabled={off} onClick={() => (danger ? setMode("sure") : void send({ verdict: "approve", hash }))} icon={<Check size={16} />}>{sent ? tr("Sent") : tr("Approve")}</Button>
             )}

@@ -35,7 +35,7 @@ export function SignIn() {
   if (isScripted())
     return (
       <Dialog title={tr("You are signed out")} onClose={() => setOpen(false)}>
-        <p className="text-sm">{tr("The server no longer accepts your sign-in. Reload the page to sign in again. What you have typed is kept.")}</p>
+        <p className="text-sm">{tr("The server no longer accepts your sign-in. Reload the page to sign in again. The text of your message is kept.")}</p>
         <div className="mt-4 flex justify-end"><Button kind="primary" onClick={() => location.reload()}>{tr("Reload")}</Button></div>
       </Dialog>
     );

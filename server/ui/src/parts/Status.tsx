@@ -26,3 +26,8 @@ export function Status({ state, word }: { state: State; word?: string }) {
     </span>
   );
 }
+
+/** isRejection reports whether a failed result of package tools says that somebody rejected the call: "the deadline rejected this call: too late". */
+export function isRejection(text: string): boolean {
+  return /^[^\n]+ rejected this call(:|$)/.test(text);
+}

@@ -5,7 +5,7 @@ import { Button } from "../parts/Button";
 import { Markdown, Picture } from "../parts/Markdown";
 import { Arguments, QuestionCard } from "../parts/Question";
 import { label } from "../parts/SchemaForm";
-import { type State, Status } from "../parts/Status";
+import { isRejection, type State, Status } from "../parts/Status";
 import { Tree } from "../parts/Tree";
 import { parse } from "../exact";
 
@@ -184,7 +184,7 @@ function Reasoning({ text }: { text: string }) {
 function Use({ use, busy, waits, asking }: { use: { call: Call; answer?: Message }; busy: boolean; waits: boolean; asking: boolean }) {
   const [open, setOpen] = useState(false);
   const { call, answer } = use;
-  const rejected = answer && JSON.stringify(answer.content).includes("a person rejected this call");
+  const rejected = answer?.status === "error" && isRejection(textOf(answer.content));
   const state: State = waits ? "waiting" : answer ? (rejected ? "rejected" : answer.status === "error" ? "failed" : "done") : busy ? "running" : asking ? "waiting" : "stopped";
   return (
     <div className="rounded-control border">
@@ -210,8 +210,12 @@ function summary(args: unknown): string {
   return Object.values(args).filter((v) => typeof v !== "object").map((v) => String(v).replace("\uE000", "")).join(" · ");
 }
 
+function textOf(content: string | Block[]): string {
+  return typeof content === "string" ? content : content.filter((b) => b.type === "text").map((b) => String(b.text)).join("");
+}
+
 function Result({ content }: { content: string | Block[] }) {
-  const text = typeof content === "string" ? content : content.filter((b) => b.type === "text").map((b) => String(b.text)).join("");
+  const text = textOf(content);
   const t = text.trim();
   if (t.startsWith("{") || t.startsWith("[")) {
     try {
