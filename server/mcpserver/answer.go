@@ -74,15 +74,27 @@ func (t *answerTool) call(ctx context.Context, q *mcp.CallToolRequest) (*mcp.Cal
 const onlyAPerson = "This question is an approval: only a person can answer it, in a client of the service that can ask, such as its pages. The call still waits."
 
 // read returns the answer of the model of a client. For an approval, "approve" and "reject" are decisions about the call
-// that the question shows.
+// that the question shows. The client makes each decision, whatever the answer says.
 func (q asked) read(answer json.RawMessage) any {
+	const by = "the client"
+	call := question.Approval(q.Value)
+	if call == nil {
+		return answer
+	}
 	var word string
-	if call := question.Approval(q.Value); call != nil && json.Unmarshal(answer, &word) == nil {
+	if json.Unmarshal(answer, &word) == nil {
 		if d, ok := question.Decide(call, word, ""); ok {
+			d.By = by
 			return d
 		}
+		return answer
 	}
-	return answer
+	var decision map[string]json.RawMessage
+	if json.Unmarshal(answer, &decision) != nil || decision == nil {
+		return answer
+	}
+	decision["by"] = json.RawMessage(`"` + by + `"`)
+	return decision
 }
 
 // A waitingThread is a thread with its open questions.

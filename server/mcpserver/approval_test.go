@@ -236,6 +236,71 @@ func TestAServiceMayLetTheModelApprove(t *testing.T) {
 		r = call(t, s, "answer", map[string]any{"thread_id": thread, "question_id": id, "answer": word})
 		assert.Contains(t, text(t, r), "The tool says: ")
 		assert.Len(t, d.ran(), ran)
+		if ran == 0 {
+			assert.Contains(t, text(t, r), "the client rejected this call")
+		}
+	}
+}
+
+// The model cannot say that somebody else has decided.
+func TestADecisionOfTheModelIsTheClients(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, mcpserver.Options{Answer: mcpserver.AnswerApprovals}, nil)
+	s := connect(t, d.url, "", nil)
+	thread, id := waiting(t, call(t, s, "clerk", map[string]any{"message": "pay"}))
+	decision := map[string]any{"verdict": "reject", "hash": hashOf(t, d.url, thread), "by": "the boss", "reason": "no"}
+	r := call(t, s, "answer", map[string]any{"thread_id": thread, "question_id": id, "answer": decision})
+	assert.Contains(t, text(t, r), "the client rejected this call: no")
+}
+
+// The value of a question of a graph may have an approval in it.
+func TestTheModelDoesNotGetTheHashOfAnApprovalInside(t *testing.T) {
+	t.Parallel()
+	prompt := map[string]any{"risk": "high", "call": map[string]any{"tool": "send", "hash": "h-123", "schema": map[string]any{"const": "h-123"}}}
+	for answers, secret := range map[mcpserver.Answers]bool{mcpserver.AnswerQuestions: true, mcpserver.AnswerApprovals: false} {
+		d := newDesk(t, mcpserver.Options{Answer: answers}, prompt)
+		r := call(t, connect(t, d.url, "", nil), "tea", nil)
+		all, err := json.Marshal(r)
+		require.NoError(t, err)
+		assert.Contains(t, text(t, r), `"risk":"high"`)
+		assert.Equal(t, secret, !strings.Contains(string(all), "h-123"), "%s", all)
+		assert.NotContains(t, text(t, r), `"approve" or "reject"`)
+	}
+}
+
+// A form has a choice of texts only.
+func TestAChoiceOfNumbersIsAFieldForANumber(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		prompt map[string]any
+		want   map[string]any
+	}{
+		"numbers of a schema": {map[string]any{"schema": map[string]any{"type": "integer", "enum": []any{1.0, 2.0, 3.0}}}, map[string]any{"type": "integer", "title": "Answer"}},
+		"options of numbers":  {map[string]any{"options": []any{1.0, 2.0}}, map[string]any{"type": "string", "title": "Answer"}},
+		"options of texts":    {map[string]any{"options": []any{"1", "2"}}, map[string]any{"type": "string", "title": "Answer", "enum": []any{"1", "2"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d, p := newDesk(t, mcpserver.Options{}, c.prompt), &person{}
+			call(t, connect(t, d.url, "", p.options()), "tea", nil)
+			require.Len(t, p.forms, 1)
+			assert.Equal(t, c.want, p.forms[0].RequestedSchema.(map[string]any)["properties"].(map[string]any)["answer"])
+		})
+	}
+}
+
+// A person who sees two reasons knows what to write.
+func TestARefusedNumberTellsBothReasonsAndCountsOnce(t *testing.T) {
+	t.Parallel()
+	prompt := map[string]any{"question": "How many cups?", "schema": map[string]any{"not": map[string]any{"const": 0.0}}}
+	d, p := newDesk(t, mcpserver.Options{}, prompt), &person{}
+	for range 6 {
+		p.answers = append(p.answers, map[string]any{"answer": "0"})
+	}
+	waiting(t, call(t, connect(t, d.url, "", p.options()), "tea", nil))
+	require.Len(t, p.forms, 5)
+	for _, f := range p.forms[1:] {
+		assert.Regexp(t, `(?s)not accepted: .*string.*\nAs a number: .*not`, f.Message)
 	}
 }
 
@@ -266,6 +331,8 @@ func TestAnAnswerThatDoesNotFitIsAskedAgain(t *testing.T) {
 		"a word, then a number":         {"How many cups?", answers{{"answer": "many"}, {"answer": "3"}}, `{"cups":3}`, 2},
 		"a field for a number":          {cups, answers{{"answer": 3}}, `{"cups":3}`, 1},
 		"a number that does not fit":    {cups, answers{{"answer": 0}, {"answer": 2}}, `{"cups":2}`, 2},
+		"null is no number":             {"How many cups?", answers{{"answer": "null"}, {"answer": "2"}}, `{"cups":2}`, 2},
+		"a quoted number is a text":     {"How many cups?", answers{{"answer": `"3"`}, {"answer": "2"}}, `{"cups":2}`, 2},
 		"words without an end":          {"How many cups?", answers{{"answer": "a"}, {"answer": "b"}, {"answer": "c"}, {"answer": "d"}, {"answer": "e"}, {"answer": "f"}}, "", 5},
 		"a word, and the person leaves": {"How many cups?", answers{{"answer": "many"}}, "", 2},
 	} {

@@ -28,13 +28,8 @@ func (r *toolRun) canAsk() bool {
 // ask puts the open questions to the person at the client, with the reason why an earlier answer was refused. It returns
 // the answers by the ids of the questions, or nil if the client cannot ask or the person does not answer.
 func (r *toolRun) ask(ctx context.Context, problem string) (map[string]any, error) {
-	numbers := r.numbers
-	r.numbers = nil
 	if !r.canAsk() {
 		return nil, nil
-	}
-	if problem != "" && numbers != nil {
-		return numbers, nil // a text was refused
 	}
 	answers := map[string]any{}
 	for _, q := range r.questions {
@@ -77,15 +72,17 @@ func (q asked) field() map[string]any {
 		return field
 	}
 	var fields struct {
-		Options []string `json:"options"`
+		Options []any `json:"options"`
 		Schema  struct {
-			Type string   `json:"type"`
-			Enum []string `json:"enum"`
+			Type string `json:"type"`
+			Enum []any  `json:"enum"`
 		} `json:"schema"`
 	}
 	_ = json.Unmarshal(q.Value, &fields) // a question may be any value
-	switch options := slices.Concat(fields.Options, fields.Schema.Enum); {
-	case len(options) > 0:
+	options := slices.Concat(fields.Options, fields.Schema.Enum)
+	other := slices.ContainsFunc(options, func(v any) bool { _, ok := v.(string); return !ok })
+	switch {
+	case len(options) > 0 && !other: // a form has a choice of texts only
 		field["enum"] = options
 	case slices.Contains([]string{"integer", "number", "boolean"}, fields.Schema.Type):
 		field["type"] = fields.Schema.Type
@@ -127,9 +124,12 @@ func numbersIn(answers map[string]any) map[string]any {
 	for id, answer := range answers {
 		out[id] = answer
 		text, _ := answer.(string)
-		var n json.Number
-		if json.Unmarshal([]byte(text), &n) == nil {
-			out[id], found = n, true
+		var v any
+		if json.Unmarshal([]byte(text), &v) != nil {
+			continue
+		}
+		if _, ok := v.(float64); ok {
+			out[id], found = json.RawMessage(text), true
 		}
 	}
 	if !found {
@@ -138,7 +138,8 @@ func numbersIn(answers map[string]any) map[string]any {
 	return out
 }
 
-// waits says that the graph waits, and who can answer. The model of the client does not get what it needs to approve a call.
+// waits says that the graph waits, and who can answer. The model of the client does not get what it needs to approve a call,
+// unless it may.
 func (r *toolRun) waits() *mcp.CallToolResult {
 	var text strings.Builder
 	text.WriteString("The tool waits for an answer.\n")
@@ -152,12 +153,17 @@ func (r *toolRun) waits() *mcp.CallToolResult {
 	for _, q := range r.questions {
 		o := open{ID: q.ID, Value: q.Value}
 		shown := string(q.Value)
-		if o.Approval = question.Approves(q.Value); o.Approval {
+		o.Approval = question.Approves(q.Value)
+		switch {
+		case question.Approval(q.Value) != nil:
 			shown = question.Text(q.Value)
+			o.Text, o.Value = shown, nil
+		case o.Approval && r.answers != AnswerApprovals:
+			shown = question.Text(question.WithoutHashes(q.Value))
 			o.Text, o.Value = shown, nil
 		}
 		list = append(list, o)
-		fmt.Fprintf(&text, "Question %s: %s\n%s\n", q.ID, shown, r.how(q.ID, o.Approval))
+		fmt.Fprintf(&text, "Question %s: %s\n%s\n", q.ID, shown, r.how(q, o.Approval))
 	}
 	data, err := json.Marshal(map[string]any{threadKey: r.thread, "questions": list})
 	if err != nil {
@@ -167,15 +173,15 @@ func (r *toolRun) waits() *mcp.CallToolResult {
 }
 
 // how says how a question is answered.
-func (r *toolRun) how(id string, approval bool) string {
-	call := fmt.Sprintf("all the tool %q with thread_id %q and question_id %q", answerName, r.thread, id)
+func (r *toolRun) how(q asked, approval bool) string {
+	call := fmt.Sprintf("Call the tool %q with thread_id %q and question_id %q", answerName, r.thread, q.ID)
 	switch {
 	case r.answers == AnswerNothing, approval && r.answers != AnswerApprovals && !r.canAsk():
 		return fmt.Sprintf("A person answers it, in another client of the service. The thread is %q.", r.thread)
 	case approval && r.answers != AnswerApprovals:
-		return "The person did not answer. C" + call + " to ask the person again."
-	case approval:
-		return "C" + call + ` and the answer "approve" or "reject".`
+		return "The person did not answer. " + call + " to ask the person again."
+	case question.Approval(q.Value) != nil:
+		return call + ` and the answer "approve" or "reject".`
 	}
-	return "C" + call + " and the answer."
+	return call + " and the answer."
 }

@@ -65,7 +65,7 @@ type toolRun struct {
 	values    map[string]json.RawMessage
 	failure   string
 	questions []asked
-	numbers   map[string]any // the last answers of the person, if a text among them may be a number
+	numbers   map[string]any // the last answers of the person, if a text among them is a number
 }
 
 // maxRefused is the number of answers in a row that do not fit after which the person is not asked again.
@@ -74,7 +74,8 @@ const maxRefused = 5
 // all runs the graph until it has ended or waits for an answer that the client cannot give. Without the request for a run, it
 // begins with the open questions.
 func (r *toolRun) all(ctx context.Context, body map[string]any) (*mcp.CallToolResult, error) {
-	for refused := 0; ; {
+	refused, first := 0, "" // first is the reason why a text was refused that is a number
+	for {
 		problem, err := "", error(nil)
 		if body != nil {
 			problem, err = r.step(ctx, body)
@@ -85,9 +86,16 @@ func (r *toolRun) all(ctx context.Context, body map[string]any) (*mcp.CallToolRe
 		if len(r.questions) == 0 {
 			return r.result(ctx)
 		}
-		if refused++; problem == "" {
-			refused = 0
+		if problem != "" && r.numbers != nil {
+			body, r.numbers, first = r.resume(r.numbers), nil, problem
+			continue
 		}
+		if refused++; problem == "" {
+			refused, r.numbers = 0, nil
+		} else if first != "" {
+			problem = first + "\nAs a number: " + problem
+		}
+		first = ""
 		var answers map[string]any
 		if refused < maxRefused {
 			answers, err = r.ask(ctx, problem)

@@ -29,8 +29,8 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Answers says which questions of graphs the tool "answer" may answer. The model of the client calls this tool, and nobody may have
-// read the question.
+// Answers says which questions of graphs the tool "answer" may answer. The model of the client calls this tool, perhaps
+// before a person has read the question.
 type Answers int
 
 const (
@@ -39,7 +39,8 @@ const (
 	AnswerQuestions Answers = iota
 	// AnswerNothing removes the tool: only the person at the client answers, or another client of the server.
 	AnswerNothing
-	// AnswerApprovals answers approvals too: the model of the client may approve each call. Use it if the client is a program
+	// AnswerApprovals answers approvals too: the model of the client may approve each call. The result of the call then says that
+	// the client decided. Use it if the client is a program
 	// that you trust as you trust a person.
 	AnswerApprovals
 )

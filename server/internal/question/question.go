@@ -3,6 +3,7 @@ package question
 
 import (
 	"encoding/json"
+	"maps"
 	"strings"
 
 	"github.com/weft-go/weft/tools"
@@ -78,6 +79,34 @@ func Approves(value json.RawMessage) bool {
 		}
 	}
 	return false
+}
+
+// WithoutHashes returns a question without the hashes of the approvals in it, which a decision needs, and without their
+// schemas, which have the hashes too.
+func WithoutHashes(value json.RawMessage) json.RawMessage {
+	if !Approves(value) {
+		return value
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(value, &fields) == nil {
+		if Approval(value) != nil {
+			maps.DeleteFunc(fields, func(name string, _ json.RawMessage) bool {
+				return strings.EqualFold(name, "hash") || strings.EqualFold(name, "schema")
+			})
+		}
+		for name, v := range fields {
+			fields[name] = WithoutHashes(v)
+		}
+		data, _ := json.Marshal(fields) // it was JSON before
+		return data
+	}
+	var list []json.RawMessage
+	_ = json.Unmarshal(value, &list) // it is a list, since it has an approval
+	for i, v := range list {
+		list[i] = WithoutHashes(v)
+	}
+	data, _ := json.Marshal(list)
+	return data
 }
 
 // Decide returns the decision for the word "approve" or "reject" about the call that a question shows. It returns false for another

@@ -44,6 +44,22 @@ func TestApprovesFindsAnApprovalInside(t *testing.T) {
 	}
 }
 
+func TestWithoutHashesKeepsTheRest(t *testing.T) {
+	t.Parallel()
+	const call, shown = `{"tool":"send","hash":"h1","schema":{"const":"h1"},"arguments":{"hash":"mine"}}`, `{"tool":"send","arguments":{"hash":"mine"}}`
+	for value, want := range map[string]string{
+		call:                                    shown,
+		`{"risk":"high","call":` + call + `}`:   `{"risk":"high","call":` + shown + `}`,
+		`{"calls":[1,` + call + `,"a"]}`:        `{"calls":[1,` + shown + `,"a"]}`,
+		`[[` + call + `]]`:                      `[[` + shown + `]]`,
+		`{"hash":"h","schema":{"type":"text"}}`: `{"hash":"h","schema":{"type":"text"}}`,
+		`"send?"`:                               `"send?"`,
+		`null`:                                  `null`,
+	} {
+		assert.JSONEq(t, want, string(question.WithoutHashes(json.RawMessage(value))), value)
+	}
+}
+
 func TestDecideKnowsTwoWords(t *testing.T) {
 	t.Parallel()
 	q := question.Approval(json.RawMessage(approval))
