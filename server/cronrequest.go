@@ -250,10 +250,14 @@ func (c *call) patchCron() error {
 		if err != nil {
 			return err
 		}
-		if err := c.changeCron(&d, &b, data); err != nil {
+		if err := c.changeCron(&d, &b, data, cmp.Or(d.User, r.Owner)); err != nil {
 			return err
 		}
-		if err := d.comes(now()); err != nil {
+		plan := d.plan
+		if b.Schedule != nil {
+			plan = d.comes // an older version may have stored a schedule that never comes
+		}
+		if err := plan(now()); err != nil {
 			return err
 		}
 		next, r.Updated, r.Data = d.Next, now(), encoded(d)
@@ -267,8 +271,8 @@ func (c *call) patchCron() error {
 	return c.sendCron(r)
 }
 
-// changeCron changes a cron as the fields of a request say. Other fields stay.
-func (c *call) changeCron(d *cronData, b *cronBody, data json.RawMessage) error {
+// changeCron changes the cron of a user as the fields of a request say. Other fields stay.
+func (c *call) changeCron(d *cronData, b *cronBody, data json.RawMessage, user string) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(data, &fields); err != nil {
 		return err
@@ -290,11 +294,12 @@ func (c *call) changeCron(d *cronData, b *cronBody, data json.RawMessage) error 
 	if b.OnDone != "" {
 		d.OnDone = b.OnDone
 	}
-	return c.changeRuns(d, fields)
+	return c.changeRuns(d, fields, user)
 }
 
-// changeRuns changes the request of a cron's runs.
-func (c *call) changeRuns(d *cronData, fields map[string]json.RawMessage) error {
+// changeRuns changes the request of a cron's runs. The runs have the rights of the user that made the cron, so nobody else
+// changes what they do.
+func (c *call) changeRuns(d *cronData, fields map[string]json.RawMessage, user string) error {
 	var before runRequest
 	if err := json.Unmarshal(d.Payload, &before); err != nil {
 		return err
@@ -303,6 +308,15 @@ func (c *call) changeRuns(d *cronData, fields map[string]json.RawMessage) error 
 		return refuse(http.StatusUnprocessableEntity, "The assistant of a cron cannot change: make another cron.")
 	}
 	delete(fields, "assistant_id")
+	var err error
+	if v, ok := fields["metadata"]; ok {
+		if err = object("metadata", v); err == nil {
+			fields["metadata"], err = merged(before.Metadata, v)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	var q runRequest
 	payload, err := merged(d.Payload, encoded(fields))
 	if err == nil {
@@ -312,9 +326,15 @@ func (c *call) changeRuns(d *cronData, fields map[string]json.RawMessage) error 
 		return err
 	}
 	d.Payload = payload
+	before.Metadata = q.Metadata
 	if bytes.Equal(encoded(q), encoded(before)) {
 		return nil
 	}
+	if c.s.o.Auth != nil && c.user.ID != user {
+		return refuse(http.StatusForbidden, "Another user has made this cron, and its runs have the rights of this user. You can change when it runs, "+
+			"but not what its runs do: make a cron of your own.")
+	}
+	d.Permissions = c.user.Permissions
 	if err := c.checkCronRequest(&q); err != nil {
 		return err
 	}

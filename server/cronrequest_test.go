@@ -17,6 +17,7 @@ import (
 	"github.com/weft-go/weft/internal/protocolgraphs"
 	"github.com/weft-go/weft/internal/uuid"
 	"github.com/weft-go/weft/server"
+	"github.com/weft-go/weft/server/runs"
 	"github.com/weft-go/weft/server/runs/memruns"
 )
 
@@ -244,4 +245,89 @@ func TestACronOfAThreadHasNoOnRunCompleted(t *testing.T) {
 	code, body := ask(http.MethodPost, "/threads/"+thread.ID+"/runs/crons", `{"assistant_id": "echo", "schedule": "0 2 * * *", "input": {"messages": []}}`)
 	require.Equal(t, http.StatusOK, code, body)
 	assert.Contains(t, body, `"on_run_completed":null`)
+}
+
+// A filter of Authorize may let the members of a team change a cron. Its runs have the rights of the user that made it.
+func TestOnlyTheMakerOfACronChangesItsRuns(t *testing.T) {
+	t.Parallel()
+	store := memruns.New()
+	_, web := testServer(t, func(o *server.Options) { o.Authorize, o.Runs = team, store })
+	ann, bob := "ann:red", "bob:red"
+	made := ask(t, web, ann, http.MethodPost, "/runs/crons", map[string]any{
+		"assistant_id": "echo", "schedule": "0 2 1 1 *", "input": map[string]any{"messages": []any{}}, "metadata": map[string]any{"a": 1},
+	})
+	require.Equal(t, http.StatusOK, made.status, made.body)
+	path := "/runs/crons/" + made.field(t, "cron_id")
+	for name, change := range map[string]map[string]any{
+		"input":   {"input": map[string]any{"messages": []any{map[string]any{"role": "user", "content": "as ann"}}}},
+		"command": {"command": map[string]any{"update": map[string]any{"messages": []any{}}}},
+		"config":  {"config": map[string]any{"tags": []any{"x"}}},
+	} {
+		r := ask(t, web, bob, http.MethodPatch, path, change)
+		assert.Equal(t, http.StatusForbidden, r.status, "%s: %s", name, r.body)
+		assert.Contains(t, r.body, "make a cron of your own", name)
+	}
+	for _, change := range []map[string]any{
+		{"enabled": false}, {"schedule": "0 3 1 1 *"}, {"metadata": map[string]any{"b": 2}}, {"input": map[string]any{"messages": []any{}}},
+	} {
+		r := ask(t, web, bob, http.MethodPatch, path, change)
+		assert.Equal(t, http.StatusOK, r.status, "%v: %s", change, r.body)
+	}
+
+	// The runs have the rights that the user has now.
+	change := map[string]any{"input": map[string]any{"messages": []any{map[string]any{"role": "user", "content": "hi"}}}}
+	r := ask(t, web, "ann:red admin", http.MethodPatch, path, change)
+	require.Equal(t, http.StatusOK, r.status, r.body)
+	found, _, err := store.Search(t.Context(), runs.Query{Kind: runs.Cron})
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	assert.Equal(t, "ann", found[0].Owner)
+	assert.Contains(t, string(found[0].Data), `"Permissions":["red","admin"]`)
+}
+
+// The runs of a cron have the same metadata as the cron.
+func TestAChangeOfMetadataKeepsTheOtherMetadataOfTheRuns(t *testing.T) {
+	t.Parallel()
+	s, ask := cronServer(t)
+	t.Cleanup(func() { assert.NoError(t, s.Close(context.Background())) })
+	var c struct {
+		ID       string         `json:"cron_id"`
+		Metadata map[string]any `json:"metadata"`
+		Payload  struct {
+			Metadata map[string]any `json:"metadata"`
+		} `json:"payload"`
+	}
+	_, body := ask(http.MethodPost, "/runs/crons", `{"assistant_id": "echo", "schedule": "0 2 * * *", "input": {"messages": []}, "metadata": {"a": 1, "b": 1}}`)
+	require.NoError(t, json.Unmarshal([]byte(body), &c), body)
+	for change, want := range map[string]string{`{"metadata": {"b": 2, "c": 3}}`: "", `{"metadata": null}`: "", `{"metadata": {}}`: "", `{"enabled": false}`: "", `{"metadata": []}`: "metadata"} {
+		code, body := ask(http.MethodPatch, "/runs/crons/"+c.ID, change)
+		if want != "" {
+			assert.Equal(t, http.StatusUnprocessableEntity, code, body)
+			assert.Contains(t, body, want)
+			continue
+		}
+		require.Equal(t, http.StatusOK, code, body)
+	}
+	_, body = ask(http.MethodPatch, "/runs/crons/"+c.ID, "{}")
+	require.NoError(t, json.Unmarshal([]byte(body), &c), body)
+	assert.Equal(t, map[string]any{"a": 1.0, "b": 2.0, "c": 3.0}, c.Metadata)
+	assert.Equal(t, c.Metadata, c.Payload.Metadata)
+}
+
+// An older version stored crons whose schedule never comes.
+func TestACronThatNeverComesCanBeSwitchedOff(t *testing.T) {
+	t.Parallel()
+	store := memruns.New()
+	_, web := testServer(t, func(o *server.Options) { o.Runs = store })
+	made := ask(t, web, "ann", http.MethodPost, "/runs/crons", map[string]any{"assistant_id": "echo", "schedule": "0 2 1 1 *", "input": map[string]any{"messages": []any{}}})
+	require.Equal(t, http.StatusOK, made.status, made.body)
+	r, err := store.Get(t.Context(), runs.Cron, made.field(t, "cron_id"))
+	require.NoError(t, err)
+	r.Data = []byte(strings.Replace(string(r.Data), "0 2 1 1 *", "0 0 30 2 *", 1))
+	_, err = store.Update(t.Context(), r)
+	require.NoError(t, err)
+	off := ask(t, web, "ann", http.MethodPatch, "/runs/crons/"+r.ID, map[string]any{"enabled": false})
+	assert.Equal(t, http.StatusOK, off.status, off.body)
+	never := ask(t, web, "ann", http.MethodPatch, "/runs/crons/"+r.ID, map[string]any{"schedule": "0 0 31 2 *"})
+	assert.Equal(t, http.StatusUnprocessableEntity, never.status, never.body)
 }

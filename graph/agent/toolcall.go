@@ -41,11 +41,11 @@ func (a *agent) callNode() graph.NodeFunc {
 		if err != nil {
 			return nil, err
 		}
-		var last atomic.Pointer[tools.Outcome] // the last outcome of the tool
+		var last atomic.Pointer[tools.Outcome] // the last outcome of the tool; it has no message if the tool returned an error
 		run := a.wrapTool(func(ctx context.Context, c ToolCall) (tools.Outcome, error) {
 			out, err := a.tools.Run(ctx, c.Call, o)
 			if err != nil {
-				last.Store(&tools.Outcome{Message: llm.ToolError(c.Call, err.Error())})
+				last.Store(&tools.Outcome{})
 				return out, &innerError{err}
 			}
 			last.Store(&out)
@@ -72,18 +72,34 @@ func (a *agent) callNode() graph.NodeFunc {
 }
 
 // outcomeOfStop returns the outcome of a call whose middleware stopped the run: the outcome that the
-// middleware returned, or the last one of the tool, or an error if the tool has not run. Writes that start a sub-agent or
-// another agent have had no effect yet, so such a call counts as one that was not made.
+// middleware returned, or the last one of the tool, or an error if there is none. Writes that start a sub-agent or
+// another agent have had no effect yet, so such a call counts as one that was not made. Of another tool, the result and
+// the writes stay, without the next node.
 func (a *agent) outcomeOfStop(ctx context.Context, c llm.ToolCall, out tools.Outcome, ran *tools.Outcome) tools.Outcome {
-	if out.Message.Role == "" && ran != nil {
+	finished := ran != nil && ran.Message.Role != "" // its end has been emitted
+	if out.Message.Role == "" && finished {
 		out = *ran
 	}
-	goesOn := slices.ContainsFunc(out.Update, func(w state.Write) bool { return w.Signal() != nil })
-	if out.Message.Role != "" && !goesOn {
-		return out
+	why := "The tool was not called: the run was stopped."
+	if ran != nil {
+		why = "The tool gave no result: the run was stopped."
 	}
-	out = tools.Outcome{Message: llm.ToolError(c, "The tool was not called: the run was stopped.")}
-	a.options.Tools.Emit(ctx, tools.CallFinished{Call: c, Answer: out.Message})
+	member := a.isMember(c.Name)
+	goesOn := func(w state.Write) bool { return w.Signal() != nil }
+	switch {
+	case !slices.ContainsFunc(out.Update, goesOn):
+		finished = finished && (!member || ran.Message.Status == llm.StatusError)
+	case member || slices.Contains(a.handoffs, c.Name):
+		out, finished, why = tools.Outcome{}, false, "The tool was not called: the run was stopped."
+	default:
+		out.Update = slices.DeleteFunc(slices.Clone(out.Update), goesOn)
+	}
+	if out.Message.Role == "" {
+		out = tools.Outcome{Message: llm.ToolError(c, why)}
+	}
+	if !finished {
+		a.options.Tools.Emit(ctx, tools.CallFinished{Call: c, Answer: out.Message})
+	}
 	return out
 }
 

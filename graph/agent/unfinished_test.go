@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -96,7 +97,7 @@ func TestStopKeepsTheResultOfAToolThatRan(t *testing.T) {
 		"the outcome of the tool":     {func(out tools.Outcome) tools.Outcome { return out }, nil, "tool:booked"},
 		"no outcome":                  {func(tools.Outcome) tools.Outcome { return tools.Outcome{} }, nil, "tool:booked"},
 		"its own outcome":             {func(out tools.Outcome) tools.Outcome { out.Message.Parts = []llm.Part{llm.Text("seat 7")}; return out }, nil, "tool:seat 7"},
-		"a tool whose error is final": {func(out tools.Outcome) tools.Outcome { return out }, errors.New("no seats"), "tool:tools: book (call call_1): no seats"},
+		"a tool whose error is final": {func(out tools.Outcome) tools.Outcome { return out }, errors.New("no seats"), "tool:The tool gave no result: the run was stopped."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -114,8 +115,71 @@ func TestStopKeepsTheResultOfAToolThatRan(t *testing.T) {
 			assert.Equal(t, "user:go | assistant | "+tt.want+" | assistant:done", roles(snap))
 			assert.Equal(t, tt.fail == nil, len(trail.Get(snap)) == 1, "the writes of the tool")
 			assert.Equal(t, agent.Stopped, agent.Result.Get(snap).Reason)
+			assert.Equal(t, 1, strings.Count(w.kinds(), string(agent.ChunkToolFinished)), "the call ends once: %s", w.kinds())
 		})
 	}
+}
+
+// TestStopKeepsTheResultOfAToolThatGoesElsewhere proves that a tool which ran and names the next node has its result and
+// its other writes if a middleware stops the run, and that the run does not go to this node.
+func TestStopKeepsTheResultOfAToolThatGoesElsewhere(t *testing.T) {
+	t.Parallel()
+	for name, next := range map[string]state.Write{"goto": graph.Goto(agent.ModelNode), "send": graph.SendOver(agent.ToolsNode)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			book := tools.New("book", "Books.", func(context.Context, struct{}) (tools.Result, error) {
+				return tools.Result{Text: "booked", Update: state.Update{trail.Put("booked"), next}}, nil
+			})
+			m := agent.Middleware{Channels: []state.Handle{trail}, WrapTool: func(ctx context.Context, c agent.ToolCall, next agent.ToolFunc) (tools.Outcome, error) {
+				out, err := next(ctx, c)
+				require.NoError(t, err)
+				return out, agent.Stop(llm.Assistant("done"))
+			}}
+			model := llmtest.NewScript(llmtest.Call("book", `{}`))
+			w := watch(newAgent(t, model, newSet(t, book), agent.Options{Use: []agent.Middleware{m}}).Stream(t.Context(), agent.Messages.Put(llm.User("go"))))
+			snap := w.snapshot(t)
+			assert.Equal(t, "user:go | assistant | tool:booked | assistant:done", roles(snap))
+			assert.Equal(t, []string{"booked"}, trail.Get(snap))
+			assert.Len(t, model.Requests(), 1)
+			assert.Equal(t, 1, strings.Count(w.kinds(), string(agent.ChunkToolFinished)), w.kinds())
+		})
+	}
+}
+
+// TestStopEndsACallThatItsMiddlewareAnswered proves that a stream tells the end of a call whose middleware stopped the
+// run with an outcome of its own, without the tool.
+func TestStopEndsACallThatItsMiddlewareAnswered(t *testing.T) {
+	t.Parallel()
+	m := agent.Middleware{WrapTool: func(_ context.Context, c agent.ToolCall, _ agent.ToolFunc) (tools.Outcome, error) {
+		return tools.Outcome{Message: llm.ToolResult(c.Call, "cached")}, agent.Stop(llm.Assistant("done"))
+	}}
+	set := newSet(t, tools.New("add", "Adds.", add))
+	w := watch(newAgent(t, llmtest.NewScript(llmtest.Call("add", `{"a":1,"b":2}`)), set, agent.Options{Use: []agent.Middleware{m}}).Stream(t.Context(), agent.Messages.Put(llm.User("go"))))
+	assert.Equal(t, "user:go | assistant | tool:cached | assistant:done", roles(w.snapshot(t)))
+	assert.Contains(t, w.kinds(), agent.ChunkToolFinished)
+}
+
+// TestStopAroundAHandoffStaysWithTheAgent proves that an agent of a swarm keeps the conversation if a middleware stops the
+// run after the call of its Handoff.
+func TestStopAroundAHandoffStaysWithTheAgent(t *testing.T) {
+	t.Parallel()
+	m := agent.Middleware{WrapTool: func(ctx context.Context, c agent.ToolCall, next agent.ToolFunc) (tools.Outcome, error) {
+		out, err := next(ctx, c)
+		require.NoError(t, err)
+		return out, agent.Stop(llm.Assistant("done"))
+	}}
+	other := llmtest.NewScript(llmtest.Say("never"))
+	a, err := agent.New("a", llmtest.NewScript(llmtest.Call(agent.HandoverPrefix+"b", `{}`)), nil, agent.Options{Use: []agent.Middleware{m, agent.Handoff("b", "It helps.")}})
+	require.NoError(t, err)
+	b, err := agent.New("b", other, nil, agent.Options{})
+	require.NoError(t, err)
+	g, err := agent.Swarm("swarm", []*graph.Graph{a, b}, agent.SwarmOptions{})
+	require.NoError(t, err)
+	snap, err := g.Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+	require.NoError(t, err)
+	assert.Equal(t, "user:go | assistant | tool:The tool was not called: the run was stopped. | assistant:done", roles(snap))
+	assert.Empty(t, agent.Active.Get(snap))
+	assert.Empty(t, other.Requests())
 }
 
 // TestStopAroundAHandoverDoesNotStartTheSubAgent proves that a sub-agent does not run if a middleware stops the run
