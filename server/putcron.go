@@ -25,7 +25,8 @@ type Cron struct {
 	//	map[string]any{"messages": []any{map[string]string{"role": "user", "content": "write the report"}}}
 	Input any
 	// Keep keeps the thread of each run. Otherwise a thread is deleted a minute or two after its run has ended well; a
-	// thread that waits for an answer, or whose run has failed, is kept.
+	// thread that waits for an answer, or whose run has failed, is kept, unless [Options].ThreadTTL deletes it later: a cron that
+	// fails each minute keeps 1,440 threads a day.
 	Keep bool
 	// User owns the cron and its runs. It may be zero on a server without [Options.Auth]. [Options.Authorize] is asked as for a
 	// request of the user.

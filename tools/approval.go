@@ -91,8 +91,9 @@ type Decision struct {
 	Hash string `json:"hash"`
 	// Reason is the text that the model is given about a rejected call. It may be empty.
 	Reason string `json:"reason,omitempty"`
-	// By says in the result of the call who or what decided, for example "the deadline" if nobody
-	// answered in time. Empty means "a person". Nothing checks it: it is a text, not an identity.
+	// By says in the result of the call who or what rejected or changed it, for example "the deadline" if
+	// nobody answered in time. It stands inside a sentence. Empty means "a person". Nothing checks it: it is
+	// a text, not an identity.
 	By string `json:"by,omitempty"`
 	// Arguments replace all arguments of an edited call. The question is asked again if
 	// they are missing or do not fit the tool's schema.
@@ -141,7 +142,7 @@ func (q Question) Reject(reason string) Decision {
 }
 
 // Edit returns a decision to run the call with these arguments. The model is told that a
-// person changed them. The arguments have to fit the schema of the tool; no rule and no other
+// person, or Decision.By, changed them. The arguments have to fit the schema of the tool; no rule and no other
 // person is asked about them. If the person may approve less than the tool can do, check the
 // arguments before you pass the decision on.
 func (q Question) Edit(arguments json.RawMessage) Decision {
@@ -149,18 +150,18 @@ func (q Question) Edit(arguments json.RawMessage) Decision {
 }
 
 // EditedArguments is a key in the metadata of an answer. Its value has the arguments of a
-// person, which replaced the arguments of the model. The first part of such an answer tells
+// decision, which replaced the arguments of the model. The first part of such an answer tells
 // the model about the change.
 const EditedArguments = "edited_arguments"
 
-// noted returns the answer m. If a person changed the arguments, it adds a note for the
+// noted returns the answer m. If a decision changed the arguments, it adds a note for the
 // model and the metadata.
 func (e *callRun) noted(m llm.Message) llm.Message {
 	delete(m.Metadata, EditedArguments) // a tool cannot set this key
 	if e.edited == "" {
 		return m
 	}
-	note := fmt.Sprintf("%s changed the arguments; the tool ran with %s\n\n", e.edited, e.call.Arguments)
+	note := fmt.Sprintf("The arguments were changed by %s; the tool ran with %s\n\n", e.edited, e.call.Arguments)
 	m.Parts = append([]llm.Part{llm.Text(note)}, m.Parts...)
 	if m.Metadata == nil {
 		m.Metadata = map[string]json.RawMessage{}
@@ -255,7 +256,7 @@ func (e *callRun) follow(d Decision, bound binding) (problem string) {
 		if err != nil {
 			return "the new arguments do not fit: " + err.Error()
 		}
-		e.call.Arguments, e.run, e.edited = arguments, run, cmp.Or(d.By, "A person")
+		e.call.Arguments, e.run, e.edited = arguments, run, cmp.Or(d.By, "a person")
 	default:
 		return fmt.Sprintf("there is no verdict %q", d.Verdict)
 	}

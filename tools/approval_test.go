@@ -102,7 +102,7 @@ func TestApprovalVerdicts(t *testing.T) {
 		{"approved", tools.Question.Approve, "[1]", "ran with 1", llm.StatusSuccess},
 		{"rejected", func(q tools.Question) tools.Decision { return q.Reject("") }, "[]", "a person rejected this call", llm.StatusError},
 		{"rejected with a reason", func(q tools.Question) tools.Decision { return q.Reject("not today") }, "[]", "a person rejected this call: not today", llm.StatusError},
-		{"edited", func(q tools.Question) tools.Decision { return q.Edit(json.RawMessage(`{ "n": 2.0 }`)) }, "[2]", "A person changed the arguments; the tool ran with {\"n\":2}\n\nran with 2", llm.StatusSuccess},
+		{"edited", func(q tools.Question) tools.Decision { return q.Edit(json.RawMessage(`{ "n": 2.0 }`)) }, "[2]", "The arguments were changed by a person; the tool ran with {\"n\":2}\n\nran with 2", llm.StatusSuccess},
 		{"rejected by a program", func(q tools.Question) tools.Decision {
 			d := q.Reject("nobody answered in time")
 			d.By = "the deadline"
@@ -112,7 +112,7 @@ func TestApprovalVerdicts(t *testing.T) {
 			d := q.Edit(json.RawMessage(`{"n":2}`))
 			d.By = "The limit"
 			return d
-		}, "[2]", "The limit changed the arguments; the tool ran with {\"n\":2}\n\nran with 2", llm.StatusSuccess},
+		}, "[2]", "The arguments were changed by the limit; the tool ran with {\"n\":2}\n\nran with 2", llm.StatusSuccess},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

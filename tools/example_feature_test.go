@@ -187,7 +187,7 @@ func ExampleApproval() {
 	}
 	// Output:
 	// run delete_event with {"title":"Lunch with John"}?
-	// tool: A person changed the arguments; the tool ran with {"title":"Lunch with John, Monday"}
+	// tool: The arguments were changed by a person; the tool ran with {"title":"Lunch with John, Monday"}
 	//
 	// deleted Lunch with John, Monday
 	// assistant: It is gone.

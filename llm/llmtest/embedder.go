@@ -15,7 +15,7 @@ import (
 type Embedder struct {
 	// Name is the name of the model. Empty means "llmtest".
 	Name string
-	// Size is the length of the vectors. Zero means 256. With few dimensions, different words count as the same more
+	// Size is the length of the vectors. Zero or less means 256. With few dimensions, different words count as the same more
 	// often.
 	Size int
 	// Meanings replaces words, in lower case, by others: with {"tea": "drink", "thirsty": "drink"}, the three words
@@ -33,7 +33,7 @@ func (e Embedder) Model() string {
 
 // Dimension returns the length of the vectors.
 func (e Embedder) Dimension() int {
-	if e.Size == 0 {
+	if e.Size <= 0 {
 		return 256
 	}
 	return e.Size

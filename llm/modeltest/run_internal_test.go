@@ -52,7 +52,8 @@ func TestCancelAtTextNeedsAStream(t *testing.T) {
 	}
 }
 
-// Each scene fails for a model whose author has not finished it, and says why.
+// A scene fails for a model whose author has not finished it, and says why. The scene Text stands for all: the model fails
+// before the scenes differ.
 func TestScenesFailForDrafts(t *testing.T) {
 	t.Parallel()
 	stream := func(chunks ...llm.Chunk) llm.Model {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -148,6 +149,26 @@ func TestCorrectionsNeedTheUsersWords(t *testing.T) {
 	}
 }
 
+// TestACallThatIsMadeAgainTellsTheTruth proves that a correction which is made again, as after a crash, is said to be done, and
+// that it is not if its fact is gone; and that a second call to forget a fact does not say that nothing was forgotten.
+func TestACallThatIsMadeAgainTellsTheTruth(t *testing.T) {
+	t.Parallel()
+	m := newFacts(t, inMemory())
+	_, err := m.Remember(t.Context(), ann, "Ann lives in Athens")
+	require.NoError(t, err)
+	k := newKit(t, agentmemory.Options{Facts: m, Forget: true})
+	move := llmtest.Call(agentmemory.StoreTool, `{"content":"Ann lives in Oslo","evidence":"I moved to Oslo","replaces":"Ann lives in Athens"}`)
+	forget := llmtest.Call(agentmemory.ForgetTool, `{"content":"Ann lives in Oslo","evidence":"forget it"}`)
+	for range 2 {
+		got := results(t, k, "I moved to Oslo.", move)
+		assert.Equal(t, "Remembered. The fact that it replaces is no longer used.", got[agentmemory.StoreTool])
+		assert.Equal(t, []string{"Ann lives in Oslo"}, known(t, m, ann))
+	}
+	assert.Contains(t, results(t, k, "Please forget it.", forget)[agentmemory.ForgetTool], "Forgotten.")
+	assert.Contains(t, results(t, k, "Please forget it.", forget)[agentmemory.ForgetTool], "there is no such fact, or not any more")
+	assert.Contains(t, results(t, k, "I moved to Oslo.", move)[agentmemory.StoreTool], "nothing was stored")
+}
+
 // TestUnverifiedFactsAreWordsOfOthers proves that recall_memory counts as another tool if it shows unverified facts, and
 // that the tool forget_memory exists only with its option and may be left to a person.
 func TestUnverifiedFactsAreWordsOfOthers(t *testing.T) {
@@ -183,13 +204,19 @@ func TestRunWithoutAScopeIsLogged(t *testing.T) {
 			t.Parallel()
 			var log bytes.Buffer
 			k := newKit(t, agentmemory.Options{Facts: newFacts(t, inMemory()), Scope: tt.scope, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-			say(t.Context(), t, newBot(t, k, llmtest.NewScript(llmtest.Say("Hello.")), agent.Options{}), "7", "hello")
+			set, err := tools.NewSet(tools.New("news", "Tells the news.", func(context.Context, struct{}) (string, error) { return "None.", nil }))
+			require.NoError(t, err)
+			bot, err := agent.New("bot", llmtest.NewScript(news, llmtest.Say("Hello.")), set, agent.Options{
+				Use: []agent.Middleware{k.Middleware()}, Graph: graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})},
+			})
+			require.NoError(t, err)
+			say(t.Context(), t, bot, "7", "hello")
 			if !tt.logged {
 				assert.Empty(t, log.String())
 				return
 			}
 			assert.Contains(t, log.String(), "agentmemory.For")
-			assert.Contains(t, log.String(), "thread=7")
+			assert.Equal(t, 1, strings.Count(log.String(), "thread=7"), "once a turn: %s", log.String())
 		})
 	}
 }

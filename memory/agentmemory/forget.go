@@ -22,7 +22,7 @@ type forgetIn struct {
 // notForgotten is the result if words of others may have asked to forget the fact.
 const notForgotten = "nothing was forgotten, since a tool or a file was read in this turn: ask the user to repeat the wish in their next message, and forget it then"
 
-// forget removes a fact if the words of the user ask for it.
+// forget removes a fact if the model quotes the user. Nothing checks that the quote asks for it.
 func (k *Kit) forget(ctx context.Context, in forgetIn) (string, error) {
 	scope, heard := in.Scope.Value(), in.Heard.Value()
 	turn := extract.Turn{Scope: scope, User: heard.said, At: time.Now().UTC()}
@@ -37,7 +37,7 @@ func (k *Kit) forget(ctx context.Context, in forgetIn) (string, error) {
 	case err != nil:
 		return "", err
 	case n == 0:
-		return "", errors.New("nothing was forgotten: " + unknownFact)
+		return "", errors.New("there is no such fact, or not any more; if another one was meant, " + copyContent) // a call may be made again after a crash
 	}
 	return "Forgotten. The words stay in the conversations in which they were said.", nil
 }

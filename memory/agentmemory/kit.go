@@ -42,7 +42,8 @@ type Options struct {
 	Scope func(ctx context.Context, s state.View) (memory.Scope, error)
 	// Forget adds the tool forget_memory. It removes a fact that the user asks to forget, with its
 	// history and the facts that it replaced. Nothing brings them back, so it is
-	// [tools.Annotations].Destructive. Stored conversations keep the words.
+	// [tools.Annotations].Destructive. Stored conversations keep the words. The model must quote the user,
+	// and may misread the quote: to ask a person first, set an Approval with [tools.Destructive].
 	Forget bool
 	// Recall limits the facts that are recalled, and Only filters them. The scope and the text come
 	// from the run. A Limit of zero means 8, and a MaxTokens of zero means 1,000.
@@ -54,7 +55,7 @@ type Options struct {
 	// Shared permits scopes without a user, whose facts all users of the scope share. Without it, a
 	// run in such a scope fails with [extract.ErrNoUser].
 	Shared bool
-	// Verifier checks the facts of store_memory. It may take up to 30 s. A fact that it rejects is
+	// Verifier checks the facts of store_memory, but not which fact they replace, nor what forget_memory removes. It may take up to 30 s. A fact that it rejects is
 	// not stored. If it is nil, a fact needs only a verbatim quote of the user, and the model may
 	// misread the quote.
 	Verifier extract.Verifier
@@ -80,7 +81,7 @@ type Options struct {
 	// Messages is the channel of the conversation in a graph of your own. Nil means
 	// [agent.Messages]. [Kit.Middleware] uses the channel of its agent.
 	Messages *state.KeyedChannel[llm.Message]
-	// Logger receives failures of memory, and runs that have no scope. Nil means no log.
+	// Logger receives failures of memory, and turns that have no scope. Nil means no log.
 	Logger *slog.Logger
 }
 
@@ -201,11 +202,14 @@ func (k *Kit) Middleware() agent.Middleware {
 	}
 	if k.options.tools() {
 		m.WrapTool = func(ctx context.Context, c agent.ToolCall, next agent.ToolFunc) (tools.Outcome, error) {
-			ctx, err := k.bind(c.Messages).Apply(ctx, c.State)
+			bound, err := k.bind(c.Messages).Apply(ctx, c.State)
+			if errors.Is(err, tools.ErrUnbound) && !slices.Contains(toolNames, c.Call.Name) {
+				return next(ctx, c) // a run without memory has other tools
+			}
 			if err != nil {
 				return tools.Outcome{}, err
 			}
-			return next(ctx, c)
+			return next(bound, c)
 		}
 	}
 	return m
@@ -304,7 +308,7 @@ func (k *Kit) prompt(ctx context.Context, messages *state.KeyedChannel[llm.Messa
 	}
 	scope, err := k.scope(ctx, s)
 	if errors.Is(err, tools.ErrUnbound) {
-		if k.options.Scope == nil {
+		if k.options.Scope == nil && !readsResults(messages, s) {
 			k.log.WarnContext(ctx, "an agent runs without memory: its context has no scope; call agentmemory.For on the context of each run, or set Options.Scope", "thread", threadOf(ctx))
 		}
 		return "", true, nil
@@ -332,6 +336,12 @@ func (k *Kit) prompt(ctx context.Context, messages *state.KeyedChannel[llm.Messa
 		return "", false, nil
 	}
 	return FormatFacts(hits), false, nil
+}
+
+// readsResults reports whether a request is a later one of its turn: the model reads results of tools.
+func readsResults(messages *state.KeyedChannel[llm.Message], s state.View) bool {
+	last, ok := messages.Last(s)
+	return ok && last.Role == llm.RoleTool
 }
 
 // addToSystem adds a text to the system prompt, or creates one.

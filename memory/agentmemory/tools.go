@@ -110,14 +110,43 @@ func (k *Kit) put(ctx context.Context, scope memory.Scope, f memory.Fact, replac
 			}
 		}
 		if len(old) == 0 {
-			return memory.Stored{}, errors.New("nothing was stored: " + unknownFact)
+			done, err := k.replaced(ctx, scope, f, replaces)
+			if err == nil && !done.Existed {
+				err = errors.New("nothing was stored: " + unknownFact)
+			}
+			return done, err
 		}
 	}
 	return k.options.Facts.Supersede(ctx, scope, f, old...)
 }
 
+// replaced returns the valid fact with the text of f if it has replaced a fact with the text replaces, as it has if a call
+// is made again after a crash.
+func (k *Kit) replaced(ctx context.Context, scope memory.Scope, f memory.Fact, replaces string) (memory.Stored, error) {
+	same, by := map[string]bool{}, []string{}
+	for known, err := range k.options.Facts.List(ctx, memory.FactQuery{Reach: scope.Only(), Untrusted: true, Closed: true}) {
+		switch {
+		case err != nil:
+			return memory.Stored{}, err
+		case memory.SameText(known.Content, f.Content) && known.ValidTo.IsZero():
+			same[known.ID] = true
+		case memory.SameText(known.Content, replaces) && known.SupersededBy != "":
+			by = append(by, known.SupersededBy)
+		}
+	}
+	for _, id := range by {
+		if same[id] {
+			return memory.Stored{ID: id, Existed: true}, nil
+		}
+	}
+	return memory.Stored{}, nil
+}
+
+// copyContent tells the model how it names a fact.
+const copyContent = "copy the content of a fact exactly, as the prompt or recall_memory shows it"
+
 // unknownFact tells the model that no fact has a text that it named.
-const unknownFact = "no known fact has this text: copy the content of a fact exactly, as the prompt or recall_memory shows it"
+const unknownFact = "no known fact has this text: " + copyContent
 
 // fact returns the fact of a call with its evidence, and how it was obtained. It returns an
 // error if the evidence is not in the user's words, or if the verifier rejects the fact.

@@ -245,7 +245,7 @@ func TestEditedArgumentsAreNoted(t *testing.T) {
 		act("a", "echo", `{"text":"theirs"}`), act("b", "say", `{"text":"${a.text}"}`),
 	}, plan.Options{Tools: o})
 	require.NoError(t, err)
-	want := plan.Result{Success: true, Message: `{"text":"mine"}`, Note: `A person changed the arguments; the tool ran with {"text":"mine"}`}
+	want := plan.Result{Success: true, Message: `{"text":"mine"}`, Note: `The arguments were changed by a person; the tool ran with {"text":"mine"}`}
 	assert.Equal(t, want, results["a"])
 	assert.Equal(t, "mine", results["b"].Message)
 }

@@ -151,7 +151,7 @@ func check(t *testing.T, th *graph.Thread, ran []string) {
 	}
 	want := []string{
 		"call_1 ran with 1", "call_2 ran with 2", "call_3 a person rejected this call: no threes",
-		"call_4 A person changed the arguments; the tool ran with {\"n\":40}\n\nran with 40", "call_5 ran with 5",
+		"call_4 The arguments were changed by a person; the tool ran with {\"n\":40}\n\nran with 40", "call_5 ran with 5",
 	}
 	assert.Equal(t, want, answers)
 	slices.Sort(ran)

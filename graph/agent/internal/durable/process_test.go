@@ -190,7 +190,7 @@ func TestAgentResumesInOtherProcesses(t *testing.T) {
 	take("ask look order=2 order=3 order=4", "; 3 open", 0)
 	take("reject 4", "; 2 open", 0)
 	take("edit 2", "; 1 open", 0)
-	take("approve 3", "| tool:seen | tool:A person changed the arguments; the tool ran with {\"cups\":1}\n\nordered 1"+
+	take("approve 3", "| tool:seen | tool:The arguments were changed by a person; the tool ran with {\"cups\":1}\n\nordered 1"+
 		" | tool:ordered 3 | tool:a person rejected this call: too many | assistant:done; 0 open", 0)
 	take("ask look crash", "", 9)
 	take("go", "| tool:seen | tool:fine now | assistant:done; 0 open", 0)
