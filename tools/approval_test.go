@@ -110,7 +110,7 @@ func TestApprovalVerdicts(t *testing.T) {
 		}, "[]", "the deadline rejected this call: nobody answered in time", llm.StatusError},
 		{"edited by a program", func(q tools.Question) tools.Decision {
 			d := q.Edit(json.RawMessage(`{"n":2}`))
-			d.By = "The limit"
+			d.By = "the limit"
 			return d
 		}, "[2]", "The arguments were changed by the limit; the tool ran with {\"n\":2}\n\nran with 2", llm.StatusSuccess},
 	}
