@@ -376,11 +376,6 @@ func (c *call) sendNothing() error {
 
 // read returns the body of the request.
 func (c *call) read() ([]byte, error) {
-	if n := c.r.ContentLength; n > minLarge {
-		if err := c.hold(min(n, c.s.o.MaxBody)); err != nil {
-			return nil, err
-		}
-	}
 	data, err := io.ReadAll(&heldBody{c: c, body: http.MaxBytesReader(c.w, c.r.Body, c.s.o.MaxBody)})
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge || errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil, err
@@ -398,7 +393,7 @@ func (c *call) read() ([]byte, error) {
 
 // hold counts bytes of the body, until release.
 func (c *call) hold(n int64) error {
-	err := c.s.accounts.takeBytes(c.user.ID, n, c.s.o.Auth != nil)
+	err := c.s.accounts.takeBytes(c.user.ID, n, c.bytes, c.s.o.Auth != nil)
 	if err == nil {
 		c.bytes += n
 	}
@@ -411,7 +406,7 @@ func (c *call) release() {
 	c.bytes = 0
 }
 
-// A heldBody counts a body of unknown length as it arrives.
+// A heldBody counts a body as it arrives: a client that announces a length and sends nothing takes no room.
 type heldBody struct {
 	c    *call
 	body io.Reader

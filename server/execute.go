@@ -33,16 +33,16 @@ func (s *Server) execute(a *activeRun) outcome {
 	if a.g == nil {
 		return failureOutcome(&requestError{"Error", fmt.Sprintf("this server does not have the graph %q of the run any more", a.record.Graph)})
 	}
-	if err := s.slots.Acquire(a.ctx, 1); err != nil {
-		return canceledOutcome(a)
-	}
-	defer s.slots.Release(1)
 	if size := min(large(a.size), s.o.Limits.executed()); size > 0 { // with 0, it would wait for those that wait
 		if err := s.room.Acquire(a.ctx, size); err != nil {
 			return canceledOutcome(a)
 		}
 		defer s.room.Release(size)
 	}
+	if err := s.slots.Acquire(a.ctx, 1); err != nil { // last: a large run that waits holds no slot
+		return canceledOutcome(a)
+	}
+	defer s.slots.Release(1)
 	defer s.meters.began(a)()
 	at := now()
 	a.data.Attempt++

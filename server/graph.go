@@ -50,7 +50,9 @@ func (s *served) limitInput() {
 		return
 	}
 	for _, c := range s.draw.Channels {
-		s.channels.closed[c.Name] = !slices.Contains(*s.input, c.Name)
+		if !slices.Contains(*s.input, c.Name) {
+			s.channels.closed[c.Name] = true
+		}
 	}
 }
 

@@ -259,18 +259,19 @@ func (a *accounts) add(u *account, n int64) {
 	u.bytes += n
 }
 
-// takeBytes counts bytes of a user, until giveBytes. Alone, a request may have any size.
-func (a *accounts) takeBytes(user string, n int64, limited bool) error {
+// takeBytes counts more bytes of a request, of which held count already, until giveBytes. Alone, a request may have any
+// size.
+func (a *accounts) takeBytes(user string, n, held int64, limited bool) error {
 	if n == 0 {
 		return nil
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	u := a.of(user)
-	if limited && u.bytes > 0 && u.bytes > a.limits.UserBytes-n {
-		return tooMany(time.Second, "The user has large requests and runs of %d bytes that have not ended; the limit is %d.", u.bytes, a.limits.UserBytes)
+	if limited && u.bytes > held && u.bytes > a.limits.UserBytes-n {
+		return tooMany(time.Second, "The user has other large requests and runs of %d bytes that have not ended; the limit is %d.", u.bytes-held, a.limits.UserBytes)
 	}
-	if a.bytes > 0 && a.bytes > a.limits.Bytes-n {
+	if a.bytes > held && a.bytes > a.limits.Bytes-n {
 		return &Refusal{Status: http.StatusServiceUnavailable, Detail: "The server handles as many large requests as it may.", RetryAfter: time.Second}
 	}
 	a.add(u, n)

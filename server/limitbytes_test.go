@@ -62,7 +62,7 @@ func TestLargeRunsOfAUserAndOfAllAreLimited(t *testing.T) {
 	r := ask(t, web, "ann", http.MethodPost, "/runs", run)
 	assert.Equal(t, http.StatusTooManyRequests, r.status, r.body)
 	assert.Equal(t, "1", r.header.Get("Retry-After"))
-	assert.Contains(t, r.body, "The user has large requests and runs of")
+	assert.Contains(t, r.body, "The user has other large requests and runs of")
 	l.start("ann", l.run(1000, 10_000)) // a small one does not count
 
 	chunked, err := http.NewRequestWithContext(t.Context(), http.MethodPost, web.URL+"/runs", io.MultiReader(jsonBody(t, run)))
@@ -86,7 +86,7 @@ func TestALargeBodyCountsUntilItIsAnswered(t *testing.T) {
 	t.Parallel()
 	_, web := testServer(t, func(o *server.Options) { o.Limits.UserBytes, o.Limits.Bytes = 100<<10, 150<<10 })
 	body := `{"metadata": {"a": "` + strings.Repeat("a", 80<<10) + `"}}`
-	slow := dial(t, web, head("POST", "/threads", "ann", fmt.Sprint("Content-Length: ", len(body)), "Connection: close")+body[:100])
+	slow := dial(t, web, head("POST", "/threads", "ann", fmt.Sprint("Content-Length: ", len(body)), "Connection: close")+body[:len(body)-100])
 	created := func(user string) int {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, web.URL+"/threads", strings.NewReader(body))
 		require.NoError(t, err)
@@ -98,12 +98,35 @@ func TestALargeBodyCountsUntilItIsAnswered(t *testing.T) {
 	}
 	require.Eventually(t, func() bool { return created("ann") == http.StatusTooManyRequests }, 10*time.Second, 10*time.Millisecond)
 	assert.Equal(t, http.StatusServiceUnavailable, created("bob"))
-	_, err := io.WriteString(slow, body[100:])
+	_, err := io.WriteString(slow, body[len(body)-100:])
 	require.NoError(t, err)
 	assert.Contains(t, closed(t, slow, 10*time.Second), "200 OK")
 	require.Eventually(t, func() bool { return created("ann") == http.StatusOK }, 10*time.Second, 10*time.Millisecond)
 	for range 5 { // the count of a request may end a moment after its answer
 		require.Eventually(t, func() bool { return created("ann") == http.StatusOK }, 10*time.Second, 10*time.Millisecond)
+	}
+}
+
+// The length that a client announces takes no room, and a request alone may be larger than the limits.
+func TestOnlyBytesThatCameCount(t *testing.T) {
+	t.Parallel()
+	_, web := testServer(t, func(o *server.Options) { o.Limits.UserBytes, o.Limits.Bytes = 100<<10, 150<<10 })
+	for range 2 {
+		dial(t, web, head("POST", "/threads", "ann", "Content-Length: 16000000", "Connection: close"))
+	}
+	body := `{"metadata": {"a": "` + strings.Repeat("a", 300<<10) + `"}}`
+	for name, reader := range map[string]io.Reader{"with a length": strings.NewReader(body), "chunked": io.MultiReader(strings.NewReader(body))} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, web.URL+"/threads", reader)
+		require.NoError(t, err)
+		r.Header.Set("X-Test-User", "ann")
+		require.Eventually(t, func() bool { // the count of the request before it may end a moment after its answer
+			r := r.Clone(t.Context())
+			r.Body = io.NopCloser(strings.NewReader(body))
+			resp, err := web.Client().Do(r)
+			require.NoError(t, err)
+			require.NoError(t, resp.Body.Close())
+			return resp.StatusCode == http.StatusOK
+		}, 10*time.Second, 10*time.Millisecond, name)
 	}
 }
 

@@ -108,7 +108,7 @@ func (s *socket) read(ctx context.Context) error {
 			return err
 		}
 		b := &commandBody{bytes: large(len(data))}
-		if err := s.c.s.accounts.takeBytes(s.c.user.ID, b.bytes, s.c.s.o.Auth != nil); err != nil {
+		if err := s.c.s.accounts.takeBytes(s.c.user.ID, b.bytes, 0, s.c.s.o.Auth != nil); err != nil {
 			return err
 		}
 		queued := false
