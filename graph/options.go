@@ -96,8 +96,8 @@ const (
 	// ConflictReject fails at once with [checkpoint.ErrConflict].
 	ConflictReject = ConflictPolicy(engine.Reject)
 	// ConflictWait waits until the other run or the context ends. The runs of one process that
-	// wait get the thread in the order in which they began to wait. Between processes the order
-	// is undefined.
+	// wait get the thread in the order in which they began to wait, if their graphs have the same
+	// value of a store. Between processes, and between values, the order is undefined.
 	ConflictWait = ConflictPolicy(engine.Wait)
 	// ConflictInterrupt cancels the other run, waits for it to end, and then runs, before the runs
 	// that wait with ConflictWait. The

@@ -41,5 +41,5 @@ func (r *run) openQuestions() string {
 	if r.front.idle() {
 		return "; the thread has no open question"
 	}
-	return "; the thread has no open question, and a run without input asks those of the tasks that are due"
+	return "; the thread has no open question; a run without input runs the due tasks, which may ask"
 }

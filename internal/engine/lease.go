@@ -42,7 +42,7 @@ type holder struct {
 	line     []*holder     // the runs that wait for the thread, in the order in which they get it
 	turn     chan struct{} // closed when the holder has the thread; nil if it did not wait
 	rollback error         // the error of a failed rollback, set before the thread is passed on
-	before   error         // the error rollback of the holder before this one
+	before   error         // the field rollback of the holder before this one
 }
 
 // stops reports whether h stops the run that has the thread.
@@ -65,15 +65,22 @@ func claim(key threadKey, h *holder) bool {
 // await makes h the holder of the thread when it is free and the runs before h in the line have had it.
 // A run that stops others comes before the runs that only wait.
 func (h *holder) await(ctx context.Context, key threadKey) error {
-	if !h.join(key) {
-		select {
-		case <-h.turn:
-		case <-ctx.Done():
-			h.leave(key)
-			return waitError(ctx)
-		}
+	if h.join(key) {
+		return nil
+	}
+	return h.hasTurn(ctx, key)
+}
+
+// hasTurn waits until h has the thread. A failed rollback is the error of each run of the line that wanted it.
+func (h *holder) hasTurn(ctx context.Context, key threadKey) error {
+	select {
+	case <-h.turn:
+	case <-ctx.Done():
+		h.leave(key)
+		return waitError(ctx)
 	}
 	if h.policy == Rollback && h.before != nil {
+		h.rollback = h.before
 		unclaim(key, h)
 		return fmt.Errorf("the run that held the thread: %w", h.before)
 	}
@@ -109,6 +116,7 @@ func (h *holder) leave(key threadKey) {
 		other.line = slices.DeleteFunc(other.line, func(w *holder) bool { return w == h })
 		return
 	}
+	h.rollback = h.before
 	h.pass(key)
 }
 

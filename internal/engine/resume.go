@@ -85,7 +85,7 @@ func (r *run) warnLostJoins(stored map[string][]string) {
 
 // warnMissing logs each node that is due and that the graph does not have.
 func (r *run) warnMissing() {
-	for _, name := range r.front.missing {
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(r.front.unknown()))) {
 		if r.Logger != nil {
 			r.Logger.Warn("graph: a thread is to run a node that is not in the graph; if it was renamed, say so in the graph's Migrations",
 				"graph", r.plan.Name, "thread", r.thread, "node", name)
