@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/internal/engine"
 	"github.com/weft-go/weft/server/runs"
 	"github.com/weft-go/weft/state"
 )
@@ -166,6 +167,9 @@ func isUpdateMistake(err error) bool {
 		if errors.Is(err, mistake) {
 			return true
 		}
+	}
+	if _, inBranch := errors.AsType[*engine.BranchError](err); inBranch {
+		return true
 	}
 	_, inChannel := errors.AsType[*state.ChannelError](err)
 	return inChannel && !errors.Is(err, state.ErrStored)

@@ -12,9 +12,11 @@ import (
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
+	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/internal/protocolgraphs"
 	"github.com/weft-go/weft/internal/unavailable"
 	"github.com/weft-go/weft/server"
+	"github.com/weft-go/weft/state"
 )
 
 // A fullStore refuses checkpoints with its error when it is full.
@@ -98,4 +100,28 @@ func TestAnUpdateMakesTheThreadInterruptedIfNodesAreDue(t *testing.T) {
 			assert.Equal(t, c.want, fieldOf(t, local(t, s, http.MethodGet, thread, ""), "status"))
 		})
 	}
+}
+
+// A branch may refuse the values of a client.
+func TestAnErrorOfABranchInAnUpdateIsTold(t *testing.T) {
+	t.Parallel()
+	amount := state.Last[string]("amount")
+	b := graph.New("pay", amount)
+	b.Node("check", func(context.Context, state.View) (state.Update, error) { return nil, nil })
+	b.Edge(graph.Start, "check")
+	b.Branch("check", func(v state.View) (string, error) {
+		if amount.Get(v) == "bad" {
+			return "", errors.New("the amount is bad")
+		}
+		return graph.End, nil
+	}, graph.End)
+	g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
+	require.NoError(t, err)
+	_, web := testServer(t, func(o *server.Options) { o.Graphs = map[string]*graph.Graph{"pay": g} })
+	thread := "/threads/" + ask(t, web, "ann", http.MethodPost, "/threads", nil).field(t, "thread_id")
+	run := map[string]any{"assistant_id": "pay", "input": map[string]any{"amount": "5"}}
+	require.Equal(t, http.StatusOK, ask(t, web, "ann", http.MethodPost, thread+"/runs/wait", run).status)
+	got := ask(t, web, "ann", http.MethodPost, thread+"/state", map[string]any{"values": map[string]any{"amount": "bad"}, "as_node": "check"})
+	assert.Equal(t, http.StatusBadRequest, got.status, got.body)
+	assert.Contains(t, got.body, "the amount is bad")
 }

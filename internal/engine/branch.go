@@ -131,6 +131,15 @@ func declaredTargets(node, target string, declared []string) string {
 	return fmt.Sprintf("none are; declare it with Destinations(%q, %q)", node, target)
 }
 
+// A BranchError is the error of a branch, which the values of the state may have caused.
+type BranchError struct{ err error }
+
+// Error returns the text of the error of the branch.
+func (e *BranchError) Error() string { return "branch: " + e.err.Error() }
+
+// Unwrap returns the error of the branch.
+func (e *BranchError) Unwrap() error { return e.err }
+
 // branch runs the node's branches. The state v includes the writes of the task.
 func (t *Task) branch(v state.View) error {
 	for i := range t.node.Branches {
@@ -141,7 +150,7 @@ func (t *Task) branch(v state.View) error {
 				err = t.addTarget(name, b.Targets)
 			}
 			if err != nil {
-				return fmt.Errorf("branch: %w", err)
+				return &BranchError{err}
 			}
 			continue
 		}
@@ -154,7 +163,7 @@ func (t *Task) branch(v state.View) error {
 			err = fmt.Errorf("%s: %w: a branch returned it; it may return Goto and Send", writes[0], ErrSignal)
 		}
 		if err != nil {
-			return fmt.Errorf("branch: %w", err)
+			return &BranchError{err}
 		}
 	}
 	return nil
