@@ -15,12 +15,14 @@ func (a Access) forRun(q *runRequest) Access {
 		return a
 	}
 	a.Resume = string(orNull(q.Command.Resume)) != "null"
+	written := []json.RawMessage{q.Command.Update}
 	for _, item := range elements(orNull(q.Command.Goto)) {
 		if t, err := readTarget(item); err == nil && t.Node != graph.End { // nothing runs at the end
 			a.Goto = append(a.Goto, t.Node)
+			written = append(written, t.Input)
 		}
 	}
-	a.Update = channelsOf(q.Command.Update)
+	a.Update = channelsOf(written...)
 	return a
 }
 
@@ -28,9 +30,7 @@ func (a Access) forRun(q *runRequest) Access {
 func (a Access) forUpdates(updates []stateUpdate) Access {
 	values := make([]json.RawMessage, len(updates))
 	for i, u := range updates {
-		if u.AsNode != "" {
-			a.AsNode = append(a.AsNode, u.node())
-		}
+		a.AsNode = append(a.AsNode, u.node())
 		values[i] = u.Values
 	}
 	a.Update = channelsOf(values...)

@@ -94,11 +94,11 @@ type Access struct {
 	// Checkpoint is the checkpoint at which the run begins, if the request names one. It may be an older one, from
 	// which nodes run again. It is set where Goto is, and for the update of a state.
 	Checkpoint string
-	// AsNode has the nodes in whose names a request updates a state: the nodes after them run next. It is set for
-	// update and create of threads.
+	// AsNode has the nodes in whose names a request updates a state: the nodes after them run next. An update that names
+	// no node has "": it is made in the name of the node that ran last. AsNode is set for update and create of threads.
 	AsNode []string
-	// Update has the channels that a request writes otherwise than by the input of a run. It is set where Goto or
-	// AsNode is.
+	// Update has the channels that a request writes otherwise than by the input of a run, also by the input of a node
+	// in Goto. It is set where Goto or AsNode is.
 	Update []string
 }
 

@@ -230,7 +230,7 @@ func (c *call) waitShared(thread string) {
 // idleSnapshot waits a while for the end of the runs of a thread, and returns its newest state, or
 // nil if there is none.
 func (c *call) idleSnapshot(thread string) (*graph.Snapshot, error) {
-	if _, err := c.getFor(ActionCreateRun, runs.Thread, thread); err != nil {
+	if _, err := c.getFor(ActionRead, runs.Thread, thread); err != nil { // the run itself is allowed when it starts
 		if isNotFound(err) {
 			return nil, nil // the run creates the thread, or says that it is hidden
 		}
@@ -309,7 +309,7 @@ func (c *call) respond(thread string, data json.RawMessage) (any, error) {
 			return nil, &commandError{codeInvalid, "Question " + id + ": " + err.Error() + "."}
 		}
 	}
-	r, err := c.getFor(ActionCreateRun, runs.Thread, thread)
+	r, err := c.getFor(ActionRead, runs.Thread, thread)
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func (c *call) startedBefore(q *runRequest) (*activeRun, error) {
 		return nil, nil
 	}
 	if err == nil { // as for the first request
-		_, err = c.find(Access{Resource: ResourceThreads, Action: ActionCreateRun, ID: r.Parent, Graph: r.Graph}, runs.Thread)
+		_, err = c.find(Access{Resource: ResourceThreads, Action: ActionCreateRun, ID: r.Parent, Graph: r.Graph}.forRun(q), runs.Thread)
 	}
 	if err != nil {
 		return nil, err
