@@ -165,3 +165,28 @@ func TestAuthorizeKeepsAnUpdateWithoutANodeFromPassingAQuestion(t *testing.T) {
 	local(t, s, http.MethodPost, run, `{"assistant_id":"pay","input":null}`)
 	assert.False(t, paid.Load(), "the question is open")
 }
+
+// A change of the runs of a cron is asked as a new cron is.
+func TestAuthorizeSeesTheChangedRunsOfACron(t *testing.T) {
+	t.Parallel()
+	s, err := server.New(server.Options{
+		Graphs: map[string]*graph.Graph{"review": reviewGraph(t)}, Runs: memruns.New(),
+		Authorize: func(_ context.Context, a server.Access) (server.Filter, error) {
+			if a.Resource == server.ResourceCrons && len(a.Goto) > 0 {
+				assert.Equal(t, server.ActionUpdate, a.Action)
+				assert.Equal(t, "review", a.Graph)
+				return server.Filter{}, &server.Refusal{Status: http.StatusForbidden, Detail: "Runs follow the order of the graph."}
+			}
+			return server.Filter{}, nil
+		},
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, s.Close(context.Background())) })
+	made := local(t, s, http.MethodPost, "/runs/crons", `{"assistant_id":"review","schedule":"0 0 1 1 *","input":{"draft":"tea"}}`)
+	require.Equal(t, http.StatusOK, made.Code, made.Body)
+	path := "/runs/crons/" + fieldOf(t, made, "cron_id").(string)
+	for body, want := range map[string]int{`{"command":{"goto":"publish"}}`: http.StatusForbidden, `{"input":{"draft":"milk"}}`: http.StatusOK, `{"enabled":false}`: http.StatusOK} {
+		w := local(t, s, http.MethodPatch, path, body)
+		assert.Equal(t, want, w.Code, "%s: %s", body, w.Body)
+	}
+}

@@ -81,18 +81,19 @@ type Access struct {
 	// ID is the id of the object. It is empty for a search, for the store, and for an object that
 	// does not exist yet. For a run it is the id of the run, and for create_run that of the thread.
 	ID string
-	// Graph is the name of the graph of a new assistant, run or cron. Otherwise it is empty.
+	// Graph is the name of the graph of a new assistant, run or cron, or of a cron whose runs change. Otherwise it is empty.
 	Graph string
 	// Namespace is the namespace of an item of the store, or the prefix of a search.
 	Namespace []string
 
 	// Goto has the nodes to which a run is sent, past those before them. It is set for create_run of threads, and for
-	// create of crons.
+	// create and update of crons.
 	Goto []string
 	// Resume says that the run answers questions. It is set where Goto is.
 	Resume bool
 	// Checkpoint is the checkpoint at which the run begins, if the request names one. It may be an older one, from
-	// which nodes run again. It is set where Goto is, and for the update of a state.
+	// which nodes run again. It is set where Goto is, and for the update of a state. It is also set for the newest checkpoint:
+	// useStream of LangGraph sends that one with each input and each answer if its option fetchStateHistory is set.
 	Checkpoint string
 	// AsNode has the nodes in whose names a request updates a state: the nodes after them run next. An update that names
 	// no node has "": it is made in the name of the node that ran last. AsNode is set for update and create of threads.

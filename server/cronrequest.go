@@ -250,7 +250,7 @@ func (c *call) patchCron() error {
 		if err != nil {
 			return err
 		}
-		if err := c.changeCron(&d, &b, data, cmp.Or(d.User, r.Owner)); err != nil {
+		if err := c.changeCron(r, &d, &b, data); err != nil {
 			return err
 		}
 		plan := d.plan
@@ -271,8 +271,8 @@ func (c *call) patchCron() error {
 	return c.sendCron(r)
 }
 
-// changeCron changes the cron of a user as the fields of a request say. Other fields stay.
-func (c *call) changeCron(d *cronData, b *cronBody, data json.RawMessage, user string) error {
+// changeCron changes a cron as the fields of a request say. Other fields stay.
+func (c *call) changeCron(r *runs.Record, d *cronData, b *cronBody, data json.RawMessage) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(data, &fields); err != nil {
 		return err
@@ -294,12 +294,12 @@ func (c *call) changeCron(d *cronData, b *cronBody, data json.RawMessage, user s
 	if b.OnDone != "" {
 		d.OnDone = b.OnDone
 	}
-	return c.changeRuns(d, fields, user)
+	return c.changeRuns(r, d, fields)
 }
 
 // changeRuns changes the request of a cron's runs. The runs have the rights of the user that made the cron, so nobody else
 // changes what they do.
-func (c *call) changeRuns(d *cronData, fields map[string]json.RawMessage, user string) error {
+func (c *call) changeRuns(r *runs.Record, d *cronData, fields map[string]json.RawMessage) error {
 	var before runRequest
 	if err := json.Unmarshal(d.Payload, &before); err != nil {
 		return err
@@ -330,17 +330,28 @@ func (c *call) changeRuns(d *cronData, fields map[string]json.RawMessage, user s
 	if bytes.Equal(encoded(q), encoded(before)) {
 		return nil
 	}
-	if c.s.o.Auth != nil && c.user.ID != user {
+	if c.s.o.Auth != nil && c.user.ID != cmp.Or(d.User, r.Owner) {
 		return refuse(http.StatusForbidden, "Another user has made this cron, and its runs have the rights of this user. You can change when it runs, "+
 			"but not what its runs do: make a cron of your own.")
 	}
 	d.Permissions = c.user.Permissions
-	if err := c.checkCronRequest(&q); err != nil {
+	return c.checkChangedRuns(r, &q)
+}
+
+// checkChangedRuns refuses the changed request of a cron's runs as it would refuse it for a new cron.
+func (c *call) checkChangedRuns(r *runs.Record, q *runRequest) error {
+	if err := c.checkCronRequest(q); err != nil {
 		return err
 	}
 	a, err := c.assistantOf(ActionRead, q.Assistant)
 	if err == nil {
-		err = c.checkCronRun(&q, a, d.Thread)
+		_, err = c.find(Access{Resource: ResourceCrons, Action: ActionUpdate, ID: r.ID, Graph: a.Graph}.forRun(q), runs.Cron)
+	}
+	if err == nil && r.Parent != "" {
+		_, err = c.threadFor(q, r.Parent, a.Graph)
+	}
+	if err == nil {
+		err = c.checkCronRun(q, a, r.Parent)
 	}
 	return err
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// Users run their own threads in the order of the graph. Only those with the permission "approve" answer questions,
-// and nobody goes to a node or writes a state as if a node had run.
+// Users run their own threads in the order of the graph. Only those with the permission "approve" answer questions
+// and name a checkpoint, and nobody goes to a node or writes a state.
 func ExampleAccess() {
 	ask := graph.NewInterrupt[string, bool]("ask")
 	b := graph.New("pay")
@@ -44,9 +44,9 @@ func ExampleAccess() {
 		Authorize: func(_ context.Context, a server.Access) (server.Filter, error) {
 			approves := slices.Contains(a.User.Permissions, "approve")
 			switch {
-			case len(a.Goto) > 0 || len(a.AsNode) > 0 || a.Checkpoint != "":
+			case len(a.Goto) > 0 || len(a.AsNode) > 0:
 				return server.Filter{}, &server.Refusal{Status: http.StatusForbidden, Detail: "Runs follow the order of the graph."}
-			case a.Resume && !approves:
+			case (a.Resume || a.Checkpoint != "") && !approves: // a run at an older checkpoint repeats what was approved
 				return server.Filter{}, &server.Refusal{Status: http.StatusForbidden, Detail: "Somebody else approves this."}
 			case approves && a.Resource == server.ResourceThreads && (a.Action == server.ActionCreateRun || a.Action == server.ActionRead):
 				return server.Filter{}, nil // the threads of all users
