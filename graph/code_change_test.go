@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/state"
 )
@@ -104,4 +105,29 @@ func TestReadOfUndeclaredChannelFailsNode(t *testing.T) {
 	require.ErrorIs(t, err, state.ErrUnknownChannel)
 	require.ErrorContains(t, err, `node "n"`)
 	require.ErrorContains(t, err, `"strange"`)
+}
+
+// TestCheckThreadsFindsARemovedTargetOfSend proves that the check of the guide compares due nodes with those of the graph: the
+// tasks of a snapshot have the removed target of a Send.
+func TestCheckThreadsFindsARemovedTargetOfSend(t *testing.T) {
+	t.Parallel()
+	s := memcheckpoint.New(memcheckpoint.Options{})
+	version := func(work string, m graph.Migrations) *graph.Graph {
+		b := graph.New("g", item)
+		b.Node("a", func(context.Context, state.View) (state.Update, error) { return nil, nil })
+		b.Edge(graph.Start, "a")
+		b.Node(work, asking(work, func(string) {}))
+		b.BranchMany("a", func(state.View) (state.Update, error) { return state.Update{graph.Send(work, item.Put(1))}, nil }, work)
+		return compile(t, b, graph.Options{Checkpoints: s, Migrations: m})
+	}
+	invoke(t, version("sent", graph.Migrations{}).Thread("t"), graph.Begin())
+	check := func(g *graph.Graph) (problems []error) {
+		require.NoError(t, checkThreads(t.Context(), g, s, func(_ string, problem error) { problems = append(problems, problem) }))
+		return problems
+	}
+	problems := check(version("work", graph.Migrations{}))
+	require.Len(t, problems, 1)
+	require.ErrorIs(t, problems[0], graph.ErrUnknownNode)
+	require.ErrorContains(t, problems[0], `"sent"`)
+	assert.Empty(t, check(version("work", graph.Migrations{Nodes: map[string]string{"sent": "work"}})))
 }

@@ -12,8 +12,13 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// checkThreads reads every stored thread with a graph that is to be deployed. It runs no node and changes nothing.
+// checkThreads reads every stored thread with a graph that is to be deployed. It runs no node and changes nothing. It looks
+// for the nodes of the graph itself, and reads the subgraphs that its nodes run, but not those inside subgraphs.
 func checkThreads(ctx context.Context, g *graph.Graph, store checkpoint.ThreadLister, report func(thread string, problem error)) error {
+	known := map[string]bool{}
+	for _, node := range g.Describe().Nodes {
+		known[node.Name] = true
+	}
 	for info, err := range store.ListThreads(ctx, "") {
 		if err != nil {
 			return err
@@ -24,9 +29,7 @@ func checkThreads(ctx context.Context, g *graph.Graph, store checkpoint.ThreadLi
 			report(info.ID, err)
 			continue
 		}
-		known := map[string]bool{}
 		for _, task := range snap.Tasks {
-			known[task.Node] = true
 			if task.Namespace == "" || task.Finished {
 				continue
 			}

@@ -67,6 +67,50 @@ func TestStoredResultForRemovedChannel(t *testing.T) {
 	wantTrail(t, done(t, version(graph.Migrations{Channels: map[string]string{"total": ""}}), ask.Answer(q, "yes")), "yes")
 }
 
+// TestWaitingWriteForRemovedChannel proves that a write of a Send, or of a subgraph for its parent, to a channel which the graph
+// does not have is an error, and is ignored if Migrations say that the channel was removed.
+func TestWaitingWriteForRemovedChannel(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"send", "subgraph"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			s := newStore()
+			version := func(m graph.Migrations, channels ...state.Handle) *graph.Thread {
+				inner := graph.New("inner", trail)
+				inner.Node("raise", func(context.Context, state.View) (state.Update, error) {
+					return state.Update{graph.ToParent(total.Put(1))}, nil
+				})
+				inner.Node("ask", asks("sure?"))
+				chain(inner, "raise", "ask")
+				b := graph.New("test", append(channels, trail)...)
+				b.Node("a", mark("a"))
+				b.Node("ask", asks("sure?"))
+				b.Subgraph("sub", compile(t, inner, graph.Options{}))
+				b.Edge(graph.Start, "a")
+				b.BranchMany("a", func(state.View) (state.Update, error) {
+					if kind == "send" {
+						return state.Update{graph.Send("ask", total.Put(1))}, nil
+					}
+					return state.Update{graph.Goto("sub")}, nil
+				}, "ask", "sub")
+				return compile(t, b, graph.Options{Checkpoints: s, Migrations: m}).Thread("t")
+			}
+			q := pending(t, ask, invoke(t, version(graph.Migrations{}, total), graph.Begin()))[0].ID
+
+			bare := version(graph.Migrations{})
+			_, err := bare.Invoke(t.Context(), ask.Answer(q, "yes"))
+			require.ErrorIs(t, err, state.ErrUnknownChannel)
+			snap, err := bare.Snapshot(t.Context())
+			if kind == "subgraph" {
+				require.NoError(t, err)
+				_, err = bare.Subgraph(snap.Tasks[0].ID).Snapshot(t.Context())
+			}
+			require.ErrorIs(t, err, state.ErrUnknownChannel)
+			wantTrail(t, done(t, version(graph.Migrations{Channels: map[string]string{"total": ""}}), ask.Answer(q, "yes")), "a", "yes")
+		})
+	}
+}
+
 func TestRemovedChannelMustNotBeInTheGraph(t *testing.T) {
 	t.Parallel()
 	b := graph.New("test", trail)

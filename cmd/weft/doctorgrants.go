@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -12,22 +13,67 @@ import (
 )
 
 const (
-	// roleQuery has the parameters schema and role. It returns the role, whether it may use the schema, the number of tables
-	// of programs, and whether the role may write one of them.
-	roleQuery = `SELECT r.rolname::text, bool_and(has_schema_privilege(r.oid, n.oid, 'USAGE')), count(*),
-		bool_or(has_table_privilege(r.oid, c.oid, 'INSERT') OR has_table_privilege(r.oid, c.oid, 'UPDATE') OR has_table_privilege(r.oid, c.oid, 'DELETE'))
-	FROM pg_roles r, pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-	WHERE r.rolname = coalesce(nullif($2::text, ''), current_user) AND n.nspname = $1::text AND c.relkind IN ('r', 'p')
-		AND c.relname ~ '^(cp|run|river|mem)_' AND c.relname !~ '_migration$' AND c.relname <> 'cp_project' GROUP BY 1`
-	// missingQuery has the parameters schema and role. It returns the rights that the role lacks and programs need.
-	missingQuery = `SELECT p.privilege || ' on ' || c.relname
+	// programTables selects relations that migrations have made: of a prefix only if the schema has its table of migrations.
+	programTables = `c.relname ~ '^((cp|river)_|run_(migration|record|log|event|task|open|live)$|mem_(migration|scope|fact|event|job|forgotten|turn|session|message|shelf|source|chunk|value|value_scope|quota)$)'
+		AND EXISTS (SELECT FROM pg_class m WHERE m.relnamespace = c.relnamespace AND m.relname = split_part(c.relname, '_', 1) || '_migration')`
+	// roleQuery has the parameters schema and role. It returns nothing if there is no such role, or else the role, whether it
+	// may use the schema, the number of tables of programs, and whether the role may write one of them.
+	roleQuery = `SELECT r.rolname::text, coalesce(bool_and(has_schema_privilege(r.oid, c.relnamespace, 'USAGE')), false), count(c.oid), coalesce(bool_or(
+		has_table_privilege(r.oid, c.oid, 'INSERT') OR has_table_privilege(r.oid, c.oid, 'UPDATE') OR has_table_privilege(r.oid, c.oid, 'DELETE')), false)
+	FROM pg_roles r LEFT JOIN (pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname = $1::text)
+		ON c.relkind IN ('r', 'p') AND c.relname !~ '_migration$' AND c.relname <> 'cp_project' AND ` + programTables + `
+	WHERE r.rolname = coalesce(nullif($2::text, ''), current_user) GROUP BY 1`
+	// missingQuery has the parameters schema and role. It returns the rights that the role lacks and programs need. An identity
+	// column needs no right on its sequence.
+	missingQuery = `SELECT c.relname::text, c.relkind = 'S', p.privilege
 	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace, unnest(CASE WHEN c.relkind = 'S' THEN ARRAY['USAGE']
-		WHEN c.relname ~ '_migration$' OR c.relname = 'cp_project' THEN ARRAY['SELECT']
+		WHEN c.relname ~ '_migration$' OR c.relname IN ('cp_project', 'mem_quota') THEN ARRAY['SELECT']
+		WHEN c.relname = 'mem_event' THEN ARRAY['SELECT', 'INSERT', 'DELETE']
 		ELSE ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE'] END) AS p(privilege)
-	WHERE n.nspname = $1::text AND c.relkind IN ('r', 'p', 'S') AND c.relname ~ '^(cp|run|river|mem)_' AND NOT CASE WHEN c.relkind = 'S'
-		THEN has_sequence_privilege($2::text, c.oid, p.privilege) ELSE has_table_privilege($2::text, c.oid, p.privilege) END
+	WHERE n.nspname = $1::text AND c.relkind IN ('r', 'p', 'S') AND ` + programTables + `
+		AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'i' AND c.relkind = 'S')
+		AND NOT CASE WHEN c.relkind = 'S' THEN has_sequence_privilege($2::text, c.oid, p.privilege)
+			WHEN p.privilege = 'UPDATE' THEN has_any_column_privilege($2::text, c.oid, p.privilege)
+			ELSE has_table_privilege($2::text, c.oid, p.privilege) END
 	ORDER BY c.relname, p.privilege`
 )
+
+// A right is a right on a table or a sequence.
+type right struct {
+	On       string
+	Sequence bool
+	Name     string
+}
+
+func (r right) String() string { return r.Name + " on " + r.On }
+
+// grantsOf returns the statements that give a role rights, which are in the order of their tables.
+func grantsOf(missing []right, schema, role string) (statements []string) {
+	type lack struct {
+		rights   string
+		sequence bool
+	}
+	rights, sequence, tables := map[string][]string{}, map[string]bool{}, map[lack][]string{}
+	for _, r := range missing {
+		rights[r.On], sequence[r.On] = append(rights[r.On], r.Name), r.Sequence
+	}
+	var order []lack
+	for _, name := range sortedKeys(rights) {
+		l := lack{strings.Join(rights[name], ", "), sequence[name]}
+		if tables[l] == nil {
+			order = append(order, l)
+		}
+		tables[l] = append(tables[l], pgx.Identifier{schema, name}.Sanitize())
+	}
+	for _, l := range order {
+		kind := "TABLE"
+		if l.sequence {
+			kind = "SEQUENCE"
+		}
+		statements = append(statements, fmt.Sprintf("GRANT %s ON %s %s TO %s", l.rights, kind, strings.Join(tables[l], ", "), pgx.Identifier{role}.Sanitize()))
+	}
+	return statements
+}
 
 // grants checks that a role has the rights that programs need: that of -role, or else the role of this connection,
 // unless it reads only.
@@ -43,8 +89,8 @@ func (d *doctor) grants(ctx context.Context, db querier) error {
 		return err
 	}
 	switch {
-	case tables == 0 && d.role != "":
-		return fmt.Errorf("there is no role %s, or the schema has no tables", d.role)
+	case role == "":
+		return fmt.Errorf("there is no role %s", d.role)
 	case tables == 0: // the check of the schema says so
 		return nil
 	case !writes && d.role == "":
@@ -55,21 +101,26 @@ func (d *doctor) grants(ctx context.Context, db querier) error {
 	if err != nil {
 		return err
 	}
-	missing, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	missing, err := pgx.CollectRows(rows, pgx.RowToStructByPos[right])
 	if err != nil {
 		return err
 	}
+	var lacks []string
+	statements := grantsOf(missing, d.schemaName(), role)
 	if !usage {
-		missing = append([]string{"USAGE on the schema"}, missing...)
+		lacks = append(lacks, "USAGE on the schema")
+		use := fmt.Sprintf("GRANT USAGE ON SCHEMA %s TO %s", pgx.Identifier{d.schemaName()}.Sanitize(), pgx.Identifier{role}.Sanitize())
+		statements = append([]string{use}, statements...)
 	}
-	if len(missing) == 0 {
+	for _, r := range missing {
+		lacks = append(lacks, r.String())
+	}
+	if len(lacks) == 0 {
 		d.ok("grants", "the role may read and write the tables of the schema")
 		return nil
 	}
-	schema, to := pgx.Identifier{d.schemaName()}.Sanitize(), pgx.Identifier{role}.Sanitize()
-	d.fault("grants", fmt.Sprintf("as the role that owns the tables: GRANT USAGE ON SCHEMA %[1]s TO %[2]s; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA %[1]s TO %[2]s; "+
-		"GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA %[1]s TO %[2]s", schema, to),
-		"the role %s lacks rights that programs need: %s", role, some(missing))
+	d.fault("grants", "as the role that owns the tables: "+strings.Join(statements, "; "),
+		"the role %s lacks rights that programs need: %s", role, some(lacks))
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/internal/pgtest"
+	"github.com/weft-go/weft/memory/pgmemory"
 )
 
 // The rights of the programs' role are examined by that role itself, and by the owner of the tables with -role.
@@ -39,8 +40,16 @@ func TestDoctorNamesTheRightsThatARoleLacks(t *testing.T) {
 	}
 	assert.Contains(t, line(u.String()), "skip grants the role "+role+" only reads")
 	assert.Contains(t, line(base, "-role", role), "FAULT grants the role "+role+" lacks rights that programs need: DELETE on cp_")
+	pgtest.Do(t, base, "CREATE TABLE "+schema+".run_history (id bigserial)")
+	pgtest.Do(t, base, "CREATE TABLE "+schema+".mem_fact (id bigserial)")
+	for statement := range strings.SplitSeq(remedyOf(t, base, "-schema", schema, "-role", role), "; ") {
+		pgtest.Do(t, base, statement)
+	}
+	assert.Contains(t, line(base, "-role", role), "ok grants", "the remedy gives the rights that lack")
+	for _, relation := range []string{"cp_migration", "run_migration", "river_migration", "run_history", "mem_fact"} {
+		assert.False(t, pgtest.Ask[bool](t, base, "SELECT has_table_privilege($1, $2, 'INSERT')", role, schema+"."+relation), relation)
+	}
 	assert.Contains(t, line(base), "ok grants")
-
 	pgtest.Do(t, base, "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA "+schema+" TO "+role)
 	pgtest.Do(t, base, "GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA "+schema+" TO "+role)
 	assert.Contains(t, line(u.String()), "ok grants")
@@ -53,4 +62,62 @@ func TestDoctorNamesTheRightsThatARoleLacks(t *testing.T) {
 		pgtest.Do(t, base, "GRANT "+right+" TO "+role)
 	}
 	assert.Contains(t, line(base, "-role", "nobody_at_all"), "FAULT grants the rights of the role cannot be examined: there is no role nobody_at_all")
+}
+
+// remedyOf returns the statements that doctor recommends for the rights of a role.
+func remedyOf(t *testing.T, db string, more ...string) string {
+	t.Helper()
+	_, out, errs := newTerminal(t, nil).call(append([]string{"doctor", "-db", db}, more...)...)
+	for text := range strings.Lines(out) {
+		if _, remedy, ok := strings.Cut(text, "as the role that owns the tables: "); ok {
+			return strings.TrimSpace(remedy)
+		}
+	}
+	require.Fail(t, "no remedy", out+errs)
+	return ""
+}
+
+func TestTheRightsOfASupabaseProjectAreEnough(t *testing.T) {
+	t.Parallel()
+	p := supabase(t, "weft_grants")
+	_, out, errs := newTerminal(t, nil).call("doctor", "-db", p.flags[1], "-schema", p.flags[3], "-role", "authenticated")
+	assert.Contains(t, out, "the role may read and write the tables of the schema", errs)
+	assert.NotContains(t, out, "lacks rights")
+}
+
+func TestDoctorExaminesTheRightsOfARoleInASchemaWithoutTables(t *testing.T) {
+	t.Parallel()
+	base, schema := pgtest.DirectURL(t), pgtest.Schema(t)
+	role := pgtest.Ask[string](t, base, "SELECT current_user::text")
+	_, out, errs := newTerminal(t, nil).call("doctor", "-db", base, "-schema", schema, "-role", role)
+	assert.NotContains(t, out, " grants ", errs)
+	assert.Contains(t, out, "weft threads migrate")
+	_, out, errs = newTerminal(t, nil).call("doctor", "-db", base, "-schema", schema, "-role", "nobody_at_all")
+	assert.Contains(t, out, "there is no role nobody_at_all", errs)
+}
+
+// The tables of every migration are examined: a new table needs its name in programTables.
+func TestDoctorKnowsTheTablesThatMigrationsMake(t *testing.T) {
+	t.Parallel()
+	base, schema := pgtest.DirectURL(t), pgtest.Schema(t)
+	_, _, errs := newTerminal(t, nil).call("threads", "migrate", "-db", base, "-schema", schema, "-runs", "-queue")
+	require.Empty(t, errs)
+	m, err := pgmemory.Open(t.Context(), base, pgmemory.Options{Schema: schema})
+	require.NoError(t, err)
+	m.Close()
+	assert.Empty(t, pgtest.Ask[[]string](t, base, `SELECT coalesce(array_agg(c.relname::text), '{}') FROM pg_class c
+		WHERE c.relnamespace = $1::regnamespace AND c.relkind IN ('r', 'p') AND NOT (`+programTables+`)`, schema))
+}
+
+func TestMigrationsAreToldWhenTheQueueFails(t *testing.T) {
+	t.Parallel()
+	base, schema := pgtest.DirectURL(t), pgtest.Schema(t)
+	pgtest.Do(t, base, "CREATE TABLE "+schema+".river_job (id int)")
+	pgtest.Do(t, base, "CREATE TABLE "+schema+".mem_fact (id int)")
+	code, out, errs := newTerminal(t, nil).call("threads", "migrate", "-db", base, "-schema", schema)
+	assert.NotZero(t, code)
+	assert.Contains(t, out, "applied 001_checkpoint")
+	assert.NotContains(t, out, "river_*")
+	assert.Contains(t, errs, "Not migrated: the memory")
+	assert.Contains(t, errs, "river")
 }

@@ -57,14 +57,14 @@ func runMigrate(ctx context.Context, args []string, std *streams) error {
 		run = m.postgres
 	}
 	applied, err := run(ctx)
-	if err != nil {
-		return err
-	}
 	for _, text := range m.left {
 		defer say(c.err, "%s", text)
 	}
+	if err != nil && len(applied) == 0 {
+		return err
+	}
 	if c.json {
-		return printJSON(c.out, map[string][]string{"applied": applied})
+		return errors.Join(err, printJSON(c.out, map[string][]string{"applied": applied}))
 	}
 	for _, name := range applied {
 		say(c.out, "applied %s", name)
@@ -72,7 +72,7 @@ func runMigrate(ctx context.Context, args []string, std *streams) error {
 	if len(applied) == 0 {
 		say(c.out, "The store is up to date.")
 	}
-	return nil
+	return err
 }
 
 // createFlag adds the flag of commands that may make a new file.
@@ -268,7 +268,10 @@ func (m *migrator) migrateQueue(ctx context.Context, pool *pgxpool.Pool) (applie
 	if done, err := riverqueue.Migrated(ctx, pool, o); done || err != nil {
 		return nil, err
 	}
-	return []string{"the tables of the queue (river_*)"}, riverqueue.Migrate(ctx, pool, o)
+	if err := riverqueue.Migrate(ctx, pool, o); err != nil {
+		return nil, err
+	}
+	return []string{"the tables of the queue (river_*)"}, nil
 }
 
 // migrations returns the names of the migrations of a PostgreSQL schema.
