@@ -92,8 +92,8 @@ type Access struct {
 	// Resume says that the run answers questions. It is set where Goto is.
 	Resume bool
 	// Checkpoint is the checkpoint at which the run begins, if the request names one. It may be an older one, from
-	// which nodes run again. It is set where Goto is, and for the update of a state. It is also set for the newest checkpoint:
-	// useStream of LangGraph sends that one with each input and each answer if its option fetchStateHistory is set.
+	// which nodes run again. It is set where Goto is, and for the update of a state. It is also set for the newest
+	// checkpoint, which a client may name with an input or an answer.
 	Checkpoint string
 	// AsNode has the nodes in whose names a request updates a state: the nodes after them run next. An update that names
 	// no node has "": it is made in the name of the node that ran last. AsNode is set for update and create of threads.
