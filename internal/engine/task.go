@@ -19,7 +19,7 @@ var (
 	ErrUnknownNode = errors.New("the graph has no such node")
 	ErrRoute       = errors.New("not among the targets that were declared")
 	ErrSignal      = errors.New("this write has no meaning here")
-	ErrNoStore     = errors.New("this needs a thread and a checkpoint store: compile the graph with Options.Checkpoints (an agent with agent.Options.Graph.Checkpoints)")
+	ErrNoStore     = errors.New("this needs a thread and a checkpoint store: compile the graph with Options.Checkpoints (an agent with agent.Options.Graph.Checkpoints), and run it by Graph.Thread")
 	ErrTimeout     = errors.New("timed out")
 	errExited      = errors.New("the node called runtime.Goexit")
 )

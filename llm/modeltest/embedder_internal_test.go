@@ -28,6 +28,11 @@ func (b broken) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 	return b.embed(b.Embedder, ctx, texts)
 }
 
+// A nameless embedder has no name of its model.
+type nameless struct{ llmtest.Embedder }
+
+func (nameless) Model() string { return "" }
+
 func TestSuiteFindsBrokenEmbedders(t *testing.T) {
 	t.Parallel()
 	changing := func(change func(vectors [][]float32) [][]float32) Embedder {
@@ -43,7 +48,7 @@ func TestSuiteFindsBrokenEmbedders(t *testing.T) {
 		e     Embedder
 	}{
 		"nil":       {"model", nil},
-		"no name":   {"model", broken{Embedder: llmtest.Embedder{Size: -1}}},
+		"no name":   {"model", nameless{}},
 		"nothing":   {"vectors", changing(func([][]float32) [][]float32 { return nil })},
 		"panics":    {"vectors", broken{embed: func(llmtest.Embedder, context.Context, []string) ([][]float32, error) { panic("not written yet") }}},
 		"shorter":   {"vectors", changing(func(list [][]float32) [][]float32 { return [][]float32{list[0][1:], list[1], list[2]} })},
