@@ -326,7 +326,8 @@ func (s *Server) resumeRuns() error {
 	slices.SortStableFunc(found, func(a, b runs.Record) int {
 		return boolOrder(a.Status == runRunning, b.Status == runRunning)
 	})
-	begun, waiting := 0, 0
+	var list []*activeRun
+	threads := map[string][]*activeRun{}
 	for _, r := range found {
 		g := s.graphs[r.Graph]
 		if g == nil && s.stored != nil {
@@ -336,12 +337,20 @@ func (s *Server) resumeRuns() error {
 		if err != nil {
 			return err
 		}
+		list = append(list, a)
+		threads[a.thread] = append(threads[a.thread], a)
+	}
+	for _, a := range list {
+		a.stopEarlier(threads[a.thread]) // before one of them begins, and perhaps ends
+	}
+	begun, waiting := 0, 0
+	for _, a := range list {
 		if a.data.Attempt > 0 {
 			begun++
 		} else {
 			waiting++
 		}
-		// A run that was to interrupt those before it does so now.
+		// A run that was to interrupt those before it stores it now.
 		if err := s.queue(s.ctx, a, a.data.Request.Multitask, true); err != nil && !errors.Is(err, runs.ErrNotFound) {
 			return err
 		}
@@ -354,6 +363,19 @@ func (s *Server) resumeRuns() error {
 		defer s.mu.Unlock()
 		return s.lanes[t.ID] != nil
 	})
+}
+
+// stopEarlier stops the runs of the thread that were there before this one, if its strategy says so.
+func (a *activeRun) stopEarlier(list []*activeRun) {
+	how := strategyCancels(a.data.Request.Multitask)
+	if how == notCanceled {
+		return
+	}
+	for _, b := range list {
+		if b != a && !b.record.Created.After(a.record.Created) {
+			b.stop(how)
+		}
+	}
 }
 
 // restThreads corrects the status of threads that another server left busy without a run. It leaves out
