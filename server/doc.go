@@ -34,7 +34,7 @@
 //   - lane.go, activerun.go, prepare.go, answers.go, execute.go, finish.go, undo.go: the queue of a thread,
 //     and one run.
 //   - queue.go, replica.go, sweep.go: the queue that servers share, and what they have to tell each other.
-//   - auth.go, asked.go, limit.go, server.go, call.go, list.go, response.go, routes.go, http.go: requests.
+//   - auth.go, asked.go, limit.go, server.go, call.go, body.go, list.go, response.go, routes.go, http.go: requests.
 //   - metrics.go, ready.go: what operators read.
 //   - assistant.go, version.go, subgraph.go, thread.go, threadsearch.go, deletion.go, expiry.go, item.go,
 //     fact.go, cron.go, cronrequest.go, putcron.go, webhook.go: the objects.

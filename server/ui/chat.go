@@ -73,8 +73,8 @@ type Chat struct {
 	// refused is true if the server has answered 401 to the last headers.
 	Script string
 	// Login is the address at which a person signs in. The page goes there if the server answers
-	// 401, with its own address in the parameter "return". Empty means that the page says that the person
-	// is signed out, if Script sets headers, and else asks for a token, which it sends as a bearer token.
+	// 401, with its own address in the parameter "return". If Login is empty and Script sets headers, the page
+	// says that the person is signed out. If Script sets none, the page asks for a token and sends it as a bearer token.
 	Login string
 	// Frames are the origins of other sites whose pages may show this page in a frame, such as
 	// "https://www.example.com". Empty means none: a page that shows the chat in a frame can lead a person
