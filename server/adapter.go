@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 
@@ -34,6 +33,16 @@ func (s *served) conversation() string {
 // has reports whether the graph has a channel.
 func (s *served) has(channel string) bool {
 	return slices.ContainsFunc(s.draw.Channels, func(d state.Description) bool { return d.Name == channel })
+}
+
+// withMessages adds new messages of the conversation to the input of a run.
+func (s *served) withMessages(input map[string]any, messages []any) error {
+	name := s.conversation()
+	if !s.takes(name) {
+		return invalid("The graph %s takes no messages of clients: Options.Input does not name its channel %q.", s.name, name)
+	}
+	input[name] = messages
+	return nil
 }
 
 // withTools adds the tools of a client to the input of a run.
@@ -96,18 +105,4 @@ func (c *call) threadID(name string) string {
 		return name
 	}
 	return nameID(nameID(oidNamespace, "thread of "+c.user.ID), name)
-}
-
-// answerOf returns the answer to a question that a person wrote as text: its JSON value if it is an
-// object, an array, true or false, and else the text.
-func answerOf(text string) json.RawMessage {
-	data := json.RawMessage(text)
-	var v any
-	if json.Unmarshal(data, &v) == nil {
-		switch v.(type) {
-		case map[string]any, []any, bool:
-			return data
-		}
-	}
-	return encoded(text)
 }

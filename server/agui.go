@@ -163,19 +163,20 @@ func (c *call) presentValues(thread string) (map[string]json.RawMessage, error) 
 // plain channels that are different, and the tools.
 func (in *aguiInput) input(g *served, present map[string]json.RawMessage) (map[string]any, error) {
 	input := map[string]any{}
-	conversation := g.conversation()
 	for name, value := range in.State {
 		if !g.channels.plain[name] || g.channels.closed[name] || name == ClientTools.Name() || sameJSON(value, present[name]) {
 			continue
 		}
 		input[name] = value
 	}
-	messages, err := in.unknown(present[conversation])
+	messages, err := in.unknown(present[g.conversation()])
 	if err != nil {
 		return nil, err
 	}
 	if len(messages) > 0 {
-		input[conversation] = messages
+		if err := g.withMessages(input, messages); err != nil {
+			return nil, err
+		}
 	}
 	var specs []llm.ToolSpec
 	for _, t := range in.Tools {

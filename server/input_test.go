@@ -180,3 +180,17 @@ func TestAClientCannotWriteTheUsageOfAnAgent(t *testing.T) {
 		assert.NotContains(t, got.Body.String(), "two")
 	}
 }
+
+// A message that a graph cannot take is refused, also beside values that it takes.
+func TestMessagesThatTheInputDoesNotNameAreRefused(t *testing.T) {
+	t.Parallel()
+	s, err := shopServer(t, map[string][]string{"shop": {"role"}})
+	require.NoError(t, err)
+	for path, body := range map[string]string{
+		"/ag-ui/shop":          `{"threadId":"t","runId":"r","messages":[{"id":"m","role":"user","content":"hi"}],"tools":[],"context":[],"state":{"role":"buyer"}}`,
+		"/v1/chat/completions": `{"model":"shop","messages":[{"role":"user","content":"hi"}]}`,
+	} {
+		got := local(t, s, http.MethodPost, path, body).Body.String()
+		assert.Contains(t, got, `Options.Input does not name its channel \"messages\"`, path)
+	}
+}

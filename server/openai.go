@@ -210,8 +210,8 @@ func (c *call) chatRun(q *chatRequest, g *served, thread string) (*runRequest, e
 	if _, err := readMessages(encoded(flat)); err != nil {
 		return nil, invalid("The messages cannot be read: %v.", err)
 	}
-	input := map[string]any{g.conversation(): flat}
-	if err := g.withTools(input, specs); err != nil {
+	input := map[string]any{}
+	if err := errors.Join(g.withMessages(input, flat), g.withTools(input, specs)); err != nil {
 		return nil, err
 	}
 	rq.Input = encoded(input)
@@ -221,7 +221,7 @@ func (c *call) chatRun(q *chatRequest, g *served, thread string) (*runRequest, e
 // answer returns the answer to the open questions: the last message. An answer that does not fit is refused.
 func (q *chatRequest) answer(open []graph.Pause) (json.RawMessage, error) {
 	text := partText(q.Messages[len(q.Messages)-1].Content)
-	answer := answerOf(text)
+	answer := encoded(question.Answer(text))
 	if d := q.decision(text, open); d != nil {
 		answer = encoded(d)
 	}

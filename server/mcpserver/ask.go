@@ -102,20 +102,7 @@ func (q asked) given(content map[string]any) any {
 			return d
 		}
 	}
-	return answerOf(text)
-}
-
-// answerOf returns an answer that a person wrote as text: its JSON value if it is an object, an array,
-// true or false, and else the text.
-func answerOf(text string) any {
-	var v any
-	if json.Unmarshal([]byte(text), &v) == nil {
-		switch v.(type) {
-		case map[string]any, []any, bool:
-			return v
-		}
-	}
-	return text
+	return question.Answer(text)
 }
 
 // numbersIn returns answers with numbers instead of the texts that are numbers, or nil if there is no such text.

@@ -120,3 +120,16 @@ func Decide(q *tools.Question, word, reason string) (tools.Decision, bool) {
 	}
 	return tools.Decision{}, false
 }
+
+// Answer returns the answer that a person wrote as text: its JSON if it is an object, an array, true or false, and
+// else the text.
+func Answer(text string) any {
+	var v any
+	if json.Unmarshal([]byte(text), &v) == nil {
+		switch v.(type) {
+		case map[string]any, []any, bool:
+			return json.RawMessage(text) // exact numbers
+		}
+	}
+	return text
+}

@@ -75,3 +75,14 @@ func TestDecideKnowsTwoWords(t *testing.T) {
 		}
 	}
 }
+
+func TestAnswerOfATextIsItsValueOrTheText(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"true": `true`, `{"a":12345678901234567890}`: `{"a":12345678901234567890}`, "[1]": `[1]`, "yes": `"yes"`, "7": `"7"`, "null": `"null"`, `"3"`: `"\"3\""`, "": `""`,
+	} {
+		data, err := json.Marshal(question.Answer(text))
+		require.NoError(t, err)
+		assert.Equal(t, want, string(data), text)
+	}
+}
