@@ -100,6 +100,7 @@ func TestWaitingWriteForRemovedChannel(t *testing.T) {
 			bare := version(graph.Migrations{})
 			_, err := bare.Invoke(t.Context(), ask.Answer(q, "yes"))
 			require.ErrorIs(t, err, state.ErrUnknownChannel)
+			require.ErrorContains(t, err, "say so in the graph's Migrations")
 			snap, err := bare.Snapshot(t.Context())
 			if kind == "subgraph" {
 				require.NoError(t, err)

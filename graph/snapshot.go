@@ -105,8 +105,9 @@ type Pause struct {
 	Prompt json.RawMessage `json:"prompt,omitempty"`
 	// Asked is the time at which the question was asked first, or at which the run stopped at a static
 	// pause, by the clock of the process that ran the node. A node that runs again and asks again does
-	// not change it. A question that an older version of Weft stored has no such time:
-	// [Thread.Snapshot] gives the time of the newest checkpoint of the thread and its subgraphs, and a run gives zero.
+	// not change it, unless an edit of its subgraph withdrew the question. A question that an older version of Weft
+	// stored has no such time: [Thread.Snapshot] gives the time of the newest checkpoint of the thread and its
+	// subgraphs, a run gives zero, and a node that asks it again gives it the present time.
 	Asked time.Time `json:"asked,omitzero"`
 }
 

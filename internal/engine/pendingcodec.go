@@ -343,9 +343,6 @@ func (d *pendingDecoder) decode(id string, t *savedTask, w *checkpoint.Write) (e
 // decodeWrite decodes a write to a channel of the graph.
 func (d *pendingDecoder) decodeWrite(t *savedTask, w *checkpoint.Write) error {
 	write, err := d.plan.Schema.DecodeWrite(w.Channel, statecore.Kind(w.Kind&^mark.EndOfResult), w.Data)
-	if errors.Is(err, statecore.ErrUnknownChannel) {
-		err = fmt.Errorf("%w; if it was renamed or removed, say so in the graph's Migrations", err)
-	}
 	t.writes = append(t.writes, state.Write{Write: write})
 	return err
 }

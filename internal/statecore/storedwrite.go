@@ -56,9 +56,9 @@ func (s *Schema) readWrite(channel string, read func(Codec) (Action, error)) (Wr
 	i, err := s.lookup(channel)
 	if err != nil {
 		if s.Dropped(channel) {
-			err = nil
+			return Write{}, nil
 		}
-		return Write{}, err
+		return Write{}, fmt.Errorf("%w; if it was renamed or removed, say so in the graph's Migrations", err)
 	}
 	a, err := func() (a Action, err error) {
 		defer recoverStored(&err)
