@@ -21,6 +21,7 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
 	"github.com/weft-go/weft/checkpoint/supacheckpoint"
+	"github.com/weft-go/weft/internal/supatest"
 )
 
 // catalogue has queries that find mistakes in the rights of a schema. Each must return no row.
@@ -36,13 +37,13 @@ var catalogue = map[string]string{
 		AND NOT EXISTS (SELECT FROM pg_policy WHERE polrelid = c.oid AND polcmd::text IN ('*', v.cmd)
 			AND (cmd NOT IN ('a', 'w') OR polwithcheck IS NOT NULL)
 			AND (polroles = ARRAY['authenticated'::regrole::oid] OR v.cmd = 'r' AND relname IN ('cp_migration', 'cp_project')))`,
-	"policies that ask for the user in every row": `SELECT tablename || ' ' || policyname FROM pg_policies
-		WHERE schemaname = $1 AND concat(qual, with_check) ~ 'auth\.' AND concat(qual, with_check) !~ '\( SELECT auth\.uid\(\)'`,
-	"policies of a user that are not about the user": `SELECT tablename || ' ' || policyname FROM pg_policies
-		WHERE schemaname = $1 AND roles = '{authenticated}' AND
+	"policies that ask for the user in every row": supatest.Policies + `SELECT tablename || ' ' || policyname FROM policies
+		WHERE concat(qual, with_check) ~ 'auth\.' AND concat(qual, with_check) !~ '\( SELECT auth\.uid\(\)'`,
+	"policies of a user that are not about the user": supatest.Policies + `SELECT tablename || ' ' || policyname FROM policies
+		WHERE roles = '{authenticated}' AND
 		(qual IS NOT NULL AND qual !~ 'auth\.uid' OR with_check IS NOT NULL AND with_check !~ 'auth\.uid')`,
-	"policies for everybody": `SELECT tablename || ' ' || policyname FROM pg_policies
-		WHERE schemaname = $1 AND roles && '{public,anon}' AND (cmd <> 'SELECT' OR tablename NOT IN ('cp_migration', 'cp_project'))`,
+	"policies for everybody": supatest.Policies + `SELECT tablename || ' ' || policyname FROM policies
+		WHERE roles && '{-,anon}' AND (NOT reads OR tablename NOT IN ('cp_migration', 'cp_project'))`,
 	"tables that anon may touch": `SELECT relname FROM pg_class WHERE relnamespace = $1::regnamespace AND relkind IN ('r', 'p', 'v')
 		AND has_table_privilege('anon', oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')`,
 	"sequences that anon may touch": `SELECT relname FROM pg_class WHERE relnamespace = $1::regnamespace

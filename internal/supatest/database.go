@@ -18,6 +18,16 @@ import (
 //go:embed shim.sql
 var shim string
 
+// Policies is the start of a query for the policies of the schema $1. The view pg_policies must not
+// be used: it reads the expressions of all schemas before it selects one, and so locks tables that
+// other tests drop at that moment.
+const Policies = `WITH policy AS MATERIALIZED (
+	SELECT c.relname, p.* FROM pg_policy p JOIN pg_class c ON c.oid = p.polrelid WHERE c.relnamespace = $1::regnamespace
+), policies AS (
+	SELECT relname AS tablename, polname AS policyname, polroles::regrole[]::text[] AS roles, polcmd = 'r' AS reads,
+		pg_get_expr(polqual, polrelid) AS qual, pg_get_expr(polwithcheck, polrelid) AS with_check FROM policy
+) `
+
 // Database returns the URL of a database that the tests of a package share. The user of the
 // URL is a superuser. If prepare is not nil, it is called with the new database.
 func Database(tb testing.TB, prepare func(ctx context.Context, conn *pgx.Conn) error) string {
