@@ -120,7 +120,7 @@ func newNodeError(f engine.TaskFailure) error {
 	return &NodeError{Path: f.Path, Node: f.Node, Task: f.Task, Attempt: attempt, Err: err}
 }
 
-// A PanicError is a panic of a node or branch.
+// A PanicError is a panic of a node, a branch or an executor.
 // See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#graphpanicerror.
 type PanicError struct {
 	// Value is the argument of panic.

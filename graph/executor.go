@@ -12,11 +12,11 @@ import (
 // [Graph.RunTasks] runs them. The results travel through the checkpoint store, which all
 // processes share. Package executortest has a suite for implementations.
 //
-// The functions may be called concurrently, and must not panic.
+// The functions may be called concurrently.
 type ExecutorFuncs struct {
 	// Takes reports whether the executor runs the tasks of a node, in a superstep with this
 	// number of due tasks. The run itself executes the tasks of the other nodes, at the same
-	// time. Takes is called once a superstep for each node. Nil means that it takes every node.
+	// time. Takes is called once a superstep for each node, and must not panic. Nil means that it takes every node.
 	Takes func(node string, due int) bool
 	// Execute has the tasks run, and returns when RunTasks has returned nil for each of them. The
 	// argument has one set for each node. Execute may split a set, and may pass a task on
@@ -25,7 +25,7 @@ type ExecutorFuncs struct {
 	// The context ends when the run is cancelled. Execute then cancels the contexts of the calls of
 	// RunTasks, waits for them, and returns an error. If Execute returns an error, the run fails
 	// with it; the next run does not repeat tasks that have a result. If Execute returns nil, a
-	// task without an outcome in the store fails.
+	// task without an outcome in the store fails. A panic of Execute becomes a [PanicError].
 	Execute func(ctx context.Context, sets []TaskSet) error
 }
 
@@ -39,7 +39,8 @@ func NewExecutor(f ExecutorFuncs) *Executor {
 	if takes == nil {
 		takes = func(string, int) bool { return true }
 	}
-	return &Executor{engine.NewExecutor(takes, func(ctx context.Context, sets []engine.TaskSet) error {
+	return &Executor{engine.NewExecutor(takes, func(ctx context.Context, sets []engine.TaskSet) (err error) {
+		defer recoverPanic(&err)
 		out := make([]TaskSet, len(sets))
 		for i, s := range sets {
 			out[i] = TaskSet(s)

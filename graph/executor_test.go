@@ -64,6 +64,22 @@ func TestExecutorErrorFailsTheRun(t *testing.T) {
 	assert.Equal(t, []string{"in", "far", "near"}, trail.Get(done(t, g.Thread("t"))))
 }
 
+func TestPanicOfAnExecutorFailsTheRun(t *testing.T) {
+	t.Parallel()
+	b := graph.New("broken", trail)
+	b.Node("one", mark("one"))
+	chain(b, "one")
+	g := compile(t, b, graph.Options{
+		Checkpoints: memcheckpoint.New(memcheckpoint.Options{}),
+		Executor:    elsewhere(func(context.Context, []graph.TaskSet) error { panic(errBroken) }),
+	})
+	_, err := g.Thread("t").Invoke(t.Context(), trail.Put("in"))
+	p, ok := errors.AsType[*graph.PanicError](err)
+	require.True(t, ok, "%v", err)
+	assert.Contains(t, p.Location, "executor_test.go")
+	assert.ErrorIs(t, err, errBroken)
+}
+
 // TestExecutorNeedsSync proves that runs with another durability fail, and that an executor has no
 // effect on runs without a thread.
 func TestExecutorNeedsSync(t *testing.T) {
