@@ -90,19 +90,21 @@ func (c *call) update(r *runs.Record, at checkpointID, updates []stateUpdate) (*
 	return read.place.checkpoint(r.ID, id), err
 }
 
-// edited changes the record of a thread whose state was updated. A thread with nodes that are due is interrupted. One
-// whose run has failed stays so, since nothing has run yet: operators find it by its status.
+// edited changes the record of a thread whose state was updated. A thread without due nodes is idle. One with due nodes
+// is interrupted, or keeps the status of a failed run, since nothing has run yet: operators find it by its status.
 func (s *Server) edited(ctx context.Context, g *served, r *runs.Record) error {
 	r.Updated = now()
-	if r.Status == threadBusy || r.Status == threadError {
+	if r.Status == threadBusy {
 		return nil
 	}
 	snap, err := g.graph.Thread(r.ID).Snapshot(ctx)
 	if err != nil {
 		return err
 	}
-	r.Status = threadIdle
-	if !snap.Done() {
+	switch {
+	case snap.Done():
+		r.Status = threadIdle
+	case r.Status != threadError:
 		r.Status = threadInterrupted
 	}
 	return s.setThreadData(r, func(*threadData) {})

@@ -78,6 +78,17 @@ func TestAnUpdateLeavesAFailedThreadFailed(t *testing.T) {
 	assert.Equal(t, "idle", ask(t, web, "ann", http.MethodGet, thread, nil).field(t, "status"))
 }
 
+func TestAnUpdateThatLeavesNothingToDoEndsAFailedThread(t *testing.T) {
+	t.Parallel()
+	_, web := testServer(t, nil)
+	thread := "/threads/" + ask(t, web, "ann", http.MethodPost, "/threads", nil).field(t, "thread_id")
+	ask(t, web, "ann", http.MethodPost, thread+"/runs/wait", map[string]any{"assistant_id": "fail", "input": map[string]any{"text": "boom"}})
+	require.Equal(t, "error", ask(t, web, "ann", http.MethodGet, thread, nil).field(t, "status"))
+	got := ask(t, web, "ann", http.MethodPost, thread+"/state", map[string]any{"values": map[string]any{"text": "good"}, "as_node": "check"})
+	require.Equal(t, http.StatusOK, got.status, got.body)
+	assert.Equal(t, "idle", ask(t, web, "ann", http.MethodGet, thread, nil).field(t, "status"))
+}
+
 // The expectations are those of LangGraph Server.
 func TestAnUpdateMakesTheThreadInterruptedIfNodesAreDue(t *testing.T) {
 	t.Parallel()
