@@ -406,7 +406,7 @@ test("the keyboard alone sends, answers and copies", limit, () => tab({}, async 
   };
   await page.keyboard.type("Delete the order");
   await page.keyboard.press("Enter");
-  await page.getByRole("button", { name: "Approve" }).waitFor();
+  await page.getByRole("button", { name: "Approve", disabled: false }).waitFor();
   await reach("Approve");
   await page.keyboard.press("Enter");
   await page.keyboard.press("Enter");

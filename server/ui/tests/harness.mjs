@@ -87,7 +87,9 @@ export class Chat {
   static async open(at, { width = 1440, height = 900, dark = false, hash = "", context, ...more } = {}) {
     context ??= await at.browser.newContext({ viewport: { width, height }, colorScheme: dark ? "dark" : "light", locale: "en-GB", ...more });
     const chat = new Chat(await context.newPage(), at.origin);
+    const known = chat.page.waitForResponse((r) => r.url().endsWith("/threads/search") && r.ok()); // the page may sign in first, and load again
     await chat.page.goto(`${at.origin}/chat/${hash}`);
+    await known;
     await chat.field.waitFor();
     return chat;
   }
