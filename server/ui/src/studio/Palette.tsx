@@ -1,6 +1,6 @@
 import { Boxes, CornerDownLeft, Hash, MessagesSquare } from "lucide-react";
 import { useEffect, useId, useMemo, useRef, useState } from "react";
-import { client } from "../client";
+import { client, messageOf } from "../client";
 import { href, navigate } from "../route";
 import { ThreadState, titleOf } from "./bits";
 import { useData, useInfo } from "./data";
@@ -17,10 +17,11 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const ref = useRef<HTMLDialogElement>(null);
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
+  const [entered, setEntered] = useState(false); // Enter was pressed before the threads were there
   const listId = useId();
   const info = useInfo();
-  const threads = useData("palette threads", (signal) =>
-    client.threads.search({ limit: 500, sortBy: "updated_at", sortOrder: "desc", select: ["thread_id", "status", "metadata", "updated_at"], signal })).data;
+  const { data: threads, loading, error } = useData("palette threads", (signal) =>
+    client.threads.search({ limit: 500, sortBy: "updated_at", sortOrder: "desc", select: ["thread_id", "status", "metadata", "updated_at"], signal }));
   useEffect(() => {
     const d = ref.current;
     d?.showModal();
@@ -33,6 +34,12 @@ export function Palette({ onClose }: { onClose: () => void }) {
     onClose();
     e.go();
   };
+  useEffect(() => {
+    if (entered && !loading) {
+      setEntered(false);
+      go(entries[0]);
+    }
+  }, [entered, loading, entries]);
   useEffect(() => {
     document.getElementById(`${listId}-${chosen}`)?.scrollIntoView({ block: "nearest" });
   }, [chosen, listId]);
@@ -53,12 +60,12 @@ export function Palette({ onClose }: { onClose: () => void }) {
         aria-label="Search threads, views and graphs"
         value={text}
         placeholder="Search threads, views, ids …"
-        onChange={(e) => { setText(e.target.value); setAt(0); }}
+        onChange={(e) => { setText(e.target.value); setAt(0); setEntered(false); }}
         onKeyDown={(e) => {
           if (e.nativeEvent.isComposing) return;
           if (e.key === "ArrowDown") setAt(Math.min(chosen + 1, entries.length - 1));
           else if (e.key === "ArrowUp") setAt(Math.max(chosen - 1, 0));
-          else if (e.key === "Enter") go(entries[chosen]);
+          else if (e.key === "Enter") entries.length === 0 && loading ? setEntered(true) : go(entries[chosen]);
           else return;
           e.preventDefault();
         }}
@@ -83,7 +90,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
           </li>
         ))}
       </ul>
-      {entries.length === 0 && <p className="px-4 pb-4 text-sm text-muted">Nothing is called “{text}”. A whole thread id finds a thread, too.</p>}
+      {entries.length === 0 && <p className="px-4 pb-4 text-sm text-muted">{loading ? "Loading the threads …" : error ? messageOf(error) : `Nothing is called “${text}”. A whole thread id finds a thread, too.`}</p>}
     </dialog>
   );
 }
