@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -46,6 +47,13 @@ func (r *result) read(file string) error {
 	if err != nil {
 		return err
 	}
+	// Node writes the colours of an error as they are, which no XML may contain.
+	data = bytes.Map(func(r rune) rune {
+		if r < ' ' && !strings.ContainsRune("\t\n\r", r) {
+			return -1
+		}
+		return r
+	}, data)
 	var top suite
 	if err := xml.Unmarshal(data, &top); err != nil {
 		return fmt.Errorf("read %s: %w", file, err)

@@ -14,8 +14,8 @@ import (
 
 var messages = state.Keyed("messages", llm.ByID)
 
-// talkGraph returns a conversation whose replies take a second. The tests of streams and of rejoined
-// runs read the replies while they come.
+// talkGraph returns a conversation whose replies take a second, or six if the message is "slowly". The tests of
+// streams read the replies while they come. Those that stop or rejoin a run ask for a slow one.
 func talkGraph(o graph.Options) (*graph.Graph, error) {
 	b := graph.New("talk", messages)
 	b.Node("reply", func(ctx context.Context, s state.View) (state.Update, error) {
@@ -35,14 +35,18 @@ func talkGraph(o graph.Options) (*graph.Graph, error) {
 // talk is a model that repeats the last message and counts to ten, one word at a time.
 func talk(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
 	n := len(r.Messages)
-	text := "You said " + r.Messages[n-1].Text() + "."
+	said, pause := r.Messages[n-1].Text(), 100*time.Millisecond
+	if said == "slowly" {
+		pause = 500 * time.Millisecond
+	}
+	text := "You said " + said + "."
 	for i := range 10 {
 		text += fmt.Sprint(" ", i+1)
 	}
 	return func(yield func(llm.Chunk, error) bool) {
 		for word := range strings.SplitAfterSeq(text, " ") {
 			select {
-			case <-time.After(100 * time.Millisecond):
+			case <-time.After(pause):
 			case <-ctx.Done():
 				yield(llm.Chunk{}, ctx.Err())
 				return

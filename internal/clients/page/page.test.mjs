@@ -164,13 +164,13 @@ for (const [hook, name] of [
 
     test("joins its run again after a reload in the middle", async (t) => {
       const page = await open(t, hook, "talk");
-      await send(page, "one");
+      await send(page, "slowly");
       await page.waitForFunction(() => [...document.querySelectorAll("li.ai .text")].at(-1)?.textContent.includes(" 2"));
       await page.reload();
       await page.waitForSelector("#status");
       assert.equal((await client.threads.get(thread(page))).status, "busy", "the run goes on");
       await record(page);
-      await shows(page, ["one", reply("one")]);
+      await shows(page, ["slowly", reply("slowly")]);
       const texts = await page.evaluate(() => window.texts);
       assert.ok(texts.length > 1, `the rest came in ${texts.length} pieces`);
       assert.deepEqual((await client.runs.list(thread(page))).map((r) => r.status), ["success"]);
@@ -189,12 +189,12 @@ describe("the page of the guide", () => {
     await page.getByText("Stop").waitFor({ state: "detached" });
     await page.reload();
     await page.waitForFunction(() => document.querySelectorAll("li").length === 2);
-    assert.deepEqual(await said(page), ["one", reply("one")]);
+    assert.deepEqual(await said(page), ["slowly", reply("slowly")]);
   });
 
   test("stops a run", async (t) => {
     const page = await openPage(t, "chat.html", { graph: "talk" });
-    await page.getByLabel("Message").fill("one");
+    await page.getByLabel("Message").fill("slowly");
     await page.getByText("Send").click();
     await page.waitForFunction(() => [...document.querySelectorAll("li")].at(-1)?.textContent.includes(" 2"));
     await page.getByText("Stop").click();
@@ -204,7 +204,7 @@ describe("the page of the guide", () => {
 
   test("stops a run that it joined after a reload", async (t) => {
     const page = await openPage(t, "chat.html", { graph: "talk" });
-    await page.getByLabel("Message").fill("one");
+    await page.getByLabel("Message").fill("slowly");
     await page.getByText("Send").click();
     await page.waitForFunction(() => [...document.querySelectorAll("li")].at(-1)?.textContent.includes(" 2"));
     await page.reload();
