@@ -189,7 +189,7 @@ describe("the page of the guide", () => {
     await page.getByText("Stop").waitFor({ state: "detached" });
     await page.reload();
     await page.waitForFunction(() => document.querySelectorAll("li").length === 2);
-    assert.deepEqual(await said(page), ["slowly", reply("slowly")]);
+    assert.deepEqual(await said(page), ["one", reply("one")]);
   });
 
   test("stops a run", async (t) => {
