@@ -47,13 +47,7 @@ func take(ctx context.Context, base *knowledge.Base, root *os.Root, prune bool, 
 	for _, p := range troubles {
 		fmt.Fprintf(out, "%s %s: %v\n", p.Status, p.URI, p.Err)
 	}
-	if err != nil {
-		return err
-	}
 	fmt.Fprintf(out, "%d documents: %d added, %d updated, %d unchanged, %d skipped, %d failed, %d removed; %d chunks\n",
 		total.Documents(), total.Added, total.Updated, total.Unchanged, total.Skipped, total.Failed, total.Pruned, total.Chunks)
-	if total.Failed > 0 {
-		return fmt.Errorf("%d documents failed", total.Failed)
-	}
-	return nil
+	return err
 }

@@ -2,6 +2,7 @@ package guides_test
 
 import (
 	"context"
+	"log/slog"
 
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
@@ -20,7 +21,8 @@ var (
 func memoryScope() error {
 	// docs:begin scope
 	kit, err := agentmemory.New(agentmemory.Options{
-		Facts: facts,
+		Facts:  facts,
+		Logger: slog.Default(),
 		Scope: func(_ context.Context, s state.View) (memory.Scope, error) {
 			return memory.Scope{User: Customer.Get(s)}, nil
 		},

@@ -29,7 +29,7 @@ func ExampleOptions_forget() {
 	if err != nil {
 		panic(err)
 	}
-	kit, err := agentmemory.New(agentmemory.Options{Facts: facts, Forget: true})
+	kit, err := agentmemory.New(agentmemory.Options{Facts: facts, Forget: true, Logger: slog.Default()})
 	if err != nil {
 		panic(err)
 	}

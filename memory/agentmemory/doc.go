@@ -1,7 +1,7 @@
 // Package agentmemory adds memory to an agent: known facts are put into the prompt, each turn
 // is learned after it, and tools let the model store and look up facts.
 //
-//	kit, err := agentmemory.New(agentmemory.Options{Facts: m, Learner: learner})
+//	kit, err := agentmemory.New(agentmemory.Options{Facts: m, Learner: learner, Logger: slog.Default()})
 //	if err != nil {
 //		return err
 //	}

@@ -3,6 +3,7 @@ package agentmemory_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
@@ -19,7 +20,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	kit, err := agentmemory.New(agentmemory.Options{Facts: facts})
+	kit, err := agentmemory.New(agentmemory.Options{Facts: facts, Logger: slog.Default()}) // or no failure of the memory is seen
 	if err != nil {
 		panic(err)
 	}

@@ -5,6 +5,7 @@
 //		Extractor: extract.NewExtractor(model, extract.ExtractorOptions{}),
 //		Verifier:  extract.NewVerifier(model),
 //		Decider:   extract.NewDecider(model),
+//		Logger:    slog.Default(),
 //	})
 //	...
 //	go learner.Work(ctx)                   // until ctx ends

@@ -3,6 +3,7 @@ package extract_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 
 	"github.com/weft-go/weft/llm/llmtest"
 	"github.com/weft-go/weft/memory"
@@ -19,7 +20,7 @@ func Example() {
 	model := llmtest.NewScript( // or any llm.Model
 		llmtest.Call("answer", `{"facts":[{"kind":"fact","content":"Ann lives in Oslo","evidence":"I moved to Oslo"}]}`),
 	)
-	learner, err := extract.New(m, extract.Options{Extractor: extract.NewExtractor(model, extract.ExtractorOptions{})})
+	learner, err := extract.New(m, extract.Options{Extractor: extract.NewExtractor(model, extract.ExtractorOptions{}), Logger: slog.Default()})
 	if err != nil {
 		panic(err)
 	}
@@ -67,6 +68,7 @@ func ExampleNewVerifier() {
 		Extractor: extract.NewExtractor(model, extract.ExtractorOptions{}),
 		Verifier:  extract.NewVerifier(model), // may be another model
 		Decider:   extract.NewDecider(model),
+		Logger:    slog.Default(), // or no failure is seen
 	})
 	if err != nil {
 		panic(err)

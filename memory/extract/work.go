@@ -24,9 +24,9 @@ func (l *Learner) Work(ctx context.Context) error {
 }
 
 // Drain learns all turns in the queue, including those that wait for another attempt. It
-// returns nil once only parked turns are left. If the context ends first, it returns the
-// context's error, and the other turns stay in the queue. Like Work, it abandons calls that
-// do not return.
+// returns nil once only parked turns are left: their errors are in [Options.Logger], and
+// [Stats.Parked] counts them. If the context ends first, it returns the context's error, and the
+// other turns stay in the queue. Like Work, it abandons calls that do not return.
 func (l *Learner) Drain(ctx context.Context) error {
 	w := newWorkers(l.options.Workers)
 	defer w.busy.Wait()

@@ -115,14 +115,14 @@ func TestFolderUnreadable(t *testing.T) {
 	prune := knowledge.IngestOptions{Prune: true}
 	collect(t, b.Ingest(t.Context(), acme, knowledge.Folder(tree, knowledge.FolderOptions{}), prune))
 	report, troubles, err := knowledge.Collect(b.Ingest(t.Context(), acme, knowledge.Folder(unreadable{tree}, knowledge.FolderOptions{}), prune))
-	require.NoError(t, err)
+	require.ErrorIs(t, err, errSorry)
 	assert.Equal(t, 2, report.Unchanged)
 	assert.Zero(t, report.Pruned)
 	require.Len(t, troubles, 1)
 	assert.Equal(t, "b", troubles[0].URI)
 	require.ErrorIs(t, troubles[0].Err, errSorry)
 	_, troubles, err = knowledge.Collect(b.Ingest(t.Context(), acme, knowledge.Folder(os.DirFS(filepath.Join(t.TempDir(), "none")), knowledge.FolderOptions{}), prune))
-	require.NoError(t, err)
+	require.ErrorIs(t, err, fs.ErrNotExist)
 	require.Len(t, troubles, 1)
 	require.ErrorIs(t, troubles[0].Err, fs.ErrNotExist)
 	assert.Equal(t, "a/x b/x c/x", uris(t, b, acme))
@@ -135,7 +135,7 @@ func TestNoReader(t *testing.T) {
 		knowledge.Reader("nil", nil), {URI: "none", Open: func() (io.ReadCloser, error) { return nil, nil }},
 	} {
 		_, troubles, err := knowledge.Collect(b.Ingest(t.Context(), acme, knowledge.Documents(d), knowledge.IngestOptions{}))
-		require.NoError(t, err, d.URI)
+		require.ErrorIs(t, err, memory.ErrInvalid, d.URI)
 		require.Len(t, troubles, 1, d.URI)
 		require.ErrorIs(t, troubles[0].Err, memory.ErrInvalid, d.URI)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/weft-go/weft/memory/knowledge/split"
 )
 
-// IngestOptions configures [Base.Ingest]. With the zero value, a failed document does not stop the run, and
-// nothing is removed.
+// IngestOptions configures [Base.Ingest]. With the zero value, a failed document does not end the run, and
+// nothing is removed. [Collect] returns an error for it in any case.
 type IngestOptions struct {
 	// Stop ends the run at the first document that fails, with its error.
 	Stop bool
@@ -64,10 +64,14 @@ func (r Report) Documents() int {
 	return r.Added + r.Updated + r.Unchanged + r.Skipped + r.Failed
 }
 
-// Collect runs [Base.Ingest] to its end. It returns the counts, and the first thousand documents that were
-// skipped or failed.
+// Collect runs [Base.Ingest] or [Base.Reembed] to its end. It returns the counts, and the first thousand
+// documents that were skipped or failed.
+//
+// If documents failed, the error wraps the errors of the first thousand; the other documents are stored. To
+// accept failures, range over the run instead. A skipped document is not an error: Report.Skipped counts it.
 func Collect(run iter.Seq2[Progress, error]) (total Report, troubles []Progress, err error) {
 	const most = 1000
+	var failed []error
 	for p, err := range run {
 		if err != nil {
 			return total, troubles, err
@@ -76,9 +80,27 @@ func Collect(run iter.Seq2[Progress, error]) (total Report, troubles []Progress,
 		if p.Err != nil && len(troubles) < most {
 			troubles = append(troubles, p)
 		}
+		if p.Status == Failed && len(failed) < most {
+			failed = append(failed, fmt.Errorf("document %.200q: %w", p.URI, p.Err))
+		}
 	}
-	return total, troubles, nil
+	if len(failed) > 0 {
+		err = &failures{total, failed}
+	}
+	return total, troubles, err
 }
+
+// failures is the error of [Collect] for documents that failed.
+type failures struct {
+	total Report
+	errs  []error // not empty
+}
+
+func (f *failures) Error() string {
+	return fmt.Sprintf("knowledge: %d of %d documents failed; the first: %v", f.total.Failed, f.total.Documents(), f.errs[0])
+}
+
+func (f *failures) Unwrap() []error { return f.errs }
 
 // Ingest stores documents in a scope and yields the result of each. A document that fails or is skipped
 // does not end the run, unless the options say so. An error of the options or of the context ends it.

@@ -2,6 +2,7 @@ package knowledge_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -55,18 +56,29 @@ func TestIngestFailures(t *testing.T) {
 		"unreadable": errSorry, "stuck": io.ErrNoProgress, "closed": errSorry, "": memory.ErrInvalid, "metadata": memory.ErrInvalid, "format": memory.ErrInvalid, list[13].URI: memory.ErrInvalid,
 	}
 	report, troubles, err := knowledge.Collect(b.Ingest(t.Context(), acme, knowledge.Documents(list...), knowledge.IngestOptions{}))
-	require.NoError(t, err)
+	require.EqualError(t, err, `knowledge: 9 of 15 documents failed; the first: document "poisoned": `+troubles[0].Err.Error())
 	require.Equal(t, 3, report.Added)
 	require.Equal(t, 9, report.Failed)
 	require.Equal(t, 3, report.Skipped)
 	assert.Len(t, troubles, len(want))
 	for _, p := range troubles {
-		assert.ErrorIs(t, p.Err, want[p.URI])
+		require.ErrorIs(t, p.Err, want[p.URI])
+		assert.Equal(t, p.Status == knowledge.Failed, errors.Is(err, p.Err), "the error of Collect has the error of %q", p.URI)
 	}
 	assert.Equal(t, "fits good last", uris(t, b, acme), "stored")
 	_, _, err = knowledge.Collect(b.Ingest(t.Context(), acme, knowledge.Documents(list...), knowledge.IngestOptions{Stop: true}))
 	require.ErrorIs(t, err, errSorry, "with Stop")
 	assert.ErrorContains(t, err, `knowledge: ingest: document "poisoned"`, "with Stop")
+}
+
+// Documents that are skipped are no failure: a folder may have other files.
+func TestCollectSkipped(t *testing.T) {
+	t.Parallel()
+	b := newBase(t, inmemory.NewDocuments(), knowledge.Options{})
+	report, troubles, err := knowledge.Collect(b.Ingest(t.Context(), acme, documents("a", "text", "logo", "\x00"), knowledge.IngestOptions{}))
+	require.NoError(t, err)
+	require.Len(t, troubles, 1)
+	assert.Equal(t, 1, report.Skipped)
 }
 
 func TestIngestBadEmbedder(t *testing.T) {
@@ -79,7 +91,7 @@ func TestIngestBadEmbedder(t *testing.T) {
 	} {
 		b := newBase(t, inmemory.NewDocuments(), knowledge.Options{Embedder: fixed(c.vectors)})
 		_, troubles, err := knowledge.Collect(b.Ingest(t.Context(), acme, documents("a", "text"), knowledge.IngestOptions{}))
-		require.NoError(t, err, name)
+		require.ErrorIs(t, err, c.want, name)
 		require.Len(t, troubles, 1, name)
 		assert.ErrorIs(t, troubles[0].Err, c.want, name)
 		_, err = b.Search(t.Context(), memory.Question{Text: "text"})
@@ -98,7 +110,7 @@ func TestIngestPanickingEmbedder(t *testing.T) {
 	t.Parallel()
 	b := newBase(t, inmemory.NewDocuments(), knowledge.Options{Embedder: violent{}})
 	_, troubles, err := knowledge.Collect(b.Ingest(t.Context(), acme, documents("a", "text", "b", "more"), knowledge.IngestOptions{}))
-	require.NoError(t, err)
+	require.ErrorContains(t, err, "2 of 2 documents failed")
 	require.Len(t, troubles, 2)
 	assert.ErrorContains(t, troubles[0].Err, "the embedder panicked: ouch")
 }

@@ -266,7 +266,7 @@ func TestIngestConflicts(t *testing.T) {
 		assert.EqualValues(t, 1, e.texts.Load())
 		store.swapping = func(driver.SourceChange) error { return memory.ErrConflict }
 		_, troubles, err := knowledge.Collect(b.Ingest(t.Context(), acme, documents("b", "text", "c", "text"), knowledge.IngestOptions{}))
-		require.NoError(t, err)
+		require.ErrorIs(t, err, memory.ErrConflict)
 		require.Len(t, troubles, 2)
 		require.ErrorIs(t, troubles[0].Err, memory.ErrConflict)
 		assert.ErrorContains(t, troubles[0].Err, "ingest it again when they are done")
@@ -398,7 +398,7 @@ func TestIngestQuota(t *testing.T) {
 	t.Parallel()
 	b := newBase(t, inmemory.NewDocuments(), knowledge.Options{Quota: driver.SourceQuota{Sources: 2}})
 	report, troubles, err := knowledge.Collect(b.Ingest(t.Context(), acme, documents("a", "x", "b", "x", "c", "x"), knowledge.IngestOptions{}))
-	require.NoError(t, err)
+	require.ErrorIs(t, err, memory.ErrQuota)
 	require.Equal(t, 2, report.Added)
 	require.Len(t, troubles, 1)
 	assert.ErrorIs(t, troubles[0].Err, memory.ErrQuota)
@@ -413,7 +413,7 @@ func TestIngestPrune(t *testing.T) {
 		_ = yield(knowledge.Document{URI: "d/a", Text: "a"}, nil) && yield(knowledge.Document{URI: "d/sub"}, errSorry)
 	}
 	partial, _, err := knowledge.Collect(b.Ingest(t.Context(), acme, broken, prune))
-	require.NoError(t, err)
+	require.ErrorIs(t, err, errSorry)
 	assert.Zero(t, partial.Pruned, "not all documents were listed")
 	assert.Equal(t, 1, partial.Failed)
 	for p, err := range b.Ingest(t.Context(), acme, documents("d/a", "a"), prune) {

@@ -109,7 +109,7 @@ func TestBrokenStore(t *testing.T) {
 			_, _, err = knowledge.Collect(again.Reembed(t.Context(), all))
 			note("reembed", err)
 			want := map[string]string{
-				"sources": "sources document prune reembed", "chunks": "chunks search document reembed", "search": "search", "delete": "delete prune",
+				"sources": "sources ingest document prune reembed", "chunks": "chunks search ingest document reembed", "search": "search", "delete": "delete prune",
 			}[method]
 			s := strings.Join(got, " ")
 			assert.Equal(t, want, s, "failed: %s", s)
@@ -135,7 +135,8 @@ func TestReembedFailures(t *testing.T) {
 	}
 	b := newBase(t, store, knowledge.Options{Embedder: e})
 	total, troubles, err := knowledge.Collect(b.Reembed(t.Context(), knowledge.Query{Reach: acme.Only()}))
-	require.NoError(t, err)
+	require.ErrorIs(t, err, errSorry)
+	require.ErrorIs(t, err, memory.ErrConflict)
 	assert.Equal(t, 1, total.Updated)
 	require.Len(t, troubles, 2)
 	assert.ErrorIs(t, troubles[0].Err, errSorry)

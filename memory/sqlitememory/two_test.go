@@ -139,10 +139,7 @@ func TestKnowledgeOfTwo(t *testing.T) {
 		if who == 1 {
 			slices.Reverse(list)
 		}
-		_, troubles, err := knowledge.Collect(base.Ingest(t.Context(), ann, knowledge.Documents(list...), knowledge.IngestOptions{}))
-		for _, p := range troubles {
-			err = errors.Join(err, p.Err)
-		}
+		_, _, err = knowledge.Collect(base.Ingest(t.Context(), ann, knowledge.Documents(list...), knowledge.IngestOptions{}))
 		return err
 	})
 	c, err := db.Documents().Search(t.Context(), driver.ChunkSearch{Query: driver.SourceQuery{Reach: ann.Only()}, Terms: []string{"document"}, Limit: 100})
