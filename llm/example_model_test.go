@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"os"
 	"strings"
@@ -112,6 +113,27 @@ func ExampleModelError() {
 	// llm: fallback: model 1 of 2: llm: small: not allowed
 	// llm: fallback: model 2 of 2: llm: large: provider overloaded
 	// model 1 of 2 true
+}
+
+// A model that sends nothing for 20 milliseconds fails. Retry asks it again, and Fallback then asks the next one.
+func ExampleIdleTimeout() {
+	silent := llm.ModelFunc(func(ctx context.Context, _ llm.Request) iter.Seq2[llm.Chunk, error] {
+		return func(yield func(llm.Chunk, error) bool) {
+			<-ctx.Done() // the provider has accepted the request, and sends nothing
+			yield(llm.Chunk{}, ctx.Err())
+		}
+	})
+	model := llm.Retry(llm.IdleTimeout(silent, 20*time.Millisecond), llm.RetryPolicy{Attempts: 2, Initial: time.Millisecond})
+	other := llmtest.NewScript(llmtest.Say("No."))
+	reply, err := llm.Generate(context.Background(), llm.Fallback(model, other), question)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(reply.Text())
+	fmt.Println(reply.PassedOver()[0].Error)
+	// Output:
+	// No.
+	// llm: attempt 2: llm: connection failed: the model sent nothing for 20ms
 }
 
 // Middleware wraps a model from the inside out: Limit delays every attempt, and Retry repeats a

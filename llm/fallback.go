@@ -13,7 +13,7 @@ import (
 // See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#llmmodelerror.
 type ModelError struct {
 	// Model is the result of the model's String method, or "model 1 of 2" if it has
-	// none. A model in a [Retry], [Limit], [Trace] or [Log] keeps its name.
+	// none. A model in a [Retry], [Limit], [IdleTimeout], [Trace] or [Log] keeps its name.
 	Model string
 	Err   error
 }
@@ -106,13 +106,21 @@ func (w wrapper) unwrap() Model { return w.inner }
 
 // modelName returns the name of a model in errors.
 func modelName(m Model, i, count int) string {
+	if name := ownName(m); name != "" {
+		return name
+	}
+	return fmt.Sprintf("model %d of %d", i+1, count)
+}
+
+// ownName returns the result of the String method of a model, also inside wrappers, or "".
+func ownName(m Model) string {
 	for {
 		if named, ok := m.(fmt.Stringer); ok {
 			return named.String()
 		}
 		w, ok := m.(interface{ unwrap() Model })
 		if !ok {
-			return fmt.Sprintf("model %d of %d", i+1, count)
+			return ""
 		}
 		m = w.unwrap()
 	}

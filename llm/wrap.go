@@ -10,7 +10,7 @@ type (
 // WithWrap returns a context in which [Stream], and so [Generate] and [As], apply a wrapper to
 // each model that they are given, such as [Trace]. The wrapper of an outer context is the outermost.
 // The wrapper is called once for each request to a model, so what it returns must keep no state between
-// requests, as [Limit] does. A [Fallback] is not wrapped, also inside a [Retry], [Limit], [Trace] or [Log]:
+// requests, as [Limit] does. A [Fallback] is not wrapped, also inside a [Retry], [Limit], [IdleTimeout], [Trace] or [Log]:
 // each model that it asks is, and again in each attempt of a [Retry] around the Fallback.
 func WithWrap(ctx context.Context, wrap func(Model) Model) context.Context {
 	if outer, ok := ctx.Value(wrapKey{}).(func(Model) Model); ok {

@@ -230,13 +230,16 @@ func isLoopback(host string) bool {
 }
 
 func (c *call) checkOrigin(origin string) error {
-	own := false
+	own, cure := false, "Add the origin to Options.Origins."
 	if u, err := url.Parse(origin); err == nil {
 		own = u.Host == c.r.Host
+		if u.Port() != "" && u.Hostname() == c.r.Host {
+			cure += " If it is the address of this server itself, let the proxy pass the header Host with the port."
+		}
 	}
 	if !own && !slices.Contains(c.s.o.Origins, origin) && !slices.Contains(c.s.o.Origins, "*") {
-		c.s.logOrigin(shortened(origin))
-		return refuse(http.StatusForbidden, "Pages of %s may not call this server. Add the origin to Options.Origins.", shortened(origin))
+		c.s.logOrigin(shortened(origin), cure)
+		return refuse(http.StatusForbidden, "Pages of %s may not call this server. %s", shortened(origin), cure)
 	}
 	if !own {
 		h := c.w.Header()
@@ -253,14 +256,14 @@ func (c *call) checkOrigin(origin string) error {
 const maxLoggedOrigins = 32
 
 // logOrigin logs that an origin was refused, once for each origin. The browser tells the page nothing.
-func (s *Server) logOrigin(origin string) {
+func (s *Server) logOrigin(origin, cure string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.refused[origin] || len(s.refused) == maxLoggedOrigins {
 		return
 	}
 	s.refused[origin] = true
-	s.o.Logger.Warn("server: a request of a page of another origin was refused; if the page is yours, add the origin to Options.Origins", "origin", origin)
+	s.o.Logger.Warn("server: a request of a page of another origin was refused", "origin", origin, "cure", cure)
 }
 
 // route registers the handlers of a path by method.

@@ -38,7 +38,7 @@ func TestLogNamesAnOriginThatIsRefusedOnce(t *testing.T) {
 		assert.Equal(t, http.StatusForbidden, fromOrigin(t, s, "https://app.example").Code)
 	}
 	assert.Equal(t, 1, strings.Count(logged.String(), "origin=https://app.example"), logged.String())
-	assert.Contains(t, logged.String(), "add the origin to Options.Origins")
+	assert.Contains(t, logged.String(), "Add the origin to Options.Origins")
 	for i := range 1000 {
 		fromOrigin(t, s, fmt.Sprintf("https://%d.example", i))
 	}
@@ -53,4 +53,20 @@ func fromOrigin(t *testing.T, s http.Handler, origin string) *httptest.ResponseR
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, r)
 	return w
+}
+
+// A proxy that drops the port from Host makes each page of the server a page of another origin.
+func TestRefusedOriginOfTheServersOwnNameNamesTheProxy(t *testing.T) {
+	t.Parallel()
+	const cure = "If it is the address of this server itself, let the proxy pass the header Host with the port."
+	for origin, named := range map[string]bool{"https://127.0.0.1:8443": true, "https://127.0.0.1": false, "https://app.example:8443": false} {
+		var logged bytes.Buffer
+		s, _ := application(t, server.Options{Logger: slog.New(slog.NewTextHandler(&logged, nil))})
+		got := fromOrigin(t, s, origin)
+		if got.Code != http.StatusOK { // without its port, the origin is the server's own
+			assert.Equal(t, http.StatusForbidden, got.Code)
+			assert.Equal(t, named, strings.Contains(got.Body.String(), cure), origin)
+		}
+		assert.Equal(t, named, strings.Contains(logged.String(), cure), origin)
+	}
 }

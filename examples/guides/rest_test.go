@@ -160,6 +160,7 @@ func counter(encoding interface{ Encode(text string) []string }) llm.Pruning {
 
 func order(logger *slog.Logger) llm.Model {
 	// docs:begin order
+	model = llm.IdleTimeout(model, time.Minute)                         // a silent model fails
 	model = llm.Limit(model, llm.Limits{Concurrent: 8, PerMinute: 500}) // delays every attempt
 	model = llm.Retry(model, llm.RetryPolicy{})
 	model = llm.Fallback(model, other)

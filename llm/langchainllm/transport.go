@@ -1,7 +1,9 @@
 package langchainllm
 
 import (
+	"cmp"
 	"net/http"
+	"time"
 
 	"github.com/weft-go/weft/llm/langchainllm/internal/wire"
 )
@@ -19,6 +21,11 @@ import (
 type Transport struct {
 	// Base sends the requests. Nil means [http.DefaultTransport].
 	Base http.RoundTripper
+	// Silence is the longest time in which the provider may send nothing: before the reply begins, and between two
+	// parts of it. Then the request fails, and a Model returns an [llm.Error] of kind [llm.ErrTransport]. Zero means 10
+	// minutes. A negative value means no limit. A comment that keeps a stream open counts as sent;
+	// [llm.IdleTimeout] limits the time between two chunks.
+	Silence time.Duration
 }
 
 // RoundTrip implements [http.RoundTripper].
@@ -27,11 +34,14 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if base == nil {
 		base = http.DefaultTransport
 	}
+	if t.Silence >= 0 {
+		base = listener{base: base, limit: cmp.Or(t.Silence, defaultSilence)}
+	}
 	return wire.RoundTrip(base, req)
 }
 
-// Client returns an HTTP client that sends with t. It has no timeout; use the context of a call.
-// It follows no redirects, since they could send the key to another host.
+// Client returns an HTTP client that sends with t. It has no timeout for a whole request, beside Silence; use the context
+// of a call. It follows no redirects, since they could send the key to another host.
 func (t *Transport) Client() *http.Client {
 	return &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }

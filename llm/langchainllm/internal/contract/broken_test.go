@@ -5,11 +5,13 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/llm/langchainllm"
 )
 
 // cut sends the first bytes of a reply and then closes the connection.
@@ -155,4 +157,21 @@ func (r *recorded) WriteHeader(int)     {}
 func (r *recorded) Write(p []byte) (int, error) {
 	r.parts = append(r.parts, string(p))
 	return len(p), nil
+}
+
+// TestSilentProvider proves that a provider that sends nothing, or stops in its reply, does not hold a request for ever.
+func TestSilentProvider(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, b backend) {
+		silent := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+		for _, answer := range []http.HandlerFunc{silent, hanging(b.say(say("Hello, ", "world")))} {
+			f := newFake(t, answer)
+			wire := &langchainllm.Transport{Base: toServer{f.URL, http.DefaultTransport}, Silence: 50 * time.Millisecond}
+			m := langchainllm.New(b.open(t, f.URL, wire.Client()), langchainllm.Options{Provider: b.provider})
+			h := ask(t, m, hello)
+			require.ErrorIs(t, h.err, llm.ErrTransport)
+			assert.ErrorContains(t, h.err, "the provider sent nothing for 50ms")
+			assert.Len(t, f.requests(), 1)
+		}
+	})
 }
