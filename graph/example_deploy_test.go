@@ -13,11 +13,16 @@ import (
 )
 
 // checkThreads reads every stored thread with a graph that is to be deployed. It runs no node and changes nothing. It looks
-// for the nodes of the graph itself, and reads the subgraphs that its nodes run, but not those inside subgraphs.
+// for the nodes and joins of the graph itself, and reads the subgraphs that its nodes run, but not those inside subgraphs.
 func checkThreads(ctx context.Context, g *graph.Graph, store checkpoint.ThreadLister, report func(thread string, problem error)) error {
+	description := g.Describe()
 	known := map[string]bool{}
-	for _, node := range g.Describe().Nodes {
+	for _, node := range description.Nodes {
 		known[node.Name] = true
+	}
+	deferred, err := waitingDeferred(ctx, g)
+	if err != nil {
+		return err
 	}
 	for info, err := range store.ListThreads(ctx, "") {
 		if err != nil {
@@ -42,6 +47,9 @@ func checkThreads(ctx context.Context, g *graph.Graph, store checkpoint.ThreadLi
 			if !known[node] {
 				report(info.ID, fmt.Errorf("it is to run the node %q: %w", node, graph.ErrUnknownNode))
 			}
+		}
+		for _, join := range stuckJoins(description.Edges, snap, deferred[info.ID]) {
+			report(info.ID, fmt.Errorf("%q will not run: its join also waits for %q, and nothing leads there", join.Target, join.Awaiting))
 		}
 	}
 	return nil

@@ -322,7 +322,7 @@ func TestMigrationOfALostJoinIsLogged(t *testing.T) {
 	g := version(joining).compile(t, s, rename, nil, logs)
 	_, err := g.Thread("t").Invoke(t.Context())
 	require.NoError(t, err)
-	require.Contains(t, log.String(), "say so in the graph's Migrations")
+	require.Contains(t, log.String(), "say so in the graph's Migrations; if its sources changed, schedule its target with Goto")
 	require.Contains(t, log.String(), `→end`)
 	log.Reset()
 	g = version(joining).compile(t, s, rename, rename, logs)

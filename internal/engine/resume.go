@@ -77,7 +77,7 @@ func (r *run) warnLostJoins(stored map[string][]string) {
 			return joinKey(j.Sources, j.Target) == r.plan.currentJoinKey(key)
 		})
 		if !known {
-			r.Logger.Warn("graph: a join that the thread waits for is not in the graph and is ignored; if its nodes were renamed, say so in the graph's Migrations",
+			r.Logger.Warn("graph: a join that the thread waits for is not in the graph and is ignored; if its nodes were renamed, say so in the graph's Migrations; if its sources changed, schedule its target with Goto",
 				"graph", r.plan.Name, "thread", r.thread, "join", key, "arrived", arrived)
 		}
 	}
