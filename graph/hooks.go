@@ -12,8 +12,14 @@ import (
 //
 // A hook returns a context derived from its own. What runs inside sees the values of that
 // context: the supersteps of a run, the tasks of a superstep, and the node of a task with
-// its middleware. A hook also returns a function that is called once at the end, or nil.
+// its middleware. A subgraph sees those of the task that runs it, and the hooks are called for its runs,
+// supersteps and tasks too. So a hook that adds a wrapper of models to each context adds it again at each
+// level: look first whether the context has it, as [callbacks] does.
+//
+// A hook also returns a function that is called once at the end, or nil.
 // Hooks delay the run, and must not panic. Concurrent tasks and runs call them concurrently.
+//
+// [callbacks]: https://github.com/weft-go/weft/blob/main/docs/howto/observe.md#with-functions-of-your-own
 type HookFuncs struct {
 	// Run is called for each run, before the run takes its thread, and for each call of a
 	// subgraph. Only Thread, Run, Graph and Path of its argument are set; Step has no meaning there. A run whose
@@ -21,9 +27,9 @@ type HookFuncs struct {
 	Run func(ctx context.Context, r Running) (context.Context, func(RunResult))
 	// Step is called for each superstep. Node and Task of its argument are empty.
 	Step func(ctx context.Context, r Running) (context.Context, func(StepResult))
-	// Task is called for each task that runs, and for each task of a flow. A task whose result
-	// is stored does not run. The context belongs to the running node, also when the
-	// function for the end is called, so both may use [Once].
+	// Task is called for each task that runs, and for each task of a flow. In a subgraph, its context is derived from
+	// that of the task that runs the subgraph. A task whose result is stored does not run. The context belongs to
+	// the running node, also when the function for the end is called, so both may use [Once].
 	Task func(ctx context.Context, r Running) (context.Context, func(TaskResult))
 	// Retry is called when an attempt of a node under node.Retry has failed, before the wait for
 	// the next attempt. If the run ends while the node waits, no attempt follows. Attempts are

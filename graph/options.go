@@ -33,7 +33,8 @@ type Options struct {
 	// the nodes of the subgraph inherit the values of its context. The middleware in
 	// the Options of a subgraph applies only when that graph is run by itself.
 	Middleware []Middleware
-	// Hooks are called when a run, a superstep and a task begin and end. The hooks in the
+	// Hooks are called when a run, a superstep and a task begin and end, also in subgraphs. The nodes of a
+	// subgraph inherit the values of the context of the task that runs it. The hooks in the
 	// Options of a subgraph apply only when that graph is run by itself. Nil means none.
 	Hooks *Hooks
 	// Executor runs tasks of this graph's threads elsewhere, such as in other processes. It needs

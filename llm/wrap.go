@@ -12,6 +12,12 @@ type (
 // The wrapper is called once for each request to a model, so what it returns must keep no state between
 // requests, as [Limit] does. A [Fallback] is not wrapped, also inside a [Retry], [Limit], [IdleTimeout], [Trace] or [Log]:
 // each model that it asks is, and again in each attempt of a [Retry] around the Fallback.
+//
+// Wrappers add up: two calls of WithWrap with the same wrapper apply it twice. Tasks of a subgraph, and of an agent in a
+// tool, inherit the context of the task around them. So a hook or a middleware of a graph must not wrap a context that it
+// has wrapped, or it counts a request once for each level: see [callbacks].
+//
+// [callbacks]: https://github.com/weft-go/weft/blob/main/docs/howto/observe.md#with-functions-of-your-own
 func WithWrap(ctx context.Context, wrap func(Model) Model) context.Context {
 	if outer, ok := ctx.Value(wrapKey{}).(func(Model) Model); ok {
 		inner := wrap

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -146,6 +147,52 @@ func Example_cancel() {
 }
 
 type restarted struct{}
+
+// endWith returns a middleware that ends the contexts of nodes when another context ends too.
+func endWith(hard context.Context) graph.Middleware {
+	return func(next graph.NodeFunc) graph.NodeFunc {
+		return func(ctx context.Context, s state.View) (state.Update, error) {
+			ctx, cancel := context.WithCancelCause(ctx)
+			defer cancel(nil)
+			defer context.AfterFunc(hard, func() { cancel(context.Cause(hard)) })()
+			return next(ctx, s)
+		}
+	}
+}
+
+// A run that drains has a time limit, after which the context of its slow node ends.
+func Example_drainWithTimeLimit() {
+	hard, stop := context.WithCancel(context.Background())
+	ctx, drain := context.WithCancelCause(context.Background())
+	text := state.Append[string]("text")
+	b := graph.New("report", text)
+	b.Node("slow", func(ctx context.Context, _ state.View) (state.Update, error) {
+		if ctx.Value(restarted{}) != nil {
+			return state.Update{text.Put("done")}, nil
+		}
+		drain(graph.ErrDrained)                // the process gets SIGTERM, and this node goes on
+		time.AfterFunc(time.Millisecond, stop) // usually some seconds
+		<-ctx.Done()                           // a model, a query or a request ends here
+		return nil, ctx.Err()
+	})
+	b.Node("next", func(context.Context, state.View) (state.Update, error) {
+		return state.Update{text.Put("next")}, nil
+	})
+	b.Edge(graph.Start, "slow")
+	b.Edge("slow", "next")
+	store := memcheckpoint.New(memcheckpoint.Options{}) // processes share a file or a database
+	g := must(b.Compile(graph.Options{Checkpoints: store, Middleware: []graph.Middleware{endWith(hard)}}))
+
+	_, err := g.Thread("1").Invoke(ctx, graph.Begin())
+	fmt.Println(errors.Is(err, context.Canceled))
+
+	again := must(b.Compile(graph.Options{Checkpoints: store})) // the next process
+	snap, err := again.Thread("1").Invoke(context.WithValue(context.Background(), restarted{}, true))
+	fmt.Println(text.Get(snap), err)
+	// Output:
+	// true
+	// [done next] <nil>
+}
 
 // Tenants and users are separated by the id of the thread.
 func Example_threadsOfTenants() {

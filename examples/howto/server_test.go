@@ -120,6 +120,60 @@ func Example_streamToABrowser() {
 	// 401 unknown token
 }
 
+// sendEvent writes an event of a stream of server-sent events. The data is one line, since it is JSON.
+func sendEvent(w http.ResponseWriter, kind string, data any) error {
+	line, err := json.Marshal(data)
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(w, "event: %s\ndata: %s\n\n", kind, line); err != nil {
+		return err
+	}
+	return http.NewResponseController(w).Flush()
+}
+
+// A handler sends the chunks of a run as server-sent events.
+func Example_serverSentEvents() {
+	bot := echo()
+	chat := func(w http.ResponseWriter, r *http.Request) { // a real one checks the user, as above
+		w.Header().Set("Content-Type", "text/event-stream")
+		thread := bot.Thread(url.PathEscape(r.PathValue("thread")))
+		for c, err := range agent.Chunks(thread.Stream(r.Context(), agent.Messages.Put(llm.User(r.FormValue("text"))))) {
+			switch {
+			case err != nil:
+				err = sendEvent(w, "error", "the run failed")
+			case c.Kind == agent.ChunkText:
+				err = sendEvent(w, "text", c.Text)
+			case c.Kind == agent.ChunkEnd:
+				err = sendEvent(w, "end", nil)
+			}
+			if err != nil {
+				return // the browser has left, and the run ends
+			}
+		}
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /chat/{thread}", chat)
+	web := httptest.NewServer(mux)
+	defer web.Close()
+
+	resp := must(http.PostForm(web.URL+"/chat/1", url.Values{"text": {"good morning"}}))
+	defer func() { _ = resp.Body.Close() }()
+	fmt.Print(string(must(io.ReadAll(resp.Body))))
+	// Output:
+	// event: text
+	// data: "good "
+	//
+	// event: text
+	// data: "morni"
+	//
+	// event: text
+	// data: "ng"
+	//
+	// event: end
+	// data: null
+}
+
 // A client starts a run, leaves, and reads the result later.
 func Example_backgroundRun() {
 	address, end := serve(server.Options{})
