@@ -30,6 +30,15 @@ type activeRun struct {
 	linked map[string]bool // the traceparents to which the span has links
 }
 
+// enter returns the context of the run. The argument outer is the run whose node calls this one, or nil.
+func (a *activeRun) enter(ctx context.Context, outer *activeRun) context.Context {
+	ctx = context.WithValue(ctx, activeKey{}, a)
+	if outer == nil || outer.telemetry != a.telemetry { // else the wrappers are in the context
+		ctx = tools.WithWrap(llm.WithWrap(ctx, a.telemetry.model), a.telemetry.tool)
+	}
+	return ctx
+}
+
 // link links the span of the run to the span of an earlier run. The attribute is for backends that
 // keep no links.
 func (a *activeRun) link(parent string) {
@@ -67,10 +76,7 @@ func (t *Telemetry) run(ctx context.Context, r graph.Running) (context.Context, 
 		span.SetAttributes(waitKey.Float64(wait.Seconds()))
 	}
 	active := &activeRun{telemetry: t, span: span}
-	ctx = context.WithValue(ctx, activeKey{}, active)
-	if outer == nil || outer.telemetry != t { // else the wrappers are in the context
-		ctx = tools.WithWrap(llm.WithWrap(ctx, t.model), t.tool)
-	}
+	ctx = active.enter(ctx, outer)
 	begin := time.Now()
 	label := t.graphLabels(r.Graph)
 	t.metrics.active.Add(ctx, 1, label)
@@ -145,15 +151,23 @@ func (t *Telemetry) step(ctx context.Context, r graph.Running) (context.Context,
 	}
 }
 
-// task is the hook of a task.
+// task is the hook of a task. In a worker of an executor, the run is elsewhere: the span of the caller of RunTasks is
+// in its place, or the task begins a trace if there is none.
 func (t *Telemetry) task(ctx context.Context, r graph.Running) (context.Context, func(graph.TaskResult)) {
-	if !trace.SpanFromContext(ctx).IsRecording() {
+	around := trace.SpanFromContext(ctx)
+	begins := false
+	active, _ := ctx.Value(activeKey{}).(*activeRun)
+	if active == nil {
+		begins = !around.SpanContext().IsValid()
+		active = &activeRun{telemetry: t, span: around}
+		ctx = active.enter(ctx, nil)
+	}
+	if !around.IsRecording() && !begins {
 		return ctx, unsampled(ctx, r.Resumed)
 	}
 	attrs := trace.WithAttributes(kindChain, graphKey.String(r.Graph), nodeKey.String(r.Node), taskKey.String(r.Task), stepKey.Int(r.Step), resumedKey.Bool(r.Resumed))
 	marks := 0
 	options := []trace.SpanStartOption{attrs}
-	active, _ := ctx.Value(activeKey{}).(*activeRun)
 	if r.Resumed {
 		var newest mark
 		if newest, marks = findMark(ctx); marks > 0 {
@@ -168,6 +182,9 @@ func (t *Telemetry) task(ctx context.Context, r graph.Running) (context.Context,
 		name = key
 	}
 	ctx, span := t.tracer.Start(ctx, "task "+name, options...)
+	if !span.IsRecording() { // a task that begins a trace may not be sampled
+		return ctx, unsampled(ctx, r.Resumed)
+	}
 	return ctx, func(e graph.TaskResult) {
 		if e.Asked {
 			storeMark(ctx, marks, mark{Run: parentOf(active.span.SpanContext()), Task: parentOf(span.SpanContext())})
