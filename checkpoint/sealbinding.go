@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"hash"
+	"slices"
 	"time"
 )
 
@@ -122,6 +123,58 @@ func parseBinding(data []byte) (*binding, []byte, bool) {
 		b.time, r.rest = time.Unix(0, nanos), r.rest[n:]
 	}
 	return b, r.rest, !r.failed && flags < bindsUnknown
+}
+
+// mustMatch returns an [ErrDecrypt] if two bindings belong to different checkpoints.
+func (b *binding) mustMatch(control *binding, k Key) error {
+	switch {
+	case b == nil && control == nil:
+		return nil
+	case b == nil || control == nil:
+		return altered(k, "its control and its changes have different forms of encryption; one of them was exchanged or removed")
+	case b.digest != control.digest || b.parent != control.parent || b.snapshot != control.snapshot:
+		return altered(k, "its control and its changes are of different checkpoints")
+	}
+	return nil
+}
+
+// A chain checks that each part of a lineage follows the part before. A part of form 2
+// names its parent and, unless the parent has form 1, the parent's digest.
+type chain struct {
+	of    Key
+	begun bool
+	prev  string
+	bound *binding // the binding of prev; nil for form 1
+}
+
+func (l *chain) add(d *Delta, b *binding) error {
+	k := l.of
+	k.ID = d.ID
+	switch {
+	case b == nil && l.bound != nil:
+		return altered(k, "its encryption is of the old form 1, and that of its ancestor %q is not", l.prev)
+	case b == nil:
+	case d.Snapshot != b.snapshot:
+		return altered(k, "its snapshot was added or removed")
+	case !l.begun && !d.Snapshot && b.parent != "":
+		return altered(k, "its ancestor %q is missing from the lineage of %q", b.parent, l.of.ID)
+	case l.begun && b.parent != l.prev:
+		return altered(k, "its ancestor %q is missing from the lineage of %q, or was exchanged for %q", b.parent, l.of.ID, l.prev)
+	case l.begun && b.parentDigest != nil && (l.bound == nil || l.bound.digest != *b.parentDigest):
+		return altered(k, "its ancestor %q was exchanged", l.prev)
+	}
+	l.begun, l.prev, l.bound = true, d.ID, b
+	return nil
+}
+
+// checkAncestor returns an [ErrDecrypt] if the reported parent is not in the lineage. It
+// cannot check a parent that is older than the snapshot at which the lineage begins.
+func checkAncestor(c *Checkpoint, b *binding, reported string) error {
+	inLineage := func(d Delta) bool { return d.ID == reported && d.ID != c.ID }
+	if reported == b.parent || c.Lineage[0].Snapshot || reported == "" || slices.ContainsFunc(c.Lineage, inLineage) {
+		return nil
+	}
+	return altered(c.Key, "its parent was altered from %q to %q, which is not in its lineage", b.parent, reported)
 }
 
 // appendNextWrite appends the task and index of the next write. The data of a pending

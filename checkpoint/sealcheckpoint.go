@@ -1,7 +1,5 @@
 package checkpoint
 
-import "slices"
-
 // linkChannel is the channel of the link, which is the last change in a list of form 2. The
 // data of a link is a binding.
 const linkChannel = "$seal"
@@ -123,19 +121,6 @@ func (s *sealer) openValues(c *Checkpoint, b *binding) error {
 	return err
 }
 
-// mustMatch returns an [ErrDecrypt] if two bindings belong to different checkpoints.
-func (b *binding) mustMatch(control *binding, k Key) error {
-	switch {
-	case b == nil && control == nil:
-		return nil
-	case b == nil || control == nil:
-		return altered(k, "its control and its changes have different forms of encryption; one of them was exchanged or removed")
-	case b.digest != control.digest || b.parent != control.parent || b.snapshot != control.snapshot:
-		return altered(k, "its control and its changes are of different checkpoints")
-	}
-	return nil
-}
-
 // openLineage decrypts the lineage of a checkpoint and checks that it is unbroken. The
 // checkpoint's own values must be decrypted already.
 func (s *sealer) openLineage(c *Checkpoint, b *binding) error {
@@ -179,45 +164,6 @@ func (s *sealer) openDelta(k Key, d *Delta) (*binding, error) {
 	changes, link, err := s.openList(d.Changes, &p)
 	d.Changes = changes
 	return link, err
-}
-
-// A chain checks that each part of a lineage follows the part before. A part of form 2
-// names its parent and, unless the parent has form 1, the parent's digest.
-type chain struct {
-	of    Key
-	begun bool
-	prev  string
-	bound *binding // the binding of prev; nil for form 1
-}
-
-func (l *chain) add(d *Delta, b *binding) error {
-	k := l.of
-	k.ID = d.ID
-	switch {
-	case b == nil && l.bound != nil:
-		return altered(k, "its encryption is of the old form 1, and that of its ancestor %q is not", l.prev)
-	case b == nil:
-	case d.Snapshot != b.snapshot:
-		return altered(k, "its snapshot was added or removed")
-	case !l.begun && !d.Snapshot && b.parent != "":
-		return altered(k, "its ancestor %q is missing from the lineage of %q", b.parent, l.of.ID)
-	case l.begun && b.parent != l.prev:
-		return altered(k, "its ancestor %q is missing from the lineage of %q, or was exchanged for %q", b.parent, l.of.ID, l.prev)
-	case l.begun && b.parentDigest != nil && (l.bound == nil || l.bound.digest != *b.parentDigest):
-		return altered(k, "its ancestor %q was exchanged", l.prev)
-	}
-	l.begun, l.prev, l.bound = true, d.ID, b
-	return nil
-}
-
-// checkAncestor returns an [ErrDecrypt] if the reported parent is not in the lineage. It
-// cannot check a parent that is older than the snapshot at which the lineage begins.
-func checkAncestor(c *Checkpoint, b *binding, reported string) error {
-	inLineage := func(d Delta) bool { return d.ID == reported && d.ID != c.ID }
-	if reported == b.parent || c.Lineage[0].Snapshot || reported == "" || slices.ContainsFunc(c.Lineage, inLineage) {
-		return nil
-	}
-	return altered(c.Key, "its parent was altered from %q to %q, which is not in its lineage", b.parent, reported)
 }
 
 // writes encrypts pending writes.

@@ -103,9 +103,10 @@ type Mark struct {
 // because they have a result or a failure. The writes are those of the newest checkpoint of the
 // root namespace, or those of one PutWrites.
 //
-// An [EncryptedStore] hides the data of writes. So Marks omits static pauses, and takes withdrawn
-// questions, failures that are being retried and refused results for those that count, until the
-// next write that replaces them. Marks is for implementers of [StatusLister].
+// An [EncryptedStore] hides the data of writes, so Marks is less exact there. It omits static pauses.
+// It still returns a question that was withdrawn and a failure whose task runs again, and it counts
+// a result that was refused. The next write of the task corrects this.
+// Marks is for implementers of [StatusLister].
 func Marks(writes []Write) (marks []Mark, ended []string) {
 	done, failed := outcomes(writes)
 	for task := range done {

@@ -69,7 +69,7 @@ func TestStaticPauseHasTheTimeWhenTheRunStopped(t *testing.T) {
 	})
 }
 
-// undated is a store whose questions have no time, as those of older versions.
+// undated is a store that removes the time from each question. Older versions stored none.
 type undated struct{ checkpoint.Store }
 
 func (s undated) PutWrites(ctx context.Context, k checkpoint.Key, writes []checkpoint.Write) error {

@@ -162,7 +162,7 @@ func TestInvalidPromptIsAnError(t *testing.T) {
 }
 
 // TestNewTurnVoidsOpenQuestions proves that input begins a new turn, in which the open
-// questions of the last one can no longer be answered, and that a question which is
+// questions of the turn before can no longer be answered, and that a question which is
 // asked again in one turn keeps its id.
 func TestNewTurnVoidsOpenQuestions(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {

@@ -107,6 +107,8 @@ func TestSnapshotsAndEventsAreNotShared(t *testing.T) {
 	spoil(resumed)
 	spoil(read)
 	check("read at last", snapshot(t, th))
+	again := invoke(t, th, trail.Put("again"))
+	assert.Equal(t, "ann", again.Metadata["user"], "a new turn, which stores checkpoints")
 	for _, info := range history(t, th, graph.HistoryQuery{}) {
 		assert.Equal(t, "ann", info.Metadata["user"])
 	}

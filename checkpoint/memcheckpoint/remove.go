@@ -143,8 +143,8 @@ func (t *thread) resumable(namespace string, drop []bool) bool {
 	}
 }
 
-// sweep removes the checkpoints that drop selects, and returns their number. It makes a new
-// history of the others and of the records that their lineages need.
+// sweep removes the checkpoints that drop selects, and returns their number. The new
+// history has the other checkpoints, and the records that their lineages need.
 func (t *thread) sweep(drop []bool) int {
 	n, needed := 0, make([]bool, len(drop))
 	for at, r := range slices.Backward(t.records) {

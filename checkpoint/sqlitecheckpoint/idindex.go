@@ -40,7 +40,8 @@ const (
 	CROSS JOIN cp_step s ON s.key BETWEEN m.key AND (m.key | 31) AND s.id > ?
 		AND s.id < coalesce((SELECT min(id) FROM cp_mark WHERE thread = ? AND id > ?), ` + aboveAll + `)`
 
-	// aboveAll is greater than every id: blobs sort after text, and ids have 16 bytes.
+	// aboveAll is greater than every id. Ids are texts, or blobs of 16 bytes. SQLite sorts
+	// blobs after texts, and this blob has 17 bytes, each of which is 0xff.
 	aboveAll = `x'ffffffffffffffffffffffffffffffffff'`
 
 	// highestQuery returns the greatest id of the checkpoints in a key's block that are

@@ -14,7 +14,8 @@ import (
 // A ChunkKind is the kind of a [Chunk].
 type ChunkKind string
 
-// The kinds of chunk. Each comment first lists the fields that are set.
+// The kinds of chunk. Each comment has the form "fields: event": the fields of the chunk that
+// are set, if there are any, and then what happened.
 const (
 	ChunkNodeStarted  ChunkKind = "node_started"  // a task started
 	ChunkTurn         ChunkKind = "turn"          // Turn: a model is asked
@@ -26,7 +27,7 @@ const (
 	ChunkProgress     ChunkKind = "progress"      // Progress: a running tool reports its progress
 	ChunkToolFinished ChunkKind = "tool_finished" // Call, Answer: a tool call has a result; the stored result has an id
 	ChunkValue        ChunkKind = "value"         // Value: any other value that a node emitted
-	ChunkNodeFinished ChunkKind = "node_finished" // Problem, if the task failed: a task ended
+	ChunkNodeFinished ChunkKind = "node_finished" // Problem (only if the task failed): a task ended
 	ChunkApproval     ChunkKind = "approval"      // Pause, Question, Prompt: a call waits for a person
 	ChunkPause        ChunkKind = "pause"         // Pause: the run waits for another answer
 	ChunkOutcome      ChunkKind = "outcome"       // Outcome: an agent ended

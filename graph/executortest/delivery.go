@@ -176,7 +176,8 @@ var deliveryCases = []testCase{
 	}},
 }
 
-// fanOut adds a node that stays here, and four tasks that the executor takes.
+// fanOut adds a node that runs in the process of the run. It sends four tasks, which the executor
+// passes to other processes.
 func (f *fixture) fanOut(b *graph.Builder, place string) {
 	b.Node(stayHere, split("work", 4))
 	b.Node("work", f.work(place))

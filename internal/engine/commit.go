@@ -1,10 +1,13 @@
 package engine
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/mark"
 	"github.com/weft-go/weft/internal/statecore"
 	"github.com/weft-go/weft/state"
 )
@@ -33,6 +36,50 @@ func (r *run) commitStep(tasks []Task) error {
 	}
 	r.view, r.front = view, front
 	return nil
+}
+
+// refuse returns the error of a superstep whose writes cannot be applied.
+// The error names the task with the refused write.
+// With a thread, refuse also voids the stored results of several tasks,
+// so that the next run does not use them.
+func (r *run) refuse(tasks []Task, at int, err error) error {
+	t := &tasks[at]
+	if errors.Is(err, statecore.ErrConcurrentWrite) {
+		channel := channelOf(err)
+		for j := range at {
+			if other := &tasks[j]; other.wrote(channel) {
+				err = fmt.Errorf("%w (the other is %q); use a channel that merges, or LastWins", err, other.ID())
+				break
+			}
+		}
+	}
+	err = t.fail(err)
+	if r.log != nil && !r.single {
+		err = errors.Join(err, r.void(tasks))
+	}
+	return err
+}
+
+// void stores that the results of a superstep do not count, because its writes were refused.
+func (r *run) void(tasks []Task) error {
+	below := map[string]int{}
+	for i := range tasks {
+		t := &tasks[i]
+		below[t.ID()] = t.nextIndex
+		if t.restored() { // nextIndex is above the stored result
+			continue
+		}
+		writes, err := t.result()
+		if err != nil {
+			return err
+		}
+		below[t.ID()] += len(writes)
+	}
+	w, err := encodeMark("", mark.Void, indexVoid, below)
+	if err != nil {
+		return err
+	}
+	return r.log.write(r.storeCtx, r.key(), []checkpoint.Write{w})
 }
 
 // transaction returns a transaction on the current state.
@@ -89,7 +136,7 @@ func (r *run) commit(tx *statecore.Tx, view state.View, tasks []Task, front *fro
 	r.head = c.ID
 	r.buffer.keep(c, r.stored, r.log.mode)
 	r.setCurrent(c, time.Now())
-	r.settles, r.edits = false, nil
+	r.hasPending, r.editChanges = false, nil
 	r.touched.Store(false)
 	if r.parent == nil || source != checkpoint.Input {
 		r.emitCheckpointed()
@@ -106,7 +153,7 @@ func (r *run) newCheckpoint(source checkpoint.Source) *checkpoint.Checkpoint {
 	*c = checkpoint.Checkpoint{
 		Key:    checkpoint.Key{Thread: r.thread, Namespace: r.ns},
 		Parent: r.checkpoint, Step: r.step, Source: source, Run: r.id, Version: r.Version,
-		Metadata: r.Metadata, Settles: r.settles || r.touched.Load(),
+		Metadata: r.Metadata, Settles: r.hasPending || r.touched.Load(),
 	}
 	return c
 }
@@ -185,7 +232,7 @@ func (r *run) controlOrigin() *string {
 // These are the edits before the superstep, the changes of the superstep,
 // and in a subgraph the writes for the parent.
 func (r *run) changes(tx *statecore.Tx, tasks []Task) ([]checkpoint.Change, error) {
-	r.buffer.changes = append(r.buffer.changes[:0], r.edits...)
+	r.buffer.changes = append(r.buffer.changes[:0], r.editChanges...)
 	if tx == nil {
 		return r.buffer.changes, nil
 	}
@@ -228,7 +275,7 @@ func (r *run) amend(writes state.Update) error {
 	if r.log == nil {
 		return tx.Check()
 	}
-	edits, err := appendChanges(r.edits, tx)
-	r.edits = edits
+	list, err := appendChanges(r.editChanges, tx)
+	r.editChanges = list
 	return err
 }

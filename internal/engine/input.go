@@ -1,14 +1,10 @@
 package engine
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/weft-go/weft/state"
 )
-
-// ErrNoQuestion reports an answer to a question that is not open.
-var ErrNoQuestion = errors.New("no open question has this id")
 
 // An input holds the writes that the caller of a run passed, sorted by kind.
 type input struct {

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -212,18 +211,6 @@ func (r *run) loadNewest(c checkpoint.Checkpoint, in *input) (err error) {
 	return err
 }
 
-// recordAnswers records the answers of the caller before the checkpoint is restored.
-// So restore can skip the sent writes of tasks that do not run.
-// The method applyEdits checks the answers later.
-func (r *run) recordAnswers(in *input) {
-	r.answersOnly = len(in.answers) > 0 && len(in.writes) == 0 && !in.hasTargets()
-	r.answers = make(map[string]json.RawMessage, len(in.answers))
-	r.given = make(map[string]bool, len(in.answers))
-	for _, a := range in.answers {
-		r.answers[a.ID], r.given[a.ID] = a.Value, true
-	}
-}
-
 // newOrigin sets a new origin for a branch or turn; see [Task.IdempotencyKey].
 func (r *run) newOrigin() {
 	origin := r.head
@@ -293,59 +280,4 @@ func (r *run) fork() error {
 	r.newOrigin()
 	r.step++
 	return r.commit(nil, r.view, nil, &r.front, checkpoint.Fork)
-}
-
-// applyEdits applies the caller's answers, writes and targets to the current checkpoint.
-// It also stores them as pending writes, so that a crash does not lose them.
-func (r *run) applyEdits(in input) error {
-	var stored []checkpoint.Write
-	given := map[string]bool{}
-	for _, a := range in.answers {
-		w, err := r.answer(a)
-		if err != nil {
-			return err
-		}
-		if given[a.ID] {
-			return fmt.Errorf("question %s of interrupt %q was given two answers: %w", a.ID, a.Interrupt, ErrDuplicateKey)
-		}
-		given[a.ID] = true
-		stored = append(stored, w)
-	}
-	if len(in.writes) > 0 || in.hasTargets() {
-		to, err := in.targets(&r.scope)
-		if err != nil {
-			return err
-		}
-		own, err := r.encodeEdit(in.writes, to)
-		if err != nil {
-			return err
-		}
-		stored = append(stored, own...)
-		callers := r.pending.task("")
-		callers.targets, callers.sends = append(callers.targets, to.targets...), append(callers.sends, to.sends...)
-		r.addTargets(callers)
-		if err := r.amend(in.writes); err != nil {
-			return err
-		}
-	}
-	if len(stored) == 0 || r.log == nil {
-		return nil
-	}
-	r.settles = true
-	return r.log.write(r.storeCtx, r.key(), stored)
-}
-
-// encodeEdit returns the pending writes that store the caller's writes and targets.
-func (r *run) encodeEdit(writes state.Update, to routed) ([]checkpoint.Write, error) {
-	if r.pending == nil {
-		r.pending = &pendingWrites{}
-	}
-	caller := r.pending.task("")
-	e := pendingEncoder{plan: r.plan, index: caller.next}
-	for _, w := range writes {
-		e.write(w)
-	}
-	e.routes(to.targets, to.sends)
-	caller.next = e.index
-	return e.out, e.err
 }

@@ -88,28 +88,6 @@ func (t *Task) asksAgain() bool {
 	})
 }
 
-// void stores that the results of a superstep do not count, because its writes were refused.
-func (r *run) void(tasks []Task) error {
-	below := map[string]int{}
-	for i := range tasks {
-		t := &tasks[i]
-		below[t.ID()] = t.nextIndex
-		if t.restored() { // nextIndex is above the stored result
-			continue
-		}
-		writes, err := t.result()
-		if err != nil {
-			return err
-		}
-		below[t.ID()] += len(writes)
-	}
-	w, err := encodeMark("", mark.Void, indexVoid, below)
-	if err != nil {
-		return err
-	}
-	return r.log.write(r.storeCtx, r.key(), []checkpoint.Write{w})
-}
-
 // restore restores the outcome that an earlier run stored for the task.
 func (t *Task) restore() {
 	saved := t.scope.pending.tasks[t.ID()]

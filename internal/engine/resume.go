@@ -45,7 +45,7 @@ func (r *run) restore(c *checkpoint.Checkpoint) error {
 	r.warnLostJoins(ctl.Joins)
 	front.missing = append(front.missing, r.pending.missing...)
 	r.front, r.step = front, c.Step
-	r.settles = len(c.Writes) > 0
+	r.hasPending = len(c.Writes) > 0
 	if r.parent == nil {
 		r.origin = ctl.Origin
 	}

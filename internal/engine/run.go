@@ -33,9 +33,9 @@ type run struct {
 	storedAt    time.Time
 	source      checkpoint.Source
 	resuming    bool                // static pauses at the current checkpoint have no effect
-	settles     bool                // the current checkpoint has pending writes
+	hasPending  bool                // the current checkpoint has pending writes
 	restored    *frontier           // the frontier of the restored checkpoint, without targets of callers; nil for none
-	edits       []checkpoint.Change // changes before the superstep, which the next commit stores
+	editChanges []checkpoint.Change // changes before the superstep, which the next commit stores
 	pauses      []Pause
 	uncommitted []Task       // the tasks of a superstep that was not committed
 	resumed     bool         // the run resumes the turn of the thread, or the call of the subgraph
@@ -325,28 +325,6 @@ func (s *scope) applyFinished(tasks []Task) (view state.View, at int, err error)
 		return s.view, 0, err
 	}
 	return view, 0, nil
-}
-
-// refuse returns the error of a superstep whose writes cannot be applied.
-// The error names the task with the refused write.
-// With a thread, refuse also voids the stored results of several tasks,
-// so that the next run does not use them.
-func (r *run) refuse(tasks []Task, at int, err error) error {
-	t := &tasks[at]
-	if errors.Is(err, statecore.ErrConcurrentWrite) {
-		channel := channelOf(err)
-		for j := range at {
-			if other := &tasks[j]; other.wrote(channel) {
-				err = fmt.Errorf("%w (the other is %q); use a channel that merges, or LastWins", err, other.ID())
-				break
-			}
-		}
-	}
-	err = t.fail(err)
-	if r.log != nil && !r.single {
-		err = errors.Join(err, r.void(tasks))
-	}
-	return err
 }
 
 // recordPauses records a static pause for each of the nodes that the list includes.

@@ -16,8 +16,8 @@ type snapshotPolicy struct {
 	bytes int // the size of the last snapshot and of the changes after it
 	// wait is the value that the field bytes must reach before a snapshot is tried again.
 	wait int
-	// least is a lower bound of the size of each channel in a snapshot.
-	least []channelSize
+	// minSizes are lower bounds of the sizes of the channels in a snapshot.
+	minSizes []channelSize
 }
 
 type channelSize struct {
@@ -52,13 +52,13 @@ func (s *snapshotPolicy) add(changes []checkpoint.Change) {
 }
 
 func (s *snapshotPolicy) sizeOf(channel string) *channelSize {
-	for i := range s.least {
-		if s.least[i].channel == channel {
-			return &s.least[i]
+	for i := range s.minSizes {
+		if s.minSizes[i].channel == channel {
+			return &s.minSizes[i]
 		}
 	}
-	s.least = append(s.least, channelSize{channel: channel})
-	return &s.least[len(s.least)-1]
+	s.minSizes = append(s.minSizes, channelSize{channel: channel})
+	return &s.minSizes[len(s.minSizes)-1]
 }
 
 // worthTrying reports whether a snapshot may be small enough to be added.
@@ -68,7 +68,7 @@ func (s *snapshotPolicy) worthTrying() bool {
 		return false
 	}
 	least := 0
-	for _, size := range s.least {
+	for _, size := range s.minSizes {
 		least += size.bytes
 	}
 	return 2*least <= s.bytes

@@ -99,7 +99,7 @@ func TestSnapshotPolicyCounts(t *testing.T) {
 			var s snapshotPolicy
 			s.add(c.changes)
 			least := 0
-			for _, size := range s.least {
+			for _, size := range s.minSizes {
 				least += size.bytes
 			}
 			assert.Equal(t, c.bytes, s.bytes)
@@ -122,8 +122,8 @@ func TestSnapshotIsTriedAtTheLimits(t *testing.T) {
 		"one byte less":                    {snapshotPolicy{rows: 64, bytes: 16383}, false},
 		"as many bytes as waited for":      {snapshotPolicy{rows: 64, bytes: 20000, wait: 20000}, true},
 		"fewer bytes than waited for":      {snapshotPolicy{rows: 64, bytes: 19999, wait: 20000}, false},
-		"half of the bytes are state":      {snapshotPolicy{rows: 64, bytes: 20000, least: []channelSize{{"x", 4000}, {"y", 6000}}}, true},
-		"more than half":                   {snapshotPolicy{rows: 64, bytes: 20000, least: []channelSize{{"x", 4001}, {"y", 6000}}}, false},
+		"half of the bytes are state":      {snapshotPolicy{rows: 64, bytes: 20000, minSizes: []channelSize{{"x", 4000}, {"y", 6000}}}, true},
+		"more than half":                   {snapshotPolicy{rows: 64, bytes: 20000, minSizes: []channelSize{{"x", 4001}, {"y", 6000}}}, false},
 	} {
 		assert.Equal(t, c.want, c.policy.worthTrying(), name)
 	}
@@ -325,7 +325,7 @@ func TestSnapshotsOfRandomRuns(t *testing.T) {
 		requireState(t, r.view, resumed.view)
 		assert.Equal(t, r.snapshots.rows, resumed.snapshots.rows)
 		assert.Equal(t, r.snapshots.bytes, resumed.snapshots.bytes)
-		assert.ElementsMatch(t, r.snapshots.least, resumed.snapshots.least)
+		assert.ElementsMatch(t, r.snapshots.minSizes, resumed.snapshots.minSizes)
 	}
 	assert.NotZero(t, snapshots, "a test without snapshots proves nothing")
 }

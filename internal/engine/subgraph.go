@@ -164,7 +164,7 @@ func (r *run) beginCall() error {
 		r.step++
 	}
 	persistent := r.front.persistent
-	r.pending, r.shared, r.toParent, r.settles = nil, nil, nil, false
+	r.pending, r.shared, r.toParent, r.hasPending = nil, nil, nil, false
 	r.view = r.plan.Schema.Import(own, r.parent.view, r.parent.node.Subgraph.Private)
 	tx, err := r.applyInput()
 	if err != nil {

@@ -2,8 +2,6 @@ package engine
 
 import (
 	"context"
-	"fmt"
-	"strconv"
 	"time"
 )
 
@@ -23,44 +21,6 @@ func (s *scope) running() *Running {
 
 // RemainingSteps returns the number of supersteps that the run may still begin.
 func (t *Task) RemainingSteps() int { return t.scope.limits.MaxSteps - t.scope.stepsDone - 1 }
-
-// IdempotencyKey returns a key that is the same whenever this task runs again,
-// and different for every other task.
-//
-// The key consists of the thread, the origin of the thread's branch,
-// and the steps and ids of the task and of the tasks around it.
-// None of these parts depends on whether a checkpoint was stored before a crash.
-// The origin is the newest checkpoint of the thread when the branch or turn began.
-// It keeps the keys of two branches apart, whose tasks may have equal steps and ids.
-func (t *Task) IdempotencyKey() string {
-	s := t.scope
-	switch {
-	case s.thread == "":
-		return s.id + "/" + t.position()
-	case s.origin == nil: // an older version stored the thread, without an origin
-		return fmt.Sprintf("%s/%s@%s:%s", s.thread, s.ns, s.checkpoint, t.keyID())
-	}
-	return s.thread + "/" + *s.origin + "/" + t.position()
-}
-
-// position returns the ids and steps of the enclosing tasks and the task, outermost first.
-func (t *Task) position() string {
-	own := t.keyID() + "@" + strconv.Itoa(t.scope.step)
-	if parent := t.scope.parent; parent != nil {
-		return parent.position() + "/" + own
-	}
-	return own
-}
-
-// keyID returns the id of the task for its idempotency key.
-// If the node was renamed, it is the id under the first of the former names.
-// So the key does not change when a node is renamed.
-func (t *Task) keyID() string {
-	if former := t.formerIDs(); len(former) > 0 {
-		return former[0]
-	}
-	return t.ID()
-}
 
 // Emit delivers a value to the reader of the run's events, as an event that newEmitted makes.
 // It returns when the reader has the event or receives it next, or when ctx has ended.

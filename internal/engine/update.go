@@ -158,7 +158,7 @@ func (r *run) update(updates []NodeUpdate) error {
 		done, by = append(done, t.routed()), append(by, t.node.Name)
 	}
 	front := nextFrontier(r.plan, &before, done)
-	front.by = by // keep duplicates: two updates as one node are ambiguous
+	front.by = by // with duplicates, so that after two updates as one node the next Update must name its node
 	if r.parent == nil {
 		r.newOrigin()
 	}
@@ -175,7 +175,7 @@ func (r *run) update(updates []NodeUpdate) error {
 
 // applyUnfinished applies the writes of finished tasks of an uncommitted superstep.
 // It returns the resulting state and the nodes of the finished plain tasks.
-// It appends the changes to r.edits, so that the next commit stores them.
+// It appends the changes to r.editChanges, so that the next commit stores them.
 func (r *run) applyUnfinished() (view state.View, ran []string, err error) {
 	if r.pending == nil || len(r.pending.tasks) == 0 {
 		return r.view, nil, nil
@@ -198,14 +198,14 @@ func (r *run) applyUnfinished() (view state.View, ran []string, err error) {
 	if view, err = tx.Finish(false); err != nil {
 		return nil, nil, err
 	}
-	if r.edits, err = appendChanges(r.edits, tx); err != nil || r.parent == nil {
+	if r.editChanges, err = appendChanges(r.editChanges, tx); err != nil || r.parent == nil {
 		return view, ran, err
 	}
 	for i := range tasks {
 		if !tasks[i].finished {
 			continue
 		}
-		if r.edits, err = r.appendParentWrites(r.edits, &tasks[i]); err != nil {
+		if r.editChanges, err = r.appendParentWrites(r.editChanges, &tasks[i]); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -1,10 +1,10 @@
-// Package named marks the types of values that a library emits to the stream of a run. Package server
-// streams them under their names, and the values of programs as custom values.
+// Package named gives names to the types of values that a library emits to the stream of a run. Package server
+// streams such values under the names of their types, and the values of programs as custom values.
 package named
 
 import "reflect"
 
-// An Event is the mark of a type. A type has it by a method:
+// An Event says that a type has a name in the stream. The type returns its Event from a method:
 //
 //	func (Turn) EventName() named.Event { return named.Of[Turn]("agent_turn") }
 type Event struct {
@@ -12,33 +12,33 @@ type Event struct {
 	of   reflect.Type
 }
 
-// Of returns the mark of the type T with a name.
+// Of returns the Event that gives the type T a name.
 func Of[T any](name string) Event { return Event{name, reflect.TypeFor[T]()} }
 
-// NameOf returns the name of a value whose type has a mark. A program cannot have a value with a mark:
-// it cannot import this package, and a struct that embeds a marked type has the mark of another type.
+// NameOf returns the name of a value whose type has a method EventName. No type of a program has a name:
+// a program cannot import this package, and a struct that embeds a named type returns the Event of that type.
 func NameOf(value any) (name string, ok bool) {
-	v, ok := value.(marked)
+	v, ok := value.(namer)
 	if !ok {
 		return "", false
 	}
 	t := reflect.TypeOf(value)
-	if t.Kind() == reflect.Pointer || embedsMark(t) { // the pointer, or an embedded one, may be nil
+	if t.Kind() == reflect.Pointer || embedsNamed(t) { // the pointer, or an embedded one, may be nil
 		return "", false
 	}
 	e := v.EventName()
 	return e.name, e.of == t
 }
 
-type marked interface{ EventName() Event }
+type namer interface{ EventName() Event }
 
-// embedsMark reports whether a type is a struct that embeds a type with a mark.
-func embedsMark(t reflect.Type) bool {
+// embedsNamed reports whether a type is a struct that embeds a type with a method EventName.
+func embedsNamed(t reflect.Type) bool {
 	if t.Kind() != reflect.Struct {
 		return false
 	}
 	for i := range t.NumField() {
-		if f := t.Field(i); f.Anonymous && f.Type.Implements(reflect.TypeFor[marked]()) {
+		if f := t.Field(i); f.Anonymous && f.Type.Implements(reflect.TypeFor[namer]()) {
 			return true
 		}
 	}

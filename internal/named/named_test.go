@@ -28,14 +28,14 @@ func TestOnlyAMarkedTypeHasAName(t *testing.T) {
 		value any
 		want  string
 	}{
-		"marked":                   {turn{}, "turn"},
-		"embeds a marked type":     {embedding{}, ""},
-		"embeds a nil pointer":     {embeddingPointer{}, ""},
-		"embeds it in a struct":    {embeddingDeep{}, ""},
-		"points to one":            {&turn{}, ""},
-		"has a method of the name": {likeNamed{}, ""},
-		"a nil":                    {nil, ""},
-		"a nil pointer":            {(*turn)(nil), ""},
+		"with a name":               {turn{}, "turn"},
+		"embeds a type with a name": {embedding{}, ""},
+		"embeds a nil pointer":      {embeddingPointer{}, ""},
+		"embeds it in a struct":     {embeddingDeep{}, ""},
+		"points to one":             {&turn{}, ""},
+		"has a method of the name":  {likeNamed{}, ""},
+		"a nil":                     {nil, ""},
+		"a nil pointer":             {(*turn)(nil), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -365,8 +365,8 @@ func TestErrorBlamesAnUpgradeWhoseResultCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestErrorOfOtherKindNamesTheWayOut proves that a channel which reads what a channel of another kind has stored
-// returns an error that does not advise an Upgrade function alone.
+// TestErrorOfOtherKindNamesTheWayOut proves that the error is useful if a channel of another kind stored the data:
+// an Upgrade function is not its only advice.
 func TestErrorOfOtherKindNamesTheWayOut(t *testing.T) {
 	t.Parallel()
 	up := func(old json.RawMessage) (json.RawMessage, error) { return old, nil }

@@ -23,11 +23,13 @@ type Rebase struct {
 	// Parent is the index of its new parent, the nearest ancestor that is kept,
 	// negative for none.
 	Parent int
-	// Through are the indexes of the removed ancestors whose deltas become the base of
-	// the checkpoint, oldest first. Each ancestor adds its own base, unless it has a
-	// snapshot, and then its own delta. If the oldest ancestor is Whole, the lineage of
-	// the checkpoint starts with this ancestor. Otherwise it continues the lineage of
-	// Parent. Through is empty if the checkpoint itself is Whole.
+	// Through are the indexes of the removed ancestors whose changes the checkpoint needs,
+	// oldest first. They become its base: for each ancestor its base, and then its delta.
+	// An ancestor with a snapshot adds the snapshot alone.
+	//
+	// Through ends at the nearest ancestor that is Whole, with which the lineage then
+	// starts, or before Parent, whose lineage then comes first. Through is empty if the
+	// checkpoint itself is Whole.
 	Through []int
 }
 

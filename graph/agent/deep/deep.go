@@ -50,7 +50,7 @@ type SubAgent struct {
 	Model llm.Model
 	// Tools are the tools of the sub-agent, besides the tools for files.
 	Tools []tools.Tool
-	// Use is more middleware of the sub-agent.
+	// Use is added to the middleware of the sub-agent.
 	Use []agent.Middleware
 }
 
