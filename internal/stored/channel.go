@@ -3,6 +3,9 @@ package stored
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/weft-go/weft/internal/statecore"
@@ -15,10 +18,15 @@ type channel struct {
 	list, elements, entries bool // the changes are those of a list, of elements with keys, of a map
 	messages                bool // each element so far was a message
 	seen                    bool
+	kinds                   map[statecore.Kind]bool // the kinds of the changes
 }
 
 // change adds a stored change.
 func (c *channel) change(k statecore.Kind, data []byte) {
+	if c.kinds == nil {
+		c.kinds = map[statecore.Kind]bool{}
+	}
+	c.kinds[k] = true
 	array := len(data) > 0 && data[0] == '['
 	switch k {
 	case statecore.KindAppend:
@@ -48,6 +56,30 @@ func (c *channel) write(k statecore.Kind, data []byte) {
 	}
 }
 
+// with returns what is known of a channel that has the changes of c and of d.
+func (c *channel) with(d *channel) *channel {
+	out := &channel{
+		list: c.list || d.list, elements: c.elements || d.elements, entries: c.entries || d.entries,
+		messages: (c.messages || !c.seen) && (d.messages || !d.seen) && (c.seen || d.seen),
+		seen:     c.seen || d.seen, kinds: maps.Clone(c.kinds),
+	}
+	if out.kinds == nil {
+		out.kinds = map[statecore.Kind]bool{}
+	}
+	maps.Copy(out.kinds, d.kinds)
+	return out
+}
+
+// known reports whether a kind of channel stores all these changes.
+func (c *channel) known() bool {
+	for k := range c.kinds {
+		if k < statecore.KindSet || k > statecore.KindClear {
+			return false
+		}
+	}
+	return !(c.list && c.elements || c.list && c.entries || c.elements && c.entries)
+}
+
 // areMessages reports whether each element of an array is a message of package llm.
 func areMessages(data []byte) bool {
 	var list []struct {
@@ -71,7 +103,21 @@ func areMessages(data []byte) bool {
 }
 
 // handle returns a channel that replays the changes.
-func (c *channel) handle(name string) state.Handle {
+func (c *channel) handle(name string) (state.Handle, error) {
+	if !c.known() {
+		var kinds []string
+		for _, k := range slices.Sorted(maps.Keys(c.kinds)) {
+			kinds = append(kinds, k.String())
+		}
+		return nil, statecore.ChannelError(name, fmt.Errorf("%w: no kind of channel of this version of Weft stores all of its changes (%s); "+
+			"a newer version may have stored them, or the kind of the channel was changed: read the thread with the program that has its graph",
+			state.ErrStored, strings.Join(kinds, ", ")))
+	}
+	return c.replaying(name), nil
+}
+
+// replaying returns a channel of the kind that the changes tell.
+func (c *channel) replaying(name string) state.Handle {
 	switch {
 	case c.messages && c.list:
 		return state.Append[llm.Message](name)

@@ -21,24 +21,26 @@ var ErrNoCode = errors.New("the graph was read from its checkpoints; the program
 
 // Graph returns a graph with the channels and nodes that occur in the checkpoints of a thread, and
 // with the store. An edge leads from a node to each node that was due after it. A subgraph has the
-// channels that it wrote to. Graph reads the whole thread.
+// channels that it wrote to. It shares those that its parent also has, unless their changes tell that
+// they are of another kind. Graph reads the whole thread. It returns a [state.ChannelError] if it does not
+// know a kind of channel that stores the changes of a channel.
 func Graph(ctx context.Context, store checkpoint.Store, thread string) (*graph.Graph, error) {
-	s := scanner{channels: map[string]*channel{}, root: newPart()}
+	root := newPart()
 	read := map[string]bool{}
 	for c, err := range store.List(ctx, checkpoint.Query{Thread: thread, AllNamespaces: true, Writes: true}) {
 		if err != nil {
 			return nil, err
 		}
-		p := s.root.at(c.Namespace)
+		p := root.at(c.Namespace)
 		sends, err := p.checkpoint(&c)
 		if err != nil {
 			return nil, fmt.Errorf("checkpoint %s: %w", c.ID, err)
 		}
 		for _, sent := range sends {
-			s.send(p, sent)
+			p.send(sent)
 		}
 		for _, w := range c.Writes {
-			s.write(p, w)
+			p.write(w)
 		}
 		if read[c.Namespace+"\x00"+c.ID] {
 			continue
@@ -50,42 +52,43 @@ func Graph(ctx context.Context, store checkpoint.Store, thread string) (*graph.G
 		for _, d := range full.Lineage { // it has the changes of the ancestors too
 			read[c.Namespace+"\x00"+d.ID] = true
 			for _, ch := range d.Changes {
-				s.change(p, ch.Channel, statecore.Kind(ch.Kind), ch.Data)
+				p.change(ch.Channel, statecore.Kind(ch.Kind), ch.Data)
 			}
 		}
 	}
-	handles := map[string]state.Handle{}
-	for name, c := range s.channels {
-		handles[name] = c.handle(name)
-	}
-	return s.root.graph(thread, handles, graph.Options{Checkpoints: store})
+	root.share(nil)
+	return root.graph(thread, map[*channel]state.Handle{}, graph.Options{Checkpoints: store})
 }
 
-// A scanner collects the channels of a thread. Channels of a graph and its subgraphs with one
-// name are taken to be one channel, which the graphs share.
-type scanner struct {
+// A part is a graph or subgraph of a thread.
+type part struct {
 	channels map[string]*channel
-	root     *part
+	nodes    map[string]bool
+	edges    map[string]map[string]bool
+	subs     map[string]*part
 }
 
-func (s *scanner) channel(p *part, name string) *channel {
-	p.channels[name] = true
-	c := s.channels[name]
+func newPart() *part {
+	return &part{channels: map[string]*channel{}, nodes: map[string]bool{}, edges: map[string]map[string]bool{}, subs: map[string]*part{}}
+}
+
+func (p *part) channel(name string) *channel {
+	c := p.channels[name]
 	if c == nil {
 		c = &channel{}
-		s.channels[name] = c
+		p.channels[name] = c
 	}
 	return c
 }
 
-func (s *scanner) change(p *part, name string, k statecore.Kind, data []byte) {
+func (p *part) change(name string, k statecore.Kind, data []byte) {
 	if !strings.HasPrefix(name, "$") {
-		s.channel(p, name).change(k, data)
+		p.channel(name).change(k, data)
 	}
 }
 
 // write adds a pending write. Its kind has one more bit at the end of a task's result.
-func (s *scanner) write(p *part, w checkpoint.Write) {
+func (p *part) write(w checkpoint.Write) {
 	p.add(nodeOf(w.Task))
 	switch {
 	case w.Channel == mark.Goto:
@@ -93,32 +96,37 @@ func (s *scanner) write(p *part, w checkpoint.Write) {
 	case w.Channel == mark.Send:
 		var sent send
 		if json.Unmarshal(w.Data, &sent) == nil {
-			s.send(p, sent)
+			p.send(sent)
 		}
 	case strings.HasPrefix(w.Channel, "$"):
 	default:
-		s.channel(p, w.Channel).write(statecore.Kind(w.Kind&^mark.EndOfResult), w.Data)
+		p.channel(w.Channel).write(statecore.Kind(w.Kind&^mark.EndOfResult), w.Data)
 	}
 }
 
 // send adds a task that was sent to a node.
-func (s *scanner) send(p *part, sent send) {
+func (p *part) send(sent send) {
 	p.add(sent.Node)
 	for _, w := range sent.Writes {
-		s.channel(p, w.Channel).write(w.Kind, w.Data)
+		p.channel(w.Channel).write(w.Kind, w.Data)
 	}
 }
 
-// A part is a graph or subgraph of a thread.
-type part struct {
-	channels map[string]bool
-	nodes    map[string]bool
-	edges    map[string]map[string]bool
-	subs     map[string]*part
-}
-
-func newPart() *part {
-	return &part{channels: map[string]bool{}, nodes: map[string]bool{}, edges: map[string]map[string]bool{}, subs: map[string]*part{}}
+// share makes one channel of the channels of the part and of its parent that have one name. It keeps two
+// if no kind of channel stores the changes of both: the channel of the subgraph is then private.
+func (p *part) share(parent *part) {
+	if parent != nil {
+		for name, c := range p.channels {
+			if up := parent.channels[name]; up != nil {
+				if both := up.with(c); both.known() {
+					*up, p.channels[name] = *both, up
+				}
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.subs)) {
+		p.subs[name].share(p)
+	}
 }
 
 // nodeOf returns the node of a task.
@@ -215,14 +223,22 @@ func (p *part) checkpoint(c *checkpoint.Checkpoint) ([]send, error) {
 	return ctl.Sends, nil
 }
 
-// graph builds the graph of a part.
-func (p *part) graph(name string, handles map[string]state.Handle, o graph.Options) (*graph.Graph, error) {
+// graph builds the graph of a part. The argument handles has the channels that were made before.
+func (p *part) graph(name string, handles map[*channel]state.Handle, o graph.Options) (*graph.Graph, error) {
 	if len(p.nodes) == 0 {
 		p.add("node")
 	}
 	var own []state.Handle
-	for _, ch := range slices.Sorted(maps.Keys(p.channels)) {
-		own = append(own, handles[ch])
+	for _, name := range slices.Sorted(maps.Keys(p.channels)) {
+		c := p.channels[name]
+		if handles[c] == nil {
+			h, err := c.handle(name)
+			if err != nil {
+				return nil, err
+			}
+			handles[c] = h
+		}
+		own = append(own, handles[c])
 	}
 	b := graph.New(name, own...)
 	for _, node := range slices.Sorted(maps.Keys(p.nodes)) {
@@ -235,10 +251,20 @@ func (p *part) graph(name string, handles map[string]state.Handle, o graph.Optio
 		if err != nil {
 			return nil, err
 		}
-		b.Subgraph(node, g)
+		b.SubgraphWith(node, g, graph.SubgraphOptions{Private: p.privateOf(sub, handles)})
 	}
 	p.connect(b)
 	return b.Compile(o)
+}
+
+// privateOf returns the channels of a subgraph that the part has under the same name and does not share.
+func (p *part) privateOf(sub *part, handles map[*channel]state.Handle) (private []state.Handle) {
+	for name, c := range sub.channels {
+		if up := p.channels[name]; up != nil && up != c {
+			private = append(private, handles[c])
+		}
+	}
+	return private
 }
 
 // connect adds the edges, and one from the start to each node that no edge leads to.

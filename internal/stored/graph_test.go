@@ -36,11 +36,17 @@ var (
 	prices   = state.Map[string, float64]("prices")
 	total    = state.Sum[int64]("total")
 	topic    = state.Last[string]("topic")
+	mood     = state.LastWins[string]("mood")
+	due      = state.Optional[string]("due")
+	best     = state.Max[int]("best")
+	now      = state.Ephemeral[string]("now")
+	scratch  = state.Untracked[string]("scratch")
+	joined   = state.NewChannel("joined", func(current, update string) (string, error) { return current + update, nil })
 	notes    = state.Append[string]("notes")
 	approve  = graph.NewInterrupt[string, bool]("approve")
 )
 
-// program returns a graph with channels of each kind, and with a subgraph that asks a question.
+// program returns a graph with channels of each kind (a test of package state says which it lacks), and with a subgraph that asks a question.
 func program(t *testing.T, o graph.Options) *graph.Graph {
 	t.Helper()
 	sub := graph.New("review", messages, notes)
@@ -60,16 +66,18 @@ func program(t *testing.T, o graph.Options) *graph.Graph {
 	inner, err := sub.Compile(graph.Options{})
 	require.NoError(t, err)
 
-	b := graph.New("program", messages, items, lines, tags, prices, total, topic)
+	b := graph.New("program", messages, items, lines, tags, prices, total, topic, mood, due, best, now, scratch, joined)
 	b.Node("first", func(context.Context, state.View) (state.Update, error) {
 		return state.Update{
 			messages.Put(messageID(llm.Assistant("hello <you>"), "m2")), items.Put(item{"a", 1}, item{"b", 9007199254740993}),
 			lines.Put("one"), tags.Put("x", "y"), prices.Put(map[string]float64{"tea": 1.5, "rum": 9}), total.Put(4), topic.Put("ships"),
+			mood.Put("calm"), due.Put(new("today")), best.Put(7), now.Put("soon"), scratch.Put("none"), joined.Put("a"),
 		}, nil
 	})
 	b.Node("second", func(context.Context, state.View) (state.Update, error) {
 		return state.Update{
 			items.Put(item{"a", 2}), items.Remove("b"), lines.Put("two"), tags.Remove("x"), prices.Remove("rum"), total.Put(5),
+			best.Put(3), joined.Put("b"),
 		}, nil
 	})
 	b.Subgraph("review", inner)
@@ -145,6 +153,66 @@ func check(t *testing.T, g *graph.Graph, when string) {
 		delete(want, "messages") // no checkpoint says that the subgraph has it, since it did not write to it
 		assert.Equal(t, want, values(t, inGot.View), "%s: the subgraph", when)
 		assert.Equal(t, inWant.Tasks, inGot.Tasks, "%s: the subgraph", when)
+	}
+}
+
+// TestAPrivateChannelOfAnotherKindIsReadAsItIs proves that a subgraph may have a private channel with the name of a
+// channel of its parent and with another kind.
+func TestAPrivateChannelOfAnotherKindIsReadAsItIs(t *testing.T) {
+	t.Parallel()
+	outer, inner := state.Append[string]("seen"), state.Set[string]("seen")
+	sub := graph.New("review", inner)
+	sub.Node("ask", func(ctx context.Context, _ state.View) (state.Update, error) {
+		_, err := approve.Wait(ctx, "Ship it?")
+		return nil, err
+	})
+	sub.Node("first", func(context.Context, state.View) (state.Update, error) { return state.Update{inner.Put("x", "y")}, nil })
+	sub.Edge(graph.Start, "first")
+	sub.Edge("first", "ask")
+	inside, err := sub.Compile(graph.Options{})
+	require.NoError(t, err)
+	b := graph.New("program", outer)
+	b.SubgraphWith("review", inside, graph.SubgraphOptions{Private: []state.Handle{inner}})
+	b.Edge(graph.Start, "review")
+	store := memcheckpoint.New(memcheckpoint.Options{})
+	g, err := b.Compile(graph.Options{Checkpoints: store})
+	require.NoError(t, err)
+	for _, text := range []string{"a", "b"} {
+		_, err = g.Thread("t").Invoke(t.Context(), outer.Put(text))
+		require.NoError(t, err)
+	}
+
+	read, err := stored.Graph(t.Context(), store, "t")
+	require.NoError(t, err)
+	snap, err := read.Thread("t").Snapshot(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, map[string]string{"seen": `["a","b"]`}, values(t, snap.View))
+	snap, err = read.Thread("t").Subgraph(snap.Tasks[0].ID).Snapshot(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, map[string]string{"seen": `["x","y"]`}, values(t, snap.View))
+}
+
+// TestChangesOfAnUnknownKindOfChannelAreAnError proves that the reader does not take a channel for one of another kind.
+func TestChangesOfAnUnknownKindOfChannelAreAnError(t *testing.T) {
+	t.Parallel()
+	for kinds, changes := range map[string][]checkpoint.Change{
+		"set, append, remove": {{Channel: "log", Kind: 1, Data: []byte(`["a"]`)}, {Channel: "log", Kind: 2, Data: []byte(`["b"]`)}, {Channel: "log", Kind: 4, Data: []byte(`[1]`)}},
+		"put, merge":          {{Channel: "log", Kind: 3, Data: []byte(`["a"]`)}, {Channel: "log", Kind: 5, Data: []byte(`{"a":1}`)}},
+		"set, kind(9)":        {{Channel: "log", Kind: 1, Data: []byte(`1`)}, {Channel: "log", Kind: 9, Data: []byte(`1`)}},
+	} {
+		t.Run(kinds, func(t *testing.T) {
+			t.Parallel()
+			store := memcheckpoint.New(memcheckpoint.Options{})
+			require.NoError(t, store.Put(t.Context(), checkpoint.Checkpoint{
+				Key: checkpoint.Key{Thread: "t", ID: "01"}, Source: checkpoint.Input, Changes: changes, Control: []byte(`{}`),
+			}, ""))
+			_, err := stored.Graph(t.Context(), store, "t")
+			var failed *state.ChannelError
+			require.ErrorAs(t, err, &failed)
+			assert.Equal(t, "log", failed.Channel)
+			require.ErrorContains(t, err, "("+kinds+")")
+			require.ErrorContains(t, err, "read the thread with the program that has its graph")
+		})
 	}
 }
 
