@@ -38,7 +38,7 @@ var conflictStores = map[string]func(t *testing.T) checkpoint.Store{
 	"postgres": func(t *testing.T) checkpoint.Store { return openPostgres(t, pgtest.DirectURL(t), pgtest.Schema(t)) },
 }
 
-func openPostgres(t *testing.T, url, schema string) checkpoint.Store {
+func openPostgres(t testing.TB, url, schema string) checkpoint.Store {
 	s, err := pgcheckpoint.Open(t.Context(), url, pgcheckpoint.Options{Schema: schema})
 	require.NoError(t, err)
 	t.Cleanup(s.Close)

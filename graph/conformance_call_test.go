@@ -27,7 +27,7 @@ func runCase(t *testing.T, nc namedCase, store checkpoint.Store) {
 	require.NoError(t, dec.Decode(&c), "decode the case")
 	require.NotEmpty(t, c.Script)
 	require.Len(t, c.Expect, len(c.Script), "one expectation for each call")
-	b := &confBuilder{failures: map[string]int{}}
+	b := &confBuilder{failures: map[string]int{}, threads: t.Name() + "/"}
 	if c.Checkpointer == nil || *c.Checkpointer {
 		b.store = store
 	}
@@ -77,7 +77,7 @@ func (l *confLevel) thread(ctx context.Context, c confCall) (*graph.Thread, erro
 	if id == "" {
 		id = "t"
 	}
-	th := l.g.Thread(id)
+	th := l.g.Thread(l.b.threads + id)
 	if c.At != nil {
 		entries, err := historyOf(ctx, th)
 		if err != nil {

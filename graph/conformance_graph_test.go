@@ -24,6 +24,7 @@ type confBuilder struct {
 	mu       sync.Mutex
 	failures map[string]int // failed executions by node, over all threads
 	store    checkpoint.Store
+	threads  string // the start of the ids of the case's threads
 }
 
 // confLevel is a case's graph or one of its subgraphs, with its channels.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,10 +14,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/weft-go/weft/checkpoint"
+	"github.com/weft-go/weft/internal/pgtest"
 )
 
 // TestConformance proves that the cases recorded from LangGraph have the same
-// results here. Their format is in testdata/conformance/README.md. WEFT_CASES
+// results here, on each store of this module. Their format is in testdata/conformance/README.md. WEFT_CASES
 // names another folder of *.json and *.json.gz files to run instead.
 func TestConformance(t *testing.T) {
 	t.Parallel()
@@ -26,9 +30,14 @@ func TestConformance(t *testing.T) {
 	}
 	cases := readCases(t, dir)
 	require.NotEmpty(t, cases, "cases in %s", dir)
-	for name, open := range stores {
+	all := map[string]func(t testing.TB) checkpoint.Store{"postgres": func(t testing.TB) checkpoint.Store {
+		return openPostgres(t, pgtest.DirectURL(t), pgtest.Schema(t))
+	}}
+	maps.Copy(all, stores)
+	for name, open := range all {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			store := open(t) // the cases have threads of their own
 			var passed atomic.Int64
 			t.Cleanup(func() {
 				t.Logf("conformance: %d cases, %d passed", len(cases), passed.Load())
@@ -37,7 +46,7 @@ func TestConformance(t *testing.T) {
 			for _, c := range cases {
 				t.Run(c.name, func(t *testing.T) {
 					t.Parallel()
-					runCase(t, c, open(t))
+					runCase(t, c, store)
 					if !t.Failed() {
 						passed.Add(1)
 					}
