@@ -48,11 +48,12 @@ func (s *Server) finish(a *activeRun, out outcome) {
 
 // logFailure logs that a run failed. It is an error if clients are not told why.
 func (s *Server) logFailure(a *activeRun, out outcome) {
+	about := []any{"run", a.id, "thread", a.thread, "user", a.record.Owner, "node", out.node, "error"}
 	switch {
 	case out.failed != nil:
-		s.o.Logger.Error("server: a run failed", "run", a.id, "thread", a.thread, "node", out.node, "error", out.failed)
+		s.o.Logger.Error("server: a run failed", append(about, out.failed)...)
 	case out.err != nil:
-		s.o.Logger.Warn("server: a run failed", "run", a.id, "thread", a.thread, "node", out.node, "error", out.err.Name+": "+out.err.Message)
+		s.o.Logger.Warn("server: a run failed", append(about, out.err.Name+": "+out.err.Message)...)
 	}
 }
 

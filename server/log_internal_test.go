@@ -131,6 +131,6 @@ func TestAFailedNodeIsLoggedOnce(t *testing.T) {
 	assert.NotEmpty(t, lines[0]["run"])
 	delete(lines[0], "run")
 	assert.Equal(t, map[string]any{
-		"level": "WARN", "msg": "server: a run failed", "thread": thread, "node": "brew", "error": "Error: the kettle is empty",
+		"level": "WARN", "msg": "server: a run failed", "thread": thread, "user": "", "node": "brew", "error": "Error: the kettle is empty",
 	}, lines[0])
 }

@@ -93,6 +93,7 @@ func (c *call) searchRuns() error {
 		Statuses []string        `json:"status"`
 		Graph    string          `json:"graph_id"`
 		Thread   string          `json:"thread_id"`
+		User     *string         `json:"user_id"`
 		Metadata json.RawMessage `json:"metadata"`
 	}
 	if err := c.body(&b, false); err != nil {
@@ -101,7 +102,7 @@ func (c *call) searchRuns() error {
 	if err := object("metadata", b.Metadata); err != nil {
 		return err
 	}
-	q := runs.Query{Kind: runs.Run, IDs: b.IDs, Statuses: b.Statuses, Graph: b.Graph, Parent: b.Thread, Metadata: orEmpty(b.Metadata)}
+	q := runs.Query{Kind: runs.Run, IDs: b.IDs, Statuses: b.Statuses, Graph: b.Graph, Parent: b.Thread, Owner: b.User, Metadata: orEmpty(b.Metadata)}
 	if err := b.query(&q, runOrders); err != nil {
 		return err
 	}
@@ -170,7 +171,7 @@ func (c *call) timeline() error {
 			return err
 		}
 	}
-	return c.send(map[string]any{"checkpoints": marks, "more": len(marks) == limit})
+	return c.send(map[string]any{"checkpoints": marks, "more": len(marks) == limit, "user_id": r.Owner})
 }
 
 // cost returns the price of tokens that a node has used, or nil if the program knows none.

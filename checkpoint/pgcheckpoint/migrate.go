@@ -19,7 +19,7 @@ var migrationFiles embed.FS
 var migrations = migration.MustRead(migrationFiles, "migration")
 
 func migrationsOf(schema string) *pgdb.Migrations {
-	return &pgdb.Migrations{List: migrations, Schema: schema, Table: "cp_migration", Lock: "weft checkpoint", Foreign: checkpoint.ErrFormat}
+	return &pgdb.Migrations{List: migrations, Schema: schema, Table: "cp_migration", Lock: "weft checkpoint", Foreign: checkpoint.ErrFormat, Command: "weft threads migrate"}
 }
 
 // A Script is a migration as plain SQL, for programs that do not use [Migrate]. It

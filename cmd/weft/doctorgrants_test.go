@@ -5,11 +5,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
 	"github.com/weft-go/weft/internal/pgtest"
 	"github.com/weft-go/weft/memory/pgmemory"
+	"github.com/weft-go/weft/server/runs/pgruns"
+	"github.com/weft-go/weft/server/runs/riverqueue"
 )
 
 // The rights of the programs' role are examined by that role itself, and by the owner of the tables with -role.
@@ -120,4 +124,30 @@ func TestMigrationsAreToldWhenTheQueueFails(t *testing.T) {
 	assert.NotContains(t, out, "river_*")
 	assert.Contains(t, errs, "Not migrated: the memory")
 	assert.Contains(t, errs, "river")
+}
+
+// A program whose role may not make the tables says which command makes them.
+func TestAProgramThatMayNotMigrateNamesTheCommand(t *testing.T) {
+	t.Parallel()
+	base, schema := pgtest.DirectURL(t), pgtest.Schema(t)
+	role := schema + "_new"
+	pgtest.Do(t, base, `CREATE ROLE `+role+` LOGIN PASSWORD 'p'`)
+	defer func() { pgtest.Do(t, base, `DROP OWNED BY `+role); pgtest.Do(t, base, `DROP ROLE `+role) }()
+	u, err := url.Parse(base)
+	require.NoError(t, err)
+	u.User = url.UserPassword(role, "p")
+	pool, err := pgxpool.New(t.Context(), u.String())
+	require.NoError(t, err)
+	defer pool.Close()
+	for _, place := range []string{schema, schema + "_missing"} { // the role may use neither, and may not make the other
+		_, err = pgcheckpoint.Open(t.Context(), u.String(), pgcheckpoint.Options{Schema: place})
+		require.ErrorContains(t, err, "with the role that owns them, by weft threads migrate: ")
+		_, err = pgruns.Open(t.Context(), u.String(), pgruns.Options{Schema: place})
+		require.ErrorContains(t, err, "by weft threads migrate -runs: ")
+		_, err = pgmemory.Open(t.Context(), u.String(), pgmemory.Options{Schema: place})
+		require.ErrorContains(t, err, "by pgmemory.Migrate: ")
+		err = riverqueue.Migrate(t.Context(), pool, riverqueue.Options{Schema: place})
+		require.ErrorContains(t, err, "by weft threads migrate -queue: ")
+		assert.ErrorContains(t, err, "permission denied")
+	}
 }

@@ -81,6 +81,7 @@ Lists the runs of a server, the newest first: of a running server with -server, 
 stored in a database with -db.
 
   STATUS  pending (it waits), running, success (also if a question is open), error, timeout, interrupted
+  USER    the user that started it
   TOOK    the time of the execution so far
 `
 
@@ -89,7 +90,7 @@ func runRuns(ctx context.Context, args []string, std *streams) (err error) {
 	query, status, limit := map[string]any{}, "", 50
 	c.flags.StringVar(&status, "status", "", "only runs with this `STATUS`, or one of several separated by commas")
 	c.flags.IntVar(&limit, "limit", limit, "at most this `NUMBER` of runs; 0 means all")
-	for name, field := range map[string]string{"thread": "thread_id", "graph": "graph_id"} {
+	for name, field := range map[string]string{"thread": "thread_id", "graph": "graph_id", "user": "user_id"} {
 		c.flags.Func(name, "only runs of this `"+strings.ToUpper(name)+"`", func(text string) error { query[field] = text; return nil })
 	}
 	if err := c.parse(args); err != nil {
@@ -106,9 +107,17 @@ func runRuns(ctx context.Context, args []string, std *streams) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, server.close()) }()
-	list, err := server.runs(ctx, query, limit)
+	asked := limit
+	if limit > 0 {
+		asked++ // to see whether there are more
+	}
+	list, err := server.runs(ctx, query, asked)
 	if err != nil {
 		return err
+	}
+	if limit > 0 && len(list) > limit {
+		list = list[:limit]
+		defer say(c.err, "The list has ended after %s; -limit 0 lists all.", counted(limit, "run"))
 	}
 	return c.printRuns(list)
 }
@@ -120,7 +129,7 @@ func (c *call) printRuns(list []runView) error {
 	}
 	var out *table
 	if !c.json {
-		out = newTable(c.out, "RUN", "STATUS", "GRAPH", "USER", "AGE", "TOOK", "THREAD")
+		out = newTable(c.out, "RUN", "STATUS", "GRAPH", "USER", "CREATED", "AGE", "TOOK", "THREAD")
 		defer out.flush()
 	}
 	for i := range list {
@@ -131,7 +140,7 @@ func (c *call) printRuns(list []runView) error {
 			}
 			continue
 		}
-		out.row(r.ID, r.Status, r.Graph, r.User, c.ago(r.Created), r.took(c.now()), r.Thread)
+		out.row(r.ID, r.Status, r.Graph, r.User, r.Created.UTC().Format(time.RFC3339), c.ago(r.Created), r.took(c.now()), r.Thread)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -314,4 +315,62 @@ func TestCommandsKeepTokensAndPasswordsToThemselves(t *testing.T) {
 		assert.NotContains(t, out+errs, "tok3n", "%v", args)
 	}
 	assert.Empty(t, other, "another host got the token")
+}
+
+// A thread has the same user, step and run, and the same checkpoints, whether a server is asked or its database is read.
+func TestAThreadIsShownAlikeByAServerAndFromItsDatabase(t *testing.T) {
+	t.Parallel()
+	url, schema := pgtest.DirectURL(t), pgtest.Schema(t)
+	states, err := pgcheckpoint.Open(t.Context(), url, pgcheckpoint.Options{Schema: schema})
+	require.NoError(t, err)
+	t.Cleanup(states.Close)
+	r, err := pgruns.Open(t.Context(), url, pgruns.Options{Schema: schema})
+	require.NoError(t, err)
+	t.Cleanup(r.Close)
+	m := serve(t, withTokens, func(o *server.Options) { o.Graphs["shop"], o.Runs = shop(t, states), r })
+	m.env = map[string]string{"WEFT_TOKEN": "ann"}
+	id := m.thread(1)
+	m.post("/threads/"+id+"/runs/wait", map[string]any{"assistant_id": "shop", "input": map[string]int{"cups": 2}})
+	same := func(args ...string) {
+		t.Helper()
+		var got [2][]map[string]any
+		for i, flags := range [][]string{{"-server", "http://127.0.0.1:8123"}, {"-db", url, "-schema", schema}} {
+			code, out, errs := m.call(slices.Concat([]string{"threads"}, args, []string{"-json"}, flags)...)
+			require.Equal(t, exitDone, code, errs)
+			for d := json.NewDecoder(strings.NewReader(out)); d.More(); {
+				var one map[string]any
+				require.NoError(t, d.Decode(&one))
+				delete(one, "metadata") // of the thread, and of the checkpoint
+				delete(one, "version")  // a server does not send it
+				delete(one, "updated")  // a server counts the end of the run
+				got[i] = append(got[i], one)
+			}
+		}
+		assert.Equal(t, got[0], got[1])
+		assert.NotEmpty(t, got[0][0]["run"])
+	}
+	same("show", id)
+	same("tail", id, "-follow=false")
+	m.post("/threads/"+id+"/state", map[string]any{"values": map[string]int{"cups": 12}, "as_node": "check"})
+	same("tail", id, "-follow=false")
+	_, out, _ := m.call("threads", "show", id, "-json", "-db", url, "-schema", schema)
+	assert.Contains(t, out, `"user": "ann"`)
+}
+
+func TestRunsOfAUserAreListed(t *testing.T) {
+	t.Parallel()
+	m := serve(t, withOperator).as("ann")
+	own, others := m.thread(1), m.as("bob").thread(1)
+	_, out, _ := m.as("ops").call("runs", "list", "-user", "ann")
+	assert.Contains(t, out, own)
+	assert.NotContains(t, out, others)
+	_, out, errs := m.call("runs", "list", "-limit", "1")
+	assert.Contains(t, out, others)
+	assert.NotContains(t, out, own)
+	assert.Contains(t, errs, "The list has ended after 1 run; -limit 0 lists all.")
+	_, out, errs = m.call("runs", "list", "-limit", "2")
+	assert.Contains(t, out, own)
+	assert.Empty(t, errs)
+	_, _, errs = m.as("bob").call("runs", "list", "-user", "ann")
+	assert.Contains(t, errs, "There are no such runs.", "a user sees only runs of the own threads")
 }

@@ -164,6 +164,13 @@ func (t *servedThreads) show(ctx context.Context, id string) (*threadView, error
 		v.Step = &n
 	}
 	_ = json.Unmarshal(st.Metadata["run_id"], &v.Run) // it may be missing
+	var owner struct {
+		User string `json:"user_id"`
+	}
+	if err := t.c.call(ctx, http.MethodGet, "/weft"+path(id)+"/timeline?limit=1", nil, &owner); err != nil {
+		return nil, err
+	}
+	v.User = owner.User
 	for _, task := range st.Tasks {
 		text := ""
 		if task.Error != nil {

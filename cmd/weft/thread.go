@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/weft-go/weft/checkpoint"
@@ -256,7 +257,8 @@ func (t *storedThreads) newest(ctx context.Context, row *threadRow) error {
 		if changed := stored.Changed(&c).UTC(); changed.After(row.Updated) {
 			row.Updated = changed
 		}
-		row.Status, row.Nodes, row.Step = statuses[stored.StatusOf(&c)], unique(stored.Due(&c)), &c.Step
+		at := asServed(c.Step, c.Run, c.Metadata)
+		row.Status, row.Nodes, row.Step = statuses[stored.StatusOf(&c)], unique(stored.Due(&c)), &at.Step
 	}
 	return nil
 }
@@ -277,9 +279,10 @@ func (t *storedThreads) show(ctx context.Context, id string) (*threadView, error
 	if err != nil {
 		return nil, err
 	}
+	at := asServed(snap.Step, snap.Run, snap.Metadata)
 	v := &threadView{
-		threadRow:  threadRow{ID: id, Step: &snap.Step, Nodes: unique(snap.Next), Updated: snap.Time.UTC()},
-		Checkpoint: snap.ID, Run: snap.Run, Version: snap.Version, Metadata: map[string]json.RawMessage{}, Tasks: []taskView{}, Questions: []question{},
+		threadRow:  threadRow{ID: id, Step: &at.Step, Nodes: unique(snap.Next), Updated: snap.Time.UTC()},
+		Checkpoint: snap.ID, Run: at.Run, Version: snap.Version, Metadata: map[string]json.RawMessage{}, Tasks: []taskView{}, Questions: []question{},
 	}
 	if err := t.newest(ctx, &v.threadRow); err != nil {
 		return nil, err
@@ -302,6 +305,15 @@ func (t *storedThreads) show(ctx context.Context, id string) (*threadView, error
 	v.Graph, v.User = r.Graph, r.Owner
 	v.Values, err = state.Values(snap.View)
 	return v, err
+}
+
+// asServed returns the step and the run of a checkpoint as a server shows them, if a server has stored it. A server counts each input
+// as a step, and gives a run an id of its own, which weft runs show takes; the number of inputs and the id are in the metadata.
+func asServed(number int, run string, metadata map[string]string) step {
+	if inputs, err := strconv.Atoi(metadata["inputs"]); err == nil {
+		return step{Step: number + inputs - 1, Run: metadata["run_id"]}
+	}
+	return step{Step: number, Run: run}
 }
 
 // snapshot returns the state of a thread at a checkpoint.
@@ -340,7 +352,8 @@ func (t *storedThreads) history(ctx context.Context, id string, limit int) iter.
 			if next == nil {
 				next = []string{}
 			}
-			if !yield(step{c.ID, c.Parent, c.Step, string(c.Source), c.Run, next, c.Time.UTC()}, err) || err != nil {
+			at := asServed(c.Step, c.Run, c.Metadata)
+			if !yield(step{c.ID, c.Parent, at.Step, string(c.Source), at.Run, next, c.Time.UTC()}, err) || err != nil {
 				return
 			}
 		}

@@ -2,10 +2,12 @@ package pgdb
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/weft-go/weft/internal/migration"
 )
@@ -34,6 +36,8 @@ type Migrations struct {
 	Lock string
 	// Foreign is the error for a schema to which other migrations were applied.
 	Foreign error
+	// Command applies the migrations with another role. Errors of a role without the rights name it.
+	Command string
 }
 
 // Read sends a statement and calls fn for each row. A Read that retries the statement
@@ -82,9 +86,19 @@ func (m *Migrations) Migrate(ctx context.Context, read Read, run func(ctx contex
 			return err
 		}
 		if err := run(ctx, m.Script(done)); err != nil {
-			return fmt.Errorf("migration %s: %w", m.List[done].Name, err)
+			return fmt.Errorf("migration %s: %w", m.List[done].Name, Unprivileged(err, m.Command))
 		}
 	}
+}
+
+// Unprivileged returns the error of a migration. If the role lacks a right, it says to migrate by a command with the role that owns
+// the tables.
+func Unprivileged(err error, command string) error {
+	refusal, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok || refusal.Code != "42501" {
+		return err
+	}
+	return fmt.Errorf("the role of this connection may not make the tables; migrate once with the role that owns them, by %s: %w", command, err)
 }
 
 // Script returns migration i of the list, counted from 0, as one statement. The statement is

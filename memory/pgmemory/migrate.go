@@ -19,7 +19,7 @@ var migrationFiles embed.FS
 var migrations = migration.MustRead(migrationFiles, "migration")
 
 func migrationsOf(schema string) *pgdb.Migrations {
-	return &pgdb.Migrations{List: migrations, Schema: schema, Table: "mem_migration", Lock: "weft memory", Foreign: ErrFormat}
+	return &pgdb.Migrations{List: migrations, Schema: schema, Table: "mem_migration", Lock: "weft memory", Foreign: ErrFormat, Command: "pgmemory.Migrate"}
 }
 
 // A Script is a migration as plain SQL, for programs that do not use [Migrate] or

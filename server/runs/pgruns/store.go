@@ -152,7 +152,7 @@ func Migrations() []string {
 }
 
 func (s *Store) migrations() *pgdb.Migrations {
-	return &pgdb.Migrations{List: migrations, Schema: s.schema, Table: "run_migration", Lock: "weft runs", Foreign: ErrFormat}
+	return &pgdb.Migrations{List: migrations, Schema: s.schema, Table: "run_migration", Lock: "weft runs", Foreign: ErrFormat, Command: "weft threads migrate -runs"}
 }
 
 // Migrate applies the missing migrations to the schema of the options, each in its own transaction.

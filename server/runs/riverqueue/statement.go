@@ -116,7 +116,7 @@ func (q *Queue) migrate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
+	err = pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, migrating, q.o.Schema); err != nil {
 			return err
 		}
@@ -139,6 +139,7 @@ func (q *Queue) migrate(ctx context.Context) error {
 		_, err := q.pool.Exec(ctx, q.sql(userJobs))
 		return err
 	})
+	return pgdb.Unprivileged(err, "weft threads migrate -queue")
 }
 
 // Stats implements [runs.Queue]. It works also without Start, for programs that only look. There is
