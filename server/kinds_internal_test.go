@@ -26,7 +26,7 @@ var shown = map[string][]string{
 	"kindTask":       views,
 	"kindResult":     views,
 	"kindInterrupt":  {"stream.go", "threadview.go", "aguiview.go"},
-	"kindAttempt":    {"trace.go"},
+	"kindAttempt":    {"threadview.go", "trace.go"},
 	"kindSubgraph":   {"threadview.go"},
 	"kindEnd":        views,
 }

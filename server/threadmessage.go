@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/weft-go/weft/server/runs"
@@ -9,6 +10,10 @@ import (
 
 // A streamedReply is a message that is being streamed, as blocks of content.
 type streamedReply struct {
+	run   string
+	task  string
+	path  string
+	node  string
 	open  int // the index of the open block, or -1
 	next  int
 	kind  string
@@ -31,7 +36,7 @@ func (v *threadView) message(e *runs.Event, add addEvent) error {
 	r := v.replies[m.ID]
 	emit := func(data map[string]any) { add("messages", "messages", data) }
 	if r == nil {
-		r = &streamedReply{open: -1}
+		r = &streamedReply{run: e.Run, task: e.Task, path: e.Path, node: e.Node, open: -1}
 		v.replies[m.ID] = r
 		emit(map[string]any{"event": "message-start", "id": m.ID, "role": "ai", "metadata": metadataByID{}.of(e, &m)})
 	}
@@ -61,6 +66,39 @@ func (v *threadView) message(e *runs.Event, add addEvent) error {
 		delete(v.replies, m.ID)
 	}
 	return nil
+}
+
+// cut ends the replies of a task, or of all tasks of a run, that an error or a stop has cut off: no state will have them. Clients
+// such as @langchain/react keep what they have read of a message, so each block ends without text.
+func (v *threadView) cut(run, task string, at addEventAt) {
+	for _, id := range v.repliesOf(run, task) {
+		r := v.replies[id]
+		add := at(r.path, r.node)
+		for i := range r.next {
+			add("messages", "messages", map[string]any{"event": "content-block-finish", "index": i, "content": map[string]any{"type": "text", "text": ""}})
+		}
+		add("messages", "messages", map[string]any{"event": "error", "message": "the reply was cut off"})
+		delete(v.replies, id)
+	}
+}
+
+// forget drops the replies of a task, or of a run, that has ended well.
+func (v *threadView) forget(run, task string) {
+	for _, id := range v.repliesOf(run, task) {
+		delete(v.replies, id)
+	}
+}
+
+// repliesOf returns the ids of the replies of a task, or of all tasks, that are being streamed.
+func (v *threadView) repliesOf(run, task string) []string {
+	var ids []string
+	for id, r := range v.replies {
+		if r.run == run && (task == "" || r.task == task) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
 }
 
 // add appends a text to the open block, or opens one of its kind.

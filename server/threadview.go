@@ -64,18 +64,22 @@ func (v *threadView) events(e *runs.Event) ([]threadEvent, error) {
 
 // plain returns the events for an event of the log without regard to those before it.
 func (v *threadView) plain(e *runs.Event) (out []threadEvent, err error) {
-	namespace := []string{}
-	if e.Path != "" {
-		namespace = strings.Split(e.Path, "|")
-	}
-	add := func(channel, method string, data any) {
-		out = append(out, threadEvent{
-			Type: "event", ID: position{e.Seq, len(out)}.id(), Seq: e.Seq*maxEvents + int64(len(out)), Method: method, channel: channel,
-			Params: eventParams{Namespace: namespace, Timestamp: e.Time.UnixMilli(), Node: e.Node, Data: data},
-		})
-	}
+	at := addEventAt(func(path, node string) addEvent {
+		namespace := []string{}
+		if path != "" {
+			namespace = strings.Split(path, "|")
+		}
+		return func(channel, method string, data any) {
+			out = append(out, threadEvent{
+				Type: "event", ID: position{e.Seq, len(out)}.id(), Seq: e.Seq*maxEvents + int64(len(out)), Method: method, channel: channel,
+				Params: eventParams{Namespace: namespace, Timestamp: e.Time.UnixMilli(), Node: node, Data: data},
+			})
+		}
+	})
+	add := at(e.Path, e.Node)
 	switch e.Kind {
 	case kindStart:
+		v.cut(e.Run, "", at) // what another server was writing when it was killed
 		err = v.start(e, add)
 	case kindValues:
 		add("values", "values", e.Data)
@@ -85,20 +89,25 @@ func (v *threadView) plain(e *runs.Event) (out []threadEvent, err error) {
 		v.custom(e, add)
 	case kindTool:
 		err = v.tool(e, add)
-	case kindTask, kindResult:
+	case kindTask:
 		add("tasks", "tasks", e.Data)
+	case kindAttempt:
+		v.cut(e.Run, e.Task, at)
+	case kindResult:
+		add("tasks", "tasks", e.Data)
+		err = v.result(e, at)
 	case kindCheckpoint:
 		err = v.checkpoint(e, add)
 	case kindSubgraph:
-		err = v.subgraph(e, namespace, add)
+		err = v.subgraph(e, add)
 	case kindMessage:
 		err = v.message(e, add)
 	case kindInterrupt:
-		if len(namespace) == 0 { // the root has the questions of its subgraphs
+		if e.Path == "" { // the root has the questions of its subgraphs
 			err = v.interrupt(e, add)
 		}
 	case kindEnd:
-		err = v.end(e, add)
+		err = v.end(e, at)
 	}
 	return out, err
 }
@@ -151,7 +160,11 @@ func (v *threadView) tool(e *runs.Event, add addEvent) error {
 	return nil
 }
 
-type addEvent func(channel, method string, data any)
+// addEvent adds an event, and addEventAt returns one for a path and a node.
+type (
+	addEvent   func(channel, method string, data any)
+	addEventAt func(path, node string) addEvent
+)
 
 func (v *threadView) start(e *runs.Event, add addEvent) error {
 	var s runStart
@@ -187,24 +200,44 @@ func (v *threadView) checkpoint(e *runs.Event, add addEvent) error {
 	return nil
 }
 
-func (v *threadView) subgraph(e *runs.Event, namespace []string, add addEvent) error {
+func (v *threadView) subgraph(e *runs.Event, add addEvent) error {
 	var s subgraphEvent
 	if err := json.Unmarshal(e.Data, &s); err != nil {
 		return err
 	}
 	data := map[string]any{"event": s.Event, "graph_name": s.Graph}
 	if s.Event == "started" {
-		data["namespace"], data["trigger_call_id"] = namespace, s.Task
+		data["namespace"], data["trigger_call_id"] = strings.Split(e.Path, "|"), s.Task
 	}
 	add("lifecycle", "lifecycle", data)
 	return nil
 }
 
-func (v *threadView) end(e *runs.Event, add addEvent) error {
+// result ends the replies of a task that has ended.
+func (v *threadView) result(e *runs.Event, at addEventAt) error {
+	var r resultEvent
+	if err := json.Unmarshal(e.Data, &r); err != nil {
+		return err
+	}
+	if r.Error != nil {
+		v.cut(e.Run, e.Task, at)
+	} else {
+		v.forget(e.Run, e.Task)
+	}
+	return nil
+}
+
+func (v *threadView) end(e *runs.Event, at addEventAt) error {
 	var end runEnd
 	if err := json.Unmarshal(e.Data, &end); err != nil {
 		return err
 	}
+	if end.Error != nil || end.Status == runInterrupted && !end.Paused {
+		v.cut(e.Run, "", at)
+	} else {
+		v.forget(e.Run, "")
+	}
+	add := at(e.Path, e.Node)
 	data := map[string]any{"event": "completed", "graph_name": v.graphs[e.Run]}
 	switch {
 	case end.Error != nil:

@@ -49,6 +49,9 @@ func startServer(ctx context.Context, store, address string) (*started, error) {
 	if graphs["talk"], err = talkGraph(graph.Options{Checkpoints: k.checkpoints}); err != nil {
 		return nil, errors.Join(err, k.close())
 	}
+	if graphs["orders"], err = ordersGraph(graph.Options{Checkpoints: k.checkpoints}); err != nil {
+		return nil, errors.Join(err, k.close())
+	}
 	m, err := memory.New(k.memory, memory.Options{})
 	if err != nil {
 		return nil, errors.Join(err, k.close())

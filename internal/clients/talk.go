@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -15,7 +16,7 @@ import (
 var messages = state.Keyed("messages", llm.ByID)
 
 // talkGraph returns a conversation whose replies take a second, or six if the message is "slowly". The tests of
-// streams read the replies while they come. Those that stop or rejoin a run ask for a slow one.
+// streams read the replies while they come. Those that stop or rejoin a run ask for a slow one. The reply to "break" breaks off.
 func talkGraph(o graph.Options) (*graph.Graph, error) {
 	b := graph.New("talk", messages)
 	b.Node("reply", func(ctx context.Context, s state.View) (state.Update, error) {
@@ -52,6 +53,10 @@ func talk(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
 				return
 			}
 			if !yield(llm.Chunk{Kind: llm.ChunkText, Text: word, MessageID: fmt.Sprint("reply-", n)}, nil) {
+				return
+			}
+			if said == "break" && word == "5 " {
+				yield(llm.Chunk{}, errors.New("the model is overloaded"))
 				return
 			}
 		}

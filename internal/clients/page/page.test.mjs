@@ -236,6 +236,47 @@ describe("the page of the guide", () => {
     for (let values; values?.result !== "r: yes";) ({ values } = await client.threads.getState(id));
   });
 
+  test("answers each of two questions by its id", async (t) => {
+    const page = await openPage(t, "chat.html", { graph: "orders" });
+    await page.getByLabel("Message").fill("both");
+    await page.getByText("Send").click();
+    await page.getByText("keep A").waitFor();
+    await page.getByText("delete B").click();
+    await page.getByText("delete B").waitFor({ state: "detached" });
+    await page.reload();
+    await page.getByText("keep A").click();
+    await page.getByText("keep A, delete B").waitFor();
+    assert.deepEqual(await said(page), ["both", "keep A, delete B"]);
+  });
+
+  for (const [name, text, cut] of [
+    ["that failed", "break", (page) => page.getByRole("alert").waitFor()],
+    ["that was stopped", "slowly", (page) => page.getByText("Stop").click()],
+  ]) {
+    test(`does not show the half reply of a run ${name}, nor does it after a reload`, async (t) => {
+      const page = await openPage(t, "chat.html", { graph: "talk" });
+      const shows = async (want) => {
+        await page.waitForFunction((all) => JSON.stringify([...document.querySelectorAll("li")].map((e) => e.textContent)) === all, JSON.stringify(want)).catch(async () => assert.deepEqual(await said(page), want));
+        await page.getByText("Stop").waitFor({ state: "detached" });
+      };
+      const send = async (text) => {
+        await page.getByLabel("Message").fill(text);
+        await page.getByText("Send").click();
+      };
+      await send(text);
+      await page.waitForFunction(() => [...document.querySelectorAll("li")].at(-1)?.textContent.includes(" 2"));
+      await cut(page);
+      await shows([text]);
+      await page.reload();
+      await shows([text]);
+      if (text === "break") await page.getByRole("alert").filter({ hasText: "the model is overloaded" }).waitFor();
+      await send("one");
+      await shows([text, "one", reply("one")]);
+      await page.reload();
+      await shows([text, "one", reply("one")]);
+    });
+  }
+
   test("shows the call of a tool and no empty item", async (t) => {
     const page = await openPage(t, "chat.html", { graph: "tools" });
     await page.getByLabel("Message").fill("add 2 3");

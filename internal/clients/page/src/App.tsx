@@ -1,11 +1,11 @@
-import { useState, type FormEvent } from "react";
+import { useEffect, useState, type FormEvent } from "react";
 import { useStream } from "@langchain/react";
 
 // The address of the page may name the server, the graph and the thread.
 const query = new URLSearchParams(location.search);
 
 /** What a node asks: an approval of a tool call has a hash, and other questions of this page have options. */
-type Question = { question?: string; options?: string[]; tool?: string; arguments?: unknown; hash?: string };
+type Question = { question?: string; options?: string[]; tool?: string; arguments?: unknown; hash?: string; problem?: string };
 
 function Ask({ value, answer }: { value: Question; answer: (value: unknown) => void }) {
   const choices: [string, unknown][] = value.hash
@@ -13,6 +13,7 @@ function Ask({ value, answer }: { value: Question; answer: (value: unknown) => v
     : (value.options ?? []).map((option) => [option, option]);
   return (
     <section>
+      {value.problem && <p role="alert">The last answer did not fit: {value.problem}</p>}
       <p>{value.hash ? `May ${value.tool} run with ${JSON.stringify(value.arguments)}?` : value.question}</p>
       {choices.map(([name, choice]) => <button key={name} onClick={() => answer(choice)}>{name}</button>)}
     </section>
@@ -34,10 +35,14 @@ export default function App() {
       history.replaceState(null, "", `?${query}`);
     },
   });
-  const asked = stream.interrupt !== undefined;
   const error = stream.error ?? problem;
+  // After a reload the hook does not have the error of a failed run. The state of the thread has it.
+  useEffect(() => {
+    if (threadId !== null) stream.client.threads.getState(threadId).then(({ tasks }) => setProblem(tasks.find((task) => task.error)?.error ?? undefined), setProblem);
+  }, []);
   const send = (event: FormEvent) => {
     event.preventDefault();
+    setProblem(undefined);
     void stream.submit({ messages: [{ type: "human", content: text }] });
     setText("");
   };
@@ -58,11 +63,11 @@ export default function App() {
           <li key={message.id} className={message.type}>{message.type === "tool" && `${message.name ?? "tool"}: `}{message.text}</li>
         ))}
       </ol>
-      {stream.interrupt?.value && <Ask value={stream.interrupt.value} answer={(value) => void stream.respond(value)} />}
+      {stream.interrupts.map(({ id, value }) => value && <Ask key={id} value={value} answer={(answer) => void stream.respond(answer, { interruptId: id })} />)}
       {error !== undefined && <p role="alert">{String(error)}</p>}
       <form onSubmit={send}>
         <input aria-label="Message" value={text} onChange={(event) => setText(event.target.value)} />
-        <button disabled={stream.isLoading || asked || text === ""}>Send</button>
+        <button disabled={stream.isLoading || stream.interrupts.length > 0 || text === ""}>Send</button>
         {stream.isLoading && <button type="button" onClick={() => void stop()}>Stop</button>}
       </form>
     </main>
