@@ -293,8 +293,79 @@ test("numbers stay exact in an edit, and a wrong edit is told in place", limit, 
   await discount.fill("12");
   assert.equal(await page.getByLabel("Order number").inputValue(), "9007199254740993");
   await page.getByRole("button", { name: /with these changes/ }).click();
+  await page.getByText("Press once more").waitFor();
+  assert.match(await stateOf(chat.thread), /"next":\["tools"\]/, "a dangerous call runs at the second press");
+  await page.getByLabel("Customer").fill("Nord & Sons");
+  await page.getByRole("button", { name: /with these changes/ }).click();
+  await page.getByRole("button", { name: "Yes, send a quote" }).click();
   await page.getByText("Sent. Meyer & Sons have the quote").waitFor();
   assert.match(await stateOf(chat.thread), /\\"discount_percent\\":12,.*\\"order_number\\":9007199254740993/);
+  // The line and the opened call show the arguments that ran, and the result without the note for the model.
+  const line = page.getByRole("button", { name: /^Send a quote\s*Nord & Sons.*changed/ });
+  await line.click();
+  const opened = await line.locator("xpath=..").innerText();
+  assert.match(opened, /Discount percent\s+12/);
+  assert.match(opened, /9007199254740993/);
+  assert.match(opened, /Result\s+sent to office@meyer\.example$/);
+}));
+
+test("the card of a call whose arguments a person changed gets the decoded result", limit, async () => {
+  const post = async (path, body) => (await fetch(at.origin + path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) })).json();
+  const { thread_id } = await post("/threads", { metadata: { graph_id: "shop", page: "chat", title: "Changed" } });
+  const text = (text) => ({ type: "text", text });
+  await post(`/threads/${thread_id}/state`, { values: { messages: [
+    { type: "human", id: "h", content: "the invoice" },
+    { type: "ai", id: "a", content: "", tool_calls: [{ id: "c", name: "make_invoice", args: { order: "old" } }] },
+    {
+      type: "tool", id: "t", tool_call_id: "c", name: "make_invoice", response_metadata: { edited_arguments: { order: "new" } },
+      content: [text("The arguments were changed by a person; the tool ran with {\"order\":\"new\"}\n\n"), text(JSON.stringify({ name: "invoice-new.pdf", url: "/invoice-new.pdf" }))],
+    },
+    { type: "ai", id: "z", content: "Here it is." },
+  ] } });
+  await tab({ hash: `#/${thread_id}` }, async (_chat, page) => {
+    await page.getByRole("link", { name: "Download invoice-new.pdf" }).waitFor();
+    const line = page.getByRole("button", { name: /Make an invoice\s*new/ });
+    await line.click();
+    assert.doesNotMatch(await page.getByRole("region", { name: "Conversation" }).innerText(), /old|the tool ran with/);
+    await page.goto(`${at.origin}/studio/#/threads/${thread_id}`);
+    const use = page.getByRole("button", { name: /Make invoice\s*new/ });
+    await use.click();
+    assert.match(await use.locator("xpath=..").innerText(), /changed by a person\s+Order\s+new\s+Arguments of the model\s+Order\s+old\s+Result\s+Name/i);
+  });
+});
+
+test("a stopped conversation is no question: the sidebar and the studio say stopped, and a failed one failed", limit, () => tab({}, async (chat, page) => {
+  const mark = (thread) => page.getByRole("listitem").filter({ has: page.locator(`a[href="#/${thread}"]`) }).getByRole("img");
+  await chat.say("Take your time: slow", { wait: false });
+  await page.getByText("ring-porous").waitFor();
+  await page.getByRole("button", { name: /^Stop/ }).click();
+  await chat.idle();
+  const stopped = chat.thread;
+  await mark(stopped).and(page.getByLabel("stopped")).waitFor();
+  await page.getByRole("link", { name: "New chat" }).click();
+  await chat.say("crash");
+  await mark(chat.thread).and(page.getByLabel("failed")).waitFor();
+  await page.getByRole("link", { name: "New chat" }).click();
+  await chat.say("Send the quote to Meyer & Sons");
+  const asking = chat.thread;
+  await mark(asking).and(page.getByLabel("waiting for you")).waitFor();
+  const studio = await page.context().newPage();
+  const row = (thread) => studio.locator(`[data-thread="${thread}"]`);
+  await studio.goto(`${at.origin}/studio/#/threads?status=interrupted`);
+  await row(asking).getByText("waiting").waitFor();
+  assert.equal(await row(stopped).count(), 0);
+  await studio.getByRole("button", { name: "Stopped" }).click();
+  await row(stopped).getByText("stopped").waitFor();
+  assert.equal(await row(asking).count(), 0);
+  const badge = Number(await studio.getByRole("link", { name: /^Questions/ }).first().locator("[aria-label]").innerText());
+  await studio.goto(`${at.origin}/studio/#/questions`);
+  await studio.getByText(`${badge} question${badge === 1 ? " waits" : "s wait"}`).waitFor();
+}));
+
+test("the studio shows why a run failed below the conversation", limit, () => tab({}, async (chat, page) => {
+  await chat.say("crash");
+  await page.goto(`${at.origin}/studio/#/threads/${chat.thread}`);
+  await page.getByRole("alert").filter({ hasText: "the model is overloaded" }).waitFor();
 }));
 
 test("two questions are answered one by one", limit, () => tab({}, async (chat, page) => {

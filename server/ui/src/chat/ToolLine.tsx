@@ -1,4 +1,4 @@
-import { ChevronRight, Wrench } from "lucide-react";
+import { ChevronRight, Pencil, Wrench } from "lucide-react";
 import { memo, useState } from "react";
 import { config } from "../config";
 import { isNumber, numberText, textOf } from "../exact";
@@ -7,7 +7,7 @@ import { Arguments, visible } from "../parts/Question";
 import { label } from "../parts/SchemaForm";
 import { Status } from "../parts/Status";
 import { duration } from "../parts/Time";
-import { imageOf, textOfContent, type Use, type Work } from "./messages";
+import { editedArguments, imageOf, resultOf, textOfContent, type Use, type Work } from "./messages";
 import { Picture } from "../parts/Markdown";
 import { tr } from "../texts";
 
@@ -30,10 +30,12 @@ export const ToolLine = memo(function ToolLine({ use, work }: Props) {
   const [open, setOpen] = useState(false);
   const { call, answer, state } = use;
   const tool = config.tools?.[call.name];
-  const result = answer && textOfContent(answer.content);
+  const content = answer && resultOf(answer);
+  const result = content === undefined ? undefined : textOfContent(content);
+  const edited = editedArguments(answer) !== undefined;
   const value = result === undefined ? undefined : valueOf(result);
   const card = state === "done" && hasCard(tool?.result);
-  const images = typeof answer?.content === "object" ? answer.content.flatMap((b) => imageOf(b) ?? []) : [];
+  const images = typeof content === "object" ? content.flatMap((b) => imageOf(b) ?? []) : [];
   const time = work?.started !== undefined && work.ended !== undefined ? duration(work.ended - work.started) : undefined;
   const progress = state === "running" ? work?.progress : undefined;
   return (
@@ -43,6 +45,7 @@ export const ToolLine = memo(function ToolLine({ use, work }: Props) {
           <Wrench size={14} aria-hidden className="shrink-0 text-muted" />
           <span className="shrink-0 font-medium">{titleOf(call.name)}</span>
           <span dir="auto" className="min-w-0 truncate text-muted">{objectOf(call.args)}</span>
+          {edited && <span className="inline-flex shrink-0 items-center gap-1 text-xs text-muted"><Pencil size={12} aria-hidden /> {tr("changed")}</span>}
           {time && <span className="num shrink-0 text-xs text-muted">{time}</span>}
           <span className="ms-auto flex shrink-0 items-center"><Status state={state} word={progress?.message} /></span>
           <ChevronRight size={15} aria-hidden className={`shrink-0 text-muted transition-transform duration-150 rtl:-scale-x-100 ${open ? "rotate-90" : ""}`} />
@@ -50,6 +53,7 @@ export const ToolLine = memo(function ToolLine({ use, work }: Props) {
         {progress?.total ? <progress aria-label={tr("Progress of {tool}", { tool: titleOf(call.name) })} className="mx-2 h-1 w-[calc(100%-16px)] accent-(--accent)" value={progress.done ?? 0} max={progress.total} /> : null}
         {open && (
           <div className="space-y-3 border-t px-3.5 py-3">
+            {edited && <p className="text-sm text-muted">{tr("The arguments were changed before the tool ran. These are the new ones.")}</p>}
             <Arguments value={call.args ?? {}} schema={tool?.schema} />
             {result !== undefined && !card && (
               <div className="border-t pt-3">

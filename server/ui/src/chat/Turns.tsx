@@ -13,7 +13,7 @@ import { toast } from "../parts/Toast";
 import type { Choice } from "./branches";
 import { FileChip } from "./Attachments";
 import { type Document, type Lines, linesOf, withLinks } from "./citations";
-import { filesOf, imageOf, type Piece, textOfContent, type Turn, type Work } from "./messages";
+import { filesOf, imageOf, type Piece, resultOf, textOfContent, type Turn, type Work } from "./messages";
 import type { Session } from "./session";
 import { ToolLine } from "./ToolLine";
 import { tr } from "../texts";
@@ -99,7 +99,7 @@ export const HumanTurn = memo(function HumanTurn({ turn, session, busy, choice, 
 function sourcesOf(pieces: Piece[]): Source[] {
   return pieces.flatMap((p) => {
     if (p.kind !== "use" || p.use.state !== "done" || config.tools?.[p.use.call.name]?.result !== "links") return [];
-    return listOf(valueOf(textOfContent(p.use.answer?.content)), "links").flatMap((l) => {
+    return listOf(valueOf(textOfContent(p.use.answer && resultOf(p.use.answer))), "links").flatMap((l) => {
       const url = safeLink(l.url);
       return url ? [{ title: text(l.title) ?? url, url, snippet: text(l.snippet) }] : [];
     });

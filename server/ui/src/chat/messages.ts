@@ -64,6 +64,17 @@ export type Turn =
   | { kind: "human"; id: string; message: Message; queued?: boolean; last: boolean }
   | { kind: "assistant"; id: string; pieces: Piece[]; after?: string; document?: Document; last: boolean };
 
+/** editedArguments returns the arguments that a person had a tool run with instead of those of the call, or undefined. */
+export function editedArguments(answer: Pick<Message, "response_metadata"> | undefined): unknown {
+  return answer?.response_metadata?.edited_arguments;
+}
+
+/** resultOf returns the content of an answer. If a person changed the arguments, its first block is a note for the model. */
+export function resultOf<B>(answer: { content: string | B[]; response_metadata?: Record<string, unknown> }): string | B[] {
+  const { content } = answer;
+  return editedArguments(answer) !== undefined && typeof content === "object" ? content.slice(1) : content;
+}
+
 /** textOfContent returns the text of a message. */
 export function textOfContent(content: Message["content"] | undefined): string {
   if (typeof content === "string") return content;
@@ -142,6 +153,8 @@ export function turnsOf(messages: Message[], o: Options): Turn[] {
       const use = open.get(m.tool_call_id ?? "");
       if (use) {
         use.answer = m;
+        const edited = editedArguments(m);
+        if (edited !== undefined) use.call = { ...use.call, args: edited };
         open.delete(m.tool_call_id ?? "");
       }
       continue;

@@ -122,6 +122,7 @@ function ApprovalCard({ busy, onAnswer, approval }: Props & { approval: Approval
   const [edited, setEdited] = useState<unknown>(approval.arguments);
   const [reason, setReason] = useState("");
   const [errors, setErrors] = useState<Errors>({});
+  const [pressed, setPressed] = useState(false); // the button of an edit that needs a second press
   const { sent, failed, send } = useAnswer(onAnswer);
   const off = sent || busy;
   const { hash } = approval;
@@ -129,7 +130,9 @@ function ApprovalCard({ busy, onAnswer, approval }: Props & { approval: Approval
   const save = () => {
     const found = check(edited, schema, schema);
     setErrors(found);
-    if (Object.keys(found).length === 0) void send({ verdict: "edit", hash, arguments: edited });
+    if (Object.keys(found).length > 0) return;
+    if (danger && !pressed) setPressed(true);
+    else void send({ verdict: "edit", hash, arguments: edited });
   };
 
   return (
@@ -142,7 +145,7 @@ function ApprovalCard({ busy, onAnswer, approval }: Props & { approval: Approval
       <div className="space-y-3 px-4 py-3.5">
         {approval.description && <p dir="auto" className="text-sm text-muted">{visible(approval.description)}</p>}
         {approval.problem && <p role="alert" className="rounded-control border border-warn px-3 py-2 text-sm text-warn">{tr("Asked again: {problem}", { problem: visible(approval.problem) })}</p>}
-        {mode === "edit" ? <SchemaForm schema={schema} value={edited} errors={errors} onChange={setEdited} />
+        {mode === "edit" ? <SchemaForm schema={schema} value={edited} errors={errors} onChange={(v) => { setEdited(v); setPressed(false); }} />
           : approval.preview === undefined ? <Arguments value={deepVisible(approval.arguments)} schema={schema} />
           : (
             <>
@@ -167,8 +170,9 @@ function ApprovalCard({ busy, onAnswer, approval }: Props & { approval: Approval
       <footer className="flex flex-wrap items-center gap-2 border-t px-4 py-3">
         {mode === "edit" ? (
           <>
-            <Button kind={danger ? "danger" : "primary"} disabled={off} onClick={save} icon={<Check size={16} />}>{sent ? tr("Sent") : tr("{action} with these changes", { action: title })}</Button>
-            <Button disabled={off} onClick={() => { setMode("ask"); setEdited(approval.arguments); setErrors({}); }}>{tr("Back")}</Button>
+            <Button kind={danger ? "danger" : "primary"} className={pressed ? "bg-danger! text-bg!" : ""} disabled={off} onClick={save} icon={<Check size={16} />}>{sent ? tr("Sent") : pressed ? tr("Yes, {action}", { action: within(title) }) : tr("{action} with these changes", { action: title })}</Button>
+            <Button disabled={off} onClick={() => { setMode("ask"); setEdited(approval.arguments); setErrors({}); setPressed(false); }}>{tr("Back")}</Button>
+            {pressed && !sent && <span role="status" className="text-xs text-danger">{tr("Press once more to confirm.")}</span>}
           </>
         ) : mode === "reject" ? (
           <>

@@ -7,12 +7,14 @@ import { Arguments, QuestionCard } from "../parts/Question";
 import { label } from "../parts/SchemaForm";
 import { isRejection, type State, Status } from "../parts/Status";
 import { Tree } from "../parts/Tree";
+import { editedArguments, resultOf } from "../chat/messages";
 import { parse } from "../exact";
 
 type Block = { type: string; [key: string]: unknown };
 type Call = { id: string; name: string; args: unknown };
 export type Message = {
   id: string; type: string; content: string | Block[]; name?: string; tool_calls?: Call[]; tool_call_id?: string; status?: string;
+  response_metadata?: Record<string, unknown>;
   usage_metadata?: { input_tokens: number; output_tokens: number; total_tokens: number } | null;
 };
 export type Interrupt = { id: string; value: unknown };
@@ -184,6 +186,8 @@ function Reasoning({ text }: { text: string }) {
 function Use({ use, busy, waits, asking }: { use: { call: Call; answer?: Message }; busy: boolean; waits: boolean; asking: boolean }) {
   const [open, setOpen] = useState(false);
   const { call, answer } = use;
+  const edited = editedArguments(answer);
+  const args = edited ?? call.args;
   const rejected = answer?.status === "error" && isRejection(textOf(answer.content));
   const state: State = waits ? "waiting" : answer ? (rejected ? "rejected" : answer.status === "error" ? "failed" : "done") : busy ? "running" : asking ? "waiting" : "stopped";
   return (
@@ -191,14 +195,15 @@ function Use({ use, busy, waits, asking }: { use: { call: Call; answer?: Message
       <button type="button" aria-expanded={open} onClick={() => setOpen(!open)} className="flex min-h-9 w-full items-center gap-2 rounded-control px-2.5 text-start text-sm hover:bg-hover">
         <Wrench size={14} aria-hidden className="shrink-0 text-muted" />
         <span className="font-medium whitespace-nowrap">{label(call.name)}</span>
-        <span className="min-w-0 flex-1 truncate text-xs text-muted">{summary(call.args)}</span>
+        <span className="min-w-0 flex-1 truncate text-xs text-muted">{summary(args)}</span>
         <Status state={state} />
         <ChevronRight size={15} aria-hidden className={`shrink-0 text-muted transition-transform duration-150 ${open ? "rotate-90" : ""}`} />
       </button>
       {open && (
         <div className="space-y-3 border-t px-3 py-2.5">
-          <section><h4 className="mb-1 text-xs text-muted">Arguments</h4><Arguments value={call.args} /></section>
-          {answer && <section><h4 className="mb-1 text-xs text-muted">Result</h4><Result content={answer.content} /></section>}
+          <section><h4 className="mb-1 text-xs text-muted">{edited === undefined ? "Arguments" : "Arguments, changed by a person"}</h4><Arguments value={args} /></section>
+          {edited !== undefined && <section><h4 className="mb-1 text-xs text-muted">Arguments of the model</h4><Arguments value={call.args} /></section>}
+          {answer && <section><h4 className="mb-1 text-xs text-muted">Result</h4><Result content={resultOf(answer)} /></section>}
         </div>
       )}
     </div>

@@ -2,7 +2,7 @@ import { Boxes, CornerDownLeft, Hash, MessagesSquare } from "lucide-react";
 import { useEffect, useId, useMemo, useRef, useState } from "react";
 import { client, messageOf } from "../client";
 import { href, navigate } from "../route";
-import { ThreadState, titleOf } from "./bits";
+import { addQuestions, ThreadState, titleOf } from "./bits";
 import { useData, useInfo } from "./data";
 import { views } from "./views";
 import type { Thread } from "@langchain/langgraph-sdk";
@@ -20,8 +20,11 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const [entered, setEntered] = useState(false); // Enter was pressed before the threads were there
   const listId = useId();
   const info = useInfo();
-  const { data: threads, loading, error } = useData("palette threads", (signal) =>
-    client.threads.search({ limit: 500, sortBy: "updated_at", sortOrder: "desc", select: ["thread_id", "status", "metadata", "updated_at"], signal }));
+  const { data: threads, loading, error } = useData("palette threads", async (signal) => {
+    const found = await client.threads.search({ limit: 500, sortBy: "updated_at", sortOrder: "desc", select: ["thread_id", "status", "metadata", "updated_at"], signal });
+    await addQuestions(found, signal);
+    return found;
+  });
   useEffect(() => {
     const d = ref.current;
     d?.showModal();
@@ -115,7 +118,7 @@ function find(text: string, threads: Thread[], graphs: string[]): Entry[] {
     if (out.length >= 40) break;
     if (has(titleOf(t)) || t.thread_id.includes(want)) {
       out.push({
-        id: t.thread_id, label: titleOf(t), icon: <MessagesSquare size={16} />, extra: <ThreadState status={t.status} />, go: () => navigate(href(["threads", t.thread_id])),
+        id: t.thread_id, label: titleOf(t), icon: <MessagesSquare size={16} />, extra: <ThreadState thread={t} />, go: () => navigate(href(["threads", t.thread_id])),
       });
     }
   }

@@ -8,6 +8,7 @@ import { Skeleton } from "../parts/Skeleton";
 import { Tooltip } from "../parts/Tooltip";
 import { href, navigate, useRoute } from "../route";
 import { useData, useInfo } from "./data";
+import { openQuestions } from "../questions";
 import { Palette } from "./Palette";
 import { Threads } from "./Threads";
 import { views } from "./views";
@@ -18,9 +19,12 @@ const Questions = lazy(() => import("./Questions"));
 const Memory = lazy(() => import("./Memory"));
 const Settings = lazy(() => import("./Settings"));
 
-/** useOpenQuestions returns the number of threads that wait for a person. */
+/** useOpenQuestions returns the number of open questions. */
 function useOpenQuestions(): number {
-  return useData("count interrupted", (signal) => client.threads.count({ status: "interrupted", signal }), 5000).data ?? 0;
+  return useData("questions count", async (signal) => {
+    const threads = await client.threads.search({ status: "interrupted", limit: 1000, sortBy: "updated_at", sortOrder: "desc", select: ["thread_id", "status", "updated_at"], signal });
+    return [...(await openQuestions(threads, signal)).values()].flat().length;
+  }, 5000).data ?? 0;
 }
 
 export function Studio() {

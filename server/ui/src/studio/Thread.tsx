@@ -11,7 +11,7 @@ import { Time } from "../parts/Time";
 import { toast } from "../parts/Toast";
 import { Tooltip } from "../parts/Tooltip";
 import { href, navigate, useRoute } from "../route";
-import { Empty, Failure, ThreadState, titleOf } from "./bits";
+import { addQuestions, Empty, Failure, ThreadState, titleOf } from "./bits";
 import { Conversation, type Interrupt, messagesIn } from "./Conversation";
 import { changed, type GraphInfo, isGone, type RunInfo, useData, useInfo, useSettled, useWide, weft, whyNot } from "./data";
 import { Diff } from "./Diff";
@@ -36,7 +36,11 @@ export function ThreadView({ id }: { id: string }) {
   const route = useRoute();
   const info = useInfo();
   const wide = useWide(1200);
-  const thread = useData(`thread ${id}`, (signal) => client.threads.search({ ids: [id], limit: 1, select: ["thread_id", "status", "metadata", "created_at", "updated_at"], signal }).then((l) => l[0] ?? null), 2500);
+  const thread = useData(`thread ${id}`, async (signal) => {
+    const found = await client.threads.search({ ids: [id], limit: 1, select: ["thread_id", "status", "metadata", "created_at", "updated_at"], signal });
+    await addQuestions(found, signal);
+    return found[0] ?? null;
+  }, 2500);
   const busy = thread.data?.status === "busy";
   const { history, complete, error, reload } = useHistory(id, busy ? 1500 : 4000);
   const at = route.query.get("checkpoint") ?? undefined;
@@ -160,7 +164,7 @@ function Header({ thread, id, graph, live, busy, onChanged }: { thread?: Thread;
       <div className="min-w-0 flex-1">
         <h1 dir="auto" className="truncate text-[15px] leading-tight font-semibold">{title || <span className="text-muted">…</span>}</h1>
         <p className="flex items-center gap-2.5 text-xs text-muted">
-          {thread && <ThreadState status={thread.status} />}
+          {thread && <ThreadState thread={thread} />}
           {graph && graph !== "unknown" && <span className="truncate">{graph}</span>}
           {thread && <span className="hidden sm:inline"><Time at={thread.updated_at} /></span>}
           <span className="hidden sm:inline-flex"><Id id={id} /></span>
@@ -224,7 +228,13 @@ export async function answer(thread: string, graph: string, question: Interrupt,
 function Talk({ thread, state, messages, live, busy, old, graph, onDone }: { thread: string; state: State; messages: ReturnType<typeof messagesIn>; live?: Live; busy: boolean; old: boolean; graph?: string; onDone: () => void }) {
   const why = whyNot(useInfo(), true);
   const questions = (old ? [] : ((state as unknown as { interrupts?: Interrupt[] }).interrupts ?? []));
-  return <Conversation messages={messages ?? []} questions={questions} live={live?.text ?? new Map()} busy={busy} locked={why} onAnswer={async (q, value) => { await answer(thread, graph ?? "", q, value); onDone(); }} />;
+  const failed = busy ? [] : state.tasks.filter((t) => t.error);
+  return (
+    <>
+      <Conversation messages={messages ?? []} questions={questions} live={live?.text ?? new Map()} busy={busy} locked={why} onAnswer={async (q, value) => { await answer(thread, graph ?? "", q, value); onDone(); }} />
+      {failed.map((t) => <p key={t.id} role="alert" className="max-h-40 shrink-0 overflow-y-auto border-t px-4 py-2.5 text-sm break-words text-danger">{t.error}</p>)}
+    </>
+  );
 }
 
 function Values({ state, thread, graph, busy, old, onDone }: { state: State; thread: string; graph?: string; busy: boolean; old: boolean; onDone: () => void }) {

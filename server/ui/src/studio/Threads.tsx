@@ -7,15 +7,19 @@ import { IconButton } from "../parts/Button";
 import { Skeleton } from "../parts/Skeleton";
 import { Time } from "../parts/Time";
 import { href, navigate, useRoute } from "../route";
-import { Chip, Empty, Failure, plural, ThreadState, titleOf } from "./bits";
+import { addQuestions, asks, Chip, Empty, Failure, plural, ThreadState, titleOf } from "./bits";
 import { useData, useInfo, useWide, whyNot } from "./data";
 import { NewRun } from "./NewRun";
 import { ThreadView } from "./Thread";
 
-const statuses: { status: ThreadStatus; word: string }[] = [
+type Filter = ThreadStatus | "stopped";
+
+// The server gives threads that ask, and those that were stopped or paused, the same status.
+const statuses: { status: Filter; word: string }[] = [
   { status: "interrupted", word: "Waiting" },
   { status: "busy", word: "Busy" },
   { status: "error", word: "Failed" },
+  { status: "stopped", word: "Stopped" },
   { status: "idle", word: "Idle" },
 ];
 
@@ -42,7 +46,7 @@ export function Threads() {
 
 function List({ chosen, main }: { chosen?: string; main?: boolean }) {
   const route = useRoute();
-  const status = (route.query.get("status") ?? undefined) as ThreadStatus | undefined;
+  const status = (route.query.get("status") ?? undefined) as Filter | undefined;
   const text = route.query.get("q") ?? "";
   const [limit, setLimit] = useState(pageSize);
   const [creating, setCreating] = useState(false);
@@ -50,9 +54,9 @@ function List({ chosen, main }: { chosen?: string; main?: boolean }) {
   const list = useData(`threads ${status ?? ""} ${limit}`, (signal) => readThreads(status, limit, signal), 4000);
   const found = useMemo(() => {
     const want = text.trim().toLowerCase();
-    const all = list.data ?? [];
+    const all = (list.data ?? []).filter((t) => (status === "interrupted" && t.status === status ? asks(t) : status === "stopped" ? !asks(t) : true));
     return want ? all.filter((t) => titleOf(t).toLowerCase().includes(want) || t.thread_id.includes(want) || String(t.metadata?.graph_id ?? "").toLowerCase().includes(want)) : all;
-  }, [list.data, text]);
+  }, [list.data, text, status]);
   const more = useCallback(() => setLimit((n) => n + pageSize), []);
   const go = (query: { status?: string; q?: string }) =>
     navigate(href(route.path, { ...Object.fromEntries(route.query), status, q: text, ...query }), true);
@@ -92,7 +96,8 @@ function List({ chosen, main }: { chosen?: string; main?: boolean }) {
 
 const maxPage = 1000;
 
-async function readThreads(status: ThreadStatus | undefined, limit: number, signal: AbortSignal): Promise<Thread[]> {
+async function readThreads(filter: Filter | undefined, limit: number, signal: AbortSignal): Promise<Thread[]> {
+  const status = filter === "stopped" ? "interrupted" : filter;
   const out: Thread[] = [];
   while (out.length < limit) {
     const size = Math.min(maxPage, limit - out.length);
@@ -102,6 +107,7 @@ async function readThreads(status: ThreadStatus | undefined, limit: number, sign
     out.push(...page);
     if (page.length < size) break;
   }
+  await addQuestions(out, signal);
   return out;
 }
 
@@ -147,7 +153,7 @@ const Rows = memo(function Rows({ threads, chosen, status, text, loading, more }
                   <span className="text-xs text-muted"><Time at={t.updated_at} /></span>
                 </span>
                 <span className="flex items-center gap-2 text-xs text-muted">
-                  <ThreadState status={t.status} />
+                  <ThreadState thread={t} />
                   {typeof graph === "string" && <span className="truncate">{graph}</span>}
                 </span>
               </a>

@@ -1,8 +1,9 @@
-import type { ThreadStatus } from "@langchain/langgraph-sdk";
+import type { Thread, ThreadStatus } from "@langchain/langgraph-sdk";
 import { Inbox, Lock, TriangleAlert } from "lucide-react";
 import type { ReactNode } from "react";
 import { messageOf } from "../client";
 import { config } from "../config";
+import { openQuestions } from "../questions";
 import { Button } from "../parts/Button";
 import { type State, Status } from "../parts/Status";
 import type { RunStatus } from "./data";
@@ -14,6 +15,17 @@ export const threadStates: Record<ThreadStatus, { state: State; word: string }> 
   error: { state: "failed", word: "failed" },
 };
 
+/** asks reports whether a thread, read with its interrupts, has an open question. Others with its status were stopped or paused. */
+export function asks(t: Pick<Thread, "status" | "interrupts">): boolean {
+  return t.status === "interrupted" && Object.values(t.interrupts ?? {}).flat().length > 0;
+}
+
+/** addQuestions adds their open questions to threads that were read without. */
+export async function addQuestions(threads: Thread[], signal?: AbortSignal) {
+  const questions = await openQuestions(threads, signal);
+  for (const t of threads) t.interrupts = { "": questions.get(t.thread_id) ?? [] } as Thread["interrupts"];
+}
+
 export const runStates: Record<RunStatus, { state: State; word: string }> = {
   pending: { state: "queued", word: "queued" },
   running: { state: "running", word: "running" },
@@ -23,8 +35,9 @@ export const runStates: Record<RunStatus, { state: State; word: string }> = {
   interrupted: { state: "stopped", word: "stopped" },
 };
 
-export function ThreadState({ status }: { status: ThreadStatus }) {
-  const s = threadStates[status] ?? { state: "queued", word: status };
+export function ThreadState({ thread }: { thread: Pick<Thread, "status" | "interrupts"> }) {
+  const { status } = thread;
+  const s = status === "interrupted" && !asks(thread) ? runStates.interrupted : (threadStates[status] ?? { state: "queued", word: status });
   return <Status state={s.state} word={s.word} />;
 }
 
