@@ -103,9 +103,7 @@ func (v *threadView) plain(e *runs.Event) (out []threadEvent, err error) {
 	case kindMessage:
 		err = v.message(e, add)
 	case kindInterrupt:
-		if e.Path == "" { // the root has the questions of its subgraphs
-			err = v.interrupt(e, add)
-		}
+		err = v.interrupt(e, add)
 	case kindEnd:
 		err = v.end(e, at)
 	}
@@ -177,6 +175,9 @@ func (v *threadView) start(e *runs.Event, add addEvent) error {
 }
 
 func (v *threadView) interrupt(e *runs.Event, add addEvent) error {
+	if e.Path != "" {
+		return nil // the root has the questions of its subgraphs
+	}
 	var i interruptEvent
 	if err := json.Unmarshal(e.Data, &i); err != nil {
 		return err
