@@ -27,6 +27,7 @@ func (h threadHandler) Handle(ctx context.Context, r slog.Record) error {
 func (h threadHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return threadHandler{h.Handler.WithAttrs(attrs)}
 }
+
 func (h threadHandler) WithGroup(name string) slog.Handler {
 	return threadHandler{h.Handler.WithGroup(name)}
 }
