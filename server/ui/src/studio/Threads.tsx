@@ -80,7 +80,7 @@ function List({ chosen, main }: { chosen?: string; main?: boolean }) {
           </div>
           <IconButton label={why ? `New thread: ${why}` : "New thread"} disabled={why !== undefined} onClick={() => setCreating(true)}><Plus size={18} /></IconButton>
         </div>
-        <div role="group" aria-label="Filter by status" className="-mx-3 flex gap-1.5 overflow-x-auto px-3 py-0.5">
+        <div role="group" aria-label="Filter by status" className="flex flex-wrap gap-1.5 py-0.5">
           {statuses.map((s) => (
             <Chip key={s.status} on={status === s.status} onClick={() => go({ status: status === s.status ? "" : s.status })}>{s.word}</Chip>
           ))}
