@@ -15,7 +15,7 @@ var foundColumns = placeColumns + `, f.terms, ` + strings.Replace(sourceColumns,
 
 // Search implements [driver.DocumentStore], in one round trip. It takes more if programs in other
 // languages have written chunks since the last search.
-func (k *Documents) Search(ctx context.Context, s driver.ChunkSearch) (driver.ChunkCandidates, error) {
+func (k *documentStore) Search(ctx context.Context, s driver.ChunkSearch) (driver.ChunkCandidates, error) {
 	c, err := k.searchRead(ctx, s)
 	if err != nil {
 		return driver.ChunkCandidates{}, k.db.fail("search knowledge", err)
@@ -23,7 +23,7 @@ func (k *Documents) Search(ctx context.Context, s driver.ChunkSearch) (driver.Ch
 	return c, nil
 }
 
-func (k *Documents) search(ctx context.Context, s *driver.ChunkSearch) (driver.ChunkCandidates, error) {
+func (k *documentStore) search(ctx context.Context, s *driver.ChunkSearch) (driver.ChunkCandidates, error) {
 	sel, err := newChunkSelection(&s.Query)
 	if err != nil {
 		return driver.ChunkCandidates{}, err

@@ -8,13 +8,13 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// Conversations is a [driver.ConversationStore]. It is safe for concurrent use if its [DB] is.
-type Conversations struct{ db *DB }
+// conversationStore is a [driver.ConversationStore]. It is safe for concurrent use if its [DB] is.
+type conversationStore struct{ db *DB }
 
-var _ driver.ConversationStore = (*Conversations)(nil)
+var _ driver.ConversationStore = (*conversationStore)(nil)
 
 // Conversations returns the database's store of conversations.
-func (d *DB) Conversations() driver.ConversationStore { return &Conversations{d} }
+func (d *DB) Conversations() driver.ConversationStore { return &conversationStore{d} }
 
 const (
 	hushQuery = `SELECT weft.mem_hush($1::bigint[], $2::bigint, $3::bytea, $4::bytea, $5::text[])`
@@ -32,7 +32,7 @@ func stone(s driver.Scope, session ...string) []byte {
 }
 
 // Forget implements [driver.ConversationStore], in one round trip.
-func (c *Conversations) Forget(ctx context.Context, s driver.Scope) (int, error) {
+func (c *conversationStore) Forget(ctx context.Context, s driver.Scope) (int, error) {
 	shared, alone := c.db.forgetLocks(s)
 	c.db.sizes.clear()
 	n, err := c.db.count(ctx, hushQuery, shared, alone, stone(s), ownerDigest(s.User), names(s))
@@ -44,7 +44,7 @@ func (c *Conversations) Forget(ctx context.Context, s driver.Scope) (int, error)
 
 // Sweep implements [driver.ConversationStore], in one round trip. It skips sessions that another
 // transaction has locked.
-func (c *Conversations) Sweep(ctx context.Context, s driver.Scope, age time.Duration, limit int) (int, error) {
+func (c *conversationStore) Sweep(ctx context.Context, s driver.Scope, age time.Duration, limit int) (int, error) {
 	if limit <= 0 {
 		return 0, ctx.Err()
 	}

@@ -10,19 +10,17 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// Documents is a [driver.DocumentStore]. It is safe for concurrent use if its [DB] is.
-//
-// [Facts.Forget] does not remove documents; use [Documents.Forget] or [Documents.Delete].
-type Documents struct{ db *DB }
+// documentStore is a [driver.DocumentStore]. It is safe for concurrent use if its [DB] is.
+type documentStore struct{ db *DB }
 
-var _ driver.DocumentStore = (*Documents)(nil)
+var _ driver.DocumentStore = (*documentStore)(nil)
 
 // Documents returns the database's store of documents.
-func (d *DB) Documents() driver.DocumentStore { return &Documents{d} }
+func (d *DB) Documents() driver.DocumentStore { return &documentStore{d} }
 
 // Sources implements [driver.DocumentStore], with one round trip for each 256 sources. Sources that
 // change before their page is read may be left out.
-func (k *Documents) Sources(ctx context.Context, q driver.SourceQuery) iter.Seq2[driver.Source, error] {
+func (k *documentStore) Sources(ctx context.Context, q driver.SourceQuery) iter.Seq2[driver.Source, error] {
 	return func(yield func(driver.Source, error) bool) {
 		var after *shelved
 		for more := true; more; {
@@ -47,7 +45,7 @@ func (k *Documents) Sources(ctx context.Context, q driver.SourceQuery) iter.Seq2
 }
 
 // sources returns the page of sources after a source.
-func (k *Documents) sources(ctx context.Context, q *driver.SourceQuery, after *shelved) (list []shelved, err error) {
+func (k *documentStore) sources(ctx context.Context, q *driver.SourceQuery, after *shelved) (list []shelved, err error) {
 	s, err := newSourceSelection(q)
 	if err != nil {
 		return nil, err
@@ -74,7 +72,7 @@ const chunksQuery = `SELECT t.nr, ` + placeColumns + ` FROM unnest($1::bytea[], 
 
 // Chunks implements [driver.DocumentStore], with one round trip for each 1000 chunks. Chunks that
 // change before their page is read may be left out.
-func (k *Documents) Chunks(ctx context.Context, spans []driver.ChunkSpan) iter.Seq2[driver.Chunk, error] {
+func (k *documentStore) Chunks(ctx context.Context, spans []driver.ChunkSpan) iter.Seq2[driver.Chunk, error] {
 	return func(yield func(driver.Chunk, error) bool) {
 		left := newSpans(spans)
 		if err := ctx.Err(); err != nil || len(left.id) == 0 {
@@ -105,7 +103,7 @@ func (k *Documents) Chunks(ctx context.Context, spans []driver.ChunkSpan) iter.S
 }
 
 // chunks returns a page of chunks, and the number of the last chunk's span, counted from 1.
-func (k *Documents) chunks(ctx context.Context, s spanList) (list []driver.Chunk, last int, err error) {
+func (k *documentStore) chunks(ctx context.Context, s spanList) (list []driver.Chunk, last int, err error) {
 	err = k.db.link.read(ctx, k.db.sql(chunksQuery), []any{s.scope, s.id, s.first, s.past, chunkPage}, func() { list = nil }, func(rows pgx.Rows) error {
 		var c driver.Chunk
 		var key int64
@@ -148,7 +146,7 @@ const removeQuery = ` SELECT r.removed, r.changed FROM (SELECT coalesce(array_ag
 
 // Delete implements [driver.DocumentStore], in one round trip. It takes more if sources change at
 // the same time.
-func (k *Documents) Delete(ctx context.Context, q driver.SourceQuery) (int, error) {
+func (k *documentStore) Delete(ctx context.Context, q driver.SourceQuery) (int, error) {
 	k.db.sizes.clear()
 	total := 0
 	for changed := 1; changed > 0; {
@@ -167,6 +165,6 @@ func (k *Documents) Delete(ctx context.Context, q driver.SourceQuery) (int, erro
 }
 
 // Forget implements [driver.DocumentStore].
-func (k *Documents) Forget(ctx context.Context, s driver.Scope) (int, error) {
+func (k *documentStore) Forget(ctx context.Context, s driver.Scope) (int, error) {
 	return k.Delete(ctx, driver.SourceQuery{Reach: s.Within()})
 }

@@ -44,7 +44,7 @@ const (
 )
 
 // Dump implements [driver.FactStore], with three round trips for each 256 facts of a scope.
-func (f *Facts) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.SavedFact, error] {
+func (f *factStore) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.SavedFact, error] {
 	return dump(ctx, f.db, factScopes, s, func(in *savedScope, last *driver.SavedFact) ([]driver.SavedFact, error) {
 		after := noFact
 		if last != nil {
@@ -65,7 +65,7 @@ func (f *Facts) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.Save
 }
 
 // saved returns facts of a scope with their histories.
-func (f *Facts) saved(ctx context.Context, in *savedScope, ids []string) ([]driver.SavedFact, error) {
+func (f *factStore) saved(ctx context.Context, in *savedScope, ids []string) ([]driver.SavedFact, error) {
 	list, at := make([]driver.SavedFact, len(ids)), map[string]int{}
 	for i, id := range ids {
 		list[i], at[id] = driver.SavedFact{Scope: in.Scope, ID: id}, i
@@ -103,13 +103,13 @@ func (f *Facts) saved(ctx context.Context, in *savedScope, ids []string) ([]driv
 }
 
 // Restore implements [driver.FactStore], in eight round trips.
-func (f *Facts) Restore(ctx context.Context, list []driver.SavedFact) (int, error) {
+func (f *factStore) Restore(ctx context.Context, list []driver.SavedFact) (int, error) {
 	return restore(ctx, f.db, list, func(one *driver.SavedFact) driver.Scope { return one.Scope }, func(l *link, scopes [][]byte) (int, error) {
 		return f.restore(ctx, l, list, scopes)
 	})
 }
 
-func (f *Facts) restore(ctx context.Context, l *link, list []driver.SavedFact, scopes [][]byte) (int, error) {
+func (f *factStore) restore(ctx context.Context, l *link, list []driver.SavedFact, scopes [][]byte) (int, error) {
 	all, ids := make([]driver.Scope, len(list)), make([]string, len(list))
 	for i := range list {
 		if all[i], ids[i] = list[i].Scope, list[i].ID; !isID(ids[i]) {
@@ -143,7 +143,7 @@ func (f *Facts) restore(ctx context.Context, l *link, list []driver.SavedFact, s
 }
 
 // restoreRecords stores the facts whose index is not in skip.
-func (f *Facts) restoreRecords(ctx context.Context, l *link, list []driver.SavedFact, scopes [][]byte, skip map[int]bool) error {
+func (f *factStore) restoreRecords(ctx context.Context, l *link, list []driver.SavedFact, scopes [][]byte, skip map[int]bool) error {
 	var columns changeList
 	var in [][]byte
 	var created, updated []time.Time
@@ -173,7 +173,7 @@ func (f *Facts) restoreRecords(ctx context.Context, l *link, list []driver.Saved
 	return f.db.newest(ctx, l, `weft.mem_scope`, in, updated)
 }
 
-func (f *Facts) restoreHistories(ctx context.Context, l *link, list []driver.SavedFact, scopes [][]byte, skip map[int]bool) error {
+func (f *factStore) restoreHistories(ctx context.Context, l *link, list []driver.SavedFact, scopes [][]byte, skip map[int]bool) error {
 	var in [][]byte
 	var id, kind, was, became, actor []string
 	var at []time.Time

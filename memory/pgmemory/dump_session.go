@@ -29,7 +29,7 @@ const (
 
 // Dump implements [driver.ConversationStore], with two round trips for each session, and one more
 // for each 256 messages of a session.
-func (c *Conversations) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.SavedSession, error] {
+func (c *conversationStore) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.SavedSession, error] {
 	return dump(ctx, c.db, sessionScopes, s, func(in *savedScope, last *driver.SavedSession) (list []driver.SavedSession, err error) {
 		after := ""
 		if last != nil {
@@ -54,7 +54,7 @@ func (c *Conversations) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[dri
 }
 
 // savedRows returns the messages of a session.
-func (c *Conversations) savedRows(ctx context.Context, key int64, s *driver.Session) (list []driver.MessageRow, err error) {
+func (c *conversationStore) savedRows(ctx context.Context, key int64, s *driver.Session) (list []driver.MessageRow, err error) {
 	for more := true; more; {
 		before := len(list)
 		reset := func() { list = list[:before] }
@@ -72,7 +72,7 @@ func (c *Conversations) savedRows(ctx context.Context, key int64, s *driver.Sess
 }
 
 // Restore implements [driver.ConversationStore], with two round trips, and two for each session.
-func (c *Conversations) Restore(ctx context.Context, list []driver.SavedSession) (int, error) {
+func (c *conversationStore) Restore(ctx context.Context, list []driver.SavedSession) (int, error) {
 	return restore(ctx, c.db, list, func(one *driver.SavedSession) driver.Scope { return one.Scope }, func(l *link, _ [][]byte) (int, error) {
 		count := 0
 		for i := range list {
@@ -88,7 +88,7 @@ func (c *Conversations) Restore(ctx context.Context, list []driver.SavedSession)
 	})
 }
 
-func (c *Conversations) restore(ctx context.Context, l *link, one *driver.SavedSession) (bool, error) {
+func (c *conversationStore) restore(ctx context.Context, l *link, one *driver.SavedSession) (bool, error) {
 	var metadata *string
 	var raw []byte
 	if len(one.Metadata) > 0 {

@@ -29,7 +29,7 @@ const (
 
 // Dump implements [driver.DocumentStore], with two round trips for each source, and one more for
 // each 256 chunks of a source.
-func (k *Documents) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.SavedSource, error] {
+func (k *documentStore) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.SavedSource, error] {
 	return dump(ctx, k.db, shelfScopes, s, func(in *savedScope, last *driver.SavedSource) (list []driver.SavedSource, err error) {
 		after := noFact
 		if last != nil {
@@ -51,7 +51,7 @@ func (k *Documents) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.
 }
 
 // savedChunks returns the chunks of a source.
-func (k *Documents) savedChunks(ctx context.Context, source int64) (list []driver.ChunkRecord, err error) {
+func (k *documentStore) savedChunks(ctx context.Context, source int64) (list []driver.ChunkRecord, err error) {
 	text := fmt.Sprintf(k.db.sql(savedChunks), k.db.vector)
 	for more := true; more; {
 		before, after := len(list), -1
@@ -77,7 +77,7 @@ func (k *Documents) savedChunks(ctx context.Context, source int64) (list []drive
 
 // Restore implements [driver.DocumentStore], with four round trips, two for each source, and one
 // for each 500 chunks of a source.
-func (k *Documents) Restore(ctx context.Context, list []driver.SavedSource) (int, error) {
+func (k *documentStore) Restore(ctx context.Context, list []driver.SavedSource) (int, error) {
 	return restore(ctx, k.db, list, func(one *driver.SavedSource) driver.Scope { return one.Scope }, func(l *link, scopes [][]byte) (int, error) {
 		all := make([]driver.Scope, len(list))
 		for i := range list {
@@ -100,7 +100,7 @@ func (k *Documents) Restore(ctx context.Context, list []driver.SavedSource) (int
 	})
 }
 
-func (k *Documents) restore(ctx context.Context, l *link, one *driver.SavedSource, scope []byte) (stored bool, err error) {
+func (k *documentStore) restore(ctx context.Context, l *link, one *driver.SavedSource, scope []byte) (stored bool, err error) {
 	swaps := swapList{}
 	chunks := make([]driver.ChunkRecord, len(one.Records))
 	for i, r := range one.Records {

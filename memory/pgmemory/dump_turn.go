@@ -21,7 +21,7 @@ const (
 )
 
 // Dump implements [driver.TurnStore], with a round trip for each 256 turns of a scope.
-func (t *Turns) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.SavedTurn, error] {
+func (t *turnStore) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.SavedTurn, error] {
 	return dump(ctx, t.db, factScopes, s, func(in *savedScope, last *driver.SavedTurn) (list []driver.SavedTurn, err error) {
 		after := ""
 		if last != nil {
@@ -43,7 +43,7 @@ func (t *Turns) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.Save
 }
 
 // Restore implements [driver.TurnStore], in four round trips.
-func (t *Turns) Restore(ctx context.Context, list []driver.SavedTurn) (int, error) {
+func (t *turnStore) Restore(ctx context.Context, list []driver.SavedTurn) (int, error) {
 	return restore(ctx, t.db, list, func(one *driver.SavedTurn) driver.Scope { return one.Scope }, func(l *link, scopes [][]byte) (count int, err error) {
 		all := make([]driver.Scope, len(list))
 		var name, state, cause, payload []string
@@ -71,7 +71,7 @@ const forgetTurns = `WITH gone AS (DELETE FROM weft.mem_turn t USING weft.mem_sc
 	SELECT count(*) FROM gone`
 
 // Forget implements [driver.TurnStore], in one round trip.
-func (t *Turns) Forget(ctx context.Context, s driver.Scope) (int, error) {
+func (t *turnStore) Forget(ctx context.Context, s driver.Scope) (int, error) {
 	n, err := t.db.count(ctx, forgetTurns, s.Tenant, s.Workspace, s.User, s.Agent)
 	if err != nil {
 		return 0, t.db.fail("forget turns", err)

@@ -35,7 +35,7 @@ const (
 )
 
 // Dump implements [driver.ValueStore], with a round trip for each 256 values of a scope.
-func (v *Values) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.SavedValue, error] {
+func (v *valueStore) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.SavedValue, error] {
 	text := fmt.Sprintf(v.db.sql(savedValues), v.db.vector)
 	return dump(ctx, v.db, valueScopes, s, func(in *savedScope, last *driver.SavedValue) (list []driver.SavedValue, err error) {
 		after := driver.Address{Namespace: []string{}}
@@ -62,13 +62,13 @@ func (v *Values) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.Sav
 }
 
 // Restore implements [driver.ValueStore], in seven round trips.
-func (v *Values) Restore(ctx context.Context, list []driver.SavedValue) (int, error) {
+func (v *valueStore) Restore(ctx context.Context, list []driver.SavedValue) (int, error) {
 	return restore(ctx, v.db, list, func(one *driver.SavedValue) driver.Scope { return one.Scope }, func(l *link, scopes [][]byte) (int, error) {
 		return v.restore(ctx, l, list, scopes)
 	})
 }
 
-func (v *Values) restore(ctx context.Context, l *link, list []driver.SavedValue, scopes [][]byte) (count int, err error) {
+func (v *valueStore) restore(ctx context.Context, l *link, list []driver.SavedValue, scopes [][]byte) (count int, err error) {
 	all, writes := make([]driver.Scope, len(list)), make([]driver.ValueWrite, len(list))
 	created, updated, expires := make([]time.Time, len(list)), make([]time.Time, len(list)), make([]*time.Time, len(list))
 	tenants := make([]string, len(list))

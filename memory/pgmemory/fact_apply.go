@@ -26,7 +26,7 @@ const bulk = 8
 // Apply implements [driver.FactStore], in one round trip. If the connection is lost during the
 // call, the changes may or may not have been applied, and the error is [ErrUnreachable]. A call
 // whose changes have a [driver.FactChange.Job] can be repeated safely.
-func (f *Facts) Apply(ctx context.Context, s driver.Scope, changes []driver.FactChange) ([]driver.Applied, error) {
+func (f *factStore) Apply(ctx context.Context, s driver.Scope, changes []driver.FactChange) ([]driver.Applied, error) {
 	if len(changes) == 0 {
 		return nil, ctx.Err()
 	}
@@ -37,7 +37,7 @@ func (f *Facts) Apply(ctx context.Context, s driver.Scope, changes []driver.Fact
 	return applied, nil
 }
 
-func (f *Facts) apply(ctx context.Context, s driver.Scope, changes []driver.FactChange) (applied []driver.Applied, err error) {
+func (f *factStore) apply(ctx context.Context, s driver.Scope, changes []driver.FactChange) (applied []driver.Applied, err error) {
 	list, err := newChanges(s, changes)
 	if err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 // Find implements [driver.FactStore], with one round trip for each 256 facts. It leaves out facts
 // that are removed or no longer selected when their page is read, and facts that are stored after
 // it has begun.
-func (f *Facts) Find(ctx context.Context, q driver.FactQuery) iter.Seq2[driver.FactRecord, error] {
+func (f *factStore) Find(ctx context.Context, q driver.FactQuery) iter.Seq2[driver.FactRecord, error] {
 	return func(yield func(driver.FactRecord, error) bool) {
 		left, limited := q.Most()
 		var after *row
@@ -44,7 +44,7 @@ func (f *Facts) Find(ctx context.Context, q driver.FactQuery) iter.Seq2[driver.F
 }
 
 // next returns a page of up to most facts after a row, and the last row of the page.
-func (f *Facts) next(ctx context.Context, q *driver.FactQuery, after *row, most int) (list []driver.FactRecord, last *row, err error) {
+func (f *factStore) next(ctx context.Context, q *driver.FactQuery, after *row, most int) (list []driver.FactRecord, last *row, err error) {
 	s, err := newSelection(q)
 	if err != nil {
 		return nil, nil, err

@@ -16,7 +16,7 @@ const (
 
 // Forget implements [driver.FactStore], in one round trip. A later pg_dump does not contain the
 // facts. VACUUM frees their space in the files of the database.
-func (f *Facts) Forget(ctx context.Context, s driver.Scope) (int, error) {
+func (f *factStore) Forget(ctx context.Context, s driver.Scope) (int, error) {
 	shared, alone := f.db.forgetLocks(s)
 	f.db.sizes.clear()
 	count, err := f.db.count(ctx, forgetQuery, shared, alone, scopeDigest(s), ownerDigest(s.User), names(s))
@@ -28,7 +28,7 @@ func (f *Facts) Forget(ctx context.Context, s driver.Scope) (int, error) {
 
 // Sweep implements [driver.FactStore], in one round trip. It skips scopes that another transaction
 // has locked.
-func (f *Facts) Sweep(ctx context.Context, limit int) (int, error) {
+func (f *factStore) Sweep(ctx context.Context, limit int) (int, error) {
 	if limit <= 0 {
 		return 0, ctx.Err()
 	}

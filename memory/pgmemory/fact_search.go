@@ -8,7 +8,7 @@ import (
 
 // Search implements [driver.FactStore], in one round trip. It takes more if programs in other
 // languages have written facts since the last search.
-func (f *Facts) Search(ctx context.Context, s driver.FactSearch) (driver.FactCandidates, error) {
+func (f *factStore) Search(ctx context.Context, s driver.FactSearch) (driver.FactCandidates, error) {
 	c, err := f.searchRead(ctx, s)
 	if err != nil {
 		return driver.FactCandidates{}, f.db.fail("search", err)
@@ -16,7 +16,7 @@ func (f *Facts) Search(ctx context.Context, s driver.FactSearch) (driver.FactCan
 	return c, nil
 }
 
-func (f *Facts) search(ctx context.Context, s *driver.FactSearch) (driver.FactCandidates, error) {
+func (f *factStore) search(ctx context.Context, s *driver.FactSearch) (driver.FactCandidates, error) {
 	sel, err := newSelection(&s.Query)
 	if err != nil {
 		return driver.FactCandidates{}, err

@@ -9,10 +9,10 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// Facts is a [driver.FactStore]. It is safe for concurrent use if its [DB] is.
-type Facts struct{ db *DB }
+// factStore is a [driver.FactStore]. It is safe for concurrent use if its [DB] is.
+type factStore struct{ db *DB }
 
-var _ driver.FactStore = (*Facts)(nil)
+var _ driver.FactStore = (*factStore)(nil)
 
 var (
 	factTable = table{"weft.mem_fact", "mem_fact_near_", `(weft.mem_fact f JOIN weft.mem_scope s ON s.key = f.scope)`}
@@ -32,7 +32,7 @@ const allEventsQuery = `SELECT e.key, e.fact::text, e.kind, e.was, e.became, e.a
 
 // History implements [driver.FactStore], with one round trip for each 256 events. With an empty
 // id, it needs one more round trip for each scope.
-func (f *Facts) History(ctx context.Context, s driver.Scope, id string) iter.Seq2[driver.Event, error] {
+func (f *factStore) History(ctx context.Context, s driver.Scope, id string) iter.Seq2[driver.Event, error] {
 	return func(yield func(driver.Event, error) bool) {
 		var err error
 		if id == "" {
@@ -72,7 +72,7 @@ func pages(yield func(driver.Event, error) bool, next func(after place) ([]drive
 }
 
 // eachScope yields the events of all facts in the scopes that Forget(s) covers.
-func (f *Facts) eachScope(ctx context.Context, s driver.Scope, yield func(driver.Event, error) bool) error {
+func (f *factStore) eachScope(ctx context.Context, s driver.Scope, yield func(driver.Event, error) bool) error {
 	var a args
 	within := s.Within()
 	where, _ := reach(&within, &a)
@@ -98,7 +98,7 @@ func (f *Facts) eachScope(ctx context.Context, s driver.Scope, yield func(driver
 	return nil
 }
 
-func (f *Facts) allEvents(ctx context.Context, key int64, s driver.Scope, after place) (list []driver.Event, last place, err error) {
+func (f *factStore) allEvents(ctx context.Context, key int64, s driver.Scope, after place) (list []driver.Event, last place, err error) {
 	values := []any{key, after.fact, after.key, page}
 	err = f.db.link.read(ctx, f.db.sql(allEventsQuery), values, func() { list = nil }, func(rows pgx.Rows) error {
 		e := driver.Event{Scope: s}
@@ -111,7 +111,7 @@ func (f *Facts) allEvents(ctx context.Context, key int64, s driver.Scope, after 
 }
 
 // events returns a page of the events of a fact, and the place of the last event.
-func (f *Facts) events(ctx context.Context, s driver.Scope, id string, after place) (list []driver.Event, last place, err error) {
+func (f *factStore) events(ctx context.Context, s driver.Scope, id string, after place) (list []driver.Event, last place, err error) {
 	err = f.db.link.read(ctx, f.db.sql(eventsQuery), []any{scopeDigest(s), id, after.key, page}, func() { list = nil }, func(rows pgx.Rows) error {
 		e := driver.Event{ID: id, Scope: s}
 		if err := rows.Scan(&last.key, &e.Kind, &e.Before, &e.After, &e.By, &e.At); err != nil {

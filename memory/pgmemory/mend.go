@@ -31,7 +31,7 @@ type mending struct {
 
 // searchRead is like search, and also updates the terms of facts that programs in other languages
 // have written.
-func (f *Facts) searchRead(ctx context.Context, s driver.FactSearch) (driver.FactCandidates, error) {
+func (f *factStore) searchRead(ctx context.Context, s driver.FactSearch) (driver.FactCandidates, error) {
 	n := len(s.Terms)
 	if n == 0 {
 		return f.search(ctx, &s)
@@ -55,7 +55,7 @@ func (f *Facts) searchRead(ctx context.Context, s driver.FactSearch) (driver.Fac
 
 // searchRead is like search, and also updates the terms of chunks that programs in other languages
 // have written.
-func (k *Documents) searchRead(ctx context.Context, s driver.ChunkSearch) (driver.ChunkCandidates, error) {
+func (k *documentStore) searchRead(ctx context.Context, s driver.ChunkSearch) (driver.ChunkCandidates, error) {
 	n := len(s.Terms)
 	if n == 0 {
 		return k.search(ctx, &s)
@@ -94,7 +94,7 @@ const (
 
 // mend updates the terms of marked facts that a query selects, and returns their number. It ignores
 // errors, because the facts can still be found by the terms of the trigger.
-func (f *Facts) mend(ctx context.Context, q *driver.FactQuery) int {
+func (f *factStore) mend(ctx context.Context, q *driver.FactQuery) int {
 	sel, err := newSelection(q)
 	if err != nil {
 		return 0
@@ -145,8 +145,8 @@ func columnsOf(tenant string, list []mending) (place, key []int64, terms, words 
 }
 
 // mend updates the terms of marked chunks that a query selects, and returns their number. It
-// ignores errors, as [Facts.mend] does.
-func (k *Documents) mend(ctx context.Context, q *driver.SourceQuery) int {
+// ignores errors, as factStore.mend does.
+func (k *documentStore) mend(ctx context.Context, q *driver.SourceQuery) int {
 	list, err := k.unread(ctx, q, 0, true)
 	if err != nil || len(list) == 0 {
 		return 0
@@ -160,7 +160,7 @@ func (k *Documents) mend(ctx context.Context, q *driver.SourceQuery) int {
 
 // unread returns up to maxUnread chunks that a query selects and whose key is greater than after.
 // If marked is true, it returns only chunks with the term unread.
-func (k *Documents) unread(ctx context.Context, q *driver.SourceQuery, after int64, marked bool) (list []mending, err error) {
+func (k *documentStore) unread(ctx context.Context, q *driver.SourceQuery, after int64, marked bool) (list []mending, err error) {
 	sel, err := newChunkSelection(q)
 	if err != nil {
 		return nil, err
@@ -197,7 +197,7 @@ const mendChunks = `WITH held AS MATERIALIZED (SELECT s.key FROM weft.mem_shelf 
 		FROM (SELECT o.shelf, sum(o.more)::bigint AS more FROM sources o GROUP BY o.shelf) e WHERE s.key = e.shelf RETURNING 1)
 	SELECT coalesce(sum(n), 0)::bigint FROM each`
 
-func (k *Documents) rewrite(ctx context.Context, tenant string, list []mending) (int, error) {
+func (k *documentStore) rewrite(ctx context.Context, tenant string, list []mending) (int, error) {
 	digests := make([][]byte, len(list))
 	for i, m := range list {
 		sum := sha256.Sum256([]byte(m.content))
@@ -209,7 +209,7 @@ func (k *Documents) rewrite(ctx context.Context, tenant string, list []mending) 
 
 // Reindex implements [driver.Reindexer], with at most two round trips for each 512 chunks. It skips
 // chunks that the role may not update.
-func (k *Documents) Reindex(ctx context.Context, q driver.SourceQuery) (int, error) {
+func (k *documentStore) Reindex(ctx context.Context, q driver.SourceQuery) (int, error) {
 	done := 0
 	for after, more := int64(0), true; more; {
 		list, err := k.unread(ctx, &q, after, false)

@@ -116,7 +116,7 @@ func Bind(d *DB, before func(ctx context.Context, b *pgx.Batch) error) (*DB, err
 }
 
 // Facts returns the database's store of facts.
-func (d *DB) Facts() driver.FactStore { return &Facts{d} }
+func (d *DB) Facts() driver.FactStore { return &factStore{d} }
 
 // sql replaces the default schema in a statement.
 func (d *DB) sql(text string) string {

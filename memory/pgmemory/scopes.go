@@ -12,17 +12,17 @@ import (
 // Scopes implements [driver.FactStore], with one round trip for each 256 scopes. Under row-level
 // security it yields the scopes that the role can see. The owner of the tables and the service role
 // of Supabase can see all scopes.
-func (f *Facts) Scopes(ctx context.Context) iter.Seq2[driver.Scope, error] {
+func (f *factStore) Scopes(ctx context.Context) iter.Seq2[driver.Scope, error] {
 	return f.db.scopes(ctx, `weft.mem_scope`)
 }
 
-// Scopes implements [driver.DocumentStore]; see [Facts.Scopes].
-func (k *Documents) Scopes(ctx context.Context) iter.Seq2[driver.Scope, error] {
+// Scopes implements [driver.DocumentStore]; see [factStore.Scopes].
+func (k *documentStore) Scopes(ctx context.Context) iter.Seq2[driver.Scope, error] {
 	return k.db.scopes(ctx, `weft.mem_shelf`)
 }
 
-// Scopes implements [driver.ValueStore]; see [Facts.Scopes].
-func (v *Values) Scopes(ctx context.Context) iter.Seq2[driver.Scope, error] {
+// Scopes implements [driver.ValueStore]; see [factStore.Scopes].
+func (v *valueStore) Scopes(ctx context.Context) iter.Seq2[driver.Scope, error] {
 	return v.db.scopes(ctx, `weft.mem_value_scope`)
 }
 

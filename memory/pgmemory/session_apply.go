@@ -19,7 +19,7 @@ const converseQuery = `SELECT o_status, o_about, o_title, o_raw, o_messages, o_c
 // the call, the change may or may not have been made, and the error is [ErrUnreachable]. It is
 // safe to append the same messages again, because a message whose ID the session has is not stored
 // twice.
-func (c *Conversations) Apply(ctx context.Context, s driver.Scope, change driver.SessionChange) (driver.Session, error) {
+func (c *conversationStore) Apply(ctx context.Context, s driver.Scope, change driver.SessionChange) (driver.Session, error) {
 	session, err := c.apply(ctx, s, &change)
 	if err != nil {
 		return driver.Session{}, c.db.fail("apply to a conversation", err)
@@ -27,7 +27,7 @@ func (c *Conversations) Apply(ctx context.Context, s driver.Scope, change driver
 	return session, nil
 }
 
-func (c *Conversations) apply(ctx context.Context, s driver.Scope, change *driver.SessionChange) (session driver.Session, err error) {
+func (c *conversationStore) apply(ctx context.Context, s driver.Scope, change *driver.SessionChange) (session driver.Session, err error) {
 	values, err := c.values(s, change)
 	if err != nil {
 		return driver.Session{}, err
@@ -55,7 +55,7 @@ func (c *Conversations) apply(ctx context.Context, s driver.Scope, change *drive
 }
 
 // values returns the arguments of the statement.
-func (c *Conversations) values(s driver.Scope, change *driver.SessionChange) ([]any, error) {
+func (c *conversationStore) values(s driver.Scope, change *driver.SessionChange) ([]any, error) {
 	tenant, user := c.db.locks(s)
 	rows, err := newRows(s, change)
 	if err != nil {

@@ -80,7 +80,7 @@ func sessions(q *driver.SessionQuery, a *args) (string, error) {
 
 // Sessions implements [driver.ConversationStore], with one round trip for each 256 sessions.
 // Sessions that change before their page is read may be left out.
-func (c *Conversations) Sessions(ctx context.Context, q driver.SessionQuery) iter.Seq2[driver.Session, error] {
+func (c *conversationStore) Sessions(ctx context.Context, q driver.SessionQuery) iter.Seq2[driver.Session, error] {
 	return func(yield func(driver.Session, error) bool) {
 		left, limited := q.Most()
 		for more := true; more; {
@@ -109,7 +109,7 @@ func (c *Conversations) Sessions(ctx context.Context, q driver.SessionQuery) ite
 	}
 }
 
-func (c *Conversations) sessions(ctx context.Context, q *driver.SessionQuery, most int) (list []driver.Session, err error) {
+func (c *conversationStore) sessions(ctx context.Context, q *driver.SessionQuery, most int) (list []driver.Session, err error) {
 	var a args
 	where, err := sessions(q, &a)
 	if err != nil {
@@ -131,7 +131,7 @@ func (c *Conversations) sessions(ctx context.Context, q *driver.SessionQuery, mo
 
 // Messages implements [driver.ConversationStore], in one round trip. All messages come from one
 // snapshot of the database.
-func (c *Conversations) Messages(ctx context.Context, r driver.MessageRange) iter.Seq2[driver.MessageRow, error] {
+func (c *conversationStore) Messages(ctx context.Context, r driver.MessageRange) iter.Seq2[driver.MessageRow, error] {
 	return func(yield func(driver.MessageRow, error) bool) {
 		list, err := c.messages(ctx, &r)
 		for i := range list {
@@ -148,7 +148,7 @@ func (c *Conversations) Messages(ctx context.Context, r driver.MessageRange) ite
 	}
 }
 
-func (c *Conversations) messages(ctx context.Context, r *driver.MessageRange) (list []driver.MessageRow, err error) {
+func (c *conversationStore) messages(ctx context.Context, r *driver.MessageRange) (list []driver.MessageRow, err error) {
 	var a args
 	text := `SELECT ` + messageColumns + ` FROM weft.mem_message f WHERE f.session = (SELECT s.key FROM weft.mem_session s
 	WHERE s.digest = ` + a.add(scopeDigest(r.Scope), "bytea") + ` AND s.id = ` + a.add(r.Session, "text") + `)`

@@ -26,7 +26,7 @@ const (
 
 // refine computes the terms of messages that programs in other languages have written, in two round
 // trips. It returns the number of messages that it found.
-func (c *Conversations) refine(ctx context.Context, q *driver.SessionQuery) (int, error) {
+func (c *conversationStore) refine(ctx context.Context, q *driver.SessionQuery) (int, error) {
 	var a args
 	reached, err := sessions(q, &a)
 	if err != nil {

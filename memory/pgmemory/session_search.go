@@ -19,7 +19,7 @@ var messageTable = table{name: "weft.mem_message", rows: `(weft.mem_message f JO
 // Search implements [driver.ConversationStore], in one round trip. It takes more if programs in
 // other languages have written messages since the last search, because it first computes their
 // terms.
-func (c *Conversations) Search(ctx context.Context, s driver.MessageSearch) (driver.MessageCandidates, error) {
+func (c *conversationStore) Search(ctx context.Context, s driver.MessageSearch) (driver.MessageCandidates, error) {
 	found, rough, err := c.search(ctx, &s)
 	for batch := 0; err == nil && rough && batch < maxBatches; batch++ {
 		var n int
@@ -36,7 +36,7 @@ func (c *Conversations) Search(ctx context.Context, s driver.MessageSearch) (dri
 
 // search returns the candidates, and reports whether there are messages whose terms are not
 // computed yet.
-func (c *Conversations) search(ctx context.Context, s *driver.MessageSearch) (found driver.MessageCandidates, rough bool, err error) {
+func (c *conversationStore) search(ctx context.Context, s *driver.MessageSearch) (found driver.MessageCandidates, rough bool, err error) {
 	sel, err := messageSelection(s)
 	if err != nil {
 		return found, false, err

@@ -38,7 +38,7 @@ const (
 // Row-level security does not allow COPY; the chunks are then inserted, 500 in each round trip.
 // If the connection is lost during the call, the change may or may not have been made, and the
 // error is [ErrUnreachable]. If it was made, a second call returns [driver.ErrConflict].
-func (k *Documents) Swap(ctx context.Context, c driver.SourceChange) error {
+func (k *documentStore) Swap(ctx context.Context, c driver.SourceChange) error {
 	if len(c.Swaps) == 0 {
 		return ctx.Err()
 	}
@@ -48,7 +48,7 @@ func (k *Documents) Swap(ctx context.Context, c driver.SourceChange) error {
 	return nil
 }
 
-func (k *Documents) swap(ctx context.Context, c *driver.SourceChange) error {
+func (k *documentStore) swap(ctx context.Context, c *driver.SourceChange) error {
 	l, err := newSwaps(c)
 	if err != nil {
 		return err

@@ -13,15 +13,15 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// Turns is a [driver.TurnStore]. Any number of processes may use it. It is safe for concurrent use if its
-// [DB] is. If the DB uses a transaction, other connections can claim a turn after the commit. A turn that
-// was said before the last call of [Facts.Forget] for its scope is not stored.
-type Turns struct{ db *DB }
+// turnStore is a [driver.TurnStore]. Any number of processes may use it. It is safe for concurrent use if its
+// [DB] is.
+type turnStore struct{ db *DB }
 
-var _ driver.TurnStore = (*Turns)(nil)
+var _ driver.TurnStore = (*turnStore)(nil)
 
-// Turns returns the database's queue of turns.
-func (d *DB) Turns() driver.TurnStore { return &Turns{d} }
+// Turns returns the database's queue of turns. If the DB uses a transaction, other connections can claim a
+// turn after the commit. A turn that was said before the scope's facts were last forgotten is not stored.
+func (d *DB) Turns() driver.TurnStore { return &turnStore{d} }
 
 const (
 	enqueueQuery = `SELECT weft.mem_enqueue($1::bigint[], $2::bytea, $3::text[], $4::bytea[], $5::text, $6::timestamptz, $7::text)`
@@ -48,7 +48,7 @@ const (
 )
 
 // Enqueue implements [driver.TurnStore], in one round trip.
-func (t *Turns) Enqueue(ctx context.Context, j driver.Turn) error {
+func (t *turnStore) Enqueue(ctx context.Context, j driver.Turn) error {
 	tenant, user := t.db.locks(j.Scope)
 	values := []any{[]int64{tenant, user}, scopeDigest(j.Scope), names(j.Scope), around(j.Scope), j.Key, j.Said.UTC(), string(j.Payload)}
 	if err := t.db.link.read(ctx, t.db.sql(enqueueQuery), values, func() {}, func(pgx.Rows) error { return nil }); err != nil {
@@ -60,7 +60,7 @@ func (t *Turns) Enqueue(ctx context.Context, j driver.Turn) error {
 // Claim implements [driver.TurnStore], in one round trip. Concurrent claims do not wait for each
 // other. If the connection is lost during the call, claimed jobs are due again when their lease
 // ends.
-func (t *Turns) Claim(ctx context.Context, n int, lease time.Duration) ([]driver.Turn, error) {
+func (t *turnStore) Claim(ctx context.Context, n int, lease time.Duration) ([]driver.Turn, error) {
 	if n <= 0 {
 		return nil, ctx.Err()
 	}
@@ -84,7 +84,7 @@ func storable(text string) string {
 }
 
 // list returns the turns of a query.
-func (t *Turns) list(ctx context.Context, query string, args ...any) (list []driver.ParkedTurn, err error) {
+func (t *turnStore) list(ctx context.Context, query string, args ...any) (list []driver.ParkedTurn, err error) {
 	err = t.db.link.write(ctx, t.db.sql(query), args, func() { list = nil }, func(rows pgx.Rows) error {
 		var p driver.ParkedTurn
 		var payload string
@@ -100,12 +100,12 @@ func (t *Turns) list(ctx context.Context, query string, args ...any) (list []dri
 }
 
 // Finish implements [driver.TurnStore], in one round trip.
-func (t *Turns) Finish(ctx context.Context, j driver.Turn) error {
+func (t *turnStore) Finish(ctx context.Context, j driver.Turn) error {
 	return t.settle(ctx, "finish", j, finishQuery)
 }
 
 // Retry implements [driver.TurnStore], in one round trip.
-func (t *Turns) Retry(ctx context.Context, j driver.Turn, after time.Duration, cause string) error {
+func (t *turnStore) Retry(ctx context.Context, j driver.Turn, after time.Duration, cause string) error {
 	state := "waiting"
 	if after < 0 {
 		state, after = "parked", 0
@@ -114,7 +114,7 @@ func (t *Turns) Retry(ctx context.Context, j driver.Turn, after time.Duration, c
 }
 
 // settle ends a claim. It returns [driver.ErrConflict] if the claim has already ended.
-func (t *Turns) settle(ctx context.Context, what string, j driver.Turn, query string, args ...any) error {
+func (t *turnStore) settle(ctx context.Context, what string, j driver.Turn, query string, args ...any) error {
 	found, err := false, ctx.Err()
 	if err == nil && j.Claim != "" {
 		found, err = t.touch(ctx, query, append([]any{scopeDigest(j.Scope), j.Key, j.Claim}, args...)...)
@@ -129,7 +129,7 @@ func (t *Turns) settle(ctx context.Context, what string, j driver.Turn, query st
 }
 
 // touch reports whether a statement returns a row.
-func (t *Turns) touch(ctx context.Context, query string, args ...any) (found bool, err error) {
+func (t *turnStore) touch(ctx context.Context, query string, args ...any) (found bool, err error) {
 	err = t.db.link.write(ctx, t.db.sql(query), args, func() { found = false }, func(pgx.Rows) error {
 		found = true
 		return nil
@@ -138,7 +138,7 @@ func (t *Turns) touch(ctx context.Context, query string, args ...any) (found boo
 }
 
 // Count implements [driver.TurnStore]. Under row-level security it counts the rows that the caller can see.
-func (t *Turns) Count(ctx context.Context) (c driver.TurnCounts, err error) {
+func (t *turnStore) Count(ctx context.Context) (c driver.TurnCounts, err error) {
 	err = t.db.link.read(ctx, t.db.sql(countQuery), nil, func() {}, func(rows pgx.Rows) error { return rows.Scan(&c.Pending, &c.Parked) })
 	if err != nil {
 		return driver.TurnCounts{}, t.db.fail("count", err)
@@ -147,7 +147,7 @@ func (t *Turns) Count(ctx context.Context) (c driver.TurnCounts, err error) {
 }
 
 // Parked implements [driver.TurnStore].
-func (t *Turns) Parked(ctx context.Context, limit int) ([]driver.ParkedTurn, error) {
+func (t *turnStore) Parked(ctx context.Context, limit int) ([]driver.ParkedTurn, error) {
 	list, err := t.list(ctx, parkedQuery, min(max(limit, 0), math.MaxInt32))
 	if err != nil {
 		return nil, t.db.fail("parked", err)
@@ -156,7 +156,7 @@ func (t *Turns) Parked(ctx context.Context, limit int) ([]driver.ParkedTurn, err
 }
 
 // Revive implements [driver.TurnStore].
-func (t *Turns) Revive(ctx context.Context, s driver.Scope, key string) error {
+func (t *turnStore) Revive(ctx context.Context, s driver.Scope, key string) error {
 	found, err := t.touch(ctx, reviveQuery, scopeDigest(s), key)
 	if err == nil && !found {
 		err = fmt.Errorf("parked job %.60q in the scope %s: %w", key, s, driver.ErrNotFound)

@@ -66,7 +66,7 @@ func selectValues(s driver.Scope, q *driver.ValueSelection) (*selection, error) 
 
 // Find implements [driver.ValueStore], with one round trip for each 256 values, or one for all
 // addresses. Values that change before their page is read may be left out.
-func (v *Values) Find(ctx context.Context, s driver.Scope, q driver.ValueSelection) iter.Seq2[driver.Item, error] {
+func (v *valueStore) Find(ctx context.Context, s driver.Scope, q driver.ValueSelection) iter.Seq2[driver.Item, error] {
 	return func(yield func(driver.Item, error) bool) {
 		left, limited := q.Most()
 		size := max(page, len(q.Addresses)+1)
@@ -103,7 +103,7 @@ const (
 )
 
 // next returns the next page of a query, with up to most values.
-func (v *Values) next(ctx context.Context, s driver.Scope, q *driver.ValueSelection, most int) (list []driver.Item, err error) {
+func (v *valueStore) next(ctx context.Context, s driver.Scope, q *driver.ValueSelection, most int) (list []driver.Item, err error) {
 	sel, err := selectValues(s, q)
 	if err != nil {
 		return nil, err

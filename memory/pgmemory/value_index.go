@@ -19,7 +19,7 @@ const indexedValues = `.vector
 	SELECT count(*) FROM done`
 
 // Index implements [driver.ValueStore], in one round trip.
-func (v *Values) Index(ctx context.Context, s driver.Scope, writes []driver.ValueWrite) (int, error) {
+func (v *valueStore) Index(ctx context.Context, s driver.Scope, writes []driver.ValueWrite) (int, error) {
 	if len(writes) == 0 {
 		return 0, ctx.Err()
 	}

@@ -18,7 +18,7 @@ const putValuesQuery = `SELECT o_status, o_change, o_about, o_version, o_created
 
 // Apply implements [driver.ValueStore], in one round trip. If the connection is lost during the
 // call, the writes may or may not have been made, and the error is [ErrUnreachable].
-func (v *Values) Apply(ctx context.Context, s driver.Scope, writes []driver.ValueWrite) ([]driver.Item, error) {
+func (v *valueStore) Apply(ctx context.Context, s driver.Scope, writes []driver.ValueWrite) ([]driver.Item, error) {
 	if len(writes) == 0 {
 		return nil, ctx.Err()
 	}
@@ -29,7 +29,7 @@ func (v *Values) Apply(ctx context.Context, s driver.Scope, writes []driver.Valu
 	return items, nil
 }
 
-func (v *Values) apply(ctx context.Context, s driver.Scope, writes []driver.ValueWrite) (items []driver.Item, err error) {
+func (v *valueStore) apply(ctx context.Context, s driver.Scope, writes []driver.ValueWrite) (items []driver.Item, err error) {
 	list, err := newWrites(slices.Repeat([]string{s.Tenant}, len(writes)), writes)
 	if err != nil {
 		return nil, err

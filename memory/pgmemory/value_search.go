@@ -9,7 +9,7 @@ import (
 var valueTable = table{"weft.mem_value", "mem_value_near_", `(weft.mem_value f JOIN weft.mem_value_scope s ON s.key = f.scope)`}
 
 // Search implements [driver.ValueStore], in one round trip.
-func (v *Values) Search(ctx context.Context, s driver.Scope, q driver.ValueSearch) (driver.ValueCandidates, error) {
+func (v *valueStore) Search(ctx context.Context, s driver.Scope, q driver.ValueSearch) (driver.ValueCandidates, error) {
 	found, err := v.search(ctx, s, &q)
 	if err != nil {
 		return driver.ValueCandidates{}, v.db.fail("search values", err)
@@ -17,7 +17,7 @@ func (v *Values) Search(ctx context.Context, s driver.Scope, q driver.ValueSearc
 	return found, nil
 }
 
-func (v *Values) search(ctx context.Context, s driver.Scope, q *driver.ValueSearch) (driver.ValueCandidates, error) {
+func (v *valueStore) search(ctx context.Context, s driver.Scope, q *driver.ValueSearch) (driver.ValueCandidates, error) {
 	sel, err := selectValues(s, &q.Selection)
 	if err != nil {
 		return driver.ValueCandidates{}, err

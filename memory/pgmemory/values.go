@@ -11,13 +11,13 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// Values is a [driver.ValueStore]. It is safe for concurrent use if its [DB] is.
-type Values struct{ db *DB }
+// valueStore is a [driver.ValueStore]. It is safe for concurrent use if its [DB] is.
+type valueStore struct{ db *DB }
 
-var _ driver.ValueStore = (*Values)(nil)
+var _ driver.ValueStore = (*valueStore)(nil)
 
 // Values returns the database's store of values.
-func (d *DB) Values() driver.ValueStore { return &Values{d} }
+func (d *DB) Values() driver.ValueStore { return &valueStore{d} }
 
 const (
 	clearQuery  = `SELECT weft.mem_clear($1::bigint[], $2::bigint, $3::text[])`
@@ -26,7 +26,7 @@ const (
 )
 
 // Forget implements [driver.ValueStore], in one round trip.
-func (v *Values) Forget(ctx context.Context, s driver.Scope) (int, error) {
+func (v *valueStore) Forget(ctx context.Context, s driver.Scope) (int, error) {
 	shared, alone := v.db.forgetLocks(s)
 	v.db.sizes.clear()
 	n, err := v.db.count(ctx, clearQuery, shared, alone, names(s))
@@ -38,7 +38,7 @@ func (v *Values) Forget(ctx context.Context, s driver.Scope) (int, error) {
 
 // Sweep implements [driver.ValueStore], in one round trip. It skips values that another transaction
 // has locked.
-func (v *Values) Sweep(ctx context.Context, limit int) (int, error) {
+func (v *valueStore) Sweep(ctx context.Context, limit int) (int, error) {
 	if limit <= 0 {
 		return 0, ctx.Err()
 	}
@@ -50,7 +50,7 @@ func (v *Values) Sweep(ctx context.Context, limit int) (int, error) {
 }
 
 // Namespaces implements [driver.ValueStore], with one round trip for each 256 namespaces.
-func (v *Values) Namespaces(ctx context.Context, s driver.Scope, q driver.NamespaceQuery) iter.Seq2[[]string, error] {
+func (v *valueStore) Namespaces(ctx context.Context, s driver.Scope, q driver.NamespaceQuery) iter.Seq2[[]string, error] {
 	return func(yield func([]string, error) bool) {
 		left, limited := q.Most()
 		for more := true; more; {
@@ -79,7 +79,7 @@ func (v *Values) Namespaces(ctx context.Context, s driver.Scope, q driver.Namesp
 	}
 }
 
-func (v *Values) namespaces(ctx context.Context, s driver.Scope, q *driver.NamespaceQuery, most int) (list [][]string, err error) {
+func (v *valueStore) namespaces(ctx context.Context, s driver.Scope, q *driver.NamespaceQuery, most int) (list [][]string, err error) {
 	sel := newValues(s)
 	parts := append(fitting(&sel.args, q.Prefix, ``), fitting(&sel.args, q.Suffix, `cardinality(f.namespace) - `+itoa(len(q.Suffix))+` + `)...)
 	labels := `f.namespace`

@@ -14,7 +14,7 @@ import (
 const ofTalk = "conversation"
 
 // Apply implements [driver.ConversationStore], with one transaction.
-func (c *Conversations) Apply(ctx context.Context, s driver.Scope, change driver.SessionChange) (driver.Session, error) {
+func (c *conversationStore) Apply(ctx context.Context, s driver.Scope, change driver.SessionChange) (driver.Session, error) {
 	var done *session
 	err := c.db.sql.Change(ctx, func(w *sqlitedb.Session) (err error) {
 		t := talk{Session: w, of: s, most: c.db.options.MaxMessages}

@@ -11,13 +11,13 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// Conversations is a [driver.ConversationStore]. It is safe for concurrent use.
-type Conversations struct{ db *DB }
+// conversationStore is a [driver.ConversationStore]. It is safe for concurrent use.
+type conversationStore struct{ db *DB }
 
-var _ driver.ConversationStore = (*Conversations)(nil)
+var _ driver.ConversationStore = (*conversationStore)(nil)
 
 // Conversations returns the database's store of conversations.
-func (d *DB) Conversations() driver.ConversationStore { return &Conversations{d} }
+func (d *DB) Conversations() driver.ConversationStore { return &conversationStore{d} }
 
 var talkCorpus = &corpus{table: "mem_message", index: "mem_message_word", scopes: "mem_talk_scope", counts: "1", document: "NULL"}
 
@@ -69,7 +69,7 @@ func sessionSelection(q *sqlitedb.Session, query *driver.SessionQuery) (*selecti
 
 // Sessions implements [driver.ConversationStore]. A session that changes during the iteration may
 // be left out.
-func (c *Conversations) Sessions(ctx context.Context, q driver.SessionQuery) iter.Seq2[driver.Session, error] {
+func (c *conversationStore) Sessions(ctx context.Context, q driver.SessionQuery) iter.Seq2[driver.Session, error] {
 	return func(yield func(driver.Session, error) bool) {
 		limit, limited := q.Most()
 		if !limited {
@@ -126,7 +126,7 @@ func sessions(q *sqlitedb.Session, query *driver.SessionQuery, after *driver.Ses
 }
 
 // Messages implements [driver.ConversationStore].
-func (c *Conversations) Messages(ctx context.Context, r driver.MessageRange) iter.Seq2[driver.MessageRow, error] {
+func (c *conversationStore) Messages(ctx context.Context, r driver.MessageRange) iter.Seq2[driver.MessageRow, error] {
 	return func(yield func(driver.MessageRow, error) bool) {
 		l := listing[*message]{limit: -1, read: func(last *(*message), n int) (page []*message, more bool, err error) {
 			err = c.db.sql.Read(ctx, func(q *sqlitedb.Session) (err error) {
@@ -174,7 +174,7 @@ func firstMessages(q *sqlitedb.Session, r *driver.MessageRange) (page []*message
 
 // Forget implements [driver.ConversationStore]. It overwrites removed data in the file, and removes
 // it from the write-ahead log; see [ErrInUse].
-func (c *Conversations) Forget(ctx context.Context, s driver.Scope) (int, error) {
+func (c *conversationStore) Forget(ctx context.Context, s driver.Scope) (int, error) {
 	note := func(w *sqlitedb.Session) error {
 		now, _, err := tick(w, 0)
 		if err == nil {
@@ -188,7 +188,7 @@ func (c *Conversations) Forget(ctx context.Context, s driver.Scope) (int, error)
 }
 
 // Sweep implements [driver.ConversationStore], with one transaction.
-func (c *Conversations) Sweep(ctx context.Context, s driver.Scope, age time.Duration, limit int) (int, error) {
+func (c *conversationStore) Sweep(ctx context.Context, s driver.Scope, age time.Duration, limit int) (int, error) {
 	if limit <= 0 {
 		return 0, ctx.Err()
 	}
@@ -242,7 +242,7 @@ func removeSession(ctx context.Context, w *sqlitedb.Session, s *scope, key int64
 }
 
 // Search implements [driver.ConversationStore].
-func (c *Conversations) Search(ctx context.Context, s driver.MessageSearch) (driver.MessageCandidates, error) {
+func (c *conversationStore) Search(ctx context.Context, s driver.MessageSearch) (driver.MessageCandidates, error) {
 	var found driver.MessageCandidates
 	err := c.db.sql.Read(ctx, func(q *sqlitedb.Session) error {
 		u := survey{Session: q, of: talkCorpus, terms: s.Terms, limit: s.Limit}

@@ -13,15 +13,14 @@
 //     exactly, so the time of a search grows with the size of its scopes, and not with the size of
 //     the file. Use it for scopes of up to about 100,000 facts or chunks, and package pgmemory for
 //     larger ones.
-//   - A write is one transaction, except for [Documents.Delete], which removes chunks in several
-//     transactions. With [Full], the default, stored data survives a power failure.
+//   - A write is one transaction, except that the chunks of deleted documents are removed in several.
+//     With [Full], the default, stored data survives a power failure.
 //   - Any number of goroutines and processes of one machine may use a file at the same time. Only
 //     one of them writes at a time; readers do not wait. Do not use a file on a network share,
 //     because SQLite's locks do not work there.
-//   - Deleted data is overwritten. After [Facts.Forget], [Conversations.Forget], [Values.Forget], or
-//     [Documents.Delete] of a whole scope, none of this data is left in the file or in its
-//     write-ahead log. Each method removes only the data of its own store. The words of each store
-//     are indexed with a secret, which is deleted with them.
+//   - Deleted data is overwritten. After a scope was forgotten, none of its data is left in the file or
+//     in its write-ahead log; see [ErrInUse]. The words of each store are indexed with a secret, which
+//     is deleted with them.
 //   - Do not delete or replace the file while it is open. Data that is stored afterwards is lost.
 //   - The names of its tables begin with "mem_". Other tables, such as the tables of package
 //     sqlitecheckpoint, may be in the same file.

@@ -8,13 +8,13 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// Documents is a [driver.DocumentStore]. It is safe for concurrent use.
-type Documents struct{ db *DB }
+// documentStore is a [driver.DocumentStore]. It is safe for concurrent use.
+type documentStore struct{ db *DB }
 
-var _ driver.DocumentStore = (*Documents)(nil)
+var _ driver.DocumentStore = (*documentStore)(nil)
 
 // Documents returns the database's store of documents.
-func (d *DB) Documents() driver.DocumentStore { return &Documents{d} }
+func (d *DB) Documents() driver.DocumentStore { return &documentStore{d} }
 
 var chunkCorpus = &corpus{table: "mem_chunk", index: "mem_chunk_word", scopes: "mem_source_scope", counts: "1", document: "NULL", vectors: true}
 
@@ -36,7 +36,7 @@ func sourceSelection(q *sqlitedb.Session, query *driver.SourceQuery) (*selection
 }
 
 // Sources implements [driver.DocumentStore].
-func (k *Documents) Sources(ctx context.Context, q driver.SourceQuery) iter.Seq2[driver.Source, error] {
+func (k *documentStore) Sources(ctx context.Context, q driver.SourceQuery) iter.Seq2[driver.Source, error] {
 	return func(yield func(driver.Source, error) bool) {
 		l := listing[*source]{limit: -1, read: func(last **source, n int) (page []*source, more bool, err error) {
 			err = k.db.sql.Read(ctx, func(s *sqlitedb.Session) (err error) {
@@ -83,7 +83,7 @@ func sources(q *sqlitedb.Session, query *driver.SourceQuery, after **source, n i
 type spot struct{ span, from int }
 
 // Chunks implements [driver.DocumentStore].
-func (k *Documents) Chunks(ctx context.Context, spans []driver.ChunkSpan) iter.Seq2[driver.Chunk, error] {
+func (k *documentStore) Chunks(ctx context.Context, spans []driver.ChunkSpan) iter.Seq2[driver.Chunk, error] {
 	return func(yield func(driver.Chunk, error) bool) {
 		var at spot
 		l := listing[*chunk]{limit: -1, read: func(_ **chunk, n int) (page []*chunk, more bool, err error) {
@@ -152,7 +152,7 @@ func sourceOf(q *sqlitedb.Session, s *driver.ChunkSpan) (key int64, err error) {
 
 // Search implements [driver.DocumentStore]. It compares the vectors of all chunks of the selected
 // sources.
-func (k *Documents) Search(ctx context.Context, s driver.ChunkSearch) (driver.ChunkCandidates, error) {
+func (k *documentStore) Search(ctx context.Context, s driver.ChunkSearch) (driver.ChunkCandidates, error) {
 	var found driver.ChunkCandidates
 	err := k.db.sql.Read(ctx, func(q *sqlitedb.Session) error {
 		u := survey{Session: q, of: chunkCorpus, terms: s.Terms, embedding: s.Embedding, model: s.Model, limit: s.Limit}
@@ -206,6 +206,6 @@ func collect(q *sqlitedb.Session, found *driver.ChunkCandidates, rows []*chunk) 
 }
 
 // Forget implements [driver.DocumentStore].
-func (k *Documents) Forget(ctx context.Context, s driver.Scope) (int, error) {
+func (k *documentStore) Forget(ctx context.Context, s driver.Scope) (int, error) {
 	return k.Delete(ctx, driver.SourceQuery{Reach: s.Within()})
 }

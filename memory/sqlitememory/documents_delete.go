@@ -14,7 +14,7 @@ import (
 // chunk is left. If it is interrupted, the next [Open] removes the rest. Removed data is
 // overwritten in the file. If the query selects by scope alone, Delete also removes the data from
 // the write-ahead log; see [ErrInUse].
-func (k *Documents) Delete(ctx context.Context, q driver.SourceQuery) (int, error) {
+func (k *documentStore) Delete(ctx context.Context, q driver.SourceQuery) (int, error) {
 	var keys []int64
 	err := k.db.sql.Change(ctx, func(w *sqlitedb.Session) (err error) {
 		keys, err = hideSources(w, &q)

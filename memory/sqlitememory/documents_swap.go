@@ -10,7 +10,7 @@ import (
 )
 
 // Swap implements [driver.DocumentStore], with one transaction.
-func (k *Documents) Swap(ctx context.Context, c driver.SourceChange) error {
+func (k *documentStore) Swap(ctx context.Context, c driver.SourceChange) error {
 	if len(c.Swaps) == 0 {
 		return ctx.Err()
 	}

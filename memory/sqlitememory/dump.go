@@ -111,7 +111,7 @@ const (
 )
 
 // Dump implements [driver.FactStore].
-func (f *Facts) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.SavedFact, error] {
+func (f *factStore) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.SavedFact, error] {
 	return dump(ctx, f.db, factCorpus, s, func(q *sqlitedb.Session, in *savedScope, last *driver.SavedFact) ([]driver.SavedFact, error) {
 		after := []byte{}
 		if last != nil {
@@ -154,7 +154,7 @@ func savedFact(q *sqlitedb.Session, in *savedScope, id []byte) (driver.SavedFact
 }
 
 // Restore implements [driver.FactStore].
-func (f *Facts) Restore(ctx context.Context, list []driver.SavedFact) (int, error) {
+func (f *factStore) Restore(ctx context.Context, list []driver.SavedFact) (int, error) {
 	return restore(ctx, f.db, factCorpus, list, func(one *driver.SavedFact) driver.Scope { return one.Scope }, restoreFact)
 }
 

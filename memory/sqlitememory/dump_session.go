@@ -15,7 +15,7 @@ const (
 )
 
 // Dump implements [driver.ConversationStore]. A page is one session.
-func (c *Conversations) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.SavedSession, error] {
+func (c *conversationStore) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.SavedSession, error] {
 	return dump(ctx, c.db, talkCorpus, s, func(q *sqlitedb.Session, in *savedScope, last *driver.SavedSession) ([]driver.SavedSession, error) {
 		after := ""
 		if last != nil {
@@ -47,7 +47,7 @@ func (c *Conversations) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[dri
 }
 
 // Restore implements [driver.ConversationStore].
-func (c *Conversations) Restore(ctx context.Context, list []driver.SavedSession) (int, error) {
+func (c *conversationStore) Restore(ctx context.Context, list []driver.SavedSession) (int, error) {
 	return restore(ctx, c.db, talkCorpus, list, func(one *driver.SavedSession) driver.Scope { return one.Scope }, restoreOneSession)
 }
 

@@ -15,7 +15,7 @@ const (
 )
 
 // Dump implements [driver.DocumentStore]. A page is one source.
-func (k *Documents) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.SavedSource, error] {
+func (k *documentStore) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.SavedSource, error] {
 	return dump(ctx, k.db, chunkCorpus, s, func(q *sqlitedb.Session, in *savedScope, last *driver.SavedSource) ([]driver.SavedSource, error) {
 		after := []byte{}
 		if last != nil {
@@ -45,7 +45,7 @@ func (k *Documents) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.
 }
 
 // Restore implements [driver.DocumentStore].
-func (k *Documents) Restore(ctx context.Context, list []driver.SavedSource) (int, error) {
+func (k *documentStore) Restore(ctx context.Context, list []driver.SavedSource) (int, error) {
 	return restore(ctx, k.db, chunkCorpus, list, func(one *driver.SavedSource) driver.Scope { return one.Scope }, restoreSource)
 }
 

@@ -16,7 +16,7 @@ const (
 )
 
 // Dump implements [driver.TurnStore].
-func (t *Turns) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.SavedTurn, error] {
+func (t *turnStore) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.SavedTurn, error] {
 	return dump(ctx, t.db, factCorpus, s, func(q *sqlitedb.Session, in *savedScope, last *driver.SavedTurn) (page []driver.SavedTurn, err error) {
 		after := ""
 		if last != nil {
@@ -41,7 +41,7 @@ func (t *Turns) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.Save
 }
 
 // Restore implements [driver.TurnStore].
-func (t *Turns) Restore(ctx context.Context, list []driver.SavedTurn) (int, error) {
+func (t *turnStore) Restore(ctx context.Context, list []driver.SavedTurn) (int, error) {
 	now := time.Now().UnixMicro()
 	return restore(ctx, t.db, factCorpus, list, func(one *driver.SavedTurn) driver.Scope { return one.Scope },
 		func(w *sqlitedb.Session, in *scope, one *driver.SavedTurn) (bool, error) {
@@ -51,7 +51,7 @@ func (t *Turns) Restore(ctx context.Context, list []driver.SavedTurn) (int, erro
 }
 
 // Forget implements [driver.TurnStore].
-func (t *Turns) Forget(ctx context.Context, s driver.Scope) (n int, err error) {
+func (t *turnStore) Forget(ctx context.Context, s driver.Scope) (n int, err error) {
 	err = t.db.sql.Change(ctx, func(w *sqlitedb.Session) error {
 		text, args := within(s)
 		removed, err := w.Exec(`DELETE FROM mem_turn WHERE scope IN (SELECT key FROM `+factCorpus.scopes+` WHERE `+text+`)`, args...)

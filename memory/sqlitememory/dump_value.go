@@ -17,7 +17,7 @@ const (
 )
 
 // Dump implements [driver.ValueStore].
-func (v *Values) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.SavedValue, error] {
+func (v *valueStore) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.SavedValue, error] {
 	return dump(ctx, v.db, valueCorpus, s, func(q *sqlitedb.Session, in *savedScope, last *driver.SavedValue) (page []driver.SavedValue, err error) {
 		after := []byte{}
 		if last != nil {
@@ -38,7 +38,7 @@ func (v *Values) Dump(ctx context.Context, s *driver.Scope) iter.Seq2[driver.Sav
 }
 
 // Restore implements [driver.ValueStore].
-func (v *Values) Restore(ctx context.Context, list []driver.SavedValue) (int, error) {
+func (v *valueStore) Restore(ctx context.Context, list []driver.SavedValue) (int, error) {
 	return restore(ctx, v.db, valueCorpus, list, func(one *driver.SavedValue) driver.Scope { return one.Scope },
 		func(w *sqlitedb.Session, in *scope, one *driver.SavedValue) (bool, error) {
 			address := packAddress(one.Address)

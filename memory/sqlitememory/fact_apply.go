@@ -13,7 +13,7 @@ import (
 )
 
 // Apply implements [driver.FactStore], with one transaction.
-func (f *Facts) Apply(ctx context.Context, s driver.Scope, changes []driver.FactChange) ([]driver.Applied, error) {
+func (f *factStore) Apply(ctx context.Context, s driver.Scope, changes []driver.FactChange) ([]driver.Applied, error) {
 	if len(changes) == 0 {
 		return nil, ctx.Err()
 	}

@@ -11,7 +11,7 @@ import (
 
 // Find implements [driver.FactStore]. It selects the facts at the beginning, and reads them page by
 // page. It leaves out facts that are removed or no longer selected when their page is read.
-func (f *Facts) Find(ctx context.Context, q driver.FactQuery) iter.Seq2[driver.FactRecord, error] {
+func (f *factStore) Find(ctx context.Context, q driver.FactQuery) iter.Seq2[driver.FactRecord, error] {
 	return func(yield func(driver.FactRecord, error) bool) {
 		l := finder{facts: f, query: &q}
 		for more := true; more; {
@@ -32,7 +32,7 @@ func (f *Facts) Find(ctx context.Context, q driver.FactQuery) iter.Seq2[driver.F
 
 // A finder is a call of Find in progress.
 type finder struct {
-	facts *Facts
+	facts *factStore
 	query *driver.FactQuery
 	sel   *selection // nil before the first page
 	keys  []int64    // of the facts that are still to be read

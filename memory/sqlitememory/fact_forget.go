@@ -9,7 +9,7 @@ import (
 
 // Forget implements [driver.FactStore]. It overwrites removed data in the file, and removes it from
 // the write-ahead log; see [ErrInUse].
-func (f *Facts) Forget(ctx context.Context, s driver.Scope) (int, error) {
+func (f *factStore) Forget(ctx context.Context, s driver.Scope) (int, error) {
 	note := func(w *sqlitedb.Session) error {
 		now, err := writeTime(w)
 		if err == nil {
@@ -32,7 +32,7 @@ func (f *Facts) Forget(ctx context.Context, s driver.Scope) (int, error) {
 const expired = "expired"
 
 // Sweep implements [driver.FactStore], with one transaction.
-func (f *Facts) Sweep(ctx context.Context, limit int) (int, error) {
+func (f *factStore) Sweep(ctx context.Context, limit int) (int, error) {
 	if limit <= 0 {
 		return 0, ctx.Err()
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // Search implements [driver.FactStore]. It compares the vectors of all selected facts.
-func (f *Facts) Search(ctx context.Context, s driver.FactSearch) (driver.FactCandidates, error) {
+func (f *factStore) Search(ctx context.Context, s driver.FactSearch) (driver.FactCandidates, error) {
 	var c driver.FactCandidates
 	err := f.db.sql.Read(ctx, func(q *sqlitedb.Session) error {
 		u := survey{Session: q, of: factCorpus, terms: s.Terms, embedding: s.Embedding, model: s.Model, limit: s.Limit}

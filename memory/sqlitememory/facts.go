@@ -9,10 +9,10 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// Facts is a [driver.FactStore]. It is safe for concurrent use.
-type Facts struct{ db *DB }
+// factStore is a [driver.FactStore]. It is safe for concurrent use.
+type factStore struct{ db *DB }
 
-var _ driver.FactStore = (*Facts)(nil)
+var _ driver.FactStore = (*factStore)(nil)
 
 // historyPage is the number of events that are read at once.
 const historyPage = 128
@@ -24,7 +24,7 @@ const (
 )
 
 // History implements [driver.FactStore].
-func (f *Facts) History(ctx context.Context, s driver.Scope, id string) iter.Seq2[driver.Event, error] {
+func (f *factStore) History(ctx context.Context, s driver.Scope, id string) iter.Seq2[driver.Event, error] {
 	return func(yield func(driver.Event, error) bool) {
 		var packed []byte // nil for all facts
 		if id != "" {

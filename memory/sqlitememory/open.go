@@ -56,4 +56,4 @@ func (d *DB) Close() error {
 }
 
 // Facts returns the database's store of facts.
-func (d *DB) Facts() driver.FactStore { return &Facts{d} }
+func (d *DB) Facts() driver.FactStore { return &factStore{d} }

@@ -9,17 +9,17 @@ import (
 )
 
 // Scopes implements [driver.FactStore].
-func (f *Facts) Scopes(ctx context.Context) iter.Seq2[driver.Scope, error] {
+func (f *factStore) Scopes(ctx context.Context) iter.Seq2[driver.Scope, error] {
 	return f.db.scopes(ctx, factCorpus)
 }
 
 // Scopes implements [driver.DocumentStore].
-func (k *Documents) Scopes(ctx context.Context) iter.Seq2[driver.Scope, error] {
+func (k *documentStore) Scopes(ctx context.Context) iter.Seq2[driver.Scope, error] {
 	return k.db.scopes(ctx, chunkCorpus)
 }
 
 // Scopes implements [driver.ValueStore].
-func (v *Values) Scopes(ctx context.Context) iter.Seq2[driver.Scope, error] {
+func (v *valueStore) Scopes(ctx context.Context) iter.Seq2[driver.Scope, error] {
 	return v.db.scopes(ctx, valueCorpus)
 }
 

@@ -11,14 +11,14 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// Turns is a [driver.TurnStore]. It is safe for concurrent use, even by several processes. A turn
-// that was said before the last call of [Facts.Forget] for its scope is not stored.
-type Turns struct{ db *DB }
+// turnStore is a [driver.TurnStore]. It is safe for concurrent use, even by several processes.
+type turnStore struct{ db *DB }
 
-var _ driver.TurnStore = (*Turns)(nil)
+var _ driver.TurnStore = (*turnStore)(nil)
 
-// Turns returns the database's queue of turns.
-func (d *DB) Turns() driver.TurnStore { return &Turns{d} }
+// Turns returns the database's queue of turns. A turn that was said before the scope's facts were last
+// forgotten is not stored.
+func (d *DB) Turns() driver.TurnStore { return &turnStore{d} }
 
 const (
 	waiting = "waiting"
@@ -43,7 +43,7 @@ const (
 )
 
 // Enqueue implements [driver.TurnStore].
-func (t *Turns) Enqueue(ctx context.Context, j driver.Turn) error {
+func (t *turnStore) Enqueue(ctx context.Context, j driver.Turn) error {
 	err := t.db.sql.Change(ctx, func(w *sqlitedb.Session) error {
 		at, err := forgottenAt(w, around(j.Scope)...)
 		if err != nil || at != 0 && !j.Said.After(timeOf(at)) {
@@ -67,7 +67,7 @@ func (t *Turns) Enqueue(ctx context.Context, j driver.Turn) error {
 }
 
 // Claim implements [driver.TurnStore], with one transaction.
-func (t *Turns) Claim(ctx context.Context, n int, lease time.Duration) ([]driver.Turn, error) {
+func (t *turnStore) Claim(ctx context.Context, n int, lease time.Duration) ([]driver.Turn, error) {
 	var jobs []driver.Turn
 	waits := false
 	err := t.db.sql.Read(ctx, func(q *sqlitedb.Session) (err error) { // so that an idle worker takes no write lock
@@ -131,14 +131,14 @@ func turns(q *sqlitedb.Session, query string, args ...any) (list []driver.Parked
 }
 
 // Finish implements [driver.TurnStore].
-func (t *Turns) Finish(ctx context.Context, j driver.Turn) error {
+func (t *turnStore) Finish(ctx context.Context, j driver.Turn) error {
 	return t.settle(ctx, "finish", j, func(w *sqlitedb.Session, scope int64) (int64, error) {
 		return w.Exec(finishQuery, time.Now().UnixMicro(), scope, j.Key, j.Claim)
 	})
 }
 
 // Retry implements [driver.TurnStore].
-func (t *Turns) Retry(ctx context.Context, j driver.Turn, after time.Duration, cause string) error {
+func (t *turnStore) Retry(ctx context.Context, j driver.Turn, after time.Duration, cause string) error {
 	return t.settle(ctx, "retry", j, func(w *sqlitedb.Session, scope int64) (int64, error) {
 		state := waiting
 		if after < 0 {
@@ -149,7 +149,7 @@ func (t *Turns) Retry(ctx context.Context, j driver.Turn, after time.Duration, c
 }
 
 // settle ends a claim. It returns [driver.ErrConflict] if the claim has already ended.
-func (t *Turns) settle(ctx context.Context, what string, j driver.Turn, change func(w *sqlitedb.Session, scope int64) (int64, error)) error {
+func (t *turnStore) settle(ctx context.Context, what string, j driver.Turn, change func(w *sqlitedb.Session, scope int64) (int64, error)) error {
 	err := t.db.sql.Change(ctx, func(w *sqlitedb.Session) error {
 		s, err := factCorpus.findScope(w, j.Scope)
 		if err != nil {
@@ -171,7 +171,7 @@ func (t *Turns) settle(ctx context.Context, what string, j driver.Turn, change f
 }
 
 // Count implements [driver.TurnStore].
-func (t *Turns) Count(ctx context.Context) (c driver.TurnCounts, err error) {
+func (t *turnStore) Count(ctx context.Context) (c driver.TurnCounts, err error) {
 	err = t.db.sql.Read(ctx, func(q *sqlitedb.Session) error {
 		return q.Each(countQuery, nil, func(scan func(...any) error) (bool, error) {
 			var state string
@@ -192,7 +192,7 @@ func (t *Turns) Count(ctx context.Context) (c driver.TurnCounts, err error) {
 }
 
 // Parked implements [driver.TurnStore].
-func (t *Turns) Parked(ctx context.Context, limit int) (list []driver.ParkedTurn, err error) {
+func (t *turnStore) Parked(ctx context.Context, limit int) (list []driver.ParkedTurn, err error) {
 	err = t.db.sql.Read(ctx, func(q *sqlitedb.Session) error {
 		list, _, err = turns(q, parkedQuery, limit)
 		return err
@@ -204,7 +204,7 @@ func (t *Turns) Parked(ctx context.Context, limit int) (list []driver.ParkedTurn
 }
 
 // Revive implements [driver.TurnStore].
-func (t *Turns) Revive(ctx context.Context, s driver.Scope, key string) error {
+func (t *turnStore) Revive(ctx context.Context, s driver.Scope, key string) error {
 	err := t.db.sql.Change(ctx, func(w *sqlitedb.Session) error {
 		found, err := factCorpus.findScope(w, s)
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // Apply implements [driver.ValueStore], with one transaction.
-func (v *Values) Apply(ctx context.Context, s driver.Scope, writes []driver.ValueWrite) ([]driver.Item, error) {
+func (v *valueStore) Apply(ctx context.Context, s driver.Scope, writes []driver.ValueWrite) ([]driver.Item, error) {
 	if len(writes) == 0 {
 		return nil, ctx.Err()
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // Index implements [driver.ValueStore], with one transaction.
-func (v *Values) Index(ctx context.Context, s driver.Scope, writes []driver.ValueWrite) (int, error) {
+func (v *valueStore) Index(ctx context.Context, s driver.Scope, writes []driver.ValueWrite) (int, error) {
 	if len(writes) == 0 {
 		return 0, ctx.Err()
 	}

@@ -10,13 +10,13 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// Values is a [driver.ValueStore]. It is safe for concurrent use.
-type Values struct{ db *DB }
+// valueStore is a [driver.ValueStore]. It is safe for concurrent use.
+type valueStore struct{ db *DB }
 
-var _ driver.ValueStore = (*Values)(nil)
+var _ driver.ValueStore = (*valueStore)(nil)
 
 // Values returns the database's store of values.
-func (d *DB) Values() driver.ValueStore { return &Values{d} }
+func (d *DB) Values() driver.ValueStore { return &valueStore{d} }
 
 var valueCorpus = &corpus{
 	table: "mem_value", index: "mem_value_word", scopes: "mem_value_scope", counts: "f.words > 0", document: "f.value", vectors: true,
@@ -56,7 +56,7 @@ func valueSelection(q *sqlitedb.Session, in driver.Scope, query *driver.ValueSel
 }
 
 // Find implements [driver.ValueStore].
-func (v *Values) Find(ctx context.Context, s driver.Scope, q driver.ValueSelection) iter.Seq2[driver.Item, error] {
+func (v *valueStore) Find(ctx context.Context, s driver.Scope, q driver.ValueSelection) iter.Seq2[driver.Item, error] {
 	return func(yield func(driver.Item, error) bool) {
 		limit, limited := q.Most()
 		if !limited {
@@ -123,7 +123,7 @@ func values(q *sqlitedb.Session, in driver.Scope, query *driver.ValueSelection, 
 }
 
 // refresh restarts the TTL of sliding values, unless they have changed since they were read.
-func (v *Values) refresh(ctx context.Context, page []*value) error {
+func (v *valueStore) refresh(ctx context.Context, page []*value) error {
 	refreshes := false
 	for _, r := range page {
 		refreshes = refreshes || r.refresh > 0
@@ -150,7 +150,7 @@ func (v *Values) refresh(ctx context.Context, page []*value) error {
 }
 
 // Search implements [driver.ValueStore]. It compares the vectors of all selected values.
-func (v *Values) Search(ctx context.Context, s driver.Scope, q driver.ValueSearch) (driver.ValueCandidates, error) {
+func (v *valueStore) Search(ctx context.Context, s driver.Scope, q driver.ValueSearch) (driver.ValueCandidates, error) {
 	var found driver.ValueCandidates
 	err := v.db.sql.Read(ctx, func(session *sqlitedb.Session) error {
 		u := survey{Session: session, of: valueCorpus, terms: q.Terms, embedding: q.Embedding, model: q.Model, limit: q.Limit}
@@ -176,7 +176,7 @@ func (v *Values) Search(ctx context.Context, s driver.Scope, q driver.ValueSearc
 }
 
 // Namespaces implements [driver.ValueStore].
-func (v *Values) Namespaces(ctx context.Context, s driver.Scope, q driver.NamespaceQuery) iter.Seq2[[]string, error] {
+func (v *valueStore) Namespaces(ctx context.Context, s driver.Scope, q driver.NamespaceQuery) iter.Seq2[[]string, error] {
 	return func(yield func([]string, error) bool) {
 		limit, limited := q.Most()
 		if !limited {
@@ -208,14 +208,14 @@ func (v *Values) Namespaces(ctx context.Context, s driver.Scope, q driver.Namesp
 
 // Forget implements [driver.ValueStore]. It overwrites removed data in the file, and removes it
 // from the write-ahead log; see [ErrInUse].
-func (v *Values) Forget(ctx context.Context, s driver.Scope) (int, error) {
+func (v *valueStore) Forget(ctx context.Context, s driver.Scope) (int, error) {
 	return v.db.forget(ctx, valueCorpus, s, nil, func(w *sqlitedb.Session, s *scope) (int, error) {
 		return valueCorpus.removeRows(ctx, w, s, `f.scope = ?`, s.key)
 	})
 }
 
 // Sweep implements [driver.ValueStore], with one transaction.
-func (v *Values) Sweep(ctx context.Context, limit int) (int, error) {
+func (v *valueStore) Sweep(ctx context.Context, limit int) (int, error) {
 	if limit <= 0 {
 		return 0, ctx.Err()
 	}

@@ -1,0 +1,44 @@
+package arch_test
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The packages of a memory have at most 300 names, as go doc -short lists them. Remove a name that nobody
+// needs before you add one.
+func TestMemoryHasAtMost300Names(t *testing.T) {
+	t.Parallel()
+	all, err := packages()
+	require.NoError(t, err)
+	total, counts := 0, map[string]int{}
+	for p := range all {
+		name, ok := strings.CutPrefix(p, modulePath+"/")
+		if ok && strings.HasPrefix(name+"/", "memory/") && !strings.Contains(name, "/internal/") {
+			counts[name] = listed(t, name)
+			total += counts[name]
+		}
+	}
+	require.NotZero(t, counts["memory"])
+	assert.LessOrEqual(t, total, 300, "%v", counts)
+}
+
+// listed returns the number of names that go doc -short lists for a package.
+func listed(t *testing.T, pkg string) (n int) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "doc", "-short", "./"+pkg)
+	cmd.Dir = filepath.Join("..", "..")
+	out, err := cmd.Output()
+	require.NoError(t, err, pkg)
+	for line := range strings.Lines(string(out)) {
+		if strings.TrimSpace(line) != "" {
+			n++
+		}
+	}
+	return n
+}
