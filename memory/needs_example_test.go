@@ -3,7 +3,6 @@ package memory_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 
@@ -101,72 +100,14 @@ func Example_value() {
 	// Output: [tea cups] true <nil>
 }
 
-// Values by namespace and key: put, get, list by a filter, search by meaning, and the namespaces.
-func Example_store() {
-	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{
-		// An embedder for tests, which knows no language. Use langchainllm.NewEmbedder with a model.
-		Embedder: llmtest.Embedder{Meanings: map[string]string{"tea": "drink", "thirsty": "drink"}},
-		Values:   memory.ValueOptions{Index: [][]string{{"text"}}}, // the fields that Search looks at
-	})
-	check(err)
-	type note struct {
-		Text string `json:"text"`
-		Year int    `json:"year"`
-	}
-	notes := m.Values().In(alice, "notes", "home") // the scope, then the labels of the namespace
-	for key, n := range map[string]note{"1": {"Green tea is in the blue tin", 2025}, "2": {"The piano was tuned", 2026}} {
-		_, err := memory.PutValue(ctx, notes, key, n, memory.PutOptions{})
-		check(err)
-	}
-
-	first, version, err := memory.GetValue[note](ctx, notes, "1")
-	fmt.Println(first.Text, version > 0, err)
-	_, err = notes.Get(ctx, "3")
-	fmt.Println("missing:", errors.Is(err, memory.ErrNotFound))
-
-	recent := memory.ValueQuery{Where: []memory.Condition{memory.Where("year", memory.GreaterEqual, 2026)}}
-	for item, err := range notes.List(ctx, recent) { // all values, if the query is empty
-		fmt.Println("listed:", item.Key, err)
-	}
-
-	hits, err := m.Values().In(alice, "notes").Search(ctx, memory.Question{Text: "thirsty", MinSimilarity: 0.2})
-	check(err)
-	for _, hit := range hits {
-		fmt.Println("found:", hit.Item.Namespace, hit.Item.Key)
-	}
-
-	for labels, err := range m.Values().In(alice).Namespaces(ctx, memory.NamespaceQuery{}) {
-		fmt.Println("namespace:", labels, err)
-	}
-	fmt.Println(notes.Delete(ctx, "1", 0)) // whatever its version is
-	// Output:
-	// Green tea is in the blue tin true <nil>
-	// missing: true
-	// listed: 2 <nil>
-	// found: [notes home] 1
-	// namespace: [notes home] <nil>
-	// <nil>
-}
-
 func Example_documents() {
-	ctx, alice := context.Background(), memory.Scope{Tenant: "acme", User: "alice"}
-	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
-	if err != nil {
-		panic(err)
-	}
-	base, err := knowledge.New(m, knowledge.Options{})
-	if err != nil {
-		panic(err)
-	}
+	base, err := knowledge.New(inProcess(), knowledge.Options{})
+	check(err)
 	files := knowledge.Folder(os.DirFS("testdata"), knowledge.FolderOptions{}) // a folder of text, Markdown or HTML
 	report, _, err := knowledge.Collect(base.Ingest(ctx, alice, files, knowledge.IngestOptions{}))
-	if err != nil {
-		panic(err)
-	}
+	check(err)
 	hits, err := base.Search(ctx, memory.Question{Reach: alice.Only(), Text: "How long is delivery?", Limit: 3})
-	if err != nil {
-		panic(err)
-	}
+	check(err)
 	fmt.Println(report.Added, hits[0].Item.Source.Title, len(hits)) // knowledge.Prompt(hits) is for a model
 	// Output: 1 Orders 1
 }

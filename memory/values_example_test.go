@@ -2,9 +2,11 @@ package memory_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/weft-go/weft/llm/llmtest"
 	"github.com/weft-go/weft/memory"
 	"github.com/weft-go/weft/memory/inmemory"
 )
@@ -29,6 +31,53 @@ func Example_values() {
 	fmt.Printf("%+v %v\n", got, err)
 	// Output:
 	// {Dark:true Size:12} <nil>
+}
+
+// Values by namespace and key: put, get, list by a filter, search by meaning, and the namespaces.
+func Example_store() {
+	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{
+		// An embedder for tests, which knows no language. Use langchainllm.NewEmbedder with a model.
+		Embedder: llmtest.Embedder{Meanings: map[string]string{"tea": "drink", "thirsty": "drink"}},
+		Values:   memory.ValueOptions{Index: [][]string{{"text"}}}, // the fields that Search looks at
+	})
+	check(err)
+	type note struct {
+		Text string `json:"text"`
+		Year int    `json:"year"`
+	}
+	notes := m.Values().In(alice, "notes", "home") // the scope, then the labels of the namespace
+	for key, n := range map[string]note{"1": {"Green tea is in the blue tin", 2025}, "2": {"The piano was tuned", 2026}} {
+		_, err := memory.PutValue(ctx, notes, key, n, memory.PutOptions{})
+		check(err)
+	}
+
+	first, version, err := memory.GetValue[note](ctx, notes, "1")
+	fmt.Println(first.Text, version > 0, err)
+	_, err = notes.Get(ctx, "3")
+	fmt.Println("missing:", errors.Is(err, memory.ErrNotFound))
+
+	recent := memory.ValueQuery{Where: []memory.Condition{memory.Where("year", memory.GreaterEqual, 2026)}}
+	for item, err := range notes.List(ctx, recent) { // all values, if the query is empty
+		fmt.Println("listed:", item.Key, err)
+	}
+
+	hits, err := m.Values().In(alice, "notes").Search(ctx, memory.Question{Text: "thirsty", MinSimilarity: 0.2})
+	check(err)
+	for _, hit := range hits {
+		fmt.Println("found:", hit.Item.Namespace, hit.Item.Key)
+	}
+
+	for labels, err := range m.Values().In(alice).Namespaces(ctx, memory.NamespaceQuery{}) {
+		fmt.Println("namespace:", labels, err)
+	}
+	fmt.Println(notes.Delete(ctx, "1", 0)) // whatever its version is
+	// Output:
+	// Green tea is in the blue tin true <nil>
+	// missing: true
+	// listed: 2 <nil>
+	// found: [notes home] 1
+	// namespace: [notes home] <nil>
+	// <nil>
 }
 
 func ExampleUpdateValue() {
