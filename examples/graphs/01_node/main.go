@@ -10,26 +10,20 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-var (
-	Topic = state.Last[string]("topic")
-	Draft = state.Last[string]("draft")
-)
-
-func write(_ context.Context, s state.View) (state.Update, error) {
-	return state.Update{Draft.Put("All there is to know about " + Topic.Get(s))}, nil
-}
-
 func main() {
-	b := graph.New("note", Topic, Draft)
-	b.Node("write", write)
+	topic, draft := state.Last[string]("topic"), state.Last[string]("draft")
+	b := graph.New("note", topic, draft)
+	b.Node("write", func(_ context.Context, s state.View) (state.Update, error) {
+		return state.Update{draft.Put("All there is to know about " + topic.Get(s))}, nil
+	})
 	b.Edge(graph.Start, "write")
 	g, err := b.Compile(graph.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	snap, err := g.Invoke(context.Background(), Topic.Put("tea"))
+	snap, err := g.Invoke(context.Background(), topic.Put("tea"))
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(Draft.Get(snap))
+	fmt.Println(draft.Get(snap))
 }

@@ -1,5 +1,6 @@
 // Command withmodel is the quickstart with a language model: the same agent, tools, files
 // and flags. It links the APIs of OpenAI and Anthropic, and so takes longer to compile.
+// To add another provider, import its package: _ ".../llm/langchainllm/providers/googleai".
 //
 //	OPENAI_API_KEY=… go run ./examples/quickstart/withmodel -file PATH "what is a checkpoint?"
 package main

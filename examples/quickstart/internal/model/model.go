@@ -1,5 +1,6 @@
 // Package model opens a language model for the quickstart. It links the APIs of OpenAI and
-// Anthropic, and so takes longer to compile than the rest.
+// Anthropic, and so takes longer to compile than the rest. Import another package of
+// llm/langchainllm/providers, such as providers/googleai, to add its provider.
 package model
 
 import (
