@@ -60,8 +60,9 @@ func TestClientsWriteOnlyTheChannelsOfTheInput(t *testing.T) {
 	type request struct{ path, body string }
 	begin := request{run, `{"assistant_id":"shop","if_not_exists":"create","input":{"question":"hi"}}`}
 	for name, requests := range map[string][]request{
-		"input":  {{run, `{"assistant_id":"shop","if_not_exists":"create","input":{"question":"hi","role":"admin","tries":7}}`}},
-		"update": {begin, {state, `{"values":{"question":"hi","role":"admin","tries":7}}`}},
+		"input":             {{run, `{"assistant_id":"shop","if_not_exists":"create","input":{"question":"hi","role":"admin","tries":7}}`}},
+		"update":            {begin, {state, `{"values":{"question":"hi","role":"admin","tries":7}}`}},
+		"list of an update": {begin, {state, `{"values":[{"tries":7},{"role":"admin"},{"question":"hi"}]}`}},
 		"supersteps": {{"/threads", `{"thread_id":"4b0b7a2e-8b0c-4f0e-9a59-3c2d1c8d2f10","graph_id":"shop","supersteps":[{"updates":[
 			{"as_node":"__start__","values":{"question":"hi","role":"admin","tries":7}}]}]}`}, {run, `{"assistant_id":"shop"}`}},
 		"update of a command":            {begin, {run, `{"assistant_id":"shop","command":{"update":{"question":"hi","role":"admin","tries":7}}}`}},

@@ -265,6 +265,11 @@ func (s *served) readUpdate(data json.RawMessage) (state.Update, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.readObjects(list)
+}
+
+// readObjects returns the writes of objects of values by channel.
+func (s *served) readObjects(list []json.RawMessage) (state.Update, error) {
 	var out state.Update
 	for _, values := range s.writable(list) {
 		if string(orEmpty(values)) == "{}" {

@@ -181,28 +181,13 @@ func isUpdateMistake(err error) bool {
 func readUpdates(g *served, updates []stateUpdate) ([]graph.NodeUpdate, error) {
 	var edits []graph.NodeUpdate
 	for _, u := range updates {
-		edit, err := readUpdate(g, u)
+		update, err := g.readObjects(elements(u.Values))
 		if err != nil {
 			return nil, refuse(http.StatusBadRequest, "The values cannot be read: %v.", err)
 		}
-		edits = append(edits, edit)
+		edits = append(edits, graph.NodeUpdate{Node: u.node(), Update: update})
 	}
 	return edits, nil
-}
-
-func readUpdate(g *served, u stateUpdate) (graph.NodeUpdate, error) {
-	edit := graph.NodeUpdate{Node: u.node()}
-	for _, values := range elements(u.Values) {
-		if string(orEmpty(values)) == "{}" {
-			continue
-		}
-		update, err := g.readInput(values)
-		if err != nil {
-			return edit, err
-		}
-		edit.Update = append(edit.Update, update...)
-	}
-	return edit, nil
 }
 
 // base returns the checkpoint of the graph that a checkpoint of a client stands for, and how many
