@@ -118,7 +118,7 @@ func (l *loaded) readTarget(rows pgx.Rows) error {
 		l.head = head{id: p.id.uuid, seq: p.seq}
 		return nil
 	case at == nil:
-		l.grant = grant{given: p.whole, epoch: space, parked: p.source != "", runs: r.step}
+		l.grant = grant{given: p.whole, epoch: space, parked: p.source != "", runs: r.step, left: time.Duration(r.step) * time.Microsecond}
 		return nil
 	}
 	r.seq, r.id, r.source, r.space, r.time = p.seq, p.id, p.source, space, *at

@@ -29,7 +29,8 @@ type grant struct {
 	given  bool // false if another run holds the thread, or if it is parked
 	epoch  int32
 	parked bool
-	runs   int64 // of a parked thread: the number of leases since its newest step
+	runs   int64         // of a parked thread: the number of leases since its newest step
+	left   time.Duration // of a thread that another run holds: until its lease ends
 }
 
 // A lease sends its owner and epoch with every call. The database compares them with the
@@ -79,31 +80,36 @@ func (s *Store) lease(ctx context.Context, thread string) (*lease, error) {
 	}
 	start := time.Now()
 	for wait := minWait; ; wait = min(2*wait, maxBusyWait) {
-		given, err := l.acquire(ctx, false)
+		g, err := l.acquire(ctx, false)
 		if err != nil {
 			return nil, err
 		}
-		if given {
+		if g.given {
 			return l.begin(start), nil
 		}
 		switch {
 		case s.busy == Interrupt || s.busy == Rollback:
 			return l.takeOver(ctx)
 		case s.busy == Reject, s.busyWait > 0 && time.Since(start) >= s.busyWait:
-			return nil, ErrThreadBusy
+			return nil, busyError(g)
 		}
 		if err := pgdb.Pause(ctx, wait); err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrThreadBusy, err)
+			return nil, fmt.Errorf("%w: %w", busyError(g), err)
 		}
 	}
+}
+
+// busyError returns an [ErrThreadBusy] that says when the lease of the other run ends. A living run renews it.
+func busyError(g grant) error {
+	return fmt.Errorf("%w; if its process died, the thread is free in %v, and ConflictWait waits for that", ErrThreadBusy, max(g.left, 0).Round(time.Second))
 }
 
 // maxBusyWait is the maximum time between two requests of a run that waits for a thread.
 const maxBusyWait = 250 * time.Millisecond
 
-// acquire requests the lease. It returns false if another run holds the thread. If steal is
-// set, it takes the thread from that run.
-func (l *lease) acquire(ctx context.Context, steal bool) (bool, error) {
+// acquire requests the lease. It is not given if another run holds the thread. If steal is
+// set, acquire takes the thread from that run.
+func (l *lease) acquire(ctx context.Context, steal bool) (grant, error) {
 	var found *loaded
 	text := l.sql(leaseQuery)
 	args := []any{l.tenant, l.thread, l.owner, l.leaseTime.Seconds(), steal, l.recoveries}
@@ -116,11 +122,11 @@ func (l *lease) acquire(ctx context.Context, steal bool) (bool, error) {
 		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 			l.releaseAny(ctx) // the request may have taken effect
 		}
-		return false, err
+		return grant{}, err
 	case found.grant.parked:
-		return false, parkedError(found.grant.runs)
+		return grant{}, parkedError(found.grant.runs)
 	case !found.grant.given:
-		return false, nil
+		return found.grant, nil
 	}
 	l.epoch, l.newest = found.grant.epoch, found
 	if found.differsFromHead() {
@@ -128,19 +134,19 @@ func (l *lease) acquire(ctx context.Context, steal bool) (bool, error) {
 		// the newest checkpoint. Discard both: Get reads them in one snapshot.
 		l.newest = nil
 	}
-	return true, nil
+	return found.grant, nil
 }
 
 // takeOver takes the thread from the run that holds it. With [Rollback] it removes the
 // checkpoints of that run.
 func (l *lease) takeOver(ctx context.Context) (*lease, error) {
 	start := time.Now()
-	given, err := l.acquire(ctx, true)
+	g, err := l.acquire(ctx, true)
 	if err != nil {
 		return nil, err
 	}
-	if !given {
-		return nil, ErrThreadBusy
+	if !g.given {
+		return nil, busyError(g)
 	}
 	l.begin(start)
 	if l.busy == Interrupt {

@@ -2,6 +2,8 @@ package pgcheckpoint_test
 
 import (
 	"context"
+	"fmt"
+	"regexp"
 	"testing"
 	"time"
 
@@ -100,6 +102,24 @@ func TestLeaseReadsTheNewestCheckpoint(t *testing.T) {
 	l := <-leased
 	assert.Equal(t, stepID(2), newest(t, l, "t").ID)
 	wantNoErr(t, "release", l.Release(ctx))
+}
+
+// After a process was killed, its thread stays busy until the lease ends. The error says when.
+func TestBusyErrorSaysWhenTheLeaseEnds(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.options.LeaseTime = 2 * time.Hour
+	lease(t, p.open(t), "t")
+	for _, left := range []time.Duration{90 * time.Minute, 0} {
+		do(t, p, fmt.Sprintf(`UPDATE weft.cp_thread SET until = clock_timestamp() + interval '%d seconds'`, int(left.Seconds())+10))
+		_, err := p.open(t).Lease(t.Context(), "t")
+		wantErr(t, "busy", err, pgcheckpoint.ErrThreadBusy)
+		said := regexp.MustCompile(`the thread is free in (\S+), and ConflictWait`).FindStringSubmatch(err.Error())
+		require.Len(t, said, 2, err)
+		free, parsed := time.ParseDuration(said[1])
+		require.NoError(t, parsed)
+		assert.InDelta(t, (left + 10*time.Second).Seconds(), free.Seconds(), 10, err)
+	}
 }
 
 func TestBusyWaitWaitsUntilTheThreadIsFree(t *testing.T) {
