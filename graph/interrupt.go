@@ -15,8 +15,9 @@ import (
 // variable. It is safe for concurrent use.
 //
 // If the JSON of a prompt is an object with the JSON schema of the answers in the field "schema", package server and the
-// command weft refuse an answer that does not fit, and the pages of the server make a form of the schema. Answer
-// does not read it. Give P a field of the type [encoding/json.RawMessage] for it, so that it is stored unchanged.
+// command weft refuse an answer that does not fit, and the pages of the server make a form of the schema. The form begins
+// with the answer in the field "default". Answer does not read these fields. Give P a field of the type
+// [encoding/json.RawMessage] for the schema, so that it is stored unchanged.
 //
 //	var Approve = graph.NewInterrupt[Order, bool]("approve")
 //

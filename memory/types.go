@@ -10,7 +10,7 @@ import (
 type (
 	// Backend is the database of a memory, for [New].
 	Backend = driver.Backend
-	// Scope is the owner of data: a tenant, a workspace, a user and an agent.
+	// Scope is the owner of data. It has the fields Tenant, Workspace, User and Agent; each is any text and may be empty.
 	Scope = driver.Scope
 	// Reach selects the scopes of a query.
 	Reach = driver.Reach

@@ -22,6 +22,9 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
+	"github.com/weft-go/weft/server/runs/pgruns"
 )
 
 const (
@@ -113,6 +116,9 @@ func exitOf(path string, err error, std *streams) int {
 	if errors.Is(err, errUsage) {
 		say(std.err, "%s -h prints the flags.", path)
 		return exitUsage
+	}
+	if errors.Is(err, pgcheckpoint.ErrNotMigrated) || errors.Is(err, pgruns.ErrNotMigrated) {
+		say(std.err, "weft threads migrate makes the tables: give it -db and -schema as here, and -runs and -queue for a server.")
 	}
 	return exitFailed
 }

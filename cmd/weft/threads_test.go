@@ -472,6 +472,8 @@ func TestAStoreIsMigrated(t *testing.T) {
 
 	url, schema := pgtest.DirectURL(t), pgtest.Schema(t)
 	m = newTerminal(t, map[string]string{"$DATABASE_URL": url, "weft_schema": schema})
+	_, _, errs := m.call("threads", "list", "-db", url, "-schema", schema)
+	assert.Contains(t, errs, "\nweft threads migrate makes the tables: give it -db and -schema as here, and -runs and -queue for a server.\n")
 	out, _ := m.run("threads", "migrate", "-db", "$DATABASE_URL", "-schema", "weft_schema", "-runs")
 	assert.Contains(t, out, "applied 004_writes\n")
 	assert.Contains(t, out, "applied 001_runs\n")
@@ -483,7 +485,7 @@ func TestAStoreIsMigrated(t *testing.T) {
 		_, out, errs = newTerminal(t, nil).call(append([]string{"threads", "migrate", "-db", url, "-schema", schema}, more...)...)
 		return out, errs
 	}
-	_, errs := migrate()
+	_, errs = migrate()
 	assert.NotContains(t, errs, "mem_*")
 	pgtest.Do(t, url, `CREATE TABLE `+schema+`.mem_fact ()`)
 	out, errs = migrate()

@@ -82,8 +82,9 @@ type Delivery struct{ Day string }
 
 // docs:begin form
 type Prompt struct {
-	Title  string          `json:"title"`
-	Schema json.RawMessage `json:"schema"`
+	Title   string          `json:"title"`
+	Schema  json.RawMessage `json:"schema"`
+	Default Delivery        `json:"default"` // the form begins with it
 }
 
 var Ask = graph.NewInterrupt[Prompt, Delivery]("delivery")
