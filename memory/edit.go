@@ -110,7 +110,7 @@ func (e *Edit) apply(r *FactRecord) error {
 	return err
 }
 
-// made returns the key, the terms and the vector of a content.
+// made returns a record with the key and the vector of a text.
 func (m *Memory) made(ctx context.Context, content string) (*FactRecord, error) {
 	r := &FactRecord{Key: input.FactKey(content)}
 	if m.options.Embedder == nil {

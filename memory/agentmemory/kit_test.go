@@ -260,7 +260,7 @@ func queueIsAway(t *testing.T) {
 	assert.Equal(t, want, known(t, m, ann))
 }
 
-// A graph of its own, without an agent, can use the tools and learn turns.
+// A graph without an agent can use the tools and learn turns.
 func TestOwnGraph(t *testing.T) {
 	t.Parallel()
 	m := newFacts(t, inMemory())

@@ -83,7 +83,7 @@ func resource(c *mcp.ResourceContents) llm.Part {
 	return data(llm.File(path.Base(c.URI), c.MIMEType, c.Blob))
 }
 
-// data gives an image or a file a valid name and type. For empty data it returns a note.
+// data returns an image or a file with a valid name and type. If it is empty, data returns a note instead.
 func data(p llm.Part) llm.Part {
 	p.Name = plain(p.Name, 128)
 	p.MIMEType = or(plain(p.MIMEType, 128), "application/octet-stream")

@@ -84,8 +84,8 @@ func NewWords(query []string, c Corpus) *Words {
 // query.
 func (w *Words) Score(terms []string) float64 { return w.bm25.one(terms, w.counts) }
 
-// Share returns the share of one term of the query in the score of a document that has it times times, and has this number
-// of terms. The score is the sum of the shares.
+// Share returns the share of one term of the query in the score of a document. The document contains the term as often as
+// times says, and terms is the number of all its terms. The score is the sum of the shares.
 func (w *Words) Share(term, times, terms int) float64 {
 	return w.bm25.share(term, float64(times), w.bm25.length(terms))
 }

@@ -114,7 +114,7 @@ func (s *scanner) joints() (letters bool, one rune) {
 	return letters, one
 }
 
-// piece adds the terms of the parts between two joints.
+// piece adds the terms of the parts from one index to another.
 func (s *scanner) piece(from, to int) {
 	if to-from == 1 {
 		s.word(s.parts[from])
