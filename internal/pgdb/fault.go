@@ -30,7 +30,7 @@ func FaultOf(err error) Fault {
 	}
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch e.Code {
-		case "40001", "40P01": // serialization_failure, deadlock_detected
+		case "40001", "40P01", "55P03": // serialization_failure, deadlock_detected, lock_not_available
 			return Undone
 		case "57P03", "53300": // the server starts; too many connections
 			return Refused

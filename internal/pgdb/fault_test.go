@@ -30,6 +30,7 @@ func TestFaultsDecideWhetherAStatementIsSentAgain(t *testing.T) {
 		{code("23505"), pgdb.Permanent, false, false},
 		{code("40001"), pgdb.Undone, true, true},
 		{code("40P01"), pgdb.Undone, true, true},
+		{code("55P03"), pgdb.Undone, true, true},
 		{code("57P03"), pgdb.Refused, true, true},
 		{code("53300"), pgdb.Refused, true, true},
 		{code("57P01"), pgdb.Lost, true, false},

@@ -123,7 +123,7 @@ func (v *valueStore) next(ctx context.Context, s driver.Scope, q *driver.ValueSe
 	chosen := valueColumns + ` FROM weft.mem_value f WHERE ` + sel.where + order + ` LIMIT ` + sel.add(most, "bigint")
 	text := sel.with + ` SELECT ` + chosen
 	if q.Refresh {
-		text = sel.with + refreshing(chosen, order)
+		text = sel.with + refreshing(chosen, order, v.db.link.retries.Once)
 	}
 	var r itemRow
 	dest := r.dest()
@@ -137,9 +137,18 @@ func (v *valueStore) next(ctx context.Context, s driver.Scope, q *driver.ValueSe
 
 // refreshing returns a statement that selects values and restarts the TTL of sliding values. It
 // skips values that another transaction has locked.
-func refreshing(chosen, order string) string {
-	return `, found AS MATERIALIZED (SELECT f.key, f.refresh, ` + chosen + `)
-	, due AS MATERIALIZED (SELECT v.key FROM weft.mem_value v WHERE v.key = ANY (ARRAY(SELECT f.key FROM found f WHERE f.refresh))
+//
+// Even so it may wait: for a write that changes a value which another read has changed while this one was about to lock it.
+// If the write also waits for a value that this one has locked, that is a deadlock, which PostgreSQL finds after a second.
+// So the statement fails before that, and is sent again. The argument once says that it cannot be sent again, because it is
+// part of a transaction of the caller.
+func refreshing(chosen, order string, once bool) string {
+	limit := `set_config('lock_timeout', '200ms', true)`
+	if once {
+		limit = `''`
+	}
+	return `, waits AS MATERIALIZED (SELECT ` + limit + ` IS NOT NULL AS briefly), found AS MATERIALIZED (SELECT f.key, f.refresh, ` + chosen + `)
+	, due AS MATERIALIZED (SELECT v.key FROM weft.mem_value v WHERE (SELECT briefly FROM waits) AND v.key = ANY (ARRAY(SELECT f.key FROM found f WHERE f.refresh))
 	AND v.refresh AND v.expires_at > statement_timestamp() FOR UPDATE SKIP LOCKED)
 	, living AS (UPDATE weft.mem_value v SET expires_at = greatest(v.expires_at, statement_timestamp() + v.ttl * interval '1 microsecond')
 	FROM due d WHERE v.key = d.key RETURNING v.key, v.expires_at)

@@ -193,3 +193,43 @@ func TestRefreshAtOnce(t *testing.T) {
 		assert.True(t, item.ExpiresAt.After(put[0].ExpiresAt))
 	}
 }
+
+// A read that restarts a TTL does not wait long for a lock: it is sent again, and a write that waits for it goes on. In a
+// transaction of the caller, which could not go on, the time limit of locks is that of the caller.
+func TestRefreshGivesUpALock(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p := newPlace(t)
+	store := p.open(t).Values()
+	w := putting("a", `1`)
+	w.TTL, w.Refresh = time.Hour, true
+	put, err := store.Apply(ctx, ann, []driver.ValueWrite{w})
+	require.NoError(t, err)
+	const lock = `hashtextextended('weft.mem_value', 0)`
+	do(t, p, `CREATE SEQUENCE weft.tries`)
+	do(t, p, `CREATE FUNCTION weft.wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+		IF nextval('weft.tries') = 1 THEN PERFORM pg_advisory_xact_lock(`+lock+`); END IF;
+		RETURN NEW; END $$`)
+	do(t, p, `CREATE TRIGGER wait BEFORE UPDATE ON weft.mem_value FOR EACH ROW EXECUTE FUNCTION weft.wait()`)
+	_, err = p.conn(t).Exec(ctx, p.sql(`SELECT pg_advisory_lock(`+lock+`)`))
+	require.NoError(t, err)
+
+	read := driver.ValueSelection{ValueQuery: driver.ValueQuery{Limit: -1}, Refresh: true}
+	for item, err := range store.Find(ctx, ann, read) {
+		require.NoError(t, err)
+		assert.True(t, item.ExpiresAt.After(put[0].ExpiresAt))
+	}
+	assert.Equal(t, 2, ask[int](t, p, `SELECT last_value::int FROM weft.tries`))
+
+	tx, err := p.pool(t).Begin(ctx)
+	require.NoError(t, err)
+	defer func() { _ = tx.Rollback(ctx) }()
+	db, err := pgmemory.New(ctx, tx, p.options)
+	require.NoError(t, err)
+	for _, err := range db.Values().Find(ctx, ann, read) {
+		require.NoError(t, err)
+	}
+	var limit string
+	require.NoError(t, tx.QueryRow(ctx, `SHOW lock_timeout`).Scan(&limit))
+	assert.Equal(t, "0", limit)
+}
