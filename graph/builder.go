@@ -224,7 +224,8 @@ func protectBranch[T any](choose func(state.View) (T, error)) func(state.View) (
 
 // Destinations declares the allowed targets of the [Goto] and [Send] that a node
 // returns. For [Start] it declares nodes that no edge leads to, and that a caller
-// schedules with Goto or Update.
+// schedules with Goto or Update. [End] is always allowed; if it is a target here, drawings
+// have an edge to it.
 func (b *Builder) Destinations(from string, targets ...string) {
 	n := b.node(from)
 	n.destinations = append(n.destinations, targets...)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/weft-go/weft/internal/engine"
 	"github.com/weft-go/weft/internal/jsonform"
@@ -14,8 +15,11 @@ import (
 // is the type of its prompt, and A the type of its answer. Declare it as a package
 // variable. It is safe for concurrent use.
 //
-// If the JSON of a prompt is an object with the JSON schema of the answers in the field "schema", package server and the
-// command weft refuse an answer that does not fit, and the pages of the server make a form of the schema. The form begins
+// Package server sends the JSON schema of A with each question, and its pages make a form of it, unless interrupts of
+// one name have several types of answers.
+//
+// If the JSON of a prompt is an object with the JSON schema of the answers in the field "schema", package server sends
+// this schema instead, and it and the command weft refuse an answer that does not fit. The form begins
 // with the answer in the field "default". Answer does not read these fields. Give P a field of the type
 // [encoding/json.RawMessage] for the schema, so that it is stored unchanged.
 //
@@ -32,7 +36,10 @@ type Interrupt[P, A any] struct{ name string }
 
 // NewInterrupt returns an interrupt. Questions are stored with its name, so the name
 // must not change.
-func NewInterrupt[P, A any](name string) *Interrupt[P, A] { return &Interrupt[P, A]{name} }
+func NewInterrupt[P, A any](name string) *Interrupt[P, A] {
+	engine.DeclareAnswer(name, reflect.TypeFor[A]())
+	return &Interrupt[P, A]{name}
+}
 
 // Name returns the interrupt's name.
 func (i *Interrupt[P, A]) Name() string { return i.name }

@@ -9,10 +9,10 @@ import (
 func signal(s statecore.Signal) state.Write { return state.Write{Write: statecore.SignalWrite(s)} }
 
 // Goto schedules a node for the next superstep, in addition to the targets of edges. A
-// node that returns Goto must declare the target with [Builder.Destinations]. [End] needs no
-// declaration and schedules nothing. As input of a run, Goto makes the thread resume
-// where it is, and also schedules the node. On a new thread, the node runs instead of
-// the entry.
+// node that returns Goto must declare the target with [Builder.Destinations]. [End]
+// schedules nothing, and is declared only to be drawn. As input of a run, Goto makes the
+// thread resume where it is, and also schedules the node. On a new thread, the node runs
+// instead of the entry.
 func Goto(node string) state.Write { return signal(engine.Goto{Node: node}) }
 
 // Send schedules a separate task of a node for the next superstep. The task sees only

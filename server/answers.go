@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/internal/engine"
 	"github.com/weft-go/weft/internal/stored"
 	"github.com/weft-go/weft/server/runs"
 	"github.com/weft-go/weft/state"
@@ -114,7 +115,7 @@ func answersTo(questions []graph.Pause, answers map[string]json.RawMessage) (sta
 		if err != nil {
 			return nil, wrongInput("question %s: %v", p.ID, err)
 		}
-		out = append(out, graph.NewInterrupt[any, json.RawMessage](p.Interrupt).Answer(p.ID, answer))
+		out = append(out, engine.AnswerWrite(p.Interrupt, p.ID, answer))
 	}
 	return out, nil
 }

@@ -32,6 +32,7 @@ var attemptHooks = graph.NewHooks(graph.HookFuncs{
 
 // attempt writes that an attempt of a task has failed.
 func (r *recorder) attempt(sc *scope, at *graph.Place, e triedError) error {
+	delete(r.unnamed, placeKey(at)) // what follows is another reply
 	if isInner(at.Task) {
 		return nil
 	}

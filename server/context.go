@@ -4,10 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"reflect"
-
-	"github.com/weft-go/weft/internal/jsonform"
 )
 
 type contextKey struct{}
@@ -28,18 +25,4 @@ func Context[T any](ctx context.Context) (T, error) {
 }
 
 // ContextSchema returns the JSON schema of a T, for [Options.Context]. No field is required.
-func ContextSchema[T any]() json.RawMessage {
-	b := &jsonform.SchemaBuilder{Input: true}
-	schema := b.Of(reflect.TypeFor[T]())
-	defs := map[string]json.RawMessage{}
-	for name, def := range b.Defs {
-		defs[name] = encoded(def)
-		if schema["$ref"] == "#/$defs/"+name { // forms need the properties at the top
-			schema = maps.Clone(def)
-		}
-	}
-	if used := usedDefs(string(encoded(schema)), defs); len(used) > 0 {
-		schema["$defs"] = used
-	}
-	return encoded(schema)
-}
+func ContextSchema[T any]() json.RawMessage { return typeSchema(reflect.TypeFor[T]()) }

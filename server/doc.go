@@ -31,7 +31,7 @@
 //   - failure.go: errors as clients see them.
 //   - log.go, logwriter.go, event.go: the event log of a thread.
 //   - record.go, recordtask.go, recordpause.go, attempt.go, place.go, loghandler.go: how a run writes it.
-//   - lane.go, activerun.go, prepare.go, answers.go, execute.go, finish.go, undo.go: the queue of a thread,
+//   - lane.go, activerun.go, prepare.go, answers.go, answerschema.go, execute.go, finish.go, undo.go: the queue of a thread,
 //     and one run.
 //   - queue.go, replica.go, sweep.go: the queue that servers share, and what they have to tell each other.
 //   - auth.go, asked.go, limit.go, server.go, call.go, body.go, list.go, response.go, routes.go, http.go: requests.

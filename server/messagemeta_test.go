@@ -1,7 +1,10 @@
 package server_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"iter"
 	"net/http"
 	"strings"
 	"testing"
@@ -12,9 +15,12 @@ import (
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/graph/node"
+	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/llmtest"
 	"github.com/weft-go/weft/server"
 	"github.com/weft-go/weft/server/runs"
+	"github.com/weft-go/weft/state"
 )
 
 // The last piece of a streamed message and the stored message have the same reason of its end.
@@ -114,4 +120,77 @@ func TestMetadataOfAMessageIsStoredOnce(t *testing.T) {
 	rest := nodes(w.events(w.send(http.MethodGet, path, nil, "Last-Event-ID", "-1"), nil))
 	require.NotEmpty(t, rest)
 	assert.NotContains(t, rest, "", "after the first piece was removed")
+}
+
+// Pieces without an id, such as those that graph.Tee emits of Model.Stream, get an id for each reply, and keep their node.
+func TestPiecesWithoutAnIDAreOneMessageForEachReply(t *testing.T) {
+	t.Parallel()
+	say := func(n int) graph.NodeFunc {
+		return func(ctx context.Context, _ state.View) (state.Update, error) {
+			for range n {
+				model := llm.ModelFunc(func(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] {
+					return func(yield func(llm.Chunk, error) bool) {
+						_ = yield(llm.Chunk{Kind: llm.ChunkText, Text: "hel"}, nil) && yield(llm.Chunk{Kind: llm.ChunkText, Text: "lo"}, nil) && yield(llm.Chunk{Kind: llm.ChunkEnd, StopReason: llm.StopEnd}, nil)
+					}
+				})
+				for _, err := range graph.Tee(ctx, model.Stream(ctx, llm.Request{})) {
+					if err != nil {
+						return nil, err
+					}
+				}
+			}
+			return nil, nil
+		}
+	}
+	failed := false
+	b := graph.New("raw")
+	b.Node("one", say(1))
+	b.Node("two", say(2))
+	b.Node("retried", node.Retry(node.RetryPolicy{}, func(ctx context.Context, s state.View) (state.Update, error) {
+		if !failed {
+			failed = true
+			graph.Emit(ctx, llm.Chunk{Kind: llm.ChunkText, Text: "wro"})
+			return nil, errors.New("cut off")
+		}
+		return say(1)(ctx, s)
+	}))
+	b.Node("whole", func(ctx context.Context, _ state.View) (state.Update, error) {
+		for range 2 {
+			m := llm.Assistant("hello")
+			m.ID = ""
+			graph.Emit(ctx, m)
+		}
+		return nil, nil
+	})
+	b.Edge(graph.Start, "one")
+	b.Edge("one", "two")
+	b.Edge("two", "retried")
+	b.Edge("retried", "whole")
+	g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
+	require.NoError(t, err)
+	w := newWire(t, func(o *server.Options) { o.Graphs = map[string]*graph.Graph{"raw": g} })
+	type reply struct{ node, text string }
+	replies, order := map[string]reply{}, []string{}
+	for _, e := range w.events(w.send(http.MethodPost, "/runs/stream", map[string]any{"assistant_id": "raw", "input": map[string]any{}, "stream_mode": []string{"messages-tuple"}}), nil) {
+		var pair [2]map[string]any
+		if e.name != "messages" {
+			continue
+		}
+		require.NoError(t, json.Unmarshal([]byte(e.data), &pair))
+		id, _ := pair[0]["id"].(string)
+		require.NotEmpty(t, id)
+		in, _ := pair[1]["langgraph_node"].(string)
+		text, _ := pair[0]["content"].(string)
+		before, known := replies[id]
+		if !known {
+			order = append(order, id)
+		}
+		require.True(t, !known || before.node == in, "two nodes with one id")
+		replies[id] = reply{in, before.text + text}
+	}
+	var got []reply
+	for _, id := range order {
+		got = append(got, replies[id])
+	}
+	assert.Equal(t, []reply{{"one", "hello"}, {"two", "hello"}, {"two", "hello"}, {"retried", "wro"}, {"retried", "hello"}, {"whole", "hello"}, {"whole", "hello"}}, got)
 }

@@ -15,15 +15,16 @@ import (
 
 // A recorder turns the events of a graph into events of the log.
 type recorder struct {
-	run    *activeRun
-	w      *logWriter
-	p      *prepared
-	reader *reader
-	scopes map[string]*scope // the graph and its subgraphs, by the path of their tasks
-	sent   map[string]bool   // the ids of messages that clients have got
-	begun  map[string]time.Time
-	failed map[string][]failedAttempt // the attempts of running tasks that failed, by the id of the task
-	logs   map[string][]logLine       // what running tasks wrote to a logger, by the id of the task
+	run     *activeRun
+	w       *logWriter
+	p       *prepared
+	reader  *reader
+	scopes  map[string]*scope // the graph and its subgraphs, by the path of their tasks
+	sent    map[string]bool   // the ids of messages that clients have got
+	begun   map[string]time.Time
+	failed  map[string][]failedAttempt // the attempts of running tasks that failed, by the id of the task
+	logs    map[string][]logLine       // what running tasks wrote to a logger, by the id of the task
+	unnamed map[string]string          // the ids of replies whose chunks have none, by the place of the task
 }
 
 // A scope is the graph of the run, or a subgraph that it runs.
@@ -50,7 +51,7 @@ type taskKey struct {
 }
 
 func newRecorder(a *activeRun, w *logWriter, p *prepared, r *reader) *recorder {
-	return &recorder{run: a, w: w, p: p, reader: r, scopes: map[string]*scope{}, sent: map[string]bool{}, begun: map[string]time.Time{}, failed: map[string][]failedAttempt{}, logs: map[string][]logLine{}}
+	return &recorder{run: a, w: w, p: p, reader: r, scopes: map[string]*scope{}, sent: map[string]bool{}, begun: map[string]time.Time{}, failed: map[string][]failedAttempt{}, logs: map[string][]logLine{}, unnamed: map[string]string{}}
 }
 
 // began writes that the run begins.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/internal/named"
+	"github.com/weft-go/weft/internal/uuid"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/state"
 	"github.com/weft-go/weft/tools"
@@ -61,6 +63,7 @@ func (r *recorder) emitted(sc *scope, at *graph.Place, e graph.Emitted) error {
 		r.logged(sc, at, v)
 		return nil
 	case llm.Chunk:
+		v.MessageID = r.messageID(at, v)
 		m := messageEvent{ID: v.MessageID, Message: encoded(newChunkMessage(v))}
 		if !r.sent[v.MessageID] {
 			r.sent[v.MessageID] = true
@@ -68,6 +71,7 @@ func (r *recorder) emitted(sc *scope, at *graph.Place, e graph.Emitted) error {
 		}
 		return r.write(sc, at, kindMessage, m)
 	case llm.Message:
+		v.ID = cmp.Or(v.ID, uuid.New())
 		return r.messages(sc, at, []llm.Message{v})
 	case tools.CallStarted:
 		return r.write(sc, at, kindTool, toolEvent{Event: toolStarted, ID: v.Call.ID, Name: v.Call.Name, Input: v.Call.Arguments})
@@ -119,7 +123,24 @@ func (r *recorder) messages(sc *scope, at *graph.Place, list []llm.Message) erro
 	return nil
 }
 
+// messageID returns the id of the message of a chunk. Chunks of a task without an id have one for each reply.
+func (r *recorder) messageID(at *graph.Place, c llm.Chunk) string {
+	if c.MessageID != "" {
+		return c.MessageID
+	}
+	task := placeKey(at)
+	id := cmp.Or(r.unnamed[task], uuid.New())
+	r.unnamed[task] = id
+	if c.Kind == llm.ChunkEnd {
+		delete(r.unnamed, task)
+	}
+	return id
+}
+
+func placeKey(at *graph.Place) string { return at.Path + "/" + at.Task }
+
 func (r *recorder) taskFinished(sc *scope, at *graph.Place, e graph.TaskFinished) error {
+	delete(r.unnamed, placeKey(at))
 	if isInner(at.Task) {
 		return nil
 	}

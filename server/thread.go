@@ -50,6 +50,8 @@ type threadData struct {
 type interrupt struct {
 	ID    string          `json:"id"`
 	Value json.RawMessage `json:"value"`
+	// Schema is the JSON schema of the answers, if it is known.
+	Schema json.RawMessage `json:"response_schema,omitempty"`
 }
 
 // readThread returns a thread as clients see it. It reads the state of the thread only if
@@ -95,7 +97,7 @@ func (s *Server) readThread(ctx context.Context, r runs.Record, values bool) (th
 }
 
 func newInterrupt(p graph.Pause) interrupt {
-	return interrupt{ID: p.ID, Value: orNull(p.Prompt)}
+	return interrupt{ID: p.ID, Value: orNull(p.Prompt), Schema: answerSchema(p.Interrupt, p.Prompt)}
 }
 
 func orNull(data json.RawMessage) json.RawMessage {

@@ -127,6 +127,4 @@ func (w wireWrite) decode(g *graph.Graph) (state.Write, error) {
 }
 
 // answer returns an answer whose value is JSON already.
-func answer(a *wireAnswer) state.Write {
-	return graph.NewInterrupt[json.RawMessage, json.RawMessage](a.Interrupt).Answer(a.ID, a.Value)
-}
+func answer(a *wireAnswer) state.Write { return engine.AnswerWrite(a.Interrupt, a.ID, a.Value) }

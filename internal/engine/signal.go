@@ -54,3 +54,8 @@ func (s Turn) Signal() string {
 
 // signalWrite wraps a signal in a write.
 func signalWrite(s statecore.Signal) state.Write { return state.Write{Write: statecore.SignalWrite(s)} }
+
+// AnswerWrite returns an answer whose value is JSON already.
+func AnswerWrite(interrupt, id string, value json.RawMessage) state.Write {
+	return signalWrite(Answer{Interrupt: interrupt, ID: id, Value: value})
+}

@@ -36,7 +36,19 @@ func newGraphs(store checkpoint.Store) (map[string]*graph.Graph, error) {
 		return nil, err
 	}
 	counter, err := newCounter(store)
-	return map[string]*graph.Graph{"support": support, "report": report, "counter": counter}, err
+	if err != nil {
+		return nil, err
+	}
+	ask, err := newAsking("ask", anything, store)
+	if err != nil {
+		return nil, err
+	}
+	rate, err := newAsking("rate", typed, store)
+	if err != nil {
+		return nil, err
+	}
+	confirm, err := newAsking("confirm", yesOrNo, store)
+	return map[string]*graph.Graph{"support": support, "report": report, "counter": counter, "ask": ask, "rate": rate, "confirm": confirm}, err
 }
 
 // An order is a row of the table that search_orders returns.

@@ -3,7 +3,7 @@ import { useEffect, useState, useSyncExternalStore } from "react";
 import { messageOf } from "../client";
 import { Button, IconButton } from "../parts/Button";
 import { Dialog } from "../parts/Dialog";
-import { visible } from "../parts/Question";
+import { visible } from "../parts/Arguments";
 import { toast } from "../parts/Toast";
 import { type Fact, memories } from "./memories";
 import { tr } from "../texts";

@@ -3,7 +3,7 @@ import { memo, useState } from "react";
 import { config } from "../config";
 import { isNumber, numberText, textOf } from "../exact";
 import { Card, hasCard, valueOf } from "../parts/cards";
-import { Arguments, visible } from "../parts/Question";
+import { Arguments, visible } from "../parts/Arguments";
 import { label } from "../parts/SchemaForm";
 import { Status } from "../parts/Status";
 import { duration } from "../parts/Time";

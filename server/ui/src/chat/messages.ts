@@ -1,6 +1,7 @@
 import { v7 } from "../core";
 import { isRejection, type State } from "../parts/Status";
 import type { Document } from "./citations";
+import type { Schema } from "../config";
 import { readUploaded, type Uploaded } from "./uploads";
 
 export type Block = { type: string; [key: string]: unknown };
@@ -34,7 +35,7 @@ export function filesOf(m: Message): Uploaded[] {
   return Array.isArray(list) ? list.map((f) => readUploaded(f)).filter((f) => f.name) : [];
 }
 
-export type Interrupt = { id: string; value: unknown };
+export type Interrupt = { id: string; value: unknown; response_schema?: Schema };
 
 /** Progress is what a running tool reports. */
 export type Progress = { done?: number; total?: number; message?: string };

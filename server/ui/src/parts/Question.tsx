@@ -1,18 +1,20 @@
 import { Check, CornerDownLeft, Pencil, ShieldAlert, X } from "lucide-react";
 import { useState } from "react";
-import { messageOf } from "../client";
 import { config, type Schema } from "../config";
-import { isNumber, numberText, stringify, textOf } from "../exact";
+import { isNumber, stringify } from "../exact";
+import { tr, within } from "../texts";
+import { useAnswer } from "./answer";
+import { Arguments, deepVisible, Value, visible } from "./Arguments";
 import { Button } from "./Button";
 import { Card } from "./cards";
-import { blank, check, type Errors, inferred, label, resolved, SchemaForm } from "./SchemaForm";
-import { Tree } from "./Tree";
-import { locale, tr, within } from "../texts";
+import { InboxCard, requestOf } from "./InboxCard";
+import { blank, check, type Errors, inferred, label, resolved, SchemaForm, typeOf } from "./SchemaForm";
 
-// A question of a tool asks to approve a call; its answer is a verdict. Any other question has a
-// prompt of its own: a text, or an object with title, description and the schema of the answer.
+// A question of a tool asks to approve a call; its answer is a verdict. A list with one request in the form of Agent Inbox
+// is answered in that form. Any other question has a prompt of its own, such as a text, or an object with title,
+// description and the schema of the answer.
 
-export type Asked = { id: string; value: unknown };
+export type Asked = { id: string; value: unknown; response_schema?: Schema };
 
 type Approval = {
   tool: string; description?: string; arguments: unknown; preview?: unknown; hash: string; problem?: string;
@@ -27,90 +29,12 @@ function isApproval(v: unknown): v is Approval {
   return typeof a?.tool === "string" && typeof a.hash === "string" && "arguments" in a;
 }
 
-// Invisible characters could make a question look like another one.
-const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
-
-/** visible replaces the characters that cannot be seen by their codes. */
-export function visible(text: string): string {
-  return text.replace(hidden, (c) => (c === "\n" || c === "\t" ? c : `⟨U+${c.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}⟩`));
-}
-
-function deepVisible(v: unknown): unknown {
-  if (isNumber(v)) return v;
-  if (typeof v === "string") return visible(v);
-  if (Array.isArray(v)) return v.map(deepVisible);
-  if (typeof v === "object" && v !== null) return Object.fromEntries(Object.entries(v).map(([k, x]) => [visible(k), deepVisible(x)]));
-  return v;
-}
-
 /** QuestionCard shows a question as a form. */
 export function QuestionCard(p: Props) {
-  return isApproval(p.question.value) ? <ApprovalCard {...p} approval={p.question.value} /> : <FormCard {...p} />;
-}
-
-/** Arguments shows the arguments of a call with their names, lists of objects as tables. */
-export function Arguments({ value, schema }: { value: unknown; schema?: Schema }) {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return <Plain value={value} />;
-  const entries = Object.entries(value);
-  if (entries.length === 0) return <i className="text-sm text-muted">{tr("no arguments")}</i>;
-  return (
-    <dl className="grid grid-cols-[minmax(90px,auto)_1fr] gap-x-4 gap-y-1.5 text-sm">
-      {entries.map(([k, v]) => (
-        <div key={k} className="contents">
-          <dt className={`text-muted ${isPlain(v) ? "" : "col-span-2"}`}>{label(k, schema?.properties?.[k])}</dt>
-          <dd className={`min-w-0 ${isPlain(v) ? "" : "col-span-2 border-s-2 ps-3"}`}><Value value={v} /></dd>
-        </div>
-      ))}
-    </dl>
-  );
-}
-
-const isPlain = (v: unknown) => typeof v !== "object" || v === null;
-
-const dates = new Intl.DateTimeFormat(locale, { dateStyle: "medium" });
-
-function Plain({ value }: { value: unknown }) {
-  if (isNumber(value)) return <span className="num">{numberText(value)}</span>;
-  if (typeof value === "string" && /^\d{4}-\d{2}-\d{2}$/.test(value) && !Number.isNaN(Date.parse(value))) return <time dateTime={value} title={value}>{dates.format(new Date(`${value}T12:00`))}</time>;
-  if (typeof value === "string") return <span dir="auto" className="break-words whitespace-pre-wrap">{textOf(value) || <i className="text-muted">{tr("empty")}</i>}</span>;
-  if (typeof value === "boolean") return <>{value ? tr("yes") : tr("no")}</>;
-  return <i className="text-muted">{tr("none")}</i>;
-}
-
-function Value({ value }: { value: unknown }) {
-  if (typeof value !== "object" || value === null) return <Plain value={value} />;
-  const rows = Array.isArray(value) ? value : [];
-  const flat = rows.length > 0 && rows.length <= 20 && rows.every((r) => typeof r === "object" && r !== null && !Array.isArray(r) && Object.values(r).every((x) => typeof x !== "object" || x === null));
-  if (!flat) return <Tree value={value} copy={false} />;
-  const columns = [...new Set(rows.flatMap((r) => Object.keys(r as object)))];
-  return (
-    <div tabIndex={0} role="group" aria-label={tr("List")} className="max-w-full overflow-x-auto">
-      <table className="num text-sm">
-        <thead><tr>{columns.map((c) => <th key={c} className={`pe-6 pb-0.5 text-xs font-normal text-muted ${isNumber((rows[0] as Record<string, unknown>)[c]) ? "text-end" : "text-start"}`}>{label(c)}</th>)}</tr></thead>
-        <tbody>
-          {rows.map((r, i) => (
-            <tr key={i}>{columns.map((c) => { const x = (r as Record<string, unknown>)[c]; return <td key={c} className={`pe-6 pb-0.5 align-top ${isNumber(x) ? "text-end" : ""}`}>{<Plain value={x} />}</td>; })}</tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
-
-function useAnswer(onAnswer: Props["onAnswer"]) {
-  const [sent, setSent] = useState(false);
-  const [failed, setFailed] = useState<string>();
-  const send = async (value: unknown) => {
-    setSent(true);
-    setFailed(undefined);
-    try {
-      await onAnswer(value);
-    } catch (error) {
-      setFailed(messageOf(error));
-      setSent(false);
-    }
-  };
-  return { sent, failed, send, again: () => setSent(false) };
+  const { value, response_schema: schema } = p.question;
+  if (isApproval(value)) return <ApprovalCard {...p} approval={value} />;
+  const request = !schema || typeOf(resolved(schema, schema)) === "array" ? requestOf(value) : undefined;
+  return request ? <InboxCard busy={p.busy} onAnswer={p.onAnswer} request={request} /> : <FormCard {...p} />;
 }
 
 function ApprovalCard({ busy, onAnswer, approval }: Props & { approval: Approval }) {
@@ -196,23 +120,40 @@ function ApprovalCard({ busy, onAnswer, approval }: Props & { approval: Approval
   );
 }
 
-type Prompt = { title?: string; description?: string; question?: string; message?: string; schema?: Schema; default?: unknown };
+const anyText: Schema = { type: "string" };
+
+// readPrompt returns the parts of a prompt: a title, a description, and what else there is to see.
+function readPrompt(raw: unknown) {
+  const p = (typeof raw === "object" && raw !== null && !Array.isArray(raw) && !isNumber(raw) ? raw : {}) as Record<string, unknown>;
+  const text = (k: string) => (typeof p[k] === "string" && p[k] !== "" ? p[k] : undefined);
+  const named = ["title", "question", "message"].find(text);
+  const schema = typeof p.schema === "object" && p.schema !== null && !Array.isArray(p.schema) ? (p.schema as Schema) : undefined;
+  const shown = new Set([named, schema && "schema", "default", text("description") && "description"]);
+  const rest = Object.fromEntries(Object.entries(p).filter(([k]) => !shown.has(k)));
+  const title = typeof raw === "string" ? raw : ((named && text(named)) ?? tr("The assistant asks"));
+  return { title, description: text("description"), schema, initial: p.default, rest, other: typeof raw !== "string" && raw !== null && raw !== undefined && raw !== p };
+}
 
 function FormCard({ question, busy, onAnswer }: Props) {
   const raw = question.value;
-  const p = (typeof raw === "object" && raw !== null && !Array.isArray(raw) ? raw : {}) as Prompt;
-  const schema = p.schema ?? { type: "string" };
-  const title = typeof raw === "string" ? raw : (p.title ?? p.question ?? p.message ?? tr("The assistant asks"));
-  const rest = Object.entries(p).filter(([k]) => !["title", "question", "message", "description", "schema", "default"].includes(k));
-  const [value, setValue] = useState<unknown>(() => p.default ?? blank(schema, schema));
+  const { title, description, initial, rest, other, ...prompt } = readPrompt(raw);
+  const given = prompt.schema ?? question.response_schema;
+  const [json, setJSON] = useState(initial !== undefined && typeof initial !== "string"); // without a schema, a person chooses between a text and JSON
+  const schema = given ?? (json ? {} : anyText);
+  const [value, setValue] = useState<unknown>(() => initial ?? blank(schema, schema));
   const [errors, setErrors] = useState<Errors>({});
   const { sent, failed, send } = useAnswer(onAnswer);
   const root = resolved(schema, schema);
-  const choices = root.enum && root.enum.length <= 4 ? root.enum : undefined; // one press answers
+  const choices = typeOf(root) === "boolean" && !root.title && !root.description ? [true, false] : root.enum && root.enum.length <= 4 ? root.enum : undefined; // one press answers
   const submit = () => {
     const found = check(value, root, schema);
     setErrors(found);
     if (Object.keys(found).length === 0) void send(value);
+  };
+  const choose = (asJSON: boolean) => {
+    setJSON(asJSON);
+    setValue(asJSON ? undefined : "");
+    setErrors({});
   };
   return (
     <form
@@ -229,14 +170,26 @@ function FormCard({ question, busy, onAnswer }: Props) {
         <h2 dir="auto" className="font-semibold">{visible(title)}</h2>
       </header>
       <div className="space-y-3 px-4 py-3.5 empty:hidden">
-        {p.description && <p dir="auto" className="text-sm text-muted">{visible(p.description)}</p>}
-        {rest.length > 0 && <Arguments value={deepVisible(Object.fromEntries(rest))} />}
-        {!choices && <SchemaForm schema={root.title || root.properties ? schema : { ...schema, title: tr("Your answer") }} value={value} errors={errors} onChange={setValue} />}
+        {description && <p dir="auto" className="text-sm text-muted">{visible(description)}</p>}
+        {Object.keys(rest).length > 0 && <Arguments value={deepVisible(rest)} />}
+        {other && <div className="text-sm"><Value value={deepVisible(raw)} /></div>}
+        {!choices && <SchemaForm key={String(json)} schema={root.title || root.properties ? schema : { ...schema, title: tr("Your answer") }} value={value} errors={errors} onChange={setValue} />}
+        {!given && (
+          <fieldset className="flex flex-wrap items-center gap-x-4 text-sm">
+            <legend className="sr-only">{tr("Form of the answer")}</legend>
+            {[false, true].map((b) => (
+              <label key={String(b)} className="flex min-h-8 items-center gap-1.5">
+                <input type="radio" name={`${question.id}-form`} className="accent-(--accent)" checked={json === b} onChange={() => choose(b)} />
+                {b ? tr("JSON") : tr("Text")}
+              </label>
+            ))}
+          </fieldset>
+        )}
         {failed && <p role="alert" className="text-sm text-danger">{tr("The answer was not sent. {reason}", { reason: failed })}</p>}
       </div>
       <footer className="flex flex-wrap gap-2 border-t px-4 py-3">
         {choices ? choices.map((c) => {
-          const word = typeof c === "string" ? c : stringify(c);
+          const word = typeof c === "string" ? c : typeof c === "boolean" ? (c ? tr("yes") : tr("no")) : stringify(c);
           return <Button key={word} disabled={sent || busy} onClick={() => void send(c)}>{word.charAt(0).toUpperCase() + word.slice(1)}</Button>;
         }) : <Button type="submit" kind="primary" disabled={sent || busy} icon={<Check size={16} />}>{sent ? tr("Sent") : tr("Answer")}</Button>}
       </footer>

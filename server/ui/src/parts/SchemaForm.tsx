@@ -189,7 +189,7 @@ function Labelled(p: FieldProps) {
   const error = p.errors[p.path];
   const type = typeOf(p.schema);
   const props = { id, "aria-invalid": error ? true : undefined, "aria-required": p.required || undefined, "aria-describedby": error ? `${id}e` : p.schema.description ? `${id}d` : undefined };
-  const name = p.name || label(p.path.split("/").at(-1) ?? "") || tr("Value");
+  const name = p.name || p.schema.title || label(p.path.split("/").at(-1) ?? "") || tr("Value");
   const isCheck = type === "boolean";
   return (
     <div className="min-w-0">

@@ -1,9 +1,10 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown, Bot, ChevronRight, Cog, User, Wrench } from "lucide-react";
 import { memo, startTransition, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { Arguments } from "../parts/Arguments";
 import { Button } from "../parts/Button";
 import { Markdown, Picture } from "../parts/Markdown";
-import { Arguments, QuestionCard } from "../parts/Question";
+import { type Asked, QuestionCard } from "../parts/Question";
 import { label } from "../parts/SchemaForm";
 import { isRejection, type State, Status } from "../parts/Status";
 import { Tree } from "../parts/Tree";
@@ -17,7 +18,7 @@ export type Message = {
   response_metadata?: Record<string, unknown>;
   usage_metadata?: { input_tokens: number; output_tokens: number; total_tokens: number } | null;
 };
-export type Interrupt = { id: string; value: unknown };
+export type Interrupt = Asked;
 
 /** messagesIn returns the channel of a state that has a conversation, and its messages. */
 export function messagesIn(values: Record<string, unknown> | undefined): Message[] | undefined {

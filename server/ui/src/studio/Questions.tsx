@@ -2,7 +2,9 @@ import type { Thread } from "@langchain/langgraph-sdk";
 import { CircleCheckBig } from "lucide-react";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { client } from "../client";
+import { requestOf } from "../parts/InboxCard";
 import { QuestionCard } from "../parts/Question";
+import { label } from "../parts/SchemaForm";
 import { Skeleton } from "../parts/Skeleton";
 import { Time } from "../parts/Time";
 import { href, navigate, useRoute } from "../route";
@@ -92,7 +94,10 @@ export default function Questions() {
 }
 
 function subject(q: Interrupt): string {
-  const v = q.value as { title?: string; question?: string; message?: string; tool?: string; annotations?: { title?: string } } | string | null;
-  if (typeof v === "string") return v;
-  return v?.annotations?.title ?? v?.title ?? v?.question ?? v?.message ?? v?.tool ?? "A question";
+  if (typeof q.value === "string") return q.value;
+  const request = requestOf(q.value);
+  if (request) return label(request.action_request.action);
+  const v = q.value as Record<string, unknown> | null;
+  const annotations = v?.annotations as { title?: unknown } | undefined;
+  return [annotations?.title, v?.title, v?.question, v?.message, v?.tool].find((t): t is string => typeof t === "string" && t !== "") ?? "A question";
 }

@@ -1,0 +1,53 @@
+package agent_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/llm"
+	"github.com/weft-go/weft/llm/llmtest"
+	"github.com/weft-go/weft/state"
+)
+
+// streamed returns a model whose replies the readers of the run get as they arrive.
+func streamed(m llm.Model) llm.Model {
+	return llm.ModelFunc(func(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
+		var reply llm.Message
+		return graph.Tee(ctx, llm.Stream(ctx, m, r, &reply)) // Stream gives the chunks of a reply one id
+	})
+}
+
+// As emits nothing. With such a model, a node streams the answer while the model writes it.
+func Example_streamedAnswer() {
+	type forecast struct {
+		Rain   bool `json:"rain"`
+		Chance int  `json:"chance"`
+	}
+	model := llmtest.NewScript(llmtest.Call("answer", `{"rain":true,"chance":80}`))
+	chance := state.Last[int]("chance")
+	b := graph.New("weather", chance)
+	b.Node("forecast", func(ctx context.Context, _ state.View) (state.Update, error) {
+		answer, _, err := llm.As[forecast](ctx, streamed(model), llm.Request{Messages: []llm.Message{llm.User("Athens?")}})
+		return state.Update{chance.Put(answer.Chance)}, err
+	})
+	b.Edge(graph.Start, "forecast")
+	g := must(b.Compile(graph.Options{}))
+	var written strings.Builder
+	for c, err := range agent.Chunks(g.Stream(context.Background())) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		switch c.Kind {
+		case agent.ChunkToolCall: // the model answers by calling a tool
+			written.WriteString(c.Delta.Arguments)
+		case agent.ChunkEnd:
+			fmt.Println(written.String(), chance.Get(c.Snapshot))
+		}
+	}
+	// Output: {"rain":true,"chance":80} 80
+}
