@@ -150,91 +150,6 @@ test("a question is answered in the inbox by keyboard alone, and its thread goes
   await close(page);
 });
 
-// asked returns the address of a thread with an open question, and reads its answer.
-async function asked(graph, prompt) {
-  const post = async (path, body) => (await fetch(new URL(`..${path}`, base), { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) })).json();
-  const { thread_id: thread } = await post("/threads", { metadata: { graph_id: graph } });
-  await post(`/threads/${thread}/runs/wait`, { assistant_id: graph, input: { prompt } });
-  const state = async () => (await fetch(new URL(`../threads/${thread}/state`, base))).json();
-  const [{ id }] = (await state()).interrupts;
-  return {
-    address: `#/questions/${id}`, thread,
-    async answer() {
-      for (let s; ; await new Promise((go) => setTimeout(go, 50))) if ((s = await state()).interrupts.length === 0 && s.next.length === 0) return s.values.answer;
-    },
-  };
-}
-
-const mail = (config) => [{ action_request: { action: "send_email", args: { to: "ada@example.org", subject: "Lunch" } }, config, description: "# The mail\n\nShall we **meet**?" }];
-const all = { allow_accept: true, allow_edit: true, allow_respond: true, allow_ignore: true };
-const press = (p, name) => p.getByRole("button", { name, exact: true }).click();
-
-const asking = [
-  ["a list is shown, and answered by a text", "ask", [{ description: "the mail", price: 3 }], async (p) => {
-    await p.getByText("the mail").waitFor();
-    await p.getByLabel("Your answer").fill("yes");
-  }, "yes"],
-  ["a list is answered by JSON", "ask", ["buy tea", ["nested"]], async (p) => {
-    await p.getByText("buy tea").waitFor();
-    await p.getByLabel("JSON").check();
-    await p.getByLabel("Your answer").fill('[{"type":"accept"');
-    await press(p, "Answer");
-    await p.getByText("This is not JSON yet.").waitFor();
-    await p.getByLabel("Your answer").fill('[{"type":"accept","args":null}]');
-  }, [{ type: "accept", args: null }]],
-  ["an object without a schema is answered by JSON", "ask", { title: 7, question: "How many?", limits: { least: 1 } }, async (p) => {
-    await p.getByRole("heading", { name: "How many?" }).waitFor();
-    await p.getByText("least").waitFor();
-    await p.getByLabel("JSON").check();
-    await p.getByLabel("Your answer").fill("[7, null]");
-  }, [7, null]],
-  ["a number is shown", "ask", 42, async (p) => {
-    await p.getByRole("form", { name: "Question: The assistant asks" }).getByText("42").waitFor();
-    await p.getByLabel("Your answer").fill("");
-  }, ""],
-  ["the type of an answer makes a form", "rate", "How was it?", async (p) => {
-    await p.getByLabel("Stars").fill("4");
-    await press(p, "Add");
-    await p.getByRole("group", { name: "Reasons" }).getByRole("textbox").fill("warm");
-    assert.equal(await p.getByLabel("JSON").count(), 0);
-  }, { stars: 4, reasons: ["warm"] }],
-  ["a yes is one press", "confirm", "Publish?", (p) => press(p, "Yes"), true, "pressed"],
-  ["a no is one press", "confirm", "Publish?", (p) => press(p, "No"), false, "pressed"],
-  ["a request of Agent Inbox is accepted", "ask", mail(all), async (p) => {
-    await p.getByRole("heading", { name: "Send email" }).waitFor();
-    await p.getByRole("heading", { name: "The mail" }).waitFor();
-    await p.getByText("ada@example.org").waitFor();
-    await press(p, "Accept");
-  }, [{ type: "accept", args: null }], "pressed"],
-  ["a request of Agent Inbox is edited", "ask", mail(all), async (p) => {
-    await press(p, "Edit");
-    await p.getByLabel("Subject").fill("Dinner");
-    await press(p, "Send email with these changes");
-  }, [{ type: "edit", args: { action: "send_email", args: { to: "ada@example.org", subject: "Dinner" } } }], "pressed"],
-  ["a request of Agent Inbox gets a response", "ask", mail(all), async (p) => {
-    await press(p, "Respond");
-    await p.getByLabel("Your response").fill("Ask her first.");
-    await press(p, "Respond");
-  }, [{ type: "response", args: "Ask her first." }], "pressed"],
-  ["a request of Agent Inbox is ignored", "ask", mail({ allow_ignore: true, allow_respond: false }), async (p) => {
-    await p.getByText("ada@example.org").waitFor();
-    assert.equal(await p.getByRole("button", { name: "Accept" }).count() + await p.getByRole("button", { name: "Respond" }).count(), 0);
-    await press(p, "Ignore");
-  }, [{ type: "ignore", args: null }], "pressed"],
-];
-
-for (const [name, graph, prompt, act, want, pressed] of asking) test(`questions: ${name}`, { timeout: 60_000 }, async () => {
-  const q = await asked(graph, prompt);
-  const page = await open(base, q.address);
-  await picture(page, name.replaceAll(/\W+/g, "-"));
-  assert.deepEqual(await violations(page), []);
-  await act(page);
-  if (!pressed) await press(page, "Answer");
-  const got = await q.answer();
-  assert.deepEqual(got, want);
-  await close(page);
-});
-
 test("the checkpoints are gone through by keyboard, and the state and the graph follow", { timeout: 60_000 }, async () => {
   const page = await open(base, `#/threads/${published}?view=state`);
   const line = page.getByRole("slider", { name: "Checkpoints" });
@@ -500,3 +415,87 @@ test("a read-only server says so, and offers nothing that changes", { timeout: 6
   await close(page);
 });
 
+// asked returns the address of a thread with an open question, and reads its answer.
+async function asked(graph, prompt) {
+  const post = async (path, body) => (await fetch(new URL(`..${path}`, base), { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) })).json();
+  const { thread_id: thread } = await post("/threads", { metadata: { graph_id: graph } });
+  await post(`/threads/${thread}/runs/wait`, { assistant_id: graph, input: { prompt } });
+  const state = async () => (await fetch(new URL(`../threads/${thread}/state`, base))).json();
+  const [{ id }] = (await state()).interrupts;
+  return {
+    address: `#/questions/${id}`, thread,
+    async answer() {
+      for (let s; ; await new Promise((go) => setTimeout(go, 50))) if ((s = await state()).interrupts.length === 0 && s.next.length === 0) return s.values.answer;
+    },
+  };
+}
+
+const mail = (config) => [{ action_request: { action: "send_email", args: { to: "ada@example.org", subject: "Lunch" } }, config, description: "# The mail\n\nShall we **meet**?" }];
+const all = { allow_accept: true, allow_edit: true, allow_respond: true, allow_ignore: true };
+const press = (p, name) => p.getByRole("button", { name, exact: true }).click();
+
+const asking = [
+  ["a list is shown, and answered by a text", "ask", [{ description: "the mail", price: 3 }], async (p) => {
+    await p.getByText("the mail").waitFor();
+    await p.getByLabel("Your answer").fill("yes");
+  }, "yes"],
+  ["a list is answered by JSON", "ask", ["buy tea", ["nested"]], async (p) => {
+    await p.getByText("buy tea").waitFor();
+    await p.getByLabel("JSON").check();
+    await p.getByLabel("Your answer").fill('[{"type":"accept"');
+    await press(p, "Answer");
+    await p.getByText("This is not JSON yet.").waitFor();
+    await p.getByLabel("Your answer").fill('[{"type":"accept","args":null}]');
+  }, [{ type: "accept", args: null }]],
+  ["an object without a schema is answered by JSON", "ask", { title: 7, question: "How many?", limits: { least: 1 } }, async (p) => {
+    await p.getByRole("heading", { name: "How many?" }).waitFor();
+    await p.getByText("least").waitFor();
+    await p.getByLabel("JSON").check();
+    await p.getByLabel("Your answer").fill("[7, null]");
+  }, [7, null]],
+  ["a number is shown", "ask", 42, async (p) => {
+    await p.getByRole("form", { name: "Question: The assistant asks" }).getByText("42").waitFor();
+    await p.getByLabel("Your answer").fill("");
+  }, ""],
+  ["the type of an answer makes a form", "rate", "How was it?", async (p) => {
+    await p.getByLabel("Stars").fill("4");
+    await press(p, "Add");
+    await p.getByRole("group", { name: "Reasons" }).getByRole("textbox").fill("warm");
+    assert.equal(await p.getByLabel("JSON").count(), 0);
+  }, { stars: 4, reasons: ["warm"] }],
+  ["a yes is one press", "confirm", "Publish?", (p) => press(p, "Yes"), true, "pressed"],
+  ["a no is one press", "confirm", "Publish?", (p) => press(p, "No"), false, "pressed"],
+  ["a request of Agent Inbox is accepted", "ask", mail(all), async (p) => {
+    await p.getByRole("heading", { name: "Send email" }).waitFor();
+    await p.getByRole("heading", { name: "The mail" }).waitFor();
+    await p.getByText("ada@example.org").waitFor();
+    await press(p, "Accept");
+  }, [{ type: "accept", args: null }], "pressed"],
+  ["a request of Agent Inbox is edited", "ask", mail(all), async (p) => {
+    await press(p, "Edit");
+    await p.getByLabel("Subject").fill("Dinner");
+    await press(p, "Send email with these changes");
+  }, [{ type: "edit", args: { action: "send_email", args: { to: "ada@example.org", subject: "Dinner" } } }], "pressed"],
+  ["a request of Agent Inbox gets a response", "ask", mail(all), async (p) => {
+    await press(p, "Respond");
+    await p.getByLabel("Your response").fill("Ask her first.");
+    await press(p, "Respond");
+  }, [{ type: "response", args: "Ask her first." }], "pressed"],
+  ["a request of Agent Inbox is ignored", "ask", mail({ allow_ignore: true, allow_respond: false }), async (p) => {
+    await p.getByText("ada@example.org").waitFor();
+    assert.equal(await p.getByRole("button", { name: "Accept" }).count() + await p.getByRole("button", { name: "Respond" }).count(), 0);
+    await press(p, "Ignore");
+  }, [{ type: "ignore", args: null }], "pressed"],
+];
+
+for (const [name, graph, prompt, act, want, pressed] of asking) test(`questions: ${name}`, { timeout: 60_000 }, async () => {
+  const q = await asked(graph, prompt);
+  const page = await open(base, q.address);
+  await picture(page, name.replaceAll(/\W+/g, "-"));
+  assert.deepEqual(await violations(page), []);
+  await act(page);
+  if (!pressed) await press(page, "Answer");
+  const got = await q.answer();
+  assert.deepEqual(got, want);
+  await close(page);
+});
