@@ -14,6 +14,7 @@
 // prints them with go test -v.
 //
 //   - signal.go: the writes that steer the engine, such as Goto, Send and ToParent.
+//   - answertype.go: the types of the answers to questions.
 //   - plan.go, suggest.go: the compiled graph; the most similar node name for an error text.
 //   - frontier.go: computes which tasks are due after a superstep.
 //   - taskid.go: ids of tasks, under present and former names of their nodes.
