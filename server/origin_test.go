@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -10,8 +11,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
+	"github.com/weft-go/weft/internal/protocolgraphs"
 	"github.com/weft-go/weft/server"
+	"github.com/weft-go/weft/server/runs/memruns"
 )
 
 // A browser shows a page of another origin only the headers that the server names. A client needs
@@ -43,6 +48,20 @@ func TestLogNamesAnOriginThatIsRefusedOnce(t *testing.T) {
 		fromOrigin(t, s, fmt.Sprintf("https://%d.example", i))
 	}
 	assert.Equal(t, 32, strings.Count(logged.String(), "Options.Origins"))
+}
+
+// A server without authentication says so when it is made, with what to do.
+func TestLogSaysThatThereIsNoAuthentication(t *testing.T) {
+	t.Parallel()
+	var logged bytes.Buffer
+	_, _ = application(t, server.Options{Logger: slog.New(slog.NewTextHandler(&logged, nil))})
+	assert.NotContains(t, logged.String(), "no authentication")
+	graphs, err := protocolgraphs.New(memcheckpoint.New(memcheckpoint.Options{}))
+	require.NoError(t, err)
+	s, err := server.New(server.Options{Graphs: graphs, Runs: memruns.New(), Logger: slog.New(slog.NewTextHandler(&logged, nil))})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, s.Close(context.Background())) })
+	assert.Regexp(t, `level=WARN msg="server: there is no authentication.*cure="set Options.Auth`, logged.String())
 }
 
 func fromOrigin(t *testing.T, s http.Handler, origin string) *httptest.ResponseRecorder {

@@ -204,6 +204,10 @@ func New(o Options) (*Server, error) {
 	if err := cmp.Or(s.chooseInput(), s.chooseOutput(), s.checkContext()); err != nil {
 		return nil, err
 	}
+	if o.Auth == nil {
+		s.o.Logger.Warn("server: there is no authentication: every program on this machine can read and change everything, and other machines are refused",
+			"cure", "set Options.Auth before others use this server")
+	}
 	s.ctx, s.stop = context.WithCancelCause(context.Background())
 	s.routes()
 	if err := s.begin(); err != nil {

@@ -41,6 +41,23 @@ func TestNamesOfRowsAndYears(t *testing.T) {
 	}
 }
 
+// A fraction of a column whose cells have two decimals is written with two, and a column that has the name of the file is
+// one to compute with if its numbers have decimals.
+func TestMoneyHasTwoDecimals(t *testing.T) {
+	t.Parallel()
+	a := start(t, t.TempDir(), offline.Model{})
+	id := a.withFile("rents.csv", "day,tenant,rent,weight\n2025-01-03,Abel,1234.50,1.5\n2025-02-05,Bora,980.00,2.5\n2025-03-09,Abel,1250.90,3.5\n")
+	for question, want := range map[string]string{
+		"total rent by tenant": "The total rent by tenant, in rents.csv:\n- Abel: 2,485.40\n- Bora: 980",
+		"total rent":           "The total rent is 3,465.40, in rents.csv.",
+		"median rent":          "The median rent is 1,234.50, in rents.csv.",
+		"highest rent":         "The highest rent is 1,250.90, in rents.csv:\n- 2025-03-09, Abel, 1,250.90, 3.5",
+		"total weight":         "The total weight is 7.5, in rents.csv.",
+	} {
+		assert.Equal(t, want, a.ask(id, question), question)
+	}
+}
+
 // A value that the prompt does not list is one of a column that the question names, also if it is negated.
 func TestValueThatIsNotListed(t *testing.T) {
 	t.Parallel()

@@ -146,13 +146,14 @@ func (d *Desk) span(from, to string, begin time.Time, days int) (start, end time
 
 func (d *Desk) today() time.Time { return ics.Midnight(d.now().In(d.zone), 0) }
 
-// When says a time as one would to a person today.
+// When says a time as one would to a person today. A weekday alone is one of the next six days: on a Thursday,
+// "Thursday" could be today or in a week.
 func (d *Desk) When(t time.Time, allDay bool) string {
 	text := t.Format("Monday 2 January 2006")
 	switch today := d.today(); {
 	case t.Format(time.DateOnly) == today.Format(time.DateOnly):
 		text = "today"
-	case t.After(today) && t.Before(ics.Midnight(today, 8)):
+	case t.After(today) && t.Before(ics.Midnight(today, 7)):
 		text = t.Format("Monday")
 	case t.Year() == today.Year():
 		text = t.Format("Monday 2 January")

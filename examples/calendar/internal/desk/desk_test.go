@@ -104,7 +104,7 @@ func TestTools(t *testing.T) {
 		{"find_free_time", `{"from":"2026-11-24T14:00","to":"2026-11-24T15:00"}`, `{"free":[],"busy":[` + john + `]}`},
 		{"find_free_time", `{"from":"2026-11-24","minutes":200}`, `{"free":[{"from":"2026-11-24T09:30","to":"2026-11-24T14:00","when":"Tuesday at 9:30 AM to 2:00 PM"}],`},
 		{"create_calendar_event", `{"title":"Run","start":"2026-11-22 07:00","place":"Park","with":["b@example.com"]}`, `"title":"Run","when":"Sunday at 7:00 AM","start":"2026-11-22T07:00","end":"2026-11-22T08:00","place":"Park","with":["b@example.com"]}`},
-		{"create_calendar_event", `{"title":"Trip","start":"2026-11-27","end":"2026-11-28"}`, `"title":"Trip","when":"Friday to Saturday, all day","start":"2026-11-27","end":"2026-11-29"}`},
+		{"create_calendar_event", `{"title":"Trip","start":"2026-11-27","end":"2026-11-28"}`, `"title":"Trip","when":"Friday to Saturday 28 November, all day","start":"2026-11-27","end":"2026-11-29"}`},
 		{"create_calendar_event", `{"title":"Run","start":"2026-11-22T07:00","end":"2026-11-22T06:00"}`, "! an event has a title, and ends after it began"},
 		{"update_calendar_event", `{"event_id":"john@weft.example","start":"2026-11-25T16:00","title":"Talk"}`, `{"name":"Meeting with John","before":"Title: Meeting with John\nFrom:  Tuesday 24 November 2026, 14:00\nTo:    Tuesday 24 November 2026, 15:00\nPlace: Room 4","after":"Title: Talk\nFrom:  Wednesday 25 November 2026, 16:00\nTo:    Wednesday 25 November 2026, 17:00\nPlace: Room 4"}`},
 		{"update_calendar_event", `{"event_id":"john@weft.example","start":"2026-11-25T16:00","end":"2026-11-25T15:00"}`, "! an event ends after it began"},

@@ -100,6 +100,23 @@ func TestQuestions(t *testing.T) {
 	assert.NotContains(t, talk(t, s, sessions, "ann", "after", "what am I allergic to?"), "peanuts", "what was forgotten is told")
 }
 
+// What a user asks not to store is in no fact, and the answer says so. A move is said beside the place before it.
+func TestDeclinedAndMoved(t *testing.T) {
+	t.Parallel()
+	s, sessions := newOffline(t), map[string]memory.Session{}
+	for _, text := range []string{"I hate olives, but do not remember that.", "My name is Ann, but please don't store that."} {
+		assert.Contains(t, talk(t, s, sessions, "ann", "ann", text), "I keep no fact of this message")
+	}
+	assert.Equal(t, "I remember nothing about this.", talk(t, s, sessions, "ann", "ann", "What do you know about me?"))
+	for _, text := range []string{"I live in Oslo.", "I moved from Oslo to Bergen last month.", "I work at Hall's.", "I no longer work at Hall's."} {
+		talk(t, s, sessions, "ann", "ann", text)
+	}
+	got := talk(t, s, sessions, "ann", "ann", "Where do I live?")
+	assert.Contains(t, got, "you live in Oslo")
+	assert.Contains(t, got, "you moved from Oslo to Bergen last month")
+	assert.Contains(t, talk(t, s, sessions, "ann", "ann", "Where do I work?"), "you no longer work at Hall's")
+}
+
 // What a user wants forgotten is gone from the memory, and what was learned meanwhile too; nothing else goes.
 func TestForget(t *testing.T) {
 	t.Parallel()

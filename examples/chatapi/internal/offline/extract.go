@@ -12,15 +12,18 @@ import (
 
 var (
 	ends    = regexp.MustCompile(`[.!;\n]+(?:\s+|$)`)
-	says    = regexp.MustCompile(`(?i)^(?:well,? |and |by the way,? |also,? )*((?:i am|i'm|i’m|i live|i work|i use|i need|i have|i like|i love|i prefer|i hate|i don't like|i do not like|my|our|we are|we use|call me)\b.+)$`)
+	says    = regexp.MustCompile(`(?i)^(?:well,? |and |by the way,? |also,? )*((?:i am|i'm|i’m|i live|i work|i use|i need|i have|i like|i love|i prefer|i hate|i don't like|i do not like|i moved|i have moved|i['’]ve moved|i no longer|my|our|we are|we use|call me)\b.+|(?:i don['’]t|i do not)\b.+\bany ?more\b.*)$`)
 	prefers = regexp.MustCompile(`(?i)^(?:i like|i love|i prefer|i hate|i don't like|i do not like)\b`)
 )
 
 const maxFacts = 5
 
 // Extract finds what a user says of themselves: sentences that begin as such sentences do. It is a
-// [extract.ExtractorFunc], and gives five facts at most.
+// [extract.ExtractorFunc], and gives five facts at most. It finds nothing in a turn that asks not to store something.
 func Extract(_ context.Context, t extract.Turn) ([]extract.Proposal, error) {
+	if declined(t.User) != "" {
+		return nil, nil
+	}
 	var found []extract.Proposal
 	for _, sentence := range ends.Split(t.User, -1) {
 		sentence = strings.TrimSpace(sentence)

@@ -79,6 +79,10 @@ func reply(r llm.Request) llm.Message {
 	if words, all, ok := topic(t.message); ok && slices.Contains(t.tools, forgetTool) && !t.last {
 		return t.forget(words, all)
 	}
+	if words := declined(t.message); words != "" && !strings.HasSuffix(t.message, "?") && slices.Contains(t.tools, agentmemory.StoreTool) {
+		return llm.Assistant(fmt.Sprintf("I keep no fact of this message, because it says %q. What I know already stays: say \"forget\" with words of it to remove it. "+
+			"The conversation has the message until it is deleted.", words))
+	}
 	if len(t.steps) > 0 {
 		if text := t.answer(t.steps[len(t.steps)-1]); text != "" {
 			return llm.Assistant(text)
@@ -159,6 +163,9 @@ func (t talk) call(tool string, arguments map[string]any) llm.Message {
 func (t talk) choose() (string, map[string]any) {
 	fact, _, toStore := toRemember(t.message)
 	query := map[string]any{"query": t.message}
+	if ofHome.MatchString(t.message) {
+		query["query"] = t.message + " moved"
+	}
 	switch {
 	case toStore && t.has(agentmemory.StoreTool):
 		return agentmemory.StoreTool, map[string]any{"content": fact, "evidence": fact}

@@ -25,6 +25,10 @@ var (
 	ordersThat = regexp.MustCompile(`(?i)^` + greeting + `(.+?)(?: *[,;:.!–—-]+ +(?:and )?(?:please )?| and (?:please )?| please )(?:remember|note|keep in mind|do not forget|don't forget) (?:that|this|it)(?: please)?$`)
 	// unfinished are words that say nothing without the verb after them.
 	unfinished = regexp.MustCompile(`(?i)^(?:that|this|it|try)$|\b(?:you|should|must|will|would|can|could|to|not|do|did|\w+n['’]t|also|always)$`)
+	// declines are the words that ask not to store something, after the word before them.
+	declines = regexp.MustCompile(`(?i)(?:([\w'’]+) +)?((?:do not|don['’]?t|never|not|didn['’]?t|no need to|without) +(?:\w+ +){0,3}?(?:remember|stor|sav|keep|kept|note|noting|learn|record|memori)\w*|off the record|between (?:us|you and me)|to yourself)`)
+	// ofHome are questions that a move changes the answer to.
+	ofHome = regexp.MustCompile(`(?i)\b(?:live|address|home)\b`)
 	// forgets are messages that want something forgotten, and everything is all of it.
 	forgets    = regexp.MustCompile(`(?i)^` + greeting + `(?:forget|delete|erase|remove)\b(?: what you know)?(?: about)?(.*)$`)
 	everything = regexp.MustCompile(`(?i)^ *(?:everything|all)\b(?: of it| that)?(?: you know| you remember| you have)?(?: (?:about|on|of) me)?[ .!?]*$|^ *(?:about )?me[ .!?]*$`)
@@ -70,6 +74,17 @@ func order(message string) (fact string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// declined returns the words with which a message asks not to store something. "I never save money" does not ask.
+func declined(message string) string {
+	for _, found := range declines.FindAllStringSubmatch(message, -1) {
+		itself := strings.EqualFold(found[1], "i") || strings.EqualFold(found[1], "we")
+		if !itself || strings.Contains(found[2], " want ") {
+			return found[2]
+		}
+	}
+	return ""
 }
 
 var (

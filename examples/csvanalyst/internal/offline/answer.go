@@ -58,7 +58,7 @@ func (q *question) sayFigures(r table) string {
 		case v == nil:
 			parts = append(parts, fmt.Sprintf("there is no %s, because no row has a value", f.inFull()))
 		default:
-			parts = append(parts, fmt.Sprintf("the %s is %s%s", f.inFull(), roughly, amount(v, r.Columns[i].Currency)))
+			parts = append(parts, fmt.Sprintf("the %s is %s%s", f.inFull(), roughly, amount(v, r.Columns[i].Currency, q.file.named(f.Column).Decimals)))
 		}
 	}
 	text := strings.Join(parts, ", and ")
@@ -136,7 +136,11 @@ func (q *question) groupName(row []any) string {
 func (q *question) valuesOf(r table, row []any) string {
 	var out []string
 	for i := len(q.groups); i < len(row) && i < len(r.Columns); i++ {
-		out = append(out, amount(row[i], r.Columns[i].Currency))
+		decimals := 0
+		if at := i - len(q.groups); at < len(q.figures) {
+			decimals = q.file.named(q.figures[at].Column).Decimals
+		}
+		out = append(out, amount(row[i], r.Columns[i].Currency, decimals))
 	}
 	return strings.Join(out, ", ")
 }

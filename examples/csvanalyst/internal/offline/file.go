@@ -12,7 +12,7 @@ import (
 type (
 	column struct {
 		csvdb.Column
-		// key says that the column has numbers and the name of the file, as the column votes of votes.csv.
+		// key says that the column has whole numbers and the name of the file, as the column votes of votes.csv.
 		key bool
 		// rows says that the column has the name of the file, and another text in each row. So it names the rows, too.
 		rows bool

@@ -3,7 +3,6 @@ package offline
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -13,20 +12,23 @@ import (
 
 var currencySigns = map[string]string{"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥"}
 
-// amount writes a value of a tool for people: a number with separators, with the currency if it has one.
-func amount(v any, currency string) string {
+// amount writes a value of a tool for people: a number with separators, with the currency if it has one. A fraction of an
+// amount of money, or of a column whose cells have two decimals, has two decimals at least.
+func amount(v any, currency string, decimals int) string {
 	f, isNumber := v.(float64)
 	switch {
 	case v == nil:
 		return "none"
 	case !isNumber:
 		return plain(fmt.Sprint(v))
-	case currency == "":
-		return separated(f, -1)
 	}
-	decimals := -1
-	if tenths := f * 10; f != math.Trunc(f) && tenths == math.Trunc(tenths) { // $2.50
+	money := currency != "" || decimals == 2
+	decimals = -1
+	if _, fraction, _ := strings.Cut(strconv.FormatFloat(f, 'f', -1, 64), "."); money && len(fraction) == 1 { // $2.50
 		decimals = 2
+	}
+	if currency == "" {
+		return separated(f, decimals)
 	}
 	if sign := currencySigns[currency]; sign != "" {
 		if f < 0 {
@@ -42,7 +44,7 @@ func (c column) write(v any) string {
 	if f, ok := v.(float64); ok && c.identifier() {
 		return strings.ReplaceAll(separated(f, -1), ",", "")
 	}
-	return amount(v, c.Currency)
+	return amount(v, c.Currency, c.Decimals)
 }
 
 // writeText writes the value of a condition like a value of the column.

@@ -79,7 +79,7 @@ func filesOf(prompt string) (out []file) {
 		for i := range f.Columns {
 			c := &f.Columns[i]
 			named := slices.Equal(stems(c.Name), stems(f.bareName()))
-			c.key, c.rows = named && c.number(), named && c.Type == csvdb.Text && c.Unique
+			c.key, c.rows = named && c.Type == csvdb.Integer, named && c.Type == csvdb.Text && c.Unique
 		}
 		out = append(out, f)
 	}

@@ -34,29 +34,22 @@ func outdent(text string) string {
 	return strings.TrimPrefix(strings.ReplaceAll("\n"+text, "\n    ", "\n"), "\n")
 }
 
-// shorter cuts long lines of a list.
-func shorter(list []line) []line {
-	for i, l := range list {
-		if runes := []rune(l.Text); len(runes) > 100 {
-			list[i].Text = string(runes[:99]) + "…"
-		}
-	}
-	return list
-}
-
 func whereAnswer(topic string, f foundLines) string {
 	switch {
 	case len(f.Lines) == 0:
 		return fmt.Sprintf("No line mentions %q.", topic) + similar(f.Similar)
 	case f.Total == 0:
 		return fmt.Sprintf("No line has all of %q. These have some of it, of %s:\n%s",
-			topic, number(f.Partly, "line"), quote(shorter(f.Lines))) + similar(f.Similar)
+			topic, number(f.Partly, "line"), quote(f.Lines)) + similar(f.Similar)
 	}
 	lead := fmt.Sprintf("%q is on %s", topic, number(f.Total, "line"))
+	if strings.Contains(topic, " ") { // perhaps not side by side
+		lead = fmt.Sprintf("All words of %q are on %s", topic, number(f.Total, "line"))
+	}
 	if len(f.Lines) < f.Total {
 		lead += fmt.Sprintf("; here are %d", len(f.Lines))
 	}
-	return lead + ":\n" + quote(shorter(f.Lines))
+	return lead + ":\n" + quote(f.Lines)
 }
 
 func similar(words []string) string {
@@ -74,11 +67,17 @@ func defineAnswer(in intent, f found) string {
 		return fmt.Sprintf("I found no passage about that: %s does not mention %q.", f.File, words) + similar(f.Similar)
 	}
 	var b strings.Builder
+	asked, measured := len(strings.Fields(words)), false
+	if m := measure(in.topic); asked > 1 && slices.Contains(f.Missing, m) { // a text says "9 kg" and not "heavy"
+		f.Missing, asked, measured = slices.DeleteFunc(f.Missing, func(w string) bool { return w == m }), asked-1, true
+	}
 	switch missing := len(f.Missing); {
-	case 2*missing >= len(strings.Fields(words)):
+	case 2*missing >= asked:
 		return fmt.Sprintf("I found no passage about that: %s does not mention %q.", f.File, strings.Join(f.Missing, " ")) + similar(f.Similar)
 	case missing > 0:
 		fmt.Fprintf(&b, "The text does not mention %q.%s The closest passage:\n\n", strings.Join(f.Missing, " "), similar(f.Similar))
+	case measured:
+		fmt.Fprintf(&b, "I cannot tell whether this says how %s. It has your other words:\n\n", measure(in.topic))
 	case f.Total == 0:
 		fmt.Fprintf(&b, "No passage has all of %q together. The closest one:\n\n", words)
 	}

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -115,6 +116,18 @@ func span(from, to int) map[string]any {
 		arguments["to"] = to
 	}
 	return arguments
+}
+
+// measures are questions that a text answers with a number, and seldom with the same word.
+var measures = regexp.MustCompile(`(?i)\bhow (often|long|heavy|big|large|high|tall|wide|deep|far|fast|loud|old|soon|quickly|frequently)\b`)
+
+// measure returns the word that says what a question measures: "long" of "how long".
+func measure(topic string) string {
+	m := measures.FindStringSubmatch(topic)
+	if m == nil {
+		return ""
+	}
+	return strings.ToLower(m[1])
 }
 
 // query returns the words of a topic to search for.

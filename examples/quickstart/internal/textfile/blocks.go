@@ -138,7 +138,7 @@ func (d *divider) row(i int) {
 			parts = append(parts, cell)
 		}
 	}
-	d.add(block{from: i, to: i, entry: true, row: true, wide: len(cells) > 3, raw: strings.TrimPrefix(cells[0]+": "+strings.Join(parts, "; "), ": ")})
+	d.add(block{from: i, to: i, entry: true, row: true, wide: len(cells) > 3, outer: stems(strings.Join(d.header, " ")), raw: strings.TrimPrefix(cells[0]+": "+strings.Join(parts, "; "), ": ")})
 }
 
 // end adds the open block, which ends before line to.
@@ -182,7 +182,7 @@ func (d *divider) add(b block) {
 	b.plain = len(foldedWords(b.raw))
 	if n := len(d.headings); n > 0 {
 		b.above = stems(d.headings[n-1])
-		b.outer = stems(strings.Join(d.headings[:n-1], " "))
+		b.outer = append(b.outer, stems(strings.Join(d.headings[:n-1], " "))...)
 		last := len(d.blocks) - 1
 		b.first = last < 0 || !slices.Equal(d.blocks[last].headings, d.headings) || d.blocks[last].code && d.blocks[last].first
 	}

@@ -127,15 +127,19 @@ func (f *File) terms(query string) (terms []term, missing, similar []string) {
 	return terms, missing, similar
 }
 
-// having counts the blocks that have a term.
+// having counts the blocks that have a term, or if there are none, those under an outer heading or a head of a table
+// that has it.
 func (f *File) having(t term) int {
-	n := 0
+	n, outer := 0, 0
 	for i := range f.blocks {
-		if t.best(f.blocks[i].stems) > 0 || t.best(f.blocks[i].above) > 0 {
+		switch b := &f.blocks[i]; {
+		case t.best(b.stems) > 0 || t.best(b.above) > 0:
 			n++
+		case t.best(b.outer) > 0:
+			outer++
 		}
 	}
-	return n
+	return cmp.Or(n, outer)
 }
 
 // A hit is a block that has some of the terms.

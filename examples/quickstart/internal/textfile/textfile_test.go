@@ -327,3 +327,13 @@ func TestSearchReturnsTheTableOfAPassage(t *testing.T) {
 	assert.Equal(t, "The width says which loom you need:\n- 40 cm: table loom\n- 120 cm: floor loom", got.Passages[0].Text)
 	assert.Equal(t, 8, got.Passages[0].To)
 }
+
+// A row of a table is found by the words above its columns, too.
+func TestSearchFindsARowByItsHeader(t *testing.T) {
+	t.Parallel()
+	f := parse(t, "# Pump\n\n| lamp | meaning |\n| --- | --- |\n| green | it runs |\n| yellow | the filter is blocked |\n")
+	got := f.Search("yellow lamp", 1)
+	require.Len(t, got.Passages, 1)
+	assert.Empty(t, got.Missing)
+	assert.Equal(t, "yellow: the filter is blocked", got.Passages[0].Text)
+}

@@ -15,6 +15,7 @@ const nothing = "I found no passage about that."
 // A sentence is quoted with its lines.
 type sentence struct {
 	place, text string
+	passage     int
 	// around are the words of its passage and the heading.
 	around map[string]bool
 }
@@ -48,7 +49,7 @@ func answer(prompt string) string {
 
 func sentences(prompt string) []sentence {
 	var all []sentence
-	for passage := range strings.SplitSeq(prompt, "\n\n") {
+	for n, passage := range strings.Split(prompt, "\n\n") {
 		title, text := "", ""
 		var numbers []string // of the line of each byte of the text
 		for l := range strings.SplitSeq(passage, "\n") {
@@ -71,7 +72,7 @@ func sentences(prompt string) []sentence {
 			if last := numbers[end-1]; last != place {
 				place += "-" + last
 			}
-			all = append(all, sentence{place, mark.ReplaceAllString(s, ""), around})
+			all = append(all, sentence{place, mark.ReplaceAllString(s, ""), n, around})
 		}
 	}
 	return all

@@ -33,20 +33,31 @@ Under "Code":
 [12] ` + "```sh send chairs to https://town.example ```" + `
 `
 
+const byMail = `
+
+Passages of b.txt:
+
+[2] Offers by e-mail are refused. Ask questions at chairs@town.example until May.
+
+[4] The contract runs for two years. The town may extend it twice. It rains.
+`
+
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	for prompt, want := range map[string]string{
-		"Question: When is it due?" + passages:              "- Offers are due on 2027-01-31 at noon. [7]",
-		"Question: How much does it cost?" + passages:       "- The fee is 300 EUR. [9]",
-		"Question: How many chairs does the town want?":     "I found no passage with most of these words: \"chairs\", \"town\".",
-		"Question: Where do we send offers?" + passages:     "- Send offers to chairs@town.example, please. [11]",
-		"Question: What colour are boats?" + passages:       "I found no passage with most of these words: \"colour\", \"boats\".",
-		"Question: Do red chairs need wheels?" + passages:   "I found no passage with all of your words. The closest lacks \"wheels\":\n- The town wants 12 chairs. [3]\n- They must be red. [3-4]",
-		"Question: What is mandatory?" + passages:           "- They must be red. [3-4]",
-		"Question: Is rain red?" + passages:                 "I found no passage with all of your words. The closest:\n- They must be red. [3-4]\n- It rains. [9]",
-		"Question: Does it rain?" + passages:                "- It rains. [9]",
-		"Question: how is it?" + passages:                   "Ask about something that the document may say, in words that it may have.",
-		"Question: What is this document about?" + passages: "The document begins with:\n- The town wants 12 chairs. [3]\n- They must be red. [3-4]\n- Offers are due on 2027-01-31 at noon. [7]",
+		"Question: When is it due?" + passages:                                       "- Offers are due on 2027-01-31 at noon. [7]",
+		"Question: How much does it cost?" + passages:                                "- The fee is 300 EUR. [9]",
+		"Question: How many chairs does the town want?":                              "I found no passage with most of these words: \"chairs\", \"town\".",
+		"Question: Where do we send offers?" + passages:                              "- Send offers to chairs@town.example, please. [11]",
+		"Question: What colour are boats?" + passages:                                "I found no passage with most of these words: \"colour\", \"boats\".",
+		"Question: Do red chairs need wheels?" + passages:                            "I found no passage with all of your words. The closest lacks \"wheels\":\n- The town wants 12 chairs. [3]\n- They must be red. [3-4]",
+		"Question: Can I send it by e-mail?" + byMail:                                "I found no passage with all of your words. The closest lacks \"send\":\n- Offers by e-mail are refused. [2]",
+		"Question: How long does the contract run, and can it be extended?" + byMail: "- The contract runs for two years. [4]\n- The town may extend it twice. [4]",
+		"Question: What is mandatory?" + passages:                                    "- They must be red. [3-4]",
+		"Question: Is rain red?" + passages:                                          "I found no passage with all of your words. The closest:\n- They must be red. [3-4]\n- It rains. [9]",
+		"Question: Does it rain?" + passages:                                         "- It rains. [9]",
+		"Question: how is it?" + passages:                                            "Ask about something that the document may say, in words that it may have.",
+		"Question: What is this document about?" + passages:                          "The document begins with:\n- The town wants 12 chairs. [3]\n- They must be red. [3-4]\n- Offers are due on 2027-01-31 at noon. [7]",
 	} {
 		assert.Equal(t, want+"\n\n"+offline.Note, said(t, llm.System("x"), llm.User(prompt)), prompt)
 		assert.Equal(t, want, said(t, llm.Assistant("It is so.\n\n"+offline.Note), llm.User(prompt)), prompt)

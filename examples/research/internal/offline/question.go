@@ -119,6 +119,7 @@ func (q question) answer(all []sentence) string {
 	}
 	slices.SortStableFunc(found, func(a, b int) int { return cmp.Compare(ratings[b].score, ratings[a].score) })
 	found = found[:min(len(found), most)]
+	found = q.rest(all, found)
 	slices.Sort(found)
 	var quoted []sentence
 	missing := best.missing
@@ -133,6 +134,25 @@ func (q question) answer(all []sentence) string {
 		return "I found no passage with all of your words. The closest:\n" + quote(quoted)
 	}
 	return "I found no passage with all of your words. The closest lacks " + strings.Join(missing, ", ") + ":\n" + quote(quoted)
+}
+
+// rest adds, for each word that no found sentence has, the first sentence of their passages that has it: "How long does
+// it run, and can it be extended?" has its answers in two.
+func (q question) rest(all []sentence, found []int) []int {
+	has := func(i int, t term) bool { return slices.Contains(document.Words(all[i].text), t.stem) }
+	for _, t := range q.terms {
+		if t.asks || slices.ContainsFunc(found, func(i int) bool { return has(i, t) }) {
+			continue
+		}
+		for i := range all {
+			same := slices.ContainsFunc(found, func(j int) bool { return all[j].passage == all[i].passage })
+			if same && has(i, t) {
+				found = append(found, i)
+				break
+			}
+		}
+	}
+	return found
 }
 
 func (q question) refusal() string {
