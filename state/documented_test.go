@@ -1,9 +1,13 @@
 package state_test
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"iter"
+	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -13,6 +17,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/weft-go/weft/internal/statecore"
+	"github.com/weft-go/weft/state"
 )
 
 // constructors returns the names of the functions of package state that return a channel.
@@ -55,15 +62,21 @@ func returnsChannel(f *ast.FuncDecl) bool {
 	return ok && strings.HasSuffix(name.Name, "Channel")
 }
 
+// kindFiles are the pages and tests that have each kind of channel, with the form in which they name it.
+var kindFiles = map[string]string{
+	"../docs/glossary.md": "kind of a channel .*`%s`", "../docs/concepts/state.md": "`state\\.%s`", "example_test.go": `func Example%s\(`,
+	"kinds_test.go": construction, "channels_test.go": construction, "tx_test.go": construction,
+	"../internal/stored/graph_test.go": construction, "../server/initial_test.go": construction,
+}
+
+const construction = `state\.%s[\[(]`
+
 func TestEachChannelKindIsDocumentedAndTested(t *testing.T) {
 	t.Parallel()
 	kinds := constructors(t)
 	require.Contains(t, kinds, "Keyed")
 	require.Contains(t, kinds, "NewChannel")
-	for path, form := range map[string]string{
-		"../docs/glossary.md": "kind of a channel .*`%s`", "../docs/storage.md": "`%s`", "../docs/concepts/state.md": "`state\\.%s`",
-		"kinds_test.go": `state\.%s[\[(]`, "channels_test.go": `state\.%s[\[(]`, "tx_test.go": `state\.%s[\[(]`,
-	} {
+	for path, form := range kindFiles {
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
 		for _, kind := range kinds {
@@ -85,4 +98,100 @@ func TestEachChannelKindIsDocumentedAndTested(t *testing.T) {
 	assert.Len(t, written, channels, "fill of kinds_test.go")
 	schema := schemaOf(t, all.handles()...)
 	assert.Len(t, all.dump(commit(t, schema, schema.Empty(), all.fill()...)), channels-1, "dump of kinds_test.go, which omits untracked channels")
+	hasEachKind(t, "random of kinds_test.go", func(yield func(string) bool) {
+		r := rand.New(rand.NewPCG(1, 2))
+		for range 1000 {
+			if !yield(all.random(r).Channel()) {
+				return
+			}
+		}
+	})
+	for name := range fieldsWithMethodsOfTheirOwn(all) {
+		assert.Contains(t, body(t, "kinds_test.go", "read"), "k."+name+".", "read of kinds_test.go calls no method of the channel")
+	}
+}
+
+// hasEachKind fails the test unless the names include each stored channel of newKinds. The argument list says where
+// the names are.
+func hasEachKind(t *testing.T, list string, names iter.Seq[string]) {
+	t.Helper()
+	has := map[string]bool{}
+	for name := range names {
+		has[name] = true
+	}
+	for _, h := range newKinds().handles() {
+		if !h.Core().Untracked {
+			assert.True(t, has[h.Name()], "%s does not have the channel %q of newKinds", list, h.Name())
+		}
+	}
+}
+
+// fieldsWithMethodsOfTheirOwn returns the fields of k whose type has more methods that read a state than Channel has.
+func fieldsWithMethodsOfTheirOwn(k *kinds) map[string]bool {
+	out := map[string]bool{}
+	for _, f := range reflect.VisibleFields(reflect.TypeOf(*k)) {
+		out[f.Name] = !strings.HasPrefix(f.Type.Elem().Name(), "Channel[")
+	}
+	maps.DeleteFunc(out, func(_ string, own bool) bool { return !own })
+	return out
+}
+
+// body returns the text of a method or function of a file.
+func body(t *testing.T, path, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, path, text, 0)
+	require.NoError(t, err)
+	for _, d := range file.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && f.Name.Name == name {
+			return string(text[fset.Position(f.Pos()).Offset:fset.Position(f.End()).Offset])
+		}
+	}
+	require.Fail(t, "no such function", "%s of %s", name, path)
+	return ""
+}
+
+// TestStoragePageNamesTheKindsThatStoreEachChange compares the table of docs/storage.md with the changes that the
+// channels store.
+func TestStoragePageNamesTheKindsThatStoreEachChange(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../docs/storage.md")
+	require.NoError(t, err)
+	source := body(t, "kinds_test.go", "newKinds")
+	all := newKinds()
+	schema := schemaOf(t, all.handles()...)
+	stored := map[string]map[statecore.Kind]bool{}
+	r := rand.New(rand.NewPCG(1, 2))
+	v := schema.Empty()
+	for i := range 2000 {
+		writes := []state.Write{all.random(r)}
+		if i == 0 {
+			writes = all.fill()
+		}
+		tx := schema.Begin(v)
+		require.NoError(t, statecore.Apply(tx, 0, writes))
+		next, err := tx.Finish(true)
+		require.NoError(t, err)
+		require.NoError(t, tx.Changes(func(channel string, k statecore.Kind, _ []byte) {
+			if stored[channel] == nil {
+				stored[channel] = map[statecore.Kind]bool{}
+			}
+			stored[channel][k] = true
+		}))
+		v = next
+	}
+	for _, h := range all.handles() {
+		kinds := stored[h.Name()]
+		if len(kinds) > 1 {
+			delete(kinds, statecore.KindSet) // an Overwrite stores it, or a first write with a default
+		}
+		made := regexp.MustCompile(`state\.(\w+)[^\n]*\("` + h.Name() + `"`).FindStringSubmatch(source)
+		require.NotNil(t, made, "newKinds makes the channel %q in one line", h.Name())
+		for k := range kinds {
+			row := regexp.MustCompile(fmt.Sprintf("(?m)^\\| %s \\| %d \\|.*`%s`", k, k, made[1]))
+			assert.Regexp(t, row, string(page), "a channel of the kind %s stores a change of the kind %s: docs/storage.md says so in its table", made[1], k)
+		}
+	}
 }

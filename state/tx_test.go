@@ -19,7 +19,7 @@ func TestConcurrentWritesByKindOfChannel(t *testing.T) {
 	list, keyed, set := state.Append[int]("list"), state.Keyed("keyed", byKey{}), state.Set[int]("set")
 	entries, custom := state.Map[string, int]("entries"), state.NewChannel("custom", concat)
 	schema := schemaOf(t, last, anyOf, keep, ephemeral, untracked, sum, highest, list, keyed, set, entries, custom)
-
+	tested := map[string]bool{}
 	for _, test := range []struct {
 		name  string
 		tasks [][]state.Write // the writes of tasks 0, 1, …
@@ -52,6 +52,7 @@ func TestConcurrentWritesByKindOfChannel(t *testing.T) {
 		{"map overwritten by two", [][]state.Write{{entries.Overwrite(nil)}, {entries.Overwrite(nil)}}, true, nil, nil},
 		{"custom overwritten by two", [][]state.Write{{custom.Overwrite("")}, {custom.Overwrite("")}}, true, nil, nil},
 	} {
+		tested[test.tasks[0][0].Channel()] = true
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			v, err := step(schema, schema.Empty(), true, test.tasks...)
@@ -62,6 +63,9 @@ func TestConcurrentWritesByKindOfChannel(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, test.want, test.read(v))
 		})
+	}
+	for _, d := range schema.Describe() {
+		assert.True(t, tested[d.Name], "the table of TestConcurrentWritesByKindOfChannel does not have the channel %q", d.Name)
 	}
 }
 

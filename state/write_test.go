@@ -1,6 +1,7 @@
 package state_test
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
@@ -18,6 +19,7 @@ func TestStoredWritesHaveTheSameEffect(t *testing.T) {
 	all := newKinds()
 	schema := schemaOf(t, all.handles()...)
 	full := commit(t, schema, schema.Empty(), all.fill()...)
+	tested := map[string]bool{}
 	for _, test := range []struct {
 		name  string
 		write state.Write
@@ -47,6 +49,7 @@ func TestStoredWritesHaveTheSameEffect(t *testing.T) {
 		{"custom", all.custom.Put("u"), statecore.KindUpdate, `["u"]`},
 		{"custom over", all.custom.Overwrite([]string{"v"}), statecore.KindOverwrite, `["v"]`},
 	} {
+		tested[test.write.Channel()] = true
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			k, data, ok, err := schema.EncodeWrite(test.write.Core())
@@ -65,6 +68,7 @@ func TestStoredWritesHaveTheSameEffect(t *testing.T) {
 			}
 		})
 	}
+	hasEachKind(t, "the table of TestStoredWritesHaveTheSameEffect", maps.Keys(tested))
 }
 
 func TestWritesFromChangesHaveTheSameEffect(t *testing.T) {
@@ -109,15 +113,18 @@ func TestChangesAreWritesByKindOfChannel(t *testing.T) {
 	list := state.Append[int]("list").Default(func() []int { return []int{1} })
 	entries := state.Map[string, int]("entries").Default(func() map[string]int { return nil })
 	all := newKinds()
+	tested := map[string]bool{}
 	for name, c := range map[bool][]state.Handle{
 		true:  {all.last, all.any, all.keep, all.ephemeral, all.list, all.keyed, all.set, all.entries},
 		false: {all.sum, all.max, all.custom, all.untracked, list, entries},
 	} {
 		schema := schemaOf(t, c...)
 		for _, c := range c {
+			tested[c.Name()] = true
 			assert.Equal(t, name, schema.ChangesAreWrites(c.Name()), "%s", c.Name())
 		}
 	}
+	hasEachKind(t, "TestChangesAreWritesByKindOfChannel", maps.Keys(tested))
 	// The change that ends an ephemeral value becomes the zero Write.
 	schema := schemaOf(t, all.ephemeral)
 	w, err := schema.WriteFromChange("ephemeral", statecore.KindClear, nil)
@@ -153,13 +160,13 @@ func TestInvalidStoredDataIsAnError(t *testing.T) {
 			if want := k == statecore.KindClear || slices.Contains(replays[d.Kind], k); want {
 				assert.NoError(t, err, "%s: replay of a %v", d.Name, k)
 			} else {
-				channelErr(t, err, d.Name, state.ErrStored)
+				refused(t, err, "replay", &d, k, "replays")
 			}
 			_, err = schema.DecodeWrite(d.Name, k, []byte(`null`))
 			if slices.Contains(writes[d.Kind], k) {
 				assert.NoError(t, err, "%s: a write of kind %v", d.Name, k)
 			} else {
-				channelErr(t, err, d.Name, state.ErrStored)
+				refused(t, err, "write", &d, k, "writes")
 			}
 			for _, text := range []string{"", "x", `"a`, `[`, `[{]`, `{"a":}`, `[1,2] 3`, "\"\xff\"", "[\"\xff\"]"} {
 				err := schema.Replay(nil).Apply(d.Name, k, []byte(text))
@@ -175,6 +182,15 @@ func TestInvalidStoredDataIsAnError(t *testing.T) {
 	channelErr(t, schema.Replay(nil).Apply("keyed", statecore.KindPut, []byte(`[{"key":"a"},{"text":"no key"}]`)), "keyed", state.ErrStored)
 	_, err := schema.DecodeWrite("keyed", statecore.KindPut, []byte(`[{}]`))
 	channelErr(t, err, "keyed", state.ErrStored)
+}
+
+// refused fails the test unless a channel refused a stored change or write. The argument list is the variable of the
+// test that has the changes or writes that are not refused.
+func refused(t *testing.T, err error, what string, d *statecore.Description, k statecore.Kind, list string) {
+	t.Helper()
+	if assert.Error(t, err, "channel %q accepts a %s of kind %v; if its kind stores such ones, add it to the variable %s, under %q", d.Name, what, k, list, d.Kind) {
+		channelErr(t, err, d.Name, state.ErrStored)
+	}
 }
 
 // fragile is an Identity. Its methods panic for an element that is nil.
