@@ -195,3 +195,37 @@ func TestForksOfAListAreIndependent(t *testing.T) {
 		require.Empty(t, e.Text)
 	}
 }
+
+// TestKindsThatStoreWholeValuesReadEachOther proves that such a kind reads the values and pending writes of the others.
+func TestKindsThatStoreWholeValuesReadEachOther(t *testing.T) {
+	t.Parallel()
+	custom := func(_, update int) (int, error) { return update, nil }
+	kinds := []func() state.Handle{
+		func() state.Handle { return state.Last[int]("c") },
+		func() state.Handle { return state.LastWins[int]("c") },
+		func() state.Handle { return state.Optional[int]("c") },
+		func() state.Handle { return state.Sum[int]("c") },
+		func() state.Handle { return state.Max[int]("c") },
+		func() state.Handle { return state.Ephemeral[int]("c") },
+		func() state.Handle { return state.NewChannel("c", custom) },
+	}
+	for _, stores := range kinds {
+		for _, reads := range kinds {
+			from, to := schemaOf(t, stores()), schemaOf(t, reads())
+			write, err := from.DecodeWrite("c", statecore.KindUpdate, []byte("[7]"))
+			require.NoError(t, err)
+			before, stored := changes(t, from, from.Empty(), state.Write{Write: write})
+			want, err := state.Values(before)
+			require.NoError(t, err)
+			got, err := state.Values(replayed(t, to, nil, stored...))
+			require.NoError(t, err)
+			require.Equal(t, want, got, "%s read by %s", from.Describe()[0].Kind, to.Describe()[0].Kind)
+
+			kind, data, ok, err := from.EncodeWrite(write)
+			require.NoError(t, err)
+			require.True(t, ok)
+			_, err = to.DecodeWrite("c", kind, data)
+			require.NoError(t, err)
+		}
+	}
+}
