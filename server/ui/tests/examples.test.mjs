@@ -230,6 +230,7 @@ example("designer", (folder) => ["-data", folder, "-serve", "127.0.0.1:0"], {
     await page.getByRole("button", { name: "Approve" }).waitFor();
     chat = await restart();
     await chat.page.getByRole("button", { name: "Approve" }).click();
+    assert.equal(await chat.page.getByText("/studio/").isVisible(), false, "for whom the tool works is folded under the arguments");
     await chat.page.getByRole("button", { name: "Yes, make a quote" }).click(); // it cannot be taken back
     await chat.page.getByText("waiting for you").waitFor({ state: "detached" });
     await chat.idle();

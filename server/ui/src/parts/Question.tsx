@@ -50,6 +50,9 @@ function ApprovalCard({ busy, onAnswer, approval }: Props & { approval: Approval
   const { sent, failed, send } = useAnswer(onAnswer);
   const off = sent || busy;
   const { hash } = approval;
+  const bound = approval.bound?.map((b) => (
+    <p key={b.name} className="text-sm"><span className="text-muted">{visible(b.name)}</span> {b.secret ? <i>{tr("secret")}</i> : visible(b.text)}</p>
+  ));
 
   const save = () => {
     const found = check(edited, schema, schema);
@@ -76,13 +79,11 @@ function ApprovalCard({ busy, onAnswer, approval }: Props & { approval: Approval
               <Card type={approval.annotations?.preview} value={deepVisible(approval.preview)} />
               <details className="text-sm">
                 <summary className="w-fit cursor-pointer rounded-sm text-muted hover:text-text">{tr("Arguments")}</summary>
-                <div className="pt-2"><Arguments value={deepVisible(approval.arguments)} schema={schema} /></div>
+                <div className="pt-2"><Arguments value={deepVisible(approval.arguments)} schema={schema} />{bound}</div>
               </details>
             </>
           )}
-        {approval.bound?.map((b) => (
-          <p key={b.name} className="text-sm"><span className="text-muted">{visible(b.name)}</span> {b.secret ? <i>{tr("secret")}</i> : visible(b.text)}</p>
-        ))}
+        {(mode === "edit" || approval.preview === undefined) && bound}
         {mode === "reject" && (
           <label className="block text-sm">
             <span className="mb-1 block font-medium">{tr("Why?")} <span className="font-normal text-muted">{tr("(optional; the assistant reads it)")}</span></span>
