@@ -2,7 +2,6 @@ package graph
 
 import (
 	"context"
-	"iter"
 
 	"github.com/weft-go/weft/internal/engine"
 )
@@ -91,24 +90,5 @@ func IdempotencyKey(ctx context.Context) string {
 func Emit(ctx context.Context, value any) {
 	if t := engine.TaskOf(ctx); t != nil {
 		t.Emit(ctx, value, newEmitted)
-	}
-}
-
-// Tee yields the values of a stream and emits each of them with [Emit], so the reader
-// of the run's events receives them while the node does. Errors are yielded and not
-// emitted. Outside a node, Tee only yields the values.
-//
-//	var reply llm.Message
-//	for chunk, err := range graph.Tee(ctx, llm.Stream(ctx, model, request, &reply)) {
-func Tee[T any](ctx context.Context, values iter.Seq2[T, error]) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		for value, err := range values {
-			if err == nil {
-				Emit(ctx, value)
-			}
-			if !yield(value, err) {
-				return
-			}
-		}
 	}
 }

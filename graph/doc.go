@@ -44,7 +44,7 @@
 //
 //   - errors.go: errors.
 //   - signal.go, once.go, context.go: values and functions for nodes.
-//   - snapshot.go, event.go, broadcast.go: states and events for readers.
+//   - snapshot.go, event.go: states and events for readers.
 //   - interrupt.go: questions and answers.
 //   - hooks.go, options.go: functions that a run calls; configuration.
 //   - graph.go, thread.go, history.go, subgraph.go: runs, threads and their history.

@@ -60,7 +60,7 @@ var (
 	// ErrTimeout is the error of a node that exceeded its timeout.
 	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#grapherrtimeout.
 	ErrTimeout = engine.ErrTimeout
-	// ErrMissed is returned to a reader of a [Broadcast] whose next event is no longer
+	// ErrMissed is returned to a reader of a broadcast.Broadcast whose next event is no longer
 	// kept, or that asks for a number which the run has not reached.
 	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#grapherrmissed.
 	ErrMissed = errors.New("events were missed")

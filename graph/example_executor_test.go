@@ -13,7 +13,7 @@ import (
 
 // The pages of a book are read in another process. Here, a goroutine with its own build of the
 // graph stands for that process, and a channel for the queue.
-func ExampleNewExecutor() {
+func ExampleExecutor() {
 	pages := state.Last[int]("pages")
 	words := state.Sum[int]("words")
 	b := graph.New("count", pages, words)
@@ -49,7 +49,7 @@ func ExampleNewExecutor() {
 
 	g, err := b.Compile(graph.Options{
 		Checkpoints: store,
-		Executor: graph.NewExecutor(graph.ExecutorFuncs{
+		Executor: &graph.Executor{
 			Takes: func(node string, due int) bool { return node == "read" && due > 1 },
 			Execute: func(_ context.Context, sets []graph.TaskSet) error {
 				for _, set := range sets {
@@ -65,7 +65,7 @@ func ExampleNewExecutor() {
 				}
 				return nil
 			},
-		}),
+		},
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -8,17 +8,17 @@ import (
 	"github.com/weft-go/weft/internal/engine"
 )
 
-// ExecutorFuncs pass the tasks of a superstep to other processes, through a queue. There,
+// An Executor passes the tasks of a superstep to other processes, through a queue, in [Options]. There,
 // [Graph.RunTasks] runs them. The results travel through the checkpoint store, which all
 // processes share. Package executortest has a suite for implementations.
 //
-// The functions may be called concurrently.
-type ExecutorFuncs struct {
+// The functions may be called concurrently. An Executor must not change after it was given to a graph.
+type Executor struct {
 	// Takes reports whether the executor runs the tasks of a node, in a superstep with this
 	// number of due tasks. The run itself executes the tasks of the other nodes, at the same
 	// time. Takes is called once a superstep for each node, and must not panic. Nil means that it takes every node.
 	Takes func(node string, due int) bool
-	// Execute has the tasks run, and returns when RunTasks has returned nil for each of them. The
+	// Execute must not be nil. It has the tasks run, and returns when RunTasks has returned nil for each of them. The
 	// argument has one set for each node. Execute may split a set, and may pass a task on
 	// more than once.
 	//
@@ -29,24 +29,20 @@ type ExecutorFuncs struct {
 	Execute func(ctx context.Context, sets []TaskSet) error
 }
 
-// An Executor has tasks run by other processes, in [Options]. It is immutable. [NewExecutor] makes
-// it; the zero value is not valid.
-type Executor struct{ executor engine.Executor }
-
-// NewExecutor returns an executor that calls the functions. Execute must not be nil.
-func NewExecutor(f ExecutorFuncs) *Executor {
-	takes := f.Takes
+// engineExecutor converts an executor for the engine.
+func (e *Executor) engineExecutor() engine.Executor {
+	takes := e.Takes
 	if takes == nil {
 		takes = func(string, int) bool { return true }
 	}
-	return &Executor{engine.NewExecutor(takes, func(ctx context.Context, sets []engine.TaskSet) (err error) {
+	return engine.NewExecutor(takes, func(ctx context.Context, sets []engine.TaskSet) (err error) {
 		defer recoverPanic(&err)
 		out := make([]TaskSet, len(sets))
 		for i, s := range sets {
 			out[i] = TaskSet(s)
 		}
-		return f.Execute(ctx, out)
-	})}
+		return e.Execute(ctx, out)
+	})
 }
 
 // A TaskSet names tasks of one node, which are due after a stored checkpoint. It is small, and can

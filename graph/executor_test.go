@@ -17,7 +17,7 @@ import (
 
 // elsewhere returns an executor that takes every node and calls the function.
 func elsewhere(execute func(context.Context, []graph.TaskSet) error) *graph.Executor {
-	return graph.NewExecutor(graph.ExecutorFuncs{Execute: execute})
+	return &graph.Executor{Execute: execute}
 }
 
 // TestExecutorWithoutOutcomeFailsTheTask proves that a task fails if the executor returns without
@@ -49,10 +49,10 @@ func TestExecutorErrorFailsTheRun(t *testing.T) {
 	b.Node("near", mark("near"))
 	chain(b, "far")
 	chain(b, "near")
-	g := compile(t, b, graph.Options{Checkpoints: store, Executor: graph.NewExecutor(graph.ExecutorFuncs{
+	g := compile(t, b, graph.Options{Checkpoints: store, Executor: &graph.Executor{
 		Takes:   func(node string, due int) bool { return node == "far" && due == 2 },
 		Execute: func(context.Context, []graph.TaskSet) error { return errBroken },
-	})})
+	}})
 	snap, err := g.Thread("t").Invoke(t.Context(), trail.Put("in"))
 	require.ErrorIs(t, err, errBroken)
 	require.ErrorContains(t, err, "the executor: ")

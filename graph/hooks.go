@@ -7,8 +7,9 @@ import (
 	"github.com/weft-go/weft/internal/engine"
 )
 
-// HookFuncs are functions that are called when a run, a superstep or a task begins, for tracing
-// and metrics. Any of them may be nil. Package graph/otelgraph has them for OpenTelemetry.
+// Hooks are functions that are called when a run, a superstep or a task begins, for tracing
+// and metrics, in [Options] and [RunOptions]. Any of them may be nil. Package graph/otelgraph has them for OpenTelemetry.
+// Hooks must not change after they were given to a graph or a run.
 //
 // A hook returns a context derived from its own. What runs inside sees the values of that
 // context: the supersteps of a run, the tasks of a superstep, and the node of a task with
@@ -20,29 +21,40 @@ import (
 // Hooks delay the run, and must not panic. Concurrent tasks and runs call them concurrently.
 //
 // [callbacks]: https://github.com/weft-go/weft/blob/main/docs/howto/observe.md#with-functions-of-your-own
-type HookFuncs struct {
+type Hooks struct {
 	// Run is called for each run, before the run takes its thread, and for each call of a
 	// subgraph. Only Thread, Run, Graph and Path of its argument are set; Step has no meaning there. A run whose
 	// input is invalid does not call it.
-	Run func(ctx context.Context, r Running) (context.Context, func(RunResult))
+	Run func(ctx context.Context, r Running) (context.Context, func(Outcome))
 	// Step is called for each superstep. Node and Task of its argument are empty.
-	Step func(ctx context.Context, r Running) (context.Context, func(StepResult))
+	Step func(ctx context.Context, r Running) (context.Context, func(Outcome))
 	// Task is called for each task that runs, and for each task of a flow. In a subgraph, its context is derived from
 	// that of the task that runs the subgraph. A task whose result is stored does not run. The context belongs to
 	// the running node, also when the function for the end is called, so both may use [Once].
-	Task func(ctx context.Context, r Running) (context.Context, func(TaskResult))
+	Task func(ctx context.Context, r Running) (context.Context, func(Outcome))
 	// Retry is called when an attempt of a node under node.Retry has failed, before the wait for
 	// the next attempt. If the run ends while the node waits, no attempt follows. Attempts are
 	// counted from 1. The context is that of the node.
 	Retry func(ctx context.Context, attempt int, err error)
 	// Stop is called for each static pause that a run reaches, with the context of the run. The
 	// pause is stored with the text that it returns, which a later run finds in
-	// [RunResult.Stopped].
+	// [Outcome.Stopped].
 	Stop func(ctx context.Context) string
 }
 
-// A RunResult describes the end of a run, or of a call of a subgraph.
-type RunResult struct {
+// An Outcome describes the end of a run, of a call of a subgraph, of a superstep or of a task.
+type Outcome struct {
+	// Err is the error of the run, the errors of the tasks of the superstep or the error of the store,
+	// or the error that the node of the task returned; nil if there is none. The error of the run wraps
+	// that of a node.
+	Err error
+	// Paused says that the run, the superstep or the task waits. Such a superstep is not committed.
+	Paused bool
+
+	// Steps is the number of supersteps of the run that ended without an error or a pause.
+	Steps int
+	// Pauses are the reasons for which the run waits.
+	Pauses []Pause
 	// Resumed says that the run resumed the current turn, or an earlier call of the subgraph.
 	Resumed bool
 	// Previous is the id of the run that stored the checkpoint at which this run began. It is
@@ -50,46 +62,17 @@ type RunResult struct {
 	Previous string
 	// Stopped is the text that Stop returned for the static pause at which this run began.
 	Stopped string
-	// Steps is the number of supersteps that ended without an error or a pause.
-	Steps int
-	// Pauses are the reasons for which the run waits, if it paused.
-	Pauses []Pause
-	// Err is the error of the run, or nil.
-	Err error
-}
 
-// A StepResult describes the end of a superstep.
-type StepResult struct {
-	// Tasks is the number of its tasks, including tasks whose result was stored.
+	// Tasks is the number of the tasks of the superstep, including tasks whose result was stored.
 	Tasks int
-	// Paused says that a task waits for an answer. Then the superstep is not committed.
-	Paused bool
-	// Err has the errors of its tasks, or the error of the store.
-	Err error
 }
 
-// A TaskResult describes the end of a task.
-type TaskResult struct {
-	// Asked says that the task waits for an answer.
-	Asked bool
-	// Err is the error that the node returned. The error of the run wraps it.
-	Err error
-}
-
-// Hooks are the hooks of a graph, in [Options]. They are immutable. [NewHooks] makes them; the zero
-// value is not valid.
-type Hooks struct{ hooks engine.Hooks }
-
-// NewHooks returns hooks that call the functions.
-func NewHooks(f HookFuncs) *Hooks {
-	h := &Hooks{engine.Hooks{Enter: f.enter, Retry: f.Retry, Stop: f.Stop}}
-	if f.Retry == nil {
-		h.hooks.Retry = func(context.Context, int, error) {}
+// newOutcome converts an outcome of the engine.
+func newOutcome(o *engine.Outcome) Outcome {
+	return Outcome{
+		Err: o.Err, Paused: o.Paused || len(o.Pauses) > 0, Steps: o.Steps, Pauses: newPauses(o.Pauses),
+		Resumed: o.Resumed, Previous: o.Previous, Stopped: o.Stopped, Tasks: o.Tasks,
 	}
-	if f.Stop == nil {
-		h.hooks.Stop = func(context.Context) string { return "" }
-	}
-	return h
 }
 
 // Around returns hooks that call h and, inside it, inner. If inner is nil, Around returns h. A static
@@ -98,49 +81,73 @@ func (h *Hooks) Around(inner *Hooks) *Hooks {
 	if inner == nil {
 		return h
 	}
-	first, second := h.hooks, inner.hooks
-	return &Hooks{engine.Hooks{
-		Enter: func(ctx context.Context, part engine.Part, r *engine.Running) (context.Context, func(*engine.Outcome)) {
-			ctx, endFirst := first.Enter(ctx, part, r)
-			ctx, endSecond := second.Enter(ctx, part, r)
-			return ctx, func(o *engine.Outcome) {
-				endSecond(o)
-				endFirst(o)
-			}
-		},
+	return &Hooks{
+		Run:  around(h.Run, inner.Run),
+		Step: around(h.Step, inner.Step),
+		Task: around(h.Task, inner.Task),
 		Retry: func(ctx context.Context, attempt int, err error) {
-			first.Retry(ctx, attempt, err)
-			second.Retry(ctx, attempt, err)
+			h.retry(ctx, attempt, err)
+			inner.retry(ctx, attempt, err)
 		},
-		Stop: func(ctx context.Context) string { return cmp.Or(first.Stop(ctx), second.Stop(ctx)) },
-	}}
+		Stop: func(ctx context.Context) string { return cmp.Or(h.stop(ctx), inner.stop(ctx)) },
+	}
 }
 
-// enter calls the function of a part, and returns a function that calls the function for its end.
-func (f *HookFuncs) enter(ctx context.Context, part engine.Part, r *engine.Running) (context.Context, func(*engine.Outcome)) {
-	switch {
-	case part == engine.RunPart && f.Run != nil:
-		ctx, end := f.Run(ctx, newRunning(r))
-		if end != nil {
-			return ctx, func(o *engine.Outcome) {
-				end(RunResult{Resumed: o.Resumed, Previous: o.Previous, Stopped: o.Stopped, Steps: o.Steps, Pauses: newPauses(o.Pauses), Err: o.Err})
+// A begin is called when a part begins. It returns the context of the part and a function for its end, or nil.
+type begin = func(context.Context, Running) (context.Context, func(Outcome))
+
+// around returns a function that calls outer and, inside it, inner. Either may be nil.
+func around(outer, inner begin) begin {
+	if outer == nil {
+		return inner
+	}
+	if inner == nil {
+		return outer
+	}
+	return func(ctx context.Context, r Running) (context.Context, func(Outcome)) {
+		ctx, endOuter := outer(ctx, r)
+		ctx, endInner := inner(ctx, r)
+		return ctx, func(o Outcome) {
+			if endInner != nil {
+				endInner(o)
+			}
+			if endOuter != nil {
+				endOuter(o)
 			}
 		}
-		return ctx, ignoreOutcome
-	case part == engine.StepPart && f.Step != nil:
-		ctx, end := f.Step(ctx, newRunning(r))
-		if end != nil {
-			return ctx, func(o *engine.Outcome) { end(StepResult{Tasks: o.Tasks, Paused: o.Paused, Err: o.Err}) }
-		}
-		return ctx, ignoreOutcome
-	case part == engine.TaskPart && f.Task != nil:
-		ctx, end := f.Task(ctx, newRunning(r))
-		if end != nil {
-			return ctx, func(o *engine.Outcome) { end(TaskResult{Asked: o.Paused, Err: o.Err}) }
-		}
-		return ctx, ignoreOutcome
 	}
-	return ctx, ignoreOutcome
 }
 
-func ignoreOutcome(*engine.Outcome) {}
+// engineHooks converts hooks for the engine.
+func (h *Hooks) engineHooks() *engine.Hooks {
+	parts := map[engine.Part]begin{engine.RunPart: h.Run, engine.StepPart: h.Step, engine.TaskPart: h.Task}
+	return &engine.Hooks{
+		Enter: func(ctx context.Context, part engine.Part, r *engine.Running) (context.Context, func(*engine.Outcome)) {
+			begin := parts[part]
+			if begin == nil {
+				return ctx, func(*engine.Outcome) {}
+			}
+			ctx, end := begin(ctx, newRunning(r))
+			return ctx, func(o *engine.Outcome) {
+				if end != nil {
+					end(newOutcome(o))
+				}
+			}
+		},
+		Retry: h.retry,
+		Stop:  h.stop,
+	}
+}
+
+func (h *Hooks) retry(ctx context.Context, attempt int, err error) {
+	if h.Retry != nil {
+		h.Retry(ctx, attempt, err)
+	}
+}
+
+func (h *Hooks) stop(ctx context.Context) string {
+	if h.Stop == nil {
+		return ""
+	}
+	return h.Stop(ctx)
+}

@@ -54,29 +54,29 @@ func (l *hookLog) enter(ctx context.Context, name string) (context.Context, stri
 }
 
 func (l *hookLog) hooks() *graph.Hooks {
-	return graph.NewHooks(graph.HookFuncs{
-		Run: func(ctx context.Context, r graph.Running) (context.Context, func(graph.RunResult)) {
+	return &graph.Hooks{
+		Run: func(ctx context.Context, r graph.Running) (context.Context, func(graph.Outcome)) {
 			ctx, names := l.enter(ctx, "run "+r.Graph)
-			return ctx, func(e graph.RunResult) {
+			return ctx, func(e graph.Outcome) {
 				l.add("end %s: resumed %t, steps %d, pauses %d, error %t", names, e.Resumed, e.Steps, len(e.Pauses), e.Err != nil)
 			}
 		},
-		Step: func(ctx context.Context, r graph.Running) (context.Context, func(graph.StepResult)) {
+		Step: func(ctx context.Context, r graph.Running) (context.Context, func(graph.Outcome)) {
 			ctx, names := l.enter(ctx, fmt.Sprint("step ", r.Step))
-			return ctx, func(e graph.StepResult) {
+			return ctx, func(e graph.Outcome) {
 				l.add("end %s: tasks %d, paused %t, error %t", names, e.Tasks, e.Paused, e.Err != nil)
 			}
 		},
-		Task: func(ctx context.Context, r graph.Running) (context.Context, func(graph.TaskResult)) {
+		Task: func(ctx context.Context, r graph.Running) (context.Context, func(graph.Outcome)) {
 			ctx, names := l.enter(ctx, "task "+r.Task)
-			return ctx, func(e graph.TaskResult) {
-				l.add("end %s: resumed %t, asked %t, error %t", names, r.Resumed, e.Asked, e.Err != nil)
+			return ctx, func(e graph.Outcome) {
+				l.add("end %s: resumed %t, asked %t, error %t", names, r.Resumed, e.Paused, e.Err != nil)
 			}
 		},
 		Retry: func(ctx context.Context, attempt int, err error) {
 			l.add("retry %s: attempt %d, %v", enclosingHooks(ctx), attempt, err)
 		},
-	})
+	}
 }
 
 // TestHooksNest proves that the context of a hook reaches everything inside, also in a
@@ -93,9 +93,9 @@ func TestHooksNest(t *testing.T) {
 		return state.Update{text.Put(answer)}, err
 	})
 	inner.Edge(graph.Start, "wait")
-	sub := compile(t, inner, graph.Options{Hooks: graph.NewHooks(graph.HookFuncs{Run: func(context.Context, graph.Running) (context.Context, func(graph.RunResult)) {
+	sub := compile(t, inner, graph.Options{Hooks: &graph.Hooks{Run: func(context.Context, graph.Running) (context.Context, func(graph.Outcome)) {
 		panic("the hooks of a subgraph do not apply")
-	}})})
+	}}})
 	b := graph.New("outer", text)
 	b.Node("first", func(context.Context, state.View) (state.Update, error) { return nil, nil })
 	b.Subgraph("sub", sub)
@@ -178,12 +178,12 @@ func TestHooksReportFailures(t *testing.T) {
 func TestHookOfRunSeesConflict(t *testing.T) {
 	t.Parallel()
 	text := state.Last[string]("text")
-	var results []graph.RunResult
+	var results []graph.Outcome
 	var ids []string
-	hooks := graph.NewHooks(graph.HookFuncs{Run: func(ctx context.Context, r graph.Running) (context.Context, func(graph.RunResult)) {
+	hooks := &graph.Hooks{Run: func(ctx context.Context, r graph.Running) (context.Context, func(graph.Outcome)) {
 		ids = append(ids, r.Run)
-		return ctx, func(e graph.RunResult) { results = append(results, e) }
-	}})
+		return ctx, func(e graph.Outcome) { results = append(results, e) }
+	}}
 	var again func() error
 	b := graph.New("g", text)
 	b.Node("n", func(ctx context.Context, _ state.View) (state.Update, error) { return nil, again() })
@@ -215,18 +215,18 @@ func TestHookOfTaskMayStore(t *testing.T) {
 	ask := graph.NewInterrupt[string, string]("ask")
 	none := errors.New("none")
 	var found []string
-	hooks := graph.NewHooks(graph.HookFuncs{Task: func(ctx context.Context, r graph.Running) (context.Context, func(graph.TaskResult)) {
+	hooks := &graph.Hooks{Task: func(ctx context.Context, r graph.Running) (context.Context, func(graph.Outcome)) {
 		value, err := graph.Once(ctx, "mark", func(context.Context) (string, error) { return "", none })
 		if err == nil {
 			found = append(found, value)
 		}
-		return ctx, func(e graph.TaskResult) {
-			if e.Asked {
+		return ctx, func(e graph.Outcome) {
+			if e.Paused {
 				_, err := graph.Once(ctx, "mark", func(context.Context) (string, error) { return r.Run, nil })
 				assert.NoError(t, err)
 			}
 		}
-	}})
+	}}
 	b := graph.New("g", text)
 	b.Node("n", func(ctx context.Context, _ state.View) (state.Update, error) {
 		answer, err := ask.Wait(ctx, "?")
@@ -263,10 +263,10 @@ func TestHooksOfFlow(t *testing.T) {
 func TestHooksOfARunAreInsideThoseOfTheGraph(t *testing.T) {
 	t.Parallel()
 	named := func(name string, calls *[]string) *graph.Hooks {
-		return graph.NewHooks(graph.HookFuncs{Run: func(ctx context.Context, _ graph.Running) (context.Context, func(graph.RunResult)) {
+		return &graph.Hooks{Run: func(ctx context.Context, _ graph.Running) (context.Context, func(graph.Outcome)) {
 			*calls = append(*calls, name+" begins")
-			return ctx, func(graph.RunResult) { *calls = append(*calls, name+" ends") }
-		}})
+			return ctx, func(graph.Outcome) { *calls = append(*calls, name+" ends") }
+		}}
 	}
 	for _, tt := range []struct {
 		ofGraph, ofRun bool

@@ -164,14 +164,14 @@ func (o Options) engineOptions(run RunOptions) *engine.Options {
 		Version: o.Version, Logger: o.Logger, TaskError: newNodeError,
 	}
 	if o.Executor != nil {
-		out.Executor = o.Executor.executor
+		out.Executor = o.Executor.engineExecutor()
 	}
 	hooks := run.Hooks
 	if o.Hooks != nil {
 		hooks = o.Hooks.Around(hooks)
 	}
 	if hooks != nil {
-		out.Hooks = &hooks.hooks
+		out.Hooks = hooks.engineHooks()
 	}
 	if run.MaxSteps > 0 {
 		out.MaxSteps = run.MaxSteps

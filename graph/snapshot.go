@@ -88,7 +88,7 @@ type WaitingJoin struct {
 
 // A Pause is a question or a static pause at which a thread waits.
 type Pause struct {
-	Kind PauseKind `json:"kind"`
+	Kind string `json:"kind"`
 	// ID is the id of a question. [Interrupt.Answer] takes it.
 	ID string `json:"id,omitempty"`
 	// Node is the node of the thread's graph that waits. For a question of a subgraph
@@ -111,14 +111,11 @@ type Pause struct {
 	Asked time.Time `json:"asked,omitzero"`
 }
 
-// A PauseKind says why a thread waits.
-type PauseKind string
-
 // The kinds of pause.
 const (
-	Question    PauseKind = engine.Question    // a node asked a question
-	PauseBefore PauseKind = engine.PauseBefore // at a node of [Options.PauseBefore]
-	PauseAfter  PauseKind = engine.PauseAfter  // at a node of [Options.PauseAfter]
+	Question    = engine.Question    // a node asked a question
+	PauseBefore = engine.PauseBefore // at a node of [Options.PauseBefore]
+	PauseAfter  = engine.PauseAfter  // at a node of [Options.PauseAfter]
 )
 
 // newSnapshot converts a snapshot of the engine. It returns nil for nil.
@@ -150,7 +147,7 @@ func newPauses(pauses []engine.Pause) []Pause {
 	out := make([]Pause, len(pauses))
 	for i, p := range pauses {
 		out[i] = Pause{
-			Kind: PauseKind(p.Kind), ID: p.ID, Node: p.Node, Path: p.Path,
+			Kind: p.Kind, ID: p.ID, Node: p.Node, Path: p.Path,
 			Interrupt: p.Interrupt, Key: p.Key, Prompt: slices.Clone(p.Prompt), Asked: p.Asked,
 		}
 	}

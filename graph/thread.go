@@ -68,7 +68,7 @@ func (t *Thread) Invoke(ctx context.Context, writes ...state.Write) (*Snapshot, 
 // begins only when the events of the previous one have been read. No event is lost,
 // memory is bounded, and a slow reader slows the run. Leaving the loop cancels the
 // run and waits for its tasks. An error is the last pair; a pause is not an error.
-// Each loop over the sequence is a new run. Use a [Broadcast] for several readers, or
+// Each loop over the sequence is a new run. Use package graph/broadcast for several readers, or
 // for a run that outlives its readers.
 func (t *Thread) Stream(ctx context.Context, writes ...state.Write) iter.Seq2[Event, error] {
 	return t.g.stream(ctx, t, writes)

@@ -26,9 +26,9 @@ type triedError struct {
 	err     error
 }
 
-var attemptHooks = graph.NewHooks(graph.HookFuncs{
+var attemptHooks = &graph.Hooks{
 	Retry: func(ctx context.Context, attempt int, err error) { graph.Emit(ctx, triedError{attempt, err}) },
-})
+}
 
 // attempt writes that an attempt of a task has failed.
 func (r *recorder) attempt(sc *scope, at *graph.Place, e triedError) error {

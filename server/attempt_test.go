@@ -37,7 +37,7 @@ func TestFailedAttemptsAreShownToTheStudioOnly(t *testing.T) {
 	var mine atomic.Int32
 	g, err := b.Compile(graph.Options{
 		Checkpoints: memcheckpoint.New(memcheckpoint.Options{}),
-		Hooks:       graph.NewHooks(graph.HookFuncs{Retry: func(context.Context, int, error) { mine.Add(1) }}),
+		Hooks:       &graph.Hooks{Retry: func(context.Context, int, error) { mine.Add(1) }},
 	})
 	require.NoError(t, err)
 	w := newWire(t, func(o *server.Options) { o.Graphs, o.Runs = map[string]*graph.Graph{"flaky": g}, memruns.New() })

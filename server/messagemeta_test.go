@@ -122,7 +122,7 @@ func TestMetadataOfAMessageIsStoredOnce(t *testing.T) {
 	assert.NotContains(t, rest, "", "after the first piece was removed")
 }
 
-// Pieces without an id, such as those that graph.Tee emits of Model.Stream, get an id for each reply, and keep their node.
+// Pieces without an id, such as those that node.Tee emits of Model.Stream, get an id for each reply, and keep their node.
 func TestPiecesWithoutAnIDAreOneMessageForEachReply(t *testing.T) {
 	t.Parallel()
 	say := func(n int) graph.NodeFunc {
@@ -133,7 +133,7 @@ func TestPiecesWithoutAnIDAreOneMessageForEachReply(t *testing.T) {
 						_ = yield(llm.Chunk{Kind: llm.ChunkText, Text: "hel"}, nil) && yield(llm.Chunk{Kind: llm.ChunkText, Text: "lo"}, nil) && yield(llm.Chunk{Kind: llm.ChunkEnd, StopReason: llm.StopEnd}, nil)
 					}
 				})
-				for _, err := range graph.Tee(ctx, model.Stream(ctx, llm.Request{})) {
+				for _, err := range node.Tee(ctx, model.Stream(ctx, llm.Request{})) {
 					if err != nil {
 						return nil, err
 					}

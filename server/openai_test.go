@@ -16,6 +16,7 @@ import (
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/graph/node"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/llmtest"
 	"github.com/weft-go/weft/server"
@@ -118,7 +119,7 @@ func clientToolsGraph(t *testing.T, model llm.Model) *graph.Graph {
 	b.Node("model", func(ctx context.Context, s state.View) (state.Update, error) {
 		var reply llm.Message
 		request := llm.Request{Messages: agent.Messages.Get(s), Tools: server.ClientTools.Get(s)}
-		for _, err := range graph.Tee(ctx, llm.Stream(ctx, model, request, &reply)) {
+		for _, err := range node.Tee(ctx, llm.Stream(ctx, model, request, &reply)) {
 			if err != nil {
 				return nil, err
 			}

@@ -225,7 +225,7 @@ func keepAlive(ctx context.Context, timeout time.Duration) (_ context.Context, s
 
 // beats returns hooks that record a heartbeat at the end of each superstep.
 func beats() *graph.Hooks {
-	return graph.NewHooks(graph.HookFuncs{Step: func(ctx context.Context, r graph.Running) (context.Context, func(graph.StepResult)) {
-		return ctx, func(graph.StepResult) { activity.RecordHeartbeat(ctx, r.Step) }
-	}})
+	return &graph.Hooks{Step: func(ctx context.Context, r graph.Running) (context.Context, func(graph.Outcome)) {
+		return ctx, func(graph.Outcome) { activity.RecordHeartbeat(ctx, r.Step) }
+	}}
 }

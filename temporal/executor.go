@@ -50,23 +50,23 @@ type ExecutorOptions struct {
 // of the checkpoint. If the process of the run dies meanwhile, the next attempt waits for that workflow, and then
 // passes the tasks on again.
 func NewExecutor(c client.Client, o ExecutorOptions) *graph.Executor {
-	return graph.NewExecutor(executorFuncs(c, o))
+	return newExecutor(c, o)
 }
 
-func executorFuncs(c client.Client, o ExecutorOptions) graph.ExecutorFuncs {
+func newExecutor(c client.Client, o ExecutorOptions) *graph.Executor {
 	o.Options = o.withDefaults()
 	if o.Batch <= 0 {
 		o.Batch = 50
 	}
 	e := &executor{client: c, options: o}
-	return graph.ExecutorFuncs{Takes: e.takes, Execute: e.execute}
+	return &graph.Executor{Takes: e.takes, Execute: e.execute}
 }
 
 func init() {
-	seam.Executor = func(c client.Client, queue string, batch int, run func(context.Context, graph.TaskSet) error) (graph.ExecutorFuncs, worker.Worker) {
+	seam.Executor = func(c client.Client, queue string, batch int, run func(context.Context, graph.TaskSet) error) (graph.Executor, worker.Worker) {
 		o := Options{TaskQueue: queue, HeartbeatTimeout: 2 * time.Second, Handover: 100 * time.Millisecond}
 		w := newSDKWorker(c, queue, &activities{runSet: run}, &WorkerOptions{}, true)
-		return executorFuncs(c, ExecutorOptions{Options: o, Batch: batch}), w
+		return *newExecutor(c, ExecutorOptions{Options: o, Batch: batch}), w
 	}
 }
 

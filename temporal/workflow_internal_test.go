@@ -238,7 +238,7 @@ func TestJoinedTasksAreRunAgain(t *testing.T) {
 	earlier.On("Get", mock.Anything, nil).Return(errors.New("the tasks of the earlier attempt failed")).Once()
 	started().Return(own, nil)
 	own.On("Get", mock.Anything, nil).Return(nil).Once()
-	e := executorFuncs(c, ExecutorOptions{})
+	e := newExecutor(c, ExecutorOptions{})
 	require.NoError(t, e.Execute(t.Context(), []graph.TaskSet{{Thread: "t", Checkpoint: "c", Node: "work", Tasks: []string{"work"}}}))
 }
 

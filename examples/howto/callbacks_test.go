@@ -31,14 +31,14 @@ func observe(node func(r graph.Running), model func(r graph.Running, e llm.Excha
 		}
 		return out, err
 	}
-	return graph.NewHooks(graph.HookFuncs{Task: func(ctx context.Context, r graph.Running) (context.Context, func(graph.TaskResult)) {
+	return &graph.Hooks{Task: func(ctx context.Context, r graph.Running) (context.Context, func(graph.Outcome)) {
 		node(r)
 		if ctx.Value(observed{}) != nil { // a task in a subgraph or in an agent in a tool: an outer task has added the functions
 			return ctx, nil
 		}
 		ctx = context.WithValue(ctx, observed{}, true)
 		return tools.WithWrap(llm.WithWrap(ctx, aroundModel), aroundTool), nil
-	}})
+	}}
 }
 
 // The hooks of the outermost graph see each node, and add functions around each model and each tool inside it, also in subgraphs

@@ -26,10 +26,11 @@ func Ask(ctx context.Context, m llm.Model, r llm.Request) (llm.Message, error) {
 func ask(ctx context.Context, m llm.Model, r llm.Request) (llm.Message, llm.Chunk, error) {
 	var reply llm.Message
 	var end llm.Chunk
-	for chunk, err := range graph.Tee(ctx, llm.Stream(ctx, m, r, &reply)) {
+	for chunk, err := range llm.Stream(ctx, m, r, &reply) {
 		if err != nil {
 			return llm.Message{}, end, err
 		}
+		graph.Emit(ctx, chunk)
 		if chunk.Kind == llm.ChunkEnd {
 			end = chunk
 		}

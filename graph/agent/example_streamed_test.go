@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/graph/node"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/llmtest"
 	"github.com/weft-go/weft/state"
@@ -17,7 +18,7 @@ import (
 func streamed(m llm.Model) llm.Model {
 	return llm.ModelFunc(func(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
 		var reply llm.Message
-		return graph.Tee(ctx, llm.Stream(ctx, m, r, &reply)) // Stream gives the chunks of a reply one id
+		return node.Tee(ctx, llm.Stream(ctx, m, r, &reply)) // Stream gives the chunks of a reply one id
 	})
 }
 

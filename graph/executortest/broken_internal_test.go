@@ -64,8 +64,8 @@ func TestSuiteFindsBrokenExecutors(t *testing.T) {
 			t.Parallel()
 			h := Harness{
 				Open: func(testing.TB) checkpoint.Store { return memcheckpoint.New(memcheckpoint.Options{}) },
-				Start: func(_ testing.TB, run RunFunc) graph.ExecutorFuncs {
-					return graph.ExecutorFuncs{Execute: broken.make(run)}
+				Start: func(_ testing.TB, run RunFunc) graph.Executor {
+					return graph.Executor{Execute: broken.make(run)}
 				},
 			}
 			i := slices.IndexFunc(allCases(), func(c testCase) bool { return c.name == broken.fails })
@@ -94,8 +94,8 @@ func TestSuiteEndsForDrafts(t *testing.T) {
 			t.Parallel()
 			h := Harness{
 				Open: func(testing.TB) checkpoint.Store { return memcheckpoint.New(memcheckpoint.Options{}) },
-				Start: func(_ testing.TB, run RunFunc) graph.ExecutorFuncs {
-					return graph.ExecutorFuncs{Execute: start(run)}
+				Start: func(_ testing.TB, run RunFunc) graph.Executor {
+					return graph.Executor{Execute: start(run)}
 				},
 			}
 			var failed []string

@@ -1,13 +1,13 @@
-// Package executortest is the conformance suite of [graph.ExecutorFuncs].
+// Package executortest is the conformance suite of [graph.Executor].
 //
 // The tests of an executor run the suite. The harness connects the two ends of a queue: what the
 // executor passes on reaches the function run, in a worker.
 //
 //	func TestExecutor(t *testing.T) {
 //		executortest.Run(t, executortest.Harness{
-//			Start: func(tb testing.TB, run executortest.RunFunc) graph.ExecutorFuncs {
+//			Start: func(tb testing.TB, run executortest.RunFunc) graph.Executor {
 //				queue := startQueue(tb, run) // its workers call run, and repeat a call that failed
-//				return graph.ExecutorFuncs{Execute: queue.Execute}
+//				return graph.Executor{Execute: queue.Execute}
 //			},
 //		})
 //	}

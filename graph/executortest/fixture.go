@@ -40,7 +40,7 @@ type fixture struct {
 	testing.TB
 	ctx    context.Context
 	store  checkpoint.Store
-	funcs  graph.ExecutorFuncs
+	funcs  graph.Executor
 	graph  *graph.Graph
 	worker *graph.Graph
 	local  *graph.Graph
@@ -96,9 +96,9 @@ func (f *fixture) execute(ctx context.Context, sets []graph.TaskSet) error {
 // build compiles the graphs of the case. The function fill adds the nodes for one place.
 func (f *fixture) build(fill func(b *graph.Builder, place string)) {
 	f.Helper()
-	f.graph = f.compile(inRun, fill, graph.Options{Checkpoints: f.store, Version: "1", Executor: graph.NewExecutor(graph.ExecutorFuncs{
+	f.graph = f.compile(inRun, fill, graph.Options{Checkpoints: f.store, Version: "1", Executor: &graph.Executor{
 		Takes: func(node string, _ int) bool { return node != stayHere }, Execute: f.execute,
-	})})
+	}})
 	f.worker = f.compile(inWorker, fill, graph.Options{Checkpoints: f.store, Version: "1"})
 	f.local = f.compile(inLocal, fill, graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{}), Version: "1"})
 }

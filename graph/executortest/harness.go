@@ -21,7 +21,7 @@ type Harness struct {
 	// Start returns the functions of a new executor, whose workers call run for each set of tasks
 	// that they receive. Start stops the executor in tb.Cleanup. The suite replaces the function
 	// Takes. It calls Start from several goroutines.
-	Start func(tb testing.TB, run RunFunc) graph.ExecutorFuncs
+	Start func(tb testing.TB, run RunFunc) graph.Executor
 	// Open returns a new, empty store. Nil means a store in memory.
 	Open func(tb testing.TB) checkpoint.Store
 }

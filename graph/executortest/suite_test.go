@@ -19,8 +19,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // two tasks in a goroutine of this process.
 func TestGoroutinesPassTheSuite(t *testing.T) {
 	t.Parallel()
-	executortest.Run(t, executortest.Harness{Start: func(_ testing.TB, run executortest.RunFunc) graph.ExecutorFuncs {
-		return graph.ExecutorFuncs{Execute: func(ctx context.Context, sets []graph.TaskSet) error {
+	executortest.Run(t, executortest.Harness{Start: func(_ testing.TB, run executortest.RunFunc) graph.Executor {
+		return graph.Executor{Execute: func(ctx context.Context, sets []graph.TaskSet) error {
 			var (
 				group sync.WaitGroup
 				mu    sync.Mutex

@@ -10,4 +10,6 @@
 //
 // A pause is not a failure: no decorator handles the error of a node that waits for an
 // answer.
+//
+// [Tee] is for nodes that stream.
 package node

@@ -42,12 +42,12 @@ func storeMark(ctx context.Context, n int, m mark) {
 
 // unsampled returns the function for the end of a task without a span. If the task asks again, it
 // adds an empty mark, so that the next run is not linked to the pause before.
-func unsampled(ctx context.Context, resumed bool) func(graph.TaskResult) {
+func unsampled(ctx context.Context, resumed bool) func(graph.Outcome) {
 	if !resumed {
 		return nil
 	}
-	return func(e graph.TaskResult) {
-		if !e.Asked {
+	return func(e graph.Outcome) {
+		if !e.Paused {
 			return
 		}
 		if _, n := findMark(ctx); n > 0 {

@@ -58,7 +58,7 @@ func (a *activeRun) link(parent string) {
 }
 
 // run is the hook of a run.
-func (t *Telemetry) run(ctx context.Context, r graph.Running) (context.Context, func(graph.RunResult)) {
+func (t *Telemetry) run(ctx context.Context, r graph.Running) (context.Context, func(graph.Outcome)) {
 	attrs := make([]attribute.KeyValue, 0, 7)
 	attrs = append(attrs, kindAgent, semconv.GenAIOperationNameInvokeWorkflow, semconv.GenAIWorkflowName(r.Graph), graphKey.String(r.Graph), runKey.String(r.Run))
 	if r.Thread != "" {
@@ -69,7 +69,7 @@ func (t *Telemetry) run(ctx context.Context, r graph.Running) (context.Context, 
 	}
 	ctx, span := t.tracer.Start(ctx, "invoke_workflow "+r.Graph, trace.WithAttributes(attrs...))
 	if r.Path != "" {
-		return ctx, func(e graph.RunResult) { endRun(ctx, span, &e) }
+		return ctx, func(e graph.Outcome) { endRun(ctx, span, &e) }
 	}
 	outer, _ := ctx.Value(activeKey{}).(*activeRun)
 	if wait, ok := ctx.Value(waitedKey{}).(time.Duration); ok && outer == nil && span.IsRecording() { // a run that a node calls did not wait
@@ -80,7 +80,7 @@ func (t *Telemetry) run(ctx context.Context, r graph.Running) (context.Context, 
 	begin := time.Now()
 	label := t.graphLabels(r.Graph)
 	t.metrics.active.Add(ctx, 1, label)
-	return ctx, func(e graph.RunResult) {
+	return ctx, func(e graph.Outcome) {
 		t.metrics.active.Add(ctx, -1, label)
 		t.measureRun(ctx, r.Graph, time.Since(begin), &e)
 		if e.Resumed && e.Stopped != "" && span.IsRecording() {
@@ -99,7 +99,7 @@ func stop(ctx context.Context) string {
 }
 
 // endRun ends the span of a run or of a call of a subgraph.
-func endRun(ctx context.Context, span trace.Span, e *graph.RunResult) {
+func endRun(ctx context.Context, span trace.Span, e *graph.Outcome) {
 	if span.IsRecording() {
 		span.SetAttributes(stepsKey.Int(e.Steps), resumedKey.Bool(e.Resumed))
 		if e.Previous != "" {
@@ -117,7 +117,7 @@ func endRun(ctx context.Context, span trace.Span, e *graph.RunResult) {
 }
 
 // measureRun records the metrics of a run.
-func (t *Telemetry) measureRun(ctx context.Context, name string, d time.Duration, e *graph.RunResult) {
+func (t *Telemetry) measureRun(ctx context.Context, name string, d time.Duration, e *graph.Outcome) {
 	attrs := []attribute.KeyValue{graphKey.String(name), outcomeKey.String(outcomeOf(ctx, e.Err, len(e.Pauses) > 0))}
 	if e.Err != nil {
 		attrs = append(attrs, failureOf(e.Err))
@@ -132,16 +132,16 @@ func (t *Telemetry) measureRun(ctx context.Context, name string, d time.Duration
 }
 
 // step is the hook of a superstep.
-func (t *Telemetry) step(ctx context.Context, r graph.Running) (context.Context, func(graph.StepResult)) {
+func (t *Telemetry) step(ctx context.Context, r graph.Running) (context.Context, func(graph.Outcome)) {
 	begin := time.Now()
 	span := trace.SpanFromContext(ctx)
 	if !span.IsRecording() { // the run was not sampled
-		return ctx, func(e graph.StepResult) {
+		return ctx, func(e graph.Outcome) {
 			t.metrics.steps.Record(ctx, time.Since(begin).Seconds(), t.stepLabels(r.Graph, outcomeOf(ctx, e.Err, e.Paused)))
 		}
 	}
 	ctx, span = t.tracer.Start(ctx, "superstep", trace.WithAttributes(kindChain, graphKey.String(r.Graph), stepKey.Int(r.Step)))
-	return ctx, func(e graph.StepResult) {
+	return ctx, func(e graph.Outcome) {
 		outcome := outcomeOf(ctx, e.Err, e.Paused)
 		t.metrics.steps.Record(ctx, time.Since(begin).Seconds(), t.stepLabels(r.Graph, outcome))
 		if span.IsRecording() {
@@ -153,7 +153,7 @@ func (t *Telemetry) step(ctx context.Context, r graph.Running) (context.Context,
 
 // task is the hook of a task. In a worker of an executor, the run is elsewhere: the span of the caller of RunTasks is
 // in its place, or the task begins a trace if there is none.
-func (t *Telemetry) task(ctx context.Context, r graph.Running) (context.Context, func(graph.TaskResult)) {
+func (t *Telemetry) task(ctx context.Context, r graph.Running) (context.Context, func(graph.Outcome)) {
 	around := trace.SpanFromContext(ctx)
 	begins := false
 	active, _ := ctx.Value(activeKey{}).(*activeRun)
@@ -185,11 +185,11 @@ func (t *Telemetry) task(ctx context.Context, r graph.Running) (context.Context,
 	if !span.IsRecording() { // a task that begins a trace may not be sampled
 		return ctx, unsampled(ctx, r.Resumed)
 	}
-	return ctx, func(e graph.TaskResult) {
-		if e.Asked {
+	return ctx, func(e graph.Outcome) {
+		if e.Paused {
 			storeMark(ctx, marks, mark{Run: parentOf(active.span.SpanContext()), Task: parentOf(span.SpanContext())})
 		}
-		endSpan(span, outcomeOf(ctx, e.Err, e.Asked), e.Err)
+		endSpan(span, outcomeOf(ctx, e.Err, e.Paused), e.Err)
 	}
 }
 

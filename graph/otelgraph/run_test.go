@@ -443,21 +443,21 @@ func TestOwnHooksAreKept(t *testing.T) {
 	r := record(otelgraph.Options{})
 	var inSpan []bool
 	note := func(ctx context.Context) { inSpan = append(inSpan, trace.SpanContextFromContext(ctx).IsValid()) }
-	own := graph.NewHooks(graph.HookFuncs{
-		Run: func(ctx context.Context, _ graph.Running) (context.Context, func(graph.RunResult)) {
+	own := &graph.Hooks{
+		Run: func(ctx context.Context, _ graph.Running) (context.Context, func(graph.Outcome)) {
 			note(ctx)
 			return ctx, nil
 		},
-		Step: func(ctx context.Context, _ graph.Running) (context.Context, func(graph.StepResult)) {
+		Step: func(ctx context.Context, _ graph.Running) (context.Context, func(graph.Outcome)) {
 			note(ctx)
-			return ctx, func(graph.StepResult) { note(ctx) }
+			return ctx, func(graph.Outcome) { note(ctx) }
 		},
-		Task: func(ctx context.Context, _ graph.Running) (context.Context, func(graph.TaskResult)) {
+		Task: func(ctx context.Context, _ graph.Running) (context.Context, func(graph.Outcome)) {
 			note(ctx)
 			return ctx, nil
 		},
 		Retry: func(ctx context.Context, _ int, _ error) { note(ctx) },
-	})
+	}
 	calls := 0
 	b := graph.New("g", text)
 	b.Node("n", node.Retry(node.RetryPolicy{Initial: -1}, func(context.Context, state.View) (state.Update, error) {

@@ -63,7 +63,7 @@ func New(o Options) *Telemetry {
 // options of agents and flows. It is enough for the outermost graph: subgraphs and the agents in
 // it are traced too. The hooks that the options have are kept, inside.
 func (t *Telemetry) Graph(o graph.Options) graph.Options {
-	o.Hooks = graph.NewHooks(graph.HookFuncs{Run: t.run, Step: t.step, Task: t.task, Retry: retry, Stop: stop}).Around(o.Hooks)
+	o.Hooks = (&graph.Hooks{Run: t.run, Step: t.step, Task: t.task, Retry: retry, Stop: stop}).Around(o.Hooks)
 	return o
 }
 

@@ -111,13 +111,13 @@ func newOuter(t *testing.T, telemetry *otelgraph.Telemetry, asked *graph.Interru
 	b.Edge(graph.Start, "sub")
 	store := memcheckpoint.New(memcheckpoint.Options{})
 	worker := compile(t, b, telemetry.Graph(graph.Options{Checkpoints: store}))
-	executor := graph.NewExecutor(graph.ExecutorFuncs{Execute: func(_ context.Context, sets []graph.TaskSet) error {
+	executor := &graph.Executor{Execute: func(_ context.Context, sets []graph.TaskSet) error {
 		for _, s := range sets {
 			if err := run(worker, s); err != nil {
 				return err
 			}
 		}
 		return nil
-	}})
+	}}
 	return compile(t, b, telemetry.Graph(graph.Options{Checkpoints: store, Executor: executor}))
 }

@@ -20,7 +20,7 @@ const modulePath = "github.com/weft-go/weft"
 
 // core lists packages that depend only on this module and the standard library.
 var core = []string{
-	"state", "graph", "graph/draw", "graph/node", "checkpoint", "checkpoint/memcheckpoint",
+	"state", "graph", "graph/broadcast", "graph/draw", "graph/node", "checkpoint", "checkpoint/memcheckpoint",
 	"graph/flow", "internal/jsonform", "internal/statecore", "internal/engine", "internal/lru", "internal/mark", "internal/suggest", "internal/uuid",
 }
 
@@ -44,6 +44,7 @@ var layers = map[string][]string{
 	"internal/engine":    {"state", "checkpoint", "internal/mark", "internal/statecore", "internal/suggest", "internal/uuid"},
 	"graph/draw":         {"state"},
 	"graph":              {"state", "checkpoint", "graph/draw", "internal/engine", "internal/statecore", "internal/jsonform", "internal/suggest"},
+	"graph/broadcast":    {"graph"},
 	"graph/node":         {"graph", "internal/engine", "internal/lru", "state"},
 	"graph/executortest": {"checkpoint", "checkpoint/memcheckpoint", "graph", "graph/node", "internal/suitetest", "state"},
 	"graph/flow":         {"graph", "graph/node", "internal/engine", "internal/jsonform", "internal/lru", "state"},
@@ -95,7 +96,7 @@ var layers = map[string][]string{
 	// Examples and commands import only what users can import. The command weft also reads threads
 	// without their graphs.
 	"examples/...": {
-		"state", "graph", "graph/draw", "graph/flow", "graph/node", "graph/otelgraph", "graph/agent", "graph/agent/deep", "graph/agent/middleware", "checkpoint", "checkpoint/...",
+		"state", "graph", "graph/broadcast", "graph/draw", "graph/flow", "graph/node", "graph/otelgraph", "graph/agent", "graph/agent/deep", "graph/agent/middleware", "checkpoint", "checkpoint/...",
 		"llm", "llm/...", "memory", "memory/...", "server", "server/...", "tools", "tools/...",
 	},
 	"examples/quickstart/chat":      {"checkpoint/sqlitecheckpoint", "examples/quickstart/internal/...", "graph", "llm/...", "server", "server/..."},
@@ -113,10 +114,10 @@ var layers = map[string][]string{
 	"internal/sqlitedb": {"internal/migration"},
 	"internal/supatest": {"internal/pgtest"},
 	"internal/clients": {
-		"checkpoint", "checkpoint/...", "graph", "internal/protocolgraphs", "llm", "memory", "memory/driver", "memory/inmemory", "memory/pgmemory", "memory/sqlitememory", "server", "server/mcpserver", "server/runs", "server/runs/...", "state",
+		"checkpoint", "checkpoint/...", "graph", "graph/node", "internal/protocolgraphs", "llm", "memory", "memory/driver", "memory/inmemory", "memory/pgmemory", "memory/sqlitememory", "server", "server/mcpserver", "server/runs", "server/runs/...", "state",
 	},
 	"internal/interop":        {"llm"},
-	"internal/protocolgraphs": {"checkpoint", "graph", "llm", "server", "state"},
+	"internal/protocolgraphs": {"checkpoint", "graph", "graph/node", "llm", "server", "state"},
 	"internal/live":           {"graph", "graph/agent", "llm", "llm/langchainllm/...", "tools"},
 	"internal/liveextract":    {"llm", "llm/langchainllm/...", "memory/extract"},
 }

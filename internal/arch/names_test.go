@@ -28,6 +28,14 @@ func TestMemoryHasAtMost300Names(t *testing.T) {
 	assert.LessOrEqual(t, total, 300, "%v", counts)
 }
 
+// The top level of the core stays small enough to be read at once. Less common names belong to packages below graph.
+func TestTopLevelOfTheCoreIsSmall(t *testing.T) {
+	t.Parallel()
+	for pkg, most := range map[string]int{"state": 30, "graph": 60} {
+		assert.LessOrEqual(t, listed(t, pkg), most, "names of %s", pkg)
+	}
+}
+
 // listed returns the number of names that go doc -short lists for a package.
 func listed(t *testing.T, pkg string) (n int) {
 	t.Helper()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/node"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/state"
 )
@@ -21,7 +22,7 @@ func talkGraph(o graph.Options) (*graph.Graph, error) {
 	b := graph.New("talk", messages)
 	b.Node("reply", func(ctx context.Context, s state.View) (state.Update, error) {
 		var reply llm.Message
-		for _, err := range graph.Tee(ctx, llm.Stream(ctx, llm.ModelFunc(talk), llm.Request{Messages: messages.Get(s)}, &reply)) {
+		for _, err := range node.Tee(ctx, llm.Stream(ctx, llm.ModelFunc(talk), llm.Request{Messages: messages.Get(s)}, &reply)) {
 			if err != nil {
 				return nil, err
 			}

@@ -43,7 +43,7 @@ type task struct {
 
 // A pause is the comparable form of a graph.Pause.
 type pause struct {
-	Kind                                   graph.PauseKind
+	Kind                                   string
 	ID, Node, Path, Interrupt, Key, Prompt string `json:",omitempty"`
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/node"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/server"
 	"github.com/weft-go/weft/state"
@@ -72,7 +73,7 @@ func toolsGraph(o graph.Options) (*graph.Graph, error) {
 	b := graph.New("tools", messages)
 	b.Node("agent", func(ctx context.Context, s state.View) (state.Update, error) {
 		var reply llm.Message
-		for _, err := range graph.Tee(ctx, llm.Stream(ctx, llm.ModelFunc(script), llm.Request{Messages: messages.Get(s)}, &reply)) {
+		for _, err := range node.Tee(ctx, llm.Stream(ctx, llm.ModelFunc(script), llm.Request{Messages: messages.Get(s)}, &reply)) {
 			if err != nil {
 				return nil, err
 			}

@@ -15,7 +15,7 @@ import (
 func TestExecutorPassesTheSuite(t *testing.T) {
 	t.Parallel()
 	s := shared()
-	executortest.Run(t, executortest.Harness{Start: func(tb testing.TB, run executortest.RunFunc) graph.ExecutorFuncs {
+	executortest.Run(t, executortest.Harness{Start: func(tb testing.TB, run executortest.RunFunc) graph.Executor {
 		funcs, worker := seam.Executor(s.Client, queueOf(tb), 2, run)
 		require.NoError(tb, worker.Start())
 		tb.Cleanup(worker.Stop)

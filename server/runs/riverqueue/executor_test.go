@@ -132,10 +132,10 @@ func TestExecutor(t *testing.T) {
 	require.NoError(t, err)
 	var n atomic.Int64
 	executortest.Run(t, executortest.Harness{
-		Start: func(tb testing.TB, run executortest.RunFunc) graph.ExecutorFuncs {
+		Start: func(tb testing.TB, run executortest.RunFunc) graph.Executor {
 			tb.Helper()
 			q := startTasks(tb, pool, schema, fmt.Sprint("case_", n.Add(1)), run)
-			return graph.ExecutorFuncs{Execute: q.execute}
+			return graph.Executor{Execute: q.execute}
 		},
 	})
 }

@@ -11,4 +11,4 @@ import (
 )
 
 // Executor returns the functions of an executor on a task queue, and a worker that calls run for each set of tasks.
-var Executor func(c client.Client, queue string, batch int, run func(context.Context, graph.TaskSet) error) (graph.ExecutorFuncs, worker.Worker)
+var Executor func(c client.Client, queue string, batch int, run func(context.Context, graph.TaskSet) error) (graph.Executor, worker.Worker)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/broadcast"
 	"github.com/weft-go/weft/state"
 )
 
@@ -299,7 +300,7 @@ func readerTooLate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	events := graph.NewBroadcast(2)
+	events := broadcast.New(2)
 	if err := events.Run(g.Stream(ctx)); err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package graph_test
+package broadcast_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"log"
 
 	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/broadcast"
 	"github.com/weft-go/weft/state"
 )
 
@@ -26,11 +27,11 @@ func ExampleBroadcast() {
 	}
 
 	run := context.Background() // the context of a request would end with its connection
-	broadcast := graph.NewBroadcast(0)
-	go broadcast.Run(g.Stream(run)) //nolint:errcheck // the readers receive the error
+	shared := broadcast.New(0)
+	go shared.Run(g.Stream(run)) //nolint:errcheck // the readers receive the error
 
 	next := 0
-	for e, err := range broadcast.Events(context.Background(), next) {
+	for e, err := range shared.Events(context.Background(), next) {
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -40,7 +41,7 @@ func ExampleBroadcast() {
 		}
 	}
 	fmt.Println("again, from", next)
-	for e, err := range broadcast.Events(context.Background(), next) {
+	for e, err := range shared.Events(context.Background(), next) {
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -74,12 +75,12 @@ func ExampleBroadcast_Events() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	broadcast := graph.NewBroadcast(4)
-	if err := broadcast.Run(g.Stream(context.Background())); err != nil {
+	shared := broadcast.New(4)
+	if err := shared.Run(g.Stream(context.Background())); err != nil {
 		log.Fatal(err)
 	}
 
-	for e, err := range broadcast.Events(context.Background(), 0) {
+	for e, err := range shared.Events(context.Background(), 0) {
 		if errors.Is(err, graph.ErrMissed) {
 			fmt.Println("continue from", e.Number)
 		}

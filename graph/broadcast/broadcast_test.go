@@ -1,4 +1,4 @@
-package graph_test
+package broadcast_test
 
 import (
 	"context"
@@ -14,22 +14,40 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/broadcast"
 	"github.com/weft-go/weft/state"
 )
 
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var (
+	note      = state.Last[string]("note")
+	errBroken = errors.New("broken")
+)
+
+// build compiles a graph with a store.
+func build(t testing.TB, fill func(b *graph.Builder)) *graph.Graph {
+	b := graph.New("test", note)
+	fill(b)
+	g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
+	require.NoError(t, err)
+	return g
+}
+
 // emitting returns a graph that emits the numbers below n.
 func emitting(t testing.TB, n int) *graph.Graph {
-	return build(t, memcheckpoint.New(memcheckpoint.Options{}), func(b *graph.Builder) {
+	return build(t, func(b *graph.Builder) {
 		b.Node("emit", func(ctx context.Context, _ state.View) (state.Update, error) {
 			for i := range n {
 				graph.Emit(ctx, i)
 			}
 			return nil, ctx.Err()
 		})
-		chain(b, "emit")
+		b.Edge(graph.Start, "emit")
 	})
 }
 
@@ -48,12 +66,12 @@ func emissions(n int) iter.Seq2[graph.Event, error] {
 type received struct {
 	numbers []int
 	lines   []string
-	last    graph.NumberedEvent // the event of the last pair, which has the error
+	last    broadcast.Event // the event of the last pair, which has the error
 	err     error
 }
 
 // read reads until the end of the run or, if limit is positive, at most limit events.
-func read(ctx context.Context, b *graph.Broadcast, from, limit int) (r received) {
+func read(ctx context.Context, b *broadcast.Broadcast, from, limit int) (r received) {
 	for e, err := range b.Events(ctx, from) {
 		if err != nil {
 			r.last, r.err = e, err
@@ -79,7 +97,7 @@ func TestBroadcastReaderReconnects(t *testing.T) {
 		want = append(want, e.String())
 	}
 	for _, step := range []int{1, 7, 63, 64, 65, 500} {
-		b := graph.NewBroadcast(0)
+		b := broadcast.New(0)
 		ended := make(chan error, 1)
 		go func() { ended <- b.Run(g.Thread(fmt.Sprint("t", step)).Stream(t.Context(), note.Put("go"))) }()
 		var got received
@@ -112,7 +130,7 @@ func checkpointed(line string) (id string, ok bool) {
 
 func TestBroadcastServesThousandReaders(t *testing.T) {
 	t.Parallel()
-	b := graph.NewBroadcast(0)
+	b := broadcast.New(0)
 	g := emitting(t, 300)
 	var all sync.WaitGroup
 	for range 1000 {
@@ -133,7 +151,7 @@ func TestBroadcastServesThousandReaders(t *testing.T) {
 func TestBroadcastDoesNotWaitForReader(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := graph.NewBroadcast(100)
+		b := broadcast.New(100)
 		stuck := make(chan struct{})
 		var got received
 		go func() {
@@ -168,7 +186,7 @@ func TestBroadcastDoesNotWaitForReader(t *testing.T) {
 // TestBroadcastReportsMissedEvents proves for which numbers a reader gets ErrMissed.
 func TestBroadcastReportsMissedEvents(t *testing.T) {
 	t.Parallel()
-	b := graph.NewBroadcast(4)
+	b := broadcast.New(4)
 	require.NoError(t, b.Run(emissions(10)))
 	for from, want := range map[int]struct {
 		numbers []int
@@ -195,7 +213,7 @@ func TestBroadcastReportsMissedEvents(t *testing.T) {
 
 func TestBroadcastMemoryIsBounded(t *testing.T) {
 	t.Parallel()
-	b := graph.NewBroadcast(16)
+	b := broadcast.New(16)
 	var values []weak.Pointer[[1024]byte]
 	require.NoError(t, b.Run(func(yield func(graph.Event, error) bool) {
 		for range 2000 {
@@ -225,17 +243,17 @@ func TestBroadcastMemoryIsBounded(t *testing.T) {
 func TestBroadcastOutlivesItsReaders(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := build(t, memcheckpoint.New(memcheckpoint.Options{}), func(b *graph.Builder) {
+		g := build(t, func(b *graph.Builder) {
 			b.Node("slow", func(ctx context.Context, _ state.View) (state.Update, error) {
 				for i := range 10 {
 					graph.Emit(ctx, i)
 					time.Sleep(time.Minute)
 				}
-				return state.Update{trail.Put("slow")}, ctx.Err()
+				return state.Update{note.Put("slow")}, ctx.Err()
 			})
-			chain(b, "slow")
+			b.Edge(graph.Start, "slow")
 		})
-		b := graph.NewBroadcast(0)
+		b := broadcast.New(0)
 		ended := make(chan error, 1)
 		go func() { ended <- b.Run(g.Thread("t").Stream(t.Context(), note.Put("go"))) }()
 		require.Len(t, read(t.Context(), b, 0, 3).numbers, 3)
@@ -245,7 +263,9 @@ func TestBroadcastOutlivesItsReaders(t *testing.T) {
 		require.ErrorIs(t, got.err, errBroken)
 		require.Equal(t, len(got.numbers), got.last.Number, "the number to continue with")
 		require.NoError(t, <-ended)
-		wantTrail(t, snapshot(t, g.Thread("t")), "slow")
+		end, err := g.Thread("t").Snapshot(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, "slow", note.Get(end))
 		require.ErrorIs(t, read(ctx, b, 0, 0).err, errBroken, "a context that has ended counts although events are there")
 	})
 }
@@ -263,7 +283,7 @@ func TestBroadcastDeliversRunError(t *testing.T) {
 		}
 	}
 	check := func(t *testing.T, end func(), want func(t *testing.T, err error)) {
-		b := graph.NewBroadcast(0)
+		b := broadcast.New(0)
 		early := make(chan received, 1)
 		go func() { early <- read(t.Context(), b, 0, 0) }()
 		ended := make(chan error, 1)
@@ -300,8 +320,11 @@ func TestBroadcastDeliversRunError(t *testing.T) {
 	})
 	t.Run("node", func(t *testing.T) {
 		t.Parallel()
-		g := single(t, func(context.Context, state.View) (state.Update, error) { return nil, errBroken })
-		b := graph.NewBroadcast(0)
+		g := build(t, func(b *graph.Builder) {
+			b.Node("one", func(context.Context, state.View) (state.Update, error) { return nil, errBroken })
+			b.Edge(graph.Start, "one")
+		})
+		b := broadcast.New(0)
 		require.ErrorIs(t, b.Run(g.Stream(t.Context())), errBroken)
 		require.ErrorIs(t, read(t.Context(), b, 0, 0).err, errBroken)
 	})

@@ -1,4 +1,4 @@
-package graph_test
+package node_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/node"
 	"github.com/weft-go/weft/state"
 )
 
@@ -31,9 +32,9 @@ func pieces(last error, texts ...string) iter.Seq2[string, error] {
 // emits no value that the node does not read, and yields errors without emitting them.
 func TestTeeEmitsWhatTheNodeReads(t *testing.T) {
 	t.Parallel()
-	g := build(t, nil, func(b *graph.Builder) {
+	g := build(t, func(b *graph.Builder) {
 		b.Node("talk", func(ctx context.Context, _ state.View) (state.Update, error) {
-			for text, err := range graph.Tee(ctx, pieces(nil, "a", "b", "c")) {
+			for text, err := range node.Tee(ctx, pieces(nil, "a", "b", "c")) {
 				if err != nil {
 					return nil, err
 				}
@@ -41,7 +42,7 @@ func TestTeeEmitsWhatTheNodeReads(t *testing.T) {
 					break
 				}
 			}
-			for _, err := range graph.Tee(ctx, pieces(errBroken, "d")) {
+			for _, err := range node.Tee(ctx, pieces(errBroken, "d")) {
 				if err != nil {
 					return nil, err
 				}
@@ -66,7 +67,7 @@ func TestTeeEmitsWhatTheNodeReads(t *testing.T) {
 func ExampleTee() {
 	b := graph.New("report")
 	b.Node("write", func(ctx context.Context, _ state.View) (state.Update, error) {
-		for _, err := range graph.Tee(ctx, pieces(nil, "warp", "and", "weft")) {
+		for _, err := range node.Tee(ctx, pieces(nil, "warp", "and", "weft")) {
 			if err != nil {
 				return nil, err
 			}
